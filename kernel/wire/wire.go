@@ -1,0 +1,244 @@
+// Package wire is Jupyter's messages as bytes: the connection file, the
+// signature, and a message's frames. It opens no sockets; package transport
+// does.
+//
+// Start with [Message], [Signer.Encode] and [Signer.Decode]; a kernel reads
+// its [Connection] with [ReadConnection].
+//
+// Everything that comes from outside goes through [Signer.Decode] (or, in two
+// steps, [Signer.Verify] and [Parse]), which never panics, and never keeps or
+// allocates more than a small multiple of what it is given.
+package wire
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"sync"
+)
+
+// Delimiter separates a message's identities from the message.
+const Delimiter = "<IDS|MSG>"
+
+// Reasons for which a message is refused; test with errors.Is.
+var (
+	ErrMalformed = errors.New("malformed message")
+	ErrUnsigned  = errors.New("unsigned message")
+	ErrSignature = errors.New("wrong signature")
+	ErrReplayed  = errors.New("replayed message")
+	ErrTooLarge  = errors.New("message too large")
+)
+
+// Limits are what a message may at most be. A field that is zero has the
+// default of [DefaultLimits].
+type Limits struct {
+	// Frames is the greatest number of frames, identities, delimiter,
+	// signature and buffers included.
+	Frames int
+	// Size is the greatest size of all frames together, in bytes.
+	Size int64
+}
+
+// DefaultLimits is 1024 frames and 256 MiB.
+var defaultLimits = Limits{Frames: 1024, Size: 256 << 20}
+
+// maxHeader bounds a header in bytes: what is echoed in every answer stays
+// small.
+const maxHeader = 64 << 10
+
+// withDefaults fills in the defaults.
+func (l Limits) withDefaults() Limits {
+	if l.Frames == 0 {
+		l.Frames = defaultLimits.Frames
+	}
+	if l.Size == 0 {
+		l.Size = defaultLimits.Size
+	}
+	return l
+}
+
+// A Signer signs and checks messages with one key, and remembers the
+// signatures that it has seen. It is safe for use by several goroutines.
+type Signer struct {
+	key []byte
+
+	mu            sync.Mutex
+	recent, older map[[sha256.Size]byte]struct{}
+}
+
+// memory is how many signatures a Signer remembers at least; at most it is
+// twice as many, some 5 MiB.
+const memory = 1 << 16
+
+// NewSigner returns a Signer for the key of a connection file. With an empty
+// key messages are neither signed nor checked.
+func NewSigner(key string) *Signer {
+	return &Signer{key: []byte(key)}
+}
+
+// mac returns the HMAC-SHA256 of parts.
+func (s *Signer) mac(parts [][]byte) [sha256.Size]byte {
+	var h hash.Hash = hmac.New(sha256.New, s.key)
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// signed is the number of frames after the signature that it covers: header,
+// parent header, metadata and content.
+const signed = 4
+
+// Encode returns the frames of m: identities, delimiter, signature, header,
+// parent header, metadata, content, buffers. It fails where metadata or
+// content is not JSON. Identities and buffers are not copied.
+func (s *Signer) Encode(m Message) ([][]byte, error) {
+	header, err := m.Header.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	parent, err := m.Parent.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("parent header: %w", err)
+	}
+	frames := make([][]byte, 0, len(m.Identities)+2+signed+len(m.Buffers))
+	frames = append(frames, m.Identities...)
+	frames = append(frames, []byte(Delimiter), nil, header, parent, object(m.Metadata), object(m.Content))
+	if len(s.key) > 0 {
+		n := len(frames)
+		sum := s.mac(frames[n-signed:])
+		frames[n-signed-1] = hex.AppendEncode(nil, sum[:])
+	}
+	return append(frames, m.Buffers...), nil
+}
+
+// Decode verifies and parses a message. It returns an error that wraps one of
+// the Err values where the message must be dropped. The message refers to
+// frames, which must not change any more.
+func (s *Signer) Decode(frames [][]byte, limits Limits) (Message, error) {
+	if err := s.Verify(frames, limits); err != nil {
+		return Message{}, err
+	}
+	return Parse(frames, limits)
+}
+
+// Verify checks a message's size, shape and signature and that it has not
+// been seen before, without looking into its JSON; it remembers the signature
+// of a message that passes.
+func (s *Signer) Verify(frames [][]byte, limits Limits) error {
+	at, err := split(frames, limits)
+	if err != nil {
+		return err
+	}
+	if len(s.key) == 0 {
+		return nil
+	}
+	signature := frames[at+1]
+	if len(signature) == 0 {
+		return ErrUnsigned
+	}
+	var got [sha256.Size]byte
+	if len(signature) != hex.EncodedLen(len(got)) {
+		return ErrSignature
+	}
+	if _, err := hex.Decode(got[:], signature); err != nil {
+		return ErrSignature
+	}
+	want := s.mac(frames[at+2 : at+2+signed])
+	if !hmac.Equal(got[:], want[:]) {
+		return ErrSignature
+	}
+	return s.remember(want)
+}
+
+// remember notes a signature and fails if it is known. The older half of the
+// memory is forgotten when the newer one is full.
+func (s *Signer) remember(sum [sha256.Size]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, inRecent := s.recent[sum]
+	_, inOlder := s.older[sum]
+	if inRecent || inOlder {
+		return ErrReplayed
+	}
+	if s.recent == nil || len(s.recent) >= memory {
+		s.older, s.recent = s.recent, make(map[[sha256.Size]byte]struct{})
+	}
+	s.recent[sum] = struct{}{}
+	return nil
+}
+
+// Parse reads a message without a look at its signature: for messages that
+// Verify has passed. Content is checked to begin like a JSON object, no more;
+// [Message.Unmarshal] finds the rest.
+func Parse(frames [][]byte, limits Limits) (Message, error) {
+	at, err := split(frames, limits)
+	if err != nil {
+		return Message{}, err
+	}
+	parts := frames[at+2:]
+	m := Message{
+		Identities: frames[:at:at],
+		Metadata:   parts[2],
+		Content:    parts[3],
+		Buffers:    parts[signed:],
+	}
+	for i, h := range []*Header{&m.Header, &m.Parent} {
+		name := [...]string{"header", "parent header"}[i]
+		if len(parts[i]) > maxHeader {
+			return Message{}, fmt.Errorf("%w: %s of %d bytes", ErrTooLarge, name, len(parts[i]))
+		}
+		if !startsObject(parts[i]) {
+			return Message{}, fmt.Errorf("%w: %s is not a JSON object", ErrMalformed, name)
+		}
+		if err := json.Unmarshal(parts[i], h); err != nil {
+			return Message{}, fmt.Errorf("%w: %s: %v", ErrMalformed, name, err)
+		}
+	}
+	if m.Header.MsgID == "" || m.Header.MsgType == "" {
+		return Message{}, fmt.Errorf("%w: header without msg_id or msg_type", ErrMalformed)
+	}
+	if !startsObject(m.Metadata) || !json.Valid(m.Metadata) {
+		return Message{}, fmt.Errorf("%w: metadata is not a JSON object", ErrMalformed)
+	}
+	if !startsObject(m.Content) {
+		return Message{}, fmt.Errorf("%w: content is not a JSON object", ErrMalformed)
+	}
+	return m, nil
+}
+
+// split checks limits and shape and returns where the delimiter stands.
+func split(frames [][]byte, limits Limits) (at int, err error) {
+	limits = limits.withDefaults()
+	if len(frames) > limits.Frames {
+		return 0, fmt.Errorf("%w: %d frames, at most %d are read", ErrTooLarge, len(frames), limits.Frames)
+	}
+	var size int64
+	at = -1
+	for i, f := range frames {
+		size += int64(len(f))
+		if at < 0 && string(f) == Delimiter {
+			at = i
+		}
+	}
+	switch {
+	case size > limits.Size:
+		return 0, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, limits.Size)
+	case at < 0:
+		return 0, fmt.Errorf("%w: no %s among %d frames", ErrMalformed, Delimiter, len(frames))
+	case len(frames) < at+2+signed:
+		return 0, fmt.Errorf("%w: %d frames after %s, at least %d are needed", ErrMalformed, len(frames)-at-1, Delimiter, 1+signed)
+	}
+	return at, nil
+}
+
+// startsObject reports whether data begins like a JSON object.
+func startsObject(data []byte) bool {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	return len(data) > 0 && data[0] == '{'
+}
