@@ -1,0 +1,126 @@
+package nir
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// Data is what an instance is trained with: n solutions and their values.
+type Data struct {
+	// Name of the instance.
+	Name string
+	// X holds the n solutions, in random order: the first 75 % are trained
+	// with, the rest are for validation.
+	X problem.Solutions
+	// Y holds the n values, on any scale; training maps them to [0, 1] by
+	// their minimum and maximum.
+	Y []float64
+}
+
+// SampleData evaluates n distinct uniform solutions of p. Where p has fewer
+// than n solutions, all are taken, in random order.
+func SampleData(ctx context.Context, p problem.Problem, n int, seed uint64) (Data, error) {
+	x := distinct(n, p.Dim(), run.Rand(seed, "nir: data"))
+	d := Data{Name: p.Name(), X: x, Y: make([]float64, x.Len())}
+	const chunk = 10_000
+	for i := 0; i < x.Len(); i += chunk {
+		j := min(i+chunk, x.Len())
+		if err := p.Evaluate(ctx, d.Y[i:j], x.Slice(i, j)); err != nil {
+			return Data{}, fmt.Errorf("nir: evaluating %s: %w", p.Name(), err)
+		}
+	}
+	return d, nil
+}
+
+// distinct returns n distinct uniform solutions, or all 2^d if fewer.
+func distinct(n, d int, r *rand.Rand) problem.Solutions {
+	if d < 40 && n > 1<<d/2 {
+		n = min(n, 1<<d)
+		x := problem.NewSolutions(n, d)
+		for i, v := range r.Perm(1 << d)[:n] {
+			x.Words[i] = uint64(v)
+		}
+		return x
+	}
+	x := problem.NewSolutions(n, d)
+	seen := make(map[[4]uint64]struct{}, n)
+	for i := range n {
+		for {
+			row := x.Row(i)
+			uniform(row, d, r)
+			if d > 256 { // a repetition has probability below n^2 / 2^257
+				break
+			}
+			var key [4]uint64
+			copy(key[:], row)
+			if _, again := seen[key]; !again {
+				seen[key] = struct{}{}
+				break
+			}
+		}
+	}
+	return x
+}
+
+// uniform sets row to a uniform solution of dimension d.
+func uniform(row []uint64, d int, r *rand.Rand) {
+	for w := range row {
+		row[w] = r.Uint64()
+	}
+	if d%64 != 0 {
+		row[len(row)-1] &= 1<<(d%64) - 1
+	}
+}
+
+// check returns an error that says what is wrong with the data.
+func (d Data) check() error {
+	n := len(d.Y)
+	switch {
+	case d.X.D < 1 || d.X.Len() != n:
+		return fmt.Errorf("nir: instance %q has %d solutions of dimension %d but %d values", d.Name, d.X.Len(), d.X.D, n)
+	case n < minData:
+		return fmt.Errorf("nir: instance %q has %d solutions; training needs at least %d", d.Name, n, minData)
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i, y := range d.Y {
+		if math.IsNaN(y) || math.IsInf(y, 0) {
+			return fmt.Errorf("nir: instance %q: the value of solution %d is %v; every value must be a finite number", d.Name, i, y)
+		}
+		lo, hi = min(lo, y), max(hi, y)
+	}
+	if lo == hi {
+		return fmt.Errorf("nir: instance %q: all %d solutions have the value %v; there is nothing to learn", d.Name, n, lo)
+	}
+	return nil
+}
+
+// split returns the number of solutions to train with: the first 75 %.
+func (d Data) split() int { return len(d.Y) * 3 / 4 }
+
+// normalised returns the values mapped to [0, 1] by their minimum and maximum.
+func (d Data) normalised() []float32 {
+	lo, hi := d.Y[0], d.Y[0]
+	for _, y := range d.Y {
+		lo, hi = min(lo, y), max(hi, y)
+	}
+	out := make([]float32, len(d.Y))
+	for i, y := range d.Y {
+		out[i] = float32((y - lo) / (hi - lo))
+	}
+	return out
+}
+
+// unpack writes solution row of dimension from as dst, one number a bit: -1
+// or +1, truncated to len(dst), padded with 0.
+func unpack(dst []float32, row []uint64, from int) {
+	m := min(len(dst), from)
+	for j := range m {
+		dst[j] = float32(int64(row[j>>6]>>(j&63)&1)*2 - 1)
+	}
+	clear(dst[m:])
+}

@@ -1,0 +1,276 @@
+package nir
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"dace.local/dacelib/nir/internal/kernel"
+	"dace.local/dacelib/problem"
+)
+
+// block is the number of solutions that go through the networks together: a
+// whole number of tiles whose activations stay in the first-level cache.
+const block = 48
+
+// An encoder turns packed solutions into the scorer's input. It is immutable.
+type encoder struct {
+	dim, latent, in int
+	l1, l2, l3      *kernel.Layer
+}
+
+// newEncoder packs an encoder's weights, batch normalisation folded in.
+func newEncoder(sh shape, p, stats []float32) *encoder {
+	e := &encoder{dim: sh.dim, latent: sh.latent, in: sh.in}
+	fold := func(name string, k int) *kernel.Layer {
+		w, b := sh.view(p, name+".W"), sh.view(p, name+".b")
+		if sh.norm {
+			w, b = foldNorm(w, b, sh.view(p, name+".gamma"), sh.view(p, name+".beta"), stats[2*k*Hidden:2*(k+1)*Hidden])
+		}
+		return kernel.NewLayer(w, b, len(w)/Hidden, Hidden, leak)
+	}
+	e.l1, e.l2 = fold("e1", 0), fold("e2", 1)
+	w, b := sh.view(p, "e3.W"), sh.view(p, "e3.b")
+	outs := 2 * sh.latent
+	if sh.in == sh.latent { // the means alone
+		mw := make([]float32, 0, Hidden*sh.latent)
+		for i := range Hidden {
+			mw = append(mw, w[i*outs:i*outs+sh.latent]...)
+		}
+		w, b, outs = mw, b[:sh.latent], sh.latent
+	}
+	e.l3 = kernel.NewLayer(w, b, Hidden, outs, 1)
+	return e
+}
+
+// foldNorm returns weights and bias of the linear layer w, b followed by the
+// batch normalisation gamma, beta with running mean and variance in stats.
+func foldNorm(w, b, gamma, beta, stats []float32) (fw, fb []float32) {
+	fw, fb = make([]float32, len(w)), make([]float32, Hidden)
+	for j := range Hidden {
+		g := gamma[j] / float32(math.Sqrt(float64(stats[Hidden+j])+normEpsilon))
+		fb[j] = beta[j] + g*(b[j]-stats[j])
+		for i := j; i < len(w); i += Hidden {
+			fw[i] = g * w[i]
+		}
+	}
+	return fw, fb
+}
+
+// normEpsilon is added to the variance in a batch normalisation.
+const normEpsilon = 1e-5
+
+// scratch is the working memory of one block.
+type scratch struct {
+	x, a, b, z []float32
+}
+
+// strides of the scratch's matrices; their lines fall into different sets of
+// the cache.
+func hiddenStride() int { return kernel.RoundCols(Hidden) + 16 }
+
+func newScratch(dim, in int) *scratch {
+	return &scratch{
+		x: make([]float32, block*dim),
+		a: make([]float32, block*hiddenStride()),
+		b: make([]float32, block*hiddenStride()),
+		z: make([]float32, block*kernel.RoundCols(in)),
+	}
+}
+
+// encode writes the scorer's input for the m <= block solutions x to s.z, one
+// row every RoundCols(in).
+func (e *encoder) encode(s *scratch, x problem.Solutions, m int) {
+	ld, ldz := hiddenStride(), kernel.RoundCols(e.in)
+	for i := range m {
+		unpack(s.x[i*e.dim:(i+1)*e.dim], x.Row(i), e.dim)
+	}
+	e.l1.Apply(s.a, ld, s.x, e.dim, m)
+	e.l2.Apply(s.b, ld, s.a, ld, m)
+	e.l3.Apply(s.z, ldz, s.b, ld, m)
+	if e.in == e.latent {
+		return
+	}
+	for i := range m {
+		row := s.z[i*ldz+e.latent : i*ldz+e.in]
+		for j, v := range row {
+			row[j] = float32(math.Exp(float64(v) / 2))
+		}
+	}
+}
+
+// A Scorer is an NIR as a problem: the score that the network gives a
+// solution. It is immutable and safe for use by several goroutines.
+type Scorer struct {
+	name      string
+	model     *Model
+	enc       *encoder
+	embedding []float64 // nil where made of weights
+	rng       Range
+	ranged    bool
+
+	l1, l2 *kernel.Layer
+	w3     []float32
+	b3     float32
+	affine []float32 // the collapsed scorer, if it is one; its constant is b3
+}
+
+// Scorer returns the NIR with that embedding of 64 numbers. Its values are
+// the network's, about [0, 1] on training instances, not normalised: see
+// [Scorer.Within], [Model.Instance].
+func (m *Model) Scorer(embedding []float64) (*Scorer, error) {
+	w, err := m.generate(embedding)
+	if err != nil {
+		return nil, err
+	}
+	s := m.newScorer(w)
+	s.embedding = append([]float64(nil), embedding...)
+	return s, nil
+}
+
+// ScorerOf returns the NIR with the given weights instead of an embedding:
+// those of the scorer, or those of encoder and scorer, as [Model.Weights]
+// returns them.
+func (m *Model) ScorerOf(weights []float64) (*Scorer, error) {
+	ne, ns := m.shape.encoderSize(), m.shape.scorerSize
+	if len(weights) != ns && len(weights) != ne+ns {
+		return nil, fmt.Errorf("nir: this model's scorer has %d weights, its encoder and scorer %d; got %d", ns, ne+ns, len(weights))
+	}
+	w := make([]float32, len(weights))
+	for i, v := range weights {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("nir: weight %d is %v; it must be finite", i, v)
+		}
+		w[i] = float32(v)
+	}
+	s := m.newScorer(w[len(w)-ns:])
+	if len(w) > ns {
+		p := make([]float32, m.shape.size)
+		copy(p, w[:ne])
+		s.enc = newEncoder(m.shape, p, m.stats)
+	}
+	return s, nil
+}
+
+// encoder returns the model's packed encoder, made at the first call.
+func (m *Model) encoder() *encoder {
+	m.once.Do(func() { m.enc = newEncoder(m.shape, m.params, m.stats) })
+	return m.enc
+}
+
+// newScorer packs the weights w of a scorer.
+func (m *Model) newScorer(w []float32) *Scorer {
+	sh := m.shape
+	s := &Scorer{name: "nir", model: m, enc: m.encoder()}
+	w1, b1 := sh.scorerView(w, "s1.W"), sh.scorerView(w, "s1.b")
+	w2, b2 := sh.scorerView(w, "s2.W"), sh.scorerView(w, "s2.b")
+	s.w3, s.b3 = sh.scorerView(w, "s3.W"), sh.scorerView(w, "s3.b")[0]
+	if m.settings.Activation == Identity {
+		s.affine, s.b3 = collapse(w1, b1, w2, b2, s.w3, s.b3)
+		return s
+	}
+	s.l1 = kernel.NewLayer(w1, b1, sh.in, Hidden, leak)
+	s.l2 = kernel.NewLayer(w2, b2, Hidden, Hidden, leak)
+	return s
+}
+
+// collapse returns the affine function that three layers without activations
+// compute, in double precision until the end.
+func collapse(w1, b1, w2, b2, w3 []float32, b3 float32) ([]float32, float32) {
+	var v [Hidden]float64 // w2 w3
+	c := float64(b3)
+	for i := range Hidden {
+		for j := range Hidden {
+			v[i] += float64(w2[i*Hidden+j]) * float64(w3[j])
+		}
+		c += float64(b2[i])*float64(w3[i]) + float64(b1[i])*v[i]
+	}
+	a := make([]float32, len(w1)/Hidden)
+	for i := range a {
+		var s float64
+		for j := range Hidden {
+			s += float64(w1[i*Hidden+j]) * v[j]
+		}
+		a[i] = float32(s)
+	}
+	return a, float32(c)
+}
+
+// Name identifies the NIR; see [Scorer.Named].
+func (s *Scorer) Name() string { return s.name }
+
+// Named returns s with another name; an empty one means "nir".
+func (s *Scorer) Named(name string) *Scorer {
+	t := *s
+	t.name = name
+	if name == "" {
+		t.name = "nir"
+	}
+	return &t
+}
+
+// Within returns s with its values normalised by Eq. 11: (value - r.Min) /
+// (r.Max - r.Min). They may leave [0, 1]. Where r.Max = r.Min, only r.Min is
+// subtracted.
+func (s *Scorer) Within(r Range) *Scorer {
+	t := *s
+	t.rng, t.ranged = r, true
+	return &t
+}
+
+// Range returns the range that s is normalised by, and whether it is.
+func (s *Scorer) Range() (Range, bool) { return s.rng, s.ranged }
+
+// Dim returns the dimension d of the model.
+func (s *Scorer) Dim() int { return s.enc.dim }
+
+// Embedding returns the NIR's embedding, a copy; nil for one made of weights.
+func (s *Scorer) Embedding() []float64 { return append([]float64(nil), s.embedding...) }
+
+// Evaluate sets dst[i] to the score of solution i.
+func (s *Scorer) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
+	if x.D != s.enc.dim {
+		return fmt.Errorf("nir: %s scores solutions of dimension %d; got %d", s.name, s.enc.dim, x.D)
+	}
+	n := x.Len()
+	if len(dst) != n {
+		return fmt.Errorf("nir: %s: %d values wanted for %d solutions", s.name, len(dst), n)
+	}
+	sc := newScratch(s.enc.dim, s.enc.in)
+	scale, shift := 1.0, 0.0
+	if s.ranged {
+		shift = s.rng.Min
+		if s.rng.Max > s.rng.Min {
+			scale = 1 / (s.rng.Max - s.rng.Min)
+		}
+	}
+	var out [block]float32
+	for i := 0; i < n; i += block {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m := min(block, n-i)
+		s.enc.encode(sc, x.Slice(i, i+m), m)
+		s.score(out[:m], sc, sc.z, kernel.RoundCols(s.enc.in))
+		for j, v := range out[:m] {
+			dst[i+j] = (float64(v) - shift) * scale
+		}
+	}
+	return nil
+}
+
+// score writes the scores of the len(dst) <= block inputs z, a row every ldz.
+func (s *Scorer) score(dst []float32, sc *scratch, z []float32, ldz int) {
+	if s.affine != nil {
+		for i := range dst {
+			dst[i] = s.b3 + kernel.Dot(s.affine, z[i*ldz:])
+		}
+		return
+	}
+	ld := hiddenStride()
+	s.l1.Apply(sc.a, ld, z, ldz, len(dst))
+	s.l2.Apply(sc.b, ld, sc.a, ld, len(dst))
+	for i := range dst {
+		dst[i] = s.b3 + kernel.Dot(s.w3, sc.b[i*ld:])
+	}
+}
