@@ -3,8 +3,10 @@
 // in batches of packed solutions.
 //
 // Start with [Problem]. [FromFunc] makes one from a function of one solution;
-// [Counted] gives one a budget and a memo. The problems of the paper are in
-// the folders below: onemax, ccp, cimp, caop.
+// [Count] gives one a budget, [Memo] a memory, [Parallel] all cores; a [Class]
+// draws instances. The problems of the paper are in the folders below: onemax,
+// ccp, cimp, caop; problemtest checks that an implementation keeps the
+// contract.
 package problem
 
 import (
@@ -17,16 +19,17 @@ import (
 //
 // Evaluate must be deterministic, and the value of a solution must not depend
 // on the other solutions of its batch. It may be called from several
-// goroutines at once.
+// goroutines at once. A value is never NaN; it is -Inf only for a solution
+// that must not be chosen.
 type Problem interface {
 	// Name identifies the instance in tables and figures: "ccp-30/17".
 	Name() string
 	// Dim returns d.
 	Dim() int
 	// Evaluate sets dst[i] = f(x_i) for the x.Len() solutions of x, whose
-	// dimension is Dim. It must keep neither dst nor x. On an error,
-	// and on the end of ctx, which it reports as ctx.Err(), the values in
-	// dst are undefined.
+	// dimension is Dim; dst may be longer. It must keep neither dst nor x,
+	// and must not change x. On an error, and on the end of ctx, which it
+	// reports as ctx.Err(), the values in dst are undefined.
 	Evaluate(ctx context.Context, dst []float64, x Solutions) error
 }
 
