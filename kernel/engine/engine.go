@@ -3,12 +3,17 @@
 // questions about code, and everything a cell shows travels through the
 // [Outputs] that it is given.
 //
+// To write an engine, start with the methods of [Engine], look at package
+// engine/echo for the smallest complete one, and run package
+// engine/enginetest against yours.
+//
 // Offsets into code are byte offsets; the server converts them from and to
 // the protocol's unicode code points.
 package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
@@ -32,9 +37,27 @@ type Engine interface {
 	// Inspect documents the name at the cursor; ok is false where nothing
 	// is known. Detail 1 asks for more than detail 0 (the source).
 	Inspect(code string, cursor, detail int) (doc Bundle, ok bool)
-	// Close ends the session.
+	// Close ends the session. Closing twice is no error; a closed engine
+	// fails to execute.
 	Close() error
 }
+
+// A CommHandler is an Engine whose sessions hold widgets or other comms.
+// Without it every comm that a client opens is closed again.
+type CommHandler interface {
+	// Comm is given a comm message that a client sent. It is called where
+	// cells are, one at a time and between them; out belongs to the message.
+	// For a comm_open whose target it does not serve it returns
+	// [ErrUnknownTarget], and the server closes the comm.
+	Comm(ctx context.Context, m CommMessage, out Outputs) error
+}
+
+// ErrUnknownTarget is what a CommHandler returns for a comm_open that asks for
+// something it does not serve.
+var ErrUnknownTarget = errors.New("no such comm target")
+
+// ErrNoInput is what [Outputs].Input returns where nobody can be asked.
+var ErrNoInput = errors.New("this client cannot be asked for input (it did not allow it)")
 
 // Info describes a language.
 type Info struct {
@@ -55,7 +78,9 @@ type HelpLink struct{ Text, URL string }
 
 // A Cell is one piece of code to run.
 type Cell struct {
-	// Number is the execution count, shown as In[Number] in messages.
+	// Number is the execution count, shown as In[Number] in messages. Cells
+	// that are not counted (silent ones, and those that a client does not
+	// want stored) bear the number that the next counted cell will have.
 	Number int
 	// Code is the source text.
 	Code string
@@ -93,7 +118,8 @@ func (b Bundle) Empty() bool { return len(b.Data) == 0 }
 // the cell left behind): such outputs belong to the cell that started it.
 type Outputs interface {
 	// Stdout and Stderr append to the cell's streams. The receiver
-	// coalesces small pieces and copies what it keeps.
+	// coalesces small pieces; a character may be split between two pieces.
+	// They block while the receiver cannot keep up.
 	Stdout(text string)
 	Stderr(text string)
 	// Display shows a bundle. With a non-empty id it can be changed later.
