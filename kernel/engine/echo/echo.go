@@ -72,7 +72,7 @@ type line struct {
 func parse(code string) ([]line, error) {
 	var lines []line
 	for i, s := range strings.Split(code, "\n") {
-		s = strings.TrimSpace(s)
+		s = strings.TrimLeft(s, " \t") // a prompt may end in a space
 		fail := func(format string, args ...any) error {
 			return failure(engine.CompileError, fmt.Sprintf("line %d: ", i+1)+fmt.Sprintf(format, args...))
 		}
@@ -81,7 +81,7 @@ func parse(code string) ([]line, error) {
 		}
 		name, value, assign := strings.Cut(s, " = ")
 		switch {
-		case s == "":
+		case strings.TrimSpace(s) == "":
 		case strings.HasPrefix(s, "?"):
 			lines = append(lines, line{page: true, text: strings.TrimSpace(s[1:])})
 		case strings.HasPrefix(s, "%"):
@@ -94,7 +94,7 @@ func parse(code string) ([]line, error) {
 		case assign && isName(name):
 			lines = append(lines, line{name: name, text: value})
 		default:
-			lines = append(lines, line{text: s})
+			lines = append(lines, line{text: strings.TrimSpace(s)})
 		}
 	}
 	return lines, nil
