@@ -1,0 +1,280 @@
+package pgpe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"dace.local/dacelib/run"
+)
+
+// each makes an Objective of a function of one point.
+func each(f func(x []float64) float64) Objective {
+	return func(ctx context.Context, dst []float64, candidates [][]float64) error {
+		for i, x := range candidates {
+			dst[i] = f(x)
+		}
+		return ctx.Err()
+	}
+}
+
+func sphere(x []float64) float64 {
+	var s float64
+	for _, v := range x {
+		s += v * v
+	}
+	return s
+}
+
+// ellipsoid has condition number 100.
+func ellipsoid(x []float64) float64 {
+	var s float64
+	for j, v := range x {
+		s += math.Pow(100, float64(j)/float64(len(x)-1)) * v * v
+	}
+	return s
+}
+
+func rosenbrock(x []float64) float64 {
+	var s float64
+	for j := range len(x) - 1 {
+		a, b := x[j+1]-x[j]*x[j], 1-x[j]
+		s += 100*a*a + b*b
+	}
+	return s
+}
+
+func constant(n int, v float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = v
+	}
+	return x
+}
+
+func ExampleRun() {
+	distance := func(ctx context.Context, dst []float64, points [][]float64) error {
+		for i, p := range points {
+			dst[i] = math.Hypot(p[0]-3, p[1]+1) / 10
+		}
+		return nil
+	}
+	r, err := Run(context.Background(), []float64{0, 0}, distance, Settings{Seed: 1})
+	fmt.Printf("%.1f after %d evaluations, %v, %v\n", r.Best, r.Evaluations, r.Status, err)
+	// Output: [3.0 -1.0] after 16200 evaluations, budget spent, <nil>
+}
+
+// The mean must come nearer to the optimum of a quadratic function in 64
+// dimensions, scaled to about [0, 1] as an instance's values are: under the
+// printed sums in a few iterations, under the averages 40 times slower.
+func TestDescends(t *testing.T) {
+	target := constant(64, 1)
+	f := each(func(x []float64) float64 { return sphere(sub(x, target)) / 400 })
+	for _, tc := range []struct {
+		shaping    Shaping
+		iterations int
+		below      float64 // of the initial distance 8
+	}{{Sums, 200, 0.5}, {Averages, 200, 0.95}, {Ranks, 200, 0.3}} {
+		r, err := Run(context.Background(), make([]float64, 64), f, Settings{Shaping: tc.shaping, MaxIterations: tc.iterations, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := math.Sqrt(sphere(sub(r.Mean, target)))
+		t.Logf("%v: |mu - c| = %.3f of 8, best %.4f, mean sigma %.3f", tc.shaping, d, r.Value, r.History[len(r.History)-1].MeanSigma)
+		if !(d < tc.below*8) {
+			t.Errorf("%v: |mu - c| = %v after %d iterations; want below %v", tc.shaping, d, tc.iterations, tc.below*8)
+		}
+	}
+}
+
+func sub(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] - b[i]
+	}
+	return out
+}
+
+// One step by hand: two pairs in one dimension.
+func TestStep(t *testing.T) {
+	g := newGeneration(2, 1)
+	g.eps = [][]float64{{0.5}, {-2}}
+	g.values = []float64{3, 1, 2, 5, 1.5} // f1 f2 f3 f4 fb
+	for i := range g.candidates {
+		g.candidates[i][0] = float64(i)
+	}
+	for _, tc := range []struct {
+		shaping     Shaping
+		mean, sigma float64
+	}{
+		// mu: .5(3-2) + -2(1-5) = 8.5; sigma: (.25-1)(2.5-1.5) + (4-1)(3-1.5) = 3.75
+		{Sums, 1 - 0.05*8.5, 1 - 0.1*3.75},
+		{Averages, 1 - 0.05*8.5/2, 1 - 0.1*3.75/2},
+	} {
+		r := begin([]float64{1}, Settings{Sigma: 1, Shaping: tc.shaping})
+		it := g.update(&r, Settings{Shaping: tc.shaping}.withDefaults())
+		if math.Abs(r.Mean[0]-tc.mean) > 1e-12 || math.Abs(r.Sigma[0]-tc.sigma) > 1e-12 {
+			t.Errorf("%v: mean %v, sigma %v; want %v, %v", tc.shaping, r.Mean[0], r.Sigma[0], tc.mean, tc.sigma)
+		}
+		if r.Value != 1 || r.Best[0] != 1 || it.AtMean != 1.5 || it.Lowest != 1 {
+			t.Errorf("%v: best %v at %v, record %+v", tc.shaping, r.Value, r.Best, it)
+		}
+	}
+}
+
+// On f = s|x-c|^2 the expected step is known: the pairs' differences are
+// 4s eps.(mu-c), so mu moves by -4 s N alpha sigma^2 (mu-c); the fourth moment
+// of the normal distribution gives -2 s N alpha sigma^3 for sigma.
+func TestExpectedStep(t *testing.T) {
+	const s, n, runs = 0.002, 40, 2000
+	c := []float64{1, -2, 0.5}
+	f := each(func(x []float64) float64 { return s * sphere(sub(x, c)) })
+	var mean, sigma [3]float64
+	for seed := range uint64(runs) {
+		r, err := Run(context.Background(), make([]float64, 3), f, Settings{Seed: seed, MaxIterations: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range 3 {
+			mean[j] += r.Mean[j] / runs
+			sigma[j] += (r.Sigma[j] - 1) / runs
+		}
+	}
+	for j := range 3 {
+		// Standard errors over 2000 runs are about 1e-4 and 1e-4.
+		if want := 4 * s * n * 0.05 * c[j]; math.Abs(mean[j]-want) > 5e-4 {
+			t.Errorf("coordinate %d: mu moves by %v, want %v", j, mean[j], want)
+		}
+		if want := -2 * s * n * 0.1; math.Abs(sigma[j]-want) > 1e-3 {
+			t.Errorf("coordinate %d: sigma moves by %v, want %v", j, sigma[j], want)
+		}
+	}
+}
+
+func TestCentredRanks(t *testing.T) {
+	got := centredRanks([]float64{7, 1, 3, 3, 9})
+	want := []float64{0.25, -0.5, -0.125, -0.125, 0.5}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSigmaLimit(t *testing.T) {
+	for _, s := range []Shaping{Sums, Averages, Ranks} {
+		r, err := Run(context.Background(), constant(5, 0), each(sphere), Settings{Shaping: s, MaxIterations: 100, LearningRateMean: 1e-4, LearningRateSigma: 10, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if least := slices.Min(r.Sigma); least < 0.01 {
+			t.Errorf("%v: sigma fell to %v", s, least)
+		}
+	}
+}
+
+func TestSameSeedAndResume(t *testing.T) {
+	for _, shaping := range []Shaping{Sums, Averages, Ranks} {
+		s := Settings{Shaping: shaping, MaxIterations: 30, Pairs: 5, Seed: 9}
+		f := each(func(x []float64) float64 { return rosenbrock(x) / 1e4 })
+		start := constant(6, -0.5)
+		whole, err := Run(context.Background(), start, f, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := Run(context.Background(), start, f, s)
+		if fmt.Sprint(whole) != fmt.Sprint(again) {
+			t.Errorf("%v: two runs with one seed differ", shaping)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		half := s
+		half.OnEvent = func(e run.Event) {
+			if e.Step == 11 {
+				cancel()
+			}
+		}
+		part, err := Run(ctx, start, f, half)
+		if !errors.Is(err, context.Canceled) || part.Iterations != 11 || part.Status != run.Cancelled {
+			t.Fatalf("%v: cancelled after 11: %v, %d iterations, %v", shaping, err, part.Iterations, part.Status)
+		}
+		s.Resume = &part
+		rest, err := Run(context.Background(), start, f, s)
+		if err != nil || fmt.Sprint(whole) != fmt.Sprint(rest) {
+			t.Errorf("%v: resumed differs from uninterrupted (%v)", shaping, err)
+		}
+	}
+}
+
+func TestEarlyStop(t *testing.T) {
+	values := []float64{0.5, 0.7, 0.9}
+	for _, tc := range []struct {
+		best float64
+		want int
+	}{{0.5, 50}, {0.6, 100}, {0.7, 100}, {0.8, 200}} {
+		r, err := Run(context.Background(), []float64{0}, each(func([]float64) float64 { return tc.best }), Settings{Pairs: 1, Stop: EarlyStop(values)})
+		if err != nil || r.Iterations != tc.want {
+			t.Errorf("best %v: ended after %d iterations (%v), want %d", tc.best, r.Iterations, err, tc.want)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	ok := each(sphere)
+	for _, tc := range []struct {
+		name  string
+		start []float64
+		f     Objective
+		s     Settings
+		want  string
+	}{
+		{"no coordinates", nil, ok, Settings{}, "no coordinates"},
+		{"NaN start", []float64{0, math.NaN()}, ok, Settings{}, "coordinate 1"},
+		{"NaN value", []float64{0}, each(func([]float64) float64 { return math.NaN() }), Settings{}, "candidate 0 is NaN"},
+		{"pairs", []float64{0}, ok, Settings{Pairs: -1}, "Pairs is -1"},
+		{"sigma", []float64{0}, ok, Settings{Sigma: -1}, "Sigma is -1"},
+		{"shaping", []float64{0}, ok, Settings{Shaping: 7}, "Shaping is 7"},
+		{"resume", []float64{0}, ok, Settings{Resume: &Result{Mean: []float64{1, 2}}}, "2 coordinates"},
+	} {
+		_, err := Run(context.Background(), tc.start, tc.f, tc.s)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want one with %q", tc.name, err, tc.want)
+		}
+	}
+	failure := errors.New("no power")
+	_, err := Run(context.Background(), []float64{0}, func(context.Context, []float64, [][]float64) error { return failure }, Settings{})
+	if !errors.Is(err, failure) {
+		t.Errorf("the objective's error is lost: %v", err)
+	}
+}
+
+// Known minima in 10 dimensions by ranks, N = 40, from values of 40, 800 and
+// 3600: to what sigma's floor of 0.01 and a constant rate allow; Rosenbrock
+// into its valley.
+func TestKnownMinima(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		f           func([]float64) float64
+		start       float64
+		target      float64
+		evaluations int
+	}{
+		{"sphere", sphere, 2, 5e-2, 40_000},
+		{"ellipsoid", ellipsoid, 2, 0.3, 60_000},
+		{"rosenbrock", rosenbrock, -1, 10, 60_000},
+	} {
+		for seed := range uint64(3) {
+			s := Settings{Shaping: Ranks, MaxIterations: tc.evaluations / 81, Seed: seed, Sigma: 0.5}
+			s.Stop = func(it Iteration) bool { return it.Best <= tc.target }
+			r, err := Run(context.Background(), constant(10, tc.start), each(tc.f), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s, seed %d: %.3g after %d evaluations", tc.name, seed, r.Value, r.Evaluations)
+			if r.Status != run.Converged {
+				t.Errorf("%s, seed %d: %.3g after %d evaluations; want %v", tc.name, seed, r.Value, r.Evaluations, tc.target)
+			}
+		}
+	}
+}
