@@ -1,0 +1,282 @@
+// Package forest is a random forest for regression: a mean and a variance
+// across trees for every point, from flat arrays, with splits found on
+// presorted features. It is the model of packages smac and smartest.
+//
+// Start with [Fit] and [Forest.Predict]. The zero value of [Settings] is the
+// forest of SMAC's algorithm configuration facade (Lindauer et al., JMLR 23,
+// 2022): 10 trees, 5/6 of the features per split, at least 3 points to split
+// and 3 in a leaf, depth 20, bootstrap samples.
+//
+// It is not for classification, and not for data beyond some 10^5 points.
+package forest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Settings are the parameters of a forest. The zero value of each field means
+// its default.
+type Settings struct {
+	// Trees is the number of trees; 0 means 10.
+	Trees int
+	// FeatureRatio is the share of the features that a split looks at, drawn
+	// anew for each split: max(1, floor(ratio*d)) of them. 0 means 5/6.
+	FeatureRatio float64
+	// MinSplit is the least number of points in a node that is split; 0
+	// means 3. Points count as often as the bootstrap drew them.
+	MinSplit int
+	// MinLeaf is the least number of points on either side of a split; 0
+	// means 3.
+	MinLeaf int
+	// MaxDepth is the greatest number of splits above a leaf; 0 means 20.
+	MaxDepth int
+	// NoBootstrap fits every tree to all points, once each, instead of n
+	// draws with replacement.
+	NoBootstrap bool
+	// Categories has one entry per feature: 0 for a number, k > 0 for a
+	// category whose values are 0, 1, ..., k-1, at most 64 of them. A split
+	// of a category sends any subset of its values to the left: the best one
+	// in the sense of the squared error. Nil means all numbers.
+	Categories []int
+	// Workers is the number of goroutines that grow trees; 0 means 1. It
+	// does not change the forest.
+	Workers int
+	// Seed determines the forest together with the data and the settings.
+	Seed uint64
+}
+
+// withDefaults returns s with its zero fields filled in for d features, or
+// what is wrong with it.
+func (s Settings) withDefaults(d int) (Settings, error) {
+	def := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	def(&s.Trees, 10)
+	def(&s.MinSplit, 3)
+	def(&s.MinLeaf, 3)
+	def(&s.MaxDepth, 20)
+	def(&s.Workers, 1)
+	if s.FeatureRatio == 0 {
+		s.FeatureRatio = 5.0 / 6
+	}
+	switch {
+	case s.Trees < 0 || s.MinSplit < 0 || s.MinLeaf < 0 || s.MaxDepth < 0 || s.Workers < 0:
+		return s, errors.New("forest: Trees, MinSplit, MinLeaf, MaxDepth and Workers must not be negative")
+	case !(s.FeatureRatio > 0 && s.FeatureRatio <= 1):
+		return s, fmt.Errorf("forest: FeatureRatio is %v; it must lie in (0, 1]", s.FeatureRatio)
+	case s.Categories != nil && len(s.Categories) != d:
+		return s, fmt.Errorf("forest: Categories has %d entries for %d features", len(s.Categories), d)
+	}
+	for j, k := range s.Categories {
+		if k < 0 || k > 64 {
+			return s, fmt.Errorf("forest: feature %d has %d categories; 0 (a number) to 64 are possible", j, k)
+		}
+	}
+	return s, nil
+}
+
+// A Forest is a fitted random forest. It may be used from several goroutines
+// at once.
+type Forest struct {
+	d     int
+	trees []tree
+	masks bool    // whether some split is by subsets of a category
+	mid   float64 // the mean of y, which the leaves' values are relative to
+}
+
+// A node goes to left+1 where x[feat] > thr, else to left. A leaf has thr
+// +Inf and left at itself, so that a walk may go on past it. A split by
+// subsets of a category has thr NaN and is looked up in the tree's masks.
+type node struct {
+	thr  float64
+	feat int32
+	left int32
+}
+
+type tree struct {
+	nodes []node
+	value []float64        // of each node: mean of its points, less Forest.mid
+	masks map[int32]uint64 // of a node split by a category: the values that go left
+	depth int              // splits above the deepest leaf
+	gain  []float64        // per feature: squared error taken away
+}
+
+// Fit grows a forest on n = len(y) points with d features: x is n x d, row by
+// row. All values must be finite. Neither slice is kept.
+func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
+	n := len(y)
+	if d <= 0 || n == 0 {
+		return nil, fmt.Errorf("forest: %d points with %d features; both must be positive", n, d)
+	}
+	if len(x) != n*d {
+		return nil, fmt.Errorf("forest: x has %d values for %d points with %d features; it must have %d", len(x), n, d, n*d)
+	}
+	s, err := s.withDefaults(d)
+	if err != nil {
+		return nil, err
+	}
+	sum := 0.0
+	for i, v := range y {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("forest: y[%d] is %v; it must be finite", i, v)
+		}
+		sum += v
+	}
+	f := &Forest{d: d, trees: make([]tree, s.Trees), mid: sum / float64(n)}
+	data, err := newTable(x, y, d, f.mid, s)
+	if err != nil {
+		return nil, err
+	}
+	workers := min(s.Workers, s.Trees)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			g := newGrower(data, s)
+			for t := w; t < s.Trees; t += workers {
+				f.trees[t] = g.grow(t)
+			}
+		})
+	}
+	wg.Wait()
+	for _, t := range f.trees {
+		f.masks = f.masks || len(t.masks) > 0
+	}
+	return f, nil
+}
+
+// Dim returns d, the number of features.
+func (f *Forest) Dim() int { return f.d }
+
+// Predict sets mean[i] and variance[i] to the mean and the population variance
+// of the trees' predictions for row i of x, which is len(mean) x d. variance
+// may be nil.
+func (f *Forest) Predict(mean, variance, x []float64) {
+	n, d := len(mean), f.d
+	if len(x) != n*d || variance != nil && len(variance) != n {
+		panic("forest: Predict needs len(mean)*d values of x, and variance nil or as long as mean")
+	}
+	sq := variance
+	if sq == nil {
+		sq = make([]float64, n)
+	}
+	clear(mean)
+	clear(sq)
+	for t := range f.trees {
+		if f.masks {
+			f.trees[t].addMasked(mean, sq, x, d)
+		} else {
+			f.trees[t].add(mean, sq, x, d)
+		}
+	}
+	scale := 1 / float64(len(f.trees))
+	for i, m := range mean {
+		m *= scale
+		sq[i] = max(0, sq[i]*scale-m*m)
+		mean[i] = m + f.mid
+	}
+}
+
+// add adds the tree's prediction for each row of x to sum and its square to
+// sq. Four walks go side by side, so that one's loads hide the others'.
+func (t *tree) add(sum, sq, x []float64, d int) {
+	nodes, value := t.nodes, t.value
+	n := len(sum)
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		r0 := x[i*d:][:d]
+		r1 := x[i*d+d:][:d]
+		r2 := x[i*d+2*d:][:d]
+		r3 := x[i*d+3*d:][:d]
+		var k0, k1, k2, k3 int32
+		for range t.depth {
+			k0 = nodes[k0].next(r0)
+			k1 = nodes[k1].next(r1)
+			k2 = nodes[k2].next(r2)
+			k3 = nodes[k3].next(r3)
+		}
+		v0, v1, v2, v3 := value[k0], value[k1], value[k2], value[k3]
+		s, q := sum[i:][:4], sq[i:][:4]
+		s[0] += v0
+		s[1] += v1
+		s[2] += v2
+		s[3] += v3
+		q[0] += v0 * v0
+		q[1] += v1 * v1
+		q[2] += v2 * v2
+		q[3] += v3 * v3
+	}
+	for ; i < n; i++ {
+		r := x[i*d:][:d]
+		var k int32
+		for range t.depth {
+			k = nodes[k].next(r)
+		}
+		sum[i] += value[k]
+		sq[i] += value[k] * value[k]
+	}
+}
+
+// next returns the child that row x goes to.
+func (nd *node) next(x []float64) int32 {
+	var right int32
+	if x[nd.feat] > nd.thr {
+		right = 1
+	}
+	return nd.left + right
+}
+
+// addMasked is add for a tree that may split by subsets of a category.
+func (t *tree) addMasked(sum, sq, x []float64, d int) {
+	for i := range sum {
+		v := t.value[t.leaf(x[i*d:][:d])]
+		sum[i] += v
+		sq[i] += v * v
+	}
+}
+
+// leaf returns the leaf that row x falls into.
+func (t *tree) leaf(x []float64) int32 {
+	var k int32
+	for {
+		nd := &t.nodes[k]
+		next := nd.next(x)
+		if nd.thr != nd.thr && t.masks[k]>>uint(x[nd.feat])&1 == 0 {
+			next++
+		}
+		if next == k {
+			return k
+		}
+		k = next
+	}
+}
+
+// Importance returns, for each feature, its share of the squared error that
+// the splits of all trees took away: each tree's shares add up to 1, and the
+// result is their mean (Breiman's impurity importance). It is all 0 where no
+// tree was split.
+func (f *Forest) Importance() []float64 {
+	imp := make([]float64, f.d)
+	used := 0
+	for _, t := range f.trees {
+		total := 0.0
+		for _, g := range t.gain {
+			total += g
+		}
+		if total <= 0 {
+			continue
+		}
+		used++
+		for j, g := range t.gain {
+			imp[j] += g / total
+		}
+	}
+	for j := range imp {
+		imp[j] /= float64(max(used, 1))
+	}
+	return imp
+}

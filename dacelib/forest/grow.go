@@ -1,0 +1,408 @@
+package forest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"dace.local/dacelib/run"
+)
+
+// maxBins is the greatest number of distinct values of a feature that is
+// split by its histogram; above it, by lists kept in sorted order.
+const maxBins = 64
+
+// A table is the data as the growers read them, shared by all trees.
+type table struct {
+	n, d   int
+	y      []float64 // relative to the mean
+	recip  []float64 // recip[k] = 1/k
+	long   []int     // the features split by sorted lists
+	column []column  // per feature
+}
+
+// A column is one feature of all points.
+type column struct {
+	value []float64 // distinct values, ascending
+	rank  []int32   // of each point: index of its value
+	order []uint64  // long features only: rank<<32 | point, ascending
+	cats  bool      // split by subsets of the values
+}
+
+func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
+	n := len(y)
+	t := &table{n: n, d: d, y: make([]float64, n), recip: make([]float64, n+1), column: make([]column, d)}
+	for i, v := range y {
+		t.y[i] = v - mid
+		t.recip[i+1] = 1 / float64(i+1)
+	}
+	perm := make([]int32, n)
+	for j := range d {
+		c := &t.column[j]
+		k := 0
+		if s.Categories != nil {
+			k = s.Categories[j]
+		}
+		for i := range n {
+			v := x[i*d+j]
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("forest: feature %d of point %d is %v; it must be finite", j, i, v)
+			}
+			if k > 0 && !(v >= 0 && v < float64(k) && v == math.Trunc(v)) {
+				return nil, fmt.Errorf("forest: feature %d of point %d is %v; it is one of %d categories and must be 0 to %d", j, i, v, k, k-1)
+			}
+			perm[i] = int32(i)
+		}
+		slices.SortFunc(perm, func(a, b int32) int { return cmp.Compare(x[int(a)*d+j], x[int(b)*d+j]) })
+		c.rank = make([]int32, n)
+		for _, i := range perm {
+			v := x[int(i)*d+j]
+			if len(c.value) == 0 || v != c.value[len(c.value)-1] {
+				c.value = append(c.value, v)
+			}
+			c.rank[i] = int32(len(c.value) - 1)
+		}
+		c.cats = k > 2
+		if !c.cats && len(c.value) > maxBins {
+			t.long = append(t.long, j)
+			c.order = make([]uint64, n)
+			for p, i := range perm {
+				c.order[p] = uint64(c.rank[i])<<32 | uint64(i)
+			}
+		}
+	}
+	return t, nil
+}
+
+// A grower grows one tree after the other in the same memory.
+type grower struct {
+	*table
+	s       Settings
+	perSplt int // features a split looks at
+	rng     *rand.Rand
+	point   []weighted // of each point
+	list    [][]uint64 // the points of the tree, in the order of each long feature; at least one list
+	listOf  []int      // of each feature: its list, or -1
+	spare   []uint64
+	left    []uint8 // of each point: 1 where the current split sends it left
+	feats   []int
+	bin     [maxBins]weighted
+	byMean  [maxBins]uint8
+	stack   []task
+	tree    tree
+}
+
+// weighted is a sum over points: of their counts, and of their y.
+type weighted struct {
+	wy float64
+	w  int
+}
+
+// A task is a node to be split: the points list[.][a:b].
+type task struct {
+	node, a, b, depth int
+	sum               weighted
+}
+
+// A split is the best found so far for a node.
+type split struct {
+	feat int
+	gain float64 // squared error taken away, per point of the node
+	left weighted
+	rank int32 // numbers: ranks up to this one go left
+	thr  float64
+	mask uint64 // categories: the ranks that go left
+}
+
+func newGrower(t *table, s Settings) *grower {
+	g := &grower{
+		table: t, s: s, perSplt: max(1, int(s.FeatureRatio*float64(t.d)+1e-9)),
+		point:  make([]weighted, t.n),
+		list:   make([][]uint64, max(1, len(t.long))),
+		listOf: make([]int, t.d),
+		spare:  make([]uint64, t.n),
+		left:   make([]uint8, t.n),
+		feats:  make([]int, t.d),
+	}
+	for i := range g.list {
+		g.list[i] = make([]uint64, 0, t.n)
+	}
+	for j := range t.d {
+		g.feats[j] = j
+		g.listOf[j] = -1
+	}
+	for i, j := range t.long {
+		g.listOf[j] = i
+	}
+	return g
+}
+
+// grow grows tree number k.
+func (g *grower) grow(k int) tree {
+	g.rng = run.Rand(g.s.Seed, "forest: tree", k)
+	g.tree = tree{gain: make([]float64, g.d)}
+	for j := range g.feats {
+		g.feats[j] = j
+	}
+	sum := g.sample()
+	g.push(task{node: g.leaf(sum), b: len(g.list[0]), sum: sum})
+	for len(g.stack) > 0 {
+		t := g.stack[len(g.stack)-1]
+		g.stack = g.stack[:len(g.stack)-1]
+		g.grow1(t)
+	}
+	return g.tree
+}
+
+// sample draws the tree's points and fills the lists.
+func (g *grower) sample() (sum weighted) {
+	clear(g.point)
+	for i := range g.n {
+		if !g.s.NoBootstrap {
+			i = g.rng.IntN(g.n)
+		}
+		g.point[i].w++
+	}
+	for i := range g.point {
+		p := &g.point[i]
+		p.wy = float64(p.w) * g.y[i]
+		sum.w += p.w
+		sum.wy += p.wy
+	}
+	if len(g.long) == 0 {
+		l := g.list[0][:0]
+		for i, p := range g.point {
+			if p.w > 0 {
+				l = append(l, uint64(i))
+			}
+		}
+		g.list[0] = l
+	}
+	for i, j := range g.long {
+		l := g.list[i][:g.n]
+		m := 0
+		for _, e := range g.column[j].order {
+			l[m] = e
+			if g.point[uint32(e)].w > 0 {
+				m++
+			}
+		}
+		g.list[i] = l[:m]
+	}
+	return sum
+}
+
+// leaf appends a leaf and returns its number.
+func (g *grower) leaf(sum weighted) int {
+	k := len(g.tree.nodes)
+	g.tree.nodes = append(g.tree.nodes, node{thr: math.Inf(1), left: int32(k)})
+	g.tree.value = append(g.tree.value, sum.wy*g.recip[sum.w])
+	return k
+}
+
+// push puts a node on the stack if it may be split.
+func (g *grower) push(t task) {
+	g.tree.depth = max(g.tree.depth, t.depth)
+	if g.splittable(t) {
+		g.stack = append(g.stack, t)
+	}
+}
+
+func (g *grower) splittable(t task) bool {
+	return t.sum.w >= max(g.s.MinSplit, 2*g.s.MinLeaf) && t.depth < g.s.MaxDepth
+}
+
+// grow1 looks for the best split of a node and carries it out.
+func (g *grower) grow1(t task) {
+	if g.pure(t) {
+		return
+	}
+	best := split{gain: -1}
+	for i := range g.feats {
+		if i >= g.perSplt && best.gain >= 0 {
+			break
+		}
+		k := i + g.rng.IntN(g.d-i)
+		g.feats[i], g.feats[k] = g.feats[k], g.feats[i]
+		f := g.feats[i]
+		if g.listOf[f] >= 0 {
+			g.scanList(f, t, &best)
+		} else {
+			g.scanBins(f, t, &best)
+		}
+	}
+	if best.gain < 0 {
+		return
+	}
+	right := weighted{t.sum.wy - best.left.wy, t.sum.w - best.left.w}
+	c := &g.column[best.feat]
+	m := g.mark(t, &best)
+	l := g.leaf(best.left)
+	g.leaf(right)
+	nd := &g.tree.nodes[t.node]
+	nd.feat, nd.left, nd.thr = int32(best.feat), int32(l), best.thr
+	if c.cats {
+		nd.thr = math.NaN()
+		if g.tree.masks == nil {
+			g.tree.masks = make(map[int32]uint64)
+		}
+		var mask uint64
+		for v := range c.value {
+			if best.mask>>v&1 == 1 {
+				mask |= 1 << uint(c.value[v])
+			}
+		}
+		g.tree.masks[int32(t.node)] = mask
+	}
+	g.tree.gain[best.feat] += best.gain * float64(t.sum.w)
+	lt := task{node: l, a: t.a, b: t.a + m, depth: t.depth + 1, sum: best.left}
+	rt := task{node: l + 1, a: t.a + m, b: t.b, depth: t.depth + 1, sum: right}
+	if g.splittable(lt) || g.splittable(rt) {
+		g.partition(t)
+	}
+	g.push(rt)
+	g.push(lt)
+}
+
+// pure reports whether all points of a node have one y.
+func (g *grower) pure(t task) bool {
+	l := g.list[0][t.a:t.b]
+	y := g.y[uint32(l[0])]
+	for _, e := range l[1:] {
+		if g.y[uint32(e)] != y {
+			return false
+		}
+	}
+	return true
+}
+
+// scanList looks for a better split of a node at feature f, whose points are
+// kept in order.
+//
+// With W points of mean m, w of them to the left with sum s, the squared
+// error falls by (s - w m)^2 W / (w (W - w)).
+func (g *grower) scanList(f int, t task, best *split) {
+	l := g.list[g.listOf[f]][t.a:t.b]
+	point, recip := g.point, g.recip[:t.sum.w+1]
+	mean := t.sum.wy * recip[t.sum.w]
+	lo, hi := g.s.MinLeaf, t.sum.w-g.s.MinLeaf
+	var left weighted
+	for i, e := range l[:len(l)-1] {
+		p := &point[uint32(e)]
+		left.w += p.w
+		left.wy += p.wy
+		if e>>32 == l[i+1]>>32 || left.w < lo {
+			continue
+		}
+		if left.w > hi {
+			break
+		}
+		s := left.wy - float64(left.w)*mean
+		if gain := s * s * recip[left.w] * recip[t.sum.w-left.w]; gain > best.gain {
+			v := g.column[f].value
+			*best = split{
+				feat: f, gain: gain, left: left, rank: int32(e >> 32),
+				thr: between(v[e>>32], v[l[i+1]>>32]),
+			}
+		}
+	}
+}
+
+// between returns the threshold of a split between the values a < b.
+func between(a, b float64) float64 {
+	m := a/2 + b/2
+	if m >= b || m < a {
+		return a
+	}
+	return m
+}
+
+// scanBins looks for a better split of a node at feature f, which has few
+// distinct values: numbers in their order, categories in that of their means,
+// among which the best of all subsets is (Fisher 1958; Breiman et al. 1984).
+func (g *grower) scanBins(f int, t task, best *split) {
+	c := &g.column[f]
+	bin := g.bin[:len(c.value)]
+	clear(bin)
+	for _, e := range g.list[0][t.a:t.b] {
+		i := uint32(e)
+		b := &bin[c.rank[i]]
+		b.w += g.point[i].w
+		b.wy += g.point[i].wy
+	}
+	order := g.byMean[:0]
+	for r := range bin {
+		if bin[r].w > 0 {
+			order = append(order, uint8(r))
+		}
+	}
+	if c.cats {
+		slices.SortStableFunc(order, func(a, b uint8) int {
+			return cmp.Compare(bin[a].wy*g.recip[bin[a].w], bin[b].wy*g.recip[bin[b].w])
+		})
+	}
+	mean := t.sum.wy * g.recip[t.sum.w]
+	lo, hi := g.s.MinLeaf, t.sum.w-g.s.MinLeaf
+	var left weighted
+	var mask uint64
+	for i, r := range order {
+		left.w += bin[r].w
+		left.wy += bin[r].wy
+		mask |= 1 << r
+		if left.w < lo {
+			continue
+		}
+		if left.w > hi || i == len(order)-1 {
+			break
+		}
+		s := left.wy - float64(left.w)*mean
+		if gain := s * s * g.recip[left.w] * g.recip[t.sum.w-left.w]; gain > best.gain {
+			*best = split{feat: f, gain: gain, left: left, rank: int32(r), mask: mask}
+			if !c.cats {
+				best.thr = between(c.value[r], c.value[order[i+1]])
+			}
+		}
+	}
+}
+
+// mark notes for each point of a node whether the split sends it left, and
+// returns how many list entries it sends there.
+func (g *grower) mark(t task, s *split) int {
+	c := &g.column[s.feat]
+	list := g.list[max(0, g.listOf[s.feat])][t.a:t.b]
+	m := 0
+	for _, e := range list {
+		i := uint32(e)
+		r := c.rank[i]
+		var left uint8
+		if c.cats {
+			left = uint8(s.mask >> uint(r) & 1)
+		} else if r <= s.rank {
+			left = 1
+		}
+		g.left[i] = left
+		m += int(left)
+	}
+	return m
+}
+
+// partition moves, in every list, the points that go left before the others,
+// and keeps the order among either.
+func (g *grower) partition(t task) {
+	left := g.left
+	for _, list := range g.list {
+		l := list[t.a:t.b]
+		spare := g.spare[:len(l)]
+		k, r := 0, 0
+		for _, e := range l {
+			b := int(left[uint32(e)])
+			l[k] = e
+			spare[r] = e
+			k += b
+			r += 1 - b
+		}
+		copy(l[k:], spare[:r])
+	}
+}

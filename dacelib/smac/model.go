@@ -1,0 +1,220 @@
+package smac
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"dace.local/dacelib/forest"
+	"dace.local/dacelib/run"
+)
+
+// scratch is memory that is used again at each fit.
+type scratch struct {
+	random, near   []float64 // candidates, row by row
+	mean, variance []float64
+}
+
+// grown returns s with length n, in new memory where it is too short.
+func grown(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n, n+n/4)
+	}
+	return s[:n]
+}
+
+// floor is the least variance across trees that the model admits [SMAC].
+const floor = 1e-10
+
+// rank fits the model and returns up to k configurations that were not tried
+// yet, those of the greatest expected improvement first: random ones, and the
+// ends of local searches from the best evaluated and random ones.
+func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
+	params := o.s.Space.Params
+	d := len(params)
+	fs := o.s.Forest
+	fs.Seed = run.Seed(o.s.Seed, "smac: forest", o.state.Batches)
+	fs.Categories = make([]int, d)
+	for j := range params {
+		fs.Categories[j] = params[j].choices()
+	}
+	f, err := forest.Fit(o.x[:len(o.y)*d], o.y, d, fs)
+	if err != nil {
+		panic("smac: the forest refuses checked data: " + err.Error())
+	}
+	sc := &o.scratch
+	predict := func(x []float64) (mean, variance []float64) {
+		n := len(x) / d
+		sc.mean, sc.variance = grown(sc.mean, n), grown(sc.variance, n)
+		f.Predict(sc.mean, sc.variance, x)
+		return sc.mean, sc.variance
+	}
+	// The evaluated configurations give eta and places to start from.
+	mean, variance := predict(o.x)
+	eta := slices.Min(mean)
+	starts := newTop(max(0, o.s.LocalStarts))
+	for i, m := range mean {
+		starts.offer(eta, m, variance[i], o.x[i*d:][:d], nil)
+	}
+	// So do random ones.
+	sc.random = grown(sc.random, o.s.Candidates*d)
+	for i := range sc.random {
+		sc.random[i] = params[i%d].draw(rng)
+	}
+	mean, variance = predict(sc.random)
+	randomStarts := newTop(max(0, o.s.LocalStarts))
+	best := newTop(k)
+	for i, m := range mean {
+		u := sc.random[i*d:][:d]
+		randomStarts.offer(eta, m, variance[i], u, nil)
+		best.offer(eta, m, variance[i], u, o.fresh)
+	}
+	walks := append(starts.items, randomStarts.items...)
+	for i := range walks {
+		walks[i].unit = slices.Clone(walks[i].unit)
+	}
+	for active := walks; len(active) > 0; {
+		sc.near = sc.near[:0]
+		ends := make([]int, len(active))
+		for i := range active {
+			sc.near = o.neighbours(sc.near, active[i].unit, rng)
+			ends[i] = len(sc.near) / d
+		}
+		mean, variance = predict(sc.near)
+		i := 0
+		var moved []scored
+		for w := range active {
+			a := &active[w]
+			up := false
+			for ; i < ends[w]; i++ {
+				if !mayExceed(eta, mean[i], variance[i], a.ei) {
+					continue
+				}
+				if ei := improvement(eta, mean[i], variance[i]); ei > a.ei {
+					a.ei, up = ei, true
+					copy(a.unit, sc.near[i*d:][:d])
+					a.mean, a.variance = mean[i], variance[i]
+				}
+			}
+			if up {
+				moved = append(moved, *a)
+			} else {
+				best.offer(eta, a.mean, a.variance, a.unit, o.fresh)
+			}
+		}
+		active = moved
+	}
+	configs := make([][]float64, len(best.items))
+	for i, c := range best.items {
+		configs[i] = o.config(c.unit)
+	}
+	return configs
+}
+
+// config returns the configuration at a place in the unit cube.
+func (o *Optimizer) config(unit []float64) []float64 {
+	c := make([]float64, len(unit))
+	for j, u := range unit {
+		c[j] = o.s.Space.Params[j].raw(u)
+	}
+	return c
+}
+
+// fresh reports whether the configuration at a place was not tried yet.
+func (o *Optimizer) fresh(unit []float64) bool {
+	_, ok := o.seen[key(o.config(unit))]
+	return !ok
+}
+
+// neighbours appends the one-exchange neighbours of a place: every other value
+// of a category, and four values of a number, normally distributed about its
+// own with standard deviation 0.2 of the range and within it [SMAC].
+func (o *Optimizer) neighbours(dst, unit []float64, rng *rand.Rand) []float64 {
+	for j := range unit {
+		p := &o.s.Space.Params[j]
+		exchange := func(u float64) {
+			dst = append(dst, unit...)
+			dst[len(dst)-len(unit)+j] = u
+		}
+		if k := p.choices(); k > 0 {
+			for v := range k {
+				if float64(v) != unit[j] {
+					exchange(float64(v))
+				}
+			}
+			continue
+		}
+		if p.Lo == p.Hi {
+			continue
+		}
+		for range 4 {
+			u := unit[j] + 0.2*rng.NormFloat64()
+			for u < 0 || u > 1 {
+				u = unit[j] + 0.2*rng.NormFloat64()
+			}
+			if u = p.snap(u); u != unit[j] {
+				exchange(u)
+			}
+		}
+	}
+	return dst
+}
+
+// improvement returns the expected improvement of a normal variable over eta,
+// downwards (Jones et al. 1998, with xi = 0).
+func improvement(eta, mean, variance float64) float64 {
+	s := math.Sqrt(max(variance, floor))
+	z := (eta - mean) / s
+	return (eta-mean)*0.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-0.5*z*z)/math.Sqrt(2*math.Pi)
+}
+
+// mayExceed reports, fast, whether the expected improvement can be greater
+// than bound: it is at most s/sqrt(2 pi) + max(0, eta - mean).
+func mayExceed(eta, mean, variance, bound float64) bool {
+	b := bound - max(0, eta-mean)
+	return b < 0 || max(variance, floor) > 2*math.Pi*b*b
+}
+
+// scored is a place with the model's opinion of it.
+type scored struct {
+	unit               []float64
+	mean, variance, ei float64
+}
+
+// top keeps the n places of the greatest expected improvement of those
+// offered, the greatest first, the earlier of equals first.
+type top struct {
+	n     int
+	items []scored
+}
+
+func newTop(n int) *top { return &top{n: n, items: make([]scored, 0, n+1)} }
+
+// offer keeps a place if it is among the best so far, is not among them
+// already, and passes the filter, where there is one.
+func (t *top) offer(eta, mean, variance float64, unit []float64, filter func([]float64) bool) {
+	full := len(t.items) == t.n
+	if full && (t.n == 0 || !mayExceed(eta, mean, variance, t.items[t.n-1].ei)) {
+		return
+	}
+	ei := improvement(eta, mean, variance)
+	if full && ei <= t.items[t.n-1].ei {
+		return
+	}
+	for i := range t.items {
+		if slices.Equal(t.items[i].unit, unit) {
+			return
+		}
+	}
+	if filter != nil && !filter(unit) {
+		return
+	}
+	i := len(t.items)
+	for i > 0 && t.items[i-1].ei < ei {
+		i--
+	}
+	t.items = slices.Insert(t.items, i, scored{unit, mean, variance, ei})
+	if len(t.items) > t.n {
+		t.items = t.items[:t.n]
+	}
+}

@@ -1,0 +1,455 @@
+package smac
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"dace.local/dacelib/run"
+)
+
+// An Optimizer is a run that is asked for configurations and told their
+// costs. Make one with [New], or restore one with json.Unmarshal.
+//
+// Configurations come in batches of Settings.RefitEvery: the first is the
+// default configuration and random ones, each later one is chosen with a model
+// of all costs before it. So the queries of a batch may be evaluated in any
+// order, or at once, without changing the run.
+//
+// With several instances the configurations of a batch race against the best
+// so far, the incumbent. Each is run on one instance, then on two more, on
+// four more and so on, always those that the incumbent was run on, in an order
+// drawn once; it is out as soon as its mean is worse than the incumbent's on
+// the same instances. The best of those that reach the end becomes the
+// incumbent if it is better. With each configuration that is tried, the
+// incumbent is run on one more instance until it has seen all. (SMAC races the
+// configurations of a batch one after the other; here they race side by side,
+// against the incumbent of the batch before.) The model learns the mean cost
+// of each configuration over the instances that it was run on.
+//
+// An Optimizer is not safe for use from several goroutines at once.
+type Optimizer struct {
+	s       Settings
+	state   state
+	order   []int          // the instances, in the order of the races
+	seen    map[string]int // from a configuration to its index in state.Tried
+	x, y    []float64      // of the configurations with a cost: places in the unit cube, mean costs
+	handed  int            // queries of the stage that Ask has returned
+	told    int            // queries of the stage that are done
+	best    float64        // lowest cost of a trial, for events
+	scratch scratch
+}
+
+// state is what is saved of a run, besides its settings.
+type state struct {
+	// Tried are the configurations in the order of their batches.
+	Tried []tried `json:"tried"`
+	// Log are the trials before the stage.
+	Log []trialRef `json:"log"`
+	// Batches is the number of batches drawn, Round the number of stages
+	// that the race of the last one has gone through.
+	Batches int `json:"batches"`
+	Round   int `json:"round"`
+	// Incumbent is the index of the best configuration.
+	Incumbent int `json:"incumbent"`
+	// Racing are the configurations in the race, Through those that have
+	// reached its end.
+	Racing  []int `json:"racing"`
+	Through []int `json:"through"`
+	// Stage are the evaluations that are asked for at present.
+	Stage []pending `json:"stage"`
+	// Exhausted: every configuration of a finite space was tried.
+	Exhausted bool `json:"exhausted"`
+}
+
+// tried is a configuration that was tried, with its costs on the first
+// instances in the order of the races.
+type tried struct {
+	Config []float64 `json:"config"`
+	Origin Origin    `json:"origin"`
+	Costs  []float64 `json:"costs"`
+}
+
+// mean returns the mean of the first n costs.
+func (t *tried) mean(n int) float64 {
+	sum := 0.0
+	for _, c := range t.Costs[:n] {
+		sum += c
+	}
+	return sum / float64(n)
+}
+
+// trialRef names a trial: the configuration, and the place of the instance in
+// the order of the races.
+type trialRef struct {
+	Tried int `json:"tried"`
+	Place int `json:"place"`
+}
+
+// pending is a trial that was asked for.
+type pending struct {
+	trialRef
+	Done bool    `json:"done"`
+	Cost float64 `json:"cost"`
+}
+
+// New returns an optimiser at the start of a run.
+func New(s Settings) (*Optimizer, error) {
+	s, err := s.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	o := &Optimizer{s: s, seen: make(map[string]int), best: math.Inf(1)}
+	o.order = run.Rand(s.Seed, "smac: instances").Perm(s.Instances)
+	return o, nil
+}
+
+// Settings returns the settings of the run, with their defaults filled in.
+func (o *Optimizer) Settings() Settings { return o.s }
+
+// SetWorkers changes Settings.Workers and Settings.OnEvent, which are not part
+// of a run's identity, for a run that was restored.
+func (o *Optimizer) SetWorkers(workers int, onEvent func(run.Event)) {
+	o.s.Workers = max(1, workers)
+	o.s.OnEvent = onEvent
+}
+
+// Ask returns up to limit queries that have not been returned before, all
+// that can be evaluated now if limit is 0. It returns none while the outcome
+// of earlier ones is awaited, and none when the run is done.
+func (o *Optimizer) Ask(limit int) []Query {
+	if o.told == len(o.state.Stage) {
+		o.advance()
+	}
+	var qs []Query
+	for i := o.handed; i < len(o.state.Stage) && (limit <= 0 || len(qs) < limit); i++ {
+		o.handed = i + 1
+		p := &o.state.Stage[i]
+		if !p.Done {
+			qs = append(qs, Query{
+				ID:       len(o.state.Log) + i,
+				Config:   o.state.Tried[p.Tried].Config,
+				Instance: o.order[p.Place],
+			})
+		}
+	}
+	return qs
+}
+
+// Tell reports the cost of a query that Ask returned. The cost must be
+// finite.
+func (o *Optimizer) Tell(q Query, cost float64) error {
+	i := q.ID - len(o.state.Log)
+	if i < 0 || i >= len(o.state.Stage) || o.state.Stage[i].Done {
+		return fmt.Errorf("smac: query %d is not awaited: it was told before, or belongs to another run", q.ID)
+	}
+	if math.IsNaN(cost) || math.IsInf(cost, 0) {
+		return fmt.Errorf("smac: the cost of %s is %v; it must be finite: tell a large number for an evaluation that failed",
+			o.s.Space.Format(q.Config), cost)
+	}
+	p := &o.state.Stage[i]
+	p.Done, p.Cost = true, cost
+	o.told++
+	o.best = min(o.best, cost)
+	if o.s.OnEvent != nil {
+		o.s.OnEvent(run.Event{
+			Stage: "smac", Step: len(o.state.Log) + o.told, Total: o.s.Trials,
+			Value: cost, Best: o.best, Detail: o.s.Space.Format(q.Config),
+		})
+	}
+	return nil
+}
+
+// Done reports whether the run is over: all trials made and told, or nothing
+// left to try.
+func (o *Optimizer) Done() bool {
+	if o.told < len(o.state.Stage) {
+		return false
+	}
+	o.advance()
+	return len(o.state.Stage) == 0
+}
+
+// advance takes in the stage, all of which is told, and sets up the next one;
+// it leaves the stage empty where the run is done.
+func (o *Optimizer) advance() {
+	st := &o.state
+	for _, p := range st.Stage {
+		t := &st.Tried[p.Tried]
+		t.Costs = append(t.Costs, p.Cost)
+		st.Log = append(st.Log, p.trialRef)
+	}
+	o.learn(st.Stage)
+	st.Stage, o.handed, o.told = nil, 0, 0
+	o.judge()
+	left := o.s.Trials - len(st.Log)
+	if len(st.Racing) == 0 || left == 0 {
+		o.crown()
+	}
+	switch {
+	case left == 0:
+		return
+	case len(st.Racing) > 0:
+		st.Round++
+	case !st.Exhausted:
+		o.propose(min(o.s.RefitEvery, left))
+	}
+	n := len(st.Tried[st.Incumbent].Costs) + len(st.Stage)
+	for _, c := range st.Racing {
+		from := len(st.Tried[c].Costs)
+		for place := from; place < min(from+1<<st.Round, n); place++ {
+			st.Stage = append(st.Stage, pending{trialRef: trialRef{Tried: c, Place: place}})
+		}
+	}
+	st.Stage = st.Stage[:min(left, len(st.Stage))]
+}
+
+// judge drops from the race what is worse than the incumbent so far, and
+// moves to the finish what has been run on all that the incumbent has.
+func (o *Optimizer) judge() {
+	st := &o.state
+	racing := st.Racing[:0]
+	for _, c := range st.Racing {
+		inc, t := &st.Tried[st.Incumbent], &st.Tried[c]
+		switch n := len(t.Costs); {
+		case n > 0 && t.mean(n) > inc.mean(n):
+		case n == len(inc.Costs):
+			st.Through = append(st.Through, c)
+		default:
+			racing = append(racing, c)
+		}
+	}
+	st.Racing = racing
+}
+
+// crown makes the best configuration that has reached the end of the race the
+// incumbent, if it is better.
+func (o *Optimizer) crown() {
+	st := &o.state
+	for _, c := range st.Through {
+		n := len(st.Tried[c].Costs)
+		if st.Tried[c].mean(n) < st.Tried[st.Incumbent].mean(n) {
+			st.Incumbent = c
+		}
+	}
+	st.Through = st.Through[:0]
+}
+
+// propose draws a batch of k configurations, fewer where the space has no
+// more, starts their race, and has the incumbent run on as many more
+// instances as there are.
+func (o *Optimizer) propose(k int) {
+	st := &o.state
+	rng := run.Rand(o.s.Seed, "smac: batch", st.Batches)
+	first := len(st.Tried)
+	if first == 0 {
+		o.enter(o.s.Space.Default(), FromDefault)
+		k--
+	}
+	random := make([]bool, k)
+	chosen := 0
+	for i := range random {
+		random[i] = len(o.y) == 0 || rng.Float64() < o.s.RandomProb
+		if !random[i] {
+			chosen++
+		}
+	}
+	var ranked [][]float64
+	if chosen > 0 {
+		ranked = o.rank(chosen, rng)
+	}
+	for _, r := range random {
+		origin := FromModel
+		var config []float64
+		if !r && len(ranked) > 0 {
+			config, ranked = ranked[0], ranked[1:]
+		} else {
+			config, origin = o.unseen(rng), FromRandom
+		}
+		if config == nil {
+			st.Exhausted = true
+			break
+		}
+		o.enter(config, origin)
+	}
+	if first == 0 {
+		first = 1
+	}
+	st.Racing = st.Racing[:0]
+	for c := first; c < len(st.Tried); c++ {
+		st.Racing = append(st.Racing, c)
+	}
+	st.Batches++
+	st.Round = 0
+	ran := len(st.Tried[st.Incumbent].Costs)
+	for place := ran; place < min(ran+max(1, len(st.Racing)), o.s.Instances); place++ {
+		st.Stage = append(st.Stage, pending{trialRef: trialRef{Tried: st.Incumbent, Place: place}})
+	}
+}
+
+// enter adds a configuration to those tried.
+func (o *Optimizer) enter(config []float64, origin Origin) {
+	o.seen[key(config)] = len(o.state.Tried)
+	o.state.Tried = append(o.state.Tried, tried{Config: config, Origin: origin})
+}
+
+// unseen returns a random configuration that was not tried yet, nil if there
+// is none.
+func (o *Optimizer) unseen(rng *rand.Rand) []float64 {
+	for range 100 {
+		c := o.s.Space.Random(rng)
+		if _, ok := o.seen[key(c)]; !ok {
+			return c
+		}
+	}
+	// A hundred misses: most of a finite space was tried. Look through it,
+	// from anywhere.
+	size := o.s.Space.size()
+	if size > 1<<40 {
+		return nil
+	}
+	n := int(size)
+	from := rng.IntN(n)
+	for i := range n {
+		c := o.s.Space.at((from + i) % n)
+		if _, ok := o.seen[key(c)]; !ok {
+			return c
+		}
+	}
+	return nil
+}
+
+// key returns the bits of a configuration as a map key.
+func key(config []float64) string {
+	b := make([]byte, 0, 8*len(config))
+	for _, v := range config {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0)) // +0: -0 is 0
+	}
+	return string(b)
+}
+
+// learn brings the model's data up to date with the trials of a stage.
+func (o *Optimizer) learn(stage []pending) {
+	for _, p := range stage {
+		t := &o.state.Tried[p.Tried]
+		if p.Tried == len(o.y) {
+			o.y = append(o.y, 0)
+			for j, v := range t.Config {
+				o.x = append(o.x, o.s.Space.Params[j].unit(v))
+			}
+		}
+		o.y[p.Tried] = t.mean(len(t.Costs))
+	}
+}
+
+// Result returns the outcome so far. Its Status is [run.NotRun] where the run
+// has not ended.
+func (o *Optimizer) Result() Result {
+	st := &o.state
+	var r Result
+	ref := func(t trialRef, cost float64) {
+		c := &st.Tried[t.Tried]
+		r.History = append(r.History, Trial{Config: slices.Clone(c.Config), Instance: o.order[t.Place], Cost: cost, Origin: c.Origin})
+	}
+	for _, t := range st.Log {
+		ref(t, st.Tried[t.Tried].Costs[t.Place])
+	}
+	for _, p := range st.Stage {
+		if p.Done {
+			ref(p.trialRef, p.Cost)
+		}
+	}
+	if len(r.History) == 0 {
+		return r
+	}
+	switch {
+	case o.told < len(st.Stage):
+	case len(st.Log) == o.s.Trials:
+		r.Status = run.BudgetSpent
+	case st.Exhausted:
+		r.Status = run.Converged
+	}
+	inc := &st.Tried[st.Incumbent]
+	if n := len(inc.Costs); n > 0 {
+		r.Best, r.Cost, r.BestInstances = slices.Clone(inc.Config), inc.mean(n), n
+	}
+	if o.s.Instances == 1 {
+		for _, t := range r.History {
+			if r.Best == nil || t.Cost < r.Cost {
+				r.Best, r.Cost, r.BestInstances = slices.Clone(t.Config), t.Cost, 1
+			}
+		}
+	}
+	return r
+}
+
+// saved is what an Optimizer is as JSON.
+type saved struct {
+	Version  int      `json:"version"`
+	Settings Settings `json:"settings"`
+	State    state    `json:"state"`
+}
+
+// version is the version of the saved form.
+const version = 1
+
+// MarshalJSON saves the run: its settings, all trials, and what is asked for
+// at present. OnEvent is not saved.
+func (o *Optimizer) MarshalJSON() ([]byte, error) {
+	return json.Marshal(saved{Version: version, Settings: o.s, State: o.state})
+}
+
+// UnmarshalJSON restores a run that MarshalJSON saved. What was asked for and
+// not told is asked for again. The run goes on exactly as the saved one would
+// have.
+func (o *Optimizer) UnmarshalJSON(b []byte) error {
+	var sv saved
+	if err := json.Unmarshal(b, &sv); err != nil {
+		return fmt.Errorf("smac: this is no saved run: %w", err)
+	}
+	if sv.Version != version {
+		return fmt.Errorf("smac: a saved run of version %d; this program reads version %d", sv.Version, version)
+	}
+	p, err := New(sv.Settings)
+	if err != nil {
+		return err
+	}
+	if err := p.restore(sv.State); err != nil {
+		return err
+	}
+	*o = *p
+	return nil
+}
+
+// restore takes over a saved state after checking that it is one.
+func (o *Optimizer) restore(st state) error {
+	bad := func(what string) error {
+		return fmt.Errorf("smac: the saved run is damaged: %s", what)
+	}
+	for i, t := range st.Tried {
+		if err := o.s.Space.CheckConfig(t.Config); err != nil {
+			return fmt.Errorf("smac: the saved run is damaged: configuration %d: %w", i, err)
+		}
+		if _, ok := o.seen[key(t.Config)]; ok {
+			return bad(fmt.Sprintf("configuration %d was tried before", i))
+		}
+		o.seen[key(t.Config)] = i
+		if len(t.Costs) > o.s.Instances {
+			return bad(fmt.Sprintf("configuration %d has more costs than there are instances", i))
+		}
+	}
+	o.state = st
+	ok := func(c int) bool { return c >= 0 && c < len(st.Tried) }
+	if len(st.Tried) > 0 && !ok(st.Incumbent) || len(st.Tried) == 0 && len(st.Log)+len(st.Stage) > 0 {
+		return bad("it has no incumbent")
+	}
+	for _, c := range slices.Concat(st.Racing, st.Through) {
+		if !ok(c) {
+			return bad("a configuration in the race does not exist")
+		}
+	}
+	return nil
+}

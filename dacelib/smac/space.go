@@ -1,0 +1,292 @@
+package smac
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// A Kind is the kind of a parameter.
+type Kind int
+
+const (
+	// Float is a real number in [Lo, Hi].
+	Float Kind = iota
+	// Int is a whole number in [Lo, Hi].
+	Int
+	// Category is one of Choices, without order.
+	Category
+	// Bool is false or true.
+	Bool
+)
+
+// A Param is one parameter of a configuration.
+type Param struct {
+	// Name appears in messages, tables and files.
+	Name string
+	// Kind says which of the other fields count.
+	Kind Kind
+	// Lo and Hi are the bounds of a Float or an Int, both included.
+	Lo, Hi float64
+	// Log searches a Float or an Int on a logarithmic scale; Lo must be
+	// positive.
+	Log bool
+	// Choices names the values of a Category: at least one, at most 64.
+	Choices []string
+	// Default is the value in the configuration that is tried first: a
+	// number, the index of a choice, or 0 and 1 for false and true. Where
+	// Default is 0 and 0 lies outside [Lo, Hi], it is the middle of the
+	// range, on its scale.
+	Default float64
+}
+
+// A Space is the set of configurations: the product of its parameters.
+//
+// A configuration is one raw value per parameter: a number as it is, a whole
+// number for an Int, the index of its choice for a Category, and 0 or 1 for a
+// Bool.
+type Space struct {
+	Params []Param
+}
+
+// choices returns the number of values of a Category or Bool, else 0.
+func (p *Param) choices() int {
+	switch p.Kind {
+	case Category:
+		return len(p.Choices)
+	case Bool:
+		return 2
+	}
+	return 0
+}
+
+// Check returns what is wrong with the space, or nil.
+func (s Space) Check() error {
+	if len(s.Params) == 0 {
+		return errors.New("smac: the space has no parameters; give Settings.Space at least one")
+	}
+	seen := make(map[string]bool)
+	for i := range s.Params {
+		p := &s.Params[i]
+		if seen[p.Name] {
+			return fmt.Errorf("smac: two parameters are called %q", p.Name)
+		}
+		seen[p.Name] = true
+		if err := p.check(); err != nil {
+			return fmt.Errorf("smac: parameter %d (%q): %w", i, p.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Param) check() error {
+	switch p.Kind {
+	case Float, Int:
+		if !(p.Lo <= p.Hi) || math.IsInf(p.Hi-p.Lo, 0) {
+			return fmt.Errorf("the range [%v, %v] must be finite with Lo <= Hi", p.Lo, p.Hi)
+		}
+		if p.Log && p.Lo <= 0 {
+			return fmt.Errorf("a logarithmic scale needs Lo > 0, not %v", p.Lo)
+		}
+		if p.Kind == Int && (p.Lo != math.Trunc(p.Lo) || p.Hi != math.Trunc(p.Hi) || max(-p.Lo, p.Hi) > 1<<52) {
+			return fmt.Errorf("the range [%v, %v] of an Int must be of whole numbers of at most 52 bits", p.Lo, p.Hi)
+		}
+	case Category:
+		if n := len(p.Choices); n < 1 || n > 64 {
+			return fmt.Errorf("%d choices; 1 to 64 are possible", n)
+		}
+	case Bool:
+	default:
+		return fmt.Errorf("unknown kind %d", p.Kind)
+	}
+	if !p.contains(p.first()) {
+		return fmt.Errorf("the default %v is not one of its values", p.Default)
+	}
+	return nil
+}
+
+// first returns the default value.
+func (p *Param) first() float64 {
+	if p.choices() == 0 && p.Default == 0 && (p.Lo > 0 || p.Hi < 0) {
+		return p.raw(0.5)
+	}
+	return p.Default
+}
+
+// contains reports whether v is a value of p.
+func (p *Param) contains(v float64) bool {
+	if k := p.choices(); k > 0 {
+		return v >= 0 && v < float64(k) && v == math.Trunc(v)
+	}
+	return v >= p.Lo && v <= p.Hi && (p.Kind == Float || v == math.Trunc(v))
+}
+
+// size returns the number of values of p, +Inf for a Float with Lo < Hi.
+func (p *Param) size() float64 {
+	switch {
+	case p.choices() > 0:
+		return float64(p.choices())
+	case p.Kind == Int:
+		return p.Hi - p.Lo + 1
+	case p.Lo == p.Hi:
+		return 1
+	}
+	return math.Inf(1)
+}
+
+// bounds returns the ends of the unit interval on the searched scale. Each
+// whole number of an Int is in the middle of a cell from -1/2 to +1/2.
+func (p *Param) bounds() (lo, hi float64) {
+	lo, hi = p.Lo, p.Hi
+	if p.Kind == Int {
+		lo, hi = lo-0.5, hi+0.5
+	}
+	if p.Log {
+		lo, hi = math.Log(lo), math.Log(hi)
+	}
+	return lo, hi
+}
+
+// raw returns the value at u in [0,1]; of a category, u is the index.
+func (p *Param) raw(u float64) float64 {
+	if p.choices() > 0 {
+		return u
+	}
+	lo, hi := p.bounds()
+	v := lo + u*(hi-lo)
+	if p.Log {
+		v = math.Exp(v)
+	}
+	if p.Kind == Int {
+		v = math.Round(v)
+	}
+	return min(max(v, p.Lo), p.Hi)
+}
+
+// unit returns the place in [0,1] of value v; of a category, its index.
+func (p *Param) unit(v float64) float64 {
+	if p.choices() > 0 {
+		return v
+	}
+	lo, hi := p.bounds()
+	if lo == hi {
+		return 0.5
+	}
+	if p.Log {
+		v = math.Log(v)
+	}
+	return (v - lo) / (hi - lo)
+}
+
+// draw returns the place of a value drawn uniformly on the searched scale.
+func (p *Param) draw(rng *rand.Rand) float64 {
+	if k := p.choices(); k > 0 {
+		return float64(rng.IntN(k))
+	}
+	return p.snap(rng.Float64())
+}
+
+// snap moves u to the place of the nearest value of p.
+func (p *Param) snap(u float64) float64 {
+	switch {
+	case p.Kind == Int:
+		return p.unit(p.raw(u))
+	case p.Lo == p.Hi:
+		return 0.5
+	}
+	return u
+}
+
+// Default returns the configuration of the parameters' defaults.
+func (s Space) Default() []float64 {
+	c := make([]float64, len(s.Params))
+	for i := range c {
+		c[i] = s.Params[i].first()
+	}
+	return c
+}
+
+// Random returns a configuration drawn uniformly, on the logarithmic scale
+// where a parameter asks for it.
+func (s Space) Random(rng *rand.Rand) []float64 {
+	c := make([]float64, len(s.Params))
+	for i := range c {
+		p := &s.Params[i]
+		c[i] = p.raw(p.draw(rng))
+	}
+	return c
+}
+
+// CheckConfig returns what is wrong with a configuration, or nil.
+func (s Space) CheckConfig(config []float64) error {
+	if len(config) != len(s.Params) {
+		return fmt.Errorf("smac: a configuration of %d values for %d parameters", len(config), len(s.Params))
+	}
+	for i, v := range config {
+		p := &s.Params[i]
+		switch {
+		case p.contains(v):
+		case p.choices() > 0:
+			return fmt.Errorf("smac: %s = %v; it must be the index of one of %d choices", p.Name, v, p.choices())
+		case p.Kind == Int:
+			return fmt.Errorf("smac: %s = %v; it must be a whole number in [%v, %v]", p.Name, v, p.Lo, p.Hi)
+		default:
+			return fmt.Errorf("smac: %s = %v; it must lie in [%v, %v]", p.Name, v, p.Lo, p.Hi)
+		}
+	}
+	return nil
+}
+
+// Format returns a configuration as text for a person: "elites=200 bias=0.7".
+func (s Space) Format(config []float64) string {
+	var b strings.Builder
+	for i, v := range config {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if i >= len(s.Params) {
+			fmt.Fprintf(&b, "?=%v", v)
+			continue
+		}
+		p := &s.Params[i]
+		b.WriteString(p.Name)
+		b.WriteByte('=')
+		switch {
+		case p.Kind == Category && p.contains(v):
+			b.WriteString(p.Choices[int(v)])
+		case p.Kind == Bool && p.contains(v):
+			b.WriteString(strconv.FormatBool(v == 1))
+		default:
+			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+		}
+	}
+	return b.String()
+}
+
+// size returns the number of configurations, +Inf if there is a real number
+// among the parameters.
+func (s Space) size() float64 {
+	n := 1.0
+	for i := range s.Params {
+		n *= s.Params[i].size()
+	}
+	return n
+}
+
+// at returns configuration number k of a finite space.
+func (s Space) at(k int) []float64 {
+	c := make([]float64, len(s.Params))
+	for i := range c {
+		p := &s.Params[i]
+		n := int(p.size())
+		c[i] = float64(k % n)
+		if p.choices() == 0 {
+			c[i] += p.Lo
+		}
+		k /= n
+	}
+	return c
+}
