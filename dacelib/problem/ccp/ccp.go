@@ -69,6 +69,48 @@ type Settings struct {
 	Name string
 }
 
+// The second parameters of the beta distributions; the first are 1.
+const (
+	initialBeta       = 30.0
+	contaminationBeta = 17.0 / 3
+)
+
+func (s Settings) restorationBeta() float64 {
+	if s.PaperRestoration {
+		return 7.0 / 3
+	}
+	return 3.0 / 7
+}
+
+func (s Settings) withDefaults() Settings {
+	if s.Dim == 0 {
+		s.Dim = 30
+	}
+	if s.Simulations == 0 {
+		s.Simulations = 100
+	}
+	if s.Limit == 0 {
+		s.Limit = 0.1
+	}
+	return s
+}
+
+func (s Settings) check() error {
+	if s.Dim < 0 || s.Simulations < 0 {
+		return fmt.Errorf("ccp: cannot draw an instance of %d stages and %d simulations", s.Dim, s.Simulations)
+	}
+	return nil
+}
+
+// data is the part of an instance that is not drawn.
+func (s Settings) data() Data {
+	d := Data{Name: s.Name, Lambda: s.Lambda, Limit: s.Limit, Cost: make([]float64, s.Dim)}
+	for i := range d.Cost {
+		d.Cost[i] = 1
+	}
+	return d
+}
+
 // An Instance is a contamination control problem. It is safe for use by
 // several goroutines.
 type Instance struct {
@@ -146,33 +188,18 @@ func clone(d Data) Data {
 
 // Generate draws an instance by a seed.
 func Generate(seed uint64, s Settings) (*Instance, error) {
-	if s.Dim == 0 {
-		s.Dim = 30
-	}
-	if s.Simulations == 0 {
-		s.Simulations = 100
-	}
-	if s.Limit == 0 {
-		s.Limit = 0.1
-	}
-	if s.Dim < 0 || s.Simulations < 0 {
-		return nil, fmt.Errorf("ccp: cannot draw an instance of %d stages and %d simulations", s.Dim, s.Simulations)
+	s = s.withDefaults()
+	if err := s.check(); err != nil {
+		return nil, err
 	}
 	if s.Name == "" {
 		s.Name = fmt.Sprintf("ccp-%d/%d", s.Dim, seed)
 	}
-	restore := 3.0 / 7
-	if s.PaperRestoration {
-		restore = 7.0 / 3
-	}
-	data := Data{Name: s.Name, Lambda: s.Lambda, Limit: s.Limit, Cost: make([]float64, s.Dim)}
-	for i := range data.Cost {
-		data.Cost[i] = 1
-	}
-	data.Initial = beta1(run.Rand(seed, "ccp initial"), 30, s.Simulations)
+	data := s.data()
+	data.Initial = beta1(run.Rand(seed, "ccp initial"), initialBeta, s.Simulations)
 	for i := range s.Dim {
-		data.Contamination = append(data.Contamination, beta1(run.Rand(seed, "ccp contamination", i), 17.0/3, s.Simulations))
-		data.Restoration = append(data.Restoration, beta1(run.Rand(seed, "ccp restoration", i), restore, s.Simulations))
+		data.Contamination = append(data.Contamination, beta1(run.Rand(seed, "ccp contamination", i), contaminationBeta, s.Simulations))
+		data.Restoration = append(data.Restoration, beta1(run.Rand(seed, "ccp restoration", i), s.restorationBeta(), s.Simulations))
 	}
 	return New(data)
 }

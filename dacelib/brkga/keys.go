@@ -1,0 +1,93 @@
+package brkga
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// active is the number of planes in use: the higher ones are still zero.
+func (s *search) active() int { return bits.Len64(s.uniforms) }
+
+// hashOf hashes the keys of individual i. Words that are zero do not matter.
+func (s *search) hashOf(p *population, i int) uint64 {
+	var h uint64
+	for j, v := range p.bits[i*s.w : (i+1)*s.w] {
+		h += v * s.odd[j]
+	}
+	m := s.w * s.planes
+	odd := s.odd[s.w:]
+	for j, v := range p.ids[i*m : i*m+s.w*s.active()] {
+		h += v * odd[j]
+	}
+	return h
+}
+
+// A table is a set of individuals by hash, at most half full, with open
+// addressing: i+1 is individual i of next, -i-1 individual i of cur.
+type table struct {
+	slots []int32
+	shift int
+}
+
+// reset empties the table and makes room for n.
+func (t *table) reset(n int) {
+	k := max(bits.Len(uint(n))+1, 4)
+	if 1<<k > cap(t.slots) {
+		t.slots = make([]int32, 1<<k)
+	} else {
+		t.slots = t.slots[:1<<k]
+		clear(t.slots)
+	}
+	t.shift = 64 - k
+}
+
+// addKeys adds individual i of p, which is &s.cur or &s.next, and reports
+// whether its keys are new.
+func (s *search) addKeys(p *population, i int) bool {
+	h := p.hash[i]
+	t := &s.seen
+	for k := h >> t.shift; ; k = (k + 1) & uint64(len(t.slots)-1) {
+		at := t.slots[k]
+		if at == 0 {
+			t.slots[k] = int32(i + 1)
+			if p == &s.cur {
+				t.slots[k] = int32(-i - 1)
+			}
+			return true
+		}
+		q, j := &s.next, int(at)-1
+		if at < 0 {
+			q, j = &s.cur, int(-at)-1
+		}
+		if q.hash[j] == h && s.equalKeys(p, i, q, j) {
+			return false
+		}
+	}
+}
+
+func (s *search) equalKeys(p *population, i int, q *population, j int) bool {
+	m := s.w * s.planes
+	return slices.Equal(p.bits[i*s.w:(i+1)*s.w], q.bits[j*s.w:(j+1)*s.w]) &&
+		slices.Equal(p.ids[i*m:(i+1)*m], q.ids[j*m:(j+1)*m])
+}
+
+// addBits adds individual i of cur by its decoded bits alone and reports
+// whether they are new.
+func (s *search) addBits(i int) bool {
+	p, t := &s.cur, &s.seen
+	row := p.bits[i*s.w : (i+1)*s.w]
+	var h uint64
+	for j, v := range row {
+		h += v * s.odd[j]
+	}
+	for k := h >> t.shift; ; k = (k + 1) & uint64(len(t.slots)-1) {
+		at := int(t.slots[k])
+		if at == 0 {
+			t.slots[k] = int32(i + 1)
+			return true
+		}
+		if slices.Equal(p.bits[(at-1)*s.w:at*s.w], row) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package brkga
+
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
+// rounds is how often a mating is repeated to replace children that are
+// duplicates, as in pymoo.
+const rounds = 100
+
+// mating appends children to next until it has limit individuals, or until
+// the rounds are over.
+func (s *search) mating(limit int) {
+	c, n := s.settings.Config, &s.next
+	if c.Bias == 1 {
+		return // every child is a clone of a parent
+	}
+	s.seen.reset(len(s.order) + c.Offspring)
+	for _, i := range s.order {
+		s.addKeys(&s.cur, int(i))
+	}
+	missing := c.Offspring
+	for round := 0; round < rounds && missing > 0; round++ {
+		before := n.n
+		s.pair(missing)
+		for k, m := range s.mates {
+			if n.n == limit {
+				return
+			}
+			s.child(m.elite, m.other, k)
+		}
+		if s.settings.Children == TwoChildren {
+			for k, m := range s.mates {
+				if n.n == limit {
+					return
+				}
+				s.child(m.other, m.elite, k)
+			}
+		}
+		missing -= n.n - before
+		if n.n == before && s.sterile() {
+			return
+		}
+	}
+}
+
+// pair draws parents and masks of the matings for so many children.
+func (s *search) pair(children int) {
+	if s.settings.Children == TwoChildren {
+		children = (children + 1) / 2
+	}
+	elites, others := s.order[:s.elites], s.order[s.elites:]
+	if len(others) == 0 {
+		others = elites
+	}
+	s.mates = s.mates[:0]
+	for range children {
+		// Two draws from one number: what the first leaves is uniform again.
+		e, rest := bits.Mul64(s.rng.Uint64(), uint64(len(elites)))
+		o, _ := bits.Mul64(rest, uint64(len(others)))
+		s.mates = append(s.mates, mate{elites[e], others[o]})
+	}
+	// The masks are cut from one string of random bits.
+	words := (children*s.d+63)/64 + 1
+	s.stream = s.stream[:0]
+	for range words {
+		s.stream = append(s.stream, bernoulli(s.rng, s.settings.Config.Bias))
+	}
+	s.masks = s.masks[:0]
+	for k := range children {
+		any := uint64(0)
+		for j := range s.w {
+			at := k*s.d + j*64
+			m := s.stream[at>>6] >> (at & 63)
+			if at&63 != 0 {
+				m |= s.stream[at>>6+1] << (-at & 63)
+			}
+			if j == s.w-1 {
+				m &= s.last
+			}
+			any |= m
+			s.masks = append(s.masks, m)
+		}
+		if any == 0 {
+			// At least one key comes from the parent of the mask.
+			g := s.rng.IntN(s.d)
+			s.masks[k*s.w+g>>6] |= 1 << (g & 63)
+		}
+	}
+}
+
+// child makes the child that has a's keys where mask k is 1 and b's where it
+// is 0, and keeps it as the next individual unless its keys are known.
+func (s *search) child(a, b int32, k int) {
+	p, n, w := &s.cur, &s.next, s.w
+	mask := s.masks[k*w : (k+1)*w]
+	i, j := int(a), int(b)
+	for l, m := range mask {
+		y := p.bits[j*w+l]
+		n.bits[n.n*w+l] = y ^ (p.bits[i*w+l]^y)&m
+	}
+	size := w * s.planes
+	x, y, z := p.ids[i*size:(i+1)*size], p.ids[j*size:(j+1)*size], n.ids[n.n*size:(n.n+1)*size]
+	if w == 1 {
+		m := mask[0]
+		for l, v := range y {
+			z[l] = v ^ (x[l]^v)&m
+		}
+	} else {
+		for at := 0; at < size; at += w {
+			for l, m := range mask {
+				v := y[at+l]
+				z[at+l] = v ^ (x[at+l]^v)&m
+			}
+		}
+	}
+	n.hash[n.n] = s.hashOf(n, n.n)
+	if s.addKeys(n, n.n) {
+		n.n++
+	}
+}
+
+// sterile reports whether every child would be a clone: no elite differs from
+// a mate in more than one key. It is asked when a round had no new child, and
+// looks only where there are few pairs.
+func (s *search) sterile() bool {
+	elites, others := s.order[:s.elites], s.order[s.elites:]
+	if len(others) == 0 {
+		others = elites
+	}
+	if len(elites)*len(others) > 64 {
+		return false
+	}
+	for _, e := range elites {
+		for _, o := range others {
+			if s.distance(int(e), int(o)) > 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// distance is the number of keys in which individuals i and j of cur differ.
+func (s *search) distance(i, j int) int {
+	n, size := 0, s.w*s.planes
+	for l := range s.w {
+		v := s.cur.bits[i*s.w+l] ^ s.cur.bits[j*s.w+l]
+		for at := l; at < size; at += s.w {
+			v |= s.cur.ids[i*size+at] ^ s.cur.ids[j*size+at]
+		}
+		n += bits.OnesCount64(v)
+	}
+	return n
+}
+
+// bernoulli returns a word whose bits are 1 with probability p < 1. It
+// compares p with 64 uniform numbers, one binary digit of each at a time,
+// until every comparison is decided: about seven digits.
+func bernoulli(rng *rand.Rand, p float64) uint64 {
+	var less uint64
+	open := ^uint64(0)
+	for t := uint64(p * (1 << 64)); t != 0 && open != 0; t <<= 1 {
+		r := rng.Uint64()
+		if t>>63 == 1 {
+			less |= open &^ r
+			open &= r
+		} else {
+			open &^= r
+		}
+	}
+	return less
+}

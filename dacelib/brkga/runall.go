@@ -1,0 +1,165 @@
+package brkga
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"dace.local/dacelib/problem"
+)
+
+// A Job is one run of [RunAll].
+type Job struct {
+	Problem  problem.Problem
+	Settings Settings
+}
+
+// together is the largest number of runs that advance side by side. More
+// would not make batches better, only scratch memory larger.
+const together = 64
+
+// RunAll makes many runs: configurations, seeds, instances. Runs on one
+// problem advance side by side, a generation of each in one batch. workers is
+// the number of goroutines; 0 means one per core. results[i] is that of
+// jobs[i], the same as Run's: neither the other jobs nor workers change it.
+//
+// The first error ends all runs; the results then are the best so far, as of
+// Run. OnEvent of different jobs may be called at the same time.
+func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	results := make([]Result, len(jobs))
+	for i, j := range jobs {
+		if j.Problem == nil {
+			return results, fmt.Errorf("brkga: job %d has no problem", i)
+		}
+		if _, err := j.Settings.withDefaults(); err != nil {
+			return results, fmt.Errorf("job %d: %w", i, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		teams = teams(jobs, workers)
+		next  atomic.Int64
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		first error
+	)
+	for range min(workers, len(teams)) {
+		wg.Go(func() {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(teams) {
+					return
+				}
+				if err := runTeam(ctx, jobs, teams[k], results); err != nil {
+					mu.Lock()
+					if first == nil || isCtx(first) && !isCtx(err) {
+						first = err
+					}
+					mu.Unlock()
+					cancel()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return results, first
+}
+
+func isCtx(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// teams cuts the jobs into teams of one problem each, so many that all
+// workers have work.
+func teams(jobs []Job, workers int) [][]int {
+	groups := map[any][]int{}
+	var order []any
+	for i, j := range jobs {
+		// Problems that cannot be compared stay alone.
+		var id any = i
+		if reflect.ValueOf(j.Problem).Comparable() {
+			id = j.Problem
+		}
+		if groups[id] == nil {
+			order = append(order, id)
+		}
+		groups[id] = append(groups[id], i)
+	}
+	size := max(1, min(together, (len(jobs)+workers-1)/workers))
+	var out [][]int
+	for _, id := range order {
+		g := groups[id]
+		for len(g) > size {
+			out = append(out, g[:size])
+			g = g[size:]
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// runTeam makes the runs of a team, whose problem is one.
+func runTeam(ctx context.Context, jobs []Job, team []int, results []Result) error {
+	p := jobs[team[0]].Problem
+	searches := make([]*search, len(team))
+	for k, i := range team {
+		s, err := jobs[i].Settings.withDefaults()
+		if err != nil {
+			return err
+		}
+		searches[k] = newSearch(p, s)
+	}
+	var (
+		x      = problem.Solutions{D: p.Dim()}
+		values []float64
+		err    error
+	)
+	for err == nil {
+		x.Words = x.Words[:0]
+		for _, s := range searches {
+			if !s.done {
+				x.Words = append(x.Words, s.pending().Words...)
+			}
+		}
+		n := x.Len()
+		if n == 0 {
+			break
+		}
+		if cap(values) < n {
+			values = make([]float64, n+n/4)
+		}
+		values = values[:n]
+		if err = p.Evaluate(ctx, values, x); err != nil {
+			break
+		}
+		for at, k := 0, 0; k < len(searches); k++ {
+			s := searches[k]
+			if s.done {
+				continue
+			}
+			at += copy(s.values(), values[at:])
+			if e := s.advance(); e != nil && err == nil {
+				err = e
+			}
+		}
+	}
+	for k, i := range team {
+		e := err
+		if searches[k].done {
+			e = nil
+		}
+		results[i], _ = searches[k].result(ctx, e)
+	}
+	if err != nil && ctx.Err() != nil && isCtx(err) {
+		err = ctx.Err()
+	}
+	return err
+}

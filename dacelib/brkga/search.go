@@ -1,0 +1,261 @@
+package brkga
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// A search is a run between two evaluations.
+//
+// Random keys matter in two ways only: a bit is key > 0.5, and two keys are
+// equal or not. Boolean keys are equal where their bits are; the key of a
+// mutant equals no other draw's. So a key is held exactly by its bit and a
+// number, 0 for a boolean and m for a gene of the m-th uniform individual,
+// and the numbers of an individual's genes are held as bit planes: inheriting
+// by a mask of 64 genes is three word operations for each plane.
+type search struct {
+	p        problem.Problem
+	settings Settings
+	d, w     int // genes, words of a plane
+	planes   int
+	rng      *rand.Rand
+
+	cur, next population
+	order     []int32 // of cur, the best first; duplicates are left out
+	elites    int     // the first so many of order
+	ranks     []rank  // scratch of survive
+	seen      table   // of keys while mating, of solutions while surviving
+	mates     []mate  // scratch of mating
+	stream    []uint64
+	masks     []uint64
+	odd       []uint64 // multipliers of the hash
+	last      uint64   // the genes of the last word
+
+	uniforms    uint64 // individuals of uniform keys so far
+	first       int    // next's individuals from here on wait for values
+	wait        int    // so many
+	evaluations int
+	generations int
+	done        bool
+
+	best    float64
+	bestRow []uint64
+	history []Point
+}
+
+// A population is individuals 0..n-1.
+type population struct {
+	n     int
+	bits  []uint64 // decoded: w words each
+	ids   []uint64 // numbers: planes x w words each, plane by plane
+	hash  []uint64 // of the keys
+	value []float64
+}
+
+func newPopulation(size, w, planes int) population {
+	return population{
+		bits:  make([]uint64, size*w),
+		ids:   make([]uint64, size*w*planes),
+		hash:  make([]uint64, size),
+		value: make([]float64, size),
+	}
+}
+
+type rank struct {
+	value float64
+	i     int32
+}
+
+type mate struct{ elite, other int32 }
+
+// newSearch returns a run that waits for the values of its first generation.
+func newSearch(p problem.Problem, s Settings) *search {
+	c := s.Config
+	size := c.Elites + c.Offspring + c.Mutants
+	uniforms := s.Evaluations + size
+	if !s.FinishGeneration {
+		// No more individuals than evaluations are ever made, but for elites.
+		uniforms = s.Evaluations
+		size = min(c.Elites, s.Evaluations) + min(c.Offspring, s.Evaluations) + min(c.Mutants, s.Evaluations)
+	}
+	d := p.Dim()
+	sr := &search{
+		p: p, settings: s, d: d, w: problem.Stride(d), planes: bits.Len(uint(uniforms)),
+		rng:  run.Rand(s.Seed, "brkga"),
+		best: math.Inf(-1), bestRow: make([]uint64, problem.Stride(d)),
+		history: make([]Point, 0, 64),
+		last:    ^uint64(0) >> (-d & 63),
+	}
+	sr.odd = make([]uint64, sr.w*(1+sr.planes))
+	for i := range sr.odd {
+		sr.odd[i] = run.Seed(0, "hash", i) | 1
+	}
+	sr.next = newPopulation(size, sr.w, sr.planes)
+	sr.initialise()
+	return sr
+}
+
+// initialise draws the first generation. Individuals of equal keys are drawn
+// once, as in pymoo; this matters only where 2^d is small.
+func (s *search) initialise() {
+	c, n := s.settings.Config, &s.next
+	size := c.Elites + c.Offspring + c.Mutants
+	limit := s.limit(size)
+	s.seen.reset(limit)
+	for range size {
+		if n.n == limit {
+			break
+		}
+		if s.settings.InitialKeys == UniformKeys {
+			s.addUniform()
+			continue
+		}
+		row := n.bits[n.n*s.w : (n.n+1)*s.w]
+		s.randomRow(row)
+		n.hash[n.n] = s.hashOf(n, n.n)
+		if s.addKeys(n, n.n) {
+			n.n++
+		}
+	}
+	s.first, s.wait = 0, n.n
+}
+
+// limit is how many of n new individuals are of use.
+func (s *search) limit(n int) int {
+	if s.settings.FinishGeneration {
+		return n
+	}
+	return min(n, s.settings.Evaluations-s.evaluations)
+}
+
+// pending returns the solutions that wait for their values.
+func (s *search) pending() problem.Solutions {
+	return problem.Solutions{D: s.d, Words: s.next.bits[s.first*s.w : (s.first+s.wait)*s.w]}
+}
+
+// values is where their values go.
+func (s *search) values() []float64 { return s.next.value[s.first : s.first+s.wait] }
+
+// advance takes the values and breeds the next generation.
+func (s *search) advance() error {
+	if err := s.checkValues(); err != nil {
+		return err
+	}
+	top := math.Inf(-1)
+	for i, v := range s.values() {
+		top = max(top, v)
+		if v > s.best || s.evaluations+i == 0 {
+			s.best = v
+			copy(s.bestRow, s.next.bits[(s.first+i)*s.w:])
+			s.history = append(s.history, Point{s.evaluations + i + 1, v})
+		}
+	}
+	s.evaluations += s.wait
+	s.generations++
+	if f := s.settings.OnEvent; f != nil {
+		f(run.Event{Stage: "brkga", Step: s.evaluations, Total: s.settings.Evaluations, Value: top, Best: s.best})
+	}
+	if s.evaluations >= s.settings.Evaluations {
+		s.done = true
+		return nil
+	}
+	s.cur, s.next = s.next, s.cur
+	if s.next.value == nil {
+		s.next = newPopulation(len(s.cur.value), s.w, s.planes)
+	}
+	s.survive()
+	s.breed()
+	return nil
+}
+
+// survive orders the current population and finds its elites.
+func (s *search) survive() {
+	p := &s.cur
+	drop := s.settings.Config.Duplicates
+	s.ranks = s.ranks[:0]
+	if drop && s.settings.DuplicateRule == BySolution {
+		// Equal solutions have equal values, so bits alone tell.
+		s.seen.reset(p.n)
+		for i := range p.n {
+			if s.addBits(i) {
+				s.ranks = append(s.ranks, rank{p.value[i], int32(i)})
+			}
+		}
+	} else {
+		for i := range p.n {
+			s.ranks = append(s.ranks, rank{p.value[i], int32(i)})
+		}
+	}
+	slices.SortFunc(s.ranks, func(a, b rank) int {
+		if a.value != b.value {
+			return cmp.Compare(b.value, a.value)
+		}
+		return cmp.Compare(a.i, b.i)
+	})
+	s.order = s.order[:0]
+	for k, r := range s.ranks {
+		if drop && s.settings.DuplicateRule == ByValue && k > 0 && r.value == s.ranks[k-1].value {
+			continue
+		}
+		s.order = append(s.order, r.i)
+	}
+	s.elites = min(s.settings.Config.Elites, len(s.order))
+}
+
+// breed fills next with [elites | offspring | mutants].
+func (s *search) breed() {
+	c, n := s.settings.Config, &s.next
+	n.n = 0
+	for _, i := range s.order[:s.elites] {
+		s.copyTo(n.n, int(i))
+		n.n++
+	}
+	s.first = n.n
+	limit := n.n + s.limit(c.Offspring+c.Mutants)
+	s.mating(min(limit, n.n+c.Offspring))
+	for range c.Mutants {
+		if n.n == limit {
+			break
+		}
+		s.addUniform()
+	}
+	s.wait = n.n - s.first
+}
+
+// copyTo makes individual k of next a copy of individual i of cur.
+func (s *search) copyTo(k, i int) {
+	w, m := s.w, s.w*s.planes
+	copy(s.next.bits[k*w:(k+1)*w], s.cur.bits[i*w:])
+	copy(s.next.ids[k*m:(k+1)*m], s.cur.ids[i*m:])
+	s.next.hash[k] = s.cur.hash[i]
+	s.next.value[k] = s.cur.value[i]
+}
+
+// addUniform appends an individual of uniform keys to next.
+func (s *search) addUniform() {
+	n := &s.next
+	s.uniforms++
+	s.randomRow(n.bits[n.n*s.w : (n.n+1)*s.w])
+	m := s.w * s.planes
+	ids := n.ids[n.n*m : (n.n+1)*m]
+	for k := range s.planes {
+		plane := ids[k*s.w : (k+1)*s.w]
+		fill := -(s.uniforms >> k & 1)
+		for j := range plane {
+			plane[j] = fill
+		}
+		plane[s.w-1] &= s.last
+	}
+	n.hash[n.n] = s.hashOf(n, n.n)
+	n.n++
+}
+
+func (s *search) randomRow(row []uint64) {
+	problem.Randomize(s.rng, problem.Solutions{D: s.d, Words: row})
+}
