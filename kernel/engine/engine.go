@@ -25,7 +25,8 @@ type Engine interface {
 	// Execute runs a cell. A cell that fails returns an *Error; any other
 	// error is the engine's own. When ctx ends, Execute stops the cell,
 	// within a second if it can be stopped at all, and returns an *Error
-	// named Interrupted; the session lives on.
+	// named Interrupted; the session lives on. Ctx ends with the cell: work
+	// that is to outlive it needs a context of its own.
 	Execute(ctx context.Context, cell Cell, out Outputs) (Result, error)
 	// Evaluate computes one expression of user_expressions. It is called
 	// between cells.

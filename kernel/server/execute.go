@@ -1,0 +1,130 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"dace.local/kernel/engine"
+)
+
+// abortPause is how long a failed cell waits before it counts the cells that
+// are to be aborted: those that a client sent with it are on their way. It
+// comes before the reply, so that a cell sent in answer to the failure runs.
+const abortPause = 5 * time.Millisecond
+
+// aborted is the reply to a cell that does not run because one before it
+// failed.
+var aborted = okContent{"aborted"}
+
+// execute runs a cell.
+func (s *server) execute(ctx context.Context, r *request) (any, error) {
+	if r.number <= r.lane.aborted {
+		return aborted, nil
+	}
+	var q executeRequest
+	if err := r.Unmarshal(&q); err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	counted := !q.Silent && (q.StoreHistory == nil || *q.StoreHistory)
+	cell := engine.Cell{Number: int(s.count.Load()) + 1, Code: q.Code, Silent: q.Silent, ID: cellID(r.Metadata)}
+	if counted {
+		s.count.Add(1)
+		s.history.add(cell.Number, cell.Code)
+	}
+	if !q.Silent {
+		s.iopub.post("execute_input", r.Header, executeInput{q.Code, cell.Number})
+	}
+
+	running, ended := context.WithCancel(ctx)
+	defer ended()
+	out := s.outputs(running, r)
+	out.allowStdin, out.silent = q.AllowStdin, q.Silent
+	result, err := s.run1(ctx, cell, out)
+	out.end()
+
+	reply := executeReply{
+		Status:          "ok",
+		ExecutionCount:  int(s.count.Load()),
+		UserExpressions: map[string]any{},
+		Payload:         []page{},
+	}
+	status := "ok"
+	defer func() {
+		r.metadata = executeMetadata{started.UTC().Format(time.RFC3339Nano), true, s.session, status}
+	}()
+	if err != nil {
+		status = "error"
+		e := asError(err)
+		failed := errorContent{Name: e.Name, Value: e.Message, Traceback: e.Traceback}
+		if !q.Silent {
+			s.iopub.post("error", r.Header, failed)
+		}
+		if q.StopOnError == nil || *q.StopOnError {
+			time.Sleep(abortPause)
+			r.lane.abortQueued()
+		}
+		failed.Status = "error"
+		return executeError{failed, reply.ExecutionCount, reply.UserExpressions, reply.Payload}, nil
+	}
+
+	if !result.Value.Empty() {
+		data, metadata := encodable(result.Value)
+		if !q.Silent {
+			s.iopub.post("execute_result", r.Header, resultContent{cell.Number, data, metadata})
+		}
+		if text, ok := data["text/plain"].(string); ok && counted {
+			s.history.setOutput(text)
+		}
+	}
+	for _, b := range result.Pages {
+		data, _ := encodable(b)
+		reply.Payload = append(reply.Payload, page{Source: "page", Data: data})
+	}
+	for name, expr := range q.UserExpressions {
+		reply.UserExpressions[name] = s.evaluate(ctx, expr)
+	}
+	return reply, nil
+}
+
+// run1 has the engine run a cell. An error is always one to show.
+func (s *server) run1(ctx context.Context, cell engine.Cell, out *outputs) (result engine.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = engine.Result{}, s.caught(p)
+		}
+	}()
+	result, err = s.engine.Execute(ctx, cell, out)
+	var e *engine.Error
+	if err != nil && !errors.As(err, &e) && ctx.Err() != nil {
+		err = newError(engine.Interrupted, "the cell was interrupted")
+	}
+	return result, err
+}
+
+// evaluate computes one of a request's user_expressions.
+func (s *server) evaluate(ctx context.Context, expr string) (value any) {
+	defer func() {
+		if p := recover(); p != nil {
+			value = errorReply(s.caught(p))
+		}
+	}()
+	b, err := s.engine.Evaluate(ctx, expr)
+	if err != nil {
+		return errorReply(err)
+	}
+	data, metadata := encodable(b)
+	return expressionValue{"ok", data, metadata}
+}
+
+// cellID returns the notebook's id of the cell from a request's metadata, where
+// front ends put it.
+func cellID(metadata []byte) string {
+	var m struct {
+		CellID string `json:"cellId"`
+	}
+	_ = json.Unmarshal(metadata, &m) // without it there is no id
+	return m.CellID
+}

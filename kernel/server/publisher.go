@@ -1,0 +1,142 @@
+package server
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"dace.local/kernel/wire"
+)
+
+// Text waits to be joined by more: a little at first, so that a short cell's
+// output is one message, then longer; never beyond a size.
+const (
+	firstDelay  = 5 * time.Millisecond
+	laterDelay  = 50 * time.Millisecond
+	pendingSize = 1 << 20
+)
+
+// A publisher sends the messages of iopub, in the order in which it was given
+// them, and joins pieces of streams to few messages. Whoever publishes waits
+// while subscribers cannot keep up, which bounds what is pending.
+type publisher struct {
+	session string
+	send    func(wire.Message) error
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	pending []piece
+	size    int       // of pending, bytes
+	sent    time.Time // when pending was last sent
+	timer   *time.Timer
+	closed  bool
+}
+
+// A piece is text of one stream of one cell.
+type piece struct {
+	cell *outputs
+	name string // "stdout" or "stderr"
+	text []byte
+}
+
+func newPublisher(session string, send func(wire.Message) error, log *slog.Logger) *publisher {
+	p := &publisher{session: session, send: send, log: log}
+	p.timer = time.AfterFunc(time.Hour, p.flush)
+	p.timer.Stop()
+	return p
+}
+
+// write appends text to a stream.
+func (p *publisher) write(cell *outputs, name, text string) {
+	if text == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	n := len(p.pending)
+	if n == 0 || p.pending[n-1].cell != cell || p.pending[n-1].name != name {
+		p.pending = append(p.pending, piece{cell: cell, name: name})
+		n++
+	}
+	last := &p.pending[n-1]
+	last.text = append(last.text, text...)
+	if p.size == 0 {
+		delay := firstDelay
+		if wait := laterDelay - time.Since(p.sent); wait > delay {
+			delay = wait
+		}
+		p.timer.Reset(delay)
+	}
+	p.size += len(text)
+	if p.size >= pendingSize {
+		p.flushLocked()
+	}
+}
+
+// flush sends what is pending.
+func (p *publisher) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flushLocked()
+}
+
+func (p *publisher) flushLocked() {
+	if len(p.pending) == 0 {
+		return
+	}
+	p.timer.Stop()
+	for _, s := range p.pending {
+		p.sendLocked(p.message("stream", s.cell.parent, streamContent{Name: s.name, Text: string(s.text)}))
+	}
+	clear(p.pending)
+	p.pending, p.size, p.sent = p.pending[:0], 0, time.Now()
+}
+
+// post sends a message after everything that came before it.
+func (p *publisher) post(kind string, parent wire.Header, content any) {
+	p.postMessage(p.message(kind, parent, content))
+}
+
+// postMessage sends a message unless it could not be made.
+func (p *publisher) postMessage(m wire.Message, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.flushLocked()
+	p.sendLocked(m, err)
+}
+
+// status tells what the kernel is doing: "starting", "busy" or "idle".
+func (p *publisher) status(parent wire.Header, state string) {
+	p.post("status", parent, statusContent{state})
+}
+
+// message makes a message with its topic.
+func (p *publisher) message(kind string, parent wire.Header, content any) (wire.Message, error) {
+	m, err := wire.New(wire.NewHeader(p.session, user, kind), parent, content)
+	m.Identities = [][]byte{[]byte("kernel." + p.session + "." + kind)}
+	return m, err
+}
+
+func (p *publisher) sendLocked(m wire.Message, err error) {
+	if err == nil {
+		err = p.send(m)
+	}
+	if err != nil {
+		p.log.Warn("an output was not published", "error", err)
+	}
+}
+
+// close sends what is pending; what comes later is dropped.
+func (p *publisher) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flushLocked()
+	p.timer.Stop()
+	p.closed = true
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"dace.local/kernel/transport"
+	"dace.local/kernel/wire"
+)
+
+// An asker asks clients for input, one question at a time.
+type asker struct {
+	session string
+	send    func(wire.Message) error
+	turn    chan struct{}     // holds a token while somebody asks
+	replies chan wire.Message // to the one who asks; holds one
+}
+
+func newAsker(session string, send func(wire.Message) error) *asker {
+	return &asker{session: session, send: send, turn: make(chan struct{}, 1), replies: make(chan wire.Message, 1)}
+}
+
+// ask asks the client with the given identities on behalf of the request
+// parent, and waits for the answer or the end of ctx.
+func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte, q inputRequest) (string, error) {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	m, err := wire.New(wire.NewHeader(a.session, user, "input_request"), parent, q)
+	if err != nil {
+		return "", err
+	}
+	m.Identities = identities
+	for len(a.replies) > 0 {
+		<-a.replies
+	}
+	if err := a.send(m); errors.Is(err, transport.ErrNoPeer) {
+		return "", errors.New("the client cannot be asked for input: it has no stdin channel open")
+	} else if err != nil {
+		return "", fmt.Errorf("asking for input: %w", err)
+	}
+	for {
+		select {
+		case reply := <-a.replies:
+			// A reply to a question that was given up may come late;
+			// clients that do not say what they answer are believed.
+			if to := reply.Parent.MsgID; to != "" && to != m.Header.MsgID && reply.Parent.MsgType == "input_request" {
+				continue
+			}
+			var content inputReply
+			if err := json.Unmarshal(reply.Content, &content); err != nil {
+				return "", fmt.Errorf("the client's answer cannot be read: %w", err)
+			}
+			return content.Value, nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// answer delivers a message of the stdin channel to who asks; what nobody
+// waits for is dropped here or before the next question.
+func (a *asker) answer(_ context.Context, m wire.Message) {
+	if m.Header.MsgType != "input_reply" {
+		return
+	}
+	select {
+	case a.replies <- m:
+	default:
+	}
+}
