@@ -1,6 +1,8 @@
 package kernel
 
-// tileGo is the tile in plain Go: for r < 6 and c < n,
+import "math"
+
+// tileGo is a tile in plain Go: for r < 6 and c < n,
 //
 //	y[r*ldy+c] = act(b[c] + sum_p x[r*xr+p*xk] * w[p*ldw+c])
 //
@@ -11,8 +13,7 @@ func tileGo(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y
 		copy(row, b[:n])
 		for p := range k {
 			v := x[r*xr+p*xk]
-			wp := w[p*ldw : p*ldw+n]
-			for c, u := range wp {
+			for c, u := range w[p*ldw : p*ldw+n] {
 				row[c] += v * u
 			}
 		}
@@ -24,19 +25,64 @@ func tileGo(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y
 	}
 }
 
-// dotGo returns the sum of a[i]*b[i].
-func dotGo(a, b []float32) float32 {
-	var s0, s1, s2, s3 float32
-	b = b[:len(a)]
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
+// tileMaskGo is a tile with the derivative of the activation: for r < 6 and
+// c < n, y[r*ldy+c] is the sum as in tileGo, without b, times 1 where
+// h[r*ldy+c] > 0 and slope elsewhere.
+func tileMaskGo(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32, y []float32, ldy int, slope float32, n int) {
+	tileGo(k, x, xr, xk, w, ldw, zeros[:], y, ldy, 1, n)
+	for r := range TileRows {
+		for c := range n {
+			if !(h[r*ldy+c] > 0) {
+				y[r*ldy+c] *= slope
+			}
+		}
 	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
+}
+
+// zeros is a bias for tiles without one, of the greatest width.
+var zeros [64]float32
+
+func dotsGo(dst []float32, x []float32, ldx int, w []float32, b float32) {
+	for i := range dst {
+		var s [4]float32
+		row := x[i*ldx : i*ldx+len(w)]
+		j := 0
+		for ; j+4 <= len(w); j += 4 {
+			for c := range 4 {
+				s[c] += row[j+c] * w[j+c]
+			}
+		}
+		for ; j < len(w); j++ {
+			s[0] += row[j] * w[j]
+		}
+		dst[i] = b + ((s[0] + s[1]) + (s[2] + s[3]))
 	}
-	return (s0 + s1) + (s2 + s3)
+}
+
+func halfExpGo(x []float32) {
+	for i, v := range x {
+		x[i] = float32(math.Exp(min(max(float64(v)/2, -87), 88)))
+	}
+}
+
+func adamGo(p, m, v, g []float32, b1, b2, rate, epsilon float32) {
+	for i, gi := range g[:len(p)] {
+		m[i] = b1*m[i] + (1-b1)*gi
+		v[i] = b2*v[i] + (1-b2)*gi*gi
+		p[i] -= rate * m[i] / (float32(math.Sqrt(float64(v[i]))) + epsilon)
+	}
+}
+
+func lookupGo(bits []byte, table, b, y []float32, slope float32) {
+	y = y[:TableCols]
+	copy(y, b)
+	for t, v := range bits {
+		row := table[(t*256+int(v))*TableCols:]
+		for c, u := range row[:TableCols] {
+			y[c] += u
+		}
+	}
+	for c, v := range y {
+		y[c] = max(v, slope*v)
+	}
 }

@@ -1,44 +1,54 @@
 // Package kernel holds the arithmetic of the neural instance representation:
 // single-precision layers y = act(x W + b) over tiles of six rows, with the
-// weights packed into panels as wide as the processor's registers allow.
+// weights packed into panels as wide as the processor's registers allow, and
+// what training and scoring need around them.
 //
-// [Layer] is the packed form of a layer. Which code runs is decided once, at
-// start, from what the processor offers: AVX-512, AVX2 with FMA, or plain Go.
+// [Layer] is the packed form of a layer, [Table] that of a first layer that
+// reads bits, [Product] the product that gradients of weights need. Which code
+// runs is decided once, at start, from what the processor offers: AVX-512,
+// AVX2 with FMA, or plain Go; see [ISA].
 package kernel
 
 // TileRows is the number of rows that a tile computes at once. Buffers that
 // a layer reads from or writes to must have room for a whole number of tiles.
 const TileRows = 6
 
+var (
+	isa   = "Go"
+	width = 16
+)
+
+// ISA returns the instruction set in use: "AVX-512", "AVX2" or "Go".
+func ISA() string { return isa }
+
 // RoundRows returns m rounded up to a whole number of tiles.
 func RoundRows(m int) int { return (m + TileRows - 1) / TileRows * TileRows }
-
-// Width returns the number of columns of a panel.
-func Width() int { return width }
 
 // RoundCols returns n rounded up to a whole number of panels.
 func RoundCols(n int) int { return (n + width - 1) / width * width }
 
-// A Layer is y = act(x W + b) with W packed: panels of Width columns, each
-// stored row after row, padded with zeros. act(v) = max(v, Slope v): Slope 1
-// is the identity.
+// A Layer is y = act(x W + b) with W packed: panels of columns, each stored
+// row after row, padded with zeros. act(v) = max(v, Slope v): Slope 1 is the
+// identity.
 type Layer struct {
 	In, Out int
 	Slope   float32
 
-	w []float32 // RoundCols(Out)/Width panels of In x Width
+	w []float32 // RoundCols(Out)/width panels of In x width
 	b []float32 // RoundCols(Out)
 }
 
 // NewLayer packs the in x out matrix w (row-major) and the bias b of length
-// out, which may be nil for none.
+// out. Both may be nil for zeros.
 func NewLayer(w, b []float32, in, out int, slope float32) *Layer {
 	l := &Layer{
 		In: in, Out: out, Slope: slope,
 		w: make([]float32, RoundCols(out)*in),
 		b: make([]float32, RoundCols(out)),
 	}
-	l.Set(w, b)
+	if w != nil {
+		l.Set(w, b)
+	}
 	return l
 }
 
@@ -54,36 +64,140 @@ func (l *Layer) Set(w, b []float32) {
 	copy(l.b, b)
 }
 
-// SetTransposed packs the transpose of w, which is out x in (row-major), and
+// SetTransposed packs the transpose of w, which is Out x In (row-major), and
 // no bias: the layer that carries gradients back through w.
 func (l *Layer) SetTransposed(w []float32) {
 	for j := 0; j < l.Out; j += width {
 		n := min(width, l.Out-j)
 		panel := l.w[j*l.In:]
 		for c := range n {
-			row := w[(j+c)*l.In : (j+c+1)*l.In]
-			for i, v := range row {
+			for i, v := range w[(j+c)*l.In : (j+c+1)*l.In] {
 				panel[i*width+c] = v
 			}
 		}
 	}
 }
 
-// Apply computes rows 0 to m-1 of y, and possibly up to five more, from the
-// same rows of x. Rows of x start every ldx elements, those of y every ldy;
-// ldy must be at least RoundCols(l.Out), and the columns of y at and above
-// Out become 0 or garbage. Both must have room for RoundRows(m) rows.
+// Apply computes rows 0 to m-1 of y, and up to five more, from the same rows
+// of x. Rows of x start every ldx elements, those of y every ldy; ldy must be
+// at least RoundCols(l.Out), and the columns of y from Out on become 0. Both
+// must have room for RoundRows(m) rows.
 func (l *Layer) Apply(y []float32, ldy int, x []float32, ldx, m int) {
-	if m <= 0 {
+	if !l.fits(y, ldy, x, ldx, m) {
 		return
 	}
-	last := RoundRows(m) - 1
-	_ = x[last*ldx+l.In-1]
-	_ = y[last*ldy+RoundCols(l.Out)-1]
 	for j := 0; j < l.Out; j += width {
 		w, b := l.w[j*l.In:(j+width)*l.In], l.b[j:j+width]
 		for i := 0; i < m; i += TileRows {
 			tile(l.In, x[i*ldx:], ldx, 1, w, width, b, y[i*ldy+j:], ldy, l.Slope)
 		}
+	}
+}
+
+// ApplyMask computes y = (x W) * act'(h), without bias: gradients carried back
+// through a layer and the activation before it, whose output h is laid out as
+// y. act' is 1 where h > 0 and Slope elsewhere.
+func (l *Layer) ApplyMask(y []float32, ldy int, h []float32, x []float32, ldx, m int) {
+	if !l.fits(y, ldy, x, ldx, m) {
+		return
+	}
+	_ = h[(RoundRows(m)-1)*ldy+RoundCols(l.Out)-1]
+	for j := 0; j < l.Out; j += width {
+		w := l.w[j*l.In : (j+width)*l.In]
+		for i := 0; i < m; i += TileRows {
+			tileMask(l.In, x[i*ldx:], ldx, 1, w, width, h[i*ldy+j:], y[i*ldy+j:], ldy, l.Slope)
+		}
+	}
+}
+
+// fits panics if a buffer is too small, and reports whether there is anything
+// to do.
+func (l *Layer) fits(y []float32, ldy int, x []float32, ldx, m int) bool {
+	if m <= 0 || l.In == 0 {
+		return false
+	}
+	last := RoundRows(m) - 1
+	_ = x[last*ldx+l.In-1]
+	_ = y[last*ldy+RoundCols(l.Out)-1]
+	return true
+}
+
+// Product computes the a x b matrix y = x^T g for x of n rows and a columns
+// and g of n rows and b columns: the gradient of a layer's weights. Rows start
+// every ldx, ldg, ldy elements. ldg and ldy must be at least RoundCols(b); the
+// columns of g from b on must be finite. Where a is not a whole number of
+// tiles, x must be readable, and y is written, up to that.
+func Product(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int) {
+	if n <= 0 || a <= 0 || b <= 0 {
+		return
+	}
+	_ = x[(n-1)*ldx+RoundRows(a)-1]
+	_ = g[(n-1)*ldg+RoundCols(b)-1]
+	_ = y[(RoundRows(a)-1)*ldy+RoundCols(b)-1]
+	for j := 0; j < b; j += width {
+		for i := 0; i < a; i += TileRows {
+			tile(n, x[i:], 1, ldx, g[j:], ldg, zeros[:], y[i*ldy+j:], ldy, 1)
+		}
+	}
+}
+
+// TableCols is the number of columns of a [Table].
+const TableCols = 128
+
+// A Table is a layer y = act(x W + b) of 128 columns whose input is a packed
+// solution, each bit standing for -1 or +1: for every byte of the solution it
+// holds the 256 sums of rows of W.
+type Table struct {
+	bytes int
+	slope float32
+	sums  []float32 // bytes x 256 x TableCols
+	b     []float32
+}
+
+// NewTable returns the table of the d x 128 matrix w and the bias b.
+func NewTable(w, b []float32, d int, slope float32) *Table {
+	n := (d + 7) / 8
+	t := &Table{bytes: n, slope: slope, sums: make([]float32, n*256*TableCols), b: append([]float32(nil), b...)}
+	for k := range n {
+		sums := t.sums[k*256*TableCols:]
+		// Row 0: all bits -1. Each other row is an earlier one with one bit set.
+		for j := k * 8; j < min(k*8+8, d); j++ {
+			for c, v := range w[j*TableCols : (j+1)*TableCols] {
+				sums[c] -= v
+			}
+		}
+		for v := 1; v < 256; v++ {
+			bit := 0
+			for v>>bit&1 == 0 {
+				bit++
+			}
+			from, to := sums[(v&(v-1))*TableCols:], sums[v*TableCols:(v+1)*TableCols]
+			if j := k*8 + bit; j < d {
+				for c, u := range w[j*TableCols : (j+1)*TableCols] {
+					to[c] = from[c] + 2*u
+				}
+			} else {
+				copy(to, from)
+			}
+		}
+	}
+	return t
+}
+
+// Apply computes m rows of y, which start every ldy elements, from m packed
+// solutions of stride words each.
+func (t *Table) Apply(y []float32, ldy int, words []uint64, stride, m int) {
+	var buf [512]byte
+	bits := buf[:]
+	if t.bytes > len(buf) {
+		bits = make([]byte, t.bytes)
+	}
+	bits = bits[:t.bytes]
+	for i := range m {
+		row := words[i*stride : (i+1)*stride]
+		for k := range bits {
+			bits[k] = byte(row[k>>3] >> (8 * (k & 7)))
+		}
+		lookup(bits, t.sums, t.b, y[i*ldy:i*ldy+TableCols], t.slope)
 	}
 }

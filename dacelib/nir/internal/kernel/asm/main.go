@@ -1,0 +1,376 @@
+// Command asm writes the assembly of package kernel:
+//
+//	go run . -out ../kernel_amd64.s -stubs ../kernel_amd64.go -pkg kernel
+//
+// It is a module of its own, so that only those who change the kernels need
+// its dependencies.
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// rows of a tile.
+const rows = 6
+
+// An isa is a vector width and how many vectors a row of a tile has.
+type isa struct {
+	name    string
+	vectors int // per row of a tile
+	bytes   int // per vector
+	vec     func() reg.VecVirtual
+}
+
+var (
+	avx2   = isa{"AVX2", 2, 32, YMM}
+	avx512 = isa{"AVX512", 4, 64, ZMM}
+)
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, v := range []isa{avx2, avx512} {
+		tile(v, false)
+		tile(v, true)
+	}
+	dots()
+	halfExp()
+	adam()
+	lookup()
+	peak(avx2, 12)
+	peak(avx512, 24)
+	Generate()
+}
+
+func pointer(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+
+// broadcast loads a float32 parameter into all lanes.
+func (v isa) broadcast(name string) reg.VecVirtual {
+	p, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	out := v.vec()
+	VBROADCASTSS(p.Addr, out)
+	return out
+}
+
+// constant loads a number into all lanes.
+func constant(f float32) reg.VecVirtual {
+	r, x, out := GP32(), XMM(), YMM()
+	MOVL(U32(math.Float32bits(f)), r)
+	MOVD(r, x)
+	VBROADCASTSS(x, out)
+	return out
+}
+
+// tile writes the product of six rows of x with a panel of w; all strides are
+// in bytes. Without mask: y = act(x w + b). With mask: y = (x w) * act'(h).
+func tile(v isa, mask bool) {
+	signature := "func(k int, x *float32, xr, xk uintptr, w *float32, wk uintptr, b *float32, y *float32, ldy uintptr, slope float32)"
+	name := "tile" + v.name
+	doc := "computes y = max(t, slope t), t = x w + b, for six rows and one panel."
+	if mask {
+		signature = "func(k int, x *float32, xr, xk uintptr, w *float32, wk uintptr, h *float32, y *float32, ldy uintptr, slope float32)"
+		name += "Mask"
+		doc = "computes y = x w where h > 0 and slope x w elsewhere, for six rows and one panel; h has the stride of y."
+	}
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	k := pointer("k")
+	x, xr, xk := pointer("x"), pointer("xr"), pointer("xk")
+	w, wk := pointer("w"), pointer("wk")
+	xr3, x3 := GP64(), GP64()
+	LEAQ(Mem{Base: xr, Index: xr, Scale: 2}, xr3)
+	LEAQ(Mem{Base: x, Index: xr3, Scale: 1}, x3)
+
+	var acc [rows][]reg.VecVirtual
+	var b reg.GPVirtual
+	if !mask {
+		b = pointer("b")
+	}
+	for i := range acc {
+		acc[i] = make([]reg.VecVirtual, v.vectors)
+		for j := range acc[i] {
+			acc[i][j] = v.vec()
+			if mask {
+				VXORPS(acc[i][j], acc[i][j], acc[i][j])
+			} else {
+				VMOVUPS(Mem{Base: b, Disp: v.bytes * j}, acc[i][j])
+			}
+		}
+	}
+	Label("loop")
+	wv := make([]reg.VecVirtual, v.vectors)
+	for j := range wv {
+		wv[j] = v.vec()
+		VMOVUPS(Mem{Base: w, Disp: v.bytes * j}, wv[j])
+	}
+	for i := range acc {
+		base := x
+		if i >= 3 {
+			base = x3.(reg.GPVirtual)
+		}
+		address := Mem{Base: base}
+		switch i % 3 {
+		case 1:
+			address.Index, address.Scale = xr, 1
+		case 2:
+			address.Index, address.Scale = xr, 2
+		}
+		xv := v.vec()
+		VBROADCASTSS(address, xv)
+		for j := range wv {
+			VFMADD231PS(wv[j], xv, acc[i][j])
+		}
+	}
+	ADDQ(wk, w)
+	ADDQ(xk, x)
+	ADDQ(xk, x3)
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+
+	y, ldy := pointer("y"), pointer("ldy")
+	slope := v.broadcast("slope")
+	t := v.vec()
+	if !mask {
+		for i := range acc {
+			for j, a := range acc[i] {
+				VMULPS(slope, a, t)
+				VMAXPS(t, a, a)
+				VMOVUPS(a, Mem{Base: y, Disp: v.bytes * j})
+			}
+			if i < rows-1 {
+				ADDQ(ldy, y)
+			}
+		}
+		VZEROUPPER()
+		RET()
+		return
+	}
+	h := pointer("h")
+	zero := v.vec()
+	VXORPS(zero, zero, zero)
+	for i := range acc {
+		for j, a := range acc[i] {
+			hv := Mem{Base: h, Disp: v.bytes * j}
+			VMULPS(slope, a, t)
+			if v.bytes == 64 {
+				positive := K()
+				VCMPPS(Imm(1), hv, zero, positive) // 0 < h
+				VMOVAPS(a, positive, t)
+				VMOVUPS(t, Mem{Base: y, Disp: v.bytes * j})
+			} else {
+				m := v.vec()
+				VCMPPS(Imm(1), hv, zero, m)
+				VBLENDVPS(m, a, t, t)
+				VMOVUPS(t, Mem{Base: y, Disp: v.bytes * j})
+			}
+		}
+		if i < rows-1 {
+			ADDQ(ldy, y)
+			ADDQ(ldy, h)
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// dots writes out[i] = b + sum_j x[i][j] w[j], j < 128.
+func dots() {
+	TEXT("dotsAVX2", NOSPLIT, "func(n int, x *float32, ldx uintptr, w *float32, b float32, out *float32)")
+	Pragma("noescape")
+	Doc("dotsAVX2 computes out[i] = b + the product of row i of x with w, both of length 128.")
+	n, x, ldx, w, out := pointer("n"), pointer("x"), pointer("ldx"), pointer("w"), pointer("out")
+	b := XMM()
+	Load(Param("b"), b)
+	Label("row")
+	var s [4]reg.VecVirtual
+	for j := range 16 {
+		t := YMM()
+		VMOVUPS(Mem{Base: x, Disp: 32 * j}, t)
+		if j < 4 {
+			s[j] = YMM()
+			VMULPS(Mem{Base: w, Disp: 32 * j}, t, s[j])
+		} else {
+			VFMADD231PS(Mem{Base: w, Disp: 32 * j}, t, s[j%4])
+		}
+	}
+	VADDPS(s[1], s[0], s[0])
+	VADDPS(s[3], s[2], s[2])
+	VADDPS(s[2], s[0], s[0])
+	hi := XMM()
+	VEXTRACTF128(Imm(1), s[0], hi)
+	lo := s[0].AsX()
+	VADDPS(hi, lo, lo)
+	VHADDPS(lo, lo, lo)
+	VHADDPS(lo, lo, lo)
+	VADDSS(b, lo, lo)
+	VMOVSS(lo, Mem{Base: out})
+	ADDQ(ldx, x)
+	ADDQ(Imm(4), out)
+	DECQ(n)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// halfExp writes x = exp(x/2), eight numbers at a time: Cody-Waite reduction
+// and the polynomial of degree 6 of the remainder, as in Cephes' expf.
+func halfExp() {
+	TEXT("halfExpAVX2", NOSPLIT, "func(n int, x *float32)")
+	Pragma("noescape")
+	Doc("halfExpAVX2 replaces 8 n numbers by the exponential of their half.")
+	n, x := pointer("n"), pointer("x")
+	table := GLOBL("halfExpConstants", RODATA|NOPTR)
+	at := 0
+	constant := func(f float32) Mem {
+		m := table.Offset(at)
+		for range 8 {
+			DATA(at, F32(f))
+			at += 4
+		}
+		return m
+	}
+	half, log2e, one := constant(0.5), constant(math.Log2E), constant(1)
+	top, bottom := constant(88), constant(-87)
+	ln2hi, ln2lo := constant(0.693359375), constant(-2.12194440e-4)
+	Label("loop")
+	v := YMM()
+	VMOVUPS(Mem{Base: x}, v)
+	VMULPS(half, v, v)
+	VMINPS(top, v, v)
+	VMAXPS(bottom, v, v)
+	k := YMM()
+	VMULPS(log2e, v, k)
+	VROUNDPS(Imm(0), k, k)
+	VFNMADD231PS(ln2hi, k, v)
+	VFNMADD231PS(ln2lo, k, v)
+	p := YMM()
+	VMOVUPS(constant(1.9875691500e-4), p)
+	for _, c := range []float32{1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1} {
+		VFMADD213PS(constant(c), v, p)
+	}
+	square := YMM()
+	VMULPS(v, v, square)
+	VFMADD213PS(v, square, p)
+	VADDPS(one, p, p)
+	VCVTPS2DQ(k, k)
+	VPSLLD(Imm(23), k, k)
+	VPADDD(k, p, p)
+	VMOVUPS(p, Mem{Base: x})
+	ADDQ(Imm(32), x)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// adam writes one step of Adam.
+func adam() {
+	TEXT("adamAVX2", NOSPLIT, "func(n int, p, m, v, grad *float32, b1, b2, rate, epsilon float32)")
+	Pragma("noescape")
+	Doc("adamAVX2 is a step of Adam for 8 n parameters.")
+	n, p, m, v, g := pointer("n"), pointer("p"), pointer("m"), pointer("v"), pointer("grad")
+	b1, b2 := avx2.broadcast("b1"), avx2.broadcast("b2")
+	rate, epsilon := avx2.broadcast("rate"), avx2.broadcast("epsilon")
+	c1, c2 := constant(1), constant(1)
+	VSUBPS(b1, c1, c1)
+	VSUBPS(b2, c2, c2)
+	Label("loop")
+	gv, t, mv, vv := YMM(), YMM(), YMM(), YMM()
+	VMOVUPS(Mem{Base: g}, gv)
+	VMULPS(c1, gv, t)
+	VMOVUPS(Mem{Base: m}, mv)
+	VFMADD213PS(t, b1, mv)
+	VMOVUPS(mv, Mem{Base: m})
+	VMULPS(gv, gv, gv)
+	VMULPS(c2, gv, gv)
+	VMOVUPS(Mem{Base: v}, vv)
+	VFMADD213PS(gv, b2, vv)
+	VMOVUPS(vv, Mem{Base: v})
+	VSQRTPS(vv, vv)
+	VADDPS(epsilon, vv, vv)
+	VMULPS(rate, mv, mv)
+	VDIVPS(vv, mv, mv)
+	VMOVUPS(Mem{Base: p}, t)
+	VSUBPS(mv, t, t)
+	VMOVUPS(t, Mem{Base: p})
+	for _, a := range []reg.GPVirtual{p, m, v, g} {
+		ADDQ(Imm(32), a)
+	}
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// lookup writes y = max(t, slope t), t = b + the table rows that the bytes of
+// a solution select, for 128 columns.
+func lookup() {
+	TEXT("lookupAVX2", NOSPLIT, "func(n int, bits *byte, table *float32, b *float32, y *float32, slope float32)")
+	Pragma("noescape")
+	Doc("lookupAVX2 sums the rows of 128 numbers that n bytes select from n tables of 256 rows, and b, and applies the activation.")
+	bits, table, b, y := pointer("bits"), pointer("table"), pointer("b"), pointer("y")
+	slope := avx2.broadcast("slope")
+	for half := range 2 {
+		var acc [8]reg.VecVirtual
+		for j := range acc {
+			acc[j] = YMM()
+			VMOVUPS(Mem{Base: b, Disp: 256*half + 32*j}, acc[j])
+		}
+		n, p, t := GP64(), GP64(), GP64()
+		Load(Param("n"), n)
+		MOVQ(bits, p)
+		MOVQ(table, t)
+		label := fmt.Sprintf("half%d", half)
+		Label(label)
+		row := GP64()
+		MOVBQZX(Mem{Base: p}, row)
+		SHLQ(Imm(9), row)
+		ADDQ(t, row)
+		for j := range acc {
+			VADDPS(Mem{Base: row, Disp: 256*half + 32*j}, acc[j], acc[j])
+		}
+		INCQ(p)
+		ADDQ(U32(256*512), t)
+		DECQ(n)
+		JNZ(LabelRef(label))
+		s := YMM()
+		for j := range acc {
+			VMULPS(slope, acc[j], s)
+			VMAXPS(s, acc[j], acc[j])
+			VMOVUPS(acc[j], Mem{Base: y, Disp: 256*half + 32*j})
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// peak writes a loop of independent multiply-adds on registers: the most that
+// a core can do.
+func peak(v isa, chains int) {
+	TEXT("peak"+v.name, NOSPLIT, "func(n int)")
+	Doc(fmt.Sprintf("peak%s does n times %d multiply-adds on registers.", v.name, chains))
+	n := pointer("n")
+	a := v.vec()
+	VXORPS(a, a, a)
+	acc := make([]reg.VecVirtual, chains)
+	for i := range acc {
+		acc[i] = v.vec()
+		VXORPS(acc[i], acc[i], acc[i])
+	}
+	Label("loop")
+	for _, c := range acc {
+		VFMADD231PS(a, a, c)
+	}
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,155 @@
+package kernel
+
+//go:generate go run -C asm . -out ../kernel_amd64.s -stubs ../kernel_amd64.go -pkg kernel
+
+import (
+	"math"
+
+	"golang.org/x/sys/cpu"
+)
+
+func init() {
+	x := cpu.X86
+	if !x.HasAVX2 || !x.HasFMA {
+		return
+	}
+	use("AVX2")
+	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL {
+		use("AVX-512")
+		if !tilesAgree() {
+			use("AVX2")
+		}
+	}
+}
+
+// use selects the code of an instruction set.
+func use(name string) {
+	isa = name
+	width = 16
+	if name == "AVX-512" {
+		width = 64
+	}
+}
+
+func tile(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y []float32, ldy int, slope float32) {
+	switch isa {
+	case "AVX-512":
+		tileAVX512(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &b[0], &y[0], uintptr(ldy*4), slope)
+	case "AVX2":
+		tileAVX2(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &b[0], &y[0], uintptr(ldy*4), slope)
+	default:
+		tileGo(k, x, xr, xk, w, ldw, b, y, ldy, slope, width)
+	}
+}
+
+func tileMask(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32, y []float32, ldy int, slope float32) {
+	switch isa {
+	case "AVX-512":
+		tileAVX512Mask(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &h[0], &y[0], uintptr(ldy*4), slope)
+	case "AVX2":
+		tileAVX2Mask(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &h[0], &y[0], uintptr(ldy*4), slope)
+	default:
+		tileMaskGo(k, x, xr, xk, w, ldw, h, y, ldy, slope, width)
+	}
+}
+
+// Dots sets dst[i] to b plus the product of row i of x, which starts at
+// x[i*ldx], with w. It is made for len(w) = 128.
+func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) {
+	if isa == "Go" || len(w) != 128 || len(dst) == 0 {
+		dotsGo(dst, x, ldx, w, b)
+		return
+	}
+	_ = x[(len(dst)-1)*ldx+127]
+	dotsAVX2(len(dst), &x[0], uintptr(ldx*4), &w[0], b, &dst[0])
+}
+
+// HalfExp replaces the numbers of x, and up to seven more if the capacity of x
+// allows, by the exponential of their half. Halves are cut to [-87, 88].
+func HalfExp(x []float32) {
+	n := (len(x) + 7) / 8
+	if isa == "Go" || n*8 > cap(x) {
+		halfExpGo(x)
+		return
+	}
+	if n > 0 {
+		halfExpAVX2(n, &x[0])
+	}
+}
+
+// Adam takes a step of Adam: m and v are the moments of the gradient g of the
+// parameters p; rate is the learning rate with the corrections of both.
+func Adam(p, m, v, g []float32, b1, b2, rate, epsilon float32) {
+	n := 0
+	if isa != "Go" {
+		n = len(p) / 8
+		if n > 0 {
+			_, _, _ = m[len(p)-1], v[len(p)-1], g[len(p)-1]
+			adamAVX2(n, &p[0], &m[0], &v[0], &g[0], b1, b2, rate, epsilon)
+		}
+		n *= 8
+	}
+	adamGo(p[n:], m[n:], v[n:], g[n:], b1, b2, rate, epsilon)
+}
+
+// lookup is one row of [Table.Apply].
+func lookup(bits []byte, table, b, y []float32, slope float32) {
+	if isa == "Go" {
+		lookupGo(bits, table, b, y, slope)
+		return
+	}
+	lookupAVX2(len(bits), &bits[0], &table[0], &b[0], &y[0], slope)
+}
+
+// PeakFLOP does n rounds of independent multiply-adds on registers, the most
+// that a core can do with the instructions in use, and returns the number of
+// operations, two for each multiply-add; 0 where there is no such loop.
+func PeakFLOP(n int) float64 {
+	switch isa {
+	case "AVX-512":
+		peakAVX512(n)
+		return float64(n) * 24 * 16 * 2
+	case "AVX2":
+		peakAVX2(n)
+		return float64(n) * 12 * 8 * 2
+	}
+	return 0
+}
+
+// tilesAgree reports whether the selected tiles compute what the plain Go ones
+// do, on a small case.
+func tilesAgree() bool {
+	const k = 5
+	x, w := make([]float32, TileRows*k), make([]float32, width*k)
+	b, h := make([]float32, width), make([]float32, TileRows*width)
+	for i := range x {
+		x[i] = float32(i%7) - 3
+	}
+	for i := range w {
+		w[i] = float32(i%5) - 2
+	}
+	for i := range b {
+		b[i] = float32(i%3) - 1
+	}
+	for i := range h {
+		h[i] = float32(i%4) - 1.5
+	}
+	for _, slope := range []float32{1, 0.25} {
+		for _, mask := range []bool{false, true} {
+			got, want := make([]float32, len(h)), make([]float32, len(h))
+			if mask {
+				tileMask(k, x, k, 1, w, width, h, got, width, slope)
+				tileMaskGo(k, x, k, 1, w, width, h, want, width, slope, width)
+			} else {
+				tile(k, x, k, 1, w, width, b, got, width, slope)
+				tileGo(k, x, k, 1, w, width, b, want, width, slope, width)
+			}
+			for i, v := range got { // small integers and quarters: exact
+				if math.Float32bits(v) != math.Float32bits(want[i]) && v != want[i] {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

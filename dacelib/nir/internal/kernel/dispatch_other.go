@@ -1,0 +1,34 @@
+//go:build !amd64
+
+package kernel
+
+// use selects the code of an instruction set: there is only one.
+func use(string) {}
+
+func tile(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y []float32, ldy int, slope float32) {
+	tileGo(k, x, xr, xk, w, ldw, b, y, ldy, slope, width)
+}
+
+func tileMask(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32, y []float32, ldy int, slope float32) {
+	tileMaskGo(k, x, xr, xk, w, ldw, h, y, ldy, slope, width)
+}
+
+// Dots sets dst[i] to b plus the product of row i of x, which starts at
+// x[i*ldx], with w.
+func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) { dotsGo(dst, x, ldx, w, b) }
+
+// HalfExp replaces the numbers of x by the exponential of their half.
+func HalfExp(x []float32) { halfExpGo(x) }
+
+// Adam takes a step of Adam: m and v are the moments of the gradient g of the
+// parameters p; rate is the learning rate with the corrections of both.
+func Adam(p, m, v, g []float32, b1, b2, rate, epsilon float32) {
+	adamGo(p, m, v, g, b1, b2, rate, epsilon)
+}
+
+func lookup(bits []byte, table, b, y []float32, slope float32) {
+	lookupGo(bits, table, b, y, slope)
+}
+
+// PeakFLOP would measure the core's peak; there is no such loop here.
+func PeakFLOP(int) float64 { return 0 }
