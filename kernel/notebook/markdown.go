@@ -1,0 +1,346 @@
+package notebook
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	gmhtml "github.com/yuin/goldmark/renderer/html"
+	gmtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// markdown turns the Markdown of one notebook's cells into HTML.
+type markdown struct {
+	gm  goldmark.Markdown
+	ids headingIDs
+}
+
+func newMarkdown(p *page) *markdown {
+	return &markdown{
+		ids: headingIDs{},
+		gm: goldmark.New(
+			goldmark.WithExtensions(extension.GFM, extension.Footnote),
+			goldmark.WithParserOptions(
+				parser.WithAutoHeadingID(),
+				parser.WithBlockParsers(util.Prioritized(mathBlocks{}, 90)),
+				parser.WithInlineParsers(util.Prioritized(mathSpans{}, 90)),
+				parser.WithASTTransformers(util.Prioritized(embedder{p}, 500)),
+			),
+			goldmark.WithRendererOptions(
+				gmhtml.WithUnsafe(),
+				renderer.WithNodeRenderers(util.Prioritized(mathRenderer{}, 90)),
+			),
+		),
+	}
+}
+
+func (m *markdown) write(w io.Writer, src string) {
+	// goldmark reports only the writer's errors, which stick in the page.
+	_ = m.gm.Convert([]byte(src), w, parser.WithContext(parser.NewContext(parser.WithIDs(m.ids))))
+}
+
+// latex writes an output of type text/latex: a formula with its dollars, or a
+// piece of a document that only TeX could set.
+func (m *markdown) latex(w io.Writer, src string) {
+	src = strings.TrimSpace(src)
+	for _, d := range []struct{ open, close string }{{"$$", "$$"}, {`\[`, `\]`}, {"$", "$"}, {`\(`, `\)`}} {
+		if len(src) > len(d.open)+len(d.close) && strings.HasPrefix(src, d.open) && strings.HasSuffix(src, d.close) {
+			src = src[len(d.open) : len(src)-len(d.close)]
+			break
+		}
+	}
+	io.WriteString(w, mathHTML(src, true))
+}
+
+// headingIDs makes the ids of headings as Jupyter does, so that links to
+// "#My-heading" work.
+type headingIDs map[string]bool
+
+func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
+	base := strings.ReplaceAll(strings.TrimSpace(string(value)), " ", "-")
+	if base == "" {
+		base = "section"
+	}
+	id := base
+	for n := 1; ids[id]; n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+	ids[id] = true
+	return []byte(id)
+}
+
+func (ids headingIDs) Put(value []byte) { ids[string(value)] = true }
+
+// firstHeading returns the plain text of the first heading.
+func firstHeading(src string) string {
+	source := []byte(src)
+	doc := goldmark.DefaultParser().Parse(gmtext.NewReader(source))
+	title := ""
+	_ = ast.Walk(doc, func(n ast.Node, enter bool) (ast.WalkStatus, error) {
+		if h, ok := n.(*ast.Heading); ok && enter {
+			title = strings.TrimSpace(plainText(h, source))
+			return ast.WalkStop, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	return title
+}
+
+func plainText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c := c.(type) {
+		case *ast.Text:
+			b.Write(c.Value(source))
+			if c.SoftLineBreak() || c.HardLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.String:
+			b.Write(c.Value)
+		case *ast.RawHTML:
+		default:
+			b.WriteString(plainText(c, source))
+		}
+	}
+	return b.String()
+}
+
+func unescapePath(s string) string {
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// An embedder puts images into the page.
+type embedder struct{ page *page }
+
+func (e embedder) Transform(doc *ast.Document, _ gmtext.Reader, _ parser.Context) {
+	_ = ast.Walk(doc, func(n ast.Node, enter bool) (ast.WalkStatus, error) {
+		if img, ok := n.(*ast.Image); ok && enter {
+			if data, ok := e.page.embed(string(img.Destination)); ok {
+				img.Destination = []byte(data)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// Formulas: $...$, $$...$$, \(...\), \[...\] and \begin{...}...\end{...}.
+
+var kindMath = ast.NewNodeKind("Math")
+
+// A mathNode holds a formula, inline or as a block.
+type mathNode struct {
+	ast.BaseInline
+	tex     string
+	display bool
+}
+
+func (n *mathNode) Kind() ast.NodeKind { return kindMath }
+func (n *mathNode) Dump(src []byte, level int) {
+	ast.DumpHelper(n, src, level, map[string]string{"tex": n.tex}, nil)
+}
+
+// longestFormula bounds the search for the end of a formula in a line of text.
+const longestFormula = 4096
+
+// mathSpans finds formulas in a line of text.
+type mathSpans struct{}
+
+func (mathSpans) Trigger() []byte { return []byte{'$', '\\'} }
+
+func (mathSpans) Parse(parent ast.Node, block gmtext.Reader, _ parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	open, close, display := "", "", false
+	switch {
+	case bytes.HasPrefix(line, []byte("$$")):
+		open, close, display = "$$", "$$", true
+	case bytes.HasPrefix(line, []byte("$")):
+		open, close = "$", "$"
+		// "$5 and $6" is money: a formula neither starts with a space nor is
+		// followed by a digit.
+		if len(line) < 2 || strings.ContainsRune(" \t\r\n", rune(line[1])) {
+			return nil
+		}
+	case bytes.HasPrefix(line, []byte(`\\(`)), bytes.HasPrefix(line, []byte(`\\[`)): // as Jupyter's Markdown needs them
+		open, display = string(line[:3]), line[2] == '['
+		close = map[bool]string{true: `\\]`, false: `\\)`}[display]
+	case bytes.HasPrefix(line, []byte(`\begin{`)):
+		end := bytes.IndexByte(line, '}')
+		if end < 0 {
+			return nil
+		}
+		close, display = `\end{`+string(line[len(`\begin{`):end+1]), true
+	default:
+		return nil
+	}
+	savedLine, savedPos := block.Position()
+	var tex strings.Builder
+	rest := line[len(open):]
+	block.Advance(len(open))
+	for {
+		at := findClose(rest, close)
+		if at >= 0 {
+			body := tex.String() + string(rest[:at])
+			after := rest[at+len(close):]
+			if open == "$" && (strings.HasSuffix(body, " ") || len(after) > 0 && after[0] >= '0' && after[0] <= '9') {
+				break
+			}
+			if open == "" {
+				body += close
+			}
+			block.Advance(at + len(close))
+			if strings.TrimSpace(body) == "" {
+				break
+			}
+			return &mathNode{tex: body, display: display}
+		}
+		tex.Write(rest)
+		block.AdvanceLine()
+		rest, _ = block.PeekLine()
+		if rest == nil || tex.Len() > longestFormula {
+			break
+		}
+	}
+	block.SetPosition(savedLine, savedPos)
+	return nil
+}
+
+// findClose returns where close stands in s, not behind a backslash.
+func findClose(s []byte, close string) int {
+	for i := 0; i+len(close) <= len(s); i++ {
+		if string(s[i:i+len(close)]) == close {
+			return i
+		}
+		if s[i] == '\\' {
+			i++
+		}
+	}
+	return -1
+}
+
+// mathBlocks finds formulas that start a line, whose lines Markdown would
+// otherwise take for lists and headings.
+type mathBlocks struct{}
+
+var kindMathBlock = ast.NewNodeKind("MathBlock")
+
+type mathBlock struct {
+	ast.BaseBlock
+	close string // what the last line ends with
+	done  bool
+	tex   strings.Builder
+}
+
+func (n *mathBlock) Kind() ast.NodeKind         { return kindMathBlock }
+func (n *mathBlock) IsRaw() bool                { return true }
+func (n *mathBlock) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
+
+func (mathBlocks) Trigger() []byte { return []byte{'$', '\\'} }
+
+func (mathBlocks) Open(parent ast.Node, reader gmtext.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, _ := reader.PeekLine()
+	s := strings.TrimSpace(string(line))
+	n := &mathBlock{}
+	switch {
+	case strings.HasPrefix(s, "$$"):
+		n.close, s = "$$", s[2:]
+	case strings.HasPrefix(s, `\begin{`) && strings.Contains(s, "}"):
+		n.close = `\end{` + s[len(`\begin{`):strings.IndexByte(s, '}')+1]
+	default:
+		return nil, parser.NoChildren
+	}
+	// Text behind a formula that ends in the same line makes it part of a
+	// paragraph; so does a formula that never ends.
+	if at := findClose([]byte(s), n.close); at >= 0 && at+len(n.close) < len(s) {
+		return nil, parser.NoChildren
+	} else if at < 0 && !closesLater(reader, n.close) {
+		return nil, parser.NoChildren
+	}
+	n.add(s)
+	reader.AdvanceToEOL()
+	return n, parser.NoChildren
+}
+
+// closesLater reports whether a following line ends with close before an
+// empty one comes.
+func closesLater(reader gmtext.Reader, close string) bool {
+	line, pos := reader.Position()
+	defer reader.SetPosition(line, pos)
+	for {
+		reader.AdvanceLine()
+		l, _ := reader.PeekLine()
+		s := strings.TrimSpace(string(l))
+		if s == "" {
+			return false
+		}
+		if strings.HasSuffix(s, close) {
+			return true
+		}
+	}
+}
+
+func (n *mathBlock) add(s string) {
+	if strings.HasSuffix(s, n.close) {
+		n.done = true
+		if n.close == "$$" {
+			s = strings.TrimSuffix(s, n.close)
+		}
+	}
+	n.tex.WriteString(s)
+	n.tex.WriteByte('\n')
+}
+
+func (mathBlocks) Continue(node ast.Node, reader gmtext.Reader, pc parser.Context) parser.State {
+	n := node.(*mathBlock)
+	if n.done {
+		return parser.Close
+	}
+	line, _ := reader.PeekLine()
+	n.add(strings.TrimSpace(string(line)))
+	reader.AdvanceToEOL()
+	return parser.Continue | parser.NoChildren
+}
+
+func (mathBlocks) Close(ast.Node, gmtext.Reader, parser.Context) {}
+func (mathBlocks) CanInterruptParagraph() bool                   { return true }
+func (mathBlocks) CanAcceptIndentedLine() bool                   { return false }
+
+// mathRenderer writes formulas.
+type mathRenderer struct{}
+
+func (mathRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(kindMath, func(w util.BufWriter, _ []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		if enter {
+			m := n.(*mathNode)
+			w.WriteString(mathHTML(m.tex, m.display))
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	reg.Register(kindMathBlock, func(w util.BufWriter, _ []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		if enter {
+			w.WriteString("<div class=\"formula\">" + mathHTML(n.(*mathBlock).tex.String(), true) + "</div>\n")
+		}
+		return ast.WalkSkipChildren, nil
+	})
+}
+
+// mathHTML sets a formula, or leaves its TeX readable.
+func mathHTML(tex string, display bool) string {
+	tex = strings.TrimSpace(tex)
+	class := "math"
+	if display {
+		class += " display"
+	}
+	return `<span class="` + class + `">` + html.EscapeString(tex) + "</span>"
+}
