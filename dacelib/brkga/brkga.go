@@ -88,8 +88,15 @@ const (
 type DuplicateRule int
 
 const (
-	// BySolution: those of equal value and equal decoded bits.
+	// BySolution: an individual whose value equals an earlier one's and
+	// whose decoded bits equal those of the first with this value. It is what
+	// the paper's solver does: pymoo compares solutions with these alone.
 	BySolution DuplicateRule = iota
+	// ByEverySolution: one whose value and bits equal those of any earlier
+	// one. It eliminates more and finds a little less: on OneMax, d = 30,
+	// with [29, 29, 2, 0.27, T], 29.28 over 4,000 seeds, beside 29.39 by
+	// BySolution and 29.52 (standard error 0.06) by the paper's solver.
+	ByEverySolution
 	// ByValue: those of equal value, as the paper's table has it and as
 	// pymoo's flag does. On OneMax it leaves at most d+1 individuals.
 	ByValue

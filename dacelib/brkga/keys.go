@@ -86,8 +86,13 @@ func (s *search) addBits(i int) bool {
 			t.slots[k] = int32(i + 1)
 			return true
 		}
-		if slices.Equal(p.bits[(at-1)*s.w:at*s.w], row) {
+		if s.equalBits(at-1, i) {
 			return false
 		}
 	}
+}
+
+// equalBits compares the decoded bits of individuals i and j of cur.
+func (s *search) equalBits(i, j int) bool {
+	return slices.Equal(s.cur.bits[i*s.w:(i+1)*s.w], s.cur.bits[j*s.w:(j+1)*s.w])
 }

@@ -174,23 +174,22 @@ func (s *search) advance() error {
 	return nil
 }
 
-// survive orders the current population and finds its elites.
+// survive orders the current population, without duplicates where these are
+// eliminated, and finds its elites.
 func (s *search) survive() {
 	p := &s.cur
-	drop := s.settings.Config.Duplicates
-	s.ranks = s.ranks[:0]
-	if drop && s.settings.DuplicateRule == BySolution {
-		// Equal solutions have equal values, so bits alone tell.
+	drop, rule := s.settings.Config.Duplicates, s.settings.DuplicateRule
+	every := drop && rule == ByEverySolution
+	if every {
 		s.seen.reset(p.n)
-		for i := range p.n {
-			if s.addBits(i) {
-				s.ranks = append(s.ranks, rank{p.value[i], int32(i)})
-			}
+	}
+	s.ranks = s.ranks[:0]
+	for i := range p.n {
+		// Equal bits have equal values: there is no need to compare both.
+		if every && !s.addBits(i) {
+			continue
 		}
-	} else {
-		for i := range p.n {
-			s.ranks = append(s.ranks, rank{p.value[i], int32(i)})
-		}
+		s.ranks = append(s.ranks, rank{p.value[i], int32(i)})
 	}
 	slices.SortFunc(s.ranks, func(a, b rank) int {
 		if a.value != b.value {
@@ -199,8 +198,11 @@ func (s *search) survive() {
 		return cmp.Compare(a.i, b.i)
 	})
 	s.order = s.order[:0]
+	first := -1 // of those with this value
 	for k, r := range s.ranks {
-		if drop && s.settings.DuplicateRule == ByValue && k > 0 && r.value == s.ranks[k-1].value {
+		if k == 0 || r.value != s.ranks[k-1].value {
+			first = int(r.i)
+		} else if drop && (rule == ByValue || rule == BySolution && s.equalBits(int(r.i), first)) {
 			continue
 		}
 		s.order = append(s.order, r.i)

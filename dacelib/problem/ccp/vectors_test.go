@@ -102,7 +102,7 @@ func TestVectors(t *testing.T) {
 				if math.Abs(got[i]-s.Paper) > 1e-9 {
 					t.Errorf("%s: value %v, reference %v", s.X, got[i], s.Paper)
 				}
-				if combo := -got[i] - 0.95*float64(c.D); math.Abs(combo-s.Combo) > 1e-9 {
+				if combo := -got[i] - 0.05*float64(c.D); math.Abs(combo-s.Combo) > 1e-9 {
 					t.Errorf("%s: COMBO's sign %v, reference %v", s.X, combo, s.Combo)
 				}
 			}
