@@ -72,8 +72,10 @@ func (s *server) commMessage(ctx context.Context, r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := json.Unmarshal(r.Metadata, &m.Metadata); err != nil {
-		return nil, err
+	if len(r.Metadata) > 0 {
+		if err := json.Unmarshal(r.Metadata, &m.Metadata); err != nil {
+			return nil, err
+		}
 	}
 	if m.Type != "comm_open" && !s.comms.known(m.ID) {
 		return nil, fmt.Errorf("comm %q is not open", m.ID)

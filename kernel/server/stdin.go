@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"dace.local/kernel/transport"
 	"dace.local/kernel/wire"
 )
+
+// connectTime is how long a client has to open its stdin channel.
+const connectTime = 2 * time.Second
 
 // An asker asks clients for input, one question at a time.
 type asker struct {
@@ -39,10 +43,8 @@ func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte
 	for len(a.replies) > 0 {
 		<-a.replies
 	}
-	if err := a.send(m); errors.Is(err, transport.ErrNoPeer) {
-		return "", errors.New("the client cannot be asked for input: it has no stdin channel open")
-	} else if err != nil {
-		return "", fmt.Errorf("asking for input: %w", err)
+	if err := a.deliver(ctx, m); err != nil {
+		return "", err
 	}
 	for {
 		select {
@@ -60,6 +62,23 @@ func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
+	}
+}
+
+// deliver sends a question. A client whose other channels are open may still be
+// opening this one.
+func (a *asker) deliver(ctx context.Context, m wire.Message) error {
+	for end := time.Now().Add(connectTime); ; {
+		err := a.send(m)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, transport.ErrNoPeer):
+			return fmt.Errorf("asking for input: %w", err)
+		case time.Now().After(end):
+			return errors.New("the client cannot be asked for input: it has no stdin channel open")
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

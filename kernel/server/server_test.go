@@ -1,0 +1,686 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"dace.local/kernel/wire"
+)
+
+// Every test of this list runs without sockets, over tcp and over ipc.
+var kernelTests = map[string]func(*testing.T, *kernel){
+	"KernelInfo":        testKernelInfo,
+	"Connect":           testConnect,
+	"Execute":           testExecute,
+	"Errors":            testErrors,
+	"Counting":          testCounting,
+	"Silent":            testSilent,
+	"UserExpressions":   testUserExpressions,
+	"Pager":             testPager,
+	"AbortQueue":        testAbortQueue,
+	"NoAbort":           testNoAbort,
+	"IsComplete":        testIsComplete,
+	"Complete":          testComplete,
+	"Inspect":           testInspect,
+	"History":           testHistory,
+	"Displays":          testDisplays,
+	"Order":             testOrder,
+	"LateOutput":        testLateOutput,
+	"Coalescing":        testCoalescing,
+	"OutputWhileRuns":   testOutputWhileRuns,
+	"BigOutput":         testBigOutput,
+	"Comms":             testComms,
+	"EngineComms":       testEngineComms,
+	"Unknown":           testUnknown,
+	"Malformed":         testMalformed,
+	"Crash":             testCrash,
+	"InterruptMessage":  testInterruptMessage,
+	"InterruptIdle":     testInterruptIdle,
+	"ControlWhileRuns":  testControlWhileRuns,
+	"ShellQueues":       testShellQueues,
+	"Stdin":             testStdin,
+	"StdinRefused":      testStdinRefused,
+	"StdinInterrupted":  testStdinInterrupted,
+	"ParentHeader":      testParentHeader,
+	"Shutdown":          testShutdown,
+	"ShutdownShell":     testShutdownShell,
+	"ShutdownWhileRuns": testShutdownWhileRuns,
+}
+
+func TestMemory(t *testing.T) {
+	for name, test := range kernelTests {
+		t.Run(name, func(t *testing.T) { test(t, startMemory(t)) })
+	}
+}
+
+// want compares after a detour over JSON.
+func want(t testing.TB, what string, got, want any) {
+	t.Helper()
+	var g, w any
+	for from, to := range map[any]*any{&got: &g, &want: &w} {
+		raw, err := json.Marshal(from)
+		if err == nil {
+			err = json.Unmarshal(raw, to)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(g, w) {
+		t.Errorf("%s is\n%v, want\n%v", what, g, w)
+	}
+}
+
+func testKernelInfo(t *testing.T, k *kernel) {
+	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
+		reply, _ := k.ask(ch, "kernel_info_request", object{})
+		want(t, "kernel_info_reply", reply, object{
+			"status": "ok", "protocol_version": "5.4", "implementation": "echo", "implementation_version": "1",
+			"language_info": object{"name": "echo", "version": "1", "mimetype": "text/plain", "file_extension": ".txt",
+				"pygments_lexer": "text", "codemirror_mode": "text"},
+			"banner":     "echo: repeats what it is told",
+			"help_links": []object{{"text": "Jupyter", "url": "https://jupyter.org"}},
+		})
+	}
+}
+
+func testConnect(t *testing.T, k *kernel) {
+	reply, _ := k.ask(wire.Shell, "connect_request", object{})
+	c := k.server.sockets.Connection()
+	want(t, "connect_reply", reply, object{"status": "ok", "shell_port": c.ShellPort, "iopub_port": c.IOPubPort,
+		"stdin_port": c.StdinPort, "control_port": c.ControlPort, "hb_port": c.HBPort})
+}
+
+func testExecute(t *testing.T, k *kernel) {
+	id := k.send(wire.Shell, "execute_request", executeObject("%print hello\n%eprint oops\nas is"))
+	m := k.reply(wire.Shell, id, "execute_reply")
+	want(t, "reply", content(m), object{"status": "ok", "execution_count": 1, "user_expressions": object{}, "payload": []any{}})
+	var metadata struct{ Started time.Time }
+	if err := json.Unmarshal(m.Metadata, &metadata); err != nil || time.Since(metadata.Started) > time.Minute {
+		t.Errorf("the reply's metadata %s do not say when the cell started (%v)", m.Metadata, err)
+	}
+	got := describe(k.outputs(id))
+	if want := `execute_input {"code":"%print hello\n%eprint oops\nas is","execution_count":1}` +
+		"|stdout hello\n|stderr oops\n|" +
+		`execute_result {"data":{"text/plain":"as is"},"execution_count":1,"metadata":{}}`; got != want {
+		t.Errorf("outputs are\n%s, want\n%s", got, want)
+	}
+}
+
+func testErrors(t *testing.T, k *kernel) {
+	for code, e := range map[string]object{
+		"%fail on purpose": {"ename": "Failure", "evalue": "on purpose", "traceback": []string{"Failure: on purpose"}},
+		"%panic boom":      {"ename": "panic", "evalue": "boom", "traceback": []string{"panic: boom"}},
+		"{":                {"ename": "CompileError", "evalue": "line 1: unbalanced braces", "traceback": []string{"CompileError: line 1: unbalanced braces"}},
+	} {
+		reply, outs := k.execute(code)
+		if len(outs) != 1 || outs[0].Header.MsgType != "error" {
+			t.Fatalf("outputs are %s, want one error", describe(outs))
+		}
+		want(t, "error", content(outs[0]), e)
+		e["status"], e["execution_count"], e["payload"], e["user_expressions"] = "error", k.server.count.Load(), []any{}, object{}
+		want(t, "reply", reply, e)
+	}
+	if reply, _ := k.execute("as is"); reply["status"] != "ok" {
+		t.Errorf("after errors a cell gives %v", reply)
+	}
+}
+
+// Counts as in ipykernel 6.17: cells that are not stored bear the next number
+// and leave the count alone; the reply has the count.
+func testCounting(t *testing.T, k *kernel) {
+	for i, step := range []struct {
+		silent, store bool
+		shown, count  int
+	}{
+		{false, true, 1, 1},
+		{true, true, 0, 1},
+		{false, false, 2, 1},
+		{false, true, 2, 2},
+		{true, false, 0, 2},
+		{false, true, 3, 3},
+	} {
+		reply, outs := k.ask(wire.Shell, "execute_request", executeObject("as is", object{"silent": step.silent, "store_history": step.store}))
+		want(t, fmt.Sprintf("step %d: count", i), reply["execution_count"], step.count)
+		for _, m := range outs {
+			want(t, fmt.Sprintf("step %d: number in %s", i, m.Header.MsgType), content(m)["execution_count"], step.shown)
+		}
+		if want := map[bool]int{false: 2, true: 0}[step.silent]; len(outs) != want {
+			t.Errorf("step %d: outputs are %s, want %d", i, describe(outs), want)
+		}
+	}
+	reply, _ := k.ask(wire.Shell, "history_request", object{"hist_access_type": "tail", "n": 10, "output": false, "raw": true})
+	want(t, "history", reply["history"], [][]any{{1, 1, "as is"}, {1, 2, "as is"}, {1, 3, "as is"}})
+}
+
+func testSilent(t *testing.T, k *kernel) {
+	for code, status := range map[string]string{
+		"x = 1\n%print a\n%eprint b\n%display text/html c\n%clear\nas is": "ok",
+		"%fail x": "error",
+		"?print":  "ok",
+	} {
+		reply, outs := k.ask(wire.Shell, "execute_request", executeObject(code, object{"silent": true, "user_expressions": object{"x": "x"}}))
+		if reply["status"] != status || len(outs) > 0 {
+			t.Errorf("%s: reply is %v, outputs are %s, want %s and none", code, reply, describe(outs), status)
+		}
+	}
+	reply, _ := k.execute("", object{"silent": true, "user_expressions": object{"y": "x"}})
+	want(t, "user_expressions", reply["user_expressions"], object{"y": object{"status": "ok", "data": object{"text/plain": "1"}, "metadata": object{}}})
+}
+
+func testUserExpressions(t *testing.T, k *kernel) {
+	reply, outs := k.execute("x = 7", object{"user_expressions": object{"good": "x", "bad": "%print y"}})
+	want(t, "user_expressions", reply["user_expressions"], object{
+		"good": object{"status": "ok", "data": object{"text/plain": "7"}, "metadata": object{}},
+		"bad": object{"status": "error", "ename": "CompileError", "evalue": `"%print y" is not an expression`,
+			"traceback": []string{`CompileError: "%print y" is not an expression`}},
+	})
+	if len(outs) > 0 || reply["status"] != "ok" {
+		t.Errorf("reply is %v, outputs are %s", reply, describe(outs))
+	}
+}
+
+func testPager(t *testing.T, k *kernel) {
+	reply, outs := k.execute("?print")
+	want(t, "payload", reply["payload"], []object{{"source": "page", "data": object{"text/plain": "%print: a command"}, "start": 0}})
+	if len(outs) > 0 {
+		t.Errorf("outputs are %s, want none", describe(outs))
+	}
+}
+
+// sendAll sends cells without waiting.
+func (k *kernel) sendAll(cells ...object) []string {
+	var ids []string
+	for _, q := range cells {
+		ids = append(ids, k.send(wire.Shell, "execute_request", q))
+	}
+	return ids
+}
+
+func testAbortQueue(t *testing.T, k *kernel) {
+	for range 20 {
+		ids := k.sendAll(executeObject("%fail x"), executeObject("%print a"), executeObject("%print b"))
+		info := k.send(wire.Shell, "kernel_info_request", object{})
+		statuses := []string{"error", "aborted", "aborted"}
+		for i, id := range ids {
+			m := k.reply(wire.Shell, id, "execute_reply")
+			if got := content(m)["status"]; got != statuses[i] {
+				t.Fatalf("cell %d is %v, want %s", i, got, statuses[i])
+			}
+			if outs := k.outputs(id); i > 0 && len(outs) > 0 {
+				t.Errorf("an aborted cell shows %s", describe(outs))
+			}
+		}
+		// What is no cell is answered, and the next cell runs at once.
+		k.reply(wire.Shell, info, "kernel_info_reply")
+		if reply, outs := k.execute("%print c"); reply["status"] != "ok" || describe(outs) != "stdout c\n" {
+			t.Errorf("after an abort: %v, %s", reply, describe(outs))
+		}
+	}
+	want(t, "count", k.server.count.Load(), 40)
+}
+
+func testNoAbort(t *testing.T, k *kernel) {
+	ids := k.sendAll(executeObject("%fail x", object{"stop_on_error": false}), executeObject("%print a"))
+	for i, status := range []string{"error", "ok"} {
+		m := k.reply(wire.Shell, ids[i], "execute_reply")
+		want(t, "status", content(m)["status"], status)
+	}
+}
+
+func testIsComplete(t *testing.T, k *kernel) {
+	for code, answer := range map[string]object{
+		"a": {"status": "complete"},
+		"{": {"status": "incomplete", "indent": "  "},
+		"}": {"status": "invalid"},
+	} {
+		reply, _ := k.ask(wire.Shell, "is_complete_request", object{"code": code})
+		want(t, code, reply, answer)
+	}
+}
+
+func testComplete(t *testing.T, k *kernel) {
+	k.execute("größe = 1\ngrün = 2\nx = 3")
+	item := func(start, end int, text string) object {
+		return object{"start": start, "end": end, "text": text, "type": "variable", "signature": ""}
+	}
+	// 𝒳 is one code point, four bytes and two UTF-16 units.
+	for _, test := range []struct {
+		code       string
+		cursor     any
+		start, end int
+		matches    []string
+	}{
+		{"gr", 2, 0, 2, []string{"größe", "grün"}},
+		{"𝒳日 grü + 1", 6, 3, 6, []string{"grün"}},
+		{"𝒳日 grö", nil, 3, 6, []string{"größe"}},
+		{"日本 x", 1000, 3, 4, []string{"x"}},
+		{"日本 x", -5, 0, 0, []string{"größe", "grün", "x"}},
+		{"nothing", 7, 0, 7, []string{}},
+	} {
+		q := object{"code": test.code}
+		if test.cursor != nil {
+			q["cursor_pos"] = test.cursor
+		}
+		reply, _ := k.ask(wire.Shell, "complete_request", q)
+		items := []object{}
+		for _, m := range test.matches {
+			items = append(items, item(test.start, test.end, m))
+		}
+		want(t, test.code, reply, object{"status": "ok", "matches": test.matches, "cursor_start": test.start, "cursor_end": test.end,
+			"metadata": object{"_jupyter_types_experimental": items}})
+	}
+}
+
+func testInspect(t *testing.T, k *kernel) {
+	k.execute("größe = 1")
+	for _, test := range []struct {
+		q     object
+		found bool
+		data  object
+	}{
+		{object{"code": "𝒳 größe", "cursor_pos": 3, "detail_level": 0}, true, object{"text/plain": "größe: 1"}},
+		{object{"code": "größe", "cursor_pos": 5, "detail_level": 1}, true, object{"text/plain": "größe: 1\n(there is no source)"}},
+		{object{"code": "𝒳 größe", "cursor_pos": 1, "detail_level": 0}, false, object{}},
+		{object{"code": ""}, false, object{}},
+	} {
+		reply, _ := k.ask(wire.Shell, "inspect_request", test.q)
+		want(t, fmt.Sprint(test.q), reply, object{"status": "ok", "found": test.found, "data": test.data, "metadata": object{}})
+	}
+}
+
+func testHistory(t *testing.T, k *kernel) {
+	for _, code := range []string{"a", "x = 2", "x", "a", "abc[1]"} {
+		k.execute(code)
+	}
+	for _, test := range []struct {
+		q object
+		h [][]any
+	}{
+		{object{"hist_access_type": "tail", "n": 2}, [][]any{{1, 4, "a"}, {1, 5, "abc[1]"}}},
+		{object{"hist_access_type": "tail", "n": 0}, [][]any{}},
+		{object{"hist_access_type": "tail", "n": 2, "output": true}, [][]any{{1, 4, []any{"a", "a"}}, {1, 5, []any{"abc[1]", "abc[1]"}}}},
+		{object{"hist_access_type": "range", "session": 0, "start": 2, "stop": 4, "output": true},
+			[][]any{{1, 2, []any{"x = 2", nil}}, {1, 3, []any{"x", "2"}}}},
+		{object{"hist_access_type": "range", "session": 1, "start": 5}, [][]any{{1, 5, "abc[1]"}}},
+		{object{"hist_access_type": "range", "session": 9, "start": 1, "stop": 3}, [][]any{}},
+		{object{"hist_access_type": "search", "pattern": "a*"}, [][]any{{1, 1, "a"}, {1, 4, "a"}, {1, 5, "abc[1]"}}},
+		{object{"hist_access_type": "search", "pattern": "a*", "unique": true}, [][]any{{1, 4, "a"}, {1, 5, "abc[1]"}}},
+		{object{"hist_access_type": "search", "pattern": "a*", "n": 1}, [][]any{{1, 5, "abc[1]"}}},
+		{object{"hist_access_type": "search"}, [][]any{{1, 1, "a"}, {1, 2, "x = 2"}, {1, 3, "x"}, {1, 4, "a"}, {1, 5, "abc[1]"}}},
+	} {
+		reply, _ := k.ask(wire.Shell, "history_request", test.q)
+		want(t, fmt.Sprint(test.q), reply, object{"status": "ok", "history": test.h})
+	}
+	reply, _ := k.ask(wire.Shell, "history_request", object{"hist_access_type": "sideways"})
+	want(t, "status", reply["status"], "error")
+}
+
+func testDisplays(t *testing.T, k *kernel) {
+	_, outs := k.execute("%show d1 text/html <b>&</b>\n%clear wait\n%clear\n%update d1 text/html <i>y</i>\n%display image/png QUJD")
+	got := describe(outs)
+	if want := `display_data {"data":{"text/html":"<b>&</b>","text/plain":"<text/html>"},"metadata":{},"transient":{"display_id":"d1"}}` +
+		`|clear_output {"wait":true}|clear_output {"wait":false}` +
+		`|update_display_data {"data":{"text/html":"<i>y</i>","text/plain":"<text/html>"},"metadata":{},"transient":{"display_id":"d1"}}` +
+		`|display_data {"data":{"image/png":"QUJD","text/plain":"<image/png>"},"metadata":{},"transient":{}}`; got != want {
+		t.Errorf("outputs are\n%s, want\n%s", got, want)
+	}
+}
+
+func testOrder(t *testing.T, k *kernel) {
+	var code, shown strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&code, "%%print %d\n%%print %d\n%%eprint e%d\n%%clear\n", i, i, i)
+		fmt.Fprintf(&shown, "stdout %d\n%d\n|stderr e%d\n|clear_output {\"wait\":false}|", i, i, i)
+	}
+	_, outs := k.execute(code.String())
+	if got := describe(outs) + "|"; got != shown.String() {
+		t.Errorf("outputs are out of order:\n%s", got)
+	}
+}
+
+func testLateOutput(t *testing.T, k *kernel) {
+	first := k.send(wire.Shell, "execute_request", executeObject("%go 50ms late"))
+	k.reply(wire.Shell, first, "execute_reply")
+	k.outputs(first)
+	reply, outs := k.execute("%print now\n%sleep 150ms\n%print then")
+	if got := describe(outs); reply["status"] != "ok" || got != "stdout now\nthen\n" {
+		t.Errorf("the second cell shows %s", got)
+	}
+	for len(k.iopub[first]) == 0 {
+		k.nextOutput()
+	}
+	if got := describe(k.iopub[first]); got != "stdout late\n" {
+		t.Errorf("the first cell's late output is %s", got)
+	}
+}
+
+func testCoalescing(t *testing.T, k *kernel) {
+	_, outs := k.execute("%repeat 100000 line of text")
+	if len(outs) > 12 {
+		t.Errorf("100000 lines make %d messages, want a handful", len(outs))
+	}
+	if got := describe(outs); got != "stdout "+strings.Repeat("line of text\n", 100000) {
+		t.Errorf("text is lost: %d bytes arrive", len(got))
+	}
+	// A short cell's output is one message.
+	if _, outs := k.execute("%print a\n%print b\n%print c"); len(outs) != 1 {
+		t.Errorf("three lines make %d messages", len(outs))
+	}
+}
+
+func testOutputWhileRuns(t *testing.T, k *kernel) {
+	start := time.Now()
+	id := k.send(wire.Shell, "execute_request", executeObject("%print 1\n%sleep 300ms\n%print 2\n%print 3\n%sleep 10s"))
+	var when []time.Duration
+	for len(when) < 2 {
+		if m := k.receive(wire.IOPub); m.Header.MsgType == "stream" && m.Parent.MsgID == id {
+			when = append(when, time.Since(start))
+		}
+	}
+	if when[0] > 200*time.Millisecond || when[1] < 250*time.Millisecond || when[1] > time.Second {
+		t.Errorf("output came after %v, want at once and after 300 ms", when)
+	}
+	k.server.interrupt()
+	k.reply(wire.Shell, id, "execute_reply")
+}
+
+func testBigOutput(t *testing.T, k *kernel) {
+	start := time.Now()
+	_, outs := k.execute("%bytes 20000000")
+	if got := len(describe(outs)); got != 20000000+len("stdout ") {
+		t.Errorf("%d bytes arrive", got)
+	}
+	t.Logf("20 MB in %v", time.Since(start))
+}
+
+func testComms(t *testing.T, k *kernel) {
+	// An unknown target is closed.
+	id := k.send(wire.Shell, "comm_open", object{"comm_id": "c0", "target_name": "jupyter.widget.control", "data": object{}})
+	if got := describe(k.outputs(id)); got != `comm_close {"comm_id":"c0","data":{}}` {
+		t.Errorf("an unknown target gives %s", got)
+	}
+	// A known one talks.
+	id = k.send(wire.Shell, "comm_open", object{"comm_id": "c1", "target_name": "echo", "data": object{}})
+	if got := describe(k.outputs(id)); got != "" {
+		t.Errorf("a known target gives %s", got)
+	}
+	reply, _ := k.ask(wire.Shell, "comm_info_request", object{})
+	want(t, "comm_info_reply", reply, object{"status": "ok", "comms": object{"c1": object{"target_name": "echo"}}})
+	reply, _ = k.ask(wire.Shell, "comm_info_request", object{"target_name": "other"})
+	want(t, "comm_info_reply", reply, object{"status": "ok", "comms": object{}})
+
+	msg, err := wire.New(wire.NewHeader("client", "ada", "comm_msg"), wire.Header{}, object{"comm_id": "c1", "data": object{"value": 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg.Metadata = json.RawMessage(`{"version":"2.1.0"}`)
+	msg.Buffers = [][]byte{{0, 1, 2}, {}}
+	if err := k.Send(wire.Shell, msg); err != nil {
+		t.Fatal(err)
+	}
+	outs := k.outputs(msg.Header.MsgID)
+	if got := describe(outs); got != `comm_msg {"comm_id":"c1","data":{"value":3}}` {
+		t.Fatalf("the echo is %s", got)
+	}
+	want(t, "metadata", outs[0].Metadata, object{"version": "2.1.0"})
+	want(t, "buffers", outs[0].Buffers, [][]byte{{0, 1, 2}, {}})
+
+	id = k.send(wire.Shell, "comm_close", object{"comm_id": "c1", "data": object{}})
+	k.outputs(id)
+	reply, _ = k.ask(wire.Shell, "comm_info_request", object{})
+	want(t, "comms", reply["comms"], object{})
+	// A comm that is closed is nobody's.
+	id = k.send(wire.Shell, "comm_msg", object{"comm_id": "c1", "data": object{}})
+	if got := describe(k.outputs(id)); got != "" {
+		t.Errorf("a closed comm gives %s", got)
+	}
+}
+
+func testEngineComms(t *testing.T, k *kernel) {
+	_, outs := k.execute(`%comm comm_open w1 jupyter.widget {"state":{}}`)
+	if got := describe(outs); got != `comm_open {"comm_id":"w1","data":{"state":{}},"target_name":"jupyter.widget"}` {
+		t.Errorf("outputs are %s", got)
+	}
+	reply, _ := k.ask(wire.Control, "comm_info_request", object{"target_name": "jupyter.widget"})
+	want(t, "comms", reply["comms"], object{"w1": object{"target_name": "jupyter.widget"}})
+	id := k.send(wire.Shell, "comm_msg", object{"comm_id": "w1", "data": object{"value": 4}})
+	if got := describe(k.outputs(id)); got != `comm_msg {"comm_id":"w1","data":{"value":4}}` {
+		t.Errorf("outputs are %s", got)
+	}
+	k.execute(`%comm comm_close w1 - {}`)
+	reply, _ = k.ask(wire.Shell, "comm_info_request", object{})
+	want(t, "comms", reply["comms"], object{})
+}
+
+func testUnknown(t *testing.T, k *kernel) {
+	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
+		for _, kind := range []string{"debug_request", "create_subshell_request", "nonsense"} {
+			reply, _ := k.ask(ch, kind, object{})
+			if reply["status"] != "error" || reply["ename"] != "UnknownRequest" || reply["traceback"] == nil {
+				t.Errorf("%s on %s: %v", kind, ch, reply)
+			}
+		}
+	}
+	reply, _ := k.ask(wire.Control, "execute_request", executeObject("a"))
+	want(t, "status of a cell on control", reply["status"], "error")
+}
+
+func testMalformed(t *testing.T, k *kernel) {
+	for kind, q := range map[string]object{
+		"execute_request":     {"code": 3},
+		"complete_request":    {"code": "x", "cursor_pos": "end"},
+		"inspect_request":     {"code": []int{}},
+		"is_complete_request": {"code": object{}},
+		"history_request":     {"hist_access_type": "tail", "n": "all"},
+		"comm_info_request":   {"target_name": 1},
+		"shutdown_request":    {"restart": "maybe"},
+	} {
+		reply, _ := k.ask(wire.Shell, kind, q)
+		if reply["status"] != "error" || reply["evalue"] == "" {
+			t.Errorf("%s: %v", kind, reply)
+		}
+	}
+	id := k.send(wire.Shell, "comm_open", object{"comm_id": 5})
+	k.outputs(id)
+	want(t, "count", k.server.count.Load(), 0)
+}
+
+// A panic that the engine lets through is a failed cell.
+func testCrash(t *testing.T, k *kernel) {
+	k.execute("x = 1")
+	reply, outs := k.execute("%crash boom")
+	if reply["ename"] != "InternalError" || !strings.Contains(reply["evalue"].(string), "boom") || len(outs) != 1 {
+		t.Errorf("reply is %v, outputs are %s", reply, describe(outs))
+	}
+	if _, outs := k.execute("x"); !strings.Contains(describe(outs), `"text/plain":"1"`) {
+		t.Errorf("afterwards x is %s", describe(outs))
+	}
+}
+
+// running sends a cell and waits until it prints.
+func (k *kernel) running(code string, also ...object) string {
+	k.t.Helper()
+	id := k.send(wire.Shell, "execute_request", executeObject("%print running\n"+code, also...))
+	for !strings.Contains(describe(k.iopub[id]), "running") {
+		k.nextOutput()
+	}
+	return id
+}
+
+func testInterruptMessage(t *testing.T, k *kernel) {
+	k.execute("x = 1")
+	id := k.running("%loop")
+	queued := k.send(wire.Shell, "execute_request", executeObject("%print no"))
+	start := time.Now()
+	reply, _ := k.ask(wire.Control, "interrupt_request", object{})
+	want(t, "interrupt_reply", reply, object{"status": "ok"})
+	m := k.reply(wire.Shell, id, "execute_reply")
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("the cell stops after %v", d)
+	}
+	want(t, "ename", content(m)["ename"], "Interrupted")
+	m = k.reply(wire.Shell, queued, "execute_reply")
+	want(t, "the next cell", content(m), object{"status": "aborted"})
+	if _, outs := k.execute("x"); !strings.Contains(describe(outs), `"text/plain":"1"`) {
+		t.Errorf("afterwards x is %s", describe(outs))
+	}
+}
+
+func testInterruptIdle(t *testing.T, k *kernel) {
+	for range 3 {
+		k.ask(wire.Control, "interrupt_request", object{})
+		k.server.interrupt()
+	}
+	if reply, _ := k.execute("%sleep 20ms"); reply["status"] != "ok" {
+		t.Errorf("after an interrupt while idle a cell gives %v", reply)
+	}
+}
+
+func testControlWhileRuns(t *testing.T, k *kernel) {
+	id := k.running("%loop")
+	start := time.Now()
+	for _, kind := range []string{"kernel_info_request", "complete_request", "comm_info_request", "is_complete_request"} {
+		k.ask(wire.Control, kind, object{"code": "x"})
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("control is answered after %v while a cell runs", d)
+	}
+	k.ask(wire.Control, "interrupt_request", object{})
+	k.reply(wire.Shell, id, "execute_reply")
+}
+
+func testShellQueues(t *testing.T, k *kernel) {
+	cell := k.send(wire.Shell, "execute_request", executeObject("%sleep 100ms"))
+	info := k.send(wire.Shell, "kernel_info_request", object{})
+	k.reply(wire.Shell, cell, "execute_reply")
+	k.reply(wire.Shell, info, "kernel_info_reply")
+}
+
+// answer answers the next question, which it returns, on stdin.
+func (k *kernel) answer(cell, value string) wire.Message {
+	k.t.Helper()
+	m := k.receive(wire.Stdin)
+	if m.Header.MsgType != "input_request" || m.Parent.MsgID != cell {
+		k.t.Fatalf("got %s of %s on stdin", m.Header.MsgType, m.Parent.MsgID)
+	}
+	reply, err := wire.New(wire.NewHeader("client", "ada", "input_reply"), m.Header, object{"value": value})
+	if err == nil {
+		err = k.Send(wire.Stdin, reply)
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return m
+}
+
+func testStdin(t *testing.T, k *kernel) {
+	allow := object{"allow_stdin": true}
+	id := k.send(wire.Shell, "execute_request", executeObject("%print first\n%input name? \n%password word? ", allow))
+	m := k.answer(id, "Ada ✓")
+	want(t, "question", content(m), object{"prompt": "name? ", "password": false})
+	m = k.answer(id, "secret")
+	want(t, "question", content(m), object{"prompt": "word? ", "password": true})
+	k.reply(wire.Shell, id, "execute_reply")
+	outs := k.outputs(id)[1:]
+	if got := describe(outs); got != "stdout first\ngot Ada ✓\ngot secret\n" {
+		t.Errorf("outputs are %s", got)
+	}
+	if got := describe(outs[:1]); got != "stdout first\n" {
+		t.Errorf("before the question the cell shows %s", got)
+	}
+}
+
+func testStdinRefused(t *testing.T, k *kernel) {
+	reply, _ := k.execute("%input name? ")
+	if reply["ename"] != "InputError" || !strings.Contains(reply["evalue"].(string), "did not allow") {
+		t.Errorf("reply is %v", reply)
+	}
+}
+
+func testStdinInterrupted(t *testing.T, k *kernel) {
+	allow := object{"allow_stdin": true}
+	id := k.send(wire.Shell, "execute_request", executeObject("%input name? ", allow))
+	question := k.receive(wire.Stdin)
+	k.ask(wire.Control, "interrupt_request", object{})
+	m := k.reply(wire.Shell, id, "execute_reply")
+	want(t, "ename", content(m)["ename"], "Interrupted")
+	// The answer that comes too late is not taken for the next one.
+	late, err := wire.New(wire.NewHeader("client", "ada", "input_reply"), question.Header, object{"value": "late"})
+	if err == nil {
+		err = k.Send(wire.Stdin, late)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	id = k.send(wire.Shell, "execute_request", executeObject("%input again? ", allow))
+	k.answer(id, "right")
+	k.reply(wire.Shell, id, "execute_reply")
+	if got := describe(k.outputs(id)[1:]); got != "stdout got right\n" {
+		t.Errorf("outputs are %s", got)
+	}
+}
+
+// Parent headers are the request's header, unknown fields included.
+func testParentHeader(t *testing.T, k *kernel) {
+	raw := `{"msg_id":"m1","session":"s","username":"ada","date":"2026-11-21T04:00:00Z","msg_type":"execute_request","version":"5.3","subshell_id":null,"more":{"a":[1]}}`
+	var h wire.Header
+	if err := json.Unmarshal([]byte(raw), &h); err != nil {
+		t.Fatal(err)
+	}
+	m, err := wire.New(h, wire.Header{}, executeObject("%print a\nas is"))
+	if err == nil {
+		err = k.Send(wire.Shell, m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []wire.Message
+	for len(all) == 0 || state(all[len(all)-1]) != "idle" {
+		if m := k.receive(wire.IOPub); m.Parent.MsgID == "m1" {
+			all = append(all, m)
+		}
+	}
+	for _, m := range append(all, k.receive(wire.Shell)) {
+		want(t, m.Header.MsgType, m.Parent.Raw, json.RawMessage(raw))
+	}
+	if len(all) != 5 {
+		t.Errorf("%d messages: %s", len(all), describe(all))
+	}
+}
+
+func testShutdown(t *testing.T, k *kernel) {
+	k.shutdown(wire.Control, true)
+}
+
+func testShutdownShell(t *testing.T, k *kernel) {
+	k.shutdown(wire.Shell, false)
+}
+
+// shutdown ends the kernel and checks that everybody is told.
+func (k *kernel) shutdown(ch wire.Channel, restart bool) {
+	k.t.Helper()
+	reply, outs := k.ask(ch, "shutdown_request", object{"restart": restart})
+	want(k.t, "reply", reply, object{"status": "ok", "restart": restart})
+	if got := describe(outs); got != fmt.Sprintf(`shutdown_reply {"restart":%v,"status":"ok"}`, restart) {
+		k.t.Errorf("iopub is told %s", got)
+	}
+	k.ended()
+}
+
+func testShutdownWhileRuns(t *testing.T, k *kernel) {
+	k.running("%loop")
+	start := time.Now()
+	k.shutdown(wire.Control, false)
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("the kernel ends after %v", d)
+	}
+	if _, err := k.server.engine.Execute(context.Background(), executeCell("a"), nil); err == nil {
+		t.Error("the engine is not closed")
+	}
+}
