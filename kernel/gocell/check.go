@@ -1,0 +1,770 @@
+package gocell
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"dace.local/kernel/gocell/symbols"
+)
+
+// The session is one Go package that grows. A cell is checked against it in
+// two passes by go/types: first its constants, types, function signatures and
+// statements, which settles the types of the variables that the statements
+// define; then the bodies of its functions, which may use those variables.
+
+// An entity is what a name of the session stands for.
+type entity struct {
+	name string
+	obj  types.Object
+	cell int
+	// pieces declare it, for constants, types and functions: the
+	// declaration and, for a type, its methods.
+	pieces []*unit
+}
+
+// A unit is a declaration of the session in force: a const, type or func
+// declaration or a method.
+type unit struct {
+	piece
+	names []string        // what it declares; of a method, the receiver's type
+	meth  string          // the method's name, or ""
+	deps  map[string]bool // the session's names that it uses
+}
+
+func (u *unit) String() string {
+	if u.meth != "" {
+		return u.names[0] + "." + u.meth
+	}
+	return strings.Join(u.names, ", ")
+}
+
+// program is the session's state as the checker sees it.
+type program struct {
+	imp     *symbols.Types
+	names   map[string]*entity
+	imports map[string]string // by the name that cells use
+	dots    []string          // paths imported with a dot
+	units   []*unit           // in the order declared
+	broken  map[string]string // why a name is gone
+}
+
+// checked is a cell that compiles.
+type checked struct {
+	src     *source
+	decls   []declared
+	methods map[string][]*unit
+	info    *types.Info
+	pkg     *types.Package
+	vars    []*types.Var // the session variables that the statements define, in order
+	results []types.Type // of the last expression; nil where there is none to show
+	notes   []string     // for the person: what stopped compiling
+	next    *program     // the session after this cell
+	changed map[string]bool
+	// redeclared holds the names whose declarations are compiled in this
+	// cell, the cell's own and their dependents.
+	redeclared map[string]bool
+}
+
+// declared is a declaration to compile with a cell.
+type declared struct {
+	decl ast.Decl
+	unit *unit
+	own  bool // stands in the cell itself
+}
+
+// checkError is a list of messages with positions.
+type checkError struct{ list scanner.ErrorList }
+
+func (e *checkError) Error() string { return e.list.Error() }
+
+// clone copies the program; entities and units are shared, they are never
+// changed in place.
+func (p *program) clone() *program {
+	return &program{imp: p.imp, names: maps.Clone(p.names), imports: maps.Clone(p.imports),
+		dots: slices.Clone(p.dots), units: slices.Clone(p.units), broken: maps.Clone(p.broken)}
+}
+
+// unitsOf makes the units of a parsed declaration's piece.
+func unitsOf(pc piece, d ast.Decl) *unit {
+	u := &unit{piece: pc}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil {
+			u.names, u.meth = []string{receiverName(d)}, d.Name.Name
+		} else {
+			u.names = []string{d.Name.Name}
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				u.names = append(u.names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.Name != "_" {
+						u.names = append(u.names, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return u
+}
+
+// receiverName returns the name of a method's receiver type.
+func receiverName(d *ast.FuncDecl) string {
+	if len(d.Recv.List) == 0 {
+		return ""
+	}
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// check type-checks a parsed cell against the program, which it leaves as it
+// is; the program after the cell is in the result.
+func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
+	next := p.clone()
+	var own []declared
+	for _, d := range src.file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			if err := next.addImports(fset, g); err != nil {
+				return nil, err
+			}
+		}
+	}
+	i := 0
+	for _, d := range src.file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			continue
+		}
+		// One piece is one declaration.
+		own = append(own, declared{decl: d, unit: unitsOf(src.decls[i], d), own: true})
+		i++
+	}
+
+	// What is declared anew, by this cell or because of it.
+	ownName := map[string]bool{}
+	ownMethod := map[[2]string]bool{}
+	ownType := map[string]bool{}
+	for _, d := range own {
+		if d.unit.meth != "" {
+			ownMethod[[2]string{d.unit.names[0], d.unit.meth}] = true
+			continue
+		}
+		g, isGen := d.decl.(*ast.GenDecl)
+		for _, n := range d.unit.names {
+			ownName[n] = true
+			if isGen && g.Tok == token.TYPE {
+				ownType[n] = true
+			}
+		}
+	}
+	defined := definedBy(src.body)
+
+	// Units that stay in force: not taken over by the cell.
+	var kept []*unit
+	for _, u := range next.units {
+		switch {
+		case u.meth != "" && ownMethod[[2]string{u.names[0], u.meth}]:
+		case u.meth != "" && ownName[u.names[0]] && (!ownType[u.names[0]] || u.cell == typeCell(p, u.names[0])):
+			// The type is gone, or the method stood beside it and is no
+			// longer there.
+		case u.meth != "" && defined[u.names[0]]:
+		case u.meth == "" && slices.ContainsFunc(u.names, func(n string) bool { return ownName[n] || defined[n] }):
+		default:
+			kept = append(kept, u)
+		}
+	}
+	changed := map[string]bool{}
+	maps.Copy(changed, ownName)
+	for k := range ownMethod {
+		changed[k[0]] = true
+	}
+	for n := range defined {
+		// A variable that replaces a function, or one of another type,
+		// changes its users too; the type is known only after the check.
+		if e := p.names[n]; e != nil {
+			if _, isVar := e.obj.(*types.Var); !isVar {
+				changed[n] = true
+			}
+		}
+	}
+	dropped := map[*unit]string{}
+	for {
+		c, retry, err := next.attempt(fset, src, own, kept, changed, dropped)
+		if retry {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+}
+
+// typeCell returns the cell in which a type was declared.
+func typeCell(p *program, name string) int {
+	if e := p.names[name]; e != nil {
+		return e.cell
+	}
+	return -1
+}
+
+// dependents returns the kept units that use a changed name, directly or
+// through one another, or belong to a changed type.
+func dependents(kept []*unit, changed map[string]bool) ([]*unit, map[string]bool) {
+	names := maps.Clone(changed)
+	in := map[*unit]bool{}
+	for again := true; again; {
+		again = false
+		for _, u := range kept {
+			if in[u] {
+				continue
+			}
+			hit := u.meth != "" && names[u.names[0]]
+			for n := range u.deps {
+				hit = hit || names[n]
+			}
+			for _, n := range u.names {
+				hit = hit || names[n]
+			}
+			if hit {
+				in[u], again = true, true
+				for _, n := range u.names {
+					names[n] = true
+				}
+			}
+		}
+	}
+	var list []*unit
+	for _, u := range kept {
+		if in[u] {
+			list = append(list, u)
+		}
+	}
+	return list, names
+}
+
+// attempt checks the cell with the dependents of what it changes. Where a
+// dependent of an earlier cell no longer compiles it is dropped, with a note,
+// and the check is to be tried again; so it is when a variable's type turns
+// out to have changed.
+func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept []*unit, changed map[string]bool, dropped map[*unit]string) (c *checked, retry bool, err error) {
+	var live []*unit
+	for _, u := range kept {
+		if _, gone := dropped[u]; !gone {
+			live = append(live, u)
+		}
+	}
+	again, redeclared := dependents(live, changed)
+	all := slices.Clone(own)
+	for _, u := range again {
+		ds, err := u.parse(fset)
+		if err != nil || len(ds) != 1 {
+			return nil, false, fmt.Errorf("internal: cannot parse %s again: %v", u, err)
+		}
+		all = append(all, declared{decl: ds[0], unit: u})
+	}
+
+	pkg := types.NewPackage("main", "main")
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Implicits: map[ast.Node]types.Object{},
+	}
+	used := map[string]bool{} // every identifier mentioned
+	mention := func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				used[id.Name] = true
+			}
+			return true
+		})
+	}
+	for _, d := range all {
+		mention(d.decl)
+	}
+	mention(src.body)
+
+	// The session's names that the cell mentions and does not declare.
+	gone := map[string]bool{} // names of units that are dropped
+	for u := range dropped {
+		if u.meth == "" {
+			for _, n := range u.names {
+				gone[n] = true
+			}
+		}
+	}
+	for n := range used {
+		if e := p.names[n]; e != nil && !redeclared[n] && !gone[n] {
+			pkg.Scope().Insert(e.obj)
+		}
+	}
+	imports := p.importDecl(used, all, src.body)
+
+	// Pass 1: everything but the bodies of functions.
+	var list []types.Error
+	conf := &types.Config{
+		Importer: p.imp,
+		Error: func(err error) {
+			var te types.Error
+			if errors.As(err, &te) {
+				list = append(list, te)
+			}
+		},
+	}
+	cellFunc := &ast.FuncDecl{
+		Name: ast.NewIdent("_"),
+		Type: &ast.FuncType{Params: &ast.FieldList{}},
+		Body: src.body,
+	}
+	fileA := &ast.File{Name: ast.NewIdent("main")}
+	if imports != nil {
+		fileA.Decls = append(fileA.Decls, imports)
+	}
+	for _, d := range all {
+		if f, ok := d.decl.(*ast.FuncDecl); ok {
+			head := *f
+			head.Body = nil
+			fileA.Decls = append(fileA.Decls, &head)
+			continue
+		}
+		fileA.Decls = append(fileA.Decls, d.decl)
+	}
+	fileA.Decls = append(fileA.Decls, cellFunc)
+	types.NewChecker(conf, fset, pkg, info).Files([]*ast.File{fileA})
+
+	top := info.Scopes[cellFunc.Type]
+	keepError := func(e types.Error) bool {
+		switch {
+		case strings.HasSuffix(e.Msg, "imported and not used"), strings.HasPrefix(e.Msg, "could not import"):
+			return false
+		case strings.Contains(e.Msg, " imported as ") && strings.HasSuffix(e.Msg, "and not used"):
+			return false
+		case strings.HasPrefix(e.Msg, "declared and not used: "):
+			// Variables of the cell itself may be meant for a later cell.
+			name := strings.TrimPrefix(e.Msg, "declared and not used: ")
+			return top == nil || top.Lookup(name) == nil || top.Lookup(name).Pos() != e.Pos
+		case strings.HasSuffix(e.Msg, "is not used"):
+			if x, ok := src.last.(*ast.ExprStmt); ok && x.Pos() <= e.Pos && e.Pos < x.End() {
+				return false
+			}
+		case strings.HasSuffix(e.Msg, "missing function body"), e.Msg == "func main must have a body", e.Msg == "func init must have a body":
+			return false
+		}
+		return true
+	}
+	list = slices.DeleteFunc(list, func(e types.Error) bool { return !keepError(e) })
+
+	// The variables that the statements define live on in the session.
+	var vars []*types.Var
+	if top != nil && len(list) == 0 {
+		for _, n := range top.Names() {
+			switch o := top.Lookup(n).(type) {
+			case *types.Var:
+				vars = append(vars, types.NewVar(o.Pos(), pkg, n, o.Type()))
+			}
+		}
+		sort.Slice(vars, func(i, j int) bool { return vars[i].Pos() < vars[j].Pos() })
+		// A variable whose type changed takes its users along.
+		for _, v := range vars {
+			e := p.names[v.Name()]
+			if e == nil || changed[v.Name()] {
+				continue
+			}
+			if old, ok := e.obj.(*types.Var); ok && !types.Identical(old.Type(), v.Type()) {
+				if users, _ := dependents(live, map[string]bool{v.Name(): true}); len(users) > 0 {
+					changed[v.Name()] = true
+					return nil, true, nil
+				}
+			}
+		}
+	}
+
+	// Pass 2: the bodies, as functions of a package that knows the variables.
+	if len(list) == 0 {
+		pkgB := types.NewPackage("main", "main")
+		for n := range used {
+			if o := pkg.Scope().Lookup(n); o != nil && n != "_" {
+				pkgB.Scope().Insert(o)
+			} else if o := pkg.Scope().Lookup(n); o == nil {
+				if e := p.names[n]; e != nil && !redeclared[n] && !gone[n] {
+					pkgB.Scope().Insert(e.obj)
+				}
+			}
+		}
+		for _, v := range vars {
+			if o := pkgB.Scope().Lookup(v.Name()); o != nil {
+				// The cell's variable hides the session's: a fresh scope entry
+				// cannot replace one, so build the scope again without it.
+				fresh := types.NewPackage("main", "main")
+				for _, n := range pkgB.Scope().Names() {
+					if n != v.Name() {
+						fresh.Scope().Insert(pkgB.Scope().Lookup(n))
+					}
+				}
+				pkgB = fresh
+			}
+			pkgB.Scope().Insert(v)
+		}
+		fileB := &ast.File{Name: ast.NewIdent("main")}
+		if imports != nil {
+			fileB.Decls = append(fileB.Decls, p.importDecl(used, all, src.body))
+		}
+		for _, d := range all {
+			if f, ok := d.decl.(*ast.FuncDecl); ok && f.Body != nil {
+				fileB.Decls = append(fileB.Decls, bodyFunc(f))
+			}
+		}
+		// The bodies' facts join those of the signatures.
+		types.NewChecker(conf, fset, pkgB, info).Files([]*ast.File{fileB})
+		list = slices.DeleteFunc(list, func(e types.Error) bool { return !keepError(e) })
+	}
+
+	if len(list) > 0 {
+		// An earlier cell's declaration that no longer compiles is dropped.
+		for _, e := range list {
+			for _, d := range all {
+				if !d.own && d.decl.Pos() <= e.Pos && e.Pos < d.decl.End() {
+					dropped[d.unit] = fmt.Sprintf("%s, declared in cell %d, no longer compiles: %s (line %d)", d.unit, d.unit.cell, e.Msg, fset.Position(e.Pos).Line)
+					return nil, true, nil
+				}
+			}
+		}
+		ce := &checkError{}
+		for _, e := range list {
+			msg := e.Msg
+			if name, ok := strings.CutPrefix(msg, "undefined: "); ok && p.broken[name] != "" {
+				msg += "\n\t" + p.broken[name]
+			}
+			for u, why := range dropped {
+				if name, ok := strings.CutPrefix(msg, "undefined: "); ok && slices.Contains(u.names, name) {
+					msg += "\n\t" + why
+				}
+			}
+			ce.list.Add(fset.Position(e.Pos), msg)
+		}
+		ce.list.Sort()
+		return nil, false, ce
+	}
+
+	// The program after the cell.
+	c = &checked{src: src, info: info, pkg: pkg, vars: vars, next: p, changed: changed, redeclared: redeclared, decls: all}
+	isSession := func(o types.Object) bool {
+		return o != nil && o.Pkg() != nil && o.Pkg().Path() == "main"
+	}
+	p.units = live[:len(live):len(live)]
+	for i := range all {
+		d := &all[i]
+		deps := map[string]bool{}
+		ast.Inspect(d.decl, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if o := info.Uses[id]; isSession(o) && (o.Parent() == pkg.Scope() || p.isName(o) || slices.Contains(vars, asVar(o))) {
+					deps[id.Name] = true
+				}
+			}
+			return true
+		})
+		if d.own {
+			d.unit.deps = deps
+			p.units = append(p.units, d.unit)
+		}
+	}
+	for n := range redeclared {
+		if o := pkg.Scope().Lookup(n); o != nil {
+			cell := src.number
+			if e := p.names[n]; e != nil && !slices.ContainsFunc(own, func(d declared) bool { return d.unit.meth == "" && slices.Contains(d.unit.names, n) }) {
+				cell = e.cell
+			}
+			p.names[n] = &entity{name: n, obj: o, cell: cell}
+			delete(p.broken, n)
+		}
+	}
+	for u, why := range dropped {
+		c.notes = append(c.notes, why)
+		if u.meth == "" {
+			for _, n := range u.names {
+				delete(p.names, n)
+				p.broken[n] = why
+			}
+		}
+	}
+	for _, v := range vars {
+		p.names[v.Name()] = &entity{name: v.Name(), obj: v, cell: src.number}
+		delete(p.broken, v.Name())
+	}
+	sort.Strings(c.notes)
+	if x, ok := src.last.(*ast.ExprStmt); ok {
+		c.results = resultTypes(info, x.X)
+	}
+	return c, false, nil
+}
+
+func asVar(o types.Object) *types.Var {
+	v, _ := o.(*types.Var)
+	return v
+}
+
+// isName reports whether o is what a name of the session stands for.
+func (p *program) isName(o types.Object) bool {
+	e := p.names[o.Name()]
+	return e != nil && e.obj == o
+}
+
+// resultTypes returns the types of the values of an expression, none for a
+// call without results, and untyped ones as they default.
+func resultTypes(info *types.Info, x ast.Expr) []types.Type {
+	tv, ok := info.Types[x]
+	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() {
+		return nil
+	}
+	if t, ok := tv.Type.(*types.Tuple); ok {
+		var ts []types.Type
+		for v := range t.Variables() {
+			ts = append(ts, v.Type())
+		}
+		return ts
+	}
+	return []types.Type{types.Default(tv.Type)}
+}
+
+// definedBy returns the names that the statements of a cell define at its top
+// level.
+func definedBy(body *ast.BlockStmt) map[string]bool {
+	names := map[string]bool{}
+	for _, s := range body.List {
+		for {
+			l, ok := s.(*ast.LabeledStmt)
+			if !ok {
+				break
+			}
+			s = l.Stmt
+		}
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if s.Tok == token.DEFINE {
+				for _, l := range s.Lhs {
+					if id, ok := l.(*ast.Ident); ok && id.Name != "_" {
+						names[id.Name] = true
+					}
+				}
+			}
+		case *ast.DeclStmt:
+			if g, ok := s.Decl.(*ast.GenDecl); ok && g.Tok == token.VAR {
+				for _, sp := range g.Specs {
+					if v, ok := sp.(*ast.ValueSpec); ok {
+						for _, n := range v.Names {
+							if n.Name != "_" {
+								names[n.Name] = true
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// bodyFunc returns a function `_` that checks the body of f: a method's
+// receiver becomes a parameter.
+func bodyFunc(f *ast.FuncDecl) *ast.FuncDecl {
+	g := &ast.FuncDecl{Name: &ast.Ident{Name: "_", NamePos: f.Name.Pos()}, Type: f.Type, Body: f.Body}
+	if f.Recv == nil {
+		return g
+	}
+	t := *f.Type
+	params := &ast.FieldList{Opening: t.Params.Opening, Closing: t.Params.Closing}
+	params.List = append(params.List, f.Recv.List...)
+	params.List = append(params.List, t.Params.List...)
+	t.Params = params
+	g.Type = &t
+	// A named receiver beside unnamed parameters is not Go: name them.
+	named := false
+	for _, p := range params.List {
+		named = named || len(p.Names) > 0
+	}
+	if named {
+		for i, p := range params.List {
+			if len(p.Names) == 0 {
+				q := *p
+				q.Names = []*ast.Ident{{Name: "_", NamePos: p.Type.Pos()}}
+				params.List[i] = &q
+			}
+		}
+	}
+	return g
+}
+
+// addImports takes over the imports of a cell.
+func (p *program) addImports(fset *token.FileSet, g *ast.GenDecl) error {
+	for _, s := range g.Specs {
+		is := s.(*ast.ImportSpec)
+		ipath := strings.Trim(is.Path.Value, "\"`")
+		fail := func(msg string) error {
+			e := &checkError{}
+			e.list.Add(fset.Position(is.Pos()), msg)
+			return e
+		}
+		if ipath == "C" {
+			return fail("cgo cannot be used in a cell")
+		}
+		pk, err := p.imp.Import(ipath)
+		if err != nil {
+			return fail(err.Error())
+		}
+		name := pk.Name()
+		if is.Name != nil {
+			name = is.Name.Name
+		}
+		switch name {
+		case "_":
+		case ".":
+			if !slices.Contains(p.dots, ipath) {
+				p.dots = append(p.dots, ipath)
+			}
+		default:
+			p.imports[name] = ipath
+			// The import takes the name over from a variable of the session.
+			delete(p.names, name)
+		}
+	}
+	return nil
+}
+
+// importDecl returns the imports of the packages that the cell mentions: those
+// that cells imported, and those known by name that nothing else defines.
+func (p *program) importDecl(used map[string]bool, all []declared, body *ast.BlockStmt) *ast.GenDecl {
+	g := &ast.GenDecl{Tok: token.IMPORT}
+	add := func(name, ipath string) {
+		s := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: quote(ipath)}}
+		if name != "" {
+			s.Name = ast.NewIdent(name)
+		}
+		g.Specs = append(g.Specs, s)
+	}
+	selected := map[string]map[string]bool{} // X -> the Sels of X.Sel
+	visit := func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok {
+				if selected[x.Name] == nil {
+					selected[x.Name] = map[string]bool{}
+				}
+				selected[x.Name][s.Sel.Name] = true
+			}
+		}
+		return true
+	}
+	declares := map[string]bool{}
+	for _, d := range all {
+		ast.Inspect(d.decl, visit)
+		if d.unit.meth == "" {
+			for _, n := range d.unit.names {
+				declares[n] = true
+			}
+		}
+	}
+	ast.Inspect(body, visit)
+	names := slices.Sorted(maps.Keys(selected))
+	for _, n := range names {
+		if declares[n] {
+			continue
+		}
+		if e := p.names[n]; e != nil {
+			continue
+		}
+		if ipath, ok := p.imports[n]; ok {
+			add(n, ipath)
+			continue
+		}
+		if ipath := p.guess(n, selected[n]); ipath != "" {
+			add(n, ipath)
+		}
+	}
+	for _, d := range p.dots {
+		add(".", d)
+	}
+	if len(g.Specs) == 0 {
+		return nil
+	}
+	return g
+}
+
+// guess returns the path of the package that an undeclared name stands for:
+// the one of that name that has all the selected symbols, the standard
+// library first, then dacelib, then the shortest path.
+func (p *program) guess(name string, selected map[string]bool) string {
+	for _, ipath := range byName()[name] {
+		pk, err := p.imp.Import(ipath)
+		if err != nil {
+			continue
+		}
+		ok := true
+		for s := range selected {
+			ok = ok && token.IsExported(s) && pk.Scope().Lookup(s) != nil
+		}
+		if ok {
+			return ipath
+		}
+	}
+	// Let a wrong selector be reported as such.
+	if l := byName()[name]; len(l) > 0 {
+		return l[0]
+	}
+	return ""
+}
+
+// byName maps package names to their paths, the preferred first.
+var byName = sync.OnceValue(func() map[string][]string {
+	t := map[string][]string{}
+	for _, ipath := range symbols.Paths() {
+		n, _ := symbols.Name(ipath)
+		t[n] = append(t[n], ipath)
+	}
+	rank := func(s string) int {
+		switch {
+		case s == "math/rand/v2", s == "text/template":
+			return 0
+		case !strings.Contains(strings.SplitN(s, "/", 2)[0], "."):
+			return 1
+		case strings.HasPrefix(s, "dace.local/"):
+			return 2
+		}
+		return 3 + strings.Count(path.Clean(s), "/")
+	}
+	for _, l := range t {
+		sort.SliceStable(l, func(i, j int) bool {
+			if a, b := rank(l[i]), rank(l[j]); a != b {
+				return a < b
+			}
+			return len(l[i]) < len(l[j])
+		})
+	}
+	return t
+})

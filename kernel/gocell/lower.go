@@ -1,0 +1,534 @@
+package gocell
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
+)
+
+// A checked cell is rewritten, from its types, into Go that the interpreter
+// runs as the compiler would: one function for the statements, whose
+// variables are the session's globals, beside the cell's declarations.
+
+// mark starts every name that a rewrite makes up: a letter that no one types.
+const mark = "ˑ"
+
+// rtAlias is the name under which rewritten code reaches the kernel.
+const rtAlias = mark + "rt"
+
+// lowerer rewrites one cell.
+type lowerer struct {
+	fset    *token.FileSet
+	c       *checked
+	pkgs    map[string]bool // import paths that the rewritten code uses
+	renamed map[types.Object]string
+	ctx     types.Object // the predeclared context, until a cell defines its own
+	errs    *checkError
+	temp    int
+}
+
+// alias is the name under which rewritten code imports a package.
+func alias(ipath string) string {
+	return mark + strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(ipath)
+}
+
+// refuse reports what cannot be run.
+func (l *lowerer) refuse(pos token.Pos, format string, args ...any) {
+	l.errs.list.Add(l.fset.Position(pos), fmt.Sprintf(format, args...))
+}
+
+// typeExpr returns the expression of a type, importing what it names.
+func (l *lowerer) typeExpr(t types.Type, pos token.Pos) ast.Expr {
+	s, err := l.typeString(t)
+	if err != nil {
+		l.refuse(pos, "%v", err)
+		return ast.NewIdent("int")
+	}
+	x, perr := parser.ParseExpr(s)
+	if perr != nil {
+		l.refuse(pos, "internal: type %s: %v", s, perr)
+		return ast.NewIdent("int")
+	}
+	clearPos(x, pos)
+	return x
+}
+
+func (l *lowerer) typeString(t types.Type) (string, error) {
+	if bad := inexpressible(t, map[types.Type]bool{}); bad != "" {
+		return "", fmt.Errorf("a variable of the session cannot have type %s: %s cannot be named outside the place that declares it", types.TypeString(t, shortName), bad)
+	}
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == "main" {
+			return ""
+		}
+		l.pkgs[p.Path()] = true
+		return alias(p.Path())
+	}), nil
+}
+
+// shortName qualifies names in messages: the session's own are bare.
+func shortName(p *types.Package) string {
+	if p.Path() == "main" {
+		return ""
+	}
+	return p.Name()
+}
+
+// inexpressible returns the name in t that a declaration at package level
+// cannot use, or "".
+func inexpressible(t types.Type, seen map[types.Type]bool) string {
+	if seen[t] {
+		return ""
+	}
+	seen[t] = true
+	tuple := func(tt *types.Tuple) string {
+		for v := range tt.Variables() {
+			if s := inexpressible(v.Type(), seen); s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	named := func(o *types.TypeName, args *types.TypeList) string {
+		if o.Pkg() != nil {
+			if o.Pkg().Path() != "main" && !o.Exported() {
+				return o.Pkg().Name() + "." + o.Name()
+			}
+			if o.Pkg().Path() == "main" && o.Parent() != nil && o.Parent() != o.Pkg().Scope() {
+				return o.Name()
+			}
+		}
+		for i := range args.Len() {
+			if s := inexpressible(args.At(i), seen); s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	switch t := t.(type) {
+	case *types.Named:
+		return named(t.Obj(), t.TypeArgs())
+	case *types.Alias:
+		return named(t.Obj(), t.TypeArgs())
+	case *types.Pointer:
+		return inexpressible(t.Elem(), seen)
+	case *types.Slice:
+		return inexpressible(t.Elem(), seen)
+	case *types.Array:
+		return inexpressible(t.Elem(), seen)
+	case *types.Chan:
+		return inexpressible(t.Elem(), seen)
+	case *types.Map:
+		if s := inexpressible(t.Key(), seen); s != "" {
+			return s
+		}
+		return inexpressible(t.Elem(), seen)
+	case *types.Signature:
+		if s := tuple(t.Params()); s != "" {
+			return s
+		}
+		return tuple(t.Results())
+	case *types.Struct:
+		for f := range t.Fields() {
+			if !f.Exported() && f.Pkg() != nil && f.Pkg().Path() != "main" {
+				return f.Pkg().Name() + "." + f.Name()
+			}
+			if s := inexpressible(f.Type(), seen); s != "" {
+				return s
+			}
+		}
+	case *types.TypeParam:
+		return t.Obj().Name()
+	}
+	return ""
+}
+
+// clearPos gives every node of a made-up expression the position of what it
+// stands for.
+func clearPos(n ast.Node, pos token.Pos) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			n.NamePos = pos
+		case *ast.BasicLit:
+			n.ValuePos = pos
+		case *ast.StarExpr:
+			n.Star = pos
+		case *ast.ArrayType:
+			n.Lbrack = pos
+		case *ast.MapType:
+			n.Map = pos
+		case *ast.FuncType:
+			n.Func = pos
+		case *ast.StructType:
+			n.Struct = pos
+		case *ast.InterfaceType:
+			n.Interface = pos
+		case *ast.ChanType:
+			n.Begin = pos
+			n.Arrow = token.NoPos
+			if n.Dir != ast.SEND|ast.RECV {
+				n.Arrow = pos
+			}
+		case *ast.Ellipsis:
+			n.Ellipsis = pos
+		case *ast.FieldList:
+			n.Opening, n.Closing = pos, pos
+		case *ast.CallExpr:
+			n.Lparen, n.Rparen = pos, pos
+		case *ast.ParenExpr:
+			n.Lparen, n.Rparen = pos, pos
+		case *ast.IndexExpr:
+			n.Lbrack, n.Rbrack = pos, pos
+		}
+		return true
+	})
+}
+
+// rt returns the expression of a function of the kernel.
+func (l *lowerer) rt(name string, pos token.Pos) ast.Expr {
+	return &ast.SelectorExpr{X: &ast.Ident{Name: rtAlias, NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}}
+}
+
+func call(f ast.Expr, pos token.Pos, args ...ast.Expr) *ast.CallExpr {
+	return &ast.CallExpr{Fun: f, Lparen: pos, Args: args, Rparen: pos}
+}
+
+// statements rewrites the top level of the cell's statements: what they
+// define are globals that stand declared already.
+func (l *lowerer) statements(body *ast.BlockStmt) []ast.Stmt {
+	var out []ast.Stmt
+	for _, s := range body.List {
+		out = append(out, l.topLevel(s, s == l.c.src.last)...)
+	}
+	return out
+}
+
+func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		list := l.topLevel(s.Stmt, false)
+		if len(list) == 1 {
+			s.Stmt = list[0]
+		} else {
+			s.Stmt = &ast.BlockStmt{Lbrace: s.Pos(), List: list, Rbrace: s.End()}
+		}
+		return []ast.Stmt{s}
+	case *ast.AssignStmt:
+		if s.Tok == token.DEFINE {
+			s.Tok = token.ASSIGN
+		}
+	case *ast.DeclStmt:
+		g, ok := s.Decl.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			break
+		}
+		var list []ast.Stmt
+		for _, sp := range g.Specs {
+			v := sp.(*ast.ValueSpec)
+			lhs := make([]ast.Expr, len(v.Names))
+			for i, n := range v.Names {
+				lhs[i] = n
+			}
+			if len(v.Values) > 0 {
+				list = append(list, &ast.AssignStmt{Lhs: lhs, TokPos: v.Pos(), Tok: token.ASSIGN, Rhs: l.typed(v)})
+				continue
+			}
+			for _, n := range v.Names {
+				if n.Name == "_" {
+					continue
+				}
+				// A variable declared again starts from zero again.
+				list = append(list, &ast.AssignStmt{Lhs: []ast.Expr{n}, TokPos: n.Pos(), Tok: token.ASSIGN, Rhs: []ast.Expr{
+					&ast.StarExpr{Star: n.Pos(), X: call(&ast.Ident{Name: "new", NamePos: n.Pos()}, n.Pos(), v.Type)}}})
+			}
+		}
+		return list
+	case *ast.ExprStmt:
+		if !last || len(l.c.results) == 0 {
+			break
+		}
+		if l.quiet(s.X) {
+			break
+		}
+		s.X = call(l.rt("Result", s.X.Pos()), s.X.Pos(), s.X)
+	}
+	return []ast.Stmt{s}
+}
+
+// typed returns the values of a var declaration; a blank one keeps its type
+// through a conversion, the others have it from the global.
+func (l *lowerer) typed(v *ast.ValueSpec) []ast.Expr {
+	if v.Type == nil || len(v.Values) != len(v.Names) {
+		return v.Values
+	}
+	out := make([]ast.Expr, len(v.Values))
+	for i, x := range v.Values {
+		out[i] = x
+		if v.Names[i].Name == "_" {
+			out[i] = call(&ast.ParenExpr{Lparen: x.Pos(), X: v.Type, Rparen: x.Pos()}, x.Pos(), x)
+		}
+	}
+	return out
+}
+
+// quiet reports whether the value of a last expression is not worth showing:
+// the byte count and error of a call that prints or writes.
+func (l *lowerer) quiet(x ast.Expr) bool {
+	c, ok := ast.Unparen(x).(*ast.CallExpr)
+	if !ok || len(l.c.results) != 2 {
+		return false
+	}
+	if b, ok := l.c.results[0].(*types.Basic); !ok || b.Kind() != types.Int && b.Kind() != types.Int64 {
+		return false
+	}
+	if l.c.results[1].String() != "error" {
+		return false
+	}
+	var id *ast.Ident
+	switch f := ast.Unparen(c.Fun).(type) {
+	case *ast.SelectorExpr:
+		id = f.Sel
+	case *ast.Ident:
+		id = f
+	default:
+		return false
+	}
+	for _, p := range []string{"Print", "Fprint", "Write", "Copy", "Append"} {
+		if strings.HasPrefix(id.Name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// expressions rewrites names and what the interpreter lacks, everywhere below n.
+func (l *lowerer) expressions(n ast.Node) ast.Node {
+	info := l.c.info
+	return astutil.Apply(n, func(c *astutil.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.SelectorExpr:
+			// The selected name is no name of the cell.
+			if id, ok := x.X.(*ast.Ident); ok {
+				if p, ok := info.Uses[id].(*types.PkgName); ok {
+					l.pkgs[p.Imported().Path()] = true
+					x.X = &ast.Ident{Name: alias(p.Imported().Path()), NamePos: id.Pos()}
+					return false
+				}
+			}
+		case *ast.Ident:
+			if c.Name() == "Sel" {
+				return false
+			}
+			if _, ok := c.Parent().(*ast.KeyValueExpr); ok && c.Name() == "Key" {
+				if v, ok := info.Uses[x].(*types.Var); ok && v.IsField() {
+					return false
+				}
+			}
+			o := info.Uses[x]
+			if o == nil {
+				o = info.Defs[x]
+			}
+			if o == nil {
+				return false
+			}
+			if o == l.ctx {
+				c.Replace(call(l.rt("Ctx", x.Pos()), x.Pos()))
+				return false
+			}
+			if to, ok := l.renamed[o]; ok {
+				c.Replace(&ast.Ident{Name: to, NamePos: x.Pos()})
+				return false
+			}
+			// A name that came by a dot import.
+			if p := o.Pkg(); p != nil && p.Path() != "main" && o.Parent() == p.Scope() && info.Uses[x] != nil {
+				l.pkgs[p.Path()] = true
+				c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(p.Path()), NamePos: x.Pos()}, Sel: x})
+				return false
+			}
+		}
+		return true
+	}, func(c *astutil.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.GoStmt:
+			l.goStmt(c, x)
+		case *ast.CallExpr:
+			l.builtin(c, x)
+		}
+		return true
+	})
+}
+
+// tempName returns a fresh name.
+func (l *lowerer) tempName() string {
+	l.temp++
+	return mark + "t" + itoa(l.temp)
+}
+
+// goStmt makes a goroutine of a cell report a panic instead of taking the
+// process down: the function and its arguments are evaluated where go stands,
+// the call runs under a recovering frame.
+func (l *lowerer) goStmt(c *astutil.Cursor, g *ast.GoStmt) {
+	pos := g.Pos()
+	var pre []ast.Stmt
+	info := l.c.info
+	hold := func(x ast.Expr, t types.Type) ast.Expr {
+		name := l.tempName()
+		spec := &ast.ValueSpec{Names: []*ast.Ident{{Name: name, NamePos: pos}}, Values: []ast.Expr{x}}
+		if t != nil {
+			if s, err := l.typeString(t); err == nil {
+				if te, err := parser.ParseExpr(s); err == nil {
+					clearPos(te, pos)
+					spec.Type = te
+				}
+			}
+		}
+		pre = append(pre, &ast.DeclStmt{Decl: &ast.GenDecl{TokPos: pos, Tok: token.VAR, Specs: []ast.Spec{spec}}})
+		return &ast.Ident{Name: name, NamePos: pos}
+	}
+	inner := *g.Call
+	isBuiltin := false
+	if tv, ok := info.Types[g.Call.Fun]; ok && tv.IsBuiltin() {
+		isBuiltin = true
+	}
+	_, literal := ast.Unparen(g.Call.Fun).(*ast.FuncLit)
+	sig, _ := coreSignature(info, g.Call.Fun)
+	if !isBuiltin && !literal {
+		if id, ok := ast.Unparen(g.Call.Fun).(*ast.Ident); !ok || !isDeclaredFunc(info, id) {
+			if sel, ok := ast.Unparen(g.Call.Fun).(*ast.SelectorExpr); !ok || info.Selections[sel] != nil {
+				inner.Fun = hold(g.Call.Fun, nil)
+			}
+		}
+	}
+	inner.Args = make([]ast.Expr, len(g.Call.Args))
+	for i, a := range g.Call.Args {
+		var t types.Type
+		if sig != nil {
+			switch n := sig.Params().Len(); {
+			case sig.Variadic() && i >= n-1 && !g.Call.Ellipsis.IsValid():
+				t = sig.Params().At(n - 1).Type().(*types.Slice).Elem()
+			case i < n:
+				t = sig.Params().At(i).Type()
+			}
+		}
+		if _, ok := a.(*ast.BasicLit); ok {
+			inner.Args[i] = a
+			continue
+		}
+		inner.Args[i] = hold(a, t)
+	}
+	r := l.tempName()
+	guard := &ast.DeferStmt{Defer: pos, Call: call(&ast.FuncLit{
+		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}},
+		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{
+			&ast.IfStmt{If: pos,
+				Init: &ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{Name: r, NamePos: pos}}, TokPos: pos, Tok: token.DEFINE,
+					Rhs: []ast.Expr{call(&ast.Ident{Name: "recover", NamePos: pos}, pos)}},
+				Cond: &ast.BinaryExpr{X: &ast.Ident{Name: r, NamePos: pos}, OpPos: pos, Op: token.NEQ, Y: &ast.Ident{Name: "nil", NamePos: pos}},
+				Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{
+					&ast.ExprStmt{X: call(l.rt("GoroutinePanic", pos), pos, &ast.Ident{Name: r, NamePos: pos})}}}}}}}, pos)}
+	g.Call = call(&ast.FuncLit{
+		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}},
+		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: g.End(), List: []ast.Stmt{guard, &ast.ExprStmt{X: &inner}}}}, pos)
+	if len(pre) > 0 {
+		c.Replace(&ast.BlockStmt{Lbrace: pos, List: append(pre, g), Rbrace: g.End()})
+	}
+}
+
+func isDeclaredFunc(info *types.Info, id *ast.Ident) bool {
+	_, ok := info.Uses[id].(*types.Func)
+	return ok
+}
+
+// coreSignature returns the signature of a called expression.
+func coreSignature(info *types.Info, f ast.Expr) (*types.Signature, bool) {
+	tv, ok := info.Types[f]
+	if !ok {
+		return nil, false
+	}
+	s, ok := tv.Type.Underlying().(*types.Signature)
+	return s, ok
+}
+
+// builtin rewrites calls of the builtins that the interpreter does not know.
+func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
+	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+	if !ok {
+		return
+	}
+	b, ok := l.c.info.Uses[id].(*types.Builtin)
+	if !ok {
+		return
+	}
+	pos := x.Pos()
+	switch b.Name() {
+	case "clear":
+		c.Replace(call(l.rt("Clear", pos), pos, x.Args...))
+	case "min", "max":
+		tv := l.c.info.Types[x]
+		if tv.Value != nil {
+			// A constant: its value, converted to its type.
+			c.Replace(l.constant(tv, pos))
+			return
+		}
+		c.Replace(l.minMax(b.Name(), tv.Type, x.Args, pos))
+	}
+}
+
+// constant returns the expression of a constant value.
+func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
+	x, err := parser.ParseExpr(tv.Value.ExactString())
+	if err != nil {
+		l.refuse(pos, "internal: constant %s: %v", tv.Value, err)
+		return ast.NewIdent("0")
+	}
+	clearPos(x, pos)
+	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+		return x
+	}
+	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
+}
+
+// minMax returns a function literal called at once:
+// func(a, b T) T { m := a; if b < m || b != b { m = b }; return m }(a, b).
+// For floats NaN wins, as the language says; the sign of zero follows the
+// order of arguments.
+func (l *lowerer) minMax(name string, t types.Type, args []ast.Expr, pos token.Pos) ast.Expr {
+	te := func() ast.Expr { return l.typeExpr(t, pos) }
+	id := func(s string) *ast.Ident { return &ast.Ident{Name: s, NamePos: pos} }
+	op := token.LSS
+	if name == "max" {
+		op = token.GTR
+	}
+	var params []*ast.Field
+	m := mark + "m"
+	body := []ast.Stmt{}
+	isFloat := false
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		isFloat = b.Info()&types.IsFloat != 0
+	}
+	for i := range args {
+		p := mark + "p" + itoa(i)
+		params = append(params, &ast.Field{Names: []*ast.Ident{id(p)}, Type: te()})
+		if i == 0 {
+			body = append(body, &ast.AssignStmt{Lhs: []ast.Expr{id(m)}, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{id(p)}})
+			continue
+		}
+		var cond ast.Expr = &ast.BinaryExpr{X: id(p), OpPos: pos, Op: op, Y: id(m)}
+		if isFloat {
+			cond = &ast.BinaryExpr{X: cond, OpPos: pos, Op: token.LOR, Y: &ast.BinaryExpr{X: id(p), OpPos: pos, Op: token.NEQ, Y: id(p)}}
+		}
+		body = append(body, &ast.IfStmt{If: pos, Cond: cond, Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{
+			&ast.AssignStmt{Lhs: []ast.Expr{id(m)}, TokPos: pos, Tok: token.ASSIGN, Rhs: []ast.Expr{id(p)}}}}})
+	}
+	body = append(body, &ast.ReturnStmt{Return: pos, Results: []ast.Expr{id(m)}})
+	return call(&ast.FuncLit{
+		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, List: params, Closing: pos},
+			Results: &ast.FieldList{List: []*ast.Field{{Type: te()}}}},
+		Body: &ast.BlockStmt{Lbrace: pos, List: body, Rbrace: pos}}, pos, args...)
+}

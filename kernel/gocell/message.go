@@ -1,0 +1,217 @@
+package gocell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/engine"
+)
+
+// ANSI colours of messages.
+const (
+	red   = "\x1b[31m"
+	bold  = "\x1b[1m"
+	faint = "\x1b[2m"
+	plain = "\x1b[0m"
+)
+
+// compileError says why a cell cannot be compiled: Go's text, the place, the
+// line with a caret. At most ten messages are shown.
+func (s *Session) compileError(number int, err error) *engine.Error {
+	e := &engine.Error{Name: engine.CompileError}
+	var list scanner.ErrorList
+	var ce *checkError
+	switch {
+	case errors.As(err, &ce):
+		list = ce.list
+	case errors.As(err, &list):
+	default:
+		list.Add(token.Position{Filename: fileName(number)}, cleanMessage(err.Error()))
+	}
+	list = unique(list)
+	const most = 10
+	for i, m := range list {
+		if i == most {
+			e.Traceback = append(e.Traceback, fmt.Sprintf("%s... and %d more%s", faint, len(list)-most, plain))
+			break
+		}
+		if i == 0 {
+			e.Message = firstLine(m.Msg)
+			if m.Pos.Line > 0 {
+				e.Message = fmt.Sprintf("%s:%d:%d: %s", cellName(m.Pos.Filename), m.Pos.Line, m.Pos.Column, e.Message)
+			}
+		}
+		e.Traceback = append(e.Traceback, s.located(m.Pos, red+bold+firstLine(m.Msg)+plain+restLines(m.Msg))...)
+	}
+	return e
+}
+
+func firstLine(s string) string {
+	l, _, _ := strings.Cut(s, "\n")
+	return l
+}
+
+func restLines(s string) string {
+	_, r, ok := strings.Cut(s, "\n")
+	if !ok {
+		return ""
+	}
+	return "\n" + r
+}
+
+// unique drops repeats and consequences: messages of the same line.
+func unique(list scanner.ErrorList) scanner.ErrorList {
+	list.Sort()
+	var out scanner.ErrorList
+	for _, m := range list {
+		if n := len(out); n > 0 && out[n-1].Pos.Line == m.Pos.Line && out[n-1].Pos.Filename == m.Pos.Filename && m.Pos.Line > 0 &&
+			(out[n-1].Pos.Column == m.Pos.Column || out[n-1].Msg == m.Msg) {
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// located formats a message at a place of a cell.
+func (s *Session) located(p token.Position, msg string) []string {
+	if p.Line <= 0 {
+		return []string{msg}
+	}
+	lines := []string{fmt.Sprintf("%s%s:%d:%d:%s %s", bold, cellName(p.Filename), p.Line, p.Column, plain, msg)}
+	if line, ok := s.sourceLine(p); ok {
+		col := min(max(p.Column, 1), len(line)+1)
+		pad := strings.Map(func(r rune) rune {
+			if r == '\t' {
+				return '\t'
+			}
+			return ' '
+		}, line[:col-1])
+		lines = append(lines, "    "+line, "    "+pad+red+"^"+plain)
+	}
+	return lines
+}
+
+// sourceLine returns the text of the line of a position.
+func (s *Session) sourceLine(p token.Position) (string, bool) {
+	n, ok := cellNumber(p.Filename)
+	if !ok {
+		return "", false
+	}
+	s.mu.Lock()
+	text, ok := s.cellSrc[n]
+	s.mu.Unlock()
+	if !ok {
+		return "", false
+	}
+	lines := strings.Split(text, "\n")
+	if p.Line < 1 || p.Line > len(lines) {
+		return "", false
+	}
+	return strings.TrimRight(lines[p.Line-1], "\r"), true
+}
+
+// cellName turns the name of a cell's file into what a person sees.
+func cellName(file string) string { return strings.TrimSuffix(file, "/_.go") }
+
+func cellNumber(file string) (int, bool) {
+	s, ok := strings.CutPrefix(file, "In[")
+	if !ok {
+		return 0, false
+	}
+	s, _, ok = strings.Cut(s, "]")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil
+}
+
+var aliasRE = regexp.MustCompile(mark + `[A-Za-z0-9_]*`)
+
+// cleanMessage takes the made-up names out of an interpreter's message.
+func cleanMessage(s string) string {
+	return aliasRE.ReplaceAllStringFunc(s, func(a string) string {
+		a = strings.TrimPrefix(a, mark)
+		return a[strings.LastIndexByte(a, '_')+1:]
+	})
+}
+
+// A frame is a function that a panic passed.
+type frame struct {
+	pos  token.Position
+	name string
+}
+
+var frameRE = regexp.MustCompile(`^(In\[\d+\]/_\.go):(\d+):(\d+): panic: (.*)\(\.\.\.\)$`)
+
+func parseFrame(line string) (frame, bool) {
+	m := frameRE.FindStringSubmatch(line)
+	if m == nil {
+		return frame{}, false
+	}
+	l, _ := strconv.Atoi(m[2])
+	c, _ := strconv.Atoi(m[3])
+	return frame{token.Position{Filename: m[1], Line: l, Column: c}, strings.TrimPrefix(m[4], "main.")}, true
+}
+
+// runtimeError says how a running cell failed.
+func (s *Session) runtimeError(number int, err error) *engine.Error {
+	s.run.Lock()
+	frames := s.run.frames
+	s.run.frames = nil
+	s.run.Unlock()
+	var p interp.Panic
+	switch {
+	case errors.Is(err, errAbandoned):
+		msg := "the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again"
+		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		msg := "the cell was interrupted; what it did up to there is kept"
+		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
+	case errors.As(err, &p):
+		if x, ok := p.Value.(exit); ok {
+			msg := fmt.Sprintf("os.Exit(%d): the cell has ended, the session lives on", x.code)
+			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{red + msg + plain}}
+		}
+		e := &engine.Error{Name: engine.Panic, Message: panicText(p.Value)}
+		// Outermost first, innermost last, as tracebacks go.
+		for i := len(frames) - 1; i >= 0; i-- {
+			f := frames[i]
+			name := cleanMessage(f.name)
+			if name == "main" || name == "" {
+				name = "cell"
+			}
+			e.Traceback = append(e.Traceback, s.located(f.pos, faint+"in "+plain+name)...)
+		}
+		e.Traceback = append(e.Traceback, red+bold+"panic: "+plain+red+e.Message+plain)
+		return e
+	}
+	msg := cleanMessage(err.Error())
+	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{red + msg + plain}}
+}
+
+// panicText says what a recovered value is, in the words of Go's own crash
+// report.
+func panicText(v any) string {
+	switch v := v.(type) {
+	case runtime.Error:
+		return v.Error()
+	case error:
+		return v.Error()
+	case fmt.Stringer:
+		return v.String()
+	case string:
+		return v
+	}
+	return fmt.Sprintf("%T(%v)", v, v)
+}

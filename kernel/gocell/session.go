@@ -1,0 +1,495 @@
+// Package gocell is the Go of cells: an [engine.Engine] on the yaegi
+// interpreter. A cell is split into declarations and statements, checked by
+// go/types against the session, rewritten into Go that the interpreter runs
+// as the compiler would, and run.
+//
+// Start with [New]. It is the only importer of yaegi.
+package gocell
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/display"
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/symbols"
+)
+
+// Options configure a session. The zero value is that of a kernel.
+type Options struct {
+	// Args is os.Args as cells see it; nil means just the name "dace".
+	Args []string
+	// Version of the kernel, for Info.
+	Version string
+	// KeepStdio leaves the process's standard streams alone: what compiled
+	// code writes there is not shown as the cell's output.
+	KeepStdio bool
+}
+
+// A Session is one Go session.
+type Session struct {
+	opts Options
+	in   *interp.Interpreter
+	fset *token.FileSet
+
+	mu   sync.Mutex // guards prog and cells, which completion reads while a cell runs
+	prog *program
+
+	loaded   map[string]bool // packages known to the interpreter
+	imported map[string]bool // packages imported in its package main
+
+	// Of the running cell.
+	run struct {
+		sync.Mutex
+		ctx    context.Context
+		out    engine.Outputs
+		result engine.Bundle
+		names  []string // static types of the result
+		frames []frame
+		ended  chan struct{} // closed when the cell's goroutine has unwound
+	}
+	stdin   *bufio.Reader
+	closed  bool
+	cellSrc map[int]string // text by cell number, for messages
+}
+
+var _ engine.Engine = (*Session)(nil)
+
+// New starts a session.
+func New(opts Options) (*Session, error) {
+	s := &Session{opts: opts, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}}
+	imp, err := symbols.NewTypes()
+	if err != nil {
+		return nil, err
+	}
+	if opts.Args == nil {
+		opts.Args = []string{"dace"}
+	}
+	s.stdin = bufio.NewReader(&inputReader{s: s})
+	s.in = interp.New(interp.Options{
+		Stdin: s.stdin, Stdout: streamWriter{s, false}, Stderr: traceWriter{s},
+		Args: opts.Args, Unrestricted: true,
+	})
+	s.fset = s.in.FileSet()
+	s.prog = &program{imp: imp, names: map[string]*entity{}, imports: map[string]string{}, broken: map[string]string{}}
+	if err := s.use(interp.Exports{"gocell/" + rtAlias: s.runtime()}); err != nil {
+		return nil, err
+	}
+	if _, err := s.in.Eval("import " + rtAlias + ` "gocell"`); err != nil {
+		return nil, fmt.Errorf("gocell: %w", err)
+	}
+	cp, err := imp.Import("context")
+	if err != nil {
+		return nil, err
+	}
+	ctxVar := types.NewVar(token.NoPos, types.NewPackage("main", "main"), "ctx", cp.Scope().Lookup("Context").Type())
+	s.prog.names["ctx"] = &entity{name: "ctx", obj: ctxVar}
+	if !opts.KeepStdio {
+		if err := stdio.start(); err != nil {
+			return nil, fmt.Errorf("gocell: cannot capture the standard streams: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// use gives symbols to the interpreter; its compiler may panic on odd ones.
+func (s *Session) use(e interp.Exports) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("gocell: %v", r)
+		}
+	}()
+	return s.in.Use(e)
+}
+
+// Info describes the language.
+func (s *Session) Info() engine.Info {
+	return engine.Info{
+		Name: "go", Version: runtime.Version(), MimeType: "text/x-go", FileExtension: ".go",
+		PygmentsLexer: "go", CodeMirrorMode: "go", Implementation: "dace", ImplementationVer: s.opts.Version,
+		Banner: "Go (dace): Go cells with dacelib. ?name documents a name.",
+		HelpLinks: []engine.HelpLink{
+			{Text: "Go language", URL: "https://go.dev/ref/spec"},
+			{Text: "Go standard library", URL: "https://pkg.go.dev/std"},
+			{Text: "gonum/plot", URL: "https://pkg.go.dev/gonum.org/v1/plot"},
+		},
+	}
+}
+
+// Close ends the session.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// load makes a package, and those that its types come from, known to the
+// interpreter.
+func (s *Session) load(ipath string) error {
+	if s.loaded[ipath] {
+		return nil
+	}
+	s.loaded[ipath] = true
+	syms, ok := symbols.Lookup(ipath)
+	if !ok {
+		return nil // unsafe, or known only by its types
+	}
+	s.override(ipath, syms)
+	name, _ := symbols.Name(ipath)
+	// The odd path keeps yaegi from treating fmt specially: that would
+	// compile sources and undo the overrides.
+	key := ipath + "/" + name
+	if ipath == "fmt" {
+		key = "fmt/./fmt"
+	}
+	if err := s.use(interp.Exports{key: syms}); err != nil {
+		return err
+	}
+	if err := s.mapTypes(ipath, syms); err != nil {
+		return err
+	}
+	p, err := s.prog.imp.Import(ipath)
+	if err != nil {
+		return nil
+	}
+	for _, q := range p.Imports() {
+		if err := s.load(q.Path()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Execute runs a cell.
+func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outputs) (res engine.Result, err error) {
+	if s.closed {
+		return res, &engine.Error{Name: "Closed", Message: "the session has ended", Traceback: []string{"the session has ended"}}
+	}
+	text := cell.Code
+	if pages, ok := s.help(text); ok {
+		return engine.Result{Pages: pages}, nil
+	}
+	number := cell.Number
+	s.mu.Lock()
+	s.cellSrc[number] = text
+	s.mu.Unlock()
+	text, isProgram := blankPackageClause(text)
+
+	src, _, perr := parseCell(s.fset, number, text)
+	if perr != nil {
+		return res, s.compileError(number, perr)
+	}
+	s.mu.Lock()
+	prog := s.prog
+	c, cerr := prog.check(s.fset, src)
+	s.mu.Unlock()
+	if cerr != nil {
+		return res, s.compileError(number, cerr)
+	}
+	for _, n := range c.notes {
+		out.Stderr(n + "\n")
+	}
+
+	s.run.Lock()
+	s.run.ctx, s.run.out, s.run.result, s.run.frames = ctx, out, engine.Bundle{}, nil
+	s.run.names = nil
+	for _, t := range c.results {
+		s.run.names = append(s.run.names, types.TypeString(t, shortName))
+	}
+	s.run.Unlock()
+	if !s.opts.KeepStdio {
+		stdio.use(out)
+	}
+	display.SetOutputs(out)
+
+	program, undo, err := s.compile(c, isProgram)
+	if err != nil {
+		undo()
+		return res, s.compileError(number, err)
+	}
+	s.mu.Lock()
+	s.prog = c.next
+	s.mu.Unlock()
+	runErr := s.runProgram(ctx, program)
+	mainTable(s.in).forget("main")
+	if !s.opts.KeepStdio {
+		stdio.drain()
+	}
+	if runErr != nil {
+		return res, s.runtimeError(number, runErr)
+	}
+	s.run.Lock()
+	res.Value = s.run.result
+	s.run.result = engine.Bundle{}
+	s.run.Unlock()
+	return res, nil
+}
+
+// compile rewrites a checked cell and gives it to the interpreter. undo puts
+// the interpreter's names back.
+func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, undo func(), err error) {
+	table := mainTable(s.in)
+	snap := table.snapshot()
+	imported := maps.Clone(s.imported)
+	undo = func() {
+		table.restore(snap)
+		s.imported = imported
+	}
+	l := &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}}
+
+	// Old variables that a definition replaces are still read on its right
+	// side: x := strconv.Itoa(x).
+	var fresh []*types.Var
+	for _, v := range c.vars {
+		old := s.prog.names[v.Name()]
+		var oldVar *types.Var
+		if old != nil {
+			oldVar, _ = old.obj.(*types.Var)
+		}
+		if oldVar != nil && old.cell != 0 && types.Identical(oldVar.Type(), v.Type()) && !c.redeclared[v.Name()] {
+			continue // the same variable: it keeps its place
+		}
+		if oldVar != nil {
+			l.renamed[oldVar] = mark + "old" + v.Name()
+		}
+		fresh = append(fresh, v)
+	}
+	for _, d := range c.decls {
+		if f, ok := d.decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "main" {
+			if o := c.pkg.Scope().Lookup("main"); o != nil {
+				l.renamed[o] = mark + "main"
+			}
+			f.Name = &ast.Ident{Name: mark + "main", NamePos: f.Name.Pos()}
+		}
+	}
+	if e := c.next.names["main"]; e != nil {
+		l.renamed[e.obj] = mark + "main"
+	}
+	// The predeclared ctx is that of the cell which runs.
+	if e := s.prog.names["ctx"]; e != nil && e.cell == 0 {
+		l.ctx = e.obj
+	}
+
+	file := &ast.File{Name: ast.NewIdent("main"), Package: s.anchor(c.src)}
+	for i := range c.decls {
+		c.decls[i].decl = l.expressions(c.decls[i].decl).(ast.Decl)
+	}
+	body := l.expressions(c.src.body).(*ast.BlockStmt)
+	stmts := l.statements(body)
+	if isProgram && slices.ContainsFunc(c.decls, func(d declared) bool { return d.own && d.unit.meth == "" && slices.Contains(d.unit.names, "main") }) {
+		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main", NamePos: file.Package}, file.Package)})
+	}
+	pos := file.Package
+	stmts = append([]ast.Stmt{&ast.DeferStmt{Defer: pos, Call: call(call(l.rt("Running", pos), pos), pos)}}, stmts...)
+	var globals []ast.Decl
+	for _, v := range fresh {
+		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
+			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: l.typeExpr(v.Type(), v.Pos())}}})
+	}
+	if len(l.errs.list) > 0 {
+		return nil, undo, l.errs
+	}
+	imports := &ast.GenDecl{TokPos: file.Package, Tok: token.IMPORT}
+	for _, p := range slices.Sorted(maps.Keys(l.pkgs)) {
+		if err := s.load(p); err != nil {
+			return nil, undo, err
+		}
+		if s.imported[p] {
+			continue
+		}
+		s.imported[p] = true
+		imports.Specs = append(imports.Specs, &ast.ImportSpec{
+			Name: &ast.Ident{Name: alias(p), NamePos: file.Package},
+			Path: &ast.BasicLit{ValuePos: file.Package, Kind: token.STRING, Value: quote(p)}})
+	}
+	if len(imports.Specs) > 0 {
+		file.Decls = append(file.Decls, imports)
+	}
+	for _, d := range c.decls {
+		if _, ok := d.decl.(*ast.GenDecl); ok {
+			file.Decls = append(file.Decls, d.decl)
+		}
+	}
+	file.Decls = append(file.Decls, globals...)
+	for _, d := range c.decls {
+		if _, ok := d.decl.(*ast.FuncDecl); ok {
+			file.Decls = append(file.Decls, d.decl)
+		}
+	}
+	file.Decls = append(file.Decls, &ast.FuncDecl{
+		Name: &ast.Ident{Name: "main", NamePos: file.Package},
+		Type: &ast.FuncType{Func: file.Package, Params: &ast.FieldList{Opening: file.Package, Closing: file.Package}},
+		Body: &ast.BlockStmt{Lbrace: body.Lbrace, List: stmts, Rbrace: body.Rbrace}})
+
+	for _, v := range fresh {
+		if sym := table.get(v.Name()); sym.IsValid() {
+			table.set(mark+"old"+v.Name(), sym)
+		}
+		table.forget(v.Name())
+	}
+	for n := range c.redeclared {
+		if n == "main" {
+			n = mark + "main"
+		}
+		table.forget(n)
+	}
+	table.forget("main")
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
+		}
+	}()
+	prog, err = s.in.CompileAST(file)
+	return prog, undo, err
+}
+
+// anchor returns a position in the cell, for nodes that stand nowhere.
+func (s *Session) anchor(src *source) token.Pos {
+	f := s.fset.AddFile(fileName(src.number), -1, 1)
+	return f.Pos(0)
+}
+
+// blankPackageClause blanks a leading package clause, so that a program can be
+// pasted into a cell; its main then runs.
+func blankPackageClause(text string) (string, bool) {
+	fset := token.NewFileSet()
+	f := fset.AddFile("", -1, len(text))
+	var sc scanner.Scanner
+	sc.Init(f, []byte(text), func(token.Position, string) {}, 0)
+	pos, tok, _ := sc.Scan()
+	if tok != token.PACKAGE {
+		return text, false
+	}
+	p2, tok2, lit := sc.Scan()
+	if tok2 != token.IDENT || lit != "main" {
+		return text, false
+	}
+	from, to := f.Offset(pos), f.Offset(p2)+len(lit)
+	return text[:from] + strings.Repeat(" ", to-from) + text[to:], true
+}
+
+// grace is how long an interrupted cell has to unwind before it is left to
+// itself.
+const grace = 700 * time.Millisecond
+
+// errAbandoned says that an interrupted cell is still in compiled code.
+var errAbandoned = errors.New("abandoned")
+
+// runProgram runs a compiled cell until it ends or ctx does.
+func (s *Session) runProgram(ctx context.Context, p *interp.Program) error {
+	id := loadRunID(s.in)
+	type outcome struct{ err error }
+	done := make(chan outcome, 1)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	s.run.Lock()
+	s.run.ended = ended
+	s.run.Unlock()
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- outcome{fmt.Errorf("internal: %v", r)}
+			}
+		}()
+		_, err := s.in.ExecuteWithContext(inner, p)
+		done <- outcome{err}
+	}()
+	o := <-done
+	if ctx.Err() == nil {
+		return o.err
+	}
+	if o.err == nil {
+		return nil // it had just ended by itself
+	}
+	// ExecuteWithContext returns at once on a cancel; the cell's goroutine
+	// may still be unwinding. Its closures stay usable only under the run
+	// number that they were made in.
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-ended:
+		storeRunID(s.in, id)
+		return context.Cause(ctx)
+	case <-t.C:
+		storeRunID(s.in, id)
+		return errAbandoned
+	}
+}
+
+// streamWriter writes to the running cell's outputs.
+type streamWriter struct {
+	s   *Session
+	err bool
+}
+
+func (w streamWriter) Write(b []byte) (int, error) {
+	w.s.run.Lock()
+	out := w.s.run.out
+	w.s.run.Unlock()
+	if out == nil {
+		return os.Stdout.Write(b)
+	}
+	if !w.s.opts.KeepStdio {
+		w.s.syncStdio()
+	}
+	if w.err {
+		out.Stderr(string(b))
+	} else {
+		out.Stdout(string(b))
+	}
+	return len(b), nil
+}
+
+// syncStdio lets what was written to the pipes go first.
+func (s *Session) syncStdio() {
+	if stdio.active && (pending(stdio.pipes[0].r) > 0 || pending(stdio.pipes[1].r) > 0) {
+		stdio.drain()
+	}
+}
+
+// inputReader asks the person at the client, a line at a time.
+type inputReader struct {
+	s    *Session
+	rest []byte
+}
+
+func (r *inputReader) Read(b []byte) (int, error) {
+	if len(r.rest) == 0 {
+		r.s.run.Lock()
+		out, ctx := r.s.run.out, r.s.run.ctx
+		r.s.run.Unlock()
+		if out == nil {
+			return 0, io.EOF
+		}
+		line, err := out.Input(ctx, "", false)
+		if err != nil {
+			return 0, err
+		}
+		r.rest = append([]byte(line), '\n')
+	}
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// valueOf is reflect.ValueOf, short.
+func valueOf(x any) reflect.Value { return reflect.ValueOf(x) }

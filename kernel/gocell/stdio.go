@@ -1,0 +1,176 @@
+package gocell
+
+import (
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"dace.local/kernel/engine"
+)
+
+// What compiled code writes to os.Stdout and os.Stderr, or to the file
+// descriptors 1 and 2 themselves (a child process, a C library), belongs to
+// the cell that runs. capture redirects both through pipes whose readers feed
+// the current outputs.
+//
+// fmt.Print and its kin in a cell do not come this way: they write to the
+// outputs directly, after what is in the pipes.
+type capture struct {
+	mu     sync.Mutex
+	out    engine.Outputs // of the current cell; nil before the first
+	pipes  [2]*pipe
+	active bool
+}
+
+type pipe struct {
+	r, w  *os.File
+	saved int // duplicate of the descriptor that the pipe replaced
+	fd    int
+	busy  sync.Mutex // held while read bytes are on their way
+}
+
+var stdio capture
+
+// Stderr is the process's own standard error, where the kernel's log goes
+// whether or not the descriptor is captured.
+var Stderr io.Writer = os.Stderr
+
+// start redirects the process's standard streams. It does nothing when they
+// are redirected already.
+func (c *capture) start() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active {
+		return nil
+	}
+	for i, fd := range []int{1, 2} {
+		saved, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 10)
+		if err != nil {
+			return err
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		// Fewer switches between writer and reader for long output.
+		_, _ = unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 1<<20)
+		p := &pipe{r: r, w: w, saved: saved, fd: fd}
+		c.pipes[i] = p
+		if fd == 2 {
+			f := os.NewFile(uintptr(saved), "stderr")
+			Stderr = f
+			// A crash of the process itself must still be seen.
+			_ = debug.SetCrashOutput(f, debug.CrashOptions{})
+		}
+		if err := unix.Dup2(int(w.Fd()), fd); err != nil {
+			return err
+		}
+	}
+	c.active = true
+	for i := range c.pipes {
+		go c.pump(i)
+	}
+	return nil
+}
+
+// pump reads one pipe for as long as the process lives.
+func (c *capture) pump(i int) {
+	p := c.pipes[i]
+	buf := make([]byte, 64<<10)
+	for {
+		// Wait for data without the lock, then take and deliver it under
+		// it, so that drain knows when nothing is in flight.
+		if err := waitReadable(p.r); err != nil {
+			return
+		}
+		p.busy.Lock()
+		if pending(p.r) > 0 {
+			n, err := p.r.Read(buf)
+			if err != nil {
+				p.busy.Unlock()
+				return
+			}
+			c.deliver(i, string(buf[:n]))
+		}
+		p.busy.Unlock()
+	}
+}
+
+func (c *capture) deliver(i int, text string) {
+	c.mu.Lock()
+	out := c.out
+	c.mu.Unlock()
+	switch {
+	case out == nil:
+		_, _ = Stderr.Write([]byte(text))
+	case i == 0:
+		out.Stdout(text)
+	default:
+		out.Stderr(text)
+	}
+}
+
+// use sends what comes from now on to out, after what was written before.
+func (c *capture) use(out engine.Outputs) {
+	c.drain()
+	c.mu.Lock()
+	c.out = out
+	c.mu.Unlock()
+}
+
+// drain waits until what was written so far has been delivered.
+func (c *capture) drain() {
+	c.mu.Lock()
+	active := c.active
+	c.mu.Unlock()
+	if !active {
+		return
+	}
+	deadline := time.Now().Add(2 * time.Second)
+	for _, p := range c.pipes {
+		for pending(p.r) > 0 && time.Now().Before(deadline) {
+			p.busy.Lock()
+			p.busy.Unlock() //nolint:staticcheck // waits for the delivery under way
+			time.Sleep(20 * time.Microsecond)
+		}
+		p.busy.Lock()
+		p.busy.Unlock() //nolint:staticcheck // waits for the delivery under way
+	}
+}
+
+// current returns where the running cell's outputs go.
+func (c *capture) current() engine.Outputs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.out
+}
+
+// pending returns the number of bytes waiting in a pipe.
+func pending(f *os.File) int {
+	n := 0
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = rc.Control(func(fd uintptr) {
+		n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	})
+	return n
+}
+
+// waitReadable returns when a pipe has data or its writers are gone.
+func waitReadable(f *os.File) error {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return rc.Read(func(fd uintptr) bool {
+		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		return err != nil && err != syscall.EAGAIN || n > 0
+	})
+}

@@ -1,0 +1,70 @@
+package gocell
+
+import (
+	"reflect"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/traefik/yaegi/interp"
+)
+
+// The interpreter keeps its package table and its run number to itself. Three
+// things must be done there that its API does not offer: forgetting a name
+// before it is declared anew (a type or method declared twice would silently
+// keep its first meaning), putting the table back after a cell that does not
+// compile, and keeping closures of an interrupted run alive.
+
+// A symbolTable is the interpreter's table of package main, by reflection.
+type symbolTable struct{ m reflect.Value }
+
+// mainTable returns the table of package main; it exists once something was
+// compiled.
+func mainTable(in *interp.Interpreter) symbolTable {
+	sc := reflect.ValueOf(in).Elem().FieldByName("scopes").MapIndex(reflect.ValueOf("main"))
+	f := sc.Elem().FieldByName("sym")
+	return symbolTable{reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()}
+}
+
+// snapshot copies the table.
+func (t symbolTable) snapshot() map[string]reflect.Value {
+	s := make(map[string]reflect.Value, t.m.Len())
+	for it := t.m.MapRange(); it.Next(); {
+		s[it.Key().String()] = it.Value()
+	}
+	return s
+}
+
+// restore puts a copy back.
+func (t symbolTable) restore(s map[string]reflect.Value) {
+	for _, k := range t.m.MapKeys() {
+		if _, ok := s[k.String()]; !ok {
+			t.m.SetMapIndex(k, reflect.Value{})
+		}
+	}
+	for k, v := range s {
+		t.m.SetMapIndex(reflect.ValueOf(k), v)
+	}
+}
+
+// get returns a name's symbol, set puts it under a name, and forget removes a
+// name; code compiled before keeps what it found.
+func (t symbolTable) get(name string) reflect.Value {
+	return t.m.MapIndex(reflect.ValueOf(name))
+}
+
+func (t symbolTable) set(name string, sym reflect.Value) {
+	t.m.SetMapIndex(reflect.ValueOf(name), sym)
+}
+
+func (t symbolTable) forget(name string) {
+	t.m.SetMapIndex(reflect.ValueOf(name), reflect.Value{})
+}
+
+// runID returns the interpreter's run number, its first field: a frame runs
+// only while its own number equals it.
+func runID(in *interp.Interpreter) *uint64 {
+	return (*uint64)(unsafe.Pointer(in))
+}
+
+func loadRunID(in *interp.Interpreter) uint64     { return atomic.LoadUint64(runID(in)) }
+func storeRunID(in *interp.Interpreter, n uint64) { atomic.StoreUint64(runID(in), n) }
