@@ -57,7 +57,7 @@ func (s *server) commInfo(_ context.Context, r *request) (any, error) {
 }
 
 // commMessage hands a client's comm message to the engine. A comm that nobody
-// serves is closed.
+// serves is closed; an error of code that a cell registered is shown.
 func (s *server) commMessage(ctx context.Context, r *request) (any, error) {
 	var content struct {
 		commContent
@@ -86,9 +86,17 @@ func (s *server) commMessage(ctx context.Context, r *request) (any, error) {
 		s.comms.note(m)
 		err = h.Comm(ctx, m, out)
 	}
-	if m.Type == "comm_open" && errors.Is(err, engine.ErrUnknownTarget) {
-		s.log.Info("a client opened a comm that is not served", "target", m.Target)
-		return nil, out.Comm(engine.CommMessage{Type: "comm_close", ID: m.ID})
+	if m.Type == "comm_open" && err != nil {
+		if errors.Is(err, engine.ErrUnknownTarget) {
+			s.log.Info("a client opened a comm that is not served", "target", m.Target)
+			err = nil
+		}
+		return nil, errors.Join(err, out.Comm(engine.CommMessage{Type: "comm_close", ID: m.ID}))
+	}
+	if failed := (*engine.Error)(nil); errors.As(err, &failed) { // code in a cell
+		out.Stderr(failed.Text() + "\n")
+		out.end()
+		return nil, nil
 	}
 	return nil, err
 }

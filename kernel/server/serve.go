@@ -28,6 +28,10 @@ func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts O
 			return err
 		}
 	}
+	// A write to a log that nobody reads any more (SIGPIPE) is no reason to end.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
+	defer signal.Stop(signals)
 	conn, err := wire.ReadConnection(connectionFile)
 	if err != nil {
 		return err
@@ -42,19 +46,17 @@ func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts O
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
 	go func() {
 		for {
 			select {
 			case sig := <-signals:
-				if sig == syscall.SIGTERM {
+				switch sig {
+				case syscall.SIGINT:
+					s.interrupt()
+				case syscall.SIGTERM:
 					log.Info("terminated")
 					cancel()
-					return
 				}
-				s.interrupt()
 			case <-ctx.Done():
 				return
 			}
