@@ -1,0 +1,48 @@
+package cli
+
+import "context"
+
+var jupyterVerb = verb{
+	name:  "jupyter",
+	short: "the Jupyter kernel; Jupyter starts it with a connection file",
+	usage: `
+Usage: dace jupyter -f CONNECTION.json
+
+Serves a Go session to Jupyter's clients on the sockets that the connection
+file describes, until a client shuts it down. Jupyter calls it by itself once
+the kernel is registered (go run ./install).
+
+The environment variable DACE_LOG sets how much is logged to stderr: debug,
+info, warn (the default) or error.
+
+Example of a registration by hand, kernels/dace/kernel.json:
+
+  {"argv": ["/path/to/dace", "jupyter", "-f", "{connection_file}"],
+   "display_name": "Go (dace)", "language": "go"}
+`,
+	run: runJupyter,
+}
+
+func runJupyter(env *Env, v *verb, args []string) int {
+	fs := v.flags(env)
+	file := fs.String("f", "", "the `connection file` that Jupyter wrote")
+	rest, code, ok := v.parse(env, fs, args, true, 0, 1)
+	switch {
+	case !ok:
+		return code
+	case *file == "" && len(rest) == 1:
+		*file = rest[0]
+	case *file == "":
+		return v.misuse(env, "no connection file; a notebook is run by dace run, a prompt is dace repl")
+	case len(rest) > 0:
+		return v.misuse(env, "unexpected argument %q", rest[0])
+	}
+	eng, err := env.NewEngine(nil, true)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	if err := env.Serve(context.Background(), *file, eng, env.Stderr); err != nil {
+		return v.fail(env, err)
+	}
+	return exitOK
+}

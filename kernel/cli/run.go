@@ -1,0 +1,465 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/notebook"
+)
+
+var runVerb = verb{
+	name:  "run",
+	short: "run a notebook without Jupyter",
+	usage: `
+Usage: dace run NOTEBOOK.ipynb [-o OUT.ipynb] [-html OUT.html] [-p name=value]...
+
+Runs the code cells in order in a new session, in the notebook's folder, and
+writes the notebook with its outputs: to OUT.ipynb, or beside the notebook as
+NOTEBOOK.out.ipynb. The notebook itself is overwritten only by -o with its own
+name. The output is saved after every cell (a large one less often), also when
+a cell fails, runs into the timeout or is interrupted; a file is replaced as a
+whole or not at all. "-" reads the notebook from stdin, -o - writes to stdout.
+
+Parameters go into a cell behind the one tagged "parameters", or first where
+there is none. Numbers, true, false, durations (90s) and quoted texts are
+taken as such, anything else is a text; name:=expression gives any Go.
+
+A cell tagged skip-execution is not run, one tagged raises-exception may fail.
+
+Exit code: 0 when all went well, 1 when a cell failed or a file could not be
+read or written, 2 for wrong arguments, 130 when interrupted.
+
+Examples:
+  dace run quickstart.ipynb
+  dace run quickstart.ipynb -o quickstart.ipynb -html quickstart.html
+  dace run search.ipynb -p seed=7 -p instance=wiki -p 'sizes:=[]int{1, 2, 4}'
+  dace run long.ipynb -timeout 10m -keep-going
+`,
+	run: runRun,
+}
+
+// parameters collects -p flags.
+type parameters []notebook.Parameter
+
+func (p *parameters) String() string { return "" }
+
+func (p *parameters) Set(s string) error {
+	v, err := notebook.ParseParameter(s)
+	if err != nil {
+		return err
+	}
+	*p = append(*p, v)
+	return nil
+}
+
+// runOptions are run's flags.
+type runOptions struct {
+	in, out, html    string
+	params           parameters
+	timeout          time.Duration
+	keepGoing, quiet bool
+}
+
+func runRun(env *Env, v *verb, args []string) int {
+	var o runOptions
+	fs := v.flags(env)
+	fs.StringVar(&o.out, "o", "", "write the notebook with its outputs to this `file` (default NOTEBOOK.out.ipynb)")
+	fs.StringVar(&o.html, "html", "", "also write a self-contained HTML page to this `file`")
+	fs.Var(&o.params, "p", "set a parameter: `name=value`, or name:=expression; may be repeated")
+	fs.DurationVar(&o.timeout, "timeout", 0, "stop a cell that runs longer than this `duration` (90s, 10m), and with it the run; each cell anew; 0 is no limit")
+	fs.BoolVar(&o.keepGoing, "keep-going", false, "run the cells after one that failed")
+	fs.BoolVar(&o.quiet, "q", false, "do not show the cells' outputs in the terminal")
+	rest, code, ok := v.parse(env, fs, args, true, 1, 1)
+	if !ok {
+		return code
+	}
+	if o.timeout < 0 {
+		return v.misuse(env, "-timeout %v is negative", o.timeout)
+	}
+	o.in = rest[0]
+	if o.out == "" {
+		o.out = "-"
+		if o.in != "-" {
+			o.out = strings.TrimSuffix(o.in, filepath.Ext(o.in)) + ".out.ipynb"
+		}
+	}
+	return run(env, v, o)
+}
+
+// run does what the verb says, step by step.
+func run(env *Env, v *verb, o runOptions) int {
+	nb, dir, err := readNotebook(env, o.in)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	if lang := nb.Language(); lang != "" && lang != "go" {
+		fmt.Fprintf(env.Stderr, "dace run: %s is written in %s, and this runs Go\n", o.in, lang)
+		return exitUsage
+	}
+	show := &progress{w: env.Stdout, quiet: o.quiet}
+	if o.out == "-" {
+		show.w = env.Stderr
+	}
+	show.colour, show.width = colours(show.w), width(show.w)
+	undeclared, known := nb.Inject(o.params)
+	if len(undeclared) > 0 {
+		fmt.Fprintf(env.Stderr, "dace run: the cell tagged parameters does not declare %s; it declares %s\n",
+			strings.Join(undeclared, ", "), strings.Join(known, ", "))
+	}
+	// Cells work in the notebook's folder, as in Jupyter.
+	for _, path := range []*string{&o.out, &o.html} {
+		if *path != "" && *path != "-" {
+			if *path, err = filepath.Abs(*path); err != nil {
+				return v.fail(env, err)
+			}
+		}
+	}
+	var save *notebook.File
+	if o.out != "-" {
+		if save, err = notebook.NewFile(o.out); err != nil {
+			return v.fail(env, err)
+		}
+	}
+	if o.html != "" && o.html != "-" {
+		if _, err := notebook.NewFile(o.html); err != nil {
+			return v.fail(env, err)
+		}
+	}
+	leave, err := enter(dir)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	defer leave()
+
+	eng, err := env.NewEngine(nil, true)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	defer eng.Close()
+	ctx, stop := untilSignal()
+	defer stop()
+	set := notebook.Settings{
+		Timeout: o.timeout, KeepGoing: o.keepGoing,
+		OnStart: show.start, OnEnd: show.end, OnOutput: show.output, OnPage: show.page,
+		Checkpoint: func(copy func() *notebook.Notebook) {
+			if save == nil {
+				return
+			}
+			save.Checkpoint(copy)
+			if err := save.Err(); err != nil && !show.warned {
+				show.warned = true
+				fmt.Fprintf(env.Stderr, "dace run: %v; the run goes on, and the file is tried again at the end\n", err)
+			}
+		},
+	}
+	if _, tty := descriptor(env.Stdin); tty {
+		set.Input = (&asker{in: env.Stdin, out: env.Stderr}).ask
+	} else {
+		set.Input = func(context.Context, string, bool) (string, error) {
+			return "", errors.New("the cell asks for input, and dace run has no terminal to ask on")
+		}
+	}
+	start := time.Now()
+	runErr := notebook.Run(ctx, nb, eng, set)
+	took := time.Since(start)
+
+	code := exitOK
+	var written []string
+	if err := writeOutputs(env, nb, o, dir, save, &written); err != nil {
+		v.fail(env, err)
+		code = exitFailed
+	}
+	fmt.Fprintf(show.w, "%s in %s", show.summary(), seconds(took))
+	if len(written) > 0 {
+		fmt.Fprintf(show.w, "; wrote %s", strings.Join(written, ", "))
+	}
+	fmt.Fprintln(show.w)
+	if runErr == nil {
+		return code
+	}
+	var sig signalled
+	if errors.As(runErr, &sig) {
+		v.fail(env, sig)
+		return sig.code()
+	}
+	var cell *notebook.CellError
+	if errors.As(runErr, &cell) && len(undeclared) > 0 && cell.Cell.HasTag("injected-parameters") {
+		runErr = fmt.Errorf("%w (no such parameter: %s)", runErr, strings.Join(undeclared, ", "))
+	}
+	return v.fail(env, runErr)
+}
+
+// readNotebook reads a notebook and returns the folder in which it stands.
+func readNotebook(env *Env, path string) (nb *notebook.Notebook, dir string, err error) {
+	var data []byte
+	if path == "-" {
+		dir, path = ".", "stdin"
+		data, err = io.ReadAll(env.Stdin)
+	} else {
+		dir = filepath.Dir(path)
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot read %s: %w", path, reason(err))
+	}
+	if nb, err = notebook.Read(data); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, err)
+	}
+	return nb, dir, nil
+}
+
+// enter makes dir the working folder until leave is called.
+func enter(dir string) (leave func(), err error) {
+	old, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chdir(dir); err != nil {
+		return nil, fmt.Errorf("cannot work in %s: %w", dir, reason(err))
+	}
+	return func() { _ = os.Chdir(old) }, nil
+}
+
+// writeOutputs writes the notebook and the page, both even when one fails.
+func writeOutputs(env *Env, nb *notebook.Notebook, o runOptions, dir string, save *notebook.File, written *[]string) error {
+	var errs []error
+	note := func(path string, err error) {
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case path != "-":
+			*written = append(*written, shorten(path))
+		}
+	}
+	if save != nil {
+		note(o.out, save.Close(nb))
+	} else {
+		note("-", notebook.Write(env.Stdout, nb))
+	}
+	if o.html != "" {
+		name := filepath.Base(o.in)
+		page := func(w io.Writer) error {
+			return notebook.WriteHTML(w, nb, notebook.HTMLSettings{Title: strings.TrimSuffix(name, filepath.Ext(name)), Dir: "."})
+		}
+		if o.html == "-" {
+			note("-", page(env.Stdout))
+		} else {
+			note(o.html, notebook.Replace(o.html, page))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// shorten names a file as seen from the folder that the shell is in, which
+// the environment tells.
+func shorten(path string) string {
+	if wd := os.Getenv("PWD"); wd != "" {
+		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
+// seconds formats a time for a person.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// progress shows a run in the terminal: a line for each cell, below it what
+// the cell shows as text, shortened.
+type progress struct {
+	w      io.Writer
+	quiet  bool
+	colour bool
+	width  int
+	warned bool
+
+	ran, failed int
+	open        bool   // the cell's line is not ended yet
+	shown, cut  int    // lines of output shown and left out
+	partial     []byte // the unfinished line of a stream
+}
+
+// shownLines is how many lines of a cell's output the terminal gets.
+const shownLines = 20
+
+func (p *progress) paint(code, s string) string {
+	if !p.colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p *progress) start(c *notebook.Cell, i, n int) {
+	digits := len(fmt.Sprint(n))
+	head := fmt.Sprintf("[%*d/%d] ", digits, i+1, n)
+	code := clip(firstLine(c.Source), p.width-len(head)-20)
+	fmt.Fprint(p.w, p.paint("2", head), code)
+	p.open, p.shown, p.cut, p.partial = true, 0, 0, nil
+}
+
+func (p *progress) end(c *notebook.Cell, i, n int, took time.Duration, err error) {
+	p.flush()
+	if p.cut > 0 {
+		p.line(p.paint("2", fmt.Sprintf("… %d more lines", p.cut)))
+	}
+	p.ran++
+	word := p.paint("32", "ok")
+	if err != nil {
+		word = p.paint("1;31", "failed")
+		if c.HasTag("raises-exception") {
+			word = p.paint("33", "failed, as it may")
+		} else {
+			p.failed++
+		}
+	}
+	if p.open {
+		fmt.Fprint(p.w, p.paint("2", " · "))
+	} else {
+		fmt.Fprint(p.w, p.paint("2", "  └ "))
+	}
+	fmt.Fprintf(p.w, "%s %s\n", seconds(took), word)
+	p.open = false
+}
+
+// line writes one line below the cell's.
+func (p *progress) line(s string) {
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+	if !p.colour {
+		s = plain(s)
+	}
+	fmt.Fprintf(p.w, "%s%s\n", p.paint("2", "  │ "), s)
+}
+
+// text shows lines of output until there have been too many.
+func (p *progress) text(s string) {
+	if p.shown >= shownLines {
+		p.cut++
+		return
+	}
+	p.shown++
+	s = s[strings.LastIndexByte(s, '\r')+1:]
+	if !strings.Contains(s, "\x1b") {
+		s = clip(s, max(p.width-5, 75))
+	}
+	p.line(s)
+}
+
+func (p *progress) flush() {
+	if len(p.partial) > 0 {
+		p.text(string(p.partial))
+		p.partial = p.partial[:0]
+	}
+}
+
+func (p *progress) output(_ *notebook.Cell, o *notebook.Output) {
+	if o.Type == notebook.Failure {
+		p.flush()
+		for _, l := range strings.Split(strings.Join(o.Traceback, "\n"), "\n") {
+			p.line(l)
+		}
+		return
+	}
+	if p.quiet {
+		return
+	}
+	switch o.Type {
+	case notebook.Stream:
+		p.partial = append(p.partial, o.Text...)
+		for {
+			at := bytes.IndexByte(p.partial, '\n')
+			if at < 0 {
+				break
+			}
+			p.text(strings.TrimSuffix(string(p.partial[:at]), "\r"))
+			p.partial = p.partial[at+1:]
+		}
+	case notebook.Display, notebook.Result:
+		p.bundle(o.Data)
+	}
+}
+
+func (p *progress) page(_ *notebook.Cell, b engine.Bundle) {
+	if !p.quiet {
+		p.bundle(b.Data)
+	}
+}
+
+func (p *progress) bundle(data map[string]any) {
+	p.flush()
+	for l := range strings.Lines(asText(data)) {
+		p.text(strings.TrimRight(l, "\r\n"))
+	}
+}
+
+func (p *progress) summary() string {
+	s := fmt.Sprintf("%d cells", p.ran)
+	if p.ran == 1 {
+		s = "1 cell"
+	}
+	if p.failed > 0 {
+		s += fmt.Sprintf(", %d failed,", p.failed)
+	}
+	return s
+}
+
+// asText is what stands for a bundle where only text can be shown.
+func asText(data map[string]any) string {
+	for _, mime := range []string{"text/plain", "text/markdown", "text/latex"} {
+		if s, ok := data[mime].(string); ok {
+			return s
+		}
+	}
+	if len(data) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(slices.Sorted(maps.Keys(data)), ", ") + ")"
+}
+
+// firstLine is the first line of code that says something.
+func firstLine(code string) string {
+	first := ""
+	for l := range strings.Lines(code) {
+		l = strings.TrimSpace(l)
+		if l == "" {
+			continue
+		}
+		if first == "" {
+			first = l
+		}
+		if !strings.HasPrefix(l, "//") {
+			return strings.ReplaceAll(l, "\t", " ")
+		}
+	}
+	return first
+}
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	n = max(n, 10)
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dace.local/kernel/engine"
+)
+
+var scriptVerb = verb{
+	name:  "script",
+	short: "run a file of Go as a notebook's cell would",
+	usage: `
+Usage: dace script [-figures DIR] FILE.go [ARGUMENT...]
+
+Runs the file without a compiler and without a browser. It may be what a cell
+may be - imports, declarations and statements in any order, the DACE library
+at hand without imports - or a program: package main with a main function.
+"-" reads it from stdin. What stands behind the file is os.Args[1:].
+
+What the code displays is printed as text; figures are saved as files beside
+the script (or in DIR), each with a line that says where.
+
+A file that starts with the line
+
+  #!/usr/bin/env -S dace script
+
+can be made executable and run by its name.
+
+Exit code: 0, or what the script gives to os.Exit; 1 when it failed, with the
+traceback on stderr; 2 for wrong arguments; 130 when interrupted.
+
+Examples:
+  dace script experiment.go -seed 7
+  echo 'fmt.Println(math.Sqrt(2))' | dace script -
+`,
+	run: runScript,
+}
+
+func runScript(env *Env, v *verb, args []string) int {
+	fs := v.flags(env)
+	figures := fs.String("figures", "", "save figures in this `folder` instead of beside the script")
+	rest, code, ok := v.parse(env, fs, args, false, 1, -1)
+	if !ok {
+		return code
+	}
+	path := rest[0]
+	source, err := readScript(env, path)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	asker := &asker{in: env.Stdin, out: env.Stdout}
+	out := &console{out: env.Stdout, err: env.Stderr, dir: *figures, base: "script", input: asker.ask}
+	if path != "-" {
+		out.base = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		if *figures == "" {
+			out.dir = filepath.Dir(path)
+		}
+	}
+	eng, err := env.NewEngine(rest, false)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	defer eng.Close()
+	ctx, stop := untilSignal()
+	defer stop()
+	result, err := eng.Execute(ctx, engine.Cell{Number: 1, Code: source}, out)
+	out.result(result)
+	out.finish()
+	return scriptCode(env, v, ctx, out, err)
+}
+
+// scriptCode reports how a script ended.
+func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error) int {
+	var e *engine.Error
+	switch {
+	case err == nil && out.failed != nil:
+		return exitFailed // said already
+	case err == nil:
+		return exitOK
+	case !errors.As(err, &e):
+		return v.fail(env, err)
+	}
+	var status int
+	if n, _ := fmt.Sscanf(e.Message, "os.Exit(%d)", &status); n == 1 && e.Name == "Exit" {
+		return status
+	}
+	trace := e.Text()
+	if !colours(env.Stderr) {
+		trace = plain(trace)
+	}
+	fmt.Fprintln(env.Stderr, trace)
+	var sig signalled
+	if errors.As(context.Cause(ctx), &sig) {
+		return sig.code()
+	}
+	return exitFailed
+}
+
+// readScript reads a script; its first line, where that is for the shell,
+// becomes an empty one.
+func readScript(env *Env, path string) (string, error) {
+	var src []byte
+	var err error
+	if path == "-" {
+		path = "stdin"
+		src, err = io.ReadAll(env.Stdin)
+	} else {
+		src, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot read %s: %w", path, reason(err))
+	}
+	if bytes.IndexByte(src, 0) >= 0 {
+		return "", fmt.Errorf("%s is not a text", path)
+	}
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	if bytes.HasPrefix(src, []byte("#!")) {
+		end := bytes.IndexByte(src, '\n')
+		if end < 0 {
+			end = len(src)
+		}
+		src = src[end:]
+	}
+	return string(src), nil
+}

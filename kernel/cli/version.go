@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/sys/cpu"
+)
+
+var versionVerb = verb{
+	name:  "version",
+	short: "versions of the command and of what it is built from",
+	usage: `
+Usage: dace version
+
+Prints the version, the commit where the build knows it, the versions of Go
+and of the main libraries, and the CPU features that the numerics use.
+`,
+	run: runVersion,
+}
+
+func runVersion(env *Env, v *verb, args []string) int {
+	if _, code, ok := v.parse(env, v.flags(env), args, true, 0, 0); !ok {
+		return code
+	}
+	fmt.Fprintf(env.Stdout, "dace %s\n", Version)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		set := map[string]string{}
+		for _, s := range info.Settings {
+			set[s.Key] = s.Value
+		}
+		if rev := set["vcs.revision"]; rev != "" {
+			line := rev
+			if t := set["vcs.time"]; t != "" {
+				line += " of " + t
+			}
+			if set["vcs.modified"] == "true" {
+				line += ", with changes"
+			}
+			fmt.Fprintf(env.Stdout, "%-8s %s\n", "commit", line)
+		}
+		fmt.Fprintf(env.Stdout, "%-8s %s %s/%s\n", "go", info.GoVersion, runtime.GOOS, runtime.GOARCH)
+		for _, d := range info.Deps {
+			for _, l := range []struct{ path, name string }{
+				{"github.com/traefik/yaegi", "yaegi"}, {"github.com/go-zeromq/zmq4", "zmq4"},
+				{"gonum.org/v1/gonum", "gonum"}, {"gonum.org/v1/plot", "plot"}, {"gorgonia.org/gorgonia", "gorgonia"},
+			} {
+				if d.Path == l.path {
+					if d.Replace != nil {
+						d = d.Replace
+					}
+					fmt.Fprintf(env.Stdout, "%-8s %s\n", l.name, d.Version)
+				}
+			}
+		}
+	}
+	fmt.Fprintf(env.Stdout, "%-8s %d x %s\n", "cpu", runtime.NumCPU(), cpuFeatures())
+	return exitOK
+}
+
+// cpuFeatures names those that choose between implementations.
+func cpuFeatures() string {
+	if runtime.GOARCH != "amd64" {
+		return runtime.GOARCH + " (portable code)"
+	}
+	var have []string
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{
+		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F},
+		{"avx512bw", cpu.X86.HasAVX512BW}, {"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avx512bf16", cpu.X86.HasAVX512BF16},
+	} {
+		if f.on {
+			have = append(have, f.name)
+		}
+	}
+	if have == nil {
+		return "amd64 (portable code)"
+	}
+	return "amd64 with " + strings.Join(have, " ")
+}
