@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
@@ -227,7 +228,7 @@ func Random(dim, instances int, s Settings) (*Model, error) {
 // newModel returns a model with initial parameters.
 func newModel(names []string, s Settings) *Model {
 	m := &Model{settings: s, names: names, shape: newShape(s, len(names))}
-	m.settings.OnEvent, m.settings.Resume = nil, nil
+	m.settings.OnEvent, m.settings.OnRecord, m.settings.Resume = nil, nil, nil
 	m.params = m.shape.initial(s.Activation, run.Rand(s.Seed, "nir: initial"))
 	m.stats = make([]float32, m.shape.statsSize())
 	for i := 0; i < len(m.stats); i += 2 * Hidden {
@@ -319,20 +320,13 @@ func (m *Model) generate(embedding []float64) ([]float32, error) {
 	w2, b2 := sh.view(m.params, "h2.W"), sh.view(m.params, "h2.b")
 	hidden := slices.Clone(b1)
 	for i, e := range embedding {
-		axpy(hidden, float32(e), w1[i*EmbeddingSize:(i+1)*EmbeddingSize])
+		kernel.Axpy(hidden, float32(e), w1[i*EmbeddingSize:(i+1)*EmbeddingSize])
 	}
 	out := slices.Clone(b2)
 	for i, h := range hidden {
-		axpy(out, max(h, leak*h), w2[i*sh.scorerSize:(i+1)*sh.scorerSize])
+		kernel.Axpy(out, max(h, leak*h), w2[i*sh.scorerSize:(i+1)*sh.scorerSize])
 	}
 	return out, nil
-}
-
-// axpy adds a*x to y.
-func axpy(y []float32, a float32, x []float32) {
-	for i, v := range x {
-		y[i] += a * v
-	}
 }
 
 // A Range is the minimum and maximum of a score over the normalising sample

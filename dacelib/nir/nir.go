@@ -144,9 +144,12 @@ type Settings struct {
 	Workers int
 	// Seed of everything random.
 	Seed uint64
-	// OnEvent receives the progress of training: stage "train", Value the
-	// validation loss, at every validation and every few steps between.
+	// OnEvent receives the progress of training at every validation and ten
+	// times between: stage "train", Value the last validation loss, Best the
+	// smallest so far, NaN before the first.
 	OnEvent func(run.Event)
+	// OnRecord receives the losses at every validation, for live curves.
+	OnRecord func(Record)
 }
 
 // Paper returns the settings of the paper's text, which are the zero value.

@@ -167,7 +167,7 @@ type rangeWorker struct {
 }
 
 func (p *plan) worker() *rangeWorker {
-	w := &rangeWorker{plan: p, scratch: newScratch(p.m.shape.dim, p.m.shape.in)}
+	w := &rangeWorker{plan: p, scratch: newScratch(p.m.shape.in)}
 	w.found.lo = make([]float32, len(p.scorers))
 	w.found.hi = make([]float32, len(p.scorers))
 	for i := range p.scorers {

@@ -16,20 +16,24 @@ const block = 48
 // An encoder turns packed solutions into the scorer's input. It is immutable.
 type encoder struct {
 	dim, latent, in int
-	l1, l2, l3      *kernel.Layer
+	table           *kernel.Table // the first layer
+	l2, l3          *kernel.Layer
 }
 
 // newEncoder packs an encoder's weights, batch normalisation folded in.
 func newEncoder(sh shape, p, stats []float32) *encoder {
 	e := &encoder{dim: sh.dim, latent: sh.latent, in: sh.in}
-	fold := func(name string, k int) *kernel.Layer {
-		w, b := sh.view(p, name+".W"), sh.view(p, name+".b")
+	hidden := func(name string, k int) (w, b []float32) {
+		w, b = sh.view(p, name+".W"), sh.view(p, name+".b")
 		if sh.norm {
 			w, b = foldNorm(w, b, sh.view(p, name+".gamma"), sh.view(p, name+".beta"), stats[2*k*Hidden:2*(k+1)*Hidden])
 		}
-		return kernel.NewLayer(w, b, len(w)/Hidden, Hidden, leak)
+		return w, b
 	}
-	e.l1, e.l2 = fold("e1", 0), fold("e2", 1)
+	w1, b1 := hidden("e1", 0)
+	e.table = kernel.NewTable(w1, b1, sh.dim, leak)
+	w2, b2 := hidden("e2", 1)
+	e.l2 = kernel.NewLayer(w2, b2, Hidden, Hidden, leak)
 	w, b := sh.view(p, "e3.W"), sh.view(p, "e3.b")
 	outs := 2 * sh.latent
 	if sh.in == sh.latent { // the means alone
@@ -62,16 +66,15 @@ const normEpsilon = 1e-5
 
 // scratch is the working memory of one block.
 type scratch struct {
-	x, a, b, z []float32
+	a, b, z []float32
 }
 
 // strides of the scratch's matrices; their lines fall into different sets of
 // the cache.
 func hiddenStride() int { return kernel.RoundCols(Hidden) + 16 }
 
-func newScratch(dim, in int) *scratch {
+func newScratch(in int) *scratch {
 	return &scratch{
-		x: make([]float32, block*dim),
 		a: make([]float32, block*hiddenStride()),
 		b: make([]float32, block*hiddenStride()),
 		z: make([]float32, block*kernel.RoundCols(in)),
@@ -82,20 +85,14 @@ func newScratch(dim, in int) *scratch {
 // row every RoundCols(in).
 func (e *encoder) encode(s *scratch, x problem.Solutions, m int) {
 	ld, ldz := hiddenStride(), kernel.RoundCols(e.in)
-	for i := range m {
-		unpack(s.x[i*e.dim:(i+1)*e.dim], x.Row(i), e.dim)
-	}
-	e.l1.Apply(s.a, ld, s.x, e.dim, m)
+	e.table.Apply(s.a, ld, x.Words, problem.Stride(x.D), m)
 	e.l2.Apply(s.b, ld, s.a, ld, m)
 	e.l3.Apply(s.z, ldz, s.b, ld, m)
 	if e.in == e.latent {
 		return
 	}
 	for i := range m {
-		row := s.z[i*ldz+e.latent : i*ldz+e.in]
-		for j, v := range row {
-			row[j] = float32(math.Exp(float64(v) / 2))
-		}
+		kernel.HalfExp(s.z[i*ldz+e.latent : i*ldz+e.in])
 	}
 }
 
@@ -236,7 +233,7 @@ func (s *Scorer) Evaluate(ctx context.Context, dst []float64, x problem.Solution
 	if len(dst) != n {
 		return fmt.Errorf("nir: %s: %d values wanted for %d solutions", s.name, len(dst), n)
 	}
-	sc := newScratch(s.enc.dim, s.enc.in)
+	sc := newScratch(s.enc.in)
 	scale, shift := 1.0, 0.0
 	if s.ranged {
 		shift = s.rng.Min
@@ -270,7 +267,5 @@ func (s *Scorer) score(dst []float32, sc *scratch, z []float32, ldz int) {
 	ld := hiddenStride()
 	s.l1.Apply(sc.a, ld, z, ldz, len(dst))
 	s.l2.Apply(sc.b, ld, sc.a, ld, len(dst))
-	for i := range dst {
-		dst[i] = s.b3 + kernel.Dot(s.w3, sc.b[i*ld:])
-	}
+	kernel.Dots(dst, sc.b, ld, s.w3, s.b3)
 }

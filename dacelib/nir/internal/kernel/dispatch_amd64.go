@@ -64,6 +64,28 @@ func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) {
 	dotsAVX2(len(dst), &x[0], uintptr(ldx*4), &w[0], b, &dst[0])
 }
 
+// Dot returns the product of a and b over the length of a.
+func Dot(a, b []float32) float32 {
+	n := len(a) / 32
+	if isa == "Go" || n == 0 {
+		return dotGo(a, b)
+	}
+	_ = b[len(a)-1]
+	return dotAVX2(n, &a[0], &b[0]) + dotGo(a[n*32:], b[n*32:])
+}
+
+// Axpy adds a*x to y over the length of x.
+func Axpy(y []float32, a float32, x []float32) {
+	n := len(x) / 8
+	if isa == "Go" || n == 0 {
+		axpyGo(y, a, x)
+		return
+	}
+	_ = y[len(x)-1]
+	axpyAVX2(n, &y[0], a, &x[0])
+	axpyGo(y[n*8:], a, x[n*8:])
+}
+
 // HalfExp replaces the numbers of x, and up to seven more if the capacity of x
 // allows, by the exponential of their half. Halves are cut to [-87, 88].
 func HalfExp(x []float32) {

@@ -17,6 +17,12 @@ func tileMask(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32,
 // x[i*ldx], with w.
 func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) { dotsGo(dst, x, ldx, w, b) }
 
+// Dot returns the product of a and b over the length of a.
+func Dot(a, b []float32) float32 { return dotGo(a, b) }
+
+// Axpy adds a*x to y over the length of x.
+func Axpy(y []float32, a float32, x []float32) { axpyGo(y, a, x) }
+
 // HalfExp replaces the numbers of x by the exponential of their half.
 func HalfExp(x []float32) { halfExpGo(x) }
 

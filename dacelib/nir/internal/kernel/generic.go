@@ -44,18 +44,29 @@ var zeros [64]float32
 
 func dotsGo(dst []float32, x []float32, ldx int, w []float32, b float32) {
 	for i := range dst {
-		var s [4]float32
-		row := x[i*ldx : i*ldx+len(w)]
-		j := 0
-		for ; j+4 <= len(w); j += 4 {
-			for c := range 4 {
-				s[c] += row[j+c] * w[j+c]
-			}
+		dst[i] = b + dotGo(w, x[i*ldx:])
+	}
+}
+
+func dotGo(a, b []float32) float32 {
+	var s [4]float32
+	b = b[:len(a)]
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		for c := range 4 {
+			s[c] += a[i+c] * b[i+c]
 		}
-		for ; j < len(w); j++ {
-			s[0] += row[j] * w[j]
-		}
-		dst[i] = b + ((s[0] + s[1]) + (s[2] + s[3]))
+	}
+	for ; i < len(a); i++ {
+		s[0] += a[i] * b[i]
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
+func axpyGo(y []float32, a float32, x []float32) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += a * v
 	}
 }
 

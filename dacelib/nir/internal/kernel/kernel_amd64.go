@@ -29,6 +29,16 @@ func tileAVX512Mask(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk ui
 //go:noescape
 func dotsAVX2(n int, x *float32, ldx uintptr, w *float32, b float32, out *float32)
 
+// dotAVX2 returns the product of two vectors of 32 n numbers.
+//
+//go:noescape
+func dotAVX2(n int, x *float32, y *float32) float32
+
+// axpyAVX2 adds a times x to y, vectors of 8 n numbers.
+//
+//go:noescape
+func axpyAVX2(n int, y *float32, a float32, x *float32)
+
 // halfExpAVX2 replaces 8 n numbers by the exponential of their half.
 //
 //go:noescape

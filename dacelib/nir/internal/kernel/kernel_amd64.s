@@ -627,6 +627,60 @@ row:
 	VZEROUPPER
 	RET
 
+// func dotAVX2(n int, x *float32, y *float32) float32
+// Requires: AVX, FMA3, SSE
+TEXT ·dotAVX2(SB), NOSPLIT, $0-28
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	VMOVUPS      (CX), Y4
+	VFMADD231PS  (DX), Y4, Y0
+	VMOVUPS      32(CX), Y4
+	VFMADD231PS  32(DX), Y4, Y1
+	VMOVUPS      64(CX), Y4
+	VFMADD231PS  64(DX), Y4, Y2
+	VMOVUPS      96(CX), Y4
+	VFMADD231PS  96(DX), Y4, Y3
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	DECQ         AX
+	JNZ          loop
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(n int, y *float32, a float32, x *float32)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         x+24(FP), DX
+	VBROADCASTSS a+16(FP), Y0
+
+loop:
+	VMOVUPS     (CX), Y1
+	VFMADD231PS (DX), Y0, Y1
+	VMOVUPS     Y1, (CX)
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, CX
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
 // func halfExpAVX2(n int, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·halfExpAVX2(SB), NOSPLIT, $0-16

@@ -156,6 +156,28 @@ func TestDots(t *testing.T) {
 	})
 }
 
+func TestDotAxpy(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(13, 14))
+		for _, n := range []int{0, 1, 7, 8, 31, 32, 33, 1000} {
+			a, b := random(n, r), random(n, r)
+			sum, scale := 0.0, 0.0
+			want := make([]float64, n)
+			for i := range n {
+				p := float64(a[i]) * float64(b[i])
+				sum += p
+				scale += math.Abs(p)
+				want[i] = float64(b[i]) - 0.75*float64(a[i])
+			}
+			near(t, fmt.Sprint("Dot ", n), Dot(a, b), sum, scale, 1e-6)
+			Axpy(b, -0.75, a)
+			for i := range n {
+				near(t, fmt.Sprint("Axpy ", n, i), b[i], want[i], 4, 1e-6)
+			}
+		}
+	})
+}
+
 func TestHalfExp(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		var x []float32

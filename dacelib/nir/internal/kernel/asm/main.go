@@ -38,6 +38,8 @@ func main() {
 		tile(v, true)
 	}
 	dots()
+	dot()
+	axpy()
 	halfExp()
 	adam()
 	lookup()
@@ -201,21 +203,72 @@ func dots() {
 			VFMADD231PS(Mem{Base: w, Disp: 32 * j}, t, s[j%4])
 		}
 	}
-	VADDPS(s[1], s[0], s[0])
-	VADDPS(s[3], s[2], s[2])
-	VADDPS(s[2], s[0], s[0])
-	hi := XMM()
-	VEXTRACTF128(Imm(1), s[0], hi)
-	lo := s[0].AsX()
-	VADDPS(hi, lo, lo)
-	VHADDPS(lo, lo, lo)
-	VHADDPS(lo, lo, lo)
+	lo := total(s)
 	VADDSS(b, lo, lo)
 	VMOVSS(lo, Mem{Base: out})
 	ADDQ(ldx, x)
 	ADDQ(Imm(4), out)
 	DECQ(n)
 	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// dot writes the product of two vectors of 32 n numbers.
+func dot() {
+	TEXT("dotAVX2", NOSPLIT, "func(n int, x, y *float32) float32")
+	Pragma("noescape")
+	Doc("dotAVX2 returns the product of two vectors of 32 n numbers.")
+	n, x, y := pointer("n"), pointer("x"), pointer("y")
+	var s [4]reg.VecVirtual
+	for j := range s {
+		s[j] = YMM()
+		VXORPS(s[j], s[j], s[j])
+	}
+	Label("loop")
+	for j := range s {
+		t := YMM()
+		VMOVUPS(Mem{Base: x, Disp: 32 * j}, t)
+		VFMADD231PS(Mem{Base: y, Disp: 32 * j}, t, s[j])
+	}
+	ADDQ(U32(128), x)
+	ADDQ(U32(128), y)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	Store(total(s), ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// total adds up all lanes of four registers.
+func total(s [4]reg.VecVirtual) reg.Register {
+	VADDPS(s[1], s[0], s[0])
+	VADDPS(s[3], s[2], s[2])
+	VADDPS(s[2], s[0], s[0])
+	hi, lo := XMM(), s[0].AsX()
+	VEXTRACTF128(Imm(1), s[0], hi)
+	VADDPS(hi, lo, lo)
+	VHADDPS(lo, lo, lo)
+	VHADDPS(lo, lo, lo)
+	return lo
+}
+
+// axpy writes y += a x for vectors of 8 n numbers.
+func axpy() {
+	TEXT("axpyAVX2", NOSPLIT, "func(n int, y *float32, a float32, x *float32)")
+	Pragma("noescape")
+	Doc("axpyAVX2 adds a times x to y, vectors of 8 n numbers.")
+	n, y, x := pointer("n"), pointer("y"), pointer("x")
+	a := avx2.broadcast("a")
+	Label("loop")
+	t := YMM()
+	VMOVUPS(Mem{Base: y}, t)
+	VFMADD231PS(Mem{Base: x}, a, t)
+	VMOVUPS(t, Mem{Base: y})
+	ADDQ(Imm(32), x)
+	ADDQ(Imm(32), y)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
 }
