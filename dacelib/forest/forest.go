@@ -94,16 +94,16 @@ type Forest struct {
 // subsets of a category has thr NaN and is looked up in the tree's masks.
 type node struct {
 	thr  float64
-	feat int32
-	left int32
+	feat uint32
+	left uint32
 }
 
 type tree struct {
 	nodes []node
-	value []float64        // of each node: mean of its points, less Forest.mid
-	masks map[int32]uint64 // of a node split by a category: the values that go left
-	depth int              // splits above the deepest leaf
-	gain  []float64        // per feature: squared error taken away
+	value []float64         // of each node: mean of its points, less Forest.mid
+	masks map[uint32]uint64 // of a node split by a category: the values that go left
+	depth int               // splits above the deepest leaf
+	gain  []float64         // per feature: squared error taken away
 }
 
 // Fit grows a forest on n = len(y) points with d features: x is n x d, row by
@@ -182,52 +182,60 @@ func (f *Forest) Predict(mean, variance, x []float64) {
 }
 
 // add adds the tree's prediction for each row of x to sum and its square to
-// sq. Four walks go side by side, so that one's loads hide the others'.
+// sq. Eight walks go side by side, so that one's loads hide the others'.
 func (t *tree) add(sum, sq, x []float64, d int) {
 	nodes, value := t.nodes, t.value
 	n := len(sum)
 	i := 0
-	for ; i+4 <= n; i += 4 {
+	for ; i+8 <= n; i += 8 {
 		r0 := x[i*d:][:d]
-		r1 := x[i*d+d:][:d]
-		r2 := x[i*d+2*d:][:d]
-		r3 := x[i*d+3*d:][:d]
-		var k0, k1, k2, k3 int32
-		for range t.depth {
-			k0 = nodes[k0].next(r0)
-			k1 = nodes[k1].next(r1)
-			k2 = nodes[k2].next(r2)
-			k3 = nodes[k3].next(r3)
+		r1 := x[(i+1)*d:][:d]
+		r2 := x[(i+2)*d:][:d]
+		r3 := x[(i+3)*d:][:d]
+		r4 := x[(i+4)*d:][:d]
+		r5 := x[(i+5)*d:][:d]
+		r6 := x[(i+6)*d:][:d]
+		r7 := x[(i+7)*d:][:d]
+		var k0, k1, k2, k3, k4, k5, k6, k7 uint
+		for {
+			was := k0 + k1 + k2 + k3 + k4 + k5 + k6 + k7
+			for range 3 {
+				k0 = nodes[k0].next(r0)
+				k1 = nodes[k1].next(r1)
+				k2 = nodes[k2].next(r2)
+				k3 = nodes[k3].next(r3)
+				k4 = nodes[k4].next(r4)
+				k5 = nodes[k5].next(r5)
+				k6 = nodes[k6].next(r6)
+				k7 = nodes[k7].next(r7)
+			}
+			// Children come after their parents: an unchanged sum of
+			// node numbers means eight leaves.
+			if was == k0+k1+k2+k3+k4+k5+k6+k7 {
+				break
+			}
 		}
-		v0, v1, v2, v3 := value[k0], value[k1], value[k2], value[k3]
-		s, q := sum[i:][:4], sq[i:][:4]
-		s[0] += v0
-		s[1] += v1
-		s[2] += v2
-		s[3] += v3
-		q[0] += v0 * v0
-		q[1] += v1 * v1
-		q[2] += v2 * v2
-		q[3] += v3 * v3
+		s, q := sum[i:][:8], sq[i:][:8]
+		for j, k := range [8]uint{k0, k1, k2, k3, k4, k5, k6, k7} {
+			v := value[k]
+			s[j] += v
+			q[j] += v * v
+		}
 	}
 	for ; i < n; i++ {
-		r := x[i*d:][:d]
-		var k int32
-		for range t.depth {
-			k = nodes[k].next(r)
-		}
-		sum[i] += value[k]
-		sq[i] += value[k] * value[k]
+		v := value[t.leaf(x[i*d:][:d])]
+		sum[i] += v
+		sq[i] += v * v
 	}
 }
 
 // next returns the child that row x goes to.
-func (nd *node) next(x []float64) int32 {
-	var right int32
+func (nd *node) next(x []float64) uint {
+	var right uint
 	if x[nd.feat] > nd.thr {
 		right = 1
 	}
-	return nd.left + right
+	return uint(nd.left) + right
 }
 
 // addMasked is add for a tree that may split by subsets of a category.
@@ -240,11 +248,11 @@ func (t *tree) addMasked(sum, sq, x []float64, d int) {
 }
 
 // leaf returns the leaf that row x falls into.
-func (t *tree) leaf(x []float64) int32 {
-	var k int32
+func (t *tree) leaf(x []float64) uint32 {
+	var k uint32
 	for {
 		nd := &t.nodes[k]
-		next := nd.next(x)
+		next := uint32(nd.next(x))
 		if nd.thr != nd.thr && t.masks[k]>>uint(x[nd.feat])&1 == 0 {
 			next++
 		}

@@ -110,8 +110,7 @@ type task struct {
 type split struct {
 	feat int
 	gain float64 // squared error taken away, per point of the node
-	left weighted
-	rank int32 // numbers: ranks up to this one go left
+	rank int32   // numbers: ranks up to this one go left
 	thr  float64
 	mask uint64 // categories: the ranks that go left
 }
@@ -142,7 +141,7 @@ func newGrower(t *table, s Settings) *grower {
 // grow grows tree number k.
 func (g *grower) grow(k int) tree {
 	g.rng = run.Rand(g.s.Seed, "forest: tree", k)
-	g.tree = tree{gain: make([]float64, g.d)}
+	g.tree = tree{nodes: g.tree.nodes[:0], value: g.tree.value[:0], gain: make([]float64, g.d)}
 	for j := range g.feats {
 		g.feats[j] = j
 	}
@@ -153,7 +152,9 @@ func (g *grower) grow(k int) tree {
 		g.stack = g.stack[:len(g.stack)-1]
 		g.grow1(t)
 	}
-	return g.tree
+	t := g.tree
+	t.nodes, t.value = slices.Clone(t.nodes), slices.Clone(t.value)
+	return t
 }
 
 // sample draws the tree's points and fills the lists.
@@ -197,7 +198,7 @@ func (g *grower) sample() (sum weighted) {
 // leaf appends a leaf and returns its number.
 func (g *grower) leaf(sum weighted) int {
 	k := len(g.tree.nodes)
-	g.tree.nodes = append(g.tree.nodes, node{thr: math.Inf(1), left: int32(k)})
+	g.tree.nodes = append(g.tree.nodes, node{thr: math.Inf(1), left: uint32(k)})
 	g.tree.value = append(g.tree.value, sum.wy*g.recip[sum.w])
 	return k
 }
@@ -236,17 +237,17 @@ func (g *grower) grow1(t task) {
 	if best.gain < 0 {
 		return
 	}
-	right := weighted{t.sum.wy - best.left.wy, t.sum.w - best.left.w}
 	c := &g.column[best.feat]
-	m := g.mark(t, &best)
-	l := g.leaf(best.left)
+	m, left := g.mark(t, &best)
+	right := weighted{t.sum.wy - left.wy, t.sum.w - left.w}
+	l := g.leaf(left)
 	g.leaf(right)
 	nd := &g.tree.nodes[t.node]
-	nd.feat, nd.left, nd.thr = int32(best.feat), int32(l), best.thr
+	nd.feat, nd.left, nd.thr = uint32(best.feat), uint32(l), best.thr
 	if c.cats {
 		nd.thr = math.NaN()
 		if g.tree.masks == nil {
-			g.tree.masks = make(map[int32]uint64)
+			g.tree.masks = make(map[uint32]uint64)
 		}
 		var mask uint64
 		for v := range c.value {
@@ -254,10 +255,10 @@ func (g *grower) grow1(t task) {
 				mask |= 1 << uint(c.value[v])
 			}
 		}
-		g.tree.masks[int32(t.node)] = mask
+		g.tree.masks[uint32(t.node)] = mask
 	}
 	g.tree.gain[best.feat] += best.gain * float64(t.sum.w)
-	lt := task{node: l, a: t.a, b: t.a + m, depth: t.depth + 1, sum: best.left}
+	lt := task{node: l, a: t.a, b: t.a + m, depth: t.depth + 1, sum: left}
 	rt := task{node: l + 1, a: t.a + m, b: t.b, depth: t.depth + 1, sum: right}
 	if g.splittable(lt) || g.splittable(rt) {
 		g.partition(t)
@@ -285,29 +286,37 @@ func (g *grower) pure(t task) bool {
 // error falls by (s - w m)^2 W / (w (W - w)).
 func (g *grower) scanList(f int, t task, best *split) {
 	l := g.list[g.listOf[f]][t.a:t.b]
-	point, recip := g.point, g.recip[:t.sum.w+1]
-	mean := t.sum.wy * recip[t.sum.w]
-	lo, hi := g.s.MinLeaf, t.sum.w-g.s.MinLeaf
-	var left weighted
-	for i, e := range l[:len(l)-1] {
-		p := &point[uint32(e)]
-		left.w += p.w
-		left.wy += p.wy
-		if e>>32 == l[i+1]>>32 || left.w < lo {
-			continue
-		}
-		if left.w > hi {
+	at, gain := scan(l, g.point, g.recip[:t.sum.w+1], g.s.MinLeaf, t.sum.wy*g.recip[t.sum.w], best.gain)
+	if at >= 0 {
+		a, b := l[at]>>32, l[at+1]>>32
+		v := g.column[f].value
+		*best = split{feat: f, gain: gain, rank: int32(a), thr: between(v[a], v[b])}
+	}
+}
+
+// scan returns the last entry left of the best split of the points in l,
+// whose mean is mean and of which there are len(recip)-1, and its gain; -1 if
+// no split gains more than gain. It is apart to keep its loop in registers.
+func scan(l []uint64, point []weighted, recip []float64, minLeaf int, mean, gain float64) (int, float64) {
+	w, wy, at := 0, 0.0, -1
+	this := l[0]
+	for i, next := range l[1:] {
+		p := &point[uint32(this)]
+		w += p.w
+		wy += p.wy
+		rest := len(recip) - 1 - w
+		if rest < minLeaf {
 			break
 		}
-		s := left.wy - float64(left.w)*mean
-		if gain := s * s * recip[left.w] * recip[t.sum.w-left.w]; gain > best.gain {
-			v := g.column[f].value
-			*best = split{
-				feat: f, gain: gain, left: left, rank: int32(e >> 32),
-				thr: between(v[e>>32], v[l[i+1]>>32]),
+		if w >= minLeaf && this>>32 != next>>32 {
+			s := wy - float64(w)*mean
+			if g := s * s * recip[w] * recip[rest]; g > gain {
+				at, gain = i, g
 			}
 		}
+		this = next
 	}
+	return at, gain
 }
 
 // between returns the threshold of a split between the values a < b.
@@ -359,7 +368,7 @@ func (g *grower) scanBins(f int, t task, best *split) {
 		}
 		s := left.wy - float64(left.w)*mean
 		if gain := s * s * g.recip[left.w] * g.recip[t.sum.w-left.w]; gain > best.gain {
-			*best = split{feat: f, gain: gain, left: left, rank: int32(r), mask: mask}
+			*best = split{feat: f, gain: gain, rank: int32(r), mask: mask}
 			if !c.cats {
 				best.thr = between(c.value[r], c.value[order[i+1]])
 			}
@@ -368,24 +377,25 @@ func (g *grower) scanBins(f int, t task, best *split) {
 }
 
 // mark notes for each point of a node whether the split sends it left, and
-// returns how many list entries it sends there.
-func (g *grower) mark(t task, s *split) int {
+// returns how many list entries it sends there, and their sums.
+func (g *grower) mark(t task, s *split) (n int, sum weighted) {
 	c := &g.column[s.feat]
-	list := g.list[max(0, g.listOf[s.feat])][t.a:t.b]
-	m := 0
-	for _, e := range list {
+	for _, e := range g.list[max(0, g.listOf[s.feat])][t.a:t.b] {
 		i := uint32(e)
 		r := c.rank[i]
-		var left uint8
+		left := r <= s.rank
 		if c.cats {
-			left = uint8(s.mask >> uint(r) & 1)
-		} else if r <= s.rank {
-			left = 1
+			left = s.mask>>uint(r)&1 == 1
 		}
-		g.left[i] = left
-		m += int(left)
+		g.left[i] = 0
+		if left {
+			g.left[i] = 1
+			n++
+			sum.w += g.point[i].w
+			sum.wy += g.point[i].wy
+		}
 	}
-	return m
+	return n, sum
 }
 
 // partition moves, in every list, the points that go left before the others,

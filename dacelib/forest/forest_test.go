@@ -1,0 +1,334 @@
+package forest
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// reference is testdata/reference.json: see reference.py there.
+type reference struct {
+	Source           string
+	Friedman, Binary refCase
+}
+
+type refCase struct {
+	D              int
+	X, Y           []float64
+	XTest          []float64 `json:"x_test"`
+	YTest          []float64 `json:"y_test"`
+	Tree           []float64
+	TreeDepth3     []float64 `json:"tree_depth3"`
+	TreeImportance []float64 `json:"tree_importance"`
+	Forests        map[string]map[string]moments
+	Seeds          int
+}
+
+type moments struct{ Mean, SD float64 }
+
+func readReference(t testing.TB) reference {
+	t.Helper()
+	b, err := os.ReadFile("testdata/reference.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reference
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r reference) cases() map[string]refCase {
+	return map[string]refCase{"friedman": r.Friedman, "binary": r.Binary}
+}
+
+// One tree on all points and features has no freedom but ties: its
+// predictions are scikit-learn's.
+func TestTreeAgainstScikitLearn(t *testing.T) {
+	for name, c := range readReference(t).cases() {
+		for _, tt := range []struct {
+			name string
+			s    Settings
+			want []float64
+		}{
+			{"depth 20", Settings{Trees: 1, FeatureRatio: 1, NoBootstrap: true}, c.Tree},
+			{"depth 3", Settings{Trees: 1, FeatureRatio: 1, NoBootstrap: true, MaxDepth: 3, MinSplit: 2, MinLeaf: 1}, c.TreeDepth3},
+		} {
+			f, err := Fit(c.X, c.Y, c.D, tt.s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]float64, len(tt.want))
+			f.Predict(got, nil, c.XTest)
+			differ := 0
+			for i := range got {
+				if math.Abs(got[i]-tt.want[i]) > 1e-9 {
+					differ++
+				}
+			}
+			// Ties between splits of equal gain, which small nodes have,
+			// are broken at random by either side.
+			t.Logf("%s, %s: %d of %d predictions differ", name, tt.name, differ, len(got))
+			limit := 0
+			if name == "binary" && tt.s.MaxDepth == 0 {
+				limit = len(got) / 20
+			}
+			if differ > limit {
+				t.Errorf("%s, %s: %d of %d predictions differ from scikit-learn's; at most %d may", name, tt.name, differ, len(got), limit)
+			}
+		}
+	}
+}
+
+// Error, spread across trees and calibration agree with scikit-learn's over
+// seeds: the difference of means is within 4 standard errors.
+func TestForestAgainstScikitLearn(t *testing.T) {
+	for name, c := range readReference(t).cases() {
+		for kind, s := range map[string]Settings{
+			"smac":    {},
+			"default": {Trees: 100, FeatureRatio: 1, MinSplit: 2, MinLeaf: 1, MaxDepth: 1000, Workers: 2},
+		} {
+			seeds := c.Seeds
+			if kind == "default" {
+				seeds = 30 // ten times the trees
+			}
+			var rmse, spread, within []float64
+			for seed := range seeds {
+				s.Seed = uint64(seed)
+				f, err := Fit(c.X, c.Y, c.D, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mean, variance := make([]float64, len(c.YTest)), make([]float64, len(c.YTest))
+				f.Predict(mean, variance, c.XTest)
+				var e2, sd, in float64
+				for i, y := range c.YTest {
+					e2 += (y - mean[i]) * (y - mean[i])
+					sd += math.Sqrt(variance[i])
+					if math.Abs(y-mean[i]) <= 2*math.Sqrt(variance[i]) {
+						in++
+					}
+				}
+				n := float64(len(c.YTest))
+				rmse, spread, within = append(rmse, math.Sqrt(e2/n)), append(spread, sd/n), append(within, in/n)
+			}
+			for what, got := range map[string][]float64{"rmse": rmse, "spread": spread, "within2": within} {
+				want := c.Forests[kind][what]
+				m, sd := meanSD(got)
+				se := math.Sqrt(sd*sd/float64(seeds) + want.SD*want.SD/float64(c.Seeds))
+				t.Logf("%s, %s, %s: %.5f, scikit-learn %.5f (%.1f standard errors)", name, kind, what, m, want.Mean, (m-want.Mean)/se)
+				if math.Abs(m-want.Mean) > 4*se {
+					t.Errorf("%s, %s, %s: %.5f; scikit-learn has %.5f, standard error of the difference %.5f", name, kind, what, m, want.Mean, se)
+				}
+			}
+		}
+	}
+}
+
+func meanSD(v []float64) (mean, sd float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	for _, x := range v {
+		sd += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(sd / float64(len(v)-1))
+}
+
+func TestImportanceAgainstScikitLearn(t *testing.T) {
+	c := readReference(t).Friedman
+	f, err := Fit(c.X, c.Y, c.D, Settings{Trees: 1, FeatureRatio: 1, NoBootstrap: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, v := range f.Importance() {
+		if math.Abs(v-c.TreeImportance[j]) > 1e-9 {
+			t.Errorf("importance of feature %d is %v; scikit-learn has %v", j, v, c.TreeImportance[j])
+		}
+	}
+}
+
+// The split of a category is the best of all subsets, found by trying them.
+func TestCategorySplitIsBestSubset(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		k := 3 + rng.IntN(6)
+		n := 10 + rng.IntN(30)
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i] = float64(rng.IntN(k))
+			y[i] = math.Round(rng.NormFloat64()*100) / 8
+		}
+		f, err := Fit(x, y, 1, Settings{Trees: 1, NoBootstrap: true, MaxDepth: 1, MinSplit: 2, MinLeaf: 1, Categories: []int{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sse := func(left uint64) float64 {
+			var s, n [2]float64
+			var q float64
+			for i, v := range x {
+				side := left >> uint(v) & 1
+				s[side] += y[i]
+				n[side]++
+				q += y[i] * y[i]
+			}
+			if n[0] == 0 || n[1] == 0 {
+				return math.Inf(1)
+			}
+			return q - s[0]*s[0]/n[0] - s[1]*s[1]/n[1]
+		}
+		best := math.Inf(1)
+		for left := range uint64(1) << k {
+			best = min(best, sse(left))
+		}
+		p := make([]float64, n)
+		f.Predict(p, nil, x)
+		got := 0.0
+		for i := range p {
+			got += (y[i] - p[i]) * (y[i] - p[i])
+		}
+		if !math.IsInf(best, 1) && math.Abs(got-best) > 1e-6 {
+			t.Fatalf("%d categories, %d points: squared error %v; the best subset has %v", k, n, got, best)
+		}
+	}
+}
+
+func TestSameForestWithAnyWorkers(t *testing.T) {
+	c := readReference(t).Friedman
+	var want []float64
+	for _, w := range []int{1, 8} {
+		f, err := Fit(c.X, c.Y, c.D, Settings{Seed: 7, Workers: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float64, 2*len(c.YTest))
+		f.Predict(got[:len(c.YTest)], got[len(c.YTest):], c.XTest)
+		if want == nil {
+			want = got
+		} else if !slices.Equal(want, got) {
+			t.Errorf("%d workers give another forest than one", w)
+		}
+	}
+}
+
+// Every prediction of a tree is the mean of at least MinLeaf values of y, so
+// it lies within their range; and a batch is what its rows are one by one.
+func TestPredictions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for trial := range 50 {
+		n, d := 1+rng.IntN(200), 1+rng.IntN(6)
+		cats := make([]int, d)
+		x, y := make([]float64, n*d), make([]float64, n)
+		for j := range cats {
+			if rng.IntN(3) == 0 {
+				cats[j] = 1 + rng.IntN(5)
+			}
+			for i := range n {
+				switch {
+				case cats[j] > 0:
+					x[i*d+j] = float64(rng.IntN(cats[j]))
+				case j%2 == 0:
+					x[i*d+j] = float64(rng.IntN(7))
+				default:
+					x[i*d+j] = rng.NormFloat64()
+				}
+			}
+		}
+		for i := range y {
+			y[i] = 1e6 + rng.NormFloat64()
+		}
+		f, err := Fit(x, y, d, Settings{Seed: uint64(trial), Categories: cats, MaxDepth: 1 + rng.IntN(20)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, variance := make([]float64, n), make([]float64, n)
+		f.Predict(mean, variance, x)
+		for i := range mean {
+			if mean[i] < slices.Min(y)-1e-6 || mean[i] > slices.Max(y)+1e-6 || !(variance[i] >= 0 && variance[i] < 100) {
+				t.Fatalf("trial %d, row %d: mean %v, variance %v", trial, i, mean[i], variance[i])
+			}
+			var m, v [1]float64
+			f.Predict(m[:], v[:], x[i*d:][:d])
+			if m[0] != mean[i] || v[0] != variance[i] {
+				t.Fatalf("trial %d, row %d alone: %v, %v; in the batch: %v, %v", trial, i, m[0], v[0], mean[i], variance[i])
+			}
+		}
+	}
+}
+
+func TestFitErrors(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		x, y []float64
+		d    int
+		s    Settings
+	}{
+		"no points":       {nil, nil, 1, Settings{}},
+		"no features":     {nil, []float64{1}, 0, Settings{}},
+		"short x":         {[]float64{1}, []float64{1}, 2, Settings{}},
+		"NaN in x":        {[]float64{nan}, []float64{1}, 1, Settings{}},
+		"NaN in y":        {[]float64{1}, []float64{nan}, 1, Settings{}},
+		"infinite y":      {[]float64{1}, []float64{math.Inf(1)}, 1, Settings{}},
+		"ratio":           {[]float64{1}, []float64{1}, 1, Settings{FeatureRatio: 1.5}},
+		"negative":        {[]float64{1}, []float64{1}, 1, Settings{MinLeaf: -1}},
+		"category":        {[]float64{3}, []float64{1}, 1, Settings{Categories: []int{3}}},
+		"half a category": {[]float64{0.5}, []float64{1}, 1, Settings{Categories: []int{3}}},
+		"categories":      {[]float64{3}, []float64{1}, 1, Settings{Categories: []int{3, 3}}},
+		"many categories": {[]float64{3}, []float64{1}, 1, Settings{Categories: []int{65}}},
+	} {
+		if _, err := Fit(c.x, c.y, c.d, c.s); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// BenchmarkFit and BenchmarkPredict are a model of SMAC late in a run: 1,600
+// points of 5 features, 10 trees; 5,000 candidates.
+func BenchmarkFit(b *testing.B) {
+	x, y := late()
+	for b.Loop() {
+		if _, err := Fit(x, y, 5, Settings{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkPredict(b *testing.B) {
+	x, y := late()
+	f, err := Fit(x, y, 5, Settings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(2, 2))
+	at := make([]float64, 5000*5)
+	for i := range at {
+		at[i] = rng.Float64()
+	}
+	mean, variance := make([]float64, 5000), make([]float64, 5000)
+	for b.Loop() {
+		f.Predict(mean, variance, at)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5000, "ns/row")
+}
+
+// late returns points as a search leaves them: half of them near one place.
+func late() (x, y []float64) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, y = make([]float64, 1600*5), make([]float64, 1600)
+	for i := range y {
+		r := x[i*5:][:5]
+		for j := range r {
+			r[j] = rng.Float64()
+			if i%2 == 0 {
+				r[j] = min(max(0.3+0.05*rng.NormFloat64(), 0), 1)
+			}
+			y[i] += float64(j+1) * (r[j] - 0.3) * (r[j] - 0.3)
+		}
+		r[4] = math.Round(r[4])
+	}
+	return x, y
+}
