@@ -6,7 +6,7 @@ import (
 )
 
 // active is the number of planes in use: the higher ones are still zero.
-func (s *search) active() int { return bits.Len64(s.uniforms) }
+func (s *search) active() int { return min(bits.Len64(s.uniforms), s.planes) }
 
 // hashOf hashes the keys of individual i. Words that are zero do not matter.
 func (s *search) hashOf(p *population, i int) uint64 {
@@ -71,23 +71,37 @@ func (s *search) equalKeys(p *population, i int, q *population, j int) bool {
 		slices.Equal(p.ids[i*m:(i+1)*m], q.ids[j*m:(j+1)*m])
 }
 
-// addBits adds individual i of cur by its decoded bits alone and reports
-// whether they are new.
-func (s *search) addBits(i int) bool {
-	p, t := &s.cur, &s.seen
-	row := p.bits[i*s.w : (i+1)*s.w]
-	var h uint64
-	for j, v := range row {
-		h += v * s.odd[j]
+// known reports whether individual i of cur is a duplicate of those asked
+// about before it, by the rule of the settings.
+func (s *search) known(i int) bool {
+	p, t, rule := &s.cur, &s.seen, s.settings.DuplicateRule
+	v := p.value[i]
+	h := descending(v) * s.odd[0]
+	if rule == ByEverySolution {
+		h = 0
+		for j, b := range p.bits[i*s.w : (i+1)*s.w] {
+			h += b * s.odd[j]
+		}
 	}
 	for k := h >> t.shift; ; k = (k + 1) & uint64(len(t.slots)-1) {
-		at := int(t.slots[k])
-		if at == 0 {
+		at := int(t.slots[k]) - 1
+		if at < 0 {
 			t.slots[k] = int32(i + 1)
-			return true
-		}
-		if s.equalBits(at-1, i) {
 			return false
+		}
+		switch rule {
+		case ByEverySolution: // equal bits have equal values
+			if s.equalBits(at, i) {
+				return true
+			}
+		case ByValue:
+			if p.value[at] == v {
+				return true
+			}
+		default: // only the first individual of a value is in the table
+			if p.value[at] == v {
+				return s.equalBits(at, i)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package brkga
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -30,8 +29,9 @@ type search struct {
 	order     []int32 // of cur, the best first; duplicates are left out
 	elites    int     // the first so many of order
 	ranks     []rank  // scratch of survive
-	seen      table   // of keys while mating, of solutions while surviving
-	mates     []mate  // scratch of mating
+	rest      []int32
+	seen      table  // of keys while mating, of duplicates while surviving
+	mates     []mate // scratch of mating
 	stream    []uint64
 	masks     []uint64
 	odd       []uint64 // multipliers of the hash
@@ -68,25 +68,25 @@ func newPopulation(size, w, planes int) population {
 }
 
 type rank struct {
-	value float64
-	i     int32
+	key uint64 // the value, descending
+	i   int32
 }
 
 type mate struct{ elite, other int32 }
 
 // newSearch returns a run that waits for the values of its first generation.
 func newSearch(p problem.Problem, s Settings) *search {
-	c := s.Config
+	c, d := s.Config, p.Dim()
 	size := c.Elites + c.Offspring + c.Mutants
-	uniforms := s.Evaluations + size
-	if !s.FinishGeneration {
-		// No more individuals than evaluations are ever made, but for elites.
-		uniforms = s.Evaluations
-		size = min(c.Elites, s.Evaluations) + min(c.Offspring, s.Evaluations) + min(c.Mutants, s.Evaluations)
+	planes := bits.Len(uint(s.Evaluations + size)) // every individual may be uniform
+	switch {
+	case size >= s.Evaluations && s.FinishGeneration:
+		planes = 0 // there is no mating
+	case size >= s.Evaluations:
+		size, planes = s.Evaluations, 0
 	}
-	d := p.Dim()
 	sr := &search{
-		p: p, settings: s, d: d, w: problem.Stride(d), planes: bits.Len(uint(uniforms)),
+		p: p, settings: s, d: d, w: problem.Stride(d), planes: planes,
 		rng:  run.Rand(s.Seed, "brkga"),
 		best: math.Inf(-1), bestRow: make([]uint64, problem.Stride(d)),
 		history: make([]Point, 0, 64),
@@ -96,6 +96,7 @@ func newSearch(p problem.Problem, s Settings) *search {
 	for i := range sr.odd {
 		sr.odd[i] = run.Seed(0, "hash", i) | 1
 	}
+	sr.order, sr.rest, sr.ranks = make([]int32, 0, size), make([]int32, 0, size), make([]rank, 0, size)
 	sr.next = newPopulation(size, sr.w, sr.planes)
 	sr.initialise()
 	return sr
@@ -115,6 +116,9 @@ func (s *search) initialise() {
 		if s.settings.InitialKeys == UniformKeys {
 			s.addUniform()
 			continue
+		}
+		if s.d < 31 && n.n == 1<<s.d {
+			break // there are no others
 		}
 		row := n.bits[n.n*s.w : (n.n+1)*s.w]
 		s.randomRow(row)
@@ -174,40 +178,60 @@ func (s *search) advance() error {
 	return nil
 }
 
-// survive orders the current population, without duplicates where these are
-// eliminated, and finds its elites.
+// survive drops duplicates, where these are eliminated, and finds the elites:
+// the best by a stable sort of [elites | offspring | mutants]. The old elites
+// come first and are sorted, so only those that may displace one are sorted
+// with them; the order of the others does not matter.
 func (s *search) survive() {
-	p := &s.cur
-	drop, rule := s.settings.Config.Duplicates, s.settings.DuplicateRule
-	every := drop && rule == ByEverySolution
-	if every {
+	p, old := &s.cur, s.first
+	want := s.settings.Config.Elites
+	drop := s.settings.Config.Duplicates
+	if drop {
 		s.seen.reset(p.n)
-	}
-	s.ranks = s.ranks[:0]
-	for i := range p.n {
-		// Equal bits have equal values: there is no need to compare both.
-		if every && !s.addBits(i) {
-			continue
+		for i := range old {
+			s.known(i)
 		}
-		s.ranks = append(s.ranks, rank{p.value[i], int32(i)})
+	}
+	s.ranks, s.rest = s.ranks[:0], s.rest[:0]
+	for i := old; i < p.n; i++ {
+		switch v := p.value[i]; {
+		case drop && s.known(i):
+		case old < want || v > p.value[old-1]:
+			s.ranks = append(s.ranks, rank{descending(v), int32(i)})
+		default:
+			s.rest = append(s.rest, int32(i))
+		}
 	}
 	slices.SortFunc(s.ranks, func(a, b rank) int {
-		if a.value != b.value {
-			return cmp.Compare(b.value, a.value)
+		if a.key != b.key {
+			if a.key < b.key {
+				return -1
+			}
+			return 1
 		}
-		return cmp.Compare(a.i, b.i)
+		return int(a.i - b.i)
 	})
 	s.order = s.order[:0]
-	first := -1 // of those with this value
-	for k, r := range s.ranks {
-		if k == 0 || r.value != s.ranks[k-1].value {
-			first = int(r.i)
-		} else if drop && (rule == ByValue || rule == BySolution && s.equalBits(int(r.i), first)) {
-			continue
+	for i, k := 0, 0; i < old || k < len(s.ranks); {
+		if k == len(s.ranks) || i < old && p.value[i] >= p.value[s.ranks[k].i] {
+			s.order = append(s.order, int32(i))
+			i++
+		} else {
+			s.order = append(s.order, s.ranks[k].i)
+			k++
 		}
-		s.order = append(s.order, r.i)
 	}
-	s.elites = min(s.settings.Config.Elites, len(s.order))
+	s.order = append(s.order, s.rest...)
+	s.elites = min(want, len(s.order))
+}
+
+// descending maps values to numbers in the opposite order; -0 and 0 are one.
+func descending(v float64) uint64 {
+	b := math.Float64bits(v + 0)
+	if b>>63 == 0 {
+		b ^= 1<<63 - 1
+	}
+	return b
 }
 
 // breed fills next with [elites | offspring | mutants].

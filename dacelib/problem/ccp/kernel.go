@@ -9,22 +9,23 @@ import (
 	"dace.local/dacelib/problem"
 )
 
-// lanes is the number of simulations that step works on at a time; rows are
-// padded to it with simulations that are never contaminated.
-const lanes = 20
+// lanes is the number of simulations of a block, those that take a stage at
+// once: nine vectors of four. The last block is padded with simulations that
+// are never contaminated.
+const lanes = 36
 
-// A kernel evaluates batches. The simulations are the lanes of a vector: all
-// take a stage at once.
-//
-// Since z_{i-1} enters stage i either as (1-gamma) z, where measures are
-// taken, or as alpha (1-z) + z, the factors of the paper's formula that are 0
-// or 1 drop out without changing a bit of the result.
+// chunk is the number of solutions sorted and evaluated together.
+const chunk = 1 << 15
+
+// A kernel evaluates batches: block by block of the simulations, and in a
+// block solution by solution, in an order in which neighbours share their
+// first stages. A block's rates and path fit the first cache.
 type kernel struct {
-	d, width int
-	// table holds the rates: for stage i, width values alpha_i, then width
-	// values 1-gamma_i.
+	d, blocks int
+	// table holds the rates: for each block and stage, lanes values alpha_i,
+	// then lanes values 1-gamma_i.
 	table   []float64
-	initial []float64 // z_0, width
+	initial []float64 // z_0: for each block, lanes values
 	limit   float64
 	cost    []float64 // of measures at stage i, lambda included
 	share   float64   // 1/T
@@ -33,93 +34,123 @@ type kernel struct {
 
 func newKernel(p *Data) kernel {
 	d, t := len(p.Cost), len(p.Initial)
-	w := (t + lanes - 1) / lanes * lanes
+	b := (t + lanes - 1) / lanes
 	k := kernel{
-		d: d, width: w, limit: p.Limit,
-		table:   make([]float64, 2*d*w),
-		initial: make([]float64, w),
+		d: d, blocks: b, limit: p.Limit,
+		table:   make([]float64, b*d*2*lanes),
+		initial: make([]float64, b*lanes),
 		cost:    make([]float64, d),
 		share:   1 / float64(t),
+		pool:    &sync.Pool{New: func() any { return newScratch(d) }},
 	}
 	copy(k.initial, p.Initial)
 	for i := range d {
-		copy(k.table[2*i*w:], p.Contamination[i])
-		for j, g := range p.Restoration[i] {
-			k.table[(2*i+1)*w+j] = 1 - g
+		for s := range t {
+			at := (s/lanes*d+i)*2*lanes + s%lanes
+			k.table[at] = p.Contamination[i][s]
+			k.table[at+lanes] = 1 - p.Restoration[i][s]
 		}
 		k.cost[i] = p.Cost[i] + p.Lambda
 	}
-	k.pool = &sync.Pool{New: func() any {
-		s := &scratch{z: make([]float64, (d+1)*w), sum: make([]sum, d+1)}
-		copy(s.z, k.initial)
-		return s
-	}}
 	return k
 }
 
-// A scratch holds the path of the last solution: z[i] is the contamination
-// before stage i, sum[i] what the first i stages cost.
+// A scratch holds the path of the last solution through one block.
 type scratch struct {
-	z     []float64 // (d+1) x width
-	sum   []sum     // d+1
-	order []key
+	z     []float64  // z[i*lanes:] is the contamination before stage i
+	count [][4]int64 // count[i] sums to the violations of the first i stages
+	last  int        // the violations of the last solution in the block
+	order []entry
 }
 
-type sum struct {
-	violations int
-	cost       float64
+func newScratch(d int) *scratch {
+	return &scratch{z: make([]float64, (d+1)*lanes), count: make([][4]int64, d+1)}
 }
 
-// A key is a solution in the order of its bits, first stage first.
-type key struct {
-	bits uint64
-	i    int32
+// An entry is a solution in the order of evaluation.
+type entry struct {
+	key        uint64 // its bits, the first stage highest
+	i          int32
+	from       int32 // the number of stages shared with the entry before
+	violations int32
 }
-
-// every is the number of solutions between two looks at the context.
-const every = 1024
 
 func (k *kernel) evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
 	s := k.pool.Get().(*scratch)
 	defer k.pool.Put(s)
-	n := x.Len()
-	sorted := problem.Stride(x.D) == 1 && n > 2
-	if sorted {
-		s.order = s.order[:0]
-		for i, w := range x.Words {
-			s.order = append(s.order, key{bits.Reverse64(w), int32(i)})
+	for lo := 0; lo < x.Len(); lo += chunk {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		slices.SortFunc(s.order, func(a, b key) int {
-			if a.bits < b.bits {
-				return -1
-			}
-			if a.bits > b.bits {
-				return 1
-			}
-			return 0
-		})
-	}
-	var last []uint64
-	for r := range n {
-		if r%every == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		i := r
-		if sorted {
-			i = int(s.order[r].i)
-		}
-		row := x.Row(i)
-		from := 0
-		if last != nil {
-			from = common(last, row, k.d)
-		}
-		last = row
-		k.walk(s, row, from)
-		dst[i] = -(s.sum[k.d].cost + float64(s.sum[k.d].violations)*k.share)
+		hi := min(lo+chunk, x.Len())
+		k.chunk(s, dst[lo:hi], x.Slice(lo, hi))
 	}
 	return ctx.Err()
+}
+
+func (k *kernel) chunk(s *scratch, dst []float64, x problem.Solutions) {
+	keep := s.sort(x, k.d)
+	for b := range k.blocks {
+		copy(s.z, k.initial[b*lanes:(b+1)*lanes])
+		table := k.table[b*k.d*2*lanes : (b+1)*k.d*2*lanes]
+		for j := range s.order {
+			e := &s.order[j]
+			row, violations := x.Row(int(e.i)), 0
+			for i := int(e.from); i < k.d; {
+				// The stages to the end of the word; those that other
+				// solutions may share are kept.
+				end := min((i|63)+1, k.d)
+				n := max(min(keep, end)-i, 0)
+				if end < k.d {
+					n = end - i // the next word goes on from here
+				}
+				violations = walk(s.z[i*lanes:], s.count[i:], table[i*2*lanes:], row[i>>6]>>(i&63), n, end-i-n, k.limit)
+				i = end
+			}
+			if int(e.from) == k.d {
+				violations = s.last // the solution before, once more
+			}
+			s.last = violations
+			e.violations += int32(violations)
+		}
+	}
+	for _, e := range s.order {
+		v := float64(e.violations) * k.share
+		for j, w := range x.Row(int(e.i)) {
+			for ; w != 0; w &= w - 1 {
+				v += k.cost[j*64+bits.TrailingZeros64(w)]
+			}
+		}
+		dst[e.i] = -v
+	}
+}
+
+// sort finds the order in which to evaluate x, by the first 64 stages, and
+// returns the largest number of stages, less than d, that a solution shares
+// with the one before.
+func (s *scratch) sort(x problem.Solutions, d int) (keep int) {
+	s.order = s.order[:0]
+	for i := range x.Len() {
+		s.order = append(s.order, entry{key: bits.Reverse64(x.Row(i)[0]), i: int32(i)})
+	}
+	slices.SortFunc(s.order, func(a, b entry) int {
+		if a.key < b.key {
+			return -1
+		}
+		if a.key > b.key {
+			return 1
+		}
+		return 0
+	})
+	for j := 1; j < len(s.order); j++ {
+		e := &s.order[j]
+		from := common(x.Row(int(s.order[j-1].i)), x.Row(int(e.i)), d)
+		e.from = int32(from)
+		if from < d {
+			keep = max(keep, from)
+		}
+	}
+	return keep
 }
 
 // common returns the number of leading bits, at most d, that a and b share.
@@ -130,23 +161,4 @@ func common(a, b []uint64, d int) int {
 		}
 	}
 	return d
-}
-
-// walk follows a solution from a stage on.
-func (k *kernel) walk(s *scratch, row []uint64, from int) {
-	w := k.width
-	for i := from; i < k.d; i++ {
-		var (
-			z    = s.z[i*w : (i+1)*w]
-			next = s.z[(i+1)*w : (i+2)*w]
-			t    = s.sum[i]
-		)
-		if row[i>>6]>>(i&63)&1 == 1 {
-			t.violations += restore(next, z, k.table[(2*i+1)*w:(2*i+2)*w], k.limit)
-			t.cost += k.cost[i]
-		} else {
-			t.violations += contaminate(next, z, k.table[2*i*w:(2*i+1)*w], k.limit)
-		}
-		s.sum[i+1] = t
-	}
 }
