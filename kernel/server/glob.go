@@ -5,7 +5,7 @@ import "slices"
 // glob reports whether all of s matches a pattern as SQLite's GLOB has it,
 // which is what front ends expect of history searches: * is any text, ? one
 // character, [a-z] one of a set, [^a-z] one that is not in it. A [ that is
-// never closed stands for itself.
+// never closed matches nothing.
 func glob(pattern, s string) bool {
 	p, t := []rune(pattern), []rune(s)
 	i, j := 0, 0
@@ -51,10 +51,7 @@ func globOne(p []rune, r rune) int {
 		if len(set) > 0 {
 			end = slices.Index(set[1:], ']') + 1
 		}
-		if end <= 0 {
-			break
-		}
-		if inSet(set[:end], r) == negated {
+		if end <= 0 || inSet(set[:end], r) == negated {
 			return 0
 		}
 		return len(p) - len(set) + end + 1
