@@ -1,0 +1,139 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// HeatMap draws a table as coloured cells, z[i][j] in row i from below and
+// column j, with a bar that explains the colours. xs and ys label columns and
+// rows; nil numbers them. Cells that are NaN stay empty. A small table, of at
+// most 144 cells, shows its numbers too.
+func HeatMap(title, x, y string, xs, ys []string, z [][]float64) *plot.Plot {
+	if len(z) == 0 || len(z[0]) == 0 {
+		panic("figure: HeatMap needs at least one cell")
+	}
+	h := &heat{z: z, lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, row := range z {
+		if len(row) != len(z[0]) {
+			panic("figure: HeatMap needs rows of one length")
+		}
+		for _, v := range row {
+			if ok(v) {
+				h.lo, h.hi = min(h.lo, v), max(h.hi, v)
+			}
+		}
+	}
+	if h.lo > h.hi {
+		h.lo, h.hi = 0, 1
+	}
+	p := New(title, x, y)
+	p.Add(h)
+	p.X.Min, p.X.Max = -0.5, float64(len(z[0]))-0.5
+	p.Y.Min, p.Y.Max = -0.5, float64(len(z))-0.5
+	label := func(a *plot.Axis, names []string, n int) {
+		every := 1 + (n-1)/16
+		var t plot.ConstantTicks
+		for i := 0; i < n; i += every {
+			name := strconv.Itoa(i)
+			if i < len(names) {
+				name = names[i]
+			}
+			t = append(t, plot.Tick{Value: float64(i), Label: name})
+		}
+		a.Tick.Marker = t
+		a.Tick.Length = 0
+		a.LineStyle.Width = 0
+	}
+	label(&p.X, xs, len(z[0]))
+	label(&p.Y, ys, len(z))
+	return p
+}
+
+type heat struct {
+	z      [][]float64
+	lo, hi float64
+}
+
+// the bar's place to the right of the data
+const barGap, barWidth, barLabels = vg.Length(12), vg.Length(10), vg.Length(38)
+
+// GlyphBoxes makes room for the bar.
+func (h *heat) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: barGap + barWidth + barLabels, Y: 1}}}}
+}
+
+func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	small := len(h.z)*len(h.z[0]) <= 144
+	text := style(8, ink, draw.XCenter, draw.YCenter)
+	decimals := 0
+	if h.hi > h.lo {
+		decimals = max(0, int(math.Ceil(-math.Log10(h.hi-h.lo)))+2)
+	}
+	decimals = min(decimals, 6)
+	cell := func(x0, y0, x1, y1 vg.Length, col color.Color) {
+		c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+	}
+	for i, row := range h.z {
+		for j, v := range row {
+			x0, x1 := tx(float64(j)-0.5), tx(float64(j)+0.5)
+			y0, y1 := ty(float64(i)-0.5), ty(float64(i)+0.5)
+			if !ok(v) {
+				continue
+			}
+			t := 0.5
+			if h.hi > h.lo {
+				t = (v - h.lo) / (h.hi - h.lo)
+			}
+			// A hair wider: no seams between cells.
+			cell(x0-0.2, y0-0.2, x1+0.2, y1+0.2, viridis(t))
+			if s := number(v, decimals); small && text.Width(s) < x1-x0-2 && y1-y0 > 10 {
+				text.Color = color.White
+				if t > 0.6 {
+					text.Color = ink
+				}
+				c.FillText(text, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, s)
+			}
+		}
+	}
+	const steps = 128
+	x := c.Max.X + barGap
+	height := c.Max.Y - c.Min.Y
+	for k := range steps {
+		y0 := c.Min.Y + height*vg.Length(k)/steps
+		y1 := c.Min.Y + height*vg.Length(k+1)/steps
+		if k < steps-1 {
+			y1 += 1
+		}
+		cell(x, y0, x+barWidth, y1, viridis((float64(k)+0.5)/steps))
+	}
+	label := style(8, ink, draw.XLeft, draw.YCenter)
+	tick := draw.LineStyle{Color: muted, Width: vg.Points(0.7)}
+	for _, t := range (Ticks{Wanted: 6}).Ticks(h.lo, h.hi) {
+		y := c.Min.Y + height*vg.Length((t.Value-h.lo)/(h.hi-h.lo))
+		c.StrokeLine2(tick, x+barWidth, y, x+barWidth+3, y)
+		c.FillText(label, vg.Point{X: x + barWidth + 5, Y: y}, t.Label)
+	}
+}
+
+// anchors of the colour map viridis (Smith and van der Walt, public domain),
+// equally spaced.
+var anchors = [][3]float64{
+	{68, 1, 84}, {72, 40, 120}, {62, 74, 137}, {49, 104, 142}, {38, 130, 142},
+	{31, 158, 137}, {53, 183, 121}, {109, 205, 89}, {180, 222, 44}, {253, 231, 37},
+}
+
+// viridis maps [0,1] from dark violet to yellow, evenly to the eye.
+func viridis(t float64) color.Color {
+	t = min(max(t, 0), 1) * float64(len(anchors)-1)
+	i := min(int(t), len(anchors)-2)
+	f := t - float64(i)
+	mix := func(k int) uint8 { return uint8(math.Round(anchors[i][k]*(1-f) + anchors[i+1][k]*f)) }
+	return color.NRGBA{mix(0), mix(1), mix(2), 0xff}
+}

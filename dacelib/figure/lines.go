@@ -1,0 +1,243 @@
+package figure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// bandAlpha is the opacity of a band.
+const bandAlpha = 0x38
+
+// A Curve is a named line through the points (X[i], Y[i]).
+type Curve struct {
+	Name string
+	X, Y []float64
+}
+
+// A Band is a named line Mid with the area between Low and High, all over X.
+type Band struct {
+	Name              string
+	X, Low, Mid, High []float64
+}
+
+// Runs is a group of runs of one method, each a curve that says what was
+// reached by when: Y[i] holds from X[i] on, until the next.
+type Runs struct {
+	Name   string
+	Curves []Curve
+}
+
+// Lines draws curves.
+func Lines(title, x, y string, curves []Curve) *plot.Plot {
+	p := New(title, x, y)
+	addCurves(p, curves)
+	room(&p.Y, 0.04, 0.06)
+	return p
+}
+
+func addCurves(p *plot.Plot, curves []Curve) {
+	var keys legend
+	for i, c := range curves {
+		if pts := finite("curve "+c.Name, c.X, c.Y); len(pts) > 0 {
+			p.Add(&plotter.Line{XYs: pts, LineStyle: line(i)})
+		}
+		keys = append(keys, key{c.Name, stroke(line(i), false, i)})
+	}
+	addKeys(p, keys)
+}
+
+// addKeys adds the legend, unless there is nothing to tell apart.
+func addKeys(p *plot.Plot, keys legend) {
+	if len(keys) > 1 || len(keys) == 1 && keys[0].name != "" {
+		p.Add(keys)
+	}
+}
+
+// Losses draws curves over the steps of a training, the losses on a
+// logarithmic scale (the paper's Fig. of the validation losses). Values that
+// are not positive are left out.
+func Losses(title string, curves []Curve) *plot.Plot {
+	p := New(title, "training step", "loss")
+	positive := make([]Curve, len(curves))
+	for i, c := range curves {
+		positive[i] = Curve{Name: c.Name}
+		for _, pt := range finite("curve "+c.Name, c.X, c.Y) {
+			if pt.Y > 0 {
+				positive[i].X, positive[i].Y = append(positive[i].X, pt.X), append(positive[i].Y, pt.Y)
+			}
+		}
+	}
+	addCurves(p, positive)
+	logarithmic(&p.Y)
+	return p
+}
+
+// logarithmic puts an axis on a logarithmic scale, with some room.
+func logarithmic(a *plot.Axis) {
+	if !(a.Min > 0) || math.IsInf(a.Max, 0) {
+		a.Min, a.Max = 0.1, 1
+	}
+	f := max(math.Pow(a.Max/a.Min, 0.05), 1.1)
+	a.Min, a.Max = a.Min/f, a.Max*f
+	a.Scale = plot.LogScale{}
+	a.Tick.Marker = LogTicks{}
+}
+
+// Bands draws lines with the area around them.
+func Bands(title, x, y string, bands []Band) *plot.Plot {
+	p := New(title, x, y)
+	var keys legend
+	for i, b := range bands {
+		if len(b.Low) != len(b.X) || len(b.High) != len(b.X) || len(b.Mid) != len(b.X) {
+			panic("figure: band " + b.Name + ": X, Low, Mid and High must be of one length")
+		}
+		p.Add(area(finite(b.Name, b.X, b.Low), finite(b.Name, b.X, b.High), i))
+	}
+	for i, b := range bands { // over the areas
+		if pts := finite(b.Name, b.X, b.Mid); len(pts) > 0 {
+			p.Add(&plotter.Line{XYs: pts, LineStyle: line(i)})
+		}
+		keys = append(keys, key{b.Name, stroke(line(i), true, i)})
+	}
+	addKeys(p, keys)
+	room(&p.Y, 0.04, 0.06)
+	return p
+}
+
+// area is the polygon between two lines.
+func area(low, high plotter.XYs, i int) *plotter.Polygon {
+	around := slices.Clone(low)
+	for _, pt := range slices.Backward(high) {
+		around = append(around, pt)
+	}
+	return &plotter.Polygon{XYs: []plotter.XYs{around}, Color: tint(i, bandAlpha)}
+}
+
+// Convergence draws, for every group, the median over its runs of the value
+// reached, with the band between the quartiles, over evaluations. It starts
+// where all runs of a group have a value.
+func Convergence(title string, groups []Runs) *plot.Plot {
+	p := New(title, "evaluations", "best value so far")
+	var keys legend
+	var lines []*plotter.Line
+	for i, g := range groups {
+		at := instants(g.Curves)
+		var low, mid, high plotter.XYs
+		for k, x := range at {
+			v := make([]float64, len(g.Curves))
+			for j, c := range g.Curves {
+				v[j] = c.at(x)
+			}
+			slices.Sort(v)
+			l, m, h := quantile(v, 0.25), quantile(v, 0.5), quantile(v, 0.75)
+			if k > 0 { // a step: the old value up to here
+				for _, s := range []*plotter.XYs{&low, &mid, &high} {
+					*s = append(*s, plotter.XY{X: x, Y: (*s)[len(*s)-1].Y})
+				}
+			}
+			low, mid, high = append(low, plotter.XY{X: x, Y: l}), append(mid, plotter.XY{X: x, Y: m}), append(high, plotter.XY{X: x, Y: h})
+		}
+		if len(at) > 0 {
+			p.Add(area(low, high, i))
+			lines = append(lines, &plotter.Line{XYs: mid, LineStyle: line(i)})
+		}
+		keys = append(keys, key{g.Name, stroke(line(i), true, i)})
+	}
+	for _, l := range lines {
+		p.Add(l)
+	}
+	addKeys(p, keys)
+	room(&p.Y, 0.04, 0.06)
+	return p
+}
+
+// instants returns where any of the curves changes, from where all have begun.
+func instants(curves []Curve) []float64 {
+	begin := math.Inf(-1)
+	var at []float64
+	for _, c := range curves {
+		if len(c.X) != len(c.Y) {
+			panic("figure: curve " + c.Name + ": as many x as y are needed")
+		}
+		if len(c.X) == 0 {
+			return nil
+		}
+		begin = max(begin, c.X[0])
+		at = append(at, c.X...)
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	return slices.DeleteFunc(at, func(x float64) bool { return x < begin })
+}
+
+// at returns the value of a step function: that of the last point up to x.
+func (c Curve) at(x float64) float64 {
+	i, found := slices.BinarySearchFunc(c.X, x, cmp.Compare)
+	for found && i+1 < len(c.X) && c.X[i+1] == x {
+		i++
+	}
+	if !found {
+		i--
+	}
+	return c.Y[i]
+}
+
+// quantile returns the q-quantile of sorted values, between order statistics
+// linearly.
+func quantile(sorted []float64, q float64) float64 {
+	h := q * float64(len(sorted)-1)
+	i := int(h)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// Rounds draws, for every group, means with their error bars over the rounds
+// 0 (the initial portfolio), 1, 2, ... (the paper's Fig. of the performance
+// through co-evolution). Errors[g][r] is half the length of a bar; where
+// errors is nil there are none.
+func Rounds(title, y string, names []string, means, errors [][]float64) *plot.Plot {
+	if len(names) != len(means) || errors != nil && len(errors) != len(means) {
+		panic("figure: Rounds needs one name and one row of errors for every row of means")
+	}
+	p := New(title, "co-evolution round", y)
+	p.X.Tick.Marker = Ticks{Whole: true}
+	var keys legend
+	for i, row := range means {
+		pts := make(plotter.XYs, len(row))
+		bars := make(plotter.YErrors, len(row))
+		for r, m := range row {
+			pts[r] = plotter.XY{X: float64(r), Y: m}
+			if errors != nil {
+				bars[r].Low, bars[r].High = errors[i][r], errors[i][r]
+			}
+		}
+		l := &plotter.Line{XYs: pts, LineStyle: line(i)}
+		s := &plotter.Scatter{XYs: pts, GlyphStyle: mark(i, 3)}
+		p.Add(l, s)
+		if errors != nil {
+			e, err := plotter.NewYErrorBars(struct {
+				plotter.XYs
+				plotter.YErrors
+			}{pts, bars})
+			if err == nil { // else a value is not finite
+				e.LineStyle = line(i)
+				e.LineStyle.Dashes = nil
+				e.LineStyle.Width = vg.Points(1)
+				e.CapWidth = vg.Points(5)
+				p.Add(e)
+			}
+		}
+		keys = append(keys, key{names[i], stroke(line(i), false, i)})
+	}
+	addKeys(p, keys)
+	room(&p.X, 0.05, 0.05)
+	room(&p.Y, 0.06, 0.06)
+	return p
+}

@@ -1,0 +1,116 @@
+package figure
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+)
+
+// Ticks marks an axis at multiples of 1, 2 or 5 times a power of ten, all
+// labelled.
+type Ticks struct {
+	// Wanted is the number of ticks to come near to; 0 means 6.
+	Wanted int
+	// Whole allows whole numbers only.
+	Whole bool
+}
+
+// Ticks implements plot.Ticker.
+func (t Ticks) Ticks(lo, hi float64) []plot.Tick {
+	if !(lo < hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return nil
+	}
+	wanted := t.Wanted
+	if wanted == 0 {
+		wanted = 6
+	}
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(wanted))))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if (hi-lo)/(m*step) <= float64(wanted) {
+			step *= m
+			break
+		}
+	}
+	if t.Whole {
+		step = max(step, 1)
+	}
+	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	tiny := max(math.Abs(lo), math.Abs(hi)) < 1e-3
+	var out []plot.Tick
+	for k := math.Ceil(lo/step - 1e-9); k*step <= hi+1e-9*step; k++ {
+		t := plot.Tick{Value: k * step, Label: number(k*step, decimals)}
+		if tiny {
+			t.Label = power(k * step)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// number writes v with so many decimals, thousands apart, with a true minus.
+func number(v float64, decimals int) string {
+	if math.Abs(v) >= 1e7 {
+		return power(v)
+	}
+	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	if whole, rest, _ := strings.Cut(s, "."); len(whole) > 4 {
+		s = whole[:len(whole)-3] + "," + whole[len(whole)-3:]
+		if len(whole) > 6 {
+			s = whole[:len(whole)-6] + "," + whole[len(whole)-6:len(whole)-3] + "," + whole[len(whole)-3:]
+		}
+		if rest != "" {
+			s += "." + rest
+		}
+	}
+	if v < 0 && strings.Trim(s, "0.,") != "" {
+		s = "\u2212" + s
+	}
+	return s
+}
+
+// power writes v as 2e−5, to four digits.
+func power(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	m, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', 3, 64), "e")
+	m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
+	n, _ := strconv.Atoi(e)
+	return strings.ReplaceAll(m+"e"+strconv.Itoa(n), "-", "\u2212")
+}
+
+// LogTicks marks a logarithmic axis: powers of ten labelled, 2 to 9 between
+// them small; where there is only one power or none, 2 and 5 are labelled too.
+type LogTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (LogTicks) Ticks(lo, hi float64) []plot.Tick {
+	if !(0 < lo && lo < hi) || math.IsInf(hi, 0) {
+		return nil
+	}
+	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
+	every := 1 + (last-first)/8
+	few := math.Floor(math.Log10(hi))-math.Ceil(math.Log10(lo)) < 1
+	var out []plot.Tick
+	for e := first; e <= last; e++ {
+		for m := 1; m <= 9; m++ {
+			v, err := strconv.ParseFloat(strconv.Itoa(m)+"e"+strconv.Itoa(e), 64)
+			if err != nil || v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if m == 1 && e%every == 0 || few && (m == 2 || m == 5) {
+				t.Label = power(v)
+				if v >= 0.999e-3 && v < 1e7 {
+					t.Label = number(v, max(0, -e))
+				}
+			}
+			if m == 1 || every == 1 {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
