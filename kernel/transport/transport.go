@@ -12,8 +12,18 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
 	"log/slog"
+	"math"
+	"net"
+	"os"
+	"sync"
 	"time"
+
+	"github.com/go-zeromq/zmq4"
 
 	"dace.local/kernel/wire"
 )
@@ -61,15 +71,183 @@ type Options struct {
 	Linger time.Duration
 }
 
+// withDefaults fills in the defaults.
+func (o Options) withDefaults() Options {
+	def(&o.MaxMessage, 256<<20)
+	def(&o.MaxFrames, 1024)
+	def(&o.MaxConns, 256)
+	def(&o.Memory, 1<<30)
+	def(&o.Queue, 64<<20)
+	def(&o.Patience, time.Second)
+	def(&o.Handshake, 5*time.Second)
+	def(&o.Stall, 30*time.Second)
+	def(&o.Linger, time.Second)
+	return o
+}
+
+// def sets *v to d where it is zero.
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
 // Sockets are the five sockets of a kernel. All methods may be called by
 // several goroutines.
 type Sockets struct {
-	conn wire.Connection
+	conn   wire.Connection
+	opts   Options
+	signer *wire.Signer
+	in     *budget
+	log    *limiter
+
+	guards   map[wire.Channel]*guard
+	sockets  map[wire.Channel]zmq4.Socket
+	received map[wire.Channel]chan wire.Message
+
+	publishing sync.Mutex
+	published  uint64 // messages given to iopub in all
+
+	once   sync.Once
+	closed chan struct{}
+	pumps  sync.WaitGroup
 }
 
 // Listen opens the sockets that conn describes; ports 0 are chosen.
 func Listen(conn wire.Connection, opts Options) (*Sockets, error) {
-	return nil, errors.New("transport: not there yet")
+	if err := conn.Validate(); err != nil {
+		return nil, fmt.Errorf("connection: %w", err)
+	}
+	if err := register(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	s := &Sockets{
+		conn:     conn,
+		opts:     opts,
+		signer:   wire.NewSigner(conn.Key),
+		in:       newBudget(opts.Memory),
+		log:      newLimiter(opts.Log),
+		guards:   make(map[wire.Channel]*guard),
+		sockets:  make(map[wire.Channel]zmq4.Socket),
+		received: make(map[wire.Channel]chan wire.Message),
+		closed:   make(chan struct{}),
+	}
+	sh := shared{
+		opts:    opts,
+		signer:  s.signer,
+		in:      s.in,
+		log:     s.log,
+		trusted: new(identities),
+		heavy:   new(sync.Mutex),
+	}
+	for _, ch := range wire.Channels {
+		if err := s.open(ch, sh); err != nil {
+			s.shut()
+			return nil, err
+		}
+	}
+	routers := []wire.Channel{wire.Shell, wire.Control, wire.Stdin}
+	for _, ch := range routers {
+		s.received[ch] = make(chan wire.Message)
+	}
+	for _, ch := range routers {
+		s.pumps.Go(func() { s.pump(ch) })
+	}
+	s.pumps.Go(s.echo)
+	return s, nil
+}
+
+// open opens the socket of a channel.
+func (s *Sockets) open(ch wire.Channel, sh shared) error {
+	if s.conn.Transport == "ipc" && s.conn.Port(ch) == 0 {
+		s.conn.SetPort(ch, s.freePath(ch))
+	}
+	network, address := s.conn.Address(ch)
+	g, err := newGuard(sh, ch, network, address)
+	if err != nil {
+		return fmt.Errorf("transport: %w", err)
+	}
+	s.guards[ch] = g
+	if tcp, ok := g.ln.Addr().(*net.TCPAddr); ok {
+		s.conn.SetPort(ch, tcp.Port)
+	}
+	quiet := zmq4.WithLogger(log.New(io.Discard, "", 0))
+	switch g.kind.name {
+	case publisher.name:
+		s.sockets[ch] = zmq4.NewPub(context.Background(), quiet)
+	case replier.name:
+		s.sockets[ch] = zmq4.NewRep(context.Background(), quiet)
+	default:
+		s.sockets[ch] = zmq4.NewRouter(context.Background(), quiet)
+	}
+	if err := zmqListen(s.sockets[ch], g); err != nil {
+		return err
+	}
+	if g.tap != nil {
+		<-g.tapped
+	}
+	return nil
+}
+
+// freePath returns a port of ipc that no other channel has and where there is
+// no file yet, as jupyter_client chooses it.
+func (s *Sockets) freePath(ch wire.Channel) int {
+	c := s.conn
+next:
+	for port := 1; ; port++ {
+		for _, other := range wire.Channels {
+			if c.Port(other) == port && other != ch {
+				continue next
+			}
+		}
+		c.SetPort(ch, port)
+		_, path := c.Address(ch)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return port
+		}
+	}
+}
+
+// pump brings the messages of a channel from zmq4 to Receive.
+func (s *Sockets) pump(ch wire.Channel) {
+	for {
+		zm, err := s.sockets[ch].Recv()
+		if err != nil {
+			return // zmq4's socket is closed
+		}
+		// The guard has verified the frames after the first, which is zmq4's.
+		frames := zm.Frames
+		n := size(frames[1:])
+		m, err := wire.Parse(frames, wire.Limits{Frames: len(frames), Size: math.MaxInt64})
+		switch {
+		case err != nil:
+			s.log.warn("message dropped", "socket", ch, "reason", err)
+		case s.opts.Session != "" && m.Header.Session == s.opts.Session:
+			s.log.warn("message dropped", "socket", ch, "reason", "it is the kernel's own")
+		default:
+			select {
+			case s.received[ch] <- m:
+			case <-s.closed:
+			}
+		}
+		s.in.release(n)
+	}
+}
+
+// echo answers heartbeats.
+func (s *Sockets) echo() {
+	hb := s.sockets[wire.HB]
+	for {
+		m, err := hb.Recv()
+		if err == nil {
+			err = hb.Send(m)
+		}
+		if err != nil && s.guards[wire.HB].isReleased() {
+			return
+		}
+	}
 }
 
 // Connection returns the connection with the ports that were chosen.
@@ -80,60 +258,121 @@ func (s *Sockets) Connection() wire.Connection { return s.conn }
 // after Close. It must be called again soon: while nobody receives, clients
 // wait.
 func (s *Sockets) Receive(ctx context.Context, ch wire.Channel) (wire.Message, error) {
-	return wire.Message{}, ErrClosed
+	received, ok := s.received[ch]
+	if !ok {
+		return wire.Message{}, fmt.Errorf("transport: nothing is received on %s", ch)
+	}
+	select {
+	case m := <-received:
+		return m, nil
+	case <-ctx.Done():
+		return wire.Message{}, ctx.Err()
+	case <-s.closed:
+		return wire.Message{}, ErrClosed
+	}
 }
 
 // Send sends a message on shell, control or stdin to the client that
 // m.Identities names: those of the request for a reply, and on stdin those of
-// the shell request that asks. It does not block: a client that does not read
-// is disconnected when Queue bytes wait for it. Buffers must not be changed
+// the shell request that asks. It fails with ErrNoPeer where that client is
+// not connected. It does not block: a client that does not read is
+// disconnected when 2*Queue bytes wait for it. Buffers must not be changed
 // afterwards.
-func (s *Sockets) Send(ch wire.Channel, m wire.Message) error { return ErrClosed }
+func (s *Sockets) Send(ch wire.Channel, m wire.Message) error {
+	if _, ok := s.received[ch]; !ok {
+		return fmt.Errorf("transport: nothing is sent on %s", ch)
+	}
+	if s.isClosed() {
+		return ErrClosed
+	}
+	if len(m.Identities) == 0 || !s.guards[ch].connected(string(m.Identities[0])) {
+		return fmt.Errorf("%s on %s: %w", m.Header.MsgType, ch, ErrNoPeer)
+	}
+	frames, err := s.signer.Encode(m)
+	if err != nil {
+		return fmt.Errorf("transport: %w", err)
+	}
+	if err := s.sockets[ch].Send(zmq4.NewMsgFrom(frames...)); err != nil && s.isClosed() {
+		return ErrClosed
+	} // else the client has just gone
+	return nil
+}
 
 // Publish sends a message to all subscribers of iopub; m.Identities are the
-// topic, "" where there are none. It blocks only while a subscriber is behind
-// by Queue bytes and reads on. Buffers must not be changed afterwards.
-func (s *Sockets) Publish(m wire.Message) error { return ErrClosed }
-
-// Close sends what is waiting, for at most Linger, and closes the sockets.
-func (s *Sockets) Close() error { return nil }
-
-// A Client is a connection to a kernel, for tests and tools: DEALER sockets to
-// shell, control and stdin, a SUB to iopub, a REQ to the heartbeat. All
-// methods may be called by several goroutines.
-type Client struct {
-	// Session is the session of the messages that the client makes.
-	Session string
+// topic, empty where there are none. While a subscriber is behind by Queue
+// bytes and reads on, Publish waits for it; one that reads nothing for as long
+// as Patience is disconnected. Buffers must not be changed afterwards.
+func (s *Sockets) Publish(m wire.Message) error {
+	if len(m.Identities) == 0 {
+		m.Identities = [][]byte{{}}
+	}
+	frames, err := s.signer.Encode(m)
+	if err != nil {
+		return fmt.Errorf("transport: %w", err)
+	}
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if s.isClosed() {
+		return ErrClosed
+	}
+	g := s.guards[wire.IOPub]
+	for _, p := range g.behind() {
+		if !p.wait(g.queueLimit(), s.opts.Patience) {
+			p.close(errBehind)
+		}
+	}
+	// zmq4's own queue is without bound: keep it at one message.
+	g.tap.waitPassed(s.published)
+	if err := s.sockets[wire.IOPub].Send(zmq4.NewMsgFrom(frames...)); err != nil {
+		return ErrClosed
+	}
+	s.published++
+	return nil
 }
 
-// Dial connects to a kernel and waits, until ctx ends, for it to be there.
-func Dial(ctx context.Context, conn wire.Connection) (*Client, error) {
-	return nil, errors.New("transport: not there yet")
+// isClosed reports whether Close has been called.
+func (s *Sockets) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
+	}
 }
 
-// Request makes a message and sends it on shell, control or stdin; it returns
-// the header, whose MsgID answers and outputs carry in their parent.
-func (c *Client) Request(ch wire.Channel, msgType string, content any) (wire.Header, error) {
-	return wire.Header{}, ErrClosed
+// Close sends what is waiting, for at most Linger, and closes the sockets. It
+// may be called more than once.
+func (s *Sockets) Close() error {
+	s.once.Do(func() {
+		close(s.closed)
+		s.linger()
+		s.shut()
+		s.pumps.Wait()
+	})
+	return nil
 }
 
-// Send sends a message that the caller made.
-func (c *Client) Send(ch wire.Channel, m wire.Message) error { return ErrClosed }
-
-// Receive returns the next message on shell, control, stdin or iopub.
-func (c *Client) Receive(ctx context.Context, ch wire.Channel) (wire.Message, error) {
-	return wire.Message{}, ErrClosed
+// linger waits until all that was sent has left, for at most Linger.
+func (s *Sockets) linger() {
+	deadline := time.Now().Add(s.opts.Linger)
+	// zmq4 hands messages on in the background: for a moment nothing may be
+	// waiting here although something is on its way.
+	for still := 0; still < 5 && time.Now().Before(deadline); still++ {
+		for _, g := range s.guards {
+			if !g.drained() {
+				still = 0
+			}
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
 }
 
-// Ready asks the kernel for its info until both the reply and something on
-// iopub have come: from then on no output is missed. It discards what comes
-// meanwhile, and returns the kernel_info_reply.
-func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
-	return wire.Message{}, ErrClosed
+// shut closes what has been opened.
+func (s *Sockets) shut() {
+	for _, g := range s.guards {
+		g.shut()
+	}
+	for _, socket := range s.sockets {
+		socket.Close()
+	}
 }
-
-// Ping sends a heartbeat and returns how long the echo took.
-func (c *Client) Ping(ctx context.Context) (time.Duration, error) { return 0, ErrClosed }
-
-// Close closes the connections.
-func (c *Client) Close() error { return nil }

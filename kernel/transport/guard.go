@@ -1,0 +1,551 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+	zmqtransport "github.com/go-zeromq/zmq4/transport"
+
+	"dace.local/kernel/wire"
+)
+
+// A guard stands between the network and one zmq4 socket, as the listener that
+// zmq4 accepts from. zmq4 by itself greets in its accept loop without a
+// deadline, allocates what a frame's header claims, panics on a malformed
+// READY, and stops for all clients when one does not read. So the guard
+// accepts, greets each connection in a goroutine of its own, and hands zmq4
+// only connections that have introduced themselves, as a [peer] that reads
+// whole, checked messages and whose writes never block.
+type guard struct {
+	shared
+	channel wire.Channel
+	kind    socketKind
+	limits  wire.Limits
+	ln      net.Listener
+	// tap, on iopub, is a subscriber to everything that leads nowhere: it
+	// counts what has left zmq4's queue. It is not among peers.
+	tap    *peer
+	tapped chan struct{} // zmq4 knows the tap's subscription
+
+	accepted chan *peer     // for zmq4
+	closed   chan struct{}  // the guard is closed
+	released chan struct{}  // zmq4 has closed the listener
+	wg       sync.WaitGroup // connections that zmq4 has not closed
+
+	count atomic.Int64 // of peers
+
+	mu      sync.Mutex
+	nascent []net.Conn       // connections in their handshake, oldest first
+	peers   []*peer          // oldest first
+	ids     map[string]*peer // peers that messages can be sent to, of a router
+}
+
+// shared is what the guards of one kernel have in common.
+type shared struct {
+	opts    Options
+	signer  *wire.Signer
+	in      *budget
+	log     *limiter
+	trusted *identities
+	heavy   *sync.Mutex // held to check large messages of unknown clients
+}
+
+// maxNascent is how many connections may be in their handshake. One more
+// replaces the oldest.
+const maxNascent = 64
+
+// newGuard listens on the network address and guards what comes.
+func newGuard(sh shared, ch wire.Channel, network, address string) (*guard, error) {
+	g := &guard{
+		shared:   sh,
+		channel:  ch,
+		kind:     router,
+		limits:   wire.Limits{Frames: sh.opts.MaxFrames, Size: sh.opts.MaxMessage},
+		accepted: make(chan *peer),
+		closed:   make(chan struct{}),
+		released: make(chan struct{}),
+		tapped:   make(chan struct{}),
+		ids:      make(map[string]*peer),
+	}
+	switch ch {
+	case wire.IOPub:
+		g.kind = publisher
+	case wire.HB:
+		g.kind = replier
+	}
+	if g.kind.name != router.name {
+		g.limits = wire.Limits{Frames: 8, Size: maxSmall}
+	}
+	var err error
+	if g.ln, err = listen(network, address); err != nil {
+		return nil, fmt.Errorf("%s socket: %w", ch, err)
+	}
+	if ch == wire.IOPub {
+		g.tap = newPeer(g, nil, nil, "SUB", "")
+		g.wg.Add(1)
+		go g.hand(g.tap)
+	}
+	go g.acceptLoop()
+	return g, nil
+}
+
+// maxPath is the length of a unix socket's path that all systems allow.
+const maxPath = 103
+
+// listen opens a listener. On a unix socket it replaces what a kernel that has
+// died left behind.
+func listen(network, address string) (net.Listener, error) {
+	if network == "unix" && len(address) > maxPath {
+		return nil, fmt.Errorf("the path %s is too long for a socket: %d bytes, at most %d", address, len(address), maxPath)
+	}
+	ln, err := net.Listen(network, address)
+	if network == "unix" && errors.Is(err, syscall.EADDRINUSE) && abandoned(address) {
+		if err := os.Remove(address); err != nil {
+			return nil, err
+		}
+		ln, err = net.Listen(network, address)
+	}
+	if err == nil && network == "unix" {
+		if err := os.Chmod(address, 0o600); err != nil {
+			ln.Close()
+			return nil, err
+		}
+	}
+	return ln, err
+}
+
+// abandoned reports whether path is a socket that nobody listens on.
+func abandoned(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != os.ModeSocket {
+		return false
+	}
+	c, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		c.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// acceptLoop accepts connections until the guard is closed.
+func (g *guard) acceptLoop() {
+	for {
+		raw, err := g.ln.Accept()
+		if err != nil {
+			if g.isClosed() {
+				return
+			}
+			g.log.warn("cannot accept connections", "socket", g.channel, "reason", err)
+			time.Sleep(10 * time.Millisecond) // until there are file descriptors again
+			continue
+		}
+		g.mu.Lock()
+		if g.isClosed() {
+			g.mu.Unlock()
+			raw.Close()
+			return
+		}
+		if len(g.nascent) >= maxNascent {
+			g.nascent[0].Close()
+			g.nascent = g.nascent[1:]
+		}
+		g.nascent = append(g.nascent, raw)
+		g.mu.Unlock()
+		go g.greet(raw)
+	}
+}
+
+// greet takes a connection through the handshake and hands it to zmq4.
+func (g *guard) greet(raw net.Conn) {
+	br := bufio.NewReaderSize(raw, readBuffer)
+	socketType, id, err := g.handshake(raw, br)
+	g.mu.Lock()
+	g.nascent = without(g.nascent, raw)
+	g.mu.Unlock()
+	if err != nil {
+		if !ordinary(err) {
+			g.log.warn("connection refused", "socket", g.channel, "client", raw.RemoteAddr(), "reason", err)
+		}
+		raw.Close()
+		return
+	}
+	named := id != ""
+	if !named && g.kind.name == router.name {
+		id = "\x00" + rand.Text() // as libzmq does; clients cannot choose it
+	}
+	p := newPeer(g, raw, br, socketType, id)
+	if named && g.trusted.has(id) {
+		p.trusted.Store(true)
+	}
+	if err := g.admit(p); err != nil {
+		p.close(err)
+		return
+	}
+	g.hand(p)
+}
+
+// hand gives p to zmq4.
+func (g *guard) hand(p *peer) {
+	select {
+	case g.accepted <- p:
+	case <-g.closed:
+		p.Close()
+	}
+}
+
+// isClosed reports whether the guard has been shut.
+func (g *guard) isClosed() bool {
+	select {
+	case <-g.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// handshake exchanges greetings and READY commands.
+func (g *guard) handshake(raw net.Conn, br *bufio.Reader) (socketType, id string, err error) {
+	if err := raw.SetDeadline(time.Now().Add(g.opts.Handshake)); err != nil {
+		return "", "", err
+	}
+	if _, err := raw.Write(appendReady(greeting[:], g.kind.name, "")); err != nil {
+		return "", "", err
+	}
+	if err := readGreeting(br); err != nil {
+		return "", "", err
+	}
+	if socketType, id, err = readReady(br); err != nil {
+		return "", "", err
+	}
+	if !g.kind.accepts(socketType) {
+		return "", "", fmt.Errorf("a socket of type %q cannot talk to a %s", socketType, g.kind.name)
+	}
+	if len(id) > 255 || len(id) > 0 && id[0] == 0 {
+		return "", "", fmt.Errorf("bad identity %q", id)
+	}
+	return socketType, id, raw.SetDeadline(time.Time{})
+}
+
+// admit counts p in. Where there are too many connections it closes one that
+// has not proved to know the key: the oldest of those that never said a thing,
+// else the newest. It fails where there is none such.
+func (g *guard) admit(p *peer) error {
+	g.mu.Lock()
+	if g.isClosed() {
+		g.mu.Unlock()
+		return net.ErrClosed
+	}
+	var victim *peer
+	if len(g.peers) >= g.opts.MaxConns {
+		for _, q := range g.peers {
+			if g.isTrusted(q) {
+				continue
+			}
+			victim = q
+			if !q.active.Load() {
+				break
+			}
+		}
+		if victim == nil {
+			g.mu.Unlock()
+			return fmt.Errorf("%d clients are connected already", g.opts.MaxConns)
+		}
+	}
+	g.peers = append(g.peers, p)
+	g.count.Store(int64(len(g.peers)))
+	g.wg.Add(1)
+	g.mu.Unlock()
+	if victim != nil {
+		victim.close(errors.New("making room for a new connection"))
+	}
+	return nil
+}
+
+// isTrusted reports whether p, or somebody with its identity, has sent a
+// verified message.
+func (g *guard) isTrusted(p *peer) bool {
+	if !p.trusted.Load() && p.id != "" && g.trusted.has(p.id) {
+		p.trusted.Store(true)
+	}
+	return p.trusted.Load()
+}
+
+// join is called when zmq4 can send to p. A client that connects anew
+// replaces its old connection.
+func (g *guard) join(p *peer) {
+	if g.kind.name != router.name {
+		return
+	}
+	g.mu.Lock()
+	old := g.ids[p.id]
+	if !p.closed.Load() {
+		g.ids[p.id] = p
+	}
+	g.mu.Unlock()
+	if old != nil {
+		old.close(errors.New("its client has connected anew"))
+	}
+}
+
+// leave is called when p has been closed.
+func (g *guard) leave(p *peer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.peers = without(g.peers, p)
+	g.count.Store(int64(len(g.peers)))
+	if g.ids[p.id] == p {
+		delete(g.ids, p.id)
+	}
+}
+
+// without returns list without x.
+func without[T comparable](list []T, x T) []T {
+	for i, y := range list {
+		if y == x {
+			return append(list[:i:i], list[i+1:]...)
+		}
+	}
+	return list
+}
+
+// connected reports whether a message can be sent to id.
+func (g *guard) connected(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ids[id] != nil
+}
+
+// queueLimit is how many bytes may wait for one client.
+func (g *guard) queueLimit() int64 {
+	if g.channel == wire.HB {
+		return maxSmall
+	}
+	return max(1<<20, min(g.opts.Queue, g.opts.Memory/max(1, g.count.Load())))
+}
+
+// check says whether zmq4 may see a message of p.
+func (g *guard) check(p *peer, frames [][]byte) error {
+	err := g.verify(p, frames)
+	if err != nil || g.kind.name != router.name {
+		g.in.release(size(frames))
+	}
+	return err
+}
+
+// verify is check without the accounts.
+func (g *guard) verify(p *peer, frames [][]byte) error {
+	switch g.kind.name {
+	case publisher.name:
+		f := frames[0]
+		if len(frames) != 1 || len(f) == 0 || f[0] > 1 {
+			return fmt.Errorf("%w: neither a subscription nor its end", wire.ErrMalformed)
+		}
+		if p.topics == nil {
+			p.topics = make(map[string]struct{})
+		}
+		if f[0] == 0 {
+			delete(p.topics, string(f[1:]))
+			return nil
+		}
+		if len(f) > 256 || len(p.topics) >= maxTopics {
+			return fmt.Errorf("%w: more than %d topics, or a long one", wire.ErrTooLarge, maxTopics)
+		}
+		p.topics[string(f[1:])] = struct{}{}
+		return nil
+	case replier.name:
+		if len(frames) < 2 || len(frames[0]) != 0 {
+			return fmt.Errorf("%w: not a request", wire.ErrMalformed)
+		}
+		return nil
+	}
+	if !g.isTrusted(p) && size(frames) > piece {
+		g.heavy.Lock()
+		defer g.heavy.Unlock()
+	}
+	if err := g.signer.Verify(frames, g.limits); err != nil {
+		return err
+	}
+	if !p.trusted.Swap(true) && p.id[0] != 0 {
+		g.trusted.add(p.id)
+	}
+	return nil
+}
+
+// size is the size of all frames together.
+func size(frames [][]byte) (n int64) {
+	for _, f := range frames {
+		n += int64(len(f))
+	}
+	return n
+}
+
+// behind returns the subscribers for which too much waits.
+func (g *guard) behind() (list []*peer) {
+	limit := g.queueLimit()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.peers {
+		if p.queued.Load() > limit {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// drained reports whether nothing waits to be written.
+func (g *guard) drained() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.peers {
+		if p.queued.Load() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// shut closes the listener and all connections, and waits a while for zmq4 to
+// let go of them.
+func (g *guard) shut() {
+	close(g.closed)
+	g.ln.Close() // removes a unix socket's file
+	g.mu.Lock()
+	nascent, peers := g.nascent, g.peers
+	g.nascent, g.peers = nil, nil
+	g.mu.Unlock()
+	for _, c := range nascent {
+		c.Close()
+	}
+	for _, p := range peers {
+		p.close(nil)
+	}
+	if g.tap != nil {
+		g.tap.close(nil)
+	}
+	gone := make(chan struct{})
+	go func() {
+		g.wg.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(time.Second):
+	}
+}
+
+// Accept implements net.Listener for zmq4. It keeps zmq4, which would spin,
+// from seeing the end before zmq4 has closed the listener itself.
+func (g *guard) Accept() (net.Conn, error) {
+	select {
+	case p := <-g.accepted:
+		return p, nil
+	case <-g.released:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener for zmq4.
+func (g *guard) Close() error {
+	close(g.released)
+	return nil
+}
+
+// Addr implements net.Listener for zmq4.
+func (g *guard) Addr() net.Addr { return g.ln.Addr() }
+
+// identities is a set of identities of clients that know the key.
+type identities struct {
+	mu  sync.Mutex
+	ids map[string]struct{}
+}
+
+// maxIdentities bounds the set; who is forgotten proves himself again.
+const maxIdentities = 4096
+
+func (s *identities) add(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids == nil || len(s.ids) >= maxIdentities {
+		s.ids = make(map[string]struct{})
+	}
+	s.ids[id] = struct{}{}
+}
+
+func (s *identities) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.ids[id]
+	return ok
+}
+
+// guarded is the name under which zmq4 knows the guards.
+const guarded = "guarded"
+
+// doors are the guards that zmq4 is about to listen on, by number.
+var (
+	doors    sync.Map
+	doorsNum atomic.Int64
+)
+
+// zmqListen makes a zmq4 socket accept what g lets through.
+func zmqListen(s zmq4.Socket, g *guard) error {
+	key := strconv.FormatInt(doorsNum.Add(1), 10)
+	doors.Store(key, g)
+	defer doors.Delete(key)
+	return s.Listen(guarded + "://" + key)
+}
+
+// register makes the transport known to zmq4, once in a process.
+var register = sync.OnceValue(func() error {
+	return zmq4.RegisterTransport(guarded, doorman{})
+})
+
+// doorman is the zmq4 transport whose addresses are, to listen, numbers of
+// doors, and to dial, network:address.
+type doorman struct{}
+
+// Listen returns the guard of a door.
+func (doorman) Listen(_ context.Context, key string) (net.Listener, error) {
+	g, ok := doors.Load(key)
+	if !ok {
+		return nil, fmt.Errorf("no guard at door %s", key)
+	}
+	return g.(*guard), nil
+}
+
+// Dial connects for as long as ctx, which is the life of the socket. zmq4
+// itself would wait for a greeting for ever.
+func (doorman) Dial(ctx context.Context, dialer zmqtransport.Dialer, endpoint string) (net.Conn, error) {
+	network, address, _ := strings.Cut(endpoint, ":")
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { conn.Close() })
+	return conn, nil
+}
+
+// Addr returns the endpoint as it stands.
+func (doorman) Addr(endpoint string) (string, error) { return endpoint, nil }
+
+// isReleased reports whether zmq4 has closed the listener.
+func (g *guard) isReleased() bool {
+	select {
+	case <-g.released:
+		return true
+	default:
+		return false
+	}
+}
