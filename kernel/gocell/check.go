@@ -9,10 +9,12 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"dace.local/kernel/gocell/symbols"
 )
@@ -26,10 +28,7 @@ import (
 type entity struct {
 	name string
 	obj  types.Object
-	cell int
-	// pieces declare it, for constants, types and functions: the
-	// declaration and, for a type, its methods.
-	pieces []*unit
+	cell int // where it was declared; 0 for what the kernel predeclares
 }
 
 // A unit is a declaration of the session in force: a const, type or func
@@ -51,6 +50,7 @@ func (u *unit) String() string {
 // program is the session's state as the checker sees it.
 type program struct {
 	imp     *symbols.Types
+	pkg     *types.Package
 	names   map[string]*entity
 	imports map[string]string // by the name that cells use
 	dots    []string          // paths imported with a dot
@@ -62,16 +62,14 @@ type program struct {
 type checked struct {
 	src     *source
 	decls   []declared
-	methods map[string][]*unit
 	info    *types.Info
-	pkg     *types.Package
-	vars    []*types.Var // the session variables that the statements define, in order
-	results []types.Type // of the last expression; nil where there is none to show
-	notes   []string     // for the person: what stopped compiling
-	next    *program     // the session after this cell
-	changed map[string]bool
-	// redeclared holds the names whose declarations are compiled in this
-	// cell, the cell's own and their dependents.
+	vars    []*types.Var          // the session variables that the statements define, in order
+	moved   map[string]*types.Var // older variables that take a type declared again
+	results []types.Type          // of the last expression; nil where there is none to show
+	notes   []string              // for the person: what stopped compiling
+	next    *program              // the session after this cell
+	// redeclared holds the names whose declarations are compiled with this
+	// cell, the cell's own and their dependents'.
 	redeclared map[string]bool
 }
 
@@ -90,7 +88,7 @@ func (e *checkError) Error() string { return e.list.Error() }
 // clone copies the program; entities and units are shared, they are never
 // changed in place.
 func (p *program) clone() *program {
-	return &program{imp: p.imp, names: maps.Clone(p.names), imports: maps.Clone(p.imports),
+	return &program{imp: p.imp, pkg: p.pkg, names: maps.Clone(p.names), imports: maps.Clone(p.imports),
 		dots: slices.Clone(p.dots), units: slices.Clone(p.units), broken: maps.Clone(p.broken)}
 }
 
@@ -191,9 +189,9 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 	for _, u := range next.units {
 		switch {
 		case u.meth != "" && ownMethod[[2]string{u.names[0], u.meth}]:
-		case u.meth != "" && ownName[u.names[0]] && (!ownType[u.names[0]] || u.cell == typeCell(p, u.names[0])):
-			// The type is gone, or the method stood beside it and is no
-			// longer there.
+		case u.meth != "" && ownName[u.names[0]] && (!ownType[u.names[0]] || u.id != "" && u.id == src.id):
+			// The type is gone, or the method stood in an earlier version of
+			// this very cell and is no longer there.
 		case u.meth != "" && defined[u.names[0]]:
 		case u.meth == "" && slices.ContainsFunc(u.names, func(n string) bool { return ownName[n] || defined[n] }):
 		default:
@@ -227,17 +225,9 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 	}
 }
 
-// typeCell returns the cell in which a type was declared.
-func typeCell(p *program, name string) int {
-	if e := p.names[name]; e != nil {
-		return e.cell
-	}
-	return -1
-}
-
 // dependents returns the kept units that use a changed name, directly or
 // through one another, or belong to a changed type.
-func dependents(kept []*unit, changed map[string]bool) ([]*unit, map[string]bool) {
+func dependents(kept []*unit, changed map[string]bool) []*unit {
 	names := maps.Clone(changed)
 	in := map[*unit]bool{}
 	for again := true; again; {
@@ -267,7 +257,7 @@ func dependents(kept []*unit, changed map[string]bool) ([]*unit, map[string]bool
 			list = append(list, u)
 		}
 	}
-	return list, names
+	return list
 }
 
 // attempt checks the cell with the dependents of what it changes. Where a
@@ -281,7 +271,7 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 			live = append(live, u)
 		}
 	}
-	again, redeclared := dependents(live, changed)
+	again := dependents(live, changed)
 	all := slices.Clone(own)
 	for _, u := range again {
 		ds, err := u.parse(fset)
@@ -290,13 +280,13 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 		}
 		all = append(all, declared{decl: ds[0], unit: u})
 	}
-
-	pkg := types.NewPackage("main", "main")
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
-		Implicits: map[ast.Node]types.Object{},
+	c = &checked{src: src, next: p, decls: all, redeclared: map[string]bool{}, moved: map[string]*types.Var{}, info: newInfo()}
+	for _, d := range all {
+		if d.unit.meth == "" {
+			for _, n := range d.unit.names {
+				c.redeclared[n] = true
+			}
+		}
 	}
 	used := map[string]bool{} // every identifier mentioned
 	mention := func(n ast.Node) {
@@ -311,8 +301,6 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 		mention(d.decl)
 	}
 	mention(src.body)
-
-	// The session's names that the cell mentions and does not declare.
 	gone := map[string]bool{} // names of units that are dropped
 	for u := range dropped {
 		if u.meth == "" {
@@ -321,47 +309,51 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 			}
 		}
 	}
-	for n := range used {
-		if e := p.names[n]; e != nil && !redeclared[n] && !gone[n] {
-			pkg.Scope().Insert(e.obj)
+	// scope starts a new package scope with what the session knows of the
+	// names that the cell mentions.
+	objects := map[string]types.Object{} // of this cell
+	scope := func() {
+		setScope(p.pkg)
+		for n := range used {
+			if o := objects[n]; o != nil {
+				p.pkg.Scope().Insert(o)
+			} else if v := c.moved[n]; v != nil {
+				p.pkg.Scope().Insert(v)
+			} else if e := p.names[n]; e != nil && !c.redeclared[n] && !gone[n] {
+				p.pkg.Scope().Insert(e.obj)
+			}
 		}
 	}
-	imports := p.importDecl(used, all, src.body)
-
-	// Pass 1: everything but the bodies of functions.
 	var list []types.Error
-	conf := &types.Config{
-		Importer: p.imp,
-		Error: func(err error) {
-			var te types.Error
-			if errors.As(err, &te) {
-				list = append(list, te)
-			}
-		},
+	conf := &types.Config{Importer: p.imp, Error: func(err error) {
+		var te types.Error
+		if errors.As(err, &te) {
+			list = append(list, te)
+		}
+	}}
+	pass := func(decls []ast.Decl) {
+		file := &ast.File{Name: ast.NewIdent("main")}
+		if g := p.importDecl(used, all, src.body); g != nil {
+			file.Decls = append(file.Decls, g)
+		}
+		file.Decls = append(file.Decls, decls...)
+		_ = types.NewChecker(conf, fset, p.pkg, c.info).Files([]*ast.File{file})
 	}
-	cellFunc := &ast.FuncDecl{
-		Name: ast.NewIdent("_"),
-		Type: &ast.FuncType{Params: &ast.FieldList{}},
-		Body: src.body,
-	}
-	fileA := &ast.File{Name: ast.NewIdent("main")}
-	if imports != nil {
-		fileA.Decls = append(fileA.Decls, imports)
-	}
+
+	// Pass 1: constants, types and the heads of functions.
+	var heads []ast.Decl
 	for _, d := range all {
 		if f, ok := d.decl.(*ast.FuncDecl); ok {
 			head := *f
 			head.Body = nil
-			fileA.Decls = append(fileA.Decls, &head)
+			heads = append(heads, &head)
 			continue
 		}
-		fileA.Decls = append(fileA.Decls, d.decl)
+		heads = append(heads, d.decl)
 	}
-	fileA.Decls = append(fileA.Decls, cellFunc)
-	types.NewChecker(conf, fset, pkg, info).Files([]*ast.File{fileA})
-
-	top := info.Scopes[cellFunc.Type]
-	keepError := func(e types.Error) bool {
+	cellFunc := &ast.FuncDecl{Name: ast.NewIdent("_"), Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: src.body}
+	var top *types.Scope
+	keep := func(e types.Error) bool {
 		switch {
 		case strings.HasSuffix(e.Msg, "imported and not used"), strings.HasPrefix(e.Msg, "could not import"):
 			return false
@@ -380,73 +372,73 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 		}
 		return true
 	}
-	list = slices.DeleteFunc(list, func(e types.Error) bool { return !keepError(e) })
-
-	// The variables that the statements define live on in the session.
-	var vars []*types.Var
-	if top != nil && len(list) == 0 {
-		for _, n := range top.Names() {
-			switch o := top.Lookup(n).(type) {
-			case *types.Var:
-				vars = append(vars, types.NewVar(o.Pos(), pkg, n, o.Type()))
+	filter := func() { list = slices.DeleteFunc(list, func(e types.Error) bool { return !keep(e) }) }
+	if len(heads) > 0 {
+		scope()
+		pass(heads)
+		filter()
+		for n := range c.redeclared {
+			if o := p.pkg.Scope().Lookup(n); o != nil {
+				objects[n] = o
 			}
 		}
-		sort.Slice(vars, func(i, j int) bool { return vars[i].Pos() < vars[j].Pos() })
-		// A variable whose type changed takes its users along.
-		for _, v := range vars {
-			e := p.names[v.Name()]
-			if e == nil || changed[v.Name()] {
-				continue
+	}
+
+	// Variables made of a type that was declared again in the same shape are
+	// of the new type from now on.
+	if len(list) == 0 && p.moveVars(c, objects) {
+		more := false
+		for n := range c.moved {
+			if !changed[n] && len(dependents(live, map[string]bool{n: true})) > 0 {
+				changed[n], more = true, true
 			}
-			if old, ok := e.obj.(*types.Var); ok && !types.Identical(old.Type(), v.Type()) {
-				if users, _ := dependents(live, map[string]bool{v.Name(): true}); len(users) > 0 {
+		}
+		if more {
+			return nil, true, nil
+		}
+	}
+
+	// Pass 2: the statements.
+	if len(list) == 0 {
+		scope()
+		pass([]ast.Decl{cellFunc})
+		top = c.info.Scopes[cellFunc.Type]
+		filter()
+	}
+	if top != nil && len(list) == 0 {
+		for _, n := range top.Names() {
+			if o, ok := top.Lookup(n).(*types.Var); ok {
+				c.vars = append(c.vars, types.NewVar(o.Pos(), p.pkg, n, o.Type()))
+			}
+		}
+		sort.Slice(c.vars, func(i, j int) bool { return c.vars[i].Pos() < c.vars[j].Pos() })
+		for _, v := range c.vars {
+			// A variable whose type changed takes its users along.
+			if e := p.names[v.Name()]; e != nil && !changed[v.Name()] {
+				if old, ok := e.obj.(*types.Var); ok && !types.Identical(old.Type(), v.Type()) &&
+					len(dependents(live, map[string]bool{v.Name(): true})) > 0 {
 					changed[v.Name()] = true
 					return nil, true, nil
 				}
 			}
+			objects[v.Name()] = v
 		}
 	}
 
-	// Pass 2: the bodies, as functions of a package that knows the variables.
+	// Pass 3: the bodies of functions, which know the statements' variables.
 	if len(list) == 0 {
-		pkgB := types.NewPackage("main", "main")
-		for n := range used {
-			if o := pkg.Scope().Lookup(n); o != nil && n != "_" {
-				pkgB.Scope().Insert(o)
-			} else if o := pkg.Scope().Lookup(n); o == nil {
-				if e := p.names[n]; e != nil && !redeclared[n] && !gone[n] {
-					pkgB.Scope().Insert(e.obj)
-				}
-			}
-		}
-		for _, v := range vars {
-			if o := pkgB.Scope().Lookup(v.Name()); o != nil {
-				// The cell's variable hides the session's: a fresh scope entry
-				// cannot replace one, so build the scope again without it.
-				fresh := types.NewPackage("main", "main")
-				for _, n := range pkgB.Scope().Names() {
-					if n != v.Name() {
-						fresh.Scope().Insert(pkgB.Scope().Lookup(n))
-					}
-				}
-				pkgB = fresh
-			}
-			pkgB.Scope().Insert(v)
-		}
-		fileB := &ast.File{Name: ast.NewIdent("main")}
-		if imports != nil {
-			fileB.Decls = append(fileB.Decls, p.importDecl(used, all, src.body))
-		}
+		var bodies []ast.Decl
 		for _, d := range all {
 			if f, ok := d.decl.(*ast.FuncDecl); ok && f.Body != nil {
-				fileB.Decls = append(fileB.Decls, bodyFunc(f))
+				bodies = append(bodies, bodyFunc(f))
 			}
 		}
-		// The bodies' facts join those of the signatures.
-		types.NewChecker(conf, fset, pkgB, info).Files([]*ast.File{fileB})
-		list = slices.DeleteFunc(list, func(e types.Error) bool { return !keepError(e) })
+		if len(bodies) > 0 {
+			scope()
+			pass(bodies)
+			filter()
+		}
 	}
-
 	if len(list) > 0 {
 		// An earlier cell's declaration that no longer compiles is dropped.
 		for _, e := range list {
@@ -457,49 +449,64 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 				}
 			}
 		}
-		ce := &checkError{}
-		for _, e := range list {
-			msg := e.Msg
-			if name, ok := strings.CutPrefix(msg, "undefined: "); ok && p.broken[name] != "" {
-				msg += "\n\t" + p.broken[name]
-			}
-			for u, why := range dropped {
-				if name, ok := strings.CutPrefix(msg, "undefined: "); ok && slices.Contains(u.names, name) {
-					msg += "\n\t" + why
+		return nil, false, p.explain(fset, list, dropped)
+	}
+	p.commit(c, objects, live, dropped)
+	return c, false, nil
+}
+
+// explain makes the messages of a cell that does not compile.
+func (p *program) explain(fset *token.FileSet, list []types.Error, dropped map[*unit]string) error {
+	ce := &checkError{}
+	for _, e := range list {
+		msg := e.Msg
+		if name, ok := strings.CutPrefix(msg, "undefined: "); ok {
+			why := p.broken[name]
+			for u, w := range dropped {
+				if slices.Contains(u.names, name) {
+					why = w
 				}
 			}
-			ce.list.Add(fset.Position(e.Pos), msg)
+			if why != "" {
+				msg += "\n\t" + why
+			}
 		}
-		ce.list.Sort()
-		return nil, false, ce
+		ce.list.Add(fset.Position(e.Pos), msg)
 	}
+	ce.list.Sort()
+	return ce
+}
 
-	// The program after the cell.
-	c = &checked{src: src, info: info, pkg: pkg, vars: vars, next: p, changed: changed, redeclared: redeclared, decls: all}
-	isSession := func(o types.Object) bool {
-		return o != nil && o.Pkg() != nil && o.Pkg().Path() == "main"
-	}
+// commit makes p the program after the cell.
+func (p *program) commit(c *checked, objects map[string]types.Object, live []*unit, dropped map[*unit]string) {
+	own := map[string]bool{}
 	p.units = live[:len(live):len(live)]
-	for i := range all {
-		d := &all[i]
-		deps := map[string]bool{}
+	for i := range c.decls {
+		d := &c.decls[i]
+		if !d.own {
+			continue
+		}
+		d.unit.deps = map[string]bool{}
 		ast.Inspect(d.decl, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
-				if o := info.Uses[id]; isSession(o) && (o.Parent() == pkg.Scope() || p.isName(o) || slices.Contains(vars, asVar(o))) {
-					deps[id.Name] = true
+				o := c.info.Uses[id]
+				if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && o.Pkg() == p.pkg && packageLevel(o) {
+					d.unit.deps[id.Name] = true
 				}
 			}
 			return true
 		})
-		if d.own {
-			d.unit.deps = deps
-			p.units = append(p.units, d.unit)
+		p.units = append(p.units, d.unit)
+		if d.unit.meth == "" {
+			for _, n := range d.unit.names {
+				own[n] = true
+			}
 		}
 	}
-	for n := range redeclared {
-		if o := pkg.Scope().Lookup(n); o != nil {
-			cell := src.number
-			if e := p.names[n]; e != nil && !slices.ContainsFunc(own, func(d declared) bool { return d.unit.meth == "" && slices.Contains(d.unit.names, n) }) {
+	for n := range c.redeclared {
+		if o := objects[n]; o != nil {
+			cell := c.src.number
+			if e := p.names[n]; e != nil && !own[n] {
 				cell = e.cell
 			}
 			p.names[n] = &entity{name: n, obj: o, cell: cell}
@@ -515,26 +522,40 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 			}
 		}
 	}
-	for _, v := range vars {
-		p.names[v.Name()] = &entity{name: v.Name(), obj: v, cell: src.number}
-		delete(p.broken, v.Name())
-	}
 	sort.Strings(c.notes)
-	if x, ok := src.last.(*ast.ExprStmt); ok {
-		c.results = resultTypes(info, x.X)
+	for n, v := range c.moved {
+		p.names[n] = &entity{name: n, obj: v, cell: p.names[n].cell}
 	}
-	return c, false, nil
+	for _, v := range c.vars {
+		p.names[v.Name()] = &entity{name: v.Name(), obj: v, cell: c.src.number}
+		delete(p.broken, v.Name())
+		delete(c.moved, v.Name())
+	}
+	if x, ok := c.src.last.(*ast.ExprStmt); ok {
+		c.results = resultTypes(c.info, x.X)
+	}
 }
 
-func asVar(o types.Object) *types.Var {
-	v, _ := o.(*types.Var)
-	return v
+func newInfo() *types.Info {
+	return &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Implicits: map[ast.Node]types.Object{},
+	}
 }
 
-// isName reports whether o is what a name of the session stands for.
-func (p *program) isName(o types.Object) bool {
-	e := p.names[o.Name()]
-	return e != nil && e.obj == o
+// packageLevel reports whether o was declared at the level of a package.
+func packageLevel(o types.Object) bool {
+	return o.Parent() != nil && o.Parent().Parent() == types.Universe
+}
+
+// setScope gives the session's package an empty scope. The package itself must
+// stay one and the same: unexported fields belong to it.
+func setScope(pkg *types.Package) {
+	f := reflect.ValueOf(pkg).Elem().FieldByName("scope")
+	s := types.NewScope(types.Universe, token.NoPos, token.NoPos, "session")
+	*(**types.Scope)(unsafe.Pointer(f.UnsafeAddr())) = s
 }
 
 // resultTypes returns the types of the values of an expression, none for a

@@ -99,7 +99,7 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 			if o.Pkg().Path() != "main" && !o.Exported() {
 				return o.Pkg().Name() + "." + o.Name()
 			}
-			if o.Pkg().Path() == "main" && o.Parent() != nil && o.Parent() != o.Pkg().Scope() {
+			if o.Pkg().Path() == "main" && !packageLevel(o) {
 				return o.Name()
 			}
 		}

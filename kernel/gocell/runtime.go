@@ -26,9 +26,10 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Ctx":            valueOf(func() context.Context { return s.context() }),
 		"Running":        valueOf(func() func() { return s.running() }),
 		"GoroutinePanic": valueOf(func(v any) { s.goroutinePanic(v) }),
+		"Move":           valueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
 		"Clear":          valueOf(func(v any) { reflect.ValueOf(v).Clear() }),
 	}
-	_ = s.use(interp.Exports{".": {"MapTypes": valueOf(map[reflect.Value][]reflect.Type{result: formatted})}})
+	_ = s.use(interp.Exports{".": {"MapTypes": valueOf(map[reflect.Value][]reflect.Type{result: shown})}})
 	return m
 }
 
@@ -39,6 +40,12 @@ var formatted = []reflect.Type{
 	reflect.TypeFor[fmt.Formatter](),
 	reflect.TypeFor[fmt.Stringer](),
 }
+
+// shown lists the interfaces that display looks for.
+var shown = append([]reflect.Type{
+	reflect.TypeFor[display.MimeBundler](), reflect.TypeFor[display.HTMLer](), reflect.TypeFor[display.Markdowner](),
+	reflect.TypeFor[display.SVGer](), reflect.TypeFor[display.PNGer](),
+}, formatted...)
 
 // mapTypes tells the interpreter which functions of a package look for other
 // interfaces in their arguments than they declare.
@@ -63,7 +70,7 @@ func (s *Session) mapTypes(ipath string, syms map[string]reflect.Value) error {
 		add([]reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()}, "Marshal", "MarshalIndent")
 		add([]reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()}, "Unmarshal")
 	case "dace.local/kernel/display":
-		add(formatted, "Show")
+		add(shown, "Show")
 	}
 	if len(m) == 0 {
 		return nil
@@ -107,9 +114,12 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		set("Sleep", func(d time.Duration) {
 			t := time.NewTimer(d)
 			defer t.Stop()
+			s.run.Lock()
+			stop := s.run.stop
+			s.run.Unlock()
 			select {
 			case <-t.C:
-			case <-s.context().Done():
+			case <-stop:
 			}
 		})
 	}
@@ -136,9 +146,9 @@ func (s *Session) running() func() {
 // setResult keeps the value of a cell's last expression.
 func (s *Session) setResult(vs []any) {
 	s.run.Lock()
-	names := s.run.names
+	ts := s.run.types
 	s.run.Unlock()
-	b := display.Result(vs, names)
+	b := display.Result(vs, ts)
 	s.run.Lock()
 	s.run.result = b
 	s.run.Unlock()

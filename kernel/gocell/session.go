@@ -61,9 +61,10 @@ type Session struct {
 		ctx    context.Context
 		out    engine.Outputs
 		result engine.Bundle
-		names  []string // static types of the result
+		types  []types.Type // of the result's values
 		frames []frame
 		ended  chan struct{} // closed when the cell's goroutine has unwound
+		stop   chan struct{} // closed when the cell is interrupted
 	}
 	stdin   *bufio.Reader
 	closed  bool
@@ -88,7 +89,8 @@ func New(opts Options) (*Session, error) {
 		Args: opts.Args, Unrestricted: true,
 	})
 	s.fset = s.in.FileSet()
-	s.prog = &program{imp: imp, names: map[string]*entity{}, imports: map[string]string{}, broken: map[string]string{}}
+	main := types.NewPackage("main", "main")
+	s.prog = &program{imp: imp, pkg: main, names: map[string]*entity{}, imports: map[string]string{}, broken: map[string]string{}}
 	if err := s.use(interp.Exports{"gocell/" + rtAlias: s.runtime()}); err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func New(opts Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctxVar := types.NewVar(token.NoPos, types.NewPackage("main", "main"), "ctx", cp.Scope().Lookup("Context").Type())
+	ctxVar := types.NewVar(token.NoPos, main, "ctx", cp.Scope().Lookup("Context").Type())
 	s.prog.names["ctx"] = &entity{name: "ctx", obj: ctxVar}
 	if !opts.KeepStdio {
 		if err := stdio.start(); err != nil {
@@ -184,8 +186,8 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		return res, &engine.Error{Name: "Closed", Message: "the session has ended", Traceback: []string{"the session has ended"}}
 	}
 	text := cell.Code
-	if pages, ok := s.help(text); ok {
-		return engine.Result{Pages: pages}, nil
+	if pages, err := s.help(text); pages != nil || err != nil {
+		return engine.Result{Pages: pages}, err
 	}
 	number := cell.Number
 	s.mu.Lock()
@@ -193,7 +195,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	s.mu.Unlock()
 	text, isProgram := blankPackageClause(text)
 
-	src, _, perr := parseCell(s.fset, number, text)
+	src, perr := parseCell(s.fset, number, cell.ID, text)
 	if perr != nil {
 		return res, s.compileError(number, perr)
 	}
@@ -210,10 +212,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 
 	s.run.Lock()
 	s.run.ctx, s.run.out, s.run.result, s.run.frames = ctx, out, engine.Bundle{}, nil
-	s.run.names = nil
-	for _, t := range c.results {
-		s.run.names = append(s.run.names, types.TypeString(t, shortName))
-	}
+	s.run.types = c.results
 	s.run.Unlock()
 	if !s.opts.KeepStdio {
 		stdio.use(out)
@@ -255,28 +254,24 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 	l := &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}}
 
-	// Old variables that a definition replaces are still read on its right
-	// side: x := strconv.Itoa(x).
+	// What a definition replaces is still read on its right side:
+	// x := strconv.Itoa(x).
 	var fresh []*types.Var
 	for _, v := range c.vars {
-		old := s.prog.names[v.Name()]
-		var oldVar *types.Var
-		if old != nil {
-			oldVar, _ = old.obj.(*types.Var)
-		}
-		if oldVar != nil && old.cell != 0 && types.Identical(oldVar.Type(), v.Type()) && !c.redeclared[v.Name()] {
-			continue // the same variable: it keeps its place
-		}
-		if oldVar != nil {
-			l.renamed[oldVar] = mark + "old" + v.Name()
+		if old := s.prog.names[v.Name()]; old != nil {
+			o, isVar := old.obj.(*types.Var)
+			if isVar && old.cell != 0 && types.Identical(o.Type(), v.Type()) && !c.redeclared[v.Name()] {
+				continue // the same variable: it keeps its place
+			}
+			l.renamed[old.obj] = mark + "old" + v.Name()
 		}
 		fresh = append(fresh, v)
 	}
+	for _, n := range slices.Sorted(maps.Keys(c.moved)) {
+		fresh = append(fresh, c.moved[n])
+	}
 	for _, d := range c.decls {
 		if f, ok := d.decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "main" {
-			if o := c.pkg.Scope().Lookup("main"); o != nil {
-				l.renamed[o] = mark + "main"
-			}
 			f.Name = &ast.Ident{Name: mark + "main", NamePos: f.Name.Pos()}
 		}
 	}
@@ -298,6 +293,9 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main", NamePos: file.Package}, file.Package)})
 	}
 	pos := file.Package
+	for n := range c.moved {
+		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Move", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(n)})}}, stmts...)
+	}
 	stmts = append([]ast.Stmt{&ast.DeferStmt{Defer: pos, Call: call(call(l.rt("Running", pos), pos), pos)}}, stmts...)
 	var globals []ast.Decl
 	for _, v := range fresh {
@@ -402,7 +400,8 @@ func (s *Session) runProgram(ctx context.Context, p *interp.Program) error {
 	defer cancel()
 	ended := make(chan struct{})
 	s.run.Lock()
-	s.run.ended = ended
+	stop := make(chan struct{})
+	s.run.ended, s.run.stop = ended, stop
 	s.run.Unlock()
 	go func() {
 		defer func() {
@@ -420,6 +419,7 @@ func (s *Session) runProgram(ctx context.Context, p *interp.Program) error {
 	if o.err == nil {
 		return nil // it had just ended by itself
 	}
+	close(stop)
 	// ExecuteWithContext returns at once on a cancel; the cell's goroutine
 	// may still be unwinding. Its closures stay usable only under the run
 	// number that they were made in.

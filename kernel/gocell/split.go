@@ -117,6 +117,7 @@ func declaresFunc(toks []token.Token) bool {
 // so that it can be declared again when something it uses has changed.
 type piece struct {
 	cell      int    // the cell's number
+	id        string // the notebook's id of the cell, where known
 	text      string // as typed
 	line, col int    // of its first byte in the cell
 }
@@ -124,6 +125,7 @@ type piece struct {
 // source is one parsed cell.
 type source struct {
 	number int
+	id     string
 	text   string
 	decls  []piece // const, type, func
 	file   *ast.File
@@ -166,8 +168,8 @@ func blank(text string, keep []part) string {
 
 // parseCell parses a cell. The error is a scanner.ErrorList with positions in
 // the cell.
-func parseCell(fset *token.FileSet, number int, text string) (*source, []part, error) {
-	src := &source{number: number, text: text}
+func parseCell(fset *token.FileSet, number int, id, text string) (*source, error) {
+	src := &source{number: number, id: id, text: text}
 	parts := split(text)
 	var head, stmts []part
 	for _, p := range parts {
@@ -201,7 +203,7 @@ func parseCell(fset *token.FileSet, number int, text string) (*source, []part, e
 	}
 	for _, p := range decls {
 		line, col := lineCol(text, p.start)
-		pc := piece{cell: number, text: text[p.start:p.end], line: line, col: col}
+		pc := piece{cell: number, id: id, text: text[p.start:p.end], line: line, col: col}
 		ds, err := pc.parse(fset)
 		collect(err)
 		src.file.Decls = append(src.file.Decls, ds...)
@@ -226,9 +228,9 @@ func parseCell(fset *token.FileSet, number int, text string) (*source, []part, e
 	}
 	if len(errs) > 0 {
 		errs.Sort()
-		return src, parts, errs
+		return src, errs
 	}
-	return src, parts, nil
+	return src, nil
 }
 
 // parse returns the declarations of a piece, positioned in its cell.

@@ -68,3 +68,22 @@ func runID(in *interp.Interpreter) *uint64 {
 
 func loadRunID(in *interp.Interpreter) uint64     { return atomic.LoadUint64(runID(in)) }
 func storeRunID(in *interp.Interpreter, n uint64) { atomic.StoreUint64(runID(in), n) }
+
+// moveGlobal copies the value of one global variable to another whose type has
+// the same layout.
+func moveGlobal(in *interp.Interpreter, from, to string) {
+	t := mainTable(in)
+	index := func(name string) int {
+		return int(t.get(name).Elem().FieldByName("index").Int())
+	}
+	f := reflect.ValueOf(in).Elem().FieldByName("frame").Elem().FieldByName("data")
+	data := *(*[]reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
+	src, dst := data[index(from)], data[index(to)]
+	if src.Type() != dst.Type() {
+		if src.Type().Size() != dst.Type().Size() {
+			return
+		}
+		src = reflect.NewAt(dst.Type(), src.Addr().UnsafePointer()).Elem()
+	}
+	dst.Set(src)
+}

@@ -11,14 +11,60 @@ import (
 func init() {
 	register("dace.local/dacelib/problem", "problem", func() map[string]reflect.Value {
 		return map[string]reflect.Value{
+			"CheckBatch":   reflect.ValueOf(problem.CheckBatch),
+			"Count":        reflect.ValueOf(problem.Count),
+			"Distinct":     reflect.ValueOf(problem.Distinct),
+			"Enumerate":    reflect.ValueOf(problem.Enumerate),
+			"FromBatch":    reflect.ValueOf(problem.FromBatch),
+			"FromFunc":     reflect.ValueOf(problem.FromFunc),
+			"Memo":         reflect.ValueOf(problem.Memo),
+			"Named":        reflect.ValueOf(problem.Named),
+			"Negated":      reflect.ValueOf(problem.Negated),
 			"NewSolutions": reflect.ValueOf(problem.NewSolutions),
+			"Optimum":      reflect.ValueOf(problem.Optimum),
 			"Pack":         reflect.ValueOf(problem.Pack),
+			"Parallel":     reflect.ValueOf(problem.Parallel),
+			"Random":       reflect.ValueOf(problem.Random),
+			"Randomize":    reflect.ValueOf(problem.Randomize),
 			"Stride":       reflect.ValueOf(problem.Stride),
+			"Value":        reflect.ValueOf(problem.Value),
+			"WithOptimum":  reflect.ValueOf(problem.WithOptimum),
+			"BudgetError":  reflect.ValueOf((*problem.BudgetError)(nil)),
+			"Class":        reflect.ValueOf((*problem.Class)(nil)),
+			"Counted":      reflect.ValueOf((*problem.Counted)(nil)),
+			"Optimist":     reflect.ValueOf((*problem.Optimist)(nil)),
 			"Problem":      reflect.ValueOf((*problem.Problem)(nil)),
+			"Set":          reflect.ValueOf((*problem.Set)(nil)),
 			"Solutions":    reflect.ValueOf((*problem.Solutions)(nil)),
+			"_Optimist":    reflect.ValueOf((*_dace_local_dacelib_problem_Optimist)(nil)),
 			"_Problem":     reflect.ValueOf((*_dace_local_dacelib_problem_Problem)(nil)),
 		}
 	})
+}
+
+// _dace_local_dacelib_problem_Optimist hands an interpreted Optimist to compiled code.
+type _dace_local_dacelib_problem_Optimist struct {
+	IValue    any
+	WDim      func() int
+	WEvaluate func(a0 context.Context, a1 []float64, a2 problem.Solutions) error
+	WName     func() string
+	WOptimum  func() (float64, bool)
+}
+
+func (W _dace_local_dacelib_problem_Optimist) Dim() int {
+	return W.WDim()
+}
+
+func (W _dace_local_dacelib_problem_Optimist) Evaluate(a0 context.Context, a1 []float64, a2 problem.Solutions) error {
+	return W.WEvaluate(a0, a1, a2)
+}
+
+func (W _dace_local_dacelib_problem_Optimist) Name() string {
+	return W.WName()
+}
+
+func (W _dace_local_dacelib_problem_Optimist) Optimum() (float64, bool) {
+	return W.WOptimum()
 }
 
 // _dace_local_dacelib_problem_Problem hands an interpreted Problem to compiled code.

@@ -10,7 +10,92 @@ import (
 func init() {
 	register("dace.local/kernel/display", "display", func() map[string]reflect.Value {
 		return map[string]reflect.Value{
-			"HTML": reflect.ValueOf(display.HTML),
+			"Clear":         reflect.ValueOf(display.Clear),
+			"DefaultHeight": reflect.ValueOf(display.DefaultHeight),
+			"DefaultWidth":  reflect.ValueOf(display.DefaultWidth),
+			"Figure":        reflect.ValueOf(display.Figure),
+			"Figures":       reflect.ValueOf(display.Figures),
+			"Format":        reflect.ValueOf(display.Format),
+			"HTML":          reflect.ValueOf(display.HTML),
+			"Image":         reflect.ValueOf(display.Image),
+			"JPEG":          reflect.ValueOf(display.JPEG),
+			"JSON":          reflect.ValueOf(display.JSON),
+			"Latex":         reflect.ValueOf(display.Latex),
+			"Markdown":      reflect.ValueOf(display.Markdown),
+			"Mime":          reflect.ValueOf(display.Mime),
+			"NewHandle":     reflect.ValueOf(display.NewHandle),
+			"PNG":           reflect.ValueOf(display.PNG),
+			"Progress":      reflect.ValueOf(display.Progress),
+			"Records":       reflect.ValueOf(display.Records),
+			"Result":        reflect.ValueOf(display.Result),
+			"SVG":           reflect.ValueOf(display.SVG),
+			"SVGFigure":     reflect.ValueOf(display.SVGFigure),
+			"SetOutputs":    reflect.ValueOf(display.SetOutputs),
+			"Show":          reflect.ValueOf(display.Show),
+			"Table":         reflect.ValueOf(display.Table),
+			"Text":          reflect.ValueOf(display.Text),
+			"Value":         reflect.ValueOf(display.Value),
+			"HTMLer":        reflect.ValueOf((*display.HTMLer)(nil)),
+			"Handle":        reflect.ValueOf((*display.Handle)(nil)),
+			"Markdowner":    reflect.ValueOf((*display.Markdowner)(nil)),
+			"MimeBundler":   reflect.ValueOf((*display.MimeBundler)(nil)),
+			"PNGer":         reflect.ValueOf((*display.PNGer)(nil)),
+			"SVGer":         reflect.ValueOf((*display.SVGer)(nil)),
+			"_HTMLer":       reflect.ValueOf((*_dace_local_kernel_display_HTMLer)(nil)),
+			"_Markdowner":   reflect.ValueOf((*_dace_local_kernel_display_Markdowner)(nil)),
+			"_MimeBundler":  reflect.ValueOf((*_dace_local_kernel_display_MimeBundler)(nil)),
+			"_PNGer":        reflect.ValueOf((*_dace_local_kernel_display_PNGer)(nil)),
+			"_SVGer":        reflect.ValueOf((*_dace_local_kernel_display_SVGer)(nil)),
 		}
 	})
+}
+
+// _dace_local_kernel_display_HTMLer hands an interpreted HTMLer to compiled code.
+type _dace_local_kernel_display_HTMLer struct {
+	IValue any
+	WHTML  func() string
+}
+
+func (W _dace_local_kernel_display_HTMLer) HTML() string {
+	return W.WHTML()
+}
+
+// _dace_local_kernel_display_Markdowner hands an interpreted Markdowner to compiled code.
+type _dace_local_kernel_display_Markdowner struct {
+	IValue    any
+	WMarkdown func() string
+}
+
+func (W _dace_local_kernel_display_Markdowner) Markdown() string {
+	return W.WMarkdown()
+}
+
+// _dace_local_kernel_display_MimeBundler hands an interpreted MimeBundler to compiled code.
+type _dace_local_kernel_display_MimeBundler struct {
+	IValue      any
+	WMimeBundle func() map[string]any
+}
+
+func (W _dace_local_kernel_display_MimeBundler) MimeBundle() map[string]any {
+	return W.WMimeBundle()
+}
+
+// _dace_local_kernel_display_PNGer hands an interpreted PNGer to compiled code.
+type _dace_local_kernel_display_PNGer struct {
+	IValue any
+	WPNG   func() []byte
+}
+
+func (W _dace_local_kernel_display_PNGer) PNG() []byte {
+	return W.WPNG()
+}
+
+// _dace_local_kernel_display_SVGer hands an interpreted SVGer to compiled code.
+type _dace_local_kernel_display_SVGer struct {
+	IValue any
+	WSVG   func() string
+}
+
+func (W _dace_local_kernel_display_SVGer) SVG() string {
+	return W.WSVG()
 }

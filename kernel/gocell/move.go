@@ -1,0 +1,138 @@
+package gocell
+
+import (
+	"go/types"
+)
+
+// moveVars finds the session's variables whose type mentions a type that the
+// cell declares again in the same shape, and gives them the new type: a cell
+// that is run again, or a method added, does not strand the values made
+// before. (The values keep the methods that they were made with where they
+// stand in an interface.) It reports whether there are any.
+func (p *program) moveVars(c *checked, objects map[string]types.Object) bool {
+	to := map[*types.TypeName]*types.Named{}
+	for n := range c.redeclared {
+		e := p.names[n]
+		if e == nil {
+			continue
+		}
+		old, ok := e.obj.(*types.TypeName)
+		if !ok {
+			continue
+		}
+		now, ok := objects[n].(*types.TypeName)
+		if !ok || now == old {
+			continue
+		}
+		a, okA := old.Type().(*types.Named)
+		b, okB := now.Type().(*types.Named)
+		if okA && okB && a.TypeParams().Len() == 0 && b.TypeParams().Len() == 0 {
+			to[old] = b
+		}
+	}
+	if len(to) == 0 {
+		return false
+	}
+	// Types whose shape changed stay what they were; so do those made of them.
+	for again := true; again; {
+		again = false
+		for old, now := range to {
+			if !sameShape(old.Type().Underlying(), now.Underlying(), to) {
+				delete(to, old)
+				again = true
+			}
+		}
+	}
+	for n, e := range p.names {
+		v, ok := e.obj.(*types.Var)
+		if !ok || e.cell == 0 {
+			continue
+		}
+		if t, changed := replace(v.Type(), to); changed {
+			c.moved[n] = types.NewVar(v.Pos(), p.pkg, n, t)
+		}
+	}
+	return len(c.moved) > 0
+}
+
+// sameShape reports whether b is a with the types of to replaced.
+func sameShape(a, b types.Type, to map[*types.TypeName]*types.Named) bool {
+	r, _ := replace(a, to)
+	return types.Identical(r, b)
+}
+
+// replace returns t with the named types of to replaced, and whether any was.
+func replace(t types.Type, to map[*types.TypeName]*types.Named) (types.Type, bool) {
+	switch t := t.(type) {
+	case *types.Named:
+		if n, ok := to[t.Obj()]; ok {
+			return n, true
+		}
+	case *types.Alias:
+		if r, ok := replace(types.Unalias(t), to); ok {
+			return r, true
+		}
+	case *types.Pointer:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewPointer(e), true
+		}
+	case *types.Slice:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewSlice(e), true
+		}
+	case *types.Array:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewArray(e, t.Len()), true
+		}
+	case *types.Chan:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewChan(t.Dir(), e), true
+		}
+	case *types.Map:
+		k, ok1 := replace(t.Key(), to)
+		e, ok2 := replace(t.Elem(), to)
+		if ok1 || ok2 {
+			return types.NewMap(k, e), true
+		}
+	case *types.Signature:
+		ps, ok1 := replaceTuple(t.Params(), to)
+		rs, ok2 := replaceTuple(t.Results(), to)
+		if ok1 || ok2 {
+			return types.NewSignatureType(nil, nil, nil, ps, rs, t.Variadic()), true
+		}
+	case *types.Struct:
+		any := false
+		fields := make([]*types.Var, t.NumFields())
+		tags := make([]string, t.NumFields())
+		for i := range fields {
+			f := t.Field(i)
+			ft, ok := replace(f.Type(), to)
+			fields[i], tags[i] = f, t.Tag(i)
+			if ok {
+				any = true
+				fields[i] = types.NewField(f.Pos(), f.Pkg(), f.Name(), ft, f.Embedded())
+			}
+		}
+		if any {
+			return types.NewStruct(fields, tags), true
+		}
+	}
+	return t, false
+}
+
+func replaceTuple(t *types.Tuple, to map[*types.TypeName]*types.Named) (*types.Tuple, bool) {
+	any := false
+	var vars []*types.Var
+	for v := range t.Variables() {
+		vt, ok := replace(v.Type(), to)
+		if ok {
+			any = true
+			v = types.NewParam(v.Pos(), v.Pkg(), v.Name(), vt)
+		}
+		vars = append(vars, v)
+	}
+	if !any {
+		return t, false
+	}
+	return types.NewTuple(vars...), true
+}
