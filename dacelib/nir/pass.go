@@ -281,7 +281,7 @@ type sink func(off int, grad []float32)
 
 // gradient computes the losses of one batch per instance, under the
 // parameters that were loaded, and hands their gradient to the sink.
-func (p *pass) gradient(params []float32, fill filler, to sink) []partLoss {
+func (p *pass) gradient(params []float32, fill filler, to sink) ([]partLoss, error) {
 	parallel(p.workers, len(p.shards), func(k int) {
 		s, b := p.shards[k], <-p.idle
 		fill(k, s.instance, s.rows, b.x, p.ldX, b.y, b.eps)
@@ -290,7 +290,7 @@ func (p *pass) gradient(params []float32, fill filler, to sink) []partLoss {
 		p.idle <- b
 	})
 	p.reduce(params, to)
-	return p.losses(p.shards)
+	return p.losses(p.shards), nil
 }
 
 // evaluate computes the losses of the given shards under the parameters that

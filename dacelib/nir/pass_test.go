@@ -177,7 +177,7 @@ func handPass(m *Model, tb testBatch, workers int) (float64, []float32) {
 	for i := range grad {
 		grad[i] = float32(math.NaN())
 	}
-	parts := p.gradient(m.params, tb.filler(p), func(off int, g []float32) { copy(grad[off:], g) })
+	parts, _ := p.gradient(m.params, tb.filler(p), func(off int, g []float32) { copy(grad[off:], g) })
 	return m.total(parts).Total, grad
 }
 
@@ -268,5 +268,52 @@ func TestGradientWorkers(t *testing.T) {
 	loss8, grad8 := handPass(m, tb, 8)
 	if loss != loss8 || fmt.Sprint(grad) != fmt.Sprint(grad8) {
 		t.Error("1 and 8 workers differ")
+	}
+}
+
+// The hand-written gradients against gorgonia's, element by element.
+func TestGradientGorgonia(t *testing.T) {
+	for name, s := range variants() {
+		t.Run(name, func(t *testing.T) {
+			s.Batch, s.Seed = 16, 5
+			if name == "paper" {
+				s.Batch = 150
+			}
+			m, err := Random(9, 2, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := run.Rand(1, "test")
+			jitter(m, r)
+			tb := randomBatch(2, s.Batch, 9, m.shape.latent, r)
+			loss, grad := handPass(m, tb, 2)
+			p := newPass(m.shape, m.settings, 2)
+			p.load(m.params, nil)
+			g, err := newGraphPass(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.model.Close()
+			for range 2 { // the second run must not see the first's gradient
+				want := make([]float32, len(grad))
+				parts, err := g.gradient(m.params, tb.filler(p), func(off int, g []float32) { copy(want[off:], g) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if theirs := m.total(parts).Total; math.Abs(loss-theirs) > 1e-5*loss {
+					t.Fatalf("loss %v, gorgonia's %v", loss, theirs)
+				}
+				for _, tn := range m.shape.tensors {
+					var norm, diff float64
+					for i := tn.off; i < tn.off+tn.rows*tn.cols; i++ {
+						norm = max(norm, math.Abs(float64(want[i])))
+						diff = max(diff, math.Abs(float64(want[i]-grad[i])))
+					}
+					if !(diff <= 1e-4*norm+1e-6) {
+						t.Errorf("%s: gradients differ by %v of %v", tn.name, diff, norm)
+					}
+				}
+			}
+		})
 	}
 }

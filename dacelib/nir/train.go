@@ -76,7 +76,7 @@ type trainer struct {
 // A gradienter computes the losses of one batch and their gradient: the
 // hand-written pass, or the reference.
 type gradienter interface {
-	gradient(params []float32, fill filler, to sink) []partLoss
+	gradient(params []float32, fill filler, to sink) ([]partLoss, error)
 }
 
 // trainingData is Data as training reads it.
@@ -93,6 +93,13 @@ func newTrainer(m *Model, data []Data, s Settings) (*trainer, error) {
 	}
 	t.pass = newPass(m.shape, s, m.workers())
 	t.grad = t.pass
+	if s.Gorgonia {
+		g, err := newGraphPass(t.pass)
+		if err != nil {
+			return nil, fmt.Errorf("nir: %w", err)
+		}
+		t.grad = g
+	}
 	for i, d := range t.data {
 		for r := d.train; r < len(d.y); r += t.pass.rows {
 			t.valid = append(t.valid, &shard{instance: i, rows: min(t.pass.rows, len(d.y)-r)})
@@ -141,7 +148,11 @@ func (t *trainer) run(ctx context.Context) error {
 			return err
 		}
 		rate := s.rate(t.step)
-		loss := m.total(t.takeStep(rate))
+		parts, err := t.takeStep(rate)
+		if err != nil {
+			return fmt.Errorf("nir: %w", err)
+		}
+		loss := m.total(parts)
 		if math.IsNaN(loss.Total) || math.IsInf(loss.Total, 0) {
 			return fmt.Errorf("nir: training diverged at step %d: the loss is %v; a smaller Settings.LearningRate (now %v) may help", t.step, loss.Total, s.LearningRate)
 		}
@@ -190,7 +201,7 @@ func (s Settings) rate(step int) float64 {
 }
 
 // takeStep draws a batch and takes one step of Adam.
-func (t *trainer) takeStep(rate float64) []partLoss {
+func (t *trainer) takeStep(rate float64) ([]partLoss, error) {
 	p, step := t.pass, t.step
 	fill := func(k, instance, rows int, x []float32, ldx int, y, eps []float32) {
 		d := t.data[instance]
@@ -212,10 +223,10 @@ func (t *trainer) takeStep(rate float64) []partLoss {
 		kernel.Adam(t.params[off:end], t.first[off:end], t.second[off:end], g, b1, b2, float32(rate*c2/c1), float32(epsilon*c2))
 	}
 	p.load(t.params, nil)
-	losses := t.grad.gradient(t.params, fill, adam)
+	losses, err := t.grad.gradient(t.params, fill, adam)
 	p.moveStats(t.stats)
 	t.step++
-	return losses
+	return losses, err
 }
 
 // moveStats moves the running statistics of the batch normalisations towards

@@ -1,0 +1,74 @@
+package nir
+
+import (
+	"dace.local/dacelib/nir/internal/reference"
+)
+
+// A graphPass is the gradienter that gorgonia derives: see package reference.
+type graphPass struct {
+	pass    *pass // its shards, and its statistics of batch normalisation
+	model   *reference.Model
+	x, y, e [][]float32
+	grad    []float32
+}
+
+func newGraphPass(p *pass) (*graphPass, error) {
+	sh, s := p.shape, p.settings
+	c := reference.Config{
+		Instances: sh.instances, Batch: s.Batch, Dim: sh.dim, Latent: sh.latent,
+		Hidden: Hidden, EmbeddingSize: EmbeddingSize,
+		WithStd: s.Input == MeanAndStd, Sampled: s.Input == Sample, Affine: s.Activation == Identity,
+		Norm: sh.norm, NormEpsilon: normEpsilon, Leak: leak,
+		PredictionWeight: s.PredictionWeight, KLWeight: s.KLWeight,
+		Tensors: map[string]reference.Tensor{},
+	}
+	convert := func(t tensor) reference.Tensor {
+		return reference.Tensor{Name: t.name, Rows: t.rows, Cols: t.cols, Offset: t.off}
+	}
+	for _, t := range sh.tensors {
+		c.Tensors[t.name] = convert(t)
+	}
+	for _, t := range sh.scorer {
+		c.Scorer = append(c.Scorer, convert(t))
+	}
+	m, err := reference.New(c)
+	if err != nil {
+		return nil, err
+	}
+	g := &graphPass{pass: p, model: m, grad: make([]float32, sh.size)}
+	for range sh.instances {
+		g.x = append(g.x, make([]float32, s.Batch*sh.dim))
+		g.y = append(g.y, make([]float32, s.Batch))
+		g.e = append(g.e, make([]float32, s.Batch*sh.latent))
+	}
+	return g, nil
+}
+
+func (g *graphPass) gradient(params []float32, fill filler, to sink) ([]partLoss, error) {
+	p := g.pass
+	d, L := p.shape.dim, p.shape.latent
+	parallel(p.workers, len(p.shards), func(k int) {
+		s, b := p.shards[k], <-p.idle
+		fill(k, s.instance, s.rows, b.x, p.ldX, b.y, b.eps)
+		first := k % p.perInstance * p.rows
+		for r := range s.rows {
+			copy(g.x[s.instance][(first+r)*d:(first+r+1)*d], b.x[r*p.ldX:])
+		}
+		copy(g.y[s.instance][first:first+s.rows], b.y)
+		copy(g.e[s.instance][first*L:(first+s.rows)*L], b.eps)
+		if p.shape.norm {
+			p.forward(s, b, false)
+		}
+		p.idle <- b
+	})
+	losses, err := g.model.Gradient(params, g.x, g.y, g.e, g.grad)
+	if err != nil {
+		return nil, err
+	}
+	to(0, g.grad)
+	out := make([]partLoss, len(losses))
+	for i, l := range losses {
+		out[i] = partLoss{l.Reconstruction, l.Scorer, l.KL}
+	}
+	return out, nil
+}
