@@ -19,21 +19,16 @@ import (
 )
 
 // markdown turns the Markdown of one notebook's cells into HTML.
-type markdown struct {
-	gm  goldmark.Markdown
-	ids headingIDs
-}
+type markdown struct{ gm goldmark.Markdown }
 
 func newMarkdown(p *page) *markdown {
 	return &markdown{
-		ids: headingIDs{},
 		gm: goldmark.New(
 			goldmark.WithExtensions(extension.GFM, extension.Footnote),
 			goldmark.WithParserOptions(
-				parser.WithAutoHeadingID(),
 				parser.WithBlockParsers(util.Prioritized(mathBlocks{}, 90)),
 				parser.WithInlineParsers(util.Prioritized(mathSpans{}, 90)),
-				parser.WithASTTransformers(util.Prioritized(embedder{p}, 500)),
+				parser.WithASTTransformers(util.Prioritized(transformer{p, headingIDs{}}, 500)),
 			),
 			goldmark.WithRendererOptions(
 				gmhtml.WithUnsafe(),
@@ -45,7 +40,7 @@ func newMarkdown(p *page) *markdown {
 
 func (m *markdown) write(w io.Writer, src string) {
 	// goldmark reports only the writer's errors, which stick in the page.
-	_ = m.gm.Convert([]byte(src), w, parser.WithContext(parser.NewContext(parser.WithIDs(m.ids))))
+	_ = m.gm.Convert([]byte(src), w)
 }
 
 // latex writes an output of type text/latex: a formula with its dollars, or a
@@ -61,24 +56,19 @@ func (m *markdown) latex(w io.Writer, src string) {
 	io.WriteString(w, mathHTML(src, true))
 }
 
-// headingIDs makes the ids of headings as Jupyter does, so that links to
-// "#My-heading" work.
+// headingIDs are the ids of headings that a page has.
 type headingIDs map[string]bool
 
-func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
-	base := strings.ReplaceAll(strings.TrimSpace(string(value)), " ", "-")
-	if base == "" {
-		base = "section"
-	}
+// id makes an id as Jupyter does, so that links to "#My-heading" work.
+func (ids headingIDs) id(heading string) string {
+	base := strings.ReplaceAll(strings.TrimSpace(heading), " ", "-")
 	id := base
-	for n := 1; ids[id]; n++ {
+	for n := 1; ids[id] || id == ""; n++ {
 		id = fmt.Sprintf("%s-%d", base, n)
 	}
 	ids[id] = true
-	return []byte(id)
+	return id
 }
-
-func (ids headingIDs) Put(value []byte) { ids[string(value)] = true }
 
 // firstHeading returns the plain text of the first heading.
 func firstHeading(src string) string {
@@ -121,14 +111,22 @@ func unescapePath(s string) string {
 	return s
 }
 
-// An embedder puts images into the page.
-type embedder struct{ page *page }
+// A transformer gives headings their ids and puts images into the page.
+type transformer struct {
+	page *page
+	ids  headingIDs
+}
 
-func (e embedder) Transform(doc *ast.Document, _ gmtext.Reader, _ parser.Context) {
+func (t transformer) Transform(doc *ast.Document, reader gmtext.Reader, _ parser.Context) {
 	_ = ast.Walk(doc, func(n ast.Node, enter bool) (ast.WalkStatus, error) {
-		if img, ok := n.(*ast.Image); ok && enter {
-			if data, ok := e.page.embed(string(img.Destination)); ok {
-				img.Destination = []byte(data)
+		switch n := n.(type) {
+		case *ast.Heading:
+			if enter {
+				n.SetAttributeString("id", []byte(t.ids.id(plainText(n, reader.Source()))))
+			}
+		case *ast.Image:
+			if data, ok := t.page.embed(string(n.Destination)); ok && enter {
+				n.Destination = []byte(data)
 			}
 		}
 		return ast.WalkContinue, nil
@@ -249,7 +247,7 @@ func (n *mathBlock) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, 
 func (mathBlocks) Trigger() []byte { return []byte{'$', '\\'} }
 
 func (mathBlocks) Open(parent ast.Node, reader gmtext.Reader, pc parser.Context) (ast.Node, parser.State) {
-	line, _ := reader.PeekLine()
+	line, segment := reader.PeekLine()
 	s := strings.TrimSpace(string(line))
 	n := &mathBlock{}
 	switch {
@@ -264,7 +262,7 @@ func (mathBlocks) Open(parent ast.Node, reader gmtext.Reader, pc parser.Context)
 	// paragraph; so does a formula that never ends.
 	if at := findClose([]byte(s), n.close); at >= 0 && at+len(n.close) < len(s) {
 		return nil, parser.NoChildren
-	} else if at < 0 && !closesLater(reader, n.close) {
+	} else if at < 0 && !closesLater(reader.Source()[segment.Stop:], n.close) {
 		return nil, parser.NoChildren
 	}
 	n.add(s)
@@ -272,22 +270,19 @@ func (mathBlocks) Open(parent ast.Node, reader gmtext.Reader, pc parser.Context)
 	return n, parser.NoChildren
 }
 
-// closesLater reports whether a following line ends with close before an
-// empty one comes.
-func closesLater(reader gmtext.Reader, close string) bool {
-	line, pos := reader.Position()
-	defer reader.SetPosition(line, pos)
-	for {
-		reader.AdvanceLine()
-		l, _ := reader.PeekLine()
-		s := strings.TrimSpace(string(l))
-		if s == "" {
-			return false
-		}
-		if strings.HasSuffix(s, close) {
+// closesLater reports whether a line of text ends with close before an empty
+// one comes. The text may be that of a block quote.
+func closesLater(text []byte, close string) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if bytes.HasSuffix(line, []byte(close)) {
 			return true
 		}
+		if len(bytes.Trim(line, "> ")) == 0 {
+			return false
+		}
 	}
+	return false
 }
 
 func (n *mathBlock) add(s string) {
