@@ -38,7 +38,18 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 	for j := range params {
 		fs.Categories[j] = params[j].choices()
 	}
-	f, err := forest.Fit(o.x[:len(o.y)*d], o.y, d, fs)
+	var x, y []float64 // the configurations with a cost: places, mean costs
+	for i := range o.state.Tried {
+		t := &o.state.Tried[i]
+		if len(t.Costs) == 0 {
+			continue
+		}
+		for j, v := range t.Config {
+			x = append(x, params[j].unit(v))
+		}
+		y = append(y, t.mean(len(t.Costs)))
+	}
+	f, err := forest.Fit(x, y, d, fs)
 	if err != nil {
 		panic("smac: the forest refuses checked data: " + err.Error())
 	}
@@ -50,11 +61,11 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 		return sc.mean, sc.variance
 	}
 	// The evaluated configurations give eta and places to start from.
-	mean, variance := predict(o.x)
+	mean, variance := predict(x)
 	eta := slices.Min(mean)
 	starts := newTop(max(0, o.s.LocalStarts))
 	for i, m := range mean {
-		starts.offer(eta, m, variance[i], o.x[i*d:][:d], nil)
+		starts.offer(eta, m, variance[i], x[i*d:][:d], nil)
 	}
 	// So do random ones.
 	sc.random = grown(sc.random, o.s.Candidates*d)
@@ -193,12 +204,20 @@ func newTop(n int) *top { return &top{n: n, items: make([]scored, 0, n+1)} }
 // offer keeps a place if it is among the best so far, is not among them
 // already, and passes the filter, where there is one.
 func (t *top) offer(eta, mean, variance float64, unit []float64, filter func([]float64) bool) {
-	full := len(t.items) == t.n
-	if full && (t.n == 0 || !mayExceed(eta, mean, variance, t.items[t.n-1].ei)) {
+	if t.n == 0 {
 		return
 	}
+	var last scored
+	full := len(t.items) == t.n
+	if full {
+		last = t.items[t.n-1]
+		// A greater mean and a smaller variance cannot be better.
+		if mean >= last.mean && variance <= last.variance || !mayExceed(eta, mean, variance, last.ei) {
+			return
+		}
+	}
 	ei := improvement(eta, mean, variance)
-	if full && ei <= t.items[t.n-1].ei {
+	if full && ei <= last.ei {
 		return
 	}
 	for i := range t.items {

@@ -3,6 +3,7 @@ package smac
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -36,7 +37,6 @@ type Optimizer struct {
 	state   state
 	order   []int          // the instances, in the order of the races
 	seen    map[string]int // from a configuration to its index in state.Tried
-	x, y    []float64      // of the configurations with a cost: places in the unit cube, mean costs
 	handed  int            // queries of the stage that Ask has returned
 	told    int            // queries of the stage that are done
 	best    float64        // lowest cost of a trial, for events
@@ -121,9 +121,7 @@ func (o *Optimizer) SetWorkers(workers int, onEvent func(run.Event)) {
 // that can be evaluated now if limit is 0. It returns none while the outcome
 // of earlier ones is awaited, and none when the run is done.
 func (o *Optimizer) Ask(limit int) []Query {
-	if o.told == len(o.state.Stage) {
-		o.advance()
-	}
+	o.next()
 	var qs []Query
 	for i := o.handed; i < len(o.state.Stage) && (limit <= 0 || len(qs) < limit); i++ {
 		o.handed = i + 1
@@ -160,41 +158,47 @@ func (o *Optimizer) Tell(q Query, cost float64) error {
 			Value: cost, Best: o.best, Detail: o.s.Space.Format(q.Config),
 		})
 	}
+	if o.told == len(o.state.Stage) {
+		o.absorb()
+	}
 	return nil
 }
 
 // Done reports whether the run is over: all trials made and told, or nothing
 // left to try.
 func (o *Optimizer) Done() bool {
-	if o.told < len(o.state.Stage) {
-		return false
-	}
-	o.advance()
+	o.next()
 	return len(o.state.Stage) == 0
 }
 
-// advance takes in the stage, all of which is told, and sets up the next one;
-// it leaves the stage empty where the run is done.
-func (o *Optimizer) advance() {
+// absorb takes in the stage, all of which is told.
+func (o *Optimizer) absorb() {
 	st := &o.state
 	for _, p := range st.Stage {
 		t := &st.Tried[p.Tried]
 		t.Costs = append(t.Costs, p.Cost)
 		st.Log = append(st.Log, p.trialRef)
 	}
-	o.learn(st.Stage)
 	st.Stage, o.handed, o.told = nil, 0, 0
 	o.judge()
-	left := o.s.Trials - len(st.Log)
-	if len(st.Racing) == 0 || left == 0 {
+	if len(st.Racing) == 0 || len(st.Log) == o.s.Trials {
 		o.crown()
 	}
+}
+
+// next sets up the next stage where there is none; it leaves none where the
+// run is done.
+func (o *Optimizer) next() {
+	st := &o.state
+	left := o.s.Trials - len(st.Log)
 	switch {
-	case left == 0:
+	case len(st.Stage) > 0 || left == 0:
 		return
 	case len(st.Racing) > 0:
 		st.Round++
-	case !st.Exhausted:
+	case st.Exhausted:
+		return
+	default:
 		o.propose(min(o.s.RefitEvery, left))
 	}
 	n := len(st.Tried[st.Incumbent].Costs) + len(st.Stage)
@@ -252,7 +256,7 @@ func (o *Optimizer) propose(k int) {
 	random := make([]bool, k)
 	chosen := 0
 	for i := range random {
-		random[i] = len(o.y) == 0 || rng.Float64() < o.s.RandomProb
+		random[i] = first == 0 || rng.Float64() < o.s.RandomProb
 		if !random[i] {
 			chosen++
 		}
@@ -331,20 +335,6 @@ func key(config []float64) string {
 	return string(b)
 }
 
-// learn brings the model's data up to date with the trials of a stage.
-func (o *Optimizer) learn(stage []pending) {
-	for _, p := range stage {
-		t := &o.state.Tried[p.Tried]
-		if p.Tried == len(o.y) {
-			o.y = append(o.y, 0)
-			for j, v := range t.Config {
-				o.x = append(o.x, o.s.Space.Params[j].unit(v))
-			}
-		}
-		o.y[p.Tried] = t.mean(len(t.Costs))
-	}
-}
-
 // Result returns the outcome so far. Its Status is [run.NotRun] where the run
 // has not ended.
 func (o *Optimizer) Result() Result {
@@ -366,21 +356,23 @@ func (o *Optimizer) Result() Result {
 		return r
 	}
 	switch {
-	case o.told < len(st.Stage):
 	case len(st.Log) == o.s.Trials:
 		r.Status = run.BudgetSpent
-	case st.Exhausted:
+	case st.Exhausted && len(st.Stage)+len(st.Racing) == 0:
 		r.Status = run.Converged
+	}
+	best := func(t *tried, n int, cost float64) {
+		r.Best, r.Cost, r.BestInstances = slices.Clone(t.Config), cost, n
 	}
 	inc := &st.Tried[st.Incumbent]
 	if n := len(inc.Costs); n > 0 {
-		r.Best, r.Cost, r.BestInstances = slices.Clone(inc.Config), inc.mean(n), n
+		best(inc, n, inc.mean(n))
 	}
-	if o.s.Instances == 1 {
-		for _, t := range r.History {
-			if r.Best == nil || t.Cost < r.Cost {
-				r.Best, r.Cost, r.BestInstances = slices.Clone(t.Config), t.Cost, 1
-			}
+	// The stage under way: on one instance every cost counts at once; of the
+	// first races, at least one does.
+	for _, p := range st.Stage {
+		if p.Done && (r.Best == nil || o.s.Instances == 1 && p.Cost < r.Cost) {
+			best(&st.Tried[p.Tried], 1, p.Cost)
 		}
 	}
 	return r
@@ -426,9 +418,7 @@ func (o *Optimizer) UnmarshalJSON(b []byte) error {
 
 // restore takes over a saved state after checking that it is one.
 func (o *Optimizer) restore(st state) error {
-	bad := func(what string) error {
-		return fmt.Errorf("smac: the saved run is damaged: %s", what)
-	}
+	bad := func(what string) error { return errors.New("smac: the saved run is damaged: " + what) }
 	for i, t := range st.Tried {
 		if err := o.s.Space.CheckConfig(t.Config); err != nil {
 			return fmt.Errorf("smac: the saved run is damaged: configuration %d: %w", i, err)
@@ -441,15 +431,53 @@ func (o *Optimizer) restore(st state) error {
 			return bad(fmt.Sprintf("configuration %d has more costs than there are instances", i))
 		}
 	}
-	o.state = st
-	ok := func(c int) bool { return c >= 0 && c < len(st.Tried) }
-	if len(st.Tried) > 0 && !ok(st.Incumbent) || len(st.Tried) == 0 && len(st.Log)+len(st.Stage) > 0 {
-		return bad("it has no incumbent")
+	exists := func(c int) bool { return c >= 0 && c < len(st.Tried) }
+	if len(st.Tried) == 0 {
+		if len(st.Log)+len(st.Stage)+len(st.Racing)+len(st.Through) > 0 {
+			return bad("it has trials and no configurations")
+		}
+		o.state = state{}
+		return nil
+	}
+	if !exists(st.Incumbent) || st.Batches < 1 || st.Round < 0 || st.Round > 32 || len(st.Log)+len(st.Stage) > o.s.Trials {
+		return bad("its counts do not fit together")
+	}
+	// Each cost stands in the log once, and the stage goes on where the costs
+	// end.
+	logged := make([]int, len(st.Tried))
+	for _, t := range st.Log {
+		if !exists(t.Tried) || t.Place != logged[t.Tried] || t.Place >= len(st.Tried[t.Tried].Costs) {
+			return bad("a trial in the log has no cost")
+		}
+		logged[t.Tried]++
+		o.best = min(o.best, st.Tried[t.Tried].Costs[t.Place])
+	}
+	for i, t := range st.Tried {
+		if logged[i] != len(t.Costs) {
+			return bad(fmt.Sprintf("a cost of configuration %d is not in the log", i))
+		}
+	}
+	for _, p := range st.Stage {
+		if !exists(p.Tried) || p.Place != logged[p.Tried] || p.Place >= o.s.Instances {
+			return bad("a trial that is asked for does not follow the others")
+		}
+		logged[p.Tried]++
+		if p.Done {
+			o.told++
+			o.best = min(o.best, p.Cost)
+		}
 	}
 	for _, c := range slices.Concat(st.Racing, st.Through) {
-		if !ok(c) {
-			return bad("a configuration in the race does not exist")
+		if !exists(c) || logged[c] > logged[st.Incumbent] {
+			return bad("a configuration in the race does not exist or is ahead of the incumbent")
 		}
+	}
+	if logged[st.Incumbent] == 0 {
+		return bad("its incumbent has no cost")
+	}
+	o.state = st
+	if o.told > 0 && o.told == len(st.Stage) {
+		o.absorb()
 	}
 	return nil
 }

@@ -82,6 +82,8 @@ func (s Settings) withDefaults() (Settings, error) {
 	switch {
 	case s.Trials < 0 || s.Instances < 0 || s.Candidates < 0 || s.RefitEvery < 0 || s.Workers < 0:
 		return s, errors.New("smac: Trials, Instances, Candidates, RefitEvery and Workers must not be negative")
+	case s.Instances > 1<<20 || s.Candidates > 1<<24:
+		return s, fmt.Errorf("smac: %d instances, %d candidates; at most 2^20 and 2^24 are possible", s.Instances, s.Candidates)
 	case !(s.RandomProb <= 1):
 		return s, fmt.Errorf("smac: RandomProb is %v; it is a probability", s.RandomProb)
 	}
@@ -135,7 +137,8 @@ type Result struct {
 	// History holds all trials in the order in which they were asked for.
 	History []Trial
 	// Status says why the run ended: BudgetSpent, Cancelled, or Converged
-	// where every configuration of a finite space has been tried.
+	// where every configuration of a finite space has been tried; NotRun
+	// while it has not ended.
 	Status run.Status
 }
 

@@ -2,33 +2,497 @@ package smac
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
-	"time"
+
+	"dace.local/dacelib/run"
 )
 
-func branin(c []float64) float64 {
-	x, y := c[0], c[1]
-	b, cc, t := 5.1/(4*math.Pi*math.Pi), 5/math.Pi, 1/(8*math.Pi)
-	v := y - b*x*x + cc*x - 6
-	return v*v + 10*(1-t)*math.Cos(x) + 10
+// A benchmark function with its minimum.
+type function struct {
+	name    string
+	space   Space
+	f       func(c []float64) float64
+	minimum float64
 }
 
-func TestQuick(t *testing.T) {
-	s := Settings{Space: Space{Params: []Param{{Name: "x", Lo: -5, Hi: 10}, {Name: "y", Lo: 0, Hi: 15}}}, Trials: 200, Seed: 1}
-	t0 := time.Now()
-	r, err := Run(context.Background(), func(_ context.Context, c []float64) (float64, error) { return branin(c), nil }, s)
-	t.Log(r.Best, r.Cost, len(r.History), r.Status, err, time.Since(t0))
-	sp := Space{Params: []Param{
+// branin has the minimum 0.397887 (Dixon and Szego 1978).
+func branin(c []float64) float64 {
+	x, y := c[0], c[1]
+	v := y - 5.1/(4*math.Pi*math.Pi)*x*x + 5/math.Pi*x - 6
+	return v*v + 10*(1-1/(8*math.Pi))*math.Cos(x) + 10
+}
+
+// hartmann6 has the minimum -3.32237 (Dixon and Szego 1978).
+func hartmann6(x []float64) float64 {
+	a := [4][6]float64{{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}}
+	p := [4][6]float64{{1312, 1696, 5569, 124, 8283, 5886}, {2329, 4135, 8307, 3736, 1004, 9991}, {2348, 1451, 3522, 2883, 3047, 6650}, {4047, 8828, 8732, 5743, 1091, 381}}
+	s := 0.0
+	for i, c := range [4]float64{1, 1.2, 3, 3.2} {
+		e := 0.0
+		for j := range 6 {
+			v := x[j] - p[i][j]*1e-4
+			e += a[i][j] * v * v
+		}
+		s -= c * math.Exp(-e)
+	}
+	return s
+}
+
+// mixed has the minimum 0 at 17, -4, 100, "s", true; its first choices of the
+// category are better where the boolean is false.
+func mixed(c []float64) float64 {
+	off := [...]float64{3, 5, 1, 0, 4}[int(c[3])]
+	v := math.Abs(c[0]-17)/5 + math.Abs(c[1]+4)/3 + 2*math.Abs(math.Log(c[2]/100)) + off + 2*(1-c[4])
+	if c[3] == 0 && c[4] == 0 {
+		v -= 3
+	}
+	return v
+}
+
+func functions() []function {
+	var cube Space
+	for j := range 6 {
+		cube.Params = append(cube.Params, Param{Name: fmt.Sprint("x", j), Hi: 1})
+	}
+	return []function{
+		{"branin", Space{Params: []Param{{Name: "x", Lo: -5, Hi: 10}, {Name: "y", Lo: 0, Hi: 15}}}, branin, 0.397887},
+		{"hartmann6", cube, hartmann6, -3.32237},
+		{"mixed", Space{Params: []Param{
+			{Name: "a", Kind: Int, Lo: 1, Hi: 200},
+			{Name: "b", Kind: Int, Lo: -50, Hi: 50},
+			{Name: "c", Kind: Int, Lo: 1, Hi: 10000, Log: true},
+			{Name: "d", Kind: Category, Choices: []string{"p", "q", "r", "s", "t"}},
+			{Name: "e", Kind: Bool},
+		}}, mixed, 0},
+	}
+}
+
+func (f function) run(t testing.TB, s Settings) Result {
+	t.Helper()
+	s.Space = f.space
+	r, err := Run(context.Background(), func(_ context.Context, c []float64) (float64, error) { return f.f(c), nil }, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Over 30 seeds and 200 trials, the median distance from the minimum is at
+// most half of that of random search with the same trials. (Random search with
+// four times the trials is logged beside it.)
+func TestBetterThanRandomSearch(t *testing.T) {
+	median := func(f function, s Settings) float64 {
+		var d []float64
+		for seed := range 30 {
+			s.Seed = uint64(seed)
+			d = append(d, f.run(t, s).Cost-f.minimum)
+		}
+		slices.Sort(d)
+		return (d[14] + d[15]) / 2
+	}
+	for _, f := range functions() {
+		model := median(f, Settings{Trials: 200})
+		random := median(f, Settings{Trials: 200, RandomProb: 1})
+		random4 := median(f, Settings{Trials: 800, RandomProb: 1})
+		t.Logf("%-9s median distance from the minimum: %.4f; random search %.4f; with four times the trials %.4f", f.name, model, random, random4)
+		if model < -1e-4 || model > random/2 {
+			t.Errorf("%s: median distance %v; random search has %v", f.name, model, random)
+		}
+	}
+}
+
+// The result depends on the seed, and not on the workers nor on the order in
+// which costs come in.
+func TestSameResult(t *testing.T) {
+	f := functions()[2]
+	want := f.run(t, Settings{Trials: 100, Seed: 3})
+	if got := f.run(t, Settings{Trials: 100, Seed: 3, Workers: 8}); !reflect.DeepEqual(got, want) {
+		t.Error("8 workers give another result than one")
+	}
+	if got := f.run(t, Settings{Trials: 100, Seed: 4}); reflect.DeepEqual(got.History, want.History) {
+		t.Error("another seed gives the same run")
+	}
+	s := Settings{Space: f.space, Trials: 100, Seed: 3}
+	o, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !o.Done() {
+		qs := append(o.Ask(2), o.Ask(0)...)
+		if len(o.Ask(0)) > 0 {
+			t.Fatal("Ask returned a query twice")
+		}
+		for _, q := range slices.Backward(qs) {
+			if err := o.Tell(q, f.f(q.Config)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := o.Result(); !reflect.DeepEqual(got, want) {
+		t.Error("costs told backwards give another result")
+	}
+	o, _ = New(s)
+	got, err := o.RunBatch(context.Background(), func(_ context.Context, cost []float64, qs []Query) error {
+		for i, q := range qs {
+			cost[i] = f.f(q.Config)
+		}
+		return nil
+	})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("RunBatch gives another result than Run, error %v", err)
+	}
+}
+
+// The default configuration is the first, and none is tried twice.
+func TestHistory(t *testing.T) {
+	f := functions()[2]
+	f.space.Params[0].Default = 33
+	f.space.Params[3].Default = 2
+	r := f.run(t, Settings{Trials: 300})
+	if h := r.History[0]; h.Origin != FromDefault || !slices.Equal(h.Config, f.space.Default()) || h.Config[0] != 33 || h.Config[3] != 2 {
+		t.Errorf("the first trial is %+v", h)
+	}
+	seen := make(map[string]bool)
+	best, random := math.Inf(1), 0
+	for i, h := range r.History {
+		if err := f.space.CheckConfig(h.Config); err != nil {
+			t.Fatal(err)
+		}
+		if seen[key(h.Config)] {
+			t.Fatalf("trial %d repeats a configuration", i)
+		}
+		seen[key(h.Config)] = true
+		best = min(best, h.Cost)
+		if h.Origin == FromRandom {
+			random++
+		}
+	}
+	if len(r.History) != 300 || r.Cost != best || f.f(r.Best) != best || r.Status != run.BudgetSpent {
+		t.Errorf("%d trials, cost %v of %v, status %v; the lowest cost is %v", len(r.History), r.Cost, r.Best, r.Status, best)
+	}
+	if random < 120 || random > 180 { // binomial, 300 of p = 1/2: sd 8.7
+		t.Errorf("%d of 300 configurations are random", random)
+	}
+}
+
+// A finite space is tried to its end.
+func TestExhausted(t *testing.T) {
+	for _, instances := range []int{1, 3} {
+		o, err := New(Settings{Instances: instances, Space: Space{Params: []Param{
+			{Name: "a", Kind: Int, Lo: -2, Hi: 2}, {Name: "b", Kind: Bool}, {Name: "c", Lo: 7, Hi: 7},
+			{Name: "d", Kind: Category, Choices: []string{"only"}}, {Name: "e", Kind: Category, Choices: []string{"x", "y", "z"}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := o.Run(context.Background(), func(_ context.Context, q Query) (float64, error) {
+			return math.Abs(q.Config[0]-1) + q.Config[1] + q.Config[4], nil
+		})
+		if err != nil || r.Cost != 0 || r.Status != run.Converged || r.BestInstances != instances {
+			t.Errorf("cost %v on %d instances, status %v, error %v", r.Cost, r.BestInstances, r.Status, err)
+		}
+		if instances == 1 && len(r.History) != 30 {
+			t.Errorf("%d trials of 30 configurations", len(r.History))
+		}
+	}
+}
+
+// A cancelled run returns the best so far; saved, restored and continued, it
+// ends as one that was never stopped, with and without races.
+func TestCancelAndResume(t *testing.T) {
+	f := functions()[2]
+	for _, instances := range []int{1, 5} {
+		s := Settings{Space: f.space, Trials: 150, Instances: instances, Seed: 8}
+		cost := func(_ context.Context, q Query) (float64, error) {
+			return f.f(q.Config) + float64(q.Instance)*q.Config[0]/100, nil
+		}
+		o, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := o.Run(context.Background(), cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stop := range []int{0, 1, 5, 8, 9, 77, 149} {
+			o, _ := New(s)
+			ctx, cancel := context.WithCancel(context.Background())
+			n := 0
+			if stop == 0 {
+				cancel()
+			}
+			r, err := o.Run(ctx, func(ctx context.Context, q Query) (float64, error) {
+				if n++; n == stop {
+					cancel()
+				}
+				return cost(ctx, q)
+			})
+			if !errors.Is(err, context.Canceled) || r.Status != run.Cancelled || len(r.History) != stop {
+				t.Fatalf("stopped at %d: %d trials, status %v, error %v", stop, len(r.History), r.Status, err)
+			}
+			if !reflect.DeepEqual(r.History, want.History[:stop:stop]) && stop > 0 {
+				t.Fatalf("stopped at %d: the history is not the beginning of the whole", stop)
+			}
+			if stop > 0 && r.Best == nil {
+				t.Fatalf("stopped at %d: no best so far", stop)
+			}
+			b, err := json.Marshal(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p Optimizer
+			if err := json.Unmarshal(b, &p); err != nil {
+				t.Fatal(err)
+			}
+			for name, o := range map[string]*Optimizer{"continued": o, "restored": &p} {
+				o.SetWorkers(3, nil)
+				got, err := o.Run(context.Background(), cost)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%d instances, stopped at %d, %s: another result than uninterrupted", instances, stop, name)
+				}
+			}
+		}
+	}
+}
+
+// Costs that are no numbers, and errors of the function, end a run with the
+// best so far.
+func TestErrors(t *testing.T) {
+	f := functions()[0]
+	boom := errors.New("boom")
+	for name, bad := range map[string]func() (float64, error){
+		"NaN":      func() (float64, error) { return math.NaN(), nil },
+		"infinite": func() (float64, error) { return math.Inf(1), nil },
+		"error":    func() (float64, error) { return 0, boom },
+	} {
+		for _, workers := range []int{1, 4} {
+			var o *Optimizer
+			o, err := New(Settings{Space: f.space, Trials: 100, Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := o.Run(context.Background(), func(_ context.Context, q Query) (float64, error) {
+				if q.ID == 40 {
+					return bad()
+				}
+				return f.f(q.Config), nil
+			})
+			if err == nil || name == "error" && !errors.Is(err, boom) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			if len(r.History) < 40 || r.Best == nil {
+				t.Errorf("%s: %d trials, best %v", name, len(r.History), r.Best)
+			}
+		}
+	}
+	o, err := New(Settings{Space: f.space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := o.Ask(1)[0]
+	if err := o.Tell(q, 1); err != nil {
+		t.Fatal(err)
+	}
+	if o.Tell(q, 1) == nil || o.Tell(Query{ID: 99, Config: q.Config}, 1) == nil {
+		t.Error("a query that is not awaited was taken")
+	}
+}
+
+func TestSettingsErrors(t *testing.T) {
+	ok := []Param{{Name: "x", Hi: 1}}
+	for name, s := range map[string]Settings{
+		"no parameters":   {},
+		"negative":        {Space: Space{Params: ok}, Trials: -1},
+		"probability":     {Space: Space{Params: ok}, RandomProb: 2},
+		"same name":       {Space: Space{Params: append(ok, ok...)}},
+		"range":           {Space: Space{Params: []Param{{Name: "x", Lo: 1}}}},
+		"log":             {Space: Space{Params: []Param{{Name: "x", Hi: 1, Log: true}}}},
+		"fraction":        {Space: Space{Params: []Param{{Name: "x", Kind: Int, Hi: 1.5}}}},
+		"NaN":             {Space: Space{Params: []Param{{Name: "x", Hi: math.NaN()}}}},
+		"no choices":      {Space: Space{Params: []Param{{Name: "x", Kind: Category}}}},
+		"default":         {Space: Space{Params: []Param{{Name: "x", Hi: 1, Default: 2}}}},
+		"default choice":  {Space: Space{Params: []Param{{Name: "x", Kind: Bool, Default: 2}}}},
+		"default integer": {Space: Space{Params: []Param{{Name: "x", Kind: Int, Hi: 2, Default: 0.5}}}},
+		"kind":            {Space: Space{Params: []Param{{Name: "x", Kind: 9}}}},
+	} {
+		if _, err := New(s); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// In a race, each trial is of a configuration on an instance it was not on;
+// a configuration is dropped as soon as it is worse; and most of the budget
+// goes to good ones. The winner is the best by the true mean.
+func TestRace(t *testing.T) {
+	f := functions()[2]
+	const instances = 20
+	noise := make([]float64, instances)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range noise {
+		noise[i] = 5 * rng.NormFloat64()
+	}
+	cost := func(_ context.Context, q Query) (float64, error) {
+		return f.f(q.Config) + noise[q.Instance]*(1+q.Config[1]/100), nil
+	}
+	o, err := New(Settings{Space: f.space, Trials: 1000, Instances: instances})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := o.Run(context.Background(), cost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := make(map[string][]int)
+	for _, h := range r.History {
+		k := key(h.Config)
+		if slices.Contains(runs[k], h.Instance) {
+			t.Fatal("a configuration ran twice on an instance")
+		}
+		runs[k] = append(runs[k], h.Instance)
+	}
+	first := runs[key(f.space.Default())]
+	ended := make(map[int]int)
+	for _, is := range runs {
+		if !slices.Equal(is, first[:min(len(is), len(first))]) && len(is) <= len(first) {
+			t.Fatal("configurations ran on the instances in different orders")
+		}
+		ended[len(is)]++
+	}
+	t.Logf("%d configurations in %d trials; cost %.3f; configurations by number of instances: %v", len(runs), len(r.History), r.Cost, ended)
+	if r.BestInstances != instances || len(r.History) != 1000 || r.Status != run.BudgetSpent {
+		t.Errorf("best on %d instances, %d trials, status %v", r.BestInstances, len(r.History), r.Status)
+	}
+	if len(runs) < 300 {
+		t.Errorf("only %d configurations in 1000 trials", len(runs))
+	}
+	for n := range ended { // 1, then 2, 4, 8 more, then the rest; the last race may be cut off
+		if !slices.Contains([]int{1, 3, 7, 15, 20}, n) && ended[n] > 1 {
+			t.Errorf("%d configurations ended with %d instances", ended[n], n)
+		}
+	}
+	if v := f.f(r.Best); v > 3 {
+		t.Errorf("the winner is %v above the minimum", v)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	f := functions()[0]
+	step, best := 0, math.Inf(1)
+	f.run(t, Settings{Trials: 30, Workers: 4, OnEvent: func(e run.Event) {
+		step++
+		best = min(best, e.Value)
+		if e.Step != step || e.Total != 30 || e.Best != best {
+			t.Errorf("event %d: %+v, best %v", step, e, best)
+		}
+	}})
+	if step != 30 {
+		t.Errorf("%d events of 30 trials", step)
+	}
+}
+
+// The expected improvement is the integral that it is.
+func TestImprovement(t *testing.T) {
+	for _, c := range []struct{ eta, mean, variance float64 }{{0, 0, 1}, {1, 0, 4}, {0, 1, 0.25}, {-3, 2, 1}, {2, 2, 1e-10}} {
+		s, sum := math.Sqrt(c.variance), 0.0
+		const n = 200000
+		for i := range n {
+			z := -10 + 20*(float64(i)+0.5)/n
+			sum += max(0, c.eta-(c.mean+s*z)) * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * 20 / n
+		}
+		got := improvement(c.eta, c.mean, c.variance)
+		if math.Abs(got-sum) > 1e-8*max(1, sum) {
+			t.Errorf("%+v: %v; the integral is %v", c, got, sum)
+		}
+		if !mayExceed(c.eta, c.mean, c.variance, got*(1-1e-9)) {
+			t.Errorf("%+v: mayExceed rules out the value itself", c)
+		}
+	}
+}
+
+// Where mayExceed or the order of mean and variance save the work, nothing is
+// lost.
+func TestTop(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	top := newTop(7)
+	var all []float64
+	for i := range 5000 {
+		m, v := rng.NormFloat64(), rng.ExpFloat64()
+		top.offer(-1, m, v, []float64{float64(i)}, nil)
+		all = append(all, improvement(-1, m, v))
+	}
+	slices.Sort(all)
+	for i, c := range top.items {
+		if c.ei != all[len(all)-1-i] {
+			t.Errorf("number %d of the best has %v, not %v", i, c.ei, all[len(all)-1-i])
+		}
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	fn := functions()[2]
+	for _, instances := range []int{1, 3} {
+		o, err := New(Settings{Space: fn.space, Trials: 30, Instances: instances, Candidates: 20})
+		if err != nil {
+			f.Fatal(err)
+		}
+		for i := range 25 {
+			if i%8 == 0 {
+				b, _ := json.Marshal(o)
+				f.Add(b)
+			}
+			for _, q := range o.Ask(1) {
+				if err := o.Tell(q, fn.f(q.Config)); err != nil {
+					f.Fatal(err)
+				}
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var o Optimizer
+		if json.Unmarshal(b, &o) != nil {
+			return
+		}
+		if s := o.Settings(); s.Candidates > 1000 || s.LocalStarts > 100 || s.RefitEvery > 100 || s.Forest.Trees > 100 || len(s.Space.Params) > 10 {
+			return
+		}
+		for range 40 {
+			for _, q := range o.Ask(1) {
+				if err := o.Tell(q, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		o.Result()
+	})
+}
+
+// BenchmarkRun is the optimiser's own time for 1,600 trials in BRKGA's space,
+// the paper's number, on one core.
+func BenchmarkRun(b *testing.B) {
+	space := Space{Params: []Param{
 		{Name: "elites", Kind: Int, Lo: 1, Hi: 400, Default: 200},
 		{Name: "offspring", Kind: Int, Lo: 1, Hi: 1000, Default: 700},
 		{Name: "mutants", Kind: Int, Lo: 1, Hi: 200, Default: 100},
 		{Name: "bias", Lo: 0, Hi: 1, Default: 0.7},
-		{Name: "dup", Kind: Bool},
+		{Name: "duplicates", Kind: Bool},
 	}}
-	t0 = time.Now()
-	r, err = Run(context.Background(), func(_ context.Context, c []float64) (float64, error) {
+	f := func(_ context.Context, c []float64) (float64, error) {
 		return math.Abs(c[0]-37) + math.Abs(c[1]-211)/3 + 100*math.Abs(c[3]-0.4) + 30*c[4] + 10*math.Sin(c[2]/7), nil
-	}, Settings{Space: sp})
-	t.Log(sp.Format(r.Best), r.Cost, len(r.History), r.Status, err, time.Since(t0))
+	}
+	for b.Loop() {
+		if _, err := Run(context.Background(), f, Settings{Space: space}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -1,0 +1,39 @@
+package smac_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"dace.local/dacelib/smac"
+)
+
+// The lowest cost of a function of a whole number, a learning rate and a
+// rule, in 150 trials.
+func Example() {
+	space := smac.Space{Params: []smac.Param{
+		{Name: "layers", Kind: smac.Int, Lo: 1, Hi: 20},
+		{Name: "rate", Lo: 1e-5, Hi: 1, Log: true},
+		{Name: "rule", Kind: smac.Category, Choices: []string{"sgd", "adam", "rmsprop"}},
+	}}
+	cost := func(_ context.Context, c []float64) (float64, error) {
+		return math.Abs(c[0]-6) + math.Abs(math.Log10(c[1])+3) + math.Abs(c[2]-1), nil
+	}
+	r, err := smac.Run(context.Background(), cost, smac.Settings{Space: space, Trials: 150})
+	fmt.Println(space.Format([]float64{r.Best[0], math.Round(r.Best[1]*1e3) / 1e3, r.Best[2]}), r.Status, err)
+	// Output: layers=6 rate=0.001 rule=adam budget spent <nil>
+}
+
+// Ask and tell, for costs that come from elsewhere.
+func ExampleOptimizer_Ask() {
+	o, _ := smac.New(smac.Settings{Space: smac.Space{Params: []smac.Param{{Name: "x", Lo: -4, Hi: 4}}}, Trials: 60})
+	for !o.Done() {
+		for _, q := range o.Ask(0) { // a batch: evaluate its queries in any order
+			if err := o.Tell(q, (q.Config[0]-1)*(q.Config[0]-1)); err != nil {
+				panic(err)
+			}
+		}
+	}
+	fmt.Printf("x = %.1f after %d trials\n", o.Result().Best[0], len(o.Result().History))
+	// Output: x = 1.0 after 60 trials
+}
