@@ -1,0 +1,80 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// An Outcome is that of one method against another on one instance.
+type Outcome int
+
+const (
+	// Loss: significantly worse.
+	Loss Outcome = iota - 1
+	// Draw: no significant difference.
+	Draw
+	// Win: significantly better.
+	Win
+)
+
+// String returns the outcome in a word.
+func (o Outcome) String() string {
+	switch o {
+	case Loss:
+		return "loss"
+	case Draw:
+		return "draw"
+	case Win:
+		return "win"
+	}
+	return fmt.Sprintf("outcome %d", int(o))
+}
+
+// Compare is the outcome of x against y, the qualities (larger is better) of
+// two methods' repeats on one instance: a draw unless the two-sided rank-sum
+// test has p below level, then a win or a loss by the sign of the difference
+// of the means. The paper's level is 0.05.
+func Compare(x, y []float64, level float64) (Outcome, error) {
+	r, err := RankSum(x, y, TwoSided)
+	if err != nil {
+		return Draw, err
+	}
+	if r.PValue >= level {
+		return Draw, nil
+	}
+	return Outcome(cmp.Compare(sum(x)/float64(len(x)), sum(y)/float64(len(y)))), nil
+}
+
+// A WDL counts outcomes over instances.
+type WDL struct {
+	Win  int `json:"win"`
+	Draw int `json:"draw"`
+	Loss int `json:"loss"`
+}
+
+// String returns the counts as the paper's table does: 36-14-0.
+func (w WDL) String() string { return fmt.Sprintf("%d-%d-%d", w.Win, w.Draw, w.Loss) }
+
+// WinDrawLoss counts the outcomes of method x against method y: x[i] and y[i]
+// are the repeats on instance i, see [Compare].
+func WinDrawLoss(x, y [][]float64, level float64) (WDL, error) {
+	var w WDL
+	if len(x) != len(y) {
+		return w, fmt.Errorf("stats: one method has %d instances and the other %d", len(x), len(y))
+	}
+	for i := range x {
+		o, err := Compare(x[i], y[i], level)
+		if err != nil {
+			return w, fmt.Errorf("instance %d: %w", i, err)
+		}
+		switch o {
+		case Win:
+			w.Win++
+		case Draw:
+			w.Draw++
+		case Loss:
+			w.Loss++
+		}
+	}
+	return w, nil
+}
