@@ -1,0 +1,163 @@
+package portfolio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// A Range is the interval that normalisation maps to [0,1] (Eq. 11).
+type Range struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+}
+
+// An Instance is a problem whose values are normalised by Eq. 11, (f(x) - Min)
+// / (Max - Min); they may leave [0,1].
+type Instance struct {
+	p problem.Problem
+	r Range
+}
+
+// Within returns p normalised by a given range. Where Max = Min, only Min is
+// subtracted.
+func Within(p problem.Problem, r Range) *Instance { return &Instance{p, r} }
+
+// Name returns the name of the problem.
+func (i *Instance) Name() string { return i.p.Name() }
+
+// Dim returns the dimension.
+func (i *Instance) Dim() int { return i.p.Dim() }
+
+// Range returns the range by which the values are normalised.
+func (i *Instance) Range() Range { return i.r }
+
+// Problem returns the problem as it was.
+func (i *Instance) Problem() problem.Problem { return i.p }
+
+// Optimum returns the problem's known optimum, normalised.
+func (i *Instance) Optimum() (float64, bool) {
+	v, ok := problem.Optimum(i.p)
+	return i.scale(v), ok
+}
+
+// Evaluate sets dst to the normalised values.
+func (i *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
+	dst = dst[:min(len(dst), x.Len())]
+	if err := i.p.Evaluate(ctx, dst, x); err != nil {
+		return err
+	}
+	for k, v := range dst {
+		dst[k] = i.scale(v)
+	}
+	return nil
+}
+
+func (i *Instance) scale(v float64) float64 {
+	v -= i.r.Min
+	if i.r.Max > i.r.Min {
+		v /= i.r.Max - i.r.Min
+	}
+	return v
+}
+
+// Normalise returns the instances normalised by the least and the largest
+// value of uniform solutions, sample of each instance (0 means the paper's
+// 1,000,000), on one goroutine per core. The number of cores does not change
+// the result.
+func Normalise(ctx context.Context, instances []problem.Problem, sample int, seed uint64) ([]problem.Problem, error) {
+	if sample == 0 {
+		sample = 1_000_000
+	}
+	if sample < 2 {
+		return nil, fmt.Errorf("portfolio: normalising by %d solutions; at least 2 are needed", sample)
+	}
+	out := make([]problem.Problem, len(instances))
+	for i, p := range instances {
+		r, err := sampleRange(ctx, p, sample, run.Seed(seed, "portfolio: normalise"))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = Within(p, r)
+	}
+	return out, nil
+}
+
+// sampleRange returns the extremes over n uniform solutions.
+func sampleRange(ctx context.Context, p problem.Problem, n int, seed uint64) (Range, error) {
+	const chunk = 10_000
+	var (
+		mu   sync.Mutex
+		wg   sync.WaitGroup
+		next int
+		errs []error
+		r    = Range{math.Inf(1), math.Inf(-1)}
+	)
+	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
+		wg.Go(func() {
+			x := problem.NewSolutions(chunk, p.Dim())
+			y := make([]float64, chunk)
+			for {
+				mu.Lock()
+				k := next
+				next++
+				stop := k*chunk >= n || len(errs) > 0
+				mu.Unlock()
+				if stop {
+					return
+				}
+				x := x.Slice(0, min(chunk, n-k*chunk))
+				problem.Randomize(run.Rand(seed, "solutions", k), x)
+				err := p.Evaluate(ctx, y, x)
+				lo, hi := math.Inf(1), math.Inf(-1)
+				for _, v := range y[:x.Len()] {
+					if !math.IsInf(v, -1) { // one that must not be chosen
+						lo = min(lo, v)
+					}
+					hi = max(hi, v)
+				}
+				mu.Lock()
+				if err != nil {
+					errs = append(errs, err)
+				}
+				r.Min, r.Max = min(r.Min, lo), max(r.Max, hi)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	case len(errs) > 0:
+		return r, fmt.Errorf("portfolio: normalising %s: %w", p.Name(), errors.Join(errs...))
+	case r.Min > r.Max || math.IsInf(r.Max, 0) || math.IsNaN(r.Min):
+		return r, fmt.Errorf("portfolio: normalising %s: no finite range in %d solutions", p.Name(), n)
+	}
+	return r, nil
+}
+
+// NormaliseBySearch returns p normalised by the largest and the least value
+// that a run of BRKGA, [20, 70, 10, 0.7, False], finds with the given number
+// of evaluations (0 means 800) each. It is how authentic instances are
+// normalised during construction by CEPS.
+func NormaliseBySearch(ctx context.Context, p problem.Problem, evaluations int, seed uint64) (*Instance, error) {
+	s := brkga.Settings{Config: brkga.Config{Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7}, Evaluations: evaluations, Seed: run.Seed(seed, "portfolio: maximum")}
+	high, err := brkga.Run(ctx, p, s)
+	if err != nil {
+		return nil, err
+	}
+	s.Seed = run.Seed(seed, "portfolio: minimum")
+	low, err := brkga.Run(ctx, problem.Negated(p), s)
+	if err != nil {
+		return nil, err
+	}
+	return Within(p, Range{-low.Value, high.Value}), nil
+}

@@ -1,0 +1,325 @@
+package portfolio_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/problem/onemax"
+)
+
+var small = portfolio.Settings{Evaluations: 120, Repeats: 3, Seed: 5}
+
+func instances() []problem.Problem {
+	return []problem.Problem{onemax.Random(1, 30), onemax.Random(2, 40)}
+}
+
+// The paper's portfolios on the instances of the reference reach the means
+// that pymoo 0.6.0.1 reaches there, and rank as in the paper.
+func TestVectorsPaperPAPs(t *testing.T) {
+	dir := "testdata"
+	if e := os.Getenv("DACE_VECTORS"); e != "" {
+		dir = e
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "ccp_paper_paps.json"))
+	if os.IsNotExist(err) {
+		t.Skip(err)
+	}
+	var ref struct {
+		Instances []struct {
+			D          int
+			Seed       uint32
+			Lambda     float64 `json:"lambda_reg"`
+			Normalised map[string]float64
+		}
+	}
+	if err := errors.Join(err, json.Unmarshal(b, &ref)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	var ps []problem.Problem
+	want := map[string][]float64{}
+	for _, c := range ref.Instances {
+		p, err := ccp.COMBO(c.Seed, ccp.Settings{Dim: c.D, Lambda: c.Lambda})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+		for name, v := range c.Normalised {
+			want[name] = append(want[name], v)
+		}
+	}
+	normalised, err := portfolio.Normalise(ctx, ps, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := map[string]float64{}
+	for name := range want {
+		pap := portfolio.BRKGAPAP()
+		if name != pap.Name {
+			if pap, err = portfolio.Paper("ccp", name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		results, err := pap.Run(ctx, normalised, portfolio.Settings{Repeats: 8, Seed: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range portfolio.Means(results) {
+			mean[name] += m / float64(len(results))
+			// Two means of 8 repeats each, of two samples' ranges.
+			if math.Abs(m-want[name][i]) > 0.05 {
+				t.Errorf("%s on instance %d: %.4f, reference %.4f", name, i, m, want[name][i])
+			}
+		}
+	}
+	t.Log(mean)
+	for _, order := range [][2]string{{"DACE", "CEPS"}, {"CEPS", "BRKGA-PAP"}, {"BRKGA-PAP", "PARHYDRA"}, {"PARHYDRA", "GLOBAL"}} {
+		if mean[order[0]] <= mean[order[1]] {
+			t.Errorf("%s (%.4f) should be above %s (%.4f)", order[0], mean[order[0]], order[1], mean[order[1]])
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	ctx := context.Background()
+	pap := portfolio.BRKGAPAP()
+	calls := 0
+	pap.Solvers = []portfolio.Solver{{Name: "half", Solve: func(_ context.Context, p problem.Problem, n int, _ uint64) (float64, error) {
+		if n != 120 {
+			t.Errorf("a budget of %d", n)
+		}
+		return float64(p.Dim()) / 2, nil
+	}}}
+	s := small
+	s.Workers = 1
+	one, err := pap.Run(ctx, instances(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Workers = 6
+	six, err := pap.Run(ctx, instances(), s)
+	if err != nil || !reflect.DeepEqual(one, six) {
+		t.Errorf("the number of workers changes the result (%v)", err)
+	}
+	for _, r := range one {
+		sum := 0.0
+		for k, members := range r.Members {
+			best := math.Inf(-1)
+			for _, v := range members {
+				best = max(best, v)
+			}
+			if len(members) != 5 || members[4] != float64(r.Dim)/2 || best != r.Values[k] {
+				t.Errorf("repeat %d: members %v, value %v", k, members, r.Values[k])
+			}
+			sum += r.Values[k]
+		}
+		if math.Abs(sum/3-r.Mean) > 1e-12 {
+			t.Errorf("mean %v of %v", r.Mean, r.Values)
+		}
+	}
+	// The members have the same seed: two equal ones reach the same.
+	twins := portfolio.Portfolio{Name: "twins", Configs: []brkga.Config{brkga.Default(), brkga.Default()}}
+	r, err := twins.Run(ctx, instances()[:1], small)
+	if err != nil || r[0].Members[1][0] != r[0].Members[1][1] {
+		t.Errorf("equal members differ: %v %v", r, err)
+	}
+
+	c, cancel := context.WithCancel(ctx)
+	s.OnEvent = nil
+	pap.Solvers[0].Solve = func(ctx context.Context, p problem.Problem, _ int, _ uint64) (float64, error) {
+		if calls++; p.Dim() == 40 {
+			cancel()
+			return 0, ctx.Err()
+		}
+		return 0, nil
+	}
+	s.Workers = 1
+	done, err := pap.Run(c, instances(), s)
+	if !errors.Is(err, context.Canceled) || len(done) != 1 {
+		t.Errorf("cancelled in the second instance: %d results, %v", len(done), err)
+	}
+	pap.Solvers[0].Solve = func(context.Context, problem.Problem, int, uint64) (float64, error) { panic("boom") }
+	if _, err := pap.Run(ctx, instances(), small); err == nil {
+		t.Error("a panic in a solver is no error")
+	}
+}
+
+// The matrix holds what a portfolio's first repeat has.
+func TestMeasure(t *testing.T) {
+	ctx := context.Background()
+	pap := portfolio.BRKGAPAP()
+	m, err := portfolio.Measure(ctx, pap.Configs, instances(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pap.Run(ctx, instances(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range r {
+		if f := m.Performance([]int{0, 1, 2, 3})[j]; f != r[j].Values[0] {
+			t.Errorf("instance %d: f(P, s) = %v by the matrix, %v by the run", j, f, r[j].Values[0])
+		}
+	}
+}
+
+// Best agrees with trying all index vectors, and keeps the current portfolio
+// among equals.
+func TestChoosing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		m := portfolio.Matrix{Configs: make([]brkga.Config, 8), Instances: make([]string, 5)}
+		for range m.Configs {
+			row := make([]float64, 5)
+			for j := range row {
+				row[j] = float64(rng.IntN(10))
+			}
+			m.Values = append(m.Values, row)
+		}
+		want := math.Inf(-1)
+		for a := range 8 {
+			for b := range 8 {
+				for c := range 8 {
+					want = max(want, m.Sum([]int{a, b, c}))
+				}
+			}
+		}
+		rows := m.Best([]int{0, 1, 2})
+		if got := m.Sum(rows); got != want || len(rows) != 3 {
+			t.Errorf("best %v with sum %v, want %v", rows, got, want)
+		}
+		if again := m.Best(rows); !reflect.DeepEqual(again, rows) {
+			t.Errorf("%v was best, then %v", rows, again)
+		}
+		g := m.Greedy(3)
+		for i := range m.Configs {
+			if m.Sum([]int{i}) > m.Sum(g[:1]) {
+				t.Errorf("greedy began with %d; %d is better", g[0], i)
+			}
+		}
+		if m.Sum(g) > want || m.Sum(g) < m.Sum(g[:2]) {
+			t.Errorf("greedy %v has the sum %v", g, m.Sum(g))
+		}
+	}
+}
+
+func TestPaperTables(t *testing.T) {
+	for _, class := range []string{"cimp", "caop", "ccp"} {
+		for _, method := range []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA"} {
+			p, err := portfolio.Paper(class, method)
+			if err != nil || p.Size() != 4 || p.Check() != nil {
+				t.Errorf("%s %s: %v %v", class, method, p, err)
+			}
+			for _, c := range p.Configs {
+				if c.Elites > brkga.MaxElites || c.Offspring > brkga.MaxOffspring || c.Mutants > brkga.MaxMutants {
+					t.Errorf("%s %s: %v is outside the paper's ranges", class, method, c)
+				}
+			}
+		}
+	}
+	if _, err := portfolio.Paper("tsp", "DACE"); err == nil {
+		t.Error("an unknown class is no error")
+	}
+}
+
+func TestNormalise(t *testing.T) {
+	ctx := context.Background()
+	p := onemax.Random(1, 10)
+	n, err := portfolio.Normalise(ctx, []problem.Problem{p}, 50_000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := problem.Enumerate(10)
+	y := make([]float64, x.Len())
+	if err := n[0].Evaluate(ctx, y, x); err != nil {
+		t.Fatal(err)
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, v := range y {
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	if lo != 0 || hi != 1 { // 50,000 of 1,024 solutions: all were seen
+		t.Errorf("values from %v to %v", lo, hi)
+	}
+	if v, ok := problem.Optimum(n[0]); !ok || v != 1 {
+		t.Errorf("optimum %v %v", v, ok)
+	}
+	s, err := portfolio.NormaliseBySearch(ctx, p, 0, 1)
+	if err != nil || s.Range() != (portfolio.Range{Min: 0, Max: 10}) {
+		t.Errorf("by search: %v %v", s.Range(), err)
+	}
+	bad := problem.FromFunc("bad", 5, func([]bool) float64 { return math.Inf(-1) })
+	if _, err := portfolio.Normalise(ctx, []problem.Problem{bad}, 100, 1); err == nil {
+		t.Error("no finite value: no error")
+	}
+}
+
+func TestSaveLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pap.json")
+	want := portfolio.BRKGAPAP()
+	if err := want.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := portfolio.Load(path)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v %v", got, err)
+	}
+	for _, bad := range []string{"{}", "[1]", `{"name":"x","configs":[{"elites":0}]}`} {
+		if err := os.WriteFile(path, []byte(bad), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := portfolio.Load(path); err == nil {
+			t.Errorf("%s: no error", bad)
+		}
+	}
+}
+
+// A portfolio on an instance: each member has 800 evaluations, the best
+// counts.
+func ExamplePortfolio_Run() {
+	pap := portfolio.BRKGAPAP()
+	results, err := pap.Run(context.Background(), []problem.Problem{onemax.Random(1, 30)}, portfolio.Settings{Repeats: 5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(pap)
+	fmt.Println("values:", results[0].Values)
+	// Output:
+	// BRKGA-PAP
+	//   [20, 70, 10, 0.70, F]
+	//   [20, 70, 10, 0.70, T]
+	//   [15, 75, 10, 0.70, F]
+	//   [15, 75, 10, 0.70, T]
+	// values: [29 30 29 30 30]
+}
+
+// Of ten random configurations, the four that complement one another best.
+func ExampleMatrix_Greedy() {
+	ctx := context.Background()
+	training, err := ccp.Class().NewSet(1, 3, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, err := portfolio.Measure(ctx, portfolio.Random(7, 10), training.Training, portfolio.Settings{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rows := m.Greedy(4)
+	fmt.Println(m.Portfolio("greedy", rows).Size(), m.Sum(m.Best(rows)) >= m.Sum(rows))
+	// Output: 4 true
+}
