@@ -154,7 +154,7 @@ type Error struct {
 	// Message says what happened, in Go's own words where it has some.
 	Message string
 	// Traceback holds the lines to show, ANSI colours allowed. It contains
-	// Name and Message too.
+	// Message too: clients show nothing else.
 	Traceback []string
 }
 

@@ -28,6 +28,7 @@ func TestConformance(t *testing.T) {
 		Sleep:           "%sleep 1h",
 		Late:            "%go 100ms late",
 		Ask:             "%input name? ",
+		Prompt:          "name? ",
 		Display:         "%show d1 text/html <b>x</b>\n%update d1 text/html <i>y</i>",
 		Clear:           "%clear wait",
 		Page:            "?print",

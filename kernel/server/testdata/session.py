@@ -4,7 +4,7 @@ answer questions, restart, shut down.
 usage: session.py KERNEL SAMPLES.json
 
 SAMPLES.json has code: "set" sets a state, "get" prints "state 1\n", "loop"
-prints "running\n" and works until it is interrupted, "ask" asks "name? " and
+prints "running\n" and works until it is interrupted, "ask" asks with "prompt" and
 prints "got NAME\n", "unset" fails once the state is lost. Any surprise is an
 AssertionError.
 """
@@ -79,7 +79,7 @@ try:
     msg_id = kc.execute(code["ask"], allow_stdin=True)
     question = kc.get_stdin_msg(timeout=30)
     assert question["msg_type"] == "input_request", question
-    assert question["content"]["prompt"] == "name? ", question
+    assert question["content"]["prompt"] == code["prompt"], question
     kc.input("Ada")
     assert reply(kc, msg_id)["status"] == "ok"
     assert text(outputs(kc, msg_id)).endswith("got Ada\n")
