@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -25,7 +24,13 @@ type Data struct {
 // SampleData evaluates n distinct uniform solutions of p. Where p has fewer
 // than n solutions, all are taken, in random order.
 func SampleData(ctx context.Context, p problem.Problem, n int, seed uint64) (Data, error) {
-	x := distinct(n, p.Dim(), run.Rand(seed, "nir: data"))
+	if d := p.Dim(); d < 31 {
+		n = min(n, 1<<d)
+	}
+	x, err := problem.Distinct(run.Rand(seed, "nir: data"), n, p.Dim())
+	if err != nil {
+		return Data{}, fmt.Errorf("nir: drawing solutions of %s: %w", p.Name(), err)
+	}
 	d := Data{Name: p.Name(), X: x, Y: make([]float64, x.Len())}
 	const chunk = 10_000
 	for i := 0; i < x.Len(); i += chunk {
@@ -35,46 +40,6 @@ func SampleData(ctx context.Context, p problem.Problem, n int, seed uint64) (Dat
 		}
 	}
 	return d, nil
-}
-
-// distinct returns n distinct uniform solutions, or all 2^d if fewer.
-func distinct(n, d int, r *rand.Rand) problem.Solutions {
-	if d < 40 && n > 1<<d/2 {
-		n = min(n, 1<<d)
-		x := problem.NewSolutions(n, d)
-		for i, v := range r.Perm(1 << d)[:n] {
-			x.Words[i] = uint64(v)
-		}
-		return x
-	}
-	x := problem.NewSolutions(n, d)
-	seen := make(map[[4]uint64]struct{}, n)
-	for i := range n {
-		for {
-			row := x.Row(i)
-			uniform(row, d, r)
-			if d > 256 { // a repetition has probability below n^2 / 2^257
-				break
-			}
-			var key [4]uint64
-			copy(key[:], row)
-			if _, again := seen[key]; !again {
-				seen[key] = struct{}{}
-				break
-			}
-		}
-	}
-	return x
-}
-
-// uniform sets row to a uniform solution of dimension d.
-func uniform(row []uint64, d int, r *rand.Rand) {
-	for w := range row {
-		row[w] = r.Uint64()
-	}
-	if d%64 != 0 {
-		row[len(row)-1] &= 1<<(d%64) - 1
-	}
 }
 
 // check returns an error that says what is wrong with the data.

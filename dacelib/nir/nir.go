@@ -63,6 +63,19 @@ func (i Input) String() string {
 	return fmt.Sprintf("Input(%d)", int(i))
 }
 
+// MarshalText returns the name of the input.
+func (i Input) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+// UnmarshalText sets the input by its name.
+func (i *Input) UnmarshalText(text []byte) error {
+	for *i = MeanAndStd; *i <= Sample; *i++ {
+		if i.String() == string(text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("nir: there is no input %q", text)
+}
+
 // An Activation follows the hidden layers of the scorer.
 type Activation int
 
@@ -83,6 +96,19 @@ func (a Activation) String() string {
 		return "Identity"
 	}
 	return fmt.Sprintf("Activation(%d)", int(a))
+}
+
+// MarshalText returns the name of the activation.
+func (a Activation) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText sets the activation by its name.
+func (a *Activation) UnmarshalText(text []byte) error {
+	for *a = LeakyReLU; *a <= Identity; *a++ {
+		if a.String() == string(text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("nir: there is no activation %q", text)
 }
 
 // Settings say what the model is and how it is trained. The zero value is the
@@ -124,7 +150,7 @@ type Settings struct {
 	// Resume continues the training of a model that was cancelled. Instances
 	// and settings must be the same; the result is that of a training without
 	// interruption.
-	Resume *Model
+	Resume *Model `json:"-"`
 	// Gorgonia trains by gorgonia's automatic differentiation instead of the
 	// hand-written pass: the same model and the same loss, some times slower.
 	// It is what the hand-written pass is tested against.
@@ -141,15 +167,15 @@ type Settings struct {
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It does not
 	// change any result.
-	Workers int
+	Workers int `json:"-"`
 	// Seed of everything random.
 	Seed uint64
 	// OnEvent receives the progress of training at every validation and ten
 	// times between: stage "train", Value the last validation loss, Best the
 	// smallest so far, NaN before the first.
-	OnEvent func(run.Event)
+	OnEvent func(run.Event) `json:"-"`
 	// OnRecord receives the losses at every validation, for live curves.
-	OnRecord func(Record)
+	OnRecord func(Record) `json:"-"`
 }
 
 // Paper returns the settings of the paper's text, which are the zero value.

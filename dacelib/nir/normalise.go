@@ -111,12 +111,7 @@ func (m *Model) LatentBytes() int64 {
 // sampleOf returns chunk c of the normalising sample.
 func (m *Model) sampleOf(c int) problem.Solutions {
 	n := min(sampleChunk, m.settings.NormaliseSample-c*sampleChunk)
-	x := problem.NewSolutions(n, m.shape.dim)
-	r := run.Rand(m.settings.Seed, "nir: normalise", c)
-	for i := range n {
-		uniform(x.Row(i), x.D, r)
-	}
-	return x
+	return problem.Random(run.Rand(m.settings.Seed, "nir: normalise", c), n, m.shape.dim)
 }
 
 // extremes are the lowest and highest scores so far, by scorer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
@@ -13,16 +14,18 @@ import (
 // whole number of tiles whose activations stay in the first-level cache.
 const block = 48
 
-// An encoder turns packed solutions into the scorer's input. It is immutable.
+// An encoder turns packed solutions into the scorer's input. It does not change.
 type encoder struct {
 	dim, latent, in int
 	table           *kernel.Table // the first layer
 	l2, l3          *kernel.Layer
+	scratches       sync.Pool // of *scratch
 }
 
 // newEncoder packs an encoder's weights, batch normalisation folded in.
 func newEncoder(sh shape, p, stats []float32) *encoder {
 	e := &encoder{dim: sh.dim, latent: sh.latent, in: sh.in}
+	e.scratches.New = func() any { return newScratch(sh.in) }
 	hidden := func(name string, k int) (w, b []float32) {
 		w, b = sh.view(p, name+".W"), sh.view(p, name+".b")
 		if sh.norm {
@@ -226,14 +229,12 @@ func (s *Scorer) Embedding() []float64 { return append([]float64(nil), s.embeddi
 
 // Evaluate sets dst[i] to the score of solution i.
 func (s *Scorer) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
-	if x.D != s.enc.dim {
-		return fmt.Errorf("nir: %s scores solutions of dimension %d; got %d", s.name, s.enc.dim, x.D)
+	if err := problem.CheckBatch(s, dst, x); err != nil {
+		return err
 	}
 	n := x.Len()
-	if len(dst) != n {
-		return fmt.Errorf("nir: %s: %d values wanted for %d solutions", s.name, len(dst), n)
-	}
-	sc := newScratch(s.enc.in)
+	sc := s.enc.scratches.Get().(*scratch)
+	defer s.enc.scratches.Put(sc)
 	scale, shift := 1.0, 0.0
 	if s.ranged {
 		shift = s.rng.Min

@@ -1,0 +1,391 @@
+package nir
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// A Similarity compares two objective functions on a sample of solutions.
+type Similarity struct {
+	// MSE is the mean squared difference of the values, those of each function
+	// mapped to [0, 1] by their own minimum and maximum on the sample.
+	MSE float64
+	// Correlation of the values (Pearson); 0 where one function is constant.
+	Correlation float64
+}
+
+// Compare returns how similar two problems of one dimension are, NIRs or
+// instances, on n uniform solutions.
+func Compare(ctx context.Context, a, b problem.Problem, n int, seed uint64) (Similarity, error) {
+	s, err := CompareAll(ctx, a, []problem.Problem{b}, n, seed)
+	if err != nil {
+		return Similarity{}, err
+	}
+	return s[0], nil
+}
+
+// CompareAll returns how similar p is to each of the others, on n uniform
+// solutions that are the same for all.
+func CompareAll(ctx context.Context, p problem.Problem, others []problem.Problem, n int, seed uint64) ([]Similarity, error) {
+	if n < 2 {
+		return nil, fmt.Errorf("nir: comparing needs at least 2 solutions; got %d", n)
+	}
+	x := problem.Random(run.Rand(seed, "nir: compare"), n, p.Dim())
+	y := make([]float64, n)
+	if err := p.Evaluate(ctx, y, x); err != nil {
+		return nil, err
+	}
+	out := make([]Similarity, len(others))
+	z := make([]float64, n)
+	for i, o := range others {
+		if o.Dim() != p.Dim() {
+			return nil, fmt.Errorf("nir: %s has dimension %d, %s has %d; only problems of one dimension can be compared", p.Name(), p.Dim(), o.Name(), o.Dim())
+		}
+		if err := o.Evaluate(ctx, z, x); err != nil {
+			return nil, err
+		}
+		out[i] = similarity(y, z)
+	}
+	return out, nil
+}
+
+// Closest returns the index of the instance that is most like p, by the mean
+// squared difference on n uniform solutions, and its similarity.
+func Closest(ctx context.Context, p problem.Problem, instances []problem.Problem, n int, seed uint64) (int, Similarity, error) {
+	all, err := CompareAll(ctx, p, instances, n, seed)
+	if err != nil {
+		return -1, Similarity{}, err
+	}
+	if len(all) == 0 {
+		return -1, Similarity{}, fmt.Errorf("nir: there is no instance to compare %s with", p.Name())
+	}
+	best := 0
+	for i, s := range all {
+		if s.MSE < all[best].MSE {
+			best = i
+		}
+	}
+	return best, all[best], nil
+}
+
+func similarity(y, z []float64) Similarity {
+	type moments struct{ lo, hi, mean float64 }
+	of := func(v []float64) moments {
+		m := moments{v[0], v[0], 0}
+		for _, u := range v {
+			m.lo, m.hi = min(m.lo, u), max(m.hi, u)
+			m.mean += u / float64(len(v))
+		}
+		return m
+	}
+	a, b := of(y), of(z)
+	unit := func(v float64, m moments) float64 {
+		if m.hi == m.lo {
+			return 0
+		}
+		return (v - m.lo) / (m.hi - m.lo)
+	}
+	var s Similarity
+	var yy, zz, yz float64
+	for i := range y {
+		e := unit(y[i], a) - unit(z[i], b)
+		s.MSE += e * e / float64(len(y))
+		u, v := y[i]-a.mean, z[i]-b.mean
+		yy, zz, yz = yy+u*u, zz+v*v, yz+u*v
+	}
+	if yy > 0 && zz > 0 {
+		s.Correlation = yz / math.Sqrt(yy*zz)
+	}
+	return s
+}
+
+// OneMaxSettings say how [Model.ClosestOneMax] searches. The zero value is
+// the paper's (App. F).
+type OneMaxSettings struct {
+	// Solutions is the number of solutions that the loss L1 is over; default
+	// 100,000.
+	Solutions int
+	// Validation is that of the loss L2, of other solutions; default 500,000.
+	Validation int
+	// Seed of the solutions.
+	Seed uint64
+}
+
+// A OneMaxMatch is the instance of OneMax that is closest to an NIR.
+type OneMaxMatch struct {
+	// Target string of the instance.
+	Target []bool
+	// L1 and L2 are the mean squared differences between NIR and instance on
+	// the two sets of solutions, both normalised by Eq. 11 over the model's
+	// sample.
+	L1, L2 float64
+}
+
+// String returns the target and the losses.
+func (o OneMaxMatch) String() string {
+	return fmt.Sprintf("%s  L1 %.2g  L2 %.2g", problem.Pack(o.Target), o.L1, o.L2)
+}
+
+// ClosestOneMax returns the instance of OneMax that is closest to the NIR s
+// (App. F): the target string whose L1 is smallest.
+//
+// The paper evaluates L1 on 100,000 solutions for each of the 10,000 strings
+// that BRKGA tries. L1 is a quadratic function of the target's signs, whose
+// coefficients are moments of the solutions and the NIR's values; here they are
+// summed once, and L1 of a string is then exact in d^2 operations. The search
+// goes from the signs of the correlations along the steepest changes of one or
+// two bits; at its end every neighbour by one bit is judged with its own
+// normalisation, which the search holds fixed.
+func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) (OneMaxMatch, error) {
+	if o.Solutions == 0 {
+		o.Solutions = 100_000
+	}
+	if o.Validation == 0 {
+		o.Validation = 500_000
+	}
+	if o.Solutions < 2 || o.Validation < 2 {
+		return OneMaxMatch{}, fmt.Errorf("nir: OneMaxSettings.Solutions is %d and Validation %d; both must be at least 2", o.Solutions, o.Validation)
+	}
+	if _, ok := s.Range(); !ok {
+		r, err := m.NormaliseScorers(ctx, []*Scorer{s})
+		if err != nil {
+			return OneMaxMatch{}, err
+		}
+		s = s.Within(r[0])
+	}
+	q, err := newQuadratic(ctx, s, o)
+	if err != nil {
+		return OneMaxMatch{}, err
+	}
+	t := q.signs()
+	for {
+		ranges, err := m.oneMaxRanges(ctx, []problem.Solutions{t})
+		if err != nil {
+			return OneMaxMatch{}, err
+		}
+		q.descend(t, ranges[0])
+		// Each neighbour by its own range.
+		around := make([]problem.Solutions, q.d+1)
+		for j := range around {
+			around[j] = problem.NewSolutions(1, q.d)
+			copy(around[j].Words, t.Words)
+			if j < q.d {
+				around[j].Set(0, j, !t.At(0, j))
+			}
+		}
+		if ranges, err = m.oneMaxRanges(ctx, around); err != nil {
+			return OneMaxMatch{}, err
+		}
+		best := q.d // t itself
+		for j := range q.d {
+			if q.loss(around[j], ranges[j]) < q.loss(around[best], ranges[best]) {
+				best = j
+			}
+		}
+		if best == q.d {
+			match := OneMaxMatch{Target: t.Bools(0), L1: q.loss(t, ranges[best])}
+			match.L2, err = oneMaxLoss(ctx, s, t, ranges[best], o)
+			return match, err
+		}
+		t = around[best]
+	}
+}
+
+// A quadratic holds the moments of solutions, as signs x, and an NIR's values
+// y: means over the solutions.
+type quadratic struct {
+	d    int
+	y, q float64     // of y, y^2
+	m, c []float64   // of x_j, y x_j
+	g    [][]float64 // of x_j x_k
+}
+
+func newQuadratic(ctx context.Context, s *Scorer, o OneMaxSettings) (*quadratic, error) {
+	n, d := o.Solutions, s.Dim()
+	x := problem.Random(run.Rand(o.Seed, "nir: onemax"), n, d)
+	y := make([]float64, n)
+	if err := s.Evaluate(ctx, y, x); err != nil {
+		return nil, err
+	}
+	q := &quadratic{d: d, m: make([]float64, d), c: make([]float64, d), g: make([][]float64, d)}
+	// Bit j of all solutions side by side: x_j x_k is -1 where they differ.
+	columns := make([][]uint64, d)
+	for j := range columns {
+		columns[j] = make([]uint64, (n+63)/64)
+		ones, sum := 0, 0.0
+		for i := range n {
+			if x.At(i, j) {
+				columns[j][i>>6] |= 1 << (i & 63)
+				ones++
+				sum += y[i]
+			} else {
+				sum -= y[i]
+			}
+		}
+		q.m[j] = float64(2*ones-n) / float64(n)
+		q.c[j] = sum / float64(n)
+	}
+	for j := range q.g {
+		q.g[j] = make([]float64, d)
+		for k := range j + 1 {
+			differ := 0
+			for w, v := range columns[j] {
+				differ += bits.OnesCount64(v ^ columns[k][w])
+			}
+			q.g[j][k] = float64(n-2*differ) / float64(n)
+			q.g[k][j] = q.g[j][k]
+		}
+	}
+	for _, v := range y {
+		q.y += v / float64(n)
+		q.q += v * v / float64(n)
+	}
+	return q, nil
+}
+
+// signs returns the target whose bits agree with the correlations.
+func (q *quadratic) signs() problem.Solutions {
+	t := problem.NewSolutions(1, q.d)
+	for j := range q.d {
+		t.Set(0, j, q.c[j]-q.y*q.m[j] > 0)
+	}
+	return t
+}
+
+func sign(t problem.Solutions, j int) float64 {
+	if t.At(0, j) {
+		return 1
+	}
+	return -1
+}
+
+// loss returns the mean of (y - (f_t - lo)/(hi - lo))^2, where f_t = d/2 +
+// t.x/2 is OneMax.
+func (q *quadratic) loss(t problem.Solutions, r Range) float64 {
+	w, half := width(r), float64(q.d)/2
+	var tm, tc, tgt float64
+	for j := range q.d {
+		s := sign(t, j)
+		tm += s * q.m[j]
+		tc += s * q.c[j]
+		for k, g := range q.g[j] {
+			tgt += s * sign(t, k) * g
+		}
+	}
+	f, yf, ff := half+tm/2, half*q.y+tc/2, half*half+half*tm+tgt/4
+	return q.q - 2*(yf-r.Min*q.y)/w + (ff-2*r.Min*f+r.Min*r.Min)/(w*w)
+}
+
+// width returns the width of a range, 1 if it has none (as [Scorer.Within]).
+func width(r Range) float64 {
+	if r.Max > r.Min {
+		return r.Max - r.Min
+	}
+	return 1
+}
+
+// descend changes one or two bits of t, those that lower the loss most, as
+// long as that helps.
+func (q *quadratic) descend(t problem.Solutions, r Range) {
+	w, half := width(r), float64(q.d)/2
+	for {
+		// A flip of j changes t.v by -2 t_j v_j for v = m, c, and t.G.t by
+		// -4 t_j (G t)_j + 4 G_jj; a flip of two adds 8 t_j t_k G_jk.
+		change := make([]float64, q.d)
+		for j := range q.d {
+			s, gt := sign(t, j), 0.0
+			for k, g := range q.g[j] {
+				gt += g * sign(t, k)
+			}
+			dm, dc, dg := -2*s*q.m[j], -2*s*q.c[j], -4*s*gt+4*q.g[j][j]
+			change[j] = -2*(dc/2)/w + (half*dm+dg/4-r.Min*dm)/(w*w)
+		}
+		const least = -1e-13 // beyond rounding
+		best, a, b := least, -1, -1
+		for j := range q.d {
+			if change[j] < best {
+				best, a, b = change[j], j, -1
+			}
+			for k := range j {
+				both := change[j] + change[k] + 2*sign(t, j)*sign(t, k)*q.g[j][k]/(w*w)
+				if both < best {
+					best, a, b = both, j, k
+				}
+			}
+		}
+		if a < 0 {
+			return
+		}
+		t.Set(0, a, !t.At(0, a))
+		if b >= 0 {
+			t.Set(0, b, !t.At(0, b))
+		}
+	}
+}
+
+// oneMaxRanges returns minimum and maximum of OneMax with each target over the
+// model's sample.
+func (m *Model) oneMaxRanges(ctx context.Context, targets []problem.Solutions) ([]Range, error) {
+	d := m.shape.dim
+	chunks := (m.settings.NormaliseSample + sampleChunk - 1) / sampleChunk
+	parts := make([][]Range, m.workers())
+	parallel(len(parts), len(parts), func(p int) {
+		found := make([]Range, len(targets))
+		for k := range found {
+			found[k] = Range{math.Inf(1), math.Inf(-1)}
+		}
+		for c := p; c < chunks && ctx.Err() == nil; c += len(parts) {
+			x := m.sampleOf(c)
+			for k, t := range targets {
+				least, most := d, 0
+				for i := range x.Len() {
+					differ := 0
+					for w, v := range x.Row(i) {
+						differ += bits.OnesCount64(v ^ t.Words[w])
+					}
+					least, most = min(least, differ), max(most, differ)
+				}
+				found[k].Min = min(found[k].Min, float64(d-most))
+				found[k].Max = max(found[k].Max, float64(d-least))
+			}
+		}
+		parts[p] = found
+	})
+	out := parts[0]
+	for _, p := range parts[1:] {
+		for k, r := range p {
+			out[k].Min, out[k].Max = min(out[k].Min, r.Min), max(out[k].Max, r.Max)
+		}
+	}
+	return out, ctx.Err()
+}
+
+// oneMaxLoss returns L2: the mean squared difference of s and OneMax with
+// target t on solutions of their own.
+func oneMaxLoss(ctx context.Context, s *Scorer, t problem.Solutions, r Range, o OneMaxSettings) (float64, error) {
+	const chunk = 10_000
+	rng := run.Rand(o.Seed, "nir: onemax validation")
+	y := make([]float64, chunk)
+	var sum float64
+	for done := 0; done < o.Validation; done += chunk {
+		n := min(chunk, o.Validation-done)
+		x := problem.Random(rng, n, s.Dim())
+		if err := s.Evaluate(ctx, y[:n], x); err != nil {
+			return 0, err
+		}
+		for i := range n {
+			differ := 0
+			for w, v := range x.Row(i) {
+				differ += bits.OnesCount64(v ^ t.Words[w])
+			}
+			e := y[i] - (float64(x.D-differ)-r.Min)/width(r)
+			sum += e * e
+		}
+	}
+	return sum / float64(o.Validation), nil
+}
