@@ -148,7 +148,7 @@ func (c *Client) Send(ch wire.Channel, m wire.Message) error {
 	if err != nil {
 		return fmt.Errorf("transport: %w", err)
 	}
-	if err := c.sockets[ch].SendMulti(zmq4.NewMsgFrom(frames...)); err != nil {
+	if err := c.sockets[ch].Send(zmq4.NewMsgFrom(frames...)); err != nil {
 		return fmt.Errorf("transport: %w", err)
 	}
 	return nil
@@ -266,7 +266,7 @@ func (c *Client) Ping(ctx context.Context) (time.Duration, error) {
 	payload := rand.Text()
 	start := time.Now()
 	// The empty frame makes a request of it, as a REQ socket sends it.
-	if err := c.sockets[wire.HB].SendMulti(zmq4.NewMsgFrom(nil, []byte(payload))); err != nil {
+	if err := c.sockets[wire.HB].Send(zmq4.NewMsgFrom(nil, []byte(payload))); err != nil {
 		return 0, fmt.Errorf("transport: %w", err)
 	}
 	for {

@@ -534,7 +534,49 @@ func (doorman) Dial(ctx context.Context, dialer zmqtransport.Dialer, endpoint st
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { conn.Close() })
-	return conn, nil
+	return &dialed{
+		Conn:     conn,
+		r:        bufio.NewReaderSize(conn, piece),
+		w:        bufio.NewWriterSize(conn, piece),
+		greeting: greetingSize,
+	}, nil
+}
+
+// dialed is a client's connection that reads and writes many frames with one
+// system call. zmq4 alone makes one or two for each frame.
+type dialed struct {
+	net.Conn
+	r        *bufio.Reader
+	w        *bufio.Writer
+	greeting int // bytes of the greeting that are still to come
+	frames   framer
+}
+
+// Read implements net.Conn.
+func (d *dialed) Read(b []byte) (int, error) { return d.r.Read(b) }
+
+// Write implements net.Conn: what it takes leaves when a message is complete.
+func (d *dialed) Write(b []byte) (int, error) {
+	total := len(b)
+	for len(b) > 0 {
+		n, end := min(d.greeting, len(b)), false
+		if n > 0 {
+			d.greeting -= n
+			end = d.greeting == 0
+		} else {
+			n, _, end = d.frames.next(b)
+		}
+		if _, err := d.w.Write(b[:n]); err != nil {
+			return 0, err
+		}
+		b = b[n:]
+		if end {
+			if err := d.w.Flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return total, nil
 }
 
 // Addr returns the endpoint as it stands.

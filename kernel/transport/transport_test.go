@@ -326,22 +326,23 @@ func BenchmarkPublish(b *testing.B) {
 			m := k.message(b, "stream", wire.Header{}, map[string]string{"text": strings.Repeat("x", size)})
 			b.SetBytes(int64(size))
 			received := make(chan error, 1)
-			n := 0
 			go func() {
-				for range b.N {
-					if _, err := c.Receive(context.Background(), wire.IOPub); err != nil {
+				for {
+					got, err := c.Receive(context.Background(), wire.IOPub)
+					if err != nil || got.Header.MsgType == "last" {
 						received <- err
 						return
 					}
 				}
-				received <- nil
 			}()
-			b.ResetTimer()
-			for range b.N {
-				n++
+			for b.Loop() {
+				m.Header = wire.NewHeader(k.session, "", "stream")
 				if err := k.Publish(m); err != nil {
 					b.Fatal(err)
 				}
+			}
+			if err := k.Publish(k.message(b, "last", wire.Header{}, nil)); err != nil {
+				b.Fatal(err)
 			}
 			if err := <-received; err != nil {
 				b.Fatal(err)

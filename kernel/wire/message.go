@@ -2,14 +2,13 @@ package wire
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"crypto/rand"
 )
 
 // Version is the version of the Jupyter messaging protocol that this package
@@ -42,6 +41,9 @@ func New(header, parent Header, content any) (Message, error) {
 		var err error
 		if m.Content, err = Marshal(content); err != nil {
 			return Message{}, fmt.Errorf("content of %s: %w", header.MsgType, err)
+		}
+		if !startsObject(m.Content) {
+			return Message{}, fmt.Errorf("content of %s: %T is not a JSON object", header.MsgType, content)
 		}
 	}
 	return m, nil
@@ -160,7 +162,7 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 		Version:  j.Version,
 		Date:     parseDate(j.Date),
 	}
-	if !h.IsZero() || !emptyObject(data) {
+	if !emptyObject(data) {
 		h.Raw = bytes.Clone(data)
 	}
 	return nil

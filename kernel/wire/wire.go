@@ -18,8 +18,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"sync"
+	"unicode/utf8"
 )
 
 // Delimiter separates a message's identities from the message.
@@ -34,18 +34,15 @@ var (
 	ErrTooLarge  = errors.New("message too large")
 )
 
-// Limits are what a message may at most be. A field that is zero has the
-// default of [DefaultLimits].
+// Limits are what a message may at most be.
 type Limits struct {
 	// Frames is the greatest number of frames, identities, delimiter,
-	// signature and buffers included.
+	// signature and buffers included; 0 means 1024.
 	Frames int
-	// Size is the greatest size of all frames together, in bytes.
+	// Size is the greatest size of all frames together, in bytes; 0 means
+	// 256 MiB.
 	Size int64
 }
-
-// DefaultLimits is 1024 frames and 256 MiB.
-var defaultLimits = Limits{Frames: 1024, Size: 256 << 20}
 
 // maxHeader bounds a header in bytes: what is echoed in every answer stays
 // small.
@@ -54,10 +51,10 @@ const maxHeader = 64 << 10
 // withDefaults fills in the defaults.
 func (l Limits) withDefaults() Limits {
 	if l.Frames == 0 {
-		l.Frames = defaultLimits.Frames
+		l.Frames = 1024
 	}
 	if l.Size == 0 {
-		l.Size = defaultLimits.Size
+		l.Size = 256 << 20
 	}
 	return l
 }
@@ -83,7 +80,7 @@ func NewSigner(key string) *Signer {
 
 // mac returns the HMAC-SHA256 of parts.
 func (s *Signer) mac(parts [][]byte) [sha256.Size]byte {
-	var h hash.Hash = hmac.New(sha256.New, s.key)
+	h := hmac.New(sha256.New, s.key)
 	for _, p := range parts {
 		h.Write(p)
 	}
@@ -96,7 +93,8 @@ const signed = 4
 
 // Encode returns the frames of m: identities, delimiter, signature, header,
 // parent header, metadata, content, buffers. It fails where metadata or
-// content is not JSON. Identities and buffers are not copied.
+// content is not a JSON object, as far as their first byte tells. Identities,
+// metadata, content and buffers are not copied.
 func (s *Signer) Encode(m Message) ([][]byte, error) {
 	header, err := m.Header.MarshalJSON()
 	if err != nil {
@@ -106,9 +104,13 @@ func (s *Signer) Encode(m Message) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parent header: %w", err)
 	}
+	metadata, content := object(m.Metadata), object(m.Content)
+	if !startsObject(metadata) || !startsObject(content) {
+		return nil, fmt.Errorf("metadata or content of %s is not a JSON object", m.Header.MsgType)
+	}
 	frames := make([][]byte, 0, len(m.Identities)+2+signed+len(m.Buffers))
 	frames = append(frames, m.Identities...)
-	frames = append(frames, []byte(Delimiter), nil, header, parent, object(m.Metadata), object(m.Content))
+	frames = append(frames, []byte(Delimiter), nil, header, parent, metadata, content)
 	if len(s.key) > 0 {
 		n := len(frames)
 		sum := s.mac(frames[n-signed:])
@@ -193,7 +195,7 @@ func Parse(frames [][]byte, limits Limits) (Message, error) {
 		if len(parts[i]) > maxHeader {
 			return Message{}, fmt.Errorf("%w: %s of %d bytes", ErrTooLarge, name, len(parts[i]))
 		}
-		if !startsObject(parts[i]) {
+		if !startsObject(parts[i]) || !utf8.Valid(parts[i]) {
 			return Message{}, fmt.Errorf("%w: %s is not a JSON object", ErrMalformed, name)
 		}
 		if err := json.Unmarshal(parts[i], h); err != nil {
@@ -203,7 +205,7 @@ func Parse(frames [][]byte, limits Limits) (Message, error) {
 	if m.Header.MsgID == "" || m.Header.MsgType == "" {
 		return Message{}, fmt.Errorf("%w: header without msg_id or msg_type", ErrMalformed)
 	}
-	if !startsObject(m.Metadata) || !json.Valid(m.Metadata) {
+	if !startsObject(m.Metadata) || !utf8.Valid(m.Metadata) || !json.Valid(m.Metadata) {
 		return Message{}, fmt.Errorf("%w: metadata is not a JSON object", ErrMalformed)
 	}
 	if !startsObject(m.Content) {
