@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/echo"
+	"dace.local/kernel/notebook"
+)
+
+// goEcho is the echo engine under the name of Go, which run insists on.
+type goEcho struct{ *echo.Engine }
+
+func (e goEcho) Info() engine.Info {
+	info := e.Engine.Info()
+	info.Name, info.Version = "go", "go1"
+	return info
+}
+
+// A call is the command run once on the echo engine.
+type call struct {
+	code     int
+	out, err string
+	args     []string // what the session was given
+	capture  bool
+	served   string
+}
+
+func dace(t *testing.T, stdin string, args ...string) call {
+	t.Helper()
+	var c call
+	var out, errs bytes.Buffer
+	c.code = Main(&Env{
+		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
+		NewEngine: func(args []string, capture bool) (engine.Engine, error) {
+			c.args, c.capture = args, capture
+			return goEcho{echo.New()}, nil
+		},
+		Serve: func(_ context.Context, file string, _ engine.Engine, _ io.Writer) error {
+			c.served = file
+			if file == "bad" {
+				return errors.New("no such connection")
+			}
+			return nil
+		},
+	})
+	c.out, c.err = out.String(), errs.String()
+	return c
+}
+
+// want checks an exit code and texts that the streams must hold.
+func (c call) want(t *testing.T, code int, out, errs string) {
+	t.Helper()
+	if c.code != code || !strings.Contains(c.out, out) || !strings.Contains(c.err, errs) || errs == "" && c.err != "" {
+		t.Errorf("exit code %d, want %d\nstdout %q\n  want %q\nstderr %q\n  want %q", c.code, code, c.out, out, c.err, errs)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	dace(t, "").want(t, 2, "", "dace VERB -h says more")
+	dace(t, "", "-h").want(t, 0, "  run       run a notebook", "")
+	dace(t, "", "help").want(t, 0, "  version", "")
+	dace(t, "", "nonsense").want(t, 2, "", `there is no verb "nonsense"`)
+	dace(t, "", "nonsense").want(t, 2, "", "  script ")
+	for _, v := range verbs() {
+		dace(t, "", v.name, "-h").want(t, 0, "Usage: dace "+v.name, "")
+		dace(t, "", "help", v.name).want(t, 0, "Usage: dace "+v.name, "")
+		dace(t, "", v.name, "-nonsense").want(t, 2, "", "flag provided but not defined: -nonsense\nUsage: dace "+v.name)
+	}
+	dace(t, "", "version").want(t, 0, "dace "+Version+"\n", "")
+	dace(t, "", "--version").want(t, 0, "dace "+Version+"\n", "")
+	dace(t, "", "version", "x").want(t, 2, "", `unexpected argument "x"`)
+	dace(t, "", "run").want(t, 2, "", "an argument is missing")
+	dace(t, "", "run", "a", "b").want(t, 2, "", `unexpected argument "b"`)
+	dace(t, "", "run", "a", "-p", "x").want(t, 2, "", `"x" is not of the form name=value`)
+	dace(t, "", "run", "a", "-timeout", "-1s").want(t, 2, "", "negative")
+	dace(t, "", "script").want(t, 2, "", "an argument is missing")
+}
+
+func TestJupyter(t *testing.T) {
+	c := dace(t, "", "jupyter", "-f", "conn.json")
+	c.want(t, 0, "", "")
+	if c.served != "conn.json" || !c.capture {
+		t.Errorf("%+v", c)
+	}
+	dace(t, "", "jupyter").want(t, 2, "", "no connection file")
+	dace(t, "", "jupyter", "-f", "bad").want(t, 1, "", "dace jupyter: no such connection\n")
+}
+
+// nb writes a notebook of code cells into a new folder; "#tag " tags one.
+func nb(t *testing.T, cells ...string) (path string) {
+	t.Helper()
+	n := &notebook.Notebook{Metadata: map[string]any{}}
+	for _, s := range cells {
+		c := &notebook.Cell{Type: notebook.Code, Metadata: map[string]any{}}
+		if strings.HasPrefix(s, "#") {
+			tag, source, _ := strings.Cut(s[1:], " ")
+			c.Metadata["tags"], s = []any{tag}, source
+		}
+		c.Source = s
+		n.Cells = append(n.Cells, c)
+	}
+	path = filepath.Join(t.TempDir(), "nb.ipynb")
+	if err := notebook.Replace(path, func(w io.Writer) error { return notebook.Write(w, n) }); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) *notebook.Notebook {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := notebook.Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestRun(t *testing.T) {
+	path := nb(t, "%print hello\n%eprint bad", "// comment\n%repeat 30 line", "value")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dace(t, "", "run", path, "-html", filepath.Join(filepath.Dir(path), "page.html"))
+	c.want(t, 0, "3 cells in ", "")
+	for _, s := range []string{
+		"[1/3] %print hello\n  │ hello\n  │ bad\n  └ ",
+		"[2/3] %repeat 30 line\n  │ line\n", "  │ … 10 more lines\n",
+		"[3/3] value\n  │ value\n  └ ", " ok\n", "; wrote ", "nb.out.ipynb, ", "page.html\n",
+	} {
+		if !strings.Contains(c.out, s) {
+			t.Errorf("no %q in\n%s", s, c.out)
+		}
+	}
+	if !c.capture {
+		t.Error("the streams are not captured")
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Error("the notebook itself was changed")
+	}
+	out := read(t, strings.TrimSuffix(path, ".ipynb")+".out.ipynb")
+	if o := out.Cells[2].Outputs; len(o) != 1 || o[0].Type != notebook.Result || out.Cells[2].Count != 3 {
+		t.Errorf("outputs %+v", o)
+	}
+	if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "page.html")); err != nil || !bytes.Contains(b, []byte("hello")) {
+		t.Errorf("page: %v", err)
+	}
+	// Quiet, in place, flags first; a cell's line stays one line.
+	c = dace(t, "", "run", "-q", "-o", path, path)
+	c.want(t, 0, "[1/3] %print hello · 0.00 s ok\n", "")
+	if read(t, path).Cells[0].Count != 1 {
+		t.Error("-o with the notebook's own name does not write it")
+	}
+	// From stdin to stdout.
+	c = dace(t, string(before), "run", "-")
+	c.want(t, 0, `"nbformat_minor": 5`, "[3/3] value\n")
+	if n, err := notebook.Read([]byte(c.out)); err != nil || n.Cells[0].Count != 1 {
+		t.Errorf("stdout is no notebook: %v", err)
+	}
+}
+
+func TestRunFailures(t *testing.T) {
+	path := nb(t, "1", "%fail Oops: no luck", "3")
+	out := strings.TrimSuffix(path, ".ipynb") + ".out.ipynb"
+	counts := func() (all []int) {
+		for _, c := range read(t, out).Cells {
+			all = append(all, c.Count)
+		}
+		return all
+	}
+	dace(t, "", "run", path).want(t, 1, "2 cells, 1 failed, in ", "dace run: cell 2: ")
+	if got := counts(); !slices.Equal(got, []int{1, 2, 0}) {
+		t.Errorf("counts %v", got)
+	}
+	dace(t, "", "run", "-keep-going", path).want(t, 1, "3 cells, 1 failed, in ", "dace run: cell 2: ")
+	if got := counts(); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("counts %v", got)
+	}
+	dace(t, "", "run", nb(t, "#raises-exception %fail x", "2")).want(t, 0, "failed, as it may", "")
+	dace(t, "", "run", nb(t, "%loop"), "-timeout", "50ms").want(t, 1, "1 cell, 1 failed, in ", "Timeout: the cell ran longer than 50ms")
+	dace(t, "", "run", nb(t, "%input name?")).want(t, 1, "", "no terminal to ask on")
+
+	dir := filepath.Dir(path)
+	dace(t, "", "run", filepath.Join(dir, "none.ipynb")).want(t, 1, "", "none.ipynb: no such file or directory")
+	dace(t, "{\n \"a\" 1}", "run", "-").want(t, 1, "", "stdin: line 2, column 6: invalid character '1'")
+	dace(t, `{"nbformat": 4, "metadata": {"language_info": {"name": "python"}}, "cells": []}`, "run", "-").want(t, 2, "", "is written in python, and this runs Go")
+	c := dace(t, "", "run", path, "-o", filepath.Join(dir, "no", "out.ipynb"))
+	c.want(t, 1, "", "cannot write to the folder "+filepath.Join(dir, "no")+": no such file or directory")
+	if strings.Contains(c.out, "[1/3]") {
+		t.Error("it ran although the output cannot be written")
+	}
+	dace(t, "", "run", path, "-html", dir).want(t, 1, "", "it is a folder")
+	if _, err := os.Stat("/dev/full"); err == nil {
+		dace(t, "", "run", nb(t, "1"), "-o", "/dev/full").want(t, 1, "1 cell in ", "cannot write /dev/full: no space left on device")
+	}
+}
+
+func TestRunParameters(t *testing.T) {
+	c := dace(t, "", "run", nb(t, "#parameters n := 1", "x"), "-o", "-", "-p", "m=2", "-p", "n=3")
+	c.want(t, 0, `"injected-parameters"`, "the cell tagged parameters does not declare m; it declares n")
+}
+
+// A notebook's cells work in its folder; paths on the command line belong to
+// the folder of the shell.
+func TestRunFolder(t *testing.T) {
+	path := nb(t, "1")
+	t.Chdir(filepath.Dir(filepath.Dir(path)))
+	rel := filepath.Join(filepath.Base(filepath.Dir(path)), "nb.ipynb")
+	dace(t, "", "run", rel, "-o", "x.ipynb").want(t, 0, "", "")
+	if _, err := os.Stat("x.ipynb"); err != nil {
+		t.Error(err)
+	}
+	os.Remove("x.ipynb")
+}
+
+func TestScript(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s.go")
+	put := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("#!/usr/bin/env -S dace script\n%print hi\n%input name? \nvalue")
+	c := dace(t, "Ada\n", "script", path, "-x", "y")
+	c.want(t, 0, "hi\n", "")
+	if !strings.HasSuffix(c.out, "value\n") || !slices.Equal(c.args, []string{path, "-x", "y"}) || c.capture {
+		t.Errorf("%+v", c)
+	}
+	dace(t, "%print a\n%eprint b", "script", "-").want(t, 0, "a\n", "b\n")
+	dace(t, "%fail E: m", "script", "-").want(t, 1, "", "m")
+	dace(t, "", "script", filepath.Join(dir, "none")).want(t, 1, "", "none: no such file or directory")
+	dace(t, "a\x00", "script", "-").want(t, 1, "", "stdin is not a text")
+}
+
+func TestFigures(t *testing.T) {
+	dir := t.TempDir()
+	var out, errs bytes.Buffer
+	c := &console{out: &out, err: &errs, dir: dir, base: "s"}
+	c.Display(engine.Bundle{Data: map[string]any{"image/png": "AA\nAA", "text/plain": "figure"}}, "p")
+	c.Display(engine.Bundle{Data: map[string]any{"image/svg+xml": "<svg/>", "text/html": "x"}}, "")
+	c.Display(engine.Bundle{Data: map[string]any{"text/html": "<b>", "text/plain": "b"}}, "")
+	c.Display(engine.Bundle{Data: map[string]any{"text/html": "<b>"}}, "")
+	c.Update(engine.Bundle{Data: map[string]any{"image/png": "AQID"}}, "p")
+	c.Update(engine.Text("nobody's"), "q")
+	c.Display(engine.Text("0 %"), "bar")
+	c.Update(engine.Text("50 %"), "bar")
+	c.Update(engine.Text("100 %"), "bar")
+	c.finish()
+	want := "figure: " + dir + "/s-1.png\nfigure: " + dir + "/s-2.svg\nb\nfigure: " + dir + "/s-3.html\n0 %\n100 %\n"
+	if out.String() != want || errs.String() != "" {
+		t.Errorf("%q %q, want %q", out.String(), errs.String(), want)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "s-1.png")); err != nil || string(b) != "\x01\x02\x03" {
+		t.Errorf("updated figure: %q %v", b, err)
+	}
+	c.dir = filepath.Join(dir, "s-1.png")
+	c.Display(engine.Bundle{Data: map[string]any{"image/svg+xml": "<svg/>"}}, "")
+	if c.failed == nil || !strings.Contains(errs.String(), "cannot write the figure") {
+		t.Errorf("%v %q", c.failed, errs.String())
+	}
+}
+
+func TestReplPiped(t *testing.T) {
+	dace(t, "x = 1\nx\n\n  \nunended", "repl").want(t, 0, "1\nunended\n", "")
+	c := dace(t, "%fail E: m\n%print after\n", "repl")
+	c.want(t, 1, "after\n", "m")
+	dace(t, "%input q\n", "repl").want(t, 1, "", "stdin is the code itself")
+	if c := dace(t, "", "repl"); c.out != "" || c.code != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCompleteLine(t *testing.T) {
+	matches := func(texts ...string) (all []engine.Completion) {
+		for _, s := range texts {
+			all = append(all, engine.Completion{Text: s})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		c          engine.Completions
+		line       string
+		pos, start int
+		want       string
+		wantPos    int
+		list       int
+	}{
+		{engine.Completions{Start: 4, End: 6, Matches: matches("Println")}, "fmt.Pr(x)", 6, 0, "fmt.Println(x)", 11, 0},
+		{engine.Completions{Start: 14, End: 16, Matches: matches("Print", "Printf", "Println")}, "fmt.Pr", 6, 10, "fmt.Print", 9, 0},
+		{engine.Completions{Start: 4, End: 9, Matches: matches("Print", "Printf", "Println")}, "fmt.Print", 9, 0, "fmt.Print", 9, 3},
+		{engine.Completions{}, "x", 1, 0, "x", 1, 0},
+		{engine.Completions{Start: 0, End: 3, Matches: matches("é", "è")}, "abc", 3, 0, "abc", 3, 2},
+	} {
+		line, pos, list := completeLine(c.c, c.line, c.pos, c.start)
+		if line != c.want || pos != c.wantPos || len(list) != c.list {
+			t.Errorf("%q: %q %d %v", c.line, line, pos, list)
+		}
+	}
+	if got := columns([]string{"a", "bb", "c"}, 8); got != "a   bb\nc\n" {
+		t.Errorf("columns %q", got)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	h := openHistory()
+	for _, l := range []string{"a", "a", " ", "b"} {
+		h.Add(l)
+	}
+	h = openHistory()
+	if h.Len() != 2 || h.At(0) != "b" || h.At(1) != "a" {
+		t.Errorf("%+v", h)
+	}
+	h = &history{}
+	h.Add("x") // no file
+	if h.Len() != 1 {
+		t.Error("lost")
+	}
+}
