@@ -64,7 +64,7 @@ type shared struct {
 
 // maxNascent is how many connections may be in their handshake. One more
 // replaces the oldest.
-const maxNascent = 64
+const maxNascent = 256
 
 // newGuard listens on the network address and guards what comes.
 func newGuard(sh shared, ch wire.Channel, network, address string) (*guard, error) {

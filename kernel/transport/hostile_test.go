@@ -1,0 +1,577 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dace.local/kernel/wire"
+)
+
+// An attacker speaks to one of the kernel's sockets as it pleases.
+type attacker struct {
+	t testing.TB
+	net.Conn
+}
+
+// attack connects to a channel without saying anything. The connection ends
+// with the test.
+func attack(t testing.TB, conn wire.Connection, ch wire.Channel) attacker {
+	t.Helper()
+	network, address := conn.Address(ch)
+	c, err := net.Dial(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return attacker{t, c}
+}
+
+// introduce goes through the handshake as a socket of the given type.
+func (a attacker) introduce(socketType, id string) attacker {
+	a.t.Helper()
+	a.send(appendReady(greeting[:], socketType, id))
+	a.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if err := readGreeting(a); err != nil {
+		a.t.Fatal(err)
+	}
+	if _, _, err := readReady(a); err != nil {
+		a.t.Fatal(err)
+	}
+	a.SetReadDeadline(time.Time{})
+	return a
+}
+
+// send writes bytes; that the kernel has closed the connection is no error.
+func (a attacker) send(b []byte) error {
+	a.SetWriteDeadline(time.Now().Add(10 * time.Second))
+	_, err := a.Write(b)
+	return err
+}
+
+// message is frames as ZMTP has them.
+func message(frames ...[]byte) (b []byte) {
+	for i, f := range frames {
+		var flags byte
+		if i < len(frames)-1 {
+			flags = flagMore
+		}
+		b = append(appendFrameHeader(b, flags, len(f)), f...)
+	}
+	return b
+}
+
+// claim is the header of a frame that is said to have n bytes.
+func claim(n uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{flagLong | flagMore}, n)
+}
+
+// socketTypes says as what to connect to a channel.
+var socketTypes = map[wire.Channel]string{
+	wire.Shell: "DEALER", wire.Control: "DEALER", wire.Stdin: "DEALER", wire.IOPub: "SUB", wire.HB: "REQ",
+}
+
+// attacks are what each of the channels is subjected to. They last until they
+// return, and what they leave open until the test ends.
+var attacks = []struct {
+	name string
+	do   func(t testing.TB, conn wire.Connection, ch wire.Channel)
+}{
+	{"half-open connections", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for range 200 {
+			attack(t, conn, ch)
+		}
+	}},
+	{"half a greeting", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for n := range 63 {
+			attack(t, conn, ch).send(greeting[:n])
+		}
+	}},
+	{"a greeting without READY", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for range 100 {
+			attack(t, conn, ch).send(greeting[:])
+		}
+	}},
+	{"malformed READY", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		ready := appendReady(nil, socketTypes[ch], "me")
+		bodies := [][]byte{ready, appendReady(nil, "NONSENSE", ""), appendReady(nil, "", ""), appendReady(nil, "SUB", ""), appendReady(nil, "ROUTER", "\x00id")}
+		for n := range len(ready) - 2 {
+			short := slices.Clone(ready[:2+n]) // the properties are cut short
+			short[1] = byte(n)
+			bodies = append(bodies, short)
+			long := slices.Clone(ready) // lengths are wrong
+			long[2+n] = 0xff
+			bodies = append(bodies, long)
+		}
+		for _, body := range bodies {
+			attack(t, conn, ch).send(append(greeting[:], body...))
+		}
+		attack(t, conn, ch).send(append(greeting[:], claim(1<<62)...))
+		attack(t, conn, ch).send(append(greeting[:], message([]byte("no READY"))...))
+	}},
+	{"something else than ZeroMQ", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for _, text := range []string{"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01", strings.Repeat("\x00", 1000), strings.Repeat("\xff", 1000)} {
+			attack(t, conn, ch).send([]byte(text))
+		}
+	}},
+	{"frames that claim to be huge", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for _, n := range []uint64{1 << 31, 1 << 40, 1 << 62, 1 << 63, 1<<64 - 1} {
+			attack(t, conn, ch).introduce(socketTypes[ch], "").send(claim(n))
+		}
+		// Within what is allowed, but nothing follows.
+		for range 100 {
+			attack(t, conn, ch).introduce(socketTypes[ch], "").send(claim(firstMessage))
+		}
+	}},
+	{"10,000 empty frames", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		a := attack(t, conn, ch).introduce(socketTypes[ch], "")
+		a.send(message(make([][]byte, 10000)...))
+	}},
+	{"messages that are not Jupyter's", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		a := attack(t, conn, ch).introduce(socketTypes[ch], "")
+		d := []byte(wire.Delimiter)
+		for _, frames := range [][][]byte{
+			{nil}, {nil, nil}, {nil, nil, nil}, {{}, []byte("x"), {}}, {[]byte("no delimiter")}, {d}, {d, nil, nil, nil, nil},
+			{d, nil, []byte("{}"), []byte("{}"), []byte("{}"), []byte("{}")},
+			{[]byte("id"), d, []byte("signature"), []byte("{"), nil, nil, nil},
+			{{2, 3}}, {{1}, {1}}, {bytes.Repeat([]byte{1}, 5000)},
+		} {
+			a.send(message(frames...))
+		}
+	}},
+	{"unknown flags and misplaced commands", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for _, b := range [][]byte{
+			{0xff, 0xff}, {0x08, 0}, {flagCommand, 0}, {flagCommand, 1, 200}, {flagCommand | flagMore, 5, 4, 'P', 'I', 'N', 'G'},
+			append([]byte{flagMore, 0}, flagCommand, 5, 4, 'P', 'I', 'N', 'G'),
+			{flagCommand, 5, 4, 'P', 'I', 'N', 'G'}, {flagCommand, 6, 5, 'E', 'R', 'R', 'O', 'R'}, append([]byte{flagCommand | flagLong}, claim(1 << 62)[1:]...),
+		} {
+			attack(t, conn, ch).introduce(socketTypes[ch], "").send(b)
+		}
+	}},
+	{"forged messages without end", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		forger := wire.NewSigner("another key")
+		for range 20 {
+			a := attack(t, conn, ch).introduce(socketTypes[ch], "")
+			for range 20 {
+				frames, err := forger.Encode(wire.Message{Header: wire.NewHeader("s", "u", "shutdown_request")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.send(message(frames...))
+			}
+		}
+	}},
+	{"more connections than allowed", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		for range 3 * testConns {
+			attack(t, conn, ch).introduce(socketTypes[ch], "")
+		}
+	}},
+	{"many topics", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		a := attack(t, conn, ch).introduce(socketTypes[ch], "")
+		for i := range 1000 {
+			a.send(message([]byte{1, byte(i), byte(i >> 8)}))
+		}
+	}},
+	{"megabytes of garbage", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		var wg sync.WaitGroup
+		for range 8 {
+			a := attack(t, conn, ch).introduce(socketTypes[ch], "")
+			wg.Go(func() {
+				a.send(claim(firstMessage - 1))
+				chunk := make([]byte, 1<<20)
+				for range 24 {
+					if a.send(chunk) != nil {
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}},
+}
+
+// testConns is the number of connections to a socket that hostile tests allow.
+const testConns = 30
+
+// hostileOptions are small, so that the limits are reached.
+func hostileOptions() Options {
+	return Options{
+		MaxConns: testConns,
+		Memory:   64 << 20,
+		Log:      slog.New(slog.DiscardHandler),
+	}
+}
+
+// heap returns how much memory is in use, without what is garbage.
+func heap() uint64 {
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// latencies are how long answers took.
+type latencies []time.Duration
+
+// quantile returns what a fraction q of the latencies are within.
+func (l latencies) quantile(q float64) time.Duration {
+	slices.Sort(l)
+	return l[int(q*float64(len(l)-1))]
+}
+
+// While an attack runs, and after it, a client that was there before and one
+// that comes now are answered at once, on every channel.
+func TestAttacks(t *testing.T) {
+	for name, conn := range connections(t) {
+		for _, attack := range attacks {
+			t.Run(name+"/"+attack.name, func(t *testing.T) {
+				k := start(t, conn, hostileOptions())
+				old := k.dial(t)
+				// What this machine needs when there is peace.
+				var calm latencies
+				for range 10 {
+					calm = append(calm, newcomer(t, k))
+				}
+				before := heap()
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for _, ch := range wire.Channels {
+						attack.do(t, k.Connection(), ch)
+					}
+				}()
+				var was, is latencies
+				for over := false; !over || len(was) < 20; {
+					select {
+					case <-done:
+						over = true
+					default:
+					}
+					was = append(was, answer(t, old))
+					is = append(is, newcomer(t, k))
+				}
+				if grown := int64(heap()) - int64(before); grown > hostileOptions().Memory+32<<20 {
+					t.Errorf("memory has grown by %d MiB", grown>>20)
+				}
+				t.Logf("old client: median %v, 95%% %v, most %v; new: median %v (in peace %v), 95%% %v, most %v (%d)",
+					was.quantile(.5), was.quantile(.95), was.quantile(1), is.quantile(.5), calm.quantile(.5), is.quantile(.95), is.quantile(1), len(was))
+				limit := max(10*time.Millisecond, 4*calm.quantile(.5))
+				if was.quantile(.5) > limit || is.quantile(.5) > limit {
+					t.Errorf("an answer takes %v to an old client and %v to a new one, want at most %v", was.quantile(.5), is.quantile(.5), limit)
+				}
+			})
+		}
+	}
+}
+
+// newcomer returns how long it takes a new client to connect all five sockets
+// and be answered.
+func newcomer(t testing.TB, k *kernel) time.Duration {
+	t.Helper()
+	began := time.Now()
+	c, err := Dial(ctx(t), k.Connection())
+	if err != nil {
+		t.Fatal("a new client cannot connect:", err)
+	}
+	defer c.Close()
+	if _, err := c.Request(wire.Shell, "kernel_info_request", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Receive(ctx(t), wire.Shell); err != nil {
+		t.Fatal("a new client is not answered:", err)
+	}
+	return time.Since(began)
+}
+
+// answer returns how long the kernel takes to answer c on shell, control and
+// the heartbeat, the longest of the three.
+func answer(t testing.TB, c *Client) (longest time.Duration) {
+	t.Helper()
+	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
+		began := time.Now()
+		h, err := c.Request(ch, "kernel_info_request", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			m, err := c.Receive(ctx(t), ch)
+			if err != nil {
+				t.Fatalf("no answer on %s: %v", ch, err)
+			}
+			if m.Parent.MsgID == h.MsgID {
+				break
+			}
+		}
+		longest = max(longest, time.Since(began))
+		for {
+			m, err := c.Receive(ctx(t), wire.IOPub)
+			if err != nil {
+				t.Fatalf("nothing on iopub: %v", err)
+			}
+			if m.Parent.MsgID == h.MsgID && isIdle(m) {
+				break
+			}
+		}
+	}
+	d, err := c.Ping(ctx(t))
+	if err != nil {
+		t.Fatal("no heartbeat:", err)
+	}
+	return max(longest, d)
+}
+
+// Messages that were overheard and sent again have no effect: neither a
+// client's nor, on shell, the kernel's own from iopub.
+func TestReplay(t *testing.T) {
+	var logged bytes.Buffer
+	opts := hostileOptions()
+	opts.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	k, err := Listen(connections(t)["tcp"], opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, err := wire.NewSigner(key).Encode(wire.Message{Header: wire.NewHeader("client", "u", "execute_request")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := attack(t, k.Connection(), wire.Shell).introduce("DEALER", "")
+	a.send(message(frames...))
+	if m, err := k.Receive(ctx(t), wire.Shell); err != nil || m.Header.MsgType != "execute_request" {
+		t.Fatal(m, err)
+	}
+	a.send(message(frames...))
+	attack(t, k.Connection(), wire.Control).introduce("DEALER", "").send(message(frames...))
+	soon, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if m, err := k.Receive(soon, wire.Shell); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("replayed on shell: %v, %v", m, err)
+	}
+	if m, err := k.Receive(soon, wire.Control); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("replayed on control: %v, %v", m, err)
+	}
+	k.Close()
+	if n := strings.Count(logged.String(), wire.ErrReplayed.Error()); n != 2 {
+		t.Errorf("%d lines in the log, want 2:\n%s", n, &logged)
+	}
+}
+
+func TestReflected(t *testing.T) {
+	k := start(t, connections(t)["tcp"], hostileOptions())
+	c := k.dial(t)
+	if err := c.Send(wire.Shell, k.message(t, "comm_msg", wire.Header{}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := c.Request(wire.Shell, "kernel_info_request", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := c.Receive(ctx(t), wire.Shell); err != nil || m.Parent.MsgID != h.MsgID {
+		t.Errorf("a message of the kernel's own session was answered: %v, %v", m.Header, err)
+	}
+}
+
+// A subscriber that stops reading neither blocks the kernel nor fills its
+// memory, and others miss nothing.
+func TestHungSubscriber(t *testing.T) {
+	for name, conn := range connections(t) {
+		t.Run(name, func(t *testing.T) {
+			opts := hostileOptions()
+			opts.Queue = 4 << 20
+			opts.Patience = 200 * time.Millisecond
+			k := start(t, conn, opts)
+			for range 3 {
+				attack(t, k.Connection(), wire.IOPub).introduce("SUB", "").send(message([]byte{1}))
+			}
+			c := k.dial(t)
+			before := heap()
+			const n, size = 300, 1 << 20
+			text := strings.Repeat("x", size)
+			received := make(chan error, 1)
+			go func() {
+				for i := 0; i < n; {
+					m, err := c.Receive(context.Background(), wire.IOPub)
+					if err != nil {
+						received <- err
+						return
+					}
+					if m.Header.MsgType == "stream" && len(m.Content) > size {
+						i++
+					}
+				}
+				received <- nil
+			}()
+			var worst time.Duration
+			for range n {
+				began := time.Now()
+				if err := k.Publish(k.message(t, "stream", wire.Header{}, map[string]string{"text": text})); err != nil {
+					t.Fatal(err)
+				}
+				worst = max(worst, time.Since(began))
+			}
+			select {
+			case err := <-received:
+				if err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("the other subscriber misses messages")
+			}
+			if grown := int64(heap()) - int64(before); grown > 64<<20 {
+				t.Errorf("memory has grown by %d MiB", grown>>20)
+			}
+			if worst > opts.Patience+2*time.Second {
+				t.Errorf("Publish took %v", worst)
+			}
+			t.Logf("longest Publish: %v", worst)
+		})
+	}
+}
+
+// A client that asks and never reads the answers is cut off, and nobody else
+// notices.
+func TestHungClient(t *testing.T) {
+	opts := hostileOptions()
+	opts.Queue = 1 << 20
+	k := start(t, connections(t)["tcp"], opts)
+	c := k.dial(t)
+	a := attack(t, k.Connection(), wire.Shell).introduce("DEALER", "hung")
+	signer := wire.NewSigner(key)
+	content, err := wire.Marshal(map[string]string{"x": strings.Repeat("x", 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		frames, err := signer.Encode(wire.Message{Header: wire.NewHeader("hung", "u", "execute_request"), Content: content})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.send(message(frames...)) != nil {
+			break
+		}
+	}
+	if d := answer(t, c); d > time.Second {
+		t.Errorf("another client was answered after %v", d)
+	}
+	for deadline := time.Now().Add(10 * time.Second); k.guards[wire.Shell].connected("hung"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the client is still connected")
+		}
+	}
+}
+
+// A client that connects anew with its identity replaces its old connection.
+func TestReconnect(t *testing.T) {
+	k := start(t, connections(t)["tcp"], hostileOptions())
+	old := attack(t, k.Connection(), wire.Stdin).introduce("DEALER", "me")
+	wait(t, func() bool { return k.guards[wire.Stdin].connected("me") })
+	now := attack(t, k.Connection(), wire.Stdin).introduce("DEALER", "me")
+	old.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := old.Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the old connection: %v, want an end", err)
+	}
+	m := k.message(t, "input_request", wire.Header{}, nil)
+	m.Identities = [][]byte{[]byte("me")}
+	wait(t, func() bool { return k.guards[wire.Stdin].connected("me") })
+	if err := k.Send(wire.Stdin, m); err != nil {
+		t.Fatal(err)
+	}
+	now.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.ReadFull(now, make([]byte, 100)); err != nil {
+		t.Errorf("the new connection: %v", err)
+	}
+}
+
+// wait waits for a condition.
+func wait(t testing.TB, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+// Those who have not spoken in time, or stop in the middle of a message, are
+// disconnected.
+func TestDeadlines(t *testing.T) {
+	opts := hostileOptions()
+	opts.Handshake, opts.Stall = 50*time.Millisecond, 50*time.Millisecond
+	k := start(t, connections(t)["tcp"], opts)
+	for name, a := range map[string]attacker{
+		"silent":            attack(t, k.Connection(), wire.Shell),
+		"within a message":  attack(t, k.Connection(), wire.Shell).introduce("DEALER", ""),
+		"within a header":   attack(t, k.Connection(), wire.Shell).introduce("DEALER", ""),
+		"between messages*": attack(t, k.Connection(), wire.Shell).introduce("DEALER", ""),
+	} {
+		switch name {
+		case "within a message":
+			a.send(append(message([]byte("id"), nil), claim(1000)...)[:5])
+			a.send(claim(1000))
+		case "within a header":
+			a.send([]byte{flagLong})
+		}
+		stays := strings.HasSuffix(name, "*")
+		a.SetReadDeadline(time.Now().Add(time.Second))
+		_, err := io.Copy(io.Discard, a)
+		var timeout net.Error
+		stayed := errors.As(err, &timeout) && timeout.Timeout()
+		if stayed != stays {
+			t.Errorf("%s: connected after a second: %v, want %v", name, stayed, stays)
+		}
+	}
+}
+
+// PING, which libzmq sends where it is told to watch connections, is answered.
+func TestPing(t *testing.T) {
+	k := start(t, connections(t)["tcp"], hostileOptions())
+	a := attack(t, k.Connection(), wire.IOPub).introduce("SUB", "")
+	ping := append([]byte{4}, "PING\x00\x64context"...)
+	a.send(append(appendFrameHeader(nil, flagCommand, len(ping)), ping...))
+	want := append([]byte{flagCommand, 12, 4}, "PONGcontext"...)
+	got := make([]byte, len(want))
+	a.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.ReadFull(a, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("answer %q, %v; want %q", got, err, want)
+	}
+}
+
+// FuzzGuard sends bytes after a handshake, and expects the kernel to live.
+func FuzzGuard(f *testing.F) {
+	frames, err := wire.NewSigner(key).Encode(wire.Message{Header: wire.NewHeader("s", "u", "t")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(message(frames...), uint8(0))
+	f.Add(claim(1<<62), uint8(1))
+	f.Add(message([]byte{1}), uint8(3))
+	f.Add(message(nil, []byte("ping")), uint8(4))
+	f.Add(appendReady(nil, "DEALER", "x"), uint8(2))
+	k := start(f, connections(f)["ipc"], hostileOptions())
+	c := k.dial(f)
+	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
+		ch := wire.Channels[int(n)%len(wire.Channels)]
+		network, address := k.conn.Address(ch)
+		raw, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		a := attacker{t, raw}
+		if n < 128 {
+			a.introduce(socketTypes[ch], "")
+		}
+		a.send(data)
+		answer(t, c)
+	})
+}
