@@ -320,7 +320,7 @@ func TestJupyterClient(t *testing.T) {
 	}
 }
 
-// startProcess starts a kernel process on tcp; prefix is a command that runs
+// startProcess starts a kernel process on ipc; prefix is a command that runs
 // it.
 func startProcess(t *testing.T, prefix ...string) (*exec.Cmd, *transport.Client) {
 	t.Helper()
@@ -380,6 +380,46 @@ func TestSIGTERM(t *testing.T) {
 	}
 	if err := exit(t, cmd); err != nil {
 		t.Errorf("the kernel ends with %v, want no error", err)
+	}
+}
+
+// SIGINT stops a cell, keeps the session, and is nothing while idle.
+func TestSIGINT(t *testing.T) {
+	cmd, c := startProcess(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	reply := func(code string, during func()) object {
+		t.Helper()
+		h, err := c.Request(wire.Shell, "execute_request", executeObject(code))
+		if err != nil {
+			t.Fatal(err)
+		}
+		during()
+		for {
+			m, err := c.Receive(ctx, wire.Shell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Parent.MsgID == h.MsgID {
+				return content(m)
+			}
+		}
+	}
+	interrupt := func() {
+		time.Sleep(50 * time.Millisecond)
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for range 3 {
+		if got := reply("%loop", interrupt); got["ename"] != "Interrupted" {
+			t.Errorf("an interrupted cell gives %v", got)
+		}
+		interrupt()
+		if got := reply("as is", func() {}); got["status"] != "ok" {
+			t.Errorf("the next cell gives %v", got)
+		}
 	}
 }
 

@@ -36,12 +36,13 @@ func (s *server) isComplete(_ context.Context, r *request) (any, error) {
 	if err := r.Unmarshal(&q); err != nil {
 		return nil, err
 	}
-	c := s.engine.IsComplete(q.Code)
-	reply := isCompleteReply{Status: c.Status}
-	if c.Status == "incomplete" {
-		reply.Indent = &c.Indent
+	switch c := s.engine.IsComplete(q.Code); c.Status {
+	case "incomplete":
+		return isCompleteReply{Status: c.Status, Indent: &c.Indent}, nil
+	case "complete", "invalid":
+		return isCompleteReply{Status: c.Status}, nil
 	}
-	return reply, nil
+	return isCompleteReply{Status: "unknown"}, nil
 }
 
 func (s *server) complete(_ context.Context, r *request) (any, error) {

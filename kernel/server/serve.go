@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,29 +22,15 @@ import (
 // environment's JPY_PARENT_PID says that there is one). SIGINT interrupts the
 // running cell. Serve closes the engine. Its errors are for a person.
 func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts Options) error {
-	log := opts.Log
-	if log == nil {
-		var err error
-		if log, err = NewLog(os.Stderr, os.Getenv("DACE_LOG")); err != nil {
-			return err
-		}
-	}
 	// A write to a log that nobody reads any more (SIGPIPE) is no reason to end.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	defer signal.Stop(signals)
-	conn, err := wire.ReadConnection(connectionFile)
-	if err != nil {
-		return err
-	}
-	session := wire.NewSession()
-	opts.Transport.Log, opts.Transport.Session = log, session
-	sockets, err := transport.Listen(conn, opts.Transport)
-	if err != nil {
-		return fmt.Errorf("the kernel cannot open its sockets: %w", err)
-	}
-	s := newServer(eng, sockets, session, log, opts.Grace)
 
+	s, err := open(connectionFile, eng, opts)
+	if err != nil {
+		return errors.Join(err, eng.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -54,7 +41,7 @@ func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts O
 				case syscall.SIGINT:
 					s.interrupt()
 				case syscall.SIGTERM:
-					log.Info("terminated")
+					s.log.Info("terminated")
 					cancel()
 				}
 			case <-ctx.Done():
@@ -65,12 +52,35 @@ func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts O
 	if os.Getenv("JPY_PARENT_PID") != "" {
 		go func() {
 			if orphaned(ctx, os.Getppid, time.Second) {
-				log.Warn("the process that started the kernel is gone, the kernel ends")
+				s.log.Warn("the process that started the kernel is gone, the kernel ends")
 				cancel()
 			}
 		}()
 	}
 	return s.run(ctx)
+}
+
+// open opens the sockets that a connection file describes and returns a server
+// on them.
+func open(connectionFile string, eng engine.Engine, opts Options) (*server, error) {
+	log := opts.Log
+	if log == nil {
+		var err error
+		if log, err = NewLog(os.Stderr, os.Getenv("DACE_LOG")); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := wire.ReadConnection(connectionFile)
+	if err != nil {
+		return nil, err
+	}
+	session := wire.NewSession()
+	opts.Transport.Log, opts.Transport.Session = log, session
+	sockets, err := transport.Listen(conn, opts.Transport)
+	if err != nil {
+		return nil, fmt.Errorf("the kernel cannot open its sockets: %w", err)
+	}
+	return newServer(eng, sockets, session, log, opts.Grace), nil
 }
 
 // orphaned waits until the parent process is another one and returns true, or

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +70,59 @@ func TestHeartbeat(t *testing.T) {
 	if err != nil || d > time.Second {
 		t.Errorf("the heart beats after %v, %v while a cell runs", d, err)
 	}
+}
+
+// Several clients work at once; each gets its own replies, in order, and all
+// see all outputs.
+func TestClients(t *testing.T) {
+	k := startSockets(t, "tcp")
+	const clients, cells = 4, 25
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var wait sync.WaitGroup
+	for n := range clients {
+		c, err := transport.Dial(ctx, k.server.sockets.Connection())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Ready(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			var sent []string
+			for i := range cells {
+				h, err := c.Request(wire.Shell, "execute_request", executeObject(fmt.Sprintf("%%print %d %d", n, i)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				sent = append(sent, h.MsgID)
+			}
+			for _, id := range sent {
+				m, err := c.Receive(ctx, wire.Shell)
+				if err != nil || m.Parent.MsgID != id {
+					t.Errorf("client %d gets a reply to %s, %v, want to %s", n, m.Parent.MsgID, err, id)
+					return
+				}
+			}
+			for own := 0; own < cells; {
+				m, err := c.Receive(ctx, wire.IOPub)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if m.Header.MsgType == "stream" && slices.Contains(sent, m.Parent.MsgID) {
+					if got, want := content(m)["text"], fmt.Sprintf("%d %d\n", n, own); got != want {
+						t.Errorf("client %d sees %q, want %q", n, got, want)
+					}
+					own++
+				}
+			}
+		})
+	}
+	wait.Wait()
+	want(t, "count", k.server.count.Load(), clients*cells)
 }
 
 // BenchmarkCell is the round trip of a trivial cell as a client sees it: from
