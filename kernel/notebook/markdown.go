@@ -3,7 +3,6 @@ package notebook
 import (
 	"bytes"
 	"fmt"
-	"html"
 	"io"
 	"net/url"
 	"strings"
@@ -328,14 +327,4 @@ func (mathRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 		}
 		return ast.WalkSkipChildren, nil
 	})
-}
-
-// mathHTML sets a formula, or leaves its TeX readable.
-func mathHTML(tex string, display bool) string {
-	tex = strings.TrimSpace(tex)
-	class := "math"
-	if display {
-		class += " display"
-	}
-	return `<span class="` + class + `">` + html.EscapeString(tex) + "</span>"
 }
