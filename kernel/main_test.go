@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is the command where the environment says so.
+func TestMain(m *testing.M) {
+	if os.Getenv("DACE_BE_THE_COMMAND") == "1" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "DACE_BE_THE_COMMAND=1", "XDG_STATE_HOME="+dir, "PWD="+dir)
+	return cmd
+}
+
+func exitCode(err error) int {
+	var e *exec.ExitError
+	if errors.As(err, &e) {
+		return e.ExitCode()
+	}
+	if err != nil {
+		return -2
+	}
+	return 0
+}
+
+// dace runs the command to its end.
+func dace(t *testing.T, dir, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := command(t, dir, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	code = exitCode(cmd.Run())
+	return code, out.String(), errs.String()
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cells is the JSON of a notebook of code cells.
+func cells(sources ...string) string {
+	var list []string
+	for _, s := range sources {
+		list = append(list, fmt.Sprintf(`{"cell_type": "code", "metadata": {}, "source": %q, "outputs": [], "execution_count": null}`, s))
+	}
+	return `{"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [` + strings.Join(list, ",") + `]}`
+}
+
+func TestScripts(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name, source string
+		args         []string
+		stdin        string
+		code         int
+		out, err     string
+	}{
+		{"plain", "import \"strings\"\nx := strings.ToUpper(\"a\")\nfunc f() string { return x + \"b\" }\nfmt.Println(f())\nlen(x)", nil, "", 0, "Ab\n1\n", ""},
+		{"program", "#!/usr/bin/env -S dace script\n// A program.\npackage main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(os.Args[1:]) }\n", []string{"-a", "b"}, "", 0, "[-a b]\n", ""},
+		{"streams", "fmt.Println(1)\nfmt.Fprintln(os.Stderr, 2)", nil, "", 0, "1\n", "2\n"},
+		{"stdin", "var n int\nfmt.Scan(&n)\nfmt.Println(n + 1)", nil, "41\n", 0, "42\n", ""},
+		{"exit", "fmt.Println(1)\nos.Exit(3)", nil, "", 3, "1\n", ""},
+		{"exit well", "os.Exit(0)", nil, "", 0, "", ""},
+		{"panic", "fmt.Println(1)\nvar m map[string]int\nm[\"a\"] = 1", nil, "", 1, "1\n", "assignment to entry in nil map"},
+		{"not Go", "x := \"a\" + 1", nil, "", 1, "", "mismatched types"},
+		{"figure", "p := plot.New()\np", nil, "", 0, "figure: figure-1.png\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := c.name + ".go"
+			write(t, filepath.Join(dir, path), c.source)
+			code, out, errs := dace(t, dir, c.stdin, append([]string{"script", path}, c.args...)...)
+			if code != c.code || out != c.out || !strings.Contains(errs, c.err) || c.err == "" && errs != "" {
+				t.Errorf("exit code %d, want %d\nstdout %q\n  want %q\nstderr %q\n  want %q", code, c.code, out, c.out, errs, c.err)
+			}
+		})
+	}
+}
+
+func TestRunGo(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "nb.ipynb"), cells("x := 6", "fmt.Println(\"hello\")", "os.Stdout.WriteString(\"raw\\n\")", "x * 7"))
+	code, out, errs := dace(t, dir, "", "run", "nb.ipynb", "-html", "nb.html")
+	if code != 0 || errs != "" {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+	for _, s := range []string{"  │ hello\n", "  │ raw\n", "  │ 42\n", "4 cells in ", "; wrote nb.out.ipynb, nb.html\n"} {
+		if !strings.Contains(out, s) {
+			t.Errorf("no %q in\n%s", s, out)
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "nb.out.ipynb"))
+	if err != nil || !bytes.Contains(b, []byte(`"version": "go1.`)) || !bytes.Contains(b, []byte(`"raw\n"`)) {
+		t.Errorf("%v\n%s", err, b)
+	}
+}
+
+// A run that is interrupted or killed keeps what it has done.
+func TestRunEndings(t *testing.T) {
+	for _, c := range []struct {
+		sig  syscall.Signal
+		code int
+		has  string
+	}{
+		{syscall.SIGINT, 130, `"ename": "Interrupted"`},
+		{syscall.SIGTERM, 143, `"ename": "Interrupted"`},
+		{syscall.SIGKILL, -1, `"first\n"`},
+	} {
+		t.Run(c.sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "nb.ipynb"), cells("fmt.Println(\"first\")", "fmt.Println(\"second\")\nfor {}", "fmt.Println(\"third\")"))
+			cmd := command(t, dir, "run", "nb.ipynb")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			seen := ""
+			buf := make([]byte, 4096)
+			for !strings.Contains(seen, "│ second") {
+				n, err := out.Read(buf)
+				if err != nil {
+					t.Fatalf("%v after %q", err, seen)
+				}
+				seen += string(buf[:n])
+			}
+			if err := cmd.Process.Signal(c.sig); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, out)
+			if code := exitCode(cmd.Wait()); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			b, err := os.ReadFile(filepath.Join(dir, "nb.out.ipynb"))
+			if err != nil || !bytes.Contains(b, []byte(`"first\n"`)) || !bytes.Contains(b, []byte(c.has)) || bytes.Contains(b, []byte(`"third\n"`)) {
+				t.Errorf("%v\n%s", err, b)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, ".*.tmp")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestReplPiped(t *testing.T) {
+	code, out, errs := dace(t, t.TempDir(), "x := 3\nfor i := range 2 {\n\tfmt.Println(i)\n}\nx * 2\n", "repl")
+	if code != 0 || out != "0\n1\n6\n" || errs != "" {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	code, out, errs = dace(t, t.TempDir(), "y\n1 + 1\n", "repl")
+	if code != 1 || out != "2\n" || !strings.Contains(errs, "undefined: y") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+}
+
+// A terminal is the master's side of a pseudo-terminal.
+type terminal struct {
+	*os.File
+	mu   sync.Mutex
+	seen strings.Builder
+}
+
+func openTerminal(t *testing.T) (master *terminal, slave *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	_ = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
+	master = &terminal{File: os.NewFile(uintptr(fd), "ptmx")}
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			if err != nil {
+				return
+			}
+			master.mu.Lock()
+			master.seen.Write(buf[:n])
+			master.mu.Unlock()
+		}
+	}()
+	return master, slave
+}
+
+var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+// expect waits until the terminal has shown text, and forgets what it showed.
+func (m *terminal) expect(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		m.mu.Lock()
+		seen := escape.ReplaceAllString(m.seen.String(), "")
+		if at := strings.Index(seen, text); at >= 0 {
+			m.seen.Reset()
+			m.seen.WriteString(seen[at+len(text):])
+			m.mu.Unlock()
+			return
+		}
+		m.mu.Unlock()
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q in %q", text, seen)
+		}
+	}
+}
+
+func (m *terminal) typeText(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := m.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReplTerminal(t *testing.T) {
+	master, slave := openTerminal(t)
+	defer master.Close()
+	dir := t.TempDir()
+	cmd := command(t, dir, "repl")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	master.expect(t, "Ctrl-D ends.")
+	for _, step := range []struct{ keys, shows string }{
+		{"", "In[1]: "},
+		{"x := 4\r", "In[2]: "},
+		{"x * 5\r", "20\r\nIn[3]: "},
+		{"for i := range 2 {\r", "  ...: "},                  // goes on
+		{"\tfmt.Printl\t(i)\r", "    fmt.Println(i)"},        // indented, completed
+		{"}\r", "0\r\n1\r\nIn[4]: "},                         // run
+		{"half a line\x03", "^C\r\nIn[4]: "},                 // dropped
+		{"for {}\r", "for {}\r\n"},                           // runs
+		{"\x03", "Interrupted"},                              // interrupted
+		{"", "In[5]: "},                                      // lives on
+		{"x\r", "4\r\nIn[6]: "},                              // with its state
+		{"\x1b[A\r", "x\r\n4\r\nIn[7]: "},                    // recalled
+		{"var s string\rfmt.Scanln(&s)\r", "fmt.Scanln(&s)"}, // typed ahead
+	} {
+		master.typeText(t, step.keys)
+		master.expect(t, step.shows)
+		if step.keys == "for {}\r" {
+			time.Sleep(300 * time.Millisecond)
+		}
+	}
+	time.Sleep(300 * time.Millisecond)
+	master.typeText(t, "Ada\r")
+	master.expect(t, "In[9]: ")
+	master.typeText(t, "s\r")
+	master.expect(t, "\"Ada\"\r\nIn[10]: ")
+	master.typeText(t, "\x04")
+	if code := exitCode(cmd.Wait()); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "dace", "history"))
+	if err != nil || !strings.Contains(string(b), "x * 5\n") {
+		t.Errorf("history %q %v", b, err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, _ := dace(t, t.TempDir(), "", "version")
+	for _, s := range []string{"dace ", "go       go1.", "yaegi    v0.16.2-", "cpu      "} {
+		if code != 0 || !strings.Contains(out, s) {
+			t.Errorf("no %q in %q", s, out)
+		}
+	}
+}
+
+func TestConnectionFileErrors(t *testing.T) {
+	code, _, errs := dace(t, t.TempDir(), "", "jupyter", "-f", "none.json")
+	if code != 1 || !strings.Contains(errs, "none.json") {
+		t.Errorf("%d %q", code, errs)
+	}
+}
