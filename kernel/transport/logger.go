@@ -33,17 +33,22 @@ func newLimiter(log *slog.Logger) *limiter {
 // warn logs a line, or counts it.
 func (l *limiter) warn(text string, args ...any) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
+	now, skipped := time.Now(), 0
 	if now.Sub(l.since) > logWindow {
-		if l.skipped > 0 {
-			l.log.Warn("more connections and messages were refused", "lines left out", l.skipped)
-		}
+		skipped = l.skipped
 		l.since, l.lines, l.skipped = now, 0, 0
 	}
-	if l.lines++; l.lines > logLines {
+	logged := l.lines < logLines
+	if logged {
+		l.lines++
+	} else {
 		l.skipped++
-		return
 	}
-	l.log.Warn(text, args...)
+	l.mu.Unlock()
+	if skipped > 0 {
+		l.log.Warn("more connections and messages were refused", "lines left out", skipped)
+	}
+	if logged {
+		l.log.Warn(text, args...)
+	}
 }

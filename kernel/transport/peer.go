@@ -39,7 +39,6 @@ type peer struct {
 	// Of Read alone.
 	pending  [][]byte // what zmq4 has not read yet
 	joined   bool     // zmq4 has finished its part of the handshake
-	pongs    []byte   // commands to answer
 	strikes  int      // messages refused in a row
 	topics   map[string]struct{}
 	deadline bool // a read deadline is set

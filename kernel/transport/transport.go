@@ -276,7 +276,7 @@ func (s *Sockets) Receive(ctx context.Context, ch wire.Channel) (wire.Message, e
 // m.Identities names: those of the request for a reply, and on stdin those of
 // the shell request that asks. It fails with ErrNoPeer where that client is
 // not connected. It does not block: a client that does not read is
-// disconnected when 2*Queue bytes wait for it. Buffers must not be changed
+// disconnected when 2*Queue bytes wait for it. The message must not be changed
 // afterwards.
 func (s *Sockets) Send(ch wire.Channel, m wire.Message) error {
 	if _, ok := s.received[ch]; !ok {
@@ -301,7 +301,7 @@ func (s *Sockets) Send(ch wire.Channel, m wire.Message) error {
 // Publish sends a message to all subscribers of iopub; m.Identities are the
 // topic, empty where there are none. While a subscriber is behind by Queue
 // bytes and reads on, Publish waits for it; one that reads nothing for as long
-// as Patience is disconnected. Buffers must not be changed afterwards.
+// as Patience is disconnected. The message must not be changed afterwards.
 func (s *Sockets) Publish(m wire.Message) error {
 	if len(m.Identities) == 0 {
 		m.Identities = [][]byte{{}}
@@ -369,9 +369,11 @@ func (s *Sockets) linger() {
 
 // shut closes what has been opened.
 func (s *Sockets) shut() {
+	var guards sync.WaitGroup
 	for _, g := range s.guards {
-		g.shut()
+		guards.Go(g.shut)
 	}
+	guards.Wait()
 	for _, socket := range s.sockets {
 		socket.Close()
 	}

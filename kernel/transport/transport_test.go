@@ -29,8 +29,8 @@ func connections(t testing.TB) map[string]wire.Connection {
 }
 
 // A kernel answers every request on shell and control like an echo: busy, a
-// stream with the request's text, the reply with the request's content and
-// buffers, idle.
+// stream with the request's type, the reply with the request's content and
+// buffers, idle. It answers "ask" with what the client says on stdin.
 type kernel struct {
 	*Sockets
 	session string
@@ -91,6 +91,12 @@ func (k *kernel) serve(t testing.TB, ch wire.Channel) {
 		publish("stream", state{"name": "stdout", "text": m.Header.MsgType})
 		reply := k.message(t, strings.TrimSuffix(m.Header.MsgType, "request")+"reply", m.Header, nil)
 		reply.Identities, reply.Content, reply.Buffers = m.Identities, m.Content, m.Buffers
+		switch m.Header.MsgType {
+		case "ask":
+			reply.Content = k.ask(t, m).Content
+		case "kernel_info_request":
+			reply.Content = []byte(`{"protocol_version": "5.4"}`)
+		}
 		if err := k.Send(ch, reply); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrNoPeer) {
 			t.Error(err)
 		}

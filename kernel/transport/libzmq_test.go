@@ -1,0 +1,63 @@
+package transport
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dace.local/kernel/wire"
+)
+
+// jupyterClient returns a Python that has Jupyter's client, or skips the test,
+// or fails it where DACE_REQUIRE_CLIENTS=1 says that clients must be there.
+func jupyterClient(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(python, "-c", "import jupyter_client, zmq").Run() == nil {
+			return python
+		}
+	}
+	const text = "no Python with jupyter_client: install the Debian package python3-jupyter-client"
+	if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
+		t.Fatal(text)
+	}
+	t.Skip(text)
+	return ""
+}
+
+// TestLibzmq drives the sockets through jupyter_client and libzmq.
+func TestLibzmq(t *testing.T) {
+	python := jupyterClient(t)
+	for name, conn := range connections(t) {
+		t.Run(name, func(t *testing.T) {
+			k := start(t, conn, Options{})
+			file := filepath.Join(t.TempDir(), "kernel.json")
+			if err := k.Connection().Write(file); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			out, err := exec.CommandContext(ctx(t), python, "testdata/client.py", file).CombinedOutput()
+			if err != nil || !strings.HasSuffix(string(out), "ok\n") {
+				t.Errorf("%v\n%s", err, out)
+			}
+			t.Logf("%s(%v)", out, time.Since(began))
+		})
+	}
+}
+
+// ask asks the client that sent m for input, and returns the answer.
+func (k *kernel) ask(t testing.TB, m wire.Message) wire.Message {
+	request := k.message(t, "input_request", m.Header, map[string]any{"prompt": "? ", "password": false})
+	request.Identities = m.Identities
+	if err := k.Send(wire.Stdin, request); err != nil {
+		t.Error(err)
+	}
+	answer, err := k.Receive(ctx(t), wire.Stdin)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer
+}
