@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// checks are the parts of the test run; the report of the last closes it. All
+// but the race detector do without cgo, as the kernel does: so they share what
+// is compiled.
+var checks = []struct{ name, cgo, command string }{
+	{"go vet", "0", "go vet ./..."},
+	{"staticcheck", "0", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
+	{"go test -race of the kernel", "1", "go test -count=1 -timeout=20m -race ./kernel/..."},
+	{"go test of everything", "0", "go test -count=1 -timeout=20m ./..."},
+}
+
+// testAll sets up what the tests need and runs them, every client required.
+func (in *installer) testAll(ctx context.Context, root string) error {
+	start := time.Now()
+	if err := in.installDebian(ctx, testPackages...); err != nil {
+		return err
+	}
+	if err := in.setUpFrontEnd(ctx, root); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("gcc"); err != nil && os.Getenv("CC") == "" {
+		return errors.New("there is no gcc, which go test -race needs: install it (on Debian: apt-get install gcc libc6-dev)")
+	}
+	env := append(os.Environ(), "DACE_REQUIRE_CLIENTS=1",
+		// A test must not fail because of who owns the clone.
+		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
+	var failed []string
+	for _, c := range checks {
+		in.say("\n== %s (%s since the start)", c.name, time.Since(start).Round(time.Second))
+		argv := strings.Fields(c.command)
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, append(env, "CGO_ENABLED="+c.cgo), in.out, in.err
+		gentle(cmd)
+		if err := cmd.Run(); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			failed = append(failed, c.name)
+		}
+	}
+	if failed != nil {
+		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
+	}
+	return nil
+}
