@@ -118,6 +118,33 @@ func TestPublisherOrder(t *testing.T) {
 	want(t, "messages", got, []string{"a stdout 12", "b stdout 3", "a stderr 4", "a stdout 5", `b clear_output {"wait":true}`})
 }
 
+// A text that is larger than a message may be is cut between characters.
+func TestPublisherCuts(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("日本", pendingSize),
+		strings.Repeat("\x80", 2*pendingSize+1),
+		"x" + strings.Repeat("𝒳", pendingSize/4) + "y",
+	} {
+		p, sent := recordingPublisher()
+		o := &outputs{server: &server{iopub: p}}
+		o.Stdout("a")
+		o.Stdout(text)
+		o.Stdout("b")
+		p.close()
+		var got strings.Builder
+		for _, m := range sent() {
+			part := content(m)["text"].(string)
+			if len(part) > 3*pendingSize {
+				t.Errorf("a message of %d bytes", len(part))
+			}
+			got.WriteString(part)
+		}
+		if got.String() != string([]rune("a"+text+"b")) {
+			t.Errorf("%.10q is changed", text)
+		}
+	}
+}
+
 // A client that does not keep up holds the cell, and no more than a bounded
 // amount of text waits.
 func TestBackpressure(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"dace.local/kernel/wire"
 )
@@ -46,15 +47,38 @@ func newPublisher(session string, send func(wire.Message) error, log *slog.Logge
 	return p
 }
 
-// write appends text to a stream.
+// write appends text, which is whole characters, to a stream.
 func (p *publisher) write(cell *outputs, name, text string) {
-	if text == "" {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return
+	for text != "" && !p.closed {
+		n := cut(text, pendingSize-p.size)
+		if n > 0 {
+			p.appendLocked(cell, name, text[:n])
+		}
+		if n < len(text) || p.size >= pendingSize {
+			p.flushLocked()
+		}
+		text = text[n:]
+	}
+}
+
+// cut returns how many of the first n bytes of text are whole characters.
+func cut(text string, n int) int {
+	if n >= len(text) {
+		return len(text)
+	}
+	for i := n; i > n-utf8.UTFMax && i >= 0; i-- {
+		if utf8.RuneStart(text[i]) {
+			return i
+		}
+	}
+	return n // no characters at all
+}
+
+func (p *publisher) appendLocked(cell *outputs, name, text string) {
+	if len(p.pending) == 0 {
+		p.timer.Reset(max(firstDelay, laterDelay-time.Since(p.sent)))
 	}
 	n := len(p.pending)
 	if n == 0 || p.pending[n-1].cell != cell || p.pending[n-1].name != name {
@@ -63,17 +87,7 @@ func (p *publisher) write(cell *outputs, name, text string) {
 	}
 	last := &p.pending[n-1]
 	last.text = append(last.text, text...)
-	if p.size == 0 {
-		delay := firstDelay
-		if wait := laterDelay - time.Since(p.sent); wait > delay {
-			delay = wait
-		}
-		p.timer.Reset(delay)
-	}
 	p.size += len(text)
-	if p.size >= pendingSize {
-		p.flushLocked()
-	}
 }
 
 // flush sends what is pending.
