@@ -25,6 +25,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/goroutine"
 )
 
 var current struct {
@@ -40,7 +41,14 @@ func SetOutputs(o engine.Outputs) {
 	current.Unlock()
 }
 
+// A cell is what the kernel keeps with a cell's goroutines.
+type cell interface{ Outputs() engine.Outputs }
+
+// outputs returns where this goroutine's cell shows things.
 func outputs() engine.Outputs {
+	if c, ok := goroutine.Value().(cell); ok {
+		return c.Outputs()
+	}
 	current.Lock()
 	defer current.Unlock()
 	return current.out
@@ -60,8 +68,8 @@ func HTML(s string) { show(mime("text/html", s, s), "") }
 // Markdown shows Markdown.
 func Markdown(s string) { show(mime("text/markdown", s, s), "") }
 
-// Latex shows LaTeX, with its dollar signs.
-func Latex(s string) { show(mime("text/latex", s, s), "") }
+// LaTeX shows LaTeX, with its dollar signs.
+func LaTeX(s string) { show(mime("text/latex", s, s), "") }
 
 // SVG shows a picture in SVG.
 func SVG(s string) { show(mime("image/svg+xml", s, "<SVG picture>"), "") }

@@ -165,11 +165,11 @@ func parseFrame(line string) (frame, bool) {
 }
 
 // runtimeError says how a running cell failed.
-func (s *Session) runtimeError(number int, err error) *engine.Error {
-	s.run.Lock()
-	frames := s.run.frames
-	s.run.frames = nil
-	s.run.Unlock()
+func (s *Session) runtimeError(r *running, err error) *engine.Error {
+	r.mu.Lock()
+	frames := r.frames
+	r.frames = nil
+	r.mu.Unlock()
 	var p interp.Panic
 	switch {
 	case errors.Is(err, errAbandoned):
@@ -184,20 +184,32 @@ func (s *Session) runtimeError(number int, err error) *engine.Error {
 			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{red + msg + plain}}
 		}
 		e := &engine.Error{Name: engine.Panic, Message: panicText(p.Value)}
-		// Outermost first, innermost last, as tracebacks go.
-		for i := len(frames) - 1; i >= 0; i-- {
-			f := frames[i]
-			name := cleanMessage(f.name)
-			if name == "main" || name == "" {
-				name = "cell"
-			}
-			e.Traceback = append(e.Traceback, s.located(f.pos, faint+"in "+plain+name)...)
-		}
-		e.Traceback = append(e.Traceback, red+bold+"panic: "+plain+red+e.Message+plain)
+		e.Traceback = s.panicLines(frames, p.Value)
 		return e
 	}
 	msg := cleanMessage(err.Error())
 	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{red + msg + plain}}
+}
+
+// panicLines lists the frames of a panic, outermost first, and what it says.
+// The middle of many frames is left out.
+func (s *Session) panicLines(frames []frame, v any) []string {
+	var lines []string
+	const ends = 8
+	for i := len(frames) - 1; i >= 0; i-- {
+		if skipped := len(frames) - 2*ends; skipped > 1 && i == len(frames)-1-ends {
+			lines = append(lines, fmt.Sprintf("%s... %d frames ...%s", faint, skipped, plain))
+			i = ends
+			continue
+		}
+		f := frames[i]
+		name := cleanMessage(f.name)
+		if name == "main" || name == "" {
+			name = "cell"
+		}
+		lines = append(lines, s.located(f.pos, faint+"in "+plain+name)...)
+	}
+	return append(lines, red+bold+"panic: "+plain+red+panicText(v)+plain)
 }
 
 // panicText says what a recovered value is, in the words of Go's own crash

@@ -5,9 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log"
-	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -15,21 +13,20 @@ import (
 	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/display"
-	"dace.local/kernel/engine"
 )
 
 // runtime returns the functions that rewritten code calls.
 func (s *Session) runtime() map[string]reflect.Value {
-	result := valueOf(func(vs ...any) { s.setResult(vs) })
+	result := reflect.ValueOf(func(vs ...any) { s.setResult(vs) })
 	m := map[string]reflect.Value{
 		"Result":         result,
-		"Ctx":            valueOf(func() context.Context { return s.context() }),
-		"Running":        valueOf(func() func() { return s.running() }),
-		"GoroutinePanic": valueOf(func(v any) { s.goroutinePanic(v) }),
-		"Move":           valueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
-		"Clear":          valueOf(func(v any) { reflect.ValueOf(v).Clear() }),
+		"Ctx":            reflect.ValueOf(func() context.Context { return s.context() }),
+		"Running":        reflect.ValueOf(func() func() { return s.running() }),
+		"GoroutinePanic": reflect.ValueOf(func(v any) { s.goroutinePanic(v) }),
+		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
+		"Clear":          reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() }),
 	}
-	_ = s.use(interp.Exports{".": {"MapTypes": valueOf(map[reflect.Value][]reflect.Type{result: shown})}})
+	_ = s.use(interp.Exports{".": {"MapTypes": reflect.ValueOf(map[reflect.Value][]reflect.Type{result: shown})}})
 	return m
 }
 
@@ -75,7 +72,7 @@ func (s *Session) mapTypes(ipath string, syms map[string]reflect.Value) error {
 	if len(m) == 0 {
 		return nil
 	}
-	return s.use(interp.Exports{".": {"MapTypes": valueOf(m)}})
+	return s.use(interp.Exports{".": {"MapTypes": reflect.ValueOf(m)}})
 }
 
 // exit is the panic value that stands for the end of the process.
@@ -87,8 +84,8 @@ func (e exit) Error() string { return fmt.Sprintf("os.Exit(%d)", e.code) }
 // to the cell's outputs, reading asks the client, the end of the process ends
 // the cell, sleep wakes on an interrupt.
 func (s *Session) override(ipath string, m map[string]reflect.Value) {
-	out := streamWriter{s, false}
-	set := func(name string, f any) { m[name] = valueOf(f) }
+	out := streamWriter{s}
+	set := func(name string, f any) { m[name] = reflect.ValueOf(f) }
 	switch ipath {
 	case "fmt":
 		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, a...) })
@@ -98,7 +95,7 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		set("Scanf", func(f string, a ...any) (int, error) { return fmt.Fscanf(s.stdin, f, a...) })
 		set("Scanln", func(a ...any) (int, error) { return fmt.Fscanln(s.stdin, a...) })
 	case "os":
-		m["Args"] = valueOf(&s.opts.Args).Elem()
+		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 		set("Exit", func(code int) { panic(exit{code}) })
 	case "syscall":
 		set("Exit", func(code int) { panic(exit{code}) })
@@ -114,9 +111,10 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		set("Sleep", func(d time.Duration) {
 			t := time.NewTimer(d)
 			defer t.Stop()
-			s.run.Lock()
-			stop := s.run.stop
-			s.run.Unlock()
+			var stop chan struct{}
+			if r := s.cell(); r != nil {
+				stop = r.stop
+			}
 			select {
 			case <-t.C:
 			case <-stop:
@@ -127,47 +125,40 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 
 // context returns the context of the cell that runs.
 func (s *Session) context() context.Context {
-	s.run.Lock()
-	defer s.run.Unlock()
-	if s.run.ctx == nil {
-		return context.Background()
+	if r := s.cell(); r != nil {
+		return r.ctx
 	}
-	return s.run.ctx
+	return context.Background()
 }
 
 // running is called as a cell's function starts; what it returns as it ends.
 func (s *Session) running() func() {
-	s.run.Lock()
-	ended := s.run.ended
-	s.run.Unlock()
-	return func() { close(ended) }
+	r := s.cell()
+	return func() { close(r.ended) }
 }
 
 // setResult keeps the value of a cell's last expression.
 func (s *Session) setResult(vs []any) {
-	s.run.Lock()
-	ts := s.run.types
-	s.run.Unlock()
-	b := display.Result(vs, ts)
-	s.run.Lock()
-	s.run.result = b
-	s.run.Unlock()
+	r := s.cell()
+	b := display.Result(vs, r.types)
+	r.mu.Lock()
+	r.result = b
+	r.mu.Unlock()
 }
 
 // goroutinePanic reports a panic of a goroutine that a cell started.
 func (s *Session) goroutinePanic(v any) {
-	s.run.Lock()
-	out := s.run.out
-	s.run.Unlock()
-	text := "panic in a goroutine: " + panicText(v) + "\n"
+	r := s.cell()
+	r.mu.Lock()
+	frames := r.frames
+	r.frames = nil
+	r.mu.Unlock()
 	if e, ok := v.(exit); ok {
-		text = e.Error() + " in a goroutine: the goroutine has ended\n"
-	}
-	if out == nil {
-		_, _ = io.WriteString(os.Stderr, text)
+		r.out.Stderr(e.Error() + " in a goroutine: the goroutine has ended\n")
 		return
 	}
-	out.Stderr(text)
+	text := strings.Join(s.panicLines(frames, v), "\n")
+	r.out.Stderr("a goroutine has ended in a panic\n" + text + "\n")
 }
 
 // traceWriter receives the interpreter's notes of the frames that a panic
@@ -175,20 +166,21 @@ func (s *Session) goroutinePanic(v any) {
 type traceWriter struct{ s *Session }
 
 func (w traceWriter) Write(b []byte) (int, error) {
-	w.s.run.Lock()
-	defer w.s.run.Unlock()
+	r := w.s.cell()
+	if r == nil {
+		return len(b), nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for line := range strings.Lines(string(b)) {
-		if f, ok := parseFrame(strings.TrimSuffix(line, "\n")); ok {
-			if len(w.s.run.frames) < 1000 {
-				w.s.run.frames = append(w.s.run.frames, f)
-			}
-			continue
-		}
-		if w.s.run.out != nil {
-			w.s.run.out.Stderr(line)
+		if f, ok := parseFrame(strings.TrimSuffix(line, "\n")); !ok {
+			r.out.Stderr(line)
+		} else if len(r.frames) < maxFrames {
+			r.frames = append(r.frames, f)
 		}
 	}
 	return len(b), nil
 }
 
-var _ engine.Engine = (*Session)(nil)
+// maxFrames is how many frames of a panic are kept.
+const maxFrames = 1000

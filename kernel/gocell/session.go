@@ -18,17 +18,18 @@ import (
 	"io"
 	"maps"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/gocell/symbols"
 )
 
@@ -55,19 +56,9 @@ type Session struct {
 	loaded   map[string]bool // packages known to the interpreter
 	imported map[string]bool // packages imported in its package main
 
-	// Of the running cell.
-	run struct {
-		sync.Mutex
-		ctx    context.Context
-		out    engine.Outputs
-		result engine.Bundle
-		types  []types.Type // of the result's values
-		frames []frame
-		ended  chan struct{} // closed when the cell's goroutine has unwound
-		stop   chan struct{} // closed when the cell is interrupted
-	}
+	cur     atomic.Pointer[running] // the cell that runs, or ran last
 	stdin   *bufio.Reader
-	closed  bool
+	closed  atomic.Bool
 	cellSrc map[int]string // text by cell number, for messages
 }
 
@@ -85,7 +76,7 @@ func New(opts Options) (*Session, error) {
 	}
 	s.stdin = bufio.NewReader(&inputReader{s: s})
 	s.in = interp.New(interp.Options{
-		Stdin: s.stdin, Stdout: streamWriter{s, false}, Stderr: traceWriter{s},
+		Stdin: s.stdin, Stdout: streamWriter{s}, Stderr: traceWriter{s},
 		Args: opts.Args, Unrestricted: true,
 	})
 	s.fset = s.in.FileSet()
@@ -123,9 +114,13 @@ func (s *Session) use(e interp.Exports) (err error) {
 
 // Info describes the language.
 func (s *Session) Info() engine.Info {
+	version := s.opts.Version
+	if version == "" {
+		version = "devel"
+	}
 	return engine.Info{
 		Name: "go", Version: runtime.Version(), MimeType: "text/x-go", FileExtension: ".go",
-		PygmentsLexer: "go", CodeMirrorMode: "go", Implementation: "dace", ImplementationVer: s.opts.Version,
+		PygmentsLexer: "go", CodeMirrorMode: "go", Implementation: "dace", ImplementationVer: version,
 		Banner: "Go (dace): Go cells with dacelib. ?name documents a name.",
 		HelpLinks: []engine.HelpLink{
 			{Text: "Go language", URL: "https://go.dev/ref/spec"},
@@ -137,10 +132,10 @@ func (s *Session) Info() engine.Info {
 
 // Close ends the session.
 func (s *Session) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	return nil
+	if s.closed.Swap(true) || s.opts.KeepStdio {
+		return nil
+	}
+	return stdio.stop()
 }
 
 // load makes a package, and those that its types come from, known to the
@@ -182,7 +177,7 @@ func (s *Session) load(ipath string) error {
 
 // Execute runs a cell.
 func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outputs) (res engine.Result, err error) {
-	if s.closed {
+	if s.closed.Load() {
 		return res, &engine.Error{Name: "Closed", Message: "the session has ended", Traceback: []string{"the session has ended"}}
 	}
 	text := cell.Code
@@ -210,10 +205,8 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		out.Stderr(n + "\n")
 	}
 
-	s.run.Lock()
-	s.run.ctx, s.run.out, s.run.result, s.run.frames = ctx, out, engine.Bundle{}, nil
-	s.run.types = c.results
-	s.run.Unlock()
+	r := &running{ctx: ctx, out: out, types: c.results, stop: make(chan struct{}), ended: make(chan struct{})}
+	s.cur.Store(r)
 	if !s.opts.KeepStdio {
 		stdio.use(out)
 	}
@@ -227,18 +220,17 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	s.mu.Lock()
 	s.prog = c.next
 	s.mu.Unlock()
-	runErr := s.runProgram(ctx, program)
+	runErr := s.runProgram(r, program)
 	mainTable(s.in).forget("main")
 	if !s.opts.KeepStdio {
 		stdio.drain()
 	}
 	if runErr != nil {
-		return res, s.runtimeError(number, runErr)
+		return res, s.runtimeError(r, runErr)
 	}
-	s.run.Lock()
-	res.Value = s.run.result
-	s.run.result = engine.Bundle{}
-	s.run.Unlock()
+	r.mu.Lock()
+	res.Value = r.result
+	r.mu.Unlock()
 	return res, nil
 }
 
@@ -391,79 +383,82 @@ const grace = 700 * time.Millisecond
 // errAbandoned says that an interrupted cell is still in compiled code.
 var errAbandoned = errors.New("abandoned")
 
-// runProgram runs a compiled cell until it ends or ctx does.
-func (s *Session) runProgram(ctx context.Context, p *interp.Program) error {
+// running is a cell under way. It is the value of the cell's goroutines (see
+// package goroutine), also of those that outlive it.
+type running struct {
+	ctx   context.Context
+	out   engine.Outputs
+	types []types.Type  // of the last expression's values
+	stop  chan struct{} // closed when the cell is interrupted
+	ended chan struct{} // closed when the cell's own goroutine has unwound
+
+	mu     sync.Mutex
+	result engine.Bundle
+	frames []frame // that a panic passed, innermost first
+}
+
+// Outputs returns where the cell's outputs go, after what it wrote to the
+// process's streams.
+func (r *running) Outputs() engine.Outputs {
+	stdio.flush()
+	return r.out
+}
+
+// cell returns the cell that this goroutine belongs to, the latest where that
+// is not known; nil before the first.
+func (s *Session) cell() *running {
+	if r, ok := goroutine.Value().(*running); ok {
+		return r
+	}
+	return s.cur.Load()
+}
+
+// runProgram runs a compiled cell until it ends or its context does.
+func (s *Session) runProgram(r *running, p *interp.Program) error {
 	id := loadRunID(s.in)
-	type outcome struct{ err error }
-	done := make(chan outcome, 1)
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan struct{})
-	s.run.Lock()
-	stop := make(chan struct{})
-	s.run.ended, s.run.stop = ended, stop
-	s.run.Unlock()
-	go func() {
+	done := make(chan error, 1)
+	go goroutine.With(r, func() {
 		defer func() {
-			if r := recover(); r != nil {
-				done <- outcome{fmt.Errorf("internal: %v", r)}
+			if v := recover(); v != nil {
+				done <- fmt.Errorf("internal: %v", v)
 			}
 		}()
-		_, err := s.in.ExecuteWithContext(inner, p)
-		done <- outcome{err}
-	}()
-	o := <-done
-	if ctx.Err() == nil {
-		return o.err
+		_, err := s.in.ExecuteWithContext(r.ctx, p)
+		done <- err
+	})
+	err := <-done
+	if r.ctx.Err() == nil || err == nil || !errors.Is(err, r.ctx.Err()) {
+		return err
 	}
-	if o.err == nil {
-		return nil // it had just ended by itself
-	}
-	close(stop)
+	close(r.stop)
 	// ExecuteWithContext returns at once on a cancel; the cell's goroutine
-	// may still be unwinding. Its closures stay usable only under the run
-	// number that they were made in.
+	// may still be unwinding. The session's closures run only under the run
+	// number that they were made in, so it is put back when that has ended.
 	t := time.NewTimer(grace)
 	defer t.Stop()
+	defer storeRunID(s.in, id)
 	select {
-	case <-ended:
-		storeRunID(s.in, id)
-		return context.Cause(ctx)
+	case <-r.ended:
+		return err
 	case <-t.C:
-		storeRunID(s.in, id)
 		return errAbandoned
 	}
 }
 
-// streamWriter writes to the running cell's outputs.
-type streamWriter struct {
-	s   *Session
-	err bool
-}
+// streamWriter writes to the standard output of the cell that the goroutine
+// belongs to.
+type streamWriter struct{ s *Session }
 
 func (w streamWriter) Write(b []byte) (int, error) {
-	w.s.run.Lock()
-	out := w.s.run.out
-	w.s.run.Unlock()
-	if out == nil {
+	r := w.s.cell()
+	if r == nil {
 		return os.Stdout.Write(b)
 	}
 	if !w.s.opts.KeepStdio {
-		w.s.syncStdio()
+		stdio.flush()
 	}
-	if w.err {
-		out.Stderr(string(b))
-	} else {
-		out.Stdout(string(b))
-	}
+	r.out.Stdout(string(b))
 	return len(b), nil
-}
-
-// syncStdio lets what was written to the pipes go first.
-func (s *Session) syncStdio() {
-	if stdio.active && (pending(stdio.pipes[0].r) > 0 || pending(stdio.pipes[1].r) > 0) {
-		stdio.drain()
-	}
 }
 
 // inputReader asks the person at the client, a line at a time.
@@ -474,13 +469,11 @@ type inputReader struct {
 
 func (r *inputReader) Read(b []byte) (int, error) {
 	if len(r.rest) == 0 {
-		r.s.run.Lock()
-		out, ctx := r.s.run.out, r.s.run.ctx
-		r.s.run.Unlock()
-		if out == nil {
+		c := r.s.cell()
+		if c == nil {
 			return 0, io.EOF
 		}
-		line, err := out.Input(ctx, "", false)
+		line, err := c.out.Input(c.ctx, "", false)
 		if err != nil {
 			return 0, err
 		}
@@ -490,6 +483,3 @@ func (r *inputReader) Read(b []byte) (int, error) {
 	r.rest = r.rest[n:]
 	return n, nil
 }
-
-// valueOf is reflect.ValueOf, short.
-func valueOf(x any) reflect.Value { return reflect.ValueOf(x) }

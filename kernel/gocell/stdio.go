@@ -1,7 +1,7 @@
 package gocell
 
 import (
-	"io"
+	"errors"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -21,61 +21,75 @@ import (
 // fmt.Print and its kin in a cell do not come this way: they write to the
 // outputs directly, after what is in the pipes.
 type capture struct {
-	mu     sync.Mutex
-	out    engine.Outputs // of the current cell; nil before the first
-	pipes  [2]*pipe
-	active bool
+	mu    sync.Mutex
+	users int            // sessions
+	out   engine.Outputs // of the current cell; nil before the first
+	pipes [2]*pipe
 }
 
 type pipe struct {
 	r, w  *os.File
-	saved int // duplicate of the descriptor that the pipe replaced
+	saved *os.File // what the descriptor was
 	fd    int
 	busy  sync.Mutex // held while read bytes are on their way
 }
 
 var stdio capture
 
-// Stderr is the process's own standard error, where the kernel's log goes
-// whether or not the descriptor is captured.
-var Stderr io.Writer = os.Stderr
-
-// start redirects the process's standard streams. It does nothing when they
-// are redirected already.
+// start redirects the process's standard streams, unless they are already.
 func (c *capture) start() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.active {
+	if c.users++; c.users > 1 {
 		return nil
 	}
 	for i, fd := range []int{1, 2} {
+		p := c.pipes[i]
+		if p == nil {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			// Fewer switches between writer and reader for long output.
+			_, _ = unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 1<<20)
+			p = &pipe{r: r, w: w, fd: fd}
+			c.pipes[i] = p
+			go c.pump(i)
+		}
 		saved, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 10)
 		if err != nil {
 			return err
 		}
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		// Fewer switches between writer and reader for long output.
-		_, _ = unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 1<<20)
-		p := &pipe{r: r, w: w, saved: saved, fd: fd}
-		c.pipes[i] = p
+		p.saved = os.NewFile(uintptr(saved), [...]string{"stdout", "stderr"}[i])
 		if fd == 2 {
-			f := os.NewFile(uintptr(saved), "stderr")
-			Stderr = f
 			// A crash of the process itself must still be seen.
-			_ = debug.SetCrashOutput(f, debug.CrashOptions{})
+			_ = debug.SetCrashOutput(p.saved, debug.CrashOptions{})
 		}
-		if err := unix.Dup2(int(w.Fd()), fd); err != nil {
+		if err := unix.Dup2(int(p.w.Fd()), fd); err != nil {
 			return err
 		}
-	}
-	c.active = true
-	for i := range c.pipes {
-		go c.pump(i)
 	}
 	return nil
+}
+
+// stop gives the process its streams back when the last session has ended.
+func (c *capture) stop() error {
+	c.drain()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users--; c.users > 0 {
+		return nil
+	}
+	c.out = nil
+	var errs []error
+	for _, p := range c.pipes {
+		errs = append(errs, unix.Dup2(int(p.saved.Fd()), p.fd))
+		if p.fd == 2 {
+			errs = append(errs, debug.SetCrashOutput(nil, debug.CrashOptions{}))
+		}
+		errs = append(errs, p.saved.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // pump reads one pipe for as long as the process lives.
@@ -103,11 +117,11 @@ func (c *capture) pump(i int) {
 
 func (c *capture) deliver(i int, text string) {
 	c.mu.Lock()
-	out := c.out
+	out, saved := c.out, c.pipes[i].saved
 	c.mu.Unlock()
 	switch {
 	case out == nil:
-		_, _ = Stderr.Write([]byte(text))
+		_, _ = saved.WriteString(text)
 	case i == 0:
 		out.Stdout(text)
 	default:
@@ -126,9 +140,9 @@ func (c *capture) use(out engine.Outputs) {
 // drain waits until what was written so far has been delivered.
 func (c *capture) drain() {
 	c.mu.Lock()
-	active := c.active
+	users := c.users
 	c.mu.Unlock()
-	if !active {
+	if users == 0 {
 		return
 	}
 	deadline := time.Now().Add(2 * time.Second)
@@ -143,11 +157,11 @@ func (c *capture) drain() {
 	}
 }
 
-// current returns where the running cell's outputs go.
-func (c *capture) current() engine.Outputs {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.out
+// flush lets what was written to the pipes go before what is written directly.
+func (c *capture) flush() {
+	if c.pipes[0] != nil && (pending(c.pipes[0].r) > 0 || pending(c.pipes[1].r) > 0) {
+		c.drain()
+	}
 }
 
 // pending returns the number of bytes waiting in a pipe.

@@ -20,7 +20,7 @@ func init() {
 			"Image":         reflect.ValueOf(display.Image),
 			"JPEG":          reflect.ValueOf(display.JPEG),
 			"JSON":          reflect.ValueOf(display.JSON),
-			"Latex":         reflect.ValueOf(display.Latex),
+			"LaTeX":         reflect.ValueOf(display.LaTeX),
 			"Markdown":      reflect.ValueOf(display.Markdown),
 			"Mime":          reflect.ValueOf(display.Mime),
 			"NewHandle":     reflect.ValueOf(display.NewHandle),
