@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 )
 
@@ -32,9 +31,41 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+// BenchmarkOdd runs configurations at the corners of the paper's ranges.
+func BenchmarkOdd(b *testing.B) {
+	for _, d := range []int{3, 30} {
+		p := onemax.Random(1, d)
+		for _, c := range []Config{
+			{1, 1, 1, 0, false}, {1, 1000, 1, 0, true}, {1, 1000, 1, 1, false}, {400, 1, 1, 0.5, true}, {400, 1000, 200, 0.5, true},
+			{20, 70, 1, 0.999, true}, {5, 700, 1, 0.5, true},
+		} {
+			b.Run(fmt.Sprint("d=", d, "/", c), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Run(context.Background(), p, Settings{Config: c}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkRunAll makes 100 runs on one problem side by side, on all cores.
+func BenchmarkRunAll(b *testing.B) {
+	p := onemax.Random(1, 30)
+	jobs := make([]Job, 100)
+	for i := range jobs {
+		jobs[i] = Job{p, Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: uint64(i)}}
+	}
+	for b.Loop() {
+		if _, err := RunAll(context.Background(), jobs, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	rate(b, 800*len(jobs))
+}
+
 // rate reports evaluations per second.
 func rate(b *testing.B, perOp int) {
 	b.ReportMetric(float64(perOp)*float64(b.N)/b.Elapsed().Seconds(), "evals/s")
 }
-
-var _ problem.Problem

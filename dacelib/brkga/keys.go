@@ -41,26 +41,42 @@ func (t *table) reset(n int) {
 	t.shift = 64 - k
 }
 
-// addKeys adds individual i of p, which is &s.cur or &s.next, and reports
-// whether its keys are new.
+// addKeys adds individual i of p, which is &s.cur or &s.next, to the table and
+// reports whether its keys are new.
 func (s *search) addKeys(p *population, i int) bool {
+	k, found := s.find(p, i)
+	if found {
+		return false
+	}
+	s.seen.slots[k] = int32(i + 1)
+	if p == &s.cur {
+		s.seen.slots[k] = int32(-i - 1)
+	}
+	return true
+}
+
+// knownKeys reports whether the keys of individual i of p are in the table.
+func (s *search) knownKeys(p *population, i int) bool {
+	_, found := s.find(p, i)
+	return found
+}
+
+// find returns the slot of the keys of individual i of p, or where they are
+// not in the table, the slot where they belong.
+func (s *search) find(p *population, i int) (slot uint64, found bool) {
 	h := p.hash[i]
 	t := &s.seen
 	for k := h >> t.shift; ; k = (k + 1) & uint64(len(t.slots)-1) {
 		at := t.slots[k]
 		if at == 0 {
-			t.slots[k] = int32(i + 1)
-			if p == &s.cur {
-				t.slots[k] = int32(-i - 1)
-			}
-			return true
+			return k, false
 		}
 		q, j := &s.next, int(at)-1
 		if at < 0 {
 			q, j = &s.cur, int(-at)-1
 		}
 		if q.hash[j] == h && s.equalKeys(p, i, q, j) {
-			return false
+			return k, true
 		}
 	}
 }

@@ -13,14 +13,14 @@ const rounds = 100
 // the rounds are over.
 func (s *search) mating(limit int) {
 	c, n := s.settings.Config, &s.next
-	if c.Bias == 1 {
+	if c.Bias == 1 || s.d == 1 {
 		return // every child is a clone of a parent
 	}
 	s.seen.reset(len(s.order) + c.Offspring)
 	for _, i := range s.order {
 		s.addKeys(&s.cur, int(i))
 	}
-	missing := c.Offspring
+	missing, tried := c.Offspring, false
 	for round := 0; round < rounds && missing > 0; round++ {
 		before := n.n
 		s.pair(missing)
@@ -39,10 +39,22 @@ func (s *search) mating(limit int) {
 			}
 		}
 		missing -= n.n - before
-		if n.n == before && s.sterile() {
-			return
+		if n.n == before && !tried {
+			if tried = true; s.exhausted() {
+				return
+			}
 		}
 	}
+}
+
+// parents returns the elites and their mates: the others, or where there are
+// none, the elites again.
+func (s *search) parents() (elites, others []int32) {
+	elites, others = s.order[:s.elites], s.order[s.elites:]
+	if len(others) == 0 {
+		others = elites
+	}
+	return elites, others
 }
 
 // pair draws parents and masks of the matings for so many children.
@@ -50,10 +62,7 @@ func (s *search) pair(children int) {
 	if s.settings.Children == TwoChildren {
 		children = (children + 1) / 2
 	}
-	elites, others := s.order[:s.elites], s.order[s.elites:]
-	if len(others) == 0 {
-		others = elites
-	}
+	elites, others := s.parents()
 	s.mates = s.mates[:0]
 	for range children {
 		// Two draws from one number: what the first leaves is uniform again.
@@ -93,8 +102,15 @@ func (s *search) pair(children int) {
 // child makes the child that has a's keys where mask k is 1 and b's where it
 // is 0, and keeps it as the next individual unless its keys are known.
 func (s *search) child(a, b int32, k int) {
+	s.cross(a, b, s.masks[k*s.w:(k+1)*s.w])
+	if n := &s.next; s.addKeys(n, n.n) {
+		n.n++
+	}
+}
+
+// cross makes the individual after the last of next a child of a and b.
+func (s *search) cross(a, b int32, mask []uint64) {
 	p, n, w := &s.cur, &s.next, s.w
-	mask := s.masks[k*w : (k+1)*w]
 	i, j := int(a), int(b)
 	for l, m := range mask {
 		y := p.bits[j*w+l]
@@ -116,43 +132,55 @@ func (s *search) child(a, b int32, k int) {
 		}
 	}
 	n.hash[n.n] = s.hashOf(n, n.n)
-	if s.addKeys(n, n.n) {
-		n.n++
-	}
 }
 
-// sterile reports whether every child would be a clone: no elite differs from
-// a mate in more than one key. It is asked when a round had no new child, and
-// looks only where there are few pairs.
-func (s *search) sterile() bool {
-	elites, others := s.order[:s.elites], s.order[s.elites:]
-	if len(others) == 0 {
-		others = elites
-	}
-	if len(elites)*len(others) > 64 {
+// enough bounds the children that exhausted looks at.
+const enough = 4096
+
+// exhausted reports whether the keys of every possible child are known, so
+// that further rounds are in vain. It tries all children, or says no where
+// these are many.
+func (s *search) exhausted() bool {
+	elites, others := s.parents()
+	if len(elites)*len(others) > enough {
 		return false
 	}
+	children := 0
 	for _, e := range elites {
 		for _, o := range others {
-			if s.distance(int(e), int(o)) > 1 {
+			s.differ(int(e), int(o))
+			if children += 1 << len(s.genes); children > enough {
 				return false
+			}
+			for set := range 1 << len(s.genes) {
+				clear(s.mask)
+				for k, g := range s.genes {
+					s.mask[g>>6] |= uint64(set>>k&1) << (g & 63)
+				}
+				s.cross(e, o, s.mask)
+				if !s.knownKeys(&s.next, s.next.n) {
+					return false
+				}
 			}
 		}
 	}
 	return true
 }
 
-// distance is the number of keys in which individuals i and j of cur differ.
-func (s *search) distance(i, j int) int {
-	n, size := 0, s.w*s.planes
+// differ lists the genes in which the keys of individuals i and j of cur
+// differ, up to 16 of them.
+func (s *search) differ(i, j int) {
+	s.genes = s.genes[:0]
+	size := s.w * s.planes
 	for l := range s.w {
 		v := s.cur.bits[i*s.w+l] ^ s.cur.bits[j*s.w+l]
 		for at := l; at < size; at += s.w {
 			v |= s.cur.ids[i*size+at] ^ s.cur.ids[j*size+at]
 		}
-		n += bits.OnesCount64(v)
+		for ; v != 0 && len(s.genes) < 16; v &= v - 1 {
+			s.genes = append(s.genes, l*64+bits.TrailingZeros64(v))
+		}
 	}
-	return n
 }
 
 // bernoulli returns a word whose bits are 1 with probability p < 1. It

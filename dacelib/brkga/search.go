@@ -34,6 +34,8 @@ type search struct {
 	mates     []mate // scratch of mating
 	stream    []uint64
 	masks     []uint64
+	genes     []int // scratch of exhausted
+	mask      []uint64
 	odd       []uint64 // multipliers of the hash
 	last      uint64   // the genes of the last word
 
@@ -92,6 +94,7 @@ func newSearch(p problem.Problem, s Settings) *search {
 		history: make([]Point, 0, 64),
 		last:    ^uint64(0) >> (-d & 63),
 	}
+	sr.genes, sr.mask = make([]int, 0, 16), make([]uint64, sr.w)
 	sr.odd = make([]uint64, sr.w*(1+sr.planes))
 	for i := range sr.odd {
 		sr.odd[i] = run.Seed(0, "hash", i) | 1

@@ -69,7 +69,7 @@ func (r reference) config() Config {
 	return c
 }
 
-// TestPaperSolverVectors holds our means over 400 seeds against those of the
+// TestPaperSolverVectors holds our means over 200 seeds against those of the
 // paper's solver (pymoo 0.6.0.1) over 100.
 func TestPaperSolverVectors(t *testing.T) {
 	var v struct{ Runs []reference }
@@ -96,7 +96,7 @@ func TestOneChildVectors(t *testing.T) {
 }
 
 func compare(t *testing.T, problems map[string]problem.Problem, refs []reference, s Settings) {
-	const n = 400
+	const n = 200
 	for _, r := range refs {
 		p := problems[r.Problem]
 		if p == nil {

@@ -1,0 +1,388 @@
+package brkga
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/onemax"
+	"dace.local/dacelib/run"
+)
+
+// settings of all kinds, small enough to run often.
+func kinds() []Settings {
+	var all []Settings
+	for _, c := range []Config{
+		{}, {20, 70, 10, 0.7, false}, {20, 70, 10, 0.7, true}, {2, 7, 2, 0.69, true}, {1, 156, 22, 0.42, false},
+	} {
+		for _, s := range []Settings{
+			{}, {Children: OneChild}, {DuplicateRule: ByEverySolution}, {DuplicateRule: ByValue}, {InitialKeys: UniformKeys},
+			{FinishGeneration: true}, Pymoo062(),
+		} {
+			s.Config, s.Seed = c, 11
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// same reports whether two results are equal; functions do not count.
+func same(a, b Result) bool {
+	a.Settings.OnEvent, b.Settings.OnEvent = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+// TestBudget: the budget is exact, or ends with its generation; history and
+// events tell of the same run.
+func TestBudget(t *testing.T) {
+	for _, d := range []int{30, 100} {
+		for _, s := range kinds() {
+			p := problem.Count(onemax.Random(1, d), 0)
+			var last run.Event
+			s.OnEvent = func(e run.Event) { last = e }
+			r, err := Run(context.Background(), p, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Evaluations != p.Evaluations() || r.Status != run.BudgetSpent {
+				t.Errorf("%+v: %d evaluations of %d, %v", s, r.Evaluations, p.Evaluations(), r.Status)
+			}
+			c := r.Settings.Config
+			if past := r.Evaluations - 800; past != 0 && (!s.FinishGeneration || past < 0 || past >= c.Elites+c.Offspring+c.Mutants) {
+				t.Errorf("%+v: %d evaluations", s, r.Evaluations)
+			}
+			x, best := p.Best()
+			if best != r.Value || !reflect.DeepEqual(x, r.X) {
+				t.Errorf("%+v: best %v, but %v was evaluated", s, r.Value, best)
+			}
+			if n := len(r.History); n == 0 || r.History[n-1].Best != r.Value || r.History[0].Evaluations != 1 {
+				t.Errorf("%+v: history %v of best %v", s, r.History, r.Value)
+			}
+			for i := 1; i < len(r.History); i++ {
+				if a, b := r.History[i-1], r.History[i]; a.Best >= b.Best || a.Evaluations >= b.Evaluations {
+					t.Errorf("%+v: history %v", s, r.History)
+				}
+			}
+			if last.Step != r.Evaluations || last.Total != 800 || last.Best != r.Value || last.Value > last.Best {
+				t.Errorf("%+v: last event %+v", s, last)
+			}
+		}
+	}
+}
+
+// TestSame: a run is determined by its settings, in whatever company.
+func TestSame(t *testing.T) {
+	ps := []problem.Problem{onemax.Random(1, 30), onemax.Random(2, 70), problem.FromFunc("ones", 20, func(x []bool) float64 {
+		n := 0.0
+		for _, b := range x {
+			if b {
+				n++
+			}
+		}
+		return n
+	})}
+	var jobs []Job
+	var want []Result
+	for i, s := range kinds() {
+		for j, p := range ps {
+			s.Seed = uint64(i + j)
+			jobs = append(jobs, Job{p, s})
+			r, err := Run(context.Background(), p, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, r)
+		}
+	}
+	for _, workers := range []int{1, 2, 8, 0} {
+		got, err := RunAll(context.Background(), jobs, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if !same(got[i], want[i]) {
+				t.Errorf("%d workers, job %d: %+v, alone %+v", workers, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// TestBatches: jobs on one problem share their batches.
+func TestBatches(t *testing.T) {
+	largest := 0
+	p := problem.FromBatch("batches", 30, func(dst []float64, x problem.Solutions) {
+		largest = max(largest, x.Len())
+		for i := range dst {
+			dst[i] = float64(x.Ones(i))
+		}
+	})
+	jobs := make([]Job, 20)
+	for i := range jobs {
+		jobs[i] = Job{p, Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: uint64(i)}}
+	}
+	if _, err := RunAll(context.Background(), jobs, 1); err != nil {
+		t.Fatal(err)
+	}
+	if largest != 20*100 {
+		t.Errorf("the largest batch has %d solutions, want 2000", largest)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: 3}
+	s.OnEvent = func(e run.Event) {
+		if e.Step >= 400 {
+			cancel()
+		}
+	}
+	p := onemax.Random(1, 60)
+	r, err := Run(ctx, p, s)
+	if !errors.Is(err, context.Canceled) || r.Status != run.Cancelled {
+		t.Fatalf("cancelled half-way: %v, %v", r.Status, err)
+	}
+	if v, _ := problem.Value(context.Background(), p, r.X); r.Evaluations < 400 || r.Evaluations > 500 || v != r.Value {
+		t.Errorf("best so far %v of value %v after %d evaluations", r.Value, v, r.Evaluations)
+	}
+	results, err := RunAll(ctx, []Job{{p, Settings{}}, {p, s}}, 2)
+	if !errors.Is(err, context.Canceled) || len(results) != 2 || results[0].X != nil || results[0].Status != run.Cancelled {
+		t.Errorf("cancelled from the start: %+v, %v", results, err)
+	}
+	// A fault of the problem ends the run with the best before it.
+	calls := 0
+	faulty := problem.FromBatch("faulty", 30, func(dst []float64, x problem.Solutions) {
+		if calls++; calls == 3 {
+			panic("out of order")
+		}
+		for i := range dst {
+			dst[i] = float64(x.Ones(i))
+		}
+	})
+	r, err = Run(context.Background(), faulty, Settings{Config: Config{20, 70, 10, 0.7, false}})
+	if err == nil || !strings.Contains(err.Error(), "out of order") || r.Evaluations != 180 || r.X == nil {
+		t.Errorf("a fault gave %+v, %v", r, err)
+	}
+	calls = 0
+	if _, err = RunAll(context.Background(), []Job{{p, Settings{}}, {faulty, Settings{Config: Config{20, 70, 10, 0.7, false}}}}, 1); err == nil || !strings.Contains(err.Error(), "out of order") {
+		t.Errorf("a fault among jobs gave %v", err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	p := onemax.Random(1, 30)
+	for want, s := range map[string]Settings{
+		"elites":    {Config: Config{0, 70, 10, 0.7, false}},
+		"offspring": {Config: Config{20, 0, 10, 0.7, false}},
+		"mutants":   {Config: Config{20, 70, 0, 0.7, false}},
+		"bias":      {Config: Config{20, 70, 10, math.NaN(), false}},
+		"[0,1]":     {Config: Config{20, 70, 10, 1.5, false}},
+		"budget":    {Evaluations: -1},
+	} {
+		if _, err := Run(context.Background(), p, s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want one with %q", s, err, want)
+		}
+		if _, err := RunAll(context.Background(), []Job{{p, s}}, 1); err == nil || !strings.Contains(err.Error(), "job 0") {
+			t.Errorf("%+v as a job: error %v", s, err)
+		}
+	}
+	if _, err := RunAll(context.Background(), []Job{{}}, 1); err == nil {
+		t.Error("a job without a problem: no error")
+	}
+	if _, err := Run(context.Background(), nanProblem{p}, Settings{}); err == nil || !strings.Contains(err.Error(), "NaN") {
+		t.Errorf("NaN: %v", err)
+	}
+}
+
+type nanProblem struct{ problem.Problem }
+
+func (p nanProblem) Evaluate(_ context.Context, dst []float64, x problem.Solutions) error {
+	for i := range x.Len() {
+		dst[i] = math.NaN()
+	}
+	return nil
+}
+
+// TestOdd: the corners of the configuration space end with the budget spent,
+// also where there is almost nothing to search. BenchmarkOdd says how soon.
+func TestOdd(t *testing.T) {
+	flat := func(d int) problem.Problem {
+		return problem.FromBatch(fmt.Sprint("flat-", d), d, func(dst []float64, _ problem.Solutions) { clear(dst) })
+	}
+	for _, p := range []problem.Problem{
+		onemax.Random(1, 1), onemax.Random(1, 3), onemax.Random(1, 130), flat(2), flat(30),
+	} {
+		for _, c := range []Config{
+			{1, 1, 1, 0, false}, {1, 1, 1, 1, true}, {1, 1000, 1, 0, true}, {1, 1000, 1, 1, false}, {400, 1, 1, 0.5, true}, {400, 1000, 200, 0.5, true},
+			{1, 1, 2000, 0.5, false}, {2000, 2000, 2000, 0.5, true}, {799, 1, 1, 0.5, false}, {1, 50, 1, 1e-20, false}, {20, 70, 1, 0.999999, true},
+			{300, 299, 1, 0, true}, {5, 700, 1, 0.5, true},
+		} {
+			for _, s := range []Settings{{}, {FinishGeneration: true}, {DuplicateRule: ByValue}, {Children: OneChild, InitialKeys: UniformKeys}} {
+				s.Config = c
+				r, err := Run(context.Background(), p, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Evaluations < 800 || r.Evaluations > 800 && !s.FinishGeneration {
+					t.Errorf("%s, %v: %d evaluations", p.Name(), c, r.Evaluations)
+				}
+			}
+		}
+	}
+}
+
+// TestAllocations: a run of twenty times the generations allocates no more.
+func TestAllocations(t *testing.T) {
+	p := onemax.Random(1, 30)
+	of := func(evaluations int) float64 {
+		return testing.AllocsPerRun(5, func() {
+			if _, err := Run(context.Background(), p, Settings{Config: Config{20, 70, 10, 0.7, true}, Evaluations: evaluations}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := of(500), of(10_000); many > few {
+		t.Errorf("%v allocations for 5 generations, %v for 124", few, many)
+	}
+}
+
+// TestBernoulli: the share of ones, and that bits of a word are independent.
+func TestBernoulli(t *testing.T) {
+	rng := run.Rand(1, "bernoulli")
+	const n = 20_000
+	for _, p := range []float64{0, 1e-3, 0.23, 0.5, 0.7, 0.999} {
+		ones, pairs := 0, 0
+		for range n {
+			w := bernoulli(rng, p)
+			ones += bits.OnesCount64(w)
+			pairs += bits.OnesCount64(w & bits.RotateLeft64(w, 7))
+		}
+		for k, c := range map[float64]int{p: ones, p * p: pairs} {
+			share := float64(c) / (64 * n)
+			if sd := math.Sqrt(k * (1 - k) / (64 * n)); math.Abs(share-k) > 5*sd {
+				t.Errorf("p = %v: share %v, want %v", p, share, k)
+			}
+		}
+	}
+}
+
+// TestKeys holds the packed keys against real ones: a mirror search carries
+// each individual's keys as numbers through the same matings.
+func TestKeys(t *testing.T) {
+	for _, d := range []int{30, 64, 100} {
+		for _, s := range []Settings{
+			{Config: Config{20, 70, 30, 0.6, false}}, {Config: Config{20, 70, 30, 0.6, true}, InitialKeys: UniformKeys}, {Config: Config{5, 30, 5, 0.3, false}},
+		} {
+			s, err := s.withDefaults()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sr := newSearch(onemax.Random(1, d), s)
+			for !sr.done {
+				if err := sr.p.Evaluate(context.Background(), sr.values(), sr.pending()); err != nil {
+					t.Fatal(err)
+				}
+				if err := sr.advance(); err != nil {
+					t.Fatal(err)
+				}
+				if sr.done {
+					break
+				}
+				// No child has a member's keys, nor another child's. A key
+				// is its bit and its number; they are read gene by gene.
+				seen := map[string]bool{}
+				for _, i := range sr.order {
+					seen[keysOf(sr, &sr.cur, int(i))] = true
+				}
+				for i := sr.first; i < sr.next.n; i++ {
+					k := keysOf(sr, &sr.next, i)
+					if seen[k] {
+						t.Fatalf("d = %d: individual %d has known keys", d, i)
+					}
+					seen[k] = true
+				}
+				// A uniform key's number tells its bit: all that have it at
+				// this gene agree.
+				bit := map[[2]int]bool{}
+				for i := range sr.next.n {
+					for j := range d {
+						number := numberOf(sr, &sr.next, i, j)
+						if number == 0 {
+							continue
+						}
+						b := sr.next.bits[i*sr.w+j/64]>>(j%64)&1 == 1
+						if old, ok := bit[[2]int{j, number}]; ok && old != b {
+							t.Fatalf("d = %d: key %d of gene %d is on both sides of 0.5", d, number, j)
+						}
+						bit[[2]int{j, number}] = b
+					}
+				}
+			}
+		}
+	}
+}
+
+func numberOf(s *search, p *population, i, gene int) int {
+	n := 0
+	for k := range s.planes {
+		n |= int(p.ids[(i*s.planes+k)*s.w+gene/64]>>(gene%64)&1) << k
+	}
+	return n
+}
+
+func keysOf(s *search, p *population, i int) string {
+	var b strings.Builder
+	for j := range s.d {
+		fmt.Fprint(&b, p.bits[i*s.w+j/64]>>(j%64)&1, numberOf(s, p, i, j), " ")
+	}
+	return b.String()
+}
+
+func TestJSON(t *testing.T) {
+	s := Pymoo062()
+	s.Config = Config{1, 2, 3, 0.5, true}
+	r, err := Run(context.Background(), onemax.Random(1, 10), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Result
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !same(r, back) {
+		t.Errorf("%+v was read back as %+v", r, back)
+	}
+}
+
+// A run with the default of BRKGA-PAP.
+func ExampleRun() {
+	p := onemax.Random(1, 30)
+	r, err := Run(context.Background(), p, Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: 1})
+	fmt.Println(r.Value, r.Evaluations, r.Status, err)
+	// Output: 30 800 budget spent <nil>
+}
+
+// The same configuration with ten seeds.
+func ExampleRunAll() {
+	p := onemax.Random(1, 30)
+	var jobs []Job
+	for seed := range 10 {
+		jobs = append(jobs, Job{Problem: p, Settings: Settings{Config: Config{15, 37, 2, 0.23, false}, Seed: uint64(seed)}})
+	}
+	results, err := RunAll(context.Background(), jobs, 0)
+	for _, r := range results {
+		fmt.Print(r.Value, " ")
+	}
+	fmt.Println(err)
+	// Output: 30 30 30 30 30 29 30 30 30 30 <nil>
+}
