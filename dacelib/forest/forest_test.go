@@ -332,3 +332,28 @@ func late() (x, y []float64) {
 	}
 	return x, y
 }
+
+func TestFlips(t *testing.T) {
+	c := readReference(t).Binary
+	f, err := Fit(c.X, c.Y, c.D, Settings{Trees: 30, MinSplit: 2, MinLeaf: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := make([]float64, c.D)
+	for i := range c.YTest {
+		x := slices.Clone(c.XTest[i*c.D:][:c.D])
+		var want [1]float64
+		f.Predict(want[:], nil, x)
+		if got := f.Flips(flipped, x); math.Abs(got-want[0]) > 1e-12 {
+			t.Fatalf("row %d: prediction %v, not %v", i, got, want[0])
+		}
+		for j := range x {
+			x[j] = 1 - x[j]
+			f.Predict(want[:], nil, x)
+			x[j] = 1 - x[j]
+			if math.Abs(flipped[j]-want[0]) > 1e-12 {
+				t.Fatalf("row %d with feature %d flipped: %v, not %v", i, j, flipped[j], want[0])
+			}
+		}
+	}
+}

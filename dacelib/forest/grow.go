@@ -18,7 +18,6 @@ const maxBins = 64
 type table struct {
 	n, d   int
 	y      []float64 // relative to the mean
-	recip  []float64 // recip[k] = 1/k
 	long   []int     // the features split by sorted lists
 	column []column  // per feature
 }
@@ -33,12 +32,15 @@ type column struct {
 
 func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
 	n := len(y)
-	t := &table{n: n, d: d, y: make([]float64, n), recip: make([]float64, n+1), column: make([]column, d)}
+	t := &table{n: n, d: d, y: make([]float64, n), column: make([]column, d)}
 	for i, v := range y {
 		t.y[i] = v - mid
-		t.recip[i+1] = 1 / float64(i+1)
 	}
-	perm := make([]int32, n)
+	type entry struct {
+		v float64
+		i int
+	}
+	sorted := make([]entry, n)
 	for j := range d {
 		c := &t.column[j]
 		k := 0
@@ -53,23 +55,29 @@ func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
 			if k > 0 && !(v >= 0 && v < float64(k) && v == math.Trunc(v)) {
 				return nil, fmt.Errorf("forest: feature %d of point %d is %v; it is one of %d categories and must be 0 to %d", j, i, v, k, k-1)
 			}
-			perm[i] = int32(i)
+			sorted[i] = entry{v, i}
 		}
-		slices.SortFunc(perm, func(a, b int32) int { return cmp.Compare(x[int(a)*d+j], x[int(b)*d+j]) })
-		c.rank = make([]int32, n)
-		for _, i := range perm {
-			v := x[int(i)*d+j]
-			if len(c.value) == 0 || v != c.value[len(c.value)-1] {
-				c.value = append(c.value, v)
+		slices.SortFunc(sorted, func(a, b entry) int {
+			if a.v < b.v { // all are finite: cmp.Compare would look for NaN
+				return -1
+			} else if a.v > b.v {
+				return 1
 			}
-			c.rank[i] = int32(len(c.value) - 1)
+			return a.i - b.i
+		})
+		c.rank = make([]int32, n)
+		for _, e := range sorted {
+			if len(c.value) == 0 || e.v != c.value[len(c.value)-1] {
+				c.value = append(c.value, e.v)
+			}
+			c.rank[e.i] = int32(len(c.value) - 1)
 		}
 		c.cats = k > 2
 		if !c.cats && len(c.value) > maxBins {
 			t.long = append(t.long, j)
 			c.order = make([]uint64, n)
-			for p, i := range perm {
-				c.order[p] = uint64(c.rank[i])<<32 | uint64(i)
+			for p, e := range sorted {
+				c.order[p] = uint64(c.rank[e.i])<<32 | uint64(e.i)
 			}
 		}
 	}
@@ -95,9 +103,16 @@ type grower struct {
 }
 
 // weighted is a sum over points: of their counts, and of their y.
-type weighted struct {
-	wy float64
-	w  int
+type weighted struct{ w, wy float64 }
+
+func (s weighted) mean() float64 { return s.wy / s.w }
+
+// gain returns by how much the squared error of points with sum s falls,
+// per point, when those with sum left are split off. With W points of mean m,
+// w of them to the left with sum l, it is (l - w m)^2 / (w (W - w)).
+func (s weighted) gain(left weighted) float64 {
+	l := left.wy - left.w*s.mean()
+	return l * l / (left.w * (s.w - left.w))
 }
 
 // A task is a node to be split: the points list[.][a:b].
@@ -168,7 +183,7 @@ func (g *grower) sample() (sum weighted) {
 	}
 	for i := range g.point {
 		p := &g.point[i]
-		p.wy = float64(p.w) * g.y[i]
+		p.wy = p.w * g.y[i]
 		sum.w += p.w
 		sum.wy += p.wy
 	}
@@ -199,7 +214,7 @@ func (g *grower) sample() (sum weighted) {
 func (g *grower) leaf(sum weighted) int {
 	k := len(g.tree.nodes)
 	g.tree.nodes = append(g.tree.nodes, node{thr: math.Inf(1), left: uint32(k)})
-	g.tree.value = append(g.tree.value, sum.wy*g.recip[sum.w])
+	g.tree.value = append(g.tree.value, sum.mean())
 	return k
 }
 
@@ -212,7 +227,7 @@ func (g *grower) push(t task) {
 }
 
 func (g *grower) splittable(t task) bool {
-	return t.sum.w >= max(g.s.MinSplit, 2*g.s.MinLeaf) && t.depth < g.s.MaxDepth
+	return t.sum.w >= float64(max(g.s.MinSplit, 2*g.s.MinLeaf)) && t.depth < g.s.MaxDepth
 }
 
 // grow1 looks for the best split of a node and carries it out.
@@ -239,7 +254,7 @@ func (g *grower) grow1(t task) {
 	}
 	c := &g.column[best.feat]
 	m, left := g.mark(t, &best)
-	right := weighted{t.sum.wy - left.wy, t.sum.w - left.w}
+	right := weighted{t.sum.w - left.w, t.sum.wy - left.wy}
 	l := g.leaf(left)
 	g.leaf(right)
 	nd := &g.tree.nodes[t.node]
@@ -257,7 +272,7 @@ func (g *grower) grow1(t task) {
 		}
 		g.tree.masks[uint32(t.node)] = mask
 	}
-	g.tree.gain[best.feat] += best.gain * float64(t.sum.w)
+	g.tree.gain[best.feat] += best.gain * t.sum.w
 	lt := task{node: l, a: t.a, b: t.a + m, depth: t.depth + 1, sum: left}
 	rt := task{node: l + 1, a: t.a + m, b: t.b, depth: t.depth + 1, sum: right}
 	if g.splittable(lt) || g.splittable(rt) {
@@ -281,42 +296,49 @@ func (g *grower) pure(t task) bool {
 
 // scanList looks for a better split of a node at feature f, whose points are
 // kept in order.
-//
-// With W points of mean m, w of them to the left with sum s, the squared
-// error falls by (s - w m)^2 W / (w (W - w)).
 func (g *grower) scanList(f int, t task, best *split) {
 	l := g.list[g.listOf[f]][t.a:t.b]
-	at, gain := scan(l, g.point, g.recip[:t.sum.w+1], g.s.MinLeaf, t.sum.wy*g.recip[t.sum.w], best.gain)
-	if at >= 0 {
+	at := scan(l, g.point, t.sum, float64(g.s.MinLeaf))
+	if at < 0 {
+		return
+	}
+	var left weighted
+	for _, e := range l[:at+1] {
+		left.w += g.point[uint32(e)].w
+		left.wy += g.point[uint32(e)].wy
+	}
+	if gain := t.sum.gain(left); gain > best.gain {
 		a, b := l[at]>>32, l[at+1]>>32
 		v := g.column[f].value
 		*best = split{feat: f, gain: gain, rank: int32(a), thr: between(v[a], v[b])}
 	}
 }
 
-// scan returns the last entry left of the best split of the points in l,
-// whose mean is mean and of which there are len(recip)-1, and its gain; -1 if
-// no split gains more than gain. It is apart to keep its loop in registers.
-func scan(l []uint64, point []weighted, recip []float64, minLeaf int, mean, gain float64) (int, float64) {
-	w, wy, at := 0, 0.0, -1
+// scan returns the place of the last point left of the best split of the
+// points in l, whose sum is sum, or -1 if there is no split. It is apart to
+// keep its loop in registers, and compares the fractions of [weighted.gain]
+// without dividing.
+func scan(l []uint64, point []weighted, sum weighted, minLeaf float64) int {
+	at, num, den := -1, -1.0, 1.0
+	mean, most := sum.mean(), sum.w-minLeaf
+	w, wy := 0.0, 0.0
 	this := l[0]
 	for i, next := range l[1:] {
 		p := &point[uint32(this)]
 		w += p.w
 		wy += p.wy
-		rest := len(recip) - 1 - w
-		if rest < minLeaf {
+		if w > most {
 			break
 		}
 		if w >= minLeaf && this>>32 != next>>32 {
-			s := wy - float64(w)*mean
-			if g := s * s * recip[w] * recip[rest]; g > gain {
-				at, gain = i, g
+			s := wy - w*mean
+			if n, d := s*s, w*(sum.w-w); n*den > num*d {
+				at, num, den = i, n, d
 			}
 		}
 		this = next
 	}
-	return at, gain
+	return at
 }
 
 // between returns the threshold of a split between the values a < b.
@@ -348,12 +370,9 @@ func (g *grower) scanBins(f int, t task, best *split) {
 		}
 	}
 	if c.cats {
-		slices.SortStableFunc(order, func(a, b uint8) int {
-			return cmp.Compare(bin[a].wy*g.recip[bin[a].w], bin[b].wy*g.recip[bin[b].w])
-		})
+		slices.SortStableFunc(order, func(a, b uint8) int { return cmp.Compare(bin[a].mean(), bin[b].mean()) })
 	}
-	mean := t.sum.wy * g.recip[t.sum.w]
-	lo, hi := g.s.MinLeaf, t.sum.w-g.s.MinLeaf
+	lo, hi := float64(g.s.MinLeaf), t.sum.w-float64(g.s.MinLeaf)
 	var left weighted
 	var mask uint64
 	for i, r := range order {
@@ -366,8 +385,7 @@ func (g *grower) scanBins(f int, t task, best *split) {
 		if left.w > hi || i == len(order)-1 {
 			break
 		}
-		s := left.wy - float64(left.w)*mean
-		if gain := s * s * g.recip[left.w] * g.recip[t.sum.w-left.w]; gain > best.gain {
+		if gain := t.sum.gain(left); gain > best.gain {
 			*best = split{feat: f, gain: gain, rank: int32(r), mask: mask}
 			if !c.cats {
 				best.thr = between(c.value[r], c.value[order[i+1]])

@@ -186,8 +186,11 @@ func TestHistory(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	for _, instances := range []int{1, 3} {
 		o, err := New(Settings{Instances: instances, Space: Space{Params: []Param{
-			{Name: "a", Kind: Int, Lo: -2, Hi: 2}, {Name: "b", Kind: Bool}, {Name: "c", Lo: 7, Hi: 7},
-			{Name: "d", Kind: Category, Choices: []string{"only"}}, {Name: "e", Kind: Category, Choices: []string{"x", "y", "z"}},
+			{Name: "a", Kind: Int, Lo: -2, Hi: 2},
+			{Name: "b", Kind: Bool},
+			{Name: "c", Lo: 7, Hi: 7},
+			{Name: "d", Kind: Category, Choices: []string{"only"}},
+			{Name: "e", Kind: Category, Choices: []string{"x", "y", "z"}},
 		}}})
 		if err != nil {
 			t.Fatal(err)

@@ -9,9 +9,15 @@ import (
 func TestScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, p := range []Param{
-		{Lo: -3, Hi: 12}, {Lo: 1e-6, Hi: 1e3, Log: true}, {Lo: 2, Hi: 2},
-		{Kind: Int, Lo: -5, Hi: 5}, {Kind: Int, Lo: 1, Hi: 1000}, {Kind: Int, Lo: 1, Hi: 1024, Log: true}, {Kind: Int, Lo: 4, Hi: 4},
-		{Kind: Category, Choices: []string{"a", "b", "c"}}, {Kind: Bool},
+		{Lo: -3, Hi: 12},
+		{Lo: 1e-6, Hi: 1e3, Log: true},
+		{Lo: 2, Hi: 2},
+		{Kind: Int, Lo: -5, Hi: 5},
+		{Kind: Int, Lo: 1, Hi: 1000},
+		{Kind: Int, Lo: 1, Hi: 1024, Log: true},
+		{Kind: Int, Lo: 4, Hi: 4},
+		{Kind: Category, Choices: []string{"a", "b", "c"}},
+		{Kind: Bool},
 	} {
 		for range 2000 {
 			u := p.draw(rng)
@@ -58,8 +64,11 @@ func TestDraw(t *testing.T) {
 
 func TestDefaultAndFormat(t *testing.T) {
 	s := Space{Params: []Param{
-		{Name: "n", Kind: Int, Lo: 1, Hi: 9}, {Name: "rate", Lo: 1e-4, Hi: 1, Log: true}, {Name: "x", Lo: -1, Hi: 1},
-		{Name: "rule", Kind: Category, Choices: []string{"one", "two"}, Default: 1}, {Name: "fast", Kind: Bool},
+		{Name: "n", Kind: Int, Lo: 1, Hi: 9},
+		{Name: "rate", Lo: 1e-4, Hi: 1, Log: true},
+		{Name: "x", Lo: -1, Hi: 1},
+		{Name: "rule", Kind: Category, Choices: []string{"one", "two"}, Default: 1},
+		{Name: "fast", Kind: Bool},
 	}}
 	c := s.Default()
 	if got, want := s.Format(c), "n=5 rate=0.01 x=0 rule=two fast=false"; got != want {
