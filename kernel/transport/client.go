@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,6 @@ import (
 	"math"
 	"sync"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/go-zeromq/zmq4"
 
@@ -263,6 +262,9 @@ func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
 
 // Ping sends a heartbeat and returns how long its echo took.
 func (c *Client) Ping(ctx context.Context) (time.Duration, error) {
+	if c.isClosed() {
+		return 0, ErrClosed
+	}
 	payload := rand.Text()
 	start := time.Now()
 	// The empty frame makes a request of it, as a REQ socket sends it.

@@ -433,9 +433,9 @@ func TestHungSubscriber(t *testing.T) {
 			c := k.dial(t)
 			before := heap()
 			const size = 1 << 20
-			n := 300
+			n := 120
 			if race {
-				n = 100
+				n = 60
 			}
 			text := strings.Repeat("x", size)
 			received := make(chan error, 1)

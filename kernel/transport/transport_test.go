@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -126,7 +128,9 @@ func ctx(t testing.TB) context.Context {
 }
 
 func TestRoundTrip(t *testing.T) {
-	for name, conn := range connections(t) {
+	conns := connections(t)
+	conns["unsigned"] = wire.Connection{Transport: "tcp", IP: "localhost"}
+	for name, conn := range conns {
 		t.Run(name, func(t *testing.T) {
 			k := start(t, conn, Options{})
 			a, b := k.dial(t), k.dial(t)
@@ -307,6 +311,94 @@ func TestClose(t *testing.T) {
 			}
 			again.Close()
 		})
+	}
+}
+
+// A kernel takes over the socket files of one that has died, but not those of
+// one that lives, nor other files.
+func TestListenAgain(t *testing.T) {
+	conn := connections(t)["ipc"]
+	for i, ch := range wire.Channels {
+		conn.SetPort(ch, i+1)
+		_, path := conn.Address(ch)
+		ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln.SetUnlinkOnClose(false)
+		ln.Close()
+	}
+	k := start(t, conn, Options{})
+	k.dial(t)
+	_, shell := conn.Address(wire.Shell)
+	if info, err := os.Stat(shell); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the shell socket has mode %v, %v", info.Mode(), err)
+	}
+	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "shell socket") {
+		t.Errorf("a second kernel on the same sockets: %v", err)
+	}
+	k.dial(t)
+	k.Close()
+	if err := os.WriteFile(shell, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(conn, Options{}); err == nil {
+		t.Error("a file that is no socket was replaced")
+	}
+	conn.IP = filepath.Join(conn.IP, strings.Repeat("x", 200))
+	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("a long path: %v", err)
+	}
+	conn.Transport = "udp"
+	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "udp") {
+		t.Errorf("an invalid connection: %v", err)
+	}
+}
+
+// Dial waits for a kernel that comes later, and gives up with its context.
+func TestDial(t *testing.T) {
+	k := start(t, connections(t)["tcp"], Options{})
+	conn := k.Connection()
+	k.Close()
+	soon, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(soon, conn); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a kernel: %v", err)
+	}
+	// Something that accepts and says nothing is no kernel either.
+	network, address := conn.Address(wire.Shell)
+	ln, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(soon, conn); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a silent kernel: %v", err)
+	}
+	ln.Close()
+	late := make(chan *Sockets, 1)
+	time.AfterFunc(50*time.Millisecond, func() {
+		k, err := Listen(conn, Options{})
+		if err != nil {
+			t.Error(err)
+		}
+		late <- k
+	})
+	c, err := Dial(ctx(t), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	(<-late).Close()
+	c.Close()
+	if _, err := c.Receive(ctx(t), wire.Shell); !errors.Is(err, ErrClosed) {
+		t.Errorf("Receive after Close: %v", err)
+	}
+	if _, err := c.Request(wire.Shell, "x", nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Request after Close: %v", err)
+	}
+	if _, err := c.Ping(ctx(t)); !errors.Is(err, ErrClosed) {
+		t.Errorf("Ping after Close: %v", err)
 	}
 }
 

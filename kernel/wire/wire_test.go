@@ -284,7 +284,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestHeaderIDs(t *testing.T) {
 	a, b := NewHeader("s", "u", "t"), NewHeader("s", "u", "t")
-	if a.MsgID == b.MsgID || NewSession() == NewSession() {
+	if one, two := NewSession(), NewSession(); a.MsgID == b.MsgID || one == two {
 		t.Error("ids are not unique")
 	}
 	data, err := json.Marshal(Header{MsgID: "1", Session: "s", Username: "u", MsgType: "t", Version: Version,
