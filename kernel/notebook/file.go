@@ -18,7 +18,12 @@ import (
 // followed, and what is not a regular file (a terminal, a pipe) is written to
 // as it stands.
 func Replace(path string, write func(io.Writer) error) error {
-	err := replace(path, write)
+	return replace(path, true, write)
+}
+
+// replace is Replace; only with sync does it wait until the disk has the file.
+func replace(path string, sync bool, write func(io.Writer) error) error {
+	err := tryReplace(path, sync, write)
 	if err == nil {
 		return nil
 	}
@@ -29,7 +34,7 @@ func Replace(path string, write func(io.Writer) error) error {
 	return fmt.Errorf("cannot write %s: %w", path, err)
 }
 
-func replace(path string, write func(io.Writer) error) (err error) {
+func tryReplace(path string, sync bool, write func(io.Writer) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -67,8 +72,10 @@ func replace(path string, write func(io.Writer) error) (err error) {
 	if err := f.Chmod(mode); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		return err
+	if sync {
+		if err := f.Sync(); err != nil {
+			return err
+		}
 	}
 	if err := f.Close(); err != nil {
 		return err
@@ -119,7 +126,7 @@ func NewFile(path string) (*File, error) {
 // than saveQuick to write is written again only after saveShare times as long.
 const (
 	saveShare = 10
-	saveQuick = 100 * time.Millisecond
+	saveQuick = 25 * time.Millisecond
 )
 
 // Checkpoint saves the notebook now, or soon where it is so large that saving
@@ -132,22 +139,22 @@ func (f *File) Checkpoint(copy func() *Notebook) {
 	switch {
 	case f.once, f.timer != nil: // a save is due and will see this state
 	case f.cost <= saveQuick || wait <= 0:
-		f.save(copy())
+		f.save(copy(), false)
 	default:
 		f.timer = time.AfterFunc(wait, func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if f.timer != nil {
 				f.timer = nil
-				f.save(copy())
+				f.save(copy(), false)
 			}
 		})
 	}
 }
 
-func (f *File) save(nb *Notebook) {
+func (f *File) save(nb *Notebook, sync bool) {
 	start := time.Now()
-	err := Replace(f.path, func(w io.Writer) error { return Write(w, nb) })
+	err := replace(f.path, sync, func(w io.Writer) error { return Write(w, nb) })
 	f.last = time.Now()
 	f.cost = f.last.Sub(start)
 	if f.err == nil {
@@ -172,6 +179,6 @@ func (f *File) Close(nb *Notebook) error {
 		f.timer = nil
 	}
 	f.err = nil
-	f.save(nb)
+	f.save(nb, true)
 	return f.err
 }

@@ -93,8 +93,12 @@ func TestFile(t *testing.T) {
 		t.Error("the first checkpoint is not there")
 	}
 	// A slow disk: the next one waits, and comes by itself.
-	f.cost = 2 * saveQuick
-	f.last = time.Now().Add(-saveShare*f.cost + 50*time.Millisecond)
+	set := func(cost time.Duration, last time.Time) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.cost, f.last = cost, last
+	}
+	set(2*saveQuick, time.Now().Add(-saveShare*2*saveQuick+50*time.Millisecond))
 	f.Checkpoint(func() *Notebook { return cells("1", "2") })
 	if saved() != 1 {
 		t.Error("a checkpoint did not wait")
@@ -104,7 +108,7 @@ func TestFile(t *testing.T) {
 			t.Fatal("the checkpoint never came")
 		}
 	}
-	f.cost, f.last = time.Hour, time.Now()
+	set(time.Hour, time.Now())
 	f.Checkpoint(func() *Notebook { t.Error("a checkpoint after the end"); return cells() })
 	if err := f.Close(cells("1", "2", "3")); err != nil || saved() != 3 {
 		t.Errorf("close: %v", err)

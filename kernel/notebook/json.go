@@ -184,19 +184,33 @@ func (p *printer) lines(s string, level int) {
 // lineEnd returns the length of the first line of s with its end. Lines end
 // where Python's str.splitlines says, as nbformat uses it.
 func lineEnd(s string) int {
-	for i, r := range s {
+	for i := 0; i < len(s); {
+		if plainByte[s[i]] {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
 		switch r {
 		case '\r':
-			if strings.HasPrefix(s[i+1:], "\n") {
-				return i + 2
+			if strings.HasPrefix(s[i:], "\n") {
+				i++
 			}
-			return i + 1
+			return i
 		case '\n', '\v', '\f', 0x1c, 0x1d, 0x1e, 0x85, 0x2028, 0x2029:
-			return i + utf8.RuneLen(r)
+			return i
 		}
 	}
 	return len(s)
 }
+
+// plainByte holds the bytes that stand for themselves in a JSON string.
+var plainByte = func() (t [256]bool) {
+	for c := 0x20; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
 
 const hexDigits = "0123456789abcdef"
 
@@ -205,7 +219,7 @@ func (p *printer) text(s string) {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if plainByte[c] {
 			i++
 			continue
 		}
