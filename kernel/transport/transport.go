@@ -7,6 +7,11 @@
 // comes out of Receive.
 //
 // [Dial] is the other side, a client, for tests and tools.
+//
+// The sockets are zmq4's. What zmq4 does not withstand is kept from it: see
+// guard in guard.go and peer in peer.go. Subscribers of iopub are not told when
+// their subscription has been heard (protocol 5.5, iopub_welcome); clients find
+// out as [Client.Ready] does.
 package transport
 
 import (
@@ -46,18 +51,21 @@ type Options struct {
 	// it are the kernel's own, sent back by somebody, and dropped.
 	Session string
 	// MaxMessage is the greatest size of a message that is read, in bytes
-	// (256 MiB).
+	// (256 MiB). Until a connection has sent a verified message it is at
+	// most 64 MiB.
 	MaxMessage int64
 	// MaxFrames is the greatest number of a message's frames (1024).
 	MaxFrames int
 	// MaxConns is the greatest number of connections to each socket (256).
-	// One more replaces one that has not proved to know the key.
+	// One more replaces one that has not proved to know the key: by a
+	// verified message, or by the identity of a client that sent one.
 	MaxConns int
 	// Memory is how many bytes of incoming messages all sockets hold
-	// together, and of outgoing ones (1 GiB each way).
+	// together, and each socket of outgoing ones (1 GiB). Where it is not
+	// enough, those go first that have not proved to know the key.
 	Memory int64
 	// Queue is how many bytes wait for one client before it counts as
-	// behind (64 MiB).
+	// behind (64 MiB; less where Memory is not enough for all of them).
 	Queue int64
 	// Patience is how long Publish waits for a subscriber that is behind
 	// and does not read at all, before it is disconnected (1 s).
