@@ -42,7 +42,7 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 	defer ended()
 	out := s.outputs(running, r)
 	out.allowStdin, out.silent = q.AllowStdin, q.Silent
-	result, err := s.run1(ctx, cell, out)
+	result, err := s.runCell(ctx, cell, out)
 	out.end()
 
 	reply := executeReply{
@@ -89,14 +89,22 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 	return reply, nil
 }
 
-// run1 has the engine run a cell. An error is always one to show.
-func (s *server) run1(ctx context.Context, cell engine.Cell, out *outputs) (result engine.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			result, err = engine.Result{}, s.caught(p)
-		}
+// runCell has the engine run a cell, in a goroutine of its own, which the cell
+// may end (runtime.Goexit). Whatever goes wrong is an error to show.
+func (s *server) runCell(ctx context.Context, cell engine.Cell, out *outputs) (engine.Result, error) {
+	var result engine.Result
+	var err error = newError("Goexit", "the cell has ended its goroutine, the session lives on")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = engine.Result{}, s.caught(p)
+			}
+		}()
+		result, err = s.engine.Execute(ctx, cell, out)
 	}()
-	result, err = s.engine.Execute(ctx, cell, out)
+	<-done
 	var e *engine.Error
 	if err != nil && !errors.As(err, &e) && ctx.Err() != nil {
 		err = newError(engine.Interrupted, "the cell was interrupted")

@@ -67,6 +67,9 @@ func (s *server) handle(ctx context.Context, r *request) {
 	start := time.Now()
 	s.iopub.status(r.Header, "busy")
 	defer func() {
+		if p := recover(); p != nil { // in the server, not in a handler
+			s.caught(p)
+		}
 		s.iopub.status(r.Header, "idle")
 		s.log.Debug("answered", "type", kind, "channel", r.lane.channel, "took", time.Since(start))
 	}()

@@ -489,6 +489,9 @@ func testCrash(t *testing.T, k *kernel) {
 	if reply["ename"] != "InternalError" || !strings.Contains(reply["evalue"].(string), "boom") || len(outs) != 1 {
 		t.Errorf("reply is %v, outputs are %s", reply, describe(outs))
 	}
+	if reply, outs := k.execute("%goexit"); reply["ename"] != "Goexit" || len(outs) != 1 {
+		t.Errorf("reply is %v, outputs are %s", reply, describe(outs))
+	}
 	if _, outs := k.execute("x"); !strings.Contains(describe(outs), `"text/plain":"1"`) {
 		t.Errorf("afterwards x is %s", describe(outs))
 	}

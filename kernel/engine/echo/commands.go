@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,11 @@ var commands = map[string]command{
 	// crash TEXT: a panic that the engine does not catch.
 	"crash": func(_ context.Context, _ *Engine, text string, _ engine.Outputs) error {
 		panic(text)
+	},
+	// goexit: ends the goroutine.
+	"goexit": func(context.Context, *Engine, string, engine.Outputs) error {
+		runtime.Goexit()
+		return nil
 	},
 	// go DURATION TEXT: prints the line later, from a goroutine.
 	"go": func(_ context.Context, _ *Engine, text string, out engine.Outputs) error {
