@@ -43,8 +43,8 @@ func randomModel(t *testing.T, d, instances int, s Settings) *Model {
 	return m
 }
 
-// plainScore is the score of one solution in double precision.
-func plainScore(m *Model, embedding []float64, x problem.Solutions, i int) float64 {
+// plainScorer returns the score of solution i in double precision.
+func plainScorer(m *Model, embedding []float64) func(x problem.Solutions, i int) float64 {
 	sh := m.shape
 	view := func(name string) []float32 { return sh.view(m.params, name) }
 	linear := func(x []float64, w, b []float32) []float64 {
@@ -63,30 +63,6 @@ func plainScore(m *Model, embedding []float64, x problem.Solutions, i int) float
 		}
 		return x
 	}
-	h := make([]float64, sh.dim)
-	for j := range h {
-		h[j] = -1
-		if x.At(i, j) {
-			h[j] = 1
-		}
-	}
-	for k, name := range []string{"e1", "e2"} {
-		h = linear(h, view(name+".W"), view(name+".b"))
-		if sh.norm {
-			for j := range h {
-				st := m.stats[2*k*Hidden:]
-				h[j] = float64(view(name + ".gamma")[j])*(h[j]-float64(st[j]))/math.Sqrt(float64(st[Hidden+j])+normEpsilon) + float64(view(name + ".beta")[j])
-			}
-		}
-		h = leaky(h)
-	}
-	h = linear(h, view("e3.W"), view("e3.b"))
-	in := h[:sh.in]
-	if sh.in > sh.latent {
-		for j := sh.latent; j < sh.in; j++ {
-			in[j] = math.Exp(in[j] / 2)
-		}
-	}
 	w := linear(leaky(linear(embedding, view("h1.W"), view("h1.b"))), view("h2.W"), view("h2.b"))
 	w32 := make([]float32, len(w)) // rounded: 1e-7
 	for i, v := range w {
@@ -96,9 +72,35 @@ func plainScore(m *Model, embedding []float64, x problem.Solutions, i int) float
 	if m.settings.Activation == Identity {
 		act = func(x []float64) []float64 { return x }
 	}
-	a := act(linear(in, sh.scorerView(w32, "s1.W"), sh.scorerView(w32, "s1.b")))
-	a = act(linear(a, sh.scorerView(w32, "s2.W"), sh.scorerView(w32, "s2.b")))
-	return linear(a, sh.scorerView(w32, "s3.W"), sh.scorerView(w32, "s3.b"))[0]
+	return func(x problem.Solutions, i int) float64 {
+		h := make([]float64, sh.dim)
+		for j := range h {
+			h[j] = -1
+			if x.At(i, j) {
+				h[j] = 1
+			}
+		}
+		for k, name := range []string{"e1", "e2"} {
+			h = linear(h, view(name+".W"), view(name+".b"))
+			if sh.norm {
+				for j := range h {
+					st := m.stats[2*k*Hidden:]
+					h[j] = float64(view(name + ".gamma")[j])*(h[j]-float64(st[j]))/math.Sqrt(float64(st[Hidden+j])+normEpsilon) + float64(view(name + ".beta")[j])
+				}
+			}
+			h = leaky(h)
+		}
+		h = linear(h, view("e3.W"), view("e3.b"))
+		in := h[:sh.in]
+		if sh.in > sh.latent {
+			for j := sh.latent; j < sh.in; j++ {
+				in[j] = math.Exp(in[j] / 2)
+			}
+		}
+		a := act(linear(in, sh.scorerView(w32, "s1.W"), sh.scorerView(w32, "s1.b")))
+		a = act(linear(a, sh.scorerView(w32, "s2.W"), sh.scorerView(w32, "s2.b")))
+		return linear(a, sh.scorerView(w32, "s3.W"), sh.scorerView(w32, "s3.b"))[0]
+	}
 }
 
 func TestScorer(t *testing.T) {
@@ -118,8 +120,9 @@ func TestScorer(t *testing.T) {
 					t.Fatal(err)
 				}
 				lo, hi := slices.Min(y), slices.Max(y)
+				plain := plainScorer(m, e)
 				for i := range n {
-					want := plainScore(m, e, x, i)
+					want := plain(x, i)
 					if math.Abs(y[i]-want) > 1e-5*max(hi-lo, math.Abs(want)) {
 						t.Fatalf("d = %d, solution %d: %v, want %v", d, i, y[i], want)
 					}

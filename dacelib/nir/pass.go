@@ -26,13 +26,16 @@ type pass struct {
 	idle              chan *buffers // one set per worker
 
 	// The layers as packed for this step; the T are transposed.
-	e1, e2, e3, d1, d2, d3   *kernel.Layer
-	e2T, e3T, d1T, d2T, d3T  *kernel.Layer
-	s1, s2, s1T, s2T         []*kernel.Layer // by instance
-	weights                  [][]float32     // the generated scorers
-	pre, hidden              [][]float32     // of the hypernetwork, by instance
-	dWeights, dHidden, dPre  [][]float32
-	norms                    [4]norm // batch normalisation of e1, e2, d1, d2
+	e1, e2, e3, d1, d2, d3  *kernel.Layer
+	e2T, e3T, d1T, d2T, d3T *kernel.Layer
+	s1, s2, s1T, s2T        []*kernel.Layer // by instance
+	norms                   [4]norm         // batch normalisation of e1, e2, d1, d2
+
+	// The hypernetwork, a row per instance: its hidden layer before and after
+	// the activation, rows of ldE, and its output, the generated scorers, rows
+	// of ldW; and the output's gradient.
+	pre, hidden, out, dOut   []float32
+	ldE, ldW                 int
 	ldH, ldX, ldL, ldIn, ldZ int
 }
 
@@ -60,6 +63,7 @@ type buffers struct {
 	a1, a2, pred         []float32
 	dOut, dA, dB, dZ, dI []float32
 	norm                 [4]normBuffers
+	grad, work           []float32 // of a range of the hypernetwork's output
 }
 
 // normBuffers hold what a batch normalisation keeps for its gradient.
@@ -98,13 +102,11 @@ func newPass(sh shape, s Settings, workers int) *pass {
 		p.s2 = append(p.s2, layer(Hidden, Hidden, act))
 		p.s1T = append(p.s1T, layer(Hidden, sh.in, 1))
 		p.s2T = append(p.s2T, layer(Hidden, Hidden, act))
-		p.weights = append(p.weights, make([]float32, sh.scorerSize))
-		p.dWeights = append(p.dWeights, make([]float32, sh.scorerSize))
-		p.pre = append(p.pre, make([]float32, EmbeddingSize))
-		p.hidden = append(p.hidden, make([]float32, EmbeddingSize))
-		p.dHidden = append(p.dHidden, make([]float32, EmbeddingSize))
-		p.dPre = append(p.dPre, make([]float32, EmbeddingSize))
 	}
+	p.ldE, p.ldW = EmbeddingSize+kernel.TileRows, kernel.RoundCols(sh.scorerSize)+16
+	n := kernel.RoundRows(sh.instances)
+	p.pre, p.hidden = make([]float32, n*p.ldE), make([]float32, n*p.ldE)
+	p.out, p.dOut = make([]float32, n*p.ldW), make([]float32, n*p.ldW)
 	p.idle = make(chan *buffers, workers)
 	for range workers {
 		p.idle <- p.newBuffers()
@@ -130,6 +132,8 @@ func (p *pass) newBuffers() *buffers {
 		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n),
 		dOut: rows(max(p.ldX, p.ldL)), dA: rows(p.ldH), dB: rows(p.ldH), dZ: rows(p.ldZ), dI: rows(p.ldIn),
 	}
+	b.grad = make([]float32, kernel.RoundRows(EmbeddingSize)*hyperCols)
+	b.work = make([]float32, hyperCols*kernel.RoundCols(p.shape.instances))
 	if p.shape.norm {
 		for k := range b.norm {
 			b.norm[k].unit = rows(p.ldH)
@@ -233,34 +237,30 @@ func (p *pass) load(params, stats []float32) {
 	}
 
 	// The hypernetwork's hidden layer, then its output by ranges of columns.
-	e := v("embeddings")
-	for i := range p.pre {
-		copy(p.pre[i], v("h1.b"))
+	e, w1 := v("embeddings"), v("h1.W")
+	for i := range p.shape.instances {
+		pre, hidden := p.pre[i*p.ldE:], p.hidden[i*p.ldE:]
+		copy(pre, v("h1.b"))
 		for j, x := range e[i*EmbeddingSize : (i+1)*EmbeddingSize] {
-			kernel.Axpy(p.pre[i], x, v("h1.W")[j*EmbeddingSize:(j+1)*EmbeddingSize])
+			kernel.Axpy(pre, x, w1[j*EmbeddingSize:(j+1)*EmbeddingSize])
 		}
-		for j, x := range p.pre[i] {
-			p.hidden[i][j] = max(x, leak*x)
+		for j, x := range pre[:EmbeddingSize] {
+			hidden[j] = max(x, leak*x)
 		}
 	}
-	w2, b2, n := v("h2.W"), v("h2.b"), p.shape.scorerSize
-	const columns = 2048
-	for from := 0; from < n; from += columns {
-		to := min(from+columns, n)
+	// What lies behind the matrix and the bias in params fills the last panel's
+	// columns, which nobody reads.
+	w2, b2, n := params[p.shape.find("h2.W").off:], params[p.shape.find("h2.b").off:], p.shape.scorerSize
+	for from := 0; from < n; from += hyperCols {
 		tasks = append(tasks, func() {
-			for i, out := range p.weights {
-				copy(out[from:to], b2[from:to])
-				for r, h := range p.hidden[i] {
-					kernel.Axpy(out[from:to], h, w2[r*n+from:r*n+to])
-				}
-			}
+			kernel.Affine(p.out[from:], p.ldW, p.hidden, p.ldE, p.shape.instances, w2[from:], n, EmbeddingSize, b2[from:], min(hyperCols, n-from))
 		})
 	}
 	parallel(p.workers, len(tasks), func(i int) { tasks[i]() })
 
 	sv := p.shape.scorerView
-	parallel(p.workers, len(p.weights), func(i int) {
-		w := p.weights[i]
+	parallel(p.workers, p.shape.instances, func(i int) {
+		w := p.weights(i)
 		p.s1[i].Set(sv(w, "s1.W"), sv(w, "s1.b"))
 		p.s2[i].Set(sv(w, "s2.W"), sv(w, "s2.b"))
 		if !evaluate {
@@ -268,6 +268,16 @@ func (p *pass) load(params, stats []float32) {
 			p.s2T[i].SetTransposed(sv(w, "s2.W"))
 		}
 	})
+}
+
+// hyperCols is the number of columns of the hypernetwork's output that a
+// goroutine takes at once: a whole number of panels, and few enough for the
+// second-level cache.
+const hyperCols = 512
+
+// weights returns the generated weights of an instance's scorer.
+func (p *pass) weights(instance int) []float32 {
+	return p.out[instance*p.ldW : instance*p.ldW+p.shape.scorerSize]
 }
 
 // A filler provides the rows of shard k of a batch: x (rows of +-1, a row
@@ -363,7 +373,7 @@ func (p *pass) forward(s *shard, b *buffers, evaluate bool) {
 	sv := p.shape.scorerView
 	p.s1[i].Apply(b.a1, p.ldH, b.in, p.ldIn, n)
 	p.s2[i].Apply(b.a2, p.ldH, b.a1, p.ldH, n)
-	kernel.Dots(b.pred[:n], b.a2, p.ldH, sv(p.weights[i], "s3.W"), sv(p.weights[i], "s3.b")[0])
+	kernel.Dots(b.pred[:n], b.a2, p.ldH, sv(p.weights(i), "s3.W"), sv(p.weights(i), "s3.b")[0])
 
 	var reconstruction, scorer float64
 	for r := range n {
@@ -447,7 +457,7 @@ func (p *pass) backward(s *shard, b *buffers) {
 	p.d1T.Apply(b.dZ, p.ldZ, b.dB, p.ldH, n)
 
 	// Scorer.
-	w3 := p.shape.scorerView(p.weights[i], "s3.W")
+	w3 := p.shape.scorerView(p.weights(i), "s3.W")
 	dw3, db3 := part("s3.W"), part("s3.b")
 	ld3 := kernel.RoundCols(1)
 	var dw3sum [Hidden]float32
@@ -585,49 +595,60 @@ func (p *pass) reduce(params []float32, to sink) {
 			return
 		}
 		i := k - len(shared)
-		clear(p.dWeights[i])
+		dw := p.dOut[i*p.ldW : i*p.ldW+sh.scorerSize]
+		clear(dw)
 		for _, s := range p.shards[i*p.perInstance : (i+1)*p.perInstance] {
 			for _, g := range scorer {
-				g.addTo(sh.scorerView(p.dWeights[i], g.name), s.grads)
+				g.addTo(sh.scorerView(dw, g.name), s.grads)
 			}
 		}
 	})
 
-	// The hypernetwork's output layer, row by row, and its bias.
-	w2, n := sh.view(params, "h2.W"), sh.scorerSize
-	off := sh.find("h2.W").off
-	parallel(p.workers, EmbeddingSize+1, func(r int) {
-		grad := make([]float32, n)
-		if r == EmbeddingSize {
-			for i := range p.dWeights {
-				kernel.Axpy(grad, 1, p.dWeights[i])
-			}
-			to(sh.find("h2.b").off, grad)
-			return
+	// The hypernetwork's output layer and its bias, by ranges of columns. Each
+	// range adds to the gradient of the hidden layer.
+	n, cols := sh.scorerSize, kernel.RoundCols(sh.instances)
+	w2, off := sh.view(params, "h2.W"), sh.find("h2.W").off
+	ranges := (n + hyperCols - 1) / hyperCols
+	dHidden := make([][]float32, ranges) // of each range: EmbeddingSize x cols
+	parallel(p.workers, ranges, func(k int) {
+		from := k * hyperCols
+		m := min(hyperCols, n-from)
+		b := <-p.idle
+		dHidden[k] = make([]float32, EmbeddingSize*cols)
+		kernel.ProductTransposed(dHidden[k], cols, w2[from:], n, EmbeddingSize, p.dOut[from:], p.ldW, sh.instances, m, b.work)
+		kernel.Product(b.grad, hyperCols, p.hidden, p.ldE, EmbeddingSize, p.dOut[from:], p.ldW, m, sh.instances)
+		for r := range EmbeddingSize {
+			to(off+r*n+from, b.grad[r*hyperCols:r*hyperCols+m])
 		}
-		for i, dw := range p.dWeights {
-			p.dHidden[i][r] = kernel.Dot(w2[r*n:(r+1)*n], dw)
-			kernel.Axpy(grad, p.hidden[i][r], dw)
+		db := b.grad[:m]
+		clear(db)
+		for i := range sh.instances {
+			kernel.Axpy(db, 1, p.dOut[i*p.ldW+from:i*p.ldW+from+m])
 		}
-		to(off+r*n, grad)
+		to(sh.find("h2.b").off+from, db)
+		p.idle <- b
 	})
+	for _, part := range dHidden[1:] {
+		kernel.Axpy(dHidden[0], 1, part)
+	}
 
 	// Its hidden layer and the embeddings.
 	w1, e := sh.view(params, "h1.W"), sh.view(params, "embeddings")
 	dw1, db1 := make([]float32, len(w1)), make([]float32, EmbeddingSize)
 	de := make([]float32, len(e))
-	for i := range p.dPre {
-		for j, g := range p.dHidden[i] {
-			if !(p.pre[i][j] > 0) {
-				g *= leak
+	dPre := make([]float32, EmbeddingSize)
+	for i := range sh.instances {
+		for j := range dPre {
+			dPre[j] = dHidden[0][j*cols+i]
+			if !(p.pre[i*p.ldE+j] > 0) {
+				dPre[j] *= leak
 			}
-			p.dPre[i][j] = g
 		}
-		kernel.Axpy(db1, 1, p.dPre[i])
+		kernel.Axpy(db1, 1, dPre)
 		for r, x := range e[i*EmbeddingSize : (i+1)*EmbeddingSize] {
 			row := w1[r*EmbeddingSize : (r+1)*EmbeddingSize]
-			kernel.Axpy(dw1[r*EmbeddingSize:(r+1)*EmbeddingSize], x, p.dPre[i])
-			de[i*EmbeddingSize+r] = kernel.Dot(row, p.dPre[i])
+			kernel.Axpy(dw1[r*EmbeddingSize:(r+1)*EmbeddingSize], x, dPre)
+			de[i*EmbeddingSize+r] = kernel.Dot(row, dPre)
 		}
 	}
 	to(sh.find("h1.W").off, dw1)

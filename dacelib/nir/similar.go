@@ -139,8 +139,8 @@ func (o OneMaxMatch) String() string {
 // coefficients are moments of the solutions and the NIR's values; here they are
 // summed once, and L1 of a string is then exact in d^2 operations. The search
 // goes from the signs of the correlations along the steepest changes of one or
-// two bits; at its end every neighbour by one bit is judged with its own
-// normalisation, which the search holds fixed.
+// two bits under a fixed normalisation, then by single bits with every string's
+// own, as long as L1 falls.
 func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) (OneMaxMatch, error) {
 	if o.Solutions == 0 {
 		o.Solutions = 100_000
@@ -163,14 +163,13 @@ func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) 
 		return OneMaxMatch{}, err
 	}
 	t := q.signs()
+	ranges, err := m.oneMaxRanges(ctx, []problem.Solutions{t})
+	if err != nil {
+		return OneMaxMatch{}, err
+	}
+	q.descend(t, ranges[0])
 	for {
-		ranges, err := m.oneMaxRanges(ctx, []problem.Solutions{t})
-		if err != nil {
-			return OneMaxMatch{}, err
-		}
-		q.descend(t, ranges[0])
-		// Each neighbour by its own range.
-		around := make([]problem.Solutions, q.d+1)
+		around := make([]problem.Solutions, q.d+1) // the neighbours of t, and t
 		for j := range around {
 			around[j] = problem.NewSolutions(1, q.d)
 			copy(around[j].Words, t.Words)
@@ -181,18 +180,18 @@ func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) 
 		if ranges, err = m.oneMaxRanges(ctx, around); err != nil {
 			return OneMaxMatch{}, err
 		}
-		best := q.d // t itself
+		best := q.d
 		for j := range q.d {
 			if q.loss(around[j], ranges[j]) < q.loss(around[best], ranges[best]) {
 				best = j
 			}
 		}
+		t = around[best]
 		if best == q.d {
 			match := OneMaxMatch{Target: t.Bools(0), L1: q.loss(t, ranges[best])}
 			match.L2, err = oneMaxLoss(ctx, s, t, ranges[best], o)
 			return match, err
 		}
-		t = around[best]
 	}
 }
 

@@ -144,6 +144,50 @@ func Product(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b,
 // TableCols is the number of columns of a [Table].
 const TableCols = 128
 
+// Affine computes y = x W + b for W as it is, not packed: in rows of at least
+// RoundCols(cols) columns, which start every ldw elements, and b of as many.
+// It serves wide matrices that are used once. y and x are as in [Layer.Apply],
+// with m rows. What W and b hold beyond cols only reaches columns of y from
+// cols on.
+func Affine(y []float32, ldy int, x []float32, ldx, m int, w []float32, ldw, in int, b []float32, cols int) {
+	if m <= 0 || in <= 0 || cols <= 0 {
+		return
+	}
+	last, n := RoundRows(m)-1, RoundCols(cols)
+	_ = x[last*ldx+in-1]
+	_ = y[last*ldy+n-1]
+	_ = w[(in-1)*ldw+n-1]
+	_ = b[n-1]
+	for j := 0; j < cols; j += width {
+		for i := 0; i < m; i += TileRows {
+			tile(in, x[i*ldx:], ldx, 1, w[j:], ldw, b[j:], y[i*ldy+j:], ldy, 1)
+		}
+	}
+}
+
+// ProductTransposed computes y = x g^T for x of a rows and n columns and g of
+// b rows and n columns, using work of n x RoundCols(b). Rows start every
+// ldx, ldg, ldy elements; ldy must be at least RoundCols(b). a must be at least
+// 6; y needs no room for more rows than a.
+func ProductTransposed(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int, work []float32) {
+	cols := RoundCols(b)
+	work = work[:n*cols]
+	clear(work)
+	for c := range b {
+		for p, v := range g[c*ldg : c*ldg+n] {
+			work[p*cols+c] = v
+		}
+	}
+	_ = x[(a-1)*ldx+n-1]
+	_ = y[(a-1)*ldy+cols-1]
+	for j := 0; j < cols; j += width {
+		for i := 0; i < a; i += TileRows {
+			i := min(i, a-TileRows) // the last tile may overlap the one before
+			tile(n, x[i*ldx:], ldx, 1, work[j:], cols, zeros[:], y[i*ldy+j:], ldy, 1)
+		}
+	}
+}
+
 // A Table is a layer y = act(x W + b) of 128 columns whose input is a packed
 // solution, each bit standing for -1 or +1: for every byte of the solution it
 // holds the 256 sums of rows of W.

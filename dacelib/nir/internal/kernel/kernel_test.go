@@ -136,6 +136,53 @@ func TestProduct(t *testing.T) {
 	})
 }
 
+func TestAffine(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(15, 16))
+		for _, s := range []struct{ m, in, cols int }{{5, 64, 100}, {1, 3, 1}, {13, 7, 64}} {
+			ldw, ldy := RoundCols(s.cols)+5, RoundCols(s.cols)
+			x := random(RoundRows(s.m)*s.in, r)
+			w, b := random(s.in*ldw, r), random(ldy, r)
+			y := make([]float32, RoundRows(s.m)*ldy)
+			Affine(y, ldy, x, s.in, s.m, w, ldw, s.in, b, s.cols)
+			for i := range s.m {
+				for j := range s.cols {
+					sum, scale := float64(b[j]), 0.0
+					for k := range s.in {
+						p := float64(x[i*s.in+k]) * float64(w[k*ldw+j])
+						sum += p
+						scale += math.Abs(p)
+					}
+					near(t, fmt.Sprint(s, i, j), y[i*ldy+j], sum, scale, 1e-6)
+				}
+			}
+		}
+	})
+}
+
+func TestProductTransposed(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(17, 18))
+		for _, s := range []struct{ a, b, n int }{{64, 5, 512}, {6, 1, 3}, {7, 17, 100}, {65, 70, 10}} {
+			ldx, ldg, ldy := s.n+3, s.n+1, RoundCols(s.b)
+			x, g := random(s.a*ldx, r), random(s.b*ldg, r)
+			y := make([]float32, s.a*ldy)
+			ProductTransposed(y, ldy, x, ldx, s.a, g, ldg, s.b, s.n, random(s.n*ldy, r))
+			for i := range s.a {
+				for j := range s.b {
+					sum, scale := 0.0, 0.0
+					for k := range s.n {
+						p := float64(x[i*ldx+k]) * float64(g[j*ldg+k])
+						sum += p
+						scale += math.Abs(p)
+					}
+					near(t, fmt.Sprint(s, i, j), y[i*ldy+j], sum, scale, 1e-6)
+				}
+			}
+		}
+	})
+}
+
 func TestDots(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))
