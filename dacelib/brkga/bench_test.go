@@ -10,7 +10,11 @@ import (
 
 // BenchmarkRun is a run of 800 evaluations on OneMax, d = 30, on one core.
 // pymoo 0.6.0.1 needs 19-37 ms for the same configurations, pymoo 0.6.2
-// 13-92 ms.
+// 13-92 ms. On an AMD EPYC (Zen 4) of 2.6 GHz a run takes 33 us (the default,
+// which never mates) to 109 us of processor time. With [20, 70, 10, 0.7, F],
+// 73 us, the shares are: crossing keys and telling known ones 45 %, parents
+// and masks 18 %, elites 17 % for finding and 8 % for copying, making the
+// search 7 %, the rest mutants; OneMax itself takes less than 2 %.
 func BenchmarkRun(b *testing.B) {
 	p := onemax.Random(1, 30)
 	for _, c := range []Config{

@@ -14,6 +14,7 @@ package brkga
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -116,21 +117,21 @@ const (
 // configuration, 800 evaluations.
 type Settings struct {
 	// Config is the configuration; the zero value means Default().
-	Config Config
+	Config Config `json:"config"`
 	// Evaluations is the budget; 0 means 800. Every evaluation counts, also
 	// that of a solution seen before.
-	Evaluations int
+	Evaluations int `json:"evaluations"`
 	// Seed determines the run.
-	Seed uint64
+	Seed uint64 `json:"seed"`
 
 	// Children, DuplicateRule and InitialKeys choose among the readings of
 	// the algorithm; the zero values are the paper's solver.
-	Children      Children
-	DuplicateRule DuplicateRule
-	InitialKeys   InitialKeys
+	Children      Children      `json:"children"`
+	DuplicateRule DuplicateRule `json:"duplicate_rule"`
+	InitialKeys   InitialKeys   `json:"initial_keys"`
 	// FinishGeneration lets the generation in which the budget ends be
 	// evaluated in full, as pymoo does. Else the budget is exact.
-	FinishGeneration bool
+	FinishGeneration bool `json:"finish_generation"`
 
 	// OnEvent, if not nil, is called after every generation: Step of Total
 	// evaluations, Value the generation's best value and Best the run's.
@@ -144,8 +145,15 @@ func Pymoo062() Settings {
 	return Settings{Children: OneChild, DuplicateRule: ByValue, InitialKeys: UniformKeys, FinishGeneration: true}
 }
 
-// withDefaults returns s with the zero values replaced, or an error.
-func (s Settings) withDefaults() (Settings, error) {
+// withDefaults returns s with the zero values replaced, or an error where a
+// run of p cannot be made.
+func (s Settings) withDefaults(p problem.Problem) (Settings, error) {
+	if p == nil {
+		return s, errors.New("brkga: there is no problem")
+	}
+	if d := p.Dim(); d < 1 {
+		return s, fmt.Errorf("brkga: problem %s has dimension %d", p.Name(), d)
+	}
 	if s.Config == (Config{}) {
 		s.Config = Default()
 	}
@@ -189,7 +197,7 @@ type Result struct {
 //
 // A run is determined by p and s. It evaluates one generation at a time.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
-	s, err := s.withDefaults()
+	s, err := s.withDefaults(p)
 	if err != nil {
 		return Result{}, err
 	}

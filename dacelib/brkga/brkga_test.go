@@ -195,10 +195,18 @@ func TestErrors(t *testing.T) {
 	if _, err := RunAll(context.Background(), []Job{{}}, 1); err == nil {
 		t.Error("a job without a problem: no error")
 	}
+	if _, err := Run(context.Background(), flatland{}, Settings{}); err == nil {
+		t.Error("a problem of dimension 0: no error")
+	}
 	if _, err := Run(context.Background(), nanProblem{p}, Settings{}); err == nil || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("NaN: %v", err)
 	}
 }
+
+type flatland struct{ problem.Problem }
+
+func (flatland) Name() string { return "flatland" }
+func (flatland) Dim() int     { return 0 }
 
 type nanProblem struct{ problem.Problem }
 
@@ -272,18 +280,19 @@ func TestBernoulli(t *testing.T) {
 	}
 }
 
-// TestKeys holds the packed keys against real ones: a mirror search carries
-// each individual's keys as numbers through the same matings.
+// TestKeys reads the packed keys gene by gene: new individuals have new keys,
+// and a number stands for one key.
 func TestKeys(t *testing.T) {
 	for _, d := range []int{30, 64, 100} {
 		for _, s := range []Settings{
 			{Config: Config{20, 70, 30, 0.6, false}}, {Config: Config{20, 70, 30, 0.6, true}, InitialKeys: UniformKeys}, {Config: Config{5, 30, 5, 0.3, false}},
 		} {
-			s, err := s.withDefaults()
+			p := onemax.Random(1, d)
+			s, err := s.withDefaults(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sr := newSearch(onemax.Random(1, d), s)
+			sr := newSearch(p, s)
 			for !sr.done {
 				if err := sr.p.Evaluate(context.Background(), sr.values(), sr.pending()); err != nil {
 					t.Fatal(err)
@@ -294,8 +303,7 @@ func TestKeys(t *testing.T) {
 				if sr.done {
 					break
 				}
-				// No child has a member's keys, nor another child's. A key
-				// is its bit and its number; they are read gene by gene.
+				// No child has a member's keys, nor another child's.
 				seen := map[string]bool{}
 				for _, i := range sr.order {
 					seen[keysOf(sr, &sr.cur, int(i))] = true

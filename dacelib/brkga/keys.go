@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// active is the number of planes in use: the higher ones are still zero.
-func (s *search) active() int { return min(bits.Len64(s.uniforms), s.planes) }
-
 // hashOf hashes the keys of individual i. Words that are zero do not matter.
 func (s *search) hashOf(p *population, i int) uint64 {
 	var h uint64
@@ -16,7 +13,7 @@ func (s *search) hashOf(p *population, i int) uint64 {
 	}
 	m := s.w * s.planes
 	odd := s.odd[s.w:]
-	for j, v := range p.ids[i*m : i*m+s.w*s.active()] {
+	for j, v := range p.ids[i*m : i*m+s.used] {
 		h += v * odd[j]
 	}
 	return h
@@ -84,7 +81,7 @@ func (s *search) find(p *population, i int) (slot uint64, found bool) {
 func (s *search) equalKeys(p *population, i int, q *population, j int) bool {
 	m := s.w * s.planes
 	return slices.Equal(p.bits[i*s.w:(i+1)*s.w], q.bits[j*s.w:(j+1)*s.w]) &&
-		slices.Equal(p.ids[i*m:(i+1)*m], q.ids[j*m:(j+1)*m])
+		slices.Equal(p.ids[i*m:i*m+s.used], q.ids[j*m:j*m+s.used])
 }
 
 // known reports whether individual i of cur is a duplicate of those asked

@@ -78,7 +78,7 @@ func (s *search) pair(children int) {
 	}
 	s.masks = s.masks[:0]
 	for k := range children {
-		any := uint64(0)
+		some := uint64(0)
 		for j := range s.w {
 			at := k*s.d + j*64
 			m := s.stream[at>>6] >> (at & 63)
@@ -88,10 +88,10 @@ func (s *search) pair(children int) {
 			if j == s.w-1 {
 				m &= s.last
 			}
-			any |= m
+			some |= m
 			s.masks = append(s.masks, m)
 		}
-		if any == 0 {
+		if some == 0 {
 			// At least one key comes from the parent of the mask.
 			g := s.rng.IntN(s.d)
 			s.masks[k*s.w+g>>6] |= 1 << (g & 63)
@@ -117,14 +117,14 @@ func (s *search) cross(a, b int32, mask []uint64) {
 		n.bits[n.n*w+l] = y ^ (p.bits[i*w+l]^y)&m
 	}
 	size := w * s.planes
-	x, y, z := p.ids[i*size:(i+1)*size], p.ids[j*size:(j+1)*size], n.ids[n.n*size:(n.n+1)*size]
+	x, y, z := p.ids[i*size:][:s.used], p.ids[j*size:][:s.used], n.ids[n.n*size:][:s.used]
 	if w == 1 {
 		m := mask[0]
 		for l, v := range y {
 			z[l] = v ^ (x[l]^v)&m
 		}
 	} else {
-		for at := 0; at < size; at += w {
+		for at := 0; at < s.used; at += w {
 			for l, m := range mask {
 				v := y[at+l]
 				z[at+l] = v ^ (x[at+l]^v)&m
@@ -174,7 +174,7 @@ func (s *search) differ(i, j int) {
 	size := s.w * s.planes
 	for l := range s.w {
 		v := s.cur.bits[i*s.w+l] ^ s.cur.bits[j*s.w+l]
-		for at := l; at < size; at += s.w {
+		for at := l; at < s.used; at += s.w {
 			v |= s.cur.ids[i*size+at] ^ s.cur.ids[j*size+at]
 		}
 		for ; v != 0 && len(s.genes) < 16; v &= v - 1 {

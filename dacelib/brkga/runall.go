@@ -35,10 +35,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 	}
 	results := make([]Result, len(jobs))
 	for i, j := range jobs {
-		if j.Problem == nil {
-			return results, fmt.Errorf("brkga: job %d has no problem", i)
-		}
-		if _, err := j.Settings.withDefaults(); err != nil {
+		if _, err := j.Settings.withDefaults(j.Problem); err != nil {
 			return results, fmt.Errorf("job %d: %w", i, err)
 		}
 	}
@@ -111,7 +108,7 @@ func runTeam(ctx context.Context, jobs []Job, team []int, results []Result) erro
 	p := jobs[team[0]].Problem
 	searches := make([]*search, len(team))
 	for k, i := range team {
-		s, err := jobs[i].Settings.withDefaults()
+		s, err := jobs[i].Settings.withDefaults(p)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ type search struct {
 	last      uint64   // the genes of the last word
 
 	uniforms    uint64 // individuals of uniform keys so far
+	used        int    // words of an individual's numbers that can differ from 0
 	first       int    // next's individuals from here on wait for values
 	wait        int    // so many
 	evaluations int
@@ -261,7 +262,7 @@ func (s *search) breed() {
 func (s *search) copyTo(k, i int) {
 	w, m := s.w, s.w*s.planes
 	copy(s.next.bits[k*w:(k+1)*w], s.cur.bits[i*w:])
-	copy(s.next.ids[k*m:(k+1)*m], s.cur.ids[i*m:])
+	copy(s.next.ids[k*m:][:s.used], s.cur.ids[i*m:])
 	s.next.hash[k] = s.cur.hash[i]
 	s.next.value[k] = s.cur.value[i]
 }
@@ -270,6 +271,7 @@ func (s *search) copyTo(k, i int) {
 func (s *search) addUniform() {
 	n := &s.next
 	s.uniforms++
+	s.used = s.w * min(bits.Len64(s.uniforms), s.planes)
 	s.randomRow(n.bits[n.n*s.w : (n.n+1)*s.w])
 	m := s.w * s.planes
 	ids := n.ids[n.n*m : (n.n+1)*m]

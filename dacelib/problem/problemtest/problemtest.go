@@ -237,7 +237,7 @@ func memory(ctx context.Context, s *sample) error {
 		return err
 	}
 	if !slices.Equal(x.Words, s.x.Words) {
-		return errors.New("Evaluate changed the solutions")
+		return errors.New("the solutions were changed by Evaluate")
 	}
 	// Whoever kept them would now see other solutions, and write here.
 	problem.Randomize(s.rng, x)
@@ -250,7 +250,7 @@ func memory(ctx context.Context, s *sample) error {
 	}
 	for _, v := range dst {
 		if v != 42 {
-			return errors.New("Evaluate kept dst and wrote to it later")
+			return errors.New("dst was kept, and written to later")
 		}
 	}
 	return s.expect(got, itself)

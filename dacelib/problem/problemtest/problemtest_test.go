@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 				dst[i] = float64(len(dst))
 			}
 		},
-		"Evaluate changed the solutions": func(dst []float64, x problem.Solutions) {
+		"the solutions were changed": func(dst []float64, x problem.Solutions) {
 			for i := range dst {
 				dst[i] = float64(x.Words[i] & 1)
 				x.Words[i] ^= 1
