@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"reflect"
 	"sort"
@@ -14,8 +15,9 @@ import (
 // floods a notebook. fmt.Print shows everything.
 const (
 	maxElements = 100
-	maxDepth    = 8
-	maxText     = 64 << 10
+	maxDepth    = 6
+	maxPointers = 2 // pointers followed one inside the other
+	maxText     = 16 << 10
 )
 
 // Format returns a value as text, in Go's syntax where that reads well:
@@ -45,6 +47,15 @@ type formatter struct {
 	b    strings.Builder
 	seen map[uintptr]bool // pointers on the way
 }
+
+// An Unwrapper takes a value out of what an interpreter wraps it in, and tells
+// the name of its type; ok is false for a value that is not wrapped.
+type Unwrapper func(v reflect.Value) (inner reflect.Value, name string, ok bool)
+
+var unwrap Unwrapper = func(v reflect.Value) (reflect.Value, string, bool) { return v, "", false }
+
+// SetUnwrapper registers the interpreter's way to look inside its wrappers.
+func SetUnwrapper(u Unwrapper) { unwrap = u }
 
 // own returns what a value's own method says, recovering from its panic (a nil
 // receiver, mostly).
@@ -116,6 +127,15 @@ func (f *formatter) value(v reflect.Value, t types.Type, depth int, top bool) {
 	if depth > 0 {
 		if text, ok := own(v); ok {
 			f.b.WriteString(text)
+			return
+		}
+	}
+	if v.Kind() == reflect.Struct {
+		if inner, name, ok := unwrap(v); ok {
+			if inner.Kind() == reflect.Struct {
+				f.b.WriteString(name)
+			}
+			f.value(inner, nil, depth, top)
 			return
 		}
 	}
@@ -201,7 +221,7 @@ func (f *formatter) pointer(v reflect.Value, t types.Type, depth int) {
 		f.b.WriteString("<nil>")
 		return
 	}
-	if k := v.Elem().Kind(); depth > 0 && k != reflect.Struct || f.seen[v.Pointer()] {
+	if k := v.Elem().Kind(); depth > 0 && k != reflect.Struct || f.seen[v.Pointer()] || len(f.seen) >= maxPointers {
 		f.b.WriteString("(" + typeName(t, v) + ")(…)")
 		return
 	}
@@ -316,6 +336,12 @@ func (f *formatter) structure(v reflect.Value, t types.Type, depth int) {
 			f.b.WriteString(", ")
 		}
 		name := v.Type().Field(i).Name
+		if v.Type().Name() == "" {
+			// The interpreter puts an X before names that are not exported.
+			if n, ok := strings.CutPrefix(name, "X"); ok && n != "" && !token.IsExported(n) {
+				name = n
+			}
+		}
 		var ft types.Type
 		if st != nil {
 			name, ft = st.Field(i).Name(), st.Field(i).Type()

@@ -358,10 +358,115 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		case *ast.GoStmt:
 			l.goStmt(c, x)
 		case *ast.CallExpr:
+			l.variadic(x)
 			l.builtin(c, x)
+		case *ast.CompositeLit:
+			l.elements(x)
 		}
 		return true
 	})
+}
+
+// The interpreter hands a cell's own type to compiled code as an interface
+// where it assigns it or passes it as a plain argument, and forgets to among
+// variadic arguments and in composite literals. There a call makes it pass as
+// an argument first: func(v I) I { return v }(x).
+
+// variadic converts the variadic interface arguments of compiled functions.
+func (l *lowerer) variadic(x *ast.CallExpr) {
+	if x.Ellipsis.IsValid() {
+		return
+	}
+	sig, ok := coreSignature(l.c.info, x.Fun)
+	if !ok || !sig.Variadic() {
+		return
+	}
+	last := sig.Params().Len() - 1
+	elem := sig.Params().At(last).Type().(*types.Slice).Elem()
+	for i := last; i < len(x.Args); i++ {
+		x.Args[i] = l.toInterface(x.Args[i], elem)
+	}
+}
+
+// elements converts the elements of a composite literal.
+func (l *lowerer) elements(x *ast.CompositeLit) {
+	tv, ok := l.c.info.Types[x]
+	if !ok {
+		return
+	}
+	t := tv.Type.Underlying()
+	if p, ok := t.(*types.Pointer); ok { // an elided &T
+		t = p.Elem().Underlying()
+	}
+	for i, e := range x.Elts {
+		kv, isKV := e.(*ast.KeyValueExpr)
+		var to types.Type
+		switch t := t.(type) {
+		case *types.Struct:
+			if isKV {
+				if id, ok := kv.Key.(*ast.Ident); ok {
+					if f, ok := l.c.info.Uses[id].(*types.Var); ok {
+						to = f.Type()
+					}
+				}
+			} else if i < t.NumFields() {
+				to = t.Field(i).Type()
+			}
+		case *types.Slice:
+			to = t.Elem()
+		case *types.Array:
+			to = t.Elem()
+		case *types.Map:
+			to = t.Elem()
+		}
+		if to == nil {
+			continue
+		}
+		if isKV {
+			kv.Value = l.toInterface(kv.Value, to)
+		} else {
+			x.Elts[i] = l.toInterface(e, to)
+		}
+	}
+}
+
+// toInterface converts x, of a cell's own type, to a compiled interface with
+// methods; anything else is left as it is.
+func (l *lowerer) toInterface(x ast.Expr, to types.Type) ast.Expr {
+	n, ok := types.Unalias(to).(*types.Named)
+	if !ok || n.Obj().Pkg() == l.c.next.pkg {
+		return x
+	}
+	it, ok := n.Underlying().(*types.Interface)
+	if !ok || it.NumMethods() == 0 {
+		return x
+	}
+	tv, ok := l.c.info.Types[x]
+	if !ok || !own(tv.Type) || types.IsInterface(tv.Type) {
+		return x
+	}
+	pos := x.Pos()
+	v := &ast.Ident{Name: mark + "v", NamePos: pos}
+	return call(&ast.FuncLit{
+		Type: &ast.FuncType{Func: pos,
+			Params:  &ast.FieldList{Opening: pos, List: []*ast.Field{{Names: []*ast.Ident{v}, Type: l.typeExpr(to, pos)}}, Closing: pos},
+			Results: &ast.FieldList{List: []*ast.Field{{Type: l.typeExpr(to, pos)}}}},
+		Body: &ast.BlockStmt{Lbrace: pos, List: []ast.Stmt{&ast.ReturnStmt{Return: pos, Results: []ast.Expr{v}}}, Rbrace: pos}}, pos, x)
+}
+
+// own reports whether t is a type that a cell declares, or a pointer to one.
+func own(t types.Type) bool {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	switch t := t.(type) {
+	case *types.Named:
+		return t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == "main"
+	case *types.Struct: // with embedded methods
+		return true
+	}
+	return false
 }
 
 // tempName returns a fresh name.

@@ -2,10 +2,13 @@ package gocell
 
 import (
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/display"
 )
 
 // The interpreter keeps its package table and its run number to itself. Three
@@ -87,3 +90,42 @@ func moveGlobal(in *interp.Interpreter, from, to string) {
 	}
 	dst.Set(src)
 }
+
+// unwrap takes a value out of what the interpreter keeps it in where its type
+// is an interface: its own valueInterface, or the struct by which compiled
+// code sees it.
+func unwrap(v reflect.Value) (inner reflect.Value, name string, ok bool) {
+	t := v.Type()
+	switch {
+	case t.PkgPath() == "github.com/traefik/yaegi/interp" && t.Name() == "valueInterface":
+		node := v.FieldByName("node")
+		if !node.IsNil() {
+			if typ := node.Elem().FieldByName("typ"); !typ.IsNil() {
+				name = strings.ReplaceAll(typ.Elem().FieldByName("str").String(), "main.", "")
+			}
+		}
+		f := v.FieldByName("value")
+		if !f.CanAddr() {
+			// A copy can be addressed, and so its hidden field read.
+			c := reflect.New(t).Elem()
+			c.Set(v)
+			f = c.FieldByName("value")
+		}
+		inner = *(*reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
+		return inner, name, inner.IsValid()
+	case t.NumField() > 0 && t.Field(0).Name == "IValue" && strings.HasPrefix(t.Name(), "_"):
+		f := v.Field(0)
+		for f.Kind() == reflect.Interface && !f.IsNil() {
+			f = f.Elem()
+		}
+		if f.Kind() == reflect.Struct {
+			if in, n, ok := unwrap(f); ok {
+				return in, n, true
+			}
+		}
+		return f, "", f.IsValid()
+	}
+	return v, "", false
+}
+
+func init() { display.SetUnwrapper(unwrap) }
