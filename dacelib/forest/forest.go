@@ -102,7 +102,6 @@ type tree struct {
 	nodes []node
 	value []float64         // of each node: mean of its points, less Forest.mid
 	masks map[uint32]uint64 // of a node split by a category: the values that go left
-	depth int               // splits above the deepest leaf
 	gain  []float64         // per feature: squared error taken away
 }
 
@@ -133,15 +132,17 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 		return nil, err
 	}
 	workers := min(s.Workers, s.Trees)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			g := newGrower(data, s)
-			for t := w; t < s.Trees; t += workers {
-				f.trees[t] = g.grow(t)
-			}
-		})
+	work := func(w int) {
+		g := newGrower(data, s)
+		for t := w; t < s.Trees; t += workers {
+			f.trees[t] = g.grow(t)
+		}
 	}
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { work(w) })
+	}
+	work(0)
 	wg.Wait()
 	for _, t := range f.trees {
 		f.masks = f.masks || len(t.masks) > 0

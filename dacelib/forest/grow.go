@@ -87,19 +87,19 @@ func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
 // A grower grows one tree after the other in the same memory.
 type grower struct {
 	*table
-	s       Settings
-	perSplt int // features a split looks at
-	rng     *rand.Rand
-	point   []weighted // of each point
-	list    [][]uint64 // the points of the tree, in the order of each long feature; at least one list
-	listOf  []int      // of each feature: its list, or -1
-	spare   []uint64
-	left    []uint8 // of each point: 1 where the current split sends it left
-	feats   []int
-	bin     [maxBins]weighted
-	byMean  [maxBins]uint8
-	stack   []task
-	tree    tree
+	s        Settings
+	perSplit int // features a split looks at
+	rng      *rand.Rand
+	point    []weighted // of each point
+	list     [][]uint64 // the points of the tree, in the order of each long feature; at least one list
+	listOf   []int      // of each feature: its list, or -1
+	spare    []uint64
+	left     []uint8 // of each point: 1 where the current split sends it left
+	feats    []int
+	bin      [maxBins]weighted
+	byMean   [maxBins]uint8
+	stack    []task
+	tree     tree
 }
 
 // weighted is a sum over points: of their counts, and of their y.
@@ -125,14 +125,15 @@ type task struct {
 type split struct {
 	feat int
 	gain float64 // squared error taken away, per point of the node
-	rank int32   // numbers: ranks up to this one go left
+	left weighted
+	rank int32  // of a feature with a list: the greatest rank that goes left
+	mask uint64 // of one with a histogram: the ranks that go left
 	thr  float64
-	mask uint64 // categories: the ranks that go left
 }
 
 func newGrower(t *table, s Settings) *grower {
 	g := &grower{
-		table: t, s: s, perSplt: max(1, int(s.FeatureRatio*float64(t.d)+1e-9)),
+		table: t, s: s, perSplit: max(1, int(s.FeatureRatio*float64(t.d)+1e-9)),
 		point:  make([]weighted, t.n),
 		list:   make([][]uint64, max(1, len(t.long))),
 		listOf: make([]int, t.d),
@@ -220,7 +221,6 @@ func (g *grower) leaf(sum weighted) int {
 
 // push puts a node on the stack if it may be split.
 func (g *grower) push(t task) {
-	g.tree.depth = max(g.tree.depth, t.depth)
 	if g.splittable(t) {
 		g.stack = append(g.stack, t)
 	}
@@ -237,7 +237,7 @@ func (g *grower) grow1(t task) {
 	}
 	best := split{gain: -1}
 	for i := range g.feats {
-		if i >= g.perSplt && best.gain >= 0 {
+		if i >= g.perSplit && best.gain >= 0 {
 			break
 		}
 		k := i + g.rng.IntN(g.d-i)
@@ -253,7 +253,7 @@ func (g *grower) grow1(t task) {
 		return
 	}
 	c := &g.column[best.feat]
-	m, left := g.mark(t, &best)
+	m, left := g.mark(t, &best), best.left
 	right := weighted{t.sum.w - left.w, t.sum.wy - left.wy}
 	l := g.leaf(left)
 	g.leaf(right)
@@ -310,7 +310,7 @@ func (g *grower) scanList(f int, t task, best *split) {
 	if gain := t.sum.gain(left); gain > best.gain {
 		a, b := l[at]>>32, l[at+1]>>32
 		v := g.column[f].value
-		*best = split{feat: f, gain: gain, rank: int32(a), thr: between(v[a], v[b])}
+		*best = split{feat: f, gain: gain, left: left, rank: int32(a), thr: between(v[a], v[b])}
 	}
 }
 
@@ -357,11 +357,20 @@ func (g *grower) scanBins(f int, t task, best *split) {
 	c := &g.column[f]
 	bin := g.bin[:len(c.value)]
 	clear(bin)
-	for _, e := range g.list[0][t.a:t.b] {
-		i := uint32(e)
-		b := &bin[c.rank[i]]
-		b.w += g.point[i].w
-		b.wy += g.point[i].wy
+	if len(bin) == 2 { // most are; the sums of one side stay in registers
+		var one weighted
+		for _, e := range g.list[0][t.a:t.b] {
+			p, r := &g.point[uint32(e)], float64(c.rank[uint32(e)])
+			one.w += r * p.w
+			one.wy += r * p.wy
+		}
+		bin[0], bin[1] = weighted{t.sum.w - one.w, t.sum.wy - one.wy}, one
+	} else {
+		for _, e := range g.list[0][t.a:t.b] {
+			p, b := &g.point[uint32(e)], &bin[c.rank[uint32(e)]]
+			b.w += p.w
+			b.wy += p.wy
+		}
 	}
 	order := g.byMean[:0]
 	for r := range bin {
@@ -386,7 +395,7 @@ func (g *grower) scanBins(f int, t task, best *split) {
 			break
 		}
 		if gain := t.sum.gain(left); gain > best.gain {
-			*best = split{feat: f, gain: gain, rank: int32(r), mask: mask}
+			*best = split{feat: f, gain: gain, left: left, mask: mask}
 			if !c.cats {
 				best.thr = between(c.value[r], c.value[order[i+1]])
 			}
@@ -395,25 +404,27 @@ func (g *grower) scanBins(f int, t task, best *split) {
 }
 
 // mark notes for each point of a node whether the split sends it left, and
-// returns how many list entries it sends there, and their sums.
-func (g *grower) mark(t task, s *split) (n int, sum weighted) {
-	c := &g.column[s.feat]
-	for _, e := range g.list[max(0, g.listOf[s.feat])][t.a:t.b] {
-		i := uint32(e)
-		r := c.rank[i]
-		left := r <= s.rank
-		if c.cats {
-			left = s.mask>>uint(r)&1 == 1
-		}
-		g.left[i] = 0
-		if left {
-			g.left[i] = 1
+// returns how many list entries it sends there.
+func (g *grower) mark(t task, s *split) int {
+	n := 0
+	if k := g.listOf[s.feat]; k >= 0 {
+		l := g.list[k][t.a:t.b]
+		for n < len(l) && int32(l[n]>>32) <= s.rank {
+			g.left[uint32(l[n])] = 1
 			n++
-			sum.w += g.point[i].w
-			sum.wy += g.point[i].wy
 		}
+		for _, e := range l[n:] {
+			g.left[uint32(e)] = 0
+		}
+		return n
 	}
-	return n, sum
+	c := &g.column[s.feat]
+	for _, e := range g.list[0][t.a:t.b] {
+		i := uint32(e)
+		g.left[i] = uint8(s.mask >> uint(c.rank[i]) & 1)
+		n += int(g.left[i])
+	}
+	return n
 }
 
 // partition moves, in every list, the points that go left before the others,

@@ -20,8 +20,8 @@ func Example() {
 		return math.Abs(c[0]-6) + math.Abs(math.Log10(c[1])+3) + math.Abs(c[2]-1), nil
 	}
 	r, err := smac.Run(context.Background(), cost, smac.Settings{Space: space, Trials: 150})
-	fmt.Println(space.Format([]float64{r.Best[0], math.Round(r.Best[1]*1e3) / 1e3, r.Best[2]}), r.Status, err)
-	// Output: layers=6 rate=0.001 rule=adam budget spent <nil>
+	fmt.Printf("%.0f layers with %s, rate 10^%.0f: %v, error %v\n", r.Best[0], space.Params[2].Choices[int(r.Best[2])], math.Log10(r.Best[1]), r.Status, err)
+	// Output: 6 layers with adam, rate 10^-3: budget spent, error <nil>
 }
 
 // Ask and tell, for costs that come from elsewhere.

@@ -180,10 +180,19 @@ func improvement(eta, mean, variance float64) float64 {
 }
 
 // mayExceed reports, fast, whether the expected improvement can be greater
-// than bound: it is at most s/sqrt(2 pi) + max(0, eta - mean).
+// than bound. With t = (mean - eta)/s > 0 it is at most s phi(t)/(1 + t^2), as
+// the normal tail is at least t phi(t)/(1 + t^2), and exp(t^2/2) is at least
+// its series to the second term; with t <= 0, at most eta - mean + s phi(0).
 func mayExceed(eta, mean, variance, bound float64) bool {
-	b := bound - max(0, eta-mean)
-	return b < 0 || max(variance, floor) > 2*math.Pi*b*b
+	v := max(variance, floor)
+	d := mean - eta
+	if d <= 0 {
+		b := bound + d
+		return b < 0 || v > 2*math.Pi*b*b
+	}
+	t2 := d * d / v
+	b := bound * (1 + t2) * (1 + t2/2 + t2*t2/8)
+	return v > 2*math.Pi*b*b
 }
 
 // scored is a place with the model's opinion of it.
