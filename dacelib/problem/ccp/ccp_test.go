@@ -265,3 +265,15 @@ func Example() {
 	fmt.Printf("%.4f %.4f %v\n", values[0], values[1], err)
 	// Output: -29.5600 -28.5215 <nil>
 }
+
+// The paper's instance set: 5 training instances, and 50 test instances of
+// each of two dimensions.
+func ExampleClass() {
+	s, err := Class().NewSet(1, 5, 50)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(s.Training), len(s.TestOf(30)), len(s.TestOf(40)), s.Training[0].Name(), s.TestOf(40)[49].Name())
+	// Output: 5 50 50 ccp-train-30/0 ccp-test-40/49
+}
