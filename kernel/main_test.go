@@ -173,6 +173,60 @@ func TestRunEndings(t *testing.T) {
 	}
 }
 
+// What dace run writes is what nbclient writes with the kernel, but for times.
+func TestSameAsNbclient(t *testing.T) {
+	const python = "/usr/bin/python3"
+	if exec.Command(python, "-c", "import nbclient").Run() != nil {
+		if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
+			t.Fatal("the Debian package python3-nbclient is missing")
+		}
+		t.Skip("the Debian package python3-nbclient is missing")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	spec := filepath.Join(dir, "kernels", "dace")
+	if err := os.MkdirAll(spec, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(spec, "kernel.json"), fmt.Sprintf(`{"argv": [%q, "jupyter", "-f", "{connection_file}"], "env": {"DACE_BE_THE_COMMAND": "1"},
+		"display_name": "Go (dace)", "language": "go", "interrupt_mode": "message"}`, exe))
+	write(t, filepath.Join(dir, "nb.ipynb"), cells(
+		"x := 6", "fmt.Println(\"hello\", x)", "x * 7", "",
+		"fmt.Fprintln(os.Stderr, \"bad\")", "p := plot.New()\np", "display.HTML(\"<b>x</b>\")\ndisplay.Markdown(\"*y*\")",
+		"fmt.Println(1)\ndisplay.Clear()\nfmt.Println(2)", "undefined", "var m map[string]int\nm[\"a\"] = x", "x"))
+	if code, _, errs := dace(t, dir, "", "run", "-keep-going", "-q", "nb.ipynb"); code != 1 {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	cmd := exec.CommandContext(t.Context(), python, "-c", `import sys, json, nbformat, nbclient
+with open("nb.out.ipynb") as f:
+    ours = nbformat.read(f, as_version=nbformat.NO_CONVERT)
+nbformat.validate(ours)
+theirs = nbformat.from_dict(json.loads(json.dumps(ours)))
+for c in theirs.cells:
+    c.outputs, c.execution_count, c.metadata = [], None, nbformat.from_dict({})
+nbclient.NotebookClient(theirs, kernel_name="dace", allow_errors=True, timeout=60).execute()
+for nb in ours, theirs:
+    for c in nb.cells:
+        times = c.metadata.pop("execution", {})
+        for o in c.outputs:
+            if o.output_type == "error":
+                o.traceback = "\\n".join(o.traceback)
+for a, b in zip(ours.cells, theirs.cells):
+    if a != b:
+        sys.exit("cell %s\\n ours  %s\\n nbclient %s" % (a.source, a, b))
+if ours.metadata != theirs.metadata:
+    sys.exit("metadata %s %s" % (ours.metadata, theirs.metadata))
+`)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestReplPiped(t *testing.T) {
 	code, out, errs := dace(t, t.TempDir(), "x := 3\nfor i := range 2 {\n\tfmt.Println(i)\n}\nx * 2\n", "repl")
 	if code != 0 || out != "0\n1\n6\n" || errs != "" {

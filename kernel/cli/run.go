@@ -110,6 +110,7 @@ func run(env *Env, v *verb, o runOptions) int {
 	if o.out == "-" {
 		show.w = env.Stderr
 	}
+	_, show.tty = descriptor(show.w)
 	show.colour, show.width = colours(show.w), width(show.w)
 	undeclared, known := nb.Inject(o.params)
 	if len(undeclared) > 0 {
@@ -150,7 +151,7 @@ func run(env *Env, v *verb, o runOptions) int {
 	defer stop()
 	set := notebook.Settings{
 		Timeout: o.timeout, KeepGoing: o.keepGoing,
-		OnStart: show.start, OnEnd: show.end, OnOutput: show.output, OnPage: show.page,
+		OnStart: show.start, OnEnd: show.end, OnOutput: show.output, OnUpdate: show.update, OnPage: show.page,
 		Checkpoint: func(copy func() *notebook.Notebook) {
 			if save == nil {
 				return
@@ -287,6 +288,7 @@ func seconds(d time.Duration) string {
 type progress struct {
 	w      io.Writer
 	quiet  bool
+	tty    bool
 	colour bool
 	width  int
 	warned bool
@@ -295,6 +297,8 @@ type progress struct {
 	open        bool   // the cell's line is not ended yet
 	shown, cut  int    // lines of output shown and left out
 	partial     []byte // the unfinished line of a stream
+	status      string // the last state of what is updated, such as a progress bar
+	drawn       bool   // status stands in the terminal's last line
 }
 
 // shownLines is how many lines of a cell's output the terminal gets.
@@ -312,11 +316,14 @@ func (p *progress) start(c *notebook.Cell, i, n int) {
 	head := fmt.Sprintf("[%*d/%d] ", digits, i+1, n)
 	code := clip(firstLine(c.Source), p.width-len(head)-20)
 	fmt.Fprint(p.w, p.paint("2", head), code)
-	p.open, p.shown, p.cut, p.partial = true, 0, 0, nil
+	p.open, p.shown, p.cut, p.partial, p.status = true, 0, 0, nil, ""
 }
 
 func (p *progress) end(c *notebook.Cell, i, n int, took time.Duration, err error) {
 	p.flush()
+	if p.status != "" {
+		p.line(p.status)
+	}
 	if p.cut > 0 {
 		p.line(p.paint("2", fmt.Sprintf("… %d more lines", p.cut)))
 	}
@@ -341,14 +348,37 @@ func (p *progress) end(c *notebook.Cell, i, n int, took time.Duration, err error
 
 // line writes one line below the cell's.
 func (p *progress) line(s string) {
-	if p.open {
-		fmt.Fprintln(p.w)
-		p.open = false
-	}
+	p.begin()
 	if !p.colour {
 		s = plain(s)
 	}
 	fmt.Fprintf(p.w, "%s%s\n", p.paint("2", "  │ "), s)
+}
+
+// begin makes room for a line.
+func (p *progress) begin() {
+	if p.open {
+		fmt.Fprintln(p.w)
+	}
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	p.open, p.drawn = false, false
+}
+
+// update keeps a line that changes: in a terminal it is redrawn in place, and
+// its last state stays.
+func (p *progress) update(_ *notebook.Cell, o *notebook.Output) {
+	text := strings.TrimSpace(asText(o.Data))
+	if p.quiet || text == "" || strings.Contains(text, "\n") {
+		return
+	}
+	p.status = clip(text, p.width-5)
+	if p.tty {
+		p.begin()
+		fmt.Fprintf(p.w, "%s%s", p.paint("2", "  │ "), p.status)
+		p.drawn = true
+	}
 }
 
 // text shows lines of output until there have been too many.
