@@ -1,0 +1,123 @@
+package figure
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/landscape"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/stats"
+)
+
+// This file draws the results of dacelib's methods as they are.
+
+// Solver makes a group of [Convergence] of the runs of a solver.
+func Solver(name string, results []brkga.Result) Runs {
+	g := Runs{Name: name}
+	for _, r := range results {
+		var c Curve
+		for _, p := range r.History {
+			c.X, c.Y = append(c.X, float64(p.Evaluations)), append(c.Y, p.Best)
+		}
+		if n := len(c.X); n > 0 && r.Evaluations > int(c.X[n-1]) { // to the end of the run
+			c.X, c.Y = append(c.X, float64(r.Evaluations)), append(c.Y, c.Y[n-1])
+		}
+		g.Curves = append(g.Curves, c)
+	}
+	return g
+}
+
+// Training draws the validation losses over a model's training: one curve for
+// the scorer of every instance, and the reconstruction.
+func Training(title string, m *nir.Model) *plot.Plot {
+	names := m.Names()
+	curves := make([]Curve, len(names)+1)
+	for i, n := range names {
+		curves[i].Name = n
+	}
+	curves[len(names)].Name = "reconstruction"
+	for _, r := range m.History() {
+		losses := append(append([]float64(nil), r.Validation.Scorer...), r.Validation.Reconstruction)
+		for i, v := range losses[:min(len(losses), len(curves))] {
+			curves[i].X, curves[i].Y = append(curves[i].X, float64(r.Step)), append(curves[i].Y, v)
+		}
+	}
+	return Losses(title, curves)
+}
+
+// Hardening draws PGPE's search for a hard instance over its iterations: above
+// the performance of the portfolio at the mean, on average over a generation
+// and on the hardest instance so far; below the mean standard deviation and
+// the distance that the mean has gone.
+func Hardening(title string, r pgpe.Result) *plot.Plot {
+	f := []Curve{{Name: "hardest so far"}, {Name: "at the mean"}, {Name: "average of the generation"}}
+	path := []Curve{{Name: "mean σ"}, {Name: "distance |μ \u2212 e|"}}
+	for _, it := range r.History {
+		x := float64(it.Number)
+		for i, v := range []float64{it.Best, it.AtMean, it.Average} {
+			f[i].X, f[i].Y = append(f[i].X, x), append(f[i].Y, v)
+		}
+		for i, v := range []float64{it.MeanSigma, it.Distance} {
+			path[i].X, path[i].Y = append(path[i].X, x), append(path[i].Y, v)
+		}
+	}
+	above := Lines(title, "", "f(P, m)", f)
+	below := Lines("", "iteration", "search", path)
+	for _, p := range []*plot.Plot{above, below} {
+		p.Y.Tick.Marker = Ticks{Wanted: 4}
+		p.X.Tick.Marker = Ticks{Whole: true}
+	}
+	return Tiles(1, []*plot.Plot{above, below})
+}
+
+// Comparison draws the values of methods on the same instances as boxes, the
+// first method against each of the others by Wilcoxon's signed-rank test:
+// values[k][i] is that of method k on instance i. Above a box stands the
+// test's p.
+func Comparison(title string, names []string, values [][]float64) *plot.Plot {
+	if len(names) != len(values) {
+		panic("figure: Comparison needs one name for every method")
+	}
+	groups := make([]Group, len(names))
+	for k, n := range names {
+		groups[k] = Group{Name: n, Values: values[k]}
+		if k > 0 {
+			groups[k].Mark = signedRank(values[0], values[k])
+		}
+	}
+	return Boxes(title, "normalised solution quality", groups)
+}
+
+// signedRank says how likely the differences of x and y would be without a difference
+// of the methods.
+func signedRank(x, y []float64) string {
+	r, err := stats.SignedRank(x, y, stats.SignedRankSettings{})
+	switch {
+	case err != nil:
+		return "no difference"
+	case r.PValue < 0.001:
+		return "p < 0.001"
+	}
+	return fmt.Sprintf("p = %.3f", r.PValue)
+}
+
+// Landscape makes an instance of [FitnessDistance] of a measured curve.
+func Landscape(c landscape.Curve) Distances {
+	return Distances{Name: c.Name, Distance: c.Distance, Mean: c.Mean, Deviation: c.Deviation}
+}
+
+// Plane makes a cloud of [Scatter] of points in the plane, such as what
+// landscape.PCA.Transform returns: their first two coordinates.
+func Plane(name string, points [][]float64) Cloud {
+	c := Cloud{Name: name}
+	for _, pt := range points {
+		if len(pt) < 2 {
+			panic("figure: Plane needs points of two coordinates")
+		}
+		c.X, c.Y = append(c.X, pt[0]), append(c.Y, pt[1])
+	}
+	return c
+}
