@@ -195,7 +195,7 @@ func TestRunFailures(t *testing.T) {
 
 	dir := filepath.Dir(path)
 	dace(t, "", "run", filepath.Join(dir, "none.ipynb")).want(t, 1, "", "none.ipynb: no such file or directory")
-	dace(t, "{\n \"a\" 1}", "run", "-").want(t, 1, "", "stdin: line 2, column 6: invalid character '1'")
+	dace(t, "{\n \"a\" 1}", "run", "-").want(t, 1, "", "stdin: line 2, column 6: want a colon, got '1'")
 	dace(t, `{"nbformat": 4, "metadata": {"language_info": {"name": "python"}}, "cells": []}`, "run", "-").want(t, 2, "", "is written in python, and this runs Go")
 	c := dace(t, "", "run", path, "-o", filepath.Join(dir, "no", "out.ipynb"))
 	c.want(t, 1, "", "cannot write to the folder "+filepath.Join(dir, "no")+": no such file or directory")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -17,60 +18,249 @@ import (
 type lines string
 
 // decodeJSON reads one JSON value. Numbers stay as they were written, so that
-// they are written back the same. Errors tell line and column.
+// they are written back the same. Errors tell line and column. The texts share
+// the memory of data's copy.
 func decodeJSON(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) == 0 {
+	p := &jsonParser{s: string(data)}
+	if p.space(); p.i == len(p.s) {
 		return nil, errors.New("the file is empty")
 	}
-	if !utf8.Valid(data) {
+	if !utf8.ValidString(p.s) {
 		at := 0
-		for at < len(data) {
-			r, n := utf8.DecodeRune(data[at:])
+		for at < len(p.s) {
+			r, n := utf8.DecodeRuneInString(p.s[at:])
 			if r == utf8.RuneError && n == 1 {
 				break
 			}
 			at += n
 		}
-		return nil, fmt.Errorf("%s: not UTF-8 text", place(data, at))
+		return nil, fmt.Errorf("%s: not UTF-8 text", place(p.s, at))
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, describe(data, err)
+	v, err := p.value()
+	if err != nil {
+		return nil, err
 	}
-	end := int(dec.InputOffset())
-	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
-		return nil, fmt.Errorf("%s: more text after the end of the JSON value", place(data, len(data)-len(rest)))
+	if p.space(); p.i < len(p.s) {
+		return nil, fmt.Errorf("%s: more text after the end of the JSON value", place(p.s, p.i))
 	}
 	return v, nil
 }
 
-// describe turns an error of encoding/json into one with line and column.
-func describe(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		at := max(0, int(syntax.Offset)-1)
-		start := bytes.LastIndexByte(data[:min(at, len(data))], '\n') + 1
-		if l := data[start:]; bytes.HasPrefix(l, []byte("<<<<<<<")) || bytes.HasPrefix(l, []byte("=======")) || bytes.HasPrefix(l, []byte(">>>>>>>")) {
-			return fmt.Errorf("%s: a merge conflict is not resolved here", place(data, start))
-		}
-		return fmt.Errorf("%s: %s", place(data, at), strings.TrimPrefix(syntax.Error(), "json: "))
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: the file ends in the middle of the JSON value", place(data, len(data)))
+// jsonDepth bounds how deep values may nest.
+const jsonDepth = 10_000
+
+// A jsonParser reads JSON from left to right.
+type jsonParser struct {
+	s        string
+	i, depth int
+}
+
+func (p *jsonParser) space() {
+	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\n' || p.s[p.i] == '\t' || p.s[p.i] == '\r') {
+		p.i++
 	}
-	return err
+}
+
+// fail says what was wanted at the cursor.
+func (p *jsonParser) fail(want string) error {
+	if p.i >= len(p.s) {
+		return fmt.Errorf("%s: the file ends in the middle of the JSON value", place(p.s, len(p.s)))
+	}
+	start := strings.LastIndexByte(p.s[:p.i], '\n') + 1
+	for _, mark := range []string{"<<<<<<<", "=======", ">>>>>>>"} {
+		if strings.HasPrefix(p.s[start:], mark) {
+			return fmt.Errorf("%s: a merge conflict is not resolved here", place(p.s, start))
+		}
+	}
+	r, _ := utf8.DecodeRuneInString(p.s[p.i:])
+	return fmt.Errorf("%s: want %s, got %q", place(p.s, p.i), want, r)
+}
+
+// next reports whether the next sign is c, and passes it.
+func (p *jsonParser) next(c byte) bool {
+	p.space()
+	if p.i < len(p.s) && p.s[p.i] == c {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *jsonParser) value() (any, error) {
+	if p.depth++; p.depth > jsonDepth {
+		return nil, fmt.Errorf("%s: nested too deep", place(p.s, p.i))
+	}
+	defer func() { p.depth-- }()
+	p.space()
+	switch rest := p.s[p.i:]; {
+	case strings.HasPrefix(rest, "null"):
+		p.i += 4
+		return nil, nil
+	case strings.HasPrefix(rest, "true"):
+		p.i += 4
+		return true, nil
+	case strings.HasPrefix(rest, "false"):
+		p.i += 5
+		return false, nil
+	case p.next('"'):
+		return p.text()
+	case p.next('['):
+		list := []any{}
+		for !p.next(']') {
+			if len(list) > 0 && !p.next(',') {
+				return nil, p.fail("a comma or ]")
+			}
+			v, err := p.value()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	case p.next('{'):
+		object := map[string]any{}
+		for first := true; !p.next('}'); first = false {
+			if !first && !p.next(',') {
+				return nil, p.fail("a comma or }")
+			}
+			if !p.next('"') {
+				return nil, p.fail("a name in quotes")
+			}
+			key, err := p.text()
+			if err != nil {
+				return nil, err
+			}
+			if !p.next(':') {
+				return nil, p.fail("a colon")
+			}
+			if object[key], err = p.value(); err != nil {
+				return nil, err
+			}
+		}
+		return object, nil
+	}
+	return p.number()
+}
+
+// text reads a text behind its opening quote.
+func (p *jsonParser) text() (string, error) {
+	start := p.i
+	for p.i < len(p.s) && p.s[p.i] >= ' ' && p.s[p.i] != '"' && p.s[p.i] != '\\' {
+		p.i++
+	}
+	if p.i < len(p.s) && p.s[p.i] == '"' {
+		p.i++
+		return p.s[start : p.i-1], nil
+	}
+	var b strings.Builder
+	b.WriteString(p.s[start:p.i])
+	for p.i < len(p.s) {
+		c := p.s[p.i]
+		switch {
+		case c == '"':
+			p.i++
+			return b.String(), nil
+		case c < ' ':
+			return "", p.fail("a text without control characters")
+		case c != '\\':
+			start := p.i
+			for p.i < len(p.s) && p.s[p.i] >= ' ' && p.s[p.i] != '"' && p.s[p.i] != '\\' {
+				p.i++
+			}
+			b.WriteString(p.s[start:p.i])
+			continue
+		}
+		p.i++
+		if p.i == len(p.s) {
+			break
+		}
+		if at := strings.IndexByte(`"\/bfnrt`, p.s[p.i]); at >= 0 {
+			b.WriteByte("\"\\/\b\f\n\r\t"[at])
+			p.i++
+			continue
+		}
+		r, ok := p.codeUnit()
+		if !ok {
+			return "", p.fail(`one of "\/bfnrt or uXXXX behind a backslash`)
+		}
+		if utf16.IsSurrogate(r) {
+			after := p.i
+			low := rune(-1)
+			if strings.HasPrefix(p.s[p.i:], `\u`) {
+				p.i++
+				low, _ = p.codeUnit()
+			}
+			if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+				p.i = after // half a pair
+			}
+		}
+		b.WriteRune(r)
+	}
+	return "", p.fail("")
+}
+
+// codeUnit reads uXXXX.
+func (p *jsonParser) codeUnit() (rune, bool) {
+	if p.i+5 > len(p.s) || p.s[p.i] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(p.s[p.i+1:p.i+5], 16, 16)
+	if err != nil {
+		return 0, false
+	}
+	p.i += 5
+	return rune(n), true
+}
+
+// digits passes over digits, and says whether there were some.
+func (p *jsonParser) digits() bool {
+	start := p.i
+	for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' {
+		p.i++
+	}
+	return p.i > start
+}
+
+func (p *jsonParser) number() (any, error) {
+	start := p.i
+	sign := p.i < len(p.s) && p.s[p.i] == '-'
+	if sign {
+		p.i++
+	}
+	switch {
+	case p.i < len(p.s) && p.s[p.i] == '0':
+		p.i++
+	case !p.digits():
+		if sign {
+			return nil, p.fail("a digit")
+		}
+		return nil, p.fail("a value")
+	}
+	if p.i < len(p.s) && p.s[p.i] == '.' {
+		p.i++
+		if !p.digits() {
+			return nil, p.fail("a digit")
+		}
+	}
+	if p.i < len(p.s) && p.s[p.i]|' ' == 'e' {
+		p.i++
+		if p.i < len(p.s) && (p.s[p.i] == '+' || p.s[p.i] == '-') {
+			p.i++
+		}
+		if !p.digits() {
+			return nil, p.fail("a digit")
+		}
+	}
+	return json.Number(p.s[start:p.i]), nil
 }
 
 // place names the position of a byte: lines and columns count from 1, columns
 // in characters.
-func place(data []byte, at int) string {
-	at = min(at, len(data))
-	line := 1 + bytes.Count(data[:at], []byte("\n"))
-	start := bytes.LastIndexByte(data[:at], '\n') + 1
-	return fmt.Sprintf("line %d, column %d", line, 1+utf8.RuneCount(data[start:at]))
+func place(s string, at int) string {
+	line := 1 + strings.Count(s[:at], "\n")
+	start := strings.LastIndexByte(s[:at], '\n') + 1
+	return fmt.Sprintf("line %d, column %d", line, 1+utf8.RuneCountInString(s[start:at]))
 }
 
 // A printer writes JSON as Jupyter does: keys sorted, one space a level, only

@@ -3,12 +3,16 @@ package notebook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var regen = flag.Bool("regen", false, "rewrite the golden files of testdata")
@@ -141,9 +145,9 @@ func TestReadErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "the file is empty"},
 		{" \n", "the file is empty"},
-		{"{\n  \"a\": 1,\n  \"b\" 2\n}", "line 3, column 7: invalid character '2' after object key"},
-		{"{\n \"é\": x}", "line 2, column 7: invalid character 'x' looking for beginning of value"},
-		{"{\"a\": NaN}", "line 1, column 7: invalid character 'N' looking for beginning of value"},
+		{"{\n  \"a\": 1,\n  \"b\" 2\n}", "line 3, column 7: want a colon, got '2'"},
+		{"{\n \"é\": x}", "line 2, column 7: want a value, got 'x'"},
+		{"{\"a\": NaN}", "line 1, column 7: want a value, got 'N'"},
 		{"{\n \"cells\": [", "line 2, column 12: the file ends in the middle of the JSON value"},
 		{"{}\n{}", "line 2, column 1: more text after the end of the JSON value"},
 		{"{\n<<<<<<< HEAD\n", "line 2, column 1: a merge conflict is not resolved here"},
@@ -199,6 +203,31 @@ func TestCellIDs(t *testing.T) {
 	}
 	python(t, `import sys, nbformat
 nbformat.validate(nbformat.reads(sys.argv[1], as_version=nbformat.NO_CONVERT))`, written(t, a))
+}
+
+// FuzzJSON compares the parser with the standard library's.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`{"a": [1, -0.5e+3, "\u00e9\ud83d\ude00\ud800x\n/", true, false, null], "b": {}}`, `[1,]`, `{"a" 1}`, `[01]`, `-`, `"\`, `"\u12`, `"\ud800\u0041"`, "[\"\x00\"]", "{\n<<<<<<< x", "- 1", "[,1]", `{,"a":1}`, `nulltrue`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := decodeJSON([]byte(s))
+		if !utf8.ValidString(s) || strings.HasPrefix(s, "\ufeff") {
+			return
+		}
+		dec := json.NewDecoder(strings.NewReader(s))
+		dec.UseNumber()
+		var want any
+		wantErr := dec.Decode(&want)
+		if wantErr == nil {
+			if _, end := dec.Token(); end != io.EOF {
+				wantErr = errors.New("more text")
+			}
+		}
+		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: %#v, %v; encoding/json: %#v, %v", s, got, err, want, wantErr)
+		}
+	})
 }
 
 func FuzzRead(f *testing.F) {
