@@ -111,7 +111,7 @@ func newTrainer(m *Model, data []Data, s Settings) (*trainer, error) {
 		}
 		a, b := p.settings, m.settings
 		if !slices.Equal(p.names, m.names) || p.shape.size != m.shape.size || a.Batch != b.Batch || a.Steps != b.Steps ||
-			a.Seed != b.Seed || a.LearningRate != b.LearningRate || a.ValidateEvery != b.ValidateEvery {
+			a.Seed != b.Seed || a.LearningRate != b.LearningRate || a.HyperRate != b.HyperRate || a.ValidateEvery != b.ValidateEvery {
 			return nil, fmt.Errorf("nir: Settings.Resume was trained on other instances or with other settings; they must be the same")
 		}
 		m.params, m.stats, m.history = slices.Clone(p.params), slices.Clone(p.stats), slices.Clone(p.history)
@@ -218,9 +218,20 @@ func (t *trainer) takeStep(rate float64) ([]partLoss, error) {
 	const b1, b2, epsilon = 0.9, 0.999, 1e-8
 	c1 := 1 - math.Pow(b1, float64(step+1))
 	c2 := math.Sqrt(1 - math.Pow(b2, float64(step+1)))
+	hyper := p.shape.find("h2.W")
 	adam := func(off int, g []float32) {
-		end := off + len(g)
-		kernel.Adam(t.params[off:end], t.first[off:end], t.second[off:end], g, b1, b2, float32(rate*c2/c1), float32(epsilon*c2))
+		for len(g) > 0 { // by parts of one learning rate
+			n, part := len(g), rate
+			switch hyperEnd := hyper.off + hyper.rows*hyper.cols; {
+			case off < hyper.off:
+				n = min(n, hyper.off-off)
+			case off < hyperEnd:
+				n, part = min(n, hyperEnd-off), rate*t.settings.HyperRate
+			}
+			end := off + n
+			kernel.Adam(t.params[off:end], t.first[off:end], t.second[off:end], g[:n], b1, b2, float32(part*c2/c1), float32(epsilon*c2))
+			off, g = end, g[n:]
+		}
 	}
 	p.load(t.params, nil)
 	losses, err := t.grad.gradient(t.params, fill, adam)
