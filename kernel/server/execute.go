@@ -9,9 +9,10 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// abortPause is how long a failed cell waits before it counts the cells that
-// are to be aborted: those that a client sent with it are on their way. It
-// comes before the reply, so that a cell sent in answer to the failure runs.
+// abortPause is how long the queue must be quiet after a failed cell before the
+// cells that are to be aborted are counted: those that a client sent with it
+// may be on their way. The reply comes after that, so that a cell sent in
+// answer to the failure runs.
 const abortPause = 5 * time.Millisecond
 
 // aborted is the reply to a cell that does not run because one before it
@@ -63,7 +64,6 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 			s.iopub.post("error", r.Header, failed)
 		}
 		if q.StopOnError == nil || *q.StopOnError {
-			time.Sleep(abortPause)
 			r.lane.abortQueued()
 		}
 		failed.Status = "error"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"dace.local/kernel/wire"
 )
@@ -82,5 +83,14 @@ func (l *lane) cancelCurrent() bool {
 	return true
 }
 
-// abortQueued has the execute requests that wait now answered with "aborted".
-func (l *lane) abortQueued() { l.aborted = l.received.Load() }
+// abortQueued has the execute requests that wait, or come within a moment,
+// answered with "aborted".
+func (l *lane) abortQueued() {
+	for range 10 {
+		l.aborted = l.received.Load()
+		time.Sleep(abortPause)
+		if l.received.Load() == l.aborted {
+			return
+		}
+	}
+}

@@ -29,7 +29,7 @@ type request struct {
 type handler func(s *server, ctx context.Context, r *request) (any, error)
 
 // handlers are the requests that have a reply, notices the messages that have
-// none. (Functions, because a handler may lead back here.)
+// none.
 var (
 	handlers = map[string]handler{
 		"kernel_info_request": (*server).kernelInfo,

@@ -203,8 +203,8 @@ func (k *kernel) sendAll(cells ...object) []string {
 }
 
 func testAbortQueue(t *testing.T, k *kernel) {
-	for range 20 {
-		ids := k.sendAll(executeObject("%fail x"), executeObject("%print a"), executeObject("%print b"))
+	for range 5 {
+		ids := k.sendAll(executeObject("%sleep 50ms\n%fail x"), executeObject("%print a"), executeObject("%print b"))
 		info := k.send(wire.Shell, "kernel_info_request", object{})
 		statuses := []string{"error", "aborted", "aborted"}
 		for i, id := range ids {
@@ -222,7 +222,7 @@ func testAbortQueue(t *testing.T, k *kernel) {
 			t.Errorf("after an abort: %v, %s", reply, describe(outs))
 		}
 	}
-	want(t, "count", k.server.count.Load(), 40)
+	want(t, "count", k.server.count.Load(), 10)
 }
 
 func testNoAbort(t *testing.T, k *kernel) {
