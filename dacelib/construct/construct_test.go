@@ -1,0 +1,308 @@
+package construct_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/problem/onemax"
+	"dace.local/dacelib/run"
+)
+
+// tiny is a construction of about a second.
+func tiny() construct.Settings {
+	return construct.Settings{
+		Members: 2, Rounds: 2, Configurations: 6, Minings: 3, Trials: 6, Evaluations: 60,
+		NIR:  nir.Settings{Samples: 400, Batch: 8, Steps: 20, NormaliseSample: 500},
+		PGPE: pgpe.Settings{Pairs: 2, MaxIterations: 2},
+		Seed: 3,
+	}
+}
+
+func training(t testing.TB, n int) []problem.Problem {
+	set, err := ccp.Class().NewSet(1, n, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Training
+}
+
+// methods are the constructions, by name.
+var methods = map[string]func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error){
+	"DACE":     construct.DACE,
+	"NoReg":    construct.NoReg,
+	"GLOBAL":   construct.GLOBAL,
+	"PARHYDRA": construct.PARHYDRA,
+	"CEPS": func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error) {
+		return construct.CEPS(ctx, training, ccp.Class(), s)
+	},
+}
+
+// same compares results but for what is not recorded.
+func same(a, b construct.Result) bool {
+	a.Problems, b.Problems, a.Model, b.Model = nil, nil, nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func TestMethods(t *testing.T) {
+	ctx := context.Background()
+	ps := training(t, 3)
+	for name, build := range methods {
+		t.Run(name, func(t *testing.T) {
+			s := tiny()
+			s.Workers = 1
+			events := 0
+			s.OnEvent = func(run.Event) { events++ }
+			one, err := build(ctx, ps, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if one.Portfolio.Size() != 2 || one.Portfolio.Check() != nil || one.Status != run.BudgetSpent || one.Portfolio.Name != name || events == 0 {
+				t.Errorf("portfolio %v, status %v, %d events", one.Portfolio, one.Status, events)
+			}
+			s.Workers, s.OnEvent = 4, nil
+			four, err := build(ctx, ps, s)
+			if err != nil || !same(one, four) {
+				t.Errorf("the number of workers changes the result (%v):\n%v\n%v", err, one, four)
+			}
+			for r, round := range one.Rounds {
+				for i, f := range round.After {
+					if math.IsNaN(f) || math.IsInf(f, 0) || round.Before != nil && len(round.Before) != len(round.After) {
+						t.Errorf("round %d: f = %v on instance %d", r, f, i)
+					}
+				}
+				if round.Before != nil && sum(round.After) < sum(round.Before) {
+					t.Errorf("round %d: the portfolio became worse on its instances: %v, before %v", r, round.After, round.Before)
+				}
+			}
+		})
+	}
+}
+
+func sum(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// The population follows the paper: old instances stay, a new one replaces an
+// easier one in the competition, a failure ends the round's mutations.
+func TestPopulation(t *testing.T) {
+	r, err := construct.DACE(context.Background(), training(t, 3), tiny())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rounds) != 3 || r.Rounds[0].Before != nil || len(r.Rounds[2].Mutations) != 0 {
+		t.Fatalf("rounds: %v", r)
+	}
+	f := map[string]float64{}
+	for i, n := range r.Rounds[1].Instances {
+		f[n] = r.Rounds[1].After[i]
+	}
+	accepted := 0
+	replaced := map[string]bool{}
+	for i, m := range r.Rounds[1].Mutations {
+		if !m.Accepted {
+			if i != len(r.Rounds[1].Mutations)-1 {
+				t.Error("mutations went on after a failure")
+			}
+			continue
+		}
+		accepted++
+		if v, known := f[m.Replaced]; !known || v <= m.Performance || replaced[m.Replaced] {
+			t.Errorf("%s with f = %v replaced %q with %v", m.Instance.Name, m.Performance, m.Replaced, v)
+		}
+		replaced[m.Replaced] = true
+		if _, known := f[m.Instance.Parent]; !known {
+			t.Errorf("%s has the parent %q", m.Instance.Name, m.Instance.Parent)
+		}
+	}
+	if accepted > 2 || len(r.Instances) != 3+accepted || len(r.Problems) != len(r.Instances) || len(r.Rounds[2].Instances) != len(r.Instances) {
+		t.Errorf("%d accepted, %d instances", accepted, len(r.Instances))
+	}
+	if got := len(r.Rounds[1].Matrix.Configs); got != 2+3 {
+		t.Errorf("%d configurations to choose from, want K + n = 5", got)
+	}
+	if r.Model == nil || len(r.Portfolios()) != 3 || !strings.Contains(r.String(), "round 2") {
+		t.Errorf("result %v", r)
+	}
+}
+
+// A construction that is cancelled anywhere goes on from its folder to the
+// result of one that was not.
+func TestResume(t *testing.T) {
+	ps := training(t, 2)
+	for name, build := range methods {
+		t.Run(name, func(t *testing.T) {
+			want, err := build(context.Background(), ps, tiny())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := tiny()
+			s.Dir = t.TempDir()
+			var got construct.Result
+			cancelled := 0
+			for stop := 2; ; stop += 9 {
+				ctx, cancel := context.WithCancel(context.Background())
+				n := 0
+				s.OnEvent = func(run.Event) {
+					if n++; n == stop {
+						cancel()
+					}
+				}
+				got, err = build(ctx, ps, s)
+				cancel()
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, context.Canceled) || got.Status != run.Cancelled {
+					t.Fatalf("cancelled: %v, status %v", err, got.Status)
+				}
+				cancelled++
+			}
+			if !same(got, want) {
+				t.Errorf("after %d interruptions:\n%v\nwithout:\n%v", cancelled, got, want)
+			}
+			if cancelled == 0 {
+				t.Error("nothing was interrupted")
+			}
+		})
+	}
+}
+
+func TestJournalRefuses(t *testing.T) {
+	ps := training(t, 2)
+	s := tiny()
+	s.Dir = t.TempDir()
+	if _, err := construct.PARHYDRA(context.Background(), ps, s); err != nil {
+		t.Fatal(err)
+	}
+	s.Seed++
+	if _, err := construct.PARHYDRA(context.Background(), ps, s); err == nil || !strings.Contains(err.Error(), "another construction") {
+		t.Errorf("other settings: %v", err)
+	}
+	path := filepath.Join(s.Dir, "journal.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Seed--
+	// A line that was being written when the process died.
+	if err := os.WriteFile(path, append(b, `{"step":"x","va`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := construct.PARHYDRA(context.Background(), ps, s); err != nil {
+		t.Errorf("an unfinished last line: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("nonsense\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := construct.PARHYDRA(context.Background(), ps, s); err == nil {
+		t.Error("nonsense: no error")
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	ctx := context.Background()
+	for name, build := range methods {
+		if _, err := build(ctx, nil, tiny()); err == nil {
+			t.Errorf("%s without instances: no error", name)
+		}
+		s := tiny()
+		s.Rounds = -1
+		if _, err := build(ctx, training(t, 1), s); err == nil {
+			t.Errorf("%s with -1 rounds: no error", name)
+		}
+	}
+	if _, err := construct.CEPS(ctx, training(t, 1), problem.Class{Name: "x"}, tiny()); err == nil {
+		t.Error("CEPS without a generator: no error")
+	}
+	s := tiny()
+	s.Configurations = 1
+	if _, err := construct.DACE(ctx, training(t, 1), s); err == nil {
+		t.Error("a portfolio of 2 from 1 configuration: no error")
+	}
+}
+
+// A problem of which a solution must not be chosen ends in an error or a
+// result, not in a panic; an error of a problem is passed on.
+func TestProblemError(t *testing.T) {
+	bad := problem.FromFunc("bad", 12, func(x []bool) float64 {
+		if x[0] && x[1] {
+			return math.NaN()
+		}
+		return 1
+	})
+	for name, build := range methods {
+		if _, err := build(context.Background(), []problem.Problem{bad}, tiny()); err == nil || !strings.Contains(err.Error(), "bad") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestHarder(t *testing.T) {
+	ctx := context.Background()
+	m, err := nir.Random(20, 2, nir.Settings{NormaliseSample: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := m.Embeddings()[0]
+	r, err := construct.Harder(ctx, m, e, portfolio.BRKGAPAP(), pgpe.Settings{Pairs: 3, MaxIterations: 3})
+	if err != nil || r.Value > r.History[0].AtMean || r.Value >= 2 {
+		t.Errorf("f = %v at the start, %v at the hardest (%v)", r.History[0].AtMean, r.Value, err)
+	}
+	if _, err := construct.Harder(ctx, m, e, portfolio.Portfolio{}, pgpe.Settings{}); err == nil {
+		t.Error("an empty portfolio: no error")
+	}
+}
+
+func TestSpace(t *testing.T) {
+	s := construct.Space(2)
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	got := construct.Configs(s.Default())
+	if fmt.Sprint(got) != "[[200, 700, 100, 0.70, F] [200, 700, 100, 0.70, F]]" {
+		t.Errorf("default %v", got)
+	}
+	rng := run.Rand(1, "test")
+	for range 100 {
+		for _, c := range construct.Configs(s.Random(rng)) {
+			if c.Check() != nil {
+				t.Errorf("%v: %v", c, c.Check())
+			}
+		}
+	}
+}
+
+// A portfolio of two members for OneMax by DACE, far below the paper's scale.
+func ExampleDACE() {
+	var instances []problem.Problem
+	for seed := range uint64(3) {
+		instances = append(instances, onemax.Random(seed, 20))
+	}
+	result, err := construct.DACE(context.Background(), instances, construct.Settings{
+		Members: 2, Rounds: 2, Configurations: 10, Minings: 4, Trials: 10,
+		NIR:  nir.Settings{Samples: 1000, Batch: 16, Steps: 100, NormaliseSample: 1000},
+		PGPE: pgpe.Settings{Pairs: 3, MaxIterations: 2},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Portfolio.Name, result.Portfolio.Size(), result.Status)
+	// Output: DACE 2 budget spent
+}
