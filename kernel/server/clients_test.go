@@ -139,6 +139,8 @@ var goLanguage = language{
 		"code_display_data": []object{
 			{"code": `display.HTML("<b>x</b>")`, "mime": "text/html"},
 			{"code": `display.Markdown("**x**")`, "mime": "text/markdown"},
+			{"code": `display.LaTeX("$x$")`, "mime": "text/latex"},
+			{"code": `display.JSON(map[string]int{"a": 1})`, "mime": "application/json"},
 			{"code": `display.SVG("<svg xmlns='http://www.w3.org/2000/svg'/>")`, "mime": "image/svg+xml"},
 		},
 		"code_history_pattern":         "6 ? 7*",
