@@ -227,7 +227,13 @@ func seenByJupyter(ctx context.Context, at place) (dir string, known bool) {
 		if err := json.NewDecoder(bytes.NewReader(out)).Decode(&list); err != nil {
 			continue
 		}
-		return list.Specs["dace"].Dir, true
+		dir = list.Specs["dace"].Dir
+		if a, err := os.Stat(dir); err == nil {
+			if b, err := os.Stat(at.spec); err == nil && os.SameFile(a, b) {
+				dir = at.spec // by whatever name
+			}
+		}
+		return dir, true
 	}
 	return "", false
 }
