@@ -145,7 +145,7 @@ func ExampleTiles() {
 func TestGolden(t *testing.T) {
 	for name, example := range map[string]func(){
 		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "bars": ExampleBars,
-		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles,
+		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison,
 	} {
 		t.Run(name, func(t *testing.T) { cmpimg.CheckPlotApprox(example, t, 0.02, name+".png") })
 	}

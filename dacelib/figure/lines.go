@@ -151,6 +151,7 @@ func Convergence(title string, groups []Runs) *plot.Plot {
 	for _, l := range lines {
 		p.Add(l)
 	}
+	p.X.Min = min(p.X.Min, 0)
 	addKeys(p, keys)
 	room(&p.Y, 0.04, 0.06)
 	return p

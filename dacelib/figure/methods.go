@@ -64,7 +64,7 @@ func Hardening(title string, r pgpe.Result) *plot.Plot {
 			path[i].X, path[i].Y = append(path[i].X, x), append(path[i].Y, v)
 		}
 	}
-	above := Lines(title, "", "f(P, m)", f)
+	above := Lines(title, "", "performance", f)
 	below := Lines("", "iteration", "search", path)
 	for _, p := range []*plot.Plot{above, below} {
 		p.Y.Tick.Marker = Ticks{Wanted: 4}

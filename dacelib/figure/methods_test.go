@@ -1,0 +1,72 @@
+package figure_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/figure"
+	"dace.local/dacelib/landscape"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/onemax"
+)
+
+// sphere is the squared distance from 1.
+func sphere(_ context.Context, dst []float64, candidates [][]float64) error {
+	for i, c := range candidates {
+		dst[i] = 0
+		for _, v := range c {
+			dst[i] += (v - 1) * (v - 1) / 20
+		}
+	}
+	return nil
+}
+
+func ExampleHardening() {
+	r, err := pgpe.Run(context.Background(), make([]float64, 8), sphere, pgpe.Settings{MaxIterations: 40, Pairs: 10})
+	if err != nil {
+		panic(err)
+	}
+	save(figure.Hardening("PGPE on a sphere", r), "hardening")
+}
+
+func ExampleComparison() {
+	var x, y, z []float64
+	r := rng()
+	for range 30 {
+		v := 1 + 0.03*r.NormFloat64()
+		x, y, z = append(x, v+0.02), append(y, v+0.01*r.NormFloat64()), append(z, v+0.02)
+	}
+	save(figure.Comparison("CCP, 30 unseen instances", []string{"DACE", "BRKGA-PAP", "its twin"}, [][]float64{x, y, z}), "comparison")
+}
+
+func TestMethods(t *testing.T) {
+	ctx := context.Background()
+	p := onemax.Random(1, 12)
+	r, err := brkga.Run(ctx, p, brkga.Settings{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := figure.Solver("x", []brkga.Result{r}).Curves[0]
+	if n := len(c.X); c.X[n-1] != 800 || c.Y[n-1] != r.Value {
+		t.Errorf("the curve ends at %v, %v", c.X[n-1], c.Y[n-1])
+	}
+	m, err := nir.Train(ctx, []problem.Problem{p}, nir.Settings{Samples: 200, Batch: 8, Steps: 10, ValidateEvery: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plot := figure.Training("x", m); plot.X.Max != 10 || math.IsInf(plot.Y.Min, 0) {
+		t.Errorf("training: x to %v, y from %v", plot.X.Max, plot.Y.Min)
+	}
+	l, err := landscape.Measure(ctx, p, landscape.Settings{Solutions: 1000, Pairs: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	figure.FitnessDistance("x", []figure.Distances{figure.Landscape(l)})
+	if cl := figure.Plane("x", [][]float64{{1, 2}, {3, 4}}); cl.X[1] != 3 || cl.Y[0] != 2 {
+		t.Errorf("%v", cl)
+	}
+}
