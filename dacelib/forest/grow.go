@@ -131,6 +131,11 @@ type split struct {
 	thr  float64
 }
 
+// worseThan reports whether a gain is greater than that of s by more than
+// rounding. Splits of equal gain are frequent in small nodes; the one looked at
+// first is kept, so that chance decides and not the last bit.
+func (s *split) worseThan(gain float64) bool { return gain > s.gain+1e-10*math.Abs(s.gain) }
+
 func newGrower(t *table, s Settings) *grower {
 	g := &grower{
 		table: t, s: s, perSplit: max(1, int(s.FeatureRatio*float64(t.d)+1e-9)),
@@ -307,7 +312,7 @@ func (g *grower) scanList(f int, t task, best *split) {
 		left.w += g.point[uint32(e)].w
 		left.wy += g.point[uint32(e)].wy
 	}
-	if gain := t.sum.gain(left); gain > best.gain {
+	if gain := t.sum.gain(left); best.worseThan(gain) {
 		a, b := l[at]>>32, l[at+1]>>32
 		v := g.column[f].value
 		*best = split{feat: f, gain: gain, left: left, rank: int32(a), thr: between(v[a], v[b])}
@@ -394,7 +399,7 @@ func (g *grower) scanBins(f int, t task, best *split) {
 		if left.w > hi || i == len(order)-1 {
 			break
 		}
-		if gain := t.sum.gain(left); gain > best.gain {
+		if gain := t.sum.gain(left); best.worseThan(gain) {
 			*best = split{feat: f, gain: gain, left: left, mask: mask}
 			if !c.cats {
 				best.thr = between(c.value[r], c.value[order[i+1]])
