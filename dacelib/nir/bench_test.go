@@ -1,10 +1,19 @@
 package nir
 
 import (
+	"flag"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
+
+	"dace.local/dacelib/nir/internal/kernel"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/run"
 )
+
+var lossSteps = flag.Int("steps", 0, "steps of BenchmarkLosses; 0 means the default")
 
 // cpuTime returns the processor time of this process so far: what a busy
 // machine does not distort much.
@@ -49,6 +58,132 @@ func BenchmarkStep(b *testing.B) {
 			}
 			b.ReportMetric((cpuTime()-start).Seconds()*1e3/float64(b.N), "cpu-ms/step")
 			b.ReportMetric(float64(5*s.Batch*b.N)/b.Elapsed().Seconds(), "samples/s")
+		})
+	}
+}
+
+// peak returns the most GFLOP/s that a core does now, by processor time.
+func peak() float64 {
+	best := 0.0
+	for range 3 {
+		start := cpuTime()
+		flop := kernel.PeakFLOP(3_000_000)
+		best = max(best, flop/(cpuTime()-start).Seconds()/1e9)
+	}
+	return best
+}
+
+// BenchmarkNormalise is a pass over the sample: many embeddings, latents kept.
+// GFLOP/s are those of a core, by processor time, beside the peak of the same
+// run; s/generation is the processor time of 81 embeddings and 10 million
+// solutions on one core.
+func BenchmarkNormalise(b *testing.B) {
+	for _, bc := range []struct {
+		name string
+		d    int
+		s    Settings
+	}{
+		{"d=30", 30, Settings{}},
+		{"d=80", 80, Settings{}},
+		{"d=30/authors", 30, Authors()},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			const embeddings, sample = 27, 20 * sampleChunk
+			s := bc.s
+			s.NormaliseSample = sample
+			m, err := Random(bc.d, embeddings, s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			e := m.Embeddings()
+			if _, err := m.Normalise(bg, e[:1]); err != nil { // the latents
+				b.Fatal(err)
+			}
+			scorers := make([]*Scorer, len(e))
+			for i := range e {
+				if scorers[i], err = m.Scorer(e[i]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			top := peak()
+			start := cpuTime()
+			for b.Loop() {
+				if _, err := m.NormaliseScorers(bg, scorers); err != nil {
+					b.Fatal(err)
+				}
+			}
+			seconds := (cpuTime() - start).Seconds() / float64(b.N)
+			in := float64(m.shape.in)
+			flop := 2 * (in*Hidden + Hidden*Hidden + Hidden)
+			if m.settings.Activation == Identity {
+				flop = 2 * in
+			}
+			rate := flop * embeddings * sample / seconds / 1e9
+			b.ReportMetric(rate, "GFLOP/s")
+			b.ReportMetric(100*rate/top, "%peak")
+			b.ReportMetric(seconds*81/embeddings*1e7/sample, "s/generation")
+		})
+	}
+}
+
+// BenchmarkEvaluate scores a generation of BRKGA: encoder and scorer.
+func BenchmarkEvaluate(b *testing.B) {
+	for _, d := range []int{30, 80} {
+		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+			m, err := Random(d, 1, Settings{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s, err := m.Scorer(m.Embeddings()[0])
+			if err != nil {
+				b.Fatal(err)
+			}
+			const n = 700
+			x := problem.Random(run.Rand(1, "bench"), n, d)
+			y := make([]float64, n)
+			b.ReportAllocs()
+			start := cpuTime()
+			for b.Loop() {
+				if err := s.Evaluate(bg, y, x); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((cpuTime()-start).Seconds()*1e9/float64(b.N)/n, "cpu-ns/solution")
+		})
+	}
+}
+
+// BenchmarkLosses trains on the paper's data and prints the losses beside the
+// paper's (Table of App. D; App. F for OneMax): minutes. Run it with
+//
+//	go test -run '^$' -bench Losses -benchtime 1x -timeout 1h ./dacelib/nir
+func BenchmarkLosses(b *testing.B) {
+	classes := map[string][]problem.Problem{"onemax": oneMaxes(5, 30)}
+	for i := range 5 {
+		p, err := ccp.Generate(run.Seed(1, "ccp", i), ccp.Settings{Lambda: 1e-4})
+		if err != nil {
+			b.Fatal(err)
+		}
+		classes["ccp"] = append(classes["ccp"], p)
+	}
+	for _, tc := range []struct{ name, paper string }{
+		{"onemax", "scorers 2e-5 to 5e-5"},
+		{"ccp", "scorers at most 6.8e-4, reconstruction 0.0074"},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			for b.Loop() {
+				start, cpu := time.Now(), cpuTime()
+				m, err := Train(bg, classes[tc.name], Settings{Steps: *lossSteps, OnEvent: func(e run.Event) {
+					if e.Step%max(1, e.Total/20) == 0 {
+						fmt.Printf("%6.0f s  %d of %d  %s\n", time.Since(start).Seconds(), e.Step, e.Total, e.Detail)
+					}
+				}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Logf("%s: %v after %.0f s (%.0f s of processor time); the paper's: %s", tc.name, m.Losses(),
+					time.Since(start).Seconds(), (cpuTime() - cpu).Seconds(), tc.paper)
+			}
 		})
 	}
 }

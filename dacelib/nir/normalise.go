@@ -158,7 +158,10 @@ type rangeWorker struct {
 	*plan
 	found   extremes
 	scratch *scratch
-	z, y    []float32
+	z       []float32
+
+	// Of the affine scorers: a block of their scores, and their extremes.
+	y, lo, hi []float32
 }
 
 func (p *plan) worker() *rangeWorker {
@@ -170,6 +173,9 @@ func (p *plan) worker() *rangeWorker {
 	}
 	if p.all != nil {
 		w.y = make([]float32, block*kernel.RoundCols(p.all.Out))
+		for range p.affine {
+			w.lo, w.hi = append(w.lo, math.MaxFloat32), append(w.hi, -math.MaxFloat32)
+		}
 	}
 	return w
 }
@@ -255,12 +261,9 @@ func (w *rangeWorker) scanAffine(z []float32, n int) {
 	for j := 0; j < n; j += block {
 		k := min(block, n-j)
 		w.all.Apply(w.y, ld, z[j*in:], in, k)
-		for r := range k {
-			for c, i := range w.affine {
-				v := w.y[r*ld+c]
-				w.found.lo[i] = min(w.found.lo[i], v)
-				w.found.hi[i] = max(w.found.hi[i], v)
-			}
-		}
+		kernel.Extremes(w.lo, w.hi, w.y, ld, k)
+	}
+	for c, i := range w.affine {
+		w.found.lo[i], w.found.hi[i] = min(w.found.lo[i], w.lo[c]), max(w.found.hi[i], w.hi[c])
 	}
 }

@@ -64,6 +64,23 @@ func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) {
 	dotsAVX2(len(dst), &x[0], uintptr(ldx*4), &w[0], b, &dst[0])
 }
 
+// Extremes lowers lo and raises hi to the values of m rows of x, which start
+// every ldx elements, column by column over the length of lo.
+func Extremes(lo, hi, x []float32, ldx, m int) {
+	if m <= 0 {
+		return
+	}
+	j := 0
+	if isa != "Go" {
+		_ = x[(m-1)*ldx+len(lo)-1]
+		_ = hi[len(lo)-1]
+		for ; j+8 <= len(lo); j += 8 {
+			extremesAVX2(m, &x[j], uintptr(ldx*4), &lo[j], &hi[j])
+		}
+	}
+	extremesGo(lo[j:], hi[j:], x[j:], ldx, m)
+}
+
 // Dot returns the product of a and b over the length of a.
 func Dot(a, b []float32) float32 {
 	n := len(a) / 32

@@ -17,6 +17,10 @@ func tileMask(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32,
 // x[i*ldx], with w.
 func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) { dotsGo(dst, x, ldx, w, b) }
 
+// Extremes lowers lo and raises hi to the values of m rows of x, which start
+// every ldx elements, column by column over the length of lo.
+func Extremes(lo, hi, x []float32, ldx, m int) { extremesGo(lo, hi, x, ldx, m) }
+
 // Dot returns the product of a and b over the length of a.
 func Dot(a, b []float32) float32 { return dotGo(a, b) }
 

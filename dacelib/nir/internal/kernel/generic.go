@@ -48,6 +48,15 @@ func dotsGo(dst []float32, x []float32, ldx int, w []float32, b float32) {
 	}
 }
 
+func extremesGo(lo, hi, x []float32, ldx, m int) {
+	for i := range m {
+		for j := range lo {
+			v := x[i*ldx+j]
+			lo[j], hi[j] = min(lo[j], v), max(hi[j], v)
+		}
+	}
+}
+
 func dotGo(a, b []float32) float32 {
 	var s [4]float32
 	b = b[:len(a)]

@@ -29,6 +29,11 @@ func tileAVX512Mask(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk ui
 //go:noescape
 func dotsAVX2(n int, x *float32, ldx uintptr, w *float32, b float32, out *float32)
 
+// extremesAVX2 lowers lo and raises hi, 8 numbers each, to the n rows of x.
+//
+//go:noescape
+func extremesAVX2(n int, x *float32, ldx uintptr, lo *float32, hi *float32)
+
 // dotAVX2 returns the product of two vectors of 32 n numbers.
 //
 //go:noescape

@@ -627,6 +627,29 @@ row:
 	VZEROUPPER
 	RET
 
+// func extremesAVX2(n int, x *float32, ldx uintptr, lo *float32, hi *float32)
+// Requires: AVX
+TEXT ·extremesAVX2(SB), NOSPLIT, $0-40
+	MOVQ    n+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    lo+24(FP), BX
+	MOVQ    hi+32(FP), SI
+	VMOVUPS (BX), Y0
+	VMOVUPS (SI), Y1
+
+loop:
+	VMOVUPS (CX), Y2
+	VMINPS  Y0, Y2, Y0
+	VMAXPS  Y1, Y2, Y1
+	ADDQ    DX, CX
+	DECQ    AX
+	JNZ     loop
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, (SI)
+	VZEROUPPER
+	RET
+
 // func dotAVX2(n int, x *float32, y *float32) float32
 // Requires: AVX, FMA3, SSE
 TEXT ·dotAVX2(SB), NOSPLIT, $0-28

@@ -183,6 +183,27 @@ func TestProductTransposed(t *testing.T) {
 	})
 }
 
+func TestExtremes(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(19, 20))
+		const m, ldx = 7, 30
+		x := random(m*ldx, r)
+		for _, cols := range []int{1, 8, 27} {
+			lo, hi := make([]float32, cols), make([]float32, cols)
+			Extremes(lo, hi, x, ldx, m)
+			for j := range cols {
+				a, b := float32(0), float32(0)
+				for i := range m {
+					a, b = min(a, x[i*ldx+j]), max(b, x[i*ldx+j])
+				}
+				if lo[j] != a || hi[j] != b {
+					t.Fatalf("column %d: [%v, %v], want [%v, %v]", j, lo[j], hi[j], a, b)
+				}
+			}
+		}
+	})
+}
+
 func TestDots(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))

@@ -38,6 +38,7 @@ func main() {
 		tile(v, true)
 	}
 	dots()
+	extremes()
 	dot()
 	axpy()
 	halfExp()
@@ -210,6 +211,29 @@ func dots() {
 	ADDQ(Imm(4), out)
 	DECQ(n)
 	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// extremes writes lo = min(lo, row), hi = max(hi, row) over rows, eight columns.
+func extremes() {
+	TEXT("extremesAVX2", NOSPLIT, "func(n int, x *float32, ldx uintptr, lo, hi *float32)")
+	Pragma("noescape")
+	Doc("extremesAVX2 lowers lo and raises hi, 8 numbers each, to the n rows of x.")
+	n, x, ldx, lo, hi := pointer("n"), pointer("x"), pointer("ldx"), pointer("lo"), pointer("hi")
+	l, h := YMM(), YMM()
+	VMOVUPS(Mem{Base: lo}, l)
+	VMOVUPS(Mem{Base: hi}, h)
+	Label("loop")
+	t := YMM()
+	VMOVUPS(Mem{Base: x}, t)
+	VMINPS(l, t, l)
+	VMAXPS(h, t, h)
+	ADDQ(ldx, x)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VMOVUPS(l, Mem{Base: lo})
+	VMOVUPS(h, Mem{Base: hi})
 	VZEROUPPER()
 	RET()
 }
