@@ -105,4 +105,5 @@ try:
 finally:
     kc.stop_channels()
     km.shutdown_kernel(now=True)
+del kc  # before the interpreter ends: its destructor logs
 print("done")
