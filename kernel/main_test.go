@@ -345,6 +345,17 @@ func TestReplTerminal(t *testing.T) {
 	master.expect(t, "In[9]: ")
 	master.typeText(t, "s\r")
 	master.expect(t, "\"Ada\"\r\nIn[10]: ")
+	// An interrupted question takes no later line.
+	master.typeText(t, "fmt.Scanln(&s)\r")
+	master.expect(t, "fmt.Scanln(&s)\r\n")
+	time.Sleep(300 * time.Millisecond)
+	master.typeText(t, "\x03")
+	master.expect(t, "In[11]: ")
+	master.typeText(t, "x + 1\r")
+	master.expect(t, "5\r\nIn[12]: ")
+	master.typeText(t, "?fmt.Println\r")
+	master.expect(t, "Println(a ...any) (n int, err error)")
+	master.expect(t, "In[13]: ")
 	master.typeText(t, "\x04")
 	if code := exitCode(cmd.Wait()); code != 0 {
 		t.Errorf("exit code %d", code)

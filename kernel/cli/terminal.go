@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -72,42 +73,45 @@ type asker struct {
 	buf *bufio.Reader
 }
 
-// ask shows the prompt and reads a line. A line that is read after ctx has
-// ended answers the next question.
+// ask shows the prompt and reads a line. When ctx ends it gives up, and what
+// is typed then is left to the next reader.
 func (a *asker) ask(ctx context.Context, prompt string, password bool) (string, error) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.buf == nil {
 		a.buf = bufio.NewReader(a.in)
 	}
-	a.mu.Unlock()
-	type answer struct {
-		line string
-		err  error
+	io.WriteString(a.out, prompt)
+	fd, tty := descriptor(a.in)
+	if password && tty {
+		b, err := term.ReadPassword(fd) // cannot be given up
+		fmt.Fprintln(a.out)
+		return string(b), err
 	}
-	got := make(chan answer, 1)
-	go func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		fmt.Fprint(a.out, prompt)
-		if fd, tty := descriptor(a.in); password && tty {
-			b, err := term.ReadPassword(fd)
-			fmt.Fprintln(a.out)
-			got <- answer{string(b), err}
-			return
+	if _, file := a.in.(*os.File); file && a.buf.Buffered() == 0 {
+		if err := awaitInput(ctx, fd); err != nil {
+			return "", err
 		}
-		line, err := a.buf.ReadString('\n')
-		if err == io.EOF && line != "" {
-			err = nil
+	}
+	line, err := a.buf.ReadString('\n')
+	if err == io.EOF && line != "" {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// awaitInput waits until a read would not block, or ctx ends.
+func awaitInput(ctx context.Context, fd int) error {
+	const tick = 50 // ms
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, tick)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return nil // the read will say what is wrong
+		case n > 0:
+			return nil
 		}
-		got <- answer{strings.TrimRight(line, "\r\n"), err}
-	}()
-	select {
-	case g := <-got:
-		if errors.Is(g.err, io.EOF) {
-			return "", io.EOF
-		}
-		return g.line, g.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
 	}
 }
