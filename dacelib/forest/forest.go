@@ -106,7 +106,8 @@ type tree struct {
 }
 
 // Fit grows a forest on n = len(y) points with d features: x is n x d, row by
-// row. All values must be finite. Neither slice is kept.
+// row. All values must be finite, those of y within +-1e100, so that sums of
+// squares are. Neither slice is kept.
 func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 	n := len(y)
 	if d <= 0 || n == 0 {
@@ -121,8 +122,8 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 	}
 	sum := 0.0
 	for i, v := range y {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("forest: y[%d] is %v; it must be finite", i, v)
+		if !(math.Abs(v) <= 1e100) {
+			return nil, fmt.Errorf("forest: y[%d] is %v; it must lie within +-1e100", i, v)
 		}
 		sum += v
 	}

@@ -26,100 +26,124 @@ func grown(s []float64, n int) []float64 {
 // floor is the least variance across trees that the model admits [SMAC].
 const floor = 1e-10
 
-// rank fits the model and returns up to k configurations that were not tried
-// yet, those of the greatest expected improvement first: random ones, and the
-// ends of local searches from the best evaluated and random ones.
-func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
-	params := o.s.Space.Params
-	d := len(params)
+// forestSettings returns the model's settings for the next fit.
+func (o *Optimizer) forestSettings() forest.Settings {
 	fs := o.s.Forest
 	fs.Seed = run.Seed(o.s.Seed, "smac: forest", o.state.Batches)
-	fs.Categories = make([]int, d)
-	for j := range params {
-		fs.Categories[j] = params[j].choices()
+	fs.Categories = make([]int, len(o.s.Space.Params))
+	for j := range fs.Categories {
+		fs.Categories[j] = o.s.Space.Params[j].choices()
 	}
-	var x, y []float64 // the configurations with a cost: places, mean costs
+	return fs
+}
+
+// fit fits the model to the mean costs of the configurations tried, and
+// returns it with their places.
+func (o *Optimizer) fit() (*forest.Forest, []float64) {
+	var x, y []float64
 	for i := range o.state.Tried {
 		t := &o.state.Tried[i]
 		if len(t.Costs) == 0 {
 			continue
 		}
 		for j, v := range t.Config {
-			x = append(x, params[j].unit(v))
+			x = append(x, o.s.Space.Params[j].unit(v))
 		}
 		y = append(y, t.mean(len(t.Costs)))
 	}
-	f, err := forest.Fit(x, y, d, fs)
+	f, err := forest.Fit(x, y, len(o.s.Space.Params), o.forestSettings())
 	if err != nil {
 		panic("smac: the forest refuses checked data: " + err.Error())
 	}
+	return f, x
+}
+
+// predict returns the model's mean and variance at each place of x, in memory
+// that the next call uses again.
+func (o *Optimizer) predict(f *forest.Forest, x []float64) (mean, variance []float64) {
+	n := len(x) / f.Dim()
 	sc := &o.scratch
-	predict := func(x []float64) (mean, variance []float64) {
-		n := len(x) / d
-		sc.mean, sc.variance = grown(sc.mean, n), grown(sc.variance, n)
-		f.Predict(sc.mean, sc.variance, x)
-		return sc.mean, sc.variance
-	}
-	// The evaluated configurations give eta and places to start from.
-	mean, variance := predict(x)
+	sc.mean, sc.variance = grown(sc.mean, n), grown(sc.variance, n)
+	f.Predict(sc.mean, sc.variance, x)
+	return sc.mean, sc.variance
+}
+
+// rank fits the model and returns up to k configurations that were not tried
+// yet, those of the greatest expected improvement first: random ones, and the
+// ends of local searches from the best evaluated and random ones.
+func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
+	params := o.s.Space.Params
+	d := len(params)
+	f, x := o.fit()
+	mean, variance := o.predict(f, x)
 	eta := slices.Min(mean)
-	starts := newTop(max(0, o.s.LocalStarts))
+	tried := newTop(max(0, o.s.LocalStarts))
 	for i, m := range mean {
-		starts.offer(eta, m, variance[i], x[i*d:][:d], nil)
+		tried.offer(eta, m, variance[i], x[i*d:][:d], nil)
 	}
-	// So do random ones.
+	sc := &o.scratch
 	sc.random = grown(sc.random, o.s.Candidates*d)
 	for i := range sc.random {
 		sc.random[i] = params[i%d].draw(rng)
 	}
-	mean, variance = predict(sc.random)
-	randomStarts := newTop(max(0, o.s.LocalStarts))
+	mean, variance = o.predict(f, sc.random)
+	random := newTop(max(0, o.s.LocalStarts))
 	best := newTop(k)
 	for i, m := range mean {
 		u := sc.random[i*d:][:d]
-		randomStarts.offer(eta, m, variance[i], u, nil)
+		random.offer(eta, m, variance[i], u, nil)
 		best.offer(eta, m, variance[i], u, o.fresh)
 	}
-	walks := append(starts.items, randomStarts.items...)
-	for i := range walks {
-		walks[i].unit = slices.Clone(walks[i].unit)
-	}
-	for active := walks; len(active) > 0; {
-		sc.near = sc.near[:0]
-		ends := make([]int, len(active))
-		for i := range active {
-			sc.near = o.neighbours(sc.near, active[i].unit, rng)
-			ends[i] = len(sc.near) / d
-		}
-		mean, variance = predict(sc.near)
-		i := 0
-		var moved []scored
-		for w := range active {
-			a := &active[w]
-			up := false
-			for ; i < ends[w]; i++ {
-				if !mayExceed(eta, mean[i], variance[i], a.ei) {
-					continue
-				}
-				if ei := improvement(eta, mean[i], variance[i]); ei > a.ei {
-					a.ei, up = ei, true
-					copy(a.unit, sc.near[i*d:][:d])
-					a.mean, a.variance = mean[i], variance[i]
-				}
-			}
-			if up {
-				moved = append(moved, *a)
-			} else {
-				best.offer(eta, a.mean, a.variance, a.unit, o.fresh)
-			}
-		}
-		active = moved
+	for _, end := range o.search(f, eta, append(tried.items, random.items...), rng) {
+		best.offer(eta, end.mean, end.variance, end.unit, o.fresh)
 	}
 	configs := make([][]float64, len(best.items))
 	for i, c := range best.items {
 		configs[i] = o.config(c.unit)
 	}
 	return configs
+}
+
+// search goes from each start to its best neighbour until none is better, all
+// side by side, and returns where they end.
+func (o *Optimizer) search(f *forest.Forest, eta float64, starts []scored, rng *rand.Rand) (ends []scored) {
+	d := f.Dim()
+	active := slices.Clone(starts)
+	for i := range active {
+		active[i].unit = slices.Clone(active[i].unit)
+	}
+	near := o.scratch.near
+	for len(active) > 0 {
+		near = near[:0]
+		upTo := make([]int, len(active)) // the neighbours of each
+		for w := range active {
+			near = o.neighbours(near, active[w].unit, rng)
+			upTo[w] = len(near) / d
+		}
+		mean, variance := o.predict(f, near)
+		i := 0
+		moved := active[:0]
+		for w, a := range active {
+			from := a.ei
+			for ; i < upTo[w]; i++ {
+				if !mayExceed(eta, mean[i], variance[i], a.ei) {
+					continue
+				}
+				if ei := improvement(eta, mean[i], variance[i]); ei > a.ei {
+					a.mean, a.variance, a.ei = mean[i], variance[i], ei
+					copy(a.unit, near[i*d:][:d])
+				}
+			}
+			if a.ei > from {
+				moved = append(moved, a)
+			} else {
+				ends = append(ends, a)
+			}
+		}
+		active = moved
+	}
+	o.scratch.near = near
+	return ends
 }
 
 // config returns the configuration at a place in the unit cube.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"dace.local/dacelib/forest"
 	"dace.local/dacelib/run"
 )
 
@@ -104,6 +105,10 @@ func New(s Settings) (*Optimizer, error) {
 	}
 	o := &Optimizer{s: s, seen: make(map[string]int), best: math.Inf(1)}
 	o.order = run.Rand(s.Seed, "smac: instances").Perm(s.Instances)
+	// A forest of one point tells what is wrong with its settings.
+	if _, err := forest.Fit(make([]float64, len(s.Space.Params)), []float64{0}, len(s.Space.Params), o.forestSettings()); err != nil {
+		return nil, fmt.Errorf("smac: Settings.Forest: %w", err)
+	}
 	return o, nil
 }
 
@@ -137,15 +142,15 @@ func (o *Optimizer) Ask(limit int) []Query {
 	return qs
 }
 
-// Tell reports the cost of a query that Ask returned. The cost must be
-// finite.
+// Tell reports the cost of a query that Ask returned. The cost must lie
+// between -1e100 and 1e100.
 func (o *Optimizer) Tell(q Query, cost float64) error {
 	i := q.ID - len(o.state.Log)
 	if i < 0 || i >= len(o.state.Stage) || o.state.Stage[i].Done {
 		return fmt.Errorf("smac: query %d is not awaited: it was told before, or belongs to another run", q.ID)
 	}
-	if math.IsNaN(cost) || math.IsInf(cost, 0) {
-		return fmt.Errorf("smac: the cost of %s is %v; it must be finite: tell a large number for an evaluation that failed",
+	if !(math.Abs(cost) <= 1e100) {
+		return fmt.Errorf("smac: the cost of %s is %v; it must lie within +-1e100: for an evaluation that failed, tell one worse than all others",
 			o.s.Space.Format(q.Config), cost)
 	}
 	p := &o.state.Stage[i]
@@ -427,6 +432,9 @@ func (o *Optimizer) restore(st state) error {
 			return bad(fmt.Sprintf("configuration %d was tried before", i))
 		}
 		o.seen[key(t.Config)] = i
+		if slices.ContainsFunc(t.Costs, func(c float64) bool { return !(math.Abs(c) <= 1e100) }) {
+			return bad(fmt.Sprintf("a cost of configuration %d is out of range", i))
+		}
 		if len(t.Costs) > o.s.Instances {
 			return bad(fmt.Sprintf("configuration %d has more costs than there are instances", i))
 		}
@@ -462,6 +470,9 @@ func (o *Optimizer) restore(st state) error {
 			return bad("a trial that is asked for does not follow the others")
 		}
 		logged[p.Tried]++
+		if p.Done && !(math.Abs(p.Cost) <= 1e100) {
+			return bad("a cost is out of range")
+		}
 		if p.Done {
 			o.told++
 			o.best = min(o.best, p.Cost)

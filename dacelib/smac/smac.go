@@ -43,9 +43,9 @@ type Settings struct {
 	// Candidates is the number of random candidates that the model ranks at
 	// each fit; 0 means 5000.
 	Candidates int
-	// LocalStarts is the number of evaluated configurations, and of
-	// random candidates, whose neighbourhoods are searched at each fit; 0
-	// means 10, below 0 none.
+	// LocalStarts is the number of evaluated configurations, and again of
+	// random candidates, that local searches start from at each fit; 0 means
+	// 10, below 0 none.
 	LocalStarts int
 	// RefitEvery is the number of configurations that are tried between two
 	// fits of the model: a batch; 0 means 8.
@@ -144,8 +144,8 @@ type Result struct {
 }
 
 // Run minimises the mean of f over the instances (of f itself where there is
-// one). f returns the cost of a configuration, which must be finite: for an
-// evaluation that failed, return a large number. config must not be changed.
+// one). f returns the cost of a configuration, within +-1e100: for an evaluation
+// that failed, one worse than all others. config must not be changed.
 //
 // On the end of ctx, or on an error of f, Run returns the best so far along
 // with the error.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/forest"
 	"dace.local/dacelib/run"
 )
 
@@ -327,6 +328,7 @@ func TestSettingsErrors(t *testing.T) {
 		"default":         {Space: Space{Params: []Param{{Name: "x", Hi: 1, Default: 2}}}},
 		"default choice":  {Space: Space{Params: []Param{{Name: "x", Kind: Bool, Default: 2}}}},
 		"default integer": {Space: Space{Params: []Param{{Name: "x", Kind: Int, Hi: 2, Default: 0.5}}}},
+		"forest":          {Space: Space{Params: ok}, Forest: forest.Settings{FeatureRatio: 3}},
 		"kind":            {Space: Space{Params: []Param{{Name: "x", Kind: 9}}}},
 	} {
 		if _, err := New(s); err == nil {
