@@ -68,11 +68,12 @@ func Quick() Scale {
 
 // Methods returns the names that [Build] knows.
 func Methods() []string {
-	return []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA", "NoReg", "BRKGA-PAP"}
+	return []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA", "NoReg", "BRKGA-PAP", "SMARTEST-PAP"}
 }
 
 // Build constructs a portfolio by the method of a name, from the training
-// instances of a set of the class. BRKGA-PAP needs no construction.
+// instances of a set of the class. BRKGA-PAP and SMARTEST-PAP need no
+// construction.
 func Build(ctx context.Context, method string, class problem.Class, set problem.Set, s construct.Settings) (construct.Result, error) {
 	switch method {
 	case "DACE":
@@ -87,6 +88,8 @@ func Build(ctx context.Context, method string, class problem.Class, set problem.
 		return construct.NoReg(ctx, set.Training, s)
 	case "BRKGA-PAP":
 		return construct.Result{Method: method, Portfolio: portfolio.BRKGAPAP(), Status: run.BudgetSpent}, nil
+	case "SMARTEST-PAP":
+		return construct.Result{Method: method, Portfolio: portfolio.SMARTESTPAP(), Status: run.BudgetSpent}, nil
 	}
 	return construct.Result{}, fmt.Errorf("experiment: there is no method %q; the methods are %s", method, strings.Join(Methods(), ", "))
 }

@@ -1,10 +1,13 @@
 package portfolio
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/smartest"
 )
 
 // BRKGAPAP returns the paper's manual portfolio (Appendix C): two recommended
@@ -16,10 +19,26 @@ func BRKGAPAP() Portfolio {
 	}}
 }
 
+// SMARTESTPAP returns the paper's portfolio of SMARTEST for compiler arguments
+// (Appendix C). Its members are solvers, so it cannot be saved.
+func SMARTESTPAP() Portfolio {
+	p := Portfolio{Name: "SMARTEST-PAP"}
+	for _, c := range smartest.PAP() {
+		p.Solvers = append(p.Solvers, Solver{
+			Name: c.String(),
+			Solve: func(ctx context.Context, instance problem.Problem, evaluations int, seed uint64) (float64, error) {
+				r, err := smartest.Run(ctx, instance, smartest.Settings{Config: c, Evaluations: evaluations, Seed: seed})
+				return r.Value, err
+			},
+		})
+	}
+	return p
+}
+
 // Paper returns a portfolio that the paper's authors constructed (Appendix
 // C): class is "cimp", "caop" or "ccp", method "DACE", "CEPS", "GLOBAL" or
 // "PARHYDRA". The biases are as printed, with two decimals. The manual
-// portfolio is [BRKGAPAP].
+// portfolios are [BRKGAPAP] and [SMARTESTPAP].
 func Paper(class, method string) (Portfolio, error) {
 	rows, ok := published[strings.ToLower(class)+" "+strings.ToUpper(method)]
 	if !ok {

@@ -229,6 +229,14 @@ func TestPaperTables(t *testing.T) {
 			}
 		}
 	}
+	pap := portfolio.SMARTESTPAP()
+	r, err := pap.Run(context.Background(), instances()[:1], small)
+	if err != nil || pap.Size() != 4 || r[0].Mean < 20 {
+		t.Errorf("%v: %v, %v", pap, r, err)
+	}
+	if err := pap.Save("x"); err == nil {
+		t.Error("functions were saved")
+	}
 	if _, err := portfolio.Paper("tsp", "DACE"); err == nil {
 		t.Error("an unknown class is no error")
 	}
