@@ -11,9 +11,11 @@ import (
 	"go/token"
 	"html"
 	"io"
+	"maps"
 	"mime"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -227,9 +229,8 @@ func (p *page) bundle(data, meta map[string]any) {
 		p.pre("value", s)
 		return
 	}
-	for mime := range data {
-		p.pre("value", "("+mime+")")
-		return
+	if len(data) > 0 {
+		p.pre("value", "("+strings.Join(slices.Sorted(maps.Keys(data)), ", ")+")")
 	}
 }
 
@@ -253,8 +254,8 @@ func (p *page) image(mime, encoded string, meta, data map[string]any) {
 func (p *page) embed(target string) (string, bool) {
 	if name, ok := strings.CutPrefix(target, "attachment:"); ok {
 		bundle, _ := p.attachments[unescapePath(name)].(map[string]any)
-		for mime, v := range bundle {
-			s, ok := v.(string)
+		for _, mime := range slices.Sorted(maps.Keys(bundle)) {
+			s, ok := bundle[mime].(string)
 			if !ok {
 				continue
 			}

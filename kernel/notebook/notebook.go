@@ -440,7 +440,7 @@ func Write(w io.Writer, nb *Notebook) error {
 	return p.err
 }
 
-// with adds fields to a copy of extra.
+// with adds to the fields those of extra that they do not hold.
 func with(extra, fields map[string]any) map[string]any {
 	for k, v := range extra {
 		if _, known := fields[k]; !known {
