@@ -2,6 +2,7 @@ package smac_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -36,4 +37,25 @@ func ExampleOptimizer_Ask() {
 	}
 	fmt.Printf("x = %.1f after %d trials\n", o.Result().Best[0], len(o.Result().History))
 	// Output: x = 1.0 after 60 trials
+}
+
+// A run goes to JSON, to a file perhaps, and on from there as if it had never
+// stopped.
+func ExampleOptimizer_MarshalJSON() {
+	cost := func(_ context.Context, q smac.Query) (float64, error) { return math.Abs(q.Config[0] - 70), nil }
+	o, _ := smac.New(smac.Settings{Space: smac.Space{Params: []smac.Param{{Name: "n", Kind: smac.Int, Lo: 1, Hi: 100}}}, Trials: 60})
+	for _, q := range o.Ask(3) {
+		c, _ := cost(context.Background(), q)
+		_ = o.Tell(q, c)
+	}
+	saved, _ := json.Marshal(o)
+
+	var restored smac.Optimizer
+	err := json.Unmarshal(saved, &restored)
+	fmt.Println(len(restored.Result().History), "trials so far, error", err)
+	r, err := restored.Run(context.Background(), cost)
+	fmt.Println(len(r.History), "trials, n =", r.Best[0], err)
+	// Output:
+	// 3 trials so far, error <nil>
+	// 60 trials, n = 70 <nil>
 }
