@@ -175,7 +175,8 @@ type Settings struct {
 	Workers int `json:"-"`
 	// Seed of everything random.
 	Seed uint64
-	// OnEvent receives the progress of training at every validation and ten
+	// OnEvent receives an event of stage "data" when an instance's solutions
+	// have been evaluated, and the progress of training at every validation and ten
 	// times between: stage "train", Value the last validation loss, Best the
 	// smallest so far, NaN before the first.
 	OnEvent func(run.Event) `json:"-"`

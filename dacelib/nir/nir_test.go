@@ -153,6 +153,28 @@ func TestScorerIsAProblem(t *testing.T) {
 	}
 }
 
+// A large batch goes through all workers, with the same values.
+func TestLargeBatch(t *testing.T) {
+	sc, err := randomModel(t, 30, 1, Settings{Workers: 3}).Scorer(make([]float64, EmbeddingSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_001
+	x := problem.Random(run.Rand(3, "test"), n, 30)
+	y, z := make([]float64, n), make([]float64, n)
+	if err := sc.Evaluate(bg, y, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := sc.evaluate(bg, z, x); err != nil || !slices.Equal(y, z) {
+		t.Errorf("the values depend on the number of workers (%v)", err)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	if err := sc.Evaluate(ctx, y, x); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
 func TestEvaluateDoesNotAllocate(t *testing.T) {
 	sc, err := randomModel(t, 30, 1, Settings{}).Scorer(make([]float64, EmbeddingSize))
 	if err != nil {

@@ -218,6 +218,14 @@ func (s *Scorer) Within(r Range) *Scorer {
 	return &t
 }
 
+// width returns the width of a range, 1 if it has none.
+func width(r Range) float64 {
+	if r.Max > r.Min {
+		return r.Max - r.Min
+	}
+	return 1
+}
+
 // Range returns the range that s is normalised by, and whether it is.
 func (s *Scorer) Range() (Range, bool) { return s.rng, s.ranged }
 
@@ -227,27 +235,40 @@ func (s *Scorer) Dim() int { return s.enc.dim }
 // Embedding returns the NIR's embedding, a copy; nil for one made of weights.
 func (s *Scorer) Embedding() []float64 { return append([]float64(nil), s.embedding...) }
 
-// Evaluate sets dst[i] to the score of solution i.
+// Evaluate sets dst[i] to the score of solution i. Large batches are cut among
+// the model's workers.
 func (s *Scorer) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
 	if err := problem.CheckBatch(s, dst, x); err != nil {
 		return err
 	}
+	const piece = 100 * block
 	n := x.Len()
+	if n < 2*piece {
+		return s.evaluate(ctx, dst[:n], x)
+	}
+	parallel(s.model.workers(), (n+piece-1)/piece, func(k int) {
+		from, to := k*piece, min((k+1)*piece, n)
+		// The only error is the end of ctx, which is looked at below.
+		_ = s.evaluate(ctx, dst[from:to], x.Slice(from, to))
+	})
+	return ctx.Err()
+}
+
+// evaluate is Evaluate by one goroutine, for len(dst) = x.Len(). It allocates
+// nothing.
+func (s *Scorer) evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
 	sc := s.enc.scratches.Get().(*scratch)
 	defer s.enc.scratches.Put(sc)
 	scale, shift := 1.0, 0.0
 	if s.ranged {
-		shift = s.rng.Min
-		if s.rng.Max > s.rng.Min {
-			scale = 1 / (s.rng.Max - s.rng.Min)
-		}
+		shift, scale = s.rng.Min, 1/width(s.rng)
 	}
 	var out [block]float32
-	for i := 0; i < n; i += block {
+	for i := 0; i < len(dst); i += block {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m := min(block, n-i)
+		m := min(block, len(dst)-i)
 		s.enc.encode(sc, x.Slice(i, i+m), m)
 		s.score(out[:m], sc, sc.z, kernel.RoundCols(s.enc.in))
 		for j, v := range out[:m] {

@@ -280,14 +280,6 @@ func (q *quadratic) loss(t problem.Solutions, r Range) float64 {
 	return q.q - 2*(yf-r.Min*q.y)/w + (ff-2*r.Min*f+r.Min*r.Min)/(w*w)
 }
 
-// width returns the width of a range, 1 if it has none (as [Scorer.Within]).
-func width(r Range) float64 {
-	if r.Max > r.Min {
-		return r.Max - r.Min
-	}
-	return 1
-}
-
 // descend changes one or two bits of t, those that lower the loss most, as
 // long as that helps.
 func (q *quadratic) descend(t problem.Solutions, r Range) {

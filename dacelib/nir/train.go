@@ -18,8 +18,11 @@ func Train(ctx context.Context, instances []problem.Problem, s Settings) (*Model
 	data := make([]Data, len(instances))
 	for i, p := range instances {
 		var err error
-		if data[i], err = SampleData(ctx, p, n, run.Seed(s.Seed, "nir: data", i)); err != nil {
+		if data[i], err = SampleData(ctx, problem.Parallel(p, s.Workers), n, run.Seed(s.Seed, "nir: data", i)); err != nil {
 			return nil, err
+		}
+		if s.OnEvent != nil {
+			s.OnEvent(run.Event{Stage: "data", Step: i + 1, Total: len(instances), Value: math.NaN(), Best: math.NaN(), Detail: p.Name()})
 		}
 	}
 	return TrainOn(ctx, data, s)

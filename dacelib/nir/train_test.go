@@ -27,7 +27,11 @@ func TestTrain(t *testing.T) {
 			s.Input, s.Activation, s.BatchNorm, s.Latent = v.Input, v.Activation, v.BatchNorm, v.Latent
 			var events []run.Event
 			var records []Record
-			s.OnEvent = func(e run.Event) { events = append(events, e) }
+			s.OnEvent = func(e run.Event) {
+				if e.Stage == "train" {
+					events = append(events, e)
+				}
+			}
 			s.OnRecord = func(r Record) { records = append(records, r) }
 			ps := oneMaxes(2, 12)
 			m, err := Train(bg, ps, s)
@@ -118,7 +122,11 @@ func TestTrainSameSeedAndResume(t *testing.T) {
 func TestTrainCancelEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	s := small()
-	s.OnEvent = func(run.Event) { cancel() }
+	s.OnEvent = func(e run.Event) {
+		if e.Stage == "train" {
+			cancel()
+		}
+	}
 	m, err := Train(ctx, oneMaxes(1, 12), s)
 	if !errors.Is(err, context.Canceled) || m == nil {
 		t.Fatalf("%v, %v", m, err)
