@@ -48,13 +48,12 @@ func (p *authentic) normalise(ctx context.Context, instance problem.Problem) (po
 // normaliseAll returns instances normalised.
 func (p *authentic) normaliseAll(ctx context.Context, instances []problem.Problem) ([]problem.Problem, error) {
 	out := make([]problem.Problem, len(instances))
-	errs := make([]error, len(instances))
-	each(p.c.s.Workers, len(instances), func(i int) {
-		var r portfolio.Range
-		r, errs[i] = p.normalise(ctx, instances[i])
+	err := run.Each(p.c.s.Workers, len(instances), func(i int) error {
+		r, err := p.normalise(ctx, instances[i])
 		out[i] = portfolio.Within(instances[i], r)
+		return err
 	})
-	return out, firstError(errs)
+	return out, err
 }
 
 func (p *authentic) initial(ctx context.Context) ([]Instance, error) {

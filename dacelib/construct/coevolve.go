@@ -244,7 +244,3 @@ func stageName(round int, what string) string { return fmt.Sprintf("round %d: %s
 func stepName(round int, what string, i int) string {
 	return fmt.Sprintf("round %d: %s %d", round, what, i)
 }
-
-func isCtx(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}

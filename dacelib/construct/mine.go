@@ -23,7 +23,6 @@ type mined struct {
 // rows of m hold the members' performance. All runs of BRKGA have one seed.
 func mineAll(ctx context.Context, j *journal, e *emitter, s Settings, round int, m portfolio.Matrix, instances []problem.Problem, seed uint64) ([]mined, error) {
 	out := make([]mined, s.Minings)
-	errs := make([]error, s.Minings)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stage := stageName(round, "mining")
@@ -36,18 +35,19 @@ func mineAll(ctx context.Context, j *journal, e *emitter, s Settings, round int,
 		mu.Unlock()
 		e.emit(ev)
 	}
-	each(s.Workers, s.Minings, func(i int) {
-		errs[i] = j.do(stepName(round, "mining", i), &out[i], func() (err error) {
+	err := run.Each(s.Workers, s.Minings, func(i int) error {
+		err := j.do(stepName(round, "mining", i), &out[i], func() (err error) {
 			rest := others(s.Members, i)
 			out[i], err = mine(ctx, s, m.Performance(rest), instances, run.Seed(s.Seed, "construct: mining", round, i), seed,
 				max(1, s.Workers/s.Minings), progress)
 			return err
 		})
-		if errs[i] != nil {
+		if err != nil {
 			cancel()
 		}
+		return err
 	})
-	return out, firstError(errs)
+	return out, err
 }
 
 // others returns 0, ..., k-1 without i mod k.
@@ -133,43 +133,4 @@ func runEach(ctx context.Context, configs []brkga.Config, instances []problem.Pr
 		}
 	}
 	return out, nil
-}
-
-// each calls f(0) ... f(n-1) on so many goroutines.
-func each(workers, n int, f func(i int)) {
-	var (
-		mu   sync.Mutex
-		next int
-		wg   sync.WaitGroup
-	)
-	for range min(workers, n) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= n {
-					return
-				}
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// firstError returns the first error that is not the end of a context, else
-// the first.
-func firstError(errs []error) error {
-	var ended error
-	for _, err := range errs {
-		if err != nil && !isCtx(err) {
-			return err
-		}
-		if ended == nil {
-			ended = err
-		}
-	}
-	return ended
 }

@@ -85,7 +85,6 @@ func (c *coevolution) race(ctx context.Context, what string, step, k int, given 
 		Sum     float64
 	}
 	out := make([]found, c.s.Minings)
-	errs := make([]error, c.s.Minings)
 	instances := c.r.Problems
 	seed := func(int) uint64 { return c.roundSeed(0) }
 	rest, err := performance(ctx, given, instances, c.s.Evaluations, c.s.Workers, seed)
@@ -101,8 +100,8 @@ func (c *coevolution) race(ctx context.Context, what string, step, k int, given 
 	}
 	done := 0
 	var mu sync.Mutex
-	each(c.s.Workers, c.s.Minings, func(i int) {
-		errs[i] = c.j.do(fmt.Sprintf("%s: run %d", what, i), &out[i], func() error {
+	err = run.Each(c.s.Workers, c.s.Minings, func(i int) error {
+		err := c.j.do(fmt.Sprintf("%s: run %d", what, i), &out[i], func() error {
 			o, err := smac.New(smac.Settings{Space: Space(k), Trials: c.s.Trials, Instances: len(instances), Seed: run.Seed(c.s.Seed, "construct: race", step, i)})
 			if err != nil {
 				return err
@@ -129,11 +128,12 @@ func (c *coevolution) race(ctx context.Context, what string, step, k int, given 
 			c.e.emit(ev)
 			return nil
 		})
-		if errs[i] != nil {
+		if err != nil {
 			cancel()
 		}
+		return err
 	})
-	if err := firstError(errs); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	best := 0

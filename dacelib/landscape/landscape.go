@@ -9,12 +9,10 @@ package landscape
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"runtime"
-	"sync"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -84,10 +82,7 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 	const chunk = 1 << 17
 	chunks := (s.Pairs + chunk - 1) / chunk
 	parts := make([][]sums, chunks) // by chunk: the order of adding is fixed
-	each(s.Workers, chunks, func(k int) {
-		if ctx.Err() != nil {
-			return
-		}
+	err = run.Each(s.Workers, chunks, func(k int) error {
 		rng := run.Rand(s.Seed, "landscape: pairs", k)
 		part := make([]sums, p.Dim()+1)
 		for range min(chunk, s.Pairs-k*chunk) {
@@ -107,8 +102,9 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 			part[h].m2 += d * d
 		}
 		parts[k] = part
+		return ctx.Err()
 	})
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return c, err
 	}
 	for h := 1; h <= p.Dim(); h++ { // equal solutions tell nothing
@@ -136,17 +132,16 @@ func sample(ctx context.Context, p problem.Problem, s Settings) (problem.Solutio
 	x := problem.NewSolutions(s.Solutions, p.Dim())
 	y := make([]float64, s.Solutions)
 	const chunk = 10_000
-	errs := make([]error, (s.Solutions+chunk-1)/chunk)
-	each(s.Workers, len(errs), func(k int) {
+	err := run.Each(s.Workers, (s.Solutions+chunk-1)/chunk, func(k int) error {
 		lo, hi := k*chunk, min((k+1)*chunk, s.Solutions)
 		problem.Randomize(run.Rand(s.Seed, "landscape: solutions", k), x.Slice(lo, hi))
-		errs[k] = p.Evaluate(ctx, y[lo:hi], x.Slice(lo, hi))
+		return p.Evaluate(ctx, y[lo:hi], x.Slice(lo, hi))
 	})
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		if ctx.Err() != nil {
-			err = ctx.Err()
+			return x, nil, ctx.Err()
 		}
-		return x, nil, err
+		return x, nil, fmt.Errorf("landscape: instance %s: %w", p.Name(), err)
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range y {
@@ -163,30 +158,6 @@ func sample(ctx context.Context, p problem.Problem, s Settings) (problem.Solutio
 		y[i] = (y[i] - lo) * scale
 	}
 	return x, y, nil
-}
-
-// each calls f(0) ... f(n-1) on so many goroutines.
-func each(workers, n int, f func(k int)) {
-	var (
-		mu   sync.Mutex
-		next int
-		wg   sync.WaitGroup
-	)
-	for range min(workers, n) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				k := next
-				next++
-				mu.Unlock()
-				if k >= n {
-					return
-				}
-				f(k)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // Features returns the paper's feature vector, b (+) c: the means b_i and the

@@ -2,11 +2,8 @@ package portfolio
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
@@ -93,51 +90,32 @@ func Normalise(ctx context.Context, instances []problem.Problem, sample int, see
 // sampleRange returns the extremes over n uniform solutions.
 func sampleRange(ctx context.Context, p problem.Problem, n int, seed uint64) (Range, error) {
 	const chunk = 10_000
-	var (
-		mu   sync.Mutex
-		wg   sync.WaitGroup
-		next int
-		errs []error
-		r    = Range{math.Inf(1), math.Inf(-1)}
-	)
-	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
-		wg.Go(func() {
-			x := problem.NewSolutions(chunk, p.Dim())
-			y := make([]float64, chunk)
-			for {
-				mu.Lock()
-				k := next
-				next++
-				stop := k*chunk >= n || len(errs) > 0
-				mu.Unlock()
-				if stop {
-					return
-				}
-				x := x.Slice(0, min(chunk, n-k*chunk))
-				problem.Randomize(run.Rand(seed, "solutions", k), x)
-				err := p.Evaluate(ctx, y, x)
-				lo, hi := math.Inf(1), math.Inf(-1)
-				for _, v := range y[:x.Len()] {
-					if !math.IsInf(v, -1) { // one that must not be chosen
-						lo = min(lo, v)
-					}
-					hi = max(hi, v)
-				}
-				mu.Lock()
-				if err != nil {
-					errs = append(errs, err)
-				}
-				r.Min, r.Max = min(r.Min, lo), max(r.Max, hi)
-				mu.Unlock()
+	parts := make([]Range, (n+chunk-1)/chunk)
+	err := run.Each(0, len(parts), func(k int) error {
+		x := problem.Random(run.Rand(seed, "solutions", k), min(chunk, n-k*chunk), p.Dim())
+		y := make([]float64, x.Len())
+		if err := p.Evaluate(ctx, y, x); err != nil {
+			return err
+		}
+		r := Range{math.Inf(1), math.Inf(-1)}
+		for _, v := range y {
+			if !math.IsInf(v, -1) { // else a solution that must not be chosen
+				r.Min = min(r.Min, v)
 			}
-		})
+			r.Max = max(r.Max, v)
+		}
+		parts[k] = r
+		return nil
+	})
+	r := Range{math.Inf(1), math.Inf(-1)}
+	for _, part := range parts {
+		r.Min, r.Max = min(r.Min, part.Min), max(r.Max, part.Max)
 	}
-	wg.Wait()
 	switch {
 	case ctx.Err() != nil:
 		return r, ctx.Err()
-	case len(errs) > 0:
-		return r, fmt.Errorf("portfolio: normalising %s: %w", p.Name(), errors.Join(errs...))
+	case err != nil:
+		return r, fmt.Errorf("portfolio: normalising %s: %w", p.Name(), err)
 	case r.Min > r.Max || math.IsInf(r.Max, 0) || math.IsNaN(r.Min):
 		return r, fmt.Errorf("portfolio: normalising %s: no finite range in %d solutions", p.Name(), n)
 	}

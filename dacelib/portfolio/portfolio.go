@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
@@ -237,59 +236,22 @@ func repeatSeed(s Settings, k int) uint64 { return run.Seed(s.Seed, "portfolio: 
 
 // solvers makes the runs of the members that are functions.
 func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Settings, members [][]float64) error {
-	n := len(p.Solvers) * s.Repeats
-	if n == 0 {
-		return nil
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var (
-		mu    sync.Mutex
-		next  int
-		first error
-		wg    sync.WaitGroup
-	)
-	for range min(s.Workers, n) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := i >= n || first != nil
-				mu.Unlock()
-				if stop {
-					return
-				}
-				k, j := i/len(p.Solvers), i%len(p.Solvers)
-				v, err := p.Solvers[j].solve(ctx, instance, s.Evaluations, repeatSeed(s, k))
-				mu.Lock()
-				if err != nil && first == nil {
-					first = fmt.Errorf("portfolio %q on %s: %w", p.Name, instance.Name(), err)
-					cancel()
-				}
-				members[k][len(p.Configs)+j] = v
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return first
-}
-
-func (s Solver) solve(ctx context.Context, p problem.Problem, evaluations int, seed uint64) (v float64, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("solver %s panicked: %v", s.Name, r)
+	n := len(p.Solvers)
+	return run.Each(s.Workers, n*s.Repeats, func(i int) error {
+		k, solver := i/n, p.Solvers[i%n]
+		v, err := solver.Solve(ctx, instance, s.Evaluations, repeatSeed(s, k))
+		if err == nil && math.IsNaN(v) {
+			err = errors.New("the value is NaN")
 		}
-	}()
-	v, err = s.Solve(ctx, p, evaluations, seed)
-	if err == nil && math.IsNaN(v) {
-		err = errors.New("the value is NaN")
-	}
-	if err != nil {
-		err = fmt.Errorf("solver %s: %w", s.Name, err)
-	}
-	return v, err
+		if err != nil {
+			cancel()
+			return fmt.Errorf("portfolio %q on %s: solver %s: %w", p.Name, instance.Name(), solver.Name, err)
+		}
+		members[k][len(p.Configs)+i%n] = v
+		return nil
+	})
 }
 
 // Means returns the performance on every instance: the means of the results.

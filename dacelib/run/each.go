@@ -1,0 +1,65 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+)
+
+// Each calls f(0), ..., f(n-1) on so many goroutines, 0 meaning one per core,
+// and waits for all. After an error no further call begins. A panic in f
+// becomes an error. It returns the error of the least index, one that is the
+// end of a context only if there is no other.
+func Each(workers, n int, f func(i int) error) error {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var (
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		next   int
+		failed bool
+		errs   = make([]error, n)
+	)
+	for range min(workers, n) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				stop := i >= n || failed
+				mu.Unlock()
+				if stop {
+					return
+				}
+				if err := recovered(f, i); err != nil {
+					mu.Lock()
+					errs[i], failed = err, true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var ended error
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if ended == nil {
+			ended = err
+		}
+	}
+	return ended
+}
+
+func recovered(f func(i int) error, i int) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f(i)
+}
