@@ -140,13 +140,16 @@ func (in *installer) setUpLab(ctx context.Context, root string, at place, note *
 		in.say("JupyterLab is there: %s", lab)
 		return lab, nil
 	}
-	err := in.step("Installing JupyterLab for Python in "+at.lab, func() (string, error) { return "", pythonLab(ctx, at.lab) })
+	made, err := makeDir(filepath.Dir(at.lab))
+	if err != nil {
+		return "", denied(filepath.Dir(at.lab), err)
+	}
+	err = in.step("Installing JupyterLab for Python in "+at.lab, func() (string, error) { return "", pythonLab(ctx, at.lab) })
 	if err == nil {
-		note.Trees = []string{at.lab}
-		made, _ := filepath.Abs(filepath.Dir(at.lab))
-		note.Made = append(note.Made, made)
+		note.Trees, note.Made = []string{at.lab}, append(note.Made, made...)
 		return filepath.Join(at.lab, "bin", "jupyter-lab"), at.register(note)
 	}
+	removeEmpty(made)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -163,39 +166,42 @@ func pythonLab(ctx context.Context, dir string) (err error) {
 	defer func() {
 		if err != nil {
 			os.RemoveAll(dir)
-			removeEmpty([]string{filepath.Dir(dir)})
 		}
 	}()
-	soon, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
 	python := filepath.Join(dir, "bin", "python")
 	if uv, err := exec.LookPath("uv"); err == nil {
-		env := []string{"UV_HTTP_TIMEOUT=5"}
-		if err := command(soon, "", env, uv, "venv", "--quiet", dir); err != nil {
+		if err := command(ctx, "", nil, uv, "venv", "--quiet", dir); err != nil {
 			return err
 		}
-		if err := command(soon, "", env, uv, "pip", "install", "--quiet", "--dry-run", "--no-deps", "--python", python, "jupyterlab"); err != nil {
-			return noIndex(err)
+		install := []string{"pip", "install", "--quiet", "--python", python, "jupyterlab"}
+		if err := askIndex(ctx, []string{"UV_HTTP_TIMEOUT=5"}, uv, append(install, "--dry-run", "--no-deps")...); err != nil {
+			return err
 		}
-		return command(ctx, "", nil, uv, "pip", "install", "--quiet", "--python", python, "jupyterlab")
+		return command(ctx, "", nil, uv, install...)
 	}
 	python3, err := exec.LookPath("python3")
 	if err != nil {
 		return errors.New("there is no python3")
 	}
-	if err := command(soon, "", nil, python3, "-m", "venv", dir); err != nil {
+	if err := command(ctx, "", nil, python3, "-m", "venv", dir); err != nil {
 		return fmt.Errorf("python3 cannot make a virtual environment: %w", err)
 	}
 	pip := []string{"-m", "pip", "--disable-pip-version-check", "--no-input"}
-	if err := command(soon, "", nil, python, append(pip, "--timeout=5", "--retries=0", "index", "versions", "jupyterlab")...); err != nil {
-		return noIndex(err)
+	if err := askIndex(ctx, nil, python, append(pip, "--timeout=5", "--retries=0", "index", "versions", "jupyterlab")...); err != nil {
+		return err
 	}
 	return command(ctx, "", nil, python, append(pip, "install", "--quiet", "jupyterlab")...)
 }
 
-// noIndex shortens an error of a package index that is out of reach.
-func noIndex(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
+// askIndex runs a command that asks the package index for something small.
+func askIndex(ctx context.Context, env []string, name string, args ...string) error {
+	soon, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	err := command(soon, "", env, name, args...)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("no Python package index answers within 30 s")
 	}
 	text := err.Error()
