@@ -98,10 +98,11 @@ func TestTabulate(t *testing.T) {
 		}
 	}
 	sum := 0.0
-	for _, r := range records {
-		if r.Dim == 30 && r.Method == "BRKGA-PAP" {
-			sum += r.Mean
-		}
+	for _, m := range experiment.Means(records, "BRKGA-PAP", 30) {
+		sum += m
+	}
+	if n := len(experiment.Means(records, "BRKGA-PAP", 0)); n != 6 {
+		t.Errorf("%d means of all dimensions", n)
 	}
 	if math.Abs(sum/3-table.Rows[0].Cells[0].Mean) > 1e-12 {
 		t.Errorf("mean %v, want %v", table.Rows[0].Cells[0].Mean, sum/3)

@@ -205,3 +205,15 @@ func (t Table) Markdown() string {
 	}
 	return b.String()
 }
+
+// Means returns the performance of a method on every instance of dimension
+// dim, 0 meaning all, in the order of the records: a box of a figure.
+func Means(records []Record, method string, dim int) []float64 {
+	var out []float64
+	for _, r := range records {
+		if r.Method == method && (dim == 0 || r.Dim == dim) {
+			out = append(out, r.Mean)
+		}
+	}
+	return out
+}
