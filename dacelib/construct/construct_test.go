@@ -269,6 +269,20 @@ func TestHarder(t *testing.T) {
 	}
 }
 
+// Training instances of several dimensions become NIRs of their mean (App. E).
+func TestMixedDimensions(t *testing.T) {
+	ps := []problem.Problem{onemax.Random(1, 18), onemax.Random(2, 20), onemax.Random(3, 23)}
+	r, err := construct.DACE(context.Background(), ps, tiny())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Problems {
+		if p.Dim() != 20 {
+			t.Errorf("%s has dimension %d, want 20", p.Name(), p.Dim())
+		}
+	}
+}
+
 func TestSpace(t *testing.T) {
 	s := construct.Space(2)
 	if err := s.Check(); err != nil {
