@@ -2,6 +2,7 @@ package construct
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -44,16 +45,14 @@ func (n *neural) train(ctx context.Context) error {
 	path := n.c.j.path("model.npz")
 	if path != "" {
 		m, err := nir.Load(path)
-		if err == nil && m.Status() != run.Cancelled {
+		switch {
+		case err == nil && m.Status() != run.Cancelled:
 			n.model, n.c.r.Model = m, m
 			return nil
-		}
-		if err == nil {
+		case err == nil:
 			s.Resume = m
-		} else if !os.IsNotExist(err) {
-			if _, missing := os.Stat(path); missing == nil {
-				return err
-			}
+		case !errors.Is(err, os.ErrNotExist):
+			return err
 		}
 	}
 	m, err := nir.Train(ctx, n.training, s)
@@ -79,9 +78,7 @@ func (n *neural) search(ctx context.Context, genome []float64, configs []brkga.C
 	if s.Stop == nil {
 		s.Stop = pgpe.EarlyStop(f)
 	}
-	if s.OnEvent = nil; n.c.s.OnEvent != nil {
-		s.OnEvent = n.c.e.within(step)
-	}
+	s.OnEvent = n.c.e.within(step)
 	partial := step + ", unfinished"
 	var before pgpe.Result
 	if found, err := n.c.j.get(partial, &before); err != nil {

@@ -13,41 +13,6 @@ import (
 	"dace.local/dacelib/smac"
 )
 
-// GLOBAL constructs a portfolio by one search over the space of whole
-// portfolios, Theta^K: the best of [Settings].Minings independent runs of
-// SMAC, whose configurations race over the training instances (Lindauer et
-// al., 2017). Instances are normalised as in CEPS.
-func GLOBAL(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	c, err := start("GLOBAL", training, s, 200, 51_200)
-	if err != nil {
-		return Result{}, err
-	}
-	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
-		return c.race(ctx, "all members", 0, c.s.Members, nil)
-	}))
-}
-
-// PARHYDRA constructs a portfolio member by member: each is the best that
-// [Settings].Minings independent runs of SMAC find to add to those before it
-// (Xu et al., 2010). Instances are normalised as in CEPS.
-func PARHYDRA(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	c, err := start("PARHYDRA", training, s, 200, 25_600)
-	if err != nil {
-		return Result{}, err
-	}
-	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
-		var configs []brkga.Config
-		for k := range c.s.Members {
-			more, err := c.race(ctx, fmt.Sprintf("member %d", k+1), k, 1, configs)
-			if err != nil {
-				return nil, err
-			}
-			configs = append(configs, more...)
-		}
-		return configs, nil
-	}))
-}
-
 // static is a construction on the training instances alone.
 func (c *coevolution) static(ctx context.Context, training []problem.Problem, build func() ([]brkga.Config, error)) error {
 	c.pop = &authentic{c: c, training: training}
