@@ -550,12 +550,15 @@ func packageLevel(o types.Object) bool {
 	return o.Parent() != nil && o.Parent().Parent() == types.Universe
 }
 
-// setScope gives the session's package an empty scope. The package itself must
-// stay one and the same: unexported fields belong to it.
+// setScope empties the scope of the session's package. Package and scope must
+// stay the same ones: unexported fields belong to the package, and that an
+// object was declared at its level is seen by its scope.
 func setScope(pkg *types.Package) {
-	f := reflect.ValueOf(pkg).Elem().FieldByName("scope")
-	s := types.NewScope(types.Universe, token.NoPos, token.NoPos, "session")
-	*(**types.Scope)(unsafe.Pointer(f.UnsafeAddr())) = s
+	v := reflect.ValueOf(pkg.Scope()).Elem()
+	for _, name := range []string{"elems", "children"} {
+		f := v.FieldByName(name)
+		reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem().SetZero()
+	}
 }
 
 // resultTypes returns the types of the values of an expression, none for a
@@ -614,12 +617,23 @@ func definedBy(body *ast.BlockStmt) map[string]bool {
 }
 
 // bodyFunc returns a function `_` that checks the body of f: a method's
-// receiver becomes a parameter.
+// receiver becomes a parameter, but where it declares type parameters.
 func bodyFunc(f *ast.FuncDecl) *ast.FuncDecl {
 	g := &ast.FuncDecl{Name: &ast.Ident{Name: "_", NamePos: f.Name.Pos()}, Type: f.Type, Body: f.Body}
 	if f.Recv == nil {
 		return g
 	}
+	if len(receiverParams(f)) > 0 {
+		g.Recv = f.Recv
+		return g
+	}
+	return methodBody(f)
+}
+
+// methodBody returns a function `_` with the receiver of the method f as a
+// parameter.
+func methodBody(f *ast.FuncDecl) *ast.FuncDecl {
+	g := &ast.FuncDecl{Name: &ast.Ident{Name: "_", NamePos: f.Name.Pos()}, Body: f.Body}
 	t := *f.Type
 	params := &ast.FieldList{Opening: t.Params.Opening, Closing: t.Params.Closing}
 	params.List = append(params.List, f.Recv.List...)

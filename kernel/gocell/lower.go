@@ -30,6 +30,7 @@ type lowerer struct {
 	ctx     types.Object // the predeclared context, until a cell defines its own
 	errs    *checkError
 	temp    int
+	gen     *generics
 }
 
 // alias is the name under which rewritten code imports a package.
@@ -62,13 +63,7 @@ func (l *lowerer) typeString(t types.Type) (string, error) {
 	if bad := inexpressible(t, map[types.Type]bool{}); bad != "" {
 		return "", fmt.Errorf("a variable of the session cannot have type %s: %s cannot be named outside the place that declares it", types.TypeString(t, shortName), bad)
 	}
-	return types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == "main" {
-			return ""
-		}
-		l.pkgs[p.Path()] = true
-		return alias(p.Path())
-	}), nil
+	return l.typeName(t), nil
 }
 
 // shortName qualifies names in messages: the session's own are bare.
@@ -311,6 +306,9 @@ func (l *lowerer) quiet(x ast.Expr) bool {
 func (l *lowerer) expressions(n ast.Node) ast.Node {
 	info := l.c.info
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
+		if l.generic(c) {
+			return false
+		}
 		switch x := c.Node().(type) {
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.

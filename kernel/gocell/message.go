@@ -141,6 +141,9 @@ var aliasRE = regexp.MustCompile(mark + `[A-Za-z0-9_]*`)
 // cleanMessage takes the made-up names out of an interpreter's message.
 func cleanMessage(s string) string {
 	return aliasRE.ReplaceAllStringFunc(s, func(a string) string {
+		if n, ok := instanceNames.Load(a); ok {
+			return n.(string)
+		}
 		a = strings.TrimPrefix(a, mark)
 		return a[strings.LastIndexByte(a, '_')+1:]
 	})

@@ -55,6 +55,7 @@ type Session struct {
 
 	loaded   map[string]bool // packages known to the interpreter
 	imported map[string]bool // packages imported in its package main
+	generic  genericState
 
 	cur     atomic.Pointer[running] // the cell that runs, or ran last
 	stdin   *bufio.Reader
@@ -87,6 +88,9 @@ func New(opts Options) (*Session, error) {
 	}
 	if _, err := s.in.Eval("import " + rtAlias + ` "gocell"`); err != nil {
 		return nil, fmt.Errorf("gocell: %w", err)
+	}
+	if err := s.useStd(); err != nil {
+		return nil, err
 	}
 	cp, err := imp.Import("context")
 	if err != nil {
@@ -240,11 +244,13 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	table := mainTable(s.in)
 	snap := table.snapshot()
 	imported := maps.Clone(s.imported)
+	instances := slices.Clip(s.generic.instances)
 	undo = func() {
 		table.restore(snap)
+		s.generic.instances = instances
 		s.imported = imported
 	}
-	l := &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}}
+	l := &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics()}
 
 	// What a definition replaces is still read on its right side:
 	// x := strconv.Itoa(x).
@@ -276,6 +282,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 
 	file := &ast.File{Name: ast.NewIdent("main"), Package: s.anchor(c.src)}
+	c.decls = plainOnly(c.decls, c.info)
 	for i := range c.decls {
 		c.decls[i].decl = l.expressions(c.decls[i].decl).(ast.Decl)
 	}
@@ -294,6 +301,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
 			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: l.typeExpr(v.Type(), v.Pos())}}})
 	}
+	c.decls = append(c.decls, l.instantiate()...)
 	if len(l.errs.list) > 0 {
 		return nil, undo, l.errs
 	}
