@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -280,6 +281,9 @@ func buildKernel(ctx context.Context, root, to string) error {
 	return fmt.Errorf("the kernel does not build (%w):\n%s%s", err, tail(out, 30), hint)
 }
 
+// moduleLine is what go.mod says in a clone.
+var moduleLine = regexp.MustCompile(`(?m)^module dace\.local\s*$`)
+
 // moduleRoot finds the clone that the command is run from.
 func moduleRoot(ctx context.Context) (string, error) {
 	if runtime.GOOS == "windows" {
@@ -291,7 +295,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 	}
 	mod, version, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	text, err := os.ReadFile(mod)
-	if err != nil || !strings.HasPrefix(string(text), "module dace.local\n") {
+	if err != nil || !moduleLine.Match(text) {
 		return "", errors.New("run this in the folder of the clone: go run ./install")
 	}
 	var minor int
