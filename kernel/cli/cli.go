@@ -49,7 +49,7 @@ type verb struct {
 
 // verbs returns all of them in the order of the help.
 func verbs() []*verb {
-	return []*verb{&jupyterVerb, &runVerb, &scriptVerb, &replVerb, &versionVerb}
+	return []*verb{&jupyterVerb, &runVerb, &scriptVerb, &replVerb, &dataVerb, &versionVerb}
 }
 
 // Main runs the command and returns its exit code.

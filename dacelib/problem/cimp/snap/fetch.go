@@ -77,6 +77,17 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "dace", "data"), nil
 }
 
+// Path returns where the dataset's file is or would be in [Dir], and whether
+// it is there.
+func (d Dataset) Path() (path string, there bool, err error) {
+	dir, err := Dir()
+	if err != nil {
+		return "", false, err
+	}
+	path, there = d.locate(dir)
+	return path, there, nil
+}
+
 // locate returns the file of d in dir, compressed or not.
 func (d Dataset) locate(dir string) (path string, ok bool) {
 	for _, name := range []string{d.File, strings.TrimSuffix(d.File, ".gz")} {
@@ -107,12 +118,11 @@ func Load(name string) (*EdgeList, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := Dir()
+	path, there, err := d.Path()
 	if err != nil {
 		return nil, err
 	}
-	path, ok := d.locate(dir)
-	if !ok {
+	if !there {
 		return nil, &MissingError{d, path}
 	}
 	return d.read(path)

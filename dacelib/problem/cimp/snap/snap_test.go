@@ -206,13 +206,9 @@ func TestDownload(t *testing.T) {
 // a beginning that is another file's, a resumed download, and verification.
 func TestFetchReal(t *testing.T) {
 	d := mustFind(t, "wiki")
-	from, err := Dir()
-	if err != nil {
-		t.Skip(err)
-	}
-	path, ok := d.locate(from)
-	if !ok {
-		t.Skip("not fetched")
+	path, there, err := d.Path()
+	if err != nil || !there {
+		t.Skip("not fetched: ", path, err)
 	}
 	body, err := os.ReadFile(path)
 	if err != nil {
