@@ -3,6 +3,7 @@ package nir
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -10,10 +11,15 @@ import (
 	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
 )
 
-var lossSteps = flag.Int("steps", 0, "steps of BenchmarkLosses; 0 means the default")
+var (
+	lossSteps = flag.Int("steps", 0, "steps of BenchmarkLosses; 0 means the default")
+	lossRate  = flag.Float64("rate", 0, "learning rate of BenchmarkLosses; 0 means the default")
+	lossHyper = flag.Float64("hyper", 0, "HyperRate of BenchmarkLosses; 0 means the default")
+)
 
 // cpuTime returns the processor time of this process so far: what a busy
 // machine does not distort much.
@@ -153,6 +159,36 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
+// BenchmarkQuick trains by the settings for a first look and counts the target
+// strings that are found again, of five.
+func BenchmarkQuick(b *testing.B) {
+	for b.Loop() {
+		start, cpu := time.Now(), cpuTime()
+		ps := oneMaxes(5, 30)
+		m, err := Train(bg, ps, Quick())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("%v after %.1f s, %.1f s of processor time", m.Losses(), time.Since(start).Seconds(), (cpuTime() - cpu).Seconds())
+		found := 0
+		for i, e := range m.Embeddings() {
+			s, err := m.Scorer(e)
+			if err != nil {
+				b.Fatal(err)
+			}
+			closest, err := m.ClosestOneMax(bg, s, OneMaxSettings{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if slices.Equal(closest.Target, ps[i].(*onemax.Instance).Target()) {
+				found++
+			}
+			b.Log(closest)
+		}
+		b.ReportMetric(float64(found), "found")
+	}
+}
+
 // BenchmarkLosses trains on the paper's data and prints the losses beside the
 // paper's (Table of App. D; App. F for OneMax): minutes. Run it with
 //
@@ -173,8 +209,8 @@ func BenchmarkLosses(b *testing.B) {
 		b.Run(tc.name, func(b *testing.B) {
 			for b.Loop() {
 				start, cpu := time.Now(), cpuTime()
-				m, err := Train(bg, classes[tc.name], Settings{Steps: *lossSteps, OnEvent: func(e run.Event) {
-					if e.Step%max(1, e.Total/20) == 0 {
+				m, err := Train(bg, classes[tc.name], Settings{Steps: *lossSteps, LearningRate: *lossRate, HyperRate: *lossHyper, OnEvent: func(e run.Event) {
+					if e.Step%max(1, e.Total/60) == 0 {
 						fmt.Printf("%6.0f s  %d of %d  %s\n", time.Since(start).Seconds(), e.Step, e.Total, e.Detail)
 					}
 				}})

@@ -136,10 +136,10 @@ type Settings struct {
 	// Steps is the number of steps of Adam; default 30,000.
 	Steps int
 	// LearningRate at the first step; it falls to a hundredth of that along a
-	// half cosine. Default 0.002.
+	// half cosine. Default 0.001.
 	LearningRate float64
 	// HyperRate is the learning rate of the hypernetwork's output weights as
-	// a part of LearningRate; default 0.05. A step of these 64 weights moves
+	// a part of LearningRate; default 0.1. A step of these 64 weights moves
 	// one weight of a scorer, so at equal rates scorers move too fast to
 	// settle.
 	HyperRate float64
@@ -195,6 +195,13 @@ func Authors() Settings {
 	return Settings{Input: Sample, Activation: Identity, BatchNorm: true}
 }
 
+// Quick returns settings for a first look: a training of some seconds, after
+// which OneMax instances of 30 bits can be told apart and are found again, but
+// whose losses are some times the paper's.
+func Quick() Settings {
+	return Settings{Samples: 20_000, Batch: 64, Steps: 2000, LearningRate: 0.004, HyperRate: 0.025, NormaliseSample: 500_000}
+}
+
 // withDefaults returns s with every zero replaced by its meaning; dim is the
 // dimension of the model.
 func (s Settings) withDefaults(dim int) Settings {
@@ -216,8 +223,8 @@ func (s Settings) withDefaults(dim int) Settings {
 	def(&s.Steps, 30_000)
 	def(&s.ValidateEvery, max(1, s.Steps/60))
 	def(&s.NormaliseSample, 10_000_000)
-	deff(&s.LearningRate, 2e-3)
-	deff(&s.HyperRate, 0.05)
+	deff(&s.LearningRate, 1e-3)
+	deff(&s.HyperRate, 0.1)
 	deff(&s.StopFactor, 5)
 	deff(&s.PredictionWeight, 1)
 	deff(&s.KLWeight, 5e-4)

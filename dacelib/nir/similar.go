@@ -139,8 +139,9 @@ func (o OneMaxMatch) String() string {
 // coefficients are moments of the solutions and the NIR's values; here they are
 // summed once, and L1 of a string is then exact in d^2 operations. The search
 // goes from the signs of the correlations along the steepest changes of one or
-// two bits under a fixed normalisation, then by single bits with every string's
-// own, as long as L1 falls.
+// two bits. The extremes of OneMax over the sample differ between targets by a
+// bit or so, by chance; so that chance does not decide, the search compares all
+// targets under the range of the first. L1 and L2 are under the found target's.
 func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) (OneMaxMatch, error) {
 	if o.Solutions == 0 {
 		o.Solutions = 100_000
@@ -168,31 +169,12 @@ func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) 
 		return OneMaxMatch{}, err
 	}
 	q.descend(t, ranges[0])
-	for {
-		around := make([]problem.Solutions, q.d+1) // the neighbours of t, and t
-		for j := range around {
-			around[j] = problem.NewSolutions(1, q.d)
-			copy(around[j].Words, t.Words)
-			if j < q.d {
-				around[j].Set(0, j, !t.At(0, j))
-			}
-		}
-		if ranges, err = m.oneMaxRanges(ctx, around); err != nil {
-			return OneMaxMatch{}, err
-		}
-		best := q.d
-		for j := range q.d {
-			if q.loss(around[j], ranges[j]) < q.loss(around[best], ranges[best]) {
-				best = j
-			}
-		}
-		t = around[best]
-		if best == q.d {
-			match := OneMaxMatch{Target: t.Bools(0), L1: q.loss(t, ranges[best])}
-			match.L2, err = oneMaxLoss(ctx, s, t, ranges[best], o)
-			return match, err
-		}
+	if ranges, err = m.oneMaxRanges(ctx, []problem.Solutions{t}); err != nil {
+		return OneMaxMatch{}, err
 	}
+	match := OneMaxMatch{Target: t.Bools(0), L1: q.loss(t, ranges[0])}
+	match.L2, err = oneMaxLoss(ctx, s, t, ranges[0], o)
+	return match, err
 }
 
 // A quadratic holds the moments of solutions, as signs x, and an NIR's values
