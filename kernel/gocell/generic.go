@@ -481,6 +481,9 @@ var libraries = sync.OnceValue(func() map[string]*library {
 					case *ast.ImportSpec:
 						path := strings.Trim(s.Path.Value, `"`)
 						n, ok := symbols.Name(path)
+						if path == stdPath {
+							n, ok = "std", true
+						}
 						if s.Name != nil {
 							n, ok = s.Name.Name, true
 						}

@@ -25,10 +25,12 @@ const stdText = `package std
 
 func Sort(x any)
 func Pull(seq func(yield func() bool)) (next func() bool, stop func())
+func RangeError(state int) any
 `
 
 var stdFuncs = map[string]any{
-	"Sort": sortOrdered,
+	"Sort":       sortOrdered,
+	"RangeError": newRangeError,
 	"Pull": func(seq func(yield func() bool)) (func() bool, func()) {
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
 			seq(func() bool { return yield(struct{}{}) })

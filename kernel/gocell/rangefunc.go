@@ -1,0 +1,508 @@
+package gocell
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/astutil"
+)
+
+// Statements and expressions that the interpreter lacks or gets wrong are
+// spelled out in those that it has: range over functions and channels, method
+// expressions, new of a value.
+
+// desugar rewrites them below n.
+func (l *lowerer) desugar(n ast.Node) ast.Node {
+	info := l.c.info
+	var funcs []*ast.FuncType // around the node
+	return astutil.Apply(n, func(c *astutil.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.FuncDecl:
+			funcs = append(funcs, x.Type)
+		case *ast.FuncLit:
+			funcs = append(funcs, x.Type)
+		}
+		return true
+	}, func(c *astutil.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			funcs = funcs[:len(funcs)-1]
+		case *ast.RangeStmt:
+			tv, ok := info.Types[x.X]
+			if !ok {
+				break
+			}
+			switch t := tv.Type.Underlying().(type) {
+			case *types.Signature:
+				label := ""
+				if p, ok := c.Parent().(*ast.LabeledStmt); ok {
+					label = p.Label.Name
+				}
+				var ft *ast.FuncType
+				if len(funcs) > 0 {
+					ft = funcs[len(funcs)-1]
+				}
+				c.Replace(l.rangeFunc(x, t, label, ft))
+			case *types.Chan:
+				c.Replace(l.rangeChan(x))
+			}
+		case *ast.SelectorExpr:
+			if s := info.Selections[x]; s != nil && s.Kind() == types.MethodExpr {
+				c.Replace(l.methodExpr(x))
+			}
+		case *ast.CallExpr:
+			id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+			if !ok || len(x.Args) != 1 {
+				break
+			}
+			if b, ok := info.Uses[id].(*types.Builtin); ok && b.Name() == "new" && info.Types[x.Args[0]].IsValue() {
+				c.Replace(l.newValue(x))
+			}
+		}
+		return true
+	})
+}
+
+// The small change of made-up code at one position.
+type maker struct{ pos token.Pos }
+
+func (m maker) id(name string) *ast.Ident { return &ast.Ident{Name: name, NamePos: m.pos} }
+func (m maker) num(n int) ast.Expr {
+	return &ast.BasicLit{ValuePos: m.pos, Kind: token.INT, Value: itoa(n)}
+}
+
+func (m maker) assign(tok token.Token, lhs []ast.Expr, rhs ...ast.Expr) ast.Stmt {
+	return &ast.AssignStmt{Lhs: lhs, TokPos: m.pos, Tok: tok, Rhs: rhs}
+}
+
+func (m maker) set(name string, x ast.Expr) ast.Stmt {
+	return m.assign(token.ASSIGN, []ast.Expr{m.id(name)}, x)
+}
+
+func (m maker) define(name string, x ast.Expr) ast.Stmt {
+	return m.assign(token.DEFINE, []ast.Expr{m.id(name)}, x)
+}
+
+func (m maker) variable(name string, t ast.Expr, values ...ast.Expr) ast.Stmt {
+	return &ast.DeclStmt{Decl: &ast.GenDecl{TokPos: m.pos, Tok: token.VAR, Specs: []ast.Spec{
+		&ast.ValueSpec{Names: []*ast.Ident{m.id(name)}, Type: t, Values: values}}}}
+}
+
+func (m maker) block(list ...ast.Stmt) *ast.BlockStmt {
+	return &ast.BlockStmt{Lbrace: m.pos, List: list, Rbrace: m.pos}
+}
+
+func (m maker) ret(xs ...ast.Expr) ast.Stmt { return &ast.ReturnStmt{Return: m.pos, Results: xs} }
+
+func (m maker) compare(name string, op token.Token, n int) ast.Expr {
+	return &ast.BinaryExpr{X: m.id(name), OpPos: m.pos, Op: op, Y: m.num(n)}
+}
+
+func (m maker) when(cond ast.Expr, list ...ast.Stmt) ast.Stmt {
+	return &ast.IfStmt{If: m.pos, Cond: cond, Body: m.block(list...)}
+}
+
+func (m maker) funcLit(params, results []*ast.Field, list ...ast.Stmt) *ast.FuncLit {
+	t := &ast.FuncType{Func: m.pos, Params: &ast.FieldList{Opening: m.pos, List: params, Closing: m.pos}}
+	if len(results) > 0 {
+		t.Results = &ast.FieldList{Opening: m.pos, List: results, Closing: m.pos}
+	}
+	return &ast.FuncLit{Type: t, Body: m.block(list...)}
+}
+
+func (m maker) field(name string, t ast.Expr) *ast.Field {
+	f := &ast.Field{Type: t}
+	if name != "" {
+		f.Names = []*ast.Ident{m.id(name)}
+	}
+	return f
+}
+
+// localType returns the expression of a type where its names are in scope.
+func (l *lowerer) localType(t types.Type, pos token.Pos) ast.Expr {
+	s := l.typeName(t)
+	x, err := parser.ParseExpr(s)
+	if err != nil {
+		l.refuse(pos, "internal: type %s: %v", s, err)
+		return ast.NewIdent("int")
+	}
+	clearPos(x, pos)
+	return x
+}
+
+// rangeChan rewrites a loop over a channel:
+// for c := ch; ; { v, ok := <-c; if !ok { break }; x := v; body }.
+func (l *lowerer) rangeChan(r *ast.RangeStmt) ast.Stmt {
+	m := maker{r.Pos()}
+	ch, v, ok := l.tempName(), l.tempName(), l.tempName()
+	body := []ast.Stmt{
+		m.assign(token.DEFINE, []ast.Expr{m.id(v), m.id(ok)}, &ast.UnaryExpr{OpPos: m.pos, Op: token.ARROW, X: m.id(ch)}),
+		m.when(&ast.UnaryExpr{OpPos: m.pos, Op: token.NOT, X: m.id(ok)}, &ast.BranchStmt{TokPos: m.pos, Tok: token.BREAK}),
+	}
+	if r.Key != nil && !isBlank(r.Key) {
+		body = append(body, m.assign(r.Tok, []ast.Expr{r.Key}, m.id(v)))
+	}
+	body = append(body, r.Body)
+	return &ast.ForStmt{For: m.pos, Init: m.define(ch, r.X), Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
+}
+
+func isBlank(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == "_"
+}
+
+// methodExpr rewrites T.M: func(r T, p P) R { return r.M(p) }.
+func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
+	m := maker{x.Pos()}
+	sig := l.c.info.Types[x].Type.(*types.Signature)
+	var params, results []*ast.Field
+	var args []ast.Expr
+	for i := range sig.Params().Len() {
+		name := mark + "p" + itoa(i)
+		t := sig.Params().At(i).Type()
+		var te ast.Expr
+		if sig.Variadic() && i == sig.Params().Len()-1 {
+			te = &ast.Ellipsis{Ellipsis: m.pos, Elt: l.localType(t.(*types.Slice).Elem(), m.pos)}
+		} else {
+			te = l.localType(t, m.pos)
+		}
+		params = append(params, m.field(name, te))
+		args = append(args, m.id(name))
+	}
+	for v := range sig.Results().Variables() {
+		results = append(results, m.field("", l.localType(v.Type(), m.pos)))
+	}
+	c := call(&ast.SelectorExpr{X: args[0], Sel: x.Sel}, m.pos, args[1:]...)
+	if sig.Variadic() {
+		c.Ellipsis = m.pos
+	}
+	var s ast.Stmt = &ast.ExprStmt{X: c}
+	if len(results) > 0 {
+		s = m.ret(c)
+	}
+	return m.funcLit(params, results, s)
+}
+
+// newValue rewrites new(x) of a value: func(v T) *T { return &v }(x).
+func (l *lowerer) newValue(x *ast.CallExpr) ast.Expr {
+	m := maker{x.Pos()}
+	t := l.c.info.Types[x].Type.(*types.Pointer)
+	v := mark + "v"
+	return call(m.funcLit(
+		[]*ast.Field{m.field(v, l.localType(t.Elem(), m.pos))},
+		[]*ast.Field{m.field("", l.localType(t, m.pos))},
+		m.ret(&ast.UnaryExpr{OpPos: m.pos, Op: token.AND, X: m.id(v)})), m.pos, x.Args[0])
+}
+
+// States of a loop over a function.
+const (
+	rangeReady  = iota
+	rangeDone   // the body has returned false
+	rangeExited // the loop is over
+	rangeInBody // or out of it by a panic
+	rangeLost   // a panic of the body was swallowed
+)
+
+// A rangeError is the panic of an iterator function that goes on when it must
+// not.
+type rangeError string
+
+func (e rangeError) Error() string { return "runtime error: " + string(e) }
+func (rangeError) RuntimeError()   {}
+
+func newRangeError(state int) any {
+	return rangeError("range function " + [...]string{
+		rangeReady:  "misbehaved",
+		rangeDone:   "continued iteration after function for loop body returned false",
+		rangeExited: "continued iteration after whole loop exit",
+		rangeInBody: "continued iteration after loop body panic",
+		rangeLost:   "recovered a loop body panic and did not resume panicking",
+	}[state])
+}
+
+// How a loop body was left, where not by the end of the loop; positive numbers
+// are jumps.
+const (
+	leaveReturn = 1 + iota // with values
+	leaveBare              // return alone
+	leaveJump
+)
+
+// rangeFunc rewrites a loop over an iterator function into a call of it:
+//
+//	{
+//		state, leave := ready, 0
+//		var r0 T            // a result of the function around
+//		var defers []func() // of the body
+//		defer func() { for _, d := range defers { defer d() } }()
+//		f(func(k K, v V) bool {
+//			if state != ready { panic(...) }
+//			state = inBody
+//			{ body }
+//			state = ready
+//			return true
+//		})
+//		if state == inBody { panic(...) }
+//		state = exited
+//		if leave == leaveReturn { return r0 }
+//		...
+//	}
+//
+// Inner loops are rewritten before outer ones, so that what an inner one
+// leaves behind its call is a statement of the outer one's body.
+func (l *lowerer) rangeFunc(r *ast.RangeStmt, sig *types.Signature, label string, ft *ast.FuncType) ast.Stmt {
+	m := maker{r.Pos()}
+	b := &rangeBody{l: l, m: m, label: label, state: l.tempName(), leave: l.tempName(), defers: l.tempName(), jumps: map[string]int{}}
+	b.results(ft)
+	b.labels = labelsIn(r.Body)
+	b.rewrite(r.Body)
+
+	yield := sig.Params().At(0).Type().Underlying().(*types.Signature)
+	var params []*ast.Field
+	var first []ast.Stmt
+	for i, x := range []ast.Expr{r.Key, r.Value} {
+		if i >= yield.Params().Len() {
+			break
+		}
+		name := l.tempName()
+		switch id, isID := x.(*ast.Ident); {
+		case x == nil || isBlank(x):
+		case r.Tok == token.DEFINE && isID:
+			name = id.Name
+		default:
+			first = append(first, m.assign(token.ASSIGN, []ast.Expr{x}, m.id(name)))
+		}
+		params = append(params, m.field(name, l.localType(yield.Params().At(i).Type(), m.pos)))
+	}
+	wrong := func(state ast.Expr) ast.Stmt {
+		l.pkgs[stdPath] = true
+		f := &ast.SelectorExpr{X: m.id(alias(stdPath)), Sel: m.id("RangeError")}
+		return &ast.ExprStmt{X: call(m.id("panic"), m.pos, call(f, m.pos, state))}
+	}
+	callback := []ast.Stmt{
+		m.when(m.compare(b.state, token.NEQ, rangeReady), wrong(m.id(b.state))),
+		m.set(b.state, m.num(rangeInBody)),
+	}
+	callback = append(callback, first...)
+	callback = append(callback, r.Body, m.set(b.state, m.num(rangeReady)), m.ret(m.id("true")))
+	f := m.funcLit(params, []*ast.Field{m.field("", m.id("bool"))}, callback...)
+
+	list := []ast.Stmt{m.define(b.state, m.num(rangeReady)), m.define(b.leave, m.num(0))}
+	list = append(list, b.vars()...)
+	list = append(list,
+		&ast.ExprStmt{X: call(r.X, m.pos, f)},
+		m.when(m.compare(b.state, token.EQL, rangeInBody), wrong(m.num(rangeLost))),
+		m.set(b.state, m.num(rangeExited)))
+	list = append(list, b.after...)
+	return &ast.BlockStmt{Lbrace: m.pos, List: list, Rbrace: r.End()}
+}
+
+// rangeBody rewrites what leaves the body of a loop over a function.
+type rangeBody struct {
+	l                    *lowerer
+	m                    maker
+	label                string // of the loop
+	labels               map[string]bool
+	state, leave, defers string
+	resultTypes          []types.Type
+	resultNames          []string
+	hasReturn, hasBare   bool
+	hasDefer             bool
+	jumps                map[string]int
+	after                []ast.Stmt // behind the call
+}
+
+// results notes the result types of the function around.
+func (b *rangeBody) results(ft *ast.FuncType) {
+	if ft == nil || ft.Results == nil {
+		return
+	}
+	for _, f := range ft.Results.List {
+		for range max(1, len(f.Names)) {
+			b.resultTypes = append(b.resultTypes, b.l.c.info.TypeOf(f.Type))
+			b.resultNames = append(b.resultNames, b.l.tempName())
+		}
+	}
+}
+
+// vars declares what the rewritten body uses.
+func (b *rangeBody) vars() []ast.Stmt {
+	m := b.m
+	var list []ast.Stmt
+	if b.hasReturn {
+		for i, t := range b.resultTypes {
+			list = append(list, m.variable(b.resultNames[i], b.l.localType(t, m.pos)))
+		}
+	}
+	if b.hasDefer {
+		fn := func() ast.Expr {
+			return &ast.FuncType{Func: m.pos, Params: &ast.FieldList{Opening: m.pos, Closing: m.pos}}
+		}
+		d := b.l.tempName()
+		list = append(list, m.variable(b.defers, &ast.ArrayType{Lbrack: m.pos, Elt: fn()}),
+			&ast.DeferStmt{Defer: m.pos, Call: call(m.funcLit(nil, nil,
+				&ast.RangeStmt{For: m.pos, Key: m.id("_"), Value: m.id(d), Tok: token.DEFINE, TokPos: m.pos, X: m.id(b.defers),
+					Body: m.block(&ast.DeferStmt{Defer: m.pos, Call: call(m.id(d), m.pos)})}), m.pos)})
+	}
+	return list
+}
+
+func labelsIn(body ast.Node) map[string]bool {
+	labels := map[string]bool{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.LabeledStmt:
+			labels[n.Label.Name] = true
+		}
+		return true
+	})
+	return labels
+}
+
+// exit leaves the body and the loop.
+func (b *rangeBody) exit(leave int, list ...ast.Stmt) ast.Stmt {
+	m := b.m
+	if leave != 0 {
+		list = append(list, m.set(b.leave, m.num(leave)))
+	}
+	return m.block(append(list, m.set(b.state, m.num(rangeDone)), m.ret(m.id("false")))...)
+}
+
+func (b *rangeBody) rewrite(body *ast.BlockStmt) {
+	m := b.m
+	loops, breaks := 0, 0 // of the body around the statement
+	count := func(n ast.Node, d int) {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			loops += d
+			breaks += d
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			breaks += d
+		}
+	}
+	astutil.Apply(body, func(c *astutil.Cursor) bool {
+		if _, ok := c.Node().(*ast.FuncLit); ok {
+			return false
+		}
+		count(c.Node(), 1)
+		return true
+	}, func(c *astutil.Cursor) bool {
+		count(c.Node(), -1)
+		switch x := c.Node().(type) {
+		case *ast.ReturnStmt:
+			c.Replace(b.returns(x))
+		case *ast.DeferStmt:
+			c.Replace(b.deferred(x))
+		case *ast.BranchStmt:
+			name := ""
+			if x.Label != nil {
+				name = x.Label.Name
+			}
+			mine := name == b.label && name != ""
+			switch {
+			case x.Tok == token.FALLTHROUGH:
+			case name != "" && b.labels[name]:
+			case x.Tok == token.CONTINUE && (mine || name == "" && loops == 0):
+				c.Replace(m.block(m.set(b.state, m.num(rangeReady)), m.ret(m.id("true"))))
+			case x.Tok == token.BREAK && (mine || name == "" && breaks == 0):
+				c.Replace(b.exit(0))
+			case name != "":
+				c.Replace(b.exit(b.jump(x)))
+			}
+		}
+		return true
+	})
+}
+
+// jump returns the number of a jump out of the loop, which is done behind it.
+func (b *rangeBody) jump(x *ast.BranchStmt) int {
+	key := x.Tok.String() + " " + x.Label.Name
+	n, ok := b.jumps[key]
+	if !ok {
+		n = leaveJump + len(b.jumps)
+		b.jumps[key] = n
+		b.after = append(b.after, b.m.when(b.m.compare(b.leave, token.EQL, n), x))
+	}
+	return n
+}
+
+func (b *rangeBody) returns(x *ast.ReturnStmt) ast.Stmt {
+	m := b.m
+	if len(x.Results) == 0 {
+		if !b.hasBare {
+			b.hasBare = true
+			b.after = append(b.after, m.when(m.compare(b.leave, token.EQL, leaveBare), &ast.ReturnStmt{Return: x.Pos()}))
+		}
+		return b.exit(leaveBare)
+	}
+	var names, values []ast.Expr
+	for _, n := range b.resultNames {
+		names = append(names, m.id(n))
+		values = append(values, m.id(n))
+	}
+	if !b.hasReturn {
+		b.hasReturn = true
+		b.after = append(b.after, m.when(m.compare(b.leave, token.EQL, leaveReturn), &ast.ReturnStmt{Return: x.Pos(), Results: values}))
+	}
+	return b.exit(leaveReturn, &ast.AssignStmt{Lhs: names, TokPos: x.Pos(), Tok: token.ASSIGN, Rhs: x.Results})
+}
+
+// deferred keeps a deferred call, with its arguments, for the end of the
+// function around.
+func (b *rangeBody) deferred(x *ast.DeferStmt) ast.Stmt {
+	m := maker{x.Pos()}
+	b.hasDefer = true
+	info := b.l.c.info
+	var list []ast.Stmt
+	hold := func(x ast.Expr, t types.Type) ast.Expr {
+		name := b.l.tempName()
+		var te ast.Expr
+		if t != nil {
+			te = b.l.localType(t, m.pos)
+		}
+		list = append(list, m.variable(name, te, x))
+		return m.id(name)
+	}
+	inner := *x.Call
+	sig, _ := coreSignature(info, x.Call.Fun)
+	switch f := ast.Unparen(x.Call.Fun).(type) {
+	case *ast.FuncLit:
+	case *ast.Ident:
+		if _, isVar := info.Uses[f].(*types.Var); isVar {
+			inner.Fun = hold(f, nil)
+		}
+	case *ast.SelectorExpr:
+		if info.Selections[f] != nil {
+			inner.Fun = hold(f, nil)
+		}
+	default:
+		if sig != nil && !info.Types[x.Call.Fun].IsBuiltin() {
+			inner.Fun = hold(f, nil)
+		}
+	}
+	inner.Args = make([]ast.Expr, len(x.Call.Args))
+	for i, a := range x.Call.Args {
+		var t types.Type
+		if tv, ok := info.Types[a]; ok {
+			if tv.IsType() || tv.Value != nil {
+				inner.Args[i] = a
+				continue
+			}
+			t = types.Default(tv.Type)
+			if tv.IsNil() {
+				inner.Args[i] = a
+				continue
+			}
+		}
+		if sig != nil && !sig.Variadic() && i < sig.Params().Len() {
+			t = sig.Params().At(i).Type()
+		}
+		inner.Args[i] = hold(a, t)
+	}
+	list = append(list, m.set(b.defers, call(m.id("append"), m.pos, m.id(b.defers), m.funcLit(nil, nil, &ast.ExprStmt{X: &inner}))))
+	return m.block(list...)
+}

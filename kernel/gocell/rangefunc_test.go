@@ -1,0 +1,390 @@
+package gocell
+
+import "testing"
+
+// The outputs wanted are those of the same text built by the compiler.
+func TestRangeFunc(t *testing.T) {
+	runCases(t, []cellCase{
+		{"break, continue", `
+func upTo(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < n; i++ {
+			if !yield(i) {
+				fmt.Print("stopped ")
+				return
+			}
+		}
+		fmt.Print("ended ")
+	}
+}
+---
+for i := range upTo(5) {
+	if i == 1 {
+		continue
+	}
+	if i == 3 {
+		break
+	}
+	fmt.Print(i, " ")
+}
+for range upTo(2) {
+	fmt.Print("x ")
+}
+var k int
+for k = range upTo(3) {
+}
+fmt.Println(k)`, "0 2 stopped x x ended ended 2\n"},
+		{"return values", `
+func find(seq iter.Seq2[int, string], s string) (int, bool) {
+	for i, v := range seq {
+		if v == s {
+			return i, true
+		}
+	}
+	return -1, false
+}
+func named(seq iter.Seq[int]) (sum int, err error) {
+	for v := range seq {
+		if v < 0 {
+			err = fmt.Errorf("negative %d", v)
+			return
+		}
+		sum += v
+		if sum > 100 {
+			return 100, nil
+		}
+	}
+	return
+}
+---
+fmt.Println(find(slices.All([]string{"a", "b"}), "b"))
+fmt.Println(find(slices.All([]string{"a", "b"}), "c"))
+fmt.Println(named(slices.Values([]int{1, 2})))
+fmt.Println(named(slices.Values([]int{1, -2, 5})))
+fmt.Println(named(slices.Values([]int{70, 50, 5})))`, "1 true\n-1 false\n3 <nil>\n1 negative -2\n100 <nil>\n"},
+		{"labels and nesting", `
+outer:
+for i := range slices.Values([]int{0, 1, 2, 3}) {
+	for j := range slices.Values([]int{0, 1, 2, 3}) {
+		switch {
+		case j == 2:
+			continue outer
+		case i == 2:
+			break outer
+		case j == 1:
+			break
+		}
+		fmt.Print(i, j, " ")
+	}
+}
+fmt.Println()
+loop:
+for n := 0; n < 3; n++ {
+	for v := range slices.Values([]int{1, 2, 3}) {
+		for {
+			if v == 2 {
+				continue loop
+			}
+			if n == 2 {
+				break loop
+			}
+			break
+		}
+		fmt.Print(n, v, " ")
+	}
+}
+fmt.Println()`, "0 0 0 1 1 0 1 1 \n0 1 1 1 \n"},
+		{"return through three loops", `
+func triple() (a, b, c int) {
+	for i := range slices.Values([]int{1, 2}) {
+		for j := range 3 {
+			for _, k := range slices.All([]int{5, 6}) {
+				if i == 2 && j == 1 && k == 6 {
+					return i, j, k
+				}
+			}
+		}
+	}
+	return
+}
+func inLit() func() string {
+	return func() string {
+		for s := range strings.FieldsSeq("a bb ccc") {
+			if len(s) == 2 {
+				return s
+			}
+		}
+		return ""
+	}
+}
+---
+fmt.Println(triple())
+fmt.Println(inLit()())`, "2 1 6\nbb\n"},
+		{"defer in the body", `
+func defers() (n int) {
+	defer func() { fmt.Println("first, n =", n) }()
+	for i := range slices.Values([]int{1, 2, 3}) {
+		defer fmt.Println("deferred", i)
+		x := i * 10
+		defer func() { n += x; fmt.Println("closure", x) }()
+		for range slices.Values([]string{"q"}) {
+			defer fmt.Println("inner", i)
+		}
+	}
+	defer fmt.Println("last")
+	fmt.Println("body over")
+	return 1
+}
+---
+fmt.Println(defers())`, "body over\nlast\ninner 3\nclosure 30\ndeferred 3\ninner 2\nclosure 20\ndeferred 2\ninner 1\nclosure 10\ndeferred 1\nfirst, n = 61\n61\n"},
+		{"closures have their own variables", `
+var fs []func() int
+for i, v := range slices.All([]int{10, 20, 30}) {
+	v := v + 1
+	fs = append(fs, func() int { v++; return v*10 + i })
+}
+for _, f := range fs {
+	fmt.Print(f(), f(), " ")
+}
+fmt.Println()`, "120 130 221 231 322 332 \n"},
+		{"a panic passes", `
+func boom(s iter.Seq[int]) (msg string) {
+	defer func() { msg = fmt.Sprint("recovered ", recover()) }()
+	for v := range s {
+		if v == 2 {
+			panic("at two")
+		}
+	}
+	return "none"
+}
+---
+fmt.Println(boom(slices.Values([]int{1, 2, 3})))
+fmt.Println(boom(slices.Values([]int{1})))`, "recovered at two\nrecovered <nil>\n"},
+		{"iterators that misbehave", `
+func goesOn(yield func(int) bool) {
+	yield(1)
+	yield(2)
+}
+var kept func(int) bool
+func keeps(yield func(int) bool) { kept = yield; yield(1) }
+func swallows(yield func(int) bool) {
+	defer func() { recover() }()
+	yield(1)
+}
+func try(f func()) {
+	defer func() { fmt.Println(recover()) }()
+	f()
+}
+---
+try(func() {
+	for range goesOn {
+		break
+	}
+})
+try(func() {
+	for range keeps {
+	}
+	kept(2)
+})
+try(func() {
+	for range swallows {
+		panic("x")
+	}
+})`, "runtime error: range function continued iteration after function for loop body returned false\nruntime error: range function continued iteration after whole loop exit\nruntime error: range function recovered a loop body panic and did not resume panicking\n"},
+		{"a tree of a cell", `
+type bst[T cmp.Ordered] struct {
+	val         T
+	left, right *bst[T]
+}
+func (t *bst[T]) add(v T) *bst[T] {
+	if t == nil {
+		return &bst[T]{val: v}
+	}
+	if v < t.val {
+		t.left = t.left.add(v)
+	} else {
+		t.right = t.right.add(v)
+	}
+	return t
+}
+func (t *bst[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) { t.push(yield) }
+}
+func (t *bst[T]) push(yield func(T) bool) bool {
+	return t == nil || t.left.push(yield) && yield(t.val) && t.right.push(yield)
+}
+func Filter[T any](seq iter.Seq[T], keep func(T) bool) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range seq {
+			if keep(v) && !yield(v) {
+				return
+			}
+		}
+	}
+}
+func Zip[A, B any](a iter.Seq[A], b iter.Seq[B]) iter.Seq2[A, B] {
+	return func(yield func(A, B) bool) {
+		next, stop := iter.Pull(b)
+		defer stop()
+		for x := range a {
+			y, ok := next()
+			if !ok || !yield(x, y) {
+				return
+			}
+		}
+	}
+}
+---
+var root *bst[string]
+for w := range strings.SplitSeq("m,c,x,a,d", ",") {
+	root = root.add(w)
+}
+for w := range root.All() {
+	if w == "x" {
+		break
+	}
+	fmt.Print(w, " ")
+}
+even := Filter(slices.Values([]int{1, 2, 3, 4, 6}), func(i int) bool { return i%2 == 0 })
+for w, n := range Zip(root.All(), even) {
+	fmt.Print(w, n, " ")
+}
+fmt.Println(slices.Collect(even))`, "a c d m a2 c4 d6 [2 4 6]\n"},
+		{"library iterators", `
+m := map[string]int{"a": 1, "b": 2, "c": 3}
+sum := 0
+for k, v := range maps.All(m) {
+	if k != "b" {
+		sum += v
+	}
+}
+for k := range maps.Keys(m) {
+	sum += len(k)
+}
+for line := range strings.Lines("one\ntwo\n") {
+	fmt.Printf("%q ", line)
+}
+for i, v := range slices.Backward([]string{"x", "y"}) {
+	fmt.Print(i, v, " ")
+}
+for c := range slices.Chunk([]int{1, 2, 3}, 2) {
+	fmt.Print(c, " ")
+}
+for b := range bytes.SplitSeq([]byte("p q"), []byte(" ")) {
+	fmt.Print(string(b), " ")
+}
+fmt.Println(sum)`, "\"one\\n\" \"two\\n\" 1y 0x [1 2] [3] p q 7\n"},
+		{"no values, pointers, assignment to fields", `
+type point struct{ x, y int }
+func thrice(yield func() bool) {
+	_ = yield() && yield() && yield()
+}
+func corners(yield func(*point, string) bool) {
+	_ = yield(&point{1, 2}, "a") && yield(&point{3, 4}, "b")
+}
+---
+n := 0
+for range thrice {
+	n++
+}
+var p struct {
+	at   *point
+	name string
+}
+for p.at, p.name = range corners {
+	fmt.Print(p.at.x+p.at.y, p.name, " ")
+}
+for q := range corners {
+	fmt.Print(q.x, " ")
+}
+fmt.Println(n, p.name)`, "3a 7b 1 3 3 b\n"},
+		{"select, goto and switch inside", `
+func mix(c chan int) string {
+	for i := range slices.Values([]int{0, 1, 2, 3}) {
+		select {
+		case v := <-c:
+			if v == 1 {
+				continue
+			}
+			if v == 9 {
+				goto done
+			}
+			break
+		default:
+			return "empty at " + strconv.Itoa(i)
+		}
+		fmt.Print(i, " ")
+	}
+	return "full"
+done:
+	return "done"
+}
+---
+c := make(chan int, 4)
+c <- 0
+c <- 1
+fmt.Println(mix(c))
+c <- 0
+c <- 9
+fmt.Println(mix(c))`, "0 empty at 2\n0 done\n"},
+		{"range over channels", `
+cs := []chan int{make(chan int, 3), make(chan int, 3)}
+for i, c := range cs {
+	for j := range 3 {
+		c <- 10*i + j
+	}
+	close(c)
+}
+chans:
+for _, c := range cs {
+	for v := range c {
+		if v == 1 {
+			continue chans
+		}
+		if v == 12 {
+			break
+		}
+		fmt.Print(v, " ")
+	}
+}
+fmt.Println()`, "0 10 11 \n"},
+		{"method expressions and new of a value", `
+type box struct{ v int }
+func (b box) plus(ns ...int) int {
+	for _, n := range ns {
+		b.v += n
+	}
+	return b.v
+}
+func (b *box) set(v int) { b.v = v }
+---
+b := box{1}
+f, g := box.plus, (*box).set
+g(&b, 5)
+fmt.Println(f(b, 1, 2), (*box).plus(&b), strings.ToUpper("q"), time.Duration.Seconds(time.Second))
+p, q := new(40+2), new("s")
+r := new(b)
+r.v++
+fmt.Println(*p, *q, r.v, b.v, *new(int))`, "8 5 Q 1\n42 s 6 5 0\n"},
+		{"returns inside callbacks stay theirs", `
+func nest() (out []string) {
+	for s := range slices.Values([]string{"b", "a"}) {
+		ok := slices.ContainsFunc([]string{"x", s}, func(t string) bool {
+			for c := range slices.Values([]string{"a"}) {
+				if c == t {
+					return true
+				}
+			}
+			return false
+		})
+		if ok {
+			return append(out, s+"!")
+		}
+		out = append(out, s)
+	}
+	return nil
+}
+---
+fmt.Println(nest())`, "[b a!]\n"},
+	})
+}
