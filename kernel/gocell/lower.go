@@ -305,6 +305,7 @@ func (l *lowerer) quiet(x ast.Expr) bool {
 // expressions rewrites names and what the interpreter lacks, everywhere below n.
 func (l *lowerer) expressions(n ast.Node) ast.Node {
 	info := l.c.info
+	n = l.desugar(n)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		if l.generic(c) {
 			return false
