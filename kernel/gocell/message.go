@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
+	"reflect"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/traefik/yaegi/interp"
 
+	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
 )
 
@@ -178,6 +179,13 @@ func (s *Session) runtimeError(r *running, err error) *engine.Error {
 	case errors.Is(err, errAbandoned):
 		msg := "the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again"
 		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
+	case errors.Is(err, errStackOverflow):
+		e := &engine.Error{Name: engine.Panic, Message: "stack overflow"}
+		if r.at.IsValid() {
+			e.Traceback = s.located(s.fset.Position(r.at), faint+"in a recursive call"+plain)
+		}
+		e.Traceback = append(e.Traceback, red+bold+"runtime: "+plain+red+err.Error()+plain)
+		return e
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		msg := "the cell was interrupted; what it did up to there is kept"
 		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
@@ -195,13 +203,16 @@ func (s *Session) runtimeError(r *running, err error) *engine.Error {
 }
 
 // panicLines lists the frames of a panic, outermost first, and what it says.
-// The middle of many frames is left out.
+// A frame that repeats is shown once, and the middle of many is left out.
 func (s *Session) panicLines(frames []frame, v any) []string {
 	var lines []string
+	note := func(n int, what string) {
+		lines = append(lines, fmt.Sprintf("%s... %d %s ...%s", faint, n, what, plain))
+	}
 	const ends = 8
 	for i := len(frames) - 1; i >= 0; i-- {
 		if skipped := len(frames) - 2*ends; skipped > 1 && i == len(frames)-1-ends {
-			lines = append(lines, fmt.Sprintf("%s... %d frames ...%s", faint, skipped, plain))
+			note(skipped, "frames")
 			i = ends
 			continue
 		}
@@ -211,6 +222,14 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 			name = "cell"
 		}
 		lines = append(lines, s.located(f.pos, faint+"in "+plain+name)...)
+		same := 0
+		for i-same > 0 && frames[i-same-1] == f {
+			same++
+		}
+		if same > 1 {
+			note(same, "more of the same")
+			i -= same
+		}
 	}
 	return append(lines, red+bold+"panic: "+plain+red+panicText(v)+plain)
 }
@@ -218,15 +237,39 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 // panicText says what a recovered value is, in the words of Go's own crash
 // report.
 func panicText(v any) string {
+	name := ""
+	if rv := reflect.ValueOf(v); rv.Kind() == reflect.Struct {
+		// A cell's own type, as the interpreter passes it.
+		if inner, n, ok := unwrap(rv); ok && inner.CanInterface() {
+			v, name = inner.Interface(), n
+		}
+	}
 	switch v := v.(type) {
-	case runtime.Error:
-		return v.Error()
 	case error:
 		return v.Error()
 	case fmt.Stringer:
 		return v.String()
 	case string:
-		return v
+		if name == "" {
+			return v
+		}
 	}
-	return fmt.Sprintf("%T(%v)", v, v)
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array, reflect.Func, reflect.Chan:
+	default:
+		if name == "" {
+			return fmt.Sprint(v)
+		}
+		if rv.Kind() == reflect.String {
+			return fmt.Sprintf("main.%s(%q)", name, v)
+		}
+		return fmt.Sprintf("main.%s(%v)", name, v)
+	}
+	if name == "" {
+		name = fmt.Sprintf("%T", v)
+	} else {
+		name = strings.Replace(name, "*", "", 1)
+		name = "main." + name
+	}
+	return fmt.Sprintf("(%s) %s", name, display.Format(v, nil))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"go/token"
 	"log"
 	"reflect"
 	"strings"
@@ -176,7 +177,13 @@ func (w traceWriter) Write(b []byte) (int, error) {
 		if f, ok := parseFrame(strings.TrimSuffix(line, "\n")); !ok {
 			r.out.Stderr(line)
 		} else if len(r.frames) < maxFrames {
+			// The interpreter knows where the function begins, the guards
+			// know where the panic came by.
+			if r.at.IsValid() {
+				f.pos = w.s.fset.Position(r.at)
+			}
 			r.frames = append(r.frames, f)
+			r.at, r.left = token.NoPos, true
 		}
 	}
 	return len(b), nil

@@ -209,7 +209,9 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		out.Stderr(n + "\n")
 	}
 
-	r := &running{ctx: ctx, out: out, types: c.results, stop: make(chan struct{}), ended: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &running{ctx: ctx, cancel: cancel, out: out, types: c.results, stop: make(chan struct{}), ended: make(chan struct{})}
 	s.cur.Store(r)
 	if !s.opts.KeepStdio {
 		stdio.use(out)
@@ -356,6 +358,9 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		}
 	}()
 	prog, err = s.in.CompileAST(file)
+	if err == nil {
+		s.guardProgram(prog)
+	}
 	return prog, undo, err
 }
 
@@ -394,15 +399,18 @@ var errAbandoned = errors.New("abandoned")
 // running is a cell under way. It is the value of the cell's goroutines (see
 // package goroutine), also of those that outlive it.
 type running struct {
-	ctx   context.Context
-	out   engine.Outputs
-	types []types.Type  // of the last expression's values
-	stop  chan struct{} // closed when the cell is interrupted
-	ended chan struct{} // closed when the cell's own goroutine has unwound
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	out    engine.Outputs
+	types  []types.Type  // of the last expression's values
+	stop   chan struct{} // closed when the cell is interrupted
+	ended  chan struct{} // closed when the cell's own goroutine has unwound
 
 	mu     sync.Mutex
 	result engine.Bundle
-	frames []frame // that a panic passed, innermost first
+	frames []frame   // that a panic passed, innermost first
+	at     token.Pos // where the panic came by last
+	left   bool      // whether it left a function since
 }
 
 // Outputs returns where the cell's outputs go, after what it wrote to the
@@ -435,8 +443,12 @@ func (s *Session) runProgram(r *running, p *interp.Program) error {
 		done <- err
 	})
 	err := <-done
-	if r.ctx.Err() == nil || err == nil || !errors.Is(err, r.ctx.Err()) {
+	cause := r.cancelled()
+	if cause == nil && (r.ctx.Err() == nil || err == nil || !errors.Is(err, r.ctx.Err())) {
 		return err
+	}
+	if cause != nil {
+		err = cause
 	}
 	close(r.stop)
 	// ExecuteWithContext returns at once on a cancel; the cell's goroutine

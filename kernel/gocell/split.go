@@ -148,22 +148,36 @@ func lineDirective(line, col int) string {
 func blank(text string, keep []part) string {
 	b := []byte(text)
 	i := 0
-	wipe := func(to int) {
-		for ; i < to; i++ {
-			if b[i] != '\n' {
-				b[i] = ' '
-			}
-		}
-	}
 	for _, p := range keep {
-		wipe(p.start)
+		wipe(b[i:p.start])
 		i = p.end
 		if i < len(b) && b[i] == ';' {
 			i++
 		}
 	}
-	wipe(len(b))
+	wipe(b[i:])
 	return string(b)
+}
+
+// without returns text with the parts replaced by spaces: what is left keeps
+// every semicolon, also those that are no end of a statement (for i := 0; ; i++).
+func without(text string, parts []part) string {
+	b := []byte(text)
+	for _, p := range parts {
+		wipe(b[p.start:p.end])
+		if p.end < len(b) && b[p.end] == ';' {
+			b[p.end] = ' '
+		}
+	}
+	return string(b)
+}
+
+func wipe(b []byte) {
+	for i := range b {
+		if b[i] != '\n' {
+			b[i] = ' '
+		}
+	}
 }
 
 // parseCell parses a cell. The error is a scanner.ErrorList with positions in
@@ -171,11 +185,9 @@ func blank(text string, keep []part) string {
 func parseCell(fset *token.FileSet, number int, id, text string) (*source, error) {
 	src := &source{number: number, id: id, text: text}
 	parts := split(text)
-	var head, stmts []part
+	var head []part // what is no statement
 	for _, p := range parts {
-		if p.kind == partStmt {
-			stmts = append(stmts, p)
-		} else {
+		if p.kind != partStmt {
 			head = append(head, p)
 		}
 	}
@@ -209,7 +221,7 @@ func parseCell(fset *token.FileSet, number int, id, text string) (*source, error
 		src.file.Decls = append(src.file.Decls, ds...)
 		src.decls = append(src.decls, pc)
 	}
-	f, err = parser.ParseFile(fset, fileName(number), "package main;func _(){"+lineDirective(1, 1)+blank(text, stmts)+"\n}", mode)
+	f, err = parser.ParseFile(fset, fileName(number), "package main;func _(){"+lineDirective(1, 1)+without(text, head)+"\n}", mode)
 	collect(err)
 	if f != nil && len(f.Decls) > 0 {
 		if fd, ok := f.Decls[0].(*ast.FuncDecl); ok && fd.Body != nil {

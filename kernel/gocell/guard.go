@@ -1,0 +1,385 @@
+package gocell
+
+import (
+	"context"
+	"fmt"
+	"go/constant"
+	"go/token"
+	"reflect"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/traefik/yaegi/interp"
+)
+
+// The interpreter names only the function that a panic passes, reports many
+// errors in the words of package reflect, and dies of unbounded recursion. The
+// nodes of a compiled cell that can fail get a guard each: it tells where a
+// panic came by, says it in Go's own words, and stops a recursion before the
+// stack is used up. A guard costs some nanoseconds where nothing happens, so
+// arithmetic, comparisons and assignments of plain variables have none.
+
+// step is the interpreter's unit of execution: it runs a node on a frame and
+// returns what follows.
+type step func(frame unsafe.Pointer) step
+
+// node is a node of the interpreter's tree.
+type node struct{ p unsafe.Pointer }
+
+// layout holds where the fields of a node stand.
+var layout = func() (l struct{ child, gen, exec, pos, kind, action, root uintptr }) {
+	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
+	l.root = f.Offset
+	t := f.Type.Elem()
+	at := func(name string) uintptr {
+		f, ok := t.FieldByName(name)
+		if !ok {
+			panic("gocell: the interpreter's nodes have no field " + name)
+		}
+		return f.Offset
+	}
+	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
+	return l
+}()
+
+var (
+	kindType   = nodeField("kind")
+	actionType = nodeField("action")
+)
+
+func nodeField(name string) reflect.Type {
+	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
+	g, _ := f.Type.Elem().FieldByName(name)
+	return g.Type
+}
+
+func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
+func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
+func (n node) exec() *step      { return (*step)(unsafe.Add(n.p, layout.exec)) }
+func (n node) gen() *func(unsafe.Pointer) {
+	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
+}
+func (n node) kind() string {
+	return reflect.NewAt(kindType, unsafe.Add(n.p, layout.kind)).Elem().Interface().(fmt.Stringer).String()
+}
+func (n node) action() string {
+	return reflect.NewAt(actionType, unsafe.Add(n.p, layout.action)).Elem().Interface().(fmt.Stringer).String()
+}
+
+// genValue returns how the interpreter reads a node's value from a frame.
+//
+//go:linkname genValue github.com/traefik/yaegi/interp.genValue
+func genValue(n unsafe.Pointer) func(frame unsafe.Pointer) reflect.Value
+
+// guardProgram puts the guards into a compiled cell that has not run yet.
+func (s *Session) guardProgram(p *interp.Program) {
+	s.guardNode(*(*node)(unsafe.Add(unsafe.Pointer(p), layout.root)))
+}
+
+func (s *Session) guardNode(n node) {
+	for _, c := range n.children() {
+		s.guardNode(c)
+	}
+	g := n.gen()
+	if *g == nil {
+		return
+	}
+	gen := *g
+	switch {
+	case n.kind() == "callExpr":
+		*g = func(p unsafe.Pointer) {
+			gen(p)
+			if e := (node{p}).exec(); *e != nil {
+				*e = s.guardCall(node{p}, *e)
+			}
+		}
+	case canFail(n):
+		*g = func(p unsafe.Pointer) {
+			gen(p)
+			if e := (node{p}).exec(); *e != nil {
+				*e = s.guardStep(node{p}, *e)
+			}
+		}
+	}
+}
+
+// canFail reports whether a node that is no call may panic.
+func canFail(n node) bool {
+	switch n.kind() {
+	case "indexExpr", "sliceExpr", "starExpr", "selectorExpr", "typeAssertExpr", "sendStmt":
+		return true
+	case "binaryExpr", "assignStmt", "incDecStmt", "defineStmt":
+		switch n.action() {
+		case "/", "%", "/=", "%=", "==", "!=", "<<", ">>", "<<=", ">>=":
+			return !constantOperand(n)
+		case "=", "+=", "-=", "*=", "|=", "&=", "^=", "&^=", "++", "--":
+			// An element of a map, or what a pointer points to.
+			if c := n.children(); len(c) > 0 {
+				k := c[0].kind()
+				return k == "indexExpr" || k == "starExpr" || k == "selectorExpr"
+			}
+		}
+	}
+	return false
+}
+
+// constantOperand reports whether the right operand is a literal: no zero, the
+// checker has seen to it.
+func constantOperand(n node) bool {
+	c := n.children()
+	return len(c) == 2 && c[1].kind() == "basicLit"
+}
+
+// guardStep guards a node that calls nothing: a panic starts there.
+func (s *Session) guardStep(n node, run step) step {
+	return func(f unsafe.Pointer) (next step) {
+		ok := false
+		defer func() {
+			if !ok {
+				if v := recover(); v != nil {
+					v = inGo(n, f, v)
+					s.cell().passed(n.pos(), true)
+					panic(v)
+				}
+			}
+		}()
+		next = run(f)
+		ok = true
+		return next
+	}
+}
+
+// guardCall guards a call. A panic from below is caught whole and raised
+// again: the interpreter raises it anew inside a deferred function at each
+// level, and the stack of these would take time by its square.
+func (s *Session) guardCall(n node, run step) step {
+	try := func(f unsafe.Pointer) (next step, v any, failed bool) {
+		ok := false
+		defer func() {
+			if !ok {
+				if v = recover(); v != nil {
+					failed = true
+				}
+			}
+		}()
+		next = run(f)
+		ok = true
+		return next, nil, false
+	}
+	return func(f unsafe.Pointer) step {
+		if stackUsed() > maxStack {
+			s.overflow(n.pos())
+			return nil
+		}
+		next, v, failed := try(f)
+		if failed {
+			v = inGo(n, f, v)
+			s.cell().passed(n.pos(), false)
+			panic(v)
+		}
+		return next
+	}
+}
+
+// maxStack is the stack in bytes that a goroutine of a cell may use. The
+// process dies of ten times that.
+const maxStack = 100 << 20
+
+var errStackOverflow = fmt.Errorf("goroutine stack exceeds %d-byte limit\nfatal error: stack overflow", maxStack)
+
+// overflow ends the cell: as in Go no recover can stop it.
+func (s *Session) overflow(at token.Pos) {
+	r := s.cell()
+	r.passed(at, true)
+	r.cancel(errStackOverflow)
+	// Frames of this run stop at once, not when the context is noticed.
+	storeRunID(s.in, loadRunID(s.in)+1)
+}
+
+// passed notes that a panic came by a place: the innermost of a panic where
+// nothing else has been noted since the last function was left.
+func (r *running) passed(p token.Pos, innermost bool) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	if innermost || !r.left {
+		r.frames = nil
+	}
+	r.left = false
+	r.at = p
+	r.mu.Unlock()
+}
+
+// A goError is an error of Go's own run time.
+type goError string
+
+func (e goError) Error() string { return "runtime error: " + string(e) }
+
+// RuntimeError makes e a runtime.Error.
+func (e goError) RuntimeError() {}
+
+var _ runtime.Error = goError("")
+
+const nilDereference = goError("invalid memory address or nil pointer dereference")
+
+// inGo returns a recovered value as compiled code would have raised it.
+func inGo(n node, f unsafe.Pointer, v any) any {
+	text := ""
+	switch v := v.(type) {
+	case *reflect.ValueError:
+		if v.Kind == reflect.Invalid {
+			return nilDereference
+		}
+		return v
+	case reflect.Value: // the argument of panic
+		if v.IsValid() && v.CanInterface() {
+			return v.Interface()
+		}
+		return v
+	case runtime.Error:
+		return v
+	case string:
+		text = v
+	case error:
+		text = v.Error()
+	default:
+		return v
+	}
+	switch {
+	case strings.HasPrefix(text, "In["):
+		if _, msg, ok := strings.Cut(text, ": interface conversion: "); ok {
+			return goError("interface conversion: " + cleanMessage(msg)).conversion()
+		}
+	case !strings.HasPrefix(text, "reflect"):
+	case strings.HasSuffix(text, "index out of range"):
+		return goError(indexText(n, f))
+	case strings.HasSuffix(text, "slice index out of bounds"), strings.HasSuffix(text, "string slice index out of bounds"):
+		return goError(sliceText(n, f))
+	case strings.Contains(text, "nil pointer"), strings.Contains(text, "nil interface value"), strings.Contains(text, "on zero Value"), strings.Contains(text, "call of nil function"),
+		strings.Contains(text, "using zero Value"):
+		return nilDereference
+	case strings.Contains(text, "negative len"):
+		return goError("makeslice: len out of range")
+	case strings.Contains(text, "negative cap"), strings.Contains(text, "len > cap"):
+		return goError("makeslice: cap out of range")
+	}
+	return v
+}
+
+// conversionError is a failed type assertion; Go's has no "runtime error: ".
+type conversionError string
+
+func (e conversionError) Error() string { return string(e) }
+
+// RuntimeError makes e a runtime.Error.
+func (e conversionError) RuntimeError() {}
+
+func (e goError) conversion() error { return conversionError(e) }
+
+// operand reads a node's operand, a pointer to an array followed; ok is false
+// where that fails.
+func operand(n node, i int, f unsafe.Pointer) (v reflect.Value, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	v = genValue(n.children()[i].p)(f)
+	for v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Array {
+		v = v.Elem()
+	}
+	return v, v.IsValid()
+}
+
+func intOperand(n node, i int, f unsafe.Pointer) (int64, bool) {
+	v, ok := operand(n, i, f)
+	switch {
+	case !ok:
+	case v.CanInt():
+		return v.Int(), true
+	case v.CanUint():
+		return int64(v.Uint()), true
+	case v.CanInterface():
+		if c, ok := v.Interface().(constant.Value); ok {
+			return constant.Int64Val(constant.ToInt(c))
+		}
+	}
+	return 0, false
+}
+
+func hasLen(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array, reflect.String:
+		return true
+	}
+	return false
+}
+
+// indexText says what Go says of an index out of range, as far as known.
+func indexText(n node, f unsafe.Pointer) string {
+	const text = "index out of range"
+	if n.kind() != "indexExpr" || len(n.children()) != 2 {
+		return text
+	}
+	x, ok := operand(n, 0, f)
+	i, ok2 := intOperand(n, 1, f)
+	if !ok || !ok2 || !hasLen(x) {
+		return text
+	}
+	if i < 0 {
+		return fmt.Sprintf("%s [%d]", text, i)
+	}
+	return fmt.Sprintf("%s [%d] with length %d", text, i, x.Len())
+}
+
+// sliceText says what Go says of slice bounds out of range.
+func sliceText(n node, f unsafe.Pointer) string {
+	const text = "slice bounds out of range"
+	if n.kind() != "sliceExpr" {
+		return text
+	}
+	x, ok := operand(n, 0, f)
+	if !ok || !hasLen(x) {
+		return text
+	}
+	var b []int64
+	if n.action() == "slice0" {
+		b = append(b, 0)
+	}
+	for i := 1; i < len(n.children()); i++ {
+		v, ok := intOperand(n, i, f)
+		if !ok {
+			return text
+		}
+		b = append(b, v)
+	}
+	limit, what := int64(x.Len()), "length"
+	if x.Kind() == reflect.Slice {
+		limit, what = int64(x.Cap()), "capacity"
+	}
+	switch {
+	case len(b) == 3 && (b[2] < 0 || b[2] > limit):
+		return fmt.Sprintf("%s [::%d] with %s %d", text, b[2], what, limit)
+	case len(b) == 3 && b[1] > b[2]:
+		return fmt.Sprintf("%s [:%d:%d]", text, b[1], b[2])
+	case len(b) == 3:
+		return fmt.Sprintf("%s [%d:%d:]", text, b[0], b[1])
+	case len(b) == 1: // x[low:]
+		return fmt.Sprintf("%s [%d:%d]", text, b[0], x.Len())
+	case b[1] < 0:
+		return fmt.Sprintf("%s [:%d]", text, b[1])
+	case b[1] > limit:
+		return fmt.Sprintf("%s [:%d] with %s %d", text, b[1], what, limit)
+	}
+	return fmt.Sprintf("%s [%d:%d]", text, b[0], b[1])
+}
+
+// cancelled returns why a cell's context has ended where the kernel ended it.
+func (r *running) cancelled() error {
+	if err := context.Cause(r.ctx); err != r.ctx.Err() {
+		return err
+	}
+	return nil
+}
