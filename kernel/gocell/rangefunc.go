@@ -16,7 +16,8 @@ import (
 // desugar rewrites them below n.
 func (l *lowerer) desugar(n ast.Node) ast.Node {
 	info := l.c.info
-	var funcs []*ast.FuncType // around the node
+	var funcs []*ast.FuncType           // around the node
+	inside := map[*ast.BlockStmt]bool{} // whose last statement a label belongs to
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
@@ -47,6 +48,18 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				c.Replace(l.rangeFunc(x, t, label, ft))
 			case *types.Chan:
 				c.Replace(l.rangeChan(x))
+			default:
+				if b := l.rangeChans(x, t); b != nil {
+					c.Replace(b)
+					inside[b] = true
+				}
+			}
+		case *ast.LabeledStmt:
+			if b, ok := x.Stmt.(*ast.BlockStmt); ok && inside[b] {
+				last := len(b.List) - 1
+				x.Stmt = b.List[last]
+				b.List[last] = x
+				c.Replace(b)
 			}
 		case *ast.SelectorExpr:
 			if s := info.Selections[x]; s != nil && s.Kind() == types.MethodExpr {
@@ -146,6 +159,33 @@ func (l *lowerer) rangeChan(r *ast.RangeStmt) ast.Stmt {
 	}
 	body = append(body, r.Body)
 	return &ast.ForStmt{For: m.pos, Init: m.define(ch, r.X), Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
+}
+
+// rangeChans rewrites a loop over a slice, array or map whose values are
+// channels, which the interpreter takes for a loop over a channel:
+// { s := x; for k := range s { v := s[k]; body } }. It returns nil for others.
+func (l *lowerer) rangeChans(r *ast.RangeStmt, t types.Type) *ast.BlockStmt {
+	if r.Value == nil || isBlank(r.Value) {
+		return nil
+	}
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem().Underlying()
+	}
+	c, ok := t.(interface{ Elem() types.Type })
+	if !ok {
+		return nil
+	}
+	if _, ok := c.Elem().Underlying().(*types.Chan); !ok {
+		return nil
+	}
+	m := maker{r.Pos()}
+	s, k := l.tempName(), l.tempName()
+	list := []ast.Stmt{m.assign(r.Tok, []ast.Expr{r.Value}, &ast.IndexExpr{X: m.id(s), Lbrack: m.pos, Index: m.id(k), Rbrack: m.pos})}
+	if !isBlank(r.Key) {
+		list = append(list, m.assign(r.Tok, []ast.Expr{r.Key}, m.id(k)))
+	}
+	return m.block(m.define(s, r.X), &ast.RangeStmt{For: m.pos, Key: m.id(k), TokPos: m.pos, Tok: token.DEFINE, Range: m.pos, X: m.id(s),
+		Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: append(list, r.Body), Rbrace: r.Body.Rbrace}})
 }
 
 func isBlank(x ast.Expr) bool {
@@ -448,7 +488,15 @@ func (b *rangeBody) returns(x *ast.ReturnStmt) ast.Stmt {
 		b.hasReturn = true
 		b.after = append(b.after, m.when(m.compare(b.leave, token.EQL, leaveReturn), &ast.ReturnStmt{Return: x.Pos(), Results: values}))
 	}
-	return b.exit(leaveReturn, &ast.AssignStmt{Lhs: names, TokPos: x.Pos(), Tok: token.ASSIGN, Rhs: x.Results})
+	if len(names) != len(x.Results) {
+		return b.exit(leaveReturn, m.assign(token.ASSIGN, names, x.Results...))
+	}
+	// One by one: the interpreter has no a, b = x, nil.
+	var list []ast.Stmt
+	for i, n := range names {
+		list = append(list, m.assign(token.ASSIGN, []ast.Expr{n}, x.Results[i]))
+	}
+	return b.exit(leaveReturn, list...)
 }
 
 // deferred keeps a deferred call, with its arguments, for the end of the
