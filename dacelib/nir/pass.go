@@ -34,8 +34,12 @@ type pass struct {
 	// The hypernetwork, a row per instance: its hidden layer before and after
 	// the activation, rows of ldE, and its output, the generated scorers, rows
 	// of ldW; and the output's gradient.
-	pre, hidden, out, dOut   []float32
-	ldE, ldW                 int
+	pre, hidden, out, dOut []float32
+	ldE, ldW               int
+
+	// Strides of the buffers, by what a row holds: a hidden layer, a solution,
+	// the encoder's heads, the scorer's input, a latent vector. Lines of a
+	// column fall into different sets of the cache.
 	ldH, ldX, ldL, ldIn, ldZ int
 }
 
@@ -45,8 +49,8 @@ type shard struct {
 	instance int
 	rows     int
 	loss     partLoss
-	grads    []float32 // the tensors of gradShapes, padded
-	stats    [4][2][]float32
+	grads    []float32 // as gradParts lays them out
+	stats    [4][2][]float32 // batch means and variances, where normalised
 }
 
 // partLoss holds sums over the rows of a shard.

@@ -252,9 +252,9 @@ func (p *pass) moveStats(stats []float32) {
 	for _, s := range p.shards {
 		for k, st := range s.stats {
 			for which, values := range st {
-				run := stats[(2*k+which)*Hidden:]
+				running := stats[(2*k+which)*Hidden:]
 				for j, v := range values {
-					run[j] += 0.1 * (v - run[j])
+					running[j] += 0.1 * (v - running[j])
 				}
 			}
 		}
