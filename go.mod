@@ -3,6 +3,8 @@ module dace.local
 go 1.26.0
 
 require (
+	// The types of gorgonia's operations: LeakyReLU as one of them.
+	github.com/chewxy/hm v1.0.0
 	// Dormant since 2024, pure Go; guarded by kernel/transport, its only importer.
 	github.com/go-zeromq/zmq4 v0.17.0
 	// Upstream main of 2024-07-30: the tagged v0.16.1 shares loop variables
@@ -33,7 +35,6 @@ require (
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/apache/arrow/go/arrow v0.0.0-20211112161151-bc219186db40 // indirect
 	github.com/awalterschulze/gographviz v2.0.3+incompatible // indirect
-	github.com/chewxy/hm v1.0.0 // indirect
 	github.com/chewxy/math32 v1.10.1 // indirect
 	github.com/go-zeromq/goczmq/v4 v4.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect

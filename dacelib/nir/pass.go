@@ -49,7 +49,7 @@ type shard struct {
 	instance int
 	rows     int
 	loss     partLoss
-	grads    []float32 // as gradParts lays them out
+	grads    []float32       // as gradParts lays them out
 	stats    [4][2][]float32 // batch means and variances, where normalised
 }
 
