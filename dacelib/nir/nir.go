@@ -133,7 +133,7 @@ type Settings struct {
 	Samples int
 	// Batch is the number of solutions per instance and step; default 256.
 	Batch int
-	// Steps is the number of steps of Adam; default 30,000.
+	// Steps is the number of steps of Adam; default 12,000.
 	Steps int
 	// LearningRate at the first step; it falls to a hundredth of that along a
 	// half cosine. Default 0.001.
@@ -220,7 +220,7 @@ func (s Settings) withDefaults(dim int) Settings {
 	def(&s.Latent, s.Dim)
 	def(&s.Samples, 100_000)
 	def(&s.Batch, 256)
-	def(&s.Steps, 30_000)
+	def(&s.Steps, 12_000)
 	def(&s.ValidateEvery, max(1, s.Steps/60))
 	def(&s.NormaliseSample, 10_000_000)
 	deff(&s.LearningRate, 1e-3)

@@ -6,7 +6,7 @@
 // [Layer] is the packed form of a layer, [Table] that of a first layer that
 // reads bits, [Product] the product that gradients of weights need. Which code
 // runs is decided once, at start, from what the processor offers: AVX-512,
-// AVX2 with FMA, or plain Go; see [ISA].
+// AVX2 with FMA, or plain Go; see [ISA]. GODEBUG=cpu.avx2=off selects plain Go.
 package kernel
 
 // TileRows is the number of rows that a tile computes at once. Buffers that

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -319,23 +320,34 @@ func TestTable(t *testing.T) {
 	})
 }
 
+// cpuTime returns the processor time of this process so far: what a busy
+// machine does not distort much.
+func cpuTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
 // BenchmarkLayer measures the 128 x 128 layer on one core, beside the core's
-// own peak in the same run.
+// own peak in the same run, by processor time.
 func BenchmarkLayer(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	l := NewLayer(random(128*128, r), random(128, r), 128, 128, 0.01)
 	const m = 48
 	x, y := random(m*144, r), make([]float32, m*144)
 	rate := func() float64 {
-		start := time.Now()
-		flop := PeakFLOP(2_000_000)
-		return flop / time.Since(start).Seconds() / 1e9
+		start := cpuTime()
+		flop := PeakFLOP(10_000_000)
+		return flop / (cpuTime() - start).Seconds() / 1e9
 	}
 	peak := max(rate(), rate())
+	start := cpuTime()
 	for b.Loop() {
 		l.Apply(y, 144, x, 144, m)
 	}
-	got := 2 * 128 * 128 * m * float64(b.N) / b.Elapsed().Seconds() / 1e9
+	got := 2 * 128 * 128 * m * float64(b.N) / (cpuTime() - start).Seconds() / 1e9
 	peak = max(peak, rate())
 	b.ReportMetric(got, "GFLOP/s")
 	b.ReportMetric(peak, "peak-GFLOP/s")
