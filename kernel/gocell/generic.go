@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ type generics struct {
 	queue []*instance                 // yet to be made
 	args  map[types.Object]types.Type // what a type parameter's name stands for
 	cur   *instance                   // being made
+
+	hoisted map[types.Type]bool // local types that are declared at package level
+	locals  []ast.Decl          // their declarations
 }
 
 // maxDepth bounds chains of instances that each need another one.
@@ -80,7 +84,7 @@ func (l *lowerer) instanceOf(obj types.Object, args []types.Type, pos token.Pos)
 	instanceNames.Store(in.name, shown)
 	g.s.generic.instances = append(g.s.generic.instances, in)
 	for _, a := range args {
-		if bad := inexpressible(a, map[types.Type]bool{}); bad != "" {
+		if bad := inexpressible(a, maps.Clone(g.hoisted)); bad != "" {
 			l.refuse(pos, "%s cannot be instantiated with %s, which is declared inside a function: declare the type at the top of a cell", obj.Name(), bad)
 			return in.name
 		}
@@ -188,7 +192,13 @@ func (l *lowerer) fieldName(v *types.Var, id *ast.Ident) *ast.Ident {
 		t = types.Unalias(p.Elem())
 	}
 	n, ok := t.(*types.Named)
-	if !ok || n.TypeArgs().Len() == 0 {
+	if !ok {
+		return id
+	}
+	if name, ok := l.renamed[n.Obj()]; ok {
+		return &ast.Ident{Name: name, NamePos: id.Pos()}
+	}
+	if n.TypeArgs().Len() == 0 {
 		return id
 	}
 	return &ast.Ident{Name: l.instanceOf(n.Obj(), listOf(n.TypeArgs()), id.Pos()), NamePos: id.Pos()}
@@ -319,7 +329,103 @@ func (l *lowerer) instantiate() []declared {
 		}
 	}
 	l.gen.cur = nil
+	for _, d := range l.gen.locals {
+		out = append(out, declared{decl: d, unit: &unit{}})
+	}
 	return out
+}
+
+// hoist takes the types that functions below n declare for themselves to the
+// level of the package, where they are arguments of instances.
+func (l *lowerer) hoist(n ast.Node) ast.Node {
+	info := l.c.info
+	need := map[*types.TypeName]bool{}
+	seen := map[types.Type]bool{}
+	for _, inst := range info.Instances {
+		for t := range inst.TypeArgs.Types() {
+			localTypes(t, need, seen)
+		}
+	}
+	if len(need) == 0 {
+		return n
+	}
+	return astutil.Apply(n, func(c *astutil.Cursor) bool {
+		ds, ok := c.Node().(*ast.DeclStmt)
+		if !ok {
+			return true
+		}
+		g, ok := ds.Decl.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			return true
+		}
+		keep := *g
+		keep.Specs = nil
+		for _, s := range g.Specs {
+			t := s.(*ast.TypeSpec)
+			o, ok := info.Defs[t.Name].(*types.TypeName)
+			if !ok || !need[o] {
+				keep.Specs = append(keep.Specs, s)
+				continue
+			}
+			name := mark + "l" + itoa(int(instanceCount.Add(1))) + "_" + o.Name()
+			instanceNames.Store(name, o.Name())
+			l.renamed[o] = name
+			l.gen.hoisted[o.Type()] = true
+			spec := &ast.TypeSpec{Name: &ast.Ident{Name: name, NamePos: t.Pos()}}
+			l.gen.locals = append(l.gen.locals, &ast.GenDecl{TokPos: t.Pos(), Tok: token.TYPE, Specs: []ast.Spec{spec}})
+			defer func() { spec.Type = l.typeExpr(o.Type().Underlying(), t.Pos()) }()
+		}
+		if len(keep.Specs) == len(g.Specs) {
+			return true
+		}
+		if len(keep.Specs) == 0 {
+			c.Replace(&ast.EmptyStmt{Semicolon: ds.Pos(), Implicit: true})
+			return false
+		}
+		ds.Decl = &keep
+		return true
+	}, nil)
+}
+
+// localTypes adds the types that functions declare and that t is made of.
+func localTypes(t types.Type, to map[*types.TypeName]bool, seen map[types.Type]bool) {
+	if t == nil || seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t := t.(type) {
+	case *types.Alias:
+		localTypes(types.Unalias(t), to, seen)
+	case *types.Named:
+		for a := range t.TypeArgs().Types() {
+			localTypes(a, to, seen)
+		}
+		o := t.Obj()
+		if o.Pkg() != nil && o.Pkg().Path() == "main" && !packageLevel(o) {
+			to[o] = true
+			localTypes(t.Underlying(), to, seen)
+		}
+	case *types.Struct:
+		for f := range t.Fields() {
+			localTypes(f.Type(), to, seen)
+		}
+	case *types.Signature:
+		for v := range t.Params().Variables() {
+			localTypes(v.Type(), to, seen)
+		}
+		for v := range t.Results().Variables() {
+			localTypes(v.Type(), to, seen)
+		}
+	case *types.Interface:
+		for m := range t.Methods() {
+			localTypes(m.Type(), to, seen)
+		}
+	case *types.Map:
+		localTypes(t.Key(), to, seen)
+		localTypes(t.Elem(), to, seen)
+	case interface{ Elem() types.Type }:
+		localTypes(t.Elem(), to, seen)
+	}
 }
 
 // plain returns the declarations of an instance.
@@ -575,7 +681,7 @@ func (w withStd) Import(path string) (*types.Package, error) {
 
 // newGenerics starts the instances of a cell.
 func (s *Session) newGenerics() *generics {
-	return &generics{s: s, args: map[types.Object]types.Type{}}
+	return &generics{s: s, args: map[types.Object]types.Type{}, hoisted: map[types.Type]bool{}}
 }
 
 // useStd gives the interpreter the compiled part of the prelude.
@@ -604,6 +710,10 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) {
 			l.pkgs[p.Path()] = true
 			b.WriteString(alias(p.Path()) + ".")
 		}
+		if n, ok := l.renamed[o]; ok {
+			b.WriteString(n)
+			return
+		}
 		b.WriteString(o.Name())
 	}
 	switch t := t.(type) {
@@ -624,7 +734,8 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) {
 			name(t.Obj())
 		}
 	case *types.Alias:
-		if t.TypeArgs().Len() > 0 || l.gen.args[t.Obj()] != nil {
+		local := t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == "main" && !packageLevel(t.Obj())
+		if t.TypeArgs().Len() > 0 || l.gen.args[t.Obj()] != nil || local {
 			l.writeType(b, types.Unalias(t))
 			return
 		}

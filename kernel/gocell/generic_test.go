@@ -3,6 +3,7 @@ package gocell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -272,6 +273,92 @@ func Gen[T any](xs ...T) <-chan T {
 }
 func Merge[T any](cs ...<-chan T) (out []T) { for _, c := range cs { for x := range c { out = append(out, x) } }; return }
 fmt.Println(Merge(Gen(1, 2), Gen(3)))`, "[1 2 3]\n"},
+		{"local types as arguments", `
+func near() string {
+	type pt struct{ x, y int }
+	type line struct {
+		pt
+		to *pt
+	}
+	ps := []pt{{3, 1}, {1, 2}}
+	slices.SortFunc(ps, func(a, b pt) int { return a.x - b.x })
+	ls := slices.Collect(slices.Values([]line{{pt: ps[0], to: &ps[1]}}))
+	return fmt.Sprint(ps, ls[0].pt.y, ls[0].to.y, ls[0].x)
+}
+func Count[T comparable](xs ...T) map[T]int {
+	type entry struct { k T; n int }
+	var es []entry
+	for _, x := range xs {
+		i := slices.IndexFunc(es, func(e entry) bool { return e.k == x })
+		if i < 0 { i = len(es); es = append(es, entry{k: x}) }
+		es[i].n++
+	}
+	m := map[T]int{}
+	for _, e := range es { m[e.k] = e.n }
+	return m
+}
+fmt.Println(near(), Count("a", "b", "a"), Count(1, 1))`, "[{1 2} {3 1}] 2 1 1 map[a:2 b:1] map[1:2]\n"},
+		{"declared again in the same shape", `
+type Stack[T any] struct{ items []T; next *Stack[T] }
+func (s *Stack[T]) Push(x T) { s.items = append(s.items, x) }
+type P struct{ x int }
+s, q := &Stack[int]{}, &Stack[P]{}
+s.Push(1)
+q.Push(P{1})
+---
+type Stack[T any] struct{ items []T; next *Stack[T] }
+func (s *Stack[T]) Push(x T) { s.items = append(s.items, x, x) }
+func size[T any](s *Stack[T]) int { return len(s.items) }
+---
+s.Push(1)
+fmt.Println(size(s), s.items)
+---
+type P struct{ x int }
+---
+q.Push(P{2})
+fmt.Println(q.items)`, "3 [1 1 1]\n[{1} {2} {2}]\n"},
+		{"optional parameters, matrices, self reference", `
+type Opt[T any] func(*T)
+type cfg struct{ n int }
+func Make[T any](opts ...Opt[T]) T { var t T; for _, o := range opts { o(&t) }; return t }
+type Matrix[T ~float64 | ~int] [][]T
+func (m Matrix[T]) Mul(o Matrix[T]) Matrix[T] {
+	r := make(Matrix[T], len(m))
+	for i := range m {
+		r[i] = make([]T, len(o[0]))
+		for j := range o[0] { for k := range o { r[i][j] += m[i][k] * o[k][j] } }
+	}
+	return r
+}
+type Adder[T any] interface { Add(T) T }
+type V2 struct{ x, y int }
+func (a V2) Add(b V2) V2 { return V2{a.x + b.x, a.y + b.y} }
+func SumAll[T Adder[T]](xs ...T) T { s := xs[0]; for _, x := range xs[1:] { s = s.Add(x) }; return s }
+fmt.Println(Make(func(c *cfg) { c.n = 4 }).n, Matrix[int]{{1, 2}, {3, 4}}.Mul(Matrix[int]{{2, 0}, {0, 1}}), SumAll(V2{1, 2}, V2{3, 4}))`, "4 [[2 2] [6 4]] {4 6}\n"},
+		{"in compiled hands", `
+type Heap[T any] struct { xs []T; less func(a, b T) bool }
+func (h *Heap[T]) Len() int { return len(h.xs) }
+func (h *Heap[T]) Less(i, j int) bool { return h.less(h.xs[i], h.xs[j]) }
+func (h *Heap[T]) Swap(i, j int) { h.xs[i], h.xs[j] = h.xs[j], h.xs[i] }
+func (h *Heap[T]) Push(x any) { h.xs = append(h.xs, x.(T)) }
+func (h *Heap[T]) Pop() any { x := h.xs[len(h.xs)-1]; h.xs = h.xs[:len(h.xs)-1]; return x }
+func (h *Heap[T]) String() string { return fmt.Sprint("heap of ", len(h.xs)) }
+h := &Heap[string]{less: func(a, b string) bool { return a < b }}
+for _, s := range []string{"c", "a", "b"} { heap.Push(h, s) }
+fmt.Println(h)
+for h.Len() > 0 { fmt.Print(heap.Pop(h), " ") }`, "heap of 3\na b c "},
+		{"embedded instances and events", `
+type Event[T any] struct { hs []func(T) }
+func (e *Event[T]) On(h func(T)) { e.hs = append(e.hs, h) }
+func (e *Event[T]) Emit(v T) { for _, h := range e.hs { h(v) } }
+type App struct { Event[string]; clicks *Event[int] }
+a := App{clicks: &Event[int]{}}
+b := App{Event: Event[string]{}}
+a.On(func(s string) { fmt.Print("got ", s, " ") })
+a.Emit("hi")
+a.Event.Emit("ho")
+a.clicks.On(func(i int) { fmt.Println(i+1, len(b.hs)) })
+a.clicks.Emit(1)`, "got hi got ho 2 0\n"},
 		{"min and max of a type parameter", `
 func Clamp[T cmp.Ordered](x, lo, hi T) T { return min(max(x, lo), hi) }
 fmt.Println(Clamp(5, 1, 3), Clamp("m", "n", "z"), Clamp(0.5, 0, 1))`, "3 n 0.5\n"},
@@ -387,5 +474,29 @@ func TestScratch(t *testing.T) {
 	}
 	for _, c := range strings.Split(string(b), "\n===\n") {
 		t.Logf("%s\n-->\n%s", c, cells(t, c))
+	}
+}
+
+// BenchmarkInstance is a cell that makes one new instance of a small function;
+// BenchmarkPlain is the same cell without.
+func BenchmarkInstance(b *testing.B) { benchmarkCells(b, "Second([...]int{%d: 1}, 2)") }
+func BenchmarkPlain(b *testing.B)    { benchmarkCells(b, "plain([...]int{%d: 1}, 2)") }
+
+func benchmarkCells(b *testing.B, cell string) {
+	s, err := New(Options{KeepStdio: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	run := func(i int, code string) {
+		if _, err := s.Execute(context.Background(), engine.Cell{Number: i, Code: code}, &tape{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	run(1, "func Second[T, U any](x T, y U) U { return y }\nfunc plain(x any, y int) int { return y }")
+	i := 1
+	for b.Loop() {
+		i++
+		run(i, fmt.Sprintf(cell, i))
 	}
 }

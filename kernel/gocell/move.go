@@ -26,7 +26,7 @@ func (p *program) moveVars(c *checked, objects map[string]types.Object) bool {
 		}
 		a, okA := old.Type().(*types.Named)
 		b, okB := now.Type().(*types.Named)
-		if okA && okB && a.TypeParams().Len() == 0 && b.TypeParams().Len() == 0 {
+		if okA && okB && a.TypeParams().Len() == b.TypeParams().Len() {
 			to[old] = b
 		}
 	}
@@ -37,7 +37,15 @@ func (p *program) moveVars(c *checked, objects map[string]types.Object) bool {
 	for again := true; again; {
 		again = false
 		for old, now := range to {
-			if !sameShape(old.Type().Underlying(), now.Underlying(), to) {
+			var shape types.Type = now
+			if params := old.Type().(*types.Named).TypeParams(); params.Len() > 0 {
+				var args []types.Type
+				for p := range params.TypeParams() {
+					args = append(args, p)
+				}
+				shape, _ = types.Instantiate(nil, now, args, false)
+			}
+			if !sameShape(old.Type().Underlying(), shape.Underlying(), to) {
 				delete(to, old)
 				again = true
 			}
@@ -65,8 +73,25 @@ func sameShape(a, b types.Type, to map[*types.TypeName]*types.Named) bool {
 func replace(t types.Type, to map[*types.TypeName]*types.Named) (types.Type, bool) {
 	switch t := t.(type) {
 	case *types.Named:
-		if n, ok := to[t.Obj()]; ok {
-			return n, true
+		n, ok := to[t.Obj()]
+		if t.TypeArgs().Len() == 0 {
+			if ok {
+				return n, true
+			}
+			break
+		}
+		if !ok {
+			n = t.Origin()
+		}
+		args := listOf(t.TypeArgs())
+		for i, a := range args {
+			r, changed := replace(a, to)
+			args[i], ok = r, ok || changed
+		}
+		if ok {
+			if r, err := types.Instantiate(nil, n, args, false); err == nil {
+				return r, true
+			}
 		}
 	case *types.Alias:
 		if r, ok := replace(types.Unalias(t), to); ok {

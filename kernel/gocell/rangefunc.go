@@ -2,7 +2,6 @@ package gocell
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 
@@ -16,6 +15,7 @@ import (
 // desugar rewrites them below n.
 func (l *lowerer) desugar(n ast.Node) ast.Node {
 	info := l.c.info
+	n = l.hoist(n)
 	var funcs []*ast.FuncType           // around the node
 	inside := map[*ast.BlockStmt]bool{} // whose last statement a label belongs to
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
@@ -133,18 +133,6 @@ func (m maker) field(name string, t ast.Expr) *ast.Field {
 	return f
 }
 
-// localType returns the expression of a type where its names are in scope.
-func (l *lowerer) localType(t types.Type, pos token.Pos) ast.Expr {
-	s := l.typeName(t)
-	x, err := parser.ParseExpr(s)
-	if err != nil {
-		l.refuse(pos, "internal: type %s: %v", s, err)
-		return ast.NewIdent("int")
-	}
-	clearPos(x, pos)
-	return x
-}
-
 // rangeChan rewrites a loop over a channel:
 // for c := ch; ; { v, ok := <-c; if !ok { break }; x := v; body }.
 func (l *lowerer) rangeChan(r *ast.RangeStmt) ast.Stmt {
@@ -204,15 +192,15 @@ func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 		t := sig.Params().At(i).Type()
 		var te ast.Expr
 		if sig.Variadic() && i == sig.Params().Len()-1 {
-			te = &ast.Ellipsis{Ellipsis: m.pos, Elt: l.localType(t.(*types.Slice).Elem(), m.pos)}
+			te = &ast.Ellipsis{Ellipsis: m.pos, Elt: l.typeExpr(t.(*types.Slice).Elem(), m.pos)}
 		} else {
-			te = l.localType(t, m.pos)
+			te = l.typeExpr(t, m.pos)
 		}
 		params = append(params, m.field(name, te))
 		args = append(args, m.id(name))
 	}
 	for v := range sig.Results().Variables() {
-		results = append(results, m.field("", l.localType(v.Type(), m.pos)))
+		results = append(results, m.field("", l.typeExpr(v.Type(), m.pos)))
 	}
 	c := call(&ast.SelectorExpr{X: args[0], Sel: x.Sel}, m.pos, args[1:]...)
 	if sig.Variadic() {
@@ -231,8 +219,8 @@ func (l *lowerer) newValue(x *ast.CallExpr) ast.Expr {
 	t := l.c.info.Types[x].Type.(*types.Pointer)
 	v := mark + "v"
 	return call(m.funcLit(
-		[]*ast.Field{m.field(v, l.localType(t.Elem(), m.pos))},
-		[]*ast.Field{m.field("", l.localType(t, m.pos))},
+		[]*ast.Field{m.field(v, l.typeExpr(t.Elem(), m.pos))},
+		[]*ast.Field{m.field("", l.typeExpr(t, m.pos))},
 		m.ret(&ast.UnaryExpr{OpPos: m.pos, Op: token.AND, X: m.id(v)})), m.pos, x.Args[0])
 }
 
@@ -314,7 +302,7 @@ func (l *lowerer) rangeFunc(r *ast.RangeStmt, sig *types.Signature, label string
 		default:
 			first = append(first, m.assign(token.ASSIGN, []ast.Expr{x}, m.id(name)))
 		}
-		params = append(params, m.field(name, l.localType(yield.Params().At(i).Type(), m.pos)))
+		params = append(params, m.field(name, l.typeExpr(yield.Params().At(i).Type(), m.pos)))
 	}
 	wrong := func(state ast.Expr) ast.Stmt {
 		l.pkgs[stdPath] = true
@@ -373,7 +361,7 @@ func (b *rangeBody) vars() []ast.Stmt {
 	var list []ast.Stmt
 	if b.hasReturn {
 		for i, t := range b.resultTypes {
-			list = append(list, m.variable(b.resultNames[i], b.l.localType(t, m.pos)))
+			list = append(list, m.variable(b.resultNames[i], b.l.typeExpr(t, m.pos)))
 		}
 	}
 	if b.hasDefer {
@@ -510,7 +498,7 @@ func (b *rangeBody) deferred(x *ast.DeferStmt) ast.Stmt {
 		name := b.l.tempName()
 		var te ast.Expr
 		if t != nil {
-			te = b.l.localType(t, m.pos)
+			te = b.l.typeExpr(t, m.pos)
 		}
 		list = append(list, m.variable(name, te, x))
 		return m.id(name)
