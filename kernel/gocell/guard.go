@@ -85,6 +85,8 @@ func (s *Session) guardNode(n node) {
 	if *g == nil {
 		return
 	}
+	// Function literals are made to run while they are compiled: once more.
+	*n.exec() = nil
 	gen := *g
 	switch {
 	case n.kind() == "callExpr":

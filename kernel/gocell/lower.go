@@ -31,6 +31,8 @@ type lowerer struct {
 	errs    *checkError
 	temp    int
 	gen     *generics
+
+	formatted map[*ast.CallExpr][]types.Type // types of arguments that a call formats
 }
 
 // alias is the name under which rewritten code imports a package.
@@ -59,11 +61,26 @@ func (l *lowerer) typeExpr(t types.Type, pos token.Pos) ast.Expr {
 	return x
 }
 
+// typeString returns the text of a type where the names that it is made of are
+// in scope.
 func (l *lowerer) typeString(t types.Type) (string, error) {
-	if bad := inexpressible(t, map[types.Type]bool{}); bad != "" {
-		return "", fmt.Errorf("a variable of the session cannot have type %s: %s cannot be named outside the place that declares it", types.TypeString(t, shortName), bad)
+	local, seen := map[*types.TypeName]bool{}, map[types.Type]bool{}
+	localTypes(t, local, map[types.Type]bool{})
+	for o := range local {
+		seen[o.Type()] = true
+	}
+	if bad := inexpressible(t, seen); bad != "" {
+		return "", fmt.Errorf("type %s cannot be written in a cell: %s is not exported", types.TypeString(t, shortName), bad)
 	}
 	return l.typeName(t), nil
+}
+
+// globalType returns the expression of the type of a variable of the session.
+func (l *lowerer) globalType(t types.Type, pos token.Pos) ast.Expr {
+	if bad := inexpressible(t, map[types.Type]bool{}); bad != "" {
+		l.refuse(pos, "a variable of the session cannot have type %s: %s cannot be named outside the place that declares it", types.TypeString(t, shortName), bad)
+	}
+	return l.typeExpr(t, pos)
 }
 
 // shortName qualifies names in messages: the session's own are bare.
@@ -307,6 +324,9 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 	info := l.c.info
 	n = l.desugar(n)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
+		if x, ok := c.Node().(*ast.CallExpr); ok {
+			l.noteArguments(x)
+		}
 		if l.generic(c) {
 			return false
 		}
@@ -358,6 +378,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.goStmt(c, x)
 		case *ast.CallExpr:
 			l.variadic(x)
+			l.arguments(x)
 			l.builtin(c, x)
 		case *ast.CompositeLit:
 			l.elements(x)
@@ -571,6 +592,10 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 	}
 	pos := x.Pos()
 	switch b.Name() {
+	case "recover":
+		if _, ok := c.Parent().(ast.Expr); ok || c.Name() == "Rhs" || c.Name() == "Results" || c.Name() == "Values" || c.Name() == "Tag" {
+			c.Replace(call(l.rt("Recovered", pos), pos, x))
+		}
 	case "clear":
 		c.Replace(call(l.rt("Clear", pos), pos, x.Args...))
 	case "min", "max":

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/token"
+	"io"
 	"log"
 	"reflect"
 	"strings"
@@ -25,6 +26,10 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Running":        reflect.ValueOf(func() func() { return s.running() }),
 		"GoroutinePanic": reflect.ValueOf(func(v any) { s.goroutinePanic(v) }),
 		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
+		"Method":         reflect.ValueOf(s.methods.add),
+		"Arg":            reflect.ValueOf(s.arg),
+		"Args":           reflect.ValueOf(s.args),
+		"Recovered":      reflect.ValueOf(recovered),
 		"Clear":          reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() }),
 	}
 	_ = s.use(interp.Exports{".": {"MapTypes": reflect.ValueOf(map[reflect.Value][]reflect.Type{result: shown})}})
@@ -90,7 +95,11 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	switch ipath {
 	case "fmt":
 		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, a...) })
-		set("Printf", func(f string, a ...any) (int, error) { return fmt.Fprintf(out, f, a...) })
+		set("Printf", func(f string, a ...any) (int, error) { return fmt.Fprintf(out, ownVerbs(f, a), a...) })
+		set("Fprintf", func(w io.Writer, f string, a ...any) (int, error) { return fmt.Fprintf(w, ownVerbs(f, a), a...) })
+		set("Sprintf", func(f string, a ...any) string { return fmt.Sprintf(ownVerbs(f, a), a...) })
+		set("Appendf", func(b []byte, f string, a ...any) []byte { return fmt.Appendf(b, ownVerbs(f, a), a...) })
+		set("Errorf", func(f string, a ...any) error { return fmt.Errorf(ownVerbs(f, a), a...) })
 		set("Println", func(a ...any) (int, error) { return fmt.Fprintln(out, a...) })
 		set("Scan", func(a ...any) (int, error) { return fmt.Fscan(s.stdin, a...) })
 		set("Scanf", func(f string, a ...any) (int, error) { return fmt.Fscanf(s.stdin, f, a...) })
@@ -121,6 +130,21 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 			case <-stop:
 			}
 		})
+	}
+}
+
+// recovered returns what recover gave, out of what the interpreter adds.
+func recovered(v any) any {
+	for {
+		rv := reflect.ValueOf(v)
+		if rv.Kind() != reflect.Struct {
+			return v
+		}
+		inner, name, ok := unwrap(rv)
+		if !ok || name != "" && name != "interface {}" || !inner.IsValid() || !inner.CanInterface() {
+			return v
+		}
+		v = inner.Interface()
 	}
 }
 

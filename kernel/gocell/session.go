@@ -57,6 +57,7 @@ type Session struct {
 	imported map[string]bool // packages imported in its package main
 	generic  genericState
 
+	methods methodSet               // by which values of cells' types are formatted
 	cur     atomic.Pointer[running] // the cell that runs, or ran last
 	stdin   *bufio.Reader
 	closed  atomic.Bool
@@ -301,9 +302,10 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	var globals []ast.Decl
 	for _, v := range fresh {
 		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
-			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: l.typeExpr(v.Type(), v.Pos())}}})
+			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: l.globalType(v.Type(), v.Pos())}}})
 	}
 	c.decls = append(c.decls, l.instantiate()...)
+	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
 	if len(l.errs.list) > 0 {
 		return nil, undo, l.errs
 	}
