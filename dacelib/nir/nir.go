@@ -199,7 +199,7 @@ func Authors() Settings {
 // which OneMax instances of 30 bits can be told apart and are found again, but
 // whose losses are some times the paper's.
 func Quick() Settings {
-	return Settings{Samples: 20_000, Batch: 64, Steps: 2000, LearningRate: 0.004, HyperRate: 0.025, NormaliseSample: 500_000}
+	return Settings{Samples: 20_000, Batch: 64, Steps: 2000, ValidateEvery: 200, LearningRate: 0.004, HyperRate: 0.025, NormaliseSample: 500_000}
 }
 
 // withDefaults returns s with every zero replaced by its meaning; dim is the
