@@ -1,7 +1,6 @@
 package gocell
 
 import (
-	"context"
 	"fmt"
 	"go/constant"
 	"go/token"
@@ -376,12 +375,4 @@ func sliceText(n node, f unsafe.Pointer) string {
 		return fmt.Sprintf("%s [:%d] with %s %d", text, b[1], what, limit)
 	}
 	return fmt.Sprintf("%s [%d:%d]", text, b[0], b[1])
-}
-
-// cancelled returns why a cell's context has ended where the kernel ended it.
-func (r *running) cancelled() error {
-	if err := context.Cause(r.ctx); err != r.ctx.Err() {
-		return err
-	}
-	return nil
 }

@@ -32,6 +32,8 @@ type lowerer struct {
 	temp    int
 	gen     *generics
 
+	recovers map[*ast.FuncLit]bool // made-up functions that recover
+
 	formatted map[*ast.CallExpr][]types.Type // types of arguments that a call formats
 }
 
@@ -376,9 +378,14 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		switch x := c.Node().(type) {
 		case *ast.GoStmt:
 			l.goStmt(c, x)
+		case *ast.BinaryExpr:
+			l.interfaces(c)
+		case *ast.TypeSwitchStmt:
+			l.typeSwitch(c, x)
 		case *ast.CallExpr:
 			l.variadic(x)
 			l.arguments(x)
+			l.interfaces(c)
 			l.builtin(c, x)
 		case *ast.CompositeLit:
 			l.elements(x)

@@ -23,12 +23,14 @@ func (s *Session) runtime() map[string]reflect.Value {
 	m := map[string]reflect.Value{
 		"Result":         result,
 		"Ctx":            reflect.ValueOf(func() context.Context { return s.context() }),
-		"Running":        reflect.ValueOf(func() func() { return s.running() }),
 		"GoroutinePanic": reflect.ValueOf(func(v any) { s.goroutinePanic(v) }),
 		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
 		"Method":         reflect.ValueOf(s.methods.add),
 		"Arg":            reflect.ValueOf(s.arg),
 		"Args":           reflect.ValueOf(s.args),
+		"Equal":          reflect.ValueOf(equal),
+		"HasType":        reflect.ValueOf(s.hasType),
+		"ErrorAs":        reflect.ValueOf(s.errorAs),
 		"Recovered":      reflect.ValueOf(recovered),
 		"Clear":          reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() }),
 	}
@@ -104,6 +106,8 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		set("Scan", func(a ...any) (int, error) { return fmt.Fscan(s.stdin, a...) })
 		set("Scanf", func(f string, a ...any) (int, error) { return fmt.Fscanf(s.stdin, f, a...) })
 		set("Scanln", func(a ...any) (int, error) { return fmt.Fscanln(s.stdin, a...) })
+	case "errors":
+		set("Is", errorIs)
 	case "os":
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 		set("Exit", func(code int) { panic(exit{code}) })
@@ -154,12 +158,6 @@ func (s *Session) context() context.Context {
 		return r.ctx
 	}
 	return context.Background()
-}
-
-// running is called as a cell's function starts; what it returns as it ends.
-func (s *Session) running() func() {
-	r := s.cell()
-	return func() { close(r.ended) }
 }
 
 // setResult keeps the value of a cell's last expression.

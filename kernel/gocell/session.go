@@ -93,6 +93,9 @@ func New(opts Options) (*Session, error) {
 	if err := s.useStd(); err != nil {
 		return nil, err
 	}
+	if err := s.useErrors(); err != nil {
+		return nil, err
+	}
 	cp, err := imp.Import("context")
 	if err != nil {
 		return nil, err
@@ -212,7 +215,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &running{ctx: ctx, cancel: cancel, out: out, types: c.results, stop: make(chan struct{}), ended: make(chan struct{})}
+	r := &running{ctx: ctx, cancel: cancel, out: out, types: c.results, stop: make(chan struct{})}
 	s.cur.Store(r)
 	if !s.opts.KeepStdio {
 		stdio.use(out)
@@ -298,7 +301,6 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	for n := range c.moved {
 		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Move", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(n)})}}, stmts...)
 	}
-	stmts = append([]ast.Stmt{&ast.DeferStmt{Defer: pos, Call: call(call(l.rt("Running", pos), pos), pos)}}, stmts...)
 	var globals []ast.Decl
 	for _, v := range fresh {
 		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
@@ -306,6 +308,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 	c.decls = append(c.decls, l.instantiate()...)
 	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
+	c.decls = append(c.decls, errorTypes(c.decls)...)
 	if len(l.errs.list) > 0 {
 		return nil, undo, l.errs
 	}
@@ -406,7 +409,6 @@ type running struct {
 	out    engine.Outputs
 	types  []types.Type  // of the last expression's values
 	stop   chan struct{} // closed when the cell is interrupted
-	ended  chan struct{} // closed when the cell's own goroutine has unwound
 
 	mu     sync.Mutex
 	result engine.Bundle
@@ -434,33 +436,33 @@ func (s *Session) cell() *running {
 // runProgram runs a compiled cell until it ends or its context does.
 func (s *Session) runProgram(r *running, p *interp.Program) error {
 	id := loadRunID(s.in)
+	stop := prepareRun(s.in)
 	done := make(chan error, 1)
 	go goroutine.With(r, func() {
+		err := errors.New("runtime.Goexit has ended the cell; the session lives on")
 		defer func() {
 			if v := recover(); v != nil {
-				done <- fmt.Errorf("internal: %v", v)
+				err = fmt.Errorf("internal: %v", v)
 			}
+			done <- err
 		}()
-		_, err := s.in.ExecuteWithContext(r.ctx, p)
-		done <- err
+		_, err = s.in.Execute(p)
 	})
-	err := <-done
-	cause := r.cancelled()
-	if cause == nil && (r.ctx.Err() == nil || err == nil || !errors.Is(err, r.ctx.Err())) {
+	select {
+	case err := <-done:
 		return err
+	case <-r.ctx.Done():
 	}
-	if cause != nil {
-		err = cause
-	}
+	stop()
 	close(r.stop)
-	// ExecuteWithContext returns at once on a cancel; the cell's goroutine
-	// may still be unwinding. The session's closures run only under the run
-	// number that they were made in, so it is put back when that has ended.
+	err := context.Cause(r.ctx)
+	// The session's closures run only under the run number that they were
+	// made in: it is put back when the cell has unwound, or is given up.
+	defer storeRunID(s.in, id)
 	t := time.NewTimer(grace)
 	defer t.Stop()
-	defer storeRunID(s.in, id)
 	select {
-	case <-r.ended:
+	case <-done:
 		return err
 	case <-t.C:
 		return errAbandoned

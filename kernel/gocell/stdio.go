@@ -148,13 +148,17 @@ func (c *capture) drain() {
 	deadline := time.Now().Add(2 * time.Second)
 	for _, p := range c.pipes {
 		for pending(p.r) > 0 && time.Now().Before(deadline) {
-			p.busy.Lock()
-			p.busy.Unlock() //nolint:staticcheck // waits for the delivery under way
+			p.delivered()
 			time.Sleep(20 * time.Microsecond)
 		}
-		p.busy.Lock()
-		p.busy.Unlock() //nolint:staticcheck // waits for the delivery under way
+		p.delivered()
 	}
+}
+
+// delivered waits for the delivery under way.
+func (p *pipe) delivered() {
+	p.busy.Lock()
+	defer p.busy.Unlock()
 }
 
 // flush lets what was written to the pipes go before what is written directly.

@@ -3,6 +3,7 @@ package gocell
 import (
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -113,7 +114,7 @@ func unwrap(v reflect.Value) (inner reflect.Value, name string, ok bool) {
 		}
 		inner = *(*reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
 		return inner, name, inner.IsValid()
-	case t.NumField() > 0 && t.Field(0).Name == "IValue" && strings.HasPrefix(t.Name(), "_"):
+	case t.NumField() > 0 && t.Field(0).Name == "IValue" && (strings.HasPrefix(t.Name(), "_") || strings.HasPrefix(t.Name(), "wrap")):
 		f := v.Field(0)
 		for f.Kind() == reflect.Interface && !f.IsNil() {
 			f = f.Elem()
@@ -123,9 +124,34 @@ func unwrap(v reflect.Value) (inner reflect.Value, name string, ok bool) {
 				return in, n, true
 			}
 		}
-		return f, "", f.IsValid()
+		if tf := v.FieldByName("W" + typeMethod); tf.IsValid() && f.IsValid() {
+			name = tf.Interface().(func() string)()
+			if f.Kind() == reflect.Pointer {
+				name = "*" + name
+			}
+		}
+		return f, name, f.IsValid()
 	}
 	return v, "", false
+}
+
+// prepareRun readies the interpreter for a run that stop ends: the frames that
+// run come to a halt and waits on channels are given up. (ExecuteWithContext
+// does the same but returns before a stopped run has unwound, and writes its
+// results while they are read.)
+func prepareRun(in *interp.Interpreter) (stop func()) {
+	v := reflect.ValueOf(in).Elem()
+	mu := (*sync.RWMutex)(unsafe.Pointer(v.FieldByName("mutex").UnsafeAddr()))
+	done := (*chan struct{})(unsafe.Pointer(v.FieldByName("done").UnsafeAddr()))
+	cancelChan := (*bool)(unsafe.Pointer(v.FieldByName("cancelChan").UnsafeAddr()))
+	c := make(chan struct{})
+	mu.Lock()
+	*done, *cancelChan = c, true
+	mu.Unlock()
+	return func() {
+		atomic.AddUint64(runID(in), 1)
+		close(c)
+	}
 }
 
 func init() { display.SetUnwrapper(unwrap) }
