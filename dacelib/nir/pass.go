@@ -28,7 +28,7 @@ type pass struct {
 	// The layers as packed for this step; the T are transposed.
 	e1, e2, e3, d1, d2, d3  *kernel.Layer
 	e2T, e3T, d1T, d2T, d3T *kernel.Layer
-	s1, s2, s1T, s2T        []*kernel.Layer // by instance
+	s1, s2, s1T, s2T, s3T   []*kernel.Layer // by instance
 	norms                   [4]norm         // batch normalisation of e1, e2, d1, d2
 
 	// The hypernetwork, a row per instance: its hidden layer before and after
@@ -64,7 +64,7 @@ type buffers struct {
 	x, eps, y            []float32
 	h1, h2, head, in, z  []float32
 	g1, g2, out          []float32
-	a1, a2, pred         []float32
+	a1, a2, pred, dPred  []float32
 	dOut, dA, dB, dZ, dI []float32
 	norm                 [4]normBuffers
 	grad, work           []float32 // of a range of the hypernetwork's output
@@ -106,6 +106,7 @@ func newPass(sh shape, s Settings, workers int) *pass {
 		p.s2 = append(p.s2, layer(Hidden, Hidden, act))
 		p.s1T = append(p.s1T, layer(Hidden, sh.in, 1))
 		p.s2T = append(p.s2T, layer(Hidden, Hidden, act))
+		p.s3T = append(p.s3T, layer(1, Hidden, act))
 	}
 	p.ldE, p.ldW = EmbeddingSize+kernel.TileRows, kernel.RoundCols(sh.scorerSize)+16
 	n := kernel.RoundRows(sh.instances)
@@ -133,7 +134,7 @@ func (p *pass) newBuffers() *buffers {
 		x: rows(p.ldX), eps: rows(p.shape.latent), y: make([]float32, n),
 		h1: rows(p.ldH), h2: rows(p.ldH), head: rows(p.ldL), in: rows(p.ldIn), z: rows(p.ldZ),
 		g1: rows(p.ldH), g2: rows(p.ldH), out: rows(p.ldX),
-		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n),
+		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n), dPred: make([]float32, n),
 		dOut: rows(max(p.ldX, p.ldL)), dA: rows(p.ldH), dB: rows(p.ldH), dZ: rows(p.ldZ), dI: rows(p.ldIn),
 	}
 	b.grad = make([]float32, kernel.RoundRows(EmbeddingSize)*hyperCols)
@@ -270,6 +271,7 @@ func (p *pass) load(params, stats []float32) {
 		if !evaluate {
 			p.s1T[i].SetTransposed(sv(w, "s1.W"))
 			p.s2T[i].SetTransposed(sv(w, "s2.W"))
+			p.s3T[i].SetTransposed(sv(w, "s3.W"))
 		}
 	})
 }
@@ -461,29 +463,20 @@ func (p *pass) backward(s *shard, b *buffers) {
 	p.d1T.Apply(b.dZ, p.ldZ, b.dB, p.ldH, n)
 
 	// Scorer.
-	w3 := p.shape.scorerView(p.weights(i), "s3.W")
 	dw3, db3 := part("s3.W"), part("s3.b")
 	ld3 := kernel.RoundCols(1)
 	var dw3sum [Hidden]float32
 	db3[0] = 0
-	slope := p.scorerSlope()
 	for r := range n {
 		g := 2 * float32(p.settings.PredictionWeight) * (b.pred[r] - b.y[r]) / batch
+		b.dPred[r] = g
 		db3[0] += g
-		a2, dA := b.a2[r*p.ldH:r*p.ldH+Hidden], b.dA[r*p.ldH:r*p.ldH+Hidden]
-		kernel.Axpy(dw3sum[:], g, a2)
-		low := g * slope
-		for j, a := range a2 {
-			if a > 0 {
-				dA[j] = g * w3[j]
-			} else {
-				dA[j] = low * w3[j]
-			}
-		}
+		kernel.Axpy(dw3sum[:], g, b.a2[r*p.ldH:r*p.ldH+Hidden])
 	}
 	for j, v := range dw3sum {
 		dw3[j*ld3] = v
 	}
+	p.s3T[i].ApplyMask(b.dA, p.ldH, b.a2, b.dPred, 1, n)
 	p.linear(part("s2.W"), part("s2.b"), b.a1, p.ldH, Hidden, b.dA, p.ldH, Hidden, n)
 	p.s2T[i].ApplyMask(b.dB, p.ldH, b.a1, b.dA, p.ldH, n)
 	p.linear(part("s1.W"), part("s1.b"), b.in, p.ldIn, p.shape.in, b.dB, p.ldH, Hidden, n)
