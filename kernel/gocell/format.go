@@ -126,9 +126,6 @@ func (l *lowerer) noteArguments(x *ast.CallExpr) {
 		if !holdsOwn(t, map[types.Type]bool{}) || inexpressible(t, map[types.Type]bool{}) != "" {
 			continue
 		}
-		if types.Identical(t, types.Universe.Lookup("error").Type()) {
-			continue // formats itself
-		}
 		if f.Name() == "Errorf" && types.Implements(t, errorInterface) {
 			continue // may be wrapped
 		}

@@ -32,8 +32,6 @@ type lowerer struct {
 	temp    int
 	gen     *generics
 
-	recovers map[*ast.FuncLit]bool // made-up functions that recover
-
 	formatted map[*ast.CallExpr][]types.Type // types of arguments that a call formats
 }
 
@@ -378,7 +376,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		switch x := c.Node().(type) {
 		case *ast.GoStmt:
 			l.goStmt(c, x)
-		case *ast.BinaryExpr:
+		case *ast.BinaryExpr, *ast.TypeAssertExpr:
 			l.interfaces(c)
 		case *ast.TypeSwitchStmt:
 			l.typeSwitch(c, x)

@@ -240,8 +240,10 @@ func panicText(v any) string {
 	name := ""
 	if rv := reflect.ValueOf(v); rv.Kind() == reflect.Struct {
 		// A cell's own type, as the interpreter passes it.
-		if inner, n, ok := unwrap(rv); ok && inner.CanInterface() {
-			v, name = inner.Interface(), n
+		if _, isError := v.(error); !isError {
+			if inner, n, ok := unwrap(rv); ok && inner.CanInterface() {
+				v, name = inner.Interface(), n
+			}
 		}
 	}
 	switch v := v.(type) {

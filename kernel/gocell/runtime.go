@@ -29,6 +29,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Arg":            reflect.ValueOf(s.arg),
 		"Args":           reflect.ValueOf(s.args),
 		"Equal":          reflect.ValueOf(equal),
+		"Strip":          reflect.ValueOf(strip),
 		"HasType":        reflect.ValueOf(s.hasType),
 		"ErrorAs":        reflect.ValueOf(s.errorAs),
 		"Recovered":      reflect.ValueOf(recovered),

@@ -308,7 +308,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 	c.decls = append(c.decls, l.instantiate()...)
 	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
-	c.decls = append(c.decls, errorTypes(c.decls)...)
+	c.decls = append(c.decls, selfMethods(c.decls)...)
 	if len(l.errs.list) > 0 {
 		return nil, undo, l.errs
 	}

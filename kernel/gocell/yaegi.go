@@ -119,15 +119,17 @@ func unwrap(v reflect.Value) (inner reflect.Value, name string, ok bool) {
 		for f.Kind() == reflect.Interface && !f.IsNil() {
 			f = f.Elem()
 		}
-		if f.Kind() == reflect.Struct {
+		if self := v.FieldByName("W" + selfMethod); self.IsValid() {
+			name = v.FieldByName("W" + nameMethod).Interface().(func() string)()
+			if f.Kind() == reflect.Pointer {
+				return f, "*" + name, true
+			}
+			x := reflect.ValueOf(self.Interface().(func() any)())
+			return x, name, x.IsValid()
+		}
+		if f.Kind() == reflect.Struct && name == "" {
 			if in, n, ok := unwrap(f); ok {
 				return in, n, true
-			}
-		}
-		if tf := v.FieldByName("W" + typeMethod); tf.IsValid() && f.IsValid() {
-			name = tf.Interface().(func() string)()
-			if f.Kind() == reflect.Pointer {
-				name = "*" + name
 			}
 		}
 		return f, name, f.IsValid()
