@@ -313,8 +313,8 @@ func (g *generics) source(o types.Object, p *program) (genericSource, bool) {
 	return src, ok
 }
 
-// instantiate returns the declarations of the instances that the cell needs
-// and the session does not have yet.
+// instantiate returns the declarations that the cell needs beside its own: the
+// instances that the session does not have yet, and what goes with them.
 func (l *lowerer) instantiate() []declared {
 	var out []declared
 	for len(l.gen.queue) > 0 {
@@ -332,7 +332,7 @@ func (l *lowerer) instantiate() []declared {
 	for _, d := range l.gen.locals {
 		out = append(out, declared{decl: d, unit: &unit{}})
 	}
-	return out
+	return append(out, l.promoted(append(slices.Clip(l.c.decls), out...))...)
 }
 
 // hoist takes the types that functions below n declare for themselves to the
@@ -554,7 +554,7 @@ type library struct {
 var preludeFiles embed.FS
 
 // preludePaths lists the packages that the prelude covers.
-var preludePaths = []string{"cmp", "errors", "iter", "maps", "math/rand/v2", "reflect", "slices", "sync", "sync/atomic", "unique"}
+var preludePaths = []string{"cmp", "errors", "hash/maphash", "iter", "maps", "math/rand/v2", "reflect", "slices", "sync", "sync/atomic", "unique"}
 
 // libraries returns the prelude, by import path.
 var libraries = sync.OnceValue(func() map[string]*library {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
@@ -35,6 +36,9 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			if !ok {
 				break
 			}
+			if len(x.Body.List) == 0 {
+				x.Body.List = []ast.Stmt{nothing(x.Body.Pos())}
+			}
 			switch t := tv.Type.Underlying().(type) {
 			case *types.Signature:
 				label := ""
@@ -61,6 +65,13 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				b.List[last] = x
 				c.Replace(b)
 			}
+		case *ast.ForStmt:
+			// The interpreter loses its way in a loop with an empty body.
+			if len(x.Body.List) == 0 {
+				x.Body.List = []ast.Stmt{nothing(x.Body.Pos())}
+			}
+		case *ast.TypeSwitchStmt:
+			l.distinctCases(x)
 		case *ast.SelectorExpr:
 			if s := info.Selections[x]; s != nil && s.Kind() == types.MethodExpr {
 				c.Replace(l.methodExpr(x))
@@ -75,6 +86,30 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			}
 		}
 		return true
+	})
+}
+
+// distinctCases drops the cases of a type switch that an earlier one takes: an
+// instance may give a type parameter the type of another case.
+func (l *lowerer) distinctCases(x *ast.TypeSwitchStmt) {
+	var seen []types.Type
+	x.Body.List = slices.DeleteFunc(x.Body.List, func(s ast.Stmt) bool {
+		c := s.(*ast.CaseClause)
+		if c.List == nil {
+			return false
+		}
+		c.List = slices.DeleteFunc(c.List, func(e ast.Expr) bool {
+			tv, ok := l.c.info.Types[e]
+			if !ok || !tv.IsType() {
+				return false
+			}
+			if slices.ContainsFunc(seen, func(t types.Type) bool { return types.Identical(t, tv.Type) }) {
+				return true
+			}
+			seen = append(seen, tv.Type)
+			return false
+		})
+		return len(c.List) == 0
 	})
 }
 
@@ -133,6 +168,12 @@ func (m maker) field(name string, t ast.Expr) *ast.Field {
 	return f
 }
 
+// nothing returns a statement without effect: _ = 0.
+func nothing(pos token.Pos) ast.Stmt {
+	m := maker{pos}
+	return m.assign(token.ASSIGN, []ast.Expr{m.id("_")}, m.num(0))
+}
+
 // rangeChan rewrites a loop over a channel:
 // for c := ch; ; { v, ok := <-c; if !ok { break }; x := v; body }.
 func (l *lowerer) rangeChan(r *ast.RangeStmt) ast.Stmt {
@@ -183,34 +224,10 @@ func isBlank(x ast.Expr) bool {
 
 // methodExpr rewrites T.M: func(r T, p P) R { return r.M(p) }.
 func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
-	m := maker{x.Pos()}
 	sig := l.c.info.Types[x].Type.(*types.Signature)
-	var params, results []*ast.Field
-	var args []ast.Expr
-	for i := range sig.Params().Len() {
-		name := mark + "p" + itoa(i)
-		t := sig.Params().At(i).Type()
-		var te ast.Expr
-		if sig.Variadic() && i == sig.Params().Len()-1 {
-			te = &ast.Ellipsis{Ellipsis: m.pos, Elt: l.typeExpr(t.(*types.Slice).Elem(), m.pos)}
-		} else {
-			te = l.typeExpr(t, m.pos)
-		}
-		params = append(params, m.field(name, te))
-		args = append(args, m.id(name))
-	}
-	for v := range sig.Results().Variables() {
-		results = append(results, m.field("", l.typeExpr(v.Type(), m.pos)))
-	}
-	c := call(&ast.SelectorExpr{X: args[0], Sel: x.Sel}, m.pos, args[1:]...)
-	if sig.Variadic() {
-		c.Ellipsis = m.pos
-	}
-	var s ast.Stmt = &ast.ExprStmt{X: c}
-	if len(results) > 0 {
-		s = m.ret(c)
-	}
-	return m.funcLit(params, results, s)
+	return l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
+		return &ast.SelectorExpr{X: args[0], Sel: x.Sel}, args[1:]
+	}, maker{x.Pos()})
 }
 
 // newValue rewrites new(x) of a value: func(v T) *T { return &v }(x).
@@ -263,8 +280,8 @@ const (
 //	{
 //		state, leave := ready, 0
 //		var r0 T            // a result of the function around
-//		var defers []func() // of the body
-//		defer func() { for _, d := range defers { defer d() } }()
+//		var defers []func(any) // of the body
+//		defer func() { for _, d := range defers { defer d(nil) } }()
 //		f(func(k K, v V) bool {
 //			if state != ready { panic(...) }
 //			state = inBody
@@ -282,7 +299,7 @@ const (
 // leaves behind its call is a statement of the outer one's body.
 func (l *lowerer) rangeFunc(r *ast.RangeStmt, sig *types.Signature, label string, ft *ast.FuncType) ast.Stmt {
 	m := maker{r.Pos()}
-	b := &rangeBody{l: l, m: m, label: label, state: l.tempName(), leave: l.tempName(), defers: l.tempName(), jumps: map[string]int{}}
+	b := &rangeBody{l: l, m: m, label: label, state: l.tempName(), leave: l.tempName(), defers: l.tempName(), caught: l.tempName(), jumps: map[string]int{}}
 	b.results(ft)
 	b.labels = labelsIn(r.Body)
 	b.rewrite(r.Body)
@@ -305,9 +322,7 @@ func (l *lowerer) rangeFunc(r *ast.RangeStmt, sig *types.Signature, label string
 		params = append(params, m.field(name, l.typeExpr(yield.Params().At(i).Type(), m.pos)))
 	}
 	wrong := func(state ast.Expr) ast.Stmt {
-		l.pkgs[stdPath] = true
-		f := &ast.SelectorExpr{X: m.id(alias(stdPath)), Sel: m.id("RangeError")}
-		return &ast.ExprStmt{X: call(m.id("panic"), m.pos, call(f, m.pos, state))}
+		return &ast.ExprStmt{X: call(m.id("panic"), m.pos, l.std("RangeError", m.pos, state))}
 	}
 	callback := []ast.Stmt{
 		m.when(m.compare(b.state, token.NEQ, rangeReady), wrong(m.id(b.state))),
@@ -338,6 +353,8 @@ type rangeBody struct {
 	resultNames          []string
 	hasReturn, hasBare   bool
 	hasDefer             bool
+	recovers             bool   // in a deferred call
+	caught               string // what a deferred call recovers
 	jumps                map[string]int
 	after                []ast.Stmt // behind the call
 }
@@ -365,16 +382,109 @@ func (b *rangeBody) vars() []ast.Stmt {
 		}
 	}
 	if b.hasDefer {
-		fn := func() ast.Expr {
-			return &ast.FuncType{Func: m.pos, Params: &ast.FieldList{Opening: m.pos, Closing: m.pos}}
-		}
-		d := b.l.tempName()
-		list = append(list, m.variable(b.defers, &ast.ArrayType{Lbrack: m.pos, Elt: fn()}),
-			&ast.DeferStmt{Defer: m.pos, Call: call(m.funcLit(nil, nil,
-				&ast.RangeStmt{For: m.pos, Key: m.id("_"), Value: m.id(d), Tok: token.DEFINE, TokPos: m.pos, X: m.id(b.defers),
-					Body: m.block(&ast.DeferStmt{Defer: m.pos, Call: call(m.id(d), m.pos)})}), m.pos)})
+		fn := m.funcLit([]*ast.Field{m.field("", m.id("any"))}, nil).Type
+		list = append(list, m.variable(b.defers, &ast.ArrayType{Lbrack: m.pos, Elt: fn}),
+			&ast.DeferStmt{Defer: m.pos, Call: call(b.runner(), m.pos)})
 	}
 	return list
+}
+
+// runner returns the function that runs the deferred calls:
+//
+//	func() { for _, d := range defers { defer d(nil) } }
+//
+// or, where they recover, which the interpreter only does in a function that
+// stands where the panic is to end:
+//
+//	func() {
+//		p := std.Catch(recover())
+//		for i := len(defers) - 1; i >= 0; i-- {
+//			func() {
+//				defer func() { std.CatchIn(p, recover()) }()
+//				defers[i](p)
+//			}()
+//		}
+//		std.Rethrow(p)
+//	}
+func (b *rangeBody) runner() *ast.FuncLit {
+	m := b.m
+	if !b.recovers {
+		d := b.l.tempName()
+		return m.funcLit(nil, nil,
+			&ast.RangeStmt{For: m.pos, Key: m.id("_"), Value: m.id(d), Tok: token.DEFINE, TokPos: m.pos, X: m.id(b.defers),
+				Body: m.block(&ast.DeferStmt{Defer: m.pos, Call: call(m.id(d), m.pos, m.id("nil"))})})
+	}
+	recovered := func() ast.Expr {
+		id := m.id("recover")
+		b.l.c.info.Uses[id] = types.Universe.Lookup("recover")
+		return call(id, m.pos)
+	}
+	p, i := b.l.tempName(), b.l.tempName()
+	return m.funcLit(nil, nil,
+		m.define(p, b.l.std("Catch", m.pos, recovered())),
+		&ast.ForStmt{For: m.pos,
+			Init: m.define(i, &ast.BinaryExpr{X: call(m.id("len"), m.pos, m.id(b.defers)), OpPos: m.pos, Op: token.SUB, Y: m.num(1)}),
+			Cond: m.compare(i, token.GEQ, 0),
+			Post: &ast.IncDecStmt{X: m.id(i), TokPos: m.pos, Tok: token.DEC},
+			Body: m.block(&ast.ExprStmt{X: call(m.funcLit(nil, nil,
+				&ast.DeferStmt{Defer: m.pos, Call: call(m.funcLit(nil, nil, &ast.ExprStmt{X: b.l.std("CatchIn", m.pos, m.id(p), recovered())}), m.pos)},
+				&ast.ExprStmt{X: call(&ast.IndexExpr{X: m.id(b.defers), Lbrack: m.pos, Index: m.id(i), Rbrack: m.pos}, m.pos, m.id(p))}), m.pos)})},
+		&ast.ExprStmt{X: b.l.std("Rethrow", m.pos, m.id(p))})
+}
+
+// std returns a call of the compiled part of the prelude.
+func (l *lowerer) std(name string, pos token.Pos, args ...ast.Expr) ast.Expr {
+	l.pkgs[stdPath] = true
+	return call(&ast.SelectorExpr{X: &ast.Ident{Name: alias(stdPath), NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}}, pos, args...)
+}
+
+// recovering makes a deferred function take the panic from its argument.
+func (b *rangeBody) recovering(f *ast.FuncLit) {
+	astutil.Apply(f.Body, func(c *astutil.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+			if !ok {
+				break
+			}
+			if o, ok := b.l.c.info.Uses[id].(*types.Builtin); ok && o.Name() == "recover" {
+				b.recovers = true
+				c.Replace(b.l.std("Recover", x.Pos(), &ast.Ident{Name: b.caught, NamePos: x.Pos()}))
+				return false
+			}
+		}
+		return true
+	}, nil)
+}
+
+// A caught is a panic on its way through deferred calls.
+type caught struct{ value any }
+
+func newCaught(v any) any { return &caught{v} }
+
+func catchIn(c, v any) {
+	if v != nil {
+		c.(*caught).value = v
+	}
+}
+
+// recoverCaught is recover; c is nil where nothing can be recovered.
+func recoverCaught(c any) any {
+	p, ok := c.(*caught)
+	if !ok {
+		return nil
+	}
+	v := p.value
+	p.value = nil
+	return v
+}
+
+func rethrow(c any) {
+	if v := c.(*caught).value; v != nil {
+		panic(v)
+	}
 }
 
 func labelsIn(body ast.Node) map[string]bool {
@@ -507,6 +617,7 @@ func (b *rangeBody) deferred(x *ast.DeferStmt) ast.Stmt {
 	sig, _ := coreSignature(info, x.Call.Fun)
 	switch f := ast.Unparen(x.Call.Fun).(type) {
 	case *ast.FuncLit:
+		b.recovering(f)
 	case *ast.Ident:
 		if _, isVar := info.Uses[f].(*types.Var); isVar {
 			inner.Fun = hold(f, nil)
@@ -539,6 +650,7 @@ func (b *rangeBody) deferred(x *ast.DeferStmt) ast.Stmt {
 		}
 		inner.Args[i] = hold(a, t)
 	}
-	list = append(list, m.set(b.defers, call(m.id("append"), m.pos, m.id(b.defers), m.funcLit(nil, nil, &ast.ExprStmt{X: &inner}))))
+	list = append(list, m.set(b.defers, call(m.id("append"), m.pos, m.id(b.defers),
+		m.funcLit([]*ast.Field{m.field(b.caught, m.id("any"))}, nil, &ast.ExprStmt{X: &inner}))))
 	return m.block(list...)
 }

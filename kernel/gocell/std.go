@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"hash/maphash"
 	"iter"
 	"maps"
 	"reflect"
@@ -25,12 +26,17 @@ const stdText = `package std
 
 func Sort(x any)
 func Pull(seq func(yield func() bool)) (next func() bool, stop func())
-func RangeError(state int) any
+func Hash(h, v any)
 `
 
 var stdFuncs = map[string]any{
 	"Sort":       sortOrdered,
 	"RangeError": newRangeError,
+	"Catch":      newCaught,
+	"CatchIn":    catchIn,
+	"Recover":    recoverCaught,
+	"Rethrow":    rethrow,
+	"Hash":       func(h, v any) { maphash.WriteComparable(h.(*maphash.Hash), v) },
 	"Pull": func(seq func(yield func() bool)) (func() bool, func()) {
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
 			seq(func() bool { return yield(struct{}{}) })
