@@ -108,7 +108,7 @@ func table(header []string, rows [][]string) engine.Bundle {
 			if j < cols-1 {
 				text.WriteString("  ")
 			}
-			fmt.Fprintf(&page, `<%s style="text-align:%s">%s</%s>`, tag, align, html.EscapeString(at(r, j)), tag)
+			fmt.Fprintf(&page, `<%s style="text-align:%s;white-space:nowrap">%s</%s>`, tag, align, html.EscapeString(at(r, j)), tag)
 		}
 		page.WriteString("</tr>\n")
 		text.WriteString("\n")
