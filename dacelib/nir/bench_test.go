@@ -176,7 +176,7 @@ func BenchmarkQuick(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			closest, err := m.ClosestOneMax(bg, s, OneMaxSettings{})
+			closest, err := ClosestOneMax(bg, s, OneMaxSettings{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -240,16 +240,12 @@ func logClosest(b *testing.B, m *Model, trained []problem.Problem) {
 		}
 		embeddings = append(embeddings, e)
 	}
-	ranges, err := m.Normalise(bg, embeddings)
-	if err != nil {
-		b.Fatal(err)
-	}
 	for i, e := range embeddings {
 		s, err := m.Scorer(e)
 		if err != nil {
 			b.Fatal(err)
 		}
-		closest, err := m.ClosestOneMax(bg, s.Within(ranges[i]), OneMaxSettings{})
+		closest, err := ClosestOneMax(bg, s, OneMaxSettings{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -104,8 +105,8 @@ func similarity(y, z []float64) Similarity {
 	return s
 }
 
-// OneMaxSettings say how [Model.ClosestOneMax] searches. The zero value is
-// the paper's (App. F).
+// OneMaxSettings say how [ClosestOneMax] searches. The zero value is the
+// paper's (App. F).
 type OneMaxSettings struct {
 	// Solutions is the number of solutions that the loss L1 is over; default
 	// 100,000.
@@ -121,8 +122,7 @@ type OneMaxMatch struct {
 	// Target string of the instance.
 	Target []bool
 	// L1 and L2 are the mean squared differences between NIR and instance on
-	// the two sets of solutions, both normalised by Eq. 11 over the model's
-	// sample.
+	// the two sets of solutions, both normalised by Eq. 11 over that set.
 	L1, L2 float64
 }
 
@@ -131,18 +131,22 @@ func (o OneMaxMatch) String() string {
 	return fmt.Sprintf("%s  L1 %.2g  L2 %.2g", problem.Pack(o.Target), o.L1, o.L2)
 }
 
-// ClosestOneMax returns the instance of OneMax that is closest to the NIR s
-// (App. F): the target string whose L1 is smallest.
+// ClosestOneMax returns the instance of OneMax that is closest to p, an NIR
+// (App. F): the target string whose L1 is smallest. Values are normalised by
+// Eq. 11 over the solutions that are compared, which the paper leaves open;
+// with its 10 million other solutions instead, the extremes that the NIR was
+// not trained on would decide L1.
 //
 // The paper evaluates L1 on 100,000 solutions for each of the 10,000 strings
 // that BRKGA tries. L1 is a quadratic function of the target's signs, whose
 // coefficients are moments of the solutions and the NIR's values; here they are
 // summed once, and L1 of a string is then exact in d^2 operations. The search
 // goes from the signs of the correlations along the steepest changes of one or
-// two bits. The extremes of OneMax over the sample differ between targets by a
-// bit or so, by chance; so that chance does not decide, the search compares all
-// targets under the range of the first. L1 and L2 are under the found target's.
-func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) (OneMaxMatch, error) {
+// two bits. The extremes of OneMax over the solutions differ between targets by
+// a bit or so, by chance; so that chance does not decide, the search compares
+// all targets under the range of the first. L1 and L2 are under the found
+// target's.
+func ClosestOneMax(ctx context.Context, p problem.Problem, o OneMaxSettings) (OneMaxMatch, error) {
 	if o.Solutions == 0 {
 		o.Solutions = 100_000
 	}
@@ -152,29 +156,60 @@ func (m *Model) ClosestOneMax(ctx context.Context, s *Scorer, o OneMaxSettings) 
 	if o.Solutions < 2 || o.Validation < 2 {
 		return OneMaxMatch{}, fmt.Errorf("nir: OneMaxSettings.Solutions is %d and Validation %d; both must be at least 2", o.Solutions, o.Validation)
 	}
-	if _, ok := s.Range(); !ok {
-		r, err := m.NormaliseScorers(ctx, []*Scorer{s})
-		if err != nil {
-			return OneMaxMatch{}, err
-		}
-		s = s.Within(r[0])
-	}
-	q, err := newQuadratic(ctx, s, o)
+	x := problem.Random(run.Rand(o.Seed, "nir: onemax"), o.Solutions, p.Dim())
+	y, err := normalisedValues(ctx, p, x)
 	if err != nil {
 		return OneMaxMatch{}, err
 	}
+	q := newQuadratic(x, y)
 	t := q.signs()
-	ranges, err := m.oneMaxRanges(ctx, []problem.Solutions{t})
-	if err != nil {
+	q.descend(t, oneMaxRange(x, t))
+	match := OneMaxMatch{Target: t.Bools(0), L1: q.loss(t, oneMaxRange(x, t))}
+
+	x = problem.Random(run.Rand(o.Seed, "nir: onemax validation"), o.Validation, p.Dim())
+	if y, err = normalisedValues(ctx, p, x); err != nil {
 		return OneMaxMatch{}, err
 	}
-	q.descend(t, ranges[0])
-	if ranges, err = m.oneMaxRanges(ctx, []problem.Solutions{t}); err != nil {
-		return OneMaxMatch{}, err
+	r := oneMaxRange(x, t)
+	for i := range y {
+		e := y[i] - (float64(agreeing(x, i, t))-r.Min)/width(r)
+		match.L2 += e * e / float64(len(y))
 	}
-	match := OneMaxMatch{Target: t.Bools(0), L1: q.loss(t, ranges[0])}
-	match.L2, err = oneMaxLoss(ctx, s, t, ranges[0], o)
-	return match, err
+	return match, nil
+}
+
+// normalisedValues returns the values of p mapped to [0, 1] by their minimum
+// and maximum.
+func normalisedValues(ctx context.Context, p problem.Problem, x problem.Solutions) ([]float64, error) {
+	y := make([]float64, x.Len())
+	if err := p.Evaluate(ctx, y, x); err != nil {
+		return nil, err
+	}
+	r := Range{slices.Min(y), slices.Max(y)}
+	for i, v := range y {
+		y[i] = (v - r.Min) / width(r)
+	}
+	return y, nil
+}
+
+// agreeing returns the number of bits in which solution i agrees with t: its
+// value under OneMax.
+func agreeing(x problem.Solutions, i int, t problem.Solutions) int {
+	differ := 0
+	for w, v := range x.Row(i) {
+		differ += bits.OnesCount64(v ^ t.Words[w])
+	}
+	return x.D - differ
+}
+
+// oneMaxRange returns the minimum and maximum of OneMax with target t over x.
+func oneMaxRange(x, t problem.Solutions) Range {
+	least, most := x.D, 0
+	for i := range x.Len() {
+		v := agreeing(x, i, t)
+		least, most = min(least, v), max(most, v)
+	}
+	return Range{float64(least), float64(most)}
 }
 
 // A quadratic holds the moments of solutions, as signs x, and an NIR's values
@@ -186,13 +221,8 @@ type quadratic struct {
 	g    [][]float64 // of x_j x_k
 }
 
-func newQuadratic(ctx context.Context, s *Scorer, o OneMaxSettings) (*quadratic, error) {
-	n, d := o.Solutions, s.Dim()
-	x := problem.Random(run.Rand(o.Seed, "nir: onemax"), n, d)
-	y := make([]float64, n)
-	if err := s.Evaluate(ctx, y, x); err != nil {
-		return nil, err
-	}
+func newQuadratic(x problem.Solutions, y []float64) *quadratic {
+	n, d := x.Len(), x.D
 	q := &quadratic{d: d, m: make([]float64, d), c: make([]float64, d), g: make([][]float64, d)}
 	// Bit j of all solutions side by side: x_j x_k is -1 where they differ.
 	columns := make([][]uint64, d)
@@ -226,7 +256,7 @@ func newQuadratic(ctx context.Context, s *Scorer, o OneMaxSettings) (*quadratic,
 		q.y += v / float64(n)
 		q.q += v * v / float64(n)
 	}
-	return q, nil
+	return q
 }
 
 // signs returns the target whose bits agree with the correlations.
@@ -299,66 +329,4 @@ func (q *quadratic) descend(t problem.Solutions, r Range) {
 			t.Set(0, b, !t.At(0, b))
 		}
 	}
-}
-
-// oneMaxRanges returns minimum and maximum of OneMax with each target over the
-// model's sample.
-func (m *Model) oneMaxRanges(ctx context.Context, targets []problem.Solutions) ([]Range, error) {
-	d := m.shape.dim
-	chunks := (m.settings.NormaliseSample + sampleChunk - 1) / sampleChunk
-	parts := make([][]Range, m.workers())
-	parallel(len(parts), len(parts), func(p int) {
-		found := make([]Range, len(targets))
-		for k := range found {
-			found[k] = Range{math.Inf(1), math.Inf(-1)}
-		}
-		for c := p; c < chunks && ctx.Err() == nil; c += len(parts) {
-			x := m.sampleOf(c)
-			for k, t := range targets {
-				least, most := d, 0
-				for i := range x.Len() {
-					differ := 0
-					for w, v := range x.Row(i) {
-						differ += bits.OnesCount64(v ^ t.Words[w])
-					}
-					least, most = min(least, differ), max(most, differ)
-				}
-				found[k].Min = min(found[k].Min, float64(d-most))
-				found[k].Max = max(found[k].Max, float64(d-least))
-			}
-		}
-		parts[p] = found
-	})
-	out := parts[0]
-	for _, p := range parts[1:] {
-		for k, r := range p {
-			out[k].Min, out[k].Max = min(out[k].Min, r.Min), max(out[k].Max, r.Max)
-		}
-	}
-	return out, ctx.Err()
-}
-
-// oneMaxLoss returns L2: the mean squared difference of s and OneMax with
-// target t on solutions of their own.
-func oneMaxLoss(ctx context.Context, s *Scorer, t problem.Solutions, r Range, o OneMaxSettings) (float64, error) {
-	const chunk = 10_000
-	rng := run.Rand(o.Seed, "nir: onemax validation")
-	y := make([]float64, chunk)
-	var sum float64
-	for done := 0; done < o.Validation; done += chunk {
-		n := min(chunk, o.Validation-done)
-		x := problem.Random(rng, n, s.Dim())
-		if err := s.Evaluate(ctx, y[:n], x); err != nil {
-			return 0, err
-		}
-		for i := range n {
-			differ := 0
-			for w, v := range x.Row(i) {
-				differ += bits.OnesCount64(v ^ t.Words[w])
-			}
-			e := y[i] - (float64(x.D-differ)-r.Min)/width(r)
-			sum += e * e
-		}
-	}
-	return sum / float64(o.Validation), nil
 }

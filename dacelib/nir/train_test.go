@@ -215,7 +215,7 @@ func ExampleTrain() {
 			fmt.Println(err)
 			return
 		}
-		closest, err := m.ClosestOneMax(context.Background(), s, OneMaxSettings{})
+		closest, err := ClosestOneMax(context.Background(), s, OneMaxSettings{})
 		if err != nil {
 			fmt.Println(err)
 			return
