@@ -1,0 +1,478 @@
+package caop
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// CompilerSettings says which GCC to use and how. The zero value is the gcc
+// of the PATH on all cores, with a memory on disk.
+type CompilerSettings struct {
+	// Path is the command; empty means the one that the environment variable
+	// DACE_GCC names, else gcc.
+	Path string
+	// Workers is the number of compilations at the same time; 0 means one per
+	// core.
+	Workers int
+	// TimeOut is the longest that the compilation of one file may take; 0
+	// means a minute.
+	TimeOut time.Duration
+	// Memo is the folder of sizes measured before; empty means dace/caop in
+	// the user's cache.
+	Memo string
+	// NoMemo keeps sizes in memory alone.
+	NoMemo bool
+	// Scratch is the folder for objects; empty means /dev/shm where there is
+	// one (a folder in memory), else the system's for temporary files.
+	Scratch string
+}
+
+// A Compiler is a GCC that has been tried: which flags it knows, and the sizes
+// that it has found. It is safe for use by several goroutines.
+type Compiler struct {
+	path, id string
+	timeout  time.Duration
+	scratch  string
+	dropped  map[int]bool
+	slots    chan struct{} // of Workers: a compilation holds one
+	memo     *memo
+	stats    struct{ compiled, failed, timedOut, remembered atomic.Int64 }
+}
+
+// NewCompiler finds GCC and tries the flags of the [Table]. Where there is no
+// GCC the error says which package to install.
+func NewCompiler(ctx context.Context, s CompilerSettings) (*Compiler, error) {
+	if s.Path == "" {
+		s.Path = os.Getenv("DACE_GCC")
+	}
+	if s.Path == "" {
+		s.Path = "gcc"
+	}
+	if s.Workers <= 0 {
+		s.Workers = runtime.GOMAXPROCS(0)
+	}
+	if s.TimeOut <= 0 {
+		s.TimeOut = time.Minute
+	}
+	if s.Scratch == "" {
+		s.Scratch = memoryFolder()
+	}
+	if s.Memo == "" && !s.NoMemo {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("caop: no folder for the memory of sizes: %w; name one in Memo or set NoMemo", err)
+		}
+		s.Memo = filepath.Join(cache, "dace", "caop")
+	}
+	path, err := exec.LookPath(s.Path)
+	if err != nil {
+		return nil, fmt.Errorf("caop: GCC is needed and %q was not found: install the package gcc (Debian and Ubuntu: sudo apt install gcc; Fedora: sudo dnf install gcc; macOS: brew install gcc, then set DACE_GCC to gcc-14 or the like)", s.Path)
+	}
+	c := &Compiler{path: path, timeout: s.TimeOut, scratch: s.Scratch, slots: make(chan struct{}, s.Workers), memo: newMemo(s.Memo)}
+	if c.id, err = c.identify(ctx); err != nil {
+		return nil, err
+	}
+	if c.dropped, err = c.probe(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// found holds the compiler of the zero settings.
+var found struct {
+	sync.Mutex
+	c *Compiler
+}
+
+// DefaultCompiler returns NewCompiler's of the zero settings, one for the
+// process.
+func DefaultCompiler(ctx context.Context) (*Compiler, error) {
+	found.Lock()
+	defer found.Unlock()
+	if found.c != nil {
+		return found.c, nil
+	}
+	c, err := NewCompiler(ctx, CompilerSettings{})
+	if err == nil {
+		found.c = c
+	}
+	return c, err
+}
+
+// memoryFolder returns a folder for files of a moment, in memory if possible.
+func memoryFolder() string {
+	const shm = "/dev/shm"
+	if f, err := os.CreateTemp(shm, "dace-caop-"); err == nil {
+		f.Close()
+		os.Remove(f.Name())
+		return shm
+	}
+	return os.TempDir()
+}
+
+// identify returns the version and target: what sizes depend on.
+func (c *Compiler) identify(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	say := func(arg string) (string, error) {
+		out, err := exec.CommandContext(ctx, c.path, arg).CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if err != nil {
+			return "", fmt.Errorf("caop: %s %s: %w: %s", c.path, arg, err, text)
+		}
+		return text, nil
+	}
+	about, err := say("--version")
+	if err != nil {
+		return "", err
+	}
+	first, _, _ := strings.Cut(about, "\n")
+	if !strings.Contains(about, "Free Software Foundation") {
+		return "", fmt.Errorf("caop: %s is not GCC but %q: install GCC (macOS: brew install gcc) and set DACE_GCC to its command", c.path, first)
+	}
+	version, err := say("-dumpfullversion")
+	if err != nil {
+		return "", err
+	}
+	target, err := say("-dumpmachine")
+	if err != nil {
+		return "", err
+	}
+	// Builds of one version may differ; their packages are in brackets.
+	if _, build, ok := strings.Cut(first, "("); ok {
+		build, _, _ = strings.Cut(build, ")")
+		version += " (" + build + ")"
+	}
+	return "gcc " + version + " " + target, nil
+}
+
+// ID returns the version and the target of the compiler: sizes depend on it.
+func (c *Compiler) ID() string { return c.id }
+
+// Flags returns the flags of the [Table] that this GCC knows.
+func (c *Compiler) Flags() []Flag {
+	return slices.DeleteFunc(Table(), func(f Flag) bool { return c.dropped[f.ID] })
+}
+
+// Dropped returns the flags of the [Table] that this GCC refuses.
+func (c *Compiler) Dropped() []Flag {
+	return slices.DeleteFunc(Table(), func(f Flag) bool { return !c.dropped[f.ID] })
+}
+
+// Notice says in words which flags are dropped; empty where none is.
+func (c *Compiler) Notice() string {
+	var names []string
+	for _, f := range c.Dropped() {
+		names = append(names, f.Enable)
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s refuses %d of the %d flags, which are left out: %s", c.id, len(names), len(table()), strings.Join(names, " "))
+}
+
+// Stats counts what a compiler has done.
+type Stats struct {
+	// Compiled is the number of flag lists that were compiled, Failed how many
+	// of these did not compile and TimedOut how many took too long.
+	Compiled, Failed, TimedOut int
+	// Remembered is the number of times that a size was known.
+	Remembered int
+}
+
+// Stats returns the counts so far.
+func (c *Compiler) Stats() Stats {
+	s := &c.stats
+	return Stats{int(s.compiled.Load()), int(s.failed.Load()), int(s.timedOut.Load()), int(s.remembered.Load())}
+}
+
+var unknown = regexp.MustCompile(`(?:unrecognized command[- ]line option|unrecognized argument in option|unknown option) ['"]([^'"]+)['"]`)
+
+// probe finds the flags that this GCC refuses: in one run those that it does
+// not know, and where the rest does not work together, one by one.
+func (c *Compiler) probe(ctx context.Context) (map[int]bool, error) {
+	dir, remove, err := c.folder(Program{Name: "probe", Files: []File{{"probe.c", "int probe(int i) { return i + 1; }\n"}}})
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	try := func(args []string) (ok bool, message string, err error) {
+		size, message, err := c.compile(ctx, dir, "probe.c", "probe.o", args)
+		return size >= 0, message, err
+	}
+	if ok, message, err := try(nil); err != nil || !ok {
+		return nil, errors.Join(err, fmt.Errorf("caop: %s cannot compile a function of one line: %s", c.path, message))
+	}
+	var all []string
+	for _, f := range table() {
+		all = append(all, f.Enable)
+		if f.Disable != "" {
+			all = append(all, f.Disable)
+		}
+	}
+	_, message, err := try(all)
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]bool{}
+	for _, m := range unknown.FindAllStringSubmatch(message, -1) {
+		refused[m[1]] = true
+	}
+	dropped := map[int]bool{}
+	on := map[int]bool{}
+	for _, f := range table() {
+		dropped[f.ID] = refused[f.Enable] || refused[f.Disable]
+		on[f.ID] = true
+	}
+	together := true
+	for _, args := range [][]string{arguments(on, dropped, false), arguments(nil, dropped, false)} {
+		ok, _, err := try(args)
+		if err != nil {
+			return nil, err
+		}
+		together = together && ok
+	}
+	if !together {
+		for _, f := range table() {
+			for _, arg := range []string{f.Enable, f.Disable} {
+				if arg == "" || dropped[f.ID] {
+					continue
+				}
+				ok, _, err := try([]string{arg})
+				if err != nil {
+					return nil, err
+				}
+				dropped[f.ID] = !ok
+			}
+		}
+	}
+	return dropped, nil
+}
+
+// folder makes a scratch folder with the files of a program.
+func (c *Compiler) folder(p Program) (dir string, remove func(), err error) {
+	c.sweep()
+	dir, err = os.MkdirTemp(c.scratch, "dace-caop-")
+	if err != nil {
+		return "", nil, fmt.Errorf("caop: cannot make a scratch folder: %w; name another in Scratch", err)
+	}
+	remove = func() { os.RemoveAll(dir) }
+	for _, f := range p.Files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), []byte(f.Text), 0o600); err != nil {
+			remove()
+			return "", nil, fmt.Errorf("caop: program %s: %w", p.Name, err)
+		}
+	}
+	return dir, remove, nil
+}
+
+// sweep removes scratch folders that a killed process left, a day old.
+func (c *Compiler) sweep() {
+	left, _ := filepath.Glob(filepath.Join(c.scratch, "dace-caop-*"))
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
+// failedSize stands for the size of what does not compile.
+const failedSize = -1
+
+// compile compiles one file of a scratch folder and returns the object's
+// size: failedSize with GCC's message where it does not compile, an error
+// where nothing was learnt about that. It returns errTimeOut after the
+// time-out.
+func (c *Compiler) compile(ctx context.Context, dir, source, object string, args []string) (size int64, message string, err error) {
+	limited, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	all := append([]string{"-Os"}, args...)
+	all = append(all, "-w", "-I.", "-c", source, "-o", object)
+	cmd := exec.CommandContext(limited, c.path, all...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANGUAGE=C", "TMPDIR="+dir)
+	// GCC is a driver: its children go with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return 0, "", ctx.Err()
+	case limited.Err() != nil:
+		return failedSize, "", errTimeOut
+	case err == nil:
+		info, err := os.Stat(filepath.Join(dir, object))
+		if err != nil {
+			return 0, "", fmt.Errorf("caop: %w", err)
+		}
+		return info.Size(), out.String(), os.Remove(filepath.Join(dir, object))
+	}
+	message = out.String()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !exit.Exited() {
+		return 0, "", fmt.Errorf("caop: %s: %w", c.path, err)
+	}
+	for _, trouble := range []string{"No space left", "Cannot allocate memory", "virtual memory exhausted", "Killed signal", "Resource temporarily unavailable"} {
+		if strings.Contains(message, trouble) {
+			return 0, "", fmt.Errorf("caop: %s: %s", c.path, firstLines(message))
+		}
+	}
+	return failedSize, message, nil
+}
+
+var errTimeOut = errors.New("the time-out was reached")
+
+func firstLines(s string) string {
+	lines := strings.SplitN(strings.TrimSpace(s), "\n", 6)
+	return strings.Join(lines[:min(len(lines), 5)], "\n")
+}
+
+// key identifies a compilation: the compiler, the program and the arguments.
+func (c *Compiler) key(program string, args []string) key {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n-Os %s\n", c.id, program, strings.Join(args, " "))
+	return key(h.Sum(nil)[:len(key{})])
+}
+
+// sizes returns the sizes of a program for lists of arguments, failedSize
+// where it does not compile. Each list is compiled once, at whatever time and
+// by whichever goroutine it is asked for.
+func (c *Compiler) sizes(ctx context.Context, p Program, hash string, lists [][]string) ([]int64, error) {
+	book, err := c.memo.book(c.id, hash)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		size   = make([]int64, len(lists))
+		dir    func() (string, error)
+		remove = func() {}
+	)
+	dir = sync.OnceValues(func() (d string, err error) {
+		d, r, err := c.folder(p)
+		if err == nil {
+			remove = r
+		}
+		return d, err
+	})
+	defer func() { remove() }()
+	outer := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for i, args := range lists {
+		k := c.key(hash, args)
+		if s, ok := book.get(k); ok {
+			c.stats.remembered.Add(1)
+			size[i] = s
+			continue
+		}
+		if !c.acquire(ctx) {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-c.slots }()
+			s, err := book.once(ctx, k, func() (int64, bool, error) {
+				d, err := dir()
+				if err != nil {
+					return 0, false, err
+				}
+				return c.program(ctx, d, fmt.Sprint(i), p, args)
+			})
+			if err != nil {
+				cancel(err)
+			}
+			size[i] = s
+		})
+	}
+	wg.Wait()
+	if err := outer.Err(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return size, nil
+}
+
+// acquire waits for one of the slots, or for the end of ctx.
+func (c *Compiler) acquire(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// program compiles all sources of a program; keep is false for a result that
+// another time may bring another.
+func (c *Compiler) program(ctx context.Context, dir, prefix string, p Program, args []string) (size int64, keep bool, err error) {
+	c.stats.compiled.Add(1)
+	for _, d := range p.Include {
+		args = append(args[:len(args):len(args)], "-I", d)
+	}
+	for _, f := range p.Files {
+		if !strings.HasSuffix(f.Name, ".c") {
+			continue
+		}
+		s, _, err := c.compile(ctx, dir, f.Name, prefix+".o", args)
+		switch {
+		case errors.Is(err, errTimeOut):
+			c.stats.timedOut.Add(1)
+			return failedSize, false, nil
+		case err != nil:
+			return 0, false, err
+		case s == failedSize:
+			c.stats.failed.Add(1)
+			return failedSize, true, nil
+		}
+		size += s
+	}
+	return size, true, nil
+}
+
+// explain says why a program does not compile with -Os alone.
+func (c *Compiler) explain(ctx context.Context, p Program) error {
+	dir, remove, err := c.folder(p)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	var include []string
+	for _, d := range p.Include {
+		include = append(include, "-I", d)
+	}
+	for _, f := range p.Files {
+		if !strings.HasSuffix(f.Name, ".c") {
+			continue
+		}
+		size, message, err := c.compile(ctx, dir, f.Name, "explain.o", include)
+		if err != nil {
+			return fmt.Errorf("caop: program %s: %s: %w", p.Name, f.Name, err)
+		}
+		if size == failedSize {
+			return fmt.Errorf("caop: program %s does not compile: %s", p.Name, firstLines(message))
+		}
+	}
+	return fmt.Errorf("caop: program %s did not compile, and now does", p.Name)
+}
