@@ -123,7 +123,7 @@ func Figure(p *plot.Plot, width, height vg.Length) { show(figure(p, width, heigh
 func SVGFigure(p *plot.Plot, width, height vg.Length) {
 	width, height = size(width, height)
 	c := vgsvg.New(width, height)
-	p.Draw(draw.New(c))
+	p.Draw(padded(draw.New(c)))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		Text("figure: " + err.Error())
@@ -151,7 +151,7 @@ func Figures(cols int, width, height vg.Length, plots ...*plot.Plot) {
 			}
 		}
 	}
-	canvases := plot.Align(grid, tiles, draw.New(c))
+	canvases := plot.Align(grid, tiles, padded(draw.New(c)))
 	for r := range grid {
 		for k, p := range grid[r] {
 			if p != nil {
@@ -181,11 +181,17 @@ func size(w, h vg.Length) (vg.Length, vg.Length) {
 	return w, h
 }
 
+// padded leaves a margin, so that labels do not touch the picture's edge.
+func padded(c draw.Canvas) draw.Canvas {
+	const pad = 1.5 * vg.Millimeter
+	return draw.Crop(c, pad, -pad, pad, -pad)
+}
+
 // figure draws a plot as PNG.
 func figure(p *plot.Plot, w, h vg.Length) engine.Bundle {
 	w, h = size(w, h)
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))
-	p.Draw(draw.New(c))
+	p.Draw(padded(draw.New(c)))
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
 		return engine.Text("figure: " + err.Error())
