@@ -56,6 +56,14 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				if b := l.rangeChans(x, t); b != nil {
 					c.Replace(b)
 					inside[b] = true
+					break
+				}
+				if b, ok := t.(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
+					c.Replace(l.rangeInt(x, tv.Type))
+					break
+				}
+				if x.Tok == token.ASSIGN {
+					l.rangeAssign(x)
 				}
 			}
 		case *ast.LabeledStmt:
@@ -77,8 +85,17 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				c.Replace(l.methodExpr(x))
 			}
 		case *ast.CallExpr:
+			if len(x.Args) != 1 {
+				break
+			}
+			if tv := info.Types[x.Fun]; tv.IsType() {
+				if y := l.toInterface(x.Args[0], tv.Type); y != x.Args[0] {
+					c.Replace(y)
+				}
+				break
+			}
 			id, ok := ast.Unparen(x.Fun).(*ast.Ident)
-			if !ok || len(x.Args) != 1 {
+			if !ok {
 				break
 			}
 			if b, ok := info.Uses[id].(*types.Builtin); ok && b.Name() == "new" && info.Types[x.Args[0]].IsValue() {
@@ -166,6 +183,45 @@ func (m maker) field(name string, t ast.Expr) *ast.Field {
 		f.Names = []*ast.Ident{m.id(name)}
 	}
 	return f
+}
+
+// rangeInt rewrites a loop over an integer:
+// for i, n := T(0), T(x); i < n; i++ { v := i; body }.
+func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) ast.Stmt {
+	t = types.Default(t)
+	if t == types.Typ[types.Int] && r.Tok != token.ASSIGN {
+		return r
+	}
+	m := maker{r.Pos()}
+	conv := func(x ast.Expr) ast.Expr { return call(&ast.ParenExpr{X: l.typeExpr(t, m.pos)}, m.pos, x) }
+	i, n := l.tempName(), l.tempName()
+	body := []ast.Stmt{r.Body}
+	if r.Key != nil && !isBlank(r.Key) {
+		body = []ast.Stmt{m.assign(r.Tok, []ast.Expr{r.Key}, m.id(i)), r.Body}
+	}
+	return &ast.ForStmt{For: m.pos,
+		Init: m.assign(token.DEFINE, []ast.Expr{m.id(i), m.id(n)}, conv(m.num(0)), conv(r.X)),
+		Cond: &ast.BinaryExpr{X: m.id(i), OpPos: m.pos, Op: token.LSS, Y: m.id(n)},
+		Post: &ast.IncDecStmt{X: m.id(i), TokPos: m.pos, Tok: token.INC},
+		Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
+}
+
+// rangeAssign makes a loop that assigns to variables, which the interpreter
+// takes for one that defines them, do so in its body.
+func (l *lowerer) rangeAssign(r *ast.RangeStmt) {
+	m := maker{r.Pos()}
+	var list []ast.Stmt
+	temp := func(x *ast.Expr) {
+		if *x != nil && !isBlank(*x) {
+			n := l.tempName()
+			list = append(list, m.assign(token.ASSIGN, []ast.Expr{*x}, m.id(n)))
+			*x = m.id(n)
+		}
+	}
+	temp(&r.Key)
+	temp(&r.Value)
+	r.Tok = token.DEFINE
+	r.Body = &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: append(list, r.Body), Rbrace: r.Body.Rbrace}
 }
 
 // nothing returns a statement without effect: _ = 0.

@@ -386,5 +386,182 @@ func nest() (out []string) {
 }
 ---
 fmt.Println(nest())`, "[b a!]\n"},
+		{"recover in a deferred call of the body", `
+func caughtAt(depth int) (err error) {
+	for x := range slices.Values([]int{1, 2}) {
+		for y := range slices.Values([]int{3, 4}) {
+			defer func() {
+				if r := recover(); r != nil {
+					err = fmt.Errorf("got %v", r)
+				}
+			}()
+			defer fmt.Print("end ", x, y, " ")
+			if x+y == depth {
+				panic(x + y)
+			}
+		}
+	}
+	defer func() { fmt.Print("none: ", recover(), " ") }()
+	return
+}
+---
+fmt.Println(caughtAt(4))
+fmt.Println(caughtAt(5))
+fmt.Println(caughtAt(9))`, "end 1 3 got 4\nend 1 4 end 1 3 got 5\nnone: <nil> end 2 4 end 2 3 end 1 4 end 1 3 <nil>\n"},
+		{"empty loops", `
+func count(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
+}
+---
+n := 0
+for n = 0; n < 5; n++ {
+}
+for range 3 {
+}
+for range count(2) {
+}
+var k int
+for k = range count(4) {
+}
+for _, k = range []int{7, 8} {
+}
+fmt.Println(n, k, slices.Collect(count(3)))`, "5 8 [0 1 2]\n"},
+		{"embedded interfaces", `
+type putter[T any] interface{ Put(T) }
+type slot[T any] struct{ v T }
+func (c *slot[T]) Put(v T) { c.v = v }
+type wrapped[T any] struct {
+	putter[T]
+	n int
+}
+type reversed struct{ sort.Interface }
+func (r reversed) Less(i, j int) bool { return r.Interface.Less(j, i) }
+type coded struct {
+	error
+	code int
+}
+---
+c := &slot[int]{}
+w := wrapped[int]{c, 1}
+w.Put(4)
+w.putter.Put(w.n + c.v)
+var p putter[int] = w
+p.Put(c.v * 2)
+xs := []int{1, 3, 2}
+sort.Sort(reversed{sort.IntSlice(xs)})
+e := error(coded{fmt.Errorf("bad"), 3})
+fmt.Println(c.v, xs, e.Error())`, "10 [3 2 1] bad\n"},
+		{"sequences with names", `
+type ints = iter.Seq[int]
+type titled iter.Seq[int]
+type holder struct {
+	seq iter.Seq2[int, string]
+}
+type set[T comparable] struct{ m map[T]struct{} }
+func setOf[T comparable](xs ...T) set[T] {
+	s := set[T]{map[T]struct{}{}}
+	for _, x := range xs {
+		s.m[x] = struct{}{}
+	}
+	return s
+}
+func (s set[T]) All() iter.Seq[T] { return maps.Keys(s.m) }
+func union[T comparable](a, b set[T]) set[T] {
+	return setOf(slices.AppendSeq(slices.Collect(a.All()), b.All())...)
+}
+func take[T any](s iter.Seq[T], n int) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if n <= 0 {
+			return
+		}
+		i := 0
+		for v := range s {
+			if !yield(v) {
+				return
+			}
+			if i++; i >= n {
+				return
+			}
+		}
+	}
+}
+func mapped[T, U any](s iter.Seq[T], f func(T) U) iter.Seq[U] {
+	return func(yield func(U) bool) { s(func(v T) bool { return yield(f(v)) }) }
+}
+func naturals(yield func(int) bool) {
+	for i := 0; yield(i); i++ {
+	}
+}
+---
+var s ints = slices.Values([]int{1, 2})
+t := titled(s)
+u := iter.Seq[int](t)
+for v := range u {
+	fmt.Print(v)
+}
+for v := range t {
+	fmt.Print(v)
+}
+h := holder{seq: slices.All([]string{"q"})}
+for i, v := range h.seq {
+	fmt.Print(i, v)
+}
+fmt.Println(slices.Sorted(union(setOf(1, 2), setOf(2, 3)).All()))
+fmt.Println(slices.Collect(take(mapped(naturals, func(i int) string { return fmt.Sprint(i * i) }), 4)))
+var m sync.Map
+m.Store("a", 1)
+for k, v := range m.Range {
+	fmt.Println(k, v)
+}`, "12120q[1 2 3]\n[0 1 4 9]\na 1\n"},
+		{"a type parameter given the type of another case", `
+func kind[T any](x any) string {
+	switch x.(type) {
+	case int:
+		return "int"
+	case T:
+		return "T"
+	}
+	return "?"
+}
+func shift[T int8 | int](x T) T { return x << 7 }
+func wide[T int8 | int]() T { return T(100) + T(100) }
+func flip[F ~func(T), T any](f F) F { return func(x T) { f(x); f(x) } }
+---
+fmt.Println(kind[int](1), kind[string]("s"), kind[string](2), kind[string](2.5), shift(int8(1)), shift(1), wide[int]())
+flip(func(s string) { fmt.Print(s) })("hey ")
+s := &struct{ atomic.Pointer[int] }{}
+s.Store(new(4))
+var ps [2]atomic.Pointer[string]
+x := "q"
+ps[1].Store(&x)
+fmt.Println(*s.Load(), *s.Pointer.Load(), ps[0].Load() == nil, *ps[1].Load())`, "int T int ? -128 128 200\nhey hey 4 4 true q\n"},
+		{"range over integers and assignment", `
+type small uint8
+for i := range int64(3) {
+	fmt.Printf("%d %T ", i, i)
+}
+for i := range small(2) {
+	i += 5
+	fmt.Print(i, " ")
+}
+var k int64
+for k = range 4 {
+}
+var p struct{ i int; s string }
+for p.i, p.s = range []string{"a", "b"} {
+}
+m := map[string]int{"x": 1}
+var key string
+for key = range m {
+}
+const n = 2
+var fs []func() int
+for i := range n {
+	fs = append(fs, func() int { i++; return i })
+}
+fmt.Println(k, p, key, fs[0](), fs[0](), fs[1]())`, "0 int64 1 int64 2 int64 5 6 3 {1 b} x 1 2 2\n"},
 	})
 }
