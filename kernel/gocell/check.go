@@ -531,7 +531,7 @@ func (p *program) commit(c *checked, objects map[string]types.Object, live []*un
 		delete(p.broken, v.Name())
 		delete(c.moved, v.Name())
 	}
-	if x, ok := c.src.last.(*ast.ExprStmt); ok {
+	if x, ok := c.src.last.(*ast.ExprStmt); ok && !c.src.quiet {
 		c.results = resultTypes(c.info, x.X)
 	}
 }

@@ -47,20 +47,23 @@ type (
 	wrapUnwrap struct {
 		IValue  any
 		WError  func() string
-		Wˑtype  func() string
+		Wˑself  func() any
+		Wˑname  func() string
 		WUnwrap any // func() error or func() []error
 	}
 	wrapUnwrapIs struct {
 		IValue  any
 		WError  func() string
-		Wˑtype  func() string
+		Wˑself  func() any
+		Wˑname  func() string
 		WUnwrap any
 		WIs     func(error) bool
 	}
 	wrapUnwrapAs struct {
 		IValue  any
 		WError  func() string
-		Wˑtype  func() string
+		Wˑself  func() any
+		Wˑname  func() string
 		WUnwrap any
 		WAs     func(any) bool
 	}
@@ -81,11 +84,18 @@ func (w wrapUnwrapIs) Unwrap() error   { return unwrapBy(w.WUnwrap) }
 func (w wrapUnwrapAs) Unwrap() error   { return unwrapBy(w.WUnwrap) }
 
 func unwrapBy(f any) error {
-	switch f := f.(type) {
-	case func() error:
-		return f()
-	case func() []error:
-		return errors.Join(f()...)
+	v := reflect.ValueOf(f)
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Func || v.IsNil() || v.Type().NumIn() != 0 || v.Type().NumOut() != 1 {
+		return nil
+	}
+	switch e := v.Call(nil)[0].Interface().(type) {
+	case error:
+		return e
+	case []error:
+		return errors.Join(e...)
 	}
 	return nil
 }
@@ -366,14 +376,22 @@ func (l *lowerer) typeSwitch(c *astutil.Cursor, x *ast.TypeSwitchStmt) {
 		return
 	}
 	it, ok := tv.Type.Underlying().(*types.Interface)
-	if !ok || it.NumMethods() == 0 || own(tv.Type) {
+	if !ok || own(tv.Type) {
 		return
 	}
 	any := false
 	for _, s := range x.Body.List {
 		for _, e := range s.(*ast.CaseClause).List {
-			if tv, ok := info.Types[e]; ok && tv.Type != nil && own(tv.Type) && !types.IsInterface(tv.Type) {
-				any = true
+			tv, ok := info.Types[e]
+			if !ok || tv.Type == nil || tv.IsNil() {
+				continue
+			}
+			// What the interpreter gets right is left to it: concrete types
+			// asked of an any.
+			if i, ok := tv.Type.Underlying().(*types.Interface); ok {
+				any = any || !own(tv.Type) && !i.Empty()
+			} else if it.NumMethods() > 0 {
+				any = any || own(tv.Type)
 			}
 		}
 	}
@@ -392,14 +410,18 @@ func (l *lowerer) typeSwitch(c *astutil.Cursor, x *ast.TypeSwitchStmt) {
 			switch {
 			case tv.IsNil():
 				out.List = append(out.List, &ast.BinaryExpr{X: id(held), OpPos: pos, Op: token.EQL, Y: id("nil")})
-			case own(tv.Type) && !types.IsInterface(tv.Type):
+			case own(tv.Type) && !types.IsInterface(tv.Type) && it.NumMethods() > 0:
 				out.List = append(out.List, call(l.rt("HasType", pos), pos, id(held), &ast.BasicLit{ValuePos: pos, Kind: token.INT, Value: itoa(l.gen.s.methods.number(tv.Type))}))
 			default:
 				okName := l.tempName()
+				var x ast.Expr = id(held)
+				if own(tv.Type) && !types.IsInterface(tv.Type) {
+					x = call(l.rt("Strip", pos), pos, x)
+				}
 				out.List = append(out.List, call(&ast.FuncLit{
 					Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}, Results: &ast.FieldList{List: []*ast.Field{{Type: id("bool")}}}},
 					Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{
-						&ast.AssignStmt{Lhs: []ast.Expr{id("_"), id(okName)}, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{&ast.TypeAssertExpr{X: id(held), Lparen: pos, Type: e, Rparen: pos}}},
+						&ast.AssignStmt{Lhs: []ast.Expr{id("_"), id(okName)}, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{&ast.TypeAssertExpr{X: x, Lparen: pos, Type: e, Rparen: pos}}},
 						&ast.ReturnStmt{Return: pos, Results: []ast.Expr{id(okName)}}}}}, pos))
 			}
 		}

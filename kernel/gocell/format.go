@@ -76,7 +76,7 @@ func holdsOwn(t types.Type, seen map[types.Type]bool) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
 		o := t.Obj()
-		return o.Pkg() != nil && o.Pkg().Path() == "main"
+		return o.Pkg() != nil && o.Pkg().Path() == "main" || types.IsInterface(t)
 	case *types.Pointer:
 		return holdsOwn(t.Elem(), seen)
 	case *types.Slice:

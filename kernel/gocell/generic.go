@@ -774,7 +774,11 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) {
 				b.WriteString(f.Name() + " ")
 			}
 			l.writeType(b, f.Type())
-			if tag := t.Tag(i); tag != "" {
+			tag := t.Tag(i)
+			if !f.Embedded() && !f.Exported() && f.Name() != "_" {
+				tag = hiddenTag(tag)
+			}
+			if tag != "" {
 				b.WriteString(" " + quote(tag))
 			}
 			b.WriteString(";")

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -262,7 +263,14 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 		}
 		return list
 	case *ast.ExprStmt:
+		if last && l.c.src.quiet && !isCall(s.X) {
+			return []ast.Stmt{&ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{Name: "_", NamePos: s.Pos()}}, TokPos: s.Pos(), Tok: token.ASSIGN, Rhs: []ast.Expr{s.X}}}
+		}
 		if !last || len(l.c.results) == 0 {
+			break
+		}
+		if isCall(s.X) && len(l.c.results) == 1 && types.Identical(l.c.results[0], types.Universe.Lookup("error").Type()) {
+			s.X = call(l.rt("ResultError", s.X.Pos()), s.X.Pos(), s.X)
 			break
 		}
 		if l.quiet(s.X) {
@@ -287,6 +295,11 @@ func (l *lowerer) typed(v *ast.ValueSpec) []ast.Expr {
 		}
 	}
 	return out
+}
+
+func isCall(x ast.Expr) bool {
+	_, ok := ast.Unparen(x).(*ast.CallExpr)
+	return ok
 }
 
 // quiet reports whether the value of a last expression is not worth showing:
@@ -380,6 +393,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.interfaces(c)
 		case *ast.TypeSwitchStmt:
 			l.typeSwitch(c, x)
+		case *ast.StructType:
+			hideFields(x)
 		case *ast.CallExpr:
 			l.variadic(x)
 			l.arguments(x)
@@ -478,6 +493,24 @@ func (l *lowerer) toInterface(x ast.Expr, to types.Type) ast.Expr {
 			Results: &ast.FieldList{List: []*ast.Field{{Type: l.typeExpr(to, pos)}}}},
 		Body: &ast.BlockStmt{Lbrace: pos, List: []ast.Stmt{&ast.ReturnStmt{Return: pos, Results: []ast.Expr{v}}}, Rbrace: pos}}, pos, x)
 }
+
+// hideFields tells the encoders which fields of a struct are not exported: the
+// interpreter exports them all.
+func hideFields(x *ast.StructType) {
+	for _, f := range x.Fields.List {
+		if len(f.Names) == 0 || f.Names[0].IsExported() || f.Names[0].Name == "_" {
+			continue
+		}
+		tag := ""
+		if f.Tag != nil {
+			tag, _ = strconv.Unquote(f.Tag.Value)
+		}
+		f.Tag = &ast.BasicLit{ValuePos: f.Pos(), Kind: token.STRING, Value: quote(hiddenTag(tag))}
+	}
+}
+
+// hiddenTag is the tag of a field that is not exported.
+func hiddenTag(tag string) string { return strings.TrimSpace(`json:"-" xml:"-" ` + tag) }
 
 // own reports whether t is a type that a cell declares, or a pointer to one.
 func own(t types.Type) bool {

@@ -21,7 +21,12 @@ import (
 func (s *Session) runtime() map[string]reflect.Value {
 	result := reflect.ValueOf(func(vs ...any) { s.setResult(vs) })
 	m := map[string]reflect.Value{
-		"Result":         result,
+		"Result": result,
+		"ResultError": reflect.ValueOf(func(err error) {
+			if err != nil {
+				s.setResult([]any{err})
+			}
+		}),
 		"Ctx":            reflect.ValueOf(func() context.Context { return s.context() }),
 		"GoroutinePanic": reflect.ValueOf(func(v any) { s.goroutinePanic(v) }),
 		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
@@ -199,7 +204,7 @@ func (w traceWriter) Write(b []byte) (int, error) {
 	for line := range strings.Lines(string(b)) {
 		if f, ok := parseFrame(strings.TrimSuffix(line, "\n")); !ok {
 			r.out.Stderr(line)
-		} else if len(r.frames) < maxFrames {
+		} else if len(r.frames) < maxFrames && f.pos.Filename != fileName(0) { // the prelude's
 			// The interpreter knows where the function begins, the guards
 			// know where the panic came by.
 			if r.at.IsValid() {

@@ -68,13 +68,13 @@ var _ engine.Engine = (*Session)(nil)
 
 // New starts a session.
 func New(opts Options) (*Session, error) {
+	if opts.Args == nil {
+		opts.Args = []string{"dace"}
+	}
 	s := &Session{opts: opts, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}}
 	imp, err := symbols.NewTypes()
 	if err != nil {
 		return nil, err
-	}
-	if opts.Args == nil {
-		opts.Args = []string{"dace"}
 	}
 	s.stdin = bufio.NewReader(&inputReader{s: s})
 	s.in = interp.New(interp.Options{

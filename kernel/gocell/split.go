@@ -131,6 +131,7 @@ type source struct {
 	file   *ast.File
 	body   *ast.BlockStmt // the statements
 	last   ast.Stmt       // the last statement, where the cell ends in one
+	quiet  bool           // the cell ends in a semicolon: its value is not to be shown
 }
 
 // fileName is the name under which a cell's text is known to the file set.
@@ -235,7 +236,7 @@ func parseCell(fset *token.FileSet, number int, id, text string) (*source, error
 		src.last = src.body.List[len(src.body.List)-1]
 		// A trailing semicolon asks for silence, as in other notebooks.
 		if strings.HasSuffix(strings.TrimRight(stripComments(text[parts[n-1].start:]), " \t\r\n"), ";") {
-			src.last = nil
+			src.quiet = true
 		}
 	}
 	if len(errs) > 0 {
