@@ -17,20 +17,29 @@ import (
 func (l *lowerer) desugar(n ast.Node) ast.Node {
 	info := l.c.info
 	n = l.hoist(n)
-	var funcs []*ast.FuncType           // around the node
-	inside := map[*ast.BlockStmt]bool{} // whose last statement a label belongs to
+	type function struct {
+		typ    *ast.FuncType // nil for the statements of a cell
+		defers bool
+	}
+	funcs := []function{{nil, defers(n)}} // around the node
+	inside := map[*ast.BlockStmt]bool{}   // whose last statement a label belongs to
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
-			funcs = append(funcs, x.Type)
+			funcs = append(funcs, function{x.Type, x.Body != nil && defers(x.Body)})
 		case *ast.FuncLit:
-			funcs = append(funcs, x.Type)
+			funcs = append(funcs, function{x.Type, defers(x.Body)})
 		}
 		return true
 	}, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
-		case *ast.FuncDecl, *ast.FuncLit:
+		case *ast.FuncDecl:
 			funcs = funcs[:len(funcs)-1]
+		case *ast.FuncLit:
+			funcs = funcs[:len(funcs)-1]
+			if _, isCall := c.Parent().(*ast.CallExpr); funcs[len(funcs)-1].defers && !(isCall && c.Name() == "Fun") {
+				c.Replace(l.apart(x))
+			}
 		case *ast.RangeStmt:
 			tv, ok := info.Types[x.X]
 			if !ok {
@@ -45,11 +54,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				if p, ok := c.Parent().(*ast.LabeledStmt); ok {
 					label = p.Label.Name
 				}
-				var ft *ast.FuncType
-				if len(funcs) > 0 {
-					ft = funcs[len(funcs)-1]
-				}
-				c.Replace(l.rangeFunc(x, t, label, ft))
+				c.Replace(l.rangeFunc(x, t, label, funcs[len(funcs)-1].typ))
 			case *types.Chan:
 				c.Replace(l.rangeChan(x))
 			default:
@@ -104,6 +109,31 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		}
 		return true
 	})
+}
+
+// defers reports whether a function of this body has a defer statement.
+func defers(body ast.Node) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.DeferStmt:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// apart makes a function value in a frame of its own: func() F { return f }().
+// The interpreter locks the frame that a function value was made in as the
+// value returns, and holds that lock while the frame's deferred calls run:
+// they could not call it.
+func (l *lowerer) apart(f *ast.FuncLit) ast.Expr {
+	m := maker{f.Pos()}
+	t := l.typeExpr(l.c.info.TypeOf(f), m.pos)
+	return call(m.funcLit(nil, []*ast.Field{m.field("", t)}, m.ret(f)), m.pos)
 }
 
 // distinctCases drops the cases of a type switch that an earlier one takes: an

@@ -563,5 +563,34 @@ for i := range n {
 	fs = append(fs, func() int { i++; return i })
 }
 fmt.Println(k, p, key, fs[0](), fs[0](), fs[1]())`, "0 int64 1 int64 2 int64 5 6 3 {1 b} x 1 2 2\n"},
+		{"closures called by deferred calls", `
+func sums() (n int) {
+	add := func(k int) { n += k }
+	report := func(s string) string { return s + fmt.Sprint(n) }
+	defer add(100)
+	defer func() {
+		add(3)
+		fmt.Print(report("n="), " ")
+	}()
+	defer func(f func(int)) { f(20) }(func(k int) { n *= k })
+	for v := range slices.Values([]int{1, 2}) {
+		defer add(v * 1000)
+	}
+	return 4
+}
+func recursive(n int) (out []int) {
+	var walk func(int)
+	walk = func(i int) {
+		if i < n {
+			defer func() { out = append(out, i) }()
+			walk(i + 1)
+		}
+	}
+	defer walk(0)
+	return nil
+}
+---
+fmt.Println(sums())
+fmt.Println(recursive(3))`, "n=60083 60183\n[2 1 0]\n"},
 	})
 }
