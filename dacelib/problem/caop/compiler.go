@@ -203,7 +203,8 @@ func (c *Compiler) Stats() Stats {
 var unknown = regexp.MustCompile(`(?:unrecognized command[- ]line option|unrecognized argument in option|unknown option) ['"]([^'"]+)['"]`)
 
 // probe finds the flags that this GCC refuses: in one run those that it does
-// not know, and where the rest does not work together, one by one.
+// not know, and where the rest does not work together, by halves. Of values of
+// one argument, the later are tried only for being known.
 func (c *Compiler) probe(ctx context.Context) (map[int]bool, error) {
 	dir, remove, err := c.folder(Program{Name: "probe", Files: []File{{"probe.c", "int probe(int i) { return i + 1; }\n"}}})
 	if err != nil {
@@ -238,29 +239,41 @@ func (c *Compiler) probe(ctx context.Context) (map[int]bool, error) {
 		dropped[f.ID] = refused[f.Enable] || refused[f.Disable]
 		on[f.ID] = true
 	}
-	together := true
+	var alone []string
 	for _, args := range [][]string{arguments(on, dropped, false), arguments(nil, dropped, false)} {
-		ok, _, err := try(args)
+		more, err := refusedOf(args, func(args []string) (bool, error) {
+			ok, _, err := try(args)
+			return ok, err
+		})
 		if err != nil {
 			return nil, err
 		}
-		together = together && ok
+		alone = append(alone, more...)
 	}
-	if !together {
-		for _, f := range table() {
-			for _, arg := range []string{f.Enable, f.Disable} {
-				if arg == "" || dropped[f.ID] {
-					continue
-				}
-				ok, _, err := try([]string{arg})
-				if err != nil {
-					return nil, err
-				}
-				dropped[f.ID] = !ok
-			}
+	for _, f := range table() {
+		if slices.Contains(alone, f.Enable) || f.Disable != "" && slices.Contains(alone, f.Disable) {
+			dropped[f.ID] = true
 		}
 	}
 	return dropped, nil
+}
+
+// refusedOf returns the arguments that fail alone, found by halves.
+func refusedOf(args []string, try func([]string) (bool, error)) ([]string, error) {
+	ok, err := try(args)
+	if ok || err != nil {
+		return nil, err
+	}
+	if len(args) == 1 {
+		return args, nil
+	}
+	half := len(args) / 2
+	first, err := refusedOf(args[:half], try)
+	if err != nil {
+		return nil, err
+	}
+	second, err := refusedOf(args[half:], try)
+	return append(first, second...), err
 }
 
 // folder makes a scratch folder with the files of a program.
