@@ -554,7 +554,7 @@ type library struct {
 var preludeFiles embed.FS
 
 // preludePaths lists the packages that the prelude covers.
-var preludePaths = []string{"cmp", "errors", "hash/maphash", "iter", "maps", "math/rand/v2", "reflect", "slices", "sync", "sync/atomic", "unique"}
+var preludePaths = []string{"cmp", "crypto/hkdf", "crypto/pbkdf2", "errors", "hash/maphash", "iter", "maps", "math/rand/v2", "reflect", "slices", "sync", "sync/atomic", "unique"}
 
 // libraries returns the prelude, by import path.
 var libraries = sync.OnceValue(func() map[string]*library {

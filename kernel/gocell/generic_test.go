@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"go/ast"
+	"go/token"
+	"go/types"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/symbols"
 )
 
 // tape records what a cell writes.
@@ -467,13 +470,79 @@ var p weak.Pointer[int]`, "CompileError: In[1]:1:22: weak.Pointer[int] cannot be
 	})
 }
 
-func TestScratch(t *testing.T) {
-	b, err := os.ReadFile("/tmp/scratch.txt")
+// Every exported generic of the packages that cells can import has a text in
+// the prelude with as many type parameters and, of a type, the same methods;
+// but those that no text can stand for.
+func TestPreludeCovers(t *testing.T) {
+	refused := map[string]bool{"sql.Null": true, "runtime.AddCleanup": true, "weak.Make": true, "weak.Pointer": true}
+	imp, err := symbols.NewTypes()
 	if err != nil {
-		t.Skip()
+		t.Fatal(err)
 	}
-	for _, c := range strings.Split(string(b), "\n===\n") {
-		t.Logf("%s\n-->\n%s", c, cells(t, c))
+	for _, path := range symbols.Paths() {
+		p, err := imp.Import(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range p.Scope().Names() {
+			o := p.Scope().Lookup(name)
+			if !o.Exported() || isSeq(o) {
+				continue
+			}
+			n := 0
+			var methods []string
+			switch typ := o.Type().(type) {
+			case *types.Signature:
+				n = typ.TypeParams().Len()
+			case *types.Named:
+				n = typ.TypeParams().Len()
+				for m := range typ.Methods() {
+					if m.Exported() {
+						methods = append(methods, m.Name())
+					}
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			lib := libraries()[path]
+			if lib == nil || lib.decls[name].text == "" {
+				if !refused[p.Name()+"."+name] {
+					t.Errorf("%s.%s: no text", path, name)
+				}
+				continue
+			}
+			ds, err := lib.decls[name].parse(token.NewFileSet())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var params *ast.FieldList
+			switch d := ds[0].(type) {
+			case *ast.FuncDecl:
+				params = d.Type.TypeParams
+			case *ast.GenDecl:
+				params = d.Specs[0].(*ast.TypeSpec).TypeParams
+			}
+			if got := len(fieldNames(params)); got != n {
+				t.Errorf("%s.%s: %d type parameters, want %d", path, name, got, n)
+			}
+			if len(lib.methods[name]) != len(methods) {
+				t.Errorf("%s.%s: %d methods, want %v", path, name, len(lib.methods[name]), methods)
+			}
+		}
+	}
+}
+
+func TestInstanceInTraceback(t *testing.T) {
+	s, err := New(Options{KeepStdio: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Execute(context.Background(), engine.Cell{Number: 1, Code: "func First[K comparable, V any](m map[K][]V, k K) V { return m[k][0] }\nFirst(map[string][]int{}, \"x\")"}, &tape{})
+	var e *engine.Error
+	if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Traceback, "\n"), "First[string,int]") {
+		t.Errorf("%+v", err)
 	}
 }
 

@@ -3,7 +3,7 @@ package gocell
 import "testing"
 
 // The outputs wanted are those of the same text built by the compiler.
-func TestRangeFunc(t *testing.T) {
+func TestAsCompiled(t *testing.T) {
 	runCases(t, []cellCase{
 		{"break, continue", `
 func upTo(n int) iter.Seq[int] {
@@ -592,5 +592,63 @@ func recursive(n int) (out []int) {
 ---
 fmt.Println(sums())
 fmt.Println(recursive(3))`, "n=60083 60183\n[2 1 0]\n"},
+		{"slices of a cell's types", `
+type rec struct {
+	n string
+	v int
+}
+type recs []rec
+type ident int
+---
+ps := recs{{"a", 2}, {"b", 1}, {"a", 1}}
+byV := func(a, b rec) int { return cmp.Compare(a.v, b.v) }
+fmt.Println(slices.IsSortedFunc(ps, byV), slices.MinFunc(ps, byV), slices.EqualFunc(ps, ps, func(a, b rec) bool { return a == b }))
+fmt.Println(slices.CompareFunc(ps, ps[1:], byV), slices.CompactFunc(slices.Clone(ps), func(a, b rec) bool { return a.n == b.n }))
+i, ok := slices.BinarySearchFunc([]rec{{"a", 1}, {"b", 3}}, 3, func(p rec, v int) int { return p.v - v })
+fmt.Println(i, ok, slices.Grow(ps, 10)[:3], cap(slices.Clip(ps[:1])), slices.Repeat(ps[:1], 2), slices.Concat(ps[:1], ps[2:]))
+fmt.Println(slices.Equal(ps, ps), slices.Compact([]rec{{"q", 1}, {"q", 1}}), slices.Insert(ps, 3, ps...))
+slices.Reverse(ps)
+fmt.Println(ps, slices.ContainsFunc(ps, func(p rec) bool { return p.v == 9 }), slices.Replace(ps, 0, 2, rec{"z", 0}))
+fmt.Println(slices.Insert(ps[:1:3], 0, rec{"in", 5}), ps, slices.Delete(ps, 0, 1), ps)
+for i, p := range slices.Backward(ps) {
+	fmt.Print(i, p, " ")
+}
+fmt.Println(slices.SortedStableFunc(slices.Values(ps), byV), len(slices.AppendSeq(ps, slices.Values(ps))))
+ids := []ident{3, 1, 2}
+fmt.Println(slices.Sorted(slices.Values(ids)), slices.IsSorted(ids), slices.Compare(ids, []ident{3, 2}))
+j, ok := slices.BinarySearch([]ident{1, 2}, 2)
+fmt.Println(j, ok, slices.Min(ids), slices.Max(ids), slices.Index(ids, 2))
+fs := []float64{2, math.NaN(), 1, math.Inf(-1)}
+slices.Sort(fs)
+fmt.Println(fs, cmp.Compare(fs[0], fs[1]), slices.Max(fs[1:]), slices.Contains(fs, math.NaN()))
+k, _ := pbkdf2.Key(sha256.New, "pw", []byte("salt"), 2, 4)
+fmt.Printf("%x\n", k)`, "false {b 1} true\n1 [{a 2} {b 1} {a 1}]\n1 true [{a 2} {b 1} {a 1}] 1 [{a 2} {a 2}] [{a 2} {a 1}]\ntrue [{q 1}] [{a 2} {b 1} {a 1} {a 2} {b 1} {a 1}]\n[{z 0} {a 2} { 0}] false [{z 0} {a 2}]\n[{z 0} { 0}] [{z 0} { 0} { 0}] [{z 0} { 0}] [{z 0} { 0} { 0}]\n2 { 0} 1 { 0} 0 {z 0} [{z 0} { 0} { 0}] 6\n[1 2 3] false -1\n1 true 1 3 2\n[NaN -Inf 1 2] -1 2 false\n061df616\n"},
+		{"maps of a cell's types", `
+type mkey struct{ a int }
+func attempt(f func() int) (r any) {
+	defer func() { r = recover() }()
+	return f()
+}
+---
+m := map[mkey][]int{{1}: {1}, {2}: {2, 3}}
+n := maps.Collect(maps.All(m))
+maps.Insert(n, maps.All(map[mkey][]int{{3}: nil}))
+maps.DeleteFunc(n, func(k mkey, v []int) bool { return len(v) > 1 })
+fmt.Println(len(n), len(m), maps.EqualFunc(m, n, slices.Equal[[]int]))
+x, y := map[mkey]int{{1}: 1}, map[mkey]int{{1}: 1}
+fmt.Println(maps.Equal(x, y), slices.Sorted(maps.Values(x)), maps.Clone(map[mkey]int(nil)) == nil)
+calls := 0
+bad := sync.OnceValue(func() int { calls++; panic("no") })
+fmt.Println(attempt(bad), attempt(bad), calls)
+next, stop := iter.Pull(func(yield func(int) bool) {
+	defer fmt.Print("cleaned ")
+	for i := 0; yield(i); i++ {
+	}
+})
+a, _ := next()
+b, _ := next()
+stop()
+c, ok := next()
+fmt.Println(a, b, c, ok)`, "2 2 false\ntrue [1] true\nno no 1\ncleaned 0 1 0 false\n"},
 	})
 }

@@ -2,11 +2,14 @@ package gocell
 
 import (
 	"cmp"
+	"crypto/hkdf"
+	"crypto/pbkdf2"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"hash"
 	"hash/maphash"
 	"iter"
 	"maps"
@@ -149,6 +152,12 @@ var compiledInstances = sync.OnceValue(func() map[string]reflect.Value {
 	mapInstances[int, string](m, "int", "string")
 	mapInstances[int, float64](m, "int", "float64")
 	mapInstances[int, bool](m, "int", "bool")
+	for f, v := range map[string]any{
+		"crypto/hkdf.Expand": hkdf.Expand[hash.Hash], "crypto/hkdf.Extract": hkdf.Extract[hash.Hash],
+		"crypto/hkdf.Key": hkdf.Key[hash.Hash], "crypto/pbkdf2.Key": pbkdf2.Key[hash.Hash],
+	} {
+		m[compiledName(f+"[hash.Hash]")] = reflect.ValueOf(v)
+	}
 	return m
 })
 
