@@ -448,6 +448,41 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestGraphJSON: a network of one's own goes through JSON in full.
+func TestGraphJSON(t *testing.T) {
+	l, err := snap.Read(strings.NewReader("70 50\n50 60\n60 70\n70 60\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := FromEdgeList(l, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := NewGraphProbabilities(3, [][2]int32{{0, 1}, {1, 2}}, []float64{.25, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []*Graph{g, h} {
+		b, err := json.Marshal(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := new(Graph)
+		if err := json.Unmarshal(b, back); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(back.head, g.head) || !slices.Equal(back.start, g.start) || !slices.Equal(back.coin, g.coin) || back.ID(2) != g.ID(2) {
+			t.Errorf("%s became another", b)
+		}
+	}
+	if g.ID(2) != 70 || h.ID(2) != 2 {
+		t.Errorf("ids %d and %d", g.ID(2), h.ID(2))
+	}
+	if err := json.Unmarshal([]byte(`{"nodes":2,"ids":[1]}`), new(Graph)); err == nil {
+		t.Error("too few ids: no error")
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestCounter(t *testing.T) {

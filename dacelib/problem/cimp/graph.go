@@ -159,6 +159,7 @@ type graphFile struct {
 	Nodes         int        `json:"nodes,omitempty"`
 	Edges         [][2]int32 `json:"edges,omitempty"`
 	Probabilities []float64  `json:"probabilities,omitempty"`
+	IDs           []int64    `json:"ids,omitempty"`
 }
 
 // MarshalJSON writes the name of a graph that [Network] returned, and any
@@ -168,6 +169,7 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 	if f.Network == "" {
 		f.Nodes = g.Nodes()
 		f.Probabilities = g.uneven
+		f.IDs = g.ids
 		for u := range g.Nodes() {
 			for _, v := range g.head[g.start[u]:g.start[u+1]] {
 				f.Edges = append(f.Edges, [2]int32{int32(u), v})
@@ -203,6 +205,13 @@ func (g *Graph) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*g = *read
+	if f.Network != "" || f.IDs == nil {
+		return nil
+	}
+	if len(f.IDs) != f.Nodes {
+		return fmt.Errorf("cimp: %d ids for %d nodes", len(f.IDs), f.Nodes)
+	}
+	g.ids = f.IDs
 	return nil
 }
 
