@@ -27,7 +27,7 @@ type step func(frame unsafe.Pointer) step
 type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
-var layout = func() (l struct{ child, gen, exec, pos, kind, action, root uintptr }) {
+var layout = func() (l struct{ child, gen, exec, pos, kind, action, ident, root uintptr }) {
 	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
 	l.root = f.Offset
 	t := f.Type.Elem()
@@ -39,6 +39,7 @@ var layout = func() (l struct{ child, gen, exec, pos, kind, action, root uintptr
 		return f.Offset
 	}
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
+	l.ident = at("ident")
 	return l
 }()
 
@@ -55,6 +56,7 @@ func nodeField(name string) reflect.Type {
 
 func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
 func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
+func (n node) ident() string    { return *(*string)(unsafe.Add(n.p, layout.ident)) }
 func (n node) exec() *step      { return (*step)(unsafe.Add(n.p, layout.exec)) }
 func (n node) gen() *func(unsafe.Pointer) {
 	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
@@ -92,6 +94,9 @@ func (s *Session) guardNode(n node) {
 		*g = func(p unsafe.Pointer) {
 			gen(p)
 			if e := (node{p}).exec(); *e != nil {
+				if c := (node{p}).children(); len(c) > 2 && c[0].ident() == "make" {
+					*e = s.guardMake(node{p}, *e)
+				}
 				*e = s.guardCall(node{p}, *e)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"reflect"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -186,6 +187,9 @@ func (s *Session) runtimeError(r *running, err error) *engine.Error {
 		}
 		e.Traceback = append(e.Traceback, red+bold+"runtime: "+plain+red+err.Error()+plain)
 		return e
+	case errors.Is(err, errMemory):
+		debug.FreeOSMemory()
+		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{red + "OutOfMemory" + plain + ": " + err.Error()}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		msg := "the cell was interrupted; what it did up to there is kept"
 		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}

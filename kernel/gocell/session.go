@@ -230,7 +230,11 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	s.mu.Lock()
 	s.prog = c.next
 	s.mu.Unlock()
+	over := make(chan struct{})
+	go s.watchMemory(r, over)
 	runErr := s.runProgram(r, program)
+	close(over)
+	prune(s.in)
 	mainTable(s.in).forget("main")
 	if !s.opts.KeepStdio {
 		stdio.drain()

@@ -64,6 +64,16 @@ func (t symbolTable) forget(name string) {
 	t.m.SetMapIndex(reflect.ValueOf(name), reflect.Value{})
 }
 
+// prune drops what the interpreter keeps of every compiled text for its
+// debugger.
+func prune(in *interp.Interpreter) {
+	v := reflect.ValueOf(in).Elem()
+	zero := func(f reflect.Value) { reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem().SetZero() }
+	zero(v.FieldByName("roots"))
+	zero(v.FieldByName("universe").Elem().FieldByName("child"))
+	zero(v.FieldByName("scopes").MapIndex(reflect.ValueOf("main")).Elem().FieldByName("child"))
+}
+
 // runID returns the interpreter's run number, its first field: a frame runs
 // only while its own number equals it.
 func runID(in *interp.Interpreter) *uint64 {
