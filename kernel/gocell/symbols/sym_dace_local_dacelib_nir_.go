@@ -14,6 +14,7 @@ func init() {
 		return map[string]reflect.Value{
 			"Authors":        reflect.ValueOf(nir.Authors),
 			"Closest":        reflect.ValueOf(nir.Closest),
+			"ClosestOneMax":  reflect.ValueOf(nir.ClosestOneMax),
 			"Compare":        reflect.ValueOf(nir.Compare),
 			"CompareAll":     reflect.ValueOf(nir.CompareAll),
 			"EmbeddingSize":  reflect.ValueOf(constant.MakeFromLiteral("64", token.INT, 0)),
@@ -24,6 +25,7 @@ func init() {
 			"Mean":           reflect.ValueOf(nir.Mean),
 			"MeanAndStd":     reflect.ValueOf(nir.MeanAndStd),
 			"Paper":          reflect.ValueOf(nir.Paper),
+			"Quick":          reflect.ValueOf(nir.Quick),
 			"Random":         reflect.ValueOf(nir.Random),
 			"Read":           reflect.ValueOf(nir.Read),
 			"Sample":         reflect.ValueOf(nir.Sample),

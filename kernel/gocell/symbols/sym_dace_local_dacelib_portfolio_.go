@@ -18,6 +18,7 @@ func init() {
 			"NormaliseBySearch": reflect.ValueOf(portfolio.NormaliseBySearch),
 			"Paper":             reflect.ValueOf(portfolio.Paper),
 			"Random":            reflect.ValueOf(portfolio.Random),
+			"SMARTESTPAP":       reflect.ValueOf(portfolio.SMARTESTPAP),
 			"Within":            reflect.ValueOf(portfolio.Within),
 			"Instance":          reflect.ValueOf((*portfolio.Instance)(nil)),
 			"Matrix":            reflect.ValueOf((*portfolio.Matrix)(nil)),

@@ -13,6 +13,7 @@ func init() {
 			"BudgetSpent":   reflect.ValueOf(run.BudgetSpent),
 			"Cancelled":     reflect.ValueOf(run.Cancelled),
 			"Converged":     reflect.ValueOf(run.Converged),
+			"Each":          reflect.ValueOf(run.Each),
 			"NotRun":        reflect.ValueOf(run.NotRun),
 			"Rand":          reflect.ValueOf(run.Rand),
 			"Seed":          reflect.ValueOf(run.Seed),
