@@ -650,5 +650,34 @@ b, _ := next()
 stop()
 c, ok := next()
 fmt.Println(a, b, c, ok)`, "2 2 false\ntrue [1] true\nno no 1\ncleaned 0 1 0 false\n"},
+		{"sorting interfaces, by values of function types", `
+type surface interface{ Area() float64 }
+type sq float64
+func (s sq) Area() float64 { return float64(s * s) }
+type ci struct{ r float64 }
+func (c ci) Area() float64 { return 3 * c.r * c.r }
+func byArea(a, b surface) int { return cmp.Compare(a.Area(), b.Area()) }
+type order func(a, b sq) int
+type failure struct{ c int }
+func (e failure) Error() string { return "failure" }
+type missing struct{}
+func (e *missing) Error() string { return "missing" }
+---
+ss := []surface{sq(3), ci{1}, sq(1)}
+slices.SortFunc(ss, byArea)
+fmt.Print(ss, " ")
+slices.SortStableFunc(ss, func(a, b surface) int { return -byArea(a, b) })
+fmt.Println(ss)
+qs := []sq{3, 1, 2}
+slices.SortFunc(qs, order(func(a, b sq) int { return int(a - b) }))
+words := [][]string{{"b"}, {"a"}}
+slices.SortFunc(words, slices.Compare)
+ts := []time.Time{time.Unix(5, 0), time.Unix(1, 0)}
+slices.SortFunc(ts, time.Time.Compare)
+fmt.Println(qs, words, ts[0].Unix())
+f, ok := errors.AsType[failure](fmt.Errorf("w: %w", failure{4}))
+_, no := errors.AsType[*missing](fmt.Errorf("w: %w", failure{4}))
+g, yes := errors.AsType[*missing](errors.Join(failure{1}, &missing{}))
+fmt.Println(f.c, ok, no, g, yes)`, "[1 {1} 3] [3 {1} 1]\n[1 2 3] [[a] [b]] 1\n4 true false missing true\n"},
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unsafe"
@@ -30,16 +31,20 @@ const stdText = `package std
 func Sort(x any)
 func Pull(seq func(yield func() bool)) (next func() bool, stop func())
 func Hash(h, v any)
+func SortFunc(x, cmp any)
+func SortStableFunc(x, cmp any)
 `
 
 var stdFuncs = map[string]any{
-	"Sort":       sortOrdered,
-	"RangeError": newRangeError,
-	"Catch":      newCaught,
-	"CatchIn":    catchIn,
-	"Recover":    recoverCaught,
-	"Rethrow":    rethrow,
-	"Hash":       func(h, v any) { maphash.WriteComparable(h.(*maphash.Hash), v) },
+	"Sort":           sortOrdered,
+	"RangeError":     newRangeError,
+	"SortFunc":       func(x, cmp any) { sort.Slice(x, lessBy(x, cmp)) },
+	"SortStableFunc": func(x, cmp any) { sort.SliceStable(x, lessBy(x, cmp)) },
+	"Catch":          newCaught,
+	"CatchIn":        catchIn,
+	"Recover":        recoverCaught,
+	"Rethrow":        rethrow,
+	"Hash":           func(h, v any) { maphash.WriteComparable(h.(*maphash.Hash), v) },
 	"Pull": func(seq func(yield func() bool)) (func() bool, func()) {
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
 			seq(func() bool { return yield(struct{}{}) })
@@ -98,6 +103,17 @@ func sortOrdered(x any) {
 		slices.Sort(elements[string](v))
 	default:
 		panic(fmt.Sprintf("slices.Sort: %s is not a slice of an ordered type", v.Type()))
+	}
+}
+
+// lessBy returns the order of the elements of the slice x by a function
+// func(a, b E) int.
+func lessBy(x, cmp any) func(i, j int) bool {
+	v, f := reflect.ValueOf(x), reflect.ValueOf(cmp)
+	args := make([]reflect.Value, 2)
+	return func(i, j int) bool {
+		args[0], args[1] = v.Index(i), v.Index(j)
+		return f.Call(args)[0].Int() < 0
 	}
 }
 
