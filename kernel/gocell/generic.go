@@ -316,23 +316,27 @@ func (g *generics) source(o types.Object, p *program) (genericSource, bool) {
 // instantiate returns the declarations that the cell needs beside its own: the
 // instances that the session does not have yet, and what goes with them.
 func (l *lowerer) instantiate() []declared {
+	out := l.drain()
+	for _, d := range l.gen.locals {
+		out = append(out, declared{decl: d, unit: &unit{}})
+	}
+	out = append(out, l.promoted(append(slices.Clip(l.c.decls), out...))...)
+	return append(out, l.drain()...)
+}
+
+// drain makes the instances that are wanted, and those that they want.
+func (l *lowerer) drain() []declared {
 	var out []declared
-	for len(l.gen.queue) > 0 {
+	for len(l.gen.queue) > 0 && len(l.errs.list) == 0 {
 		in := l.gen.queue[0]
 		l.gen.queue = l.gen.queue[1:]
 		l.gen.cur = in
 		for _, d := range l.plain(in) {
 			out = append(out, declared{decl: d, unit: &unit{}})
 		}
-		if len(l.errs.list) > 0 {
-			break
-		}
 	}
 	l.gen.cur = nil
-	for _, d := range l.gen.locals {
-		out = append(out, declared{decl: d, unit: &unit{}})
-	}
-	return append(out, l.promoted(append(slices.Clip(l.c.decls), out...))...)
+	return out
 }
 
 // hoist takes the types that functions below n declare for themselves to the
