@@ -52,6 +52,15 @@ type formatter struct {
 // the name of its type; ok is false for a value that is not wrapped.
 type Unwrapper func(v reflect.Value) (inner reflect.Value, name string, ok bool)
 
+// A Texter returns what a method Error or String of an interpreted type says
+// of a value; ok is false where it has none.
+type Texter func(v reflect.Value, t types.Type) (text string, ok bool)
+
+var textOf Texter = func(reflect.Value, types.Type) (string, bool) { return "", false }
+
+// SetTexter registers the interpreter's way to such methods.
+func SetTexter(f Texter) { textOf = f }
+
 var unwrap Unwrapper = func(v reflect.Value) (reflect.Value, string, bool) { return v, "", false }
 
 // SetUnwrapper registers the interpreter's way to look inside its wrappers.
@@ -128,6 +137,12 @@ func (f *formatter) value(v reflect.Value, t types.Type, depth int, top bool) {
 		if text, ok := own(v); ok {
 			f.b.WriteString(text)
 			return
+		}
+		if t != nil && !types.IsInterface(t) {
+			if text, ok := textOf(v, t); ok {
+				f.b.WriteString(text)
+				return
+			}
 		}
 	}
 	if v.Kind() == reflect.Struct {

@@ -93,20 +93,13 @@ func BenchmarkCell(b *testing.B) {
 func BenchmarkManyCells(b *testing.B) {
 	for b.Loop() {
 		s := benchSession(b)
-		heap := func() float64 {
-			runtime.GC()
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return float64(m.HeapAlloc) / (1 << 20)
-		}
 		execute(b, s, 1, "func f(x int) int { return x + 1 }\nx := 1\nfmt.Sprint(x)")
-		before := heap()
+		before := heapMB()
 		start := time.Now()
 		for i := range 10000 {
 			execute(b, s, i+2, "y := f(x)\nx = y % 100\nfmt.Sprint(x)")
 		}
-		b.ReportMetric(heap()-before, "MB/10000cells")
+		b.ReportMetric(heapMB()-before, "MB/10000cells")
 		b.ReportMetric(float64(time.Since(start).Microseconds())/10000, "µs/cell")
 		runtime.KeepAlive(s)
 	}

@@ -622,6 +622,21 @@ func (s *Session) method(v reflect.Value, t types.Type, name string) (func([]ref
 
 type nilReceiver struct{}
 
+// text returns what the method Error or String of a cell's type says.
+func (s *Session) text(v reflect.Value, t types.Type) (text string, ok bool) {
+	defer func() {
+		if recover() != nil {
+			text, ok = "", false
+		}
+	}()
+	for _, n := range []string{"Error", "String"} {
+		if f, ok := s.method(v, t, n); ok {
+			return f(nil)[0].String(), true
+		}
+	}
+	return "", false
+}
+
 // formattingSignature reports whether a method is the one that fmt means.
 func formattingSignature(m *types.Func) bool {
 	sig := m.Signature()

@@ -104,7 +104,11 @@ func (s *Session) guardNode(n node) {
 		*g = func(p unsafe.Pointer) {
 			gen(p)
 			if e := (node{p}).exec(); *e != nil {
-				*e = s.guardStep(node{p}, *e)
+				run := *e
+				if (node{p}).kind() == "starExpr" {
+					run = checkNil(node{p}, run)
+				}
+				*e = s.guardStep(node{p}, run)
 			}
 		}
 	}
@@ -135,6 +139,19 @@ func canFail(n node) bool {
 func constantOperand(n node) bool {
 	c := n.children()
 	return len(c) == 2 && c[1].kind() == "basicLit"
+}
+
+// checkNil makes a node that follows a pointer fail itself: the interpreter
+// leaves that to whatever uses the value.
+func checkNil(n node, run step) step {
+	value := genValue(n.p)
+	return func(f unsafe.Pointer) step {
+		next := run(f)
+		if !value(f).IsValid() {
+			panic(nilDereference)
+		}
+		return next
+	}
 }
 
 // guardStep guards a node that calls nothing: a panic starts there.

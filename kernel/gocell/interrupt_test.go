@@ -2,6 +2,7 @@ package gocell
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -55,4 +56,44 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRunawayAllocation stops a cell when memory runs out, here of a machine
+// that seems to have little.
+func TestRunawayAllocation(t *testing.T) {
+	s := benchSession(t)
+	const total = 1 << 30
+	start := heapMB()
+	s.memory = func() (int64, int64) { return total - 3*int64(heapMB()-start)<<20, total }
+	execute(t, s, 1, "n := 3\nvar keep [][]byte")
+	got := runCell(s, 2, "for {\n\tkeep = append(keep, make([]byte, 1<<20))\n}", time.Minute)
+	if !strings.Contains(got, "memory is nearly used up") {
+		t.Errorf("got %s", got)
+	}
+	if got := strings.TrimSpace(runCell(s, 3, "keep = nil\nn", time.Minute)); got != "= 3" {
+		t.Errorf("after it: %s", got)
+	}
+}
+
+// TestManyCells runs many cells: what has run leaves nothing behind.
+func TestManyCells(t *testing.T) {
+	s := benchSession(t)
+	execute(t, s, 1, "func f(x int) int { return x + 1 }\nx := 1\nfmt.Sprint(x)")
+	before := heapMB()
+	const cells = 1000
+	for i := range cells {
+		execute(t, s, i+2, "y := f(x)\nx = y % 100\nfmt.Sprint(x)")
+	}
+	if grown := heapMB() - before; grown > 50.0*cells/10000 {
+		t.Errorf("%d cells grew the heap by %.1f MB", cells, grown)
+	}
+	runtime.KeepAlive(s)
+}
+
+func heapMB() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
 }

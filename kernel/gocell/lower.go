@@ -389,12 +389,16 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		switch x := c.Node().(type) {
 		case *ast.GoStmt:
 			l.goStmt(c, x)
+		case *ast.DeferStmt:
+			l.deferStmt(c, x)
 		case *ast.BinaryExpr, *ast.TypeAssertExpr:
 			l.interfaces(c)
 		case *ast.TypeSwitchStmt:
 			l.typeSwitch(c, x)
 		case *ast.StructType:
 			hideFields(x)
+		case *ast.SelectorExpr:
+			l.methodValue(c, x)
 		case *ast.CallExpr:
 			l.variadic(x)
 			l.arguments(x)
@@ -492,6 +496,54 @@ func (l *lowerer) toInterface(x ast.Expr, to types.Type) ast.Expr {
 			Params:  &ast.FieldList{Opening: pos, List: []*ast.Field{{Names: []*ast.Ident{v}, Type: l.typeExpr(to, pos)}}, Closing: pos},
 			Results: &ast.FieldList{List: []*ast.Field{{Type: l.typeExpr(to, pos)}}}},
 		Body: &ast.BlockStmt{Lbrace: pos, List: []ast.Stmt{&ast.ReturnStmt{Return: pos, Results: []ast.Expr{v}}}, Rbrace: pos}}, pos, x)
+}
+
+// deferStmt evaluates the arguments of a deferred call where defer stands: the
+// interpreter would read variables at the end. Each gets a variable of its own.
+func (l *lowerer) deferStmt(c *astutil.Cursor, d *ast.DeferStmt) {
+	if c.Index() < 0 {
+		return
+	}
+	pos := d.Pos()
+	for i, a := range d.Call.Args {
+		tv, ok := l.c.info.Types[a]
+		if !ok || tv.Value != nil || !tv.IsValue() || tv.IsNil() {
+			continue
+		}
+		t := l.tempName()
+		c.InsertBefore(&ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{Name: t, NamePos: pos}}, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{a}})
+		d.Call.Args[i] = &ast.Ident{Name: t, NamePos: pos}
+	}
+}
+
+// methodValue binds the receiver of a method value where it stands: the
+// interpreter would read the variable when the function is called.
+func (l *lowerer) methodValue(c *astutil.Cursor, x *ast.SelectorExpr) {
+	s := l.c.info.Selections[x]
+	if s == nil || s.Kind() != types.MethodVal || !own(s.Recv()) || types.IsInterface(s.Recv()) {
+		return
+	}
+	if p, ok := c.Parent().(*ast.CallExpr); ok && p.Fun == x {
+		return
+	}
+	if _, ok := c.Parent().(*ast.ParenExpr); ok {
+		return
+	}
+	sig := s.Obj().(*types.Func).Signature()
+	if _, byPointer := types.Unalias(sig.Recv().Type()).(*types.Pointer); byPointer {
+		return
+	}
+	if inexpressible(s.Recv(), map[types.Type]bool{}) != "" {
+		return
+	}
+	pos := x.Pos()
+	r := &ast.Ident{Name: mark + "r", NamePos: pos}
+	result := l.typeExpr(types.NewSignatureType(nil, nil, nil, sig.Params(), sig.Results(), sig.Variadic()), pos)
+	c.Replace(call(&ast.FuncLit{
+		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos, List: []*ast.Field{{Names: []*ast.Ident{r}, Type: l.typeExpr(s.Recv(), pos)}}},
+			Results: &ast.FieldList{List: []*ast.Field{{Type: result}}}},
+		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{&ast.ReturnStmt{Return: pos, Results: []ast.Expr{
+			&ast.SelectorExpr{X: r, Sel: x.Sel}}}}}}, pos, x.X))
 }
 
 // hideFields tells the encoders which fields of a struct are not exported: the
@@ -649,7 +701,11 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 
 // constant returns the expression of a constant value.
 func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
-	x, err := parser.ParseExpr(tv.Value.ExactString())
+	text := tv.Value.ExactString()
+	if strings.Contains(text, "/") { // a fraction of whole numbers
+		text = "(" + strings.ReplaceAll(text, "/", ".0/") + ".0)"
+	}
+	x, err := parser.ParseExpr(text)
 	if err != nil {
 		l.refuse(pos, "internal: constant %s: %v", tv.Value, err)
 		return ast.NewIdent("0")

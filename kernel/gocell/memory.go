@@ -38,14 +38,14 @@ func (s *Session) watchMemory(r *running, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if available, total := memory(); available >= min(memoryReserve, total/16) {
+		if available, total := s.memory(); available >= min(memoryReserve, total/16) {
 			continue
 		}
 		// Garbage is no reason yet.
 		var before runtime.MemStats
 		debug.FreeOSMemory()
 		runtime.ReadMemStats(&before)
-		if available, total := memory(); available >= min(memoryReserve, total/16) || before.HeapAlloc < uint64(total/4) {
+		if available, total := s.memory(); available >= min(memoryReserve, total/16) || before.HeapAlloc < uint64(total/4) {
 			continue
 		}
 		r.cancel(errMemory)
@@ -115,7 +115,7 @@ func (s *Session) guardMake(n node, run step) step {
 		if size, ok := intOperand(n, 2, f); ok && size > 0 {
 			if v := dest(f); v.Kind() == reflect.Slice {
 				if each := int64(v.Type().Elem().Size()); each > 0 && size > largeMake/each {
-					if available, _ := memory(); size > available/each {
+					if available, _ := s.memory(); size > available/each {
 						panic(goError(fmt.Sprintf("makeslice: out of memory: %d elements of %d bytes, %d MB are available", size, each, available>>20)))
 					}
 				}

@@ -57,8 +57,9 @@ type Session struct {
 	imported map[string]bool // packages imported in its package main
 	generic  genericState
 
-	methods methodSet               // by which values of cells' types are formatted
-	cur     atomic.Pointer[running] // the cell that runs, or ran last
+	methods methodSet                       // by which values of cells' types are formatted
+	memory  func() (available, total int64) // bytes
+	cur     atomic.Pointer[running]         // the cell that runs, or ran last
 	stdin   *bufio.Reader
 	closed  atomic.Bool
 	cellSrc map[int]string // text by cell number, for messages
@@ -71,7 +72,7 @@ func New(opts Options) (*Session, error) {
 	if opts.Args == nil {
 		opts.Args = []string{"dace"}
 	}
-	s := &Session{opts: opts, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}}
+	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}}
 	imp, err := symbols.NewTypes()
 	if err != nil {
 		return nil, err
@@ -221,6 +222,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		stdio.use(out)
 	}
 	display.SetOutputs(out)
+	display.SetTexter(s.text)
 
 	program, undo, err := s.compile(c, isProgram)
 	if err != nil {
