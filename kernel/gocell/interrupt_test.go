@@ -25,7 +25,7 @@ func TestInterrupt(t *testing.T) {
 		{"recursion", "var f func(int) int\nf = func(n int) int { if n == 0 { return 0 }; return f(n-1) + f(n-1) }\nf(60)", "interrupted"},
 		{"mutex", "var mu sync.Mutex\nmu.Lock()\nmu.Lock()", "background"},
 		{"wait group", "var wg sync.WaitGroup\nwg.Add(1)\nwg.Wait()", "background"},
-		{"blocking read", "r, _, _ := os.Pipe()\nr.Read(make([]byte, 1))", "background"},
+		{"blocking read", "r, w, _ := os.Pipe()\nr.Read(make([]byte, 1))", "background"},
 		{"context", "<-ctx.Done()\nn = 5", "interrupted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -78,6 +78,9 @@ func (s *Session) mapTypes(ipath string, syms map[string]reflect.Value) error {
 	case "log":
 		add(formatted, "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Print", "Printf", "Println")
 	case "encoding/json":
+		if err := s.load("encoding"); err != nil {
+			return err
+		}
 		add([]reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()}, "Marshal", "MarshalIndent")
 		add([]reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()}, "Unmarshal")
 	case "dace.local/kernel/display":
