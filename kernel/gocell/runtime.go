@@ -69,6 +69,9 @@ func (s *Session) mapTypes(ipath string, syms map[string]reflect.Value) error {
 			}
 		}
 	}
+	for name, types := range composed[ipath] {
+		add(types, name)
+	}
 	switch ipath {
 	case "fmt":
 		add(formatted, "Errorf", "Fprint", "Fprintf", "Fprintln", "Print", "Printf", "Println",
