@@ -29,6 +29,7 @@ func TestReadme(t *testing.T) {
 	}
 	for _, cell := range cells {
 		cmd := exec.CommandContext(t.Context(), dace, "script", "-")
+		cmd.Dir = t.TempDir() // figures are saved where the script runs
 		cmd.Stdin = strings.NewReader(string(cell[1]))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s\n%s", err, out, cell[1])
