@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"dace.local/kernel/engine/goroutine"
 )
 
 // Limits of a formatted value: enough to see what it is, never so much that it
@@ -52,14 +54,16 @@ type formatter struct {
 // the name of its type; ok is false for a value that is not wrapped.
 type Unwrapper func(v reflect.Value) (inner reflect.Value, name string, ok bool)
 
-// A Texter returns what a method Error or String of an interpreted type says
-// of a value; ok is false where it has none.
-type Texter func(v reflect.Value, t types.Type) (text string, ok bool)
-
-var textOf Texter = func(reflect.Value, types.Type) (string, bool) { return "", false }
-
-// SetTexter registers the interpreter's way to such methods.
-func SetTexter(f Texter) { textOf = f }
+// textOf returns what a method Error or String of an interpreted type says of
+// a value; ok is false where it has none. The cell that runs knows.
+func textOf(v reflect.Value, t types.Type) (text string, ok bool) {
+	if c, ok := goroutine.Value().(interface {
+		Text(reflect.Value, types.Type) (string, bool)
+	}); ok {
+		return c.Text(v, t)
+	}
+	return "", false
+}
 
 var unwrap Unwrapper = func(v reflect.Value) (reflect.Value, string, bool) { return v, "", false }
 

@@ -21,7 +21,8 @@ import (
 func (s *Session) runtime() map[string]reflect.Value {
 	result := reflect.ValueOf(func(vs ...any) { s.setResult(vs) })
 	m := map[string]reflect.Value{
-		"Result": result,
+		"Result":  result,
+		"Started": reflect.ValueOf(func() { close(s.cell().started) }),
 		"ResultError": reflect.ValueOf(func(err error) {
 			if err != nil {
 				s.setResult([]any{err})

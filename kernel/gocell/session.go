@@ -18,6 +18,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -214,15 +215,14 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		out.Stderr(n + "\n")
 	}
 
-	ctx, cancel := context.WithCancelCause(ctx)
+	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &running{ctx: ctx, cancel: cancel, out: out, types: c.results, stop: make(chan struct{})}
+	r := &running{session: s, asked: ctx, started: make(chan struct{}), ctx: own, cancel: cancel, out: out, types: c.results, stop: make(chan struct{})}
 	s.cur.Store(r)
 	if !s.opts.KeepStdio {
 		stdio.use(out)
 	}
 	display.SetOutputs(out)
-	display.SetTexter(s.text)
 
 	program, undo, err := s.compile(c, isProgram)
 	if err != nil {
@@ -314,6 +314,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 	c.decls = append(c.decls, l.instantiate()...)
 	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
+	stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Started", pos), pos)}}, stmts...)
 	c.decls = append(c.decls, selfMethods(c.decls)...)
 	if len(l.errs.list) > 0 {
 		return nil, undo, l.errs
@@ -410,11 +411,14 @@ var errAbandoned = errors.New("abandoned")
 // running is a cell under way. It is the value of the cell's goroutines (see
 // package goroutine), also of those that outlive it.
 type running struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	out    engine.Outputs
-	types  []types.Type  // of the last expression's values
-	stop   chan struct{} // closed when the cell is interrupted
+	session *Session
+	asked   context.Context // that Execute was given; ctx is its child
+	started chan struct{}   // closed as the cell's own code begins
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	out     engine.Outputs
+	types   []types.Type  // of the last expression's values
+	stop    chan struct{} // closed when the cell is interrupted
 
 	mu     sync.Mutex
 	result engine.Bundle
@@ -429,6 +433,9 @@ func (r *running) Outputs() engine.Outputs {
 	stdio.flush()
 	return r.out
 }
+
+// Text returns what a method Error or String of a cell's type says of a value.
+func (r *running) Text(v reflect.Value, t types.Type) (string, bool) { return r.session.text(v, t) }
 
 // cell returns the cell that this goroutine belongs to, the latest where that
 // is not known; nil before the first.
@@ -461,7 +468,10 @@ func (s *Session) runProgram(r *running, p *interp.Program) error {
 	}
 	stop()
 	close(r.stop)
-	err := context.Cause(r.ctx)
+	err := r.asked.Err()
+	if err == nil {
+		err = context.Cause(r.ctx) // the kernel's own reason
+	}
 	// The session's closures run only under the run number that they were
 	// made in: it is put back when the cell has unwound, or is given up.
 	defer storeRunID(s.in, id)
@@ -471,6 +481,7 @@ func (s *Session) runProgram(r *running, p *interp.Program) error {
 	case <-done:
 		return err
 	case <-t.C:
+		<-r.started // what the interpreter does to its tables is behind it
 		return errAbandoned
 	}
 }
