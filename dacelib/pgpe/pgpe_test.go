@@ -249,32 +249,128 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Known minima in 10 dimensions by ranks, N = 40, from values of 40, 800 and
-// 3600: to what sigma's floor of 0.01 and a constant rate allow; Rosenbrock
-// into its valley.
-func TestKnownMinima(t *testing.T) {
+// On a quadratic function sum_j a_j x_j^2 the expected steps of the sums are
+// known for every coordinate, as in TestExpectedStep: mu_j falls by 4 a_j N
+// alpha_mu sigma_j^2 of itself, sigma_j by 2 a_j N alpha_sigma sigma_j^3. So is
+// the number of evaluations after which the value of mu has fallen to a
+// hundredth: ten runs must need it on average, within a fifth.
+func TestExpectedEvaluations(t *testing.T) {
+	const d, n, start, sigma, least = 10, 40, 2, 0.5, 0.1
 	for _, tc := range []struct {
-		name        string
-		f           func([]float64) float64
-		start       float64
-		target      float64
-		evaluations int
-	}{
-		{"sphere", sphere, 2, 5e-2, 40_000},
-		{"ellipsoid", ellipsoid, 2, 0.3, 60_000},
-		{"rosenbrock", rosenbrock, -1, 10, 60_000},
-	} {
-		for seed := range uint64(3) {
-			s := Settings{Shaping: Ranks, MaxIterations: tc.evaluations / 81, Seed: seed, Sigma: 0.5}
-			s.Stop = func(it Iteration) bool { return it.Best <= tc.target }
-			r, err := Run(context.Background(), constant(10, tc.start), each(tc.f), s)
+		name      string
+		f         func([]float64) float64
+		condition float64
+	}{{"sphere", sphere, 1}, {"ellipsoid", ellipsoid, 100}} {
+		scale := 1 / tc.f(constant(d, start))
+		value := func(mu []float64) float64 { return scale * tc.f(mu) }
+
+		mu, sd := constant(d, start), constant(d, sigma)
+		expected := 0
+		for ; value(mu) > 0.01; expected += 2*n + 1 {
+			for j := range d {
+				a := scale * math.Pow(tc.condition, float64(j)/(d-1))
+				mu[j] -= 4 * a * n * 0.05 * sd[j] * sd[j] * mu[j]
+				sd[j] = max(least, sd[j]-2*a*n*0.1*sd[j]*sd[j]*sd[j])
+			}
+		}
+		const seeds = 10
+		got := 0.0
+		for seed := range uint64(seeds) {
+			s := Settings{Sigma: sigma, MinSigma: least, MaxIterations: 20_000, Seed: seed}
+			s.Stop = func(it Iteration) bool { return it.AtMean <= 0.01 }
+			r, err := Run(context.Background(), constant(d, start), each(value), s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s, seed %d: %.3g after %d evaluations", tc.name, seed, r.Value, r.Evaluations)
+			if r.Status != run.Converged {
+				t.Errorf("%s, seed %d: %v after %d evaluations", tc.name, seed, r.Status, r.Evaluations)
+			}
+			got += float64(r.Evaluations) / seeds
+		}
+		t.Logf("%s: %.0f evaluations, expected %d", tc.name, got, expected)
+		if math.Abs(got/float64(expected)-1) > 0.2 {
+			t.Errorf("%s: %.0f evaluations; want about %d", tc.name, got, expected)
+		}
+	}
+}
+
+// evolution returns the number of evaluations in which a (1+1)-ES comes from
+// start to target: the plain method that PGPE is compared with. Its steps grow
+// by e^0.8 (over the dimension's root) with a success and shrink by e^0.2
+// without, Rechenberg's rule of one success in five.
+func evolution(f func([]float64) float64, start []float64, target float64, seed uint64) int {
+	rng := run.Rand(seed, "evolution")
+	x, value, sigma := slices.Clone(start), f(start), 0.5
+	y := make([]float64, len(x))
+	damp := math.Sqrt(float64(len(x) + 1))
+	n := 1
+	for ; value > target && n < 1_000_000; n++ {
+		for j := range x {
+			y[j] = x[j] + sigma*rng.NormFloat64()
+		}
+		if v := f(y); v <= value {
+			copy(x, y)
+			value = v
+			sigma *= math.Exp(0.8 / damp)
+		} else {
+			sigma *= math.Exp(-0.2 / damp)
+		}
+	}
+	return n
+}
+
+// Known minima are reached, by ranks with ten pairs, in a number of evaluations
+// that keeps its order beside that of a (1+1)-ES written for this test, on
+// average over ten seeds. The ES in turn is held to a published figure, that of
+// Rechenberg (Evolutionsstrategie, 1973): on the sphere the distance shrinks at
+// best by 0.2025 of itself over the dimension per evaluation. PGPE is slower
+// throughout: it averages where the ES takes any success, its learning rate is
+// constant and sigma decays slowly. It loses most on the sphere (54 times), less
+// on the ellipsoid (17), where the ES has one step size for all coordinates and
+// PGPE one for each, and least in Rosenbrock's valley (5).
+func TestKnownMinima(t *testing.T) {
+	const seeds = 10
+	var slower []float64
+	for _, tc := range []struct {
+		name     string
+		f        func([]float64) float64
+		d        int
+		start    float64
+		target   float64
+		from, to float64 // how many times slower than the ES
+	}{
+		{"sphere", sphere, 10, 2, 1e-3, 20, 100},
+		{"ellipsoid", ellipsoid, 10, 2, 5e-2, 7, 50},
+		{"rosenbrock", rosenbrock, 2, -1, 1e-2, 2, 20},
+	} {
+		var pgpe, es float64
+		for seed := range uint64(seeds) {
+			s := Settings{Shaping: Ranks, Pairs: 10, MaxIterations: 2500, Seed: seed, Sigma: 0.5}
+			s.Stop = func(it Iteration) bool { return it.Best <= tc.target }
+			r, err := Run(context.Background(), constant(tc.d, tc.start), each(tc.f), s)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if r.Status != run.Converged {
 				t.Errorf("%s, seed %d: %.3g after %d evaluations; want %v", tc.name, seed, r.Value, r.Evaluations, tc.target)
 			}
+			pgpe += float64(r.Evaluations) / seeds
+			es += float64(evolution(tc.f, constant(tc.d, tc.start), tc.target, seed)) / seeds
 		}
+		t.Logf("%s, d = %d, to %v: %.0f evaluations, (1+1)-ES %.0f", tc.name, tc.d, tc.target, pgpe, es)
+		slower = append(slower, pgpe/es)
+		if pgpe < tc.from*es || pgpe > tc.to*es {
+			t.Errorf("%s: %.0f evaluations, %.1f times those of the ES; want %v to %v times", tc.name, pgpe, pgpe/es, tc.from, tc.to)
+		}
+		if tc.name == "sphere" {
+			best := float64(tc.d) / 0.2025 * math.Log(tc.start*math.Sqrt(float64(tc.d)/tc.target))
+			t.Logf("sphere: at Rechenberg's best progress a (1+1)-ES needs %.0f", best)
+			if es < 0.9*best || es > 2*best {
+				t.Errorf("sphere: the (1+1)-ES needs %.0f evaluations; at the best progress it is %.0f", es, best)
+			}
+		}
+	}
+	if slower[1] > slower[0] {
+		t.Errorf("PGPE loses more on the ellipsoid than on the sphere: %.1f and %.1f times", slower[1], slower[0])
 	}
 }
