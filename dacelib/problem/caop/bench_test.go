@@ -28,6 +28,9 @@ func BenchmarkEvaluate(b *testing.B) {
 			x := problem.Random(run.Rand(1, "benchmark"), n, p.Dim())
 			dst := make([]float64, n)
 			rng := run.Rand(2, "benchmark")
+			if err := p.Evaluate(context.Background(), dst, x); err != nil {
+				b.Fatal(err)
+			}
 			for b.Loop() {
 				if !known {
 					problem.Randomize(rng, x)
