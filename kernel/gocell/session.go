@@ -468,14 +468,15 @@ func (s *Session) runProgram(r *running, p *interp.Program) error {
 	}
 	stop()
 	close(r.stop)
-	err := r.asked.Err()
+	err, patience := r.asked.Err(), grace
 	if err == nil {
-		err = context.Cause(r.ctx) // the kernel's own reason
+		// The kernel's own reason: a deep stack takes a while to unwind.
+		err, patience = context.Cause(r.ctx), 20*time.Second
 	}
 	// The session's closures run only under the run number that they were
 	// made in: it is put back when the cell has unwound, or is given up.
 	defer storeRunID(s.in, id)
-	t := time.NewTimer(grace)
+	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
 	case <-done:
