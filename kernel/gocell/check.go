@@ -334,6 +334,11 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 	pass := func(decls []ast.Decl) {
 		file := &ast.File{Name: ast.NewIdent("main")}
 		if g := p.importDecl(used, all, src.body); g != nil {
+			// A variable of the cell hides the package of its name.
+			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
+				n := s.(*ast.ImportSpec).Name
+				return n != nil && p.pkg.Scope().Lookup(n.Name) != nil
+			})
 			file.Decls = append(file.Decls, g)
 		}
 		file.Decls = append(file.Decls, decls...)

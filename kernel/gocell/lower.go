@@ -233,12 +233,12 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 		}
 		return []ast.Stmt{s}
 	case *ast.AssignStmt:
-		if s.Tok == token.DEFINE {
+		if s.Tok == token.DEFINE && !madeUp(s.Lhs[0]) {
 			s.Tok = token.ASSIGN
 		}
 	case *ast.DeclStmt:
 		g, ok := s.Decl.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR {
+		if !ok || g.Tok != token.VAR || madeUp(g.Specs[0].(*ast.ValueSpec).Names[0]) {
 			break
 		}
 		var list []ast.Stmt
@@ -279,6 +279,30 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 		s.X = call(l.rt("Result", s.X.Pos()), s.X.Pos(), s.X)
 	}
 	return []ast.Stmt{s}
+}
+
+// nils gives the nils of an assignment of several values their types, without
+// which the interpreter has no place to keep them.
+func (l *lowerer) nils(s *ast.AssignStmt) {
+	if len(s.Lhs) < 2 || len(s.Lhs) != len(s.Rhs) {
+		return
+	}
+	for i, r := range s.Rhs {
+		if tv, ok := l.c.info.Types[r]; !ok || !tv.IsNil() {
+			continue
+		}
+		if tv, ok := l.c.info.Types[s.Lhs[i]]; ok && !types.IsInterface(tv.Type) {
+			pos := r.Pos()
+			s.Rhs[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, r)
+		}
+	}
+}
+
+// madeUp reports whether a rewrite made the variable that a statement defines:
+// it is the function's own, not the session's.
+func madeUp(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && strings.HasPrefix(id.Name, mark)
 }
 
 // typed returns the values of a var declaration; a blank one keeps its type
@@ -387,6 +411,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		return true
 	}, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
+		case *ast.AssignStmt:
+			l.nils(x)
 		case *ast.GoStmt:
 			l.goStmt(c, x)
 		case *ast.DeferStmt:
