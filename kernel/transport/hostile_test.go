@@ -537,7 +537,7 @@ func TestReconnect(t *testing.T) {
 // wait waits for a condition.
 func wait(t testing.TB, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not happen")
 		}
