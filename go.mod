@@ -13,8 +13,10 @@ require (
 	// Markdown of `dace run -html`.
 	github.com/yuin/goldmark v1.8.7
 	// gorgonia and tensor panic at init on Go 1.26 with any older version.
-	go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6
+	go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 // indirect
 	golang.org/x/sys v0.49.0
+	// The prompt of `dace repl`.
+	golang.org/x/term v0.47.0
 	// Export data in and out (gcexportdata): the types that cells are checked against.
 	golang.org/x/tools v0.52.0
 	// Distributions, linear algebra, BLAS.
@@ -48,7 +50,6 @@ require (
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	google.golang.org/protobuf v1.28.0 // indirect
