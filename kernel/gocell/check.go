@@ -333,14 +333,7 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 	}}
 	pass := func(decls []ast.Decl) {
 		file := &ast.File{Name: ast.NewIdent("main")}
-		if g := p.importDecl(used, all, src.body); g != nil {
-			// A variable of the cell hides the package of its name.
-			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
-				n := s.(*ast.ImportSpec).Name
-				return n != nil && p.pkg.Scope().Lookup(n.Name) != nil
-			})
-			file.Decls = append(file.Decls, g)
-		}
+		file.Decls = p.fileImports(used, all, src.body)
 		file.Decls = append(file.Decls, decls...)
 		_ = types.NewChecker(conf, fset, p.pkg, c.info).Files([]*ast.File{file})
 	}
@@ -696,6 +689,20 @@ func (p *program) addImports(fset *token.FileSet, g *ast.GenDecl) error {
 		}
 	}
 	return nil
+}
+
+// fileImports returns the import declaration of a file to check, if it needs
+// one. A variable in the package's scope hides the package of its name.
+func (p *program) fileImports(used map[string]bool, all []declared, body *ast.BlockStmt) []ast.Decl {
+	g := p.importDecl(used, all, body)
+	if g == nil {
+		return nil
+	}
+	g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
+		n := s.(*ast.ImportSpec).Name
+		return n != nil && p.pkg.Scope().Lookup(n.Name) != nil
+	})
+	return []ast.Decl{g}
 }
 
 // importDecl returns the imports of the packages that the cell mentions: those

@@ -85,9 +85,7 @@ func (p *program) look(text string) *view {
 			}
 		}
 		file := &ast.File{Name: ast.NewIdent("main")}
-		if g := q.importDecl(used, all, src.body); g != nil {
-			file.Decls = append(file.Decls, g)
-		}
+		file.Decls = q.fileImports(used, all, src.body)
 		file.Decls = append(file.Decls, decls...)
 		_ = types.NewChecker(conf, fset, q.pkg, v.info).Files([]*ast.File{file})
 	}
