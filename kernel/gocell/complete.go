@@ -23,6 +23,16 @@ const hole = mark + "hole"
 // of a struct literal, the names in scope, packages, import paths.
 func (s *Session) Complete(code string, cursor int) engine.Completions {
 	cursor = min(max(cursor, 0), len(code))
+	if word, from, ok := magicAt(code, cursor); ok {
+		c := engine.Completions{Start: from, End: cursor}
+		for _, m := range magics() {
+			if strings.HasPrefix(m.name, word) {
+				c.Matches = append(c.Matches, engine.Completion{Text: m.name, Type: "keyword", Signature: strings.TrimPrefix(m.usage, m.name)})
+			}
+		}
+		return c
+	}
+	code = blankMagics(code)
 	start := cursor
 	for start > 0 {
 		r, n := utf8.DecodeLastRuneInString(code[:start])
@@ -397,6 +407,7 @@ func containsNode(n ast.Node, sc *types.Scope, pos token.Pos) bool {
 // the cursor stands among.
 func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool) {
 	cursor = min(max(cursor, 0), len(code))
+	code = blankMagics(code)
 	list, _, _ := tokens(code)
 	at := -1
 	for i, t := range list {
@@ -516,6 +527,14 @@ func (s *Session) IsComplete(code string) engine.Completeness {
 		return engine.Completeness{Status: "complete"}
 	}
 	if m := helpRE.FindStringSubmatch(code); m != nil && (m[1] != "" || m[3] != "") {
+		return engine.Completeness{Status: "complete"}
+	}
+	if strings.HasPrefix(strings.TrimSpace(code), "%%") && !strings.HasSuffix(code, "\n") {
+		// As in other notebooks, an empty line ends what begins so.
+		return engine.Completeness{Status: "incomplete"}
+	}
+	code = blankMagics(code)
+	if strings.TrimSpace(code) == "" {
 		return engine.Completeness{Status: "complete"}
 	}
 	_, open, err := tokens(code)

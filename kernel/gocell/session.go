@@ -198,7 +198,11 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	s.mu.Lock()
 	s.cellSrc[number] = text
 	s.mu.Unlock()
-	text, isProgram := blankPackageClause(text)
+	cell, res, done, err := s.withMagics(ctx, cell, out)
+	if done {
+		return res, err
+	}
+	text, isProgram := blankPackageClause(cell.Code)
 
 	src, perr := parseCell(s.fset, number, cell.ID, text)
 	if perr != nil {
