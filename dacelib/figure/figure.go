@@ -171,45 +171,6 @@ func room(a *plot.Axis, low, high float64) {
 	a.Min, a.Max = a.Min-low*w, a.Max+high*w
 }
 
-// Save writes a plot to a file in the figures' own size; the file's ending
-// says how: .png, .svg, .pdf.
-func Save(p *plot.Plot, path string) error { return p.Save(Width, Height, path) }
-
-// Tiles joins plots to one, in rows of so many columns, their axes aligned.
-// The plots' own sizes shrink accordingly.
-func Tiles(columns int, plots []*plot.Plot) *plot.Plot {
-	if columns < 1 || len(plots) == 0 {
-		panic("figure: Tiles needs at least one column and one plot")
-	}
-	p := plot.New()
-	p.HideAxes()
-	p.X.Padding, p.Y.Padding = 0, 0
-	p.Add(tiles{columns, plots})
-	return p
-}
-
-type tiles struct {
-	columns int
-	plots   []*plot.Plot
-}
-
-func (t tiles) Plot(c draw.Canvas, _ *plot.Plot) {
-	rows := (len(t.plots) + t.columns - 1) / t.columns
-	table := make([][]*plot.Plot, rows)
-	for i := range table {
-		table[i] = make([]*plot.Plot, t.columns)
-		copy(table[i], t.plots[i*t.columns:min((i+1)*t.columns, len(t.plots))])
-	}
-	canvases := plot.Align(table, draw.Tiles{Rows: rows, Cols: t.columns, PadX: vg.Points(14), PadY: vg.Points(14)}, c)
-	for i, row := range table {
-		for j, p := range row {
-			if p != nil {
-				p.Draw(canvases[i][j])
-			}
-		}
-	}
-}
-
 // finite returns the points whose coordinates are finite.
 func finite(what string, x, y []float64) plotter.XYs {
 	if len(x) != len(y) {

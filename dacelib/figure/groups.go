@@ -169,7 +169,7 @@ type Cloud struct {
 // principal components (the paper's figure of the instances in 2-d).
 func Scatter(title, x, y string, clouds []Cloud) *plot.Plot {
 	p := New(title, x, y)
-	var keys legend
+	var keys []key
 	for i, cl := range clouds {
 		if pts := finite("cloud "+cl.Name, cl.X, cl.Y); len(pts) > 0 {
 			radius := 2.6

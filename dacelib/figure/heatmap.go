@@ -12,8 +12,9 @@ import (
 
 // HeatMap draws a table as coloured cells, z[i][j] in row i from below and
 // column j, with a bar that explains the colours. xs and ys label columns and
-// rows; nil numbers them. Cells that are NaN stay empty. A small table, of at
-// most 144 cells, shows its numbers too.
+// rows; nil numbers them. Cells that are NaN stay empty. Where the numbers fit
+// into the cells in letters of 5 points or more, all cells show theirs; else
+// none does, and a larger figure will.
 func HeatMap(title, x, y string, xs, ys []string, z [][]float64) *plot.Plot {
 	if len(z) == 0 || len(z[0]) == 0 {
 		panic("figure: HeatMap needs at least one cell")
@@ -70,13 +71,12 @@ func (h *heat) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 
 func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	small := len(h.z)*len(h.z[0]) <= 144
-	text := style(8, ink, draw.XCenter, draw.YCenter)
 	decimals := 0
 	if h.hi > h.lo {
 		decimals = max(0, int(math.Ceil(-math.Log10(h.hi-h.lo)))+2)
 	}
 	decimals = min(decimals, 6)
+	text := style(h.letters(tx(1)-tx(0), ty(1)-ty(0), decimals), ink, draw.XCenter, draw.YCenter)
 	cell := func(x0, y0, x1, y1 vg.Length, col color.Color) {
 		c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
 	}
@@ -93,12 +93,12 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 			// A hair wider: no seams between cells.
 			cell(x0-0.2, y0-0.2, x1+0.2, y1+0.2, viridis(t))
-			if s := number(v, decimals); small && text.Width(s) < x1-x0-2 && y1-y0 > 10 {
+			if text.Font.Size > 0 {
 				text.Color = color.White
 				if t > 0.6 {
 					text.Color = ink
 				}
-				c.FillText(text, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, s)
+				c.FillText(text, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, number(v, decimals))
 			}
 		}
 	}
@@ -120,6 +120,26 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLine2(tick, x+barWidth, y, x+barWidth+3, y)
 		c.FillText(label, vg.Point{X: x + barWidth + 5, Y: y}, t.Label)
 	}
+}
+
+// letters returns the size, in points, of the numbers in cells of a width and
+// height: at most 8, 0 where not even 5 fit.
+func (h *heat) letters(width, height vg.Length, decimals int) float64 {
+	const most, least = 8, 5
+	sty := style(most, ink, draw.XCenter, draw.YCenter)
+	widest := vg.Length(0)
+	for _, row := range h.z {
+		for _, v := range row {
+			if ok(v) {
+				widest = max(widest, sty.Width(number(v, decimals)))
+			}
+		}
+	}
+	size := most * min(1, float64((width-2)/widest), float64((height-1)/(most+1)))
+	if !(size >= least) {
+		return 0
+	}
+	return size
 }
 
 // anchors of the colour map viridis (Smith and van der Walt, public domain),

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -16,48 +17,63 @@ type key struct {
 type legend []key
 
 const (
-	legendRow   = vg.Length(14)
-	thumbWidth  = vg.Length(18)
-	keyGap      = vg.Length(14)
-	legendWidth = Width - 60 // what a row may fill; the canvas is not known when room is made
+	legendRow  = vg.Length(14)
+	thumbWidth = vg.Length(18)
+	keyGap     = vg.Length(14)
 )
 
-// rows cuts the keys into rows.
-func (l legend) rows(sty draw.TextStyle) [][]key {
-	var out [][]key
+// fitted is the text handler of a plot that [Draw] draws. It tells the legend
+// how wide the data is: a plot makes room for its parts without a canvas.
+type fitted struct {
+	text.Handler
+	width vg.Length
+}
+
+// rows cuts the keys into rows for the width of the data, and returns the
+// width of the widest row.
+func (l legend) rows(sty draw.TextStyle) (rows [][]key, widest vg.Length) {
+	limit := Width - 60 // about what a plot's own method Draw leaves in a figure
+	if f, ok := sty.Handler.(fitted); ok {
+		limit = f.width
+	}
 	var width vg.Length
 	for _, k := range l {
-		w := thumbWidth + 4 + sty.Width(k.name) + keyGap
-		if len(out) == 0 || width+w > legendWidth {
-			out = append(out, nil)
-			width = 0
+		w := thumbWidth + 4 + sty.Width(k.name)
+		if len(rows) == 0 || width+keyGap+w > limit {
+			rows = append(rows, nil)
+			width = -keyGap
 		}
-		width += w
-		out[len(out)-1] = append(out[len(out)-1], k)
+		width += keyGap + w
+		widest = max(widest, width)
+		rows[len(rows)-1] = append(rows[len(rows)-1], k)
 	}
-	return out
+	return rows, widest
 }
 
 // GlyphBoxes makes room above the data.
 func (l legend) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	h := legendRow*vg.Length(len(l.rows(p.Legend.TextStyle))) + 4
+	rows, _ := l.rows(p.Legend.TextStyle)
+	h := legendRow*vg.Length(len(rows)) + 4
 	return []plot.GlyphBox{{X: 0.5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: 1, Y: h}}}}
 }
 
-// Plot draws the keys.
+// Plot draws the keys, smaller where they do not fit otherwise.
 func (l legend) Plot(c draw.Canvas, p *plot.Plot) {
-	rows := l.rows(p.Legend.TextStyle)
+	rows, widest := l.rows(p.Legend.TextStyle)
+	scale := min(1, (c.Max.X-c.Min.X)/widest)
+	sty := p.Legend.TextStyle
+	sty.Font.Size *= scale
 	for i, row := range rows {
 		y := c.Max.Y + 4 + legendRow*(vg.Length(len(rows)-i)-0.5)
 		x := c.Min.X
 		for _, k := range row {
 			thumb := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + thumbWidth, Y: y + 4},
+				Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + thumbWidth*scale, Y: y + 4},
 			}}
 			k.thumb(&thumb)
-			x += thumbWidth + 4
-			c.FillText(p.Legend.TextStyle, vg.Point{X: x, Y: y}, k.name)
-			x += p.Legend.TextStyle.Width(k.name) + keyGap
+			x += (thumbWidth + 4) * scale
+			c.FillText(sty, vg.Point{X: x, Y: y}, k.name)
+			x += sty.Width(k.name) + keyGap*scale
 		}
 	}
 }

@@ -41,7 +41,7 @@ func Lines(title, x, y string, curves []Curve) *plot.Plot {
 }
 
 func addCurves(p *plot.Plot, curves []Curve) {
-	var keys legend
+	var keys []key
 	for i, c := range curves {
 		if pts := finite("curve "+c.Name, c.X, c.Y); len(pts) > 0 {
 			p.Add(&plotter.Line{XYs: pts, LineStyle: line(i)})
@@ -52,9 +52,9 @@ func addCurves(p *plot.Plot, curves []Curve) {
 }
 
 // addKeys adds the legend, unless there is nothing to tell apart.
-func addKeys(p *plot.Plot, keys legend) {
+func addKeys(p *plot.Plot, keys []key) {
 	if len(keys) > 1 || len(keys) == 1 && keys[0].name != "" {
-		p.Add(keys)
+		p.Add(legend(keys))
 	}
 }
 
@@ -91,7 +91,7 @@ func logarithmic(a *plot.Axis) {
 // Bands draws lines with the area around them.
 func Bands(title, x, y string, bands []Band) *plot.Plot {
 	p := New(title, x, y)
-	var keys legend
+	var keys []key
 	for i, b := range bands {
 		if len(b.Low) != len(b.X) || len(b.High) != len(b.X) || len(b.Mid) != len(b.X) {
 			panic("figure: band " + b.Name + ": X, Low, Mid and High must be of one length")
@@ -123,7 +123,7 @@ func area(low, high plotter.XYs, i int) *plotter.Polygon {
 // where all runs of a group have a value.
 func Convergence(title string, groups []Runs) *plot.Plot {
 	p := New(title, "evaluations", "best value so far")
-	var keys legend
+	var keys []key
 	var lines []*plotter.Line
 	for i, g := range groups {
 		at := instants(g.Curves)
@@ -209,7 +209,7 @@ func Rounds(title, y string, names []string, means, errors [][]float64) *plot.Pl
 	}
 	p := New(title, "co-evolution round", y)
 	p.X.Tick.Marker = Ticks{Whole: true}
-	var keys legend
+	var keys []key
 	for i, row := range means {
 		pts := make(plotter.XYs, len(row))
 		bars := make(plotter.YErrors, len(row))

@@ -24,6 +24,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	figures "dace.local/dacelib/figure"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
 )
@@ -123,7 +124,7 @@ func Figure(p *plot.Plot, width, height vg.Length) { show(figure(p, width, heigh
 func SVGFigure(p *plot.Plot, width, height vg.Length) {
 	width, height = size(width, height)
 	c := vgsvg.New(width, height)
-	p.Draw(padded(draw.New(c)))
+	figures.Draw(padded(draw.New(c)), 1, []*plot.Plot{p})
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		Text("figure: " + err.Error())
@@ -141,24 +142,7 @@ func Figures(cols int, width, height vg.Length, plots ...*plot.Plot) {
 	cols = min(max(cols, 1), len(plots))
 	rows := (len(plots) + cols - 1) / cols
 	c := vgimg.NewWith(vgimg.UseWH(width*vg.Length(cols), height*vg.Length(rows)), vgimg.UseDPI(dpi))
-	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 4 * vg.Millimeter, PadY: 4 * vg.Millimeter}
-	grid := make([][]*plot.Plot, rows)
-	for r := range grid {
-		grid[r] = make([]*plot.Plot, cols)
-		for k := range cols {
-			if i := r*cols + k; i < len(plots) {
-				grid[r][k] = plots[i]
-			}
-		}
-	}
-	canvases := plot.Align(grid, tiles, padded(draw.New(c)))
-	for r := range grid {
-		for k, p := range grid[r] {
-			if p != nil {
-				p.Draw(canvases[r][k])
-			}
-		}
-	}
+	figures.Draw(padded(draw.New(c)), cols, plots)
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
 		Text("figures: " + err.Error())
@@ -191,7 +175,7 @@ func padded(c draw.Canvas) draw.Canvas {
 func figure(p *plot.Plot, w, h vg.Length) engine.Bundle {
 	w, h = size(w, h)
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))
-	p.Draw(padded(draw.New(c)))
+	figures.Draw(padded(draw.New(c)), 1, []*plot.Plot{p})
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
 		return engine.Text("figure: " + err.Error())

@@ -1,0 +1,149 @@
+package figure_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+
+	"dace.local/dacelib/figure"
+)
+
+// texts returns the texts that Draw writes on a canvas, with their places.
+func texts(width, height vg.Length, columns int, plots ...*plot.Plot) []*recorder.FillString {
+	var r recorder.Canvas
+	figure.Draw(draw.Canvas{Canvas: &r, Rectangle: vg.Rectangle{Max: vg.Point{X: width, Y: height}}}, columns, plots)
+	var out []*recorder.FillString
+	for _, a := range r.Actions {
+		if s, ok := a.(*recorder.FillString); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// right returns where a text ends.
+func right(s *recorder.FillString) vg.Length {
+	sty := text.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, s.Size), Handler: plot.DefaultTextHandler}
+	return s.Point.X + sty.Width(s.String)
+}
+
+func curves(names ...string) (out []figure.Curve) {
+	for i, n := range names {
+		out = append(out, figure.Curve{Name: n, X: []float64{0, 1}, Y: []float64{0, float64(i + 1)}})
+	}
+	return out
+}
+
+// No key of a legend is cut off at the canvas's edge, however narrow.
+func TestLegendFits(t *testing.T) {
+	names := []string{"[200, 700, 100, 0.70, F]", "[20, 70, 10, 0.70, F]", "random search", "one with a name longer than it should be, for nearly any figure"}
+	for width := vg.Length(120); width < 700; width += 20 {
+		// The second time it is narrower than before.
+		p := figure.Lines("", "x", "y", curves(names...))
+		for _, w := range []vg.Length{width, width - 15} {
+			found := 0
+			for _, s := range texts(w, 250, 1, p) {
+				for _, n := range names {
+					if s.String == n {
+						found++
+						if right(s) > w-7.99 {
+							t.Errorf("width %v: %q ends at %v", w, n, right(s))
+						}
+					}
+				}
+			}
+			if found != len(names) {
+				t.Errorf("width %v: %d of %d keys are drawn", w, found, len(names))
+			}
+		}
+	}
+}
+
+// The titles of a row are at one height, and the axes too, whatever the
+// legends.
+func TestTitlesLevel(t *testing.T) {
+	plots := []*plot.Plot{
+		figure.Lines("first", "x", "y", curves("")),
+		figure.Lines("second", "x", "y", curves("a long name of a curve", "a second one, as long", "a third one")),
+		figure.Lines("third", "x", "y", curves("short", "legend")),
+		figure.Lines("", "x", "y", curves("untitled", "legend")),
+		figure.Lines("fifth", "x", "y", curves("")),
+	}
+	y := map[string]vg.Length{}
+	for _, s := range texts(600, 500, 3, plots...) {
+		y[s.String] = s.Point.Y
+	}
+	if y["first"] == 0 || y["first"] != y["second"] || y["first"] != y["third"] {
+		t.Errorf("the titles are at %v, %v and %v", y["first"], y["second"], y["third"])
+	}
+	if y["fifth"] == 0 || y["fifth"] >= y["first"] {
+		t.Errorf("the title of the second row is at %v, those of the first at %v", y["fifth"], y["first"])
+	}
+}
+
+// A heat map shows all of its numbers or none.
+func TestHeatMapNumbers(t *testing.T) {
+	all, none := 0, 0
+	for _, n := range []int{1, 3, 7, 12, 20} {
+		for width := vg.Length(100); width < 900; width += 50 {
+			var z [][]float64
+			for i := range n {
+				z = append(z, nil)
+				for j := range n {
+					z[i] = append(z[i], 7777+float64(i*n+j)/float64(n*n)) // no axis has such numbers
+				}
+			}
+			found := texts(width, width*0.8, 1, figure.HeatMap("", "", "", nil, nil, z))
+			bar := vg.Length(0) // where the numbers of the bar are
+			for _, s := range found {
+				bar = max(bar, s.Point.X)
+			}
+			numbers := 0
+			for _, s := range found {
+				if strings.HasPrefix(s.String, "777") && s.Point.X < bar {
+					numbers++
+				}
+			}
+			switch numbers {
+			case n * n:
+				all++
+			case 0:
+				none++
+			default:
+				t.Errorf("%d x %d cells in a figure %v wide: %d numbers", n, n, width, numbers)
+			}
+		}
+	}
+	if all == 0 || none == 0 {
+		t.Errorf("%d figures with numbers, %d without", all, none)
+	}
+}
+
+func TestSave(t *testing.T) {
+	p := figure.Lines("A curve", "x", "y", curves("f"))
+	for _, end := range []string{".png", ".svg", ".JPG", ".tiff", ".eps"} {
+		path := filepath.Join(t.TempDir(), "a"+end)
+		if err := figure.Save(p, path); err != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || len(b) < 1000 {
+			t.Errorf("%s has %d bytes, error %v", path, len(b), err)
+		}
+	}
+	for _, path := range []string{filepath.Join(t.TempDir(), "a.pdf"), filepath.Join(t.TempDir(), "a.doc"), filepath.Join(t.TempDir(), "no", "a.png")} {
+		if err := figure.Save(p, path); err == nil {
+			t.Errorf("%s: no error", path)
+		} else if !strings.Contains(fmt.Sprint(err), "figure: ") {
+			t.Error(err)
+		}
+	}
+}
