@@ -16,6 +16,7 @@ func init() {
 			"Color":           reflect.ValueOf(figure.Color),
 			"Comparison":      reflect.ValueOf(figure.Comparison),
 			"Convergence":     reflect.ValueOf(figure.Convergence),
+			"Draw":            reflect.ValueOf(figure.Draw),
 			"FitnessDistance": reflect.ValueOf(figure.FitnessDistance),
 			"Hardening":       reflect.ValueOf(figure.Hardening),
 			"HeatMap":         reflect.ValueOf(figure.HeatMap),
