@@ -6,6 +6,23 @@
 //
 // Start with [Run]. The function is evaluated on a whole generation, 2N+1
 // points, in one call.
+//
+// It is made for noisy functions of many coordinates, and not the first choice
+// for smooth ones. By [Ranks] with ten pairs and Sigma 0.5, the value of mu
+// falls to the target in so many evaluations (geometric means over 30 seeds),
+// in the right column by another implementation, estool's PEPG with sigma
+// bounded from below (testdata/reference.py):
+//
+//	function                d   from      to   evaluations   estool
+//	sphere                  2      2    0.01           908      953
+//	                       10      2    0.01        16,420   16,397
+//	                       30      2    0.01        20,057   20,328
+//	ellipsoid, 1 to 100     2      2     0.1         8,008    7,435
+//	                       10      2     0.1        19,068   19,179
+//	                       30      2       1        16,832   16,754
+//	Rosenbrock              2     -1     0.1         1,032    1,056
+//	                       10      0     0.1        28,458   28,545
+//	                       30      0      20        31,647   32,929
 package pgpe
 
 import (
@@ -273,11 +290,20 @@ func newGeneration(n, dim int) *generation {
 // sample draws the perturbations of an iteration, from a stream of its own.
 func (g *generation) sample(mean, sigma []float64, seed uint64, iteration int) {
 	rng := run.Rand(seed, "pgpe", iteration)
-	for i, eps := range g.eps {
-		plus, minus := g.candidates[i], g.candidates[g.n+i]
+	for _, eps := range g.eps {
 		for j := range eps {
 			eps[j] = sigma[j] * rng.NormFloat64()
-			plus[j], minus[j] = mean[j]+eps[j], mean[j]-eps[j]
+		}
+	}
+	g.place(mean)
+}
+
+// place puts the candidates about the mean.
+func (g *generation) place(mean []float64) {
+	for i, eps := range g.eps {
+		plus, minus := g.candidates[i], g.candidates[g.n+i]
+		for j, e := range eps {
+			plus[j], minus[j] = mean[j]+e, mean[j]-e
 		}
 	}
 	copy(g.candidates[2*g.n], mean)
