@@ -195,7 +195,10 @@ type Result struct {
 // the end of ctx it returns the best so far and ctx's error; on an error of
 // the problem, the best before it and this error.
 //
-// A run is determined by p and s. It evaluates one generation at a time.
+// A run is determined by p and s, and evaluates one generation at a time. So a
+// run that was broken off is resumed by making it again: over problem.Memo,
+// which remembers values, or on caop, which keeps them on disk, nothing is
+// evaluated twice.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	s, err := s.withDefaults(p)
 	if err != nil {

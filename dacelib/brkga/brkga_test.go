@@ -175,6 +175,35 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestResume: a run that is broken off and made again over a memory of values
+// is the run without interruption, and evaluates nothing twice.
+func TestResume(t *testing.T) {
+	inner := problem.Count(onemax.Random(1, 40), 0)
+	s := Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: 4}
+	want, err := Run(context.Background(), problem.Memo(inner), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := inner.Evaluations()
+
+	inner = problem.Count(onemax.Random(1, 40), 0)
+	memo := problem.Memo(inner)
+	ctx, cancel := context.WithCancel(context.Background())
+	half := s
+	half.OnEvent = func(e run.Event) {
+		if e.Step >= 300 {
+			cancel()
+		}
+	}
+	if r, err := Run(ctx, memo, half); !errors.Is(err, context.Canceled) || r.Evaluations >= 800 {
+		t.Fatalf("broken off: %d evaluations, error %v", r.Evaluations, err)
+	}
+	got, err := Run(context.Background(), memo, s)
+	if err != nil || !same(got, want) || inner.Evaluations() != once {
+		t.Errorf("resumed: %+v with %d evaluations in all, error %v; uninterrupted: %+v with %d", got, inner.Evaluations(), err, want, once)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	p := onemax.Random(1, 30)
 	for want, s := range map[string]Settings{
@@ -370,27 +399,4 @@ func TestJSON(t *testing.T) {
 	if !same(r, back) {
 		t.Errorf("%+v was read back as %+v", r, back)
 	}
-}
-
-// A run with the default of BRKGA-PAP.
-func ExampleRun() {
-	p := onemax.Random(1, 30)
-	r, err := Run(context.Background(), p, Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: 1})
-	fmt.Println(r.Value, r.Evaluations, r.Status, err)
-	// Output: 30 800 budget spent <nil>
-}
-
-// The same configuration with ten seeds.
-func ExampleRunAll() {
-	p := onemax.Random(1, 30)
-	var jobs []Job
-	for seed := range 10 {
-		jobs = append(jobs, Job{Problem: p, Settings: Settings{Config: Config{15, 37, 2, 0.23, false}, Seed: uint64(seed)}})
-	}
-	results, err := RunAll(context.Background(), jobs, 0)
-	for _, r := range results {
-		fmt.Print(r.Value, " ")
-	}
-	fmt.Println(err)
-	// Output: 30 30 30 30 30 29 30 30 30 30 <nil>
 }

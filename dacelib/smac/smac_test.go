@@ -86,8 +86,8 @@ func (f function) run(t testing.TB, s Settings) Result {
 }
 
 // Over 30 seeds and 200 trials, the median distance from the minimum is at
-// most half of that of random search with the same trials. (Random search with
-// four times the trials is logged beside it.)
+// most half of that of random search with the same trials, and at most 1.1
+// times that of random search with four times as many.
 func TestBetterThanRandomSearch(t *testing.T) {
 	median := func(f function, s Settings) float64 {
 		var d []float64
@@ -103,8 +103,8 @@ func TestBetterThanRandomSearch(t *testing.T) {
 		random := median(f, Settings{Trials: 200, RandomProb: 1})
 		random4 := median(f, Settings{Trials: 800, RandomProb: 1})
 		t.Logf("%-9s median distance from the minimum: %.4f; random search %.4f; with four times the trials %.4f", f.name, model, random, random4)
-		if model < -1e-4 || model > random/2 {
-			t.Errorf("%s: median distance %v; random search has %v", f.name, model, random)
+		if model < -1e-4 || model > random/2 || model > 1.1*random4 {
+			t.Errorf("%s: median distance %v; random search has %v, with four times the trials %v", f.name, model, random, random4)
 		}
 	}
 }
@@ -483,8 +483,10 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// benchmarkRun makes 1,600 trials, the paper's number, in BRKGA's space.
-func benchmarkRun(t testing.TB) {
+// BenchmarkRun is the optimiser's own time for 1,600 trials, the paper's number,
+// in BRKGA's space: about a second on one core. (That of SMAC itself is not
+// known to us: it could not be installed beside.)
+func BenchmarkRun(b *testing.B) {
 	f := function{space: Space{Params: []Param{
 		{Name: "elites", Kind: Int, Lo: 1, Hi: 400, Default: 200},
 		{Name: "offspring", Kind: Int, Lo: 1, Hi: 1000, Default: 700},
@@ -494,13 +496,7 @@ func benchmarkRun(t testing.TB) {
 	}}, f: func(c []float64) float64 {
 		return math.Abs(c[0]-37) + math.Abs(c[1]-211)/3 + 100*math.Abs(c[3]-0.4) + 30*c[4] + 10*math.Sin(c[2]/7)
 	}}
-	f.run(t, Settings{})
-}
-
-// BenchmarkRun is the optimiser's own time for them. SMAC's is not known to
-// us: it could not be installed beside.
-func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
-		benchmarkRun(b)
+		f.run(b, Settings{})
 	}
 }

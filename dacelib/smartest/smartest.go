@@ -147,6 +147,10 @@ type Result struct {
 //
 // A value of -Inf, a failed compilation, is the worst value; NaN and +Inf are
 // errors.
+//
+// A run is determined by p and s. One that was broken off is resumed by making
+// it again: over problem.Memo, which remembers values, or on caop, which keeps
+// them on disk, nothing is evaluated twice.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	s, err := s.withDefaults()
 	if err != nil {

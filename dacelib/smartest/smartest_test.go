@@ -134,6 +134,31 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A run that is broken off and made again over a memory of values is the run
+// without interruption, and evaluates nothing twice.
+func TestResume(t *testing.T) {
+	s := Settings{Evaluations: 300, Trees: 20, Seed: 2}
+	whole := problem.Count(quadratic(30, 1), 0)
+	want := mustRun(t, whole, s)
+
+	inner := problem.Count(quadratic(30, 1), 0)
+	memo := problem.Memo(inner)
+	ctx, cancel := context.WithCancel(context.Background())
+	half := s
+	half.OnEvent = func(e run.Event) {
+		if e.Step >= 150 {
+			cancel()
+		}
+	}
+	if r, err := Run(ctx, memo, half); !errors.Is(err, context.Canceled) || r.Evaluations >= 300 {
+		t.Fatalf("broken off: %d evaluations, error %v", r.Evaluations, err)
+	}
+	got := mustRun(t, memo, s)
+	if !reflect.DeepEqual(got, want) || inner.Evaluations() != whole.Evaluations() {
+		t.Errorf("resumed: %v with %d evaluations in all; uninterrupted: %v with %d", got.Value, inner.Evaluations(), want.Value, whole.Evaluations())
+	}
+}
+
 // Failed evaluations, of value -Inf, are avoided; NaN and +Inf are errors.
 func TestValues(t *testing.T) {
 	d := 20
