@@ -49,7 +49,7 @@ func (u *unit) String() string {
 
 // program is the session's state as the checker sees it.
 type program struct {
-	imp     *symbols.Types
+	imp     *importer
 	pkg     *types.Package
 	names   map[string]*entity
 	imports map[string]string // by the name that cells use

@@ -76,7 +76,7 @@ func holdsOwn(t types.Type, seen map[types.Type]bool) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
 		o := t.Obj()
-		return o.Pkg() != nil && o.Pkg().Path() == "main" || types.IsInterface(t)
+		return interpreted(o.Pkg()) || types.IsInterface(t)
 	case *types.Pointer:
 		return holdsOwn(t.Elem(), seen)
 	case *types.Slice:
@@ -238,15 +238,17 @@ func (s *Session) dynamic(v reflect.Value) (reflect.Value, types.Type) {
 	}
 	stars := len(name) - len(strings.TrimLeft(name, "*"))
 	s.mu.Lock()
-	e := s.prog.names[name[stars:]]
+	var o types.Object
+	if e := s.prog.names[name[stars:]]; e != nil {
+		o = e.obj
+	} else {
+		o = s.sourceTypes[name[stars:]]
+	}
 	s.mu.Unlock()
-	if e == nil {
+	if _, ok := o.(*types.TypeName); !ok {
 		return inner, nil
 	}
-	if _, ok := e.obj.(*types.TypeName); !ok {
-		return inner, nil
-	}
-	t := e.obj.Type()
+	t := o.Type()
 	for range stars {
 		t = types.NewPointer(t)
 	}
@@ -587,7 +589,7 @@ func (s *Session) method(v reflect.Value, t types.Type, name string) (func([]ref
 	if !ok {
 		return nil, false
 	}
-	if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "main" || types.IsInterface(n) {
+	if !interpreted(n.Obj().Pkg()) || types.IsInterface(n) {
 		if v.IsValid() && v.CanInterface() {
 			if f := v.MethodByName(name); f.IsValid() {
 				return f.Call, true
@@ -678,6 +680,9 @@ func (p printer) call(f func([]reflect.Value) []reflect.Value, name string, v re
 // instanceName returns the name of a cell's type in the interpreter.
 func (s *Session) instanceName(n *types.Named) string {
 	if n.TypeArgs().Len() == 0 {
+		if made, ok := madeName(n.Obj()); ok {
+			return made
+		}
 		return n.Obj().Name()
 	}
 	args := listOf(n.TypeArgs())

@@ -187,7 +187,16 @@ func (l *lowerer) fieldName(v *types.Var, id *ast.Ident) *ast.Ident {
 	if !v.Embedded() {
 		return id
 	}
-	t := types.Unalias(v.Type())
+	t := v.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if a, ok := t.(*types.Alias); ok {
+		if made, ok := madeName(a.Obj()); ok {
+			return &ast.Ident{Name: made, NamePos: id.Pos()}
+		}
+	}
+	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
 		t = types.Unalias(p.Elem())
 	}
@@ -197,6 +206,9 @@ func (l *lowerer) fieldName(v *types.Var, id *ast.Ident) *ast.Ident {
 	}
 	if name, ok := l.renamed[n.Obj()]; ok {
 		return &ast.Ident{Name: name, NamePos: id.Pos()}
+	}
+	if made, ok := madeName(n.Obj()); ok && n.TypeArgs().Len() == 0 {
+		return &ast.Ident{Name: made, NamePos: id.Pos()}
 	}
 	if n.TypeArgs().Len() == 0 {
 		return id
@@ -287,18 +299,22 @@ func receiverParams(f *ast.FuncDecl) []string {
 type genericSource struct {
 	decl    piece
 	methods []piece
-	lib     *library // nil for one of a cell
+	lib     *library // nil for one of a cell or of a fetched package
 }
 
 // source finds the text of a generic.
 func (g *generics) source(o types.Object, p *program) (genericSource, bool) {
+	if sp := sourceOf(o.Pkg()); sp != nil {
+		d, ok := sp.decls[o.Name()]
+		return genericSource{decl: d, methods: sp.meths[o.Name()]}, ok
+	}
 	if o.Pkg().Path() != "main" {
 		lib := libraries()[o.Pkg().Path()]
 		if lib == nil {
 			return genericSource{}, false
 		}
 		d, ok := lib.decls[o.Name()]
-		return genericSource{d, lib.methods[o.Name()], lib}, ok
+		return genericSource{decl: d, methods: lib.methods[o.Name()], lib: lib}, ok
 	}
 	var src genericSource
 	ok := false
@@ -405,7 +421,7 @@ func localTypes(t types.Type, to map[*types.TypeName]bool, seen map[types.Type]b
 			localTypes(a, to, seen)
 		}
 		o := t.Obj()
-		if o.Pkg() != nil && o.Pkg().Path() == "main" && !packageLevel(o) {
+		if interpreted(o.Pkg()) && !packageLevel(o) {
 			to[o] = true
 			localTypes(t.Underlying(), to, seen)
 		}
@@ -443,7 +459,7 @@ func (l *lowerer) plain(in *instance) []ast.Decl {
 			return
 		}
 		d, check, params := make(ds[0])
-		l.recheck(check, params, in.args, src.lib)
+		l.recheck(check, params, in.args, src.lib, pc.file)
 		out = append(out, l.expressions(d).(ast.Decl))
 	}
 	add(src.decl, func(d ast.Decl) (ast.Decl, ast.Decl, []string) {
@@ -492,7 +508,11 @@ func fieldNames(l *ast.FieldList) []string {
 // recheck type-checks a declaration made plain, in a scope where the type
 // parameters name their arguments. What a generic may do and its instance may
 // not (a case given twice, a constant that overflows) is no error here.
-func (l *lowerer) recheck(d ast.Decl, params []string, args []types.Type, lib *library) {
+func (l *lowerer) recheck(d ast.Decl, params []string, args []types.Type, lib *library, from *sourceFile) {
+	if from != nil {
+		l.recheckSource(d, params, args, from)
+		return
+	}
 	s, p := l.gen.s, l.c.next
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -710,7 +730,11 @@ func (l *lowerer) typeName(t types.Type) string {
 
 func (l *lowerer) writeType(b *strings.Builder, t types.Type) {
 	name := func(o types.Object) {
-		if p := o.Pkg(); p != nil && p.Path() != "main" {
+		if made, ok := madeName(o); ok {
+			b.WriteString(made)
+			return
+		}
+		if p := o.Pkg(); p != nil && !interpreted(p) {
 			l.pkgs[p.Path()] = true
 			b.WriteString(alias(p.Path()) + ".")
 		}
@@ -738,7 +762,7 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) {
 			name(t.Obj())
 		}
 	case *types.Alias:
-		local := t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == "main" && !packageLevel(t.Obj())
+		local := interpreted(t.Obj().Pkg()) && !packageLevel(t.Obj())
 		if t.TypeArgs().Len() > 0 || l.gen.args[t.Obj()] != nil || local {
 			l.writeType(b, types.Unalias(t))
 			return

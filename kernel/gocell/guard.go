@@ -271,7 +271,7 @@ func inGo(n node, f unsafe.Pointer, v any) any {
 		return v
 	}
 	switch {
-	case strings.HasPrefix(text, "In["):
+	case strings.Contains(text, "/"+cellBase+":"):
 		if _, msg, ok := strings.Cut(text, ": interface conversion: "); ok {
 			return goError("interface conversion: " + cleanMessage(msg)).conversion()
 		}

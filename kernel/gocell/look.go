@@ -206,7 +206,7 @@ func (p *program) docOf(v *view, o types.Object, recv types.Type) (signature, do
 	}
 	if pn, ok := o.(*types.PkgName); ok {
 		ipath := pn.Imported().Path()
-		return "package " + pn.Imported().Name() + ` // import "` + ipath + `"`, symbols.Doc(ipath, "")
+		return "package " + pn.Imported().Name() + ` // import "` + ipath + `"`, packageDoc(pn.Imported(), "")
 	}
 	signature = types.ObjectString(o, q)
 	name := o.Name()
@@ -232,7 +232,7 @@ func (p *program) docOf(v *view, o types.Object, recv types.Type) (signature, do
 		name = owner + "." + name
 	}
 	if o.Pkg() != nil && o.Pkg() != p.pkg {
-		return signature, symbols.Doc(o.Pkg().Path(), name)
+		return signature, packageDoc(o.Pkg(), name)
 	}
 	if o.Pkg() == nil {
 		return signature, symbols.Doc("builtin", name)
@@ -256,7 +256,7 @@ func typeOwner(t types.Type) string {
 func typeSignature(o *types.TypeName, q types.Qualifier) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "type %s ", types.TypeString(o.Type(), q))
-	own := o.Pkg() != nil && o.Pkg().Path() == "main"
+	own := o.Pkg() != nil && o.Pkg().Path() == "main" // its unexported names are the cells' own
 	switch u := o.Type().Underlying().(type) {
 	case *types.Struct:
 		b.WriteString("struct {")

@@ -109,10 +109,10 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 	}
 	named := func(o *types.TypeName, args *types.TypeList) string {
 		if o.Pkg() != nil {
-			if o.Pkg().Path() != "main" && !o.Exported() {
+			if !interpreted(o.Pkg()) && !o.Exported() {
 				return o.Pkg().Name() + "." + o.Name()
 			}
-			if o.Pkg().Path() == "main" && !packageLevel(o) {
+			if interpreted(o.Pkg()) && !packageLevel(o) {
 				return o.Name()
 			}
 		}
@@ -148,7 +148,7 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 		return tuple(t.Results())
 	case *types.Struct:
 		for f := range t.Fields() {
-			if !f.Exported() && f.Pkg() != nil && f.Pkg().Path() != "main" {
+			if !f.Exported() && f.Pkg() != nil && !interpreted(f.Pkg()) {
 				return f.Pkg().Name() + "." + f.Name()
 			}
 			if s := inexpressible(f.Type(), seen); s != "" {
@@ -372,6 +372,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {
 				if p, ok := info.Uses[id].(*types.PkgName); ok {
+					if made, ok := madeName(info.Uses[x.Sel]); ok {
+						c.Replace(l.sameAs(x, x.Sel, made))
+						return false
+					}
 					l.pkgs[p.Imported().Path()] = true
 					x.X = &ast.Ident{Name: alias(p.Imported().Path()), NamePos: id.Pos()}
 					return false
@@ -401,8 +405,12 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 				c.Replace(&ast.Ident{Name: to, NamePos: x.Pos()})
 				return false
 			}
+			if made, ok := madeName(o); ok {
+				x.Name = made // the place stands for the object in info
+				return false
+			}
 			// A name that came by a dot import.
-			if p := o.Pkg(); p != nil && p.Path() != "main" && o.Parent() == p.Scope() && info.Uses[x] != nil {
+			if p := o.Pkg(); p != nil && !interpreted(p) && o.Parent() == p.Scope() && info.Uses[x] != nil {
 				l.pkgs[p.Path()] = true
 				c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(p.Path()), NamePos: x.Pos()}, Sel: x})
 				return false
@@ -504,7 +512,7 @@ func (l *lowerer) elements(x *ast.CompositeLit) {
 // methods; anything else is left as it is.
 func (l *lowerer) toInterface(x ast.Expr, to types.Type) ast.Expr {
 	n, ok := types.Unalias(to).(*types.Named)
-	if !ok || n.Obj().Pkg() == l.c.next.pkg {
+	if !ok || interpreted(n.Obj().Pkg()) {
 		return x
 	}
 	it, ok := n.Underlying().(*types.Interface)
@@ -590,7 +598,7 @@ func hideFields(x *ast.StructType) {
 // hiddenTag is the tag of a field that is not exported.
 func hiddenTag(tag string) string { return strings.TrimSpace(`json:"-" xml:"-" ` + tag) }
 
-// own reports whether t is a type that a cell declares, or a pointer to one.
+// own reports whether t is a type that a cell or a fetched package declares, or a pointer to one.
 func own(t types.Type) bool {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
@@ -598,7 +606,7 @@ func own(t types.Type) bool {
 	}
 	switch t := t.(type) {
 	case *types.Named:
-		return t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == "main"
+		return interpreted(t.Obj().Pkg())
 	case *types.Struct: // with embedded methods
 		return true
 	}

@@ -28,7 +28,9 @@ type magic struct {
 
 // magics returns those that there are.
 func magics() []magic {
-	return nil
+	return []magic{
+		{name: "%get", usage: "%get MODULE[@VERSION]", short: "fetches a Go module, whose packages cells can then import", line: (*Session).get},
+	}
 }
 
 // A magicLine is a magic as it stands in a cell.

@@ -123,7 +123,7 @@ func (s *Session) sourceLine(p token.Position) (string, bool) {
 }
 
 // cellName turns the name of a cell's file into what a person sees.
-func cellName(file string) string { return strings.TrimSuffix(file, "/_.go") }
+func cellName(file string) string { return strings.TrimSuffix(file, "/"+cellBase) }
 
 func cellNumber(file string) (int, bool) {
 	s, ok := strings.CutPrefix(file, "In[")
@@ -157,7 +157,7 @@ type frame struct {
 	name string
 }
 
-var frameRE = regexp.MustCompile(`^(In\[\d+\]/_\.go):(\d+):(\d+): panic: (.*)\(\.\.\.\)$`)
+var frameRE = regexp.MustCompile(`^(.+/_\.go):(\d+):(\d+): panic: (.*)\(\.\.\.\)$`)
 
 func parseFrame(line string) (frame, bool) {
 	m := frameRE.FindStringSubmatch(line)

@@ -40,7 +40,7 @@ func (l *lowerer) promoted(decls []declared) []declared {
 					continue
 				}
 				for m := range it.Methods() {
-					_, index, _ := types.LookupFieldOrMethod(typ, true, l.c.next.pkg, m.Name())
+					_, index, _ := types.LookupFieldOrMethod(typ, true, m.Pkg(), m.Name())
 					if len(index) == 2 && index[0] == i {
 						out = append(out, declared{decl: l.promote(t.Name, f, m), unit: &unit{}})
 					}

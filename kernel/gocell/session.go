@@ -32,6 +32,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/gocell/symbols"
+	"dace.local/kernel/module"
 )
 
 // Options configure a session. The zero value is that of a kernel.
@@ -58,6 +59,9 @@ type Session struct {
 	imported map[string]bool // packages imported in its package main
 	generic  genericState
 
+	modules     module.Store            // what %get has fetched
+	sourceTypes map[string]types.Object // types of fetched packages, by the interpreter's names
+
 	methods methodSet                       // by which values of cells' types are formatted
 	memory  func() (available, total int64) // bytes
 	cur     atomic.Pointer[running]         // the cell that runs, or ran last
@@ -73,8 +77,8 @@ func New(opts Options) (*Session, error) {
 	if opts.Args == nil {
 		opts.Args = []string{"dace"}
 	}
-	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}}
-	imp, err := symbols.NewTypes()
+	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}, sourceTypes: map[string]types.Object{}}
+	imp, err := newImporter()
 	if err != nil {
 		return nil, err
 	}
@@ -142,10 +146,15 @@ func (s *Session) Info() engine.Info {
 
 // Close ends the session.
 func (s *Session) Close() error {
-	if s.closed.Swap(true) || s.opts.KeepStdio {
+	if s.closed.Swap(true) {
 		return nil
 	}
-	return stdio.stop()
+	s.prog.imp.forget()
+	err := s.modules.Close()
+	if s.opts.KeepStdio {
+		return err
+	}
+	return errors.Join(err, stdio.stop())
 }
 
 // load makes a package, and those that its types come from, known to the
@@ -219,14 +228,11 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		out.Stderr(n + "\n")
 	}
 
-	own, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := &running{session: s, asked: ctx, started: make(chan struct{}), ctx: own, cancel: cancel, out: out, types: c.results, stop: make(chan struct{})}
-	s.cur.Store(r)
-	if !s.opts.KeepStdio {
-		stdio.use(out)
+	if err := s.startSources(ctx, c, out); err != nil {
+		return res, err
 	}
-	display.SetOutputs(out)
+	r := s.newRunning(ctx, out, c.results)
+	defer r.cancel(nil)
 
 	program, undo, err := s.compile(c, isProgram)
 	if err != nil {
@@ -236,17 +242,8 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	s.mu.Lock()
 	s.prog = c.next
 	s.mu.Unlock()
-	over := make(chan struct{})
-	go s.watchMemory(r, over)
-	runErr := s.runProgram(r, program)
-	close(over)
-	prune(s.in)
-	mainTable(s.in).forget("main")
-	if !s.opts.KeepStdio {
-		stdio.drain()
-	}
-	if runErr != nil {
-		return res, s.runtimeError(r, runErr)
+	if err := s.runWatched(r, program); err != nil {
+		return res, s.runtimeError(r, err)
 	}
 	r.mu.Lock()
 	res.Value = r.result
@@ -254,19 +251,38 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	return res, nil
 }
 
+// newRunning makes the cell, or what runs for it, the one under way.
+func (s *Session) newRunning(ctx context.Context, out engine.Outputs, results []types.Type) *running {
+	own, cancel := context.WithCancelCause(ctx)
+	r := &running{session: s, asked: ctx, started: make(chan struct{}), ctx: own, cancel: cancel, out: out, types: results, stop: make(chan struct{})}
+	s.cur.Store(r)
+	if !s.opts.KeepStdio {
+		stdio.use(out)
+	}
+	display.SetOutputs(out)
+	return r
+}
+
+// runWatched runs a compiled program under the eyes of watchMemory.
+func (s *Session) runWatched(r *running, program *interp.Program) error {
+	over := make(chan struct{})
+	go s.watchMemory(r, over)
+	err := s.runProgram(r, program)
+	close(over)
+	prune(s.in)
+	mainTable(s.in).forget("main")
+	if !s.opts.KeepStdio {
+		stdio.drain()
+	}
+	return err
+}
+
 // compile rewrites a checked cell and gives it to the interpreter. undo puts
 // the interpreter's names back.
 func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, undo func(), err error) {
 	table := mainTable(s.in)
-	snap := table.snapshot()
-	imported := maps.Clone(s.imported)
-	instances := slices.Clip(s.generic.instances)
-	undo = func() {
-		table.restore(snap)
-		s.generic.instances = instances
-		s.imported = imported
-	}
-	l := &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics()}
+	undo = s.keepNames()
+	l := s.newLowerer(c)
 
 	// What a definition replaces is still read on its right side:
 	// x := strconv.Itoa(x).
@@ -316,17 +332,58 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
 			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: l.globalType(v.Type(), v.Pos())}}})
 	}
+	if err := l.assemble(file, globals, stmts, body); err != nil {
+		return nil, undo, err
+	}
+
+	for _, v := range fresh {
+		if sym := table.get(v.Name()); sym.IsValid() {
+			table.set(mark+"old"+v.Name(), sym)
+		}
+		table.forget(v.Name())
+	}
+	for n := range c.redeclared {
+		if n == "main" {
+			n = mark + "main"
+		}
+		table.forget(n)
+	}
+	prog, err = s.compileFile(file)
+	return prog, undo, err
+}
+
+// keepNames returns what puts the interpreter's names back as they are now.
+func (s *Session) keepNames() (undo func()) {
+	table := mainTable(s.in)
+	snap := table.snapshot()
+	imported := maps.Clone(s.imported)
+	instances := slices.Clip(s.generic.instances)
+	return func() {
+		table.restore(snap)
+		s.generic.instances = instances
+		s.imported = imported
+	}
+}
+
+func (s *Session) newLowerer(c *checked) *lowerer {
+	return &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics()}
+}
+
+// assemble puts lowered declarations, with all that they need, and statements
+// into the file that the interpreter compiles.
+func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt, body *ast.BlockStmt) error {
+	s, c, pos := l.gen.s, l.c, file.Package
 	c.decls = append(c.decls, l.instantiate()...)
 	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
 	stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Started", pos), pos)}}, stmts...)
 	c.decls = append(c.decls, selfMethods(c.decls)...)
 	if len(l.errs.list) > 0 {
-		return nil, undo, l.errs
+		return l.errs
 	}
 	imports := &ast.GenDecl{TokPos: file.Package, Tok: token.IMPORT}
 	for _, p := range slices.Sorted(maps.Keys(l.pkgs)) {
 		if err := s.load(p); err != nil {
-			return nil, undo, err
+			return err
 		}
 		if s.imported[p] {
 			continue
@@ -354,20 +411,12 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		Name: &ast.Ident{Name: "main", NamePos: file.Package},
 		Type: &ast.FuncType{Func: file.Package, Params: &ast.FieldList{Opening: file.Package, Closing: file.Package}},
 		Body: &ast.BlockStmt{Lbrace: body.Lbrace, List: stmts, Rbrace: body.Rbrace}})
+	return nil
+}
 
-	for _, v := range fresh {
-		if sym := table.get(v.Name()); sym.IsValid() {
-			table.set(mark+"old"+v.Name(), sym)
-		}
-		table.forget(v.Name())
-	}
-	for n := range c.redeclared {
-		if n == "main" {
-			n = mark + "main"
-		}
-		table.forget(n)
-	}
-	table.forget("main")
+// compileFile gives a file to the interpreter; its compiler may panic.
+func (s *Session) compileFile(file *ast.File) (prog *interp.Program, err error) {
+	mainTable(s.in).forget("main")
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
@@ -377,7 +426,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	if err == nil {
 		s.guardProgram(prog)
 	}
-	return prog, undo, err
+	return prog, err
 }
 
 // anchor returns a position in the cell, for nodes that stand nowhere.

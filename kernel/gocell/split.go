@@ -116,10 +116,11 @@ func declaresFunc(toks []token.Token) bool {
 // A piece is the text of one declaration with the place where it stood, kept
 // so that it can be declared again when something it uses has changed.
 type piece struct {
-	cell      int    // the cell's number
-	id        string // the notebook's id of the cell, where known
-	text      string // as typed
-	line, col int    // of its first byte in the cell
+	cell      int         // the cell's number
+	file      *sourceFile // of a fetched package; nil for a cell's
+	id        string      // the notebook's id of the cell, where known
+	text      string      // as typed
+	line, col int         // of its first byte in the cell
 }
 
 // source is one parsed cell.
@@ -136,7 +137,9 @@ type source struct {
 
 // fileName is the name under which a cell's text is known to the file set.
 // Its base must be _.go: yaegi files imports under the base name.
-func fileName(cell int) string { return "In[" + itoa(cell) + "]/_.go" }
+func fileName(cell int) string { return "In[" + itoa(cell) + "]/" + cellBase }
+
+const cellBase = "_.go"
 
 // lineDirective makes the text that follows it stand at a place of the cell;
 // the name is relative to the folder of the file.
@@ -249,6 +252,9 @@ func parseCell(fset *token.FileSet, number int, id, text string) (*source, error
 // parse returns the declarations of a piece, positioned in its cell.
 func (p piece) parse(fset *token.FileSet) ([]ast.Decl, error) {
 	name := fileName(p.cell)
+	if p.file != nil {
+		name = p.file.name
+	}
 	f, err := parser.ParseFile(fset, name, "package main;"+lineDirective(p.line, p.col)+p.text, parser.ParseComments|parser.SkipObjectResolution)
 	if f == nil {
 		return nil, err

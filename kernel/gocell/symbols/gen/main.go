@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/ast"
 	"go/constant"
 	"go/doc"
 	"go/format"
@@ -28,6 +27,8 @@ import (
 
 	"golang.org/x/tools/go/gcexportdata"
 	"golang.org/x/tools/go/packages"
+
+	"dace.local/kernel/gocell/symbols/docs"
 )
 
 // patterns name the packages beside the standard library.
@@ -374,11 +375,11 @@ func writeZip(name, what string, pkgs []*packages.Package, data func(*packages.P
 // a name is "" (the package), "Name", "Type.Method" or "Type.Field".
 func writeDocs(name string, pkgs []*packages.Package) {
 	writeZip(name, "docs", pkgs, func(p *packages.Package) []byte {
-		docs := packageDocs(p)
-		if len(docs) == 0 {
+		texts := packageDocs(p)
+		if len(texts) == 0 {
 			return nil
 		}
-		b, err := json.Marshal(docs)
+		b, err := json.Marshal(texts)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -387,9 +388,7 @@ func writeDocs(name string, pkgs []*packages.Package) {
 }
 
 func packageDocs(p *packages.Package) map[string]string {
-	var files []*ast.File
-	fset, parsed := parseFiles(p.GoFiles)
-	files = append(files, parsed...)
+	fset, files := parseFiles(p.GoFiles)
 	if len(files) == 0 {
 		return nil
 	}
@@ -397,70 +396,5 @@ func packageDocs(p *packages.Package) map[string]string {
 	if err != nil {
 		log.Fatal(err)
 	}
-	docs := map[string]string{}
-	put := func(name, text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			docs[name] = text
-		}
-	}
-	put("", d.Doc)
-	values := func(vs []*doc.Value) {
-		for _, v := range vs {
-			for _, spec := range v.Decl.Specs {
-				s, ok := spec.(*ast.ValueSpec)
-				if !ok {
-					continue
-				}
-				text := s.Doc.Text() + s.Comment.Text()
-				if text == "" {
-					text = v.Doc
-				}
-				for _, n := range s.Names {
-					if n.IsExported() {
-						put(n.Name, text)
-					}
-				}
-			}
-		}
-	}
-	values(d.Consts)
-	values(d.Vars)
-	for _, f := range d.Funcs {
-		put(f.Name, f.Doc)
-	}
-	for _, t := range d.Types {
-		put(t.Name, t.Doc)
-		values(t.Consts)
-		values(t.Vars)
-		for _, f := range t.Funcs {
-			put(f.Name, f.Doc)
-		}
-		for _, m := range t.Methods {
-			put(t.Name+"."+m.Name, m.Doc)
-		}
-		for _, spec := range t.Decl.Specs {
-			ts, ok := spec.(*ast.TypeSpec)
-			if !ok || ts.Name.Name != t.Name {
-				continue
-			}
-			var list *ast.FieldList
-			switch u := ts.Type.(type) {
-			case *ast.StructType:
-				list = u.Fields
-			case *ast.InterfaceType:
-				list = u.Methods
-			}
-			if list == nil {
-				continue
-			}
-			for _, f := range list.List {
-				for _, n := range f.Names {
-					if n.IsExported() {
-						put(t.Name+"."+n.Name, f.Doc.Text()+f.Comment.Text())
-					}
-				}
-			}
-		}
-	}
-	return docs
+	return docs.Of(d)
 }

@@ -1,0 +1,457 @@
+package gocell
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/gocell/symbols"
+	"dace.local/kernel/gocell/symbols/docs"
+	"dace.local/kernel/module"
+)
+
+// Packages that were fetched run from their source. The type checker knows
+// them as the packages that they are. The interpreter knows one package only:
+// what they declare is lowered like a cell's declarations, under made-up names,
+// into its package main. So an instance of a generic may use what its package
+// keeps to itself, and the interpreter's own ways with packages are never
+// asked. A package is compiled, and its variables and init functions are run,
+// when the first cell uses it.
+
+// A sourcePackage is a fetched package.
+type sourcePackage struct {
+	*module.Package
+	number  int // in its made-up names
+	pkg     *types.Package
+	info    *types.Info
+	files   []*sourceFile
+	needs   []*sourcePackage // what it imports and the interpreter runs too
+	decls   map[string]piece // generic functions, and types
+	meths   map[string][]piece
+	why     string // it cannot be interpreted; "" where it can, as far as known
+	by      *importer
+	program *interp.Program // compiled, or nil
+	ready   bool            // it is initialized
+
+	texts func() map[string]string // its documentation
+}
+
+// A sourceFile is a file of a fetched package.
+type sourceFile struct {
+	name   string // as the file set has it
+	text   string
+	syntax *ast.File
+	owner  *sourcePackage
+}
+
+var (
+	sourceCount atomic.Int64
+	sources     sync.Map // *types.Package -> *sourcePackage, of all sessions
+)
+
+// sourceOf returns the fetched package that p is, or nil.
+func sourceOf(p *types.Package) *sourcePackage {
+	if p == nil {
+		return nil
+	}
+	sp, ok := sources.Load(p)
+	if !ok {
+		return nil
+	}
+	return sp.(*sourcePackage)
+}
+
+// interpreted reports whether what p declares is run by the interpreter: the
+// session's own package and the fetched ones.
+func interpreted(p *types.Package) bool {
+	return p != nil && (p.Path() == "main" || sourceOf(p) != nil)
+}
+
+// madeName returns the name under which the interpreter knows what a fetched
+// package declares, and whether o is that.
+func madeName(o types.Object) (string, bool) {
+	if o == nil || o.Name() == "_" || strings.HasPrefix(o.Name(), mark) {
+		return "", false
+	}
+	sp := sourceOf(o.Pkg())
+	if sp == nil || o.Parent() != o.Pkg().Scope() {
+		return "", false
+	}
+	return sp.made(o.Name()), true
+}
+
+func (sp *sourcePackage) made(name string) string {
+	made := mark + "m" + itoa(sp.number) + "_" + name
+	if _, known := instanceNames.Load(made); !known {
+		instanceNames.Store(made, sp.Name+"."+name)
+	}
+	return made
+}
+
+// importer finds packages for the type checker: those compiled into the kernel
+// first, then the fetched ones.
+type importer struct {
+	compiled *symbols.Types
+
+	mu      sync.Mutex
+	fetched map[string]*sourcePackage
+}
+
+func newImporter() (*importer, error) {
+	t, err := symbols.NewTypes()
+	return &importer{compiled: t, fetched: map[string]*sourcePackage{}}, err
+}
+
+// Import returns the package that a cell means by an import path.
+func (m *importer) Import(path string) (*types.Package, error) {
+	if sp := m.source(path); sp != nil {
+		switch {
+		case sp.why != "":
+			return nil, fmt.Errorf("package %s cannot be interpreted: %s\n\t%s", path, sp.why, insteadCompile)
+		case slices.Contains(strings.Split(path, "/"), "internal"):
+			return nil, fmt.Errorf("use of internal package %s not allowed", path)
+		}
+		return sp.pkg, nil
+	}
+	p, err := m.compiled.Import(path)
+	if host, _, _ := strings.Cut(path, "/"); err != nil && strings.Contains(host, ".") && host != "dace.local" {
+		return nil, fmt.Errorf("%w: %%get %s fetches it", err, path)
+	}
+	return p, err
+}
+
+// source returns the fetched package at an import path, or nil.
+func (m *importer) source(path string) *sourcePackage {
+	if _, ok := symbols.Name(path); ok {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fetched[path]
+}
+
+// named returns the import paths of the fetched packages of a name that can be
+// used, the shortest first; of any name where it is "".
+func (m *importer) named(name string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var l []string
+	for p, sp := range m.fetched {
+		if (name == "" || sp.Name == name) && sp.why == "" && !slices.Contains(strings.Split(p, "/"), "internal") {
+			l = append(l, p)
+		}
+	}
+	slices.SortFunc(l, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return l
+}
+
+// add takes the packages of a fetch over. What is the same as before stays; a
+// package in another version, or that needs one, replaces the older for the
+// cells to come.
+func (m *importer) add(fset *token.FileSet, f *module.Fetch) {
+	ld := &loader{m: m, fset: fset, f: f, done: map[string]*sourcePackage{}}
+	for _, p := range f.Packages {
+		ld.load(p.ImportPath)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for path, sp := range ld.done {
+		if sp != nil {
+			m.fetched[path] = sp
+		}
+	}
+}
+
+// loader parses and checks packages, what they need first.
+type loader struct {
+	m    *importer
+	fset *token.FileSet
+	f    *module.Fetch
+	done map[string]*sourcePackage // nil for one that is compiled in
+}
+
+func (ld *loader) load(path string) *sourcePackage {
+	if sp, ok := ld.done[path]; ok {
+		return sp
+	}
+	ld.done[path] = nil
+	p := ld.f.All[path]
+	if _, ok := symbols.Name(path); ok || p == nil || p.Standard {
+		return nil
+	}
+	sp := ld.try(p)
+	if sp.why != "" && p.Portable != nil {
+		if plain := ld.try(p.Portable); plain.why == "" {
+			sp = plain
+		}
+	}
+	if old := ld.m.source(path); old != nil && old.why == "" && old.Dir == sp.Dir && slices.Equal(old.Files, sp.Files) && slices.Equal(old.needs, sp.needs) {
+		sources.Delete(sp.pkg)
+		sp = old
+	}
+	ld.done[path] = sp
+	return sp
+}
+
+// try loads a package with the files of one build.
+func (ld *loader) try(p *module.Package) *sourcePackage {
+	sp := &sourcePackage{Package: p, by: ld.m, number: int(sourceCount.Add(1)), pkg: types.NewPackage(p.ImportPath, p.Name),
+		decls: map[string]piece{}, meths: map[string][]piece{}}
+	sp.texts = sync.OnceValue(sp.readDocs)
+	for _, path := range p.Imports {
+		if to, ok := p.ImportMap[path]; ok {
+			path = to
+		}
+		need := ld.load(path)
+		if need == nil {
+			continue
+		}
+		sp.needs = append(sp.needs, need)
+		if need.why != "" && sp.why == "" {
+			sp.why = fmt.Sprintf("it needs %s, and there %s", path, need.why)
+		}
+	}
+	where := p.Module.Path + "@" + p.Module.Version + strings.TrimPrefix(p.ImportPath, p.Module.Path) + "/"
+	name := func(file string) string { return where + file + "/" + cellBase }
+	files, problems := p.Parse(ld.fset, name)
+	if len(problems) > 0 && sp.why == "" {
+		sp.why = problems[0].String()
+	}
+	if sp.why != "" {
+		return sp
+	}
+	var syntax []*ast.File
+	for _, f := range files {
+		sf := &sourceFile{name: name(f.Name), text: string(f.Text), syntax: f.Syntax, owner: sp}
+		sp.files = append(sp.files, sf)
+		f.Syntax.GoVersion = languageVersion(p.LanguageVersion(f.Syntax))
+		syntax = append(syntax, f.Syntax)
+		sp.keepPieces(ld.fset, sf)
+	}
+	sp.info = newInfo()
+	sp.info.InitOrder = []*types.Initializer{}
+	var first error
+	conf := &types.Config{Importer: sourceImporter{ld, sp}, Sizes: types.SizesFor("gc", runtime.GOARCH), GoVersion: languageVersion(p.LanguageVersion(nil)),
+		Error: func(err error) {
+			if first == nil {
+				first = err
+			}
+		}}
+	if err := types.NewChecker(conf, ld.fset, sp.pkg, sp.info).Files(syntax); err != nil && first == nil {
+		first = err
+	}
+	if first != nil {
+		sp.why = first.Error()
+		var te types.Error
+		if errors.As(first, &te) {
+			pos := ld.fset.Position(te.Pos)
+			sp.why = fmt.Sprintf("%s:%d: %s", filepath.Base(cellName(pos.Filename)), pos.Line, te.Msg)
+		}
+		return sp
+	}
+	sources.Store(sp.pkg, sp)
+	return sp
+}
+
+// languageVersion returns a version that go/types takes as it is meant, but
+// never one newer than this kernel's: what such a file uses is seen anyway.
+func languageVersion(v string) string {
+	parts := strings.SplitN(strings.TrimPrefix(v, "go"), ".", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	return "go" + parts[0] + "." + parts[1]
+}
+
+// keepPieces keeps the text of the declarations of which instances may be
+// made.
+func (sp *sourcePackage) keepPieces(fset *token.FileSet, sf *sourceFile) {
+	base := fset.File(sf.syntax.FileStart)
+	cut := func(n ast.Node) piece {
+		from, to := base.Offset(n.Pos()), base.Offset(n.End())
+		line, col := lineCol(sf.text, from)
+		return piece{file: sf, text: sf.text[from:to], line: line, col: col}
+	}
+	for _, d := range sf.syntax.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			switch {
+			case d.Recv != nil:
+				n := receiverName(d)
+				sp.meths[n] = append(sp.meths[n], cut(d))
+			case d.Type.TypeParams != nil:
+				sp.decls[d.Name.Name] = cut(d)
+			}
+		case *ast.GenDecl:
+			if d.Tok != token.TYPE {
+				continue
+			}
+			pc := cut(d)
+			for _, s := range d.Specs {
+				sp.decls[s.(*ast.TypeSpec).Name.Name] = pc
+			}
+		}
+	}
+}
+
+// sourceImporter finds what a fetched package imports.
+type sourceImporter struct {
+	ld *loader
+	sp *sourcePackage
+}
+
+func (i sourceImporter) Import(path string) (*types.Package, error) {
+	if to, ok := i.sp.ImportMap[path]; ok {
+		path = to
+	}
+	if sp := i.ld.load(path); sp != nil {
+		if sp.why != "" {
+			return nil, fmt.Errorf("package %s cannot be interpreted: %s", path, sp.why)
+		}
+		return sp.pkg, nil
+	}
+	if path == "embed" {
+		// For the directive alone; embed.FS is a matter of the linker.
+		p := types.NewPackage("embed", "embed")
+		p.MarkComplete()
+		return p, nil
+	}
+	return i.ld.m.compiled.Import(path)
+}
+
+// importDecl returns the imports of the file that a piece stands in, as far as
+// its names are used.
+func (sf *sourceFile) importDecl(used map[string]bool) *ast.GenDecl {
+	g := &ast.GenDecl{Tok: token.IMPORT}
+	for _, is := range sf.syntax.Imports {
+		path, _ := strconv.Unquote(is.Path.Value)
+		name := ""
+		if o, ok := sf.owner.info.Implicits[is].(*types.PkgName); ok {
+			name = o.Name()
+		} else if is.Name != nil {
+			name = is.Name.Name
+		}
+		if name == "_" || name != "." && !used[name] {
+			continue
+		}
+		g.Specs = append(g.Specs, &ast.ImportSpec{Name: ast.NewIdent(name), Path: &ast.BasicLit{Kind: token.STRING, Value: quote(path)}})
+	}
+	if len(g.Specs) == 0 {
+		return nil
+	}
+	return g
+}
+
+// inScope runs check while the scope of the package holds, beside what the
+// package declares, other objects under some names.
+func (sp *sourcePackage) inScope(extra []types.Object, check func()) {
+	type table = map[string]types.Object
+	v := reflect.ValueOf(sp.pkg.Scope()).Elem()
+	field := func(name string) reflect.Value {
+		f := v.FieldByName(name)
+		return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
+	}
+	elems, children := field("elems"), field("children")
+	oldElems, oldChildren := elems.Interface().(table), reflect.ValueOf(children.Interface())
+	now := make(table, len(oldElems)+len(extra))
+	for n, o := range oldElems {
+		now[n] = o
+	}
+	for _, o := range extra {
+		delete(now, o.Name())
+	}
+	elems.Set(reflect.ValueOf(now))
+	children.SetZero()
+	defer func() {
+		elems.Set(reflect.ValueOf(oldElems))
+		children.Set(oldChildren)
+	}()
+	for _, o := range extra {
+		sp.pkg.Scope().Insert(o)
+	}
+	check()
+}
+
+// fixedImporter hands out the packages that a file of a fetched package has
+// imported already.
+type fixedImporter struct{ sp *sourcePackage }
+
+func (i fixedImporter) Import(path string) (*types.Package, error) {
+	if to, ok := i.sp.ImportMap[path]; ok {
+		path = to
+	}
+	for _, p := range i.sp.pkg.Imports() {
+		if p.Path() == path {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("package %s is not imported by %s", path, i.sp.ImportPath)
+}
+
+// packageDoc returns the documentation of a name of a package, compiled or fetched.
+func packageDoc(p *types.Package, name string) string {
+	if sp := sourceOf(p); sp != nil {
+		return sp.texts()[name]
+	}
+	return symbols.Doc(p.Path(), name)
+}
+
+// readDocs reads the documentation of a package from its source.
+func (sp *sourcePackage) readDocs() map[string]string {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, sf := range sp.files {
+		if f, err := parser.ParseFile(fset, sf.name, sf.text, parser.ParseComments); err == nil {
+			files = append(files, f)
+		}
+	}
+	d, err := doc.NewFromFiles(fset, files, sp.ImportPath)
+	if err != nil {
+		return nil
+	}
+	return docs.Of(d)
+}
+
+// embedded returns the contents of the file that a go:embed directive above a
+// variable names, and whether there is one.
+func (sp *sourcePackage) embedded(groups ...*ast.CommentGroup) (content string, ok bool, err error) {
+	for _, g := range groups {
+		if g == nil {
+			continue
+		}
+		for _, c := range g.List {
+			name, found := strings.CutPrefix(c.Text, "//go:embed ")
+			if !found {
+				continue
+			}
+			name = strings.TrimSpace(name)
+			if u, err := strconv.Unquote(name); err == nil {
+				name = u
+			}
+			b, err := os.ReadFile(filepath.Join(sp.Dir, filepath.FromSlash(name)))
+			return string(b), true, err
+		}
+	}
+	return "", false, nil
+}
