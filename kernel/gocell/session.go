@@ -60,7 +60,9 @@ type Session struct {
 	generic  genericState
 
 	modules     module.Store            // what %get has fetched
-	sourceTypes map[string]types.Object // types of fetched packages, by the interpreter's names
+	linked      map[*sourceDecl]bool    // declarations of fetched packages that the interpreter has
+	initialized map[*sourcePackage]bool // packages whose init functions have run
+	sourceTypes map[string]types.Object // the types among them, by the interpreter's names
 
 	methods methodSet                       // by which values of cells' types are formatted
 	memory  func() (available, total int64) // bytes
@@ -77,7 +79,8 @@ func New(opts Options) (*Session, error) {
 	if opts.Args == nil {
 		opts.Args = []string{"dace"}
 	}
-	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{}, sourceTypes: map[string]types.Object{}}
+	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{},
+		linked: map[*sourceDecl]bool{}, initialized: map[*sourcePackage]bool{}, sourceTypes: map[string]types.Object{}}
 	imp, err := newImporter()
 	if err != nil {
 		return nil, err
@@ -228,7 +231,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		out.Stderr(n + "\n")
 	}
 
-	if err := s.startSources(ctx, c, out); err != nil {
+	if err := s.link(ctx, c, out); err != nil {
 		return res, err
 	}
 	r := s.newRunning(ctx, out, c.results)

@@ -19,8 +19,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/traefik/yaegi/interp"
-
 	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/gocell/symbols/docs"
 	"dace.local/kernel/module"
@@ -29,25 +27,25 @@ import (
 // Packages that were fetched run from their source. The type checker knows
 // them as the packages that they are. The interpreter knows one package only:
 // what they declare is lowered like a cell's declarations, under made-up names,
-// into its package main. So an instance of a generic may use what its package
-// keeps to itself, and the interpreter's own ways with packages are never
-// asked. A package is compiled, and its variables and init functions are run,
-// when the first cell uses it.
+// into its package main (link.go). So an instance of a generic may use what its
+// package keeps to itself, and the interpreter's own ways with packages are
+// never asked.
 
 // A sourcePackage is a fetched package.
 type sourcePackage struct {
 	*module.Package
-	number  int // in its made-up names
-	pkg     *types.Package
-	info    *types.Info
-	files   []*sourceFile
-	needs   []*sourcePackage // what it imports and the interpreter runs too
-	decls   map[string]piece // generic functions, and types
-	meths   map[string][]piece
-	why     string // it cannot be interpreted; "" where it can, as far as known
-	by      *importer
-	program *interp.Program // compiled, or nil
-	ready   bool            // it is initialized
+	number int // in its made-up names
+	pkg    *types.Package
+	info   *types.Info
+	files  []*sourceFile
+	needs  []*sourcePackage // what it imports and the interpreter runs too
+	decls  map[string]piece // generic functions, and types
+	meths  map[string][]piece
+	why    string // it cannot be interpreted; "" where it can, as far as known
+	by     *importer
+
+	byObject map[types.Object]*sourceDecl
+	inits    []*sourceDecl // init functions, and initializers of blank variables
 
 	texts func() map[string]string // its documentation
 }
@@ -216,7 +214,7 @@ func (ld *loader) load(path string) *sourcePackage {
 
 // try loads a package with the files of one build.
 func (ld *loader) try(p *module.Package) *sourcePackage {
-	sp := &sourcePackage{Package: p, by: ld.m, number: int(sourceCount.Add(1)), pkg: types.NewPackage(p.ImportPath, p.Name),
+	sp := &sourcePackage{Package: p, by: ld.m, pkg: types.NewPackage(p.ImportPath, p.Name),
 		decls: map[string]piece{}, meths: map[string][]piece{}}
 	sp.texts = sync.OnceValue(sp.readDocs)
 	for _, path := range p.Imports {
@@ -232,6 +230,7 @@ func (ld *loader) try(p *module.Package) *sourcePackage {
 			sp.why = fmt.Sprintf("it needs %s, and there %s", path, need.why)
 		}
 	}
+	sp.number = int(sourceCount.Add(1)) // greater than those of its needs
 	where := p.Module.Path + "@" + p.Module.Version + strings.TrimPrefix(p.ImportPath, p.Module.Path) + "/"
 	name := func(file string) string { return where + file + "/" + cellBase }
 	files, problems := p.Parse(ld.fset, name)
@@ -271,6 +270,9 @@ func (ld *loader) try(p *module.Package) *sourcePackage {
 		return sp
 	}
 	sources.Store(sp.pkg, sp)
+	if err := sp.readDecls(); err != nil {
+		sp.why = err.Error()
+	}
 	return sp
 }
 
@@ -454,4 +456,48 @@ func (sp *sourcePackage) embedded(groups ...*ast.CommentGroup) (content string, 
 		}
 	}
 	return "", false, nil
+}
+
+// recheckSource is recheck for a declaration of a fetched package.
+func (l *lowerer) recheckSource(d ast.Decl, params []string, args []types.Type, file *sourceFile) {
+	s, sp := l.gen.s, file.owner
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var extra []types.Object
+	for i, n := range params {
+		if n != "_" && i < len(args) {
+			o := types.NewTypeName(token.NoPos, sp.pkg, n, args[i])
+			l.gen.args[o] = args[i]
+			extra = append(extra, o)
+		}
+	}
+	used := map[string]bool{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			used[id.Name] = true
+		}
+		return true
+	})
+	f := &ast.File{Name: ast.NewIdent(sp.Name)}
+	if imports := file.importDecl(used); imports != nil {
+		f.Decls = append(f.Decls, imports)
+	}
+	f.Decls = append(f.Decls, d)
+	conf := &types.Config{Importer: fixedImporter{sp}, Error: func(error) {}}
+	sp.inScope(extra, func() {
+		_ = types.NewChecker(conf, l.fset, sp.pkg, l.c.info).Files([]*ast.File{f})
+	})
+}
+
+// sameAs returns a name that stands for a selector in what the checker knows.
+func (l *lowerer) sameAs(x *ast.SelectorExpr, sel *ast.Ident, name string) *ast.Ident {
+	id := &ast.Ident{Name: name, NamePos: x.Pos()}
+	info := l.c.info
+	if tv, ok := info.Types[x]; ok {
+		info.Types[id] = tv
+	}
+	if o := info.Uses[sel]; o != nil {
+		info.Uses[id] = o
+	}
+	return id
 }
