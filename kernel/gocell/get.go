@@ -36,16 +36,19 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		return nil
 	}
 	f, err := s.modules.Get(ctx, spec)
+	before := ""
+	if err == nil {
+		s.mu.Lock()
+		before = s.prog.imp.version(f.Module.Path)
+		err = s.prog.imp.add(ctx, s.fset, f)
+		s.mu.Unlock()
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return &engine.Error{Name: engine.Interrupted, Message: "%get was interrupted; the session is as it was", Traceback: []string{red + engine.Interrupted + plain + ": %get was interrupted; the session is as it was"}}
 		}
 		return err
 	}
-	s.mu.Lock()
-	before := s.prog.imp.version(f.Module.Path)
-	s.prog.imp.add(s.fset, f)
-	s.mu.Unlock()
 	return s.report(f, before, out)
 }
 

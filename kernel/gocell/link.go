@@ -215,15 +215,7 @@ func (k *linkage) addPackage(s *Session, sp *sourcePackage) {
 	for _, f := range sp.files {
 		for _, is := range f.syntax.Imports {
 			if is.Name != nil && is.Name.Name == "_" {
-				path := importPath(is)
-				if to, ok := sp.ImportMap[path]; ok {
-					path = to
-				}
-				for _, need := range sp.needs {
-					if need.ImportPath == path {
-						k.addPackage(s, need)
-					}
-				}
+				k.addPackage(s, sp.imported(importPath(is)))
 			}
 		}
 	}

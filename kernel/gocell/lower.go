@@ -235,6 +235,9 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 	case *ast.AssignStmt:
 		if s.Tok == token.DEFINE && !madeUp(s.Lhs[0]) {
 			s.Tok = token.ASSIGN
+			if list := l.spread(s); list != nil {
+				return list
+			}
 		}
 	case *ast.DeclStmt:
 		g, ok := s.Decl.(*ast.GenDecl)
@@ -249,7 +252,12 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 				lhs[i] = n
 			}
 			if len(v.Values) > 0 {
-				list = append(list, &ast.AssignStmt{Lhs: lhs, TokPos: v.Pos(), Tok: token.ASSIGN, Rhs: l.typed(v)})
+				a := &ast.AssignStmt{Lhs: lhs, TokPos: v.Pos(), Tok: token.ASSIGN, Rhs: l.typed(v)}
+				if many := l.spread(a); many != nil {
+					list = append(list, many...)
+				} else {
+					list = append(list, a)
+				}
 				continue
 			}
 			for _, n := range v.Names {
@@ -421,6 +429,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		switch x := c.Node().(type) {
 		case *ast.AssignStmt:
 			l.nils(x)
+			l.assignMany(c, x)
 		case *ast.GoStmt:
 			l.goStmt(c, x)
 		case *ast.DeferStmt:

@@ -1,6 +1,7 @@
 package gocell
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -43,6 +44,8 @@ type sourcePackage struct {
 	meths  map[string][]piece
 	why    string // it cannot be interpreted; "" where it can, as far as known
 	by     *importer
+	fset   *token.FileSet
+	tried  bool // it was read
 
 	byObject map[types.Object]*sourceDecl
 	inits    []*sourceDecl // init functions, and initializers of blank variables
@@ -119,6 +122,7 @@ func newImporter() (*importer, error) {
 // Import returns the package that a cell means by an import path.
 func (m *importer) Import(path string) (*types.Package, error) {
 	if sp := m.source(path); sp != nil {
+		sp.read()
 		switch {
 		case sp.why != "":
 			return nil, fmt.Errorf("package %s cannot be interpreted: %s\n\t%s", path, sp.why, insteadCompile)
@@ -166,11 +170,23 @@ func (m *importer) named(name string) []string {
 
 // add takes the packages of a fetch over. What is the same as before stays; a
 // package in another version, or that needs one, replaces the older for the
-// cells to come.
-func (m *importer) add(fset *token.FileSet, f *module.Fetch) {
+// cells to come. A module of ordinary size is read at once, so that it is known
+// what can be interpreted; the packages of a large one when they are imported.
+func (m *importer) add(ctx context.Context, fset *token.FileSet, f *module.Fetch) error {
 	ld := &loader{m: m, fset: fset, f: f, done: map[string]*sourcePackage{}}
+	size := int64(0)
 	for _, p := range f.Packages {
 		ld.load(p.ImportPath)
+		size += p.Size()
+	}
+	const large = 2 << 20 // bytes
+	for _, p := range f.Packages {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if sp := ld.done[p.ImportPath]; sp != nil && (size < large || p.ImportPath == f.Path) {
+			sp.read()
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,9 +195,10 @@ func (m *importer) add(fset *token.FileSet, f *module.Fetch) {
 			m.fetched[path] = sp
 		}
 	}
+	return nil
 }
 
-// loader parses and checks packages, what they need first.
+// loader makes the packages of a fetch.
 type loader struct {
 	m    *importer
 	fset *token.FileSet
@@ -198,82 +215,129 @@ func (ld *loader) load(path string) *sourcePackage {
 	if _, ok := symbols.Name(path); ok || p == nil || p.Standard {
 		return nil
 	}
-	sp := ld.try(p)
-	if sp.why != "" && p.Portable != nil {
-		if plain := ld.try(p.Portable); plain.why == "" {
-			sp = plain
-		}
-	}
-	if old := ld.m.source(path); old != nil && old.why == "" && old.Dir == sp.Dir && slices.Equal(old.Files, sp.Files) && slices.Equal(old.needs, sp.needs) {
-		sources.Delete(sp.pkg)
+	sp := ld.make(p)
+	if old := ld.m.source(path); old != nil && old.Dir == sp.Dir && slices.Equal(old.Files, sp.Files) && slices.Equal(old.needs, sp.needs) {
 		sp = old
 	}
 	ld.done[path] = sp
 	return sp
 }
 
-// try loads a package with the files of one build.
-func (ld *loader) try(p *module.Package) *sourcePackage {
-	sp := &sourcePackage{Package: p, by: ld.m, pkg: types.NewPackage(p.ImportPath, p.Name),
+func (ld *loader) make(p *module.Package) *sourcePackage {
+	sp := &sourcePackage{Package: p, by: ld.m, fset: ld.fset, pkg: types.NewPackage(p.ImportPath, p.Name),
 		decls: map[string]piece{}, meths: map[string][]piece{}}
 	sp.texts = sync.OnceValue(sp.readDocs)
-	for _, path := range p.Imports {
+	imports := p.Imports
+	if p.Portable != nil {
+		imports = append(slices.Clip(imports), p.Portable.Imports...)
+	}
+	for _, path := range imports {
 		if to, ok := p.ImportMap[path]; ok {
 			path = to
 		}
-		need := ld.load(path)
-		if need == nil {
-			continue
-		}
-		sp.needs = append(sp.needs, need)
-		if need.why != "" && sp.why == "" {
-			sp.why = fmt.Sprintf("it needs %s, and there %s", path, need.why)
+		if need := ld.load(path); need != nil && !slices.Contains(sp.needs, need) {
+			sp.needs = append(sp.needs, need)
 		}
 	}
 	sp.number = int(sourceCount.Add(1)) // greater than those of its needs
+	if p.Err != "" && p.Portable == nil {
+		sp.why = p.Err
+	}
+	return sp
+}
+
+// read parses and checks a package, what it needs first, and finds out whether
+// it can be interpreted.
+func (sp *sourcePackage) read() {
+	if sp.tried {
+		return
+	}
+	sp.tried = true
+	if sp.why != "" {
+		return
+	}
+	sp.why = sp.parse(sp.Package)
+	if sp.why != "" && sp.Portable != nil {
+		plain := *sp.Portable
+		if sp.parse(&plain) == "" {
+			sp.Package, sp.why = &plain, ""
+		}
+	}
+	for _, path := range sp.Imports {
+		if need := sp.imported(path); need != nil && sp.why == "" {
+			if need.read(); need.why != "" {
+				sp.why = fmt.Sprintf("it needs %s, and that cannot be: %s", path, need.why)
+			}
+		}
+	}
+	if sp.why == "" {
+		sp.why = sp.check()
+	}
+	if sp.why == "" {
+		sources.Store(sp.pkg, sp)
+		if err := sp.readDecls(); err != nil {
+			sp.why = err.Error()
+		}
+	}
+}
+
+// imported returns the fetched package that an import means, or nil.
+func (sp *sourcePackage) imported(path string) *sourcePackage {
+	if to, ok := sp.ImportMap[path]; ok {
+		path = to
+	}
+	for _, need := range sp.needs {
+		if need.ImportPath == path {
+			return need
+		}
+	}
+	return nil
+}
+
+// parse parses the files of one build of the package; why says what is wrong
+// with them.
+func (sp *sourcePackage) parse(p *module.Package) (why string) {
 	where := p.Module.Path + "@" + p.Module.Version + strings.TrimPrefix(p.ImportPath, p.Module.Path) + "/"
 	name := func(file string) string { return where + file + "/" + cellBase }
-	files, problems := p.Parse(ld.fset, name)
-	if len(problems) > 0 && sp.why == "" {
-		sp.why = problems[0].String()
+	files, problems := p.Parse(sp.fset, name)
+	if len(problems) > 0 {
+		return problems[0].String()
 	}
-	if sp.why != "" {
-		return sp
-	}
-	var syntax []*ast.File
+	sp.files = nil
 	for _, f := range files {
-		sf := &sourceFile{name: name(f.Name), text: string(f.Text), syntax: f.Syntax, owner: sp}
-		sp.files = append(sp.files, sf)
 		f.Syntax.GoVersion = languageVersion(p.LanguageVersion(f.Syntax))
-		syntax = append(syntax, f.Syntax)
-		sp.keepPieces(ld.fset, sf)
+		sp.files = append(sp.files, &sourceFile{name: name(f.Name), text: string(f.Text), syntax: f.Syntax, owner: sp})
+	}
+	return ""
+}
+
+// check type-checks the parsed files; why says what is wrong with them.
+func (sp *sourcePackage) check() (why string) {
+	var syntax []*ast.File
+	for _, sf := range sp.files {
+		syntax = append(syntax, sf.syntax)
+		sp.keepPieces(sp.fset, sf)
 	}
 	sp.info = newInfo()
-	sp.info.InitOrder = []*types.Initializer{}
 	var first error
-	conf := &types.Config{Importer: sourceImporter{ld, sp}, Sizes: types.SizesFor("gc", runtime.GOARCH), GoVersion: languageVersion(p.LanguageVersion(nil)),
+	conf := &types.Config{Importer: sourceImporter{sp}, Sizes: types.SizesFor("gc", runtime.GOARCH), GoVersion: languageVersion(sp.LanguageVersion(nil)),
 		Error: func(err error) {
 			if first == nil {
 				first = err
 			}
 		}}
-	if err := types.NewChecker(conf, ld.fset, sp.pkg, sp.info).Files(syntax); err != nil && first == nil {
+	if err := types.NewChecker(conf, sp.fset, sp.pkg, sp.info).Files(syntax); err != nil && first == nil {
 		first = err
 	}
-	if first != nil {
-		sp.why = first.Error()
-		var te types.Error
-		if errors.As(first, &te) {
-			pos := ld.fset.Position(te.Pos)
-			sp.why = fmt.Sprintf("%s:%d: %s", filepath.Base(cellName(pos.Filename)), pos.Line, te.Msg)
-		}
-		return sp
+	var te types.Error
+	switch {
+	case first == nil:
+		return ""
+	case errors.As(first, &te):
+		pos := sp.fset.Position(te.Pos)
+		return fmt.Sprintf("%s:%d: %s", filepath.Base(cellName(pos.Filename)), pos.Line, te.Msg)
 	}
-	sources.Store(sp.pkg, sp)
-	if err := sp.readDecls(); err != nil {
-		sp.why = err.Error()
-	}
-	return sp
+	return first.Error()
 }
 
 // languageVersion returns a version that go/types takes as it is meant, but
@@ -318,20 +382,11 @@ func (sp *sourcePackage) keepPieces(fset *token.FileSet, sf *sourceFile) {
 }
 
 // sourceImporter finds what a fetched package imports.
-type sourceImporter struct {
-	ld *loader
-	sp *sourcePackage
-}
+type sourceImporter struct{ sp *sourcePackage }
 
 func (i sourceImporter) Import(path string) (*types.Package, error) {
-	if to, ok := i.sp.ImportMap[path]; ok {
-		path = to
-	}
-	if sp := i.ld.load(path); sp != nil {
-		if sp.why != "" {
-			return nil, fmt.Errorf("package %s cannot be interpreted: %s", path, sp.why)
-		}
-		return sp.pkg, nil
+	if need := i.sp.imported(path); need != nil {
+		return need.pkg, nil
 	}
 	if path == "embed" {
 		// For the directive alone; embed.FS is a matter of the linker.
@@ -339,7 +394,7 @@ func (i sourceImporter) Import(path string) (*types.Package, error) {
 		p.MarkComplete()
 		return p, nil
 	}
-	return i.ld.m.compiled.Import(path)
+	return i.sp.by.compiled.Import(path)
 }
 
 // importDecl returns the imports of the file that a piece stands in, as far as

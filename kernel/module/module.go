@@ -70,6 +70,17 @@ type Package struct {
 	Portable *Package
 }
 
+// Size returns the size of the package's Go files in bytes.
+func (p *Package) Size() int64 {
+	n := int64(0)
+	for _, f := range p.Files {
+		if i, err := os.Stat(filepath.Join(p.Dir, f)); err == nil {
+			n += i.Size()
+		}
+	}
+	return n
+}
+
 // A Fetch is what Get has fetched.
 type Fetch struct {
 	Module Module
