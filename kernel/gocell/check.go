@@ -765,9 +765,9 @@ func (p *program) importDecl(used map[string]bool, all []declared, body *ast.Blo
 
 // guess returns the path of the package that an undeclared name stands for:
 // the one of that name that has all the selected symbols, the standard
-// library first, then dacelib, then the shortest path.
+// library first, then dacelib, then the shortest path, then what was fetched.
 func (p *program) guess(name string, selected map[string]bool) string {
-	for _, ipath := range byName()[name] {
+	for _, ipath := range p.byName(name) {
 		pk, err := p.imp.Import(ipath)
 		if err != nil {
 			continue
@@ -781,13 +781,19 @@ func (p *program) guess(name string, selected map[string]bool) string {
 		}
 	}
 	// Let a wrong selector be reported as such.
-	if l := byName()[name]; len(l) > 0 {
+	if l := p.byName(name); len(l) > 0 {
 		return l[0]
 	}
 	return ""
 }
 
-// byName maps package names to their paths, the preferred first.
+// byName returns the paths of the packages of a name, the preferred first.
+func (p *program) byName(name string) []string {
+	return append(slices.Clip(byName()[name]), p.imp.named(name)...)
+}
+
+// byName maps the names of compiled packages to their paths, the preferred
+// first.
 var byName = sync.OnceValue(func() map[string][]string {
 	t := map[string][]string{}
 	for _, ipath := range symbols.Paths() {

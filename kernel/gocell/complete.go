@@ -47,7 +47,7 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 	if n := len(before); n > 0 && (before[n-1].kind == token.STRING || before[n-1].kind == token.CHAR) && before[n-1].off < start && start <= before[n-1].end && !closed(before[n-1].lit) {
 		if from, ok := importString(before); ok {
 			c.Start = from
-			c.Matches = importPaths(code[from:cursor])
+			c.Matches = s.importPaths(code[from:cursor])
 		}
 		return c
 	}
@@ -126,9 +126,12 @@ func importString(list []tok) (int, bool) {
 	return 0, false
 }
 
-func importPaths(prefix string) []engine.Completion {
+func (s *Session) importPaths(prefix string) []engine.Completion {
 	var l []engine.Completion
-	for _, p := range symbols.Paths() {
+	s.mu.Lock()
+	fetched := s.prog.imp.named("")
+	s.mu.Unlock()
+	for _, p := range append(fetched, symbols.Paths()...) {
 		if strings.HasPrefix(p, prefix) {
 			l = append(l, engine.Completion{Text: p, Type: "package"})
 		}
@@ -284,7 +287,7 @@ func (s *Session) members(set *matches, v *view, sel *ast.SelectorExpr) {
 		if pn, ok := v.info.Uses[id].(*types.PkgName); ok {
 			pkg = pn.Imported()
 		} else if v.info.Uses[id] == nil && v.info.Defs[id] == nil {
-			for _, ipath := range byName()[id.Name] {
+			for _, ipath := range s.prog.byName(id.Name) {
 				if p, err := s.prog.imp.Import(ipath); err == nil {
 					pkg = p
 					break
@@ -381,6 +384,9 @@ func (s *Session) scopeNames(set *matches, v *view, pos token.Pos) {
 	for n, paths := range byName() {
 		set.add(3, n, "package", paths[0])
 	}
+	for _, path := range s.prog.imp.named("") {
+		set.add(3, s.prog.imp.source(path).Name, "package", path)
+	}
 	for _, n := range types.Universe.Names() {
 		set.add(4, n, kindOf(types.Universe.Lookup(n)), "")
 	}
@@ -458,7 +464,7 @@ func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool)
 		recv = v.info.Types[sel.X].Type
 	}
 	if o == nil {
-		if paths := byName()[id.Name]; len(paths) > 0 {
+		if paths := s.prog.byName(id.Name); len(paths) > 0 {
 			if p, err := s.prog.imp.Import(paths[0]); err == nil {
 				o = types.NewPkgName(token.NoPos, s.prog.pkg, id.Name, p)
 			}

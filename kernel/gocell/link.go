@@ -360,7 +360,7 @@ func (s *Session) compileLinkage(k *linkage) (prog *interp.Program, undo func(),
 	if err := l.assemble(file, globals, body.List, body); err != nil {
 		return nil, undo, err
 	}
-	prog, err = s.compileFile(file)
+	prog, err = l.compileFile(file)
 	return prog, undo, err
 }
 

@@ -106,11 +106,11 @@ func (s *Session) located(p token.Position, msg string) []string {
 // sourceLine returns the text of the line of a position.
 func (s *Session) sourceLine(p token.Position) (string, bool) {
 	n, ok := cellNumber(p.Filename)
-	if !ok {
-		return "", false
-	}
 	s.mu.Lock()
-	text, ok := s.cellSrc[n]
+	text := s.cellSrc[n]
+	if !ok {
+		text, ok = s.prog.imp.text(p.Filename)
+	}
 	s.mu.Unlock()
 	if !ok {
 		return "", false
@@ -238,6 +238,14 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 	return append(lines, red+bold+"panic: "+plain+red+panicText(v)+plain)
 }
 
+// qualified returns the name of a type that the interpreter gives as Go has it.
+func qualified(name string) string {
+	if strings.Contains(name, mark+"m") {
+		return cleanMessage(name)
+	}
+	return "main." + name
+}
+
 // panicText says what a recovered value is, in the words of Go's own crash
 // report.
 func panicText(v any) string {
@@ -267,15 +275,14 @@ func panicText(v any) string {
 			return fmt.Sprint(v)
 		}
 		if rv.Kind() == reflect.String {
-			return fmt.Sprintf("main.%s(%q)", name, v)
+			return fmt.Sprintf("%s(%q)", qualified(name), v)
 		}
-		return fmt.Sprintf("main.%s(%v)", name, v)
+		return fmt.Sprintf("%s(%v)", qualified(name), v)
 	}
 	if name == "" {
 		name = fmt.Sprintf("%T", v)
 	} else {
-		name = strings.Replace(name, "*", "", 1)
-		name = "main." + name
+		name = qualified(strings.Replace(name, "*", "", 1))
 	}
 	return fmt.Sprintf("(%s) %s", name, display.Format(v, nil))
 }

@@ -351,7 +351,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		}
 		table.forget(n)
 	}
-	prog, err = s.compileFile(file)
+	prog, err = l.compileFile(file)
 	return prog, undo, err
 }
 
@@ -417,14 +417,38 @@ func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt,
 	return nil
 }
 
-// compileFile gives a file to the interpreter; its compiler may panic.
-func (s *Session) compileFile(file *ast.File) (prog *interp.Program, err error) {
+// compileFile gives a file to the interpreter; its compiler may panic. Types
+// that refer to themselves go first.
+func (l *lowerer) compileFile(file *ast.File) (prog *interp.Program, err error) {
+	s := l.gen.s
 	mainTable(s.in).forget("main")
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
 		}
 	}()
+	if structs := l.recursive(file.Decls); len(l.errs.list) > 0 {
+		return nil, l.errs
+	} else if len(structs) > 0 {
+		first := *file
+		first.Decls = nil
+		isType := func(d ast.Decl) bool {
+			g, ok := d.(*ast.GenDecl)
+			return ok && g.Tok != token.VAR
+		}
+		for _, d := range file.Decls {
+			if isType(d) {
+				first.Decls = append(first.Decls, d)
+			}
+		}
+		file.Decls = slices.DeleteFunc(file.Decls, isType)
+		if _, err := s.in.CompileAST(&first); err != nil {
+			return nil, err
+		}
+		if err := s.layOut(structs); err != nil {
+			return nil, err
+		}
+	}
 	prog, err = s.in.CompileAST(file)
 	if err == nil {
 		s.guardProgram(prog)

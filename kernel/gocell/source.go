@@ -148,6 +148,20 @@ func (m *importer) source(path string) *sourcePackage {
 	return m.fetched[path]
 }
 
+// text returns the text of a file of a fetched package.
+func (m *importer) text(file string) (string, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, sp := range m.fetched {
+		for _, sf := range sp.files {
+			if sf.name == file {
+				return sf.text, true
+			}
+		}
+	}
+	return "", false
+}
+
 // named returns the import paths of the fetched packages of a name that can be
 // used, the shortest first; of any name where it is "".
 func (m *importer) named(name string) []string {

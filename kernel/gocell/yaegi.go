@@ -166,4 +166,9 @@ func prepareRun(in *interp.Interpreter) (stop func()) {
 	}
 }
 
-func init() { display.SetUnwrapper(unwrap) }
+func init() {
+	display.SetUnwrapper(func(v reflect.Value) (reflect.Value, string, bool) {
+		inner, name, ok := unwrap(v)
+		return inner, cleanMessage(name), ok
+	})
+}
