@@ -376,6 +376,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			return false
 		}
 		switch x := c.Node().(type) {
+		case *ast.GenDecl:
+			if x.Tok == token.CONST {
+				l.constants(x)
+			}
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {

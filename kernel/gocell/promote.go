@@ -7,7 +7,8 @@ import (
 )
 
 // promoted returns the methods that the struct types declared among decls have
-// by an embedded interface, written out: the interpreter does not find them.
+// by an embedded interface, or an embedded type of compiled code, written out:
+// the interpreter does not find them, or not everywhere.
 //
 //	func (r T) M(p P) R { return r.I.M(p) }
 func (l *lowerer) promoted(decls []declared) []declared {
@@ -35,14 +36,24 @@ func (l *lowerer) promoted(decls []declared) []declared {
 			}
 			for i := range st.NumFields() {
 				f := st.Field(i)
-				it, ok := f.Type().Underlying().(*types.Interface)
-				if !ok || !f.Embedded() {
+				if !f.Embedded() {
 					continue
 				}
-				for m := range it.Methods() {
-					_, index, _ := types.LookupFieldOrMethod(typ, true, m.Pkg(), m.Name())
-					if len(index) == 2 && index[0] == i {
-						out = append(out, declared{decl: l.promote(t.Name, f, m), unit: &unit{}})
+				var methods *types.MethodSet
+				if types.IsInterface(f.Type()) {
+					methods = types.NewMethodSet(f.Type())
+				} else if compiledType(f.Type()) {
+					methods = types.NewMethodSet(types.NewPointer(deref(f.Type())))
+				} else {
+					continue
+				}
+				for sel := range methods.Methods() {
+					m := sel.Obj().(*types.Func)
+					if !m.Exported() && !interpreted(m.Pkg()) || inexpressible(m.Type(), map[types.Type]bool{}) != "" {
+						continue
+					}
+					if o, index, _ := types.LookupFieldOrMethod(typ, true, m.Pkg(), m.Name()); o == m && index[0] == i && len(index) > 1 {
+						out = append(out, declared{decl: l.promote(t.Name, f, m, !hasMethod(f.Type(), m)), unit: &unit{}})
 					}
 				}
 			}
@@ -51,16 +62,42 @@ func (l *lowerer) promoted(decls []declared) []declared {
 	return out
 }
 
-// promote returns the method of the type named recv that calls m of a field.
-func (l *lowerer) promote(recv *ast.Ident, f *types.Var, m *types.Func) ast.Decl {
+// deref returns what a pointer points to; of another type, the type.
+func deref(t types.Type) types.Type {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// compiledType reports whether t, or what it points to, is declared by compiled
+// code.
+func compiledType(t types.Type) bool {
+	n, ok := types.Unalias(deref(t)).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && !interpreted(n.Obj().Pkg()) && n.TypeArgs().Len() == 0
+}
+
+// hasMethod reports whether m is in the method set of t itself.
+func hasMethod(t types.Type, m *types.Func) bool {
+	sel := types.NewMethodSet(t).Lookup(m.Pkg(), m.Name())
+	return sel != nil && sel.Obj() == m
+}
+
+// promote returns the method of the type named recv, or of a pointer to it,
+// that calls m of a field.
+func (l *lowerer) promote(recv *ast.Ident, f *types.Var, m *types.Func, byPointer bool) ast.Decl {
 	mk := maker{recv.Pos()}
 	r := mark + "r"
 	field := l.fieldName(f, mk.id(f.Name()))
 	lit := l.forward(m.Signature(), func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 		return &ast.SelectorExpr{X: &ast.SelectorExpr{X: mk.id(r), Sel: field}, Sel: mk.id(m.Name())}, args
 	}, mk)
+	var t ast.Expr = mk.id(recv.Name)
+	if byPointer {
+		t = &ast.StarExpr{Star: mk.pos, X: t}
+	}
 	return &ast.FuncDecl{
-		Recv: &ast.FieldList{Opening: mk.pos, List: []*ast.Field{mk.field(r, mk.id(recv.Name))}, Closing: mk.pos},
+		Recv: &ast.FieldList{Opening: mk.pos, List: []*ast.Field{mk.field(r, t)}, Closing: mk.pos},
 		Name: mk.id(m.Name()), Type: lit.Type, Body: lit.Body}
 }
 
