@@ -97,17 +97,19 @@ type Settings struct {
 	Shaping Shaping
 	// Stop, if set, is asked after every iteration whether to end the run.
 	// See [EarlyStop].
-	Stop func(Iteration) bool
+	Stop func(Iteration) bool `json:"-"`
 	// KeepPath records mean and sigma of every iteration in the history.
 	KeepPath bool
-	// Resume continues from the result of a run with the same settings and
-	// seed; the outcome is that of a run without interruption.
-	Resume *Result
+	// Resume continues from the result of a run with the same settings (Stop,
+	// MaxIterations and KeepPath apart) and seed; the outcome is that of a run
+	// without interruption. The result may have been written as JSON and read
+	// back.
+	Resume *Result `json:"-"`
 	// Seed of the perturbations. Equal seeds give equal runs.
 	Seed uint64
 	// OnEvent receives an event after every iteration: stage "pgpe", Value the
 	// lowest value of the generation, Best the lowest so far.
-	OnEvent func(run.Event)
+	OnEvent func(run.Event) `json:"-"`
 }
 
 // An Iteration is a line of the history.
@@ -137,8 +139,8 @@ type Result struct {
 	Iterations, Evaluations int
 	// Status says why the run ended.
 	Status run.Status
-	// Shaping that was used.
-	Shaping Shaping
+	// Settings are those of the run, defaults filled in, without the functions.
+	Settings Settings
 	// Moments of Adam, for Ranks: first and second, needed to resume.
 	Moments [2][]float64
 }
@@ -193,6 +195,8 @@ func (s Settings) check(start []float64) error {
 		return fmt.Errorf("pgpe: the start has no coordinates")
 	case s.Resume != nil && len(s.Resume.Mean) != len(start):
 		return fmt.Errorf("pgpe: Settings.Resume has %d coordinates, the start %d", len(s.Resume.Mean), len(start))
+	case s.Resume != nil && s.Resume.Iterations > 0 && s.Resume.Settings.identity() != s.identity():
+		return fmt.Errorf("pgpe: Settings.Resume is a run with other settings:\n  there: %+v\n  now:   %+v", s.Resume.Settings.identity(), s.identity())
 	}
 	for j, v := range start {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -200,6 +204,19 @@ func (s Settings) check(start []float64) error {
 		}
 	}
 	return nil
+}
+
+// identity is what determines a run, besides its start and the function.
+type identity struct {
+	Pairs                               int
+	LearningRateMean, LearningRateSigma float64
+	Sigma, MinSigma                     float64
+	Shaping                             Shaping
+	Seed                                uint64
+}
+
+func (s Settings) identity() identity {
+	return identity{s.Pairs, s.LearningRateMean, s.LearningRateSigma, s.Sigma, s.MinSigma, s.Shaping, s.Seed}
 }
 
 // Run minimises f from start. On an error of f, and on the end of ctx, it
@@ -211,6 +228,8 @@ func Run(ctx context.Context, start []float64, f Objective, s Settings) (Result,
 		return Result{}, err
 	}
 	r := begin(start, s)
+	r.Settings = s
+	r.Settings.Stop, r.Settings.Resume, r.Settings.OnEvent = nil, nil, nil
 	g := newGeneration(s.Pairs, len(start))
 	for r.Iterations < s.MaxIterations {
 		if err := ctx.Err(); err != nil {
@@ -257,7 +276,6 @@ func begin(start []float64, s Settings) Result {
 	r := Result{
 		Best: slices.Clone(start), Value: math.Inf(1),
 		Mean: slices.Clone(start), Sigma: make([]float64, len(start)),
-		Shaping: s.Shaping,
 	}
 	for j := range r.Sigma {
 		r.Sigma[j] = s.Sigma

@@ -2,6 +2,7 @@ package pgpe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -199,7 +200,14 @@ func TestSameSeedAndResume(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || part.Iterations != 11 || part.Status != run.Cancelled {
 			t.Fatalf("%v: cancelled after 11: %v, %d iterations, %v", shaping, err, part.Iterations, part.Status)
 		}
-		s.Resume = &part
+		b, err := json.Marshal(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Resume = new(Result)
+		if err := json.Unmarshal(b, s.Resume); err != nil {
+			t.Fatal(err)
+		}
 		rest, err := Run(context.Background(), start, f, s)
 		if err != nil || fmt.Sprint(whole) != fmt.Sprint(rest) {
 			t.Errorf("%v: resumed differs from uninterrupted (%v)", shaping, err)
@@ -236,6 +244,7 @@ func TestBadInput(t *testing.T) {
 		{"sigma", []float64{0}, ok, Settings{Sigma: -1}, "Sigma is -1"},
 		{"shaping", []float64{0}, ok, Settings{Shaping: 7}, "Shaping is 7"},
 		{"resume", []float64{0}, ok, Settings{Resume: &Result{Mean: []float64{1, 2}}}, "2 coordinates"},
+		{"resume of another run", []float64{0}, ok, Settings{Seed: 2, Resume: &Result{Mean: []float64{1}, Iterations: 3, Settings: Settings{Seed: 1}.withDefaults()}}, "Seed:1"},
 	} {
 		_, err := Run(context.Background(), tc.start, tc.f, tc.s)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
