@@ -20,7 +20,16 @@ func init() {
 			use("AVX2")
 		}
 	}
+	useBytes(isa == "AVX-512" && x.HasAVX512VNNI)
+	if vnni && !bytesAgree() {
+		useBytes(false)
+	}
 }
+
+// vnni says that products of bytes are the processor's.
+var vnni bool
+
+func useBytes(on bool) { vnni = on }
 
 // use selects the code of an instruction set.
 func use(name string) {
@@ -153,6 +162,69 @@ func PeakFLOP(n int) float64 {
 		return float64(n) * 12 * 8 * 2
 	}
 	return 0
+}
+
+// FastBytes reports whether a [ByteScorer] is faster than layers in single
+// precision: where the processor has AVX-512 VNNI.
+func FastBytes() bool { return vnni }
+
+func (s *ByteScorer) scores(y []float32, t *ByteScratch, z []uint8, m int) {
+	if !vnni {
+		s.scoresGo(y, t, z, m)
+		return
+	}
+	bytesHiddenVNNI(m/ByteRows, s.groups, &z[0], &s.w1[0], &s.c1[0], &t.hidden[0], &t.over[0])
+	bytesScoreVNNI(m/ByteRows, &t.hidden[0], &s.w2[0], &s.c2[0], &t.over[0], s.slope, &y[0])
+}
+
+func outsideOf(y *[16]float32, lo, hi float32) uint16 {
+	if !vnni {
+		return outsideGo(y, lo, hi)
+	}
+	return outsideAVX512(&y[0], lo, hi)
+}
+
+// PeakByteOps does n rounds of independent products of bytes on registers and
+// returns the number of operations, two for each multiply-add; 0 where there
+// is no such loop.
+func PeakByteOps(n int) float64 {
+	if !vnni {
+		return 0
+	}
+	peakVNNI(n)
+	return float64(n) * 24 * 64 * 2
+}
+
+// bytesAgree reports whether scores in bytes are those of the plain Go code,
+// on a small case.
+func bytesAgree() bool {
+	const in, m = 6, 2 * ByteRows
+	w := make([]float32, 128*128)
+	for i := range w {
+		w[i] = float32(i*i%13) - 6
+	}
+	g := func(n int, hi float64) Grid {
+		lo, top, mean := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range top {
+			top[i], mean[i] = hi, hi/2
+		}
+		return NewGrid(lo, top, mean)
+	}
+	s := NewByteScorer(w[:in*128], w[7:135], w, w[3:131], w[5:133], 1, 0.25, g(in, 2), g(128, 20))
+	z := make([]uint8, m*ByteStride(in))
+	for i := range z {
+		z[i] = uint8(i * 37)
+	}
+	var got, want [16]float32
+	t := NewByteScratch(m)
+	s.scores(got[:], t, z, m)
+	s.scoresGo(want[:], t, z, m)
+	for i, v := range want {
+		if d := math.Abs(float64(v - got[i])); !(d <= 1e-3*math.Abs(float64(v))) && !(v != v && got[i] != got[i]) {
+			return false
+		}
+	}
+	return outsideAVX512(&got[0], -1, 1) == outsideGo(&got, -1, 1)
 }
 
 // tilesAgree reports whether the selected tiles compute what the plain Go ones

@@ -42,3 +42,16 @@ func lookup(bits []byte, table, b, y []float32, slope float32) {
 
 // PeakFLOP would measure the core's peak; there is no such loop here.
 func PeakFLOP(int) float64 { return 0 }
+
+// FastBytes reports whether a [ByteScorer] is faster than layers in single
+// precision.
+func FastBytes() bool { return false }
+
+func useBytes(bool) {}
+
+func (s *ByteScorer) scores(y []float32, t *ByteScratch, z []uint8, m int) { s.scoresGo(y, t, z, m) }
+
+func outsideOf(y *[16]float32, lo, hi float32) uint16 { return outsideGo(y, lo, hi) }
+
+// PeakByteOps would measure the core's peak; there is no such loop here.
+func PeakByteOps(int) float64 { return 0 }

@@ -59,8 +59,26 @@ func adamAVX2(n int, p *float32, m *float32, v *float32, grad *float32, b1 float
 //go:noescape
 func lookupAVX2(n int, bits *byte, table *float32, b *float32, y *float32, slope float32)
 
+// bytesHiddenVNNI computes 3 n rows of a hidden layer in bytes: rows of x have 4 k bytes, those of y 128. c holds factor and addend, then both again for negative sums, for every 16 columns. over becomes all ones where a byte is 255, else 0.
+//
+//go:noescape
+func bytesHiddenVNNI(n int, k int, x *uint8, w *int8, c *float32, y *uint8, over *uint32)
+
+// bytesScoreVNNI computes 3 n scores from rows of 128 bytes. c holds 16 numbers that add up to the bias, then factor, addend and output weight for every 16 columns. A score is NaN where over is all ones.
+//
+//go:noescape
+func bytesScoreVNNI(n int, x *uint8, w *int8, c *float32, over *uint32, slope float32, y *float32)
+
+// outsideAVX512 has the bits of those of 16 numbers that are not within [lo, hi].
+//
+//go:noescape
+func outsideAVX512(y *float32, lo float32, hi float32) uint16
+
 // peakAVX2 does n times 12 multiply-adds on registers.
 func peakAVX2(n int)
 
 // peakAVX512 does n times 24 multiply-adds on registers.
 func peakAVX512(n int)
+
+// peakVNNI does n times 24 multiply-adds of 64 bytes on registers.
+func peakVNNI(n int)

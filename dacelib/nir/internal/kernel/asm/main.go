@@ -44,8 +44,12 @@ func main() {
 	halfExp()
 	adam()
 	lookup()
+	bytesHidden()
+	bytesScore()
+	outside()
 	peak(avx2, 12)
 	peak(avx512, 24)
+	peakBytes(24)
 	Generate()
 }
 
@@ -445,6 +449,205 @@ func peak(v isa, chains int) {
 	Label("loop")
 	for _, c := range acc {
 		VFMADD231PS(a, a, c)
+	}
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// Layers in bytes: three rows at a time, all 128 columns in 24 accumulators.
+// Sums start at the bits of magic, so that as float32 they are magic plus the
+// sum: no conversion is needed. The sum must be below 2^22 in magnitude.
+const (
+	byteRows = 3
+	magic    = 0x4b400000 // 1.5 * 2^23
+)
+
+// byteSums writes the loop that sums k groups of four columns: for three rows
+// of x, ldx bytes apart, the products with w.
+func byteSums(label string, k, x, ldx, w reg.GPVirtual) [byteRows][8]reg.VecVirtual {
+	var acc [byteRows][8]reg.VecVirtual
+	r, start := GP32(), ZMM()
+	MOVL(U32(magic), r)
+	VPBROADCASTD(r, start)
+	for i := range acc {
+		for j := range acc[i] {
+			acc[i][j] = ZMM()
+			VMOVDQA32(start, acc[i][j])
+		}
+	}
+	Label(label)
+	var xv [byteRows]reg.VecVirtual
+	for i := range xv {
+		xv[i] = ZMM()
+		m := Mem{Base: x}
+		if i > 0 {
+			m.Index, m.Scale = ldx, uint8(i)
+		}
+		VPBROADCASTD(m, xv[i])
+	}
+	for j := range 8 {
+		wv := ZMM()
+		VMOVDQU32(Mem{Base: w, Disp: 64 * j}, wv)
+		for i := range acc {
+			VPDPBUSD(wv, xv[i], acc[i][j])
+		}
+	}
+	ADDQ(U32(512), w)
+	ADDQ(Imm(4), x)
+	DECQ(k)
+	JNZ(LabelRef(label))
+	return acc
+}
+
+// bytesHidden writes the first layer in bytes.
+func bytesHidden() {
+	TEXT("bytesHiddenVNNI", NOSPLIT, "func(n, k int, x *uint8, w *int8, c *float32, y *uint8, over *uint32)")
+	Pragma("noescape")
+	Doc("bytesHiddenVNNI computes 3 n rows of a hidden layer in bytes: rows of x have 4 k bytes, those of y 128. c holds factor and addend, then both again for negative sums, for every 16 columns. over becomes all ones where a byte is 255, else 0.")
+	n, y, over := pointer("n"), pointer("y"), pointer("over")
+	row, ldx := pointer("x"), GP64()
+	Load(Param("k"), ldx)
+	SHLQ(Imm(2), ldx)
+	ones := ZMM()
+	VPTERNLOGD(Imm(255), ones, ones, ones)
+	Label("rows")
+	k, w, x := pointer("k"), pointer("w"), GP64()
+	MOVQ(row, x)
+	acc := byteSums("sum", k, x, ldx, w)
+	c := pointer("c")
+	for j := range 8 {
+		var v [4]reg.VecVirtual
+		for q := range v {
+			v[q] = ZMM()
+			VMOVUPS(Mem{Base: c, Disp: 256*j + 64*q}, v[q])
+		}
+		for i := range acc {
+			negative := ZMM()
+			VMOVAPS(acc[i][j], negative)
+			VFMADD213PS(v[1], v[0], acc[i][j])
+			VFMADD213PS(v[3], v[2], negative)
+			VMAXPS(negative, acc[i][j], acc[i][j])
+			VCVTPS2DQ(acc[i][j], acc[i][j])
+		}
+	}
+	for i := range acc {
+		var full [2]reg.OpmaskVirtual
+		for h := range 2 {
+			a := acc[i][4*h : 4*h+4]
+			VPACKSSDW(a[1], a[0], a[0])
+			VPACKSSDW(a[3], a[2], a[2])
+			VPACKUSWB(a[2], a[0], a[0])
+			VMOVDQU32(a[0], Mem{Base: y, Disp: 128*i + 64*h})
+			full[h] = K()
+			VPCMPEQB(ones, a[0], full[h])
+		}
+		flag := GP32()
+		XORL(flag, flag)
+		KORTESTQ(full[0], full[1])
+		SETNE(flag.As8())
+		NEGL(flag)
+		MOVL(flag, Mem{Base: over, Disp: 4 * i})
+	}
+	ADDQ(U32(128*byteRows), y)
+	ADDQ(Imm(4*byteRows), over)
+	step := GP64()
+	LEAQ(Mem{Base: ldx, Index: ldx, Scale: 2}, step)
+	ADDQ(step, row)
+	DECQ(n)
+	JNZ(LabelRef("rows"))
+	VZEROUPPER()
+	RET()
+}
+
+// bytesScore writes the second layer in bytes and the output.
+func bytesScore() {
+	TEXT("bytesScoreVNNI", NOSPLIT, "func(n int, x *uint8, w *int8, c *float32, over *uint32, slope float32, y *float32)")
+	Pragma("noescape")
+	Doc("bytesScoreVNNI computes 3 n scores from rows of 128 bytes. c holds 16 numbers that add up to the bias, then factor, addend and output weight for every 16 columns. A score is NaN where over is all ones.")
+	n, y, over, row := pointer("n"), pointer("y"), pointer("over"), pointer("x")
+	slope := avx512.broadcast("slope")
+	ldx := GP64()
+	MOVQ(U32(128), ldx)
+	Label("rows")
+	k, w, x := GP64(), pointer("w"), GP64()
+	MOVQ(U32(32), k)
+	MOVQ(row, x)
+	acc := byteSums("sum", k, x, ldx, w)
+	c := pointer("c")
+	var s [byteRows]reg.VecVirtual
+	for i := range s {
+		s[i] = ZMM()
+		VMOVUPS(Mem{Base: c}, s[i])
+	}
+	for j := range 8 {
+		factor, addend := ZMM(), ZMM()
+		VMOVUPS(Mem{Base: c, Disp: 64 + 192*j}, factor)
+		VMOVUPS(Mem{Base: c, Disp: 128 + 192*j}, addend)
+		for i := range acc {
+			t := ZMM()
+			VFMADD213PS(addend, factor, acc[i][j])
+			VMULPS(slope, acc[i][j], t)
+			VMAXPS(t, acc[i][j], acc[i][j])
+			VFMADD231PS(Mem{Base: c, Disp: 192 + 192*j}, acc[i][j], s[i])
+		}
+	}
+	for i := range s {
+		half, quarter, flag := YMM(), XMM(), XMM()
+		VEXTRACTF64X4(Imm(1), s[i], half)
+		VADDPS(half, s[i].AsY(), half)
+		VEXTRACTF128(Imm(1), half, quarter)
+		VADDPS(quarter, half.AsX(), quarter)
+		VMOVHLPS(quarter, quarter, half.AsX())
+		VADDPS(half.AsX(), quarter, quarter)
+		VMOVSHDUP(quarter, half.AsX())
+		VADDSS(half.AsX(), quarter, quarter)
+		VMOVD(Mem{Base: over, Disp: 4 * i}, flag)
+		VPOR(flag, quarter, quarter)
+		VMOVD(quarter, Mem{Base: y, Disp: 4 * i})
+	}
+	ADDQ(U32(128*byteRows), row)
+	ADDQ(Imm(4*byteRows), over)
+	ADDQ(Imm(4*byteRows), y)
+	DECQ(n)
+	JNZ(LabelRef("rows"))
+	VZEROUPPER()
+	RET()
+}
+
+// outside writes a comparison of 16 numbers with an interval.
+func outside() {
+	TEXT("outsideAVX512", NOSPLIT, "func(y *float32, lo, hi float32) uint16")
+	Pragma("noescape")
+	Doc("outsideAVX512 has the bits of those of 16 numbers that are not within [lo, hi].")
+	y, lo, hi := pointer("y"), avx512.broadcast("lo"), avx512.broadcast("hi")
+	v, below, above, out := ZMM(), K(), K(), GP32()
+	VMOVUPS(Mem{Base: y}, v)
+	VCMPPS(Imm(9), lo, v, below) // v < lo or NaN: not greater or equal
+	VCMPPS(Imm(6), hi, v, above) // not less or equal
+	KORW(below, above, below)
+	KMOVW(below, out)
+	Store(out.As16(), ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// peakBytes is peak for products of bytes.
+func peakBytes(chains int) {
+	TEXT("peakVNNI", NOSPLIT, "func(n int)")
+	Doc(fmt.Sprintf("peakVNNI does n times %d multiply-adds of 64 bytes on registers.", chains))
+	n := pointer("n")
+	a := ZMM()
+	VPXORD(a, a, a)
+	acc := make([]reg.VecVirtual, chains)
+	for i := range acc {
+		acc[i] = ZMM()
+		VPXORD(acc[i], acc[i], acc[i])
+	}
+	Label("loop")
+	for _, c := range acc {
+		VPDPBUSD(a, a, c)
 	}
 	DECQ(n)
 	JNZ(LabelRef("loop"))

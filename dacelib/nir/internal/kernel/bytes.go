@@ -1,0 +1,217 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+)
+
+// ByteRows is the number of rows that a [ByteScorer] computes at once.
+const ByteRows = 3
+
+// A Grid says what the bytes of a matrix stand for: byte v of column j for
+// Low[j] + v Step[j]. Mean[j] is the column's mean as a byte, not rounded:
+// what rounding does to weights is made up for there.
+type Grid struct{ Low, Step, Mean []float64 }
+
+// NewGrid returns the grid whose bytes 0 and 255 are lo and hi, for columns of
+// the given means.
+func NewGrid(lo, hi, mean []float64) Grid {
+	g := Grid{make([]float64, len(lo)), make([]float64, len(lo)), make([]float64, len(lo))}
+	for j := range lo {
+		step := (hi[j] - lo[j]) / 255
+		if !(step > 0) {
+			step = 1 // of a constant
+		}
+		g.Low[j], g.Step[j], g.Mean[j] = lo[j], step, (mean[j]-lo[j])/step
+	}
+	return g
+}
+
+// Round writes the bytes of x, one number per column.
+func (g Grid) Round(dst []uint8, x []float32) {
+	for j, v := range x {
+		dst[j] = uint8(min(max((float64(v)-g.Low[j])/g.Step[j]+0.5, 0), 255))
+	}
+}
+
+// A ByteScorer is an approximation, in products of bytes, of
+//
+//	y = act(act(z W1 + b1) W2 + b2) w3 + b3
+//
+// with two hidden layers of 128 and act(v) = max(v, slope v). Weights are
+// rounded to -127..127 times a factor per output, z and the first hidden layer
+// to bytes on a [Grid]. A row that leaves the hidden layer's grid at the top
+// has no score: NaN. A ByteScorer does not change.
+type ByteScorer struct {
+	groups int // of four inputs
+	slope  float32
+	w1, w2 []int8 // by group of four rows: 128 columns of four
+	// c1: of every 16 columns factor, addend, and both times slope.
+	// c2: 16 numbers that add up to b3; of every 16 columns factor, addend, w3.
+	c1, c2 []float32
+}
+
+// byteStart is what a sum of products starts at, as bits: then the bits are
+// those of the float32 byteStartFloat plus the sum, if that is below 2^22.
+const (
+	byteStart      = 0x4b400000
+	byteStartFloat = 3 << 22
+)
+
+// ByteStride returns the distance of rows of n bytes in a [ByteScorer]'s
+// input.
+func ByteStride(n int) int { return (n + 3) / 4 * 4 }
+
+// NewByteScorer packs a scorer for inputs on the grid z whose first hidden
+// layer is on the grid h. w1 is in x 128 and w2 128 x 128, row-major.
+func NewByteScorer(w1, b1, w2, b2, w3 []float32, b3, slope float32, z, h Grid) *ByteScorer {
+	in := len(z.Low)
+	s := &ByteScorer{groups: ByteStride(in) / 4, slope: slope, c1: make([]float32, 4*128), c2: make([]float32, 16+3*128)}
+	var f1, a1, f2, a2 []float64
+	s.w1, f1, a1 = roundWeights(w1, b1, z, func(i int) int { return i })
+	// Steps are such that no sum has more than 2^31 of them.
+	h = Grid{h.Low, slices.Clone(h.Step), slices.Clone(h.Mean)}
+	for j, f := range f1 {
+		if step := f / 64; h.Step[j] < step {
+			h.Mean[j] *= h.Step[j] / step
+			h.Step[j] = step
+		}
+	}
+	s.w2, f2, a2 = roundWeights(w2, b2, h, bytePlace)
+	s.c2[0] = b3
+	for j := range 128 {
+		// In steps of the hidden layer's grid, above its low.
+		step := h.Step[j]
+		low := h.Low[j] / step
+		f, a := f1[j]/step, (a1[j]-byteStartFloat*f1[j])/step
+		c1 := s.c1[j/16*64+j%16:]
+		c1[0], c1[16] = float32(f), float32(a-low)
+		c1[32], c1[48] = float32(f)*slope, float32(a*float64(slope)-low)
+		c2 := s.c2[16+j/16*48+j%16:]
+		c2[0], c2[16], c2[32] = float32(f2[j]), float32(a2[j]-byteStartFloat*f2[j]), w3[j]
+	}
+	return s
+}
+
+// roundWeights rounds the matrix w of 128 columns, whose input is on the grid
+// g, and packs it; place is the byte of an input column. A sum of products
+// with the result stands for factor times the sum plus addend.
+func roundWeights(w, b []float32, g Grid, place func(int) int) (packed []int8, factor, addend []float64) {
+	in := len(g.Low)
+	packed = make([]int8, ByteStride(in)*128)
+	factor, addend = make([]float64, 128), make([]float64, 128)
+	for j := range 128 {
+		var top, positive, negative float64
+		for i := range in {
+			v := float64(w[i*128+j]) * g.Step[i]
+			top = max(top, math.Abs(v))
+			positive, negative = positive+max(v, 0), negative-min(v, 0)
+		}
+		// Sums of products, roundings included, stay below 2^22.
+		f := max(top/127, 255*max(positive, negative)/(1<<22-128*float64(in)))
+		if !(f > 0) {
+			f = 1
+		}
+		a := float64(b[j])
+		for i := range in {
+			v := float64(w[i*128+j])
+			q := math.RoundToEven(v * g.Step[i] / f)
+			p := place(i)
+			packed[p/4*512+j*4+p%4] = int8(q)
+			a += v*g.Low[i] + (v*g.Step[i]-q*f)*g.Mean[i]
+		}
+		factor[j], addend[j] = f, a
+	}
+	return packed, factor, addend
+}
+
+// bytePlace returns where the hidden layer's column j is kept: as the
+// processor packs it.
+func bytePlace(j int) int { return j&64 | j>>2&3<<4 | j>>4&3<<2 | j&3 }
+
+// ByteScratch is the working memory of [ByteScorer.Scores] for so many rows.
+type ByteScratch struct {
+	hidden []uint8
+	over   []uint32
+}
+
+// NewByteScratch returns the working memory for m rows.
+func NewByteScratch(m int) *ByteScratch {
+	m = (m + ByteRows - 1) / ByteRows * ByteRows
+	return &ByteScratch{make([]uint8, m*128), make([]uint32, m)}
+}
+
+// Scores writes the scores of m rows of z, which start every
+// ByteStride(inputs), to y. Both, and t, have room for a multiple of
+// [ByteRows].
+func (s *ByteScorer) Scores(y []float32, t *ByteScratch, z []uint8, m int) {
+	m = (m + ByteRows - 1) / ByteRows * ByteRows
+	if m <= 0 {
+		return
+	}
+	_, _, _, _ = y[m-1], t.over[m-1], t.hidden[m*128-1], z[m*4*s.groups-1]
+	s.scores(y, t, z, m)
+}
+
+// scoresGo is Scores in plain Go.
+func (s *ByteScorer) scoresGo(y []float32, t *ByteScratch, z []uint8, m int) {
+	var sums [128]int32
+	for i := range m {
+		hidden, over := t.hidden[i*128:(i+1)*128], false
+		byteSums(&sums, z[i*4*s.groups:(i+1)*4*s.groups], s.w1)
+		for j, sum := range sums {
+			c, v := s.c1[j/16*64+j%16:], byteFloat(sum)
+			v = float32(math.RoundToEven(float64(max(fma(v, c[0], c[16]), fma(v, c[32], c[48])))))
+			v = min(max(v, 0), 255)
+			over = over || v == 255
+			hidden[bytePlace(j)] = uint8(v)
+		}
+		byteSums(&sums, hidden, s.w2)
+		var lanes [16]float32
+		copy(lanes[:], s.c2)
+		for j, sum := range sums {
+			c := s.c2[16+j/16*48+j%16:]
+			v := fma(byteFloat(sum), c[0], c[16])
+			lanes[j%16] = fma(max(v, s.slope*v), c[32], lanes[j%16])
+		}
+		for n := 8; n > 0; n /= 2 {
+			for j := range n {
+				lanes[j] += lanes[j+n]
+			}
+		}
+		y[i] = lanes[0]
+		if over {
+			y[i] = float32(math.NaN())
+		}
+	}
+}
+
+func byteSums(sums *[128]int32, x []uint8, w []int8) {
+	clear(sums[:])
+	for k, v := range x {
+		row := w[k/4*512+k%4:]
+		for j := range sums {
+			sums[j] += int32(v) * int32(row[4*j])
+		}
+	}
+}
+
+func byteFloat(sum int32) float32 { return math.Float32frombits(uint32(byteStart + sum)) }
+
+func fma(a, b, c float32) float32 {
+	return float32(math.FMA(float64(a), float64(b), float64(c)))
+}
+
+// Outside returns the bits of those of at most 16 numbers that are not within
+// [lo, hi]; NaN never is. There is room for 16.
+func Outside(y *[16]float32, lo, hi float32) uint16 { return outsideOf(y, lo, hi) }
+
+func outsideGo(y *[16]float32, lo, hi float32) uint16 {
+	var bits uint16
+	for i, v := range y {
+		if !(v >= lo && v <= hi) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
