@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
@@ -17,6 +16,9 @@ import (
 // A Model is a trained set of NIRs: the shared networks and one embedding per
 // training instance. It is safe for use by several goroutines.
 type Model struct {
+	// Normalisation says how ranges are found. Change it before the first use.
+	Normalisation Normalisation
+
 	settings Settings
 	names    []string
 	shape    shape
@@ -29,10 +31,7 @@ type Model struct {
 	once sync.Once
 	enc  *encoder
 
-	// latents of the normalising sample under enc, by chunk, rows of shape.in
-	// numbers; nil where they are not kept.
-	latentsOnce sync.Once
-	latents     []atomic.Pointer[[]float32]
+	sample sample
 }
 
 // A Record is a line of the training's history.
@@ -229,6 +228,7 @@ func Random(dim, instances int, s Settings) (*Model, error) {
 func newModel(names []string, s Settings) *Model {
 	m := &Model{settings: s, names: names, shape: newShape(s, len(names))}
 	m.settings.OnEvent, m.settings.OnRecord, m.settings.Resume = nil, nil, nil
+	m.Normalisation, m.settings.Normalisation = s.Normalisation, Normalisation{}
 	m.params = m.shape.initial(s.Activation, run.Rand(s.Seed, "nir: initial"))
 	m.stats = make([]float32, m.shape.statsSize())
 	for i := 0; i < len(m.stats); i += 2 * Hidden {

@@ -165,10 +165,8 @@ type Settings struct {
 	// takes minimum and maximum; default 10,000,000. They are drawn from one
 	// seed, the same for every embedding.
 	NormaliseSample int
-	// CacheBytes bounds the memory kept for the latents of that sample. Where
-	// they need more they are computed again in every pass. Default 4 GiB; a
-	// negative number means none.
-	CacheBytes int64
+	// Normalisation of the model to be made; see [Model].Normalisation.
+	Normalisation Normalisation `json:"-"`
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It does not
 	// change any result.
@@ -228,9 +226,6 @@ func (s Settings) withDefaults(dim int) Settings {
 	deff(&s.StopFactor, 5)
 	deff(&s.PredictionWeight, 1)
 	deff(&s.KLWeight, 5e-4)
-	if s.CacheBytes == 0 {
-		s.CacheBytes = 4 << 30
-	}
 	return s
 }
 

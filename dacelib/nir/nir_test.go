@@ -232,12 +232,23 @@ func TestNormalise(t *testing.T) {
 			}
 			again, err := m.Normalise(bg, embeddings)
 			check("from the cache", again, err)
-			s.Workers, s.CacheBytes = 8, -1
+			s.Workers, s.Normalisation.CacheBytes = 8, -1
 			other := randomModel(t, 12, 3, s)
 			again, err = other.Normalise(bg, embeddings)
 			check("8 workers, no cache", again, err)
-			if m.LatentBytes() == 0 || other.LatentBytes() != 0 {
-				t.Errorf("the latents take %d and %d bytes", m.LatentBytes(), other.LatentBytes())
+			kept, _ := m.LatentBytes()
+			none, _ := other.LatentBytes()
+			if kept == 0 || none != 0 {
+				t.Errorf("the latents take %d and %d bytes", kept, none)
+			}
+			s.Normalisation.CacheDir = t.TempDir()
+			onDisk := randomModel(t, 12, 3, s)
+			for range 2 {
+				again, err = onDisk.Normalise(bg, embeddings)
+				check("in a file", again, err)
+			}
+			if memory, file := onDisk.LatentBytes(); memory != 0 || file != kept {
+				t.Errorf("in a file: the latents take %d and %d bytes", memory, file)
 			}
 			var singly []Range
 			for _, e := range embeddings {

@@ -4,26 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"dace.local/dacelib/nir/internal/kernel"
-	"dace.local/dacelib/problem"
-	"dace.local/dacelib/run"
 )
-
-// sampleChunk is the number of solutions of the normalising sample that are
-// worked on at once: a whole number of blocks whose latents stay in the
-// second-level cache while scorer after scorer reads them. Each chunk has a
-// random stream of its own.
-const sampleChunk = 20 * block
 
 // Normalise returns the range of each NIR given by its embedding: minimum and
 // maximum of its score over 10 million uniform solutions (Eq. 11) that are the
 // same for every embedding, as [Settings].NormaliseSample says. Many embeddings
-// in one call cost less than one by one. On the end of ctx it returns
-// ctx.Err().
+// in one call cost less than one by one. How it is done is
+// [Model].Normalisation's. On the end of ctx it returns ctx.Err().
 func (m *Model) Normalise(ctx context.Context, embeddings [][]float64) ([]Range, error) {
 	scorers := make([]*Scorer, len(embeddings))
 	for i, e := range embeddings {
@@ -36,37 +26,75 @@ func (m *Model) Normalise(ctx context.Context, embeddings [][]float64) ([]Range,
 	return m.NormaliseScorers(ctx, scorers)
 }
 
+// byteSample is the smallest sample for which the pass in bytes pays.
+const byteSample = 200_000
+
 // NormaliseScorers is [Model.Normalise] for scorers of this model, whether made
 // of embeddings or of weights. The result is that of the raw score, whatever
 // range a scorer has.
 func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Range, error) {
-	for _, s := range scorers {
-		if s.model != m {
+	out := make([]Range, len(scorers))
+	var screened, exact []int
+	for i, s := range scorers {
+		switch {
+		case s.model != m:
 			return nil, fmt.Errorf("nir: %s is a scorer of another model; normalise it with that model", s.name)
+		case m.Normalisation.Exact || !kernel.FastBytes() || m.settings.NormaliseSample < byteSample || s.enc != m.encoder() || s.affine != nil:
+			exact = append(exact, i)
+		default:
+			screened = append(screened, i)
 		}
 	}
-	m.keepLatents()
-	plan := newPlan(m, scorers)
-	chunks := (m.settings.NormaliseSample + sampleChunk - 1) / sampleChunk
-	workers := min(m.workers(), chunks)
-	parts := make([]extremes, workers)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for i := range parts {
-		wg.Go(func() {
-			w := plan.worker()
-			for ctx.Err() == nil {
-				c := int(next.Add(1)) - 1
-				if c >= chunks {
-					break
-				}
-				w.chunk(c)
-			}
-			parts[i] = w.found
-		})
+	of := func(index []int) []*Scorer {
+		var some []*Scorer
+		for _, i := range index {
+			some = append(some, scorers[i])
+		}
+		return some
 	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	if len(screened) > 0 {
+		ranges, unsure, err := m.screen(ctx, of(screened))
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range screened {
+			out[i] = ranges[k]
+		}
+		for _, k := range unsure {
+			exact = append(exact, screened[k])
+		}
+	}
+	if len(exact) > 0 {
+		// Those that the pass in bytes gives up are too few to keep the
+		// latents for in single precision too.
+		ranges, err := m.exactRanges(ctx, of(exact), len(screened) == 0)
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range exact {
+			out[i] = ranges[k]
+		}
+	}
+	return out, nil
+}
+
+// exactRanges finds the ranges of scorers in single precision; keep says
+// whether to keep the latents.
+func (m *Model) exactRanges(ctx context.Context, scorers []*Scorer, keep bool) ([]Range, error) {
+	plan, err := newPlan(m, scorers, keep)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var parts []extremes
+	err = m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers in single precision", len(scorers)), func() func(c int) error {
+		w := plan.worker()
+		mu.Lock()
+		parts = append(parts, w.found)
+		mu.Unlock()
+		return w.chunk
+	})
+	if err != nil {
 		return nil, err
 	}
 	out := make([]Range, len(scorers))
@@ -78,40 +106,6 @@ func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Rang
 		out[i] = Range{Min: float64(lo), Max: float64(hi)}
 	}
 	return out, nil
-}
-
-// workers returns the number of goroutines to use.
-func (m *Model) workers() int {
-	if m.settings.Workers > 0 {
-		return m.settings.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// keepLatents makes room for the sample's latents, once, if they fit.
-func (m *Model) keepLatents() {
-	m.latentsOnce.Do(func() {
-		n := m.settings.NormaliseSample
-		if int64(n)*int64(m.shape.in)*4 <= m.settings.CacheBytes {
-			m.latents = make([]atomic.Pointer[[]float32], (n+sampleChunk-1)/sampleChunk)
-		}
-	})
-}
-
-// LatentBytes returns the memory in bytes that the normalising sample's
-// latents take once a range has been computed; 0 if they are not kept.
-func (m *Model) LatentBytes() int64 {
-	m.keepLatents()
-	if m.latents == nil {
-		return 0
-	}
-	return int64(m.settings.NormaliseSample) * int64(m.shape.in) * 4
-}
-
-// sampleOf returns chunk c of the normalising sample.
-func (m *Model) sampleOf(c int) problem.Solutions {
-	n := min(sampleChunk, m.settings.NormaliseSample-c*sampleChunk)
-	return problem.Random(run.Rand(m.settings.Seed, "nir: normalise", c), n, m.shape.dim)
 }
 
 // extremes are the lowest and highest scores so far, by scorer.
@@ -126,9 +120,10 @@ type plan struct {
 	// functions of the model's latents, all of which are one layer.
 	own, other, affine []int
 	all                *kernel.Layer
+	store              *store // of the model's latents
 }
 
-func newPlan(m *Model, scorers []*Scorer) *plan {
+func newPlan(m *Model, scorers []*Scorer, keep bool) (*plan, error) {
 	p := &plan{m: m, scorers: scorers}
 	for i, s := range scorers {
 		switch {
@@ -150,7 +145,15 @@ func newPlan(m *Model, scorers []*Scorer) *plan {
 		}
 		p.all = kernel.NewLayer(w, b, m.shape.in, k, 1)
 	}
-	return p
+	var err error
+	switch {
+	case len(p.own)+len(p.affine) == 0:
+	case keep:
+		p.store, err = m.floatStore()
+	default:
+		p.store, err = m.newStore(4*m.shape.in, false)
+	}
+	return p, err
 }
 
 // A rangeWorker goes through chunks of the sample.
@@ -158,14 +161,15 @@ type rangeWorker struct {
 	*plan
 	found   extremes
 	scratch *scratch
-	z       []float32
+	z       []byte // latents of a chunk
 
 	// Of the affine scorers: a block of their scores, and their extremes.
 	y, lo, hi []float32
 }
 
 func (p *plan) worker() *rangeWorker {
-	w := &rangeWorker{plan: p, scratch: newScratch(p.m.shape.in)}
+	in := p.m.shape.in
+	w := &rangeWorker{plan: p, scratch: newScratch(in), z: make([]byte, latentRows(sampleChunk)*in*4)}
 	w.found.lo = make([]float32, len(p.scorers))
 	w.found.hi = make([]float32, len(p.scorers))
 	for i := range p.scorers {
@@ -181,25 +185,16 @@ func (p *plan) worker() *rangeWorker {
 }
 
 // chunk takes chunk c of the sample into account.
-func (w *rangeWorker) chunk(c int) {
-	m := w.m
-	n := min(sampleChunk, m.settings.NormaliseSample-c*sampleChunk)
-	var x problem.Solutions // drawn when needed
-	if len(w.own)+len(w.affine) > 0 {
-		var z []float32
-		if m.latents != nil && m.latents[c].Load() != nil {
-			z = *m.latents[c].Load()
-		} else {
-			x = m.sampleOf(c)
-			if m.latents != nil {
-				z = make([]float32, latentRows(n)*m.shape.in)
-				m.latents[c].Store(&z)
-			} else {
-				w.z = slicesGrow(w.z, latentRows(n)*m.shape.in)
-				z = w.z
-			}
-			m.encoder().latents(z, w.scratch, x)
+func (w *rangeWorker) chunk(c int) error {
+	m, n := w.m, w.m.chunkLen(c)
+	if w.store != nil {
+		b, err := w.store.chunk(c, w.z[:w.store.size], func(dst []byte) {
+			m.encoder().latents(floats(dst), w.scratch, m.sampleOf(c))
+		})
+		if err != nil {
+			return err
 		}
+		z := floats(b)
 		for _, i := range w.own {
 			w.scan(i, z, n)
 		}
@@ -207,37 +202,15 @@ func (w *rangeWorker) chunk(c int) {
 			w.scanAffine(z, n)
 		}
 	}
+	if len(w.other) == 0 {
+		return nil
+	}
+	x, z := m.sampleOf(c), floats(w.z)
 	for _, i := range w.other {
-		if x.D == 0 {
-			x = m.sampleOf(c)
-		}
-		w.z = slicesGrow(w.z, latentRows(n)*m.shape.in)
-		w.scorers[i].enc.latents(w.z, w.scratch, x)
-		w.scan(i, w.z, n)
+		w.scorers[i].enc.latents(z, w.scratch, x)
+		w.scan(i, z, n)
 	}
-}
-
-// latentRows is the room that n latents need: a whole number of tiles.
-func latentRows(n int) int { return kernel.RoundRows(n) }
-
-// slicesGrow returns a slice of length n, s if it is large enough.
-func slicesGrow(s []float32, n int) []float32 {
-	if cap(s) < n {
-		return make([]float32, n)
-	}
-	return s[:n]
-}
-
-// latents writes the latents of x to z, one row every in numbers.
-func (e *encoder) latents(z []float32, s *scratch, x problem.Solutions) {
-	ldz := kernel.RoundCols(e.in)
-	for i := 0; i < x.Len(); i += block {
-		n := min(block, x.Len()-i)
-		e.encode(s, x.Slice(i, i+n), n)
-		for j := range n {
-			copy(z[(i+j)*e.in:(i+j+1)*e.in], s.z[j*ldz:])
-		}
-	}
+	return nil
 }
 
 // scan updates the extremes of scorer i by n latents z.

@@ -112,7 +112,9 @@ type Scorer struct {
 	l1, l2 *kernel.Layer
 	w3     []float32
 	b3     float32
-	affine []float32 // the collapsed scorer, if it is one; its constant is b3
+
+	w1, b1, w2, b2 []float32 // what l1 and l2 are packed from
+	affine         []float32 // the collapsed scorer, if it is one; its constant is b3
 }
 
 // Scorer returns the NIR with that embedding of 64 numbers. Its values are
@@ -169,6 +171,7 @@ func (m *Model) newScorer(w []float32) *Scorer {
 		s.affine, s.b3 = collapse(w1, b1, w2, b2, s.w3, s.b3)
 		return s
 	}
+	s.w1, s.b1, s.w2, s.b2 = w1, b1, w2, b2
 	s.l1 = kernel.NewLayer(w1, b1, sh.in, Hidden, leak)
 	s.l2 = kernel.NewLayer(w2, b2, Hidden, Hidden, leak)
 	return s

@@ -11,26 +11,34 @@ const ByteRows = 3
 // A Grid says what the bytes of a matrix stand for: byte v of column j for
 // Low[j] + v Step[j]. Mean[j] is the column's mean as a byte, not rounded:
 // what rounding does to weights is made up for there.
-type Grid struct{ Low, Step, Mean []float64 }
+type Grid struct {
+	Low, Step, Mean []float64
+	low, inverse    []float32
+}
 
 // NewGrid returns the grid whose bytes 0 and 255 are lo and hi, for columns of
 // the given means.
 func NewGrid(lo, hi, mean []float64) Grid {
-	g := Grid{make([]float64, len(lo)), make([]float64, len(lo)), make([]float64, len(lo))}
+	n := len(lo)
+	g := Grid{make([]float64, n), make([]float64, n), make([]float64, n), make([]float32, n), make([]float32, n)}
 	for j := range lo {
 		step := (hi[j] - lo[j]) / 255
 		if !(step > 0) {
 			step = 1 // of a constant
 		}
 		g.Low[j], g.Step[j], g.Mean[j] = lo[j], step, (mean[j]-lo[j])/step
+		g.low[j], g.inverse[j] = float32(lo[j]), float32(1/step)
 	}
 	return g
 }
 
-// Round writes the bytes of x, one number per column.
+// Round writes the bytes of x, one number per column. They must be between
+// the columns' lo and hi.
 func (g Grid) Round(dst []uint8, x []float32) {
+	low, inverse := g.low[:len(x)], g.inverse[:len(x)]
+	dst = dst[:len(x)]
 	for j, v := range x {
-		dst[j] = uint8(min(max((float64(v)-g.Low[j])/g.Step[j]+0.5, 0), 255))
+		dst[j] = uint8(int32((v-low[j])*inverse[j] + 0.5))
 	}
 }
 
@@ -70,7 +78,7 @@ func NewByteScorer(w1, b1, w2, b2, w3 []float32, b3, slope float32, z, h Grid) *
 	var f1, a1, f2, a2 []float64
 	s.w1, f1, a1 = roundWeights(w1, b1, z, func(i int) int { return i })
 	// Steps are such that no sum has more than 2^31 of them.
-	h = Grid{h.Low, slices.Clone(h.Step), slices.Clone(h.Mean)}
+	h.Step, h.Mean = slices.Clone(h.Step), slices.Clone(h.Mean)
 	for j, f := range f1 {
 		if step := f / 64; h.Step[j] < step {
 			h.Mean[j] *= h.Step[j] / step

@@ -1,0 +1,295 @@
+package nir
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"dace.local/dacelib/nir/internal/kernel"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// The pass in bytes. Every solution of the sample gets an approximate score;
+// those within a margin of the approximation's extremes, and those that have
+// no approximation, are scored in single precision, and the extremes of these
+// scores are the range.
+//
+// A solution is missed if it is an extreme, but its approximate score is not
+// within the margin. Its error would be more than the difference that
+// [screened.sure] looks at. What makes that unlikely beyond measure is that
+// errors are roundings: they do not grow towards the extremes, where most
+// approximations fail, because a hidden layer that leaves the range seen in
+// the probe gives no score instead of a wrong one. The check is still
+// empirical, not a proof.
+
+const (
+	// screenMargin is the margin, in largest errors of the probe. (The
+	// largest of 10 million errors is 1.5 to 2 of these.)
+	screenMargin = 5
+	// screenRoom is how far beyond the hidden layer's values in the probe its
+	// bytes reach.
+	screenRoom = 1.25
+	// screenSafety is by how much the error of a missed solution would have
+	// to exceed every error seen.
+	screenSafety = 2
+	// maxCandidates is the largest share of the sample that is scored in
+	// single precision.
+	maxCandidates = 0.002
+)
+
+// A candidate is a solution to be scored in single precision: its index in
+// the sample and its approximate score, NaN if it has none.
+type candidate struct {
+	index int
+	score float32
+}
+
+// tails are the solutions near a scorer's approximate extremes so far.
+type tails struct {
+	margin float32
+	lo, hi float32 // the extremes
+	found  []candidate
+}
+
+// add takes the approximate scores y of solutions from index first on.
+func (t *tails) add(first int, y *[block]float32, n int) {
+	for i := 0; i < n; i += 16 {
+		set := kernel.Outside((*[16]float32)(y[i:]), t.lo+t.margin, t.hi-t.margin)
+		for ; set != 0; set &= set - 1 {
+			k := i + bits.TrailingZeros16(set)
+			if k >= n {
+				break
+			}
+			t.found = append(t.found, candidate{first + k, y[k]})
+			if v := y[k]; v == v {
+				t.lo, t.hi = min(t.lo, v), max(t.hi, v)
+			}
+		}
+	}
+}
+
+// near reports whether a score found on the way still is near the extremes.
+func (t *tails) near(v float32) bool { return !(v >= t.lo+t.margin && v <= t.hi-t.margin) }
+
+// A screened is a scorer on its way through the pass in bytes.
+type screened struct {
+	*Scorer
+	bytes  *kernel.ByteScorer
+	tails  tails   // of the whole sample at the end
+	errors float32 // the largest seen
+	lo, hi float32 // the extremes in single precision so far
+	full   bool    // too many candidates
+}
+
+// sure reports whether no solution can have been missed, unless its error is
+// screenSafety times that of any seen.
+func (s *screened) sure() bool {
+	above := s.hi - (s.tails.hi - s.tails.margin)
+	below := (s.tails.lo + s.tails.margin) - s.lo
+	return !s.full && min(above, below) >= screenSafety*s.errors
+}
+
+// see takes the exact score v of a candidate into account.
+func (s *screened) see(approximate, v float32) {
+	s.lo, s.hi = min(s.lo, v), max(s.hi, v)
+	if approximate == approximate {
+		s.errors = max(s.errors, abs(approximate-v))
+	}
+}
+
+func abs(v float32) float32 { return max(v, -v) }
+
+// screen finds ranges by the pass in bytes; unsure are the indices of those
+// scorers for which it cannot vouch.
+func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, unsure []int, err error) {
+	lat, err := m.byteLatents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	set := make([]*screened, len(scorers))
+	err = run.Each(m.workers(), len(scorers), func(i int) error {
+		set[i] = newScreened(scorers[i], lat)
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+
+	most := int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
+	var mu sync.Mutex
+	var parts [][]tails
+	err = m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers", len(scorers)), func() func(c int) error {
+		in := m.shape.in
+		t := make([]tails, len(set))
+		for i, s := range set {
+			t[i] = tails{margin: s.tails.margin, lo: s.tails.lo, hi: s.tails.hi}
+		}
+		mu.Lock()
+		parts = append(parts, t)
+		mu.Unlock()
+		sc, work := newScratch(in), kernel.NewByteScratch(block)
+		z, buf := make([]float32, latentRows(sampleChunk)*in), make([]byte, lat.store.size)
+		return func(c int) error {
+			n := m.chunkLen(c)
+			b, err := lat.store.chunk(c, buf, func(dst []byte) {
+				m.encoder().latents(z, sc, m.sampleOf(c))
+				lat.round(dst, z, n)
+			})
+			if err != nil {
+				return err
+			}
+			var y [block]float32
+			for i, s := range set {
+				t := &t[i]
+				if len(t.found) > most {
+					continue
+				}
+				for j := 0; j < n; j += block {
+					k := min(block, n-j)
+					s.bytes.Scores(y[:], work, b[j*lat.store.row:], k)
+					t.add(c*sampleChunk+j, &y, k)
+				}
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+
+	// The candidates of each scorer, and all of them.
+	found := make([][]candidate, len(set))
+	var all []int
+	for i, s := range set {
+		t := &s.tails
+		for _, p := range parts {
+			t.lo, t.hi = min(t.lo, p[i].lo), max(t.hi, p[i].hi)
+		}
+		for _, p := range parts {
+			for _, c := range p[i].found {
+				if t.near(c.score) {
+					found[i] = append(found[i], c)
+				}
+			}
+		}
+		if len(found[i]) > most {
+			found[i], s.full = nil, true
+		}
+		for _, c := range found[i] {
+			all = append(all, c.index)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	z, err := m.latentsOf(ctx, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = run.Each(m.workers(), len(set), func(i int) error {
+		in, s := m.shape.in, set[i]
+		sc, rows := newScratch(in), make([]float32, latentRows(block)*in)
+		var out [block]float32
+		for part := range slices.Chunk(found[i], block) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for k, c := range part {
+				at, _ := slices.BinarySearch(all, c.index)
+				copy(rows[k*in:(k+1)*in], z[at*in:])
+			}
+			s.score(out[:len(part)], sc, rows, in)
+			for k, c := range part {
+				s.see(c.score, out[k])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ranges = make([]Range, len(set))
+	for i, s := range set {
+		ranges[i] = Range{Min: float64(s.lo), Max: float64(s.hi)}
+		if !s.sure() {
+			unsure = append(unsure, i)
+		}
+	}
+	return ranges, unsure, nil
+}
+
+// newScreened makes a scorer in bytes and tries it on the probe.
+func newScreened(sc *Scorer, lat *byteLatents) *screened {
+	in, ld := sc.enc.in, hiddenStride()
+	s := &screened{Scorer: sc, lo: math.MaxFloat32, hi: -math.MaxFloat32}
+	s.tails.lo, s.tails.hi = math.MaxFloat32, -math.MaxFloat32
+
+	// Exact scores, and what the first hidden layer goes through.
+	var lo, hi, sum [Hidden]float32
+	work, exact := newScratch(in), make([]float32, lat.probes)
+	for i := 0; i < lat.probes; i += block {
+		k := min(block, lat.probes-i)
+		sc.score(exact[i:i+k], work, lat.probe[i*in:], in)
+		kernel.Extremes(lo[:], hi[:], work.a, ld, k)
+		for r := range k {
+			kernel.Axpy(sum[:], 1, work.a[r*ld:r*ld+Hidden])
+		}
+	}
+	low, high, mean := make([]float64, Hidden), make([]float64, Hidden), make([]float64, Hidden)
+	for j := range Hidden {
+		low[j], high[j] = screenRoom*float64(lo[j]), screenRoom*float64(hi[j])
+		mean[j] = float64(sum[j]) / float64(lat.probes)
+	}
+	s.bytes = kernel.NewByteScorer(sc.w1, sc.b1, sc.w2, sc.b2, sc.w3, sc.b3, leak, lat.grid, kernel.NewGrid(low, high, mean))
+
+	scratch := kernel.NewByteScratch(block)
+	var y [block]float32
+	for i := 0; i < lat.probes; i += block {
+		k := min(block, lat.probes-i)
+		s.bytes.Scores(y[:], scratch, lat.probeBytes[i*kernel.ByteStride(in):], k)
+		for j, v := range y[:k] {
+			s.see(v, exact[i+j])
+			if v == v {
+				s.tails.lo, s.tails.hi = min(s.tails.lo, v), max(s.tails.hi, v)
+			}
+		}
+	}
+	// Errors below the rounding of single precision mean nothing.
+	s.errors = max(s.errors, 1e-6*(s.hi-s.lo))
+	s.tails.margin = screenMargin * s.errors
+	return s
+}
+
+// latentsOf returns the latents, in single precision, of the sample's
+// solutions of the given indices, which ascend.
+func (m *Model) latentsOf(ctx context.Context, index []int) ([]float32, error) {
+	in := m.shape.in
+	z := make([]float32, len(index)*in)
+	var starts []int // of the indices of each chunk
+	for i, v := range index {
+		if i == 0 || v/sampleChunk != index[i-1]/sampleChunk {
+			starts = append(starts, i)
+		}
+	}
+	starts = append(starts, len(index))
+	err := run.Each(m.workers(), len(starts)-1, func(k int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := index[starts[k]:starts[k+1]]
+		c := part[0] / sampleChunk
+		x, w := m.sampleOf(c), problem.Stride(m.shape.dim)
+		some := problem.NewSolutions(len(part), m.shape.dim)
+		for i, v := range part {
+			copy(some.Words[i*w:(i+1)*w], x.Words[(v-c*sampleChunk)*w:])
+		}
+		sc := m.encoder().scratches.Get().(*scratch)
+		m.encoder().latents(z[starts[k]*in:], sc, some)
+		m.encoder().scratches.Put(sc)
+		return nil
+	})
+	return z, err
+}
