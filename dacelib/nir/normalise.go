@@ -53,15 +53,15 @@ func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Rang
 		return some
 	}
 	if len(screened) > 0 {
-		ranges, unsure, err := m.screen(ctx, of(screened))
+		set, err := m.screen(ctx, of(screened))
 		if err != nil {
 			return nil, err
 		}
 		for k, i := range screened {
-			out[i] = ranges[k]
-		}
-		for _, k := range unsure {
-			exact = append(exact, screened[k])
+			out[i] = Range{Min: float64(set[k].lo), Max: float64(set[k].hi)}
+			if !set[k].sure() {
+				exact = append(exact, i)
+			}
 		}
 	}
 	if len(exact) > 0 {

@@ -83,6 +83,8 @@ type screened struct {
 	errors float32 // the largest seen
 	lo, hi float32 // the extremes in single precision so far
 	full   bool    // too many candidates
+	// candidates in all, and those of them that left the hidden layer's bytes
+	candidates, over int
 }
 
 // sure reports whether no solution can have been missed, unless its error is
@@ -103,12 +105,12 @@ func (s *screened) see(approximate, v float32) {
 
 func abs(v float32) float32 { return max(v, -v) }
 
-// screen finds ranges by the pass in bytes; unsure are the indices of those
-// scorers for which it cannot vouch.
-func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, unsure []int, err error) {
+// screen finds ranges by the pass in bytes: lo and hi of those scorers that
+// are sure.
+func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, error) {
 	lat, err := m.byteLatents(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	set := make([]*screened, len(scorers))
 	err = run.Each(m.workers(), len(scorers), func(i int) error {
@@ -116,7 +118,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, 
 		return ctx.Err()
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	most := int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
@@ -158,7 +160,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, 
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	// The candidates of each scorer, and all of them.
@@ -176,7 +178,13 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, 
 				}
 			}
 		}
-		if len(found[i]) > most {
+		s.candidates = len(found[i])
+		for _, c := range found[i] {
+			if c.score != c.score {
+				s.over++
+			}
+		}
+		if s.candidates > most {
 			found[i], s.full = nil, true
 		}
 		for _, c := range found[i] {
@@ -187,7 +195,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, 
 	all = slices.Compact(all)
 	z, err := m.latentsOf(ctx, all)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	err = run.Each(m.workers(), len(set), func(i int) error {
 		in, s := m.shape.in, set[i]
@@ -209,16 +217,9 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) (ranges []Range, 
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ranges = make([]Range, len(set))
-	for i, s := range set {
-		ranges[i] = Range{Min: float64(s.lo), Max: float64(s.hi)}
-		if !s.sure() {
-			unsure = append(unsure, i)
-		}
-	}
-	return ranges, unsure, nil
+	return set, nil
 }
 
 // newScreened makes a scorer in bytes and tries it on the probe.
