@@ -129,7 +129,7 @@ func (s Settings) setup(method string, training []problem.Problem) string {
 	for i, p := range training {
 		names[i] = p.Name()
 	}
-	s.NIR.OnEvent, s.NIR.Workers, s.NIR.Resume = nil, 0, nil
+	s.NIR.OnEvent, s.NIR.Workers, s.NIR.Resume, s.NIR.Normalisation = nil, 0, nil, nir.Normalisation{}
 	s.PGPE.OnEvent, s.PGPE.Resume = nil, nil
 	stop := ""
 	if s.PGPE.Stop != nil {

@@ -42,11 +42,15 @@ type neural struct {
 func (n *neural) train(ctx context.Context) error {
 	s := n.c.s.NIR
 	s.OnEvent = n.c.e.within("training NIRs")
+	if s.Normalisation.OnEvent == nil {
+		s.Normalisation.OnEvent = n.c.e.within("normalising")
+	}
 	path := n.c.j.path("model.npz")
 	if path != "" {
 		m, err := nir.Load(path)
 		switch {
 		case err == nil && m.Status() != run.Cancelled:
+			m.Normalisation = s.Normalisation
 			n.model, n.c.r.Model = m, m
 			return nil
 		case err == nil:

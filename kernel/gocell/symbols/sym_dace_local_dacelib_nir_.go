@@ -37,6 +37,7 @@ func init() {
 			"Input":          reflect.ValueOf((*nir.Input)(nil)),
 			"Losses":         reflect.ValueOf((*nir.Losses)(nil)),
 			"Model":          reflect.ValueOf((*nir.Model)(nil)),
+			"Normalisation":  reflect.ValueOf((*nir.Normalisation)(nil)),
 			"OneMaxMatch":    reflect.ValueOf((*nir.OneMaxMatch)(nil)),
 			"OneMaxSettings": reflect.ValueOf((*nir.OneMaxSettings)(nil)),
 			"Range":          reflect.ValueOf((*nir.Range)(nil)),
