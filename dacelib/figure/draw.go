@@ -1,7 +1,10 @@
 package figure
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +12,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // between is the space between plots that are drawn together.
@@ -89,14 +93,33 @@ func Save(p *plot.Plot, path string) error {
 	if err != nil || format == "pdf" || format == "tex" {
 		return fmt.Errorf("figure: %s: the name must end in .png, .svg, .jpg, .tiff or .eps, not %q", path, filepath.Ext(path))
 	}
-	Draw(draw.New(c), 1, []*plot.Plot{p})
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
-	if _, err = c.WriteTo(f); err != nil {
-		f.Close()
+	if format == "svg" {
+		err = WriteSVG(f, p, Width, Height)
+	} else {
+		Draw(draw.New(c), 1, []*plot.Plot{p})
+		_, err = c.WriteTo(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("figure: writing %s: %w", path, err)
 	}
-	return f.Close()
+	return nil
+}
+
+// WriteSVG writes a plot as SVG of a width and a height. Where the figures' font
+// is not installed, a reader takes one whose letters are as wide.
+func WriteSVG(w io.Writer, p *plot.Plot, width, height vg.Length) error {
+	c := vgsvg.New(width, height)
+	const margin = 1.5 * vg.Millimeter // letters may be a little wider than ours
+	Draw(draw.Crop(draw.New(c), margin, -margin, margin, -margin), 1, []*plot.Plot{p})
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	const font = "font-family:Liberation Sans"
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(font+";"), []byte(font+",Arial,Helvetica,sans-serif;")))
+	return err
 }

@@ -128,6 +128,19 @@ func TestHeatMapNumbers(t *testing.T) {
 	}
 }
 
+// An SVG names fonts of the same widths for readers without ours, in each of
+// its texts.
+func TestSVGFonts(t *testing.T) {
+	var b strings.Builder
+	if err := figure.WriteSVG(&b, figure.Lines("Title", "x", "y", curves("one", "two")), 300, 200); err != nil {
+		t.Fatal(err)
+	}
+	texts, fonts := strings.Count(b.String(), "<text"), strings.Count(b.String(), "font-family:Liberation Sans,Arial,Helvetica,sans-serif;")
+	if texts < 8 || texts != fonts {
+		t.Errorf("%d texts, %d of them with all fonts", texts, fonts)
+	}
+}
+
 func TestSave(t *testing.T) {
 	p := figure.Lines("A curve", "x", "y", curves("f"))
 	for _, end := range []string{".png", ".svg", ".JPG", ".tiff", ".eps"} {

@@ -22,7 +22,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	figures "dace.local/dacelib/figure"
 	"dace.local/kernel/engine"
@@ -123,10 +122,8 @@ func Figure(p *plot.Plot, width, height vg.Length) { show(figure(p, width, heigh
 // SVGFigure shows a plot like [Figure], as vectors.
 func SVGFigure(p *plot.Plot, width, height vg.Length) {
 	width, height = size(width, height)
-	c := vgsvg.New(width, height)
-	figures.Draw(padded(draw.New(c)), 1, []*plot.Plot{p})
 	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
+	if err := figures.WriteSVG(&b, p, width, height); err != nil {
 		Text("figure: " + err.Error())
 		return
 	}
