@@ -33,6 +33,7 @@ func init() {
 			"Tiles":           reflect.ValueOf(figure.Tiles),
 			"Training":        reflect.ValueOf(figure.Training),
 			"Width":           reflect.ValueOf(figure.Width),
+			"WriteSVG":        reflect.ValueOf(figure.WriteSVG),
 			"Band":            reflect.ValueOf((*figure.Band)(nil)),
 			"Cloud":           reflect.ValueOf((*figure.Cloud)(nil)),
 			"Curve":           reflect.ValueOf((*figure.Curve)(nil)),
