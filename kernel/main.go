@@ -14,6 +14,7 @@ import (
 	"dace.local/kernel/cli"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell"
+	"dace.local/kernel/native"
 	"dace.local/kernel/server"
 )
 
@@ -39,7 +40,7 @@ func own(f *os.File) *os.File {
 }
 
 func newEngine(args []string, capture bool) (engine.Engine, error) {
-	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Version, KeepStdio: !capture})
+	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Version, KeepStdio: !capture, Compiler: &native.Loader{}})
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)
 	}

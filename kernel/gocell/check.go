@@ -38,6 +38,8 @@ type unit struct {
 	names []string        // what it declares; of a method, the receiver's type
 	meth  string          // the method's name, or ""
 	deps  map[string]bool // the session's names that it uses
+	// native holds all declarations of a compiled cell, which is one unit.
+	native []piece
 }
 
 func (u *unit) String() string {
@@ -68,6 +70,7 @@ type checked struct {
 	results []types.Type          // of the last expression; nil where there is none to show
 	notes   []string              // for the person: what stopped compiling
 	next    *program              // the session after this cell
+	natives []*native             // the compiled cells to build, in order
 	// redeclared holds the names whose declarations are compiled with this
 	// cell, the cell's own and their dependents'.
 	redeclared map[string]bool
@@ -165,8 +168,32 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 		i++
 	}
 
+	var ownNative *unit
+	if len(src.native) > 0 {
+		for _, pc := range src.native {
+			ds, err := pc.parse(fset)
+			if err != nil {
+				return nil, err
+			}
+			if g, ok := ds[0].(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+				if err := next.addImports(fset, g); err != nil {
+					return nil, err
+				}
+			}
+		}
+		var err error
+		if ownNative, err = nativeUnit(fset, src.native); err != nil {
+			return nil, err
+		}
+	}
+
 	// What is declared anew, by this cell or because of it.
 	ownName := map[string]bool{}
+	if ownNative != nil {
+		for _, n := range ownNative.names {
+			ownName[n] = true
+		}
+	}
 	ownMethod := map[[2]string]bool{}
 	ownType := map[string]bool{}
 	for _, d := range own {
@@ -186,8 +213,25 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 
 	// Units that stay in force: not taken over by the cell.
 	var kept []*unit
+	changed := map[string]bool{}
 	for _, u := range next.units {
+		taken := func(n string) bool { return ownName[n] || defined[n] }
 		switch {
+		case u.native != nil:
+			switch {
+			case !slices.ContainsFunc(u.names, taken):
+				kept = append(kept, u)
+			case ownNative != nil && u.id != "" && u.id == src.id:
+				// An earlier version of this very cell.
+			default:
+				// The rest of it may use what was taken over.
+				if u = u.without(fset, taken); u != nil {
+					kept = append(kept, u)
+					for _, n := range u.names {
+						changed[n] = true
+					}
+				}
+			}
 		case u.meth != "" && ownMethod[[2]string{u.names[0], u.meth}]:
 		case u.meth != "" && ownName[u.names[0]] && (!ownType[u.names[0]] || u.id != "" && u.id == src.id):
 			// The type is gone, or the method stood in an earlier version of
@@ -198,7 +242,6 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 			kept = append(kept, u)
 		}
 	}
-	changed := map[string]bool{}
 	maps.Copy(changed, ownName)
 	for k := range ownMethod {
 		changed[k[0]] = true
@@ -207,14 +250,22 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 		// A variable that replaces a function, or one of another type,
 		// changes its users too; the type is known only after the check.
 		if e := p.names[n]; e != nil {
-			if _, isVar := e.obj.(*types.Var); !isVar {
+			if _, isVar := e.obj.(*types.Var); !isVar || ofNative(e.obj) {
 				changed[n] = true
 			}
 		}
 	}
+	for _, d := range own {
+		if e := p.names[d.unit.names[0]]; d.unit.meth != "" && e != nil && ofNative(e.obj) && !ownName[e.name] {
+			ce := &checkError{}
+			ce.list.Add(fset.Position(d.decl.Pos()), fmt.Sprintf("%s is declared in a compiled cell (cell %d): its methods belong there", e.name, e.cell))
+			return nil, ce
+		}
+	}
 	dropped := map[*unit]string{}
+	defs := map[string]types.Object{}
 	for {
-		c, retry, err := next.attempt(fset, src, own, kept, changed, dropped)
+		c, retry, err := next.attempt(fset, src, own, ownNative, kept, changed, dropped, defs)
 		if retry {
 			continue
 		}
@@ -263,8 +314,9 @@ func dependents(kept []*unit, changed map[string]bool) []*unit {
 // attempt checks the cell with the dependents of what it changes. Where a
 // dependent of an earlier cell no longer compiles it is dropped, with a note,
 // and the check is to be tried again; so it is when a variable's type turns
-// out to have changed.
-func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept []*unit, changed map[string]bool, dropped map[*unit]string) (c *checked, retry bool, err error) {
+// out to have changed. defs holds the variables that the cell defines and
+// compiled cells use, once they are known.
+func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownNative *unit, kept []*unit, changed map[string]bool, dropped map[*unit]string, defs map[string]types.Object) (c *checked, retry bool, err error) {
 	var live []*unit
 	for _, u := range kept {
 		if _, gone := dropped[u]; !gone {
@@ -273,7 +325,18 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 	}
 	again := dependents(live, changed)
 	all := slices.Clone(own)
+	var natives []*unit
+	replaced := map[*unit]*unit{}
+	if ownNative != nil {
+		natives = append(natives, ownNative)
+	}
 	for _, u := range again {
+		if u.native != nil {
+			v := *u
+			replaced[u] = &v
+			natives = append(natives, &v)
+			continue
+		}
 		ds, err := u.parse(fset)
 		if err != nil || len(ds) != 1 {
 			return nil, false, fmt.Errorf("internal: cannot parse %s again: %v", u, err)
@@ -285,6 +348,32 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 		if d.unit.meth == "" {
 			for _, n := range d.unit.names {
 				c.redeclared[n] = true
+			}
+		}
+	}
+	objects := map[string]types.Object{} // of this cell
+	if len(natives) > 0 {
+		var bad *unit
+		maps.Copy(objects, defs)
+		c.natives, bad, err = p.checkNatives(fset, natives, ownNative, own, live, objects)
+		if err != nil {
+			for u, v := range replaced {
+				if v == bad {
+					// An earlier cell that no longer compiles is dropped.
+					dropped[u] = fmt.Sprintf("%s, compiled in cell %d, no longer compiles: %s", u, u.cell, reason(err))
+					return nil, true, nil
+				}
+			}
+			return nil, false, p.explainNative(err, dropped)
+		}
+		for _, n := range c.natives {
+			for _, name := range n.unit.names {
+				c.redeclared[name] = true
+			}
+		}
+		for i, u := range live {
+			if v := replaced[u]; v != nil {
+				live[i] = v
 			}
 		}
 	}
@@ -311,7 +400,6 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 	}
 	// scope starts a new package scope with what the session knows of the
 	// names that the cell mentions.
-	objects := map[string]types.Object{} // of this cell
 	scope := func() {
 		setScope(p.pkg)
 		for n := range used {
@@ -420,6 +508,14 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, kept
 				}
 			}
 			objects[v.Name()] = v
+			if old := defs[v.Name()]; len(c.natives) > 0 && (old == nil || !types.Identical(old.Type(), v.Type())) &&
+				slices.ContainsFunc(c.natives, func(n *native) bool { return n.unit.deps[v.Name()] }) {
+				defs[v.Name()] = v
+				retry = true
+			}
+		}
+		if retry {
+			return nil, true, nil
 		}
 	}
 
@@ -459,13 +555,7 @@ func (p *program) explain(fset *token.FileSet, list []types.Error, dropped map[*
 	for _, e := range list {
 		msg := e.Msg
 		if name, ok := strings.CutPrefix(msg, "undefined: "); ok {
-			why := p.broken[name]
-			for u, w := range dropped {
-				if slices.Contains(u.names, name) {
-					why = w
-				}
-			}
-			if why != "" {
+			if why := p.whyGone(name, dropped); why != "" {
 				msg += "\n\t" + why
 			}
 		}
@@ -475,10 +565,55 @@ func (p *program) explain(fset *token.FileSet, list []types.Error, dropped map[*
 	return ce
 }
 
+// reason returns the first message of a compiled cell that does not compile,
+// with its line.
+func reason(err error) string {
+	var ce *checkError
+	if errors.As(err, &ce) {
+		return fmt.Sprintf("%s (line %d)", ce.list[0].Msg, ce.list[0].Pos.Line)
+	}
+	return err.Error()
+}
+
+// explainNative adds to the messages of a compiled cell what has become of
+// names that are gone.
+func (p *program) explainNative(err error, dropped map[*unit]string) error {
+	var ce *checkError
+	if !errors.As(err, &ce) {
+		return err
+	}
+	for _, e := range ce.list {
+		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok {
+			if why := p.whyGone(name, dropped); why != "" {
+				e.Msg += "\n\t" + why
+			}
+		}
+	}
+	return ce
+}
+
+// whyGone says why a name is no longer there, or nothing.
+func (p *program) whyGone(name string, dropped map[*unit]string) string {
+	for u, w := range dropped {
+		if slices.Contains(u.names, name) {
+			return w
+		}
+	}
+	return p.broken[name]
+}
+
 // commit makes p the program after the cell.
 func (p *program) commit(c *checked, objects map[string]types.Object, live []*unit, dropped map[*unit]string) {
 	own := map[string]bool{}
 	p.units = live[:len(live):len(live)]
+	for _, n := range c.natives {
+		if n.own {
+			p.units = append(p.units, n.unit)
+			for _, name := range n.unit.names {
+				own[name] = true
+			}
+		}
+	}
 	for i := range c.decls {
 		d := &c.decls[i]
 		if !d.own {
@@ -488,7 +623,7 @@ func (p *program) commit(c *checked, objects map[string]types.Object, live []*un
 		ast.Inspect(d.decl, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
 				o := c.info.Uses[id]
-				if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && o.Pkg() == p.pkg && packageLevel(o) {
+				if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && (o.Pkg() == p.pkg && packageLevel(o) || ofNative(o)) {
 					d.unit.deps[id.Name] = true
 				}
 			}

@@ -490,6 +490,9 @@ func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool)
 // declaration returns the source by which the session knows a function, type
 // or constant.
 func (s *Session) declaration(o types.Object) string {
+	if ofNative(o) {
+		return s.nativeDeclaration(o)
+	}
 	if o.Pkg() != s.prog.pkg {
 		return ""
 	}

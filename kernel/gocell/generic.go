@@ -90,6 +90,8 @@ func (l *lowerer) instanceOf(obj types.Object, args []types.Type, pos token.Pos)
 		}
 	}
 	switch _, ok := g.source(obj, l.c.next); {
+	case isNative(obj.Pkg()):
+		l.refuse(pos, "%s is generic and compiled, and interpreted code cannot instantiate it: call it from a function of a compiled cell", obj.Name())
 	case !ok:
 		l.refuse(pos, "%s cannot be used in a cell: this generic of the standard library has no interpreted form", shown)
 	case in.depth > maxDepth:

@@ -177,32 +177,35 @@ func (s *Session) guardStep(n node, run step) step {
 // again: the interpreter raises it anew inside a deferred function at each
 // level, and the stack of these would take time by its square.
 func (s *Session) guardCall(n node, run step) step {
-	try := func(f unsafe.Pointer) (next step, v any, failed bool) {
-		ok := false
-		defer func() {
-			if !ok {
-				if v = recover(); v != nil {
-					failed = true
-				}
-			}
-		}()
-		next = run(f)
-		ok = true
-		return next, nil, false
-	}
 	return func(f unsafe.Pointer) step {
 		if stackUsed() > maxStack {
 			s.overflow(n.pos())
 			return nil
 		}
-		next, v, failed := try(f)
+		next, v, failed, in := s.try(run, f)
 		if failed {
 			v = inGo(n, f, v)
-			s.cell().passed(n.pos(), false)
+			s.cell().passed(n.pos(), false, in...)
 			panic(v)
 		}
 		return next
 	}
+}
+
+// try runs a call and catches its panic, with the frames of compiled cells that
+// it comes out of: those above this one (see nativeFrames).
+func (s *Session) try(run step, f unsafe.Pointer) (next step, v any, failed bool, in []frame) {
+	ok := false
+	defer func() {
+		if !ok {
+			if v = recover(); v != nil {
+				failed, in = true, s.nativeFrames()
+			}
+		}
+	}()
+	next = run(f)
+	ok = true
+	return next, nil, false, nil
 }
 
 // maxStack is the stack in bytes that a goroutine of a cell may use. The
@@ -222,7 +225,7 @@ func (s *Session) overflow(at token.Pos) {
 
 // passed notes that a panic came by a place: the innermost of a panic where
 // nothing else has been noted since the last function was left.
-func (r *running) passed(p token.Pos, innermost bool) {
+func (r *running) passed(p token.Pos, innermost bool, compiled ...frame) {
 	if r == nil {
 		return
 	}
@@ -230,6 +233,7 @@ func (r *running) passed(p token.Pos, innermost bool) {
 	if innermost || !r.left {
 		r.frames = nil
 	}
+	r.frames = append(r.frames, compiled...)
 	r.left = false
 	r.at = p
 	r.mu.Unlock()

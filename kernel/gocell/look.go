@@ -38,7 +38,11 @@ func (p *program) look(text string) *view {
 			continue
 		}
 		if i < len(src.decls) {
-			all = append(all, declared{decl: d, unit: unitsOf(src.decls[i], d), own: true})
+			u := unitsOf(src.decls[i], d)
+			// A method of a compiled cell's type is not for the checker.
+			if e := q.names[u.names[0]]; u.meth == "" || e == nil || !ofNative(e.obj) {
+				all = append(all, declared{decl: d, unit: u, own: true})
+			}
 		}
 		i++
 	}
@@ -199,7 +203,7 @@ func tokens(text string) (list []tok, open []token.Token, err error) {
 // docOf returns the documentation of an object and its signature in Go.
 func (p *program) docOf(v *view, o types.Object, recv types.Type) (signature, doc string) {
 	q := func(pk *types.Package) string {
-		if pk == p.pkg {
+		if pk == p.pkg || isNative(pk) {
 			return ""
 		}
 		return pk.Name()

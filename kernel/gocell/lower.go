@@ -86,7 +86,7 @@ func (l *lowerer) globalType(t types.Type, pos token.Pos) ast.Expr {
 
 // shortName qualifies names in messages: the session's own are bare.
 func shortName(p *types.Package) string {
-	if p.Path() == "main" {
+	if p.Path() == "main" || isNative(p) {
 		return ""
 	}
 	return p.Name()
@@ -109,7 +109,7 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 	}
 	named := func(o *types.TypeName, args *types.TypeList) string {
 		if o.Pkg() != nil {
-			if !interpreted(o.Pkg()) && !o.Exported() {
+			if !interpreted(o.Pkg()) && !o.Exported() && !ofNative(o) {
 				return o.Pkg().Name() + "." + o.Name()
 			}
 			if interpreted(o.Pkg()) && !packageLevel(o) {

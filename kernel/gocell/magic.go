@@ -30,6 +30,7 @@ type magic struct {
 func magics() []magic {
 	return []magic{
 		{name: "%get", usage: "%get MODULE[@VERSION]", short: "fetches a Go module, whose packages cells can then import", line: (*Session).get},
+		{name: "%%compile", usage: "%%compile", short: "compiles the cell's declarations with the Go toolchain", cell: (*Session).compileCell},
 	}
 }
 

@@ -39,6 +39,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"HasType":        reflect.ValueOf(s.hasType),
 		"ErrorAs":        reflect.ValueOf(s.errorAs),
 		"Recovered":      reflect.ValueOf(recovered),
+		"StartNative":    reflect.ValueOf(s.startNative),
 		"Clear":          reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() }),
 	}
 	_ = s.use(interp.Exports{".": {"MapTypes": reflect.ValueOf(map[reflect.Value][]reflect.Type{result: shown})}})
@@ -189,6 +190,10 @@ func (s *Session) goroutinePanic(v any) {
 	frames := r.frames
 	r.frames = nil
 	r.mu.Unlock()
+	s.goroutinePanicked(r, frames, v)
+}
+
+func (s *Session) goroutinePanicked(r *running, frames []frame, v any) {
 	if e, ok := v.(exit); ok {
 		r.out.Stderr(e.Error() + " in a goroutine: the goroutine has ended\n")
 		return

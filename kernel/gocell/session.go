@@ -44,6 +44,9 @@ type Options struct {
 	// KeepStdio leaves the process's standard streams alone: what compiled
 	// code writes there is not shown as the cell's output.
 	KeepStdio bool
+	// Compiler builds the cells that begin with %%compile; without one they
+	// run interpreted.
+	Compiler Compiler
 }
 
 // A Session is one Go session.
@@ -69,7 +72,8 @@ type Session struct {
 	cur     atomic.Pointer[running]         // the cell that runs, or ran last
 	stdin   *bufio.Reader
 	closed  atomic.Bool
-	cellSrc map[int]string // text by cell number, for messages
+	cellSrc map[int]string     // text by cell number, for messages
+	natives map[string]*native // compiled cells by the checker's path; guarded by mu
 }
 
 var _ engine.Engine = (*Session)(nil)
@@ -80,7 +84,7 @@ func New(opts Options) (*Session, error) {
 		opts.Args = []string{"dace"}
 	}
 	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{},
-		linked: map[*sourceDecl]bool{}, initialized: map[*sourcePackage]bool{}, sourceTypes: map[string]types.Object{}}
+		linked: map[*sourceDecl]bool{}, initialized: map[*sourcePackage]bool{}, sourceTypes: map[string]types.Object{}, natives: map[string]*native{}}
 	imp, err := newImporter()
 	if err != nil {
 		return nil, err
@@ -167,6 +171,9 @@ func (s *Session) load(ipath string) error {
 		return nil
 	}
 	s.loaded[ipath] = true
+	if strings.HasPrefix(ipath, cellsPath) {
+		return s.loadNative(ipath)
+	}
 	syms, ok := symbols.Lookup(ipath)
 	if !ok {
 		return nil // unsafe, or known only by its types
@@ -220,6 +227,12 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	if perr != nil {
 		return res, s.compileError(number, perr)
 	}
+	return s.run(ctx, src, isProgram, out)
+}
+
+// run checks, compiles and runs a parsed cell.
+func (s *Session) run(ctx context.Context, src *source, isProgram bool, out engine.Outputs) (res engine.Result, err error) {
+	number := src.number
 	s.mu.Lock()
 	prog := s.prog
 	c, cerr := prog.check(s.fset, src)
@@ -237,6 +250,12 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	r := s.newRunning(ctx, out, c.results)
 	defer r.cancel(nil)
 
+	if err := s.build(r.ctx, c, out); err != nil {
+		if r.ctx.Err() != nil {
+			return res, s.runtimeError(r, r.ctx.Err())
+		}
+		return res, s.compileError(number, err)
+	}
 	program, undo, err := s.compile(c, isProgram)
 	if err != nil {
 		undo()
@@ -293,10 +312,12 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	for _, v := range c.vars {
 		if old := s.prog.names[v.Name()]; old != nil {
 			o, isVar := old.obj.(*types.Var)
-			if isVar && old.cell != 0 && types.Identical(o.Type(), v.Type()) && !c.redeclared[v.Name()] {
+			if isVar && old.cell != 0 && types.Identical(o.Type(), v.Type()) && !c.redeclared[v.Name()] && !ofNative(o) {
 				continue // the same variable: it keeps its place
 			}
-			l.renamed[old.obj] = mark + "old" + v.Name()
+			if !ofNative(old.obj) {
+				l.renamed[old.obj] = mark + "old" + v.Name()
+			}
 		}
 		fresh = append(fresh, v)
 	}
@@ -377,6 +398,11 @@ func (s *Session) newLowerer(c *checked) *lowerer {
 func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt, body *ast.BlockStmt) error {
 	s, c, pos := l.gen.s, l.c, file.Package
 	c.decls = append(c.decls, l.instantiate()...)
+	for i := len(c.natives) - 1; i >= 0; i-- {
+		ipath := c.natives[i].pkg.Path()
+		l.pkgs[ipath] = true
+		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("StartNative", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(ipath)})}}, stmts...)
+	}
 	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
 	stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Started", pos), pos)}}, stmts...)
 	c.decls = append(c.decls, selfMethods(c.decls)...)

@@ -129,6 +129,7 @@ type source struct {
 	id     string
 	text   string
 	decls  []piece // const, type, func
+	native []piece // all declarations of a compiled cell, which has no others
 	file   *ast.File
 	body   *ast.BlockStmt // the statements
 	last   ast.Stmt       // the last statement, where the cell ends in one

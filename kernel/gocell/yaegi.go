@@ -83,16 +83,33 @@ func runID(in *interp.Interpreter) *uint64 {
 func loadRunID(in *interp.Interpreter) uint64     { return atomic.LoadUint64(runID(in)) }
 func storeRunID(in *interp.Interpreter, n uint64) { atomic.StoreUint64(runID(in), n) }
 
+// globals returns the interpreter's global variables.
+func globals(in *interp.Interpreter) []reflect.Value {
+	f := reflect.ValueOf(in).Elem().FieldByName("frame").Elem().FieldByName("data")
+	return *(*[]reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
+}
+
+// globalValue returns the place of a global variable.
+func globalValue(in *interp.Interpreter, name string) (reflect.Value, bool) {
+	sym := mainTable(in).get(name)
+	if !sym.IsValid() {
+		return reflect.Value{}, false
+	}
+	i := int(sym.Elem().FieldByName("index").Int())
+	if data := globals(in); i >= 0 && i < len(data) {
+		return data[i], true
+	}
+	return reflect.Value{}, false
+}
+
 // moveGlobal copies the value of one global variable to another whose type has
 // the same layout.
 func moveGlobal(in *interp.Interpreter, from, to string) {
-	t := mainTable(in)
-	index := func(name string) int {
-		return int(t.get(name).Elem().FieldByName("index").Int())
+	src, ok := globalValue(in, from)
+	dst, ok2 := globalValue(in, to)
+	if !ok || !ok2 {
+		return
 	}
-	f := reflect.ValueOf(in).Elem().FieldByName("frame").Elem().FieldByName("data")
-	data := *(*[]reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
-	src, dst := data[index(from)], data[index(to)]
 	if src.Type() != dst.Type() {
 		if src.Type().Size() != dst.Type().Size() {
 			return

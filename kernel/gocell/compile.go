@@ -1,0 +1,706 @@
+package gocell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/engine"
+)
+
+// A cell that begins with %%compile is a package of its own, which a Compiler
+// builds and loads. Its names are the session's like any others; of its types,
+// other cells see the exported fields and methods. What it uses of earlier
+// cells goes with it: compiled cells are imported, functions and constants of
+// interpreted ones are copied, plain variables are shared. When one of these
+// changes it is built again.
+
+// A Compiler builds Go packages and loads them into this process.
+type Compiler interface {
+	// Ready returns nil, or why no cell can be compiled, for a person.
+	Ready() error
+	// Load builds a package and loads it; sources holds the text of the
+	// package and of those of its kind that it imports, by import path. It
+	// returns the package's variable Table. A path stands for one text, and
+	// is built once.
+	Load(ctx context.Context, path string, sources map[string]string) (table map[string]any, err error)
+}
+
+const (
+	// nativePath is what the import paths of compiled cells begin with where
+	// they are built, and cellsPath where they are checked.
+	nativePath = "dace.local/cells/"
+	cellsPath  = "cells/"
+)
+
+// nativeCount numbers compiled cells as the checker sees them.
+var nativeCount atomic.Int64
+
+// A native is a compiled cell in one of its versions.
+type native struct {
+	unit *unit
+	own  bool // stands in the cell that runs
+	// before is the version that this one follows, where it was built again
+	// because of what it uses.
+	before string
+	pkg    *types.Package
+	info   *types.Info
+	decls  []nativeDecl
+	vars   map[string]*types.Var // the session's that it shares
+	ctx    bool                  // it uses the predeclared context
+
+	path    string            // where it is built
+	sources map[string]string // with those of what it imports
+	files   []int             // the cells that its text comes from
+	table   map[string]any
+}
+
+// A nativeDecl is a declaration of a compiled cell.
+type nativeDecl struct {
+	piece
+	decl ast.Decl
+}
+
+// isNative reports whether a package is a compiled cell.
+func isNative(p *types.Package) bool { return p != nil && strings.HasPrefix(p.Path(), cellsPath) }
+
+// ofNative reports whether an object was declared at the top of a compiled cell.
+func ofNative(o types.Object) bool {
+	return o != nil && isNative(o.Pkg()) && o.Parent() == o.Pkg().Scope()
+}
+
+// compileCell is the magic %%compile.
+func (s *Session) compileCell(ctx context.Context, args []string, cell engine.Cell, out engine.Outputs) (res engine.Result, err error) {
+	src, err := parseNative(s.fset, cell.Number, cell.ID, cell.Code)
+	if len(args) > 0 && err == nil {
+		err = errors.New("%%compile takes no arguments")
+	}
+	if err != nil {
+		return res, s.compileError(cell.Number, err)
+	}
+	err = errors.New("this program has no compiler for cells")
+	if s.opts.Compiler != nil {
+		err = s.opts.Compiler.Ready()
+	}
+	if err != nil {
+		out.Stderr("%%compile: " + err.Error() + ". The cell runs interpreted.\n")
+		if src, err = parseCell(s.fset, cell.Number, cell.ID, cell.Code); err != nil {
+			return res, s.compileError(cell.Number, err)
+		}
+	}
+	return s.run(ctx, src, false, out)
+}
+
+// parseNative parses a compiled cell: declarations only.
+func parseNative(fset *token.FileSet, number int, id, text string) (*source, error) {
+	src := &source{number: number, id: id, text: text, file: &ast.File{Name: ast.NewIdent("main")}, body: &ast.BlockStmt{}}
+	var errs scanner.ErrorList
+	for _, p := range split(text) {
+		line, col := lineCol(text, p.start)
+		if p.kind == partStmt && p.tok != token.VAR {
+			errs.Add(token.Position{Filename: fileName(number), Offset: p.start, Line: line, Column: col},
+				"a compiled cell holds declarations only, and this is a statement: it belongs into another cell")
+			continue
+		}
+		pc := piece{cell: number, id: id, text: text[p.start:p.end], line: line, col: col}
+		ds, err := pc.parse(fset)
+		var l scanner.ErrorList
+		if errors.As(err, &l) {
+			errs = append(errs, l...)
+			continue
+		}
+		for _, d := range ds {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				errs.Add(fset.Position(f.Pos()), "a compiled cell has no init: a call in another cell does the same")
+			}
+		}
+		src.native = append(src.native, pc)
+	}
+	if len(errs) > 0 {
+		errs.Sort()
+		return src, errs
+	}
+	return src, nil
+}
+
+// nativeUnit makes the unit of a compiled cell.
+func nativeUnit(fset *token.FileSet, pieces []piece) (*unit, error) {
+	u := &unit{piece: pieces[0], native: pieces}
+	for _, pc := range pieces {
+		ds, err := pc.parse(fset)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range ds {
+			if one := unitsOf(pc, d); one.meth == "" {
+				u.names = append(u.names, one.names...)
+			}
+		}
+	}
+	return u, nil
+}
+
+// without returns a compiled cell's unit without the declarations of the names
+// that others have taken over; nil where nothing is left.
+func (u *unit) without(fset *token.FileSet, taken func(name string) bool) *unit {
+	var pieces []piece
+	any := false
+	for _, pc := range u.native {
+		ds, err := pc.parse(fset)
+		if err != nil || len(ds) != 1 {
+			continue
+		}
+		one := unitsOf(pc, ds[0])
+		if slices.ContainsFunc(one.names, taken) {
+			continue
+		}
+		any = any || len(one.names) > 0
+		pieces = append(pieces, pc)
+	}
+	if !any {
+		return nil
+	}
+	left, err := nativeUnit(fset, pieces)
+	if err != nil {
+		return nil
+	}
+	left.deps = u.deps
+	return left
+}
+
+// checkNatives checks the compiled cells that a cell declares, or that are to
+// be built again because of it, each after those that it uses, and puts what
+// they declare into objects. cell holds the interpreted declarations of the
+// cell.
+func (p *program) checkNatives(fset *token.FileSet, units []*unit, own *unit, cell []declared, live []*unit, objects map[string]types.Object) ([]*native, *unit, error) {
+	pending := map[string]*unit{} // by name
+	for _, u := range units {
+		for _, n := range u.names {
+			pending[n] = u
+		}
+	}
+	var list []*native
+	state := map[*unit]int{}
+	var visit func(u *unit) (*unit, error)
+	visit = func(u *unit) (*unit, error) {
+		if state[u] == 2 {
+			return nil, nil
+		}
+		state[u] = 1
+		for {
+			n, missing, err := p.checkNative(fset, u, cell, live, objects, pending)
+			if err != nil {
+				return u, err
+			}
+			if missing == nil {
+				if n.own = u == own; !n.own {
+					for _, name := range u.names {
+						if e := p.names[name]; e != nil && ofNative(e.obj) {
+							n.before = e.obj.Pkg().Path()
+						}
+					}
+				}
+				list = append(list, n)
+				state[u] = 2
+				for _, name := range u.names {
+					if pending[name] == u {
+						delete(pending, name)
+					}
+					objects[name] = n.pkg.Scope().Lookup(name)
+				}
+				return nil, nil
+			}
+			if state[missing] == 1 {
+				bad, e := u, &checkError{}
+				if own != nil && state[own] == 1 {
+					bad = own
+				}
+				e.list.Add(token.Position{Filename: fileName(bad.cell), Line: bad.line, Column: bad.col},
+					fmt.Sprintf("%s and %s use each other, in two compiled cells: they belong into one", u, missing))
+				return bad, e
+			}
+			if bad, err := visit(missing); err != nil {
+				return bad, err
+			}
+		}
+	}
+	for _, u := range units {
+		if bad, err := visit(u); err != nil {
+			return nil, bad, err
+		}
+	}
+	return list, nil, nil
+}
+
+// checkNative checks a compiled cell. missing is a unit of pending that is to
+// be checked first.
+func (p *program) checkNative(fset *token.FileSet, u *unit, cell []declared, live []*unit, objects map[string]types.Object, pending map[string]*unit) (n *native, missing *unit, err error) {
+	q := p.clone()
+	n = &native{unit: u}
+	copied := map[*unit]bool{}
+	pieces := u.native
+	names := map[string]bool{}
+	for _, name := range u.names {
+		names[name] = true
+	}
+	copyOf := func(w *unit) {
+		copied[w] = true
+		pieces = append(pieces, w.piece)
+		for _, name := range w.names {
+			names[name] = true
+		}
+	}
+again:
+	setScope(p.pkg)
+	number := nativeCount.Add(1)
+	n.pkg = types.NewPackage(cellsPath+itoa(int(number)), "cell")
+	n.info = newInfo()
+	n.decls, n.vars = nil, map[string]*types.Var{}
+	q.pkg = n.pkg
+	var all []declared
+	used := map[string]bool{}
+	for _, pc := range pieces {
+		ds, err := pc.parse(fset)
+		if err != nil || len(ds) != 1 {
+			return nil, nil, fmt.Errorf("internal: cannot parse %s again: %v", u, err)
+		}
+		d := ds[0]
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			if err := q.addImports(fset, g); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		n.decls = append(n.decls, nativeDecl{pc, d})
+		all = append(all, declared{decl: d, unit: unitsOf(pc, d)})
+		ast.Inspect(d, func(x ast.Node) bool {
+			if id, ok := x.(*ast.Ident); ok {
+				used[id.Name] = true
+			}
+			return true
+		})
+	}
+	more := false
+	insert := func(o types.Object) {
+		if o.Parent() == nil {
+			p.pkg.Scope().Insert(o) // where it belongs
+		}
+		n.pkg.Scope().Insert(o)
+	}
+	for name := range used {
+		switch {
+		case names[name]:
+		case objects[name] != nil:
+			insert(objects[name])
+		case declares(cell, name) != nil:
+			w := declares(cell, name)
+			if w.typ {
+				insert(types.NewTypeName(token.NoPos, p.pkg, name, types.Typ[types.Invalid]))
+			} else if !copied[w.unit] {
+				copyOf(w.unit)
+				more = true
+			}
+		case p.names[name] != nil:
+			insert(p.names[name].obj)
+		}
+	}
+	if more {
+		goto again
+	}
+	ce := &checkError{}
+	var list []types.Error
+	conf := &types.Config{Importer: p.imp, Error: func(err error) {
+		var te types.Error
+		if errors.As(err, &te) && !strings.HasSuffix(te.Msg, "imported and not used") && !strings.HasPrefix(te.Msg, "could not import") &&
+			!(strings.Contains(te.Msg, " imported as ") && strings.HasSuffix(te.Msg, "and not used")) {
+			list = append(list, te)
+		}
+	}}
+	file := &ast.File{Name: ast.NewIdent("cell"), Decls: q.fileImports(used, all, &ast.BlockStmt{})}
+	for _, d := range n.decls {
+		file.Decls = append(file.Decls, d.decl)
+	}
+	_ = types.NewChecker(conf, fset, n.pkg, n.info).Files([]*ast.File{file})
+
+	// What it uses of the session.
+	u.deps = map[string]bool{}
+	refuse := func(id *ast.Ident, format string, args ...any) {
+		ce.list.Add(fset.Position(id.Pos()), fmt.Sprintf(format, args...))
+	}
+	for id, o := range n.info.Uses {
+		if f, ok := o.(*types.Func); ok && ends[f.FullName()] {
+			refuse(id, "%s would end the kernel: a compiled cell cannot call it", f.FullName())
+		}
+		if o.Pkg() == n.pkg || o.Pkg() == nil || o.Parent() == nil || o.Parent() != p.pkg.Scope() && !ofNative(o) {
+			continue
+		}
+		if w := pending[o.Name()]; w != nil && w != u && objects[o.Name()] == nil {
+			return nil, w, nil
+		}
+		e := p.names[o.Name()]
+		if e != nil && e.obj == o && e.cell == 0 {
+			n.ctx = true
+			continue
+		}
+		u.deps[o.Name()] = true
+		if ofNative(o) {
+			if !o.Exported() && isGeneric(o) {
+				refuse(id, "%s is generic and compiled: another compiled cell can only use it under an exported name", o.Name())
+			}
+			continue
+		}
+		where := "this cell"
+		if e != nil {
+			where = fmt.Sprintf("cell %d", e.cell)
+		}
+		switch o := o.(type) {
+		case *types.TypeName:
+			refuse(id, "type %s (%s) is interpreted: put %%%%compile on its cell too", o.Name(), where)
+		case *types.Var:
+			if bad := shareable(o.Type(), map[types.Type]bool{}); bad != "" {
+				refuse(id, "variable %s (%s) cannot be shared with compiled code, for it holds %s: pass it as an argument", o.Name(), where, bad)
+			}
+			n.vars[o.Name()] = o
+		default:
+			for _, w := range live {
+				if w.native == nil && w.meth == "" && slices.Contains(w.names, o.Name()) && !copied[w] {
+					copyOf(w)
+					more = true
+				}
+			}
+		}
+	}
+	if more {
+		goto again
+	}
+	for _, te := range list {
+		ce.list.Add(fset.Position(te.Pos), te.Msg)
+	}
+	if len(ce.list) > 0 {
+		ce.list.Sort()
+		return nil, nil, ce
+	}
+	for w := range copied {
+		for _, name := range w.names {
+			u.deps[name] = true
+		}
+	}
+	// Only its own names stay in its scope.
+	var mine []types.Object
+	for _, name := range n.pkg.Scope().Names() {
+		if o := n.pkg.Scope().Lookup(name); o.Pkg() == n.pkg {
+			mine = append(mine, o)
+		}
+	}
+	setScope(n.pkg)
+	for _, o := range mine {
+		n.pkg.Scope().Insert(o)
+	}
+	return n, nil, nil
+}
+
+// declares returns the interpreted declaration of a name among those of a
+// cell, or nil.
+func declares(cell []declared, name string) *declaration {
+	for _, d := range cell {
+		if d.unit.meth == "" && slices.Contains(d.unit.names, name) {
+			g, ok := d.decl.(*ast.GenDecl)
+			return &declaration{d.unit, ok && g.Tok == token.TYPE}
+		}
+	}
+	return nil
+}
+
+// A declaration is a unit, and whether it declares types.
+type declaration struct {
+	unit *unit
+	typ  bool
+}
+
+// ends lists the functions that end the process.
+var ends = map[string]bool{"os.Exit": true, "syscall.Exit": true, "log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true,
+	"(*log.Logger).Fatal": true, "(*log.Logger).Fatalf": true, "(*log.Logger).Fatalln": true}
+
+// isGeneric reports whether o is a generic function or type.
+func isGeneric(o types.Object) bool {
+	switch o := o.(type) {
+	case *types.Func:
+		return o.Signature().TypeParams().Len() > 0
+	case *types.TypeName:
+		n, ok := o.Type().(*types.Named)
+		return ok && n.TypeParams().Len() > 0 && n.TypeArgs().Len() == 0
+	}
+	return false
+}
+
+// shareable returns what in a variable of type t the interpreter keeps in
+// another form than compiled code, or "".
+func shareable(t types.Type, seen map[types.Type]bool) string {
+	if seen[t] {
+		return ""
+	}
+	seen[t] = true
+	switch t := types.Unalias(t).(type) {
+	case *types.Basic:
+		return ""
+	case *types.Named:
+		if t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == "main" {
+			return "the interpreted type " + t.Obj().Name()
+		}
+		if t.TypeArgs().Len() > 0 {
+			return "the instance " + types.TypeString(t, shortName)
+		}
+		return "" // compiled
+	case *types.Pointer:
+		return shareable(t.Elem(), seen)
+	case *types.Slice:
+		return shareable(t.Elem(), seen)
+	case *types.Array:
+		return shareable(t.Elem(), seen)
+	case *types.Chan:
+		return shareable(t.Elem(), seen)
+	case *types.Map:
+		if bad := shareable(t.Key(), seen); bad != "" {
+			return bad
+		}
+		return shareable(t.Elem(), seen)
+	}
+	return "a " + map[bool]string{true: "function", false: "value of type " + types.TypeString(t, shortName)}[isSignature(t)]
+}
+
+func isSignature(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Signature)
+	return ok
+}
+
+// build builds and loads the compiled cells of a checked cell.
+func (s *Session) build(ctx context.Context, c *checked, out engine.Outputs) error {
+	if len(c.natives) == 0 {
+		return nil
+	}
+	if s.opts.Compiler == nil {
+		return errors.New("this program has no compiler for cells")
+	}
+	// The libraries that a cell imports are compiled once, which takes long.
+	slow := time.AfterFunc(4*time.Second, func() {
+		out.Stderr("%%compile: the toolchain compiles the packages that the cell imports; it does so once\n")
+	})
+	defer slow.Stop()
+	for _, n := range c.natives {
+		g := &generator{s: s, n: n, fset: s.fset, imports: map[string]string{}, cells: map[*native]string{}}
+		if err := g.generate(); err != nil {
+			return err
+		}
+		table, err := s.opts.Compiler.Load(ctx, n.path, n.sources)
+		if err != nil {
+			return s.buildError(n, err)
+		}
+		n.table = table
+		s.mu.Lock()
+		s.natives[n.pkg.Path()] = n
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// buildError says in the cell's terms what the toolchain said.
+func (s *Session) buildError(n *native, err error) error {
+	ce := &checkError{}
+	for line := range strings.Lines(err.Error()) {
+		if m := nativeLineRE.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			if p, ok := n.position(m[1], m[2], m[3]); ok {
+				ce.list.Add(p, m[4])
+			}
+		}
+	}
+	if len(ce.list) > 0 {
+		return ce
+	}
+	return err
+}
+
+// exports returns a compiled cell's names as the interpreter takes them.
+func (n *native) exports() map[string]reflect.Value {
+	m := map[string]reflect.Value{}
+	for _, name := range n.pkg.Scope().Names() {
+		o := n.pkg.Scope().Lookup(name)
+		v, ok := n.table[name]
+		switch o := o.(type) {
+		case *types.Const:
+			if b, isBasic := o.Type().(*types.Basic); isBasic && b.Info()&types.IsUntyped != 0 {
+				m[name] = reflect.ValueOf(o.Val())
+			} else if ok {
+				m[name] = reflect.ValueOf(v)
+			}
+		case *types.Var:
+			if ok {
+				m[name] = reflect.ValueOf(v).Elem()
+			}
+		default:
+			if ok {
+				m[name] = reflect.ValueOf(v)
+			}
+		}
+	}
+	return m
+}
+
+// loadNative makes a compiled cell known to the interpreter.
+func (s *Session) loadNative(ipath string) error {
+	s.mu.Lock()
+	n := s.natives[ipath]
+	s.mu.Unlock()
+	if n == nil {
+		return fmt.Errorf("internal: no compiled cell %s", ipath)
+	}
+	for _, p := range n.pkg.Imports() {
+		if err := s.load(p.Path()); err != nil {
+			return err
+		}
+	}
+	// How a cell's value implements an interface is looked up by the path
+	// that the interface itself names.
+	wrappers := map[string]reflect.Value{}
+	for name, v := range n.table {
+		if strings.HasPrefix(name, "_") {
+			wrappers[name] = reflect.ValueOf(v)
+		}
+	}
+	return s.use(interp.Exports{ipath + "/cell": n.exports(), n.path + "/cell": wrappers})
+}
+
+// startNative readies a compiled cell that has been loaded: it is given the
+// session's variables, and its own get their values. It runs as part of the
+// cell.
+func (s *Session) startNative(ipath string) {
+	s.mu.Lock()
+	n := s.natives[ipath]
+	old := s.natives[n.before]
+	s.mu.Unlock()
+	if p, ok := n.table[mark+"ctx"].(*func() context.Context); ok {
+		*p = s.context
+	}
+	if p, ok := n.table[mark+"recover"].(*func()); ok {
+		*p = func() {
+			if v := recover(); v != nil {
+				s.goroutinePanicked(s.cell(), s.nativeFrames(), v)
+			}
+		}
+	}
+	for name := range n.vars {
+		if v, ok := globalValue(s.in, name); ok && v.CanAddr() {
+			dst := reflect.ValueOf(n.table[mark+"v "+name]).Elem()
+			if dst.Type().Elem() == v.Type() {
+				dst.Set(v.Addr())
+			} else {
+				dst.Set(reflect.NewAt(dst.Type().Elem(), v.Addr().UnsafePointer()))
+			}
+		}
+	}
+	if old != nil && n.follow(old) {
+		return
+	}
+	if f, ok := n.table[mark+"init"].(func()); ok {
+		f()
+	}
+}
+
+// follow takes over the values of the variables of an older version of the
+// same cell; it reports whether there is one for each.
+func (n *native) follow(old *native) bool {
+	if old.path == n.path {
+		return true
+	}
+	type move struct{ to, from reflect.Value }
+	var moves []move
+	for _, name := range n.pkg.Scope().Names() {
+		if _, ok := n.pkg.Scope().Lookup(name).(*types.Var); !ok {
+			continue
+		}
+		to, from := reflect.ValueOf(n.table[name]), reflect.ValueOf(old.table[name])
+		if !from.IsValid() || to.Type() != from.Type() {
+			return false
+		}
+		moves = append(moves, move{to.Elem(), from.Elem()})
+	}
+	for _, m := range moves {
+		m.to.Set(m.from)
+	}
+	return true
+}
+
+// nativeDeclaration returns the text by which a compiled cell declares a name.
+func (s *Session) nativeDeclaration(o types.Object) string {
+	n := s.natives[o.Pkg().Path()]
+	if n == nil || !ofNative(o) {
+		return ""
+	}
+	var parts []string
+	for _, d := range n.decls {
+		u := unitsOf(d.piece, d.decl)
+		if slices.Contains(u.names, o.Name()) {
+			parts = append(parts, d.text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// nativeFrames returns the frames of compiled cells on the stack, innermost
+// first, of a goroutine that panics.
+func (s *Session) nativeFrames() []frame {
+	if nativeCount.Load() == 0 {
+		return nil
+	}
+	var pcs [256]uintptr
+	fs := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	var out []frame
+	panicking := false
+	for {
+		f, more := fs.Next()
+		panicking = panicking || f.Function == "runtime.gopanic"
+		if rest, ok := strings.CutPrefix(f.Function, nativePath); ok && panicking {
+			path, name, _ := strings.Cut(rest, ".")
+			if p, ok := s.nativePosition(nativePath+path, f.File, f.Line); ok {
+				out = append(out, frame{p, strings.ReplaceAll(name, mark+"init", "cell")})
+			}
+		}
+		// Frames further out are passed later.
+		if !more || panicking && strings.HasSuffix(f.Function, ".(*Session).try") {
+			return out
+		}
+	}
+}
+
+// nativePosition returns the place in a cell of a line of a compiled one, its
+// first word.
+func (s *Session) nativePosition(path, file string, line int) (p token.Position, ok bool) {
+	s.mu.Lock()
+	last := int64(-1)
+	for ipath, n := range s.natives {
+		// The latest of the versions that are the same text.
+		number, _ := strconv.ParseInt(strings.TrimPrefix(ipath, cellsPath), 10, 64)
+		if n.path == path && number > last {
+			if p, ok = n.position(file, itoa(line), "1"); ok {
+				last = number
+			}
+		}
+	}
+	s.mu.Unlock()
+	if text, known := s.sourceLine(p); known {
+		p.Column = 1 + len(text) - len(strings.TrimLeft(text, " \t"))
+	}
+	return p, ok
+}

@@ -1,0 +1,446 @@
+package gocell
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The text of a compiled cell as the toolchain sees it is what was typed, with
+// a few words exchanged: names of other cells, go statements (a panic there
+// must not end the kernel) and the values of variables, which a function sets
+// whenever the cell runs. Beside it stands a table by which the session finds
+// everything.
+
+// generator writes the package of a compiled cell.
+type generator struct {
+	s       *Session
+	n       *native
+	fset    *token.FileSet
+	imports map[string]string  // name -> path
+	cells   map[*native]string // name under which a cell is imported
+	sources map[string]string
+	edits   []edit
+	temp    int
+	err     error
+}
+
+// An edit exchanges the text from one position to another.
+type edit struct {
+	from, to token.Pos
+	text     func() string
+}
+
+// outName is the name by which other packages reach a name that is not
+// exported.
+func outName(o types.Object) string {
+	if o.Exported() {
+		return o.Name()
+	}
+	return "X" + mark + o.Name()
+}
+
+func (g *generator) generate() error {
+	n := g.n
+	g.sources = map[string]string{}
+	for id, o := range n.info.Uses {
+		g.use(id, o)
+	}
+	for _, d := range n.decls {
+		ast.Inspect(d.decl, func(x ast.Node) bool {
+			if s, ok := x.(*ast.GoStmt); ok {
+				g.goStmt(s)
+			}
+			return true
+		})
+	}
+	slices.SortFunc(g.edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	own := map[string]bool{}
+	for _, name := range n.unit.names {
+		own[name] = true
+	}
+	var body, table bytes.Buffer
+	for _, d := range n.decls {
+		if gd, ok := d.decl.(*ast.GenDecl); ok && gd.Tok == token.VAR {
+			continue
+		}
+		body.WriteString(g.at(d.decl.Pos()) + g.render(d.decl.Pos(), d.decl.End()) + "\n")
+	}
+	g.initialise(&body)
+	fmt.Fprintf(&body, "var %srecover func()\n", mark)
+	fmt.Fprintf(&table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n", mark+"init", mark+"recover")
+	if n.ctx {
+		g.imports[mark+"context"] = "context"
+		fmt.Fprintf(&body, "var %sctx func() %[1]scontext.Context\n", mark)
+		fmt.Fprintf(&table, "\t%q: &%[1]s,\n", mark+"ctx")
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.vars)) {
+		fmt.Fprintf(&body, "var %sv_%s *%s\n", mark, name, g.typeText(n.vars[name].Type()))
+		fmt.Fprintf(&table, "\t%q: &%sv_%s,\n", mark+"v "+name, mark, name)
+	}
+	for _, name := range n.pkg.Scope().Names() {
+		if o := n.pkg.Scope().Lookup(name); own[name] && !isGeneric(o) {
+			g.export(&body, &table, o)
+		}
+	}
+	if g.err != nil {
+		return g.err
+	}
+	var b bytes.Buffer
+	b.WriteString("package cell\n\nimport (\n")
+	for _, name := range slices.Sorted(maps.Keys(g.imports)) {
+		fmt.Fprintf(&b, "\t%s %q\n", name, g.imports[name])
+	}
+	b.WriteString(")\n\n")
+	b.Write(body.Bytes())
+	fmt.Fprintf(&b, "\nvar Table = map[string]any{\n%s}\n", table.Bytes())
+	sum := sha256.Sum256(b.Bytes())
+	n.path = nativePath + "c" + hex.EncodeToString(sum[:10])
+	g.sources[n.path] = b.String()
+	n.sources = g.sources
+	return nil
+}
+
+// use exchanges a name of another package or cell.
+func (g *generator) use(id *ast.Ident, o types.Object) {
+	n := g.n
+	if pn, ok := o.(*types.PkgName); ok {
+		g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string {
+			g.imports[pn.Name()] = pn.Imported().Path()
+			return id.Name
+		}})
+		return
+	}
+	if o.Pkg() == nil || o.Pkg() == n.pkg {
+		return
+	}
+	replace := func(text string) {
+		g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string { return text }})
+	}
+	v, isVar := o.(*types.Var)
+	switch {
+	case ofNative(o):
+		if isVar && !o.Exported() {
+			replace("(*" + g.cell(o.Pkg()) + "." + outName(o) + ")")
+			return
+		}
+		replace(g.cell(o.Pkg()) + "." + outName(o))
+	case isVar && n.vars[v.Name()] == v:
+		replace("(*" + mark + "v_" + v.Name() + ")")
+	case isVar && o.Pkg().Path() == "main" && !v.IsField():
+		replace(mark + "ctx()")
+	case o.Parent() == o.Pkg().Scope() && g.bare(id):
+		// By a dot import.
+		name := alias(o.Pkg().Path())
+		g.imports[name] = o.Pkg().Path()
+		replace(name + "." + o.Name())
+	}
+}
+
+// bare reports whether an identifier does not stand behind a dot.
+func (g *generator) bare(id *ast.Ident) bool {
+	for _, d := range g.n.decls {
+		if d.decl.Pos() <= id.Pos() && id.Pos() < d.decl.End() {
+			off := g.offset(d, id.Pos())
+			return !strings.HasSuffix(strings.TrimRight(d.text[:off], " \t\r\n"), ".")
+		}
+	}
+	return false
+}
+
+// cell returns the name under which a compiled cell is imported.
+func (g *generator) cell(p *types.Package) string {
+	g.s.mu.Lock()
+	m := g.s.natives[p.Path()]
+	g.s.mu.Unlock()
+	if m == nil {
+		g.err = fmt.Errorf("internal: no compiled cell %s", p.Path())
+		return "_"
+	}
+	name, ok := g.cells[m]
+	if !ok {
+		name = mark + "c" + itoa(len(g.cells))
+		g.cells[m] = name
+		g.imports[name] = m.path
+		maps.Copy(g.sources, m.sources)
+	}
+	return name
+}
+
+// goStmt gives a goroutine a frame that recovers.
+func (g *generator) goStmt(s *ast.GoStmt) {
+	recovers := "defer " + mark + "recover(); "
+	if lit, ok := ast.Unparen(s.Call.Fun).(*ast.FuncLit); ok {
+		at := lit.Body.Lbrace + 1
+		g.edits = append(g.edits, edit{at, at, func() string { return recovers }})
+		return
+	}
+	info := g.n.info
+	g.edits = append(g.edits, edit{s.Pos(), s.End(), func() string {
+		var names, values []string
+		hold := func(x ast.Expr) string {
+			g.temp++
+			name := mark + "t" + itoa(g.temp)
+			names, values = append(names, name), append(values, g.render(x.Pos(), x.End()))
+			return name
+		}
+		fun := g.render(s.Call.Fun.Pos(), s.Call.Fun.End())
+		if !namesFunc(info, s.Call.Fun) {
+			fun = hold(s.Call.Fun)
+		}
+		var args []string
+		for _, a := range s.Call.Args {
+			tv := info.Types[a]
+			if t, ok := tv.Type.(*types.Tuple); ok {
+				arg := hold(a)
+				args = append(args, arg)
+				for i := 1; i < t.Len(); i++ {
+					g.temp++
+					names = append(names, mark+"t"+itoa(g.temp))
+					args = append(args, names[len(names)-1])
+				}
+				continue
+			}
+			if tv.Value != nil || tv.IsNil() || tv.IsType() {
+				args = append(args, g.render(a.Pos(), a.End()))
+				continue
+			}
+			args = append(args, hold(a))
+		}
+		dots := ""
+		if s.Call.Ellipsis.IsValid() {
+			dots = "..."
+		}
+		set := ""
+		if len(names) > 0 {
+			set = strings.Join(names, ", ") + " := " + strings.Join(values, ", ") + "; "
+		}
+		return "{ " + set + "go func() { " + recovers + fun + "(" + strings.Join(args, ", ") + dots + ") }() }"
+	}})
+}
+
+// namesFunc reports whether an expression names a function that is declared,
+// so that it may be evaluated later.
+func namesFunc(info *types.Info, x ast.Expr) bool {
+	if tv := info.Types[x]; tv.IsBuiltin() {
+		return true
+	}
+	switch x := ast.Unparen(x).(type) {
+	case *ast.Ident:
+		_, ok := info.Uses[x].(*types.Func)
+		return ok
+	case *ast.SelectorExpr:
+		_, ok := info.Uses[x.Sel].(*types.Func)
+		return ok && info.Selections[x] == nil
+	case *ast.IndexExpr:
+		return namesFunc(info, x.X)
+	case *ast.IndexListExpr:
+		return namesFunc(info, x.X)
+	}
+	return false
+}
+
+// declOf returns the declaration that holds a position.
+func (g *generator) declOf(pos token.Pos) nativeDecl {
+	for _, d := range g.n.decls {
+		if d.decl.Pos() <= pos && pos <= d.decl.End() {
+			return d
+		}
+	}
+	return g.n.decls[0]
+}
+
+// offset returns the place of a position in the text of its declaration.
+func (g *generator) offset(d nativeDecl, pos token.Pos) int {
+	prefix := len("package main;" + lineDirective(d.line, d.col))
+	return g.fset.PositionFor(pos, false).Offset - prefix
+}
+
+// render returns the text between two positions of a declaration with the
+// edits made.
+func (g *generator) render(from, to token.Pos) string {
+	d := g.declOf(from)
+	var b strings.Builder
+	at := from
+	for i, e := range g.edits {
+		if e.from < at || e.to > to {
+			continue
+		}
+		b.WriteString(d.text[g.offset(d, at):g.offset(d, e.from)])
+		kept := g.edits
+		g.edits = append(slices.Clone(kept[:i]), kept[i+1:]...)
+		b.WriteString(e.text())
+		g.edits = kept
+		at = e.to
+	}
+	b.WriteString(d.text[g.offset(d, at):g.offset(d, to)])
+	return b.String()
+}
+
+// at returns the directive that places what follows in its cell.
+func (g *generator) at(pos token.Pos) string {
+	d := g.declOf(pos)
+	i := slices.Index(g.n.files, d.cell)
+	if i < 0 {
+		i = len(g.n.files)
+		g.n.files = append(g.n.files, d.cell)
+	}
+	p := g.fset.Position(pos)
+	return fmt.Sprintf("/*line c%d.go:%d:%d*/", i, p.Line, p.Column)
+}
+
+// initialise declares the variables, and the function that sets them.
+func (g *generator) initialise(b *bytes.Buffer) {
+	var set bytes.Buffer
+	for _, name := range g.n.pkg.Scope().Names() {
+		if v, ok := g.n.pkg.Scope().Lookup(name).(*types.Var); ok {
+			if bad := inexpressible(v.Type(), map[types.Type]bool{}); bad != "" {
+				ce := &checkError{}
+				ce.list.Add(g.fset.Position(v.Pos()), fmt.Sprintf("a variable of a compiled cell cannot have type %s: %s is not exported", types.TypeString(v.Type(), shortName), bad))
+				g.err = ce
+				return
+			}
+			fmt.Fprintf(b, "%svar %s %s\n", g.at(v.Pos()), name, g.typeText(v.Type()))
+			fmt.Fprintf(&set, "\t%s = *new(%s)\n", name, g.typeText(v.Type()))
+		}
+	}
+	for _, in := range g.n.info.InitOrder {
+		rhs := g.at(in.Rhs.Pos()) + g.render(in.Rhs.Pos(), in.Rhs.End())
+		if len(in.Lhs) == 1 && in.Lhs[0].Name() == "_" {
+			fmt.Fprintf(&set, "\tvar _ %s = %s\n", g.typeText(in.Lhs[0].Type()), rhs)
+			continue
+		}
+		var names []string
+		for _, v := range in.Lhs {
+			names = append(names, v.Name())
+		}
+		fmt.Fprintf(&set, "\t%s = %s\n", strings.Join(names, ", "), rhs)
+	}
+	fmt.Fprintf(b, "func %sinit() {\n%s}\n", mark, set.Bytes())
+}
+
+// export puts a name into the table, and makes one that is not exported known
+// to other cells.
+func (g *generator) export(b, table *bytes.Buffer, o types.Object) {
+	name, out := o.Name(), outName(o)
+	value := name
+	switch o := o.(type) {
+	case *types.Const:
+		if out != name {
+			fmt.Fprintf(b, "const %s = %s\n", out, name)
+		}
+		if t, ok := o.Type().(*types.Basic); ok && t.Info()&types.IsUntyped != 0 {
+			return
+		}
+	case *types.Var:
+		value = "&" + name
+		if out != name {
+			fmt.Fprintf(b, "var %s = &%s\n", out, name)
+		}
+	case *types.Func:
+		if out != name {
+			fmt.Fprintf(b, "var %s = %s\n", out, name)
+		}
+	case *types.TypeName:
+		value = "(*" + name + ")(nil)"
+		if out != name {
+			fmt.Fprintf(b, "type %s = %s\n", out, name)
+		}
+		if it, ok := o.Type().Underlying().(*types.Interface); ok {
+			if !it.IsMethodSet() {
+				return // a constraint
+			}
+			g.wrapper(b, table, name, it)
+		}
+	}
+	fmt.Fprintf(table, "\t%q: %s,\n", name, value)
+}
+
+// wrapper declares the type by which an interpreted value implements an
+// interface of the cell.
+func (g *generator) wrapper(b, table *bytes.Buffer, name string, it *types.Interface) {
+	w := "W" + mark + name
+	var fields, methods strings.Builder
+	for m := range it.Methods() {
+		if !m.Exported() {
+			return
+		}
+		sig := m.Signature()
+		var params, args []string
+		for i := range sig.Params().Len() {
+			t := sig.Params().At(i).Type()
+			text := g.typeText(t)
+			arg := "p" + itoa(i)
+			params = append(params, arg+" "+text)
+			if sig.Variadic() && i == sig.Params().Len()-1 {
+				params[i] = arg + " ..." + g.typeText(t.(*types.Slice).Elem())
+				arg += "..."
+			}
+			args = append(args, arg)
+		}
+		var results []string
+		for v := range sig.Results().Variables() {
+			results = append(results, g.typeText(v.Type()))
+		}
+		ret := ""
+		if len(results) > 0 {
+			ret = "return "
+		}
+		shape := "(" + strings.Join(params, ", ") + ") (" + strings.Join(results, ", ") + ")"
+		fmt.Fprintf(&fields, "\tW%s func%s\n", m.Name(), shape)
+		fmt.Fprintf(&methods, "func (w %s) %s%s { %sw.W%s(%s) }\n", w, m.Name(), shape, ret, m.Name(), strings.Join(args, ", "))
+	}
+	fmt.Fprintf(b, "type %s struct {\n\tIValue any\n%s}\n%s", w, fields.String(), methods.String())
+	fmt.Fprintf(table, "\t%q: (*%s)(nil),\n", "_"+name, w)
+}
+
+var hiddenRE = regexp.MustCompile("(" + mark + `c\d+\.)([^\s\[\](){}.,;*]+)`)
+
+// typeText returns the text of a type, importing what it names.
+func (g *generator) typeText(t types.Type) string {
+	text := types.TypeString(t, func(p *types.Package) string {
+		switch {
+		case p == g.n.pkg:
+			return ""
+		case isNative(p):
+			return g.cell(p)
+		}
+		name := alias(p.Path())
+		g.imports[name] = p.Path()
+		return name
+	})
+	// A type that is not exported has another name outside.
+	return hiddenRE.ReplaceAllStringFunc(text, func(s string) string {
+		m := hiddenRE.FindStringSubmatch(s)
+		if token.IsExported(m[2]) {
+			return s
+		}
+		return m[1] + "X" + mark + m[2]
+	})
+}
+
+// nativeLineRE finds the place in a line that the toolchain prints.
+var nativeLineRE = regexp.MustCompile(`^(?:\S*/)?(c\d+\.go):(\d+):(\d+): (.*)$`)
+
+// position returns the place in a cell of a line of the text that was built.
+func (n *native) position(file, line, col string) (token.Position, bool) {
+	name, ok := strings.CutPrefix(filepath.Base(file), "c")
+	i, err := strconv.Atoi(strings.TrimSuffix(name, ".go"))
+	if !ok || err != nil || i >= len(n.files) {
+		return token.Position{}, false
+	}
+	l, _ := strconv.Atoi(line)
+	c, _ := strconv.Atoi(col)
+	return token.Position{Filename: fileName(n.files[i]), Line: l, Column: c}, true
+}
