@@ -245,20 +245,26 @@ func (in *installer) sayHowToOpen(ctx context.Context, root string, at place, la
 	}
 }
 
-// buildKernel builds the command into a file. Without cgo, unless the
-// environment asks for it, it needs no C compiler and runs on any system of
-// the kind, for instance in a JupyterHub's containers.
+// buildKernel builds the command into a file: with cgo where there is a C
+// compiler, as the go command does unless the environment tells it otherwise,
+// for without it the kernel cannot load compiled cells (see kernel/native).
 func buildKernel(ctx context.Context, root, to string) error {
-	build := func(flags ...string) ([]byte, error) {
+	var env, flags []string
+	build := func() ([]byte, error) {
 		args := append([]string{"build", "-o", to}, flags...)
 		cmd := exec.CommandContext(ctx, "go", append(args, "./kernel")...)
-		cmd.Dir, cmd.Env = root, append([]string{"CGO_ENABLED=0"}, os.Environ()...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 		gentle(cmd)
 		return cmd.CombinedOutput()
 	}
 	out, err := build()
 	if err != nil && strings.Contains(string(out), "buildvcs") {
-		out, err = build("-buildvcs=false") // a checkout that git does not want to look into
+		flags = []string{"-buildvcs=false"} // a checkout that git does not want to look into
+		out, err = build()
+	}
+	if err != nil && strings.Contains(string(out), "runtime/cgo") && os.Getenv("CGO_ENABLED") == "" {
+		env = []string{"CGO_ENABLED=0"} // a C compiler without what it needs
+		out, err = build()
 	}
 	switch {
 	case err == nil:

@@ -94,6 +94,9 @@ func (l *Loader) look() (t toolchain, err error) {
 	}
 	_, file, _, _ := runtime.Caller(0)
 	t.root = filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if !filepath.IsAbs(file) {
+		return t, errors.New("the kernel was built with -trimpath and does not know where its source is")
+	}
 	if text, err := os.ReadFile(filepath.Join(t.root, "go.mod")); err != nil || !bytes.HasPrefix(text, []byte("module "+module)) {
 		return t, fmt.Errorf("the source that the kernel was built from is no longer in %s: run go run ./install where it is now", t.root)
 	}

@@ -3,7 +3,11 @@ package native_test
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +73,20 @@ func session(tb testing.TB, c gocell.Compiler) *gocell.Session {
 	}
 	tb.Cleanup(func() { s.Close() })
 	return s
+}
+
+// ready returns a loader with an empty cache. Where nothing can be compiled
+// the test is skipped, or fails where DACE_REQUIRE_CLIENTS=1.
+func ready(tb testing.TB) *native.Loader {
+	tb.Helper()
+	l := &native.Loader{Cache: tb.TempDir()}
+	if err := l.Ready(); err != nil {
+		if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
+			tb.Fatal(err)
+		}
+		tb.Skip(err)
+	}
+	return l
 }
 
 // cells lists cells and all that each shows; what begins with ~ need only be
@@ -232,6 +250,28 @@ func objective(x []bool) float64 {
 		{"%%compile\nfunc strs(xs []int) []string { return Map(xs, func(x int) string { return fmt.Sprint(x) }) }", ""},
 		{"strs([]int{1, 2})", `= []string{"1", "2"}`},
 	}},
+	{"side by side", [][2]string{
+		{"%%compile\nfunc value(x []bool) (v float64) { for i, b := range x { if b { v += float64(i) } }; return }", ""},
+		{"func slow(x []bool) (v float64) { for i, b := range x { if b { v += float64(i) } }; return }\nfast, same := problem.FromFunc(\"f\", 20, value), problem.FromFunc(\"f\", 20, slow)", ""},
+		{`jobs, plain := []brkga.Job{}, []brkga.Job{}
+for seed := range 8 {
+	set := brkga.Settings{Evaluations: 200, Seed: uint64(seed)}
+	jobs, plain = append(jobs, brkga.Job{Problem: fast, Settings: set}), append(plain, brkga.Job{Problem: same, Settings: set})
+}
+a, err1 := brkga.RunAll(ctx, jobs, 4)
+b, err2 := brkga.RunAll(ctx, plain, 4)
+equal := 0
+for i := range a { if a[i].Value == b[i].Value { equal++ } }
+fmt.Println(len(a), equal, err1, err2)`, "8 8 <nil> <nil>"},
+		{`var wg sync.WaitGroup
+sums := make([]float64, 16)
+for i := range sums {
+	wg.Add(1)
+	go func() { defer wg.Done(); for range 200 { sums[i] += value([]bool{false, true}) } }()
+}
+wg.Wait()
+sums[0] + sums[15]`, "= 400"},
+	}},
 	{"mutual use", [][2]string{
 		{"%%compile\nfunc a(n int) int { return n }", ""},
 		{"%%compile\nfunc b(n int) int { return a(n) }", ""},
@@ -241,10 +281,7 @@ func objective(x []bool) float64 {
 }
 
 func TestCells(t *testing.T) {
-	loader := &native.Loader{Cache: t.TempDir()}
-	if err := loader.Ready(); err != nil {
-		t.Fatal(err)
-	}
+	loader := ready(t)
 	for _, c := range cells {
 		t.Run(c.name, func(t *testing.T) {
 			s := session(t, loader)
@@ -258,5 +295,253 @@ func TestCells(t *testing.T) {
 				t.Errorf("In[%d]:\n%s\nshows:\n%s\nwant:\n%s", i+1, step[0], got, step[1])
 			}
 		})
+	}
+}
+
+// Without a toolchain the cell says so and runs interpreted.
+func TestWithoutToolchain(t *testing.T) {
+	ready(t)
+	goOnly := t.TempDir()
+	if err := os.Symlink(command(t, "go"), filepath.Join(goOnly, "go")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		compiler gocell.Compiler
+		why      string
+	}{
+		{nil, "this program has no compiler for cells"},
+		{&native.Loader{Env: []string{"PATH=" + t.TempDir()}}, "there is no go command on the PATH"},
+		{&native.Loader{Env: []string{"PATH=" + goOnly}}, "there is no C compiler on the PATH (gcc), which links what the toolchain compiles"},
+	} {
+		s := session(t, c.compiler)
+		if got, want := run(t.Context(), s, 1, "%%compile\nvar n = 2\nfunc f() int { return n + 1 }"), "stderr: %%compile: "+c.why+". The cell runs interpreted."; got != want {
+			t.Errorf("shows %q, want %q", got, want)
+		}
+		if got := run(t.Context(), s, 2, "f()"); got != "= 3" {
+			t.Errorf("f() shows %q", got)
+		}
+		if got := run(t.Context(), s, 3, "%%compile\nprintln()"); !strings.Contains(got, "holds declarations only") {
+			t.Errorf("a statement shows %q", got)
+		}
+	}
+}
+
+func command(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A process of its own runs a cell, for what outlives one.
+func TestMain(m *testing.M) {
+	if cache := os.Getenv("DACE_TEST_CACHE"); cache != "" {
+		s, err := gocell.New(gocell.Options{Compiler: &native.Loader{Cache: cache}, KeepStdio: true})
+		if err != nil {
+			panic(err)
+		}
+		ctx := context.Background()
+		os.Stdout.WriteString(run(ctx, s, 1, "%%compile\nfunc f() int { return 123 }") + run(ctx, s, 2, "f()"))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// What was built once is there after a restart, is built again where it is
+// damaged, and is not taken for another's.
+func TestCache(t *testing.T) {
+	ready(t)
+	cache, noBuild := t.TempDir(), t.TempDir()
+	// A go command that does nothing but fail.
+	if err := os.WriteFile(filepath.Join(noBuild, "go"), []byte("#!/bin/sh\necho built; exit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := os.Getenv("PATH")
+	child := func(path, want string) {
+		t.Helper()
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "DACE_TEST_CACHE="+cache, "PATH="+path)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), want) {
+			t.Fatalf("%v: %s\nwant %s", err, out, want)
+		}
+	}
+	only := noBuild + string(filepath.ListSeparator) + path
+	child(only, "undefined: f\n    f()\n    ^")
+	child(path, "= 123")
+	child(only, "= 123")
+	files, _ := filepath.Glob(filepath.Join(cache, "compiled", "*", "*.so"))
+	if len(files) != 1 {
+		t.Fatalf("the cache holds %v", files)
+	}
+	if err := os.WriteFile(files[0], []byte("\x7fELF"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	child(path, "= 123")
+	child(only, "= 123")
+}
+
+// A compiled loop that looks at ctx ends with the cell; another goes on in the
+// background, and the session is there.
+func TestInterrupt(t *testing.T) {
+	s := session(t, ready(t))
+	if got := run(t.Context(), s, 1, "%%compile\nimport \"sync/atomic\"\nvar stop atomic.Bool\nvar steps atomic.Int64\n"+
+		"func polite() error { for ctx.Err() == nil { steps.Add(1) }; return ctx.Err() }\nfunc spin() { for !stop.Load() { steps.Add(1) } }"); got != "" {
+		t.Fatal(got)
+	}
+	for i, c := range []struct{ code, want string }{
+		{"polite()", "the cell was interrupted; what it did"},
+		{"spin()", "it goes on in the background"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		start := time.Now()
+		got := run(ctx, s, 2+i, c.code)
+		cancel()
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s shows %s", c.code, got)
+		}
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("%s held the session for %v", c.code, d)
+		}
+	}
+	if got := run(t.Context(), s, 4, "before := steps.Load(); time.Sleep(100 * time.Millisecond); fmt.Println(steps.Load() > before); stop.Store(true)"); got != "true" {
+		t.Errorf("afterwards: %s", got)
+	}
+}
+
+// A build that is interrupted leaves the session as it was.
+func TestInterruptedBuild(t *testing.T) {
+	s := session(t, ready(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if got := run(ctx, s, 1, "%%compile\nfunc never() {}"); !strings.HasPrefix(got, engine.Interrupted) {
+		t.Errorf("shows %s", got)
+	}
+	if got := run(t.Context(), s, 2, "never()"); !strings.Contains(got, "undefined: never") {
+		t.Errorf("afterwards: %s", got)
+	}
+}
+
+func TestLooking(t *testing.T) {
+	s := session(t, ready(t))
+	if got := run(t.Context(), s, 1, "%%compile\nfunc objective(x []bool) float64 { return 1 }\ntype Point struct{ X, y int }\nfunc (p Point) Norm() float64 { return 0 }"); got != "" {
+		t.Fatal(got)
+	}
+	texts := func(code string) (out []string) {
+		for _, m := range s.Complete(code, len(code)).Matches {
+			out = append(out, m.Text+m.Signature)
+		}
+		return out
+	}
+	for _, c := range []struct{ code, want string }{
+		{"obj", "objective(x []bool) float64"},
+		{"%%co", "%%compile"},
+		{"Point{}.", "Norm() float64 Xint"},
+		{"%%compile\nfunc f() { obj", "objective(x []bool) float64"},
+	} {
+		if got := strings.Join(texts(c.code), " "); got != c.want {
+			t.Errorf("%q completes to %q, want %q", c.code, got, c.want)
+		}
+	}
+	doc, ok := s.Inspect("objective", 3, 0)
+	if text, _ := doc.Data["text/plain"].(string); !ok || text != "func objective(x []bool) float64 { return 1 }" {
+		t.Errorf("inspection says %q, %v", text, ok)
+	}
+	for code, want := range map[string]string{"%%compile": "incomplete", "%%compile\nfunc f() {}": "incomplete", "%%compile\nfunc f() {}\n": "complete"} {
+		if got := s.IsComplete(code).Status; got != want {
+			t.Errorf("%q is %s, want %s", code, got, want)
+		}
+	}
+}
+
+// objective counts the longest run of ones, as a cell would.
+const objective = `func objective(x []bool) float64 {
+	best, n := 0, 0
+	for _, bit := range x {
+		if !bit {
+			n = 0
+			continue
+		}
+		n++
+		best = max(best, n)
+	}
+	return float64(best)
+}`
+
+// BenchmarkCell is the cost of %%compile: a cell that was never seen, and one
+// that this session has loaded before.
+func BenchmarkCell(b *testing.B) {
+	for _, again := range []bool{false, true} {
+		name := map[bool]string{false: "new", true: "again"}[again]
+		b.Run(name, func(b *testing.B) {
+			s := session(b, ready(b))
+			run(b.Context(), s, 1, "%%compile\n"+objective)
+			i := 0
+			for b.Loop() {
+				text := "%%compile\n" + objective
+				if !again {
+					text += "\nconst version = " + strconv.Itoa(i)
+				}
+				if got := run(b.Context(), s, 1, text); got != "" {
+					b.Fatal(got)
+				}
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkCall is a call of a 30-bit objective: by dacelib, which unpacks the
+// solution too, and from a cell.
+func BenchmarkCall(b *testing.B) {
+	for _, magic := range []string{"%%compile\n", ""} {
+		name := map[bool]string{true: "interpreted", false: "compiled"}[magic == ""]
+		s := session(b, ready(b))
+		cell := func(code string) {
+			if got := run(b.Context(), s, 1, code); got != "" {
+				b.Fatal(got)
+			}
+		}
+		cell(magic + objective)
+		cell(`p := problem.FromFunc("p", 30, objective)
+xs := problem.NewSolutions(1000, 30)
+for i := range 1000 { for j := range 30 { xs.Set(i, j, (i >> (j % 10)) & 1 == 1) } }
+dst, one := make([]float64, 1000), xs.Bools(777)
+func times(n int) { for range n { objective(one) } }`)
+		b.Run("dacelib/"+name, func(b *testing.B) {
+			for b.Loop() {
+				cell("for range 10 { p.Evaluate(ctx, dst, xs) }")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/solution")
+		})
+		b.Run("cell/"+name, func(b *testing.B) {
+			for b.Loop() {
+				cell("times(10000)")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/call")
+		})
+	}
+}
+
+// BenchmarkFunc is a call of the same objective by compiled code.
+func BenchmarkFunc(b *testing.B) {
+	const path = "dace.local/cells/bench"
+	table, err := ready(b).Load(b.Context(), path, map[string]string{path: "package cell\n" + objective + "\nvar Table = map[string]any{\"f\": objective}\n"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := table["f"].(func([]bool) float64)
+	x := make([]bool, 30)
+	for i := range x {
+		x[i] = i%10 != 0
+	}
+	for b.Loop() {
+		f(x)
 	}
 }
