@@ -113,6 +113,34 @@ func TestRowsAreIndependent(t *testing.T) {
 	})
 }
 
+// Layers do not depend on the width of the processor's registers, to the last
+// bit: sums go in the same order with the same rounding. Ranges of scorers,
+// and with them whole constructions, are then those of any such machine.
+func TestLayerWidths(t *testing.T) {
+	best := isa
+	defer use(best)
+	var results [][]float32
+	for _, name := range []string{"AVX2", "AVX-512"} {
+		if best == "Go" || best == "AVX2" && name != best {
+			break
+		}
+		use(name)
+		r := rand.New(rand.NewPCG(23, 24))
+		l := NewLayer(random(60*128, r), random(128, r), 60, 128, 0.01)
+		x := random(48*60, r)
+		y := make([]float32, 48*144)
+		l.Apply(y, 144, x, 60, 48)
+		results = append(results, y)
+	}
+	for _, y := range results[min(1, len(results)):] {
+		for i, v := range y {
+			if v != results[0][i] {
+				t.Fatalf("number %d: %v, by AVX2 %v", i, v, results[0][i])
+			}
+		}
+	}
+}
+
 func TestProduct(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))
