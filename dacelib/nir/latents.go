@@ -59,6 +59,7 @@ type store struct {
 	slots     []slot
 	memory    []byte
 	file      *os.File
+	failed    atomic.Bool // to write the file
 }
 
 // A slot is a chunk of a store.
@@ -147,6 +148,7 @@ func (s *store) chunk(c int, buf []byte, fill func(dst []byte)) ([]byte, error) 
 	}
 	fill(buf)
 	if _, err := s.file.WriteAt(buf, from); err != nil {
+		s.failed.Store(true) // the next call begins another store
 		return nil, fmt.Errorf("nir: the latents of %d solutions need %d MB of disk, and writing them failed: %w; make room, set another Normalisation.CacheDir, or none",
 			len(s.slots)*sampleChunk, (int64(len(s.slots))*int64(s.size))>>20, err)
 	}
@@ -178,7 +180,8 @@ func (m *Model) LatentBytes() (memory, file int64) {
 func (m *Model) floatStore() (*store, error) {
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
-	if m.sample.floats == nil {
+	if m.sample.floats == nil || m.sample.floats.failed.Load() {
+		m.sample.floats = nil
 		s, err := m.newStore(4*m.shape.in, true)
 		if err != nil {
 			return nil, err
@@ -242,7 +245,7 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if b := m.sample.bytes; b != nil { // written by those who hold the gate
+	if b := m.sample.bytes; b != nil && !b.store.failed.Load() { // written by those who hold the gate
 		return b, nil
 	}
 	in, n := m.shape.in, m.settings.NormaliseSample
@@ -297,6 +300,7 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 	b.round(b.probeBytes, b.probe, b.probes)
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
+	m.sample.bytes = nil
 	if b.store, err = m.newStore(kernel.ByteStride(in), true); err != nil {
 		return nil, err
 	}

@@ -250,4 +250,8 @@ func TestLatentFile(t *testing.T) {
 	if _, err := m.Normalise(bg, m.Embeddings()); err == nil || !strings.Contains(err.Error(), "MB of disk") {
 		t.Errorf("a full disk: %v", err)
 	}
+	m.Normalisation.CacheDir = ""
+	if _, err := m.Normalise(bg, m.Embeddings()); err != nil {
+		t.Errorf("after a full disk, without a file: %v", err)
+	}
 }
