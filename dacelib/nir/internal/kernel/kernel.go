@@ -4,9 +4,11 @@
 // what training and scoring need around them.
 //
 // [Layer] is the packed form of a layer, [Table] that of a first layer that
-// reads bits, [Product] the product that gradients of weights need. Which code
-// runs is decided once, at start, from what the processor offers: AVX-512,
-// AVX2 with FMA, or plain Go; see [ISA]. GODEBUG=cpu.avx2=off selects plain Go.
+// reads bits, [Product] the product that gradients of weights need,
+// [ByteScorer] a whole scorer in products of bytes. Which code runs is decided
+// once, at start, from what the processor offers and after a comparison with
+// the plain Go code: AVX-512, AVX2 with FMA, or plain Go, see [ISA]; and
+// AVX-512 VNNI, see [FastBytes]. GODEBUG=cpu.avx2=off selects plain Go.
 package kernel
 
 // TileRows is the number of rows that a tile computes at once. Buffers that
