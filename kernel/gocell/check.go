@@ -153,7 +153,7 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 	var own []declared
 	for _, d := range src.file.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-			if err := next.addImports(fset, g); err != nil {
+			if err := next.addImports(fset, g, p.imp); err != nil {
 				return nil, err
 			}
 		}
@@ -176,7 +176,7 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 				return nil, err
 			}
 			if g, ok := ds[0].(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-				if err := next.addImports(fset, g); err != nil {
+				if err := next.addImports(fset, g, p.imp); err != nil && !next.compilable(g) {
 					return nil, err
 				}
 			}
@@ -790,8 +790,8 @@ func methodBody(f *ast.FuncDecl) *ast.FuncDecl {
 	return g
 }
 
-// addImports takes over the imports of a cell.
-func (p *program) addImports(fset *token.FileSet, g *ast.GenDecl) error {
+// addImports takes over the imports of a cell, as imp knows them.
+func (p *program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Importer) error {
 	for _, s := range g.Specs {
 		is := s.(*ast.ImportSpec)
 		ipath := strings.Trim(is.Path.Value, "\"`")
@@ -803,7 +803,7 @@ func (p *program) addImports(fset *token.FileSet, g *ast.GenDecl) error {
 		if ipath == "C" {
 			return fail("cgo cannot be used in a cell")
 		}
-		pk, err := p.imp.Import(ipath)
+		pk, err := imp.Import(ipath)
 		if err != nil {
 			return fail(err.Error())
 		}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -19,6 +21,7 @@ import (
 	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/symbols"
 )
 
 // A cell that begins with %%compile is a package of its own, which a Compiler
@@ -33,10 +36,11 @@ type Compiler interface {
 	// Ready returns nil, or why no cell can be compiled, for a person.
 	Ready() error
 	// Load builds a package and loads it; sources holds the text of the
-	// package and of those of its kind that it imports, by import path. It
-	// returns the package's variable Table. A path stands for one text, and
-	// is built once.
-	Load(ctx context.Context, path string, sources map[string]string) (table map[string]any, err error)
+	// package and of those of its kind that it imports, by import path, and
+	// modules is the folder of a module whose requirements it may import too,
+	// or "". It returns the package's variable Table. A path stands for one
+	// text, and is built once.
+	Load(ctx context.Context, path string, sources map[string]string, modules string) (table map[string]any, err error)
 }
 
 const (
@@ -62,6 +66,7 @@ type native struct {
 	vars   map[string]*types.Var // the session's that it shares
 	ctx    bool                  // it uses the predeclared context
 
+	fetched bool              // it imports what %get has fetched
 	path    string            // where it is built
 	sources map[string]string // with those of what it imports
 	files   []int             // the cells that its text comes from
@@ -279,7 +284,7 @@ again:
 		}
 		d := ds[0]
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-			if err := q.addImports(fset, g); err != nil {
+			if err := q.addImports(fset, g, compiledImporter{p.imp}); err != nil {
 				return nil, nil, err
 			}
 			continue
@@ -322,7 +327,7 @@ again:
 	}
 	ce := &checkError{}
 	var list []types.Error
-	conf := &types.Config{Importer: p.imp, Error: func(err error) {
+	conf := &types.Config{Importer: compiledImporter{p.imp}, Error: func(err error) {
 		var te types.Error
 		if errors.As(err, &te) && !strings.HasSuffix(te.Msg, "imported and not used") && !strings.HasPrefix(te.Msg, "could not import") &&
 			!(strings.Contains(te.Msg, " imported as ") && strings.HasSuffix(te.Msg, "and not used")) {
@@ -397,6 +402,17 @@ again:
 		for _, name := range w.names {
 			u.deps[name] = true
 		}
+	}
+	for _, name := range u.names {
+		if o := n.pkg.Scope().Lookup(name); o != nil {
+			if t := fetchedIn(o.Type(), n.pkg, map[types.Type]bool{}); t != nil {
+				ce.list.Add(fset.Position(o.Pos()), fmt.Sprintf("%s is of type %s, and a type of a fetched package is another one in other cells: keep it inside the functions of this cell", name, types.TypeString(t, shortName)))
+			}
+		}
+	}
+	if len(ce.list) > 0 {
+		ce.list.Sort()
+		return nil, nil, ce
 	}
 	// Only its own names stay in its scope.
 	var mine []types.Object
@@ -486,6 +502,142 @@ func isSignature(t types.Type) bool {
 	return ok
 }
 
+// isFetched reports whether a package is none of those compiled into the kernel.
+func isFetched(p *types.Package) bool {
+	if p == nil || isNative(p) {
+		return false
+	}
+	host, _, _ := strings.Cut(p.Path(), "/")
+	_, known := symbols.Name(p.Path())
+	return !known && strings.Contains(host, ".")
+}
+
+// fetchedIn returns a type of a fetched package that users of a type meet, or
+// nil; own is the package that declares it.
+func fetchedIn(t types.Type, own *types.Package, seen map[types.Type]bool) types.Type {
+	if seen[t] {
+		return nil
+	}
+	seen[t] = true
+	tuple := func(ts *types.Tuple) types.Type {
+		for v := range ts.Variables() {
+			if bad := fetchedIn(v.Type(), own, seen); bad != nil {
+				return bad
+			}
+		}
+		return nil
+	}
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		if isFetched(t.Obj().Pkg()) {
+			return t
+		}
+		if t.Obj().Pkg() != own {
+			return nil
+		}
+		for m := range t.Methods() {
+			if bad := fetchedIn(m.Type(), own, seen); bad != nil && m.Exported() {
+				return bad
+			}
+		}
+		return fetchedIn(t.Underlying(), own, seen)
+	case *types.Struct:
+		for f := range t.Fields() {
+			if bad := fetchedIn(f.Type(), own, seen); bad != nil && (f.Exported() || f.Embedded()) {
+				return bad
+			}
+		}
+	case *types.Interface:
+		for m := range t.Methods() {
+			if bad := fetchedIn(m.Type(), own, seen); bad != nil {
+				return bad
+			}
+		}
+	case *types.Signature:
+		if bad := tuple(t.Params()); bad != nil {
+			return bad
+		}
+		return tuple(t.Results())
+	case *types.Map:
+		if bad := fetchedIn(t.Key(), own, seen); bad != nil {
+			return bad
+		}
+		return fetchedIn(t.Elem(), own, seen)
+	case interface{ Elem() types.Type }:
+		return fetchedIn(t.Elem(), own, seen)
+	}
+	return nil
+}
+
+// A compiledImporter finds packages for compiled cells: also those that were
+// fetched and cannot be interpreted.
+type compiledImporter struct{ *importer }
+
+func (m compiledImporter) Import(path string) (*types.Package, error) {
+	p, err := m.importer.Import(path)
+	if err == nil {
+		return p, nil
+	}
+	sp := m.source(path)
+	if sp == nil || slices.Contains(strings.Split(path, "/"), "internal") {
+		return nil, err
+	}
+	return m.declared(sp)
+}
+
+// declared checks the declarations of a fetched package that cannot be
+// interpreted.
+func (m compiledImporter) declared(sp *sourcePackage) (*types.Package, error) {
+	if sp.heads != nil {
+		return sp.heads, nil
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range sp.Files {
+		f, err := parser.ParseFile(fset, filepath.Join(sp.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: headImporter{m}, IgnoreFuncBodies: true, FakeImportC: true, Error: func(error) {}}
+	p, err := conf.Check(sp.ImportPath, fset, files, nil)
+	if p == nil {
+		return nil, err
+	}
+	p.MarkComplete() // what is wrong with it the toolchain will say
+	sp.heads = p
+	return p, nil
+}
+
+// A headImporter finds what fetched packages import, internal ones too.
+type headImporter struct{ compiledImporter }
+
+func (m headImporter) Import(path string) (*types.Package, error) {
+	p, err := m.importer.Import(path)
+	if err == nil {
+		return p, nil
+	}
+	if sp := m.source(path); sp != nil {
+		if sp.pkg != nil && sp.why == "" {
+			return sp.pkg, nil
+		}
+		return m.declared(sp)
+	}
+	return nil, err
+}
+
+// compilable reports whether compiled cells can import what a declaration
+// names.
+func (p *program) compilable(g *ast.GenDecl) bool {
+	for _, s := range g.Specs {
+		if _, err := (compiledImporter{p.imp}).Import(strings.Trim(s.(*ast.ImportSpec).Path.Value, "\"`")); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // build builds and loads the compiled cells of a checked cell.
 func (s *Session) build(ctx context.Context, c *checked, out engine.Outputs) error {
 	if len(c.natives) == 0 {
@@ -504,7 +656,11 @@ func (s *Session) build(ctx context.Context, c *checked, out engine.Outputs) err
 		if err := g.generate(); err != nil {
 			return err
 		}
-		table, err := s.opts.Compiler.Load(ctx, n.path, n.sources)
+		modules := ""
+		if n.fetched {
+			modules = s.modules.Dir()
+		}
+		table, err := s.opts.Compiler.Load(ctx, n.path, n.sources, modules)
 		if err != nil {
 			return s.buildError(n, err)
 		}
@@ -567,6 +723,9 @@ func (s *Session) loadNative(ipath string) error {
 		return fmt.Errorf("internal: no compiled cell %s", ipath)
 	}
 	for _, p := range n.pkg.Imports() {
+		if isFetched(p) {
+			continue // no type of it is seen outside
+		}
 		if err := s.load(p.Path()); err != nil {
 			return err
 		}

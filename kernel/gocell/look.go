@@ -34,7 +34,7 @@ func (p *program) look(text string) *view {
 	i := 0
 	for _, d := range src.file.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-			_ = q.addImports(fset, g)
+			_ = q.addImports(fset, g, q.imp)
 			continue
 		}
 		if i < len(src.decls) {

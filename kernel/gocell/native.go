@@ -103,6 +103,13 @@ func (g *generator) generate() error {
 		fmt.Fprintf(&b, "\t%s %q\n", name, g.imports[name])
 	}
 	b.WriteString(")\n\n")
+	for _, path := range slices.Sorted(maps.Values(g.imports)) {
+		// Another version of a fetched package makes another cell.
+		if sp := g.s.prog.imp.source(path); sp != nil {
+			n.fetched = true
+			fmt.Fprintf(&b, "// %s: %s\n", path, sp.Module)
+		}
+	}
 	b.Write(body.Bytes())
 	fmt.Fprintf(&b, "\nvar Table = map[string]any{\n%s}\n", table.Bytes())
 	sum := sha256.Sum256(b.Bytes())
@@ -174,6 +181,7 @@ func (g *generator) cell(p *types.Package) string {
 		g.cells[m] = name
 		g.imports[name] = m.path
 		maps.Copy(g.sources, m.sources)
+		g.n.fetched = g.n.fetched || m.fetched
 	}
 	return name
 }

@@ -45,7 +45,8 @@ type sourcePackage struct {
 	why    string // it cannot be interpreted; "" where it can, as far as known
 	by     *importer
 	fset   *token.FileSet
-	tried  bool // it was read
+	tried  bool           // it was read
+	heads  *types.Package // for compiled cells, where it cannot be interpreted
 
 	byObject map[types.Object]*sourceDecl
 	inits    []*sourceDecl // init functions, and initializers of blank variables

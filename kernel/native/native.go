@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"plugin"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -192,9 +193,10 @@ var loaded = struct {
 // loads it, unless that was done before: by its path a package is known for as
 // long as the process lives, so a path names one text for ever. sources holds
 // its text and those of the packages of its kind that it imports, by import
-// path; other imports are the module's. The package's variable Table is
+// path; other imports are the module's, and those that the go.mod in the folder
+// modules requires, where that is not "". The package's variable Table is
 // returned. A package that does not compile gives a *BuildError.
-func (l *Loader) Load(ctx context.Context, path string, sources map[string]string) (map[string]any, error) {
+func (l *Loader) Load(ctx context.Context, path string, sources map[string]string, modules string) (map[string]any, error) {
 	if err := l.Ready(); err != nil {
 		return nil, err
 	}
@@ -207,18 +209,18 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 	_, err := os.Stat(file)
 	cached := err == nil
 	if !cached {
-		if err := l.tools.build(ctx, path, sources, file); err != nil {
+		if err := l.tools.build(ctx, path, sources, modules, file); err != nil {
 			return nil, err
 		}
 	}
-	t, err := open(file)
+	t, err := open(file, modules)
 	if err != nil && cached {
 		// It may be damaged. A second name: the first is known as a failure.
 		again := strings.TrimSuffix(file, ".so") + fmt.Sprintf("-%d.so", time.Now().UnixNano())
-		if err := l.tools.build(ctx, path, sources, again); err != nil {
+		if err := l.tools.build(ctx, path, sources, modules, again); err != nil {
 			return nil, err
 		}
-		if t, err = open(again); err == nil {
+		if t, err = open(again, modules); err == nil {
 			err = os.Rename(again, file)
 		}
 	}
@@ -229,12 +231,15 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 	return t, nil
 }
 
-// open loads a plugin.
-func open(file string) (map[string]any, error) {
+// open loads a plugin, for which modules were fetched or not ("").
+func open(file, modules string) (map[string]any, error) {
 	p, err := plugin.Open(file)
 	if err != nil {
 		if strings.Contains(err.Error(), "different version of package") {
 			_, pkg, _ := strings.Cut(err.Error(), "different version of package ")
+			if modules != "" {
+				return nil, fmt.Errorf("what was fetched needs another version of package %s than the kernel is built with; or the clone or the toolchain has changed since that: then go run ./install again", pkg)
+			}
 			return nil, fmt.Errorf("package %s is not as it was when the kernel was built: the clone or the toolchain has changed since; run go run ./install again and restart the kernel", pkg)
 		}
 		return nil, err
@@ -251,7 +256,7 @@ func open(file string) (map[string]any, error) {
 }
 
 // build writes the plugin of a package to a file.
-func (t *toolchain) build(ctx context.Context, path string, sources map[string]string, to string) error {
+func (t *toolchain) build(ctx context.Context, path string, sources map[string]string, modules, to string) error {
 	if err := os.MkdirAll(t.cache, 0o755); err != nil {
 		return err
 	}
@@ -286,7 +291,16 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 		return err
 	}
 	plug := filepath.Join(dir, "plugin.so")
-	args := append([]string{"build", "-buildmode=plugin", "-buildvcs=false", "-mod=readonly", "-overlay=" + list, "-ldflags=-s -w", "-o", plug}, t.flags...)
+	args := append([]string{"build", "-buildmode=plugin", "-buildvcs=false", "-overlay=" + list, "-ldflags=-s -w", "-o", plug}, t.flags...)
+	if modules == "" {
+		args = append(args, "-mod=readonly")
+	} else {
+		file, err := t.require(dir, modules)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-mod=mod", "-modfile="+file)
+	}
 	cmd := exec.CommandContext(ctx, t.goCommand, append(args, door)...)
 	cmd.Dir, cmd.Env = t.root, t.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -302,4 +316,26 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 		return &BuildError{Output: strings.TrimSpace(string(out))}
 	}
 	return os.Rename(plug, to)
+}
+
+var requireRE = regexp.MustCompile(`(?m)^\s*(?:require\s+)?([^\s(]+) (v[^\s/]+)(?:\s*//.*)?$`)
+
+// require writes into dir a go.mod of the program's module that also has the
+// requirements of the one in the folder modules, with its go.sum.
+func (t *toolchain) require(dir, modules string) (file string, err error) {
+	var texts [4][]byte
+	for i, name := range []string{filepath.Join(t.root, "go.mod"), filepath.Join(modules, "go.mod"), filepath.Join(t.root, "go.sum"), filepath.Join(modules, "go.sum")} {
+		if texts[i], err = os.ReadFile(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	mod := bytes.NewBuffer(texts[0])
+	for _, m := range requireRE.FindAllSubmatch(texts[1], -1) {
+		fmt.Fprintf(mod, "\nrequire %s %s\n", m[1], m[2])
+	}
+	file = filepath.Join(dir, "go.mod")
+	if err := os.WriteFile(file, mod.Bytes(), 0o644); err != nil {
+		return "", err
+	}
+	return file, os.WriteFile(filepath.Join(dir, "go.sum"), append(append(texts[2], '\n'), texts[3]...), 0o644)
 }

@@ -1,12 +1,15 @@
 package native_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,7 +70,8 @@ func run(ctx context.Context, s *gocell.Session, number int, code string) string
 
 func session(tb testing.TB, c gocell.Compiler) *gocell.Session {
 	tb.Helper()
-	s, err := gocell.New(gocell.Options{Compiler: c})
+	_, bench := tb.(*testing.B)
+	s, err := gocell.New(gocell.Options{Compiler: c, KeepStdio: bench})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -428,6 +432,70 @@ func TestInterruptedBuild(t *testing.T) {
 	}
 }
 
+// A compiled cell imports what %get has fetched, also what no interpreter runs.
+func TestFetched(t *testing.T) {
+	ready(t)
+	out, err := exec.Command("go", "env", "GOMODCACHE", "GOFLAGS").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, flags, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	proxy := t.TempDir()
+	publish(t, proxy, "example.com/fast", "v1.2.0", map[string]string{
+		"go.mod":                       "module example.com/fast\n\ngo 1.22\n",
+		"fast.go":                      "package fast\n\nimport \"unsafe\"\n\ntype Size uintptr\n\nfunc Of(x int) Size { return Size(unsafe.Sizeof(x)) }\n\nfunc asm() int\n\nfunc Asm() int { return asm() }\n",
+		"asm_" + runtime.GOARCH + ".s": "TEXT \u00b7asm(SB), 4, $0-8\n" + map[string]string{
+			"amd64": "\tMOVQ $42, ret+0(FP)\n", "arm64": "\tMOVD $42, R0\n\tMOVD R0, ret+0(FP)\n"}[runtime.GOARCH] + "\tRET\n",
+	})
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Setenv("GOPROXY", "file://"+proxy+",file://"+filepath.Join(cache, "cache", "download"))
+	t.Setenv("GONOSUMDB", "*")
+	t.Setenv("GOFLAGS", strings.TrimSpace(flags+" -modcacherw"))
+	s := session(t, ready(t))
+	_ = run(t.Context(), s, 1, "%get example.com/fast@v1.2.0") // says that it cannot be interpreted
+	for i, c := range []struct{ code, want string }{
+		{"import \"example.com/fast\"", "cannot be interpreted"},
+		{"%%compile\nimport \"example.com/fast\"\nfunc size() int { return int(fast.Of(1)) + fast.Asm() }", ""},
+		{"size()", "= 50"},
+		{"%%compile\nimport \"example.com/fast\"\nfunc open() fast.Size { return fast.Of(1) }", "open is of type fast.Size"},
+	} {
+		if got := run(t.Context(), s, 2+i, c.code); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s\nshows %s\nwant in it %s", c.code, got, c.want)
+		}
+	}
+}
+
+// publish puts a version of a module where the go command looks for it.
+func publish(t *testing.T, proxy, path, version string, files map[string]string) {
+	t.Helper()
+	dir := filepath.Join(proxy, filepath.FromSlash(path), "@v")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range files {
+		w, err := z.Create(path + "@" + version + "/" + name)
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"list": []byte(version + "\n"), version + ".info": []byte(`{"Version":"` + version + `"}`),
+		version + ".mod": []byte(files["go.mod"]), version + ".zip": b.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestLooking(t *testing.T) {
 	s := session(t, ready(t))
 	if got := run(t.Context(), s, 1, "%%compile\nfunc objective(x []bool) float64 { return 1 }\ntype Point struct{ X, y int }\nfunc (p Point) Norm() float64 { return 0 }"); got != "" {
@@ -460,18 +528,15 @@ func TestLooking(t *testing.T) {
 	}
 }
 
-// objective counts the longest run of ones, as a cell would.
+// objective counts ones, as a cell would.
 const objective = `func objective(x []bool) float64 {
-	best, n := 0, 0
+	n := 0.0
 	for _, bit := range x {
-		if !bit {
-			n = 0
-			continue
+		if bit {
+			n++
 		}
-		n++
-		best = max(best, n)
 	}
-	return float64(best)
+	return n
 }`
 
 // BenchmarkCell is the cost of %%compile: a cell that was never seen, and one
@@ -532,7 +597,7 @@ func times(n int) { for range n { objective(one) } }`)
 // BenchmarkFunc is a call of the same objective by compiled code.
 func BenchmarkFunc(b *testing.B) {
 	const path = "dace.local/cells/bench"
-	table, err := ready(b).Load(b.Context(), path, map[string]string{path: "package cell\n" + objective + "\nvar Table = map[string]any{\"f\": objective}\n"})
+	table, err := ready(b).Load(b.Context(), path, map[string]string{path: "package cell\n" + objective + "\nvar Table = map[string]any{\"f\": objective}\n"}, "")
 	if err != nil {
 		b.Fatal(err)
 	}
