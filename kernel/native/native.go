@@ -75,7 +75,7 @@ func (l *Loader) look() (t toolchain, err error) {
 		return t, errors.New("the kernel was built without cgo: with a C compiler on the PATH, go run ./install builds one that can")
 	}
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" && runtime.GOOS != "freebsd" {
-		return t, errors.New("Go's plugins do not exist on " + runtime.GOOS)
+		return t, errors.New("there are no plugins of Go on " + runtime.GOOS)
 	}
 	t.env = l.Env
 	if t.env == nil {
@@ -250,7 +250,7 @@ func open(file, modules string) (map[string]any, error) {
 	}
 	t, ok := s.(*map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("Table is a %T", s)
+		return nil, fmt.Errorf("the table of a package is a %T", s)
 	}
 	return *t, nil
 }

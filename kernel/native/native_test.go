@@ -442,8 +442,8 @@ func TestFetched(t *testing.T) {
 	cache, flags, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
 	proxy := t.TempDir()
 	publish(t, proxy, "example.com/fast", "v1.2.0", map[string]string{
-		"go.mod":                       "module example.com/fast\n\ngo 1.22\n",
-		"fast.go":                      "package fast\n\nimport \"unsafe\"\n\ntype Size uintptr\n\nfunc Of(x int) Size { return Size(unsafe.Sizeof(x)) }\n\nfunc asm() int\n\nfunc Asm() int { return asm() }\n",
+		"go.mod":  "module example.com/fast\n\ngo 1.22\n",
+		"fast.go": "package fast\n\nimport \"unsafe\"\n\ntype Size uintptr\n\nfunc Of(x int) Size { return Size(unsafe.Sizeof(x)) }\n\nfunc asm() int\n\nfunc Asm() int { return asm() }\n",
 		"asm_" + runtime.GOARCH + ".s": "TEXT \u00b7asm(SB), 4, $0-8\n" + map[string]string{
 			"amd64": "\tMOVQ $42, ret+0(FP)\n", "arm64": "\tMOVD $42, R0\n\tMOVD R0, ret+0(FP)\n"}[runtime.GOARCH] + "\tRET\n",
 	})
