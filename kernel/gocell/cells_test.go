@@ -39,10 +39,13 @@ var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // detector sees that; the cells run without it.
 var racy = map[string]bool{"5 atomic, once and pools": true}
 
-// TestCells runs the cells of testdata/cells.txt, class by class (see the file
-// for its form), a session for each case.
-func TestCells(t *testing.T) {
-	b, err := os.ReadFile("testdata/cells.txt")
+// TestCells runs the cells of testdata/cells.txt.
+func TestCells(t *testing.T) { runFile(t, "testdata/cells.txt") }
+
+// runFile runs the cells of a file, class by class (see cells.txt for its
+// form), a session for each case.
+func runFile(t *testing.T, file string) {
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,9 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 	prefix := code[start:cursor]
 	c := engine.Completions{Start: start, End: cursor}
 	before, _, _ := tokens(code[:start])
+	if n := len(before); n > 1 && before[n-1].kind == token.SEMICOLON && before[n-1].lit == "\n" && before[n-2].kind == token.STRING && !closed(before[n-2].lit) {
+		before = before[:n-1] // put in at the end of the text
+	}
 	if n := len(before); n > 0 && (before[n-1].kind == token.STRING || before[n-1].kind == token.CHAR) && before[n-1].off < start && start <= before[n-1].end && !closed(before[n-1].lit) {
 		if from, ok := importString(before); ok {
 			c.Start = from

@@ -326,6 +326,9 @@ func (l *lowerer) interfaces(c *astutil.Cursor) {
 		to, ok2 := info.Types[x.Type]
 		if ok && ok2 && own(to.Type) && !types.IsInterface(to.Type) && types.IsInterface(from.Type) && !own(from.Type) {
 			x.X = call(l.rt("Strip", x.Pos()), x.Pos(), x.X)
+		} else if ok && ok2 && emptyInterface(from.Type) && types.IsInterface(to.Type) && !emptyInterface(to.Type) && (own(to.Type) || unnamed(to.Type)) {
+			// The interpreter takes this from compiled code only.
+			x.X = call(l.rt("Any", x.Pos()), x.Pos(), x.X)
 		}
 	case *ast.CallExpr:
 		if id, ok := x.Fun.(*ast.Ident); ok && len(x.Args) == 1 {
@@ -355,6 +358,18 @@ func (l *lowerer) interfaces(c *astutil.Cursor) {
 		x.Fun = l.rt("ErrorAs", x.Pos())
 		x.Args = append(x.Args, &ast.BasicLit{ValuePos: x.Pos(), Kind: token.INT, Value: itoa(l.gen.s.methods.number(p.Elem()))})
 	}
+}
+
+// unnamed reports whether a type has no name.
+func unnamed(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.Named)
+	return !ok
+}
+
+// emptyInterface reports whether t is an interface without methods.
+func emptyInterface(t types.Type) bool {
+	it, ok := t.Underlying().(*types.Interface)
+	return ok && it.Empty()
 }
 
 // typeSwitch rewrites a type switch on a compiled interface that asks for
@@ -417,6 +432,8 @@ func (l *lowerer) typeSwitch(c *astutil.Cursor, x *ast.TypeSwitchStmt) {
 				var x ast.Expr = id(held)
 				if own(tv.Type) && !types.IsInterface(tv.Type) {
 					x = call(l.rt("Strip", pos), pos, x)
+				} else if it.Empty() && types.IsInterface(tv.Type) && (own(tv.Type) || unnamed(tv.Type)) {
+					x = call(l.rt("Any", pos), pos, x)
 				}
 				out.List = append(out.List, call(&ast.FuncLit{
 					Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}, Results: &ast.FieldList{List: []*ast.Field{{Type: id("bool")}}}},
@@ -431,6 +448,8 @@ func (l *lowerer) typeSwitch(c *astutil.Cursor, x *ast.TypeSwitchStmt) {
 				lhs, v = append(lhs, id("_")), &ast.TypeAssertExpr{X: v, Lparen: pos, Type: cc.List[0], Rparen: pos}
 				if t := info.Types[cc.List[0]].Type; own(t) && !types.IsInterface(t) {
 					v.(*ast.TypeAssertExpr).X = call(l.rt("Strip", pos), pos, id(held))
+				} else if it.Empty() && types.IsInterface(t) && (own(t) || unnamed(t)) {
+					v.(*ast.TypeAssertExpr).X = call(l.rt("Any", pos), pos, id(held))
 				}
 			}
 			out.Body = append(out.Body, &ast.AssignStmt{Lhs: lhs, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{v}},

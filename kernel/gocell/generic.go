@@ -462,6 +462,9 @@ func (l *lowerer) plain(in *instance) []ast.Decl {
 		}
 		d, check, params := make(ds[0])
 		l.recheck(check, params, in.args, src.lib, pc.file)
+		if pc.file != nil {
+			d = l.sharedLoopVars(d, pc.file).(ast.Decl)
+		}
 		out = append(out, l.expressions(d).(ast.Decl))
 	}
 	add(src.decl, func(d ast.Decl) (ast.Decl, ast.Decl, []string) {

@@ -294,7 +294,7 @@ func (s *Session) compileLinkage(k *linkage) (prog *interp.Program, undo func(),
 	for _, d := range decls {
 		cl := cloner{from: d.owner.info, to: info}
 		for _, n := range d.nodes {
-			switch n := cl.node(n).(type) {
+			switch n := l.sharedLoopVars(cl.node(n), d.owner.fileAt(n.Pos())).(type) {
 			case *ast.FuncDecl:
 				n.Doc = nil
 				c.decls = append(c.decls, declared{decl: n, unit: &unit{}})
@@ -344,7 +344,7 @@ func (s *Session) compileLinkage(k *linkage) (prog *interp.Program, undo func(),
 			if d.init != nil {
 				continue
 			}
-			f := cl.node(d.nodes[0]).(*ast.FuncDecl)
+			f := l.sharedLoopVars(cl.node(d.nodes[0]), sp.fileAt(d.nodes[0].Pos())).(*ast.FuncDecl)
 			f.Doc = nil
 			f.Name = &ast.Ident{Name: sp.made("init" + mark + itoa(i)), NamePos: f.Name.Pos()}
 			instanceNames.Store(f.Name.Name, sp.Name+".init")
@@ -375,7 +375,7 @@ func (l *lowerer) initialize(d *sourceDecl, cl cloner) ast.Stmt {
 				&ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(d.embed)})}}
 	}
 	pos := d.init.Rhs.Pos()
-	a := &ast.AssignStmt{TokPos: pos, Tok: token.ASSIGN, Rhs: []ast.Expr{cl.node(d.init.Rhs).(ast.Expr)}}
+	a := &ast.AssignStmt{TokPos: pos, Tok: token.ASSIGN, Rhs: []ast.Expr{l.sharedLoopVars(cl.node(d.init.Rhs), d.owner.fileAt(pos)).(ast.Expr)}}
 	for _, v := range d.init.Lhs {
 		id := &ast.Ident{Name: v.Name(), NamePos: pos}
 		if made, ok := madeName(v); ok {

@@ -36,6 +36,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Args":           reflect.ValueOf(s.args),
 		"Equal":          reflect.ValueOf(equal),
 		"Strip":          reflect.ValueOf(strip),
+		"Any":            reflect.ValueOf(func(v any) any { return v }),
 		"HasType":        reflect.ValueOf(s.hasType),
 		"ErrorAs":        reflect.ValueOf(s.errorAs),
 		"Recovered":      reflect.ValueOf(recovered),

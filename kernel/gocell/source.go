@@ -205,6 +205,17 @@ func (m *importer) add(ctx context.Context, fset *token.FileSet, f *module.Fetch
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	versions := map[string]string{}
+	for _, sp := range ld.done {
+		if sp != nil {
+			versions[sp.Module.Path] = sp.Module.Version
+		}
+	}
+	for path, old := range m.fetched {
+		if v := versions[old.Module.Path]; v != "" && v != old.Module.Version {
+			delete(m.fetched, path) // the version taken now may not have it
+		}
+	}
 	for path, sp := range ld.done {
 		if sp != nil {
 			m.fetched[path] = sp
@@ -363,6 +374,16 @@ func languageVersion(v string) string {
 		return ""
 	}
 	return "go" + parts[0] + "." + parts[1]
+}
+
+// fileAt returns the file that a position is in.
+func (sp *sourcePackage) fileAt(pos token.Pos) *sourceFile {
+	for _, sf := range sp.files {
+		if sf.syntax.FileStart <= pos && pos < sf.syntax.FileEnd {
+			return sf
+		}
+	}
+	return sp.files[0]
 }
 
 // keepPieces keeps the text of the declarations of which instances may be

@@ -188,7 +188,11 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.list(ctx, goCmd, m.Path, runtime.GOARCH, tags)
+	patterns := []string{m.Path + "/..."}
+	if path != m.Path {
+		patterns = append(patterns, path) // also where no file of it is for this machine
+	}
+	list, err := s.list(ctx, goCmd, patterns, runtime.GOARCH, tags)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +204,7 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 			continue
 		}
 		odd = odd || len(p.Foreign) > 0 || p.Err != "" || slices.Contains(p.Imports, "unsafe")
-		if p.Module.Path == m.Path && p.Name != "main" && !internal(p.ImportPath) && len(p.Files) > 0 {
+		if p.Module.Path == m.Path && p.Name != "main" && !internal(p.ImportPath) && (len(p.Files) > 0 || p.ImportPath == path) {
 			f.Packages = append(f.Packages, p)
 		}
 	}
@@ -210,7 +214,7 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 	}
 	// What is not plain Go may be on a machine that nobody has written
 	// assembly for, or where the author asks for plain Go.
-	list, err = s.list(ctx, goCmd, m.Path, portableArch, append(slices.Clip(tags), plainTags...))
+	list, err = s.list(ctx, goCmd, patterns, portableArch, append(slices.Clip(tags), plainTags...))
 	if err != nil {
 		return nil, err
 	}
@@ -318,14 +322,14 @@ func (s *Store) tags(ctx context.Context, goCmd string) ([]string, error) {
 	return tags, nil
 }
 
-// list lists the packages of a module with all that they need.
-func (s *Store) list(ctx context.Context, goCmd, module, arch string, tags []string) ([]*Package, error) {
+// list lists packages with all that they need.
+func (s *Store) list(ctx context.Context, goCmd string, patterns []string, arch string, tags []string) ([]*Package, error) {
 	args := []string{"list", "-mod=readonly", "-e", "-deps",
 		"-json=ImportPath,Name,Dir,Standard,Module,GoFiles,Imports,ImportMap,EmbedFiles,CgoFiles,CFiles,CXXFiles,MFiles,HFiles,FFiles,SFiles,SwigFiles,SwigCXXFiles,SysoFiles,Error"}
 	if len(tags) > 0 {
 		args = append(args, "-tags="+strings.Join(tags, ","))
 	}
-	out, err := s.run(ctx, goCmd, []string{"GOARCH=" + arch}, append(args, "--", module+"/...")...)
+	out, err := s.run(ctx, goCmd, []string{"GOARCH=" + arch}, append(append(args, "--"), patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -354,9 +358,11 @@ func (l *listed) pkg() *Package {
 	p.Foreign = slices.Concat(l.CgoFiles, l.CFiles, l.CXXFiles, l.MFiles, l.FFiles, l.SFiles, l.SwigFiles, l.SwigCXXFiles, l.SysoFiles)
 	if l.Error != nil {
 		p.Err = strings.TrimSpace(l.Error.Err)
-		if pkg, ok := strings.CutPrefix(p.Err, "no required module provides package "); ok {
-			pkg, _, _ = strings.Cut(pkg, ";")
-			p.Err = "package " + pkg + " was not fetched: %get " + pkg
+		for _, prefix := range []string{"no required module provides package ", "cannot find module providing package ", "missing go.sum entry for module providing package "} {
+			if pkg, ok := strings.CutPrefix(p.Err, prefix); ok {
+				pkg = strings.FieldsFunc(pkg, func(r rune) bool { return r == ';' || r == ':' || r == ' ' })[0]
+				p.Err = "it was not fetched: %get " + pkg
+			}
 		}
 		if strings.Contains(p.Err, "build constraints exclude all Go files") {
 			p.Err = "its build constraints exclude all files in plain Go on " + runtime.GOOS + "/" + runtime.GOARCH + " (cgo is off)"
