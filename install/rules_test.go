@@ -77,6 +77,7 @@ var never = []struct {
 	{[]string{"kernel/wire", "kernel/transport"}, []string{"dacelib", "kernel/engine", "kernel/gocell", "kernel/display", yaegi}, "messages and sockets know nothing of languages"},
 	{[]string{"kernel/wire"}, []string{"kernel/transport", zmq4}, "messages are bytes, without sockets"},
 	{[]string{"kernel/notebook", "kernel/engine"}, []string{"dacelib", "kernel/gocell", "kernel/server", "kernel/transport", yaegi, zmq4}, "notebooks run on any engine, without Jupyter"},
+	{[]string{"kernel/module"}, []string{"dacelib", "kernel/gocell", "kernel/engine", yaegi}, "modules are fetched for whoever asks"},
 	{[]string{"kernel/gocell"}, []string{"kernel/server", "kernel/transport", "kernel/wire", zmq4}, "the engine knows nothing of Jupyter"},
 	{[]string{"kernel"}, []string{"install"}, "the kernel is installed, it does not install"},
 }

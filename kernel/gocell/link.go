@@ -456,7 +456,7 @@ func (c cloner) value(v reflect.Value, done map[any]reflect.Value) reflect.Value
 			return v
 		}
 		switch v.Interface().(type) {
-		case *ast.Object, *ast.Scope, *ast.CommentGroup:
+		case *ast.CommentGroup:
 			return reflect.Zero(v.Type())
 		}
 		if w, ok := done[v.Interface()]; ok {
