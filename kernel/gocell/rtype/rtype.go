@@ -1,0 +1,456 @@
+// Package rtype makes Go types at run time that package reflect cannot: named
+// types with methods, structs with fields of any name, and interfaces.
+//
+// The types that cells declare are made here, so that compiled code sees them
+// as it sees its own: an any that holds one knows its type, package fmt finds
+// its String method, errors.As its error, a type assertion tells it from
+// another of the same shape.
+//
+// It builds the run time's own type descriptors (package internal/abi), whose
+// layout a test compares with what the compiler makes, and never frees them.
+package rtype
+
+import (
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// header is internal/abi.Type.
+type header struct {
+	size       uintptr
+	ptrBytes   uintptr
+	hash       uint32
+	tflag      uint8
+	align      uint8
+	fieldAlign uint8
+	kind       uint8
+	equal      func(unsafe.Pointer, unsafe.Pointer) bool
+	gcData     *byte
+	str        int32
+	ptrToThis  int32
+}
+
+const (
+	flagUncommon    = 1 << 0
+	flagExtraStar   = 1 << 1
+	flagNamed       = 1 << 2
+	flagRegular     = 1 << 3
+	flagMaskNeeded  = 1 << 4
+	flagDirectIface = 1 << 5
+)
+
+// uncommon is internal/abi.UncommonType.
+type uncommon struct {
+	pkgPath int32
+	mcount  uint16
+	xcount  uint16
+	moff    uint32
+	_       uint32
+}
+
+// method is internal/abi.Method.
+type method struct{ name, mtyp, ifn, tfn int32 }
+
+// The descriptors of the kinds that have more than a header.
+type (
+	arrayType struct {
+		header
+		elem, slice unsafe.Pointer
+		len         uintptr
+	}
+	chanType struct {
+		header
+		elem unsafe.Pointer
+		dir  int
+	}
+	funcType struct {
+		header
+		in, out uint16
+	}
+	imethod struct {
+		name int32
+		typ  int32
+	}
+	interfaceType struct {
+		header
+		pkgPath *byte
+		methods []imethod
+	}
+	mapType struct {
+		header
+		key, elem, group unsafe.Pointer
+		hasher           func(unsafe.Pointer, uintptr) uintptr
+		groupSize        uintptr
+		slotSize         uintptr
+		elemOff          uintptr
+		flags            uint32
+	}
+	ptrType struct {
+		header
+		elem unsafe.Pointer
+	}
+	sliceType struct {
+		header
+		elem unsafe.Pointer
+	}
+	structField struct {
+		name   *byte
+		typ    unsafe.Pointer
+		offset uintptr
+	}
+	structType struct {
+		header
+		pkgPath *byte
+		fields  []structField
+	}
+)
+
+// addReflectOff keeps p: unlike package reflect's own declaration, this one
+// lets it escape.
+//
+//go:linkname addReflectOff reflect.addReflectOff
+func addReflectOff(p unsafe.Pointer) int32
+
+func init() {
+	// The run time takes offset -1, the first it gives, for unreachable code.
+	addReflectOff(unsafe.Pointer(new(int)))
+}
+
+// pinned keeps what descriptors point to in ways that the collector does not
+// see.
+var pinned struct {
+	sync.Mutex
+	p []any
+}
+
+func pin(x any) {
+	pinned.Lock()
+	pinned.p = append(pinned.p, x)
+	pinned.Unlock()
+}
+
+// name encodes a name as internal/abi.Name does. All names are exported to
+// reflection: the interpreter sets fields and calls methods by it.
+func name(s, tag string, embedded bool) *byte {
+	bits := byte(1)
+	if tag != "" {
+		bits |= 1 << 1
+	}
+	if embedded {
+		bits |= 1 << 3
+	}
+	b := []byte{bits}
+	varint := func(n int) {
+		for ; n >= 0x80; n >>= 7 {
+			b = append(b, byte(n|0x80))
+		}
+		b = append(b, byte(n))
+	}
+	varint(len(s))
+	b = append(b, s...)
+	if tag != "" {
+		varint(len(tag))
+		b = append(b, tag...)
+	}
+	return &b[0]
+}
+
+func nameOff(s string) int32 { return addReflectOff(unsafe.Pointer(name(s, "", false))) }
+
+func hash(s string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(s))
+	return h.Sum32()
+}
+
+// descriptor returns the descriptor of a type.
+//
+//go:noinline
+func descriptor(t reflect.Type) *header {
+	return (*header)((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])
+}
+
+// typeOf is the inverse of descriptor.
+func typeOf(p unsafe.Pointer) reflect.Type {
+	var x any
+	*(*unsafe.Pointer)(unsafe.Pointer(&x)) = p
+	return reflect.TypeOf(x)
+}
+
+// extra returns the Go type of what follows the header in a kind's descriptor,
+// header included.
+func extra(k reflect.Kind) reflect.Type {
+	switch k {
+	case reflect.Array:
+		return reflect.TypeFor[arrayType]()
+	case reflect.Chan:
+		return reflect.TypeFor[chanType]()
+	case reflect.Func:
+		return reflect.TypeFor[funcType]()
+	case reflect.Interface:
+		return reflect.TypeFor[interfaceType]()
+	case reflect.Map:
+		return reflect.TypeFor[mapType]()
+	case reflect.Pointer:
+		return reflect.TypeFor[ptrType]()
+	case reflect.Slice:
+		return reflect.TypeFor[sliceType]()
+	case reflect.Struct:
+		return reflect.TypeFor[structType]()
+	}
+	return reflect.TypeFor[header]()
+}
+
+// A Method is a method of a named type.
+type Method struct {
+	Name string
+	// Type is the function type without the receiver.
+	Type reflect.Type
+	// Call runs the method; of a variadic one the last argument is the slice.
+	Call func(recv reflect.Value, args []reflect.Value) []reflect.Value
+}
+
+// A Named is a named type. It can be used, but for its size, once it is
+// declared; see [Named.Layout] and [Named.Define].
+type Named struct {
+	name      string
+	kind      reflect.Kind
+	t, ptr    unsafe.Pointer // descriptors of T and *T
+	un, ptrUn unsafe.Pointer // their uncommon parts
+	params    int
+	typ       reflect.Type
+}
+
+// Declare starts a named type of a kind that will have so many methods on
+// itself, and on a pointer to it. Of a func type params is the number of its
+// parameters and results.
+func Declare(pkgPath, pkgName, typeName string, kind reflect.Kind, methods, ptrMethods, params int) *Named {
+	n := &Named{name: typeName, kind: kind, params: params}
+	text := pkgName + "." + typeName
+	n.t, n.un = alloc(kind, params, methods)
+	h := (*header)(n.t)
+	h.kind = uint8(kind)
+	h.tflag = flagNamed | flagUncommon
+	h.align, h.fieldAlign = 1, 1
+	h.str = nameOff(text)
+	h.hash = hash(pkgPath + "." + typeName)
+	(*uncommon)(n.un).pkgPath = nameOff(pkgPath)
+	if kind != reflect.Interface {
+		n.ptr, n.ptrUn = alloc(reflect.Pointer, 0, ptrMethods)
+		p := (*ptrType)(n.ptr)
+		p.header = *descriptor(reflect.TypeFor[*unsafe.Pointer]())
+		p.tflag = p.tflag&(flagRegular|flagDirectIface) | flagUncommon
+		p.str = nameOff("*" + text)
+		p.hash = hash("*" + pkgPath + "." + typeName)
+		p.ptrToThis = 0
+		p.elem = n.t
+		(*uncommon)(n.ptrUn).pkgPath = nameOff(pkgPath)
+		h.ptrToThis = addReflectOff(n.ptr)
+	}
+	n.typ = typeOf(n.t)
+	return n
+}
+
+// alloc returns memory for a descriptor with room for methods.
+func alloc(kind reflect.Kind, params, methods int) (t, un unsafe.Pointer) {
+	mem := reflect.New(reflect.StructOf([]reflect.StructField{
+		{Name: "H", Type: extra(kind)},
+		{Name: "U", Type: reflect.TypeFor[uncommon]()},
+		{Name: "P", Type: reflect.ArrayOf(params, reflect.TypeFor[unsafe.Pointer]())},
+		{Name: "M", Type: reflect.ArrayOf(methods, reflect.TypeFor[method]())},
+	}))
+	pin(mem.Interface())
+	s := mem.Elem()
+	u := s.Field(1).Addr().UnsafePointer()
+	(*uncommon)(u).moff = uint32(s.Type().Field(3).Offset - s.Type().Field(1).Offset)
+	return mem.UnsafePointer(), u
+}
+
+// Type returns the type.
+func (n *Named) Type() reflect.Type { return n.typ }
+
+// Layout tells the type its size: that of shape, a type of the same kind and
+// layout. A type must be laid out before it is an element of an array or a
+// map, or a field.
+func (n *Named) Layout(shape reflect.Type) {
+	n.assume(shape)
+	if h := (*header)(n.t); h.equal != nil {
+		// Until it is defined: map types ask whether there is one.
+		h.equal = func(p, q unsafe.Pointer) bool { return (*header)(n.t).equal(p, q) }
+	}
+}
+
+// Define completes the type: what it is made of, and its methods, whose
+// numbers were declared. The methods of value belong to T and *T, those of
+// pointer to *T alone. It fails where the program's methods are used up.
+func (n *Named) Define(underlying reflect.Type, value, pointer []Method) error {
+	n.assume(underlying)
+	if n.kind == reflect.Interface {
+		return nil
+	}
+	if err := n.setMethods(n.un, n.typ, value, nil); err != nil {
+		return err
+	}
+	return n.setMethods(n.ptrUn, reflect.PointerTo(n.typ), pointer, value)
+}
+
+// assume makes the type of what t is made of.
+func (n *Named) assume(t reflect.Type) {
+	if t.Kind() != n.kind {
+		panic(fmt.Sprintf("rtype: %s is a %s and cannot be made of %s", n.name, n.kind, t))
+	}
+	keep := *(*header)(n.t)
+	u := unsafe.Pointer(descriptor(t))
+	switch n.kind {
+	case reflect.Array:
+		*(*arrayType)(n.t) = *(*arrayType)(u)
+	case reflect.Chan:
+		*(*chanType)(n.t) = *(*chanType)(u)
+	case reflect.Func:
+		*(*funcType)(n.t) = *(*funcType)(u)
+		// The parameters follow the descriptor, and the uncommon part where
+		// there is one.
+		off := unsafe.Sizeof(funcType{})
+		if (*header)(u).tflag&flagUncommon != 0 {
+			off += unsafe.Sizeof(uncommon{})
+		}
+		if k := t.NumIn() + t.NumOut(); k == n.params && k > 0 {
+			copy(unsafe.Slice((*unsafe.Pointer)(unsafe.Add(n.un, unsafe.Sizeof(uncommon{}))), k),
+				unsafe.Slice((*unsafe.Pointer)(unsafe.Add(u, off)), k))
+		}
+	case reflect.Interface:
+		*(*interfaceType)(n.t) = *(*interfaceType)(u)
+	case reflect.Map:
+		*(*mapType)(n.t) = *(*mapType)(u)
+	case reflect.Pointer:
+		*(*ptrType)(n.t) = *(*ptrType)(u)
+	case reflect.Slice:
+		*(*sliceType)(n.t) = *(*sliceType)(u)
+	case reflect.Struct:
+		*(*structType)(n.t) = *(*structType)(u)
+	default:
+		*(*header)(n.t) = *(*header)(u)
+	}
+	h := (*header)(n.t)
+	h.tflag = h.tflag&(flagRegular|flagMaskNeeded|flagDirectIface) | flagNamed | flagUncommon
+	h.str, h.hash, h.ptrToThis = keep.str, keep.hash, keep.ptrToThis
+}
+
+// setMethods writes the method table of T or *T.
+func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Method) error {
+	type entry struct {
+		Method
+		deref bool
+	}
+	var all []entry
+	for _, m := range own {
+		all = append(all, entry{m, false})
+	}
+	for _, m := range deref {
+		all = append(all, entry{m, true})
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
+	table := unsafe.Slice((*method)(unsafe.Add(un, (*uncommon)(un).moff)), len(all))
+	direct := descriptor(recv).tflag&flagDirectIface != 0
+	for i, m := range all {
+		code, err := stub(m.Type, receiver(recv, direct, m.Method, m.deref, n))
+		if err != nil {
+			return err
+		}
+		tfn := code
+		if !direct {
+			tfn = noFunc() // it would take the receiver by value
+		}
+		table[i] = method{name: nameOff(m.Name), mtyp: addReflectOff(unsafe.Pointer(descriptor(m.Type))),
+			ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
+	}
+	u := (*uncommon)(un)
+	u.mcount, u.xcount = uint16(len(all)), uint16(len(all))
+	return nil
+}
+
+// receiver returns the function that the word of an interface is handed to.
+func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(unsafe.Pointer, []reflect.Value) []reflect.Value {
+	call := m.Call
+	switch {
+	case deref: // t is *T, the method T's
+		return func(p unsafe.Pointer, args []reflect.Value) []reflect.Value {
+			if p == nil {
+				panic(nilReceiver(fmt.Sprintf("value method %s.%s called using nil *%s pointer", n.typ, m.Name, n.name)))
+			}
+			return call(reflect.NewAt(n.typ, p).Elem(), args)
+		}
+	case direct:
+		return func(p unsafe.Pointer, args []reflect.Value) []reflect.Value {
+			return call(reflect.NewAt(t, unsafe.Pointer(&p)).Elem(), args)
+		}
+	}
+	return func(p unsafe.Pointer, args []reflect.Value) []reflect.Value {
+		return call(reflect.NewAt(t, p).Elem(), args)
+	}
+}
+
+// nilReceiver is the error of a value method called by a nil pointer.
+type nilReceiver string
+
+func (e nilReceiver) Error() string { return string(e) }
+
+// RuntimeError makes it a runtime.Error.
+func (nilReceiver) RuntimeError() {}
+
+// A Field is a field of a struct.
+type Field struct {
+	Name     string
+	Type     reflect.Type
+	Tag      string
+	Embedded bool
+}
+
+// Struct returns a new struct type of the given text. Its fields may have any
+// names; all are exported to reflection.
+func Struct(text string, fields []Field) reflect.Type {
+	plain := make([]reflect.StructField, len(fields))
+	for i, f := range fields {
+		plain[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: f.Type}
+		if f.Name == "_" { // is left out of comparisons
+			plain[i].Name, plain[i].PkgPath = "_", "main"
+		}
+	}
+	base := (*structType)(unsafe.Pointer(descriptor(reflect.StructOf(plain))))
+	t := new(structType)
+	*t = *base
+	t.tflag &= flagRegular | flagMaskNeeded | flagDirectIface
+	t.str, t.ptrToThis = nameOff(text), 0
+	t.hash = hash(text)
+	t.fields = slices.Clone(base.fields)
+	for i, f := range fields {
+		t.fields[i].name = name(f.Name, f.Tag, f.Embedded)
+	}
+	pin(t)
+	return typeOf(unsafe.Pointer(t))
+}
+
+// Interface returns a new interface type of the given text and methods.
+func Interface(text, pkgPath string, methods []Method) reflect.Type {
+	t := new(interfaceType)
+	t.header = *descriptor(reflect.TypeFor[error]())
+	t.tflag &= flagRegular | flagMaskNeeded | flagDirectIface
+	t.str, t.ptrToThis = nameOff(text), 0
+	t.hash = hash(text)
+	t.pkgPath = name(pkgPath, "", false)
+	methods = slices.Clone(methods)
+	slices.SortFunc(methods, func(a, b Method) int { return strings.Compare(a.Name, b.Name) })
+	for _, m := range methods {
+		t.methods = append(t.methods, imethod{name: nameOff(m.Name), typ: addReflectOff(unsafe.Pointer(descriptor(m.Type)))})
+	}
+	pin(t)
+	return typeOf(unsafe.Pointer(t))
+}

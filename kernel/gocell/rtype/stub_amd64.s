@@ -1,0 +1,30 @@
+#include "textflag.h"
+
+// enter runs the closure whose number is in DX.
+TEXT enter<>(SB), NOSPLIT|NOFRAME, $0-0
+	LEAQ ·closures(SB), R12
+	MOVQ (R12)(DX*8), DX
+	MOVQ (DX), R12
+	JMP  R12
+
+#define S(n) MOVL $(n), DX; JMP enter<>(SB);
+#define S8(n) S(n) S(n+1) S(n+2) S(n+3) S(n+4) S(n+5) S(n+6) S(n+7)
+#define S64(n) S8(n) S8(n+8) S8(n+16) S8(n+24) S8(n+32) S8(n+40) S8(n+48) S8(n+56)
+#define S512(n) S64(n) S64(n+64) S64(n+128) S64(n+192) S64(n+256) S64(n+320) S64(n+384) S64(n+448)
+#define S4K(n) S512(n) S512(n+512) S512(n+1024) S512(n+1536) S512(n+2048) S512(n+2560) S512(n+3072) S512(n+3584)
+
+TEXT stubs<>(SB), NOSPLIT|NOFRAME, $0-0
+	S4K(0)
+	S4K(4096)
+	S4K(8192)
+	S4K(12288)
+	S4K(16384)
+	S4K(20480)
+	S4K(24576)
+	S4K(28672)
+
+// func base() uintptr
+TEXT ·base(SB), NOSPLIT, $0-8
+	LEAQ stubs<>(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -1,0 +1,4 @@
+package rtype
+
+// stride is the size of a stub in bytes.
+const stride = 8
