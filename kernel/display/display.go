@@ -98,7 +98,7 @@ func Image(m image.Image) { show(imageBundle(m), "") }
 // other.
 func Show(values ...any) {
 	for _, v := range values {
-		show(Value(v, nil), "")
+		show(Value(v), "")
 	}
 }
 
@@ -225,7 +225,7 @@ func NewHandle() *Handle { return &Handle{id: "dace-" + strconv.FormatInt(handle
 
 // Show shows a value in the handle's place, as the last expression of a cell
 // would be.
-func (h *Handle) Show(v any) { h.set(Value(v, nil)) }
+func (h *Handle) Show(v any) { h.set(Value(v)) }
 
 // HTML shows HTML in the handle's place.
 func (h *Handle) HTML(s string) { h.set(mime("text/html", s, s)) }

@@ -65,7 +65,7 @@ func cellText(v reflect.Value) string {
 	case reflect.String:
 		return v.String()
 	}
-	return Format(v.Interface(), nil)
+	return Format(v.Interface())
 }
 
 // table draws a table as HTML and as aligned text.

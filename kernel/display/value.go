@@ -2,7 +2,6 @@ package display
 
 import (
 	"fmt"
-	"go/types"
 	"html"
 	"image"
 	"reflect"
@@ -30,9 +29,8 @@ type (
 
 // Value returns what a value is shown as: its own formats where its type has
 // a method for them, a picture for a plot or an image, a table for a matrix,
-// and always plain text. t is the value's type as cells see it, nil where only
-// the value is known.
-func Value(v any, t types.Type) engine.Bundle {
+// and always plain text.
+func Value(v any) engine.Bundle {
 	b := engine.Bundle{Data: map[string]any{}}
 	switch x := v.(type) {
 	case nil:
@@ -65,35 +63,28 @@ func Value(v any, t types.Type) engine.Bundle {
 		}
 	}
 	if _, ok := b.Data["text/plain"]; !ok {
-		b.Data["text/plain"] = Format(v, t)
+		b.Data["text/plain"] = Format(v)
 	}
 	return b
 }
 
-// Result returns what the values of a cell's last expression are shown as; ts
-// are their types. The nil error at the end of several values is left out, a
-// non-nil one is shown as an error.
-func Result(vs []any, ts []types.Type) engine.Bundle {
-	typeOf := func(i int) types.Type {
-		if i < len(ts) {
-			return ts[i]
-		}
-		return nil
-	}
-	if n := len(vs); n > 1 && isError(typeOf(n-1)) && isNil(vs[n-1]) {
+// Result returns what the values of a cell's last expression are shown as.
+// Where the last of several is an error, a nil one is left out.
+func Result(vs []any, errorLast bool) engine.Bundle {
+	if n := len(vs); n > 1 && errorLast && isNil(vs[n-1]) {
 		vs = vs[:n-1]
 	}
 	switch len(vs) {
 	case 0:
 		return engine.Bundle{}
 	case 1:
-		return Value(vs[0], typeOf(0))
+		return Value(vs[0])
 	}
 	var texts []string
 	var rich []string
 	anyRich := false
-	for i, v := range vs {
-		b := Value(v, typeOf(i))
+	for _, v := range vs {
+		b := Value(v)
 		text, _ := b.Data["text/plain"].(string)
 		texts = append(texts, text)
 		switch {
@@ -113,10 +104,6 @@ func Result(vs []any, ts []types.Type) engine.Bundle {
 		out.Data["text/html"] = strings.Join(rich, "\n")
 	}
 	return out
-}
-
-func isError(t types.Type) bool {
-	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
 }
 
 func isNil(v any) bool {

@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,8 +49,6 @@ type generics struct {
 	args  map[types.Object]types.Type // what a type parameter's name stands for
 	cur   *instance                   // being made
 
-	hoisted map[types.Type]bool // local types that are declared at package level
-	locals  []ast.Decl          // their declarations
 }
 
 // maxDepth bounds chains of instances that each need another one.
@@ -84,8 +81,8 @@ func (l *lowerer) instanceOf(obj types.Object, args []types.Type, pos token.Pos)
 	instanceNames.Store(in.name, shown)
 	g.s.generic.instances = append(g.s.generic.instances, in)
 	for _, a := range args {
-		if bad := inexpressible(a, maps.Clone(g.hoisted)); bad != "" {
-			l.refuse(pos, "%s cannot be instantiated with %s, which is declared inside a function: declare the type at the top of a cell", obj.Name(), bad)
+		if bad := inexpressible(a, map[types.Type]bool{}); bad != "" {
+			l.refuse(pos, "%s cannot be instantiated with %s, which is not exported", obj.Name(), bad)
 			return in.name
 		}
 	}
@@ -121,7 +118,6 @@ func listOf(l *types.TypeList) []types.Type {
 // generic rewrites a node that names an instance or a type parameter of the
 // declaration being made plain. It reports whether it did.
 func (l *lowerer) generic(c *astutil.Cursor) bool {
-	info := l.c.info
 	switch x := c.Node().(type) {
 	case *ast.IndexExpr:
 		return l.instantiated(c, x.X, x.Pos())
@@ -131,24 +127,9 @@ func (l *lowerer) generic(c *astutil.Cursor) bool {
 		if l.instantiated(c, x, x.Pos()) {
 			return true
 		}
-		if s := info.Selections[x]; s != nil {
-			if v, ok := s.Obj().(*types.Var); ok {
-				x.Sel = l.fieldName(v, x.Sel)
-			}
-		}
 	case *ast.Ident:
 		if c.Name() == "Sel" {
 			return false
-		}
-		if kv, ok := c.Parent().(*ast.KeyValueExpr); ok && kv.Key == x {
-			if v, ok := info.Uses[x].(*types.Var); ok && v.IsField() {
-				kv.Key = l.fieldName(v, x)
-				return kv.Key != x
-			}
-		}
-		if t, ok := l.gen.args[info.Uses[x]]; ok {
-			c.Replace(l.typeExpr(t, x.Pos()))
-			return true
 		}
 		return l.instantiated(c, x, x.Pos())
 	}
@@ -183,82 +164,24 @@ func (l *lowerer) instantiated(c *astutil.Cursor, f ast.Expr, pos token.Pos) boo
 	return true
 }
 
-// fieldName returns the name of a field, which for an embedded instance is
-// that of the instance.
-func (l *lowerer) fieldName(v *types.Var, id *ast.Ident) *ast.Ident {
-	if !v.Embedded() {
-		return id
-	}
-	t := v.Type()
-	if p, ok := t.(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	if a, ok := t.(*types.Alias); ok {
-		if made, ok := madeName(a.Obj()); ok {
-			return &ast.Ident{Name: made, NamePos: id.Pos()}
-		}
-	}
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	n, ok := t.(*types.Named)
-	if !ok {
-		return id
-	}
-	if name, ok := l.renamed[n.Obj()]; ok {
-		return &ast.Ident{Name: name, NamePos: id.Pos()}
-	}
-	if made, ok := madeName(n.Obj()); ok && n.TypeArgs().Len() == 0 {
-		return &ast.Ident{Name: made, NamePos: id.Pos()}
-	}
-	if n.TypeArgs().Len() == 0 {
-		return id
-	}
-	return &ast.Ident{Name: l.instanceOf(n.Obj(), listOf(n.TypeArgs()), id.Pos()), NamePos: id.Pos()}
-}
-
 // isSeq reports whether o is iter.Seq or iter.Seq2, which are written out as
 // the function types that they are.
 func isSeq(o types.Object) bool {
 	return o != nil && o.Pkg() != nil && o.Pkg().Path() == "iter" && (o.Name() == "Seq" || o.Name() == "Seq2")
 }
 
-// plainOnly returns the declarations that the interpreter may see: none of
-// generics, nor of interfaces that are constraints.
-func plainOnly(decls []declared, info *types.Info) []declared {
-	var out []declared
-	for _, d := range decls {
+// plainOnly returns the declarations that the interpreter may see: neither
+// types nor generics.
+func plainOnly(decls []declared) []declared {
+	return slices.DeleteFunc(slices.Clone(decls), func(d declared) bool {
 		switch x := d.decl.(type) {
 		case *ast.FuncDecl:
-			if x.Type.TypeParams != nil || x.Recv != nil && len(receiverParams(x)) > 0 {
-				continue
-			}
+			return x.Type.TypeParams != nil || x.Recv != nil && len(receiverParams(x)) > 0
 		case *ast.GenDecl:
-			if x.Tok != token.TYPE {
-				break
-			}
-			keep := *x
-			keep.Specs = slices.DeleteFunc(slices.Clone(x.Specs), func(s ast.Spec) bool {
-				t := s.(*ast.TypeSpec)
-				if t.TypeParams != nil {
-					return true
-				}
-				o := info.Defs[t.Name]
-				if o == nil {
-					return false
-				}
-				it, ok := o.Type().Underlying().(*types.Interface)
-				return ok && !it.IsMethodSet()
-			})
-			if len(keep.Specs) == 0 {
-				continue
-			}
-			d.decl = &keep
+			return x.Tok == token.TYPE
 		}
-		out = append(out, d)
-	}
-	return out
+		return false
+	})
 }
 
 // receiverParams returns the names of the type parameters of a method's
@@ -334,12 +257,7 @@ func (g *generics) source(o types.Object, p *program) (genericSource, bool) {
 // instantiate returns the declarations that the cell needs beside its own: the
 // instances that the session does not have yet, and what goes with them.
 func (l *lowerer) instantiate() []declared {
-	out := l.drain()
-	for _, d := range l.gen.locals {
-		out = append(out, declared{decl: d, unit: &unit{}})
-	}
-	out = append(out, l.promoted(append(slices.Clip(l.c.decls), out...))...)
-	return append(out, l.drain()...)
+	return l.drain()
 }
 
 // drain makes the instances that are wanted, and those that they want.
@@ -355,99 +273,6 @@ func (l *lowerer) drain() []declared {
 	}
 	l.gen.cur = nil
 	return out
-}
-
-// hoist takes the types that functions below n declare for themselves to the
-// level of the package, where they are arguments of instances.
-func (l *lowerer) hoist(n ast.Node) ast.Node {
-	info := l.c.info
-	need := map[*types.TypeName]bool{}
-	seen := map[types.Type]bool{}
-	for _, inst := range info.Instances {
-		for t := range inst.TypeArgs.Types() {
-			localTypes(t, need, seen)
-		}
-	}
-	if len(need) == 0 {
-		return n
-	}
-	return astutil.Apply(n, func(c *astutil.Cursor) bool {
-		ds, ok := c.Node().(*ast.DeclStmt)
-		if !ok {
-			return true
-		}
-		g, ok := ds.Decl.(*ast.GenDecl)
-		if !ok || g.Tok != token.TYPE {
-			return true
-		}
-		keep := *g
-		keep.Specs = nil
-		for _, s := range g.Specs {
-			t := s.(*ast.TypeSpec)
-			o, ok := info.Defs[t.Name].(*types.TypeName)
-			if !ok || !need[o] {
-				keep.Specs = append(keep.Specs, s)
-				continue
-			}
-			name := mark + "l" + itoa(int(instanceCount.Add(1))) + "_" + o.Name()
-			instanceNames.Store(name, o.Name())
-			l.renamed[o] = name
-			l.gen.hoisted[o.Type()] = true
-			spec := &ast.TypeSpec{Name: &ast.Ident{Name: name, NamePos: t.Pos()}}
-			l.gen.locals = append(l.gen.locals, &ast.GenDecl{TokPos: t.Pos(), Tok: token.TYPE, Specs: []ast.Spec{spec}})
-			defer func() { spec.Type = l.typeExpr(o.Type().Underlying(), t.Pos()) }()
-		}
-		if len(keep.Specs) == len(g.Specs) {
-			return true
-		}
-		if len(keep.Specs) == 0 {
-			c.Replace(&ast.EmptyStmt{Semicolon: ds.Pos(), Implicit: true})
-			return false
-		}
-		ds.Decl = &keep
-		return true
-	}, nil)
-}
-
-// localTypes adds the types that functions declare and that t is made of.
-func localTypes(t types.Type, to map[*types.TypeName]bool, seen map[types.Type]bool) {
-	if t == nil || seen[t] {
-		return
-	}
-	seen[t] = true
-	switch t := t.(type) {
-	case *types.Alias:
-		localTypes(types.Unalias(t), to, seen)
-	case *types.Named:
-		for a := range t.TypeArgs().Types() {
-			localTypes(a, to, seen)
-		}
-		o := t.Obj()
-		if interpreted(o.Pkg()) && !packageLevel(o) {
-			to[o] = true
-			localTypes(t.Underlying(), to, seen)
-		}
-	case *types.Struct:
-		for f := range t.Fields() {
-			localTypes(f.Type(), to, seen)
-		}
-	case *types.Signature:
-		for v := range t.Params().Variables() {
-			localTypes(v.Type(), to, seen)
-		}
-		for v := range t.Results().Variables() {
-			localTypes(v.Type(), to, seen)
-		}
-	case *types.Interface:
-		for m := range t.Methods() {
-			localTypes(m.Type(), to, seen)
-		}
-	case *types.Map:
-		localTypes(t.Key(), to, seen)
-		localTypes(t.Elem(), to, seen)
-	case interface{ Elem() types.Type }:
-		localTypes(t.Elem(), to, seen)
-	}
 }
 
 // plain returns the declarations of an instance.
@@ -467,32 +292,31 @@ func (l *lowerer) plain(in *instance) []ast.Decl {
 		}
 		out = append(out, l.expressions(d).(ast.Decl))
 	}
-	add(src.decl, func(d ast.Decl) (ast.Decl, ast.Decl, []string) {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			params := fieldNames(d.Type.TypeParams)
-			d.Name = &ast.Ident{Name: in.name, NamePos: d.Name.Pos()}
-			d.Type.TypeParams = nil
-			d.Doc = nil
-			return d, d, params
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				if t := s.(*ast.TypeSpec); t.Name.Name == in.obj.Name() {
-					params := fieldNames(t.TypeParams)
-					t.Name = &ast.Ident{Name: in.name, NamePos: t.Name.Pos()}
-					t.TypeParams = nil
-					d = &ast.GenDecl{TokPos: d.TokPos, Tok: token.TYPE, Specs: []ast.Spec{t}}
-					return d, d, params
-				}
-			}
-		}
-		return d, d, nil
-	})
+	t, isType := in.obj.(*types.TypeName)
+	if !isType {
+		add(src.decl, func(d ast.Decl) (ast.Decl, ast.Decl, []string) {
+			f := d.(*ast.FuncDecl)
+			params := fieldNames(f.Type.TypeParams)
+			f.Name = &ast.Ident{Name: in.name, NamePos: f.Name.Pos()}
+			f.Type.TypeParams = nil
+			f.Doc = nil
+			return f, f, params
+		})
+		return out
+	}
+	typ, err := types.Instantiate(nil, t.Type(), in.args, false)
+	if err != nil {
+		l.errs.list.Add(token.Position{}, fmt.Sprintf("internal: cannot instantiate %s: %v", in.obj.Name(), err))
+		return nil
+	}
+	n := typ.(*types.Named)
 	for _, m := range src.methods {
 		add(m, func(d ast.Decl) (ast.Decl, ast.Decl, []string) {
 			f := d.(*ast.FuncDecl)
 			params := receiverParams(f)
-			return f, methodBody(f), params
+			l.bound = append(l.bound, methodOf{n, f.Name.Name})
+			g := l.methodDecl(f, n)
+			return g, g, params
 		})
 	}
 	return out
@@ -710,7 +534,7 @@ func (w withStd) Import(path string) (*types.Package, error) {
 
 // newGenerics starts the instances of a cell.
 func (s *Session) newGenerics() *generics {
-	return &generics{s: s, args: map[types.Object]types.Type{}, hoisted: map[types.Type]bool{}}
+	return &generics{s: s, args: map[types.Object]types.Type{}}
 }
 
 // useStd gives the interpreter the compiled part of the prelude.
@@ -727,137 +551,131 @@ func (s *Session) useStd() error {
 }
 
 // typeName writes the name of a type for the interpreter.
-func (l *lowerer) typeName(t types.Type) string {
+func (l *lowerer) typeName(t types.Type) (string, error) {
 	var b strings.Builder
-	l.writeType(&b, t)
-	return b.String()
+	err := l.writeType(&b, t)
+	return b.String(), err
 }
 
-func (l *lowerer) writeType(b *strings.Builder, t types.Type) {
-	name := func(o types.Object) {
-		if made, ok := madeName(o); ok {
-			b.WriteString(made)
-			return
-		}
-		if p := o.Pkg(); p != nil && !interpreted(p) {
-			l.pkgs[p.Path()] = true
-			b.WriteString(alias(p.Path()) + ".")
-		}
-		if n, ok := l.renamed[o]; ok {
-			b.WriteString(n)
-			return
-		}
-		b.WriteString(o.Name())
-	}
+// madeType writes the name of a type that a cell declares or spells out.
+func (l *lowerer) madeType(b *strings.Builder, t types.Type) error {
+	name, err := l.gen.s.mirror.symbol(t)
+	b.WriteString(alias(typesPath) + "." + name)
+	return err
+}
+
+func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 	switch t := t.(type) {
 	case *types.Basic:
 		if t.Kind() == types.UnsafePointer {
 			l.pkgs["unsafe"] = true
 			b.WriteString(alias("unsafe") + ".Pointer")
-			return
+			return nil
 		}
 		b.WriteString(t.Name())
 	case *types.Named:
-		switch {
-		case isSeq(t.Obj()):
-			l.writeType(b, t.Underlying())
+		switch o := t.Obj(); {
+		case plainName(t):
+			return l.writeType(b, t.Underlying())
+		case ofCells(o):
+			l.wanted(t)
+			return l.madeType(b, t)
 		case t.TypeArgs().Len() > 0:
-			b.WriteString(l.instanceOf(t.Obj(), listOf(t.TypeArgs()), l.c.src.body.Pos()))
+			return fmt.Errorf("%s cannot be used in a cell: this generic has no interpreted form", types.TypeString(t, shortName))
 		default:
-			name(t.Obj())
+			if o.Pkg() != nil {
+				l.pkgs[o.Pkg().Path()] = true
+				b.WriteString(alias(o.Pkg().Path()) + ".")
+			}
+			b.WriteString(o.Name())
 		}
 	case *types.Alias:
-		local := interpreted(t.Obj().Pkg()) && !packageLevel(t.Obj())
-		if t.TypeArgs().Len() > 0 || l.gen.args[t.Obj()] != nil || local {
-			l.writeType(b, types.Unalias(t))
-			return
-		}
-		name(t.Obj())
-	case *types.TypeParam:
-		b.WriteString(t.Obj().Name())
+		return l.writeType(b, types.Unalias(t))
 	case *types.Pointer:
 		b.WriteString("*")
-		l.writeType(b, t.Elem())
+		return l.writeType(b, t.Elem())
 	case *types.Slice:
 		b.WriteString("[]")
-		l.writeType(b, t.Elem())
+		return l.writeType(b, t.Elem())
 	case *types.Array:
 		fmt.Fprintf(b, "[%d]", t.Len())
-		l.writeType(b, t.Elem())
+		return l.writeType(b, t.Elem())
 	case *types.Map:
 		b.WriteString("map[")
-		l.writeType(b, t.Key())
+		if err := l.writeType(b, t.Key()); err != nil {
+			return err
+		}
 		b.WriteString("]")
-		l.writeType(b, t.Elem())
+		return l.writeType(b, t.Elem())
 	case *types.Chan:
 		b.WriteString(map[types.ChanDir]string{types.SendRecv: "chan ", types.SendOnly: "chan<- ", types.RecvOnly: "<-chan "}[t.Dir()])
 		if e, ok := t.Elem().(*types.Chan); ok && e.Dir() == types.RecvOnly {
 			b.WriteString("(")
 			defer b.WriteString(")")
 		}
-		l.writeType(b, t.Elem())
+		return l.writeType(b, t.Elem())
 	case *types.Signature:
 		b.WriteString("func")
-		l.writeSignature(b, t)
+		return l.writeSignature(b, t)
 	case *types.Struct:
-		b.WriteString("struct{")
-		for i := range t.NumFields() {
-			f := t.Field(i)
-			if !f.Embedded() {
-				b.WriteString(f.Name() + " ")
-			}
-			l.writeType(b, f.Type())
-			tag := t.Tag(i)
-			if !f.Embedded() && !f.Exported() && f.Name() != "_" {
-				tag = hiddenTag(tag)
-			}
-			if tag != "" {
-				b.WriteString(" " + quote(tag))
-			}
-			b.WriteString(";")
+		if t.NumFields() == 0 {
+			b.WriteString("struct{}")
+			return nil
 		}
-		b.WriteString("}")
+		l.wanted(t)
+		return l.madeType(b, t)
 	case *types.Interface:
-		b.WriteString("interface{")
-		for m := range t.ExplicitMethods() {
-			b.WriteString(m.Name())
-			l.writeSignature(b, m.Signature())
-			b.WriteString(";")
+		if t.NumMethods() == 0 {
+			b.WriteString("interface{}")
+			return nil
 		}
-		for e := range t.EmbeddedTypes() {
-			l.writeType(b, e)
-			b.WriteString(";")
-		}
-		b.WriteString("}")
+		l.wanted(t)
+		return l.madeType(b, t)
 	default:
-		b.WriteString(types.TypeString(t, shortName))
+		return fmt.Errorf("a cell cannot use the type %s", types.TypeString(t, shortName))
 	}
+	return nil
 }
 
-func (l *lowerer) writeSignature(b *strings.Builder, s *types.Signature) {
+// wanted makes sure that the methods of the instances which t is made of are
+// compiled.
+func (l *lowerer) wanted(t types.Type) {
+	walkType(t, func(t types.Type) {
+		if n, ok := t.(*types.Named); ok && n.TypeArgs().Len() > 0 && ofCells(n.Obj()) && !plainName(n) {
+			l.instanceOf(n.Obj(), listOf(n.TypeArgs()), l.c.src.body.Pos())
+		}
+	}, map[types.Type]bool{})
+}
+
+func (l *lowerer) writeSignature(b *strings.Builder, s *types.Signature) error {
 	b.WriteString("(")
 	for i := range s.Params().Len() {
 		p := s.Params().At(i)
 		if i > 0 {
 			b.WriteString(",")
 		}
+		t := p.Type()
 		if s.Variadic() && i == s.Params().Len()-1 {
 			b.WriteString("...")
-			l.writeType(b, p.Type().(*types.Slice).Elem())
-			continue
+			t = t.(*types.Slice).Elem()
 		}
-		l.writeType(b, p.Type())
+		if err := l.writeType(b, t); err != nil {
+			return err
+		}
 	}
 	b.WriteString(")")
 	if s.Results().Len() == 0 {
-		return
+		return nil
 	}
 	b.WriteString("(")
 	for i := range s.Results().Len() {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		l.writeType(b, s.Results().At(i).Type())
+		if err := l.writeType(b, s.Results().At(i).Type()); err != nil {
+			return err
+		}
 	}
 	b.WriteString(")")
+	return nil
 }

@@ -466,7 +466,7 @@ fmt.Println(slices.Collect(strings.SplitSeq("x,y", ",")))
 for c := range slices.Chunk([]int{1, 2, 3}, 2) { fmt.Print(c) }
 fmt.Println()`, "1 2 \"a\\n\" \"b\\n\" [x y]\n[1 2][3]\n"},
 		{"refused by name", `
-var p weak.Pointer[int]`, "CompileError: In[1]:1:22: weak.Pointer[int] cannot be used in a cell: this generic of the standard library has no interpreted form\n"},
+var p weak.Pointer[int]`, "CompileError: In[1]:2:5: weak.Pointer[int] cannot be used in a cell: this generic has no interpreted form\n"},
 	})
 }
 

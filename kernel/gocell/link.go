@@ -250,12 +250,6 @@ func (s *Session) link(ctx context.Context, c *checked, out engine.Outputs) erro
 	defer s.mu.Unlock()
 	for d := range k.decls {
 		s.linked[d] = true
-		for _, o := range d.objects {
-			if t, ok := o.(*types.TypeName); ok {
-				made, _ := madeName(t)
-				s.sourceTypes[made] = t
-			}
-		}
 	}
 	for sp := range k.packages {
 		s.initialized[sp] = true
@@ -352,10 +346,7 @@ func (s *Session) compileLinkage(k *linkage) (prog *interp.Program, undo func(),
 			body.List = append(body.List, &ast.ExprStmt{X: call(&ast.Ident{Name: f.Name.Name, NamePos: f.Pos()}, f.Pos())})
 		}
 	}
-	c.decls = typesInOrder(plainOnly(c.decls, info), info)
-	for i := range c.decls {
-		c.decls[i].decl = l.expressions(c.decls[i].decl).(ast.Decl)
-	}
+	l.declarations()
 	body = l.expressions(body).(*ast.BlockStmt)
 	if err := l.assemble(file, globals, body.List, body); err != nil {
 		return nil, undo, err
@@ -385,43 +376,6 @@ func (l *lowerer) initialize(d *sourceDecl, cl cloner) ast.Stmt {
 		a.Lhs = append(a.Lhs, id)
 	}
 	return a
-}
-
-// typesInOrder puts type declarations after those that they are made of, as
-// far as that goes: the interpreter finds its way better then.
-func typesInOrder(decls []declared, info *types.Info) []declared {
-	var rest, out []declared
-	at := map[types.Object]declared{}
-	var names []types.Object
-	for _, d := range decls {
-		if g, ok := d.decl.(*ast.GenDecl); ok && g.Tok == token.TYPE && len(g.Specs) == 1 {
-			o := info.Defs[g.Specs[0].(*ast.TypeSpec).Name]
-			at[o] = d
-			names = append(names, o)
-			continue
-		}
-		rest = append(rest, d)
-	}
-	seen := map[types.Object]bool{}
-	var visit func(o types.Object)
-	visit = func(o types.Object) {
-		d, ok := at[o]
-		if !ok || seen[o] {
-			return
-		}
-		seen[o] = true
-		ast.Inspect(d.decl, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				visit(info.Uses[id])
-			}
-			return true
-		})
-		out = append(out, d)
-	}
-	for _, o := range names {
-		visit(o)
-	}
-	return append(out, rest...)
 }
 
 // A cloner copies syntax, of which the lowering changes its copy, with what

@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -33,7 +32,20 @@ type lowerer struct {
 	temp    int
 	gen     *generics
 
-	formatted map[*ast.CallExpr][]types.Type // types of arguments that a call formats
+	bound        []methodOf        // methods declared with the cell
+	receivers    map[ast.Expr]bool // made-up receivers of method calls
+	calledParens map[ast.Node]bool // parentheses around what is called
+	operands     map[*ast.TypeAssertExpr]ast.Expr
+	switched     map[*ast.TypeSwitchStmt]types.Type // of the operand
+	cases        map[*ast.CaseClause][]types.Type   // of a type switch
+	inside       map[*ast.BlockStmt]bool            // whose last statement a label belongs to
+	results      [][]types.Type                     // of the functions around a node
+}
+
+// methodOf names a method of a cell's type.
+type methodOf struct {
+	t      *types.Named
+	method string
 }
 
 // alias is the name under which rewritten code imports a package.
@@ -62,18 +74,12 @@ func (l *lowerer) typeExpr(t types.Type, pos token.Pos) ast.Expr {
 	return x
 }
 
-// typeString returns the text of a type where the names that it is made of are
-// in scope.
+// typeString returns the text of a type for the interpreter.
 func (l *lowerer) typeString(t types.Type) (string, error) {
-	local, seen := map[*types.TypeName]bool{}, map[types.Type]bool{}
-	localTypes(t, local, map[types.Type]bool{})
-	for o := range local {
-		seen[o.Type()] = true
-	}
-	if bad := inexpressible(t, seen); bad != "" {
+	if bad := inexpressible(t, map[types.Type]bool{}); bad != "" {
 		return "", fmt.Errorf("type %s cannot be written in a cell: %s is not exported", types.TypeString(t, shortName), bad)
 	}
-	return l.typeName(t), nil
+	return l.typeName(t)
 }
 
 // globalType returns the expression of the type of a variable of the session.
@@ -111,9 +117,6 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 		if o.Pkg() != nil {
 			if !interpreted(o.Pkg()) && !o.Exported() && !ofNative(o) {
 				return o.Pkg().Name() + "." + o.Name()
-			}
-			if interpreted(o.Pkg()) && !packageLevel(o) {
-				return o.Name()
 			}
 		}
 		for i := range args.Len() {
@@ -369,10 +372,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 	info := l.c.info
 	n = l.desugar(n)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
-		if x, ok := c.Node().(*ast.CallExpr); ok {
-			l.noteArguments(x)
-		}
-		if l.generic(c) {
+		if l.typeAt(c) || l.generic(c) {
 			return false
 		}
 		switch x := c.Node().(type) {
@@ -380,6 +380,25 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			if x.Tok == token.CONST {
 				l.constants(x)
 			}
+		case *ast.DeclStmt:
+			if g, ok := x.Decl.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				c.Replace(&ast.EmptyStmt{Semicolon: x.Pos(), Implicit: true})
+				return false
+			}
+		case *ast.CallExpr:
+			if p, ok := x.Fun.(*ast.ParenExpr); ok {
+				l.calledParens[p] = true
+			}
+		case *ast.FuncDecl:
+			l.results = append(l.results, l.resultsOf(x.Type))
+		case *ast.FuncLit:
+			l.results = append(l.results, l.resultsOf(x.Type))
+		case *ast.CompositeLit:
+			l.composite(c, x)
+		case *ast.TypeAssertExpr:
+			l.operands[x] = x.X
+		case *ast.TypeSwitchStmt:
+			l.noteSwitch(x)
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {
@@ -431,6 +450,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		return true
 	}, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			l.results = l.results[:len(l.results)-1]
+		case *ast.ReturnStmt:
+			l.nilResults(x)
 		case *ast.AssignStmt:
 			l.nils(x)
 			l.assignMany(c, x)
@@ -438,111 +461,227 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.goStmt(c, x)
 		case *ast.DeferStmt:
 			l.deferStmt(c, x)
-		case *ast.BinaryExpr, *ast.TypeAssertExpr:
-			l.interfaces(c)
+		case *ast.TypeAssertExpr:
+			l.assertion(c, x)
 		case *ast.TypeSwitchStmt:
 			l.typeSwitch(c, x)
-		case *ast.StructType:
-			hideFields(x)
+		case *ast.LabeledStmt:
+			l.label(c, x)
 		case *ast.SelectorExpr:
 			l.methodValue(c, x)
 		case *ast.CallExpr:
-			l.variadic(x)
-			l.arguments(x)
-			l.interfaces(c)
+			l.methodCall(x)
+			l.appended(x)
+			l.spreadSlice(x)
 			l.builtin(c, x)
-		case *ast.CompositeLit:
-			l.elements(x)
 		}
+		l.constantOf(c)
 		return true
 	})
 }
 
-// The interpreter hands a cell's own type to compiled code as an interface
-// where it assigns it or passes it as a plain argument, and forgets to among
-// variadic arguments and in composite literals. There a call makes it pass as
-// an argument first: func(v I) I { return v }(x).
+// typeAt replaces an expression of a type by one in which no type of a cell is
+// written out.
+func (l *lowerer) typeAt(c *astutil.Cursor) bool {
+	x, ok := c.Node().(ast.Expr)
+	if !ok || c.Name() == "Sel" {
+		return false
+	}
+	tv, ok := l.c.info.Types[x]
+	if !ok || !tv.IsType() {
+		return false
+	}
+	switch x := x.(type) {
+	case *ast.FuncType:
+		switch c.Parent().(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			return false
+		}
+	case *ast.Ident:
+		if _, ok := tv.Type.(*types.Basic); ok && l.c.info.Uses[x] != nil && l.c.info.Uses[x].Parent() == types.Universe {
+			return false
+		}
+	case *ast.Ellipsis:
+		return false
+	}
+	t := l.typeExpr(tv.Type, x.Pos())
+	if p, ok := c.Parent().(*ast.CallExpr); ok && p.Fun == x {
+		switch t.(type) {
+		case *ast.Ident, *ast.SelectorExpr:
+		default:
+			t = &ast.ParenExpr{Lparen: x.Pos(), X: t, Rparen: x.Pos()}
+		}
+	}
+	c.Replace(t)
+	return true
+}
 
-// variadic converts the variadic interface arguments of compiled functions.
-func (l *lowerer) variadic(x *ast.CallExpr) {
-	if x.Ellipsis.IsValid() {
+// label puts a label on the statement that a rewrite has wrapped in a block.
+func (l *lowerer) label(c *astutil.Cursor, x *ast.LabeledStmt) {
+	b, ok := x.Stmt.(*ast.BlockStmt)
+	if !ok || !l.inside[b] {
 		return
 	}
-	sig, ok := coreSignature(l.c.info, x.Fun)
-	if !ok || !sig.Variadic() {
+	last := len(b.List) - 1
+	x.Stmt = b.List[last]
+	b.List[last] = x
+	c.Replace(b)
+	l.inside[b] = true
+}
+
+// appended makes the interpreter, which goes by types alone, tell the elements
+// that append adds from a slice of them.
+func (l *lowerer) appended(x *ast.CallExpr) {
+	info := l.c.info
+	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+	if !ok || len(x.Args) != 2 {
 		return
 	}
-	last := sig.Params().Len() - 1
-	elem := sig.Params().At(last).Type().(*types.Slice).Elem()
-	for i := last; i < len(x.Args); i++ {
-		x.Args[i] = l.toInterface(x.Args[i], elem)
+	if b, ok := info.Uses[id].(*types.Builtin); !ok || b.Name() != "append" {
+		return
+	}
+	t := info.Types[x].Type
+	tv, ok := info.Types[x.Args[1]]
+	if !ok || t == nil || tv.IsNil() {
+		return
+	}
+	pos := x.Args[1].Pos()
+	_, isSlice := tv.Type.Underlying().(*types.Slice)
+	switch {
+	case !isSlice:
+	case x.Ellipsis.IsValid():
+		if !types.Identical(t, tv.Type) {
+			x.Args[1] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, x.Args[1])
+		}
+	case types.IsInterface(t.Underlying().(*types.Slice).Elem()):
+		x.Args[1] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t.Underlying().(*types.Slice).Elem(), pos), Rparen: pos}, pos, x.Args[1])
 	}
 }
 
-// elements converts the elements of a composite literal.
-func (l *lowerer) elements(x *ast.CompositeLit) {
+// spreadSlice passes a slice for variadic arguments as the type that the function
+// declares.
+func (l *lowerer) spreadSlice(x *ast.CallExpr) {
+	if !x.Ellipsis.IsValid() || len(x.Args) == 0 {
+		return
+	}
+	last := len(x.Args) - 1
+	tv, ok := l.c.info.Types[x.Args[last]]
+	if !ok || tv.Type == nil {
+		return
+	}
+	n, ok := types.Unalias(tv.Type).(*types.Named)
+	if !ok {
+		return
+	}
+	if s, ok := n.Underlying().(*types.Slice); ok && !l.isBuiltin(x.Fun) {
+		pos := x.Args[last].Pos()
+		x.Args[last] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(s, pos), Rparen: pos}, pos, x.Args[last])
+	}
+}
+
+func (l *lowerer) isBuiltin(f ast.Expr) bool {
+	id, ok := ast.Unparen(f).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	_, ok = l.c.info.Uses[id].(*types.Builtin)
+	return ok
+}
+
+// composite writes out the type of a composite literal inside another, and the
+// names of the fields of a struct.
+func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 	tv, ok := l.c.info.Types[x]
 	if !ok {
 		return
 	}
-	t := tv.Type.Underlying()
-	if p, ok := t.(*types.Pointer); ok { // an elided &T
-		t = p.Elem().Underlying()
+	t := tv.Type
+	st := t.Underlying()
+	if p, ok := st.(*types.Pointer); ok {
+		st = p.Elem().Underlying()
 	}
-	for i, e := range x.Elts {
-		kv, isKV := e.(*ast.KeyValueExpr)
-		var to types.Type
-		switch t := t.(type) {
-		case *types.Struct:
-			if isKV {
-				if id, ok := kv.Key.(*ast.Ident); ok {
-					if f, ok := l.c.info.Uses[id].(*types.Var); ok {
-						to = f.Type()
-					}
-				}
-			} else if i < t.NumFields() {
-				to = t.Field(i).Type()
+	if st, ok := st.(*types.Struct); ok {
+		for i, e := range x.Elts {
+			if _, ok := e.(*ast.KeyValueExpr); !ok {
+				x.Elts[i] = &ast.KeyValueExpr{Key: &ast.Ident{Name: st.Field(i).Name(), NamePos: e.Pos()}, Colon: e.Pos(), Value: e}
 			}
-		case *types.Slice:
-			to = t.Elem()
-		case *types.Array:
-			to = t.Elem()
-		case *types.Map:
-			to = t.Elem()
 		}
-		if to == nil {
+	}
+	if x.Type != nil {
+		return
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		inner := *x
+		l.c.info.Types[&inner] = types.TypeAndValue{Type: p.Elem()}
+		inner.Type = l.typeExpr(p.Elem(), x.Pos())
+		c.Replace(&ast.UnaryExpr{OpPos: x.Pos(), Op: token.AND, X: &inner})
+		return
+	}
+	x.Type = l.typeExpr(t, x.Pos())
+}
+
+// resultsOf returns the types of a function's results.
+func (l *lowerer) resultsOf(f *ast.FuncType) []types.Type {
+	var ts []types.Type
+	if f.Results != nil {
+		for _, r := range f.Results.List {
+			for range max(len(r.Names), 1) {
+				ts = append(ts, l.c.info.Types[r.Type].Type)
+			}
+		}
+	}
+	return ts
+}
+
+// nilResults gives the nils that a function returns as functions their types.
+func (l *lowerer) nilResults(x *ast.ReturnStmt) {
+	if len(l.results) == 0 {
+		return
+	}
+	ts := l.results[len(l.results)-1]
+	if len(ts) != len(x.Results) {
+		return
+	}
+	for i, r := range x.Results {
+		if tv, ok := l.c.info.Types[r]; !ok || !tv.IsNil() || ts[i] == nil || !own(ts[i]) {
 			continue
 		}
-		if isKV {
-			kv.Value = l.toInterface(kv.Value, to)
-		} else {
-			x.Elts[i] = l.toInterface(e, to)
+		if _, ok := ts[i].Underlying().(*types.Signature); ok {
+			x.Results[i] = call(l.typeExpr(ts[i], r.Pos()), r.Pos(), r)
 		}
 	}
 }
 
-// toInterface converts x, of a cell's own type, to a compiled interface with
-// methods; anything else is left as it is.
-func (l *lowerer) toInterface(x ast.Expr, to types.Type) ast.Expr {
-	n, ok := types.Unalias(to).(*types.Named)
-	if !ok || interpreted(n.Obj().Pkg()) {
-		return x
-	}
-	it, ok := n.Underlying().(*types.Interface)
-	if !ok || it.NumMethods() == 0 {
-		return x
+// constantOf converts a constant of a cell's own type where the interpreter
+// would take it for one of the basic type.
+func (l *lowerer) constantOf(c *astutil.Cursor) {
+	x, ok := c.Node().(ast.Expr)
+	if !ok {
+		return
 	}
 	tv, ok := l.c.info.Types[x]
-	if !ok || !own(tv.Type) || types.IsInterface(tv.Type) {
-		return x
+	if !ok || tv.Value == nil || !own(tv.Type) {
+		return
 	}
-	pos := x.Pos()
-	v := &ast.Ident{Name: mark + "v", NamePos: pos}
-	return call(&ast.FuncLit{
-		Type: &ast.FuncType{Func: pos,
-			Params:  &ast.FieldList{Opening: pos, List: []*ast.Field{{Names: []*ast.Ident{v}, Type: l.typeExpr(to, pos)}}, Closing: pos},
-			Results: &ast.FieldList{List: []*ast.Field{{Type: l.typeExpr(to, pos)}}}},
-		Body: &ast.BlockStmt{Lbrace: pos, List: []ast.Stmt{&ast.ReturnStmt{Return: pos, Results: []ast.Expr{v}}}, Rbrace: pos}}, pos, x)
+	switch p := c.Parent().(type) {
+	case *ast.CompositeLit, *ast.ReturnStmt:
+	case *ast.KeyValueExpr:
+	case *ast.SendStmt:
+		if c.Name() != "Value" {
+			return
+		}
+	case *ast.IndexExpr:
+		if c.Name() != "Index" {
+			return
+		}
+	case *ast.CallExpr:
+		if p.Fun == x || l.c.info.Types[p.Fun].IsType() {
+			return
+		}
+	default:
+		return
+	}
+	c.Replace(call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x))
 }
 
 // deferStmt evaluates the arguments of a deferred call where defer stands: the
@@ -553,77 +692,13 @@ func (l *lowerer) deferStmt(c *astutil.Cursor, d *ast.DeferStmt) {
 	}
 	pos := d.Pos()
 	for i, a := range d.Call.Args {
-		tv, ok := l.c.info.Types[a]
-		if !ok || tv.Value != nil || !tv.IsValue() || tv.IsNil() {
+		if tv, ok := l.c.info.Types[a]; !l.receivers[a] && (!ok || tv.Value != nil || !tv.IsValue() || tv.IsNil()) {
 			continue
 		}
 		t := l.tempName()
 		c.InsertBefore(&ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{Name: t, NamePos: pos}}, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{a}})
 		d.Call.Args[i] = &ast.Ident{Name: t, NamePos: pos}
 	}
-}
-
-// methodValue binds the receiver of a method value where it stands: the
-// interpreter would read the variable when the function is called.
-func (l *lowerer) methodValue(c *astutil.Cursor, x *ast.SelectorExpr) {
-	s := l.c.info.Selections[x]
-	if s == nil || s.Kind() != types.MethodVal || !own(s.Recv()) || types.IsInterface(s.Recv()) {
-		return
-	}
-	if p, ok := c.Parent().(*ast.CallExpr); ok && p.Fun == x {
-		return
-	}
-	if _, ok := c.Parent().(*ast.ParenExpr); ok {
-		return
-	}
-	sig := s.Obj().(*types.Func).Signature()
-	if _, byPointer := types.Unalias(sig.Recv().Type()).(*types.Pointer); byPointer {
-		return
-	}
-	if inexpressible(s.Recv(), map[types.Type]bool{}) != "" {
-		return
-	}
-	pos := x.Pos()
-	r := &ast.Ident{Name: mark + "r", NamePos: pos}
-	result := l.typeExpr(types.NewSignatureType(nil, nil, nil, sig.Params(), sig.Results(), sig.Variadic()), pos)
-	c.Replace(call(&ast.FuncLit{
-		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos, List: []*ast.Field{{Names: []*ast.Ident{r}, Type: l.typeExpr(s.Recv(), pos)}}},
-			Results: &ast.FieldList{List: []*ast.Field{{Type: result}}}},
-		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{&ast.ReturnStmt{Return: pos, Results: []ast.Expr{
-			&ast.SelectorExpr{X: r, Sel: x.Sel}}}}}}, pos, x.X))
-}
-
-// hideFields tells the encoders which fields of a struct are not exported: the
-// interpreter exports them all.
-func hideFields(x *ast.StructType) {
-	for _, f := range x.Fields.List {
-		if len(f.Names) == 0 || f.Names[0].IsExported() || f.Names[0].Name == "_" {
-			continue
-		}
-		tag := ""
-		if f.Tag != nil {
-			tag, _ = strconv.Unquote(f.Tag.Value)
-		}
-		f.Tag = &ast.BasicLit{ValuePos: f.Pos(), Kind: token.STRING, Value: quote(hiddenTag(tag))}
-	}
-}
-
-// hiddenTag is the tag of a field that is not exported.
-func hiddenTag(tag string) string { return strings.TrimSpace(`json:"-" xml:"-" ` + tag) }
-
-// own reports whether t is a type that a cell or a fetched package declares, or a pointer to one.
-func own(t types.Type) bool {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	switch t := t.(type) {
-	case *types.Named:
-		return interpreted(t.Obj().Pkg())
-	case *types.Struct: // with embedded methods
-		return true
-	}
-	return false
 }
 
 // tempName returns a fresh name.

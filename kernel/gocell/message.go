@@ -138,7 +138,7 @@ func cellNumber(file string) (int, bool) {
 	return n, err == nil
 }
 
-var aliasRE = regexp.MustCompile(mark + `[A-Za-z0-9_]*`)
+var aliasRE = regexp.MustCompile(mark + `[\pL\pN_]*`)
 
 // cleanMessage takes the made-up names out of an interpreter's message.
 func cleanMessage(s string) string {
@@ -249,40 +249,24 @@ func qualified(name string) string {
 // panicText says what a recovered value is, in the words of Go's own crash
 // report.
 func panicText(v any) string {
-	name := ""
-	if rv := reflect.ValueOf(v); rv.Kind() == reflect.Struct {
-		// A cell's own type, as the interpreter passes it.
-		if _, isError := v.(error); !isError {
-			if inner, n, ok := unwrap(rv); ok && inner.CanInterface() {
-				v, name = inner.Interface(), n
-			}
-		}
-	}
+	v = recovered(v)
 	switch v := v.(type) {
 	case error:
 		return v.Error()
 	case fmt.Stringer:
 		return v.String()
 	case string:
-		if name == "" {
-			return v
-		}
+		return v
 	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
+	rv := reflect.ValueOf(v)
+	switch rv.Kind() {
 	case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array, reflect.Func, reflect.Chan:
-	default:
-		if name == "" {
-			return fmt.Sprint(v)
-		}
-		if rv.Kind() == reflect.String {
-			return fmt.Sprintf("%s(%q)", qualified(name), v)
-		}
-		return fmt.Sprintf("%s(%v)", qualified(name), v)
+		return fmt.Sprintf("(%T) %s", v, display.Format(v))
+	case reflect.String:
+		return fmt.Sprintf("%T(%q)", v, v)
 	}
-	if name == "" {
-		name = fmt.Sprintf("%T", v)
-	} else {
-		name = qualified(strings.Replace(name, "*", "", 1))
+	if rv.IsValid() && rv.Type().PkgPath() != "" {
+		return fmt.Sprintf("%T(%v)", v, v)
 	}
-	return fmt.Sprintf("(%s) %s", name, display.Format(v, nil))
+	return fmt.Sprint(v)
 }

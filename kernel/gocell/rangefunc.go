@@ -16,13 +16,11 @@ import (
 // desugar rewrites them below n.
 func (l *lowerer) desugar(n ast.Node) ast.Node {
 	info := l.c.info
-	n = l.hoist(n)
 	type function struct {
 		typ    *ast.FuncType // nil for the statements of a cell
 		defers bool
 	}
 	funcs := []function{{nil, defers(n)}} // around the node
-	inside := map[*ast.BlockStmt]bool{}   // whose last statement a label belongs to
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
@@ -60,7 +58,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			default:
 				if b := l.rangeChans(x, t); b != nil {
 					c.Replace(b)
-					inside[b] = true
+					l.inside[b] = true
 					break
 				}
 				if b, ok := t.(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
@@ -72,12 +70,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				}
 			}
 		case *ast.LabeledStmt:
-			if b, ok := x.Stmt.(*ast.BlockStmt); ok && inside[b] {
-				last := len(b.List) - 1
-				x.Stmt = b.List[last]
-				b.List[last] = x
-				c.Replace(b)
-			}
+			l.label(c, x)
 		case *ast.ForStmt:
 			// The interpreter loses its way in a loop with an empty body.
 			if len(x.Body.List) == 0 {
@@ -91,12 +84,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			}
 		case *ast.CallExpr:
 			if len(x.Args) != 1 {
-				break
-			}
-			if tv := info.Types[x.Fun]; tv.IsType() {
-				if y := l.toInterface(x.Args[0], tv.Type); y != x.Args[0] {
-					c.Replace(y)
-				}
 				break
 			}
 			id, ok := ast.Unparen(x.Fun).(*ast.Ident)
@@ -306,14 +293,6 @@ func (l *lowerer) rangeChans(r *ast.RangeStmt, t types.Type) *ast.BlockStmt {
 func isBlank(x ast.Expr) bool {
 	id, ok := x.(*ast.Ident)
 	return ok && id.Name == "_"
-}
-
-// methodExpr rewrites T.M: func(r T, p P) R { return r.M(p) }.
-func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
-	sig := l.c.info.Types[x].Type.(*types.Signature)
-	return l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
-		return &ast.SelectorExpr{X: args[0], Sel: x.Sel}, args[1:]
-	}, maker{x.Pos()})
 }
 
 // newValue rewrites new(x) of a value: func(v T) *T { return &v }(x).

@@ -2,8 +2,6 @@ package gocell
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"fmt"
 	"go/token"
 	"io"
@@ -11,8 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-
-	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/display"
 )
@@ -31,71 +27,15 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Ctx":            reflect.ValueOf(func() context.Context { return s.context() }),
 		"GoroutinePanic": reflect.ValueOf(func(v any) { s.goroutinePanic(v) }),
 		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
-		"Method":         reflect.ValueOf(s.methods.add),
-		"Arg":            reflect.ValueOf(s.arg),
-		"Args":           reflect.ValueOf(s.args),
-		"Equal":          reflect.ValueOf(equal),
-		"Strip":          reflect.ValueOf(strip),
-		"Any":            reflect.ValueOf(func(v any) any { return v }),
-		"HasType":        reflect.ValueOf(s.hasType),
-		"ErrorAs":        reflect.ValueOf(s.errorAs),
+		"Method":         reflect.ValueOf(func(i int, f any) { s.mirror.bind(i, f) }),
+		"As":             reflect.ValueOf(s.asserted.as),
+		"AsOK":           reflect.ValueOf(s.asserted.asOK),
+		"Which":          reflect.ValueOf(s.asserted.which),
 		"Recovered":      reflect.ValueOf(recovered),
 		"StartNative":    reflect.ValueOf(s.startNative),
 		"Clear":          reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() }),
 	}
-	_ = s.use(interp.Exports{".": {"MapTypes": reflect.ValueOf(map[reflect.Value][]reflect.Type{result: shown})}})
 	return m
-}
-
-// formatted lists the interfaces that functions which format values look for
-// beyond what their signature says, the most telling first.
-var formatted = []reflect.Type{
-	reflect.TypeFor[error](),
-	reflect.TypeFor[fmt.Formatter](),
-	reflect.TypeFor[fmt.Stringer](),
-}
-
-// shown lists the interfaces that display looks for.
-var shown = append([]reflect.Type{
-	reflect.TypeFor[display.MimeBundler](), reflect.TypeFor[display.HTMLer](), reflect.TypeFor[display.Markdowner](),
-	reflect.TypeFor[display.SVGer](), reflect.TypeFor[display.PNGer](),
-}, formatted...)
-
-// mapTypes tells the interpreter which functions of a package look for other
-// interfaces in their arguments than they declare.
-func (s *Session) mapTypes(ipath string, syms map[string]reflect.Value) error {
-	m := map[reflect.Value][]reflect.Type{}
-	add := func(types []reflect.Type, names ...string) {
-		for _, n := range names {
-			if v, ok := syms[n]; ok {
-				m[v] = types
-			}
-		}
-	}
-	for name, types := range composed[ipath] {
-		add(types, name)
-	}
-	switch ipath {
-	case "fmt":
-		add(formatted, "Errorf", "Fprint", "Fprintf", "Fprintln", "Print", "Printf", "Println",
-			"Sprint", "Sprintf", "Sprintln", "Append", "Appendf", "Appendln")
-		add([]reflect.Type{reflect.TypeFor[fmt.Scanner]()}, "Scan", "Scanf", "Scanln",
-			"Fscan", "Fscanf", "Fscanln", "Sscan", "Sscanf", "Sscanln")
-	case "log":
-		add(formatted, "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Print", "Printf", "Println")
-	case "encoding/json":
-		if err := s.load("encoding"); err != nil {
-			return err
-		}
-		add([]reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()}, "Marshal", "MarshalIndent")
-		add([]reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()}, "Unmarshal")
-	case "dace.local/kernel/display":
-		add(shown, "Show")
-	}
-	if len(m) == 0 {
-		return nil
-	}
-	return s.use(interp.Exports{".": {"MapTypes": reflect.ValueOf(m)}})
 }
 
 // exit is the panic value that stands for the end of the process.
@@ -111,31 +51,59 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	set := func(name string, f any) { m[name] = reflect.ValueOf(f) }
 	switch ipath {
 	case "fmt":
-		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, a...) })
-		set("Printf", func(f string, a ...any) (int, error) { return fmt.Fprintf(out, ownVerbs(f, a), a...) })
-		set("Fprintf", func(w io.Writer, f string, a ...any) (int, error) { return fmt.Fprintf(w, ownVerbs(f, a), a...) })
-		set("Sprintf", func(f string, a ...any) string { return fmt.Sprintf(ownVerbs(f, a), a...) })
-		set("Appendf", func(b []byte, f string, a ...any) []byte { return fmt.Appendf(b, ownVerbs(f, a), a...) })
-		set("Errorf", func(f string, a ...any) error { return fmt.Errorf(ownVerbs(f, a), a...) })
-		set("Println", func(a ...any) (int, error) { return fmt.Fprintln(out, a...) })
+		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, formatted(a)...) })
+		set("Println", func(a ...any) (int, error) { return fmt.Fprintln(out, formatted(a)...) })
+		set("Printf", func(f string, a ...any) (int, error) {
+			a = formatted(a)
+			return fmt.Fprintf(out, ownVerbs(f, a), a...)
+		})
+		set("Fprint", func(w io.Writer, a ...any) (int, error) { return fmt.Fprint(w, formatted(a)...) })
+		set("Fprintln", func(w io.Writer, a ...any) (int, error) { return fmt.Fprintln(w, formatted(a)...) })
+		set("Fprintf", func(w io.Writer, f string, a ...any) (int, error) {
+			a = formatted(a)
+			return fmt.Fprintf(w, ownVerbs(f, a), a...)
+		})
+		set("Sprint", func(a ...any) string { return fmt.Sprint(formatted(a)...) })
+		set("Sprintln", func(a ...any) string { return fmt.Sprintln(formatted(a)...) })
+		set("Sprintf", func(f string, a ...any) string {
+			a = formatted(a)
+			return fmt.Sprintf(ownVerbs(f, a), a...)
+		})
+		set("Append", func(b []byte, a ...any) []byte { return fmt.Append(b, formatted(a)...) })
+		set("Appendln", func(b []byte, a ...any) []byte { return fmt.Appendln(b, formatted(a)...) })
+		set("Appendf", func(b []byte, f string, a ...any) []byte {
+			a = formatted(a)
+			return fmt.Appendf(b, ownVerbs(f, a), a...)
+		})
+		set("Errorf", func(f string, a ...any) error {
+			a = formatted(a)
+			return fmt.Errorf(ownVerbs(f, a), a...)
+		})
 		set("Scan", func(a ...any) (int, error) { return fmt.Fscan(s.stdin, a...) })
 		set("Scanf", func(f string, a ...any) (int, error) { return fmt.Fscanf(s.stdin, f, a...) })
 		set("Scanln", func(a ...any) (int, error) { return fmt.Fscanln(s.stdin, a...) })
-	case "errors":
-		set("Is", errorIs)
 	case "os":
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 		set("Exit", func(code int) { panic(exit{code}) })
 	case "syscall":
 		set("Exit", func(code int) { panic(exit{code}) })
 	case "log":
+		for name, f := range map[string]func(...any){"Print": log.Print, "Println": log.Println, "Panic": log.Panic, "Panicln": log.Panicln} {
+			set(name, func(a ...any) { f(formatted(a)...) })
+		}
+		for name, f := range map[string]func(string, ...any){"Printf": log.Printf, "Panicf": log.Panicf} {
+			set(name, func(format string, a ...any) {
+				a = formatted(a)
+				f(ownVerbs(format, a), a...)
+			})
+		}
 		fatal := func(text string) {
 			_ = log.Output(3, text)
 			panic(exit{1})
 		}
-		set("Fatal", func(a ...any) { fatal(fmt.Sprint(a...)) })
+		set("Fatal", func(a ...any) { fatal(fmt.Sprint(formatted(a)...)) })
 		set("Fatalf", func(f string, a ...any) { fatal(fmt.Sprintf(f, a...)) })
-		set("Fatalln", func(a ...any) { fatal(fmt.Sprintln(a...)) })
+		set("Fatalln", func(a ...any) { fatal(fmt.Sprintln(formatted(a)...)) })
 	case "time":
 		set("Sleep", func(d time.Duration) {
 			t := time.NewTimer(d)
@@ -159,8 +127,8 @@ func recovered(v any) any {
 		if rv.Kind() != reflect.Struct {
 			return v
 		}
-		inner, name, ok := unwrap(rv)
-		if !ok || name != "" && name != "interface {}" || !inner.IsValid() || !inner.CanInterface() {
+		inner, ok := unwrap(rv)
+		if !ok || !inner.CanInterface() {
 			return v
 		}
 		v = inner.Interface()
@@ -178,7 +146,7 @@ func (s *Session) context() context.Context {
 // setResult keeps the value of a cell's last expression.
 func (s *Session) setResult(vs []any) {
 	r := s.cell()
-	b := display.Result(vs, r.types)
+	b := display.Result(vs, r.errorLast)
 	r.mu.Lock()
 	r.result = b
 	r.mu.Unlock()

@@ -18,7 +18,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -65,15 +64,15 @@ type Session struct {
 	modules     module.Store            // what %get has fetched
 	linked      map[*sourceDecl]bool    // declarations of fetched packages that the interpreter has
 	initialized map[*sourcePackage]bool // packages whose init functions have run
-	sourceTypes map[string]types.Object // the types among them, by the interpreter's names
 
-	methods methodSet                       // by which values of cells' types are formatted
-	memory  func() (available, total int64) // bytes
-	cur     atomic.Pointer[running]         // the cell that runs, or ran last
-	stdin   *bufio.Reader
-	closed  atomic.Bool
-	cellSrc map[int]string     // text by cell number, for messages
-	natives map[string]*native // compiled cells by the checker's path; guarded by mu
+	mirror   *mirror // the types that cells declare
+	asserted asserted
+	memory   func() (available, total int64) // bytes
+	cur      atomic.Pointer[running]         // the cell that runs, or ran last
+	stdin    *bufio.Reader
+	closed   atomic.Bool
+	cellSrc  map[int]string     // text by cell number, for messages
+	natives  map[string]*native // compiled cells by the checker's path; guarded by mu
 }
 
 var _ engine.Engine = (*Session)(nil)
@@ -84,7 +83,7 @@ func New(opts Options) (*Session, error) {
 		opts.Args = []string{"dace"}
 	}
 	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{},
-		linked: map[*sourceDecl]bool{}, initialized: map[*sourcePackage]bool{}, sourceTypes: map[string]types.Object{}, natives: map[string]*native{}}
+		linked: map[*sourceDecl]bool{}, initialized: map[*sourcePackage]bool{}, natives: map[string]*native{}}
 	imp, err := newImporter()
 	if err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func New(opts Options) (*Session, error) {
 	if err := s.useStd(); err != nil {
 		return nil, err
 	}
-	if err := s.useErrors(); err != nil {
+	if s.mirror, err = newMirror(s); err != nil {
 		return nil, err
 	}
 	cp, err := imp.Import("context")
@@ -187,9 +186,6 @@ func (s *Session) load(ipath string) error {
 		key = "fmt/./fmt"
 	}
 	if err := s.use(interp.Exports{key: syms}); err != nil {
-		return err
-	}
-	if err := s.mapTypes(ipath, syms); err != nil {
 		return err
 	}
 	p, err := s.prog.imp.Import(ipath)
@@ -276,7 +272,7 @@ func (s *Session) run(ctx context.Context, src *source, isProgram bool, out engi
 // newRunning makes the cell, or what runs for it, the one under way.
 func (s *Session) newRunning(ctx context.Context, out engine.Outputs, results []types.Type) *running {
 	own, cancel := context.WithCancelCause(ctx)
-	r := &running{session: s, asked: ctx, started: make(chan struct{}), ctx: own, cancel: cancel, out: out, types: results, stop: make(chan struct{})}
+	r := &running{session: s, asked: ctx, started: make(chan struct{}), ctx: own, cancel: cancel, out: out, errorLast: errorLast(results), stop: make(chan struct{})}
 	s.cur.Store(r)
 	if !s.opts.KeepStdio {
 		stdio.use(out)
@@ -338,10 +334,8 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 
 	file := &ast.File{Name: ast.NewIdent("main"), Package: s.anchor(c.src)}
-	c.decls = plainOnly(c.decls, c.info)
-	for i := range c.decls {
-		c.decls[i].decl = l.expressions(c.decls[i].decl).(ast.Decl)
-	}
+	s.mirror.adopt(c)
+	l.declarations()
 	body := l.expressions(c.src.body).(*ast.BlockStmt)
 	stmts := l.statements(body)
 	if isProgram && slices.ContainsFunc(c.decls, func(d declared) bool { return d.own && d.unit.meth == "" && slices.Contains(d.unit.names, "main") }) {
@@ -367,9 +361,6 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		table.forget(v.Name())
 	}
 	for n := range c.redeclared {
-		if n == "main" {
-			n = mark + "main"
-		}
 		table.forget(n)
 	}
 	prog, err = l.compileFile(file)
@@ -382,15 +373,19 @@ func (s *Session) keepNames() (undo func()) {
 	snap := table.snapshot()
 	imported := maps.Clone(s.imported)
 	instances := slices.Clip(s.generic.instances)
+	s.mirror.journal = nil
 	return func() {
 		table.restore(snap)
 		s.generic.instances = instances
 		s.imported = imported
+		s.mirror.undo()
 	}
 }
 
 func (s *Session) newLowerer(c *checked) *lowerer {
-	return &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics()}
+	return &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics(),
+		receivers: map[ast.Expr]bool{}, calledParens: map[ast.Node]bool{}, operands: map[*ast.TypeAssertExpr]ast.Expr{},
+		switched: map[*ast.TypeSwitchStmt]types.Type{}, cases: map[*ast.CaseClause][]types.Type{}, inside: map[*ast.BlockStmt]bool{}}
 }
 
 // assemble puts lowered declarations, with all that they need, and statements
@@ -403,9 +398,11 @@ func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt,
 		l.pkgs[ipath] = true
 		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("StartNative", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(ipath)})}}, stmts...)
 	}
-	stmts = append(l.formattingMethods(c.decls, pos), stmts...)
+	stmts = append(l.bindMethods(pos), stmts...)
 	stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Started", pos), pos)}}, stmts...)
-	c.decls = append(c.decls, selfMethods(c.decls)...)
+	if err := s.mirror.finish(); err != nil {
+		return err
+	}
 	if len(l.errs.list) > 0 {
 		return l.errs
 	}
@@ -443,38 +440,20 @@ func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt,
 	return nil
 }
 
-// compileFile gives a file to the interpreter; its compiler may panic. Types
-// that refer to themselves go first.
+// compileFile gives a file to the interpreter; its compiler may panic.
 func (l *lowerer) compileFile(file *ast.File) (prog *interp.Program, err error) {
 	s := l.gen.s
-	mainTable(s.in).forget("main")
+	table := mainTable(s.in)
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			table.forget(f.Name.Name)
+		}
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
 		}
 	}()
-	if structs := l.recursive(file.Decls); len(l.errs.list) > 0 {
-		return nil, l.errs
-	} else if len(structs) > 0 {
-		first := *file
-		first.Decls = nil
-		isType := func(d ast.Decl) bool {
-			g, ok := d.(*ast.GenDecl)
-			return ok && g.Tok != token.VAR
-		}
-		for _, d := range file.Decls {
-			if isType(d) {
-				first.Decls = append(first.Decls, d)
-			}
-		}
-		file.Decls = slices.DeleteFunc(file.Decls, isType)
-		if _, err := s.in.CompileAST(&first); err != nil {
-			return nil, err
-		}
-		if err := s.layOut(structs); err != nil {
-			return nil, err
-		}
-	}
 	prog, err = s.in.CompileAST(file)
 	if err == nil {
 		s.guardProgram(prog)
@@ -517,14 +496,14 @@ var errAbandoned = errors.New("abandoned")
 // running is a cell under way. It is the value of the cell's goroutines (see
 // package goroutine), also of those that outlive it.
 type running struct {
-	session *Session
-	asked   context.Context // that Execute was given; ctx is its child
-	started chan struct{}   // closed as the cell's own code begins
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	out     engine.Outputs
-	types   []types.Type  // of the last expression's values
-	stop    chan struct{} // closed when the cell is interrupted
+	session   *Session
+	asked     context.Context // that Execute was given; ctx is its child
+	started   chan struct{}   // closed as the cell's own code begins
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	out       engine.Outputs
+	errorLast bool          // whether the last of several results is an error
+	stop      chan struct{} // closed when the cell is interrupted
 
 	mu     sync.Mutex
 	result engine.Bundle
@@ -540,8 +519,10 @@ func (r *running) Outputs() engine.Outputs {
 	return r.out
 }
 
-// Text returns what a method Error or String of a cell's type says of a value.
-func (r *running) Text(v reflect.Value, t types.Type) (string, bool) { return r.session.text(v, t) }
+// errorLast reports whether the last of several results is an error.
+func errorLast(ts []types.Type) bool {
+	return len(ts) > 1 && types.Identical(ts[len(ts)-1], types.Universe.Lookup("error").Type())
+}
 
 // cell returns the cell that this goroutine belongs to, the latest where that
 // is not known; nil before the first.

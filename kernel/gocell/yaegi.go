@@ -2,14 +2,11 @@ package gocell
 
 import (
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
-
-	"dace.local/kernel/display"
 )
 
 // The interpreter keeps its package table and its run number to itself. Three
@@ -119,49 +116,21 @@ func moveGlobal(in *interp.Interpreter, from, to string) {
 	dst.Set(src)
 }
 
-// unwrap takes a value out of what the interpreter keeps it in where its type
-// is an interface: its own valueInterface, or the struct by which compiled
-// code sees it.
-func unwrap(v reflect.Value) (inner reflect.Value, name string, ok bool) {
+// unwrap takes a value out of what the interpreter keeps a recovered panic in.
+func unwrap(v reflect.Value) (inner reflect.Value, ok bool) {
 	t := v.Type()
-	switch {
-	case t.PkgPath() == "github.com/traefik/yaegi/interp" && t.Name() == "valueInterface":
-		node := v.FieldByName("node")
-		if !node.IsNil() {
-			if typ := node.Elem().FieldByName("typ"); !typ.IsNil() {
-				name = strings.ReplaceAll(typ.Elem().FieldByName("str").String(), "main.", "")
-			}
-		}
-		f := v.FieldByName("value")
-		if !f.CanAddr() {
-			// A copy can be addressed, and so its hidden field read.
-			c := reflect.New(t).Elem()
-			c.Set(v)
-			f = c.FieldByName("value")
-		}
-		inner = *(*reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
-		return inner, name, inner.IsValid()
-	case t.NumField() > 0 && t.Field(0).Name == "IValue" && (strings.HasPrefix(t.Name(), "_") || strings.HasPrefix(t.Name(), "wrap")):
-		f := v.Field(0)
-		for f.Kind() == reflect.Interface && !f.IsNil() {
-			f = f.Elem()
-		}
-		if self := v.FieldByName("W" + selfMethod); self.IsValid() {
-			name = v.FieldByName("W" + nameMethod).Interface().(func() string)()
-			if f.Kind() == reflect.Pointer {
-				return f, "*" + name, true
-			}
-			x := reflect.ValueOf(self.Interface().(func() any)())
-			return x, name, x.IsValid()
-		}
-		if f.Kind() == reflect.Struct && name == "" {
-			if in, n, ok := unwrap(f); ok {
-				return in, n, true
-			}
-		}
-		return f, name, f.IsValid()
+	if t.PkgPath() != "github.com/traefik/yaegi/interp" || t.Name() != "valueInterface" {
+		return v, false
 	}
-	return v, "", false
+	f := v.FieldByName("value")
+	if !f.CanAddr() {
+		// A copy can be addressed, and so its hidden field read.
+		c := reflect.New(t).Elem()
+		c.Set(v)
+		f = c.FieldByName("value")
+	}
+	inner = *(*reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
+	return inner, inner.IsValid()
 }
 
 // prepareRun readies the interpreter for a run that stop ends: the frames that
@@ -181,11 +150,4 @@ func prepareRun(in *interp.Interpreter) (stop func()) {
 		atomic.AddUint64(runID(in), 1)
 		close(c)
 	}
-}
-
-func init() {
-	display.SetUnwrapper(func(v reflect.Value) (reflect.Value, string, bool) {
-		inner, name, ok := unwrap(v)
-		return inner, cleanMessage(name), ok
-	})
 }
