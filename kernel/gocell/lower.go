@@ -470,6 +470,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		case *ast.SelectorExpr:
 			l.methodValue(c, x)
 		case *ast.CallExpr:
+			l.nilArguments(x)
 			l.methodCall(x)
 			l.appended(x)
 			l.spreadSlice(x)
@@ -648,6 +649,37 @@ func (l *lowerer) nilResults(x *ast.ReturnStmt) {
 		}
 		if _, ok := ts[i].Underlying().(*types.Signature); ok {
 			x.Results[i] = call(l.typeExpr(ts[i], r.Pos()), r.Pos(), r)
+		}
+	}
+}
+
+// nilArguments gives the nils that a function is passed for types of cells
+// their types.
+func (l *lowerer) nilArguments(x *ast.CallExpr) {
+	sig, ok := coreSignature(l.c.info, x.Fun)
+	if !ok || l.c.info.Types[x.Fun].IsType() {
+		return
+	}
+	for i, a := range x.Args {
+		tv, ok := l.c.info.Types[a]
+		if !ok || !tv.IsNil() {
+			continue
+		}
+		var t types.Type
+		switch n := sig.Params().Len(); {
+		case sig.Variadic() && i >= n-1:
+			if x.Ellipsis.IsValid() {
+				continue
+			}
+			t = sig.Params().At(n - 1).Type().(*types.Slice).Elem()
+		case i < n:
+			t = sig.Params().At(i).Type()
+		}
+		if t == nil || !own(t) {
+			continue
+		}
+		if _, ok := types.Unalias(t).(*types.Pointer); !ok {
+			x.Args[i] = call(l.typeExpr(t, a.Pos()), a.Pos(), a)
 		}
 	}
 }
