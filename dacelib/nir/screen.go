@@ -20,11 +20,10 @@ import (
 //
 // A solution is missed if it is an extreme, but its approximate score is not
 // within the margin. Its error would be more than the difference that
-// [screened.sure] looks at. What makes that unlikely beyond measure is that
-// errors are roundings: they do not grow towards the extremes, where most
-// approximations fail, because a hidden layer that leaves the range seen in
-// the probe gives no score instead of a wrong one. The check is still
-// empirical, not a proof.
+// [screened.sure] looks at. What makes that unlikely is that errors are
+// roundings: they do not grow towards the extremes, where most approximations
+// fail, because a hidden layer that leaves the range seen in the probe gives
+// no score instead of a wrong one. The check is still empirical, not a proof.
 
 const (
 	// screenMargin is the margin, in largest errors of the probe. Of 10
