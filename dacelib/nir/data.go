@@ -58,6 +58,9 @@ func (d Data) check() error {
 		}
 		lo, hi = min(lo, y), max(hi, y)
 	}
+	if math.IsInf(hi-lo, 1) {
+		return fmt.Errorf("nir: instance %q: its values are between %v and %v, further apart than a number can tell; scale them", d.Name, lo, hi)
+	}
 	if lo == hi {
 		return fmt.Errorf("nir: instance %q: all %d solutions have the value %v; there is nothing to learn", d.Name, n, lo)
 	}

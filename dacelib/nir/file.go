@@ -165,7 +165,7 @@ func Load(path string) (*Model, error) {
 func Read(r io.ReaderAt, size int64) (*Model, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("this is not the file of a model: %w", err)
+		return nil, fmt.Errorf("this is not the file of a model, or it is cut off: %w", err)
 	}
 	files := map[string]*zip.File{}
 	for _, f := range z.File {
@@ -182,14 +182,24 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	if len(meta.Names) > maxInstances {
 		return nil, fmt.Errorf("it has %d instances; at most %d are possible", len(meta.Names), maxInstances)
 	}
+	if err := meta.check(); err != nil {
+		return nil, fmt.Errorf("meta.json is damaged: %w", err)
+	}
 	m := &Model{settings: s, names: meta.Names, status: run.Status(meta.Status), history: meta.History, shape: newShape(s, len(meta.Names))}
 	for _, t := range m.shape.tensors { // before there is memory for them
-		if files[t.name+".npy"] == nil {
+		f := files[t.name+".npy"]
+		if f == nil {
 			return nil, fmt.Errorf("the array %q is missing", t.name)
+		}
+		if f.UncompressedSize64 < 4*uint64(t.rows*t.cols) {
+			return nil, fmt.Errorf("the array %q has %d bytes, too few for the shape (%d, %d)", t.name, f.UncompressedSize64, t.rows, t.cols)
 		}
 	}
 	m.params, m.stats = make([]float32, m.shape.size), make([]float32, m.shape.statsSize())
 	if t := meta.Training; t != nil {
+		if files["training."+m.shape.tensors[0].name+".npy"] == nil {
+			return nil, errors.New("the state of its training is missing")
+		}
 		c := checkpoint{step: t.Step, best: math.Inf(1), stats: make([]float32, len(m.stats))}
 		if t.Best != nil {
 			c.best = *t.Best
@@ -202,7 +212,47 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 			return nil, fmt.Errorf("the array %q: %w", a.name, err)
 		}
 	}
+	if err := checkVariances("statistics", m.stats); err != nil {
+		return nil, err
+	}
+	if t := m.training; t != nil {
+		if err := checkVariances("training.statistics", t.stats); err != nil {
+			return nil, err
+		}
+		for _, v := range t.second {
+			if v < 0 {
+				return nil, fmt.Errorf("the arrays %q hold %v; they are means of squares, and cannot be negative", "training.second", v)
+			}
+		}
+	}
 	return m, nil
+}
+
+// check returns an error where the parts do not agree.
+func (m fileMeta) check() error {
+	for _, r := range m.History {
+		if k := len(r.Validation.Scorer); k != len(m.Names) {
+			return fmt.Errorf("there are %d instances, but losses of %d scorers at step %d", len(m.Names), k, r.Step)
+		}
+	}
+	if s := run.Status(m.Status); s < run.NotRun || s > run.Cancelled {
+		return fmt.Errorf("its status is %d", m.Status)
+	}
+	if t := m.Training; t != nil && (t.Step < 0 || t.Step > m.Settings.Steps) {
+		return fmt.Errorf("its training is at step %d of %d", t.Step, m.Settings.Steps)
+	}
+	return nil
+}
+
+// checkVariances returns an error where running statistics have a negative
+// variance.
+func checkVariances(name string, stats []float32) error {
+	for i, v := range stats {
+		if i/Hidden%2 == 1 && v < 0 {
+			return fmt.Errorf("the array %q: number %d is a variance of %v; it cannot be negative", name, i, v)
+		}
+	}
+	return nil
 }
 
 // maxInstances bounds the number of instances of a file.

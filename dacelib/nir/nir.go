@@ -23,6 +23,7 @@ package nir
 
 import (
 	"fmt"
+	"math"
 
 	"dace.local/dacelib/run"
 )
@@ -244,16 +245,31 @@ func (s Settings) check() error {
 		return fmt.Errorf("nir: Settings.Samples is %d; training needs at least %d", s.Samples, minData)
 	case s.Batch < 2 || s.Steps < 1 || s.ValidateEvery < 1:
 		return fmt.Errorf("nir: Settings.Batch is %d, Steps %d, ValidateEvery %d; they must be at least 2, 1, 1", s.Batch, s.Steps, s.ValidateEvery)
-	case s.NormaliseSample < 2:
-		return fmt.Errorf("nir: Settings.NormaliseSample is %d; it must be at least 2", s.NormaliseSample)
+	case s.NormaliseSample < 2 || s.NormaliseSample > maxSample:
+		return fmt.Errorf("nir: Settings.NormaliseSample is %d; it must be 2 to %d", s.NormaliseSample, maxSample)
+	case !finite(s.PredictionWeight, s.KLWeight, s.HyperRate, s.LearningRate):
+		return fmt.Errorf("nir: Settings.PredictionWeight is %v, KLWeight %v, HyperRate %v, LearningRate %v; they must be finite", s.PredictionWeight, s.KLWeight, s.HyperRate, s.LearningRate)
 	case !(s.LearningRate > 0) || !(s.StopFactor >= 1):
 		return fmt.Errorf("nir: Settings.LearningRate is %v and StopFactor %v; they must be positive, and at least 1", s.LearningRate, s.StopFactor)
 	}
 	return nil
 }
 
+// finite says whether no value is NaN or infinite.
+func finite(values ...float64) bool {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // maxDim bounds the dimension of solutions and latents.
 const maxDim = 4096
+
+// maxSample bounds the normalising sample.
+const maxSample = 1 << 30
 
 // minData is the smallest number of solutions to train an instance with.
 const minData = 100
