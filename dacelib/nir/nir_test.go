@@ -380,6 +380,59 @@ func TestInitialVariance(t *testing.T) {
 	}
 }
 
+// Matrices of encoder and decoder begin with He's variance, and orthogonal where
+// d is large.
+func TestInitialOrthogonal(t *testing.T) {
+	for _, d := range []int{30, 80, 200} {
+		m, err := Random(d, 1, Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.shape.wide() != (d > 30) {
+			t.Errorf("d = %d: wide is %v", d, m.shape.wide())
+		}
+		for _, tc := range []struct {
+			name string
+			cols int
+			gain float64
+		}{{"e1", Hidden, 2}, {"e2", Hidden, 2}, {"e3", d, 1}, {"d1", Hidden, 2}, {"d2", Hidden, 2}, {"d3", d, 1}} {
+			tn := m.shape.find(tc.name + ".W")
+			w := m.shape.view(m.params, tc.name+".W")
+			rows, cols := tn.rows, tc.cols
+			at := func(k, i int) float64 { return float64(w[k*tn.cols+i]) } // vector k, number i
+			n, length := rows, cols
+			if rows > cols {
+				at = func(k, i int) float64 { return float64(w[i*tn.cols+k]) }
+				n, length = cols, rows
+			}
+			want := tc.gain * float64(length) / float64(rows) // of a vector's squared length
+			var squares float64
+			for k := range n {
+				for i := range length {
+					squares += at(k, i) * at(k, i) / float64(n)
+				}
+			}
+			if math.Abs(squares-want) > 0.1*want {
+				t.Errorf("d = %d, %s: squared lengths are %v, want %v", d, tc.name, squares, want)
+			}
+			for k := 0; k < n && m.shape.wide(); k++ {
+				for l := range k + 1 {
+					var dot float64
+					for i := range length {
+						dot += at(k, i) * at(l, i)
+					}
+					if k == l {
+						dot -= want
+					}
+					if math.Abs(dot) > 1e-5*want {
+						t.Fatalf("d = %d, %s: vectors %d and %d: %v", d, tc.name, k, l, dot)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	for _, tc := range []struct {
 		s    Settings
@@ -392,7 +445,10 @@ func TestBadSettings(t *testing.T) {
 		{Settings{Batch: -1}, "Settings.Batch is -1"},
 		{Settings{NormaliseSample: -1}, "NormaliseSample is -1"},
 		{Settings{Dim: 10_000}, "dimension is 10000"},
+		{Settings{NormaliseSample: math.MaxInt}, "it must be 2 to 1073741824"},
 		{Settings{LearningRate: -1}, "LearningRate is 0"},
+		{Settings{KLWeight: math.NaN()}, "KLWeight NaN"},
+		{Settings{LearningRate: math.Inf(1)}, "they must be finite"},
 	} {
 		if _, err := Random(30, 1, tc.s); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want an error with %q", tc.s, err, tc.want)
@@ -420,8 +476,10 @@ func TestBadData(t *testing.T) {
 		}, "all 200 solutions have the value 3"},
 		{"NaN", func(d *Data) { d.Y[17] = math.NaN() }, "solution 17 is NaN"},
 		{"infinite", func(d *Data) { d.Y[3] = math.Inf(-1) }, "solution 3 is -Inf"},
+		{"too far apart", func(d *Data) { d.Y[0], d.Y[1] = math.MaxFloat64, -math.MaxFloat64 }, "further apart"},
 		{"few", func(d *Data) { d.X, d.Y = d.X.Slice(0, 99), d.Y[:99] }, "99 solutions; training needs at least 100"},
 		{"lengths", func(d *Data) { d.Y = d.Y[:150] }, "200 solutions of dimension 12 but 150 values"},
+		{"no solutions", func(d *Data) { d.X = problem.Solutions{} }, "0 solutions of dimension 0 but 200 values"},
 	} {
 		d := good()
 		tc.change(&d)
