@@ -13,42 +13,96 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// Against all 256 targets of eight bits, each evaluated on all solutions.
+// directLoss is L1 as the paper has it: OneMax of target t is evaluated on all
+// solutions, and NIR and instance are normalised by their extremes.
+func directLoss(x problem.Solutions, y []float64, t uint64) float64 {
+	z := make([]float64, len(y))
+	for i := range z {
+		z[i] = float64(x.D - bits.OnesCount64(x.Row(i)[0]^t))
+	}
+	ylo, yhi, zlo, zhi := slices.Min(y), slices.Max(y), slices.Min(z), slices.Max(z)
+	var l float64
+	for i := range y {
+		e := (y[i]-ylo)/(yhi-ylo) - (z[i]-zlo)/(zhi-zlo)
+		l += e * e / float64(len(y))
+	}
+	return l
+}
+
+// Against all 256 targets of eight bits, each evaluated on all solutions: so many
+// that every target's range is 0 to 8.
 func TestClosestOneMax(t *testing.T) {
+	const d = 8
 	for seed := range uint64(5) {
-		m := randomModel(t, 8, 1, Settings{NormaliseSample: 5000, Seed: seed})
-		s, err := m.Scorer(m.Embeddings()[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := OneMaxSettings{Solutions: 2000, Validation: 3000, Seed: 5}
-		got, err := ClosestOneMax(bg, s, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := problem.Random(run.Rand(o.Seed, "nir: onemax"), o.Solutions, 8)
-		y := make([]float64, o.Solutions)
-		if err := s.Evaluate(bg, y, x); err != nil {
-			t.Fatal(err)
-		}
-		lo, hi := slices.Min(y), slices.Max(y)
+		s, o, x, y, got := closestRandom(t, d, OneMaxSettings{Solutions: 2000, Validation: 3000, Seed: 5}, seed)
 		best := math.Inf(1)
-		for target := range 256 {
-			// 2000 solutions of eight bits: the range is 0 to 8.
-			var l float64
-			for i := range y {
-				same := 8 - bits.OnesCount64(x.Row(i)[0]^uint64(target))
-				e := (y[i]-lo)/(hi-lo) - float64(same)/8
-				l += e * e / float64(len(y))
-			}
-			best = min(best, l)
+		for target := range uint64(1 << d) {
+			best = min(best, directLoss(x, y, target))
 		}
 		if math.Abs(got.L1-best) > 1e-9 {
 			t.Errorf("seed %d: L1 = %v, the least over all targets is %v", seed, got.L1, best)
 		}
-		if math.Abs(got.L2-got.L1) > 0.2*got.L1 {
-			t.Errorf("seed %d: L1 = %v, L2 = %v", seed, got.L1, got.L2)
+		x = problem.Random(run.Rand(o.Seed, "nir: onemax validation"), o.Validation, d)
+		y = make([]float64, o.Validation)
+		if err := s.Evaluate(bg, y, x); err != nil {
+			t.Fatal(err)
 		}
+		if want := directLoss(x, y, problem.Pack(got.Target).Words[0]); math.Abs(got.L2-want) > 1e-9 {
+			t.Errorf("seed %d: L2 = %v, want %v", seed, got.L2, want)
+		}
+	}
+	if _, err := ClosestOneMax(bg, onemax.Random(1, d), OneMaxSettings{Solutions: 1}); err == nil || !strings.Contains(err.Error(), "Solutions is 1") {
+		t.Errorf("one solution: %v", err)
+	}
+}
+
+// closestRandom finds the closest instance of an NIR with random weights, and
+// returns its values y on the solutions x that L1 is over.
+func closestRandom(t *testing.T, d int, o OneMaxSettings, seed uint64) (*Scorer, OneMaxSettings, problem.Solutions, []float64, OneMaxMatch) {
+	t.Helper()
+	m := randomModel(t, d, 1, Settings{NormaliseSample: 5000, Seed: seed})
+	s, err := m.Scorer(m.Embeddings()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ClosestOneMax(bg, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := problem.Random(run.Rand(o.Seed, "nir: onemax"), o.Solutions, d)
+	y := make([]float64, o.Solutions)
+	if err := s.Evaluate(bg, y, x); err != nil {
+		t.Fatal(err)
+	}
+	return s, o, x, y, got
+}
+
+// With more bits, targets differ in their range; L1 is under the found one's.
+func TestClosestOneMaxRange(t *testing.T) {
+	ranges := map[Range]bool{}
+	for seed := range uint64(5) {
+		_, _, x, y, got := closestRandom(t, 24, OneMaxSettings{Solutions: 500, Validation: 10, Seed: seed}, seed)
+		target := problem.Pack(got.Target)
+		if want := directLoss(x, y, target.Words[0]); math.Abs(got.L1-want) > 1e-9 {
+			t.Errorf("seed %d: L1 = %v, want %v", seed, got.L1, want)
+		}
+		ranges[oneMaxRange(x, target)] = true
+	}
+	if len(ranges) < 2 {
+		t.Errorf("all targets have one range, %v", ranges)
+	}
+}
+
+// A OneMax of two words is found again, scaled or not, without a loss.
+func TestClosestOneMaxOfOneMax(t *testing.T) {
+	o := onemax.Random(3, 70)
+	scaled := problem.FromFunc("scaled", 70, func(x []bool) float64 {
+		v, _ := problem.Value(context.Background(), o, x)
+		return v/100 - 3
+	})
+	got, err := ClosestOneMax(bg, scaled, OneMaxSettings{Solutions: 3000, Validation: 2000})
+	if err != nil || !slices.Equal(got.Target, o.Target()) || got.L1 > 1e-12 || got.L2 > 1e-12 {
+		t.Errorf("got %v (%v), want %v", got, err, problem.Pack(o.Target()))
 	}
 }
 
@@ -86,25 +140,22 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The target's own bits come out of an exact OneMax.
-func TestQuadraticDescent(t *testing.T) {
+// From any start, and with moments that are not exact, one or two bits at a time
+// lead to the target.
+func TestDescend(t *testing.T) {
 	o := onemax.Random(3, 30)
-	q := &quadratic{d: 30, m: make([]float64, 30), c: make([]float64, 30), g: make([][]float64, 30)}
-	for j, v := range o.Target() {
-		q.c[j] = -0.5 / 30
-		if v {
-			q.c[j] = 0.5 / 30
+	r := run.Rand(1, "test")
+	x := problem.Random(r, 2000, 30)
+	y, err := normalisedValues(bg, o, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, rng := newQuadratic(x, y), oneMaxRange(x, problem.Pack(o.Target()))
+	for range 3 {
+		start := problem.Random(r, 1, 30)
+		q.descend(start, rng)
+		if l := q.loss(start, rng); !slices.Equal(start.Bools(0), o.Target()) || math.Abs(l) > 1e-12 {
+			t.Errorf("got %v with a loss of %v, want %v", start, l, problem.Pack(o.Target()))
 		}
-		q.g[j] = make([]float64, 30)
-		q.g[j][j] = 1
-	}
-	q.y, q.q = 0.5, 0.25+0.25/30
-	start := problem.NewSolutions(1, 30)
-	q.descend(start, Range{0, 30})
-	if !slices.Equal(start.Bools(0), o.Target()) {
-		t.Errorf("got %v, want %v", start, problem.Pack(o.Target()))
-	}
-	if l := q.loss(start, Range{0, 30}); math.Abs(l) > 1e-12 {
-		t.Errorf("the loss of the true target is %v", l)
 	}
 }
