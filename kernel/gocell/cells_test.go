@@ -34,11 +34,6 @@ func (s *screen) Input(context.Context, string, bool) (string, error) {
 
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// racy names cells in which the interpreter itself races: a function literal
-// that has run in a goroutine writes to the frame that made it. The race
-// detector sees that; the cells run without it.
-var racy = map[string]bool{"5 atomic, once and pools": true}
-
 // TestCells runs the cells of testdata/cells.txt.
 func TestCells(t *testing.T) { runFile(t, "testdata/cells.txt") }
 
@@ -54,9 +49,6 @@ func runFile(t *testing.T, file string) {
 		name, body, _ := strings.Cut(c, "\n")
 		steps := strings.Split(body, "\n---\n")
 		cells += len(steps)
-		if raceDetector && racy[name] {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			s, err := New(Options{})
 			if err != nil {

@@ -6,7 +6,10 @@ import (
 	"go/token"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
@@ -23,11 +26,34 @@ import (
 // returns what follows.
 type step func(frame unsafe.Pointer) step
 
+// runFrame is a frame of the interpreter.
+type runFrame struct {
+	id        uint64
+	debug     unsafe.Pointer
+	root, anc *runFrame
+	data      []reflect.Value
+	mutex     sync.RWMutex
+	deferred  [][]reflect.Value
+	recovered any
+	done      reflect.SelectCase
+}
+
+// A frame must be laid out as the interpreter's.
+func init() {
+	f, _ := reflect.TypeFor[interp.Interpreter]().FieldByName("frame")
+	theirs, ours := f.Type.Elem(), reflect.TypeFor[runFrame]()
+	for i := range max(theirs.NumField(), ours.NumField()) {
+		if a, b := theirs.Field(i), ours.Field(i); a.Name != b.Name || a.Offset != b.Offset || a.Type.Size() != b.Type.Size() {
+			panic("gocell: the interpreter's frames have another layout: " + a.Name)
+		}
+	}
+}
+
 // node is a node of the interpreter's tree.
 type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
-var layout = func() (l struct{ child, gen, exec, pos, kind, action, ident, root uintptr }) {
+var layout = func() (l struct{ child, gen, exec, pos, kind, action, ident, level, findex, root uintptr }) {
 	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
 	l.root = f.Offset
 	t := f.Type.Elem()
@@ -39,7 +65,7 @@ var layout = func() (l struct{ child, gen, exec, pos, kind, action, ident, root 
 		return f.Offset
 	}
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
-	l.ident = at("ident")
+	l.ident, l.level, l.findex = at("ident"), at("level"), at("findex")
 	return l
 }()
 
@@ -90,6 +116,13 @@ func (s *Session) guardNode(n node) {
 	*n.exec() = nil
 	gen := *g
 	switch {
+	case n.kind() == "funcLit":
+		*g = func(p unsafe.Pointer) {
+			gen(p)
+			if e := (node{p}).exec(); *e != nil {
+				*e = isolate(node{p}, *e)
+			}
+		}
 	case n.kind() == "callExpr":
 		*g = func(p unsafe.Pointer) {
 			gen(p)
@@ -111,6 +144,29 @@ func (s *Session) guardNode(n node) {
 				*e = s.guardStep(node{p}, run)
 			}
 		}
+	}
+}
+
+// isolate makes a function literal leave the frame alone that it is made in.
+// The interpreter's own puts the literal's slot back whenever a call of the
+// function ends: where that is in a goroutine, another function that was made
+// meanwhile is lost.
+func isolate(n node, run step) step {
+	if *(*int)(unsafe.Add(n.p, layout.level)) != 0 {
+		return run // a slot of another frame
+	}
+	i := *(*int)(unsafe.Add(n.p, layout.findex))
+	return func(p unsafe.Pointer) step {
+		f := (*runFrame)(p)
+		f.mutex.RLock()
+		own := &runFrame{id: atomic.LoadUint64(&f.id), debug: f.debug, root: f.root, anc: f.anc, data: slices.Clone(f.data),
+			deferred: f.deferred, recovered: f.recovered, done: f.done}
+		f.mutex.RUnlock()
+		next := run(unsafe.Pointer(own))
+		f.mutex.Lock()
+		f.data[i] = own.data[i]
+		f.mutex.Unlock()
+		return next
 	}
 }
 

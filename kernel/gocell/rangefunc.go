@@ -16,17 +16,13 @@ import (
 // desugar rewrites them below n.
 func (l *lowerer) desugar(n ast.Node) ast.Node {
 	info := l.c.info
-	type function struct {
-		typ    *ast.FuncType // nil for the statements of a cell
-		defers bool
-	}
-	funcs := []function{{nil, defers(n)}} // around the node
+	funcs := []*ast.FuncType{nil} // around the node; nil for the statements of a cell
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
-			funcs = append(funcs, function{x.Type, x.Body != nil && defers(x.Body)})
+			funcs = append(funcs, x.Type)
 		case *ast.FuncLit:
-			funcs = append(funcs, function{x.Type, defers(x.Body)})
+			funcs = append(funcs, x.Type)
 		}
 		return true
 	}, func(c *astutil.Cursor) bool {
@@ -35,9 +31,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			funcs = funcs[:len(funcs)-1]
 		case *ast.FuncLit:
 			funcs = funcs[:len(funcs)-1]
-			if _, isCall := c.Parent().(*ast.CallExpr); funcs[len(funcs)-1].defers && !(isCall && c.Name() == "Fun") {
-				c.Replace(l.apart(x))
-			}
 		case *ast.RangeStmt:
 			tv, ok := info.Types[x.X]
 			if !ok {
@@ -52,7 +45,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				if p, ok := c.Parent().(*ast.LabeledStmt); ok {
 					label = p.Label.Name
 				}
-				c.Replace(l.rangeFunc(x, t, label, funcs[len(funcs)-1].typ))
+				c.Replace(l.rangeFunc(x, t, label, funcs[len(funcs)-1]))
 			case *types.Chan:
 				c.Replace(l.rangeChan(x))
 			default:
@@ -96,31 +89,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		}
 		return true
 	})
-}
-
-// defers reports whether a function of this body has a defer statement.
-func defers(body ast.Node) bool {
-	found := false
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.DeferStmt:
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-// apart makes a function value in a frame of its own: func() F { return f }().
-// The interpreter locks the frame that a function value was made in as the
-// value returns, and holds that lock while the frame's deferred calls run:
-// they could not call it.
-func (l *lowerer) apart(f *ast.FuncLit) ast.Expr {
-	m := maker{f.Pos()}
-	t := l.typeExpr(l.c.info.TypeOf(f), m.pos)
-	return call(m.funcLit(nil, []*ast.Field{m.field("", t)}, m.ret(f)), m.pos)
 }
 
 // distinctCases drops the cases of a type switch that an earlier one takes: an

@@ -1,5 +1,0 @@
-//go:build race
-
-package gocell
-
-const raceDetector = true
