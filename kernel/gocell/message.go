@@ -238,14 +238,6 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 	return append(lines, red+bold+"panic: "+plain+red+panicText(v)+plain)
 }
 
-// qualified returns the name of a type that the interpreter gives as Go has it.
-func qualified(name string) string {
-	if strings.Contains(name, mark+"m") {
-		return cleanMessage(name)
-	}
-	return "main." + name
-}
-
 // panicText says what a recovered value is, in the words of Go's own crash
 // report.
 func panicText(v any) string {
