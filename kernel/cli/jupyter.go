@@ -41,6 +41,8 @@ func runJupyter(env *Env, v *verb, args []string) int {
 	if err != nil {
 		return v.fail(env, err)
 	}
+	eng, over := keepCrash(*file, eng)
+	defer over()
 	if err := env.Serve(context.Background(), *file, eng, env.Stderr); err != nil {
 		return v.fail(env, err)
 	}
