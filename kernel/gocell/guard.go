@@ -54,30 +54,36 @@ type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
 var layout = func() (l struct{ child, gen, exec, pos, kind, action, ident, level, findex, root uintptr }) {
-	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
-	l.root = f.Offset
-	t := f.Type.Elem()
-	at := func(name string) uintptr {
-		f, ok := t.FieldByName(name)
-		if !ok {
-			panic("gocell: the interpreter's nodes have no field " + name)
-		}
-		return f.Offset
-	}
+	l.root = offsetOf(reflect.TypeFor[interp.Program](), "root")
+	at := func(name string) uintptr { return offsetOf(nodeType, name) }
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
 	l.ident, l.level, l.findex = at("ident"), at("level"), at("findex")
 	return l
 }()
 
+// nodeType is the interpreter's type of nodes.
+var nodeType = func() reflect.Type {
+	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
+	return f.Type.Elem()
+}()
+
 var (
-	kindType   = nodeField("kind")
-	actionType = nodeField("action")
+	kindType   = fieldType(nodeType, "kind")
+	actionType = fieldType(nodeType, "action")
 )
 
-func nodeField(name string) reflect.Type {
-	f, _ := reflect.TypeFor[interp.Program]().FieldByName("root")
-	g, _ := f.Type.Elem().FieldByName(name)
-	return g.Type
+func fieldType(t reflect.Type, name string) reflect.Type {
+	f, ok := t.FieldByName(name)
+	if !ok {
+		panic(fmt.Sprintf("gocell: the interpreter's %s has no field %s", t, name))
+	}
+	return f.Type
+}
+
+func offsetOf(t reflect.Type, name string) uintptr {
+	fieldType(t, name)
+	f, _ := t.FieldByName(name)
+	return f.Offset
 }
 
 func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
@@ -115,6 +121,17 @@ func (s *Session) guardNode(n node) {
 	// Function literals are made to run while they are compiled: once more.
 	*n.exec() = nil
 	gen := *g
+	switch n.kind() {
+	case "indexExpr", "rangeStmt", "callExpr", "assignStmt", "incDecStmt", "defineStmt":
+		plain := gen
+		gen = func(p unsafe.Pointer) {
+			plain(p)
+			if e := (node{p}).exec(); *e != nil {
+				*e = takeTurns(node{p}, *e)
+			}
+		}
+		*g = gen
+	}
 	switch {
 	case n.kind() == "funcLit":
 		*g = func(p unsafe.Pointer) {

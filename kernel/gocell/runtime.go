@@ -33,7 +33,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Which":          reflect.ValueOf(s.asserted.which),
 		"Recovered":      reflect.ValueOf(recovered),
 		"StartNative":    reflect.ValueOf(s.startNative),
-		"Clear":          reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() }),
+		"Clear":          reflect.ValueOf(clearIn),
 	}
 	return m
 }
