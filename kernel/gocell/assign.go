@@ -2,6 +2,7 @@ package gocell
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 
@@ -115,4 +116,86 @@ func (l *lowerer) spread(s *ast.AssignStmt) []ast.Stmt {
 		list = append(list, &ast.AssignStmt{Lhs: []ast.Expr{x}, TokPos: s.TokPos, Tok: token.ASSIGN, Rhs: []ast.Expr{values[i]}})
 	}
 	return list
+}
+
+// functions makes variables that a statement defines as declared functions of
+// the functions' type: the interpreter takes them for the declarations
+// themselves, and would assign nothing else to them.
+func (l *lowerer) functions(s *ast.AssignStmt) {
+	if s.Tok != token.DEFINE || len(s.Lhs) != len(s.Rhs) {
+		return
+	}
+	for i, x := range s.Rhs {
+		id, ok := ast.Unparen(x).(*ast.Ident)
+		if !ok || !isDeclaredFunc(l.c.info, id) {
+			continue
+		}
+		f := l.c.info.Uses[id].(*types.Func)
+		if !interpreted(f.Pkg()) || f.Signature().TypeParams().Len() > 0 || inexpressible(f.Signature(), map[types.Type]bool{}) != "" {
+			continue
+		}
+		pos := x.Pos()
+		s.Rhs[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(f.Signature(), pos), Rparen: pos}, pos, x)
+	}
+}
+
+// namedBool converts the outcome of a comparison to the type of one's own that
+// it is used as; the interpreter knows bool alone.
+func (l *lowerer) namedBool(c *astutil.Cursor) {
+	x, ok := c.Node().(ast.Expr)
+	if !ok {
+		return
+	}
+	if b, ok := x.(*ast.BinaryExpr); ok {
+		l.withConstant(b)
+	}
+	switch x := x.(type) {
+	case *ast.BinaryExpr:
+	case *ast.UnaryExpr:
+		if x.Op != token.NOT {
+			return
+		}
+	default:
+		return
+	}
+	tv, ok := l.c.info.Types[x]
+	if !ok || tv.Value != nil {
+		return
+	}
+	n, ok := types.Unalias(tv.Type).(*types.Named)
+	if !ok || !interpreted(n.Obj().Pkg()) {
+		return
+	}
+	if b, ok := n.Underlying().(*types.Basic); !ok || b.Info()&types.IsBoolean == 0 {
+		return
+	}
+	switch p := c.Parent().(type) {
+	case *ast.ParenExpr:
+		return
+	case *ast.BinaryExpr:
+		if p.Op == token.LAND || p.Op == token.LOR {
+			return
+		}
+	case *ast.UnaryExpr:
+		return
+	}
+	pos := x.Pos()
+	c.Replace(call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(n, pos), Rparen: pos}, pos, x))
+}
+
+// withConstant makes a comparison of a bool of one's own with a constant one of
+// bools; the interpreter compares them as if they were never equal.
+func (l *lowerer) withConstant(b *ast.BinaryExpr) {
+	if b.Op != token.EQL && b.Op != token.NEQ {
+		return
+	}
+	for _, operands := range [][2]*ast.Expr{{&b.X, &b.Y}, {&b.Y, &b.X}} {
+		x, k := l.c.info.Types[*operands[0]], l.c.info.Types[*operands[1]]
+		if x.Value != nil || k.Value == nil || k.Value.Kind() != constant.Bool || x.Type == nil || !own(x.Type) {
+			continue
+		}
+		pos := b.Pos()
+		*operands[0] = call(&ast.Ident{Name: "bool", NamePos: pos}, pos, *operands[0])
+		*operands[1] = &ast.Ident{Name: k.Value.String(), NamePos: pos}
+	}
 }

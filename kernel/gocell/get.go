@@ -17,12 +17,15 @@ func (s *Session) get(ctx context.Context, args []string, out engine.Outputs) er
 	if len(args) == 0 {
 		return errors.New("%get wants a module, with a version or without: %get github.com/google/uuid@v1.6.0")
 	}
+	var errs []error
 	for _, spec := range args {
-		if err := s.getOne(ctx, spec, out); err != nil {
+		err := s.getOne(ctx, spec, out)
+		if ctx.Err() != nil {
 			return err
 		}
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) error {

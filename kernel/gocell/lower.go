@@ -404,7 +404,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			if id, ok := x.X.(*ast.Ident); ok {
 				if p, ok := info.Uses[id].(*types.PkgName); ok {
 					if made, ok := madeName(info.Uses[x.Sel]); ok {
-						c.Replace(l.sameAs(x, x.Sel, made))
+						l.constantOf(c, l.sameAs(x, x.Sel, made))
 						return false
 					}
 					l.pkgs[p.Imported().Path()] = true
@@ -438,7 +438,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			}
 			if made, ok := madeName(o); ok {
 				x.Name = made // the place stands for the object in info
-				return false
+				return true
 			}
 			// A name that came by a dot import.
 			if p := o.Pkg(); p != nil && !interpreted(p) && o.Parent() == p.Scope() && info.Uses[x] != nil {
@@ -456,6 +456,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.nilResults(x)
 		case *ast.AssignStmt:
 			l.nils(x)
+			l.functions(x)
 			l.assignMany(c, x)
 		case *ast.GoStmt:
 			l.goStmt(c, x)
@@ -476,7 +477,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.spreadSlice(x)
 			l.builtin(c, x)
 		}
-		l.constantOf(c)
+		if x, ok := c.Node().(ast.Expr); ok {
+			l.constantOf(c, x)
+		}
+		l.namedBool(c)
 		return true
 	})
 }
@@ -686,10 +690,11 @@ func (l *lowerer) nilArguments(x *ast.CallExpr) {
 
 // constantOf converts a constant of a cell's own type where the interpreter
 // would take it for one of the basic type.
-func (l *lowerer) constantOf(c *astutil.Cursor) {
-	x, ok := c.Node().(ast.Expr)
-	if !ok {
-		return
+//
+// What stands at c becomes x, or a conversion of it.
+func (l *lowerer) constantOf(c *astutil.Cursor, x ast.Expr) {
+	if x != c.Node() {
+		defer func() { c.Replace(x) }()
 	}
 	tv, ok := l.c.info.Types[x]
 	if !ok || tv.Value == nil || !own(tv.Type) {
@@ -707,13 +712,14 @@ func (l *lowerer) constantOf(c *astutil.Cursor) {
 			return
 		}
 	case *ast.CallExpr:
-		if p.Fun == x || l.c.info.Types[p.Fun].IsType() {
+		if p.Fun == c.Node() || l.c.info.Types[p.Fun].IsType() {
 			return
 		}
 	default:
 		return
 	}
-	c.Replace(call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x))
+	x = call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x)
+	c.Replace(x)
 }
 
 // deferStmt evaluates the arguments of a deferred call where defer stands: the

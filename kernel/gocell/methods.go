@@ -30,6 +30,10 @@ func (l *lowerer) declarations() {
 
 // methodDecl makes a function of a method.
 func (l *lowerer) methodDecl(f *ast.FuncDecl, t *types.Named) *ast.FuncDecl {
+	if r := f.Recv.List[0]; len(r.Names) == 0 {
+		// The interpreter would take the receiver's place for the result's.
+		r.Names = []*ast.Ident{{Name: mark + "r", NamePos: r.Pos()}}
+	}
 	g := methodBody(f)
 	g.Name = &ast.Ident{Name: l.gen.s.mirror.methodName(t, f.Name.Name), NamePos: f.Name.Pos()}
 	return g
