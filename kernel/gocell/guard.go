@@ -53,11 +53,18 @@ func init() {
 type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
-var layout = func() (l struct{ child, gen, exec, pos, kind, action, ident, level, findex, root uintptr }) {
+var layout = func() (l struct {
+	child, gen, exec, pos, kind, action, ident, level, findex, start, root uintptr
+	deferred, recovered, done, mutex                                       uintptr // of a frame
+}) {
 	l.root = offsetOf(reflect.TypeFor[interp.Program](), "root")
 	at := func(name string) uintptr { return offsetOf(nodeType, name) }
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
-	l.ident, l.level, l.findex = at("ident"), at("level"), at("findex")
+	l.ident, l.level, l.findex, l.start = at("ident"), at("level"), at("findex"), at("start")
+	f, _ := reflect.TypeFor[interp.Interpreter]().FieldByName("frame")
+	frame := f.Type.Elem()
+	l.deferred, l.recovered = offsetOf(frame, "deferred"), offsetOf(frame, "recovered")
+	l.done, l.mutex = offsetOf(frame, "done"), offsetOf(frame, "mutex")
 	return l
 }()
 
@@ -89,6 +96,7 @@ func offsetOf(t reflect.Type, name string) uintptr {
 func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
 func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
 func (n node) ident() string    { return *(*string)(unsafe.Add(n.p, layout.ident)) }
+func (n node) start() node      { return *(*node)(unsafe.Add(n.p, layout.start)) }
 func (n node) exec() *step      { return (*step)(unsafe.Add(n.p, layout.exec)) }
 func (n node) gen() *func(unsafe.Pointer) {
 	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
@@ -105,6 +113,17 @@ func (n node) action() string {
 //go:linkname genValue github.com/traefik/yaegi/interp.genValue
 func genValue(n unsafe.Pointer) func(frame unsafe.Pointer) reflect.Value
 
+// getExec returns the step of a node, which it makes where there is none yet.
+//
+//go:linkname getExec github.com/traefik/yaegi/interp.getExec
+func getExec(n unsafe.Pointer) step
+
+// clauseChanDir returns the operands of a communication: the channel, what is
+// sent or where to put what is received, and where to put whether it was.
+//
+//go:linkname clauseChanDir github.com/traefik/yaegi/interp.clauseChanDir
+func clauseChanDir(n unsafe.Pointer) (ch, value, ok unsafe.Pointer, dir reflect.SelectDir)
+
 // guardProgram puts the guards into a compiled cell that has not run yet.
 func (s *Session) guardProgram(p *interp.Program) {
 	s.guardNode(*(*node)(unsafe.Add(unsafe.Pointer(p), layout.root)))
@@ -113,6 +132,21 @@ func (s *Session) guardProgram(p *interp.Program) {
 func (s *Session) guardNode(n node) {
 	for _, c := range n.children() {
 		s.guardNode(c)
+	}
+	switch n.kind() {
+	case "selectStmt":
+		// The clauses' block does the work.
+		b := n.children()[0]
+		*b.exec(), *b.gen() = nil, func(p unsafe.Pointer) { *(node{p}).exec() = s.guardStep(node{p}, selectStep(node{p})) }
+	case "deferStmt":
+		c := n.children()[0]
+		gen := *c.gen()
+		*c.gen() = func(p unsafe.Pointer) {
+			gen(p)
+			if e := (node{p}).exec(); *e != nil {
+				*e = guardDefer(node{p}, *e)
+			}
+		}
 	}
 	g := n.gen()
 	if *g == nil {
@@ -155,8 +189,11 @@ func (s *Session) guardNode(n node) {
 			gen(p)
 			if e := (node{p}).exec(); *e != nil {
 				run := *e
-				if (node{p}).kind() == "starExpr" {
+				switch {
+				case (node{p}).kind() == "starExpr":
 					run = checkNil(node{p}, run)
+				case shifts((node{p}).action()):
+					run = checkShift(node{p}, run)
 				}
 				*e = s.guardStep(node{p}, run)
 			}
@@ -212,6 +249,25 @@ func canFail(n node) bool {
 func constantOperand(n node) bool {
 	c := n.children()
 	return len(c) == 2 && c[1].kind() == "basicLit"
+}
+
+func shifts(action string) bool {
+	switch action {
+	case "<<", ">>", "<<=", ">>=":
+		return true
+	}
+	return false
+}
+
+// checkShift makes a shift by a negative count fail.
+func checkShift(n node, run step) step {
+	count := genValue(n.children()[1].p)
+	return func(f unsafe.Pointer) step {
+		if c := count(f); c.CanInt() && c.Int() < 0 {
+			panic(goError("negative shift amount"))
+		}
+		return run(f)
+	}
 }
 
 // checkNil makes a node that follows a pointer fail itself: the interpreter
@@ -279,6 +335,91 @@ func (s *Session) try(run step, f unsafe.Pointer) (next step, v any, failed bool
 	next = run(f)
 	ok = true
 	return next, nil, false, nil
+}
+
+// guardDefer guards a defer statement. The interpreter forgets the other
+// deferred calls when one panics; here the panic takes the place of the one
+// under way, if any, and the next deferred call sees it.
+func guardDefer(n node, run step) step {
+	return func(f unsafe.Pointer) step {
+		list := (*[][]reflect.Value)(unsafe.Add(f, layout.deferred))
+		before := len(*list)
+		next := run(f)
+		if len(*list) == before {
+			return next
+		}
+		d := (*list)[0]
+		(*list)[0] = []reflect.Value{reflect.ValueOf(func() {
+			ok := false
+			defer func() {
+				if !ok {
+					if v := recover(); v != nil {
+						*(*any)(unsafe.Add(f, layout.recovered)) = inGo(n, f, v)
+					}
+				}
+			}()
+			d[0].Call(d[1:])
+			ok = true
+		})}
+		return next
+	}
+}
+
+// selectStep runs the clauses of a select statement. The interpreter's own
+// step keeps the channels with the statement, where goroutines that run it at
+// the same time take each other's.
+func selectStep(n node) step {
+	type clause struct {
+		dir     reflect.SelectDir
+		channel func(unsafe.Pointer) reflect.Value
+		value   func(unsafe.Pointer) reflect.Value // to send, or where to put what is received
+		ok      func(unsafe.Pointer) reflect.Value
+		next    step
+	}
+	var clauses []clause
+	for _, c := range n.children() {
+		list := c.children()
+		if c.kind() == "commClauseDefault" {
+			clauses = append(clauses, clause{dir: reflect.SelectDefault, next: getExec(list[0].start().p)})
+			continue
+		}
+		ch, value, ok, dir := clauseChanDir(list[0].p)
+		cl := clause{dir: dir, channel: genValue(ch), next: getExec(list[1].start().p)}
+		if value != nil {
+			cl.value = genValue(value)
+		}
+		if ok != nil {
+			cl.ok = genValue(ok)
+		}
+		clauses = append(clauses, cl)
+	}
+	return func(f unsafe.Pointer) step {
+		cases := make([]reflect.SelectCase, len(clauses)+1)
+		for i, c := range clauses {
+			cases[i].Dir = c.dir
+			if c.channel != nil {
+				cases[i].Chan = c.channel(f)
+			}
+			if c.dir == reflect.SelectSend {
+				cases[i].Send = c.value(f)
+			}
+		}
+		mu := (*sync.RWMutex)(unsafe.Add(f, layout.mutex))
+		mu.RLock()
+		cases[len(clauses)] = *(*reflect.SelectCase)(unsafe.Add(f, layout.done))
+		mu.RUnlock()
+		i, v, ok := reflect.Select(cases)
+		if i == len(clauses) {
+			return nil
+		}
+		if c := clauses[i]; c.dir == reflect.SelectRecv && c.value != nil {
+			c.value(f).Set(v)
+			if c.ok != nil {
+				c.ok(f).SetBool(ok)
+			}
+		}
+		return clauses[i].next
+	}
 }
 
 // maxStack is the stack in bytes that a goroutine of a cell may use. The
@@ -353,6 +494,9 @@ func inGo(n node, f unsafe.Pointer, v any) any {
 			return goError("interface conversion: " + cleanMessage(msg)).conversion()
 		}
 	case !strings.HasPrefix(text, "reflect"):
+	case strings.HasPrefix(text, "reflect: cannot convert slice"):
+		return goError(strings.NewReplacer("reflect: ", "", " to array ", " to array or pointer to array ",
+			" to pointer to array ", " to array or pointer to array ").Replace(text))
 	case strings.HasSuffix(text, "index out of range"):
 		return goError(indexText(n, f))
 	case strings.HasSuffix(text, "slice index out of bounds"), strings.HasSuffix(text, "string slice index out of bounds"):

@@ -3,6 +3,7 @@ package gocell
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -31,6 +32,7 @@ type lowerer struct {
 	errs    *checkError
 	temp    int
 	gen     *generics
+	shared  map[types.Object]bool // see sharedVars
 
 	bound        []methodOf        // methods declared with the cell
 	receivers    map[ast.Expr]bool // made-up receivers of method calls
@@ -464,6 +466,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.deferStmt(c, x)
 		case *ast.TypeAssertExpr:
 			l.assertion(c, x)
+		case *ast.BinaryExpr:
+			if tv := info.Types[x]; tv.Value != nil && tv.Value.Kind() == constant.Bool {
+				c.Replace(l.constant(tv, x.Pos()))
+			}
 		case *ast.TypeSwitchStmt:
 			l.typeSwitch(c, x)
 		case *ast.LabeledStmt:
@@ -846,8 +852,19 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 		if _, ok := c.Parent().(ast.Expr); ok || c.Name() == "Rhs" || c.Name() == "Results" || c.Name() == "Values" || c.Name() == "Tag" {
 			c.Replace(call(l.rt("Recovered", pos), pos, x))
 		}
+	case "make":
+		t, ok := l.c.info.TypeOf(x).Underlying().(*types.Chan)
+		if ok && t.Dir() != types.SendRecv {
+			whole := l.c.info.TypeOf(x)
+			x.Args[0] = l.typeExpr(types.NewChan(types.SendRecv, t.Elem()), pos)
+			c.Replace(call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(whole, pos), Rparen: pos}, pos, x))
+		}
 	case "clear":
 		c.Replace(call(l.rt("Clear", pos), pos, x.Args...))
+	case "real", "imag", "complex":
+		if tv := l.c.info.Types[x]; tv.Value != nil {
+			c.Replace(l.constant(tv, pos))
+		}
 	case "min", "max":
 		tv := l.c.info.Types[x]
 		if tv.Value != nil {
@@ -872,7 +889,7 @@ func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
 	}
 	clearPos(x, pos)
 	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return x
+		return l.literal(tv.Value, tv.Type, pos)
 	}
 	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
 }

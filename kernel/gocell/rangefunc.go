@@ -17,6 +17,15 @@ import (
 func (l *lowerer) desugar(n ast.Node) ast.Node {
 	info := l.c.info
 	funcs := []*ast.FuncType{nil} // around the node; nil for the statements of a cell
+	inBlock := func(c *astutil.Cursor, b *ast.BlockStmt) {
+		if b != nil {
+			c.Replace(b)
+			l.inside[b] = true
+		}
+	}
+	top := n
+	defer func(shared map[types.Object]bool) { l.shared = shared }(l.shared)
+	l.shared = sharedVars(n, info)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
@@ -47,15 +56,20 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				}
 				c.Replace(l.rangeFunc(x, t, label, funcs[len(funcs)-1]))
 			case *types.Chan:
-				c.Replace(l.rangeChan(x))
+				inBlock(c, l.forLoop(l.rangeChan(x)))
 			default:
 				if b := l.rangeChans(x, t); b != nil {
-					c.Replace(b)
-					l.inside[b] = true
+					inBlock(c, b)
+					break
+				}
+				if b, ok := t.(*types.Basic); ok && b.Info()&types.IsString != 0 && (tv.Value == nil || x.Tok == token.ASSIGN) {
+					if x.Key != nil {
+						inBlock(c, l.rangeString(x))
+					}
 					break
 				}
 				if b, ok := t.(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-					c.Replace(l.rangeInt(x, tv.Type))
+					inBlock(c, l.forLoop(l.rangeInt(x, tv.Type)))
 					break
 				}
 				if x.Tok == token.ASSIGN {
@@ -68,6 +82,50 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			// The interpreter loses its way in a loop with an empty body.
 			if len(x.Body.List) == 0 {
 				x.Body.List = []ast.Stmt{nothing(x.Body.Pos())}
+			}
+			inBlock(c, l.forLoop(x))
+		case *ast.SelectStmt:
+			inBlock(c, l.selectStmt(x))
+		case *ast.AssignStmt:
+			if c.Index() < 0 {
+				l.assignment(x, true)
+				break
+			}
+			if list := l.assignment(x, c.Parent() == top && x.Tok == token.DEFINE && len(x.Rhs) == 1); list != nil {
+				for _, s := range slices.Backward(list[1:]) {
+					c.InsertAfter(s)
+				}
+				c.Replace(list[0])
+			}
+		case *ast.IfStmt:
+			if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
+				if list := l.assignment(a, false); list != nil {
+					x.Init = nil
+					inBlock(c, maker{x.Pos()}.block(append(list, x)...))
+				}
+			}
+		case *ast.SwitchStmt:
+			if x.Tag == nil {
+				anyOf(x)
+			}
+			past := fallsPast(x)
+			var list []ast.Stmt
+			if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
+				if list = l.assignment(a, false); list != nil {
+					x.Init = nil
+				}
+			}
+			if past {
+				inBlock(c, maker{x.Pos()}.block(append(list, l.inOrder(x).List...)...))
+			} else if list != nil {
+				inBlock(c, maker{x.Pos()}.block(append(list, x)...))
+			}
+		case *ast.BinaryExpr:
+			// The type of a constant that is shifted.
+			tv := info.Types[x]
+			if left := info.Types[x.X]; (x.Op == token.SHL || x.Op == token.SHR) && tv.Value == nil && left.Value != nil && tv.Type != nil {
+				x.X = call(&ast.ParenExpr{Lparen: x.X.Pos(), X: l.typeExpr(types.Default(tv.Type), x.X.Pos()), Rparen: x.X.Pos()}, x.X.Pos(), x.X)
+				info.Types[x.X] = types.TypeAndValue{Type: tv.Type}
 			}
 		case *ast.TypeSwitchStmt:
 			l.distinctCases(x)
@@ -171,17 +229,17 @@ func (m maker) field(name string, t ast.Expr) *ast.Field {
 }
 
 // rangeInt rewrites a loop over an integer:
-// for i, n := T(0), T(x); i < n; i++ { v := i; body }.
-func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) ast.Stmt {
+// for i, n := T(0), T(x); i < n; i++ { v := i; body }, where v is i itself if
+// the body leaves it alone.
+func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) *ast.ForStmt {
 	t = types.Default(t)
-	if t == types.Typ[types.Int] && r.Tok != token.ASSIGN {
-		return r
-	}
 	m := maker{r.Pos()}
 	conv := func(x ast.Expr) ast.Expr { return call(&ast.ParenExpr{X: l.typeExpr(t, m.pos)}, m.pos, x) }
 	i, n := l.tempName(), l.tempName()
 	body := []ast.Stmt{r.Body}
-	if r.Key != nil && !isBlank(r.Key) {
+	if id, ok := r.Key.(*ast.Ident); ok && r.Tok == token.DEFINE && id.Name != "_" && !l.shared[l.c.info.Defs[id]] && !assigns(r.Body, l.c.info.Defs[id], l.c.info) {
+		i = id.Name
+	} else if r.Key != nil && !isBlank(r.Key) {
 		body = []ast.Stmt{m.assign(r.Tok, []ast.Expr{r.Key}, m.id(i)), r.Body}
 	}
 	return &ast.ForStmt{For: m.pos,
@@ -189,6 +247,30 @@ func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) ast.Stmt {
 		Cond: &ast.BinaryExpr{X: m.id(i), OpPos: m.pos, Op: token.LSS, Y: m.id(n)},
 		Post: &ast.IncDecStmt{X: m.id(i), TokPos: m.pos, Tok: token.INC},
 		Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
+}
+
+// assigns reports whether a statement gives a variable another value.
+func assigns(s ast.Stmt, v types.Object, info *types.Info) bool {
+	found := false
+	is := func(xs ...ast.Expr) {
+		for _, x := range xs {
+			if id, ok := ast.Unparen(x).(*ast.Ident); ok && info.Uses[id] == v {
+				found = true
+			}
+		}
+	}
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			is(x.Lhs...)
+		case *ast.IncDecStmt:
+			is(x.X)
+		case *ast.RangeStmt:
+			is(x.Key, x.Value)
+		}
+		return !found
+	})
+	return found
 }
 
 // rangeAssign makes a loop that assigns to variables, which the interpreter
@@ -217,7 +299,7 @@ func nothing(pos token.Pos) ast.Stmt {
 
 // rangeChan rewrites a loop over a channel:
 // for c := ch; ; { v, ok := <-c; if !ok { break }; x := v; body }.
-func (l *lowerer) rangeChan(r *ast.RangeStmt) ast.Stmt {
+func (l *lowerer) rangeChan(r *ast.RangeStmt) *ast.ForStmt {
 	m := maker{r.Pos()}
 	ch, v, ok := l.tempName(), l.tempName(), l.tempName()
 	body := []ast.Stmt{
@@ -229,6 +311,38 @@ func (l *lowerer) rangeChan(r *ast.RangeStmt) ast.Stmt {
 	}
 	body = append(body, r.Body)
 	return &ast.ForStmt{For: m.pos, Init: m.define(ch, r.X), Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
+}
+
+// rangeString rewrites a loop over a string, of which the interpreter counts
+// wrong where it is no UTF-8:
+//
+//	{
+//		is, rs := runes(s)
+//		for j, r := range rs { i := is[j]; body }
+//	}
+func (l *lowerer) rangeString(r *ast.RangeStmt) *ast.BlockStmt {
+	m := maker{r.Pos()}
+	is, rs, j := l.tempName(), l.tempName(), l.tempName()
+	var list []ast.Stmt
+	if !isBlank(r.Key) {
+		list = append(list, m.assign(r.Tok, []ast.Expr{r.Key}, &ast.IndexExpr{X: m.id(is), Lbrack: m.pos, Index: m.id(j), Rbrack: m.pos}))
+	}
+	if r.Value != nil && !isBlank(r.Value) {
+		list = append(list, m.assign(r.Tok, []ast.Expr{r.Value}, &ast.IndexExpr{X: m.id(rs), Lbrack: m.pos, Index: m.id(j), Rbrack: m.pos}))
+	}
+	s := call(m.id("string"), m.pos, r.X)
+	return m.block(
+		m.assign(token.DEFINE, []ast.Expr{m.id(is), m.id(rs)}, call(l.rt("Runes", m.pos), m.pos, s)),
+		&ast.RangeStmt{For: m.pos, Key: m.id(j), TokPos: m.pos, Tok: token.DEFINE, Range: m.pos, X: m.id(rs),
+			Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: append(list, r.Body), Rbrace: r.Body.Rbrace}})
+}
+
+// runes returns the runes of a string and where they stand.
+func runes(s string) (at []int, rs []rune) {
+	for i, r := range s {
+		at, rs = append(at, i), append(rs, r)
+	}
+	return at, rs
 }
 
 // rangeChans rewrites a loop over a slice, array or map whose values are

@@ -31,6 +31,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"As":             reflect.ValueOf(s.asserted.as),
 		"AsOK":           reflect.ValueOf(s.asserted.asOK),
 		"Which":          reflect.ValueOf(s.asserted.which),
+		"Runes":          reflect.ValueOf(runes),
 		"Recovered":      reflect.ValueOf(recovered),
 		"StartNative":    reflect.ValueOf(s.startNative),
 		"Clear":          reflect.ValueOf(clearIn),

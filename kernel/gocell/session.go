@@ -347,8 +347,17 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	}
 	var globals []ast.Decl
 	for _, v := range fresh {
+		t := l.globalType(v.Type(), v.Pos())
+		if hasFields(t) {
+			// In a variable's type the interpreter takes the names of fields for
+			// those of variables.
+			name := &ast.Ident{Name: mark + "type" + itoa(int(instanceCount.Add(1))), NamePos: v.Pos()}
+			c.decls = append(c.decls, declared{unit: &unit{}, decl: &ast.GenDecl{TokPos: v.Pos(), Tok: token.TYPE, Specs: []ast.Spec{
+				&ast.TypeSpec{Name: name, Assign: v.Pos(), Type: t}}}})
+			t = &ast.Ident{Name: name.Name, NamePos: v.Pos()}
+		}
 		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
-			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: l.globalType(v.Type(), v.Pos())}}})
+			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: t}}})
 	}
 	if err := l.assemble(file, globals, stmts, body); err != nil {
 		return nil, undo, err
@@ -459,6 +468,18 @@ func (l *lowerer) compileFile(file *ast.File) (prog *interp.Program, err error) 
 		s.guardProgram(prog)
 	}
 	return prog, err
+}
+
+// hasFields reports whether a type is written with names of fields.
+func hasFields(t ast.Expr) bool {
+	found := false
+	ast.Inspect(t, func(n ast.Node) bool {
+		if s, ok := n.(*ast.StructType); ok {
+			found = found || s.Fields.NumFields() > 0
+		}
+		return !found
+	})
+	return found
 }
 
 // anchor returns a position in the cell, for nodes that stand nowhere.

@@ -1,0 +1,226 @@
+package gocell
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// The interpreter lets a call, a receive or a composite literal write to where
+// an assignment wants its value. It does so also where that is a place which a
+// value cannot be written to as it is, and where other values are to be
+// assigned beside it, which it then forgets. Such assignments are spelled out.
+
+// direct reports whether the interpreter may write the value of an expression
+// to its destination itself.
+func direct(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.CallExpr, *ast.CompositeLit:
+		return true
+	case *ast.UnaryExpr:
+		return x.Op == token.ARROW
+	}
+	return false
+}
+
+// assignment rewrites an assignment; the result is what takes its place, nil
+// where it stays (but maybe changed). alone says that only one statement can
+// stand here.
+func (l *lowerer) assignment(a *ast.AssignStmt, alone bool) []ast.Stmt {
+	if a.Tok != token.ASSIGN && a.Tok != token.DEFINE {
+		return nil
+	}
+	switch {
+	case len(a.Lhs) == 1:
+		l.indirect(a)
+	case alone:
+	case len(a.Rhs) > 1:
+		return l.parallel(a)
+	default:
+		return l.several(a)
+	}
+	return nil
+}
+
+// indirect keeps the value of a single assignment from being written to its
+// place by what makes it.
+func (l *lowerer) indirect(a *ast.AssignStmt) {
+	r := a.Rhs[0]
+	if _, isCall := r.(*ast.CallExpr); isCall || a.Tok == token.DEFINE || !direct(r) || isBlank(a.Lhs[0]) {
+		return
+	}
+	tv := l.c.info.Types[a.Lhs[0]]
+	if _, plain := a.Lhs[0].(*ast.Ident); plain && tv.Type != nil && !types.IsInterface(tv.Type) {
+		return
+	}
+	p := &ast.ParenExpr{Lparen: r.Pos(), X: r, Rparen: r.End()}
+	if tv, ok := l.c.info.Types[r]; ok {
+		l.c.info.Types[p] = tv
+	}
+	a.Rhs[0] = p
+}
+
+// holdOperands evaluates what the places of an assignment are found by, where
+// the assignment may change that.
+func (l *lowerer) holdOperands(lhs []ast.Expr, m maker) (pre []ast.Stmt) {
+	hold := func(x *ast.Expr) {
+		t := l.tempName()
+		pre = append(pre, m.define(t, *x))
+		id := m.id(t)
+		if tv, ok := l.c.info.Types[*x]; ok {
+			l.c.info.Types[id] = tv
+		}
+		*x = id
+	}
+	pointer := func(x ast.Expr) bool {
+		switch l.c.info.TypeOf(x).Underlying().(type) {
+		case *types.Pointer, *types.Slice, *types.Map:
+			return true
+		}
+		return false
+	}
+	for _, x := range lhs {
+		switch x := x.(type) {
+		case *ast.StarExpr:
+			hold(&x.X)
+		case *ast.SelectorExpr:
+			if l.c.info.Selections[x] != nil && pointer(x.X) {
+				hold(&x.X)
+			}
+		case *ast.IndexExpr:
+			mt, isMap := l.c.info.TypeOf(x.X).Underlying().(*types.Map)
+			if pointer(x.X) {
+				hold(&x.X)
+			}
+			if tv := l.c.info.Types[x.Index]; tv.Value != nil {
+				continue
+			}
+			if !isMap {
+				hold(&x.Index)
+			} else if _, err := l.typeString(mt.Key()); err == nil {
+				t := l.tempName()
+				pre = append(pre, m.variable(t, l.typeExpr(mt.Key(), m.pos), x.Index))
+				x.Index = m.id(t)
+			}
+		}
+	}
+	return pre
+}
+
+// changesPlace reports whether an assignment gives a variable another value by
+// which it finds another of its places: l, l.next = l.next, l.
+func (l *lowerer) changesPlace(a *ast.AssignStmt) bool {
+	assigned, changes := map[types.Object]bool{}, false
+	for _, x := range a.Lhs {
+		if id, ok := x.(*ast.Ident); ok {
+			assigned[l.c.info.Uses[id]] = true
+		}
+	}
+	for _, x := range a.Lhs {
+		if _, ok := x.(*ast.Ident); ok {
+			continue
+		}
+		ast.Inspect(x, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && l.c.info.Uses[id] != nil {
+				changes = changes || assigned[l.c.info.Uses[id]]
+			}
+			return true
+		})
+	}
+	return changes
+}
+
+// parallel assigns several values one after the other:
+// a, b = x, y → t1 := x; t2 := y; a = t1; b = t2.
+func (l *lowerer) parallel(a *ast.AssignStmt) []ast.Stmt {
+	risky := a.Tok == token.ASSIGN && l.changesPlace(a)
+	for _, r := range a.Rhs {
+		risky = risky || direct(r) || l.c.info.Types[r].IsNil()
+	}
+	if !risky {
+		return nil
+	}
+	m := maker{a.Pos()}
+	var pre, set []ast.Stmt
+	if a.Tok == token.ASSIGN {
+		pre = l.holdOperands(a.Lhs, m)
+	}
+	for i, r := range a.Rhs {
+		tv := l.c.info.Types[r]
+		if tv.Value == nil && !tv.IsNil() && !isBlank(a.Lhs[i]) {
+			t := l.tempName()
+			pre = append(pre, m.define(t, r))
+			id := m.id(t)
+			l.c.info.Types[id] = tv
+			r = id
+		}
+		tok := a.Tok
+		if id, ok := a.Lhs[i].(*ast.Ident); ok && tok == token.DEFINE && l.c.info.Uses[id] != nil {
+			tok = token.ASSIGN
+		}
+		set = append(set, m.assign(tok, []ast.Expr{a.Lhs[i]}, r))
+	}
+	return append(pre, set...)
+}
+
+// several assigns the values of one expression: an element of a map by a
+// statement of its own, which the interpreter forgets, likewise variables that
+// are shared, see sharedVars. A failed assertion leaves the zero value.
+//
+//	m[k], b = x → t := k; t1, t2 := x; m[t] = t1; b = t2
+func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
+	m := maker{a.Pos()}
+	apart := false
+	for _, x := range a.Lhs {
+		if id, ok := x.(*ast.Ident); ok && a.Tok == token.DEFINE {
+			apart = apart || l.c.info.Defs[id] != nil && l.shared[l.c.info.Defs[id]]
+		} else if ix, ok := x.(*ast.IndexExpr); ok {
+			_, isMap := l.c.info.TypeOf(ix.X).Underlying().(*types.Map)
+			apart = apart || isMap
+		}
+	}
+	list := []ast.Stmt{a}
+	if apart {
+		if a.Tok == token.ASSIGN {
+			list = append(l.holdOperands(a.Lhs, m), a)
+		}
+		for i, x := range a.Lhs {
+			if isBlank(x) {
+				continue
+			}
+			tok := a.Tok
+			if id, ok := x.(*ast.Ident); ok && tok == token.DEFINE && l.c.info.Uses[id] != nil {
+				tok = token.ASSIGN
+			}
+			a.Lhs[i] = m.id(l.tempName())
+			list = append(list, m.assign(tok, []ast.Expr{x}, a.Lhs[i]))
+		}
+		a.Tok = token.DEFINE
+	}
+	if t, ok := ast.Unparen(a.Rhs[0]).(*ast.TypeAssertExpr); ok && !isBlank(a.Lhs[0]) {
+		typ := l.c.info.TypeOf(t.Type)
+		if _, err := l.typeString(typ); err == nil {
+			v, ok := a.Lhs[0], a.Lhs[1]
+			if isBlank(ok) && a.Tok == token.DEFINE {
+				ok = m.id(l.tempName())
+				a.Lhs[1] = ok
+			}
+			vid, isIdent := v.(*ast.Ident)
+			okid, isIdent2 := ok.(*ast.Ident)
+			if isIdent && isIdent2 && okid.Name != "_" {
+				var none ast.Expr = &ast.StarExpr{Star: m.pos, X: call(m.id("new"), m.pos, l.typeExpr(typ, m.pos))}
+				if types.IsInterface(typ) {
+					none = m.id("nil")
+				}
+				zero := m.when(&ast.UnaryExpr{OpPos: m.pos, Op: token.NOT, X: m.id(okid.Name)}, m.set(vid.Name, none))
+				at := slices.Index(list, ast.Stmt(a)) + 1
+				list = slices.Insert(list, at, zero)
+			}
+		}
+	}
+	if len(list) == 1 {
+		return nil
+	}
+	return list
+}
