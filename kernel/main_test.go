@@ -175,24 +175,9 @@ func TestRunEndings(t *testing.T) {
 
 // What dace run writes is what nbclient writes with the kernel, but for times.
 func TestSameAsNbclient(t *testing.T) {
-	const python = "/usr/bin/python3"
-	if exec.Command(python, "-c", "import nbclient").Run() != nil {
-		if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
-			t.Fatal("the Debian package python3-nbclient is missing")
-		}
-		t.Skip("the Debian package python3-nbclient is missing")
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	needPython(t, "nbclient")
 	dir := t.TempDir()
-	spec := filepath.Join(dir, "kernels", "dace")
-	if err := os.MkdirAll(spec, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(spec, "kernel.json"), fmt.Sprintf(`{"argv": [%q, "jupyter", "-f", "{connection_file}"], "env": {"DACE_BE_THE_COMMAND": "1"},
-		"display_name": "Go (dace)", "language": "go", "interrupt_mode": "message"}`, exe))
+	writeSpec(t, dir)
 	write(t, filepath.Join(dir, "nb.ipynb"), cells(
 		"x := 6", "fmt.Println(\"hello\", x)", "x * 7", "",
 		"fmt.Fprintln(os.Stderr, \"bad\")", "p := plot.New()\np", "display.HTML(\"<b>x</b>\")\ndisplay.Markdown(\"*y*\")",

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// needPython skips the test where a Python module is missing; with
+// DACE_REQUIRE_CLIENTS=1 it fails instead.
+func needPython(t *testing.T, module string) {
+	t.Helper()
+	if exec.Command(python, "-c", "import "+module).Run() == nil {
+		return
+	}
+	text := "the Debian package python3-" + strings.ReplaceAll(module, "_", "-") + " is missing"
+	if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
+		t.Fatal(text)
+	}
+	t.Skip(text)
+}
+
+// python is Debian's, which has Debian's packages.
+const python = "/usr/bin/python3"
+
+// writeSpec makes the test binary a kernel that Jupyter's programs find with
+// JUPYTER_PATH=dir.
+func writeSpec(t *testing.T, dir string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := filepath.Join(dir, "kernels", "dace")
+	if err := os.MkdirAll(spec, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(spec, "kernel.json"), fmt.Sprintf(`{"argv": [%q, "jupyter", "-f", "{connection_file}"], "env": {"DACE_BE_THE_COMMAND": "1"},
+		"display_name": "Go (dace)", "language": "go", "interrupt_mode": "message"}`, exe))
+}
+
+// The cells that TestCells of package gocell gives to the engine show the same
+// through Jupyter's own client: the kernel is a process, over ZeroMQ.
+func TestCells(t *testing.T) {
+	needPython(t, "jupyter_client")
+	b, err := os.ReadFile("gocell/testdata/cells.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	var cases, wants [][]string
+	for _, c := range strings.Split("\n"+string(b), "\n### ")[1:] {
+		name, body, _ := strings.Cut(c, "\n")
+		var codes, shows []string
+		for _, step := range strings.Split(body, "\n---\n") {
+			code, want, _ := strings.Cut(step, "\n>>>\n")
+			codes, shows = append(codes, code), append(shows, strings.TrimSpace(want))
+		}
+		names, cases, wants = append(names, name), append(cases, codes), append(wants, shows)
+	}
+	dir := t.TempDir()
+	writeSpec(t, dir)
+	script, err := filepath.Abs("testdata/cells.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Kernels start one after the other in each of these.
+	const clients = 4
+	gots := make([][]string, len(cases))
+	var wg sync.WaitGroup
+	for k := range clients {
+		wg.Go(func() {
+			var mine [][]string
+			for i := k; i < len(cases); i += clients {
+				mine = append(mine, cases[i])
+			}
+			raw, err := json.Marshal(mine)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			file := filepath.Join(dir, fmt.Sprintf("cases%d.json", k))
+			if err := os.WriteFile(file, raw, 0o644); err != nil {
+				t.Error(err)
+				return
+			}
+			cmd := exec.CommandContext(t.Context(), python, script, "dace", file)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "JUPYTER_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "HOME="+dir)
+			var errs strings.Builder
+			cmd.Stderr = &errs
+			out, err := cmd.Output()
+			var shown [][]string
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if err == nil {
+				err = json.Unmarshal([]byte(lines[len(lines)-1]), &shown)
+			}
+			if err != nil || len(shown) != len(mine) {
+				t.Errorf("the client: %v\n%s\n%s", err, out, &errs)
+				return
+			}
+			for j, s := range shown {
+				gots[k+j*clients] = s
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	for i, name := range names {
+		for j, got := range gots[i] {
+			n++
+			want := wants[i][j]
+			sub, part := strings.CutPrefix(want, "~")
+			if got = strings.TrimSpace(got); part && !strings.Contains(got, strings.TrimSpace(sub)) || !part && got != want {
+				t.Errorf("%s, In[%d]:\n%s\ngot:\n%s\nwant:\n%s", name, j+1, cases[i][j], got, want)
+			}
+		}
+	}
+	t.Logf("%d cells", n)
+}

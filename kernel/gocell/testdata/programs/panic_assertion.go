@@ -1,0 +1,9 @@
+package main
+
+import "fmt"
+
+func main() {
+	var v any = "text"
+	fmt.Println(v.(string))
+	fmt.Println(v.(int))
+}

@@ -1,0 +1,10 @@
+package main
+
+import "fmt"
+
+func main() {
+	c := make(chan int)
+	close(c)
+	fmt.Println(<-c)
+	close(c)
+}
