@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 )
 
 // The interpreter lets a call, a receive or a composite literal write to where
@@ -197,27 +196,6 @@ func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 			list = append(list, m.assign(tok, []ast.Expr{x}, a.Lhs[i]))
 		}
 		a.Tok = token.DEFINE
-	}
-	if t, ok := ast.Unparen(a.Rhs[0]).(*ast.TypeAssertExpr); ok && !isBlank(a.Lhs[0]) {
-		typ := l.c.info.TypeOf(t.Type)
-		if _, err := l.typeString(typ); err == nil {
-			v, ok := a.Lhs[0], a.Lhs[1]
-			if isBlank(ok) && a.Tok == token.DEFINE {
-				ok = m.id(l.tempName())
-				a.Lhs[1] = ok
-			}
-			vid, isIdent := v.(*ast.Ident)
-			okid, isIdent2 := ok.(*ast.Ident)
-			if isIdent && isIdent2 && okid.Name != "_" {
-				var none ast.Expr = &ast.StarExpr{Star: m.pos, X: call(m.id("new"), m.pos, l.typeExpr(typ, m.pos))}
-				if types.IsInterface(typ) {
-					none = m.id("nil")
-				}
-				zero := m.when(&ast.UnaryExpr{OpPos: m.pos, Op: token.NOT, X: m.id(okid.Name)}, m.set(vid.Name, none))
-				at := slices.Index(list, ast.Stmt(a)) + 1
-				list = slices.Insert(list, at, zero)
-			}
-		}
 	}
 	if len(list) == 1 {
 		return nil

@@ -50,7 +50,7 @@ func main() {
 	fmt.Printf("%#v\n", n.M)
 	fmt.Printf("%#v %#v %#v %#v %#v\n", 1, "a", 1.0, []string{"x"}, map[string]int{"b": 1, "a": 2})
 	fmt.Printf("%#v %#v %#v\n", Sl{1, 2}, Mp{"t": true}, B(3))
-	fmt.Printf("%v %v %v %T %T %T %T\n", Sl{1, 2}, Mp{"t": true}, B(3), Sl{}, Mp{}, B(0), Fn(nil))
+	fmt.Printf("%v %v %v %T %T %T %T\n", Sl{1, 2}, Mp{"t": true}, B(3), Sl{}, Mp{}, B(0), Fn(func() {}))
 	fmt.Printf("%v %d %s %q %x %5v|%-5v|\n", St(3), St(3), St(3), St(3), St(3), St(3), St(3))
 	fmt.Printf("%v %+v %#v\n", []St{1, 2}, map[St]St{1: 2}, St(4))
 	fmt.Printf("%v %#v %#v\n", G{1}, G{2}, []G{{3}})
