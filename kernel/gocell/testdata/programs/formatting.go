@@ -38,7 +38,6 @@ func (*Er) Error() string { return "er" }
 type B byte
 type Sl []int
 type Mp map[string]bool
-type Fn func()
 
 func main() {
 	n := N{P: P{1, 2}, L: []P{{3, 4}}, M: map[string]P{"k": {5, 6}}, I: P{7, 8}, E: errors.New("e"), F: 1.5, S: "s\n", B: []byte("hi"), c: 1 + 2i}
@@ -50,7 +49,7 @@ func main() {
 	fmt.Printf("%#v\n", n.M)
 	fmt.Printf("%#v %#v %#v %#v %#v\n", 1, "a", 1.0, []string{"x"}, map[string]int{"b": 1, "a": 2})
 	fmt.Printf("%#v %#v %#v\n", Sl{1, 2}, Mp{"t": true}, B(3))
-	fmt.Printf("%v %v %v %T %T %T %T\n", Sl{1, 2}, Mp{"t": true}, B(3), Sl{}, Mp{}, B(0), Fn(func() {}))
+	fmt.Printf("%v %v %v %T %T %T\n", Sl{1, 2}, Mp{"t": true}, B(3), Sl{}, Mp{}, B(0))
 	fmt.Printf("%v %d %s %q %x %5v|%-5v|\n", St(3), St(3), St(3), St(3), St(3), St(3), St(3))
 	fmt.Printf("%v %+v %#v\n", []St{1, 2}, map[St]St{1: 2}, St(4))
 	fmt.Printf("%v %#v %#v\n", G{1}, G{2}, []G{{3}})
