@@ -202,3 +202,41 @@ func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 	}
 	return list
 }
+
+// zeroResults gives the named results of a function their zero values: the
+// interpreter lets them begin as what stands where the caller wants them.
+func (l *lowerer) zeroResults(ft *ast.FuncType, body *ast.BlockStmt) {
+	if ft.Results == nil {
+		return
+	}
+	m := maker{body.Lbrace}
+	var list []ast.Stmt
+	for _, f := range ft.Results.List {
+		for _, n := range f.Names {
+			o := l.c.info.Defs[n]
+			if o == nil || n.Name == "_" {
+				continue
+			}
+			var zero ast.Expr
+			switch t := o.Type().Underlying().(type) {
+			case *types.Basic:
+				switch {
+				case t.Info()&types.IsString != 0:
+					zero = &ast.BasicLit{ValuePos: m.pos, Kind: token.STRING, Value: `""`}
+				case t.Kind() == types.UnsafePointer:
+					zero = m.id("nil")
+				case t.Info()&types.IsBoolean != 0:
+					zero = m.id("false")
+				default:
+					zero = m.num(0)
+				}
+			case *types.Struct, *types.Array:
+				zero = &ast.StarExpr{Star: m.pos, X: call(m.id("new"), m.pos, l.typeExpr(o.Type(), m.pos))}
+			default:
+				zero = m.id("nil")
+			}
+			list = append(list, m.set(n.Name, zero))
+		}
+	}
+	body.List = append(list, body.List...)
+}

@@ -38,8 +38,12 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
 			funcs = funcs[:len(funcs)-1]
+			if x.Body != nil {
+				l.zeroResults(x.Type, x.Body)
+			}
 		case *ast.FuncLit:
 			funcs = funcs[:len(funcs)-1]
+			l.zeroResults(x.Type, x.Body)
 		case *ast.RangeStmt:
 			tv, ok := info.Types[x.X]
 			if !ok {
