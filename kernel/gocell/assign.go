@@ -118,27 +118,6 @@ func (l *lowerer) spread(s *ast.AssignStmt) []ast.Stmt {
 	return list
 }
 
-// functions makes variables that a statement defines as declared functions of
-// the functions' type: the interpreter takes them for the declarations
-// themselves, and would assign nothing else to them.
-func (l *lowerer) functions(s *ast.AssignStmt) {
-	if s.Tok != token.DEFINE || len(s.Lhs) != len(s.Rhs) {
-		return
-	}
-	for i, x := range s.Rhs {
-		id, ok := ast.Unparen(x).(*ast.Ident)
-		if !ok || !isDeclaredFunc(l.c.info, id) {
-			continue
-		}
-		f := l.c.info.Uses[id].(*types.Func)
-		if !interpreted(f.Pkg()) || f.Signature().TypeParams().Len() > 0 || inexpressible(f.Signature(), map[types.Type]bool{}) != "" {
-			continue
-		}
-		pos := x.Pos()
-		s.Rhs[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(f.Signature(), pos), Rparen: pos}, pos, x)
-	}
-}
-
 // namedBool converts the outcome of a comparison to the type of one's own that
 // it is used as; the interpreter knows bool alone.
 func (l *lowerer) namedBool(c *astutil.Cursor) {

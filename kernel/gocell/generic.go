@@ -160,7 +160,12 @@ func (l *lowerer) instantiated(c *astutil.Cursor, f ast.Expr, pos token.Pos) boo
 		c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(stdPath), NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}})
 		return true
 	}
-	c.Replace(&ast.Ident{Name: l.instanceOf(o, args, pos), NamePos: pos})
+	made := &ast.Ident{Name: l.instanceOf(o, args, pos), NamePos: pos}
+	if l.called(c) {
+		c.Replace(made)
+	} else {
+		c.Replace(l.asValue(made, inst.Type))
+	}
 	return true
 }
 

@@ -34,14 +34,13 @@ type lowerer struct {
 	gen     *generics
 	shared  map[types.Object]bool // see sharedVars
 
-	bound        []methodOf        // methods declared with the cell
-	receivers    map[ast.Expr]bool // made-up receivers of method calls
-	calledParens map[ast.Node]bool // parentheses around what is called
-	operands     map[*ast.TypeAssertExpr]ast.Expr
-	switched     map[*ast.TypeSwitchStmt]types.Type // of the operand
-	cases        map[*ast.CaseClause][]types.Type   // of a type switch
-	inside       map[*ast.BlockStmt]bool            // whose last statement a label belongs to
-	results      [][]types.Type                     // of the functions around a node
+	bound     []methodOf        // methods declared with the cell
+	receivers map[ast.Expr]bool // made-up receivers of method calls
+	operands  map[*ast.TypeAssertExpr]ast.Expr
+	switched  map[*ast.TypeSwitchStmt]types.Type // of the operand
+	cases     map[*ast.CaseClause][]types.Type   // of a type switch
+	inside    map[*ast.BlockStmt]bool            // whose last statement a label belongs to
+	results   [][]types.Type                     // of the functions around a node
 }
 
 // methodOf names a method of a cell's type.
@@ -388,8 +387,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 				return false
 			}
 		case *ast.CallExpr:
-			if p, ok := x.Fun.(*ast.ParenExpr); ok {
-				l.calledParens[p] = true
+			if !info.Types[x.Fun].IsType() {
+				x.Fun = ast.Unparen(x.Fun)
 			}
 		case *ast.FuncDecl:
 			l.results = append(l.results, l.resultsOf(x.Type))
@@ -458,12 +457,17 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.nilResults(x)
 		case *ast.AssignStmt:
 			l.nils(x)
-			l.functions(x)
 			l.assignMany(c, x)
 		case *ast.GoStmt:
 			l.goStmt(c, x)
 		case *ast.DeferStmt:
 			l.deferStmt(c, x)
+		case *ast.Ident:
+			if y := l.functionValue(x, l.called(c)); y != x {
+				c.Replace(y)
+			}
+		case *ast.SendStmt:
+			l.send(x)
 		case *ast.TypeAssertExpr:
 			l.assertion(c, x)
 		case *ast.BinaryExpr:
@@ -629,6 +633,37 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 		return
 	}
 	x.Type = l.typeExpr(t, x.Pos())
+}
+
+// called reports whether the node at c is what a call calls.
+func (l *lowerer) called(c *astutil.Cursor) bool {
+	_, ok := c.Parent().(*ast.CallExpr)
+	return ok && c.Name() == "Fun"
+}
+
+// functionValue returns a declared function that is not called as a value of
+// its type: the interpreter passes the declaration itself on, which not every
+// place can hold.
+func (l *lowerer) functionValue(id *ast.Ident, called bool) ast.Expr {
+	f, ok := l.c.info.Uses[id].(*types.Func)
+	if called || !ok || !interpreted(f.Pkg()) || f.Signature().Recv() != nil || f.Signature().TypeParams().Len() > 0 {
+		return id
+	}
+	return l.asValue(id, f.Signature())
+}
+
+func (l *lowerer) asValue(id *ast.Ident, t types.Type) ast.Expr {
+	pos := id.Pos()
+	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, id)
+}
+
+// send gives the channel its type anew: of one that it has from a field or
+// from compiled code the interpreter does not know what it carries.
+func (l *lowerer) send(x *ast.SendStmt) {
+	if tv, ok := l.c.info.Types[x.Chan]; ok && tv.Type != nil {
+		pos := x.Chan.Pos()
+		x.Chan = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type.Underlying(), pos), Rparen: pos}, pos, x.Chan)
+	}
 }
 
 // resultsOf returns the types of a function's results.

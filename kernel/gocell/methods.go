@@ -131,10 +131,7 @@ func (l *lowerer) methodValue(c *astutil.Cursor, x *ast.SelectorExpr) {
 	if s == nil || s.Kind() != types.MethodVal {
 		return
 	}
-	if p, ok := c.Parent().(*ast.CallExpr); ok && p.Fun == x {
-		return
-	}
-	if _, ok := c.Parent().(*ast.ParenExpr); ok && l.calledParens[c.Parent()] {
+	if l.called(c) {
 		return
 	}
 	recv, t := l.walkTo(x.X, s.Recv(), s.Index()[:len(s.Index())-1])

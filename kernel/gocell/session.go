@@ -393,7 +393,7 @@ func (s *Session) keepNames() (undo func()) {
 
 func (s *Session) newLowerer(c *checked) *lowerer {
 	return &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics(),
-		receivers: map[ast.Expr]bool{}, calledParens: map[ast.Node]bool{}, operands: map[*ast.TypeAssertExpr]ast.Expr{},
+		receivers: map[ast.Expr]bool{}, operands: map[*ast.TypeAssertExpr]ast.Expr{},
 		switched: map[*ast.TypeSwitchStmt]types.Type{}, cases: map[*ast.CaseClause][]types.Type{}, inside: map[*ast.BlockStmt]bool{}}
 }
 
