@@ -163,8 +163,15 @@ func (p *pipe) delivered() {
 
 // flush lets what was written to the pipes go before what is written directly.
 func (c *capture) flush() {
-	if c.pipes[0] != nil && (pending(c.pipes[0].r) > 0 || pending(c.pipes[1].r) > 0) {
-		c.drain()
+	for _, p := range c.pipes {
+		switch {
+		case p == nil:
+		case pending(p.r) > 0:
+			c.drain()
+			return
+		default:
+			p.delivered() // what has been taken out, but not handed on
+		}
 	}
 }
 
