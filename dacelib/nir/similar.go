@@ -141,9 +141,9 @@ func (o OneMaxMatch) String() string {
 // of two there, where under one range for both the means over 100,000 and
 // 500,000 solutions would agree within some per cent. So L1 also says how well
 // an NIR does at its two extreme solutions, the ones of which training has seen
-// least: an NIR whose mean squared error is 3e-5 may have an L1 of 1e-3. The
-// paper's trained NIRs have 2.5e-5 to 4.9e-5, with the affine scorers of the
-// authors' code, which go on straight where those with LeakyReLU bend.
+// least: an NIR whose mean squared error is 3e-5 may have an L1 of 1e-3, where
+// the paper's trained NIRs have 2.5e-5 to 4.9e-5. The affine scorers of
+// [Authors] scatter less.
 //
 // The paper's search is BRKGA with 10,000 evaluations of L1, each on 100,000
 // solutions. Given the range of the instance, L1 is a quadratic function of the
