@@ -256,7 +256,10 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 		}
 	}
 	for _, d := range own {
-		if e := p.names[d.unit.names[0]]; d.unit.meth != "" && e != nil && ofNative(e.obj) && !ownName[e.name] {
+		if d.unit.meth == "" {
+			continue
+		}
+		if e := p.names[d.unit.names[0]]; e != nil && ofNative(e.obj) && !ownName[e.name] {
 			ce := &checkError{}
 			ce.list.Add(fset.Position(d.decl.Pos()), fmt.Sprintf("%s is declared in a compiled cell (cell %d): its methods belong there", e.name, e.cell))
 			return nil, ce

@@ -245,7 +245,7 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 		}
 	case *ast.DeclStmt:
 		g, ok := s.Decl.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR || madeUp(g.Specs[0].(*ast.ValueSpec).Names[0]) {
+		if !ok || g.Tok != token.VAR || len(g.Specs) == 0 || madeUp(g.Specs[0].(*ast.ValueSpec).Names[0]) {
 			break
 		}
 		var list []ast.Stmt

@@ -229,10 +229,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 // run checks, compiles and runs a parsed cell.
 func (s *Session) run(ctx context.Context, src *source, isProgram bool, out engine.Outputs) (res engine.Result, err error) {
 	number := src.number
-	s.mu.Lock()
-	prog := s.prog
-	c, cerr := prog.check(s.fset, src)
-	s.mu.Unlock()
+	c, cerr := s.checkCell(src)
 	if cerr != nil {
 		return res, s.compileError(number, cerr)
 	}
@@ -269,6 +266,19 @@ func (s *Session) run(ctx context.Context, src *source, isProgram bool, out engi
 	return res, nil
 }
 
+// checkCell checks a cell against the session. An error of the checker itself
+// must not end the kernel.
+func (s *Session) checkCell(src *source) (c *checked, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("the kernel cannot check this cell: %v", r)
+		}
+	}()
+	return s.prog.check(s.fset, src)
+}
+
 // newRunning makes the cell, or what runs for it, the one under way.
 func (s *Session) newRunning(ctx context.Context, out engine.Outputs, results []types.Type) *running {
 	own, cancel := context.WithCancelCause(ctx)
@@ -300,6 +310,11 @@ func (s *Session) runWatched(r *running, program *interp.Program) error {
 func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, undo func(), err error) {
 	table := mainTable(s.in)
 	undo = s.keepNames()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
+		}
+	}()
 	l := s.newLowerer(c)
 
 	// What a definition replaces is still read on its right side:
@@ -458,11 +473,6 @@ func (l *lowerer) compileFile(file *ast.File) (prog *interp.Program, err error) 
 			table.forget(f.Name.Name)
 		}
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
-		}
-	}()
 	prog, err = s.in.CompileAST(file)
 	if err == nil {
 		s.guardProgram(prog)
