@@ -111,7 +111,14 @@ func (p printer) plain(v any)    { fmt.Fprintf(p.st, fmt.FormatString(p.st, p.ve
 func (p printer) text(s string)  { _, _ = p.st.Write([]byte(s)) }
 func (p printer) goSyntax() bool { return p.verb == 'v' && p.st.Flag('#') }
 
+// maxNested is how deep values may lie in one another: one that contains itself
+// would use up the stack, which no recover stops.
+const maxNested = 10000
+
 func (p printer) value(v reflect.Value, depth int) {
+	if depth > maxNested {
+		panic(goError("stack overflow: the value contains itself"))
+	}
 	if !v.IsValid() {
 		p.null()
 		return

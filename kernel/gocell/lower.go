@@ -481,6 +481,11 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		case *ast.SelectorExpr:
 			l.methodValue(c, x)
 		case *ast.CallExpr:
+			if sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr); ok && len(x.Args) == 1 {
+				if f, ok := info.Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Go" {
+					x.Args[0] = call(l.rt("Guarded", x.Pos()), x.Pos(), x.Args[0])
+				}
+			}
 			l.nilArguments(x)
 			l.methodCall(x)
 			l.appended(x)

@@ -31,6 +31,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"As":             reflect.ValueOf(s.asserted.as),
 		"AsOK":           reflect.ValueOf(s.asserted.asOK),
 		"Which":          reflect.ValueOf(s.asserted.which),
+		"Guarded":        reflect.ValueOf(s.guarded),
 		"Runes":          reflect.ValueOf(runes),
 		"Recovered":      reflect.ValueOf(recovered),
 		"StartNative":    reflect.ValueOf(s.startNative),
@@ -105,7 +106,10 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		set("Fatal", func(a ...any) { fatal(fmt.Sprint(formatted(a)...)) })
 		set("Fatalf", func(f string, a ...any) { fatal(fmt.Sprintf(f, a...)) })
 		set("Fatalln", func(a ...any) { fatal(fmt.Sprintln(formatted(a)...)) })
+	case "context":
+		set("AfterFunc", func(ctx context.Context, f func()) func() bool { return context.AfterFunc(ctx, s.guarded(f)) })
 	case "time":
+		set("AfterFunc", func(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, s.guarded(f)) })
 		set("Sleep", func(d time.Duration) {
 			t := time.NewTimer(d)
 			defer t.Stop()
@@ -151,6 +155,19 @@ func (s *Session) setResult(vs []any) {
 	r.mu.Lock()
 	r.result = b
 	r.mu.Unlock()
+}
+
+// guarded returns f for compiled code that runs it in a goroutine of its own,
+// where a panic would end the process.
+func (s *Session) guarded(f func()) func() {
+	return func() {
+		defer func() {
+			if v := recover(); v != nil {
+				s.goroutinePanic(v)
+			}
+		}()
+		f()
+	}
 }
 
 // goroutinePanic reports a panic of a goroutine that a cell started.
