@@ -312,7 +312,7 @@ var (
 
 func TestPrograms(t *testing.T) {
 	files, err := programs()
-	if err != nil || len(files) < 42 {
+	if err != nil || len(files) < 44 {
 		t.Fatalf("%d programs, %v", len(files), err)
 	}
 	want := runCompiled(t, files)
