@@ -126,7 +126,22 @@ func clauseChanDir(n unsafe.Pointer) (ch, value, ok unsafe.Pointer, dir reflect.
 
 // guardProgram puts the guards into a compiled cell that has not run yet.
 func (s *Session) guardProgram(p *interp.Program) {
-	s.guardNode(*(*node)(unsafe.Add(unsafe.Pointer(p), layout.root)))
+	root := *(*node)(unsafe.Add(unsafe.Pointer(p), layout.root))
+	s.guardNode(root)
+	remake(root, false)
+}
+
+// remake makes the bodies of function literals below declarations of variables
+// run again, with their guards: the interpreter does so for the others, when
+// the cell begins.
+func remake(n node, declared bool) {
+	k := n.kind()
+	for _, c := range n.children() {
+		remake(c, declared || k == "varDecl")
+	}
+	if c := n.children(); declared && k == "funcLit" && len(c) == 4 {
+		getExec(*(*unsafe.Pointer)(unsafe.Add(c[3].p, layout.start)))
+	}
 }
 
 func (s *Session) guardNode(n node) {

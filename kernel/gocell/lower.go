@@ -487,6 +487,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 				}
 			}
 			l.nilArguments(x)
+			l.slicesAmong(x)
 			l.methodCall(x)
 			l.appended(x)
 			l.spreadSlice(x)
@@ -703,6 +704,28 @@ func (l *lowerer) nilResults(x *ast.ReturnStmt) {
 	}
 }
 
+// slicesAmong makes slices that are single variadic arguments of interface type
+// pass as such; the interpreter, which goes by types alone, would spread them.
+func (l *lowerer) slicesAmong(x *ast.CallExpr) {
+	sig, ok := coreSignature(l.c.info, x.Fun)
+	if !ok || !sig.Variadic() || x.Ellipsis.IsValid() || l.c.info.Types[x.Fun].IsType() || l.isBuiltin(x.Fun) {
+		return
+	}
+	last := sig.Params().Len() - 1
+	elem := sig.Params().At(last).Type().(*types.Slice).Elem()
+	if !types.IsInterface(elem) {
+		return
+	}
+	for i := last; i < len(x.Args); i++ {
+		if tv, ok := l.c.info.Types[x.Args[i]]; ok && tv.Type != nil && !tv.IsNil() {
+			if _, isSlice := tv.Type.Underlying().(*types.Slice); isSlice {
+				pos := x.Args[i].Pos()
+				x.Args[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(elem, pos), Rparen: pos}, pos, x.Args[i])
+			}
+		}
+	}
+}
+
 // nilArguments gives the nils that a function is passed for types of cells
 // their types.
 func (l *lowerer) nilArguments(x *ast.CallExpr) {
@@ -840,6 +863,9 @@ func (l *lowerer) goStmt(c *astutil.Cursor, g *ast.GoStmt) {
 		if _, ok := a.(*ast.BasicLit); ok {
 			inner.Args[i] = a
 			continue
+		}
+		if tv, ok := info.Types[a]; ok && t == nil && tv.Type != nil && !tv.IsNil() {
+			t = types.Default(tv.Type)
 		}
 		inner.Args[i] = hold(a, t)
 	}
