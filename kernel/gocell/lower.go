@@ -455,6 +455,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.results = l.results[:len(l.results)-1]
 		case *ast.ReturnStmt:
 			l.nilResults(x)
+			l.builtinResults(x)
 		case *ast.AssignStmt:
 			l.nils(x)
 			l.assignMany(c, x)
@@ -487,7 +488,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 				}
 			}
 			l.nilArguments(x)
-			l.slicesAmong(x)
+			l.slicesAmong(c, x)
 			l.methodCall(x)
 			l.appended(x)
 			l.spreadSlice(x)
@@ -685,6 +686,24 @@ func (l *lowerer) resultsOf(f *ast.FuncType) []types.Type {
 	return ts
 }
 
+// builtinResults keeps the interpreter from storing what a builtin gives, as one
+// of several results, in the place of the first.
+func (l *lowerer) builtinResults(x *ast.ReturnStmt) {
+	if len(x.Results) < 2 {
+		return
+	}
+	for i, r := range x.Results {
+		c, ok := ast.Unparen(r).(*ast.CallExpr)
+		if !ok || !l.isBuiltin(c.Fun) {
+			continue
+		}
+		if tv, ok := l.c.info.Types[c]; ok && tv.IsValue() {
+			pos := r.Pos()
+			x.Results[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(types.Default(tv.Type), pos), Rparen: pos}, pos, r)
+		}
+	}
+}
+
 // nilResults gives the nils that a function returns as functions their types.
 func (l *lowerer) nilResults(x *ast.ReturnStmt) {
 	if len(l.results) == 0 {
@@ -704,15 +723,55 @@ func (l *lowerer) nilResults(x *ast.ReturnStmt) {
 	}
 }
 
+// compiledFunc reports whether a call calls a function of compiled code by its
+// name.
+func (l *lowerer) compiledFunc(f ast.Expr) bool {
+	var id *ast.Ident
+	switch f := ast.Unparen(f).(type) {
+	case *ast.Ident:
+		id = f
+	case *ast.SelectorExpr:
+		id = f.Sel
+	default:
+		return false
+	}
+	o, ok := l.c.info.Uses[id].(*types.Func)
+	return ok && o.Pkg() != nil && !interpreted(o.Pkg())
+}
+
 // slicesAmong makes slices that are single variadic arguments of interface type
 // pass as such; the interpreter, which goes by types alone, would spread them.
-func (l *lowerer) slicesAmong(x *ast.CallExpr) {
+func (l *lowerer) slicesAmong(c *astutil.Cursor, x *ast.CallExpr) {
 	sig, ok := coreSignature(l.c.info, x.Fun)
-	if !ok || !sig.Variadic() || x.Ellipsis.IsValid() || l.c.info.Types[x.Fun].IsType() || l.isBuiltin(x.Fun) {
+	if !ok || !sig.Variadic() || l.c.info.Types[x.Fun].IsType() || l.isBuiltin(x.Fun) {
 		return
 	}
 	last := sig.Params().Len() - 1
-	elem := sig.Params().At(last).Type().(*types.Slice).Elem()
+	list := sig.Params().At(last).Type().(*types.Slice)
+	if x.Ellipsis.IsValid() {
+		if a := x.Args[last]; l.c.info.Types[a].IsNil() {
+			x.Args[last] = call(&ast.ParenExpr{Lparen: a.Pos(), X: l.typeExpr(list, a.Pos()), Rparen: a.Pos()}, a.Pos(), a)
+		}
+		return
+	}
+	elem := list.Elem()
+	if len(x.Args) == last && !l.compiledFunc(x.Fun) {
+		switch c.Parent().(type) {
+		case *ast.DeferStmt, *ast.GoStmt:
+			return // the interpreter calls these its own way
+		}
+		if last == 1 {
+			if _, many := l.c.info.Types[x.Args[0]].Type.(*types.Tuple); many {
+				return
+			}
+		}
+		// None at all is nil, not empty.
+		pos := x.Rparen
+		nothing := &ast.Ident{Name: "nil", NamePos: pos}
+		x.Args = append(x.Args, call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(list, pos), Rparen: pos}, pos, nothing))
+		x.Ellipsis = pos
+		return
+	}
 	if !types.IsInterface(elem) {
 		return
 	}
