@@ -1,6 +1,7 @@
 package gocell
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -202,7 +203,7 @@ func (m *mirror) symbol(t types.Type) (name string, err error) {
 			if !ok {
 				panic(r)
 			}
-			err = fmt.Errorf("%s", e.msg)
+			err = errors.New(e.msg)
 		}
 	}()
 	t = m.canonical(types.Unalias(t))
@@ -394,18 +395,10 @@ func (m *mirror) textual(t *types.Named) *types.Named {
 	panic(notMade{fmt.Sprintf("%s cannot be used in a cell: this generic of the standard library has no interpreted form", types.TypeString(t, shortName))})
 }
 
-var kinds = func() map[types.BasicKind]reflect.Kind {
-	k := map[types.BasicKind]reflect.Kind{}
-	for b, t := range basics {
-		k[b] = t.Kind()
-	}
-	return k
-}()
-
 func reflectKind(u types.Type) reflect.Kind {
 	switch u := u.(type) {
 	case *types.Basic:
-		return kinds[u.Kind()]
+		return basics[u.Kind()].Kind()
 	case *types.Pointer:
 		return reflect.Pointer
 	case *types.Slice:
@@ -593,13 +586,19 @@ func (m *mirror) bound(d *madeType, set []*types.Selection) []rtype.Method {
 	return out
 }
 
+// method returns the place of a method declared on a type.
+func (d *madeType) method(name string) *boundMethod {
+	b := d.methods[name]
+	if b == nil {
+		b = &boundMethod{name: d.shown + "." + name}
+		d.methods[name] = b
+	}
+	return b
+}
+
 // direct returns the call of a method declared on a type.
 func (m *mirror) direct(d *madeType, f *types.Func) func(reflect.Value, []reflect.Value) []reflect.Value {
-	b := d.methods[f.Name()]
-	if b == nil {
-		b = &boundMethod{name: d.shown + "." + f.Name()}
-		d.methods[f.Name()] = b
-	}
+	b := d.method(f.Name())
 	_, byPointer := types.Unalias(f.Signature().Recv().Type()).(*types.Pointer)
 	variadic := f.Signature().Variadic()
 	return func(recv reflect.Value, args []reflect.Value) []reflect.Value {
@@ -630,7 +629,7 @@ func promoted(path []int, name string) func(reflect.Value, []reflect.Value) []re
 			}
 			v = v.Field(i)
 		}
-		if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() && v.Kind() == reflect.Interface {
+		if v.Kind() == reflect.Interface && v.IsNil() {
 			panic(nilDereference)
 		}
 		f := v.MethodByName(name)
@@ -661,13 +660,7 @@ func (m *mirror) methodName(t *types.Named, method string) string {
 // function of a method.
 func (m *mirror) methodNumber(t *types.Named, method string) int {
 	t, _ = m.canonical(t).(*types.Named)
-	d := m.declare(t)
-	b := d.methods[method]
-	if b == nil {
-		b = &boundMethod{name: d.shown + "." + method}
-		d.methods[method] = b
-	}
-	m.methods = append(m.methods, b)
+	m.methods = append(m.methods, m.declare(t).method(method))
 	return len(m.methods) - 1
 }
 
