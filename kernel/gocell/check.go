@@ -429,8 +429,16 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 		_ = types.NewChecker(conf, fset, p.pkg, c.info).Files([]*ast.File{file})
 	}
 
-	// Pass 1: constants, types and the heads of functions.
+	// Pass 1: constants, types and the heads of functions, with the variables
+	// whose type is written where the cell is like a file.
 	var heads []ast.Decl
+	fileVars, likeFile := declarationsOnly(src.body)
+	for _, v := range fileVars {
+		if v.spec.Type != nil {
+			heads = append(heads, &ast.GenDecl{TokPos: v.spec.Pos(), Tok: token.VAR, Specs: []ast.Spec{
+				&ast.ValueSpec{Names: v.spec.Names, Type: v.spec.Type}}})
+		}
+	}
 	for _, d := range all {
 		if f, ok := d.decl.(*ast.FuncDecl); ok {
 			head := *f
@@ -489,6 +497,16 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 
 	// Pass 2: the statements.
 	if len(list) == 0 {
+		if likeFile {
+			setScope(p.pkg)
+			defined := definedBy(src.body)
+			for n := range used {
+				if e := p.names[n]; e != nil && !c.redeclared[n] && !gone[n] && !defined[n] {
+					p.pkg.Scope().Insert(e.obj)
+				}
+			}
+			inInitOrder(src.body, fileVars, p.initializers(fset, all, src.body, used))
+		}
 		scope()
 		pass([]ast.Decl{cellFunc})
 		top = c.info.Scopes[cellFunc.Type]
@@ -550,6 +568,23 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 	}
 	p.commit(c, objects, live, dropped)
 	return c, false, nil
+}
+
+// initializers checks a cell of declarations as a package of its own and
+// returns the order in which its variables begin.
+func (p *program) initializers(fset *token.FileSet, all []declared, body *ast.BlockStmt, used map[string]bool) []*types.Initializer {
+	info := &types.Info{}
+	file := &ast.File{Name: ast.NewIdent("main")}
+	file.Decls = p.fileImports(used, all, body)
+	for _, d := range all {
+		file.Decls = append(file.Decls, d.decl)
+	}
+	for _, s := range body.List {
+		file.Decls = append(file.Decls, s.(*ast.DeclStmt).Decl)
+	}
+	conf := &types.Config{Importer: p.imp, Error: func(error) {}}
+	_ = types.NewChecker(conf, fset, p.pkg, info).Files([]*ast.File{file})
+	return info.InitOrder
 }
 
 // explain makes the messages of a cell that does not compile.
@@ -621,6 +656,9 @@ func (p *program) commit(c *checked, objects map[string]types.Object, live []*un
 		d := &c.decls[i]
 		if !d.own {
 			continue
+		}
+		if f, ok := d.decl.(*ast.FuncDecl); ok && isInit(f) {
+			continue // it runs with its cell only
 		}
 		d.unit.deps = map[string]bool{}
 		ast.Inspect(d.decl, func(n ast.Node) bool {

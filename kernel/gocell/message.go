@@ -221,9 +221,9 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 			continue
 		}
 		f := frames[i]
-		name := cleanMessage(f.name)
-		if name == "main" || name == "" {
-			name = "cell"
+		name := "cell"
+		if f.name != "main" && f.name != "" {
+			name = cleanMessage(f.name)
 		}
 		lines = append(lines, s.located(f.pos, faint+"in "+plain+name)...)
 		same := 0

@@ -350,11 +350,13 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 
 	file := &ast.File{Name: ast.NewIdent("main"), Package: s.anchor(c.src)}
 	s.mirror.adopt(c)
+	at := afterVars(c.src.body.List)
+	c.src.body.List = slices.Insert(c.src.body.List, at, initFuncs(c.decls)...)
 	l.declarations()
 	body := l.expressions(c.src.body).(*ast.BlockStmt)
 	stmts := l.statements(body)
 	if isProgram && slices.ContainsFunc(c.decls, func(d declared) bool { return d.own && d.unit.meth == "" && slices.Contains(d.unit.names, "main") }) {
-		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main", NamePos: file.Package}, file.Package)})
+		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main"}, token.NoPos)})
 	}
 	pos := file.Package
 	for n := range c.moved {
