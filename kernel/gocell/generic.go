@@ -573,9 +573,7 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 	switch t := t.(type) {
 	case *types.Basic:
 		if t.Kind() == types.UnsafePointer {
-			l.pkgs["unsafe"] = true
-			b.WriteString(alias("unsafe") + ".Pointer")
-			return nil
+			return l.madeType(b, t)
 		}
 		b.WriteString(t.Name())
 	case *types.Named:

@@ -41,6 +41,7 @@ type lowerer struct {
 	cases     map[*ast.CaseClause][]types.Type   // of a type switch
 	inside    map[*ast.BlockStmt]bool            // whose last statement a label belongs to
 	results   [][]types.Type                     // of the functions around a node
+	unsafe    map[*ast.CallExpr]unsafeCall
 }
 
 // methodOf names a method of a cell's type.
@@ -387,6 +388,9 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 				return false
 			}
 		case *ast.CallExpr:
+			if l.noteUnsafe(c, x) {
+				return false
+			}
 			if !info.Types[x.Fun].IsType() {
 				x.Fun = ast.Unparen(x.Fun)
 			}
@@ -482,6 +486,9 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		case *ast.SelectorExpr:
 			l.methodValue(c, x)
 		case *ast.CallExpr:
+			if l.unsafeResult(c, x) {
+				return true
+			}
 			if sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr); ok && len(x.Args) == 1 {
 				if f, ok := info.Uses[sel.Sel].(*types.Func); ok && f.FullName() == "(*sync.WaitGroup).Go" {
 					x.Args[0] = call(l.rt("Guarded", x.Pos()), x.Pos(), x.Args[0])

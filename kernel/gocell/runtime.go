@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io"
 	"log"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"StartNative":    reflect.ValueOf(s.startNative),
 		"Clear":          reflect.ValueOf(clearIn),
 	}
+	maps.Copy(m, s.asserted.unsafeFuncs())
 	return m
 }
 

@@ -282,11 +282,12 @@ func (sp *sourcePackage) read() {
 	if sp.why != "" {
 		return
 	}
-	sp.why = sp.parse(sp.Package)
-	if sp.why != "" && sp.Portable != nil {
+	sp.files, sp.why = sp.parse(sp.Package)
+	raw := func(p *module.Package) bool { return slices.Contains(p.Imports, "unsafe") }
+	if sp.Portable != nil && (sp.why != "" || raw(sp.Package) && !raw(sp.Portable)) {
 		plain := *sp.Portable
-		if sp.parse(&plain) == "" {
-			sp.Package, sp.why = &plain, ""
+		if files, why := sp.parse(&plain); why == "" {
+			sp.Package, sp.files, sp.why = &plain, files, ""
 		}
 	}
 	for _, path := range sp.Imports {
@@ -322,19 +323,18 @@ func (sp *sourcePackage) imported(path string) *sourcePackage {
 
 // parse parses the files of one build of the package; why says what is wrong
 // with them.
-func (sp *sourcePackage) parse(p *module.Package) (why string) {
+func (sp *sourcePackage) parse(p *module.Package) (list []*sourceFile, why string) {
 	where := p.Module.Path + "@" + p.Module.Version + strings.TrimPrefix(p.ImportPath, p.Module.Path) + "/"
 	name := func(file string) string { return where + file + "/" + cellBase }
 	files, problems := p.Parse(sp.fset, name)
 	if len(problems) > 0 {
-		return problems[0].String()
+		return nil, problems[0].String()
 	}
-	sp.files = nil
 	for _, f := range files {
 		f.Syntax.GoVersion = languageVersion(p.LanguageVersion(f.Syntax))
-		sp.files = append(sp.files, &sourceFile{name: name(f.Name), text: string(f.Text), syntax: f.Syntax, owner: sp})
+		list = append(list, &sourceFile{name: name(f.Name), text: string(f.Text), syntax: f.Syntax, owner: sp})
 	}
-	return ""
+	return list, ""
 }
 
 // check type-checks the parsed files; why says what is wrong with them.

@@ -38,8 +38,8 @@ type File struct {
 
 // Parse parses the files of a package, known to fset under name(file). It
 // lists what keeps the package from being interpreted: what the go command
-// says, files of other languages, cgo, unsafe, linknames, functions without a
-// body, and text that is not Go as this kernel knows it.
+// says, files of other languages, cgo, linknames, functions without a body, and
+// text that is not Go as this kernel knows it.
 //
 // Line directives are without effect, so that positions are those of the
 // files.
@@ -79,13 +79,8 @@ func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*
 		files = append(files, &File{n, b, f})
 		at := func(pos token.Pos) int { return fset.Position(pos).Line }
 		for _, i := range f.Imports {
-			switch i.Path.Value {
-			case `"C"`:
+			if i.Path.Value == `"C"` {
 				add(n, at(i.Pos()), "cgo cannot be interpreted")
-			case `"unsafe"`:
-				if i.Name == nil || i.Name.Name != "_" {
-					add(n, at(i.Pos()), "package unsafe cannot be interpreted")
-				}
 			}
 		}
 		for _, g := range f.Comments {
