@@ -391,6 +391,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			if l.noteUnsafe(c, x) {
 				return false
 			}
+			l.printed(x)
 			if !info.Types[x.Fun].IsType() {
 				x.Fun = ast.Unparen(x.Fun)
 			}
@@ -404,6 +405,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.operands[x] = x.X
 		case *ast.TypeSwitchStmt:
 			l.noteSwitch(x)
+		case *ast.SwitchStmt:
+			l.constantCases(x)
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {
@@ -819,6 +822,22 @@ func (l *lowerer) nilArguments(x *ast.CallExpr) {
 		}
 		if _, ok := types.Unalias(t).(*types.Pointer); !ok {
 			x.Args[i] = call(l.typeExpr(t, a.Pos()), a.Pos(), a)
+		}
+	}
+}
+
+// constantCases gives a switch without an expression one where a case is a
+// constant, which the interpreter would take to hold.
+func (l *lowerer) constantCases(x *ast.SwitchStmt) {
+	if x.Tag != nil {
+		return
+	}
+	for _, s := range x.Body.List {
+		for _, e := range s.(*ast.CaseClause).List {
+			if l.c.info.Types[e].Value != nil {
+				x.Tag = &ast.Ident{Name: "true", NamePos: x.Body.Lbrace}
+				return
+			}
 		}
 	}
 }

@@ -37,6 +37,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Recovered":      reflect.ValueOf(recovered),
 		"StartNative":    reflect.ValueOf(s.startNative),
 		"Clear":          reflect.ValueOf(clearIn),
+		"Print":          reflect.ValueOf(s.print),
 	}
 	maps.Copy(m, s.asserted.unsafeFuncs())
 	return m
