@@ -1029,18 +1029,9 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 
 // constant returns the expression of a constant value.
 func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
-	text := tv.Value.ExactString()
-	if strings.Contains(text, "/") { // a fraction of whole numbers
-		text = "(" + strings.ReplaceAll(text, "/", ".0/") + ".0)"
-	}
-	x, err := parser.ParseExpr(text)
-	if err != nil {
-		l.refuse(pos, "internal: constant %s: %v", tv.Value, err)
-		return ast.NewIdent("0")
-	}
-	clearPos(x, pos)
+	x := l.literal(tv.Value, tv.Type, pos)
 	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return l.literal(tv.Value, tv.Type, pos)
+		return x
 	}
 	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
 }
