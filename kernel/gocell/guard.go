@@ -2,7 +2,6 @@ package gocell
 
 import (
 	"fmt"
-	"go/constant"
 	"go/token"
 	"reflect"
 	"runtime"
@@ -54,12 +53,13 @@ type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
 var layout = func() (l struct {
-	child, gen, exec, pos, kind, action, ident, level, findex, start, root uintptr
-	deferred, recovered, done, mutex                                       uintptr // of a frame
+	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, root uintptr
+	deferred, recovered, done, mutex                                            uintptr // of a frame
 }) {
 	l.root = offsetOf(reflect.TypeFor[interp.Program](), "root")
 	at := func(name string) uintptr { return offsetOf(nodeType, name) }
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
+	l.anc = at("anc")
 	l.ident, l.level, l.findex, l.start = at("ident"), at("level"), at("findex"), at("start")
 	f, _ := reflect.TypeFor[interp.Interpreter]().FieldByName("frame")
 	frame := f.Type.Elem()
@@ -94,6 +94,7 @@ func offsetOf(t reflect.Type, name string) uintptr {
 }
 
 func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
+func (n node) parent() node     { return *(*node)(unsafe.Add(n.p, layout.anc)) }
 func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
 func (n node) ident() string    { return *(*string)(unsafe.Add(n.p, layout.ident)) }
 func (n node) start() node      { return *(*node)(unsafe.Add(n.p, layout.start)) }
@@ -495,7 +496,7 @@ func inGo(n node, f unsafe.Pointer, v any) any {
 		}
 		return v
 	case runtime.Error:
-		return v
+		return unhashable(n, v)
 	case string:
 		text = v
 	case error:
@@ -523,19 +524,24 @@ func inGo(n node, f unsafe.Pointer, v any) any {
 		return goError("makeslice: len out of range")
 	case strings.Contains(text, "negative cap"), strings.Contains(text, "len > cap"):
 		return goError("makeslice: cap out of range")
+	case strings.HasSuffix(text, "negative buffer size"):
+		return plainError("makechan: size out of range")
+	case strings.HasSuffix(text, "slice overflow"):
+		return goError("growslice: len out of range")
 	}
 	return v
 }
 
-// conversionError is a failed type assertion; Go's has no "runtime error: ".
-type conversionError string
+// plainError is an error of Go's run time that does not say so: a failed type
+// assertion, for one.
+type plainError string
 
-func (e conversionError) Error() string { return string(e) }
+func (e plainError) Error() string { return string(e) }
 
 // RuntimeError makes e a runtime.Error.
-func (e conversionError) RuntimeError() {}
+func (e plainError) RuntimeError() {}
 
-func (e goError) conversion() error { return conversionError(e) }
+func (e goError) conversion() error { return plainError(e) }
 
 // operand reads a node's operand, a pointer to an array followed; ok is false
 // where that fails.
@@ -552,85 +558,10 @@ func operand(n node, i int, f unsafe.Pointer) (v reflect.Value, ok bool) {
 	return v, v.IsValid()
 }
 
-func intOperand(n node, i int, f unsafe.Pointer) (int64, bool) {
-	v, ok := operand(n, i, f)
-	switch {
-	case !ok:
-	case v.CanInt():
-		return v.Int(), true
-	case v.CanUint():
-		return int64(v.Uint()), true
-	case v.CanInterface():
-		if c, ok := v.Interface().(constant.Value); ok {
-			return constant.Int64Val(constant.ToInt(c))
-		}
-	}
-	return 0, false
-}
-
 func hasLen(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array, reflect.String:
 		return true
 	}
 	return false
-}
-
-// indexText says what Go says of an index out of range, as far as known.
-func indexText(n node, f unsafe.Pointer) string {
-	const text = "index out of range"
-	if n.kind() != "indexExpr" || len(n.children()) != 2 {
-		return text
-	}
-	x, ok := operand(n, 0, f)
-	i, ok2 := intOperand(n, 1, f)
-	if !ok || !ok2 || !hasLen(x) {
-		return text
-	}
-	if i < 0 {
-		return fmt.Sprintf("%s [%d]", text, i)
-	}
-	return fmt.Sprintf("%s [%d] with length %d", text, i, x.Len())
-}
-
-// sliceText says what Go says of slice bounds out of range.
-func sliceText(n node, f unsafe.Pointer) string {
-	const text = "slice bounds out of range"
-	if n.kind() != "sliceExpr" {
-		return text
-	}
-	x, ok := operand(n, 0, f)
-	if !ok || !hasLen(x) {
-		return text
-	}
-	var b []int64
-	if n.action() == "slice0" {
-		b = append(b, 0)
-	}
-	for i := 1; i < len(n.children()); i++ {
-		v, ok := intOperand(n, i, f)
-		if !ok {
-			return text
-		}
-		b = append(b, v)
-	}
-	limit, what := int64(x.Len()), "length"
-	if x.Kind() == reflect.Slice {
-		limit, what = int64(x.Cap()), "capacity"
-	}
-	switch {
-	case len(b) == 3 && (b[2] < 0 || b[2] > limit):
-		return fmt.Sprintf("%s [::%d] with %s %d", text, b[2], what, limit)
-	case len(b) == 3 && b[1] > b[2]:
-		return fmt.Sprintf("%s [:%d:%d]", text, b[1], b[2])
-	case len(b) == 3:
-		return fmt.Sprintf("%s [%d:%d:]", text, b[0], b[1])
-	case len(b) == 1: // x[low:]
-		return fmt.Sprintf("%s [%d:%d]", text, b[0], x.Len())
-	case b[1] < 0:
-		return fmt.Sprintf("%s [:%d]", text, b[1])
-	case b[1] > limit:
-		return fmt.Sprintf("%s [:%d] with %s %d", text, b[1], what, limit)
-	}
-	return fmt.Sprintf("%s [%d:%d]", text, b[0], b[1])
 }

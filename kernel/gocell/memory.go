@@ -107,17 +107,42 @@ func controlGroup() string {
 	return ""
 }
 
+// maxAlloc is how much memory Go's run time can ask for.
+const maxAlloc = 1 << 48
+
 // guardMake lets no single make take more memory than there is: the process
 // would end.
 func (s *Session) guardMake(n node, run step) step {
 	dest := genValue(n.p)
 	return func(f unsafe.Pointer) step {
-		if size, ok := intOperand(n, 2, f); ok && size > 0 {
-			if v := dest(f); v.Kind() == reflect.Slice {
-				if each := int64(v.Type().Elem().Size()); each > 0 && size > largeMake/each {
-					if available, _ := s.memory(); size > available/each {
-						panic(goError(fmt.Sprintf("makeslice: out of memory: %d elements of %d bytes, %d MB are available", size, each, available>>20)))
-					}
+		v := dest(f)
+		t, what, each := v.Type(), "makeslice", int64(0)
+		switch v.Kind() {
+		case reflect.Slice:
+			each = int64(t.Elem().Size())
+		case reflect.Chan:
+			what, each = "makechan", int64(t.Elem().Size())
+		case reflect.Map:
+			what, each = "makemap", int64(t.Key().Size()+t.Elem().Size()+1)
+		}
+		for i, name := range [...]string{2: "len", 3: "cap"} {
+			if name == "" || i >= len(n.children()) {
+				continue
+			}
+			b, ok := boundAt(n, i, f)
+			size := int64(b.n)
+			switch {
+			case !ok || size <= 0 || each == 0 || size <= largeMake/each:
+			case size > maxAlloc/each:
+				switch v.Kind() {
+				case reflect.Slice:
+					panic(goError("makeslice: " + name + " out of range"))
+				case reflect.Chan:
+					panic(plainError("makechan: size out of range"))
+				} // Of a map it is a hint that is not taken.
+			default:
+				if available, _ := s.memory(); size > available/each {
+					panic(goError(fmt.Sprintf("%s: out of memory: %d elements of %d bytes, %d MB are available", what, size, each, available>>20)))
 				}
 			}
 		}
