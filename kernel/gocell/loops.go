@@ -216,8 +216,9 @@ func fallsPast(x *ast.SwitchStmt) bool {
 	return past && falls
 }
 
-// inOrder rewrites such a switch: one chooses the clause, another runs it.
-func (l *lowerer) inOrder(x *ast.SwitchStmt) *ast.BlockStmt {
+// inOrder rewrites such a switch without an init statement: one chooses the
+// clause, another runs it.
+func (l *lowerer) inOrder(x *ast.SwitchStmt) []ast.Stmt {
 	m := maker{x.Pos()}
 	k := l.tempName()
 	run := &ast.SwitchStmt{Switch: m.pos, Tag: m.id(k), Body: &ast.BlockStmt{Lbrace: x.Body.Lbrace, Rbrace: x.Body.Rbrace}}
@@ -226,13 +227,7 @@ func (l *lowerer) inOrder(x *ast.SwitchStmt) *ast.BlockStmt {
 		run.Body.List = append(run.Body.List, &ast.CaseClause{Case: c.Case, List: []ast.Expr{m.num(i)}, Colon: c.Colon, Body: c.Body})
 		c.Body = []ast.Stmt{m.set(k, m.num(i))}
 	}
-	init := x.Init
-	x.Init = nil
-	list := []ast.Stmt{m.variable(k, m.id("int")), x, run}
-	if init != nil {
-		list = append([]ast.Stmt{init}, list...)
-	}
-	return m.block(list...)
+	return []ast.Stmt{m.variable(k, m.id("int")), x, run}
 }
 
 // anyOf joins the conditions of each case of a switch without a tag, of which

@@ -46,18 +46,48 @@ func (l *lowerer) assignment(a *ast.AssignStmt, alone bool) []ast.Stmt {
 // place by what makes it.
 func (l *lowerer) indirect(a *ast.AssignStmt) {
 	r := a.Rhs[0]
-	if _, isCall := r.(*ast.CallExpr); isCall || a.Tok == token.DEFINE || !direct(r) || isBlank(a.Lhs[0]) {
+	if isBlank(a.Lhs[0]) {
+		// All the blanks of a function are one place.
+		switch r.(type) {
+		case *ast.Ident, *ast.BasicLit, *ast.ParenExpr:
+		default:
+			a.Rhs[0] = l.apart(r)
+		}
+		return
+	}
+	if _, isCall := r.(*ast.CallExpr); isCall || a.Tok == token.DEFINE || !direct(r) {
 		return
 	}
 	tv := l.c.info.Types[a.Lhs[0]]
 	if _, plain := a.Lhs[0].(*ast.Ident); plain && tv.Type != nil && !types.IsInterface(tv.Type) {
 		return
 	}
-	p := &ast.ParenExpr{Lparen: r.Pos(), X: r, Rparen: r.End()}
-	if tv, ok := l.c.info.Types[r]; ok {
+	a.Rhs[0] = l.apart(r)
+}
+
+// apart returns an expression whose value the interpreter makes at a place of
+// its own.
+func (l *lowerer) apart(x ast.Expr) ast.Expr {
+	p := &ast.ParenExpr{Lparen: x.Pos(), X: x, Rparen: x.End()}
+	if tv, ok := l.c.info.Types[x]; ok {
 		l.c.info.Types[p] = tv
 	}
-	a.Rhs[0] = p
+	return p
+}
+
+// declared keeps what makes the value of a variable of interface type from
+// being written to the variable, which would then hold no other.
+func (l *lowerer) declared(v *ast.ValueSpec) {
+	if len(v.Names) != len(v.Values) {
+		return
+	}
+	iface := v.Type != nil && types.IsInterface(l.c.info.TypeOf(v.Type))
+	for i, x := range v.Values {
+		_, isCall := x.(*ast.CallExpr)
+		if isBlank(v.Names[i]) || iface && !isCall && direct(x) {
+			v.Values[i] = l.apart(x)
+		}
+	}
 }
 
 // holdOperands evaluates what the places of an assignment are found by, where
@@ -134,8 +164,8 @@ func (l *lowerer) changesPlace(a *ast.AssignStmt) bool {
 // a, b = x, y → t1 := x; t2 := y; a = t1; b = t2.
 func (l *lowerer) parallel(a *ast.AssignStmt) []ast.Stmt {
 	risky := a.Tok == token.ASSIGN && l.changesPlace(a)
-	for _, r := range a.Rhs {
-		risky = risky || direct(r) || l.c.info.Types[r].IsNil()
+	for i, r := range a.Rhs {
+		risky = risky || direct(r) || l.c.info.Types[r].IsNil() || isBlank(a.Lhs[i])
 	}
 	if !risky {
 		return nil
@@ -158,7 +188,14 @@ func (l *lowerer) parallel(a *ast.AssignStmt) []ast.Stmt {
 		if id, ok := a.Lhs[i].(*ast.Ident); ok && tok == token.DEFINE && l.c.info.Uses[id] != nil {
 			tok = token.ASSIGN
 		}
-		set = append(set, m.assign(tok, []ast.Expr{a.Lhs[i]}, r))
+		one := &ast.AssignStmt{Lhs: []ast.Expr{a.Lhs[i]}, TokPos: m.pos, Tok: tok, Rhs: []ast.Expr{r}}
+		if isBlank(a.Lhs[i]) {
+			one.Tok = token.ASSIGN
+			l.indirect(one)
+			pre = append(pre, one)
+			continue
+		}
+		set = append(set, one)
 	}
 	return append(pre, set...)
 }

@@ -90,6 +90,8 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			inBlock(c, l.forLoop(x))
 		case *ast.SelectStmt:
 			inBlock(c, l.selectStmt(x))
+		case *ast.ValueSpec:
+			l.declared(x)
 		case *ast.AssignStmt:
 			if c.Index() < 0 {
 				l.assignment(x, true)
@@ -112,15 +114,19 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			if x.Tag == nil {
 				anyOf(x)
 			}
-			past := fallsPast(x)
+			// After an init statement the interpreter leaves the tag out.
 			var list []ast.Stmt
-			if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
-				if list = l.assignment(a, false); list != nil {
-					x.Init = nil
+			if x.Init != nil {
+				list = []ast.Stmt{x.Init}
+				if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
+					if apart := l.assignment(a, false); apart != nil {
+						list = apart
+					}
 				}
+				x.Init = nil
 			}
-			if past {
-				inBlock(c, maker{x.Pos()}.block(append(list, l.inOrder(x).List...)...))
+			if fallsPast(x) {
+				inBlock(c, maker{x.Pos()}.block(append(list, l.inOrder(x)...)...))
 			} else if list != nil {
 				inBlock(c, maker{x.Pos()}.block(append(list, x)...))
 			}
