@@ -233,7 +233,7 @@ func isIdle(m wire.Message) bool {
 // iopub have come: from then on no output is missed. It discards what comes
 // meanwhile, and returns the kernel_info_reply.
 func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
-	for {
+	for patience := 100 * time.Millisecond; ; patience *= 2 {
 		h, err := c.Request(wire.Shell, "kernel_info_request", nil)
 		if err != nil {
 			return wire.Message{}, err
@@ -244,7 +244,7 @@ func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
 				return wire.Message{}, fmt.Errorf("no reply to kernel_info_request: %w", err)
 			}
 		}
-		soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		soon, cancel := context.WithTimeout(ctx, patience)
 		for err == nil {
 			var m wire.Message
 			m, err = c.Receive(soon, wire.IOPub)

@@ -120,11 +120,32 @@ func (k *kernel) dial(t testing.TB) *Client {
 	return c
 }
 
+// deadline is how long a test waits for what must happen: so long that it has
+// failed to happen, however busy the machine is.
+const deadline = time.Minute
+
 // ctx returns a context that ends well before the test binary's own timeout.
 func ctx(t testing.TB) context.Context {
-	c, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	c, cancel := context.WithTimeout(context.Background(), deadline)
 	t.Cleanup(cancel)
 	return c
+}
+
+// wait waits for a condition.
+func wait(t testing.TB, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(deadline); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+// awaitStdin waits until a client's stdin has come through to zmq4, which may
+// be after its other channels.
+func (k *kernel) awaitStdin(t testing.TB, id string) {
+	t.Helper()
+	wait(t, func() bool { return k.guards[wire.Stdin].connected(id) })
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -188,6 +209,7 @@ func TestRouting(t *testing.T) {
 	}
 	ask := k.message(t, "input_request", h, map[string]any{"prompt": "? ", "password": false})
 	ask.Identities = [][]byte{[]byte(a.Session)}
+	k.awaitStdin(t, a.Session)
 	if err := k.Send(wire.Stdin, ask); err != nil {
 		t.Fatal(err)
 	}
@@ -211,15 +233,10 @@ func TestRouting(t *testing.T) {
 	if err := k.Send(wire.Stdin, ask); !errors.Is(err, ErrNoPeer) {
 		t.Errorf("sending to nobody: %v, want ErrNoPeer", err)
 	}
+	k.awaitStdin(t, b.Session)
 	b.Close()
 	ask.Identities = [][]byte{[]byte(b.Session)}
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		if err := k.Send(wire.Stdin, ask); errors.Is(err, ErrNoPeer) {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("sending to a client that has gone: %v, want ErrNoPeer", err)
-		}
-	}
+	wait(t, func() bool { return errors.Is(k.Send(wire.Stdin, ask), ErrNoPeer) })
 }
 
 func TestLargeMessages(t *testing.T) {
@@ -229,21 +246,15 @@ func TestLargeMessages(t *testing.T) {
 			c := k.dial(t)
 			buffer := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
 			h := wire.NewHeader(c.Session, "", "comm_msg_request")
-			started := time.Now()
 			if err := c.Send(wire.Shell, wire.Message{Header: h, Buffers: [][]byte{buffer, {}, buffer[:7]}}); err != nil {
 				t.Fatal(err)
 			}
 			reply, err := c.Receive(ctx(t), wire.Shell)
-			took := time.Since(started)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(reply.Buffers) != 3 || !bytes.Equal(reply.Buffers[0], buffer) || len(reply.Buffers[1]) != 0 || len(reply.Buffers[2]) != 7 {
 				t.Errorf("%d buffers came back, not as they were", len(reply.Buffers))
-			}
-			t.Logf("20 MiB there and back in %v", took)
-			if took > 2*time.Second {
-				t.Errorf("20 MiB there and back in %v", took)
 			}
 		})
 	}
@@ -255,7 +266,7 @@ func TestClose(t *testing.T) {
 	for name, conn := range connections(t) {
 		t.Run(name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
-			k := start(t, conn, Options{})
+			k := start(t, conn, Options{Linger: deadline})
 			c := k.dial(t)
 			const n = 500
 			var last wire.Message
@@ -281,7 +292,7 @@ func TestClose(t *testing.T) {
 			}
 			select {
 			case <-done:
-			case <-time.After(5 * time.Second):
+			case <-time.After(deadline):
 				t.Fatal("Close hangs")
 			}
 			if _, err := k.Receive(ctx(t), wire.Shell); !errors.Is(err, ErrClosed) {
@@ -298,8 +309,8 @@ func TestClose(t *testing.T) {
 			}
 			c.Close()
 			// zmq4 leaves one goroutine behind for its PUB.
-			for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
+			for end := time.Now().Add(deadline); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
 					stacks := make([]byte, 1<<20)
 					t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 				}
@@ -357,7 +368,7 @@ func TestListenAgain(t *testing.T) {
 
 // Dial waits for a kernel that comes later, and gives up with its context.
 func TestDial(t *testing.T) {
-	k := start(t, connections(t)["tcp"], Options{})
+	k := start(t, connections(t)["ipc"], Options{}) // its addresses are nobody else's
 	conn := k.Connection()
 	k.Close()
 	soon, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
@@ -409,6 +420,27 @@ func BenchmarkRoundTrip(b *testing.B) {
 			c := k.dial(b)
 			for b.Loop() {
 				if _, _, err := c.Call(context.Background(), wire.Shell, "execute_request", map[string]string{"code": "1"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLarge sends 20 MiB there and back.
+func BenchmarkLarge(b *testing.B) {
+	for name, conn := range connections(b) {
+		b.Run(name, func(b *testing.B) {
+			k := start(b, conn, Options{})
+			c := k.dial(b)
+			buffer := make([]byte, 20<<20)
+			b.SetBytes(2 * int64(len(buffer)))
+			for b.Loop() {
+				h := wire.NewHeader(c.Session, "", "comm_msg_request")
+				if err := c.Send(wire.Shell, wire.Message{Header: h, Buffers: [][]byte{buffer}}); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := c.Receive(context.Background(), wire.Shell); err != nil {
 					b.Fatal(err)
 				}
 			}

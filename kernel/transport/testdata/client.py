@@ -10,12 +10,22 @@ import time
 import zmq
 from jupyter_client import BlockingKernelClient
 
-TIMEOUT = 20
+TIMEOUT = 60  # so long that it does not come, however busy the machine is
 
 client = BlockingKernelClient(connection_file=sys.argv[1])
 client.load_connection_file()
 client.start_channels()
 client.wait_for_ready(timeout=TIMEOUT)
+
+
+def answer_to(message, receive):
+    """The next message that answers this one; a busy machine may still be
+    answering what was asked before."""
+    while True:
+        reply = receive(timeout=TIMEOUT)
+        if reply["parent_header"]["msg_id"] == message["header"]["msg_id"]:
+            return reply
+
 
 # Requests and outputs, on shell and control, with words outside ASCII.
 for channel, receive in (
@@ -25,28 +35,23 @@ for channel, receive in (
     for i in range(100):
         message = client.session.msg("execute_request", {"code": "grüße %d 🎉" % i})
         channel.send(message)
-        reply = receive(timeout=TIMEOUT)
-        assert reply["parent_header"]["msg_id"] == message["header"]["msg_id"], reply
+        reply = answer_to(message, receive)
         assert reply["content"]["code"] == message["content"]["code"], reply
         assert reply["header"]["version"] == "5.4", reply
         states = []
         while "idle" not in states:
-            output = client.get_iopub_msg(timeout=TIMEOUT)
-            assert output["parent_header"]["msg_id"] == message["header"]["msg_id"], output
+            output = answer_to(message, client.get_iopub_msg)
             if output["msg_type"] == "status":
                 states.append(output["content"]["execution_state"])
         assert states == ["busy", "idle"], states
 
 # A large message with buffers, there and back.
 buffer = os.urandom(1 << 20) * 20
-began = time.time()
 message = client.session.send(
     client.shell_channel.socket, "comm_msg", {"comm_id": "c"}, buffers=[buffer, b"", b"end"]
 )
-reply = client.get_shell_msg(timeout=TIMEOUT)
-took = time.time() - began
+reply = answer_to(message, client.get_shell_msg)
 assert [bytes(b) for b in reply["buffers"]] == [buffer, b"", b"end"], len(reply["buffers"])
-print("20 MiB there and back in %.3f s" % took)
 
 # Input: the kernel asks whom it answers.
 message = client.session.msg("ask", {})
@@ -63,13 +68,13 @@ context = zmq.Context()
 heart = context.socket(zmq.REQ)
 heart.setsockopt(zmq.LINGER, 0)
 heart.setsockopt(zmq.HEARTBEAT_IVL, 50)  # PING
-heart.setsockopt(zmq.HEARTBEAT_TIMEOUT, 500)
+heart.setsockopt(zmq.HEARTBEAT_TIMEOUT, TIMEOUT * 1000)
 heart.connect(client._make_url("hb"))
 for i in range(20):
     heart.send(b"ping %d" % i)
     assert heart.poll(TIMEOUT * 1000), "no heartbeat"
     assert heart.recv() == b"ping %d" % i
-    time.sleep(0.05)
+    time.sleep(0.05)  # for the PINGs
 heart.close()
 
 # A second client that knows another key is not answered, and hurts nobody.
