@@ -39,8 +39,9 @@ func own(f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), f.Name())
 }
 
-func newEngine(args []string, capture bool) (engine.Engine, error) {
-	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Version, KeepStdio: !capture, Compiler: &native.Loader{}})
+func newEngine(args []string, streams cli.Streams) (engine.Engine, error) {
+	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Version,
+		KeepStdio: !streams.Output, KeepStdin: !streams.Input, Compiler: &native.Loader{}})
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)
 	}

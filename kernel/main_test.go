@@ -89,6 +89,7 @@ func TestScripts(t *testing.T) {
 		{"program", "#!/usr/bin/env -S dace script\n// A program.\npackage main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(os.Args[1:]) }\n", []string{"-a", "b"}, "", 0, "[-a b]\n", ""},
 		{"streams", "fmt.Println(1)\nfmt.Fprintln(os.Stderr, 2)", nil, "", 0, "1\n", "2\n"},
 		{"stdin", "var n int\nfmt.Scan(&n)\nfmt.Println(n + 1)", nil, "41\n", 0, "42\n", ""},
+		{"stdin as a file", "var n int\nfmt.Scan(&n)\nb, err := io.ReadAll(os.Stdin)\nfmt.Printf(\"%d %q %v\", n, b, err)", nil, "41\r\n\x00\xffend", 0, `41 "\n\x00\xffend" <nil>`, ""},
 		{"exit", "fmt.Println(1)\nos.Exit(3)", nil, "", 3, "1\n", ""},
 		{"exit well", "os.Exit(0)", nil, "", 0, "", ""},
 		{"panic", "fmt.Println(1)\nvar m map[string]int\nm[\"a\"] = 1", nil, "", 1, "1\n", "assignment to entry in nil map"},
@@ -209,6 +210,20 @@ if ours.metadata != theirs.metadata:
 	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Cells read what is piped to dace run; without a pipe there is nobody to ask.
+func TestRunStdin(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "nb.ipynb"), cells("sc := bufio.NewScanner(os.Stdin)\nsc.Scan()", "for sc.Scan() {\n\tfmt.Println(\"line\", sc.Text())\n}"))
+	code, out, errs := dace(t, dir, "head\na\nb", "run", "nb.ipynb")
+	if code != 0 || !strings.Contains(out, "line a\n  │ line b\n") || errs != "" {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+	cmd := command(t, dir, "run", "nb.ipynb")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "no terminal to ask on") {
+		t.Errorf("without stdin: %v\n%s", err, out)
 	}
 }
 

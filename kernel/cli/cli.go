@@ -32,11 +32,20 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// NewEngine starts a session of the language. Args is what the session's
-	// code sees as its arguments; with capture, what compiled code writes to
-	// the process's standard streams becomes the running cell's output.
-	NewEngine func(args []string, capture bool) (engine.Engine, error)
+	// code sees as its arguments; streams are those of the process's that
+	// become the running cell's.
+	NewEngine func(args []string, streams Streams) (engine.Engine, error)
 	// Serve is a Jupyter kernel on a connection file, until it is shut down.
 	Serve func(ctx context.Context, connectionFile string, eng engine.Engine, stderr io.Writer) error
+}
+
+// Streams are standard streams of the process that a session takes over.
+type Streams struct {
+	// Output: what compiled code writes to stdout and stderr becomes the
+	// running cell's output.
+	Output bool
+	// Input: who reads stdin reads what the outputs' Input is answered.
+	Input bool
 }
 
 // A verb is one of the command's.

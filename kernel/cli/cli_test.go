@@ -30,7 +30,7 @@ type call struct {
 	code     int
 	out, err string
 	args     []string // what the session was given
-	capture  bool
+	streams  Streams
 	served   string
 }
 
@@ -40,8 +40,8 @@ func dace(t *testing.T, stdin string, args ...string) call {
 	var out, errs bytes.Buffer
 	c.code = Main(&Env{
 		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
-		NewEngine: func(args []string, capture bool) (engine.Engine, error) {
-			c.args, c.capture = args, capture
+		NewEngine: func(args []string, streams Streams) (engine.Engine, error) {
+			c.args, c.streams = args, streams
 			return goEcho{echo.New()}, nil
 		},
 		Serve: func(_ context.Context, file string, _ engine.Engine, _ io.Writer) error {
@@ -88,7 +88,7 @@ func TestUsage(t *testing.T) {
 func TestJupyter(t *testing.T) {
 	c := dace(t, "", "jupyter", "-f", "conn.json")
 	c.want(t, 0, "", "")
-	if c.served != "conn.json" || !c.capture {
+	if c.served != "conn.json" || !c.streams.Output || !c.streams.Input {
 		t.Errorf("%+v", c)
 	}
 	dace(t, "", "jupyter").want(t, 2, "", "no connection file")
@@ -145,7 +145,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("no %q in\n%s", s, c.out)
 		}
 	}
-	if !c.capture {
+	if !c.streams.Output {
 		t.Error("the streams are not captured")
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
@@ -237,7 +237,7 @@ func TestScript(t *testing.T) {
 	put("#!/usr/bin/env -S dace script\n%print hi\n%input name? \nvalue")
 	c := dace(t, "Ada\n", "script", path, "-x", "y")
 	c.want(t, 0, "hi\n", "")
-	if !strings.HasSuffix(c.out, "value\n") || !slices.Equal(c.args, []string{path, "-x", "y"}) || c.capture {
+	if !strings.HasSuffix(c.out, "value\n") || !slices.Equal(c.args, []string{path, "-x", "y"}) || c.streams.Output {
 		t.Errorf("%+v", c)
 	}
 	dace(t, "%print a\n%eprint b", "script", "-").want(t, 0, "a\n", "b\n")

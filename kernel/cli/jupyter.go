@@ -37,7 +37,7 @@ func runJupyter(env *Env, v *verb, args []string) int {
 	case len(rest) > 0:
 		return v.misuse(env, "unexpected argument %q", rest[0])
 	}
-	eng, err := env.NewEngine(nil, true)
+	eng, err := env.NewEngine(nil, Streams{Output: true, Input: true})
 	if err != nil {
 		return v.fail(env, err)
 	}

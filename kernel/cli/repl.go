@@ -56,7 +56,7 @@ func runRepl(env *Env, v *verb, args []string) int {
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
-	eng, err := env.NewEngine([]string{"dace"}, false)
+	eng, err := env.NewEngine([]string{"dace"}, Streams{Input: true})
 	if err != nil {
 		return v.fail(env, err)
 	}

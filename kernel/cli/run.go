@@ -35,6 +35,7 @@ there is none. Numbers, true, false, durations (90s) and quoted texts are
 taken as such, anything else is a text; name:=expression gives any Go.
 
 A cell tagged skip-execution is not run, one tagged raises-exception may fail.
+Cells that read os.Stdin ask at the terminal, or read what is piped to dace run.
 
 Exit code: 0 when all went well, 1 when a cell failed or a file could not be
 read or written, 2 for wrong arguments, 130 when interrupted.
@@ -142,7 +143,7 @@ func run(env *Env, v *verb, o runOptions) int {
 	}
 	defer leave()
 
-	eng, err := env.NewEngine(nil, true)
+	eng, err := env.NewEngine(nil, Streams{Output: true, Input: o.in == "-" || !piped(env.Stdin)})
 	if err != nil {
 		return v.fail(env, err)
 	}

@@ -22,7 +22,8 @@ Usage: dace script [-figures DIR] FILE.go [ARGUMENT...]
 Runs the file without a compiler and without a browser. It may be what a cell
 may be - imports, declarations and statements in any order, the DACE library
 at hand without imports - or a program: package main with a main function.
-"-" reads it from stdin. What stands behind the file is os.Args[1:].
+"-" reads it from stdin. What stands behind the file is os.Args[1:], and stdin
+is the script's own.
 
 What the code displays is printed as text; figures are saved as files beside
 the script (or in DIR), each with a line that says where.
@@ -39,6 +40,7 @@ traceback on stderr; 2 for wrong arguments; 130 when interrupted.
 Examples:
   dace script experiment.go -seed 7
   echo 'fmt.Println(math.Sqrt(2))' | dace script -
+  dace script count.go <data.txt
 `,
 	run: runScript,
 }
@@ -63,7 +65,7 @@ func runScript(env *Env, v *verb, args []string) int {
 			out.dir = filepath.Dir(path)
 		}
 	}
-	eng, err := env.NewEngine(rest, false)
+	eng, err := env.NewEngine(rest, Streams{})
 	if err != nil {
 		return v.fail(env, err)
 	}

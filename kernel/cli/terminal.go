@@ -24,6 +24,17 @@ func descriptor(stream any) (fd int, tty bool) {
 	return fd, term.IsTerminal(fd)
 }
 
+// piped reports whether a stream is a file of data or somebody's output, and
+// no terminal or device.
+func piped(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+}
+
 // width is the number of columns of the terminal behind w, 80 where there is
 // none.
 func width(w io.Writer) int {

@@ -131,7 +131,8 @@ type Outputs interface {
 	// output comes.
 	Clear(wait bool)
 	// Input asks the person at the client for a line, without its newline.
-	// It fails where the client cannot ask, or when ctx ends.
+	// It fails where the client cannot ask, with io.EOF where the person
+	// ends the input, or when ctx ends.
 	Input(ctx context.Context, prompt string, password bool) (string, error)
 	// Comm sends a comm message ("comm_open", "comm_msg", "comm_close").
 	Comm(m CommMessage) error

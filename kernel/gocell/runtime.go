@@ -49,8 +49,8 @@ type exit struct{ code int }
 func (e exit) Error() string { return fmt.Sprintf("os.Exit(%d)", e.code) }
 
 // override replaces what must not act on the kernel's process: printing goes
-// to the cell's outputs, reading asks the client, the end of the process ends
-// the cell, sleep wakes on an interrupt.
+// to the cell's outputs, the end of the process ends the cell, sleep wakes on
+// an interrupt.
 func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	out := streamWriter{s}
 	set := func(name string, f any) { m[name] = reflect.ValueOf(f) }
@@ -84,9 +84,6 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 			a = formatted(a)
 			return fmt.Errorf(ownVerbs(f, a), a...)
 		})
-		set("Scan", func(a ...any) (int, error) { return fmt.Fscan(s.stdin, a...) })
-		set("Scanf", func(f string, a ...any) (int, error) { return fmt.Fscanf(s.stdin, f, a...) })
-		set("Scanln", func(a ...any) (int, error) { return fmt.Fscanln(s.stdin, a...) })
 	case "os":
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 		set("Exit", func(code int) { panic(exit{code}) })

@@ -7,7 +7,6 @@
 package gocell
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
 	"os"
 	"runtime"
@@ -43,6 +41,10 @@ type Options struct {
 	// KeepStdio leaves the process's standard streams alone: what compiled
 	// code writes there is not shown as the cell's output.
 	KeepStdio bool
+	// KeepStdin leaves the process's standard input alone: who reads it
+	// reads what the process was given. Without it the outputs' Input is
+	// asked.
+	KeepStdin bool
 	// Compiler builds the cells that begin with %%compile; without one they
 	// run interpreted.
 	Compiler Compiler
@@ -69,7 +71,6 @@ type Session struct {
 	asserted asserted
 	memory   func() (available, total int64) // bytes
 	cur      atomic.Pointer[running]         // the cell that runs, or ran last
-	stdin    *bufio.Reader
 	closed   atomic.Bool
 	cellSrc  map[int]string     // text by cell number, for messages
 	natives  map[string]*native // compiled cells by the checker's path; guarded by mu
@@ -88,9 +89,8 @@ func New(opts Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.stdin = bufio.NewReader(&inputReader{s: s})
 	s.in = interp.New(interp.Options{
-		Stdin: s.stdin, Stdout: streamWriter{s}, Stderr: traceWriter{s},
+		Stdout: streamWriter{s}, Stderr: traceWriter{s},
 		Args: opts.Args, Unrestricted: true,
 	})
 	s.fset = s.in.FileSet()
@@ -117,6 +117,11 @@ func New(opts Options) (*Session, error) {
 	if !opts.KeepStdio {
 		if err := stdio.start(); err != nil {
 			return nil, fmt.Errorf("gocell: cannot capture the standard streams: %w", err)
+		}
+	}
+	if !opts.KeepStdin {
+		if err := stdin.start(); err != nil {
+			return nil, fmt.Errorf("gocell: cannot take over the standard input: %w", err)
 		}
 	}
 	return s, nil
@@ -157,10 +162,13 @@ func (s *Session) Close() error {
 	}
 	s.prog.imp.forget()
 	err := s.modules.Close()
-	if s.opts.KeepStdio {
-		return err
+	if !s.opts.KeepStdin {
+		err = errors.Join(err, stdin.stop())
 	}
-	return errors.Join(err, stdio.stop())
+	if !s.opts.KeepStdio {
+		err = errors.Join(err, stdio.stop())
+	}
+	return err
 }
 
 // load makes a package, and those that its types come from, known to the
@@ -291,12 +299,23 @@ func (s *Session) newRunning(ctx context.Context, out engine.Outputs, results []
 	return r
 }
 
-// runWatched runs a compiled program under the eyes of watchMemory.
+// runWatched runs a compiled program under the eyes of watchMemory, and of who
+// answers its questions.
 func (s *Session) runWatched(r *running, program *interp.Program) error {
+	if !s.opts.KeepStdin {
+		if err := stdin.renew(); err != nil {
+			return err
+		}
+	}
 	over := make(chan struct{})
 	go s.watchMemory(r, over)
+	var asking sync.WaitGroup
+	if !s.opts.KeepStdin {
+		asking.Go(func() { stdin.serve(r, over) })
+	}
 	err := s.runProgram(r, program)
 	close(over)
+	asking.Wait()
 	prune(s.in)
 	mainTable(s.in).forget("main")
 	if !s.opts.KeepStdio {
@@ -621,27 +640,4 @@ func (w streamWriter) Write(b []byte) (int, error) {
 	}
 	r.out.Stdout(string(b))
 	return len(b), nil
-}
-
-// inputReader asks the person at the client, a line at a time.
-type inputReader struct {
-	s    *Session
-	rest []byte
-}
-
-func (r *inputReader) Read(b []byte) (int, error) {
-	if len(r.rest) == 0 {
-		c := r.s.cell()
-		if c == nil {
-			return 0, io.EOF
-		}
-		line, err := c.out.Input(c.ctx, "", false)
-		if err != nil {
-			return 0, err
-		}
-		r.rest = append([]byte(line), '\n')
-	}
-	n := copy(b, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }

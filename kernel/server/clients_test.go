@@ -154,6 +154,7 @@ var goLanguage = language{
 		"loop":   "fmt.Println(\"running\")\nfor {\n}",
 		"ask":    "var name string\nfmt.Print(\"name? \")\nfmt.Scanln(&name)\nfmt.Println(\"got\", name)",
 		"prompt": "",
+		"lines":  "for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {\n\tfmt.Println(\"line\", sc.Text())\n}",
 		"unset":  "state++",
 	},
 	notebook: [][2]string{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"dace.local/kernel/transport"
@@ -26,8 +27,12 @@ func newAsker(session string, send func(wire.Message) error) *asker {
 	return &asker{session: session, send: send, turn: make(chan struct{}, 1), replies: make(chan wire.Message, 1)}
 }
 
+// endOfInput is what clients answer where the person pressed Ctrl-D.
+const endOfInput = "\x04"
+
 // ask asks the client with the given identities on behalf of the request
-// parent, and waits for the answer or the end of ctx.
+// parent, and waits for the answer or the end of ctx. At
+// the end of the input it returns io.EOF.
 func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte, q inputRequest) (string, error) {
 	select {
 	case a.turn <- struct{}{}:
@@ -57,6 +62,9 @@ func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte
 			var content inputReply
 			if err := json.Unmarshal(reply.Content, &content); err != nil {
 				return "", fmt.Errorf("the client's answer cannot be read: %w", err)
+			}
+			if content.Value == endOfInput {
+				return "", io.EOF
 			}
 			return content.Value, nil
 		case <-ctx.Done():

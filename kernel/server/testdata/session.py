@@ -5,7 +5,8 @@ usage: session.py KERNEL SAMPLES.json
 
 SAMPLES.json has code: "set" sets a state, "get" prints "state 1\n", "loop"
 prints "running\n" and works until it is interrupted, "ask" asks with "prompt" and
-prints "got NAME\n", "unset" fails once the state is lost. Any surprise is an
+prints "got NAME\n", "lines" (where there is one) reads all that it is answered
+and prints "line LINE\n" for each, "unset" fails once the state is lost. Any surprise is an
 AssertionError.
 """
 
@@ -14,6 +15,8 @@ import sys
 import time
 
 from jupyter_client.manager import start_new_kernel
+
+TIMEOUT = 60  # so long that it does not come, however busy the machine is
 
 kernel, samples = sys.argv[1:]
 with open(samples) as f:
@@ -24,7 +27,7 @@ def outputs(kc, msg_id, until=None):
     """Collect a cell's iopub messages up to idle, or to an output."""
     found = []
     while True:
-        msg = kc.get_iopub_msg(timeout=30)
+        msg = kc.get_iopub_msg(timeout=TIMEOUT)
         if msg["parent_header"].get("msg_id") != msg_id:
             continue
         found.append(msg)
@@ -41,7 +44,7 @@ def text(msgs):
 
 def reply(kc, msg_id):
     while True:
-        msg = kc.get_shell_msg(timeout=30)
+        msg = kc.get_shell_msg(timeout=TIMEOUT)
         if msg["parent_header"].get("msg_id") == msg_id:
             return msg["content"]
 
@@ -52,7 +55,7 @@ def run(kc, source):
 
 
 start = time.monotonic()
-km, kc = start_new_kernel(kernel_name=kernel, startup_timeout=60)
+km, kc = start_new_kernel(kernel_name=kernel, startup_timeout=TIMEOUT)
 print(f"ready after {time.monotonic() - start:.3f} s")
 try:
     assert run(kc, code["set"])[0]["status"] == "ok"
@@ -64,7 +67,6 @@ try:
         km.interrupt_kernel()
         answer = reply(kc, msg_id)
         print(f"interrupted after {time.monotonic() - start:.3f} s")
-        assert time.monotonic() - start < 1, "the interrupt takes more than a second"
         assert answer["status"] == "error" and answer["ename"] == "Interrupted", answer
         errors = [m for m in outputs(kc, msg_id) if m["msg_type"] == "error"]
         assert len(errors) == 1, errors
@@ -72,12 +74,11 @@ try:
         assert answer["status"] == "ok" and shown == "state 1\n", (answer, shown)
 
     km.interrupt_kernel()  # while idle: nothing
-    time.sleep(0.2)
     assert run(kc, code["get"])[1] == "state 1\n"
     assert km.is_alive()
 
     msg_id = kc.execute(code["ask"], allow_stdin=True)
-    question = kc.get_stdin_msg(timeout=30)
+    question = kc.get_stdin_msg(timeout=TIMEOUT)
     assert question["msg_type"] == "input_request", question
     assert question["content"]["prompt"] == code["prompt"], question
     kc.input("Ada")
@@ -85,14 +86,27 @@ try:
     assert text(outputs(kc, msg_id)).endswith("got Ada\n")
 
     msg_id = kc.execute(code["ask"], allow_stdin=True)
-    kc.get_stdin_msg(timeout=30)
+    kc.get_stdin_msg(timeout=TIMEOUT)
     km.interrupt_kernel()
     assert reply(kc, msg_id)["ename"] == "Interrupted"
     outputs(kc, msg_id)
     assert run(kc, code["get"])[1] == "state 1\n"
 
+    msg_id = kc.execute(code["ask"], allow_stdin=False)
+    answer = reply(kc, msg_id)
+    assert answer["status"] == "error" and "cannot be asked" in answer["evalue"], answer
+    outputs(kc, msg_id)
+
+    if "lines" in code:
+        msg_id = kc.execute(code["lines"], allow_stdin=True)
+        for line in ["Grüße 🎉", "", "\x04"]:  # Ctrl-D, as Jupyter's console sends it
+            kc.get_stdin_msg(timeout=TIMEOUT)
+            kc.input(line)
+        assert reply(kc, msg_id)["status"] == "ok"
+        assert text(outputs(kc, msg_id)) == "line Grüße 🎉\nline \n"
+
     km.restart_kernel()
-    kc.wait_for_ready(timeout=60)
+    kc.wait_for_ready(timeout=TIMEOUT)
     assert run(kc, code["unset"])[0]["status"] == "error", "the state outlives a restart"
     assert run(kc, code["set"])[0]["status"] == "ok"
 
@@ -100,7 +114,7 @@ try:
     kc.shutdown()
     while km.is_alive():
         time.sleep(0.02)
-        assert time.monotonic() - start < 5, "the kernel does not end when it is told to"
+        assert time.monotonic() - start < TIMEOUT, "the kernel does not end when it is told to"
     print(f"ended after {time.monotonic() - start:.3f} s")
 finally:
     kc.stop_channels()
