@@ -352,11 +352,16 @@ func (p printer) methods(v reflect.Value) bool {
 }
 
 // goType returns the name of a type as package reflect writes it.
-func goType(t types.Type) string {
+func goType(t types.Type) string { return goTypeIn(t, false) }
+
+// goTypeIn returns the name of a type as package reflect writes it, also as an
+// argument of a generic type: there with import paths, and local types with
+// their numbers.
+func goTypeIn(t types.Type, arg bool) string {
 	tuple := func(tt *types.Tuple, variadic bool) string {
 		var l []string
 		for i := range tt.Len() {
-			s := goType(tt.At(i).Type())
+			s := goTypeIn(tt.At(i).Type(), arg)
 			if variadic && i == tt.Len()-1 {
 				s = "..." + strings.TrimPrefix(s, "[]")
 			}
@@ -374,6 +379,12 @@ func goType(t types.Type) string {
 		}
 		return "(" + tuple(s.Params(), s.Variadic()) + ")" + r
 	}
+	qualified := func(o types.Object) string {
+		if o.Exported() || o.Pkg() == nil {
+			return o.Name()
+		}
+		return o.Pkg().Name() + "." + o.Name()
+	}
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
 		switch t.Kind() {
@@ -386,28 +397,28 @@ func goType(t types.Type) string {
 		}
 		return types.Default(t).String()
 	case *types.Named:
-		if t.Obj().Pkg() == nil {
+		p := t.Obj().Pkg()
+		switch {
+		case p == nil:
 			return t.Obj().Name()
+		case arg:
+			return p.Path() + "." + typeName(t) + localNumber(t.Obj())
 		}
-		name := t.Obj().Pkg().Name() + "." + t.Obj().Name()
-		if t.TypeArgs().Len() > 0 {
-			var l []string
-			for a := range t.TypeArgs().Types() {
-				l = append(l, goType(a))
-			}
-			name += "[" + strings.Join(l, ",") + "]"
-		}
-		return name
+		return p.Name() + "." + typeName(t)
 	case *types.Pointer:
-		return "*" + goType(t.Elem())
+		return "*" + goTypeIn(t.Elem(), arg)
 	case *types.Slice:
-		return "[]" + goType(t.Elem())
+		return "[]" + goTypeIn(t.Elem(), arg)
 	case *types.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), goType(t.Elem()))
+		return fmt.Sprintf("[%d]%s", t.Len(), goTypeIn(t.Elem(), arg))
 	case *types.Map:
-		return "map[" + goType(t.Key()) + "]" + goType(t.Elem())
+		return "map[" + goTypeIn(t.Key(), arg) + "]" + goTypeIn(t.Elem(), arg)
 	case *types.Chan:
-		return [...]string{"chan ", "chan<- ", "<-chan "}[t.Dir()] + goType(t.Elem())
+		elem := goTypeIn(t.Elem(), arg)
+		if e, ok := types.Unalias(t.Elem()).(*types.Chan); ok && e.Dir() == types.RecvOnly && t.Dir() != types.SendOnly {
+			elem = "(" + elem + ")"
+		}
+		return [...]string{"chan ", "chan<- ", "<-chan "}[t.Dir()] + elem
 	case *types.Signature:
 		return "func" + signature(t)
 	case *types.Struct:
@@ -417,8 +428,14 @@ func goType(t types.Type) string {
 		var l []string
 		for i := range t.NumFields() {
 			f := t.Field(i)
-			s := goType(f.Type())
-			if !f.Embedded() {
+			s := goTypeIn(f.Type(), arg)
+			switch {
+			case f.Embedded() && arg && isInstance(f.Type()):
+				s = f.Name() + " = " + s
+			case f.Embedded():
+			case arg:
+				s = qualified(f) + " " + s
+			default:
 				s = f.Name() + " " + s
 			}
 			if tag := t.Tag(i); tag != "" {
@@ -433,7 +450,7 @@ func goType(t types.Type) string {
 		}
 		var l []string
 		for m := range t.Methods() {
-			l = append(l, m.Name()+signature(m.Signature()))
+			l = append(l, qualified(m)+signature(m.Signature()))
 		}
 		return "interface { " + strings.Join(l, "; ") + " }"
 	}

@@ -40,6 +40,7 @@ type genericState struct {
 	instances []*instance                   // that the interpreter has
 	own       map[string][]types.Object     // the types that the prelude declares, by package
 	canonical map[types.Object]types.Object // the types of the standard library for which they stand
+	locals    map[token.Position]int        // the numbers of local types, by where they stand
 }
 
 // generics makes the instances that a cell needs.
@@ -157,10 +158,13 @@ func (l *lowerer) instantiated(c *astutil.Cursor, f ast.Expr, pos token.Pos) boo
 	args := listOf(inst.TypeArgs)
 	if name, ok := compiled(o, args); ok {
 		l.pkgs[stdPath] = true
-		c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(stdPath), NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}})
+		made := &ast.SelectorExpr{X: &ast.Ident{Name: alias(stdPath), NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}}
+		l.c.info.Types[made] = types.TypeAndValue{Type: inst.Type}
+		c.Replace(made)
 		return true
 	}
 	made := &ast.Ident{Name: l.instanceOf(o, args, pos), NamePos: pos}
+	l.c.info.Types[made] = types.TypeAndValue{Type: inst.Type}
 	if l.called(c) {
 		c.Replace(made)
 	} else {
@@ -292,6 +296,7 @@ func (l *lowerer) plain(in *instance) []ast.Decl {
 		}
 		d, check, params := make(ds[0])
 		l.recheck(check, params, in.args, src.lib, pc.file)
+		l.noteLocals(in.args, d)
 		if pc.file != nil {
 			d = l.sharedLoopVars(d, pc.file).(ast.Decl)
 		}
@@ -544,7 +549,7 @@ func (s *Session) newGenerics() *generics {
 
 // useStd gives the interpreter the compiled part of the prelude.
 func (s *Session) useStd() error {
-	s.generic = genericState{own: map[string][]types.Object{}, canonical: map[types.Object]types.Object{}}
+	s.generic = genericState{own: map[string][]types.Object{}, canonical: map[types.Object]types.Object{}, locals: map[token.Position]int{}}
 	m := map[string]reflect.Value{}
 	for k, v := range stdFuncs {
 		m[k] = reflect.ValueOf(v)
@@ -644,7 +649,7 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 // compiled.
 func (l *lowerer) wanted(t types.Type) {
 	walkType(t, func(t types.Type) {
-		if n, ok := t.(*types.Named); ok && n.TypeArgs().Len() > 0 && ofCells(n.Obj()) && !plainName(n) {
+		if n, ok := t.(*types.Named); ok && n.TypeArgs().Len() > 0 && ofCells(n.Obj()) && packageLevel(n.Obj()) && !plainName(n) {
 			l.instanceOf(n.Obj(), listOf(n.TypeArgs()), l.c.src.body.Pos())
 		}
 	}, map[types.Type]bool{})

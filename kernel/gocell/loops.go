@@ -230,6 +230,46 @@ func (l *lowerer) inOrder(x *ast.SwitchStmt) []ast.Stmt {
 	return []ast.Stmt{m.variable(k, m.id("int")), x, run}
 }
 
+// comparesTypes reports whether a switch compares values of different types,
+// interfaces with others or others with nil, which the interpreter cannot.
+func (l *lowerer) comparesTypes(x *ast.SwitchStmt) bool {
+	if x.Tag == nil {
+		return false
+	}
+	t := types.Default(l.c.info.TypeOf(x.Tag))
+	for _, s := range x.Body.List {
+		for _, e := range s.(*ast.CaseClause).List {
+			tv := l.c.info.Types[e]
+			if tv.IsNil() && !types.IsInterface(t) || tv.Value == nil && !tv.IsNil() && types.IsInterface(t) != types.IsInterface(tv.Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withoutTag makes the cases of a switch conditions, and returns the statement
+// that defines what they compare:
+//
+//	var t T = tag; switch { case t == a: ... }
+func (l *lowerer) withoutTag(x *ast.SwitchStmt) ast.Stmt {
+	m := maker{x.Tag.Pos()}
+	t := types.Default(l.c.info.TypeOf(x.Tag))
+	name := l.tempName()
+	define := m.variable(name, l.typeExpr(t, m.pos), x.Tag)
+	x.Tag = nil
+	for _, s := range x.Body.List {
+		c := s.(*ast.CaseClause)
+		for i, e := range c.List {
+			id := maker{e.Pos()}.id(name)
+			l.c.info.Types[id] = types.TypeAndValue{Type: t}
+			c.List[i] = &ast.BinaryExpr{X: id, OpPos: e.Pos(), Op: token.EQL, Y: e}
+			l.c.info.Types[c.List[i]] = types.TypeAndValue{Type: types.Typ[types.Bool]}
+		}
+	}
+	return define
+}
+
 // anyOf joins the conditions of each case of a switch without a tag, of which
 // the interpreter looks at the first only.
 func anyOf(x *ast.SwitchStmt) {

@@ -817,7 +817,7 @@ func (l *lowerer) nilArguments(x *ast.CallExpr) {
 		case i < n:
 			t = sig.Params().At(i).Type()
 		}
-		if t == nil || !own(t) {
+		if t == nil || !own(t) && !hasMethods(t) {
 			continue
 		}
 		if _, ok := types.Unalias(t).(*types.Pointer); !ok {
@@ -1012,7 +1012,7 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 		}
 	case "clear":
 		c.Replace(call(l.rt("Clear", pos), pos, x.Args...))
-	case "real", "imag", "complex":
+	case "len", "cap", "real", "imag", "complex":
 		if tv := l.c.info.Types[x]; tv.Value != nil {
 			c.Replace(l.constant(tv, pos))
 		}

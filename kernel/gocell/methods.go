@@ -118,6 +118,12 @@ func (l *lowerer) methodCall(x *ast.CallExpr) {
 		sel.X = recv
 		return
 	}
+	if len(x.Args) == 1 {
+		if _, many := l.c.info.Types[x.Args[0]].Type.(*types.Tuple); many {
+			x.Fun = l.boundTo(sel, s)
+			return
+		}
+	}
 	r := l.receiver(recv, t, byPointer)
 	l.receivers[r] = true
 	x.Fun = &ast.Ident{Name: l.gen.s.mirror.methodName(n, f.Name()), NamePos: sel.Sel.Pos()}
@@ -134,6 +140,13 @@ func (l *lowerer) methodValue(c *astutil.Cursor, x *ast.SelectorExpr) {
 	if l.called(c) {
 		return
 	}
+	if f := l.boundTo(x, s); f != nil {
+		c.Replace(f)
+	}
+}
+
+// boundTo returns what a method value becomes, nil where it stays.
+func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 	recv, t := l.walkTo(x.X, s.Recv(), s.Index()[:len(s.Index())-1])
 	f := s.Obj().(*types.Func)
 	m := maker{x.Pos()}
@@ -156,11 +169,11 @@ func (l *lowerer) methodValue(c *astutil.Cursor, x *ast.SelectorExpr) {
 		}
 	default:
 		x.X = recv
-		return
+		return nil
 	}
 	sig := types.NewSignatureType(nil, nil, nil, f.Signature().Params(), f.Signature().Results(), f.Signature().Variadic())
-	c.Replace(call(m.funcLit([]*ast.Field{m.field(r.Name, l.typeExpr(t, m.pos))}, []*ast.Field{m.field("", l.typeExpr(sig, m.pos))},
-		m.ret(l.forward(sig, target, m))), m.pos, recv))
+	return call(m.funcLit([]*ast.Field{m.field(r.Name, l.typeExpr(t, m.pos))}, []*ast.Field{m.field("", l.typeExpr(sig, m.pos))},
+		m.ret(l.forward(sig, target, m))), m.pos, recv)
 }
 
 // methodExpr rewrites T.M: func(r T, p P) R { return r.M(p) }.
@@ -169,7 +182,7 @@ func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 	sig := l.c.info.Types[x].Type.(*types.Signature)
 	f := s.Obj().(*types.Func)
 	n, byPointer := declaredOn(f)
-	return l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
+	lit := l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 		recv, t := l.walkTo(args[0], s.Recv(), s.Index()[:len(s.Index())-1])
 		if n == nil {
 			return &ast.SelectorExpr{X: recv, Sel: x.Sel}, args[1:]
@@ -177,6 +190,8 @@ func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 		return &ast.Ident{Name: l.gen.s.mirror.methodName(n, f.Name()), NamePos: x.Pos()},
 			append([]ast.Expr{l.receiver(recv, t, byPointer)}, args[1:]...)
 	}, maker{x.Pos()})
+	l.c.info.Types[lit] = types.TypeAndValue{Type: sig}
+	return lit
 }
 
 // forward returns a function of a signature that passes its arguments on: to

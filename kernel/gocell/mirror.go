@@ -458,14 +458,22 @@ func (m *mirror) source(t *types.Named) *types.Named {
 // typeName is the name of a type as package reflect has it.
 func typeName(t *types.Named) string {
 	s := t.Obj().Name()
-	if t.TypeArgs().Len() > 0 {
-		l := make([]string, t.TypeArgs().Len())
-		for i := range l {
-			l[i] = goType(t.TypeArgs().At(i))
-		}
-		s += "[" + strings.Join(l, ",") + "]"
+	var l []string
+	around := localArgs(t.Obj())
+	for _, a := range around {
+		l = append(l, goTypeIn(a, true))
 	}
-	return s
+	for a := range t.TypeArgs().Types() {
+		l = append(l, goTypeIn(a, true))
+	}
+	switch n := len(around); {
+	case len(l) == 0:
+		return s
+	case n == 0 || n == len(l):
+		return s + "[" + strings.Join(l, ",") + "]"
+	default:
+		return s + "[" + strings.Join(l[:n], ",") + ";" + strings.Join(l[n:], ",") + "]"
+	}
 }
 
 // methodSets returns the methods of a type, and those of a pointer to it only.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // The interpreter lets a call, a receive or a composite literal write to where
@@ -63,6 +64,76 @@ func (l *lowerer) indirect(a *ast.AssignStmt) {
 		return
 	}
 	a.Rhs[0] = l.apart(r)
+}
+
+// returned does so where a function returns what it receives. It returns the
+// statements that evaluate the results where one is made of the named result
+// that another one is written to.
+func (l *lowerer) returned(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt) {
+	for i, r := range x.Results {
+		if u, ok := r.(*ast.UnaryExpr); ok && u.Op == token.ARROW {
+			x.Results[i] = l.apart(r)
+		}
+	}
+	if ft == nil || ft.Results == nil || len(x.Results) < 2 {
+		return nil
+	}
+	place := map[types.Object]int{}
+	var ts []types.Type
+	for _, f := range ft.Results.List {
+		for range max(len(f.Names), 1) {
+			ts = append(ts, l.c.info.TypeOf(f.Type))
+		}
+		for i, n := range f.Names {
+			place[l.c.info.Defs[n]] = len(ts) - len(f.Names) + i
+		}
+	}
+	crossed := false
+	for i, r := range x.Results {
+		ast.Inspect(r, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if k, ok := place[l.c.info.Uses[id]]; ok && k != i {
+					crossed = true
+				}
+			}
+			return true
+		})
+	}
+	if !crossed {
+		return nil
+	}
+	m := maker{x.Pos()}
+	for i, r := range x.Results {
+		if tv := l.c.info.Types[r]; tv.Value != nil || tv.IsNil() {
+			continue
+		}
+		id := m.id(l.tempName())
+		pre = append(pre, m.variable(id.Name, l.typeExpr(ts[i], m.pos), r))
+		l.c.info.Types[id] = types.TypeAndValue{Type: ts[i]}
+		x.Results[i] = id
+	}
+	return pre
+}
+
+// spreadTuple evaluates the several values of the only argument of a call that
+// runs later.
+func (l *lowerer) spreadTuple(x *ast.CallExpr) ast.Stmt {
+	if len(x.Args) != 1 {
+		return nil
+	}
+	tuple, ok := l.c.info.Types[x.Args[0]].Type.(*types.Tuple)
+	if !ok {
+		return nil
+	}
+	m := maker{x.Pos()}
+	values := x.Args
+	x.Args = nil
+	for v := range tuple.Variables() {
+		id := m.id(l.tempName())
+		l.c.info.Types[id] = types.TypeAndValue{Type: v.Type()}
+		x.Args = append(x.Args, id)
+	}
+	return m.assign(token.DEFINE, slices.Clone(x.Args), values...)
 }
 
 // apart returns an expression whose value the interpreter makes at a place of
@@ -208,7 +279,13 @@ func (l *lowerer) parallel(a *ast.AssignStmt) []ast.Stmt {
 func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 	m := maker{a.Pos()}
 	apart := false
-	for _, x := range a.Lhs {
+	values, _ := l.c.info.TypeOf(a.Rhs[0]).(*types.Tuple)
+	for i, x := range a.Lhs {
+		if a.Tok == token.ASSIGN && values != nil && !isBlank(x) {
+			// The interpreter forgets to make an interface of a value.
+			t := l.c.info.TypeOf(x)
+			apart = apart || types.IsInterface(t) && !types.Identical(t, values.At(i).Type())
+		}
 		if id, ok := x.(*ast.Ident); ok && a.Tok == token.DEFINE {
 			apart = apart || l.c.info.Defs[id] != nil && l.shared[l.c.info.Defs[id]]
 		} else if ix, ok := x.(*ast.IndexExpr); ok {
@@ -271,6 +348,9 @@ func (l *lowerer) zeroResults(ft *ast.FuncType, body *ast.BlockStmt) {
 				zero = &ast.StarExpr{Star: m.pos, X: call(m.id("new"), m.pos, l.typeExpr(o.Type(), m.pos))}
 			default:
 				zero = m.id("nil")
+				if hasMethods(o.Type()) {
+					zero = call(&ast.ParenExpr{Lparen: m.pos, X: l.typeExpr(o.Type(), m.pos), Rparen: m.pos}, m.pos, zero)
+				}
 			}
 			list = append(list, m.set(n.Name, zero))
 		}

@@ -27,6 +27,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 	defer func(shared map[types.Object]bool) { l.shared = shared }(l.shared)
 	l.shared = sharedVars(n, info)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
+		l.typedNils(c.Node(), funcs[len(funcs)-1])
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
 			funcs = append(funcs, x.Type)
@@ -62,6 +63,12 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			case *types.Chan:
 				inBlock(c, l.forLoop(l.rangeChan(x)))
 			default:
+				if p, ok := t.(*types.Pointer); ok {
+					if f := l.rangeLength(x, p); f != nil {
+						inBlock(c, l.forLoop(f))
+						break
+					}
+				}
 				if b := l.rangeChans(x, t); b != nil {
 					inBlock(c, b)
 					break
@@ -103,6 +110,18 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				}
 				c.Replace(list[0])
 			}
+		case *ast.ReturnStmt:
+			if list := l.returned(x, funcs[len(funcs)-1]); list != nil {
+				c.Replace(maker{x.Pos()}.block(append(list, x)...))
+			}
+		case *ast.DeferStmt:
+			if s := l.spreadTuple(x.Call); s != nil && c.Index() >= 0 {
+				c.InsertBefore(s)
+			}
+		case *ast.GoStmt:
+			if s := l.spreadTuple(x.Call); s != nil {
+				c.Replace(maker{x.Pos()}.block(s, x))
+			}
 		case *ast.IfStmt:
 			if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
 				if list := l.assignment(a, false); list != nil {
@@ -111,9 +130,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				}
 			}
 		case *ast.SwitchStmt:
-			if x.Tag == nil {
-				anyOf(x)
-			}
 			// After an init statement the interpreter leaves the tag out.
 			var list []ast.Stmt
 			if x.Init != nil {
@@ -124,6 +140,12 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 					}
 				}
 				x.Init = nil
+			}
+			if l.comparesTypes(x) {
+				list = append(list, l.withoutTag(x))
+			}
+			if x.Tag == nil {
+				anyOf(x)
 			}
 			if fallsPast(x) {
 				inBlock(c, maker{x.Pos()}.block(append(list, l.inOrder(x)...)...))
@@ -257,6 +279,21 @@ func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) *ast.ForStmt {
 		Cond: &ast.BinaryExpr{X: m.id(i), OpPos: m.pos, Op: token.LSS, Y: m.id(n)},
 		Post: &ast.IncDecStmt{X: m.id(i), TokPos: m.pos, Tok: token.INC},
 		Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
+}
+
+// rangeLength rewrites a loop over the indices alone of an array that a pointer
+// points to, which may be nil. It returns nil for others.
+func (l *lowerer) rangeLength(r *ast.RangeStmt, t *types.Pointer) *ast.ForStmt {
+	if r.Value != nil && !isBlank(r.Value) {
+		return nil
+	}
+	_, plain := ast.Unparen(r.X).(*ast.Ident)
+	if !plain {
+		return nil
+	}
+	n := *r
+	n.X = maker{r.X.Pos()}.num(int(t.Elem().Underlying().(*types.Array).Len()))
+	return l.rangeInt(&n, types.Typ[types.Int])
 }
 
 // assigns reports whether a statement gives a variable another value.

@@ -335,6 +335,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 		}
 	}()
 	l := s.newLowerer(c)
+	l.noteLocals(nil, c.nodes()...)
 
 	// What a definition replaces is still read on its right side:
 	// x := strconv.Itoa(x).
