@@ -332,6 +332,26 @@ func (l *lowerer) plain(in *instance) []ast.Decl {
 	return out
 }
 
+// sameKeys hides from the interpreter, which would refuse them, that keys of the
+// literal of a map are the same: those of an instance may be, and constants of
+// several types as keys of an interface type only seem so.
+func (l *lowerer) sameKeys(x *ast.CompositeLit, t types.Type) {
+	seen := map[string]bool{}
+	for _, e := range x.Elts {
+		kv := e.(*ast.KeyValueExpr)
+		tv := l.c.info.Types[kv.Key]
+		if tv.Value == nil {
+			continue
+		}
+		if s := tv.Value.ExactString(); !seen[s] {
+			seen[s] = true
+			continue
+		}
+		m := maker{kv.Key.Pos()}
+		kv.Key = call(m.funcLit(nil, []*ast.Field{m.field("", l.typeExpr(t, m.pos))}, m.ret(kv.Key)), m.pos)
+	}
+}
+
 func fieldNames(l *ast.FieldList) []string {
 	var names []string
 	if l != nil {

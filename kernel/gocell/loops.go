@@ -240,7 +240,7 @@ func (l *lowerer) comparesTypes(x *ast.SwitchStmt) bool {
 	for _, s := range x.Body.List {
 		for _, e := range s.(*ast.CaseClause).List {
 			tv := l.c.info.Types[e]
-			if tv.IsNil() && !types.IsInterface(t) || tv.Value == nil && !tv.IsNil() && types.IsInterface(t) != types.IsInterface(tv.Type) {
+			if tv.IsNil() && !types.IsInterface(t) || !tv.IsNil() && types.IsInterface(t) != types.IsInterface(tv.Type) {
 				return true
 			}
 		}

@@ -39,9 +39,11 @@ type lowerer struct {
 	operands  map[*ast.TypeAssertExpr]ast.Expr
 	switched  map[*ast.TypeSwitchStmt]types.Type // of the operand
 	cases     map[*ast.CaseClause][]types.Type   // of a type switch
-	inside    map[*ast.BlockStmt]bool            // whose last statement a label belongs to
-	results   [][]types.Type                     // of the functions around a node
-	unsafe    map[*ast.CallExpr]unsafeCall
+
+	conversions map[*ast.CallExpr][2]types.Type // from one type to another
+	inside      map[*ast.BlockStmt]bool         // whose last statement a label belongs to
+	results     [][]types.Type                  // of the functions around a node
+	unsafe      map[*ast.CallExpr]unsafeCall
 }
 
 // methodOf names a method of a cell's type.
@@ -394,6 +396,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.printed(x)
 			if !info.Types[x.Fun].IsType() {
 				x.Fun = ast.Unparen(x.Fun)
+			} else if len(x.Args) == 1 {
+				l.conversions[x] = [2]types.Type{info.TypeOf(x.Args[0]), info.TypeOf(x.Fun)}
 			}
 		case *ast.FuncDecl:
 			l.results = append(l.results, l.resultsOf(x.Type))
@@ -503,6 +507,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.appended(x)
 			l.spreadSlice(x)
 			l.builtin(c, x)
+			l.lettersOf(c, x)
 		}
 		if x, ok := c.Node().(ast.Expr); ok {
 			l.constantOf(c, x)
@@ -631,6 +636,9 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 	st := t.Underlying()
 	if p, ok := st.(*types.Pointer); ok {
 		st = p.Elem().Underlying()
+	}
+	if m, ok := st.(*types.Map); ok {
+		l.sameKeys(x, m.Key())
 	}
 	if st, ok := st.(*types.Struct); ok {
 		for i, e := range x.Elts {

@@ -34,6 +34,8 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Which":          reflect.ValueOf(s.asserted.which),
 		"Guarded":        reflect.ValueOf(s.guarded),
 		"Runes":          reflect.ValueOf(runes),
+		"Text":           reflect.ValueOf(textOf),
+		"Letters":        reflect.ValueOf(s.asserted.letters),
 		"Recovered":      reflect.ValueOf(recovered),
 		"StartNative":    reflect.ValueOf(s.startNative),
 		"Clear":          reflect.ValueOf(clearIn),
