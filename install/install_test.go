@@ -39,7 +39,13 @@ func TestMain(m *testing.M) {
 	if out, err := exec.Command("go", "env", "CGO_ENABLED").Output(); err == nil {
 		os.Setenv("CGO_ENABLED", strings.TrimSpace(string(out)))
 	}
+	state, err := os.MkdirTemp("", "dace-install-state-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", state) // the kernels' history
 	code := m.Run()
+	os.RemoveAll(state)
 	os.RemoveAll(buildDir)
 	os.Exit(code)
 }

@@ -48,7 +48,7 @@ func prove(ctx context.Context, dir string) (string, error) {
 	var out bytes.Buffer
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = temp, &out, &out
-	cmd.Env = append(os.Environ(), "PATH="+temp)
+	cmd.Env = append(os.Environ(), "PATH="+temp, "XDG_STATE_HOME="+temp) // this is no part of anybody's history
 	for name, value := range spec.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

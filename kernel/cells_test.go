@@ -91,7 +91,7 @@ func TestCells(t *testing.T) {
 			}
 			cmd := exec.CommandContext(t.Context(), python, script, "dace", file)
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "JUPYTER_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "HOME="+dir)
+			cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "JUPYTER_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "HOME="+dir, "XDG_STATE_HOME=")
 			var errs strings.Builder
 			cmd.Stderr = &errs
 			out, err := cmd.Output()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -53,5 +54,9 @@ func serve(ctx context.Context, connectionFile string, eng engine.Engine, stderr
 	if err != nil {
 		return err
 	}
-	return server.Serve(ctx, connectionFile, eng, server.Options{Log: log})
+	opts := server.Options{Log: log}
+	if dir, err := cli.StateDir(); err == nil {
+		opts.History = filepath.Join(dir, "cells.jsonl")
+	}
+	return server.Serve(ctx, connectionFile, eng, opts)
 }

@@ -207,7 +207,7 @@ if ours.metadata != theirs.metadata:
     sys.exit("metadata %s %s" % (ours.metadata, theirs.metadata))
 `)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir)
+	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "XDG_STATE_HOME="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

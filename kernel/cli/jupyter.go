@@ -12,6 +12,9 @@ Serves a Go session to Jupyter's clients on the sockets that the connection
 file describes, until a client shuts it down. Jupyter calls it by itself once
 the kernel is registered (go run ./install).
 
+Cells are remembered, for the client's history, in dace/cells.jsonl under
+$XDG_STATE_HOME (~/.local/state), the newest 1 to 2 MB of them.
+
 The environment variable DACE_LOG sets how much is logged to stderr: debug,
 info, warn (the default) or error.
 

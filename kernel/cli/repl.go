@@ -297,6 +297,20 @@ func columns(names []string, width int) string {
 	return b.String() + more
 }
 
+// StateDir returns the folder for what is remembered from one session to the
+// next, which need not be there.
+func StateDir() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "dace"), nil
+}
+
 // history is the lines typed, the newest last, kept in a file.
 type history struct {
 	lines []string
@@ -308,16 +322,8 @@ const historyLines = 2000
 
 func openHistory() *history {
 	h := &history{}
-	state := os.Getenv("XDG_STATE_HOME")
-	if state == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return h
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	dir := filepath.Join(state, "dace")
-	if os.MkdirAll(dir, 0o700) != nil {
+	dir, err := StateDir()
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return h
 	}
 	h.file = filepath.Join(dir, "history")

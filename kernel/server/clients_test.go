@@ -154,6 +154,7 @@ var goLanguage = language{
 		"loop":   "fmt.Println(\"running\")\nfor {\n}",
 		"ask":    "var name string\nfmt.Print(\"name? \")\nfmt.Scanln(&name)\nfmt.Println(\"got\", name)",
 		"prompt": "",
+		"known":  "running",
 		"lines":  "for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {\n\tfmt.Println(\"line\", sc.Text())\n}",
 		"unset":  "state++",
 	},
@@ -207,7 +208,7 @@ func (l language) script(t *testing.T, name string, data any) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, filepath.Join("testdata", name), l.name, file)
-	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "JUPYTER_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "HOME="+dir)
+	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "JUPYTER_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "HOME="+dir, "XDG_STATE_HOME=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

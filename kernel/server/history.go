@@ -3,29 +3,56 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 )
 
-// A history is the counted cells of the session, which is session 1. The zero
-// value is empty.
+// A history is the counted cells of the session, and what its store holds of
+// earlier ones.
 type history struct {
+	log   *slog.Logger
+	store *historyStore // nil: nothing is kept
+
 	mu      sync.Mutex
+	session int // the number of this session
 	entries []historyEntry
 }
 
+// A historyEntry is one cell.
 type historyEntry struct {
-	line   int
-	input  string
-	output *string // nil: the cell had no value
+	session, line int
+	input         string
+	output        *string // nil: the cell had no value, or it is not known any more
 }
 
-const historySession = 1
+// newHistory begins a session on the store in a file, "" for none. It is the
+// only one, number 1, where the file cannot be used.
+func newHistory(file string, log *slog.Logger) *history {
+	h := &history{log: log, session: 1}
+	if file == "" {
+		return h
+	}
+	store := &historyStore{file: file}
+	session, err := store.begin()
+	if err != nil {
+		log.Info("cells will not be remembered", "reason", err)
+		return h
+	}
+	h.store, h.session = store, session
+	return h
+}
 
 func (h *history) add(line int, input string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.entries = append(h.entries, historyEntry{line: line, input: input})
+	e := historyEntry{session: h.session, line: line, input: input}
+	h.entries = append(h.entries, e)
+	if h.store != nil {
+		if err := h.store.add(e); err != nil {
+			h.log.Info("a cell will not be remembered", "reason", err)
+		}
+	}
 }
 
 // setOutput notes the value of the last cell.
@@ -51,30 +78,18 @@ func (s *server) searchHistory(_ context.Context, r *request) (any, error) {
 		if q.Output {
 			what = [2]any{e.input, e.output}
 		}
-		reply.History = append(reply.History, [3]any{historySession, e.line, what})
+		reply.History = append(reply.History, [3]any{e.session, e.line, what})
 	}
 	return reply, nil
 }
 
 // find returns the entries that a request asks for, oldest first.
 func (h *history) find(q historyRequest) ([]historyEntry, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	switch q.Access {
 	case "range":
-		// Session 0 is this one, as is its own number; others are not kept.
-		if q.Session != 0 && q.Session != historySession {
-			return nil, nil
-		}
-		var found []historyEntry
-		for _, e := range h.entries {
-			if e.line >= q.Start && (q.Stop == nil || e.line < *q.Stop) {
-				found = append(found, e)
-			}
-		}
-		return found, nil
+		return h.inRange(q), nil
 	case "tail":
-		return last(h.entries, q.N), nil
+		return last(h.all(), q.N), nil
 	case "search":
 		pattern := q.Pattern
 		if pattern == "" {
@@ -82,7 +97,7 @@ func (h *history) find(q historyRequest) ([]historyEntry, error) {
 		}
 		var found []historyEntry
 		seen := make(map[string]bool)
-		for _, e := range slices.Backward(h.entries) {
+		for _, e := range slices.Backward(h.all()) {
 			if !glob(pattern, e.input) || q.Unique && seen[e.input] {
 				continue
 			}
@@ -95,10 +110,59 @@ func (h *history) find(q historyRequest) ([]historyEntry, error) {
 	return nil, fmt.Errorf("hist_access_type %q is not range, tail or search", q.Access)
 }
 
-// last returns a copy of the last n entries, of all where n is nil.
+// inRange returns lines of one session: this one is 0, and those before it are
+// -1 and so on. A negative line counts from behind, and a stop of 0 is none.
+func (h *history) inRange(q historyRequest) []historyEntry {
+	session := q.Session
+	if session <= 0 {
+		session += h.session
+	}
+	var found []historyEntry
+	for _, e := range h.all() {
+		if e.session == session {
+			found = append(found, e)
+		}
+	}
+	next := 1
+	if len(found) > 0 {
+		next = found[len(found)-1].line + 1
+	}
+	start, stop := q.Start, next
+	if start < 0 {
+		start += next
+	}
+	if q.Stop != nil && *q.Stop != 0 {
+		stop = *q.Stop
+		if stop < 0 {
+			stop += next
+		}
+	}
+	return slices.DeleteFunc(found, func(e historyEntry) bool { return e.line < start || e.line >= stop })
+}
+
+// all returns the entries of all sessions, this one's last.
+func (h *history) all() []historyEntry {
+	var all []historyEntry
+	if h.store != nil {
+		kept, err := h.store.entries()
+		if err != nil {
+			h.log.Info("earlier cells are not known", "reason", err)
+		}
+		for _, e := range kept {
+			if e.session != h.session {
+				all = append(all, e)
+			}
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append(all, h.entries...)
+}
+
+// last returns the last n entries, all where n is nil.
 func last(entries []historyEntry, n *int) []historyEntry {
 	if n != nil {
 		entries = entries[max(0, len(entries)-max(0, *n)):]
 	}
-	return slices.Clone(entries)
+	return entries
 }

@@ -45,7 +45,7 @@ func start(t testing.TB, c client, so sockets) *kernel {
 	k := &kernel{
 		client: c,
 		t:      t,
-		server: newServer(echo.New(), so, wire.NewSession(), log, 0),
+		server: newServer(echo.New(), so, wire.NewSession(), log, Options{}),
 		done:   make(chan error, 1),
 		iopub:  map[string][]wire.Message{},
 	}

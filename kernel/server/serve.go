@@ -80,7 +80,7 @@ func open(connectionFile string, eng engine.Engine, opts Options) (*server, erro
 	if err != nil {
 		return nil, fmt.Errorf("the kernel cannot open its sockets: %w", err)
 	}
-	return newServer(eng, sockets, session, log, opts.Grace), nil
+	return newServer(eng, sockets, session, log, opts), nil
 }
 
 // orphaned waits until the parent process is another one and returns true, or

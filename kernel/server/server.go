@@ -33,6 +33,10 @@ type Options struct {
 	// Grace is how long the end of the server waits for a running cell
 	// (1 s).
 	Grace time.Duration
+	// History is a file in which cells are remembered from one session to
+	// the next, for the clients' history; several kernels may share it. "":
+	// they are forgotten.
+	History string
 }
 
 // sockets are what the server needs of [transport.Sockets].
@@ -53,7 +57,7 @@ type server struct {
 	sockets sockets
 	iopub   *publisher
 	stdin   *asker
-	history history
+	history *history
 	comms   comms
 	shell   *lane
 	control *lane
@@ -70,7 +74,8 @@ type server struct {
 const user = "kernel"
 
 // newServer returns a server that talks through sockets that are open.
-func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, grace time.Duration) *server {
+func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, opts Options) *server {
+	grace := opts.Grace
 	if grace == 0 {
 		grace = time.Second
 	}
@@ -80,6 +85,7 @@ func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, 
 		grace:   grace,
 		session: session,
 		sockets: so,
+		history: newHistory(opts.History, log),
 		stopped: make(chan struct{}),
 	}
 	s.iopub = newPublisher(session, so.Publish, log)

@@ -6,7 +6,8 @@ usage: session.py KERNEL SAMPLES.json
 SAMPLES.json has code: "set" sets a state, "get" prints "state 1\n", "loop"
 prints "running\n" and works until it is interrupted, "ask" asks with "prompt" and
 prints "got NAME\n", "lines" (where there is one) reads all that it is answered
-and prints "line LINE\n" for each, "unset" fails once the state is lost. Any surprise is an
+and prints "line LINE\n" for each, "known" (where history outlives a
+restart) is a word of "loop" alone, "unset" fails once the state is lost. Any surprise is an
 AssertionError.
 """
 
@@ -107,6 +108,15 @@ try:
 
     km.restart_kernel()
     kc.wait_for_ready(timeout=TIMEOUT)
+    if "known" in code:
+        def history(**query):
+            return reply(kc, kc.history(raw=True, output=False, **query))["history"]
+
+        kept = history(hist_access_type="search", pattern="*%s*" % code["known"], unique=True)
+        assert [line[2] for line in kept] == [code["loop"]], kept
+        before = history(hist_access_type="range", session=-1, start=1, stop=2)
+        assert before == [[kept[0][0], 1, code["set"]]], before
+        assert history(hist_access_type="range", session=0, start=1) == []
     assert run(kc, code["unset"])[0]["status"] == "error", "the state outlives a restart"
     assert run(kc, code["set"])[0]["status"] == "ok"
 

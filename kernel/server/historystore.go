@@ -1,0 +1,179 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A historyStore is the cells of all sessions in a file that kernels share: a
+// line of JSON for each, the oldest first. Lines that cannot be read are passed
+// over.
+type historyStore struct {
+	file string
+}
+
+const (
+	// A file that has become larger than historyMax is cut to its newest
+	// historyKept bytes.
+	historyMax  = 2 << 20
+	historyKept = 1 << 20
+	// Larger cells are not kept.
+	historyCell = 64 << 10
+	// historyPatience is how long another kernel may hold the file.
+	historyPatience = 200 * time.Millisecond
+)
+
+// historyLine is a line of the file. A session begins with one without a cell.
+type historyLine struct {
+	Session int    `json:"session"`
+	Line    int    `json:"line,omitempty"`
+	Input   string `json:"input,omitempty"`
+}
+
+// begin returns the number of a new session.
+func (h *historyStore) begin() (session int, err error) {
+	if err := os.MkdirAll(filepath.Dir(h.file), 0o700); err != nil {
+		return 0, err
+	}
+	err = h.locked(func() error {
+		session = 1
+		err := h.read(func(l historyLine) { session = max(session, l.Session+1) })
+		if err != nil {
+			return err
+		}
+		return h.append(historyLine{Session: session})
+	})
+	return session, err
+}
+
+// add appends a cell.
+func (h *historyStore) add(e historyEntry) error {
+	if len(e.input) > historyCell {
+		return errors.New("it is too large")
+	}
+	return h.locked(func() error {
+		return h.append(historyLine{e.session, e.line, e.input})
+	})
+}
+
+// entries returns the cells, oldest first.
+func (h *historyStore) entries() (all []historyEntry, err error) {
+	err = h.locked(func() error {
+		return h.read(func(l historyLine) {
+			if l.Line > 0 {
+				all = append(all, historyEntry{session: l.Session, line: l.Line, input: l.Input})
+			}
+		})
+	})
+	return all, err
+}
+
+// locked calls f while no other kernel uses the file. The lock is a file of its
+// own, since this one may be replaced.
+func (h *historyStore) locked(f func() error) error {
+	lock, err := os.OpenFile(h.file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // and unlock
+	for end := time.Now().Add(historyPatience); ; time.Sleep(time.Millisecond) {
+		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return f()
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR), time.Now().After(end):
+			return fmt.Errorf("%s: %w", lock.Name(), err)
+		}
+	}
+}
+
+// read calls f with each line of the file.
+func (h *historyStore) read(f func(historyLine)) error {
+	file, err := os.Open(h.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	// More than is ever written is not ours.
+	r := bufio.NewReader(io.LimitReader(file, 2*historyMax))
+	for {
+		line, err := r.ReadBytes('\n')
+		var l historyLine
+		if json.Unmarshal(line, &l) == nil && l.Session > 0 {
+			f(l)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// append writes a line behind the last one, and forgets the oldest where there
+// is too much.
+func (h *historyStore) append(l historyLine) error {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(h.file, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", h.file)
+	}
+	size := info.Size()
+	if size > historyMax {
+		return h.cut(file, size, b)
+	}
+	if tail := make([]byte, 1); size > 0 {
+		if _, err := file.ReadAt(tail, size-1); err == nil && tail[0] != '\n' {
+			b = append([]byte{'\n'}, b...) // somebody died while writing
+		}
+	}
+	_, err = file.Write(append(b, '\n'))
+	return err
+}
+
+// cut replaces the file by its newest lines and one more.
+func (h *historyStore) cut(file *os.File, size int64, line []byte) error {
+	b := make([]byte, historyKept)
+	n, err := file.ReadAt(b, size-historyKept)
+	if err != nil {
+		return err
+	}
+	_, b, _ = bytes.Cut(b[:n], []byte("\n"))
+	temp, err := os.CreateTemp(filepath.Dir(h.file), filepath.Base(h.file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(append(append(bytes.TrimRight(b, "\n"), '\n'), append(line, '\n')...))
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), h.file)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
+}
