@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
@@ -217,7 +218,7 @@ func missingMethod(t, i reflect.Type) string {
 	for k := range i.NumMethod() {
 		m := i.Method(k)
 		if x, ok := t.MethodByName(m.Name); !ok || !sameSignature(x.Type, m.Type) {
-			return m.Name
+			return strings.TrimPrefix(m.Name, exportMark)
 		}
 	}
 	return ""

@@ -422,11 +422,18 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 			list = append(list, te)
 		}
 	}}
-	pass := func(decls []ast.Decl) {
+	var pass func(decls []ast.Decl)
+	pass = func(decls []ast.Decl) {
 		file := &ast.File{Name: ast.NewIdent("main")}
 		file.Decls = p.fileImports(used, all, src.body)
 		file.Decls = append(file.Decls, decls...)
+		before := len(list)
 		_ = types.NewChecker(conf, fset, p.pkg, c.info).Files([]*ast.File{file})
+		if keyed(c.info, file, list[before:]) {
+			list = list[:before]
+			scope()
+			pass(decls)
+		}
 	}
 
 	// Pass 1: constants, types and the heads of functions, with the variables

@@ -15,12 +15,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/rtype"
 	"dace.local/kernel/gocell/symbols"
 )
 
@@ -79,8 +81,24 @@ type nativeDecl struct {
 	decl ast.Decl
 }
 
+// nativePaths holds the paths of compiled cells as checked. To the checker each
+// is a package main, like the session: so they see what the others do not
+// export.
+var nativePaths sync.Map // *types.Package -> string
+
 // isNative reports whether a package is a compiled cell.
-func isNative(p *types.Package) bool { return p != nil && strings.HasPrefix(p.Path(), cellsPath) }
+func isNative(p *types.Package) bool {
+	_, ok := nativePaths.Load(p)
+	return ok
+}
+
+// pathOf returns the import path of a package, by which the kernel knows it.
+func pathOf(p *types.Package) string {
+	if path, ok := nativePaths.Load(p); ok {
+		return path.(string)
+	}
+	return p.Path()
+}
 
 // ofNative reports whether an object was declared at the top of a compiled cell.
 func ofNative(o types.Object) bool {
@@ -214,7 +232,7 @@ func (p *program) checkNatives(fset *token.FileSet, units []*unit, own *unit, ce
 				if n.own = u == own; !n.own {
 					for _, name := range u.names {
 						if e := p.names[name]; e != nil && ofNative(e.obj) {
-							n.before = e.obj.Pkg().Path()
+							n.before = pathOf(e.obj.Pkg())
 						}
 					}
 				}
@@ -256,6 +274,7 @@ func (p *program) checkNative(fset *token.FileSet, u *unit, cell []declared, liv
 	q := p.clone()
 	n = &native{unit: u}
 	copied := map[*unit]bool{}
+	parsed := map[piece]ast.Decl{}
 	pieces := u.native
 	names := map[string]bool{}
 	for _, name := range u.names {
@@ -270,19 +289,21 @@ func (p *program) checkNative(fset *token.FileSet, u *unit, cell []declared, liv
 	}
 again:
 	setScope(p.pkg)
-	number := nativeCount.Add(1)
-	n.pkg = types.NewPackage(cellsPath+itoa(int(number)), "cell")
+	n.pkg = types.NewPackage("main", "cell")
 	n.info = newInfo()
 	n.decls, n.vars = nil, map[string]*types.Var{}
 	q.pkg = n.pkg
 	var all []declared
 	used := map[string]bool{}
 	for _, pc := range pieces {
-		ds, err := pc.parse(fset)
-		if err != nil || len(ds) != 1 {
-			return nil, nil, fmt.Errorf("internal: cannot parse %s again: %v", u, err)
+		if parsed[pc] == nil {
+			ds, err := pc.parse(fset)
+			if err != nil || len(ds) != 1 {
+				return nil, nil, fmt.Errorf("internal: cannot parse %s again: %v", u, err)
+			}
+			parsed[pc] = ds[0]
 		}
-		d := ds[0]
+		d := parsed[pc]
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 			if err := q.addImports(fset, g, compiledImporter{p.imp}); err != nil {
 				return nil, nil, err
@@ -339,6 +360,9 @@ again:
 		file.Decls = append(file.Decls, d.decl)
 	}
 	_ = types.NewChecker(conf, fset, n.pkg, n.info).Files([]*ast.File{file})
+	if keyed(n.info, file, list) {
+		goto again
+	}
 
 	// What it uses of the session.
 	u.deps = map[string]bool{}
@@ -425,7 +449,86 @@ again:
 	for _, o := range mine {
 		n.pkg.Scope().Insert(o)
 	}
+	nativePaths.Store(n.pkg, cellsPath+itoa(int(nativeCount.Add(1))))
 	return n, nil, nil
+}
+
+// exportMark begins the names that fields and methods which are not exported have
+// in the text that is built: other cells are other packages there.
+const exportMark = "X" + mark
+
+// hiddenMember returns the name that a field or method of a compiled cell has
+// in the text that is built, where it is not exported. An embedded type that
+// no cell declares keeps its name.
+func hiddenMember(pkg *types.Package, o types.Object) (name string, ok bool) {
+	if o.Exported() || o.Name() == "_" || o.Pkg() == nil || o.Pkg() != pkg && !isNative(o.Pkg()) {
+		return "", false
+	}
+	switch o := o.(type) {
+	case *types.Var:
+		if !o.IsField() {
+			return "", false
+		}
+		if o.Embedded() {
+			t := o.Type()
+			if p, ok := t.(*types.Pointer); ok {
+				t = p.Elem()
+			}
+			named, ok := t.(interface{ Obj() *types.TypeName })
+			if !ok {
+				return "", false
+			}
+			tn := named.Obj()
+			if tn.Pkg() != pkg && !isNative(tn.Pkg()) || tn.Parent() != tn.Pkg().Scope() || isGeneric(tn) {
+				return "", false
+			}
+		}
+	case *types.Func:
+		if o.Signature().Recv() == nil {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	return exportMark + o.Name(), true
+}
+
+// keyed gives the elements of struct literals their fields' names where the
+// checker wants them, because of fields that another cell does not export. It
+// reports whether there were any: then the file is to be checked again.
+func keyed(info *types.Info, file *ast.File, list []types.Error) bool {
+	at := map[token.Pos]bool{}
+	for _, e := range list {
+		if strings.HasPrefix(e.Msg, "implicit assignment to unexported field") {
+			at[e.Pos] = true
+		}
+	}
+	if len(at) == 0 {
+		return false
+	}
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		x, ok := n.(*ast.CompositeLit)
+		if !ok || !slices.ContainsFunc(x.Elts, func(e ast.Expr) bool { return at[e.Pos()] }) {
+			return true
+		}
+		t := info.TypeOf(x)
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		st, ok := t.Underlying().(*types.Struct)
+		if !ok || st.NumFields() != len(x.Elts) {
+			return true
+		}
+		for i, e := range x.Elts {
+			if _, ok := e.(*ast.KeyValueExpr); !ok {
+				x.Elts[i] = &ast.KeyValueExpr{Key: &ast.Ident{Name: st.Field(i).Name(), NamePos: e.Pos()}, Colon: e.Pos(), Value: e}
+				found = true
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // declares returns the interpreted declaration of a name among those of a
@@ -473,7 +576,7 @@ func shareable(t types.Type, seen map[types.Type]bool) string {
 	case *types.Basic:
 		return ""
 	case *types.Named:
-		if t.Obj().Pkg() != nil && t.Obj().Pkg().Path() == "main" {
+		if t.Obj().Pkg() != nil && pathOf(t.Obj().Pkg()) == "main" {
 			return "the interpreted type " + t.Obj().Name()
 		}
 		if t.TypeArgs().Len() > 0 {
@@ -665,9 +768,33 @@ func (s *Session) build(ctx context.Context, c *checked, out engine.Outputs) err
 			return s.buildError(n, err)
 		}
 		n.table = table
+		if err := n.show(); err != nil {
+			return err
+		}
 		s.mu.Lock()
-		s.natives[n.pkg.Path()] = n
+		s.natives[pathOf(n.pkg)] = n
 		s.mu.Unlock()
+	}
+	return nil
+}
+
+// show gives the fields that are not exported their names, as the interpreter
+// and all that prints know them.
+func (n *native) show() error {
+	for _, name := range n.pkg.Scope().Names() {
+		v, ok := n.table[name]
+		if _, isType := n.pkg.Scope().Lookup(name).(*types.TypeName); !ok || !isType {
+			continue
+		}
+		err := rtype.Rename(reflect.TypeOf(v).Elem(), func(field, tag string) (string, string) {
+			if rest, ok := strings.CutPrefix(field, exportMark); ok {
+				return rest, hiddenTag(tag)
+			}
+			return field, tag
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -726,7 +853,7 @@ func (s *Session) loadNative(ipath string) error {
 		if isFetched(p) {
 			continue // no type of it is seen outside
 		}
-		if err := s.load(p.Path()); err != nil {
+		if err := s.load(pathOf(p)); err != nil {
 			return err
 		}
 	}
@@ -803,7 +930,7 @@ func (n *native) follow(old *native) bool {
 
 // nativeDeclaration returns the text by which a compiled cell declares a name.
 func (s *Session) nativeDeclaration(o types.Object) string {
-	n := s.natives[o.Pkg().Path()]
+	n := s.natives[pathOf(o.Pkg())]
 	if n == nil || !ofNative(o) {
 		return ""
 	}

@@ -97,7 +97,7 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 				}
 			}
 			for f := range st.Fields() {
-				if (f.Exported() || f.Pkg() == s.prog.pkg) && !given[f.Name()] {
+				if (f.Exported() || f.Pkg().Path() == "main") && !given[f.Name()] {
 					set.add(0, f.Name(), "field", s.typeText(f.Type()))
 				}
 			}
@@ -320,7 +320,7 @@ func (s *Session) addMembers(set *matches, t types.Type, depth int, seen map[typ
 		return
 	}
 	seen[t] = true
-	visible := func(o types.Object) bool { return o.Exported() || o.Pkg() == s.prog.pkg }
+	visible := func(o types.Object) bool { return o.Exported() || o.Pkg() != nil && o.Pkg().Path() == "main" }
 	if st, ok := structOf(t); ok {
 		for f := range st.Fields() {
 			if visible(f) {

@@ -72,7 +72,7 @@ func (l *lowerer) instanceOf(obj types.Object, args []types.Type, pos token.Pos)
 		}
 	}
 	shown := obj.Name() + "[" + typeList(args, shortName) + "]"
-	if obj.Pkg().Path() != "main" {
+	if pathOf(obj.Pkg()) != "main" {
 		shown = obj.Pkg().Name() + "." + shown
 	}
 	in := &instance{obj: obj, args: args, name: mark + "g" + itoa(int(instanceCount.Add(1))) + "_" + obj.Name()}
@@ -242,7 +242,7 @@ func (g *generics) source(o types.Object, p *program) (genericSource, bool) {
 		d, ok := sp.decls[o.Name()]
 		return genericSource{decl: d, methods: sp.meths[o.Name()]}, ok
 	}
-	if o.Pkg().Path() != "main" {
+	if pathOf(o.Pkg()) != "main" {
 		lib := libraries()[o.Pkg().Path()]
 		if lib == nil {
 			return genericSource{}, false
@@ -612,8 +612,8 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 			return fmt.Errorf("%s cannot be used in a cell: this generic has no interpreted form", types.TypeString(t, shortName))
 		default:
 			if o.Pkg() != nil {
-				l.pkgs[o.Pkg().Path()] = true
-				b.WriteString(alias(o.Pkg().Path()) + ".")
+				l.pkgs[pathOf(o.Pkg())] = true
+				b.WriteString(alias(pathOf(o.Pkg())) + ".")
 			}
 			b.WriteString(o.Name())
 		}

@@ -96,7 +96,7 @@ func (l *lowerer) globalType(t types.Type, pos token.Pos) ast.Expr {
 
 // shortName qualifies names in messages: the session's own are bare.
 func shortName(p *types.Package) string {
-	if p.Path() == "main" || isNative(p) {
+	if p.Path() == "main" {
 		return ""
 	}
 	return p.Name()
@@ -454,8 +454,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			}
 			// A name that came by a dot import.
 			if p := o.Pkg(); p != nil && !interpreted(p) && o.Parent() == p.Scope() && info.Uses[x] != nil {
-				l.pkgs[p.Path()] = true
-				c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(p.Path()), NamePos: x.Pos()}, Sel: x})
+				l.pkgs[pathOf(p)] = true
+				c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(pathOf(p)), NamePos: x.Pos()}, Sel: x})
 				return false
 			}
 		}

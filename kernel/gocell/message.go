@@ -142,7 +142,7 @@ var aliasRE = regexp.MustCompile(mark + `[\pL\pN_]*`)
 
 // cleanMessage takes the made-up names out of an interpreter's message.
 func cleanMessage(s string) string {
-	return aliasRE.ReplaceAllStringFunc(s, func(a string) string {
+	return aliasRE.ReplaceAllStringFunc(strings.ReplaceAll(s, exportMark, ""), func(a string) string {
 		if n, ok := instanceNames.Load(a); ok {
 			return n.(string)
 		}

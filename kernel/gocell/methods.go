@@ -85,6 +85,14 @@ func (l *lowerer) walkTo(x ast.Expr, t types.Type, path []int) (ast.Expr, types.
 	return x, t
 }
 
+// runSel returns the selector of a method under its name at run time.
+func runSel(x *ast.SelectorExpr, f *types.Func) *ast.Ident {
+	if f.Exported() {
+		return x.Sel
+	}
+	return &ast.Ident{Name: runName(f), NamePos: x.Sel.NamePos}
+}
+
 // receiver returns the first argument of a method's function: x, of type t, as
 // a pointer or as a value.
 func (l *lowerer) receiver(x ast.Expr, t types.Type, byPointer bool) ast.Expr {
@@ -115,7 +123,7 @@ func (l *lowerer) methodCall(x *ast.CallExpr) {
 	f := s.Obj().(*types.Func)
 	n, byPointer := declaredOn(f)
 	if n == nil {
-		sel.X = recv
+		sel.X, sel.Sel = recv, runSel(sel, f)
 		return
 	}
 	if len(x.Args) == 1 {
@@ -165,10 +173,10 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 		}
 	case types.IsInterface(t):
 		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) {
-			return &ast.SelectorExpr{X: r, Sel: x.Sel}, args
+			return &ast.SelectorExpr{X: r, Sel: runSel(x, f)}, args
 		}
 	default:
-		x.X = recv
+		x.X, x.Sel = recv, runSel(x, f)
 		return nil
 	}
 	sig := types.NewSignatureType(nil, nil, nil, f.Signature().Params(), f.Signature().Results(), f.Signature().Variadic())
@@ -185,7 +193,7 @@ func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 	lit := l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 		recv, t := l.walkTo(args[0], s.Recv(), s.Index()[:len(s.Index())-1])
 		if n == nil {
-			return &ast.SelectorExpr{X: recv, Sel: x.Sel}, args[1:]
+			return &ast.SelectorExpr{X: recv, Sel: runSel(x, f)}, args[1:]
 		}
 		return &ast.Ident{Name: l.gen.s.mirror.methodName(n, f.Name()), NamePos: x.Pos()},
 			append([]ast.Expr{l.receiver(recv, t, byPointer)}, args[1:]...)

@@ -333,7 +333,7 @@ func (m *mirror) interfaceType(t *types.Interface, text string) reflect.Type {
 	}
 	var methods []rtype.Method
 	for f := range t.Methods() {
-		methods = append(methods, rtype.Method{Name: f.Name(), Type: m.function(f.Signature())})
+		methods = append(methods, rtype.Method{Name: runName(f), Type: m.function(f.Signature())})
 	}
 	return rtype.Interface(text, "main", methods)
 }
@@ -351,7 +351,7 @@ func (m *mirror) namedType(t *types.Named) reflect.Type {
 		}
 	case isNative(o.Pkg()) && t.TypeArgs().Len() == 0:
 		m.s.mu.Lock()
-		n := m.s.natives[o.Pkg().Path()]
+		n := m.s.natives[pathOf(o.Pkg())]
 		m.s.mu.Unlock()
 		if n != nil && n.table[o.Name()] != nil {
 			return reflect.TypeOf(n.table[o.Name()]).Elem()
@@ -482,7 +482,9 @@ func methodSets(t *types.Named) (value, pointer []*types.Selection) {
 		return nil, nil
 	}
 	// What compiled code keeps to itself stays there.
-	skip := func(s *types.Selection) bool { return !s.Obj().Exported() && !interpreted(s.Obj().Pkg()) }
+	skip := func(s *types.Selection) bool {
+		return !s.Obj().Exported() && !interpreted(s.Obj().Pkg()) && !isNative(s.Obj().Pkg())
+	}
 	byValue := types.NewMethodSet(t)
 	for s := range byValue.Methods() {
 		if !skip(s) {
@@ -583,15 +585,24 @@ func (m *mirror) bound(d *madeType, set []*types.Selection) []rtype.Method {
 	var out []rtype.Method
 	for _, s := range set {
 		f := s.Obj().(*types.Func)
-		mt := rtype.Method{Name: f.Name(), Type: m.function(f.Signature())}
+		mt := rtype.Method{Name: runName(f), Type: m.function(f.Signature())}
 		if len(s.Index()) == 1 {
 			mt.Call = m.direct(d, f)
 		} else {
-			mt.Call = promoted(s.Index(), f.Name())
+			mt.Call = promoted(s.Index(), mt.Name)
 		}
 		out = append(out, mt)
 	}
 	return out
+}
+
+// runName returns the name of a method as types have it: one that a cell does
+// not export is exported for compiled cells, each of which is a package.
+func runName(f *types.Func) string {
+	if !f.Exported() && (interpreted(f.Pkg()) || isNative(f.Pkg())) {
+		return exportMark + f.Name()
+	}
+	return f.Name()
 }
 
 // method returns the place of a method declared on a type.

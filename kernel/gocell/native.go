@@ -54,8 +54,24 @@ func outName(o types.Object) string {
 func (g *generator) generate() error {
 	n := g.n
 	g.sources = map[string]string{}
+	added := map[ast.Expr]bool{} // by keyed
+	for _, d := range n.decls {
+		ast.Inspect(d.decl, func(x ast.Node) bool {
+			if kv, ok := x.(*ast.KeyValueExpr); ok && kv.Key.Pos() == kv.Value.Pos() {
+				added[kv.Key] = true
+			}
+			return true
+		})
+	}
 	for id, o := range n.info.Uses {
-		g.use(id, o)
+		if !added[id] {
+			g.use(id, o)
+		}
+	}
+	for id, o := range n.info.Defs {
+		if o != nil {
+			g.member(id, o)
+		}
 	}
 	for _, d := range n.decls {
 		ast.Inspect(d.decl, func(x ast.Node) bool {
@@ -129,7 +145,7 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 		}})
 		return
 	}
-	if o.Pkg() == nil || o.Pkg() == n.pkg {
+	if g.member(id, o) || o.Pkg() == nil || o.Pkg() == n.pkg {
 		return
 	}
 	replace := func(text string) {
@@ -145,7 +161,7 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 		replace(g.cell(o.Pkg()) + "." + outName(o))
 	case isVar && n.vars[v.Name()] == v:
 		replace("(*" + mark + "v_" + v.Name() + ")")
-	case isVar && o.Pkg().Path() == "main" && !v.IsField():
+	case isVar && pathOf(o.Pkg()) == "main" && !v.IsField():
 		replace(mark + "ctx()")
 	case o.Parent() == o.Pkg().Scope() && g.bare(id):
 		// By a dot import.
@@ -153,6 +169,19 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 		g.imports[name] = o.Pkg().Path()
 		replace(name + "." + o.Name())
 	}
+}
+
+// member exchanges the name of a field or method, and reports whether it does.
+func (g *generator) member(id *ast.Ident, o types.Object) bool {
+	name, ok := hiddenMember(g.n.pkg, o)
+	if !ok {
+		return false
+	}
+	if t, embeds := g.n.info.Uses[id].(*types.TypeName); embeds && t.Pkg() != g.n.pkg {
+		return true // use takes the name of the other cell's type
+	}
+	g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string { return name }})
+	return true
 }
 
 // bare reports whether an identifier does not stand behind a dot.
@@ -169,10 +198,10 @@ func (g *generator) bare(id *ast.Ident) bool {
 // cell returns the name under which a compiled cell is imported.
 func (g *generator) cell(p *types.Package) string {
 	g.s.mu.Lock()
-	m := g.s.natives[p.Path()]
+	m := g.s.natives[pathOf(p)]
 	g.s.mu.Unlock()
 	if m == nil {
-		g.err = fmt.Errorf("internal: no compiled cell %s", p.Path())
+		g.err = fmt.Errorf("internal: no compiled cell %s", pathOf(p))
 		return "_"
 	}
 	name, ok := g.cells[m]

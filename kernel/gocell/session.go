@@ -201,7 +201,7 @@ func (s *Session) load(ipath string) error {
 		return nil
 	}
 	for _, q := range p.Imports() {
-		if err := s.load(q.Path()); err != nil {
+		if err := s.load(pathOf(q)); err != nil {
 			return err
 		}
 	}
@@ -441,7 +441,7 @@ func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt,
 	s, c, pos := l.gen.s, l.c, file.Package
 	c.decls = append(c.decls, l.instantiate()...)
 	for i := len(c.natives) - 1; i >= 0; i-- {
-		ipath := c.natives[i].pkg.Path()
+		ipath := pathOf(c.natives[i].pkg)
 		l.pkgs[ipath] = true
 		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("StartNative", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(ipath)})}}, stmts...)
 	}

@@ -82,7 +82,7 @@ func sourceOf(p *types.Package) *sourcePackage {
 // interpreted reports whether what p declares is run by the interpreter: the
 // session's own package and the fetched ones.
 func interpreted(p *types.Package) bool {
-	return p != nil && (p.Path() == "main" || sourceOf(p) != nil)
+	return p != nil && (pathOf(p) == "main" || sourceOf(p) != nil)
 }
 
 // madeName returns the name under which the interpreter knows what a fetched

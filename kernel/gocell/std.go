@@ -135,7 +135,7 @@ func compiledName(key string) string {
 // compiled returns the name of the compiled instance of a function of the
 // standard library.
 func compiled(o types.Object, args []types.Type) (string, bool) {
-	if o.Pkg() == nil || o.Pkg().Path() == "main" {
+	if o.Pkg() == nil || pathOf(o.Pkg()) == "main" {
 		return "", false
 	}
 	for _, a := range args {

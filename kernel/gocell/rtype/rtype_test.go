@@ -295,3 +295,40 @@ func BenchmarkCall(b *testing.B) {
 		x.Less(1, 2)
 	}
 }
+
+type renamed struct {
+	Xa int `json:"b"`
+	Xb string
+	C  any
+}
+
+// The fields of a type of this very program are renamed, and back.
+func TestRename(t *testing.T) {
+	rt := reflect.TypeFor[renamed]()
+	for _, c := range []struct{ from, to, want string }{
+		{"X", "", "{a:1 b:x C:<nil>}"},
+		{"", "X", "{Xa:1 Xb:x XC:<nil>}"},
+	} {
+		err := Rename(rt, func(name, tag string) (string, string) {
+			if rest, ok := strings.CutPrefix(name, c.from); ok {
+				return c.to + rest, `k:"v"`
+			}
+			return name, tag
+		})
+		if got := fmt.Sprintf("%+v", renamed{Xa: 1, Xb: "x"}); got != c.want || err != nil {
+			t.Errorf("shows %s, %v, want %s", got, err, c.want)
+		}
+		f, ok := rt.FieldByName(c.to + "a")
+		if !ok || !f.IsExported() || f.Tag != `k:"v"` {
+			t.Errorf("field %sa: %v, %v", c.to, f, ok)
+		}
+		v := reflect.New(rt).Elem()
+		v.FieldByIndex(f.Index).SetInt(7)
+		if v.Interface().(renamed).Xa != 7 {
+			t.Error("the field is not set")
+		}
+	}
+	if err := Rename(reflect.TypeFor[int](), nil); err != nil {
+		t.Error(err)
+	}
+}
