@@ -40,6 +40,8 @@ type unit struct {
 	deps  map[string]bool // the session's names that it uses
 	// native holds all declarations of a compiled cell, which is one unit.
 	native []piece
+	// parts are the interpreted units that a unit of compiled types is made of.
+	parts []*unit
 }
 
 func (u *unit) String() string {
@@ -58,6 +60,9 @@ type program struct {
 	dots    []string          // paths imported with a dot
 	units   []*unit           // in the order declared
 	broken  map[string]string // why a name is gone
+	lifted  map[string]bool   // the types of interpreted cells that are compiled
+	// cannotLift holds, while a cell is checked, why a type cannot be compiled.
+	cannotLift map[string]string
 }
 
 // checked is a cell that compiles.
@@ -92,7 +97,7 @@ func (e *checkError) Error() string { return e.list.Error() }
 // changed in place.
 func (p *program) clone() *program {
 	return &program{imp: p.imp, pkg: p.pkg, names: maps.Clone(p.names), imports: maps.Clone(p.imports),
-		dots: slices.Clone(p.dots), units: slices.Clone(p.units), broken: maps.Clone(p.broken)}
+		dots: slices.Clone(p.dots), units: slices.Clone(p.units), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted)}
 }
 
 // unitsOf makes the units of a parsed declaration's piece.
@@ -259,7 +264,7 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 		if d.unit.meth == "" {
 			continue
 		}
-		if e := p.names[d.unit.names[0]]; e != nil && ofNative(e.obj) && !ownName[e.name] {
+		if e := p.names[d.unit.names[0]]; e != nil && ofNative(e.obj) && !ownName[e.name] && !p.lifted[e.name] {
 			ce := &checkError{}
 			ce.list.Add(fset.Position(d.decl.Pos()), fmt.Sprintf("%s is declared in a compiled cell (cell %d): its methods belong there", e.name, e.cell))
 			return nil, ce
@@ -275,6 +280,7 @@ func (p *program) check(fset *token.FileSet, src *source) (*checked, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.notes = append(c.notes, next.liftNotes(p.lifted)...)
 		return c, nil
 	}
 }
@@ -333,7 +339,26 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 	if ownNative != nil {
 		natives = append(natives, ownNative)
 	}
+	lifts, err := p.lifts(fset, own, live)
+	if err != nil {
+		return nil, false, err
+	}
+	isPart := map[*unit]bool{}
+	for _, g := range lifts {
+		fresh := false
+		for _, u := range g.parts {
+			isPart[u] = true
+			fresh = fresh || slices.Contains(again, u) || slices.ContainsFunc(own, func(d declared) bool { return d.unit == u })
+		}
+		if fresh {
+			natives = append(natives, g)
+		}
+	}
+	all = slices.DeleteFunc(all, func(d declared) bool { return isPart[d.unit] })
 	for _, u := range again {
+		if isPart[u] {
+			continue
+		}
 		if u.native != nil {
 			v := *u
 			replaced[u] = &v
@@ -358,7 +383,36 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 	if len(natives) > 0 {
 		var bad *unit
 		maps.Copy(objects, defs)
-		c.natives, bad, err = p.checkNatives(fset, natives, ownNative, own, live, objects)
+		c.natives, bad, err = p.checkNatives(fset, natives, ownNative, own, live, objects, func(n *native) {
+			// What is checked after it sees the variables of its types.
+			for _, name := range n.unit.names {
+				c.redeclared[name] = true
+			}
+			p.moveVars(c, objects)
+			maps.Copy(objects, varObjects(c.moved))
+		})
+		var need *unlifted
+		switch {
+		case errors.As(err, &need):
+			if p.lifted == nil {
+				p.lifted = map[string]bool{}
+			}
+			for _, n := range need.names {
+				p.lifted[n], changed[n] = true, true
+			}
+			return nil, true, nil
+		case err != nil && bad != nil && bad.parts != nil:
+			// Compiled cells must do without these types.
+			if p.cannotLift == nil {
+				p.cannotLift = map[string]string{}
+			}
+			for _, n := range bad.names {
+				p.cannotLift[n] = reason(err)
+				delete(p.lifted, n)
+				changed[n] = true
+			}
+			return nil, true, nil
+		}
 		if err != nil {
 			for u, v := range replaced {
 				if v == bad {
@@ -368,11 +422,6 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 				}
 			}
 			return nil, false, p.explainNative(err, dropped)
-		}
-		for _, n := range c.natives {
-			for _, name := range n.unit.names {
-				c.redeclared[name] = true
-			}
 		}
 		for i, u := range live {
 			if v := replaced[u]; v != nil {
@@ -491,6 +540,11 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 	// Variables made of a type that was declared again in the same shape are
 	// of the new type from now on.
 	if len(list) == 0 && p.moveVars(c, objects) {
+		for n, v := range c.moved {
+			if objects[n] != nil {
+				objects[n] = v
+			}
+		}
 		more := false
 		for n := range c.moved {
 			if !changed[n] && len(dependents(live, map[string]bool{n: true})) > 0 {
@@ -656,6 +710,20 @@ func (p *program) commit(c *checked, objects map[string]types.Object, live []*un
 			p.units = append(p.units, n.unit)
 			for _, name := range n.unit.names {
 				own[name] = true
+			}
+		}
+	}
+	for _, n := range c.natives {
+		for _, u := range n.unit.parts {
+			if slices.Contains(p.units, u) {
+				continue
+			}
+			u.deps = n.unit.deps
+			p.units = append(p.units, u)
+			if u.meth == "" {
+				for _, name := range u.names {
+					own[name] = true
+				}
 			}
 		}
 	}

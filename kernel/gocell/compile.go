@@ -208,7 +208,7 @@ func (u *unit) without(fset *token.FileSet, taken func(name string) bool) *unit 
 // be built again because of it, each after those that it uses, and puts what
 // they declare into objects. cell holds the interpreted declarations of the
 // cell.
-func (p *program) checkNatives(fset *token.FileSet, units []*unit, own *unit, cell []declared, live []*unit, objects map[string]types.Object) ([]*native, *unit, error) {
+func (p *program) checkNatives(fset *token.FileSet, units []*unit, own *unit, cell []declared, live []*unit, objects map[string]types.Object, done func(*native)) ([]*native, *unit, error) {
 	pending := map[string]*unit{} // by name
 	for _, u := range units {
 		for _, n := range u.names {
@@ -244,6 +244,7 @@ func (p *program) checkNatives(fset *token.FileSet, units []*unit, own *unit, ce
 					}
 					objects[name] = n.pkg.Scope().Lookup(name)
 				}
+				done(n)
 				return nil, nil
 			}
 			if state[missing] == 1 {
@@ -366,6 +367,7 @@ again:
 
 	// What it uses of the session.
 	u.deps = map[string]bool{}
+	var lift []string
 	refuse := func(id *ast.Ident, format string, args ...any) {
 		ce.list.Add(fset.Position(id.Pos()), fmt.Sprintf(format, args...))
 	}
@@ -397,8 +399,30 @@ again:
 		}
 		switch o := o.(type) {
 		case *types.TypeName:
-			refuse(id, "type %s (%s) is interpreted: put %%%%compile on its cell too", o.Name(), where)
+			if names := p.liftable(o, live, cell); names != nil {
+				lift = append(lift, names...)
+				continue
+			}
+			why := p.cannotLift[o.Name()]
+			switch {
+			case isGeneric(o):
+				why = "a compiled cell uses only generic types that compiled cells declare: put %%compile on its cell too"
+			case why == "":
+				why = "put %%compile on its cell too"
+			default:
+				why = "it cannot be compiled: " + why
+			}
+			refuse(id, "type %s (%s) is interpreted: %s", o.Name(), where, why)
 		case *types.Var:
+			for _, t := range cellTypes(o.Type()) {
+				if w := pending[t.Name()]; w != nil && w != u && objects[t.Name()] == nil {
+					return nil, w, nil
+				}
+				lift = append(lift, p.liftable(t, live, cell)...)
+			}
+			if len(lift) > 0 {
+				continue
+			}
 			if bad := shareable(o.Type(), map[types.Type]bool{}); bad != "" {
 				refuse(id, "variable %s (%s) cannot be shared with compiled code, for it holds %s: pass it as an argument", o.Name(), where, bad)
 			}
@@ -412,7 +436,10 @@ again:
 			}
 		}
 	}
-	if more {
+	switch {
+	case len(lift) > 0:
+		return nil, nil, &unlifted{lift}
+	case more:
 		goto again
 	}
 	for _, te := range list {
@@ -778,25 +805,56 @@ func (s *Session) build(ctx context.Context, c *checked, out engine.Outputs) err
 	return nil
 }
 
-// show gives the fields that are not exported their names, as the interpreter
-// and all that prints know them.
+// show makes the types of a cell that was loaded known as the interpreter and
+// all that prints shall see them: fields that are not exported get their names
+// back, and the types of methods become those of the session's own types.
 func (n *native) show() error {
+	var err error
+	seen := map[reflect.Type]bool{}
+	var fields func(t reflect.Type)
+	fields = func(t reflect.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		switch t.Kind() {
+		case reflect.Struct:
+			err = errors.Join(err, rtype.Rename(t, func(field, tag string) (string, string) {
+				if rest, ok := strings.CutPrefix(field, exportMark); ok {
+					return rest, hiddenTag(tag)
+				}
+				return field, tag
+			}))
+			for f := range t.Fields() {
+				if f.Type.Name() == "" {
+					fields(f.Type)
+				}
+			}
+		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+			if t.Elem().Name() == "" {
+				fields(t.Elem())
+			}
+		}
+	}
 	for _, name := range n.pkg.Scope().Names() {
 		v, ok := n.table[name]
 		if _, isType := n.pkg.Scope().Lookup(name).(*types.TypeName); !ok || !isType {
 			continue
 		}
-		err := rtype.Rename(reflect.TypeOf(v).Elem(), func(field, tag string) (string, string) {
-			if rest, ok := strings.CutPrefix(field, exportMark); ok {
-				return rest, hiddenTag(tag)
+		p := reflect.TypeOf(v)
+		fields(p.Elem())
+		if t := p.Elem(); t.Kind() == reflect.Interface {
+			for m := range t.Methods() {
+				rtype.Meet(m.Type)
 			}
-			return field, tag
-		})
-		if err != nil {
-			return err
+			continue
+		}
+		ptr := reflect.New(p.Elem())
+		for i := range ptr.NumMethod() {
+			rtype.Meet(ptr.Method(i).Type())
 		}
 	}
-	return nil
+	return err
 }
 
 // buildError says in the cell's terms what the toolchain said.
@@ -865,7 +923,31 @@ func (s *Session) loadNative(ipath string) error {
 			wrappers[name] = reflect.ValueOf(v)
 		}
 	}
-	return s.use(interp.Exports{ipath + "/cell": n.exports(), n.path + "/cell": wrappers})
+	return s.use(interp.Exports{ipath + "/cell": s.canonical(n), n.path + "/cell": wrappers})
+}
+
+// canonical returns the names of a compiled cell with their values of the types
+// that the session has: a plugin may bring a second descriptor of a type that
+// was made before.
+func (s *Session) canonical(n *native) map[string]reflect.Value {
+	m := n.exports()
+	for name, v := range m {
+		o := n.pkg.Scope().Lookup(name)
+		switch o.(type) {
+		case *types.Func, *types.Var:
+			t, err := s.mirror.typeOf(o.Type())
+			if err != nil || t == v.Type() || !rtype.Same(t, v.Type()) {
+				continue
+			}
+			if !v.CanAddr() {
+				p := reflect.New(v.Type())
+				p.Elem().Set(v)
+				v = p.Elem()
+			}
+			m[name] = reflect.NewAt(t, v.Addr().UnsafePointer()).Elem()
+		}
+	}
+	return m
 }
 
 // startNative readies a compiled cell that has been loaded: it is given the

@@ -197,6 +197,23 @@ func walkType(t types.Type, f func(types.Type), seen map[types.Type]bool) {
 // symbol returns the name by which the interpreter knows a type, which is
 // made if it is new.
 func (m *mirror) symbol(t types.Type) (name string, err error) {
+	t = m.canonical(types.Unalias(t))
+	if n, ok := m.names.At(t).(string); ok {
+		return n, nil
+	}
+	rt, err := m.typeOf(t)
+	if err != nil {
+		return "", err
+	}
+	m.count++
+	name = "T" + itoa(m.count)
+	m.set(&m.names, t, name)
+	m.table[name] = reflect.Zero(reflect.PointerTo(rt))
+	return name, nil
+}
+
+// typeOf returns the type that stands for t.
+func (m *mirror) typeOf(t types.Type) (rt reflect.Type, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(notMade)
@@ -206,19 +223,8 @@ func (m *mirror) symbol(t types.Type) (name string, err error) {
 			err = errors.New(e.msg)
 		}
 	}()
-	t = m.canonical(types.Unalias(t))
-	if n, ok := m.names.At(t).(string); ok {
-		return n, nil
-	}
-	rt := m.of(t)
-	if err := m.finish(); err != nil {
-		return "", err
-	}
-	m.count++
-	name = "T" + itoa(m.count)
-	m.set(&m.names, t, name)
-	m.table[name] = reflect.Zero(reflect.PointerTo(rt))
-	return name, nil
+	rt = m.of(t)
+	return rt, m.finish()
 }
 
 // canonical returns an instance of a generic of the standard library as

@@ -378,10 +378,6 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	if isProgram && slices.ContainsFunc(c.decls, func(d declared) bool { return d.own && d.unit.meth == "" && slices.Contains(d.unit.names, "main") }) {
 		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main"}, token.NoPos)})
 	}
-	pos := file.Package
-	for n := range c.moved {
-		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Move", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(n)})}}, stmts...)
-	}
 	var globals []ast.Decl
 	for _, v := range fresh {
 		t := l.globalType(v.Type(), v.Pos())
@@ -444,6 +440,9 @@ func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt,
 		ipath := pathOf(c.natives[i].pkg)
 		l.pkgs[ipath] = true
 		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("StartNative", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(ipath)})}}, stmts...)
+	}
+	for n := range c.moved { // before compiled code sees it
+		stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Move", pos), pos, &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: quote(n)})}}, stmts...)
 	}
 	stmts = append(l.bindMethods(pos), stmts...)
 	stmts = append([]ast.Stmt{&ast.ExprStmt{X: call(l.rt("Started", pos), pos)}}, stmts...)

@@ -510,7 +510,7 @@ func TestLooking(t *testing.T) {
 	for _, c := range []struct{ code, want string }{
 		{"obj", "objective(x []bool) float64"},
 		{"%%co", "%%compile"},
-		{"Point{}.", "Norm() float64 Xint"},
+		{"Point{}.", "Norm() float64 Xint yint"},
 		{"%%compile\nfunc f() { obj", "objective(x []bool) float64"},
 	} {
 		if got := strings.Join(texts(c.code), " "); got != c.want {

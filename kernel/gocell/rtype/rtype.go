@@ -369,8 +369,8 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 		if !direct {
 			tfn = noFunc() // it would take the receiver by value
 		}
-		table[i] = method{name: nameOff(m.Name), mtyp: addReflectOff(unsafe.Pointer(descriptor(m.Type))),
-			ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
+		table[i] = method{name: nameOff(m.Name), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
+		methodType(&table[i].mtyp, m.Type)
 	}
 	u := (*uncommon)(un)
 	u.mcount, u.xcount = uint16(len(all)), uint16(len(all))
@@ -448,8 +448,10 @@ func Interface(text, pkgPath string, methods []Method) reflect.Type {
 	t.pkgPath = name(pkgPath, "", false)
 	methods = slices.Clone(methods)
 	slices.SortFunc(methods, func(a, b Method) int { return strings.Compare(a.Name, b.Name) })
-	for _, m := range methods {
-		t.methods = append(t.methods, imethod{name: nameOff(m.Name), typ: addReflectOff(unsafe.Pointer(descriptor(m.Type)))})
+	t.methods = make([]imethod, len(methods))
+	for i, m := range methods {
+		t.methods[i].name = nameOff(m.Name)
+		methodType(&t.methods[i].typ, m.Type)
 	}
 	pin(t)
 	return typeOf(unsafe.Pointer(t))
