@@ -889,6 +889,7 @@ func (n *native) exports() map[string]reflect.Value {
 		case *types.Var:
 			if ok {
 				m[name] = reflect.ValueOf(v).Elem()
+				m[pointerMark+name] = reflect.ValueOf(v)
 			}
 		default:
 			if ok {
@@ -897,6 +898,22 @@ func (n *native) exports() map[string]reflect.Value {
 		}
 	}
 	return m
+}
+
+// pointerMark begins the name of the pointer to a compiled cell's variable.
+const pointerMark = mark + "p"
+
+// nativeVar returns the expression of a compiled cell's variable, through a
+// pointer: some assignments to a variable of a package the interpreter makes to
+// a copy.
+func (l *lowerer) nativeVar(v *types.Var, x *ast.Ident) ast.Expr {
+	star := &ast.StarExpr{Star: x.Pos(), X: &ast.SelectorExpr{X: &ast.Ident{Name: alias(pathOf(v.Pkg())), NamePos: x.Pos()},
+		Sel: &ast.Ident{Name: pointerMark + v.Name(), NamePos: x.Pos()}}}
+	whole := &ast.ParenExpr{Lparen: x.Pos(), X: star, Rparen: x.Pos()}
+	if tv, ok := l.c.info.Types[x]; ok {
+		l.c.info.Types[star], l.c.info.Types[whole] = tv, tv
+	}
+	return whole
 }
 
 // loadNative makes a compiled cell known to the interpreter.
@@ -931,20 +948,25 @@ func (s *Session) loadNative(ipath string) error {
 // was made before.
 func (s *Session) canonical(n *native) map[string]reflect.Value {
 	m := n.exports()
-	for name, v := range m {
-		o := n.pkg.Scope().Lookup(name)
-		switch o.(type) {
-		case *types.Func, *types.Var:
-			t, err := s.mirror.typeOf(o.Type())
-			if err != nil || t == v.Type() || !rtype.Same(t, v.Type()) {
-				continue
-			}
-			if !v.CanAddr() {
-				p := reflect.New(v.Type())
-				p.Elem().Set(v)
-				v = p.Elem()
-			}
-			m[name] = reflect.NewAt(t, v.Addr().UnsafePointer()).Elem()
+	for _, name := range n.pkg.Scope().Names() {
+		o, v := n.pkg.Scope().Lookup(name), m[name]
+		_, isVar := o.(*types.Var)
+		if _, isFunc := o.(*types.Func); !v.IsValid() || !isVar && !isFunc {
+			continue
+		}
+		t, err := s.mirror.typeOf(o.Type())
+		if err != nil || t == v.Type() || !rtype.Same(t, v.Type()) {
+			continue
+		}
+		if !isVar {
+			p := reflect.New(v.Type())
+			p.Elem().Set(v)
+			v = p.Elem()
+		}
+		p := reflect.NewAt(t, v.Addr().UnsafePointer())
+		m[name] = p.Elem()
+		if isVar {
+			m[pointerMark+name] = p
 		}
 	}
 	return m

@@ -455,6 +455,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			// A name that came by a dot import.
 			if p := o.Pkg(); p != nil && !interpreted(p) && o.Parent() == p.Scope() && info.Uses[x] != nil {
 				l.pkgs[pathOf(p)] = true
+				if v, ok := o.(*types.Var); ok && isNative(p) {
+					c.Replace(l.nativeVar(v, x))
+					return false
+				}
 				c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(pathOf(p)), NamePos: x.Pos()}, Sel: x})
 				return false
 			}
