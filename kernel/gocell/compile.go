@@ -73,6 +73,8 @@ type native struct {
 	sources map[string]string // with those of what it imports
 	files   []int             // the cells that its text comes from
 	table   map[string]any
+	// instances are those of generic types that table holds.
+	instances []*types.Named
 }
 
 // A nativeDecl is a declaration of a compiled cell.
@@ -388,9 +390,6 @@ again:
 		}
 		u.deps[o.Name()] = true
 		if ofNative(o) {
-			if !o.Exported() && isGeneric(o) {
-				refuse(id, "%s is generic and compiled: another compiled cell can only use it under an exported name", o.Name())
-			}
 			continue
 		}
 		where := "this cell"
@@ -506,7 +505,7 @@ func hiddenMember(pkg *types.Package, o types.Object) (name string, ok bool) {
 				return "", false
 			}
 			tn := named.Obj()
-			if tn.Pkg() != pkg && !isNative(tn.Pkg()) || tn.Parent() != tn.Pkg().Scope() || isGeneric(tn) {
+			if tn.Pkg() != pkg && !isNative(tn.Pkg()) || tn.Parent() != tn.Pkg().Scope() {
 				return "", false
 			}
 		}
@@ -836,23 +835,28 @@ func (n *native) show() error {
 			}
 		}
 	}
+	show := func(t reflect.Type) {
+		fields(t)
+		if t.Kind() == reflect.Interface {
+			for m := range t.Methods() {
+				rtype.Meet(m.Type)
+			}
+			return
+		}
+		p := reflect.New(t)
+		for i := range p.NumMethod() {
+			rtype.Meet(p.Method(i).Type())
+		}
+	}
 	for _, name := range n.pkg.Scope().Names() {
 		v, ok := n.table[name]
 		if _, isType := n.pkg.Scope().Lookup(name).(*types.TypeName); !ok || !isType {
 			continue
 		}
-		p := reflect.TypeOf(v)
-		fields(p.Elem())
-		if t := p.Elem(); t.Kind() == reflect.Interface {
-			for m := range t.Methods() {
-				rtype.Meet(m.Type)
-			}
-			continue
-		}
-		ptr := reflect.New(p.Elem())
-		for i := range ptr.NumMethod() {
-			rtype.Meet(ptr.Method(i).Type())
-		}
+		show(reflect.TypeOf(v).Elem())
+	}
+	for i := range n.instances {
+		show(reflect.TypeOf(n.table[instanceKey(i)]).Elem())
 	}
 	return err
 }
@@ -990,6 +994,9 @@ func (s *Session) startNative(ipath string) {
 			}
 		}
 	}
+	if p, ok := n.table[mark+"stack"].(*func()); ok {
+		*p = s.watchStack
+	}
 	for name := range n.vars {
 		if v, ok := globalValue(s.in, name); ok && v.CanAddr() {
 			dst := reflect.ValueOf(n.table[mark+"v "+name]).Elem()
@@ -1005,6 +1012,14 @@ func (s *Session) startNative(ipath string) {
 	}
 	if f, ok := n.table[mark+"init"].(func()); ok {
 		f()
+	}
+}
+
+// watchStack ends the cell whose goroutine has used up its stack.
+func (s *Session) watchStack() {
+	if stackUsed() > maxStack {
+		s.cell().cancel(errStackOverflow)
+		panic(errStackOverflow)
 	}
 }
 

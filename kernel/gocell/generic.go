@@ -72,7 +72,7 @@ func (l *lowerer) instanceOf(obj types.Object, args []types.Type, pos token.Pos)
 		}
 	}
 	shown := obj.Name() + "[" + typeList(args, shortName) + "]"
-	if pathOf(obj.Pkg()) != "main" {
+	if obj.Pkg().Path() != "main" {
 		shown = obj.Pkg().Name() + "." + shown
 	}
 	in := &instance{obj: obj, args: args, name: mark + "g" + itoa(int(instanceCount.Add(1))) + "_" + obj.Name()}
@@ -88,8 +88,6 @@ func (l *lowerer) instanceOf(obj types.Object, args []types.Type, pos token.Pos)
 		}
 	}
 	switch _, ok := g.source(obj, l.c.next); {
-	case isNative(obj.Pkg()):
-		l.refuse(pos, "%s is generic and compiled, and interpreted code cannot instantiate it: call it from a function of a compiled cell", obj.Name())
 	case !ok:
 		l.refuse(pos, "%s cannot be used in a cell: this generic of the standard library has no interpreted form", shown)
 	case in.depth > maxDepth:
@@ -229,6 +227,26 @@ func receiverParams(f *ast.FuncDecl) []string {
 	return names
 }
 
+// nativeSource finds the text of a generic function of a compiled cell: its
+// instances for interpreted cells are interpreted.
+func nativeSource(o types.Object, p *program) (genericSource, bool) {
+	for _, u := range p.units {
+		if !slices.Contains(u.names, o.Name()) {
+			continue
+		}
+		for _, pc := range u.native {
+			ds, err := pc.parse(token.NewFileSet())
+			if err != nil || len(ds) != 1 {
+				continue
+			}
+			if f, ok := ds[0].(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == o.Name() {
+				return genericSource{decl: pc}, true
+			}
+		}
+	}
+	return genericSource{}, false
+}
+
 // A genericSource is the text of a generic.
 type genericSource struct {
 	decl    piece
@@ -241,6 +259,9 @@ func (g *generics) source(o types.Object, p *program) (genericSource, bool) {
 	if sp := sourceOf(o.Pkg()); sp != nil {
 		d, ok := sp.decls[o.Name()]
 		return genericSource{decl: d, methods: sp.meths[o.Name()]}, ok
+	}
+	if isNative(o.Pkg()) {
+		return nativeSource(o, p)
 	}
 	if pathOf(o.Pkg()) != "main" {
 		lib := libraries()[o.Pkg().Path()]
@@ -607,6 +628,8 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 			return l.writeType(b, t.Underlying())
 		case ofCells(o):
 			l.wanted(t)
+			return l.madeType(b, t)
+		case t.TypeArgs().Len() > 0 && isNative(o.Pkg()):
 			return l.madeType(b, t)
 		case t.TypeArgs().Len() > 0:
 			return fmt.Errorf("%s cannot be used in a cell: this generic has no interpreted form", types.TypeString(t, shortName))

@@ -182,8 +182,11 @@ func (s *Session) runtimeError(r *running, err error) *engine.Error {
 		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
 	case errors.Is(err, errStackOverflow):
 		e := &engine.Error{Name: engine.Panic, Message: "stack overflow"}
-		if r.at.IsValid() {
+		switch {
+		case r.at.IsValid():
 			e.Traceback = s.located(s.fset.Position(r.at), faint+"in a recursive call"+plain)
+		case len(frames) > 0: // of a compiled cell
+			e.Traceback = s.located(frames[0].pos, faint+"in "+plain+frames[0].name+faint+", which calls itself"+plain)
 		}
 		e.Traceback = append(e.Traceback, red+bold+"runtime: "+plain+red+err.Error()+plain)
 		return e

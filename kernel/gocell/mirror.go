@@ -355,7 +355,19 @@ func (m *mirror) namedType(t *types.Named) reflect.Type {
 		if o.Name() == "error" {
 			return reflect.TypeFor[error]()
 		}
-	case isNative(o.Pkg()) && t.TypeArgs().Len() == 0:
+	case isNative(o.Pkg()) && t.TypeArgs().Len() > 0:
+		m.s.mu.Lock()
+		defer m.s.mu.Unlock()
+		for _, n := range m.s.natives {
+			for i, x := range n.instances {
+				if types.Identical(x, t) {
+					return reflect.TypeOf(n.table[instanceKey(i)]).Elem()
+				}
+			}
+		}
+		shown := types.TypeString(t, shortName)
+		panic(notMade{fmt.Sprintf("%s is compiled, and no compiled cell has this instance of it: var _ %s in one adds it", shown, shown)})
+	case isNative(o.Pkg()):
 		m.s.mu.Lock()
 		n := m.s.natives[pathOf(o.Pkg())]
 		m.s.mu.Unlock()

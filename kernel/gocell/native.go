@@ -48,7 +48,7 @@ func outName(o types.Object) string {
 	if o.Exported() {
 		return o.Name()
 	}
-	return "X" + mark + o.Name()
+	return exportMark + o.Name()
 }
 
 func (g *generator) generate() error {
@@ -69,8 +69,8 @@ func (g *generator) generate() error {
 		}
 	}
 	for id, o := range n.info.Defs {
-		if o != nil {
-			g.member(id, o)
+		if o != nil && !g.member(id, o) {
+			g.hiddenGeneric(id, o)
 		}
 	}
 	for _, d := range n.decls {
@@ -81,7 +81,8 @@ func (g *generator) generate() error {
 			return true
 		})
 	}
-	slices.SortFunc(g.edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	g.watchStack()
+	slices.SortStableFunc(g.edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	own := map[string]bool{}
 	for _, name := range n.unit.names {
 		own[name] = true
@@ -94,8 +95,8 @@ func (g *generator) generate() error {
 		body.WriteString(g.at(d.decl.Pos()) + g.render(d.decl.Pos(), d.decl.End()) + "\n")
 	}
 	g.initialise(&body)
-	fmt.Fprintf(&body, "var %srecover func()\n", mark)
-	fmt.Fprintf(&table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n", mark+"init", mark+"recover")
+	fmt.Fprintf(&body, "var %[1]srecover, %[1]sstack func()\n", mark)
+	fmt.Fprintf(&table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n\t%q: &%[3]s,\n", mark+"init", mark+"recover", mark+"stack")
 	if n.ctx {
 		g.imports[mark+"context"] = "context"
 		fmt.Fprintf(&body, "var %sctx func() %[1]scontext.Context\n", mark)
@@ -109,6 +110,11 @@ func (g *generator) generate() error {
 		if o := n.pkg.Scope().Lookup(name); own[name] && !isGeneric(o) {
 			g.export(&body, &table, o)
 		}
+	}
+	n.instances = nil
+	for _, t := range g.instances() {
+		n.instances = append(n.instances, t)
+		fmt.Fprintf(&table, "\t%q: (*%s)(nil),\n", instanceKey(len(n.instances)-1), g.typeText(t))
 	}
 	if g.err != nil {
 		return g.err
@@ -145,7 +151,7 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 		}})
 		return
 	}
-	if g.member(id, o) || o.Pkg() == nil || o.Pkg() == n.pkg {
+	if g.member(id, o) || g.hiddenGeneric(id, o) || o.Pkg() == nil || o.Pkg() == n.pkg {
 		return
 	}
 	replace := func(text string) {
@@ -171,6 +177,63 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 	}
 }
 
+// hiddenGeneric exchanges the name of a generic of this cell that is not
+// exported: there is no second name for it by which other cells could reach it.
+func (g *generator) hiddenGeneric(id *ast.Ident, o types.Object) bool {
+	if o.Pkg() != g.n.pkg || o.Parent() != g.n.pkg.Scope() || o.Exported() || !isGeneric(o) {
+		return false
+	}
+	g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string { return outName(o) }})
+	return true
+}
+
+// instances returns the instances of compiled generic types that the cell
+// mentions.
+func (g *generator) instances() []*types.Named {
+	found := map[string]*types.Named{}
+	seen := map[types.Type]bool{}
+	var walk func(t types.Type)
+	walk = func(t types.Type) {
+		walkType(t, func(t types.Type) {
+			n, ok := t.(*types.Named)
+			if !ok {
+				return
+			}
+			if p := n.Obj().Pkg(); n.TypeArgs().Len() > 0 && (p == g.n.pkg || isNative(p)) && n.Obj().Parent() == p.Scope() && !open(n, map[types.Type]bool{}) {
+				found[g.typeText(n)] = n
+			}
+		}, seen)
+	}
+	for _, tv := range g.n.info.Types {
+		if tv.Type != nil {
+			walk(tv.Type)
+		}
+	}
+	var list []*types.Named
+	for _, text := range slices.Sorted(maps.Keys(found)) {
+		list = append(list, found[text])
+	}
+	return list
+}
+
+// instanceKey is the name in the table of an instance of a generic type.
+func instanceKey(i int) string { return mark + "i" + itoa(i) }
+
+// open reports whether a type has parameters, or is made of types that only a
+// function knows.
+func open(t types.Type, seen map[types.Type]bool) bool {
+	found := false
+	walkType(t, func(t types.Type) {
+		switch t := t.(type) {
+		case *types.TypeParam:
+			found = true
+		case *types.Named:
+			found = found || t.Obj().Pkg() != nil && t.Obj().Parent() != t.Obj().Pkg().Scope()
+		}
+	}, seen)
+	return found
+}
+
 // member exchanges the name of a field or method, and reports whether it does.
 func (g *generator) member(id *ast.Ident, o types.Object) bool {
 	name, ok := hiddenMember(g.n.pkg, o)
@@ -182,6 +245,121 @@ func (g *generator) member(id *ast.Ident, o types.Object) bool {
 	}
 	g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string { return name }})
 	return true
+}
+
+// watchStack has the functions that may call themselves, directly or through
+// one another, look at the stack: the run time ends the process of one that
+// has grown too large.
+func (g *generator) watchStack() {
+	info := g.n.info
+	// A node is the body of a function. dynamic stands for calls of which it is
+	// not known whom they reach: that may be any literal, and any function that
+	// is used as a value.
+	type node struct{ body *ast.BlockStmt }
+	dynamic := &node{}
+	calls := map[*node]map[*node]bool{dynamic: {}}
+	byFunc := map[*types.Func]*node{}
+	byName := map[string][]*node{} // methods
+	var order []*node
+	add := func(b *ast.BlockStmt) *node {
+		n := &node{b}
+		calls[n] = map[*node]bool{}
+		order = append(order, n)
+		return n
+	}
+	for _, d := range g.n.decls {
+		if f, ok := d.decl.(*ast.FuncDecl); ok && f.Body != nil {
+			o, _ := info.Defs[f.Name].(*types.Func)
+			n := add(f.Body)
+			byFunc[o] = n
+			if f.Recv != nil {
+				byName[f.Name.Name] = append(byName[f.Name.Name], n)
+			}
+		}
+	}
+	var visit func(n *node, x ast.Node)
+	visit = func(n *node, x ast.Node) {
+		called := map[*ast.Ident]bool{}
+		ast.Inspect(x, func(x ast.Node) bool {
+			switch x := x.(type) {
+			case *ast.FuncLit:
+				inner := add(x.Body)
+				calls[n][inner], calls[dynamic][inner] = true, true
+				visit(inner, x.Body)
+				return false
+			case *ast.CallExpr:
+				var id *ast.Ident
+				switch f := ast.Unparen(x.Fun).(type) {
+				case *ast.Ident:
+					id = f
+				case *ast.SelectorExpr:
+					id = f.Sel
+				case *ast.IndexExpr:
+					id, _ = f.X.(*ast.Ident)
+				case *ast.IndexListExpr:
+					id, _ = f.X.(*ast.Ident)
+				}
+				if id != nil {
+					if _, ok := info.Uses[id].(*types.Func); ok {
+						called[id] = true
+						return true
+					}
+				}
+				if tv := info.Types[x.Fun]; !tv.IsType() && !tv.IsBuiltin() {
+					calls[n][dynamic] = true
+				}
+			case *ast.Ident:
+				f, ok := info.Uses[x].(*types.Func)
+				if !ok {
+					return true
+				}
+				f = f.Origin()
+				var to []*node
+				if t := byFunc[f]; t != nil {
+					to = append(to, t)
+				} else if f.Signature().Recv() != nil && types.IsInterface(f.Signature().Recv().Type()) {
+					to = byName[f.Name()]
+				}
+				for _, t := range to {
+					calls[n][t] = true
+					if !called[x] {
+						calls[dynamic][t] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	for _, n := range slices.Clone(order) {
+		visit(n, n.body)
+	}
+	for _, n := range order {
+		seen := map[*node]bool{}
+		var reach func(m *node) bool
+		reach = func(m *node) bool {
+			for t := range calls[m] {
+				if t == n {
+					return true
+				}
+				if !seen[t] {
+					seen[t] = true
+					if reach(t) {
+						return true
+					}
+				}
+			}
+			return false
+		}
+		if reach(n) {
+			at := n.body.Lbrace + 1
+			g.edits = append(g.edits, edit{at, at, func() string {
+				// Looking costs as much as a few calls. A stack that grows has
+				// frames everywhere: one in sixteen looks, by its address.
+				g.imports[mark+"unsafe"] = "unsafe"
+				return "var " + mark + "at byte; if uintptr(" + mark + "unsafe.Pointer(&" + mark + "at))&0xffff < 0x1000 { " + mark + "stack() }; "
+			}})
+		}
+	}
 }
 
 // bare reports whether an identifier does not stand behind a dot.
@@ -442,14 +620,14 @@ func (g *generator) wrapper(b, table *bytes.Buffer, name string, it *types.Inter
 	fmt.Fprintf(table, "\t%q: (*%s)(nil),\n", "_"+name, w)
 }
 
-var hiddenRE = regexp.MustCompile("(" + mark + `c\d+\.)([^\s\[\](){}.,;*]+)`)
+var hiddenRE = regexp.MustCompile("(" + mark + `c\d*\.)([^\s\[\](){}.,;*]+)`)
 
 // typeText returns the text of a type, importing what it names.
 func (g *generator) typeText(t types.Type) string {
 	text := types.TypeString(t, func(p *types.Package) string {
 		switch {
 		case p == g.n.pkg:
-			return ""
+			return mark + "c"
 		case isNative(p):
 			return g.cell(p)
 		}
@@ -460,10 +638,16 @@ func (g *generator) typeText(t types.Type) string {
 	// A type that is not exported has another name outside.
 	return hiddenRE.ReplaceAllStringFunc(text, func(s string) string {
 		m := hiddenRE.FindStringSubmatch(s)
-		if token.IsExported(m[2]) {
+		switch {
+		case m[1] == mark+"c.":
+			if o := g.n.pkg.Scope().Lookup(m[2]); o != nil && isGeneric(o) {
+				return outName(o)
+			}
+			return m[2]
+		case token.IsExported(m[2]):
 			return s
 		}
-		return m[1] + "X" + mark + m[2]
+		return m[1] + exportMark + m[2]
 	})
 }
 
