@@ -200,6 +200,7 @@ func (p *program) liftNotes(before map[string]bool) []string {
 			notes = append(notes, fmt.Sprintf("type %s, declared in cell %d, is compiled from now on, for a compiled cell uses it; what interfaces hold of it already keeps the interpreted type", name, e.cell))
 		}
 	}
+	slices.Sort(notes)
 	return notes
 }
 

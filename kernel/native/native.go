@@ -23,6 +23,7 @@ package native
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,6 +52,11 @@ type Loader struct {
 	// Cache is the folder that keeps what was built; the default is "dace"
 	// in the user's cache folder.
 	Cache string
+	// MaxAge is how long a plugin that nobody uses stays in the cache, and
+	// MaxSize how many bytes the cache may hold; what a running process has
+	// loaded stays in any case. The defaults are 30 days and 1 GiB.
+	MaxAge  time.Duration
+	MaxSize int64
 	// Env is the environment that the toolchain is looked for and run in;
 	// the default is os.Environ().
 	Env []string
@@ -225,6 +231,7 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 		if err := l.tools.build(ctx, path, sources, modules, file); err != nil {
 			return nil, err
 		}
+		defer sweep(filepath.Dir(l.tools.cache), cmp.Or(l.MaxAge, 30*24*time.Hour), cmp.Or(l.MaxSize, 1<<30))
 	}
 	t, err := open(file, modules)
 	if err != nil && cached {
@@ -240,6 +247,7 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 	if err != nil {
 		return nil, err
 	}
+	hold(file)
 	loaded.tables[path] = t
 	return t, nil
 }

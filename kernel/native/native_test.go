@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -390,6 +391,64 @@ func TestCache(t *testing.T) {
 	}
 	child(path, "= 123")
 	child(only, "= 123")
+}
+
+// What nobody has used for long leaves the cache, also that of other kernels;
+// what a process has loaded stays.
+func TestEviction(t *testing.T) {
+	l := ready(t)
+	l.MaxSize = 1
+	other := filepath.Join(l.Cache, "compiled", "other")
+	if err := os.MkdirAll(filepath.Join(other, "build-7"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, age time.Duration) string {
+		name = filepath.Join(other, name)
+		if filepath.Ext(name) != "" {
+			if err := os.WriteFile(name, []byte("plugin"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(name, time.Now(), time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	load := func(name string) string {
+		path := "dace.local/cells/evict" + name
+		if _, err := l.Load(t.Context(), path, map[string]string{path: "package cell\n\nvar Table = map[string]any{}\n"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(l.Cache, "compiled", "*", "evict"+name+".so"))
+		if len(files) != 1 {
+			t.Fatalf("the cache holds %q of %s", files, name)
+		}
+		return files[0]
+	}
+	check := func(there map[string]bool) {
+		t.Helper()
+		for name, want := range there {
+			if _, err := os.Stat(name); (err == nil) != want {
+				t.Errorf("%s: %v, want there: %v", name, err, want)
+			}
+		}
+	}
+	day := 24 * time.Hour
+	old, used, left := file("old.so", 2*day), file("used.so", 3*day), file("build-7", 2*day)
+	inUse, err := os.Open(used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(inUse.Fd()), syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	a := load("a") // too large together
+	check(map[string]bool{a: true, old: false, used: true, left: false})
+	inUse.Close()
+	l.MaxSize, l.MaxAge = 1<<40, day
+	recent := file("recent.so", day/2)
+	b := load("b") // too old
+	check(map[string]bool{a: true, b: true, used: false, recent: true})
 }
 
 // A compiled loop that looks at ctx ends with the cell; another goes on in the
