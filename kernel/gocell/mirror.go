@@ -286,7 +286,7 @@ func (m *mirror) build(t types.Type) reflect.Type {
 		m.layout(t.Elem())
 		return reflect.MapOf(m.of(t.Key()), m.of(t.Elem()))
 	case *types.Struct:
-		return m.structure(t)
+		return m.structure(t, true)
 	case *types.Interface:
 		return m.interfaceType(t, goType(t))
 	case *types.Named:
@@ -306,7 +306,9 @@ func (m *mirror) function(t *types.Signature) reflect.Type {
 	return reflect.FuncOf(list(t.Params()), list(t.Results()), t.Variadic())
 }
 
-func (m *mirror) structure(t *types.Struct) reflect.Type {
+// structure makes a struct, with the methods of its embedded fields where no
+// named type has them.
+func (m *mirror) structure(t *types.Struct, methods bool) reflect.Type {
 	fields := make([]rtype.Field, t.NumFields())
 	plain := true
 	for i := range fields {
@@ -320,7 +322,16 @@ func (m *mirror) structure(t *types.Struct) reflect.Type {
 		plain = plain && f.Exported() && !f.Embedded()
 	}
 	if !plain {
-		return rtype.Struct(goType(t), fields)
+		r := rtype.Struct(goType(t), fields)
+		value, pointer := methodSets(t)
+		if !methods || len(value)+len(pointer) == 0 {
+			return r
+		}
+		r, err := rtype.Promote(r, m.bound(nil, value), m.bound(nil, pointer))
+		if err != nil {
+			panic(notMade{err.Error()})
+		}
+		return r
 	}
 	std := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
@@ -495,7 +506,7 @@ func typeName(t *types.Named) string {
 }
 
 // methodSets returns the methods of a type, and those of a pointer to it only.
-func methodSets(t *types.Named) (value, pointer []*types.Selection) {
+func methodSets(t types.Type) (value, pointer []*types.Selection) {
 	if types.IsInterface(t) {
 		return nil, nil
 	}
@@ -584,9 +595,12 @@ func (m *mirror) finish() error {
 		m.layout(d.typ)
 		u := m.underlying(d.typ)
 		var under reflect.Type
-		if it, ok := u.(*types.Interface); ok {
-			under = m.interfaceType(it, "main."+d.shown)
-		} else {
+		switch u := u.(type) {
+		case *types.Interface:
+			under = m.interfaceType(u, "main."+d.shown)
+		case *types.Struct:
+			under = m.structure(u, false)
+		default:
 			under = m.of(u)
 		}
 		src := m.source(d.typ)
@@ -598,16 +612,17 @@ func (m *mirror) finish() error {
 	return nil
 }
 
-// bound returns the methods of a type as compiled code calls them.
+// bound returns the methods of a type as compiled code calls them; d is nil for
+// a struct without a name.
 func (m *mirror) bound(d *madeType, set []*types.Selection) []rtype.Method {
 	var out []rtype.Method
 	for _, s := range set {
 		f := s.Obj().(*types.Func)
-		mt := rtype.Method{Name: runName(f), Type: m.function(f.Signature())}
+		mt := rtype.Method{Name: runName(f), Hidden: !f.Exported(), Type: m.function(f.Signature())}
 		if len(s.Index()) == 1 {
 			mt.Call = m.direct(d, f)
 		} else {
-			mt.Call = promoted(s.Index(), mt.Name)
+			mt.Call = m.promoted(s.Index(), f)
 		}
 		out = append(out, mt)
 	}
@@ -655,7 +670,13 @@ func (m *mirror) direct(d *madeType, f *types.Func) func(reflect.Value, []reflec
 }
 
 // promoted returns the call of a method of an embedded field.
-func promoted(path []int, name string) func(reflect.Value, []reflect.Value) []reflect.Value {
+func (m *mirror) promoted(path []int, f *types.Func) func(reflect.Value, []reflect.Value) []reflect.Value {
+	name := runName(f)
+	n, byPointer := declaredOn(f)
+	var call func(reflect.Value, []reflect.Value) []reflect.Value
+	if n != nil {
+		call = m.direct(m.declare(n), f)
+	}
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
 		for _, i := range path[:len(path)-1] {
 			if v.Kind() == reflect.Pointer {
@@ -668,6 +689,15 @@ func promoted(path []int, name string) func(reflect.Value, []reflect.Value) []re
 		}
 		if v.Kind() == reflect.Interface && v.IsNil() {
 			panic(nilDereference)
+		}
+		if call != nil {
+			switch isPointer := v.Kind() == reflect.Pointer; {
+			case byPointer && !isPointer:
+				v = v.Addr()
+			case !byPointer && isPointer && v.IsNil():
+				panic(nilDereference)
+			}
+			return call(v, args)
 		}
 		f := v.MethodByName(name)
 		if !f.IsValid() && v.CanAddr() {

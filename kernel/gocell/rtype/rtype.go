@@ -209,6 +209,9 @@ func extra(k reflect.Kind) reflect.Type {
 // A Method is a method of a named type.
 type Method struct {
 	Name string
+	// Hidden keeps the method from reflection, unless the name of one that is
+	// not hidden comes later in the alphabet.
+	Hidden bool
 	// Type is the function type without the receiver.
 	Type reflect.Type
 	// Call runs the method; of a variadic one the last argument is the slice.
@@ -241,19 +244,24 @@ func Declare(pkgPath, pkgName, typeName string, kind reflect.Kind, methods, ptrM
 	h.hash = hash(pkgPath + "." + typeName)
 	(*uncommon)(n.un).pkgPath = nameOff(pkgPath)
 	if kind != reflect.Interface {
-		n.ptr, n.ptrUn = alloc(reflect.Pointer, 0, ptrMethods)
-		p := (*ptrType)(n.ptr)
-		p.header = *descriptor(reflect.TypeFor[*unsafe.Pointer]())
-		p.tflag = p.tflag&(flagRegular|flagDirectIface) | flagUncommon
-		p.str = nameOff("*" + text)
-		p.hash = hash("*" + pkgPath + "." + typeName)
-		p.ptrToThis = 0
-		p.elem = n.t
-		(*uncommon)(n.ptrUn).pkgPath = nameOff(pkgPath)
-		h.ptrToThis = addReflectOff(n.ptr)
+		n.pointer(text, pkgPath, hash("*"+pkgPath+"."+typeName), ptrMethods)
 	}
 	n.typ = typeOf(n.t)
 	return n
+}
+
+// pointer makes the pointer to the type with room for its methods.
+func (n *Named) pointer(text, pkgPath string, hash uint32, methods int) {
+	n.ptr, n.ptrUn = alloc(reflect.Pointer, 0, methods)
+	p := (*ptrType)(n.ptr)
+	p.header = *descriptor(reflect.TypeFor[*unsafe.Pointer]())
+	p.tflag = p.tflag&(flagRegular|flagDirectIface) | flagUncommon
+	p.str = nameOff("*" + text)
+	p.hash = hash
+	p.ptrToThis = 0
+	p.elem = n.t
+	(*uncommon)(n.ptrUn).pkgPath = nameOff(pkgPath)
+	(*header)(n.t).ptrToThis = addReflectOff(n.ptr)
 }
 
 // alloc returns memory for a descriptor with room for methods.
@@ -372,8 +380,13 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 		table[i] = method{name: nameOff(m.Name), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
 		methodType(&table[i].mtyp, m.Type)
 	}
+	// Reflection sees the first of them, so hidden ones in between too.
+	shown := len(all)
+	for shown > 0 && all[shown-1].Hidden {
+		shown--
+	}
 	u := (*uncommon)(un)
-	u.mcount, u.xcount = uint16(len(all)), uint16(len(all))
+	u.mcount, u.xcount = uint16(len(all)), uint16(shown)
 	return nil
 }
 
@@ -436,6 +449,25 @@ func Struct(text string, fields []Field) reflect.Type {
 	}
 	pin(t)
 	return typeOf(unsafe.Pointer(t))
+}
+
+// Promote returns a struct type like t, which has no name, with the methods of
+// its embedded fields: like those of a named type value's belong to the type
+// and the pointer to it, pointer's to the pointer alone. It fails where the
+// program's methods are used up.
+func Promote(t reflect.Type, value, pointer []Method) (reflect.Type, error) {
+	text := t.String()
+	n := &Named{name: text, kind: reflect.Struct}
+	n.t, n.un = alloc(reflect.Struct, 0, len(value))
+	s := (*structType)(n.t)
+	*s = *(*structType)(unsafe.Pointer(descriptor(t)))
+	s.tflag |= flagUncommon
+	n.pointer(text, "", hash("*"+text), len(value)+len(pointer))
+	n.typ = typeOf(n.t)
+	if err := n.setMethods(n.un, n.typ, value, nil); err != nil {
+		return nil, err
+	}
+	return n.typ, n.setMethods(n.ptrUn, reflect.PointerTo(n.typ), pointer, value)
 }
 
 // Interface returns a new interface type of the given text and methods.
