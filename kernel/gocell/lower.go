@@ -400,8 +400,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 				l.conversions[x] = [2]types.Type{info.TypeOf(x.Args[0]), info.TypeOf(x.Fun)}
 			}
 		case *ast.FuncDecl:
+			nameParameters(x.Type)
 			l.results = append(l.results, l.resultsOf(x.Type))
 		case *ast.FuncLit:
+			nameParameters(x.Type)
 			l.results = append(l.results, l.resultsOf(x.Type))
 		case *ast.CompositeLit:
 			l.composite(c, x)
@@ -411,6 +413,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.noteSwitch(x)
 		case *ast.SwitchStmt:
 			l.constantCases(x)
+		case *ast.UnaryExpr:
+			l.elementAddress(x)
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {
@@ -835,6 +839,32 @@ func (l *lowerer) nilArguments(x *ast.CallExpr) {
 		if _, ok := types.Unalias(t).(*types.Pointer); !ok {
 			x.Args[i] = call(l.typeExpr(t, a.Pos()), a.Pos(), a)
 		}
+	}
+}
+
+// nameParameters gives the parameters of a function names where they have none:
+// the interpreter takes the places of the function's variables for theirs.
+func nameParameters(f *ast.FuncType) {
+	for i, p := range f.Params.List {
+		if len(p.Names) == 0 {
+			p.Names = []*ast.Ident{{Name: mark + "u" + itoa(i), NamePos: p.Pos()}}
+		}
+	}
+}
+
+// elementAddress writes &(*p)[i] for &p[i] where p points to an array.
+func (l *lowerer) elementAddress(x *ast.UnaryExpr) {
+	e, ok := ast.Unparen(x.X).(*ast.IndexExpr)
+	if !ok || x.Op != token.AND {
+		return
+	}
+	tv := l.c.info.Types[e.X]
+	if p, ok := tv.Type.Underlying().(*types.Pointer); ok {
+		array := &ast.StarExpr{Star: e.X.Pos(), X: e.X}
+		tv.Type = p.Elem()
+		l.c.info.Types[array] = tv
+		e.X = &ast.ParenExpr{Lparen: array.Star, X: array, Rparen: array.Star}
+		l.c.info.Types[e.X] = tv
 	}
 }
 

@@ -198,7 +198,7 @@ func (s *Session) runtimeError(r *running, err error) *engine.Error {
 		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
 	case errors.As(err, &p):
 		if x, ok := p.Value.(exit); ok {
-			msg := fmt.Sprintf("os.Exit(%d): the cell has ended, the session lives on", x.code)
+			msg := x.Error() + ": the cell has ended, the session lives on"
 			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{red + msg + plain}}
 		}
 		e := &engine.Error{Name: engine.Panic, Message: panicText(p.Value)}

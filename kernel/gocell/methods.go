@@ -70,6 +70,23 @@ func declaredOn(f *types.Func) (t *types.Named, byPointer bool) {
 	return n, byPointer
 }
 
+// methodFunc returns the function that a method is to the interpreter, and the
+// type of its receiver: of methods that cells declare, and of those that the
+// kernel has a stand-in for. Others are methods.
+func (l *lowerer) methodFunc(f *types.Func, pos token.Pos) (fn ast.Expr, on types.Type) {
+	if n, byPointer := declaredOn(f); n != nil {
+		on = n
+		if byPointer {
+			on = types.NewPointer(n)
+		}
+		return &ast.Ident{Name: l.gen.s.mirror.methodName(n, f.Name()), NamePos: pos}, on
+	}
+	if name := standIn(f); name != "" {
+		return l.rt(name, pos), f.Signature().Recv().Type()
+	}
+	return nil, nil
+}
+
 // walkTo returns the expression of the embedded field that a selection leads
 // through, and its type.
 func (l *lowerer) walkTo(x ast.Expr, t types.Type, path []int) (ast.Expr, types.Type) {
@@ -120,10 +137,9 @@ func (l *lowerer) methodCall(x *ast.CallExpr) {
 		return
 	}
 	recv, t := l.walkTo(sel.X, s.Recv(), s.Index()[:len(s.Index())-1])
-	f := s.Obj().(*types.Func)
-	n, byPointer := declaredOn(f)
-	if n == nil {
-		sel.X, sel.Sel = recv, runSel(sel, f)
+	f, on := l.methodFunc(s.Obj().(*types.Func), sel.Sel.Pos())
+	if f == nil {
+		sel.X, sel.Sel = recv, runSel(sel, s.Obj().(*types.Func))
 		return
 	}
 	if len(x.Args) == 1 {
@@ -132,9 +148,9 @@ func (l *lowerer) methodCall(x *ast.CallExpr) {
 			return
 		}
 	}
-	r := l.receiver(recv, t, byPointer)
+	r := l.receiver(recv, t, isPointer(on))
 	l.receivers[r] = true
-	x.Fun = &ast.Ident{Name: l.gen.s.mirror.methodName(n, f.Name()), NamePos: sel.Sel.Pos()}
+	x.Fun = f
 	x.Args = append([]ast.Expr{r}, x.Args...)
 }
 
@@ -159,18 +175,12 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 	f := s.Obj().(*types.Func)
 	m := maker{x.Pos()}
 	r := m.id(mark + "r")
-	n, byPointer := declaredOn(f)
 	var target func(args []ast.Expr) (ast.Expr, []ast.Expr)
-	switch {
-	case n != nil:
-		recv = l.receiver(recv, t, byPointer)
-		t = n
-		if byPointer {
-			t = types.NewPointer(n)
-		}
-		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) {
-			return m.id(l.gen.s.mirror.methodName(n, f.Name())), append([]ast.Expr{r}, args...)
-		}
+	switch fn, on := l.methodFunc(f, m.pos); {
+	case fn != nil:
+		recv = l.receiver(recv, t, isPointer(on))
+		t = on
+		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) { return fn, append([]ast.Expr{r}, args...) }
 	case types.IsInterface(t):
 		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 			return &ast.SelectorExpr{X: r, Sel: runSel(x, f)}, args
@@ -188,15 +198,13 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 	s := l.c.info.Selections[x]
 	sig := l.c.info.Types[x].Type.(*types.Signature)
-	f := s.Obj().(*types.Func)
-	n, byPointer := declaredOn(f)
+	f, on := l.methodFunc(s.Obj().(*types.Func), x.Pos())
 	lit := l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 		recv, t := l.walkTo(args[0], s.Recv(), s.Index()[:len(s.Index())-1])
-		if n == nil {
-			return &ast.SelectorExpr{X: recv, Sel: runSel(x, f)}, args[1:]
+		if f == nil {
+			return &ast.SelectorExpr{X: recv, Sel: runSel(x, s.Obj().(*types.Func))}, args[1:]
 		}
-		return &ast.Ident{Name: l.gen.s.mirror.methodName(n, f.Name()), NamePos: x.Pos()},
-			append([]ast.Expr{l.receiver(recv, t, byPointer)}, args[1:]...)
+		return f, append([]ast.Expr{l.receiver(recv, t, isPointer(on))}, args[1:]...)
 	}, maker{x.Pos()})
 	l.c.info.Types[lit] = types.TypeAndValue{Type: sig}
 	return lit

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"dace.local/kernel/display"
@@ -42,13 +43,23 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Print":          reflect.ValueOf(s.print),
 	}
 	maps.Copy(m, s.asserted.unsafeFuncs())
+	maps.Copy(m, s.standIns())
 	return m
 }
 
-// exit is the panic value that stands for the end of the process.
-type exit struct{ code int }
+// exit is the panic value that stands for the end of the process, by os.Exit or
+// by a signal.
+type exit struct {
+	code   int
+	signal syscall.Signal
+}
 
-func (e exit) Error() string { return fmt.Sprintf("os.Exit(%d)", e.code) }
+func (e exit) Error() string {
+	if e.signal != 0 {
+		return "signal: " + e.signal.String()
+	}
+	return fmt.Sprintf("os.Exit(%d)", e.code)
+}
 
 // override replaces what must not act on the kernel's process: printing goes
 // to the cell's outputs, the end of the process ends the cell, sleep wakes on
@@ -56,6 +67,7 @@ func (e exit) Error() string { return fmt.Sprintf("os.Exit(%d)", e.code) }
 func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	out := streamWriter{s}
 	set := func(name string, f any) { m[name] = reflect.ValueOf(f) }
+	s.overrideProcess(ipath, set)
 	switch ipath {
 	case "fmt":
 		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, formatted(a)...) })
@@ -88,9 +100,6 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		})
 	case "os":
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
-		set("Exit", func(code int) { panic(exit{code}) })
-	case "syscall":
-		set("Exit", func(code int) { panic(exit{code}) })
 	case "log":
 		for name, f := range map[string]func(...any){"Print": log.Print, "Println": log.Println, "Panic": log.Panic, "Panicln": log.Panicln} {
 			set(name, func(a ...any) { f(formatted(a)...) })
@@ -101,13 +110,9 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 				f(ownVerbs(format, a), a...)
 			})
 		}
-		fatal := func(text string) {
-			_ = log.Output(3, text)
-			panic(exit{1})
-		}
-		set("Fatal", func(a ...any) { fatal(fmt.Sprint(formatted(a)...)) })
-		set("Fatalf", func(f string, a ...any) { fatal(fmt.Sprintf(f, a...)) })
-		set("Fatalln", func(a ...any) { fatal(fmt.Sprintln(formatted(a)...)) })
+		set("Fatal", func(a ...any) { fatal(log.Default(), fmt.Sprint(formatted(a)...)) })
+		set("Fatalf", func(f string, a ...any) { fatal(log.Default(), sprintf(f, a)) })
+		set("Fatalln", func(a ...any) { fatal(log.Default(), fmt.Sprintln(formatted(a)...)) })
 	case "context":
 		set("AfterFunc", func(ctx context.Context, f func()) func() bool { return context.AfterFunc(ctx, s.guarded(f)) })
 	case "time":

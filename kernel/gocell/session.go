@@ -71,6 +71,7 @@ type Session struct {
 	asserted asserted
 	memory   func() (available, total int64) // bytes
 	cur      atomic.Pointer[running]         // the cell that runs, or ran last
+	signals  cellSignals
 	closed   atomic.Bool
 	cellSrc  map[int]string     // text by cell number, for messages
 	natives  map[string]*native // compiled cells by the checker's path; guarded by mu
@@ -637,6 +638,9 @@ func (w streamWriter) Write(b []byte) (int, error) {
 		return os.Stdout.Write(b)
 	}
 	if !w.s.opts.KeepStdio {
+		if f := stdio.redirected(); f != nil {
+			return f.Write(b)
+		}
 		stdio.flush()
 	}
 	r.out.Stdout(string(b))

@@ -20,11 +20,52 @@ import (
 //
 // fmt.Print and its kin in a cell do not come this way: they write to the
 // outputs directly, after what is in the pipes.
+//
+// While it lasts os.Stdout and os.Stderr are files of their own, so that a cell
+// that closes one leaves the process's streams alone; the next cell finds it
+// open again.
 type capture struct {
 	mu    sync.Mutex
 	users int            // sessions
 	out   engine.Outputs // of the current cell; nil before the first
 	pipes [2]*pipe
+	real  [2]*os.File // the process's
+	given [2]*os.File // what cells have for these
+}
+
+// standard are the variables that hold the standard streams.
+var standard = [2]**os.File{&os.Stdout, &os.Stderr}
+
+// give lets the standard streams be files for cells, and mends what a cell has
+// closed.
+func (c *capture) give() {
+	for i, file := range standard {
+		p := c.pipes[i]
+		if _, err := unix.FcntlInt(uintptr(p.fd), unix.F_GETFD, 0); err != nil {
+			_ = unix.Dup2(int(p.w.Fd()), p.fd)
+		}
+		if *file != c.given[i] && *file != c.real[i] {
+			continue // a cell's own
+		}
+		if c.given[i] == nil || c.given[i].Fd() == ^uintptr(0) {
+			n, err := unix.FcntlInt(uintptr(p.fd), unix.F_DUPFD_CLOEXEC, 10)
+			if err != nil {
+				continue
+			}
+			c.given[i] = os.NewFile(uintptr(n), c.real[i].Name())
+		}
+		*file = c.given[i]
+	}
+}
+
+// redirected returns the file that a cell has made os.Stdout, or nil.
+func (c *capture) redirected() *os.File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := os.Stdout; c.users > 0 && f != c.given[0] && f != c.real[0] {
+		return f
+	}
+	return nil
 }
 
 type pipe struct {
@@ -69,6 +110,10 @@ func (c *capture) start() error {
 			return err
 		}
 	}
+	for i, file := range standard {
+		c.real[i] = *file
+	}
+	c.give()
 	return nil
 }
 
@@ -88,6 +133,11 @@ func (c *capture) stop() error {
 			errs = append(errs, debug.SetCrashOutput(nil, debug.CrashOptions{}))
 		}
 		errs = append(errs, p.saved.Close())
+	}
+	for i, file := range standard {
+		if *file == c.given[i] {
+			*file = c.real[i]
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -134,6 +184,7 @@ func (c *capture) use(out engine.Outputs) {
 	c.drain()
 	c.mu.Lock()
 	c.out = out
+	c.give()
 	c.mu.Unlock()
 }
 
