@@ -7,7 +7,11 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"math"
+	"strconv"
 	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
 )
 
 // constants writes out the values of declared constants: the interpreter
@@ -60,9 +64,19 @@ func literalText(v constant.Value, t types.Type) string {
 	}
 	switch {
 	case b.Info()&types.IsComplex != 0:
-		re, im := literalText(constant.Real(v), types.Typ[types.UntypedFloat]), literalText(constant.Imag(v), types.Typ[types.UntypedFloat])
-		return "(" + re + " + " + im + " * 1i)"
+		part := types.Typ[types.UntypedFloat]
+		if b.Info()&types.IsUntyped == 0 {
+			part = types.Typ[types.Float64]
+		}
+		return "complex(" + literalText(constant.Real(v), part) + ", " + literalText(constant.Imag(v), part) + ")"
 	case b.Info()&types.IsFloat != 0:
+		if f, _ := constant.Float64Val(v); b.Info()&types.IsUntyped == 0 && !math.IsInf(f, 0) {
+			text := strconv.FormatFloat(f, 'g', -1, 64)
+			if !strings.ContainsAny(text, ".e") {
+				text += ".0"
+			}
+			return text
+		}
 		text := constant.ToFloat(v).ExactString()
 		if num, den, ok := strings.Cut(text, "/"); ok {
 			return "(" + num + ".0/" + den + ".0)"
@@ -71,10 +85,60 @@ func literalText(v constant.Value, t types.Type) string {
 			text += ".0"
 		}
 		return text
+	case b.Info()&types.IsInteger != 0 && b.Kind() != types.UntypedRune:
+		return constant.ToInt(v).ExactString()
 	case b.Kind() == types.UntypedRune:
 		if i, ok := constant.Int64Val(v); ok && i >= 0 && i <= 0x10ffff && (i < 0xd800 || i > 0xdfff) {
 			return fmt.Sprintf("'\\U%08x'", i)
 		}
 	}
 	return v.ExactString()
+}
+
+// constant returns the expression of a constant value, of its type.
+func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
+	x := l.literal(tv.Value, tv.Type, pos)
+	if b, ok := tv.Type.(*types.Basic); ok {
+		switch b.Kind() {
+		case types.Int, types.Float64, types.Complex128, types.String, types.Bool:
+			return x // its type by itself
+		}
+		if b.Info()&types.IsUntyped != 0 {
+			return x
+		}
+	}
+	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
+}
+
+// fold replaces an operation of constants by its value, which the interpreter
+// computes otherwise than Go in places; it reports whether it did.
+func (l *lowerer) fold(c *astutil.Cursor) bool {
+	info := l.c.info
+	switch x := c.Node().(type) {
+	case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr:
+	case *ast.BasicLit: // 1e9 may be an integer
+		b, ok := info.TypeOf(x).(*types.Basic)
+		if !ok || x.Kind != token.FLOAT || b.Info()&types.IsInteger == 0 {
+			return false
+		}
+	case *ast.Ident: // likewise
+		o, ok := info.Uses[x].(*types.Const)
+		if !ok || c.Name() == "Sel" || types.Identical(o.Type(), info.TypeOf(x)) {
+			return false
+		}
+	default:
+		return false
+	}
+	if _, ok := c.Parent().(*ast.KeyValueExpr); ok && c.Name() == "Key" {
+		return false
+	}
+	x := c.Node().(ast.Expr)
+	tv, ok := info.Types[x]
+	if !ok || tv.Value == nil || tv.Value.Kind() == constant.Unknown {
+		return false
+	}
+	y := l.constant(tv, x.Pos())
+	info.Types[y] = tv
+	c.Replace(y)
+	return true
 }

@@ -157,12 +157,12 @@ func (l *lowerer) instantiated(c *astutil.Cursor, f ast.Expr, pos token.Pos) boo
 	if name, ok := compiled(o, args); ok {
 		l.pkgs[stdPath] = true
 		made := &ast.SelectorExpr{X: &ast.Ident{Name: alias(stdPath), NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}}
-		l.c.info.Types[made] = types.TypeAndValue{Type: inst.Type}
+		l.c.info.Types[made] = variableOf(inst.Type)
 		c.Replace(made)
 		return true
 	}
 	made := &ast.Ident{Name: l.instanceOf(o, args, pos), NamePos: pos}
-	l.c.info.Types[made] = types.TypeAndValue{Type: inst.Type}
+	l.c.info.Types[made] = variableOf(inst.Type)
 	if l.called(c) {
 		c.Replace(made)
 	} else {

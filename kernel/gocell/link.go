@@ -371,7 +371,7 @@ func (l *lowerer) initialize(d *sourceDecl, cl cloner) ast.Stmt {
 		id := &ast.Ident{Name: v.Name(), NamePos: pos}
 		if made, ok := madeName(v); ok {
 			id.Name = made
-			l.c.info.Types[id] = types.TypeAndValue{Type: v.Type()}
+			l.c.info.Types[id] = variableOf(v.Type())
 		}
 		a.Lhs = append(a.Lhs, id)
 	}

@@ -240,7 +240,7 @@ func (l *lowerer) comparesTypes(x *ast.SwitchStmt) bool {
 	for _, s := range x.Body.List {
 		for _, e := range s.(*ast.CaseClause).List {
 			tv := l.c.info.Types[e]
-			if tv.IsNil() && !types.IsInterface(t) || !tv.IsNil() && types.IsInterface(t) != types.IsInterface(tv.Type) {
+			if tv.IsNil() && !types.IsInterface(t) || !tv.IsNil() && !types.Identical(t, types.Default(tv.Type)) {
 				return true
 			}
 		}
@@ -262,9 +262,11 @@ func (l *lowerer) withoutTag(x *ast.SwitchStmt) ast.Stmt {
 		c := s.(*ast.CaseClause)
 		for i, e := range c.List {
 			id := maker{e.Pos()}.id(name)
-			l.c.info.Types[id] = types.TypeAndValue{Type: t}
-			c.List[i] = &ast.BinaryExpr{X: id, OpPos: e.Pos(), Op: token.EQL, Y: e}
-			l.c.info.Types[c.List[i]] = types.TypeAndValue{Type: types.Typ[types.Bool]}
+			l.c.info.Types[id] = variableOf(t)
+			eq := &ast.BinaryExpr{X: id, OpPos: e.Pos(), Op: token.EQL, Y: e}
+			l.c.info.Types[eq] = variableOf(types.Typ[types.Bool])
+			l.sameType(eq)
+			c.List[i] = eq
 		}
 	}
 	return define

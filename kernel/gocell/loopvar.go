@@ -52,7 +52,7 @@ func (l *lowerer) sharedLoopVars(n ast.Node, file *sourceFile) ast.Node {
 				if o := l.c.info.Defs[id]; o != nil {
 					before = append(before, &ast.DeclStmt{Decl: &ast.GenDecl{TokPos: id.Pos(), Tok: token.VAR, Specs: []ast.Spec{
 						&ast.ValueSpec{Names: []*ast.Ident{{Name: id.Name, NamePos: id.Pos()}}, Type: l.typeExpr(o.Type(), id.Pos())}}}})
-					l.c.info.Types[id] = types.TypeAndValue{Type: o.Type()}
+					l.c.info.Types[id] = variableOf(o.Type())
 				}
 			}
 			x.Tok = token.ASSIGN

@@ -3,7 +3,6 @@ package gocell
 import (
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -41,6 +40,7 @@ type lowerer struct {
 	cases     map[*ast.CaseClause][]types.Type   // of a type switch
 
 	conversions map[*ast.CallExpr][2]types.Type // from one type to another
+	writtenOut  map[ast.Expr]*ast.CallExpr      // what calls were that passTuple has written out
 	inside      map[*ast.BlockStmt]bool         // whose last statement a label belongs to
 	results     [][]types.Type                  // of the functions around a node
 	unsafe      map[*ast.CallExpr]unsafeCall
@@ -260,6 +260,7 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 			}
 			if len(v.Values) > 0 {
 				a := &ast.AssignStmt{Lhs: lhs, TokPos: v.Pos(), Tok: token.ASSIGN, Rhs: l.typed(v)}
+				l.blanks(a)
 				if many := l.spread(a); many != nil {
 					list = append(list, many...)
 				} else {
@@ -345,6 +346,9 @@ func isCall(x ast.Expr) bool {
 // the byte count and error of a call that prints or writes.
 func (l *lowerer) quiet(x ast.Expr) bool {
 	c, ok := ast.Unparen(x).(*ast.CallExpr)
+	if was := l.writtenOut[c]; was != nil {
+		c = was
+	}
 	if !ok || len(l.c.results) != 2 {
 		return false
 	}
@@ -376,7 +380,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 	info := l.c.info
 	n = l.desugar(n)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
-		if l.typeAt(c) || l.generic(c) {
+		if l.typeAt(c) || l.fold(c) || l.generic(c) {
 			return false
 		}
 		switch x := c.Node().(type) {
@@ -490,10 +494,6 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.send(x)
 		case *ast.TypeAssertExpr:
 			l.assertion(c, x)
-		case *ast.BinaryExpr:
-			if tv := info.Types[x]; tv.Value != nil && tv.Value.Kind() == constant.Bool {
-				c.Replace(l.constant(tv, x.Pos()))
-			}
 		case *ast.TypeSwitchStmt:
 			l.typeSwitch(c, x)
 		case *ast.LabeledStmt:
@@ -579,7 +579,7 @@ func (l *lowerer) label(c *astutil.Cursor, x *ast.LabeledStmt) {
 func (l *lowerer) appended(x *ast.CallExpr) {
 	info := l.c.info
 	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
-	if !ok || len(x.Args) != 2 {
+	if !ok || len(x.Args) < 2 {
 		return
 	}
 	if b, ok := info.Uses[id].(*types.Builtin); !ok || b.Name() != "append" {
@@ -587,10 +587,23 @@ func (l *lowerer) appended(x *ast.CallExpr) {
 	}
 	t := info.Types[x].Type
 	tv, ok := info.Types[x.Args[1]]
-	if !ok || t == nil || tv.IsNil() {
+	if !ok || t == nil {
 		return
 	}
 	pos := x.Args[1].Pos()
+	if list, ok := t.Underlying().(*types.Slice); ok && !x.Ellipsis.IsValid() && (len(x.Args) > 2 || tv.IsNil() || types.Identical(t, tv.Type)) {
+		// The interpreter writes the first before it reads the second, and spreads
+		// what is of the slice's own type.
+		x.Args = []ast.Expr{x.Args[0], &ast.CompositeLit{Type: l.typeExpr(types.NewSlice(list.Elem()), pos), Lbrace: pos, Elts: x.Args[1:], Rbrace: x.Rparen}}
+		x.Ellipsis = x.Rparen
+		if !types.Identical(t, types.NewSlice(list.Elem())) {
+			x.Args[1] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, x.Args[1])
+		}
+		return
+	}
+	if tv.IsNil() {
+		return
+	}
 	_, isSlice := tv.Type.Underlying().(*types.Slice)
 	switch {
 	case !isSlice:
@@ -660,7 +673,7 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 	}
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		inner := *x
-		l.c.info.Types[&inner] = types.TypeAndValue{Type: p.Elem()}
+		l.c.info.Types[&inner] = variableOf(p.Elem())
 		inner.Type = l.typeExpr(p.Elem(), x.Pos())
 		c.Replace(&ast.UnaryExpr{OpPos: x.Pos(), Op: token.AND, X: &inner})
 		return
@@ -1054,28 +1067,9 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 		}
 	case "clear":
 		c.Replace(call(l.rt("Clear", pos), pos, x.Args...))
-	case "len", "cap", "real", "imag", "complex":
-		if tv := l.c.info.Types[x]; tv.Value != nil {
-			c.Replace(l.constant(tv, pos))
-		}
 	case "min", "max":
-		tv := l.c.info.Types[x]
-		if tv.Value != nil {
-			// A constant: its value, converted to its type.
-			c.Replace(l.constant(tv, pos))
-			return
-		}
-		c.Replace(l.minMax(b.Name(), tv.Type, x.Args, pos))
+		c.Replace(l.minMax(b.Name(), l.c.info.TypeOf(x), x.Args, pos))
 	}
-}
-
-// constant returns the expression of a constant value.
-func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
-	x := l.literal(tv.Value, tv.Type, pos)
-	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return x
-	}
-	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
 }
 
 // minMax returns a function literal called at once:

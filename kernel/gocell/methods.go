@@ -206,7 +206,7 @@ func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 		}
 		return f, append([]ast.Expr{l.receiver(recv, t, isPointer(on))}, args[1:]...)
 	}, maker{x.Pos()})
-	l.c.info.Types[lit] = types.TypeAndValue{Type: sig}
+	l.c.info.Types[lit] = variableOf(sig)
 	return lit
 }
 

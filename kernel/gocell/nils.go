@@ -17,7 +17,7 @@ func (l *lowerer) typedNils(n ast.Node, ft *ast.FuncType) {
 		}
 		pos := (*x).Pos()
 		*x = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, *x)
-		info.Types[*x] = types.TypeAndValue{Type: t}
+		info.Types[*x] = variableOf(t)
 	}
 	switch x := n.(type) {
 	case *ast.AssignStmt:

@@ -43,6 +43,45 @@ func (l *lowerer) assignment(a *ast.AssignStmt, alone bool) []ast.Stmt {
 	return nil
 }
 
+// blanks gives the blank identifier a variable of its own wherever it takes all
+// of several results: to the interpreter it is one variable, of the type of what
+// it is assigned first.
+func (l *lowerer) blanks(a *ast.AssignStmt) {
+	if a.Tok == token.ASSIGN && len(a.Lhs) > len(a.Rhs) && !slices.ContainsFunc(a.Lhs, func(x ast.Expr) bool { return !isBlank(x) }) {
+		a.Tok = token.DEFINE
+		for i, x := range a.Lhs {
+			a.Lhs[i] = &ast.Ident{Name: l.tempName(), NamePos: x.Pos()}
+		}
+	}
+}
+
+// blankVars does so for the variables of a declaration.
+func (l *lowerer) blankVars(g *ast.GenDecl) {
+	for _, s := range g.Specs {
+		if v, ok := s.(*ast.ValueSpec); ok && g.Tok == token.VAR && len(v.Names) > len(v.Values) {
+			for i, n := range v.Names {
+				if isBlank(n) {
+					v.Names[i] = &ast.Ident{Name: l.tempName(), NamePos: n.Pos()}
+				}
+			}
+		}
+	}
+}
+
+// blankRange does so for a loop.
+func (l *lowerer) blankRange(r *ast.RangeStmt) {
+	if r.Value != nil && isBlank(r.Value) {
+		r.Value = nil
+	}
+	switch {
+	case r.Key == nil || !isBlank(r.Key):
+	case r.Value == nil:
+		r.Key, r.Tok = nil, token.ILLEGAL
+	case r.Tok == token.DEFINE:
+		r.Key = &ast.Ident{Name: l.tempName(), NamePos: r.Key.Pos()}
+	}
+}
+
 // indirect keeps the value of a single assignment from being written to its
 // place by what makes it.
 func (l *lowerer) indirect(a *ast.AssignStmt) {
@@ -75,7 +114,7 @@ func (l *lowerer) returned(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt)
 			x.Results[i] = l.apart(r)
 		}
 	}
-	if ft == nil || ft.Results == nil || len(x.Results) < 2 {
+	if ft == nil || ft.Results == nil || len(x.Results) == 0 {
 		return nil
 	}
 	place := map[types.Object]int{}
@@ -87,6 +126,10 @@ func (l *lowerer) returned(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt)
 		for i, n := range f.Names {
 			place[l.c.info.Defs[n]] = len(ts) - len(f.Names) + i
 		}
+	}
+	m := maker{x.Pos()}
+	if tuple, ok := l.c.info.TypeOf(x.Results[0]).(*types.Tuple); ok {
+		return l.converted(x, tuple, ts, m)
 	}
 	crossed := false
 	for i, r := range x.Results {
@@ -102,17 +145,35 @@ func (l *lowerer) returned(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt)
 	if !crossed {
 		return nil
 	}
-	m := maker{x.Pos()}
 	for i, r := range x.Results {
 		if tv := l.c.info.Types[r]; tv.Value != nil || tv.IsNil() {
 			continue
 		}
 		id := m.id(l.tempName())
 		pre = append(pre, m.variable(id.Name, l.typeExpr(ts[i], m.pos), r))
-		l.c.info.Types[id] = types.TypeAndValue{Type: ts[i]}
+		l.c.info.Types[id] = variableOf(ts[i])
 		x.Results[i] = id
 	}
 	return pre
+}
+
+// converted holds the results of a call that a function returns as other types.
+func (l *lowerer) converted(x *ast.ReturnStmt, tuple *types.Tuple, ts []types.Type, m maker) []ast.Stmt {
+	same := true
+	var names, results []ast.Expr
+	for i, want := range ts {
+		t := tuple.At(i).Type()
+		same = same && types.Identical(t, want)
+		id := m.id(l.tempName())
+		l.c.info.Types[id] = variableOf(t)
+		names, results = append(names, m.id(id.Name)), append(results, id)
+	}
+	if same {
+		return nil
+	}
+	hold := m.assign(token.DEFINE, names, x.Results[0])
+	x.Results = results
+	return []ast.Stmt{hold}
 }
 
 // spreadTuple evaluates the several values of the only argument of a call that
@@ -130,7 +191,7 @@ func (l *lowerer) spreadTuple(x *ast.CallExpr) ast.Stmt {
 	x.Args = nil
 	for v := range tuple.Variables() {
 		id := m.id(l.tempName())
-		l.c.info.Types[id] = types.TypeAndValue{Type: v.Type()}
+		l.c.info.Types[id] = variableOf(v.Type())
 		x.Args = append(x.Args, id)
 	}
 	return m.assign(token.DEFINE, slices.Clone(x.Args), values...)
@@ -271,6 +332,14 @@ func (l *lowerer) parallel(a *ast.AssignStmt) []ast.Stmt {
 	return append(pre, set...)
 }
 
+// placeType returns the type of what is assigned to, nil where it is new.
+func (l *lowerer) placeType(x ast.Expr) types.Type {
+	if id, ok := x.(*ast.Ident); ok && l.c.info.Uses[id] == nil {
+		return nil
+	}
+	return l.c.info.TypeOf(x)
+}
+
 // several assigns the values of one expression: an element of a map by a
 // statement of its own, which the interpreter forgets, likewise variables that
 // are shared, see sharedVars. A failed assertion leaves the zero value.
@@ -281,10 +350,8 @@ func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 	apart := false
 	values, _ := l.c.info.TypeOf(a.Rhs[0]).(*types.Tuple)
 	for i, x := range a.Lhs {
-		if a.Tok == token.ASSIGN && values != nil && !isBlank(x) {
-			// The interpreter forgets to make an interface of a value.
-			t := l.c.info.TypeOf(x)
-			apart = apart || types.IsInterface(t) && !types.Identical(t, values.At(i).Type())
+		if t := l.placeType(x); t != nil && values != nil && !isBlank(x) {
+			apart = apart || !types.Identical(t, values.At(i).Type()) // a conversion
 		}
 		if id, ok := x.(*ast.Ident); ok && a.Tok == token.DEFINE {
 			apart = apart || l.c.info.Defs[id] != nil && l.shared[l.c.info.Defs[id]]
@@ -306,8 +373,12 @@ func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 			if id, ok := x.(*ast.Ident); ok && tok == token.DEFINE && l.c.info.Uses[id] != nil {
 				tok = token.ASSIGN
 			}
-			a.Lhs[i] = m.id(l.tempName())
-			list = append(list, m.assign(tok, []ast.Expr{x}, a.Lhs[i]))
+			t := m.id(l.tempName())
+			if values != nil {
+				l.c.info.Types[t] = variableOf(values.At(i).Type())
+			}
+			a.Lhs[i] = m.id(t.Name)
+			list = append(list, m.assign(tok, []ast.Expr{x}, t))
 		}
 		a.Tok = token.DEFINE
 	}

@@ -83,6 +83,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 					inBlock(c, l.forLoop(l.rangeInt(x, tv.Type)))
 					break
 				}
+				l.blankRange(x)
 				if x.Tok == token.ASSIGN {
 					l.rangeAssign(x)
 				}
@@ -99,12 +100,17 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			inBlock(c, l.selectStmt(x))
 		case *ast.ValueSpec:
 			l.declared(x)
+		case *ast.DeclStmt:
+			if c.Parent() != top {
+				l.blankVars(x.Decl.(*ast.GenDecl))
+			}
 		case *ast.AssignStmt:
+			l.blanks(x)
 			if c.Index() < 0 {
 				l.assignment(x, true)
 				break
 			}
-			if list := l.assignment(x, c.Parent() == top && x.Tok == token.DEFINE && len(x.Rhs) == 1); list != nil {
+			if list := l.assignment(x, false); list != nil {
 				for _, s := range slices.Backward(list[1:]) {
 					c.InsertAfter(s)
 				}
@@ -153,11 +159,12 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				inBlock(c, maker{x.Pos()}.block(append(list, x)...))
 			}
 		case *ast.BinaryExpr:
+			l.sameType(x)
 			// The type of a constant that is shifted.
 			tv := info.Types[x]
 			if left := info.Types[x.X]; (x.Op == token.SHL || x.Op == token.SHR) && tv.Value == nil && left.Value != nil && tv.Type != nil {
 				x.X = call(&ast.ParenExpr{Lparen: x.X.Pos(), X: l.typeExpr(types.Default(tv.Type), x.X.Pos()), Rparen: x.X.Pos()}, x.X.Pos(), x.X)
-				info.Types[x.X] = types.TypeAndValue{Type: tv.Type}
+				info.Types[x.X] = variableOf(tv.Type)
 			}
 		case *ast.TypeSwitchStmt:
 			l.distinctCases(x)
@@ -169,6 +176,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			if len(x.Args) != 1 {
 				break
 			}
+			l.passTuple(c, x)
 			id, ok := ast.Unparen(x.Fun).(*ast.Ident)
 			if !ok {
 				break
@@ -326,11 +334,14 @@ func (l *lowerer) rangeAssign(r *ast.RangeStmt) {
 	m := maker{r.Pos()}
 	var list []ast.Stmt
 	temp := func(x *ast.Expr) {
-		if *x != nil && !isBlank(*x) {
-			n := l.tempName()
-			list = append(list, m.assign(token.ASSIGN, []ast.Expr{*x}, m.id(n)))
-			*x = m.id(n)
+		if *x == nil {
+			return
 		}
+		n := l.tempName()
+		if !isBlank(*x) {
+			list = append(list, m.assign(token.ASSIGN, []ast.Expr{*x}, m.id(n)))
+		}
+		*x = m.id(n)
 	}
 	temp(&r.Key)
 	temp(&r.Value)

@@ -429,7 +429,7 @@ func (s *Session) newLowerer(c *checked) *lowerer {
 	return &lowerer{fset: s.fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &checkError{}, gen: s.newGenerics(),
 		receivers: map[ast.Expr]bool{}, operands: map[*ast.TypeAssertExpr]ast.Expr{},
 		switched: map[*ast.TypeSwitchStmt]types.Type{}, cases: map[*ast.CaseClause][]types.Type{}, conversions: map[*ast.CallExpr][2]types.Type{},
-		inside: map[*ast.BlockStmt]bool{}}
+		inside: map[*ast.BlockStmt]bool{}, writtenOut: map[ast.Expr]*ast.CallExpr{}}
 }
 
 // assemble puts lowered declarations, with all that they need, and statements
