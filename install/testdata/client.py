@@ -8,7 +8,6 @@ is; the PATH that the kernel gets has no go.
 import json
 import os
 import sys
-import time
 
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
@@ -31,12 +30,13 @@ try:
     seen["first"], seen["status"] = outputs, reply["content"]["status"]
 
     # An interrupt ends the cell, and the session keeps what it had.
-    kc.execute("for {\n}")
-    time.sleep(0.5)
-    start = time.time()
+    msg_id = kc.execute('fmt.Println("spinning")\nfor {\n}')
+    while kc.get_iopub_msg(timeout=60)["content"].get("text") != "spinning\n":
+        pass
     km.interrupt_kernel()
-    reply = kc.get_shell_msg(timeout=20)
-    seen["interrupt"], seen["seconds"] = reply["content"]["status"], time.time() - start
+    reply = kc.get_shell_msg(timeout=60)
+    assert reply["parent_header"]["msg_id"] == msg_id, reply
+    seen["interrupt"] = reply["content"]["status"]
 
     outputs = []
     kc.execute_interactive("x * 2", timeout=60, output_hook=show)

@@ -98,12 +98,12 @@ func TestFile(t *testing.T) {
 		defer f.mu.Unlock()
 		f.cost, f.last = cost, last
 	}
-	set(2*saveQuick, time.Now().Add(-saveShare*2*saveQuick+50*time.Millisecond))
+	set(2*saveQuick, time.Now().Add(-saveShare*2*saveQuick+time.Second))
 	f.Checkpoint(func() *Notebook { return cells("1", "2") })
 	if saved() != 1 {
 		t.Error("a checkpoint did not wait")
 	}
-	for deadline := time.Now().Add(5 * time.Second); saved() != 2; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); saved() != 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the checkpoint never came")
 		}
