@@ -1,8 +1,10 @@
 package gocell
 
 import (
+	"cmp"
 	"context"
 	"go/ast"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"regexp"
@@ -33,6 +35,10 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 		return c
 	}
 	code = blankMagics(code)
+	if trimmed := strings.TrimLeft(code, " \t?"); helpRE.MatchString(code) {
+		// ?name is no Go, its name is.
+		code = strings.Repeat(" ", len(code)-len(trimmed)) + trimmed
+	}
 	start := cursor
 	for start > 0 {
 		r, n := utf8.DecodeLastRuneInString(code[:start])
@@ -47,6 +53,9 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 	if n := len(before); n > 1 && before[n-1].kind == token.SEMICOLON && before[n-1].lit == "\n" && before[n-2].kind == token.STRING && !closed(before[n-2].lit) {
 		before = before[:n-1] // put in at the end of the text
 	}
+	if inComment(code, start) {
+		return c
+	}
 	if n := len(before); n > 0 && (before[n-1].kind == token.STRING || before[n-1].kind == token.CHAR) && before[n-1].off < start && start <= before[n-1].end && !closed(before[n-1].lit) {
 		if from, ok := importString(before); ok {
 			c.Start = from
@@ -55,6 +64,9 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 		return c
 	}
 	if prefix != "" && unicode.IsDigit(rune(prefix[0])) {
+		return c
+	}
+	if strings.HasSuffix(code[:start], ".") && slices.ContainsFunc(before, func(t tok) bool { return t.kind == token.FLOAT && t.end == start }) {
 		return c
 	}
 
@@ -106,6 +118,23 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 	s.scopeNames(set, v, id.Pos())
 	c.Matches = set.sorted()
 	return c
+}
+
+// inComment reports whether a place in a text is inside a comment.
+func inComment(text string, at int) bool {
+	fset := token.NewFileSet()
+	f := fset.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(f, []byte(text), func(token.Position, string) {}, scanner.ScanComments)
+	for {
+		pos, k, lit := s.Scan()
+		if k == token.EOF || f.Offset(pos) >= at {
+			return false
+		}
+		if end := f.Offset(pos) + len(lit); k == token.COMMENT && (at < end || at == end && (lit[1] == '/' || !strings.HasSuffix(lit, "*/"))) {
+			return true
+		}
+	}
 }
 
 // closed reports whether a string or rune literal has its closing quote.
@@ -477,8 +506,11 @@ func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool)
 		return engine.Bundle{}, false
 	}
 	signature, doc := s.prog.docOf(v, o, recv)
-	source := s.declaration(o)
-	if source != "" && (detail > 0 || doc == "") {
+	if doc == "" {
+		doc = s.ownDoc(o, recv)
+	}
+	_, isFunc := o.(*types.Func)
+	if source := s.declaration(o); source != "" && (detail > 0 || !isFunc && (doc == "" || o.Pkg() == s.prog.pkg)) {
 		signature = source
 	}
 	text := signature
@@ -511,6 +543,60 @@ func (s *Session) declaration(o types.Object) string {
 		return ""
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// ownDoc returns the comment above what a cell declares, or beside a field.
+func (s *Session) ownDoc(o types.Object, recv types.Type) string {
+	if o.Pkg() != s.prog.pkg {
+		return ""
+	}
+	owner, method := o.Name(), ""
+	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
+		owner, method = typeOwner(f.Signature().Recv().Type()), o.Name()
+	}
+	field := false
+	if v, ok := o.(*types.Var); ok && v.IsField() {
+		owner, field = typeOwner(recv), true
+	}
+	for _, u := range slices.Backward(s.prog.units) {
+		if u.meth != method || !slices.Contains(u.names, owner) {
+			continue
+		}
+		if !field {
+			return commentAbove(s.cellSrc[u.cell], u.piece)
+		}
+		decls, _ := u.parse(token.NewFileSet())
+		for _, d := range decls {
+			var doc string
+			ast.Inspect(d, func(n ast.Node) bool {
+				f, ok := n.(*ast.Field)
+				if ok && slices.ContainsFunc(f.Names, func(id *ast.Ident) bool { return id.Name == o.Name() }) {
+					doc = cmp.Or(f.Doc.Text(), f.Comment.Text(), doc)
+				}
+				return true
+			})
+			return strings.TrimSpace(doc)
+		}
+	}
+	return ""
+}
+
+// commentAbove returns the comment in a cell's text right above a declaration.
+func commentAbove(text string, pc piece) string {
+	lines := strings.Split(text, "\n")
+	if pc.line < 1 || pc.line > len(lines) || !strings.HasPrefix(pc.text, strings.TrimSpace(lines[pc.line-1][min(pc.col-1, len(lines[pc.line-1])):])) {
+		return "" // another cell bears the number now
+	}
+	var doc []string
+	for i := pc.line - 2; i >= 0; i-- {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(lines[i]), "//")
+		if !ok {
+			break
+		}
+		doc = append(doc, strings.TrimPrefix(comment, " "))
+	}
+	slices.Reverse(doc)
+	return strings.TrimSpace(strings.Join(doc, "\n"))
 }
 
 var helpRE = regexp.MustCompile(`^\s*(\?{0,2})\s*([\pL_][\pL\pN_.]*)\s*(\?{0,2})\s*$`)

@@ -23,11 +23,11 @@ type view struct {
 
 // look checks a cell as far as it goes and keeps all errors to itself. The
 // program is unchanged. The caller holds the session's lock.
-func (p *program) look(text string) *view {
+func (p *program) look(text string) (v *view) {
 	fset := token.NewFileSet()
 	src, _ := parseCell(fset, 0, "", text)
 	q := p.clone()
-	v := &view{fset: fset, src: src, info: newInfo(), pkg: p.pkg}
+	v = &view{fset: fset, src: src, info: newInfo(), pkg: p.pkg}
 	used := map[string]bool{}
 	var heads, bodies []ast.Decl
 	var all []declared
@@ -56,16 +56,22 @@ func (p *program) look(text string) *view {
 	}
 	own := map[string]bool{}
 	for _, d := range all {
-		mention(d.decl)
 		for _, n := range d.unit.names {
 			if d.unit.meth == "" {
 				own[n] = true
 			}
 		}
+	}
+	for _, d := range all {
+		mention(d.decl)
 		if f, ok := d.decl.(*ast.FuncDecl); ok {
-			head := *f
-			head.Body = nil
-			heads = append(heads, &head)
+			// The checker knows the methods of earlier cells' types, and takes
+			// no others.
+			if d.unit.meth == "" || own[d.unit.names[0]] {
+				head := *f
+				head.Body = nil
+				heads = append(heads, &head)
+			}
 			if f.Body != nil {
 				b := bodyFunc(f)
 				bodies = append(bodies, b)
