@@ -66,7 +66,7 @@ func own(v reflect.Value) (text string, ok bool) {
 
 // typeName names a type as a person in a cell would.
 func typeName(v reflect.Value) string {
-	return strings.NewReplacer("main.", "", "interface {}", "any").Replace(v.Type().String())
+	return strings.NewReplacer("main.", "", "interface {}", "any", "[]uint8", "[]byte").Replace(v.Type().String())
 }
 
 // named reports whether a type has a name to show.

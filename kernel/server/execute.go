@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"dace.local/kernel/engine"
@@ -33,7 +34,9 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 	cell := engine.Cell{Number: int(s.count.Load()) + 1, Code: q.Code, Silent: q.Silent, ID: cellID(r.Metadata)}
 	if counted {
 		s.count.Add(1)
-		s.history.add(cell.Number, cell.Code)
+		if strings.TrimSpace(cell.Code) != "" {
+			s.history.add(cell.Number, cell.Code)
+		}
 	}
 	if !q.Silent {
 		s.iopub.post("execute_input", r.Header, executeInput{q.Code, cell.Number})

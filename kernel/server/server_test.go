@@ -295,7 +295,7 @@ func testInspect(t *testing.T, k *kernel) {
 }
 
 func testHistory(t *testing.T, k *kernel) {
-	for _, code := range []string{"a", "x = 2", "x", "a", "abc[1]"} {
+	for _, code := range []string{"a", "x = 2", "x", "a", "abc[1]", " \n"} {
 		k.execute(code)
 	}
 	for _, test := range []struct {
