@@ -307,6 +307,7 @@ func (s *Session) guardStep(n node, run step) step {
 			if !ok {
 				if v := recover(); v != nil {
 					v = inGo(n, f, v)
+					(*runFrame)(f).debug = n.p
 					s.cell().passed(n.pos(), true)
 					panic(v)
 				}
@@ -327,6 +328,7 @@ func (s *Session) guardCall(n node, run step) step {
 			s.overflow(n.pos())
 			return nil
 		}
+		(*runFrame)(f).debug = n.p // for callers
 		next, v, failed, in := s.try(run, f)
 		if failed {
 			v = inGo(n, f, v)

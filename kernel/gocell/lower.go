@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -240,7 +241,7 @@ func (l *lowerer) topLevel(s ast.Stmt, last bool) []ast.Stmt {
 		}
 		return []ast.Stmt{s}
 	case *ast.AssignStmt:
-		if s.Tok == token.DEFINE && !madeUp(s.Lhs[0]) {
+		if s.Tok == token.DEFINE && !slices.ContainsFunc(s.Lhs, madeUp) {
 			s.Tok = token.ASSIGN
 			if list := l.spread(s); list != nil {
 				return list

@@ -6,7 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"go/types"
-	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -69,21 +69,26 @@ func (s *Session) overrideProcess(ipath string, set func(name string, f any)) {
 	}
 }
 
-// standIns maps methods of the standard library that may end the process to
-// functions of the kernel.
-var standIns = map[string]any{
-	"(*sync.Mutex).Unlock":    unlockMutex,
-	"(*sync.RWMutex).Unlock":  unlockRWMutex,
-	"(*sync.RWMutex).RUnlock": unlockReader,
-	"(sync.Locker).Unlock":    unlock,
-	"(*sync.Cond).Wait":       wait,
-	"(*flag.FlagSet).Parse":   parseFlags,
-	"(*os.Process).Signal":    (*Session).signalProcess,
-	"(*os.Process).Kill":      (*Session).killProcess,
-	"(*log.Logger).Fatal":     func(l *log.Logger, a ...any) { fatal(l, fmt.Sprint(formatted(a)...)) },
-	"(*log.Logger).Fatalln":   func(l *log.Logger, a ...any) { fatal(l, fmt.Sprintln(formatted(a)...)) },
-	"(*log.Logger).Fatalf":    func(l *log.Logger, f string, a ...any) { fatal(l, sprintf(f, a)) },
+// standIns returns functions for methods of the standard library that may end
+// the process, or would tell of the interpreter.
+func (s *Session) standIns() map[string]any {
+	all := map[string]any{
+		"(*sync.Mutex).Unlock":    unlockMutex,
+		"(*sync.RWMutex).Unlock":  unlockRWMutex,
+		"(*sync.RWMutex).RUnlock": unlockReader,
+		"(sync.Locker).Unlock":    unlock,
+		"(*sync.Cond).Wait":       wait,
+		"(*flag.FlagSet).Parse":   parseFlags,
+		"(*os.Process).Signal":    s.signalProcess,
+		"(*os.Process).Kill":      s.killProcess,
+	}
+	maps.Copy(all, s.loggers())
+	maps.Copy(all, s.callerMethods())
+	return all
 }
+
+// methodsStoodIn holds the full names of these methods.
+var methodsStoodIn = sync.OnceValue(func() map[string]any { return (*Session)(nil).standIns() })
 
 // standIn returns the name of the kernel's function for a method, or "".
 func standIn(f *types.Func) string {
@@ -91,41 +96,17 @@ func standIn(f *types.Func) string {
 		return ""
 	}
 	switch f.Pkg().Path() {
-	case "sync", "flag", "os", "log":
-		if name := f.FullName(); standIns[name] != nil {
+	case "sync", "flag", "os", "log", "runtime":
+		if name := f.FullName(); methodsStoodIn()[name] != nil {
 			return standInName(name)
 		}
 	}
 	return ""
 }
 
+// standInName is the name of a method's function in rewritten code.
 func standInName(method string) string {
 	return strings.NewReplacer("(", "", "*", "", ")", "", ".", "_").Replace(method)
-}
-
-// standIns returns the functions by the names that rewritten code has for them.
-func (s *Session) standIns() map[string]reflect.Value {
-	m := map[string]reflect.Value{}
-	for method, f := range standIns {
-		switch of := f.(type) {
-		case func(*Session, *os.Process, os.Signal) error:
-			f = func(p *os.Process, sig os.Signal) error { return of(s, p, sig) }
-		case func(*Session, *os.Process) error:
-			f = func(p *os.Process) error { return of(s, p) }
-		}
-		m[standInName(method)] = reflect.ValueOf(f)
-	}
-	return m
-}
-
-func sprintf(f string, a []any) string {
-	a = formatted(a)
-	return fmt.Sprintf(ownVerbs(f, a), a...)
-}
-
-func fatal(l *log.Logger, text string) {
-	_ = l.Output(3, text)
-	panic(exit{code: 1})
 }
 
 // parseFlags is (*flag.FlagSet).Parse, which may end the process.

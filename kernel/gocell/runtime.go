@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/token"
 	"io"
-	"log"
 	"maps"
 	"reflect"
 	"strings"
@@ -43,7 +42,9 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Print":          reflect.ValueOf(s.print),
 	}
 	maps.Copy(m, s.asserted.unsafeFuncs())
-	maps.Copy(m, s.standIns())
+	for method, f := range s.standIns() {
+		m[standInName(method)] = reflect.ValueOf(f)
+	}
 	return m
 }
 
@@ -68,6 +69,7 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	out := streamWriter{s}
 	set := func(name string, f any) { m[name] = reflect.ValueOf(f) }
 	s.overrideProcess(ipath, set)
+	s.overrideCallers(ipath, set)
 	switch ipath {
 	case "fmt":
 		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, formatted(a)...) })
@@ -101,18 +103,7 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	case "os":
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 	case "log":
-		for name, f := range map[string]func(...any){"Print": log.Print, "Println": log.Println, "Panic": log.Panic, "Panicln": log.Panicln} {
-			set(name, func(a ...any) { f(formatted(a)...) })
-		}
-		for name, f := range map[string]func(string, ...any){"Printf": log.Printf, "Panicf": log.Panicf} {
-			set(name, func(format string, a ...any) {
-				a = formatted(a)
-				f(ownVerbs(format, a), a...)
-			})
-		}
-		set("Fatal", func(a ...any) { fatal(log.Default(), fmt.Sprint(formatted(a)...)) })
-		set("Fatalf", func(f string, a ...any) { fatal(log.Default(), sprintf(f, a)) })
-		set("Fatalln", func(a ...any) { fatal(log.Default(), fmt.Sprintln(formatted(a)...)) })
+		s.overrideLog(set)
 	case "context":
 		set("AfterFunc", func(ctx context.Context, f func()) func() bool { return context.AfterFunc(ctx, s.guarded(f)) })
 	case "time":
