@@ -197,7 +197,7 @@ func (s *Session) guardNode(n node) {
 				if c := (node{p}).children(); len(c) > 2 && c[0].ident() == "make" {
 					*e = s.guardMake(node{p}, *e)
 				}
-				*e = s.guardCall(node{p}, *e)
+				*e = s.guardCall(node{p}, *e, tracksCalls(node{p}))
 			}
 		}
 	case canFail(n):
@@ -322,8 +322,11 @@ func (s *Session) guardStep(n node, run step) step {
 // guardCall guards a call. A panic from below is caught whole and raised
 // again: the interpreter raises it anew inside a deferred function at each
 // level, and the stack of these would take time by its square.
-func (s *Session) guardCall(n node, run step) step {
+func (s *Session) guardCall(n node, run step, tracks bool) step {
 	return func(f unsafe.Pointer) step {
+		if deferring.Load() != 0 && !tracks {
+			called()
+		}
 		if stackUsed() > maxStack {
 			s.overflow(n.pos())
 			return nil
@@ -353,34 +356,6 @@ func (s *Session) try(run step, f unsafe.Pointer) (next step, v any, failed bool
 	next = run(f)
 	ok = true
 	return next, nil, false, nil
-}
-
-// guardDefer guards a defer statement. The interpreter forgets the other
-// deferred calls when one panics; here the panic takes the place of the one
-// under way, if any, and the next deferred call sees it.
-func guardDefer(n node, run step) step {
-	return func(f unsafe.Pointer) step {
-		list := (*[][]reflect.Value)(unsafe.Add(f, layout.deferred))
-		before := len(*list)
-		next := run(f)
-		if len(*list) == before {
-			return next
-		}
-		d := (*list)[0]
-		(*list)[0] = []reflect.Value{reflect.ValueOf(func() {
-			ok := false
-			defer func() {
-				if !ok {
-					if v := recover(); v != nil {
-						*(*any)(unsafe.Add(f, layout.recovered)) = inGo(n, f, v)
-					}
-				}
-			}()
-			d[0].Call(d[1:])
-			ok = true
-		})}
-		return next
-	}
 }
 
 // selectStep runs the clauses of a select statement. The interpreter's own

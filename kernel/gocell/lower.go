@@ -1055,10 +1055,6 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 	}
 	pos := x.Pos()
 	switch b.Name() {
-	case "recover":
-		if _, ok := c.Parent().(ast.Expr); ok || c.Name() == "Rhs" || c.Name() == "Results" || c.Name() == "Values" || c.Name() == "Tag" {
-			c.Replace(call(l.rt("Recovered", pos), pos, x))
-		}
 	case "make":
 		t, ok := l.c.info.TypeOf(x).Underlying().(*types.Chan)
 		if ok && t.Dir() != types.SendRecv {

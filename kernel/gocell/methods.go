@@ -17,6 +17,9 @@ import (
 func (l *lowerer) declarations() {
 	c := l.c
 	c.decls = plainOnly(c.decls)
+	for _, d := range c.decls {
+		l.noteRecovering(d.decl)
+	}
 	for i, d := range c.decls {
 		if f, ok := d.decl.(*ast.FuncDecl); ok && f.Recv != nil {
 			if t, _ := declaredOn(c.info.Defs[f.Name].(*types.Func)); t != nil {
@@ -191,7 +194,7 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 	}
 	sig := types.NewSignatureType(nil, nil, nil, f.Signature().Params(), f.Signature().Results(), f.Signature().Variadic())
 	return call(m.funcLit([]*ast.Field{m.field(r.Name, l.typeExpr(t, m.pos))}, []*ast.Field{m.field("", l.typeExpr(sig, m.pos))},
-		m.ret(l.forward(sig, target, m))), m.pos, recv)
+		m.ret(l.forward(sig, target, l.gen.s.recovering[f.Name()], m))), m.pos, recv)
 }
 
 // methodExpr rewrites T.M: func(r T, p P) R { return r.M(p) }.
@@ -205,14 +208,15 @@ func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 			return &ast.SelectorExpr{X: recv, Sel: runSel(x, s.Obj().(*types.Func))}, args[1:]
 		}
 		return f, append([]ast.Expr{l.receiver(recv, t, isPointer(on))}, args[1:]...)
-	}, maker{x.Pos()})
+	}, l.gen.s.recovering[x.Sel.Name], maker{x.Pos()})
 	l.c.info.Types[lit] = variableOf(sig)
 	return lit
 }
 
 // forward returns a function of a signature that passes its arguments on: to
-// makes the called function and its arguments of them.
-func (l *lowerer) forward(sig *types.Signature, to func([]ast.Expr) (ast.Expr, []ast.Expr), m maker) *ast.FuncLit {
+// makes the called function and its arguments of them, recovers says that it may
+// be one that recovers.
+func (l *lowerer) forward(sig *types.Signature, to func([]ast.Expr) (ast.Expr, []ast.Expr), recovers bool, m maker) *ast.FuncLit {
 	var params, results []*ast.Field
 	var args []ast.Expr
 	for i := range sig.Params().Len() {
@@ -239,5 +243,9 @@ func (l *lowerer) forward(sig *types.Signature, to func([]ast.Expr) (ast.Expr, [
 	if len(results) > 0 {
 		s = m.ret(c)
 	}
-	return m.funcLit(params, results, s)
+	list := []ast.Stmt{s}
+	if recovers {
+		list = []ast.Stmt{&ast.ExprStmt{X: call(l.rt("Forward", m.pos), m.pos)}, s}
+	}
+	return m.funcLit(params, results, list...)
 }

@@ -23,6 +23,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			l.inside[b] = true
 		}
 	}
+	recovers := map[*ast.FuncType]bool{}
 	top := n
 	defer func(shared map[types.Object]bool) { l.shared = shared }(l.shared)
 	l.shared = sharedVars(n, info)
@@ -41,10 +42,12 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			funcs = funcs[:len(funcs)-1]
 			if x.Body != nil {
 				l.zeroResults(x.Type, x.Body)
+				l.begin(x.Body, recovers[x.Type])
 			}
 		case *ast.FuncLit:
 			funcs = funcs[:len(funcs)-1]
 			l.zeroResults(x.Type, x.Body)
+			l.begin(x.Body, recovers[x.Type])
 		case *ast.RangeStmt:
 			tv, ok := info.Types[x.X]
 			if !ok {
@@ -173,6 +176,10 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				c.Replace(l.methodExpr(x))
 			}
 		case *ast.CallExpr:
+			if l.isBuiltin(x.Fun) && ast.Unparen(x.Fun).(*ast.Ident).Name == "recover" {
+				l.recovers(c, x, funcs[len(funcs)-1], recovers)
+				break
+			}
 			if len(x.Args) != 1 {
 				break
 			}
@@ -504,7 +511,7 @@ const (
 // leaves behind its call is a statement of the outer one's body.
 func (l *lowerer) rangeFunc(r *ast.RangeStmt, sig *types.Signature, label string, ft *ast.FuncType) ast.Stmt {
 	m := maker{r.Pos()}
-	b := &rangeBody{l: l, m: m, label: label, state: l.tempName(), leave: l.tempName(), defers: l.tempName(), caught: l.tempName(), jumps: map[string]int{}}
+	b := &rangeBody{l: l, m: m, label: label, state: l.tempName(), leave: l.tempName(), defers: l.tempName(), jumps: map[string]int{}}
 	b.results(ft)
 	b.labels = labelsIn(r.Body)
 	b.rewrite(r.Body)
@@ -558,8 +565,6 @@ type rangeBody struct {
 	resultNames          []string
 	hasReturn, hasBare   bool
 	hasDefer             bool
-	recovers             bool   // in a deferred call
-	caught               string // what a deferred call recovers
 	jumps                map[string]int
 	after                []ast.Stmt // behind the call
 }
@@ -587,109 +592,17 @@ func (b *rangeBody) vars() []ast.Stmt {
 		}
 	}
 	if b.hasDefer {
-		fn := m.funcLit([]*ast.Field{m.field("", m.id("any"))}, nil).Type
-		list = append(list, m.variable(b.defers, &ast.ArrayType{Lbrack: m.pos, Elt: fn}),
-			&ast.DeferStmt{Defer: m.pos, Call: call(b.runner(), m.pos)})
+		list = append(list, m.variable(b.defers, &ast.ArrayType{Lbrack: m.pos, Elt: m.funcLit(nil, nil).Type}),
+			&ast.DeferStmt{Defer: m.pos, Call: call(m.funcLit(nil, nil, b.l.takesDeferral(m.pos),
+				&ast.ExprStmt{X: call(b.l.rt("RunDeferred", m.pos), m.pos, m.id(deferralName), m.id(b.defers))}), m.pos)})
 	}
 	return list
-}
-
-// runner returns the function that runs the deferred calls:
-//
-//	func() { for _, d := range defers { defer d(nil) } }
-//
-// or, where they recover, which the interpreter only does in a function that
-// stands where the panic is to end:
-//
-//	func() {
-//		p := std.Catch(recover())
-//		for i := len(defers) - 1; i >= 0; i-- {
-//			func() {
-//				defer func() { std.CatchIn(p, recover()) }()
-//				defers[i](p)
-//			}()
-//		}
-//		std.Rethrow(p)
-//	}
-func (b *rangeBody) runner() *ast.FuncLit {
-	m := b.m
-	if !b.recovers {
-		d := b.l.tempName()
-		return m.funcLit(nil, nil,
-			&ast.RangeStmt{For: m.pos, Key: m.id("_"), Value: m.id(d), Tok: token.DEFINE, TokPos: m.pos, X: m.id(b.defers),
-				Body: m.block(&ast.DeferStmt{Defer: m.pos, Call: call(m.id(d), m.pos, m.id("nil"))})})
-	}
-	recovered := func() ast.Expr {
-		id := m.id("recover")
-		b.l.c.info.Uses[id] = types.Universe.Lookup("recover")
-		return call(id, m.pos)
-	}
-	p, i := b.l.tempName(), b.l.tempName()
-	return m.funcLit(nil, nil,
-		m.define(p, b.l.std("Catch", m.pos, recovered())),
-		&ast.ForStmt{For: m.pos,
-			Init: m.define(i, &ast.BinaryExpr{X: call(m.id("len"), m.pos, m.id(b.defers)), OpPos: m.pos, Op: token.SUB, Y: m.num(1)}),
-			Cond: m.compare(i, token.GEQ, 0),
-			Post: &ast.IncDecStmt{X: m.id(i), TokPos: m.pos, Tok: token.DEC},
-			Body: m.block(&ast.ExprStmt{X: call(m.funcLit(nil, nil,
-				&ast.DeferStmt{Defer: m.pos, Call: call(m.funcLit(nil, nil, &ast.ExprStmt{X: b.l.std("CatchIn", m.pos, m.id(p), recovered())}), m.pos)},
-				&ast.ExprStmt{X: call(&ast.IndexExpr{X: m.id(b.defers), Lbrack: m.pos, Index: m.id(i), Rbrack: m.pos}, m.pos, m.id(p))}), m.pos)})},
-		&ast.ExprStmt{X: b.l.std("Rethrow", m.pos, m.id(p))})
 }
 
 // std returns a call of the compiled part of the prelude.
 func (l *lowerer) std(name string, pos token.Pos, args ...ast.Expr) ast.Expr {
 	l.pkgs[stdPath] = true
 	return call(&ast.SelectorExpr{X: &ast.Ident{Name: alias(stdPath), NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}}, pos, args...)
-}
-
-// recovering makes a deferred function take the panic from its argument.
-func (b *rangeBody) recovering(f *ast.FuncLit) {
-	astutil.Apply(f.Body, func(c *astutil.Cursor) bool {
-		switch x := c.Node().(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			id, ok := ast.Unparen(x.Fun).(*ast.Ident)
-			if !ok {
-				break
-			}
-			if o, ok := b.l.c.info.Uses[id].(*types.Builtin); ok && o.Name() == "recover" {
-				b.recovers = true
-				c.Replace(b.l.std("Recover", x.Pos(), &ast.Ident{Name: b.caught, NamePos: x.Pos()}))
-				return false
-			}
-		}
-		return true
-	}, nil)
-}
-
-// A caught is a panic on its way through deferred calls.
-type caught struct{ value any }
-
-func newCaught(v any) any { return &caught{v} }
-
-func catchIn(c, v any) {
-	if v != nil {
-		c.(*caught).value = v
-	}
-}
-
-// recoverCaught is recover; c is nil where nothing can be recovered.
-func recoverCaught(c any) any {
-	p, ok := c.(*caught)
-	if !ok {
-		return nil
-	}
-	v := p.value
-	p.value = nil
-	return v
-}
-
-func rethrow(c any) {
-	if v := c.(*caught).value; v != nil {
-		panic(v)
-	}
 }
 
 func labelsIn(body ast.Node) map[string]bool {
@@ -822,7 +735,6 @@ func (b *rangeBody) deferred(x *ast.DeferStmt) ast.Stmt {
 	sig, _ := coreSignature(info, x.Call.Fun)
 	switch f := ast.Unparen(x.Call.Fun).(type) {
 	case *ast.FuncLit:
-		b.recovering(f)
 	case *ast.Ident:
 		if _, isVar := info.Uses[f].(*types.Var); isVar {
 			inner.Fun = hold(f, nil)
@@ -856,6 +768,6 @@ func (b *rangeBody) deferred(x *ast.DeferStmt) ast.Stmt {
 		inner.Args[i] = hold(a, t)
 	}
 	list = append(list, m.set(b.defers, call(m.id("append"), m.pos, m.id(b.defers),
-		m.funcLit([]*ast.Field{m.field(b.caught, m.id("any"))}, nil, &ast.ExprStmt{X: &inner}))))
+		m.funcLit(nil, nil, &ast.ExprStmt{X: call(b.l.rt("Forward", m.pos), m.pos)}, &ast.ExprStmt{X: &inner}))))
 	return m.block(list...)
 }

@@ -61,7 +61,9 @@ type Session struct {
 
 	loaded   map[string]bool // packages known to the interpreter
 	imported map[string]bool // packages imported in its package main
-	generic  genericState
+	// recovering holds the names of methods that recover.
+	recovering map[string]bool
+	generic    genericState
 
 	modules     module.Store            // what %get has fetched
 	linked      map[*sourceDecl]bool    // declarations of fetched packages that the interpreter has
@@ -84,7 +86,7 @@ func New(opts Options) (*Session, error) {
 	if opts.Args == nil {
 		opts.Args = []string{"dace"}
 	}
-	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, cellSrc: map[int]string{},
+	s := &Session{opts: opts, memory: memory, loaded: map[string]bool{}, imported: map[string]bool{}, recovering: map[string]bool{}, cellSrc: map[int]string{},
 		linked: map[*sourceDecl]bool{}, initialized: map[*sourcePackage]bool{}, natives: map[string]*native{}}
 	imp, err := newImporter()
 	if err != nil {

@@ -9,3 +9,9 @@ TEXT ·stackUsed(SB), NOSPLIT, $0-8
 	SUBQ BX, AX
 	MOVQ AX, ret+0(FP)
 	RET
+
+// func currentG() uintptr
+TEXT ·currentG(SB), NOSPLIT, $0-8
+	MOVQ (TLS), AX
+	MOVQ AX, ret+0(FP)
+	RET

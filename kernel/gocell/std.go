@@ -40,10 +40,6 @@ var stdFuncs = map[string]any{
 	"RangeError":     newRangeError,
 	"SortFunc":       func(x, cmp any) { sort.Slice(x, lessBy(x, cmp)) },
 	"SortStableFunc": func(x, cmp any) { sort.SliceStable(x, lessBy(x, cmp)) },
-	"Catch":          newCaught,
-	"CatchIn":        catchIn,
-	"Recover":        recoverCaught,
-	"Rethrow":        rethrow,
 	"Hash":           func(h, v any) { maphash.WriteComparable(h.(*maphash.Hash), v) },
 	"Pull": func(seq func(yield func() bool)) (func() bool, func()) {
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
