@@ -11,7 +11,7 @@ import (
 
 // assignMany spells out an assignment of several values of which one is an
 // interface, which the interpreter gets wrong where it is read from a place
-// that compiled code knows: first the operands on the left and the values are
+// that compiled code knows, or a function: first the operands on the left and the values are
 // held, then assigned from left to right.
 func (l *lowerer) assignMany(c *astutil.Cursor, s *ast.AssignStmt) {
 	if s.Tok != token.ASSIGN || c.Index() < 0 {
@@ -46,7 +46,7 @@ func (l *lowerer) spread(s *ast.AssignStmt) []ast.Stmt {
 	for i := range s.Lhs {
 		for _, x := range []ast.Expr{s.Lhs[i], s.Rhs[i]} {
 			t := typeOf(x)
-			any = any || t != nil && types.IsInterface(t)
+			any = any || t != nil && (types.IsInterface(t) || isSignature(t))
 		}
 	}
 	if !any {

@@ -919,6 +919,9 @@ func (p *program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 		if ipath == "C" {
 			return fail("cgo cannot be used in a cell")
 		}
+		if ipath == "embed" {
+			return fail("there are no files beside a cell to embed: os.ReadFile reads one when the cell runs")
+		}
 		pk, err := imp.Import(ipath)
 		if err != nil {
 			return fail(err.Error())

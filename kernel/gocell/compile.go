@@ -40,8 +40,8 @@ type Compiler interface {
 	// Load builds a package and loads it; sources holds the text of the
 	// package and of those of its kind that it imports, by import path, and
 	// modules is the folder of a module whose requirements it may import too,
-	// or "". It returns the package's variable Table. A path stands for one
-	// text, and is built once.
+	// or "". It returns the package's variable Xˑˑ (no cell has that name). A
+	// path stands for one text, and is built once.
 	Load(ctx context.Context, path string, sources map[string]string, modules string) (table map[string]any, err error)
 }
 
@@ -50,6 +50,8 @@ const (
 	// they are built, and cellsPath where they are checked.
 	nativePath = "dace.local/cells/"
 	cellsPath  = "cells/"
+	// tableName is the variable of a compiled cell that a Compiler returns.
+	tableName = exportMark + mark
 )
 
 // nativeCount numbers compiled cells as the checker sees them.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/module/moduletest"
 )
 
@@ -23,7 +24,7 @@ func TestGetInterrupted(t *testing.T) {
 	s := newSession(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Execute(ctx, engine.Cell{Number: 1, Code: "%get example.test/geo@v1.0.0"}, &screen{})
+	_, err := s.Execute(ctx, engine.Cell{Number: 1, Code: "%get example.test/geo@v1.0.0"}, &enginetest.Recorder{})
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Name != engine.Interrupted {
 		t.Errorf("says %v", err)

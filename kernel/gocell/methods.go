@@ -184,7 +184,16 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 		recv = l.receiver(recv, t, isPointer(on))
 		t = on
 		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) { return fn, append([]ast.Expr{r}, args...) }
-	case types.IsInterface(t):
+	case types.IsInterface(t), isNative(f.Pkg()):
+		if !types.IsInterface(t) {
+			on := f.Signature().Recv().Type()
+			recv = l.receiver(recv, t, isPointer(on))
+			if isPointer(on) && !isPointer(t) {
+				t = types.NewPointer(t)
+			} else if p, ok := types.Unalias(t).(*types.Pointer); ok && !isPointer(on) {
+				t = p.Elem()
+			}
+		}
 		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 			return &ast.SelectorExpr{X: r, Sel: runSel(x, f)}, args
 		}

@@ -95,6 +95,7 @@ func (g *generator) generate() error {
 		body.WriteString(g.at(d.decl.Pos()) + g.render(d.decl.Pos(), d.decl.End()) + "\n")
 	}
 	g.initialise(&body)
+	body.WriteString("/*line generated.go:1:1*/")
 	fmt.Fprintf(&body, "var %[1]srecover, %[1]sstack func()\n", mark)
 	fmt.Fprintf(&table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n\t%q: &%[3]s,\n", mark+"init", mark+"recover", mark+"stack")
 	if n.ctx {
@@ -133,7 +134,7 @@ func (g *generator) generate() error {
 		}
 	}
 	b.Write(body.Bytes())
-	fmt.Fprintf(&b, "\nvar Table = map[string]any{\n%s}\n", table.Bytes())
+	fmt.Fprintf(&b, "\nvar %s = map[string]any{\n%s}\n", tableName, table.Bytes())
 	sum := sha256.Sum256(b.Bytes())
 	n.path = nativePath + "c" + hex.EncodeToString(sum[:10])
 	g.sources[n.path] = b.String()

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/enginetest"
 )
 
 // The programs of testdata/programs are run by the compiler and, in three
@@ -279,30 +280,28 @@ func runCells(t *testing.T, cells []string) (r ran) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w := &screen{}
+	w := &enginetest.Recorder{}
 	for i, code := range cells {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, err := s.Execute(ctx, engine.Cell{Number: i + 1, Code: code}, w)
 		cancel()
 		var e *engine.Error
 		if errors.As(err, &e) && e.Name == "panic" {
-			text := colour.ReplaceAllString(e.Text(), "")
+			text := enginetest.Plain(e.Text())
 			r.panicked = text[max(strings.LastIndex(text, "\npanic: "), strings.LastIndex(text, "\nfatal error: "))+1:]
 			break
 		} else if err != nil {
 			if errors.As(err, &e) {
-				err = fmt.Errorf("%s: %s", e.Name, colour.ReplaceAllString(e.Text(), ""))
+				err = fmt.Errorf("%s: %s", e.Name, enginetest.Plain(e.Text()))
 			}
 			t.Errorf("In[%d]: %v", i+1, err)
 			break
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.err.String(); s != "" {
+	if s := w.Text(enginetest.Stderr); s != "" {
 		t.Errorf("standard error:\n%s", s)
 	}
-	r.out = w.out.String()
+	r.out = w.Text(enginetest.Stdout)
 	return r
 }
 

@@ -81,15 +81,23 @@ func (l *Loader) Ready() error {
 	return l.missing
 }
 
-func (l *Loader) look() (t toolchain, err error) {
+// look finds the toolchain.
+func (l *Loader) look() (toolchain, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return t, errors.New("the kernel does not know how it was built")
+		return toolchain{}, errors.New("the kernel does not know how it was built")
 	}
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
 	}
+	_, file, _, _ := runtime.Caller(0)
+	return l.lookFor(set, file)
+}
+
+// lookFor finds the toolchain for a program that was built with some settings,
+// of which this file was one.
+func (l *Loader) lookFor(set map[string]string, file string) (t toolchain, err error) {
 	if set["CGO_ENABLED"] != "1" {
 		return t, errors.New("the kernel was built without cgo: with a C compiler on the PATH, go run ./install builds one that can")
 	}
@@ -112,11 +120,10 @@ func (l *Loader) look() (t toolchain, err error) {
 	if _, err := lookPath(cc, t.env); err != nil {
 		return t, fmt.Errorf("there is no C compiler on the PATH (%s), which links what the toolchain compiles", cc)
 	}
-	_, file, _, _ := runtime.Caller(0)
-	t.root = filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	if !filepath.IsAbs(file) {
-		return t, errors.New("the kernel was built with -trimpath and does not know where its source is")
+		return t, errors.New("the kernel was built with -trimpath and does not know where its source is: run go run ./install, which builds one that does")
 	}
+	t.root = filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	if text, err := os.ReadFile(filepath.Join(t.root, "go.mod")); err != nil || !bytes.HasPrefix(text, []byte("module "+module)) {
 		return t, fmt.Errorf("the source that the kernel was built from is no longer in %s: run go run ./install where it is now", t.root)
 	}
@@ -213,8 +220,8 @@ var loaded = struct {
 // long as the process lives, so a path names one text for ever. sources holds
 // its text and those of the packages of its kind that it imports, by import
 // path; other imports are the module's, and those that the go.mod in the folder
-// modules requires, where that is not "". The package's variable Table is
-// returned. A package that does not compile gives a *BuildError.
+// modules requires, where that is not "". The package's variable Xˑˑ, a name for
+// which no cell has a use, is returned. A package that does not compile gives a *BuildError.
 func (l *Loader) Load(ctx context.Context, path string, sources map[string]string, modules string) (map[string]any, error) {
 	if err := l.Ready(); err != nil {
 		return nil, err
@@ -256,14 +263,7 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 func open(file, modules string) (map[string]any, error) {
 	p, err := plugin.Open(file)
 	if err != nil {
-		if strings.Contains(err.Error(), "different version of package") {
-			_, pkg, _ := strings.Cut(err.Error(), "different version of package ")
-			if modules != "" {
-				return nil, fmt.Errorf("what was fetched needs another version of package %s than the kernel is built with; or the clone or the toolchain has changed since that: then go run ./install again", pkg)
-			}
-			return nil, fmt.Errorf("package %s is not as it was when the kernel was built: the clone or the toolchain has changed since; run go run ./install again and restart the kernel", pkg)
-		}
-		return nil, err
+		return nil, explainOpen(err, modules)
 	}
 	s, err := p.Lookup("Table")
 	if err != nil {
@@ -274,6 +274,18 @@ func open(file, modules string) (map[string]any, error) {
 		return nil, fmt.Errorf("the table of a package is a %T", s)
 	}
 	return *t, nil
+}
+
+// explainOpen says what to do about a plugin that does not load.
+func explainOpen(err error, modules string) error {
+	_, pkg, ok := strings.Cut(err.Error(), "different version of package ")
+	switch {
+	case !ok:
+		return err
+	case modules != "":
+		return fmt.Errorf("what was fetched needs another version of package %s than the kernel is built with; or the clone or the toolchain has changed since that: then run go run ./install again", pkg)
+	}
+	return fmt.Errorf("package %s is not as it was when the kernel was built: the clone or the toolchain has changed since; run go run ./install again and restart the kernel", pkg)
 }
 
 // build writes the plugin of a package to a file.
@@ -300,7 +312,7 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 		}
 	}
 	door := path + "/door"
-	if err := add(door, "main.go", "package main\n\nimport cell "+fmt.Sprintf("%q", path)+"\n\nvar Table = cell.Table\n\nfunc main() {}\n"); err != nil {
+	if err := add(door, "main.go", "package main\n\nimport cell "+fmt.Sprintf("%q", path)+"\n\nvar Table = cell.Xˑˑ\n\nfunc main() {}\n"); err != nil {
 		return err
 	}
 	text, err := json.Marshal(overlay)
@@ -331,7 +343,7 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && bytes.Contains(out, []byte("toolchain")) && bytes.Contains(out, []byte("GOTOOLCHAIN")):
+	case err != nil && (bytes.Contains(out, []byte("go: download "+runtime.Version())) || bytes.Contains(out, []byte("GOTOOLCHAIN"))):
 		return fmt.Errorf("the kernel was built by %s, which is no longer here: run go run ./install again and restart the kernel\n%s", runtime.Version(), bytes.TrimSpace(out))
 	case err != nil:
 		return &BuildError{Output: strings.TrimSpace(string(out))}

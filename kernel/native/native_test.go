@@ -4,69 +4,43 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/gocell"
 	"dace.local/kernel/native"
 )
 
-// screen keeps what cells show.
-type screen struct {
-	mu       sync.Mutex
-	out, err strings.Builder
+// slow is what a cell says that takes long to build.
+const slow = "%%compile: the toolchain compiles the packages that the cell imports; it does so once\n"
+
+// quick is a session that does not say so.
+type quick struct{ *gocell.Session }
+
+func (q quick) Execute(ctx context.Context, cell engine.Cell, out engine.Outputs) (engine.Result, error) {
+	return q.Session.Execute(ctx, cell, notSlow{out})
 }
 
-func (s *screen) Stdout(t string)               { s.mu.Lock(); s.out.WriteString(t); s.mu.Unlock() }
-func (s *screen) Stderr(t string)               { s.mu.Lock(); s.err.WriteString(t); s.mu.Unlock() }
-func (s *screen) Display(engine.Bundle, string) {}
-func (s *screen) Update(engine.Bundle, string)  {}
-func (s *screen) Clear(bool)                    {}
-func (s *screen) Comm(engine.CommMessage) error { return nil }
-func (s *screen) Input(context.Context, string, bool) (string, error) {
-	return "", engine.ErrNoInput
+type notSlow struct{ engine.Outputs }
+
+func (o notSlow) Stderr(text string) {
+	if text != slow {
+		o.Outputs.Stderr(text)
+	}
 }
 
-var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// run returns all that a cell shows: its output, what it wrote to standard
-// error, its value, its error.
+// run returns all that a cell shows.
 func run(ctx context.Context, s *gocell.Session, number int, code string) string {
-	w := &screen{}
-	res, err := s.Execute(ctx, engine.Cell{Number: number, Code: code}, w)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	text := w.out.String()
-	line := func(s string) {
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		text += s
-	}
-	if e := strings.TrimSpace(strings.ReplaceAll(w.err.String(), "%%compile: the toolchain compiles the packages that the cell imports; it does so once\n", "")); e != "" {
-		line("stderr: " + e)
-	}
-	if v, ok := res.Value.Data["text/plain"].(string); ok {
-		line("= " + v)
-	}
-	var e *engine.Error
-	if errors.As(err, &e) {
-		line(e.Name + "\n" + e.Text())
-	} else if err != nil {
-		line("engine: " + err.Error())
-	}
-	return strings.TrimSpace(colour.ReplaceAllString(text, ""))
+	return strings.TrimSpace(enginetest.Show(ctx, quick{s}, engine.Cell{Number: number, Code: code}, &enginetest.Recorder{}))
 }
 
 func session(tb testing.TB, c gocell.Compiler) *gocell.Session {
@@ -94,214 +68,12 @@ func ready(tb testing.TB) *native.Loader {
 	return l
 }
 
-// cells lists cells and all that each shows; what begins with ~ need only be
-// part of it.
-var cells = []struct {
-	name  string
-	steps [][2]string
-}{
-	{"a function", [][2]string{
-		{"%%compile\nfunc ones(x []bool) float64 {\n\tn := 0.0\n\tfor _, b := range x {\n\t\tif b {\n\t\t\tn++\n\t\t}\n\t}\n\treturn n\n}", ""},
-		{"ones([]bool{true, false, true})", "= 2"},
-	}},
-	{"all kinds of names", [][2]string{
-		{`%%compile
-import "fmt"
-type Point struct{ X, Y int }
-type shape interface{ Area() float64 }
-type Square struct{ Side float64 }
-func (s Square) Area() float64 { return s.Side * s.Side }
-func (p *Point) Move(dx int) { p.X += dx }
-func (p Point) String() string { return fmt.Sprintf("<%d,%d>", p.X, p.Y) }
-const (
-	answer = 42
-	Third  float64 = 1.0 / 3
-)
-type level int
-const ( low level = iota; high )
-var count, table = 7, map[string]int{"a": answer}
-var total = sum(1, 2, 3)
-func sum(xs ...int) (t int) { for _, x := range xs { t += x }; return }
-func area(s shape) float64 { return s.Area() }
-func bump() int { count++; return count }`, ""},
-		{"p := Point{1, 2}\np.Move(3)\np", "= <4,2>"},
-		{`fmt.Println(answer, Third > 0.3, low, high, count, table["a"], total, sum(4, 5))`, "42 true 0 1 7 42 6 9"},
-		{"count = 10\ncount++\nbump()", "= 12"},
-		{"count += 2; table[\"b\"] = 3; q := &count; *q++; fmt.Println(count, len(table)); bump()", "15 2\n= 16"},
-		{"area(Square{3})", "= 9"},
-		{"type circle struct{ r float64 }\nfunc (c circle) Area() float64 { return 3 * c.r * c.r }\narea(circle{2})", "= 12"},
-		{"var s shape = Square{2}\n_, ok := s.(Square)\nfmt.Printf(\"%T %v %v\", s, s, ok)", "cell.Square {2} true"},
-		{"[answer]int{1}[41] + len([high + 2]int{})", "= 3"},
-	}},
-	{"declarations only", [][2]string{
-		{"%%compile\nfunc f() int { return 1 }\nf()\nx := 2", `~In[1]:3:1: a compiled cell holds declarations only`},
-		{"%%compile x\nvar y int", "~%%compile takes no arguments"},
-		{"x := 1\n%%compile", "~In[3]:2:1: expected"},
-		{"// why\n%%compile\nvar y int", "~%%compile must be the first line"},
-		{"%%compile\nfunc init() {}", "~a compiled cell has no init"},
-		{"%%compile\n", ""},
-	}},
-	{"compile errors", [][2]string{
-		{"%%compile\nfunc f() int {\n\treturn \"Größe\" + ü\n}", "CompileError\nIn[1]:3:21: undefined: ü\n    \treturn \"Größe\" + ü\n    \t                 ^"},
-		{"%%compile\nfunc f() int {\n\treturn \"x\"\n}", "~In[2]:3:9: cannot use \"x\""},
-		{"%%compile\nfunc f() int {\n\treturn 1 +\n}", "~In[3]:4:1: expected operand"},
-		{"%%compile\nfunc g() { y := 1 }", "~In[4]:2:12: declared and not used: y"},
-		{"%%compile\nimport \"os\"\nfunc stop() { os.Exit(1) }", "~In[5]:3:18: os.Exit would end the kernel"},
-		{"f()", "~undefined: f"},
-		// The checker lets this pass, the compiler does not.
-		{"%%compile\nfunc big() int { var a [1 << 50]byte; return len(a) + int(a[3]) }", "~In[7]:2:"},
-	}},
-	{"redefinition", [][2]string{
-		{"%%compile\nfunc f() int { return 1 }\nfunc twice() int { return 2 * f() }", ""},
-		{"func g() int { return f() + 10 }\ng()", "= 11"},
-		{"%%compile\nfunc f() int { return 2 }", ""},
-		{"[]int{f(), twice(), g()}", "= []int{2, 4, 12}"},
-		{"func f() int { return 3 }", ""}, // interpreted
-		{"[]int{f(), twice(), g()}", "= []int{3, 6, 13}"},
-		{"%%compile\nfunc f(x int) int { return x }", "stderr: g, declared in cell 2, no longer compiles: not enough arguments in call to f\n\thave ()\n\twant (int) (line 1)\ntwice, compiled in cell 1, no longer compiles: not enough arguments in call to f\n\thave ()\n\twant (int) (line 3)"},
-		{"f(5)", "= 5"},
-		{"twice()", "~undefined: twice"},
-	}},
-	{"a type again", [][2]string{
-		{"%%compile\ntype P struct{ X int }\nfunc (p P) Get() int { return p.X }", ""},
-		{"p := P{4}\nfunc get(p P) int { return p.Get() }\nget(p)", "= 4"},
-		{"%%compile\ntype P struct{ X int }\nfunc (p P) Get() int { return -p.X }", ""},
-		{"[]int{get(p), get(P{5}), p.Get()}", "= []int{-4, -5, -4}"},
-		{"%%compile\ntype P struct{ X, Y int }\nfunc (p P) Get() int { return p.Y }", ""},
-		{"get(P{5, 6})", "= 6"},
-		{"func (p P) Other() {}", "~P is declared in a compiled cell (cell 5): its methods belong there"},
-	}},
-	{"earlier cells", [][2]string{
-		{"func half(x int) int { return x / two }\nconst two = 2\ntype T struct{ n int }", ""},
-		{"%%compile\ntype pair struct{ A, B int }\nvar seen []pair\nfunc swap(p pair) pair { seen = append(seen, p); return pair{p.B, p.A} }\nconst limit = 3", ""},
-		{"%%compile\nfunc quarter(x int) int { return half(half(x)) }\nfunc twist(p pair) (pair, int) { q := swap(pair{p.A + limit, p.B}); return q, len(seen) }\nfunc forget() { seen = nil }", ""},
-		{"quarter(40)", "= 10"},
-		{"q, n := twist(pair{1, 2})\nfmt.Println(q, n, seen); forget(); len(seen)", "{2 4} 1 [{4 2}]\n= 0"},
-		{"func half(x int) int { return 100 * x }", ""},
-		{"quarter(1)", "= 10000"},
-		{"%%compile\nfunc good(t T) int { return t.n }", "stderr: type T, declared in cell 1, is compiled from now on, for a compiled cell uses it; what interfaces hold of it already keeps the interpreted type"},
-		{"good(T{8})", "= 8"},
-	}},
-	{"variables of the session", [][2]string{
-		{"xs := []float64{1, 2, 3}\nn := 4\nvar anything any", ""},
-		{"%%compile\nfunc sum() (s float64) { for _, x := range xs { s += x }; n++; return }\nfunc grow() { xs = append(xs, 10) }", ""},
-		{"xs[0] = 5; fmt.Println(sum(), n); grow(); xs", "10 5\n= []float64{5, 2, 3, 10}"},
-		{"n = 100; sum(); n", "= 101"},
-		{"%%compile\nfunc no() any { return anything }", "~variable anything (cell 1) cannot be shared with compiled code, for it holds a value of type any"},
-		{"xs := []int{1}", "stderr: sum, grow, compiled in cell 2, no longer compiles: invalid operation: s += x (mismatched types float64 and int) (line 2)"},
-	}},
-	{"variables keep their values", [][2]string{
-		{"func step() int { return 1 }", ""},
-		{"%%compile\nvar count = 100\nfunc tick() int { count += step(); return count }", ""},
-		{"tick()", "= 101"},
-		{"func step() int { return 10 }", ""}, // tick is built again
-		{"tick()", "= 111"},
-		{"%%compile\nvar count = 100\nfunc tick() int { count += step(); return count }", ""}, // run again
-		{"tick()", "= 110"},
-		{"count := 7", ""}, // from now on interpreted
-		{"tick() + count", "= 34"},
-	}},
-	{"panics", [][2]string{
-		{"%%compile\n\nfunc at(x []int, i int) int {\n\treturn x[i]\n}\ntype T struct{}\nfunc (t *T) Do(f func()) {\n\tf()\n}", ""},
-		{"func g() int {\n\treturn at([]int{1}, 3)\n}\ng()", "panic\nIn[2]:4:1: in cell\n    g()\n    ^\nIn[2]:2:9: in g\n    \treturn at([]int{1}, 3)\n    \t       ^\nIn[1]:4:2: in at\n    \treturn x[i]\n    \t^\npanic: runtime error: index out of range [3] with length 1"},
-		{"new(T).Do(func() { at(nil, 7) })", "~In[1]:8:2: in (*T).Do"},
-		{"%%compile\nvar a = at(nil, 2)", "~panic: runtime error: index out of range [2] with length 0"},
-		{"func() (v any) { defer func() { v = recover() }(); return at(nil, 1) }()", "~index out of range [1]"},
-		{"%%compile\nimport \"sync\"\nvar wg sync.WaitGroup\nfunc inner(n int) { defer wg.Done(); at(nil, n) }\nfunc spawn() { wg.Add(2); go inner(9); go func() { defer wg.Done(); panic(\"zwölf\") }(); wg.Wait() }", ""},
-		{"spawn(); time.Sleep(50 * time.Millisecond)", "~panic: zwölf"},
-	}},
-	{"output", [][2]string{
-		{"%%compile\nimport (\n\t\"fmt\"\n\t\"os\"\n)\nfunc héllo(名 string) { fmt.Println(\"hé\", 名); fmt.Fprintln(os.Stderr, \"err\") }", ""},
-		{"fmt.Print(\"a \"); héllo(\"世界\"); fmt.Println(\"z\")", "a hé 世界\nz\nstderr: err"},
-	}},
-	{"a problem for brkga", [][2]string{
-		{`%%compile
-type longest struct{ dim int }
-func (l longest) Name() string { return "longest" }
-func (l longest) Dim() int { return l.dim }
-func (l longest) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
-	for i := range x.Len() {
-		best, n := 0, 0
-		for j := range l.dim {
-			if !x.At(i, j) {
-				n = 0
-				continue
-			}
-			n++
-			best = max(best, n)
-		}
-		dst[i] = float64(best)
-	}
-	return nil
-}
-func Longest(dim int) problem.Problem { return longest{dim} }
-func objective(x []bool) float64 {
-	if len(x) > 30 { panic("too long") }
-	return float64(len(x))
-}`, ""},
-		{"r, err := brkga.Run(ctx, Longest(12), brkga.Settings{Evaluations: 3000, Seed: 1})\nfmt.Println(r.Value, err)", "12 <nil>"},
-		{"r, err = brkga.Run(ctx, problem.FromFunc(\"o\", 30, objective), brkga.Settings{Evaluations: 300, Seed: 1})\nfmt.Println(r.Value, err)", "30 <nil>"},
-		{"_, err = brkga.Run(ctx, problem.FromFunc(\"o\", 31, objective), brkga.Settings{Evaluations: 300, Seed: 1})\nerr", "~too long"},
-		{"func mine() problem.Problem { return problem.Problem(longest{}) }\nmine().Name()", `= "longest"`},
-	}},
-	{"imports", [][2]string{
-		{"%%compile\nimport (\n\tst \"gonum.org/v1/gonum/stat\"\n\t. \"math\"\n)\nfunc mean(x []float64) float64 { return Sqrt(st.Mean(x, nil)) }", ""},
-		{"mean([]float64{3, 5})", "= 2"},
-		{"%%compile\nimport \"example.com/none\"\nfunc f() {}", "~package example.com/none is not built into this kernel"},
-	}},
-	{"generics", [][2]string{
-		{"%%compile\nfunc Map[T, U any](xs []T, f func(T) U) (out []U) { for _, x := range xs { out = append(out, f(x)) }; return }\nfunc squares(xs []int) []int { return Map(xs, func(x int) int { return x * x }) }", ""},
-		{"squares([]int{1, 2, 3})", "= []int{1, 4, 9}"},
-		{"Map([]int{1}, func(x int) string { return fmt.Sprint(x) })", `= []string{"1"}`},
-		{"%%compile\nfunc strs(xs []int) []string { return Map(xs, func(x int) string { return fmt.Sprint(x) }) }", ""},
-		{"strs([]int{1, 2})", `= []string{"1", "2"}`},
-	}},
-	{"side by side", [][2]string{
-		{"%%compile\nfunc value(x []bool) (v float64) { for i, b := range x { if b { v += float64(i) } }; return }", ""},
-		{"func slow(x []bool) (v float64) { for i, b := range x { if b { v += float64(i) } }; return }\nfast, same := problem.FromFunc(\"f\", 20, value), problem.FromFunc(\"f\", 20, slow)", ""},
-		{`jobs, plain := []brkga.Job{}, []brkga.Job{}
-for seed := range 8 {
-	set := brkga.Settings{Evaluations: 200, Seed: uint64(seed)}
-	jobs, plain = append(jobs, brkga.Job{Problem: fast, Settings: set}), append(plain, brkga.Job{Problem: same, Settings: set})
-}
-a, err1 := brkga.RunAll(ctx, jobs, 4)
-b, err2 := brkga.RunAll(ctx, plain, 4)
-equal := 0
-for i := range a { if a[i].Value == b[i].Value { equal++ } }
-fmt.Println(len(a), equal, err1, err2)`, "8 8 <nil> <nil>"},
-		{`var wg sync.WaitGroup
-sums := make([]float64, 16)
-for i := range sums {
-	wg.Add(1)
-	go func() { defer wg.Done(); for range 200 { sums[i] += value([]bool{false, true}) } }()
-}
-wg.Wait()
-sums[0] + sums[15]`, "= 400"},
-	}},
-	{"mutual use", [][2]string{
-		{"%%compile\nfunc a(n int) int { return n }", ""},
-		{"%%compile\nfunc b(n int) int { return a(n) }", ""},
-		{"%%compile\nfunc a(n int) int { if n == 0 { return 0 }; return b(n - 1) }", "~use each other, in two compiled cells: they belong into one"},
-		{"b(3)", "= 3"},
-	}},
-}
-
+// TestCells runs the cells of testdata/cells.txt.
 func TestCells(t *testing.T) {
 	loader := ready(t)
-	for _, c := range cells {
-		t.Run(c.name, func(t *testing.T) {
-			s := session(t, loader)
-			for i, step := range c.steps {
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-				got := run(ctx, s, i+1, step[0])
-				cancel()
-				if part, ok := strings.CutPrefix(step[1], "~"); ok && strings.Contains(got, part) || got == step[1] {
-					continue
-				}
-				t.Errorf("In[%d]:\n%s\nshows:\n%s\nwant:\n%s", i+1, step[0], got, step[1])
-			}
-		})
-	}
+	enginetest.Cells(t, "testdata/cells.txt", func(t *testing.T) (engine.Engine, *enginetest.Recorder) {
+		return quick{session(t, loader)}, &enginetest.Recorder{}
+	})
 }
 
 // Without a toolchain the cell says so and runs interpreted.
@@ -416,7 +188,7 @@ func TestEviction(t *testing.T) {
 	}
 	load := func(name string) string {
 		path := "dace.local/cells/evict" + name
-		if _, err := l.Load(t.Context(), path, map[string]string{path: "package cell\n\nvar Table = map[string]any{}\n"}, ""); err != nil {
+		if _, err := l.Load(t.Context(), path, map[string]string{path: "package cell\n\nvar Xˑˑ = map[string]any{}\n"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		files, _ := filepath.Glob(filepath.Join(l.Cache, "compiled", "*", "evict"+name+".so"))
@@ -659,7 +431,7 @@ func times(n int) { for range n { objective(one) } }`)
 // BenchmarkFunc is a call of the same objective by compiled code.
 func BenchmarkFunc(b *testing.B) {
 	const path = "dace.local/cells/bench"
-	table, err := ready(b).Load(b.Context(), path, map[string]string{path: "package cell\n" + objective + "\nvar Table = map[string]any{\"f\": objective}\n"}, "")
+	table, err := ready(b).Load(b.Context(), path, map[string]string{path: "package cell\n" + objective + "\nvar Xˑˑ = map[string]any{\"f\": objective}\n"}, "")
 	if err != nil {
 		b.Fatal(err)
 	}
