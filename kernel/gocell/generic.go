@@ -458,7 +458,8 @@ type library struct {
 var preludeFiles embed.FS
 
 // preludePaths lists the packages that the prelude covers.
-var preludePaths = []string{"cmp", "crypto/hkdf", "crypto/pbkdf2", "errors", "hash/maphash", "iter", "maps", "math/rand/v2", "reflect", "slices", "sync", "sync/atomic", "unique"}
+var preludePaths = []string{"cmp", "crypto/hkdf", "crypto/pbkdf2", "database/sql", "errors", "hash/maphash", "iter", "maps", "math/rand/v2",
+	"reflect", "runtime", "slices", "sync", "sync/atomic", "unique", "weak"}
 
 // libraries returns the prelude, by import path.
 var libraries = sync.OnceValue(func() map[string]*library {
@@ -598,6 +599,7 @@ func (s *Session) useStd() error {
 	for k, v := range compiledInstances() {
 		m[k] = v
 	}
+	m["AddCleanup"] = reflect.ValueOf(s.addCleanup)
 	return s.use(interp.Exports{stdPath + "/std": m})
 }
 

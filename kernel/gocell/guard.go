@@ -309,6 +309,7 @@ func (s *Session) guardStep(n node, run step) step {
 					v = inGo(n, f, v)
 					(*runFrame)(f).debug = n.p
 					s.cell().passed(n.pos(), true)
+					s.contain(f)
 					panic(v)
 				}
 			}
@@ -336,6 +337,7 @@ func (s *Session) guardCall(n node, run step, tracks bool) step {
 		if failed {
 			v = inGo(n, f, v)
 			s.cell().passed(n.pos(), false, in...)
+			s.contain(f)
 			panic(v)
 		}
 		return next

@@ -3,6 +3,8 @@ package gocell
 import (
 	"fmt"
 	"log"
+	"log/slog"
+	"strings"
 )
 
 // Package log asks the run time where it is called, who would name the
@@ -62,4 +64,32 @@ func (s *Session) overrideLog(set func(name string, f any)) {
 			set(name, func(depth int, text string) error { return f(log.Default(), depth, text) })
 		}
 	}
+}
+
+// placed returns the options of a handler that names a place as it is in cells.
+func (s *Session) placed(o *slog.HandlerOptions) *slog.HandlerOptions {
+	if o == nil || !o.AddSource {
+		return o
+	}
+	c := *o
+	c.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+		src, ok := a.Value.Any().(*slog.Source)
+		if ok && a.Key == slog.SourceKey && len(groups) == 0 {
+			list := s.callers()
+			switch name := src.Function; {
+			case name == "":
+				return slog.Attr{} // a record of a cell's own, from another place
+			case !strings.HasPrefix(name, "reflect.") && !strings.HasPrefix(name, "github.com/traefik/yaegi/"):
+			case len(list) == 0:
+				return slog.Attr{}
+			default:
+				a.Value = slog.AnyValue(&slog.Source{Function: list[0].function, File: list[0].file, Line: list[0].line})
+			}
+		}
+		if o.ReplaceAttr == nil {
+			return a
+		}
+		return o.ReplaceAttr(groups, a)
+	}
+	return &c
 }

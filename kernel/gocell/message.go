@@ -176,7 +176,10 @@ func (s *Session) runtimeError(r *running, err error) *engine.Error {
 	r.frames = nil
 	r.mu.Unlock()
 	var p interp.Panic
+	var foreign *foreignPanic
 	switch {
+	case errors.As(err, &foreign):
+		return &engine.Error{Name: engine.Panic, Message: panicText(foreign.value), Traceback: s.foreignError(foreign)}
 	case errors.Is(err, errAbandoned):
 		msg := "the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again"
 		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}

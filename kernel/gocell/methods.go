@@ -199,7 +199,12 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 		}
 	default:
 		x.X, x.Sel = recv, runSel(x, f)
-		return nil
+		if _, isPointer := types.Unalias(t).(*types.Pointer); !isPointer || inexpressible(t, map[types.Type]bool{}) != "" {
+			return nil
+		}
+		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) {
+			return &ast.SelectorExpr{X: r, Sel: runSel(x, f)}, args
+		}
 	}
 	sig := types.NewSignatureType(nil, nil, nil, f.Signature().Params(), f.Signature().Results(), f.Signature().Variadic())
 	return call(m.funcLit([]*ast.Field{m.field(r.Name, l.typeExpr(t, m.pos))}, []*ast.Field{m.field("", l.typeExpr(sig, m.pos))},

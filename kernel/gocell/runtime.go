@@ -2,9 +2,11 @@ package gocell
 
 import (
 	"context"
+	"encoding/gob"
 	"fmt"
 	"go/token"
 	"io"
+	"log/slog"
 	"maps"
 	"reflect"
 	"strings"
@@ -107,6 +109,16 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 	case "log":
 		s.overrideLog(set)
+	case "log/slog":
+		set("NewTextHandler", func(w io.Writer, o *slog.HandlerOptions) *slog.TextHandler {
+			return slog.NewTextHandler(w, s.placed(o))
+		})
+		set("NewJSONHandler", func(w io.Writer, o *slog.HandlerOptions) *slog.JSONHandler {
+			return slog.NewJSONHandler(w, s.placed(o))
+		})
+	case "encoding/gob":
+		set("Register", func(v any) { register(v, "", gob.Register) })
+		set("RegisterName", func(name string, v any) { register(v, name, func(v any) { gob.RegisterName(name, v) }) })
 	case "context":
 		set("AfterFunc", func(ctx context.Context, f func()) func() bool { return context.AfterFunc(ctx, s.guarded(f)) })
 	case "time":

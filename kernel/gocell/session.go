@@ -611,21 +611,24 @@ func (s *Session) runProgram(r *running, p *interp.Program) error {
 	}
 	stop()
 	close(r.stop)
-	err, patience := r.asked.Err(), grace
+	err, wait := r.asked.Err(), grace
 	if err == nil {
-		// The kernel's own reason: a deep stack takes a while to unwind.
-		err, patience = context.Cause(r.ctx), 20*time.Second
+		err = context.Cause(r.ctx) // the kernel's own reason
+		wait = patience(err)
 	}
 	// The session's closures run only under the run number that they were
 	// made in: it is put back when the cell has unwound, or is given up.
 	defer storeRunID(s.in, id)
-	t := time.NewTimer(patience)
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-done:
 		return err
 	case <-t.C:
 		<-r.started // what the interpreter does to its tables is behind it
+		if p := (*foreignPanic)(nil); errors.As(err, &p) {
+			return err
+		}
 		return errAbandoned
 	}
 }

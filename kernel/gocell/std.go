@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/hkdf"
 	"crypto/pbkdf2"
+	"database/sql"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -14,11 +15,13 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
 	"unsafe"
+	"weak"
 )
 
 // The compiled part of the prelude: what its text cannot say or would say too
@@ -33,6 +36,11 @@ func Pull(seq func(yield func() bool)) (next func() bool, stop func())
 func Hash(h, v any)
 func SortFunc(x, cmp any)
 func SortStableFunc(x, cmp any)
+func Weak(ptr any) any
+func Strong(w, ptr any) any
+func AddCleanup(ptr, cleanup, arg any) any
+func Scan(dest, src any) error
+func DriverValue(v any) (any, error)
 `
 
 var stdFuncs = map[string]any{
@@ -47,6 +55,56 @@ var stdFuncs = map[string]any{
 		})
 		return func() bool { _, ok := next(); return ok }, stop
 	},
+	"Weak":        weakPointer,
+	"Strong":      strongPointer,
+	"Scan":        convertAssign,
+	"DriverValue": func(v any) (any, error) { return sql.Null[any]{V: v, Valid: true}.Value() },
+}
+
+// convertAssign is what sql.Rows scans with.
+//
+//go:linkname convertAssign database/sql.convertAssign
+func convertAssign(dest, src any) error
+
+// weakPointer returns a weak pointer to what a pointer of any type points to.
+func weakPointer(ptr any) any {
+	p := reflect.ValueOf(ptr)
+	if p.IsNil() {
+		return nil
+	}
+	return weak.Make((*byte)(p.UnsafePointer()))
+}
+
+// strongPointer returns a pointer, of the type of ptr, to what a weak pointer
+// points to; nil where that is gone.
+func strongPointer(w, ptr any) any {
+	if w == nil {
+		return nil
+	}
+	p := w.(weak.Pointer[byte]).Value()
+	if p == nil {
+		return nil
+	}
+	return reflect.NewAt(reflect.TypeOf(ptr).Elem(), unsafe.Pointer(p)).Interface()
+}
+
+// addCleanup is runtime.AddCleanup. A cleanup that panics must not end the
+// kernel.
+func (s *Session) addCleanup(ptr, cleanup, arg any) any {
+	p, f := reflect.ValueOf(ptr), reflect.ValueOf(cleanup)
+	if p.IsNil() {
+		panic("runtime.AddCleanup: ptr is nil")
+	}
+	a := reflect.ValueOf(arg)
+	if !a.IsValid() {
+		a = reflect.Zero(f.Type().In(0))
+	}
+	if a.Kind() == reflect.Pointer && a.UnsafePointer() == p.UnsafePointer() {
+		panic("runtime.AddCleanup: ptr is equal to arg, cleanup will never run")
+	}
+	return runtime.AddCleanup((*byte)(p.UnsafePointer()), func(a reflect.Value) {
+		s.guarded(func() { f.Call([]reflect.Value{a}) })()
+	}, a)
 }
 
 // stdTypes returns the package of stdFuncs as the type checker sees it.
