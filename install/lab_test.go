@@ -28,13 +28,13 @@ func TestJupyterLab(t *testing.T) {
 		missing(t, "JupyterLab is not set up; `go run ./install -test` does it")
 	}
 	at := inPrefix(t, t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 18*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, frontEnd(root), "smoke", "dace",
 		"--notebook="+filepath.Join(root, "notebooks", "quickstart.ipynb"))
 	cmd.Env = append(os.Environ(),
 		"JUPYTER_PATH="+filepath.Dir(filepath.Dir(at.spec)),
-		"SMOKE_TIMEOUT=60000") // other tests want the processor, too
+		"SMOKE_TIMEOUT=180000") // a page takes its time where others want the processor, too
 	gentle(cmd)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
