@@ -35,9 +35,10 @@ var stdin questions
 
 const (
 	// A reader that is seen waiting so often, at these intervals, has not just
-	// been served.
-	waitingLooks    = 3
-	waitingInterval = 5 * time.Millisecond
+	// been served: it holds the lock for a moment after it has emptied the
+	// pipe, a longer one on a busy machine.
+	waitingLooks    = 4
+	waitingInterval = 10 * time.Millisecond
 )
 
 // start makes os.Stdin a pipe, unless it is one already.
