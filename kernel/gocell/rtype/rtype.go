@@ -444,8 +444,23 @@ func Struct(text string, fields []Field) reflect.Type {
 	t.str, t.ptrToThis = nameOff(text), 0
 	t.hash = hash(text)
 	t.fields = slices.Clone(base.fields)
+	var compared []structField
 	for i, f := range fields {
 		t.fields[i].name = name(f.Name, f.Tag, f.Embedded)
+		if f.Name != "_" {
+			compared = append(compared, t.fields[i])
+		}
+	}
+	if len(compared) < len(fields) && t.equal != nil {
+		t.tflag &^= flagRegular // so that hashing leaves the others out too
+		t.equal = func(p, q unsafe.Pointer) bool {
+			for _, f := range compared {
+				if !(*header)(f.typ).equal(unsafe.Add(p, f.offset), unsafe.Add(q, f.offset)) {
+					return false
+				}
+			}
+			return true
+		}
 	}
 	pin(t)
 	return typeOf(unsafe.Pointer(t))
