@@ -418,6 +418,10 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			l.noteSwitch(x)
 		case *ast.SwitchStmt:
 			l.constantCases(x)
+		case *ast.CaseClause:
+			x.Body = labelsInBlock(x.Body)
+		case *ast.CommClause:
+			x.Body = labelsInBlock(x.Body)
 		case *ast.UnaryExpr:
 			l.elementAddress(x)
 		case *ast.SelectorExpr:
@@ -880,6 +884,20 @@ func (l *lowerer) elementAddress(x *ast.UnaryExpr) {
 		e.X = &ast.ParenExpr{Lparen: array.Star, X: array, Rparen: array.Star}
 		l.c.info.Types[e.X] = tv
 	}
+}
+
+// labelsInBlock puts the statements of a case into a block where one has a label:
+// the interpreter looks for labels in blocks alone.
+func labelsInBlock(body []ast.Stmt) []ast.Stmt {
+	if !slices.ContainsFunc(body, func(s ast.Stmt) bool { _, ok := s.(*ast.LabeledStmt); return ok }) {
+		return body
+	}
+	inside, after := body, []ast.Stmt(nil)
+	last := len(body) - 1
+	if b, ok := body[last].(*ast.BranchStmt); ok && b.Tok == token.FALLTHROUGH {
+		inside, after = body[:last], body[last:]
+	}
+	return append([]ast.Stmt{&ast.BlockStmt{Lbrace: body[0].Pos(), List: inside, Rbrace: inside[len(inside)-1].End()}}, after...)
 }
 
 // constantCases gives a switch without an expression one where a case is a
