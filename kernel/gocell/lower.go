@@ -3,6 +3,7 @@ package gocell
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -434,6 +435,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 					}
 					l.pkgs[p.Imported().Path()] = true
 					x.X = &ast.Ident{Name: alias(p.Imported().Path()), NamePos: id.Pos()}
+					l.constantOf(c, x)
 					return false
 				}
 			}
@@ -917,7 +919,8 @@ func (l *lowerer) constantCases(x *ast.SwitchStmt) {
 }
 
 // constantOf converts a constant of a cell's own type where the interpreter
-// would take it for one of the basic type.
+// would take it for one of the basic type, and one that is returned and is
+// greater than an int can be.
 //
 // What stands at c becomes x, or a conversion of it.
 func (l *lowerer) constantOf(c *astutil.Cursor, x ast.Expr) {
@@ -925,7 +928,8 @@ func (l *lowerer) constantOf(c *astutil.Cursor, x ast.Expr) {
 		defer func() { c.Replace(x) }()
 	}
 	tv, ok := l.c.info.Types[x]
-	if !ok || tv.Value == nil || !own(tv.Type) {
+	_, returned := c.Parent().(*ast.ReturnStmt)
+	if !ok || tv.Value == nil || !own(tv.Type) && !(returned && huge(tv)) {
 		return
 	}
 	switch p := c.Parent().(type) {
@@ -948,6 +952,16 @@ func (l *lowerer) constantOf(c *astutil.Cursor, x ast.Expr) {
 	}
 	x = call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x)
 	c.Replace(x)
+}
+
+// huge reports whether a constant is a whole number greater than an int64.
+func huge(tv types.TypeAndValue) bool {
+	if tv.Value.Kind() != constant.Int {
+		return false
+	}
+	_, fits := constant.Int64Val(tv.Value)
+	b, ok := tv.Type.Underlying().(*types.Basic)
+	return !fits && ok && b.Info()&types.IsInteger != 0
 }
 
 // deferStmt evaluates the arguments of a deferred call where defer stands: the
