@@ -1017,7 +1017,12 @@ func (l *lowerer) goStmt(c *astutil.Cursor, g *ast.GoStmt) {
 	sig, _ := coreSignature(info, g.Call.Fun)
 	if !isBuiltin && !literal {
 		if id, ok := ast.Unparen(g.Call.Fun).(*ast.Ident); !ok || !isDeclaredFunc(info, id) {
-			if sel, ok := ast.Unparen(g.Call.Fun).(*ast.SelectorExpr); !ok || info.Selections[sel] != nil {
+			switch sel, ok := ast.Unparen(g.Call.Fun).(*ast.SelectorExpr); {
+			case ok && info.Selections[sel] == nil: // of a package
+			case ok && info.Selections[sel].Kind() == types.MethodVal && types.IsInterface(info.TypeOf(sel.X)):
+				// The interpreter has no value of a method of an interface.
+				inner.Fun = &ast.SelectorExpr{X: hold(sel.X, info.TypeOf(sel.X)), Sel: sel.Sel}
+			default:
 				inner.Fun = hold(g.Call.Fun, nil)
 			}
 		}

@@ -37,7 +37,13 @@ func (s *Session) compileError(number int, err error) *engine.Error {
 		list = ce.list
 	case errors.As(err, &list):
 	default:
-		list.Add(token.Position{Filename: fileName(number)}, cleanMessage(err.Error()))
+		p, msg := token.Position{Filename: fileName(number)}, err.Error()
+		if m := placeRE.FindStringSubmatch(msg); m != nil {
+			p.Filename, msg = m[2], m[1]+m[5]
+			p.Line, _ = strconv.Atoi(m[3])
+			p.Column, _ = strconv.Atoi(m[4])
+		}
+		list.Add(p, cleanMessage(msg))
 	}
 	list = unique(list)
 	const most = 10
@@ -56,6 +62,9 @@ func (s *Session) compileError(number int, err error) *engine.Error {
 	}
 	return e
 }
+
+// placeRE matches an error of the interpreter that names a place in a cell.
+var placeRE = regexp.MustCompile(`(?s)^(.*?)(In\[\d+\]/_\.go):(\d+):(\d+): (.*)$`)
 
 func firstLine(s string) string {
 	l, _, _ := strings.Cut(s, "\n")

@@ -24,6 +24,13 @@ func direct(x ast.Expr) bool {
 	return false
 }
 
+// receives reports whether x receives from a channel. The interpreter puts what
+// comes in the place of the variable, which then takes no other value.
+func receives(x ast.Expr) bool {
+	u, ok := x.(*ast.UnaryExpr)
+	return ok && u.Op == token.ARROW
+}
+
 // assignment rewrites an assignment; the result is what takes its place, nil
 // where it stays (but maybe changed). alone says that only one statement can
 // stand here.
@@ -95,6 +102,10 @@ func (l *lowerer) indirect(a *ast.AssignStmt) {
 		}
 		return
 	}
+	if receives(r) {
+		a.Rhs[0] = l.apart(r)
+		return
+	}
 	if _, isCall := r.(*ast.CallExpr); isCall || a.Tok == token.DEFINE || !direct(r) {
 		return
 	}
@@ -110,7 +121,7 @@ func (l *lowerer) indirect(a *ast.AssignStmt) {
 // that another one is written to.
 func (l *lowerer) returned(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt) {
 	for i, r := range x.Results {
-		if u, ok := r.(*ast.UnaryExpr); ok && u.Op == token.ARROW {
+		if receives(r) {
 			x.Results[i] = l.apart(r)
 		}
 	}
@@ -216,7 +227,7 @@ func (l *lowerer) declared(v *ast.ValueSpec) {
 	iface := v.Type != nil && types.IsInterface(l.c.info.TypeOf(v.Type))
 	for i, x := range v.Values {
 		_, isCall := x.(*ast.CallExpr)
-		if isBlank(v.Names[i]) || iface && !isCall && direct(x) {
+		if isBlank(v.Names[i]) || receives(x) || iface && !isCall && direct(x) {
 			v.Values[i] = l.apart(x)
 		}
 	}
