@@ -589,23 +589,26 @@ func (m *mirror) shape(t types.Type) reflect.Type {
 
 // finish defines the types that are declared.
 func (m *mirror) finish() error {
+	type methods struct {
+		d              *madeType
+		value, pointer []rtype.Method
+	}
+	var all []methods
 	for len(m.queue) > 0 {
 		d := m.queue[0]
 		m.queue = m.queue[1:]
 		m.layout(d.typ)
 		u := m.underlying(d.typ)
-		var under reflect.Type
-		switch u := u.(type) {
-		case *types.Interface:
-			under = m.interfaceType(u, "main."+d.shown)
-		case *types.Struct:
-			under = m.structure(u, false)
-		default:
-			under = m.of(u)
+		if it, ok := u.(*types.Interface); ok {
+			d.r.Define(m.interfaceType(it, "main."+d.shown))
+		} else {
+			d.r.Define(m.of(u))
 		}
-		src := m.source(d.typ)
-		value, pointer := methodSets(src)
-		if err := d.r.Define(under, m.bound(d, value), m.bound(d, pointer)); err != nil {
+		value, pointer := methodSets(m.source(d.typ))
+		all = append(all, methods{d, m.bound(d, value), m.bound(d, pointer)})
+	}
+	for _, a := range all {
+		if err := a.d.r.SetMethods(a.value, a.pointer); err != nil {
 			return err
 		}
 	}

@@ -219,7 +219,7 @@ type Method struct {
 }
 
 // A Named is a named type. It can be used, but for its size, once it is
-// declared; see [Named.Layout] and [Named.Define].
+// declared; see [Named.Layout], [Named.Define] and [Named.SetMethods].
 type Named struct {
 	name      string
 	kind      reflect.Kind
@@ -293,11 +293,14 @@ func (n *Named) Layout(shape reflect.Type) {
 	}
 }
 
-// Define completes the type: what it is made of, and its methods, whose
-// numbers were declared. The methods of value belong to T and *T, those of
-// pointer to *T alone. It fails where the program's methods are used up.
-func (n *Named) Define(underlying reflect.Type, value, pointer []Method) error {
-	n.assume(underlying)
+// Define tells the type what it is made of.
+func (n *Named) Define(underlying reflect.Type) { n.assume(underlying) }
+
+// SetMethods completes the type by its methods, whose numbers were declared.
+// Those of value belong to T and *T, those of pointer to *T alone. All types of
+// their parameters and results must be defined. It fails where the program's
+// methods are used up.
+func (n *Named) SetMethods(value, pointer []Method) error {
 	if n.kind == reflect.Interface {
 		return nil
 	}

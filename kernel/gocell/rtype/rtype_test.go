@@ -64,7 +64,8 @@ func named(t testing.TB, name string, under reflect.Type, value, pointer []Metho
 	}
 	n := Declare("main", "main", name, under.Kind(), len(value), len(value)+len(pointer), params)
 	n.Layout(under)
-	if err := n.Define(under, value, pointer); err != nil {
+	n.Define(under)
+	if err := n.SetMethods(value, pointer); err != nil {
 		t.Fatal(err)
 	}
 	return n.Type()
@@ -142,7 +143,8 @@ func TestRecursive(t *testing.T) {
 			}
 			return []reflect.Value{reflect.ValueOf(x), reflect.Zero(reflect.TypeFor[error]())}
 		}}
-	if err := n.Define(s, nil, []Method{sum}); err != nil {
+	n.Define(s)
+	if err := n.SetMethods(nil, []Method{sum}); err != nil {
 		t.Fatal(err)
 	}
 	tree := reflect.New(n.Type())
@@ -245,7 +247,8 @@ func TestLaidOut(t *testing.T) {
 	n.Layout(shape)
 	group := reflect.MapOf(reflect.TypeFor[int](), n.Type())
 	out := Struct("struct { p main.Pair; q int }", []Field{{Name: "p", Type: n.Type()}, {Name: "q", Type: reflect.TypeFor[int]()}})
-	if err := n.Define(Struct("struct { a int; b string }", []Field{{Name: "a", Type: reflect.TypeFor[int]()}, {Name: "b", Type: reflect.TypeFor[string]()}}), nil, nil); err != nil {
+	n.Define(Struct("struct { a int; b string }", []Field{{Name: "a", Type: reflect.TypeFor[int]()}, {Name: "b", Type: reflect.TypeFor[string]()}}))
+	if err := n.SetMethods(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	list := reflect.MakeSlice(reflect.SliceOf(out), 2000, 2000)
