@@ -34,6 +34,18 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			funcs = append(funcs, x.Type)
 		case *ast.FuncLit:
 			funcs = append(funcs, x.Type)
+		case *ast.RangeStmt:
+			if isBlank(x.Value) {
+				x.Value = nil
+			}
+			if isBlank(x.Key) && x.Value == nil {
+				x.Key, x.Tok = nil, token.ILLEGAL
+			}
+			l.rangePlaces(x)
+		case *ast.CaseClause:
+			x.Body = labelled(x.Body)
+		case *ast.CommClause:
+			x.Body = labelled(x.Body)
 		}
 		return true
 	}, func(c *astutil.Cursor) bool {
@@ -76,7 +88,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 					inBlock(c, b)
 					break
 				}
-				if b, ok := t.(*types.Basic); ok && b.Info()&types.IsString != 0 && (tv.Value == nil || x.Tok == token.ASSIGN) {
+				if b, ok := t.(*types.Basic); ok && b.Info()&types.IsString != 0 && (tv.Value == nil || x.Tok == token.ASSIGN || x.Value == nil) {
 					if x.Key != nil {
 						inBlock(c, l.rangeString(x))
 					}
@@ -354,6 +366,20 @@ func (l *lowerer) rangeAssign(r *ast.RangeStmt) {
 	temp(&r.Value)
 	r.Tok = token.DEFINE
 	r.Body = &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: append(list, r.Body), Rbrace: r.Body.Rbrace}
+}
+
+// rangePlaces makes a loop define variables of its own and assign them where
+// what it assigns to is found by what it assigns to: for i, x[i] = range y.
+func (l *lowerer) rangePlaces(r *ast.RangeStmt) {
+	m := maker{r.Pos()}
+	a := &ast.AssignStmt{Lhs: []ast.Expr{r.Key, r.Value}, TokPos: m.pos, Tok: token.ASSIGN}
+	if r.Tok != token.ASSIGN || r.Value == nil || !l.changesPlace(a) {
+		return
+	}
+	k, v := m.id(l.tempName()), m.id(l.tempName())
+	a.Rhs = []ast.Expr{k, v}
+	r.Key, r.Value, r.Tok = k, v, token.DEFINE
+	r.Body = &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: []ast.Stmt{a, r.Body}, Rbrace: r.Body.Rbrace}
 }
 
 // nothing returns a statement without effect: _ = 0.
