@@ -221,6 +221,14 @@ func (l *lowerer) apart(x ast.Expr) ast.Expr {
 // declared keeps what makes the value of a variable of interface type from
 // being written to the variable, which would then hold no other.
 func (l *lowerer) declared(v *ast.ValueSpec) {
+	if len(v.Values) == 0 && v.Type != nil {
+		// The interpreter has no place for a blank one.
+		for i, n := range v.Names {
+			if isBlank(n) {
+				v.Names[i] = &ast.Ident{Name: l.tempName(), NamePos: n.Pos()}
+			}
+		}
+	}
 	if len(v.Names) != len(v.Values) {
 		return
 	}
