@@ -88,7 +88,9 @@ func runCompiled(t *testing.T, programs []string) []ran {
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		err := cmd.Run()
-		named := func(s string) string { return strings.ReplaceAll(s, pkgName(i)+".", "main.") }
+		named := func(s string) string {
+			return strings.NewReplacer("programs/"+pkgName(i)+".", "main.", pkgName(i)+".", "main.").Replace(s)
+		}
 		results[i].out = named(out.String())
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == 2 {
