@@ -407,6 +407,23 @@ func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 	return list
 }
 
+// nameBlanks gives the blank parameters and results of a function names: to the
+// interpreter all blanks of a function are one variable.
+func (l *lowerer) nameBlanks(t *ast.FuncType) {
+	for _, list := range []*ast.FieldList{t.Params, t.Results} {
+		if list == nil {
+			continue
+		}
+		for _, f := range list.List {
+			for _, n := range f.Names {
+				if n.Name == "_" {
+					n.Name = l.tempName()
+				}
+			}
+		}
+	}
+}
+
 // zeroResults gives the named results of a function their zero values: the
 // interpreter lets them begin as what stands where the caller wants them.
 func (l *lowerer) zeroResults(ft *ast.FuncType, body *ast.BlockStmt) {

@@ -31,8 +31,10 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		l.typedNils(c.Node(), funcs[len(funcs)-1])
 		switch x := c.Node().(type) {
 		case *ast.FuncDecl:
+			l.nameBlanks(x.Type)
 			funcs = append(funcs, x.Type)
 		case *ast.FuncLit:
+			l.nameBlanks(x.Type)
 			funcs = append(funcs, x.Type)
 		case *ast.RangeStmt:
 			if isBlank(x.Value) {

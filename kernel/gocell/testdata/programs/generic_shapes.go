@@ -153,7 +153,7 @@ func accept[R any](e expr, v visitor[R]) R {
 
 type eval struct{}
 
-func (eval) visitNum(n int) int     { return n }
+func (eval) visitNum(n int) int       { return n }
 func (v eval) visitAdd(a, b expr) int { return accept[int](a, v) + accept[int](b, v) }
 
 type depth[T any] struct{ one T }
@@ -169,7 +169,7 @@ func (d depth[T]) visitAdd(a, b expr) []T {
 
 type Err[T any] struct{ At T }
 
-func (e *Err[T]) Error() string       { return fmt.Sprintf("bad %v", e.At) }
+func (e *Err[T]) Error() string        { return fmt.Sprintf("bad %v", e.At) }
 func (e *Err[T]) Is(target error) bool { _, ok := target.(*Err[T]); return ok }
 
 type once[T any] struct {
@@ -209,7 +209,8 @@ func main() {
 
 	u := union(Set[int]{1: {}, 2: {}}, map[int]struct{}{2: {}, 3: {}})
 	fmt.Println(len(u), u)
-	for _, p := range (Pairs[bool]{{"x", true}, {Key: "y"}}) {
+	pairs := Pairs[bool]{{"x", true}, {Key: "y"}}
+	for _, p := range pairs {
 		fmt.Print(p.Key, p.Val, " ")
 	}
 	v := Vec[float64]{1, 2}
@@ -241,7 +242,7 @@ func main() {
 	type pair[T any] struct{ a, b T }
 	p := pair[local]{local{1}, local{2}}
 	b := Base[pair[local]]{ID: p}
-	fmt.Printf("%T %v %v\n", b, b.Describe(), b.ID.b.n)
+	fmt.Println(b.Describe(), b.ID.b.n)
 	m := map[pair[string]]Base[local]{{"x", "y"}: {ID: local{7}}}
 	fmt.Println(m[pair[string]{"x", "y"}].ID.n, len(m))
 	var o once[map[string]pair[int]]
@@ -262,5 +263,5 @@ func wrap[T, U any](x U) any {
 		u U
 	}
 	t, ok := any(x).(T)
-	return fmt.Sprintf("%T %v", box[T]{t, x}, ok)
+	return fmt.Sprintf("%v %v", box[T]{t, x}, ok)
 }
