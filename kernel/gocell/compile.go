@@ -27,11 +27,22 @@ import (
 )
 
 // A cell that begins with %%compile is a package of its own, which a Compiler
-// builds and loads. Its names are the session's like any others; of its types,
-// other cells see the exported fields and methods. What it uses of earlier
-// cells goes with it: compiled cells are imported, functions and constants of
-// interpreted ones are copied, plain variables are shared. When one of these
-// changes it is built again.
+// builds and loads. Its names are the session's like any others; to the checker
+// all cells are one package, so other cells use what is not exported. What it
+// uses of earlier cells goes with it: compiled cells are imported, functions and
+// constants of interpreted ones are copied, plain variables are shared, types
+// are compiled from then on (lift.go). When one of these changes it is built
+// again.
+//
+// Interpreted cells call its functions and methods as they call those of the
+// library. Its generic functions they instantiate as text, interpreted; of its
+// generic types they use the instances that compiled cells mention.
+//
+// One thing is not as in one program. A type without a name that neither the
+// kernel nor an earlier compiled cell has (a map[string][3]int) may be made by
+// interpreted code first, and once more by the plugin. To all conversions and
+// calls that is the same, and methods are made the same (rtype.Meet), but an
+// interface that holds a value of the one does not assert to the other.
 
 // A Compiler builds Go packages and loads them into this process.
 type Compiler interface {
@@ -938,15 +949,7 @@ func (s *Session) loadNative(ipath string) error {
 			return err
 		}
 	}
-	// How a cell's value implements an interface is looked up by the path
-	// that the interface itself names.
-	wrappers := map[string]reflect.Value{}
-	for name, v := range n.table {
-		if strings.HasPrefix(name, "_") {
-			wrappers[name] = reflect.ValueOf(v)
-		}
-	}
-	return s.use(interp.Exports{ipath + "/cell": s.canonical(n), n.path + "/cell": wrappers})
+	return s.use(interp.Exports{ipath + "/cell": s.canonical(n)})
 }
 
 // canonical returns the names of a compiled cell with their values of the types

@@ -474,7 +474,11 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 					c.Replace(l.nativeVar(v, x))
 					return false
 				}
-				c.Replace(&ast.SelectorExpr{X: &ast.Ident{Name: alias(pathOf(p)), NamePos: x.Pos()}, Sel: x})
+				sel := &ast.SelectorExpr{X: &ast.Ident{Name: alias(pathOf(p)), NamePos: x.Pos()}, Sel: x}
+				if tv, ok := info.Types[x]; ok {
+					info.Types[sel] = tv
+				}
+				c.Replace(sel)
 				return false
 			}
 		}
@@ -854,6 +858,11 @@ func (l *lowerer) nilArguments(x *ast.CallExpr) {
 			t = sig.Params().At(i).Type()
 		}
 		if t == nil || !own(t) && !hasMethods(t) {
+			continue
+		}
+		if n, ok := types.Unalias(t).(*types.Named); ok && isNative(n.Obj().Pkg()) {
+			// Nil of an interface the interpreter makes for the library's only.
+			x.Args[i] = &ast.StarExpr{Star: a.Pos(), X: call(&ast.Ident{Name: "new", NamePos: a.Pos()}, a.Pos(), l.typeExpr(t, a.Pos()))}
 			continue
 		}
 		if _, ok := types.Unalias(t).(*types.Pointer); !ok {

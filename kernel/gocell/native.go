@@ -573,52 +573,11 @@ func (g *generator) export(b, table *bytes.Buffer, o types.Object) {
 		if out != name {
 			fmt.Fprintf(b, "type %s = %s\n", out, name)
 		}
-		if it, ok := o.Type().Underlying().(*types.Interface); ok {
-			if !it.IsMethodSet() {
-				return // a constraint
-			}
-			g.wrapper(b, table, name, it)
+		if it, ok := o.Type().Underlying().(*types.Interface); ok && !it.IsMethodSet() {
+			return // a constraint
 		}
 	}
 	fmt.Fprintf(table, "\t%q: %s,\n", name, value)
-}
-
-// wrapper declares the type by which an interpreted value implements an
-// interface of the cell.
-func (g *generator) wrapper(b, table *bytes.Buffer, name string, it *types.Interface) {
-	w := "W" + mark + name
-	var fields, methods strings.Builder
-	for m := range it.Methods() {
-		if !m.Exported() {
-			return
-		}
-		sig := m.Signature()
-		var params, args []string
-		for i := range sig.Params().Len() {
-			t := sig.Params().At(i).Type()
-			text := g.typeText(t)
-			arg := "p" + itoa(i)
-			params = append(params, arg+" "+text)
-			if sig.Variadic() && i == sig.Params().Len()-1 {
-				params[i] = arg + " ..." + g.typeText(t.(*types.Slice).Elem())
-				arg += "..."
-			}
-			args = append(args, arg)
-		}
-		var results []string
-		for v := range sig.Results().Variables() {
-			results = append(results, g.typeText(v.Type()))
-		}
-		ret := ""
-		if len(results) > 0 {
-			ret = "return "
-		}
-		shape := "(" + strings.Join(params, ", ") + ") (" + strings.Join(results, ", ") + ")"
-		fmt.Fprintf(&fields, "\tW%s func%s\n", m.Name(), shape)
-		fmt.Fprintf(&methods, "func (w %s) %s%s { %sw.W%s(%s) }\n", w, m.Name(), shape, ret, m.Name(), strings.Join(args, ", "))
-	}
-	fmt.Fprintf(b, "type %s struct {\n\tIValue any\n%s}\n%s", w, fields.String(), methods.String())
-	fmt.Fprintf(table, "\t%q: (*%s)(nil),\n", "_"+name, w)
 }
 
 var hiddenRE = regexp.MustCompile("(" + mark + `c\d*\.)([^\s\[\](){}.,;*]+)`)

