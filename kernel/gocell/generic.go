@@ -316,7 +316,10 @@ func (l *lowerer) plain(in *instance) []ast.Decl {
 			return
 		}
 		d, check, params := make(ds[0])
-		l.recheck(check, params, in.args, src.lib, pc.file)
+		if !l.recheck(check, params, in.args, src.lib, pc.file) {
+			unfold(check, params)
+			l.recheck(check, params, in.args, src.lib, pc.file)
+		}
 		l.noteLocals(in.args, d)
 		if pc.file != nil {
 			d = l.sharedLoopVars(d, pc.file).(ast.Decl)
@@ -388,11 +391,14 @@ func fieldNames(l *ast.FieldList) []string {
 // recheck type-checks a declaration made plain, in a scope where the type
 // parameters name their arguments. What a generic may do and its instance may
 // not (a case given twice, a constant that overflows) is no error here.
-func (l *lowerer) recheck(d ast.Decl, params []string, args []types.Type, lib *library, from *sourceFile) {
+//
+// It reports whether the constants of the instance, which are none in the
+// generic, can be computed.
+func (l *lowerer) recheck(d ast.Decl, params []string, args []types.Type, lib *library, from *sourceFile) (ok bool) {
 	if from != nil {
-		l.recheckSource(d, params, args, from)
-		return
+		return l.recheckSource(d, params, args, from)
 	}
+	ok = true
 	s, p := l.gen.s, l.c.next
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -435,11 +441,61 @@ func (l *lowerer) recheck(d ast.Decl, params []string, args []types.Type, lib *l
 	}
 	file.Decls = append(file.Decls, d)
 	conf := &types.Config{Importer: withStd{p.imp}, Error: func(err error) {
+		ok = ok && !ofConstants(err)
 		if lib != nil && preludeError != nil {
 			preludeError(err)
 		}
 	}}
 	_ = types.NewChecker(conf, l.fset, p.pkg, l.c.info).Files([]*ast.File{file})
+	return ok
+}
+
+// ofConstants reports whether an error of the checker is one of computing
+// constants.
+func ofConstants(err error) bool {
+	for _, s := range []string{"overflows", "division by zero", "truncated", "cannot represent", "constant", "shift"} {
+		if strings.Contains(err.Error(), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// unfold makes expressions of an instance that are no constants in the generic
+// none for the checker and the interpreter either: T(1) becomes []T{T(1)}[0].
+func unfold(d ast.Decl, params []string) {
+	astutil.Apply(d, func(c *astutil.Cursor) bool {
+		if g, ok := c.Node().(*ast.GenDecl); ok && g.Tok == token.CONST {
+			return false
+		}
+		_, inArray := c.Parent().(*ast.ArrayType)
+		return !inArray || c.Name() != "Len"
+	}, func(c *astutil.Cursor) bool {
+		x, ok := c.Node().(*ast.CallExpr)
+		if !ok || len(x.Args) != 1 {
+			return true
+		}
+		m := maker{x.Pos()}
+		var t ast.Expr
+		switch f := ast.Unparen(x.Fun).(type) {
+		case *ast.Ident:
+			switch {
+			case slices.Contains(params, f.Name):
+				t = m.id(f.Name)
+			case f.Name == "len", f.Name == "cap":
+				t = m.id("int")
+			}
+		case *ast.SelectorExpr:
+			if p, ok := f.X.(*ast.Ident); ok && p.Name == "unsafe" && f.Sel.Name != "Pointer" {
+				t = m.id("uintptr")
+			}
+		}
+		if t != nil {
+			c.Replace(&ast.IndexExpr{X: &ast.CompositeLit{Type: &ast.ArrayType{Lbrack: m.pos, Elt: t}, Lbrace: m.pos, Elts: []ast.Expr{x}, Rbrace: m.pos},
+				Lbrack: m.pos, Index: m.num(0), Rbrack: m.pos})
+		}
+		return true
+	})
 }
 
 // preludeError is told what is wrong with the prelude's text; for tests.

@@ -230,19 +230,6 @@ func (l *lowerer) inOrder(x *ast.SwitchStmt) []ast.Stmt {
 	return []ast.Stmt{m.variable(k, m.id("int")), x, run}
 }
 
-// labelled puts the body of a clause in which labels stand into a block: the
-// interpreter looks for labels in blocks alone.
-func labelled(body []ast.Stmt) []ast.Stmt {
-	if !slices.ContainsFunc(body, func(s ast.Stmt) bool { _, ok := s.(*ast.LabeledStmt); return ok }) {
-		return body
-	}
-	m, n := maker{body[0].Pos()}, len(body)
-	if b, ok := body[n-1].(*ast.BranchStmt); ok && b.Tok == token.FALLTHROUGH {
-		n--
-	}
-	return append([]ast.Stmt{m.block(body[:n:n]...)}, body[n:]...)
-}
-
 // comparesTypes reports whether a switch compares values of different types,
 // interfaces with others or others with nil, which the interpreter cannot.
 func (l *lowerer) comparesTypes(x *ast.SwitchStmt) bool {

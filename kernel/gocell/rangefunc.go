@@ -44,10 +44,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				x.Key, x.Tok = nil, token.ILLEGAL
 			}
 			l.rangePlaces(x)
-		case *ast.CaseClause:
-			x.Body = labelled(x.Body)
-		case *ast.CommClause:
-			x.Body = labelled(x.Body)
 		}
 		return true
 	}, func(c *astutil.Cursor) bool {

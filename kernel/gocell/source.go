@@ -550,7 +550,8 @@ func (sp *sourcePackage) embedded(groups ...*ast.CommentGroup) (content string, 
 }
 
 // recheckSource is recheck for a declaration of a fetched package.
-func (l *lowerer) recheckSource(d ast.Decl, params []string, args []types.Type, file *sourceFile) {
+func (l *lowerer) recheckSource(d ast.Decl, params []string, args []types.Type, file *sourceFile) (ok bool) {
+	ok = true
 	s, sp := l.gen.s, file.owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -574,10 +575,11 @@ func (l *lowerer) recheckSource(d ast.Decl, params []string, args []types.Type, 
 		f.Decls = append(f.Decls, imports)
 	}
 	f.Decls = append(f.Decls, d)
-	conf := &types.Config{Importer: fixedImporter{sp}, Error: func(error) {}}
+	conf := &types.Config{Importer: fixedImporter{sp}, Error: func(err error) { ok = ok && !ofConstants(err) }}
 	sp.inScope(extra, func() {
 		_ = types.NewChecker(conf, l.fset, sp.pkg, l.c.info).Files([]*ast.File{f})
 	})
+	return ok
 }
 
 // sameAs returns a name that stands for a selector in what the checker knows.
