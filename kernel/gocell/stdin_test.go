@@ -2,8 +2,10 @@ package gocell
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,9 +131,17 @@ func TestStdinSession(t *testing.T) {
 	ok("fmt.Scan(&n)\nfmt.Print(n)", "7", "7") // os.Stdin itself goes on
 
 	// A child process that has os.Stdin is not served, but let go.
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	started := filepath.Join(t.TempDir(), "started")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	got, err := cell(ctx, "import \"os/exec\"\ncmd := exec.Command(\"cat\")\ncmd.Stdin = os.Stdin\ncmd.Run()", nil)
+	go func() {
+		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(started); err == nil {
+				cancel()
+			}
+		}
+	}()
+	got, err := cell(ctx, fmt.Sprintf("import \"os/exec\"\ncmd := exec.Command(\"sh\", \"-c\", `>'%s'; cat`)\ncmd.Stdin = os.Stdin\ncmd.Run()", started), nil)
 	if err == nil || !strings.Contains(err.Error(), engine.Interrupted) {
 		t.Errorf("a child process: %q, %v", got, err)
 	}
