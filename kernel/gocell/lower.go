@@ -490,6 +490,7 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		case *ast.ReturnStmt:
 			l.nilResults(x)
 			l.builtinResults(x)
+			l.operatorResults(x)
 		case *ast.AssignStmt:
 			l.nils(x)
 			l.assignMany(c, x)
@@ -750,6 +751,23 @@ func (l *lowerer) builtinResults(x *ast.ReturnStmt) {
 		if tv, ok := l.c.info.Types[c]; ok && tv.IsValue() {
 			pos := r.Pos()
 			x.Results[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(types.Default(tv.Type), pos), Rparen: pos}, pos, r)
+		}
+	}
+}
+
+// operatorResults gives what operators make of values, and a function returns as
+// an interface, its type: the interpreter would have it stored there as it is.
+func (l *lowerer) operatorResults(x *ast.ReturnStmt) {
+	if len(l.results) == 0 {
+		return
+	}
+	ts := l.results[len(l.results)-1]
+	if len(ts) != len(x.Results) {
+		return
+	}
+	for i, r := range x.Results {
+		if ts[i] != nil && types.IsInterface(ts[i]) {
+			x.Results[i] = l.ofOperator(r)
 		}
 	}
 }

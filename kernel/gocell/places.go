@@ -106,14 +106,40 @@ func (l *lowerer) indirect(a *ast.AssignStmt) {
 		a.Rhs[0] = l.apart(r)
 		return
 	}
+	t := l.c.info.Types[a.Lhs[0]].Type
+	if t != nil && types.IsInterface(t) {
+		r = l.ofOperator(r)
+		a.Rhs[0] = r
+	}
 	if _, isCall := r.(*ast.CallExpr); isCall || a.Tok == token.DEFINE || !direct(r) {
 		return
 	}
-	tv := l.c.info.Types[a.Lhs[0]]
-	if _, plain := a.Lhs[0].(*ast.Ident); plain && tv.Type != nil && !types.IsInterface(tv.Type) {
+	if _, plain := a.Lhs[0].(*ast.Ident); plain && t != nil && !types.IsInterface(t) {
 		return
 	}
 	a.Rhs[0] = l.apart(r)
+}
+
+// ofOperator gives the value of an operator, which becomes an interface, its
+// type: the interpreter would store it as it is.
+func (l *lowerer) ofOperator(x ast.Expr) ast.Expr {
+	switch op := ast.Unparen(x).(type) {
+	case *ast.BinaryExpr:
+	case *ast.UnaryExpr:
+		if op.Op == token.AND || op.Op == token.ARROW {
+			return x
+		}
+	default:
+		return x
+	}
+	tv, ok := l.c.info.Types[x]
+	if !ok || tv.Value != nil || tv.Type == nil || types.IsInterface(tv.Type) {
+		return x
+	}
+	pos := x.Pos()
+	y := call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(types.Default(tv.Type), pos), Rparen: pos}, pos, x)
+	l.c.info.Types[y] = tv
+	return y
 }
 
 // returned does so where a function returns what it receives. It returns the
@@ -235,8 +261,11 @@ func (l *lowerer) declared(v *ast.ValueSpec) {
 	iface := v.Type != nil && types.IsInterface(l.c.info.TypeOf(v.Type))
 	for i, x := range v.Values {
 		_, isCall := x.(*ast.CallExpr)
-		if isBlank(v.Names[i]) || receives(x) || iface && !isCall && direct(x) {
+		switch {
+		case isBlank(v.Names[i]) || receives(x) || iface && !isCall && direct(x):
 			v.Values[i] = l.apart(x)
+		case iface:
+			v.Values[i] = l.ofOperator(x)
 		}
 	}
 }
