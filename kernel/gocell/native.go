@@ -193,8 +193,7 @@ func (g *generator) hiddenGeneric(id *ast.Ident, o types.Object) bool {
 func (g *generator) instances() []*types.Named {
 	found := map[string]*types.Named{}
 	seen := map[types.Type]bool{}
-	var walk func(t types.Type)
-	walk = func(t types.Type) {
+	walk := func(t types.Type) {
 		walkType(t, func(t types.Type) {
 			n, ok := t.(*types.Named)
 			if !ok {
