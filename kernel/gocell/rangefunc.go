@@ -179,8 +179,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				x.X = call(&ast.ParenExpr{Lparen: x.X.Pos(), X: l.typeExpr(types.Default(tv.Type), x.X.Pos()), Rparen: x.X.Pos()}, x.X.Pos(), x.X)
 				info.Types[x.X] = variableOf(tv.Type)
 			}
-		case *ast.TypeSwitchStmt:
-			l.distinctCases(x)
 		case *ast.SelectorExpr:
 			if s := info.Selections[x]; s != nil && s.Kind() == types.MethodExpr {
 				c.Replace(l.methodExpr(x))
@@ -203,30 +201,6 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			}
 		}
 		return true
-	})
-}
-
-// distinctCases drops the cases of a type switch that an earlier one takes: an
-// instance may give a type parameter the type of another case.
-func (l *lowerer) distinctCases(x *ast.TypeSwitchStmt) {
-	var seen []types.Type
-	x.Body.List = slices.DeleteFunc(x.Body.List, func(s ast.Stmt) bool {
-		c := s.(*ast.CaseClause)
-		if c.List == nil {
-			return false
-		}
-		c.List = slices.DeleteFunc(c.List, func(e ast.Expr) bool {
-			tv, ok := l.c.info.Types[e]
-			if !ok || !tv.IsType() {
-				return false
-			}
-			if slices.ContainsFunc(seen, func(t types.Type) bool { return types.Identical(t, tv.Type) }) {
-				return true
-			}
-			seen = append(seen, tv.Type)
-			return false
-		})
-		return len(c.List) == 0
 	})
 }
 
