@@ -476,6 +476,7 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 		file := &ast.File{Name: ast.NewIdent("main")}
 		file.Decls = p.fileImports(used, all, src.body)
 		file.Decls = append(file.Decls, decls...)
+		maskForeign(file)
 		before := len(list)
 		_ = types.NewChecker(conf, fset, p.pkg, c.info).Files([]*ast.File{file})
 		if keyed(c.info, file, list[before:]) {
@@ -783,6 +784,28 @@ func (p *program) commit(c *checked, objects map[string]types.Object, live []*un
 	if x, ok := c.src.last.(*ast.ExprStmt); ok && !c.src.quiet {
 		c.results = resultTypes(c.info, x.X)
 	}
+}
+
+// maskForeign puts types that are declared to be others' names, T in type U T,
+// into parentheses where another cell declares T: go/types, which looks for
+// cycles among such declarations, expects those of all names of the package.
+func maskForeign(file *ast.File) {
+	here := map[string]bool{}
+	each := func(f func(s *ast.TypeSpec)) {
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				for _, s := range g.Specs {
+					f(s.(*ast.TypeSpec))
+				}
+			}
+		}
+	}
+	each(func(s *ast.TypeSpec) { here[s.Name.Name] = true })
+	each(func(s *ast.TypeSpec) {
+		if id, ok := s.Type.(*ast.Ident); ok && !here[id.Name] {
+			s.Type = &ast.ParenExpr{Lparen: id.Pos(), X: id, Rparen: id.End() - 1}
+		}
+	})
 }
 
 func newInfo() *types.Info {

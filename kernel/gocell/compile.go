@@ -375,6 +375,7 @@ again:
 	for _, d := range n.decls {
 		file.Decls = append(file.Decls, d.decl)
 	}
+	maskForeign(file)
 	_ = types.NewChecker(conf, fset, n.pkg, n.info).Files([]*ast.File{file})
 	if keyed(n.info, file, list) {
 		goto again

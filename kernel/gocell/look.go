@@ -97,6 +97,7 @@ func (p *program) look(text string) (v *view) {
 		file := &ast.File{Name: ast.NewIdent("main")}
 		file.Decls = q.fileImports(used, all, src.body)
 		file.Decls = append(file.Decls, decls...)
+		maskForeign(file)
 		_ = types.NewChecker(conf, fset, q.pkg, v.info).Files([]*ast.File{file})
 	}
 	defer func() {

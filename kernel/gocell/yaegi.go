@@ -86,34 +86,41 @@ func globals(in *interp.Interpreter) []reflect.Value {
 	return *(*[]reflect.Value)(unsafe.Pointer(f.UnsafeAddr()))
 }
 
-// globalValue returns the place of a global variable.
-func globalValue(in *interp.Interpreter, name string) (reflect.Value, bool) {
+// globalPlace returns the place of a global variable among globals.
+func globalPlace(in *interp.Interpreter, name string) (*reflect.Value, bool) {
 	sym := mainTable(in).get(name)
 	if !sym.IsValid() {
-		return reflect.Value{}, false
+		return nil, false
 	}
 	i := int(sym.Elem().FieldByName("index").Int())
 	if data := globals(in); i >= 0 && i < len(data) {
-		return data[i], true
+		return &data[i], true
 	}
-	return reflect.Value{}, false
+	return nil, false
 }
 
-// moveGlobal copies the value of one global variable to another whose type has
-// the same layout.
+// globalValue returns a global variable.
+func globalValue(in *interp.Interpreter, name string) (reflect.Value, bool) {
+	v, ok := globalPlace(in, name)
+	if !ok {
+		return reflect.Value{}, false
+	}
+	return *v, true
+}
+
+// moveGlobal makes one global variable the other of another type of the same
+// layout: they are one memory, for the pointers to it.
 func moveGlobal(in *interp.Interpreter, from, to string) {
 	src, ok := globalValue(in, from)
-	dst, ok2 := globalValue(in, to)
-	if !ok || !ok2 {
+	dst, ok2 := globalPlace(in, to)
+	if !ok || !ok2 || src.Type().Size() != dst.Type().Size() {
 		return
 	}
-	if src.Type() != dst.Type() {
-		if src.Type().Size() != dst.Type().Size() {
-			return
-		}
-		src = reflect.NewAt(dst.Type(), src.Addr().UnsafePointer()).Elem()
+	if !src.CanAddr() {
+		dst.Set(src)
+		return
 	}
-	dst.Set(src)
+	*dst = reflect.NewAt(dst.Type(), src.Addr().UnsafePointer()).Elem()
 }
 
 // unwrap takes a value out of what the interpreter keeps a recovered panic in.
