@@ -284,3 +284,49 @@ func anyOf(x *ast.SwitchStmt) {
 		}
 	}
 }
+
+// shadows gives the body of a loop a block of its own where it defines a
+// variable with the name of one of the loop's: to the interpreter it is the
+// loop's.
+func shadows(body *ast.BlockStmt, vars ...ast.Expr) {
+	defined := definedBy(body)
+	if slices.ContainsFunc(vars, func(x ast.Expr) bool {
+		id, ok := x.(*ast.Ident)
+		return ok && defined[id.Name]
+	}) {
+		body.List = []ast.Stmt{&ast.BlockStmt{Lbrace: body.Lbrace, List: body.List, Rbrace: body.Rbrace}}
+	}
+}
+
+// rangeArray makes a loop over what a pointer to an array points to one over a
+// slice of it, and has an array that such a pointer leads to apart.
+func (l *lowerer) rangeArray(r *ast.RangeStmt) {
+	if r.Value == nil || isBlank(r.Value) {
+		return
+	}
+	info := l.c.info
+	pointed := func(x ast.Expr) *types.Array {
+		p, ok := info.TypeOf(x).Underlying().(*types.Pointer)
+		if !ok {
+			return nil
+		}
+		a, _ := p.Elem().Underlying().(*types.Array)
+		return a
+	}
+	t := info.TypeOf(r.X)
+	if t == nil {
+		return
+	}
+	if a := pointed(r.X); a != nil {
+		pos := r.X.Pos()
+		var array ast.Expr = &ast.StarExpr{Star: pos, X: r.X}
+		if u, ok := ast.Unparen(r.X).(*ast.UnaryExpr); ok {
+			array = u.X // &array
+		}
+		s := &ast.SliceExpr{X: &ast.ParenExpr{Lparen: pos, X: array, Rparen: pos}, Lbrack: pos, Rbrack: pos}
+		info.Types[s.X] = variableOf(a)
+		info.Types[array] = variableOf(a)
+		r.X = s
+		info.Types[s] = variableOf(types.NewSlice(a.Elem()))
+	}
+}

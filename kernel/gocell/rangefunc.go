@@ -37,6 +37,10 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			l.nameBlanks(x.Type)
 			funcs = append(funcs, x.Type)
 		case *ast.RangeStmt:
+			if x.Tok == token.DEFINE {
+				shadows(x.Body, x.Key, x.Value)
+			}
+			l.rangeArray(x)
 			if isBlank(x.Value) {
 				x.Value = nil
 			}
@@ -104,6 +108,9 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		case *ast.LabeledStmt:
 			l.label(c, x)
 		case *ast.ForStmt:
+			if a, ok := x.Init.(*ast.AssignStmt); ok && a.Tok == token.DEFINE {
+				shadows(x.Body, a.Lhs...)
+			}
 			// The interpreter loses its way in a loop with an empty body.
 			if len(x.Body.List) == 0 {
 				x.Body.List = []ast.Stmt{nothing(x.Body.Pos())}
