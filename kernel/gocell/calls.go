@@ -120,6 +120,54 @@ func (l *lowerer) sameType(x *ast.BinaryExpr) {
 	}
 }
 
+// toInterface makes a conversion to an interface a call of a function that
+// converts: the interpreter would take the value as it is, which as an operand
+// it then takes for something else.
+func (l *lowerer) toInterface(x *ast.Expr) {
+	c, ok := ast.Unparen(*x).(*ast.CallExpr)
+	if !ok || len(c.Args) != 1 || !l.c.info.Types[c.Fun].IsType() {
+		return
+	}
+	tv := l.c.info.Types[c]
+	if !tv.IsValue() || !types.IsInterface(tv.Type) || l.c.info.Types[c.Args[0]].IsNil() {
+		return
+	}
+	m := maker{c.Pos()}
+	v := mark + "v"
+	*x = call(m.funcLit([]*ast.Field{m.field(v, l.typeExpr(tv.Type, m.pos))}, []*ast.Field{m.field("", l.typeExpr(tv.Type, m.pos))}, m.ret(m.id(v))), m.pos, c.Args[0])
+	l.c.info.Types[*x] = tv
+}
+
+// leftOperand makes a call of the left operand of a logical operation where
+// what is evaluated first may be a value that takes no step, which the
+// interpreter would take for the condition.
+func (l *lowerer) leftOperand(x *ast.BinaryExpr) {
+	if x.Op != token.LAND && x.Op != token.LOR || l.c.info.Types[x.X].Value != nil {
+		return
+	}
+	literal := false
+	ast.Inspect(x.X, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CompositeLit, *ast.SliceExpr:
+			literal = true
+		case *ast.CallExpr:
+			_, basic := l.c.info.TypeOf(n).Underlying().(*types.Basic)
+			literal = literal || l.c.info.Types[n.Fun].IsType() && !basic
+		}
+		return !literal
+	})
+	if !literal {
+		return
+	}
+	m := maker{x.X.Pos()}
+	tv := l.c.info.Types[x.X]
+	f := m.funcLit(nil, []*ast.Field{m.field("", l.typeExpr(types.Default(tv.Type), m.pos))}, m.ret(x.X))
+	x.X = call(f, m.pos)
+	l.c.info.Types[x.X] = tv
+}
+
 // hasCall reports whether evaluating x calls a function or receives.
 func hasCall(x ast.Expr) bool {
 	found := false

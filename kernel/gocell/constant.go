@@ -115,7 +115,7 @@ func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
 func (l *lowerer) fold(c *astutil.Cursor) bool {
 	info := l.c.info
 	switch x := c.Node().(type) {
-	case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr:
+	case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr, *ast.ParenExpr:
 	case *ast.BasicLit: // 1e9 may be an integer
 		b, ok := info.TypeOf(x).(*types.Basic)
 		if !ok || x.Kind != token.FLOAT || b.Info()&types.IsInteger == 0 {

@@ -274,12 +274,14 @@ func (l *lowerer) withoutTag(x *ast.SwitchStmt) ast.Stmt {
 
 // anyOf joins the conditions of each case of a switch without a tag, of which
 // the interpreter looks at the first only.
-func anyOf(x *ast.SwitchStmt) {
+func (l *lowerer) anyOf(x *ast.SwitchStmt) {
 	for _, s := range x.Body.List {
 		c := s.(*ast.CaseClause)
 		for len(c.List) > 1 {
 			a, b := c.List[0], c.List[1]
 			or := &ast.BinaryExpr{X: &ast.ParenExpr{Lparen: a.Pos(), X: a, Rparen: a.End()}, OpPos: b.Pos(), Op: token.LOR, Y: &ast.ParenExpr{Lparen: b.Pos(), X: b, Rparen: b.End()}}
+			l.c.info.Types[or.X] = l.c.info.Types[a]
+			l.leftOperand(or)
 			c.List = append([]ast.Expr{or}, c.List[2:]...)
 		}
 	}

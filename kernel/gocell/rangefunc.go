@@ -171,7 +171,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				list = append(list, l.withoutTag(x))
 			}
 			if x.Tag == nil {
-				anyOf(x)
+				l.anyOf(x)
 			}
 			if fallsPast(x) {
 				inBlock(c, maker{x.Pos()}.block(append(list, l.inOrder(x)...)...))
@@ -180,6 +180,11 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			}
 		case *ast.BinaryExpr:
 			l.sameType(x)
+			l.leftOperand(x)
+			if x.Op == token.EQL || x.Op == token.NEQ {
+				l.toInterface(&x.X)
+				l.toInterface(&x.Y)
+			}
 			// The type of a constant that is shifted.
 			tv := info.Types[x]
 			if left := info.Types[x.X]; (x.Op == token.SHL || x.Op == token.SHR) && tv.Value == nil && left.Value != nil && tv.Type != nil {
@@ -189,6 +194,15 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		case *ast.SelectorExpr:
 			if s := info.Selections[x]; s != nil && s.Kind() == types.MethodExpr {
 				c.Replace(l.methodExpr(x))
+			} else if s != nil {
+				l.toInterface(&x.X)
+			}
+		case *ast.IndexExpr:
+			l.toInterface(&x.Index)
+		case *ast.ParenExpr:
+			// Of a name alone the interpreter makes a step, see leftOperand.
+			if id, ok := x.X.(*ast.Ident); ok && info.Types[id].IsValue() {
+				c.Replace(id)
 			}
 		case *ast.CallExpr:
 			if l.isBuiltin(x.Fun) && ast.Unparen(x.Fun).(*ast.Ident).Name == "recover" {
