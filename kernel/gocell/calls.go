@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
@@ -154,7 +155,10 @@ func (l *lowerer) leftOperand(x *ast.BinaryExpr) {
 			literal = true
 		case *ast.CallExpr:
 			_, basic := l.c.info.TypeOf(n).Underlying().(*types.Basic)
-			literal = literal || l.c.info.Types[n.Fun].IsType() && !basic
+			literal = literal || l.c.info.Types[n.Fun].IsType() && !basic || slices.ContainsFunc(n.Args, func(a ast.Expr) bool {
+				tv := l.c.info.Types[a]
+				return tv.Value != nil && wantsType(tv.Type)
+			})
 		}
 		return !literal
 	})

@@ -95,17 +95,25 @@ func literalText(v constant.Value, t types.Type) string {
 	return v.ExactString()
 }
 
+// wantsType reports whether a constant of a type needs a conversion: its literal
+// would be of another.
+func wantsType(t types.Type) bool {
+	b, ok := t.(*types.Basic)
+	if !ok {
+		return true
+	}
+	switch b.Kind() {
+	case types.Int, types.Float64, types.Complex128, types.String, types.Bool:
+		return false
+	}
+	return b.Info()&types.IsUntyped == 0
+}
+
 // constant returns the expression of a constant value, of its type.
 func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
 	x := l.literal(tv.Value, tv.Type, pos)
-	if b, ok := tv.Type.(*types.Basic); ok {
-		switch b.Kind() {
-		case types.Int, types.Float64, types.Complex128, types.String, types.Bool:
-			return x // its type by itself
-		}
-		if b.Info()&types.IsUntyped != 0 {
-			return x
-		}
+	if !wantsType(tv.Type) {
+		return x
 	}
 	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
 }

@@ -200,9 +200,9 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 		case *ast.IndexExpr:
 			l.toInterface(&x.Index)
 		case *ast.ParenExpr:
-			// Of a name alone the interpreter makes a step, see leftOperand.
-			if id, ok := x.X.(*ast.Ident); ok && info.Types[id].IsValue() {
-				c.Replace(id)
+			// The tree says it; to the interpreter it is a step, see leftOperand.
+			if info.Types[x.X].IsValue() {
+				c.Replace(x.X)
 			}
 		case *ast.CallExpr:
 			if l.isBuiltin(x.Fun) && ast.Unparen(x.Fun).(*ast.Ident).Name == "recover" {
