@@ -438,14 +438,17 @@ func TestSIGINT(t *testing.T) {
 		if got["ename"] != "Interrupted" {
 			t.Errorf("an interrupted cell gives %v", got)
 		}
-		interrupt()
-		got = reply("as is", func() {})
-		if got["ename"] == "Interrupted" { // the signal came late, and stops no other cell
-			got = reply("as is", func() {})
-		}
-		if got["status"] != "ok" {
+		if got := reply("as is", func() {}); got["status"] != "ok" {
 			t.Errorf("the next cell gives %v", got)
 		}
+	}
+	interrupt()
+	got := reply("as is", func() {})
+	if got["ename"] == "Interrupted" { // the signal came late, and stops no other cell
+		got = reply("as is", func() {})
+	}
+	if got["status"] != "ok" {
+		t.Errorf("after an interrupt while idle a cell gives %v", got)
 	}
 }
 
