@@ -451,10 +451,13 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 		}
 	}
 	// scope starts a new package scope with what the session knows of the
-	// names that the cell mentions.
-	scope := func() {
+	// names that the cell mentions, but for some.
+	scope := func(but ...string) {
 		setScope(p.pkg)
 		for n := range used {
+			if slices.Contains(but, n) {
+				continue
+			}
 			if o := objects[n]; o != nil {
 				p.pkg.Scope().Insert(o)
 			} else if v := c.moved[n]; v != nil {
@@ -490,8 +493,12 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 	// whose type is written where the cell is like a file.
 	var heads []ast.Decl
 	fileVars, likeFile := declarationsOnly(src.body)
+	var anew []string // variables among the heads
 	for _, v := range fileVars {
 		if v.spec.Type != nil {
+			for _, n := range v.spec.Names {
+				anew = append(anew, n.Name)
+			}
 			heads = append(heads, &ast.GenDecl{TokPos: v.spec.Pos(), Tok: token.VAR, Specs: []ast.Spec{
 				&ast.ValueSpec{Names: v.spec.Names, Type: v.spec.Type}}})
 		}
@@ -528,7 +535,7 @@ func (p *program) attempt(fset *token.FileSet, src *source, own []declared, ownN
 	}
 	filter := func() { list = slices.DeleteFunc(list, func(e types.Error) bool { return !keep(e) }) }
 	if len(heads) > 0 {
-		scope()
+		scope(anew...)
 		pass(heads)
 		filter()
 		for n := range c.redeclared {
