@@ -102,7 +102,9 @@ func (l *lowerer) indirect(a *ast.AssignStmt) {
 		}
 		return
 	}
-	if receives(r) {
+	if _, literal := r.(*ast.CompositeLit); literal || receives(r) {
+		// Else the variable would not be the one that closures and pointers know,
+		// or would be that of an earlier round of the loop.
 		a.Rhs[0] = l.apart(r)
 		return
 	}
@@ -261,8 +263,9 @@ func (l *lowerer) declared(v *ast.ValueSpec) {
 	iface := v.Type != nil && types.IsInterface(l.c.info.TypeOf(v.Type))
 	for i, x := range v.Values {
 		_, isCall := x.(*ast.CallExpr)
+		_, literal := x.(*ast.CompositeLit)
 		switch {
-		case isBlank(v.Names[i]) || receives(x) || iface && !isCall && direct(x):
+		case isBlank(v.Names[i]) || literal || receives(x) || iface && !isCall && direct(x):
 			v.Values[i] = l.apart(x)
 		case iface:
 			v.Values[i] = l.ofOperator(x)
