@@ -155,7 +155,9 @@ func (l *lowerer) leftOperand(x *ast.BinaryExpr) {
 			literal = true
 		case *ast.CallExpr:
 			_, basic := l.c.info.TypeOf(n).Underlying().(*types.Basic)
-			literal = literal || l.c.info.Types[n.Fun].IsType() && !basic || slices.ContainsFunc(n.Args, func(a ast.Expr) bool {
+			sig, ok := coreSignature(l.c.info, n.Fun)
+			variadic := ok && sig.Variadic() && len(n.Args) < sig.Params().Len() // passed a slice
+			literal = literal || variadic || l.c.info.Types[n.Fun].IsType() && !basic || slices.ContainsFunc(n.Args, func(a ast.Expr) bool {
 				tv := l.c.info.Types[a]
 				return tv.Value != nil && wantsType(tv.Type)
 			})
