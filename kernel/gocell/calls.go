@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
@@ -147,7 +146,12 @@ func (l *lowerer) leftOperand(x *ast.BinaryExpr) {
 		return
 	}
 	literal := false
+	var around []ast.Node
 	ast.Inspect(x.X, func(n ast.Node) bool {
+		if n == nil {
+			around = around[:len(around)-1]
+			return false
+		}
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false
@@ -157,12 +161,23 @@ func (l *lowerer) leftOperand(x *ast.BinaryExpr) {
 			_, basic := l.c.info.TypeOf(n).Underlying().(*types.Basic)
 			sig, ok := coreSignature(l.c.info, n.Fun)
 			variadic := ok && sig.Variadic() && len(n.Args) < sig.Params().Len() // passed a slice
-			literal = literal || variadic || l.c.info.Types[n.Fun].IsType() && !basic || slices.ContainsFunc(n.Args, func(a ast.Expr) bool {
-				tv := l.c.info.Types[a]
-				return tv.Value != nil && wantsType(tv.Type)
-			})
+			literal = literal || variadic || l.c.info.Types[n.Fun].IsType() && !basic
 		}
-		return !literal
+		if e, ok := n.(ast.Expr); ok && l.c.info.Types[e].Value != nil {
+			// A constant of which fold makes a conversion.
+			if _, plain := n.(*ast.BasicLit); plain || !wantsType(l.c.info.TypeOf(e)) {
+				return false
+			}
+			p, ok := x.X, false
+			if len(around) > 0 {
+				p, ok = around[len(around)-1].(ast.Expr)
+			}
+			b, isBinary := p.(*ast.BinaryExpr)
+			literal = literal || !ok || !isBinary || !l.takesType(b, e)
+			return false
+		}
+		around = append(around, n)
+		return true
 	})
 	if !literal {
 		return

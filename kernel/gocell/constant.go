@@ -118,6 +118,18 @@ func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
 	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
 }
 
+// takesType reports whether a constant operand has the type of the other one in
+// any form.
+func (l *lowerer) takesType(x *ast.BinaryExpr, operand ast.Expr) bool {
+	other := x.X
+	if operand == x.X {
+		other = x.Y
+	}
+	o, c := l.c.info.Types[other], l.c.info.Types[operand]
+	_, basic := c.Type.(*types.Basic)
+	return basic && o.Value == nil && o.Type == c.Type && x.Op != token.SHL && x.Op != token.SHR
+}
+
 // fold replaces an operation of constants by its value, which the interpreter
 // computes otherwise than Go in places; it reports whether it did.
 func (l *lowerer) fold(c *astutil.Cursor) bool {
@@ -145,7 +157,12 @@ func (l *lowerer) fold(c *astutil.Cursor) bool {
 	if !ok || tv.Value == nil || tv.Value.Kind() == constant.Unknown {
 		return false
 	}
-	y := l.constant(tv, x.Pos())
+	var y ast.Expr
+	if p, ok := c.Parent().(*ast.BinaryExpr); ok && l.takesType(p, x) {
+		y = l.literal(tv.Value, tv.Type, x.Pos())
+	} else {
+		y = l.constant(tv, x.Pos())
+	}
 	info.Types[y] = tv
 	c.Replace(y)
 	return true

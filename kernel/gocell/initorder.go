@@ -88,8 +88,9 @@ func initFuncs(decls []declared) (calls []ast.Stmt) {
 		if f, ok := d.decl.(*ast.FuncDecl); ok && isInit(f) {
 			name := "init" + mark + itoa(len(calls))
 			instanceNames.Store(mark+name, "init")
-			f.Name = &ast.Ident{Name: mark + name, NamePos: f.Name.Pos()}
-			calls = append(calls, &ast.ExprStmt{X: call(&ast.Ident{Name: f.Name.Name}, token.NoPos)})
+			pos := f.Name.Pos()
+			f.Name = &ast.Ident{Name: mark + name, NamePos: pos}
+			calls = append(calls, &ast.ExprStmt{X: call(&ast.Ident{Name: f.Name.Name, NamePos: pos}, pos)})
 		}
 	}
 	return calls

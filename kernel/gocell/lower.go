@@ -207,6 +207,12 @@ func clearPos(n ast.Node, pos token.Pos) {
 			n.Lparen, n.Rparen = pos, pos
 		case *ast.IndexExpr:
 			n.Lbrack, n.Rbrack = pos, pos
+		case *ast.IndexListExpr:
+			n.Lbrack, n.Rbrack = pos, pos
+		case *ast.UnaryExpr:
+			n.OpPos = pos
+		case *ast.BinaryExpr:
+			n.OpPos = pos
 		}
 		return true
 	})

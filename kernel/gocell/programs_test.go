@@ -54,7 +54,7 @@ func runCompiled(t *testing.T, programs []string) []ran {
 		}
 	}
 	var imports, cases strings.Builder
-	pkgName := func(i int) string { return "ma" + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
+	pkgName := func(i int) string { return "qx" + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
 	for i, p := range programs {
 		text, err := os.ReadFile(p)
 		if err != nil {

@@ -358,9 +358,11 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	for _, n := range slices.Sorted(maps.Keys(c.moved)) {
 		fresh = append(fresh, c.moved[n])
 	}
+	var mainPos token.Pos
 	for _, d := range c.decls {
 		if f, ok := d.decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "main" {
 			f.Name = &ast.Ident{Name: mark + "main", NamePos: f.Name.Pos()}
+			mainPos = f.Name.Pos()
 		}
 	}
 	if e := c.next.names["main"]; e != nil {
@@ -379,7 +381,7 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 	body := l.expressions(c.src.body).(*ast.BlockStmt)
 	stmts := l.statements(body)
 	if isProgram && slices.ContainsFunc(c.decls, func(d declared) bool { return d.own && d.unit.meth == "" && slices.Contains(d.unit.names, "main") }) {
-		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main"}, token.NoPos)})
+		stmts = append(stmts, &ast.ExprStmt{X: call(&ast.Ident{Name: mark + "main", NamePos: mainPos}, mainPos)})
 	}
 	var globals []ast.Decl
 	for _, v := range fresh {
