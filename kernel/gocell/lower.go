@@ -680,9 +680,12 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 		l.sameKeys(x, m.Key())
 	}
 	if st, ok := st.(*types.Struct); ok {
+		if len(x.Elts) == st.NumFields() {
+			l.dropBlank(x, st)
+		}
 		for i, e := range x.Elts {
 			if _, ok := e.(*ast.KeyValueExpr); !ok {
-				x.Elts[i] = &ast.KeyValueExpr{Key: &ast.Ident{Name: st.Field(i).Name(), NamePos: e.Pos()}, Colon: e.Pos(), Value: e}
+				x.Elts[i] = withKey(st.Field(i), e)
 			}
 		}
 	}
@@ -697,6 +700,26 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 		return
 	}
 	x.Type = l.typeExpr(t, x.Pos())
+}
+
+// withKey names the field of an element.
+func withKey(f *types.Var, e ast.Expr) ast.Expr {
+	return &ast.KeyValueExpr{Key: &ast.Ident{Name: f.Name(), NamePos: e.Pos()}, Colon: e.Pos(), Value: e}
+}
+
+// dropBlank leaves out the constants that are given to blank fields, which keep
+// none.
+func (l *lowerer) dropBlank(x *ast.CompositeLit, st *types.Struct) {
+	var elts []ast.Expr
+	for i, e := range x.Elts {
+		if _, ok := e.(*ast.KeyValueExpr); ok {
+			return
+		}
+		if st.Field(i).Name() != "_" || l.c.info.Types[e].Value == nil {
+			elts = append(elts, withKey(st.Field(i), e))
+		}
+	}
+	x.Elts = elts
 }
 
 // called reports whether the node at c is what a call calls.
@@ -1131,6 +1154,17 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 			whole := l.c.info.TypeOf(x)
 			x.Args[0] = l.typeExpr(types.NewChan(types.SendRecv, t.Elem()), pos)
 			c.Replace(call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(whole, pos), Rparen: pos}, pos, x))
+		}
+	case "len", "cap":
+		// Of an array its pointer knows, also where that is nil.
+		t := l.c.info.TypeOf(x.Args[0])
+		if t == nil {
+			return
+		}
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			m := maker{pos}
+			n := int(p.Elem().Underlying().(*types.Array).Len())
+			c.Replace(call(m.funcLit(nil, []*ast.Field{m.field("", m.id("int"))}, m.define(l.tempName(), x.Args[0]), m.ret(m.num(n))), pos))
 		}
 	case "clear":
 		c.Replace(call(l.rt("Clear", pos), pos, x.Args...))

@@ -48,6 +48,11 @@ func (l *lowerer) typedNils(n ast.Node, ft *ast.FuncType) {
 	case *ast.IndexExpr:
 		if t := info.TypeOf(x.X); t != nil {
 			if m, ok := t.Underlying().(*types.Map); ok {
+				if info.Types[x.Index].IsNil() && !types.IsInterface(m.Key()) {
+					pos := x.Index.Pos()
+					x.Index = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(m.Key(), pos), Rparen: pos}, pos, x.Index)
+					info.Types[x.Index] = variableOf(m.Key())
+				}
 				typed(&x.Index, m.Key())
 			}
 		}

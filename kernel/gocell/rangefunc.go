@@ -80,7 +80,13 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			case *types.Chan:
 				inBlock(c, l.forLoop(l.rangeChan(x)))
 			default:
-				if p, ok := t.(*types.Pointer); ok {
+				p, ok := t.(*types.Pointer)
+				if star, deref := x.X.(*ast.StarExpr); deref {
+					if _, isArray := t.(*types.Array); isArray {
+						p, ok = info.TypeOf(star.X).Underlying().(*types.Pointer)
+					}
+				}
+				if ok {
 					if f := l.rangeLength(x, p); f != nil {
 						inBlock(c, l.forLoop(f))
 						break
@@ -307,8 +313,7 @@ func (l *lowerer) rangeLength(r *ast.RangeStmt, t *types.Pointer) *ast.ForStmt {
 	if r.Value != nil && !isBlank(r.Value) {
 		return nil
 	}
-	_, plain := ast.Unparen(r.X).(*ast.Ident)
-	if !plain {
+	if hasCall(r.X) {
 		return nil
 	}
 	n := *r
