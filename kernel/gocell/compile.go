@@ -40,9 +40,11 @@ import (
 //
 // One thing is not as in one program. A type without a name that neither the
 // kernel nor an earlier compiled cell has (a map[string][3]int) may be made by
-// interpreted code first, and once more by the plugin. To all conversions and
-// calls that is the same, and methods are made the same (rtype.Meet), but an
-// interface that holds a value of the one does not assert to the other.
+// interpreted code first, and once more by the plugin. Calls of its functions
+// convert the one to the other, and methods are made the same (rtype.Meet), but
+// an interface that holds a value of the one does not assert to the other, and a
+// field of function type or an argument of a method of such a type panics where
+// it is set.
 
 // A Compiler builds Go packages and loads them into this process.
 type Compiler interface {

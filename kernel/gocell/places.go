@@ -36,6 +36,13 @@ func receives(x ast.Expr) bool {
 // stand here.
 func (l *lowerer) assignment(a *ast.AssignStmt, alone bool) []ast.Stmt {
 	if a.Tok != token.ASSIGN && a.Tok != token.DEFINE {
+		if _, plain := a.Lhs[0].(*ast.Ident); alone || plain || !hasCall(a.Rhs[0]) {
+			return nil
+		}
+		// The place is found before what is called may change by what.
+		if pre := l.holdOperands(a.Lhs, maker{a.Pos()}); pre != nil {
+			return append(pre, a)
+		}
 		return nil
 	}
 	switch {
