@@ -132,10 +132,16 @@ func (l *lowerer) toInterface(x *ast.Expr) {
 	if !tv.IsValue() || !types.IsInterface(tv.Type) || l.c.info.Types[c.Args[0]].IsNil() {
 		return
 	}
-	m := maker{c.Pos()}
-	v := mark + "v"
-	*x = call(m.funcLit([]*ast.Field{m.field(v, l.typeExpr(tv.Type, m.pos))}, []*ast.Field{m.field("", l.typeExpr(tv.Type, m.pos))}, m.ret(m.id(v))), m.pos, c.Args[0])
+	*x = l.asInterface(c.Args[0], tv.Type)
 	l.c.info.Types[*x] = tv
+}
+
+// asInterface returns a call that makes an interface of a value:
+// func(v I) I { return v }(x).
+func (l *lowerer) asInterface(x ast.Expr, t types.Type) ast.Expr {
+	m := maker{x.Pos()}
+	v := mark + "v"
+	return call(m.funcLit([]*ast.Field{m.field(v, l.typeExpr(t, m.pos))}, []*ast.Field{m.field("", l.typeExpr(t, m.pos))}, m.ret(m.id(v))), m.pos, x)
 }
 
 // leftOperand makes a call of the left operand of a logical operation where

@@ -875,8 +875,7 @@ func (l *lowerer) slicesAmong(c *astutil.Cursor, x *ast.CallExpr) {
 	for i := last; i < len(x.Args); i++ {
 		if tv, ok := l.c.info.Types[x.Args[i]]; ok && tv.Type != nil && !tv.IsNil() {
 			if _, isSlice := tv.Type.Underlying().(*types.Slice); isSlice {
-				pos := x.Args[i].Pos()
-				x.Args[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(elem, pos), Rparen: pos}, pos, x.Args[i])
+				x.Args[i] = l.asInterface(x.Args[i], elem)
 			}
 		}
 	}

@@ -313,7 +313,7 @@ var (
 
 func TestPrograms(t *testing.T) {
 	files, err := programs()
-	if err != nil || len(files) < 44 {
+	if err != nil || len(files) < 58 {
 		t.Fatalf("%d programs, %v", len(files), err)
 	}
 	want := runCompiled(t, files)

@@ -15,11 +15,11 @@ func serve(in chan msg) {
 
 func sieve(n int) (primes []int) {
 	ch := make(chan int)
-	go func(out chan<- int) {
+	go func() {
 		for i := 2; ; i++ {
-			out <- i
+			ch <- i
 		}
-	}(ch)
+	}()
 	for range n {
 		p := <-ch
 		primes = append(primes, p)

@@ -67,6 +67,8 @@ func main() {
 	if k, ok := b.(Kinder); ok {
 		fmt.Println("kinder", k.Kind())
 	}
+	_, isBase := any(d.Base).(Both)
+	fmt.Println(isBase)
 	w := Wrapped{d, 2}
 	fmt.Println(w.Twice(), w.Describe())
 	w.Describer = Base{9, "nine"}

@@ -72,6 +72,9 @@ func main() {
 	if errors.As(err, &ne) {
 		fmt.Println(ne.Func, ne.Num, ne.Err == strconv.ErrSyntax, err)
 	}
+	var nilq *QueryError
+	var e error = nilq
+	fmt.Println(e == nil, nilq == nil)
 	e1, e2 := errors.New("same"), errors.New("same")
 	fmt.Println(e1 == e2, e1 == e1, e1.Error() == e2.Error())
 	fmt.Printf("%v|%s|%q|%+v\n", e1, e1, e1, e1)

@@ -76,13 +76,13 @@ func main() {
 	fmt.Println(sum)
 	sm := SafeMap{m: map[string]int{}}
 	var n atomic.Int32
-	for range 20 {
+	for i := range 20 {
 		wg.Add(1)
-		go func() {
+		go func(k string) {
 			defer wg.Done()
-			sm.Inc("k")
+			sm.Inc(k)
 			n.Add(1)
-		}()
+		}(string(rune('a' + i%3)))
 	}
 	wg.Wait()
 	fmt.Println(sm.m, n.Load())

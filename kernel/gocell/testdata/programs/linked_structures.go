@@ -113,6 +113,8 @@ func main() {
 	for i := range 4 {
 		l = &list{i, l}
 	}
-	r := reverse(l)
-	fmt.Println(r.v, r.next.v, r.next.next.v)
+	for l = reverse(l); l != nil; l = l.next {
+		fmt.Print(l.v, " ")
+	}
+	fmt.Println()
 }

@@ -60,7 +60,7 @@ func kind(v any) string {
 func main() {
 	n := 4
 	for _, v := range []any{nil, true, false, 3, uint8(5), 2.5, "text", []int{1, 2}, map[string]int{"a": 7},
-		func(x int) int { return x * 21 }, &n, [2]int{1, 2}, make(chan int, 3), io.EOF, errors.New("x"), struct{ A int }{8}, 1 + 2i, 'r', int8(1), []string{}} {
+		func(x int) int { return x * 21 }, &n, [2]int{1, 2}, make(chan int, 3), io.EOF, errors.New("x"), struct{ A int }{8}, 1 + 2i, 'r', int8(1), []string{}, struct{}{}} {
 		fmt.Println(kind(v))
 	}
 	fmt.Println(n)
