@@ -93,7 +93,8 @@ func New(opts Options) (*Session, error) {
 		return nil, err
 	}
 	s.in = interp.New(interp.Options{
-		Stdout: streamWriter{s}, Stderr: traceWriter{s},
+		// Cells read os.Stdin itself.
+		Stdin: strings.NewReader(""), Stdout: streamWriter{s}, Stderr: traceWriter{s},
 		Args: opts.Args, Unrestricted: true,
 	})
 	s.fset = s.in.FileSet()
