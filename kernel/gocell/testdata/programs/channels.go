@@ -15,11 +15,11 @@ func serve(in chan msg) {
 
 func sieve(n int) (primes []int) {
 	ch := make(chan int)
-	go func() {
+	go func(out chan<- int) {
 		for i := 2; ; i++ {
-			ch <- i
+			out <- i
 		}
-	}()
+	}(ch)
 	for range n {
 		p := <-ch
 		primes = append(primes, p)
