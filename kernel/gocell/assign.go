@@ -159,7 +159,7 @@ func (l *lowerer) namedBool(c *astutil.Cursor) {
 		return
 	}
 	pos := x.Pos()
-	c.Replace(call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(n, pos), Rparen: pos}, pos, x))
+	c.Replace(l.convert(x, n, pos))
 }
 
 // withConstant makes a comparison of a bool of one's own with a constant one of

@@ -24,14 +24,7 @@ func (l *lowerer) passTuple(c *astutil.Cursor, x *ast.CallExpr) {
 		return
 	}
 	m := maker{x.Pos()}
-	var names, args []ast.Expr
-	for v := range results.Variables() {
-		id := m.id(l.tempName())
-		names = append(names, m.id(id.Name))
-		info.Types[id] = variableOf(v.Type())
-		args = append(args, id)
-	}
-	hold := &ast.AssignStmt{Lhs: names, TokPos: m.pos, Tok: token.DEFINE, Rhs: []ast.Expr{x.Args[0]}}
+	hold, args := l.holdTuple(x.Args[0], results, m)
 	inner := *x
 	inner.Args = args
 	tv := info.Types[x]
@@ -108,7 +101,7 @@ func (l *lowerer) sameType(x *ast.BinaryExpr) {
 	}
 	convert := func(e *ast.Expr, to types.Type) {
 		pos := (*e).Pos()
-		*e = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(to, pos), Rparen: pos}, pos, *e)
+		*e = l.convert(*e, to, pos)
 		l.c.info.Types[*e] = variableOf(to)
 	}
 	switch {

@@ -115,7 +115,7 @@ func (l *lowerer) constant(tv types.TypeAndValue, pos token.Pos) ast.Expr {
 	if !wantsType(tv.Type) {
 		return x
 	}
-	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, x)
+	return l.convert(x, tv.Type, pos)
 }
 
 // takesType reports whether a constant operand has the type of the other one in

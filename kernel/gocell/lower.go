@@ -223,6 +223,11 @@ func (l *lowerer) rt(name string, pos token.Pos) ast.Expr {
 	return &ast.SelectorExpr{X: &ast.Ident{Name: rtAlias, NamePos: pos}, Sel: &ast.Ident{Name: name, NamePos: pos}}
 }
 
+// convert returns a conversion.
+func (l *lowerer) convert(x ast.Expr, t types.Type, pos token.Pos) ast.Expr {
+	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, x)
+}
+
 func call(f ast.Expr, pos token.Pos, args ...ast.Expr) *ast.CallExpr {
 	return &ast.CallExpr{Fun: f, Lparen: pos, Args: args, Rparen: pos}
 }
@@ -317,7 +322,7 @@ func (l *lowerer) nils(s *ast.AssignStmt) {
 		}
 		if tv, ok := l.c.info.Types[s.Lhs[i]]; ok && !types.IsInterface(tv.Type) {
 			pos := r.Pos()
-			s.Rhs[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type, pos), Rparen: pos}, pos, r)
+			s.Rhs[i] = l.convert(r, tv.Type, pos)
 		}
 	}
 }
@@ -615,7 +620,7 @@ func (l *lowerer) appended(x *ast.CallExpr) {
 		x.Args = []ast.Expr{x.Args[0], &ast.CompositeLit{Type: l.typeExpr(types.NewSlice(list.Elem()), pos), Lbrace: pos, Elts: x.Args[1:], Rbrace: x.Rparen}}
 		x.Ellipsis = x.Rparen
 		if !types.Identical(t, types.NewSlice(list.Elem())) {
-			x.Args[1] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, x.Args[1])
+			x.Args[1] = l.convert(x.Args[1], t, pos)
 		}
 		return
 	}
@@ -627,10 +632,10 @@ func (l *lowerer) appended(x *ast.CallExpr) {
 	case !isSlice:
 	case x.Ellipsis.IsValid():
 		if !types.Identical(t, tv.Type) {
-			x.Args[1] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, x.Args[1])
+			x.Args[1] = l.convert(x.Args[1], t, pos)
 		}
 	case types.IsInterface(t.Underlying().(*types.Slice).Elem()):
-		x.Args[1] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t.Underlying().(*types.Slice).Elem(), pos), Rparen: pos}, pos, x.Args[1])
+		x.Args[1] = l.convert(x.Args[1], t.Underlying().(*types.Slice).Elem(), pos)
 	}
 }
 
@@ -651,7 +656,7 @@ func (l *lowerer) spreadSlice(x *ast.CallExpr) {
 	}
 	if s, ok := n.Underlying().(*types.Slice); ok && !l.isBuiltin(x.Fun) {
 		pos := x.Args[last].Pos()
-		x.Args[last] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(s, pos), Rparen: pos}, pos, x.Args[last])
+		x.Args[last] = l.convert(x.Args[last], s, pos)
 	}
 }
 
@@ -741,7 +746,7 @@ func (l *lowerer) functionValue(id *ast.Ident, called bool) ast.Expr {
 
 func (l *lowerer) asValue(id *ast.Ident, t types.Type) ast.Expr {
 	pos := id.Pos()
-	return call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, id)
+	return l.convert(id, t, pos)
 }
 
 // send gives the channel its type anew: of one that it has from a field or
@@ -749,7 +754,7 @@ func (l *lowerer) asValue(id *ast.Ident, t types.Type) ast.Expr {
 func (l *lowerer) send(x *ast.SendStmt) {
 	if tv, ok := l.c.info.Types[x.Chan]; ok && tv.Type != nil {
 		pos := x.Chan.Pos()
-		x.Chan = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(tv.Type.Underlying(), pos), Rparen: pos}, pos, x.Chan)
+		x.Chan = l.convert(x.Chan, tv.Type.Underlying(), pos)
 	}
 }
 
@@ -779,22 +784,25 @@ func (l *lowerer) builtinResults(x *ast.ReturnStmt) {
 		}
 		if tv, ok := l.c.info.Types[c]; ok && tv.IsValue() {
 			pos := r.Pos()
-			x.Results[i] = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(types.Default(tv.Type), pos), Rparen: pos}, pos, r)
+			x.Results[i] = l.convert(r, types.Default(tv.Type), pos)
 		}
 	}
+}
+
+// wantedResults returns the types as which a statement returns its values, none
+// where it returns those of a call.
+func (l *lowerer) wantedResults(x *ast.ReturnStmt) []types.Type {
+	if len(l.results) == 0 || len(l.results[len(l.results)-1]) != len(x.Results) {
+		return nil
+	}
+	return l.results[len(l.results)-1]
 }
 
 // operatorResults gives what operators make of values, and a function returns as
 // an interface, its type: the interpreter would have it stored there as it is.
 func (l *lowerer) operatorResults(x *ast.ReturnStmt) {
-	if len(l.results) == 0 {
-		return
-	}
-	ts := l.results[len(l.results)-1]
-	if len(ts) != len(x.Results) {
-		return
-	}
-	for i, r := range x.Results {
+	ts := l.wantedResults(x)
+	for i, r := range x.Results[:len(ts)] {
 		if ts[i] != nil && types.IsInterface(ts[i]) {
 			x.Results[i] = l.ofOperator(r)
 		}
@@ -803,14 +811,8 @@ func (l *lowerer) operatorResults(x *ast.ReturnStmt) {
 
 // nilResults gives the nils that a function returns as functions their types.
 func (l *lowerer) nilResults(x *ast.ReturnStmt) {
-	if len(l.results) == 0 {
-		return
-	}
-	ts := l.results[len(l.results)-1]
-	if len(ts) != len(x.Results) {
-		return
-	}
-	for i, r := range x.Results {
+	ts := l.wantedResults(x)
+	for i, r := range x.Results[:len(ts)] {
 		if tv, ok := l.c.info.Types[r]; !ok || !tv.IsNil() || ts[i] == nil || !own(ts[i]) {
 			continue
 		}
@@ -820,19 +822,22 @@ func (l *lowerer) nilResults(x *ast.ReturnStmt) {
 	}
 }
 
+// calledName returns the name by which a function is called, its last part, or
+// nil.
+func calledName(f ast.Expr) *ast.Ident {
+	switch f := ast.Unparen(f).(type) {
+	case *ast.Ident:
+		return f
+	case *ast.SelectorExpr:
+		return f.Sel
+	}
+	return nil
+}
+
 // compiledFunc reports whether a call calls a function of compiled code by its
 // name.
 func (l *lowerer) compiledFunc(f ast.Expr) bool {
-	var id *ast.Ident
-	switch f := ast.Unparen(f).(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
-		return false
-	}
-	o, ok := l.c.info.Uses[id].(*types.Func)
+	o, ok := l.c.info.Uses[calledName(f)].(*types.Func)
 	return ok && o.Pkg() != nil && !interpreted(o.Pkg())
 }
 
@@ -847,7 +852,7 @@ func (l *lowerer) slicesAmong(c *astutil.Cursor, x *ast.CallExpr) {
 	list := sig.Params().At(last).Type().(*types.Slice)
 	if x.Ellipsis.IsValid() {
 		if a := x.Args[last]; l.c.info.Types[a].IsNil() {
-			x.Args[last] = call(&ast.ParenExpr{Lparen: a.Pos(), X: l.typeExpr(list, a.Pos()), Rparen: a.Pos()}, a.Pos(), a)
+			x.Args[last] = l.convert(a, list, a.Pos())
 		}
 		return
 	}
@@ -865,7 +870,7 @@ func (l *lowerer) slicesAmong(c *astutil.Cursor, x *ast.CallExpr) {
 		// None at all is nil, not empty.
 		pos := x.Rparen
 		nothing := &ast.Ident{Name: "nil", NamePos: pos}
-		x.Args = append(x.Args, call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(list, pos), Rparen: pos}, pos, nothing))
+		x.Args = append(x.Args, l.convert(nothing, list, pos))
 		x.Ellipsis = pos
 		return
 	}
@@ -1152,7 +1157,7 @@ func (l *lowerer) builtin(c *astutil.Cursor, x *ast.CallExpr) {
 		if ok && t.Dir() != types.SendRecv {
 			whole := l.c.info.TypeOf(x)
 			x.Args[0] = l.typeExpr(types.NewChan(types.SendRecv, t.Elem()), pos)
-			c.Replace(call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(whole, pos), Rparen: pos}, pos, x))
+			c.Replace(l.convert(x, whole, pos))
 		}
 	case "len", "cap":
 		// Of an array its pointer knows, also where that is nil.

@@ -16,7 +16,7 @@ func (l *lowerer) typedNils(n ast.Node, ft *ast.FuncType) {
 			return
 		}
 		pos := (*x).Pos()
-		*x = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(t, pos), Rparen: pos}, pos, *x)
+		*x = l.convert(*x, t, pos)
 		info.Types[*x] = variableOf(t)
 	}
 	switch x := n.(type) {
@@ -50,7 +50,7 @@ func (l *lowerer) typedNils(n ast.Node, ft *ast.FuncType) {
 			if m, ok := t.Underlying().(*types.Map); ok {
 				if info.Types[x.Index].IsNil() && !types.IsInterface(m.Key()) {
 					pos := x.Index.Pos()
-					x.Index = call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(m.Key(), pos), Rparen: pos}, pos, x.Index)
+					x.Index = l.convert(x.Index, m.Key(), pos)
 					info.Types[x.Index] = variableOf(m.Key())
 				}
 				typed(&x.Index, m.Key())

@@ -146,7 +146,7 @@ func (l *lowerer) ofOperator(x ast.Expr) ast.Expr {
 		return x
 	}
 	pos := x.Pos()
-	y := call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(types.Default(tv.Type), pos), Rparen: pos}, pos, x)
+	y := l.convert(x, types.Default(tv.Type), pos)
 	l.c.info.Types[y] = tv
 	return y
 }
@@ -206,20 +206,27 @@ func (l *lowerer) returned(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt)
 // converted holds the results of a call that a function returns as other types.
 func (l *lowerer) converted(x *ast.ReturnStmt, tuple *types.Tuple, ts []types.Type, m maker) []ast.Stmt {
 	same := true
-	var names, results []ast.Expr
 	for i, want := range ts {
-		t := tuple.At(i).Type()
-		same = same && types.Identical(t, want)
-		id := m.id(l.tempName())
-		l.c.info.Types[id] = variableOf(t)
-		names, results = append(names, m.id(id.Name)), append(results, id)
+		same = same && types.Identical(tuple.At(i).Type(), want)
 	}
 	if same {
 		return nil
 	}
-	hold := m.assign(token.DEFINE, names, x.Results[0])
-	x.Results = results
+	var hold ast.Stmt
+	hold, x.Results = l.holdTuple(x.Results[0], tuple, m)
 	return []ast.Stmt{hold}
+}
+
+// holdTuple returns the statement that defines variables of the several values
+// of x, and the variables.
+func (l *lowerer) holdTuple(x ast.Expr, tuple *types.Tuple, m maker) (hold ast.Stmt, vars []ast.Expr) {
+	var names []ast.Expr
+	for v := range tuple.Variables() {
+		id := m.id(l.tempName())
+		l.c.info.Types[id] = variableOf(v.Type())
+		names, vars = append(names, m.id(id.Name)), append(vars, id)
+	}
+	return m.assign(token.DEFINE, names, x), vars
 }
 
 // spreadTuple evaluates the several values of the only argument of a call that
@@ -232,15 +239,9 @@ func (l *lowerer) spreadTuple(x *ast.CallExpr) ast.Stmt {
 	if !ok {
 		return nil
 	}
-	m := maker{x.Pos()}
-	values := x.Args
-	x.Args = nil
-	for v := range tuple.Variables() {
-		id := m.id(l.tempName())
-		l.c.info.Types[id] = variableOf(v.Type())
-		x.Args = append(x.Args, id)
-	}
-	return m.assign(token.DEFINE, slices.Clone(x.Args), values...)
+	var hold ast.Stmt
+	hold, x.Args = l.holdTuple(x.Args[0], tuple, maker{x.Pos()})
+	return hold
 }
 
 // apart returns an expression whose value the interpreter makes at a place of
@@ -495,7 +496,7 @@ func (l *lowerer) zeroResults(ft *ast.FuncType, body *ast.BlockStmt) {
 			default:
 				zero = m.id("nil")
 				if hasMethods(o.Type()) {
-					zero = call(&ast.ParenExpr{Lparen: m.pos, X: l.typeExpr(o.Type(), m.pos), Rparen: m.pos}, m.pos, zero)
+					zero = l.convert(zero, o.Type(), m.pos)
 				}
 			}
 			list = append(list, m.set(n.Name, zero))

@@ -76,7 +76,7 @@ func (l *lowerer) asAny(x ast.Expr, t types.Type) ast.Expr {
 		return x
 	}
 	pos := x.Pos()
-	y := call(&ast.ParenExpr{Lparen: pos, X: l.typeExpr(anyType, pos), Rparen: pos}, pos, x)
+	y := l.convert(x, anyType, pos)
 	if tv, ok := l.c.info.Types[x]; ok {
 		tv.Type = anyType
 		l.c.info.Types[y] = tv

@@ -194,7 +194,7 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 			// The type of a constant that is shifted.
 			tv := info.Types[x]
 			if left := info.Types[x.X]; (x.Op == token.SHL || x.Op == token.SHR) && tv.Value == nil && left.Value != nil && tv.Type != nil {
-				x.X = call(&ast.ParenExpr{Lparen: x.X.Pos(), X: l.typeExpr(types.Default(tv.Type), x.X.Pos()), Rparen: x.X.Pos()}, x.X.Pos(), x.X)
+				x.X = l.convert(x.X, types.Default(tv.Type), x.X.Pos())
 				info.Types[x.X] = variableOf(tv.Type)
 			}
 		case *ast.SelectorExpr:

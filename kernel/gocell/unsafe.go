@@ -61,16 +61,7 @@ func (l *lowerer) noteUnsafe(c *astutil.Cursor, x *ast.CallExpr) bool {
 // unsafeBuiltin returns the name of the function of package unsafe that is
 // called, or "".
 func unsafeBuiltin(info *types.Info, f ast.Expr) string {
-	var id *ast.Ident
-	switch f := ast.Unparen(f).(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
-		return ""
-	}
-	if b, ok := info.Uses[id].(*types.Builtin); ok && b.Pkg() == types.Unsafe {
+	if b, ok := info.Uses[calledName(f)].(*types.Builtin); ok && b.Pkg() == types.Unsafe {
 		return b.Name()
 	}
 	return ""
