@@ -609,7 +609,10 @@ func (s *Session) runProgram(r *running, p *interp.Program) error {
 	})
 	select {
 	case err := <-done:
-		return err
+		if p := (*foreignPanic)(nil); !errors.As(context.Cause(r.ctx), &p) {
+			return err
+		}
+		done <- err // the cell ended as soon as it was told to
 	case <-r.ctx.Done():
 	}
 	stop()
