@@ -53,14 +53,14 @@ type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
 var layout = func() (l struct {
-	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, root uintptr
-	deferred, recovered, done, mutex                                            uintptr // of a frame
+	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, tnext, root uintptr
+	deferred, recovered, done, mutex                                                   uintptr // of a frame
 }) {
 	l.root = offsetOf(reflect.TypeFor[interp.Program](), "root")
 	at := func(name string) uintptr { return offsetOf(nodeType, name) }
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
 	l.anc = at("anc")
-	l.ident, l.level, l.findex, l.start = at("ident"), at("level"), at("findex"), at("start")
+	l.ident, l.level, l.findex, l.start, l.tnext = at("ident"), at("level"), at("findex"), at("start"), at("tnext")
 	f, _ := reflect.TypeFor[interp.Interpreter]().FieldByName("frame")
 	frame := f.Type.Elem()
 	l.deferred, l.recovered = offsetOf(frame, "deferred"), offsetOf(frame, "recovered")
@@ -93,12 +93,13 @@ func offsetOf(t reflect.Type, name string) uintptr {
 	return f.Offset
 }
 
-func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
-func (n node) parent() node     { return *(*node)(unsafe.Add(n.p, layout.anc)) }
-func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
-func (n node) ident() string    { return *(*string)(unsafe.Add(n.p, layout.ident)) }
-func (n node) start() node      { return *(*node)(unsafe.Add(n.p, layout.start)) }
-func (n node) exec() *step      { return (*step)(unsafe.Add(n.p, layout.exec)) }
+func (n node) children() []node     { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
+func (n node) parent() node         { return *(*node)(unsafe.Add(n.p, layout.anc)) }
+func (n node) pos() token.Pos       { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
+func (n node) ident() string        { return *(*string)(unsafe.Add(n.p, layout.ident)) }
+func (n node) start() node          { return *(*node)(unsafe.Add(n.p, layout.start)) }
+func (n node) next() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Add(n.p, layout.tnext)) }
+func (n node) exec() *step          { return (*step)(unsafe.Add(n.p, layout.exec)) }
 func (n node) gen() *func(unsafe.Pointer) {
 	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
 }
@@ -171,6 +172,9 @@ func (s *Session) guardNode(n node) {
 	// Function literals are made to run while they are compiled: once more.
 	*n.exec() = nil
 	gen := *g
+	if looksUp(n) {
+		gen = func(p unsafe.Pointer) { *(node{p}).exec() = lookupStep(node{p}) }
+	}
 	switch n.kind() {
 	case "indexExpr", "rangeStmt", "callExpr", "assignStmt", "incDecStmt", "defineStmt":
 		plain := gen
@@ -206,7 +210,7 @@ func (s *Session) guardNode(n node) {
 			if e := (node{p}).exec(); *e != nil {
 				run := *e
 				switch {
-				case (node{p}).kind() == "starExpr":
+				case (node{p}).kind() == "starExpr" && !indexed(node{p}):
 					run = checkNil(node{p}, run)
 				case shifts((node{p}).action()):
 					run = checkShift(node{p}, run)
@@ -297,6 +301,16 @@ func checkNil(n node, run step) step {
 		}
 		return next
 	}
+}
+
+// indexed reports whether n is the array of an index expression, which fails
+// itself, and only after its index has been evaluated.
+func indexed(n node) bool {
+	p := n.parent()
+	if p.p != nil && p.kind() == "parenExpr" {
+		n, p = p, p.parent()
+	}
+	return p.p != nil && p.kind() == "indexExpr" && p.children()[0] == n
 }
 
 // guardStep guards a node that calls nothing: a panic starts there.

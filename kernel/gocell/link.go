@@ -271,6 +271,7 @@ func (s *Session) linkError(err error) *engine.Error {
 // compileLinkage lowers declarations as compile does those of a cell.
 func (s *Session) compileLinkage(k *linkage) (prog *interp.Program, undo func(), err error) {
 	undo = s.keepNames()
+	defer compilerPanic(&err)
 	decls := slices.SortedFunc(maps.Keys(k.decls), func(a, b *sourceDecl) int {
 		if a.owner != b.owner {
 			return a.owner.number - b.owner.number

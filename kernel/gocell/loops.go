@@ -84,36 +84,30 @@ func sharedVars(n ast.Node, info *types.Info) map[types.Object]bool {
 //		}
 //	}
 //
-// It returns nil where the loop has no init statement.
+// It returns nil where the loop has no init statement and a post statement that
+// can stay.
 func (l *lowerer) forLoop(x *ast.ForStmt) *ast.BlockStmt {
-	if x.Init == nil {
+	m := maker{x.Pos()}
+	post := l.simple(x.Post)
+	if x.Init == nil && len(post) < 2 {
 		return nil
 	}
-	m := maker{x.Pos()}
-	list := []ast.Stmt{x.Init}
-	var rounds, body []ast.Stmt
+	var names []ast.Expr
 	if a, ok := x.Init.(*ast.AssignStmt); ok && a.Tok == token.DEFINE {
-		names := slices.Clone(a.Lhs)
-		if apart := l.assignment(a, false); apart != nil {
-			list = apart
+		names = slices.Clone(a.Lhs)
+	}
+	list := l.simple(x.Init)
+	var rounds, body []ast.Stmt
+	for _, y := range names {
+		id, ok := y.(*ast.Ident)
+		if !ok || !l.shared[l.c.info.Defs[id]] || l.c.info.Defs[id] == nil {
+			continue
 		}
-		for _, y := range names {
-			id, ok := y.(*ast.Ident)
-			if !ok || !l.shared[l.c.info.Defs[id]] || l.c.info.Defs[id] == nil {
-				continue
-			}
-			p := l.tempName()
-			list = append(list, m.define(p, &ast.UnaryExpr{OpPos: m.pos, Op: token.AND, X: m.id(id.Name)}))
-			rounds = append(rounds, m.define(id.Name, &ast.StarExpr{Star: m.pos, X: m.id(p)}), m.set(p, &ast.UnaryExpr{OpPos: m.pos, Op: token.AND, X: m.id(id.Name)}))
-		}
+		p := l.tempName()
+		list = append(list, m.define(p, &ast.UnaryExpr{OpPos: m.pos, Op: token.AND, X: m.id(id.Name)}))
+		rounds = append(rounds, m.define(id.Name, &ast.StarExpr{Star: m.pos, X: m.id(p)}), m.set(p, &ast.UnaryExpr{OpPos: m.pos, Op: token.AND, X: m.id(id.Name)}))
 	}
 	x.Init = nil
-	post := []ast.Stmt{x.Post}
-	if a, ok := x.Post.(*ast.AssignStmt); ok {
-		if apart := l.assignment(a, false); apart != nil {
-			post = apart
-		}
-	}
 	if len(rounds) > 0 || len(post) > 1 {
 		body = rounds
 		if x.Post != nil {
@@ -130,6 +124,20 @@ func (l *lowerer) forLoop(x *ast.ForStmt) *ast.BlockStmt {
 		x.Body = &ast.BlockStmt{Lbrace: x.Body.Lbrace, List: append(body, x.Body), Rbrace: x.Body.Rbrace}
 	}
 	return m.block(append(list, x)...)
+}
+
+// simple returns the statements that stand for the init or post statement of
+// another one, none for nil.
+func (l *lowerer) simple(s ast.Stmt) []ast.Stmt {
+	if s == nil {
+		return nil
+	}
+	if a, ok := s.(*ast.AssignStmt); ok {
+		if list := l.assignment(a, false); list != nil {
+			return list
+		}
+	}
+	return []ast.Stmt{s}
 }
 
 // selectStmt leaves to a select statement only what it is for; a switch runs

@@ -434,8 +434,8 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			x.Body = labelsInBlock(x.Body)
 		case *ast.CommClause:
 			x.Body = labelsInBlock(x.Body)
-		case *ast.UnaryExpr:
-			l.elementAddress(x)
+		case *ast.IndexExpr:
+			l.throughPointer(x)
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {
@@ -617,6 +617,7 @@ func (l *lowerer) appended(x *ast.CallExpr) {
 	if list, ok := t.Underlying().(*types.Slice); ok && !x.Ellipsis.IsValid() && (len(x.Args) > 2 || tv.IsNil() || types.Identical(t, tv.Type)) {
 		// The interpreter writes the first before it reads the second, and spreads
 		// what is of the slice's own type.
+		l.indexed(x.Args[1:])
 		x.Args = []ast.Expr{x.Args[0], &ast.CompositeLit{Type: l.typeExpr(types.NewSlice(list.Elem()), pos), Lbrace: pos, Elts: x.Args[1:], Rbrace: x.Rparen}}
 		x.Ellipsis = x.Rparen
 		if !types.Identical(t, types.NewSlice(list.Elem())) {
@@ -694,6 +695,10 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 			}
 		}
 	}
+	switch st.(type) {
+	case *types.Slice, *types.Array:
+		l.indexed(x.Elts)
+	}
 	if x.Type != nil {
 		return
 	}
@@ -705,6 +710,23 @@ func (l *lowerer) composite(c *astutil.Cursor, x *ast.CompositeLit) {
 		return
 	}
 	x.Type = l.typeExpr(t, x.Pos())
+}
+
+// indexed gives the elements of a slice or an array their indices. Of one
+// without the interpreter seeks the type before it compiles it, and finds none
+// where it is part of an element of what compiled code knows.
+func (l *lowerer) indexed(elts []ast.Expr) {
+	i := 0
+	for k, e := range elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			n, _ := constant.Int64Val(constant.ToInt(l.c.info.Types[kv.Key].Value))
+			i = int(n)
+		} else if tv := l.c.info.Types[e]; tv.Value == nil && !tv.IsNil() {
+			m := maker{e.Pos()}
+			elts[k] = &ast.KeyValueExpr{Key: m.num(i), Colon: m.pos, Value: e}
+		}
+		i++
+	}
 }
 
 // withKey names the field of an element.
@@ -932,19 +954,19 @@ func nameParameters(f *ast.FuncType) {
 	}
 }
 
-// elementAddress writes &(*p)[i] for &p[i] where p points to an array.
-func (l *lowerer) elementAddress(x *ast.UnaryExpr) {
-	e, ok := ast.Unparen(x.X).(*ast.IndexExpr)
-	if !ok || x.Op != token.AND {
+// throughPointer writes (*p)[i] for p[i] where p points to an array: of what
+// compiled code knows the interpreter takes p[i] for the array.
+func (l *lowerer) throughPointer(x *ast.IndexExpr) {
+	tv := l.c.info.Types[x.X]
+	if !tv.IsValue() {
 		return
 	}
-	tv := l.c.info.Types[e.X]
 	if p, ok := tv.Type.Underlying().(*types.Pointer); ok {
-		array := &ast.StarExpr{Star: e.X.Pos(), X: e.X}
+		array := &ast.StarExpr{Star: x.X.Pos(), X: x.X}
 		tv.Type = p.Elem()
 		l.c.info.Types[array] = tv
-		e.X = &ast.ParenExpr{Lparen: array.Star, X: array, Rparen: array.Star}
-		l.c.info.Types[e.X] = tv
+		x.X = &ast.ParenExpr{Lparen: array.Star, X: array, Rparen: array.Star}
+		l.c.info.Types[x.X] = tv
 	}
 }
 

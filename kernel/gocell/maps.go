@@ -84,6 +84,45 @@ func takeTurns(n node, run step) step {
 	return run
 }
 
+// looksUp reports whether a node is the right side of v, ok = m[k].
+func looksUp(n node) bool {
+	if p := n.parent(); n.kind() == "indexExpr" && p.p != nil && (p.kind() == "assignXStmt" || p.kind() == "defineXStmt") {
+		c := p.children()
+		return len(c) > 2 && c[len(c)-1] == n
+	}
+	return false
+}
+
+// lookupStep runs such a node. The interpreter's own step leaves v as it was
+// where the map does not have the key.
+func lookupStep(n node) step {
+	place := func(x node) func(unsafe.Pointer) reflect.Value {
+		if x.ident() == "_" {
+			return nil
+		}
+		return genValue(x.p)
+	}
+	left, c := n.parent().children(), n.children()
+	value, has := place(left[0]), place(left[1])
+	m, key := genValue(c[0].p), genValue(c[1].p)
+	next := getExec(n.next())
+	return func(f unsafe.Pointer) step {
+		of := m(f)
+		v := of.MapIndex(key(f))
+		ok := v.IsValid()
+		if value != nil {
+			if !ok {
+				v = reflect.Zero(of.Type().Elem())
+			}
+			value(f).Set(v)
+		}
+		if has != nil {
+			has(f).SetBool(ok)
+		}
+		return next
+	}
+}
+
 func reading(m node, run step) step {
 	value := genValue(m.p)
 	return func(f unsafe.Pointer) step {

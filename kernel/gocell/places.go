@@ -300,21 +300,29 @@ func (l *lowerer) holdOperands(lhs []ast.Expr, m maker) (pre []ast.Stmt) {
 		}
 		return false
 	}
-	for _, x := range lhs {
+	var place func(x ast.Expr)
+	leads := func(x *ast.Expr) { // to a place
+		if pointer(*x) {
+			hold(x)
+		} else {
+			place(*x)
+		}
+	}
+	place = func(x ast.Expr) {
 		switch x := x.(type) {
+		case *ast.ParenExpr:
+			place(x.X)
 		case *ast.StarExpr:
 			hold(&x.X)
 		case *ast.SelectorExpr:
-			if l.c.info.Selections[x] != nil && pointer(x.X) {
-				hold(&x.X)
+			if l.c.info.Selections[x] != nil {
+				leads(&x.X)
 			}
 		case *ast.IndexExpr:
 			mt, isMap := l.c.info.TypeOf(x.X).Underlying().(*types.Map)
-			if pointer(x.X) {
-				hold(&x.X)
-			}
+			leads(&x.X)
 			if tv := l.c.info.Types[x.Index]; tv.Value != nil {
-				continue
+				return
 			}
 			if !isMap {
 				hold(&x.Index)
@@ -324,6 +332,9 @@ func (l *lowerer) holdOperands(lhs []ast.Expr, m maker) (pre []ast.Stmt) {
 				x.Index = m.id(t)
 			}
 		}
+	}
+	for _, x := range lhs {
+		place(x)
 	}
 	return pre
 }
@@ -351,10 +362,76 @@ func (l *lowerer) changesPlace(a *ast.AssignStmt) bool {
 	return changes
 }
 
+// mayFail reports whether an assignment of several values may fail when some of
+// them are assigned: at a place other than the first, where nothing that has
+// been evaluated by then would have failed the same way. The interpreter would
+// assign none.
+func (l *lowerer) mayFail(a *ast.AssignStmt) bool {
+	if a.Tok != token.ASSIGN {
+		return false
+	}
+	done := map[string]bool{}
+	for _, r := range a.Rhs {
+		for _, s := range l.accesses(r, false) {
+			done[s] = true
+		}
+	}
+	for i, x := range a.Lhs {
+		for _, s := range l.accesses(x, true) {
+			if i > 0 && (!done[s] || hasCall(x)) {
+				return true
+			}
+			done[s] = true
+		}
+	}
+	return false
+}
+
+// accesses returns what may fail when a value is read from an expression, or
+// assigned to it: what pointers, indices and maps lead to.
+func (l *lowerer) accesses(x ast.Expr, assigned bool) (list []string) {
+	for {
+		of := func(y ast.Expr) types.Type { return l.c.info.TypeOf(y).Underlying() }
+		switch y := ast.Unparen(x).(type) {
+		case *ast.StarExpr:
+			return append(list, "*"+types.ExprString(y.X))
+		case *ast.SelectorExpr:
+			sel := l.c.info.Selections[y]
+			if sel == nil || sel.Kind() != types.FieldVal {
+				return list
+			}
+			if sel.Indirect() {
+				list = append(list, "*"+types.ExprString(y.X))
+				if len(sel.Index()) > 1 { // by embedded pointers
+					list = append(list, types.ExprString(y))
+				}
+			}
+			x = y.X
+		case *ast.IndexExpr:
+			switch of(y.X).(type) {
+			case *types.Map:
+				if assigned {
+					list = append(list, types.ExprString(y.X))
+				}
+				return list
+			case *types.Array:
+				if l.c.info.Types[y.Index].Value == nil {
+					list = append(list, types.ExprString(y))
+				}
+			default:
+				return append(list, types.ExprString(y))
+			}
+			x, assigned = y.X, false
+		default:
+			return list
+		}
+	}
+}
+
 // parallel assigns several values one after the other:
 // a, b = x, y → t1 := x; t2 := y; a = t1; b = t2.
 func (l *lowerer) parallel(a *ast.AssignStmt) []ast.Stmt {
-	risky := a.Tok == token.ASSIGN && l.changesPlace(a)
+	risky := a.Tok == token.ASSIGN && (l.changesPlace(a) || l.mayFail(a))
 	for i, r := range a.Rhs {
 		risky = risky || direct(r) || l.c.info.Types[r].IsNil() || isBlank(a.Lhs[i])
 	}
@@ -406,7 +483,7 @@ func (l *lowerer) placeType(x ast.Expr) types.Type {
 //	m[k], b = x → t := k; t1, t2 := x; m[t] = t1; b = t2
 func (l *lowerer) several(a *ast.AssignStmt) []ast.Stmt {
 	m := maker{a.Pos()}
-	apart := false
+	apart := l.mayFail(a)
 	values, _ := l.c.info.TypeOf(a.Rhs[0]).(*types.Tuple)
 	for i, x := range a.Lhs {
 		if t := l.placeType(x); t != nil && values != nil && !isBlank(x) {

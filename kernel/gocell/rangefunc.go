@@ -155,24 +155,19 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				c.Replace(maker{x.Pos()}.block(s, x))
 			}
 		case *ast.IfStmt:
-			if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
-				if list := l.assignment(a, false); list != nil {
-					x.Init = nil
-					inBlock(c, maker{x.Pos()}.block(append(list, x)...))
-				}
+			if list := l.simple(x.Init); len(list) > 1 {
+				x.Init = nil
+				inBlock(c, maker{x.Pos()}.block(append(list, x)...))
+			}
+		case *ast.TypeSwitchStmt:
+			if list := l.simple(x.Init); len(list) > 1 {
+				x.Init = nil
+				inBlock(c, maker{x.Pos()}.block(append(list, x)...))
 			}
 		case *ast.SwitchStmt:
 			// After an init statement the interpreter leaves the tag out.
-			var list []ast.Stmt
-			if x.Init != nil {
-				list = []ast.Stmt{x.Init}
-				if a, ok := x.Init.(*ast.AssignStmt); ok && len(a.Rhs) > 1 {
-					if apart := l.assignment(a, false); apart != nil {
-						list = apart
-					}
-				}
-				x.Init = nil
-			}
+			list := l.simple(x.Init)
+			x.Init = nil
 			if l.comparesTypes(x) {
 				list = append(list, l.withoutTag(x))
 			}

@@ -333,11 +333,7 @@ func (s *Session) runWatched(r *running, program *interp.Program) error {
 func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, undo func(), err error) {
 	table := mainTable(s.in)
 	undo = s.keepNames()
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the interpreter cannot compile this cell: %v", r)
-		}
-	}()
+	defer compilerPanic(&err)
 	l := s.newLowerer(c)
 	l.noteLocals(nil, c.nodes()...)
 
@@ -490,6 +486,14 @@ func (l *lowerer) assemble(file *ast.File, globals []ast.Decl, stmts []ast.Stmt,
 		Type: &ast.FuncType{Func: file.Package, Params: &ast.FieldList{Opening: file.Package, Closing: file.Package}},
 		Body: &ast.BlockStmt{Lbrace: body.Lbrace, List: stmts, Rbrace: body.Rbrace}})
 	return nil
+}
+
+// compilerPanic makes a panic of the lowering, or of the interpreter's compiler,
+// an error.
+func compilerPanic(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the interpreter cannot compile it: %v", r)
+	}
 }
 
 // compileFile gives a file to the interpreter; its compiler may panic.
