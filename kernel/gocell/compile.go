@@ -834,12 +834,7 @@ func (n *native) show() error {
 		seen[t] = true
 		switch t.Kind() {
 		case reflect.Struct:
-			err = errors.Join(err, rtype.Rename(t, func(field, tag string) (string, string) {
-				if rest, ok := strings.CutPrefix(field, exportMark); ok {
-					return rest, hiddenTag(tag)
-				}
-				return field, tag
-			}))
+			err = errors.Join(err, rtype.Rename(t, "main", func(field string) string { return strings.TrimPrefix(field, exportMark) }))
 			for f := range t.Fields() {
 				if f.Type.Name() == "" {
 					fields(f.Type)

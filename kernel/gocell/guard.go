@@ -53,14 +53,15 @@ type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
 var layout = func() (l struct {
-	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, tnext, root uintptr
-	deferred, recovered, done, mutex                                                   uintptr // of a frame
+	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, tnext, fnext, val, root uintptr
+	deferred, recovered, done, mutex                                                               uintptr // of a frame
 }) {
 	l.root = offsetOf(reflect.TypeFor[interp.Program](), "root")
 	at := func(name string) uintptr { return offsetOf(nodeType, name) }
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
 	l.anc = at("anc")
-	l.ident, l.level, l.findex, l.start, l.tnext = at("ident"), at("level"), at("findex"), at("start"), at("tnext")
+	l.ident, l.level, l.findex, l.start = at("ident"), at("level"), at("findex"), at("start")
+	l.tnext, l.fnext, l.val = at("tnext"), at("fnext"), at("val")
 	f, _ := reflect.TypeFor[interp.Interpreter]().FieldByName("frame")
 	frame := f.Type.Elem()
 	l.deferred, l.recovered = offsetOf(frame, "deferred"), offsetOf(frame, "recovered")
@@ -93,13 +94,17 @@ func offsetOf(t reflect.Type, name string) uintptr {
 	return f.Offset
 }
 
-func (n node) children() []node     { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
-func (n node) parent() node         { return *(*node)(unsafe.Add(n.p, layout.anc)) }
-func (n node) pos() token.Pos       { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
-func (n node) ident() string        { return *(*string)(unsafe.Add(n.p, layout.ident)) }
-func (n node) start() node          { return *(*node)(unsafe.Add(n.p, layout.start)) }
-func (n node) next() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Add(n.p, layout.tnext)) }
-func (n node) exec() *step          { return (*step)(unsafe.Add(n.p, layout.exec)) }
+func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
+func (n node) parent() node     { return *(*node)(unsafe.Add(n.p, layout.anc)) }
+func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
+func (n node) ident() string    { return *(*string)(unsafe.Add(n.p, layout.ident)) }
+func (n node) start() node      { return *(*node)(unsafe.Add(n.p, layout.start)) }
+func (n node) tnext() node      { return *(*node)(unsafe.Add(n.p, layout.tnext)) }
+func (n node) fnext() node      { return *(*node)(unsafe.Add(n.p, layout.fnext)) }
+func (n node) val() any         { return *(*any)(unsafe.Add(n.p, layout.val)) }
+func (n node) level() int       { return *(*int)(unsafe.Add(n.p, layout.level)) }
+func (n node) findex() int      { return *(*int)(unsafe.Add(n.p, layout.findex)) }
+func (n node) exec() *step      { return (*step)(unsafe.Add(n.p, layout.exec)) }
 func (n node) gen() *func(unsafe.Pointer) {
 	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
 }
@@ -108,6 +113,25 @@ func (n node) kind() string {
 }
 func (n node) action() string {
 	return reflect.NewAt(actionType, unsafe.Add(n.p, layout.action)).Elem().Interface().(fmt.Stringer).String()
+}
+
+// itype is a type of the interpreter's.
+type itype struct{ p unsafe.Pointer }
+
+var typeLayout = func() (l struct{ typ, cat, val, rtype uintptr }) {
+	l.typ = offsetOf(nodeType, "typ")
+	t := fieldType(nodeType, "typ").Elem()
+	l.cat, l.val, l.rtype = offsetOf(t, "cat"), offsetOf(t, "val"), offsetOf(t, "rtype")
+	return l
+}()
+
+var catType = fieldType(fieldType(nodeType, "typ").Elem(), "cat")
+
+func (n node) typ() itype           { return *(*itype)(unsafe.Add(n.p, typeLayout.typ)) }
+func (t itype) val() itype          { return *(*itype)(unsafe.Add(t.p, typeLayout.val)) }
+func (t itype) rtype() reflect.Type { return *(*reflect.Type)(unsafe.Add(t.p, typeLayout.rtype)) }
+func (t itype) cat() string {
+	return reflect.NewAt(catType, unsafe.Add(t.p, typeLayout.cat)).Elem().Interface().(fmt.Stringer).String()
 }
 
 // genValue returns how the interpreter reads a node's value from a frame.
@@ -175,6 +199,10 @@ func (s *Session) guardNode(n node) {
 	if looksUp(n) {
 		gen = func(p unsafe.Pointer) { *(node{p}).exec() = lookupStep(node{p}) }
 	}
+	if make := s.fieldSteps(gen); make != nil {
+		*g = func(p unsafe.Pointer) { *(node{p}).exec() = make(node{p}) }
+		return
+	}
 	switch n.kind() {
 	case "indexExpr", "rangeStmt", "callExpr", "assignStmt", "incDecStmt", "defineStmt":
 		plain := gen
@@ -226,10 +254,10 @@ func (s *Session) guardNode(n node) {
 // function ends: where that is in a goroutine, another function that was made
 // meanwhile is lost.
 func isolate(n node, run step) step {
-	if *(*int)(unsafe.Add(n.p, layout.level)) != 0 {
+	if n.level() != 0 {
 		return run // a slot of another frame
 	}
-	i := *(*int)(unsafe.Add(n.p, layout.findex))
+	i := n.findex()
 	return func(p unsafe.Pointer) step {
 		f := (*runFrame)(p)
 		f.mutex.RLock()

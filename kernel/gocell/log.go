@@ -40,12 +40,9 @@ func (s *Session) loggers() map[string]any {
 			_ = s.logged(l, 0, text)
 			then(text)
 		}
-		all["(*log.Logger)."+name] = func(l *log.Logger, a ...any) { write(l, fmt.Sprint(formatted(a)...)) }
-		all["(*log.Logger)."+name+"ln"] = func(l *log.Logger, a ...any) { write(l, fmt.Sprintln(formatted(a)...)) }
-		all["(*log.Logger)."+name+"f"] = func(l *log.Logger, f string, a ...any) {
-			a = formatted(a)
-			write(l, fmt.Sprintf(ownVerbs(f, a), a...))
-		}
+		all["(*log.Logger)."+name] = func(l *log.Logger, a ...any) { write(l, fmt.Sprint(finite(a)...)) }
+		all["(*log.Logger)."+name+"ln"] = func(l *log.Logger, a ...any) { write(l, fmt.Sprintln(finite(a)...)) }
+		all["(*log.Logger)."+name+"f"] = func(l *log.Logger, f string, a ...any) { write(l, fmt.Sprintf(f, finitef(f, a)...)) }
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package gocell
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -23,28 +22,10 @@ func turnOf(m reflect.Value) int {
 	return int((p>>5 ^ p>>13) % uintptr(len(turns)))
 }
 
-var typeLayout = func() (l struct{ typ, cat, rtype uintptr }) {
-	l.typ = offsetOf(nodeType, "typ")
-	t, _ := nodeType.FieldByName("typ")
-	l.cat, l.rtype = offsetOf(t.Type.Elem(), "cat"), offsetOf(t.Type.Elem(), "rtype")
-	c, _ := t.Type.Elem().FieldByName("cat")
-	catType = c.Type
-	return l
-}()
-
-var catType reflect.Type
-
 // isMap reports whether a node stands for a map.
 func isMap(n node) bool {
-	t := *(*unsafe.Pointer)(unsafe.Add(n.p, typeLayout.typ))
-	if t == nil {
-		return false
-	}
-	if reflect.NewAt(catType, unsafe.Add(t, typeLayout.cat)).Elem().Interface().(fmt.Stringer).String() == "mapT" {
-		return true
-	}
-	rt := *(*reflect.Type)(unsafe.Add(t, typeLayout.rtype))
-	return rt != nil && rt.Kind() == reflect.Map
+	t := n.typ()
+	return t.p != nil && (t.cat() == "mapT" || t.rtype() != nil && t.rtype().Kind() == reflect.Map)
 }
 
 // takeTurns makes a node that reads or writes a map wait for its turn; other
@@ -105,7 +86,7 @@ func lookupStep(n node) step {
 	left, c := n.parent().children(), n.children()
 	value, has := place(left[0]), place(left[1])
 	m, key := genValue(c[0].p), genValue(c[1].p)
-	next := getExec(n.next())
+	next := getExec(n.tnext().p)
 	return func(f unsafe.Pointer) step {
 		of := m(f)
 		v := of.MapIndex(key(f))

@@ -310,19 +310,16 @@ func (m *mirror) function(t *types.Signature) reflect.Type {
 // named type has them.
 func (m *mirror) structure(t *types.Struct, methods bool) reflect.Type {
 	fields := make([]rtype.Field, t.NumFields())
-	plain := true
+	plain, path := true, ""
 	for i := range fields {
 		f := t.Field(i)
 		m.layout(f.Type())
-		tag := t.Tag(i)
-		if !f.Exported() && !f.Embedded() && f.Name() != "_" {
-			tag = hiddenTag(tag)
-		}
-		fields[i] = rtype.Field{Name: f.Name(), Type: m.of(f.Type()), Tag: tag, Embedded: f.Embedded()}
+		fields[i] = rtype.Field{Name: f.Name(), Type: m.of(f.Type()), Tag: t.Tag(i), Embedded: f.Embedded()}
 		plain = plain && f.Exported() && !f.Embedded()
+		path = f.Pkg().Path()
 	}
 	if !plain {
-		r := rtype.Struct(goType(t), fields)
+		r := rtype.Struct(goType(t), path, fields)
 		value, pointer := methodSets(t)
 		if !methods || len(value)+len(pointer) == 0 {
 			return r
@@ -339,10 +336,6 @@ func (m *mirror) structure(t *types.Struct, methods bool) reflect.Type {
 	}
 	return reflect.StructOf(std)
 }
-
-// hiddenTag is the tag of a field that is not exported: it tells the encoders,
-// which would take it for one that is.
-func hiddenTag(tag string) string { return strings.TrimSpace(`json:"-" xml:"-" ` + tag) }
 
 func (m *mirror) interfaceType(t *types.Interface, text string) reflect.Type {
 	if t.NumMethods() == 0 {
@@ -688,7 +681,7 @@ func (m *mirror) promoted(path []int, f *types.Func) func(reflect.Value, []refle
 			if !v.IsValid() {
 				panic(nilDereference)
 			}
-			v = v.Field(i)
+			v = rtype.Open(v.Field(i))
 		}
 		if v.Kind() == reflect.Interface && v.IsNil() {
 			panic(nilDereference)

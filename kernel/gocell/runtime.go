@@ -77,34 +77,19 @@ func (s *Session) override(ipath string, m map[string]reflect.Value) {
 	s.overrideCallers(ipath, set)
 	switch ipath {
 	case "fmt":
-		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, formatted(a)...) })
-		set("Println", func(a ...any) (int, error) { return fmt.Fprintln(out, formatted(a)...) })
-		set("Printf", func(f string, a ...any) (int, error) {
-			a = formatted(a)
-			return fmt.Fprintf(out, ownVerbs(f, a), a...)
-		})
-		set("Fprint", func(w io.Writer, a ...any) (int, error) { return fmt.Fprint(w, formatted(a)...) })
-		set("Fprintln", func(w io.Writer, a ...any) (int, error) { return fmt.Fprintln(w, formatted(a)...) })
-		set("Fprintf", func(w io.Writer, f string, a ...any) (int, error) {
-			a = formatted(a)
-			return fmt.Fprintf(w, ownVerbs(f, a), a...)
-		})
-		set("Sprint", func(a ...any) string { return fmt.Sprint(formatted(a)...) })
-		set("Sprintln", func(a ...any) string { return fmt.Sprintln(formatted(a)...) })
-		set("Sprintf", func(f string, a ...any) string {
-			a = formatted(a)
-			return fmt.Sprintf(ownVerbs(f, a), a...)
-		})
-		set("Append", func(b []byte, a ...any) []byte { return fmt.Append(b, formatted(a)...) })
-		set("Appendln", func(b []byte, a ...any) []byte { return fmt.Appendln(b, formatted(a)...) })
-		set("Appendf", func(b []byte, f string, a ...any) []byte {
-			a = formatted(a)
-			return fmt.Appendf(b, ownVerbs(f, a), a...)
-		})
-		set("Errorf", func(f string, a ...any) error {
-			a = formatted(a)
-			return fmt.Errorf(ownVerbs(f, a), a...)
-		})
+		set("Print", func(a ...any) (int, error) { return fmt.Fprint(out, finite(a)...) })
+		set("Println", func(a ...any) (int, error) { return fmt.Fprintln(out, finite(a)...) })
+		set("Printf", func(f string, a ...any) (int, error) { return fmt.Fprintf(out, f, finitef(f, a)...) })
+		set("Fprint", func(w io.Writer, a ...any) (int, error) { return fmt.Fprint(w, finite(a)...) })
+		set("Fprintln", func(w io.Writer, a ...any) (int, error) { return fmt.Fprintln(w, finite(a)...) })
+		set("Fprintf", func(w io.Writer, f string, a ...any) (int, error) { return fmt.Fprintf(w, f, finitef(f, a)...) })
+		set("Sprint", func(a ...any) string { return fmt.Sprint(finite(a)...) })
+		set("Sprintln", func(a ...any) string { return fmt.Sprintln(finite(a)...) })
+		set("Sprintf", func(f string, a ...any) string { return fmt.Sprintf(f, finitef(f, a)...) })
+		set("Append", func(b []byte, a ...any) []byte { return fmt.Append(b, finite(a)...) })
+		set("Appendln", func(b []byte, a ...any) []byte { return fmt.Appendln(b, finite(a)...) })
+		set("Appendf", func(b []byte, f string, a ...any) []byte { return fmt.Appendf(b, f, finitef(f, a)...) })
+		set("Errorf", func(f string, a ...any) error { return fmt.Errorf(f, finitef(f, a)...) })
 	case "os":
 		m["Args"] = reflect.ValueOf(&s.opts.Args).Elem()
 	case "log":

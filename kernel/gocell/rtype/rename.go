@@ -2,37 +2,47 @@ package rtype
 
 import (
 	"fmt"
+	"go/token"
 	"os"
 	"reflect"
 	"syscall"
 	"unsafe"
 )
 
-// Rename gives the fields of a struct type that the compiler made other names
-// and tags: rename returns those of a field, which to reflection is exported
+// Rename gives the fields of a struct type that the compiler made other names:
+// rename returns that of a field. Those that are not exported are pkgPath's
 // then. It is for types of plugins, before anyone has looked at them: their
 // descriptors are in memory that can be made writable.
-func Rename(t reflect.Type, rename func(name, tag string) (newName, newTag string)) error {
+func Rename(t reflect.Type, pkgPath string, rename func(name string) string) error {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	fields := (*structType)(unsafe.Pointer(descriptor(t))).fields
+	st := (*structType)(unsafe.Pointer(descriptor(t)))
 	open := false
-	for i := range fields {
+	for i := range st.fields {
 		f := t.Field(i)
-		n, tag := rename(f.Name, string(f.Tag))
-		if n == f.Name && tag == string(f.Tag) {
+		n := rename(f.Name)
+		if n == f.Name {
 			continue
 		}
 		if !open {
-			if err := writable(unsafe.Pointer(&fields[0]), uintptr(len(fields))*unsafe.Sizeof(fields[0])); err != nil {
+			err := writable(unsafe.Pointer(st), unsafe.Sizeof(*st))
+			if err == nil {
+				err = writable(unsafe.Pointer(&st.fields[0]), uintptr(len(st.fields))*unsafe.Sizeof(st.fields[0]))
+			}
+			if err != nil {
 				return fmt.Errorf("rtype: the fields of %s: %w", t, err)
 			}
 			open = true
 		}
-		b := name(n, tag, f.Anonymous)
+		b := name(n, string(f.Tag), token.IsExported(n), f.Anonymous)
 		pin(b)
-		fields[i].name = b
+		st.fields[i].name = b
+		if !token.IsExported(n) {
+			p := name(pkgPath, "", true, false)
+			pin(p)
+			st.pkgPath = p
+		}
 	}
 	return nil
 }

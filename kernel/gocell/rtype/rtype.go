@@ -12,6 +12,7 @@ package rtype
 
 import (
 	"fmt"
+	"go/token"
 	"hash/fnv"
 	"reflect"
 	"slices"
@@ -134,10 +135,13 @@ func pin(x any) {
 	pinned.Unlock()
 }
 
-// name encodes a name as internal/abi.Name does. All names are exported to
-// reflection: the interpreter sets fields and calls methods by it.
-func name(s, tag string, embedded bool) *byte {
-	bits := byte(1)
+// name encodes a name as internal/abi.Name does. All methods are exported to
+// reflection: the interpreter calls them by it.
+func name(s, tag string, exported, embedded bool) *byte {
+	bits := byte(0)
+	if exported {
+		bits |= 1 << 0
+	}
 	if tag != "" {
 		bits |= 1 << 1
 	}
@@ -160,7 +164,7 @@ func name(s, tag string, embedded bool) *byte {
 	return &b[0]
 }
 
-func nameOff(s string) int32 { return addReflectOff(unsafe.Pointer(name(s, "", false))) }
+func nameOff(s string) int32 { return addReflectOff(unsafe.Pointer(name(s, "", true, false))) }
 
 func hash(s string) uint32 {
 	h := fnv.New32a()
@@ -430,9 +434,9 @@ type Field struct {
 	Embedded bool
 }
 
-// Struct returns a new struct type of the given text. Its fields may have any
-// names; all are exported to reflection.
-func Struct(text string, fields []Field) reflect.Type {
+// Struct returns a new struct type of the given text, whose fields may have any
+// names; those that are not exported are pkgPath's. See [Open].
+func Struct(text, pkgPath string, fields []Field) reflect.Type {
 	plain := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
 		plain[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: f.Type}
@@ -447,9 +451,14 @@ func Struct(text string, fields []Field) reflect.Type {
 	t.str, t.ptrToThis = nameOff(text), 0
 	t.hash = hash(text)
 	t.fields = slices.Clone(base.fields)
+	t.pkgPath = nil
 	var compared []structField
 	for i, f := range fields {
-		t.fields[i].name = name(f.Name, f.Tag, f.Embedded)
+		exported := token.IsExported(f.Name)
+		if !exported {
+			t.pkgPath = name(pkgPath, "", true, false)
+		}
+		t.fields[i].name = name(f.Name, f.Tag, exported, f.Embedded)
 		if f.Name != "_" {
 			compared = append(compared, t.fields[i])
 		}
@@ -495,7 +504,7 @@ func Interface(text, pkgPath string, methods []Method) reflect.Type {
 	t.tflag &= flagRegular | flagMaskNeeded | flagDirectIface
 	t.str, t.ptrToThis = nameOff(text), 0
 	t.hash = hash(text)
-	t.pkgPath = name(pkgPath, "", false)
+	t.pkgPath = name(pkgPath, "", true, false)
 	methods = slices.Clone(methods)
 	slices.SortFunc(methods, func(a, b Method) int { return strings.Compare(a.Name, b.Name) })
 	t.methods = make([]imethod, len(methods))

@@ -131,7 +131,7 @@ func TestRecursive(t *testing.T) {
 	n := Declare("main", "main", "Tree", reflect.Struct, 0, 1, 0)
 	shape := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[string]()}, {Name: "B", Type: reflect.TypeFor[map[string]int]()}, {Name: "C", Type: reflect.TypeFor[*int]()}})
 	n.Layout(shape)
-	s := Struct("struct { name string; kids map[string]main.Tree; next *main.Tree }", []Field{
+	s := Struct("struct { name string; kids map[string]main.Tree; next *main.Tree }", "main", []Field{
 		{Name: "name", Type: reflect.TypeFor[string]()},
 		{Name: "kids", Type: reflect.MapOf(reflect.TypeFor[string](), n.Type())},
 		{Name: "next", Type: reflect.PointerTo(n.Type())}})
@@ -151,11 +151,11 @@ func TestRecursive(t *testing.T) {
 	kids := reflect.MakeMap(tree.Elem().Field(1).Type())
 	for i := range 1000 {
 		kid := reflect.New(n.Type()).Elem()
-		kid.Field(0).SetString(strings.Repeat("x", i))
+		Open(kid.Field(0)).SetString(strings.Repeat("x", i))
 		kids.SetMapIndex(reflect.ValueOf(fmt.Sprint(i)), kid)
 	}
-	tree.Elem().FieldByName("kids").Set(kids)
-	tree.Elem().FieldByName("next").Set(tree)
+	Open(tree.Elem().FieldByName("kids")).Set(kids)
+	Open(tree.Elem().FieldByName("next")).Set(tree)
 	runtime.GC()
 	for i := range 1000 {
 		if got := kids.MapIndex(reflect.ValueOf(fmt.Sprint(i))).Field(0).Len(); got != i {
@@ -168,7 +168,7 @@ func TestRecursive(t *testing.T) {
 	if x, err := tree.Interface().(summer).Sum(1, 0.5, "abc", [3]int{0, 0, 7}, 1, 2, 3); x != 1000+1+.5+3+7+6 || err != nil {
 		t.Error(x, err)
 	}
-	if n.Type().Field(0).Name != "name" || !tree.Elem().Field(0).CanSet() {
+	if f := n.Type().Field(0); f.Name != "name" || f.PkgPath != "main" || tree.Elem().Field(0).CanSet() {
 		t.Error("fields")
 	}
 }
@@ -220,21 +220,21 @@ func TestCompiled(t *testing.T) {
 }
 
 func TestEmbedded(t *testing.T) {
-	inner := Struct("struct { x int }", []Field{{Name: "x", Type: reflect.TypeFor[int]()}})
+	inner := Struct("struct { x int }", "main", []Field{{Name: "x", Type: reflect.TypeFor[int]()}})
 	in := named(t, "Inner", inner, nil, nil)
-	out := Struct("struct { main.Inner; y int }", []Field{{Name: "Inner", Type: in, Embedded: true}, {Name: "y", Type: reflect.TypeFor[int](), Tag: `json:"-"`}})
+	out := Struct("struct { main.Inner; y int }", "main", []Field{{Name: "Inner", Type: in, Embedded: true}, {Name: "y", Type: reflect.TypeFor[int]()}})
 	o := named(t, "Outer", out, nil, nil)
 	f, ok := o.FieldByName("x")
 	if !ok || len(f.Index) != 2 {
 		t.Error(f, ok)
 	}
 	v := reflect.New(o).Elem()
-	v.FieldByName("x").SetInt(4)
-	v.FieldByName("y").SetInt(5)
+	Open(v.FieldByName("x")).SetInt(4)
+	Open(v.FieldByName("y")).SetInt(5)
 	if got := fmt.Sprintf("%+v %#v", v.Interface(), v.Interface()); got != "{Inner:{x:4} y:5} main.Outer{Inner:main.Inner{x:4}, y:5}" {
 		t.Error(got)
 	}
-	if b, err := json.Marshal(v.Interface()); err != nil || string(b) != `{"x":4}` {
+	if b, err := json.Marshal(v.Interface()); err != nil || string(b) != `{}` {
 		t.Error(string(b), err)
 	}
 }
@@ -246,16 +246,16 @@ func TestLaidOut(t *testing.T) {
 	shape := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[int]()}, {Name: "B", Type: reflect.TypeFor[string]()}})
 	n.Layout(shape)
 	group := reflect.MapOf(reflect.TypeFor[int](), n.Type())
-	out := Struct("struct { p main.Pair; q int }", []Field{{Name: "p", Type: n.Type()}, {Name: "q", Type: reflect.TypeFor[int]()}})
-	n.Define(Struct("struct { a int; b string }", []Field{{Name: "a", Type: reflect.TypeFor[int]()}, {Name: "b", Type: reflect.TypeFor[string]()}}))
+	out := Struct("struct { p main.Pair; q int }", "main", []Field{{Name: "p", Type: n.Type()}, {Name: "q", Type: reflect.TypeFor[int]()}})
+	n.Define(Struct("struct { a int; b string }", "main", []Field{{Name: "a", Type: reflect.TypeFor[int]()}, {Name: "b", Type: reflect.TypeFor[string]()}}))
 	if err := n.SetMethods(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	list := reflect.MakeSlice(reflect.SliceOf(out), 2000, 2000)
 	m := reflect.MakeMap(group)
 	for i := range 2000 {
-		list.Index(i).Field(0).Field(1).SetString(fmt.Sprintf("text %d", i))
-		m.SetMapIndex(reflect.ValueOf(i), list.Index(i).Field(0))
+		Open(list.Index(i).Field(0).Field(1)).SetString(fmt.Sprintf("text %d", i))
+		m.SetMapIndex(reflect.ValueOf(i), Open(list.Index(i).Field(0)))
 	}
 	runtime.GC()
 	var junk [][]byte
@@ -312,26 +312,27 @@ func TestRename(t *testing.T) {
 		{"X", "", "{a:1 b:x C:<nil>}"},
 		{"", "X", "{Xa:1 Xb:x XC:<nil>}"},
 	} {
-		err := Rename(rt, func(name, tag string) (string, string) {
+		err := Rename(rt, "main", func(name string) string {
 			if rest, ok := strings.CutPrefix(name, c.from); ok {
-				return c.to + rest, `k:"v"`
+				return c.to + rest
 			}
-			return name, tag
+			return name
 		})
-		if got := fmt.Sprintf("%+v", renamed{Xa: 1, Xb: "x"}); got != c.want || err != nil {
+		x := renamed{Xa: 1, Xb: "x"}
+		if got := fmt.Sprintf("%+v", x); got != c.want || err != nil {
 			t.Errorf("shows %s, %v, want %s", got, err, c.want)
 		}
 		f, ok := rt.FieldByName(c.to + "a")
-		if !ok || !f.IsExported() || f.Tag != `k:"v"` {
+		if !ok || f.IsExported() != (c.to != "") || f.Tag != `json:"b"` {
 			t.Errorf("field %sa: %v, %v", c.to, f, ok)
 		}
 		v := reflect.New(rt).Elem()
-		v.FieldByIndex(f.Index).SetInt(7)
+		Open(v.FieldByIndex(f.Index)).SetInt(7)
 		if v.Interface().(renamed).Xa != 7 {
 			t.Error("the field is not set")
 		}
 	}
-	if err := Rename(reflect.TypeFor[int](), nil); err != nil {
+	if err := Rename(reflect.TypeFor[int](), "main", nil); err != nil {
 		t.Error(err)
 	}
 }
