@@ -208,7 +208,7 @@ func (a *asserted) as(n, from int, x any) any {
 		have := reflect.TypeOf(x).String()
 		text = f + " is " + have + ", not " + t.String()
 		if have == t.String() {
-			text += " (types from different cells)"
+			text += " (types from different scopes)"
 		}
 	}
 	panic(goError("interface conversion: " + text).conversion())

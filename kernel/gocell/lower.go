@@ -897,6 +897,11 @@ func (l *lowerer) slicesAmong(c *astutil.Cursor, x *ast.CallExpr) {
 		return
 	}
 	if !types.IsInterface(elem) {
+		for i, a := range x.Args[last:] { // []T for T, as which it is declared
+			if t := l.c.info.TypeOf(a); t != nil && types.Identical(t, list) {
+				x.Args[last+i] = l.convert(a, elem, a.Pos())
+			}
+		}
 		return
 	}
 	for i := last; i < len(x.Args); i++ {
@@ -1103,7 +1108,9 @@ func (l *lowerer) goStmt(c *astutil.Cursor, g *ast.GoStmt) {
 			case ok && info.Selections[sel] == nil: // of a package
 			case ok && info.Selections[sel].Kind() == types.MethodVal && types.IsInterface(info.TypeOf(sel.X)):
 				// The interpreter has no value of a method of an interface.
-				inner.Fun = &ast.SelectorExpr{X: hold(sel.X, info.TypeOf(sel.X)), Sel: sel.Sel}
+				r := hold(sel.X, info.TypeOf(sel.X))
+				pre = append(pre, l.nonNil(r, maker{pos}))
+				inner.Fun = &ast.SelectorExpr{X: r, Sel: sel.Sel}
 			default:
 				inner.Fun = hold(g.Call.Fun, nil)
 			}

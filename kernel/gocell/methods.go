@@ -179,13 +179,16 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 	m := maker{x.Pos()}
 	r := m.id(mark + "r")
 	var target func(args []ast.Expr) (ast.Expr, []ast.Expr)
+	var first []ast.Stmt
 	switch fn, on := l.methodFunc(f, m.pos); {
 	case fn != nil:
 		recv = l.receiver(recv, t, isPointer(on))
 		t = on
 		target = func(args []ast.Expr) (ast.Expr, []ast.Expr) { return fn, append([]ast.Expr{r}, args...) }
 	case types.IsInterface(t), isNative(f.Pkg()):
-		if !types.IsInterface(t) {
+		if types.IsInterface(t) {
+			first = append(first, l.nonNil(r, m))
+		} else {
 			on := f.Signature().Recv().Type()
 			recv = l.receiver(recv, t, isPointer(on))
 			if isPointer(on) && !isPointer(t) {
@@ -208,7 +211,13 @@ func (l *lowerer) boundTo(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
 	}
 	sig := types.NewSignatureType(nil, nil, nil, f.Signature().Params(), f.Signature().Results(), f.Signature().Variadic())
 	return call(m.funcLit([]*ast.Field{m.field(r.Name, l.typeExpr(t, m.pos))}, []*ast.Field{m.field("", l.typeExpr(sig, m.pos))},
-		m.ret(l.forward(sig, target, l.gen.s.recovering[f.Name()], m))), m.pos, recv)
+		append(first, m.ret(l.forward(sig, target, l.gen.s.recovering[f.Name()], m)))...), m.pos, recv)
+}
+
+// nonNil returns a statement that fails where an interface is nil whose method
+// is wanted.
+func (l *lowerer) nonNil(x ast.Expr, m maker) ast.Stmt {
+	return &ast.ExprStmt{X: call(l.rt("NonNil", m.pos), m.pos, x)}
 }
 
 // methodExpr rewrites T.M: func(r T, p P) R { return r.M(p) }.

@@ -88,7 +88,11 @@ func (l *lowerer) desugar(n ast.Node) ast.Node {
 				}
 				if ok {
 					if f := l.rangeLength(x, p); f != nil {
-						inBlock(c, l.forLoop(f))
+						b := l.forLoop(f)
+						if hasCall(x.X) {
+							b.List = append([]ast.Stmt{maker{x.Pos()}.define(l.tempName(), x.X)}, b.List...)
+						}
+						inBlock(c, b)
 						break
 					}
 				}
@@ -303,12 +307,10 @@ func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) *ast.ForStmt {
 }
 
 // rangeLength rewrites a loop over the indices alone of an array that a pointer
-// points to, which may be nil. It returns nil for others.
+// points to, which may be nil; whether the pointer is evaluated is left to the
+// caller. It returns nil for others.
 func (l *lowerer) rangeLength(r *ast.RangeStmt, t *types.Pointer) *ast.ForStmt {
 	if r.Value != nil && !isBlank(r.Value) {
-		return nil
-	}
-	if hasCall(r.X) {
 		return nil
 	}
 	n := *r

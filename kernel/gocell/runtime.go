@@ -43,8 +43,13 @@ func (s *Session) runtime() map[string]reflect.Value {
 		"Recover":        reflect.ValueOf(recoverIn),
 		"RunDeferred":    reflect.ValueOf(deferredBy),
 		"StartNative":    reflect.ValueOf(s.startNative),
-		"Clear":          reflect.ValueOf(clearIn),
-		"Print":          reflect.ValueOf(s.print),
+		"NonNil": reflect.ValueOf(func(x any) {
+			if x == nil {
+				panic(nilDereference)
+			}
+		}),
+		"Clear": reflect.ValueOf(clearIn),
+		"Print": reflect.ValueOf(s.print),
 	}
 	maps.Copy(m, s.asserted.unsafeFuncs())
 	for method, f := range s.standIns() {

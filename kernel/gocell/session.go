@@ -217,6 +217,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	if s.closed.Load() {
 		return res, &engine.Error{Name: "Closed", Message: "the session has ended", Traceback: []string{"the session has ended"}}
 	}
+	cell.Code = strings.TrimPrefix(cell.Code, "\ufeff") // as at the start of a file
 	text := cell.Code
 	if pages, err := s.help(text); pages != nil || err != nil {
 		return engine.Result{Pages: pages}, err
