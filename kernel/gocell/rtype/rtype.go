@@ -376,13 +376,13 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 	table := unsafe.Slice((*method)(unsafe.Add(un, (*uncommon)(un).moff)), len(all))
 	direct := descriptor(recv).tflag&flagDirectIface != 0
 	for i, m := range all {
-		code, err := stub(m.Type, receiver(recv, direct, m.Method, m.deref, n))
+		code, err := stub(reflect.TypeFor[unsafe.Pointer](), m.Type, receiver(recv, direct, m.Method, m.deref, n))
+		tfn := code
+		if err == nil && !direct { // as a function it takes the receiver by value
+			tfn, err = stub(recv, m.Type, m.Call)
+		}
 		if err != nil {
 			return err
-		}
-		tfn := code
-		if !direct {
-			tfn = noFunc() // it would take the receiver by value
 		}
 		table[i] = method{name: nameOff(m.Name), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
 		methodType(&table[i].mtyp, m.Type)
@@ -398,23 +398,25 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 }
 
 // receiver returns the function that the word of an interface is handed to.
-func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(unsafe.Pointer, []reflect.Value) []reflect.Value {
+func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(word reflect.Value, args []reflect.Value) []reflect.Value {
 	call := m.Call
 	switch {
 	case deref: // t is *T, the method T's
-		return func(p unsafe.Pointer, args []reflect.Value) []reflect.Value {
+		return func(word reflect.Value, args []reflect.Value) []reflect.Value {
+			p := word.UnsafePointer()
 			if p == nil {
 				panic(nilReceiver(fmt.Sprintf("value method %s.%s called using nil *%s pointer", n.typ, m.Name, n.name)))
 			}
 			return call(reflect.NewAt(n.typ, p).Elem(), args)
 		}
 	case direct:
-		return func(p unsafe.Pointer, args []reflect.Value) []reflect.Value {
+		return func(word reflect.Value, args []reflect.Value) []reflect.Value {
+			p := word.UnsafePointer()
 			return call(reflect.NewAt(t, unsafe.Pointer(&p)).Elem(), args)
 		}
 	}
-	return func(p unsafe.Pointer, args []reflect.Value) []reflect.Value {
-		return call(reflect.NewAt(t, p).Elem(), args)
+	return func(word reflect.Value, args []reflect.Value) []reflect.Value {
+		return call(reflect.NewAt(t, word.UnsafePointer()).Elem(), args)
 	}
 }
 

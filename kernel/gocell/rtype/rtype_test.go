@@ -126,6 +126,36 @@ func TestNilReceiver(t *testing.T) {
 	_ = reflect.Zero(reflect.PointerTo(a)).Interface().(fmt.Stringer).String()
 }
 
+// Methods of types are functions that take the receiver first.
+func TestMethodFunc(t *testing.T) {
+	type wide struct {
+		A, B, C int
+		S       string
+	}
+	add := Method{Name: "Add", Type: reflect.TypeFor[func(f float64, rest ...int) (string, error)](), Call: func(v reflect.Value, args []reflect.Value) []reflect.Value {
+		s := fmt.Sprint(v.Interface(), args[0], args[1])
+		return []reflect.Value{reflect.ValueOf(s), reflect.Zero(reflect.TypeFor[error]())}
+	}}
+	for _, x := range []any{1, "s", 2.5, wide{1, 2, 3, "w"}, [5]int{4: 1}, []int{1}, map[int]int{1: 2}, new(int) == nil, struct{}{}, [1]string{"one"}} {
+		a := named(t, "A", reflect.TypeOf(x), []Method{add}, nil)
+		v := reflect.ValueOf(x).Convert(a)
+		p := reflect.New(a)
+		p.Elem().Set(v)
+		want := fmt.Sprint(x, 1.5, []int{7, 8})
+		for _, recv := range []reflect.Value{v, p} {
+			m, ok := recv.Type().MethodByName("Add")
+			if !ok || m.Type.NumIn() != 3 || m.Type.In(0) != recv.Type() {
+				t.Fatalf("%v: %v", recv.Type(), m)
+			}
+			runtime.GC()
+			got := m.Func.Call([]reflect.Value{recv, reflect.ValueOf(1.5), reflect.ValueOf(7), reflect.ValueOf(8)})
+			if got[0].String() != want || !got[1].IsNil() {
+				t.Errorf("%v: %v, want %s", recv.Type(), got[0], want)
+			}
+		}
+	}
+}
+
 // A tree whose children are a map of itself, and methods with many arguments.
 func TestRecursive(t *testing.T) {
 	n := Declare("main", "main", "Tree", reflect.Struct, 0, 1, 0)

@@ -3,6 +3,7 @@ package rtype
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -13,7 +14,7 @@ import (
 // and goes to its code.
 
 // maxStubs is the number of pieces in the assembly.
-const maxStubs = 32768
+const maxStubs = 65536
 
 // closures holds the closure of each stub.
 var closures [maxStubs]unsafe.Pointer
@@ -24,25 +25,20 @@ func base() uintptr
 var stubs struct {
 	sync.Mutex
 	next int
-	none unsafe.Pointer
 }
 
 // ErrFull says that no more methods can be made.
 var ErrFull = errors.New("the session has declared all the methods that it has room for: restart the kernel")
 
-// stub returns the address of code that calls f: a method of type t, whose
-// receiver is the word of an interface.
-func stub(t reflect.Type, f func(word unsafe.Pointer, args []reflect.Value) []reflect.Value) (unsafe.Pointer, error) {
-	in := []reflect.Type{reflect.TypeFor[unsafe.Pointer]()}
-	for i := range t.NumIn() {
-		in = append(in, t.In(i))
+// stub returns the address of code that calls f: a function of type t with a
+// receiver before its parameters.
+func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value) []reflect.Value) (unsafe.Pointer, error) {
+	in := []reflect.Type{recv}
+	for p := range t.Ins() {
+		in = append(in, p)
 	}
-	var out []reflect.Type
-	for i := range t.NumOut() {
-		out = append(out, t.Out(i))
-	}
-	fn := reflect.MakeFunc(reflect.FuncOf(in, out, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
-		return f(args[0].UnsafePointer(), args[1:])
+	fn := reflect.MakeFunc(reflect.FuncOf(in, slices.Collect(t.Outs()), t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
+		return f(args[0], args[1:])
 	}).Interface()
 	stubs.Lock()
 	defer stubs.Unlock()
@@ -59,17 +55,4 @@ func stub(t reflect.Type, f func(word unsafe.Pointer, args []reflect.Value) []re
 func address(i int) unsafe.Pointer {
 	a := base() + uintptr(i)*stride
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) // code does not move
-}
-
-// noFunc returns the code of a method that cannot be called as a function.
-func noFunc() unsafe.Pointer {
-	stubs.Lock()
-	defer stubs.Unlock()
-	if stubs.none == nil {
-		fn := any(func() {
-			panic("a method of a cell's type cannot be called by reflect.Method.Func; use reflect.Value.Method")
-		})
-		stubs.none = **(**unsafe.Pointer)(unsafe.Add(unsafe.Pointer(&fn), unsafe.Sizeof(uintptr(0))))
-	}
-	return stubs.none
 }

@@ -12,16 +12,11 @@ TEXT enter<>(SB), NOSPLIT|NOFRAME, $0-0
 #define S64(n) S8(n) S8(n+8) S8(n+16) S8(n+24) S8(n+32) S8(n+40) S8(n+48) S8(n+56)
 #define S512(n) S64(n) S64(n+64) S64(n+128) S64(n+192) S64(n+256) S64(n+320) S64(n+384) S64(n+448)
 #define S4K(n) S512(n) S512(n+512) S512(n+1024) S512(n+1536) S512(n+2048) S512(n+2560) S512(n+3072) S512(n+3584)
+#define S32K(n) S4K(n) S4K(n+4096) S4K(n+8192) S4K(n+12288) S4K(n+16384) S4K(n+20480) S4K(n+24576) S4K(n+28672)
 
 TEXT stubs<>(SB), NOSPLIT|NOFRAME, $0-0
-	S4K(0)
-	S4K(4096)
-	S4K(8192)
-	S4K(12288)
-	S4K(16384)
-	S4K(20480)
-	S4K(24576)
-	S4K(28672)
+	S32K(0)
+	S32K(32768)
 
 // func base() uintptr
 TEXT ·base(SB), NOSPLIT, $0-8

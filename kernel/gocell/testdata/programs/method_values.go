@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"sort"
 	"strings"
 )
@@ -57,6 +58,17 @@ func main() {
 		fmt.Print(g(), g(), " ")
 	}
 	fmt.Println(cs[0].n, cs[2].n)
+	for _, x := range []any{Counter{4}, &Counter{5}, sub, Celsius(20)} {
+		t := reflect.TypeOf(x)
+		for i := range t.NumMethod() {
+			m := t.Method(i)
+			fmt.Print(m.Name, " ", m.Type, " ")
+			if m.Type.NumIn() == 1 && m.Name != "Flip" {
+				fmt.Print(m.Func.Call([]reflect.Value{reflect.ValueOf(x)})[0], " ")
+			}
+		}
+		fmt.Println()
+	}
 	defer fmt.Println("end", c.Get())
 	m := map[string]*Counter{"a": {}}
 	m["a"].Inc()
