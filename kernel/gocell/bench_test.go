@@ -19,6 +19,8 @@ var loops = []struct{ name, decl, call string }{
 	{"index", `func bench(n int) int { x := make([]int, 64); s := 0; for i := 0; i < n; i++ { x[i&63] = i; s += x[(i+1)&63] }; return s }`, "bench(100000)"},
 	{"calls", `func one(i int) int { return i & 1 }
 func bench(n int) int { s := 0; for i := 0; i < n; i++ { s += one(i) }; return s }`, "bench(100000)"},
+	{"functions", `type F func(int) int
+func bench(n int) int { s := 0; var f F = func(i int) int { return i & 1 }; for i := 0; i < n; i++ { s += f(i) }; return s }`, "bench(100000)"},
 	{"methods", `type P struct{ X, Y int }
 func (p *P) Add(i int) { p.X += i }
 func bench(n int) int { p := &P{1, 2}; for i := 0; i < n; i++ { p.Add(i) }; return p.X }`, "bench(100000)"},

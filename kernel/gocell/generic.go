@@ -682,7 +682,7 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 		b.WriteString(t.Name())
 	case *types.Named:
 		switch o := t.Obj(); {
-		case plainName(t):
+		case isSeq(o):
 			return l.writeType(b, t.Underlying())
 		case ofCells(o):
 			l.wanted(t)
@@ -750,7 +750,7 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 // compiled.
 func (l *lowerer) wanted(t types.Type) {
 	walkType(t, func(t types.Type) {
-		if n, ok := t.(*types.Named); ok && n.TypeArgs().Len() > 0 && ofCells(n.Obj()) && packageLevel(n.Obj()) && !plainName(n) {
+		if n, ok := t.(*types.Named); ok && n.TypeArgs().Len() > 0 && ofCells(n.Obj()) && packageLevel(n.Obj()) && !isSeq(n.Obj()) {
 			l.instanceOf(n.Obj(), listOf(n.TypeArgs()), l.c.src.body.Pos())
 		}
 	}, map[types.Type]bool{})

@@ -126,34 +126,6 @@ func ofCells(o types.Object) bool {
 	return ok
 }
 
-// plainName reports whether a named type is no more than what it is made of:
-// functions and channels are, as the interpreter is slow with foreign ones,
-// where no method or recursion needs the name.
-func plainName(n *types.Named) bool {
-	if isSeq(n.Obj()) {
-		return true
-	}
-	if !ofCells(n.Obj()) || n.NumMethods() > 0 {
-		return false
-	}
-	switch n.Underlying().(type) {
-	case *types.Signature, *types.Chan:
-		return !mentions(n.Underlying(), n, map[types.Type]bool{})
-	}
-	return false
-}
-
-// mentions reports whether t is made of n.
-func mentions(t types.Type, n *types.Named, seen map[types.Type]bool) bool {
-	found := false
-	walkType(t, func(t types.Type) {
-		if t == n {
-			found = true
-		}
-	}, seen)
-	return found
-}
-
 // walkType calls f for t and the types that it is made of.
 func walkType(t types.Type, f func(types.Type), seen map[types.Type]bool) {
 	t = types.Unalias(t)
@@ -351,7 +323,7 @@ func (m *mirror) interfaceType(t *types.Interface, text string) reflect.Type {
 func (m *mirror) namedType(t *types.Named) reflect.Type {
 	o := t.Obj()
 	switch {
-	case plainName(t):
+	case isSeq(o):
 		return m.of(t.Underlying())
 	case ofCells(o):
 		return m.declare(t).r.Type()
@@ -525,7 +497,7 @@ func methodSets(t types.Type) (value, pointer []*types.Selection) {
 func (m *mirror) layout(t types.Type) {
 	switch t := m.canonical(types.Unalias(t)).(type) {
 	case *types.Named:
-		if plainName(t) || !ofCells(t.Obj()) {
+		if isSeq(t.Obj()) || !ofCells(t.Obj()) {
 			return
 		}
 		d := m.declare(t)
@@ -787,14 +759,9 @@ func (m *mirror) adopt(c *checked) {
 	for _, a := range all {
 		n := a.t.Obj().Name()
 		d := same[n]
-		switch {
-		case plainName(a.t):
-			if d == nil {
-				d = &madeType{}
-			}
-		case d == nil:
+		if d == nil {
 			d = m.declare(a.t)
-		default:
+		} else {
 			m.set(&m.named, a.t, d)
 			m.set(&m.types, a.t, d.r.Type())
 		}
