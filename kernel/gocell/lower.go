@@ -403,9 +403,12 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			}
 		case *ast.DeclStmt:
 			if g, ok := x.Decl.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-				c.Replace(&ast.EmptyStmt{Semicolon: x.Pos(), Implicit: true})
+				c.Replace(nothing(x.Pos()))
 				return false
 			}
+		case *ast.EmptyStmt:
+			// The interpreter loses its way after one in a clause.
+			c.Replace(nothing(x.Pos()))
 		case *ast.CallExpr:
 			if l.noteUnsafe(c, x) {
 				return false
