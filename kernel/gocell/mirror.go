@@ -586,6 +586,12 @@ func (m *mirror) bound(d *madeType, set []*types.Selection) []rtype.Method {
 	var out []rtype.Method
 	for _, s := range set {
 		f := s.Obj().(*types.Func)
+		// Package reflect asks once how a function of these is called.
+		for _, list := range []*types.Tuple{f.Signature().Params(), f.Signature().Results()} {
+			for v := range list.Variables() {
+				m.layout(v.Type())
+			}
+		}
 		mt := rtype.Method{Name: runName(f), Hidden: !f.Exported(), Type: m.function(f.Signature())}
 		if len(s.Index()) == 1 {
 			mt.Call = m.direct(d, f)
