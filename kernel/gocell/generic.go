@@ -183,12 +183,18 @@ func plainOnly(decls []declared) []declared {
 	return slices.DeleteFunc(slices.Clone(decls), func(d declared) bool {
 		switch x := d.decl.(type) {
 		case *ast.FuncDecl:
-			return x.Type.TypeParams != nil || x.Recv != nil && len(receiverParams(x)) > 0
+			return hasParams(x)
 		case *ast.GenDecl:
 			return x.Tok == token.TYPE
 		}
 		return false
 	})
+}
+
+// hasParams reports whether a function, or the type of a method, has type
+// parameters.
+func hasParams(f *ast.FuncDecl) bool {
+	return f.Type.TypeParams != nil || f.Recv != nil && len(receiverParams(f)) > 0
 }
 
 // receiverParams returns the names of the type parameters of a method's

@@ -289,7 +289,12 @@ func (s *Session) compileLinkage(k *linkage) (prog *interp.Program, undo func(),
 	for _, d := range decls {
 		cl := cloner{from: d.owner.info, to: info}
 		for _, n := range d.nodes {
-			switch n := l.sharedLoopVars(cl.node(n), d.owner.fileAt(n.Pos())).(type) {
+			at := n.Pos()
+			n = cl.node(n)
+			if f, ok := n.(*ast.FuncDecl); !ok || !hasParams(f) { // else its instances
+				n = l.sharedLoopVars(n, d.owner.fileAt(at))
+			}
+			switch n := n.(type) {
 			case *ast.FuncDecl:
 				n.Doc = nil
 				c.decls = append(c.decls, declared{decl: n, unit: &unit{}})
