@@ -5,10 +5,8 @@ import (
 	"go/token"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
@@ -53,15 +51,16 @@ type node struct{ p unsafe.Pointer }
 
 // layout holds where the fields of a node stand.
 var layout = func() (l struct {
-	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, tnext, fnext, val, root uintptr
-	deferred, recovered, done, mutex                                                               uintptr // of a frame
+	child, anc, gen, exec, pos, kind, action, ident, level, findex, start, tnext, fnext, val, recv, rval, types, meta, redeclared, root uintptr
+	deferred, recovered, done, mutex                                                                                                    uintptr // of a frame
 }) {
 	l.root = offsetOf(reflect.TypeFor[interp.Program](), "root")
 	at := func(name string) uintptr { return offsetOf(nodeType, name) }
 	l.child, l.gen, l.exec, l.pos, l.kind, l.action = at("child"), at("gen"), at("exec"), at("pos"), at("kind"), at("action")
 	l.anc = at("anc")
 	l.ident, l.level, l.findex, l.start = at("ident"), at("level"), at("findex"), at("start")
-	l.tnext, l.fnext, l.val = at("tnext"), at("fnext"), at("val")
+	l.tnext, l.fnext, l.val, l.recv, l.rval = at("tnext"), at("fnext"), at("val"), at("recv"), at("rval")
+	l.types, l.meta, l.redeclared = at("types"), at("meta"), at("redeclared")
 	f, _ := reflect.TypeFor[interp.Interpreter]().FieldByName("frame")
 	frame := f.Type.Elem()
 	l.deferred, l.recovered = offsetOf(frame, "deferred"), offsetOf(frame, "recovered")
@@ -94,17 +93,32 @@ func offsetOf(t reflect.Type, name string) uintptr {
 	return f.Offset
 }
 
-func (n node) children() []node { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
-func (n node) parent() node     { return *(*node)(unsafe.Add(n.p, layout.anc)) }
-func (n node) pos() token.Pos   { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
-func (n node) ident() string    { return *(*string)(unsafe.Add(n.p, layout.ident)) }
-func (n node) start() node      { return *(*node)(unsafe.Add(n.p, layout.start)) }
-func (n node) tnext() node      { return *(*node)(unsafe.Add(n.p, layout.tnext)) }
-func (n node) fnext() node      { return *(*node)(unsafe.Add(n.p, layout.fnext)) }
-func (n node) val() any         { return *(*any)(unsafe.Add(n.p, layout.val)) }
-func (n node) level() int       { return *(*int)(unsafe.Add(n.p, layout.level)) }
-func (n node) findex() int      { return *(*int)(unsafe.Add(n.p, layout.findex)) }
-func (n node) exec() *step      { return (*step)(unsafe.Add(n.p, layout.exec)) }
+func (n node) children() []node      { return *(*[]node)(unsafe.Add(n.p, layout.child)) }
+func (n node) parent() node          { return *(*node)(unsafe.Add(n.p, layout.anc)) }
+func (n node) pos() token.Pos        { return *(*token.Pos)(unsafe.Add(n.p, layout.pos)) }
+func (n node) ident() string         { return *(*string)(unsafe.Add(n.p, layout.ident)) }
+func (n node) start() node           { return *(*node)(unsafe.Add(n.p, layout.start)) }
+func (n node) tnext() node           { return *(*node)(unsafe.Add(n.p, layout.tnext)) }
+func (n node) fnext() node           { return *(*node)(unsafe.Add(n.p, layout.fnext)) }
+func (n node) val() any              { return *(*any)(unsafe.Add(n.p, layout.val)) }
+func (n node) recv() unsafe.Pointer  { return *(*unsafe.Pointer)(unsafe.Add(n.p, layout.recv)) }
+func (n node) rval() reflect.Value   { return *(*reflect.Value)(unsafe.Add(n.p, layout.rval)) }
+func (n node) types() []reflect.Type { return *(*[]reflect.Type)(unsafe.Add(n.p, layout.types)) }
+func (n node) meta() *any            { return (*any)(unsafe.Add(n.p, layout.meta)) }
+func (n node) redeclared() bool      { return *(*bool)(unsafe.Add(n.p, layout.redeclared)) }
+func (n node) level() int            { return *(*int)(unsafe.Add(n.p, layout.level)) }
+func (n node) findex() int           { return *(*int)(unsafe.Add(n.p, layout.findex)) }
+func (n node) exec() *step           { return (*step)(unsafe.Add(n.p, layout.exec)) }
+
+// definition returns the declaration of the function that a node names.
+func (n node) definition() (def node, ok bool) {
+	v := reflect.ValueOf(n.val())
+	if !v.IsValid() || v.Type() != nodePointer {
+		return node{}, false
+	}
+	return node{v.UnsafePointer()}, true
+}
+
 func (n node) gen() *func(unsafe.Pointer) {
 	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
 }
@@ -118,10 +132,11 @@ func (n node) action() string {
 // itype is a type of the interpreter's.
 type itype struct{ p unsafe.Pointer }
 
-var typeLayout = func() (l struct{ typ, cat, val, rtype uintptr }) {
+var typeLayout = func() (l struct{ typ, cat, val, rtype, arg, ret, field, method uintptr }) {
 	l.typ = offsetOf(nodeType, "typ")
 	t := fieldType(nodeType, "typ").Elem()
 	l.cat, l.val, l.rtype = offsetOf(t, "cat"), offsetOf(t, "val"), offsetOf(t, "rtype")
+	l.arg, l.ret, l.field, l.method = offsetOf(t, "arg"), offsetOf(t, "ret"), offsetOf(t, "field"), offsetOf(t, "method")
 	return l
 }()
 
@@ -130,6 +145,12 @@ var catType = fieldType(fieldType(nodeType, "typ").Elem(), "cat")
 func (n node) typ() itype           { return *(*itype)(unsafe.Add(n.p, typeLayout.typ)) }
 func (t itype) val() itype          { return *(*itype)(unsafe.Add(t.p, typeLayout.val)) }
 func (t itype) rtype() reflect.Type { return *(*reflect.Type)(unsafe.Add(t.p, typeLayout.rtype)) }
+func (t itype) params() []itype     { return *(*[]itype)(unsafe.Add(t.p, typeLayout.arg)) }
+func (t itype) results() []itype    { return *(*[]itype)(unsafe.Add(t.p, typeLayout.ret)) }
+func (t itype) methods() []node     { return *(*[]node)(unsafe.Add(t.p, typeLayout.method)) }
+func (t itype) emptyInterface() bool {
+	return t.cat() == "interfaceT" && len(*(*[]struct{})(unsafe.Add(t.p, typeLayout.field))) == 0
+}
 func (t itype) cat() string {
 	return reflect.NewAt(catType, unsafe.Add(t.p, typeLayout.cat)).Elem().Interface().(fmt.Stringer).String()
 }
@@ -189,6 +210,9 @@ func (s *Session) guardNode(n node) {
 			}
 		}
 	}
+	if k := n.kind(); (k == "funcDecl" || k == "funcLit") && len(n.children()) == 4 {
+		*n.meta() = newFunction(n)
+	}
 	g := n.gen()
 	if *g == nil {
 		return
@@ -196,6 +220,7 @@ func (s *Session) guardNode(n node) {
 	// Function literals are made to run while they are compiled: once more.
 	*n.exec() = nil
 	gen := *g
+	direct, compiled := calls(gen)
 	if looksUp(n) {
 		gen = func(p unsafe.Pointer) { *(node{p}).exec() = lookupStep(node{p}) }
 	}
@@ -215,17 +240,15 @@ func (s *Session) guardNode(n node) {
 		*g = gen
 	}
 	switch {
-	case n.kind() == "funcLit":
-		*g = func(p unsafe.Pointer) {
-			gen(p)
-			if e := (node{p}).exec(); *e != nil {
-				*e = isolate(node{p}, *e)
-			}
-		}
+	case codeOf(gen) == codeOf(getFunc):
+		*g = func(p unsafe.Pointer) { *(node{p}).exec() = makeLiteral(node{p}) }
 	case n.kind() == "callExpr":
 		*g = func(p unsafe.Pointer) {
 			gen(p)
 			if e := (node{p}).exec(); *e != nil {
+				if direct {
+					*e = s.invoke(node{p}, compiled, *e)
+				}
 				if c := (node{p}).children(); len(c) > 2 && c[0].ident() == "make" {
 					*e = s.guardMake(node{p}, *e)
 				}
@@ -246,29 +269,6 @@ func (s *Session) guardNode(n node) {
 				*e = s.guardStep(node{p}, run)
 			}
 		}
-	}
-}
-
-// isolate makes a function literal leave the frame alone that it is made in.
-// The interpreter's own puts the literal's slot back whenever a call of the
-// function ends: where that is in a goroutine, another function that was made
-// meanwhile is lost.
-func isolate(n node, run step) step {
-	if n.level() != 0 {
-		return run // a slot of another frame
-	}
-	i := n.findex()
-	return func(p unsafe.Pointer) step {
-		f := (*runFrame)(p)
-		f.mutex.RLock()
-		own := &runFrame{id: atomic.LoadUint64(&f.id), debug: f.debug, root: f.root, anc: f.anc, data: slices.Clone(f.data),
-			deferred: f.deferred, recovered: f.recovered, done: f.done}
-		f.mutex.RUnlock()
-		next := run(unsafe.Pointer(own))
-		f.mutex.Lock()
-		f.data[i] = own.data[i]
-		f.mutex.Unlock()
-		return next
 	}
 }
 

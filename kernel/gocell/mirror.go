@@ -576,8 +576,27 @@ func (m *mirror) finish() error {
 		if err := a.d.r.SetMethods(a.value, a.pointer); err != nil {
 			return err
 		}
+		m.declared(a.d)
 	}
 	return nil
+}
+
+// declared makes the methods that are declared on a type known to calls by an
+// interface.
+func (m *mirror) declared(d *madeType) {
+	t := d.r.Type()
+	value, pointer := methodSets(m.source(d.typ))
+	for i, s := range append(value, pointer...) {
+		if len(s.Index()) > 1 {
+			continue // of an embedded field
+		}
+		f := s.Obj().(*types.Func)
+		b, name := d.method(f.Name()), runName(f)
+		if i < len(value) {
+			m.s.declared.Store(methodKey{t, name}, &method{b, false})
+		}
+		m.s.declared.Store(methodKey{reflect.PointerTo(t), name}, &method{b, i < len(value)})
+	}
 }
 
 // bound returns the methods of a type as compiled code calls them; d is nil for

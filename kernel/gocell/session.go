@@ -63,6 +63,7 @@ type Session struct {
 	imported map[string]bool // packages imported in its package main
 	// recovering holds the names of methods that recover.
 	recovering map[string]bool
+	declared   sync.Map // methodKey: *method
 	generic    genericState
 
 	modules     module.Store            // what %get has fetched
