@@ -331,14 +331,14 @@ func checkNil(n node, run step) step {
 	}
 }
 
-// indexed reports whether n is the array of an index expression, which fails
-// itself, and only after its index has been evaluated.
+// indexed reports whether n is the array of an index or slice expression, which
+// fails itself, and only after its indices have been evaluated.
 func indexed(n node) bool {
 	p := n.parent()
 	if p.p != nil && p.kind() == "parenExpr" {
 		n, p = p, p.parent()
 	}
-	return p.p != nil && p.kind() == "indexExpr" && p.children()[0] == n
+	return p.p != nil && (p.kind() == "indexExpr" || p.kind() == "sliceExpr") && p.children()[0] == n
 }
 
 // guardStep guards a node that calls nothing: a panic starts there.

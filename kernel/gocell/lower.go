@@ -438,7 +438,9 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 		case *ast.CommClause:
 			x.Body = labelsInBlock(x.Body)
 		case *ast.IndexExpr:
-			l.throughPointer(x)
+			l.throughPointer(&x.X)
+		case *ast.SliceExpr:
+			l.throughPointer(&x.X)
 		case *ast.SelectorExpr:
 			// The selected name is no name of the cell.
 			if id, ok := x.X.(*ast.Ident); ok {
@@ -962,19 +964,21 @@ func nameParameters(f *ast.FuncType) {
 	}
 }
 
-// throughPointer writes (*p)[i] for p[i] where p points to an array: of what
-// compiled code knows the interpreter takes p[i] for the array.
-func (l *lowerer) throughPointer(x *ast.IndexExpr) {
-	tv := l.c.info.Types[x.X]
+// throughPointer writes (*p)[i] and (*p)[i:j] for p[i] and p[i:j] where p points
+// to an array: of what compiled code knows the interpreter takes what p points
+// to for an element.
+func (l *lowerer) throughPointer(x *ast.Expr) {
+	tv := l.c.info.Types[*x]
 	if !tv.IsValue() {
 		return
 	}
 	if p, ok := tv.Type.Underlying().(*types.Pointer); ok {
-		array := &ast.StarExpr{Star: x.X.Pos(), X: x.X}
+		pos := (*x).Pos()
+		array := &ast.StarExpr{Star: pos, X: *x}
 		tv.Type = p.Elem()
 		l.c.info.Types[array] = tv
-		x.X = &ast.ParenExpr{Lparen: array.Star, X: array, Rparen: array.Star}
-		l.c.info.Types[x.X] = tv
+		*x = &ast.ParenExpr{Lparen: pos, X: array, Rparen: pos}
+		l.c.info.Types[*x] = tv
 	}
 }
 
