@@ -51,11 +51,11 @@ const maxShared = 64
 func newFunction(def node) *function {
 	fn := &function{def: def, results: len(def.typ().results())}
 	for _, t := range def.types() {
-		v := reflect.New(t).Elem()
-		s := slot{typ: t, value: *rawOf(&v), offset: -1}
-		s.value.ptr = nil
+		s := slot{typ: t, offset: -1}
 		if n := t.Size(); n > 0 && n <= maxShared && !hasPointers(t) {
-			s.offset = 8 * fn.words
+			v := reflect.New(t).Elem()
+			s.value, s.offset = *rawOf(&v), 8*fn.words
+			s.value.ptr = nil
 			fn.words += int(n+7) / 8
 		}
 		fn.slots = append(fn.slots, s)
