@@ -693,7 +693,7 @@ func (l *lowerer) writeType(b *strings.Builder, t types.Type) error {
 		case ofCells(o):
 			l.wanted(t)
 			return l.madeType(b, t)
-		case isNative(o.Pkg()):
+		case isNative(o.Pkg()), o.Pkg() != nil && !o.Exported():
 			return l.madeType(b, t)
 		case t.TypeArgs().Len() > 0:
 			return fmt.Errorf("%s cannot be used in a cell: this generic has no interpreted form", types.TypeString(t, shortName))

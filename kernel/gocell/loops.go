@@ -288,7 +288,7 @@ func (l *lowerer) anyOf(x *ast.SwitchStmt) {
 		for len(c.List) > 1 {
 			a, b := c.List[0], c.List[1]
 			or := &ast.BinaryExpr{X: &ast.ParenExpr{Lparen: a.Pos(), X: a, Rparen: a.End()}, OpPos: b.Pos(), Op: token.LOR, Y: &ast.ParenExpr{Lparen: b.Pos(), X: b, Rparen: b.End()}}
-			l.c.info.Types[or.X] = l.c.info.Types[a]
+			l.c.info.Types[or], l.c.info.Types[or.X] = variableOf(types.Universe.Lookup("bool").Type()), l.c.info.Types[a]
 			l.leftOperand(or)
 			c.List = append([]ast.Expr{or}, c.List[2:]...)
 		}

@@ -107,13 +107,19 @@ func shortName(p *types.Package) string {
 // inexpressible returns the name in t that a declaration at package level
 // cannot use, or "".
 func inexpressible(t types.Type, seen map[types.Type]bool) string {
+	return notExported(t, seen, func(o *types.TypeName) bool { return compiledType(o) != nil })
+}
+
+// notExported returns the name in t of a type parameter, or of what a compiled
+// package does not export but for the types that known tells of; or "".
+func notExported(t types.Type, seen map[types.Type]bool, known func(*types.TypeName) bool) string {
 	if seen[t] {
 		return ""
 	}
 	seen[t] = true
 	tuple := func(tt *types.Tuple) string {
 		for v := range tt.Variables() {
-			if s := inexpressible(v.Type(), seen); s != "" {
+			if s := notExported(v.Type(), seen, known); s != "" {
 				return s
 			}
 		}
@@ -121,12 +127,12 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 	}
 	named := func(o *types.TypeName, args *types.TypeList) string {
 		if o.Pkg() != nil {
-			if !interpreted(o.Pkg()) && !o.Exported() && !ofNative(o) {
+			if !interpreted(o.Pkg()) && !o.Exported() && !ofNative(o) && !known(o) {
 				return o.Pkg().Name() + "." + o.Name()
 			}
 		}
 		for i := range args.Len() {
-			if s := inexpressible(args.At(i), seen); s != "" {
+			if s := notExported(args.At(i), seen, known); s != "" {
 				return s
 			}
 		}
@@ -138,18 +144,18 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 	case *types.Alias:
 		return named(t.Obj(), t.TypeArgs())
 	case *types.Pointer:
-		return inexpressible(t.Elem(), seen)
+		return notExported(t.Elem(), seen, known)
 	case *types.Slice:
-		return inexpressible(t.Elem(), seen)
+		return notExported(t.Elem(), seen, known)
 	case *types.Array:
-		return inexpressible(t.Elem(), seen)
+		return notExported(t.Elem(), seen, known)
 	case *types.Chan:
-		return inexpressible(t.Elem(), seen)
+		return notExported(t.Elem(), seen, known)
 	case *types.Map:
-		if s := inexpressible(t.Key(), seen); s != "" {
+		if s := notExported(t.Key(), seen, known); s != "" {
 			return s
 		}
-		return inexpressible(t.Elem(), seen)
+		return notExported(t.Elem(), seen, known)
 	case *types.Signature:
 		if s := tuple(t.Params()); s != "" {
 			return s
@@ -160,7 +166,7 @@ func inexpressible(t types.Type, seen map[types.Type]bool) string {
 			if !f.Exported() && f.Pkg() != nil && !interpreted(f.Pkg()) {
 				return f.Pkg().Name() + "." + f.Name()
 			}
-			if s := inexpressible(f.Type(), seen); s != "" {
+			if s := notExported(f.Type(), seen, known); s != "" {
 				return s
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -359,8 +360,54 @@ func (m *mirror) namedType(t *types.Named) reflect.Type {
 		if o.Pkg().Path() == "unsafe" {
 			return reflect.TypeFor[unsafe.Pointer]()
 		}
+		if r := compiledType(o); r != nil {
+			return r
+		}
 	}
 	panic(notMade{fmt.Sprintf("a cell cannot use the type %s", types.TypeString(t, shortName))})
+}
+
+var compiledTypes sync.Map // *types.TypeName: reflect.Type
+
+// compiledType returns a type that a compiled package does not export, if what
+// it exports leads to it; else nil.
+func compiledType(o *types.TypeName) reflect.Type {
+	if r, ok := compiledTypes.Load(o); ok {
+		return r.(reflect.Type)
+	}
+	path := o.Pkg().Path()
+	syms, _ := symbols.Lookup(path)
+	var queue []reflect.Type
+	for _, name := range slices.Sorted(maps.Keys(syms)) {
+		queue = append(queue, syms[name].Type())
+	}
+	for seen := map[reflect.Type]bool{}; len(queue) > 0; queue = queue[1:] {
+		t := queue[0]
+		if seen[t] || t.Name() != "" && t.PkgPath() != path {
+			continue
+		}
+		seen[t] = true
+		if t.Name() == o.Name() {
+			compiledTypes.Store(o, t)
+			return t
+		}
+		switch t.Kind() {
+		case reflect.Map:
+			queue = append(queue, t.Key(), t.Elem())
+		case reflect.Array, reflect.Chan, reflect.Pointer, reflect.Slice:
+			queue = append(queue, t.Elem())
+		case reflect.Func:
+			queue = slices.AppendSeq(slices.AppendSeq(queue, t.Ins()), t.Outs())
+		case reflect.Struct:
+			for f := range t.Fields() {
+				queue = append(queue, f.Type)
+			}
+		}
+		for m := range t.Methods() {
+			queue = append(queue, m.Type)
+		}
+	}
+	return nil
 }
 
 // underlying returns what a named type is made of; that of a generic of the

@@ -520,7 +520,7 @@ func (g *generator) initialise(b *bytes.Buffer) {
 	var set bytes.Buffer
 	for _, name := range g.n.pkg.Scope().Names() {
 		if v, ok := g.n.pkg.Scope().Lookup(name).(*types.Var); ok {
-			if bad := inexpressible(v.Type(), map[types.Type]bool{}); bad != "" {
+			if bad := notExported(v.Type(), map[types.Type]bool{}, func(*types.TypeName) bool { return false }); bad != "" {
 				ce := &checkError{}
 				ce.list.Add(g.fset.Position(v.Pos()), fmt.Sprintf("a variable of a compiled cell cannot have type %s: %s is not exported", types.TypeString(v.Type(), shortName), bad))
 				g.err = ce
