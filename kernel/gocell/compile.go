@@ -1001,7 +1001,7 @@ func (s *Session) startNative(ipath string) {
 		*p = s.watchStack
 	}
 	for name := range n.vars {
-		if v, ok := globalValue(s.in, name); ok && v.CanAddr() {
+		if v, ok := globalValue(s.in, plainName(name)); ok && v.CanAddr() {
 			dst := reflect.ValueOf(n.table[mark+"v "+name]).Elem()
 			if dst.Type().Elem() == v.Type() {
 				dst.Set(v.Addr())

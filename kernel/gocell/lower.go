@@ -356,6 +356,15 @@ func (l *lowerer) typed(v *ast.ValueSpec) []ast.Expr {
 	return out
 }
 
+// plainName returns the name by which the interpreter knows what a cell calls
+// name: another where Go predeclares that, for rewrites mean Go's by it.
+func plainName(name string) string {
+	if types.Universe.Lookup(name) == nil {
+		return name
+	}
+	return name + mark
+}
+
 func isCall(x ast.Expr) bool {
 	_, ok := ast.Unparen(x).(*ast.CallExpr)
 	return ok
@@ -488,6 +497,9 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			if made, ok := madeName(o); ok {
 				x.Name = made // the place stands for the object in info
 				return true
+			}
+			if v, isVar := o.(*types.Var); o.Parent() != types.Universe && !(isVar && v.IsField()) {
+				x.Name = plainName(x.Name)
 			}
 			// A name that came by a dot import.
 			if p := o.Pkg(); p != nil && !interpreted(p) && o.Parent() == p.Scope() && info.Uses[x] != nil {

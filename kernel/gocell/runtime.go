@@ -29,7 +29,7 @@ func (s *Session) runtime() map[string]reflect.Value {
 		}),
 		"Ctx":            reflect.ValueOf(func() context.Context { return s.context() }),
 		"GoroutinePanic": reflect.ValueOf(func(v any) { s.goroutinePanic(v) }),
-		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, name) }),
+		"Move":           reflect.ValueOf(func(name string) { moveGlobal(s.in, mark+"old"+name, plainName(name)) }),
 		"Method":         reflect.ValueOf(func(i int, f any) { s.mirror.bind(i, f) }),
 		"As":             reflect.ValueOf(s.asserted.as),
 		"AsOK":           reflect.ValueOf(s.asserted.asOK),

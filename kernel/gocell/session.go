@@ -394,20 +394,21 @@ func (s *Session) compile(c *checked, isProgram bool) (prog *interp.Program, und
 			t = &ast.Ident{Name: name.Name, NamePos: v.Pos()}
 		}
 		globals = append(globals, &ast.GenDecl{TokPos: v.Pos(), Tok: token.VAR, Specs: []ast.Spec{
-			&ast.ValueSpec{Names: []*ast.Ident{{Name: v.Name(), NamePos: v.Pos()}}, Type: t}}})
+			&ast.ValueSpec{Names: []*ast.Ident{{Name: plainName(v.Name()), NamePos: v.Pos()}}, Type: t}}})
 	}
 	if err := l.assemble(file, globals, stmts, body); err != nil {
 		return nil, undo, err
 	}
 
 	for _, v := range fresh {
-		if sym := table.get(v.Name()); sym.IsValid() {
+		name := plainName(v.Name())
+		if sym := table.get(name); sym.IsValid() {
 			table.set(mark+"old"+v.Name(), sym)
 		}
-		table.forget(v.Name())
+		table.forget(name)
 	}
 	for n := range c.redeclared {
-		table.forget(n)
+		table.forget(plainName(n))
 	}
 	prog, err = l.compileFile(file)
 	return prog, undo, err
