@@ -360,10 +360,12 @@ func results(n node, compiled bool) func(f unsafe.Pointer, out []reflect.Value) 
 	}
 }
 
-// A method is a method that a cell has declared, as a type has it.
+// A method is a method that a cell has declared, as a type has it: on itself, or
+// on an embedded field.
 type method struct {
 	*boundMethod
-	deref bool // the type is a pointer, the receiver is not
+	path      []int
+	byPointer bool
 }
 
 type methodKey struct {
@@ -404,7 +406,7 @@ func (s *Session) invokeMethod(callee node, typ reflect.Type, plain step, run fu
 			return plain(f)
 		}
 		m := find(recv.Type())
-		if m == nil || m.deref && recv.IsNil() {
+		if m == nil {
 			return plain(f)
 		}
 		made, _ := m.fn.Load().(reflect.Value)
@@ -412,10 +414,8 @@ func (s *Session) invokeMethod(callee node, typ reflect.Type, plain step, run fu
 		if fn == nil {
 			return plain(f)
 		}
-		if m.deref {
-			recv = recv.Elem()
-		}
-		if !fits.as(fn, typ, recv.Type()) {
+		recv, ok := receiverIn(recv, m.path, m.byPointer)
+		if !ok || !fits.as(fn, typ, recv.Type()) {
 			return plain(f)
 		}
 		return run(f, fn, in, recv)

@@ -634,15 +634,22 @@ func (m *mirror) declared(d *madeType) {
 	t := d.r.Type()
 	value, pointer := methodSets(m.source(d.typ))
 	for i, s := range append(value, pointer...) {
-		if len(s.Index()) > 1 {
-			continue // of an embedded field
-		}
 		f := s.Obj().(*types.Func)
-		b, name := d.method(f.Name()), runName(f)
-		if i < len(value) {
-			m.s.declared.Store(methodKey{t, name}, &method{b, false})
+		n, byPointer := declaredOn(f)
+		if n == nil {
+			continue // of compiled code, or an interface's
 		}
-		m.s.declared.Store(methodKey{reflect.PointerTo(t), name}, &method{b, i < len(value)})
+		on, path := d, s.Index()[:len(s.Index())-1]
+		if len(path) > 0 {
+			if on = m.made(n); on == nil {
+				continue
+			}
+		}
+		x := &method{on.method(f.Name()), path, byPointer}
+		if i < len(value) {
+			m.s.declared.Store(methodKey{t, runName(f)}, x)
+		}
+		m.s.declared.Store(methodKey{reflect.PointerTo(t), runName(f)}, x)
 	}
 }
 
@@ -717,27 +724,18 @@ func (m *mirror) promoted(path []int, f *types.Func) func(reflect.Value, []refle
 	if n != nil {
 		call = m.direct(m.declare(n), f)
 	}
+	path = path[:len(path)-1]
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
-		for _, i := range path[:len(path)-1] {
-			if v.Kind() == reflect.Pointer {
-				v = v.Elem()
-			}
-			if !v.IsValid() {
-				panic(nilDereference)
-			}
-			v = rtype.Open(v.Field(i))
-		}
-		if v.Kind() == reflect.Interface && v.IsNil() {
-			panic(nilDereference)
-		}
 		if call != nil {
-			switch isPointer := v.Kind() == reflect.Pointer; {
-			case byPointer && !isPointer:
-				v = v.Addr()
-			case !byPointer && isPointer && v.IsNil():
+			v, ok := receiverIn(v, path, byPointer)
+			if !ok {
 				panic(nilDereference)
 			}
 			return call(v, args)
+		}
+		v, ok := fieldIn(v, path)
+		if !ok || v.Kind() == reflect.Interface && v.IsNil() {
+			panic(nilDereference)
 		}
 		f := v.MethodByName(name)
 		if !f.IsValid() && v.CanAddr() {
@@ -751,6 +749,37 @@ func (m *mirror) promoted(path []int, f *types.Func) func(reflect.Value, []refle
 		}
 		return f.Call(args)
 	}
+}
+
+// fieldIn returns the embedded field that a path leads to, and false where
+// there is a nil pointer on the way.
+func fieldIn(v reflect.Value, path []int) (reflect.Value, bool) {
+	for _, i := range path {
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		if !v.IsValid() {
+			return v, false
+		}
+		v = rtype.Open(v.Field(i))
+	}
+	return v, true
+}
+
+// receiverIn returns the receiver of a method that is declared on what a path
+// leads to, or on a pointer to it.
+func receiverIn(v reflect.Value, path []int, byPointer bool) (reflect.Value, bool) {
+	v, ok := fieldIn(v, path)
+	if !ok {
+		return v, false
+	}
+	switch isPointer := v.Kind() == reflect.Pointer; {
+	case byPointer && !isPointer:
+		return v.Addr(), true
+	case !byPointer && isPointer:
+		return v.Elem(), !v.IsNil()
+	}
+	return v, true
 }
 
 // methodName returns the function that a method of a cell's type is to the
