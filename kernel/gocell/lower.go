@@ -365,6 +365,40 @@ func plainName(name string) string {
 	return name + mark
 }
 
+// plainNames gives what a cell declares such names.
+func (l *lowerer) plainNames(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if s, ok := n.(*ast.TypeSwitchStmt); ok {
+			if a, ok := s.Assign.(*ast.AssignStmt); ok { // no object, but one in every clause
+				id := a.Lhs[0].(*ast.Ident)
+				id.Name = plainName(id.Name)
+			}
+		}
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		o := l.c.info.Defs[id]
+		if o == nil {
+			o = l.c.info.Uses[id]
+		}
+		switch o := o.(type) {
+		case *types.Var:
+			ok = !o.IsField()
+		case *types.Func:
+			ok = o.Signature().Recv() == nil
+		case *types.Const:
+			ok = o.Parent() != types.Universe
+		default:
+			ok = false
+		}
+		if ok && o.Pkg() != nil && interpreted(o.Pkg()) {
+			id.Name = plainName(id.Name)
+		}
+		return true
+	})
+}
+
 func isCall(x ast.Expr) bool {
 	_, ok := ast.Unparen(x).(*ast.CallExpr)
 	return ok
@@ -406,6 +440,7 @@ func (l *lowerer) quiet(x ast.Expr) bool {
 // expressions rewrites names and what the interpreter lacks, everywhere below n.
 func (l *lowerer) expressions(n ast.Node) ast.Node {
 	info := l.c.info
+	l.plainNames(n)
 	n = l.desugar(n)
 	return astutil.Apply(n, func(c *astutil.Cursor) bool {
 		if l.typeAt(c) || l.fold(c) || l.generic(c) {
@@ -497,9 +532,6 @@ func (l *lowerer) expressions(n ast.Node) ast.Node {
 			if made, ok := madeName(o); ok {
 				x.Name = made // the place stands for the object in info
 				return true
-			}
-			if v, isVar := o.(*types.Var); o.Parent() != types.Universe && !(isVar && v.IsField()) {
-				x.Name = plainName(x.Name)
 			}
 			// A name that came by a dot import.
 			if p := o.Pkg(); p != nil && !interpreted(p) && o.Parent() == p.Scope() && info.Uses[x] != nil {
