@@ -24,9 +24,9 @@ type function struct {
 // A slot is a variable of a frame. Those without pointers share memory; the
 // others do not, for one that lives on would keep them all.
 type slot struct {
-	typ    reflect.Type
-	value  rawValue // without its place
-	offset int      // in the memory shared, or -1
+	typ    reflect.Type // nil where what a pointer points to passes by
+	value  rawValue     // without its place
+	offset int          // in the memory shared, or -1
 }
 
 // rawValue is reflect.Value.
@@ -50,9 +50,12 @@ const maxShared = 64
 
 func newFunction(def node) *function {
 	fn := &function{def: def, results: len(def.typ().results())}
-	for _, t := range def.types() {
+	passing := dereferenced(def)
+	for i, t := range def.types() {
 		s := slot{typ: t, offset: -1}
-		if n := t.Size(); n > 0 && n <= maxShared && !hasPointers(t) {
+		if passing[i] && i >= fn.results+len(def.typ().params()) {
+			s.typ = nil
+		} else if n := t.Size(); n > 0 && n <= maxShared && !hasPointers(t) {
 			v := reflect.New(t).Elem()
 			s.value, s.offset = *rawOf(&v), 8*fn.words
 			s.value.ptr = nil
@@ -61,6 +64,27 @@ func newFunction(def node) *function {
 		fn.slots = append(fn.slots, s)
 	}
 	return fn
+}
+
+// dereferenced tells the slots of a function that only the value of an expression
+// *p passes by, which is put in place whole.
+func dereferenced(def node) map[int]bool {
+	only := map[int]bool{}
+	var visit func(n node)
+	visit = func(n node) {
+		k := n.kind()
+		if i := n.findex(); n.level() == 0 && k != "parenExpr" {
+			before, seen := only[i]
+			only[i] = k == "starExpr" && (before || !seen)
+		}
+		if k != "funcLit" {
+			for _, c := range n.children() {
+				visit(c)
+			}
+		}
+	}
+	visit(def.children()[3])
+	return only
 }
 
 // functionAt returns the function that a node declares, nil where guardProgram
@@ -113,7 +137,9 @@ func (fn *function) frame(anc *runFrame) *runFrame {
 	for i := range fn.slots {
 		s := &fn.slots[i]
 		if s.offset < 0 {
-			f.data[i] = reflect.New(s.typ).Elem()
+			if s.typ != nil {
+				f.data[i] = reflect.New(s.typ).Elem()
+			}
 			continue
 		}
 		v := rawOf(&f.data[i])
