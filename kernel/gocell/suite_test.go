@@ -112,7 +112,7 @@ func TestSuiteProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	w := &enginetest.Recorder{}
 	_, err = s.Execute(ctx, engine.Cell{Number: 1, Code: string(text)}, w)
