@@ -110,15 +110,6 @@ func (n node) level() int            { return *(*int)(unsafe.Add(n.p, layout.lev
 func (n node) findex() int           { return *(*int)(unsafe.Add(n.p, layout.findex)) }
 func (n node) exec() *step           { return (*step)(unsafe.Add(n.p, layout.exec)) }
 
-// definition returns the declaration of the function that a node names.
-func (n node) definition() (def node, ok bool) {
-	v := reflect.ValueOf(n.val())
-	if !v.IsValid() || v.Type() != nodePointer {
-		return node{}, false
-	}
-	return node{v.UnsafePointer()}, true
-}
-
 func (n node) gen() *func(unsafe.Pointer) {
 	return (*func(unsafe.Pointer))(unsafe.Add(n.p, layout.gen))
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
 )
 
 // The interpreter calls what a variable of a function type holds, and methods by
@@ -25,24 +27,16 @@ type function struct {
 // others do not, for one that lives on would keep them all.
 type slot struct {
 	typ    reflect.Type // nil where what a pointer points to passes by
-	value  rawValue     // without its place
+	value  rtype.Raw    // without its place
 	offset int          // in the memory shared, or -1
 }
-
-// rawValue is reflect.Value.
-type rawValue struct {
-	typ, ptr unsafe.Pointer
-	flag     uintptr
-}
-
-func rawOf(v *reflect.Value) *rawValue { return (*rawValue)(unsafe.Pointer(v)) }
 
 // indirect is the flag of a reflect.Value that points to what it holds.
 var indirect = func() uintptr {
 	p := new(int)
 	direct, settable := reflect.ValueOf(p), reflect.New(reflect.TypeFor[*int]()).Elem()
 	zero := reflect.ValueOf(struct{ a, b int }{})
-	return rawOf(&settable).flag & rawOf(&zero).flag &^ rawOf(&direct).flag &^ uintptr(reflect.Struct|reflect.Pointer)
+	return rtype.RawOf(&settable).Flag & rtype.RawOf(&zero).Flag &^ rtype.RawOf(&direct).Flag &^ uintptr(reflect.Struct|reflect.Pointer)
 }()
 
 // maxShared is the size of the largest slot that shares memory.
@@ -57,8 +51,8 @@ func newFunction(def node) *function {
 			s.typ = nil
 		} else if n := t.Size(); n > 0 && n <= maxShared && !hasPointers(t) {
 			v := reflect.New(t).Elem()
-			s.value, s.offset = *rawOf(&v), 8*fn.words
-			s.value.ptr = nil
+			s.value, s.offset = *rtype.RawOf(&v), 8*fn.words
+			s.value.Pointer = nil
 			fn.words += int(n+7) / 8
 		}
 		fn.slots = append(fn.slots, s)
@@ -142,15 +136,21 @@ func (fn *function) frame(anc *runFrame) *runFrame {
 			}
 			continue
 		}
-		v := rawOf(&f.data[i])
+		v := rtype.RawOf(&f.data[i])
 		*v = s.value
-		v.ptr = unsafe.Add(shared, s.offset)
+		v.Pointer = unsafe.Add(shared, s.offset)
 	}
 	return f
 }
 
 //go:linkname runCfg github.com/traefik/yaegi/interp.runCfg
 func runCfg(start unsafe.Pointer, f *runFrame, function, call unsafe.Pointer)
+
+// run runs the function in a frame of it, for the node that calls it.
+func (fn *function) run(f *runFrame, call node) []reflect.Value {
+	runCfg(fn.def.children()[3].start().p, f, fn.def.p, call.p)
+	return f.data[:fn.results]
+}
 
 //go:linkname callStep github.com/traefik/yaegi/interp.call
 func callStep(n unsafe.Pointer)
@@ -214,8 +214,7 @@ func (s *Session) invoke(n node, compiled bool, plain step) step {
 				params[i].Set(v)
 			}
 		}
-		runCfg(fn.def.children()[3].start().p, nf, fn.def.p, n.p)
-		store(f, nf.data[:fn.results])
+		store(f, fn.run(nf, n))
 		if otherwise != nil && !nf.data[0].Bool() {
 			return otherwise
 		}
@@ -236,12 +235,9 @@ func (s *Session) invoke(n node, compiled bool, plain step) step {
 		if !compiled && !constant {
 			caller.mutex.Unlock()
 		}
-		if v.Kind() == reflect.Pointer {
-			if v.Type() == nodePointer {
-				def := node{v.UnsafePointer()}
-				if fn := functionAt(def); fn != nil && !def.rval().IsValid() {
-					return run(f, fn, caller, reflect.Value{})
-				}
+		if def, ok := nodeIn(v); ok {
+			if fn := functionAt(def); fn != nil && !def.rval().IsValid() {
+				return run(f, fn, caller, reflect.Value{})
 			}
 			return plain(f)
 		}
@@ -256,6 +252,15 @@ func (s *Session) invoke(n node, compiled bool, plain step) step {
 const notInFrame = -1
 
 var nodePointer = reflect.PointerTo(nodeType)
+
+// nodeIn returns the node that a value points to: the interpreter's value of a
+// declared function.
+func nodeIn(v reflect.Value) (node, bool) {
+	if v.Kind() != reflect.Pointer || v.Type() != nodePointer {
+		return node{}, false
+	}
+	return node{v.UnsafePointer()}, true
+}
 
 // callsFunction reports whether a node calls a function.
 func callsFunction(n node) bool {
@@ -493,12 +498,12 @@ func functionIn(v reflect.Value) (*function, *runFrame) {
 	if v.Kind() != reflect.Func || wrapping.node == 0 {
 		return nil, nil
 	}
-	h := rawOf(&v)
-	if h.flag&methodFlag != 0 {
+	h := rtype.RawOf(&v)
+	if h.Flag&methodFlag != 0 {
 		return nil, nil
 	}
-	p := h.ptr
-	if h.flag&indirect != 0 {
+	p := h.Pointer
+	if h.Flag&indirect != 0 {
 		p = *(*unsafe.Pointer)(p)
 	}
 	if p == nil || *(*uintptr)(p) != interpretedCode {
@@ -520,7 +525,7 @@ func functionIn(v reflect.Value) (*function, *runFrame) {
 	if n.recv() != nil {
 		return nil, nil
 	}
-	def, ok := n.definition()
+	def, ok := nodeIn(reflect.ValueOf(n.val()))
 	if !ok {
 		return nil, nil
 	}
@@ -540,8 +545,7 @@ func (l *literal) call(in []reflect.Value) []reflect.Value {
 	for i, v := range in[:min(len(in), len(params))] {
 		params[i].Set(v)
 	}
-	runCfg(l.def.children()[3].start().p, f, l.def.p, l.def.p)
-	return f.data[:l.results]
+	return l.run(f, l.def)
 }
 
 // makeLiteral returns the step that makes a function of a literal. (The
@@ -584,7 +588,7 @@ var wrapping = func() (l struct {
 	}
 	captured := new(int)
 	known := func([]reflect.Value) []reflect.Value { *captured++; return nil }
-	impl := func(v reflect.Value) unsafe.Pointer { return rawOf(&v).ptr }
+	impl := func(v reflect.Value) unsafe.Pointer { return rtype.RawOf(&v).Pointer }
 	l.fn = find(impl(reflect.MakeFunc(reflect.TypeFor[func()](), known)), *(*unsafe.Pointer)(unsafe.Pointer(&known)))
 
 	create := func(t reflect.Type) unsafe.Pointer { return reflect.New(t).UnsafePointer() }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/go/ast/astutil"
 
+	"dace.local/kernel/gocell/rtype"
 	"dace.local/kernel/gocell/symbols"
 )
 
@@ -135,15 +136,12 @@ func guardDefer(n node, run step) step {
 // ofCell reports whether a function may be a cell's: what compiled code calls in
 // its turn cannot recover.
 func ofCell(f reflect.Value) bool {
-	h := (*struct {
-		typ, ptr unsafe.Pointer
-		flag     uintptr
-	})(unsafe.Pointer(&f))
-	if h.flag&methodFlag == 0 {
+	h := rtype.RawOf(&f)
+	if h.Flag&methodFlag == 0 {
 		return f.Pointer() == interpretedCode
 	}
 	// A method of the type of which this is the descriptor.
-	recv := reflect.TypeOf(*(*any)(unsafe.Pointer(&[2]unsafe.Pointer{h.typ, nil})))
+	recv := reflect.TypeOf(*(*any)(unsafe.Pointer(&[2]unsafe.Pointer{h.Type, nil})))
 	if recv.Kind() == reflect.Pointer {
 		recv = recv.Elem()
 	}
