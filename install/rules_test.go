@@ -232,7 +232,7 @@ func TestNoMachinePaths(t *testing.T) {
 				if i < 0 {
 					break
 				}
-				// frame/work/ is some other folder.
+				// Elsewhere in a path the same name is some other folder's.
 				if at += i; at == 0 || bytes.IndexByte([]byte("\"'`( =:\t\n"), data[at-1]) >= 0 {
 					t.Errorf("%s names %s at byte %d", name, data[at:min(len(data), at+40)], at)
 					break
