@@ -8,20 +8,21 @@ import (
 	"dace.local/dacelib/problem/onemax"
 )
 
-// BenchmarkRun is a run of 800 evaluations on OneMax, d = 30, on one core.
-// pymoo 0.6.0.1 needs 19-37 ms for the same configurations, pymoo 0.6.2
-// 13-92 ms. On a core of an Intel Xeon, Emerald Rapids (a shared one: the least of 60
+// BenchmarkRun makes a run of 800 evaluations on OneMax, d = 30, on one core.
+// pymoo 0.6.0.1 needs 19-37 ms for the same configurations, pymoo 0.6.2 13-92
+// ms. On one shared core of an Intel Xeon (Emerald Rapids; the minimum of 60
 // measurements of 40 runs each) a run takes 25 us (the default, which never
-// mates) to 109 us. With [20, 70, 10, 0.7, F], 70 us, the shares are: children
-// and telling known ones 34 %, parents and masks 14 %, finding the elites 23 %
-// and copying them 4 %, making the search 9 %, mutants 7 %, OneMax itself less
-// than 2 %. No one of them is worth more than a third of the run, so the next
-// factor would not be cheap; [RunAll] on many cores is.
+// mates) to 109 us. The configuration [20, 70, 10, 0.7, F] takes 70 us, of
+// which children and the check for known ones take 34 %, parents and masks 14
+// %, finding the elites 23 % and copying them 4 %, allocating the search 9 %,
+// mutants 7 %, OneMax itself less than 2 %. No part takes more than about a
+// third of the run, so another large gain would be hard to get; [RunAll] on
+// many cores gives one.
 func BenchmarkRun(b *testing.B) {
 	p := onemax.Random(1, 30)
 	for _, c := range []struct {
 		config  Config
-		pymooMS float64 // of 0.6.0.1; 0 where it was not measured
+		pymooMS float64 // of 0.6.0.1; 0 if it was not measured
 	}{
 		{Default(), 36.7},
 		{Config{20, 70, 10, 0.7, false}, 19.4},
@@ -68,7 +69,7 @@ func BenchmarkOdd(b *testing.B) {
 	}
 }
 
-// BenchmarkRunAll makes 100 runs on one problem side by side, on all cores.
+// BenchmarkRunAll makes 100 runs on one problem concurrently, on all cores.
 func BenchmarkRunAll(b *testing.B) {
 	p := onemax.Random(1, 30)
 	jobs := make([]Job, 100)

@@ -16,7 +16,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// settings of all kinds, small enough to run often.
+// kinds returns settings of all kinds, small enough to run often.
 func kinds() []Settings {
 	var all []Settings
 	for _, c := range []Config{
@@ -33,14 +33,14 @@ func kinds() []Settings {
 	return all
 }
 
-// same reports whether two results are equal; functions do not count.
+// same reports whether two results are equal, ignoring function fields.
 func same(a, b Result) bool {
 	a.Settings.OnEvent, b.Settings.OnEvent = nil, nil
 	return reflect.DeepEqual(a, b)
 }
 
-// TestBudget: the budget is exact, or ends with its generation; history and
-// events tell of the same run.
+// TestBudget checks that the budget is exact, or ends with its generation, and
+// that history and events agree.
 func TestBudget(t *testing.T) {
 	for _, d := range []int{30, 100} {
 		for _, s := range kinds() {
@@ -77,7 +77,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestSame: a run is determined by its settings, in whatever company.
+// TestSame checks that a run is determined by its settings, whatever runs are
+// made along with it.
 func TestSame(t *testing.T) {
 	ps := []problem.Problem{onemax.Random(1, 30), onemax.Random(2, 70), problem.FromFunc("ones", 20, func(x []bool) float64 {
 		n := 0.0
@@ -114,7 +115,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestBatches: jobs on one problem share their batches.
+// TestBatches checks that jobs on one problem share their batches.
 func TestBatches(t *testing.T) {
 	largest := 0
 	p := problem.FromBatch("batches", 30, func(dst []float64, x problem.Solutions) {
@@ -155,7 +156,7 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(results) != 2 || results[0].X != nil || results[0].Status != run.Cancelled {
 		t.Errorf("cancelled from the start: %+v, %v", results, err)
 	}
-	// A fault of the problem ends the run with the best before it.
+	// An error of the problem ends the run; the result is the best before it.
 	calls := 0
 	faulty := problem.FromBatch("faulty", 30, func(dst []float64, x problem.Solutions) {
 		if calls++; calls == 3 {
@@ -175,8 +176,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestResume: a run that is broken off and made again over a memory of values
-// is the run without interruption, and evaluates nothing twice.
+// TestResume checks that an interrupted run, repeated over remembered values,
+// equals an uninterrupted run and evaluates nothing twice.
 func TestResume(t *testing.T) {
 	inner := problem.Count(onemax.Random(1, 40), 0)
 	s := Settings{Config: Config{20, 70, 10, 0.7, false}, Seed: 4}
@@ -246,8 +247,9 @@ func (p nanProblem) Evaluate(_ context.Context, dst []float64, x problem.Solutio
 	return nil
 }
 
-// TestOdd: the corners of the configuration space end with the budget spent,
-// also where there is almost nothing to search. BenchmarkOdd says how soon.
+// TestOdd checks that runs at the corners of the configuration space spend
+// their budget, even if there is almost nothing to search. BenchmarkOdd
+// measures their time.
 func TestOdd(t *testing.T) {
 	flat := func(d int) problem.Problem {
 		return problem.FromBatch(fmt.Sprint("flat-", d), d, func(dst []float64, _ problem.Solutions) { clear(dst) })
@@ -274,7 +276,8 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// TestAllocations: a run of twenty times the generations allocates no more.
+// TestAllocations checks that a run of twenty times the generations allocates
+// no more.
 func TestAllocations(t *testing.T) {
 	p := onemax.Random(1, 30)
 	of := func(evaluations int) float64 {
@@ -289,7 +292,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestBernoulli: the share of ones, and that bits of a word are independent.
+// TestBernoulli checks the share of ones, and that the bits of a word are
+// independent.
 func TestBernoulli(t *testing.T) {
 	rng := run.Rand(1, "bernoulli")
 	const n = 20_000
@@ -309,8 +313,8 @@ func TestBernoulli(t *testing.T) {
 	}
 }
 
-// TestKeys reads the packed keys gene by gene: new individuals have new keys,
-// and a number stands for one key.
+// TestKeys decodes the packed keys gene by gene and checks that new individuals
+// have new keys and that a key number stands for one key.
 func TestKeys(t *testing.T) {
 	for _, d := range []int{30, 64, 100} {
 		for _, s := range []Settings{
@@ -344,8 +348,8 @@ func TestKeys(t *testing.T) {
 					}
 					seen[k] = true
 				}
-				// A uniform key's number tells its bit: all that have it at
-				// this gene agree.
+				// A uniform key's number determines its bit: all individuals
+				// with this number at this gene have the same bit.
 				bit := map[[2]int]bool{}
 				for i := range sr.next.n {
 					for j := range d {
@@ -398,5 +402,76 @@ func TestJSON(t *testing.T) {
 	}
 	if !same(r, back) {
 		t.Errorf("%+v was read back as %+v", r, back)
+	}
+}
+
+// TestMembersDiffer checks that two configurations with the same seed, like
+// members of a portfolio, evaluate different solutions after the initial ones,
+// which they share.
+func TestMembersDiffer(t *testing.T) {
+	seen := map[string]int{}
+	count := func(_ context.Context, dst []float64, x problem.Solutions) error {
+		for i := range x.Len() {
+			dst[i] = float64(x.Ones(i))
+			seen[x.Slice(i, i+1).String()]++
+		}
+		return nil
+	}
+	for _, c := range []Config{{9, 1, 103, 0.7, false}, {23, 3, 91, 0.27, true}, Default()} {
+		if _, err := Run(context.Background(), counting{count}, Settings{Config: c, Seed: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The allowance is for the first 113 and 117 of the default's 800 initial
+	// solutions, and for children that repeat known solutions.
+	if n := len(seen); n < 2400-113-117-60 {
+		t.Errorf("%d distinct solutions of 2400 evaluations", n)
+	}
+}
+
+type counting struct {
+	evaluate func(ctx context.Context, dst []float64, x problem.Solutions) error
+}
+
+func (counting) Name() string { return "counting" }
+func (counting) Dim() int     { return 40 }
+func (p counting) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
+	return p.evaluate(ctx, dst, x)
+}
+
+// TestAtLeastOneKey checks that at least one key of a child comes from the
+// parent of the mask, even if the bias is 0 and no draw selects one: then
+// exactly one does.
+func TestAtLeastOneKey(t *testing.T) {
+	for _, d := range []int{2, 30, 64, 65, 100} {
+		p := onemax.Random(1, d)
+		s, err := Settings{Config: Config{Elites: 5, Offspring: 40, Mutants: 5}, Children: OneChild}.withDefaults(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sr := newSearch(p, s)
+		if err := p.Evaluate(t.Context(), sr.values(), sr.pending()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sr.advance(); err != nil {
+			t.Fatal(err)
+		}
+		sr.pair(200)
+		genes := map[int]bool{}
+		for k := range 200 {
+			mask := problem.Solutions{D: d, Words: sr.masks[k*sr.w : (k+1)*sr.w]}
+			if n := mask.Ones(0); n != 1 {
+				t.Fatalf("d = %d: mask %d has %d keys of the elite parent; want 1", d, k, n)
+			}
+			for j := range d {
+				if mask.At(0, j) {
+					genes[j] = true
+				}
+			}
+		}
+		// Of 200 draws among d genes, 100 e^-2 = 14 are missing at d = 100.
+		if len(genes) < d*3/4 {
+			t.Errorf("d = %d: the key is one of %d genes only", d, len(genes))
+		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// hashOf hashes the keys of individual i. Words that are zero do not matter.
+// hashOf hashes the keys of individual i. Words that are zero do not change the
+// hash.
 func (s *search) hashOf(p *population, i int) uint64 {
 	var h uint64
 	for j, v := range p.bits[i*s.w : (i+1)*s.w] {
@@ -19,14 +20,14 @@ func (s *search) hashOf(p *population, i int) uint64 {
 	return h
 }
 
-// A table is a set of individuals by hash, at most half full, with open
-// addressing: i+1 is individual i of next, -i-1 individual i of cur.
+// A table is a hash set of individuals with open addressing, at most half full.
+// A slot i+1 stands for individual i of next, -i-1 for individual i of cur.
 type table struct {
 	slots []int32
 	shift int
 }
 
-// reset empties the table and makes room for n.
+// reset empties the table and makes room for n individuals.
 func (t *table) reset(n int) {
 	k := max(bits.Len(uint(n))+1, 4)
 	if 1<<k > cap(t.slots) {
@@ -58,8 +59,8 @@ func (s *search) knownKeys(p *population, i int) bool {
 	return found
 }
 
-// find returns the slot of the keys of individual i of p, or where they are
-// not in the table, the slot where they belong.
+// find returns the slot of the keys of individual i of p or, if they are not in
+// the table, the free slot where they belong.
 func (s *search) find(p *population, i int) (slot uint64, found bool) {
 	h := p.hash[i]
 	t := &s.seen
@@ -84,8 +85,9 @@ func (s *search) equalKeys(p *population, i int, q *population, j int) bool {
 		slices.Equal(p.ids[i*m:i*m+s.used], q.ids[j*m:j*m+s.used])
 }
 
-// known reports whether individual i of cur is a duplicate of those asked
-// about before it, by the rule of the settings.
+// known reports whether individual i of cur is, by the rule of the settings, a
+// duplicate of an individual passed in an earlier call; if it is not, it joins
+// the table.
 func (s *search) known(i int) bool {
 	p, t, rule := &s.cur, &s.seen, s.settings.DuplicateRule
 	v := p.value[i]

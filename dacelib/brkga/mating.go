@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// rounds is how often a mating is repeated to replace children that are
+// rounds is the maximal number of matings made to replace children that are
 // duplicates, as in pymoo.
 const rounds = 100
 
-// mating appends children to next until it has limit individuals, or until
-// the rounds are over.
+// mating appends children to next until it has limit individuals or all rounds
+// are used up.
 func (s *search) mating(limit int) {
 	c, n := s.settings.Config, &s.next
 	if c.Bias == 1 || s.d == 1 {
@@ -47,7 +47,7 @@ func (s *search) mating(limit int) {
 	}
 }
 
-// parents returns the elites and their mates: the others, or where there are
+// parents returns the elites and their mates: the non-elites or, if there are
 // none, the elites again.
 func (s *search) parents() (elites, others []int32) {
 	elites, others = s.order[:s.elites], s.order[s.elites:]
@@ -57,7 +57,8 @@ func (s *search) parents() (elites, others []int32) {
 	return elites, others
 }
 
-// pair draws parents and masks of the matings for so many children.
+// pair draws parents and masks for the matings that produce the given number of
+// children.
 func (s *search) pair(children int) {
 	if s.settings.Children == TwoChildren {
 		children = (children + 1) / 2
@@ -65,12 +66,13 @@ func (s *search) pair(children int) {
 	elites, others := s.parents()
 	s.mates = s.mates[:0]
 	for range children {
-		// Two draws from one number: what the first leaves is uniform again.
+		// One random number gives two draws: the remainder of the first is
+		// uniform again.
 		e, rest := bits.Mul64(s.rng.Uint64(), uint64(len(elites)))
 		o, _ := bits.Mul64(rest, uint64(len(others)))
 		s.mates = append(s.mates, mate{elites[e], others[o]})
 	}
-	// The masks are cut from one string of random bits.
+	// The masks are slices of one string of random bits.
 	words := (children*s.d+63)/64 + 1
 	s.stream = s.stream[:0]
 	for range words {
@@ -99,8 +101,8 @@ func (s *search) pair(children int) {
 	}
 }
 
-// child makes the child that has a's keys where mask k is 1 and b's where it
-// is 0, and keeps it as the next individual unless its keys are known.
+// child makes the child that has a's keys where mask k is 1 and b's where it is
+// 0, and appends it to next unless its keys are known.
 func (s *search) child(a, b int32, k int) {
 	s.cross(a, b, s.masks[k*s.w:(k+1)*s.w])
 	if n := &s.next; s.addKeys(n, n.n) {
@@ -108,7 +110,8 @@ func (s *search) child(a, b int32, k int) {
 	}
 }
 
-// cross makes the individual after the last of next a child of a and b.
+// cross writes a child of a and b to next, behind the last individual, without
+// counting it.
 func (s *search) cross(a, b int32, mask []uint64) {
 	p, n, w := &s.cur, &s.next, s.w
 	i, j := int(a), int(b)
@@ -134,12 +137,12 @@ func (s *search) cross(a, b int32, mask []uint64) {
 	n.hash[n.n] = s.hashOf(n, n.n)
 }
 
-// enough bounds the children that exhausted looks at.
+// enough bounds the number of children that exhausted tries.
 const enough = 4096
 
-// exhausted reports whether the keys of every possible child are known, so
-// that further rounds are in vain. It tries all children, or says no where
-// these are many.
+// exhausted reports whether the keys of every possible child are known, so that
+// further rounds cannot succeed. It tries all children, and returns false if
+// there are more than enough.
 func (s *search) exhausted() bool {
 	elites, others := s.parents()
 	if len(elites)*len(others) > enough {

@@ -14,7 +14,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// A member is an individual as the books have it: keys and a value.
+// A member is an individual as in textbooks: keys and a value.
 type member struct {
 	keys  []float64
 	value float64
@@ -28,8 +28,8 @@ func (m member) bits() []bool {
 	return x
 }
 
-// plain is the run of the paper's solver written down as it is told, with keys
-// that are numbers: the best value of 800 evaluations.
+// plain is a direct implementation of the paper's solver, with keys stored as
+// numbers. It returns the best value of 800 evaluations.
 func plain(t *testing.T, p problem.Problem, c Config, children Children, rng *rand.Rand) float64 {
 	var pop []member
 	evaluations, best := 0, math.Inf(-1)
@@ -129,9 +129,9 @@ func plain(t *testing.T, p problem.Problem, c Config, children Children, rng *ra
 	return best
 }
 
-// TestPlain: packed keys and partial sorting change nothing about how good a
-// run is. Means over seeds agree with those of the plain algorithm within 4
-// standard errors.
+// TestPlain checks that packed keys and partial sorting do not change the
+// quality of runs: means over seeds agree with those of the plain algorithm
+// within 4 standard errors.
 func TestPlain(t *testing.T) {
 	p := onemax.Random(1, 30)
 	for _, c := range []Config{

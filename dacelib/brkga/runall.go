@@ -10,42 +10,50 @@ import (
 	"sync/atomic"
 
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
 )
 
 // A Job is one run of [RunAll].
 type Job struct {
+	// Problem is maximised with Settings, as [Run] does it.
 	Problem  problem.Problem
 	Settings Settings
 }
 
-// together is the largest number of runs that advance side by side. More
-// would not make batches better, only scratch memory larger.
+// together is the largest number of runs that advance in step. More would only
+// enlarge scratch memory without improving the batches.
 const together = 64
 
-// RunAll makes many runs: configurations, seeds, instances. Runs on one
-// problem advance side by side, a generation of each in one batch. workers is
-// the number of goroutines; 0 means one per core. results[i] is that of
-// jobs[i], the same as Run's: neither the other jobs nor workers change it.
+// RunAll makes many runs, for example over configurations, seeds and instances.
+// Runs on one problem advance in step: a generation of each is evaluated in one
+// common batch. workers is the number of goroutines; 0 means one per core.
+// results[i] is the result of jobs[i], and equals Run's: it depends neither on
+// the other jobs nor on workers.
 //
-// The first error ends all runs; the results then are the best so far, as of
-// Run. OnEvent of different jobs may be called at the same time.
+// The first error ends all runs; the results are then the best so far, as in
+// Run. OnEvent of different jobs may be called concurrently.
 func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	results := make([]Result, len(jobs))
+	total := 0
 	for i, j := range jobs {
-		if _, err := j.Settings.withDefaults(j.Problem); err != nil {
+		s, err := j.Settings.withDefaults(j.Problem)
+		if err != nil {
 			return results, fmt.Errorf("job %d: %w", i, err)
 		}
+		total += s.Evaluations
 	}
+	add, end := run.Steps(&ctx, "brkga", total)
+	defer end()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
 		teams = teams(jobs, workers)
 		next  atomic.Int64
 		wg    sync.WaitGroup
-		mu    sync.Mutex
+		mu    sync.Mutex // guards first
 		first error
 	)
 	for range min(workers, len(teams)) {
@@ -55,7 +63,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 				if k >= len(teams) {
 					return
 				}
-				if err := runTeam(ctx, jobs, teams[k], results); err != nil {
+				if err := runTeam(ctx, jobs, teams[k], results, add); err != nil {
 					mu.Lock()
 					if first == nil || isCtx(first) && !isCtx(err) {
 						first = err
@@ -74,13 +82,13 @@ func isCtx(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// teams cuts the jobs into teams of one problem each, so many that all
+// teams groups jobs on the same problem into teams, small enough that all
 // workers have work.
 func teams(jobs []Job, workers int) [][]int {
 	groups := map[any][]int{}
 	var order []any
 	for i, j := range jobs {
-		// Problems that cannot be compared stay alone.
+		// Problems that cannot be compared form teams of one.
 		var id any = i
 		if reflect.ValueOf(j.Problem).Comparable() {
 			id = j.Problem
@@ -103,8 +111,9 @@ func teams(jobs []Job, workers int) [][]int {
 	return out
 }
 
-// runTeam makes the runs of a team, whose problem is one.
-func runTeam(ctx context.Context, jobs []Job, team []int, results []Result) error {
+// runTeam makes the runs of a team, which all have the same problem, and calls
+// add with the number of evaluations of each batch.
+func runTeam(ctx context.Context, jobs []Job, team []int, results []Result, add func(n int)) error {
 	p := jobs[team[0]].Problem
 	searches := make([]*search, len(team))
 	for k, i := range team {
@@ -147,6 +156,7 @@ func runTeam(ctx context.Context, jobs []Job, team []int, results []Result) erro
 				err = e
 			}
 		}
+		add(n)
 	}
 	for k, i := range team {
 		e := err

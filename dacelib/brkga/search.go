@@ -10,39 +10,39 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// A search is a run between two evaluations.
+// A search is the state of a run between two evaluations.
 //
 // Random keys matter in two ways only: a bit is key > 0.5, and two keys are
-// equal or not. Boolean keys are equal where their bits are; the key of a
-// mutant equals no other draw's. So a key is held exactly by its bit and a
-// number, 0 for a boolean and m for a gene of the m-th uniform individual,
-// and the numbers of an individual's genes are held as bit planes: inheriting
-// by a mask of 64 genes is three word operations for each plane.
+// either equal or not. Boolean keys are equal if their bits are; the key of a
+// mutant differs from all other draws. So a key is represented exactly by its
+// bit and a number: 0 for a boolean key, m for a gene of the m-th uniform
+// individual. The numbers of an individual's genes are stored as bit planes, so
+// inheriting 64 genes by a mask takes three word operations per plane.
 type search struct {
 	p        problem.Problem
 	settings Settings
-	d, w     int // genes, words of a plane
+	d, w     int // genes; words of a plane
 	planes   int
 	rng      *rand.Rand
 
 	cur, next population
-	order     []int32 // of cur, the best first; duplicates are left out
-	elites    int     // the first so many of order
+	order     []int32 // the individuals of cur, best first, without duplicates
+	elites    int     // the first elites entries of order are the elites
 	ranks     []rank  // scratch of survive
 	rest      []int32
-	seen      table  // of keys while mating, of duplicates while surviving
+	seen      table  // keys during mating, duplicates during survive
 	mates     []mate // scratch of mating
 	stream    []uint64
 	masks     []uint64
 	genes     []int // scratch of exhausted
 	mask      []uint64
 	odd       []uint64 // multipliers of the hash
-	last      uint64   // the genes of the last word
+	last      uint64   // mask of the bits in use in a row's last word
 
-	uniforms    uint64 // individuals of uniform keys so far
+	uniforms    uint64 // number of individuals with uniform keys so far
 	used        int    // words of an individual's numbers that can differ from 0
-	first       int    // next's individuals from here on wait for values
-	wait        int    // so many
+	first       int    // the individuals of next from here on wait for their values
+	wait        int    // the number of individuals that wait
 	evaluations int
 	generations int
 	done        bool
@@ -52,7 +52,7 @@ type search struct {
 	history []Point
 }
 
-// A population is individuals 0..n-1.
+// A population holds the individuals 0 to n-1.
 type population struct {
 	n     int
 	bits  []uint64 // decoded: w words each
@@ -103,11 +103,17 @@ func newSearch(p problem.Problem, s Settings) *search {
 	sr.order, sr.rest, sr.ranks = make([]int32, 0, size), make([]int32, 0, size), make([]rank, 0, size)
 	sr.next = newPopulation(size, sr.w, sr.planes)
 	sr.initialise()
+	// Breeding uses a random stream that depends on the configuration. A row
+	// takes one random number per 64 genes, so with a common stream the mutants
+	// of one configuration would be the initial individuals of another with the
+	// same seed, and the members of a portfolio would evaluate the same
+	// solutions.
+	sr.rng = run.Rand(s.Seed, "brkga: breeding", c.Elites, c.Offspring, c.Mutants, int(math.Float64bits(c.Bias)))
 	return sr
 }
 
-// initialise draws the first generation. Individuals of equal keys are drawn
-// once, as in pymoo; this matters only where 2^d is small.
+// initialise draws the first generation. Individuals with equal keys are kept
+// once, as in pymoo; this matters only if 2^d is small.
 func (s *search) initialise() {
 	c, n := s.settings.Config, &s.next
 	size := c.Elites + c.Offspring + c.Mutants
@@ -122,7 +128,7 @@ func (s *search) initialise() {
 			continue
 		}
 		if s.d < 31 && n.n == 1<<s.d {
-			break // there are no others
+			break // no distinct individuals are left
 		}
 		row := n.bits[n.n*s.w : (n.n+1)*s.w]
 		s.randomRow(row)
@@ -134,7 +140,7 @@ func (s *search) initialise() {
 	s.first, s.wait = 0, n.n
 }
 
-// limit is how many of n new individuals are of use.
+// limit returns how many of n new individuals the budget allows to evaluate.
 func (s *search) limit(n int) int {
 	if s.settings.FinishGeneration {
 		return n
@@ -147,10 +153,11 @@ func (s *search) pending() problem.Solutions {
 	return problem.Solutions{D: s.d, Words: s.next.bits[s.first*s.w : (s.first+s.wait)*s.w]}
 }
 
-// values is where their values go.
+// values returns the slice that receives the values of the pending solutions.
 func (s *search) values() []float64 { return s.next.value[s.first : s.first+s.wait] }
 
-// advance takes the values and breeds the next generation.
+// advance processes the values of the pending solutions and breeds the next
+// generation.
 func (s *search) advance() error {
 	if err := s.checkValues(); err != nil {
 		return err
@@ -182,10 +189,10 @@ func (s *search) advance() error {
 	return nil
 }
 
-// survive drops duplicates, where these are eliminated, and finds the elites:
-// the best by a stable sort of [elites | offspring | mutants]. The old elites
-// come first and are sorted, so only those that may displace one are sorted
-// with them; the order of the others does not matter.
+// survive drops duplicates, if they are eliminated, and finds the elites: the
+// first individuals in a stable sort of [elites | offspring | mutants]. The old
+// elites come first and are sorted already, so only individuals that may
+// displace one are sorted with them; the order of the others does not matter.
 func (s *search) survive() {
 	p, old := &s.cur, s.first
 	want := s.settings.Config.Elites
@@ -229,7 +236,8 @@ func (s *search) survive() {
 	s.elites = min(want, len(s.order))
 }
 
-// descending maps values to numbers in the opposite order; -0 and 0 are one.
+// descending maps values to numbers in the opposite order; -0 and 0 map to the
+// same number.
 func descending(v float64) uint64 {
 	b := math.Float64bits(v + 0)
 	if b>>63 == 0 {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
@@ -18,14 +18,20 @@ import (
 // hardest. Instances are normalised by the extremes that BRKGA finds with
 // [Settings].Evaluations evaluations each.
 func CEPS(ctx context.Context, training []problem.Problem, class problem.Class, s Settings) (Result, error) {
-	c, err := start("CEPS", training, s, 20, 1600)
+	return coevolveAuthentic(ctx, "CEPS", training, class, s, methodDefaults{Minings: 20, Trials: 1600})
+}
+
+// coevolveAuthentic runs a co-evolution on instances of the class.
+func coevolveAuthentic(ctx context.Context, method string, training []problem.Problem, class problem.Class, s Settings, d methodDefaults) (Result, error) {
+	defer run.Report(&ctx, method, &s.OnEvent)()
+	c, err := start(ctx, method, class.Name, training, s, d)
 	if err != nil {
 		return Result{}, err
 	}
-	if class.Train == nil {
-		return c.finish(ctx, fmt.Errorf("construct: CEPS needs a generator, and class %q has no Train", class.Name))
+	if class.Train == nil && (c.generates() || c.s.Fresh > 0) {
+		return c.finish(ctx, fmt.Errorf("construct: %s needs a generator, and class %q has no Train", method, class.Name))
 	}
-	c.pop = &authentic{c: c, training: training, class: class}
+	c.pop = newAuthentic(c, training, class)
 	return c.finish(ctx, c.run(ctx))
 }
 
@@ -36,28 +42,54 @@ type authentic struct {
 	class    problem.Class
 }
 
-// normalise finds the range of an instance.
-func (p *authentic) normalise(ctx context.Context, instance problem.Problem) (portfolio.Range, error) {
-	i, err := portfolio.NormaliseBySearch(ctx, instance, p.c.s.Evaluations, run.Seed(p.c.s.Seed, "construct: normalise"))
-	if err != nil {
-		return portfolio.Range{}, err
+func newAuthentic(c *coevolution, training []problem.Problem, class problem.Class) *authentic {
+	c.judge.authentic = true
+	return &authentic{c, training, class}
+}
+
+// normaliseAll returns the instances normalised by the ranges that a search
+// finds.
+func (p *authentic) normaliseAll(ctx context.Context, instances []problem.Problem, spent *Cost) ([]problem.Problem, error) {
+	if pool := p.c.s.Farm; pool != nil {
+		normalised, evaluations, err := portfolio.NormaliseBySearchOn(ctx, pool, instances, p.c.s.Evaluations, run.Seed(p.c.s.Seed, "construct: normalise"))
+		if err != nil {
+			return nil, err
+		}
+		spent.Evaluations += evaluations
+		spent.Runs += 2 * len(instances)
+		return normalised, nil
 	}
-	return i.Range(), nil
-}
-
-// normaliseAll returns instances normalised.
-func (p *authentic) normaliseAll(ctx context.Context, instances []problem.Problem) ([]problem.Problem, error) {
 	out := make([]problem.Problem, len(instances))
+	counted := make([]*problem.Counted, len(instances))
 	err := run.Each(p.c.s.Workers, len(instances), func(i int) error {
-		r, err := p.normalise(ctx, instances[i])
-		out[i] = portfolio.Within(instances[i], r)
-		return err
+		counted[i] = problem.Count(instances[i], 0)
+		n, err := portfolio.NormaliseBySearch(ctx, counted[i], p.c.s.Evaluations, run.Seed(p.c.s.Seed, "construct: normalise"))
+		if err != nil {
+			return err
+		}
+		out[i] = portfolio.Within(instances[i], n.Range())
+		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range counted {
+		spent.Evaluations += c.Evaluations()
+	}
+	spent.Runs += 2 * len(instances)
+	return out, nil
 }
 
-func (p *authentic) initial(ctx context.Context) ([]Instance, error) {
-	ps, err := p.normaliseAll(ctx, p.training)
+func (p *authentic) initial(ctx context.Context, w *work) ([]Instance, error) {
+	ps := slices.Clone(p.training)
+	for i := range p.c.s.Fresh {
+		fresh, err := p.draw(len(p.training) + i)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, problem.Named(fresh, fmt.Sprintf("%s 0.%d", p.c.method, i+1)))
+	}
+	ps, err := p.normaliseAll(ctx, ps, &w.Cost)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +100,7 @@ func (p *authentic) initial(ctx context.Context) ([]Instance, error) {
 	return out, nil
 }
 
-// draw returns the instance of an index: a training instance, or one that the
+// draw returns the instance with an index: a training instance, or one that the
 // generator makes.
 func (p *authentic) draw(index int) (problem.Problem, error) {
 	if index < len(p.training) {
@@ -89,51 +121,71 @@ func (p *authentic) problem(i Instance) (problem.Problem, error) {
 	return portfolio.Within(problem.Named(instance, i.Name), i.Range), nil
 }
 
-func (p *authentic) mutate(ctx context.Context, parent Instance, configs []brkga.Config, f []float64, step string, seed uint64) (Instance, []float64, error) {
-	pairs, iterations, stop := p.c.s.PGPE.Pairs, p.c.s.PGPE.MaxIterations, p.c.s.PGPE.Stop
-	if pairs == 0 {
-		pairs = 40
+// A sampling is the saved state of an unfinished mutation of CEPS.
+type sampling struct {
+	Best    Instance  `json:"best"`
+	History []float64 `json:"history"` // the lowest performance after each iteration
+	Spent   Cost      `json:"spent"`
+}
+
+func (p *authentic) mutate(ctx context.Context, m mutation, w *work) (Instance, []float64, error) {
+	rule := p.c.s.PGPE
+	if rule.Stop == nil {
+		rule.Known = m.f
 	}
-	if iterations == 0 {
-		iterations = 200
+	size := 2*p.c.pairs() + 1
+	// Every mutation draws from its own range of indices.
+	first := len(p.training) + int(run.Seed(m.seed, "construct: ceps")%(1<<40))<<16
+	member := func(member int) uint64 { return run.Seed(m.seed, "construct: member", member) }
+	keep := p.c.j.checkpoint(m.step)
+	var s sampling
+	if !keep.load(&s) {
+		s = sampling{}
 	}
-	if stop == nil {
-		stop = pgpe.EarlyStop(f)
-	}
-	// Every mutation draws from indices of its own.
-	first := len(p.training) + int(run.Seed(seed, "construct: ceps")%(1<<40))<<16
-	var best Instance
-	var history []float64
 	lowest := math.Inf(1)
-	for it := range iterations {
-		ps := make([]problem.Problem, 2*pairs+1)
-		for i := range ps {
-			var err error
-			if ps[i], err = p.draw(first + it*len(ps) + i); err != nil {
-				return best, nil, err
+	if n := len(s.History); n > 0 {
+		lowest = s.History[n-1]
+	}
+	for it := len(s.History); it < m.iterations; it++ {
+		if it > 0 && rule.Ends(pgpe.Iteration{Number: it, Best: lowest}) {
+			break
+		}
+		if it > 0 && (keep.due() || ctx.Err() != nil) {
+			if err := keep.save(s); err != nil {
+				return Instance{}, nil, err
 			}
 		}
-		ps, err := p.normaliseAll(ctx, ps)
-		if err != nil {
-			return best, nil, err
+		if err := ctx.Err(); err != nil {
+			return Instance{}, nil, err
 		}
-		values, err := performance(ctx, configs, ps, p.c.s.Evaluations, p.c.s.Workers, func(member int) uint64 { return run.Seed(seed, "construct: member", member) })
+		spent := s.Spent
+		ps := make([]problem.Problem, size)
+		for i := range ps {
+			var err error
+			if ps[i], err = p.draw(first + it*size + i); err != nil {
+				return Instance{}, nil, err
+			}
+		}
+		ps, err := p.normaliseAll(ctx, ps, &spent)
 		if err != nil {
-			return best, nil, err
+			return Instance{}, nil, err
+		}
+		values, err := p.c.judge.portfolio(ctx, m.configs, ps, member, p.c.s.Workers, &spent)
+		if err != nil {
+			return Instance{}, nil, err
 		}
 		hardest := math.Inf(1)
 		for i, v := range values {
 			hardest = min(hardest, v)
 			if v < lowest {
 				lowest = v
-				best = Instance{Index: first + it*len(ps) + i, Range: ps[i].(*portfolio.Instance).Range()}
+				s.Best = Instance{Index: first + it*size + i, Range: ps[i].(*portfolio.Instance).Range()}
 			}
 		}
-		history = append(history, lowest)
-		p.c.e.emit(run.Event{Stage: step, Step: it + 1, Total: iterations, Value: hardest, Best: lowest})
-		if stop(pgpe.Iteration{Number: it + 1, Lowest: hardest, Best: lowest}) {
-			break
-		}
+		s.History, s.Spent = append(s.History, lowest), spent
+		p.c.e.emit(run.Event{Stage: m.step.String(), Step: it + 1, Total: m.iterations, Value: hardest, Best: lowest})
 	}
-	return best, history, nil
+	w.Cost = s.Spent
+	keep.remove()
+	return s.Best, s.History, nil
 }

@@ -13,37 +13,46 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// A population is where the instances of a co-evolution come from: the part
-// in which DACE, CEPS and NoReg differ.
+// A population supplies the instances of a co-evolution. DACE, CEPS and NoReg
+// differ only in their population.
 type population interface {
-	// initial returns the first population, of the training instances.
-	initial(ctx context.Context) ([]Instance, error)
-	// problem returns an instance as a problem, normalised.
+	// initial returns the first population, made from the training instances.
+	initial(ctx context.Context, w *work) ([]Instance, error)
+	// problem returns an instance as a normalised problem.
 	problem(i Instance) (problem.Problem, error)
-	// mutate returns the hardest instance that it finds from parent for the
-	// portfolio (Alg. 1), but for its name, and the lowest performance after
-	// every iteration, the last that of the instance. f is the portfolio's performance on the present instances,
-	// step names the mutation.
-	mutate(ctx context.Context, parent Instance, configs []brkga.Config, f []float64, step string, seed uint64) (Instance, []float64, error)
+	// mutate returns the hardest instance that it finds (Alg. 1), without a
+	// name, and the lowest performance after every iteration; the last of these
+	// is the instance's own.
+	mutate(ctx context.Context, m mutation, w *work) (Instance, []float64, error)
 }
 
-// A coevolution is a run of Alg. 2.
+// A mutation describes one attempt to make an instance harder.
+type mutation struct {
+	step    step
+	parent  Instance
+	configs []brkga.Config // the portfolio
+	f       []float64      // its performance on the present instances
+	seed    uint64
+	// iterations bounds the iterations of the search.
+	iterations int
+}
+
+// A coevolution executes Alg. 2.
 type coevolution struct {
 	method string
 	s      Settings
+	judge  judge
 	pop    population
 	j      *journal
 	e      *emitter
 	r      *Result
 }
 
-// run is Alg. 2. Whatever it returns, r holds the best so far.
+// run executes Alg. 2. Even if it returns an error, r holds the best result so
+// far.
 func (c *coevolution) run(ctx context.Context) error {
-	m, err := c.pop.initial(ctx)
+	m, err := c.instances(ctx)
 	if err != nil {
-		return err
-	}
-	if err := c.keep(m); err != nil {
 		return err
 	}
 	configs, err := c.first(ctx, m)
@@ -58,17 +67,32 @@ func (c *coevolution) run(ctx context.Context) error {
 			return err
 		}
 		configs = c.r.Portfolio.Configs
-		if r == c.s.Rounds {
-			break
+		if r < c.s.Rounds {
+			if m, err = c.evolveInstances(ctx, r, m); err != nil {
+				return err
+			}
 		}
-		if m, err = c.evolveInstances(ctx, r, m); err != nil {
+		if err := c.record(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep sets the result's instances.
+// instances returns the first population.
+func (c *coevolution) instances(ctx context.Context) ([]Instance, error) {
+	var m []Instance
+	err := c.j.do(step{Stage: "instances"}, &m, func(w *work) (err error) {
+		m, err = c.pop.initial(ctx, w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, c.keep(m)
+}
+
+// keep sets the instances of the result, c.r.
 func (c *coevolution) keep(m []Instance) error {
 	ps := make([]problem.Problem, len(m))
 	for i, inst := range m {
@@ -82,49 +106,99 @@ func (c *coevolution) keep(m []Instance) error {
 	return nil
 }
 
-// roundSeed is the seed of the runs of BRKGA that measure f in a round: common
-// random numbers for all configurations, new ones in every round.
+// changed calls OnRound after the result has changed.
+func (c *coevolution) changed() {
+	if c.s.OnRound != nil {
+		c.r.Cost = c.j.total()
+		c.s.OnRound(*c.r)
+	}
+}
+
+// record writes a finished round to the journal, for readers of the record.
+func (c *coevolution) record(r int) error {
+	var out Round
+	return c.j.do(step{Round: r, Stage: roundStage}, &out, func(*work) error {
+		out = c.r.Rounds[r]
+		out.Mutations = slices.Clone(out.Mutations)
+		for i := range out.Mutations {
+			out.Mutations[i].Instance.Genome = nil // recorded in the mutation's own entry
+		}
+		return nil
+	})
+}
+
+const (
+	// roundStage is the stage of the entry that records a whole round.
+	roundStage    = "round"
+	mutationStage = "mutation"
+)
+
+// roundSeed is the seed of the runs of BRKGA that measure f in a round. All
+// configurations share it (common random numbers); every round has a new one.
 func (c *coevolution) roundSeed(round int) uint64 {
 	return run.Seed(c.s.Seed, "construct: round", round)
 }
 
 // measure records the performance of configurations on the population.
-func (c *coevolution) measure(ctx context.Context, step string, configs []brkga.Config, m []Instance, round int) (portfolio.Matrix, error) {
+func (c *coevolution) measure(ctx context.Context, at step, configs []brkga.Config, m []Instance) (portfolio.Matrix, error) {
 	var out portfolio.Matrix
-	err := c.j.do(step, &out, func() error {
-		values, err := runEach(ctx, configs, c.r.Problems, c.s.Evaluations, c.s.Workers, c.roundSeed(round))
+	err := c.j.do(at, &out, func(w *work) error {
+		values, err := c.judge.each(ctx, configs, c.r.Problems, c.roundSeed(at.Round), c.s.Workers, &w.Cost)
 		out.Configs, out.Values = configs, values
 		for _, inst := range m {
-			out.Instances = append(out.Instances, inst.Name)
+			for k := range c.judge.seeds {
+				out.Instances = append(out.Instances, columnName(inst.Name, k))
+			}
 		}
 		return err
 	})
 	return out, err
 }
 
+// columnName names the column of an instance under its k-th seed.
+func columnName(instance string, k int) string {
+	if k == 0 {
+		return instance
+	}
+	return fmt.Sprintf("%s, seed %d", instance, k+1)
+}
+
+// names returns the names of instances.
+func names(m []Instance) []string {
+	out := make([]string, len(m))
+	for i, inst := range m {
+		out[i] = inst.Name
+	}
+	return out
+}
+
 // first chooses the initial portfolio (lines 2-7).
 func (c *coevolution) first(ctx context.Context, m []Instance) ([]brkga.Config, error) {
-	stage := "initial portfolio"
-	c.e.emit(run.Event{Stage: stage, Step: 0, Total: 1})
-	matrix, err := c.measure(ctx, stage, portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations), m, 0)
+	at := step{Stage: "initial portfolio"}
+	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: 1})
+	matrix, err := c.measure(ctx, at, portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations), m)
 	if err != nil {
 		return nil, err
 	}
 	rows := matrix.Greedy(c.s.Members)
-	f := matrix.Performance(rows)
+	f := c.judge.means(matrix.Performance(rows))
 	c.r.Portfolio = matrix.Portfolio(c.method, rows)
-	c.r.Rounds = append(c.r.Rounds, Round{Portfolio: c.r.Portfolio, Instances: matrix.Instances, After: f, Matrix: matrix})
-	c.e.emit(run.Event{Stage: stage, Step: 1, Total: 1, Value: mean(f), Best: mean(f)})
+	c.r.Rounds = append(c.r.Rounds, Round{Portfolio: c.r.Portfolio, Instances: names(m), After: f, Matrix: matrix})
+	if err := c.record(0); err != nil {
+		return nil, err
+	}
+	c.e.emit(run.Event{Stage: at.stage(), Step: 1, Total: 1, Value: mean(f), Best: mean(f)})
+	c.changed()
 	return c.r.Portfolio.Configs, nil
 }
 
 // evolvePortfolio is the evolution of P (lines 9-16).
 func (c *coevolution) evolvePortfolio(ctx context.Context, r int, m []Instance, configs []brkga.Config) error {
-	matrix, err := c.measure(ctx, stepName(r, "portfolio", 0), configs, m, r)
+	matrix, err := c.measure(ctx, step{Round: r, Stage: "portfolio"}, configs, m)
 	if err != nil {
 		return err
 	}
-	found, err := mineAll(ctx, c.j, c.e, c.s, r, matrix, c.r.Problems, c.roundSeed(r))
+	found, err := c.mineAll(ctx, r, matrix)
 	if err != nil {
 		return err
 	}
@@ -138,16 +212,18 @@ func (c *coevolution) evolvePortfolio(ctx context.Context, r int, m []Instance, 
 	rows := matrix.Best(current)
 	c.r.Portfolio = matrix.Portfolio(c.method, rows)
 	c.r.Rounds = append(c.r.Rounds, Round{
-		Portfolio: c.r.Portfolio, Instances: matrix.Instances,
-		Before: matrix.Performance(current), After: matrix.Performance(rows), Matrix: matrix,
+		Portfolio: c.r.Portfolio, Instances: names(m),
+		Before: c.judge.means(matrix.Performance(current)), After: c.judge.means(matrix.Performance(rows)), Matrix: matrix,
 	})
+	c.changed()
 	return nil
 }
 
-// evolveInstances is the evolution of M (lines 18-28). Mutants of random
-// parents are taken in while each is harder than some instance that is left in
-// the competition, of which one such leaves it, until there are more than |M|/2
-// of them. All old instances stay: M grows from 5 to at most 8, 13 and 20.
+// evolveInstances is the evolution of M (lines 18-28). It mutates random
+// parents. A mutant that is harder than some instance still in the competition
+// is accepted, and one such instance leaves the competition; this goes on until
+// a mutant is not harder, or more than |M|/2 are accepted. No old instance is
+// removed from the population, so M grows from 5 to at most 8, 13 and 20.
 func (c *coevolution) evolveInstances(ctx context.Context, r int, m []Instance) ([]Instance, error) {
 	round := &c.r.Rounds[r]
 	f := round.After
@@ -156,28 +232,33 @@ func (c *coevolution) evolveInstances(ctx context.Context, r int, m []Instance) 
 		left[i] = i
 	}
 	rng := run.Rand(c.s.Seed, "construct: parents", r)
+	most := len(m)/2 + 1
 	var made []Instance
-	for i := 0; 2*len(made) <= len(m); i++ {
+	for i := 0; len(made) < most; i++ {
 		parent := m[rng.IntN(len(m))]
-		mutation, err := c.mutate(ctx, r, i, parent, f)
+		mutant, err := c.mutate(ctx, mutation{
+			step: step{r, mutationStage, i}, parent: parent, configs: c.r.Portfolio.Configs, f: f,
+			seed: run.Seed(c.s.Seed, "construct: mutation", r, i), iterations: c.iterations(most),
+		})
 		if err != nil {
 			return nil, err
 		}
-		if k, found := easier(rng, left, f, mutation.Performance); found {
-			mutation.Accepted, mutation.Replaced = true, m[left[k]].Name
+		if k, found := easier(rng, left, f, mutant.Performance); found {
+			mutant.Accepted, mutant.Replaced = true, m[left[k]].Name
 			left = slices.Delete(left, k, k+1)
-			made = append(made, mutation.Instance)
+			made = append(made, mutant.Instance)
 		}
-		round.Mutations = append(round.Mutations, mutation)
-		if !mutation.Accepted {
+		round.Mutations = append(round.Mutations, mutant)
+		c.changed()
+		if !mutant.Accepted {
 			break
 		}
 	}
 	return append(made, m...), nil
 }
 
-// easier returns the place in left of a random instance with a higher
-// performance than value.
+// easier returns the index in left of a random instance whose performance is
+// higher than value, and whether there is one.
 func easier(rng *rand.Rand, left []int, f []float64, value float64) (int, bool) {
 	var places []int
 	for k, i := range left {
@@ -191,44 +272,58 @@ func easier(rng *rand.Rand, left []int, f []float64, value float64) (int, bool) 
 	return places[rng.IntN(len(places))], true
 }
 
-// mutate is the i-th mutation of round r.
-func (c *coevolution) mutate(ctx context.Context, r, i int, parent Instance, f []float64) (Mutation, error) {
+// mutate makes one mutation.
+func (c *coevolution) mutate(ctx context.Context, m mutation) (Mutation, error) {
 	var out Mutation
-	step := stepName(r, "mutation", i)
-	err := c.j.do(step, &out, func() error {
-		configs := c.r.Portfolio.Configs
-		child, best, err := c.pop.mutate(ctx, parent, configs, f, step, run.Seed(c.s.Seed, "construct: mutation", r, i))
+	err := c.j.do(m.step, &out, func(w *work) error {
+		child, best, err := c.pop.mutate(ctx, m, w)
 		if err != nil {
 			return err
 		}
-		child.Name, child.Parent, child.Round = fmt.Sprintf("%s %d.%d", c.method, r, i+1), parent.Name, r
+		child.Name = fmt.Sprintf("%s %d.%d", c.method, m.step.Round, m.step.Index+1)
+		child.Parent, child.Round = m.parent.Name, m.step.Round
 		out = Mutation{Instance: child, Performance: best[len(best)-1], Best: best}
 		return nil
 	})
 	return out, err
 }
 
-// start prepares a construction: settings, journal, events and result.
-func start(method string, training []problem.Problem, s Settings, minings, trials int) (*coevolution, error) {
-	s, err := s.withDefaults(minings, trials)
+// start prepares a construction: settings, journal, events and result. class is
+// the name of the class from which the method draws instances; it is empty for
+// a method that draws none.
+func start(ctx context.Context, method, class string, training []problem.Problem, s Settings, d methodDefaults) (*coevolution, error) {
+	s, err := s.withDefaults(d)
 	if err != nil {
 		return nil, err
 	}
 	if len(training) == 0 {
 		return nil, fmt.Errorf("construct: %s needs at least one training instance", method)
 	}
-	setup := s.setup(method, training)
+	for _, p := range training {
+		if p.Dim() < 1 {
+			return nil, fmt.Errorf("construct: training instance %s has dimension %d; it must be at least 1", p.Name(), p.Dim())
+		}
+	}
+	setup, err := newSetup(ctx, method, class, training, s)
+	if err != nil {
+		return nil, err
+	}
 	j, err := openJournal(s.Dir, setup)
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{to: s.OnEvent}
-	return &coevolution{method: method, s: s, j: j, e: e, r: &Result{Method: method, Setup: setup, Portfolio: portfolio.Portfolio{Name: method}}}, nil
+	return &coevolution{
+		method: method, s: s, j: j, e: &emitter{to: s.OnEvent},
+		judge: judge{evaluations: s.Evaluations, seeds: s.Seeds, farm: s.Farm},
+		r: &Result{
+			Method: method, Setup: setup, Version: run.Build(), CPU: run.CPU(),
+			Portfolio: portfolio.Portfolio{Name: method},
+		},
+	}, nil
 }
 
-// finish closes the journal and returns what a method returns.
+// finish closes the journal and returns the method's result and error.
 func (c *coevolution) finish(ctx context.Context, err error) (Result, error) {
-	err = errors.Join(err, c.j.close())
 	c.r.Status = run.BudgetSpent
 	if err != nil {
 		c.r.Status = run.NotRun
@@ -236,11 +331,9 @@ func (c *coevolution) finish(ctx context.Context, err error) (Result, error) {
 			c.r.Status, err = run.Cancelled, ctx.Err()
 		}
 	}
+	c.r.Cost = c.j.total()
+	if e := c.j.close(c.r.Status); e != nil {
+		err = errors.Join(err, e)
+	}
 	return *c.r, err
-}
-
-func stageName(round int, what string) string { return fmt.Sprintf("round %d: %s", round, what) }
-
-func stepName(round int, what string, i int) string {
-	return fmt.Sprintf("round %d: %s %d", round, what, i)
 }

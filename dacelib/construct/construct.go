@@ -6,26 +6,29 @@
 //	result, err := construct.DACE(ctx, training, construct.Quick())
 //	result.Portfolio // K configurations of BRKGA
 //
-// Every method has a file and a function of its name and takes the same
-// [Settings], whose zero value is the paper's scale. DACE, CEPS and NoReg are
-// one co-evolution (Alg. 2) with instances of different kinds; GLOBAL and
-// PARHYDRA search on the training instances alone. The portfolios that need no
-// construction are in package portfolio: portfolio.BRKGAPAP.
+// Every method has a function of its own, which takes the same [Settings];
+// their zero value means the paper's scale. [Build] selects a method by its
+// name. DACE, CEPS and NoReg are one co-evolution (Alg. 2) with instances of
+// different kinds. GLOBAL and PARHYDRA search on the training instances alone;
+// so do One, Fresh and Greedy, which are not in the paper and show how much
+// co-evolution adds. The portfolios that need no construction are in package
+// portfolio: portfolio.BRKGAPAP.
 //
-// A construction with [Settings].Dir keeps what it has done there; called
-// again with the same settings it goes on where it stopped, to the same
-// result.
+// If [Settings].Dir is set, a construction keeps its record in that folder.
+// Called again with the same settings, it continues where it stopped and
+// reaches the same result; a kill loses at most a minute's work. [Read] returns
+// the record as tables, [Watch] shows a running construction in a notebook.
 package construct
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
 	"strings"
 	"sync"
 
-	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
@@ -34,71 +37,106 @@ import (
 )
 
 // Settings of a construction. The zero value is the paper's (section V-C); see
-// also [Quick].
+// also [Quick], [Small], [Tenth] and [Scale].
 type Settings struct {
+	// Reading selects which description to follow where the paper's text and
+	// the authors' public code differ; default run.Written. Published also sets
+	// NIR.Reading and PGPE.Reading, and with it
+	//   - SMAC, which minimises, is given the performance itself, so that the
+	//     search runs in the wrong direction. DACE and CEPS keep the best
+	//     configuration visited, GLOBAL and PARHYDRA the one that SMAC returns;
+	//   - a trial of GLOBAL and PARHYDRA is a portfolio on all training
+	//     instances;
+	//   - PARHYDRA makes Minings independent chains of Members steps and keeps
+	//     the best chain.
+	Reading run.Reading
 	// Members is the number K of members of the portfolio; default 4.
 	Members int
 	// Rounds is the number of rounds of co-evolution; default 4.
 	Rounds int
 	// Configurations is the size of the random set C that the initial
-	// portfolio is chosen from; default 50.
+	// portfolio is chosen from; default 50, for Greedy 4000.
 	Configurations int
-	// Minings is the number of independent runs of SMAC: in a round of DACE
-	// and CEPS (n, default 20), for the whole of GLOBAL and for each member
-	// of PARHYDRA (default 200, the paper's for CCP).
+	// Minings is the number of independent runs of SMAC: per round for DACE and
+	// CEPS (n, default 20), in all for GLOBAL, and per member for PARHYDRA
+	// (default 200, the paper's for CCP; 20 for Published PARHYDRA).
 	Minings int
-	// Trials is the number of trials of each such run: default 1600 for DACE
+	// Trials is the number of trials of each run of SMAC. Default 1600 for DACE
 	// and CEPS, where a trial is a configuration on all instances; 51,200 for
-	// GLOBAL and 25,600 for PARHYDRA, where it is one on one instance (the
-	// paper's for CCP).
+	// GLOBAL and 25,600 for PARHYDRA (the paper's for CCP; 6,400 for Published
+	// PARHYDRA).
 	Trials int
 	// Evaluations is the budget of a run of BRKGA; default 800.
 	Evaluations int
-	// NIR says how instances become NIRs (DACE, NoReg).
+	// Seeds is the number of seeds of BRKGA with which a configuration is
+	// evaluated on every instance; default 1, the paper's. More seeds keep the
+	// search from overfitting one seed.
+	Seeds int
+	// Fresh is the number of random instances of the class that the method
+	// Fresh adds to the training instances. The default is three for each
+	// training instance, the most that CEPS can reach.
+	Fresh int
+	// Budget, unless it is zero, bounds the whole construction.
+	Budget Budget
+	// NIR holds the settings for training NIRs of the instances (DACE, NoReg).
 	NIR nir.Settings
-	// PGPE says how instances are made harder. Where its Stop is nil, the
-	// authors' rule is used: [pgpe.EarlyStop].
+	// PGPE holds the settings of the search for harder instances; its Rule and
+	// Margin decide when that search ends. The construction sets Known.
 	PGPE pgpe.Settings
 	// PerturbEncoder lets NoReg change the encoder's weights along with the
 	// scorer's, as the authors' code does.
 	PerturbEncoder bool
+	// Seed determines all random numbers; it also replaces NIR.Seed and
+	// PGPE.Seed where they are 0.
+	Seed uint64
+
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.
-	Workers int
-	// Seed determines everything random; it also replaces NIR.Seed and
-	// PGPE.Seed where these are 0.
-	Seed uint64
-	// Dir, if not empty, is a folder to keep the construction's state in.
-	Dir string
-	// OnEvent, if not nil, receives the progress, one event at a time.
-	OnEvent func(run.Event)
+	Workers int `json:"-"`
+	// Farm, if not nil, computes the construction's work on other processes and
+	// machines; see package farm. It does not change the result.
+	Farm farm.Pool `json:"-"`
+	// Dir, if not empty, is the folder for the construction's record, from
+	// which the construction also continues: see [Read]. It is locked while the
+	// construction runs.
+	Dir string `json:"-"`
+	// OnEvent, if not nil, receives progress events, one at a time.
+	OnEvent func(run.Event) `json:"-"`
+	// OnRound, if not nil, receives the result so far whenever its portfolio or
+	// its instances have changed. The function must not modify the result.
+	OnRound func(Result) `json:"-"`
 }
 
-// Quick returns settings for a first look: two rounds on five instances of
-// dimension 30 take some tens of seconds on two cores. It is far below the
-// paper's scale in every number.
-func Quick() Settings {
-	return Settings{
-		Rounds: 2, Configurations: 30, Minings: 8, Trials: 60,
-		NIR:  nir.Settings{Samples: 10_000, Batch: 64, Steps: 1500, NormaliseSample: 20_000},
-		PGPE: pgpe.Settings{Pairs: 10, MaxIterations: 5},
-	}
+// A Budget bounds a construction; 0 means no bound. A bound is checked between
+// steps, so that the last step may exceed it.
+type Budget struct {
+	// Runs is the number of runs of BRKGA. Three quarters are spent on the
+	// search for configurations, in equal parts for the rounds, and Trials is
+	// chosen accordingly. One quarter is spent on the generation of instances,
+	// which ends when it is used up. Methods that generate no instances spend
+	// all on the search.
+	Runs int
+	// Evaluations is the number of evaluations of authentic instances. DACE
+	// spends them on the solutions that NIRs are trained with (NIR.Samples is
+	// chosen accordingly), the other methods spend them on runs.
+	Evaluations int
 }
 
-// withDefaults returns s with the zero values replaced; minings and trials
-// are the method's.
-func (s Settings) withDefaults(minings, trials int) (Settings, error) {
-	def := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	def(&s.Members, 4)
-	def(&s.Rounds, 4)
-	def(&s.Configurations, 50)
-	def(&s.Minings, minings)
-	def(&s.Trials, trials)
-	def(&s.Evaluations, 800)
+// methodDefaults are the default numbers of one method.
+type methodDefaults struct {
+	Configurations, Minings, Trials int
+}
+
+// withDefaults returns s with zero values replaced by their defaults.
+func (s Settings) withDefaults(d methodDefaults) (Settings, error) {
+	defaults.Set(&s.Members, 4)
+	defaults.Set(&s.Rounds, 4)
+	defaults.Set(&d.Configurations, 50)
+	defaults.Set(&s.Configurations, d.Configurations)
+	defaults.Set(&s.Minings, d.Minings)
+	defaults.Set(&s.Trials, d.Trials)
+	defaults.Set(&s.Evaluations, 800)
+	defaults.Set(&s.Seeds, 1)
 	if s.Workers <= 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -108,13 +146,37 @@ func (s Settings) withDefaults(minings, trials int) (Settings, error) {
 	if s.NIR.Workers == 0 {
 		s.NIR.Workers = s.Workers
 	}
+	if s.NIR.Farm == nil {
+		s.NIR.Farm = s.Farm
+	}
+	if s.Reading == run.Published {
+		s.NIR.Reading, s.PGPE.Reading = run.Published, run.Published
+	}
 	for _, c := range []struct {
-		name  string
-		value int
-	}{{"Members", s.Members}, {"Rounds", s.Rounds}, {"Configurations", s.Configurations}, {"Minings", s.Minings}, {"Trials", s.Trials}, {"Evaluations", s.Evaluations}} {
-		if c.value < 1 {
-			return s, fmt.Errorf("construct: Settings.%s is %d; it must be at least 1", c.name, c.value)
+		name        string
+		value       int
+		least, most int
+	}{
+		{"Members", s.Members, 1, 1 << 10},
+		{"Rounds", s.Rounds, 1, 1 << 16},
+		{"Configurations", s.Configurations, 1, 1 << 20},
+		{"Minings", s.Minings, 1, 1 << 16},
+		{"Trials", s.Trials, 1, 1 << 26},
+		{"Evaluations", s.Evaluations, 1, math.MaxInt},
+		{"Seeds", s.Seeds, 1, 1 << 16},
+		{"Fresh", s.Fresh, 0, 1 << 20},
+		{"Budget.Runs", s.Budget.Runs, 0, math.MaxInt},
+		{"Budget.Evaluations", s.Budget.Evaluations, 0, math.MaxInt},
+	} {
+		if c.value < c.least {
+			return s, fmt.Errorf("construct: Settings.%s is %d; it must be at least %d", c.name, c.value, c.least)
 		}
+		if err := defaults.AtMost("construct", defaults.Bound{Field: "Settings." + c.name, Value: c.value, Most: c.most}); err != nil {
+			return s, err
+		}
+	}
+	if s.Reading != run.Written && s.Reading != run.Published {
+		return s, fmt.Errorf("construct: Settings.Reading is %d; use run.Written or run.Published", int(s.Reading))
 	}
 	if s.Configurations < s.Members {
 		return s, fmt.Errorf("construct: %d configurations cannot make a portfolio of %d members", s.Configurations, s.Members)
@@ -122,74 +184,67 @@ func (s Settings) withDefaults(minings, trials int) (Settings, error) {
 	return s, nil
 }
 
-// setup describes the settings that change a result, for the journal and the
-// result.
-func (s Settings) setup(method string, training []problem.Problem) string {
-	names := make([]string, len(training))
-	for i, p := range training {
-		names[i] = p.Name()
-	}
-	s.NIR.OnEvent, s.NIR.Workers, s.NIR.Resume, s.NIR.Normalisation = nil, 0, nil, nir.Normalisation{}
-	s.PGPE.OnEvent, s.PGPE.Resume = nil, nil
-	stop := ""
-	if s.PGPE.Stop != nil {
-		s.PGPE.Stop, stop = nil, " own stop"
-	}
-	return fmt.Sprintf("%s on %s: K=%d rounds=%d C=%d minings=%d trials=%d evaluations=%d encoder=%t seed=%d nir=%+v pgpe=%+v%s",
-		method, strings.Join(names, ","), s.Members, s.Rounds, s.Configurations, s.Minings, s.Trials, s.Evaluations, s.PerturbEncoder, s.Seed, s.NIR, s.PGPE, stop)
-}
-
-// A Result is a portfolio and how it came about.
+// A Result is a portfolio with the history of its construction.
 type Result struct {
-	// Method that built it: "DACE".
+	// Method is the name of the method, such as "DACE".
 	Method string `json:"method"`
-	// Setup describes method, training instances and settings.
-	Setup string `json:"setup"`
-	// Portfolio is the outcome: after a cancellation the best so far, empty
-	// where there was none yet.
+	// Setup holds everything that determines the construction: method, training
+	// instances and settings.
+	Setup Setup `json:"setup"`
+	// Version is the library's version, CPU the processor's name.
+	Version string `json:"version"`
+	CPU     string `json:"cpu"`
+	// Cost is the cost so far, over all sessions. Runs and evaluations count
+	// finished steps only, so that they do not depend on interruptions; seconds
+	// count all time spent.
+	Cost Cost `json:"cost"`
+	// Portfolio is the portfolio built. After a cancellation it is the best so
+	// far, or empty if there is none yet.
 	Portfolio portfolio.Portfolio `json:"portfolio"`
 	// Rounds is the history: Rounds[0] holds the initial portfolio, Rounds[r]
-	// what round r did.
+	// the outcome of round r.
 	Rounds []Round `json:"rounds"`
-	// Instances are those of the last round.
+	// Instances are the instances after the last round.
 	Instances []Instance `json:"instances"`
 	// Status is BudgetSpent or Cancelled.
 	Status run.Status `json:"status"`
-	// Problems are the Instances as normalised problems, in their order, and
-	// Model the NIRs' model. They are not saved with the result.
+	// Problems holds Instances as normalised problems, in the same order; Model
+	// is the model of the NIRs. Neither is saved with the result.
 	Problems []problem.Problem `json:"-"`
 	Model    *nir.Model        `json:"-"`
 }
 
 // A Round is a round of the construction.
 type Round struct {
-	// Portfolio is P after the round's evolution of P.
+	// Portfolio is P after the evolution of P in this round.
 	Portfolio portfolio.Portfolio `json:"portfolio"`
-	// Instances names the round's instances; Before and After hold f(P, m) on
-	// each, for P before and after.
+	// Instances names the round's instances. Before and After hold f(P, m) on
+	// each instance, for P before and after the evolution of P: the mean over
+	// Settings.Seeds.
 	Instances []string  `json:"instances"`
 	Before    []float64 `json:"before"`
 	After     []float64 `json:"after"`
-	// Matrix holds the performance of the configurations that P was chosen
-	// from: those of P before, then one per mining.
+	// Matrix holds the performance of the configurations from which P was
+	// chosen: the members of P before, then one configuration per mining. With
+	// several Seeds an instance has one column per seed.
 	Matrix portfolio.Matrix `json:"matrix"`
 	// Mutations are the attempts to make instances harder.
 	Mutations []Mutation `json:"mutations,omitempty"`
 }
 
-// An Instance of the evolving population M, as a record.
+// An Instance records one instance of the evolving population M.
 type Instance struct {
-	// Name is "DACE 2.3" for the third instance made in round 2.
+	// Name of the instance: "DACE 2.3" is the third one made in round 2.
 	Name string `json:"name"`
 	// Parent is the name of the instance that was mutated; empty for a
 	// training instance.
 	Parent string `json:"parent,omitempty"`
-	// Round in which it was made; 0 for a training instance.
+	// Round in which the instance was made; 0 for a training instance.
 	Round int `json:"round"`
-	// Genome is the embedding (DACE), or the weights (NoReg); nil for an
+	// Genome is the embedding (DACE) or the weights (NoReg); nil for an
 	// authentic instance.
-	Genome []float64 `json:"genome,omitempty"`
-	// Index is the number under which the class generated it (CEPS).
+	Genome Genome `json:"genome,omitempty"`
+	// Index is the number from which the class generated the instance (CEPS).
 	Index int `json:"index,omitempty"`
 	// Range normalises the instance.
 	Range portfolio.Range `json:"range"`
@@ -197,12 +252,14 @@ type Instance struct {
 
 // A Mutation is one attempt to make an instance harder.
 type Mutation struct {
-	// Instance that came out, and its performance f(P, m') as the search for
-	// it saw it: one seed per member, drawn for this mutation.
+	// Instance is the result of the mutation, Performance its performance f(P,
+	// m') as measured by the search: one seed per member, drawn for this
+	// mutation.
 	Instance    Instance `json:"instance"`
 	Performance float64  `json:"performance"`
-	// Accepted says whether it is harder than an instance of M; Replaced is
-	// the name of one such, taken out of the round's competition.
+	// Accepted reports whether the instance is harder than some instance of M.
+	// Replaced is the name of one such instance, which was taken out of the
+	// round's competition.
 	Accepted bool   `json:"accepted"`
 	Replaced string `json:"replaced,omitempty"`
 	// Best is the lowest performance seen after each iteration of the search.
@@ -218,7 +275,7 @@ func (r Result) Portfolios() []portfolio.Portfolio {
 	return out
 }
 
-// String says in a few lines what was built and how.
+// String returns a summary of the result in a few lines.
 func (r Result) String() string {
 	var b strings.Builder
 	b.WriteString(r.Portfolio.String())
@@ -252,32 +309,9 @@ func mean(v []float64) float64 {
 	return s / float64(len(v))
 }
 
-// performance returns f(P, m) of one portfolio on each instance, member j with
-// the seed that seed(j) gives.
-func performance(ctx context.Context, configs []brkga.Config, instances []problem.Problem, evaluations, workers int, seed func(member int) uint64) ([]float64, error) {
-	var jobs []brkga.Job
-	for _, p := range instances {
-		for j, c := range configs {
-			jobs = append(jobs, brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: evaluations, Seed: seed(j)}})
-		}
-	}
-	results, err := brkga.RunAll(ctx, jobs, workers)
-	if err != nil {
-		return nil, err
-	}
-	f := make([]float64, len(instances))
-	for i := range f {
-		f[i] = math.Inf(-1)
-		for _, r := range results[i*len(configs) : (i+1)*len(configs)] {
-			f[i] = max(f[i], r.Value)
-		}
-	}
-	return f, nil
-}
-
-// An emitter passes events on, one at a time.
+// An emitter forwards events to one function, one event at a time.
 type emitter struct {
-	mu sync.Mutex
+	mu sync.Mutex // guards calls of to
 	to func(run.Event)
 }
 
@@ -290,7 +324,7 @@ func (e *emitter) emit(ev run.Event) {
 	e.to(ev)
 }
 
-// within returns a hook that passes events on under another stage.
+// within returns a hook that forwards events with the given stage.
 func (e *emitter) within(stage string) func(run.Event) {
 	return func(ev run.Event) {
 		ev.Stage = stage

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// tiny is a construction of about a second.
+// tiny returns settings of a construction that takes about a second.
 func tiny() construct.Settings {
 	return construct.Settings{
 		Members: 2, Rounds: 2, Configurations: 6, Minings: 3, Trials: 6, Evaluations: 60,
@@ -39,20 +40,27 @@ func training(t testing.TB, n int) []problem.Problem {
 	return set.Training
 }
 
-// methods are the constructions, by name.
-var methods = map[string]func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error){
-	"DACE":     construct.DACE,
-	"NoReg":    construct.NoReg,
-	"GLOBAL":   construct.GLOBAL,
-	"PARHYDRA": construct.PARHYDRA,
-	"CEPS": func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error) {
-		return construct.CEPS(ctx, training, ccp.Class(), s)
-	},
-}
+// methods holds the constructions by name.
+var methods = func() map[string]func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error) {
+	out := map[string]func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error){}
+	for _, m := range construct.Methods() {
+		out[m] = func(ctx context.Context, training []problem.Problem, s construct.Settings) (construct.Result, error) {
+			return construct.Build(ctx, m, ccp.Class(), training, s)
+		}
+	}
+	return out
+}()
 
-// same compares results but for what is not recorded.
+// same compares results except for times and fields that are not recorded.
 func same(a, b construct.Result) bool {
-	a.Problems, b.Problems, a.Model, b.Model = nil, nil, nil, nil
+	for _, r := range []*construct.Result{&a, &b} {
+		r.Problems, r.Model = nil, nil
+		r.Cost.Seconds, r.Cost.CPU = 0, 0
+		r.Setup.Training = slices.Clone(r.Setup.Training)
+		for i := range r.Setup.Training {
+			r.Setup.Training[i].Digest = ""
+		}
+	}
 	return reflect.DeepEqual(a, b)
 }
 
@@ -98,8 +106,8 @@ func sum(v []float64) (s float64) {
 	return s
 }
 
-// The population follows the paper: old instances stay, a new one replaces an
-// easier one in the competition, a failure ends the round's mutations.
+// The population follows the paper: old instances stay, a new instance replaces
+// an easier one in the competition, and a failure ends the round's mutations.
 func TestPopulation(t *testing.T) {
 	r, err := construct.DACE(context.Background(), training(t, 3), tiny())
 	if err != nil {
@@ -141,8 +149,8 @@ func TestPopulation(t *testing.T) {
 	}
 }
 
-// A construction that is cancelled anywhere goes on from its folder to the
-// result of one that was not.
+// A construction that is cancelled at any point continues from its folder to
+// the result of an uninterrupted one.
 func TestResume(t *testing.T) {
 	ps := training(t, 2)
 	for name, build := range methods {
@@ -155,7 +163,7 @@ func TestResume(t *testing.T) {
 			s.Dir = t.TempDir()
 			var got construct.Result
 			cancelled := 0
-			for stop := 2; ; stop += 9 {
+			for stop := 1; ; stop += 9 {
 				ctx, cancel := context.WithCancel(context.Background())
 				n := 0
 				s.OnEvent = func(run.Event) {
@@ -200,7 +208,7 @@ func TestJournalRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Seed--
-	// A line that was being written when the process died.
+	// An incomplete line, as if the process had died while writing it.
 	if err := os.WriteFile(path, append(b, `{"step":"x","va`...), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +245,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A problem of which a solution must not be chosen ends in an error or a
-// result, not in a panic; an error of a problem is passed on.
+// If a problem marks a solution as forbidden, the construction ends in an error
+// or a result, not in a panic; an error of a problem is returned.
 func TestProblemError(t *testing.T) {
 	bad := problem.FromFunc("bad", 12, func(x []bool) float64 {
 		if x[0] && x[1] {
@@ -269,7 +277,8 @@ func TestHarder(t *testing.T) {
 	}
 }
 
-// Training instances of several dimensions become NIRs of their mean (App. E).
+// Training instances of several dimensions become NIRs of the mean dimension
+// (App. E).
 func TestMixedDimensions(t *testing.T) {
 	ps := []problem.Problem{onemax.Random(1, 18), onemax.Random(2, 20), onemax.Random(3, 23)}
 	r, err := construct.DACE(context.Background(), ps, tiny())
@@ -302,7 +311,8 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-// A portfolio of two members for OneMax by DACE, far below the paper's scale.
+// DACE builds a portfolio of two members for OneMax, far below the paper's
+// scale.
 func ExampleDACE() {
 	var instances []problem.Problem
 	for seed := range uint64(3) {
@@ -319,4 +329,35 @@ func ExampleDACE() {
 	}
 	fmt.Println(result.Portfolio.Name, result.Portfolio.Size(), result.Status)
 	// Output: DACE 2 budget spent
+}
+
+// The scales have the paper's numbers, by class where the paper distinguishes.
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		scale, method, class string
+		reading              run.Reading
+		minings, trials      int
+	}{
+		{"paper", "dace", "ccp", run.Written, 0, 0}, // the defaults
+		{"paper", "global", "ccp", run.Written, 200, 51_200},
+		{"paper", "global", "caop", run.Written, 100, 6_400},
+		{"paper", "global", "cimp", run.Written, 75, 6_400},
+		{"paper", "parhydra", "cimp", run.Written, 20, 12_800},
+		{"paper", "parhydra", "caop", run.Written, 100, 4_800},
+		{"paper", "parhydra", "ccp", run.Published, 20, 6_400},
+		{"paper", "parhydra", "onemax", run.Written, 200, 25_600},
+		{"tenth", "global", "ccp", run.Written, 20, 51_200},
+		{"tenth", "ceps", "ccp", run.Written, 0, 160},
+		{"quick", "global", "ccp", run.Written, 8, 60},
+	} {
+		s, err := construct.Scale(c.scale, c.method, c.class, c.reading)
+		if err != nil || s.Minings != c.minings || s.Trials != c.trials || s.Reading != c.reading {
+			t.Errorf("%+v: %d minings of %d trials, %v, %v", c, s.Minings, s.Trials, s.Reading, err)
+		}
+	}
+	for _, bad := range [][2]string{{"huge", "dace"}, {"paper", "sgd"}} {
+		if _, err := construct.Scale(bad[0], bad[1], "ccp", run.Written); err == nil {
+			t.Errorf("%v: no error", bad)
+		}
+	}
 }

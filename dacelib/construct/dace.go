@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/farm"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
@@ -14,91 +15,127 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// DACE constructs a portfolio by domain-agnostic co-evolution (Alg. 2). The
-// training instances are black boxes: an NIR is trained for each, and from
-// then on configurations are judged on NIRs, which are made harder by moving
-// their embeddings (Alg. 1). Instances of several dimensions are padded or
-// truncated to NIR.Dim, by default the mean of theirs (App. E).
+// DACE constructs a portfolio by domain-agnostic co-evolution (Alg. 2). It
+// treats the training instances as black boxes: it trains an NIR for each and
+// from then on evaluates configurations on NIRs, which it makes harder by
+// moving their embeddings (Alg. 1). Instances of several dimensions are padded
+// or truncated to NIR.Dim, by default the mean of their dimensions (App. E).
 //
-// On the end of ctx it returns the best portfolio so far and ctx's error.
+// If ctx ends, DACE returns the best portfolio so far and ctx's error.
 func DACE(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	c, err := start("DACE", training, s, 20, 1600)
+	return coevolveNeural(ctx, "DACE", training, s, func(n *neural) population { return &embeddings{n} })
+}
+
+// coevolveNeural runs a co-evolution on NIRs.
+func coevolveNeural(ctx context.Context, method string, training []problem.Problem, s Settings, pop func(n *neural) population) (Result, error) {
+	defer run.Report(&ctx, method, &s.OnEvent)()
+	if e := s.Budget.Evaluations; e > 0 && len(training) > 0 {
+		s.NIR.Samples = max(8, e/len(training))
+	}
+	for _, p := range training {
+		if d := p.Dim(); d > 0 && d < 7 {
+			return Result{}, fmt.Errorf("construct: %s: training instance %s has only %d solutions, too few to train an NIR with; enumerate them, or use a method without NIRs, such as CEPS", method, p.Name(), 1<<d)
+		}
+	}
+	c, err := start(ctx, method, "", training, s, methodDefaults{Minings: 20, Trials: 1600})
 	if err != nil {
 		return Result{}, err
 	}
-	c.pop = &embeddings{neural{c: c, training: training}}
-	return c.finish(ctx, c.run(ctx))
+	n := &neural{c: c, training: training}
+	c.pop = pop(n)
+	err = n.train(ctx)
+	if err == nil {
+		err = c.run(ctx)
+	}
+	return c.finish(ctx, err)
 }
 
-// A neural is what populations of NIRs share.
+// neural is the part that the two populations of NIRs share.
 type neural struct {
 	c        *coevolution
 	training []problem.Problem
 	model    *nir.Model
 }
 
-// train makes the NIRs of the training instances, or reads them from the
-// journal's folder. A training that was interrupted is continued.
+// train trains the NIRs of the training instances, or reads them from the
+// record's folder. It continues a training that was interrupted.
 func (n *neural) train(ctx context.Context) error {
 	s := n.c.s.NIR
-	s.OnEvent = n.c.e.within("training NIRs")
+	at := step{Stage: "training"}
+	sampling, training := n.c.e.within("sampling instances"), n.c.e.within("training NIRs")
+	s.OnEvent = func(e run.Event) {
+		if e.Stage == "data" {
+			sampling(e)
+		} else {
+			training(e)
+		}
+	}
 	if s.Normalisation.OnEvent == nil {
 		s.Normalisation.OnEvent = n.c.e.within("normalising")
 	}
-	path := n.c.j.path("model.npz")
-	if path != "" {
-		m, err := nir.Load(path)
-		switch {
-		case err == nil && m.Status() != run.Cancelled:
-			m.Normalisation = s.Normalisation
-			n.model, n.c.r.Model = m, m
-			return nil
-		case err == nil:
-			s.Resume = m
-		case !errors.Is(err, os.ErrNotExist):
-			return err
+	s.Checkpoint = n.c.j.path(modelName)
+	train := func(w *work) (bool, error) {
+		counted := make([]*problem.Counted, len(n.training))
+		ps := make([]problem.Problem, len(n.training))
+		for i, p := range n.training {
+			if s.Farm != nil && farm.Expensive(p) {
+				p = farm.Problem(s.Farm, p)
+			}
+			counted[i] = problem.Count(p, 0)
+			ps[i] = counted[i]
 		}
-	}
-	m, err := nir.Train(ctx, n.training, s)
-	if m != nil && path != "" {
-		if e := m.Save(path); e != nil && err == nil {
-			err = e
+		m, err := nir.Train(ctx, ps, s)
+		if err != nil {
+			return false, err
 		}
+		for _, c := range counted {
+			w.Evaluations += c.Evaluations()
+		}
+		n.model, n.c.r.Model = m, m
+		return true, nil
 	}
-	if err != nil {
+	var trained bool
+	err := n.c.j.do(at, &trained, func(w *work) (err error) {
+		trained, err = train(w)
+		return err
+	})
+	if err != nil || n.model != nil {
 		return err
 	}
+	m, err := nir.Load(s.Checkpoint)
+	if errors.Is(err, os.ErrNotExist) {
+		_, err = train(new(work)) // the record exists, but its model file does not
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("construct: the model of the construction: %w; remove the file to train it again", err)
+	}
+	m.Normalisation, m.Farm = s.Normalisation, s.Farm
 	n.model, n.c.r.Model = m, m
 	return nil
 }
 
-// search runs PGPE from a genome: problems turns genomes into normalised
-// problems. It returns the genome of the hardest and the history.
-func (n *neural) search(ctx context.Context, genome []float64, configs []brkga.Config, f []float64, step string, seed uint64, problems func(ctx context.Context, genomes [][]float64) ([]problem.Problem, error)) ([]float64, []float64, error) {
+// search runs PGPE from a genome; decode turns genomes into normalised
+// problems. It returns the genome of the hardest problem and the history.
+func (n *neural) search(ctx context.Context, m mutation, decode Decoder, w *work) ([]float64, []float64, error) {
 	s := n.c.s.PGPE
 	if s.Seed == 0 {
-		s.Seed = run.Seed(seed, "pgpe")
+		s.Seed = run.Seed(m.seed, "pgpe")
 	}
 	if s.Stop == nil {
-		s.Stop = pgpe.EarlyStop(f)
+		s.Known = m.f
 	}
-	s.OnEvent = n.c.e.within(step)
-	partial := step + ", unfinished"
-	var before pgpe.Result
-	if found, err := n.c.j.get(partial, &before); err != nil {
-		return nil, nil, err
-	} else if found {
-		s.Resume = &before
-	}
-	r, err := pgpe.Run(ctx, genome, Hardness(configs, n.c.s.Evaluations, n.c.s.Workers, seed, problems), s)
+	s.MaxIterations = m.iterations
+	s.OnEvent = n.c.e.within(m.step.String())
+	name := n.c.j.checkpoint(m.step).path
+	s.Checkpoint = name
+	part := &generation{keep: checkpoint{path: beside(name)}, hardness: n.c.judge.hardness(m, decode, n.c.s.Workers)}
+	r, err := pgpe.Run(ctx, m.parent.Genome, part.values, s)
 	if err != nil {
-		if r.Iterations > before.Iterations {
-			if e := n.c.j.put(partial, r); e != nil {
-				return nil, nil, e
-			}
-		}
 		return nil, nil, err
 	}
+	part.keep.remove()
+	w.Runs = r.Evaluations * len(m.configs) * n.c.judge.seeds
 	best := make([]float64, len(r.History))
 	for i, it := range r.History {
 		best[i] = it.Best
@@ -106,51 +143,51 @@ func (n *neural) search(ctx context.Context, genome []float64, configs []brkga.C
 	return r.Best, best, nil
 }
 
-// Hardness returns what PGPE minimises (Eq. 10): f(P, m | e), the performance
-// of a portfolio on the NIR of each candidate. problems makes normalised
-// problems of candidates; see [Embedded]. Member j has one seed for all
-// candidates, so the function is deterministic in e.
-func Hardness(configs []brkga.Config, evaluations, workers int, seed uint64, problems func(ctx context.Context, candidates [][]float64) ([]problem.Problem, error)) pgpe.Objective {
+// hardness returns the objective that a mutation minimises.
+func (j judge) hardness(m mutation, decode Decoder, workers int) pgpe.Objective {
 	return func(ctx context.Context, dst []float64, candidates [][]float64) error {
-		ps, err := problems(ctx, candidates)
+		ps, err := decode(ctx, candidates)
 		if err != nil {
 			return err
 		}
-		f, err := performance(ctx, configs, ps, evaluations, workers, func(member int) uint64 { return run.Seed(seed, "construct: member", member) })
+		var spent Cost
+		f, err := j.portfolio(ctx, m.configs, ps, func(member int) uint64 { return run.Seed(m.seed, "construct: member", member) }, workers, &spent)
 		copy(dst, f)
 		return err
 	}
 }
 
-// Embedded returns a function that makes normalised problems of embeddings of
-// a model, all in one pass over the normalising sample.
-func Embedded(m *nir.Model) func(ctx context.Context, candidates [][]float64) ([]problem.Problem, error) {
+// A Decoder turns the candidates of a search, such as embeddings, into
+// normalised problems. It receives many candidates at once so that one pass
+// over the normalising sample can serve all of them.
+type Decoder func(ctx context.Context, candidates [][]float64) ([]problem.Problem, error)
+
+// Hardness returns the objective that PGPE minimises (Eq. 10): f(P, m | e), the
+// performance of a portfolio on the NIR of each candidate. decode turns
+// candidates into normalised problems; see [Embedded]. Member j has the same
+// seed for all candidates, so the objective is deterministic in e.
+func Hardness(configs []brkga.Config, evaluations, workers int, seed uint64, decode Decoder) pgpe.Objective {
+	return judge{evaluations: evaluations, seeds: 1}.hardness(mutation{configs: configs, seed: seed}, decode, workers)
+}
+
+// Embedded returns a Decoder that turns embeddings of a model into normalised
+// problems, all in one pass over the normalising sample.
+func Embedded(m *nir.Model) Decoder {
 	return func(ctx context.Context, candidates [][]float64) ([]problem.Problem, error) {
-		scorers := make([]*nir.Scorer, len(candidates))
-		for i, e := range candidates {
-			s, err := m.Scorer(e)
-			if err != nil {
-				return nil, err
-			}
-			scorers[i] = s
+		return decodeNIRs(ctx, m, candidates, m.Scorer)
+	}
+}
+
+// decodeNIRs turns genomes into normalised problems.
+func decodeNIRs(ctx context.Context, m *nir.Model, genomes [][]float64, scorer func([]float64) (*nir.Scorer, error)) ([]problem.Problem, error) {
+	scorers := make([]*nir.Scorer, len(genomes))
+	for i, g := range genomes {
+		s, err := scorer(g)
+		if err != nil {
+			return nil, err
 		}
-		return normalised(ctx, m, scorers)
+		scorers[i] = s
 	}
-}
-
-// Harder looks for an NIR, near that of an embedding, on which a portfolio
-// does as badly as possible (Alg. 1): the mutation of DACE on its own. The
-// result's Best is the new embedding, its Value the portfolio's performance
-// there, as Eq. 11 normalises it.
-func Harder(ctx context.Context, m *nir.Model, embedding []float64, p portfolio.Portfolio, s pgpe.Settings) (pgpe.Result, error) {
-	if len(p.Configs) == 0 {
-		return pgpe.Result{}, fmt.Errorf("construct: portfolio %q has no configurations of BRKGA", p.Name)
-	}
-	return pgpe.Run(ctx, embedding, Hardness(p.Configs, 0, 0, run.Seed(s.Seed, "construct: harder"), Embedded(m)), s)
-}
-
-// normalised finds the ranges of scorers.
-func normalised(ctx context.Context, m *nir.Model, scorers []*nir.Scorer) ([]problem.Problem, error) {
 	ranges, err := m.NormaliseScorers(ctx, scorers)
 	if err != nil {
 		return nil, err
@@ -162,13 +199,21 @@ func normalised(ctx context.Context, m *nir.Model, scorers []*nir.Scorer) ([]pro
 	return ps, nil
 }
 
-// embeddings is the population of DACE: a genome is an embedding.
-type embeddings struct{ neural }
-
-func (p *embeddings) initial(ctx context.Context) ([]Instance, error) {
-	if err := p.train(ctx); err != nil {
-		return nil, err
+// Harder searches near an embedding for an NIR on which a portfolio performs as
+// badly as possible (Alg. 1): the mutation of DACE on its own. Best in the
+// result is the new embedding, Value the portfolio's performance there,
+// normalised by Eq. 11.
+func Harder(ctx context.Context, m *nir.Model, embedding []float64, p portfolio.Portfolio, s pgpe.Settings) (pgpe.Result, error) {
+	if len(p.Configs) == 0 {
+		return pgpe.Result{}, fmt.Errorf("construct: portfolio %q has no configurations of BRKGA", p.Name)
 	}
+	return pgpe.Run(ctx, embedding, Hardness(p.Configs, 0, 0, run.Seed(s.Seed, "construct: harder"), Embedded(m)), s)
+}
+
+// embeddings is the population of DACE: a genome is an embedding.
+type embeddings struct{ *neural }
+
+func (p *embeddings) initial(ctx context.Context, _ *work) ([]Instance, error) {
 	e := p.model.Embeddings()
 	ranges, err := p.model.Normalise(ctx, e)
 	if err != nil {
@@ -189,8 +234,8 @@ func (p *embeddings) problem(i Instance) (problem.Problem, error) {
 	return s.Named(i.Name).Within(nir.Range(i.Range)), nil
 }
 
-func (p *embeddings) mutate(ctx context.Context, parent Instance, configs []brkga.Config, f []float64, step string, seed uint64) (Instance, []float64, error) {
-	genome, history, err := p.search(ctx, parent.Genome, configs, f, step, seed, Embedded(p.model))
+func (p *embeddings) mutate(ctx context.Context, m mutation, w *work) (Instance, []float64, error) {
+	genome, history, err := p.search(ctx, m, Embedded(p.model), w)
 	if err != nil {
 		return Instance{}, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
 )
 
 // GLOBAL constructs a portfolio by one search over the space of whole
@@ -12,11 +13,17 @@ import (
 // SMAC, whose configurations race over the training instances (Lindauer et
 // al., 2017). Instances are normalised as in CEPS.
 func GLOBAL(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	c, err := start("GLOBAL", training, s, 200, 51_200)
+	defer run.Report(&ctx, "GLOBAL", &s.OnEvent)()
+	c, err := start(ctx, "GLOBAL", "", training, s, methodDefaults{Minings: 200, Trials: 51_200})
 	if err != nil {
 		return Result{}, err
 	}
+	c.planRace(c.s.Members, 1)
 	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
-		return c.race(ctx, "all members", 0, c.s.Members, nil)
+		found, err := c.searchAll(ctx, "all members", c.s.Members, func(int) []brkga.Config { return nil })
+		if err != nil {
+			return nil, err
+		}
+		return best(found).Configs, nil
 	}))
 }

@@ -12,39 +12,48 @@ import (
 	"dace.local/dacelib/smac"
 )
 
-// A mined configuration, with its performance on every instance.
+// mined is a configuration with its performance on every instance, in the order
+// of a matrix's columns.
 type mined struct {
 	Config brkga.Config
 	Values []float64
 }
 
-// mineAll makes the round's runs of SMAC, side by side: run i looks for the
+// mineAll makes the round's runs of SMAC concurrently: run i searches for the
 // configuration that best completes the portfolio without member i mod K. The
-// rows of m hold the members' performance. All runs of BRKGA have one seed.
-func mineAll(ctx context.Context, j *journal, e *emitter, s Settings, round int, m portfolio.Matrix, instances []problem.Problem, seed uint64) ([]mined, error) {
+// rows of m hold the members' performance. All runs of BRKGA in a round use the
+// round's seeds.
+func (c *coevolution) mineAll(ctx context.Context, round int, m portfolio.Matrix) ([]mined, error) {
+	s := c.s
+	s.Trials = c.trials(len(c.r.Problems))
 	out := make([]mined, s.Minings)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stage := stageName(round, "mining")
-	done := 0
-	var mu sync.Mutex
-	progress := func(trials int, cost float64) {
-		mu.Lock()
-		done += trials
-		ev := run.Event{Stage: stage, Step: done, Total: s.Minings * s.Trials, Value: -cost, Best: math.NaN()}
-		mu.Unlock()
-		e.emit(ev)
+	far, err := c.far(ctx, c.r.Problems)
+	if err != nil {
+		return nil, err
 	}
-	err := run.Each(s.Workers, s.Minings, func(i int) error {
-		err := j.do(stepName(round, "mining", i), &out[i], func() (err error) {
-			rest := others(s.Members, i)
-			out[i], err = mine(ctx, s, m.Performance(rest), instances, run.Seed(s.Seed, "construct: mining", round, i), seed,
-				max(1, s.Workers/s.Minings), progress)
+	total := &progress{e: c.e, stage: step{Round: round, Stage: "mining"}.stage(), total: s.Minings * s.Trials}
+	err = run.Each(far.concurrent(s.Workers, s.Minings), s.Minings, func(i int) error {
+		at := step{round, "mining", i}
+		err := c.j.do(at, &out[i], func(w *work) (err error) {
+			task := mining{
+				judge: c.judge, problems: c.r.Problems, rest: m.Performance(others(s.Members, i)), trials: s.Trials,
+				seed: run.Seed(s.Seed, "construct: mining", round, i), runSeed: c.roundSeed(round),
+				reading: s.Reading, workers: max(1, s.Workers/s.Minings), keep: c.j.checkpoint(at),
+				reach: func(made int, batch float64) { total.reach(i, made, batch) },
+			}
+			if far != nil {
+				out[i], err = far.mine(ctx, task, w)
+			} else {
+				out[i], err = task.run(ctx, w)
+			}
 			return err
 		})
 		if err != nil {
 			cancel()
 		}
+		total.reach(i, s.Trials, math.NaN()) // also if the run was recorded earlier
 		return err
 	})
 	return out, err
@@ -61,76 +70,140 @@ func others(k, i int) []int {
 	return out
 }
 
-// mine is one run of SMAC: a trial is a configuration on all instances. rest
-// is the performance of the other members.
-func mine(ctx context.Context, s Settings, rest []float64, instances []problem.Problem, seed, runSeed uint64, workers int, progress func(int, float64)) (mined, error) {
-	o, err := smac.New(smac.Settings{Space: Space(1), Trials: s.Trials, Seed: seed})
+// A progress adds up the trials of concurrent runs.
+type progress struct {
+	e     *emitter
+	stage string
+	total int
+
+	mu   sync.Mutex // guards done and sum
+	done map[int]int
+	sum  int
+}
+
+// reach sets the number of trials that run i has made so far, and sends an event
+// with value, the result of the last ones, unless value is NaN.
+func (p *progress) reach(i, trials int, value float64) {
+	p.mu.Lock()
+	if p.done == nil {
+		p.done = map[int]int{}
+	}
+	p.sum += trials - p.done[i]
+	p.done[i] = trials
+	ev := run.Event{Stage: p.stage, Step: p.sum, Total: p.total, Value: value, Best: math.NaN()}
+	p.mu.Unlock()
+	if !math.IsNaN(value) {
+		p.e.emit(ev)
+	}
+}
+
+// A search is the saved state of an unfinished run of SMAC.
+type search struct {
+	Optimizer *smac.Optimizer `json:"optimizer"`
+	Best      mined           `json:"best"`
+	Gain      float64         `json:"gain"` // of Best
+	Spent     Cost            `json:"spent"`
+}
+
+// begin restores an unfinished run of SMAC, or begins a new one.
+func (s *search) begin(keep *checkpoint, settings smac.Settings) error {
+	s.Optimizer = new(smac.Optimizer)
+	if keep.load(s) && s.Optimizer.Settings().Seed == settings.Seed && s.Optimizer.Settings().Trials == settings.Trials {
+		return nil
+	}
+	o, err := smac.New(settings)
+	*s = search{Optimizer: o}
+	return err
+}
+
+// A mining is one run of SMAC, in which a trial is a configuration on all
+// instances. Its result depends on nothing but its fields.
+type mining struct {
+	judge    judge
+	problems []problem.Problem
+	rest     []float64 // the performance of the other members
+	trials   int
+	seed     uint64 // of SMAC
+	runSeed  uint64 // of the runs of BRKGA
+	reading  run.Reading
+	workers  int
+	keep     *checkpoint
+	// reach, if not nil, receives the number of trials made and the best gain
+	// of the last ones.
+	reach func(made int, batch float64)
+}
+
+// run makes the run of SMAC.
+func (m mining) run(ctx context.Context, w *work) (mined, error) {
+	var s search
+	err := s.begin(m.keep, smac.Settings{Space: Space(1), Trials: m.trials, Seed: m.seed})
 	if err != nil {
 		return mined{}, err
 	}
-	var best mined
-	lowest := math.Inf(1)
-	_, err = o.RunBatch(ctx, func(ctx context.Context, cost []float64, queries []smac.Query) error {
+	made := len(s.Optimizer.Result().History)
+	result, err := s.Optimizer.RunBatch(ctx, func(ctx context.Context, cost []float64, queries []smac.Query) error {
+		if m.keep.due() {
+			if err := m.keep.save(s); err != nil {
+				return err
+			}
+		}
 		var configs []brkga.Config
 		for _, q := range queries {
 			configs = append(configs, Configs(q.Config)...)
 		}
-		values, err := runEach(ctx, configs, instances, s.Evaluations, workers, runSeed)
+		values, err := m.judge.each(ctx, configs, m.problems, m.runSeed, m.workers, &s.Spent)
 		if err != nil {
 			return err
 		}
-		batch := math.Inf(1)
+		batch := math.Inf(-1)
 		for i, v := range values {
-			cost[i] = gainCost(v, rest)
-			batch = min(batch, cost[i])
-			if cost[i] < lowest {
-				lowest, best = cost[i], mined{configs[i], v}
+			g := gain(v, m.rest, m.reading)
+			batch = max(batch, g)
+			cost[i] = -g
+			if m.reading == run.Published {
+				cost[i] = g // the authors' slip: SMAC minimises the performance
+			}
+			if s.Best.Values == nil || g > s.Gain {
+				s.Gain, s.Best = g, mined{configs[i], v}
 			}
 		}
-		progress(len(queries), batch)
+		made += len(queries)
+		if m.reach != nil {
+			m.reach(made, batch)
+		}
 		return nil
 	})
-	return best, err
+	if err != nil {
+		if ctx.Err() != nil {
+			_ = m.keep.save(s) // if this fails, the record loses costs but no result
+		}
+		return mined{}, err
+	}
+	w.Cost, w.trials, w.whole = s.Spent, result.History, true
+	m.keep.remove()
+	return s.Best, nil
 }
 
-// gainCost is the cost of a configuration that SMAC minimises: minus what it
-// adds to the rest of the portfolio, summed over the instances; where it adds
-// nothing, how far it stays behind where it is nearest.
-func gainCost(values, rest []float64) float64 {
-	gain, nearest := 0.0, math.Inf(-1)
+// gain returns how much a configuration adds to the performance of the rest of
+// the portfolio, summed over the columns. If it adds nothing, gain is minus its
+// distance from the rest in the column where it is nearest (Published:
+// furthest).
+func gain(values, rest []float64, reading run.Reading) float64 {
+	sum, nearest, furthest := 0.0, math.Inf(-1), math.Inf(1)
 	for i, v := range values {
 		r := rest[i]
 		if math.IsInf(r, -1) { // a portfolio of one member: no rest
 			r = 0
 		}
-		gain += max(0, v-r)
+		sum += max(0, v-r)
 		nearest = max(nearest, v-r)
+		furthest = min(furthest, v-r)
 	}
-	if gain > 0 {
-		return -gain
+	switch {
+	case sum > 0:
+		return sum
+	case reading == run.Published:
+		return furthest
 	}
-	return -nearest
-}
-
-// runEach runs every configuration on every instance, all with one seed:
-// values[i][m] is that of configs[i] on instances[m].
-func runEach(ctx context.Context, configs []brkga.Config, instances []problem.Problem, evaluations, workers int, seed uint64) ([][]float64, error) {
-	var jobs []brkga.Job
-	for _, c := range configs {
-		for _, p := range instances {
-			jobs = append(jobs, brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: evaluations, Seed: seed}})
-		}
-	}
-	results, err := brkga.RunAll(ctx, jobs, workers)
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]float64, len(configs))
-	for i := range out {
-		out[i] = make([]float64, len(instances))
-		for m := range instances {
-			out[i][m] = results[i*len(instances)+m].Value
-		}
-	}
-	return out, nil
+	return nearest
 }

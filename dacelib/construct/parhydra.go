@@ -2,29 +2,44 @@ package construct
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
 )
 
-// PARHYDRA constructs a portfolio member by member: each is the best that
-// [Settings].Minings independent runs of SMAC find to add to those before it
-// (Xu et al., 2010). Instances are normalised as in CEPS.
+// PARHYDRA constructs a portfolio member by member: each member is the best
+// that [Settings].Minings independent runs of SMAC find to add to the members
+// before it (Xu et al., 2010). In the reading Published, Minings is the number
+// of independent chains of members instead, and the best chain is kept.
+// Instances are normalised as in CEPS.
 func PARHYDRA(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	c, err := start("PARHYDRA", training, s, 200, 25_600)
+	defer run.Report(&ctx, "PARHYDRA", &s.OnEvent)()
+	d := methodDefaults{Minings: 200, Trials: 25_600}
+	if s.Reading == run.Published {
+		d = methodDefaults{Minings: 20, Trials: 6_400}
+	}
+	c, err := start(ctx, "PARHYDRA", "", training, s, d)
 	if err != nil {
 		return Result{}, err
 	}
+	c.planRace(1, c.s.Members)
 	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
-		var configs []brkga.Config
+		chains := make([]candidate, c.s.Minings)
 		for k := range c.s.Members {
-			more, err := c.race(ctx, fmt.Sprintf("member %d", k+1), k, 1, configs)
+			found, err := c.searchAll(ctx, memberStage(k), 1, func(i int) []brkga.Config { return chains[i].Configs })
 			if err != nil {
 				return nil, err
 			}
-			configs = append(configs, more...)
+			for i := range chains {
+				next := found[i]
+				if c.s.Reading == run.Written {
+					next = best(found)
+				}
+				chains[i] = candidate{slices.Concat(chains[i].Configs, next.Configs), next.Sum}
+			}
 		}
-		return configs, nil
+		return best(chains).Configs, nil
 	}))
 }

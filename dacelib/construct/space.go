@@ -8,8 +8,9 @@ import (
 	"dace.local/dacelib/smac"
 )
 
-// Space returns the configuration space of BRKGA (Appendix B) k times over:
-// Theta^k, 5k parameters. The default is [200, 700, 100, 0.7, False].
+// Space returns the configuration space of BRKGA (Appendix B) repeated k times:
+// Theta^k, with 5k parameters. The default of each is [200, 700, 100, 0.7,
+// False].
 func Space(k int) smac.Space {
 	d := brkga.Default()
 	var s smac.Space
@@ -31,7 +32,7 @@ func Space(k int) smac.Space {
 	return s
 }
 
-// Configs returns the configurations of a point of [Space]: one for each five
+// Configs returns the configurations of a point of [Space]: one for every five
 // numbers.
 func Configs(point []float64) []brkga.Config {
 	var out []brkga.Config

@@ -1,11 +1,13 @@
-// Package experiment is the paper's protocol (section V): instance sets, the
-// construction of portfolios, their test on unseen instances, and the tables
-// of the outcome, at the paper's scale or a smaller one.
+// Package experiment implements the paper's protocol (section V): it tests
+// portfolios on unseen instances, in either reading, and makes the paper's
+// tables from the results. It also holds the paper's own numbers.
 //
-// Start with a [Scale] and [Build] for a portfolio, or with portfolios that
-// there are; [Test] runs them on the test instances of a problem.Set and keeps
-// [Record]s in a file, so that an interrupted test goes on where it stopped;
-// [Tabulate] makes the paper's two tables of them.
+// Start with [Class] for a problem class, and with [Portfolio] for a portfolio
+// of the paper or construct.Build for a new one. [Test] runs portfolios on the
+// test instances of a problem.Set and keeps [Record]s in a file, so that an
+// interrupted test continues where it stopped. [Tabulate] makes the paper's two
+// tables from them. [Constructions] compares methods over construction seeds,
+// which a test over instances cannot do, and [Pair] compares any two methods.
 package experiment
 
 import (
@@ -19,193 +21,291 @@ import (
 	"os"
 	"strings"
 
-	"dace.local/dacelib/construct"
-	"dace.local/dacelib/nir"
-	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/cimp"
 	"dace.local/dacelib/run"
 )
 
-// A Scale is the size of an experiment.
-type Scale struct {
-	// Name of the scale.
-	Name string
-	// Training is the number of training instances, Test that of test
-	// instances of each dimension.
-	Training, Test int
-	// Sample is the number of uniform solutions by which a test instance is
-	// normalised.
+// Portfolios returns the names that [Portfolio] accepts.
+func Portfolios() []string {
+	return []string{"dace", "ceps", "global", "parhydra", "brkga-pap", "smartest-pap"}
+}
+
+// Portfolio returns a portfolio of the paper (Appendix C): one that the authors
+// constructed for the class, or a manual one. class is "ccp", "cimp" or "caop";
+// name is "dace", "ceps", "global", "parhydra", "brkga-pap" or "smartest-pap",
+// in lower or upper case.
+func Portfolio(class, name string) (portfolio.Portfolio, error) {
+	switch strings.ToLower(name) {
+	case "brkga-pap":
+		return portfolio.BRKGAPAP(), nil
+	case "smartest-pap":
+		return portfolio.SMARTESTPAP(), nil
+	}
+	return portfolio.Paper(class, name)
+}
+
+// An Entry is a portfolio to be tested.
+type Entry struct {
+	// Portfolio is tested under its Name.
+	Portfolio portfolio.Portfolio
+	// Construction distinguishes portfolios that share a name: it is the seed
+	// of the construction, or 0 if there is only one.
+	Construction uint64
+}
+
+// Entries returns one entry per portfolio. Portfolios that share a name are
+// numbered from 1.
+func Entries(portfolios []portfolio.Portfolio) []Entry {
+	count := map[string]int{}
+	for _, p := range portfolios {
+		count[p.Name]++
+	}
+	out := make([]Entry, len(portfolios))
+	number := map[string]uint64{}
+	for i, p := range portfolios {
+		out[i].Portfolio = p
+		if count[p.Name] > 1 {
+			number[p.Name]++
+			out[i].Construction = number[p.Name]
+		}
+	}
+	return out
+}
+
+// Settings of a test. The zero value is the paper's (section V-C).
+type Settings struct {
+	// Reading of the paper; default Written. Published changes the default of
+	// Sample to 100,000, the seeds of the repeats (see portfolio.Settings),
+	// the evaluations of CIMP, which become random samples (see [Sampled]), and
+	// the statistics in the tables of the records (see [Tabulate]).
+	Reading run.Reading
+	// Sample is the number of uniform solutions by which an instance is
+	// normalised (Eq. 11); default 1,000,000, in Published 100,000.
 	Sample int
-	// Run is how portfolios are tested.
-	Run portfolio.Settings
-	// Construct is how they are built.
-	Construct construct.Settings
+	// Evaluations is the budget of each member; default 800.
+	Evaluations int
+	// Repeats is the number of runs on every instance; default 20.
+	Repeats int
+	// Seed of the runs, see portfolio.Settings.
+	Seed uint64
+	// Workers is the number of goroutines; 0 means one per core. It does not
+	// change the result.
+	Workers int
+	// Farm, if not nil, has instances computed by the workers of a pool. It
+	// does not change the result.
+	Farm farm.Pool
+	// File, if not empty, is a file of JSON lines to which the records are
+	// written. Tests whose records it already holds are not run again.
+	File string
+	// Ranges, if not empty, is a file that caches the ranges of instances, by
+	// instance, sample and seed, for use by other tests.
+	Ranges string
+	// OnEvent, if not nil, is called after every portfolio on every instance.
+	OnEvent func(run.Event)
 }
 
-// Paper is the scale of the paper. A construction by DACE takes hours.
-func Paper() Scale {
-	return Scale{Name: "paper", Training: 5, Test: 50, Sample: 1_000_000}
-}
-
-// Small is a scale between. With seed 1 on ccp, a construction by DACE took 267 s
-// of processor time, and its portfolio was above BRKGA-PAP on all of 40 unseen
-// instances (means 1.046 and 1.002).
-func Small() Scale {
-	return Scale{
-		Name: "small", Training: 5, Test: 20, Sample: 1_000_000,
-		Construct: construct.Settings{
-			Rounds: 3, Minings: 12, Trials: 200,
-			NIR:  nir.Settings{Samples: 40_000, Batch: 128, Steps: 4000, NormaliseSample: 100_000},
-			PGPE: pgpe.Settings{Pairs: 20, MaxIterations: 10},
-		},
-	}
-}
-
-// Quick is for a first look. With seed 1 on ccp, a construction by DACE took 32 s
-// of processor time, and its portfolio was above BRKGA-PAP on all of 20 unseen
-// instances (means 1.074 and 1.036).
-func Quick() Scale {
-	return Scale{Name: "quick", Training: 5, Test: 10, Sample: 100_000, Construct: construct.Quick()}
-}
-
-// Methods returns the names that [Build] knows.
-func Methods() []string {
-	return []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA", "NoReg", "BRKGA-PAP", "SMARTEST-PAP"}
-}
-
-// Build constructs a portfolio by the method of a name, from the training
-// instances of a set of the class. BRKGA-PAP and SMARTEST-PAP need no
-// construction.
-func Build(ctx context.Context, method string, class problem.Class, set problem.Set, s construct.Settings) (construct.Result, error) {
-	switch method {
-	case "DACE":
-		return construct.DACE(ctx, set.Training, s)
-	case "CEPS":
-		return construct.CEPS(ctx, set.Training, class, s)
-	case "GLOBAL":
-		return construct.GLOBAL(ctx, set.Training, s)
-	case "PARHYDRA":
-		return construct.PARHYDRA(ctx, set.Training, s)
-	case "NoReg":
-		return construct.NoReg(ctx, set.Training, s)
-	case "BRKGA-PAP":
-		return construct.Result{Method: method, Portfolio: portfolio.BRKGAPAP(), Status: run.BudgetSpent}, nil
-	case "SMARTEST-PAP":
-		return construct.Result{Method: method, Portfolio: portfolio.SMARTESTPAP(), Status: run.BudgetSpent}, nil
-	}
-	return construct.Result{}, fmt.Errorf("experiment: there is no method %q; the methods are %s", method, strings.Join(Methods(), ", "))
-}
-
-// A Record is a portfolio's test on one instance, with all that is needed to
-// repeat it but the instance itself.
+// A Record is the test of one portfolio on one instance. It holds everything
+// that is needed to repeat the test except the instance itself.
 type Record struct {
-	// Class and Seed of the instance set, and the instance's name.
+	// Class and Seed are those of the instance set, Instance and Dim the
+	// instance's name and dimension.
 	Class    string `json:"class"`
 	Seed     uint64 `json:"seed"`
 	Instance string `json:"instance"`
 	Dim      int    `json:"dim"`
-	// Method is the portfolio's name, Portfolio its members.
-	Method    string `json:"method"`
-	Portfolio string `json:"portfolio"`
-	// Sample and Range: the normalisation of Eq. 11. Evaluations and RunSeed:
-	// the runs.
+	// Method is the portfolio's name, Construction distinguishes portfolios
+	// that share a name, and Portfolio lists the members.
+	Method       string `json:"method"`
+	Construction uint64 `json:"construction,omitempty"`
+	Portfolio    string `json:"portfolio"`
+	// Reading of the test.
+	Reading run.Reading `json:"reading"`
+	// Sample and Range describe the normalisation of Eq. 11, Evaluations and
+	// RunSeed the runs.
 	Sample      int             `json:"sample"`
 	Range       portfolio.Range `json:"range"`
 	Evaluations int             `json:"evaluations"`
 	RunSeed     uint64          `json:"run_seed"`
-	// Values are the normalised qualities of the repeats, Mean their mean.
+	// Values are the normalised qualities of the repeats; Mean is their mean.
 	Values []float64 `json:"values"`
 	Mean   float64   `json:"mean"`
 }
 
-// key tells records apart.
+// key returns a string that identifies the test.
 func (r Record) key(repeats int) string {
-	return fmt.Sprint(r.Class, "|", r.Seed, "|", r.Instance, "|", r.Method, "|", r.Portfolio, "|", r.Sample, "|", r.Evaluations, "|", r.RunSeed, "|", repeats)
+	return fmt.Sprint(r.Class, "|", r.Seed, "|", r.Instance, "|", r.Method, "|", r.Construction, "|", r.Portfolio, "|", r.Reading, "|", r.Sample, "|", r.Evaluations, "|", r.RunSeed, "|", repeats)
 }
 
-// Test runs every portfolio on every test instance of the set, at a scale. If
-// file is not empty, records are appended to it, a JSON line each, and what it
-// holds already is not run again. On an error, and on the end of ctx, the
-// records so far are returned with it. onEvent may be nil.
-func Test(ctx context.Context, set problem.Set, portfolios []portfolio.Portfolio, scale Scale, file string, onEvent func(run.Event)) ([]Record, error) {
-	s := scale.Run
-	if s.Evaluations == 0 {
-		s.Evaluations = 800
+func (s Settings) withDefaults() Settings {
+	defaults.Set(&s.Evaluations, 800)
+	defaults.Set(&s.Repeats, 20)
+	if s.Reading == run.Published {
+		defaults.Set(&s.Sample, 100_000)
 	}
-	if s.Repeats == 0 {
-		s.Repeats = 20
+	defaults.Set(&s.Sample, 1_000_000)
+	return s
+}
+
+// Test runs every portfolio on every test instance of the set. On an error, or
+// if ctx ends, it returns the records so far together with the error.
+func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]Record, error) {
+	defer run.Report(&ctx, "test", &s.OnEvent)()
+	s = s.withDefaults()
+	type id struct {
+		name         string
+		construction uint64
 	}
-	s.OnEvent = nil
-	names := map[string]bool{}
-	for _, p := range portfolios {
-		if err := p.Check(); err != nil {
+	seen := map[id]bool{}
+	for _, e := range entries {
+		if err := e.Portfolio.Check(); err != nil {
 			return nil, err
 		}
-		if names[p.Name] {
-			return nil, fmt.Errorf("experiment: two portfolios are called %q; give each a name of its own", p.Name)
+		i := id{e.Portfolio.Name, e.Construction}
+		if seen[i] {
+			return nil, fmt.Errorf("experiment: two portfolios are called %q; tell them apart by Entry.Construction (see Entries)", e.Portfolio.Name)
 		}
-		names[p.Name] = true
+		seen[i] = true
 	}
 	known := map[string]Record{}
 	var out *os.File
-	if file != "" {
-		old, err := Read(file)
+	if s.File != "" {
+		old, err := Read(s.File)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", s.File, err)
 		}
 		for _, r := range old {
 			known[r.key(len(r.Values))] = r
 		}
-		if out, err = openLines(file); err != nil {
+		if out, err = openLines(s.File); err != nil {
 			return nil, err
 		}
 		defer out.Close()
 	}
-	var records []Record
-	for i, instance := range set.Test {
-		var normalised []problem.Problem
-		for k, p := range portfolios {
-			r := Record{
-				Class: set.Class, Seed: set.Seed, Instance: instance.Name(), Dim: instance.Dim(),
-				Method: p.Name, Portfolio: strings.TrimSpace(strings.TrimPrefix(p.String(), p.Name)),
-				Sample: scale.Sample, Evaluations: s.Evaluations, RunSeed: s.Seed,
-			}
-			if old, ok := known[r.key(s.Repeats)]; ok {
-				records = append(records, old)
-				continue
-			}
-			if normalised == nil {
-				var err error
-				if normalised, err = portfolio.Normalise(ctx, []problem.Problem{instance}, scale.Sample, set.Seed); err != nil {
-					return records, err
-				}
-			}
-			found, err := p.Run(ctx, normalised, s)
-			if err != nil {
-				return records, err
-			}
-			r.Range, r.Values, r.Mean = normalised[0].(*portfolio.Instance).Range(), found[0].Values, found[0].Mean
-			records = append(records, r)
-			if out != nil {
-				b, err := json.Marshal(r)
-				if err == nil {
-					_, err = out.Write(append(b, '\n'))
-				}
-				if err != nil {
-					return records, fmt.Errorf("experiment: writing %s: %w", file, err)
-				}
-			}
-			if onEvent != nil {
-				onEvent(run.Event{Stage: "test", Step: i*len(portfolios) + k + 1, Total: len(set.Test) * len(portfolios), Value: r.Mean, Best: math.NaN(), Detail: p.Name + " on " + r.Instance})
-			}
+	ranges, err := openRanges(s.Ranges)
+	if err != nil {
+		return nil, err
+	}
+	defer ranges.close()
+	t := &test{set: set, entries: entries, s: s, ranges: ranges, known: known, out: out}
+	if s.Farm != nil {
+		if err := t.far(ctx); err != nil {
+			return t.made(), err
 		}
 	}
-	return records, nil
+	for i := range set.Test {
+		if err := t.instance(ctx, i); err != nil {
+			return t.records, err
+		}
+	}
+	return t.records, nil
 }
 
-// Read reads the records of a file. A last line that was not finished is left
-// out.
+// A test is the state of Test.
+type test struct {
+	set     problem.Set
+	entries []Entry
+	s       Settings
+	ranges  *ranges
+	known   map[string]Record // by Record.key
+	out     *os.File          // nil if the records are not kept
+	records []Record
+}
+
+// record returns the record of an entry on an instance, without its outcome.
+func (t *test) record(instance problem.Problem, e Entry) Record {
+	p := e.Portfolio
+	return Record{
+		Class: t.set.Class, Seed: t.set.Seed, Instance: instance.Name(), Dim: instance.Dim(),
+		Method: p.Name, Construction: e.Construction, Portfolio: strings.TrimSpace(strings.TrimPrefix(p.String(), p.Name)),
+		Reading: t.s.Reading, Sample: t.s.Sample, Evaluations: t.s.Evaluations, RunSeed: t.s.Seed,
+	}
+}
+
+// evaluated returns an instance as the reading evaluates it.
+func (t *test) evaluated(ctx context.Context, instance problem.Problem) (problem.Problem, error) {
+	if c, ok := instance.(*cimp.Instance); ok && t.s.Reading == run.Published {
+		return Sampled(ctx, c)
+	}
+	return instance, nil
+}
+
+// settings returns the settings of the runs.
+func (t *test) settings() portfolio.Settings {
+	return portfolio.Settings{
+		Reading: t.s.Reading, Evaluations: t.s.Evaluations, Repeats: t.s.Repeats, Workers: t.s.Workers, Seed: t.s.Seed,
+	}
+}
+
+// instance tests all entries on an instance; it skips those whose records are
+// known.
+func (t *test) instance(ctx context.Context, i int) error {
+	var normalised *portfolio.Instance
+	instance := t.set.Test[i]
+	for k, e := range t.entries {
+		r := t.record(instance, e)
+		if old, ok := t.known[r.key(t.s.Repeats)]; ok {
+			t.records = append(t.records, old)
+			continue
+		}
+		if normalised == nil {
+			evaluated, err := t.evaluated(ctx, instance)
+			if err != nil {
+				return err
+			}
+			if normalised, err = t.ranges.normalise(ctx, evaluated, t.s.Sample, t.set.Seed); err != nil {
+				return err
+			}
+		}
+		found, err := e.Portfolio.Run(ctx, []problem.Problem{normalised}, t.settings())
+		if err != nil {
+			return err
+		}
+		r.finish(normalised.Range(), found[0])
+		t.records = append(t.records, r)
+		if err := t.write(r); err != nil {
+			return err
+		}
+		t.report(i*len(t.entries)+k, r)
+	}
+	return nil
+}
+
+// finish sets the outcome of a test.
+func (r *Record) finish(of portfolio.Range, found portfolio.Result) {
+	r.Range, r.Values, r.Mean = of, found.Values, found.Mean
+}
+
+// write keeps a record in the file.
+func (t *test) write(r Record) error {
+	if t.out == nil {
+		return nil
+	}
+	if err := writeLine(t.out, r); err != nil {
+		return fmt.Errorf("experiment: writing %s: %w", t.s.File, err)
+	}
+	return nil
+}
+
+// report sends an event for test n.
+func (t *test) report(n int, r Record) {
+	if t.s.OnEvent != nil {
+		t.s.OnEvent(run.Event{Stage: "test", Step: n + 1, Total: len(t.set.Test) * len(t.entries), Value: r.Mean, Best: math.NaN(), Detail: r.Method + " on " + r.Instance})
+	}
+}
+
+func writeLine(f *os.File, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		_, err = f.Write(append(b, '\n'))
+	}
+	return err
+}
+
+// Read reads the records of a file. It ignores an incomplete last line.
 func Read(file string) ([]Record, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -238,8 +338,8 @@ func ReadFrom(r io.Reader) ([]Record, error) {
 	}
 }
 
-// openLines opens a file of lines for appending, and cuts off a last line that
-// was not finished.
+// openLines opens a file of lines for appending, and removes an incomplete last
+// line.
 func openLines(file string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

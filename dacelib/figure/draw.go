@@ -2,9 +2,9 @@ package figure
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,13 +15,15 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// between is the space between plots that are drawn together.
+// between is the space between plots that are drawn side by side.
 const between = vg.Length(14)
 
-// Draw draws plots on a canvas in rows of so many columns: their axes aligned,
-// the titles of a row at one height, and each legend in as many rows as it
-// needs there. Drawing a single plot by it, rather than by its own method
-// Draw, fits the legend to the canvas. Where a plot is nil its place is empty.
+// Draw draws plots on a canvas in rows of the given number of columns. It
+// aligns their axes, puts the titles of a row at one height, and breaks each
+// legend into as many rows as it needs. Each plot is drawn in the style of
+// [House]; the place of a nil plot stays empty. Draw panics if an axis ends at
+// NaN or infinity, as it does after data of that kind, because such an axis has
+// no scale.
 func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 	if columns < 1 || len(plots) == 0 {
 		panic("figure: Draw and Tiles need at least one column and one plot")
@@ -32,8 +34,10 @@ func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 		table[i] = make([]*plot.Plot, columns)
 		for j, p := range plots[i*columns : min((i+1)*columns, len(plots))] {
 			if p != nil {
-				q := *p // its style is changed below
-				table[i][j] = &q
+				if err := drawable(p); err != nil {
+					panic(err.Error())
+				}
+				table[i][j] = House(p) // a copy, which is changed below
 			}
 		}
 	}
@@ -55,7 +59,7 @@ func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 			if p == nil {
 				continue
 			}
-			if p.Title.Text != "" { // it hangs from the top of its tile
+			if p.Title.Text != "" { // a title hangs from the top of its tile
 				p.Title.Padding += top - row[j].Max.Y
 				row[j].Max.Y = top
 			}
@@ -64,8 +68,19 @@ func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 	}
 }
 
-// Tiles joins plots to one, in rows of so many columns, as [Draw] draws them.
-// The plots' own sizes shrink accordingly.
+// drawable returns an error if an axis of the plot has no scale. A plot without
+// data has the limits +Inf and -Inf that gonum starts with, and is drawable.
+func drawable(p *plot.Plot) error {
+	for name, a := range map[string]plot.Axis{"x": p.X, "y": p.Y} {
+		if math.IsNaN(a.Min) || math.IsNaN(a.Max) || math.IsInf(a.Min, -1) || math.IsInf(a.Max, 1) {
+			return fmt.Errorf("figure: the %s axis of the plot %q goes from %v to %v: leave NaN and infinity out of the data, or set the axis's Min and Max", name, p.Title.Text, a.Min, a.Max)
+		}
+	}
+	return nil
+}
+
+// Tiles joins plots into one plot, in rows of the given number of columns, as
+// [Draw] draws them. The joined plots become smaller accordingly.
 func Tiles(columns int, plots []*plot.Plot) *plot.Plot {
 	if columns < 1 || len(plots) == 0 {
 		panic("figure: Draw and Tiles need at least one column and one plot")
@@ -84,37 +99,73 @@ type tiles struct {
 
 func (t tiles) Plot(c draw.Canvas, _ *plot.Plot) { Draw(c, t.columns, t.plots) }
 
-// Save writes a plot to a file in the figures' own size; the file's ending
-// says how: .png, .svg, .jpg, .tiff or .eps. (gonum's PDF writer takes neither
-// bold letters nor a true minus: for a PDF, convert an SVG.)
-func Save(p *plot.Plot, path string) error {
-	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
-	c, err := draw.NewFormattedCanvas(Width, Height, format)
-	if err != nil || format == "pdf" || format == "tex" {
-		return fmt.Errorf("figure: %s: the name must end in .png, .svg, .jpg, .tiff or .eps, not %q", path, filepath.Ext(path))
+// Save writes a plot to a file in the default size. The file's extension
+// selects the format: .png, .svg, .pdf, .eps, .jpg or .tiff. PDF and EPS files
+// contain letters as outlines and so need no fonts.
+func Save(p *plot.Plot, path string) error { return SaveSize(p, path, Width, Height) }
+
+// SaveSize writes a plot like [Save], but in the given size, such as
+// [ColumnWidth] and two thirds of it.
+func SaveSize(p *plot.Plot, path string, width, height vg.Length) error {
+	var b bytes.Buffer
+	if err := write(&b, p, path, width, height); err != nil {
+		return err
 	}
-	f, err := os.Create(path)
-	if err != nil {
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
-	if format == "svg" {
-		err = WriteSVG(f, p, Width, Height)
-	} else {
-		Draw(draw.New(c), 1, []*plot.Plot{p})
-		_, err = c.WriteTo(f)
+	return nil
+}
+
+// write draws a plot in the format that the extension of path selects.
+func write(w io.Writer, p *plot.Plot, path string, width, height vg.Length) (err error) {
+	if !(width > 0 && height > 0) {
+		return fmt.Errorf("figure: %s: a figure of %v x %v points has no area", path, width, height)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer func() { // gonum's writers panic if they cannot draw something
+		if r := recover(); r != nil {
+			err = fmt.Errorf("figure: drawing %s: %v", path, r)
+		}
+	}()
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+	switch format {
+	case "svg":
+		err = WriteSVG(w, p, width, height)
+	case "png", "pdf", "eps", "jpg", "jpeg", "tif", "tiff":
+		var c vg.CanvasWriterTo
+		if c, err = draw.NewFormattedCanvas(width, height, format); err == nil {
+			drawInside(draw.New(c), p)
+			_, err = c.WriteTo(w)
+		}
+	default:
+		return fmt.Errorf("figure: %s: the name must end in .png, .svg, .pdf, .eps, .jpg or .tiff, not %q", path, filepath.Ext(path))
+	}
+	if err != nil {
 		return fmt.Errorf("figure: writing %s: %w", path, err)
 	}
 	return nil
 }
 
-// WriteSVG writes a plot as SVG of a width and a height. Where the figures' font
-// is not installed, a reader takes one whose letters are as wide.
+// drawInside draws a plot on a canvas with a margin: gonum lets a tick's label
+// extend over the edge, and a reader's font may be a little wider than ours.
+func drawInside(c draw.Canvas, p *plot.Plot) {
+	const margin = 1.5 * vg.Millimeter
+	if p.BackgroundColor != nil {
+		c.SetColor(p.BackgroundColor)
+		c.Fill(c.Rectangle.Path())
+	}
+	Draw(draw.Crop(c, margin, -margin, margin, -margin), 1, []*plot.Plot{p})
+}
+
+// WriteSVG writes a plot as SVG with the given width and height. If a reader
+// does not have the figures' font, the SVG names fonts whose letters are as
+// wide.
 func WriteSVG(w io.Writer, p *plot.Plot, width, height vg.Length) error {
+	if err := drawable(p); err != nil {
+		return err
+	}
 	c := vgsvg.New(width, height)
-	const margin = 1.5 * vg.Millimeter // letters may be a little wider than ours
-	Draw(draw.Crop(draw.New(c), margin, -margin, margin, -margin), 1, []*plot.Plot{p})
+	drawInside(draw.New(c), p)
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"dace.local/dacelib/figure"
 )
 
-// texts returns the texts that Draw writes on a canvas, with their places.
+// texts returns the texts that Draw writes on a canvas, with their positions.
 func texts(width, height vg.Length, columns int, plots ...*plot.Plot) []*recorder.FillString {
 	var r recorder.Canvas
 	figure.Draw(draw.Canvas{Canvas: &r, Rectangle: vg.Rectangle{Max: vg.Point{X: width, Y: height}}}, columns, plots)
@@ -30,7 +30,7 @@ func texts(width, height vg.Length, columns int, plots ...*plot.Plot) []*recorde
 	return out
 }
 
-// right returns where a text ends.
+// right returns the right end of a text.
 func right(s *recorder.FillString) vg.Length {
 	sty := text.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, s.Size), Handler: plot.DefaultTextHandler}
 	return s.Point.X + sty.Width(s.String)
@@ -43,7 +43,7 @@ func curves(names ...string) (out []figure.Curve) {
 	return out
 }
 
-// No key of a legend is cut off at the canvas's edge, however narrow.
+// No entry of a legend is cut off at the edge of the canvas, however narrow.
 func TestLegendFits(t *testing.T) {
 	names := []string{"[200, 700, 100, 0.70, F]", "[20, 70, 10, 0.70, F]", "random search", "one with a name longer than it should be, for nearly any figure"}
 	for width := vg.Length(120); width < 700; width += 20 {
@@ -68,7 +68,7 @@ func TestLegendFits(t *testing.T) {
 	}
 }
 
-// The titles of a row are at one height, and the axes too, whatever the
+// The titles of a row are at one height, and so are the axes, whatever the
 // legends.
 func TestTitlesLevel(t *testing.T) {
 	plots := []*plot.Plot{
@@ -99,11 +99,11 @@ func TestHeatMapNumbers(t *testing.T) {
 			for i := range n {
 				z = append(z, nil)
 				for j := range n {
-					z[i] = append(z[i], 7777+float64(i*n+j)/float64(n*n)) // no axis has such numbers
+					z[i] = append(z[i], 7777+float64(i*n+j)/float64(n*n)) // a range of numbers that no axis shows
 				}
 			}
 			found := texts(width, width*0.8, 1, figure.HeatMap("", "", "", nil, nil, z))
-			bar := vg.Length(0) // where the numbers of the bar are
+			bar := vg.Length(0) // the horizontal position of the colour bar's numbers
 			for _, s := range found {
 				bar = max(bar, s.Point.X)
 			}
@@ -128,8 +128,8 @@ func TestHeatMapNumbers(t *testing.T) {
 	}
 }
 
-// An SVG names fonts of the same widths for readers without ours, in each of
-// its texts.
+// Every text of an SVG names fonts of the same widths, for readers without
+// ours.
 func TestSVGFonts(t *testing.T) {
 	var b strings.Builder
 	if err := figure.WriteSVG(&b, figure.Lines("Title", "x", "y", curves("one", "two")), 300, 200); err != nil {
@@ -143,7 +143,7 @@ func TestSVGFonts(t *testing.T) {
 
 func TestSave(t *testing.T) {
 	p := figure.Lines("A curve", "x", "y", curves("f"))
-	for _, end := range []string{".png", ".svg", ".JPG", ".tiff", ".eps"} {
+	for _, end := range []string{".png", ".svg", ".pdf", ".JPG", ".tiff", ".eps"} {
 		path := filepath.Join(t.TempDir(), "a"+end)
 		if err := figure.Save(p, path); err != nil {
 			t.Error(err)
@@ -152,7 +152,7 @@ func TestSave(t *testing.T) {
 			t.Errorf("%s has %d bytes, error %v", path, len(b), err)
 		}
 	}
-	for _, path := range []string{filepath.Join(t.TempDir(), "a.pdf"), filepath.Join(t.TempDir(), "a.doc"), filepath.Join(t.TempDir(), "no", "a.png")} {
+	for _, path := range []string{filepath.Join(t.TempDir(), "a.doc"), filepath.Join(t.TempDir(), "no", "a.png")} {
 		if err := figure.Save(p, path); err == nil {
 			t.Errorf("%s: no error", path)
 		} else if !strings.Contains(fmt.Sprint(err), "figure: ") {

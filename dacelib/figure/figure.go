@@ -1,16 +1,17 @@
-// Package figure draws the figures of the paper, and what a study of search
-// methods needs besides, in one style: convergence of solvers, losses, PGPE's
-// path, box plots of methods, instances in the plane, fitness against
+// Package figure draws the figures of the paper, and further figures for
+// studies of search methods, in one style: convergence of solvers, losses,
+// PGPE's path, box plots of methods, instances in the plane, fitness against
 // distance, heat maps.
 //
 // Start with [Convergence], [Boxes] or [Lines]. Each returns a *plot.Plot of
-// gonum, which a notebook shows as it is, [Save] writes to a file, and any
-// plotter may be added to. [New] returns an empty plot in the house style, and
-// [Tiles] joins several plots to one.
+// gonum, which a notebook displays, [Save] writes to a file, and any plotter
+// can be added to. [New] returns an empty plot in the house style, [House]
+// applies that style to a plot made with gonum, and [Tiles] joins several plots
+// into one.
 //
-// Colours are those of Okabe and Ito, distinct for the colour-blind, and
-// groups differ in their dashes or marks too. Points that are NaN or infinite
-// are left out. Slices of unequal lengths are a mistake of the caller and
+// Colours are those of Okabe and Ito, which colour-blind readers can
+// distinguish; groups also differ in their dashes or marks. Points that are NaN
+// or infinite are omitted. Slices of unequal lengths are the caller's bug and
 // panic.
 package figure
 
@@ -26,19 +27,23 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Width and Height are the size for which the figures are made.
+// Width and Height are the default size of a figure.
 const (
 	Width  = 6 * vg.Inch
 	Height = 3.7 * vg.Inch
 )
 
+// ColumnWidth is the width of a column of a journal's page.
+const ColumnWidth = 8.8 * vg.Centimeter
+
 var (
 	ink   = color.NRGBA{0x22, 0x22, 0x22, 0xff}
 	muted = color.NRGBA{0x66, 0x66, 0x66, 0xff}
 	light = color.NRGBA{0xe6, 0xe6, 0xe6, 0xff}
+	frame = color.NRGBA{0xcc, 0xcc, 0xcc, 0xff}
 )
 
-// palette is Okabe and Ito's, the yellow, too light for lines, left out.
+// palette is Okabe and Ito's without yellow, which is too light for lines.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -52,14 +57,14 @@ var palette = []color.NRGBA{
 // Color returns the colour of the i-th group of a figure.
 func Color(i int) color.Color { return palette[i%len(palette)] }
 
-// tint returns the i-th colour with an opacity.
+// tint returns the i-th colour with the given opacity.
 func tint(i int, alpha uint8) color.NRGBA {
 	c := palette[i%len(palette)]
 	c.A = alpha
 	return c
 }
 
-// dashes tell lines apart without colour; the first is solid.
+// dashes distinguish lines without colour; the first is solid.
 var dashes = [][]vg.Length{
 	nil,
 	{vg.Points(5), vg.Points(2)},
@@ -68,17 +73,17 @@ var dashes = [][]vg.Length{
 	{vg.Points(3), vg.Points(1.5)},
 }
 
-// line is the style of the i-th line.
+// line returns the style of the i-th line.
 func line(i int) draw.LineStyle {
 	return draw.LineStyle{Color: Color(i), Width: vg.Points(1.6), Dashes: dashes[i%len(dashes)]}
 }
 
-// marks tell points apart without colour.
+// marks distinguish points without colour.
 var marks = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, diamond{}, cross{}, draw.RingGlyph{}, draw.TriangleGlyph{},
 }
 
-// cross is an x of lines that can be seen.
+// cross is an x with lines thick enough to be seen.
 type cross struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
@@ -88,7 +93,7 @@ func (cross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, pt vg.Point) {
 	c.StrokeLine2(sty, pt.X-r, pt.Y+r, pt.X+r, pt.Y-r)
 }
 
-// diamond is the mark of the paper's outliers.
+// diamond is the mark of outliers in the paper's figures.
 type diamond struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
@@ -97,12 +102,12 @@ func (diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, pt vg.Point) {
 	c.FillPolygon(s.Color, []vg.Point{{X: pt.X - r, Y: pt.Y}, {X: pt.X, Y: pt.Y + r}, {X: pt.X + r, Y: pt.Y}, {X: pt.X, Y: pt.Y - r}})
 }
 
-// sans is the figures' font.
+// sans returns the figures' font in the given size.
 func sans(size float64) font.Font {
 	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, font.Length(size))
 }
 
-// style is a text style in the figures' font.
+// style returns a text style in the figures' font.
 func style(size float64, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 }
@@ -111,7 +116,7 @@ func style(size float64, c color.Color, x text.XAlignment, y text.YAlignment) te
 func New(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = title
-	p.Title.TextStyle = style(11, ink, draw.XCenter, draw.YTop-0.4) // a little down: a margin above
+	p.Title.TextStyle = style(11, ink, draw.XCenter, draw.YTop-0.4) // a little down, for a margin above the title
 	p.Title.TextStyle.Font.Weight = 3                               // bold
 	p.Title.Padding = vg.Points(11)
 	axis(&p.X, x)
@@ -138,7 +143,7 @@ func axis(a *plot.Axis, label string) {
 // grid draws light lines at the labelled ticks.
 type grid struct{}
 
-// GlyphBoxes keeps a margin at the right.
+// GlyphBoxes reserves a margin at the right.
 func (grid) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: 8, Y: 1}}}}
 }
@@ -146,19 +151,20 @@ func (grid) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	sty := draw.LineStyle{Color: light, Width: vg.Points(0.6)}
+	ticked := func(a plot.Axis) bool { return a.Tick.Length > 0 && a.Tick.LineStyle.Color != hidden.Color }
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if !t.IsMinor() && p.X.Tick.Length > 0 {
+		if !t.IsMinor() && ticked(p.X) {
 			c.StrokeLine2(sty, tx(t.Value), c.Min.Y, tx(t.Value), c.Max.Y)
 		}
 	}
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		if !t.IsMinor() && p.Y.Tick.Length > 0 {
+		if !t.IsMinor() && ticked(p.Y) {
 			c.StrokeLine2(sty, c.Min.X, ty(t.Value), c.Max.X, ty(t.Value))
 		}
 	}
 }
 
-// room widens an axis by a share of its length at either end.
+// room extends an axis at either end by a share of its length.
 func room(a *plot.Axis, low, high float64) {
 	if math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) {
 		a.Min, a.Max = 0, 1

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"gonum.org/v1/plot"
@@ -24,8 +26,8 @@ func save(p *plot.Plot, name string) {
 	}
 }
 
-// The median of seven runs of two solvers, with the band between the
-// quartiles.
+// Convergence draws the median of seven runs of two solvers, with the band
+// between the quartiles.
 func ExampleConvergence() {
 	r := rng()
 	solver := func(name string, speed float64) figure.Runs {
@@ -142,16 +144,50 @@ func ExampleTiles() {
 	save(figure.Tiles(2, []*plot.Plot{one("(a)"), one("(b)")}), "tiles")
 }
 
+func ExampleHistogram() {
+	r := rng()
+	groups := []figure.Group{{Name: "DACE"}, {Name: "CEPS"}}
+	for k := range groups {
+		for range 300 {
+			groups[k].Values = append(groups[k].Values, 1.05-0.03*float64(k)+0.02*r.NormFloat64())
+		}
+	}
+	save(figure.Histogram("300 test instances", "normalised solution quality", 0, groups), "histogram")
+}
+
+func ExampleGroupedBars() {
+	save(figure.GroupedBars("Published and ours", "normalised solution quality", []string{"GLOBAL", "PARHYDRA", "BRKGA-PAP", "CEPS", "DACE"}, []figure.Series{
+		{Name: "paper", Values: []float64{0.9, 0.925, 1.035, 1.04, 1.052}},
+		{Name: "ours", Values: []float64{0.904, 0.916, 1.035, 1.044, 1.054}, Errors: []float64{0.01, 0.01, 0.01, 0.01, 0.01}},
+	}), "grouped")
+}
+
+func ExampleFunction() {
+	save(figure.Function("A function", "x", "sin x / x", -20, 20, func(x float64) float64 { return math.Sin(x) / x }), "function")
+}
+
+func ExampleHouse() {
+	// figure.Draw, Save and Tiles draw plain plots of gonum in the house style.
+	var plots []*plot.Plot
+	for _, name := range []string{"lines", "scatter", "histogram", "bars", "fit", "log"} {
+		plots = append(plots, usual()[name])
+	}
+	if err := figure.SaveSize(figure.Tiles(2, plots), "testdata/house.png", 2*figure.ColumnWidth, 2*figure.ColumnWidth); err != nil {
+		panic(err)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	for name, example := range map[string]func(){
 		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "bars": ExampleBars,
 		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison,
+		"histogram": ExampleHistogram, "grouped": ExampleGroupedBars, "function": ExampleFunction, "house": ExampleHouse,
 	} {
 		t.Run(name, func(t *testing.T) { cmpimg.CheckPlotApprox(example, t, 0.02, name+".png") })
 	}
 }
 
-// Data that is empty, of one point or not finite draws without a panic.
+// Data that is empty, has one point or is not finite draws without a panic.
 func TestOddData(t *testing.T) {
 	none := []figure.Curve{{Name: "a"}}
 	one := []figure.Curve{{Name: "a", X: []float64{1}, Y: []float64{2}}}
@@ -161,6 +197,8 @@ func TestOddData(t *testing.T) {
 		figure.Bars("", "", nil, nil, nil), figure.Bars("", "", []string{"a", "b"}, []float64{-1, math.NaN()}, nil),
 		figure.Scatter("", "", "", nil), figure.Convergence("", nil), figure.Convergence("", []figure.Runs{{Name: "a"}, {Name: "b", Curves: none}}),
 		figure.HeatMap("", "", "", nil, nil, [][]float64{{math.NaN()}}), figure.HeatMap("", "", "", nil, nil, [][]float64{{1}}),
+		figure.Histogram("", "", 0, nil), figure.Histogram("", "", 0, []figure.Group{{}, {Values: []float64{1}}}), figure.Histogram("", "", 0, []figure.Group{{Values: []float64{1, 1}}}),
+		figure.Function("", "", "", 0, 0, math.Sqrt), figure.GroupedBars("", "", nil, nil), plot.New(),
 		figure.Rounds("", "", nil, nil, nil), figure.FitnessDistance("", nil), figure.New("", "", ""),
 	}
 	for _, c := range [][]figure.Curve{nil, none, one, nan} {
@@ -168,7 +206,10 @@ func TestOddData(t *testing.T) {
 	}
 	for i, p := range plots {
 		c := vgimg.New(100*vg.Millimeter, 60*vg.Millimeter)
-		t.Run(fmt.Sprint(i), func(t *testing.T) { p.Draw(draw.New(c)) })
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			p.Draw(draw.New(c))
+			figure.Draw(draw.New(c), 1, []*plot.Plot{p})
+		})
 	}
 }
 
@@ -194,4 +235,22 @@ func TestTicks(t *testing.T) {
 			t.Errorf("[%v, %v]: %v, want %v", c.lo, c.hi, s, c.want)
 		}
 	}
+}
+
+func ExampleSave() {
+	dir, err := os.MkdirTemp("", "figure")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	p := figure.Function("Sine", "x", "sin x", 0, 2*math.Pi, math.Sin)
+	path := filepath.Join(dir, "sine.pdf") // or .svg, .png, .eps
+	if err := figure.Save(p, path); err != nil {
+		fmt.Println(err)
+		return
+	}
+	info, err := os.Stat(path)
+	fmt.Println(info.Name(), info.Size() > 1000, err)
+	// Output: sine.pdf true <nil>
 }

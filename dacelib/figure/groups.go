@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"image/color"
 	"math"
 	"slices"
 
@@ -10,8 +11,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Group is the values of a method, one per instance or run.
+// A Group is a named list of values, one per instance or run.
 type Group struct {
+	// Name is shown below the group or in the legend, Values are what it
+	// consists of.
 	Name   string
 	Values []float64
 	// Mark is a short text above the group, such as the outcome of a test:
@@ -19,16 +22,17 @@ type Group struct {
 	Mark string
 }
 
-// Boxes draws a box for every group, as the paper's figure of the test
-// results: the box from the 25 to the 75 % quantile with a line at the median,
-// whiskers to the 2 and 98 % quantiles, diamonds for what lies outside, and a
-// dot at the mean.
+// Boxes draws a box for every group, like the paper's figure of the test
+// results: the box from the 25 % to the 75 % quantile with a line at the
+// median, whiskers to the 2 % and 98 % quantiles, diamonds for values outside,
+// and a dot at the mean. All boxes have one colour, because the names below
+// them distinguish the groups.
 func Boxes(title, y string, groups []Group) *plot.Plot {
 	p := New(title, "", y)
 	names := make([]string, len(groups))
 	for i, g := range groups {
 		names[i] = g.Name
-		b := &box{at: float64(i), i: i, mark: g.Mark}
+		b := &box{at: float64(i), mark: g.Mark}
 		for _, v := range g.Values {
 			if ok(v) {
 				b.values = append(b.values, v)
@@ -44,21 +48,33 @@ func Boxes(title, y string, groups []Group) *plot.Plot {
 	return p
 }
 
-// nominal labels the x axis by names at 0, 1, ...
+// hidden is the style of ticks that take up space but are invisible.
+var hidden = draw.LineStyle{Color: color.Transparent, Width: 0.1}
+
+// nominal labels the x axis with names at 0, 1, ...
 func nominal(p *plot.Plot, names []string) {
 	ticks := make(plot.ConstantTicks, len(names))
 	for i, n := range names {
 		ticks[i] = plot.Tick{Value: float64(i), Label: n}
 	}
 	p.X.Tick.Marker = ticks
-	p.X.Tick.Length = 0
+	p.X.Tick.Length = 3 // keeps the names off the axis
+	p.X.Tick.LineStyle = hidden
 	p.X.Tick.Label.Font = sans(9)
 	p.X.Min, p.X.Max = -0.6, float64(len(names))-0.4
 }
 
+// The styles of boxes and bars.
+const medianWidth = vg.Length(2.2)
+
+var (
+	boxFill = tint(0, 0x50)
+	boxEdge = draw.LineStyle{Color: Color(0), Width: vg.Points(1.2)}
+	barEdge = draw.LineStyle{Color: color.White, Width: vg.Points(0.5)}
+)
+
 type box struct {
 	at     float64
-	i      int
 	values []float64 // sorted
 	mark   string
 }
@@ -68,7 +84,7 @@ func (b *box) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return b.at, b.at, b.values[0], b.values[len(b.values)-1]
 }
 
-// GlyphBoxes makes room for the mark.
+// GlyphBoxes reserves space for the mark.
 func (b *box) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	if b.mark == "" {
 		return nil
@@ -82,23 +98,23 @@ func (b *box) Plot(c draw.Canvas, p *plot.Plot) {
 	x := tx(b.at)
 	half := min((tx(b.at+1)-x)*0.27, vg.Points(26))
 	q := func(f float64) vg.Length { return ty(quantile(b.values, f)) }
-	edge := draw.LineStyle{Color: Color(b.i), Width: vg.Points(1.2)}
+	edge := boxEdge
 	lo, hi := q(0.25), q(0.75)
-	c.FillPolygon(tint(b.i, 0x50), []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}})
+	c.FillPolygon(boxFill, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}})
 	c.StrokeLines(edge, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}, {X: x - half, Y: lo}})
 	c.StrokeLine2(edge, x, hi, x, q(0.98))
 	c.StrokeLine2(edge, x, lo, x, q(0.02))
 	c.StrokeLine2(edge, x-half/2, q(0.98), x+half/2, q(0.98))
 	c.StrokeLine2(edge, x-half/2, q(0.02), x+half/2, q(0.02))
 	median := edge
-	median.Width = vg.Points(2.2)
+	median.Width = medianWidth
 	c.StrokeLine2(median, x-half, q(0.5), x+half, q(0.5))
 	low, high := quantile(b.values, 0.02), quantile(b.values, 0.98)
 	sum := 0.0
 	for _, v := range b.values {
 		sum += v
 		if v < low || v > high {
-			c.DrawGlyph(draw.GlyphStyle{Color: tint(b.i, 0xc0), Radius: vg.Points(2), Shape: diamond{}}, vg.Point{X: x, Y: ty(v)})
+			c.DrawGlyph(draw.GlyphStyle{Color: tint(0, 0xc0), Radius: vg.Points(2), Shape: diamond{}}, vg.Point{X: x, Y: ty(v)})
 		}
 	}
 	c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: ty(sum / float64(len(b.values)))})
@@ -107,39 +123,67 @@ func (b *box) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Bars draws a bar for every name, from 0, with error bars where errors is
-// not nil.
+// Bars draws a bar from 0 for every name, with error bars unless errors is nil.
 func Bars(title, y string, names []string, values, errors []float64) *plot.Plot {
-	if len(names) != len(values) || errors != nil && len(errors) != len(values) {
-		panic("figure: Bars needs one name and one error for every value")
-	}
+	return GroupedBars(title, y, names, []Series{{Values: values, Errors: errors}})
+}
+
+// A Series holds one value for every name of [GroupedBars]. Errors[i] is half
+// the length of an error bar; if Errors is nil there are no error bars.
+type Series struct {
+	// Name is shown in the legend; Values and Errors have one entry for each
+	// group of bars.
+	Name           string
+	Values, Errors []float64
+}
+
+// GroupedBars draws the bars of all series side by side for every name, from 0.
+func GroupedBars(title, y string, names []string, series []Series) *plot.Plot {
 	p := New(title, "", y)
-	for i, v := range values {
-		if !ok(v) {
-			continue
+	var keys []key
+	for k, s := range series {
+		if len(names) != len(s.Values) || s.Errors != nil && len(s.Errors) != len(s.Values) {
+			panic("figure: bars need one name and one error for every value")
 		}
-		b := bar{at: float64(i), value: v}
-		if errors != nil && ok(errors[i]) {
-			b.err = errors[i]
+		for i, v := range s.Values {
+			if !ok(v) {
+				continue
+			}
+			b := bar{at: float64(i), of: len(series), k: k, value: v}
+			if s.Errors != nil && ok(s.Errors[i]) {
+				b.err = s.Errors[i]
+			}
+			p.Add(b)
 		}
-		p.Add(b)
+		keys = append(keys, key{s.Name, patch(tint(k, 0xd0))})
 	}
+	addKeys(p, keys)
 	nominal(p, names)
 	if p.Y.Min > p.Y.Max {
 		room(&p.Y, 0, 0)
 	}
-	p.Y.Min, p.Y.Max = min(p.Y.Min, 0), max(p.Y.Max, 0)
-	w := p.Y.Max - p.Y.Min
-	if p.Y.Min < 0 {
-		p.Y.Min -= 0.05 * w
-	}
-	if p.Y.Max > 0 {
-		p.Y.Max += 0.05 * w
-	}
+	fromZero(&p.Y)
 	return p
 }
 
-type bar struct{ at, value, err float64 }
+// fromZero makes an axis begin or end at 0, with some space at its other end.
+func fromZero(a *plot.Axis) {
+	a.Min, a.Max = min(a.Min, 0), max(a.Max, 0)
+	w := a.Max - a.Min
+	if a.Min < 0 {
+		a.Min -= 0.05 * w
+	}
+	if a.Max > 0 {
+		a.Max += 0.05 * w
+	}
+}
+
+// A bar is the k-th of the bars that are drawn side by side.
+type bar struct {
+	at         float64
+	k, of      int
+	value, err float64
+}
 
 func (b bar) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return b.at, b.at, min(0, b.value-b.err), max(0, b.value+b.err)
@@ -147,26 +191,130 @@ func (b bar) DataRange() (xmin, xmax, ymin, ymax float64) {
 
 func (b bar) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	x := tx(b.at)
-	half := min((tx(b.at+1)-x)*0.36, vg.Points(30))
-	c.FillPolygon(tint(0, 0xd0), []vg.Point{{X: x - half, Y: ty(0)}, {X: x + half, Y: ty(0)}, {X: x + half, Y: ty(b.value)}, {X: x - half, Y: ty(b.value)}})
+	half := min((tx(b.at+1)-tx(b.at))*0.38/vg.Length(b.of), vg.Points(30))
+	x := tx(b.at) + half*vg.Length(2*b.k+1-b.of)
+	full := half
+	if b.of > 1 {
+		half *= 0.94 // a gap
+	}
+	c.FillPolygon(tint(b.k, 0xd0), []vg.Point{{X: x - half, Y: ty(0)}, {X: x + half, Y: ty(0)}, {X: x + half, Y: ty(b.value)}, {X: x - half, Y: ty(b.value)}})
 	if b.err > 0 {
 		sty := draw.LineStyle{Color: ink, Width: vg.Points(1)}
-		lo, hi := ty(b.value-b.err), ty(b.value+b.err)
+		lo, hi, whisker := ty(b.value-b.err), ty(b.value+b.err), min(3, full/2)
 		c.StrokeLine2(sty, x, lo, x, hi)
-		c.StrokeLine2(sty, x-3, lo, x+3, lo)
-		c.StrokeLine2(sty, x-3, hi, x+3, hi)
+		c.StrokeLine2(sty, x-whisker, lo, x+whisker, lo)
+		c.StrokeLine2(sty, x-whisker, hi, x+whisker, hi)
+	}
+}
+
+// Histogram draws how many values fall into each of bins bins of equal width,
+// the same bins for all groups. If bins is 0, the number is the larger of those
+// that the rules of Freedman and Diaconis and of Sturges give, at most 100.
+func Histogram(title, x string, bins int, groups []Group) *plot.Plot {
+	p := New(title, x, "count")
+	lo, hi := math.Inf(1), math.Inf(-1)
+	values := make([][]float64, len(groups))
+	for k, g := range groups {
+		for _, v := range g.Values {
+			if ok(v) {
+				values[k] = append(values[k], v)
+				lo, hi = min(lo, v), max(hi, v)
+			}
+		}
+		slices.Sort(values[k])
+	}
+	if bins <= 0 {
+		bins = binsFor(values, lo, hi)
+	}
+	if lo == hi {
+		lo, hi = lo-0.5, hi+0.5
+	}
+	var keys []key
+	for k, v := range values {
+		h := counts{lo: lo, hi: hi, n: make([]int, bins), k: k, over: len(groups) > 1}
+		for _, v := range v {
+			h.n[min(int((v-lo)/(hi-lo)*float64(bins)), bins-1)]++
+		}
+		if len(v) > 0 {
+			p.Add(h)
+		}
+		keys = append(keys, key{groups[k].Name, patch(h.fill())})
+	}
+	addKeys(p, keys)
+	if lo > hi { // no values
+		room(&p.X, 0, 0)
+		room(&p.Y, 0, 0)
+	}
+	fromZero(&p.Y)
+	return p
+}
+
+// binsFor returns the number of bins for the group that needs the most.
+func binsFor(values [][]float64, lo, hi float64) int {
+	bins := 1
+	for _, v := range values {
+		if len(v) == 0 {
+			continue
+		}
+		bins = max(bins, int(math.Ceil(math.Log2(float64(len(v)))))+1) // Sturges
+		width := 2 * (quantile(v, 0.75) - quantile(v, 0.25)) / math.Cbrt(float64(len(v)))
+		if n := math.Ceil((hi - lo) / width); width > 0 && n > float64(bins) {
+			bins = int(min(n, 100))
+		}
+	}
+	return bins
+}
+
+// counts holds the bars of a histogram between lo and hi.
+type counts struct {
+	lo, hi float64
+	n      []int
+	k      int
+	over   bool // drawn over the bars of another group
+}
+
+func (h counts) fill() color.Color {
+	if h.over {
+		return tint(h.k, 0x60)
+	}
+	return tint(h.k, 0xd0)
+}
+
+// DataRange implements plot.DataRanger.
+func (h counts) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return h.lo, h.hi, 0, float64(slices.Max(h.n))
+}
+
+// Plot implements plot.Plotter.
+func (h counts) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	at := func(i int) vg.Length { return tx(h.lo + (h.hi-h.lo)*float64(i)/float64(len(h.n))) }
+	var outline []vg.Point
+	for i, n := range h.n {
+		y := ty(float64(n))
+		bar := []vg.Point{{X: at(i), Y: ty(0)}, {X: at(i), Y: y}, {X: at(i + 1), Y: y}, {X: at(i + 1), Y: ty(0)}}
+		c.FillPolygon(h.fill(), bar)
+		outline = append(outline, bar[1], bar[2])
+		if !h.over {
+			c.StrokeLines(barEdge, append(bar, bar[0]))
+		}
+	}
+	if h.over { // the outline distinguishes groups that overlap
+		outline = slices.Concat([]vg.Point{{X: at(0), Y: ty(0)}}, outline, []vg.Point{{X: at(len(h.n)), Y: ty(0)}})
+		c.StrokeLines(line(h.k), outline)
 	}
 }
 
 // A Cloud is a named set of points in the plane.
 type Cloud struct {
+	// Name is shown in the legend.
 	Name string
+	// X and Y have one value for each point.
 	X, Y []float64
 }
 
-// Scatter draws clouds of points, such as instances in the plane of their two
-// principal components (the paper's figure of the instances in 2-d).
+// Scatter draws clouds of points, such as instances in the plane of their first
+// two principal components (the paper's figure of the instances in 2-d).
 func Scatter(title, x, y string, clouds []Cloud) *plot.Plot {
 	p := New(title, x, y)
 	var keys []key
@@ -186,21 +334,42 @@ func Scatter(title, x, y string, clouds []Cloud) *plot.Plot {
 	return p
 }
 
-// mark is the style of the i-th group's points.
+// ScatterBy draws points like [Scatter]. groups[i], such as an entry of a
+// table's column, names the group of the point (xs[i], ys[i]). Every group has
+// a colour and a mark, assigned in the order in which the groups first appear.
+func ScatterBy(title, x, y string, xs, ys []float64, groups []string) *plot.Plot {
+	if len(xs) != len(groups) || len(ys) != len(groups) {
+		panic("figure: ScatterBy needs an x, a y and a group for every point")
+	}
+	var clouds []Cloud
+	for i, g := range groups {
+		k := slices.IndexFunc(clouds, func(c Cloud) bool { return c.Name == g })
+		if k < 0 {
+			k = len(clouds)
+			clouds = append(clouds, Cloud{Name: g})
+		}
+		clouds[k].X, clouds[k].Y = append(clouds[k].X, xs[i]), append(clouds[k].Y, ys[i])
+	}
+	return Scatter(title, x, y, clouds)
+}
+
+// mark returns the style of the i-th group's points.
 func mark(i int, radius float64) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: tint(i, 0xc8), Radius: vg.Points(radius), Shape: marks[i%len(marks)]}
 }
 
-// Distances is how the values of solutions differ with their Hamming
+// Distances describes how the values of solutions differ at each Hamming
 // distance: mean and standard deviation of the absolute difference.
 type Distances struct {
-	Name                      string
+	// Name is shown in the legend.
+	Name string
+	// Distance, Mean and Deviation have one value for each Hamming distance.
 	Distance, Mean, Deviation []float64
 }
 
-// FitnessDistance draws the mean absolute difference of values over Hamming
-// distance, with a band of one standard deviation: the features by which the
-// paper compares instances.
+// FitnessDistance draws the mean absolute difference of values against Hamming
+// distance, with a band of one standard deviation. The paper compares instances
+// by these features.
 func FitnessDistance(title string, instances []Distances) *plot.Plot {
 	bands := make([]Band, len(instances))
 	for i, d := range instances {

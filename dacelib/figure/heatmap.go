@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// HeatMap draws a table as coloured cells, z[i][j] in row i from below and
-// column j, with a bar that explains the colours. xs and ys label columns and
-// rows; nil numbers them. Cells that are NaN stay empty. Where the numbers fit
-// into the cells in letters of 5 points or more, all cells show theirs; else
-// none does, and a larger figure will.
+// HeatMap draws a table as coloured cells, with z[i][j] in row i from below and
+// column j, and a bar that explains the colours. xs and ys label columns and
+// rows; nil numbers them. NaN cells stay empty. The cells also show their
+// numbers if all numbers fit in letters of 5 points or more; otherwise no cell
+// does, and a larger figure will show them.
 func HeatMap(title, x, y string, xs, ys []string, z [][]float64) *plot.Plot {
 	if len(z) == 0 || len(z[0]) == 0 {
 		panic("figure: HeatMap needs at least one cell")
@@ -64,7 +64,7 @@ type heat struct {
 // the bar's place to the right of the data
 const barGap, barWidth, barLabels = vg.Length(12), vg.Length(10), vg.Length(38)
 
-// GlyphBoxes makes room for the bar.
+// GlyphBoxes reserves space for the bar.
 func (h *heat) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: barGap + barWidth + barLabels, Y: 1}}}}
 }
@@ -91,7 +91,8 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 			if h.hi > h.lo {
 				t = (v - h.lo) / (h.hi - h.lo)
 			}
-			// A hair wider: no seams between cells.
+			// Draw cells slightly larger, so that there are no seams between
+			// them.
 			cell(x0-0.2, y0-0.2, x1+0.2, y1+0.2, viridis(t))
 			if text.Font.Size > 0 {
 				text.Color = color.White
@@ -122,8 +123,8 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// letters returns the size, in points, of the numbers in cells of a width and
-// height: at most 8, 0 where not even 5 fit.
+// letters returns the size in points of the numbers in cells of the given width
+// and height: at most 8, and 0 if not even 5 fits.
 func (h *heat) letters(width, height vg.Length, decimals int) float64 {
 	const most, least = 8, 5
 	sty := style(most, ink, draw.XCenter, draw.YCenter)
@@ -149,7 +150,8 @@ var anchors = [][3]float64{
 	{31, 158, 137}, {53, 183, 121}, {109, 205, 89}, {180, 222, 44}, {253, 231, 37},
 }
 
-// viridis maps [0,1] from dark violet to yellow, evenly to the eye.
+// viridis maps [0,1] to colours from dark violet to yellow, perceptually
+// uniformly.
 func viridis(t float64) color.Color {
 	t = min(max(t, 0), 1) * float64(len(anchors)-1)
 	i := min(int(t), len(anchors)-2)

@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"image/color"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -13,30 +15,34 @@ type key struct {
 	thumb func(c *draw.Canvas)
 }
 
-// legend is a row of keys, or several, between the title and the data.
+// legend is a list of keys in a frame between the title and the data, in one or
+// more rows.
 type legend []key
 
 const (
 	legendRow  = vg.Length(14)
+	framePad   = vg.Length(4)
 	thumbWidth = vg.Length(18)
 	keyGap     = vg.Length(14)
 )
 
-// fitted is the text handler of a plot that [Draw] draws. It tells the legend
-// how wide the data is: a plot makes room for its parts without a canvas.
+// fitted is the text handler of a plot that [Draw] draws. It carries the width
+// of the data to the legend, because a plot computes the space of its parts
+// without knowing the canvas.
 type fitted struct {
 	text.Handler
 	width vg.Length
 }
 
-// rows cuts the keys into rows for the width of the data, and returns the
-// width of the widest row.
+// rows breaks the keys into rows that fit the width of the data, and returns
+// the width of the widest row.
 func (l legend) rows(sty draw.TextStyle) (rows [][]key, widest vg.Length) {
-	limit := Width - 60 // about what a plot's own method Draw leaves in a figure
+	limit := Width - 60 // about the width that a plot's own method Draw leaves in a figure
 	if f, ok := sty.Handler.(fitted); ok {
 		limit = f.width
 	}
 	var width vg.Length
+	limit -= 2 * framePad
 	for _, k := range l {
 		w := thumbWidth + 4 + sty.Width(k.name)
 		if len(rows) == 0 || width+keyGap+w > limit {
@@ -50,22 +56,27 @@ func (l legend) rows(sty draw.TextStyle) (rows [][]key, widest vg.Length) {
 	return rows, widest
 }
 
-// GlyphBoxes makes room above the data.
+// GlyphBoxes reserves space above the data.
 func (l legend) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	rows, _ := l.rows(p.Legend.TextStyle)
-	h := legendRow*vg.Length(len(rows)) + 4
+	h := legendRow*vg.Length(len(rows)) + 8
 	return []plot.GlyphBox{{X: 0.5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: 1, Y: h}}}}
 }
 
-// Plot draws the keys, smaller where they do not fit otherwise.
+// Plot draws the keys, in a smaller size if they do not fit otherwise.
 func (l legend) Plot(c draw.Canvas, p *plot.Plot) {
 	rows, widest := l.rows(p.Legend.TextStyle)
-	scale := min(1, (c.Max.X-c.Min.X)/widest)
+	scale := min(1, (c.Max.X-c.Min.X-2*framePad)/widest)
 	sty := p.Legend.TextStyle
 	sty.Font.Size *= scale
+	low, right := c.Max.Y+5, c.Min.X+2*framePad+widest*scale
+	high := low + legendRow*vg.Length(len(rows))
+	c.StrokeLines(draw.LineStyle{Color: frame, Width: vg.Points(0.6)}, []vg.Point{
+		{X: c.Min.X, Y: low}, {X: right, Y: low}, {X: right, Y: high}, {X: c.Min.X, Y: high}, {X: c.Min.X, Y: low},
+	})
 	for i, row := range rows {
-		y := c.Max.Y + 4 + legendRow*(vg.Length(len(rows)-i)-0.5)
-		x := c.Min.X
+		y := low + legendRow*(vg.Length(len(rows)-i)-0.5)
+		x := c.Min.X + framePad
 		for _, k := range row {
 			thumb := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 				Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + thumbWidth*scale, Y: y + 4},
@@ -78,7 +89,7 @@ func (l legend) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// stroke is the thumb of a line, over a band if it has one.
+// stroke draws the sample of a line in a key, over a band if the line has one.
 func stroke(sty draw.LineStyle, band bool, i int) func(c *draw.Canvas) {
 	return func(c *draw.Canvas) {
 		if band {
@@ -89,7 +100,14 @@ func stroke(sty draw.LineStyle, band bool, i int) func(c *draw.Canvas) {
 	}
 }
 
-// spot is the thumb of a mark.
+// patch draws the sample of an area in a key.
+func patch(fill color.Color) func(c *draw.Canvas) {
+	return func(c *draw.Canvas) {
+		c.FillPolygon(fill, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	}
+}
+
+// spot draws the sample of a mark in a key.
 func spot(sty draw.GlyphStyle) func(c *draw.Canvas) {
 	return func(c *draw.Canvas) { c.DrawGlyphNoClip(sty, c.Center()) }
 }

@@ -15,19 +15,24 @@ const bandAlpha = 0x38
 
 // A Curve is a named line through the points (X[i], Y[i]).
 type Curve struct {
+	// Name is shown in the legend.
 	Name string
+	// X and Y have one value for each point.
 	X, Y []float64
 }
 
 // A Band is a named line Mid with the area between Low and High, all over X.
 type Band struct {
-	Name              string
+	// Name is shown in the legend.
+	Name string
+	// X, Low, Mid and High have one value for each point.
 	X, Low, Mid, High []float64
 }
 
-// Runs is a group of runs of one method, each a curve that says what was
-// reached by when: Y[i] holds from X[i] on, until the next.
+// Runs holds the runs of one method. Each run is a curve of the value reached
+// so far: Y[i] holds from X[i] until X[i+1].
 type Runs struct {
+	// Name is shown in the legend, Curves holds one curve for each run.
 	Name   string
 	Curves []Curve
 }
@@ -38,6 +43,27 @@ func Lines(title, x, y string, curves []Curve) *plot.Plot {
 	addCurves(p, curves)
 	room(&p.Y, 0.04, 0.06)
 	return p
+}
+
+// Function draws a function of x from lo to hi. To draw several in one figure,
+// pass the curves that [Sample] returns to [Lines].
+func Function(title, x, y string, lo, hi float64, f func(float64) float64) *plot.Plot {
+	return Lines(title, x, y, []Curve{Sample("", lo, hi, f)})
+}
+
+// samples is the number of points of a function's curve. It is larger than the
+// number of pixels across a column.
+const samples = 512
+
+// Sample returns the curve of a function from lo to hi, at 512 points. The
+// curve has no point where the function is not finite.
+func Sample(name string, lo, hi float64, f func(float64) float64) Curve {
+	c := Curve{Name: name}
+	for i := range samples {
+		x := lo + (hi-lo)*float64(i)/(samples-1)
+		c.X, c.Y = append(c.X, x), append(c.Y, f(x))
+	}
+	return c
 }
 
 func addCurves(p *plot.Plot, curves []Curve) {
@@ -51,16 +77,16 @@ func addCurves(p *plot.Plot, curves []Curve) {
 	addKeys(p, keys)
 }
 
-// addKeys adds the legend, unless there is nothing to tell apart.
+// addKeys adds a legend, unless there is nothing to distinguish.
 func addKeys(p *plot.Plot, keys []key) {
 	if len(keys) > 1 || len(keys) == 1 && keys[0].name != "" {
 		p.Add(legend(keys))
 	}
 }
 
-// Losses draws curves over the steps of a training, the losses on a
-// logarithmic scale (the paper's Fig. of the validation losses). Values that
-// are not positive are left out.
+// Losses draws curves of losses over training steps, with the losses on a
+// logarithmic scale (the paper's figure of the validation losses). It omits
+// values that are not positive.
 func Losses(title string, curves []Curve) *plot.Plot {
 	p := New(title, "training step", "loss")
 	positive := make([]Curve, len(curves))
@@ -77,7 +103,7 @@ func Losses(title string, curves []Curve) *plot.Plot {
 	return p
 }
 
-// logarithmic puts an axis on a logarithmic scale, with some room.
+// logarithmic makes an axis logarithmic and adds some space at its ends.
 func logarithmic(a *plot.Axis) {
 	if !(a.Min > 0) || math.IsInf(a.Max, 0) {
 		a.Min, a.Max = 0.1, 1
@@ -88,7 +114,7 @@ func logarithmic(a *plot.Axis) {
 	a.Tick.Marker = LogTicks{}
 }
 
-// Bands draws lines with the area around them.
+// Bands draws lines with the areas around them.
 func Bands(title, x, y string, bands []Band) *plot.Plot {
 	p := New(title, x, y)
 	var keys []key
@@ -98,7 +124,7 @@ func Bands(title, x, y string, bands []Band) *plot.Plot {
 		}
 		p.Add(area(finite(b.Name, b.X, b.Low), finite(b.Name, b.X, b.High), i))
 	}
-	for i, b := range bands { // over the areas
+	for i, b := range bands { // lines last, over all areas
 		if pts := finite(b.Name, b.X, b.Mid); len(pts) > 0 {
 			p.Add(&plotter.Line{XYs: pts, LineStyle: line(i)})
 		}
@@ -109,7 +135,7 @@ func Bands(title, x, y string, bands []Band) *plot.Plot {
 	return p
 }
 
-// area is the polygon between two lines.
+// area returns the polygon between two lines.
 func area(low, high plotter.XYs, i int) *plotter.Polygon {
 	around := slices.Clone(low)
 	for _, pt := range slices.Backward(high) {
@@ -118,9 +144,9 @@ func area(low, high plotter.XYs, i int) *plotter.Polygon {
 	return &plotter.Polygon{XYs: []plotter.XYs{around}, Color: tint(i, bandAlpha)}
 }
 
-// Convergence draws, for every group, the median over its runs of the value
-// reached, with the band between the quartiles, over evaluations. It starts
-// where all runs of a group have a value.
+// Convergence draws for every group the median over its runs of the value
+// reached, against evaluations, with the band between the quartiles. A group
+// starts where all of its runs have a value.
 func Convergence(title string, groups []Runs) *plot.Plot {
 	p := New(title, "evaluations", "best value so far")
 	var keys []key
@@ -135,7 +161,7 @@ func Convergence(title string, groups []Runs) *plot.Plot {
 			}
 			slices.Sort(v)
 			l, m, h := quantile(v, 0.25), quantile(v, 0.5), quantile(v, 0.75)
-			if k > 0 { // a step: the old value up to here
+			if k > 0 { // a step: keep the old value up to here
 				for _, s := range []*plotter.XYs{&low, &mid, &high} {
 					*s = append(*s, plotter.XY{X: x, Y: (*s)[len(*s)-1].Y})
 				}
@@ -157,7 +183,8 @@ func Convergence(title string, groups []Runs) *plot.Plot {
 	return p
 }
 
-// instants returns where any of the curves changes, from where all have begun.
+// instants returns the positions at which any of the curves changes, starting
+// where all of them have begun.
 func instants(curves []Curve) []float64 {
 	begin := math.Inf(-1)
 	var at []float64
@@ -188,8 +215,8 @@ func (c Curve) at(x float64) float64 {
 	return c.Y[i]
 }
 
-// quantile returns the q-quantile of sorted values, between order statistics
-// linearly.
+// quantile returns the q-quantile of sorted values, with linear interpolation
+// between order statistics.
 func quantile(sorted []float64, q float64) float64 {
 	h := q * float64(len(sorted)-1)
 	i := int(h)
@@ -199,10 +226,10 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Rounds draws, for every group, means with their error bars over the rounds
-// 0 (the initial portfolio), 1, 2, ... (the paper's Fig. of the performance
-// through co-evolution). Errors[g][r] is half the length of a bar; where
-// errors is nil there are none.
+// Rounds draws, for every group, means with error bars against the rounds 0
+// (the initial portfolio), 1, 2, ... (the paper's figure of the performance
+// through co-evolution). Errors[g][r] is half the length of a bar; if errors is
+// nil there are no error bars.
 func Rounds(title, y string, names []string, means, errors [][]float64) *plot.Plot {
 	if len(names) != len(means) || errors != nil && len(errors) != len(means) {
 		panic("figure: Rounds needs one name and one row of errors for every row of means")
@@ -227,7 +254,7 @@ func Rounds(title, y string, names []string, means, errors [][]float64) *plot.Pl
 				plotter.XYs
 				plotter.YErrors
 			}{pts, bars})
-			if err == nil { // else a value is not finite
+			if err == nil { // err is not nil if a value is not finite
 				e.LineStyle = line(i)
 				e.LineStyle.Dashes = nil
 				e.LineStyle.Width = vg.Points(1)

@@ -12,9 +12,9 @@ import (
 	"dace.local/dacelib/stats"
 )
 
-// This file draws the results of dacelib's methods as they are.
+// This file draws the results of dacelib's methods directly.
 
-// Solver makes a group of [Convergence] of the runs of a solver.
+// Solver turns the runs of a solver into a group for [Convergence].
 func Solver(name string, results []brkga.Result) Runs {
 	g := Runs{Name: name}
 	for _, r := range results {
@@ -31,7 +31,7 @@ func Solver(name string, results []brkga.Result) Runs {
 }
 
 // Training draws the validation losses over a model's training: one curve for
-// the scorer of every instance, and the reconstruction.
+// the scorer of every instance, and one for the reconstruction.
 func Training(title string, m *nir.Model) *plot.Plot {
 	names := m.Names()
 	curves := make([]Curve, len(names)+1)
@@ -48,10 +48,10 @@ func Training(title string, m *nir.Model) *plot.Plot {
 	return Losses(title, curves)
 }
 
-// Hardening draws PGPE's search for a hard instance over its iterations: above
-// the performance of the portfolio at the mean, on average over a generation
-// and on the hardest instance so far; below the mean standard deviation and
-// the distance that the mean has gone.
+// Hardening draws PGPE's search for a hard instance over its iterations. The
+// upper plot has the performance of the portfolio at the mean, averaged over a
+// generation, and on the hardest instance so far; the lower plot has the mean
+// standard deviation and the distance that the mean has moved.
 func Hardening(title string, r pgpe.Result) *plot.Plot {
 	f := []Curve{{Name: "hardest so far"}, {Name: "at the mean"}, {Name: "average of the generation"}}
 	path := []Curve{{Name: "mean σ"}, {Name: "distance |μ \u2212 e|"}}
@@ -73,10 +73,10 @@ func Hardening(title string, r pgpe.Result) *plot.Plot {
 	return Tiles(1, []*plot.Plot{above, below})
 }
 
-// Comparison draws the values of methods on the same instances as boxes, the
-// first method against each of the others by Wilcoxon's signed-rank test:
-// values[k][i] is that of method k on instance i. Above a box stands the
-// test's p.
+// Comparison draws the values of methods on the same instances as boxes, and
+// tests the first method against each of the others by Wilcoxon's signed-rank
+// test. values[k][i] is the value of method k on instance i. The p of the test
+// is written above a box; the line below the boxes names the pair.
 func Comparison(title string, names []string, values [][]float64) *plot.Plot {
 	if len(names) != len(values) {
 		panic("figure: Comparison needs one name for every method")
@@ -88,11 +88,14 @@ func Comparison(title string, names []string, values [][]float64) *plot.Plot {
 			groups[k].Mark = signedRank(values[0], values[k])
 		}
 	}
-	return Boxes(title, "normalised solution quality", groups)
+	p := Boxes(title, "normalised solution quality", groups)
+	if len(names) > 1 {
+		p.X.Label.Text = "p: signed-rank test against " + names[0]
+	}
+	return p
 }
 
-// signedRank says how likely the differences of x and y would be without a difference
-// of the methods.
+// signedRank returns the p value of the signed-rank test of x and y as text.
 func signedRank(x, y []float64) string {
 	r, err := stats.SignedRank(x, y, stats.SignedRankSettings{})
 	switch {
@@ -104,13 +107,13 @@ func signedRank(x, y []float64) string {
 	return fmt.Sprintf("p = %.3f", r.PValue)
 }
 
-// Landscape makes an instance of [FitnessDistance] of a measured curve.
+// Landscape turns a measured curve into an instance for [FitnessDistance].
 func Landscape(c landscape.Curve) Distances {
 	return Distances{Name: c.Name, Distance: c.Distance, Mean: c.Mean, Deviation: c.Deviation}
 }
 
-// Plane makes a cloud of [Scatter] of points in the plane, such as what
-// landscape.PCA.Transform returns: their first two coordinates.
+// Plane turns the first two coordinates of points, such as those that
+// landscape.PCA.Transform returns, into a cloud for [Scatter].
 func Plane(name string, points [][]float64) Cloud {
 	c := Cloud{Name: name}
 	for _, pt := range points {

@@ -14,7 +14,7 @@ import (
 	"dace.local/dacelib/problem/onemax"
 )
 
-// sphere is the squared distance from 1.
+// sphere computes the squared distance from 1.
 func sphere(_ context.Context, dst []float64, candidates [][]float64) error {
 	for i, c := range candidates {
 		dst[i] = 0

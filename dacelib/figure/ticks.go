@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Ticks marks an axis at multiples of 1, 2 or 5 times a power of ten, all
-// labelled.
+// Ticks marks an axis at multiples of 1, 2 or 5 times a power of ten, and
+// labels every mark.
 type Ticks struct {
-	// Wanted is the number of ticks to come near to; 0 means 6.
+	// Wanted is the approximate number of ticks; 0 means 6.
 	Wanted int
-	// Whole allows whole numbers only.
+	// Whole restricts the ticks to whole numbers.
 	Whole bool
 }
 
@@ -49,7 +49,8 @@ func (t Ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// number writes v with so many decimals, thousands apart, with a true minus.
+// number formats v with the given number of decimals, thousands separated, and
+// a true minus.
 func number(v float64, decimals int) string {
 	if math.Abs(v) >= 1e7 {
 		return power(v)
@@ -70,7 +71,7 @@ func number(v float64, decimals int) string {
 	return s
 }
 
-// power writes v as 2e−5, to four digits.
+// power formats v as 2e−5, with up to four digits.
 func power(v float64) string {
 	if v == 0 {
 		return "0"
@@ -81,8 +82,9 @@ func power(v float64) string {
 	return strings.ReplaceAll(m+"e"+strconv.Itoa(n), "-", "\u2212")
 }
 
-// LogTicks marks a logarithmic axis: powers of ten labelled, 2 to 9 between
-// them small; where there is only one power or none, 2 and 5 are labelled too.
+// LogTicks marks a logarithmic axis: powers of ten have labels, 2 to 9 between
+// them have small marks. If there is at most one power, 2 and 5 have labels
+// too.
 type LogTicks struct{}
 
 // Ticks implements plot.Ticker.

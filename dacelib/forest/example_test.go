@@ -6,8 +6,8 @@ import (
 	"dace.local/dacelib/forest"
 )
 
-// A forest that learns y = 10 x0, which x1 has nothing to do with, from every
-// 200th part.
+// Example fits a forest to y = 10 x0, which does not depend on x1, on a grid of
+// steps of 1/200, and predicts two points.
 func Example() {
 	var x, y []float64
 	for i := range 200 {

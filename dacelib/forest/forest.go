@@ -1,13 +1,14 @@
-// Package forest is a random forest for regression: a mean and a variance
-// across trees for every point, from flat arrays, with splits found on
-// presorted features. It is the model of packages smac and smartest.
+// Package forest implements a random forest for regression. It predicts, for
+// every point, the mean and the variance of the trees' predictions. Trees are
+// flat arrays, and splits are found on presorted features. It is the model of
+// packages smac and smartest.
 //
 // Start with [Fit] and [Forest.Predict]. The zero value of [Settings] is the
 // forest of SMAC's algorithm configuration facade (Lindauer et al., JMLR 23,
 // 2022): 10 trees, 5/6 of the features per split, at least 3 points to split
 // and 3 in a leaf, depth 20, bootstrap samples.
 //
-// It is not for classification, and not for data beyond some 10^5 points.
+// It is not for classification, nor for more than about 10^5 points.
 package forest
 
 import (
@@ -15,6 +16,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"dace.local/dacelib/internal/defaults"
 )
 
 // Settings are the parameters of a forest. The zero value of each field means
@@ -31,36 +34,37 @@ type Settings struct {
 	// MinLeaf is the least number of points on either side of a split; 0
 	// means 3.
 	MinLeaf int
-	// MaxDepth is the greatest number of splits above a leaf; 0 means 20.
+	// MaxDepth is the maximal number of splits above a leaf; 0 means 20.
 	MaxDepth int
-	// NoBootstrap fits every tree to all points, once each, instead of n
-	// draws with replacement.
+	// NoBootstrap fits every tree to all points, each counted once, instead of
+	// n draws with replacement.
 	NoBootstrap bool
 	// Categories has one entry per feature: 0 for a number, k > 0 for a
-	// category whose values are 0, 1, ..., k-1, at most 64 of them. A split
-	// of a category sends any subset of its values to the left: the best one
-	// in the sense of the squared error. Nil means all numbers.
+	// category with values 0, 1, ..., k-1, where k is at most 64. A split of a
+	// category sends a subset of its values to the left: the subset with the
+	// least squared error. Nil means that all features are numbers.
 	Categories []int
 	// Workers is the number of goroutines that grow trees; 0 means 1. It
 	// does not change the forest.
 	Workers int
-	// Seed determines the forest together with the data and the settings.
+	// Incremental stores the data that [Forest.Add] needs: the points, and the
+	// leaves that contain them.
+	Incremental bool
+	// Seed, together with the data and the settings, determines the forest.
 	Seed uint64
 }
 
-// withDefaults returns s with its zero fields filled in for d features, or
-// what is wrong with it.
+// MaxTrees is the largest number of trees of a forest.
+const MaxTrees = 1 << 16
+
+// withDefaults returns s with its zero fields filled in for d features, or an
+// error if s is invalid.
 func (s Settings) withDefaults(d int) (Settings, error) {
-	def := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	def(&s.Trees, 10)
-	def(&s.MinSplit, 3)
-	def(&s.MinLeaf, 3)
-	def(&s.MaxDepth, 20)
-	def(&s.Workers, 1)
+	defaults.Set(&s.Trees, 10)
+	defaults.Set(&s.MinSplit, 3)
+	defaults.Set(&s.MinLeaf, 3)
+	defaults.Set(&s.MaxDepth, 20)
+	defaults.Set(&s.Workers, 1)
 	if s.FeatureRatio == 0 {
 		s.FeatureRatio = 5.0 / 6
 	}
@@ -71,6 +75,9 @@ func (s Settings) withDefaults(d int) (Settings, error) {
 		return s, fmt.Errorf("forest: FeatureRatio is %v; it must lie in (0, 1]", s.FeatureRatio)
 	case s.Categories != nil && len(s.Categories) != d:
 		return s, fmt.Errorf("forest: Categories has %d entries for %d features", len(s.Categories), d)
+	}
+	if err := defaults.AtMost("forest", defaults.Bound{Field: "Settings.Trees", Value: s.Trees, Most: MaxTrees}); err != nil {
+		return s, err
 	}
 	for j, k := range s.Categories {
 		if k < 0 || k > 64 {
@@ -86,12 +93,13 @@ type Forest struct {
 	d     int
 	trees []tree
 	masks bool    // whether some split is by subsets of a category
-	mid   float64 // the mean of y, which the leaves' values are relative to
+	mid   float64 // the mean of y, which is subtracted from the leaves' values
+	add   *adder  // for Add, under Settings.Incremental
 }
 
-// A node goes to left+1 where x[feat] > thr, else to left. A leaf has thr
-// +Inf and left at itself, so that a walk may go on past it. A split by
-// subsets of a category has thr NaN and is looked up in the tree's masks.
+// A node sends x to node left+1 if x[feat] > thr, else to node left. A leaf has
+// thr +Inf and itself as left, so that a walk may continue past it. A split by
+// subsets of a category has thr NaN; its subset is in the tree's masks.
 type node struct {
 	thr  float64
 	feat uint32
@@ -100,14 +108,15 @@ type node struct {
 
 type tree struct {
 	nodes []node
-	value []float64         // of each node: mean of its points, less Forest.mid
-	masks map[uint32]uint64 // of a node split by a category: the values that go left
-	gain  []float64         // per feature: squared error taken away
+	value []float64         // per node: mean of its points, minus Forest.mid
+	masks map[uint32]uint64 // per node split by a category: the values that go left
+	gain  []float64         // per feature: reduction of the squared error
+	leaves
 }
 
 // Fit grows a forest on n = len(y) points with d features: x is n x d, row by
-// row. All values must be finite, those of y within +-1e100, so that sums of
-// squares are. Neither slice is kept.
+// row. All values must be finite, and those of y within +-1e100, so that sums
+// of squares are finite. Neither slice is retained.
 func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 	n := len(y)
 	if d <= 0 || n == 0 {
@@ -148,6 +157,9 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 	for _, t := range f.trees {
 		f.masks = f.masks || len(t.masks) > 0
 	}
+	if s.Incremental {
+		f.add = newAdder(x, data, s)
+	}
 	return f, nil
 }
 
@@ -183,8 +195,8 @@ func (f *Forest) Predict(mean, variance, x []float64) {
 	}
 }
 
-// add adds the tree's prediction for each row of x to sum and its square to
-// sq. Eight walks go side by side, so that one's loads hide the others'.
+// add adds the tree's prediction for each row of x to sum and its square to sq.
+// Eight walks are interleaved, so that they hide each other's memory latency.
 func (t *tree) add(sum, sq, x []float64, d int) {
 	nodes, value := t.nodes, t.value
 	n := len(sum)
@@ -211,8 +223,8 @@ func (t *tree) add(sum, sq, x []float64, d int) {
 				k6 = nodes[k6].next(r6)
 				k7 = nodes[k7].next(r7)
 			}
-			// Children come after their parents: an unchanged sum of
-			// node numbers means eight leaves.
+			// Children have higher numbers than their parents, so an unchanged
+			// sum of node numbers means that all eight walks are at leaves.
 			if was == k0+k1+k2+k3+k4+k5+k6+k7 {
 				break
 			}
@@ -252,14 +264,10 @@ func (t *tree) addMasked(sum, sq, x []float64, d int) {
 // leaf returns the leaf that row x falls into.
 func (t *tree) leaf(x []float64) uint32 { return t.from(0, x) }
 
-// from returns the leaf that row x falls into from node k.
+// from returns the leaf that row x reaches from node k.
 func (t *tree) from(k uint32, x []float64) uint32 {
 	for {
-		nd := &t.nodes[k]
-		next := uint32(nd.next(x))
-		if nd.thr != nd.thr && t.masks[k]>>uint(x[nd.feat])&1 == 0 {
-			next++
-		}
+		next := t.child(k, x)
 		if next == k {
 			return k
 		}
@@ -267,10 +275,20 @@ func (t *tree) from(k uint32, x []float64) uint32 {
 	}
 }
 
-// Importance returns, for each feature, its share of the squared error that
-// the splits of all trees took away: each tree's shares add up to 1, and the
-// result is their mean (Breiman's impurity importance). It is all 0 where no
-// tree was split.
+// child returns the child of node k that row x goes to, or k itself for a leaf.
+func (t *tree) child(k uint32, x []float64) uint32 {
+	nd := &t.nodes[k]
+	next := uint32(nd.next(x))
+	if nd.thr != nd.thr && t.masks[k]>>uint(x[nd.feat])&1 == 0 {
+		next++
+	}
+	return next
+}
+
+// Importance returns, for each feature, its share of the reduction in squared
+// error by the splits. It is the mean over the trees of their shares, which add
+// up to 1 in each tree (Breiman's impurity importance). It is all 0 if no tree
+// was split.
 func (f *Forest) Importance() []float64 {
 	imp := make([]float64, f.d)
 	used := 0
@@ -294,11 +312,12 @@ func (f *Forest) Importance() []float64 {
 }
 
 // Flips sets dst[j] to the mean prediction for x with feature j flipped from 0
-// to 1 or back, and returns that for x itself. x and dst have d entries; all
-// of x, and all that the forest was fitted to, must be zeros and ones.
+// to 1 or back, and returns the prediction for x itself. x and dst have d
+// entries. All entries of x, and of the data that the forest was fitted to,
+// must be 0 or 1.
 //
-// It costs about as much as depth/2 predictions, not d: of a tree, only the
-// features on the path of x change anything.
+// It costs about as much as depth/2 predictions, not d: in each tree, only
+// flips of features on the path of x change the prediction.
 func (f *Forest) Flips(dst, x []float64) float64 {
 	if len(x) != f.d || len(dst) != f.d || f.masks {
 		panic("forest: Flips needs d entries of dst and x, and features of zeros and ones")
@@ -313,8 +332,8 @@ func (f *Forest) Flips(dst, x []float64) float64 {
 		for k := uint32(0); k != end; {
 			nd := &t.nodes[k]
 			next := uint32(nd.next(x))
-			// A feature is split once on a path, so below its node the
-			// flipped x goes the ways of x.
+			// A feature is split at most once on a path, so below its node the
+			// flipped x takes the same turns as x.
 			dst[nd.feat] += t.value[t.from(2*nd.left+1-next, x)] - v
 			k = next
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// reference is testdata/reference.json: see reference.py there.
+// reference holds testdata/reference.json: see reference.py there.
 type reference struct {
 	Source           string
 	Friedman, Binary refCase
@@ -46,8 +46,8 @@ func (r reference) cases() map[string]refCase {
 	return map[string]refCase{"friedman": r.Friedman, "binary": r.Binary}
 }
 
-// One tree on all points and features has no freedom but ties: its
-// predictions are scikit-learn's.
+// TestTreeAgainstScikitLearn fits one tree on all points and features, which is
+// determined except for ties, and compares its predictions with scikit-learn's.
 func TestTreeAgainstScikitLearn(t *testing.T) {
 	for name, c := range readReference(t).cases() {
 		for _, tt := range []struct {
@@ -70,8 +70,8 @@ func TestTreeAgainstScikitLearn(t *testing.T) {
 					differ++
 				}
 			}
-			// Ties between splits of equal gain, which small nodes have,
-			// are broken at random by either side.
+			// Ties between splits of equal gain, frequent in small nodes, are
+			// broken at random by both implementations.
 			t.Logf("%s, %s: %d of %d predictions differ", name, tt.name, differ, len(got))
 			limit := 0
 			if name == "binary" && tt.s.MaxDepth == 0 {
@@ -84,8 +84,9 @@ func TestTreeAgainstScikitLearn(t *testing.T) {
 	}
 }
 
-// Error, spread across trees and calibration agree with scikit-learn's over
-// seeds: the difference of means is within 4 standard errors.
+// TestForestAgainstScikitLearn compares error, spread across trees and
+// calibration with scikit-learn's over seeds: the difference of means is within
+// 4 standard errors.
 func TestForestAgainstScikitLearn(t *testing.T) {
 	for name, c := range readReference(t).cases() {
 		for kind, s := range map[string]Settings{
@@ -94,7 +95,7 @@ func TestForestAgainstScikitLearn(t *testing.T) {
 		} {
 			seeds := c.Seeds
 			if kind == "default" {
-				seeds = 30 // ten times the trees
+				seeds = 30 // as there are ten times the trees
 			}
 			var rmse, spread, within []float64
 			for seed := range seeds {
@@ -152,7 +153,8 @@ func TestImportanceAgainstScikitLearn(t *testing.T) {
 	}
 }
 
-// The split of a category is the best of all subsets, found by trying them.
+// TestCategorySplitIsBestSubset compares a category's split with the best of
+// all subsets.
 func TestCategorySplitIsBestSubset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -215,8 +217,9 @@ func TestSameForestWithAnyWorkers(t *testing.T) {
 	}
 }
 
-// Every prediction of a tree is the mean of at least MinLeaf values of y, so
-// it lies within their range; and a batch is what its rows are one by one.
+// TestPredictions checks that a tree's predictions are means of at least
+// MinLeaf values of y, so that they lie within their range, and that a batch
+// gives the same predictions as its rows one by one.
 func TestPredictions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for trial := range 50 {
@@ -286,10 +289,73 @@ func TestFitErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkFit and BenchmarkPredict are a model of SMAC late in a run: 1,600
-// points of 5 features, 10 trees; 5,000 candidates. On one core of the same
-// machine, scikit-learn 1.2.1 needs 47 ms for the fit and 3.8 ms for the trees'
-// predictions; this package 5.6 ms and 1.1 ms.
+// TestAdd checks that, after points were added, every tree is one that a fit
+// could have made: a leaf lists the points that fall into it and predicts their
+// mean, and no leaf is left that a fit would have split. With the bootstrap,
+// points count once on average.
+func TestAdd(t *testing.T) {
+	x, y := late()
+	const d, fitted = 5, 1000
+	categories := []int{0, 0, 0, 4, 0}
+	for i := range y {
+		x[i*d+3] = math.Floor(4 * x[i*d+3])
+		y[i] += []float64{1, 0, 3, 0.5}[int(min(x[i*d+3], 3))]
+		x[i*d+3] = min(x[i*d+3], 3)
+	}
+	for _, once := range []bool{true, false} {
+		s := Settings{Trees: 20, Incremental: true, NoBootstrap: once, Categories: categories, MaxDepth: 1000, Seed: 4}
+		f, err := Fit(x[:fitted*d], y[:fitted], d, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(3, 3))
+		for i := fitted; i < len(y); i++ {
+			f.Add(x[i*d:][:d], y[i], rng)
+		}
+		total := 0.0
+		for k := range f.trees {
+			tr := &f.trees[k]
+			for n, nd := range tr.nodes {
+				if nd.left != uint32(n) {
+					continue
+				}
+				var lx, ly []float64
+				sum, weight := 0.0, 0.0
+				for _, m := range tr.members(uint32(n)) {
+					row := x[int(m.point)*d:][:d]
+					if tr.leaf(row) != uint32(n) {
+						t.Fatalf("point %d is in leaf %d and falls into %d", m.point, n, tr.leaf(row))
+					}
+					for range int(m.w) {
+						lx, ly = append(lx, row...), append(ly, y[m.point])
+					}
+					sum, weight = sum+float64(m.w)*y[m.point], weight+float64(m.w)
+				}
+				if got := tr.value[n] + f.mid; math.Abs(got-sum/weight) > 1e-9 {
+					t.Fatalf("a leaf predicts %v; its points' mean is %v", got, sum/weight)
+				}
+				total += weight
+				again, err := Fit(lx, ly, d, Settings{Trees: 1, NoBootstrap: true, Categories: categories})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(again.trees[0].nodes) > 1 {
+					t.Fatalf("a leaf of %v points was not split", weight)
+				}
+			}
+		}
+		// 600 points are added to each of 20 trees: the mean has standard
+		// deviation 5.5.
+		if n := total / 20; once && n != float64(len(y)) || math.Abs(n-float64(len(y))) > 25 {
+			t.Errorf("a tree has %v points on average; want %d", n, len(y))
+		}
+	}
+}
+
+// BenchmarkFit and BenchmarkPredict measure a model of SMAC late in a run:
+// 1,600 points of 5 features, 10 trees; 5,000 candidates. On one core of the
+// same machine, scikit-learn 1.2.1 needs 47 ms for the fit and 3.8 ms for the
+// trees' predictions; this package needs 5.6 ms and 1.1 ms.
 func BenchmarkFit(b *testing.B) {
 	x, y := late()
 	for b.Loop() {
@@ -317,7 +383,8 @@ func BenchmarkPredict(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5000, "ns/row")
 }
 
-// late returns points as a search leaves them: half of them near one place.
+// late returns points as a search produces them: half of them are near one
+// place.
 func late() (x, y []float64) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x, y = make([]float64, 1600*5), make([]float64, 1600)
@@ -360,9 +427,9 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// BenchmarkFlips is one step of a climb in SMARTEST: 100 trees on 500 points
-// of 80 bits. scikit-learn 1.2.1 predicts the 81 solutions in 4.9 ms; this
-// takes 0.034 ms.
+// BenchmarkFlips measures one step of a climb in SMARTEST: 100 trees on 500
+// points of 80 bits. scikit-learn 1.2.1 predicts the 81 solutions in 4.9 ms;
+// this takes 0.034 ms.
 func BenchmarkFlips(b *testing.B) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x, y := make([]float64, 500*80), make([]float64, 500)

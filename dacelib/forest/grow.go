@@ -10,24 +10,25 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// maxBins is the greatest number of distinct values of a feature that is
-// split by its histogram; above it, by lists kept in sorted order.
+// maxBins is the maximal number of distinct values for which a feature is split
+// by its histogram; features with more are split by sorted lists.
 const maxBins = 64
 
-// A table is the data as the growers read them, shared by all trees.
+// A table holds the data in the form that the growers read, shared by all
+// trees.
 type table struct {
 	n, d   int
-	y      []float64 // relative to the mean
+	y      []float64 // minus the mean
 	long   []int     // the features split by sorted lists
-	column []column  // per feature
+	column []column  // one per feature
 }
 
 // A column is one feature of all points.
 type column struct {
 	value []float64 // distinct values, ascending
-	rank  []int32   // of each point: index of its value
+	rank  []int32   // per point: index of its value
 	order []uint64  // long features only: rank<<32 | point, ascending
-	cats  bool      // split by subsets of the values
+	cats  bool      // whether it is split by subsets of the values
 }
 
 func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
@@ -58,7 +59,7 @@ func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
 			sorted[i] = entry{v, i}
 		}
 		slices.SortFunc(sorted, func(a, b entry) int {
-			if a.v < b.v { // all are finite: cmp.Compare would look for NaN
+			if a.v < b.v { // all values are finite: cmp.Compare would test for NaN
 				return -1
 			} else if a.v > b.v {
 				return 1
@@ -84,61 +85,65 @@ func newTable(x, y []float64, d int, mid float64, s Settings) (*table, error) {
 	return t, nil
 }
 
-// A grower grows one tree after the other in the same memory.
+// A grower grows trees one after the other, reusing its memory.
 type grower struct {
 	*table
 	s        Settings
-	perSplit int // features a split looks at
+	perSplit int // number of features that a split considers
 	rng      *rand.Rand
-	point    []weighted // of each point
+	point    []weighted // one per point
 	list     [][]uint64 // the points of the tree, in the order of each long feature; at least one list
-	listOf   []int      // of each feature: its list, or -1
+	listOf   []int      // per feature: the index of its list, or -1
 	spare    []uint64
-	left     []uint8 // of each point: 1 where the current split sends it left
+	left     []uint8 // per point: 1 if the current split sends it left
 	feats    []int
 	bin      [maxBins]weighted
 	byMean   [maxBins]uint8
 	stack    []task
+	spans    []span // per node: its points in list[0]
 	tree     tree
 }
 
-// weighted is a sum over points: of their counts, and of their y.
+// A weighted is a sum over points: of their counts, and of their y.
 type weighted struct{ w, wy float64 }
 
 func (s weighted) mean() float64 { return s.wy / s.w }
 
-// gain returns by how much the squared error of points with sum s falls,
-// per point, when those with sum left are split off. With W points of mean m,
-// w of them to the left with sum l, it is (l - w m)^2 / (w (W - w)).
+// gain returns the reduction of the squared error, per point, when points with
+// sum left are split off from points with sum s. With W points of mean m, of
+// which w go to the left with sum l, it is (l - w m)^2 / (w (W - w)).
 func (s weighted) gain(left weighted) float64 {
 	l := left.wy - left.w*s.mean()
 	return l * l / (left.w * (s.w - left.w))
 }
 
-// A task is a node to be split: the points list[.][a:b].
+// A task is a node to be split; its points are list[.][a:b].
 type task struct {
 	node, a, b, depth int
 	sum               weighted
 }
 
-// A split is the best found so far for a node.
+// A split is the best split found so far for a node.
 type split struct {
 	feat int
-	gain float64 // squared error taken away, per point of the node
+	gain float64 // reduction of the squared error, per point of the node
 	left weighted
-	rank int32  // of a feature with a list: the greatest rank that goes left
-	mask uint64 // of one with a histogram: the ranks that go left
+	rank int32  // for a feature with a list: the greatest rank that goes left
+	mask uint64 // for a feature with a histogram: the ranks that go left
 	thr  float64
 }
 
-// worseThan reports whether a gain is greater than that of s by more than
-// rounding. Splits of equal gain are frequent in small nodes; the one looked at
-// first is kept, so that chance decides and not the last bit.
+// worseThan reports whether a gain exceeds that of s by more than rounding.
+// Splits of equal gain are frequent in small nodes; keeping the first one found
+// lets the random order of features decide, not rounding errors.
 func (s *split) worseThan(gain float64) bool { return gain > s.gain+1e-10*math.Abs(s.gain) }
+
+// perSplit returns the number of features that a split considers.
+func perSplit(s Settings, d int) int { return max(1, int(s.FeatureRatio*float64(d)+1e-9)) }
 
 func newGrower(t *table, s Settings) *grower {
 	g := &grower{
-		table: t, s: s, perSplit: max(1, int(s.FeatureRatio*float64(t.d)+1e-9)),
+		table: t, s: s, perSplit: perSplit(s, t.d),
 		point:  make([]weighted, t.n),
 		list:   make([][]uint64, max(1, len(t.long))),
 		listOf: make([]int, t.d),
@@ -163,11 +168,12 @@ func newGrower(t *table, s Settings) *grower {
 func (g *grower) grow(k int) tree {
 	g.rng = run.Rand(g.s.Seed, "forest: tree", k)
 	g.tree = tree{nodes: g.tree.nodes[:0], value: g.tree.value[:0], gain: make([]float64, g.d)}
+	g.spans = g.spans[:0]
 	for j := range g.feats {
 		g.feats[j] = j
 	}
 	sum := g.sample()
-	g.push(task{node: g.leaf(sum), b: len(g.list[0]), sum: sum})
+	g.push(task{node: g.leaf(sum, 0, len(g.list[0])), b: len(g.list[0]), sum: sum})
 	for len(g.stack) > 0 {
 		t := g.stack[len(g.stack)-1]
 		g.stack = g.stack[:len(g.stack)-1]
@@ -175,7 +181,20 @@ func (g *grower) grow(k int) tree {
 	}
 	t := g.tree
 	t.nodes, t.value = slices.Clone(t.nodes), slices.Clone(t.value)
+	if g.s.Incremental {
+		t.leaves = g.leaves()
+	}
 	return t
+}
+
+// leaves returns the leaves of the tree with their points.
+func (g *grower) leaves() leaves {
+	l := leaves{fitted: make([]member, len(g.list[0])), spans: slices.Clone(g.spans), grown: map[uint32][]member{}}
+	for k, e := range g.list[0] {
+		i := uint32(e)
+		l.fitted[k] = member{i, float32(g.point[i].w)}
+	}
+	return l
 }
 
 // sample draws the tree's points and fills the lists.
@@ -216,11 +235,17 @@ func (g *grower) sample() (sum weighted) {
 	return sum
 }
 
-// leaf appends a leaf and returns its number.
-func (g *grower) leaf(sum weighted) int {
-	k := len(g.tree.nodes)
-	g.tree.nodes = append(g.tree.nodes, node{thr: math.Inf(1), left: uint32(k)})
-	g.tree.value = append(g.tree.value, sum.mean())
+// leaf appends a leaf with the points list[.][a:b] and returns its number.
+func (g *grower) leaf(sum weighted, a, b int) int {
+	g.spans = append(g.spans, span{uint32(a), uint32(b)})
+	return g.tree.leafOf(sum)
+}
+
+// leafOf appends a leaf and returns its number.
+func (t *tree) leafOf(sum weighted) int {
+	k := len(t.nodes)
+	t.nodes = append(t.nodes, node{thr: math.Inf(1), left: uint32(k)})
+	t.value = append(t.value, sum.mean())
 	return k
 }
 
@@ -260,8 +285,8 @@ func (g *grower) grow1(t task) {
 	c := &g.column[best.feat]
 	m, left := g.mark(t, &best), best.left
 	right := weighted{t.sum.w - left.w, t.sum.wy - left.wy}
-	l := g.leaf(left)
-	g.leaf(right)
+	l := g.leaf(left, t.a, t.a+m)
+	g.leaf(right, t.a+m, t.b)
 	nd := &g.tree.nodes[t.node]
 	nd.feat, nd.left, nd.thr = uint32(best.feat), uint32(l), best.thr
 	if c.cats {
@@ -281,13 +306,15 @@ func (g *grower) grow1(t task) {
 	lt := task{node: l, a: t.a, b: t.a + m, depth: t.depth + 1, sum: left}
 	rt := task{node: l + 1, a: t.a + m, b: t.b, depth: t.depth + 1, sum: right}
 	if g.splittable(lt) || g.splittable(rt) {
-		g.partition(t)
+		g.partition(g.list, t)
+	} else if g.s.Incremental {
+		g.partition(g.list[:1], t)
 	}
 	g.push(rt)
 	g.push(lt)
 }
 
-// pure reports whether all points of a node have one y.
+// pure reports whether all points of a node have the same y.
 func (g *grower) pure(t task) bool {
 	l := g.list[0][t.a:t.b]
 	y := g.y[uint32(l[0])]
@@ -299,8 +326,8 @@ func (g *grower) pure(t task) bool {
 	return true
 }
 
-// scanList looks for a better split of a node at feature f, whose points are
-// kept in order.
+// scanList looks for a better split of a node at feature f, whose points are in
+// a sorted list.
 func (g *grower) scanList(f int, t task, best *split) {
 	l := g.list[g.listOf[f]][t.a:t.b]
 	at := scan(l, g.point, t.sum, float64(g.s.MinLeaf))
@@ -319,10 +346,10 @@ func (g *grower) scanList(f int, t task, best *split) {
 	}
 }
 
-// scan returns the place of the last point left of the best split of the
-// points in l, whose sum is sum, or -1 if there is no split. It is apart to
-// keep its loop in registers, and compares the fractions of [weighted.gain]
-// without dividing.
+// scan returns the index of the last point left of the best split of the points
+// in l, whose sum is sum, or -1 if there is no split. It is a separate function
+// so that its loop stays in registers, and compares the fractions of
+// [weighted.gain] without dividing.
 func scan(l []uint64, point []weighted, sum weighted, minLeaf float64) int {
 	at, num, den := -1, -1.0, 1.0
 	mean, most := sum.mean(), sum.w-minLeaf
@@ -346,7 +373,7 @@ func scan(l []uint64, point []weighted, sum weighted, minLeaf float64) int {
 	return at
 }
 
-// between returns the threshold of a split between the values a < b.
+// between returns the threshold that separates the values a < b.
 func between(a, b float64) float64 {
 	m := a/2 + b/2
 	if m >= b || m < a {
@@ -356,13 +383,14 @@ func between(a, b float64) float64 {
 }
 
 // scanBins looks for a better split of a node at feature f, which has few
-// distinct values: numbers in their order, categories in that of their means,
-// among which the best of all subsets is (Fisher 1958; Breiman et al. 1984).
+// distinct values. Numbers are scanned in their order, categories in the order
+// of their means, where one of the cuts is the best of all subsets (Fisher
+// 1958; Breiman et al. 1984).
 func (g *grower) scanBins(f int, t task, best *split) {
 	c := &g.column[f]
 	bin := g.bin[:len(c.value)]
 	clear(bin)
-	if len(bin) == 2 { // most are; the sums of one side stay in registers
+	if len(bin) == 2 { // the most frequent case; the sums of one side stay in registers
 		var one weighted
 		for _, e := range g.list[0][t.a:t.b] {
 			p, r := &g.point[uint32(e)], float64(c.rank[uint32(e)])
@@ -408,8 +436,8 @@ func (g *grower) scanBins(f int, t task, best *split) {
 	}
 }
 
-// mark notes for each point of a node whether the split sends it left, and
-// returns how many list entries it sends there.
+// mark records for each point of a node whether the split sends it left, and
+// returns the number of list entries that go left.
 func (g *grower) mark(t task, s *split) int {
 	n := 0
 	if k := g.listOf[s.feat]; k >= 0 {
@@ -432,11 +460,11 @@ func (g *grower) mark(t task, s *split) int {
 	return n
 }
 
-// partition moves, in every list, the points that go left before the others,
-// and keeps the order among either.
-func (g *grower) partition(t task) {
+// partition moves, in each of the lists, the points that go left before the
+// others, keeping the order within each side.
+func (g *grower) partition(lists [][]uint64, t task) {
 	left := g.left
-	for _, list := range g.list {
+	for _, list := range lists {
 		l := list[t.a:t.b]
 		spare := g.spare[:len(l)]
 		k, r := 0, 0

@@ -1,10 +1,11 @@
-// Package landscape compares problem instances by how their values change
-// with distance, as the paper does to show that generated instances resemble
-// authentic ones (section V-E): [Extract] gives every instance a vector of 32
-// fitness-distance features, and [FitPCA] draws such vectors in the plane.
+// Package landscape compares problem instances by how their values change with
+// distance. The paper does so to show that generated instances resemble
+// authentic ones (section V-E).
 //
-// Start with [Extract] and [FitPCA]; [Curve] is the same data for one figure
-// of a single instance.
+// Start with [Extract], which gives every instance a vector of 32
+// fitness-distance features, and [FitPCA], which maps such vectors to the
+// plane. [Measure] returns the data behind the features, for a figure of a
+// single instance.
 package landscape
 
 import (
@@ -14,6 +15,8 @@ import (
 	"math/bits"
 	"runtime"
 
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
@@ -31,6 +34,9 @@ type Settings struct {
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.
 	Workers int
+	// Farm, if not nil, has instances measured by the workers of a pool. It
+	// does not change the result.
+	Farm farm.Pool
 	// Seed of the sampling.
 	Seed uint64
 }
@@ -48,29 +54,40 @@ func (s Settings) withDefaults() (Settings, error) {
 	if s.Solutions < 2 || s.Pairs < 1 {
 		return s, fmt.Errorf("landscape: Solutions is %d and Pairs %d; at least 2 and 1 are needed", s.Solutions, s.Pairs)
 	}
-	return s, nil
+	return s, defaults.AtMost("landscape", defaults.Bound{Field: "Settings.Solutions", Value: s.Solutions, Most: 1 << 28},
+		defaults.Bound{Field: "Settings.Pairs", Value: s.Pairs, Most: 1 << 30})
 }
 
-// A Curve is how the values of an instance differ with Hamming distance. Row
-// i is about the pairs at distance Distance[i]: their number, and mean and
-// population standard deviation of |f(x) - f(y)|, where f is normalised by
-// the minimum and maximum over the sampled solutions (Eq. 11). Distances
-// ascend; those of which no pair was drawn are absent.
+// A Curve describes how much the values of an instance differ at each Hamming
+// distance. Row i is about the pairs at distance Distance[i]: it holds their
+// number, and the mean and population standard deviation of |f(x) - f(y)|,
+// where f is normalised by the minimum and maximum over the sampled solutions
+// (Eq. 11). Distances ascend; a distance at which no pair was drawn has no row.
 type Curve struct {
-	Name                      string
+	// Name is the name of the instance.
+	Name string
+	// Distance, Mean, Deviation and Pairs have one entry for each row.
 	Distance, Mean, Deviation []float64
 	Pairs                     []int
 }
 
-// Measure samples solutions and pairs of them. A pair is two different
-// positions of the sample, each uniform. An instance with one value throughout
-// has differences 0.
+// Measure draws solutions and pairs of them. A pair is two different positions
+// of the sample, each uniform. If all values are equal, all differences are 0.
 func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) {
 	c := Curve{Name: p.Name()}
+	if s.Farm != nil {
+		all, err := measureFar(ctx, []problem.Problem{p}, s, func(int) {})
+		if err != nil {
+			return c, err
+		}
+		return all[0], nil
+	}
 	s, err := s.withDefaults()
 	if err != nil {
 		return c, err
 	}
+	_, end := run.Steps(&ctx, "landscape", 0)
+	defer end()
 	x, y, err := sample(ctx, p, s)
 	if err != nil {
 		return c, err
@@ -81,7 +98,7 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 	}
 	const chunk = 1 << 17
 	chunks := (s.Pairs + chunk - 1) / chunk
-	parts := make([][]sums, chunks) // by chunk: the order of adding is fixed
+	parts := make([][]sums, chunks) // by chunk, so that sums are added in a fixed order
 	err = run.Each(s.Workers, chunks, func(k int) error {
 		rng := run.Rand(s.Seed, "landscape: pairs", k)
 		part := make([]sums, p.Dim()+1)
@@ -107,7 +124,7 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 	if err != nil {
 		return c, err
 	}
-	for h := 1; h <= p.Dim(); h++ { // equal solutions tell nothing
+	for h := 1; h <= p.Dim(); h++ { // equal solutions carry no information
 		var t sums
 		for _, part := range parts {
 			t.n += part[h].n
@@ -161,9 +178,9 @@ func sample(ctx context.Context, p problem.Problem, s Settings) (problem.Solutio
 }
 
 // Features returns the paper's feature vector, b (+) c: the means b_i and the
-// standard deviations c_i at 16 distances, the i-th of which is number
-// min(floor(i m / 15), m-1) of the m distances in descending order. It is nil
-// for a curve without distances.
+// standard deviations c_i at 16 distances. The i-th distance is number
+// min(floor(i m / 15), m-1) of the m distances in descending order. The result
+// is nil for a curve without distances.
 func (c Curve) Features() []float64 {
 	m := len(c.Distance)
 	if m == 0 {
@@ -177,23 +194,39 @@ func (c Curve) Features() []float64 {
 	return f
 }
 
-// Extract returns the feature vectors of instances, one row of 32 each.
+// Extract returns the feature vectors of the instances, one row of 32 each.
 func Extract(ctx context.Context, instances []problem.Problem, s Settings) ([][]float64, error) {
+	add, end := run.Steps(&ctx, "landscape", len(instances))
+	defer end()
 	out := make([][]float64, len(instances))
-	for i, p := range instances {
-		c, err := Measure(ctx, p, s)
-		if err != nil {
+	var far []Curve
+	if s.Farm != nil && len(instances) > 0 {
+		var err error
+		if far, err = measureFar(ctx, instances, s, add); err != nil {
 			return out, err
+		}
+		add = func(int) {} // they are counted
+	}
+	for i, p := range instances {
+		var c Curve
+		if far != nil {
+			c = far[i]
+		} else {
+			var err error
+			if c, err = Measure(ctx, p, s); err != nil {
+				return out, err
+			}
 		}
 		if out[i] = c.Features(); out[i] == nil {
 			return out, fmt.Errorf("landscape: all solutions drawn of instance %s are equal; draw more", p.Name())
 		}
+		add(1)
 	}
 	return out, nil
 }
 
-// Distances returns the Euclidean distances between the rows of a and those
-// of b: len(a) x len(b).
+// Distances returns the Euclidean distances from the rows of a to the rows of
+// b, len(a) x len(b).
 func Distances(a, b [][]float64) [][]float64 {
 	out := make([][]float64, len(a))
 	for i, u := range a {
@@ -212,14 +245,27 @@ func Distances(a, b [][]float64) [][]float64 {
 	return out
 }
 
-// Nearest returns, for every row of a, the distance to the nearest row of b:
-// how far generated instances (a) are from authentic ones (b).
+// Nearest returns the distance from every row of a to the nearest row of b. It
+// measures how far generated instances (a) are from authentic ones (b).
 func Nearest(a, b [][]float64) []float64 {
 	out := make([]float64, len(a))
 	for i, row := range Distances(a, b) {
 		out[i] = math.Inf(1)
 		for _, d := range row {
 			out[i] = min(out[i], d)
+		}
+	}
+	return out
+}
+
+// AtLeast returns the rows of the curve that n or more pairs are behind: at
+// distances that few pairs have, the means are noise.
+func (c Curve) AtLeast(n int) Curve {
+	out := Curve{Name: c.Name}
+	for k, pairs := range c.Pairs {
+		if pairs >= n {
+			out.Distance, out.Mean = append(out.Distance, c.Distance[k]), append(out.Mean, c.Mean[k])
+			out.Deviation, out.Pairs = append(out.Deviation, c.Deviation[k]), append(out.Pairs, pairs)
 		}
 	}
 	return out

@@ -16,8 +16,8 @@ import (
 	"dace.local/dacelib/problem/onemax"
 )
 
-// vectors reads a file of reference values: from DACE_VECTORS where that is
-// set, else from testdata.
+// vectors reads a file of reference values from the folder DACE_VECTORS if that
+// is set, otherwise from testdata.
 func vectors(t *testing.T, name string, v any) {
 	t.Helper()
 	dir := "testdata"
@@ -36,8 +36,8 @@ func vectors(t *testing.T, name string, v any) {
 	}
 }
 
-// Mean and deviation at every distance agree with the exact ones of OneMax.
-// The sample's range is a little less than 30, which scales the differences.
+// Mean and deviation at every distance agree with the exact ones of OneMax. The
+// sample's range is a little less than 30, which scales the differences.
 func TestVectorsOneMax(t *testing.T) {
 	var oracle struct {
 		Rows []struct {
@@ -54,7 +54,7 @@ func TestVectorsOneMax(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The range of the sample, from the mean at the commonest distance.
+	// Estimate the range of the sample from the mean at the commonest distance.
 	var scale float64
 	for i, h := range c.Distance {
 		if h == 15 {
@@ -72,7 +72,7 @@ func TestVectorsOneMax(t *testing.T) {
 			t.Fatal("the oracle's rows are not in order")
 		}
 		n := float64(c.Pairs[i])
-		// Four standard errors, and pairs share solutions: twice that.
+		// Four standard errors, doubled because pairs share solutions.
 		tol := 8*o.Std/math.Sqrt(n) + 1e-3*o.Mean
 		if math.Abs(c.Mean[i]/scale-o.Mean) > tol {
 			t.Errorf("h = %v: mean %v, want %v within %v (%d pairs)", h, c.Mean[i]/scale, o.Mean, tol, c.Pairs[i])

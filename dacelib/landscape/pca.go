@@ -9,19 +9,20 @@ import (
 
 // A PCA is a linear map to the principal components of a set of vectors.
 type PCA struct {
-	// Mean of the vectors it was fitted on.
+	// Mean of the vectors that the map was fitted to.
 	Mean []float64
-	// Components holds the directions, one row each, orthonormal, in
-	// descending order of variance. The sign of each is such that the fitted
-	// vector of the largest coordinate in magnitude has it positive.
+	// Components holds the directions, one row each: orthonormal, in descending
+	// order of variance. The sign of each is chosen so that the fitted vector
+	// with the largest absolute coordinate has a positive one.
 	Components [][]float64
-	// Variance is the variance along each component, with n-1; Ratio its
-	// share of the whole.
+	// Variance is the variance along each component, with n-1; Ratio is its
+	// share of the total variance.
 	Variance, Ratio []float64
 }
 
-// FitPCA fits a map to k components on the rows of x, n x d, centred but not
-// scaled. For the paper's figure fit it on training and test instances only.
+// FitPCA fits a map to k components to the rows of x, n x d, centred but not
+// scaled. For the paper's figure, fit it to the training and test instances
+// only.
 func FitPCA(x [][]float64, k int) (PCA, error) {
 	n := len(x)
 	if n < 2 || k < 1 || k > min(n, len(x[0])) {
@@ -80,8 +81,8 @@ func FitPCA(x [][]float64, k int) (PCA, error) {
 	return p, nil
 }
 
-// Transform maps the rows of x to their components: n x k. It panics where a
-// row has another length than those the map was fitted on.
+// Transform maps the rows of x to their components: n x k. It panics if a row
+// does not have the length of those that the map was fitted to.
 func (p PCA) Transform(x [][]float64) [][]float64 {
 	out := make([][]float64, len(x))
 	for i, row := range x {

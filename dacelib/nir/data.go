@@ -9,20 +9,20 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// Data is what an instance is trained with: n solutions and their values.
+// Data holds the solutions that an NIR is trained on and their n values.
 type Data struct {
 	// Name of the instance.
 	Name string
-	// X holds the n solutions, in random order: the first 75 % are trained
-	// with, the rest are for validation.
+	// X holds the n solutions in random order: the first 75 % are for training,
+	// the rest for validation.
 	X problem.Solutions
-	// Y holds the n values, on any scale; training maps them to [0, 1] by
-	// their minimum and maximum.
+	// Y holds the n values, on any scale; training maps them to [0, 1] by their
+	// minimum and maximum.
 	Y []float64
 }
 
-// SampleData evaluates n distinct uniform solutions of p. Where p has fewer
-// than n solutions, all are taken, in random order.
+// SampleData evaluates n distinct uniform solutions of p. If p has fewer than n
+// solutions, it takes all of them, in random order.
 func SampleData(ctx context.Context, p problem.Problem, n int, seed uint64) (Data, error) {
 	if d := p.Dim(); d < 31 {
 		n = min(n, 1<<d)
@@ -32,17 +32,20 @@ func SampleData(ctx context.Context, p problem.Problem, n int, seed uint64) (Dat
 		return Data{}, fmt.Errorf("nir: drawing solutions of %s: %w", p.Name(), err)
 	}
 	d := Data{Name: p.Name(), X: x, Y: make([]float64, x.Len())}
+	add, end := run.Steps(&ctx, "sampling", x.Len())
+	defer end()
 	const chunk = 10_000
 	for i := 0; i < x.Len(); i += chunk {
 		j := min(i+chunk, x.Len())
 		if err := p.Evaluate(ctx, d.Y[i:j], x.Slice(i, j)); err != nil {
 			return Data{}, fmt.Errorf("nir: evaluating %s: %w", p.Name(), err)
 		}
+		add(j - i)
 	}
 	return d, nil
 }
 
-// check returns an error that says what is wrong with the data.
+// check returns an error if the data is invalid.
 func (d Data) check() error {
 	n := len(d.Y)
 	switch {
@@ -83,12 +86,26 @@ func (d Data) normalised() []float32 {
 	return out
 }
 
-// unpack writes solution row of dimension from as dst, one number a bit: -1
-// or +1, truncated to len(dst), padded with 0.
+// unpack writes a packed solution of dimension from to dst, one number per bit:
+// -1 or +1. It truncates to len(dst) or pads with 0.
 func unpack(dst []float32, row []uint64, from int) {
 	m := min(len(dst), from)
-	for j := range m {
+	j := 0
+	for ; j+8 <= m; j += 8 {
+		*(*[8]float32)(dst[j:]) = signs[byte(row[j>>6]>>(j&63))]
+	}
+	for ; j < m; j++ {
 		dst[j] = float32(int64(row[j>>6]>>(j&63)&1)*2 - 1)
 	}
 	clear(dst[m:])
 }
+
+// signs maps every byte to its eight bits as -1 and +1.
+var signs = func() (t [256][8]float32) {
+	for v := range t {
+		for j := range 8 {
+			t[v][j] = float32(v>>j&1*2 - 1)
+		}
+	}
+	return t
+}()

@@ -9,29 +9,33 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"dace.local/dacelib/internal/atomicfile"
 	"dace.local/dacelib/run"
 )
 
 // fileVersion is the version of the file format.
-const fileVersion = 1
+//
+// Version 2 added "data" and, among the settings, the size of embeddings and
+// the start of the hypernetwork; version 1 is still read.
+const fileVersion = 2
 
-// fileMeta is the file's meta.json.
+// fileMeta is the content of meta.json.
 type fileMeta struct {
 	Format   string    `json:"format"`
 	Version  int       `json:"version"`
 	Settings Settings  `json:"settings"`
 	Names    []string  `json:"names"`
+	Data     string    `json:"data,omitempty"` // SHA-256 of the training data
 	Status   int       `json:"status"`
 	History  []Record  `json:"history"`
 	Training *fileStep `json:"training,omitempty"`
 }
 
-// fileStep is the place of an unfinished training.
+// fileStep is the progress of an unfinished training.
 type fileStep struct {
 	Step int      `json:"step"`
 	Best *float64 `json:"best"` // null before the first validation
@@ -39,37 +43,31 @@ type fileStep struct {
 
 const fileFormat = "dace nir"
 
-// Save writes the model to a file that [Load] and numpy read: an npz archive
-// of single-precision arrays, one per matrix of the networks by its name
-// (e1 to e3 the encoder, d1 to d3 the decoder, h1 and h2 the hypernetwork;
-// a layer computes x W + b), the embeddings (instances x 64), and meta.json
-// with settings, names and losses. In Python:
+// Save writes the model to a file that [Load] and numpy can read: an npz
+// archive. It holds a single-precision array for each matrix of the networks,
+// by name (e1 to e3 the encoder, d1 to d3 the decoder, h1 and h2 the
+// hypernetwork; a layer computes x W + b), the embeddings (instances x d_e),
+// and meta.json with settings, names and losses. In Python:
 //
 //	f = numpy.load("model.npz"); f["embeddings"]; json.loads(f["meta.json"])
 //
-// The state of an unfinished training is saved too. An existing file is
-// replaced only when the new one is complete.
+// Save includes the state of an unfinished training. It replaces an existing
+// file only when the new one is complete.
 func (m *Model) Save(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("nir: saving the model: %w", err)
-	}
-	defer os.Remove(f.Name())
-	err = errors.Join(m.Write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err := atomicfile.Write(path, m.Write); err != nil {
 		return fmt.Errorf("nir: saving the model to %s: %w", path, err)
 	}
 	return nil
 }
 
-// Write writes the file of [Model.Save] to w.
-func (m *Model) Write(w io.Writer) error {
+// Write writes the file that [Model.Save] writes to w.
+func (m *Model) Write(w io.Writer) error { return m.write(w, m.status, m.training) }
+
+// write writes the model with the state of a training, which may be nil.
+func (m *Model) write(w io.Writer, status run.Status, t *checkpoint) error {
 	z := zip.NewWriter(w)
-	meta := fileMeta{fileFormat, fileVersion, m.settings, m.names, int(m.status), m.history, nil}
-	if t := m.training; t != nil {
+	meta := fileMeta{fileFormat, fileVersion, m.settings, m.names, m.data, int(status), m.history, nil}
+	if t != nil {
 		meta.Training = &fileStep{Step: t.step}
 		if !math.IsInf(t.best, 0) {
 			meta.Training.Best = &t.best
@@ -86,7 +84,7 @@ func (m *Model) Write(w io.Writer) error {
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	for _, a := range m.arrays() {
+	for _, a := range m.arrays(t) {
 		f, err := z.CreateHeader(&zip.FileHeader{Name: a.name + ".npy"})
 		if err != nil {
 			return err
@@ -98,15 +96,16 @@ func (m *Model) Write(w io.Writer) error {
 	return z.Close()
 }
 
-// An array is a matrix of the file, row-major.
+// An array is a row-major matrix of the file.
 type array struct {
 	name       string
 	rows, cols int
 	data       []float32
 }
 
-// arrays lists the file's arrays, which share memory with the model.
-func (m *Model) arrays() []array {
+// arrays lists the arrays of a file. They share memory with the model and with
+// the state of its training.
+func (m *Model) arrays(t *checkpoint) []array {
 	var out []array
 	params := func(prefix string, p []float32) {
 		for _, t := range m.shape.tensors {
@@ -120,7 +119,7 @@ func (m *Model) arrays() []array {
 	}
 	params("", m.params)
 	stats("statistics", m.stats)
-	if t := m.training; t != nil {
+	if t != nil {
 		params("training.", t.params)
 		params("training.first.", t.first)
 		params("training.second.", t.second)
@@ -161,7 +160,7 @@ func Load(path string) (*Model, error) {
 	return m, nil
 }
 
-// Read reads the file of [Model.Save] from r, which holds size bytes.
+// Read reads a file that [Model.Save] wrote from r, which holds size bytes.
 func Read(r io.ReaderAt, size int64) (*Model, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -185,8 +184,8 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	if err := meta.check(); err != nil {
 		return nil, fmt.Errorf("meta.json is damaged: %w", err)
 	}
-	m := &Model{settings: s, names: meta.Names, status: run.Status(meta.Status), history: meta.History, shape: newShape(s, len(meta.Names))}
-	for _, t := range m.shape.tensors { // before there is memory for them
+	m := &Model{settings: s, names: meta.Names, data: meta.Data, status: run.Status(meta.Status), history: meta.History, shape: newShape(s, len(meta.Names))}
+	for _, t := range m.shape.tensors { // checked before their memory is allocated
 		f := files[t.name+".npy"]
 		if f == nil {
 			return nil, fmt.Errorf("the array %q is missing", t.name)
@@ -207,7 +206,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 		c.params, c.first, c.second = make([]float32, m.shape.size), make([]float32, m.shape.size), make([]float32, m.shape.size)
 		m.training = &c
 	}
-	for _, a := range m.arrays() {
+	for _, a := range m.arrays(m.training) {
 		if err := readArray(files[a.name+".npy"], a); err != nil {
 			return nil, fmt.Errorf("the array %q: %w", a.name, err)
 		}
@@ -228,7 +227,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	return m, nil
 }
 
-// check returns an error where the parts do not agree.
+// check returns an error if parts of the metadata contradict each other.
 func (m fileMeta) check() error {
 	for _, r := range m.History {
 		if k := len(r.Validation.Scorer); k != len(m.Names) {
@@ -244,7 +243,7 @@ func (m fileMeta) check() error {
 	return nil
 }
 
-// checkVariances returns an error where running statistics have a negative
+// checkVariances returns an error if running statistics have a negative
 // variance.
 func checkVariances(name string, stats []float32) error {
 	for i, v := range stats {
@@ -255,7 +254,7 @@ func checkVariances(name string, stats []float32) error {
 	return nil
 }
 
-// maxInstances bounds the number of instances of a file.
+// maxInstances bounds the number of instances in a file.
 const maxInstances = 1 << 16
 
 func readMeta(f *zip.File, meta *fileMeta) error {
@@ -282,19 +281,29 @@ func readMeta(f *zip.File, meta *fileMeta) error {
 	if err := json.Unmarshal(text, &head); err != nil || head.Format != fileFormat {
 		return fmt.Errorf("this is not the file of a model: meta.json has not the format %q", fileFormat)
 	}
-	if head.Version != fileVersion {
-		return fmt.Errorf("it is of version %d of the format, and this program reads version %d; save the model again with a program of the same version", head.Version, fileVersion)
+	if head.Version < 1 || head.Version > fileVersion {
+		return &versionError{head.Version}
 	}
 	if err := json.Unmarshal(text, meta); err != nil {
 		return fmt.Errorf("meta.json: %w", err)
 	}
+	if s := &meta.Settings; head.Version == 1 || s.EmbeddingSize == 0 {
+		s.EmbeddingSize, s.Start, s.HyperBias = EmbeddingSize, He, true
+	}
 	return nil
+}
+
+// A versionError is the error for a file of an unknown format version.
+type versionError struct{ version int }
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("it is of version %d of the format, and this program reads versions 1 to %d; save the model again with a program of the same version", e.version, fileVersion)
 }
 
 var shapePattern = regexp.MustCompile(`'shape': \((\d+), (\d+)\)`)
 
-// readArray reads a file of numpy's format into a.data. It must be of a's
-// shape, single-precision, little-endian, row-major.
+// readArray reads an array in numpy's format into a.data. It must have a's
+// shape and be single-precision, little-endian and row-major.
 func readArray(f *zip.File, a array) error {
 	if f == nil {
 		return errors.New("it is missing")
@@ -335,7 +344,7 @@ func readArray(f *zip.File, a array) error {
 			i++
 		}
 	}
-	// Reading to the end verifies the checksum.
+	// Reading to the end checks the checksum.
 	if n, err := io.Copy(io.Discard, r); err != nil || n > 0 {
 		return fmt.Errorf("it is damaged: %d bytes too many, %v", n, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -21,9 +22,9 @@ func TestSaveLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.NormaliseSample = 2000
 			m := randomModel(t, 12, 3, s)
-			m.history = []Record{{Step: 3, Validation: Losses{Total: 0.5, Scorer: []float64{1, 2, 3}}}}
+			m.history = []Record{{Step: s.withDefaults(12).Steps, Validation: Losses{Total: 0.5, Scorer: []float64{1, 2, 3}}}}
 			path := filepath.Join(t.TempDir(), "model.npz")
-			for range 2 { // the second time over an existing file
+			for range 2 { // the second pass overwrites the file
 				if err := m.Save(path); err != nil {
 					t.Fatal(err)
 				}
@@ -61,7 +62,7 @@ func TestSaveLoad(t *testing.T) {
 	}
 }
 
-// rewrite copies an archive with entries changed; nil drops one.
+// rewrite copies an archive with entries changed; a nil entry is dropped.
 func rewrite(t *testing.T, file []byte, change func(name string, b []byte) []byte) []byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
@@ -105,7 +106,7 @@ func TestLoadBadFile(t *testing.T) {
 	if err := m.Write(&good); err != nil {
 		t.Fatal(err)
 	}
-	// last replaces the last number of an array.
+	// last returns a change that replaces the last number of an array.
 	last := func(file string, v float32) func(string, []byte) []byte {
 		return func(name string, b []byte) []byte {
 			if name == file {
@@ -127,7 +128,7 @@ func TestLoadBadFile(t *testing.T) {
 		change func(string, []byte) []byte
 		want   string
 	}{
-		{"other version", replace("meta.json", `"version": 1`, `"version": 2`), "version 2 of the format, and this program reads version 1"},
+		{"other version", replace("meta.json", `"version": 2`, `"version": 3`), "version 3 of the format, and this program reads versions 1 to 2"},
 		{"other format", replace("meta.json", fileFormat, "nothing"), "not the file of a model"},
 		{"settings", replace("meta.json", `"Latent": 12`, `"Latent": -12`), "Latent is -12"},
 		{"other shape", replace("meta.json", `"Latent": 12`, `"Latent": 11`), `"e3.W": its shape should be (128, 22)`},
@@ -189,7 +190,7 @@ func TestLoadBadFile(t *testing.T) {
 	if m, err := Read(bytes.NewReader(good.Bytes()), int64(good.Len())); err != nil || m.training.step != 9 {
 		t.Errorf("the good file: %v", err)
 	}
-	// Cut off anywhere, or with a byte changed in the middle of an array.
+	// The file is truncated, or a byte in the middle of an array is changed.
 	for _, n := range []int{0, 10, good.Len() / 2, good.Len() - 1} {
 		if _, err := Read(bytes.NewReader(good.Bytes()[:n]), int64(n)); err == nil || !strings.Contains(err.Error(), "not the file of a model, or it is cut off") {
 			t.Errorf("the first %d bytes: %v", n, err)
@@ -212,9 +213,9 @@ func TestLoadBadFile(t *testing.T) {
 	}
 }
 
-// fuzzFile returns the file of a small model, deflated: its numbers are zero,
-// so it is short. What stands for its meta.json and for one of its arrays is
-// taken from the arguments.
+// fuzzFile returns a function that makes the file of a small model, which is
+// short because its numbers are zero and deflated. The arguments replace its
+// meta.json and one of its arrays.
 func fuzzFile(f *testing.F) func(meta []byte, name string, array []byte) []byte {
 	m, err := Random(2, 1, Settings{Latent: 1, Input: Mean, BatchNorm: true})
 	if err != nil {
@@ -297,8 +298,8 @@ func fuzzFile(f *testing.F) func(meta []byte, name string, array []byte) []byte 
 	}
 }
 
-// readAndUse reads a file that may be damaged. What is accepted must be a model
-// that works, and that is the same when it is written and read again.
+// readAndUse reads a file that may be damaged. If Read accepts it, the model
+// must work, and must be the same after it is written and read again.
 func readAndUse(t *testing.T, data []byte) {
 	m, err := Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -325,7 +326,7 @@ func readAndUse(t *testing.T, data []byte) {
 	}
 }
 
-// Any bytes as a file.
+// FuzzRead reads arbitrary bytes as a file.
 func FuzzRead(f *testing.F) {
 	file := fuzzFile(f)(nil, "", nil)
 	f.Add(file)
@@ -334,8 +335,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(readAndUse)
 }
 
-// Any bytes as a file's settings, and as one of its arrays: what the archive's
-// checksums keep [FuzzRead] from.
+// FuzzReadParts reads arbitrary bytes as the settings and one array of a file.
+// The archive's checksums keep [FuzzRead] from reaching these parts.
 func FuzzReadParts(f *testing.F) {
 	build := fuzzFile(f)
 	m, err := Random(2, 1, Settings{Latent: 1, Input: Mean, BatchNorm: true})
@@ -363,11 +364,90 @@ func FuzzReadParts(f *testing.F) {
 			}
 		}
 		f.Add(parts["meta.json"], parts["e3.b.npy"])
-		// The second time with an unfinished training.
+		// the second pass has an unfinished training
 		m.training = &checkpoint{step: 100, best: 0.5, params: m.params, stats: m.stats, first: m.params, second: make([]float32, len(m.params))}
 	}
 	f.Fuzz(func(t *testing.T, meta, array []byte) {
 		readAndUse(t, build(meta, "e3.b.npy", array))
 		readAndUse(t, build(nil, "e3.b.npy", array))
+	})
+}
+
+// FuzzReadMeta reads arbitrary bytes as the settings of a file without arrays,
+// which take most of the time of [FuzzReadParts]. Whatever the settings are,
+// arrays are missing.
+func FuzzReadMeta(f *testing.F) {
+	m, err := Random(2, 1, Settings{Latent: 1, Input: Mean})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, training := range []*checkpoint{nil, {step: 100, best: 0.5, params: m.params, first: m.params, second: m.params}} {
+		var b bytes.Buffer
+		if err := m.write(&b, run.Cancelled, training); err != nil {
+			f.Fatal(err)
+		}
+		z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if err != nil {
+			f.Fatal(err)
+		}
+		r, err := z.File[0].Open()
+		if err != nil {
+			f.Fatal(err)
+		}
+		meta, err := io.ReadAll(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(meta)
+	}
+	f.Fuzz(func(t *testing.T, meta []byte) {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		to, err := w.Create("meta.json")
+		if err == nil {
+			_, err = to.Write(meta)
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len())); err == nil {
+			t.Fatalf("a model of %d parameters out of nothing", len(m.params))
+		}
+		if !fileBegins(b.Bytes()) {
+			t.Error("the beginning is not known again")
+		}
+	})
+}
+
+// An array of arbitrary bytes is refused or holds finite numbers.
+func FuzzReadArray(f *testing.F) {
+	var b bytes.Buffer
+	if err := writeArray(&b, array{"x", 2, 3, []float32{1, -2, 3, 0, 1e-30, 7}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		to, err := w.Create("x.npy")
+		if err == nil {
+			_, err = to.Write(data)
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := array{"x", 2, 3, make([]float32, 6)}
+		if readArray(z.File[0], a) != nil {
+			return
+		}
+		for _, v := range a.data {
+			if !finite(float64(v)) {
+				t.Fatalf("%v was taken", v)
+			}
+		}
 	})
 }

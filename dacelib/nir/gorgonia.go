@@ -4,9 +4,10 @@ import (
 	"dace.local/dacelib/nir/internal/reference"
 )
 
-// A graphPass is the gradienter that gorgonia derives: see package reference.
+// A graphPass is the gradienter that uses gorgonia's derivatives: see package
+// reference.
 type graphPass struct {
-	pass    *pass // its shards, and its statistics of batch normalisation
+	pass    *pass // for its shards and its statistics of batch normalisation
 	model   *reference.Model
 	x, y, e [][]float32
 	grad    []float32
@@ -16,7 +17,7 @@ func newGraphPass(p *pass) (*graphPass, error) {
 	sh, s := p.shape, p.settings
 	c := reference.Config{
 		Instances: sh.instances, Batch: s.Batch, Dim: sh.dim, Latent: sh.latent,
-		Hidden: Hidden, EmbeddingSize: EmbeddingSize,
+		Hidden: Hidden, EmbeddingSize: sh.embedding, HyperHidden: hyperHidden,
 		WithStd: s.Input == MeanAndStd, Sampled: s.Input == Sample, Affine: s.Activation == Identity,
 		Norm: sh.norm, NormEpsilon: normEpsilon, Leak: leak,
 		PredictionWeight: s.PredictionWeight, KLWeight: s.KLWeight,

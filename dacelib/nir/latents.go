@@ -17,56 +17,58 @@ import (
 )
 
 // sampleChunk is the number of solutions of the normalising sample that are
-// worked on at once: a whole number of blocks whose latents stay in the
-// second-level cache while scorer after scorer reads them. Each chunk has a
-// random stream of its own.
+// processed at once: a whole number of blocks whose latents stay in the
+// second-level cache while one scorer after another reads them. Each chunk has
+// its own random stream.
 const sampleChunk = 20 * block
 
-// A Normalisation says how ranges are found and what is kept between two
-// calls. It changes no result. The zero value is the default.
+// A Normalisation selects how ranges are found and what is cached between
+// calls. It does not change any result. The zero value is the default.
 type Normalisation struct {
-	// Exact computes every score in single precision. Otherwise, where the
+	// Exact computes every score in single precision. Otherwise, if the
 	// processor has AVX-512 VNNI and the sample has 200,000 solutions or more,
-	// a pass in products of bytes finds the solutions that can be a scorer's
+	// a pass in products of bytes selects the solutions that can be a scorer's
 	// extremes, about 1 in 10,000, and only these are scored in single
-	// precision; where errors are too large to be sure of the result, the
-	// scorer goes through the exact pass. The ranges are the same, to the last
-	// bit, and take a quarter of the time.
+	// precision. If the errors are too large to be sure of the result, the
+	// scorer goes through the exact pass. The ranges are the same to the last
+	// bit and take a quarter of the time.
 	Exact bool
-	// CacheBytes bounds the memory for the latents of the sample: a byte each
-	// for the pass in bytes, four for the exact one. Default 4 GiB; a negative
-	// number means none.
+	// CacheBytes bounds the memory for the latents of the sample: one byte per
+	// number for the pass in bytes, four for the exact pass. Default 4 GiB; a
+	// negative number means none.
 	CacheBytes int64
-	// CacheDir is a folder for a file with the latents that CacheBytes has no
-	// room for. It is gone when the model or the program is. Empty means that
-	// they are computed again in every pass.
+	// CacheDir is a folder for a file with the latents that do not fit into
+	// CacheBytes. The file is removed with the model or when the program ends.
+	// If CacheDir is empty, these latents are computed again in every pass.
 	CacheDir string
 	// OnEvent receives the progress of a pass that takes longer than a second,
-	// some times a second: stage "latents" or "normalise", steps in solutions.
+	// a few times per second: stage "latents" or "normalise", steps in
+	// solutions.
 	OnEvent func(run.Event)
 }
 
-// A sample is what a model keeps of the normalising sample under its encoder.
+// A sample caches the latents of the normalising sample under the model's
+// encoder.
 type sample struct {
-	mu     sync.Mutex
+	mu     sync.Mutex    // guards floats and bytes
 	floats *store        // rows of shape.in float32, or nil
 	bytes  *byteLatents  // or nil
-	grid   chan struct{} // holds one while somebody makes bytes
+	grid   chan struct{} // a semaphore: holds one while a goroutine makes bytes
 }
 
-// A store keeps what is computed of each chunk of the sample: in memory, in a
+// A store keeps the data computed for each chunk of the sample, in memory, in a
 // file, or not at all.
 type store struct {
-	row, size int // bytes of a row, of a chunk
+	row, size int // bytes per row, bytes per chunk
 	slots     []slot
 	memory    []byte
 	file      *os.File
-	failed    atomic.Bool // to write the file
+	failed    atomic.Bool // whether writing the file failed
 }
 
-// A slot is a chunk of a store.
+// A slot holds the state of one chunk of a store.
 type slot struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards done and the chunk's bytes
 	done bool
 }
 
@@ -78,8 +80,8 @@ func (m *Model) chunkLen(c int) int {
 	return min(sampleChunk, m.settings.NormaliseSample-c*sampleChunk)
 }
 
-// newStore returns a store for rows of so many bytes; keep says whether to
-// keep anything. The caller holds m.sample.mu.
+// newStore returns a store for rows of row bytes; keep selects whether it keeps
+// anything. The caller holds m.sample.mu.
 func (m *Model) newStore(row int, keep bool) (*store, error) {
 	s := &store{row: row, size: latentRows(m.chunkLen(0)) * row}
 	if !keep {
@@ -100,8 +102,8 @@ func (m *Model) newStore(row int, keep bool) (*store, error) {
 			return nil, fmt.Errorf("nir: Normalisation.CacheDir cannot keep the latents: %w", err)
 		}
 		s.file = f
-		// Where the system allows, a file without a name: it is gone with the
-		// store or with the program, however that ends.
+		// Remove the file's name where the system allows it: the file then
+		// disappears with the store or the program, however the program ends.
 		if os.Remove(f.Name()) != nil {
 			runtime.AddCleanup(s, func(f *os.File) { f.Close(); os.Remove(f.Name()) }, f)
 		}
@@ -112,7 +114,7 @@ func (m *Model) newStore(row int, keep bool) (*store, error) {
 	return s, nil
 }
 
-// kept returns the bytes that a store has, in memory and in a file.
+// kept returns the number of bytes that a store keeps in memory and in a file.
 func (s *store) kept() (memory, file int64) {
 	if s == nil {
 		return 0, 0
@@ -123,8 +125,9 @@ func (s *store) kept() (memory, file int64) {
 	return int64(len(s.memory)), file
 }
 
-// chunk returns chunk c, in buf of s.size bytes if it is not in memory. fill
-// computes it; it is called once for each chunk that is kept.
+// chunk returns chunk c; it uses buf, of s.size bytes, unless the chunk is in
+// memory. fill computes the chunk; it is called once for each chunk that is
+// kept.
 func (s *store) chunk(c int, buf []byte, fill func(dst []byte)) ([]byte, error) {
 	if s.slots == nil {
 		fill(buf)
@@ -150,7 +153,7 @@ func (s *store) chunk(c int, buf []byte, fill func(dst []byte)) ([]byte, error) 
 	}
 	fill(buf)
 	if _, err := s.file.WriteAt(buf, from); err != nil {
-		s.failed.Store(true) // the next call begins another store
+		s.failed.Store(true) // the next call makes another store
 		return nil, fmt.Errorf("nir: the latents of %d solutions need %d MB of disk, and writing them failed: %w; make room, set another Normalisation.CacheDir, or none",
 			len(s.slots)*sampleChunk, (int64(len(s.slots))*int64(s.size))>>20, err)
 	}
@@ -158,7 +161,7 @@ func (s *store) chunk(c int, buf []byte, fill func(dst []byte)) ([]byte, error) 
 	return buf, nil
 }
 
-// keptBytes is LatentBytes; the caller holds m.sample.mu.
+// keptBytes implements LatentBytes; the caller holds m.sample.mu.
 func (m *Model) keptBytes() (memory, file int64) {
 	memory, file = m.sample.floats.kept()
 	if b := m.sample.bytes; b != nil {
@@ -168,10 +171,10 @@ func (m *Model) keptBytes() (memory, file int64) {
 	return memory, file
 }
 
-// LatentBytes returns the memory and the file in bytes that the latents of the
-// normalising sample take, once a range has been computed; 0 where they are
-// not kept. For 10 million solutions and d = 30 they are 0.6 GB for the pass
-// in bytes and 2.4 GB for the exact one.
+// LatentBytes returns how many bytes of memory and of a file the latents of the
+// normalising sample take once a range has been computed; 0 if they are not
+// kept. For 10 million solutions and d = 30 they are 0.6 GB for the pass in
+// bytes and 2.4 GB for the exact pass.
 func (m *Model) LatentBytes() (memory, file int64) {
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
@@ -193,16 +196,17 @@ func (m *Model) floatStore() (*store, error) {
 	return m.sample.floats, nil
 }
 
-// sampleOf returns chunk c of the normalising sample.
+// sampleOf returns chunk c of the normalising sample, or of its part that the
+// model stands for.
 func (m *Model) sampleOf(c int) problem.Solutions {
-	return problem.Random(run.Rand(m.settings.Seed, "nir: normalise", c), m.chunkLen(c), m.shape.dim)
+	return problem.Random(run.Rand(m.settings.Seed, "nir: normalise", m.from+c), m.chunkLen(c), m.shape.dim)
 }
 
-// latentRows is the room that n latents need: a whole number of tiles, also of
-// those of bytes.
+// latentRows returns the number of rows to allocate for n latents: a whole
+// number of tiles, which also suffices for latents in bytes.
 func latentRows(n int) int { return kernel.RoundRows(n) }
 
-// floats returns b as numbers.
+// floats returns b as a slice of float32.
 func floats(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), len(b)/4)
 }
@@ -223,8 +227,8 @@ func (e *encoder) latents(z []float32, s *scratch, x problem.Solutions) {
 type byteLatents struct {
 	grid  kernel.Grid // from the smallest to the largest of each column
 	store *store
-	// The first chunks, in single precision too: what scorers in bytes are
-	// made and tried with.
+	// The first chunks, also in single precision; scorers in bytes are made
+	// from them and tested with them.
 	probe      []float32
 	probeBytes []uint8
 	probes     int // solutions
@@ -233,7 +237,7 @@ type byteLatents struct {
 // probeChunks is the number of chunks of the probe.
 const probeChunks = 10
 
-// byteLatents returns the latents as bytes, made at the first call.
+// byteLatents returns the latents as bytes; the first call computes them.
 func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 	m.sample.mu.Lock()
 	if m.sample.grid == nil {
@@ -247,7 +251,7 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if b := m.sample.bytes; b != nil && !b.store.failed.Load() { // written by those who hold the gate
+	if b := m.sample.bytes; b != nil && !b.store.failed.Load() { // only the holder of the semaphore writes bytes
 		return b, nil
 	}
 	in, n := m.shape.in, m.settings.NormaliseSample
@@ -255,7 +259,7 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 		lo, hi []float32
 		sum    []float64
 	}
-	var mu sync.Mutex
+	var mu sync.Mutex // guards parts
 	var parts []part
 	err := m.eachChunk(ctx, "latents", "", func() func(c int) error {
 		p := part{make([]float32, in), make([]float32, in), make([]float64, in)}
@@ -270,7 +274,7 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 			k := m.chunkLen(c)
 			m.encoder().latents(z, s, m.sampleOf(c))
 			kernel.Extremes(p.lo, p.hi, z, in, k)
-			if c < probeChunks { // enough for means
+			if c < probeChunks { // enough chunks to estimate means
 				for i := range k {
 					for j, v := range z[i*in : (i+1)*in] {
 						p.sum[j] += float64(v)
@@ -318,12 +322,14 @@ func (b *byteLatents) round(dst []uint8, z []float32, n int) {
 	}
 }
 
-// eachChunk calls the functions that worker makes, one for each goroutine, for
-// every chunk of the sample, until an error or the end of ctx, and reports the
-// progress.
+// eachChunk processes every chunk of the sample, until an error or the end of
+// ctx, and reports the progress. Each goroutine calls worker once and then the
+// function that it returns for its chunks.
 func (m *Model) eachChunk(ctx context.Context, stage, detail string, worker func() func(c int) error) error {
 	n := m.chunks()
-	p := progress{to: m.Normalisation.OnEvent, stage: stage, detail: detail, total: m.settings.NormaliseSample, last: time.Now().Add(time.Second / 2)}
+	onEvent := m.Normalisation.OnEvent
+	defer run.Report(&ctx, stage, &onEvent)()
+	p := progress{to: onEvent, stage: stage, detail: detail, total: m.settings.NormaliseSample, last: time.Now().Add(time.Second / 2)}
 	workers := min(m.workers(), n)
 	errs := make([]error, workers)
 	var next atomic.Int64
@@ -354,13 +360,13 @@ func (m *Model) eachChunk(ctx context.Context, stage, detail string, worker func
 	return ctx.Err()
 }
 
-// progress sends events, one at a time and not more often than twice a second.
+// progress sends events, one at a time and at most twice a second.
 type progress struct {
 	to            func(run.Event)
 	stage, detail string
 	total         int
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards done and last
 	done int
 	last time.Time
 }

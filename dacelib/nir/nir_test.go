@@ -27,8 +27,8 @@ func oneMaxes(n, d int) []problem.Problem {
 	return out
 }
 
-// randomModel returns an untrained model with biases and statistics that are
-// not zero.
+// randomModel returns an untrained model whose biases and running statistics
+// are not zero.
 func randomModel(t *testing.T, d, instances int, s Settings) *Model {
 	t.Helper()
 	m, err := Random(d, instances, s)
@@ -64,7 +64,7 @@ func plainScorer(m *Model, embedding []float64) func(x problem.Solutions, i int)
 		return x
 	}
 	w := linear(leaky(linear(embedding, view("h1.W"), view("h1.b"))), view("h2.W"), view("h2.b"))
-	w32 := make([]float32, len(w)) // rounded: 1e-7
+	w32 := make([]float32, len(w)) // rounded to float32, an error of 1e-7
 	for i, v := range w {
 		w32[i] = float32(v)
 	}
@@ -113,7 +113,7 @@ func TestScorer(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				const n = 100 // two blocks and a rest
+				const n = 100 // two blocks and an incomplete one
 				x := problem.Random(run.Rand(3, "test"), n, d)
 				y := make([]float64, n)
 				if err := sc.Evaluate(bg, y, x); err != nil {
@@ -127,7 +127,7 @@ func TestScorer(t *testing.T) {
 						t.Fatalf("d = %d, solution %d: %v, want %v", d, i, y[i], want)
 					}
 				}
-				// The range is applied, and nothing is cut off.
+				// The range is applied, and values outside of it are kept.
 				half := sc.Within(Range{lo, (lo + hi) / 2})
 				z := make([]float64, n)
 				if err := half.Evaluate(bg, z, x); err != nil {
@@ -153,7 +153,7 @@ func TestScorerIsAProblem(t *testing.T) {
 	}
 }
 
-// A large batch goes through all workers, with the same values.
+// A large batch is divided among all workers, with the same values.
 func TestLargeBatch(t *testing.T) {
 	sc, err := randomModel(t, 30, 1, Settings{Workers: 3}).Scorer(make([]float64, EmbeddingSize))
 	if err != nil {
@@ -191,8 +191,8 @@ func TestEvaluateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Ranges are the extremes of the scores over the sample, whatever the number
-// of workers, the cache, and the company.
+// Ranges are the extremes of the scores over the sample, whatever the number of
+// workers, the cache, and the other scorers in the call.
 func TestNormalise(t *testing.T) {
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +218,8 @@ func TestNormalise(t *testing.T) {
 					}
 					lo, hi = min(lo, slices.Min(y)), max(hi, slices.Max(y))
 				}
-				// An affine scorer goes through another product: rounding.
+				// An affine scorer is computed by a different product: allow
+				// for rounding.
 				tol := 1e-6 * (hi - lo)
 				if math.Abs(ranges[k].Min-lo) > tol || math.Abs(ranges[k].Max-hi) > tol {
 					t.Errorf("embedding %d: %v, want [%v, %v]", k, ranges[k], lo, hi)
@@ -270,7 +271,8 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// The NoReg variant: weights instead of an embedding.
+// A scorer can be made from weights instead of an embedding (the NoReg
+// variant).
 func TestScorerOfWeights(t *testing.T) {
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
@@ -339,7 +341,7 @@ func TestNormaliseCancel(t *testing.T) {
 	}
 }
 
-// The sizes that the paper's table and the authors' code give.
+// Sizes agree with the paper's table and the authors' code.
 func TestScorerSize(t *testing.T) {
 	for _, tc := range []struct {
 		s    Settings
@@ -380,8 +382,8 @@ func TestInitialVariance(t *testing.T) {
 	}
 }
 
-// Matrices of encoder and decoder begin with He's variance, and orthogonal where
-// d is large.
+// Matrices of encoder and decoder start with He's variance; if d is large, they
+// are orthogonal.
 func TestInitialOrthogonal(t *testing.T) {
 	for _, d := range []int{30, 80, 200} {
 		m, err := Random(d, 1, Settings{})
@@ -399,13 +401,13 @@ func TestInitialOrthogonal(t *testing.T) {
 			tn := m.shape.find(tc.name + ".W")
 			w := m.shape.view(m.params, tc.name+".W")
 			rows, cols := tn.rows, tc.cols
-			at := func(k, i int) float64 { return float64(w[k*tn.cols+i]) } // vector k, number i
+			at := func(k, i int) float64 { return float64(w[k*tn.cols+i]) } // number i of vector k
 			n, length := rows, cols
 			if rows > cols {
 				at = func(k, i int) float64 { return float64(w[i*tn.cols+k]) }
 				n, length = cols, rows
 			}
-			want := tc.gain * float64(length) / float64(rows) // of a vector's squared length
+			want := tc.gain * float64(length) / float64(rows) // squared length of a vector
 			var squares float64
 			for k := range n {
 				for i := range length {

@@ -9,11 +9,11 @@ import (
 	"dace.local/dacelib/nir/internal/kernel"
 )
 
-// Normalise returns the range of each NIR given by its embedding: minimum and
-// maximum of its score over 10 million uniform solutions (Eq. 11) that are the
-// same for every embedding, as [Settings].NormaliseSample says. Many embeddings
-// in one call cost less than one by one. How it is done is
-// [Model].Normalisation's. On the end of ctx it returns ctx.Err().
+// Normalise returns the range of the NIR of each embedding: minimum and maximum
+// of its score over 10 million uniform solutions (Eq. 11), the same for every
+// embedding; see [Settings].NormaliseSample. Many embeddings in one call cost
+// less than one by one. [Model].Normalisation selects how the ranges are found.
+// If ctx ends, Normalise returns ctx.Err().
 func (m *Model) Normalise(ctx context.Context, embeddings [][]float64) ([]Range, error) {
 	scorers := make([]*Scorer, len(embeddings))
 	for i, e := range embeddings {
@@ -26,19 +26,30 @@ func (m *Model) Normalise(ctx context.Context, embeddings [][]float64) ([]Range,
 	return m.NormaliseScorers(ctx, scorers)
 }
 
-// byteSample is the smallest sample for which the pass in bytes pays.
+// byteSample is the smallest sample for which the pass in bytes saves time.
 const byteSample = 200_000
 
-// NormaliseScorers is [Model.Normalise] for scorers of this model, whether made
-// of embeddings or of weights. The result is that of the raw score, whatever
-// range a scorer has.
+// NormaliseScorers is [Model.Normalise] for scorers of this model, made from
+// embeddings or from weights. The result is the range of the score without
+// normalisation, even if a scorer is already normalised.
 func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Range, error) {
+	for _, s := range scorers {
+		if s.model != m {
+			return nil, fmt.Errorf("nir: %s is a scorer of another model; normalise it with that model", s.name)
+		}
+	}
+	if m.Farm != nil && len(scorers) > 0 {
+		return m.farRanges(ctx, scorers)
+	}
+	return m.ranges(ctx, scorers)
+}
+
+// ranges is NormaliseScorers in this process.
+func (m *Model) ranges(ctx context.Context, scorers []*Scorer) ([]Range, error) {
 	out := make([]Range, len(scorers))
 	var screened, exact []int
 	for i, s := range scorers {
 		switch {
-		case s.model != m:
-			return nil, fmt.Errorf("nir: %s is a scorer of another model; normalise it with that model", s.name)
 		case m.Normalisation.Exact || !kernel.FastBytes() || m.settings.NormaliseSample < byteSample || s.enc != m.encoder() || s.affine != nil:
 			exact = append(exact, i)
 		default:
@@ -65,8 +76,8 @@ func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Rang
 		}
 	}
 	if len(exact) > 0 {
-		// Those that the pass in bytes gives up are too few to keep the
-		// latents for in single precision too.
+		// The scorers that the pass in bytes gives up on are too few to justify
+		// keeping the latents in single precision too.
 		ranges, err := m.exactRanges(ctx, of(exact), len(screened) == 0)
 		if err != nil {
 			return nil, err
@@ -78,14 +89,14 @@ func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Rang
 	return out, nil
 }
 
-// exactRanges finds the ranges of scorers in single precision; keep says
-// whether to keep the latents.
+// exactRanges finds the ranges of scorers in single precision. keep selects
+// whether it keeps the latents.
 func (m *Model) exactRanges(ctx context.Context, scorers []*Scorer, keep bool) ([]Range, error) {
 	plan, err := newPlan(m, scorers, keep)
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
+	var mu sync.Mutex // guards parts
 	var parts []extremes
 	err = m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers in single precision", len(scorers)), func() func(c int) error {
 		w := plan.worker()
@@ -108,16 +119,17 @@ func (m *Model) exactRanges(ctx context.Context, scorers []*Scorer, keep bool) (
 	return out, nil
 }
 
-// extremes are the lowest and highest scores so far, by scorer.
+// extremes holds the lowest and highest score so far of each scorer.
 type extremes struct{ lo, hi []float32 }
 
-// A plan is a pass over the sample.
+// A plan describes a pass over the sample.
 type plan struct {
 	m       *Model
 	scorers []*Scorer
-	// own, other and affine are the indices of the scorers that read the
-	// model's latents, that have an encoder of their own, and that are affine
-	// functions of the model's latents, all of which are one layer.
+	// own, other and affine are indices of scorers: own for those that read the
+	// model's latents, other for those with their own encoder, and affine for
+	// those that are affine functions of the model's latents. The layer all
+	// computes all affine ones.
 	own, other, affine []int
 	all                *kernel.Layer
 	store              *store // of the model's latents
@@ -156,14 +168,14 @@ func newPlan(m *Model, scorers []*Scorer, keep bool) (*plan, error) {
 	return p, err
 }
 
-// A rangeWorker goes through chunks of the sample.
+// A rangeWorker processes chunks of the sample in one goroutine.
 type rangeWorker struct {
 	*plan
 	found   extremes
 	scratch *scratch
 	z       []byte // latents of a chunk
 
-	// Of the affine scorers: a block of their scores, and their extremes.
+	// For the affine scorers: a block of their scores, and their extremes.
 	y, lo, hi []float32
 }
 
@@ -184,7 +196,7 @@ func (p *plan) worker() *rangeWorker {
 	return w
 }
 
-// chunk takes chunk c of the sample into account.
+// chunk updates the extremes by chunk c of the sample.
 func (w *rangeWorker) chunk(c int) error {
 	m, n := w.m, w.m.chunkLen(c)
 	if w.store != nil {
@@ -213,7 +225,7 @@ func (w *rangeWorker) chunk(c int) error {
 	return nil
 }
 
-// scan updates the extremes of scorer i by n latents z.
+// scan updates the extremes of scorer i with n latents z.
 func (w *rangeWorker) scan(i int, z []float32, n int) {
 	s, in := w.scorers[i], w.m.shape.in
 	lo, hi := w.found.lo[i], w.found.hi[i]
@@ -228,7 +240,7 @@ func (w *rangeWorker) scan(i int, z []float32, n int) {
 	w.found.lo[i], w.found.hi[i] = lo, hi
 }
 
-// scanAffine updates the extremes of all affine scorers by n latents z.
+// scanAffine updates the extremes of all affine scorers with n latents z.
 func (w *rangeWorker) scanAffine(z []float32, n int) {
 	in, ld := w.m.shape.in, kernel.RoundCols(w.all.Out)
 	for j := 0; j < n; j += block {

@@ -8,49 +8,56 @@ import (
 	"dace.local/dacelib/nir/internal/kernel"
 )
 
-// shardRows is the number of a batch's rows that one goroutine takes at once.
-// It is part of the result: gradients are summed shard by shard, in order.
+// shardRows is the number of rows of a batch that one goroutine processes at
+// once. The result depends on it, because gradients are summed shard by shard,
+// in order.
 const shardRows = 128
 
 // A pass computes the loss of Eq. 9 and its gradient for one batch per
-// instance, by hand. Its gradients are those of the reference that gorgonia
-// derives (package reference); the work is cut into shards, whose number and
+// instance, with hand-written derivatives. They agree with those that gorgonia
+// derives (package reference). The work is cut into shards whose number and
 // order do not depend on the number of workers.
 type pass struct {
 	shape    shape
 	settings Settings
 	workers  int
 
-	perInstance, rows int // shards of an instance, rows of a shard
+	perInstance, rows int // shards per instance, rows per shard
 	shards            []*shard
-	idle              chan *buffers // one set per worker
+	idle              chan *buffers // holds one set per worker
 
-	// The layers as packed for this step; the T are transposed.
+	// The layers packed for this step; T means transposed.
 	e1, e2, e3, d1, d2, d3  *kernel.Layer
 	e2T, e3T, d1T, d2T, d3T *kernel.Layer
 	s1, s2, s1T, s2T, s3T   []*kernel.Layer // by instance
 	norms                   [4]norm         // batch normalisation of e1, e2, d1, d2
 
-	// The hypernetwork, a row per instance: its hidden layer before and after
-	// the activation, rows of ldE, and its output, the generated scorers, rows
-	// of ldW; and the output's gradient.
+	// The hypernetwork, with one row per instance: pre and hidden are its
+	// hidden layer before and after the activation (rows of ldE), out is its
+	// output, the generated scorers, and dOut the gradient of out (rows of
+	// ldW).
 	pre, hidden, out, dOut []float32
 	ldE, ldW               int
+	dHidden                [][]float32 // gradient of the hidden layer by ranges of columns, a row per instance
 
-	// Strides of the buffers, by what a row holds: a hidden layer, a solution,
-	// the encoder's heads, the scorer's input, a latent vector. Lines of a
-	// column fall into different sets of the cache.
+	parts []gradPart
+	sums  [][]float32 // gradients of the shared tensors
+
+	// Strides of the buffers, by the contents of a row: a hidden layer, a
+	// solution, the encoder's heads, the scorer's input, a latent vector. They
+	// are chosen so that the lines of a column fall into different sets of the
+	// cache.
 	ldH, ldX, ldL, ldIn, ldZ int
 }
 
-// A shard is a part of an instance's batch and what it adds to loss and
+// A shard is a part of an instance's batch, with its contribution to loss and
 // gradient.
 type shard struct {
 	instance int
 	rows     int
 	loss     partLoss
 	grads    []float32       // as gradParts lays them out
-	stats    [4][2][]float32 // batch means and variances, where normalised
+	stats    [4][2][]float32 // batch means and variances, if there is batch normalisation
 }
 
 // partLoss holds sums over the rows of a shard.
@@ -66,11 +73,12 @@ type buffers struct {
 	g1, g2, out          []float32
 	a1, a2, pred, dPred  []float32
 	dOut, dA, dB, dZ, dI []float32
+	dW3                  []float32
 	norm                 [4]normBuffers
-	grad, work           []float32 // of a range of the hypernetwork's output
+	grad                 []float32 // gradient of a range of the hypernetwork's output
 }
 
-// normBuffers hold what a batch normalisation keeps for its gradient.
+// normBuffers hold the values that the gradient of a batch normalisation needs.
 type normBuffers struct {
 	unit    []float32 // the normalised input
 	inverse [Hidden]float32
@@ -78,8 +86,14 @@ type normBuffers struct {
 
 func newPass(sh shape, s Settings, workers int) *pass {
 	p := &pass{shape: sh, settings: s, workers: workers, rows: shardRows}
+	p.parts = p.gradParts()
+	for _, g := range p.parts {
+		if !g.scorer() {
+			p.sums = append(p.sums, make([]float32, g.rows*g.cols))
+		}
+	}
 	if sh.norm {
-		p.rows = s.Batch // statistics are over the whole batch
+		p.rows = s.Batch // one shard: statistics are over the whole batch
 	}
 	p.rows = min(p.rows, s.Batch)
 	p.perInstance = (s.Batch + p.rows - 1) / p.rows
@@ -91,7 +105,7 @@ func newPass(sh shape, s Settings, workers int) *pass {
 	ld := func(n int) int { return kernel.RoundCols(n) + 16 }
 	p.ldH, p.ldX, p.ldL, p.ldIn, p.ldZ = ld(Hidden), ld(sh.dim), ld(2*sh.latent), ld(sh.in), ld(sh.latent)
 	slope := float32(leak)
-	first := slope // of the layers that a batch normalisation may follow
+	first := slope // slope of the layers that a batch normalisation may follow
 	if sh.norm {
 		first = 1
 	}
@@ -108,10 +122,13 @@ func newPass(sh shape, s Settings, workers int) *pass {
 		p.s2T = append(p.s2T, layer(Hidden, Hidden, act))
 		p.s3T = append(p.s3T, layer(1, Hidden, act))
 	}
-	p.ldE, p.ldW = EmbeddingSize+kernel.TileRows, kernel.RoundCols(sh.scorerSize)+16
+	p.ldE, p.ldW = hyperHidden+kernel.TileRows, kernel.RoundCols(sh.scorerSize)+16
 	n := kernel.RoundRows(sh.instances)
 	p.pre, p.hidden = make([]float32, n*p.ldE), make([]float32, n*p.ldE)
 	p.out, p.dOut = make([]float32, n*p.ldW), make([]float32, n*p.ldW)
+	for range (sh.scorerSize + hyperCols - 1) / hyperCols {
+		p.dHidden = append(p.dHidden, make([]float32, n*hyperHidden))
+	}
 	p.idle = make(chan *buffers, workers)
 	for range workers {
 		p.idle <- p.newBuffers()
@@ -119,7 +136,7 @@ func newPass(sh shape, s Settings, workers int) *pass {
 	return p
 }
 
-// scorerSlope is the slope below zero of the scorer's activation.
+// scorerSlope returns the slope below zero of the scorer's activation.
 func (p *pass) scorerSlope() float32 {
 	if p.settings.Activation == Identity {
 		return 1
@@ -134,11 +151,11 @@ func (p *pass) newBuffers() *buffers {
 		x: rows(p.ldX), eps: rows(p.shape.latent), y: make([]float32, n),
 		h1: rows(p.ldH), h2: rows(p.ldH), head: rows(p.ldL), in: rows(p.ldIn), z: rows(p.ldZ),
 		g1: rows(p.ldH), g2: rows(p.ldH), out: rows(p.ldX),
-		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n), dPred: make([]float32, n),
+		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n), dPred: make([]float32, n+kernel.TileRows),
 		dOut: rows(max(p.ldX, p.ldL)), dA: rows(p.ldH), dB: rows(p.ldH), dZ: rows(p.ldZ), dI: rows(p.ldIn),
 	}
-	b.grad = make([]float32, kernel.RoundRows(EmbeddingSize)*hyperCols)
-	b.work = make([]float32, hyperCols*kernel.RoundCols(p.shape.instances))
+	b.grad = make([]float32, kernel.RoundRows(hyperHidden)*hyperCols)
+	b.dW3 = make([]float32, kernel.TileRows*kernel.RoundCols(Hidden))
 	if p.shape.norm {
 		for k := range b.norm {
 			b.norm[k].unit = rows(p.ldH)
@@ -147,14 +164,17 @@ func (p *pass) newBuffers() *buffers {
 	return b
 }
 
-// A gradPart is the place of a tensor's gradient within a shard's.
+// A gradPart is the position of a tensor's gradient within a shard's gradient.
 type gradPart struct {
 	name           string
 	rows, cols, ld int
 	off            int
 }
 
-// gradParts lists the tensors of a shard's gradient: those of encoder and
+// scorer reports whether the tensor belongs to a generated scorer.
+func (g gradPart) scorer() bool { return g.name[0] == 's' }
+
+// gradParts lists the tensors of a shard's gradient: first those of encoder and
 // decoder, then those of the scorer.
 func (p *pass) gradParts() []gradPart {
 	var parts []gradPart
@@ -169,7 +189,7 @@ func (p *pass) gradParts() []gradPart {
 		off += n * g.ld
 	}
 	for _, t := range p.shape.tensors {
-		if t.off >= p.shape.find("h1.W").off {
+		if t.off >= p.shape.find("h2.W").off {
 			break
 		}
 		add(t)
@@ -181,12 +201,11 @@ func (p *pass) gradParts() []gradPart {
 }
 
 func (p *pass) gradSize() int {
-	parts := p.gradParts()
-	last := parts[len(parts)-1]
+	last := p.parts[len(p.parts)-1]
 	return last.off + last.ld
 }
 
-// parallel calls f(0) to f(n-1) from the given number of goroutines.
+// parallel calls f(0) to f(n-1) from the given number of goroutines and waits.
 func parallel(workers, n int, f func(i int)) {
 	if workers <= 1 || n <= 1 {
 		for i := range n {
@@ -206,8 +225,9 @@ func parallel(workers, n int, f func(i int)) {
 	wg.Wait()
 }
 
-// load packs the parameters for the steps to come: forward and backward for
-// training, or, with the running statistics, forward for evaluation.
+// load packs the parameters for the next steps. For training it packs forward
+// and backward layers; for evaluation, with running statistics, only forward
+// layers.
 func (p *pass) load(params, stats []float32) {
 	v := func(name string) []float32 { return p.shape.view(params, name) }
 	evaluate := stats != nil
@@ -241,24 +261,25 @@ func (p *pass) load(params, stats []float32) {
 		hidden(2, "d1", p.d1, p.d1T), hidden(3, "d2", p.d2, p.d2T), plain("d3", p.d3, p.d3T),
 	}
 
-	// The hypernetwork's hidden layer, then its output by ranges of columns.
+	// Compute the hypernetwork's hidden layer, then its output by ranges of
+	// columns.
 	e, w1 := v("embeddings"), v("h1.W")
 	for i := range p.shape.instances {
 		pre, hidden := p.pre[i*p.ldE:], p.hidden[i*p.ldE:]
 		copy(pre, v("h1.b"))
-		for j, x := range e[i*EmbeddingSize : (i+1)*EmbeddingSize] {
-			kernel.Axpy(pre, x, w1[j*EmbeddingSize:(j+1)*EmbeddingSize])
+		for j, x := range e[i*p.shape.embedding : (i+1)*p.shape.embedding] {
+			kernel.Axpy(pre, x, w1[j*hyperHidden:(j+1)*hyperHidden])
 		}
-		for j, x := range pre[:EmbeddingSize] {
+		for j, x := range pre[:hyperHidden] {
 			hidden[j] = max(x, leak*x)
 		}
 	}
-	// What lies behind the matrix and the bias in params fills the last panel's
-	// columns, which nobody reads.
+	// The numbers after the matrix and the bias in params fill the last panel's
+	// columns, which are never read.
 	w2, b2, n := params[p.shape.find("h2.W").off:], params[p.shape.find("h2.b").off:], p.shape.scorerSize
 	for from := 0; from < n; from += hyperCols {
 		tasks = append(tasks, func() {
-			kernel.Affine(p.out[from:], p.ldW, p.hidden, p.ldE, p.shape.instances, w2[from:], n, EmbeddingSize, b2[from:], min(hyperCols, n-from))
+			kernel.Affine(p.out[from:], p.ldW, p.hidden, p.ldE, p.shape.instances, w2[from:], n, hyperHidden, b2[from:], min(hyperCols, n-from))
 		})
 	}
 	parallel(p.workers, len(tasks), func(i int) { tasks[i]() })
@@ -277,9 +298,9 @@ func (p *pass) load(params, stats []float32) {
 }
 
 // hyperCols is the number of columns of the hypernetwork's output that a
-// goroutine takes at once: a whole number of panels, and few enough for the
-// second-level cache.
-const hyperCols = 512
+// goroutine processes at once: a whole number of panels, few enough for the
+// second-level cache and enough to read memory in long runs.
+const hyperCols = 2048
 
 // weights returns the generated weights of an instance's scorer.
 func (p *pass) weights(instance int) []float32 {
@@ -290,13 +311,13 @@ func (p *pass) weights(instance int) []float32 {
 // every ldx), the values y, and the noise eps (rows of d_z normal numbers).
 type filler func(k, instance, rows int, x []float32, ldx int, y, eps []float32)
 
-// A sink takes the gradient of the parameters from off on. It is called from
-// several goroutines, for ranges that do not overlap and that together are all
-// parameters.
+// A sink receives the gradient of the parameters from offset off on. It is
+// called from several goroutines, for ranges that do not overlap and together
+// cover all parameters.
 type sink func(off int, grad []float32)
 
-// gradient computes the losses of one batch per instance, under the
-// parameters that were loaded, and hands their gradient to the sink.
+// gradient computes the losses of one batch per instance, with the loaded
+// parameters, and passes their gradient to the sink.
 func (p *pass) gradient(params []float32, fill filler, to sink) ([]partLoss, error) {
 	parallel(p.workers, len(p.shards), func(k int) {
 		s, b := p.shards[k], <-p.idle
@@ -309,8 +330,8 @@ func (p *pass) gradient(params []float32, fill filler, to sink) ([]partLoss, err
 	return p.losses(p.shards), nil
 }
 
-// evaluate computes the losses of the given shards under the parameters that
-// were loaded for evaluation.
+// evaluate computes the losses of the given shards, with the parameters loaded
+// for evaluation.
 func (p *pass) evaluate(shards []*shard, fill filler) []partLoss {
 	parallel(p.workers, len(shards), func(k int) {
 		s, b := shards[k], <-p.idle
@@ -321,7 +342,7 @@ func (p *pass) evaluate(shards []*shard, fill filler) []partLoss {
 	return p.losses(shards)
 }
 
-// losses returns the mean losses of every instance.
+// losses returns the mean losses of each instance.
 func (p *pass) losses(shards []*shard) []partLoss {
 	out := make([]partLoss, p.shape.instances)
 	rows := make([]float64, len(out))
@@ -417,7 +438,7 @@ func (p *pass) hiddenLayer(k int, l *kernel.Layer, y, x []float32, ldx int, s *s
 		m := sum[j] / float64(n)
 		v := max(squares[j]/float64(n)-m*m, 0)
 		mean[j] = float32(m)
-		variance[j] = float32(v * float64(n) / float64(n-1)) // as running statistics take it
+		variance[j] = float32(v * float64(n) / float64(n-1)) // running statistics use the unbiased variance
 		nb.inverse[j] = float32(1 / math.Sqrt(v+normEpsilon))
 	}
 	s.stats[k] = [2][]float32{mean, variance}
@@ -433,8 +454,8 @@ func (p *pass) hiddenLayer(k int, l *kernel.Layer, y, x []float32, ldx int, s *s
 }
 
 // backward computes the gradient of a shard's losses with respect to the
-// parameters of encoder, decoder and generated scorer. The loss is that of the
-// whole batch: means are over its rows.
+// parameters of encoder, decoder and generated scorer. Means are over the rows
+// of the whole batch, so that shards add up to the loss of the batch.
 func (p *pass) backward(s *shard, b *buffers) {
 	n, d, L, i := s.rows, p.shape.dim, p.shape.latent, s.instance
 	batch := float32(p.settings.Batch)
@@ -465,15 +486,14 @@ func (p *pass) backward(s *shard, b *buffers) {
 	// Scorer.
 	dw3, db3 := part("s3.W"), part("s3.b")
 	ld3 := kernel.RoundCols(1)
-	var dw3sum [Hidden]float32
 	db3[0] = 0
 	for r := range n {
 		g := 2 * float32(p.settings.PredictionWeight) * (b.pred[r] - b.y[r]) / batch
 		b.dPred[r] = g
 		db3[0] += g
-		kernel.Axpy(dw3sum[:], g, b.a2[r*p.ldH:r*p.ldH+Hidden])
 	}
-	for j, v := range dw3sum {
+	kernel.Product(b.dW3, kernel.RoundCols(Hidden), b.dPred, 1, 1, b.a2, p.ldH, Hidden, n)
+	for j, v := range b.dW3[:Hidden] {
 		dw3[j*ld3] = v
 	}
 	p.s3T[i].ApplyMask(b.dA, p.ldH, b.a2, b.dPred, 1, n)
@@ -520,11 +540,11 @@ func (p *pass) backward(s *shard, b *buffers) {
 	p.linear(part("e1.W"), part("e1.b"), b.x, p.ldX, d, b.dB, p.ldH, Hidden, n)
 }
 
-// shardView returns a function that finds a tensor's gradient in a shard's.
+// shardView returns a function that finds the part of a shard's gradient by
+// name.
 func (p *pass) shardView(s *shard) func(name string) []float32 {
-	parts := p.gradParts()
 	return func(name string) []float32 {
-		for _, g := range parts {
+		for _, g := range p.parts {
 			if g.name == name {
 				return s.grads[g.off:]
 			}
@@ -537,14 +557,12 @@ func (p *pass) shardView(s *shard) func(name string) []float32 {
 // sums of g.
 func (p *pass) linear(dw, db, x []float32, ldx, in int, g []float32, ldg, out, n int) {
 	kernel.Product(dw, kernel.RoundCols(out), x, ldx, in, g, ldg, out, n)
-	clear(db[:out])
-	for r := range n {
-		kernel.Axpy(db, 1, g[r*ldg:r*ldg+out])
-	}
+	clear(db[:kernel.RoundCols(out)])
+	kernel.Sums(db, g, ldg, n, out)
 }
 
-// normBack replaces g, the gradient after a batch normalisation, by that
-// before it.
+// normBack replaces g, the gradient after a batch normalisation, by the
+// gradient before it.
 func (p *pass) normBack(k int, name string, part func(string) []float32, g []float32, b *buffers, n int) {
 	if !p.shape.norm {
 		return
@@ -568,23 +586,25 @@ func (p *pass) normBack(k int, name string, part func(string) []float32, g []flo
 	}
 }
 
-// reduce sums the shards' gradients, carries those of the scorers back through
-// the hypernetwork, and hands everything to the sink.
+// reduce sums the shards' gradients, propagates those of the scorers back
+// through the hypernetwork, and passes everything to the sink.
 func (p *pass) reduce(params []float32, to sink) {
 	sh := p.shape
 	var shared, scorer []gradPart
-	for _, g := range p.gradParts() {
-		if g.name[0] == 's' {
+	for _, g := range p.parts {
+		if g.scorer() {
 			scorer = append(scorer, g)
 		} else {
 			shared = append(shared, g)
 		}
 	}
-	// Shared tensors are summed over all shards, scorers over an instance's.
+	// Shared tensors are summed over all shards, scorers over one instance's
+	// shards.
 	parallel(p.workers, len(shared)+sh.instances, func(k int) {
 		if k < len(shared) {
 			g := shared[k]
-			sum := make([]float32, g.rows*g.cols)
+			sum := p.sums[k]
+			clear(sum)
 			for _, s := range p.shards {
 				g.addTo(sum, s.grads)
 			}
@@ -603,18 +623,15 @@ func (p *pass) reduce(params []float32, to sink) {
 
 	// The hypernetwork's output layer and its bias, by ranges of columns. Each
 	// range adds to the gradient of the hidden layer.
-	n, cols := sh.scorerSize, kernel.RoundCols(sh.instances)
+	n := sh.scorerSize
 	w2, off := sh.view(params, "h2.W"), sh.find("h2.W").off
-	ranges := (n + hyperCols - 1) / hyperCols
-	dHidden := make([][]float32, ranges) // of each range: EmbeddingSize x cols
-	parallel(p.workers, ranges, func(k int) {
+	parallel(p.workers, len(p.dHidden), func(k int) {
 		from := k * hyperCols
 		m := min(hyperCols, n-from)
 		b := <-p.idle
-		dHidden[k] = make([]float32, EmbeddingSize*cols)
-		kernel.ProductTransposed(dHidden[k], cols, w2[from:], n, EmbeddingSize, p.dOut[from:], p.ldW, sh.instances, m, b.work)
-		kernel.Product(b.grad, hyperCols, p.hidden, p.ldE, EmbeddingSize, p.dOut[from:], p.ldW, m, sh.instances)
-		for r := range EmbeddingSize {
+		kernel.ProductTransposed(p.dHidden[k], hyperHidden, w2[from:], n, hyperHidden, p.dOut[from:], p.ldW, sh.instances, m)
+		kernel.Product(b.grad, hyperCols, p.hidden, p.ldE, hyperHidden, p.dOut[from:], p.ldW, m, sh.instances)
+		for r := range hyperHidden {
 			to(off+r*n+from, b.grad[r*hyperCols:r*hyperCols+m])
 		}
 		db := b.grad[:m]
@@ -625,27 +642,28 @@ func (p *pass) reduce(params []float32, to sink) {
 		to(sh.find("h2.b").off+from, db)
 		p.idle <- b
 	})
-	for _, part := range dHidden[1:] {
-		kernel.Axpy(dHidden[0], 1, part)
+	dHidden := p.dHidden[0]
+	for _, part := range p.dHidden[1:] {
+		kernel.Axpy(dHidden, 1, part)
 	}
 
-	// Its hidden layer and the embeddings.
+	// The hypernetwork's hidden layer and the embeddings.
 	w1, e := sh.view(params, "h1.W"), sh.view(params, "embeddings")
-	dw1, db1 := make([]float32, len(w1)), make([]float32, EmbeddingSize)
+	dw1, db1 := make([]float32, len(w1)), make([]float32, hyperHidden)
 	de := make([]float32, len(e))
-	dPre := make([]float32, EmbeddingSize)
+	dPre := make([]float32, hyperHidden)
 	for i := range sh.instances {
 		for j := range dPre {
-			dPre[j] = dHidden[0][j*cols+i]
+			dPre[j] = dHidden[i*hyperHidden+j]
 			if !(p.pre[i*p.ldE+j] > 0) {
 				dPre[j] *= leak
 			}
 		}
 		kernel.Axpy(db1, 1, dPre)
-		for r, x := range e[i*EmbeddingSize : (i+1)*EmbeddingSize] {
-			row := w1[r*EmbeddingSize : (r+1)*EmbeddingSize]
-			kernel.Axpy(dw1[r*EmbeddingSize:(r+1)*EmbeddingSize], x, dPre)
-			de[i*EmbeddingSize+r] = kernel.Dot(row, dPre)
+		for r, x := range e[i*sh.embedding : (i+1)*sh.embedding] {
+			row := w1[r*hyperHidden : (r+1)*hyperHidden]
+			kernel.Axpy(dw1[r*hyperHidden:(r+1)*hyperHidden], x, dPre)
+			de[i*sh.embedding+r] = kernel.Dot(row, dPre)
 		}
 	}
 	to(sh.find("h1.W").off, dw1)
@@ -653,8 +671,12 @@ func (p *pass) reduce(params []float32, to sink) {
 	to(sh.find("embeddings").off, de)
 }
 
-// addTo adds a shard's gradient of the tensor to sum, which is not padded.
+// addTo adds a shard's gradient of the tensor to sum, which has no padding.
 func (g gradPart) addTo(sum, grads []float32) {
+	if g.ld == g.cols {
+		kernel.Axpy(sum, 1, grads[g.off:g.off+g.rows*g.cols])
+		return
+	}
 	for r := range g.rows {
 		kernel.Axpy(sum[r*g.cols:(r+1)*g.cols], 1, grads[g.off+r*g.ld:g.off+r*g.ld+g.cols])
 	}

@@ -9,8 +9,8 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// variants are the readings of the model that every test of the arithmetic
-// goes through.
+// variants returns the variants of the model with which every test of the
+// arithmetic runs.
 func variants() map[string]Settings {
 	return map[string]Settings{
 		"paper":             {},
@@ -20,6 +20,8 @@ func variants() map[string]Settings {
 		"authors":           Authors(),
 		"latent":            {Latent: 7},
 		"latent and weight": {Latent: 17, PredictionWeight: 3, KLWeight: 0.1},
+		"published":         {Reading: run.Published, Steps: 40, ValidateEvery: 10},
+		"he":                {Start: He, HyperBias: true, EmbeddingSize: 70},
 	}
 }
 
@@ -46,7 +48,7 @@ func randomBatch(instances, rows, d, latent int, r *rand.Rand) testBatch {
 	return b
 }
 
-// filler hands the batch to a pass.
+// filler passes the batch to a pass.
 func (tb testBatch) filler(p *pass) filler {
 	return func(k, instance, rows int, x []float32, ldx int, y, eps []float32) {
 		first := (k % p.perInstance) * p.rows
@@ -63,7 +65,7 @@ func (tb testBatch) filler(p *pass) filler {
 	}
 }
 
-// plainLoss is Eq. 9 in double precision, written down as the paper has it.
+// plainLoss computes Eq. 9 in double precision, term by term as in the paper.
 func plainLoss(sh shape, s Settings, params []float64, tb testBatch) float64 {
 	view := func(name string) []float64 {
 		t := sh.find(name)
@@ -121,7 +123,7 @@ func plainLoss(sh shape, s Settings, params []float64, tb testBatch) float64 {
 	var loss float64
 	for i := range tb.x {
 		n, d, L := len(tb.y[i]), sh.dim, sh.latent
-		e := view("embeddings")[i*EmbeddingSize : (i+1)*EmbeddingSize]
+		e := view("embeddings")[i*sh.embedding : (i+1)*sh.embedding]
 		w := linear(leaky(linear(e, view("h1.W"), view("h1.b"))), view("h2.W"), view("h2.b"))
 		part := func(name string) []float64 {
 			for _, t := range sh.scorer {
@@ -169,7 +171,7 @@ func plainLoss(sh shape, s Settings, params []float64, tb testBatch) float64 {
 	return loss
 }
 
-// handPass returns loss and gradient of the hand-written pass.
+// handPass returns loss and gradient computed by the hand-written pass.
 func handPass(m *Model, tb testBatch, workers int) (float64, []float32) {
 	p := newPass(m.shape, m.settings, workers)
 	p.load(m.params, nil)
@@ -181,7 +183,7 @@ func handPass(m *Model, tb testBatch, workers int) (float64, []float32) {
 	return m.total(parts).Total, grad
 }
 
-// The hand-written gradients against finite differences of the plain loss in
+// The hand-written gradients agree with finite differences of the plain loss in
 // double precision, tensor by tensor along random directions.
 func TestGradientFiniteDifferences(t *testing.T) {
 	for name, s := range variants() {
@@ -220,7 +222,7 @@ func TestGradientFiniteDifferences(t *testing.T) {
 				for i := range dir {
 					gnorm += float64(grad[tn.off+i]) * float64(grad[tn.off+i])
 				}
-				// A direction with the gradient in it, so that the derivative
+				// Include the gradient in the direction, so that the derivative
 				// is not lost in rounding.
 				for i := range dir {
 					dir[i] /= math.Sqrt(norm)
@@ -246,7 +248,7 @@ func TestGradientFiniteDifferences(t *testing.T) {
 	}
 }
 
-// jitter moves parameters that start at special values away from them.
+// jitter moves parameters away from special initial values.
 func jitter(m *Model, r *rand.Rand) {
 	for _, tn := range m.shape.tensors {
 		if tn.rows == 1 {
@@ -271,7 +273,7 @@ func TestGradientWorkers(t *testing.T) {
 	}
 }
 
-// The hand-written gradients against gorgonia's, element by element.
+// The hand-written gradients agree with gorgonia's, element by element.
 func TestGradientGorgonia(t *testing.T) {
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +296,7 @@ func TestGradientGorgonia(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer g.model.Close()
-			for range 2 { // the second run must not see the first's gradient
+			for range 2 { // the second run must not add to the first one's gradient
 				want := make([]float32, len(grad))
 				parts, err := g.gradient(m.params, tb.filler(p), func(off int, g []float32) { copy(want[off:], g) })
 				if err != nil {
@@ -309,7 +311,7 @@ func TestGradientGorgonia(t *testing.T) {
 						norm = max(norm, math.Abs(float64(want[i])))
 						diff = max(diff, math.Abs(float64(want[i]-grad[i])))
 					}
-					if !(diff <= 1e-4*norm+1e-6) {
+					if !(diff <= 1e-4*norm+4e-6) {
 						t.Errorf("%s: gradients differ by %v of %v", tn.name, diff, norm)
 					}
 				}

@@ -10,11 +10,11 @@ import (
 	"dace.local/dacelib/problem"
 )
 
-// block is the number of solutions that go through the networks together: a
-// whole number of tiles whose activations stay in the first-level cache.
+// block is the number of solutions that go through the networks together. It is
+// a whole number of tiles whose activations stay in the first-level cache.
 const block = 48
 
-// An encoder turns packed solutions into the scorer's input. It does not change.
+// An encoder turns packed solutions into the scorer's input. It is immutable.
 type encoder struct {
 	dim, latent, in int
 	table           *kernel.Table // the first layer
@@ -22,7 +22,7 @@ type encoder struct {
 	scratches       sync.Pool // of *scratch
 }
 
-// newEncoder packs an encoder's weights, batch normalisation folded in.
+// newEncoder packs an encoder's weights, with batch normalisation folded in.
 func newEncoder(sh shape, p, stats []float32) *encoder {
 	e := &encoder{dim: sh.dim, latent: sh.latent, in: sh.in}
 	e.scratches.New = func() any { return newScratch(sh.in) }
@@ -39,7 +39,7 @@ func newEncoder(sh shape, p, stats []float32) *encoder {
 	e.l2 = kernel.NewLayer(w2, b2, Hidden, Hidden, leak)
 	w, b := sh.view(p, "e3.W"), sh.view(p, "e3.b")
 	outs := 2 * sh.latent
-	if sh.in == sh.latent { // the means alone
+	if sh.in == sh.latent { // the scorer reads only the means
 		mw := make([]float32, 0, Hidden*sh.latent)
 		for i := range Hidden {
 			mw = append(mw, w[i*outs:i*outs+sh.latent]...)
@@ -72,8 +72,8 @@ type scratch struct {
 	a, b, z []float32
 }
 
-// strides of the scratch's matrices; their lines fall into different sets of
-// the cache.
+// The strides of the scratch's matrices are chosen so that their lines fall
+// into different sets of the cache.
 func hiddenStride() int { return kernel.RoundCols(Hidden) + 16 }
 
 func newScratch(in int) *scratch {
@@ -84,8 +84,8 @@ func newScratch(in int) *scratch {
 	}
 }
 
-// encode writes the scorer's input for the m <= block solutions x to s.z, one
-// row every RoundCols(in).
+// encode writes the scorer's input for the m <= block solutions x to s.z, with
+// one row every RoundCols(in) numbers.
 func (e *encoder) encode(s *scratch, x problem.Solutions, m int) {
 	ld, ldz := hiddenStride(), kernel.RoundCols(e.in)
 	e.table.Apply(s.a, ld, x.Words, problem.Stride(x.D), m)
@@ -99,13 +99,14 @@ func (e *encoder) encode(s *scratch, x problem.Solutions, m int) {
 	}
 }
 
-// A Scorer is an NIR as a problem: the score that the network gives a
-// solution. It is immutable and safe for use by several goroutines.
+// A Scorer is an NIR as a problem: its values are the network's scores of
+// solutions. It is immutable and safe for use by several goroutines.
 type Scorer struct {
 	name      string
 	model     *Model
 	enc       *encoder
-	embedding []float64 // nil where made of weights
+	embedding []float64 // nil if made from weights
+	weights   []float32 // nil if made from an embedding
 	rng       Range
 	ranged    bool
 
@@ -113,12 +114,12 @@ type Scorer struct {
 	w3     []float32
 	b3     float32
 
-	w1, b1, w2, b2 []float32 // what l1 and l2 are packed from
-	affine         []float32 // the collapsed scorer, if it is one; its constant is b3
+	w1, b1, w2, b2 []float32 // the numbers packed in l1 and l2
+	affine         []float32 // the coefficients of an affine scorer, else nil; its constant is b3
 }
 
-// Scorer returns the NIR with that embedding of 64 numbers. Its values are
-// the network's, about [0, 1] on training instances, not normalised: see
+// Scorer returns the NIR with the given embedding. Its values are the network's
+// scores without normalisation, about [0, 1] on training instances: see
 // [Scorer.Within], [Model.Instance].
 func (m *Model) Scorer(embedding []float64) (*Scorer, error) {
 	w, err := m.generate(embedding)
@@ -146,6 +147,7 @@ func (m *Model) ScorerOf(weights []float64) (*Scorer, error) {
 		w[i] = float32(v)
 	}
 	s := m.newScorer(w[len(w)-ns:])
+	s.weights = w
 	if len(w) > ns {
 		p := make([]float32, m.shape.size)
 		copy(p, w[:ne])
@@ -154,7 +156,7 @@ func (m *Model) ScorerOf(weights []float64) (*Scorer, error) {
 	return s, nil
 }
 
-// encoder returns the model's packed encoder, made at the first call.
+// encoder returns the model's packed encoder; the first call makes it.
 func (m *Model) encoder() *encoder {
 	m.once.Do(func() { m.enc = newEncoder(m.shape, m.params, m.stats) })
 	return m.enc
@@ -178,7 +180,7 @@ func (m *Model) newScorer(w []float32) *Scorer {
 }
 
 // collapse returns the affine function that three layers without activations
-// compute, in double precision until the end.
+// compute. It calculates in double precision and rounds the result.
 func collapse(w1, b1, w2, b2, w3 []float32, b3 float32) ([]float32, float32) {
 	var v [Hidden]float64 // w2 w3
 	c := float64(b3)
@@ -213,15 +215,15 @@ func (s *Scorer) Named(name string) *Scorer {
 }
 
 // Within returns s with its values normalised by Eq. 11: (value - r.Min) /
-// (r.Max - r.Min). They may leave [0, 1]. Where r.Max = r.Min, only r.Min is
-// subtracted.
+// (r.Max - r.Min). Values can be outside [0, 1]. If r.Max = r.Min, it only
+// subtracts r.Min.
 func (s *Scorer) Within(r Range) *Scorer {
 	t := *s
 	t.rng, t.ranged = r, true
 	return &t
 }
 
-// width returns the width of a range, 1 if it has none.
+// width returns the width of a range, or 1 if the width is 0.
 func width(r Range) float64 {
 	if r.Max > r.Min {
 		return r.Max - r.Min
@@ -229,17 +231,19 @@ func width(r Range) float64 {
 	return 1
 }
 
-// Range returns the range that s is normalised by, and whether it is.
+// Range returns the range by which s is normalised, and whether it is
+// normalised.
 func (s *Scorer) Range() (Range, bool) { return s.rng, s.ranged }
 
 // Dim returns the dimension d of the model.
 func (s *Scorer) Dim() int { return s.enc.dim }
 
-// Embedding returns the NIR's embedding, a copy; nil for one made of weights.
+// Embedding returns a copy of the NIR's embedding; nil if it was made from
+// weights.
 func (s *Scorer) Embedding() []float64 { return append([]float64(nil), s.embedding...) }
 
-// Evaluate sets dst[i] to the score of solution i. Large batches are cut among
-// the model's workers.
+// Evaluate sets dst[i] to the score of solution i. It divides large batches
+// among the model's workers.
 func (s *Scorer) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
 	if err := problem.CheckBatch(s, dst, x); err != nil {
 		return err
@@ -251,14 +255,14 @@ func (s *Scorer) Evaluate(ctx context.Context, dst []float64, x problem.Solution
 	}
 	parallel(s.model.workers(), (n+piece-1)/piece, func(k int) {
 		from, to := k*piece, min((k+1)*piece, n)
-		// The only error is the end of ctx, which is looked at below.
+		// The only possible error is the end of ctx, which is checked below.
 		_ = s.evaluate(ctx, dst[from:to], x.Slice(from, to))
 	})
 	return ctx.Err()
 }
 
-// evaluate is Evaluate by one goroutine, for len(dst) = x.Len(). It allocates
-// nothing.
+// evaluate is Evaluate in one goroutine, for len(dst) = x.Len(). It does not
+// allocate.
 func (s *Scorer) evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
 	sc := s.enc.scratches.Get().(*scratch)
 	defer s.enc.scratches.Put(sc)
@@ -281,7 +285,8 @@ func (s *Scorer) evaluate(ctx context.Context, dst []float64, x problem.Solution
 	return nil
 }
 
-// score writes the scores of the len(dst) <= block inputs z, a row every ldz.
+// score writes the scores of the len(dst) <= block inputs z, which have a row
+// every ldz numbers.
 func (s *Scorer) score(dst []float32, sc *scratch, z []float32, ldz int) {
 	if s.affine != nil {
 		for i := range dst {

@@ -13,51 +13,53 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// The pass in bytes. Every solution of the sample gets an approximate score;
-// those within a margin of the approximation's extremes, and those that have
-// no approximation, are scored in single precision, and the extremes of these
-// scores are the range.
+// This file implements the pass in bytes. It computes an approximate score of
+// every solution of the sample. It then scores in single precision those within
+// a margin of the approximation's extremes and those without an approximation;
+// the extremes of these scores are the range.
 //
-// A solution is missed if it is an extreme, but its approximate score is not
-// within the margin. Its error would be more than the difference that
-// [screened.sure] looks at. What makes that unlikely is that errors are
+// The pass misses a solution if it is an extreme but its approximate score is
+// not within the margin. The error of that score would have to exceed the
+// difference that [screened.sure] checks. This is unlikely because errors are
 // roundings: they do not grow towards the extremes, where most approximations
-// fail, because a hidden layer that leaves the range seen in the probe gives
-// no score instead of a wrong one. The check is still empirical, not a proof.
+// fail, since a hidden layer that leaves the range seen in the probe gives no
+// score instead of a wrong one. The check is empirical, not a proof.
 
 const (
-	// screenMargin is the margin, in largest errors of the probe. Of 10
-	// million errors the largest was 1.35 to 1.57 of these (8 scorers, d = 30):
-	// a miss takes 2.5 at both the approximate and the true extreme.
+	// screenMargin is the margin in units of the largest error of the probe.
+	// Among 10 million errors the largest was 1.35 to 1.57 units (8 scorers, d
+	// = 30); a miss takes an error of 2.5 units at both the approximate and the
+	// true extreme.
 	screenMargin = 5
-	// screenRoom is how far beyond the hidden layer's values in the probe its
-	// bytes reach. Less room makes rounding finer and more solutions leave it.
+	// screenRoom is the factor by which the grid of the hidden layer's bytes
+	// extends beyond the values in the probe. With a smaller factor, rounding
+	// is finer and more solutions leave the grid.
 	screenRoom = 1.6
-	// screenSafety is by how much the error of a missed solution would have
-	// to exceed every error seen.
+	// screenSafety is the factor by which the error of a missed solution would
+	// have to exceed every error seen.
 	screenSafety = 2
-	// maxCandidates is the largest share of the sample that is scored in
-	// single precision.
+	// maxCandidates is the largest share of the sample that is scored in single
+	// precision.
 	maxCandidates = 0.01
 	// rescored bounds the number of candidates whose latents are in memory.
 	rescored = 1 << 18
 )
 
-// A candidate is a solution to be scored in single precision: its index in
-// the sample and its approximate score, NaN if it has none.
+// A candidate is a solution to be scored in single precision: its index in the
+// sample and its approximate score, NaN if it has none.
 type candidate struct {
 	index int
 	score float32
 }
 
-// tails are the solutions near a scorer's approximate extremes so far.
+// tails holds the solutions near a scorer's approximate extremes so far.
 type tails struct {
 	margin float32
 	lo, hi float32 // the extremes
 	found  []candidate
 }
 
-// add takes the approximate scores y of solutions from index first on.
+// add processes the approximate scores y of the solutions from index first on.
 func (t *tails) add(first int, y *[block]float32, n int) {
 	for i := 0; i < n; i += 16 {
 		set := kernel.Outside((*[16]float32)(y[i:]), t.lo+t.margin, t.hi-t.margin)
@@ -74,30 +76,31 @@ func (t *tails) add(first int, y *[block]float32, n int) {
 	}
 }
 
-// near reports whether a score found on the way still is near the extremes.
+// near reports whether the score of an earlier candidate is still near the
+// extremes.
 func (t *tails) near(v float32) bool { return !(v >= t.lo+t.margin && v <= t.hi-t.margin) }
 
-// A screened is a scorer on its way through the pass in bytes.
+// screened is the state of a scorer during the pass in bytes.
 type screened struct {
 	*Scorer
 	bytes  *kernel.ByteScorer
-	tails  tails   // of the whole sample at the end
-	errors float32 // the largest seen
+	tails  tails   // of the whole sample after the pass
+	errors float32 // the largest error seen
 	lo, hi float32 // the extremes in single precision so far
-	full   bool    // too many candidates
+	full   bool    // there are too many candidates
 	// candidates in all, and those of them that left the hidden layer's bytes
 	candidates, over int
 }
 
-// sure reports whether no solution can have been missed, unless its error is
-// screenSafety times that of any seen.
+// sure reports whether any missed solution would need an error of at least
+// screenSafety times the largest error seen.
 func (s *screened) sure() bool {
 	above := s.hi - (s.tails.hi - s.tails.margin)
 	below := (s.tails.lo + s.tails.margin) - s.lo
 	return !s.full && min(above, below) >= screenSafety*s.errors
 }
 
-// see takes the exact score v of a candidate into account.
+// see updates the extremes and errors with the exact score v of a candidate.
 func (s *screened) see(approximate, v float32) {
 	s.lo, s.hi = min(s.lo, v), max(s.hi, v)
 	if approximate == approximate {
@@ -107,8 +110,8 @@ func (s *screened) see(approximate, v float32) {
 
 func abs(v float32) float32 { return max(v, -v) }
 
-// screen finds ranges by the pass in bytes: lo and hi of those scorers that
-// are sure.
+// screen finds ranges by the pass in bytes. It returns all scorers with lo and
+// hi of those that are sure.
 func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, error) {
 	lat, err := m.byteLatents(ctx)
 	if err != nil {
@@ -124,7 +127,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 	}
 
 	most := int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
-	var mu sync.Mutex
+	var mu sync.Mutex // guards parts
 	var parts [][]tails
 	err = m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers", len(scorers)), func() func(c int) error {
 		in := m.shape.in
@@ -200,7 +203,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 	return set, nil
 }
 
-// rescore takes the exact scores of each scorer's candidates into account.
+// rescore computes the exact scores of each scorer's candidates.
 func (m *Model) rescore(ctx context.Context, set []*screened, found [][]candidate) error {
 	var all []int
 	for _, f := range found {
@@ -235,13 +238,13 @@ func (m *Model) rescore(ctx context.Context, set []*screened, found [][]candidat
 	})
 }
 
-// newScreened makes a scorer in bytes and tries it on the probe.
+// newScreened makes a scorer in bytes and measures its errors on the probe.
 func newScreened(sc *Scorer, lat *byteLatents) *screened {
 	in, ld := sc.enc.in, hiddenStride()
 	s := &screened{Scorer: sc, lo: math.MaxFloat32, hi: -math.MaxFloat32}
 	s.tails.lo, s.tails.hi = math.MaxFloat32, -math.MaxFloat32
 
-	// Exact scores, and what the first hidden layer goes through.
+	// Find the exact scores and the range of the first hidden layer.
 	var lo, hi, sum [Hidden]float32
 	work, exact := newScratch(in), make([]float32, lat.probes)
 	for i := 0; i < lat.probes; i += block {
@@ -271,14 +274,14 @@ func newScreened(sc *Scorer, lat *byteLatents) *screened {
 			}
 		}
 	}
-	// Errors below the rounding of single precision mean nothing.
+	// Errors below the rounding of single precision are not meaningful.
 	s.errors = max(s.errors, 1e-6*(s.hi-s.lo))
 	s.tails.margin = screenMargin * s.errors
 	return s
 }
 
-// latentsOf returns the latents, in single precision, of the sample's
-// solutions of the given indices, which ascend.
+// latentsOf returns the latents, in single precision, of the sample's solutions
+// with the given ascending indices.
 func (m *Model) latentsOf(ctx context.Context, index []int) ([]float32, error) {
 	in := m.shape.in
 	z := make([]float32, len(index)*in)

@@ -7,21 +7,26 @@ import (
 	"math/bits"
 	"slices"
 
+	vec "gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
 
 // A Similarity compares two objective functions on a sample of solutions.
 type Similarity struct {
-	// MSE is the mean squared difference of the values, those of each function
-	// mapped to [0, 1] by their own minimum and maximum on the sample.
+	// MSE is the mean squared difference of the values, after those of each
+	// function are mapped to [0, 1] by their own minimum and maximum on the
+	// sample.
 	MSE float64
-	// Correlation of the values (Pearson); 0 where one function is constant.
+	// Correlation is Pearson's correlation of the values; 0 if one function is
+	// constant.
 	Correlation float64
 }
 
-// Compare returns how similar two problems of one dimension are, NIRs or
-// instances, on n uniform solutions.
+// Compare returns how similar two problems of equal dimension, NIRs or
+// instances, are on n uniform solutions.
 func Compare(ctx context.Context, a, b problem.Problem, n int, seed uint64) (Similarity, error) {
 	s, err := CompareAll(ctx, a, []problem.Problem{b}, n, seed)
 	if err != nil {
@@ -30,8 +35,8 @@ func Compare(ctx context.Context, a, b problem.Problem, n int, seed uint64) (Sim
 	return s[0], nil
 }
 
-// CompareAll returns how similar p is to each of the others, on n uniform
-// solutions that are the same for all.
+// CompareAll returns how similar p is to each of the others, on the same n
+// uniform solutions.
 func CompareAll(ctx context.Context, p problem.Problem, others []problem.Problem, n int, seed uint64) ([]Similarity, error) {
 	if n < 2 {
 		return nil, fmt.Errorf("nir: comparing needs at least 2 solutions; got %d", n)
@@ -43,6 +48,8 @@ func CompareAll(ctx context.Context, p problem.Problem, others []problem.Problem
 	}
 	out := make([]Similarity, len(others))
 	z := make([]float64, n)
+	add, end := run.Steps(&ctx, "comparing", len(others))
+	defer end()
 	for i, o := range others {
 		if o.Dim() != p.Dim() {
 			return nil, fmt.Errorf("nir: %s has dimension %d, %s has %d; only problems of one dimension can be compared", p.Name(), p.Dim(), o.Name(), o.Dim())
@@ -51,12 +58,13 @@ func CompareAll(ctx context.Context, p problem.Problem, others []problem.Problem
 			return nil, err
 		}
 		out[i] = similarity(y, z)
+		add(1)
 	}
 	return out, nil
 }
 
-// Closest returns the index of the instance that is most like p, by the mean
-// squared difference on n uniform solutions, and its similarity.
+// Closest returns the index of the instance with the smallest mean squared
+// difference from p on n uniform solutions, and its similarity.
 func Closest(ctx context.Context, p problem.Problem, instances []problem.Problem, n int, seed uint64) (int, Similarity, error) {
 	all, err := CompareAll(ctx, p, instances, n, seed)
 	if err != nil {
@@ -72,6 +80,52 @@ func Closest(ctx context.Context, p problem.Problem, instances []problem.Problem
 		}
 	}
 	return best, all[best], nil
+}
+
+// Outside returns the share of the variance of p's values, over n uniform
+// solutions, that no linear combination of the instances' values and a constant
+// explains. It is 0 for a blend of the instances and 1 for a problem that has
+// nothing in common with them, and so tells whether an NIR is more than an
+// interpolation between the instances that it was trained with. n should be a
+// multiple of the number of instances; a problem with constant values is an
+// error.
+func Outside(ctx context.Context, p problem.Problem, instances []problem.Problem, n int, seed uint64) (float64, error) {
+	k := len(instances)
+	if n < 2*(k+1) {
+		return 0, fmt.Errorf("nir: %d instances can blend to any %d values; use %d solutions or more", k, n, 2*(k+1))
+	}
+	x := problem.Random(run.Rand(seed, "nir: outside"), n, p.Dim())
+	values := mat.NewDense(k+1, n, nil) // the instances' values, then p's; rows of mean 0
+	for i, q := range append(slices.Clone(instances), p) {
+		if q.Dim() != p.Dim() {
+			return 0, fmt.Errorf("nir: %s has dimension %d, %s has %d; only problems of one dimension can be compared", p.Name(), p.Dim(), q.Name(), q.Dim())
+		}
+		row := values.RawRowView(i)
+		if err := q.Evaluate(ctx, row, x); err != nil {
+			return 0, err
+		}
+		vec.AddConst(-vec.Sum(row)/float64(n), row)
+		if norm := vec.Norm(row, 2); norm > 0 {
+			vec.Scale(1/norm, row) // so that the rank does not depend on the scale
+		} else if i == k {
+			return 0, fmt.Errorf("nir: %s has the same value at all of %d solutions", p.Name(), n)
+		}
+	}
+	if k == 0 {
+		return 1, nil
+	}
+	var gram mat.Dense
+	gram.Mul(values, values.T())
+	var svd mat.SVD
+	if !svd.Factorize(gram.Slice(0, k, 0, k), mat.SVDThin) {
+		return 0, fmt.Errorf("nir: the values of the instances cannot be decomposed; are they finite?")
+	}
+	own := gram.Slice(0, k, k, k+1)
+	var c mat.Dense
+	svd.SolveTo(&c, own, svd.Rank(1e-10))
+	var explained mat.Dense
+	explained.Mul(own.T(), &c)
+	return min(max(1-explained.At(0, 0), 0), 1), nil
 }
 
 func similarity(y, z []float64) Similarity {
@@ -105,13 +159,14 @@ func similarity(y, z []float64) Similarity {
 	return s
 }
 
-// OneMaxSettings say how [ClosestOneMax] searches. The zero value is the
+// OneMaxSettings are the options of [ClosestOneMax]. The zero value is the
 // paper's (App. F).
 type OneMaxSettings struct {
-	// Solutions is the number of solutions that the loss L1 is over; default
-	// 100,000.
+	// Solutions is the number of solutions over which the loss L1 is taken;
+	// default 100,000.
 	Solutions int
-	// Validation is that of the loss L2, of other solutions; default 500,000.
+	// Validation is the number of other solutions, over which L2 is taken;
+	// default 500,000.
 	Validation int
 	// Seed of the solutions.
 	Seed uint64
@@ -122,8 +177,8 @@ type OneMaxMatch struct {
 	// Target string of the instance.
 	Target []bool
 	// L1 and L2 are the mean squared differences between NIR and instance on
-	// the two sets of solutions, each of the two normalised to [0, 1] by its
-	// own minimum and maximum over that set.
+	// the two sets of solutions. NIR and instance are each normalised to [0, 1]
+	// by their own minimum and maximum over the set.
 	L1, L2 float64
 }
 
@@ -135,26 +190,26 @@ func (o OneMaxMatch) String() string {
 // ClosestOneMax returns the instance of OneMax that is closest to p, an NIR
 // (App. F): its target string, L1 and L2.
 //
-// NIR and instance are each normalised by their own extremes over the solutions
-// that are compared. The paper says "by Eq. 11" and leaves open over which
-// solutions; its tables tell: L1 and L2 of one target differ by up to a factor
-// of two there, where under one range for both the means over 100,000 and
-// 500,000 solutions would agree within some per cent. So L1 also says how well
-// an NIR does at its two extreme solutions, the ones of which training has seen
-// least: an NIR whose mean squared error is 3e-5 may have an L1 of 1e-3, where
+// NIR and instance are each normalised by their own extremes over the compared
+// solutions. The paper says "by Eq. 11" and does not say over which solutions,
+// but its tables show it: L1 and L2 of one target differ there by up to a
+// factor of two, whereas with one range for both the means over 100,000 and
+// 500,000 solutions would agree within some per cent. L1 therefore also depends
+// on how well an NIR fits at its two extreme solutions, where training has seen
+// the fewest: an NIR with mean squared error 3e-5 may have an L1 of 1e-3, while
 // the paper's trained NIRs have 2.5e-5 to 4.9e-5. The affine scorers of
 // [Authors] scatter less.
 //
-// The paper's search is BRKGA with 10,000 evaluations of L1, each on 100,000
-// solutions. Given the range of the instance, L1 is a quadratic function of the
-// target's signs, whose coefficients are moments of the solutions and the NIR's
-// values; here they are summed once, and L1 of a string is then exact in d^2
-// operations. The search goes from the signs of the correlations along the
-// steepest changes of one or two bits. The extremes of OneMax over the
-// solutions differ between targets by a bit or so, by chance, which can be worth
-// as much as a wrong bit; so that chance does not decide, the search compares
-// all targets under the range of the first. L1 and L2 are under the found
-// target's.
+// The paper searches by BRKGA with 10,000 evaluations of L1, each on 100,000
+// solutions. For a given range of the instance, however, L1 is a quadratic
+// function of the target's signs, whose coefficients are moments of the
+// solutions and of the NIR's values. ClosestOneMax sums these moments once; L1
+// of a string then takes d^2 operations, exactly. The search starts from the
+// signs of the correlations and makes the best changes of one or two bits. By
+// chance, the extremes of OneMax over the solutions differ between targets by a
+// bit or so, which can outweigh a wrong bit; the search therefore compares all
+// targets under the range of the first. L1 and L2 in the result use the found
+// target's own range.
 func ClosestOneMax(ctx context.Context, p problem.Problem, o OneMaxSettings) (OneMaxMatch, error) {
 	if o.Solutions == 0 {
 		o.Solutions = 100_000
@@ -165,6 +220,8 @@ func ClosestOneMax(ctx context.Context, p problem.Problem, o OneMaxSettings) (On
 	if o.Solutions < 2 || o.Validation < 2 {
 		return OneMaxMatch{}, fmt.Errorf("nir: OneMaxSettings.Solutions is %d and Validation %d; both must be at least 2", o.Solutions, o.Validation)
 	}
+	_, end := run.Steps(&ctx, "closest OneMax", 0)
+	defer end()
 	x := problem.Random(run.Rand(o.Seed, "nir: onemax"), o.Solutions, p.Dim())
 	y, err := normalisedValues(ctx, p, x)
 	if err != nil {
@@ -201,8 +258,8 @@ func normalisedValues(ctx context.Context, p problem.Problem, x problem.Solution
 	return y, nil
 }
 
-// agreeing returns the number of bits in which solution i agrees with t: its
-// value under OneMax.
+// agreeing returns the number of bits in which solution i agrees with t, its
+// value under OneMax with target t.
 func agreeing(x problem.Solutions, i int, t problem.Solutions) int {
 	differ := 0
 	for w, v := range x.Row(i) {
@@ -221,8 +278,8 @@ func oneMaxRange(x, t problem.Solutions) Range {
 	return Range{float64(least), float64(most)}
 }
 
-// A quadratic holds the moments of solutions, as signs x, and an NIR's values
-// y: means over the solutions.
+// A quadratic holds moments of solutions, as signs x, and of an NIR's values y.
+// All are means over the solutions.
 type quadratic struct {
 	d    int
 	y, q float64     // of y, y^2
@@ -233,7 +290,8 @@ type quadratic struct {
 func newQuadratic(x problem.Solutions, y []float64) *quadratic {
 	n, d := x.Len(), x.D
 	q := &quadratic{d: d, m: make([]float64, d), c: make([]float64, d), g: make([][]float64, d)}
-	// Bit j of all solutions side by side: x_j x_k is -1 where they differ.
+	// columns[j] packs bit j of all solutions: x_j x_k is -1 where two columns
+	// differ.
 	columns := make([][]uint64, d)
 	for j := range columns {
 		columns[j] = make([]uint64, (n+63)/64)
@@ -268,7 +326,7 @@ func newQuadratic(x problem.Solutions, y []float64) *quadratic {
 	return q
 }
 
-// signs returns the target whose bits agree with the correlations.
+// signs returns the target whose bits are the signs of the correlations.
 func (q *quadratic) signs() problem.Solutions {
 	t := problem.NewSolutions(1, q.d)
 	for j := range q.d {
@@ -301,8 +359,8 @@ func (q *quadratic) loss(t problem.Solutions, r Range) float64 {
 	return q.q - 2*(yf-r.Min*q.y)/w + (ff-2*r.Min*f+r.Min*r.Min)/(w*w)
 }
 
-// descend changes one or two bits of t, those that lower the loss most, as
-// long as that helps.
+// descend changes those one or two bits of t that lower the loss most, as long
+// as some change lowers it.
 func (q *quadratic) descend(t problem.Solutions, r Range) {
 	w, half := width(r), float64(q.d)/2
 	for {
@@ -317,7 +375,7 @@ func (q *quadratic) descend(t problem.Solutions, r Range) {
 			dm, dc, dg := -2*s*q.m[j], -2*s*q.c[j], -4*s*gt+4*q.g[j][j]
 			change[j] = -2*(dc/2)/w + (half*dm+dg/4-r.Min*dm)/(w*w)
 		}
-		const least = -1e-13 // beyond rounding
+		const least = -1e-13 // larger than rounding errors
 		best, a, b := least, -1, -1
 		for j := range q.d {
 			if change[j] < best {

@@ -13,8 +13,8 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// directLoss is L1 as the paper has it: OneMax of target t is evaluated on all
-// solutions, and NIR and instance are normalised by their extremes.
+// directLoss computes L1 as in the paper: it evaluates OneMax of target t on
+// all solutions and normalises NIR and instance by their extremes.
 func directLoss(x problem.Solutions, y []float64, t uint64) float64 {
 	z := make([]float64, len(y))
 	for i := range z {
@@ -29,8 +29,9 @@ func directLoss(x problem.Solutions, y []float64, t uint64) float64 {
 	return l
 }
 
-// Against all 256 targets of eight bits, each evaluated on all solutions: so many
-// that every target's range is 0 to 8.
+// The result agrees with a search of all 256 targets of eight bits, each
+// evaluated on all solutions. With so many solutions, every target's range is 0
+// to 8.
 func TestClosestOneMax(t *testing.T) {
 	const d = 8
 	for seed := range uint64(5) {
@@ -56,8 +57,9 @@ func TestClosestOneMax(t *testing.T) {
 	}
 }
 
-// closestRandom finds the closest instance of an NIR with random weights, and
-// returns its values y on the solutions x that L1 is over.
+// closestRandom finds the closest instance to an NIR with random weights; it
+// returns the solutions x over which L1 is taken and the NIR's values y on
+// them.
 func closestRandom(t *testing.T, d int, o OneMaxSettings, seed uint64) (*Scorer, OneMaxSettings, problem.Solutions, []float64, OneMaxMatch) {
 	t.Helper()
 	m := randomModel(t, d, 1, Settings{NormaliseSample: 5000, Seed: seed})
@@ -77,7 +79,7 @@ func closestRandom(t *testing.T, d int, o OneMaxSettings, seed uint64) (*Scorer,
 	return s, o, x, y, got
 }
 
-// With more bits, targets differ in their range; L1 is under the found one's.
+// With more bits, the targets' ranges differ; L1 uses that of the target found.
 func TestClosestOneMaxRange(t *testing.T) {
 	ranges := map[Range]bool{}
 	for seed := range uint64(5) {
@@ -93,7 +95,7 @@ func TestClosestOneMaxRange(t *testing.T) {
 	}
 }
 
-// A OneMax of two words is found again, scaled or not, without a loss.
+// A OneMax of two words, scaled or not, is identified without a loss.
 func TestClosestOneMaxOfOneMax(t *testing.T) {
 	o := onemax.Random(3, 70)
 	scaled := problem.FromFunc("scaled", 70, func(x []bool) float64 {
@@ -116,8 +118,8 @@ func TestCompare(t *testing.T) {
 	if err != nil || same.MSE > 1e-20 || math.Abs(same.Correlation-1) > 1e-12 {
 		t.Errorf("a function and a multiple of it: %+v (%v)", same, err)
 	}
-	// The correlation of two OneMax instances is 1 - 2 h/d at Hamming distance
-	// h of the targets.
+	// The correlation of two OneMax instances is 1 - 2 h/d if h is the Hamming
+	// distance of their targets.
 	h := 0
 	for j, v := range a.Target() {
 		if v != b.Target()[j] {
@@ -140,8 +142,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// From any start, and with moments that are not exact, one or two bits at a time
-// lead to the target.
+// From any start, and with moments that are not exact, changes of one or two
+// bits at a time lead to the target.
 func TestDescend(t *testing.T) {
 	o := onemax.Random(3, 30)
 	r := run.Rand(1, "test")
@@ -156,6 +158,59 @@ func TestDescend(t *testing.T) {
 		q.descend(start, rng)
 		if l := q.loss(start, rng); !slices.Equal(start.Bools(0), o.Target()) || math.Abs(l) > 1e-12 {
 			t.Errorf("got %v with a loss of %v, want %v", start, l, problem.Pack(o.Target()))
+		}
+	}
+}
+
+func TestOutside(t *testing.T) {
+	a, b, c := onemax.Random(1, 20), onemax.Random(2, 20), onemax.Random(3, 20)
+	value := func(p problem.Problem, x []bool) float64 {
+		v, err := problem.Value(bg, p, x)
+		if err != nil {
+			t.Error(err)
+		}
+		return v
+	}
+	blend := problem.FromFunc("blend", 20, func(x []bool) float64 { return 0.3*value(a, x) - 2*value(b, x) + 7 })
+	// Parity is orthogonal to all linear functions.
+	parity := problem.FromFunc("parity", 20, func(x []bool) float64 {
+		v := 1.0
+		for _, bit := range x[:5] {
+			if bit {
+				v = -v
+			}
+		}
+		return v
+	})
+	half := problem.FromFunc("half", 20, func(x []bool) float64 {
+		s := math.Sqrt(20) / 2 // the standard deviation of OneMax
+		return value(a, x)/s + value(parity, x)
+	})
+	for _, tc := range []struct {
+		p         problem.Problem
+		instances []problem.Problem
+		want, tol float64
+	}{
+		{blend, []problem.Problem{a, b, c}, 0, 1e-9},
+		{blend, []problem.Problem{a, a, b}, 0, 1e-9}, // with one instance twice
+		{parity, []problem.Problem{a, b, c}, 1, 0.01},
+		{half, []problem.Problem{a, b}, 0.5, 0.03},
+		{c, nil, 1, 0},
+	} {
+		got, err := Outside(bg, tc.p, tc.instances, 5000, 1)
+		if err != nil || math.Abs(got-tc.want) > tc.tol {
+			t.Errorf("%s: %v (%v), want %v", tc.p.Name(), got, err, tc.want)
+		}
+	}
+	for want, f := range map[string]func() (float64, error){
+		"use 6 solutions or more": func() (float64, error) { return Outside(bg, a, []problem.Problem{b, c}, 5, 1) },
+		"dimension 20, onemax":    func() (float64, error) { return Outside(bg, a, []problem.Problem{onemax.Random(1, 21)}, 50, 1) },
+		"has the same value": func() (float64, error) {
+			return Outside(bg, problem.FromFunc("flat", 20, func([]bool) float64 { return 1 }), []problem.Problem{a}, 50, 1)
+		},
+	} {
+		if _, err := f(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
 }

@@ -2,9 +2,12 @@ package nir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
+	"time"
 
 	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
@@ -14,6 +17,7 @@ import (
 // Train draws [Settings].Samples distinct uniform solutions of every instance,
 // evaluates them, and trains one NIR per instance on them: see [TrainOn].
 func Train(ctx context.Context, instances []problem.Problem, s Settings) (*Model, error) {
+	defer run.Report(&ctx, "training", &s.OnEvent)()
 	n := s.withDefaults(1).Samples
 	data := make([]Data, len(instances))
 	for i, p := range instances {
@@ -28,11 +32,12 @@ func Train(ctx context.Context, instances []problem.Problem, s Settings) (*Model
 	return TrainOn(ctx, data, s)
 }
 
-// TrainOn trains one NIR per instance, jointly, on given solutions and values,
-// by minimising Eq. 9 with Adam. The parameters of the smallest validation
-// loss are kept. On the end of ctx it returns the model with the best
-// parameters so far, and ctx.Err(): see [Settings].Resume.
+// TrainOn trains one NIR per instance, jointly, on the given solutions and
+// values, by minimising Eq. 9 with Adam. It keeps the parameters with the
+// smallest validation loss. If ctx ends, it returns the model with the best
+// parameters so far and ctx.Err(): see [Settings].Resume.
 func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
+	defer run.Report(&ctx, "training", &s.OnEvent)()
 	if len(data) == 0 {
 		return nil, fmt.Errorf("nir: training needs at least one instance")
 	}
@@ -45,52 +50,94 @@ func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
 		names[i] = d.Name
 		sum += d.X.D
 	}
+	asked := s
+	if s.HyperRate == 0 && s.Start == Duals && s.Reading == run.Written {
+		s.HyperRate = min(max(0.1, 0.02*float64(len(data))), 1)
+	}
 	s = s.withDefaults((sum + len(data)/2) / len(data))
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	t, err := newTrainer(newModel(names, s), data, s)
+	if s.Farm != nil && s.Resume == nil {
+		if m, done, err := farTraining(ctx, data, asked); done || err != nil {
+			return m, err
+		}
+	}
+	m := newModel(names, s)
+	m.data = fingerprint(data)
+	t, err := newTrainer(m, data, s)
 	if err != nil {
 		return nil, err
 	}
-	return t.model, t.run(ctx)
+	if s.Checkpoint != "" {
+		if finished, err := t.resumeFile(); err != nil {
+			return nil, err
+		} else if finished {
+			return m, nil
+		}
+	}
+	return m, t.run(ctx)
 }
 
-// A checkpoint is the state of a training between two steps.
-type checkpoint struct {
-	step          int       // steps done
-	params        []float32 // of the last step; the model has the best
-	stats         []float32
-	first, second []float32 // Adam's moments
-	best          float64   // smallest validation loss so far
-}
-
-// A trainer trains a model.
+// A trainer holds the state of a training.
 type trainer struct {
 	model    *Model
 	settings Settings
 	data     []trainingData
 	pass     *pass
 	grad     gradienter
+	parts    []trainedPart
 	valid    []*shard
+	kept     time.Time // time of the last attempt to write Settings.Checkpoint
 	*checkpoint
 }
 
-// A gradienter computes the losses of one batch and their gradient: the
-// hand-written pass, or the reference.
+// A trainedPart is a range of the parameters with its own learning rate and
+// decay.
+type trainedPart struct {
+	end         int     // index after its last parameter
+	rate, decay float64 // relative to those in Settings
+}
+
+// trainedParts returns the parts of a model's parameters, in order.
+func trainedParts(sh shape, s Settings) []trainedPart {
+	var out []trainedPart
+	for _, t := range sh.tensors {
+		part := trainedPart{t.off + t.rows*t.cols, 1, 1}
+		switch {
+		case t.name == "h2.W":
+			part.rate = s.HyperRate
+		case t.name == "h1.W" && s.Start == Duals:
+			// Divide the step by d_e: a unit depends on d_e of these weights,
+			// and with full steps the detectors would be lost in a few hundred
+			// steps.
+			part.rate = 1 / float64(s.EmbeddingSize)
+		case t.name == "embeddings" && s.FixedEmbeddings, t.name[0] == 'h' && t.rows == 1 && !s.HyperBias:
+			part.rate = 0
+		}
+		if s.DecayHyperOnly && t.name[0] != 'h' {
+			part.decay = 0
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// A gradienter computes the losses of one batch and their gradient. It is
+// either the hand-written pass or the reference.
 type gradienter interface {
 	gradient(params []float32, fill filler, to sink) ([]partLoss, error)
 }
 
-// trainingData is Data as training reads it.
+// trainingData is Data in the form that training reads.
 type trainingData struct {
 	x     problem.Solutions
 	y     []float32
-	train int // the first so many are trained with
+	train int // the first train solutions are for training
 }
 
 func newTrainer(m *Model, data []Data, s Settings) (*trainer, error) {
-	t := &trainer{model: m, settings: s}
+	t := &trainer{model: m, settings: s, parts: trainedParts(m.shape, s)}
 	for _, d := range data {
 		t.data = append(t.data, trainingData{d.X, d.normalised(), d.split()})
 	}
@@ -112,16 +159,10 @@ func newTrainer(m *Model, data []Data, s Settings) (*trainer, error) {
 		if p.training == nil {
 			return nil, fmt.Errorf("nir: Settings.Resume is a model whose training has ended (%v); train anew", p.status)
 		}
-		a, b := p.settings, m.settings
-		if !slices.Equal(p.names, m.names) || p.shape.size != m.shape.size || a.Batch != b.Batch || a.Steps != b.Steps ||
-			a.Seed != b.Seed || a.LearningRate != b.LearningRate || a.HyperRate != b.HyperRate || a.ValidateEvery != b.ValidateEvery {
-			return nil, fmt.Errorf("nir: Settings.Resume was trained on other instances or with other settings; they must be the same")
+		if err := p.mismatch(m); err != nil {
+			return nil, fmt.Errorf("nir: Settings.Resume belongs to another training (%w); instances and settings must be the same", err)
 		}
-		m.params, m.stats, m.history = slices.Clone(p.params), slices.Clone(p.stats), slices.Clone(p.history)
-		c := *p.training
-		c.params, c.stats = slices.Clone(c.params), slices.Clone(c.stats)
-		c.first, c.second = slices.Clone(c.first), slices.Clone(c.second)
-		t.checkpoint = &c
+		t.resume(p)
 		return t, nil
 	}
 	t.checkpoint = &checkpoint{
@@ -132,7 +173,7 @@ func newTrainer(m *Model, data []Data, s Settings) (*trainer, error) {
 	return t, nil
 }
 
-// run trains to the end.
+// run trains until the end of the training or of ctx.
 func (t *trainer) run(ctx context.Context) error {
 	m, s := t.model, t.settings
 	m.status = run.BudgetSpent
@@ -140,17 +181,23 @@ func (t *trainer) run(ctx context.Context) error {
 	if n := len(m.history); n > 0 {
 		last = m.history[n-1].Validation.Total
 	}
+	t.kept = time.Now()
 	between := max(1, s.ValidateEvery/10)
 	for t.step < s.Steps {
 		if err := ctx.Err(); err != nil {
 			m.status, m.training = run.Cancelled, t.checkpoint
-			if math.IsInf(t.best, 1) { // never validated
+			if math.IsInf(t.best, 1) { // there was no validation yet
 				copy(m.params, t.params)
 				copy(m.stats, t.stats)
 			}
-			return err
+			return errors.Join(err, t.keep(true))
 		}
-		rate := s.rate(t.step)
+		if time.Since(t.kept) >= s.CheckpointEvery {
+			if err := t.keep(true); err != nil {
+				t.report(err.Error())
+			}
+		}
+		rate := s.LearningRate * s.RateSchedule.at(t.step, s.Steps)
 		parts, err := t.takeStep(rate)
 		if err != nil {
 			return fmt.Errorf("nir: %w", err)
@@ -166,7 +213,7 @@ func (t *trainer) run(ctx context.Context) error {
 			last = v.Total
 			r := Record{Step: t.step, Train: loss, Validation: v, LearningRate: rate}
 			m.history = append(m.history, r)
-			if v.Total < t.best {
+			if v.Total < t.best && t.step >= s.KeepFrom {
 				t.best = v.Total
 				copy(m.params, t.params)
 				copy(m.stats, t.stats)
@@ -188,19 +235,12 @@ func (t *trainer) run(ctx context.Context) error {
 			break
 		}
 	}
-	return nil
+	return t.keep(false)
 }
 
-// String returns the losses in a line.
+// String returns the losses in one line.
 func (l Losses) String() string {
 	return fmt.Sprintf("reconstruction %.3g, scorers %.3g, KL %.3g", l.Reconstruction, l.Scorer, l.KL)
-}
-
-// rate returns the learning rate of a step, which counts from 0: from
-// LearningRate along a half cosine to a hundredth of it.
-func (s Settings) rate(step int) float64 {
-	c := (1 + math.Cos(math.Pi*float64(step)/float64(s.Steps))) / 2
-	return s.LearningRate * (0.01 + 0.99*c)
 }
 
 // takeStep draws a batch and takes one step of Adam.
@@ -221,19 +261,20 @@ func (t *trainer) takeStep(rate float64) ([]partLoss, error) {
 	const b1, b2, epsilon = 0.9, 0.999, 1e-8
 	c1 := 1 - math.Pow(b1, float64(step+1))
 	c2 := math.Sqrt(1 - math.Pow(b2, float64(step+1)))
-	hyper := p.shape.find("h2.W")
+	decay := t.settings.WeightDecay * t.settings.DecaySchedule.at(step, t.settings.Steps)
 	adam := func(off int, g []float32) {
-		for len(g) > 0 { // by parts of one learning rate
-			n, part := len(g), rate
-			switch hyperEnd := hyper.off + hyper.rows*hyper.cols; {
-			case off < hyper.off:
-				n = min(n, hyper.off-off)
-			case off < hyperEnd:
-				n, part = min(n, hyperEnd-off), rate*t.settings.HyperRate
+		at := sort.Search(len(t.parts), func(i int) bool { return t.parts[i].end > off })
+		for ; len(g) > 0; at++ {
+			part := t.parts[at]
+			n := min(len(g), part.end-off)
+			if part.rate > 0 {
+				w := t.params[off : off+n]
+				if d := decay * part.decay; d > 0 {
+					kernel.Axpy(g[:n], float32(d), w)
+				}
+				kernel.Adam(w, t.first[off:off+n], t.second[off:off+n], g[:n], b1, b2, float32(rate*part.rate*c2/c1), float32(epsilon*c2))
 			}
-			end := off + n
-			kernel.Adam(t.params[off:end], t.first[off:end], t.second[off:end], g[:n], b1, b2, float32(part*c2/c1), float32(epsilon*c2))
-			off, g = end, g[n:]
+			off, g = off+n, g[n:]
 		}
 	}
 	p.load(t.params, nil)
@@ -243,8 +284,8 @@ func (t *trainer) takeStep(rate float64) ([]partLoss, error) {
 	return losses, err
 }
 
-// moveStats moves the running statistics of the batch normalisations towards
-// those of the batches, instance by instance, by a tenth.
+// moveStats moves the running statistics of the batch normalisations a tenth of
+// the way towards those of each instance's batch, one instance after the other.
 func (p *pass) moveStats(stats []float32) {
 	if !p.shape.norm {
 		return
@@ -261,8 +302,8 @@ func (p *pass) moveStats(stats []float32) {
 	}
 }
 
-// validate returns the losses on the validation data, with the same noise each
-// time.
+// validate returns the losses on the validation data, with the same noise at
+// every call.
 func (t *trainer) validate() []partLoss {
 	p := t.pass
 	first := make([]int, len(t.valid))

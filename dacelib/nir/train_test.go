@@ -14,7 +14,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// small settings: a training of a second.
+// small returns settings of a training that takes a second.
 func small() Settings {
 	return Settings{Samples: 400, Batch: 32, Steps: 40, ValidateEvery: 10, NormaliseSample: 10_000, Seed: 4}
 }
@@ -58,7 +58,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// One seed gives one model, whatever the number of workers, and with an
+// One seed gives one model, whatever the number of workers, also with an
 // interruption.
 func TestTrainSameSeedAndResume(t *testing.T) {
 	for _, s := range []Settings{small(), func() Settings { s := small(); s.BatchNorm, s.Batch = true, 150; return s }()} {
@@ -92,7 +92,7 @@ func TestTrainSameSeedAndResume(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || part == nil || part.Status() != run.Cancelled || len(part.History()) != 2 {
 			t.Fatalf("cancelled: %v", err)
 		}
-		// Through a file, as one would after a crash.
+		// Continue from a file, as after a crash.
 		path := t.TempDir() + "/model.npz"
 		if err := part.Save(path); err != nil {
 			t.Fatal(err)
@@ -118,7 +118,8 @@ func TestTrainSameSeedAndResume(t *testing.T) {
 	}
 }
 
-// Cancelled before anything was validated: the parameters of the last step.
+// A training cancelled before the first validation has the parameters of its
+// last step.
 func TestTrainCancelEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	s := small()
@@ -137,7 +138,7 @@ func TestTrainCancelEarly(t *testing.T) {
 	}
 }
 
-// Training through gorgonia follows the same path.
+// Training through gorgonia gives the same losses as the hand-written pass.
 func TestTrainGorgonia(t *testing.T) {
 	for _, s := range []Settings{small(), {Samples: 400, Batch: 32, BatchNorm: true, Input: Sample, Activation: Identity}} {
 		s.Steps, s.ValidateEvery = 4, 4
@@ -175,7 +176,7 @@ func TestTrainStops(t *testing.T) {
 	}
 }
 
-// Appendix E: instances of 11 to 13 bits, a model of 12.
+// Instances of 11 to 13 bits make a model of 12 bits (App. E).
 func TestMixedDimensions(t *testing.T) {
 	var ps []problem.Problem
 	for d := 11; d <= 13; d++ {
@@ -195,8 +196,8 @@ func TestMixedDimensions(t *testing.T) {
 	}
 }
 
-// Losses are far below those of a constant, and every target string is found
-// again (App. F), by a small model that is trained for seconds.
+// Train a small model for seconds: its losses are far below those of a
+// constant, and every target string is identified (App. F).
 func ExampleTrain() {
 	var instances []problem.Problem
 	for i := range 3 {

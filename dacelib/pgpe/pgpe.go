@@ -1,17 +1,20 @@
 // Package pgpe minimises a function of real numbers by policy gradients with
-// parameter-based exploration (Sehnke et al., 2010), as appendix A of the
-// paper uses it to find hard instances: a normal distribution with mean mu and
-// one standard deviation per coordinate is moved along an estimate of the
-// gradient of the function's expectation under it.
+// parameter-based exploration (Sehnke et al., 2010). The paper's appendix A
+// uses it to find hard instances. A normal distribution with mean mu and one
+// standard deviation per coordinate is moved along an estimate of the gradient
+// of the function's expectation under it.
 //
 // Start with [Run]. The function is evaluated on a whole generation, 2N+1
-// points, in one call.
+// points, in one call. A long run saves its state in a file, from which it
+// continues after an interruption: see [Settings].Checkpoint. A [Rule] ends a
+// run early.
 //
-// It is made for noisy functions of many coordinates, and not the first choice
-// for smooth ones. By [Ranks] with ten pairs and Sigma 0.5, the value of mu
-// falls to the target in so many evaluations (geometric means over 30 seeds),
-// in the right column by another implementation, estool's PEPG with sigma
-// bounded from below (testdata/reference.py):
+// It is made for noisy functions of many coordinates; for smooth functions
+// other methods are better. The table gives the number of evaluations in which
+// the value of mu falls to the target, with [Ranks], ten pairs and Sigma 0.5
+// (geometric means over 30 seeds). The right column is for another
+// implementation, estool's PEPG, with sigma bounded from below
+// (testdata/reference.py):
 //
 //	function                d   from      to   evaluations   estool
 //	sphere                  2      2    0.01           908      953
@@ -27,24 +30,26 @@ package pgpe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/run"
 )
 
-// An Objective sets dst[i] to the value of candidates[i], to be minimised. It
-// must keep neither. All values must be finite. The candidates of a generation
-// should be judged under common random numbers, so that their differences are
-// not noise.
+// An Objective sets dst[i] to the value of candidates[i], which is minimised.
+// It must not retain the slices. All values must be finite. The candidates of a
+// generation should be evaluated with common random numbers, so that their
+// differences are not noise.
 type Objective func(ctx context.Context, dst []float64, candidates [][]float64) error
 
-// A Shaping says how the values of a generation become a step.
+// A Shaping defines how the values of a generation become a step.
 type Shaping int
 
 const (
-	// Sums: the paper's update, summed over the N pairs:
+	// Sums is the paper's update, summed over the N pairs:
 	//
 	//	mu_j    -= alpha_mu    sum_i eps_ij (f_i - f_{N+i})
 	//	sigma_j -= alpha_sigma sum_i S_ij ((f_i + f_{N+i})/2 - f_b)
@@ -52,17 +57,17 @@ const (
 	//
 	// where eps_i is the i-th perturbation and f_b the value of mu. The paper
 	// prints + (which ascends f), sigma_i for sigma_j, and M, S for their
-	// transposes: slips. The steps grow with the scale of f: made for values
-	// about [0, 1].
+	// transposes; these are misprints. The steps grow with the scale of f: the
+	// update is made for values of about [0, 1].
 	Sums Shaping = iota
-	// Averages: the same divided by N.
+	// Averages is the same update divided by N.
 	Averages
-	// Ranks: the values are replaced by their centred ranks in the generation,
-	// in [-1/2, 1/2], equal values by their mean rank; mu moves by Adam (0.99,
-	// 0.999) with the learning rate; sigma's step is divided by 2N and the
+	// Ranks replaces the values by their centred ranks in the generation, in
+	// [-1/2, 1/2]; equal values get their mean rank. mu moves by Adam (0.99,
+	// 0.999) with the learning rate. sigma's step is divided by 2N and the
 	// ranks' standard deviation, changes sigma by at most 20 %, and sigma then
-	// decays by 0.999. It does not depend on the scale of f. This is the
-	// family of the authors' optimiser.
+	// decays by 0.999. The steps do not depend on the scale of f. The authors'
+	// optimiser is of this kind.
 	Ranks
 )
 
@@ -79,8 +84,8 @@ func (s Shaping) String() string {
 	return fmt.Sprintf("Shaping(%d)", int(s))
 }
 
-// Settings of a run. The zero value is the paper's (App. A); the number of
-// pairs and of iterations is that of the authors' code.
+// Settings are the settings of a run. The zero value follows the paper (App.
+// A); the numbers of pairs and iterations are those of the authors' code.
 type Settings struct {
 	// Pairs is N: a generation has 2N+1 candidates; default 40.
 	Pairs int
@@ -93,91 +98,103 @@ type Settings struct {
 	Sigma float64
 	// MinSigma is the lower limit of the standard deviations; default 0.01.
 	MinSigma float64
-	// Shaping of the values; default Sums.
+	// Shaping defines how values become a step; default Sums. The reading
+	// Published has its own shaping and requires the default here.
 	Shaping Shaping
-	// Stop, if set, is asked after every iteration whether to end the run.
-	// See [EarlyStop].
+	// Reading is the reading of the paper; default Written. Published is the
+	// update of the authors' public code, for which Shaping must be left at its
+	// default:
+	//
+	//	r     = centred ranks of all 2N+1 values, in [-1/2, 1/2], the lowest highest
+	//	mu   += rate (r+ - r-)^T eps
+	//	delta = (avg(r+, r-) - r(mu))^T S / (2N * deviation of the 2N ranks)
+	//	sigma += alpha_sigma * delta, within [-sigma/2, +sigma]
+	//
+	// The rate begins at alpha_mu and is multiplied by 0.9999 in each
+	// iteration, down to 0.001; a sigma above MinSigma is multiplied by 0.999
+	// after the step. Equal values get the mean of their ranks; in the authors'
+	// code their order depends on the sort.
+	Reading run.Reading
+	// Rule ends the run early by comparing it with Known, the values of the
+	// present instances. If Known is empty, it never does. Default Authors.
+	Rule Rule
+	// Known holds the values with which Rule compares.
+	Known []float64
+	// Margin is the distance below the lowest value of Known that the rule
+	// Enough requires, in units of the objective; default 0, for any lower
+	// value.
+	Margin float64
+	// Stop, if not nil, is called after every iteration, in addition to Rule,
+	// and ends the run by returning true. A resumed run calls it again for the
+	// last iteration before the interruption.
 	Stop func(Iteration) bool `json:"-"`
 	// KeepPath records mean and sigma of every iteration in the history.
 	KeepPath bool
-	// Resume continues from the result of a run with the same settings (Stop,
-	// MaxIterations and KeepPath apart) and seed; the outcome is that of a run
-	// without interruption. The result may have been written as JSON and read
-	// back.
+	// Checkpoint, if not empty, is the path of a file in which the run saves
+	// its state: after an iteration if the last save is at least 30 s ago, and
+	// when the run is interrupted. The file is replaced atomically. A run with
+	// the same start and settings (except Rule, Stop, MaxIterations and
+	// KeepPath) continues from it, and its outcome is that of an uninterrupted
+	// run. The file is removed when the run ends by itself. A file of other
+	// settings, or one that is not a checkpoint, is an error. If the file was
+	// cut off or damaged, the run starts anew and reports it by an event; if
+	// the file cannot be written, the run also reports it by an event.
+	Checkpoint string `json:"-"`
+	// Resume continues from the result of a run with the same settings, as
+	// defined for Checkpoint. The result may have been written as JSON and read
+	// back. Resume and Checkpoint exclude each other.
 	Resume *Result `json:"-"`
-	// Seed of the perturbations. Equal seeds give equal runs.
+	// Seed is the seed of the perturbations. Equal seeds give equal runs.
 	Seed uint64
-	// OnEvent receives an event after every iteration: stage "pgpe", Value the
-	// lowest value of the generation, Best the lowest so far.
+	// OnEvent, if not nil, receives an event after every iteration: stage
+	// "pgpe", Value the lowest value of the generation, Best the lowest so far.
 	OnEvent func(run.Event) `json:"-"`
 }
 
-// An Iteration is a line of the history.
+// An Iteration is the record of one iteration in the history.
 type Iteration struct {
-	// Number of the iteration, from 1.
+	// Number is the number of the iteration, from 1.
 	Number int
-	// AtMean is the value of mu before the step; Lowest and Average are those
-	// of the generation; Best is the lowest so far.
+	// AtMean is the value of mu before the step; Lowest and Average are the
+	// lowest and the mean value of the generation; Best is the lowest so far.
 	AtMean, Lowest, Average, Best float64
 	// Distance is |mu - start|, Euclidean, after the step; MeanSigma is the
 	// mean of the standard deviations after it.
 	Distance, MeanSigma float64
-	// Mean and Sigma after the step, if [Settings].KeepPath.
+	// Mean and Sigma are mu and sigma after the step, if [Settings].KeepPath.
 	Mean, Sigma []float64
 }
 
 // A Result is the outcome of a run.
 type Result struct {
-	// Best is the point of the lowest value seen, Value its value.
+	// Best is the point of the lowest value seen, the last one among equals.
+	// Value is its value.
 	Best  []float64
 	Value float64
-	// Mean and Sigma are the distribution's, at the end.
+	// Mean and Sigma are those of the distribution at the end.
 	Mean, Sigma []float64
 	// History has one entry per iteration.
 	History []Iteration
-	// Iterations and Evaluations done.
+	// Iterations and Evaluations are the numbers of those made.
 	Iterations, Evaluations int
 	// Status says why the run ended.
 	Status run.Status
-	// Settings are those of the run, defaults filled in, without the functions.
+	// Settings are the settings of the run, with defaults filled in, without
+	// the functions.
 	Settings Settings
-	// Moments of Adam, for Ranks: first and second, needed to resume.
+	// Moments are Adam's first and second moments, with which Ranks resumes.
 	Moments [2][]float64
-}
-
-// EarlyStop returns the authors' stopping rule, for [Settings].Stop: after 50
-// iterations the run ends when the best value is at most the least of values,
-// after 100 when it is at most their mean. values are those of the present
-// instances.
-func EarlyStop(values []float64) func(Iteration) bool {
-	if len(values) == 0 {
-		return func(Iteration) bool { return false }
-	}
-	least, mean := slices.Min(values), 0.0
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	return func(it Iteration) bool {
-		return it.Number >= 50 && it.Best <= least || it.Number >= 100 && it.Best <= mean
-	}
+	// Rate is the learning rate of the mean in the next iteration.
+	Rate float64
 }
 
 func (s Settings) withDefaults() Settings {
-	def := func(p *float64, v float64) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	if s.Pairs == 0 {
-		s.Pairs = 40
-	}
-	if s.MaxIterations == 0 {
-		s.MaxIterations = 200
-	}
-	def(&s.LearningRateMean, 0.05)
-	def(&s.LearningRateSigma, 0.1)
-	def(&s.Sigma, 1)
-	def(&s.MinSigma, 0.01)
+	defaults.Set(&s.Pairs, 40)
+	defaults.Set(&s.MaxIterations, 200)
+	defaults.Set(&s.LearningRateMean, 0.05)
+	defaults.Set(&s.LearningRateSigma, 0.1)
+	defaults.Set(&s.Sigma, 1)
+	defaults.Set(&s.MinSigma, 0.01)
 	return s
 }
 
@@ -191,12 +208,33 @@ func (s Settings) check(start []float64) error {
 		return fmt.Errorf("pgpe: the learning rates are %v and %v; they must not be negative", s.LearningRateMean, s.LearningRateSigma)
 	case s.Shaping < Sums || s.Shaping > Ranks:
 		return fmt.Errorf("pgpe: Settings.Shaping is %d; use Sums, Averages or Ranks", int(s.Shaping))
+	case s.Reading != run.Written && s.Reading != run.Published:
+		return fmt.Errorf("pgpe: Settings.Reading is %d; use run.Written or run.Published", int(s.Reading))
+	case s.Reading == run.Published && s.Shaping != Sums:
+		return fmt.Errorf("pgpe: Settings.Shaping is %v, which the reading Published does not use; leave it 0", s.Shaping)
+	case s.Rule < Authors || s.Rule > Never:
+		return fmt.Errorf("pgpe: Settings.Rule is %d; use Authors, Enough or Never", int(s.Rule))
+	case !(s.Margin >= 0):
+		return fmt.Errorf("pgpe: Settings.Margin is %v; it must not be negative", s.Margin)
+	case s.Checkpoint != "" && s.Resume != nil:
+		return fmt.Errorf("pgpe: both Settings.Checkpoint and Settings.Resume say where to go on; give one of them")
 	case len(start) == 0:
 		return fmt.Errorf("pgpe: the start has no coordinates")
-	case s.Resume != nil && len(s.Resume.Mean) != len(start):
-		return fmt.Errorf("pgpe: Settings.Resume has %d coordinates, the start %d", len(s.Resume.Mean), len(start))
 	case s.Resume != nil && s.Resume.Iterations > 0 && s.Resume.Settings.identity() != s.identity():
 		return fmt.Errorf("pgpe: Settings.Resume is a run with other settings:\n  there: %+v\n  now:   %+v", s.Resume.Settings.identity(), s.identity())
+	case s.Resume != nil:
+		if err := s.Resume.check(len(start)); err != nil {
+			return fmt.Errorf("pgpe: Settings.Resume: %w", err)
+		}
+	}
+	if err := defaults.AtMost("pgpe", defaults.Bound{Field: "Settings.Pairs", Value: s.Pairs, Most: min(1<<20, 1<<27/len(start))},
+		defaults.Bound{Field: "Settings.MaxIterations", Value: s.MaxIterations, Most: 1 << 30}); err != nil {
+		return err
+	}
+	for i, v := range s.Known {
+		if math.IsNaN(v) {
+			return fmt.Errorf("pgpe: Settings.Known[%d] is NaN; give the performance on instance %d", i, i)
+		}
 	}
 	for j, v := range start {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -206,44 +244,71 @@ func (s Settings) check(start []float64) error {
 	return nil
 }
 
-// identity is what determines a run, besides its start and the function.
+// identity holds the values that determine a run, besides its start and the
+// function.
 type identity struct {
 	Pairs                               int
 	LearningRateMean, LearningRateSigma float64
 	Sigma, MinSigma                     float64
 	Shaping                             Shaping
+	Reading                             run.Reading
 	Seed                                uint64
 }
 
 func (s Settings) identity() identity {
-	return identity{s.Pairs, s.LearningRateMean, s.LearningRateSigma, s.Sigma, s.MinSigma, s.Shaping, s.Seed}
+	return identity{s.Pairs, s.LearningRateMean, s.LearningRateSigma, s.Sigma, s.MinSigma, s.Shaping, s.Reading, s.Seed}
 }
 
-// Run minimises f from start. On an error of f, and on the end of ctx, it
-// returns the result so far and the error; of an iteration that was not
-// finished nothing remains.
+// Run minimises f from start. If f fails or ctx ends, it returns the result so
+// far and the error; an unfinished iteration leaves no trace in it.
 func Run(ctx context.Context, start []float64, f Objective, s Settings) (Result, error) {
+	defer run.Report(&ctx, "pgpe", &s.OnEvent)()
 	s = s.withDefaults()
 	if err := s.check(start); err != nil {
 		return Result{}, err
 	}
-	r := begin(start, s)
+	before := s.Resume
+	var file *checkpoint
+	if s.Checkpoint != "" {
+		var err error
+		if file, before, err = openCheckpoint(start, s); err != nil {
+			return Result{}, err
+		}
+	}
+	r := begin(start, s, before)
 	r.Settings = s
-	r.Settings.Stop, r.Settings.Resume, r.Settings.OnEvent = nil, nil, nil
-	g := newGeneration(s.Pairs, len(start))
-	for r.Iterations < s.MaxIterations {
-		if err := ctx.Err(); err != nil {
+	r.Settings.Stop, r.Settings.Checkpoint, r.Settings.Resume, r.Settings.OnEvent = nil, "", nil, nil
+	r.Settings.Known = slices.Clone(s.Known)
+	err := iterate(ctx, start, f, s, &r, file)
+	if err != nil {
+		if ctx.Err() != nil {
 			r.Status = run.Cancelled
-			return r, err
+		}
+		return r, errors.Join(err, file.save(&r))
+	}
+	return r, file.remove()
+}
+
+// iterate makes the remaining iterations.
+func iterate(ctx context.Context, start []float64, f Objective, s Settings, r *Result, file *checkpoint) error {
+	g := newGeneration(s.Pairs, len(start))
+	for {
+		if n := len(r.History); n > 0 && s.Ends(r.History[n-1]) {
+			r.Status = run.Converged
+			return nil
+		}
+		if r.Iterations >= s.MaxIterations {
+			r.Status = run.BudgetSpent
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		g.sample(r.Mean, r.Sigma, s.Seed, r.Iterations)
 		if err := g.evaluate(ctx, f); err != nil {
-			if ctx.Err() != nil {
-				r.Status = run.Cancelled
-			}
-			return r, err
+			return err
 		}
-		it := g.update(&r, s)
+		it := g.update(r, s)
 		it.Distance = distance(r.Mean, start)
 		for _, v := range r.Sigma {
 			it.MeanSigma += v / float64(len(r.Sigma))
@@ -255,27 +320,25 @@ func Run(ctx context.Context, start []float64, f Objective, s Settings) (Result,
 		if s.OnEvent != nil {
 			s.OnEvent(run.Event{Stage: "pgpe", Step: it.Number, Total: s.MaxIterations, Value: it.Lowest, Best: it.Best})
 		}
-		if s.Stop != nil && s.Stop(it) {
-			r.Status = run.Converged
-			return r, nil
-		}
+		file.saveLater(r, s.OnEvent)
 	}
-	r.Status = run.BudgetSpent
-	return r, nil
 }
 
-// begin returns the result to continue from.
-func begin(start []float64, s Settings) Result {
-	if p := s.Resume; p != nil && p.Iterations > 0 {
+// begin returns the result from which the run continues: before, the result of
+// an earlier part of the run, or else a new one.
+func begin(start []float64, s Settings, before *Result) Result {
+	if p := before; p != nil && p.Iterations > 0 {
 		r := *p
 		r.Mean, r.Sigma, r.Best = slices.Clone(p.Mean), slices.Clone(p.Sigma), slices.Clone(p.Best)
 		r.Moments = [2][]float64{slices.Clone(p.Moments[0]), slices.Clone(p.Moments[1])}
 		r.History = slices.Clone(p.History)
+		r.Status = run.NotRun
 		return r
 	}
 	r := Result{
 		Best: slices.Clone(start), Value: math.Inf(1),
 		Mean: slices.Clone(start), Sigma: make([]float64, len(start)),
+		Rate: s.LearningRateMean,
 	}
 	for j := range r.Sigma {
 		r.Sigma[j] = s.Sigma
@@ -286,7 +349,8 @@ func begin(start []float64, s Settings) Result {
 	return r
 }
 
-// A generation is mu + eps_i, mu - eps_i (i = 1 to n) and mu, with values.
+// A generation holds the points mu + eps_i, mu - eps_i (i = 1 to n) and mu,
+// with their values.
 type generation struct {
 	n          int
 	eps        [][]float64
@@ -305,7 +369,8 @@ func newGeneration(n, dim int) *generation {
 	return g
 }
 
-// sample draws the perturbations of an iteration, from a stream of its own.
+// sample draws the perturbations of an iteration, from the iteration's own
+// random stream.
 func (g *generation) sample(mean, sigma []float64, seed uint64, iteration int) {
 	rng := run.Rand(seed, "pgpe", iteration)
 	for _, eps := range g.eps {
@@ -316,7 +381,7 @@ func (g *generation) sample(mean, sigma []float64, seed uint64, iteration int) {
 	g.place(mean)
 }
 
-// place puts the candidates about the mean.
+// place computes the candidates from the mean and the perturbations.
 func (g *generation) place(mean []float64) {
 	for i, eps := range g.eps {
 		plus, minus := g.candidates[i], g.candidates[g.n+i]
@@ -339,7 +404,7 @@ func (g *generation) evaluate(ctx context.Context, f Objective) error {
 	return nil
 }
 
-// update takes the step and returns the iteration's record.
+// update makes the step and returns the iteration's record.
 func (g *generation) update(r *Result, s Settings) Iteration {
 	r.Iterations++
 	r.Evaluations += len(g.values)
@@ -355,7 +420,7 @@ func (g *generation) update(r *Result, s Settings) Iteration {
 	it.Best = r.Value
 
 	f := g.values
-	if s.Shaping == Ranks {
+	if s.Shaping == Ranks || s.Reading == run.Published {
 		f = centredRanks(f)
 	}
 	n, base := g.n, f[2*g.n]
@@ -368,8 +433,11 @@ func (g *generation) update(r *Result, s Settings) Iteration {
 			ds[j] += gain * (e*e - r.Sigma[j]*r.Sigma[j]) / r.Sigma[j]
 		}
 	}
-	switch s.Shaping {
-	case Ranks:
+	switch {
+	case s.Reading == run.Published:
+		publishedStep(r, s, dm, ds, 2*float64(n)*deviation(f[:2*n]))
+		return it
+	case s.Shaping == Ranks:
 		adam(r, dm, s.LearningRateMean)
 		scale := s.LearningRateSigma / (2 * float64(n) * deviation(f))
 		for j, v := range r.Sigma {
@@ -380,7 +448,7 @@ func (g *generation) update(r *Result, s Settings) Iteration {
 			r.Sigma[j] = max(v, s.MinSigma)
 		}
 		return it
-	case Averages:
+	case s.Shaping == Averages:
 		for j := range dm {
 			dm[j] /= float64(n)
 			ds[j] /= float64(n)
@@ -391,6 +459,25 @@ func (g *generation) update(r *Result, s Settings) Iteration {
 		r.Sigma[j] = max(r.Sigma[j]-s.LearningRateSigma*ds[j], s.MinSigma)
 	}
 	return it
+}
+
+// publishedStep makes the step of the reading [run.Published]. dm and ds are
+// the sums of the ranks' descent directions; ds is still to be divided by
+// scale.
+func publishedStep(r *Result, s Settings, dm, ds []float64, scale float64) {
+	const meanDecay, sigmaDecay, minRate = 0.9999, 0.999, 0.001
+	for j := range r.Mean {
+		r.Mean[j] -= r.Rate * dm[j]
+		v := r.Sigma[j]
+		v += min(max(-s.LearningRateSigma*ds[j]/scale, -v/2), v)
+		if v > s.MinSigma {
+			v *= sigmaDecay
+		}
+		r.Sigma[j] = v
+	}
+	if r.Rate > minRate {
+		r.Rate = max(r.Rate*meanDecay, minRate)
+	}
 }
 
 // adam moves the mean against the gradient.

@@ -13,7 +13,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// each makes an Objective of a function of one point.
+// each makes an Objective from a function of one point.
 func each(f func(x []float64) float64) Objective {
 	return func(ctx context.Context, dst []float64, candidates [][]float64) error {
 		for i, x := range candidates {
@@ -69,16 +69,17 @@ func ExampleRun() {
 	// Output: [3.0 -1.0] after 16200 evaluations, budget spent, <nil>
 }
 
-// The mean must come nearer to the optimum of a quadratic function in 64
-// dimensions, scaled to about [0, 1] as an instance's values are: under the
-// printed sums in a few iterations, under the averages 40 times slower.
+// TestDescends checks that the mean approaches the optimum of a quadratic
+// function in 64 dimensions, scaled to about [0, 1] like an instance's values:
+// with the printed sums in a few iterations, with the averages in 40 times as
+// many.
 func TestDescends(t *testing.T) {
 	target := constant(64, 1)
 	f := each(func(x []float64) float64 { return sphere(sub(x, target)) / 400 })
 	for _, tc := range []struct {
 		shaping    Shaping
 		iterations int
-		below      float64 // of the initial distance 8
+		below      float64 // bound on the distance, as a share of the initial 8
 	}{{Sums, 200, 0.5}, {Averages, 200, 0.95}, {Ranks, 200, 0.3}} {
 		r, err := Run(context.Background(), make([]float64, 64), f, Settings{Shaping: tc.shaping, MaxIterations: tc.iterations, Seed: 3})
 		if err != nil {
@@ -100,7 +101,7 @@ func sub(a, b []float64) []float64 {
 	return out
 }
 
-// One step by hand: two pairs in one dimension.
+// TestStep checks one step computed by hand: two pairs in one dimension.
 func TestStep(t *testing.T) {
 	g := newGeneration(2, 1)
 	g.eps = [][]float64{{0.5}, {-2}}
@@ -116,7 +117,7 @@ func TestStep(t *testing.T) {
 		{Sums, 1 - 0.05*8.5, 1 - 0.1*3.75},
 		{Averages, 1 - 0.05*8.5/2, 1 - 0.1*3.75/2},
 	} {
-		r := begin([]float64{1}, Settings{Sigma: 1, Shaping: tc.shaping})
+		r := begin([]float64{1}, Settings{Sigma: 1, Shaping: tc.shaping}, nil)
 		it := g.update(&r, Settings{Shaping: tc.shaping}.withDefaults())
 		if math.Abs(r.Mean[0]-tc.mean) > 1e-12 || math.Abs(r.Sigma[0]-tc.sigma) > 1e-12 {
 			t.Errorf("%v: mean %v, sigma %v; want %v, %v", tc.shaping, r.Mean[0], r.Sigma[0], tc.mean, tc.sigma)
@@ -127,9 +128,10 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// On f = s|x-c|^2 the expected step is known: the pairs' differences are
-// 4s eps.(mu-c), so mu moves by -4 s N alpha sigma^2 (mu-c); the fourth moment
-// of the normal distribution gives -2 s N alpha sigma^3 for sigma.
+// TestExpectedStep uses f = s|x-c|^2, for which the expected step is known: the
+// pairs' differences are 4s eps.(mu-c), so mu moves by -4 s N alpha sigma^2
+// (mu-c); by the fourth moment of the normal distribution, sigma moves by -2 s
+// N alpha sigma^3.
 func TestExpectedStep(t *testing.T) {
 	const s, n, runs = 0.002, 40, 2000
 	c := []float64{1, -2, 0.5}
@@ -165,7 +167,7 @@ func TestCentredRanks(t *testing.T) {
 }
 
 func TestSigmaLimit(t *testing.T) {
-	for _, s := range []Shaping{Sums, Averages, Ranks} {
+	for _, s := range []Shaping{Sums, Averages, Ranks} { // the reading Published has no lower limit
 		r, err := Run(context.Background(), constant(5, 0), each(sphere), Settings{Shaping: s, MaxIterations: 100, LearningRateMean: 1e-4, LearningRateSigma: 10, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -176,9 +178,13 @@ func TestSigmaLimit(t *testing.T) {
 	}
 }
 
+// updates holds settings for each update of the distribution.
+var updates = []Settings{{Shaping: Sums}, {Shaping: Averages}, {Shaping: Ranks}, {Reading: run.Published}}
+
 func TestSameSeedAndResume(t *testing.T) {
-	for _, shaping := range []Shaping{Sums, Averages, Ranks} {
-		s := Settings{Shaping: shaping, MaxIterations: 30, Pairs: 5, Seed: 9}
+	for _, s := range updates {
+		name := fmt.Sprint(s.Reading, " ", s.Shaping)
+		s.MaxIterations, s.Pairs, s.Seed = 30, 5, 9
 		f := each(func(x []float64) float64 { return rosenbrock(x) / 1e4 })
 		start := constant(6, -0.5)
 		whole, err := Run(context.Background(), start, f, s)
@@ -187,7 +193,7 @@ func TestSameSeedAndResume(t *testing.T) {
 		}
 		again, _ := Run(context.Background(), start, f, s)
 		if fmt.Sprint(whole) != fmt.Sprint(again) {
-			t.Errorf("%v: two runs with one seed differ", shaping)
+			t.Errorf("%s: two runs with one seed differ", name)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		half := s
@@ -198,7 +204,7 @@ func TestSameSeedAndResume(t *testing.T) {
 		}
 		part, err := Run(ctx, start, f, half)
 		if !errors.Is(err, context.Canceled) || part.Iterations != 11 || part.Status != run.Cancelled {
-			t.Fatalf("%v: cancelled after 11: %v, %d iterations, %v", shaping, err, part.Iterations, part.Status)
+			t.Fatalf("%s: cancelled after 11: %v, %d iterations, %v", name, err, part.Iterations, part.Status)
 		}
 		b, err := json.Marshal(part)
 		if err != nil {
@@ -210,21 +216,49 @@ func TestSameSeedAndResume(t *testing.T) {
 		}
 		rest, err := Run(context.Background(), start, f, s)
 		if err != nil || fmt.Sprint(whole) != fmt.Sprint(rest) {
-			t.Errorf("%v: resumed differs from uninterrupted (%v)", shaping, err)
+			t.Errorf("%s: resumed differs from uninterrupted (%v)", name, err)
 		}
 	}
 }
 
-func TestEarlyStop(t *testing.T) {
-	values := []float64{0.5, 0.7, 0.9}
+// TestRules uses a constant objective, so that a run ends by its rule or not at
+// all.
+func TestRules(t *testing.T) {
+	known := []float64{0.5, 0.7, 0.9}
 	for _, tc := range []struct {
-		best float64
-		want int
-	}{{0.5, 50}, {0.6, 100}, {0.7, 100}, {0.8, 200}} {
-		r, err := Run(context.Background(), []float64{0}, each(func([]float64) float64 { return tc.best }), Settings{Pairs: 1, Stop: EarlyStop(values)})
-		if err != nil || r.Iterations != tc.want {
-			t.Errorf("best %v: ended after %d iterations (%v), want %d", tc.best, r.Iterations, err, tc.want)
+		rule         Rule
+		margin, best float64
+		want         int
+	}{
+		{Authors, 0, 0.5, 50}, {Authors, 0, 0.6, 100}, {Authors, 0, 0.7, 100}, {Authors, 0, 0.8, 200},
+		{Enough, 0, 0.5, 200}, {Enough, 0, 0.49, 1}, {Enough, 0.1, 0.41, 200}, {Enough, 0.1, 0.39, 1},
+		{Never, 0, 0.1, 200},
+	} {
+		s := Settings{Pairs: 1, Rule: tc.rule, Known: known, Margin: tc.margin}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
 		}
+		var read Settings
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(context.Background(), []float64{0}, each(func([]float64) float64 { return tc.best }), read)
+		if err != nil || r.Iterations != tc.want {
+			t.Errorf("%v, margin %v, best %v: ended after %d iterations (%v), want %d", tc.rule, tc.margin, tc.best, r.Iterations, err, tc.want)
+		}
+		if status := map[bool]run.Status{true: run.BudgetSpent, false: run.Converged}[tc.want == 200]; r.Status != status {
+			t.Errorf("%v, margin %v, best %v: status %v, want %v", tc.rule, tc.margin, tc.best, r.Status, status)
+		}
+		if !slices.Equal(r.Settings.Known, known) || r.Settings.Rule != tc.rule {
+			t.Errorf("%v: the result records the rule %v and the values %v", tc.rule, r.Settings.Rule, r.Settings.Known)
+		}
+	}
+	if stop := EarlyStop(known); stop(Iteration{Number: 49, Best: 0}) || !stop(Iteration{Number: 50, Best: 0.5}) {
+		t.Error("EarlyStop is not the authors' rule")
+	}
+	if err := new(Rule).UnmarshalText([]byte("sometimes")); err == nil {
+		t.Error("read a rule that does not exist")
 	}
 }
 
@@ -243,6 +277,12 @@ func TestBadInput(t *testing.T) {
 		{"pairs", []float64{0}, ok, Settings{Pairs: -1}, "Pairs is -1"},
 		{"sigma", []float64{0}, ok, Settings{Sigma: -1}, "Sigma is -1"},
 		{"shaping", []float64{0}, ok, Settings{Shaping: 7}, "Shaping is 7"},
+		{"published with a shaping", []float64{0}, ok, Settings{Reading: run.Published, Shaping: Ranks}, "leave it 0"},
+		{"reading", []float64{0}, ok, Settings{Reading: 7}, "Reading is 7"},
+		{"rule", []float64{0}, ok, Settings{Rule: -1}, "Rule is -1"},
+		{"margin", []float64{0}, ok, Settings{Margin: -1}, "Margin is -1"},
+		{"known", []float64{0}, ok, Settings{Known: []float64{1, math.NaN()}}, "Known[1] is NaN"},
+		{"two places to go on from", []float64{0}, ok, Settings{Checkpoint: "x", Resume: &Result{}}, "give one of them"},
 		{"resume", []float64{0}, ok, Settings{Resume: &Result{Mean: []float64{1, 2}}}, "2 coordinates"},
 		{"resume of another run", []float64{0}, ok, Settings{Seed: 2, Resume: &Result{Mean: []float64{1}, Iterations: 3, Settings: Settings{Seed: 1}.withDefaults()}}, "Seed:1"},
 	} {
@@ -258,11 +298,12 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// On a quadratic function sum_j a_j x_j^2 the expected steps of the sums are
-// known for every coordinate, as in TestExpectedStep: mu_j falls by 4 a_j N
-// alpha_mu sigma_j^2 of itself, sigma_j by 2 a_j N alpha_sigma sigma_j^3. So is
-// the number of evaluations after which the value of mu has fallen to a
-// hundredth: ten runs must need it on average, within a fifth.
+// TestExpectedEvaluations uses a quadratic function sum_j a_j x_j^2, for which
+// the expected steps of the sums are known for every coordinate, as in
+// TestExpectedStep: mu_j falls by the fraction 4 a_j N alpha_mu sigma_j^2,
+// sigma_j by 2 a_j N alpha_sigma sigma_j^3. This gives the number of
+// evaluations after which the value of mu has fallen to a hundredth; ten runs
+// must need it on average, within a fifth.
 func TestExpectedEvaluations(t *testing.T) {
 	const d, n, start, sigma, least = 10, 40, 2, 0.5, 0.1
 	for _, tc := range []struct {

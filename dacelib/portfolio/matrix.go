@@ -11,18 +11,18 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// A Matrix records the performance of configurations on instances: what
-// portfolios are chosen by, without running anything again.
+// A Matrix records the performance of configurations on instances, so that
+// portfolios can be chosen without running anything again.
 type Matrix struct {
-	// Configs are the n rows, Instances the names of the m columns.
+	// Configs are the n rows; Instances holds the names of the m columns.
 	Configs   []brkga.Config `json:"configs"`
 	Instances []string       `json:"instances"`
 	// Values holds f(theta, s), n x m.
 	Values [][]float64 `json:"values"`
 }
 
-// Measure runs every configuration once on every instance, all with the same
-// seed: that of a portfolio's first repeat. Settings.Repeats does not count.
+// Measure runs every configuration once on every instance, all with the seed of
+// a portfolio's first repeat. It ignores Settings.Repeats.
 func Measure(ctx context.Context, configs []brkga.Config, instances []problem.Problem, s Settings) (Matrix, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -59,8 +59,8 @@ func (m *Matrix) Append(c brkga.Config, values []float64) {
 	m.Values = append(m.Values, slices.Clone(values))
 }
 
-// Performance returns f(P, s) on every instance, for the portfolio P of the
-// given rows: the largest value among them (Eq. 1), -Inf for no rows.
+// Performance returns f(P, s) on every instance for the portfolio P made of the
+// given rows: the largest value among the rows (Eq. 1), or -Inf for no rows.
 func (m Matrix) Performance(rows []int) []float64 {
 	f := make([]float64, len(m.Instances))
 	for j := range f {
@@ -72,7 +72,8 @@ func (m Matrix) Performance(rows []int) []float64 {
 	return f
 }
 
-// Sum returns the sum of [Matrix.Performance], what is maximised (Eq. 4).
+// Sum returns the sum of [Matrix.Performance], the objective maximised in Eq.
+// 4.
 func (m Matrix) Sum(rows []int) float64 { return sum(m.Performance(rows)) }
 
 func sum(v []float64) float64 {
@@ -83,9 +84,9 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// Greedy returns k rows, chosen one after the other, each the one that adds
-// most to the sum; the first of equals. This is the paper's initial
-// portfolio. It panics if there are fewer than k rows.
+// Greedy returns k rows chosen one after the other: each is the row that adds
+// most to the sum, the first of equals. The paper chooses its initial portfolio
+// this way. Greedy panics if there are fewer than k rows.
 func (m Matrix) Greedy(k int) []int {
 	if k > len(m.Configs) {
 		panic("portfolio: Greedy needs at least as many configurations as members")
@@ -106,14 +107,14 @@ func (m Matrix) Greedy(k int) []int {
 	return rows
 }
 
-// Best returns the rows of the best portfolio of len(current) members, of all
-// that can be made of the configurations. Where none is better than current,
-// current is returned. With n = 24 and K = 4 these are the paper's 10,626.
+// Best returns the rows of the best portfolio of len(current) members among all
+// portfolios of the configurations, or current if none is better. With n = 24
+// and K = 4 these are the paper's 10,626 portfolios.
 func (m Matrix) Best(current []int) []int {
 	k, n := len(current), len(m.Configs)
 	best, rows := m.Sum(current), slices.Clone(current)
 	chosen := make([]int, k)
-	tops := make([][]float64, k+1) // tops[i]: performance of the first i chosen
+	tops := make([][]float64, k+1) // tops[i]: performance of the first i rows chosen
 	for i := range tops {
 		tops[i] = slices.Repeat([]float64{math.Inf(-1)}, len(m.Instances))
 	}
@@ -147,8 +148,11 @@ func (m Matrix) Portfolio(name string, rows []int) Portfolio {
 }
 
 // Random returns n configurations drawn uniformly from the paper's ranges
-// (Appendix B): the paper's set C for n = 50.
+// (Appendix B). With n = 50 they are the paper's set C.
 func Random(seed uint64, n int) []brkga.Config {
+	if n > 1<<24 {
+		panic("portfolio: Random is for at most 2^24 configurations")
+	}
 	rng := run.Rand(seed, "portfolio: random configurations")
 	out := make([]brkga.Config, n)
 	for i := range out {
@@ -163,7 +167,7 @@ func Random(seed uint64, n int) []brkga.Config {
 	return out
 }
 
-// String shows the matrix with the mean of every row, for a person.
+// String returns the matrix as a table, with the mean of every row.
 func (m Matrix) String() string {
 	s := fmt.Sprintf("%d configurations x %d instances", len(m.Configs), len(m.Instances))
 	for i, c := range m.Configs {

@@ -12,19 +12,20 @@ import (
 
 // A Range is the interval that normalisation maps to [0,1] (Eq. 11).
 type Range struct {
+	// Min and Max are values of the instance before normalisation.
 	Min float64 `json:"min"`
 	Max float64 `json:"max"`
 }
 
 // An Instance is a problem whose values are normalised by Eq. 11, (f(x) - Min)
-// / (Max - Min); they may leave [0,1].
+// / (Max - Min). Values can be outside [0,1].
 type Instance struct {
 	p problem.Problem
 	r Range
 }
 
-// Within returns p normalised by a given range. Where Max = Min, only Min is
-// subtracted.
+// Within returns p normalised by the given range. If Max = Min, it only
+// subtracts Min.
 func Within(p problem.Problem, r Range) *Instance { return &Instance{p, r} }
 
 // Name returns the name of the problem.
@@ -36,8 +37,17 @@ func (i *Instance) Dim() int { return i.p.Dim() }
 // Range returns the range by which the values are normalised.
 func (i *Instance) Range() Range { return i.r }
 
-// Problem returns the problem as it was.
+// Problem returns the problem without normalisation.
 func (i *Instance) Problem() problem.Problem { return i.p }
+
+// Stream returns the instance as one run evaluates it. That is the instance
+// itself, unless its problem is [Stochastic].
+func (i *Instance) Stream(seed uint64) problem.Problem {
+	if p, ok := i.p.(Stochastic); ok {
+		return Within(p.Stream(seed), i.r)
+	}
+	return i
+}
 
 // Optimum returns the problem's known optimum, normalised.
 func (i *Instance) Optimum() (float64, bool) {
@@ -65,10 +75,9 @@ func (i *Instance) scale(v float64) float64 {
 	return v
 }
 
-// Normalise returns the instances normalised by the least and the largest
-// value of uniform solutions, sample of each instance (0 means the paper's
-// 1,000,000), on one goroutine per core. The number of cores does not change
-// the result.
+// Normalise returns the instances normalised by the smallest and largest value
+// of sample uniform solutions of each (0 means the paper's 1,000,000). It uses
+// one goroutine per core; the number of cores does not change the result.
 func Normalise(ctx context.Context, instances []problem.Problem, sample int, seed uint64) ([]problem.Problem, error) {
 	if sample == 0 {
 		sample = 1_000_000
@@ -76,9 +85,11 @@ func Normalise(ctx context.Context, instances []problem.Problem, sample int, see
 	if sample < 2 {
 		return nil, fmt.Errorf("portfolio: normalising by %d solutions; at least 2 are needed", sample)
 	}
+	add, end := run.Steps(&ctx, "normalise", sample*len(instances))
+	defer end()
 	out := make([]problem.Problem, len(instances))
 	for i, p := range instances {
-		r, err := sampleRange(ctx, p, sample, run.Seed(seed, "portfolio: normalise"))
+		r, err := sampleRange(ctx, p, sample, run.Seed(seed, "portfolio: normalise"), add)
 		if err != nil {
 			return nil, err
 		}
@@ -87,24 +98,40 @@ func Normalise(ctx context.Context, instances []problem.Problem, sample int, see
 	return out, nil
 }
 
-// sampleRange returns the extremes over n uniform solutions.
-func sampleRange(ctx context.Context, p problem.Problem, n int, seed uint64) (Range, error) {
-	const chunk = 10_000
-	parts := make([]Range, (n+chunk-1)/chunk)
-	err := run.Each(0, len(parts), func(k int) error {
-		x := problem.Random(run.Rand(seed, "solutions", k), min(chunk, n-k*chunk), p.Dim())
+// sampleRange returns the extremes of p over n uniform solutions. It calls add
+// with the number of solutions of each chunk.
+func sampleRange(ctx context.Context, p problem.Problem, n int, seed uint64, add func(n int)) (Range, error) {
+	r, err := chunkRange(ctx, p, n, 0, (n+sampleChunk-1)/sampleChunk, 0, seed, add)
+	if err == nil {
+		err = r.check(p, n)
+	}
+	return r, err
+}
+
+// sampleChunk is the number of solutions of the sample that have a random stream
+// of their own.
+const sampleChunk = 10_000
+
+// chunkRange returns the extremes of p over the chunks from to to-1 of n uniform
+// solutions.
+func chunkRange(ctx context.Context, p problem.Problem, n, from, to, workers int, seed uint64, add func(n int)) (Range, error) {
+	parts := make([]Range, to-from)
+	err := run.Each(workers, len(parts), func(i int) error {
+		k := from + i
+		x := problem.Random(run.Rand(seed, "solutions", k), min(sampleChunk, n-k*sampleChunk), p.Dim())
 		y := make([]float64, x.Len())
 		if err := p.Evaluate(ctx, y, x); err != nil {
 			return err
 		}
 		r := Range{math.Inf(1), math.Inf(-1)}
 		for _, v := range y {
-			if !math.IsInf(v, -1) { // else a solution that must not be chosen
+			if !math.IsInf(v, -1) { // -Inf marks a solution that must not be chosen
 				r.Min = min(r.Min, v)
 			}
 			r.Max = max(r.Max, v)
 		}
-		parts[k] = r
+		parts[i] = r
+		add(x.Len())
 		return nil
 	})
 	r := Range{math.Inf(1), math.Inf(-1)}
@@ -116,16 +143,22 @@ func sampleRange(ctx context.Context, p problem.Problem, n int, seed uint64) (Ra
 		return r, ctx.Err()
 	case err != nil:
 		return r, fmt.Errorf("portfolio: normalising %s: %w", p.Name(), err)
-	case r.Min > r.Max || math.IsInf(r.Max, 0) || math.IsNaN(r.Min):
-		return r, fmt.Errorf("portfolio: normalising %s: no finite range in %d solutions", p.Name(), n)
 	}
 	return r, nil
 }
 
-// NormaliseBySearch returns p normalised by the largest and the least value
-// that a run of BRKGA, [20, 70, 10, 0.7, False], finds with the given number
-// of evaluations (0 means 800) each. It is how authentic instances are
-// normalised during construction by CEPS.
+// check returns an error if n solutions of p have given no finite range.
+func (r Range) check(p problem.Problem, n int) error {
+	if r.Min > r.Max || math.IsInf(r.Max, 0) || math.IsNaN(r.Min) {
+		return fmt.Errorf("portfolio: normalising %s: no finite range in %d solutions", p.Name(), n)
+	}
+	return nil
+}
+
+// NormaliseBySearch returns p normalised by the largest and the smallest value
+// that BRKGA, [20, 70, 10, 0.7, False], finds in two runs with the given number
+// of evaluations each (0 means 800). CEPS normalises authentic instances this
+// way during construction.
 func NormaliseBySearch(ctx context.Context, p problem.Problem, evaluations int, seed uint64) (*Instance, error) {
 	s := brkga.Settings{Config: brkga.Config{Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7}, Evaluations: evaluations, Seed: run.Seed(seed, "portfolio: maximum")}
 	high, err := brkga.Run(ctx, p, s)

@@ -35,10 +35,11 @@ func SMARTESTPAP() Portfolio {
 	return p
 }
 
-// Paper returns a portfolio that the paper's authors constructed (Appendix
-// C): class is "cimp", "caop" or "ccp", method "DACE", "CEPS", "GLOBAL" or
-// "PARHYDRA". The biases are as printed, with two decimals. The manual
-// portfolios are [BRKGAPAP] and [SMARTESTPAP].
+// Paper returns a portfolio that the paper's authors constructed (Appendix C;
+// line 1078 of the paper's source, dace.tex). class is "cimp", "caop" or "ccp";
+// method is "DACE", "CEPS", "GLOBAL" or "PARHYDRA". The biases are as printed,
+// with two decimals. For the manual portfolios see [BRKGAPAP] and
+// [SMARTESTPAP].
 func Paper(class, method string) (Portfolio, error) {
 	rows, ok := published[strings.ToLower(class)+" "+strings.ToUpper(method)]
 	if !ok {
@@ -51,7 +52,7 @@ func Paper(class, method string) (Portfolio, error) {
 	return p, nil
 }
 
-// A row is a configuration, in the order in which the paper prints it.
+// A row is a configuration, with its numbers in the paper's order.
 type row struct {
 	Elites, Offspring, Mutants int
 	Bias                       float64

@@ -1,12 +1,12 @@
-// Package portfolio is the parallel algorithm portfolio (PAP) of the paper: a
-// set of configurations that run side by side on an instance, of whose
-// solutions the best counts (Eq. 1).
+// Package portfolio implements the parallel algorithm portfolio (PAP) of the
+// paper: a set of configurations that run side by side on an instance. The best
+// of their solutions is the portfolio's (Eq. 1).
 //
-// Start with a [Portfolio], such as [BRKGAPAP], and [Portfolio.Run] on
-// instances whose values [Normalise] has made comparable. [Measure] records
-// the performance of many configurations in a [Matrix], which chooses
-// portfolios: [Matrix.Greedy] and [Matrix.Best]. Package construct builds
-// portfolios from training instances.
+// Start with a [Portfolio], such as [BRKGAPAP], and [Portfolio.Run] it on
+// instances whose values [Normalise] has made comparable. [Measure] records the
+// performance of many configurations in a [Matrix], whose methods
+// [Matrix.Greedy] and [Matrix.Best] choose portfolios. To build portfolios from
+// training instances, see package construct.
 package portfolio
 
 import (
@@ -16,17 +16,19 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
 
-// A Portfolio is a PAP. Its members are configurations of BRKGA and, after
-// them, solvers of other kinds.
+// A Portfolio is a PAP. Its members are the configurations of BRKGA in Configs,
+// followed by the solvers of other kinds in Solvers.
 type Portfolio struct {
 	// Name of the portfolio in tables and figures.
 	Name string `json:"name"`
@@ -40,16 +42,18 @@ type Portfolio struct {
 type Solver struct {
 	// Name of the solver.
 	Name string
-	// Solve returns the best value that it finds for p with so many
-	// evaluations. It must be determined by its arguments. It may be called
-	// from several goroutines at once.
+	// Solve returns the best value that it finds for p with the given number of
+	// evaluations. It must depend on its arguments only, and it may be called
+	// from several goroutines at once. p counts the evaluations and remembers
+	// the best solution for the [Result].
 	Solve func(ctx context.Context, p problem.Problem, evaluations int, seed uint64) (float64, error)
 }
 
 // Size returns the number of members, K.
 func (p Portfolio) Size() int { return len(p.Configs) + len(p.Solvers) }
 
-// String lists the members as the paper does, one a line after the name.
+// String returns the name and then the members, one per line, as the paper
+// does.
 func (p Portfolio) String() string {
 	var b strings.Builder
 	b.WriteString(p.Name)
@@ -62,7 +66,7 @@ func (p Portfolio) String() string {
 	return b.String()
 }
 
-// Check returns what is wrong with a portfolio, or nil.
+// Check returns an error if the portfolio is invalid.
 func (p Portfolio) Check() error {
 	if p.Size() == 0 {
 		return fmt.Errorf("portfolio %q has no members", p.Name)
@@ -80,7 +84,7 @@ func (p Portfolio) Check() error {
 	return nil
 }
 
-// Save writes the portfolio to a file as JSON, whole or not at all.
+// Save writes the portfolio to a file as JSON, atomically.
 func (p Portfolio) Save(path string) error {
 	if len(p.Solvers) > 0 {
 		return fmt.Errorf("portfolio %q: its member %s is a function and cannot be saved", p.Name, p.Solvers[0].Name)
@@ -92,27 +96,27 @@ func (p Portfolio) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(b, '\n'))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.WriteBytes(path, append(b, '\n'))
 }
 
-// Load reads a portfolio that Save wrote.
+// Load reads a portfolio that Save wrote, or the portfolio.json of a
+// construction.
 func Load(path string) (Portfolio, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return Portfolio{}, err
 	}
-	var p Portfolio
-	if err := json.Unmarshal(b, &p); err != nil {
+	var f struct {
+		Portfolio
+		Method  string  `json:"method"`
+		Members Members `json:"members"`
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
 		return Portfolio{}, fmt.Errorf("%s is not a portfolio: %w", path, err)
+	}
+	p := f.Portfolio
+	if f.Members != nil {
+		p = Portfolio{Name: f.Method, Configs: f.Members}
 	}
 	if err := p.Check(); err != nil {
 		return Portfolio{}, fmt.Errorf("%s: %w", path, err)
@@ -123,6 +127,10 @@ func Load(path string) (Portfolio, error) {
 // Settings of test runs. The zero value is the paper's protocol (section
 // V-C).
 type Settings struct {
+	// Reading of the paper; default Written. In Published the repeats use
+	// twelve seeds in turn, as in the authors' public code, so that eight of 20
+	// repeats are duplicates.
+	Reading run.Reading
 	// Evaluations is the budget of each member; default 800.
 	Evaluations int
 	// Repeats is the number of runs on every instance; default 20.
@@ -130,11 +138,15 @@ type Settings struct {
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.
 	Workers int
-	// Seed of the runs. In a repeat all members have the same seed, the same
-	// on every instance and for every portfolio.
+	// Farm, if not nil, has instances computed by the workers of a pool. It
+	// does not change the result. A portfolio with Solvers, which are functions
+	// of this process, runs here.
+	Farm farm.Pool `json:"-"`
+	// Seed of the runs. All members have the same seed in a repeat; it is also
+	// the same on every instance and for every portfolio.
 	Seed uint64
-	// OnEvent, if not nil, is called after every instance, with its mean
-	// performance as Value.
+	// OnEvent, if not nil, is called after every instance; Value is the mean
+	// performance on it.
 	OnEvent func(run.Event) `json:"-"`
 }
 
@@ -151,33 +163,59 @@ func (s Settings) withDefaults() (Settings, error) {
 	if s.Evaluations < 0 || s.Repeats < 0 {
 		return s, fmt.Errorf("portfolio: Settings.Evaluations is %d and Repeats %d; they must not be negative", s.Evaluations, s.Repeats)
 	}
-	return s, nil
+	return s, defaults.AtMost("portfolio", defaults.Bound{Field: "Settings.Repeats", Value: s.Repeats, Most: 1 << 20})
 }
 
-// A Result is what a portfolio reached on an instance.
+// A Result is the performance of a portfolio on an instance.
 type Result struct {
 	// Problem and Dim identify the instance.
 	Problem string `json:"problem"`
 	Dim     int    `json:"dim"`
-	// Members holds the best value of every member in every repeat: repeat x
-	// member.
+	// Members holds the best value of every member in every repeat, as a matrix
+	// of repeats x members.
 	Members [][]float64 `json:"members"`
-	// Values holds the portfolio's value in every repeat, the largest of its
-	// members'; Mean is their mean, its performance on the instance.
+	// Values holds the portfolio's value in every repeat, the largest value of
+	// its members. Mean is the mean of Values, the performance on the instance.
 	Values []float64 `json:"values"`
 	Mean   float64   `json:"mean"`
+	// Best is the best solution of all repeats, of length Dim, and BestValue
+	// its value. Among equally good solutions it is the first member's in the
+	// earliest repeat. Best is nil if a member in [Portfolio].Solvers reports a
+	// value that it did not get from the problem.
+	Best      []bool  `json:"best"`
+	BestValue float64 `json:"best_value"`
+	// BestMember is the index of the member that found Best, where
+	// configurations come before solvers. BestName is its name; that of a
+	// configuration has the paper's form, "[20, 70, 10, 0.70, F]".
+	BestMember int    `json:"best_member"`
+	BestName   string `json:"best_name"`
+	// Runs is the number of runs of members, Evaluations the number of
+	// evaluations of the instance in them.
+	Runs        int `json:"runs"`
+	Evaluations int `json:"evaluations"`
 }
 
-// Run runs the portfolio on every instance, Settings.Repeats times. The values
-// are those of the instances as they are: see [Normalise]. On an error, and on
-// the end of ctx, it returns the results of the instances that are finished.
+// found is the outcome of one run of a member.
+type found struct {
+	x           []bool // nil if unknown
+	value       float64
+	evaluations int
+}
+
+// Run runs the portfolio Settings.Repeats times on every instance. It does not
+// normalise the values: see [Normalise]. On an error, or if ctx ends, it
+// returns the results of the finished instances.
 func (p Portfolio) Run(ctx context.Context, instances []problem.Problem, s Settings) ([]Result, error) {
+	defer run.Report(&ctx, p.Name, &s.OnEvent)()
 	s, err := s.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Check(); err != nil {
 		return nil, err
+	}
+	if s.Farm != nil && len(p.Solvers) == 0 {
+		return p.runFar(ctx, instances, s)
 	}
 	var results []Result
 	best := math.Inf(-1)
@@ -197,51 +235,100 @@ func (p Portfolio) Run(ctx context.Context, instances []problem.Problem, s Setti
 
 // run makes the runs on one instance.
 func (p Portfolio) run(ctx context.Context, instance problem.Problem, s Settings) (Result, error) {
-	r := Result{Problem: instance.Name(), Dim: instance.Dim(), Members: make([][]float64, s.Repeats), Values: make([]float64, s.Repeats)}
+	r := Result{
+		Problem: instance.Name(), Dim: instance.Dim(),
+		Members: make([][]float64, s.Repeats), Values: make([]float64, s.Repeats), BestValue: math.Inf(-1),
+	}
 	var jobs []brkga.Job
 	for k := range s.Repeats {
-		r.Members[k] = make([]float64, p.Size())
 		for _, c := range p.Configs {
-			jobs = append(jobs, job(instance, c, s, k))
+			jobs = append(jobs, job(stream(instance, s, k, len(jobs)), c, s, k))
 		}
 	}
-	found, err := brkga.RunAll(ctx, jobs, s.Workers)
+	searched, err := brkga.RunAll(ctx, jobs, s.Workers)
 	if err != nil {
 		return r, err
 	}
-	n := len(p.Configs)
-	for i, f := range found {
-		r.Members[i/n][i%n] = f.Value
-	}
-	if err := p.solvers(ctx, instance, s, r.Members); err != nil {
+	solved, err := p.solvers(ctx, instance, s)
+	if err != nil {
 		return r, err
 	}
-	for k, members := range r.Members {
-		r.Values[k] = math.Inf(-1)
-		for _, v := range members {
-			r.Values[k] = max(r.Values[k], v)
+	n, m := len(p.Configs), len(p.Solvers)
+	for k := range s.Repeats {
+		members := make([]found, 0, n+m)
+		for _, f := range searched[k*n : (k+1)*n] {
+			members = append(members, found{f.X, f.Value, f.Evaluations})
 		}
+		r.take(k, append(members, solved[k*m:(k+1)*m]...))
 		r.Mean += r.Values[k] / float64(s.Repeats)
 	}
+	r.BestName = p.member(r.BestMember)
 	return r, nil
 }
 
-// job is the run of a configuration in repeat k.
+// A Stochastic is a problem whose evaluations are random samples.
+type Stochastic interface {
+	problem.Problem
+	// Stream returns the problem with its own random stream, for one run.
+	Stream(seed uint64) problem.Problem
+}
+
+// stream returns the instance for run i in repeat k. No two runs share a
+// stream, even if they share a seed.
+func stream(instance problem.Problem, s Settings, k, i int) problem.Problem {
+	if p, ok := instance.(Stochastic); ok {
+		return p.Stream(run.Seed(s.Seed, "portfolio: stream", k, i))
+	}
+	return instance
+}
+
+// take adds the runs of the members in repeat k to the result.
+func (r *Result) take(k int, members []found) {
+	r.Members[k] = make([]float64, len(members))
+	r.Values[k] = math.Inf(-1)
+	for i, f := range members {
+		r.Members[k][i] = f.value
+		r.Values[k] = max(r.Values[k], f.value)
+		r.Runs++
+		r.Evaluations += f.evaluations
+		if f.value > r.BestValue || r.Runs == 1 {
+			r.Best, r.BestValue, r.BestMember = f.x, f.value, i
+		}
+	}
+}
+
+// member returns the name of member i.
+func (p Portfolio) member(i int) string {
+	if i < len(p.Configs) {
+		return p.Configs[i].String()
+	}
+	return p.Solvers[i-len(p.Configs)].Name
+}
+
+// job returns the run of a configuration in repeat k.
 func job(p problem.Problem, c brkga.Config, s Settings, k int) brkga.Job {
 	return brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: s.Evaluations, Seed: repeatSeed(s, k)}}
 }
 
-// repeatSeed is the seed of all members in repeat k.
-func repeatSeed(s Settings, k int) uint64 { return run.Seed(s.Seed, "portfolio: repeat", k) }
+// repeatSeed returns the seed of all members in repeat k.
+func repeatSeed(s Settings, k int) uint64 {
+	if s.Reading == run.Published {
+		k %= 12
+	}
+	return run.Seed(s.Seed, "portfolio: repeat", k)
+}
 
-// solvers makes the runs of the members that are functions.
-func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Settings, members [][]float64) error {
+// solvers makes the runs of the members in Solvers, ordered by repeat and then
+// by solver.
+func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Settings) ([]found, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n := len(p.Solvers)
-	return run.Each(s.Workers, n*s.Repeats, func(i int) error {
+	out := make([]found, n*s.Repeats)
+	return out, run.Each(s.Workers, n*s.Repeats, func(i int) error {
 		k, solver := i/n, p.Solvers[i%n]
-		v, err := solver.Solve(ctx, instance, s.Evaluations, repeatSeed(s, k))
+		counted := problem.Count(stream(instance, s, k, -1-i), 0)
+		v, err := solver.Solve(ctx, counted, s.Evaluations, repeatSeed(s, k))
 		if err == nil && math.IsNaN(v) {
 			err = errors.New("the value is NaN")
 		}
@@ -249,12 +336,15 @@ func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Sett
 			cancel()
 			return fmt.Errorf("portfolio %q on %s: solver %s: %w", p.Name, instance.Name(), solver.Name, err)
 		}
-		members[k][len(p.Configs)+i%n] = v
+		out[i] = found{value: v, evaluations: counted.Evaluations()}
+		if x, value := counted.Best(); value == v {
+			out[i].x = x
+		}
 		return nil
 	})
 }
 
-// Means returns the performance on every instance: the means of the results.
+// Means returns the mean performance on every instance.
 func Means(results []Result) []float64 {
 	out := make([]float64, len(results))
 	for i, r := range results {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"dace.local/dacelib/brkga"
@@ -17,6 +18,7 @@ import (
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/onemax"
+	"dace.local/dacelib/run"
 )
 
 var small = portfolio.Settings{Evaluations: 120, Repeats: 3, Seed: 5}
@@ -25,11 +27,11 @@ func instances() []problem.Problem {
 	return []problem.Problem{onemax.Random(1, 30), onemax.Random(2, 40)}
 }
 
-// The paper's portfolios for CCP (Appendix C) on the twelve instances of the
-// reference, their draws regenerated: 8 repeats, normalised by the extremes of
-// 1M uniform solutions. In either dimension they rank as in the reference (pymoo
-// 0.6.0.1) and as in the paper, with means near the reference's. Run it with -v
-// for the table.
+// The paper's portfolios for CCP (Appendix C) run on the twelve instances of
+// the reference, whose draws are generated again, with 8 repeats, normalised by
+// the extremes of 1M uniform solutions. In either dimension they rank as in the
+// reference (pymoo 0.6.0.1) and as in the paper, with means near the
+// reference's. Run it with -v for the table.
 func TestVectorsPaperPAPs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("1M evaluations for each of 12 instances")
@@ -72,7 +74,7 @@ func TestVectorsPaperPAPs(t *testing.T) {
 	}
 	order := []string{"DACE", "CEPS", "BRKGA-PAP", "PARHYDRA", "GLOBAL"} // as in the paper, the best first
 	mean := map[int]map[string]float64{30: {}, 40: {}}
-	variance := map[int]map[string]float64{30: {}, 40: {}} // of mean
+	variance := map[int]map[string]float64{30: {}, 40: {}} // variance of the mean
 	count := map[int]float64{}
 	for _, c := range ref.Instances {
 		count[c.D]++
@@ -94,7 +96,8 @@ func TestVectorsPaperPAPs(t *testing.T) {
 			for _, v := range results[i].Values {
 				variance[c.D][name] += (v - m) * (v - m) / 7 / 8 / (count[c.D] * count[c.D])
 			}
-			// Two means of 8 repeats each, of two samples' ranges.
+			// The difference of two means of 8 repeats, with ranges from two
+			// samples.
 			if want := c.Normalised[name]; math.Abs(m-want) > 0.05 {
 				t.Errorf("%s on instance %d: %.4f, reference %.4f", name, i, m, want)
 			}
@@ -105,8 +108,8 @@ func TestVectorsPaperPAPs(t *testing.T) {
 		for k, name := range order {
 			m, se := mean[d][name], math.Sqrt(variance[d][name])
 			t.Logf("%-10s %3d %7.4f +- %.4f %10.4f %8.4f", name, d, m, se, in.reference[name], in.paper[name])
-			// The reference's mean is as uncertain as ours, and the extremes
-			// of another sample shift all means by about 0.01.
+			// The reference's mean is as uncertain as ours, and the extremes of
+			// another sample shift all means by about 0.01.
 			if math.Abs(m-in.reference[name]) > 4*math.Sqrt2*se+0.01 {
 				t.Errorf("d = %d: %s has mean %.4f, the reference %.4f; the standard error is %.4f", d, name, m, in.reference[name], se)
 			}
@@ -154,7 +157,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("mean %v of %v", r.Mean, r.Values)
 		}
 	}
-	// The members have the same seed: two equal ones reach the same.
+	// Members share a seed, so two equal members reach the same value.
 	twins := portfolio.Portfolio{Name: "twins", Configs: []brkga.Config{brkga.Default(), brkga.Default()}}
 	r, err := twins.Run(ctx, instances()[:1], small)
 	if err != nil || r[0].Members[1][0] != r[0].Members[1][1] {
@@ -181,7 +184,70 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The matrix holds what a portfolio's first repeat has.
+// A result holds the best solution of all repeats and the member that found it,
+// and counts the runs and evaluations.
+func TestBest(t *testing.T) {
+	first := 1.0 // the value that the solver "liar" claims
+	pap := portfolio.Portfolio{Name: "four", Configs: portfolio.BRKGAPAP().Configs[:2], Solvers: []portfolio.Solver{
+		{Name: "three solutions", Solve: func(ctx context.Context, p problem.Problem, _ int, seed uint64) (float64, error) {
+			x := problem.Random(run.Rand(seed, "test"), 3, p.Dim())
+			v := make([]float64, 3)
+			err := p.Evaluate(ctx, v, x)
+			return slices.Max(v), err
+		}},
+		{Name: "liar", Solve: func(context.Context, problem.Problem, int, uint64) (float64, error) { return first, nil }},
+	}}
+	check := func(p problem.Problem) portfolio.Result {
+		t.Helper()
+		rs, err := pap.Run(t.Context(), []problem.Problem{p}, small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rs[0]
+		if want := small.Repeats * (2*small.Evaluations + 3); r.Runs != 4*small.Repeats || r.Evaluations != want {
+			t.Errorf("%d runs, %d evaluations; want %d, %d", r.Runs, r.Evaluations, 4*small.Repeats, want)
+		}
+		found := false // whether BestMember is first with that value, in its first repeat
+		for k, v := range r.Values {
+			if v == r.BestValue {
+				found = slices.Index(r.Members[k], v) == r.BestMember
+				break
+			}
+		}
+		if !found || slices.Max(r.Values) != r.BestValue {
+			t.Errorf("the best is %v by member %d; the members have %v", r.BestValue, r.BestMember, r.Members)
+		}
+		if r.Best != nil {
+			if v, err := problem.Value(t.Context(), p, r.Best); err != nil || v != r.BestValue {
+				t.Errorf("the best solution has value %v (%v), not %v", v, err, r.BestValue)
+			}
+		}
+		return r
+	}
+	p := onemax.Random(1, 30)
+	if r := check(p); r.BestMember > 1 || r.BestName != pap.Configs[r.BestMember].String() || r.Best == nil {
+		t.Errorf("found by member %d, %s, solution %v", r.BestMember, r.BestName, r.Best)
+	}
+	first = 1000
+	if r := check(p); r.BestName != "liar" || r.Best != nil {
+		t.Errorf("found by %s, solution %v; want none of the liar's", r.BestName, r.Best)
+	}
+	first, pap.Configs = -1000, []brkga.Config{{Elites: 1, Offspring: 1, Mutants: 1}, {Elites: 1, Offspring: 1, Mutants: 1}}
+	odd := problem.FromFunc("the third solution only", 30, func(x []bool) float64 {
+		for k := range small.Repeats {
+			y := problem.Random(run.Rand(run.Seed(small.Seed, "portfolio: repeat", k), "test"), 3, 30)
+			if slices.Equal(x, y.Bools(2)) {
+				return 1 + float64(k)
+			}
+		}
+		return 0
+	})
+	if r := check(odd); r.BestName != "three solutions" || r.BestValue != float64(small.Repeats) || r.Best == nil {
+		t.Errorf("found %v by %s, solution %v; want the solver's of the last repeat", r.BestValue, r.BestName, r.Best)
+	}
+}
+
+// The matrix holds the values of a portfolio's first repeat.
 func TestMeasure(t *testing.T) {
 	ctx := context.Background()
 	pap := portfolio.BRKGAPAP()
@@ -200,8 +266,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Best agrees with trying all index vectors, and keeps the current portfolio
-// among equals.
+// Best agrees with a search over all index vectors, and keeps the current
+// portfolio if others are equal.
 func TestChoosing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
@@ -283,7 +349,7 @@ func TestNormalise(t *testing.T) {
 	for _, v := range y {
 		lo, hi = min(lo, v), max(hi, v)
 	}
-	if lo != 0 || hi != 1 { // 50,000 of 1,024 solutions: all were seen
+	if lo != 0 || hi != 1 { // 50,000 draws from 1,024 solutions see all of them
 		t.Errorf("values from %v to %v", lo, hi)
 	}
 	if v, ok := problem.Optimum(n[0]); !ok || v != 1 {
@@ -319,8 +385,8 @@ func TestSaveLoad(t *testing.T) {
 	}
 }
 
-// A portfolio on an instance: each member has 800 evaluations, the best
-// counts.
+// Run a portfolio on an instance: each member has 800 evaluations, and the best
+// value counts.
 func ExamplePortfolio_Run() {
 	pap := portfolio.BRKGAPAP()
 	results, err := pap.Run(context.Background(), []problem.Problem{onemax.Random(1, 30)}, portfolio.Settings{Repeats: 5})
@@ -336,7 +402,7 @@ func ExamplePortfolio_Run() {
 	//   [20, 70, 10, 0.70, T]
 	//   [15, 75, 10, 0.70, F]
 	//   [15, 75, 10, 0.70, T]
-	// values: [29 30 29 30 30]
+	// values: [30 29 29 30 30]
 }
 
 // Of ten random configurations, the four that complement one another best.

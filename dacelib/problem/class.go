@@ -2,47 +2,63 @@ package problem
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+
+	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/run"
 )
 
-// A Class is a class of problems with its instance generators: what the
-// paper calls a problem domain. Each problem package has a function that
-// returns its classes. The fields are functions so that a cell can define a
-// class of its own.
+// A Class is a class of problems with generators of its instances; the paper
+// calls it a problem domain. Each problem package has a function that returns
+// its classes. The fields are functions so that a cell can define a class.
 type Class struct {
 	// Name is the class's name in files and tables: "ccp".
 	Name string
-	// TrainDim is the dimension of training instances, TestDims those of
-	// test instances.
+	// TrainDim is the dimension of training instances, TestDims holds the
+	// dimensions of test instances.
 	TrainDim int
 	TestDims []int
-	// Train returns training instance i of a seed. Different i, and
-	// different seeds, give independent instances.
+	// Train returns training instance i for a seed. Instances for different i
+	// or different seeds are independent.
 	Train func(seed uint64, i int) (Problem, error)
-	// Test returns test instance i of dimension d of a seed.
+	// Test returns test instance i of dimension d for a seed.
 	Test func(seed uint64, d, i int) (Problem, error)
-	// Decode reads an instance from the JSON that its MarshalJSON wrote. It
-	// may be nil where instances are not saved.
+	// Decode decodes an instance from the JSON written by its MarshalJSON. It
+	// may be nil if instances are not saved.
 	Decode func(data []byte) (Problem, error)
 }
 
-// A Set is the instances of one experiment on a class.
+// NewClass returns a class of one dimension from a function that draws instance i
+// for a seed. Training instances are those of the seed itself, test instances
+// those of a seed derived from it.
+func NewClass(name string, dim int, draw func(seed uint64, i int) (Problem, error)) Class {
+	return Class{
+		Name: name, TrainDim: dim, TestDims: []int{dim}, Train: draw,
+		Test: func(seed uint64, d, i int) (Problem, error) {
+			if d != dim {
+				return nil, fmt.Errorf("class %s: its instances have dimension %d, not %d", name, dim, d)
+			}
+			return draw(run.Seed(seed, "test instances of "+name), i)
+		},
+	}
+}
+
+// A Set holds the instances of one experiment on a class.
 type Set struct {
-	// Class and Seed say where the instances come from.
+	// Class and Seed are the class's name and the seed the instances were drawn
+	// from.
 	Class string
 	Seed  uint64
-	// Training holds the training instances, Test the test instances, those
-	// of one dimension together.
+	// Training holds the training instances, Test the test instances, grouped
+	// by dimension.
 	Training, Test []Problem
 }
 
-// NewSet draws the instance set of a class from one seed: training training
-// instances, and test instances of each of the class's test dimensions. The
-// paper's sets have 5 and 50.
+// NewSet draws the instance set of a class from one seed: as many training
+// instances as training says, and test test instances of each of the class's
+// test dimensions. The paper's sets have 5 and 50.
 func (c Class) NewSet(seed uint64, training, test int) (Set, error) {
 	s := Set{Class: c.Name, Seed: seed}
 	for i := range training {
@@ -75,7 +91,7 @@ func (s Set) TestOf(d int) []Problem {
 	return ps
 }
 
-// setFile is the form of a Set in a file.
+// setFile is a Set as stored in a file.
 type setFile struct {
 	Class    string            `json:"class"`
 	Seed     uint64            `json:"seed"`
@@ -83,8 +99,8 @@ type setFile struct {
 	Test     []json.RawMessage `json:"test"`
 }
 
-// Write writes the set as JSON, every instance in full. An instance that has
-// no MarshalJSON is an error.
+// Write writes the set as JSON, every instance in full. It returns an error if
+// an instance has no MarshalJSON.
 func (s Set) Write(w io.Writer) error {
 	f := setFile{Class: s.Class, Seed: s.Seed}
 	encode := func(ps []Problem) (out []json.RawMessage, err error) {
@@ -111,20 +127,12 @@ func (s Set) Write(w io.Writer) error {
 	return json.NewEncoder(w).Encode(f)
 }
 
-// Save writes the set to a file, whole or not at all.
+// Save writes the set to a file atomically.
 func (s Set) Save(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(s.Write(f), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, s.Write)
 }
 
-// Read reads a set of this class that [Set.Write] wrote.
+// Read reads a set of this class written by [Set.Write].
 func (c Class) Read(r io.Reader) (Set, error) {
 	if c.Decode == nil {
 		return Set{}, fmt.Errorf("class %s has no Decode: its instances cannot be read", c.Name)

@@ -8,25 +8,26 @@ import (
 	"sync"
 )
 
-// A Counted is a problem with a budget of evaluations: it counts them, keeps
-// the best solution, and makes none past the budget. Make one with [Count].
+// A Counted is a problem with a budget of evaluations. It counts evaluations,
+// keeps the best solution, and stops at the budget. Make one with [Count].
 type Counted struct {
 	p      Problem
 	budget int
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below
 	count int
 	best  []uint64
 	value float64
 }
 
 // Count returns p with a budget of evaluations; 0 means no limit. Every
-// evaluation counts, also that of a solution seen before; Count(Memo(p), n)
-// makes a repeat free of work and still counts it.
+// evaluation counts, including those of solutions seen before; with
+// Count(Memo(p), n) a repeated solution is not evaluated again, but still
+// counts.
 //
-// A batch that goes past the budget is evaluated as far as it goes: the
-// values of the solutions inside the budget are set, those of the others are
-// -Inf, and the error is a [*BudgetError].
+// If a batch exceeds the budget, only its first solutions, up to the budget,
+// are evaluated. The values of the others are -Inf, and the error is a
+// [*BudgetError].
 func Count(p Problem, budget int) *Counted {
 	if budget < 0 {
 		panic("problem: Count needs a budget that is not negative")
@@ -34,11 +35,11 @@ func Count(p Problem, budget int) *Counted {
 	return &Counted{p: p, budget: budget, value: math.Inf(-1)}
 }
 
-// A BudgetError says that a [Counted] problem's budget ended within a batch.
+// A BudgetError reports that a [Counted] problem's budget ended within a batch.
 type BudgetError struct {
 	Name      string // the problem's name
 	Budget    int    // evaluations allowed
-	Evaluated int    // of this batch, the first so many
+	Evaluated int    // the number of solutions of this batch, the first ones, that were evaluated
 	Wanted    int    // the size of this batch
 }
 
@@ -57,8 +58,8 @@ func (c *Counted) Dim() int { return c.p.Dim() }
 // Optimum returns the known optimum of the counted problem, if any.
 func (c *Counted) Optimum() (float64, bool) { return Optimum(c.p) }
 
-// Evaluate evaluates and counts the solutions of x; see [Count]. Evaluations
-// that end in an error other than the budget's are not counted.
+// Evaluate evaluates and counts the solutions of x; see [Count]. If the counted
+// problem returns an error, the batch is not counted.
 func (c *Counted) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	if err := CheckBatch(c.p, dst, x); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (c *Counted) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 	if c.budget > 0 {
 		k = min(n, c.budget-c.count)
 	}
-	c.count += k // reserved: batches at the same time cannot overspend
+	c.count += k // reserved, so that concurrent batches cannot overspend
 	c.mu.Unlock()
 	if k > 0 {
 		if err := c.p.Evaluate(ctx, dst[:k], x.Slice(0, k)); err != nil {
@@ -103,7 +104,7 @@ func (c *Counted) Evaluations() int {
 	return c.count
 }
 
-// Left returns the number of evaluations left, or -1 where there is no limit.
+// Left returns the number of evaluations left, or -1 if there is no limit.
 func (c *Counted) Left() int {
 	if c.budget == 0 {
 		return -1
@@ -111,8 +112,8 @@ func (c *Counted) Left() int {
 	return c.budget - c.Evaluations()
 }
 
-// Best returns the best solution evaluated so far, a copy, and its value: nil
-// and -Inf before the first.
+// Best returns a copy of the best solution evaluated so far and its value.
+// Before the first evaluation it returns nil and -Inf.
 func (c *Counted) Best() (x []bool, value float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,15 +123,16 @@ func (c *Counted) Best() (x []bool, value float64) {
 	return Solutions{D: c.Dim(), Words: c.best}.Bools(0), c.value
 }
 
-// Memo returns p with a memory of its values: a solution is evaluated once,
-// whatever the batch it comes in, and by whichever goroutine asks first. It
-// is worth its price, about 0.1 us a solution, where an evaluation costs more
+// Memo returns p with a memory of its values: each solution is evaluated once,
+// within a batch and across batches. Only batches that are evaluated
+// concurrently may both evaluate a solution that is new to them. Looking a
+// solution up takes about 0.1 us, so Memo pays off if an evaluation costs more
 // than that. The memory grows with every new solution and is never emptied.
 func Memo(p Problem) Problem { return &memo{p: p, seen: map[string]float64{}} }
 
 type memo struct {
 	p    Problem
-	mu   sync.Mutex
+	mu   sync.Mutex // guards seen
 	seen map[string]float64
 }
 
@@ -144,9 +146,9 @@ func (m *memo) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	}
 	var (
 		key   = make([]byte, 0, 8*Stride(max(x.D, 1)))
-		fresh = Solutions{D: x.D}   // the new solutions, each once
-		first map[string]int        // their place in fresh
-		later []struct{ i, at int } // dst[i] = the value of fresh's solution at
+		fresh = Solutions{D: x.D}   // the new solutions, without repetition
+		first map[string]int        // their indices in fresh
+		later []struct{ i, at int } // dst[i] is the value of solution at of fresh
 	)
 	m.mu.Lock()
 	for i := range x.Len() {

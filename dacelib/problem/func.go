@@ -11,19 +11,20 @@ import (
 //
 //	p := problem.FromFunc("ones", 30, func(x []bool) float64 { ... })
 //
-// The function must return the same value for the same solution, and must not
-// keep x, which is used again for the next solution. A panic in it, and a NaN
-// that it returns, become errors that name the solution.
+// f must return the same value for the same solution. It must not keep x, which
+// is reused for the next solution. If f panics or returns NaN, Evaluate returns
+// an error that names the solution.
 //
 // The solutions of a batch are evaluated one after the other. [Parallel]
-// spreads them over the cores; the function is then called from several
-// goroutines at once and must write nothing that they share.
+// spreads them over the cores; f is then called from several goroutines at once
+// and must not write to shared variables.
 //
-// FromFunc panics if d is not positive or f is nil.
+// FromFunc panics if d is not positive or above MaxDim, or f is nil.
 func FromFunc(name string, d int, f func(x []bool) float64) Problem {
 	if d <= 0 {
 		panic("problem: FromFunc needs a positive dimension")
 	}
+	checkDim("FromFunc", d)
 	if f == nil {
 		panic("problem: FromFunc needs a function")
 	}
@@ -49,14 +50,13 @@ func (p *funcProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) 
 			err = solutionError(p.name, x, i, fmt.Sprintf("the function panicked: %v", r))
 		}
 	}()
-	b := make([]bool, p.d)
+	room := make([]bool, (p.d+7)&^7)
+	b := room[:p.d:p.d]
 	for ; i < x.Len(); i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for j := range b {
-			b[j] = x.At(i, j)
-		}
+		unpack(room, x.Row(i))
 		v := p.f(b)
 		if math.IsNaN(v) {
 			return solutionError(p.name, x, i, "the value is NaN, which cannot be compared; return -Inf for a solution that must not be chosen")
@@ -66,15 +66,38 @@ func (p *funcProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) 
 	return nil
 }
 
-// FromBatch makes a problem from a function of a batch: it sets
-// dst[i] = f(x_i) for the x.Len() solutions of x. What [Problem] asks of
-// Evaluate holds for it. A panic in it, and a NaN, become errors.
+// unpack sets b, whose length is a multiple of 8, to the first len(b) bits of
+// row.
+func unpack(b []bool, row []uint64) {
+	for _, w := range row {
+		for range min(8, len(b)/8) {
+			*(*[8]bool)(b) = eight[uint8(w)]
+			b, w = b[8:], w>>8
+		}
+	}
+}
+
+// eight holds the bits of every byte as booleans, lowest bit first.
+var eight = func() (t [256][8]bool) {
+	for v := range t {
+		for j := range t[v] {
+			t[v][j] = v>>j&1 == 1
+		}
+	}
+	return t
+}()
+
+// FromBatch makes a problem from a function of a batch: f sets dst[i] to the
+// value of x_i for the x.Len() solutions of x. It must meet the requirements
+// that [Problem] states for Evaluate. If f panics or sets a NaN, Evaluate
+// returns an error.
 //
 // FromBatch panics if d is not positive or f is nil.
 func FromBatch(name string, d int, f func(dst []float64, x Solutions)) Problem {
 	if d <= 0 {
 		panic("problem: FromBatch needs a positive dimension")
 	}
+	checkDim("FromBatch", d)
 	if f == nil {
 		panic("problem: FromBatch needs a function")
 	}
@@ -112,9 +135,9 @@ func (p *batchProblem) Evaluate(ctx context.Context, dst []float64, x Solutions)
 	return ctx.Err()
 }
 
-// CheckBatch reports, as an error for a person, a batch that does not fit p:
-// a wrong dimension, words that are no whole number of rows, or a dst that is
-// too short. Implementations of [Problem] call it first.
+// CheckBatch returns an error, with a message for users, if a batch does not
+// fit p: if the dimension is wrong, the words are not a whole number of rows,
+// or dst is too short. Implementations of [Problem] call it first.
 func CheckBatch(p Problem, dst []float64, x Solutions) error {
 	switch n := x.Len(); {
 	case len(x.Words) == 0:
@@ -129,8 +152,8 @@ func CheckBatch(p Problem, dst []float64, x Solutions) error {
 	return nil
 }
 
-// Value returns f(x) of one solution. It is a convenience: methods evaluate
-// batches.
+// Value returns the value of one solution. It is a convenience for single
+// solutions; methods evaluate batches.
 func Value(ctx context.Context, p Problem, x []bool) (float64, error) {
 	if len(x) != p.Dim() {
 		return 0, fmt.Errorf("problem %s: got a solution of dimension %d, want %d", p.Name(), len(x), p.Dim())
@@ -144,8 +167,7 @@ func solutionError(name string, x Solutions, i int, what string) error {
 	return fmt.Errorf("problem %s: solution %d of %d, %s: %s", name, i+1, x.Len(), x.Slice(i, i+1), what)
 }
 
-// isCtx reports whether err is the end of a context, which is passed on as it
-// is.
+// isCtx reports whether err is a context's error, which is returned unwrapped.
 func isCtx(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,17 +1,20 @@
 package problem
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
-// An Optimist is a problem whose largest value is known.
+// An Optimist is a problem whose largest value may be known.
 type Optimist interface {
 	Problem
-	// Optimum returns the largest value of the problem; ok is false where
-	// this instance's is not known.
+	// Optimum returns the largest value of the problem; ok is false if it is
+	// not known for this instance.
 	Optimum() (value float64, ok bool)
 }
 
-// Optimum returns the largest value of p where it is known: where p has a
-// method Optimum() (float64, bool), or was made by [WithOptimum].
+// Optimum returns the largest value of p. It is known if p has a method
+// Optimum() (float64, bool), or was made by [WithOptimum].
 func Optimum(p Problem) (value float64, ok bool) {
 	if o, is := p.(Optimist); is {
 		return o.Optimum()
@@ -19,9 +22,9 @@ func Optimum(p Problem) (value float64, ok bool) {
 	return 0, false
 }
 
-// WithOptimum returns p with a known largest value. It is the way to state it
-// for a problem defined in a cell, whose further methods compiled code cannot
-// see.
+// WithOptimum returns p with a known largest value. Use it for a problem
+// defined in a cell: compiled code does not see its methods beyond those of
+// [Problem].
 func WithOptimum(p Problem, value float64) Problem { return withOptimum{p, value} }
 
 type withOptimum struct {
@@ -31,7 +34,7 @@ type withOptimum struct {
 
 func (p withOptimum) Optimum() (float64, bool) { return p.value, true }
 
-// Named returns p under another name.
+// Named returns p with another name.
 func Named(p Problem, name string) Problem { return named{p, name} }
 
 type named struct {
@@ -42,7 +45,8 @@ type named struct {
 func (p named) Name() string             { return p.name }
 func (p named) Optimum() (float64, bool) { return Optimum(p.Problem) }
 
-// Negated returns the problem of minimising p: its values are -f(x).
+// Negated returns p with its values negated, -f(x), so that maximising it
+// minimises p.
 func Negated(p Problem) Problem { return negated{p} }
 
 type negated struct{ Problem }
@@ -55,4 +59,45 @@ func (p negated) Evaluate(ctx context.Context, dst []float64, x Solutions) error
 		dst[i] = -dst[i]
 	}
 	return nil
+}
+
+// The ways in which this package makes a problem from another, as [Unwrap]
+// names them.
+const (
+	WrapNamed    = "named"
+	WrapNegated  = "negated"
+	WrapMemo     = "memo"
+	WrapParallel = "parallel"
+)
+
+// Unwrap returns the problem from which [Named], [Negated], [Memo] or
+// [Parallel] has made p, how, and the name that Named gave it; inner is nil for
+// all other problems. [Wrap] makes the problem again, in another process too.
+func Unwrap(p Problem) (inner Problem, wrap, name string) {
+	switch p := p.(type) {
+	case named:
+		return p.Problem, WrapNamed, p.name
+	case negated:
+		return p.Problem, WrapNegated, ""
+	case *memo:
+		return p.p, WrapMemo, ""
+	case parallel:
+		return p.Problem, WrapParallel, ""
+	}
+	return nil, "", ""
+}
+
+// Wrap makes a problem from p in a way that [Unwrap] has named.
+func Wrap(p Problem, wrap, name string) (Problem, error) {
+	switch wrap {
+	case WrapNamed:
+		return Named(p, name), nil
+	case WrapNegated:
+		return Negated(p), nil
+	case WrapMemo:
+		return Memo(p), nil
+	case WrapParallel:
+		return Parallel(p, 0), nil
+	}
+	return nil, fmt.Errorf("problem: there is no way %q to make a problem from another", wrap)
 }

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Parallel returns p with its batches cut among workers, 0 meaning one per
-// core. It is for problems whose evaluation costs more than a few
+// Parallel returns p with its batches divided among workers; 0 means one per
+// core. Use it for problems whose evaluation costs more than a few
 // microseconds. Values do not depend on the number of workers. A panic in a
 // worker becomes an error.
 func Parallel(p Problem, workers int) Problem {
@@ -31,7 +31,7 @@ func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 		return err
 	}
 	n := x.Len()
-	// Four pieces a worker even out evaluations of unequal cost.
+	// Four pieces per worker even out evaluations of unequal cost.
 	size := max(1, (n+4*p.workers-1)/(4*p.workers))
 	pieces := (n + size - 1) / size
 	if pieces <= 1 || p.workers == 1 {
@@ -60,7 +60,8 @@ func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 		})
 	}
 	wg.Wait()
-	// A worker's own error before the cancellation that it caused in others.
+	// Prefer a worker's own error to the cancellations that it caused in
+	// others.
 	var ended error
 	for _, err := range errs {
 		if err != nil && !isCtx(err) {

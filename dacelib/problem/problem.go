@@ -1,16 +1,17 @@
-// Package problem is the contract between an optimisation problem and the
-// methods that solve it: a function over {0,1}^d to be maximised, evaluated
-// in batches of packed solutions.
+// Package problem defines the contract between an optimisation problem and the
+// methods that solve it. A problem is a function over {0,1}^d to be maximised,
+// evaluated in batches of packed solutions.
 //
 // Start with [Problem]. [FromFunc] makes one from a function of one solution;
-// [Count] gives one a budget, [Memo] a memory, [Parallel] all cores; a [Class]
-// draws instances. The problems of the paper are in the folders below: onemax,
-// ccp, cimp, caop; problemtest checks that an implementation keeps the
-// contract.
+// [Count] adds a budget, [Memo] remembers values, [Parallel] uses all cores; a
+// [Class] draws instances. The problems of the paper are in the sub-packages
+// onemax, ccp, cimp and caop; package problemtest checks that an implementation
+// keeps the contract.
 package problem
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 )
@@ -18,18 +19,18 @@ import (
 // A Problem is an instance: a function f: {0,1}^d -> R to be maximised.
 //
 // Evaluate must be deterministic, and the value of a solution must not depend
-// on the other solutions of its batch. It may be called from several
-// goroutines at once. A value is never NaN; it is -Inf only for a solution
-// that must not be chosen.
+// on the other solutions of its batch. It may be called from several goroutines
+// at once. A value is never NaN, and -Inf only for a solution that must not be
+// chosen.
 type Problem interface {
 	// Name identifies the instance in tables and figures: "ccp-30/17".
 	Name() string
-	// Dim returns d.
+	// Dim returns the dimension d.
 	Dim() int
 	// Evaluate sets dst[i] = f(x_i) for the x.Len() solutions of x, whose
-	// dimension is Dim; dst may be longer. It must keep neither dst nor x,
-	// and must not change x. On an error, and on the end of ctx, which it
-	// reports as ctx.Err(), the values in dst are undefined.
+	// dimension is Dim; dst may be longer. It must not retain dst or x, and
+	// must not change x. If ctx ends, it returns ctx.Err(). On any error, the
+	// values in dst are undefined.
 	Evaluate(ctx context.Context, dst []float64, x Solutions) error
 }
 
@@ -39,17 +40,38 @@ type Problem interface {
 type Solutions struct {
 	// D is the dimension d, in bits.
 	D int
-	// Words holds the n rows one after the other, n*Stride(d) in all.
+	// Words holds the n rows one after the other, n*Stride(d) words.
 	Words []uint64
 }
 
 // Stride returns the number of words of a solution of dimension d.
 func Stride(d int) int { return (d + 63) / 64 }
 
-// NewSolutions returns n solutions of dimension d, all zero.
+// The largest problems and batches. A larger number is taken for a mistake: the
+// memory for its solutions would not be there.
+const (
+	// MaxDim is the largest dimension of a problem.
+	MaxDim = 1 << 24
+	// MaxBatch is the largest size of a batch of solutions, in bytes.
+	MaxBatch = 1 << 33
+)
+
+// checkDim panics if a dimension is too large for the named function.
+func checkDim(function string, d int) {
+	if d > MaxDim {
+		panic(fmt.Sprintf("problem: %s with dimension %d; it must be at most %d (MaxDim)", function, d, MaxDim))
+	}
+}
+
+// NewSolutions returns n solutions of dimension d, with all bits 0. It panics if
+// d is above MaxDim, or the batch above MaxBatch.
 func NewSolutions(n, d int) Solutions {
 	if n < 0 || d <= 0 {
 		panic("problem: NewSolutions needs n >= 0 and d > 0")
+	}
+	checkDim("NewSolutions", d)
+	if n > MaxBatch/8/Stride(d) {
+		panic(fmt.Sprintf("problem: NewSolutions of %d solutions of dimension %d; at most %d fit a batch (MaxBatch)", n, d, MaxBatch/8/Stride(d)))
 	}
 	return Solutions{D: d, Words: make([]uint64, n*Stride(d))}
 }
@@ -74,7 +96,7 @@ func Pack(xs ...[]bool) Solutions {
 	return s
 }
 
-// Len returns n.
+// Len returns the number of solutions n.
 func (s Solutions) Len() int {
 	if s.D == 0 {
 		return 0
@@ -88,7 +110,7 @@ func (s Solutions) Row(i int) []uint64 {
 	return s.Words[i*w : (i+1)*w : (i+1)*w]
 }
 
-// Slice returns the solutions i to j-1. It shares memory with s.
+// Slice returns solutions i to j-1. They share memory with s.
 func (s Solutions) Slice(i, j int) Solutions {
 	w := Stride(s.D)
 	return Solutions{D: s.D, Words: s.Words[i*w : j*w : j*w]}
@@ -99,7 +121,7 @@ func (s Solutions) At(i, j int) bool {
 	return s.Words[i*Stride(s.D)+j>>6]>>(j&63)&1 == 1
 }
 
-// Set makes bit j of solution i one or zero.
+// Set sets bit j of solution i to 1 if b is true, else to 0.
 func (s Solutions) Set(i, j int, b bool) {
 	w := &s.Words[i*Stride(s.D)+j>>6]
 	if b {
@@ -118,16 +140,14 @@ func (s Solutions) Ones(i int) int {
 	return n
 }
 
-// Bools returns solution i unpacked: d booleans, a copy.
+// Bools returns a copy of solution i, unpacked into d booleans.
 func (s Solutions) Bools(i int) []bool {
-	x := make([]bool, s.D)
-	for j := range x {
-		x[j] = s.At(i, j)
-	}
-	return x
+	x := make([]bool, (s.D+7)&^7)
+	unpack(x, s.Row(i))
+	return x[:s.D:s.D]
 }
 
-// String returns the solutions as rows of 0 and 1, at most ten of them.
+// String returns the solutions as rows of 0 and 1, showing at most ten.
 func (s Solutions) String() string {
 	n := s.Len()
 	b := make([]byte, 0, min(n, 10)*(s.D+1)+32)
@@ -147,4 +167,33 @@ func (s Solutions) String() string {
 		b = fmt.Appendf(b, "\n... %d more", n-10)
 	}
 	return string(b)
+}
+
+// Bytes returns the words of the solutions as little-endian bytes; [FromBytes]
+// reads them.
+func (s Solutions) Bytes() []byte {
+	b := make([]byte, 0, 8*len(s.Words))
+	for _, w := range s.Words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// FromBytes returns the solutions of dimension d whose [Solutions.Bytes] are b.
+func FromBytes(d int, b []byte) (Solutions, error) {
+	if d < 1 || len(b)%(8*Stride(d)) != 0 {
+		return Solutions{}, fmt.Errorf("problem: %d bytes are no whole number of solutions of dimension %d", len(b), d)
+	}
+	s := Solutions{D: d, Words: make([]uint64, len(b)/8)}
+	above := ^uint64(0) << (d & 63)
+	if d&63 == 0 {
+		above = 0
+	}
+	for i := range s.Words {
+		s.Words[i] = binary.LittleEndian.Uint64(b[8*i:])
+		if i%Stride(d) == Stride(d)-1 && s.Words[i]&above != 0 {
+			return Solutions{}, fmt.Errorf("problem: solution %d has bits above dimension %d", i/Stride(d), d)
+		}
+	}
+	return s, nil
 }

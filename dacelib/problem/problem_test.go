@@ -28,6 +28,36 @@ func ones(x []bool) float64 {
 	return n
 }
 
+// TestFromFuncBits checks that the function sees the bits of its solution, for
+// any dimension and whatever it wrote to the slice before.
+func TestFromFuncBits(t *testing.T) {
+	for _, d := range []int{1, 7, 8, 9, 30, 63, 64, 65, 100, 128, 129, 200} {
+		x := problem.Random(run.Rand(1, "test", d), 20, d)
+		i := 0
+		p := problem.FromFunc("bits", d, func(b []bool) float64 {
+			if len(b) != d || cap(b) != d {
+				t.Fatalf("d = %d: a slice of length %d and capacity %d", d, len(b), cap(b))
+			}
+			for j := range b {
+				if b[j] != x.At(i, j) {
+					t.Fatalf("d = %d: bit %d of solution %d is %v", d, j, i, b[j])
+				}
+				b[j] = !b[j]
+			}
+			i++
+			return 0
+		})
+		if err := p.Evaluate(t.Context(), make([]float64, 20), x); err != nil || i != 20 {
+			t.Errorf("d = %d: %d solutions, %v", d, i, err)
+		}
+		for i := range x.Len() {
+			if b := x.Bools(i); len(b) != d || problem.Pack(b).String() != x.Slice(i, i+1).String() {
+				t.Errorf("d = %d: Bools gives %v of %v", d, b, x.Slice(i, i+1))
+			}
+		}
+	}
+}
+
 func TestFromFuncErrors(t *testing.T) {
 	ctx := context.Background()
 	p := problem.FromFunc("fragile", 3, func(x []bool) float64 {
@@ -85,12 +115,12 @@ func TestCount(t *testing.T) {
 	if value != 3 || ones(best) != 3 {
 		t.Errorf("best %v of value %v, want 1101", best, value)
 	}
-	// A failed batch costs nothing.
+	// A failed batch is not counted.
 	bad := problem.Count(problem.FromFunc("bad", 4, func([]bool) float64 { panic(1) }), 5)
 	if bad.Evaluate(ctx, dst, x) == nil || bad.Evaluations() != 0 {
 		t.Errorf("a failed batch counted %d evaluations", bad.Evaluations())
 	}
-	// Many callers do not overspend.
+	// Concurrent callers do not exceed the budget.
 	var made atomic.Int64
 	c = problem.Count(problem.FromFunc("made", 4, func([]bool) float64 { made.Add(1); return 0 }), 1000)
 	var wg sync.WaitGroup
@@ -147,7 +177,7 @@ func TestParallel(t *testing.T) {
 	if err := p.Evaluate(ctx, make([]float64, x.Len()), x); err == nil || !strings.Contains(err.Error(), "raw panics") {
 		t.Errorf("a panic in a worker gave %v", err)
 	}
-	// The deadline of the caller comes through.
+	// The caller's deadline ends the evaluation.
 	slow := problem.FromFunc("slow", 30, func([]bool) float64 { time.Sleep(time.Millisecond); return 0 })
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
 	defer cancel()
@@ -183,7 +213,8 @@ func TestDistinct(t *testing.T) {
 			t.Errorf("%d of d = %d: no error", c.n, c.d)
 		}
 	}
-	// Each bit is 1 in half of the solutions, each value drawn equally often.
+	// Each bit is 1 in half of the solutions, and each solution is drawn
+	// equally often.
 	const n, d, times = 4, 4, 4000
 	count := make([]int, 1<<d)
 	for i := range times {
@@ -228,6 +259,22 @@ func TestEnumerate(t *testing.T) {
 	}
 }
 
+func TestNewClass(t *testing.T) {
+	class := problem.NewClass("ones", 8, func(seed uint64, i int) (problem.Problem, error) {
+		return problem.FromFunc(fmt.Sprint(seed, "/", i), 8, func([]bool) float64 { return 0 }), nil
+	})
+	set, err := class.NewSet(3, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Training) != 2 || len(set.Test) != 2 || set.Training[1].Name() != "3/1" || set.Test[1].Name() == set.Training[1].Name() {
+		t.Errorf("%v", set)
+	}
+	if _, err := class.Test(3, 9, 0); err == nil {
+		t.Error("an instance of dimension 9")
+	}
+}
+
 func TestSet(t *testing.T) {
 	c := onemax.Class(20)
 	s, err := c.NewSet(7, 5, 3)
@@ -252,7 +299,7 @@ func TestSet(t *testing.T) {
 	if a.String() != b.String() || back.Seed != 7 || back.Class != "onemax" {
 		t.Error("the set read back is another")
 	}
-	// Instances differ from one another, and with the seed.
+	// Instances differ from each other and between seeds.
 	other, err := c.NewSet(8, 5, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +311,7 @@ func TestSet(t *testing.T) {
 	if len(seen) != 16 {
 		t.Errorf("%d distinct instances of 16", len(seen))
 	}
-	// Errors say what is wrong.
+	// Error messages name the fault.
 	for what, call := range map[string]func() error{
 		"not an instance set": func() error { _, err := c.Read(strings.NewReader("{")); return err },
 		`class "onemax"`: func() error {
@@ -304,7 +351,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// A problem of one's own: the number of neighbours that differ.
+// ExampleFromFunc defines a problem: the number of neighbours that differ.
 func ExampleFromFunc() {
 	p := problem.FromFunc("edges", 6, func(x []bool) float64 {
 		n := 0.0
@@ -320,7 +367,7 @@ func ExampleFromFunc() {
 	// Output: 3 <nil>
 }
 
-// A budget of 100 evaluations, all spent on random solutions.
+// ExampleCount spends a budget of 100 evaluations on random solutions.
 func ExampleCount() {
 	p := problem.Count(onemax.Random(1, 10), 100)
 	values := make([]float64, 150)
@@ -330,7 +377,7 @@ func ExampleCount() {
 	// Output: 9 problem onemax-10/1: the budget of 100 evaluations is spent: 100 of the last 150 solutions were evaluated
 }
 
-// A batch of three solutions.
+// ExamplePack packs a batch of three solutions.
 func ExamplePack() {
 	x := problem.Pack([]bool{true, false, true}, []bool{false, false, true}, []bool{true, true, true})
 	fmt.Println(x)

@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 )
 
-// Random returns n solutions of dimension d, each drawn uniformly from
-// {0,1}^d; a solution may come more than once.
+// Random returns n solutions of dimension d, each drawn uniformly from {0,1}^d;
+// solutions may repeat.
 func Random(rng *rand.Rand, n, d int) Solutions {
 	s := NewSolutions(n, d)
 	Randomize(rng, s)
 	return s
 }
 
-// Randomize overwrites the solutions of s by uniform ones.
+// Randomize overwrites the solutions of s with uniformly drawn ones.
 func Randomize(rng *rand.Rand, s Solutions) {
 	if len(s.Words) == 0 {
 		return
@@ -29,8 +29,8 @@ func Randomize(rng *rand.Rand, s Solutions) {
 }
 
 // Distinct returns n distinct solutions of dimension d: a uniform sample
-// without replacement, in random order. It reports an error where {0,1}^d has
-// fewer than n.
+// without replacement, in random order. It returns an error if {0,1}^d has
+// fewer than n elements.
 func Distinct(rng *rand.Rand, n, d int) (Solutions, error) {
 	if n < 0 || d <= 0 {
 		return Solutions{}, fmt.Errorf("problem: cannot draw %d solutions of dimension %d", n, d)
@@ -38,9 +38,12 @@ func Distinct(rng *rand.Rand, n, d int) (Solutions, error) {
 	if d < 63 && n > 1<<d {
 		return Solutions{}, fmt.Errorf("problem: there are only %d solutions of dimension %d, not %d", uint64(1)<<d, d, n)
 	}
+	if d > MaxDim || n > MaxBatch/8/Stride(d) {
+		return Solutions{}, fmt.Errorf("problem: %d solutions of dimension %d are more than a batch holds (MaxDim, MaxBatch)", n, d)
+	}
 	s := NewSolutions(n, d)
 	if d < 30 && n > 1<<d/4 {
-		// Dense: the first n of a shuffle of all.
+		// Dense case: take the first n of a shuffle of all solutions.
 		all := make([]uint32, 1<<d)
 		for i := range all {
 			all[i] = uint32(i)
@@ -52,7 +55,7 @@ func Distinct(rng *rand.Rand, n, d int) (Solutions, error) {
 		}
 		return s, nil
 	}
-	// Sparse: draw again what was drawn before.
+	// Sparse case: draw, and repeat draws of known solutions.
 	set := newRowSet(n)
 	for i := 0; i < n; {
 		Randomize(rng, s.Slice(i, i+1))
@@ -76,13 +79,13 @@ func Enumerate(d int) Solutions {
 	return s
 }
 
-// lastWord is the mask of the bits in use of a row's last word.
+// lastWord returns the mask of the bits in use in a row's last word.
 func lastWord(d int) uint64 { return ^uint64(0) >> (-d & 63) }
 
-// A rowSet is a set of rows of a Solutions, by index: open addressing, at
-// most half full.
+// A rowSet is a hash set of rows of a Solutions, stored by index, with open
+// addressing, at most half full.
 type rowSet struct {
-	slots []int32 // index+1, 0 where empty
+	slots []int32 // index+1; 0 if empty
 	shift int
 }
 
@@ -91,7 +94,7 @@ func newRowSet(n int) *rowSet {
 	return &rowSet{make([]int32, 1<<k), 64 - k}
 }
 
-// add adds row i of s and reports whether it is new.
+// add adds row i of s and reports whether it was new.
 func (t *rowSet) add(s Solutions, i int) bool {
 	row := s.Row(i)
 	h := uint64(0)

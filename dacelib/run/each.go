@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// Each calls f(0), ..., f(n-1) on so many goroutines, 0 meaning one per core,
-// and waits for all. After an error no further call begins. A panic in f
-// becomes an error. It returns the error of the least index, one that is the
-// end of a context only if there is no other.
+// Each calls f(0), ..., f(n-1) on the given number of goroutines (0 means one
+// per core) and waits for all of them. After an error no further call starts. A
+// panic in f becomes an error. Each returns the error of the lowest index; it
+// returns a context's error only if there is no other.
 func Each(workers, n int, f func(i int) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var (
-		mu     sync.Mutex
+		mu     sync.Mutex // guards next, failed and errs
 		wg     sync.WaitGroup
 		next   int
 		failed bool

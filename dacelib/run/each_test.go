@@ -31,7 +31,8 @@ func TestEach(t *testing.T) {
 			t.Errorf("%d workers: a panic: %v", workers, err)
 		}
 	}
-	// Four at once: the error counts, not the cancellations that it caused.
+	// Four at once: Each returns the error, not the cancellations that it
+	// caused.
 	bad := errors.New("bad")
 	failed := make(chan struct{})
 	err := run.Each(4, 20, func(i int) error {

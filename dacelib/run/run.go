@@ -1,6 +1,6 @@
-// Package run holds what every long computation of dacelib shares: the events
-// that report progress, the status a run ends with, and the random streams
-// that make its result independent of the number of workers.
+// Package run holds what all long computations of dacelib share: progress
+// events, the status with which a run ends, and random streams that make
+// results independent of the number of workers.
 //
 // Start with [Rand]: a run takes one Seed in its settings and gives every
 // purpose and every index a stream of its own.
@@ -10,18 +10,20 @@ import (
 	"math/rand/v2"
 )
 
-// An Event is a report of progress. It is a value: a receiver may keep it.
-// Events of one run arrive one at a time, in order; how often to show them is
-// the receiver's business.
+// An Event is a report of progress. It is a value, which a receiver may keep.
+// Events of one run arrive one at a time, in order; the receiver decides how
+// often to show them.
 type Event struct {
-	// Stage names what is going on: "train", "pgpe", "round 2: mining".
+	// Stage names the current stage of the run: "train", "pgpe", "round 2:
+	// mining".
 	Stage string
-	// Step of Total are done. Total is 0 where the end is not known.
+	// Step is the number of steps done, of Total steps. Total is 0 if it is not
+	// known.
 	Step, Total int
-	// Value is the stage's figure of merit (a loss, a best value); Best is
-	// the best so far. NaN where there is none.
+	// Value is the stage's figure of merit (a loss, a best value), Best the
+	// best of it so far. Both are NaN if there is none.
 	Value, Best float64
-	// Detail is a short text for a person, possibly empty.
+	// Detail is a short text for people; it may be empty.
 	Detail string
 }
 
@@ -36,7 +38,7 @@ const (
 	BudgetSpent
 	// Converged: the method's own stopping rule fired.
 	Converged
-	// TargetReached: a known optimum or a wanted value was found.
+	// TargetReached: a known optimum or the requested value was found.
 	TargetReached
 	// Cancelled: the context ended first; the result is the best so far.
 	Cancelled
@@ -59,8 +61,8 @@ func (s Status) String() string {
 	return "unknown status"
 }
 
-// Seed derives the seed of a purpose and its indices from a run's seed. Equal
-// arguments give equal seeds; different ones give unrelated seeds.
+// Seed derives a seed from a run's seed, a purpose and indices. Equal arguments
+// give equal seeds, different ones unrelated seeds.
 func Seed(seed uint64, purpose string, index ...int) uint64 {
 	h := mix(seed ^ 0x9e3779b97f4a7c15)
 	for i := 0; i < len(purpose); i++ {
@@ -73,9 +75,9 @@ func Seed(seed uint64, purpose string, index ...int) uint64 {
 	return h
 }
 
-// Rand returns the random stream of a purpose and its indices: a PCG seeded
-// by [Seed]. Two streams with different arguments are independent, so work
-// may be cut among workers in any way without changing a result.
+// Rand returns the random stream of a purpose and its indices: a PCG seeded by
+// [Seed]. Streams with different arguments are independent, so work may be
+// divided among workers in any way without changing a result.
 func Rand(seed uint64, purpose string, index ...int) *rand.Rand {
 	s := Seed(seed, purpose, index...)
 	return rand.New(rand.NewPCG(s, mix(s^0xda942042e4dd58b5)))

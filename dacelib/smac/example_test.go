@@ -9,8 +9,8 @@ import (
 	"dace.local/dacelib/smac"
 )
 
-// The lowest cost of a function of a whole number, a learning rate and a
-// rule, in 150 trials.
+// Example minimises a function of a whole number, a learning rate and a rule,
+// in 150 trials.
 func Example() {
 	space := smac.Space{Params: []smac.Param{
 		{Name: "layers", Kind: smac.Int, Lo: 1, Hi: 20},
@@ -25,7 +25,8 @@ func Example() {
 	// Output: 6 layers with adam, rate 10^-3: budget spent, error <nil>
 }
 
-// Ask and tell, for costs that come from elsewhere.
+// ExampleOptimizer_Ask uses ask and tell, for costs that are computed
+// elsewhere.
 func ExampleOptimizer_Ask() {
 	o, _ := smac.New(smac.Settings{Space: smac.Space{Params: []smac.Param{{Name: "x", Lo: -4, Hi: 4}}}, Trials: 60})
 	for !o.Done() {
@@ -39,8 +40,8 @@ func ExampleOptimizer_Ask() {
 	// Output: x = 1.0 after 60 trials
 }
 
-// A run goes to JSON, to a file perhaps, and on from there as if it had never
-// stopped.
+// ExampleOptimizer_MarshalJSON saves a run as JSON and continues it as if it
+// had never stopped.
 func ExampleOptimizer_MarshalJSON() {
 	cost := func(_ context.Context, q smac.Query) (float64, error) { return math.Abs(q.Config[0] - 70), nil }
 	o, _ := smac.New(smac.Settings{Space: smac.Space{Params: []smac.Param{{Name: "n", Kind: smac.Int, Lo: 1, Hi: 100}}}, Trials: 60})

@@ -1,6 +1,7 @@
 package smac
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,13 +10,14 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// scratch is memory that is used again at each fit.
+// scratch is memory that fits and predictions reuse.
 type scratch struct {
+	x, y           []float64 // the data for the fit
 	random, near   []float64 // candidates, row by row
 	mean, variance []float64
 }
 
-// grown returns s with length n, in new memory where it is too short.
+// grown returns s with length n, reallocated if its capacity is too small.
 func grown(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n, n+n/4)
@@ -23,13 +25,14 @@ func grown(s []float64, n int) []float64 {
 	return s[:n]
 }
 
-// floor is the least variance across trees that the model admits [SMAC].
+// floor is the lower bound of the variance across trees [SMAC].
 const floor = 1e-10
 
 // forestSettings returns the model's settings for the next fit.
 func (o *Optimizer) forestSettings() forest.Settings {
 	fs := o.s.Forest
-	fs.Seed = run.Seed(o.s.Seed, "smac: forest", o.state.Batches)
+	fs.Incremental = true
+	fs.Seed = run.Seed(o.s.Seed, "smac: forest", o.state.FitBatch)
 	fs.Categories = make([]int, len(o.s.Space.Params))
 	for j := range fs.Categories {
 		fs.Categories[j] = o.s.Space.Params[j].choices()
@@ -37,45 +40,124 @@ func (o *Optimizer) forestSettings() forest.Settings {
 	return fs
 }
 
-// fit fits the model to the mean costs of the configurations tried, and
-// returns it with their places.
-func (o *Optimizer) fit() (*forest.Forest, []float64) {
-	var x, y []float64
-	for i := range o.state.Tried {
-		t := &o.state.Tried[i]
-		if len(t.Costs) == 0 {
-			continue
-		}
-		for j, v := range t.Config {
-			x = append(x, o.s.Space.Params[j].unit(v))
-		}
-		y = append(y, t.mean(len(t.Costs)))
+// A model predicts the cost of configurations.
+type model struct {
+	forest *forest.Forest
+	// taken is the number of tried configurations that the forest contains.
+	taken int
+	// starts holds the places, row by row, of the evaluated configurations that
+	// are predicted between two fits: the most promising of those before the
+	// last fit, and all since.
+	starts []float64
+}
+
+// promising is the number of configurations evaluated before the last fit that
+// are predicted until the next fit: as many with the lowest mean, and as many
+// with the greatest expected improvement.
+const promising = 32
+
+// stale reports whether the model must be fitted anew by the schedule of
+// [Settings].RefitFrom.
+func (o *Optimizer) stale() bool {
+	fitted := o.state.Fitted
+	if fitted == 0 || o.s.RefitFrom < 0 {
+		return true
 	}
-	f, err := forest.Fit(x, y, len(o.s.Space.Params), o.forestSettings())
+	share := float64(fitted) / float64(o.s.RefitFrom)
+	return float64(len(o.state.Tried)-fitted) >= float64(o.s.RefitEvery)*share*share
+}
+
+// refresh brings the model up to date with the configurations tried, by a new
+// fit or by adding them to the trees.
+func (o *Optimizer) refresh() {
+	st, m := &o.state, &o.model
+	if o.stale() {
+		st.Fitted, st.FitBatch = len(st.Tried), st.Batches
+		for i := range st.Tried {
+			st.Tried[i].Seen = len(st.Tried[i].Costs)
+		}
+		o.fit()
+	} else if m.forest == nil { // after a run was restored
+		o.fit()
+	}
+	for ; m.taken < len(st.Tried); m.taken++ {
+		t := &st.Tried[m.taken]
+		if t.Seen == 0 {
+			t.Seen = len(t.Costs)
+		}
+		if t.Seen > 0 {
+			from := len(m.starts)
+			m.starts = o.place(m.starts, t)
+			m.forest.Add(m.starts[from:], t.mean(t.Seen), run.Rand(o.s.Seed, "smac: add", m.taken))
+		}
+	}
+}
+
+// fit fits the model to the first state.Fitted configurations and their costs.
+func (o *Optimizer) fit() {
+	sc := &o.scratch
+	x, y := sc.x[:0], sc.y[:0]
+	for i := range o.state.Tried[:o.state.Fitted] {
+		if t := &o.state.Tried[i]; t.Seen > 0 {
+			x = o.place(x, t)
+			y = append(y, t.mean(t.Seen))
+		}
+	}
+	sc.x, sc.y = x, y
+	d := len(o.s.Space.Params)
+	f, err := forest.Fit(x, y, d, o.forestSettings())
 	if err != nil {
 		panic("smac: the forest refuses checked data: " + err.Error())
 	}
-	return f, x
+	o.model = model{forest: f, taken: o.state.Fitted, starts: o.model.starts[:0]}
+
+	mean, variance := o.predict(x)
+	eta := slices.Min(mean)
+	best := newTop(promising)
+	order := make([]int, len(mean))
+	for i, m := range mean {
+		best.offer(eta, m, variance[i], x[i*d:][:d], nil)
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(mean[i], mean[j]), i-j) })
+	for _, c := range best.items {
+		o.model.starts = append(o.model.starts, c.unit...)
+	}
+	for _, i := range order[:min(promising, len(order))] {
+		if u := x[i*d:][:d]; !best.has(u) {
+			o.model.starts = append(o.model.starts, u...)
+		}
+	}
+}
+
+// place appends a configuration's place, its coordinates in the unit cube.
+func (o *Optimizer) place(dst []float64, t *tried) []float64 {
+	for j, v := range t.Config {
+		dst = append(dst, o.s.Space.Params[j].unit(v))
+	}
+	return dst
 }
 
 // predict returns the model's mean and variance at each place of x, in memory
-// that the next call uses again.
-func (o *Optimizer) predict(f *forest.Forest, x []float64) (mean, variance []float64) {
-	n := len(x) / f.Dim()
+// that the next call overwrites.
+func (o *Optimizer) predict(x []float64) (mean, variance []float64) {
+	n := len(x) / len(o.s.Space.Params)
 	sc := &o.scratch
 	sc.mean, sc.variance = grown(sc.mean, n), grown(sc.variance, n)
-	f.Predict(sc.mean, sc.variance, x)
+	o.model.forest.Predict(sc.mean, sc.variance, x)
 	return sc.mean, sc.variance
 }
 
-// rank fits the model and returns up to k configurations that were not tried
-// yet, those of the greatest expected improvement first: random ones, and the
-// ends of local searches from the best evaluated and random ones.
+// rank refreshes the model and returns up to k untried configurations, those of
+// the greatest expected improvement first. The candidates are random
+// configurations, and the ends of local searches from the best evaluated and
+// the best random ones.
 func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 	params := o.s.Space.Params
 	d := len(params)
-	f, x := o.fit()
-	mean, variance := o.predict(f, x)
+	o.refresh()
+	x := o.model.starts
+	mean, variance := o.predict(x)
 	eta := slices.Min(mean)
 	tried := newTop(max(0, o.s.LocalStarts))
 	for i, m := range mean {
@@ -86,7 +168,7 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 	for i := range sc.random {
 		sc.random[i] = params[i%d].draw(rng)
 	}
-	mean, variance = o.predict(f, sc.random)
+	mean, variance = o.predict(sc.random)
 	random := newTop(max(0, o.s.LocalStarts))
 	best := newTop(k)
 	for i, m := range mean {
@@ -94,7 +176,7 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 		random.offer(eta, m, variance[i], u, nil)
 		best.offer(eta, m, variance[i], u, o.fresh)
 	}
-	for _, end := range o.search(f, eta, append(tried.items, random.items...), rng) {
+	for _, end := range o.search(eta, append(tried.items, random.items...), rng) {
 		best.offer(eta, end.mean, end.variance, end.unit, o.fresh)
 	}
 	configs := make([][]float64, len(best.items))
@@ -104,10 +186,10 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 	return configs
 }
 
-// search goes from each start to its best neighbour until none is better, all
-// side by side, and returns where they end.
-func (o *Optimizer) search(f *forest.Forest, eta float64, starts []scored, rng *rand.Rand) (ends []scored) {
-	d := f.Dim()
+// search moves from each start to its best neighbour until none is better, for
+// all starts together, and returns the ends.
+func (o *Optimizer) search(eta float64, starts []scored, rng *rand.Rand) (ends []scored) {
+	d := len(o.s.Space.Params)
 	active := slices.Clone(starts)
 	for i := range active {
 		active[i].unit = slices.Clone(active[i].unit)
@@ -115,12 +197,12 @@ func (o *Optimizer) search(f *forest.Forest, eta float64, starts []scored, rng *
 	near := o.scratch.near
 	for len(active) > 0 {
 		near = near[:0]
-		upTo := make([]int, len(active)) // the neighbours of each
+		upTo := make([]int, len(active)) // end of each one's neighbours
 		for w := range active {
 			near = o.neighbours(near, active[w].unit, rng)
 			upTo[w] = len(near) / d
 		}
-		mean, variance := o.predict(f, near)
+		mean, variance := o.predict(near)
 		i := 0
 		moved := active[:0]
 		for w, a := range active {
@@ -155,15 +237,16 @@ func (o *Optimizer) config(unit []float64) []float64 {
 	return c
 }
 
-// fresh reports whether the configuration at a place was not tried yet.
+// fresh reports whether the configuration at a place is untried.
 func (o *Optimizer) fresh(unit []float64) bool {
 	_, ok := o.seen[key(o.config(unit))]
 	return !ok
 }
 
-// neighbours appends the one-exchange neighbours of a place: every other value
-// of a category, and four values of a number, normally distributed about its
-// own with standard deviation 0.2 of the range and within it [SMAC].
+// neighbours appends the one-exchange neighbours of a place: for a category,
+// every other value; for a number, four values drawn from a normal distribution
+// around its value with a standard deviation of 0.2 of the range, truncated to
+// the range [SMAC].
 func (o *Optimizer) neighbours(dst, unit []float64, rng *rand.Rand) []float64 {
 	for j := range unit {
 		p := &o.s.Space.Params[j]
@@ -195,18 +278,19 @@ func (o *Optimizer) neighbours(dst, unit []float64, rng *rand.Rand) []float64 {
 	return dst
 }
 
-// improvement returns the expected improvement of a normal variable over eta,
-// downwards (Jones et al. 1998, with xi = 0).
+// improvement returns the expected improvement of a normal variable, that is,
+// the expected amount by which it is below eta (Jones et al. 1998, with xi =
+// 0).
 func improvement(eta, mean, variance float64) float64 {
 	s := math.Sqrt(max(variance, floor))
 	z := (eta - mean) / s
 	return (eta-mean)*0.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-0.5*z*z)/math.Sqrt(2*math.Pi)
 }
 
-// mayExceed reports, fast, whether the expected improvement can be greater
-// than bound. With t = (mean - eta)/s > 0 it is at most s phi(t)/(1 + t^2), as
-// the normal tail is at least t phi(t)/(1 + t^2), and exp(t^2/2) is at least
-// its series to the second term; with t <= 0, at most eta - mean + s phi(0).
+// mayExceed is a fast test whether the expected improvement can be greater than
+// bound. With t = (mean - eta)/s > 0 it is at most s phi(t)/(1 + t^2), as the
+// normal tail is at least t phi(t)/(1 + t^2), and exp(t^2/2) is at least its
+// series to the second term; with t <= 0, it is at most eta - mean + s phi(0).
 func mayExceed(eta, mean, variance, bound float64) bool {
 	v := max(variance, floor)
 	d := mean - eta
@@ -219,14 +303,15 @@ func mayExceed(eta, mean, variance, bound float64) bool {
 	return v > 2*math.Pi*b*b
 }
 
-// scored is a place with the model's opinion of it.
+// A scored is a place with the model's prediction and expected improvement.
 type scored struct {
 	unit               []float64
 	mean, variance, ei float64
 }
 
-// top keeps the n places of the greatest expected improvement of those
-// offered, the greatest first, the earlier of equals first.
+// A top keeps, of the places offered, the n with the greatest expected
+// improvement, in descending order; equal ones are in the order in which they
+// were offered.
 type top struct {
 	n     int
 	items []scored
@@ -234,8 +319,13 @@ type top struct {
 
 func newTop(n int) *top { return &top{n: n, items: make([]scored, 0, n+1)} }
 
-// offer keeps a place if it is among the best so far, is not among them
-// already, and passes the filter, where there is one.
+// has reports whether a place is among those kept.
+func (t *top) has(unit []float64) bool {
+	return slices.ContainsFunc(t.items, func(s scored) bool { return slices.Equal(s.unit, unit) })
+}
+
+// offer keeps a place if it is among the best so far, is not kept already, and
+// passes the filter, if there is one.
 func (t *top) offer(eta, mean, variance float64, unit []float64, filter func([]float64) bool) {
 	if t.n == 0 {
 		return
@@ -244,7 +334,8 @@ func (t *top) offer(eta, mean, variance float64, unit []float64, filter func([]f
 	full := len(t.items) == t.n
 	if full {
 		last = t.items[t.n-1]
-		// A greater mean and a smaller variance cannot be better.
+		// A mean and variance no better than the last one's cannot give more
+		// improvement.
 		if mean >= last.mean && variance <= last.variance || !mayExceed(eta, mean, variance, last.ei) {
 			return
 		}
@@ -253,10 +344,8 @@ func (t *top) offer(eta, mean, variance float64, unit []float64, filter func([]f
 	if full && ei <= last.ei {
 		return
 	}
-	for i := range t.items {
-		if slices.Equal(t.items[i].unit, unit) {
-			return
-		}
+	if t.has(unit) {
+		return
 	}
 	if filter != nil && !filter(unit) {
 		return

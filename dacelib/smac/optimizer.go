@@ -13,24 +13,32 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// An Optimizer is a run that is asked for configurations and told their
-// costs. Make one with [New], or restore one with json.Unmarshal.
+// An Optimizer is a run that returns configurations to evaluate (Ask) and
+// receives their costs (Tell). Make one with [New], or restore one with
+// json.Unmarshal.
 //
-// Configurations come in batches of Settings.RefitEvery: the first is the
-// default configuration and random ones, each later one is chosen with a model
-// of all costs before it. So the queries of a batch may be evaluated in any
-// order, or at once, without changing the run.
+// Configurations come in batches of Settings.RefitEvery. The first batch has
+// the default configuration and random ones; each later batch is chosen with a
+// model of all earlier costs. So the queries of a batch may be evaluated in any
+// order, or concurrently, without changing the run.
+//
+// Beyond Settings.RefitFrom configurations, the model is fitted anew ever more
+// rarely. Between fits, configurations are added to the leaves of its trees,
+// and of those evaluated before the fit only the most promising are predicted
+// again. (SMAC fits the model at every batch, which takes time that grows with
+// the square of the trials.)
 //
 // With several instances the configurations of a batch race against the best
-// so far, the incumbent. Each is run on one instance, then on two more, on
-// four more and so on, always those that the incumbent was run on, in an order
-// drawn once; it is out as soon as its mean is worse than the incumbent's on
-// the same instances. The best of those that reach the end becomes the
-// incumbent if it is better. With each configuration that is tried, the
-// incumbent is run on one more instance until it has seen all. (SMAC races the
-// configurations of a batch one after the other; here they race side by side,
-// against the incumbent of the batch before.) The model learns the mean cost
-// of each configuration over the instances that it was run on.
+// one so far, the incumbent. Each is run on one instance, then on two more, on
+// four more and so on. These are always instances on which the incumbent was
+// run, in an order drawn once. A configuration is dropped as soon as its mean
+// is worse than the incumbent's on the same instances. The best of those that
+// reach the end becomes the incumbent if it is better. With each configuration
+// that is tried, the incumbent is run on one more instance until it has been
+// run on all. (SMAC races the configurations of a batch one after the other;
+// here they race side by side, against the incumbent of the previous batch.)
+// The model learns the mean cost of each configuration over the instances on
+// which it was run.
 //
 // An Optimizer is not safe for use from several goroutines at once.
 type Optimizer struct {
@@ -41,37 +49,44 @@ type Optimizer struct {
 	handed  int            // queries of the stage that Ask has returned
 	told    int            // queries of the stage that are done
 	best    float64        // lowest cost of a trial, for events
+	model   model
 	scratch scratch
 }
 
-// state is what is saved of a run, besides its settings.
+// state is the part of a run that is saved, besides its settings.
 type state struct {
-	// Tried are the configurations in the order of their batches.
+	// Tried holds the configurations in the order of their batches.
 	Tried []tried `json:"tried"`
-	// Log are the trials before the stage.
+	// Log holds the trials before the current stage.
 	Log []trialRef `json:"log"`
-	// Batches is the number of batches drawn, Round the number of stages
-	// that the race of the last one has gone through.
+	// Batches is the number of batches drawn, Round the number of stages that
+	// the race of the last batch has gone through.
 	Batches int `json:"batches"`
 	Round   int `json:"round"`
 	// Incumbent is the index of the best configuration.
 	Incumbent int `json:"incumbent"`
-	// Racing are the configurations in the race, Through those that have
+	// Racing holds the configurations in the race, Through those that have
 	// reached its end.
 	Racing  []int `json:"racing"`
 	Through []int `json:"through"`
-	// Stage are the evaluations that are asked for at present.
+	// Stage holds the trials of the current stage.
 	Stage []pending `json:"stage"`
-	// Exhausted: every configuration of a finite space was tried.
+	// Fitted is the number of configurations at the last fit of the model,
+	// FitBatch the number of batches before the fit.
+	Fitted   int `json:"fitted"`
+	FitBatch int `json:"fit_batch"`
+	// Exhausted is true if every configuration of a finite space was tried.
 	Exhausted bool `json:"exhausted"`
 }
 
-// tried is a configuration that was tried, with its costs on the first
+// A tried is a configuration that was tried, with its costs on the first
 // instances in the order of the races.
 type tried struct {
 	Config []float64 `json:"config"`
 	Origin Origin    `json:"origin"`
 	Costs  []float64 `json:"costs"`
+	// Seen is the number of costs whose mean the model contains.
+	Seen int `json:"seen"`
 }
 
 // mean returns the mean of the first n costs.
@@ -83,14 +98,14 @@ func (t *tried) mean(n int) float64 {
 	return sum / float64(n)
 }
 
-// trialRef names a trial: the configuration, and the place of the instance in
-// the order of the races.
+// A trialRef identifies a trial: by the configuration, and by the index of the
+// instance in the order of the races.
 type trialRef struct {
 	Tried int `json:"tried"`
 	Place int `json:"place"`
 }
 
-// pending is a trial that was asked for.
+// A pending is a trial of the current stage.
 type pending struct {
 	trialRef
 	Done bool    `json:"done"`
@@ -105,7 +120,8 @@ func New(s Settings) (*Optimizer, error) {
 	}
 	o := &Optimizer{s: s, seen: make(map[string]int), best: math.Inf(1)}
 	o.order = run.Rand(s.Seed, "smac: instances").Perm(s.Instances)
-	// A forest of one point tells what is wrong with its settings.
+	// Fitting a forest to one point returns an error if its settings are
+	// invalid.
 	if _, err := forest.Fit(make([]float64, len(s.Space.Params)), []float64{0}, len(s.Space.Params), o.forestSettings()); err != nil {
 		return nil, fmt.Errorf("smac: Settings.Forest: %w", err)
 	}
@@ -115,16 +131,16 @@ func New(s Settings) (*Optimizer, error) {
 // Settings returns the settings of the run, with their defaults filled in.
 func (o *Optimizer) Settings() Settings { return o.s }
 
-// SetWorkers changes Settings.Workers and Settings.OnEvent, which are not part
-// of a run's identity, for a run that was restored.
+// SetWorkers sets Settings.Workers and Settings.OnEvent of a restored run. They
+// do not influence its result.
 func (o *Optimizer) SetWorkers(workers int, onEvent func(run.Event)) {
 	o.s.Workers = max(1, workers)
 	o.s.OnEvent = onEvent
 }
 
-// Ask returns up to limit queries that have not been returned before, all
-// that can be evaluated now if limit is 0. It returns none while the outcome
-// of earlier ones is awaited, and none when the run is done.
+// Ask returns up to limit queries that it has not returned before; if limit is
+// 0, all that can be evaluated now. It returns none while the next queries
+// depend on costs not yet told, and none when the run is done.
 func (o *Optimizer) Ask(limit int) []Query {
 	o.next()
 	var qs []Query
@@ -169,14 +185,14 @@ func (o *Optimizer) Tell(q Query, cost float64) error {
 	return nil
 }
 
-// Done reports whether the run is over: all trials made and told, or nothing
-// left to try.
+// Done reports whether the run is over: all trials are made and told, or no
+// configurations are left to try.
 func (o *Optimizer) Done() bool {
 	o.next()
 	return len(o.state.Stage) == 0
 }
 
-// absorb takes in the stage, all of which is told.
+// absorb records the costs of the stage when all of them have been told.
 func (o *Optimizer) absorb() {
 	st := &o.state
 	for _, p := range st.Stage {
@@ -191,8 +207,8 @@ func (o *Optimizer) absorb() {
 	}
 }
 
-// next sets up the next stage where there is none; it leaves none where the
-// run is done.
+// next sets up the next stage if there is none; when the run is done, it sets
+// up none.
 func (o *Optimizer) next() {
 	st := &o.state
 	left := o.s.Trials - len(st.Log)
@@ -216,8 +232,9 @@ func (o *Optimizer) next() {
 	st.Stage = st.Stage[:min(left, len(st.Stage))]
 }
 
-// judge drops from the race what is worse than the incumbent so far, and
-// moves to the finish what has been run on all that the incumbent has.
+// judge drops the configurations that are worse than the incumbent so far from
+// the race, and moves those that were run on all of the incumbent's instances
+// to its end.
 func (o *Optimizer) judge() {
 	st := &o.state
 	racing := st.Racing[:0]
@@ -235,7 +252,7 @@ func (o *Optimizer) judge() {
 }
 
 // crown makes the best configuration that has reached the end of the race the
-// incumbent, if it is better.
+// incumbent, if it is better than the incumbent.
 func (o *Optimizer) crown() {
 	st := &o.state
 	for _, c := range st.Through {
@@ -247,9 +264,9 @@ func (o *Optimizer) crown() {
 	st.Through = st.Through[:0]
 }
 
-// propose draws a batch of k configurations, fewer where the space has no
-// more, starts their race, and has the incumbent run on as many more
-// instances as there are.
+// propose draws a batch of k configurations, fewer if the space has no more,
+// and starts their race. It also queues runs of the incumbent on as many
+// further instances, if there are any left.
 func (o *Optimizer) propose(k int) {
 	st := &o.state
 	rng := run.Rand(o.s.Seed, "smac: batch", st.Batches)
@@ -305,8 +322,7 @@ func (o *Optimizer) enter(config []float64, origin Origin) {
 	o.state.Tried = append(o.state.Tried, tried{Config: config, Origin: origin})
 }
 
-// unseen returns a random configuration that was not tried yet, nil if there
-// is none.
+// unseen returns a random untried configuration, or nil if there is none.
 func (o *Optimizer) unseen(rng *rand.Rand) []float64 {
 	for range 100 {
 		c := o.s.Space.Random(rng)
@@ -314,8 +330,8 @@ func (o *Optimizer) unseen(rng *rand.Rand) []float64 {
 			return c
 		}
 	}
-	// A hundred misses: most of a finite space was tried. Look through it,
-	// from anywhere.
+	// After a hundred misses, most of a finite space has been tried: search it
+	// in order, from a random start.
 	size := o.s.Space.size()
 	if size > 1<<40 {
 		return nil
@@ -335,20 +351,24 @@ func (o *Optimizer) unseen(rng *rand.Rand) []float64 {
 func key(config []float64) string {
 	b := make([]byte, 0, 8*len(config))
 	for _, v := range config {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0)) // +0: -0 is 0
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0)) // +0 makes -0 equal to 0
 	}
 	return string(b)
 }
 
-// Result returns the outcome so far. Its Status is [run.NotRun] where the run
-// has not ended.
+// Result returns the outcome so far. Its Status is [run.NotRun] if the run has
+// not ended.
 func (o *Optimizer) Result() Result {
 	st := &o.state
 	var r Result
+	d := len(o.s.Space.Params)
+	values := make([]float64, 0, (len(st.Log)+o.told)*d) // the configurations, in one allocation
 	ref := func(t trialRef, cost float64) {
 		c := &st.Tried[t.Tried]
-		r.History = append(r.History, Trial{Config: slices.Clone(c.Config), Instance: o.order[t.Place], Cost: cost, Origin: c.Origin})
+		values = append(values, c.Config...)
+		r.History = append(r.History, Trial{Config: values[len(values)-d : len(values) : len(values)], Instance: o.order[t.Place], Cost: cost, Origin: c.Origin})
 	}
+	r.History = slices.Grow(r.History, len(st.Log)+o.told)
 	for _, t := range st.Log {
 		ref(t, st.Tried[t.Tried].Costs[t.Place])
 	}
@@ -373,8 +393,8 @@ func (o *Optimizer) Result() Result {
 	if n := len(inc.Costs); n > 0 {
 		best(inc, n, inc.mean(n))
 	}
-	// The stage under way: on one instance every cost counts at once; of the
-	// first races, at least one does.
+	// The current stage: with one instance, every cost counts at once; before
+	// the first race has ended, at least one cost does.
 	for _, p := range st.Stage {
 		if p.Done && (r.Best == nil || o.s.Instances == 1 && p.Cost < r.Cost) {
 			best(&st.Tried[p.Tried], 1, p.Cost)
@@ -383,25 +403,25 @@ func (o *Optimizer) Result() Result {
 	return r
 }
 
-// saved is what an Optimizer is as JSON.
+// saved is the JSON form of an Optimizer.
 type saved struct {
 	Version  int      `json:"version"`
 	Settings Settings `json:"settings"`
 	State    state    `json:"state"`
 }
 
-// version is the version of the saved form.
-const version = 1
+// version is the version of the JSON form.
+const version = 2
 
-// MarshalJSON saves the run: its settings, all trials, and what is asked for
-// at present. OnEvent is not saved.
+// MarshalJSON encodes the run: its settings, all trials, and the current stage.
+// OnEvent is not saved.
 func (o *Optimizer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(saved{Version: version, Settings: o.s, State: o.state})
 }
 
-// UnmarshalJSON restores a run that MarshalJSON saved. What was asked for and
-// not told is asked for again. The run goes on exactly as the saved one would
-// have.
+// UnmarshalJSON decodes a run encoded by MarshalJSON. Ask returns again the
+// queries that were asked for and not told. The run continues exactly as the
+// saved one would have.
 func (o *Optimizer) UnmarshalJSON(b []byte) error {
 	var sv saved
 	if err := json.Unmarshal(b, &sv); err != nil {
@@ -421,7 +441,7 @@ func (o *Optimizer) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// restore takes over a saved state after checking that it is one.
+// restore adopts a saved state after checking that it is valid.
 func (o *Optimizer) restore(st state) error {
 	bad := func(what string) error { return errors.New("smac: the saved run is damaged: " + what) }
 	for i, t := range st.Tried {
@@ -450,8 +470,8 @@ func (o *Optimizer) restore(st state) error {
 	if !exists(st.Incumbent) || st.Batches < 1 || st.Round < 0 || st.Round > 32 || len(st.Log)+len(st.Stage) > o.s.Trials {
 		return bad("its counts do not fit together")
 	}
-	// Each cost stands in the log once, and the stage goes on where the costs
-	// end.
+	// The log must contain each cost once, and the stage must continue where
+	// the costs end.
 	logged := make([]int, len(st.Tried))
 	for _, t := range st.Log {
 		if !exists(t.Tried) || t.Place != logged[t.Tried] || t.Place >= len(st.Tried[t.Tried].Costs) {
@@ -485,6 +505,18 @@ func (o *Optimizer) restore(st state) error {
 	}
 	if logged[st.Incumbent] == 0 {
 		return bad("its incumbent has no cost")
+	}
+	seen := 0
+	for i, t := range st.Tried {
+		if t.Seen < 0 || t.Seen > len(t.Costs) {
+			return bad(fmt.Sprintf("the model has seen more costs of configuration %d than there are", i))
+		}
+		if i < st.Fitted {
+			seen += t.Seen
+		}
+	}
+	if st.Fitted < 0 || st.Fitted > len(st.Tried) || st.Fitted > 0 && seen == 0 || st.FitBatch < 0 || st.FitBatch > st.Batches {
+		return bad("the last fit of its model does not fit its trials")
 	}
 	o.state = st
 	if o.told > 0 && o.told == len(st.Stage) {

@@ -1,22 +1,26 @@
-// Package smac minimises an expensive function of a configuration: whole
-// numbers, real numbers and categories. It is sequential model-based
-// optimisation with a random forest, as SMAC's algorithm configuration facade
-// does it (Hutter et al., LION 2011; Lindauer et al., JMLR 23, 2022), with
-// races over instances where there are several.
+// Package smac minimises an expensive function of a configuration, which
+// consists of whole numbers, real numbers and categories. It is sequential
+// model-based optimisation with a random forest, as in SMAC's algorithm
+// configuration facade (Hutter et al., LION 2011; Lindauer et al., JMLR 23,
+// 2022), with races over instances if there are several.
 //
-// Start with [Run] for a function to be called, or with [New], [Optimizer.Ask]
-// and [Optimizer.Tell] to evaluate where and when it suits. An [Optimizer]
-// goes to JSON and back, and then goes on as if it had never stopped.
+// Start with [Run] for a function that can be called, or with [New],
+// [Optimizer.Ask] and [Optimizer.Tell] to evaluate configurations in any other
+// way. An [Optimizer] can be saved as JSON, restored and continued as if it had
+// never stopped.
 //
-// After 200 trials the median distance from the minimum, over 30 seeds, is
+// After 200 trials the median distance from the minimum, over 30 seeds, is as
+// follows; the last column is random search with 800 trials:
 //
 //	function                                  here   random search   with 800 trials
 //	Branin's, two real numbers               0.067           0.194             0.067
 //	Hartmann's, six real numbers             0.342           1.131             0.679
 //	three whole numbers, two categories      3.003           6.654             4.734
 //
-// It is not for conditional parameters and not for cheap functions: 1,600
-// trials have about a second of the optimiser's own time.
+// It is not for conditional parameters and not for cheap functions: the
+// optimiser's own computations take about one second for 1,600 trials over 5
+// parameters, ten seconds for 25,600 trials, and three seconds for 1,600 trials
+// over 20 parameters.
 package smac
 
 import (
@@ -28,65 +32,69 @@ import (
 	"sync/atomic"
 
 	"dace.local/dacelib/forest"
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/run"
 )
 
-// Settings are the parameters of the optimiser. The zero value of each field
-// but Space means SMAC's default.
+// Settings are the settings of the optimiser. The zero value of each field
+// except Space means SMAC's default.
 type Settings struct {
 	// Space is the set of configurations.
 	Space Space
-	// Trials is the number of evaluations: of a configuration, or of a
-	// configuration on one instance where there are several. 0 means 1600,
-	// the paper's number (section V-B).
+	// Trials is the number of evaluations, each of a configuration or, with
+	// several instances, of a configuration on one instance. 0 means 1600, the
+	// paper's number (section V-B).
 	Trials int
-	// Instances is the number of instances that a configuration is to do
-	// well on, on average; 0 means 1. With more than one, configurations
-	// race: see [Optimizer].
+	// Instances is the number of instances over which the mean cost is
+	// minimised; 0 means 1. With more than one, configurations race: see
+	// [Optimizer].
 	Instances int
-	// RandomProb is the probability that a configuration to be tried is a
-	// purely random one; 0 means 0.5, below 0 never.
+	// RandomProb is the probability that the next configuration to try is
+	// purely random; 0 means 0.5, a negative value means never.
 	RandomProb float64
-	// Candidates is the number of random candidates that the model ranks at
-	// each fit; 0 means 5000.
+	// Candidates is the number of random candidates that the model ranks for
+	// each batch; 0 means 5000.
 	Candidates int
-	// LocalStarts is the number of evaluated configurations, and again of
-	// random candidates, that local searches start from at each fit; 0 means
-	// 10, below 0 none.
+	// LocalStarts is the number of evaluated configurations, and also the
+	// number of random candidates, from which local searches start for each
+	// batch; 0 means 10, a negative value none.
 	LocalStarts int
-	// RefitEvery is the number of configurations that are tried between two
-	// fits of the model: a batch; 0 means 8.
+	// RefitEvery is the number of configurations in a batch, which are tried
+	// between two fits of the model; 0 means 8.
 	RefitEvery int
-	// Forest is the model; its zero value means SMAC's. Its Seed and
-	// Categories are set by the optimiser.
+	// RefitFrom is the number of configurations up to which the model is fitted
+	// anew at every batch; 0 means 1600. A negative value means always, as in
+	// SMAC, at a cost that grows with the square of the trials. Beyond
+	// RefitFrom, RefitEvery * (n/RefitFrom)^2 configurations are tried between
+	// two fits, where n is the number at the last fit; they are added to the
+	// leaves of the trees.
+	RefitFrom int
+	// Forest holds the settings of the model; its zero value means SMAC's. The
+	// optimiser sets its Seed, Categories and Incremental.
 	Forest forest.Settings
-	// Workers is the number of evaluations that [Run] makes at once; 0
-	// means 1. The function must then be safe to call so. It does not change
-	// the result.
+	// Workers is the number of concurrent evaluations in [Run]; 0 means 1. With
+	// more than one, the function must be safe for concurrent calls. It does
+	// not change the result.
 	Workers int
-	// Seed determines the run together with the costs.
+	// Seed, together with the costs, determines the run.
 	Seed uint64
-	// OnEvent, where not nil, is called after every trial, one call at a
-	// time, with the trial's cost and the lowest so far.
+	// OnEvent, if not nil, is called after every trial, one call at a time,
+	// with the trial's cost and the lowest cost so far.
 	OnEvent func(run.Event) `json:"-"`
 }
 
-// withDefaults returns s with its zero fields filled in, or what is wrong.
+// withDefaults returns s with its zero fields filled in, or an error.
 func (s Settings) withDefaults() (Settings, error) {
-	def := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	def(&s.Trials, 1600)
-	def(&s.Instances, 1)
-	def(&s.Candidates, 5000)
-	def(&s.LocalStarts, 10)
-	def(&s.RefitEvery, 8)
-	def(&s.Workers, 1)
+	defaults.Set(&s.Trials, 1600)
+	defaults.Set(&s.Instances, 1)
+	defaults.Set(&s.Candidates, 5000)
+	defaults.Set(&s.LocalStarts, 10)
+	defaults.Set(&s.RefitEvery, 8)
+	defaults.Set(&s.Workers, 1)
 	if s.RandomProb == 0 {
 		s.RandomProb = 0.5
 	}
+	defaults.Set(&s.RefitFrom, 1600)
 	switch {
 	case s.Trials < 0 || s.Instances < 0 || s.Candidates < 0 || s.RefitEvery < 0 || s.Workers < 0:
 		return s, errors.New("smac: Trials, Instances, Candidates, RefitEvery and Workers must not be negative")
@@ -95,10 +103,16 @@ func (s Settings) withDefaults() (Settings, error) {
 	case !(s.RandomProb <= 1):
 		return s, fmt.Errorf("smac: RandomProb is %v; it is a probability", s.RandomProb)
 	}
+	if err := defaults.AtMost("smac", defaults.Bound{Field: "Settings.Trials", Value: s.Trials, Most: 1 << 26},
+		defaults.Bound{Field: "Settings.LocalStarts", Value: s.LocalStarts, Most: 1 << 20},
+		defaults.Bound{Field: "Settings.RefitEvery", Value: s.RefitEvery, Most: 1 << 20},
+		defaults.Bound{Field: "Settings.Forest.Trees", Value: s.Forest.Trees, Most: forest.MaxTrees}); err != nil {
+		return s, err
+	}
 	return s, s.Space.Check()
 }
 
-// An Origin says how a configuration came to be tried.
+// An Origin tells how a configuration was chosen.
 type Origin string
 
 const (
@@ -114,48 +128,48 @@ const (
 type Trial struct {
 	// Config is the configuration, one raw value per parameter.
 	Config []float64 `json:"config"`
-	// Instance is the index of the instance; 0 where there is only one.
+	// Instance is the index of the instance; it is 0 if there is only one.
 	Instance int `json:"instance"`
-	// Cost is what was returned for it.
+	// Cost is the cost that the function returned.
 	Cost float64 `json:"cost"`
-	// Origin says where the configuration came from.
+	// Origin tells how the configuration was chosen.
 	Origin Origin `json:"origin"`
 }
 
-// A Query asks for an evaluation.
+// A Query is a request for an evaluation.
 type Query struct {
-	// ID tells the queries of a run apart.
+	// ID identifies the query within its run.
 	ID int
 	// Config is the configuration; it must not be changed.
 	Config []float64
-	// Instance is the index of the instance; 0 where there is only one.
+	// Instance is the index of the instance; it is 0 if there is only one.
 	Instance int
 }
 
 // A Result is the outcome of a run so far.
 type Result struct {
-	// Best is the configuration found, nil where there was no trial. On one
-	// instance it is that of the lowest cost, the earliest of equals; on
-	// several, the one that won the races.
+	// Best is the best configuration found, nil if there was no trial. With one
+	// instance it is the configuration of the lowest cost, the earliest among
+	// equals; with several, the winner of the races.
 	Best []float64
-	// Cost is the cost of Best, the mean over the instances it was tried on.
+	// Cost is the mean cost of Best over the instances on which it was tried.
 	Cost float64
-	// BestInstances is the number of instances that Best was tried on.
+	// BestInstances is the number of instances on which Best was tried.
 	BestInstances int
 	// History holds all trials in the order in which they were asked for.
 	History []Trial
-	// Status says why the run ended: BudgetSpent, Cancelled, or Converged
-	// where every configuration of a finite space has been tried; NotRun
-	// while it has not ended.
+	// Status says why the run ended: BudgetSpent, Cancelled, or Converged if
+	// every configuration of a finite space has been tried. It is NotRun while
+	// the run has not ended.
 	Status run.Status
 }
 
-// Run minimises the mean of f over the instances (of f itself where there is
-// one). f returns the cost of a configuration, within +-1e100: for an evaluation
-// that failed, one worse than all others. config must not be changed.
+// Run minimises the mean of f over the instances (f itself if there is one). f
+// returns the cost of a configuration, within +-1e100; for a failed evaluation
+// it should return a cost worse than all others. It must not change config.
 //
-// On the end of ctx, or on an error of f, Run returns the best so far along
-// with the error.
+// If ctx ends or f fails, Run returns the best result so far along with the
+// error.
 func Run(ctx context.Context, f func(ctx context.Context, config []float64) (float64, error), s Settings) (Result, error) {
 	if s.Instances > 1 {
 		return Result{}, errors.New("smac: Run has no instances; use New and Optimizer.Run with a function of a query")
@@ -167,11 +181,12 @@ func Run(ctx context.Context, f func(ctx context.Context, config []float64) (flo
 	return o.Run(ctx, func(ctx context.Context, q Query) (float64, error) { return f(ctx, q.Config) })
 }
 
-// Run asks f for the cost of one query after the other, Settings.Workers at
-// once, until the run is done. It continues a run that was restored or
-// cancelled. On the end of ctx, or on an error of f, it returns the best so
-// far along with the error, and may be called again.
+// Run evaluates the queries of the run with f, Settings.Workers at once, until
+// the run is done. It continues a run that was restored or cancelled. If ctx
+// ends or f fails, it returns the best result so far along with the error, and
+// may be called again.
 func (o *Optimizer) Run(ctx context.Context, f func(ctx context.Context, q Query) (float64, error)) (Result, error) {
+	defer o.report(&ctx)()
 	for {
 		queries := o.Ask(0)
 		if len(queries) == 0 {
@@ -183,8 +198,8 @@ func (o *Optimizer) Run(ctx context.Context, f func(ctx context.Context, q Query
 	}
 }
 
-// each tells the costs f(queries[i]), Settings.Workers of them at once, until
-// there is an error. Costs are told, and so events reported, on the caller's
+// each calls f for the queries, Settings.Workers at once, and tells the costs,
+// until there is an error. Costs are told, and events reported, on the caller's
 // goroutine.
 func (o *Optimizer) each(ctx context.Context, f func(ctx context.Context, q Query) (float64, error), queries []Query) error {
 	workers := min(o.s.Workers, len(queries))
@@ -205,7 +220,7 @@ func (o *Optimizer) each(ctx context.Context, f func(ctx context.Context, q Quer
 		cost float64
 		err  error
 	}
-	out := make(chan outcome, len(queries)) // no worker waits for the receiver
+	out := make(chan outcome, len(queries)) // workers never block on it
 	var next atomic.Int64
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -239,7 +254,7 @@ func (o *Optimizer) each(ctx context.Context, f func(ctx context.Context, q Quer
 	return first
 }
 
-// call returns f(q), and a panic of f as an error.
+// call returns f(q); a panic of f becomes an error.
 func (o *Optimizer) call(ctx context.Context, f func(ctx context.Context, q Query) (float64, error), q Query) (cost float64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -253,10 +268,11 @@ func (o *Optimizer) call(ctx context.Context, f func(ctx context.Context, q Quer
 }
 
 // RunBatch is [Optimizer.Run] for a function that evaluates many queries at
-// once: it sets cost[i] to the cost of queries[i]. On one instance a batch is
-// Settings.RefitEvery configurations. An evaluation that f did not get to
-// before it returned an error must be left NaN.
+// once: f sets cost[i] to the cost of queries[i]. With one instance, a batch
+// has Settings.RefitEvery configurations. If f returns an error, it must leave
+// the costs of queries that it did not evaluate NaN.
 func (o *Optimizer) RunBatch(ctx context.Context, f func(ctx context.Context, cost []float64, queries []Query) error) (Result, error) {
+	defer o.report(&ctx)()
 	for {
 		queries := o.Ask(0)
 		if len(queries) == 0 {
@@ -284,8 +300,19 @@ func (o *Optimizer) RunBatch(ctx context.Context, f func(ctx context.Context, co
 	}
 }
 
-// interrupted takes back what was asked for and not told, so that it is asked
-// for again, and returns the best so far.
+// report is run.Report for one call of Run or RunBatch: a later call, perhaps
+// with another context, reports for itself.
+func (o *Optimizer) report(ctx *context.Context) (end func()) {
+	before := o.s.OnEvent
+	done := run.Report(ctx, "SMAC", &o.s.OnEvent)
+	return func() {
+		done()
+		o.s.OnEvent = before
+	}
+}
+
+// interrupted makes queries that were asked for and not told available again,
+// and returns the best result so far.
 func (o *Optimizer) interrupted(ctx context.Context) Result {
 	o.handed = 0
 	r := o.Result()

@@ -27,32 +27,34 @@ const (
 type Param struct {
 	// Name appears in messages, tables and files.
 	Name string
-	// Kind says which of the other fields count.
+	// Kind determines which of the other fields are used.
 	Kind Kind
 	// Lo and Hi are the bounds of a Float or an Int, both included.
 	Lo, Hi float64
-	// Log searches a Float or an Int on a logarithmic scale; Lo must be
-	// positive.
+	// Log makes the search of a Float or an Int use a logarithmic scale; Lo
+	// must then be positive.
 	Log bool
-	// Choices names the values of a Category: at least one, at most 64.
+	// Choices holds the names of the values of a Category: 1 to 64.
 	Choices []string
-	// Default is the value in the configuration that is tried first: a
-	// number, the index of a choice, or 0 and 1 for false and true. Where
-	// Default is 0 and 0 lies outside [Lo, Hi], it is the middle of the
-	// range, on its scale.
+	// Default is the value in the configuration that is tried first: a number,
+	// the index of a choice, or 0 and 1 for false and true. If Default is 0 and
+	// 0 lies outside [Lo, Hi], the middle of the range is used, on the
+	// parameter's scale.
 	Default float64
 }
 
 // A Space is the set of configurations: the product of its parameters.
 //
-// A configuration is one raw value per parameter: a number as it is, a whole
-// number for an Int, the index of its choice for a Category, and 0 or 1 for a
-// Bool.
+// A configuration has one raw value per parameter: the number itself for a
+// Float, a whole number for an Int, the index of the choice for a Category, and
+// 0 or 1 for a Bool.
 type Space struct {
+	// Params are the parameters, in the order of a configuration's values.
 	Params []Param
 }
 
-// choices returns the number of values of a Category or Bool, else 0.
+// choices returns the number of values of a Category or Bool, and 0 for
+// numbers.
 func (p *Param) choices() int {
 	switch p.Kind {
 	case Category:
@@ -63,7 +65,7 @@ func (p *Param) choices() int {
 	return 0
 }
 
-// Check returns what is wrong with the space, or nil.
+// Check returns an error if the space is invalid, else nil.
 func (s Space) Check() error {
 	if len(s.Params) == 0 {
 		return errors.New("smac: the space has no parameters; give Settings.Space at least one")
@@ -108,7 +110,7 @@ func (p *Param) check() error {
 	return nil
 }
 
-// first returns the default value.
+// first returns the value that is tried first; see Default.
 func (p *Param) first() float64 {
 	if p.choices() == 0 && p.Default == 0 && (p.Lo > 0 || p.Hi < 0) {
 		return p.raw(0.5)
@@ -137,8 +139,8 @@ func (p *Param) size() float64 {
 	return math.Inf(1)
 }
 
-// bounds returns the ends of the unit interval on the searched scale. Each
-// whole number of an Int is in the middle of a cell from -1/2 to +1/2.
+// bounds returns the values on the searched scale that correspond to 0 and 1.
+// Each whole number of an Int is in the middle of a cell from -1/2 to +1/2.
 func (p *Param) bounds() (lo, hi float64) {
 	lo, hi = p.Lo, p.Hi
 	if p.Kind == Int {
@@ -150,7 +152,7 @@ func (p *Param) bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-// raw returns the value at u in [0,1]; of a category, u is the index.
+// raw returns the value at u in [0,1]; for a category, u is the index.
 func (p *Param) raw(u float64) float64 {
 	if p.choices() > 0 {
 		return u
@@ -166,7 +168,7 @@ func (p *Param) raw(u float64) float64 {
 	return min(max(v, p.Lo), p.Hi)
 }
 
-// unit returns the place in [0,1] of value v; of a category, its index.
+// unit returns the place in [0,1] of value v; for a category, its index.
 func (p *Param) unit(v float64) float64 {
 	if p.choices() > 0 {
 		return v
@@ -181,12 +183,12 @@ func (p *Param) unit(v float64) float64 {
 	return (v - lo) / (hi - lo)
 }
 
-// draw returns the place of a value drawn uniformly on the searched scale.
+// draw returns the place of a value that is uniform on the searched scale.
 func (p *Param) draw(rng *rand.Rand) float64 {
 	if k := p.choices(); k > 0 {
 		return float64(rng.IntN(k))
 	}
-	if p.Kind == Int && !p.Log { // as snap would place it, in less time
+	if p.Kind == Int && !p.Log { // the same result as snap's, in less time
 		n := p.Hi - p.Lo + 1
 		return (math.Floor(rng.Float64()*n) + 0.5) / n
 	}
@@ -213,8 +215,8 @@ func (s Space) Default() []float64 {
 	return c
 }
 
-// Random returns a configuration drawn uniformly, on the logarithmic scale
-// where a parameter asks for it.
+// Random returns a uniformly drawn configuration; parameters with Log are
+// uniform on the logarithmic scale.
 func (s Space) Random(rng *rand.Rand) []float64 {
 	c := make([]float64, len(s.Params))
 	for i := range c {
@@ -224,7 +226,7 @@ func (s Space) Random(rng *rand.Rand) []float64 {
 	return c
 }
 
-// CheckConfig returns what is wrong with a configuration, or nil.
+// CheckConfig returns an error if the configuration is invalid, else nil.
 func (s Space) CheckConfig(config []float64) error {
 	if len(config) != len(s.Params) {
 		return fmt.Errorf("smac: a configuration of %d values for %d parameters", len(config), len(s.Params))
@@ -244,7 +246,7 @@ func (s Space) CheckConfig(config []float64) error {
 	return nil
 }
 
-// Format returns a configuration as text for a person: "elites=200 bias=0.7".
+// Format returns a configuration as text for people: "elites=200 bias=0.7".
 func (s Space) Format(config []float64) string {
 	var b strings.Builder
 	for i, v := range config {
@@ -270,8 +272,8 @@ func (s Space) Format(config []float64) string {
 	return b.String()
 }
 
-// size returns the number of configurations, +Inf if there is a real number
-// among the parameters.
+// size returns the number of configurations, or +Inf if the space has a
+// parameter with infinitely many values.
 func (s Space) size() float64 {
 	n := 1.0
 	for i := range s.Params {

@@ -38,8 +38,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// Whole numbers are drawn with equal probability, ends included; on a
-// logarithmic scale in proportion to their cells.
+// TestDraw checks that whole numbers are drawn with equal probability, bounds
+// included; on a logarithmic scale, in proportion to their cells.
 func TestDraw(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, p := range []Param{{Kind: Int, Lo: 3, Hi: 12}, {Kind: Int, Lo: 1, Hi: 10, Log: true}, {Kind: Category, Choices: make([]string, 10)}} {

@@ -9,9 +9,9 @@ import (
 	"dace.local/dacelib/problem/caop"
 )
 
-// On compiler arguments, the problem it is made for: 40 evaluations with 80
-// flags. The forest improves on the random first generation, and a second run
-// is the same.
+// TestCompilerArguments tests the problem that the method is made for, compiler
+// arguments, with 40 evaluations of 80 flags. The forest improves on the random
+// first generation, and a second run gives the same result.
 func TestCompilerArguments(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc: apt-get install gcc")
@@ -51,7 +51,7 @@ func TestCompilerArguments(t *testing.T) {
 	}
 }
 
-// first is the best value within the first n evaluations.
+// first returns the best value within the first n evaluations.
 func first(r Result, n int) float64 {
 	best := r.History[0].Best
 	for _, h := range r.History {

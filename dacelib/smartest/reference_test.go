@@ -9,9 +9,10 @@ import (
 	"dace.local/dacelib/problem"
 )
 
-// The mean of the best value over 100 seeds, and of the number of solutions
-// evaluated, is within 4 standard errors of that of the same algorithm with
-// scikit-learn's forest: see testdata/reference.py.
+// TestAgainstScikitLearn checks that the means over 100 seeds of the best value
+// and of the number of solutions evaluated are within 4 standard errors of
+// those of the same algorithm with scikit-learn's forest: see
+// testdata/reference.py.
 func TestAgainstScikitLearn(t *testing.T) {
 	b, err := os.ReadFile("testdata/reference.json")
 	if err != nil {

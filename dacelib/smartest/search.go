@@ -23,10 +23,10 @@ type search struct {
 
 	known problem.Solutions // the solutions evaluated, in order
 	value []float64         // their values
-	index map[string]int    // from a solution's words to its place in known
-	best  int               // place of the best in known
+	index map[string]int    // from a solution's words to its index in known
+	best  int               // index of the best solution in known
 
-	population  []int // places in known
+	population  []int // indices in known
 	evaluations int
 	generations int
 	history     []Point
@@ -37,7 +37,7 @@ func newSearch(p problem.Problem, s Settings) *search {
 	return &search{p: p, s: s, d: d, known: problem.Solutions{D: d}, index: make(map[string]int)}
 }
 
-// elite returns the number of individuals that are copied.
+// elite returns the number of individuals copied to the next generation.
 func (g *search) elite() int {
 	return int(g.s.Config.EliteRate * float64(len(g.population)))
 }
@@ -58,7 +58,7 @@ func (g *search) first(ctx context.Context) error {
 	return g.enter(ctx, x)
 }
 
-// generation replaces all but the elite.
+// generation replaces all individuals except the elite.
 func (g *search) generation(ctx context.Context) error {
 	rng := run.Rand(g.s.Seed, "smartest: generation", g.generations)
 	pop := g.population
@@ -96,7 +96,7 @@ func (g *search) generation(ctx context.Context) error {
 }
 
 // enter adds solutions to the population, in order, and evaluates those that
-// are not known.
+// are new.
 func (g *search) enter(ctx context.Context, x problem.Solutions) error {
 	old := len(g.value)
 	for i := range x.Len() {
@@ -142,8 +142,9 @@ func (g *search) enter(ctx context.Context, x problem.Solutions) error {
 	return nil
 }
 
-// finite returns the values of the solutions at the given places, all known
-// ones if at is nil, with the lowest finite value for each -Inf.
+// finite returns the values of the solutions with the given indices in known,
+// or of all known ones if at is nil. It replaces -Inf by the lowest finite
+// value.
 func (g *search) finite(at []int) []float64 {
 	v := slices.Clone(g.value)
 	if at != nil {
@@ -167,7 +168,7 @@ func (g *search) finite(at []int) []float64 {
 	return v
 }
 
-// cross returns as many children as individuals are to be replaced.
+// cross returns as many children as there are individuals to be replaced.
 func (g *search) cross(rng *rand.Rand) problem.Solutions {
 	n := g.rest()
 	children := problem.NewSolutions(n, g.d)
@@ -200,7 +201,7 @@ func (g *search) cross(rng *rand.Rand) problem.Solutions {
 	return children
 }
 
-// spin draws an index other than not with probability in proportion to its
+// spin draws an index other than not, with probability proportional to its
 // weight; all weights are positive.
 func spin(rng *rand.Rand, weight []float64, not int) int {
 	total := 0.0
@@ -236,8 +237,9 @@ func splice(dst, a, b []uint64, cut int) {
 	}
 }
 
-// climb returns where the given solutions end on the forest's prediction,
-// when the flip that raises it most is made until none does.
+// climb returns the local maxima of the forest's prediction that are reached
+// from the given solutions: the flip that raises the prediction most is made
+// until no flip raises it.
 func (g *search) climb(ctx context.Context, from problem.Solutions) (problem.Solutions, error) {
 	x := make([]float64, len(g.value)*g.d)
 	for i := range g.value {
@@ -251,7 +253,7 @@ func (g *search) climb(ctx context.Context, from problem.Solutions) (problem.Sol
 	if err != nil {
 		return from, err
 	}
-	least := 1e-12 * (slices.Max(y) - slices.Min(y)) // what is less is rounding
+	least := 1e-12 * (slices.Max(y) - slices.Min(y)) // smaller differences are rounding errors
 	to := problem.NewSolutions(from.Len(), g.d)
 	var wg sync.WaitGroup
 	work := func(w int) {
@@ -284,7 +286,7 @@ func (g *search) climb(ctx context.Context, from problem.Solutions) (problem.Sol
 	return to, ctx.Err()
 }
 
-// unpack writes the bits of a solution as zeros and ones.
+// unpack writes the bits of a solution to dst as zeros and ones.
 func unpack(dst []float64, row []uint64) {
 	for j := range dst {
 		dst[j] = float64(row[j>>6] >> (j & 63) & 1)

@@ -1,11 +1,11 @@
-// Package smartest is SMARTEST, the memetic algorithm for compiler arguments
-// (Jiang et al., IEEE Transactions on Reliability 71, 2022) that the paper
-// compares with on CAOP: a genetic algorithm whose offspring climb the
-// prediction of a random forest before they are evaluated.
+// Package smartest implements SMARTEST, the memetic algorithm for compiler
+// arguments (Jiang et al., IEEE Transactions on Reliability 71, 2022) with
+// which the paper compares on CAOP. It is a genetic algorithm whose offspring
+// climb the prediction of a random forest before they are evaluated.
 //
-// Start with [Run]; [PAP] is the paper's SMARTEST-PAP (Appendix C). It works
-// for any binary problem, but it is meant for evaluations that cost
-// milliseconds: a run of 800 has about a second of its own time.
+// Start with [Run]; [PAP] returns the paper's SMARTEST-PAP (Appendix C). The
+// method works for any binary problem, but is meant for evaluations that take
+// milliseconds: its own computations take about a second in a run of 800.
 package smartest
 
 import (
@@ -13,15 +13,16 @@ import (
 	"fmt"
 	"math"
 
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
 
-// A Config is a configuration: the paper's table of SMARTEST's parameters.
+// A Config is a configuration of SMARTEST: the parameters in the paper's table.
 type Config struct {
 	// Population is the number of individuals.
 	Population int `json:"population"`
-	// Crossover is the probability that two parents are crossed over; else
+	// Crossover is the probability that two parents are crossed over; otherwise
 	// they are copied.
 	Crossover float64 `json:"crossover"`
 	// EliteRate is the share of the population that is copied to the next
@@ -43,8 +44,7 @@ func (c Config) String() string {
 	return fmt.Sprintf("[%d, %g, %g]", c.Population, c.Crossover, c.EliteRate)
 }
 
-// Check returns an error that says what is wrong with a configuration, if
-// anything.
+// Check returns an error if the configuration is invalid, else nil.
 func (c Config) Check() error {
 	switch {
 	case c.Population < 1:
@@ -54,17 +54,17 @@ func (c Config) Check() error {
 	case !(0 <= c.EliteRate && c.EliteRate <= 1):
 		return fmt.Errorf("smartest: configuration %v: the elite rate must be in [0,1]", c)
 	}
-	return nil
+	return defaults.AtMost("smartest", defaults.Bound{Field: "Config.Population", Value: c.Population, Most: 1 << 20})
 }
 
-// Settings says how to run. The zero value is the paper's: the default
-// configuration, 800 evaluations, a forest of 100 trees.
+// Settings are the settings of a run. The zero value is the paper's: the
+// default configuration, 800 evaluations, a forest of 100 trees.
 type Settings struct {
 	// Config is the configuration; the zero value means Default().
 	Config Config
-	// Evaluations is the budget; 0 means 800. An individual that is taken
-	// into a generation counts, also where its value is known from an
-	// earlier one; it is not evaluated again.
+	// Evaluations is the budget; 0 means 800. Every individual that enters a
+	// generation counts, even if its value is known from an earlier one and it
+	// is not evaluated again.
 	Evaluations int
 	// Trees is the number of trees of the forest; 0 means 100. The trees are
 	// grown until their leaves are pure, with all features at each split, on
@@ -73,85 +73,90 @@ type Settings struct {
 	// Workers is the number of goroutines that grow trees and climb; 0 means
 	// 1. It does not change the result.
 	Workers int
-	// Seed determines the run.
+	// Seed determines the random numbers of the run.
 	Seed uint64
-	// OnEvent, if not nil, is called after every generation: Step of Total
-	// evaluations, Value the generation's best value and Best the run's.
+	// OnEvent, if not nil, is called after every generation. Step and Total
+	// count evaluations, Value is the generation's best value and Best the
+	// run's.
 	OnEvent func(run.Event) `json:"-"`
 }
 
 // withDefaults returns s with the zero values replaced, or an error.
 func (s Settings) withDefaults() (Settings, error) {
-	def := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
 	if s.Config == (Config{}) {
 		s.Config = Default()
 	}
-	def(&s.Evaluations, 800)
-	def(&s.Trees, 100)
-	def(&s.Workers, 1)
+	defaults.Set(&s.Evaluations, 800)
+	defaults.Set(&s.Trees, 100)
+	defaults.Set(&s.Workers, 1)
 	if s.Evaluations < 0 || s.Trees < 0 || s.Workers < 0 {
 		return s, fmt.Errorf("smartest: %d evaluations, %d trees, %d workers: none may be negative", s.Evaluations, s.Trees, s.Workers)
+	}
+	if err := defaults.AtMost("smartest", defaults.Bound{Field: "Settings.Evaluations", Value: s.Evaluations, Most: 1 << 26},
+		defaults.Bound{Field: "Settings.Trees", Value: s.Trees, Most: 1 << 16}); err != nil {
+		return s, err
 	}
 	return s, s.Config.Check()
 }
 
-// A Point of a run's history: the best value after a number of evaluations.
+// A Point is an entry of a run's history: the best value after a number of
+// evaluations.
 type Point struct {
+	// Evaluations is the number of evaluations so far, Best the best value that
+	// they found.
 	Evaluations int     `json:"evaluations"`
 	Best        float64 `json:"best"`
 }
 
-// A Result is what a run found, and what is needed to repeat it.
+// A Result is the outcome of a run, with everything needed to repeat it.
 type Result struct {
 	// Problem is the problem's name.
 	Problem string `json:"problem"`
-	// X is the best solution, of length d, and Value its value; of several
-	// equally good ones the first. X is nil where nothing was evaluated.
+	// X is the best solution, of length d, and Value its value; among equally
+	// good solutions it is the first. X is nil if nothing was evaluated.
 	X     []bool  `json:"x"`
 	Value float64 `json:"value"`
-	// Evaluations counted, of Distinct solutions, in Generations
-	// generations, the first included.
+	// Evaluations is the number of evaluations counted, Distinct the number of
+	// distinct solutions among them, Generations the number of generations,
+	// including the first.
 	Evaluations int `json:"evaluations"`
 	Distinct    int `json:"distinct"`
 	Generations int `json:"generations"`
-	// Status is BudgetSpent, or Converged where no new generation is
-	// possible (all are elite); with an error, Cancelled or NotRun.
+	// Status is BudgetSpent, or Converged if no new generation is possible (all
+	// individuals are elite); together with an error it is Cancelled or NotRun.
 	Status run.Status `json:"status"`
-	// History has one point for every improvement.
+	// History has one point for every improvement of the best value.
 	History []Point `json:"history"`
-	// Settings are those of the run, defaults filled in.
+	// Settings are the settings of the run, with defaults filled in.
 	Settings Settings `json:"settings"`
 }
 
-// Run maximises p. It returns the best solution found within the budget. On
-// the end of ctx it returns the best so far and ctx's error; on an error of
-// the problem, the best before it and this error.
+// Run maximises p and returns the best solution found within the budget. If ctx
+// ends, it returns the best solution so far and ctx's error; if p fails, the
+// best solution before the failure and p's error.
 //
-// The first generation is random and without repetition. In each later one,
-// pairs of parents are drawn by roulette, crossed over at one point, and their
+// The first generation is random, without repetition. In each later one, pairs
+// of parents are drawn by roulette and crossed over at one point. Their
 // children climb: the bit whose flip raises the forest's prediction most is
-// flipped, until none raises it. The forest is fitted to all solutions
-// evaluated. After the elite, the generation is filled up with the ends of
-// the climbs, then with the children as they were, then with the rest of the
-// old generation, leaving out repetitions.
+// flipped, until no flip raises it. The forest is fitted to all solutions
+// evaluated so far. After the elite, the generation is filled up with the ends
+// of the climbs, then with the children before their climbs, then with the rest
+// of the old generation, leaving out repetitions.
 //
-// Two things differ from what the paper's authors run. The roulette's weights
-// are the values above the generation's worst, plus the n-th part of their
-// range among n individuals: the values themselves, which are all negative on
-// CAOP, would prefer the worst. And the two children of a crossover are
+// There are two deviations from the authors' code. First, the roulette's
+// weights are the values minus the generation's worst value, plus 1/n of their
+// range for n individuals: the values themselves, which are all negative on
+// CAOP, would prefer the worst. Second, the two children of a crossover are
 // complementary, not equal.
 //
-// A value of -Inf, a failed compilation, is the worst value; NaN and +Inf are
-// errors.
+// A value of -Inf means a failed compilation and counts as the worst value; NaN
+// and +Inf are errors.
 //
-// A run is determined by p and s. One that was broken off is resumed by making
-// it again: over problem.Memo, which remembers values, or on caop, which keeps
-// them on disk, nothing is evaluated twice.
+// A run is determined by p and s. To resume an interrupted run, repeat it: with
+// problem.Memo, which remembers values, or on caop, which stores them on disk,
+// nothing is evaluated twice.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
+	defer run.Report(&ctx, "SMARTEST", &s.OnEvent)()
 	s, err := s.withDefaults()
 	if err != nil {
 		return Result{}, err
@@ -164,7 +169,7 @@ func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	return g.result(ctx, err)
 }
 
-// result ends the run.
+// result returns the outcome of the run when it ends, with or without err.
 func (g *search) result(ctx context.Context, err error) (Result, error) {
 	r := Result{
 		Problem: g.p.Name(), Value: math.NaN(),

@@ -43,7 +43,8 @@ func mustRun(t testing.TB, p problem.Problem, s Settings) Result {
 	return r
 }
 
-// Over 5 problems, better than random search with 10 times the evaluations.
+// TestBetterThanRandomSearch compares means over 5 problems with those of
+// random search with 10 times the evaluations.
 func TestBetterThanRandomSearch(t *testing.T) {
 	for seed := range uint64(5) {
 		p := quadratic(40, seed)
@@ -61,7 +62,7 @@ func TestBetterThanRandomSearch(t *testing.T) {
 }
 
 func TestSameResult(t *testing.T) {
-	p := quadratic(70, 1) // two words
+	p := quadratic(70, 1) // a solution has two words
 	want := mustRun(t, p, Settings{Seed: 5, Evaluations: 300, Trees: 20})
 	want.Settings.Workers = 8
 	if got := mustRun(t, p, Settings{Seed: 5, Evaluations: 300, Trees: 20, Workers: 8}); !reflect.DeepEqual(got, want) {
@@ -75,8 +76,9 @@ func TestSameResult(t *testing.T) {
 	}
 }
 
-// No solution is evaluated twice, nor more than the budget allows, and no
-// generation is worse than the one before, as the elite is kept.
+// TestBudgetAndElite checks that no solution is evaluated twice, that the
+// budget holds, and that no generation is worse than its predecessor, as the
+// elite is kept.
 func TestBudgetAndElite(t *testing.T) {
 	for _, c := range append(PAP(), Config{1, 1, 0}, Config{2, 0, 0.5}, Config{7, 0, 0.9}, Config{1000, 0.5, 0.1}, Config{3, 0.8, 0.4}) {
 		for _, d := range []int{1, 2, 25, 65} {
@@ -134,8 +136,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A run that is broken off and made again over a memory of values is the run
-// without interruption, and evaluates nothing twice.
+// TestResume checks that an interrupted run, repeated over remembered values,
+// equals an uninterrupted run and evaluates nothing twice.
 func TestResume(t *testing.T) {
 	s := Settings{Evaluations: 300, Trees: 20, Seed: 2}
 	whole := problem.Count(quadratic(30, 1), 0)
@@ -159,7 +161,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Failed evaluations, of value -Inf, are avoided; NaN and +Inf are errors.
+// TestValues checks that failed evaluations, with value -Inf, are avoided, and
+// that NaN and +Inf are errors.
 func TestValues(t *testing.T) {
 	d := 20
 	base := quadratic(d, 2)
@@ -230,7 +233,7 @@ func TestSpin(t *testing.T) {
 	}
 }
 
-// BenchmarkRun is the method's own time for 800 evaluations at CAOP's
+// BenchmarkRun measures the method's own time for 800 evaluations at CAOP's
 // dimension, on one core.
 func BenchmarkRun(b *testing.B) {
 	p := quadratic(80, 1)

@@ -1,7 +1,7 @@
 // Package stats holds the tests by which the paper compares methods: Wilcoxon's
-// signed-rank test over instances, his rank-sum test over the repeats on one
-// instance, and the win-draw-loss counts made of the latter. P values are
-// those of SciPy 1.10.1, whose conventions the settings name.
+// signed-rank test over instances, Wilcoxon's rank-sum test over the repeats on
+// one instance, and win-draw-loss counts based on the latter. P values agree
+// with SciPy 1.10.1; the settings use its names.
 //
 // Start with [SignedRank] for two methods' qualities on the same instances, and
 // with [WinDrawLoss] for their repeats.
@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // An Alternative is the alternative hypothesis of a test of x against y.
@@ -26,27 +28,27 @@ const (
 	Less
 )
 
-// A Method says how a p value is found.
+// A Method selects how the p value is computed.
 type Method int
 
 const (
-	// Auto chooses as SciPy does.
+	// Auto chooses between the other two as SciPy does.
 	Auto Method = iota
-	// Exact takes the exact distribution of the statistic without ties.
+	// Exact uses the exact distribution of the statistic without ties.
 	Exact
-	// Approximate takes the normal approximation.
+	// Approximate uses the normal approximation.
 	Approximate
 )
 
-// A ZeroMethod says what the signed-rank test makes of differences of zero.
+// A ZeroMethod selects how the signed-rank test treats differences of zero.
 type ZeroMethod int
 
 const (
-	// Wilcox drops them.
+	// Wilcox drops zeros.
 	Wilcox ZeroMethod = iota
-	// Pratt ranks them and then drops their ranks.
+	// Pratt ranks zeros together with the rest and then drops their ranks.
 	Pratt
-	// ZSplit ranks them and counts their ranks half to either side.
+	// ZSplit ranks zeros and adds half of their ranks to either side.
 	ZSplit
 )
 
@@ -58,32 +60,34 @@ type Result struct {
 	PValue float64
 	// Z is the standardised statistic; NaN where the p value is exact.
 	Z float64
-	// Exact says that the exact distribution was taken.
+	// Exact reports whether the exact distribution was used.
 	Exact bool
 }
 
-// SignedRankSettings are the options of [SignedRank]; the zero value is
-// SciPy's default, and the paper's.
+// SignedRankSettings are the options of [SignedRank]. The zero value is SciPy's
+// default and the paper's choice.
 type SignedRankSettings struct {
+	// Alternative is the alternative hypothesis; default TwoSided. Zeros says
+	// how pairs of equal values count; default Wilcox.
 	Alternative Alternative
 	Zeros       ZeroMethod
-	// Method Auto is exact for at most 50 differences. Where there are
-	// differences of zero, the exact distribution does not hold and the
-	// normal approximation is taken, whatever Method says.
+	// Method selects the distribution. Auto is exact for at most 50
+	// differences. If some differences are zero, the exact distribution does
+	// not hold and the normal approximation is used whatever Method says.
 	Method Method
 	// Continuity moves the statistic by 0.5 towards its mean before the
 	// normal approximation.
 	Continuity bool
 }
 
-// SignedRank is Wilcoxon's signed-rank test of paired samples x and y, of
-// equal length; a nil y means that x holds the differences. The statistic is
-// the smaller of the two sums of ranks, or that of the positive differences
-// x-y where the test is one-sided. The approximation corrects the variance for
-// ties.
+// SignedRank performs Wilcoxon's signed-rank test of paired samples x and y of
+// equal length; if y is nil, x holds the differences. The statistic is the
+// smaller of the two sums of ranks, or for a one-sided test the sum of the
+// ranks of positive differences x-y. The approximation corrects the variance
+// for ties.
 //
-// Errors: unequal lengths, no values, a NaN, and, but for ZSplit, no
-// difference other than zero.
+// It returns an error for unequal lengths, no values, a NaN, or, except with
+// ZSplit, if all differences are zero.
 func SignedRank(x, y []float64, s SignedRankSettings) (Result, error) {
 	d := slices.Clone(x)
 	if y != nil {
@@ -122,7 +126,7 @@ func SignedRank(x, y []float64, s SignedRankSettings) (Result, error) {
 	}
 	ranks := rank(magnitude)
 	var plus, minus, none float64
-	var tied []float64 // the ranks whose ties count
+	var tied []float64 // the ranks among which ties are counted
 	for i, v := range d {
 		switch {
 		case v > 0:
@@ -151,7 +155,7 @@ func SignedRank(x, y []float64, s SignedRankSettings) (Result, error) {
 	n, z := float64(len(d)), float64(zeros)
 	mean := n * (n + 1) * 0.25
 	variance := n * (n + 1) * (2*n + 1)
-	if s.Zeros == Pratt { // Cureton (1967)
+	if s.Zeros == Pratt { // variance by Cureton (1967)
 		mean -= z * (z + 1) * 0.25
 		variance -= z * (z + 1) * (2*z + 1)
 	}
@@ -170,11 +174,11 @@ func SignedRank(x, y []float64, s SignedRankSettings) (Result, error) {
 	return r, nil
 }
 
-// RankSum is Wilcoxon's rank-sum test of two independent samples, by the
-// normal approximation without correction for ties: SciPy's ranksums. The
-// statistic is z, positive where x tends to be greater.
+// RankSum performs Wilcoxon's rank-sum test of two independent samples, by the
+// normal approximation without correction for ties, like SciPy's ranksums. The
+// statistic is z, positive if x tends to be greater.
 //
-// Errors: an empty sample, a NaN.
+// It returns an error for an empty sample or a NaN.
 func RankSum(x, y []float64, alternative Alternative) (Result, error) {
 	if err := checkSamples("rank-sum", x, y); err != nil {
 		return Result{}, err
@@ -188,20 +192,20 @@ func RankSum(x, y []float64, alternative Alternative) (Result, error) {
 // MannWhitneySettings are the options of [MannWhitney]; the zero value is
 // SciPy's default.
 type MannWhitneySettings struct {
+	// Alternative is the alternative hypothesis; default TwoSided.
 	Alternative Alternative
-	// Method Auto is exact where a sample has at most 8 values and no two
-	// values are equal.
+	// Method selects the distribution. Auto is exact if a sample has at most 8
+	// values and no two values are equal.
 	Method Method
-	// NoContinuity leaves out the continuity correction of the normal
-	// approximation.
+	// NoContinuity omits the continuity correction of the normal approximation.
 	NoContinuity bool
 }
 
-// MannWhitney is the Mann-Whitney U test of two independent samples, with
-// correction for ties: SciPy's mannwhitneyu. The statistic is U of x, the
-// number of pairs in which x is greater, ties counting half.
+// MannWhitney performs the Mann-Whitney U test of two independent samples, with
+// correction for ties, like SciPy's mannwhitneyu. The statistic is U of x, the
+// number of pairs in which x is greater; ties count half.
 //
-// Errors: an empty sample, a NaN.
+// It returns an error for an empty sample or a NaN.
 func MannWhitney(x, y []float64, s MannWhitneySettings) (Result, error) {
 	if err := checkSamples("Mann-Whitney", x, y); err != nil {
 		return Result{}, err
@@ -210,7 +214,7 @@ func MannWhitney(x, y []float64, s MannWhitneySettings) (Result, error) {
 	ties := tieTerm(ranks)
 	n, m := float64(len(x)), float64(len(y))
 	u1 := sum(ranks[:len(x)]) - n*(n+1)/2
-	u, factor := u1, 1.0 // the p value is that of a statistic of at least u
+	u, factor := u1, 1.0 // the p value is the probability of a statistic of at least u
 	switch s.Alternative {
 	case TwoSided:
 		u, factor = max(u1, n*m-u1), 2
@@ -237,8 +241,28 @@ func MannWhitney(x, y []float64, s MannWhitneySettings) (Result, error) {
 	return r, nil
 }
 
-// Ranks returns the ranks of x from 1, equal values sharing the mean of
-// theirs. It reports an error for a NaN.
+// Interval returns the mean of x and half the length of its confidence interval
+// by the t distribution, for a level such as 0.95. The half is NaN for fewer than
+// two values.
+func Interval(x []float64, level float64) (mean, half float64) {
+	n := float64(len(x))
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	mean = sum(x) / n
+	if n < 2 {
+		return mean, math.NaN()
+	}
+	squares := 0.0
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + level) / 2)
+	return mean, t * math.Sqrt(squares/(n-1)/n)
+}
+
+// Ranks returns the ranks of x, from 1. Equal values share the mean of their
+// ranks. It returns an error for a NaN.
 func Ranks(x []float64) ([]float64, error) {
 	for i, v := range x {
 		if math.IsNaN(v) {
@@ -276,7 +300,7 @@ func rank(x []float64) []float64 {
 	return r
 }
 
-// tieTerm is the sum of t^3 - t over the groups of t equal ranks.
+// tieTerm returns the sum of t^3 - t over the groups of t equal ranks.
 func tieTerm(ranks []float64) float64 {
 	s := slices.Sorted(slices.Values(ranks))
 	total := 0.0
@@ -292,7 +316,7 @@ func tieTerm(ranks []float64) float64 {
 	return total
 }
 
-// signedRankPMF is the distribution of the sum of the positive ranks of n
+// signedRankPMF returns the distribution of the sum of the positive ranks of n
 // differences.
 func signedRankPMF(n int) []float64 {
 	p := make([]float64, n*(n+1)/2+1)
@@ -309,19 +333,20 @@ func signedRankPMF(n int) []float64 {
 	return p
 }
 
-// rankSumPMF is the distribution of U for samples of n and m values.
+// rankSumPMF returns the distribution of U for samples of n and m values.
 func rankSumPMF(n, m int) []float64 {
 	if n > m {
 		n, m = m, n // U is symmetric
 	}
-	// ways[j] counts by U the choices of j of the ranks so far for the first
-	// sample, as shares of all choices: each rank is taken or not.
+	// ways[j] is the distribution of U over the choices of j of the ranks so
+	// far for the first sample, as shares of all choices. Each rank is taken or
+	// not.
 	ways := make([][]float64, n+1)
 	for j := range ways {
 		ways[j] = make([]float64, n*m+1)
 	}
 	ways[0][0] = 1
-	// A value with i of the second sample below it adds i to U.
+	// A value with i values of the second sample below it adds i to U.
 	for i := 0; i <= m; i++ {
 		for j := 1; j <= n; j++ {
 			for u := i; u <= j*i; u++ {
@@ -336,7 +361,7 @@ func rankSumPMF(n, m int) []float64 {
 	return ways[n]
 }
 
-// tails is the p value of k under a distribution.
+// tails returns the p value of k under the distribution p.
 func tails(p []float64, k int, alternative Alternative) float64 {
 	less, greater := sum(p[:k+1]), sum(p[k:])
 	switch alternative {
@@ -348,7 +373,7 @@ func tails(p []float64, k int, alternative Alternative) float64 {
 	return min(1, 2*min(less, greater))
 }
 
-// normalP is the p value of z under the normal distribution.
+// normalP returns the p value of z under the normal distribution.
 func normalP(z float64, alternative Alternative) float64 {
 	switch alternative {
 	case Greater:

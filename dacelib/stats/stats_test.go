@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSignedRankEnumerated counts all 2^n signs.
+// TestSignedRankEnumerated compares with an enumeration of all 2^n signs.
 func TestSignedRankEnumerated(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		p := signedRankPMF(n)
@@ -62,7 +62,8 @@ func TestSignedRankEnumerated(t *testing.T) {
 	}
 }
 
-// TestRankSumEnumerated counts all ways to choose the first sample's ranks.
+// TestRankSumEnumerated compares with an enumeration of all choices of the
+// first sample's ranks.
 func TestRankSumEnumerated(t *testing.T) {
 	for _, c := range [][2]int{{1, 1}, {1, 7}, {3, 4}, {5, 5}, {6, 3}} {
 		n, m := c[0], c[1]
@@ -89,7 +90,7 @@ func TestRankSumEnumerated(t *testing.T) {
 	}
 }
 
-// TestSymmetry: swapping the samples swaps the alternatives.
+// Swapping the samples swaps the alternatives.
 func TestSymmetry(t *testing.T) {
 	rng := run.Rand(1, "symmetry")
 	for range 50 {
@@ -113,7 +114,7 @@ func TestSymmetry(t *testing.T) {
 	}
 }
 
-// TestUniformP: under the hypothesis a p value is uniform.
+// Under the null hypothesis a p value is uniform.
 func TestUniformP(t *testing.T) {
 	rng := run.Rand(2, "uniform")
 	const n = 4000
@@ -136,7 +137,7 @@ func TestUniformP(t *testing.T) {
 	for _, p := range [][]float64{signed, summed} {
 		slices.Sort(p)
 		for _, q := range []float64{0.05, 0.25, 0.5, 0.75} {
-			// Four standard errors, and the steps of a discrete statistic.
+			// Four standard errors, plus the steps of a discrete statistic.
 			if share := p[int(q*n)]; math.Abs(share-q) > 4*math.Sqrt(q*(1-q)/n)+0.01 {
 				t.Errorf("the quantile %v of p is %v", q, share)
 			}

@@ -1,35 +1,12 @@
 package stats
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
-)
 
-// readVectors reads a file of reference values: from testdata, or from the
-// folder named by DACE_VECTORS, where a missing file skips the test.
-func readVectors(t testing.TB, name string, v any) {
-	t.Helper()
-	dir, other := "testdata", os.Getenv("DACE_VECTORS")
-	if other != "" {
-		dir = other
-	}
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if other != "" && errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no %s in %s", name, dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-}
+	"dace.local/dacelib/internal/vectors"
+)
 
 // A testCase is a call of SciPy 1.10.1 and its results.
 type testCase struct {
@@ -55,7 +32,7 @@ var (
 
 func TestWilcoxonVectors(t *testing.T) {
 	var v struct{ Wilcoxon, Ranksums, Mannwhitneyu []testCase }
-	readVectors(t, "wilcoxon.json", &v)
+	vectors.Read(t, "wilcoxon.json", &v)
 	check := func(kind string, c testCase, got Result, err error, statistic float64) {
 		t.Run(fmt.Sprintf("%s/%s/%+v", kind, c.Name, c.Kw), func(t *testing.T) {
 			if err != nil {
@@ -92,6 +69,6 @@ func TestWilcoxonVectors(t *testing.T) {
 	}
 }
 
-// near allows the last digits in which SciPy's sums and error function may
+// near allows for the last digits, in which SciPy's sums and error function may
 // differ from ours.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-13*max(1, math.Abs(b)) }

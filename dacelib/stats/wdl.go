@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// An Outcome is that of one method against another on one instance.
+// An Outcome is the result of comparing one method with another on one
+// instance.
 type Outcome int
 
 const (
@@ -30,10 +31,10 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome %d", int(o))
 }
 
-// Compare is the outcome of x against y, the qualities (larger is better) of
-// two methods' repeats on one instance: a draw unless the two-sided rank-sum
-// test has p below level, then a win or a loss by the sign of the difference
-// of the means. The paper's level is 0.05.
+// Compare returns the outcome of x against y, the qualities (larger is better)
+// of two methods' repeats on one instance. It is a draw unless the two-sided
+// rank-sum test has p below level; then the sign of the difference of the means
+// decides between win and loss. The paper's level is 0.05.
 func Compare(x, y []float64, level float64) (Outcome, error) {
 	r, err := RankSum(x, y, TwoSided)
 	if err != nil {
@@ -47,16 +48,17 @@ func Compare(x, y []float64, level float64) (Outcome, error) {
 
 // A WDL counts outcomes over instances.
 type WDL struct {
+	// Win, Draw and Loss are numbers of instances.
 	Win  int `json:"win"`
 	Draw int `json:"draw"`
 	Loss int `json:"loss"`
 }
 
-// String returns the counts as the paper's table does: 36-14-0.
+// String returns the counts in the format of the paper's table: 36-14-0.
 func (w WDL) String() string { return fmt.Sprintf("%d-%d-%d", w.Win, w.Draw, w.Loss) }
 
-// WinDrawLoss counts the outcomes of method x against method y: x[i] and y[i]
-// are the repeats on instance i, see [Compare].
+// WinDrawLoss counts the outcomes of method x against method y over instances:
+// x[i] and y[i] are the repeats on instance i. See [Compare].
 func WinDrawLoss(x, y [][]float64, level float64) (WDL, error) {
 	var w WDL
 	if len(x) != len(y) {

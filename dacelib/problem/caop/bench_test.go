@@ -11,8 +11,8 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// BenchmarkEvaluate is an evaluation that compiles, d = 80, on all cores, and
-// one whose size is known from before.
+// BenchmarkEvaluate measures an evaluation that compiles, d = 80, on all cores,
+// and one whose size is remembered.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, known := range []bool{false, true} {
 		name := "compiled"
@@ -44,8 +44,8 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// BenchmarkPlainGCC is what there is without this package: gcc -c into the
-// folder for temporary files, one after the other.
+// BenchmarkPlainGCC measures the same without this package: gcc -c into the
+// folder for temporary files, one call after the other.
 func BenchmarkPlainGCC(b *testing.B) {
 	p, err := Generate(1, Settings{Compiler: gcc(b, CompilerSettings{}), Programs: Programs()[:1]})
 	if err != nil {

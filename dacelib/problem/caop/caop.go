@@ -1,25 +1,25 @@
-// Package caop is the compiler arguments problem: x enables d arguments of
-// GCC, and the value is the negated size of what it compiles (the paper's
+// Package caop implements the compiler arguments problem: x enables d arguments
+// of GCC, and the value is the negated size of the compiled code (the paper's
 // Eq. 13), so that the maximum is the smallest code.
 //
-// A program is compiled with -Os, then with the arguments of the [Table] in
+// A program is compiled with -Os, followed by the arguments of the [Table] in
 // its order: x_i = 1 enables the instance's flag i (-fgcse), x_i = 0 disables
-// it (-fno-gcse), and all flags that the instance does not have are disabled.
-// A flag with a value (-fira-region=all) is left out instead; where two values
-// of one argument are enabled the later is left out. The size is the sum of
-// the sizes of the object files of gcc -c, which is deterministic. A solution
-// that does not compile has a finite value that is worse than any other, see
-// [Instance.FailedValue].
+// it (-fno-gcse), and all flags that the instance does not have are disabled. A
+// flag with a value (-fira-region=all) cannot be disabled and is left out
+// instead; if two values of one argument are enabled, the later one is left
+// out. The size is the sum of the sizes of the object files of gcc -c, which is
+// deterministic. A solution that does not compile has a finite value that is
+// worse than any other, see [Instance.FailedValue].
 //
-// Start with [Generate] and the [Programs] of this package, or with [Class]
-// for the instances of an experiment. GCC must be installed; [NewCompiler]
-// finds it. Sizes are remembered on disk: an experiment done again, or killed
-// and resumed, compiles nothing twice.
+// Start with [Generate] and the [Programs] of this package, or with [Class] for
+// the instances of an experiment. GCC must be installed; [NewCompiler] finds
+// it. Sizes are remembered on disk, so an experiment that is repeated, or
+// killed and resumed, compiles nothing twice.
 //
 // Deviations: the paper draws from 186 arguments of a GCC that it does not
-// name, here the table has 187 and an instance draws from those that the GCC
-// at hand knows, which it records. The authors' earlier code compiles with the
-// opposite sense (x_i = 1 gives -fno-gcse): [Settings.Inverted].
+// name; here the table has 187 arguments, and an instance draws from those that
+// the installed GCC knows, and records them. The authors' earlier code gives
+// bits the opposite meaning (x_i = 1 gives -fno-gcse), see [Settings.Inverted].
 package caop
 
 import (
@@ -33,29 +33,29 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// Data is all that makes an instance, but for the compiler.
+// Data defines an instance completely, except for the compiler.
 type Data struct {
 	// Name identifies the instance.
 	Name string `json:"name"`
-	// Program is what is compiled.
+	// Program is the program that is compiled.
 	Program Program `json:"program"`
 	// Flags holds the ids of the d flags that x chooses from.
 	Flags []int `json:"flags"`
-	// Inverted exchanges on and off: x_i = 1 disables. Flags with a value,
-	// which cannot be disabled, keep their sense.
+	// Inverted exchanges on and off: x_i = 1 disables flag i. Flags with a
+	// value, which cannot be disabled, keep their meaning.
 	Inverted bool `json:"inverted,omitempty"`
-	// Compiler is the id of the compiler for which the instance was made, and
-	// Dropped holds the ids of the flags that it refuses.
+	// Compiler is the ID of the compiler for which the instance was made;
+	// Dropped holds the ids of the flags that this compiler refuses.
 	Compiler string `json:"compiler"`
 	Dropped  []int  `json:"dropped,omitempty"`
 }
 
-// Settings says how to draw an instance. The zero value is the paper's, with
-// the programs of this package and the default compiler.
+// Settings are the settings for drawing an instance. The zero value follows the
+// paper, with the programs of this package and the default compiler.
 type Settings struct {
 	// Dim is the number of flags d; 0 means 80.
 	Dim int
-	// Programs holds the programs of which one is drawn; nil means
+	// Programs holds the programs from which one is drawn; nil means
 	// [Programs].
 	Programs []Program
 	// Compiler is GCC; nil means [DefaultCompiler].
@@ -76,15 +76,15 @@ type Instance struct {
 	base     *base
 }
 
-// base is the size with -Os alone, found when it is needed.
+// base holds the size with -Os alone, which is computed on first use.
 type base struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards size, which is 0 until it is known
 	size int64
 }
 
-// New returns the instance with the given data, of which it keeps no slice.
-// compiler nil means [DefaultCompiler]. Data with no Compiler get the given
-// one's id and dropped flags.
+// New returns the instance with the given data; it copies the slices. A nil
+// compiler means [DefaultCompiler]. If data has no Compiler, New fills in the
+// given compiler's ID and dropped flags.
 func New(data Data, compiler *Compiler) (*Instance, error) {
 	fail := func(format string, args ...any) (*Instance, error) {
 		return nil, fmt.Errorf("caop: instance %q: "+format, append([]any{data.Name}, args...)...)
@@ -132,8 +132,8 @@ func New(data Data, compiler *Compiler) (*Instance, error) {
 	return p, nil
 }
 
-// Generate draws an instance by a seed: a program, and d of the flags that the
-// compiler knows.
+// Generate draws an instance from a seed: a program, and d of the flags that
+// the compiler knows.
 func Generate(seed uint64, s Settings) (*Instance, error) {
 	if s.Dim == 0 {
 		s.Dim = 80
@@ -166,13 +166,13 @@ func Generate(seed uint64, s Settings) (*Instance, error) {
 	return New(data, s.Compiler)
 }
 
-// training is the number of the programs of this package, in a fixed order,
-// that training instances are drawn from.
+// training is the number of programs of this package, the first in a fixed
+// order, from which training instances are drawn.
 const training = 5
 
-// Class returns the class of instances on the programs of this package, five
-// of them for training and the others for test: d = 80 for training, 80 and
-// 100 for test.
+// Class returns the class of instances on the programs of this package: five
+// programs are for training, the others for test. Training instances have d =
+// 80, test instances d = 80 and 100.
 func Class() problem.Class {
 	programs := Programs()
 	run.Rand(1, "caop groups").Shuffle(len(programs), func(i, j int) { programs[i], programs[j] = programs[j], programs[i] })
@@ -180,8 +180,7 @@ func Class() problem.Class {
 }
 
 // ClassOn returns the class of instances with the given programs for training
-// and test. Compiler and Inverted are taken from s, the rest of it is not
-// used.
+// and test. Of s, only Compiler and Inverted are used.
 func ClassOn(training, test []Program, s Settings) problem.Class {
 	training, test = slices.Clone(training), slices.Clone(test)
 	draw := func(seed uint64, programs []Program, d int, name string) (problem.Problem, error) {
@@ -212,7 +211,7 @@ func (p *Instance) Name() string { return p.data.Name }
 // Dim returns the number of flags d.
 func (p *Instance) Dim() int { return len(p.data.Flags) }
 
-// Data returns what the instance is made of, a copy.
+// Data returns a copy of the data that define the instance.
 func (p *Instance) Data() Data {
 	d := p.data
 	d.Program = d.Program.clone()
@@ -220,9 +219,9 @@ func (p *Instance) Data() Data {
 	return d
 }
 
-// Notice says what makes values differ from those where the instance was made:
-// another compiler, or flags that this one refuses. It is empty where nothing
-// does.
+// Notice describes why values may differ from those on the computer where the
+// instance was made: another compiler, or flags that this one refuses. It is
+// empty if neither applies.
 func (p *Instance) Notice() string {
 	if p.data.Compiler == p.compiler.ID() {
 		return ""
@@ -237,7 +236,7 @@ func (p *Instance) Notice() string {
 		p.Name(), p.data.Compiler, p.compiler.ID(), dead, p.Dim())
 }
 
-// Arguments returns what GCC gets for a solution after -Os.
+// Arguments returns the arguments that GCC gets after -Os for solution x.
 func (p *Instance) Arguments(x []bool) ([]string, error) {
 	if len(x) != p.Dim() {
 		return nil, fmt.Errorf("caop: instance %q: got a solution of dimension %d, want %d", p.Name(), len(x), p.Dim())
@@ -251,8 +250,8 @@ func (p *Instance) Arguments(x []bool) ([]string, error) {
 	return arguments(on, p.dropped, p.data.Inverted), nil
 }
 
-// BaseSize returns the size of the program compiled with -Os and no further
-// argument, in bytes: what a solution is to be compared with.
+// BaseSize returns the size in bytes of the program compiled with -Os and no
+// further argument. It is the baseline for the values of solutions.
 func (p *Instance) BaseSize(ctx context.Context) (int64, error) {
 	p.base.mu.Lock()
 	defer p.base.mu.Unlock()
@@ -270,22 +269,23 @@ func (p *Instance) BaseSize(ctx context.Context) (int64, error) {
 	return size[0], nil
 }
 
-// failedFactor is how many times larger than with plain -Os a program counts
+// failedFactor times the size with plain -Os is the size assumed for a program
 // that does not compile. Random solutions of the programs of this package are
-// within 0.8 and 2.2 times.
+// between 0.8 and 2.2 times that size.
 const failedFactor = 4
 
 // FailedValue returns the value of a solution that does not compile, or not
-// within the time-out: that of four times the size with plain -Os. Any that
-// compiles is better; one that is as large as that counts one byte less.
+// within the time-out: minus four times the size with plain -Os. Any solution
+// that compiles has a greater value; if its code is as large or larger, it
+// counts as one byte less.
 func (p *Instance) FailedValue(ctx context.Context) (float64, error) {
 	size, err := p.BaseSize(ctx)
 	return -float64(failedFactor * size), err
 }
 
 // Evaluate sets dst[i] to the negated size, in bytes, of the program compiled
-// with solution i. Solutions are compiled in parallel, each list of arguments
-// once.
+// with solution i. Solutions are compiled in parallel, and each list of
+// arguments only once.
 func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Solutions) error {
 	if err := problem.CheckBatch(p, dst, x); err != nil {
 		return err
@@ -316,10 +316,11 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 	return ctx.Err()
 }
 
-// MarshalJSON writes the instance with its program's text.
+// MarshalJSON encodes the instance, including its program's text.
 func (p *Instance) MarshalJSON() ([]byte, error) { return json.Marshal(p.data) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, for the default compiler.
+// UnmarshalJSON decodes an instance encoded by MarshalJSON, for the default
+// compiler.
 func (p *Instance) UnmarshalJSON(b []byte) error {
 	q, err := read(b, nil)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// gcc returns a compiler with a memory of its own, or skips the test.
+// gcc returns a compiler with its own memory of sizes, or skips the test.
 func gcc(t testing.TB, s CompilerSettings) *Compiler {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestPlainGCC holds values against gcc run by hand.
+// TestPlainGCC compares values with those of gcc called directly.
 func TestPlainGCC(t *testing.T) {
 	c := gcc(t, CompilerSettings{})
 	p := generateT(t, 2, Settings{Compiler: c, Programs: Programs()[:1]})
@@ -111,8 +111,8 @@ func TestPlainGCC(t *testing.T) {
 	t.Logf("base %d, values %v, %s", base, values, c.ID())
 }
 
-// TestArguments: the paper's sense, the inverted one, values left out, and
-// conflicts.
+// TestArguments checks the paper's meaning of bits, the inverted one, values
+// left out, and conflicts.
 func TestArguments(t *testing.T) {
 	flags := Table()
 	if len(flags) != 187 {
@@ -160,8 +160,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestPrograms: every program that comes with the library compiles without a
-// warning, and finds itself in order.
+// TestPrograms checks that every program of the library compiles without a
+// warning and passes its own checks.
 func TestPrograms(t *testing.T) {
 	gcc(t, CompilerSettings{})
 	all := Programs()
@@ -225,7 +225,7 @@ func TestClass(t *testing.T) {
 	}
 }
 
-// fake writes a script that plays gcc. It does as gcc does, but refuses flags.
+// fake writes a script that stands in for gcc: it calls gcc, but refuses flags.
 func fake(t *testing.T, body string) string {
 	t.Helper()
 	real, err := exec.LookPath("gcc")
@@ -240,7 +240,7 @@ func fake(t *testing.T, body string) string {
 	return path
 }
 
-// TestDropped: flags that a GCC does not know, or that it refuses otherwise,
+// TestDropped checks that flags that a GCC does not know, or refuses otherwise,
 // are dropped with a notice.
 func TestDropped(t *testing.T) {
 	for name, body := range map[string]string{
@@ -265,7 +265,7 @@ func TestDropped(t *testing.T) {
 			if err != nil || slices.Contains(args, "-fno-web") || slices.Contains(p.Data().Flags, 164) || !slices.Contains(p.Data().Dropped, 164) {
 				t.Error("the dropped flag is in use", err)
 			}
-			// Read on another computer, with a GCC that has it.
+			// Read the instance on another computer whose GCC has the flag.
 			data, _ := json.Marshal(p)
 			data = bytes.ReplaceAll(data, []byte(c.ID()), []byte("gcc 4.2"))
 			q, err := read(data, c)
@@ -276,9 +276,9 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestFailure: what does not compile is worse than anything that does; what
-// takes too long likewise; and what says nothing about the solution is an
-// error.
+// TestFailure checks that a solution that does not compile, or takes too long,
+// is worse than any that compiles, and that a failure unrelated to the solution
+// is an error.
 func TestFailure(t *testing.T) {
 	ctx := context.Background()
 	first := func(body string, s CompilerSettings) (*Instance, []float64, error) {
@@ -322,8 +322,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestMemo: sizes are compiled once, by whichever process, and a file that was
-// cut off or spoilt loses only the lines concerned.
+// TestMemo checks that sizes are compiled once across processes, and that a
+// truncated or damaged file loses only the lines concerned.
 func TestMemo(t *testing.T) {
 	memo := t.TempDir()
 	x := problem.Random(run.Rand(3, "memo"), 6, 20)
@@ -347,7 +347,7 @@ func TestMemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The last line is cut off, and a figure of the second is another.
+	// The last line is cut off, and a digit of the second is changed.
 	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n\n"))
 	lines[1][40] ^= 1
 	data = append([]byte("\n"), bytes.Join(lines, []byte("\n\n"))...)
@@ -362,8 +362,8 @@ func TestMemo(t *testing.T) {
 	}
 }
 
-// TestConcurrent: the same solutions from several goroutines, each compiled
-// once.
+// TestConcurrent evaluates the same solutions from several goroutines and
+// checks that each is compiled once.
 func TestConcurrent(t *testing.T) {
 	p := generateT(t, 4, Settings{Dim: 20, Programs: []Program{tiny()}, Compiler: gcc(t, CompilerSettings{Workers: 2})})
 	x := problem.Random(run.Rand(4, "concurrent"), 5, 20)
@@ -388,7 +388,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestCancel: a cancelled evaluation ends its compilers and leaves nothing.
+// TestCancel checks that a cancelled evaluation ends its compilers and leaves
+// no files.
 func TestCancel(t *testing.T) {
 	scratch := t.TempDir()
 	c := gcc(t, CompilerSettings{Path: fake(t, `case "$*" in *tiny.c*) sleep 100;; esac`), Scratch: scratch})
@@ -505,7 +506,7 @@ func FuzzBook(f *testing.F) {
 		if err := readBook(bytes.NewReader(b), sizes); err != nil {
 			t.Fatal(err)
 		}
-		// What was understood is written and read again.
+		// An accepted instance is written and read again.
 		var out []byte
 		for k, s := range sizes {
 			out = append(out, k.line(s)...)
@@ -542,7 +543,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// The arguments of an instance of two flags, -fgcse and -fweb.
+// ExampleInstance_Arguments has an instance of two flags, -fgcse and -fweb.
 func ExampleInstance_Arguments() {
 	c, err := NewCompiler(context.Background(), CompilerSettings{NoMemo: true})
 	if err != nil {

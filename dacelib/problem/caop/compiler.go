@@ -15,52 +15,47 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
-// CompilerSettings says which GCC to use and how. The zero value is the gcc
-// of the PATH on all cores, with a memory on disk.
+// CompilerSettings selects a GCC and how to run it. The zero value is the gcc
+// of the PATH on all cores, with sizes remembered on disk.
 type CompilerSettings struct {
-	// Path is the command; empty means the one that the environment variable
-	// DACE_GCC names, else gcc.
+	// Path is the command; empty means the value of the environment variable
+	// DACE_GCC, or gcc if it is not set.
 	Path string
-	// Workers is the number of compilations at the same time; 0 means one per
-	// core.
+	// Workers is the number of concurrent compilations; 0 means one per core.
 	Workers int
-	// TimeOut is the longest that the compilation of one file may take; 0
-	// means a minute.
+	// TimeOut is the maximal time for the compilation of one file; 0 means a
+	// minute.
 	TimeOut time.Duration
-	// Memo is the folder of sizes measured before; empty means dace/caop in
-	// the user's cache.
+	// Memo is the folder in which sizes are remembered; empty means dace/caop
+	// in the user's cache.
 	Memo string
-	// NoMemo keeps sizes in memory alone.
+	// NoMemo remembers sizes in memory only.
 	NoMemo bool
-	// Scratch is the folder for objects; empty means /dev/shm where there is
-	// one (a folder in memory), else the system's for temporary files.
+	// Scratch is the folder for object files; empty means /dev/shm (a folder in
+	// memory) if it exists, else the system's folder for temporary files.
 	Scratch string
 }
 
-// A Compiler is a GCC that has been tried: which flags it knows, and the sizes
-// that it has found. It is safe for use by several goroutines.
+// A Compiler is a GCC with the flags that it was found to know and the sizes
+// that it has produced. It is safe for use by several goroutines.
 type Compiler struct {
 	path, id string
 	timeout  time.Duration
 	scratch  string
 	dropped  map[int]bool
-	slots    chan struct{} // of Workers: a compilation holds one
+	slots    chan struct{} // semaphore of capacity Workers: each compilation holds a slot
 	memo     *memo
 	stats    struct{ compiled, failed, timedOut, remembered atomic.Int64 }
 }
 
-// NewCompiler finds GCC and tries the flags of the [Table]. Where there is no
-// GCC the error says which package to install.
+// NewCompiler finds GCC and tries the flags of the [Table]. If GCC is missing,
+// the error says which package to install.
 func NewCompiler(ctx context.Context, s CompilerSettings) (*Compiler, error) {
 	if s.Path == "" {
-		s.Path = os.Getenv("DACE_GCC")
-	}
-	if s.Path == "" {
-		s.Path = "gcc"
+		s.Path = defaultPath()
 	}
 	if s.Workers <= 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
@@ -92,14 +87,32 @@ func NewCompiler(ctx context.Context, s CompilerSettings) (*Compiler, error) {
 	return c, nil
 }
 
-// found holds the compiler of the zero settings.
+// defaultPath returns the command of the zero settings.
+func defaultPath() string {
+	if path := os.Getenv("DACE_GCC"); path != "" {
+		return path
+	}
+	return "gcc"
+}
+
+// compilerID returns the [Compiler.ID] of the compiler of the zero settings. It
+// is faster than [DefaultCompiler], which tries the flags.
+func compilerID(ctx context.Context) (string, error) {
+	path, err := exec.LookPath(defaultPath())
+	if err != nil {
+		return "", err
+	}
+	return (&Compiler{path: path, timeout: time.Minute}).identify(ctx)
+}
+
+// found holds the compiler of the zero settings. Its mutex guards c.
 var found struct {
 	sync.Mutex
 	c *Compiler
 }
 
-// DefaultCompiler returns NewCompiler's of the zero settings, one for the
-// process.
+// DefaultCompiler returns the compiler that NewCompiler makes for the zero
+// settings. It is made once per process.
 func DefaultCompiler(ctx context.Context) (*Compiler, error) {
 	found.Lock()
 	defer found.Unlock()
@@ -113,7 +126,7 @@ func DefaultCompiler(ctx context.Context) (*Compiler, error) {
 	return c, err
 }
 
-// memoryFolder returns a folder for files of a moment, in memory if possible.
+// memoryFolder returns a folder for short-lived files, in memory if possible.
 func memoryFolder() string {
 	const shm = "/dev/shm"
 	if f, err := os.CreateTemp(shm, "dace-caop-"); err == nil {
@@ -124,7 +137,7 @@ func memoryFolder() string {
 	return os.TempDir()
 }
 
-// identify returns the version and target: what sizes depend on.
+// identify returns GCC's version and target, on which sizes depend.
 func (c *Compiler) identify(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -152,7 +165,8 @@ func (c *Compiler) identify(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Builds of one version may differ; their packages are in brackets.
+	// Builds of one version may differ; the first line names the build in
+	// brackets.
 	if _, build, ok := strings.Cut(first, "("); ok {
 		build, _, _ = strings.Cut(build, ")")
 		version += " (" + build + ")"
@@ -160,7 +174,7 @@ func (c *Compiler) identify(ctx context.Context) (string, error) {
 	return "gcc " + version + " " + target, nil
 }
 
-// ID returns the version and the target of the compiler: sizes depend on it.
+// ID returns the version and the target of the compiler, on which sizes depend.
 func (c *Compiler) ID() string { return c.id }
 
 // Flags returns the flags of the [Table] that this GCC knows.
@@ -173,7 +187,7 @@ func (c *Compiler) Dropped() []Flag {
 	return slices.DeleteFunc(Table(), func(f Flag) bool { return !c.dropped[f.ID] })
 }
 
-// Notice says in words which flags are dropped; empty where none is.
+// Notice describes which flags are dropped; it is empty if none is.
 func (c *Compiler) Notice() string {
 	var names []string
 	for _, f := range c.Dropped() {
@@ -185,12 +199,12 @@ func (c *Compiler) Notice() string {
 	return fmt.Sprintf("%s refuses %d of the %d flags, which are left out: %s", c.id, len(names), len(table()), strings.Join(names, " "))
 }
 
-// Stats counts what a compiler has done.
+// Stats counts the compilations of a compiler.
 type Stats struct {
-	// Compiled is the number of flag lists that were compiled, Failed how many
-	// of these did not compile and TimedOut how many took too long.
+	// Compiled is the number of argument lists that were compiled. Failed of
+	// them did not compile, and TimedOut took too long.
 	Compiled, Failed, TimedOut int
-	// Remembered is the number of times that a size was known.
+	// Remembered is the number of sizes found in the memory.
 	Remembered int
 }
 
@@ -202,9 +216,9 @@ func (c *Compiler) Stats() Stats {
 
 var unknown = regexp.MustCompile(`(?:unrecognized command[- ]line option|unrecognized argument in option|unknown option) ['"]([^'"]+)['"]`)
 
-// probe finds the flags that this GCC refuses: in one run those that it does
-// not know, and where the rest does not work together, by halves. Of values of
-// one argument, the later are tried only for being known.
+// probe finds the flags that this GCC refuses. One run finds the unknown flags;
+// if the rest fails together, bisection finds the refused ones. Of several
+// values of one argument, the later ones are only tested for being known.
 func (c *Compiler) probe(ctx context.Context) (map[int]bool, error) {
 	dir, remove, err := c.folder(Program{Name: "probe", Files: []File{{"probe.c", "int probe(int i) { return i + 1; }\n"}}})
 	if err != nil {
@@ -258,7 +272,7 @@ func (c *Compiler) probe(ctx context.Context) (map[int]bool, error) {
 	return dropped, nil
 }
 
-// refusedOf returns the arguments that fail alone, found by halves.
+// refusedOf returns the arguments that fail alone, found by bisection.
 func refusedOf(args []string, try func([]string) (bool, error)) ([]string, error) {
 	ok, err := try(args)
 	if ok || err != nil {
@@ -293,7 +307,8 @@ func (c *Compiler) folder(p Program) (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
-// sweep removes scratch folders that a killed process left, a day old.
+// sweep removes scratch folders, at least a day old, that killed processes left
+// behind.
 func (c *Compiler) sweep() {
 	left, _ := filepath.Glob(filepath.Join(c.scratch, "dace-caop-*"))
 	for _, dir := range left {
@@ -303,13 +318,13 @@ func (c *Compiler) sweep() {
 	}
 }
 
-// failedSize stands for the size of what does not compile.
+// failedSize is the size recorded for a program that does not compile.
 const failedSize = -1
 
-// compile compiles one file of a scratch folder and returns the object's
-// size: failedSize with GCC's message where it does not compile, an error
-// where nothing was learnt about that. It returns errTimeOut after the
-// time-out.
+// compile compiles one file of a scratch folder and returns the size of the
+// object file. If the file does not compile, it returns failedSize with GCC's
+// message; if a failure has another cause, an error. It returns errTimeOut
+// after the time-out.
 func (c *Compiler) compile(ctx context.Context, dir, source, object string, args []string) (size int64, message string, err error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -318,9 +333,7 @@ func (c *Compiler) compile(ctx context.Context, dir, source, object string, args
 	cmd := exec.CommandContext(limited, c.path, all...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANGUAGE=C", "TMPDIR="+dir)
-	// GCC is a driver: its children go with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	group(cmd)
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -364,9 +377,9 @@ func (c *Compiler) key(program string, args []string) key {
 	return key(h.Sum(nil)[:len(key{})])
 }
 
-// sizes returns the sizes of a program for lists of arguments, failedSize
-// where it does not compile. Each list is compiled once, at whatever time and
-// by whichever goroutine it is asked for.
+// sizes returns the sizes of a program for lists of arguments, failedSize if it
+// does not compile. Each list is compiled once, even if several goroutines ask
+// for it, now or later.
 func (c *Compiler) sizes(ctx context.Context, p Program, hash string, lists [][]string) ([]int64, error) {
 	book, err := c.memo.book(c.id, hash)
 	if err != nil {
@@ -424,7 +437,7 @@ func (c *Compiler) sizes(ctx context.Context, p Program, hash string, lists [][]
 	return size, nil
 }
 
-// acquire waits for one of the slots, or for the end of ctx.
+// acquire waits for a free slot, and returns false if ctx ends first.
 func (c *Compiler) acquire(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -438,7 +451,7 @@ func (c *Compiler) acquire(ctx context.Context) bool {
 }
 
 // program compiles all sources of a program; keep is false for a result that
-// another time may bring another.
+// may differ another time, which must not be stored.
 func (c *Compiler) program(ctx context.Context, dir, prefix string, p Program, args []string) (size int64, keep bool, err error) {
 	c.stats.compiled.Add(1)
 	for _, d := range p.Include {
@@ -464,7 +477,8 @@ func (c *Compiler) program(ctx context.Context, dir, prefix string, p Program, a
 	return size, true, nil
 }
 
-// explain says why a program does not compile with -Os alone.
+// explain returns an error with the reason why a program does not compile with
+// -Os alone.
 func (c *Compiler) explain(ctx context.Context, p Program) error {
 	dir, remove, err := c.folder(p)
 	if err != nil {

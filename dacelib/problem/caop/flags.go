@@ -10,20 +10,21 @@ import (
 
 // A Flag is an optimisation argument of GCC that x may enable.
 type Flag struct {
-	// ID is its number in the table, from 1.
+	// ID is the flag's number in the table, from 1.
 	ID int
-	// Enable turns it on: "-fgcse", "-fira-region=all". Disable turns it off;
-	// it is empty for a flag with a value, which is left out instead.
+	// Enable is the argument that turns the flag on: "-fgcse",
+	// "-fira-region=all". Disable turns it off; it is empty for a flag with a
+	// value, which is left out instead.
 	Enable, Disable string
-	// Conflicts holds the ids of the flags it cannot go with: other values of
-	// the same argument. Where two are enabled the later is left out.
+	// Conflicts holds the ids of the flags that exclude this one: other values
+	// of the same argument. If two are enabled, the later one is left out.
 	Conflicts []int
 }
 
 //go:embed flags.json
 var flagsJSON []byte
 
-// table is the flags in the order in which GCC gets them.
+// table returns the flags in the order in which GCC gets them.
 var table = sync.OnceValue(func() []Flag {
 	flags, err := readTable(flagsJSON)
 	if err != nil {
@@ -32,9 +33,9 @@ var table = sync.OnceValue(func() []Flag {
 	return flags
 })
 
-// Table returns the flags of the problem, whether the GCC at hand knows them
-// or not: 165 that are on or off, and 22 values of 8 more arguments. Flag i
-// has the id i+1.
+// Table returns the flags of the problem, including those that the installed
+// GCC does not know: 165 that are on or off, and 22 values of 8 more arguments.
+// Flag i has the id i+1.
 func Table() []Flag {
 	flags := slices.Clone(table())
 	for i := range flags {
@@ -43,7 +44,7 @@ func Table() []Flag {
 	return flags
 }
 
-// readTable reads a table in the form of the authors' code, in which an entry
+// readTable reads a table in the format of the authors' code, in which an entry
 // that is "on" turns the optimisation off.
 func readTable(b []byte) ([]Flag, error) {
 	var f struct {
@@ -71,9 +72,9 @@ func readTable(b []byte) ([]Flag, error) {
 	return flags, nil
 }
 
-// arguments returns what GCC gets when the given flags of the table are on:
-// all others are off, those of dropped are not mentioned. With inverted, the
-// meanings of on and off are exchanged for flags without a value.
+// arguments returns GCC's arguments when the given flags of the table are on:
+// all others are off, except that flags in dropped are not mentioned. With
+// inverted, the meanings of on and off are exchanged for flags without a value.
 func arguments(on, dropped map[int]bool, inverted bool) []string {
 	var (
 		args []string

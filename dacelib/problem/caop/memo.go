@@ -20,11 +20,11 @@ import (
 // A key identifies a compilation.
 type key [16]byte
 
-// A memo remembers sizes: one book for each compiler and program, which is a
-// file where the memo has a folder.
+// A memo remembers sizes. It has one book for each program, kept in a file if
+// the memo has a folder.
 type memo struct {
 	dir   string
-	mu    sync.Mutex
+	mu    sync.Mutex // guards books
 	books map[string]*book
 }
 
@@ -52,15 +52,15 @@ func (m *memo) book(compiler, program string) (*book, error) {
 	return b, nil
 }
 
-// A book remembers sizes, in a file of lines "key size check". Lines are only
-// ever added, each by one write, and one that does not hold its own checksum
-// is skipped: a process that is killed loses nothing but its last line, and
-// several may write at once.
+// A book remembers the sizes of one program, in a file of lines "key size
+// check". Lines are only appended, each by one write, and a line without its
+// correct checksum is skipped. So a killed process loses at most its last line,
+// and several processes may write at once.
 type book struct {
 	path  string
-	mu    sync.Mutex
+	mu    sync.Mutex // guards sizes and busy
 	sizes map[key]int64
-	busy  map[key]chan struct{} // closed when the size is there, or nobody works on it any more
+	busy  map[key]chan struct{} // closed when the size is known, or its computation was given up
 }
 
 func (b *book) open(path string) error {
@@ -79,13 +79,14 @@ func (b *book) open(path string) error {
 	return readBook(f, b.sizes)
 }
 
-// line is a record: it ends the line of a write that was broken off, if any.
+// line returns the record of a size. It begins with a line end, which completes
+// a line whose write was interrupted.
 func (k key) line(size int64) []byte {
 	text := fmt.Sprintf("%x %d", k[:], size)
 	return fmt.Appendf(nil, "\n%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
-// readBook adds the records that are whole to sizes.
+// readBook adds the intact records of r to sizes.
 func readBook(r io.Reader, sizes map[key]int64) error {
 	in := bufio.NewReader(r)
 	for {
@@ -125,8 +126,8 @@ func (b *book) get(k key) (int64, bool) {
 	return size, ok
 }
 
-// once returns the size of k: the one remembered, or that of f, which one
-// caller at a time runs. Where keep is false the file does not get it.
+// once returns the size of k, from memory or else by calling f, which only one
+// caller at a time does. If keep is false, the size is not written to the file.
 func (b *book) once(ctx context.Context, k key, f func() (size int64, keep bool, err error)) (int64, error) {
 	for {
 		b.mu.Lock()

@@ -14,24 +14,25 @@ import (
 	"strings"
 )
 
-// A Program is C source text: what an instance compiles.
+// A Program is the C source text that an instance compiles.
 type Program struct {
 	// Name identifies the program.
 	Name string `json:"name"`
-	// Files holds its sources and headers. Each .c file is compiled by
-	// itself; the value of a solution is the sum of the sizes.
+	// Files holds the program's sources and headers. Each .c file is compiled
+	// separately; the value of a solution is minus the sum of the sizes.
 	Files []File `json:"files"`
-	// Include holds further folders of headers, as absolute paths.
+	// Include holds additional folders with headers, as absolute paths.
 	Include []string `json:"include,omitempty"`
 }
 
 // A File is a source file: a name without a folder, and its text.
 type File struct {
+	// Name and Text of the file.
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// check reports what is wrong with a program.
+// check returns an error if the program is invalid.
 func (p Program) check() error {
 	sources := 0
 	seen := map[string]bool{}
@@ -58,7 +59,7 @@ func (p Program) check() error {
 	return nil
 }
 
-// hash identifies a program's text.
+// hash returns a hash of the program's text.
 func (p Program) hash() string {
 	h := sha256.New()
 	for _, f := range p.Files {
@@ -77,9 +78,9 @@ func (p Program) clone() Program {
 //go:embed programs/*.c
 var programs embed.FS
 
-// Programs returns the programs that come with the library, by name: numeric
+// Programs returns the programs of the library, sorted by name: numeric
 // kernels, strings and tables, compressors, hashes, parsers, an interpreter.
-// Each is one file with a main function that checks itself.
+// Each is one file with a main function that checks its results.
 func Programs() []Program {
 	var all []Program
 	files, err := fs.ReadDir(programs, "programs")
@@ -94,13 +95,13 @@ func Programs() []Program {
 	return all
 }
 
-// maxSource bounds the text of a file of a program.
+// maxSource is the maximal size of a program's file, in bytes.
 const maxSource = 16 << 20
 
 // ReadPrograms reads the C programs of a folder, such as a checkout of cBench
-// or PolyBench: each .c file of the folder itself is a program, with the
-// folder's headers, and each folder below that holds .c files is one program
-// of all of them. Headers elsewhere are found in the folders of include.
+// or PolyBench. Each .c file directly in the folder is a program, together with
+// the folder's headers; each folder below that holds .c files is one program of
+// all of them. Headers elsewhere are found in the folders of include.
 func ReadPrograms(dir string, include []string) ([]Program, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -2,36 +2,16 @@ package caop
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"dace.local/dacelib/internal/vectors"
 )
 
-// readVectors reads a file of reference values: from testdata, or from the
-// folder named by DACE_VECTORS, where a missing file skips the test.
-func readVectors(t testing.TB, name string) []byte {
-	t.Helper()
-	dir, other := "testdata", os.Getenv("DACE_VECTORS")
-	if other != "" {
-		dir = other
-	}
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if other != "" && errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no %s in %s", name, dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// TestVectorsTable: the table in the library is the reference's.
+// TestVectorsTable checks that the library's table equals the reference's.
 func TestVectorsTable(t *testing.T) {
-	want, err := readTable(readVectors(t, "gcc_flag_table.json"))
+	want, err := readTable(vectors.Bytes(t, "gcc_flag_table.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,15 +22,15 @@ func TestVectorsTable(t *testing.T) {
 	}
 }
 
-// TestVectorsGCC12: on the GCC of the reference, the flags in use that are on
-// or off are those that it lists or accepts without listing.
+// TestVectorsGCC12 checks on the reference's GCC that the on/off flags in use
+// are those that this GCC lists, or accepts without listing.
 func TestVectorsGCC12(t *testing.T) {
 	var v struct {
 		Source   string
 		Usable   []string `json:"mego_boolean_usable"`
 		Accepted []string `json:"mego_accepted_but_not_listed"`
 	}
-	if err := json.Unmarshal(readVectors(t, "gcc12_flags.json"), &v); err != nil {
+	if err := json.Unmarshal(vectors.Bytes(t, "gcc12_flags.json"), &v); err != nil {
 		t.Fatal(err)
 	}
 	c := gcc(t, CompilerSettings{})

@@ -9,9 +9,9 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// BenchmarkEvaluate is an evaluation on one core, in batches of uniform
+// BenchmarkEvaluate measures an evaluation on one core, in batches of uniform
 // solutions; the larger the batch, the more stages its solutions share. COMBO
-// needs 0.3 ms an evaluation at d = 30 (the paper's solver spends 0.26 s in a
+// needs 0.3 ms per evaluation at d = 30 (the paper's solver spends 0.26 s in a
 // run of 800). On an AMD EPYC (Zen 4) of 2.6 GHz an evaluation takes 0.6 us of
 // processor time in batches of 100 at d = 30, and 0.75 us at d = 40.
 func BenchmarkEvaluate(b *testing.B) {

@@ -1,6 +1,7 @@
-// Package ccp is the contamination control problem: food passes d stages,
-// each of which may contaminate it; x_i = 1 takes measures at stage i, at a
-// cost. The value of a solution is the paper's Eq. (13) with cost c_i = 1,
+// Package ccp implements the contamination control problem: food passes through
+// d stages, each of which may contaminate it; x_i = 1 takes countermeasures at
+// stage i, at a cost. The value of a solution is the paper's Eq. (13) with cost
+// c_i = 1,
 //
 //	f(x) = -( sum_i [ c_i x_i + (1/T) sum_k 1{z_i^k > u} ] + lambda |x|_1 ),
 //
@@ -9,9 +10,9 @@
 //	z_i = alpha_i (1-x_i)(1-z_{i-1}) + (1-gamma_i x_i) z_{i-1}.
 //
 // The T simulations of an instance are drawn once and kept, so f is
-// deterministic. The draws and the order of the arithmetic are those of the
-// COMBO implementation: on its draws the number of violations at every stage
-// is exactly its own.
+// deterministic. The draws and the order of the arithmetic follow the COMBO
+// implementation: on COMBO's draws, the number of violations at every stage
+// equals COMBO's exactly.
 //
 // Start with [Generate], or with [Class] for the instances of an experiment.
 //
@@ -31,7 +32,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// Data is all that makes an instance.
+// Data defines an instance completely.
 type Data struct {
 	// Name identifies the instance.
 	Name string `json:"name"`
@@ -39,9 +40,9 @@ type Data struct {
 	Lambda float64 `json:"lambda"`
 	// Limit is the contamination limit u, in [0,1].
 	Limit float64 `json:"limit"`
-	// Cost is the cost c_i of measures at stage i, of length d.
+	// Cost holds the cost c_i of measures at each stage i; its length is d.
 	Cost []float64 `json:"cost"`
-	// Initial is the contamination z_0 before the first stage in each of the
+	// Initial holds the contamination z_0 before the first stage in each of the
 	// T simulations.
 	Initial []float64 `json:"initial"`
 	// Contamination and Restoration are the rates alpha_i and gamma_i, d x T:
@@ -50,8 +51,8 @@ type Data struct {
 	Restoration   [][]float64 `json:"restoration"`
 }
 
-// Settings says how to draw an instance. The zero value is the paper's, but
-// for Lambda and Dim.
+// Settings are the settings for drawing an instance. The zero value follows the
+// paper, except for Lambda and Dim, which the paper varies.
 type Settings struct {
 	// Dim is the number of stages d; 0 means 30.
 	Dim int
@@ -62,8 +63,8 @@ type Settings struct {
 	Simulations int
 	// Limit is u; 0 means 0.1.
 	Limit float64
-	// PaperRestoration draws gamma ~ Be(1, 7/3), as the paper prints it, and
-	// not Be(1, 3/7).
+	// PaperRestoration draws gamma ~ Be(1, 7/3), as the paper prints it,
+	// instead of Be(1, 3/7).
 	PaperRestoration bool
 	// Name is the instance's name; empty means ccp-d/seed.
 	Name string
@@ -99,10 +100,13 @@ func (s Settings) check() error {
 	if s.Dim < 0 || s.Simulations < 0 {
 		return fmt.Errorf("ccp: cannot draw an instance of %d stages and %d simulations", s.Dim, s.Simulations)
 	}
+	if s.Dim > 1<<16 || s.Simulations > 1<<24 || s.Dim > 0 && s.Simulations > 1<<28/s.Dim {
+		return fmt.Errorf("ccp: Settings.Dim is %d and Simulations %d; they must be at most 2^16 and 2^24, their product at most 2^28", s.Dim, s.Simulations)
+	}
 	return nil
 }
 
-// data is the part of an instance that is not drawn.
+// data returns the part of an instance that is not random.
 func (s Settings) data() Data {
 	d := Data{Name: s.Name, Lambda: s.Lambda, Limit: s.Limit, Cost: make([]float64, s.Dim)}
 	for i := range d.Cost {
@@ -118,7 +122,7 @@ type Instance struct {
 	kernel
 }
 
-// New returns the instance with the given data, of which it keeps no slice.
+// New returns the instance with the given data; it copies the slices.
 func New(data Data) (*Instance, error) {
 	d, t := len(data.Contamination), len(data.Initial)
 	fail := func(format string, args ...any) (*Instance, error) {
@@ -170,7 +174,7 @@ func New(data Data) (*Instance, error) {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// clone copies the slices of d.
+// clone returns d with copies of its slices.
 func clone(d Data) Data {
 	rows := func(r [][]float64) [][]float64 {
 		out := make([][]float64, len(r))
@@ -186,7 +190,7 @@ func clone(d Data) Data {
 	return d
 }
 
-// Generate draws an instance by a seed.
+// Generate draws an instance from a seed.
 func Generate(seed uint64, s Settings) (*Instance, error) {
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
@@ -213,9 +217,9 @@ func beta1(rng *rand.Rand, b float64, n int) []float64 {
 	return z
 }
 
-// Class returns the paper's class of instances: for training d = 30 and
-// lambda = 1e-4, for test d = 30 and 40 and lambda 0 or 1e-2 with equal
-// chances.
+// Class returns the paper's class of instances: training instances have d = 30
+// and lambda = 1e-4, test instances d = 30 or 40 and lambda 0 or 1e-2 with
+// equal probability.
 func Class() problem.Class {
 	return problem.Class{
 		Name: "ccp", TrainDim: 30, TestDims: []int{30, 40},
@@ -247,7 +251,7 @@ func (p *Instance) Name() string { return p.data.Name }
 // Dim returns the number of stages d.
 func (p *Instance) Dim() int { return len(p.data.Cost) }
 
-// Data returns what the instance is made of, a copy.
+// Data returns a copy of the data that define the instance.
 func (p *Instance) Data() Data { return clone(p.data) }
 
 // Evaluate sets dst[i] = f(x_i). Solutions of a batch that begin with the same
@@ -259,8 +263,8 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 	return p.evaluate(ctx, dst, x)
 }
 
-// Violations returns, for each stage of one solution, in how many of the
-// simulations the contamination exceeds the limit: a slice of length d.
+// Violations returns, for each stage of one solution, the number of simulations
+// in which the contamination exceeds the limit: a slice of length d.
 func (p *Instance) Violations(x []bool) ([]int, error) {
 	if len(x) != p.Dim() {
 		return nil, fmt.Errorf("ccp: instance %q: got a solution of dimension %d, want %d", p.Name(), len(x), p.Dim())
@@ -276,8 +280,8 @@ func (p *Instance) Violations(x []bool) ([]int, error) {
 	return n, nil
 }
 
-// Contamination returns the share of contaminated food of one solution after
-// every stage of every simulation, d x T.
+// Contamination returns the share of contaminated food after every stage in
+// every simulation for one solution, d x T.
 func (p *Instance) Contamination(x []bool) ([][]float64, error) {
 	if len(x) != p.Dim() {
 		return nil, fmt.Errorf("ccp: instance %q: got a solution of dimension %d, want %d", p.Name(), len(x), p.Dim())
@@ -295,9 +299,9 @@ func (p *Instance) Contamination(x []bool) ([][]float64, error) {
 	return out, nil
 }
 
-// step is the contamination after stage i of simulation k, in the order of
-// COMBO's arithmetic. The conversions keep the compiler from fusing a multiply
-// with an add, which would round differently.
+// step returns the contamination after stage i of simulation k, computed in the
+// order of COMBO's arithmetic. The conversions keep the compiler from fusing a
+// multiply with an add, which would round differently.
 func (d *Data) step(z float64, i, k int, x bool) float64 {
 	var xi float64
 	if x {
@@ -309,11 +313,10 @@ func (d *Data) step(z float64, i, k int, x bool) float64 {
 	return a + float64(g*z)
 }
 
-// MarshalJSON writes the instance in full: no draw is repeated when it is
-// read.
+// MarshalJSON encodes the instance in full, so decoding it repeats no draw.
 func (p *Instance) MarshalJSON() ([]byte, error) { return json.Marshal(p.data) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes an instance encoded by MarshalJSON.
 func (p *Instance) UnmarshalJSON(b []byte) error {
 	var d Data
 	if err := json.Unmarshal(b, &d); err != nil {

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// reference is the paper's formula, term by term.
+// reference computes the paper's formula term by term.
 func reference(p *Instance, x []bool) float64 {
 	d := p.Data()
 	total := 0.0
@@ -40,9 +40,9 @@ func reference(p *Instance, x []bool) float64 {
 	return -total
 }
 
-// TestBatches holds the kernel against the formula, over dimensions on both
-// sides of a word, numbers of simulations on both sides of a block, and
-// batches with long shared prefixes.
+// TestBatches compares the kernel with the formula, over dimensions on both
+// sides of a word, numbers of simulations on both sides of a block, and batches
+// with long shared prefixes.
 func TestBatches(t *testing.T) {
 	rng := run.Rand(5, "batches")
 	for _, d := range []int{1, 2, 30, 63, 64, 65, 128, 150} {
@@ -52,7 +52,7 @@ func TestBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := problem.Random(rng, 40, d)
-			for i := 20; i < 40; i++ { // relatives of the one before
+			for i := 20; i < 40; i++ { // variants of the solution before
 				copy(x.Row(i), x.Row(i-1))
 				j := rng.IntN(d)
 				x.Set(i, j, !x.At(i, j))
@@ -71,7 +71,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestWalk holds the assembly against its definition, to the last bit.
+// TestWalk compares the assembly with walkGo, to the last bit.
 func TestWalk(t *testing.T) {
 	rng := run.Rand(6, "walk")
 	for range 300 {
@@ -99,7 +99,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestMonotone: more measures, less contamination at every stage.
+// TestMonotone checks that more measures mean less contamination at every
+// stage.
 func TestMonotone(t *testing.T) {
 	p, err := Generate(7, Settings{})
 	if err != nil {
@@ -125,7 +126,7 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// TestDistributions holds the draws against the distribution functions: the
+// TestDistributions compares the draws with the distribution functions; the
 // median of Be(1, b) is 1 - 2^(-1/b).
 func TestDistributions(t *testing.T) {
 	for _, paper := range []bool{false, true} {
@@ -249,7 +250,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// The value of doing nothing, and of taking measures at every other stage.
+// Example evaluates taking no measures, and measures at every other stage.
 func Example() {
 	p, err := Generate(1, Settings{Dim: 30, Lambda: 1e-4})
 	if err != nil {
@@ -266,8 +267,8 @@ func Example() {
 	// Output: -29.5600 -28.5215 <nil>
 }
 
-// The paper's instance set: 5 training instances, and 50 test instances of
-// each of two dimensions.
+// ExampleClass draws the paper's instance set: 5 training instances, and 50
+// test instances of each of two dimensions.
 func ExampleClass() {
 	s, err := Class().NewSet(1, 5, 50)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 )
 
 // COMBO returns the instance that the COMBO implementation, and the paper's
-// with it, draws for a seed: NumPy's RandomState(seed).beta, started afresh
-// for the initial contamination, the contamination and the restoration. It is
-// for comparisons with published results; [Generate] draws the three
-// independently of one another.
+// with it, draws for a seed: from NumPy's RandomState(seed).beta, restarted for
+// each of the initial contamination, the contamination and the restoration. It
+// is for comparisons with published results; [Generate] draws the three
+// independently of each other.
 func COMBO(seed uint32, s Settings) (*Instance, error) {
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
@@ -46,7 +46,7 @@ func COMBO(seed uint32, s Settings) (*Instance, error) {
 type twister struct {
 	state [624]uint32
 	at    int
-	gauss float64 // the second value of the polar method
+	gauss float64 // the second value of the polar method, for the next call
 	kept  bool
 }
 
@@ -75,13 +75,13 @@ func (r *twister) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// float64 is uniform in [0,1), of 53 bits.
+// float64 returns a uniform number in [0,1) of 53 bits.
 func (r *twister) float64() float64 {
 	a, b := r.uint32()>>5, r.uint32()>>6
 	return (float64(a)*(1<<26) + float64(b)) / (1 << 53)
 }
 
-// normal is the polar method of Marsaglia.
+// normal draws a normal number by Marsaglia's polar method.
 func (r *twister) normal() float64 {
 	if r.kept {
 		r.kept = false
@@ -99,7 +99,7 @@ func (r *twister) normal() float64 {
 	}
 }
 
-// gamma is the method of Marsaglia and Tsang (2000), for a shape above 1.
+// gamma draws by the method of Marsaglia and Tsang (2000), for a shape above 1.
 func (r *twister) gamma(shape float64) float64 {
 	b := shape - 1.0/3
 	c := 1 / math.Sqrt(9*b)
@@ -118,7 +118,8 @@ func (r *twister) gamma(shape float64) float64 {
 	}
 }
 
-// beta1 is Be(1, b): Johnk's method for b <= 1, else the ratio of gammas.
+// beta1 draws from Be(1, b): by Johnk's method for b <= 1, else as a ratio of
+// gammas.
 func (r *twister) beta1(b float64) float64 {
 	if b <= 1 {
 		for {

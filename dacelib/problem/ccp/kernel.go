@@ -9,17 +9,17 @@ import (
 	"dace.local/dacelib/problem"
 )
 
-// lanes is the number of simulations of a block, those that take a stage at
-// once: nine vectors of four. The last block is padded with simulations that
-// are never contaminated.
+// lanes is the number of simulations in a block, which are taken through a
+// stage together: nine vectors of four. The last block is padded with
+// simulations that are never contaminated.
 const lanes = 36
 
 // chunk is the number of solutions sorted and evaluated together.
 const chunk = 1 << 15
 
-// A kernel evaluates batches: block by block of the simulations, and in a
-// block solution by solution, in an order in which neighbours share their
-// first stages. A block's rates and path fit the first cache.
+// A kernel evaluates batches: it goes through the simulations block by block
+// and, in a block, through the solutions in an order in which neighbours share
+// their first stages. A block's rates and path fit into the first-level cache.
 type kernel struct {
 	d, blocks int
 	// table holds the rates: for each block and stage, lanes values alpha_i,
@@ -27,7 +27,7 @@ type kernel struct {
 	table   []float64
 	initial []float64 // z_0: for each block, lanes values
 	limit   float64
-	cost    []float64 // of measures at stage i, lambda included
+	cost    []float64 // cost of measures at stage i, lambda included
 	share   float64   // 1/T
 	pool    *sync.Pool
 }
@@ -58,7 +58,7 @@ func newKernel(p *Data) kernel {
 // A scratch holds the path of the last solution through one block.
 type scratch struct {
 	z     []float64  // z[i*lanes:] is the contamination before stage i
-	count [][4]int64 // count[i] sums to the violations of the first i stages
+	count [][4]int64 // count[i] sums to the violations in the first i stages
 	last  int        // the violations of the last solution in the block
 	order []entry
 }
@@ -67,11 +67,11 @@ func newScratch(d int) *scratch {
 	return &scratch{z: make([]float64, (d+1)*lanes), count: make([][4]int64, d+1)}
 }
 
-// An entry is a solution in the order of evaluation.
+// An entry is a solution's place in the order of evaluation.
 type entry struct {
 	key        uint64 // its bits, the first stage highest
 	i          int32
-	from       int32 // the number of stages shared with the entry before
+	from       int32 // the number of stages shared with the previous entry
 	violations int32
 }
 
@@ -97,18 +97,18 @@ func (k *kernel) chunk(s *scratch, dst []float64, x problem.Solutions) {
 			e := &s.order[j]
 			row, violations := x.Row(int(e.i)), 0
 			for i := int(e.from); i < k.d; {
-				// The stages to the end of the word; those that other
-				// solutions may share are kept.
+				// Go on to the end of the word; the stages that other solutions
+				// may share are kept.
 				end := min((i|63)+1, k.d)
 				n := max(min(keep, end)-i, 0)
 				if end < k.d {
-					n = end - i // the next word goes on from here
+					n = end - i // the next word continues here
 				}
 				violations = walk(s.z[i*lanes:], s.count[i:], table[i*2*lanes:], row[i>>6]>>(i&63), n, end-i-n, k.limit)
 				i = end
 			}
 			if int(e.from) == k.d {
-				violations = s.last // the solution before, once more
+				violations = s.last // the same solution as before
 			}
 			s.last = violations
 			e.violations += int32(violations)
@@ -127,7 +127,7 @@ func (k *kernel) chunk(s *scratch, dst []float64, x problem.Solutions) {
 
 // sort finds the order in which to evaluate x, by the first 64 stages, and
 // returns the largest number of stages, less than d, that a solution shares
-// with the one before.
+// with its predecessor.
 func (s *scratch) sort(x problem.Solutions, d int) (keep int) {
 	s.order = s.order[:0]
 	for i := range x.Len() {

@@ -2,40 +2,16 @@ package ccp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/internal/vectors"
 	"dace.local/dacelib/problem"
 )
 
-// readVectors reads a file of reference values: from testdata, or from the
-// folder named by DACE_VECTORS, where a missing file skips the test.
-func readVectors(t testing.TB, name string, v any) {
-	t.Helper()
-	dir, other := "testdata", os.Getenv("DACE_VECTORS")
-	if other != "" {
-		dir = other
-	}
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if other != "" && errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no %s in %s", name, dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-}
-
-// draws are COMBO's.
+// draws holds COMBO's draws.
 type draws struct {
 	D       int
 	Seed    uint32
@@ -60,8 +36,8 @@ func (v draws) instance(t testing.TB, lambda, limit float64) *Instance {
 	return p
 }
 
-// TestVectors holds values and violations against COMBO on its draws: commit
-// 9529eabb of QUVA-Lab/COMBO.
+// TestVectors compares values and violations with those of COMBO on COMBO's
+// draws: commit 9529eabb of QUVA-Lab/COMBO.
 func TestVectors(t *testing.T) {
 	var v struct {
 		Cases []struct {
@@ -75,11 +51,11 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	readVectors(t, "ccp_values.json", &v)
+	vectors.Read(t, "ccp_values.json", &v)
 	for _, c := range v.Cases {
 		t.Run(fmt.Sprintf("d%d_seed%d", c.D, c.Seed), func(t *testing.T) {
 			var w draws
-			readVectors(t, fmt.Sprintf("ccp_draws_d%d_seed%d.json", c.D, c.Seed), &w)
+			vectors.Read(t, fmt.Sprintf("ccp_draws_d%d_seed%d.json", c.D, c.Seed), &w)
 			p := w.instance(t, c.Lamda, c.U)
 			x := problem.NewSolutions(len(c.Solutions), c.D)
 			for i, s := range c.Solutions {
@@ -110,12 +86,12 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestCOMBODrawsVectors holds our twister and distributions against NumPy's.
+// TestCOMBODrawsVectors compares our twister and distributions with NumPy's.
 func TestCOMBODrawsVectors(t *testing.T) {
 	for _, name := range []string{"ccp_draws_d25_seed0.json", "ccp_draws_d30_seed0.json", "ccp_draws_d30_seed1.json"} {
 		t.Run(name, func(t *testing.T) {
 			var v draws
-			readVectors(t, name, &v)
+			vectors.Read(t, name, &v)
 			p, err := COMBO(v.Seed, Settings{Dim: v.D})
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,6 @@
 package ccp
 
-// zerosAndOnes stands in for rates that are 0 or 1: lanes zeros, then ones.
+// zerosAndOnes replaces rates that are 0 or 1: lanes zeros, then ones.
 var zerosAndOnes = func() (c [2 * lanes]float64) {
 	for i := lanes; i < 2*lanes; i++ {
 		c[i] = 1
@@ -9,11 +9,11 @@ var zerosAndOnes = func() (c [2 * lanes]float64) {
 }()
 
 // walkGo takes one block of simulations through n+m > 0 stages and returns the
-// violations, those before the first of these stages included. z holds n+1
-// rows of lanes values, of which the first is given and those after each of
-// the first n stages are set; likewise count, whose rows sum to the violations
-// so far. table holds n+m rows of rates; bit i of x is 1 where stage i takes
-// measures.
+// number of violations, including those before the first of these stages. z
+// holds n+1 rows of lanes values: the first is given, and the rows after each
+// of the first n stages are set. count is laid out likewise; its rows sum to
+// the violations so far. table holds n+m rows of rates; bit i of x is 1 if
+// stage i takes measures.
 //
 // At a stage z becomes a (1-z) + g z, where a = alpha, g = 1 without measures,
 // and a = 0, g = 1-gamma with them: each operation rounds as in COMBO. The

@@ -12,7 +12,7 @@ func walk(z []float64, count [][4]int64, table []float64, x uint64, n, m int, li
 	return walkAVX2(&z[0], &count[0], &table[0], &zerosAndOnes[0], x, n, m, limit)
 }
 
-// walkAVX2 is walkGo.
+// walkAVX2 is walkGo in AVX2 assembly.
 //
 //go:noescape
 func walkAVX2(z *float64, count *[4]int64, table, consts *float64, x uint64, n, m int, limit float64) int

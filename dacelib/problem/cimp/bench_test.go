@@ -12,8 +12,8 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// instances calls f with an instance of each network on this computer and each
-// of the paper's GAPs, d = 80.
+// instances calls f with an instance for each network that is on this computer
+// and each of the paper's GAPs, d = 80.
 func instances(b *testing.B, worlds int, f func(b *testing.B, p *Instance)) {
 	for _, network := range []string{GeneratedNetwork, "wiki", "facebook", "epinions"} {
 		for i, q := range []GAPs{Complementary(), Competitive()} {
@@ -32,7 +32,7 @@ func instances(b *testing.B, worlds int, f func(b *testing.B, p *Instance)) {
 	}
 }
 
-// BenchmarkEvaluate is an evaluation on one core, R = 1,000. The authors'
+// BenchmarkEvaluate measures an evaluation on one core, R = 1,000. The authors'
 // sampler needs 120 to 230 ms for one of 1,000 samples on wiki-Vote, a plain C
 // simulation of fixed worlds 0.6 to 5 ms (4.5 on ego-Facebook).
 func BenchmarkEvaluate(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	})
 }
 
-// BenchmarkPrepare is the set-up on one core.
+// BenchmarkPrepare measures the set-up on one core.
 func BenchmarkPrepare(b *testing.B) {
 	for _, worlds := range []int{1000, 10_000} {
 		b.Run(fmt.Sprintf("R=%d", worlds), func(b *testing.B) {
@@ -80,7 +80,8 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-// BenchmarkSimulate is the plain simulation of one world, times R = 1,000.
+// BenchmarkSimulate measures the plain simulation of one world, times R =
+// 1,000.
 func BenchmarkSimulate(b *testing.B) {
 	instances(b, 1000, func(b *testing.B, p *Instance) {
 		x := problem.Random(run.Rand(1, "benchmark"), 1, p.Dim()).Bools(0)
@@ -95,7 +96,7 @@ func BenchmarkSimulate(b *testing.B) {
 	})
 }
 
-// BenchmarkNetwork is reading, verifying and building a network.
+// BenchmarkNetwork measures reading, verifying and building a network.
 func BenchmarkNetwork(b *testing.B) {
 	for _, name := range []string{GeneratedNetwork, "wiki", "facebook", "epinions"} {
 		b.Run(name, func(b *testing.B) {

@@ -1,8 +1,8 @@
-// Package cimp is the complementary influence maximisation problem: two items
-// spread through a social network, and x chooses from d candidates the first
-// adopters of one of them, "the item", so that it reaches as many people as
-// possible (the paper's Eq. 12; the item is its B, the other its A). The model
-// is Com-IC of Lu, Chen and Lakshmanan (2015):
+// Package cimp implements the complementary influence maximisation problem: two
+// items spread through a social network, and x selects, from d candidates, the
+// first adopters (the seeds) of one of them, "the item", so that it reaches as
+// many people as possible (the paper's Eq. 12, which calls the item B and the
+// other one A). The model is Com-IC of Lu, Chen and Lakshmanan (2015):
 //
 //   - each edge (u, v) informs with a probability, here 1/indegree(v), and its
 //     coin is flipped once for both items;
@@ -14,19 +14,19 @@
 //   - adopters inform their neighbours at the next level; within a level the
 //     nodes informed of the item come before those informed of the other.
 //
-// The value of x is the mean number of adopters of the item, seeds included,
-// in R worlds that are drawn once for an instance: so it is deterministic,
-// where the authors sample afresh. A solution of more than K ones keeps its
-// first K.
+// The value of x is the mean number of adopters of the item, seeds included, in
+// R worlds. The worlds are drawn once for an instance, so the value is
+// deterministic; the authors sample anew for each evaluation. A solution with
+// more than K ones keeps its first K.
 //
-// An instance does not simulate its worlds to evaluate. At its first
-// evaluation (or in [Instance.Prepare]) the sum over the worlds is collapsed
-// into one integer polynomial in x, exactly: see [Info]. [Instance.Simulate]
-// is the plain simulation of one world.
+// Evaluations do not simulate the worlds. The first evaluation (or
+// [Instance.Prepare]) collapses the sum over the worlds exactly into one
+// integer polynomial in x: see [Info]. [Instance.Simulate] is the plain
+// simulation of one world.
 //
 // Start with [Generate], or with [Class] for the instances of an experiment;
-// both work without any download. [SNAPClass] is the paper's, on the networks
-// that package snap fetches.
+// both work without a download. [SNAPClass] is the paper's class, on the
+// networks that package snap fetches.
 package cimp
 
 import (
@@ -44,12 +44,13 @@ import (
 
 // GAPs are the global adoption probabilities of Com-IC.
 type GAPs struct {
-	// Item is the probability that a node informed of the item adopts it
-	// where it has not adopted the other (the paper's q_{B|0}), ItemWith
-	// where it has (q_{B|A}).
+	// Item is the probability that a node informed of the item adopts it if it
+	// has not adopted the other item (the paper's q_{B|0}), ItemWith if it has
+	// (q_{B|A}).
 	Item     float64 `json:"item"`
 	ItemWith float64 `json:"item_with"`
-	// Other and OtherWith are those of the other item (q_{A|0}, q_{A|B}).
+	// Other and OtherWith are the probabilities for the other item (q_{A|0},
+	// q_{A|B}).
 	Other     float64 `json:"other"`
 	OtherWith float64 `json:"other_with"`
 }
@@ -60,7 +61,7 @@ func (q GAPs) list() [4]float64 { return [4]float64{q.Item, q.ItemWith, q.Other,
 func Complementary() GAPs { return GAPs{.5, .75, .5, .75} }
 func Competitive() GAPs   { return GAPs{.5, .25, .5, .25} }
 
-// Data is all that makes an instance.
+// Data defines an instance completely.
 type Data struct {
 	// Name identifies the instance.
 	Name string `json:"name"`
@@ -70,38 +71,39 @@ type Data struct {
 	K int `json:"k"`
 	// GAPs are the adoption probabilities.
 	GAPs GAPs `json:"gaps"`
-	// Candidates holds the d nodes that x chooses from, Others the first
+	// Candidates holds the d nodes that x selects from, Others the first
 	// adopters of the other item. A node may be in both.
 	Candidates []int32 `json:"candidates"`
 	Others     []int32 `json:"others"`
-	// Worlds is the number R of worlds, and Seed draws them.
+	// Worlds is the number R of worlds, and Seed the seed from which they are
+	// drawn.
 	Worlds int    `json:"worlds"`
 	Seed   uint64 `json:"seed"`
 }
 
-// Settings says how to draw an instance. The zero value is the paper's, on the
-// generated network.
+// Settings are the settings for drawing an instance. The zero value follows the
+// paper, on the generated network.
 type Settings struct {
 	// Network is the name of a network, see [Network]; empty means
-	// [GeneratedNetwork]. Graph, where it is not nil, comes before it.
+	// [GeneratedNetwork]. Graph, if not nil, takes precedence.
 	Network string
 	Graph   *Graph
 	// Dim is the number of candidates d; 0 means 80.
 	Dim int
-	// K is the largest number of seeds; 0 draws it uniformly from 0.2 d to
-	// 0.6 d. The other item has as many.
+	// K is the largest number of seeds; 0 draws it uniformly from 0.2 d to 0.6
+	// d. The other item has as many first adopters.
 	K int
-	// GAPs are the adoption probabilities; the zero value draws
-	// [Complementary] or [Competitive] with equal chances.
+	// GAPs are the adoption probabilities; the zero value draws [Complementary]
+	// or [Competitive] with equal probability.
 	GAPs GAPs
-	// Worlds is the number of worlds R; 0 means 1,000. An evaluation costs
-	// nearly the same for 10,000; only the set-up grows.
+	// Worlds is the number of worlds R; 0 means 1,000. With 10,000 an
+	// evaluation costs nearly the same; only the set-up takes longer.
 	Worlds int
 	// Name is the instance's name; empty means cimp-network-d/seed.
 	Name string
 }
 
-// maxWorlds bounds R.
+// maxWorlds is the largest R.
 const maxWorlds = 1 << 20
 
 // An Instance is a complementary influence maximisation problem. It is safe
@@ -112,11 +114,11 @@ type Instance struct {
 }
 
 type lazy struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // held while the model is made, so that it is made once
 	model atomic.Pointer[model]
 }
 
-// New returns the instance with the given data, of which it keeps no slice.
+// New returns the instance with the given data; it copies the slices.
 func New(data Data) (*Instance, error) {
 	fail := func(format string, args ...any) (*Instance, error) {
 		return nil, fmt.Errorf("cimp: instance %q: "+format, append([]any{data.Name}, args...)...)
@@ -157,7 +159,7 @@ func New(data Data) (*Instance, error) {
 	return &Instance{data, new(lazy)}, nil
 }
 
-// Generate draws an instance by a seed.
+// Generate draws an instance from a seed.
 func Generate(seed uint64, s Settings) (*Instance, error) {
 	if s.Dim == 0 {
 		s.Dim = 80
@@ -216,22 +218,23 @@ func Generate(seed uint64, s Settings) (*Instance, error) {
 	})
 }
 
-// Class returns the class of instances on the generated network, which needs
-// no download: d = 80 for training, 80 and 100 for test.
+// Class returns the class of instances on the generated network, which needs no
+// download: training instances have d = 80, test instances d = 80 and 100.
 func Class() problem.Class {
 	return ClassOn(GeneratedNetwork, []string{GeneratedNetwork}, Settings{})
 }
 
-// SNAPClass returns the paper's class of instances: wiki-Vote for training,
-// for test one of wiki-Vote, ego-Facebook and soc-Epinions1 with equal
-// chances. A network that has not been fetched is an error that says how to.
+// SNAPClass returns the paper's class of instances: training instances are on
+// wiki-Vote, test instances on wiki-Vote, ego-Facebook or soc-Epinions1 with
+// equal probability. If a network has not been fetched, the error says how to
+// fetch it.
 func SNAPClass() problem.Class {
 	return ClassOn("wiki", []string{"wiki", "facebook", "epinions"}, Settings{})
 }
 
 // ClassOn returns the class of instances with the given networks for training
-// and test, for each test instance one of the latter with equal chances.
-// K, GAPs and Worlds are taken from s, the rest of it is not used.
+// and test; each test instance gets one of the test networks with equal
+// probability. Of s, only K, GAPs and Worlds are used.
 func ClassOn(training string, test []string, s Settings) problem.Class {
 	test = slices.Clone(test)
 	draw := func(seed uint64, network string, d int, name string) (problem.Problem, error) {
@@ -263,16 +266,16 @@ func (p *Instance) Name() string { return p.data.Name }
 // Dim returns the number of candidates d.
 func (p *Instance) Dim() int { return len(p.data.Candidates) }
 
-// Data returns what the instance is made of; the slices are copies.
+// Data returns the data that define the instance, with copies of the slices.
 func (p *Instance) Data() Data {
 	d := p.data
 	d.Candidates, d.Others = slices.Clone(d.Candidates), slices.Clone(d.Others)
 	return d
 }
 
-// Prepare collapses the worlds, on all cores; the first evaluation does it
-// otherwise. On the paper's instances it takes 10 to 80 ms of one core, and
-// leaves 20 to 40 KB; meanwhile each core holds one world at a time, and the
+// Prepare collapses the worlds, on all cores; otherwise the first evaluation
+// does it. On the paper's instances it takes 10 to 80 ms of one core, and the
+// result takes 20 to 40 KB. Meanwhile each core holds one world at a time, and
 // worlds that do not collapse are kept.
 func (p *Instance) Prepare(ctx context.Context) error {
 	_, err := p.model(ctx)
@@ -312,17 +315,17 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 
 // An Estimate is the value of a solution as the mean over a sample of worlds.
 type Estimate struct {
-	// Mean is the value, as Evaluate gives it.
+	// Mean is the value, equal to Evaluate's.
 	Mean float64
-	// StandardError is that of Mean as an estimate of the mean over all
-	// worlds: the standard deviation among the R worlds over the square root
-	// of R. It is NaN for R = 1.
+	// StandardError is the standard error of Mean as an estimate of the mean
+	// over all possible worlds: the standard deviation among the R worlds
+	// divided by the square root of R. It is NaN for R = 1.
 	StandardError float64
 }
 
-// Estimate returns the values of the solutions with their standard errors. It
-// simulates all worlds anew, on all cores, for each 64 solutions: some tens of
-// milliseconds at R = 1,000.
+// Estimate returns the values of the solutions with their standard errors. For
+// every 64 solutions it simulates all worlds anew, on all cores, which takes
+// some tens of milliseconds at R = 1,000.
 func (p *Instance) Estimate(ctx context.Context, x problem.Solutions) ([]Estimate, error) {
 	if err := problem.CheckBatch(p, make([]float64, x.Len()), x); err != nil {
 		return nil, err
@@ -338,24 +341,26 @@ func (p *Instance) Estimate(ctx context.Context, x problem.Solutions) ([]Estimat
 	return out, ctx.Err()
 }
 
-// Info says what became of an instance's worlds. The sum over the worlds is
+// Info describes how an instance's worlds were collapsed. The sum over the
+// worlds is
 //
 //	R k(x) + c + sum_i w_i [x_i = 0] + sum_T b_T [x_i = 0 for all i in T],
 //
-// k(x) the number of seeds, plus the adopters in the worlds that are simulated.
+// where k(x) is the number of seeds, plus the adopters in the worlds that are
+// simulated.
 type Info struct {
-	// Worlds is R, and Simulated the number of worlds that did not collapse,
-	// because a node in them depends on too many candidates: they are
-	// simulated in every evaluation, 64 solutions at once. All are where
-	// d > 128.
+	// Worlds is R. Simulated is the number of worlds that did not collapse,
+	// because a node in them depends on too many candidates; they are simulated
+	// in every evaluation, 64 solutions at once. If d > 128, no world
+	// collapses.
 	Worlds, Simulated int
 	// Terms is the number of sets T.
 	Terms int
-	// Bytes is the memory that the instance takes beside its network.
+	// Bytes is the memory that the instance takes in addition to its network.
 	Bytes int
 }
 
-// Info collapses the worlds, if that is still to do, and describes them.
+// Info returns the instance's Info; it collapses the worlds first if necessary.
 func (p *Instance) Info(ctx context.Context) (Info, error) {
 	m, err := p.model(ctx)
 	if err != nil {
@@ -364,11 +369,11 @@ func (p *Instance) Info(ctx context.Context) (Info, error) {
 	return m.info(), nil
 }
 
-// MarshalJSON writes the instance: its network by name where it has one, else
-// in full, and the seed of its worlds.
+// MarshalJSON encodes the instance: its network by name if it has one, else in
+// full, and the seed of its worlds.
 func (p *Instance) MarshalJSON() ([]byte, error) { return json.Marshal(p.data) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes an instance encoded by MarshalJSON.
 func (p *Instance) UnmarshalJSON(b []byte) error {
 	var d Data
 	if err := json.Unmarshal(b, &d); err != nil {
@@ -391,7 +396,8 @@ func Decode(data []byte) (problem.Problem, error) {
 	return p, nil
 }
 
-// standardError of a mean from the sum of n values and of their squares.
+// standardError returns the standard error of a mean, given the sum of n values
+// and the sum of their squares.
 func standardError(sum, squares int64, n int) float64 {
 	if n < 2 {
 		return math.NaN()

@@ -64,7 +64,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// simulated is the value by the plain simulation of all worlds.
+// simulated computes the value by the plain simulation of all worlds.
 func simulated(t testing.TB, p *Instance, x []bool) float64 {
 	t.Helper()
 	n := 0
@@ -78,14 +78,14 @@ func simulated(t testing.TB, p *Instance, x []bool) float64 {
 	return float64(n) / float64(p.data.Worlds)
 }
 
-// gapSets are the paper's, and others with certainty, stronger and mixed
-// interplay.
+// gapSets holds the paper's GAPs, and others with certain adoption, and with
+// stronger and mixed interaction.
 var gapSets = []GAPs{Complementary(), Competitive(), {1, 1, 1, 1}, {.7, 1, .7, 1}, {.9, .1, .9, .1}, {.3, .9, .8, .2}, {0, 1, 1, 0}}
 
-// TestSimulation holds the values, in batches and alone, and the standard
-// errors' means against the plain simulation: on the generated network, on
-// those that are on this computer, with hub candidates, on dense random
-// graphs where many worlds do not collapse, and on graphs of certain edges.
+// TestSimulation compares the values, in batches and alone, and the means of
+// Estimate with the plain simulation: on the generated network, on the networks
+// on this computer, with hubs as candidates, on dense random graphs where many
+// worlds do not collapse, and on graphs whose edges are certain.
 func TestSimulation(t *testing.T) {
 	rng := run.Rand(3, "simulation")
 	check := func(t *testing.T, p *Instance, solutions int) Info {
@@ -138,7 +138,7 @@ func TestSimulation(t *testing.T) {
 				info := check(t, generateT(t, uint64(i), Settings{Graph: g, Dim: 80 + 20*(i%2), GAPs: q, Worlds: 40}), solutions)
 				t.Logf("%v: %+v", q, info)
 			}
-			// The nodes of most successors as candidates.
+			// The candidates are the nodes with the most successors.
 			hubs := make([]int32, g.Nodes())
 			for v := range hubs {
 				hubs[v] = int32(v)
@@ -162,7 +162,8 @@ func TestSimulation(t *testing.T) {
 				g := random(t, rng, 60+rng.IntN(100), 4)
 				left += check(t, generateT(t, uint64(i), Settings{Graph: g, Dim: 40, GAPs: q, Worlds: 60}), 20).Simulated
 			}
-			// Every node a candidate, and more of them than a set can hold.
+			// Every node is a candidate, and there are more of them than a set
+			// can hold.
 			left += check(t, generateT(t, uint64(i), Settings{Graph: random(t, rng, 50, 3), Dim: 50, GAPs: q, Worlds: 30}), 20).Simulated
 			check(t, generateT(t, uint64(i), Settings{Graph: random(t, rng, 200, 3), Dim: 150, GAPs: q, Worlds: 20}), 20)
 		}
@@ -187,8 +188,8 @@ func TestSimulation(t *testing.T) {
 	})
 }
 
-// TestMonotone: where the items help each other, more seeds have no fewer
-// adopters (Lu et al. 2015, Theorem 3).
+// TestMonotone checks that more seeds have no fewer adopters if the items help
+// each other (Lu et al. 2015, Theorem 3).
 func TestMonotone(t *testing.T) {
 	p := generateT(t, 4, Settings{K: 80, GAPs: Complementary(), Worlds: 300})
 	rng := run.Rand(4, "monotone")
@@ -205,7 +206,7 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// TestRelabelled: candidates in another order, the same values.
+// TestRelabelled checks that the order of candidates does not change values.
 func TestRelabelled(t *testing.T) {
 	p := generateT(t, 5, Settings{K: 80, Worlds: 200})
 	rng := run.Rand(5, "relabelled")
@@ -230,7 +231,7 @@ func TestRelabelled(t *testing.T) {
 	}
 }
 
-// TestRepair: a solution keeps its first K ones.
+// TestRepair checks that a solution keeps its first K ones.
 func TestRepair(t *testing.T) {
 	rng := run.Rand(6, "repair")
 	for _, d := range []int{5, 64, 100, 200} {
@@ -254,7 +255,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestWorkers: the number of cores changes nothing.
+// TestWorkers checks that the number of cores does not change values.
 func TestWorkers(t *testing.T) {
 	x := problem.Random(run.Rand(7, "workers"), 100, 80)
 	var want []float64
@@ -271,7 +272,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestStandardError: it is the deviation of means of other worlds.
+// TestStandardError compares the standard error with the deviation of means
+// over other worlds.
 func TestStandardError(t *testing.T) {
 	p := generateT(t, 8, Settings{Worlds: 100})
 	d := p.Data()
@@ -293,7 +295,7 @@ func TestStandardError(t *testing.T) {
 		squares += v * v
 	}
 	sd := math.Sqrt((squares - sum*sum/n) / (n - 1))
-	// The two are estimates, with relative errors of about 1/sqrt(2n) each.
+	// Both are estimates, with relative errors of about 1/sqrt(2n) each.
 	if ratio := e[0].StandardError / sd; math.Abs(ratio-1) > 4*(1/math.Sqrt(2*100)+1/math.Sqrt(2*n)) {
 		t.Errorf("standard error %v, but means of other worlds deviate by %v", e[0].StandardError, sd)
 	}
@@ -319,8 +321,9 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestGeneratedNetwork: the size and degrees of wiki-Vote, neither loops nor
-// repeated edges, and another network for another seed.
+// TestGeneratedNetwork checks that the network has the size and degrees of
+// wiki-Vote, neither loops nor repeated edges, and that another seed gives
+// another network.
 func TestGeneratedNetwork(t *testing.T) {
 	g, err := Network(GeneratedNetwork)
 	if err != nil {
@@ -448,7 +451,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestGraphJSON: a network of one's own goes through JSON in full.
+// TestGraphJSON checks that a user's network is encoded in full.
 func TestGraphJSON(t *testing.T) {
 	l, err := snap.Read(strings.NewReader("70 50\n50 60\n60 70\n70 60\n"))
 	if err != nil {
@@ -543,8 +546,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// The spread of ten seeds, in one world and in all, on a network that needs no
-// download.
+// Example computes the spread of ten seeds, in one world and in all, on a
+// network that needs no download.
 func Example() {
 	p, err := Generate(1, Settings{Dim: 80, GAPs: Complementary()})
 	if err != nil {
@@ -561,7 +564,7 @@ func Example() {
 	// Output: 11 adopters in one world, 13.423 (0.096) in the mean, <nil>
 }
 
-// A network of one's own: a star of certain edges.
+// ExampleNewGraph builds a user's network: a star of certain edges.
 func ExampleNewGraph() {
 	g, err := NewGraph(5, [][2]int32{{0, 1}, {0, 2}, {0, 3}, {0, 4}})
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// A set is a set of candidates, of which there are at most maxCollapse.
+// A set is a set of candidates, numbered below maxCollapse.
 type set struct{ lo, hi uint64 }
 
 const (
 	// maxCollapse is the largest dimension whose worlds are collapsed.
 	maxCollapse = 128
-	// maxTable and maxLanes bound the work on one world: the candidates that
-	// a node may depend on, and the assignments to try in all. A world beyond
-	// them is left to be simulated.
+	// maxTable is the largest number of candidates that may decide about one
+	// node, maxLanes the largest number of assignments to candidates that are
+	// tried in one world. A world that exceeds either is simulated instead.
 	maxTable = 12
 	maxLanes = 1 << 15
 )
@@ -41,12 +41,14 @@ func (s set) members() []int32 {
 	return m
 }
 
-// A sum is the number of adopters beyond the seeds, over some worlds, as a
-// polynomial in y = 1-x: the sum over T of term[T] where x and T are disjoint.
+// A sum is a polynomial in y = 1-x whose value is the number of adopters that
+// are not seeds, summed over some worlds. A set T of candidates stands for the
+// product of their y, which is 1 where x selects none of them, else 0; the
+// polynomial is the sum of these products, each times its coefficient.
 type sum struct {
-	constant int64
-	linear   [maxCollapse]int64
-	term     map[set]int64 // of two and more
+	constant int64              // the coefficient of the empty set
+	linear   [maxCollapse]int64 // of the sets of one candidate
+	term     map[set]int64      // of the larger sets
 }
 
 func newSum() *sum { return &sum{term: map[set]int64{}} }
@@ -81,37 +83,38 @@ func (s *sum) addAll(t *sum) {
 }
 
 // A collapser turns worlds into terms of a sum. Whether a node adopts the item
-// depends on the candidates upstream of it alone, and these are few: their
-// spreads die out soon. Where the other item has no say, the node adopts as
-// soon as one of them is a seed: one term. Elsewhere all assignments are tried,
-// 64 at once, and the table is turned into terms.
+// depends only on the candidates upstream of it, which are few, as spreads die
+// out after some steps. Where the other item has no influence, the node adopts
+// as soon as one of those candidates is a seed, which is one term. Where it has
+// influence, the collapser simulates every assignment to those candidates, 64 at
+// a time, and converts the resulting table into terms.
 type collapser struct {
 	sum    *sum
 	lanes  lanes
 	column []uint64
-	item   []set // the candidates that decide about a node's adoption of the item
-	other  []set // and of the other
-	plain  []bool
-	inside []bool // the item may come from a neighbour
-	own    []set  // of a candidate: itself
+	item   []set  // per node: the candidates that decide whether it adopts the item
+	other  []set  // per node: the candidates that decide whether it adopts the other item
+	plain  []bool // per node: it adopts the item as soon as one of the candidates in item is a seed
+	inside []bool // per node: it can be informed of the item by a neighbour
+	own    []set  // per node: itself if it is a candidate, else empty
 	groups []group
-	at     map[set]int // the group of a set
+	at     map[set]int // from a set of candidates to the index of its group
 }
 
 // A group is the nodes that depend on the same candidates.
 type group struct {
-	set     set
-	members []int32
+	set     set     // the candidates
+	members []int32 // the members of set, ascending
 	nodes   []int32
-	table   []int32 // adopters by assignment
+	table   []int32 // by assignment to members (bit i for member i): the number of nodes that adopt
 }
 
 func newCollapser(d int) *collapser {
 	return &collapser{sum: newSum(), column: make([]uint64, d), at: map[set]int{}}
 }
 
-// add adds the adopters of a world to the sum, or reports that it is beyond
-// the bounds and adds nothing.
+// add adds the adopters of a world to the sum and returns true. It adds nothing
+// and returns false if the world exceeds maxTable or maxLanes.
 func (c *collapser) add(w *world) bool {
 	c.depend(w)
 	c.groups = c.groups[:0]
@@ -141,13 +144,13 @@ func (c *collapser) add(w *world) bool {
 	for v, class := range w.class {
 		own := c.own[v]
 		if class&canItem == 0 || c.item[v] == own {
-			continue // not reached, or a seed or nothing: seeds are counted apart
+			continue // it cannot adopt, or only as a seed, and seeds are counted elsewhere
 		}
-		if c.plain[v] { // 1 - [x and S are disjoint]
+		if c.plain[v] { // adopts unless x selects none of the set: 1 minus the product
 			c.sum.add(set{}, 1)
 			c.sum.add(c.item[v], -1)
 		}
-		if own != (set{}) { // less itself as a seed
+		if own != (set{}) { // leave out the case in which the node itself is a seed
 			c.sum.add(set{}, -1)
 			c.sum.add(own, 1)
 		}
@@ -161,8 +164,9 @@ func (c *collapser) add(w *world) bool {
 	return true
 }
 
-// depend finds which candidates decide about which nodes: those upstream by
-// edges of the item, and of the other where it has a say.
+// depend finds the candidates that decide about each node: those upstream of it
+// along edges that carry the item and, where the items interact, along edges that
+// carry the other one. The sets grow along the edges until none changes.
 func (c *collapser) depend(w *world) {
 	n := len(w.class)
 	c.item, c.other, c.own = zeroed(c.item, n), zeroed(c.other, n), zeroed(c.own, n)
@@ -177,7 +181,7 @@ func (c *collapser) depend(w *world) {
 		c.own[k.node] = single(k.index)
 		c.item[k.node] = c.own[k.node]
 		if !c.inside[k.node] {
-			c.plain[k.node] = true // a seed or nothing
+			c.plain[k.node] = true // it adopts as a seed or not at all
 		}
 	}
 	for changed := true; changed; {
@@ -209,8 +213,9 @@ func (c *collapser) depend(w *world) {
 	}
 }
 
-// itemFree and otherFree report whether a node adopts an item as soon as it is
-// informed, whatever it thinks of the other one.
+// itemFree and otherFree report whether a node's adoption of one item does not
+// depend on the other item: it adopts as soon as it is informed, or can never
+// adopt the other item.
 func itemFree(c uint8) bool {
 	return c&(itemAlone|itemWith) == itemAlone|itemWith || c&canOther == 0
 }
@@ -224,8 +229,8 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// tabulate fills the tables of the groups: every assignment of each in a lane
-// of its own.
+// tabulate fills the tables of the groups by simulation: each assignment of each
+// group takes one of 64 lanes, and a full set of lanes is simulated at once.
 func (c *collapser) tabulate(w *world) {
 	type lane struct{ group, assignment int32 }
 	var (
@@ -262,11 +267,11 @@ func (c *collapser) tabulate(w *world) {
 	}
 }
 
-// addTo adds the table, which is by x, as terms in y = 1-x: its Moebius
-// transform.
+// addTo adds the table to a sum. The table is indexed by x; the coefficients of
+// the polynomial in y = 1-x are its Moebius transform.
 func (g *group) addTo(s *sum) {
 	t := g.table
-	slices.Reverse(t) // now by y
+	slices.Reverse(t) // x and y are complements: now the table is indexed by y
 	for bit := 1; bit < len(t); bit <<= 1 {
 		for y := range t {
 			if y&bit != 0 {
@@ -288,10 +293,11 @@ func (g *group) addTo(s *sum) {
 	}
 }
 
-// A form is a sum made ready for evaluation.
+// A form is a sum stored for fast evaluation.
 type form struct {
-	// linear holds the constant and linear part for each byte of x; the
-	// constant is in that of the first.
+	// linear holds, for each byte of x and each value of this byte, its
+	// contribution to the linear part; the entry of the first byte includes the
+	// constant.
 	linear [][256]int64
 	terms  []term
 	digits []digit
@@ -302,12 +308,14 @@ type term struct {
 	c  int64
 }
 
-// A digit is the terms whose coefficient has one binary digit: weight is a
-// power of two, negative for negative coefficients.
+// A digit lists the terms whose coefficient has a certain binary digit, of
+// value weight: a power of two, or minus a power of two for negative
+// coefficients. To evaluate it, the terms that are 1 are counted, and the count
+// is multiplied by weight.
 type digit struct {
 	weight int64
-	pairs  [][2]int32
-	more   [][]int32
+	pairs  [][2]int32 // the terms of two candidates
+	more   [][]int32  // the terms of more candidates
 }
 
 func newForm(s *sum, d int) *form {
@@ -358,11 +366,11 @@ func newForm(s *sum, d int) *form {
 	return f
 }
 
-// minSliced is the number of terms from which evaluating 64 solutions at once
+// minSliced is the number of terms above which evaluating 64 solutions at once
 // is faster than one by one.
 const minSliced = 60
 
-// linearAt returns the constant and linear part at x.
+// linearAt returns the constant plus the linear part at x.
 func (f *form) linearAt(x set) int64 {
 	v := int64(0)
 	w := x.lo
@@ -376,7 +384,7 @@ func (f *form) linearAt(x set) int64 {
 	return v
 }
 
-// at returns the sum at x.
+// at returns the value of the sum at x.
 func (f *form) at(x set) int64 {
 	v := f.linearAt(x)
 	for i := range f.terms {
@@ -387,8 +395,9 @@ func (f *form) at(x set) int64 {
 	return v
 }
 
-// slice adds the terms of two and more to sums[i] for solution i of up to 64,
-// whose bits are given by candidate: bit i of y[j] is set where x_j is 0.
+// slice adds the terms of two and more candidates to sums[i], for up to 64
+// solutions i at once. The solutions are given transposed: bit i of y[j] is set
+// if candidate j is not selected in solution i.
 func (f *form) slice(sums []int64, y []uint64) {
 	var n counter
 	for k := range f.digits {

@@ -14,18 +14,19 @@ import (
 //go:embed degrees.txt
 var degrees string
 
-// GenerateNetwork draws a network in which as many nodes have each pair of
-// indegree and outdegree as in wiki-Vote: 7,115 nodes and 103,689 directed
-// edges, uniform otherwise (a configuration model, whose loops and repeated
-// edges are swapped away). [Network] calls the one of seed 1
-// [GeneratedNetwork].
+// GenerateNetwork draws a network of 7,115 nodes and 103,689 directed edges in
+// which each pair of indegree and outdegree occurs as often as in wiki-Vote,
+// and which is uniform otherwise (a configuration model, whose loops and
+// repeated edges are removed by swaps). [GeneratedNetwork] is the network of
+// seed 1.
 func GenerateNetwork(seed uint64) (*Graph, error) {
 	in, out, err := readDegrees(degrees)
 	if err != nil {
 		return nil, err
 	}
 	rng := run.Rand(seed, "cimp network")
-	// Which node has which degrees is drawn too, so that ids say nothing.
+	// The assignment of degrees to nodes is random too, so that ids carry no
+	// information.
 	rng.Shuffle(len(in), func(i, j int) {
 		in[i], in[j] = in[j], in[i]
 		out[i], out[j] = out[j], out[i]
@@ -65,7 +66,8 @@ func GenerateNetwork(seed uint64) (*Graph, error) {
 	return NewGraph(len(in), edges)
 }
 
-// readDegrees reads lines "indegree: outdegree outdegreexcount ...".
+// readDegrees reads lines of the form "indegree: outdegree outdegreexcount
+// ...".
 func readDegrees(text string) (in, out []int, err error) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "#") {

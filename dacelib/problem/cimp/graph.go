@@ -12,20 +12,19 @@ import (
 	"dace.local/dacelib/problem/cimp/snap"
 )
 
-// A Graph is a social network: nodes 0 to n-1 and directed edges with
-// influence probabilities. It does not change and is safe for use by several
-// goroutines.
+// A Graph is a social network: nodes 0 to n-1 and directed edges with influence
+// probabilities. It is immutable and safe for use by several goroutines.
 type Graph struct {
 	network string
 	start   []int32  // the edges of u are start[u] to start[u+1]-1
-	head    []int32  // where an edge leads to, ascending for each u
+	head    []int32  // the end of each edge, ascending for each u
 	coin    []uint32 // an edge is live with probability (coin+1) / 2^32
 	uneven  []float64
 	ids     []int64
 }
 
-// maxNodes bounds a network, so that a file's wrong number is an error and
-// not the end of memory.
+// maxNodes is the largest number of nodes, so that a wrong number in a file
+// causes an error instead of exhausting memory.
 const maxNodes = 1 << 24
 
 // NewGraph returns the network of n nodes with the given directed edges (u, v)
@@ -43,8 +42,8 @@ func NewUndirectedGraph(n int, edges [][2]int32) (*Graph, error) {
 }
 
 // NewGraphProbabilities returns the network of n nodes with the given directed
-// edges (u, v) and for each the probability in (0,1] that u informs v. Loops
-// are dropped; a repeated edge is an error.
+// edges (u, v) and, for each edge, the probability in (0,1] that u informs v.
+// Loops are dropped; a repeated edge is an error.
 func NewGraphProbabilities(n int, edges [][2]int32, p []float64) (*Graph, error) {
 	if len(p) != len(edges) {
 		return nil, fmt.Errorf("cimp: %d probabilities for %d edges", len(p), len(edges))
@@ -109,8 +108,9 @@ func newGraph(n int, edges [][2]int32, p []float64) (*Graph, error) {
 	return g, nil
 }
 
-// FromEdgeList returns the network that a file holds, with the probabilities
-// of weighted cascade. With undirected, each line stands for both directions.
+// FromEdgeList returns the network of an edge list, with the probabilities of
+// weighted cascade. If undirected is true, each line stands for both
+// directions.
 func FromEdgeList(l *snap.EdgeList, undirected bool) (*Graph, error) {
 	f := NewGraph
 	if undirected {
@@ -130,12 +130,12 @@ func (g *Graph) Nodes() int { return len(g.start) - 1 }
 // Edges returns the number of directed edges.
 func (g *Graph) Edges() int { return len(g.head) }
 
-// Network returns the name under which [Network] knows the graph; empty for a
-// graph of one's own.
+// Network returns the name by which [Network] knows the graph; it is empty for
+// a user's own graph.
 func (g *Graph) Network() string { return g.network }
 
-// ID returns the id of node v in the file that the network was read from;
-// v itself where there was none.
+// ID returns the id that node v has in the file from which the network was
+// read, or v itself if there was no file.
 func (g *Graph) ID(v int) int64 {
 	if g.ids == nil {
 		return int64(v)
@@ -143,8 +143,8 @@ func (g *Graph) ID(v int) int64 {
 	return g.ids[v]
 }
 
-// Successors returns the nodes that v may inform, ascending, and with what
-// probability each; copies.
+// Successors returns copies of the list of nodes that v may inform, ascending,
+// and of the probabilities with which it informs them.
 func (g *Graph) Successors(v int) (nodes []int, probability []float64) {
 	for k := g.start[v]; k < g.start[v+1]; k++ {
 		nodes = append(nodes, int(g.head[k]))
@@ -153,7 +153,7 @@ func (g *Graph) Successors(v int) (nodes []int, probability []float64) {
 	return nodes, probability
 }
 
-// graphFile is a graph in JSON: a network's name, or everything.
+// graphFile is a graph in JSON: a network's name, or the complete graph.
 type graphFile struct {
 	Network       string     `json:"network,omitempty"`
 	Nodes         int        `json:"nodes,omitempty"`
@@ -179,8 +179,8 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A graph written by its name is
-// the one that [Network] returns.
+// UnmarshalJSON decodes a graph encoded by MarshalJSON. A graph encoded by name
+// becomes the one that [Network] returns.
 func (g *Graph) UnmarshalJSON(b []byte) error {
 	if bytes.Equal(b, []byte("null")) {
 		return nil
@@ -218,15 +218,17 @@ func (g *Graph) UnmarshalJSON(b []byte) error {
 // GeneratedNetwork is the name of the network that needs no download.
 const GeneratedNetwork = "generated"
 
-// networks holds those in use: they are large, and all instances share them.
+// networks holds the networks in use, which are large and shared by all
+// instances. Its mutex guards graphs.
 var networks struct {
 	sync.Mutex
 	graphs map[string]*Graph
 }
 
-// Network returns a network by its name: [GeneratedNetwork], or one that
-// package snap has: wiki, facebook, epinions. A network that has not been
-// fetched is a [*snap.MissingError]. It is read or made once in a process.
+// Network returns a network by its name: name is "wiki", "facebook" or
+// "epinions", the networks of package snap, or [GeneratedNetwork]. If a network
+// has not been fetched, the error is a [*snap.MissingError]. Each network is
+// read or made once per process.
 func Network(name string) (*Graph, error) {
 	networks.Lock()
 	defer networks.Unlock()

@@ -1,23 +1,24 @@
 package cimp
 
-// A lanes runs a world for 64 solutions at once, one to a bit.
+// A lanes runs a world for 64 solutions at once, one in each bit of a word.
 type lanes struct {
 	state                            []laneState
-	item, other, nextItem, nextOther []int32 // nodes informed at this level and at the next
+	item, other, nextItem, nextOther []int32 // nodes informed at this level and at the next one
 }
 
-// A laneState is a node's state in the 64 lanes: which have adopted each item,
-// which have been informed of it and not adopted it, and which are informed of
-// it at this level and at the next. It fills one cache line.
+// A laneState is a node's state in the 64 lanes: one bit set per item for the
+// lanes in which the node has adopted it, has been informed of it without
+// adopting it, and is informed of it at this level and at the next. It fills
+// one cache line.
 type laneState struct {
 	item, noItem, other, noOther uint64
 	newItem, nextItem            uint64
 	newOther, nextOther          uint64
 }
 
-// run lets the items spread: column[i] holds the lanes in which candidate i is
-// a seed. The final states stay in l.state. Adoptions of the item, other than
-// by seeds, are counted in count, which may be nil.
+// run lets the items spread; column[i] holds the lanes in which candidate i is
+// a seed. The final states stay in l.state. Adoptions of the item, except by
+// seeds, are counted in count, which may be nil.
 //
 // The levels are synchronous; within one, all nodes informed of the item come
 // before those informed of the other. The order among nodes does not matter:
@@ -61,7 +62,7 @@ func (l *lanes) run(w *world, column []uint64, count *counter) {
 			}
 			c := w.class[v]
 			adopt := in & (all(c&itemAlone)&^s.other | all(c&itemWith)&s.other)
-			again := adopt & s.noOther &^ s.other & all(c&otherWith) // suspended, and now reconsidered
+			again := adopt & s.noOther &^ s.other & all(c&otherWith) // was suspended, reconsiders now
 			s.item |= adopt
 			s.noItem |= in &^ adopt
 			s.other |= again
@@ -100,7 +101,7 @@ func (l *lanes) run(w *world, column []uint64, count *counter) {
 	}
 }
 
-// all returns 64 ones for a class bit that is set, else 0.
+// all returns 64 ones if the given bit of class c is set, else 0.
 func all(bit uint8) uint64 {
 	if bit != 0 {
 		return ^uint64(0)
@@ -128,9 +129,10 @@ func (l *lanes) tellOther(w *world, u int32, in uint64) {
 	}
 }
 
-// A counter counts, for each of 64 lanes, in how many of the words added its
-// bit is set: 64 numbers in binary, digit j of all in plane j. Eight words are
-// summed by carry-save adders first.
+// A counter counts, for each of 64 lanes, the added words in which the lane's
+// bit is set. The 64 counts are in binary, with digit j of all of them in plane
+// j. Eight words are summed by carry-save adders before they are added to the
+// planes.
 type counter struct {
 	plane [48]uint64
 	wait  [8]uint64
@@ -150,7 +152,7 @@ func fullAdd(a, b, c uint64) (sum, carry uint64) {
 	return u ^ c, a&b | u&c
 }
 
-// add8 adds the words in wait.
+// add8 adds the eight words in wait to the planes.
 func (c *counter) add8() {
 	w, p := &c.wait, &c.plane
 	ones, a := fullAdd(p[0], w[0], w[1])
@@ -167,8 +169,8 @@ func (c *counter) add8() {
 	c.n = 0
 }
 
-// addTo adds the counts, times weight, to the lanes 0 to len(sums)-1, and
-// leaves the counter at zero.
+// addTo adds the counts, times weight, to sums (one entry per lane) and resets
+// the counter to zero.
 func (c *counter) addTo(sums []int64, weight int64) {
 	clear(c.wait[c.n:])
 	c.add8()
@@ -185,7 +187,8 @@ func (c *counter) addTo(sums []int64, weight int64) {
 	}
 }
 
-// transpose turns 64 rows of 64 bits: bit j of a[i] becomes bit i of a[j].
+// transpose transposes a 64 x 64 bit matrix: bit j of a[i] becomes bit i of
+// a[j].
 func transpose(a *[64]uint64) {
 	mask := uint64(1<<32 - 1)
 	for j := 32; j != 0; j >>= 1 {

@@ -11,11 +11,11 @@ import (
 	"dace.local/dacelib/problem"
 )
 
-// A model is an instance made ready: the polynomial of the worlds that
-// collapsed, and the other worlds.
+// A model is an instance prepared for evaluation: the polynomial of the worlds
+// that collapsed, and the other worlds.
 type model struct {
 	d, k, worlds int
-	form         *form // nil where nothing was collapsed
+	form         *form // nil if no world was collapsed
 	rest         []*world
 	pool         sync.Pool // of *scratch
 }
@@ -24,7 +24,7 @@ func newModel(ctx context.Context, data *Data) (*model, error) {
 	m := &model{d: len(data.Candidates), k: data.K, worlds: data.Worlds}
 	m.pool.New = func() any { return newScratch(m.d) }
 	var (
-		mu    sync.Mutex
+		mu    sync.Mutex // guards total
 		total = newSum()
 		rest  = make([]*world, data.Worlds)
 	)
@@ -50,8 +50,8 @@ func newModel(ctx context.Context, data *Data) (*model, error) {
 	return m, nil
 }
 
-// eachWorld calls worker on all cores; next gives each its worlds, valid until
-// the next one, and nil at the end or when ctx ends.
+// eachWorld calls worker on all cores. next returns the worker's next world,
+// valid until the following call, and nil at the end or when ctx ends.
 func eachWorld(ctx context.Context, data *Data, worker func(next func() (int, *world))) error {
 	var (
 		done atomic.Int64
@@ -73,10 +73,10 @@ func eachWorld(ctx context.Context, data *Data, worker func(next func() (int, *w
 	return ctx.Err()
 }
 
-// A scratch is the memory of one evaluation.
+// A scratch is the working memory of one evaluation.
 type scratch struct {
 	rows    []uint64 // up to 64 repaired solutions
-	columns []uint64 // the same by candidate
+	columns []uint64 // the rows transposed: one per candidate
 	lanes   lanes
 	count   counter
 	sums    [64]int64
@@ -105,11 +105,12 @@ func (m *model) evaluate(ctx context.Context, dst []float64, x problem.Solutions
 	return ctx.Err()
 }
 
-// minLanes is the number of solutions from which all are taken at once.
+// minLanes is the number of solutions from which they are evaluated all at
+// once.
 const minLanes = 8
 
-// sum sets s.sums[i] to the adopters of solution i over all worlds, of up to
-// 64 solutions.
+// sum sets s.sums[i] to the number of adopters for solution i over all worlds,
+// for up to 64 solutions.
 func (m *model) sum(s *scratch, x problem.Solutions) {
 	n := x.Len()
 	sums := s.sums[:n]
@@ -146,8 +147,8 @@ func (m *model) sum(s *scratch, x problem.Solutions) {
 	}
 }
 
-// repair copies the solutions to s.rows, each without its ones after the first
-// k, and tells how many ones are left.
+// repair copies the solutions to s.rows, each without the ones after its first
+// k, and calls tell with the number of ones left.
 func (s *scratch) repair(x problem.Solutions, k int, tell func(i, seeds int)) {
 	w := problem.Stride(x.D)
 	copy(s.rows, x.Words)
@@ -165,8 +166,8 @@ func (s *scratch) repair(x problem.Solutions, k int, tell func(i, seeds int)) {
 	}
 }
 
-// firstOnes returns a mask of the lowest bits of w that holds its first k
-// ones; w has more.
+// firstOnes returns a mask of the lowest bits of w that contains its first k
+// ones; w has more than k.
 func firstOnes(w uint64, k int) uint64 {
 	at := 0
 	for width := 32; width > 0; width >>= 1 {
@@ -178,7 +179,8 @@ func firstOnes(w uint64, k int) uint64 {
 	return 1<<at - 1
 }
 
-// turn sets s.columns to the columns of the first n rows; further lanes are 0.
+// turn sets s.columns to the transposed first n rows; the bits of further lanes
+// are 0.
 func (s *scratch) turn(n, d int) {
 	w := problem.Stride(d)
 	for j := range w {
@@ -197,7 +199,7 @@ func (s *scratch) turn(n, d int) {
 func estimate(ctx context.Context, data *Data, x problem.Solutions) ([]Estimate, error) {
 	var (
 		n             = x.Len()
-		mu            sync.Mutex
+		mu            sync.Mutex // guards sums and squares
 		sums, squares [64]int64
 		seeds         [64]int64
 		s             = newScratch(x.D)

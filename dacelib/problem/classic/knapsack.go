@@ -6,13 +6,13 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// Knapsack returns the knapsack problem: the value of a choice of items, where
-// their weight is within capacity, and else minus the excess weight, so that
-// every choice that fits is better than any that does not. The optimum is
-// found by dynamic programming over the capacity.
+// Knapsack returns the knapsack problem. The value of a selection of items is
+// the sum of their values if their weight is within capacity, and else minus
+// the excess weight, so that every selection that fits is better than any that
+// does not. The optimum is found by dynamic programming over the capacity.
 //
-// Errors: values and weights of different lengths, an item or a capacity below
-// 0.
+// It returns an error if values and weights have different lengths, or if an
+// item's value or weight or the capacity is below 0.
 func Knapsack(name string, values, weights []int, capacity int) (*Instance, error) {
 	if len(values) != len(weights) || len(values) == 0 {
 		return nil, fmt.Errorf("classic: a knapsack of %d values and %d weights", len(values), len(weights))
@@ -43,7 +43,7 @@ func Knapsack(name string, values, weights []int, capacity int) (*Instance, erro
 }
 
 // RandomKnapsack draws a knapsack of d items with values and weights of 1 to
-// 100 and room for half of the weight.
+// 100 and a capacity of half the total weight.
 func RandomKnapsack(seed uint64, d int) (*Instance, error) {
 	if err := checkDim("a knapsack", d, 1, 10_000); err != nil {
 		return nil, err

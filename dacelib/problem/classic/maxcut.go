@@ -7,9 +7,9 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// MaxCut returns the problem of cutting a weighted graph of d nodes, 1 to 24:
-// the sum of weight[i][j], i < j, over the pairs with x_i != x_j. The optimum
-// is found by trying all cuts.
+// MaxCut returns the maximum cut problem of a weighted graph of d nodes, 1 to
+// 24: the value is the sum of weight[i][j], i < j, over the pairs with x_i !=
+// x_j. The optimum is found by trying all cuts.
 func MaxCut(name string, weight [][]int) (*Instance, error) {
 	d := len(weight)
 	if err := checkDim("a graph to cut", d, 1, 24); err != nil {
@@ -36,8 +36,8 @@ func MaxCut(name string, weight [][]int) (*Instance, error) {
 		})
 		return float64(cut)
 	}
-	// All cuts in the order of a Gray code, which moves one node at a time;
-	// the last node stays.
+	// Try all cuts in the order of a Gray code, which moves one node at a time;
+	// the last node stays on its side.
 	best, cut, side := 0, 0, uint32(0)
 	for k := uint32(1); k < 1<<(d-1); k++ {
 		i := bits.TrailingZeros32(k)

@@ -7,10 +7,10 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// NK returns the NK landscape of Kauffman with neighbourhoods of the next k
-// bits, cyclically: the mean over i of table[i][v], where v is the number
-// whose bits are x_i, x_{i+1}, ..., x_{i+k}, the first the lowest. table is
-// d x 2^(k+1), with k < d and k at most 8. The optimum is found by dynamic
+// NK returns Kauffman's NK landscape in which bit i depends on the next k bits,
+// cyclically. The value is the mean over i of table[i][v], where v is the
+// number with the bits x_i, x_{i+1}, ..., x_{i+k}, lowest first. table is d x
+// 2^(k+1), with k < d and k at most 8. The optimum is found by dynamic
 // programming.
 func NK(name string, k int, table [][]float64) (*Instance, error) {
 	d := len(table)
@@ -44,9 +44,10 @@ func NK(name string, k int, table [][]float64) (*Instance, error) {
 	return &Instance{name, d, f, nkOptimum(t, k)}, nil
 }
 
-// nkOptimum sums the best tables in the order in which the value does, so that
-// it equals the best solution's value to the last bit. For every start of k
-// bits it carries, for every state of the last k bits, the best sum so far.
+// nkOptimum adds the best table entries in the same order as Evaluate, so that
+// the sum equals the best solution's value to the last bit. For every choice of
+// the first k bits it keeps, for every state of the last k bits, the best sum
+// so far.
 func nkOptimum(t [][]float64, k int) float64 {
 	d, states := len(t), 1<<k
 	best := math.Inf(-1)

@@ -1,7 +1,7 @@
-// Package onemax is the OneMax problem with a target string: the value of a
-// solution is the number of bits in which it agrees with the target,
-// f(x) = d - sum_i |t_i - x_i| (the paper's Appendix F). Its optimum is d, at
-// the target.
+// Package onemax implements the OneMax problem with a target string: the value
+// of a solution is the number of bits in which it agrees with the target, f(x)
+// = d - sum_i |t_i - x_i| (the paper's Appendix F). The optimum is d, at the
+// target.
 //
 // Start with [New] or [Random]; [Class] draws the instances of an experiment.
 package onemax
@@ -21,10 +21,10 @@ import (
 // An Instance is a OneMax problem. It is safe for use by several goroutines.
 type Instance struct {
 	name   string
-	target problem.Solutions // one
+	target problem.Solutions // a batch of one solution
 }
 
-// New returns the problem of finding target. It reports an error if target is
+// New returns the problem of finding target. It returns an error if target is
 // empty.
 func New(name string, target []bool) (*Instance, error) {
 	if len(target) == 0 {
@@ -33,14 +33,14 @@ func New(name string, target []bool) (*Instance, error) {
 	return &Instance{name, problem.Pack(target)}, nil
 }
 
-// Random returns the problem of a target string of dimension d drawn
-// uniformly by the seed. It panics if d is not positive.
+// Random returns the problem with a target string of dimension d that is drawn
+// uniformly from the seed. It panics if d is not positive.
 func Random(seed uint64, d int) *Instance {
 	return &Instance{fmt.Sprintf("onemax-%d/%d", d, seed), problem.Random(run.Rand(seed, "onemax", d), 1, d)}
 }
 
-// Class returns the class of OneMax problems of dimension d, uniform target
-// strings for training and for test.
+// Class returns the class of OneMax problems of dimension d. The target strings
+// of training and test instances are uniform.
 func Class(d int) problem.Class {
 	draw := func(kind string) func(uint64, int, int) (problem.Problem, error) {
 		return func(seed uint64, d, i int) (problem.Problem, error) {
@@ -64,7 +64,7 @@ func (p *Instance) Name() string { return p.name }
 // Dim returns d.
 func (p *Instance) Dim() int { return p.target.D }
 
-// Target returns the target string, a copy of length d.
+// Target returns a copy of the target string, of length d.
 func (p *Instance) Target() []bool { return p.target.Bools(0) }
 
 // Optimum returns d, the value of the target.
@@ -95,15 +95,15 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 
 type instanceJSON struct {
 	Name   string `json:"name"`
-	Target string `json:"target"` // d characters 0 and 1
+	Target string `json:"target"` // d characters, each 0 or 1
 }
 
-// MarshalJSON writes the name and the target as a string of 0 and 1.
+// MarshalJSON encodes the name and the target as a string of 0 and 1.
 func (p *Instance) MarshalJSON() ([]byte, error) {
 	return json.Marshal(instanceJSON{p.name, p.target.String()})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes an instance encoded by MarshalJSON.
 func (p *Instance) UnmarshalJSON(data []byte) error {
 	var j instanceJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestDefinition holds values against d - sum |t_i - x_i|.
+// TestDefinition compares values with d - sum |t_i - x_i|.
 func TestDefinition(t *testing.T) {
 	for _, d := range []int{5, 64, 100} {
 		p := Random(4, d)
@@ -76,7 +76,7 @@ func Example() {
 	// Output: 3
 }
 
-// BenchmarkEvaluate evaluates batches of 1,000 on one core.
+// BenchmarkEvaluate measures evaluations of batches of 1,000 on one core.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, d := range []int{30, 100} {
 		b.Run(fmt.Sprint("d=", d), func(b *testing.B) {

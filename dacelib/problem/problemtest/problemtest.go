@@ -23,15 +23,15 @@ import (
 )
 
 // Settings says how much to check. The zero value suits a problem whose
-// evaluation costs milliseconds or less.
+// evaluation takes milliseconds or less.
 type Settings struct {
-	// Solutions is the number of solutions of the sample that the checks
-	// evaluate, about twelve times each; 0 means 65.
+	// Solutions is the number of sample solutions, each of which is evaluated
+	// about twelve times; 0 means 65.
 	Solutions int
-	// Seed draws the sample.
+	// Seed is the seed from which the sample is drawn.
 	Seed uint64
-	// Decode, if not nil, reads an instance from its JSON: the instance read
-	// back must have the same name, dimension, values and JSON.
+	// Decode, if not nil, decodes an instance from its JSON. The decoded
+	// instance must have the same name, dimension, values and JSON.
 	Decode func(data []byte) (problem.Problem, error)
 }
 
@@ -54,7 +54,7 @@ var checks = []check{
 	{"JSON", roundTrip},
 }
 
-// A sample is a problem with solutions and their values.
+// A sample is a problem with sample solutions and their values.
 type sample struct {
 	p      problem.Problem
 	s      Settings
@@ -63,7 +63,7 @@ type sample struct {
 	values []float64
 }
 
-// Run checks p, each clause as a subtest.
+// Run checks p, with a subtest for each clause of the contract.
 func Run(t *testing.T, p problem.Problem, s Settings) {
 	t.Helper()
 	sm, err := newSample(t.Context(), p, s)
@@ -79,13 +79,15 @@ func Run(t *testing.T, p problem.Problem, s Settings) {
 	}
 }
 
-// Check checks p and returns what is wrong with it: every clause that does not
-// hold, joined; nil where all do.
+// Check checks p and returns the joined errors of all clauses that are
+// violated, or nil if there are none.
 func Check(ctx context.Context, p problem.Problem, s Settings) error {
 	sm, err := newSample(ctx, p, s)
 	if err != nil {
 		return err
 	}
+	add, end := run.Steps(&ctx, "check "+p.Name(), len(checks))
+	defer end()
 	var errs []error
 	for _, c := range checks {
 		if err := c.run(ctx, sm); err != nil {
@@ -94,6 +96,7 @@ func Check(ctx context.Context, p problem.Problem, s Settings) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		add(1)
 	}
 	return errors.Join(errs...)
 }
@@ -116,7 +119,7 @@ func newSample(ctx context.Context, p problem.Problem, s Settings) (*sample, err
 	}
 	sm := &sample{p: p, s: s, rng: run.Rand(s.Seed, "problemtest")}
 	sm.x = problem.Random(sm.rng, max(s.Solutions, 4), p.Dim())
-	// The corners, and one solution twice.
+	// Include the corners, and one solution twice.
 	for j := range p.Dim() {
 		sm.x.Set(0, j, false)
 		sm.x.Set(1, j, true)
@@ -135,7 +138,8 @@ func (s *sample) evaluate(ctx context.Context, x problem.Solutions) ([]float64, 
 	return dst, s.p.Evaluate(ctx, dst, x)
 }
 
-// expect compares values with those of the sample at the given places.
+// expect compares values with the sample's: got[i] belongs to sample solution
+// at(i).
 func (s *sample) expect(got []float64, at func(i int) int) error {
 	for i, v := range got {
 		if want := s.values[at(i)]; math.Float64bits(v) != math.Float64bits(want) {
@@ -198,8 +202,9 @@ func batchShape(ctx context.Context, s *sample) error {
 	return nil
 }
 
-// edges: an empty batch is no error, values beyond the batch are left alone,
-// and a batch that does not fit is an error or a panic that is caught.
+// edges checks that an empty batch is no error, that values beyond the batch
+// are left alone, and that a batch that does not fit causes an error or a
+// panic.
 func edges(ctx context.Context, s *sample) error {
 	if err := s.p.Evaluate(ctx, nil, problem.Solutions{D: s.x.D}); err != nil {
 		return fmt.Errorf("an empty batch: %w", err)
@@ -229,7 +234,8 @@ func (s *sample) fails(ctx context.Context, dst []float64, x problem.Solutions) 
 	return nil
 }
 
-// memory: the problem changes no solution, and keeps neither them nor dst.
+// memory checks that the problem changes no solution, and retains neither x nor
+// dst.
 func memory(ctx context.Context, s *sample) error {
 	x := problem.Solutions{D: s.x.D, Words: slices.Clone(s.x.Words)}
 	dst := make([]float64, x.Len())
@@ -239,7 +245,8 @@ func memory(ctx context.Context, s *sample) error {
 	if !slices.Equal(x.Words, s.x.Words) {
 		return errors.New("the solutions were changed by Evaluate")
 	}
-	// Whoever kept them would now see other solutions, and write here.
+	// If the problem retained the slices, it would now see other solutions, and
+	// write to dst.
 	problem.Randomize(s.rng, x)
 	for i := range dst {
 		dst[i] = 42
@@ -264,7 +271,8 @@ func concurrency(ctx context.Context, s *sample) error {
 	for c := range callers {
 		wg.Go(func() {
 			errs[c] = check{"", func(ctx context.Context, s *sample) error {
-				// Each from another place on, so that batches differ.
+				// Each caller starts at another solution, so that the batches
+				// differ.
 				lo := c * n / (2 * callers)
 				got, err := s.evaluate(ctx, s.x.Slice(lo, n))
 				if err != nil {
@@ -278,8 +286,9 @@ func concurrency(ctx context.Context, s *sample) error {
 	return errors.Join(errs...)
 }
 
-// cancelled: a call whose context has ended reports this; one whose context
-// ends meanwhile returns soon, with its values or with ctx's error.
+// cancelled checks that a call whose context has ended returns the context's
+// error, and that a call whose context ends meanwhile returns soon, with the
+// values or with ctx's error.
 func cancelled(ctx context.Context, s *sample) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -302,7 +311,7 @@ func cancelled(ctx context.Context, s *sample) error {
 	return s.expect(got, itself)
 }
 
-// optimum: no value is above the known optimum.
+// optimum checks that no value is above the known optimum.
 func optimum(_ context.Context, s *sample) error {
 	best, ok := problem.Optimum(s.p)
 	if !ok {

@@ -38,7 +38,7 @@ func TestWrappers(t *testing.T) {
 	}
 }
 
-// TestFaults: a problem with a fault fails the check of this fault.
+// TestFaults checks that a problem with a fault fails the check for this fault.
 func TestFaults(t *testing.T) {
 	for fault, f := range map[string]func(dst []float64, x problem.Solutions){
 		"repeat": counter(),
@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 }
 
 func counter() func(dst []float64, x problem.Solutions) {
-	var mu sync.Mutex
+	var mu sync.Mutex // guards n
 	n := 0.0
 	return func(dst []float64, _ problem.Solutions) {
 		mu.Lock()
@@ -87,7 +87,7 @@ func TestNaN(t *testing.T) {
 	}
 }
 
-// A problem that forgets its contract: its values depend on the batch.
+// ExampleCheck checks a faulty problem, whose values depend on the batch.
 func ExampleCheck() {
 	p := problem.FromBatch("relative", 4, func(dst []float64, x problem.Solutions) {
 		for i := range dst {

@@ -8,23 +8,24 @@ import (
 // ByteRows is the number of rows that a [ByteScorer] computes at once.
 const ByteRows = 3
 
-// A Grid says what the bytes of a matrix stand for: byte v of column j for
-// Low[j] + v Step[j]. Mean[j] is the column's mean as a byte, not rounded:
-// what rounding does to weights is made up for there.
+// A Grid maps the bytes of a matrix to numbers: byte v of column j stands for
+// Low[j] + v Step[j]. Mean[j] is the column's mean on the scale of bytes,
+// without rounding; the errors of rounded weights are compensated for at the
+// mean.
 type Grid struct {
 	Low, Step, Mean []float64
 	low, inverse    []float32
 }
 
-// NewGrid returns the grid whose bytes 0 and 255 are lo and hi, for columns of
-// the given means.
+// NewGrid returns the grid on which bytes 0 and 255 are lo and hi, for columns
+// with the given means.
 func NewGrid(lo, hi, mean []float64) Grid {
 	n := len(lo)
 	g := Grid{make([]float64, n), make([]float64, n), make([]float64, n), make([]float32, n), make([]float32, n)}
 	for j := range lo {
 		step := (hi[j] - lo[j]) / 255
 		if !(step > 0) {
-			step = 1 // of a constant
+			step = 1 // for a constant column
 		}
 		g.Low[j], g.Step[j], g.Mean[j] = lo[j], step, (mean[j]-lo[j])/step
 		g.low[j], g.inverse[j] = float32(lo[j]), float32(1/step)
@@ -32,8 +33,8 @@ func NewGrid(lo, hi, mean []float64) Grid {
 	return g
 }
 
-// Round writes the bytes of x, one number per column. They must be between
-// the columns' lo and hi.
+// Round writes the bytes of x, one number per column, to dst. The numbers must
+// be between the columns' lo and hi.
 func (g Grid) Round(dst []uint8, x []float32) {
 	low, inverse := g.low[:len(x)], g.inverse[:len(x)]
 	dst = dst[:len(x)]
@@ -46,27 +47,29 @@ func (g Grid) Round(dst []uint8, x []float32) {
 //
 //	y = act(act(z W1 + b1) W2 + b2) w3 + b3
 //
-// with two hidden layers of 128 and act(v) = max(v, slope v). Weights are
-// rounded to -127..127 times a factor per output, z and the first hidden layer
-// to bytes on a [Grid]. A row that leaves the hidden layer's grid at the top
-// has no score: NaN. A ByteScorer does not change.
+// with two hidden layers of 128 units and act(v) = max(v, slope v). Weights are
+// rounded to -127..127 times a factor per output; z and the first hidden layer
+// are rounded to bytes on a [Grid]. A row whose hidden layer exceeds the top of
+// its grid has no score: NaN. A ByteScorer is immutable.
 type ByteScorer struct {
 	groups int // of four inputs
 	slope  float32
-	w1, w2 []int8 // by group of four rows: 128 columns of four
-	// c1: of every 16 columns factor, addend, and both times slope.
-	// c2: 16 numbers that add up to b3; of every 16 columns factor, addend, w3.
+	w1, w2 []int8 // per group of four rows: 128 columns of four
+	// c1 holds, for every 16 columns, factor, addend, and both times slope. c2
+	// holds 16 numbers that add up to b3, then for every 16 columns factor,
+	// addend and w3.
 	c1, c2 []float32
 }
 
-// byteStart is what a sum of products starts at, as bits: then the bits are
-// those of the float32 byteStartFloat plus the sum, if that is below 2^22.
+// byteStart is the initial value of a sum of products, as bits. The bits of the
+// sum are then those of the float32 byteStartFloat plus the sum, if that is
+// below 2^22.
 const (
 	byteStart      = 0x4b400000
 	byteStartFloat = 3 << 22
 )
 
-// ByteStride returns the distance of rows of n bytes in a [ByteScorer]'s
+// ByteStride returns the distance between rows of n bytes in a [ByteScorer]'s
 // input.
 func ByteStride(n int) int { return (n + 3) / 4 * 4 }
 
@@ -77,7 +80,7 @@ func NewByteScorer(w1, b1, w2, b2, w3 []float32, b3, slope float32, z, h Grid) *
 	s := &ByteScorer{groups: ByteStride(in) / 4, slope: slope, c1: make([]float32, 4*128), c2: make([]float32, 16+3*128)}
 	var f1, a1, f2, a2 []float64
 	s.w1, f1, a1 = roundWeights(w1, b1, z, func(i int) int { return i })
-	// Steps are such that no sum has more than 2^31 of them.
+	// Choose steps such that no sum exceeds 2^31 of them.
 	h.Step, h.Mean = slices.Clone(h.Step), slices.Clone(h.Mean)
 	for j, f := range f1 {
 		if step := f / 64; h.Step[j] < step {
@@ -88,7 +91,7 @@ func NewByteScorer(w1, b1, w2, b2, w3 []float32, b3, slope float32, z, h Grid) *
 	s.w2, f2, a2 = roundWeights(w2, b2, h, bytePlace)
 	s.c2[0] = b3
 	for j := range 128 {
-		// In steps of the hidden layer's grid, above its low.
+		// The unit is a step of the hidden layer's grid, counted from its low.
 		step := h.Step[j]
 		low := h.Low[j] / step
 		f, a := f1[j]/step, (a1[j]-byteStartFloat*f1[j])/step
@@ -102,8 +105,9 @@ func NewByteScorer(w1, b1, w2, b2, w3 []float32, b3, slope float32, z, h Grid) *
 }
 
 // roundWeights rounds the matrix w of 128 columns, whose input is on the grid
-// g, and packs it; place is the byte of an input column. A sum of products
-// with the result stands for factor times the sum plus addend.
+// g, and packs it. place returns the position of an input column's byte. A sum
+// of products with the packed weights stands for factor times the sum plus
+// addend.
 func roundWeights(w, b []float32, g Grid, place func(int) int) (packed []int8, factor, addend []float64) {
 	in := len(g.Low)
 	packed = make([]int8, ByteStride(in)*128)
@@ -115,7 +119,7 @@ func roundWeights(w, b []float32, g Grid, place func(int) int) (packed []int8, f
 			top = max(top, math.Abs(v))
 			positive, negative = positive+max(v, 0), negative-min(v, 0)
 		}
-		// Sums of products, roundings included, stay below 2^22.
+		// Keep sums of products, including roundings, below 2^22.
 		f := max(top/127, 255*max(positive, negative)/(1<<22-128*float64(in)))
 		if !(f > 0) {
 			f = 1
@@ -133,11 +137,12 @@ func roundWeights(w, b []float32, g Grid, place func(int) int) (packed []int8, f
 	return packed, factor, addend
 }
 
-// bytePlace returns where the hidden layer's column j is kept: as the
-// processor packs it.
+// bytePlace returns the position of the hidden layer's column j, in the order
+// in which the processor packs columns.
 func bytePlace(j int) int { return j&64 | j>>2&3<<4 | j>>4&3<<2 | j&3 }
 
-// ByteScratch is the working memory of [ByteScorer.Scores] for so many rows.
+// ByteScratch is the working memory of [ByteScorer.Scores] for a number of
+// rows.
 type ByteScratch struct {
 	hidden []uint8
 	over   []uint32
@@ -149,9 +154,8 @@ func NewByteScratch(m int) *ByteScratch {
 	return &ByteScratch{make([]uint8, m*128), make([]uint32, m)}
 }
 
-// Scores writes the scores of m rows of z, which start every
-// ByteStride(inputs), to y. Both, and t, have room for a multiple of
-// [ByteRows].
+// Scores writes the scores of m rows of z, which start every ByteStride(inputs)
+// bytes, to y. z, y and t must have space for a multiple of [ByteRows] rows.
 func (s *ByteScorer) Scores(y []float32, t *ByteScratch, z []uint8, m int) {
 	m = (m + ByteRows - 1) / ByteRows * ByteRows
 	if m <= 0 {
@@ -210,8 +214,8 @@ func fma(a, b, c float32) float32 {
 	return float32(math.FMA(float64(a), float64(b), float64(c)))
 }
 
-// Outside returns the bits of those of at most 16 numbers that are not within
-// [lo, hi]; NaN never is. There is room for 16.
+// Outside returns a bit mask of the numbers of y that are not within [lo, hi];
+// NaN never is.
 func Outside(y *[16]float32, lo, hi float32) uint16 { return outsideOf(y, lo, hi) }
 
 func outsideGo(y *[16]float32, lo, hi float32) uint16 {

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+// sets are the instruction sets that this platform may have, the best last.
+var sets = []string{"Go", "AVX2", "AVX-512"}
+
 func init() {
 	x := cpu.X86
 	if !x.HasAVX2 || !x.HasFMA {
@@ -26,12 +29,13 @@ func init() {
 	}
 }
 
-// vnni says that products of bytes are the processor's.
+// vnni reports whether products of bytes use the processor's instructions for
+// them.
 var vnni bool
 
 func useBytes(on bool) { vnni = on }
 
-// use selects the code of an instruction set.
+// use selects the code for an instruction set.
 func use(name string) {
 	isa = name
 	width = 16
@@ -62,8 +66,8 @@ func tileMask(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32,
 	}
 }
 
-// Dots sets dst[i] to b plus the product of row i of x, which starts at
-// x[i*ldx], with w. It is made for len(w) = 128.
+// Dots sets dst[i] to b plus the dot product of w with row i of x, which starts
+// at x[i*ldx]. It is optimised for len(w) = 128.
 func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) {
 	if isa == "Go" || len(w) != 128 || len(dst) == 0 {
 		dotsGo(dst, x, ldx, w, b)
@@ -73,8 +77,9 @@ func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) {
 	dotsAVX2(len(dst), &x[0], uintptr(ldx*4), &w[0], b, &dst[0])
 }
 
-// Extremes lowers lo and raises hi to the values of m rows of x, which start
-// every ldx elements, column by column over the length of lo.
+// Extremes updates lo and hi, the smallest and largest value of each column,
+// with m rows of x, which start every ldx elements. The number of columns is
+// len(lo).
 func Extremes(lo, hi, x []float32, ldx, m int) {
 	if m <= 0 {
 		return
@@ -90,7 +95,7 @@ func Extremes(lo, hi, x []float32, ldx, m int) {
 	extremesGo(lo[j:], hi[j:], x[j:], ldx, m)
 }
 
-// Dot returns the product of a and b over the length of a.
+// Dot returns the dot product of a and b over the length of a.
 func Dot(a, b []float32) float32 {
 	n := len(a) / 32
 	if isa == "Go" || n == 0 {
@@ -112,8 +117,9 @@ func Axpy(y []float32, a float32, x []float32) {
 	axpyGo(y[n*8:], a, x[n*8:])
 }
 
-// HalfExp replaces the numbers of x, and up to seven more if the capacity of x
-// allows, by the exponential of their half. Halves are cut to [-87, 88].
+// HalfExp replaces the numbers of x by the exponential of half their value,
+// which is first limited to [-87, 88]. It also overwrites up to seven more
+// numbers if the capacity of x allows.
 func HalfExp(x []float32) {
 	n := (len(x) + 7) / 8
 	if isa == "Go" || n*8 > cap(x) {
@@ -125,22 +131,55 @@ func HalfExp(x []float32) {
 	}
 }
 
-// Adam takes a step of Adam: m and v are the moments of the gradient g of the
-// parameters p; rate is the learning rate with the corrections of both.
+// Adam makes one step of Adam. m and v are the moments of the gradient g of the
+// parameters p; rate is the learning rate with the bias corrections of both.
 func Adam(p, m, v, g []float32, b1, b2, rate, epsilon float32) {
 	n := 0
-	if isa != "Go" {
-		n = len(p) / 8
-		if n > 0 {
-			_, _, _ = m[len(p)-1], v[len(p)-1], g[len(p)-1]
-			adamAVX2(n, &p[0], &m[0], &v[0], &g[0], b1, b2, rate, epsilon)
-		}
-		n *= 8
+	if len(p) > 0 {
+		_, _, _ = m[len(p)-1], v[len(p)-1], g[len(p)-1]
+	}
+	if isa == "AVX-512" && len(p) >= 16 {
+		n = len(p) / 16
+		adamAVX512(n, &p[0], &m[0], &v[0], &g[0], b1, b2, rate, epsilon)
+		n *= 16
+	}
+	if isa != "Go" && len(p)-n >= 8 {
+		k := (len(p) - n) / 8
+		adamAVX2(k, &p[n], &m[n], &v[n], &g[n], b1, b2, rate, epsilon)
+		n += k * 8
 	}
 	adamGo(p[n:], m[n:], v[n:], g[n:], b1, b2, rate, epsilon)
 }
 
-// lookup is one row of [Table.Apply].
+// sums adds m rows of a panel of x to y.
+func sums(y, x []float32, ldx, m int) {
+	switch isa {
+	case "AVX-512":
+		sumsAVX512(m, &x[0], uintptr(ldx*4), &y[0])
+	case "AVX2":
+		sumsAVX2(m, &x[0], uintptr(ldx*4), &y[0])
+	default:
+		sumsGo(y[:width], x, ldx, m)
+	}
+}
+
+// productTransposed is [ProductTransposed] for the leading rows of x and
+// columns for which there is assembly; it returns how many these are.
+func productTransposed(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int) (rows, cols int) {
+	const xs = 4 // rows of x at once
+	rows, cols = a/xs*xs, n/16*16
+	if isa != "AVX-512" || rows == 0 || cols == 0 {
+		return 0, 0
+	}
+	for j := 0; j < b; j += TileRows {
+		for i := 0; i < rows; i += xs {
+			productTransposedAVX512(cols/16, &x[i*ldx], uintptr(ldx*4), &g[j*ldg], uintptr(ldg*4), &y[j*ldy+i], uintptr(ldy*4))
+		}
+	}
+	return rows, cols
+}
+
+// lookup computes one row of [Table.Apply].
 func lookup(bits []byte, table, b, y []float32, slope float32) {
 	if isa == "Go" {
 		lookupGo(bits, table, b, y, slope)
@@ -149,9 +188,9 @@ func lookup(bits []byte, table, b, y []float32, slope float32) {
 	lookupAVX2(len(bits), &bits[0], &table[0], &b[0], &y[0], slope)
 }
 
-// PeakFLOP does n rounds of independent multiply-adds on registers, the most
-// that a core can do with the instructions in use, and returns the number of
-// operations, two for each multiply-add; 0 where there is no such loop.
+// PeakFLOP makes n rounds of independent multiply-adds on registers, the most
+// that a core can do with the instructions in use. It returns the number of
+// operations, two per multiply-add, or 0 if there is no such loop.
 func PeakFLOP(n int) float64 {
 	switch isa {
 	case "AVX-512":
@@ -165,7 +204,7 @@ func PeakFLOP(n int) float64 {
 }
 
 // FastBytes reports whether a [ByteScorer] is faster than layers in single
-// precision: where the processor has AVX-512 VNNI.
+// precision. It is if the processor has AVX-512 VNNI.
 func FastBytes() bool { return vnni }
 
 func (s *ByteScorer) scores(y []float32, t *ByteScratch, z []uint8, m int) {
@@ -184,9 +223,9 @@ func outsideOf(y *[16]float32, lo, hi float32) uint16 {
 	return outsideAVX512(&y[0], lo, hi)
 }
 
-// PeakByteOps does n rounds of independent products of bytes on registers and
-// returns the number of operations, two for each multiply-add; 0 where there
-// is no such loop.
+// PeakByteOps makes n rounds of independent products of bytes on registers. It
+// returns the number of operations, two per multiply-add, or 0 if there is no
+// such loop.
 func PeakByteOps(n int) float64 {
 	if !vnni {
 		return 0
@@ -195,8 +234,8 @@ func PeakByteOps(n int) float64 {
 	return float64(n) * 24 * 64 * 2
 }
 
-// bytesAgree reports whether scores in bytes are those of the plain Go code,
-// on a small case.
+// bytesAgree reports whether scores in bytes agree with those of the plain Go
+// code, on a small case.
 func bytesAgree() bool {
 	const in, m = 6, 2 * ByteRows
 	w := make([]float32, 128*128)
@@ -227,8 +266,8 @@ func bytesAgree() bool {
 	return outsideAVX512(&got[0], -1, 1) == outsideGo(&got, -1, 1)
 }
 
-// tilesAgree reports whether the selected tiles compute what the plain Go ones
-// do, on a small case.
+// tilesAgree reports whether the selected tiles agree with the plain Go tiles,
+// on a small case.
 func tilesAgree() bool {
 	const k = 5
 	x, w := make([]float32, TileRows*k), make([]float32, width*k)

@@ -25,9 +25,9 @@ func tileGo(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y
 	}
 }
 
-// tileMaskGo is a tile with the derivative of the activation: for r < 6 and
-// c < n, y[r*ldy+c] is the sum as in tileGo, without b, times 1 where
-// h[r*ldy+c] > 0 and slope elsewhere.
+// tileMaskGo is a tile with the derivative of the activation. For r < 6 and c <
+// n, y[r*ldy+c] is the sum as in tileGo, but without b, times 1 where
+// h[r*ldy+c] > 0 and times slope elsewhere.
 func tileMaskGo(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32, y []float32, ldy int, slope float32, n int) {
 	tileGo(k, x, xr, xk, w, ldw, zeros[:], y, ldy, 1, n)
 	for r := range TileRows {
@@ -39,7 +39,7 @@ func tileMaskGo(k int, x []float32, xr, xk int, w []float32, ldw int, h []float3
 	}
 }
 
-// zeros is a bias for tiles without one, of the greatest width.
+// zeros is the bias of tiles without one, long enough for the widest tile.
 var zeros [64]float32
 
 func dotsGo(dst []float32, x []float32, ldx int, w []float32, b float32) {
@@ -70,6 +70,12 @@ func dotGo(a, b []float32) float32 {
 		s[0] += a[i] * b[i]
 	}
 	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
+func sumsGo(y, x []float32, ldx, m int) {
+	for i := range m {
+		axpyGo(y, 1, x[i*ldx:i*ldx+len(y)])
+	}
 }
 
 func axpyGo(y []float32, a float32, x []float32) {

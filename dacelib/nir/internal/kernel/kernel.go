@@ -1,18 +1,18 @@
-// Package kernel holds the arithmetic of the neural instance representation:
-// single-precision layers y = act(x W + b) over tiles of six rows, with the
-// weights packed into panels as wide as the processor's registers allow, and
-// what training and scoring need around them.
+// Package kernel implements the arithmetic of the neural instance
+// representation: single-precision layers y = act(x W + b) over tiles of six
+// rows, with the weights packed into panels as wide as the processor's
+// registers allow, and the other operations that training and scoring need.
 //
 // [Layer] is the packed form of a layer, [Table] that of a first layer that
-// reads bits, [Product] the product that gradients of weights need,
-// [ByteScorer] a whole scorer in products of bytes. Which code runs is decided
-// once, at start, from what the processor offers and after a comparison with
-// the plain Go code: AVX-512, AVX2 with FMA, or plain Go, see [ISA]; and
-// AVX-512 VNNI, see [FastBytes]. GODEBUG=cpu.avx2=off selects plain Go.
+// reads bits, [Product] computes the gradients of weights, and [ByteScorer] is
+// a whole scorer in products of bytes. The code to run is selected once, at
+// start, by the processor's features and after a comparison with the plain Go
+// code: AVX-512, AVX2 with FMA, or plain Go (see [ISA]), and AVX-512 VNNI (see
+// [FastBytes]). On arm64, tiles and tables use NEON. GODEBUG=cpu.avx2=off selects plain Go.
 package kernel
 
-// TileRows is the number of rows that a tile computes at once. Buffers that
-// a layer reads from or writes to must have room for a whole number of tiles.
+// TileRows is the number of rows that a tile computes at once. Buffers that a
+// layer reads or writes must have space for a whole number of tiles.
 const TileRows = 6
 
 var (
@@ -20,7 +20,7 @@ var (
 	width = 16
 )
 
-// ISA returns the instruction set in use: "AVX-512", "AVX2" or "Go".
+// ISA returns the instruction set in use: "AVX-512", "AVX2", "NEON" or "Go".
 func ISA() string { return isa }
 
 // RoundRows returns m rounded up to a whole number of tiles.
@@ -29,9 +29,9 @@ func RoundRows(m int) int { return (m + TileRows - 1) / TileRows * TileRows }
 // RoundCols returns n rounded up to a whole number of panels.
 func RoundCols(n int) int { return (n + width - 1) / width * width }
 
-// A Layer is y = act(x W + b) with W packed: panels of columns, each stored
-// row after row, padded with zeros. act(v) = max(v, Slope v): Slope 1 is the
-// identity.
+// A Layer is y = act(x W + b) with W packed into panels of columns, each stored
+// row after row and padded with zeros. act(v) = max(v, Slope v); with Slope 1
+// it is the identity.
 type Layer struct {
 	In, Out int
 	Slope   float32
@@ -41,7 +41,7 @@ type Layer struct {
 }
 
 // NewLayer packs the in x out matrix w (row-major) and the bias b of length
-// out. Both may be nil for zeros.
+// out. Either may be nil for zeros.
 func NewLayer(w, b []float32, in, out int, slope float32) *Layer {
 	l := &Layer{
 		In: in, Out: out, Slope: slope,
@@ -66,8 +66,8 @@ func (l *Layer) Set(w, b []float32) {
 	copy(l.b, b)
 }
 
-// SetTransposed packs the transpose of w, which is Out x In (row-major), and
-// no bias: the layer that carries gradients back through w.
+// SetTransposed packs the transpose of w, which is Out x In (row-major),
+// without bias. The layer then propagates gradients back through w.
 func (l *Layer) SetTransposed(w []float32) {
 	for j := 0; j < l.Out; j += width {
 		n := min(width, l.Out-j)
@@ -80,10 +80,10 @@ func (l *Layer) SetTransposed(w []float32) {
 	}
 }
 
-// Apply computes rows 0 to m-1 of y, and up to five more, from the same rows
-// of x. Rows of x start every ldx elements, those of y every ldy; ldy must be
-// at least RoundCols(l.Out), and the columns of y from Out on become 0. Both
-// must have room for RoundRows(m) rows.
+// Apply computes rows 0 to m-1 of y, and up to five more, from the same rows of
+// x. Rows of x start every ldx elements, rows of y every ldy; ldy must be at
+// least RoundCols(l.Out), and the columns of y from Out on become 0. x and y
+// must have space for RoundRows(m) rows.
 func (l *Layer) Apply(y []float32, ldy int, x []float32, ldx, m int) {
 	if !l.fits(y, ldy, x, ldx, m) {
 		return
@@ -96,9 +96,9 @@ func (l *Layer) Apply(y []float32, ldy int, x []float32, ldx, m int) {
 	}
 }
 
-// ApplyMask computes y = (x W) * act'(h), without bias: gradients carried back
-// through a layer and the activation before it, whose output h is laid out as
-// y. act' is 1 where h > 0 and Slope elsewhere.
+// ApplyMask computes y = (x W) * act'(h), without bias. It propagates gradients
+// back through a layer and the activation before it; h is the activation's
+// output, with the layout of y. act' is 1 where h > 0 and Slope elsewhere.
 func (l *Layer) ApplyMask(y []float32, ldy int, h []float32, x []float32, ldx, m int) {
 	if !l.fits(y, ldy, x, ldx, m) {
 		return
@@ -112,8 +112,8 @@ func (l *Layer) ApplyMask(y []float32, ldy int, h []float32, x []float32, ldx, m
 	}
 }
 
-// fits panics if a buffer is too small, and reports whether there is anything
-// to do.
+// fits panics if a buffer is too small; it returns false if there is nothing to
+// compute.
 func (l *Layer) fits(y []float32, ldy int, x []float32, ldx, m int) bool {
 	if m <= 0 || l.In == 0 {
 		return false
@@ -124,11 +124,11 @@ func (l *Layer) fits(y []float32, ldy int, x []float32, ldx, m int) bool {
 	return true
 }
 
-// Product computes the a x b matrix y = x^T g for x of n rows and a columns
+// Product computes the a x b matrix y = x^T g, for x of n rows and a columns
 // and g of n rows and b columns: the gradient of a layer's weights. Rows start
 // every ldx, ldg, ldy elements. ldg and ldy must be at least RoundCols(b); the
-// columns of g from b on must be finite. Where a is not a whole number of
-// tiles, x must be readable, and y is written, up to that.
+// columns of g from b on must be finite. If a is not a whole number of tiles, x
+// must be readable, and y is written, up to the next whole number.
 func Product(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int) {
 	if n <= 0 || a <= 0 || b <= 0 {
 		return
@@ -146,11 +146,10 @@ func Product(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b,
 // TableCols is the number of columns of a [Table].
 const TableCols = 128
 
-// Affine computes y = x W + b for W as it is, not packed: in rows of at least
-// RoundCols(cols) columns, which start every ldw elements, and b of as many.
-// It serves wide matrices that are used once. y and x are as in [Layer.Apply],
-// with m rows. What W and b hold beyond cols only reaches columns of y from
-// cols on.
+// Affine computes y = x W + b for a W that is not packed. Rows of W start every
+// ldw elements and have, like b, at least RoundCols(cols) columns. It serves
+// wide matrices that are used only once. y and x are as in [Layer.Apply], with
+// m rows. Numbers in W and b beyond cols only affect columns of y from cols on.
 func Affine(y []float32, ldy int, x []float32, ldx, m int, w []float32, ldw, in int, b []float32, cols int) {
 	if m <= 0 || in <= 0 || cols <= 0 {
 		return
@@ -167,32 +166,48 @@ func Affine(y []float32, ldy int, x []float32, ldx, m int, w []float32, ldw, in 
 	}
 }
 
-// ProductTransposed computes y = x g^T for x of a rows and n columns and g of
-// b rows and n columns, using work of n x RoundCols(b). Rows start every
-// ldx, ldg, ldy elements; ldy must be at least RoundCols(b). a must be at least
-// 6; y needs no room for more rows than a.
-func ProductTransposed(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int, work []float32) {
-	cols := RoundCols(b)
-	work = work[:n*cols]
-	clear(work)
-	for c := range b {
-		for p, v := range g[c*ldg : c*ldg+n] {
-			work[p*cols+c] = v
-		}
+// ProductTransposed computes the b x a matrix y = g x^T for x of a rows and g
+// of b rows, both of n columns. Rows start every ldx, ldg, ldy elements. g must
+// be readable, and y is written, up to a whole number of tiles of rows.
+func ProductTransposed(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int) {
+	if a <= 0 || b <= 0 || n <= 0 {
+		return
 	}
 	_ = x[(a-1)*ldx+n-1]
-	_ = y[(a-1)*ldy+cols-1]
-	for j := 0; j < cols; j += width {
-		for i := 0; i < a; i += TileRows {
-			i := min(i, a-TileRows) // the last tile may overlap the one before
-			tile(n, x[i*ldx:], ldx, 1, work[j:], cols, zeros[:], y[i*ldy+j:], ldy, 1)
+	_ = g[(RoundRows(b)-1)*ldg+n-1]
+	_ = y[(RoundRows(b)-1)*ldy+a-1]
+	rows, cols := productTransposed(y, ldy, x, ldx, a, g, ldg, b, n)
+	for j := range b {
+		for i := range a {
+			from, sum := 0, float32(0)
+			if i < rows {
+				if cols == n {
+					continue
+				}
+				from, sum = cols, y[j*ldy+i]
+			}
+			y[j*ldy+i] = sum + Dot(x[i*ldx+from:i*ldx+n], g[j*ldg+from:j*ldg+n])
 		}
 	}
 }
 
+// Sums adds the m rows of x, which start every ldx elements, to y, column by
+// column. Both must have space for RoundCols(cols) columns, all of which are
+// added.
+func Sums(y, x []float32, ldx, m, cols int) {
+	if m <= 0 || cols <= 0 {
+		return
+	}
+	n := RoundCols(cols)
+	_, _ = x[(m-1)*ldx+n-1], y[n-1]
+	for j := 0; j < n; j += width {
+		sums(y[j:], x[j:], ldx, m)
+	}
+}
+
 // A Table is a layer y = act(x W + b) of 128 columns whose input is a packed
-// solution, each bit standing for -1 or +1: for every byte of the solution it
-// holds the 256 sums of rows of W.
+// solution, where a bit stands for -1 or +1. For every byte of the solution it
+// holds the 256 possible sums of rows of W.
 type Table struct {
 	bytes int
 	slope float32

@@ -14,6 +14,16 @@ func tileAVX2(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr,
 //go:noescape
 func tileAVX2Mask(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr, h *float32, y *float32, ldy uintptr, slope float32)
 
+// sumsAVX2 adds the n rows of x, which start every ldx bytes, to y: 16 columns.
+//
+//go:noescape
+func sumsAVX2(n int, x *float32, ldx uintptr, y *float32)
+
+// adamAVX2 is a step of Adam for 8 n parameters.
+//
+//go:noescape
+func adamAVX2(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
+
 // tileAVX512 computes y = max(t, slope t), t = x w + b, for six rows and one panel.
 //
 //go:noescape
@@ -23,6 +33,21 @@ func tileAVX512(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintpt
 //
 //go:noescape
 func tileAVX512Mask(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr, h *float32, y *float32, ldy uintptr, slope float32)
+
+// sumsAVX512 adds the n rows of x, which start every ldx bytes, to y: 64 columns.
+//
+//go:noescape
+func sumsAVX512(n int, x *float32, ldx uintptr, y *float32)
+
+// adamAVX512 is a step of Adam for 16 n parameters.
+//
+//go:noescape
+func adamAVX512(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
+
+// productTransposedAVX512 writes y[j][i] = the product of row j of 6 of w with row i of 4 of x, rows of 16 n numbers; strides are in bytes.
+//
+//go:noescape
+func productTransposedAVX512(n int, x *float32, ldx uintptr, w *float32, ldw uintptr, y *float32, ldy uintptr)
 
 // dotsAVX2 computes out[i] = b + the product of row i of x with w, both of length 128.
 //
@@ -48,11 +73,6 @@ func axpyAVX2(n int, y *float32, a float32, x *float32)
 //
 //go:noescape
 func halfExpAVX2(n int, x *float32)
-
-// adamAVX2 is a step of Adam for 8 n parameters.
-//
-//go:noescape
-func adamAVX2(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
 
 // lookupAVX2 sums the rows of 128 numbers that n bytes select from n tables of 256 rows, and b, and applies the activation.
 //

@@ -218,6 +218,72 @@ loop:
 	VZEROUPPER
 	RET
 
+// func sumsAVX2(n int, x *float32, ldx uintptr, y *float32)
+// Requires: AVX
+TEXT ·sumsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    n+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    y+24(FP), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+
+loop:
+	VADDPS  (CX), Y0, Y0
+	VADDPS  32(CX), Y1, Y1
+	ADDQ    DX, CX
+	DECQ    AX
+	JNZ     loop
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 32(BX)
+	VZEROUPPER
+	RET
+
+// func adamAVX2(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·adamAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	VBROADCASTSS b1+40(FP), Y0
+	VBROADCASTSS b2+44(FP), Y1
+	VBROADCASTSS rate+48(FP), Y2
+	VBROADCASTSS epsilon+52(FP), Y3
+	MOVL         $0x3f800000, DI
+	MOVD         DI, X4
+	VBROADCASTSS X4, Y4
+	VSUBPS       Y1, Y4, Y5
+	VSUBPS       Y0, Y4, Y4
+
+loop:
+	VMOVUPS     (SI), Y6
+	VMULPS      Y4, Y6, Y7
+	VMOVUPS     (DX), Y8
+	VFMADD213PS Y7, Y0, Y8
+	VMOVUPS     Y8, (DX)
+	VMULPS      Y6, Y6, Y6
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     (BX), Y7
+	VFMADD213PS Y6, Y1, Y7
+	VMOVUPS     Y7, (BX)
+	VSQRTPS     Y7, Y7
+	VADDPS      Y3, Y7, Y7
+	VMULPS      Y2, Y8, Y8
+	VDIVPS      Y7, Y8, Y8
+	VMOVUPS     (CX), Y7
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     Y7, (CX)
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
 // func tileAVX512(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr, b *float32, y *float32, ldy uintptr, slope float32)
 // Requires: AVX, AVX512F
 TEXT ·tileAVX512(SB), NOSPLIT, $0-76
@@ -568,6 +634,290 @@ loop:
 	VZEROUPPER
 	RET
 
+// func sumsAVX512(n int, x *float32, ldx uintptr, y *float32)
+// Requires: AVX, AVX512F
+TEXT ·sumsAVX512(SB), NOSPLIT, $0-32
+	MOVQ    n+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    y+24(FP), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS 128(BX), Z2
+	VMOVUPS 192(BX), Z3
+
+loop:
+	VADDPS  (CX), Z0, Z0
+	VADDPS  64(CX), Z1, Z1
+	VADDPS  128(CX), Z2, Z2
+	VADDPS  192(CX), Z3, Z3
+	ADDQ    DX, CX
+	DECQ    AX
+	JNZ     loop
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VMOVUPS Z2, 128(BX)
+	VMOVUPS Z3, 192(BX)
+	VZEROUPPER
+	RET
+
+// func adamAVX512(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
+// Requires: AVX, AVX512F, SSE2
+TEXT ·adamAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	VBROADCASTSS b1+40(FP), Z0
+	VBROADCASTSS b2+44(FP), Z1
+	VBROADCASTSS rate+48(FP), Z2
+	VBROADCASTSS epsilon+52(FP), Z3
+	MOVL         $0x3f800000, DI
+	MOVD         DI, X4
+	VBROADCASTSS X4, Z4
+	VSUBPS       Z1, Z4, Z5
+	VSUBPS       Z0, Z4, Z4
+
+loop:
+	VMOVUPS     (SI), Z6
+	VMULPS      Z4, Z6, Z7
+	VMOVUPS     (DX), Z8
+	VFMADD213PS Z7, Z0, Z8
+	VMOVUPS     Z8, (DX)
+	VMULPS      Z6, Z6, Z6
+	VMULPS      Z5, Z6, Z6
+	VMOVUPS     (BX), Z7
+	VFMADD213PS Z6, Z1, Z7
+	VMOVUPS     Z7, (BX)
+	VSQRTPS     Z7, Z7
+	VADDPS      Z3, Z7, Z7
+	VMULPS      Z2, Z8, Z8
+	VDIVPS      Z7, Z8, Z8
+	VMOVUPS     (CX), Z7
+	VSUBPS      Z8, Z7, Z7
+	VMOVUPS     Z7, (CX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
+// func productTransposedAVX512(n int, x *float32, ldx uintptr, w *float32, ldw uintptr, y *float32, ldy uintptr)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·productTransposedAVX512(SB), NOSPLIT, $0-56
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   ldx+16(FP), DX
+	MOVQ   w+24(FP), BX
+	MOVQ   ldw+32(FP), SI
+	MOVQ   y+40(FP), DI
+	MOVQ   ldy+48(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	LEAQ   (CX)(DX*1), R9
+	LEAQ   (R9)(DX*1), R10
+	LEAQ   (R10)(DX*1), DX
+	LEAQ   (BX)(SI*2), R11
+	ADDQ   SI, R11
+
+loop:
+	VMOVUPS       (CX), Z24
+	ADDQ          $0x40, CX
+	VMOVUPS       (R9), Z25
+	ADDQ          $0x40, R9
+	VMOVUPS       (R10), Z26
+	ADDQ          $0x40, R10
+	VMOVUPS       (DX), Z27
+	ADDQ          $0x40, DX
+	VMOVUPS       (BX), Z28
+	VFMADD231PS   Z28, Z24, Z0
+	VFMADD231PS   Z28, Z25, Z1
+	VFMADD231PS   Z28, Z26, Z2
+	VFMADD231PS   Z28, Z27, Z3
+	VMOVUPS       (BX)(SI*1), Z28
+	VFMADD231PS   Z28, Z24, Z4
+	VFMADD231PS   Z28, Z25, Z5
+	VFMADD231PS   Z28, Z26, Z6
+	VFMADD231PS   Z28, Z27, Z7
+	VMOVUPS       (BX)(SI*2), Z28
+	VFMADD231PS   Z28, Z24, Z8
+	VFMADD231PS   Z28, Z25, Z9
+	VFMADD231PS   Z28, Z26, Z10
+	VFMADD231PS   Z28, Z27, Z11
+	VMOVUPS       (R11), Z28
+	VFMADD231PS   Z28, Z24, Z12
+	VFMADD231PS   Z28, Z25, Z13
+	VFMADD231PS   Z28, Z26, Z14
+	VFMADD231PS   Z28, Z27, Z15
+	VMOVUPS       (R11)(SI*1), Z28
+	VFMADD231PS   Z28, Z24, Z16
+	VFMADD231PS   Z28, Z25, Z17
+	VFMADD231PS   Z28, Z26, Z18
+	VFMADD231PS   Z28, Z27, Z19
+	VMOVUPS       (R11)(SI*2), Z28
+	VFMADD231PS   Z28, Z24, Z20
+	VFMADD231PS   Z28, Z25, Z21
+	VFMADD231PS   Z28, Z26, Z22
+	VFMADD231PS   Z28, Z27, Z23
+	ADDQ          $0x40, BX
+	ADDQ          $0x40, R11
+	DECQ          AX
+	JNZ           loop
+	VEXTRACTF64X4 $0x01, Z0, Y24
+	VADDPS        Y0, Y24, Y24
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VADDPS        Y2, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z3, Y2
+	VADDPS        Y3, Y2, Y2
+	VUNPCKLPS     Y0, Y24, Y3
+	VUNPCKHPS     Y0, Y24, Y0
+	VADDPS        Y3, Y0, Y0
+	VUNPCKLPS     Y2, Y1, Y3
+	VUNPCKHPS     Y2, Y1, Y1
+	VADDPS        Y3, Y1, Y1
+	VUNPCKLPD     Y1, Y0, Y2
+	VUNPCKHPD     Y1, Y0, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VMOVUPS       X1, (DI)
+	ADDQ          R8, DI
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y4, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VADDPS        Y5, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VADDPS        Y6, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VADDPS        Y7, Y3, Y3
+	VUNPCKLPS     Y1, Y0, Y4
+	VUNPCKHPS     Y1, Y0, Y0
+	VADDPS        Y4, Y0, Y0
+	VUNPCKLPS     Y3, Y2, Y1
+	VUNPCKHPS     Y3, Y2, Y2
+	VADDPS        Y1, Y2, Y2
+	VUNPCKLPD     Y2, Y0, Y1
+	VUNPCKHPD     Y2, Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VMOVUPS       X1, (DI)
+	ADDQ          R8, DI
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPS        Y8, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z9, Y1
+	VADDPS        Y9, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z10, Y2
+	VADDPS        Y10, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z11, Y3
+	VADDPS        Y11, Y3, Y3
+	VUNPCKLPS     Y1, Y0, Y4
+	VUNPCKHPS     Y1, Y0, Y0
+	VADDPS        Y4, Y0, Y0
+	VUNPCKLPS     Y3, Y2, Y1
+	VUNPCKHPS     Y3, Y2, Y2
+	VADDPS        Y1, Y2, Y2
+	VUNPCKLPD     Y2, Y0, Y1
+	VUNPCKHPD     Y2, Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VMOVUPS       X1, (DI)
+	ADDQ          R8, DI
+	VEXTRACTF64X4 $0x01, Z12, Y0
+	VADDPS        Y12, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z13, Y1
+	VADDPS        Y13, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z14, Y2
+	VADDPS        Y14, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z15, Y3
+	VADDPS        Y15, Y3, Y3
+	VUNPCKLPS     Y1, Y0, Y4
+	VUNPCKHPS     Y1, Y0, Y0
+	VADDPS        Y4, Y0, Y0
+	VUNPCKLPS     Y3, Y2, Y1
+	VUNPCKHPS     Y3, Y2, Y2
+	VADDPS        Y1, Y2, Y2
+	VUNPCKLPD     Y2, Y0, Y1
+	VUNPCKHPD     Y2, Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VMOVUPS       X1, (DI)
+	ADDQ          R8, DI
+	VEXTRACTF64X4 $0x01, Z16, Y0
+	VADDPS        Y16, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z17, Y1
+	VADDPS        Y17, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z18, Y2
+	VADDPS        Y18, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z19, Y3
+	VADDPS        Y19, Y3, Y3
+	VUNPCKLPS     Y1, Y0, Y4
+	VUNPCKHPS     Y1, Y0, Y0
+	VADDPS        Y4, Y0, Y0
+	VUNPCKLPS     Y3, Y2, Y1
+	VUNPCKHPS     Y3, Y2, Y2
+	VADDPS        Y1, Y2, Y2
+	VUNPCKLPD     Y2, Y0, Y1
+	VUNPCKHPD     Y2, Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VMOVUPS       X1, (DI)
+	ADDQ          R8, DI
+	VEXTRACTF64X4 $0x01, Z20, Y0
+	VADDPS        Y20, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z21, Y1
+	VADDPS        Y21, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z22, Y2
+	VADDPS        Y22, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z23, Y3
+	VADDPS        Y23, Y3, Y3
+	VUNPCKLPS     Y1, Y0, Y4
+	VUNPCKHPS     Y1, Y0, Y0
+	VADDPS        Y4, Y0, Y0
+	VUNPCKLPS     Y3, Y2, Y1
+	VUNPCKHPS     Y3, Y2, Y2
+	VADDPS        Y1, Y2, Y2
+	VUNPCKLPD     Y2, Y0, Y1
+	VUNPCKHPD     Y2, Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VMOVUPS       X1, (DI)
+	ADDQ          R8, DI
+	VZEROUPPER
+	RET
+
 // func dotsAVX2(n int, x *float32, ldx uintptr, w *float32, b float32, out *float32)
 // Requires: AVX, FMA3, SSE
 TEXT ·dotsAVX2(SB), NOSPLIT, $0-48
@@ -843,54 +1193,6 @@ DATA halfExpConstants<>+404(SB)/4, $(0.5)
 DATA halfExpConstants<>+408(SB)/4, $(0.5)
 DATA halfExpConstants<>+412(SB)/4, $(0.5)
 GLOBL halfExpConstants<>(SB), RODATA|NOPTR, $416
-
-// func adamAVX2(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·adamAVX2(SB), NOSPLIT, $0-56
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         v+24(FP), BX
-	MOVQ         grad+32(FP), SI
-	VBROADCASTSS b1+40(FP), Y0
-	VBROADCASTSS b2+44(FP), Y1
-	VBROADCASTSS rate+48(FP), Y2
-	VBROADCASTSS epsilon+52(FP), Y3
-	MOVL         $0x3f800000, DI
-	MOVD         DI, X4
-	VBROADCASTSS X4, Y4
-	MOVL         $0x3f800000, DI
-	MOVD         DI, X5
-	VBROADCASTSS X5, Y5
-	VSUBPS       Y0, Y4, Y4
-	VSUBPS       Y1, Y5, Y5
-
-loop:
-	VMOVUPS     (SI), Y6
-	VMULPS      Y4, Y6, Y7
-	VMOVUPS     (DX), Y8
-	VFMADD213PS Y7, Y0, Y8
-	VMOVUPS     Y8, (DX)
-	VMULPS      Y6, Y6, Y6
-	VMULPS      Y5, Y6, Y6
-	VMOVUPS     (BX), Y7
-	VFMADD213PS Y6, Y1, Y7
-	VMOVUPS     Y7, (BX)
-	VSQRTPS     Y7, Y7
-	VADDPS      Y3, Y7, Y7
-	VMULPS      Y2, Y8, Y8
-	VDIVPS      Y7, Y8, Y8
-	VMOVUPS     (CX), Y7
-	VSUBPS      Y8, Y7, Y7
-	VMOVUPS     Y7, (CX)
-	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
-	ADDQ        $0x20, BX
-	ADDQ        $0x20, SI
-	DECQ        AX
-	JNZ         loop
-	VZEROUPPER
-	RET
 
 // func lookupAVX2(n int, bits *byte, table *float32, b *float32, y *float32, slope float32)
 // Requires: AVX

@@ -1,18 +1,20 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 )
 
-// everyISA runs a test with each instruction set that this machine has.
+// everyISA runs a test with each instruction set that this machine supports.
 func everyISA(t *testing.T, f func(t *testing.T)) {
 	best := isa
 	defer use(best)
-	for _, name := range []string{"Go", "AVX2", "AVX-512"} {
+	for _, name := range sets {
 		use(name)
 		t.Run(name, f)
 		if name == best {
@@ -29,7 +31,7 @@ func random(n int, r *rand.Rand) []float32 {
 	return x
 }
 
-// near fails unless got is within tol of want, relative to scale.
+// near fails the test unless got is within tol of want, relative to scale.
 func near(t *testing.T, what string, got float32, want, scale float64, tol float64) {
 	t.Helper()
 	if d := math.Abs(float64(got) - want); !(d <= tol*max(scale, 1)) {
@@ -91,7 +93,7 @@ func TestLayer(t *testing.T) {
 	})
 }
 
-// A row's result must not depend on the rows beside it.
+// A row's result does not depend on the other rows.
 func TestRowsAreIndependent(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
@@ -113,9 +115,9 @@ func TestRowsAreIndependent(t *testing.T) {
 	})
 }
 
-// Layers do not depend on the width of the processor's registers, to the last
-// bit: sums go in the same order with the same rounding. Ranges of scorers,
-// and with them whole constructions, are then those of any such machine.
+// Layers give the same bits whatever the width of the processor's registers,
+// because sums have the same order and rounding. The ranges of scorers, and
+// therefore whole constructions, are then the same on all such machines.
 func TestLayerWidths(t *testing.T) {
 	best := isa
 	defer use(best)
@@ -191,11 +193,11 @@ func TestAffine(t *testing.T) {
 func TestProductTransposed(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(17, 18))
-		for _, s := range []struct{ a, b, n int }{{64, 5, 512}, {6, 1, 3}, {7, 17, 100}, {65, 70, 10}} {
-			ldx, ldg, ldy := s.n+3, s.n+1, RoundCols(s.b)
-			x, g := random(s.a*ldx, r), random(s.b*ldg, r)
-			y := make([]float32, s.a*ldy)
-			ProductTransposed(y, ldy, x, ldx, s.a, g, ldg, s.b, s.n, random(s.n*ldy, r))
+		for _, s := range []struct{ a, b, n int }{{64, 5, 512}, {64, 5, 385}, {6, 1, 3}, {7, 17, 100}, {65, 70, 10}, {4, 6, 16}} {
+			ldx, ldg, ldy := s.n+3, s.n+1, s.a
+			x, g := random(s.a*ldx, r), random(RoundRows(s.b)*ldg, r)
+			y := make([]float32, RoundRows(s.b)*ldy)
+			ProductTransposed(y, ldy, x, ldx, s.a, g, ldg, s.b, s.n)
 			for i := range s.a {
 				for j := range s.b {
 					sum, scale := 0.0, 0.0
@@ -204,7 +206,30 @@ func TestProductTransposed(t *testing.T) {
 						sum += p
 						scale += math.Abs(p)
 					}
-					near(t, fmt.Sprint(s, i, j), y[i*ldy+j], sum, scale, 1e-6)
+					near(t, fmt.Sprint(s, i, j), y[j*ldy+i], sum, scale, 1e-6)
+				}
+			}
+		}
+	})
+}
+
+func TestSums(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(21, 22))
+		for _, cols := range []int{1, 30, 64, 128} {
+			const m = 9
+			ldx := RoundCols(cols) + 5
+			x, y := random(m*ldx, r), random(RoundCols(cols), r)
+			want := append([]float32(nil), y...)
+			for i := range m {
+				for j := range want {
+					want[j] += x[i*ldx+j]
+				}
+			}
+			Sums(y, x, ldx, m, cols)
+			for j := range want { // row after row, for the same rounding
+				if y[j] != want[j] {
+					t.Fatalf("%d columns: column %d is %v, want %v", cols, j, y[j], want[j])
 				}
 			}
 		}
@@ -298,7 +323,7 @@ func TestHalfExp(t *testing.T) {
 func TestAdam(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, 10))
-		const n = 37
+		const n = 45 // blocks of 16 and of 8, and a remainder of 5
 		p, m, g := random(n, r), random(n, r), random(n, r)
 		v := random(n, r)
 		for i := range v {
@@ -347,8 +372,8 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// testByteScorer returns a scorer in bytes, the numbers it was made of, and
-// the grid of its input.
+// testByteScorer returns a scorer in bytes, the numbers from which it was made,
+// and the grid of its input.
 func testByteScorer(in int, r *rand.Rand) (*ByteScorer, [5][]float32, Grid) {
 	w := [5][]float32{random(in*128, r), random(128, r), random(128*128, r), random(128, r), random(128, r)}
 	grid := func(n int, lo, hi float64) Grid {
@@ -364,8 +389,9 @@ func testByteScorer(in int, r *rand.Rand) (*ByteScorer, [5][]float32, Grid) {
 	return NewByteScorer(w[0], w[1], w[2], w[3], w[4], 0.5, 0.01, z, grid(128, -0.02*top, top)), w, z
 }
 
-// Scores in bytes are near those in double precision, those of the processor
-// those of plain Go, and a hidden layer that leaves its grid is seen.
+// Scores in bytes are near those in double precision. The processor's code and
+// the plain Go code give the same scores, and a hidden layer that leaves its
+// grid is detected.
 func TestByteScorer(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	best := FastBytes()
@@ -424,7 +450,7 @@ func TestByteScorer(t *testing.T) {
 	}
 }
 
-// The sums of products must not leave their room, whatever the weights.
+// Sums of products stay within their bounds, whatever the weights.
 func TestByteScorerRoom(t *testing.T) {
 	const in = 500
 	ones := make([]float32, in*128)
@@ -458,9 +484,9 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// rate returns the operations per second of f, which returns how many it did,
-// in billions: the best of many short windows, so what the core does while
-// nobody else has it.
+// rate returns billions of operations per second of f, which returns how many
+// it did. It takes the best of many short windows, when no other load uses the
+// core.
 func rate(f func() float64) float64 {
 	var best float64
 	for range 500 {
@@ -475,7 +501,7 @@ func rate(f func() float64) float64 {
 
 func peak() float64 { return rate(func() float64 { return PeakFLOP(10_000) }) }
 
-// BenchmarkLayer measures layers on one core, beside the core's own peak in
+// BenchmarkLayer measures layers on one core, next to the core's own peak in
 // the same run.
 func BenchmarkLayer(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -500,8 +526,8 @@ func BenchmarkLayer(b *testing.B) {
 	}
 }
 
-// BenchmarkByteScorer measures a scorer in bytes, in operations as if done in
-// single precision, beside the peaks of products of bytes and of
+// BenchmarkByteScorer measures a scorer in bytes. It counts operations as if in
+// single precision, next to the peaks of products of bytes and of
 // multiply-adds.
 func BenchmarkByteScorer(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -558,4 +584,33 @@ func BenchmarkTable(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/m, "ns/solution")
 		})
 	}
+}
+
+// TestLayerBits checks that layers give the same bits on all processors with
+// fused products, x86 and ARM: the hash was computed with AVX-512.
+func TestLayerBits(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		if isa == "Go" {
+			t.Skip("plain Go rounds products, or not, as the compiler likes")
+		}
+		r := rand.New(rand.NewPCG(11, 12))
+		uniform := func(n int) []float32 {
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = r.Float32() - 0.5
+			}
+			return x
+		}
+		const m, in, out = 18, 61, 128
+		x, h, y := uniform(m*in), uniform(m*out), make([]float32, m*out)
+		l := NewLayer(uniform(in*out), uniform(out), in, out, 0.01)
+		sum := fnv.New64a()
+		l.Apply(y, out, x, in, m)
+		_ = binary.Write(sum, binary.LittleEndian, y)
+		l.ApplyMask(y, out, h, x, in, m)
+		_ = binary.Write(sum, binary.LittleEndian, y)
+		if got := sum.Sum64(); got != 0x3165aecdbccfafee {
+			t.Errorf("the hash is %#x", got)
+		}
+	})
 }

@@ -4,11 +4,11 @@ import "sync"
 
 var sgemmPool = sync.Pool{New: func() any { return new([]float32) }}
 
-// Sgemm computes c = alpha op(a) op(b) + beta c, where op(a) is m x k and
-// op(b) k x n, op the transpose or nothing, all row-major.
+// Sgemm computes c = alpha op(a) op(b) + beta c, where op is the transpose or
+// nothing. op(a) is m x k and op(b) k x n; all matrices are row-major.
 func Sgemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	// One panel of op(b), then the rows of op(a) for the last, ragged tile,
-	// then a tile of the product.
+	// buf holds one panel of op(b), then the rows of op(a) for the last,
+	// incomplete tile, then a tile of the product.
 	buf := sgemmPool.Get().(*[]float32)
 	need := k*width + TileRows*k + TileRows*width
 	if cap(*buf) < need {
@@ -51,7 +51,7 @@ func Sgemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int
 			for r := range min(TileRows, m-i) {
 				row := c[(i+r)*ldc+j : (i+r)*ldc+j+cols]
 				for q, v := range out[r*width : r*width+cols] {
-					if beta == 0 { // c may hold anything
+					if beta == 0 { // c may be uninitialised, even NaN
 						row[q] = alpha * v
 					} else {
 						row[q] = alpha*v + beta*row[q]

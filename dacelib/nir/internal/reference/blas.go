@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// BLAS is gonum's, with the product of single-precision matrices by this
-// library's kernels where the processor has what they need.
+// BLAS is gonum's BLAS, except that it multiplies single-precision matrices
+// with this library's kernels if the processor supports them.
 type BLAS struct{ gonum.Implementation }
 
-// Sgemm computes c = alpha op(a) op(b) + beta c; see gonum's.
+// Sgemm computes c = alpha op(a) op(b) + beta c, like gonum's Sgemm.
 func (g BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if kernel.ISA() == "Go" || m*n*k < 4096 || !fits(tA, m, k, a, lda) || !fits(tB, k, n, b, ldb) || !fits(blas.NoTrans, m, n, c, ldc) {
 		g.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -20,8 +20,8 @@ func (g BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float
 	kernel.Sgemm(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// fits reports whether x holds a matrix of r rows and c columns, stored
-// transposed or not; where it does not, gonum says so.
+// fits reports whether x can hold a matrix of r rows and c columns, stored
+// transposed or not. If not, the caller leaves the panic to gonum.
 func fits(t blas.Transpose, r, c int, x []float32, ld int) bool {
 	if t != blas.NoTrans {
 		r, c = c, r

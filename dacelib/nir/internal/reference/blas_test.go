@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// Sgemm against gonum's own, over shapes that leave every kind of rest.
+// Sgemm agrees with gonum's, for shapes that leave every kind of remainder.
 func TestSgemm(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range [][3]int{{1, 1, 5000}, {6, 16, 128}, {7, 17, 129}, {128, 60, 33}, {1, 128, 64}, {256, 1, 128}, {65, 130, 5}} {

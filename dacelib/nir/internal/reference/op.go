@@ -11,11 +11,11 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// leakyOp is LeakyReLU in one operation, max(x, slope x), or, with back, its
-// derivative at x times a gradient. gorgonia's own is made of several and
-// slower.
+// leakyOp is LeakyReLU as a single operation, max(x, slope x), or with back its
+// derivative at x times a gradient. gorgonia's own LeakyReLU is made of several
+// operations and slower.
 type leakyOp struct {
-	slope uint32 // the bits of a float32: an op must be comparable
+	slope uint32 // the bits of a float32, because an op must be comparable
 	back  bool
 }
 
@@ -75,7 +75,7 @@ func (o leakyOp) Hashcode() uint32 {
 
 func (o leakyOp) String() string { return fmt.Sprintf("leaky{%08x,%v}", o.slope, o.back) }
 
-// DiffWRT says that the output depends on the input.
+// DiffWRT reports that the output depends on the input.
 func (o leakyOp) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff adds the derivative to the graph.

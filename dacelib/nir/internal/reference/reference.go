@@ -1,7 +1,7 @@
 // Package reference defines the neural instance representation as a gorgonia
 // graph: the model and the loss of the paper's Eq. 9, with the gradient that
-// gorgonia derives from them. It is what the hand-written training pass is
-// tested against, and an alternative to it.
+// gorgonia derives from them. The hand-written training pass is tested against
+// it, and it can replace that pass.
 //
 // Start with [New].
 package reference
@@ -15,30 +15,31 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// A Config is the shape of a model and of a batch.
+// A Config describes the shape of a model and of a batch.
 type Config struct {
 	Instances, Batch           int // instances, rows per instance
 	Dim, Latent                int // d, d_z
-	Hidden, EmbeddingSize      int
-	WithStd, Sampled           bool // scorer's input: mean (+) std; z; else the mean
-	Affine                     bool // no activation in the scorer
-	Norm                       bool // batch normalisation in encoder and decoder
+	Hidden                     int
+	EmbeddingSize, HyperHidden int
+	WithStd, Sampled           bool // the scorer reads the mean and std; z; or, if neither is set, the mean
+	Affine                     bool // the scorer has no activation
+	Norm                       bool // encoder and decoder have batch normalisation
 	NormEpsilon, Leak          float64
 	PredictionWeight, KLWeight float64
-	// Tensors are the parameters' places in the flat vector, by name.
+	// Tensors holds the position of each parameter in the flat vector, by name.
 	Tensors map[string]Tensor
 	// Scorer lists the parts of the hypernetwork's output, in order.
 	Scorer []Tensor
 }
 
-// A Tensor is a matrix, row-major, from Offset on.
+// A Tensor is a row-major matrix that begins at Offset.
 type Tensor struct {
 	Name               string
 	Rows, Cols, Offset int
 }
 
-// A Model is the graph of one batch per instance. It is not safe for use by
-// several goroutines.
+// A Model is the graph for one batch per instance. It must not be used by
+// several goroutines at once.
 type Model struct {
 	c       Config
 	graph   *G.ExprGraph
@@ -61,11 +62,11 @@ type Losses struct{ Reconstruction, Scorer, KL float64 }
 
 var useOnce sync.Once
 
-// New builds the graph. It tells gorgonia to multiply by this library's
-// kernels, once per process.
+// New builds the graph. It also makes gorgonia multiply matrices with this
+// library's kernels, once per process.
 func New(c Config) (m *Model, err error) {
 	useOnce.Do(func() { G.Use(BLAS{}) })
-	defer func() { // G.Must panics
+	defer func() { // because G.Must panics
 		if r := recover(); r != nil {
 			m, err = nil, fmt.Errorf("reference: building the graph: %v", r)
 		}
@@ -123,7 +124,7 @@ func New(c Config) (m *Model, err error) {
 			G.WithValue(tensor.New(tensor.WithShape(1, c.EmbeddingSize), tensor.WithBacking(make([]float32, c.EmbeddingSize)))))
 		t := c.Tensors["embeddings"]
 		m.params = append(m.params, newParam(e, Tensor{t.Name, 1, t.Cols, t.Offset + i*t.Cols}, 0, t.Cols))
-		code := leaky(linear(e, "h1", 0, c.EmbeddingSize), c.Leak)
+		code := leaky(linear(e, "h1", 0, c.HyperHidden), c.Leak)
 		generated := func(part Tensor) *G.Node {
 			w := linear(code, "h2", part.Offset, part.Offset+part.Rows*part.Cols)
 			return G.Must(G.Reshape(w, tensor.Shape{part.Rows, part.Cols}))
@@ -137,7 +138,7 @@ func New(c Config) (m *Model, err error) {
 		}
 		scorer := meanSquare(G.Must(G.Sub(a, y)))
 
-		// The sum of mu^2 + sigma^2 - log sigma^2 - 1, halved, over rows.
+		// Half the sum over the rows of mu^2 + sigma^2 - log sigma^2 - 1.
 		squares := G.Must(G.Add(G.Must(G.Square(mu)), G.Must(G.Square(sigma))))
 		terms := G.Must(G.Sub(G.Must(G.Sub(squares, logVar)), number(1)))
 		kl := scale(G.Must(G.Sum(terms)), 0.5/float64(c.Batch))
@@ -164,9 +165,9 @@ func New(c Config) (m *Model, err error) {
 
 func newParam(n *G.Node, t Tensor, from, to int) param { return param{n, t, from, to} }
 
-// Gradient computes the losses of the instances and writes the gradient of
-// Eq. 9 to grad. x, y and eps hold, by instance, Batch x Dim numbers +-1,
-// Batch values, and Batch x Latent normal numbers.
+// Gradient computes the losses of the instances and writes the gradient of Eq.
+// 9 to grad. x, y and eps hold for each instance Batch x Dim numbers +-1, Batch
+// values, and Batch x Latent normal numbers.
 func (m *Model) Gradient(params []float32, x, y, eps [][]float32, grad []float32) ([]Losses, error) {
 	for _, p := range m.params {
 		data := p.node.Value().Data().([]float32)
@@ -205,13 +206,13 @@ func (m *Model) Gradient(params []float32, x, y, eps [][]float32, grad []float32
 			at := p.tensor.Offset + r*p.tensor.Cols
 			copy(grad[at+p.from:at+p.to], data[r*w:(r+1)*w])
 		}
-		clear(data) // gorgonia adds the next run's to it
+		clear(data) // otherwise gorgonia adds the next run's gradient to it
 	}
 	m.machine.Reset()
 	return losses, nil
 }
 
-// Close frees the machine.
+// Close releases the graph's machine.
 func (m *Model) Close() error { return m.machine.Close() }
 
 func number(v float64) *G.Node { return G.NewConstant(float32(v)) }
@@ -223,7 +224,7 @@ func addRow(x, b *G.Node) *G.Node { return G.Must(G.BroadcastAdd(x, b, nil, []by
 
 func meanSquare(x *G.Node) *G.Node { return G.Must(G.Mean(G.Must(G.Square(x)))) }
 
-// hardTanh cuts x to [-1, 1]: relu(x+1) - relu(x-1) - 1.
+// hardTanh limits x to [-1, 1]: relu(x+1) - relu(x-1) - 1.
 func hardTanh(x *G.Node) *G.Node {
 	low := G.Must(G.Rectify(G.Must(G.Add(x, number(1)))))
 	high := G.Must(G.Rectify(G.Must(G.Sub(x, number(1)))))
@@ -243,7 +244,7 @@ func batchNorm(x, gamma, beta *G.Node, c Config) *G.Node {
 	return addRow(x, beta)
 }
 
-// leaky is LeakyReLU.
+// leaky applies LeakyReLU to x.
 func leaky(x *G.Node, slope float64) *G.Node {
 	return G.Must(G.ApplyOp(leakyOp{slope: math.Float32bits(float32(slope))}, x))
 }

@@ -1,6 +1,7 @@
 // Package snap reads and fetches networks in the text format of the Stanford
-// Network Analysis Project: one edge a line, two node ids separated by blanks,
-// with comment lines that begin with #, plain or compressed with gzip.
+// Network Analysis Project: each line is an edge, as two node ids separated by
+// blanks, or a comment that begins with #. Files are plain or compressed with
+// gzip.
 //
 // Start with [Load], which reads one of the paper's three networks from the
 // folder that [Dir] names and verifies it; [Fetch] downloads them. [ReadFile]
@@ -19,31 +20,32 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// An EdgeList is a network as its file gives it.
+// An EdgeList is a network as it is stored in its file.
 type EdgeList struct {
-	// IDs holds the ids of the file, ascending: node i is IDs[i] there.
+	// IDs holds the file's node ids, ascending: node i has the id IDs[i].
 	IDs []int64
-	// Edges holds the edges in the order of the file, as nodes 0 to
+	// Edges holds the edges in the order of the file, as pairs of nodes 0 to
 	// len(IDs)-1. Nothing is dropped: loops and repeated edges are kept.
 	Edges [][2]int32
 }
 
-// A LineError says which lines of a file are no edges.
+// A LineError reports the lines of a file that are not edges.
 type LineError struct {
-	// Lines holds the numbers of the first of them, at most ten, counted
-	// from 1, and Reasons what is wrong with each.
+	// Lines holds the numbers of the first bad lines, at most ten, counted from
+	// 1; Reasons says what is wrong with each.
 	Lines   []int
 	Reasons []string
-	// Bad is the number of all of them.
+	// Bad is the number of all bad lines.
 	Bad int
 }
 
-// Error returns the message: one line of text for each line of the file.
+// Error returns the message, with one line of text for each line in Lines.
 func (e *LineError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d bad line", e.Bad)
@@ -66,23 +68,50 @@ func (e *LineError) add(line int, format string, args ...any) {
 	}
 }
 
-// maxLine bounds the length of a line, comments included.
+// maxLine is the maximal length of a line, comments included.
 const maxLine = 1 << 16
 
+// maxRatio is the maximal ratio of uncompressed to compressed bytes, beyond the
+// first maxFree bytes of text. The paper's three networks have a ratio of 4;
+// gzip can reach 1032, at which 23 KB could fill the memory.
+const (
+	maxRatio = 100
+	maxFree  = 1 << 20
+)
+
 // Read reads a network; gzip is recognised by its first bytes. Lines that are
-// neither edges nor comments nor blank are a [*LineError].
-func Read(r io.Reader) (*EdgeList, error) {
-	in := bufio.NewReaderSize(r, maxLine)
+// neither edges nor comments nor blank are a [*LineError]. A gzip file whose
+// text is more than a hundred times its size is refused.
+func Read(r io.Reader) (*EdgeList, error) { return read(r, math.MaxInt64) }
+
+// A counter counts the bytes read through it.
+type counter struct {
+	io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// read reads a network whose text may have at most limit bytes.
+func read(r io.Reader, limit int64) (*EdgeList, error) {
+	file := &counter{Reader: r}
+	in := bufio.NewReaderSize(file, maxLine)
+	compressed := false
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, fmt.Errorf("not a gzip file: %w", err)
 		}
-		in = bufio.NewReaderSize(z, maxLine)
+		in, compressed = bufio.NewReaderSize(z, maxLine), true
 	}
 	var (
 		pairs [][2]int64
 		bad   LineError
+		size  int64
 	)
 	for n := 1; ; n++ {
 		line, err := in.ReadSlice('\n')
@@ -91,6 +120,13 @@ func Read(r io.Reader) (*EdgeList, error) {
 		}
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		size += int64(len(line))
+		if size > limit {
+			return nil, fmt.Errorf("line %d: the text is longer than %d bytes, twice what the network has: this is another file", n, limit)
+		}
+		if compressed && size > maxFree && size/maxRatio > file.n {
+			return nil, fmt.Errorf("line %d: more than %d bytes of text for each byte of gzip: this is no list of edges; unpack it with gunzip if you know that it is", n, maxRatio)
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
 			if u, v, why := edge(line); why != "" {
@@ -109,7 +145,7 @@ func Read(r io.Reader) (*EdgeList, error) {
 	return relabel(pairs)
 }
 
-// edge reads the two ids of a line, or says why it cannot.
+// edge parses the two ids of a line, or returns why it cannot.
 func edge(line []byte) (u, v int64, why string) {
 	u, rest, ok := id(line)
 	if ok {
@@ -124,7 +160,7 @@ func edge(line []byte) (u, v int64, why string) {
 	return u, v, ""
 }
 
-// id cuts a number and the blanks behind it from the front of b.
+// id parses a number at the front of b and skips the blanks behind it.
 func id(b []byte) (v int64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(b) && '0' <= b[i] && b[i] <= '9'; i++ {
@@ -162,23 +198,34 @@ func relabel(pairs [][2]int64) (*EdgeList, error) {
 	return l, nil
 }
 
-// ReadFile reads a network from a file, plain or gzip.
+// ReadFile reads a network from a file, plain or gzip. If the file has the name
+// of one of the [Datasets], its checksum must be that of the network.
 func ReadFile(path string) (*EdgeList, error) {
+	for _, d := range Datasets() {
+		if base := filepath.Base(path); base == d.File || base+".gz" == d.File {
+			return d.read(path)
+		}
+	}
+	return readFile(path, math.MaxInt64)
+}
+
+// readFile reads a file whose text may have at most limit bytes.
+func readFile(path string, limit int64) (*EdgeList, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	l, err := Read(f)
+	l, err := read(f, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return l, nil
 }
 
-// Checksum returns the SHA-256, in hex, of the edges as lines "u v\n" of the
-// file's ids, in ascending order of u, then v, as numbers. Comments,
-// blanks, the order of the lines and the compression do not matter to it.
+// Checksum returns the SHA-256, in hex, of the edges written as lines "u v\n"
+// with the file's ids, sorted by u, then v, as numbers. It does not depend on
+// comments, blanks, the order of the lines or the compression.
 func (l *EdgeList) Checksum() string {
 	sorted := slices.Clone(l.Edges)
 	slices.SortFunc(sorted, func(a, b [2]int32) int {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +72,56 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
+// TestTooLong checks that a server or a file that sends more than the network's
+// data is stopped at twice the network's size, before memory or disk is full.
+func TestTooLong(t *testing.T) {
+	var sent atomic.Int64
+	flood := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for chunk := make([]byte, 1<<20); sent.Load() < 200<<20; sent.Add(int64(len(chunk))) {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	}))
+	defer flood.Close()
+	dir := t.TempDir()
+	_, err := Fetch(t.Context(), "wiki", FetchSettings{Dir: dir, URL: flood.URL})
+	if err == nil || !strings.Contains(err.Error(), "sends more than 1982286 bytes") {
+		t.Errorf("200 MiB for a network of 1 MB: %v", err)
+	}
+	flood.CloseClientConnections()
+	if n := sent.Load(); n > 64<<20 {
+		t.Errorf("%d MiB were taken", n>>20)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 1 {
+		t.Errorf("%q is left", left)
+	} else if len(left) == 1 {
+		if info, err := os.Stat(left[0]); err != nil || info.Size() > 0 {
+			t.Errorf("%s has %d bytes", left[0], info.Size())
+		}
+	}
+	bomb := zip(strings.Repeat("1 2\n", 8<<20)) // 32 MiB of text
+	for _, c := range []struct{ name, want string }{
+		{"network.txt.gz", "more than 100 bytes of text for each byte of gzip"},
+		{"wiki-Vote.txt.gz", "the text is longer than 1982286 bytes"},
+	} {
+		name := filepath.Join(dir, c.name)
+		if err := os.WriteFile(name, bomb, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(name); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %d bytes: %v, want %q", c.name, len(bomb), err, c.want)
+		}
+	}
+	name := filepath.Join(dir, "wiki-Vote.txt")
+	if err := os.WriteFile(name, []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(name); err == nil || !strings.Contains(err.Error(), "is not the network wiki") {
+		t.Errorf("another network under a name that is known: %v", err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add(zip(small))
@@ -81,7 +132,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What was read can be written and read again.
+		// An accepted network can be written and read again.
 		var out strings.Builder
 		for _, e := range l.Edges {
 			fmt.Fprintf(&out, "%d %d\n", l.IDs[e[0]], l.IDs[e[1]])
@@ -93,7 +144,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A server of one file that breaks off after some bytes, as often as told.
+// A server serves one file and breaks off after some bytes, as often as set.
 type server struct {
 	body    []byte
 	breaks  int
@@ -116,9 +167,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.body))
 }
 
-// serve serves body as the network wiki: the test's Dataset is checked by
-// the real one's checksum, so only errors and resuming are seen here; the
-// happy end is in TestFetchReal.
+// serve serves body as the network wiki. The result is checked against the real
+// checksum, so only errors and resuming can be tested with it; TestFetchReal
+// tests success.
 func serve(t *testing.T, s *server) string {
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
@@ -171,20 +222,20 @@ func TestLoadMissing(t *testing.T) {
 	}
 }
 
-// TestDownload breaks a download off and resumes it, with a server that knows
-// ranges and with one that does not.
+// TestDownload interrupts a download and resumes it, with a server that
+// supports ranges and with one that does not.
 func TestDownload(t *testing.T) {
 	body := []byte(strings.Repeat("0123456789", 10_000))
 	for _, noRange := range []bool{false, true} {
 		s := &server{body: body, breaks: 1, noRange: noRange}
-		d := Dataset{Name: "test", URL: serve(t, s)}
+		d := Dataset{Name: "test", URL: serve(t, s), Size: int64(len(body))}
 		part := filepath.Join(t.TempDir(), "part")
 		var last run.Event
 		f := FetchSettings{OnEvent: func(e run.Event) { last = e }}
 		if _, err := f.download(context.Background(), d, part); err == nil {
 			t.Fatal("a broken download: no error")
 		}
-		for range 2 { // the second time nothing is missing
+		for range 2 { // the second time nothing is missing any more
 			if _, err := f.download(context.Background(), d, part); err != nil {
 				t.Fatal(err)
 			}
@@ -202,8 +253,8 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestFetchReal serves the real files, where they are on this computer:
-// a beginning that is another file's, a resumed download, and verification.
+// TestFetchReal serves the real files, if they are on this computer, and checks
+// a partial file of other content, a resumed download, and verification.
 func TestFetchReal(t *testing.T) {
 	d := mustFind(t, "wiki")
 	path, there, err := d.Path()

@@ -2,8 +2,8 @@
 //
 //	go run . -out ../kernel_amd64.s -stubs ../kernel_amd64.go -pkg kernel
 //
-// It is a module of its own, so that only those who change the kernels need
-// its dependencies.
+// It is a separate module, so that only those who change the kernels need its
+// dependencies.
 package main
 
 import (
@@ -15,10 +15,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rows of a tile.
+// rows is the number of rows of a tile.
 const rows = 6
 
-// An isa is a vector width and how many vectors a row of a tile has.
+// An isa is an instruction set: a vector width and the number of vectors per
+// row of a tile.
 type isa struct {
 	name    string
 	vectors int // per row of a tile
@@ -36,13 +37,15 @@ func main() {
 	for _, v := range []isa{avx2, avx512} {
 		tile(v, false)
 		tile(v, true)
+		sums(v)
+		adam(v)
 	}
+	productTransposed()
 	dots()
 	extremes()
 	dot()
 	axpy()
 	halfExp()
-	adam()
 	lookup()
 	bytesHidden()
 	bytesScore()
@@ -76,7 +79,8 @@ func constant(f float32) reg.VecVirtual {
 }
 
 // tile writes the product of six rows of x with a panel of w; all strides are
-// in bytes. Without mask: y = act(x w + b). With mask: y = (x w) * act'(h).
+// in bytes. Without mask it computes y = act(x w + b), with mask y = (x w) *
+// act'(h).
 func tile(v isa, mask bool) {
 	signature := "func(k int, x *float32, xr, xk uintptr, w *float32, wk uintptr, b *float32, y *float32, ldy uintptr, slope float32)"
 	name := "tile" + v.name
@@ -219,7 +223,8 @@ func dots() {
 	RET()
 }
 
-// extremes writes lo = min(lo, row), hi = max(hi, row) over rows, eight columns.
+// extremes writes lo = min(lo, row), hi = max(hi, row) over rows of eight
+// columns.
 func extremes() {
 	TEXT("extremesAVX2", NOSPLIT, "func(n int, x *float32, ldx uintptr, lo, hi *float32)")
 	Pragma("noescape")
@@ -242,7 +247,7 @@ func extremes() {
 	RET()
 }
 
-// dot writes the product of two vectors of 32 n numbers.
+// dot writes the dot product of two vectors of 32 n numbers.
 func dot() {
 	TEXT("dotAVX2", NOSPLIT, "func(n int, x, y *float32) float32")
 	Pragma("noescape")
@@ -268,7 +273,7 @@ func dot() {
 	RET()
 }
 
-// total adds up all lanes of four registers.
+// total adds up the lanes of four registers.
 func total(s [4]reg.VecVirtual) reg.Register {
 	VADDPS(s[1], s[0], s[0])
 	VADDPS(s[3], s[2], s[2])
@@ -301,8 +306,8 @@ func axpy() {
 	RET()
 }
 
-// halfExp writes x = exp(x/2), eight numbers at a time: Cody-Waite reduction
-// and the polynomial of degree 6 of the remainder, as in Cephes' expf.
+// halfExp writes x = exp(x/2), eight numbers at a time, by Cody-Waite reduction
+// and the polynomial of degree 6 in the remainder, as in Cephes' expf.
 func halfExp() {
 	TEXT("halfExpAVX2", NOSPLIT, "func(n int, x *float32)")
 	Pragma("noescape")
@@ -353,18 +358,23 @@ func halfExp() {
 }
 
 // adam writes one step of Adam.
-func adam() {
-	TEXT("adamAVX2", NOSPLIT, "func(n int, p, m, v, grad *float32, b1, b2, rate, epsilon float32)")
+func adam(v isa) {
+	name := "adam" + v.name
+	TEXT(name, NOSPLIT, "func(n int, p, m, v, grad *float32, b1, b2, rate, epsilon float32)")
 	Pragma("noescape")
-	Doc("adamAVX2 is a step of Adam for 8 n parameters.")
-	n, p, m, v, g := pointer("n"), pointer("p"), pointer("m"), pointer("v"), pointer("grad")
-	b1, b2 := avx2.broadcast("b1"), avx2.broadcast("b2")
-	rate, epsilon := avx2.broadcast("rate"), avx2.broadcast("epsilon")
-	c1, c2 := constant(1), constant(1)
+	Doc(fmt.Sprintf("%s is a step of Adam for %d n parameters.", name, v.bytes/4))
+	n, p, m, s, g := pointer("n"), pointer("p"), pointer("m"), pointer("v"), pointer("grad")
+	b1, b2 := v.broadcast("b1"), v.broadcast("b2")
+	rate, epsilon := v.broadcast("rate"), v.broadcast("epsilon")
+	one := GP32()
+	MOVL(U32(math.Float32bits(1)), one)
+	x, c1, c2 := XMM(), v.vec(), v.vec()
+	MOVD(one, x)
+	VBROADCASTSS(x, c1)
+	VSUBPS(b2, c1, c2)
 	VSUBPS(b1, c1, c1)
-	VSUBPS(b2, c2, c2)
 	Label("loop")
-	gv, t, mv, vv := YMM(), YMM(), YMM(), YMM()
+	gv, t, mv, sv := v.vec(), v.vec(), v.vec(), v.vec()
 	VMOVUPS(Mem{Base: g}, gv)
 	VMULPS(c1, gv, t)
 	VMOVUPS(Mem{Base: m}, mv)
@@ -372,21 +382,119 @@ func adam() {
 	VMOVUPS(mv, Mem{Base: m})
 	VMULPS(gv, gv, gv)
 	VMULPS(c2, gv, gv)
-	VMOVUPS(Mem{Base: v}, vv)
-	VFMADD213PS(gv, b2, vv)
-	VMOVUPS(vv, Mem{Base: v})
-	VSQRTPS(vv, vv)
-	VADDPS(epsilon, vv, vv)
+	VMOVUPS(Mem{Base: s}, sv)
+	VFMADD213PS(gv, b2, sv)
+	VMOVUPS(sv, Mem{Base: s})
+	VSQRTPS(sv, sv)
+	VADDPS(epsilon, sv, sv)
 	VMULPS(rate, mv, mv)
-	VDIVPS(vv, mv, mv)
+	VDIVPS(sv, mv, mv)
 	VMOVUPS(Mem{Base: p}, t)
 	VSUBPS(mv, t, t)
 	VMOVUPS(t, Mem{Base: p})
-	for _, a := range []reg.GPVirtual{p, m, v, g} {
-		ADDQ(Imm(32), a)
+	for _, a := range []reg.GPVirtual{p, m, s, g} {
+		ADDQ(Imm(uint64(v.bytes)), a)
 	}
 	DECQ(n)
 	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// sums writes y += the sum of rows, for a panel of columns.
+func sums(v isa) {
+	name := "sums" + v.name
+	TEXT(name, NOSPLIT, "func(n int, x *float32, ldx uintptr, y *float32)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s adds the n rows of x, which start every ldx bytes, to y: %d columns.", name, v.vectors*v.bytes/4))
+	n, x, ldx, y := pointer("n"), pointer("x"), pointer("ldx"), pointer("y")
+	s := make([]reg.VecVirtual, v.vectors)
+	for j := range s {
+		s[j] = v.vec()
+		VMOVUPS(Mem{Base: y, Disp: v.bytes * j}, s[j])
+	}
+	Label("loop")
+	for j := range s {
+		VADDPS(Mem{Base: x, Disp: v.bytes * j}, s[j], s[j])
+	}
+	ADDQ(ldx, x)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	for j := range s {
+		VMOVUPS(s[j], Mem{Base: y, Disp: v.bytes * j})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// productTransposed writes the products of four rows of x with six rows of g.
+func productTransposed() {
+	const xs = 4
+	TEXT("productTransposedAVX512", NOSPLIT, "func(n int, x *float32, ldx uintptr, w *float32, ldw uintptr, y *float32, ldy uintptr)")
+	Pragma("noescape")
+	Doc("productTransposedAVX512 writes y[j][i] = the product of row j of 6 of w with row i of 4 of x, rows of 16 n numbers; strides are in bytes.")
+	n, x, ldx, g, ldg, y, ldy := pointer("n"), pointer("x"), pointer("ldx"), pointer("w"), pointer("ldw"), pointer("y"), pointer("ldy")
+	var s [rows][xs]reg.VecVirtual
+	for j := range s {
+		for i := range s[j] {
+			s[j][i] = ZMM()
+			VPXORD(s[j][i], s[j][i], s[j][i])
+		}
+	}
+	var px [xs]reg.GPVirtual
+	px[0] = x
+	for i := 1; i < xs; i++ {
+		px[i] = GP64()
+		LEAQ(Mem{Base: px[i-1], Index: ldx, Scale: 1}, px[i])
+	}
+	g3 := GP64() // row 3 of g
+	LEAQ(Mem{Base: g, Index: ldg, Scale: 2}, g3)
+	ADDQ(ldg, g3)
+	gs := [rows]Mem{
+		{Base: g}, {Base: g, Index: ldg, Scale: 1}, {Base: g, Index: ldg, Scale: 2},
+		{Base: g3}, {Base: g3, Index: ldg, Scale: 1}, {Base: g3, Index: ldg, Scale: 2},
+	}
+	Label("loop")
+	var xv [xs]reg.VecVirtual
+	for i := range xv {
+		xv[i] = ZMM()
+		VMOVUPS(Mem{Base: px[i]}, xv[i])
+		ADDQ(Imm(64), px[i])
+	}
+	for j := range gs {
+		gv := ZMM()
+		VMOVUPS(gs[j], gv)
+		for i := range xv {
+			VFMADD231PS(gv, xv[i], s[j][i])
+		}
+	}
+	ADDQ(Imm(64), g)
+	ADDQ(Imm(64), g3)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	for j := range s {
+		var half [xs]reg.VecVirtual
+		for i, z := range s[j] {
+			half[i] = YMM()
+			VEXTRACTF64X4(Imm(1), z, half[i])
+			VADDPS(z.AsY(), half[i], half[i])
+		}
+		// VHADDPS cannot address the upper registers.
+		pairs := func(unpackLow, unpackHigh func(...Op), a, b reg.VecVirtual) reg.VecVirtual {
+			lo, hi := YMM(), YMM()
+			unpackLow(b, a, lo)
+			unpackHigh(b, a, hi)
+			VADDPS(lo, hi, hi)
+			return hi
+		}
+		a, b := pairs(VUNPCKLPS, VUNPCKHPS, half[0], half[1]), pairs(VUNPCKLPS, VUNPCKHPS, half[2], half[3])
+		four := pairs(VUNPCKLPD, VUNPCKHPD, a, b)
+		hi := XMM()
+		VEXTRACTF32X4(Imm(1), four, hi)
+		VADDPS(four.AsX(), hi, hi)
+		VMOVUPS(hi, Mem{Base: y})
+		ADDQ(ldy, y)
+	}
 	VZEROUPPER()
 	RET()
 }
@@ -433,8 +541,8 @@ func lookup() {
 	RET()
 }
 
-// peak writes a loop of independent multiply-adds on registers: the most that
-// a core can do.
+// peak writes a loop of independent multiply-adds on registers, the most that a
+// core can do.
 func peak(v isa, chains int) {
 	TEXT("peak"+v.name, NOSPLIT, "func(n int)")
 	Doc(fmt.Sprintf("peak%s does n times %d multiply-adds on registers.", v.name, chains))
@@ -456,9 +564,10 @@ func peak(v isa, chains int) {
 	RET()
 }
 
-// Layers in bytes: three rows at a time, all 128 columns in 24 accumulators.
-// Sums start at the bits of magic, so that as float32 they are magic plus the
-// sum: no conversion is needed. The sum must be below 2^22 in magnitude.
+// Layers in bytes process three rows at a time, with all 128 columns in 24
+// accumulators. Sums start at the bits of magic, so that as float32 they are
+// magic plus the sum and need no conversion. The sum must be below 2^22 in
+// magnitude.
 const (
 	byteRows = 3
 	magic    = 0x4b400000 // 1.5 * 2^23
@@ -616,7 +725,7 @@ func bytesScore() {
 	RET()
 }
 
-// outside writes a comparison of 16 numbers with an interval.
+// outside writes the comparison of 16 numbers with an interval.
 func outside() {
 	TEXT("outsideAVX512", NOSPLIT, "func(y *float32, lo, hi float32) uint16")
 	Pragma("noescape")
@@ -624,8 +733,8 @@ func outside() {
 	y, lo, hi := pointer("y"), avx512.broadcast("lo"), avx512.broadcast("hi")
 	v, below, above, out := ZMM(), K(), K(), GP32()
 	VMOVUPS(Mem{Base: y}, v)
-	VCMPPS(Imm(9), lo, v, below) // v < lo or NaN: not greater or equal
-	VCMPPS(Imm(6), hi, v, above) // not less or equal
+	VCMPPS(Imm(9), lo, v, below) // v < lo or NaN: not (v >= lo)
+	VCMPPS(Imm(6), hi, v, above) // not (v <= hi)
 	KORW(below, above, below)
 	KMOVW(below, out)
 	Store(out.As16(), ReturnIndex(0))
@@ -633,7 +742,7 @@ func outside() {
 	RET()
 }
 
-// peakBytes is peak for products of bytes.
+// peakBytes is like peak, for products of bytes.
 func peakBytes(chains int) {
 	TEXT("peakVNNI", NOSPLIT, "func(n int)")
 	Doc(fmt.Sprintf("peakVNNI does n times %d multiply-adds of 64 bytes on registers.", chains))

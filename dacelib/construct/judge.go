@@ -1,0 +1,117 @@
+package construct
+
+import (
+	"context"
+	"math"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// A judge evaluates configurations on instances, all under the same seeds.
+type judge struct {
+	evaluations int  // budget of one run
+	seeds       int  // number of seeds per instance
+	authentic   bool // whether evaluations are of authentic instances and so count
+
+	farm farm.Pool // nil for this process
+}
+
+// seed returns the k-th of the seeds that are derived from seed.
+func (j judge) seed(seed uint64, k int) uint64 {
+	if k == 0 {
+		return seed
+	}
+	return run.Seed(seed, "construct: repeat", k)
+}
+
+// run makes the runs and adds their cost to spent.
+func (j judge) run(ctx context.Context, jobs []brkga.Job, workers int, spent *Cost) ([]brkga.Result, error) {
+	results, err := brkga.RunAll(ctx, jobs, workers)
+	if err != nil {
+		return nil, err
+	}
+	spent.Runs += len(results)
+	if j.authentic {
+		for _, r := range results {
+			spent.Evaluations += r.Evaluations
+		}
+	}
+	return results, nil
+}
+
+func (j judge) job(p problem.Problem, c brkga.Config, seed uint64) brkga.Job {
+	return brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: j.evaluations, Seed: seed}}
+}
+
+// each runs every configuration on every instance under n = j.seeds seeds
+// derived from seed: values[i][m*n+k] is that of configs[i] on instances[m]
+// under the k-th.
+func (j judge) each(ctx context.Context, configs []brkga.Config, instances []problem.Problem, seed uint64, workers int, spent *Cost) ([][]float64, error) {
+	if j.farm != nil {
+		return j.farEach(ctx, configs, instances, seed, spent)
+	}
+	var jobs []brkga.Job
+	for _, c := range configs {
+		for _, p := range instances {
+			for k := range j.seeds {
+				jobs = append(jobs, j.job(p, c, j.seed(seed, k)))
+			}
+		}
+	}
+	results, err := j.run(ctx, jobs, workers, spent)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(configs))
+	columns := len(instances) * j.seeds
+	for i := range out {
+		out[i] = make([]float64, columns)
+		for m := range out[i] {
+			out[i][m] = results[i*columns+m].Value
+		}
+	}
+	return out, nil
+}
+
+// portfolio returns f(P, m) of one portfolio on each instance, the mean over
+// the seeds. The seeds of member i are derived from seed(i).
+func (j judge) portfolio(ctx context.Context, configs []brkga.Config, instances []problem.Problem, seed func(member int) uint64, workers int, spent *Cost) ([]float64, error) {
+	if j.farm != nil {
+		return j.farPortfolio(ctx, configs, instances, seed, spent)
+	}
+	var jobs []brkga.Job
+	for _, p := range instances {
+		for k := range j.seeds {
+			for i, c := range configs {
+				jobs = append(jobs, j.job(p, c, j.seed(seed(i), k)))
+			}
+		}
+	}
+	results, err := j.run(ctx, jobs, workers, spent)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]float64, len(instances)*j.seeds)
+	for m := range columns {
+		columns[m] = math.Inf(-1)
+		for _, r := range results[m*len(configs) : (m+1)*len(configs)] {
+			columns[m] = max(columns[m], r.Value)
+		}
+	}
+	return j.means(columns), nil
+}
+
+// means returns for each instance the mean of its columns.
+func (j judge) means(columns []float64) []float64 {
+	if j.seeds == 1 {
+		return columns
+	}
+	out := make([]float64, len(columns)/j.seeds)
+	for m := range out {
+		out[m] = mean(columns[m*j.seeds : (m+1)*j.seeds])
+	}
+	return out
+}

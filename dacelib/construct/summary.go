@@ -1,0 +1,93 @@
+package construct
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/run"
+)
+
+// SummaryName is the name of a construction's summary in its folder.
+const SummaryName = "portfolio.json"
+
+// A Summary is a short description of a construction's outcome. `dace
+// construct` writes it to portfolio.json, and portfolio.Load reads that file as
+// a portfolio.
+type Summary struct {
+	// Method, Class and Scale are names; Dim is the training instances'
+	// dimension.
+	Method string `json:"method"`
+	Class  string `json:"class"`
+	Dim    int    `json:"dim"`
+	Scale  string `json:"scale,omitempty"`
+	// Reading and Seed of the construction.
+	Reading run.Reading `json:"reading"`
+	Seed    uint64      `json:"seed"`
+	// Members of the portfolio; of the best so far if it is not finished.
+	Members portfolio.Members `json:"members"`
+	// Runs of the solver, Evaluations of authentic instances, Seconds of
+	// wall-clock time and CPUSeconds of processor time.
+	Runs        int     `json:"runs"`
+	Evaluations int     `json:"evaluations"`
+	Seconds     float64 `json:"seconds"`
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	// Status is "budget spent" if the construction is finished. Round is the
+	// last round that the portfolio has gone through, 0 for the initial
+	// portfolio.
+	Status string `json:"status"`
+	Round  int    `json:"round"`
+	// Performance is the mean of f over the Instances of that round.
+	Performance float64 `json:"performance"`
+	Instances   int     `json:"instances"`
+	// Version is the library's version, CPU the processor's name.
+	Version string `json:"version"`
+	CPU     string `json:"cpu"`
+}
+
+// Summary returns a summary of the result. class and scale are names.
+func (r Result) Summary(class, scale string) Summary {
+	s := Summary{
+		Method: r.Method, Class: class, Scale: scale, Reading: r.Setup.Settings.Reading, Seed: r.Setup.Settings.Seed,
+		Members: portfolio.Members(r.Portfolio.Configs),
+		Runs:    r.Cost.Runs, Evaluations: r.Cost.Evaluations, Seconds: r.Cost.Seconds, CPUSeconds: r.Cost.CPU,
+		Status: r.Status.String(), Version: r.Version, CPU: r.CPU,
+	}
+	if len(r.Setup.Training) > 0 {
+		s.Dim = r.Setup.Training[0].Dim
+	}
+	if n := len(r.Rounds); n > 0 {
+		last := r.Rounds[n-1]
+		s.Round, s.Performance, s.Instances = n-1, mean(last.After), len(last.After)
+	}
+	return s
+}
+
+// Save writes the summary to portfolio.json in a folder, atomically.
+func (s Summary) Save(dir string) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteBytes(filepath.Join(dir, SummaryName), append(b, '\n'))
+}
+
+// LoadSummary reads the summary of the construction in a folder.
+func LoadSummary(dir string) (Summary, error) {
+	path := filepath.Join(dir, SummaryName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Summary{}, err
+	}
+	var s Summary
+	if err := json.Unmarshal(b, &s); err != nil {
+		return s, fmt.Errorf("%s is no summary of a construction: %w", path, err)
+	}
+	if len(s.Members) == 0 {
+		return s, fmt.Errorf("%s has no portfolio yet; the construction is %s", path, s.Status)
+	}
+	return s, portfolio.Portfolio{Name: s.Method, Configs: s.Members}.Check()
+}

@@ -1,0 +1,169 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"dace.local/dacelib/run"
+	"dace.local/dacelib/stats"
+)
+
+// A PaperRow is a method's results on the instances of one dimension, beside the
+// paper's.
+type PaperRow struct {
+	// Dim is the number of bits of the instances.
+	Dim int
+	// Method is the method that the row compares with the first.
+	Method string
+	// Ours and Paper are mean±standard deviation, with * at the largest mean of
+	// a row; OursWDL and PaperWDL are the first method's wins, draws and losses
+	// against this one. They are empty where there is nothing to compare.
+	Ours, Paper, OursWDL, PaperWDL string
+	// Apart is our mean minus the paper's; NaN without the paper's.
+	Apart float64
+}
+
+// BesidePaper returns the rows of a table beside the paper's own numbers
+// (Tables III and IV; lines 706 to 713 and 756 to 763 of dace.tex). Methods are
+// matched by name, whatever follows it: "DACE (paper)", "DACE #2".
+func BesidePaper(t Table) []PaperRow {
+	paper := PaperTable(t.Class, "DACE")
+	var rows []PaperRow
+	for _, r := range t.Rows {
+		for k, c := range r.Cells {
+			row := PaperRow{Dim: r.Dim, Method: t.Methods[k], Ours: c.text(), Apart: math.NaN()}
+			if k > 0 {
+				row.OursWDL = c.WDL.String()
+			}
+			if p := paper.cell(r.Dim, baseName(t.Methods[k])); p != nil {
+				row.Paper, row.Apart = p.text(), c.Mean-p.Mean
+				if k > 0 && baseName(t.Methods[0]) == "DACE" && baseName(t.Methods[k]) != "DACE" {
+					row.PaperWDL = p.WDL.String()
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// baseName returns a method's name without what tells portfolios apart.
+func baseName(label string) string {
+	for _, sep := range []string{" (", " #", ", "} {
+		label, _, _ = strings.Cut(label, sep)
+	}
+	return label
+}
+
+func (c Cell) text() string {
+	s := fmt.Sprintf("%.4f±%.4f", c.Mean, c.Std)
+	if c.Best {
+		s += " *"
+	}
+	return s
+}
+
+// Agreement says in a sentence what of the paper's two tables holds for a table:
+// the distance of the means, their order, and the majority outcome against each
+// method.
+func Agreement(t Table) string {
+	paper := PaperTable(t.Class, "DACE")
+	var apart []float64
+	order, orders, same, outcomes := 0, 0, 0, 0
+	for _, r := range t.Rows {
+		var known []int
+		for k := range r.Cells {
+			if paper.cell(r.Dim, baseName(t.Methods[k])) != nil {
+				known = append(known, k)
+			}
+		}
+		inOrder := true
+		for _, k := range known {
+			p := paper.cell(r.Dim, baseName(t.Methods[k]))
+			apart = append(apart, math.Abs(r.Cells[k].Mean-p.Mean))
+			for _, l := range known {
+				q := paper.cell(r.Dim, baseName(t.Methods[l]))
+				if (r.Cells[k].Mean-r.Cells[l].Mean)*(p.Mean-q.Mean) < 0 {
+					inOrder = false
+				}
+			}
+			if k > 0 && baseName(t.Methods[0]) == "DACE" && baseName(t.Methods[k]) != "DACE" {
+				outcomes++
+				if majority(r.Cells[k].WDL) == majority(p.WDL) {
+					same++
+				}
+			}
+		}
+		if len(known) > 1 {
+			orders++
+			if inOrder {
+				order++
+			}
+		}
+	}
+	if len(apart) == 0 {
+		return "The paper has no numbers for these."
+	}
+	s := fmt.Sprintf("%s, %v: the means are at most %.4f from the paper's", t.Class, t.Reading, slices.Max(apart))
+	if orders > 0 {
+		s += fmt.Sprintf("; the order of the methods is the paper's in %d of %d dimensions", order, orders)
+	}
+	if outcomes > 0 {
+		s += fmt.Sprintf(", the majority of wins, draws and losses in %d of %d comparisons", same, outcomes)
+	}
+	return s + "."
+}
+
+// A Rule is a way to count wins, draws and losses.
+type Rule struct {
+	// OneSided tests both ways at [Level] each, as the authors' public code
+	// does; otherwise one test is two-sided.
+	OneSided bool
+	// Seeds is the number of different seeds that the repeats take in turn: 12
+	// in the authors' public code, whose 20 repeats so hold 8 duplicates. 0
+	// means that every repeat has a seed of its own.
+	Seeds int
+}
+
+// Outcomes counts the wins, draws and losses of method first against method
+// other on the instances of dimension dim by a rule, from records of repeats
+// with seeds of their own (reading Written).
+func Outcomes(records []Record, first, other string, dim int, rule Rule) (stats.WDL, error) {
+	byInstance := map[string]Record{}
+	for _, r := range records {
+		if r.Method == other && r.Dim == dim {
+			byInstance[r.Instance] = r
+		}
+	}
+	repeat := func(v []float64) []float64 {
+		if rule.Seeds <= 0 || rule.Seeds >= len(v) {
+			return v
+		}
+		out := make([]float64, len(v))
+		for i := range out {
+			out[i] = v[i%rule.Seeds]
+		}
+		return out
+	}
+	reading := run.Written
+	if rule.OneSided {
+		reading = run.Published
+	}
+	var x, y [][]float64
+	for _, r := range records {
+		if r.Method != first || r.Dim != dim {
+			continue
+		}
+		o, ok := byInstance[r.Instance]
+		if !ok {
+			return stats.WDL{}, fmt.Errorf("experiment: %s was not run on %s", other, r.Instance)
+		}
+		x, y = append(x, repeat(r.Values)), append(y, repeat(o.Values))
+	}
+	if len(x) == 0 {
+		return stats.WDL{}, fmt.Errorf("experiment: there are no records of %s in dimension %d", first, dim)
+	}
+	return winDrawLoss(x, y, reading)
+}

@@ -1,0 +1,62 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/caop"
+	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/problem/cimp"
+	"dace.local/dacelib/problem/onemax"
+	"dace.local/dacelib/run"
+)
+
+// Classes returns the names that [Class] accepts.
+func Classes() []string { return []string{"ccp", "cimp", "caop", "onemax"} }
+
+// Class returns a problem class by its name: name is "ccp", "cimp", "caop" or
+// "onemax"; cimp is on the SNAP networks. dim is the dimension of the training
+// instances; 0 means the paper's, and 30 for onemax. For caop the training
+// instances always have the paper's dimension.
+func Class(name string, dim int) (problem.Class, error) {
+	if dim < 0 {
+		return problem.Class{}, fmt.Errorf("experiment: a dimension of %d; it must be at least 1", dim)
+	}
+	var c problem.Class
+	var train func(seed uint64, d, i int) (problem.Problem, error)
+	switch strings.ToLower(name) {
+	case "ccp":
+		c = ccp.Class()
+		train = func(seed uint64, d, i int) (problem.Problem, error) {
+			return ccp.Generate(run.Seed(seed, "ccp train", i), ccp.Settings{Dim: d, Lambda: 1e-4, Name: fmt.Sprintf("ccp-train-%d/%d", d, i)})
+		}
+	case "cimp":
+		c = cimp.SNAPClass()
+		train = func(seed uint64, d, i int) (problem.Problem, error) {
+			return cimp.Generate(run.Seed(seed, "cimp train", i), cimp.Settings{Network: "wiki", Dim: d, Name: fmt.Sprintf("cimp-train-%d/%d", d, i)})
+		}
+	case "caop":
+		c = caop.Class()
+	case "onemax":
+		if dim == 0 {
+			dim = 30
+		}
+		return onemax.Class(dim), nil
+	default:
+		return c, fmt.Errorf("experiment: there is no class %q; the classes are %s", name, strings.Join(Classes(), ", "))
+	}
+	switch {
+	case dim == 0 || dim == c.TrainDim:
+	case train == nil:
+		return c, fmt.Errorf("experiment: the training instances of %s have dimension %d, no other", name, c.TrainDim)
+	default:
+		c.TrainDim = dim
+		c.Train = func(seed uint64, i int) (problem.Problem, error) { return train(seed, dim, i) }
+		if !slices.Contains(c.TestDims, dim) {
+			c.TestDims = []int{dim}
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,237 @@
+package farm_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"syscall"
+	"testing"
+	"time"
+
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/farm/farmtest"
+	"dace.local/dacelib/landscape"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/run"
+)
+
+// workerVariable tells a process of this test to be a worker of a folder.
+const workerVariable = "DACE_FARM_TEST_FOLDER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(callerVariable); dir != "" {
+		if err := callerMain(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if dir := os.Getenv(workerVariable); dir != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		go func() { // the test holds the other end of the pipe
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(1)
+		}()
+		src, err := farm.FolderSource(dir)
+		if err == nil {
+			err = farm.Work{Cores: 1}.Run(ctx, src)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// startWorker starts a worker process, which the end of the test kills.
+func startWorker(t testing.TB, dir string, wrap ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	if len(wrap) > 0 {
+		cmd = exec.Command(wrap[0], append(wrap[1:], os.Args[0])...)
+	}
+	cmd.Env = append(os.Environ(), workerVariable+"="+dir)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = in.Close()
+	})
+	return cmd
+}
+
+func folderPool(t testing.TB) (*farm.FolderPool, string) {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := farm.Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, dir
+}
+
+func TestLocal(t *testing.T) { farmtest.Run(t, farm.Local(3)) }
+
+func TestFolder(t *testing.T) {
+	p, dir := folderPool(t)
+	for range 2 {
+		startWorker(t, dir)
+	}
+	farmtest.Run(t, p)
+}
+
+// tiny returns settings of a construction that takes about a second.
+func tiny() construct.Settings {
+	return construct.Settings{
+		Members: 2, Rounds: 2, Configurations: 6, Minings: 3, Trials: 12, Evaluations: 60,
+		NIR:  nir.Settings{Samples: 400, Batch: 8, Steps: 20, NormaliseSample: 5000},
+		PGPE: pgpe.Settings{Pairs: 2, MaxIterations: 2},
+		Seed: 3,
+	}
+}
+
+// results has every construction and a test made with a pool and returns their
+// results as text.
+func results(t testing.TB, pool farm.Pool) map[string]string {
+	t.Helper()
+	ctx := context.Background()
+	out := map[string]string{}
+	set, err := ccp.Class().NewSet(1, 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range construct.Methods() {
+		for _, reading := range []run.Reading{run.Written, run.Published} {
+			if reading == run.Published && method != "DACE" && method != "PARHYDRA" {
+				continue
+			}
+			s := tiny()
+			s.Reading, s.Farm = reading, pool
+			if reading == run.Published {
+				s.NIR.Steps, s.NIR.KeepFrom = 20, 1
+			}
+			r, err := construct.Build(ctx, method, ccp.Class(), set.Training, s)
+			if err != nil {
+				t.Fatalf("%s: %v", method, err)
+			}
+			r.Cost.Seconds, r.Cost.CPU = 0, 0
+			out[fmt.Sprint(method, " ", reading)] = text(t, r)
+		}
+	}
+	weak, err := portfolio.Paper("ccp", "GLOBAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "records")
+	records, err := experiment.Test(ctx, set, experiment.Entries([]portfolio.Portfolio{portfolio.BRKGAPAP(), weak}),
+		experiment.Settings{Sample: 25_000, Evaluations: 300, Repeats: 5, Farm: pool, File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["test"] = text(t, records)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["records"] = string(b)
+	found, err := portfolio.BRKGAPAP().Run(ctx, set.Test, portfolio.Settings{Repeats: 3, Farm: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["portfolio"] = text(t, found)
+	var p problem.Problem = set.Test[0]
+	if pool != nil {
+		p = farm.Problem(pool, p)
+	}
+	y := make([]float64, 300)
+	if err := p.Evaluate(ctx, y, problem.Random(run.Rand(1, "x"), 300, p.Dim())); err != nil {
+		t.Fatal(err)
+	}
+	out["evaluate"] = text(t, y)
+	features, err := landscape.Extract(ctx, set.Test, landscape.Settings{Solutions: 2000, Pairs: 20_000, Farm: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["landscape"] = text(t, features)
+	return out
+}
+
+func text(t testing.TB, v any) string {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func compare(t testing.TB, name string, got, want map[string]string) {
+	t.Helper()
+	for k, w := range want {
+		if got[k] != w {
+			a, b := bytes.Split([]byte(got[k]), []byte("\n")), bytes.Split([]byte(w), []byte("\n"))
+			for i := range min(len(a), len(b)) {
+				if !bytes.Equal(a[i], b[i]) {
+					t.Errorf("%s: %s differs in line %d: %s, want %s", name, k, i+1, a[i], b[i])
+					break
+				}
+			}
+			if len(a) != len(b) {
+				t.Errorf("%s: %s has %d lines, want %d", name, k, len(a), len(b))
+			}
+		}
+	}
+}
+
+// Every method and test gives the same bytes in this process and in pools.
+func TestSameBytes(t *testing.T) {
+	want := results(t, nil)
+	compare(t, "local", results(t, farm.Local(4)), want)
+	p, dir := folderPool(t)
+	for range 2 {
+		startWorker(t, dir)
+	}
+	begun := time.Now()
+	compare(t, "folder", results(t, p), want)
+	t.Logf("folder: %v", time.Since(begun))
+}
+
+// Ranges from parts of the sample equal those of one pass, also in the pass in
+// bytes.
+func TestRanges(t *testing.T) {
+	m, err := nir.Random(20, 3, nir.Settings{NormaliseSample: 450_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Normalise(context.Background(), m.Embeddings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Farm = farm.Local(2)
+	got, err := m.Normalise(context.Background(), m.Embeddings())
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}

@@ -1,0 +1,599 @@
+package farm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"dace.local/dacelib/internal/process"
+)
+
+// The layout of a folder:
+//
+//	blobs/KEY              a blob
+//	tasks/CLASS/ID         a message that waits
+//	taken/WORKER/ID        a message that a worker computes: it was renamed
+//	results/KE/KEY         a result with its checksum; the first stays
+//	inbox/CALLER/NAME      what a worker tells a caller
+//	workers/NAME           a worker, rewritten every few seconds
+//	tmp/                   files that are being written
+//
+// Files appear complete, by renaming, and are checked when they are read. No
+// time stamp is compared with another machine's clock: a worker is dead when its
+// file stays the same for long by the reader's own clock, or at once if its
+// process was on this machine and is gone.
+const (
+	beatEvery  = 3 * time.Second
+	beatSilent = 45 * time.Second
+)
+
+// Folder returns a pool in a folder that this machine and its workers share;
+// "dace worker -join DIR" starts a worker. It needs no server and no port. What
+// it leaves behind, mostly results, speeds up a call that is repeated; the
+// folder may be deleted when no work is going on.
+func Folder(dir string) (*FolderPool, error) {
+	f := &folder{dir: dir}
+	if err := f.prepare(); err != nil {
+		return nil, err
+	}
+	p := &FolderPool{folder: f, caller: WorkerName(), heard: map[string]*heard{}}
+	if err := os.MkdirAll(f.path("inbox", p.caller), 0o700); err != nil {
+		return nil, fmt.Errorf("farm: %w", err)
+	}
+	p.Dispatcher = NewDispatcher(p, p.caller, NewEnv(1, f.Get, f.Put), 5*time.Second)
+	return p, nil
+}
+
+// folder is what callers and workers do with a folder.
+type folder struct{ dir string }
+
+func (f *folder) path(parts ...string) string {
+	return filepath.Join(append([]string{f.dir}, parts...)...)
+}
+
+// prepare makes the folders.
+func (f *folder) prepare() error {
+	for _, name := range []string{"blobs", "tasks", "taken", "results", "inbox", "workers", "tmp"} {
+		if err := os.MkdirAll(f.path(name), 0o700); err != nil {
+			return fmt.Errorf("farm: the folder %s cannot be used: %w", f.dir, err)
+		}
+	}
+	return nil
+}
+
+// write writes a file that appears complete or not at all. It is not flushed to
+// the disk, which takes milliseconds: whoever reads a file checks its checksum.
+func (f *folder) write(path string, b []byte) error {
+	tmp := f.path("tmp", fmt.Sprintf("%s-%d-%x", filepath.Base(path), os.Getpid(), rand.Uint64()))
+	err := os.WriteFile(tmp, b, 0o600)
+	if err == nil {
+		if err = os.Rename(tmp, path); errors.Is(err, fs.ErrNotExist) { // the folder is not there yet
+			if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+				err = os.Rename(tmp, path)
+			}
+		}
+	}
+	if err != nil {
+		_ = os.Remove(tmp)
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("farm: the file system of %s is full and has no room for %d bytes more: make room, or use another folder; what was computed is kept", f.dir, len(b))
+	}
+	if err != nil {
+		return fmt.Errorf("farm: %w", err)
+	}
+	return nil
+}
+
+func (f *folder) Put(_ context.Context, blob []byte) (string, error) {
+	key := BlobKey(blob)
+	if info, err := os.Stat(f.path("blobs", key)); err == nil && info.Size() == int64(len(blob)) {
+		return key, nil
+	}
+	return key, f.write(f.path("blobs", key), blob)
+}
+
+func (f *folder) Get(_ context.Context, key string) ([]byte, error) {
+	if len(key) != 64 || strings.ContainsAny(key, `/\.`) {
+		return nil, fmt.Errorf("farm: %q is no key of a blob", key)
+	}
+	b, err := os.ReadFile(f.path("blobs", key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, MissingBlob(key)
+	}
+	if err == nil && BlobKey(b) != key { // torn: the next Put writes it again
+		_ = os.Remove(f.path("blobs", key))
+		return nil, MissingBlob(key)
+	}
+	return b, err
+}
+
+func (f *folder) resultPath(key string) string { return f.path("results", key[:2], key) }
+
+// sealed returns b after its checksum.
+func sealed(b []byte) []byte {
+	sum := sha256.Sum256(b)
+	return append(append([]byte(hex.EncodeToString(sum[:])), '\n'), b...)
+}
+
+// unsealed returns what sealed has sealed; ok is false if it is torn.
+func unsealed(b []byte) (content []byte, ok bool) {
+	sum, content, ok := bytes.Cut(b, []byte{'\n'})
+	if !ok {
+		return nil, false
+	}
+	want := sha256.Sum256(content)
+	return content, string(sum) == hex.EncodeToString(want[:])
+}
+
+// result reads a result; it removes a torn one.
+func (f *folder) result(key string) (Result, bool) {
+	var r Result
+	b, err := os.ReadFile(f.resultPath(key))
+	if err != nil {
+		return r, false
+	}
+	content, ok := unsealed(b)
+	if !ok || json.Unmarshal(content, &r) != nil || r.Key != key {
+		_ = os.Remove(f.resultPath(key))
+		return r, false
+	}
+	return r, true
+}
+
+// A notice is what a worker tells a caller.
+type notice struct {
+	Kind   string `json:"kind"` // took, result, failed, back, conflict
+	ID     string `json:"id,omitempty"`
+	Key    string `json:"key,omitempty"`
+	Unit   int    `json:"unit,omitempty"`
+	Worker string `json:"worker"`
+	Host   string `json:"host"`
+	Words  string `json:"words,omitempty"`
+}
+
+// callerOf returns the name of the caller in a message's ID.
+func callerOf(id string) string {
+	i := strings.LastIndexByte(id, '-')
+	if i < 0 {
+		return ""
+	}
+	return id[:i]
+}
+
+// A FolderPool is the pool of [Folder].
+type FolderPool struct {
+	*Dispatcher
+	*folder
+	caller string
+
+	mu    sync.Mutex // guards the fields below
+	users int        // calls of Do
+	stop  chan struct{}
+	heard map[string]*heard
+}
+
+// heard is what the caller knows of a worker's file.
+type heard struct {
+	content []byte
+	at      time.Time // when the content changed, by this process's clock
+	worker  beat
+}
+
+// A beat is a worker's file.
+type beat struct {
+	Worker
+	// Beat counts, Machine identifies the machine's process table.
+	Beat    int    `json:"beat"`
+	Machine string `json:"machine"`
+}
+
+// machine identifies the table of processes that a process ID belongs to.
+var machine = sync.OnceValue(func() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, err2 := os.Readlink("/proc/self/ns/pid")
+	if err != nil || err2 != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+})
+
+// Do implements [Pool].
+func (p *FolderPool) Do(ctx context.Context, units []Unit, done func(i int, result []byte) error) error {
+	p.mu.Lock()
+	if p.users++; p.users == 1 {
+		p.stop = make(chan struct{})
+		go p.watch(p.stop)
+	}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		if p.users--; p.users == 0 {
+			close(p.stop)
+		}
+		p.mu.Unlock()
+	}()
+	p.hear()
+	return p.Dispatcher.Do(ctx, units, done)
+}
+
+// Close removes what belongs to this process alone.
+func (p *FolderPool) Close() error { return os.RemoveAll(p.path("inbox", p.caller)) }
+
+// watch reads the caller's inbox and the workers' files.
+func (p *FolderPool) watch(stop chan struct{}) {
+	wait, heard := time.Millisecond, time.Time{}
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(wait):
+		}
+		if p.readInbox() > 0 {
+			wait = time.Millisecond
+		} else {
+			wait = min(2*wait, 50*time.Millisecond)
+		}
+		if time.Since(heard) > time.Second {
+			p.hear()
+			heard = time.Now()
+		}
+	}
+}
+
+// readInbox reports what workers have told, and returns the number of notices.
+func (p *FolderPool) readInbox() int {
+	dir := p.path("inbox", p.caller)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		_ = os.MkdirAll(dir, 0o700)
+		return 0
+	}
+	n := 0
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		b, err := os.ReadFile(path)
+		if err != nil || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		_ = os.Remove(path)
+		n++
+		var t notice
+		if content, ok := unsealed(b); !ok || json.Unmarshal(content, &t) != nil {
+			continue // torn: what it told is found by looking again
+		}
+		switch t.Kind {
+		case "took":
+			p.Took(t.ID, t.Worker, t.Host)
+		case "result":
+			if r, ok := p.result(t.Key); ok {
+				p.Done(r)
+			}
+		case "failed":
+			p.Failed(t.ID, t.Unit, t.Worker, t.Host, t.Words)
+		case "back":
+			p.Back(t.ID, t.Worker)
+		case "conflict":
+			p.Conflict(t.Key, t.Worker, t.Words)
+		}
+	}
+	return n
+}
+
+// hear reads the workers' files and reports news of them and their deaths.
+func (p *FolderPool) hear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	entries, err := os.ReadDir(p.path("workers"))
+	if err != nil {
+		return
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		b, err := os.ReadFile(p.path("workers", name))
+		if err != nil || strings.HasPrefix(name, ".") {
+			continue
+		}
+		there[name] = true
+		h := p.heard[name]
+		if h == nil {
+			h = &heard{}
+			p.heard[name] = h
+		}
+		if !bytes.Equal(h.content, b) {
+			content, ok := unsealed(b)
+			var w beat
+			if !ok || json.Unmarshal(content, &w) != nil || w.Name != name {
+				continue // its next beat replaces it
+			}
+			h.content, h.at, h.worker = b, time.Now(), w
+			if p.vanished(w) {
+				p.bury(name)
+				continue
+			}
+			go p.Alive(w.Worker)
+		} else if p.vanished(h.worker) || time.Since(h.at) > beatSilent {
+			p.bury(name)
+		}
+	}
+	for name := range p.heard {
+		if !there[name] {
+			delete(p.heard, name)
+			go p.Gone(name, false, "")
+		}
+	}
+}
+
+// vanished reports whether a worker's process was on this machine and is gone.
+func (p *FolderPool) vanished(w beat) bool {
+	return w.Machine != "" && w.Machine == machine() && w.Process > 0 && process.Gone(w.Process)
+}
+
+// bury reports a worker's death and removes its file. Every caller that hears of
+// the worker does so; each queues its own messages again.
+func (p *FolderPool) bury(name string) {
+	delete(p.heard, name)
+	_ = os.Remove(p.path("workers", name))
+	if held, err := os.ReadDir(p.path("taken", name)); err == nil {
+		for _, e := range held {
+			if callerOf(e.Name()) == p.caller {
+				_ = os.Remove(p.path("taken", name, e.Name()))
+			}
+		}
+		_ = os.Remove(p.path("taken", name)) // if nothing of other callers is left
+	}
+	go p.Gone(name, true, "")
+}
+
+// Send implements [Transport].
+func (p *FolderPool) Send(_ context.Context, m Message) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return p.write(p.path("tasks", m.Class(), m.ID), sealed(b))
+}
+
+// Queued implements [Transport].
+func (p *FolderPool) Queued(_ context.Context, m Message) (bool, error) {
+	_, err := os.Stat(p.path("tasks", m.Class(), m.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Withdraw implements [Transport]. A worker that has a message notices that its
+// file is gone.
+func (p *FolderPool) Withdraw(messages []Message) {
+	workers, _ := os.ReadDir(p.path("taken"))
+	for _, m := range messages {
+		_ = os.Remove(p.path("tasks", m.Class(), m.ID))
+		for _, w := range workers {
+			_ = os.Remove(p.path("taken", w.Name(), m.ID))
+		}
+	}
+}
+
+// Look implements [Transport].
+func (p *FolderPool) Look(_ context.Context, keys []string) ([]Result, error) {
+	var out []Result
+	for _, key := range keys {
+		if r, ok := p.result(key); ok {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// FolderSource returns a source of messages for a worker, in a folder; see
+// [Folder].
+func FolderSource(dir string) (Source, error) {
+	f := &folderSource{folder: folder{dir: dir}, running: map[string]context.CancelFunc{}}
+	return f, f.prepare()
+}
+
+type folderSource struct {
+	folder
+	name    string
+	state   func() Worker
+	classes []string
+	ended   chan struct{} // closed when beating has stopped
+
+	mu      sync.Mutex // guards the fields below
+	beat    int
+	notices int
+	running map[string]context.CancelFunc // by message ID
+}
+
+func (f *folderSource) Join(ctx context.Context, state func() Worker) error {
+	f.state = state
+	w := state()
+	f.name, f.classes = w.Name, w.Identity.Classes()
+	if err := f.live(); err != nil {
+		return err
+	}
+	f.ended = make(chan struct{})
+	go func() {
+		defer close(f.ended)
+		for last := time.Now(); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+			f.cancelWithdrawn()
+			if time.Since(last) > beatEvery {
+				last = time.Now()
+				_ = f.live() // the next one may succeed
+			}
+		}
+	}()
+	return nil
+}
+
+// live writes the worker's file.
+func (f *folderSource) live() error {
+	f.mu.Lock()
+	f.beat++
+	b := beat{Worker: f.state(), Beat: f.beat, Machine: machine()}
+	f.mu.Unlock()
+	content, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.path("taken", f.name), 0o700); err != nil {
+		return fmt.Errorf("farm: %w", err)
+	}
+	return f.write(f.path("workers", f.name), sealed(content))
+}
+
+// cancelWithdrawn cancels the messages whose files are gone.
+func (f *folderSource) cancelWithdrawn() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, cancel := range f.running {
+		if _, err := os.Stat(f.path("taken", f.name, id)); errors.Is(err, fs.ErrNotExist) {
+			cancel()
+		}
+	}
+}
+
+// tell leaves a notice for the caller of a message.
+func (f *folderSource) tell(caller string, t notice) error {
+	w := f.state()
+	t.Worker, t.Host = w.Name, w.Host
+	b, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.notices++
+	name := fmt.Sprintf("%s-%d", f.name, f.notices)
+	f.mu.Unlock()
+	inbox := f.path("inbox", caller)
+	if _, err := os.Stat(inbox); err != nil {
+		return nil // the caller has ended
+	}
+	return f.write(filepath.Join(inbox, name), sealed(b))
+}
+
+func (f *folderSource) Take(ctx context.Context) (Message, context.Context, error) {
+	wait := 2 * time.Millisecond
+	for {
+		m, ok := f.find()
+		if ok {
+			of, cancel := context.WithCancel(ctx)
+			f.mu.Lock()
+			f.running[m.ID] = cancel
+			f.mu.Unlock()
+			return m, of, f.tell(callerOf(m.ID), notice{Kind: "took", ID: m.ID})
+		}
+		// Workers of many machines should not look at the same moment.
+		pause := wait/2 + rand.N(wait)
+		select {
+		case <-ctx.Done():
+			return Message{}, nil, ctx.Err()
+		case <-time.After(pause):
+		}
+		wait = min(2*wait, 400*time.Millisecond)
+	}
+}
+
+// find takes a message if there is one: that of a random caller which was
+// queued first.
+func (f *folderSource) find() (Message, bool) {
+	for _, class := range f.classes {
+		entries, err := os.ReadDir(f.path("tasks", class))
+		if err != nil {
+			continue
+		}
+		var callers []string
+		for _, e := range entries {
+			if c := callerOf(e.Name()); c != "" && c[0] != '.' && !slices.Contains(callers, c) {
+				callers = append(callers, c)
+			}
+		}
+		for _, i := range rand.Perm(len(callers)) {
+			for _, e := range entries { // sorted by name, and so by number
+				if callerOf(e.Name()) != callers[i] {
+					continue
+				}
+				mine := f.path("taken", f.name, e.Name())
+				if os.Rename(f.path("tasks", class, e.Name()), mine) != nil {
+					continue // another worker was faster
+				}
+				var m Message
+				b, err := os.ReadFile(mine)
+				content, ok := unsealed(b)
+				if err != nil || !ok || json.Unmarshal(content, &m) != nil || m.ID != e.Name() || len(m.Units) == 0 {
+					_ = os.Remove(mine) // torn: its caller queues it again
+					continue
+				}
+				return m, true
+			}
+		}
+	}
+	return Message{}, false
+}
+
+// forget ends the worker's hold of a message.
+func (f *folderSource) forget(id string) {
+	f.mu.Lock()
+	if cancel := f.running[id]; cancel != nil {
+		cancel()
+		delete(f.running, id)
+	}
+	f.mu.Unlock()
+	_ = os.Remove(f.path("taken", f.name, id))
+}
+
+func (f *folderSource) Result(_ context.Context, m Message, r Result) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if old, ok := f.result(r.Key); ok {
+		if !bytes.Equal(old.Data, r.Data) {
+			return f.tell(callerOf(m.ID), notice{Kind: "conflict", Key: r.Key, Words: old.Worker})
+		}
+	} else if err := f.write(f.resultPath(r.Key), sealed(b)); err != nil {
+		return err
+	}
+	if r.Key == m.Units[len(m.Units)-1].Key() {
+		f.forget(m.ID)
+	}
+	return f.tell(callerOf(m.ID), notice{Kind: "result", Key: r.Key})
+}
+
+func (f *folderSource) Failed(_ context.Context, m Message, unit int, words string) error {
+	f.forget(m.ID)
+	return f.tell(callerOf(m.ID), notice{Kind: "failed", ID: m.ID, Unit: unit, Words: words})
+}
+
+func (f *folderSource) Back(_ context.Context, m Message) error {
+	f.forget(m.ID)
+	return f.tell(callerOf(m.ID), notice{Kind: "back", ID: m.ID})
+}
+
+func (f *folderSource) Leave(context.Context) {
+	if f.ended != nil {
+		<-f.ended
+	}
+	_ = os.Remove(f.path("workers", f.name))
+	_ = os.Remove(f.path("taken", f.name))
+}

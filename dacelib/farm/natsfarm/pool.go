@@ -1,0 +1,310 @@
+package natsfarm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"dace.local/dacelib/farm"
+)
+
+// A Pool is a caller's connection to a farm.
+type Pool struct {
+	*farm.Dispatcher
+	nc     *link
+	join   joinFile
+	caller string
+	ctx    context.Context // ends with Close
+	close  context.CancelFunc
+
+	mu    sync.Mutex // guards known
+	known map[string]bool
+}
+
+// NewPool connects a caller to the farm of a join file.
+func NewPool(ctx context.Context, path string) (*Pool, error) {
+	j, err := readJoin(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]bool{}}
+	p.caller = strings.ReplaceAll(p.caller, "-", "_")
+	p.ctx, p.close = context.WithCancel(context.Background())
+	p.Dispatcher = farm.NewDispatcher(p, p.caller, farm.NewEnv(1, p.Get, p.Put), 5*time.Second)
+	nc, err := j.connect(ctx, path, "caller", p.caller, p.down, p.back)
+	if err != nil {
+		return nil, err
+	}
+	p.nc = nc
+	for subject, handle := range map[string]nats.MsgHandler{
+		"r.*": p.result, "c." + p.caller: p.notice, "w.*": p.worker,
+		"lost": func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
+	} {
+		s, err := nc.Subscribe(subject, handle)
+		if err == nil {
+			err = s.SetPendingLimits(-1, 1<<30)
+		}
+		if err != nil {
+			nc.Close()
+			return nil, err
+		}
+	}
+	if err := p.loadKnown(ctx); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	if err := p.ask(ctx); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	go p.listen()
+	return p, nil
+}
+
+// Close ends the connection.
+func (p *Pool) Close() error {
+	p.close()
+	p.nc.Close()
+	return nil
+}
+
+// ask asks the workers to show themselves and waits a moment for the first.
+func (p *Pool) ask(ctx context.Context) error {
+	if err := p.nc.Publish("hello", nil); err != nil {
+		return err
+	}
+	if err := p.nc.FlushWithContext(withDeadline(ctx, p.ctx)); err != nil {
+		return err
+	}
+	for range 20 {
+		if len(p.Workers()) > 0 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
+}
+
+// withDeadline returns a context with a deadline, which the client demands.
+func withDeadline(ctx, other context.Context) context.Context {
+	if ctx == nil {
+		ctx = other
+	}
+	c, cancel := context.WithTimeout(ctx, 10*time.Second)
+	context.AfterFunc(c, cancel)
+	return c
+}
+
+// listen reports workers that have been silent for long.
+func (p *Pool) listen() {
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+		if !p.nc.IsConnected() {
+			continue
+		}
+		for _, w := range p.Workers() {
+			if time.Since(w.Seen) > silent {
+				p.Gone(w.Name, true, "it was not heard of for "+silent.String())
+			}
+		}
+	}
+}
+
+// down is called when the connection has ended.
+func (p *Pool) down() {
+	if p.ctx.Err() != nil || p.nc == nil {
+		return
+	}
+	p.Note("the farm's server does not answer; waiting for it")
+	// The folder of a farm that was stopped may be deleted any time.
+	over := false
+	for p.ctx.Err() == nil && !p.nc.IsConnected() {
+		if over = over || stopped(p.join.Dir); !over {
+			p.join.revive()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// back is called when the connection is there again.
+func (p *Pool) back() {
+	at := time.Now()
+	p.Note("the farm's server answers again")
+	_ = p.loadKnown(p.ctx)
+	_ = p.nc.Publish("hello", nil)
+	p.LookNow()
+	// Workers that died with the server say nothing.
+	time.AfterFunc(10*time.Second, func() {
+		for _, w := range p.Workers() {
+			if w.Seen.Before(at) && p.nc.IsConnected() {
+				p.Gone(w.Name, false, "")
+			}
+		}
+	})
+}
+
+// loadKnown asks the server which results it has.
+func (p *Pool) loadKnown(ctx context.Context) error {
+	all := map[string]bool{}
+	for offset := 0; ; {
+		request := fmt.Sprintf(`{"subjects_filter":"r.*","offset":%d}`, offset)
+		m, err := p.nc.RequestWithContext(withDeadline(ctx, p.ctx), "$JS.API.STREAM.INFO.RESULTS", []byte(request))
+		if err != nil {
+			return fmt.Errorf("farm: the server's results: %w", err)
+		}
+		var info struct {
+			Total int `json:"total"`
+			State struct {
+				Subjects map[string]int `json:"subjects"`
+			} `json:"state"`
+		}
+		if err := json.Unmarshal(m.Data, &info); err != nil {
+			return fmt.Errorf("farm: the server's results: %w", err)
+		}
+		for s := range info.State.Subjects {
+			all[strings.TrimPrefix(s, "r.")] = true
+		}
+		offset += len(info.State.Subjects)
+		if len(info.State.Subjects) == 0 || offset >= info.Total {
+			break
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range all {
+		p.known[key] = true
+	}
+	return nil
+}
+
+func (p *Pool) knows(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[key]
+}
+
+// result is called for every result of the farm.
+func (p *Pool) result(m *nats.Msg) {
+	r, blob, err := unpackResult(m.Data)
+	if err != nil {
+		return // what was meant is found by looking again
+	}
+	p.mu.Lock()
+	p.known[r.Key] = true
+	p.mu.Unlock()
+	if blob == "" {
+		p.Done(r)
+		return
+	}
+	if !p.Waits(r.Key) {
+		return
+	}
+	go func() {
+		if r.Data, err = p.Get(p.ctx, blob); err == nil {
+			p.Done(r)
+		}
+	}()
+}
+
+func (p *Pool) notice(m *nats.Msg) {
+	var n notice
+	if json.Unmarshal(m.Data, &n) != nil {
+		return
+	}
+	switch n.Kind {
+	case "took":
+		p.Took(n.ID, n.Worker, n.Host)
+	case "failed":
+		p.Failed(n.ID, n.Unit, n.Worker, n.Host, n.Words)
+	case "back":
+		p.Back(n.ID, n.Worker)
+	case "conflict":
+		p.Conflict(n.Key, n.Worker, n.Words)
+	}
+}
+
+func (p *Pool) worker(m *nats.Msg) {
+	name := strings.TrimPrefix(m.Subject, "w.")
+	if len(m.Data) == 0 {
+		p.Gone(name, false, "")
+		return
+	}
+	var w farm.Worker
+	if json.Unmarshal(m.Data, &w) == nil && w.Name == name && w.Cores > 0 && w.Cores < 1<<16 {
+		p.Alive(w)
+	}
+}
+
+func (p *Pool) waiting() { p.Note("the farm's server does not answer; waiting for it") }
+
+// Put implements farm.Pool.
+func (p *Pool) Put(ctx context.Context, blob []byte) (string, error) {
+	return putBlob(ctx, p.nc, blob, p.waiting)
+}
+
+// Get implements farm.Pool.
+func (p *Pool) Get(ctx context.Context, key string) ([]byte, error) { return getBlob(ctx, p.nc, key) }
+
+// Send implements farm.Transport.
+func (p *Pool) Send(ctx context.Context, m farm.Message) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return store(ctx, p.nc, subject(m), b, p.waiting)
+}
+
+// Queued implements farm.Transport.
+func (p *Pool) Queued(ctx context.Context, m farm.Message) (bool, error) {
+	_, ok, err := get(ctx, p.nc, "TASKS", subject(m))
+	return ok, err
+}
+
+// Withdraw implements farm.Transport. It does not wait for a server that is
+// away.
+func (p *Pool) Withdraw(messages []farm.Message) {
+	var ids []string
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+		request, _ := json.Marshal(map[string]string{"filter": subject(m)})
+		_ = p.nc.Publish("$JS.API.STREAM.PURGE.TASKS", request)
+	}
+	b, _ := json.Marshal(ids)
+	_ = p.nc.Publish("x", b)
+}
+
+// Look implements farm.Transport.
+func (p *Pool) Look(ctx context.Context, keys []string) ([]farm.Result, error) {
+	var out []farm.Result
+	seen := map[string]bool{}
+	for _, key := range keys {
+		if seen[key] || !p.knows(key) {
+			continue
+		}
+		seen[key] = true
+		b, ok, err := get(ctx, p.nc, "RESULTS", "r."+key)
+		if err != nil {
+			return out, err
+		}
+		if !ok {
+			continue
+		}
+		r, blob, err := unpackResult(b)
+		if err == nil && blob != "" {
+			r.Data, err = p.Get(ctx, blob)
+		}
+		if err == nil {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,404 @@
+package natsfarm
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/internal/process"
+)
+
+// Serve runs the server of a farm in a folder until ctx ends, and calls ready
+// when it serves. listen is an address "host:port"; empty means that of the last
+// time, or a free port of this machine alone. Any other address has TLS. command
+// is the command that runs Serve in a process of its own.
+func Serve(ctx context.Context, dir, listen string, command []string, ready func()) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("farm: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("farm: %w", err)
+	}
+	defer lock.Close()
+	if err := process.Lock(lock); err != nil {
+		return fmt.Errorf("farm: a server serves the folder %s already", dir)
+	}
+	_ = os.Remove(filepath.Join(dir, "stopped"))
+	path := filepath.Join(dir, JoinName)
+	old, _ := readJoin(path)
+	opts, host, port, err := options(dir, listen, old)
+	if err != nil {
+		return err
+	}
+	join := joinFile{Version: 1, Token: old.Token, Dir: dir, Command: command}
+	if join.Host, err = os.Hostname(); err != nil {
+		return err
+	}
+	if join.Token == "" {
+		b := make([]byte, 32) // 256 bits
+		if _, err := rand.Read(b); err != nil {
+			return err
+		}
+		join.Token = hex.EncodeToString(b)
+	}
+	if opts.TLSConfig != nil {
+		join.Pin = pinOf(opts.TLSConfig.Certificates[0].Certificate[0])
+	}
+	inner := make([]byte, 32) // of the server's own connections
+	if _, err := rand.Read(inner); err != nil {
+		return err
+	}
+	users(opts, join.Token, hex.EncodeToString(inner))
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return fmt.Errorf("farm: %w", err)
+	}
+	go s.Start()
+	defer func() { s.Shutdown(); s.WaitForShutdown() }()
+	if !s.ReadyForConnections(20 * time.Second) {
+		return fmt.Errorf("farm: the server does not start at %s: is the port %d in use?", host, port)
+	}
+	nc, err := prepare(s, hex.EncodeToString(inner))
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	at := s.Addr().(*net.TCPAddr).Port
+	for _, h := range addresses(host) {
+		join.Addresses = append(join.Addresses, net.JoinHostPort(h, strconv.Itoa(at)))
+	}
+	b, err := json.MarshalIndent(join, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writePrivate(path, append(b, '\n')); err != nil {
+		return fmt.Errorf("farm: writing the join file: %w", err)
+	}
+	stop := make(chan struct{})
+	var once sync.Once
+	if _, err := nc.Subscribe("stop", func(*nats.Msg) {
+		_ = os.WriteFile(filepath.Join(dir, "stopped"), nil, 0o600)
+		once.Do(func() { close(stop) })
+	}); err != nil {
+		return err
+	}
+	if ready != nil {
+		ready()
+	}
+	select {
+	case <-ctx.Done():
+	case <-stop:
+	}
+	return nil
+}
+
+// writePrivate writes a file that only its owner can read, also while it is
+// written.
+func writePrivate(path string, b []byte) error {
+	if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// options returns the server's options, its host and its port.
+func options(dir, listen string, old joinFile) (*server.Options, string, int, error) {
+	if listen == "" && len(old.Addresses) > 0 {
+		listen = old.Addresses[0]
+		if b, err := os.ReadFile(filepath.Join(dir, "listen")); err == nil {
+			_, port, _ := net.SplitHostPort(listen)
+			listen = net.JoinHostPort(string(b), port)
+		}
+	}
+	if listen == "" {
+		listen = "127.0.0.1:0"
+	}
+	if !strings.Contains(listen, ":") {
+		listen += ":0"
+	}
+	host, portText, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, "", 0, fmt.Errorf("farm: the address %q: %w; it should be HOST:PORT", listen, err)
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil || port < 0 || port > 65535 {
+		return nil, "", 0, fmt.Errorf("farm: the address %q has no port from 0 to 65535", listen)
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	if err := atomicfile.WriteBytes(filepath.Join(dir, "listen"), []byte(host)); err != nil {
+		return nil, "", 0, err
+	}
+	o := &server.Options{
+		ServerName: "farm", Host: host, Port: port, NoLog: true, NoSigs: true, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: filepath.Join(dir, "store"), MaxPayload: maxPayload + 4096, MaxPending: 256 << 20,
+		PingInterval: 10 * time.Second, MaxPingsOut: 2, MaxConn: 64 << 10, MaxControlLine: 4096,
+	}
+	if port == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		cert, err := certificate(dir)
+		if err != nil {
+			return nil, "", 0, err
+		}
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}
+		o.TLSTimeout = 5
+	}
+	return o, host, port, nil
+}
+
+// users sets the accounts and users: a caller, which may do everything within
+// the farm, a worker, which takes tasks and writes results but does not manage
+// streams, and the server's own.
+func users(o *server.Options, token, inner string) {
+	system := server.NewAccount("SYS")
+	o.Accounts, o.SystemAccount = []*server.Account{system}, "SYS"
+	worker := &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{
+			"r.*", "b.*.*", "c.*", "w.*", "$JS.ACK.TASKS.>",
+			"$JS.API.CONSUMER.MSG.NEXT.TASKS.*", "$JS.API.CONSUMER.CREATE.TASKS.>", "$JS.API.CONSUMER.DURABLE.CREATE.TASKS.*", "$JS.API.CONSUMER.INFO.TASKS.*",
+			"$JS.API.DIRECT.GET.RESULTS.>", "$JS.API.DIRECT.GET.BLOBS.>",
+		}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "x", "hello", "drain"}},
+	}
+	o.Users = []*server.User{
+		{Username: "caller", Password: token},
+		{Username: "worker", Password: token, Permissions: worker},
+		{Username: "server", Password: inner},
+		{Username: "system", Password: inner, Account: system},
+	}
+}
+
+// prepare makes the streams, and passes on which workers have lost their
+// connection.
+func prepare(s *server.Server, password string) (*nats.Conn, error) {
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo("server", password), nats.Name("server"))
+	if err != nil {
+		return nil, fmt.Errorf("farm: %w", err)
+	}
+	js, err := nc.JetStream(nats.MaxWait(10 * time.Second))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range []nats.StreamConfig{
+		{Name: "TASKS", Subjects: []string{"t.*.*.*"}, Retention: nats.WorkQueuePolicy, MaxAge: 7 * 24 * time.Hour},
+		{Name: "RESULTS", Subjects: []string{"r.*"}, MaxMsgsPerSubject: 1, Discard: nats.DiscardNew, DiscardNewPerSubject: true, MaxAge: 7 * 24 * time.Hour},
+		{Name: "BLOBS", Subjects: []string{"b.*.*"}, MaxMsgsPerSubject: 1, Discard: nats.DiscardNew, DiscardNewPerSubject: true, MaxAge: 30 * 24 * time.Hour},
+	} {
+		c.Storage, c.AllowDirect = nats.FileStorage, true
+		if _, err := js.AddStream(&c); err != nil {
+			if _, err2 := js.UpdateStream(&c); err2 != nil {
+				return nil, fmt.Errorf("farm: the server's storage: %w", errors.Join(err, err2))
+			}
+		}
+	}
+	sys, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo("system", password), nats.Name("system"))
+	if err != nil {
+		return nil, fmt.Errorf("farm: %w", err)
+	}
+	w := &connections{nc: nc, of: map[string]int{}}
+	for subject, change := range map[string]int{"$SYS.ACCOUNT.*.CONNECT": 1, "$SYS.ACCOUNT.*.DISCONNECT": -1} {
+		if _, err := sys.Subscribe(subject, func(m *nats.Msg) { w.event(m.Data, change) }); err != nil {
+			return nil, err
+		}
+	}
+	return nc, sys.Flush()
+}
+
+// connections counts the connections of workers.
+type connections struct {
+	nc *nats.Conn
+	mu sync.Mutex // guards of
+	of map[string]int
+}
+
+func (c *connections) event(data []byte, change int) {
+	var e struct {
+		Client struct {
+			Name string `json:"name"`
+			User string `json:"user"`
+		} `json:"client"`
+	}
+	if json.Unmarshal(data, &e) != nil || e.Client.User != "worker" || e.Client.Name == "" {
+		return
+	}
+	c.mu.Lock()
+	c.of[e.Client.Name] += change
+	left := c.of[e.Client.Name]
+	if left <= 0 {
+		delete(c.of, e.Client.Name)
+	}
+	c.mu.Unlock()
+	if left > 0 || change > 0 {
+		return
+	}
+	// A worker whose connection was interrupted comes back at once.
+	time.AfterFunc(700*time.Millisecond, func() {
+		c.mu.Lock()
+		back := c.of[e.Client.Name] > 0
+		c.mu.Unlock()
+		if !back {
+			_ = c.nc.Publish("lost", []byte(e.Client.Name))
+		}
+	})
+}
+
+// addresses returns the addresses by which a host can be reached that listens on
+// host.
+func addresses(host string) []string {
+	ip := net.ParseIP(host)
+	if ip == nil || !ip.IsUnspecified() {
+		return []string{host}
+	}
+	out := []string{}
+	if name, err := os.Hostname(); err == nil {
+		out = append(out, name)
+	}
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {
+			out = append(out, n.IP.String())
+		}
+	}
+	return out
+}
+
+// certificate returns the farm's own certificate; the first call makes it.
+func certificate(dir string) (tls.Certificate, error) {
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if c, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
+		return c, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	of := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "dace farm"}, DNSNames: []string{"farm"},
+		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(20, 0, 0), // the pin decides, not the date
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, of, of, &key.PublicKey, key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	if err := errors.Join(
+		writePrivate(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})),
+		writePrivate(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+	); err != nil {
+		return tls.Certificate{}, fmt.Errorf("farm: %w", err)
+	}
+	return tls.LoadX509KeyPair(certFile, keyFile)
+}
+
+// Start starts the server of a farm in a process of its own, which outlives this
+// one, and returns the path of its join file when it serves. If one serves
+// already, it does nothing. command runs Serve: it gets "-dir DIR" and, if
+// listen is not empty, "-listen ADDR".
+func Start(dir, listen string, command []string) (join string, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	join = filepath.Join(dir, JoinName)
+	if serving(dir) {
+		return join, awaitJoin(join)
+	}
+	if len(command) == 0 {
+		return "", errors.New("farm: no command to start the server with")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("farm: %w", err)
+	}
+	args := append(command[1:len(command):len(command)], "-dir", dir)
+	if listen != "" {
+		args = append(args, "-listen", listen)
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "server.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("farm: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(command[0], args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	process.Detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("farm: starting the server: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
+		if serving(dir) && awaitJoin(join) == nil {
+			return join, nil
+		}
+		select {
+		case <-ended:
+			if serving(dir) { // another process was faster
+				return join, awaitJoin(join)
+			}
+			b, _ := os.ReadFile(filepath.Join(dir, "server.log"))
+			lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+			return "", fmt.Errorf("farm: the server has ended at its start: %s", lines[len(lines)-1])
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return "", fmt.Errorf("farm: the server did not start within 30 s; %s may say why", filepath.Join(dir, "server.log"))
+}
+
+// awaitJoin waits until the server of a join file accepts connections.
+func awaitJoin(path string) error {
+	var last error
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		j, err := readJoin(path)
+		if err != nil {
+			last = err
+			continue
+		}
+		c, err := net.DialTimeout("tcp", j.Addresses[0], time.Second)
+		if err == nil {
+			return c.Close()
+		}
+		last = err
+	}
+	return fmt.Errorf("farm: the server does not answer: %w", last)
+}

@@ -1,0 +1,320 @@
+package natsfarm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"dace.local/dacelib/farm"
+)
+
+// A source is a worker's connection to a farm.
+type source struct {
+	nc      *link
+	path    string
+	join    joinFile
+	name    string
+	host    string
+	state   func() farm.Worker
+	work    context.Context // the worker's
+	drained chan struct{}
+	drain   sync.Once
+
+	mu      sync.Mutex // guards the fields below
+	classes []string
+	running map[string]context.CancelFunc // by message ID
+}
+
+// NewSource returns a source of messages for a worker of the farm of a join
+// file.
+func NewSource(_ context.Context, path string) (farm.Source, error) {
+	j, err := readJoin(path)
+	if err != nil {
+		return nil, err
+	}
+	return &source{path: path, join: j, running: map[string]context.CancelFunc{}, drained: make(chan struct{})}, nil
+}
+
+func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
+	s.state, s.work = state, ctx
+	w := state()
+	s.name, s.host = w.Name, w.Host
+	nc, err := s.join.connect(ctx, s.path, "worker", s.name, func() {}, s.show)
+	if err != nil {
+		return err
+	}
+	s.nc = nc
+	if _, err := nc.Subscribe("hello", func(*nats.Msg) { s.show() }); err != nil {
+		return err
+	}
+	if _, err := nc.Subscribe("x", s.withdraw); err != nil {
+		return err
+	}
+	if _, err := nc.Subscribe("drain", func(*nats.Msg) { s.drain.Do(func() { close(s.drained) }) }); err != nil {
+		return err
+	}
+	s.classes = w.Identity.Classes()
+	for _, c := range s.classes {
+		if err := s.consumer(ctx, c); err != nil {
+			return err
+		}
+	}
+	s.show()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(beatEvery):
+				s.show()
+			}
+		}
+	}()
+	return nil
+}
+
+// consumer makes the consumer of a class, which all its workers share.
+func (s *source) consumer(ctx context.Context, class string) error {
+	request := fmt.Sprintf(`{"stream_name":"TASKS","config":{"durable_name":"w%s","filter_subject":"t.%s.>","ack_policy":"explicit","ack_wait":%d,"max_ack_pending":-1,"max_waiting":1048576,"deliver_policy":"all","replay_policy":"instant"}}`,
+		class, class, 5*time.Second)
+	for until := time.Now().Add(10 * time.Second); ; {
+		m, err := s.nc.Request("$JS.API.CONSUMER.DURABLE.CREATE.TASKS.w"+class, []byte(request), 2*time.Second)
+		var a ack
+		if err == nil && json.Unmarshal(m.Data, &a) == nil && a.Error == nil {
+			return nil
+		}
+		if err == nil && a.Error != nil {
+			err = errors.New(a.Error.Description)
+		}
+		if time.Now().After(until) || ctx.Err() != nil {
+			return fmt.Errorf("farm: the server gives no work: %w", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// show publishes the worker's state.
+func (s *source) show() {
+	if b, err := json.Marshal(s.state()); err == nil {
+		_ = s.nc.Publish("w."+s.name, b)
+	}
+}
+
+// withdraw cancels messages that their caller has withdrawn.
+func (s *source) withdraw(m *nats.Msg) {
+	var ids []string
+	if json.Unmarshal(m.Data, &ids) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		if cancel := s.running[id]; cancel != nil {
+			cancel()
+		}
+	}
+}
+
+func (s *source) Get(ctx context.Context, key string) ([]byte, error) { return getBlob(ctx, s.nc, key) }
+
+func (s *source) Put(ctx context.Context, blob []byte) (string, error) {
+	return putBlob(ctx, s.nc, blob, nil)
+}
+
+// pullFor is how long a request for work waits at the server.
+const pullFor = 30 * time.Second
+
+// Take asks for a message of any class; the first that comes is taken. A later
+// one is refused, and goes to another worker at once.
+func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return farm.Message{}, nil, err
+		}
+		m, err := s.pull(ctx)
+		if err != nil {
+			return farm.Message{}, nil, err
+		}
+		if m == nil {
+			continue
+		}
+		var t farm.Message
+		if json.Unmarshal(m.Data, &t) != nil || len(t.Units) == 0 || strings.ContainsAny(t.ID, " .*>") {
+			_ = m.Respond([]byte("+TERM")) // garbage
+			continue
+		}
+		_ = m.Respond([]byte("+ACK"))
+		of, cancel := context.WithCancel(ctx)
+		s.mu.Lock()
+		s.running[t.ID] = cancel
+		s.mu.Unlock()
+		s.tell(t.ID, notice{Kind: "took", ID: t.ID})
+		// A worker that dies of a unit within microseconds has sent neither; the
+		// server then delivers the message again. From then on its caller hears
+		// who has it before the worker begins.
+		if d, err := m.Metadata(); t.Deaths > 0 || err == nil && d.NumDelivered > 1 {
+			_ = s.nc.FlushTimeout(2 * time.Second)
+		}
+		return t, of, nil
+	}
+}
+
+// pull makes one request for work to each class; nil means that none came.
+func (s *source) pull(ctx context.Context) (*nats.Msg, error) {
+	inbox := nats.NewInbox()
+	messages := make(chan *nats.Msg, 16)
+	sub, err := s.nc.ChanSubscribe(inbox, messages)
+	if err != nil {
+		if !s.wait(ctx) {
+			return nil, err
+		}
+		return nil, nil
+	}
+	defer func() {
+		_ = sub.Unsubscribe()
+		for {
+			select {
+			case m := <-messages:
+				if len(m.Header) == 0 && m.Reply != "" {
+					_ = m.Respond([]byte("-NAK"))
+				}
+			default:
+				return
+			}
+		}
+	}()
+	request := fmt.Appendf(nil, `{"batch":1,"expires":%d}`, pullFor)
+	for _, c := range s.classes {
+		if err := s.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.w"+c, inbox, request); err != nil {
+			s.wait(ctx)
+			return nil, nil
+		}
+	}
+	reconnected := s.nc.Stats().Reconnects
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	until := time.Now().Add(pullFor + time.Second)
+	for ended := 0; ended < len(s.classes); {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.drained:
+			return nil, io.EOF
+		case m := <-messages:
+			switch status := m.Header.Get("Status"); status {
+			case "":
+				return m, nil
+			case "408", "404":
+				ended++
+			default: // the server is starting or ending
+				s.wait(ctx)
+				return nil, nil
+			}
+		case <-look.C:
+			// A server that was started anew has forgotten the requests.
+			if s.nc.Stats().Reconnects != reconnected || time.Now().After(until) {
+				return nil, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// wait waits a moment; it reports false if the connection is closed.
+func (s *source) wait(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(100 * time.Millisecond):
+	}
+	return !s.nc.IsClosed()
+}
+
+// tell tells a message's caller something; what is lost is found by looking
+// again.
+func (s *source) tell(id string, n notice) {
+	n.Worker, n.Host = s.name, s.host
+	caller, _ := split(id)
+	if b, err := json.Marshal(n); err == nil {
+		_ = s.nc.Publish("c."+caller, b)
+	}
+}
+
+// forget ends the worker's hold of a message.
+func (s *source) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cancel := s.running[id]; cancel != nil {
+		cancel()
+		delete(s.running, id)
+	}
+}
+
+// closing returns ctx, ended ten seconds after the worker's end: what it has to
+// say must not keep it.
+func (s *source) closing(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.work, func() { time.AfterFunc(10*time.Second, cancel) })
+	return ctx, func() { stop(); cancel() }
+}
+
+func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) error {
+	ctx, cancel := s.closing(ctx)
+	defer cancel()
+	if r.Key == m.Units[len(m.Units)-1].Key() {
+		defer s.forget(m.ID)
+	}
+	data, blob := r.Data, ""
+	if len(data) > maxPayload/2 {
+		var err error
+		if blob, err = s.Put(ctx, data); err != nil {
+			return err
+		}
+		r.Data = nil
+	}
+	b, err := packResult(r, blob)
+	if err != nil {
+		return err
+	}
+	err = store(ctx, s.nc, "r."+r.Key, b, nil)
+	if !errors.Is(err, errTaken) {
+		return err
+	}
+	old, ok, err := get(ctx, s.nc, "RESULTS", "r."+r.Key)
+	if err != nil || !ok {
+		return err
+	}
+	first, firstBlob, err := unpackResult(old)
+	if err == nil && (firstBlob != blob || !bytes.Equal(first.Data, r.Data)) {
+		s.tell(m.ID, notice{Kind: "conflict", Key: r.Key, Words: first.Worker})
+	}
+	return nil
+}
+
+func (s *source) Failed(_ context.Context, m farm.Message, unit int, words string) error {
+	s.forget(m.ID)
+	s.tell(m.ID, notice{Kind: "failed", ID: m.ID, Unit: unit, Words: words})
+	return nil
+}
+
+func (s *source) Back(_ context.Context, m farm.Message) error {
+	s.forget(m.ID)
+	s.tell(m.ID, notice{Kind: "back", ID: m.ID})
+	return nil
+}
+
+func (s *source) Leave(context.Context) {
+	if s.nc == nil {
+		return
+	}
+	_ = s.nc.Publish("w."+s.name, nil)
+	_ = s.nc.FlushTimeout(2 * time.Second)
+	s.nc.Close()
+}

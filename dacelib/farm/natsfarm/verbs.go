@@ -1,0 +1,79 @@
+package natsfarm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"dace.local/dacelib/farm"
+)
+
+// Status describes the farm of a join file.
+func Status(ctx context.Context, join string) (farm.Table, error) {
+	p, err := NewPool(ctx, join)
+	if err != nil {
+		return farm.Table{}, err
+	}
+	defer p.Close()
+	for range 20 { // workers answer within milliseconds
+		time.Sleep(25 * time.Millisecond)
+	}
+	t := farm.Table{Join: join, Workers: p.Workers()}
+	for stream, n := range map[string]*int{"TASKS": &t.Queued, "RESULTS": &t.Results} {
+		m, err := p.nc.Request("$JS.API.STREAM.INFO."+stream, nil, 5*time.Second)
+		if err != nil {
+			return t, fmt.Errorf("farm: %w", err)
+		}
+		var info struct {
+			State struct {
+				Messages int `json:"messages"`
+			} `json:"state"`
+		}
+		if err := json.Unmarshal(m.Data, &info); err != nil {
+			return t, fmt.Errorf("farm: %w", err)
+		}
+		*n = info.State.Messages
+	}
+	return t, nil
+}
+
+// Drain asks the workers of a farm to finish what they compute and to end.
+func Drain(ctx context.Context, join string) error { return say(ctx, join, "drain") }
+
+// Stop ends the server of a farm. Its folder keeps what was computed.
+func Stop(ctx context.Context, join string) error {
+	if err := say(ctx, join, "stop"); err != nil {
+		return err
+	}
+	j, err := readJoin(join)
+	if err != nil {
+		return err
+	}
+	for until := time.Now().Add(20 * time.Second); serving(j.Dir) && time.Now().Before(until); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	return nil
+}
+
+func say(ctx context.Context, join, subject string) error {
+	j, err := readJoin(join)
+	if err != nil {
+		return err
+	}
+	if !serving(j.Dir) {
+		if host, _ := os.Hostname(); host == j.Host {
+			return fmt.Errorf("farm: no server serves the folder %s", j.Dir)
+		}
+	}
+	nc, err := j.connect(ctx, join, "caller", subject, func() {}, func() {})
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	if err := nc.Publish(subject, nil); err != nil {
+		return err
+	}
+	return nc.FlushTimeout(5 * time.Second)
+}

@@ -1,0 +1,52 @@
+// Package process holds what the library does with files and processes in ways
+// that systems differ in.
+package process
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
+// ErrLocked is the error of [Lock] for a file that another process has locked.
+var ErrLocked = errors.New("the file is locked by another process")
+
+// Lock locks a file until it is closed. It does not wait. Windows keeps others
+// from reading what is locked, so that is a byte far behind the file's end.
+func Lock(f *os.File) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return ErrLocked
+	}
+	return err
+}
+
+// Gone reports whether there is no process of a number on this machine.
+func Gone(pid int) bool {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return errors.Is(err, windows.ERROR_INVALID_PARAMETER)
+	}
+	_ = windows.CloseHandle(h)
+	return false
+}
+
+// Detach lets a command run in a process group of its own, which no interrupt
+// of this one reaches.
+func Detach(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+}
+
+// Time returns the processor time that this process has used.
+func Time() time.Duration {
+	var created, ended, kernel, user windows.Filetime
+	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &ended, &kernel, &user) != nil {
+		return 0
+	}
+	ticks := func(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
+	return time.Duration(100 * (ticks(kernel) + ticks(user)))
+}

@@ -1,0 +1,80 @@
+package landscape
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/problem"
+)
+
+func init() { farm.Register("landscape", curveUnit) }
+
+// curveData describes the sampling of an instance.
+type curveData struct {
+	Problems  string `json:"problems"`
+	Index     int    `json:"index"`
+	Solutions int    `json:"solutions"`
+	Pairs     int    `json:"pairs"`
+	Seed      uint64 `json:"seed"`
+}
+
+// curveResult is a Curve with every bit.
+type curveResult struct {
+	Name      string      `json:"name"`
+	Distance  farm.Floats `json:"distance"`
+	Mean      farm.Floats `json:"mean"`
+	Deviation farm.Floats `json:"deviation"`
+	Pairs     []int       `json:"pairs"`
+}
+
+func curveUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
+	var d curveData
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, err
+	}
+	ps, err := env.Problems(ctx, d.Problems)
+	if err != nil {
+		return nil, err
+	}
+	if d.Index < 0 || d.Index >= len(ps) {
+		return nil, fmt.Errorf("landscape: instance %d of %d", d.Index, len(ps))
+	}
+	c, err := Measure(ctx, ps[d.Index], Settings{Solutions: d.Solutions, Pairs: d.Pairs, Seed: d.Seed, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(curveResult{c.Name, c.Distance, c.Mean, c.Deviation, c.Pairs})
+}
+
+// measureFar is Measure of several instances on the farm of s.
+func measureFar(ctx context.Context, instances []problem.Problem, s Settings, add func(n int)) ([]Curve, error) {
+	pool := s.Farm
+	s, err := s.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	pk := farm.NewPacker(ctx, pool)
+	key, err := pk.Problems(instances)
+	if err != nil {
+		return nil, err
+	}
+	units := make([]farm.Unit, len(instances))
+	for i := range units {
+		if units[i], err = farm.NewUnit("landscape", curveData{key, i, s.Solutions, s.Pairs, s.Seed}, s.Pairs, pk.Needs()); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Curve, len(instances))
+	err = pool.Do(ctx, units, func(i int, result []byte) error {
+		var r curveResult
+		if err := json.Unmarshal(result, &r); err != nil {
+			return err
+		}
+		out[i] = Curve{r.Name, r.Distance, r.Mean, r.Deviation, r.Pairs}
+		add(1)
+		return nil
+	})
+	return out, err
+}
