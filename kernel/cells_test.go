@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// needPython skips the test where a Python module is missing; with
-// DACE_REQUIRE_CLIENTS=1 it fails instead.
+// needPython skips the test if a Python module is missing; with
+// DACE_REQUIRE_CLIENTS=1 it fails the test instead.
 func needPython(t *testing.T, module string) {
 	t.Helper()
 	if exec.Command(python, "-c", "import "+module).Run() == nil {
@@ -25,11 +25,11 @@ func needPython(t *testing.T, module string) {
 	t.Skip(text)
 }
 
-// python is Debian's, which has Debian's packages.
+// python is Debian's Python, which finds the packages that Debian installs.
 const python = "/usr/bin/python3"
 
-// writeSpec makes the test binary a kernel that Jupyter's programs find with
-// JUPYTER_PATH=dir.
+// writeSpec writes a kernelspec that makes the test binary a kernel. Jupyter's
+// programs find it with JUPYTER_PATH=dir.
 func writeSpec(t *testing.T, dir string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -44,11 +44,17 @@ func writeSpec(t *testing.T, dir string) {
 		"display_name": "Go (dace)", "language": "go", "interrupt_mode": "message"}`, exe))
 }
 
-// The cells that TestCells of package gocell gives to the engine show the same
-// through Jupyter's own client: the kernel is a process, over ZeroMQ.
-func TestCells(t *testing.T) {
+// TestCells runs the cells of package gocell's TestCells through Jupyter's own
+// client, with the kernel as a process reached over ZeroMQ. The outputs must
+// be the same as those of the engine alone.
+func TestCells(t *testing.T) { throughClient(t, "gocell/testdata/cells.txt") }
+
+// TestMagics does the same with the cells of package gocell's TestMagics.
+func TestMagics(t *testing.T) { throughClient(t, "gocell/testdata/magics.txt") }
+
+func throughClient(t *testing.T, file string) {
 	needPython(t, "jupyter_client")
-	b, err := os.ReadFile("gocell/testdata/cells.txt")
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +75,7 @@ func TestCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Kernels start one after the other in each of these.
+	// Each client starts its kernels one after the other.
 	const clients = 4
 	gots := make([][]string, len(cases))
 	var wg sync.WaitGroup

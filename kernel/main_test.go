@@ -8,17 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// The test binary is the command where the environment says so.
+// TestMain runs the command instead of the tests if the environment asks for
+// it.
 func TestMain(m *testing.M) {
 	if os.Getenv("DACE_BE_THE_COMMAND") == "1" {
 		main()
@@ -50,7 +46,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// dace runs the command to its end.
+// dace runs the command and waits until it ends.
 func dace(t *testing.T, dir, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := command(t, dir, args...)
@@ -67,7 +63,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// cells is the JSON of a notebook of code cells.
+// cells returns the JSON text of a notebook of code cells.
 func cells(sources ...string) string {
 	var list []string
 	for _, s := range sources {
@@ -94,6 +90,10 @@ func TestScripts(t *testing.T) {
 		{"exit well", "os.Exit(0)", nil, "", 0, "", ""},
 		{"panic", "fmt.Println(1)\nvar m map[string]int\nm[\"a\"] = 1", nil, "", 1, "1\n", "assignment to entry in nil map"},
 		{"not Go", "x := \"a\" + 1", nil, "", 1, "", "mismatched types"},
+		{"error at the end", "fmt.Println(1)\nos.Open(\"/nosuch\")", nil, "", 1, "1\n", "In[1]:2:1: in cell\n"},
+		{"error assigned", "f, err := os.Open(\"/nosuch\")\nf, err", nil, "", 0, "<nil>, open /nosuch: no such file or directory\n", ""},
+		{"must", "fmt.Println(must(strconv.Atoi(\"1\")))\nmust(os.Open(\"/nosuch\"))\nfmt.Println(2)", nil, "", 1, "1\n", "error: open /nosuch: no such file or directory"},
+		{"must in a program", "package main\n\nfunc main() { must(os.Open(\"/nosuch\")) }", nil, "", 1, "", "error: open /nosuch: no such file or directory"},
 		{"figure", "p := plot.New()\np", nil, "", 0, "figure: figure-1.png\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -104,6 +104,29 @@ func TestScripts(t *testing.T) {
 				t.Errorf("exit code %d, want %d\nstdout %q\n  want %q\nstderr %q\n  want %q", code, c.code, out, c.out, errs, c.err)
 			}
 		})
+	}
+}
+
+// TestShebang runs an executable script by its name.
+func TestShebang(t *testing.T) {
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(exe, filepath.Join(dir, "dace")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "count"), "#!/usr/bin/env dace\n%cd /\nlines := !echo a; echo b\nfmt.Println(len(lines), os.Args[1:])\nnosuch()\n")
+	write(t, filepath.Join(dir, "sum.go"), "#!/usr/bin/env dace\nfmt.Println(1+2, os.Args[1:])\n")
+	for name, want := range map[string]string{"sum.go": "3 [x -y]\n", "count": "In[1]:5:1: undefined: nosuch"} {
+		cmd := exec.Command(filepath.Join(dir, name), "x", "-y")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "DACE_BE_THE_COMMAND=1", "XDG_STATE_HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
+		out, _ := cmd.CombinedOutput()
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%s shows %q, want %q", name, out, want)
+		}
 	}
 }
 
@@ -125,7 +148,8 @@ func TestRunGo(t *testing.T) {
 	}
 }
 
-// A run that is interrupted or killed keeps what it has done.
+// A run that is interrupted or killed keeps the outputs of the cells run so
+// far.
 func TestRunEndings(t *testing.T) {
 	for _, c := range []struct {
 		sig  syscall.Signal
@@ -174,7 +198,29 @@ func TestRunEndings(t *testing.T) {
 	}
 }
 
-// What dace run writes is what nbclient writes with the kernel, but for times.
+// An error that a cell ends with stops dace run and nbconvert, with exit code 1.
+func TestErrorStops(t *testing.T) {
+	dir := t.TempDir()
+	for i, text := range []string{"os.Open(\"/nosuch\")", "must(os.Open(\"/nosuch\"))"} {
+		name := fmt.Sprintf("nb%d", i)
+		write(t, filepath.Join(dir, name+".ipynb"), cells(text, "fmt.Println(\"after\")"))
+		code, out, errs := dace(t, dir, "", "run", name+".ipynb")
+		if code != 1 || !strings.Contains(out+errs, "open /nosuch: no such file or directory") || strings.Contains(out, "after") {
+			t.Errorf("%s: exit code %d\n%s%s", text, code, out, errs)
+		}
+	}
+	needPython(t, "nbconvert")
+	writeSpec(t, dir)
+	cmd := exec.CommandContext(t.Context(), python, "-m", "nbconvert", "--to", "notebook", "--execute", "nb0.ipynb", "--ExecutePreprocessor.kernel_name=dace")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "XDG_STATE_HOME="+dir)
+	if out, err := cmd.CombinedOutput(); exitCode(err) != 1 || !bytes.Contains(out, []byte("open /nosuch")) {
+		t.Errorf("nbconvert: %v\n%s", err, out)
+	}
+}
+
+// dace run writes the same notebook as nbclient with this kernel, except for
+// times.
 func TestSameAsNbclient(t *testing.T) {
 	needPython(t, "nbclient")
 	dir := t.TempDir()
@@ -182,7 +228,9 @@ func TestSameAsNbclient(t *testing.T) {
 	write(t, filepath.Join(dir, "nb.ipynb"), cells(
 		"x := 6", "fmt.Println(\"hello\", x)", "x * 7", "",
 		"fmt.Fprintln(os.Stderr, \"bad\")", "p := plot.New()\np", "display.HTML(\"<b>x</b>\")\ndisplay.Markdown(\"*y*\")",
-		"fmt.Println(1)\ndisplay.Clear()\nfmt.Println(2)", "undefined", "var m map[string]int\nm[\"a\"] = x", "x"))
+		"fmt.Println(1)\ndisplay.Clear()\nfmt.Println(2)", "undefined", "var m map[string]int\nm[\"a\"] = x", "x",
+		"os.Open(\"/nosuch\")", "must(strconv.Atoi(\"y\"))", "x, 7",
+		"start, done := make(chan bool), make(chan bool)\ngo func() {\n\t<-start\n\tfmt.Println(\"late\")\n\tdisplay.HTML(\"later\")\n\tclose(done)\n}()", "start <- true\n_, ok := <-done"))
 	if code, _, errs := dace(t, dir, "", "run", "-keep-going", "-q", "nb.ipynb"); code != 1 {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
@@ -203,6 +251,8 @@ for nb in ours, theirs:
 for a, b in zip(ours.cells, theirs.cells):
     if a != b:
         sys.exit("cell %s\\n ours  %s\\n nbclient %s" % (a.source, a, b))
+if "late" not in str(theirs.cells[-1].outputs):
+    sys.exit("the last cell shows %s" % theirs.cells[-1].outputs)
 if ours.metadata != theirs.metadata:
     sys.exit("metadata %s %s" % (ours.metadata, theirs.metadata))
 `)
@@ -213,7 +263,8 @@ if ours.metadata != theirs.metadata:
 	}
 }
 
-// Cells read what is piped to dace run; without a pipe there is nobody to ask.
+// Cells read the stdin that is piped to dace run; without a pipe, input
+// requests fail.
 func TestRunStdin(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "nb.ipynb"), cells("sc := bufio.NewScanner(os.Stdin)\nsc.Scan()", "for sc.Scan() {\n\tfmt.Println(\"line\", sc.Text())\n}"))
@@ -235,136 +286,6 @@ func TestReplPiped(t *testing.T) {
 	code, out, errs = dace(t, t.TempDir(), "y\n1 + 1\n", "repl")
 	if code != 1 || out != "2\n" || !strings.Contains(errs, "undefined: y") {
 		t.Errorf("%d %q %q", code, out, errs)
-	}
-}
-
-// A terminal is the master's side of a pseudo-terminal.
-type terminal struct {
-	*os.File
-	mu   sync.Mutex
-	seen strings.Builder
-}
-
-func openTerminal(t *testing.T) (master *terminal, slave *os.File) {
-	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
-	}
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
-	}
-	_ = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
-	master = &terminal{File: os.NewFile(uintptr(fd), "ptmx")}
-	go func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := master.Read(buf)
-			if err != nil {
-				return
-			}
-			master.mu.Lock()
-			master.seen.Write(buf[:n])
-			master.mu.Unlock()
-		}
-	}()
-	return master, slave
-}
-
-var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
-
-// expect waits until the terminal has shown text, and forgets what it showed.
-func (m *terminal) expect(t *testing.T, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		m.mu.Lock()
-		seen := escape.ReplaceAllString(m.seen.String(), "")
-		if at := strings.Index(seen, text); at >= 0 {
-			m.seen.Reset()
-			m.seen.WriteString(seen[at+len(text):])
-			m.mu.Unlock()
-			return
-		}
-		m.mu.Unlock()
-		if time.Now().After(deadline) {
-			t.Fatalf("no %q in %q", text, seen)
-		}
-	}
-}
-
-func (m *terminal) typeText(t *testing.T, keys string) {
-	t.Helper()
-	if _, err := m.WriteString(keys); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestReplTerminal(t *testing.T) {
-	master, slave := openTerminal(t)
-	defer master.Close()
-	dir := t.TempDir()
-	cmd := command(t, dir, "repl")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	slave.Close()
-	master.expect(t, "Ctrl-D ends.")
-	for _, step := range []struct{ keys, shows string }{
-		{"", "In[1]: "},
-		{"x := 4\r", "In[2]: "},
-		{"x * 5\r", "20\r\nIn[3]: "},
-		{"for i := range 2 {\r", "  ...: "},                                // goes on
-		{"\tfmt.Printl\t(i)\r", "    fmt.Println(i)"},                      // indented, completed
-		{"}\r", "0\r\n1\r\nIn[4]: "},                                       // run
-		{"half a line\x03", "^C\r\nIn[4]: "},                               // dropped
-		{"fmt.Println(`o` + `n`); for {}\r", "on\r\n"},                     // runs
-		{"\x03", "Interrupted"},                                            // interrupted
-		{"", "In[5]: "},                                                    // lives on
-		{"x\r", "4\r\nIn[6]: "},                                            // with its state
-		{"\x1b[A\r", "x\r\n4\r\nIn[7]: "},                                  // recalled
-		{"var s string\rfmt.Print(`na` + `me`); fmt.Scanln(&s)\r", "name"}, // typed ahead
-	} {
-		master.typeText(t, step.keys)
-		master.expect(t, step.shows)
-	}
-	master.typeText(t, "Ada\r")
-	master.expect(t, "In[9]: ")
-	master.typeText(t, "s\r")
-	master.expect(t, "\"Ada\"\r\nIn[10]: ")
-	// Ctrl-D ends what is read.
-	master.typeText(t, "fmt.Print(`a` + `ll`); b, err := io.ReadAll(os.Stdin)\r")
-	master.expect(t, "all")
-	master.typeText(t, "one\r\x04")
-	master.expect(t, "In[11]: ")
-	master.typeText(t, "len(b)\r")
-	master.expect(t, "4\r\nIn[12]: ")
-	// An interrupted question takes no later line.
-	master.typeText(t, "fmt.Print(`ag` + `ain`); fmt.Scanln(&s)\r")
-	master.expect(t, "again")
-	master.typeText(t, "\x03")
-	master.expect(t, "In[13]: ")
-	master.typeText(t, "x + 1\r")
-	master.expect(t, "5\r\nIn[14]: ")
-	master.typeText(t, "?fmt.Println\r")
-	master.expect(t, "Println(a ...any) (n int, err error)")
-	master.expect(t, "In[15]: ")
-	master.typeText(t, "\x04")
-	if code := exitCode(cmd.Wait()); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "dace", "history"))
-	if err != nil || !strings.Contains(string(b), "x * 5\n") {
-		t.Errorf("history %q %v", b, err)
 	}
 }
 

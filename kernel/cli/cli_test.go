@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/echo"
 	"dace.local/kernel/notebook"
 )
 
-// goEcho is the echo engine under the name of Go, which run insists on.
+// goEcho is the echo engine with Go as its language, which the verb run
+// requires.
 type goEcho struct{ *echo.Engine }
 
 func (e goEcho) Info() engine.Info {
@@ -25,11 +27,11 @@ func (e goEcho) Info() engine.Info {
 	return info
 }
 
-// A call is the command run once on the echo engine.
+// A call is the result of one run of the command on the echo engine.
 type call struct {
 	code     int
 	out, err string
-	args     []string // what the session was given
+	args     []string // arguments given to the session
 	streams  Streams
 	served   string
 }
@@ -56,7 +58,7 @@ func dace(t *testing.T, stdin string, args ...string) call {
 	return c
 }
 
-// want checks an exit code and texts that the streams must hold.
+// want checks the exit code and that the streams contain the texts.
 func (c call) want(t *testing.T, code int, out, errs string) {
 	t.Helper()
 	if c.code != code || !strings.Contains(c.out, out) || !strings.Contains(c.err, errs) || errs == "" && c.err != "" {
@@ -66,20 +68,24 @@ func (c call) want(t *testing.T, code int, out, errs string) {
 
 func TestUsage(t *testing.T) {
 	dace(t, "").want(t, 2, "", "dace VERB -h says more")
-	dace(t, "", "-h").want(t, 0, "  run       run a notebook", "")
+	dace(t, "", "-h").want(t, 0, "  run       run notebooks", "")
 	dace(t, "", "help").want(t, 0, "  version", "")
 	dace(t, "", "nonsense").want(t, 2, "", `there is no verb "nonsense"`)
+	dace(t, "", "verson").want(t, 2, "", `there is no verb "verson"; did you mean version?`)
+	dace(t, "", "construct", "-methd", "dace").want(t, 2, "", "flag provided but not defined: -methd; did you mean -method?")
 	dace(t, "", "nonsense").want(t, 2, "", "  script ")
 	for _, v := range verbs() {
 		dace(t, "", v.name, "-h").want(t, 0, "Usage: dace "+v.name, "")
 		dace(t, "", "help", v.name).want(t, 0, "Usage: dace "+v.name, "")
 		dace(t, "", v.name, "-nonsense").want(t, 2, "", "flag provided but not defined: -nonsense\nUsage: dace "+v.name)
 	}
-	dace(t, "", "version").want(t, 0, "dace "+Version+"\n", "")
-	dace(t, "", "--version").want(t, 0, "dace "+Version+"\n", "")
+	dace(t, "", "version").want(t, 0, "dace "+dacerun.Version+"\n", "")
+	dace(t, "", "--version").want(t, 0, "dace "+dacerun.Version+"\n", "")
 	dace(t, "", "version", "x").want(t, 2, "", `unexpected argument "x"`)
 	dace(t, "", "run").want(t, 2, "", "an argument is missing")
-	dace(t, "", "run", "a", "b").want(t, 2, "", `unexpected argument "b"`)
+	dace(t, "", "run", "a", "b", "-o", "c").want(t, 2, "", "-o and -html are for one notebook, and there are 2")
+	dace(t, "", "run", "a", "-").want(t, 2, "", "one notebook comes from stdin, or several from files")
+	dace(t, "", "run", "a", "-check", "-p", "x=1").want(t, 2, "", "run it without -p")
 	dace(t, "", "run", "a", "-p", "x").want(t, 2, "", `"x" is not of the form name=value`)
 	dace(t, "", "run", "a", "-timeout", "-1s").want(t, 2, "", "negative")
 	dace(t, "", "script").want(t, 2, "", "an argument is missing")
@@ -95,7 +101,8 @@ func TestJupyter(t *testing.T) {
 	dace(t, "", "jupyter", "-f", "bad").want(t, 1, "", "dace jupyter: no such connection\n")
 }
 
-// nb writes a notebook of code cells into a new folder; "#tag " tags one.
+// nb writes a notebook of code cells into a new folder and returns its path. A
+// cell written "#tag source" gets the tag.
 func nb(t *testing.T, cells ...string) (path string) {
 	t.Helper()
 	n := &notebook.Notebook{Metadata: map[string]any{}}
@@ -158,13 +165,14 @@ func TestRun(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "page.html")); err != nil || !bytes.Contains(b, []byte("hello")) {
 		t.Errorf("page: %v", err)
 	}
-	// Quiet, in place, flags first; a cell's line stays one line.
+	// Run quietly, in place, with the flags first; the progress of a cell
+	// stays on one line.
 	c = dace(t, "", "run", "-q", "-o", path, path)
 	c.want(t, 0, "[1/3] %print hello · 0.00 s ok\n", "")
 	if read(t, path).Cells[0].Count != 1 {
 		t.Error("-o with the notebook's own name does not write it")
 	}
-	// From stdin to stdout.
+	// Read from stdin and write to stdout.
 	c = dace(t, string(before), "run", "-")
 	c.want(t, 0, `"nbformat_minor": 5`, "[3/3] value\n")
 	if n, err := notebook.Read([]byte(c.out)); err != nil || n.Cells[0].Count != 1 {
@@ -208,13 +216,53 @@ func TestRunFailures(t *testing.T) {
 	}
 }
 
+// Several notebooks run one after the other, each with the parameters that it
+// declares; all run although one fails.
+func TestRunSeveral(t *testing.T) {
+	a, b := nb(t, "#parameters n := 1", "%fail x"), nb(t, "%print b")
+	c := dace(t, "", "run", a, b, "-p", "n=2")
+	c.want(t, 1, b+"\n[1/1] %print b", "dace run: cell 3: ")
+	if !strings.HasPrefix(c.out, a+"\n") {
+		t.Errorf("%q", c.out)
+	}
+	if got := read(t, strings.TrimSuffix(b, ".ipynb")+".out.ipynb"); len(got.Cells) != 1 {
+		t.Errorf("the notebook without parameters has %d cells", len(got.Cells))
+	}
+}
+
+func TestRunCheck(t *testing.T) {
+	path := nb(t, "%print 1.5 in 3 s", "value")
+	dace(t, "", "run", "-check", path).want(t, 1, "", path+", cell 1 (%print 1.5 in 3 s): it has never been run")
+	dace(t, "", "run", path, "-o", path).want(t, 0, "", "")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dace(t, "", "run", "-check", path).want(t, 0, path+": the outputs are those stored\n", "")
+	other := bytes.Replace(before, []byte(`"1.5 in 3 s\n"`), []byte(`"1.2 in 9 s\n"`), 1)
+	if bytes.Equal(before, other) {
+		t.Fatalf("%s", before)
+	}
+	if err := os.WriteFile(path, other, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dace(t, "", "run", "-check", path).want(t, 1, "", path+", cell 1 (%print 1.5 in 3 s): line 1: 1.2 is now 1.5, 20 % apart")
+	dace(t, "", "run", "-check", "-tolerance", "0.3", path).want(t, 0, "", "")
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, other) {
+		t.Error("-check changes the notebook")
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("-check writes files: %v, %v", files, err)
+	}
+}
+
 func TestRunParameters(t *testing.T) {
 	c := dace(t, "", "run", nb(t, "#parameters n := 1", "x"), "-o", "-", "-p", "m=2", "-p", "n=3")
 	c.want(t, 0, `"injected-parameters"`, "the cell tagged parameters does not declare m; it declares n")
 }
 
-// A notebook's cells work in its folder; paths on the command line belong to
-// the folder of the shell.
+// Cells run in the notebook's folder, but paths on the command line are
+// relative to the shell's folder.
 func TestRunFolder(t *testing.T) {
 	path := nb(t, "1")
 	t.Chdir(filepath.Dir(filepath.Dir(path)))

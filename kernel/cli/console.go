@@ -14,27 +14,29 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// A console is the Outputs of code that runs in a terminal: streams pass
-// through, what is displayed becomes text, and figures become files.
+// A console implements engine.Outputs for code that runs in a terminal:
+// streams pass through, displayed values become text, and figures become
+// files.
 type console struct {
 	out, err io.Writer
-	// dir and base name the files of figures: dir/base-1.png.
+	// dir and base determine the names of the figures' files:
+	// dir/base-1.png and so on.
 	dir, base string
 	input     func(ctx context.Context, prompt string, password bool) (string, error)
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the fields below, and writes to out and err
 	figure int
 	ids    map[string]*shownItem
-	order  []string // ids whose last state has not been shown
-	last   string   // the id whose one line of text is the last thing shown
-	failed error    // the first figure that could not be written
+	order  []string // ids of items whose current text has not been shown
+	last   string   // id of the item whose line is the last one shown
+	failed error    // first error of writing a figure
 }
 
-// A shownItem is what stands under a display id.
+// A shownItem is the output that was displayed under a display id.
 type shownItem struct {
-	path string // of the figure, or ""
+	path string // of the figure's file, or ""
 	text string
-	late bool // text is newer than what was shown
+	late bool // text has not been shown yet
 }
 
 var _ engine.Outputs = (*console)(nil)
@@ -63,8 +65,9 @@ func (c *console) Display(b engine.Bundle, id string) {
 	}
 }
 
-// Update rewrites a figure's file. Text is rewritten in place where it is the
-// last line of a terminal; else its last state is shown at the end.
+// Update rewrites a figure's file, or replaces a text. In a terminal it
+// redraws a text that is the last line; otherwise finish shows the text at the
+// end.
 func (c *console) Update(b engine.Bundle, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,19 +96,19 @@ func (c *console) Update(b engine.Bundle, id string) {
 	}
 }
 
-// Clear leaves what a terminal has shown.
+// Clear does nothing: text already shown in a terminal stays.
 func (c *console) Clear(bool) {}
 
 func (c *console) Input(ctx context.Context, prompt string, password bool) (string, error) {
 	return c.input(ctx, prompt, password)
 }
 
-// Comm has nobody to talk to.
+// Comm returns an error, because a terminal cannot show widgets.
 func (c *console) Comm(engine.CommMessage) error {
 	return errors.New("widgets need a notebook; a terminal cannot show them")
 }
 
-// finish shows the last state of what was updated.
+// finish shows the current text of updated items that have not been shown.
 func (c *console) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +120,7 @@ func (c *console) finish() {
 	c.order, c.last = nil, ""
 }
 
-// result shows the value of a cell and its pages.
+// result shows the value of a cell and the content of its pager.
 func (c *console) result(r engine.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,14 +160,15 @@ func (c *console) save(path string, data []byte) bool {
 	return err == nil
 }
 
-// pictures are the types that become files, the best first. A page of HTML is
-// one where no text stands for it.
+// pictures lists the MIME types that are written to files, in order of
+// preference. HTML is written only if there is no text to show instead.
 var pictures = []struct{ mime, ext string }{
 	{"image/png", ".png"}, {"image/svg+xml", ".svg"}, {"image/jpeg", ".jpg"}, {"image/gif", ".gif"}, {"image/webp", ".webp"},
 	{"application/pdf", ".pdf"}, {"text/html", ".html"},
 }
 
-// picture returns the bytes of a file for a bundle that text cannot show.
+// picture returns the content and the extension of a figure's file; file is
+// nil if the bundle can be shown as text.
 func picture(data map[string]any) (file []byte, ext string) {
 	for _, p := range pictures {
 		s, ok := data[p.mime].(string)

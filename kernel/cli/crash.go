@@ -1,46 +1,38 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"runtime/debug"
+	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 
+	"dace.local/kernel/crash"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/limits"
 )
 
-// Some errors end a Go process whatever it does: two goroutines of compiled
-// code that write one map, memory that the system refuses, a fault in C. Then
-// Jupyter starts the kernel again on the same connection file, and all that a
-// person would see is that the variables are gone. So the run time's last
-// words go to a file beside the connection file, and the kernel that follows
-// says in its first cell what happened.
-
-// noteSize is the length of the head of the file: the number of the cell.
-const noteSize = 16
-
-// keepCrash returns an engine like eng that says how the kernel before it
-// ended, and sees to it that its own end leaves a note. The returned function
-// is for an orderly end.
+// keepCrash returns an engine that behaves like eng and reports crashes. If
+// the previous kernel on this connection file crashed or was killed, the first
+// cell says how; and this kernel keeps a note for the next one. Jupyter
+// restarts a kernel silently, and the user would only see that the variables
+// are gone. The caller must call the returned function on an orderly end.
 func keepCrash(connectionFile string, eng engine.Engine) (engine.Engine, func()) {
-	name := connectionFile + ".crash"
-	last, _ := os.ReadFile(name)
-	head, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	kills, _ := limits.Kills()
+	note, last, err := crash.Keep(connectionFile + ".crash")
 	if err != nil {
-		return eng, func() {} // no note then
+		slog.Info("an end of this kernel will leave no note", "error", err)
+		note = nil
 	}
-	fmt.Fprintf(head, "%-*s", noteSize, "")
-	if words, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
-		_ = debug.SetCrashOutput(words, debug.CrashOptions{})
-		_ = words.Close() // the run time has a copy
+	n := &noted{Engine: eng, note: note, kills: kills}
+	if last != nil {
+		n.last = lastEnd(*last, kills)
 	}
-	n := &noted{Engine: eng, note: crashNote(last), head: head}
 	over := func() {
-		_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
-		_ = head.Close()
-		_ = os.Remove(name)
+		if note != nil {
+			note.Close()
+		}
 	}
 	if h, ok := eng.(engine.CommHandler); ok {
 		return struct {
@@ -51,39 +43,110 @@ func keepCrash(connectionFile string, eng engine.Engine) (engine.Engine, func())
 	return n, over
 }
 
-// crashNote makes a message of what a kernel left; "" where it ended in order.
-func crashNote(file []byte) string {
-	if len(file) <= noteSize {
-		return ""
+// lastEnd describes to the user how a kernel ended; "" if there is nothing to
+// report. Kills is the system's current count of processes killed for lack of
+// memory.
+func lastEnd(end crash.End, kills int64) string {
+	cell, before := end.Doing, int64(-1)
+	if c, n, ok := strings.Cut(end.Doing, " kills="); ok {
+		cell = c
+		fmt.Sscan(n, &before)
 	}
-	where := ""
-	if cell := strings.TrimSpace(string(file[:noteSize])); cell != "" {
-		where = " while " + cell + " ran"
+	const gone = "What the session declared is gone, run the cells again.\n"
+	while := ""
+	if cell != "" {
+		while = " while " + cell + " ran"
 	}
-	words, _, _ := bytes.Cut(file[noteSize:], []byte("\n\n"))
-	if bytes.Contains(words, []byte("internal/runtime/maps.fatal")) {
-		// The run time says so before it begins to write here.
-		words = append([]byte("fatal error: two goroutines used one map at a time, one of them to write: guard it by a sync.Mutex\n"), words...)
+	memory := func() string {
+		m := limits.Memory()
+		if m.Name == "" {
+			return ""
+		}
+		return fmt.Sprintf(" (%s has %d MB)", m.Name, m.Total>>20)
 	}
-	return fmt.Sprintf("The kernel has ended%s and was started again: what the session declared is gone, run the cells again.\nIts last words:\n    %s\n",
-		where, strings.ReplaceAll(strings.TrimSpace(string(words)), "\n", "\n    "))
+	switch {
+	case end.Words == "" && cell == "":
+		return "" // no cell was running: the user who killed the kernel knows
+	case end.Words == "" && before >= 0 && kills > before:
+		return fmt.Sprintf("The kernel was killed%s: the memory was used up%s. %s", while, memory(), gone)
+	case end.Words == "":
+		return fmt.Sprintf("The kernel was killed%s (SIGKILL). The likely cause is memory%s: the system kills the process that takes the most. %s", while, memory(), gone)
+	}
+	what := "The kernel has ended"
+	for _, k := range []struct{ sign, what string }{
+		{"out of memory", "The kernel ran out of memory"},
+		{"cannot allocate memory", "The kernel ran out of memory"},
+		{"stack overflow", "The kernel's stack was full: a function calls itself without end"},
+		{"concurrent map", "Two goroutines used one map at a time, one of them to write (guard it by a sync.Mutex), which ends a Go program"},
+		{"all goroutines are asleep", "All goroutines waited for each other"},
+		{"panic:", "A goroutine of compiled code panicked"},
+		{"SIGSEGV", "The kernel used memory that is not its own (C, assembly or package unsafe)"},
+		{"SIG", "The kernel was ended by a signal"},
+	} {
+		// Only the first lines name the reason; a stack trace may
+		// contain any of the texts.
+		if first, _, _ := strings.Cut(end.Words, "\n\n"); strings.Contains(first, k.sign) {
+			what = k.what
+			break
+		}
+	}
+	return fmt.Sprintf("%s%s. %sIts last words:\n    %s\n", what, while, gone, strings.ReplaceAll(end.Words, "\n", "\n    "))
 }
 
-// noted is an engine that leaves a note of the cell that runs.
+// noted is an engine that records in note which cell is running.
 type noted struct {
 	engine.Engine
-	note string
-	head *os.File
+	note  *crash.Note // nil: nothing is recorded
+	kills int64
+
+	mu    sync.Mutex // guards last, cells and note
+	last  string     // message for the first cell about the previous kernel
+	cells []string   // that run, oldest first
 }
 
-// Execute runs a cell.
+// Execute runs a cell. Before the first one it reports how the previous kernel
+// ended.
 func (n *noted) Execute(ctx context.Context, cell engine.Cell, out engine.Outputs) (engine.Result, error) {
-	if n.note != "" {
-		out.Stderr(n.note)
-		n.note = ""
+	name := fmt.Sprintf("In[%d]", cell.Number)
+	if last := n.begin(name, cell.Silent); last != "" {
+		out.Stderr(last)
 	}
-	at := func(s string) { _, _ = n.head.WriteAt([]byte(fmt.Sprintf("%-*.*s", noteSize, noteSize, s)), 0) }
-	at(fmt.Sprintf("In[%d]", cell.Number))
-	defer at("")
+	defer n.end(name)
 	return n.Engine.Execute(ctx, cell, out)
 }
+
+// begin notes that a cell runs, perhaps beside others. It returns what is to be
+// reported about the previous kernel.
+func (n *noted) begin(name string, silent bool) (last string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !silent {
+		last, n.last = n.last, ""
+	}
+	n.cells = append(n.cells, name)
+	n.doing()
+	return last
+}
+
+func (n *noted) end(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i := slices.Index(n.cells, name); i >= 0 {
+		n.cells = slices.Delete(n.cells, i, i+1)
+	}
+	n.doing()
+}
+
+// doing writes the note. The caller holds n.mu.
+func (n *noted) doing() {
+	switch {
+	case n.note == nil:
+	case len(n.cells) == 0:
+		n.note.Doing("")
+	default:
+		n.note.Doing(fmt.Sprintf("%s kills=%d", strings.Join(n.cells, ", "), n.kills))
+	}
+}
+
+// Unwrap returns the engine that n behaves like.
+func (n *noted) Unwrap() engine.Engine { return n.Engine }

@@ -16,7 +16,7 @@ func TestData(t *testing.T) {
 	dace(t, "", "data", "list", "x").want(t, 2, "", `unexpected argument "x"`)
 	dace(t, "", "data", "list").want(t, 0, "dace data fetch epinions", "")
 
-	// A file that is there is verified, and not fetched.
+	// An existing file is verified and not downloaded.
 	path := filepath.Join(dir, "wiki-Vote.txt")
 	if err := os.WriteFile(path, []byte("1 2\n"), 0o644); err != nil {
 		t.Fatal(err)

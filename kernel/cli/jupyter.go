@@ -10,7 +10,7 @@ Usage: dace jupyter -f CONNECTION.json
 
 Serves a Go session to Jupyter's clients on the sockets that the connection
 file describes, until a client shuts it down. Jupyter calls it by itself once
-the kernel is registered (go run ./install).
+the kernel is registered (dace install).
 
 Cells are remembered, for the client's history, in dace/cells.jsonl under
 $XDG_STATE_HOME (~/.local/state), the newest 1 to 2 MB of them.
@@ -18,10 +18,10 @@ $XDG_STATE_HOME (~/.local/state), the newest 1 to 2 MB of them.
 The environment variable DACE_LOG sets how much is logged to stderr: debug,
 info, warn (the default) or error.
 
-Example of a registration by hand, kernels/dace/kernel.json:
+A registration by hand, kernels/dace/kernel.json, which dace install writes:
 
   {"argv": ["/path/to/dace", "jupyter", "-f", "{connection_file}"],
-   "display_name": "Go (dace)", "language": "go"}
+   "display_name": "Go (dace)", "language": "go", "interrupt_mode": "message"}
 `,
 	run: runJupyter,
 }
@@ -40,11 +40,12 @@ func runJupyter(env *Env, v *verb, args []string) int {
 	case len(rest) > 0:
 		return v.misuse(env, "unexpected argument %q", rest[0])
 	}
+	go leashOwnGroup()
 	eng, err := env.NewEngine(nil, Streams{Output: true, Input: true})
 	if err != nil {
 		return v.fail(env, err)
 	}
-	eng, over := keepCrash(*file, eng)
+	eng, over := keepCrash(*file, mindChildren(eng))
 	defer over()
 	if err := env.Serve(context.Background(), *file, eng, env.Stderr); err != nil {
 		return v.fail(env, err)

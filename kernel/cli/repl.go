@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/term"
 
+	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/self"
 )
 
 var replVerb = verb{
@@ -41,11 +43,11 @@ Examples:
 	run: runRepl,
 }
 
-// errAbandoned is input that was given up by Ctrl-C.
+// errAbandoned is returned when Ctrl-C discards the input.
 var errAbandoned = errors.New("abandoned")
 
-// A lineReader gives the lines of a session, without their ends, io.EOF at
-// the end and errAbandoned for Ctrl-C.
+// A lineReader returns the input lines of a session without their line ends.
+// Its error is io.EOF at the end, and errAbandoned after Ctrl-C.
 type lineReader interface {
 	readLine(prompt string, before []string) (string, error)
 }
@@ -66,7 +68,7 @@ func runRepl(env *Env, v *verb, args []string) int {
 	fd, tty := descriptor(env.Stdin)
 	if tty {
 		info := eng.Info()
-		fmt.Fprintf(env.Stdout, "%s %s, %s. ?name documents, Tab completes, Ctrl-D ends.\n", info.Implementation, Version, info.Version)
+		fmt.Fprintf(env.Stdout, "%s %s, %s. ?name documents, Tab completes, Ctrl-D ends.\n", info.Implementation, dacerun.Version, info.Version)
 		lines = newPrompter(fd, env, eng)
 		out.input = (&asker{in: env.Stdin, out: env.Stdout}).ask
 	} else {
@@ -82,7 +84,8 @@ func runRepl(env *Env, v *verb, args []string) int {
 	return exitOK
 }
 
-// repl runs cells until the input ends, and reports whether one failed.
+// repl runs cells until the input ends, and reports whether any of them
+// failed.
 func repl(env *Env, eng engine.Engine, lines lineReader, out *console) (failed bool) {
 	for number := 1; ; {
 		code, err := readCell(eng, lines, number)
@@ -112,8 +115,8 @@ func repl(env *Env, eng engine.Engine, lines lineReader, out *console) (failed b
 	}
 }
 
-// readCell reads lines until they are a complete cell. At the end of the
-// input it returns what there is, and io.EOF.
+// readCell reads lines until they form a complete cell. At the end of the
+// input it returns the lines read so far and io.EOF.
 func readCell(eng engine.Engine, lines lineReader, number int) (string, error) {
 	prompt := fmt.Sprintf("In[%d]: ", number)
 	var got []string
@@ -134,7 +137,8 @@ func readCell(eng engine.Engine, lines lineReader, number int) (string, error) {
 	}
 }
 
-// runInterruptible runs a cell; SIGINT interrupts it and nothing else.
+// runInterruptible runs a cell. While it runs, SIGINT interrupts the cell
+// instead of ending the process.
 func runInterruptible(eng engine.Engine, cell engine.Cell, out *console) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -146,7 +150,7 @@ func runInterruptible(eng engine.Engine, cell engine.Cell, out *console) error {
 	return err
 }
 
-// pipedLines reads from what is no terminal.
+// pipedLines reads lines from an input that is not a terminal.
 type pipedLines struct{ r *bufio.Reader }
 
 func (p *pipedLines) readLine(string, []string) (string, error) {
@@ -165,12 +169,12 @@ type prompter struct {
 	keys *keys
 	t    *term.Terminal
 	hist *history
-	// before are the earlier lines of the cell being typed.
+	// before holds the earlier lines of the cell being typed.
 	before []string
 }
 
-// keys is the terminal's two sides, and remembers whether Ctrl-C was pressed,
-// which term.Terminal does not tell from Ctrl-D.
+// keys is the terminal's input and output. It records whether Ctrl-C was
+// pressed, because term.Terminal reports Ctrl-C and Ctrl-D as the same error.
 type keys struct {
 	io.Reader
 	io.Writer
@@ -203,7 +207,8 @@ func (p *prompter) reset() {
 }
 
 func (p *prompter) readLine(prompt string, before []string) (string, error) {
-	// Raw mode only while typing: a cell that runs has the terminal as it was.
+	// Switch to raw mode only while the user types, so that cells run with
+	// the terminal in its original mode.
 	state, err := term.MakeRaw(p.fd)
 	if err != nil {
 		return "", err
@@ -218,7 +223,7 @@ func (p *prompter) readLine(prompt string, before []string) (string, error) {
 	if err == io.EOF {
 		if p.keys.interrupted {
 			fmt.Fprint(p.keys, "^C\r\n")
-			p.reset() // the half-typed line is still in the old one
+			p.reset() // discard the half-typed line with the old terminal
 			return "", errAbandoned
 		}
 		fmt.Fprint(p.keys, "\r\n")
@@ -229,8 +234,8 @@ func (p *prompter) readLine(prompt string, before []string) (string, error) {
 	return line, err
 }
 
-// complete is called for every key; Tab completes the name at the cursor, or
-// indents where there is none.
+// complete is called for every key. Tab completes the name at the cursor, or
+// indents if there is no name.
 func (p *prompter) complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' {
 		return "", 0, false
@@ -249,9 +254,9 @@ func (p *prompter) complete(line string, pos int, key rune) (string, int, bool) 
 	return newLine, newPos, true
 }
 
-// completeLine applies completions to a line that starts at byte start of the
-// code: the one match, or what all have in common; where that is nothing new
-// it returns the matches to choose from.
+// completeLine applies completions to line, which starts at byte start of the
+// code. It inserts the only match, or the common prefix of all matches. If the
+// prefix adds nothing it returns the list of matches instead.
 func completeLine(c engine.Completions, line string, pos, start int) (newLine string, newPos int, list []string) {
 	from, to := c.Start-start, c.End-start
 	if len(c.Matches) == 0 || from < 0 || to < from || to > len(line) {
@@ -273,7 +278,7 @@ func completeLine(c engine.Completions, line string, pos, start int) (newLine st
 	return line[:from] + common + line[to:], from + len(common), nil
 }
 
-// columns lays names out side by side.
+// columns formats names in columns.
 func columns(names []string, width int) string {
 	const most = 200
 	more := ""
@@ -297,32 +302,19 @@ func columns(names []string, width int) string {
 	return b.String() + more
 }
 
-// StateDir returns the folder for what is remembered from one session to the
-// next, which need not be there.
-func StateDir() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "dace"), nil
-}
-
-// history is the lines typed, the newest last, kept in a file.
+// history is the list of lines typed, the newest last; it is also kept in a
+// file.
 type history struct {
 	lines []string
-	file  string // "" where there is none
+	file  string // "" if the history is not kept in a file
 }
 
-// historyLines is how many lines are kept.
+// historyLines is the number of lines kept.
 const historyLines = 2000
 
 func openHistory() *history {
 	h := &history{}
-	dir, err := StateDir()
+	dir, err := self.StateDir()
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return h
 	}
@@ -339,7 +331,7 @@ func openHistory() *history {
 	return h
 }
 
-// Add remembers a line.
+// Add appends a line to the history.
 func (h *history) Add(line string) {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return
@@ -356,8 +348,8 @@ func (h *history) Add(line string) {
 	fmt.Fprintln(f, line)
 }
 
-// Len returns the number of lines.
+// Len returns the number of lines in the history.
 func (h *history) Len() int { return len(h.lines) }
 
-// At returns a line, the newest being 0.
+// At returns the i-th line, where 0 is the newest.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }

@@ -19,9 +19,9 @@ import (
 
 var runVerb = verb{
 	name:  "run",
-	short: "run a notebook without Jupyter",
+	short: "run notebooks without Jupyter, or check their outputs",
 	usage: `
-Usage: dace run NOTEBOOK.ipynb [-o OUT.ipynb] [-html OUT.html] [-p name=value]...
+Usage: dace run NOTEBOOK.ipynb... [-o OUT.ipynb] [-html OUT.html] [-p name=value]... [-check]
 
 Runs the code cells in order in a new session, in the notebook's folder, and
 writes the notebook with its outputs: to OUT.ipynb, or beside the notebook as
@@ -32,24 +32,34 @@ whole or not at all. "-" reads the notebook from stdin, -o - writes to stdout.
 
 Parameters go into a cell behind the one tagged "parameters", or first where
 there is none. Numbers, true, false, durations (90s) and quoted texts are
-taken as such, anything else is a text; name:=expression gives any Go.
+taken as such, anything else is a text; name:=expression gives any Go. Of
+several notebooks, each gets the parameters that its tagged cell declares.
+
+-check compares each cell's outputs with those stored in the notebook, says
+which cell differs and how, and writes nothing without -o. Numbers may differ by
+-tolerance and by one in their last digit, figures in -pixels of their pixels;
+durations, progress bars and cells tagged nbval-ignore-output are not compared.
 
 A cell tagged skip-execution is not run, one tagged raises-exception may fail.
+The page of -html runs no script: the notebook's HTML may be somebody else's.
+-html-scripts allows it.
+
 Cells that read os.Stdin ask at the terminal, or read what is piped to dace run.
 
-Exit code: 0 when all went well, 1 when a cell failed or a file could not be
-read or written, 2 for wrong arguments, 130 when interrupted.
+Exit code: 0 when all went well, 1 when a cell failed or differs, or a file
+could not be read or written, 2 for wrong arguments, 130 when interrupted.
 
 Examples:
   dace run quickstart.ipynb
   dace run quickstart.ipynb -o quickstart.ipynb -html quickstart.html
   dace run search.ipynb -p seed=7 -p instance=wiki -p 'sizes:=[]int{1, 2, 4}'
   dace run long.ipynb -timeout 10m -keep-going
+  dace run -check quickstart.ipynb search.ipynb
 `,
 	run: runRun,
 }
 
-// parameters collects -p flags.
+// parameters collects the values of -p flags.
 type parameters []notebook.Parameter
 
 func (p *parameters) String() string { return "" }
@@ -63,12 +73,16 @@ func (p *parameters) Set(s string) error {
 	return nil
 }
 
-// runOptions are run's flags.
+// runOptions holds the flags of the verb run.
 type runOptions struct {
 	in, out, html    string
 	params           parameters
 	timeout          time.Duration
 	keepGoing, quiet bool
+	scripts          bool
+	check            bool
+	compare          notebook.CompareSettings
+	several          bool // it is one of several notebooks
 }
 
 func runRun(env *Env, v *verb, args []string) int {
@@ -76,28 +90,52 @@ func runRun(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	fs.StringVar(&o.out, "o", "", "write the notebook with its outputs to this `file` (default NOTEBOOK.out.ipynb)")
 	fs.StringVar(&o.html, "html", "", "also write a self-contained HTML page to this `file`")
+	fs.BoolVar(&o.scripts, "html-scripts", false, "let the HTML page run scripts that are in the notebook: for notebooks that you trust")
 	fs.Var(&o.params, "p", "set a parameter: `name=value`, or name:=expression; may be repeated")
 	fs.DurationVar(&o.timeout, "timeout", 0, "stop a cell that runs longer than this `duration` (90s, 10m), and with it the run; each cell anew; 0 is no limit")
 	fs.BoolVar(&o.keepGoing, "keep-going", false, "run the cells after one that failed")
 	fs.BoolVar(&o.quiet, "q", false, "do not show the cells' outputs in the terminal")
-	rest, code, ok := v.parse(env, fs, args, true, 1, 1)
+	fs.BoolVar(&o.check, "check", false, "compare the outputs with those stored in the notebook")
+	fs.Float64Var(&o.compare.Tolerance, "tolerance", 0, "with -check, the greatest relative `difference` of two numbers")
+	fs.Float64Var(&o.compare.Pixels, "pixels", 0.001, "with -check, the greatest `share` of a figure's pixels that may differ")
+	rest, code, ok := v.parse(env, fs, args, true, 1, -1)
 	if !ok {
 		return code
 	}
-	if o.timeout < 0 {
+	o.several = len(rest) > 1
+	switch {
+	case o.timeout < 0:
 		return v.misuse(env, "-timeout %v is negative", o.timeout)
+	case o.check && len(o.params) > 0:
+		return v.misuse(env, "-check compares with the outputs that are stored: run it without -p")
+	case o.several && (o.out != "" || o.html != ""):
+		return v.misuse(env, "-o and -html are for one notebook, and there are %d", len(rest))
+	case o.several && slices.Contains(rest, "-"):
+		return v.misuse(env, "one notebook comes from stdin, or several from files")
 	}
-	o.in = rest[0]
-	if o.out == "" {
-		o.out = "-"
-		if o.in != "-" {
-			o.out = strings.TrimSuffix(o.in, filepath.Ext(o.in)) + ".out.ipynb"
+	worst := exitOK
+	for _, in := range rest {
+		of := o
+		of.in = in
+		if of.out == "" && !of.check {
+			of.out = "-"
+			if of.in != "-" {
+				of.out = strings.TrimSuffix(of.in, filepath.Ext(of.in)) + ".out.ipynb"
+			}
 		}
+		if o.several {
+			fmt.Fprintf(env.Stdout, "%s\n", in)
+		}
+		code := run(env, v, of)
+		if code > exitUsage { // a signal
+			return code
+		}
+		worst = max(worst, code)
 	}
-	return run(env, v, o)
+	return worst
 }
 
-// run does what the verb says, step by step.
+// run performs the verb run.
 func run(env *Env, v *verb, o runOptions) int {
 	nb, dir, err := readNotebook(env, o.in)
 	if err != nil {
@@ -113,12 +151,15 @@ func run(env *Env, v *verb, o runOptions) int {
 	}
 	_, show.tty = descriptor(show.w)
 	show.colour, show.width = colours(show.w), width(show.w)
+	if o.several {
+		o.params = nb.Declared(o.params)
+	}
 	undeclared, known := nb.Inject(o.params)
 	if len(undeclared) > 0 {
 		fmt.Fprintf(env.Stderr, "dace run: the cell tagged parameters does not declare %s; it declares %s\n",
 			strings.Join(undeclared, ", "), strings.Join(known, ", "))
 	}
-	// Cells work in the notebook's folder, as in Jupyter.
+	// Cells run in the notebook's folder, as in Jupyter.
 	for _, path := range []*string{&o.out, &o.html} {
 		if *path != "" && *path != "-" {
 			if *path, err = filepath.Abs(*path); err != nil {
@@ -127,13 +168,19 @@ func run(env *Env, v *verb, o runOptions) int {
 		}
 	}
 	var save *notebook.File
-	if o.out != "-" {
+	if o.out != "-" && o.out != "" {
 		if save, err = notebook.NewFile(o.out); err != nil {
 			return v.fail(env, err)
 		}
 	}
 	if o.html != "" && o.html != "-" {
 		if _, err := notebook.NewFile(o.html); err != nil {
+			return v.fail(env, err)
+		}
+	}
+	stored := nb
+	if o.check {
+		if nb, err = nb.Copy(); err != nil {
 			return v.fail(env, err)
 		}
 	}
@@ -172,7 +219,7 @@ func run(env *Env, v *verb, o runOptions) int {
 		}
 	}
 	start := time.Now()
-	runErr := notebook.Run(ctx, nb, eng, set)
+	runErr := notebook.Run(ctx, nb, mindChildren(eng), set)
 	took := time.Since(start)
 
 	code := exitOK
@@ -186,6 +233,9 @@ func run(env *Env, v *verb, o runOptions) int {
 		fmt.Fprintf(show.w, "; wrote %s", strings.Join(written, ", "))
 	}
 	fmt.Fprintln(show.w)
+	if runErr == nil && o.check && !checked(env, o, notebook.Compare(stored, nb, o.compare)) {
+		return exitFailed
+	}
 	if runErr == nil {
 		return code
 	}
@@ -201,7 +251,19 @@ func run(env *Env, v *verb, o runOptions) int {
 	return v.fail(env, runErr)
 }
 
-// readNotebook reads a notebook and returns the folder in which it stands.
+// checked reports whether there are no differences, and prints them.
+func checked(env *Env, o runOptions, differences []notebook.Difference) bool {
+	if len(differences) == 0 {
+		fmt.Fprintf(env.Stdout, "%s: the outputs are those stored\n", o.in)
+		return true
+	}
+	for _, d := range differences {
+		fmt.Fprintf(env.Stderr, "%s, %v\n", o.in, d)
+	}
+	return false
+}
+
+// readNotebook reads a notebook and returns it with its folder.
 func readNotebook(env *Env, path string) (nb *notebook.Notebook, dir string, err error) {
 	var data []byte
 	if path == "-" {
@@ -220,7 +282,7 @@ func readNotebook(env *Env, path string) (nb *notebook.Notebook, dir string, err
 	return nb, dir, nil
 }
 
-// enter makes dir the working folder until leave is called.
+// enter changes the working folder to dir; leave changes it back.
 func enter(dir string) (leave func(), err error) {
 	old, err := os.Getwd()
 	if err != nil {
@@ -232,7 +294,8 @@ func enter(dir string) (leave func(), err error) {
 	return func() { _ = os.Chdir(old) }, nil
 }
 
-// writeOutputs writes the notebook and the page, both even when one fails.
+// writeOutputs writes the notebook and the HTML page. If one fails it still
+// writes the other.
 func writeOutputs(env *Env, nb *notebook.Notebook, o runOptions, dir string, save *notebook.File, written *[]string) error {
 	var errs []error
 	note := func(path string, err error) {
@@ -243,15 +306,16 @@ func writeOutputs(env *Env, nb *notebook.Notebook, o runOptions, dir string, sav
 			*written = append(*written, shorten(path))
 		}
 	}
-	if save != nil {
+	switch {
+	case save != nil:
 		note(o.out, save.Close(nb))
-	} else {
+	case o.out == "-":
 		note("-", notebook.Write(env.Stdout, nb))
 	}
 	if o.html != "" {
 		name := filepath.Base(o.in)
 		page := func(w io.Writer) error {
-			return notebook.WriteHTML(w, nb, notebook.HTMLSettings{Title: strings.TrimSuffix(name, filepath.Ext(name)), Dir: "."})
+			return notebook.WriteHTML(w, nb, notebook.HTMLSettings{Title: strings.TrimSuffix(name, filepath.Ext(name)), Dir: ".", Scripts: o.scripts})
 		}
 		if o.html == "-" {
 			note("-", page(env.Stdout))
@@ -262,8 +326,8 @@ func writeOutputs(env *Env, nb *notebook.Notebook, o runOptions, dir string, sav
 	return errors.Join(errs...)
 }
 
-// shorten names a file as seen from the folder that the shell is in, which
-// the environment tells.
+// shorten returns path relative to the shell's folder, which it takes from the
+// environment, if path is inside that folder, and otherwise path itself.
 func shorten(path string) string {
 	if wd := os.Getenv("PWD"); wd != "" {
 		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
@@ -273,7 +337,7 @@ func shorten(path string) string {
 	return path
 }
 
-// seconds formats a time for a person.
+// seconds formats a duration for the progress lines.
 func seconds(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -284,8 +348,8 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// progress shows a run in the terminal: a line for each cell, below it what
-// the cell shows as text, shortened.
+// progress shows a run in the terminal: one line for each cell, and below it
+// the cell's text output, shortened.
 type progress struct {
 	w      io.Writer
 	quiet  bool
@@ -295,14 +359,14 @@ type progress struct {
 	warned bool
 
 	ran, failed int
-	open        bool   // the cell's line is not ended yet
-	shown, cut  int    // lines of output shown and left out
+	open        bool   // the cell's line has no newline yet
+	shown, cut  int    // number of output lines shown and left out
 	partial     []byte // the unfinished line of a stream
-	status      string // the last state of what is updated, such as a progress bar
-	drawn       bool   // status stands in the terminal's last line
+	status      string // current text of an output that is updated, such as a progress bar
+	drawn       bool   // the terminal's last line shows status
 }
 
-// shownLines is how many lines of a cell's output the terminal gets.
+// shownLines is the greatest number of output lines shown for a cell.
 const shownLines = 20
 
 func (p *progress) paint(code, s string) string {
@@ -347,7 +411,7 @@ func (p *progress) end(c *notebook.Cell, i, n int, took time.Duration, err error
 	p.open = false
 }
 
-// line writes one line below the cell's.
+// line writes one line below the cell's line.
 func (p *progress) line(s string) {
 	p.begin()
 	if !p.colour {
@@ -356,7 +420,7 @@ func (p *progress) line(s string) {
 	fmt.Fprintf(p.w, "%s%s\n", p.paint("2", "  │ "), s)
 }
 
-// begin makes room for a line.
+// begin ends an open line, so that a new one can be written.
 func (p *progress) begin() {
 	if p.open {
 		fmt.Fprintln(p.w)
@@ -367,8 +431,8 @@ func (p *progress) begin() {
 	p.open, p.drawn = false, false
 }
 
-// update keeps a line that changes: in a terminal it is redrawn in place, and
-// its last state stays.
+// update shows an output that changes. In a terminal it is redrawn in place,
+// and its last state stays.
 func (p *progress) update(_ *notebook.Cell, o *notebook.Output) {
 	text := strings.TrimSpace(asText(o.Data))
 	if p.quiet || text == "" || strings.Contains(text, "\n") {
@@ -382,7 +446,7 @@ func (p *progress) update(_ *notebook.Cell, o *notebook.Output) {
 	}
 }
 
-// text shows lines of output until there have been too many.
+// text shows lines of output, up to shownLines per cell.
 func (p *progress) text(s string) {
 	if p.shown >= shownLines {
 		p.cut++
@@ -454,7 +518,8 @@ func (p *progress) summary() string {
 	return s
 }
 
-// asText is what stands for a bundle where only text can be shown.
+// asText returns the text to show for a bundle: one of its texts, or the list
+// of its MIME types.
 func asText(data map[string]any) string {
 	for _, mime := range []string{"text/plain", "text/markdown", "text/latex"} {
 		if s, ok := data[mime].(string); ok {
@@ -467,7 +532,8 @@ func asText(data map[string]any) string {
 	return "(" + strings.Join(slices.Sorted(maps.Keys(data)), ", ") + ")"
 }
 
-// firstLine is the first line of code that says something.
+// firstLine returns the first line of code that is neither blank nor a
+// comment, or the first comment line if there is no code.
 func firstLine(code string) string {
 	first := ""
 	for l := range strings.Lines(code) {
@@ -485,7 +551,7 @@ func firstLine(code string) string {
 	return first
 }
 
-// clip shortens s to n characters.
+// clip shortens s to at most n characters, or 10 if n is smaller.
 func clip(s string, n int) string {
 	n = max(n, 10)
 	r := []rune(s)

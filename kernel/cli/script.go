@@ -18,6 +18,7 @@ var scriptVerb = verb{
 	short: "run a file of Go as a notebook's cell would",
 	usage: `
 Usage: dace script [-figures DIR] FILE.go [ARGUMENT...]
+       dace FILE.go [ARGUMENT...]
 
 Runs the file without a compiler and without a browser. It may be what a cell
 may be - imports, declarations and statements in any order, the DACE library
@@ -30,7 +31,7 @@ the script (or in DIR), each with a line that says where.
 
 A file that starts with the line
 
-  #!/usr/bin/env -S dace script
+  #!/usr/bin/env dace
 
 can be made executable and run by its name.
 
@@ -78,12 +79,13 @@ func runScript(env *Env, v *verb, args []string) int {
 	return scriptCode(env, v, ctx, out, err)
 }
 
-// scriptCode reports how a script ended.
+// scriptCode reports the error with which a script ended, if any, and returns
+// the exit code.
 func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error) int {
 	var e *engine.Error
 	switch {
 	case err == nil && out.failed != nil:
-		return exitFailed // said already
+		return exitFailed // reported already
 	case err == nil:
 		return exitOK
 	case !errors.As(err, &e):
@@ -105,8 +107,8 @@ func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error)
 	return exitFailed
 }
 
-// readScript reads a script; its first line, where that is for the shell,
-// becomes an empty one.
+// readScript reads a script. It blanks a first line that starts with #!, so
+// that line numbers stay the same.
 func readScript(env *Env, path string) (string, error) {
 	var src []byte
 	var err error
@@ -131,4 +133,23 @@ func readScript(env *Env, path string) (string, error) {
 		src = src[end:]
 	}
 	return string(src), nil
+}
+
+// isScript reports whether a command's name that is no verb is a script: a file
+// that ends in .go or begins with #!.
+func isScript(name string) bool {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if filepath.Ext(name) == ".go" {
+		return true
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var start [2]byte
+	_, err = io.ReadFull(f, start[:])
+	return err == nil && string(start[:]) == "#!"
 }

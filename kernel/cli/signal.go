@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// A signalled error says which signal ended the work.
+// A signalled error names the signal that ended the work.
 type signalled struct{ sig syscall.Signal }
 
 func (s signalled) Error() string {
@@ -18,11 +18,11 @@ func (s signalled) Error() string {
 	return fmt.Sprintf("ended by a signal (%v)", s.sig)
 }
 
-// code is the exit code by which shells tell of a signal.
+// code returns the exit code by which shells report the signal.
 func (s signalled) code() int { return 128 + int(s.sig) }
 
-// untilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with
-// a signalled cause. A second signal ends the process.
+// untilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with a
+// signalled error as its cause. A second signal ends the process.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// descriptor returns the file behind a stream where that is a terminal.
+// descriptor returns the file descriptor of a stream, and whether it is a
+// terminal.
 func descriptor(stream any) (fd int, tty bool) {
 	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
@@ -24,8 +25,8 @@ func descriptor(stream any) (fd int, tty bool) {
 	return fd, term.IsTerminal(fd)
 }
 
-// piped reports whether a stream is a file of data or somebody's output, and
-// no terminal or device.
+// piped reports whether a stream is a regular file or a pipe, rather than a
+// terminal or another device.
 func piped(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -35,8 +36,8 @@ func piped(stream any) bool {
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
 }
 
-// width is the number of columns of the terminal behind w, 80 where there is
-// none.
+// width returns the number of columns of the terminal behind w, or 80 if w is
+// not a terminal.
 func width(w io.Writer) int {
 	if fd, tty := descriptor(w); tty {
 		if n, _, err := term.GetSize(fd); err == nil && n > 20 {
@@ -46,13 +47,13 @@ func width(w io.Writer) int {
 	return 80
 }
 
-// colours reports whether w should be written to in colours.
+// colours reports whether text written to w should be coloured.
 func colours(w io.Writer) bool {
 	_, tty := descriptor(w)
 	return tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// plain removes ANSI sequences.
+// plain removes ANSI sequences from s.
 func plain(s string) string {
 	if !strings.Contains(s, "\x1b") {
 		return s
@@ -76,16 +77,16 @@ func plain(s string) string {
 	}
 }
 
-// An asker answers cells that ask for a line.
+// An asker answers the input requests of cells with lines that the user types.
 type asker struct {
 	in  io.Reader
 	out io.Writer
-	mu  sync.Mutex
+	mu  sync.Mutex // guards buf, and is held while asking
 	buf *bufio.Reader
 }
 
-// ask shows the prompt and reads a line. When ctx ends it gives up, and what
-// is typed then is left to the next reader.
+// ask shows the prompt and reads a line. If ctx ends it returns, and leaves
+// the user's next input to the next reader.
 func (a *asker) ask(ctx context.Context, prompt string, password bool) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +96,7 @@ func (a *asker) ask(ctx context.Context, prompt string, password bool) (string, 
 	io.WriteString(a.out, prompt)
 	fd, tty := descriptor(a.in)
 	if password && tty {
-		b, err := term.ReadPassword(fd) // cannot be given up
+		b, err := term.ReadPassword(fd) // cannot be interrupted by ctx
 		fmt.Fprintln(a.out)
 		return string(b), err
 	}
@@ -120,7 +121,7 @@ func awaitInput(ctx context.Context, fd int) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, unix.EINTR):
-			return nil // the read will say what is wrong
+			return nil // the following read reports the error
 		case n > 0:
 			return nil
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/cpu"
+
+	dacerun "dace.local/dacelib/run"
 )
 
 var versionVerb = verb{
@@ -25,22 +27,18 @@ func runVersion(env *Env, v *verb, args []string) int {
 	if _, code, ok := v.parse(env, v.flags(env), args, true, 0, 0); !ok {
 		return code
 	}
-	fmt.Fprintf(env.Stdout, "dace %s\n", Version)
+	fmt.Fprintf(env.Stdout, "dace %s\n", dacerun.Version)
+	if rev, t := dacerun.Revision(); rev != "" {
+		line, changed := strings.CutSuffix(rev, "+")
+		if t != "" {
+			line += " of " + t
+		}
+		if changed {
+			line += ", with changes"
+		}
+		fmt.Fprintf(env.Stdout, "%-8s %s\n", "commit", line)
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		set := map[string]string{}
-		for _, s := range info.Settings {
-			set[s.Key] = s.Value
-		}
-		if rev := set["vcs.revision"]; rev != "" {
-			line := rev
-			if t := set["vcs.time"]; t != "" {
-				line += " of " + t
-			}
-			if set["vcs.modified"] == "true" {
-				line += ", with changes"
-			}
-			fmt.Fprintf(env.Stdout, "%-8s %s\n", "commit", line)
-		}
 		fmt.Fprintf(env.Stdout, "%-8s %s %s/%s\n", "go", info.GoVersion, runtime.GOOS, runtime.GOARCH)
 		for _, d := range info.Deps {
 			for _, l := range []struct{ path, name string }{
@@ -60,9 +58,13 @@ func runVersion(env *Env, v *verb, args []string) int {
 	return exitOK
 }
 
-// cpuFeatures names those that choose between implementations.
+// cpuFeatures lists the CPU features that decide which implementations are
+// used.
 func cpuFeatures() string {
 	if runtime.GOARCH != "amd64" {
+		if runtime.GOARCH == "arm64" {
+			return "arm64 with neon"
+		}
 		return runtime.GOARCH + " (portable code)"
 	}
 	var have []string

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"html"
 	"reflect"
 	"sort"
 	"strconv"
@@ -9,43 +10,186 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a formatted value: enough to see what it is, never so much that it
-// floods a notebook. fmt.Print shows everything.
+// Limits of a formatted value, so that it does not fill a notebook. fmt.Print
+// shows everything.
 const (
 	maxElements = 100
 	maxDepth    = 6
-	maxPointers = 2 // pointers followed one inside the other
+	maxPointers = 2 // depth of nested pointers that are followed
 	maxText     = 16 << 10
+	maxLines    = 60
+	lineWidth   = 80
+	indentation = "    "
 )
 
-// Format returns a value as text, in Go's syntax where that reads well:
-// names of types and fields, strings in quotes, long slices and maps cut. A
-// value with a method Error or String is shown by it.
+// Format returns a value as text, mostly in Go's syntax, with the names of types
+// and fields and with quoted strings. Long slices and maps are cut. A value that
+// does not fit into a line of 80 columns is split into several, as by gofmt. A
+// value with a method Error or String is shown by it. Unexported fields are
+// shown only of types that cells declare, not of those of packages.
 func Format(v any) string {
-	f := formatter{seen: map[uintptr]bool{}}
 	rv := reflect.ValueOf(v)
 	if text, ok := own(rv); ok {
 		return text
 	}
-	f.value(rv, 0, true)
-	s := f.b.String()
-	if len(s) > maxText {
-		cut := maxText
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
+	if rv.Kind() == reflect.String && strings.Contains(rv.String(), "\n") {
+		return cut(rv.String(), maxText) // a text of several lines is more readable without quotes
 	}
-	return s
+	return tree(rv).text()
+}
+
+// cut shortens a text to at most n bytes, without splitting a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// flat returns a value on one line of at most this many characters.
+func flat(v reflect.Value, most int) string {
+	text, ok := own(v)
+	if !ok {
+		text = tree(v).flat()
+	}
+	if first, _, several := strings.Cut(text, "\n"); several {
+		text = first + " …"
+	}
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most-1]) + "…"
+	}
+	return text
+}
+
+// A node is a value in Go syntax: a leaf, or a composite literal with elements.
+type node struct {
+	key  string // the text before the value: "Field: "
+	head string // the text of a leaf, or the type of a literal: "[]int"
+	kids []node
+	rest int  // number of omitted elements
+	list bool // a composite literal, even if it has no elements
+}
+
+// tree returns the tree of a value.
+func tree(v reflect.Value) node {
+	f := formatter{seen: map[uintptr]bool{}}
+	return f.node(v, 0, true)
+}
+
+func leaf(text string) node { return node{head: text} }
+
+func (n node) flat() string {
+	if !n.list {
+		return n.key + n.head
+	}
+	var b strings.Builder
+	b.WriteString(n.key + n.head + "{")
+	for i, k := range n.kids {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(k.flat())
+	}
+	if n.rest > 0 {
+		fmt.Fprintf(&b, ", … %d more", n.rest)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// text formats a tree as lines of text.
+func (n node) text() string {
+	lines := n.lines("")
+	if len(lines) > maxLines {
+		lines = append(lines[:maxLines-1], fmt.Sprintf("… %d more lines", len(lines)-maxLines+1))
+	}
+	return cut(strings.Join(lines, "\n"), maxText)
+}
+
+func (n node) lines(indent string) []string {
+	one := n.flat()
+	if !n.list || len(n.kids) == 0 || len(indent)+utf8.RuneCountInString(one) <= lineWidth {
+		return []string{indent + one}
+	}
+	lines := []string{indent + n.key + n.head + "{"}
+	inner := indent + indentation
+	if n.plain() { // numbers, for example: as many in each line as fit
+		line := inner
+		for i, k := range n.kids {
+			item := k.flat() + ","
+			if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(item) > lineWidth {
+				lines, line = append(lines, line), inner
+			}
+			if line != inner {
+				line += " "
+			}
+			line += item
+		}
+		lines = append(lines, line)
+	} else {
+		for _, k := range n.kids {
+			l := k.lines(inner)
+			l[len(l)-1] += ","
+			lines = append(lines, l...)
+		}
+	}
+	if n.rest > 0 {
+		lines = append(lines, fmt.Sprintf("%s… %d more", inner, n.rest))
+	}
+	return append(lines, indent+"}")
+}
+
+// plain reports whether all elements are leaves without a key.
+func (n node) plain() bool {
+	for _, k := range n.kids {
+		if k.key != "" || k.list {
+			return false
+		}
+	}
+	return true
+}
+
+// html writes a tree as HTML lines that can be folded.
+func (n node) html(b *strings.Builder, open bool) {
+	one := n.flat()
+	if !n.list || len(n.kids) == 0 || utf8.RuneCountInString(one) <= lineWidth || n.plain() {
+		b.WriteString("<div>" + html.EscapeString(one) + "</div>")
+		return
+	}
+	attribute := ""
+	if open {
+		attribute = " open"
+	}
+	preview := string([]rune(one)[:min(utf8.RuneCountInString(one), lineWidth-10)])
+	fmt.Fprintf(b, `<details%s><summary>%s…</summary><div style="padding-left:1.5em">`, attribute, html.EscapeString(preview))
+	for _, k := range n.kids {
+		k.html(b, false)
+	}
+	if n.rest > 0 {
+		fmt.Fprintf(b, "<div>… %d more</div>", n.rest)
+	}
+	b.WriteString("</div></details>")
+}
+
+// treeHTML returns a value as HTML lines that can be folded.
+func treeHTML(v reflect.Value) string {
+	var b strings.Builder
+	b.WriteString(`<div style="font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;overflow-wrap:anywhere">`)
+	tree(v).html(&b, true)
+	b.WriteString("</div>")
+	return b.String()
 }
 
 type formatter struct {
-	b    strings.Builder
-	seen map[uintptr]bool // pointers on the way
+	size int              // bytes of all leaves so far
+	seen map[uintptr]bool // pointers from the root to the present node, to detect cycles
 }
 
-// own returns what a value's own method says, recovering from its panic (a nil
-// receiver, mostly).
+// own returns the result of a value's method Error or String. It recovers from
+// a panic of the method, mostly on a nil receiver.
 func own(v reflect.Value) (text string, ok bool) {
 	if !v.IsValid() || !v.CanInterface() {
 		return "", false
@@ -64,118 +208,143 @@ func own(v reflect.Value) (text string, ok bool) {
 	return "", false
 }
 
-// typeName names a type as a person in a cell would.
-func typeName(v reflect.Value) string {
-	return strings.NewReplacer("main.", "", "interface {}", "any", "[]uint8", "[]byte").Replace(v.Type().String())
+// typeName returns the name of a value's type as a cell would write it.
+func typeName(v reflect.Value) string { return nameOf(v.Type()) }
+
+func nameOf(t reflect.Type) string {
+	return strings.NewReplacer("main.", "", "interface {}", "any", "[]uint8", "[]byte").Replace(t.String())
 }
 
-// named reports whether a type has a name to show.
+// named reports whether the type of v is a named type of a package or cell.
 func named(v reflect.Value) bool { return v.Type().Name() != "" && v.Type().PkgPath() != "" }
 
-func (f *formatter) value(v reflect.Value, depth int, top bool) {
-	if f.b.Len() > maxText {
-		return
+// node returns the tree of a value. If typed is set, the tree must name the
+// value's type, because the enclosing literal does not.
+func (f *formatter) node(v reflect.Value, depth int, typed bool) node {
+	n := f.bare(v, depth, typed)
+	f.size += len(n.head)
+	return n
+}
+
+func (f *formatter) bare(v reflect.Value, depth int, typed bool) node {
+	if f.size > maxText {
+		return leaf("…")
 	}
 	if !v.IsValid() {
-		f.b.WriteString("<nil>")
-		return
+		return leaf("<nil>")
 	}
 	if depth > 0 {
 		if text, ok := own(v); ok {
-			f.b.WriteString(text)
-			return
+			first, _, several := strings.Cut(text, "\n")
+			if several {
+				first += " …"
+			}
+			return leaf(first)
 		}
 	}
 	if depth > maxDepth {
-		f.b.WriteString("…")
-		return
+		return leaf("…")
 	}
 	switch v.Kind() {
 	case reflect.Bool:
-		f.b.WriteString(strconv.FormatBool(v.Bool()))
+		return leaf(strconv.FormatBool(v.Bool()))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		f.b.WriteString(strconv.FormatInt(v.Int(), 10))
+		return leaf(strconv.FormatInt(v.Int(), 10))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		f.b.WriteString(strconv.FormatUint(v.Uint(), 10))
+		return leaf(strconv.FormatUint(v.Uint(), 10))
 	case reflect.Uintptr:
-		fmt.Fprintf(&f.b, "%#x", v.Uint())
-	case reflect.Float32:
-		f.b.WriteString(strconv.FormatFloat(v.Float(), 'g', -1, 32))
-	case reflect.Float64:
-		f.b.WriteString(strconv.FormatFloat(v.Float(), 'g', -1, 64))
+		return leaf(fmt.Sprintf("%#x", v.Uint()))
+	case reflect.Float32, reflect.Float64:
+		return leaf(formatFloat(v))
 	case reflect.Complex64, reflect.Complex128:
-		fmt.Fprint(&f.b, v.Complex())
+		return leaf(formatComplex(v))
 	case reflect.String:
-		// A text of several lines reads better as it is.
-		if s := v.String(); top && strings.Contains(s, "\n") {
-			f.b.WriteString(s)
-		} else {
-			f.b.WriteString(strconv.Quote(s))
-		}
+		return leaf(strconv.Quote(cut(v.String(), maxText)))
 	case reflect.Interface:
 		if v.IsNil() {
-			f.b.WriteString("<nil>")
-			return
+			return leaf("<nil>")
 		}
-		f.value(v.Elem(), depth, top)
+		return f.node(v.Elem(), depth, true)
 	case reflect.Pointer:
-		f.pointer(v, depth)
+		return f.pointer(v, depth)
 	case reflect.Slice, reflect.Array:
-		f.list(v, depth, top)
+		return f.elements(v, depth, typed)
 	case reflect.Map:
-		f.mapping(v, depth, top)
+		return f.mapping(v, depth, typed)
 	case reflect.Struct:
-		f.structure(v, depth)
+		return f.structure(v, depth)
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		f.b.WriteString(typeName(v))
 		if v.IsNil() {
-			f.b.WriteString("(nil)")
+			return leaf(typeName(v) + "(nil)")
 		}
-	default:
-		fmt.Fprintf(&f.b, "%v", v)
+		return leaf(typeName(v))
 	}
+	return leaf(fmt.Sprintf("%v", v))
 }
 
-func (f *formatter) pointer(v reflect.Value, depth int) {
+func (f *formatter) pointer(v reflect.Value, depth int) node {
 	if v.IsNil() {
-		f.b.WriteString("<nil>")
-		return
+		return leaf("<nil>")
 	}
 	if k := v.Elem().Kind(); depth > 0 && k != reflect.Struct || f.seen[v.Pointer()] || len(f.seen) >= maxPointers {
-		f.b.WriteString("(" + typeName(v) + ")(…)")
-		return
+		return leaf("(" + typeName(v) + ")(…)")
+	}
+	if name, ok := hidden(v); ok {
+		return leaf("(" + typeName(v) + ")(" + strconv.Quote(name) + ")")
 	}
 	f.seen[v.Pointer()] = true
-	f.b.WriteByte('&')
-	f.value(v.Elem(), depth+1, false)
+	n := f.node(v.Elem(), depth+1, true)
 	delete(f.seen, v.Pointer())
+	n.head = "&" + n.head
+	return n
 }
 
-func (f *formatter) list(v reflect.Value, depth int, top bool) {
+// hidden returns the name of a library value without exported fields, such as
+// an instance of a problem; ok is false for other values and if there is no
+// method Name.
+func hidden(v reflect.Value) (name string, ok bool) {
+	e := v
+	for e.Kind() == reflect.Pointer && !e.IsNil() {
+		e = e.Elem()
+	}
+	t := e.Type()
+	if t.Kind() != reflect.Struct || !ofLibrary(e) || !v.CanInterface() {
+		return "", false
+	}
+	for i := range t.NumField() {
+		if t.Field(i).IsExported() {
+			return "", false
+		}
+	}
+	n, ok := v.Interface().(interface{ Name() string })
+	if !ok {
+		return "", false
+	}
+	defer func() { // the methods of a zero value may panic
+		if recover() != nil {
+			name, ok = "", false
+		}
+	}()
+	return n.Name(), true
+}
+
+func (f *formatter) elements(v reflect.Value, depth int, typed bool) node {
 	if v.Kind() == reflect.Slice && v.IsNil() {
-		f.b.WriteString(typeName(v) + "(nil)")
-		return
+		return leaf(typeName(v) + "(nil)")
 	}
-	if top || named(v) {
-		f.b.WriteString(typeName(v))
+	n := node{list: true}
+	if typed || named(v) {
+		n.head = typeName(v)
 	}
-	n := v.Len()
-	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 && n > 0 && utf8.Valid(v.Bytes()) && printable(v.Bytes()) {
-		fmt.Fprintf(&f.b, "(%q)", v.Bytes()[:min(n, 10*maxElements)])
-		return
+	length := v.Len()
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 && length > 0 && utf8.Valid(v.Bytes()) && printable(v.Bytes()) {
+		return leaf(fmt.Sprintf("%s(%q)", n.head, v.Bytes()[:min(length, 10*maxElements)]))
 	}
-	f.b.WriteByte('{')
-	for i := range n {
-		if i == maxElements {
-			fmt.Fprintf(&f.b, ", … %d more", n-i)
-			break
-		}
-		if i > 0 {
-			f.b.WriteString(", ")
-		}
-		f.value(v.Index(i), depth+1, false)
+	for i := range min(length, maxElements) {
+		n.kids = append(n.kids, f.node(v.Index(i), depth+1, false))
 	}
-	f.b.WriteByte('}')
+	n.rest = max(0, length-maxElements)
+	return n
 }
 
 func printable(b []byte) bool {
@@ -187,33 +356,31 @@ func printable(b []byte) bool {
 	return true
 }
 
-func (f *formatter) mapping(v reflect.Value, depth int, top bool) {
+func (f *formatter) mapping(v reflect.Value, depth int, typed bool) node {
 	if v.IsNil() {
-		f.b.WriteString(typeName(v) + "(nil)")
-		return
+		return leaf(typeName(v) + "(nil)")
 	}
-	if top || named(v) {
-		f.b.WriteString(typeName(v))
+	n := node{list: true}
+	if typed || named(v) {
+		n.head = typeName(v)
 	}
-	keys := v.MapKeys()
-	sort.Slice(keys, func(i, j int) bool { return keyLess(keys[i], keys[j]) })
-	f.b.WriteByte('{')
-	for i, k := range keys {
-		if i == maxElements {
-			fmt.Fprintf(&f.b, ", … %d more", len(keys)-i)
-			break
-		}
-		if i > 0 {
-			f.b.WriteString(", ")
-		}
-		f.value(k, depth+1, false)
-		f.b.WriteString(": ")
-		f.value(v.MapIndex(k), depth+1, false)
+	keys := sortedKeys(v)
+	for _, k := range keys[:min(len(keys), maxElements)] {
+		kid := f.node(v.MapIndex(k), depth+1, false)
+		kid.key = f.node(k, depth+1, false).flat() + ": "
+		n.kids = append(n.kids, kid)
 	}
-	f.b.WriteByte('}')
+	n.rest = max(0, len(keys)-maxElements)
+	return n
 }
 
-// keyLess orders the keys of a map.
+func sortedKeys(m reflect.Value) []reflect.Value {
+	keys := m.MapKeys()
+	sort.Slice(keys, func(i, j int) bool { return keyLess(keys[i], keys[j]) })
+	return keys
+}
+
+// keyLess is the order in which the keys of a map are shown.
 func keyLess(a, b reflect.Value) bool {
 	for a.Kind() == reflect.Interface && !a.IsNil() {
 		a = a.Elem()
@@ -234,17 +401,31 @@ func keyLess(a, b reflect.Value) bool {
 	return fmt.Sprint(a) < fmt.Sprint(b)
 }
 
-func (f *formatter) structure(v reflect.Value, depth int) {
+func (f *formatter) structure(v reflect.Value, depth int) node {
+	n := node{list: true}
 	if v.Type().Name() != "" {
-		f.b.WriteString(typeName(v))
+		n.head = typeName(v)
 	}
-	f.b.WriteByte('{')
-	for i := range v.NumField() {
-		if i > 0 {
-			f.b.WriteString(", ")
+	for _, i := range shownFields(v.Type()) {
+		kid := f.node(v.Field(i), depth+1, false)
+		kid.key = v.Type().Field(i).Name + ": "
+		n.kids = append(n.kids, kid)
+	}
+	return n
+}
+
+// shownFields returns the fields of a struct type that are shown: the exported
+// fields if the type is a package's and has some, and all fields otherwise.
+func shownFields(t reflect.Type) []int {
+	var exported, all []int
+	for i := range t.NumField() {
+		all = append(all, i)
+		if t.Field(i).IsExported() {
+			exported = append(exported, i)
 		}
-		f.b.WriteString(v.Type().Field(i).Name + ": ")
-		f.value(v.Field(i), depth+1, false)
 	}
-	f.b.WriteByte('}')
+	if len(exported) > 0 && t.Name() != "" && t.PkgPath() != "main" {
+		return exported
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"encoding/base64"
 	"fmt"
 	"html"
 	"image"
@@ -10,10 +11,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 
+	"dace.local/dacelib/frame"
 	"dace.local/kernel/engine"
 )
 
-// The methods by which a type of one's own says how it is shown.
+// Interfaces of types that define how they are shown.
 type (
 	// An HTMLer is shown as HTML.
 	HTMLer interface{ HTML() string }
@@ -23,13 +25,62 @@ type (
 	SVGer interface{ SVG() string }
 	// A PNGer is shown as a PNG picture.
 	PNGer interface{ PNG() []byte }
-	// A MimeBundler gives its formats itself, by MIME type.
+	// A MimeBundler is shown in the formats that it returns, by MIME type.
 	MimeBundler interface{ MimeBundle() map[string]any }
+	// A SimpleRenderer is a MimeBundler of gophernotes.
+	SimpleRenderer interface{ SimpleRender() MIMEMap }
+	// A Renderer is gophernotes' interface of types that define how they are
+	// shown.
+	Renderer interface{ Render() Data }
 )
 
-// Value returns what a value is shown as: its own formats where its type has
-// a method for them, a picture for a plot or an image, a table for a matrix,
-// and always plain text.
+// A MIMEMap maps MIME types to data. It and Data are gophernotes' types.
+type MIMEMap = map[string]any
+
+// Data is a value as it is shown. Transient is ignored.
+type Data = struct {
+	Data      MIMEMap
+	Metadata  MIMEMap
+	Transient MIMEMap
+}
+
+// MIME types by their names in gophernotes.
+const (
+	MIMETypeHTML       = "text/html"
+	MIMETypeJavaScript = "application/javascript"
+	MIMETypeJPEG       = "image/jpeg"
+	MIMETypeJSON       = "application/json"
+	MIMETypeLatex      = "text/latex"
+	MIMETypeMarkdown   = "text/markdown"
+	MIMETypePNG        = "image/png"
+	MIMETypePDF        = "application/pdf"
+	MIMETypeSVG        = "image/svg+xml"
+	MIMETypeText       = "text/plain"
+)
+
+// bundleOf returns a bundle of what a type's own method returns: texts of JSON
+// are decoded, bytes are encoded in base64.
+func bundleOf(data, metadata MIMEMap) engine.Bundle {
+	b := engine.Bundle{Data: map[string]any{}, Metadata: metadata}
+	for k, d := range data {
+		switch x := d.(type) {
+		case string:
+			if isJSON(k) {
+				if v, err := decoded(x); err == nil {
+					d = v
+				}
+			}
+		case []byte:
+			d = base64.StdEncoding.EncodeToString(x)
+		}
+		b.Data[k] = d
+	}
+	return b
+}
+
+// Value returns the bundle that shows a value: the value's own formats if its
+// type has a method for them, a picture for a plot or an image, a table for a
+// matrix, and always plain text.
 func Value(v any) engine.Bundle {
 	b := engine.Bundle{Data: map[string]any{}}
 	switch x := v.(type) {
@@ -37,16 +88,23 @@ func Value(v any) engine.Bundle {
 		return engine.Text("<nil>")
 	case engine.Bundle:
 		return x
+	case Shown:
+		return engine.Bundle{}
+	case Data:
+		b = bundleOf(x.Data, x.Metadata)
+	case Renderer:
+		d := x.Render()
+		b = bundleOf(d.Data, d.Metadata)
+	case SimpleRenderer:
+		b = bundleOf(x.SimpleRender(), nil)
 	case MimeBundler:
-		for k, d := range x.MimeBundle() {
-			b.Data[k] = d
-		}
+		b = bundleOf(x.MimeBundle(), nil)
 	case HTMLer:
 		b.Data["text/html"] = x.HTML()
 	case Markdowner:
 		b.Data["text/markdown"] = x.Markdown()
 	case SVGer:
-		b.Data["image/svg+xml"] = x.SVG()
+		b = svgBundle(x.SVG())
 	case PNGer:
 		b = pngBundle(x.PNG(), 1)
 	case *plot.Plot:
@@ -57,19 +115,58 @@ func Value(v any) engine.Bundle {
 		if rv := reflect.ValueOf(x); rv.Kind() != reflect.Pointer || !rv.IsNil() {
 			return imageBundle(x)
 		}
+	case frame.Frame:
+		if len(x.Names()) > 0 {
+			return frameGrid(x).bundle()
+		}
 	case mat.Matrix:
 		if rv := reflect.ValueOf(x); rv.Kind() != reflect.Pointer || !rv.IsNil() {
 			return matrix(x)
 		}
 	}
+	if len(b.Data) == 0 {
+		return generic(v)
+	}
 	if _, ok := b.Data["text/plain"]; !ok {
-		b.Data["text/plain"] = Format(v)
+		text := Format(v)
+		if s := summary(reflect.ValueOf(v)); s != nil {
+			text = s.plain()
+		}
+		b.Data["text/plain"] = text
 	}
 	return b
 }
 
-// Result returns what the values of a cell's last expression are shown as.
-// Where the last of several is an error, a nil one is left out.
+// generic returns the bundle of a value without formats of its own: rows are a
+// table, results and settings of dacelib a summary, and other values Go syntax,
+// as HTML that can be unfolded if it takes several lines.
+func generic(v any) engine.Bundle {
+	rv := reflect.ValueOf(v)
+	if s := summary(rv); s != nil {
+		return s.bundle()
+	}
+	text, has := own(rv)
+	if !has {
+		if g := gridOf(v); g != nil {
+			if ofLibrary(rv) {
+				g.most = summaryLines - 4 // the header, the row for omitted rows, the caption
+			}
+			return g.bundle()
+		}
+		text = Format(v)
+	}
+	if ofLibrary(rv) {
+		text = clip(strings.Split(text, "\n"))
+	}
+	b := engine.Text(text)
+	if !has && strings.Contains(text, "\n") && rv.Kind() != reflect.String {
+		b.Data["text/html"] = treeHTML(rv)
+	}
+	return b
+}
+
+// Result returns the bundle that shows the values of a cell's last expression.
+// If the last of several is an error and nil, it is omitted.
 func Result(vs []any, errorLast bool) engine.Bundle {
 	if n := len(vs); n > 1 && errorLast && isNil(vs[n-1]) {
 		vs = vs[:n-1]
@@ -117,48 +214,16 @@ func isNil(v any) bool {
 	return false
 }
 
-// matrix shows a matrix as a table, its middle left out when it is large.
+// matrix returns a matrix as a table, without its middle if it is large.
 func matrix(m mat.Matrix) engine.Bundle {
 	r, c := m.Dims()
-	text := fmt.Sprintf("%d x %d\n%.6g", r, c, mat.Formatted(m, mat.Excerpt(excerpt(r, c))))
-	var b strings.Builder
-	b.WriteString("<table>")
-	rows, cols := shown(r), shown(c)
-	for _, i := range rows {
-		b.WriteString("<tr>")
-		for _, j := range cols {
-			switch {
-			case i < 0 || j < 0:
-				b.WriteString("<td>…</td>")
-			default:
-				fmt.Fprintf(&b, `<td style="text-align:right">%.6g</td>`, m.At(i, j))
-			}
-		}
-		b.WriteString("</tr>")
+	excerpt := 0
+	if r > mostRows || c > mostColumns {
+		excerpt = mostRows / 2
 	}
-	fmt.Fprintf(&b, "</table><p>%d × %d</p>", r, c)
-	return engine.Bundle{Data: map[string]any{"text/plain": text, "text/html": b.String()}}
-}
-
-const most = 20 // rows or columns of a matrix or table that are shown whole
-
-func excerpt(r, c int) int {
-	if r > most || c > most {
-		return most / 2
-	}
-	return 0
-}
-
-// shown returns the indices to show of n, -1 for what is left out.
-func shown(n int) []int {
-	var l []int
-	for i := range n {
-		if n > most && i == most/2 {
-			l = append(l, -1)
-		}
-		if n <= most || i < most/2 || i >= n-most/2 {
-			l = append(l, i)
-		}
-	}
-	return l
+	text := fmt.Sprintf("%d x %d\n%.6g", r, c, mat.Formatted(m, mat.Excerpt(excerpt)))
+	return engine.Bundle{Data: map[string]any{
+		"text/plain": text,
+		"text/html":  gridOf(m).HTML() + fmt.Sprintf("<p>%d × %d</p>", r, c),
+	}}
 }

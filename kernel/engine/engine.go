@@ -1,7 +1,7 @@
-// Package engine is the contract between the Jupyter server (and the headless
-// notebook runner) and a language: an [Engine] executes cells and answers
-// questions about code, and everything a cell shows travels through the
-// [Outputs] that it is given.
+// Package engine defines the interface between the Jupyter server (or the
+// headless notebook runner) and a language. An [Engine] executes cells and
+// answers questions about code; a cell's outputs go to the [Outputs] that
+// Execute is given.
 //
 // To write an engine, start with the methods of [Engine], look at package
 // engine/echo for the smallest complete one, and run package
@@ -17,47 +17,84 @@ import (
 	"strings"
 )
 
-// An Engine is one session of a language. Execute is called by one goroutine
-// at a time; the other methods may be called while a cell runs.
+// An Engine is one session of a language. Execute, Evaluate and the Comm method
+// of a [CommHandler] are called one at a time, unless Info says that the engine
+// is Concurrent. The other methods may be called at any time and from several
+// goroutines. Info, IsComplete, Complete and Inspect must return within some
+// 50 ms, also while a cell runs.
 type Engine interface {
 	// Info describes the language, for kernel_info and notebook metadata.
 	Info() Info
 	// Execute runs a cell. A cell that fails returns an *Error; any other
 	// error is the engine's own. When ctx ends, Execute stops the cell,
 	// within a second if it can be stopped at all, and returns an *Error
-	// named Interrupted; the session lives on. Ctx ends with the cell: work
-	// that is to outlive it needs a context of its own.
+	// named Interrupted; the session stays usable. Ctx ends with the cell:
+	// work that is to go on after it needs a context of its own.
 	Execute(ctx context.Context, cell Cell, out Outputs) (Result, error)
-	// Evaluate computes one expression of user_expressions. It is called
-	// between cells.
+	// Evaluate computes one expression of an execute_request's
+	// user_expressions. It is called between cells.
 	Evaluate(ctx context.Context, expr string) (Bundle, error)
-	// IsComplete says whether code can be run as it stands.
+	// IsComplete reports whether code is a complete cell, or lacks lines.
 	IsComplete(code string) Completeness
-	// Complete returns what may stand at the cursor.
+	// Complete returns the possible completions of the code at the cursor.
 	Complete(code string, cursor int) Completions
-	// Inspect documents the name at the cursor; ok is false where nothing
-	// is known. Detail 1 asks for more than detail 0 (the source).
+	// Inspect returns the documentation of the name at the cursor; ok is
+	// false if there is none. Detail 0 is the documentation, 1 adds more,
+	// such as the source.
 	Inspect(code string, cursor, detail int) (doc Bundle, ok bool)
 	// Close ends the session. Closing twice is no error; a closed engine
 	// fails to execute.
 	Close() error
 }
 
-// A CommHandler is an Engine whose sessions hold widgets or other comms.
-// Without it every comm that a client opens is closed again.
+// A CommHandler is an Engine that serves comms, such as those of widgets. If an
+// engine is none, the server closes every comm that a client opens.
 type CommHandler interface {
-	// Comm is given a comm message that a client sent. It is called where
-	// cells are, one at a time and between them; out belongs to the message.
-	// For a comm_open whose target it does not serve it returns
-	// [ErrUnknownTarget], and the server closes the comm.
+	// Comm handles a comm message from a client. Unless the engine is
+	// Concurrent (see [Info]), calls are made one at a time and between cells;
+	// what is written to out belongs to the message. For a comm_open whose
+	// target it does not serve, Comm returns [ErrUnknownTarget], and the
+	// server closes the comm.
 	Comm(ctx context.Context, m CommMessage, out Outputs) error
 }
 
-// ErrUnknownTarget is what a CommHandler returns for a comm_open that asks for
-// something it does not serve.
+// A VariableLister is an Engine that lists the variables of its session, for the
+// panel of variables that front ends have.
+type VariableLister interface {
+	// Variables returns the variables, sorted by name. It may be called at any
+	// time, and returns within some 50 ms while a cell runs.
+	Variables(ctx context.Context) ([]Variable, error)
+}
+
+// Lister returns the VariableLister that an engine is or wraps. An engine that
+// wraps another has a method Unwrap, which returns that.
+func Lister(e Engine) (VariableLister, bool) {
+	for {
+		if l, ok := e.(VariableLister); ok {
+			return l, true
+		}
+		w, ok := e.(interface{ Unwrap() Engine })
+		if !ok {
+			return nil, false
+		}
+		e = w.Unwrap()
+	}
+}
+
+// A Variable is a variable of a session.
+type Variable struct {
+	Name, Type string
+	// Value is the value on one line.
+	Value string
+	// Shown is the value as that of a cell's last expression; possibly empty.
+	Shown Bundle
+}
+
+// ErrUnknownTarget is returned by a CommHandler for a comm_open whose target it
+// does not serve.
 var ErrUnknownTarget = errors.New("no such comm target")
 
-// ErrNoInput is what [Outputs].Input returns where nobody can be asked.
+// ErrNoInput is returned by [Outputs].Input if the client does not allow input.
 var ErrNoInput = errors.New("this client cannot be asked for input (it did not allow it)")
 
 // Info describes a language.
@@ -72,6 +109,10 @@ type Info struct {
 	ImplementationVer string
 	Banner            string
 	HelpLinks         []HelpLink
+	// Concurrent says that Execute, Evaluate and Comm may be called
+	// concurrently. Then subshells run their cells and handle their comm
+	// messages while another cell runs; otherwise these wait for that cell.
+	Concurrent bool
 }
 
 // A HelpLink is an entry of the client's help menu.
@@ -79,27 +120,37 @@ type HelpLink struct{ Text, URL string }
 
 // A Cell is one piece of code to run.
 type Cell struct {
-	// Number is the execution count, shown as In[Number] in messages. Cells
-	// that are not counted (silent ones, and those that a client does not
-	// want stored) bear the number that the next counted cell will have.
+	// Number is the execution count, shown as In[Number] in messages. A cell
+	// that is not counted (a silent one, or one with store_history false) has
+	// the number that the next counted cell will have.
 	Number int
 	// Code is the source text.
 	Code string
 	// Silent cells show nothing and are not counted.
 	Silent bool
-	// ID is the notebook's id of the cell, where the client tells it.
+	// ID is the notebook's id of the cell, or "" if the client does not send it.
 	ID string
 }
 
-// A Result is what a cell that succeeded leaves.
+// A Result is the result of a cell that succeeded.
 type Result struct {
-	// Value is the value of the last expression, empty where there is none.
+	// Value is the value of the last expression, empty if there is none.
 	Value Bundle
 	// Pages are shown in the client's pager (`?name`).
 	Pages []Bundle
+	// Next is the text of a new cell, or nil.
+	Next *NextInput
 }
 
-// A Bundle is one thing in several formats.
+// A NextInput is the text that the client puts into a cell, for the user to edit
+// and run.
+type NextInput struct {
+	Text string
+	// Replace puts the text into the cell that ran, instead of a new one.
+	Replace bool
+}
+
+// A Bundle is a MIME bundle: one output in several formats.
 type Bundle struct {
 	// Data maps a MIME type to a string (text and base64 of binary data)
 	// or, for JSON types, to a value that encodes to JSON.
@@ -115,27 +166,34 @@ func Text(s string) Bundle { return Bundle{Data: map[string]any{"text/plain": s}
 func (b Bundle) Empty() bool { return len(b.Data) == 0 }
 
 // Outputs is where a running cell's outputs go. Its methods may be called
-// from several goroutines, also after the cell has ended (a goroutine that
-// the cell left behind): such outputs belong to the cell that started it.
+// from several goroutines, also after the cell has ended: a goroutine that the
+// cell left running writes to the outputs of the cell that started it.
 type Outputs interface {
-	// Stdout and Stderr append to the cell's streams. The receiver
-	// coalesces small pieces; a character may be split between two pieces.
-	// They block while the receiver cannot keep up.
+	// Stdout and Stderr append to the cell's streams. The implementation
+	// coalesces small pieces; a character may be split between two calls.
+	// They block while the clients cannot keep up.
 	Stdout(text string)
 	Stderr(text string)
-	// Display shows a bundle. With a non-empty id it can be changed later.
+	// Display shows a bundle. If id is not "", Update can replace it later.
 	Display(b Bundle, id string)
-	// Update replaces what was shown under id, wherever that stands.
+	// Update replaces the displays shown with this id, in any cell.
 	Update(b Bundle, id string)
-	// Clear removes the cell's outputs, with wait only when the next
+	// Clear removes the cell's outputs; if wait is set, only when the next
 	// output comes.
 	Clear(wait bool)
-	// Input asks the person at the client for a line, without its newline.
-	// It fails where the client cannot ask, with io.EOF where the person
-	// ends the input, or when ctx ends.
+	// Input asks the user for a line and returns it without its newline. The
+	// error is ErrNoInput if the client does not allow input, io.EOF if the
+	// user ends the input, or ctx's when ctx ends.
 	Input(ctx context.Context, prompt string, password bool) (string, error)
 	// Comm sends a comm message ("comm_open", "comm_msg", "comm_close").
 	Comm(m CommMessage) error
+}
+
+// A ClientOutputs is an Outputs that names its client: one page in a browser,
+// until that is reloaded. Other pages do not show outputs that come late.
+type ClientOutputs interface {
+	Outputs
+	Client() string
 }
 
 // A CommMessage is a message between a widget in the client and the session.
@@ -146,16 +204,20 @@ type CommMessage struct {
 	Data     any    // encodes to a JSON object
 	Metadata map[string]any
 	Buffers  [][]byte
+	// More says that the next message in the queue is a comm message too, with
+	// no cell between. An engine may then postpone its reaction, so that it
+	// reacts once to many messages.
+	More bool
 }
 
-// An Error is a cell that failed, as the client shows it.
+// An Error describes the failure of a cell, as the client shows it.
 type Error struct {
 	// Name is the kind: "CompileError", "panic", "Interrupted".
 	Name string
-	// Message says what happened, in Go's own words where it has some.
+	// Message says what happened; it is Go's own message if there is one.
 	Message string
 	// Traceback holds the lines to show, ANSI colours allowed. It contains
-	// Message too: clients show nothing else.
+	// Message too, because clients show the traceback only.
 	Traceback []string
 }
 
@@ -170,7 +232,7 @@ func (e *Error) Error() string {
 // Text returns the traceback as one text.
 func (e *Error) Text() string { return strings.Join(e.Traceback, "\n") }
 
-// Names of errors that server and clients know.
+// Values of Error.Name with a meaning for the server and the clients.
 const (
 	Interrupted  = "Interrupted"
 	CompileError = "CompileError"
@@ -181,18 +243,18 @@ const (
 type Completeness struct {
 	// Status is "complete", "incomplete", "invalid" or "unknown".
 	Status string
-	// Indent is what the next line should start with, for "incomplete".
+	// Indent is the indentation of the next line if Status is "incomplete".
 	Indent string
 }
 
-// Completions answer a complete_request: any of Matches may replace the bytes
-// Start to End-1 of the code.
+// Completions is the answer to a complete_request: any of Matches may replace
+// the bytes Start to End-1 of the code.
 type Completions struct {
 	Start, End int
 	Matches    []Completion
 }
 
-// A Completion is one possible text.
+// A Completion is one text that may be inserted.
 type Completion struct {
 	Text      string
 	Type      string // "function", "method", "variable", "type", "package", "field", "constant", "keyword"

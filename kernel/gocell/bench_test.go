@@ -11,9 +11,11 @@ import (
 	"github.com/traefik/yaegi/stdlib"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/check"
 )
 
-// loops are the bodies of BenchmarkLoops, beside plain yaegi in the same run.
+// loops are the loop bodies that BenchmarkLoops measures, in a session and in
+// plain yaegi.
 var loops = []struct{ name, decl, call string }{
 	{"arithmetic", `func bench(n int) int { s := 0; for i := 0; i < n; i++ { s += i & 7 }; return s }`, "bench(100000)"},
 	{"index", `func bench(n int) int { x := make([]int, 64); s := 0; for i := 0; i < n; i++ { x[i&63] = i; s += x[(i+1)&63] }; return s }`, "bench(100000)"},
@@ -73,7 +75,7 @@ func execute(tb testing.TB, s *Session, number int, code string) {
 	}
 }
 
-// BenchmarkCell is an ordinary cell in a session that knows 200 names.
+// BenchmarkCell runs an ordinary cell in a session that knows 200 names.
 func BenchmarkCell(b *testing.B) {
 	s := benchSession(b)
 	for i := range 200 {
@@ -82,11 +84,11 @@ func BenchmarkCell(b *testing.B) {
 	const cell = "total := 0\nfor i := range 10 {\n\ttotal += f3(i) + v7\n}\nmsg := fmt.Sprintf(\"%d\", total)\nstrings.ToUpper(msg)"
 	b.Run("check", func(b *testing.B) {
 		for b.Loop() {
-			src, err := parseCell(s.fset, 1000, "", cell)
+			src, err := check.ParseCell(s.machine.Files(), 1000, "", cell)
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := s.prog.check(s.fset, src); err != nil {
+			if _, err := s.prog.Check(s.machine.Files(), src); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -98,7 +100,7 @@ func BenchmarkCell(b *testing.B) {
 	})
 }
 
-// BenchmarkManyCells reports how the heap grows with 10,000 cells.
+// BenchmarkManyCells reports how much the heap grows with 10,000 cells.
 func BenchmarkManyCells(b *testing.B) {
 	for b.Loop() {
 		s := benchSession(b)

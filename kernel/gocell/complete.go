@@ -1,13 +1,11 @@
 package gocell
 
 import (
-	"cmp"
 	"context"
 	"go/ast"
 	"go/scanner"
 	"go/token"
 	"go/types"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -15,28 +13,26 @@ import (
 	"unicode/utf8"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
 	"dace.local/kernel/gocell/symbols"
 )
 
-// hole stands for the identifier that is being typed.
-const hole = mark + "hole"
+// hole is the identifier that is put at the cursor, so that incomplete code
+// parses.
+const hole = cell.Mark + "hole"
 
-// Complete returns what may stand at the cursor: members after a dot, the keys
+// Complete returns the completions at the cursor: members after a dot, the keys
 // of a struct literal, the names in scope, packages, import paths.
-func (s *Session) Complete(code string, cursor int) engine.Completions {
+func (s *Session) Complete(code string, cursor int) (c engine.Completions) {
 	cursor = min(max(cursor, 0), len(code))
-	if word, from, ok := magicAt(code, cursor); ok {
-		c := engine.Completions{Start: from, End: cursor}
-		for _, m := range magics() {
-			if strings.HasPrefix(m.name, word) {
-				c.Matches = append(c.Matches, engine.Completion{Text: m.name, Type: "keyword", Signature: strings.TrimPrefix(m.usage, m.name)})
-			}
-		}
+	magics := s.magics()
+	if c, ok := magics.Complete(code, cursor, s.isName); ok {
 		return c
 	}
-	code = blankMagics(code)
+	code = magics.Blank(code, s.isName)
 	if trimmed := strings.TrimLeft(code, " \t?"); helpRE.MatchString(code) {
-		// ?name is no Go, its name is.
+		// ?name is not Go, but name is: replace the question marks by spaces.
 		code = strings.Repeat(" ", len(code)-len(trimmed)) + trimmed
 	}
 	start := cursor
@@ -48,79 +44,74 @@ func (s *Session) Complete(code string, cursor int) engine.Completions {
 		start -= n
 	}
 	prefix := code[start:cursor]
-	c := engine.Completions{Start: start, End: cursor}
-	before, _, _ := tokens(code[:start])
-	if n := len(before); n > 1 && before[n-1].kind == token.SEMICOLON && before[n-1].lit == "\n" && before[n-2].kind == token.STRING && !closed(before[n-2].lit) {
-		before = before[:n-1] // put in at the end of the text
+	c = engine.Completions{Start: start, End: cursor}
+	before, _, _ := cell.Tokens(code[:start])
+	if n := len(before); n > 1 && before[n-1].Kind == token.SEMICOLON && before[n-1].Text == "\n" && before[n-2].Kind == token.STRING && !closed(before[n-2].Text) {
+		before = before[:n-1] // drop the semicolon that the scanner inserted at the end of the text
 	}
 	if inComment(code, start) {
 		return c
 	}
-	if n := len(before); n > 0 && (before[n-1].kind == token.STRING || before[n-1].kind == token.CHAR) && before[n-1].off < start && start <= before[n-1].end && !closed(before[n-1].lit) {
+	if n := len(before); n > 0 && (before[n-1].Kind == token.STRING || before[n-1].Kind == token.CHAR) && before[n-1].Offset < start && start <= before[n-1].End && !closed(before[n-1].Text) {
 		if from, ok := importString(before); ok {
 			c.Start = from
 			c.Matches = s.importPaths(code[from:cursor])
+		} else if before[n-1].Kind == token.STRING {
+			c.Start = before[n-1].Offset + 1
+			c.Matches = s.stringValues(code, before[n-1].Offset, cursor)
 		}
 		return c
 	}
 	if prefix != "" && unicode.IsDigit(rune(prefix[0])) {
 		return c
 	}
-	if strings.HasSuffix(code[:start], ".") && slices.ContainsFunc(before, func(t tok) bool { return t.kind == token.FLOAT && t.end == start }) {
+	if strings.HasSuffix(code[:start], ".") && slices.ContainsFunc(before, func(t cell.Token) bool { return t.Kind == token.FLOAT && t.End == start }) {
 		return c
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// With the rest of the cell first; where that cannot be read, without it
-	// and with open brackets closed.
-	line, col := lineCol(code, start)
-	var v *view
+	// Try with the rest of the cell first. If that does not parse, leave the
+	// rest out and close the open brackets.
+	line, col := cell.LineCol(code, start)
+	var v *check.View
 	var path []ast.Node
 	for _, text := range []string{code[:start] + hole + code[cursor:], closeBrackets(code[:start] + hole)} {
-		v = s.prog.look(text)
-		if path = v.find(line, col); path != nil {
+		v = s.prog.Look(text)
+		if path = v.Find(line, col); path != nil {
 			break
 		}
 	}
 	set := newMatches(prefix)
-	if path == nil {
-		if n := len(before); n > 0 && before[n-1].kind == token.PERIOD {
-			return c
-		}
+	defer func() { c.Matches = set.sorted() }()
+	switch n := len(before); {
+	case path != nil:
+		s.namesAt(set, v, path)
+	case n == 0 || before[n-1].Kind != token.PERIOD:
 		s.scopeNames(set, nil, token.NoPos)
-		c.Matches = set.sorted()
-		return c
 	}
-	id := path[0].(*ast.Ident)
-	if sel, ok := parentSelector(path); ok {
-		s.members(set, v, sel)
-		c.Matches = set.sorted()
-		return c
-	}
-	if lit, ok := literalKey(path); ok {
-		if st, ok := structOf(v.info.Types[lit].Type); ok {
-			given := map[string]bool{}
-			for _, e := range lit.Elts {
-				if kv, ok := e.(*ast.KeyValueExpr); ok {
-					if k, ok := kv.Key.(*ast.Ident); ok {
-						given[k.Name] = true
-					}
-				}
-			}
-			for f := range st.Fields() {
-				if (f.Exported() || f.Pkg().Path() == "main") && !given[f.Name()] {
-					set.add(0, f.Name(), "field", s.typeText(f.Type()))
-				}
-			}
-		}
-	}
-	s.scopeNames(set, v, id.Pos())
-	c.Matches = set.sorted()
 	return c
 }
 
-// inComment reports whether a place in a text is inside a comment.
+// namesAt adds the names that may stand in place of the identifier path[0]. The
+// caller holds s.mu.
+func (s *Session) namesAt(set *matches, v *check.View, path []ast.Node) {
+	if sel, ok := parentSelector(path); ok {
+		set.want = expected(v, path[1:]).typ
+		s.members(set, v, sel)
+		return
+	}
+	if lit, ok := literalKey(path); ok {
+		if set.keys(lit, v.Info.Types[lit].Type); len(set.list) > 0 {
+			return
+		}
+	}
+	set.want = expected(v, path).typ
+	s.typedNames(set)
+	s.scopeNames(set, v, path[0].Pos())
+}
+
+// inComment reports whether the byte offset at is inside a comment of text.
 func inComment(text string, at int) bool {
 	fset := token.NewFileSet()
 	f := fset.AddFile("", -1, len(text))
@@ -142,14 +133,14 @@ func closed(lit string) bool {
 	return len(lit) >= 2 && lit[len(lit)-1] == lit[0] && !(lit[0] != '`' && strings.HasSuffix(lit, `\`+lit[:1]) && !strings.HasSuffix(lit, `\\`+lit[:1]))
 }
 
-// importString returns where the path under the cursor starts, when the last
-// token is the string of an import.
-func importString(list []tok) (int, bool) {
+// importString returns the offset at which the import path under the cursor
+// starts, if the last token is the string of an import.
+func importString(list []cell.Token) (int, bool) {
 	n := len(list)
 	for i := n - 2; i >= 0; i-- {
-		switch list[i].kind {
+		switch list[i].Kind {
 		case token.IMPORT:
-			return list[n-1].off + 1, true
+			return list[n-1].Offset + 1, true
 		case token.LPAREN, token.STRING, token.SEMICOLON, token.IDENT, token.PERIOD:
 		default:
 			return 0, false
@@ -161,7 +152,7 @@ func importString(list []tok) (int, bool) {
 func (s *Session) importPaths(prefix string) []engine.Completion {
 	var l []engine.Completion
 	s.mu.Lock()
-	fetched := s.prog.imp.named("")
+	fetched := s.prog.Importer.Named("")
 	s.mu.Unlock()
 	for _, p := range append(fetched, symbols.Paths()...) {
 		if strings.HasPrefix(p, prefix) {
@@ -171,9 +162,9 @@ func (s *Session) importPaths(prefix string) []engine.Completion {
 	return l
 }
 
-// closeBrackets appends what closes the open brackets of a text.
+// closeBrackets appends the closing brackets that a text lacks.
 func closeBrackets(text string) string {
-	_, open, _ := tokens(text)
+	_, open, _ := cell.Tokens(text)
 	b := []byte(text)
 	for i := len(open) - 1; i >= 0; i-- {
 		switch open[i] {
@@ -229,25 +220,35 @@ func structOf(t types.Type) (*types.Struct, bool) {
 	return st, ok
 }
 
-// matches collects completions.
+// matches collects completions and their ranks.
 type matches struct {
 	prefix string
+	want   types.Type // the type of value that is expected at the cursor, or nil
 	rank   map[string]int
 	list   []engine.Completion
 }
 
 func newMatches(prefix string) *matches { return &matches{prefix: prefix, rank: map[string]int{}} }
 
-// add adds a completion; lower ranks come first.
+// otherCase is added to the rank of a completion that has the prefix in other
+// letters, upper or lower case.
+const otherCase = 100
+
+// add adds a completion. Completions with a lower rank come first.
 func (m *matches) add(rank int, text, kind, signature string) {
-	if text == "_" || strings.HasPrefix(text, mark) || !hasPrefixFold(text, m.prefix) {
-		return
-	}
-	if _, ok := m.rank[text]; ok {
+	if text == "_" || strings.HasPrefix(text, cell.Mark) || !hasPrefixFold(text, m.prefix) {
 		return
 	}
 	if !strings.HasPrefix(text, m.prefix) {
-		rank += 10
+		rank += otherCase
+	}
+	m.insert(rank, text, kind, signature)
+}
+
+// insert adds a completion without regard to the prefix.
+func (m *matches) insert(rank int, text, kind, signature string) {
+	if _, ok := m.rank[text]; ok {
+		return
 	}
 	m.rank[text] = rank
 	m.list = append(m.list, engine.Completion{Text: text, Type: kind, Signature: signature})
@@ -258,9 +259,9 @@ func hasPrefixFold(s, prefix string) bool {
 }
 
 func (m *matches) sorted() []engine.Completion {
-	// Matches in another case are offered only where none fits exactly.
-	exact := slices.ContainsFunc(m.list, func(c engine.Completion) bool { return m.rank[c.Text] < 10 })
-	list := slices.DeleteFunc(m.list, func(c engine.Completion) bool { return exact && m.rank[c.Text] >= 10 })
+	// Matches that differ in case are offered only if no match is exact.
+	exact := slices.ContainsFunc(m.list, func(c engine.Completion) bool { return m.rank[c.Text] < otherCase })
+	list := slices.DeleteFunc(m.list, func(c engine.Completion) bool { return exact && m.rank[c.Text] >= otherCase })
 	sort.SliceStable(list, func(i, j int) bool {
 		a, b := list[i], list[j]
 		if m.rank[a.Text] != m.rank[b.Text] {
@@ -271,11 +272,11 @@ func (m *matches) sorted() []engine.Completion {
 	return list
 }
 
-func (s *Session) typeText(t types.Type) string { return types.TypeString(t, shortName) }
+func typeText(t types.Type) string { return types.TypeString(t, check.ShortName) }
 
-// signature returns how a function is called: its type without "func".
-func (s *Session) signature(o types.Object) string {
-	return strings.TrimPrefix(s.typeText(o.Type()), "func")
+// signature returns the signature of a function: its type without "func".
+func signature(o types.Object) string {
+	return strings.TrimPrefix(typeText(o.Type()), "func")
 }
 
 func kindOf(o types.Object) string {
@@ -301,26 +302,30 @@ func kindOf(o types.Object) string {
 	return "variable"
 }
 
-func (s *Session) addObject(set *matches, rank int, o types.Object) {
+// object adds the completion for a declared object.
+func (set *matches) object(rank int, o types.Object) {
 	sig := ""
 	switch o.(type) {
 	case *types.Func:
-		sig = s.signature(o)
+		sig = signature(o)
 	case *types.Var, *types.Const:
-		sig = s.typeText(o.Type())
+		sig = typeText(o.Type())
+	}
+	if _, isType := o.(*types.TypeName); !isType {
+		rank = set.typed(rank, o.Type())
 	}
 	set.add(rank, o.Name(), kindOf(o), sig)
 }
 
-// members adds what may follow the dot.
-func (s *Session) members(set *matches, v *view, sel *ast.SelectorExpr) {
+// members adds the names that may follow the dot of a selector.
+func (s *Session) members(set *matches, v *check.View, sel *ast.SelectorExpr) {
 	if id, ok := sel.X.(*ast.Ident); ok {
 		var pkg *types.Package
-		if pn, ok := v.info.Uses[id].(*types.PkgName); ok {
+		if pn, ok := v.Info.Uses[id].(*types.PkgName); ok {
 			pkg = pn.Imported()
-		} else if v.info.Uses[id] == nil && v.info.Defs[id] == nil {
-			for _, ipath := range s.prog.byName(id.Name) {
-				if p, err := s.prog.imp.Import(ipath); err == nil {
+		} else if v.Info.Uses[id] == nil && v.Info.Defs[id] == nil {
+			for _, ipath := range s.prog.ByName(id.Name) {
+				if p, err := s.prog.Importer.Import(ipath); err == nil {
 					pkg = p
 					break
 				}
@@ -329,22 +334,22 @@ func (s *Session) members(set *matches, v *view, sel *ast.SelectorExpr) {
 		if pkg != nil {
 			for _, n := range pkg.Scope().Names() {
 				if token.IsExported(n) {
-					s.addObject(set, 0, pkg.Scope().Lookup(n))
+					set.object(0, pkg.Scope().Lookup(n))
 				}
 			}
 			return
 		}
 	}
-	tv, ok := v.info.Types[sel.X]
+	tv, ok := v.Info.Types[sel.X]
 	if !ok || tv.Type == nil {
 		return
 	}
-	s.addMembers(set, tv.Type, 0, map[types.Type]bool{})
+	set.members(tv.Type, 0, map[types.Type]bool{})
 }
 
-// addMembers adds the fields and methods of a type, promoted ones after its
+// members adds the fields and methods of a type; promoted ones come after its
 // own.
-func (s *Session) addMembers(set *matches, t types.Type, depth int, seen map[types.Type]bool) {
+func (set *matches) members(t types.Type, depth int, seen map[types.Type]bool) {
 	if seen[t] || depth > 4 {
 		return
 	}
@@ -353,12 +358,12 @@ func (s *Session) addMembers(set *matches, t types.Type, depth int, seen map[typ
 	if st, ok := structOf(t); ok {
 		for f := range st.Fields() {
 			if visible(f) {
-				set.add(depth, f.Name(), "field", s.typeText(f.Type()))
+				set.add(set.typed(depth, f.Type()), f.Name(), "field", typeText(f.Type()))
 			}
 		}
 		for f := range st.Fields() {
 			if f.Embedded() {
-				s.addMembers(set, f.Type(), depth+1, seen)
+				set.members(f.Type(), depth+1, seen)
 			}
 		}
 	}
@@ -369,7 +374,36 @@ func (s *Session) addMembers(set *matches, t types.Type, depth int, seen map[typ
 	ms := types.NewMethodSet(mt)
 	for m := range ms.Methods() {
 		if visible(m.Obj()) {
-			set.add(depth, m.Obj().Name(), "method", s.signature(m.Obj()))
+			set.add(set.typed(depth, m.Obj().Type()), m.Obj().Name(), "method", signature(m.Obj()))
+		}
+	}
+}
+
+// keys adds the fields of a struct that a composite literal does not set yet. A
+// literal without field names has none.
+func (set *matches) keys(lit *ast.CompositeLit, t types.Type) {
+	st, ok := structOf(t)
+	if !ok {
+		return
+	}
+	given := map[string]bool{}
+	for _, e := range lit.Elts {
+		switch e := e.(type) {
+		case *ast.KeyValueExpr:
+			if k, ok := e.Key.(*ast.Ident); ok {
+				given[k.Name] = true
+			}
+		case *ast.Ident:
+			if e.Name != hole {
+				return
+			}
+		default:
+			return
+		}
+	}
+	for f := range st.Fields() {
+		if (f.Exported() || f.Pkg().Path() == "main") && !given[f.Name()] {
+			set.add(0, f.Name(), "field", typeText(f.Type()))
 		}
 	}
 }
@@ -378,12 +412,12 @@ var keywords = []string{"break", "case", "chan", "const", "continue", "default",
 	"for", "func", "go", "goto", "if", "import", "interface", "map", "package", "range", "return", "select",
 	"struct", "switch", "type", "var"}
 
-// scopeNames adds the names in scope at a position: locals, the session's,
-// packages, builtins, keywords.
-func (s *Session) scopeNames(set *matches, v *view, pos token.Pos) {
+// scopeNames adds the names in scope at a position: local variables, the
+// session's declarations, packages, predeclared identifiers, keywords.
+func (s *Session) scopeNames(set *matches, v *check.View, pos token.Pos) {
 	if v != nil && pos.IsValid() {
 		var scopes []*types.Scope
-		for n, sc := range v.info.Scopes {
+		for n, sc := range v.Info.Scopes {
 			if _, file := n.(*ast.File); file {
 				continue
 			}
@@ -394,41 +428,45 @@ func (s *Session) scopeNames(set *matches, v *view, pos token.Pos) {
 		for _, sc := range scopes {
 			for _, n := range sc.Names() {
 				if n != hole {
-					s.addObject(set, 0, sc.Lookup(n))
+					set.object(0, sc.Lookup(n))
 				}
 			}
 		}
-		for _, d := range v.src.file.Decls {
-			u := unitsOf(piece{}, d)
-			for _, n := range u.names {
-				if o := v.pkg.Scope().Lookup(n); o != nil && u.meth == "" {
-					s.addObject(set, 1, o)
+		for _, d := range v.Source.File.Decls {
+			u := check.UnitsOf(check.Piece{}, d)
+			for _, n := range u.Names {
+				if o := v.Package.Scope().Lookup(n); o != nil && u.Method == "" {
+					set.object(1, o)
 				}
 			}
 		}
 	}
-	for _, e := range s.prog.names {
-		s.addObject(set, 1, e.obj)
+	for _, e := range s.prog.Names {
+		set.object(1, e.Object)
 	}
-	for n := range s.prog.imports {
+	for n := range s.prog.Imports {
 		set.add(2, n, "package", "")
 	}
-	for n, paths := range byName() {
+	for n, paths := range check.CompiledByName() {
 		set.add(3, n, "package", paths[0])
 	}
-	for _, path := range s.prog.imp.named("") {
-		set.add(3, s.prog.imp.source(path).Name, "package", path)
+	for _, path := range s.prog.Importer.Named("") {
+		set.add(3, s.prog.Importer.Source(path).Name, "package", path)
 	}
 	for _, n := range types.Universe.Names() {
-		set.add(4, n, kindOf(types.Universe.Lookup(n)), "")
+		o, rank := types.Universe.Lookup(n), 4
+		if n == "true" || n == "false" || n == "nil" {
+			rank = max(set.typed(rank, o.Type()), -1) // after variables
+		}
+		set.add(rank, n, kindOf(o), "")
 	}
 	for _, k := range keywords {
 		set.add(5, k, "keyword", "")
 	}
 }
 
-// containsNode reports whether a made-up function's scope, which has no
-// positions of its own, holds the position.
+// containsNode reports whether a scope without positions of its own, as
+// functions made by the kernel have, contains pos: one of its children must.
 func containsNode(n ast.Node, sc *types.Scope, pos token.Pos) bool {
 	if sc.Pos().IsValid() {
 		return false
@@ -441,185 +479,7 @@ func containsNode(n ast.Node, sc *types.Scope, pos token.Pos) bool {
 	return false
 }
 
-// Inspect documents the name at the cursor, or the function whose arguments
-// the cursor stands among.
-func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool) {
-	cursor = min(max(cursor, 0), len(code))
-	code = blankMagics(code)
-	list, _, _ := tokens(code)
-	at := -1
-	for i, t := range list {
-		if t.kind == token.IDENT && t.off <= cursor && cursor <= t.end {
-			at = i
-		}
-	}
-	if at < 0 {
-		// The call around the cursor.
-		depth := 0
-		for i := len(list) - 1; i > 0; i-- {
-			if list[i].off >= cursor {
-				continue
-			}
-			switch list[i].kind {
-			case token.RPAREN, token.RBRACE, token.RBRACK:
-				depth++
-			case token.LPAREN, token.LBRACE, token.LBRACK:
-				depth--
-			}
-			if depth < 0 {
-				if list[i].kind == token.LPAREN && list[i-1].kind == token.IDENT {
-					at = i - 1
-				}
-				break
-			}
-		}
-	}
-	if at < 0 {
-		return engine.Bundle{}, false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	line, col := lineCol(code, list[at].off)
-	v := s.prog.look(code)
-	path := v.find(line, col)
-	if path == nil {
-		v = s.prog.look(closeBrackets(code[:list[at].end]))
-		path = v.find(line, col)
-	}
-	if path == nil {
-		return engine.Bundle{}, false
-	}
-	id := path[0].(*ast.Ident)
-	o := v.object(id)
-	var recv types.Type
-	if sel, ok := parentSelector(path); ok {
-		recv = v.info.Types[sel.X].Type
-	}
-	if o == nil {
-		if paths := s.prog.byName(id.Name); len(paths) > 0 {
-			if p, err := s.prog.imp.Import(paths[0]); err == nil {
-				o = types.NewPkgName(token.NoPos, s.prog.pkg, id.Name, p)
-			}
-		}
-	}
-	if o == nil {
-		return engine.Bundle{}, false
-	}
-	signature, doc := s.prog.docOf(v, o, recv)
-	if doc == "" {
-		doc = s.ownDoc(o, recv)
-	}
-	_, isFunc := o.(*types.Func)
-	if source := s.declaration(o); source != "" && (detail > 0 || !isFunc && (doc == "" || o.Pkg() == s.prog.pkg)) {
-		signature = source
-	}
-	text := signature
-	md := "```go\n" + signature + "\n```"
-	if doc != "" {
-		text += "\n\n" + doc
-		md += "\n\n" + doc
-	}
-	return engine.Bundle{Data: map[string]any{"text/plain": text, "text/markdown": md}}, true
-}
-
-// declaration returns the source by which the session knows a function, type
-// or constant.
-func (s *Session) declaration(o types.Object) string {
-	if ofNative(o) {
-		return s.nativeDeclaration(o)
-	}
-	if o.Pkg() != s.prog.pkg {
-		return ""
-	}
-	var parts []string
-	for _, u := range s.prog.units {
-		if slices.Contains(u.names, o.Name()) && u.meth == "" {
-			parts = append([]string{u.text}, parts...)
-		} else if _, isType := o.(*types.TypeName); isType && u.meth != "" && u.names[0] == o.Name() {
-			parts = append(parts, u.text)
-		}
-	}
-	if _, isVar := o.(*types.Var); isVar || !packageLevel(o) {
-		return ""
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// ownDoc returns the comment above what a cell declares, or beside a field.
-func (s *Session) ownDoc(o types.Object, recv types.Type) string {
-	if o.Pkg() != s.prog.pkg {
-		return ""
-	}
-	owner, method := o.Name(), ""
-	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
-		owner, method = typeOwner(f.Signature().Recv().Type()), o.Name()
-	}
-	field := false
-	if v, ok := o.(*types.Var); ok && v.IsField() {
-		owner, field = typeOwner(recv), true
-	}
-	for _, u := range slices.Backward(s.prog.units) {
-		if u.meth != method || !slices.Contains(u.names, owner) {
-			continue
-		}
-		if !field {
-			return commentAbove(s.cellSrc[u.cell], u.piece)
-		}
-		decls, _ := u.parse(token.NewFileSet())
-		for _, d := range decls {
-			var doc string
-			ast.Inspect(d, func(n ast.Node) bool {
-				f, ok := n.(*ast.Field)
-				if ok && slices.ContainsFunc(f.Names, func(id *ast.Ident) bool { return id.Name == o.Name() }) {
-					doc = cmp.Or(f.Doc.Text(), f.Comment.Text(), doc)
-				}
-				return true
-			})
-			return strings.TrimSpace(doc)
-		}
-	}
-	return ""
-}
-
-// commentAbove returns the comment in a cell's text right above a declaration.
-func commentAbove(text string, pc piece) string {
-	lines := strings.Split(text, "\n")
-	if pc.line < 1 || pc.line > len(lines) || !strings.HasPrefix(pc.text, strings.TrimSpace(lines[pc.line-1][min(pc.col-1, len(lines[pc.line-1])):])) {
-		return "" // another cell bears the number now
-	}
-	var doc []string
-	for i := pc.line - 2; i >= 0; i-- {
-		comment, ok := strings.CutPrefix(strings.TrimSpace(lines[i]), "//")
-		if !ok {
-			break
-		}
-		doc = append(doc, strings.TrimPrefix(comment, " "))
-	}
-	slices.Reverse(doc)
-	return strings.TrimSpace(strings.Join(doc, "\n"))
-}
-
-var helpRE = regexp.MustCompile(`^\s*(\?{0,2})\s*([\pL_][\pL\pN_.]*)\s*(\?{0,2})\s*$`)
-
-// help answers `?name`, `name?` and, with the source, `??name`.
-func (s *Session) help(text string) ([]engine.Bundle, error) {
-	m := helpRE.FindStringSubmatch(text)
-	if m == nil || m[1] == "" && m[3] == "" {
-		return nil, nil
-	}
-	detail := 0
-	if len(m[1]) > 1 || len(m[3]) > 1 {
-		detail = 1
-	}
-	b, ok := s.Inspect(m[2], len(m[2]), detail)
-	if !ok {
-		msg := "nothing is known of " + m[2]
-		return nil, &engine.Error{Name: "NotFound", Message: msg, Traceback: []string{red + msg + plain}}
-	}
-	return []engine.Bundle{b}, nil
-}
-
-// IsComplete says whether a cell can be run as it stands.
+// IsComplete reports whether a cell can be run as it is, or needs more lines.
 func (s *Session) IsComplete(code string) engine.Completeness {
 	if strings.TrimSpace(code) == "" {
 		return engine.Completeness{Status: "complete"}
@@ -628,14 +488,14 @@ func (s *Session) IsComplete(code string) engine.Completeness {
 		return engine.Completeness{Status: "complete"}
 	}
 	if strings.HasPrefix(strings.TrimSpace(code), "%%") && !strings.HasSuffix(code, "\n") {
-		// As in other notebooks, an empty line ends what begins so.
+		// As in other notebooks, only an empty line ends such a cell.
 		return engine.Completeness{Status: "incomplete"}
 	}
-	code = blankMagics(code)
+	code = s.magics().Blank(code, s.isName)
 	if strings.TrimSpace(code) == "" {
 		return engine.Completeness{Status: "complete"}
 	}
-	_, open, err := tokens(code)
+	_, open, err := cell.Tokens(code)
 	if err != nil {
 		if strings.Contains(err.Error(), "not terminated") && (strings.Contains(err.Error(), "raw string") || strings.Contains(err.Error(), "comment")) {
 			return engine.Completeness{Status: "incomplete"}
@@ -646,27 +506,27 @@ func (s *Session) IsComplete(code string) engine.Completeness {
 		return engine.Completeness{Status: "incomplete", Indent: strings.Repeat("\t", len(open))}
 	}
 	fset := token.NewFileSet()
-	text, _ := blankPackageClause(code)
-	_, perr := parseCell(fset, 0, "", text)
+	text, _ := cell.BlankPackageClause(code)
+	_, perr := check.ParseCell(fset, 0, "", text)
 	if perr == nil {
 		return engine.Completeness{Status: "complete"}
 	}
-	// A line that ends in an operator or a comma goes on.
-	list, _, _ := tokens(code)
-	if n := len(list); n > 0 && list[n-1].kind.IsOperator() && list[n-1].kind != token.SEMICOLON && list[n-1].kind != token.RPAREN &&
-		list[n-1].kind != token.RBRACE && list[n-1].kind != token.RBRACK && list[n-1].kind != token.INC && list[n-1].kind != token.DEC {
+	// A line that ends in an operator or a comma is continued.
+	list, _, _ := cell.Tokens(code)
+	if n := len(list); n > 0 && list[n-1].Kind.IsOperator() && list[n-1].Kind != token.SEMICOLON && list[n-1].Kind != token.RPAREN &&
+		list[n-1].Kind != token.RBRACE && list[n-1].Kind != token.RBRACK && list[n-1].Kind != token.INC && list[n-1].Kind != token.DEC {
 		return engine.Completeness{Status: "incomplete"}
 	}
 	return engine.Completeness{Status: "invalid"}
 }
 
-// Evaluate computes one expression, showing nothing.
+// Evaluate computes one expression. Its output is not shown.
 func (s *Session) Evaluate(ctx context.Context, expr string) (engine.Bundle, error) {
 	res, err := s.Execute(ctx, engine.Cell{Code: expr, Silent: true}, discard{})
 	return res.Value, err
 }
 
-// discard shows nothing.
+// discard is an engine.Outputs that shows nothing.
 type discard struct{}
 
 func (discard) Stdout(string)                 {}

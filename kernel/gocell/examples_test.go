@@ -22,12 +22,13 @@ import (
 	"dace.local/kernel/engine/enginetest"
 )
 
-// The examples of the standard library and of gonum that say what they print
-// are pasted into cells: what a file declares beside them is one cell, the body
-// of each example another, its variables the session's. They must print what
-// they say, as go test compares it.
+// The tests of this file paste the examples of the standard library and of
+// gonum that have an output comment into cells. The declarations beside the
+// examples in a file are one cell, and the body of each example is another,
+// whose variables are the session's. They must print the expected output,
+// compared as go test does.
 
-// notAsDocumented lists the examples that do not, and why.
+// notAsDocumented lists the examples that print something else, and why.
 var notAsDocumented = map[string]string{
 	"log.Logger":         "names the line of a file, which is one of a cell here",
 	"log.Logger_Output":  "names the line of a file, which is one of a cell here",
@@ -37,20 +38,24 @@ var notAsDocumented = map[string]string{
 	"flag.FlagSet":       "has a variable main, which stands for the cell to the interpreter",
 }
 
-// An example may run for so long; one that is not as documented need not end.
+// exampleLimit bounds the time of an example; otherLimit that of an example in
+// notAsDocumented, which need not end.
 const exampleLimit, otherLimit = 30 * time.Second, 2 * time.Second
 
 func TestExamples(t *testing.T) {
+	if raceDetector {
+		t.Skip("sets time.Local, which a timer of nats-server reads at any time")
+	}
 	pacific, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As package time's own tests do.
+	// The tests of package time set the same location.
 	defer func(l *time.Location) { time.Local = l }(time.Local)
 	time.Local = pacific
 	run, right := 0, 0
 	failed := map[string]bool{}
-	var wrong []string // told when sessions no longer take the standard streams
+	var wrong []string // reported after the sessions have released the standard streams
 	for _, root := range exampleRoots(t) {
 		for _, f := range exampleFiles(t, root) {
 			t.Chdir(f.dir)
@@ -67,7 +72,8 @@ func TestExamples(t *testing.T) {
 			}
 			_, err = show(1, f.declares, exampleLimit)
 			for i, x := range f.examples {
-				// A variable of an example before may have taken a package's name.
+				// A variable of an earlier example may have taken the name of a
+				// package.
 				_, _ = show(2*i+2, f.imports, exampleLimit)
 				name, limit := f.pkg+"."+x.name, exampleLimit
 				if notAsDocumented[name] != "" {
@@ -109,7 +115,7 @@ type example struct {
 	unordered        bool
 }
 
-// sameOutput compares as go test does.
+// sameOutput compares output as go test does.
 func sameOutput(got string, x example) bool {
 	lines := func(s string) []string {
 		l := strings.Split(strings.TrimSpace(s), "\n")
@@ -135,9 +141,9 @@ func exampleRoots(t *testing.T) []string {
 
 var exampleName = regexp.MustCompile(`^(example_.*|.*example)_test\.go$`)
 
-// exampleFiles reads the files of examples below a folder that cells can have:
-// those of packages of their own, without what is internal to others, and but
-// for examples that use what another file declares.
+// exampleFiles reads the example files below a folder that can be run in cells.
+// It leaves out files that belong to the tested package itself, internal
+// packages, and examples that use declarations of another file.
 func exampleFiles(t *testing.T, root string) []exampleFile {
 	var list []exampleFile
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -204,7 +210,8 @@ func exampleFiles(t *testing.T, root string) []exampleFile {
 	return list
 }
 
-// declaredBeside returns what the other test files of a file's folder declare.
+// declaredBeside returns the names that the other test files of a file's folder
+// declare.
 func declaredBeside(path string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*_test.go"))
 	names := map[string]bool{}

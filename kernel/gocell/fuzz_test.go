@@ -18,10 +18,10 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// FuzzSession feeds cells that have gone wrong to a session that lives on: the
-// cells of testdata/cells.txt with their tokens exchanged, left out, doubled
-// and moved. Whatever a cell does, the session answers in time, what it knew
-// before keeps its value, and its declarations still work.
+// FuzzSession runs faulty cells in a session that lives on: the cells of
+// testdata/cells.txt with tokens replaced, deleted, doubled and moved. Whatever
+// a cell does, the session must answer in time, the variables from before keep
+// their values, and the declarations still work.
 func FuzzSession(f *testing.F) {
 	corpus := corpusCells(f)
 	for i := range uint64(20) {
@@ -39,8 +39,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// forbidden matches what a cell could do to the machine, or that would make
-// the test wait for no reason of the session's.
+// forbidden matches code that could harm the machine, or that would make the
+// test wait for a reason that is not the session's.
 var forbidden = regexp.MustCompile(`exec\.|Remove|Rename|Truncate|Chdir|Chmod|Chown|Symlink|Link\(|WriteFile|Create|OpenFile|Mkdir|Kill|Signal|syscall|Setenv|Unsetenv|Clearenv|StartProcess|net\.|http\.|Listen|Dial|rpc\.|plugin|debug\.|Stdin|os\.Pipe|\.Close\(\)|Setrlimit|GOMAXPROCS|unsafe|display\.|known`)
 
 // corpusCells returns the code of the cells of testdata/cells.txt.
@@ -60,7 +60,7 @@ func corpusCells(tb testing.TB) []string {
 	return cells
 }
 
-// words cuts Go text into its tokens, each with the space before it.
+// words splits Go text into its tokens, each with the space before it.
 func words(text string) []string {
 	fset := token.NewFileSet()
 	f := fset.AddFile("", -1, len(text))
@@ -90,7 +90,8 @@ func words(text string) []string {
 	}
 }
 
-// mutate changes a cell in a few places, by itself and by another.
+// mutate changes a cell in steps places, with tokens of its own and of another
+// cell.
 func mutate(r *rand.Rand, text, other string, steps int) string {
 	spare := []string{" 0", " -1", " nil", " x", " n", " f", " T", " (", ")", " {", "}", " [", "]", ".", ",", ";", "\n", " :=", " =", " <-", " *", " &", " +", " ==", " !=",
 		" for", " if", " go", " defer", " func", " return", " range", " switch", " select", " case", " default", " break", " continue", " goto", " type", " var", " const",
@@ -102,7 +103,7 @@ func mutate(r *rand.Rand, text, other string, steps int) string {
 		i := at(ts)
 		j := min(i+1+r.IntN(4), len(ts))
 		switch r.IntN(7) {
-		case 0: // leave out
+		case 0: // delete
 			ts = slices.Delete(ts, i, j)
 		case 1: // double
 			ts = slices.Insert(ts, at(ts), slices.Clone(ts[i:j])...)
@@ -111,7 +112,7 @@ func mutate(r *rand.Rand, text, other string, steps int) string {
 			ts = slices.Insert(ts, i, slices.Clone(os[k:min(k+1+r.IntN(12), len(os))])...)
 		case 3: // insert
 			ts = slices.Insert(ts, i, spare[r.IntN(len(spare))])
-		case 4: // exchange
+		case 4: // replace
 			if i < len(ts) {
 				ts[i] = spare[r.IntN(len(spare))]
 			}
@@ -119,7 +120,7 @@ func mutate(r *rand.Rand, text, other string, steps int) string {
 			if k := at(ts); i < len(ts) && k < len(ts) {
 				ts[i], ts[k] = ts[k], ts[i]
 			}
-		case 6: // the other whole, before or after
+		case 6: // the whole other cell, before or after
 			if r.IntN(2) == 0 {
 				ts = append(slices.Clone(os), append([]string{"\n"}, ts...)...)
 			} else {
@@ -130,16 +131,16 @@ func mutate(r *rand.Rand, text, other string, steps int) string {
 	return strings.Join(ts, "")
 }
 
-// A liveSession is a session that many cells are run in.
+// A liveSession is a session in which many cells are run.
 type liveSession struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards session and number
 	session *Session
 	number  int
 }
 
 const (
-	// aliveSetup is what the session must keep: its names stand in no cell of
-	// the corpus, and forbidden keeps mutants away from them.
+	// aliveSetup declares the names that the session must keep. No cell of the
+	// corpus has them, and forbidden keeps mutated cells from having them.
 	aliveSetup = `type knownT struct{ a int; b []string }
 func (k knownT) sum() int { return k.a + len(k.b) }
 func knownF(n int) (s int) { for i := range n { s += i }; return }
@@ -197,7 +198,7 @@ func (l *liveSession) run(t *testing.T, code string) {
 			t.Errorf("%s\n%s", text, code)
 		}
 	}
-	// A cell may have declared the packages' names otherwise.
+	// A cell may have declared the names of the packages as something else.
 	res, err := l.execute(t, "import \"fmt\"\n"+aliveCheck, 20*time.Second)
 	if got := fmt.Sprint(res.Value.Data["text/plain"]); err != nil || got != aliveShows {
 		if errors.As(err, &e) {

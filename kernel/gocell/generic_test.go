@@ -4,22 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/token"
-	"go/types"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/symbols"
 )
 
-// tape records what a cell writes.
+// tape is an engine.Outputs that records the text of a cell.
 type tape struct {
-	sync.Mutex
-	out, err strings.Builder
+	sync.Mutex // guards out and err
+	out, err   strings.Builder
 }
 
 func (t *tape) Stdout(s string) {
@@ -41,8 +37,8 @@ func (t *tape) Input(context.Context, string, bool) (string, error) {
 	return "", errors.New("no input")
 }
 
-// cells runs the cells of text, parted by lines "---", in a new session and
-// returns what they print, errors included.
+// cells runs the cells of text, separated by lines "---", in a new session and
+// returns what they print, including errors.
 func cells(t *testing.T, text string) string {
 	t.Helper()
 	s, err := New(Options{KeepStdio: true})
@@ -50,6 +46,11 @@ func cells(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	s.prog.Prelude.Problem = func(err error) {
+		if !strings.Contains(err.Error(), "imported and not used") {
+			t.Errorf("prelude: %v", err)
+		}
+	}
 	var out strings.Builder
 	for i, code := range strings.Split(text, "\n---\n") {
 		r := &tape{}
@@ -70,12 +71,6 @@ func cells(t *testing.T, text string) string {
 type cellCase struct{ name, code, want string }
 
 func runCases(t *testing.T, cases []cellCase) {
-	preludeError = func(err error) {
-		if !strings.Contains(err.Error(), "imported and not used") {
-			t.Errorf("prelude: %v", err)
-		}
-	}
-	defer func() { preludeError = nil }()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if got := cells(t, c.code); got != c.want {
@@ -85,7 +80,8 @@ func runCases(t *testing.T, cases []cellCase) {
 	}
 }
 
-// The outputs wanted are those of the compiler.
+// TestGenerics runs generic code. The expected outputs are those of the
+// compiled code.
 func TestGenerics(t *testing.T) {
 	runCases(t, []cellCase{
 		{"inference", `
@@ -259,7 +255,7 @@ var a int = Id("x")
 fmt.Println(Id("x"), Id(1))`, "CompileError: In[2]:1:13: cannot use Id(\"x\") (value of type string) as int value in variable declaration\nx 1\n"},
 		{"infinite instantiation", `
 func Deep[T any](n int, x T) { if n > 0 { Deep(n-1, []T{x}) } }
-Deep(3, 1)`, "CompileError: In[1]:2:43: Deep cannot be instantiated: it needs instances without end\n"},
+Deep(3, 1)`, "CompileError: In[1]:2:43: Deep cannot be instantiated: it requires an endless chain of instances\n"},
 		{"package qualified argument", `
 type Opt[T any] struct { v *T }
 func Some[T any](v T) Opt[T] { return Opt[T]{&v} }
@@ -468,65 +464,6 @@ fmt.Println()`, "1 2 \"a\\n\" \"b\\n\" [x y]\n[1 2][3]\n"},
 	})
 }
 
-// Every exported generic of the packages that cells can import has a text in
-// the prelude with as many type parameters and, of a type, the same methods.
-func TestPreludeCovers(t *testing.T) {
-	imp, err := symbols.NewTypes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range symbols.Paths() {
-		p, err := imp.Import(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range p.Scope().Names() {
-			o := p.Scope().Lookup(name)
-			if !o.Exported() || isSeq(o) {
-				continue
-			}
-			n := 0
-			var methods []string
-			switch typ := o.Type().(type) {
-			case *types.Signature:
-				n = typ.TypeParams().Len()
-			case *types.Named:
-				n = typ.TypeParams().Len()
-				for m := range typ.Methods() {
-					if m.Exported() {
-						methods = append(methods, m.Name())
-					}
-				}
-			}
-			if n == 0 {
-				continue
-			}
-			lib := libraries()[path]
-			if lib == nil || lib.decls[name].text == "" {
-				t.Errorf("%s.%s: no text", path, name)
-				continue
-			}
-			ds, err := lib.decls[name].parse(token.NewFileSet())
-			if err != nil {
-				t.Fatal(err)
-			}
-			var params *ast.FieldList
-			switch d := ds[0].(type) {
-			case *ast.FuncDecl:
-				params = d.Type.TypeParams
-			case *ast.GenDecl:
-				params = d.Specs[0].(*ast.TypeSpec).TypeParams
-			}
-			if got := len(fieldNames(params)); got != n {
-				t.Errorf("%s.%s: %d type parameters, want %d", path, name, got, n)
-			}
-			if len(lib.methods[name]) != len(methods) {
-				t.Errorf("%s.%s: %d methods, want %v", path, name, len(lib.methods[name]), methods)
-			}
-		}
-	}
-}
-
 func TestInstanceInTraceback(t *testing.T) {
 	s, err := New(Options{KeepStdio: true})
 	if err != nil {
@@ -540,8 +477,8 @@ func TestInstanceInTraceback(t *testing.T) {
 	}
 }
 
-// BenchmarkInstance is a cell that makes one new instance of a small function;
-// BenchmarkPlain is the same cell without.
+// BenchmarkInstance runs a cell that makes one new instance of a small
+// function; BenchmarkPlain runs the same cell without the instance.
 func BenchmarkInstance(b *testing.B) { benchmarkCells(b, "Second([...]int{%d: 1}, 2)") }
 func BenchmarkPlain(b *testing.B)    { benchmarkCells(b, "plain([...]int{%d: 1}, 2)") }
 

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/types"
+	"slices"
+	"strconv"
 	"strings"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/check"
 	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/module"
 )
 
-// get does %get: it fetches modules and makes their packages importable.
+// get implements the magic %get: it fetches modules and makes their packages
+// importable.
 func (s *Session) get(ctx context.Context, args []string, out engine.Outputs) error {
 	if len(args) == 0 {
 		return errors.New("%get wants a module, with a version or without: %get github.com/google/uuid@v1.6.0")
@@ -38,12 +41,18 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		out.Stdout(fmt.Sprintf("%s: %d packages of it are compiled into this kernel: import them, there is nothing to fetch\n", path, n))
 		return nil
 	}
-	f, err := s.modules.Get(ctx, spec)
+	f, err := s.fetched.modules.Get(ctx, spec)
 	before := ""
+	var give func()
+	if err == nil {
+		if give, err = s.beside.compiling.take(ctx); err == nil {
+			defer give()
+		}
+	}
 	if err == nil {
 		s.mu.Lock()
-		before = s.prog.imp.version(f.Module.Path)
-		err = s.prog.imp.add(ctx, s.fset, f)
+		before = s.prog.Importer.Version(f.Module.Path)
+		err = s.prog.Importer.Add(ctx, s.machine.Files(), f)
 		s.mu.Unlock()
 	}
 	if err != nil {
@@ -55,7 +64,8 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 	return s.report(f, before, out)
 }
 
-// compiledBelow counts the compiled packages of a module.
+// compiledBelow returns the number of packages below the path of a module that
+// are compiled into the kernel.
 func compiledBelow(path string) int {
 	n := 0
 	for _, p := range symbols.Paths() {
@@ -66,80 +76,73 @@ func compiledBelow(path string) int {
 	return n
 }
 
-// report shows what was fetched. It is an error where nothing of it can be
-// interpreted, or not the package that was asked for.
+// report lists the fetched packages. It returns an error if no package of the
+// module can be used, or if the package that was asked for cannot.
 func (s *Session) report(f *module.Fetch, before string, out engine.Outputs) error {
-	var can, cannot []string
-	refused := ""
+	var can, compiled, broken []string
+	var asked *check.FetchedPackage // the package at the path that was asked for
 	for _, p := range f.Packages {
-		sp := s.prog.imp.source(p.ImportPath)
+		sp := s.prog.Importer.Source(p.ImportPath)
+		if p.ImportPath == f.Path {
+			asked = sp
+		}
 		switch {
-		case sp == nil: // compiled in
+		case sp == nil || sp.Why == "": // compiled in, or interpreted
 			can = append(can, p.ImportPath)
-		case sp.why == "":
-			can = append(can, p.ImportPath)
+		case sp.Broken:
+			broken = append(broken, p.ImportPath+": "+sp.Why)
 		default:
-			cannot = append(cannot, p.ImportPath+": "+sp.why)
-			if p.ImportPath == f.Path {
-				refused = sp.why
-			}
+			compiled = append(compiled, p.ImportPath+": "+sp.Why)
 		}
-	}
-	var b strings.Builder
-	list := func(head string, l []string) {
-		const most = 12
-		if len(l) == 0 {
-			return
-		}
-		b.WriteString(head)
-		for i, p := range l {
-			if i == most && len(l) > most+1 {
-				fmt.Fprintf(&b, "\n\t... and %d more", len(l)-most)
-				break
-			}
-			b.WriteString("\n\t" + p)
-		}
-		b.WriteString("\n")
 	}
 	head := f.Module.String()
 	if before != "" && before != f.Module.Version {
 		head += " takes the place of " + before + "; values and functions made before keep the old one"
 	}
 	switch {
-	case refused != "" || len(can) == 0 && len(cannot) > 0:
-		list(f.Module.String()+" was fetched, but it cannot be interpreted:", cannot)
-		return errors.New(strings.TrimSuffix(b.String(), "\n") + "\n" + insteadCompile)
-	case len(can) == 0:
+	case len(f.Packages) == 0:
 		return fmt.Errorf("%s holds no package that can be imported (programs and internal packages cannot)", f.Module)
-	case len(can) == 1:
-		b.WriteString(head + ": import " + quote(can[0]) + "\n")
-	default:
-		list(head+": import any of", can)
+	case asked != nil && asked.Broken || len(can)+len(compiled) == 0:
+		return errors.New(strings.TrimSuffix(listed(f.Module.String()+" was fetched, but it cannot be built:", broken), "\n"))
 	}
-	list("these cannot be interpreted ("+insteadCompile+"):", cannot)
+	var b strings.Builder
+	switch {
+	case asked != nil && asked.Why != "":
+		b.WriteString(head + ": import " + strconv.Quote(f.Path) + " in a cell that begins with %%compile\n\t(it cannot be interpreted: " + asked.Why + ")\n")
+		b.WriteString(listed("these can also be interpreted:", can))
+		compiled = slices.DeleteFunc(compiled, func(p string) bool { return strings.HasPrefix(p, f.Path+": ") })
+	case len(can) == 1:
+		b.WriteString(head + ": import " + strconv.Quote(can[0]) + "\n")
+	case len(can) > 1:
+		b.WriteString(listed(head+": import any of", can))
+	default:
+		b.WriteString(listed(head+": import any of these in a cell that begins with %%compile (they cannot be interpreted)", compiled))
+		compiled = nil
+	}
+	b.WriteString(listed("these cannot be interpreted ("+check.InsteadCompile+"):", compiled))
+	b.WriteString(listed("these cannot be built:", broken))
+	if err := s.compiled.Ready(); err != nil && len(can) < len(f.Packages)-len(broken) {
+		b.WriteString("%%compile does not work here: " + err.Error() + "\n")
+	}
 	out.Stdout(b.String())
 	return nil
 }
 
-// version returns the version of a module that packages were fetched from, or
-// "".
-func (m *importer) version(path string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, sp := range m.fetched {
-		if sp.Module.Path == path {
-			return sp.Module.Version
-		}
+// listed returns a headline and the first items of a list, a line each; "" if
+// the list is empty.
+func listed(head string, list []string) string {
+	const most = 12
+	if len(list) == 0 {
+		return ""
 	}
-	return ""
-}
-
-// forget drops what all sessions share of the fetched packages.
-func (m *importer) forget() {
-	sources.Range(func(p, sp any) bool {
-		if sp.(*sourcePackage).by == m {
-			sources.Delete(p.(*types.Package))
+	var b strings.Builder
+	b.WriteString(head)
+	for i, item := range list {
+		if i == most && len(list) > most+1 {
+			fmt.Fprintf(&b, "\n\t... and %d more", len(list)-most)
+			break
 		}
-		return true
-	})
+		b.WriteString("\n\t" + item)
+	}
+	return b.String() + "\n"
 }

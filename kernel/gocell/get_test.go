@@ -33,7 +33,8 @@ func TestGetInterrupted(t *testing.T) {
 		t.Errorf("after it: %s", got)
 	}
 
-	// A package's initialization is interrupted, and begins anew.
+	// Interrupt the initialization of a package; it must start again in the
+	// next cell.
 	if got := runCell(s, 3, "%get example.test/mix", time.Minute); strings.Contains(got, "Error") {
 		t.Fatal(got)
 	}
@@ -47,8 +48,8 @@ func TestGetInterrupted(t *testing.T) {
 	}
 }
 
-// A package whose initialization fails is initialized again when it is next
-// used.
+// TestInitializationFails checks that a package whose initialization fails is
+// initialized again when it is used again.
 func TestInitializationFails(t *testing.T) {
 	moduletest.Proxy(t)
 	s := newSession(t)
@@ -84,7 +85,7 @@ func newSession(t *testing.T) *Session {
 	return s
 }
 
-// What was fetched is completed and documented.
+// TestGetLooks checks completion and documentation of fetched packages.
 func TestGetLooks(t *testing.T) {
 	moduletest.Proxy(t)
 	s := newSession(t)

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/limits"
 )
 
-// TestInterrupt stops cells of every kind, within a second but for a busy
-// machine; the session and its closures live on.
+// TestInterrupt interrupts cells of every kind. Each must stop within a second
+// (longer on a busy machine), and the session and its closures must live on.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct{ name, code, want string }{
 		{"loop", "for {\n}", "interrupted"},
@@ -58,16 +59,64 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestRunawayAllocation stops a cell when memory runs out, here of a machine
-// that seems to have little.
+// TestBackground counts a cell that is left in a compiled call, until it returns.
+func TestBackground(t *testing.T) {
+	s := benchSession(t)
+	execute(t, s, 1, "r, w, _ := os.Pipe()")
+	says := func(number int, want string) bool {
+		got := runCell(s, number, "%background", time.Minute)
+		return strings.Contains(got, " goroutines, ") && strings.Contains(got, want)
+	}
+	if !says(2, "no interrupted cell") {
+		t.Error("before")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	_, _ = s.Execute(ctx, engine.Cell{Number: 3, Code: "r.Read(make([]byte, 1))"}, discard{})
+	cancel()
+	if !says(4, "1 interrupted cell is in a compiled call still, since ") {
+		t.Error("while it reads")
+	}
+	execute(t, s, 5, "w.Close()")
+	for end := time.Now().Add(time.Minute); !says(6, "no interrupted cell"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("after it")
+		}
+	}
+}
+
+// TestInterruptDrawing interrupts cells that draw a million points: as a value,
+// and to a file.
+func TestInterruptDrawing(t *testing.T) {
+	s := benchSession(t)
+	execute(t, s, 1, `xy := make(plotter.XYs, 1000000)
+for i := range 1000 { xy[i*999].X, xy[i*999].Y = float64(i), float64(i % 7) }
+line, _ := plotter.NewLine(xy)
+dots, _ := plotter.NewScatter(xy)
+lines, scatter := plot.New(), plot.New()
+lines.Add(line, line, line)
+scatter.Add(dots, dots)`)
+	for i, code := range []string{"lines", "scatter", `lines.Save(300, 200, "/nosuch/x.png")`, `scatter.WriterTo(300, 200, "svg")`} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, err := s.Execute(ctx, engine.Cell{Number: i + 2, Code: code}, discard{})
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), engine.Interrupted) || strings.Contains(err.Error(), "background") {
+			t.Errorf("%s: got %v, want interrupted", code, err)
+		}
+	}
+}
+
+// TestRunawayAllocation checks that a cell stops when memory runs out. The
+// session is told that the machine has 1 GiB in total.
 func TestRunawayAllocation(t *testing.T) {
 	s := benchSession(t)
 	const total = 1 << 30
-	start := heapMB()
-	s.memory = func() (int64, int64) { return total - 3*int64(heapMB()-start)<<20, total }
+	start := memoryInUse()
+	s.machine.Memory = func() []limits.Limit {
+		return []limits.Limit{{Name: "the test", Total: total, Available: total - 3*(memoryInUse()-start)}}
+	}
 	execute(t, s, 1, "n := 3\nvar keep [][]byte")
 	got := runCell(s, 2, "for {\n\tkeep = append(keep, make([]byte, 1<<20))\n}", time.Minute)
-	if !strings.Contains(got, "memory is nearly used up") {
+	if !strings.Contains(got, "the memory of the test") {
 		t.Errorf("got %s", got)
 	}
 	if got := strings.TrimSpace(runCell(s, 3, "keep = nil\nn", time.Minute)); got != "= 3" {
@@ -75,7 +124,8 @@ func TestRunawayAllocation(t *testing.T) {
 	}
 }
 
-// TestManyCells runs many cells: what has run leaves nothing behind.
+// TestManyCells runs many cells and checks that the heap does not grow: cells
+// that have run must leave nothing behind.
 func TestManyCells(t *testing.T) {
 	s := benchSession(t)
 	execute(t, s, 1, "func f(x int) int { return x + 1 }\nx := 1\nfmt.Sprint(x)")
@@ -88,6 +138,13 @@ func TestManyCells(t *testing.T) {
 		t.Errorf("%d cells grew the heap by %.1f MB", cells, grown)
 	}
 	runtime.KeepAlive(s)
+}
+
+// memoryInUse returns the bytes of the heap's objects and the goroutines' stacks.
+func memoryInUse() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
 }
 
 func heapMB() float64 {

@@ -6,162 +6,281 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
+	"go/types"
+	"maps"
+	"runtime"
+	"slices"
 	"strings"
+	"time"
 
+	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/magic"
 )
 
-// A magic is a line that speaks to the kernel, not to Go. Line magics, %name
-// and arguments, stand before the first line of Go and are done in order
-// before the cell is looked at. A cell magic, %%name, is the first of all
-// lines and takes the cell into its own hands.
-type magic struct {
-	name  string // with its signs: "%get", "%%compile"
-	usage string // "%get MODULE[@VERSION]"
-	short string // what it does, in a line
-	// line does a line magic. An error that is no *engine.Error is shown
-	// with the line.
-	line func(s *Session, ctx context.Context, args []string, out engine.Outputs) error
-	// cell runs a cell whose magics are blanked.
-	cell func(s *Session, ctx context.Context, args []string, cell engine.Cell, out engine.Outputs) (engine.Result, error)
-}
-
-// magics returns those that there are.
-func magics() []magic {
-	return []magic{
-		{name: "%get", usage: "%get MODULE[@VERSION]", short: "fetches a Go module, whose packages cells can then import", line: (*Session).get},
-		{name: "%%compile", usage: "%%compile", short: "compiles the cell's declarations with the Go toolchain", cell: (*Session).compileCell},
+// magics returns all magics: those of package magic, and those that need more of
+// a session than a magic.Host.
+func (s *Session) magics() *magic.Set {
+	words := func(run func(ctx context.Context, args []string, out engine.Outputs) error) func(*magic.Call) (engine.Result, error) {
+		return func(c *magic.Call) (engine.Result, error) {
+			args, err := c.Words()
+			if err != nil {
+				return engine.Result{}, err
+			}
+			return engine.Result{}, run(c.Ctx, args, c.Out)
+		}
 	}
+	return magic.NewSet(host{s}.functions, append(s.gonbMagics(),
+		magic.Magic{Name: "%get", Usage: "%get MODULE[@VERSION]", Short: "fetches a Go module, whose packages cells can then import", Doc: aboutGet, Run: words(s.get)},
+		magic.Magic{Name: "%figure", Usage: "%figure [8.8x6cm] [300] [png|svg] [house|gonum] [default]", Short: "says how figures are drawn from now on: size, resolution, format, style", Doc: aboutFigure, Run: words(figure)},
+		magic.Magic{Name: "%background", Usage: "%background", Short: "counts the goroutines that run, and those of interrupted cells that cannot be stopped", Doc: aboutBackground, Run: words(s.background)},
+		magic.Magic{Name: "%compile", Usage: "%compile [off|auto|list]", Short: "says and sets whether functions that run long are compiled by themselves", Doc: aboutAutomatic, Run: words(s.compiled.auto.magic)},
+		magic.Magic{Name: "%%compile", Usage: "%%compile", Short: "compiles the cell's declarations with the Go toolchain", Doc: aboutCompile, Args: magic.GoBody,
+			Run: func(c *magic.Call) (engine.Result, error) {
+				return s.compileCell(c.Ctx, c.Args, c.Body(), c.Out)
+			}},
+	)...)
 }
 
-// A magicLine is a magic as it stands in a cell.
-type magicLine struct {
-	magic
-	args       []string
-	start, end int // byte offsets of its text
-}
+// What ?%get and the like add to a magic's line.
+const (
+	aboutGet = `Without a version it is the latest one. The packages stay importable until the
+session ends, and are interpreted. Modules with cgo, assembly or linknames are
+refused with the place and the reason. The go command does the work, with your
+GOPROXY and GOFLAGS.
 
-// readMagics takes the magics off a cell: text is the cell with their lines
-// blanked, so that positions stay. The error is a scanner.ErrorList.
-func readMagics(number int, code string) (lines []magicLine, text string, err error) {
-	b := []byte(code)
-	seenGo := false // a line of Go, or a comment
-	for off := 0; off < len(code); {
-		n := strings.IndexByte(code[off:], '\n') + 1
-		if n == 0 {
-			n = len(code) - off
-		}
-		trimmed := strings.TrimSpace(code[off : off+n])
-		start := off + strings.Index(code[off:], trimmed)
-		end := off + n
-		off = end
-		if trimmed == "" {
-			continue
-		}
-		if strings.HasPrefix(trimmed, "//") {
-			seenGo = true
-			continue
-		}
-		if trimmed[0] != '%' {
-			break
-		}
-		fields := strings.Fields(trimmed)
-		m := magicLine{args: fields[1:], start: start, end: start + len(trimmed)}
-		fail := func(msg string) error {
-			line, col := lineCol(code, start)
-			var l scanner.ErrorList
-			l.Add(token.Position{Filename: fileName(number), Offset: start, Line: line, Column: col}, msg)
-			return l
-		}
-		known := false
-		for _, k := range magics() {
-			if k.name == fields[0] {
-				m.magic, known = k, true
+	%get github.com/google/uuid@v1.6.0
+
+	import "github.com/google/uuid"
+	uuid.New()`
+	aboutFigure = `Size, resolution in dots per inch, format (svg comes with a PNG beside it) and
+style hold for all figures of later cells; "default" is how it was at the start.
+Without arguments it says how figures are drawn.
+
+	%figure 12x8cm 150 svg
+	%figure gonum
+	%figure default`
+	aboutBackground = `A cell that is interrupted inside a compiled call that does not look at ctx (a
+lock, a read of a pipe) is left to itself: its goroutine, and what it refers to,
+stay until the call returns.
+
+	%background`
+	aboutAutomatic = `With auto, a function that the cells' statements name, and that has kept the
+processor busy for half a second, is built in the background and takes its place
+before the next cell that names it. Functions that use a cell's own types, start
+goroutines, share a map, print, or call what the kernel replaces stay
+interpreted; "list" says why. At most 50 a session. What a cell means does not
+depend on it. Without an argument it says what holds.
+
+	%compile auto
+	%compile list`
+	aboutCompile = `The Go toolchain builds the cell's declarations, and the kernel loads them: their
+functions run as fast as Go does, from other cells and as objectives of dacelib.
+Statements run interpreted after them. Without Go and a C compiler the cell says
+so and is interpreted.
+
+	%%compile
+	func ones(x []bool) float64 {
+		n := 0
+		for _, bit := range x {
+			if bit {
+				n++
 			}
 		}
-		switch {
-		case !known:
-			return nil, code, fail("there is no magic " + fields[0] + magicList())
-		case m.cell != nil && (seenGo || len(lines) > 0):
-			return nil, code, fail(m.name + " must be the first line of its cell")
+		return float64(n)
+	}`
+)
+
+// isName reports whether the session has declared a name.
+func (s *Session) isName(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prog.Names[name] != nil
+}
+
+// steps runs a cell step by step: its magics, and the Go between them.
+func (s *Session) steps(ctx context.Context, input engine.Cell, out engine.Outputs) (res engine.Result, err error) {
+	set := s.magics()
+	input.Code = cell.BlankShebang(input.Code)
+	steps, err := set.Split(input.Code, s.isName)
+	if at := (*magic.Error)(nil); errors.As(err, &at) {
+		return res, s.compileError(input.Number, errorAt(input, at.Offset, at.Message))
+	}
+	if magic.OfGonb(input.Code) {
+		s.fetched.auto = true
+	}
+	if len(steps) > 1 { // a syntax error below a magic is reported before the magic runs
+		for _, step := range steps {
+			if step.Use != nil {
+				continue
+			}
+			text, _ := cell.BlankPackageClause(step.Go)
+			if _, err := check.ParseCell(token.NewFileSet(), input.Number, input.ID, text); err != nil {
+				return res, s.compileError(input.Number, err)
+			}
 		}
-		lines = append(lines, m)
-		wipe(b[start:m.end])
 	}
-	return lines, string(b), nil
+	for _, step := range steps {
+		if step.Use != nil {
+			res, err = set.Run(ctx, host{s}, input, *step.Use, out)
+			err = s.magicError(input, *step.Use, err)
+		} else {
+			part := input
+			part.Code = step.Go
+			res, err = s.executeGo(ctx, part, out)
+		}
+		if err != nil {
+			return engine.Result{}, err
+		}
+	}
+	return res, nil
 }
 
-// magicList tells which magics there are, below a message.
-func magicList() string {
-	var b strings.Builder
-	for _, m := range magics() {
-		fmt.Fprintf(&b, "\n\t%-24s %s", m.usage, m.short)
-	}
-	return b.String()
+// errorAt returns an error at a byte offset of a cell.
+func errorAt(input engine.Cell, offset int, msg string) error {
+	line, col := cell.LineCol(input.Code, offset)
+	var l scanner.ErrorList
+	l.Add(token.Position{Filename: cell.FileName(input.Number), Offset: offset, Line: line, Column: col}, msg)
+	return l
 }
 
-// withMagics does the magics of a cell and returns its Go; done says that the
-// cell has run.
-func (s *Session) withMagics(ctx context.Context, cell engine.Cell, out engine.Outputs) (goes engine.Cell, res engine.Result, done bool, err error) {
-	lines, text, err := readMagics(cell.Number, cell.Code)
+// magicError returns the error of a magic as the client shows it.
+func (s *Session) magicError(input engine.Cell, u magic.Use, err error) error {
+	if e := (*engine.Error)(nil); err == nil || errors.As(err, &e) {
+		return err
+	}
+	line, col := cell.LineCol(input.Code, u.Start)
+	p := token.Position{Filename: cell.FileName(input.Number), Line: line, Column: col}
+	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: s.located(p, red+err.Error()+plain)}
+}
+
+// host implements the interface through which package magic uses the session.
+type host struct{ s *Session }
+
+func (h host) Run(ctx context.Context, c engine.Cell, out engine.Outputs) (engine.Result, error) {
+	return h.s.steps(ctx, c, out)
+}
+
+func (h host) RunFile(ctx context.Context, name, text string, out engine.Outputs) (engine.Result, error) {
+	n := cell.NewFile(name)
+	h.s.mu.Lock()
+	h.s.texts[n] = text
+	h.s.mu.Unlock()
+	return h.s.steps(ctx, engine.Cell{Number: n, Code: text}, out)
+}
+
+func (h host) Values(ctx context.Context, c engine.Cell, out engine.Outputs) ([]any, error) {
+	src, err := check.ParseCell(h.s.machine.Files(), c.Number, c.ID, c.Code)
 	if err != nil {
-		return cell, res, true, s.compileError(cell.Number, err)
+		return nil, h.s.compileError(c.Number, err)
 	}
-	code := cell.Code
-	cell.Code = text
-	var whole *magicLine
-	for i, m := range lines {
-		if m.cell != nil {
-			whole = &lines[i]
+	var values []any
+	err = h.s.runWith(ctx, src, false, out, func(v []any) { values = v })
+	if err != nil {
+		return nil, err
+	}
+	if len(values) == 0 {
+		return nil, errors.New("internal: the code has no value")
+	}
+	return values, nil
+}
+
+func (h host) Call(ctx context.Context, out engine.Outputs, f func()) error {
+	run := h.s.start(ctx, out, nil)
+	defer h.s.finish(run)
+	stop := magic.Start(ctx)
+	err := h.s.runWatched(run, func() error { return h.s.machine.Call(run, f) })
+	stop()
+	if err == nil {
+		return nil
+	}
+	return h.s.runtimeError(run, err)
+}
+
+func (h host) Declared() []magic.Declared {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	var list []magic.Declared
+	for name, e := range h.s.prog.Names {
+		if e.Cell == 0 || strings.Contains(name, cell.Mark) {
 			continue
 		}
-		if err := m.line(s, ctx, m.args, out); err != nil {
-			var e *engine.Error
-			if errors.As(err, &e) {
-				return cell, res, true, e
+		d := magic.Declared{Name: name, Kind: "variable"}
+		t := e.Object.Type()
+		switch e.Object.(type) {
+		case *types.Func:
+			d.Kind, d.Compiled = "function", check.OfNative(e.Object)
+		case *types.TypeName:
+			d.Kind, t = "type", t.Underlying()
+		case *types.Const:
+			d.Kind = "constant"
+		}
+		d.Type = types.TypeString(t, func(p *types.Package) string {
+			if p == h.s.prog.Package {
+				return ""
 			}
-			line, col := lineCol(code, m.start)
-			p := token.Position{Filename: fileName(cell.Number), Line: line, Column: col}
-			return cell, res, true, &engine.Error{Name: m.name, Message: err.Error(), Traceback: s.located(p, red+err.Error()+plain)}
-		}
+			return p.Name()
+		})
+		list = append(list, d)
 	}
-	if whole != nil {
-		res, err = whole.cell(s, ctx, whole.args, cell, out)
-		return cell, res, true, err
-	}
-	return cell, res, false, nil
+	slices.SortFunc(list, func(a, b magic.Declared) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
-// magicAt returns the word of a magic that the cursor stands in or behind, as
-// far as it is typed.
-func magicAt(code string, cursor int) (word string, start int, ok bool) {
-	start = strings.LastIndexByte(code[:cursor], '\n') + 1
-	for start < cursor && (code[start] == ' ' || code[start] == '\t') {
-		start++
-	}
-	word = code[start:cursor]
-	ok = strings.HasPrefix(word, "%") && !strings.ContainsAny(word, " \t")
-	for line := range strings.Lines(code[:start]) {
-		t := strings.TrimSpace(line)
-		ok = ok && (t == "" || t[0] == '%' || strings.HasPrefix(t, "//"))
-	}
-	return word, start, ok
+func (h host) Texts() map[int]string {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return maps.Clone(h.s.texts)
 }
 
-// blankMagics returns the cell with the lines before its Go that begin with %
-// blanked, known or not.
-func blankMagics(code string) string {
-	b := []byte(code)
-	off := 0
-	for line := range strings.Lines(code) {
-		t := strings.TrimSpace(line)
-		if t != "" && t[0] != '%' && !strings.HasPrefix(t, "//") {
-			break
+func (h host) Reset() {
+	h.s.beside.compiling <- struct{}{}
+	defer func() { <-h.s.beside.compiling }()
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	names := h.s.machine.Names()
+	for name, e := range h.s.prog.Names {
+		if e.Cell != 0 {
+			h.s.machine.Drop(cell.Mangle(name))
+			names.Forget(cell.Mangle(name))
 		}
-		if strings.HasPrefix(t, "%") {
-			wipe(b[off : off+len(line)])
-		}
-		off += len(line)
 	}
-	return string(b)
+	h.s.prog = h.s.prog.Emptied()
+}
+
+// figure implements the magic %figure. Without arguments it prints how figures
+// are drawn.
+func figure(_ context.Context, args []string, out engine.Outputs) error {
+	if len(args) > 0 {
+		settings, err := display.ParseFigure(strings.Join(args, " "))
+		if err == nil {
+			err = display.SetFigure(settings)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	out.Stdout("figures: " + display.CurrentFigure().String() + "\n")
+	return nil
+}
+
+// background is the magic %background.
+func (s *Session) background(_ context.Context, args []string, out engine.Outputs) error {
+	if len(args) > 0 {
+		return errors.New("usage: %background")
+	}
+	left := s.machine.LeftBehind()
+	text := fmt.Sprintf("%d goroutines, the kernel's among them; ", runtime.NumGoroutine())
+	switch len(left) {
+	case 0:
+		text += "no interrupted cell is in a compiled call still"
+	case 1:
+		text += fmt.Sprintf("1 interrupted cell is in a compiled call still, since %s", left[0].Format(time.TimeOnly))
+	default:
+		text += fmt.Sprintf("%d interrupted cells are in compiled calls still, the first since %s", len(left), left[0].Format(time.TimeOnly))
+	}
+	out.Stdout(text + "\n")
+	return nil
 }

@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
-	"reflect"
 	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
 
-	"github.com/traefik/yaegi/interp"
-
-	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/vm"
 )
 
 // ANSI colours of messages.
@@ -26,24 +25,25 @@ const (
 	plain = "\x1b[0m"
 )
 
-// compileError says why a cell cannot be compiled: Go's text, the place, the
-// line with a caret. At most ten messages are shown.
+// compileError returns the error of a cell that does not compile: for each
+// message Go's text, its position, and the line with a caret. At most ten
+// messages are shown.
 func (s *Session) compileError(number int, err error) *engine.Error {
 	e := &engine.Error{Name: engine.CompileError}
 	var list scanner.ErrorList
-	var ce *checkError
+	var ce *check.Error
 	switch {
 	case errors.As(err, &ce):
-		list = ce.list
+		list = ce.List
 	case errors.As(err, &list):
 	default:
-		p, msg := token.Position{Filename: fileName(number)}, err.Error()
+		p, msg := token.Position{Filename: cell.FileName(number)}, err.Error()
 		if m := placeRE.FindStringSubmatch(msg); m != nil {
 			p.Filename, msg = m[2], m[1]+m[5]
 			p.Line, _ = strconv.Atoi(m[3])
 			p.Column, _ = strconv.Atoi(m[4])
 		}
-		list.Add(p, cleanMessage(msg))
+		list.Add(p, cell.Clean(msg))
 	}
 	list = unique(list)
 	const most = 10
@@ -55,7 +55,7 @@ func (s *Session) compileError(number int, err error) *engine.Error {
 		if i == 0 {
 			e.Message = firstLine(m.Msg)
 			if m.Pos.Line > 0 {
-				e.Message = fmt.Sprintf("%s:%d:%d: %s", cellName(m.Pos.Filename), m.Pos.Line, m.Pos.Column, e.Message)
+				e.Message = fmt.Sprintf("%s:%d:%d: %s", cell.Name(m.Pos.Filename), m.Pos.Line, m.Pos.Column, e.Message)
 			}
 		}
 		e.Traceback = append(e.Traceback, s.located(m.Pos, red+bold+firstLine(m.Msg)+plain+restLines(m.Msg))...)
@@ -63,8 +63,9 @@ func (s *Session) compileError(number int, err error) *engine.Error {
 	return e
 }
 
-// placeRE matches an error of the interpreter that names a place in a cell.
-var placeRE = regexp.MustCompile(`(?s)^(.*?)(In\[\d+\]/_\.go):(\d+):(\d+): (.*)$`)
+// placeRE matches an error of the interpreter that begins with a position in a
+// cell.
+var placeRE = regexp.MustCompile(`(?s)^(.*?)(In\[-?\d+\]/_\.go):(\d+):(\d+): (.*)$`)
 
 func firstLine(s string) string {
 	l, _, _ := strings.Cut(s, "\n")
@@ -79,7 +80,8 @@ func restLines(s string) string {
 	return "\n" + r
 }
 
-// unique drops repeats and consequences: messages of the same line.
+// unique keeps the first message of each line: the others repeat it or follow
+// from it.
 func unique(list scanner.ErrorList) scanner.ErrorList {
 	list.Sort()
 	var out scanner.ErrorList
@@ -93,12 +95,12 @@ func unique(list scanner.ErrorList) scanner.ErrorList {
 	return out
 }
 
-// located formats a message at a place of a cell.
+// located formats a message with its position in a cell, the line, and a caret.
 func (s *Session) located(p token.Position, msg string) []string {
 	if p.Line <= 0 {
 		return []string{msg}
 	}
-	lines := []string{fmt.Sprintf("%s%s:%d:%d:%s %s", bold, cellName(p.Filename), p.Line, p.Column, plain, msg)}
+	lines := []string{fmt.Sprintf("%s%s:%d:%d:%s %s", bold, cell.Name(p.Filename), p.Line, p.Column, plain, msg)}
 	if line, ok := s.sourceLine(p); ok {
 		col := min(max(p.Column, 1), len(line)+1)
 		pad := strings.Map(func(r rune) rune {
@@ -112,13 +114,13 @@ func (s *Session) located(p token.Position, msg string) []string {
 	return lines
 }
 
-// sourceLine returns the text of the line of a position.
+// sourceLine returns the text of the line that a position is in.
 func (s *Session) sourceLine(p token.Position) (string, bool) {
-	n, ok := cellNumber(p.Filename)
+	n, ok := cell.Number(p.Filename)
 	s.mu.Lock()
-	text := s.cellSrc[n]
+	text := s.texts[n]
 	if !ok {
-		text, ok = s.prog.imp.text(p.Filename)
+		text, ok = s.prog.Importer.Text(p.Filename)
 	}
 	s.mu.Unlock()
 	if !ok {
@@ -131,99 +133,91 @@ func (s *Session) sourceLine(p token.Position) (string, bool) {
 	return strings.TrimRight(lines[p.Line-1], "\r"), true
 }
 
-// cellName turns the name of a cell's file into what a person sees.
-func cellName(file string) string { return strings.TrimSuffix(file, "/"+cellBase) }
-
-func cellNumber(file string) (int, bool) {
-	s, ok := strings.CutPrefix(file, "In[")
-	if !ok {
-		return 0, false
+// runtimeError returns the error that describes how a running cell failed.
+func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
+	frames := c.TakeFrames()
+	if foreign := (*vm.ForeignPanic)(nil); errors.As(err, &foreign) {
+		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(foreign.Value), Traceback: s.foreignError(foreign)}
 	}
-	s, _, ok = strings.Cut(s, "]")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.Atoi(s)
-	return n, err == nil
-}
-
-var aliasRE = regexp.MustCompile(mark + `[\pL\pN_]*`)
-
-// cleanMessage takes the made-up names out of an interpreter's message.
-func cleanMessage(s string) string {
-	return aliasRE.ReplaceAllStringFunc(strings.ReplaceAll(s, exportMark, ""), func(a string) string {
-		if n, ok := instanceNames.Load(a); ok {
-			return n.(string)
-		}
-		a = strings.TrimPrefix(a, mark)
-		return a[strings.LastIndexByte(a, '_')+1:]
-	})
-}
-
-// A frame is a function that a panic passed.
-type frame struct {
-	pos  token.Position
-	name string
-}
-
-var frameRE = regexp.MustCompile(`^(.+/_\.go):(\d+):(\d+): panic: (.*)\(\.\.\.\)$`)
-
-func parseFrame(line string) (frame, bool) {
-	m := frameRE.FindStringSubmatch(line)
-	if m == nil {
-		return frame{}, false
-	}
-	l, _ := strconv.Atoi(m[2])
-	c, _ := strconv.Atoi(m[3])
-	return frame{token.Position{Filename: m[1], Line: l, Column: c}, strings.TrimPrefix(m[4], "main.")}, true
-}
-
-// runtimeError says how a running cell failed.
-func (s *Session) runtimeError(r *running, err error) *engine.Error {
-	r.mu.Lock()
-	frames := r.frames
-	r.frames = nil
-	r.mu.Unlock()
-	var p interp.Panic
-	var foreign *foreignPanic
-	switch {
-	case errors.As(err, &foreign):
-		return &engine.Error{Name: engine.Panic, Message: panicText(foreign.value), Traceback: s.foreignError(foreign)}
-	case errors.Is(err, errAbandoned):
-		msg := "the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again"
-		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
-	case errors.Is(err, errStackOverflow):
-		e := &engine.Error{Name: engine.Panic, Message: "stack overflow"}
-		switch {
-		case r.at.IsValid():
-			e.Traceback = s.located(s.fset.Position(r.at), faint+"in a recursive call"+plain)
-		case len(frames) > 0: // of a compiled cell
-			e.Traceback = s.located(frames[0].pos, faint+"in "+plain+frames[0].name+faint+", which calls itself"+plain)
-		}
-		e.Traceback = append(e.Traceback, red+bold+"runtime: "+plain+red+err.Error()+plain)
-		return e
-	case errors.Is(err, errMemory):
-		debug.FreeOSMemory()
-		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{red + "OutOfMemory" + plain + ": " + err.Error()}}
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		msg := "the cell was interrupted; what it did up to there is kept"
-		return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
-	case errors.As(err, &p):
-		if x, ok := p.Value.(exit); ok {
+	if value, ok := vm.Panicked(err); ok {
+		if x, ok := value.(vm.Exit); ok {
 			msg := x.Error() + ": the cell has ended, the session lives on"
 			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{red + msg + plain}}
 		}
-		e := &engine.Error{Name: engine.Panic, Message: panicText(p.Value)}
-		e.Traceback = s.panicLines(frames, p.Value)
-		return e
+		if f, ok := value.(vm.Failure); ok {
+			return s.failure(frames, f)
+		}
+		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value), Traceback: s.panicLines(frames, value)}
 	}
-	msg := cleanMessage(err.Error())
+	switch {
+	case errors.Is(err, vm.ErrAbandoned):
+		return interrupted("the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again")
+	case errors.Is(err, vm.ErrBeside):
+		return interrupted("the cell was stopped together with one that ran beside it; what it did up to there is kept")
+	case errors.Is(err, vm.ErrStackOverflow):
+		return s.overflowError(c, frames, err)
+	case errors.Is(err, vm.ErrMemory):
+		debug.FreeOSMemory()
+		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{red + "OutOfMemory" + plain + ": " + err.Error()}}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return interrupted("the cell was interrupted; what it did up to there is kept")
+	}
+	msg := cell.Clean(err.Error())
 	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{red + msg + plain}}
 }
 
-// panicLines lists the frames of a panic, outermost first, and what it says.
-// A frame that repeats is shown once, and the middle of many is left out.
-func (s *Session) panicLines(frames []frame, v any) []string {
+// failure returns the error of a cell that has met an error, at the innermost of
+// the frames.
+func (s *Session) failure(frames []vm.Frame, f vm.Failure) *engine.Error {
+	return &engine.Error{Name: "Error", Message: f.Error(), Traceback: s.panicLines(frames, f)}
+}
+
+func interrupted(msg string) *engine.Error {
+	return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
+}
+
+// overflowError returns the error of a cell that recursed until its stack was
+// used up.
+func (s *Session) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engine.Error {
+	e := &engine.Error{Name: engine.Panic, Message: "stack overflow"}
+	switch at := c.At(); {
+	case at.IsValid():
+		e.Traceback = s.located(s.machine.Files().Position(at), faint+"in a recursive call"+plain)
+	case len(frames) > 0: // in a compiled cell
+		e.Traceback = s.located(frames[0].Pos, faint+"in "+plain+frames[0].Name+faint+", which calls itself"+plain)
+	}
+	e.Traceback = append(e.Traceback, red+bold+"runtime: "+plain+red+err.Error()+plain)
+	return e
+}
+
+// foreignError returns the traceback of a panic in a goroutine that a library
+// started.
+func (s *Session) foreignError(p *vm.ForeignPanic) []string {
+	if e, ok := p.Value.(vm.Exit); ok {
+		return []string{red + e.Error() + plain}
+	}
+	note := fmt.Sprintf("%sin a goroutine that %s runs%s", faint, p.Library, plain)
+	return append([]string{note}, s.panicLines(p.Frames, p.Value)...)
+}
+
+// goroutinePanicked writes to a cell's standard error that a panic has ended
+// one of its goroutines.
+func (s *Session) goroutinePanicked(c *vm.Cell, frames []vm.Frame, v any) {
+	if e, ok := v.(vm.Exit); ok {
+		c.Outputs().Stderr(e.Error() + " in a goroutine: the goroutine has ended\n")
+		return
+	}
+	what := "a panic"
+	if _, ok := v.(vm.Failure); ok {
+		what = "an error"
+	}
+	c.Outputs().Stderr("a goroutine has ended in " + what + "\n" + strings.Join(s.panicLines(frames, v), "\n") + "\n")
+}
+
+// panicLines formats the frames of a panic, outermost first, and its value.
+// Repeated frames are shown once, and the middle frames of a long traceback are
+// left out.
+func (s *Session) panicLines(frames []vm.Frame, v any) []string {
 	var lines []string
 	note := func(n int, what string) {
 		lines = append(lines, fmt.Sprintf("%s... %d %s ...%s", faint, n, what, plain))
@@ -237,10 +231,10 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 		}
 		f := frames[i]
 		name := "cell"
-		if f.name != "main" && f.name != "" {
-			name = cleanMessage(f.name)
+		if f.Name != "main" && f.Name != "" {
+			name = cell.Clean(f.Name)
 		}
-		lines = append(lines, s.located(f.pos, faint+"in "+plain+name)...)
+		lines = append(lines, s.located(f.Pos, faint+"in "+plain+name)...)
 		same := 0
 		for i-same > 0 && frames[i-same-1] == f {
 			same++
@@ -250,30 +244,8 @@ func (s *Session) panicLines(frames []frame, v any) []string {
 			i -= same
 		}
 	}
-	return append(lines, red+bold+"panic: "+plain+red+panicText(v)+plain)
-}
-
-// panicText says what a recovered value is, in the words of Go's own crash
-// report.
-func panicText(v any) string {
-	v = recovered(v)
-	switch v := v.(type) {
-	case error:
-		return v.Error()
-	case fmt.Stringer:
-		return v.String()
-	case string:
-		return v
+	if f, ok := v.(vm.Failure); ok {
+		return append(lines, red+bold+"error: "+plain+red+f.Error()+plain)
 	}
-	rv := reflect.ValueOf(v)
-	switch rv.Kind() {
-	case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array, reflect.Func, reflect.Chan:
-		return fmt.Sprintf("(%T) %s", v, display.Format(v))
-	case reflect.String:
-		return fmt.Sprintf("%T(%q)", v, v)
-	}
-	if rv.IsValid() && rv.Type().PkgPath() != "" {
-		return fmt.Sprintf("%T(%v)", v, v)
-	}
-	return fmt.Sprint(v)
+	return append(lines, red+bold+"panic: "+plain+red+vm.PanicText(v)+plain)
 }

@@ -20,25 +20,27 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/gocell/check"
 )
 
-// The programs of testdata/programs are run by the compiler and, in three
-// ways, by a session; what they print and the panic that they end in must be
-// the same to the byte:
+// The programs of testdata/programs are compiled and run, and they are run by a
+// session in three ways. Their output and the panic that ends them must be the
+// same to the byte:
 //
 //   - pasted: the whole program is one cell;
-//   - declared: each declaration is a cell, in an order in which none is used
-//     before it is there, and main is one;
-//   - stepped: each statement of main is a cell of its own too, and what main
-//     declares is the session's. (Not where main jumps, defers or returns, or
-//     shadows what the program declares.)
+//   - declared: each declaration is a cell, ordered so that each comes after
+//     those it uses, and main is a cell;
+//   - stepped: as declared, but each statement of main is a cell of its own, so
+//     that the variables of main are the session's. (Programs whose main jumps,
+//     defers or returns, or shadows a declaration of the program, are not
+//     stepped.)
 
-// A ran is what running a program gave.
+// A ran is the result of running a program.
 type ran struct{ out, panicked string }
 
-// runCompiled builds the programs into one binary and returns what each gave. The
-// packages have names of four letters, so that they take the width of main
-// where they are printed.
+// runCompiled builds the programs into one binary and returns the result of
+// each. The packages have names of four letters, so that printed names have the
+// same width as with package main.
 func runCompiled(t *testing.T, programs []string) []ran {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
@@ -102,8 +104,8 @@ func runCompiled(t *testing.T, programs []string) []ran {
 	return results
 }
 
-// alone reports whether a program does something before its main begins, and
-// cannot be linked with others.
+// alone reports whether a program cannot be linked with others because it runs
+// code before main.
 func alone(text string) bool { return strings.Contains(text, "\nfunc init()") }
 
 func exists(name string) bool {
@@ -111,7 +113,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// panicOf takes the message out of what a process that panics says.
+// panicOf returns the panic's message from the standard error of a process.
 func panicOf(stderr string) string {
 	msg, _, _ := strings.Cut(stderr, "\n\ngoroutine ")
 	msg, _, _ = strings.Cut(msg, "\n[signal ")
@@ -130,7 +132,7 @@ func cellsOf(t *testing.T, text string, stepped bool) (cells []string, ok bool) 
 		t.Fatal(err)
 	}
 	source := func(n ast.Node) string { return text[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset] }
-	// A group is what must stand in one cell at least: a type and its
+	// A group is a set of declarations that must be in one cell: a type and its
 	// methods, or one other declaration.
 	type group struct {
 		names []string
@@ -168,7 +170,7 @@ func cellsOf(t *testing.T, text string, stepped bool) (cells []string, ok bool) 
 			if fd, ok := d.(*ast.FuncDecl); ok && (fd.Recv != nil) == only {
 				switch {
 				case only:
-					add(fd, receiverName(fd))
+					add(fd, check.ReceiverName(fd))
 				case fd.Name.Name == "main":
 					main = fd
 				default:
@@ -196,7 +198,8 @@ func cellsOf(t *testing.T, text string, stepped bool) (cells []string, ok bool) 
 	}
 	methods(false)
 	methods(true)
-	// Tarjan's strongly connected components come in the order wanted.
+	// Tarjan's algorithm returns the strongly connected components in the order
+	// needed: each after those it depends on.
 	index, low, on := map[*group]int{}, map[*group]int{}, map[*group]bool{}
 	var stack []*group
 	var visit func(g *group)
@@ -205,7 +208,7 @@ func cellsOf(t *testing.T, text string, stepped bool) (cells []string, ok bool) 
 		low[g] = index[g]
 		stack = append(stack, g)
 		on[g] = true
-		for _, h := range groups { // in the order of the source
+		for _, h := range groups { // in source order
 			if !slices.ContainsFunc(h.names, func(n string) bool { return g.uses[n] }) {
 				continue
 			}
@@ -248,8 +251,8 @@ func cellsOf(t *testing.T, text string, stepped bool) (cells []string, ok bool) 
 	if !stepped {
 		return append(cells, "func() "+source(main.Body)+"()"), true
 	}
-	// What main declares would take the place of the program's own.
-	declares := definedBy(main.Body)
+	// Declarations in main would replace the program's own of the same name.
+	declares := check.DefinedBy(main.Body)
 	for _, s := range main.Body.List {
 		if d, ok := s.(*ast.DeclStmt); ok {
 			for _, s := range d.Decl.(*ast.GenDecl).Specs {
@@ -269,13 +272,13 @@ func cellsOf(t *testing.T, text string, stepped bool) (cells []string, ok bool) 
 		case *ast.DeferStmt, *ast.ReturnStmt, *ast.LabeledStmt, *ast.BranchStmt:
 			return nil, false
 		}
-		// The semicolon keeps a value from being shown.
+		// The semicolon keeps the session from showing the value.
 		cells = append(cells, source(s)+";")
 	}
 	return cells, true
 }
 
-// runCells runs cells in a session of their own, up to the first that fails.
+// runCells runs cells in a new session, up to the first that fails.
 func runCells(t *testing.T, cells []string) (r ran) {
 	s, err := New(Options{})
 	if err != nil {
@@ -344,7 +347,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// difference says in which lines two texts differ.
+// difference lists the lines in which two texts differ.
 func difference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	var b strings.Builder

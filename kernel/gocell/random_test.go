@@ -6,16 +6,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // Programs made at random, of statements and expressions of every kind that
-// ordinary code has, must do what the compiled ones do. They stand behind the
-// declarations of testdata/random.go, whose functions they call. What they may
-// not do is left out: none loops for ever, and constants stay small.
+// ordinary code has, must behave like the compiled programs. They are appended
+// to the declarations of testdata/random.go, whose functions they call. They
+// contain no endless loops, and constants stay small.
 
-// A writer makes a random program.
+// A writer generates a random program.
 type writer struct {
 	r     *rand.Rand
 	names int
@@ -24,7 +25,8 @@ type writer struct {
 // A place is a variable in scope.
 type place struct{ name, typ string }
 
-// The types that expressions may have; printed are those that can be shown.
+// The types that expressions may have. Values of the types in printed can be
+// printed.
 var (
 	randomTypes = []string{"int", "string", "bool", "float64", "[]int", "map[string]int", "P", "*P", "any", "I", "func(int) int",
 		"[3]int", "E", "uint8", "int8", "[]P", "error", "map[int]P", "chan int", "*int", "[][]int", "Emb", "*Stack[int]",
@@ -33,9 +35,9 @@ var (
 		"error", "map[int]P", "[][]int", "Emb", "Pair[string, int]", "struct{ a int; b string }"}
 )
 
-// randomForms holds, for each type, the forms of its expressions; {t} stands
-// for an expression of type t and {#} for a small number. The first is a plain
-// one, for where an expression is deep already.
+// randomForms lists for each type the forms of its expressions; {t} stands for
+// an expression of type t and {#} for a small number. The first form is a
+// simple one, for expressions that are nested deeply already.
 var randomForms = map[string][]string{
 	"int": {"{#}", "({int} + {int})", "({int} - {int})", "({int} * {int})", "({int} & {int})", "({int} ^ {int})", "len({[]int})", "len({string})",
 		"len({map[string]int})", "len({[]P})", "at({[]int}, {int})", "{P}.x", "{*P}.y", "{P}.sum()", "{*P}.add({int})", "{func(int) int}({int})",
@@ -76,7 +78,8 @@ var randomForms = map[string][]string{
 		`func() (n int, s string) { defer func() { n++ }(); n, s = {int}, {string}; return n, s + "." }`},
 }
 
-// randomChanges holds the statements that change a variable, v, of a type.
+// randomChanges lists for each type the statements that change a variable v of
+// it.
 var randomChanges = map[string][]string{
 	"int":                       {"v++", "v += {int}", "v ^= {int}", "v = {int}"},
 	"int8":                      {"v++", "v += {int8}", "v <<= 1"},
@@ -100,12 +103,12 @@ var randomChanges = map[string][]string{
 
 func (w *writer) name(prefix string) string {
 	w.names++
-	return prefix + itoa(w.names)
+	return prefix + strconv.Itoa(w.names)
 }
 
 func (w *writer) of(list []string) string { return list[w.r.IntN(len(list))] }
 
-// expr returns an expression of a type.
+// expr returns a random expression of a type.
 func (w *writer) expr(typ string, scope []place, depth int) string {
 	if w.r.IntN(20) < 9 {
 		var of []string
@@ -126,13 +129,13 @@ func (w *writer) expr(typ string, scope []place, depth int) string {
 	return w.fill(form, scope, depth+1)
 }
 
-// fill replaces what stands in braces in a form.
+// fill replaces the placeholders in braces in a form.
 func (w *writer) fill(form string, scope []place, depth int) string {
 	var b strings.Builder
 	for i := 0; i < len(form); i++ {
 		if form[i] == '{' {
 			if form[i+1:min(i+3, len(form))] == "#}" {
-				b.WriteString(itoa(w.r.IntN(6)))
+				b.WriteString(strconv.Itoa(w.r.IntN(6)))
 				i += 2
 				continue
 			}
@@ -147,7 +150,7 @@ func (w *writer) fill(form string, scope []place, depth int) string {
 	return b.String()
 }
 
-// typeIn returns the type that text begins with, up to a closing brace.
+// typeIn returns the type at the start of text that a closing brace follows.
 func typeIn(text string) string {
 	for t := range randomForms {
 		if strings.HasPrefix(text, t+"}") {
@@ -157,7 +160,7 @@ func typeIn(text string) string {
 	return ""
 }
 
-// block returns some statements with a scope of their own.
+// block returns some random statements with a scope of their own.
 func (w *writer) block(scope []place, depth int, inLoop bool) string {
 	scope = scope[:len(scope):len(scope)]
 	var b strings.Builder
@@ -167,7 +170,8 @@ func (w *writer) block(scope []place, depth int, inLoop bool) string {
 	return b.String()
 }
 
-// statement returns a statement, and puts what it declares into the scope.
+// statement returns a random statement, and adds the variables that it declares
+// to the scope.
 func (w *writer) statement(scope *[]place, depth int, inLoop bool) string {
 	in := *scope
 	expr := func(t string) string { return w.expr(t, in, 0) }
@@ -200,7 +204,7 @@ func (w *writer) statement(scope *[]place, depth int, inLoop bool) string {
 		x, y := expr("int"), expr("string")
 		*scope = append(*scope, place{v, "int"}, place{i + "s", "string"})
 		return fmt.Sprintf("%[1]s, %[2]ss := both(%[3]s, %[4]s)\n_, _ = %[1]s, %[2]ss\n", v, i, x, y)
-	case 6: // a closure that changes what it sees
+	case 6: // a closure that changes captured variables
 		body := ""
 		for _, p := range in {
 			if p.typ == "int" && p.name[0] == 'v' {
@@ -235,7 +239,7 @@ func (w *writer) statement(scope *[]place, depth int, inLoop bool) string {
 	return fmt.Sprintf("func() {\ndefer func() {\nif r := recover(); r != nil {\nfmt.Println(\"recovered\", r)\n}\n}()\n%s%s\n}()\n", w.block(in, depth, false), fails)
 }
 
-// replaceName puts the name of a variable in the place of v, the word.
+// replaceName replaces the word v in text by the name of a variable.
 func replaceName(text, name string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -251,7 +255,7 @@ func replaceName(text, name string) string {
 	return b.String()
 }
 
-// randomProgram returns a program.
+// randomProgram returns a random program.
 func randomProgram(seed uint64, declarations string) string {
 	w := &writer{r: rand.New(rand.NewPCG(seed, 0))}
 	var scope []place
@@ -271,7 +275,7 @@ func randomProgram(seed uint64, declarations string) string {
 	return b.String()
 }
 
-// Other seeds make other programs:
+// Other seeds generate other programs:
 //
 //	go test ./kernel/gocell -run Random -random.seed 1000 -random.programs 500
 var (

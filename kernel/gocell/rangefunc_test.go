@@ -2,7 +2,8 @@ package gocell
 
 import "testing"
 
-// The outputs wanted are those of the same text built by the compiler.
+// TestAsCompiled runs code whose expected outputs are those of the compiled
+// code.
 func TestAsCompiled(t *testing.T) {
 	runCases(t, []cellCase{
 		{"break, continue", `

@@ -15,7 +15,8 @@ import (
 	"dace.local/kernel/engine/enginetest"
 )
 
-// answers gives lines one after the other, and then the end of the input.
+// answers returns a function that answers with lines one after the other, and
+// then with the end of the input.
 func answers(lines ...string) func(context.Context, string, bool) (string, error) {
 	return func(context.Context, string, bool) (string, error) {
 		if len(lines) == 0 {
@@ -78,8 +79,8 @@ func TestStdin(t *testing.T) {
 	}
 }
 
-// TestStdinSession reads in several cells what came in one, and reads on after
-// an interrupt and after the end of the input.
+// TestStdinSession reads one answer in several cells, and reads again after an
+// interrupt and after the end of the input.
 func TestStdinSession(t *testing.T) {
 	before := os.Stdin
 	s, err := New(Options{})
@@ -120,7 +121,8 @@ func TestStdinSession(t *testing.T) {
 	}
 	ok(line, `"again\n" <nil>`, "again")
 
-	// A client that cannot be asked: the cell says so, and does not go on.
+	// If the client cannot be asked, the cell fails with that error and does
+	// not continue.
 	refuse := func(context.Context, string, bool) (string, error) { return "", engine.ErrNoInput }
 	if got, err := cell(context.Background(), line, refuse); err == nil || !strings.Contains(err.Error(), engine.ErrNoInput.Error()) || got != "" {
 		t.Errorf("refused: %q, %v", got, err)
@@ -128,9 +130,10 @@ func TestStdinSession(t *testing.T) {
 	ok(line, `"and again\n" <nil>`, "and again")
 
 	ok(line, `"" EOF`)
-	ok("fmt.Scan(&n)\nfmt.Print(n)", "7", "7") // os.Stdin itself goes on
+	ok("fmt.Scan(&n)\nfmt.Print(n)", "7", "7") // os.Stdin itself can be read after the end of the input
 
-	// A child process that has os.Stdin is not served, but let go.
+	// A child process that reads os.Stdin gets no input, but its read ends on
+	// an interrupt.
 	started := filepath.Join(t.TempDir(), "started")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -151,36 +154,5 @@ func TestStdinSession(t *testing.T) {
 	s.Close()
 	if os.Stdin != before {
 		t.Error("os.Stdin is not what it was")
-	}
-}
-
-// TestReadLock: package os is as stdin.go takes it to be.
-func TestReadLock(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	lock := readLock(r)
-	if lock == nil {
-		t.Fatal("an os.File has no such lock any more")
-	}
-	if atomic.LoadUint64(lock)&readLocked != 0 {
-		t.Error("locked, and nobody reads")
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.Read(make([]byte, 1))
-	}()
-	for end := time.Now().Add(time.Minute); atomic.LoadUint64(lock)&readLocked == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a reader does not lock")
-		}
-	}
-	w.Close()
-	<-done
-	if atomic.LoadUint64(lock)&readLocked != 0 {
-		t.Error("still locked")
 	}
 }

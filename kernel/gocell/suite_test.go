@@ -18,16 +18,19 @@ import (
 	"dace.local/kernel/engine/enginetest"
 )
 
-// suiteDir is where the tests of the Go language stand, about a thousand
-// programs of which each prints nothing, or what the file beside it says:
+// suiteDir is the folder with the tests of the Go language: about a thousand
+// programs, each of which prints nothing, or the contents of the file beside
+// it:
 //
 //	go test ./kernel/gocell -run TestSuite -timeout 1h -suite $(go env GOROOT)/test
 //
-// testdata/suite.txt lists those that fail, and why; the list must be right. It
-// takes some ten minutes of two cores, so nothing is run without the flag.
+// testdata/suite.txt lists the programs that fail, and why; the list must be
+// exact. The suite takes some ten minutes on two cores, so it runs only with
+// the flag.
 var suiteDir = flag.String("suite", "", "folder of the `tests` of the Go language, to run them as cells")
 
-// suiteProgram is set for a process that runs one program of the suite.
+// suiteProgram names the environment variable that is set for a process that
+// runs one program of the suite.
 const suiteProgram = "GOCELL_SUITE_PROGRAM"
 
 func TestSuite(t *testing.T) {
@@ -50,7 +53,7 @@ func TestSuite(t *testing.T) {
 	}
 	programs := make(chan string)
 	var wg sync.WaitGroup
-	var mu sync.Mutex
+	var mu sync.Mutex // guards passed
 	passed := 0
 	for range runtime.NumCPU() {
 		wg.Go(func() {
@@ -92,8 +95,8 @@ func TestSuite(t *testing.T) {
 	t.Logf("%d programs pass, %d are known to fail", passed, len(known))
 }
 
-// TestSuiteProgram runs the program that the environment names, pasted into a
-// cell.
+// TestSuiteProgram runs the program that the environment variable names, pasted
+// into a cell.
 func TestSuiteProgram(t *testing.T) {
 	file := os.Getenv(suiteProgram)
 	if file == "" {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// gently makes a command that is cancelled end by an interrupt where the
-// system has them: the go command then takes its own children along.
+// gently interrupts a cancelled command instead of killing it, on systems that
+// have interrupts: an interrupted go command also ends its child processes.
 func gently(cmd *exec.Cmd) {
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -22,7 +22,8 @@ func gently(cmd *exec.Cmd) {
 	cmd.WaitDelay = 500 * time.Millisecond
 }
 
-// reasons tell what the go command's complaints mean, the most telling first.
+// reasons explain error messages of the go command to the user. The first that
+// matches is used, so the most specific come first.
 var reasons = []struct {
 	text *regexp.Regexp
 	say  func(path, spec string) string
@@ -39,6 +40,9 @@ var reasons = []struct {
 	{regexp.MustCompile(`requires go >= |requires newer|invalid go version|module requires Go`), func(path, spec string) string {
 		return spec + " is written for a newer Go than this machine's"
 	}},
+	{regexp.MustCompile(`(?m) imports$`), func(path, spec string) string {
+		return "a package that " + spec + " imports cannot be fetched"
+	}},
 	{regexp.MustCompile(`module declares its path as`), func(path, spec string) string {
 		return path + " is not the path that the module gives itself"
 	}},
@@ -50,8 +54,8 @@ var reasons = []struct {
 	}},
 }
 
-// explain says why a module could not be fetched; the go command's own words
-// follow.
+// explain returns an error that says why a module could not be fetched,
+// followed by the go command's own message.
 func explain(path, spec string, err error) error {
 	var ce *commandError
 	if !errors.As(err, &ce) {

@@ -1,10 +1,10 @@
-// Package module fetches Go modules for a session and tells what is in their
-// packages, by way of the go command: GOPROXY, GOFLAGS, GOPRIVATE, GONOSUMDB
-// and the module cache are the person's own.
+// Package module fetches Go modules for a session and lists their packages. It
+// runs the go command with the user's own settings and module cache (GOPROXY,
+// GOFLAGS, GOPRIVATE, GONOSUMDB).
 //
-// Start with [Store.Get]. The package knows nothing of who compiles or
-// interprets what it fetches; what keeps a package from being interpreted is
-// said by [Package.Parse].
+// Start with [Store.Get]. The package does not depend on the code that compiles
+// or interprets the fetched packages. [Package.Parse] lists the reasons why a
+// package cannot be interpreted.
 package module
 
 import (
@@ -24,49 +24,52 @@ import (
 	"sync"
 )
 
-// ErrNoGo says that there is no go command.
+// ErrNoGo is the error of [Store.Get] if there is no go command.
 var ErrNoGo = errors.New("%get needs the go command, and there is none on PATH: install Go (https://go.dev/dl) and start the kernel again")
 
-// A Store is a scratch module whose requirements are what a session has
-// fetched. The zero value is empty; its folder is made when it is first
-// needed. Methods may be called from several goroutines.
+// A Store is a scratch module that requires the modules that a session has
+// fetched. The zero value is empty; the module's folder is made at the first
+// Get. Methods may be called from several goroutines.
 type Store struct {
-	mu  sync.Mutex
-	dir string
+	mu   sync.Mutex // guards dir and lock, and serializes go commands
+	dir  string
+	lock *os.File // a file in dir, locked as long as the session lives
 }
 
-// A Module is a module at a version.
+// A Module is a module path with a version.
 type Module struct {
 	Path, Version string
-	// GoVersion is the language version of its go.mod, "1.17"; "" where it
-	// has none.
+	// GoVersion is the language version of the module's go.mod, such as "1.17";
+	// "" if it has none.
 	GoVersion string
 }
 
 func (m Module) String() string { return m.Path + " " + m.Version }
 
-// A Package is a package as the go command lists it.
+// A Package describes a package, from the output of `go list`.
 type Package struct {
 	ImportPath string
 	Name       string
 	Dir        string
-	Standard   bool   // of the standard library: the rest is not filled in
-	Module     Module // that it belongs to
-	// Files are the Go files that its build takes, without folder.
+	Standard   bool   // in the standard library; the fields below and Dir are then empty
+	Module     Module // the module that contains it
+	// Files are the names, without folder, of the Go files in the package's
+	// build.
 	Files []string
-	// Imports are import paths as they stand in the files; ImportMap names
-	// the packages that some of them mean.
+	// Imports are the import paths as the files spell them. ImportMap maps
+	// those that stand for another package to its path.
 	Imports   []string
 	ImportMap map[string]string
 	// Embeds are the files, relative to Dir, that go:embed directives name.
 	Embeds []string
-	// Foreign are files of other languages that its build takes: assembly,
-	// C; cgo files among them.
+	// Foreign are the files in its build that are not plain Go: assembly, C,
+	// and Go files that use cgo.
 	Foreign []string
-	// Err says why the package cannot be built; "" where nothing is wrong.
+	// Err says why the package cannot be built; "" if it can.
 	Err string
-	// Portable is the same package as another kind of machine builds it, of
-	// the same word size but without assembly; nil where that is no other.
+	// Portable is the same package as built for a machine of the same word size
+	// for which there is no assembly; nil if there is no such build that
+	// differs.
 	Portable *Package
 }
 
@@ -81,20 +84,26 @@ func (p *Package) Size() int64 {
 	return n
 }
 
-// A Fetch is what Get has fetched.
+// hasGo reports whether the package's build has Go files, perhaps only such that
+// use cgo.
+func (p *Package) hasGo() bool {
+	return len(p.Files) > 0 || slices.ContainsFunc(p.Foreign, func(name string) bool { return strings.HasSuffix(name, ".go") })
+}
+
+// A Fetch is the result of [Store.Get].
 type Fetch struct {
 	Module Module
-	// Path is the package or module that was asked for.
+	// Path is the path that Get was asked for, of a package or module.
 	Path string
-	// Packages are those of the module that programs outside may import,
-	// sorted by path.
+	// Packages are the packages of the module that code outside of it may
+	// import, sorted by path.
 	Packages []*Package
-	// All holds these packages and all that they need, by import path.
+	// All holds Packages and all their dependencies, by import path.
 	All map[string]*Package
 }
 
-// Dir returns the folder of the scratch module: its go.mod and go.sum are what
-// a build needs to use what was fetched. It is "" while nothing was.
+// Dir returns the folder of the scratch module, "" if nothing was fetched yet.
+// A build that imports fetched packages needs its go.mod and go.sum.
 func (s *Store) Dir() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,12 +119,12 @@ func (s *Store) Close() error {
 	}
 	dir := s.dir
 	s.dir = ""
-	return os.RemoveAll(dir)
+	return errors.Join(os.RemoveAll(dir), s.lock.Close())
 }
 
-// Get fetches the module or package of spec, PATH or PATH@VERSION; without a
-// version the latest. The error is a message for a person; after one the store is
-// as it was.
+// Get fetches the module or package of spec, which is PATH or PATH@VERSION;
+// without a version it fetches the latest. The error is a message for the user;
+// after an error the store is unchanged.
 func (s *Store) Get(ctx context.Context, spec string) (*Fetch, error) {
 	path, version, hasVersion := strings.Cut(spec, "@")
 	if err := checkPath(path); err != nil {
@@ -134,14 +143,14 @@ func (s *Store) Get(ctx context.Context, spec string) (*Fetch, error) {
 		return nil, ErrNoGo
 	}
 	if s.dir == "" {
-		dir, err := os.MkdirTemp("", "dace-modules-")
+		dir, lock, err := scratch()
 		if err != nil {
 			return nil, fmt.Errorf("cannot make a folder for the session's modules: %w", err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module session.local\n\ngo 1.22\n"), 0o666); err != nil {
-			return nil, err
+			return nil, errors.Join(err, lock.Close(), os.RemoveAll(dir))
 		}
-		s.dir = dir
+		s.dir, s.lock = dir, lock
 	}
 	undo, err := s.snapshot()
 	if err != nil {
@@ -155,7 +164,8 @@ func (s *Store) Get(ctx context.Context, spec string) (*Fetch, error) {
 	return f, nil
 }
 
-// snapshot returns what puts the scratch module back.
+// snapshot returns a function that restores the go.mod and go.sum of the
+// scratch module.
 func (s *Store) snapshot() (undo func(), err error) {
 	saved := map[string][]byte{}
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -190,9 +200,9 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 	}
 	patterns := []string{m.Path + "/..."}
 	if path != m.Path {
-		patterns = append(patterns, path) // also where no file of it is for this machine
+		patterns = append(patterns, path) // list it even if no file of it is for this machine
 	}
-	list, err := s.list(ctx, goCmd, patterns, runtime.GOARCH, tags)
+	list, err := s.list(ctx, goCmd, patterns, []string{"GOARCH=" + runtime.GOARCH, "CGO_ENABLED=" + cgo()}, tags)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +214,7 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 			continue
 		}
 		odd = odd || len(p.Foreign) > 0 || p.Err != "" || slices.Contains(p.Imports, "unsafe")
-		if p.Module.Path == m.Path && p.Name != "main" && !internal(p.ImportPath) && (len(p.Files) > 0 || p.ImportPath == path) {
+		if p.Module.Path == m.Path && p.Name != "main" && !internal(p.ImportPath) && (p.hasGo() || p.ImportPath == path) {
 			f.Packages = append(f.Packages, p)
 		}
 	}
@@ -212,9 +222,10 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 	if !odd {
 		return f, nil
 	}
-	// What is not plain Go may be on a machine that nobody has written
-	// assembly for, or where the author asks for plain Go.
-	list, err = s.list(ctx, goCmd, patterns, portableArch, append(slices.Clip(tags), plainTags...))
+	// List the packages again for a machine that has next to no assembly, and
+	// with the tags that ask for plain Go: this may give a variant that can be
+	// interpreted.
+	list, err = s.list(ctx, goCmd, patterns, []string{"GOARCH=" + portableArch}, append(slices.Clip(tags), plainTags...))
 	if err != nil {
 		return nil, err
 	}
@@ -230,11 +241,26 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 	return f, nil
 }
 
-// plainTags ask packages for their variants in plain Go.
+// cgo returns "1" if compiled cells can use packages with cgo, else "0".
+func cgo() string {
+	if os.Getenv("CGO_ENABLED") == "0" {
+		return "0"
+	}
+	compiler := strings.Fields(os.Getenv("CC"))
+	if len(compiler) == 0 {
+		compiler = []string{"gcc"}
+	}
+	if _, err := exec.LookPath(compiler[0]); err != nil {
+		return "0"
+	}
+	return "1"
+}
+
+// plainTags are the build tags that select a package's plain Go variant.
 var plainTags = []string{"purego", "appengine", "noasm", "nounsafe", "safe"}
 
-// portableArch has the word size and byte order of ours and next to no
-// assembly in anybody's packages.
+// portableArch is an architecture with our word size and byte order for which
+// hardly any package has assembly.
 var portableArch = func() string {
 	if strconv.IntSize == 64 {
 		return "mips64le"
@@ -242,7 +268,8 @@ var portableArch = func() string {
 	return "mipsle"
 }()
 
-// checkPath says what is wrong with a module path before the network is asked.
+// checkPath returns an error for a malformed module path, before any use of the
+// network.
 func checkPath(path string) error {
 	bad := ""
 	first, _, _ := strings.Cut(path, "/")
@@ -266,12 +293,13 @@ func checkPath(path string) error {
 	return fmt.Errorf("%q is no module path: %s", path, bad)
 }
 
-// internal reports whether a package is for its own module only.
+// internal reports whether a package path has an element "internal": only
+// packages of the same module may import it.
 func internal(path string) bool {
 	return slices.Contains(strings.Split(path, "/"), "internal")
 }
 
-// moduleOf returns the module of the build list that holds a package.
+// moduleOf returns the module of the build list that contains a package.
 func (s *Store) moduleOf(ctx context.Context, goCmd, path string) (Module, error) {
 	var args []string
 	for p := path; p != "." && p != "/"; p = parent(p) {
@@ -304,7 +332,7 @@ func parent(p string) string {
 	return p[:i]
 }
 
-// tags returns the build tags that the person's GOFLAGS ask for.
+// tags returns the build tags in the user's GOFLAGS.
 func (s *Store) tags(ctx context.Context, goCmd string) ([]string, error) {
 	out, err := s.run(ctx, goCmd, nil, "env", "GOFLAGS")
 	if err != nil {
@@ -322,14 +350,17 @@ func (s *Store) tags(ctx context.Context, goCmd string) ([]string, error) {
 	return tags, nil
 }
 
-// list lists packages with all that they need.
-func (s *Store) list(ctx context.Context, goCmd string, patterns []string, arch string, tags []string) ([]*Package, error) {
-	args := []string{"list", "-mod=readonly", "-e", "-deps",
+// list returns the packages that match the patterns, and all their
+// dependencies.
+func (s *Store) list(ctx context.Context, goCmd string, patterns, env, tags []string) ([]*Package, error) {
+	// -mod=mod adds what the module's other packages import to go.mod and
+	// go.sum: go get adds only what the package at its path imports.
+	args := []string{"list", "-mod=mod", "-e", "-deps",
 		"-json=ImportPath,Name,Dir,Standard,Module,GoFiles,Imports,ImportMap,EmbedFiles,CgoFiles,CFiles,CXXFiles,MFiles,HFiles,FFiles,SFiles,SwigFiles,SwigCXXFiles,SysoFiles,Error"}
 	if len(tags) > 0 {
 		args = append(args, "-tags="+strings.Join(tags, ","))
 	}
-	out, err := s.run(ctx, goCmd, []string{"GOARCH=" + arch}, append(append(args, "--"), patterns...)...)
+	out, err := s.run(ctx, goCmd, env, append(append(args, "--"), patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +369,7 @@ func (s *Store) list(ctx context.Context, goCmd string, patterns []string, arch 
 	return list, err
 }
 
-// listed is the go command's account of a package.
+// listed is a package in the JSON output of `go list`.
 type listed struct {
 	Package
 	GoFiles, EmbedFiles                                                                    []string
@@ -358,20 +389,14 @@ func (l *listed) pkg() *Package {
 	p.Foreign = slices.Concat(l.CgoFiles, l.CFiles, l.CXXFiles, l.MFiles, l.FFiles, l.SFiles, l.SwigFiles, l.SwigCXXFiles, l.SysoFiles)
 	if l.Error != nil {
 		p.Err = strings.TrimSpace(l.Error.Err)
-		for _, prefix := range []string{"no required module provides package ", "cannot find module providing package ", "missing go.sum entry for module providing package "} {
-			if pkg, ok := strings.CutPrefix(p.Err, prefix); ok {
-				pkg = strings.FieldsFunc(pkg, func(r rune) bool { return r == ';' || r == ':' || r == ' ' })[0]
-				p.Err = "it was not fetched: %get " + pkg
-			}
-		}
 		if strings.Contains(p.Err, "build constraints exclude all Go files") {
-			p.Err = "its build constraints exclude all files in plain Go on " + runtime.GOOS + "/" + runtime.GOARCH + " (cgo is off)"
+			p.Err = "its build constraints exclude all files on " + runtime.GOOS + "/" + runtime.GOARCH + map[string]string{"0": ", where cgo is off: it may need a C compiler"}[cgo()]
 		}
 	}
 	return p
 }
 
-// decode calls f for each JSON value of a stream.
+// decode calls f with each JSON value of a stream.
 func decode[T any](b []byte, f func(T)) error {
 	for dec := json.NewDecoder(bytes.NewReader(b)); ; {
 		var v T
@@ -384,7 +409,7 @@ func decode[T any](b []byte, f func(T)) error {
 	}
 }
 
-// A commandError is a go command that failed.
+// A commandError is the error of a go command that failed.
 type commandError struct {
 	stderr string
 	err    error
@@ -399,13 +424,13 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-// run runs the go command in the scratch module. When ctx ends, the command is
-// asked to end and, if it does not, ended.
+// run runs the go command in the scratch module and returns its output. When
+// ctx ends, the command is interrupted, and killed if it does not end soon.
 func (s *Store) run(ctx context.Context, goCmd string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, goCmd, args...)
 	cmd.Dir = s.dir
-	// Plain Go of this machine; no toolchain is downloaded, for the kernel
-	// could not interpret a newer language.
+	// Plain Go (no cgo) for this machine, unless env says otherwise. No
+	// toolchain is downloaded: the kernel could not interpret a newer language.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "PWD="+s.dir)
 	cmd.Env = append(cmd.Env, env...)
 	var out, stderr bytes.Buffer

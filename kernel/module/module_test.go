@@ -58,7 +58,8 @@ func TestGet(t *testing.T) {
 		t.Errorf("go.mod: %v\n%s", err, b)
 	}
 
-	// Without a version the latest; a package stands for its module.
+	// Without a version Get takes the latest; for a package it finds the
+	// module.
 	if f := get(t, &s, "example.test/geo"); f.Module.Version != "v1.1.0" {
 		t.Errorf("the latest is %s", f.Module)
 	}
@@ -154,7 +155,8 @@ func TestGetFails(t *testing.T) {
 	}
 }
 
-// A proxy that does not answer is given up when the context ends.
+// TestGetInterrupted checks that Get gives up a proxy that does not answer when
+// the context ends.
 func TestGetInterrupted(t *testing.T) {
 	moduletest.Proxy(t)
 	hang := hangingProxy(t)
@@ -197,11 +199,11 @@ func TestParse(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{"plain", ""},
 		{"raw", ""},
-		{"above", ""}, // itself; what it needs is another matter
+		{"above", ""}, // no problem of its own; its import has some
 		{"machine", "machine.s: assembly cannot be interpreted"},
 		{"linked", "linked.go:5: go:linkname reaches into another package's machine code, which cannot be interpreted"},
 		{"broken", "broken.go:3:"},
-		{"newer", ""}, // type-checking tells
+		{"newer", ""}, // only type-checking finds the problem
 	} {
 		p := f.All["example.test/mix/"+c.path]
 		if p == nil {
@@ -217,6 +219,10 @@ func TestParse(t *testing.T) {
 		}
 	}
 	const clang = "example.test/mix/clang"
+	if p := get(t, &s, clang).All[clang]; p == nil || p.Err != "" || len(p.Foreign) != 1 {
+		t.Errorf("clang, with a C compiler: %+v", p)
+	}
+	t.Setenv("CGO_ENABLED", "0")
 	if p := get(t, &s, clang).All[clang]; p == nil || !strings.Contains(p.Err, "cgo is off") {
 		t.Errorf("clang: nothing is wrong with a package of cgo alone: %+v", p)
 	}

@@ -14,9 +14,11 @@ import (
 
 // A Problem is a reason why a package cannot be interpreted.
 type Problem struct {
-	File string // without folder; "" where it is none of one file
+	File string // without folder; "" if the problem is not in one file
 	Line int
 	Text string
+	// Broken says that the Go compiler cannot build the package either.
+	Broken bool
 }
 
 func (p Problem) String() string {
@@ -32,22 +34,26 @@ func (p Problem) String() string {
 // A File is a parsed file of a package.
 type File struct {
 	Name   string // without folder
-	Text   []byte // as it was parsed
+	Text   []byte // the source as it was parsed
 	Syntax *ast.File
 }
 
-// Parse parses the files of a package, known to fset under name(file). It
-// lists what keeps the package from being interpreted: what the go command
-// says, files of other languages, cgo, linknames, functions without a body, and
-// text that is not Go as this kernel knows it.
+// Parse parses the Go files of a package and adds them to fset under
+// name(file). It also returns the problems that keep the package from being
+// interpreted: an error of the go command, files that are not plain Go, cgo, the
+// directive go:linkname, functions without a body, and syntax errors.
 //
-// Line directives are without effect, so that positions are those of the
-// files.
+// Line directives have no effect: positions are those in the files.
 func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*File, []Problem) {
 	var problems []Problem
-	add := func(file string, line int, text string) { problems = append(problems, Problem{file, line, text}) }
+	add := func(file string, line int, text string) {
+		problems = append(problems, Problem{File: file, Line: line, Text: text})
+	}
+	broken := func(file string, line int, text string) {
+		problems = append(problems, Problem{file, line, text, true})
+	}
 	if p.Err != "" {
-		add("", 0, p.Err)
+		broken("", 0, p.Err)
 	}
 	for _, f := range p.Foreign {
 		switch {
@@ -63,7 +69,7 @@ func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*
 	for _, n := range p.Files {
 		b, err := os.ReadFile(filepath.Join(p.Dir, n))
 		if err != nil {
-			add(n, 0, err.Error())
+			broken(n, 0, err.Error())
 			continue
 		}
 		b = withoutLineDirectives(b)
@@ -73,7 +79,7 @@ func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*
 			if l, ok := err.(scanner.ErrorList); ok && len(l) > 0 {
 				line, text = l[0].Pos.Line, l[0].Msg
 			}
-			add(n, line, text)
+			broken(n, line, text)
 			continue
 		}
 		files = append(files, &File{n, b, f})
@@ -97,13 +103,13 @@ func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*
 		}
 	}
 	if len(files) == 0 && len(problems) == 0 {
-		add("", 0, "it has no Go files for this machine")
+		broken("", 0, "it has no Go files for this machine")
 	}
 	return files, problems
 }
 
-// withoutLineDirectives returns Go text of the same length in which no comment
-// is a line directive.
+// withoutLineDirectives returns a copy of Go source, of the same length, in
+// which no comment is a line directive.
 func withoutLineDirectives(b []byte) []byte {
 	if !strings.Contains(string(b), "/line ") && !strings.Contains(string(b), "/*line ") {
 		return b
@@ -124,12 +130,13 @@ func withoutLineDirectives(b []byte) []byte {
 	}
 }
 
-// LanguageVersion returns the version of Go that a file of the module is
-// written in, "go1.17", by its own constraint or that of the module's go.mod.
+// LanguageVersion returns the Go version that applies to a file of the package,
+// such as "go1.17": that of the file's build constraint, else that of the
+// module's go.mod.
 func (p *Package) LanguageVersion(f *ast.File) string {
 	v := p.Module.GoVersion
 	if v == "" {
-		v = "1.16" // as the go command takes it
+		v = "1.16" // the go command's default for a go.mod without a version
 	}
 	if f != nil && f.GoVersion != "" {
 		return f.GoVersion

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// hangingProxy returns the address of a module proxy that answers nobody.
+// hangingProxy returns the address of a module proxy that accepts requests and
+// never answers them.
 func hangingProxy(t *testing.T) string {
 	over := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,9 +7,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"dace.local/kernel/self"
 )
 
-// What is missing is said, with what to do about it.
+// TestLook checks that errors name what is missing and what to do about it.
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"go", "gcc", "clang"} {
@@ -17,13 +19,19 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	home := t.TempDir() // holds a go command that names no cache folders
+	for name, text := range map[string]string{"go": "echo; echo", "gcc": ""} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module "+module+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module "+self.Module()+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	here := func(root string) string { return filepath.Join(root, "kernel", "native", "native.go") }
 	moved := filepath.Join(root, "gone")
-	env := []string{"PATH=" + dir}
+	env := []string{"PATH=" + dir, "GOCACHE=" + t.TempDir()}
 	cgo := map[string]string{"CGO_ENABLED": "1"}
 	for _, c := range []struct {
 		name string
@@ -33,9 +41,11 @@ func TestLook(t *testing.T) {
 		want string
 	}{
 		{"all is there", cgo, here(root), env, ""},
-		{"without cgo", map[string]string{"CGO_ENABLED": "0"}, here(root), env, "the kernel was built without cgo: with a C compiler on the PATH, go run ./install builds one that can"},
+		{"without cgo", map[string]string{"CGO_ENABLED": "0"}, here(root), env, "the kernel was built without cgo: with a C compiler on the PATH, go run ./install builds one that can; of a release, the one for linux-amd64-glibc can"},
 		{"a moved clone", cgo, here(moved), env, "the source that the kernel was built from is no longer in " + moved + ": run go run ./install where it is now"},
-		{"no paths", cgo, "dace.local/kernel/native/native.go", env, "the kernel was built with -trimpath and does not know where its source is: run go run ./install, which builds one that does"},
+		{"no paths", cgo, self.Path("kernel/native/native.go"), env, "the kernel was built with -trimpath and without its source: go run ./install builds one that carries it"},
+		{"an empty archive", cgo, "", env, "the kernel's source cannot be unpacked: the kernel was built without its source"},
+		{"no HOME", cgo, here(root), []string{"PATH=" + home}, "the go command has no folder for its cache: set HOME or GOCACHE"},
 		{"no toolchain", cgo, here(root), []string{"PATH=" + root}, "there is no go command on the PATH"},
 		{"another C compiler", cgo, here(root), append([]string{"CC=tcc -O"}, env...), "there is no C compiler on the PATH (tcc), which links what the toolchain compiles"},
 	} {
@@ -54,8 +64,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// Where the toolchain that built the kernel is gone, or the clone has changed
-// since, the remedy is said.
+// TestChanged checks that the error says how to recover if the toolchain that
+// built the kernel is gone, or if the clone has changed since.
 func TestChanged(t *testing.T) {
 	for _, c := range []struct{ says, want string }{
 		{"go: downloading " + runtime.Version() + " (linux/amd64)\ngo: download " + runtime.Version() + " for linux/amd64: toolchain not available",
@@ -67,8 +77,8 @@ func TestChanged(t *testing.T) {
 		if err := os.WriteFile(goCommand, []byte("#!/bin/sh\ncat <<'E'\n"+c.says+"\nE\nexit 1\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		tools := toolchain{goCommand: goCommand, root: dir, cache: dir, env: os.Environ()}
-		err := tools.build(t.Context(), module+"/cells/x", map[string]string{module + "/cells/x": "package cell"}, "", filepath.Join(dir, "x.so"))
+		tools := toolchain{goCommand: goCommand, root: dir, cache: cache{dir: dir}, env: os.Environ()}
+		err := tools.build(t.Context(), self.Module()+"/cells/x", map[string]string{self.Module() + "/cells/x": "package cell"}, "", "x")
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q gives %v, want %s", c.says, err, c.want)
 		}
@@ -80,6 +90,34 @@ func TestChanged(t *testing.T) {
 	} {
 		if got := explainOpen(other, modules).Error(); !strings.HasPrefix(got, want) {
 			t.Errorf("says %s, want %s", got, want)
+		}
+	}
+}
+
+// TestConflict checks that a package that the kernel links in another version
+// is reported with both versions, before anything is compiled.
+func TestConflict(t *testing.T) {
+	dir := t.TempDir()
+	goCommand := filepath.Join(dir, "go")
+	script := "#!/bin/sh\n[ $1 = list ] || exit 9\necho example.com/free example.com/free v1.0.0\necho example.com/mod/unused example.com/mod v2.0.0\necho example.com/mod/used example.com/mod v2.0.0\n"
+	if err := os.WriteFile(goCommand, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		linked, version, want string
+	}{
+		{"example.com/mod/used", "v1.9.0", "what the cell imports needs example.com/mod v2.0.0, and the kernel is built with v1.9.0: "},
+		{"example.com/mod/used", "v2.0.0", ""},
+		{"example.com/mod/other", "v1.9.0", ""},
+	} {
+		tools := toolchain{goCommand: goCommand, root: dir, env: os.Environ(), linked: map[string]bool{c.linked: true}, versions: map[string]string{"example.com/mod": c.version}}
+		err := tools.conflict(t.Context(), nil, "door")
+		if got := message(err); !strings.HasPrefix(got, c.want) || c.want == "" && err != nil {
+			t.Errorf("%s linked at %s: %q, want %q", c.linked, c.version, got, c.want)
+		}
+		var b *BuildError
+		if err != nil && !errors.As(err, &b) {
+			t.Errorf("a %T, want a *BuildError", err)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ink is the state that ANSI sequences set.
+// ink is the style that ANSI sequences have set.
 type ink struct {
 	bold, dim, italic, underline, strike, reverse bool
 	fg, bg                                        string // "", "a0".."a15" (classes), or "#rrggbb"
 }
 
-// writeANSI writes text as HTML, its ANSI colours as spans; other sequences
-// are dropped.
+// writeANSI writes text as HTML. ANSI colours and styles become spans; other
+// sequences are dropped.
 func writeANSI(w *bufio.Writer, s string) {
 	var now ink
 	for {
@@ -117,7 +117,8 @@ func (k *ink) set(params string) {
 	}
 }
 
-// extended reads the rest of a 38 or 48 code: 5;n or 2;r;g;b.
+// extended reads the parameters after a code 38 or 48: 5;n or 2;r;g;b. Used is
+// the number of codes read.
 func extended(codes []string) (colour string, used int) {
 	at := func(i int) int {
 		if i >= len(codes) {

@@ -12,8 +12,8 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// heavy is a notebook of 100 cells with about mb megabytes of outputs, half
-// of it text.
+// heavy returns a notebook of 100 cells with about mb megabytes of outputs,
+// half of it text.
 func heavy(mb int) *Notebook {
 	var sources []string
 	for i := range 100 {
@@ -68,8 +68,8 @@ func BenchmarkHTML100MB(b *testing.B) {
 	}
 }
 
-// A run of 100 cells that show 100 MB, saved after every cell: the time may
-// not grow with the square of the size.
+// BenchmarkRunAndSave runs 100 cells that show 100 MB, and saves after every
+// cell. The time must not grow with the square of the size.
 func BenchmarkRunAndSave(b *testing.B) {
 	for _, mb := range []int{10, 100} {
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
@@ -101,7 +101,7 @@ func BenchmarkRunAndSave(b *testing.B) {
 	}
 }
 
-// A million small prints in one cell.
+// BenchmarkPrints measures a million small prints in one cell.
 func BenchmarkPrints(b *testing.B) {
 	eng := &script{cells: map[string]func(context.Context, engine.Outputs) (engine.Result, error){
 		"x": func(_ context.Context, out engine.Outputs) (engine.Result, error) {

@@ -8,20 +8,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// Replace writes a file so that at every moment either the old or the whole
-// new one is there: write fills a temporary file in the same folder, which is
-// then renamed. When it fails the old file is untouched. A symbolic link is
-// followed, and what is not a regular file (a terminal, a pipe) is written to
-// as it stands.
+// Replace writes a file atomically: at every moment either the old or the
+// complete new file exists. It calls write with a temporary file in the same
+// folder, which it then renames. If that fails the old file is unchanged.
+// Replace follows a symbolic link, and writes directly to a file that is not
+// regular (a terminal, a pipe).
 func Replace(path string, write func(io.Writer) error) error {
 	return replace(path, true, write)
 }
 
-// replace is Replace; only with sync does it wait until the disk has the file.
+// replace does the work of Replace; it waits until the file is on the disk
+// only if sync is set.
 func replace(path string, sync bool, write func(io.Writer) error) error {
 	err := tryReplace(path, sync, write)
 	if err == nil {
@@ -29,7 +32,7 @@ func replace(path string, sync bool, write func(io.Writer) error) error {
 	}
 	var perr *fs.PathError
 	if errors.As(err, &perr) {
-		err = perr.Err // the temporary name says nothing
+		err = perr.Err // drop the path, which is the temporary file's
 	}
 	return fmt.Errorf("cannot write %s: %w", path, err)
 }
@@ -52,7 +55,8 @@ func tryReplace(path string, sync bool, write func(io.Writer) error) (err error)
 		}
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	sweep(path)
+	f, err := createTemp(path)
 	if err != nil {
 		return err
 	}
@@ -77,26 +81,82 @@ func tryReplace(path string, sync bool, write func(io.Writer) error) (err error)
 			return err
 		}
 	}
-	if err := f.Close(); err != nil {
+	if err := os.Rename(f.Name(), path); err != nil { // before Close, which unlocks it
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	_ = f.Close() // the file is complete already, and on the disk if sync is set
+	return nil
 }
 
-// A File saves a notebook while it runs.
+// createTemp creates a temporary file for path, named .NAME.NUMBER.tmp, in the
+// same folder. The file is locked as long as it is open.
+func createTemp(path string) (*os.File, error) {
+	for {
+		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+		if err != nil {
+			return nil, err
+		}
+		if mine, known := lock(f); mine || !known {
+			return f, nil
+		}
+		f.Close() // another process has removed the file in its sweep
+	}
+}
+
+// sweep removes temporary files for path that no process has locked, because
+// the programs that wrote them were killed.
+func sweep(path string) {
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), prefix)
+		number, tmp := strings.CutSuffix(number, ".tmp")
+		if !ok || !tmp || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if mine, _ := lock(f); mine {
+			_ = os.Remove(f.Name())
+		}
+		f.Close()
+	}
+}
+
+// lock locks a file for this process without waiting. Mine reports that the
+// lock succeeded and that the file has not been removed; known is false if the
+// file system does not support locks.
+func lock(f *os.File) (mine, known bool) {
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, true
+	case err != nil:
+		return false, false
+	}
+	named, err := os.Lstat(f.Name())
+	if err != nil {
+		return false, true
+	}
+	open, err := f.Stat()
+	return err == nil && os.SameFile(named, open), true
+}
+
+// A File saves a notebook during and after its run.
 type File struct {
 	path string
-	once bool // not a regular file: written at the end only
+	once bool // path is not a regular file, so it is written at the end only
 
-	mu    sync.Mutex
-	cost  time.Duration // of the last save
-	last  time.Time     // its end
-	timer *time.Timer   // of a save that was put off
-	err   error         // the first that went wrong
+	mu    sync.Mutex    // guards the fields below
+	cost  time.Duration // duration of the last save
+	last  time.Time     // end of the last save
+	timer *time.Timer   // runs a postponed save; nil if there is none
+	err   error         // first error of a save
 }
 
-// NewFile prepares to save under path, and fails where that cannot be. The
-// file itself is not touched yet.
+// NewFile prepares to save under path, and fails if path cannot be written. It
+// does not change the file yet.
 func NewFile(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -129,15 +189,15 @@ const (
 	saveQuick = 25 * time.Millisecond
 )
 
-// Checkpoint saves the notebook now, or soon where it is so large that saving
-// after every cell would take the time of the cells. It is made for
-// [Settings].Checkpoint; errors come from Close.
+// Checkpoint saves the notebook now, or later if it is so large that saving it
+// after every cell would take as long as the cells. It is meant for
+// [Settings].Checkpoint; Close reports errors.
 func (f *File) Checkpoint(copy func() *Notebook) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wait := time.Until(f.last.Add(saveShare * f.cost))
 	switch {
-	case f.once, f.timer != nil: // a save is due and will see this state
+	case f.once, f.timer != nil: // a later save will include this state
 	case f.cost <= saveQuick || wait <= 0:
 		f.save(copy(), false)
 	default:
@@ -162,15 +222,15 @@ func (f *File) save(nb *Notebook, sync bool) {
 	}
 }
 
-// Err returns the first error of a checkpoint.
+// Err returns the first error of a save.
 func (f *File) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// Close saves the notebook as it is at the end, and returns what went wrong
-// with this last save; checkpoints that failed before do not matter then.
+// Close saves the final state of the notebook. It returns the error of this
+// save only, because earlier errors no longer matter if it succeeds.
 func (f *File) Close(nb *Notebook) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"mime"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,45 +23,72 @@ import (
 //go:embed style.css
 var style string
 
-// HTMLSettings says how WriteHTML makes a page.
+// HTMLSettings configures WriteHTML.
 type HTMLSettings struct {
-	// Title is used where the notebook has no heading.
+	// Title is the page's title if the notebook has no heading.
 	Title string
-	// Dir is the notebook's folder: images that Markdown cells refer to by a
-	// relative path are read from it and put into the page. Where it is empty
-	// they stay references.
+	// Dir is the notebook's folder. Images that Markdown cells refer to by
+	// a relative path are read from it and embedded in the page. If Dir is
+	// empty they stay references.
 	Dir string
+	// Scripts allows scripts, frames and forms in the notebook's own HTML;
+	// set it only for trusted notebooks.
+	Scripts bool
 }
 
-// WriteHTML writes the notebook as one page that needs nothing else: style,
-// images and attachments are in it. HTML in Markdown cells and outputs is
-// passed through as Jupyter does, so a page is as trustworthy as its notebook.
-// Formulas are set as MathML; TeX that is not understood stays readable TeX.
+// policy is the content security policy of a page. It allows styles, images
+// and sounds, but nothing that runs or leads the reader elsewhere by itself.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src * data: blob: file:; media-src * data: blob: file:; font-src * data:; form-action 'none'; base-uri 'none'"
+
+// metaRE matches meta elements, which may redirect the reader (no policy
+// forbids that), but not <metadata>.
+var metaRE = regexp.MustCompile(`(?i)<meta([\s/>])`)
+
+// WriteHTML writes the notebook as one self-contained page that includes
+// style, images and attachments. HTML in Markdown cells and outputs is passed
+// through as in Jupyter, but no script in it runs unless [HTMLSettings] allows
+// it, because the notebook may come from an untrusted source. Formulas become
+// MathML; TeX that is not supported stays readable TeX.
 func WriteHTML(w io.Writer, nb *Notebook, set HTMLSettings) error {
-	p := &page{w: bufio.NewWriterSize(w, 1<<16), nb: nb, set: set}
+	to := bufio.NewWriterSize(w, 1<<16)
+	p := &page{w: to, nb: nb, set: set}
 	p.md = newMarkdown(p)
 	title := nb.title()
 	if title == "" {
 		title = set.Title
 	}
-	p.put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+	p.put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+	if !set.Scripts {
+		p.put("<meta http-equiv=\"Content-Security-Policy\" content=\"", policy, "\">\n")
+	}
+	p.put("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
 		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", html.EscapeString(title),
 		"</title>\n<style>\n", style, "</style>\n</head>\n<body>\n<main>\n")
+	var body bytes.Buffer
+	if !set.Scripts {
+		p.w = bufio.NewWriter(&body)
+	}
 	for _, c := range nb.Cells {
 		p.cell(c)
+	}
+	if !set.Scripts {
+		p.w.Flush()
+		p.w = to
+		p.w.Write(metaRE.ReplaceAll(body.Bytes(), []byte("&lt;meta$1")))
 	}
 	p.put("</main>\n</body>\n</html>\n")
 	return p.w.Flush()
 }
 
-// A page is being written; errors of the writer stick in w.
+// A page is the state of a page being written. Errors of the writer are kept
+// in w.
 type page struct {
 	w   *bufio.Writer
 	nb  *Notebook
 	set HTMLSettings
 	md  *markdown
-	// attachments are those of the Markdown cell being written.
+	// attachments holds the attachments of the Markdown cell being
+	// written.
 	attachments map[string]any
 }
 
@@ -70,7 +98,7 @@ func (p *page) put(parts ...string) {
 	}
 }
 
-// title is the notebook's own, or its first heading.
+// title returns the notebook's title, or its first heading.
 func (nb *Notebook) title() string {
 	if t := textAt(nb.Metadata, "title"); t != "" {
 		return t
@@ -95,7 +123,8 @@ func (p *page) cell(c *Cell) {
 		p.put("</section>\n")
 		p.attachments = nil
 	case Raw:
-		// Raw cells are for one format each; those for HTML belong here.
+		// Raw cells are meant for one format each; include those for
+		// HTML.
 		format := textAt(c.Metadata, "format")
 		if format == "" {
 			format = textAt(c.Metadata, "raw_mimetype")
@@ -136,14 +165,15 @@ func (p *page) code(c *Cell, id string) {
 	p.put("</section>\n")
 }
 
-// jupyterFlag returns a truth value of the cell's metadata.jupyter.
+// jupyterFlag returns the boolean under key in the cell's metadata.jupyter.
 func jupyterFlag(c *Cell, key string) (value, ok bool) {
 	m, _ := c.Metadata["jupyter"].(map[string]any)
 	value, ok = m[key].(bool)
 	return value, ok
 }
 
-// longOutput is the number of lines from which text scrolls in a box.
+// longOutput is the number of lines above which a text is shown in a scrolling
+// box.
 const longOutput = 40
 
 func (p *page) output(o *Output) {
@@ -181,7 +211,7 @@ func (p *page) pre(class, text string) {
 	p.put("</pre>\n")
 }
 
-// bundle writes the richest format that a page can show.
+// bundle writes the richest format of a bundle that a page can show.
 func (p *page) bundle(data, meta map[string]any) {
 	str := func(mime string) (string, bool) {
 		s, ok := data[mime].(string)
@@ -189,6 +219,11 @@ func (p *page) bundle(data, meta map[string]any) {
 	}
 	p.put("<div class=\"output\">")
 	defer p.put("</div>\n")
+	if view, ok := data[widgetView].(map[string]any); ok {
+		if id, _ := view["model_id"].(string); p.widget(id, map[string]bool{}) {
+			return
+		}
+	}
 	if s, ok := str("text/html"); ok {
 		p.put("<div class=\"rich\">", s, "</div>")
 		return
@@ -249,8 +284,8 @@ func (p *page) image(mime, encoded string, meta, data map[string]any) {
 	p.put(">")
 }
 
-// embed returns the target of a Markdown image as a data URL where its bytes
-// are at hand: an attachment of the cell or a file beside the notebook.
+// embed returns the target of a Markdown image as a data URL if its content is
+// available: as an attachment of the cell or as a file in Dir.
 func (p *page) embed(target string) (string, bool) {
 	if name, ok := strings.CutPrefix(target, "attachment:"); ok {
 		bundle, _ := p.attachments[unescapePath(name)].(map[string]any)
@@ -283,7 +318,7 @@ func (p *page) embed(target string) (string, bool) {
 	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b), true
 }
 
-// classes of predeclared names.
+// predeclared maps Go's predeclared identifiers to their CSS classes.
 var predeclared = map[string]string{}
 
 func init() {
@@ -298,7 +333,7 @@ func init() {
 	}
 }
 
-// highlight writes Go source as HTML with the tokens marked.
+// highlight writes Go source as HTML with syntax highlighting.
 func highlight(w *bufio.Writer, src string) {
 	src = strings.ReplaceAll(src, "\r", "")
 	type span struct {

@@ -31,7 +31,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// body is what a page shows between its fixed parts.
+// body returns the part of a page that shows the cell, without the fixed parts
+// around it.
 func body(t testing.TB, c *Cell, set HTMLSettings) string {
 	_, rest, _ := strings.Cut(page1(t, &Notebook{Cells: []*Cell{c}}, set), "<main>\n")
 	rest, _, _ = strings.Cut(rest, "</main>")
@@ -136,4 +137,31 @@ func FuzzHTML(f *testing.F) {
 			{Type: Stream, Text: output}, {Type: Result, Data: map[string]any{"text/latex": text}}}}}}
 		page1(t, nb, HTMLSettings{})
 	})
+}
+
+// A page shows the widgets' state at the time when the notebook was saved.
+func TestHTMLWidgets(t *testing.T) {
+	nb := mustRead(t, `{"nbformat": 4, "nbformat_minor": 5, "metadata": {"widgets": {"application/vnd.jupyter.widget-state+json": {"version_major": 2, "version_minor": 0, "state": {
+		"box": {"model_name": "VBoxModel", "state": {"children": ["IPY_MODEL_k", "IPY_MODEL_which", "IPY_MODEL_range", "IPY_MODEL_html", "IPY_MODEL_out", "IPY_MODEL_go", "IPY_MODEL_box", "IPY_MODEL_k", "IPY_MODEL_gone"]}},
+		"k": {"model_name": "IntSliderModel", "state": {"description": "k<", "value": 5}},
+		"which": {"model_name": "DropdownModel", "state": {"description": "which", "_options_labels": ["a", "b"], "index": 1}},
+		"range": {"model_name": "IntRangeSliderModel", "state": {"value": [3, 4]}},
+		"html": {"model_name": "HTMLModel", "state": {"value": "<b>bold</b>"}},
+		"go": {"model_name": "ButtonModel", "state": {"description": "go"}},
+		"out": {"model_name": "OutputModel", "state": {"outputs": [
+			{"output_type": "stream", "name": "stdout", "text": "drawn\n"},
+			{"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": "<figure>"}, "metadata": {"image/png": {"width": 567}}},
+			{"output_type": "error", "ename": "panic", "evalue": "x", "traceback": ["In[1]:2: oh"]}, 3]}}
+	}}}}, "cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": "", "execution_count": 1, "outputs": [
+		{"output_type": "display_data", "metadata": {}, "data": {"application/vnd.jupyter.widget-view+json": {"model_id": "box"}, "text/plain": "install the manager"}},
+		{"output_type": "display_data", "metadata": {}, "data": {"application/vnd.jupyter.widget-view+json": {"model_id": "unknown"}, "text/plain": "as text"}}]}]}`)
+	got := page1(t, nb, HTMLSettings{})
+	for _, want := range []string{"k&lt;: 5<", ">which: b<", ">3 to 4<", "<b>bold</b>", ">drawn<", "base64,AAAA", "width=\"567\"", "In[1]:2: oh", "as text"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Count(got, "k&lt;") != 1 || strings.Contains(got, "install the manager") {
+		t.Error("the page shows a widget twice, or says what to install")
+	}
 }

@@ -14,12 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// lines is a text that a notebook stores as a list of its lines.
+// lines is a text that is stored in the notebook file as a list of its lines.
 type lines string
 
-// decodeJSON reads one JSON value. Numbers stay as they were written, so that
-// they are written back the same. Errors tell line and column. The texts share
-// the memory of data's copy.
+// decodeJSON decodes one JSON value. Numbers keep their spelling, so that they
+// are written back the same. Errors give line and column. All strings share
+// one copy of data.
 func decodeJSON(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	p := &jsonParser{s: string(data)}
@@ -62,7 +62,7 @@ func (p *jsonParser) space() {
 	}
 }
 
-// fail says what was wanted at the cursor.
+// fail returns an error that says what the parser expected at the cursor.
 func (p *jsonParser) fail(want string) error {
 	if p.i >= len(p.s) {
 		return fmt.Errorf("%s: the file ends in the middle of the JSON value", place(p.s, len(p.s)))
@@ -77,7 +77,7 @@ func (p *jsonParser) fail(want string) error {
 	return fmt.Errorf("%s: want %s, got %q", place(p.s, p.i), want, r)
 }
 
-// next reports whether the next sign is c, and passes it.
+// next reports whether the next byte is c, and consumes it if so.
 func (p *jsonParser) next(c byte) bool {
 	p.space()
 	if p.i < len(p.s) && p.s[p.i] == c {
@@ -143,7 +143,7 @@ func (p *jsonParser) value() (any, error) {
 	return p.number()
 }
 
-// text reads a text behind its opening quote.
+// text reads a string whose opening quote has been read.
 func (p *jsonParser) text() (string, error) {
 	start := p.i
 	for p.i < len(p.s) && p.s[p.i] >= ' ' && p.s[p.i] != '"' && p.s[p.i] != '\\' {
@@ -192,7 +192,7 @@ func (p *jsonParser) text() (string, error) {
 				low, _ = p.codeUnit()
 			}
 			if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-				p.i = after // half a pair
+				p.i = after // the first half of a surrogate pair alone
 			}
 		}
 		b.WriteRune(r)
@@ -200,7 +200,7 @@ func (p *jsonParser) text() (string, error) {
 	return "", p.fail("")
 }
 
-// codeUnit reads uXXXX.
+// codeUnit reads uXXXX, the rest of a \u escape.
 func (p *jsonParser) codeUnit() (rune, bool) {
 	if p.i+5 > len(p.s) || p.s[p.i] != 'u' {
 		return 0, false
@@ -213,7 +213,7 @@ func (p *jsonParser) codeUnit() (rune, bool) {
 	return rune(n), true
 }
 
-// digits passes over digits, and says whether there were some.
+// digits skips digits, and reports whether there were any.
 func (p *jsonParser) digits() bool {
 	start := p.i
 	for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' {
@@ -255,19 +255,20 @@ func (p *jsonParser) number() (any, error) {
 	return json.Number(p.s[start:p.i]), nil
 }
 
-// place names the position of a byte: lines and columns count from 1, columns
-// in characters.
+// place describes the position of a byte for an error message. Lines and
+// columns count from 1, columns in characters.
 func place(s string, at int) string {
 	line := 1 + strings.Count(s[:at], "\n")
 	start := strings.LastIndexByte(s[:at], '\n') + 1
 	return fmt.Sprintf("line %d, column %d", line, 1+utf8.RuneCountInString(s[start:at]))
 }
 
-// A printer writes JSON as Jupyter does: keys sorted, one space a level, only
-// what must be escaped is escaped. The first error of the writer sticks.
+// A printer writes JSON in Jupyter's format: keys sorted, one space of
+// indentation per level, only the necessary escapes. It keeps the first error
+// of the writer.
 type printer struct {
 	w   *bytes.Buffer
-	out io.Writer // where w is emptied to as it fills
+	out io.Writer // receives the content of w when w is full
 	err error
 }
 
@@ -371,8 +372,8 @@ func (p *printer) lines(s string, level int) {
 	p.w.WriteByte(']')
 }
 
-// lineEnd returns the length of the first line of s with its end. Lines end
-// where Python's str.splitlines says, as nbformat uses it.
+// lineEnd returns the length of the first line of s, including its line end.
+// Lines end as in Python's str.splitlines, which nbformat uses.
 func lineEnd(s string) int {
 	for i := 0; i < len(s); {
 		if plainByte[s[i]] {
@@ -394,7 +395,7 @@ func lineEnd(s string) int {
 	return len(s)
 }
 
-// plainByte holds the bytes that stand for themselves in a JSON string.
+// plainByte tells which bytes need no escape in a JSON string.
 var plainByte = func() (t [256]bool) {
 	for c := 0x20; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -450,7 +451,7 @@ func (p *printer) text(s string) {
 	p.w.WriteByte('"')
 }
 
-// plainJSON turns any Go value into what decodeJSON returns.
+// plainJSON converts any Go value to the types that decodeJSON returns.
 func plainJSON(v any) (any, error) {
 	switch v.(type) {
 	case nil, bool, string, json.Number:

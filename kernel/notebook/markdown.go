@@ -17,7 +17,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown turns the Markdown of one notebook's cells into HTML.
+// markdown converts the Markdown of one notebook's cells to HTML.
 type markdown struct{ gm goldmark.Markdown }
 
 func newMarkdown(p *page) *markdown {
@@ -38,12 +38,13 @@ func newMarkdown(p *page) *markdown {
 }
 
 func (m *markdown) write(w io.Writer, src string) {
-	// goldmark reports only the writer's errors, which stick in the page.
+	// Convert returns only errors of the writer, which the page's writer
+	// keeps.
 	_ = m.gm.Convert([]byte(src), w)
 }
 
-// latex writes an output of type text/latex: a formula with its dollars, or a
-// piece of a document that only TeX could set.
+// latex writes an output of type text/latex: a formula, with or without its
+// delimiters, or a LaTeX fragment that only TeX could set.
 func (m *markdown) latex(w io.Writer, src string) {
 	src = strings.TrimSpace(src)
 	for _, d := range []struct{ open, close string }{{"$$", "$$"}, {`\[`, `\]`}, {"$", "$"}, {`\(`, `\)`}} {
@@ -55,10 +56,11 @@ func (m *markdown) latex(w io.Writer, src string) {
 	io.WriteString(w, mathHTML(src, true))
 }
 
-// headingIDs are the ids of headings that a page has.
+// headingIDs is the set of heading ids used on a page.
 type headingIDs map[string]bool
 
-// id makes an id as Jupyter does, so that links to "#My-heading" work.
+// id returns an unused id for a heading, formed as in Jupyter, so that links
+// to "#My-heading" work.
 func (ids headingIDs) id(heading string) string {
 	base := strings.ReplaceAll(strings.TrimSpace(heading), " ", "-")
 	id := base
@@ -69,7 +71,7 @@ func (ids headingIDs) id(heading string) string {
 	return id
 }
 
-// firstHeading returns the plain text of the first heading.
+// firstHeading returns the plain text of the first heading in src.
 func firstHeading(src string) string {
 	source := []byte(src)
 	doc := goldmark.DefaultParser().Parse(gmtext.NewReader(source))
@@ -110,7 +112,7 @@ func unescapePath(s string) string {
 	return s
 }
 
-// A transformer gives headings their ids and puts images into the page.
+// A transformer assigns ids to headings and embeds images in the page.
 type transformer struct {
 	page *page
 	ids  headingIDs
@@ -136,7 +138,7 @@ func (t transformer) Transform(doc *ast.Document, reader gmtext.Reader, _ parser
 
 var kindMath = ast.NewNodeKind("Math")
 
-// A mathNode holds a formula, inline or as a block.
+// A mathNode is a formula, inline or as a block.
 type mathNode struct {
 	ast.BaseInline
 	tex     string
@@ -148,10 +150,10 @@ func (n *mathNode) Dump(src []byte, level int) {
 	ast.DumpHelper(n, src, level, map[string]string{"tex": n.tex}, nil)
 }
 
-// longestFormula bounds the search for the end of a formula in a line of text.
+// longestFormula bounds the search for the end of a formula within a text.
 const longestFormula = 4096
 
-// mathSpans finds formulas in a line of text.
+// mathSpans parses inline formulas.
 type mathSpans struct{}
 
 func (mathSpans) Trigger() []byte { return []byte{'$', '\\'} }
@@ -164,12 +166,12 @@ func (mathSpans) Parse(parent ast.Node, block gmtext.Reader, _ parser.Context) a
 		open, close, display = "$$", "$$", true
 	case bytes.HasPrefix(line, []byte("$")):
 		open, close = "$", "$"
-		// "$5 and $6" is money: a formula neither starts with a space nor is
-		// followed by a digit.
+		// "$5 and $6" is money: a formula neither starts with a space
+		// nor is followed by a digit.
 		if len(line) < 2 || strings.ContainsRune(" \t\r\n", rune(line[1])) {
 			return nil
 		}
-	case bytes.HasPrefix(line, []byte(`\\(`)), bytes.HasPrefix(line, []byte(`\\[`)): // as Jupyter's Markdown needs them
+	case bytes.HasPrefix(line, []byte(`\\(`)), bytes.HasPrefix(line, []byte(`\\[`)): // doubled backslashes, as Jupyter's Markdown requires
 		open, display = string(line[:3]), line[2] == '['
 		close = map[bool]string{true: `\\]`, false: `\\)`}[display]
 	case bytes.HasPrefix(line, []byte(`\begin{`)):
@@ -213,7 +215,8 @@ func (mathSpans) Parse(parent ast.Node, block gmtext.Reader, _ parser.Context) a
 	return nil
 }
 
-// findClose returns where close stands in s, not behind a backslash.
+// findClose returns the index of close in s, ignoring places that a backslash
+// escapes, or -1.
 func findClose(s []byte, close string) int {
 	for i := 0; i+len(close) <= len(s); i++ {
 		if string(s[i:i+len(close)]) == close {
@@ -226,15 +229,15 @@ func findClose(s []byte, close string) int {
 	return -1
 }
 
-// mathBlocks finds formulas that start a line, whose lines Markdown would
-// otherwise take for lists and headings.
+// mathBlocks parses formulas that start a line. Markdown would otherwise take
+// their lines for lists and headings.
 type mathBlocks struct{}
 
 var kindMathBlock = ast.NewNodeKind("MathBlock")
 
 type mathBlock struct {
 	ast.BaseBlock
-	close string // what the last line ends with
+	close string // the delimiter at the end of the last line
 	done  bool
 	tex   strings.Builder
 }
@@ -257,8 +260,8 @@ func (mathBlocks) Open(parent ast.Node, reader gmtext.Reader, pc parser.Context)
 	default:
 		return nil, parser.NoChildren
 	}
-	// Text behind a formula that ends in the same line makes it part of a
-	// paragraph; so does a formula that never ends.
+	// A formula is part of a paragraph if text follows it on the same
+	// line, or if it has no end.
 	if at := findClose([]byte(s), n.close); at >= 0 && at+len(n.close) < len(s) {
 		return nil, parser.NoChildren
 	} else if at < 0 && !closesLater(reader.Source()[segment.Stop:], n.close) {
@@ -269,8 +272,8 @@ func (mathBlocks) Open(parent ast.Node, reader gmtext.Reader, pc parser.Context)
 	return n, parser.NoChildren
 }
 
-// closesLater reports whether a line of text ends with close before an empty
-// one comes. The text may be that of a block quote.
+// closesLater reports whether a line of text ends with close before the first
+// empty line. The lines may be those of a block quote.
 func closesLater(text []byte, close string) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
@@ -310,7 +313,7 @@ func (mathBlocks) Close(ast.Node, gmtext.Reader, parser.Context) {}
 func (mathBlocks) CanInterruptParagraph() bool                   { return true }
 func (mathBlocks) CanAcceptIndentedLine() bool                   { return false }
 
-// mathRenderer writes formulas.
+// mathRenderer renders formulas.
 type mathRenderer struct{}
 
 func (mathRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {

@@ -1,11 +1,11 @@
 // Package notebook reads, runs and writes Jupyter notebooks without Jupyter.
 //
-// [Read] and [Write] convert between a file and a [Notebook]: nbformat 4 is
-// read, 4.5 is written, byte for byte as Jupyter writes it, and fields that
-// nobody here knows are kept. [Run] executes a notebook's cells through any
-// [engine.Engine] and stores what they show; [WriteHTML] makes a page of it.
+// [Read] and [Write] convert between a file and a [Notebook]. They read
+// nbformat 4 and write nbformat 4.5, byte for byte as Jupyter does, and keep
+// unknown fields. [Run] executes a notebook's cells with any [engine.Engine]
+// and stores their outputs; [WriteHTML] converts a notebook to an HTML page.
 //
-// The package knows no language, draws no terminal and opens no socket.
+// The package does not depend on a language, a terminal or the network.
 package notebook
 
 import (
@@ -21,14 +21,15 @@ import (
 	"strings"
 )
 
-// A Notebook is a sequence of cells, nbformat 4.
+// A Notebook is a sequence of cells, in nbformat 4.
 type Notebook struct {
-	// Metadata belongs to the notebook; kernelspec and language_info live here.
+	// Metadata is the notebook's metadata, such as kernelspec and
+	// language_info.
 	Metadata map[string]any
 	Cells    []*Cell
 	// Minor is the minor version of the format, at least 5.
 	Minor int
-	// Extra holds the fields that the format does not know.
+	// Extra holds the fields that nbformat does not define.
 	Extra map[string]any
 }
 
@@ -39,20 +40,20 @@ const (
 	Raw      = "raw"
 )
 
-// A Cell is one cell of a notebook.
+// A Cell is a cell of a notebook.
 type Cell struct {
-	// ID is unique in the notebook, 1 to 64 of [a-zA-Z0-9-_].
+	// ID is unique in the notebook, 1 to 64 characters of [a-zA-Z0-9-_].
 	ID       string
 	Type     string // Code, Markdown, Raw, or one of a later format
 	Source   string
 	Metadata map[string]any
-	// Attachments maps a file name to its MIME bundle; nil where there is none.
+	// Attachments maps file names to MIME bundles; nil if there are none.
 	Attachments map[string]any
 	// Outputs and Count, the execution count, belong to code cells; Count is 0
 	// for a cell that has not been run.
 	Outputs []*Output
 	Count   int
-	// Extra holds the fields that the format does not know.
+	// Extra holds the fields that nbformat does not define.
 	Extra map[string]any
 }
 
@@ -64,20 +65,20 @@ const (
 	Failure = "error"
 )
 
-// An Output is one thing that a cell showed.
+// An Output is one output of a cell.
 type Output struct {
 	Type string // Stream, Display, Result, Failure, or one of a later format
-	// Name ("stdout" or "stderr") and Text belong to a Stream.
+	// Name ("stdout" or "stderr") and Text are used by a Stream.
 	Name, Text string
-	// Data maps MIME types to texts or JSON values, Metadata to details: of
-	// Display and Result.
+	// Data maps MIME types to texts or JSON values, and Metadata describes
+	// them. They are used by Display and Result.
 	Data, Metadata map[string]any
-	// Count is the execution count of a Result.
+	// Count is the execution count; it is used by a Result.
 	Count int
-	// ErrorName, ErrorValue and Traceback belong to a Failure.
+	// ErrorName, ErrorValue and Traceback are used by a Failure.
 	ErrorName, ErrorValue string
 	Traceback             []string
-	// Extra holds the fields that the format does not know.
+	// Extra holds the fields that nbformat does not define.
 	Extra map[string]any
 }
 
@@ -93,11 +94,11 @@ func (c *Cell) Tags() []string {
 	return tags
 }
 
-// HasTag reports whether the cell bears the tag.
+// HasTag reports whether the cell has the tag.
 func (c *Cell) HasTag(tag string) bool { return slices.Contains(c.Tags(), tag) }
 
-// Language returns the language that the notebook says it is written in, in
-// lower case, or "" where it does not say.
+// Language returns the notebook's language in lower case, or "" if its
+// metadata does not name one.
 func (nb *Notebook) Language() string {
 	if s := textAt(nb.Metadata, "language_info", "name"); s != "" {
 		return strings.ToLower(s)
@@ -105,7 +106,8 @@ func (nb *Notebook) Language() string {
 	return strings.ToLower(textAt(nb.Metadata, "kernelspec", "language"))
 }
 
-// textAt follows keys through nested objects to a text.
+// textAt returns the text at the end of a path of keys through nested objects,
+// or "".
 func textAt(v any, keys ...string) string {
 	for _, k := range keys {
 		m, _ := v.(map[string]any)
@@ -115,9 +117,10 @@ func textAt(v any, keys ...string) string {
 	return s
 }
 
-// Read parses a notebook. Format 4.0 to 4.4 become 4.5: cells get ids, which
-// depend only on the cells' sources and order. Older formats, broken JSON and
-// fields of the wrong kind are errors that say where.
+// Read parses a notebook. It converts formats 4.0 to 4.4 to 4.5 by giving
+// cells ids, which depend only on the cells' sources and order. Older formats,
+// malformed JSON and fields of the wrong type are errors that give the
+// position.
 func Read(data []byte) (*Notebook, error) {
 	v, err := decodeJSON(data)
 	if err != nil {
@@ -165,7 +168,7 @@ func Read(data []byte) (*Notebook, error) {
 	return nb, nil
 }
 
-// A reader converts JSON values and keeps the first error.
+// A reader converts JSON values to Go values and keeps the first error.
 type reader struct{ err error }
 
 func (r *reader) fail(at, want string, got any) {
@@ -174,7 +177,7 @@ func (r *reader) fail(at, want string, got any) {
 	}
 }
 
-// kindOf names a JSON value's kind for a message.
+// kindOf names the type of a JSON value, for an error message.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -215,7 +218,7 @@ func (r *reader) integer(m map[string]any, key, path string) (n int, ok bool) {
 	}
 }
 
-// object returns the object under key, an empty one where there is none.
+// object returns the object under key, or an empty one if there is none.
 func (r *reader) object(m map[string]any, key, path string) map[string]any {
 	switch v := m[key].(type) {
 	case nil:
@@ -227,7 +230,8 @@ func (r *reader) object(m map[string]any, key, path string) map[string]any {
 	return map[string]any{}
 }
 
-// text returns the text under key, joined where it is stored as lines.
+// text returns the text under key. It joins a text that is stored as a list of
+// lines.
 func (r *reader) text(m map[string]any, key, path string) string {
 	switch v := m[key].(type) {
 	case nil:
@@ -344,12 +348,12 @@ func (r *reader) output(v any, path string) *Output {
 	return o
 }
 
-// isJSON reports whether data of a MIME type is JSON rather than text.
+// isJSON reports whether the data of a MIME type is JSON rather than text.
 func isJSON(mime string) bool {
 	return mime == "application/json" || strings.HasPrefix(mime, "application/") && strings.HasSuffix(mime, "+json")
 }
 
-// joinBundle joins texts that are stored as lines.
+// joinBundle joins the texts of a bundle that are stored as lists of lines.
 func joinBundle(b map[string]any) {
 	for mime, v := range b {
 		if list, ok := v.([]any); ok && !isJSON(mime) {
@@ -360,7 +364,8 @@ func joinBundle(b map[string]any) {
 	}
 }
 
-// splitBundle makes the texts of a bundle lines, those that Jupyter stores so.
+// splitBundle converts texts of a bundle to lines, for the MIME types that
+// Jupyter stores as lists of lines.
 func splitBundle(b map[string]any) map[string]any {
 	out := make(map[string]any, len(b))
 	for mime, v := range b {
@@ -372,7 +377,8 @@ func splitBundle(b map[string]any) map[string]any {
 	return out
 }
 
-// rest returns the fields of m that are not known, nil where there are none.
+// rest returns the fields of m that are not in known, or nil if there are
+// none.
 func rest(m map[string]any, known ...string) map[string]any {
 	var extra map[string]any
 	for k, v := range m {
@@ -388,8 +394,8 @@ func rest(m map[string]any, known ...string) map[string]any {
 
 var validID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// nameCells gives ids to cells without one, with one that the format does not
-// allow, or with one that an earlier cell has.
+// nameCells gives a new id to every cell whose id is missing, is not allowed
+// by the format, or is used by an earlier cell.
 func (nb *Notebook) nameCells() {
 	taken := make(map[string]bool, len(nb.Cells))
 	for _, c := range nb.Cells {
@@ -408,7 +414,7 @@ func (nb *Notebook) nameCells() {
 	}
 }
 
-// newID returns an id for a cell to be put in at index i.
+// newID returns an unused id for a cell that will be inserted at index i.
 func (nb *Notebook) newID(i int, source string) string {
 	for try := 0; ; try++ {
 		id := makeID(i, try, source)
@@ -423,8 +429,17 @@ func makeID(i, try int, source string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Write writes the notebook as Jupyter does: sorted keys, one space a level,
-// texts as lists of lines, a newline at the end.
+// Copy returns a copy of the notebook as it would be read from its file.
+func (nb *Notebook) Copy() (*Notebook, error) {
+	var b bytes.Buffer
+	if err := Write(&b, nb); err != nil {
+		return nil, err
+	}
+	return Read(b.Bytes())
+}
+
+// Write writes the notebook in Jupyter's format: sorted keys, one space of
+// indentation per level, texts as lists of lines, a newline at the end.
 func Write(w io.Writer, nb *Notebook) error {
 	p := &printer{w: new(bytes.Buffer), out: w}
 	p.value(with(nb.Extra, map[string]any{
@@ -440,7 +455,7 @@ func Write(w io.Writer, nb *Notebook) error {
 	return p.err
 }
 
-// with adds to the fields those of extra that they do not hold.
+// with adds to fields the fields of extra that it does not have.
 func with(extra, fields map[string]any) map[string]any {
 	for k, v := range extra {
 		if _, known := fields[k]; !known {
@@ -492,7 +507,7 @@ func (o *Output) fields() map[string]any {
 	return with(o.Extra, m)
 }
 
-// count is an execution count as the format has it: null for none.
+// count returns an execution count as stored in the file: null for 0.
 func count(n int) any {
 	if n == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 
 var regen = flag.Bool("regen", false, "rewrite the golden files of testdata")
 
-// golden compares with a file of testdata, or writes it with -regen.
+// golden compares got with a file in testdata, or writes the file with -regen.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -41,7 +41,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// python runs a program with Debian's nbformat, or skips the test.
+// python runs a Python program that uses Debian's nbformat. It skips the test
+// if nbformat is missing.
 func python(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	const interpreter = "/usr/bin/python3"
@@ -82,7 +83,7 @@ func written(t testing.TB, nb *Notebook) string {
 	return b.String()
 }
 
-// Notebooks that Jupyter wrote come back as they were.
+// Reading and writing notebooks that Jupyter wrote leaves them unchanged.
 func TestRoundTrip(t *testing.T) {
 	files, err := filepath.Glob("testdata/same/*.ipynb")
 	if err != nil || len(files) == 0 {
@@ -101,7 +102,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What Read and Write make of odd notebooks is what nbformat makes of them.
+// Read and Write convert unusual notebooks to the same files as nbformat does.
 func TestWritesAsJupyter(t *testing.T) {
 	const head = `{"nbformat": 4, "nbformat_minor": 5, "metadata": {"signature": "x", "zeta": [1, 1.0, 1e5, true, null, [], {}]}, "unknown": {"b": 1, "a": "<&>"}, "cells": [`
 	notebooks := []string{
@@ -126,13 +127,14 @@ func TestWritesAsJupyter(t *testing.T) {
 	answer := python(t, `import sys, json, warnings, nbformat
 warnings.simplefilter("ignore")
 sys.stdout.write("ANSWER" + json.dumps([nbformat.v4.writes(nbformat.reads(s, as_version=4)) + "\n" for s in json.loads(sys.argv[1])]))`, string(list))
-	_, answer, _ = strings.Cut(answer, "ANSWER") // complaints about unknown fields
+	_, answer, _ = strings.Cut(answer, "ANSWER") // skip nbformat's warnings about unknown fields
 	var want []string
 	if err := json.Unmarshal([]byte(answer), &want); err != nil {
 		t.Fatal(err)
 	}
 	for i, text := range notebooks {
-		// Python writes 1e5 as 100000.0; here numbers stay as they were.
+		// Python writes 1e5 as 100000.0; Write keeps the original
+		// spelling.
 		want := strings.Replace(want[i], "100000.0", "1e5", 1)
 		if got := written(t, mustRead(t, text)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
@@ -205,7 +207,7 @@ func TestCellIDs(t *testing.T) {
 nbformat.validate(nbformat.reads(sys.argv[1], as_version=nbformat.NO_CONVERT))`, written(t, a))
 }
 
-// FuzzJSON compares the parser with the standard library's.
+// FuzzJSON compares the parser with encoding/json.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`{"a": [1, -0.5e+3, "\u00e9\ud83d\ude00\ud800x\n/", true, false, null], "b": {}}`, `[1,]`, `{"a" 1}`, `[01]`, `-`, `"\`, `"\u12`, `"\ud800\u0041"`, "[\"\x00\"]", "{\n<<<<<<< x", "- 1", "[,1]", `{,"a":1}`, `nulltrue`} {
 		f.Add(s)

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// A Parameter is a value given to a notebook from outside.
+// A Parameter is a variable of a notebook that is set from outside.
 type Parameter struct {
 	Name string
-	// Value is a plain value, or a Go expression where Raw is set.
+	// Value is a plain value, or a Go expression if Raw is set.
 	Value string
 	Raw   bool
 }
 
-// ParseParameter reads "name=value" or, with a Go expression as the value,
+// ParseParameter parses "name=value" or, for a Go expression as the value,
 // "name:=expression".
 func ParseParameter(s string) (Parameter, error) {
 	name, value, ok := strings.Cut(s, "=")
@@ -42,15 +42,33 @@ func ParseParameter(s string) (Parameter, error) {
 	return p, nil
 }
 
-// Inject puts a cell with the parameters behind the cell tagged "parameters",
-// or first where there is none; a cell injected earlier (tagged
-// "injected-parameters") is replaced where it stands. Values become Go:
-// numbers, true and false, durations ("90s") and quoted texts stand for
-// themselves, anything else is a text; a variable that the tagged cell
-// declares as a text or a duration gets one.
+// Declared returns those of the parameters that the cell tagged "parameters"
+// declares.
+func (nb *Notebook) Declared(params []Parameter) []Parameter {
+	var known map[string]kind
+	for _, c := range nb.Cells {
+		if c.Type == Code && c.HasTag("parameters") {
+			known = declarations(c.Source)
+			break
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(params), func(p Parameter) bool {
+		_, ok := known[p.Name]
+		return !ok
+	})
+}
+
+// Inject inserts a cell that sets the parameters after the cell tagged
+// "parameters", or at the start if there is none. It replaces a cell injected
+// earlier (tagged "injected-parameters") in its place. Values are converted to
+// Go source: numbers, true and false, durations ("90s") and quoted strings
+// stay values of these types, and everything else becomes a string. If the
+// tagged cell declares a variable as a string or a duration, its value is
+// converted to that type.
 //
-// Undeclared are the names that the tagged cell does not declare; known are
-// those that it does, nil where there is no such cell or it cannot be parsed.
+// Undeclared lists the parameters that the tagged cell does not declare. Known
+// lists the variables that it does declare; it is nil if there is no tagged
+// cell or if the cell cannot be parsed.
 func (nb *Notebook) Inject(params []Parameter) (undeclared, known []string) {
 	if len(params) == 0 {
 		return nil, nil
@@ -63,13 +81,13 @@ func (nb *Notebook) Inject(params []Parameter) (undeclared, known []string) {
 	}
 	assign := "="
 	if tagged < 0 {
-		assign = ":=" // nothing has declared the name yet
+		assign = ":=" // no cell declares the names
 	}
 	var code strings.Builder
 	code.WriteString("// Parameters\n")
 	for i, p := range params {
 		if slices.ContainsFunc(params[i+1:], func(q Parameter) bool { return q.Name == p.Name }) {
-			continue // the last one counts
+			continue // a later parameter of the same name takes precedence
 		}
 		k, ok := declared[p.Name]
 		if declared != nil && !ok {
@@ -92,7 +110,8 @@ func (nb *Notebook) Inject(params []Parameter) (undeclared, known []string) {
 	return undeclared, known
 }
 
-// A kind is what a declaration tells of a variable without type-checking.
+// A kind is the type of a variable as far as its declaration shows it without
+// type-checking.
 type kind int
 
 const (
@@ -136,7 +155,8 @@ func unsigned(v string) string {
 	return v
 }
 
-// decimal removes the leading zeros of digits, which would make them octal.
+// decimal removes leading zeros from digits, because Go would read them as
+// octal.
 func decimal(v string) string {
 	digits := unsigned(v)
 	if len(digits) > 1 && digits[0] == '0' && strings.Trim(digits, "0123456789_") == "" {
@@ -149,7 +169,8 @@ func decimal(v string) string {
 	return v
 }
 
-// isToken reports whether v is one Go token of the kind, well formed.
+// isToken reports whether v is a single well-formed Go token of the given
+// kind.
 func isToken(v string, want token.Token) bool {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(v))
@@ -170,8 +191,8 @@ func durationLiteral(d time.Duration) string {
 	return fmt.Sprintf("time.Duration(%d)", d)
 }
 
-// declarations returns the variables that a cell declares at its top level,
-// nil where it cannot be parsed.
+// declarations returns the variables that a cell declares at top level, or nil
+// if the cell cannot be parsed.
 func declarations(code string) map[string]kind {
 	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+code+"\n}", parser.SkipObjectResolution)
 	var stmts []ast.Stmt

@@ -13,35 +13,35 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// A recorder keeps what the cells of a notebook show.
+// A recorder stores the outputs of a notebook's cells in the notebook.
 type recorder struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards nb, shown, states, closed and all records
 	nb     *Notebook
 	set    *Settings
-	shown  map[string][]spot  // by display id
-	states map[string]*widget // by comm id
-	closed bool               // nothing is taken any more
+	shown  map[string][]spot  // outputs by display id
+	states map[string]*widget // widgets by comm id
+	closed bool               // the run has ended, and further outputs are ignored
 }
 
-// spot is an output that can be updated, and the record it stands in.
+// A spot is an output that can be updated, and the record that contains it.
 type spot struct {
 	in  *record
 	out *Output
 }
 
-// A widget is the state of a widget's model, kept for the notebook's metadata
-// as Jupyter keeps it.
+// A widget is the state of a widget's model, in the form in which Jupyter
+// stores it in the notebook's metadata.
 type widget struct {
 	state   map[string]any
-	buffers map[string]any // by path
+	buffers map[string]any // entries of the model's "buffers", by path
 }
 
-// A record is one cell's Outputs.
+// A record implements engine.Outputs for one cell.
 type record struct {
 	*recorder
 	cell   *Cell
-	stream *strings.Builder // the text of the last output where that is a stream
-	clear  bool             // clear when the next output comes
+	stream *strings.Builder // text of the last output if it is a stream, else nil
+	clear  bool             // clear the outputs when the next output arrives
 }
 
 var _ engine.Outputs = (*record)(nil)
@@ -50,7 +50,8 @@ func newRecorder(nb *Notebook, set *Settings) *recorder {
 	return &recorder{nb: nb, set: set, shown: map[string][]spot{}, states: map[string]*widget{}}
 }
 
-// add appends an output, after the clearing that was put off.
+// add appends an output; before that it clears the outputs if Clear has
+// postponed it.
 func (r *record) add(o *Output) {
 	if r.clear {
 		r.wipe()
@@ -92,7 +93,7 @@ func (r *record) write(name, text string) {
 		last = len(r.cell.Outputs) - 1
 	}
 	r.stream.WriteString(text)
-	r.cell.Outputs[last].Text = r.stream.String() // shares the builder's memory
+	r.cell.Outputs[last].Text = r.stream.String() // without a copy: shares the builder's memory
 	r.show(&Output{Type: Stream, Name: name, Text: text})
 }
 
@@ -102,14 +103,14 @@ func (r *record) show(o *Output) {
 	}
 }
 
-// Stdout appends to the cell's standard output.
+// Stdout appends text to the cell's standard output.
 func (r *record) Stdout(text string) { r.write("stdout", text) }
 
-// Stderr appends to the cell's standard error.
+// Stderr appends text to the cell's standard error.
 func (r *record) Stderr(text string) { r.write("stderr", text) }
 
-// Display adds an output; one shown earlier under the same id changes too, as
-// in Jupyter.
+// Display adds an output. As in Jupyter, it also replaces outputs shown
+// earlier under the same id.
 func (r *record) Display(b engine.Bundle, id string) {
 	r.put(&Output{Type: Display}, b, id)
 }
@@ -135,7 +136,7 @@ func (r *recorder) change(id string, data, meta map[string]any) {
 	}
 }
 
-// Update replaces what is shown under id in any cell.
+// Update replaces the outputs shown under id in all cells.
 func (r *record) Update(b engine.Bundle, id string) {
 	data, meta := bundle(b)
 	r.mu.Lock()
@@ -149,7 +150,8 @@ func (r *record) Update(b engine.Bundle, id string) {
 	}
 }
 
-// Clear removes the cell's outputs.
+// Clear removes the cell's outputs, with wait only when the next output
+// arrives.
 func (r *record) Clear(wait bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +165,7 @@ func (r *record) Clear(wait bool) {
 	r.wipe()
 }
 
-// Input asks whoever runs the notebook.
+// Input asks the caller of Run for a line, through Settings.Input.
 func (r *record) Input(ctx context.Context, prompt string, password bool) (string, error) {
 	if r.set.Input == nil {
 		return "", errors.New("the cell asks for input, and nobody is there to answer")
@@ -171,7 +173,8 @@ func (r *record) Input(ctx context.Context, prompt string, password bool) (strin
 	return r.set.Input(ctx, prompt, password)
 }
 
-// Comm keeps the state of widgets; there is no client that could answer.
+// Comm records the state of widgets. It sends no replies, because there is no
+// client.
 func (r *record) Comm(m engine.CommMessage) error {
 	v, err := plainJSON(m.Data)
 	if err != nil {
@@ -179,11 +182,14 @@ func (r *record) Comm(m engine.CommMessage) error {
 	}
 	data, _ := v.(map[string]any)
 	state, ok := data["state"].(map[string]any)
-	if !ok || m.Type == "comm_close" {
-		return nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if m.Type == "comm_close" {
+		delete(r.states, m.ID)
+	}
+	if !ok || r.closed || m.Type == "comm_close" {
+		return nil
+	}
 	w := r.states[m.ID]
 	if w == nil {
 		w = &widget{state: map[string]any{}, buffers: map[string]any{}}
@@ -201,7 +207,7 @@ func (r *record) Comm(m engine.CommMessage) error {
 	return nil
 }
 
-// fail adds a cell's error.
+// fail adds the error of a cell as an output.
 func (r *record) fail(e *engine.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,8 +216,17 @@ func (r *record) fail(e *engine.Error) {
 	r.show(o)
 }
 
-// storeWidgets puts the widgets' state into the notebook's metadata.
-func (r *recorder) storeWidgets() {
+// widgetState is the MIME type under which a notebook's metadata stores the
+// state of its widgets.
+const widgetState = "application/vnd.jupyter.widget-state+json"
+
+// storeWidgets returns the metadata with the current state of the widgets in
+// place of the state from an earlier run.
+func (r *recorder) storeWidgets(metadata map[string]any) map[string]any {
+	widgets, _ := metadata["widgets"].(map[string]any)
+	metadata, widgets = maps.Clone(metadata), maps.Clone(widgets)
+	delete(metadata, "widgets")
+	delete(widgets, widgetState)
 	models := map[string]any{}
 	for id, w := range r.states {
 		if _, ok := w.state["_model_name"]; !ok {
@@ -221,7 +236,7 @@ func (r *recorder) storeWidgets() {
 			"model_name":           w.state["_model_name"],
 			"model_module":         w.state["_model_module"],
 			"model_module_version": w.state["_model_module_version"],
-			"state":                w.state,
+			"state":                maps.Clone(w.state),
 		}
 		if len(w.buffers) > 0 {
 			var list []any
@@ -233,20 +248,25 @@ func (r *recorder) storeWidgets() {
 		models[id] = model
 	}
 	if len(models) > 0 {
-		r.nb.Metadata["widgets"] = map[string]any{
-			"application/vnd.jupyter.widget-state+json": map[string]any{
-				"state": models, "version_major": 2, "version_minor": 0,
-			},
+		if widgets == nil {
+			widgets = map[string]any{}
 		}
+		widgets[widgetState] = map[string]any{"state": models, "version_major": 2, "version_minor": 0}
 	}
+	if len(widgets) > 0 {
+		metadata["widgets"] = widgets
+	}
+	return metadata
 }
 
-// snapshot copies the notebook as it is now: cells and outputs are copies,
-// what they refer to is never changed in place.
+// snapshot returns a copy of the notebook in its current state. It copies the
+// cells and outputs, and shares the values that they refer to, which are never
+// changed in place.
 func (r *recorder) snapshot() *Notebook {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	nb := *r.nb
+	nb.Metadata = r.storeWidgets(nb.Metadata)
 	nb.Cells = make([]*Cell, len(r.nb.Cells))
 	for i, c := range r.nb.Cells {
 		cell := *c
@@ -261,8 +281,8 @@ func (r *recorder) snapshot() *Notebook {
 	return &nb
 }
 
-// settle drops what a carriage return has overwritten, so that a progress
-// line is kept in its last state only, as nbclient does.
+// settle removes text that a carriage return has overwritten, so that only the
+// last state of a progress line is kept, as in nbclient.
 func settle(s string) string {
 	if !strings.Contains(s, "\r") {
 		return s
@@ -279,7 +299,7 @@ func settle(s string) string {
 	return b.String()
 }
 
-// bundle makes what a notebook stores of what an engine shows.
+// bundle converts an engine's bundle to the form stored in a notebook.
 func bundle(b engine.Bundle) (data, meta map[string]any) {
 	data, meta = map[string]any{}, map[string]any{}
 	for mime, v := range b.Data {

@@ -12,70 +12,73 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// Settings says how Run treats a notebook. The zero value runs every cell
-// without a time limit and stops at the first that fails.
+// Settings configures Run. The zero value runs every cell without a time limit
+// and stops at the first cell that fails.
 type Settings struct {
-	// Timeout is how long one cell may run, without limit where it is zero.
+	// Timeout is how long one cell may run; zero means no limit.
 	Timeout time.Duration
 	// Grace is how long a cell may take to stop after its timeout or after
-	// the end of the context: 5 s where it is zero. A cell that does not stop
-	// is left behind and ends the run.
+	// the end of the context; zero means 5 s. A cell that does not stop in
+	// time is abandoned, and the run ends.
 	Grace time.Duration
-	// KeepGoing runs the cells after one that failed.
+	// KeepGoing continues the run after a cell that failed.
 	KeepGoing bool
-	// Input answers a cell that asks for a line; nil fails the cell.
+	// Input answers a cell that asks for a line. If Input is nil, the cell
+	// fails.
 	Input func(ctx context.Context, prompt string, password bool) (string, error)
-	// Now is the clock of the cells' timing metadata; nil is time.Now.
+	// Now is the clock for the cells' timing metadata; nil means time.Now.
 	Now func() time.Time
 
-	// OnStart is told that a cell starts, OnEnd how it ended. Index counts
-	// the notebook's code cells that are to run, from 0, and n is how many.
+	// OnStart is called when a cell starts, OnEnd when it has ended. Index
+	// is the cell's index, from 0, among the n code cells to be run.
 	OnStart func(c *Cell, index, n int)
 	OnEnd   func(c *Cell, index, n int, took time.Duration, err error)
-	// OnOutput sees every output as it comes (of a stream the new piece),
-	// OnUpdate what replaces an earlier one. Both are called with the
-	// notebook locked: they must not keep the cell nor call back.
+	// OnOutput is called with every output as it arrives (for a stream,
+	// with the new text only), OnUpdate with an output that replaces an
+	// earlier one. Both are called with the notebook locked: they must not
+	// keep the cell nor call back.
 	OnOutput func(c *Cell, o *Output)
 	OnUpdate func(c *Cell, o *Output)
-	// OnPage sees what a cell shows in the pager, which no notebook stores.
+	// OnPage is called with the content of the pager, which is not stored
+	// in notebooks.
 	OnPage func(c *Cell, b engine.Bundle)
-	// Checkpoint is called after every cell. What copy returns is the
-	// notebook at that moment, to be kept as long as wanted.
+	// Checkpoint is called after every cell. Its argument returns a copy
+	// of the notebook at that moment, which the caller may keep.
 	Checkpoint func(copy func() *Notebook)
 }
 
-// Kernel name and titles that Run writes into a notebook's metadata.
+// Kernel name and display name that Run writes into a notebook's metadata.
 const (
 	KernelName    = "dace"
 	KernelDisplay = "Go (dace)"
 )
 
-// A CellError is a cell that failed.
+// A CellError is the failure of a cell.
 type CellError struct {
 	Cell  *Cell
-	Index int   // among the code cells that run, from 0
+	Index int   // index among the code cells that run, from 0
 	Err   error // an *engine.Error, unless the engine itself failed
 }
 
-// Error names the cell and says what happened.
+// Error returns the cell's number and the error.
 func (e *CellError) Error() string { return fmt.Sprintf("cell %d: %v", e.Index+1, e.Err) }
 
 // Unwrap returns the error of the engine.
 func (e *CellError) Unwrap() error { return e.Err }
 
-// Timeout is the name of the error of a cell that ran into Settings.Timeout.
+// Timeout is the name of the error of a cell that exceeded Settings.Timeout.
 const Timeout = "Timeout"
 
 var errTimeout = errors.New("the cell ran into the timeout")
 
 // Run executes the notebook's code cells in order on eng, which stays open,
-// and replaces their outputs, execution counts and timing; kernelspec and
-// language_info become the engine's. Cells without code and cells tagged
+// and replaces their outputs, execution counts and timing. It sets kernelspec
+// and language_info from the engine. Cells without code and cells tagged
 // skip-execution are not run. A cell tagged raises-exception may fail.
 //
-// The error is nil when every cell ran well, a *CellError for the first that
-// failed, or the context's cause when ctx ended. The notebook holds in every
-// case what was shown until then.
+// The error is nil if every cell succeeded, a *CellError for the first cell
+// that failed, or the context's cause if ctx ended. In every case the notebook
+// contains the outputs up to that point.
 func Run(ctx context.Context, nb *Notebook, eng engine.Engine, set Settings) error {
 	if set.Now == nil {
 		set.Now = time.Now
@@ -142,10 +145,10 @@ func (r *recorder) close() {
 			o.Text = settle(o.Text)
 		}
 	}
-	r.storeWidgets()
+	r.nb.Metadata = r.storeWidgets(r.nb.Metadata)
 }
 
-// describeKernel fills in the metadata by which Jupyter finds the kernel.
+// describeKernel sets the metadata by which Jupyter finds the kernel.
 func describeKernel(nb *Notebook, info engine.Info) {
 	if nb.Metadata == nil {
 		nb.Metadata = map[string]any{}
@@ -165,7 +168,7 @@ func describeKernel(nb *Notebook, info engine.Info) {
 	nb.Metadata["language_info"] = language
 }
 
-// run executes one cell and records it.
+// run executes one cell and records its outputs.
 func (r *recorder) run(ctx context.Context, eng engine.Engine, c *Cell, number int) error {
 	busy := r.set.Now()
 	out := &record{recorder: r, cell: c}
@@ -247,5 +250,5 @@ func asEngineError(err error) *engine.Error {
 	return &engine.Error{Name: "EngineError", Message: err.Error(), Traceback: []string{"EngineError: " + err.Error()}}
 }
 
-// stamp formats a time as Jupyter's timing metadata has it.
+// stamp formats a time as in Jupyter's timing metadata.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }

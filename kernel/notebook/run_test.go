@@ -12,7 +12,9 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// script is an engine whose cells are functions, by their source.
+// script is an engine that calls the function stored under a cell's source. The
+// sources "fail" and "print ..." are built in; any other source is its own
+// value.
 type script struct {
 	engine.Engine
 	cells map[string]func(ctx context.Context, out engine.Outputs) (engine.Result, error)
@@ -37,7 +39,8 @@ func (s *script) Execute(ctx context.Context, c engine.Cell, out engine.Outputs)
 	return engine.Result{Value: engine.Text(c.Code)}, nil
 }
 
-// cells makes a notebook of code cells; "#tag source" tags one.
+// cells returns a notebook of code cells; a source "#tag source" gives the
+// cell the tag.
 func cells(sources ...string) *Notebook {
 	nb := &Notebook{Metadata: map[string]any{}, Minor: 5}
 	for _, s := range sources {
@@ -53,7 +56,7 @@ func cells(sources ...string) *Notebook {
 	return nb
 }
 
-// summary is a cell's outputs in short.
+// summary returns a short form of a cell's outputs.
 func summary(c *Cell) string {
 	var parts []string
 	for _, o := range c.Outputs {
@@ -139,8 +142,9 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// An update reaches the cell that showed; so does what a goroutine prints
-// after its cell has ended, but nothing after the run.
+// An update changes the outputs of the cell that displayed them. Text that a
+// goroutine prints after its cell has ended is added to that cell, but not
+// after the run.
 func TestAcrossCells(t *testing.T) {
 	var late engine.Outputs
 	eng := &script{cells: map[string]func(context.Context, engine.Outputs) (engine.Result, error){
@@ -201,7 +205,7 @@ func TestEndings(t *testing.T) {
 		name  string
 		cells []string
 		set   Settings
-		after time.Duration // the context ends
+		after time.Duration // the context ends after this time
 		want  []string
 		err   string
 	}{
@@ -231,7 +235,7 @@ func TestEndings(t *testing.T) {
 						t.Errorf("cell %d: %s, want %s", i, got, tc.want[i])
 					}
 				}
-				time.Sleep(2 * time.Hour) // of the bubble's clock: "hang" ends
+				time.Sleep(2 * time.Hour) // on the fake clock of synctest, so that "hang" ends
 			})
 		})
 	}
@@ -253,13 +257,31 @@ func TestWidgets(t *testing.T) {
 		},
 	}}
 	nb := cells("w")
-	if err := Run(t.Context(), nb, eng, Settings{}); err != nil {
+	var saved *Notebook
+	if err := Run(t.Context(), nb, eng, Settings{Checkpoint: func(copy func() *Notebook) { saved = copy() }}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "widgets.golden", []byte(written(t, &Notebook{Metadata: nb.Metadata})))
+	if got, want := written(t, saved), written(t, nb); got != want {
+		t.Errorf("a checkpoint has\n%s\nwant\n%s", got, want)
+	}
+	// A run without widgets removes those that an earlier run has stored.
+	nb.Cells = cells("none").Cells
+	eng.cells["none"] = func(_ context.Context, out engine.Outputs) (engine.Result, error) {
+		return engine.Result{}, errors.Join(
+			out.Comm(engine.CommMessage{Type: "comm_open", ID: "m2", Data: map[string]any{"state": map[string]any{"_model_name": "HTMLModel"}}}),
+			out.Comm(engine.CommMessage{Type: "comm_close", ID: "m2"}))
+	}
+	if err := Run(t.Context(), nb, eng, Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	if w, ok := nb.Metadata["widgets"]; ok {
+		t.Errorf("widgets of an earlier run are kept: %v", w)
+	}
 }
 
-// The whole of an executed notebook, validated by nbformat.
+// TestExecutedNotebook compares a whole executed notebook, and validates it
+// with nbformat.
 func TestExecutedNotebook(t *testing.T) {
 	eng := &script{cells: map[string]func(context.Context, engine.Outputs) (engine.Result, error){
 		"all": func(_ context.Context, out engine.Outputs) (engine.Result, error) {

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// mathHTML sets a TeX formula as MathML, which every current browser draws
-// without help. It knows the notation of papers, not all of TeX: a formula
-// with anything else stays TeX, readable, in a serif face.
+// mathHTML converts a TeX formula to MathML, which every current browser
+// renders without scripts. It supports the notation used in papers, not all of
+// TeX: a formula that contains anything else stays readable TeX in a serif
+// font.
 func mathHTML(tex string, display bool) string {
 	tex = strings.TrimSpace(tex)
 	mode, class := "", "math"
@@ -27,7 +28,7 @@ func mathHTML(tex string, display bool) string {
 
 var errTeX = errors.New("not understood")
 
-// texDepth bounds how deep braces may nest.
+// texDepth is the greatest depth of nested braces.
 const texDepth = 60
 
 // A texParser reads a formula from left to right.
@@ -36,15 +37,15 @@ type texParser struct {
 	i       int
 	depth   int
 	display bool
-	variant string // the font command in force: "mathbf", ...
+	variant string // current font command: "mathbf", ...
 }
 
-// An item is one piece of MathML. Limits go above and below it where it wants
-// them there.
+// An item is one piece of MathML. If limits is set, its subscript and
+// superscript are placed below and above it.
 type item struct {
 	ml       string
 	limits   bool
-	function bool // its name stands off from what is beside it
+	function bool // the name of a function, separated by spaces from its neighbours
 }
 
 func mrow(items []item) string {
@@ -64,8 +65,8 @@ func tag(name, text string) string {
 	return "<" + name + ">" + html.EscapeString(text) + "</" + name + ">"
 }
 
-// word reads the name of the command at the cursor, or the one sign that is
-// its name; the cursor stands on its backslash.
+// word reads the name of the command at the cursor, which is on the backslash:
+// letters, or a single other character.
 func (p *texParser) word() string {
 	p.i++
 	start := p.i
@@ -92,9 +93,9 @@ func (p *texParser) space() {
 	}
 }
 
-// row reads items up to one of the closing signs: "}" for a group, "]" for an
-// option, `\right` for \left, `\end` and the cell signs for a table, "" for
-// the end of the formula. The sign itself is left to the caller.
+// row reads items up to a closing delimiter: "}" for a group, "]" for an
+// option, `\right` for \left, `\end` or a cell separator for a table, "" for
+// the end of the formula. It leaves the delimiter for the caller to read.
 func (p *texParser) row(end string) ([]item, error) {
 	if p.depth++; p.depth > texDepth {
 		return nil, errTeX
@@ -152,7 +153,7 @@ func (p *texParser) row(end string) ([]item, error) {
 	}
 }
 
-// scripted reads an atom with what stands above and below it.
+// scripted reads an atom with its subscript and superscript.
 func (p *texParser) scripted() (it item, err error) {
 	base := item{ml: "<mrow></mrow>"}
 	defer func() { it.function = base.function }()
@@ -185,7 +186,7 @@ func (p *texParser) scripted() (it item, err error) {
 			case !up && sub == "":
 				sub = arg
 			default:
-				return item{}, errTeX // twice
+				return item{}, errTeX // a second subscript or superscript
 			}
 			continue
 		case strings.HasPrefix(p.s[p.i:], `\limits`), strings.HasPrefix(p.s[p.i:], `\nolimits`):
@@ -221,7 +222,7 @@ func (p *texParser) argument() (string, error) {
 	if p.i == len(p.s) {
 		return "", errTeX
 	}
-	if c := p.s[p.i]; c >= '0' && c <= '9' { // x^23 is x squared, three
+	if c := p.s[p.i]; c >= '0' && c <= '9' { // as in TeX, x^23 means x^{2}3
 		p.i++
 		return tag("mn", string(c)), nil
 	}
@@ -232,7 +233,7 @@ func (p *texParser) argument() (string, error) {
 	return it.ml, err
 }
 
-// raw reads the text of a group in braces as it stands.
+// raw reads the text of a group in braces without interpreting it.
 func (p *texParser) raw() (string, error) {
 	p.space()
 	if p.i == len(p.s) || p.s[p.i] != '{' {
@@ -293,7 +294,7 @@ func (p *texParser) atom() (item, error) {
 	r, n := utf8.DecodeRuneInString(p.s[p.i:])
 	p.i += n
 	if unicode.IsLetter(r) {
-		if p.variant == "mathrm" { // a word of upright letters
+		if p.variant == "mathrm" { // \mathrm sets a whole word
 			start := p.i - n
 			for p.i < len(p.s) && isASCIILetter(p.s[p.i]) {
 				p.i++
@@ -313,14 +314,15 @@ func (p *texParser) atom() (item, error) {
 	return item{ml: tag("mo", string(r))}, nil
 }
 
-// thousands reports whether the comma at the cursor groups digits: 10,000.
+// thousands reports whether the comma at the cursor separates groups of
+// digits, as in 10,000.
 func (p *texParser) thousands() bool {
 	rest := p.s[p.i+1:]
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 	return digits == 3 && p.i > 0 && p.s[p.i-1] >= '0' && p.s[p.i-1] <= '9'
 }
 
-// upright sets a word in upright letters.
+// upright sets a word in an upright font.
 func upright(s string) string {
 	if utf8.RuneCountInString(s) == 1 {
 		return `<mi mathvariant="normal">` + html.EscapeString(s) + "</mi>"
@@ -351,7 +353,7 @@ func (p *texParser) command() (item, error) {
 			return item{}, err
 		}
 		switch name {
-		case "bar", "overline": // a border needs no font that can stretch
+		case "bar", "overline": // a border, unlike a character, needs no font that can stretch it
 			return item{ml: `<mrow style="border-top:.06em solid;padding-top:.12em">` + arg + "</mrow>"}, nil
 		case "underline":
 			return item{ml: `<mrow style="border-bottom:.06em solid;padding-bottom:.12em">` + arg + "</mrow>"}, nil
@@ -494,7 +496,7 @@ func function(name string) string {
 	return "<mrow>" + upright(name) + "<mo>\u2061</mo></mrow>"
 }
 
-// fence reads the delimiter behind \left and its kin.
+// fence reads the delimiter after \left and similar commands.
 func (p *texParser) fence() (string, error) {
 	p.space()
 	if p.i == len(p.s) {
@@ -535,7 +537,8 @@ func stretchy(s, size string) string {
 	return `<mo fence="true" stretchy="true"` + size + ">" + s + "</mo>"
 }
 
-// environment reads the rest of \begin{...}...\end{...}, a table of cells.
+// environment reads the rest of \begin{...}...\end{...}, which is a table of
+// cells.
 func (p *texParser) environment() (item, error) {
 	name, err := p.raw()
 	if err != nil {
@@ -608,7 +611,7 @@ func (p *texParser) environment() (item, error) {
 		if end, err := p.raw(); err != nil || end != name {
 			return item{}, errTeX
 		}
-		if cells.String() != "<mtd"+style+"><mrow></mrow></mtd>" || column > 0 { // the last row may be empty
+		if cells.String() != "<mtd"+style+"><mrow></mrow></mtd>" || column > 0 { // leave out an empty last row
 			rows = append(rows, cells.String())
 		}
 		display := ""
@@ -661,7 +664,7 @@ func restyle(s, variant string) string {
 	return b.String()
 }
 
-// table makes a map of a text of names and values.
+// table converts a text of alternating names and values to a map.
 func table(s string) map[string]string {
 	f := strings.Fields(s)
 	m := make(map[string]string, len(f)/2)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// formulas of the kinds that notebooks hold; the golden page is looked at.
+// formulas lists the kinds of formulas found in notebooks. The golden page has
+// to be checked by eye.
 var formulas = []string{
 	`f(x) = \sum_{i=1}^{n} w_i x_i, \quad x \in \{0,1\}^n`,
 	`\mathcal{L}(\theta) = \frac{1}{n} \sum_{i=1}^n \left( y_i - s_\theta(z_i) \right)^2 + \beta\, D_{\mathrm{KL}}\big(q(z \mid x) \,\|\, p(z)\big)`,
@@ -38,7 +39,7 @@ func TestFormulas(t *testing.T) {
 		}
 	}
 	golden(t, "formulas.html", []byte(b.String()))
-	// What is not understood stays readable.
+	// Formulas that are not supported stay readable TeX.
 	for _, f := range []string{`\foo`, `{`, `}`, `x^`, `x_1_2`, `\frac{1}`, `\left( x`, `\right)`, `\begin{x}\end{x}`, `\begin{cases} x`, `a & b`, `a \\ b`, `\sqrt[`, `\text{$x$}`, `\`, strings.Repeat("{", 1e5), strings.Repeat(`\hat`, 1e5), `%`} {
 		ml := mathHTML(f, false)
 		if !strings.HasPrefix(ml, `<span class="math">`) {
@@ -64,7 +65,7 @@ func FuzzTeX(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, tex string) {
-		for _, c := range tex { // XML, which checks the nesting here, has no such characters
+		for _, c := range tex { // skip control characters: this test checks the nesting as XML, which does not allow them
 			if c < ' ' && c != '\n' && c != '\t' || c >= 0xd800 && c <= 0xdfff || c >= 0xfffd {
 				return
 			}

@@ -15,14 +15,16 @@ import (
 	"time"
 
 	"dace.local/kernel/engine/echo"
+	"dace.local/kernel/self"
 	"dace.local/kernel/transport"
 	"dace.local/kernel/wire"
 )
 
-// The tests of this file run real clients, and the kernel as a process: this
-// test binary on the echo engine, and the dace command.
+// The tests in this file run real clients with the kernel as a process of its
+// own: the dace command, or this test binary on the echo engine.
 
-// echoKernel in the environment makes this test binary a kernel.
+// echoKernel is the environment variable that makes this test binary run as a
+// kernel.
 const echoKernel = "DACE_TEST_ECHO_KERNEL"
 
 func TestMain(m *testing.M) {
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildDir is where the dace command is, once it has been built.
+// buildDir is the folder that buildDace puts the dace command into, "" before.
 var buildDir string
 
 // buildDace builds the dace command and returns its path.
@@ -48,21 +50,21 @@ var buildDace = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(buildDir, "dace")
-	if out, err := exec.Command("go", "build", "-o", binary, "dace.local/kernel").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, self.Path("kernel")).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return binary, nil
 })
 
-// A language is a kernel to be run by clients, with code for it.
+// A language is a kernel that the clients run, with samples of code for it.
 type language struct {
 	name string
 	argv func(t *testing.T) []string // without the connection file
-	// kernelTest is the class attributes of jupyter_kernel_test.
+	// kernelTest holds the class attributes for jupyter_kernel_test.
 	kernelTest object
 	// session is the code for testdata/session.py.
 	session map[string]string
-	// notebook is cells, of which the test says what they show.
+	// notebook holds cells; the test that runs them checks their outputs.
 	notebook [][2]string
 }
 
@@ -100,6 +102,8 @@ var echoLanguage = language{
 		"ask":    "%input name? ",
 		"prompt": "name? ",
 		"unset":  "%fail there is nothing to lose here",
+
+		"concurrent": "yes",
 	},
 	notebook: [][2]string{
 		{"%print a\n%print b\n6 by 7", "stream stdout a\nb\n|execute_result 6 by 7"},
@@ -157,6 +161,9 @@ var goLanguage = language{
 		"known":  "running",
 		"lines":  "for sc := bufio.NewScanner(os.Stdin); sc.Scan(); {\n\tfmt.Println(\"line\", sc.Text())\n}",
 		"unset":  "state++",
+
+		"variable":   "state",
+		"concurrent": "yes",
 	},
 	notebook: [][2]string{
 		{"fmt.Println(\"a\")\nfmt.Println(\"b\")\n6 * 7", "stream stdout a\nb\n|execute_result 42"},
@@ -168,14 +175,14 @@ var goLanguage = language{
 	},
 }
 
-// languages are the kernels that every client must like.
+// languages are the kernels that every client is tested with.
 var languages = []language{echoLanguage, goLanguage}
 
-// python is Debian's, which has Debian's packages.
+// python is Debian's interpreter, for which Debian packages Python modules.
 const python = "/usr/bin/python3"
 
-// needPython skips the test where Python modules are missing; with
-// DACE_REQUIRE_CLIENTS=1 it fails instead.
+// needPython skips the test if Python modules are missing, or fails it if
+// DACE_REQUIRE_CLIENTS=1 is set.
 func needPython(t *testing.T, modules ...string) {
 	t.Helper()
 	for _, module := range modules {
@@ -190,8 +197,8 @@ func needPython(t *testing.T, modules ...string) {
 	}
 }
 
-// script runs a Python script of testdata on an installed kernel, with data as
-// a JSON file, and returns what it prints.
+// script runs a Python script of testdata with an installed kernel, passes it
+// data as a JSON file, and returns its output.
 func (l language) script(t *testing.T, name string, data any) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -248,8 +255,8 @@ func lastLine(t *testing.T, out string, v any) {
 	}
 }
 
-// TestJupyterKernelTest runs the stock suite: all of its 12 tests, none
-// skipped.
+// TestJupyterKernelTest runs the suite jupyter_kernel_test: all of its 12 tests,
+// none skipped.
 func TestJupyterKernelTest(t *testing.T) {
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
@@ -293,7 +300,7 @@ func TestNBClient(t *testing.T) {
 	}
 }
 
-// An nbOutput is an output of a notebook's cell.
+// An nbOutput is one output of a cell in a notebook file.
 type nbOutput struct {
 	Type  string            `json:"output_type"`
 	Name  string            `json:"name"`
@@ -324,8 +331,22 @@ func TestJupyterClient(t *testing.T) {
 	}
 }
 
-// startProcess starts a kernel process on ipc; prefix is a command that runs
-// it.
+// TestAsides sends questions, such as completion, to a kernel that runs a cell.
+func TestAsides(t *testing.T) {
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			needPython(t, "jupyter_client")
+			out := l.script(t, "asides.py", l.session)
+			if !strings.HasSuffix(out, "done\n") {
+				t.Errorf("it ended early:\n%s", out)
+			}
+			t.Log(out)
+		})
+	}
+}
+
+// startProcess starts a kernel process on ipc and connects a client. prefix is
+// put before its command line.
 func startProcess(t *testing.T, prefix ...string) (*exec.Cmd, *transport.Client) {
 	t.Helper()
 	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "k"), Key: "k", SignatureScheme: "hmac-sha256",
@@ -387,7 +408,7 @@ func TestSIGTERM(t *testing.T) {
 	}
 }
 
-// awaitRunning waits until a cell prints.
+// awaitRunning waits for the first output of a cell.
 func awaitRunning(t *testing.T, c *transport.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -403,7 +424,8 @@ func awaitRunning(t *testing.T, c *transport.Client) {
 	}
 }
 
-// SIGINT stops a cell, keeps the session, and is nothing while idle.
+// TestSIGINT checks that SIGINT stops a cell and keeps the session, and that it
+// has no effect while the kernel is idle.
 func TestSIGINT(t *testing.T) {
 	cmd, c := startProcess(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -444,7 +466,7 @@ func TestSIGINT(t *testing.T) {
 	}
 	interrupt()
 	got := reply("as is", func() {})
-	if got["ename"] == "Interrupted" { // the signal came late, and stops no other cell
+	if got["ename"] == "Interrupted" { // the signal came late; it must not stop a second cell
 		got = reply("as is", func() {})
 	}
 	if got["status"] != "ok" {
@@ -452,7 +474,7 @@ func TestSIGINT(t *testing.T) {
 	}
 }
 
-// A kernel whose parent is gone ends: here the parent is a shell that is
+// TestOrphan checks that a kernel ends when its parent, here a shell, is
 // killed.
 func TestOrphan(t *testing.T) {
 	cmd, c := startProcess(t, "/bin/sh", "-c", `"$@"; true`, "sh")

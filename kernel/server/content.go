@@ -1,10 +1,14 @@
 package server
 
-// The contents of messages, as the protocol names their fields. What is
-// optional in a request and has a default other than zero is a pointer.
+// The contents of messages, with the protocol's names for their fields. An
+// optional field of a request is a pointer if its default is not zero.
 
 type statusContent struct {
 	ExecutionState string `json:"execution_state"`
+}
+
+type welcomeContent struct {
+	Subscription string `json:"subscription"`
 }
 
 type streamContent struct {
@@ -32,7 +36,8 @@ type clearContent struct {
 	Wait bool `json:"wait"`
 }
 
-// errorContent is the iopub message and the reply; only the reply has a status.
+// errorContent is the content of both the iopub message "error" and an error
+// reply; only the reply has a status.
 type errorContent struct {
 	Status    string   `json:"status,omitempty"`
 	Name      string   `json:"ename"`
@@ -54,6 +59,7 @@ type kernelInfoReply struct {
 	LanguageInfo          languageInfo `json:"language_info"`
 	Banner                string       `json:"banner"`
 	HelpLinks             []helpLink   `json:"help_links"`
+	SupportedFeatures     []string     `json:"supported_features"`
 }
 
 type languageInfo struct {
@@ -97,14 +103,14 @@ type executeReply struct {
 	Status          string         `json:"status"`
 	ExecutionCount  int            `json:"execution_count"`
 	UserExpressions map[string]any `json:"user_expressions"`
-	Payload         []page         `json:"payload"`
+	Payload         []any          `json:"payload"`
 }
 
 type executeError struct {
 	errorContent
 	ExecutionCount  int            `json:"execution_count"`
 	UserExpressions map[string]any `json:"user_expressions"`
-	Payload         []page         `json:"payload"`
+	Payload         []any          `json:"payload"`
 }
 
 type page struct {
@@ -113,7 +119,15 @@ type page struct {
 	Start  int            `json:"start"`
 }
 
-// executeMetadata is a reply's metadata; front ends time cells by it.
+// nextInput is the payload that puts a text into a cell.
+type nextInput struct {
+	Source  string `json:"source"` // "set_next_input"
+	Text    string `json:"text"`
+	Replace bool   `json:"replace"`
+}
+
+// executeMetadata is the metadata of an execute_reply; front ends compute the
+// cell's running time from it.
 type executeMetadata struct {
 	Started         string `json:"started"`
 	DependenciesMet bool   `json:"dependencies_met"`

@@ -4,13 +4,13 @@ import (
 	"context"
 )
 
-func (s *server) interruptRequest(context.Context, *request) (any, error) {
-	s.interrupt()
+func (s *server) interruptRequest(_ context.Context, r *request) (any, error) {
+	s.interrupt(r.Header)
 	return ok, nil
 }
 
-// shutdown answers, tells all clients, and ends the server. Starting anew is
-// the business of who asked.
+// shutdown answers the request, tells all clients, and ends the server. It does
+// not restart the kernel: the client that asked for a restart does that.
 func (s *server) shutdown(_ context.Context, r *request) (any, error) {
 	var q shutdownContent
 	if err := r.Unmarshal(&q); err != nil {

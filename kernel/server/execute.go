@@ -10,14 +10,13 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// abortPause is how long the queue must be quiet after a failed cell before the
-// cells that are to be aborted are counted: those that a client sent with it
-// may be on their way. The reply comes after that, so that a cell sent in
-// answer to the failure runs.
+// abortPause is how long no request may come after a failed cell before the
+// server fixes which cells it aborts: cells that the client sent together with
+// the failed one may still be on their way. The failed cell's reply is sent
+// after that, so that a cell sent in response to the failure runs.
 const abortPause = 5 * time.Millisecond
 
-// aborted is the reply to a cell that does not run because one before it
-// failed.
+// aborted is the reply to a cell that is not run because an earlier one failed.
 var aborted = okContent{"aborted"}
 
 // execute runs a cell.
@@ -31,9 +30,15 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 	}
 	started := time.Now()
 	counted := !q.Silent && (q.StoreHistory == nil || *q.StoreHistory)
-	cell := engine.Cell{Number: int(s.count.Load()) + 1, Code: q.Code, Silent: q.Silent, ID: cellID(r.Metadata)}
+	cell := engine.Cell{Code: q.Code, Silent: q.Silent, ID: cellID(r.Metadata)}
+	count := s.count.Load()
 	if counted {
-		s.count.Add(1)
+		count = s.count.Add(1)
+		cell.Number = int(count)
+	} else {
+		cell.Number = int(count) + 1
+	}
+	if counted {
 		if strings.TrimSpace(cell.Code) != "" {
 			s.history.add(cell.Number, cell.Code)
 		}
@@ -46,14 +51,25 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 	defer ended()
 	out := s.outputs(running, r)
 	out.allowStdin, out.silent = q.AllowStdin, q.Silent
-	result, err := s.runCell(ctx, cell, out)
-	out.end()
+	if !q.Silent {
+		s.current.Store(out)
+	}
+	give, err := s.takeTurn(ctx)
+	defer give()
+	if err != nil {
+		err = newError(engine.Interrupted, "the cell was interrupted before it began")
+	}
+	var result engine.Result
+	if err == nil {
+		result, err = s.runCell(ctx, cell, out)
+		out.end()
+	}
 
 	reply := executeReply{
 		Status:          "ok",
-		ExecutionCount:  int(s.count.Load()),
+		ExecutionCount:  int(count),
 		UserExpressions: map[string]any{},
-		Payload:         []page{},
+		Payload:         []any{},
 	}
 	status := "ok"
 	defer func() {
@@ -86,14 +102,18 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 		data, _ := encodable(b)
 		reply.Payload = append(reply.Payload, page{Source: "page", Data: data})
 	}
+	if next := result.Next; next != nil {
+		reply.Payload = append(reply.Payload, nextInput{"set_next_input", next.Text, next.Replace})
+	}
 	for name, expr := range q.UserExpressions {
 		reply.UserExpressions[name] = s.evaluate(ctx, expr)
 	}
 	return reply, nil
 }
 
-// runCell has the engine run a cell, in a goroutine of its own, which the cell
-// may end (runtime.Goexit). Whatever goes wrong is an error to show.
+// runCell executes a cell in a goroutine of its own, because the cell may end
+// its goroutine (runtime.Goexit). It returns panics and Goexit as errors, which
+// the client shows.
 func (s *server) runCell(ctx context.Context, cell engine.Cell, out *outputs) (engine.Result, error) {
 	var result engine.Result
 	var err error = newError("Goexit", "the cell has ended its goroutine, the session lives on")
@@ -136,6 +156,6 @@ func cellID(metadata []byte) string {
 	var m struct {
 		CellID string `json:"cellId"`
 	}
-	_ = json.Unmarshal(metadata, &m) // without it there is no id
+	_ = json.Unmarshal(metadata, &m) // invalid metadata: no id
 	return m.CellID
 }

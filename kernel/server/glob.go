@@ -2,14 +2,14 @@ package server
 
 import "slices"
 
-// glob reports whether all of s matches a pattern as SQLite's GLOB has it,
-// which is what front ends expect of history searches: * is any text, ? one
-// character, [a-z] one of a set, [^a-z] one that is not in it. A [ that is
-// never closed matches nothing.
+// glob reports whether all of s matches a pattern of SQLite's GLOB operator,
+// whose syntax front ends expect in history searches: * matches any text, ? one
+// character, [a-z] one character of a set, [^a-z] one that is not in the set.
+// A [ without its ] matches nothing.
 func glob(pattern, s string) bool {
 	p, t := []rune(pattern), []rune(s)
 	i, j := 0, 0
-	star, mark := -1, 0 // the last * and where it stopped taking
+	star, mark := -1, 0 // the index of the last *, and the end of the text that it matches
 	for j < len(t) {
 		if i < len(p) {
 			if p[i] == '*' {
@@ -35,8 +35,8 @@ func glob(pattern, s string) bool {
 	return i == len(p)
 }
 
-// globOne matches r with the first element of p, which is not a *, and returns
-// the element's length, 0 where they differ.
+// globOne matches r against the first element of p, which is not a *. It
+// returns the element's length, or 0 if r does not match.
 func globOne(p []rune, r rune) int {
 	switch p[0] {
 	case '?':
@@ -46,7 +46,7 @@ func globOne(p []rune, r rune) int {
 		if len(set) > 0 && set[0] == '^' {
 			set, negated = set[1:], true
 		}
-		// A ] that comes first belongs to the set.
+		// A ] at the beginning of the set is a member, not its end.
 		end := -1
 		if len(set) > 0 {
 			end = slices.Index(set[1:], ']') + 1

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// A history is the counted cells of the session, and what its store holds of
-// earlier ones.
+// A history holds the counted cells of this session; its store holds those of
+// earlier sessions.
 type history struct {
 	log   *slog.Logger
-	store *historyStore // nil: nothing is kept
+	store *historyStore // nil: cells are not stored
 
-	mu      sync.Mutex
-	session int // the number of this session
+	mu      sync.Mutex // guards entries
+	session int        // the number of this session
 	entries []historyEntry
 }
 
@@ -23,11 +23,12 @@ type history struct {
 type historyEntry struct {
 	session, line int
 	input         string
-	output        *string // nil: the cell had no value, or it is not known any more
+	output        *string // nil: the cell had no value, or the value was not stored
 }
 
-// newHistory begins a session on the store in a file, "" for none. It is the
-// only one, number 1, where the file cannot be used.
+// newHistory begins a session whose cells are stored in file; "" means that
+// they are not stored. If the file cannot be used, the history has only this
+// session, with number 1.
 func newHistory(file string, log *slog.Logger) *history {
 	h := &history{log: log, session: 1}
 	if file == "" {
@@ -55,7 +56,7 @@ func (h *history) add(line int, input string) {
 	}
 }
 
-// setOutput notes the value of the last cell.
+// setOutput records the value of the last cell.
 func (h *history) setOutput(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,8 +111,9 @@ func (h *history) find(q historyRequest) ([]historyEntry, error) {
 	return nil, fmt.Errorf("hist_access_type %q is not range, tail or search", q.Access)
 }
 
-// inRange returns lines of one session: this one is 0, and those before it are
-// -1 and so on. A negative line counts from behind, and a stop of 0 is none.
+// inRange returns the requested lines of one session: session 0 is the present
+// one, -1 the one before it, and so on. A negative line counts from the end;
+// stop 0 means no upper bound.
 func (h *history) inRange(q historyRequest) []historyEntry {
 	session := q.Session
 	if session <= 0 {
@@ -140,7 +142,7 @@ func (h *history) inRange(q historyRequest) []historyEntry {
 	return slices.DeleteFunc(found, func(e historyEntry) bool { return e.line < start || e.line >= stop })
 }
 
-// all returns the entries of all sessions, this one's last.
+// all returns the entries of all sessions, the present one's at the end.
 func (h *history) all() []historyEntry {
 	var all []historyEntry
 	if h.store != nil {
@@ -159,7 +161,7 @@ func (h *history) all() []historyEntry {
 	return append(all, h.entries...)
 }
 
-// last returns the last n entries, all where n is nil.
+// last returns the last n entries, or all if n is nil.
 func last(entries []historyEntry, n *int) []historyEntry {
 	if n != nil {
 		entries = entries[max(0, len(entries)-max(0, *n)):]

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lines shows entries as session:line input.
+// lines formats entries as "session:line input".
 func lines(entries []historyEntry) []string {
 	list := []string{}
 	for _, e := range entries {
@@ -24,7 +24,7 @@ func lines(entries []historyEntry) []string {
 
 func quietHistory(file string) *history { return newHistory(file, slog.New(slog.DiscardHandler)) }
 
-// Sessions that follow each other know what was done before.
+// TestHistorySessions checks that a session has the cells of earlier sessions.
 func TestHistorySessions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "cells.jsonl")
 	ptr := func(n int) *int { return &n }
@@ -73,7 +73,8 @@ func TestHistorySessions(t *testing.T) {
 	}
 }
 
-// Kernels that run at once share the file; each has a number of its own.
+// TestHistoryShared checks that kernels that run at the same time share the
+// file, with different session numbers.
 func TestHistoryShared(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cells.jsonl")
 	const kernels, cells = 8, 20
@@ -81,7 +82,7 @@ func TestHistoryShared(t *testing.T) {
 	for range kernels {
 		wg.Go(func() {
 			store := &historyStore{file: file}
-			begin := func() (n int, err error) { // a busy machine may outlast the store's patience
+			begin := func() (n int, err error) { // on a busy machine the lock may take longer than historyPatience
 				for n, err = store.begin(); err != nil; n, err = store.begin() {
 				}
 				return n, nil
@@ -108,7 +109,8 @@ func TestHistoryShared(t *testing.T) {
 	}
 }
 
-// Whatever the file is, the session has its own history.
+// TestHistoryBadFile checks that the session has its own history even if the
+// file is damaged or cannot be used.
 func TestHistoryBadFile(t *testing.T) {
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, s) }
@@ -158,7 +160,8 @@ func TestHistoryBadFile(t *testing.T) {
 	}
 }
 
-// The file does not grow without end, and its newest cells stay.
+// TestHistoryBounded checks that the size of the file is bounded and that the
+// newest cells are kept.
 func TestHistoryBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cells.jsonl")
 	store := &historyStore{file: file}

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A historyStore is the cells of all sessions in a file that kernels share: a
-// line of JSON for each, the oldest first. Lines that cannot be read are passed
-// over.
+// A historyStore holds the cells of all sessions in one file that several
+// kernels share: one line of JSON a cell, oldest first. Lines that cannot be
+// decoded are skipped.
 type historyStore struct {
 	file string
 }
@@ -27,20 +27,22 @@ const (
 	// historyKept bytes.
 	historyMax  = 2 << 20
 	historyKept = 1 << 20
-	// Larger cells are not kept.
+	// historyCell is the largest cell that is stored, in bytes.
 	historyCell = 64 << 10
-	// historyPatience is how long another kernel may hold the file.
+	// historyPatience is how long to wait for the lock while another kernel
+	// holds it.
 	historyPatience = 200 * time.Millisecond
 )
 
-// historyLine is a line of the file. A session begins with one without a cell.
+// A historyLine is one line of the file. Each session begins with a line that
+// has no cell.
 type historyLine struct {
 	Session int    `json:"session"`
 	Line    int    `json:"line,omitempty"`
 	Input   string `json:"input,omitempty"`
 }
 
-// begin returns the number of a new session.
+// begin starts a new session in the file and returns its number.
 func (h *historyStore) begin() (session int, err error) {
 	if err := os.MkdirAll(filepath.Dir(h.file), 0o700); err != nil {
 		return 0, err
@@ -78,14 +80,14 @@ func (h *historyStore) entries() (all []historyEntry, err error) {
 	return all, err
 }
 
-// locked calls f while no other kernel uses the file. The lock is a file of its
-// own, since this one may be replaced.
+// locked calls f while no other kernel uses the history file. It locks a
+// separate file, because cut replaces the history file.
 func (h *historyStore) locked(f func() error) error {
 	lock, err := os.OpenFile(h.file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // and unlock
+	defer lock.Close() // also releases the lock
 	for end := time.Now().Add(historyPatience); ; time.Sleep(time.Millisecond) {
 		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
@@ -107,7 +109,7 @@ func (h *historyStore) read(f func(historyLine)) error {
 		return err
 	}
 	defer file.Close()
-	// More than is ever written is not ours.
+	// Kernels never write a larger file; anything beyond is ignored.
 	r := bufio.NewReader(io.LimitReader(file, 2*historyMax))
 	for {
 		line, err := r.ReadBytes('\n')
@@ -124,8 +126,8 @@ func (h *historyStore) read(f func(historyLine)) error {
 	}
 }
 
-// append writes a line behind the last one, and forgets the oldest where there
-// is too much.
+// append writes a line at the end of the file. If the file has become too
+// large, the oldest lines are dropped.
 func (h *historyStore) append(l historyLine) error {
 	b, err := json.Marshal(l)
 	if err != nil {
@@ -149,14 +151,14 @@ func (h *historyStore) append(l historyLine) error {
 	}
 	if tail := make([]byte, 1); size > 0 {
 		if _, err := file.ReadAt(tail, size-1); err == nil && tail[0] != '\n' {
-			b = append([]byte{'\n'}, b...) // somebody died while writing
+			b = append([]byte{'\n'}, b...) // a kernel died in the middle of a write
 		}
 	}
 	_, err = file.Write(append(b, '\n'))
 	return err
 }
 
-// cut replaces the file by its newest lines and one more.
+// cut replaces the file with its newest lines, followed by line.
 func (h *historyStore) cut(file *os.File, size int64, line []byte) error {
 	b := make([]byte, historyKept)
 	n, err := file.ReadAt(b, size-historyKept)

@@ -14,10 +14,10 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// patience is how long a test waits before it calls the kernel hung.
+// patience is how long a test waits before it fails because the kernel hangs.
 const patience = time.Minute
 
-// A client is the other side of the sockets.
+// A client is the peer of the kernel's sockets.
 type client interface {
 	Request(ch wire.Channel, kind string, content any) (wire.Header, error)
 	Send(ch wire.Channel, m wire.Message) error
@@ -33,12 +33,13 @@ type kernel struct {
 	server *server
 	done   chan error // the result of run
 	cancel context.CancelFunc
-	iopub  map[string][]wire.Message // what has come, by parent
+	iopub  map[string][]wire.Message // received messages, by the parent's id
 }
 
 type object = map[string]any
 
-// start starts a server on sockets; it is ended with the test.
+// start starts a server on sockets. The server is stopped at the end of the
+// test.
 func start(t testing.TB, c client, so sockets) *kernel {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -68,7 +69,7 @@ func (k *kernel) ended() {
 		if err != nil {
 			k.t.Errorf("the server ends with %v", err)
 		}
-		k.done <- nil // for the next who asks
+		k.done <- nil // for the next call
 	case <-time.After(patience):
 		k.t.Fatal("the server does not end")
 	}
@@ -90,7 +91,7 @@ func (k *kernel) receive(ch wire.Channel) wire.Message {
 func (k *kernel) checkHeader(m wire.Message) {
 	k.t.Helper()
 	h := m.Header
-	if h.MsgID == "" || h.MsgType == "" || h.Session != k.server.session || h.Version != "5.4" || h.Date.IsZero() || h.Username == "" {
+	if h.MsgID == "" || h.MsgType == "" || h.Session != k.server.session || h.Version != "5.5" || h.Date.IsZero() || h.Username == "" {
 		k.t.Errorf("header is incomplete: %+v", h)
 	}
 }
@@ -105,7 +106,7 @@ func (k *kernel) send(ch wire.Channel, kind string, content any) string {
 	return h.MsgID
 }
 
-// nextOutput waits for one message on iopub and files it.
+// nextOutput waits for one message on iopub and stores it in k.iopub.
 func (k *kernel) nextOutput() {
 	k.t.Helper()
 	m := k.receive(wire.IOPub)
@@ -113,8 +114,9 @@ func (k *kernel) nextOutput() {
 	k.iopub[parent] = append(k.iopub[parent], m)
 }
 
-// outputs waits for the idle of a request and returns its messages without
-// busy and idle, which it checks to be the first and the last.
+// outputs waits until the status of a request is "idle" and returns its iopub
+// messages. It checks that the first is "busy" and the last "idle", and leaves
+// these out.
 func (k *kernel) outputs(id string) []wire.Message {
 	k.t.Helper()
 	for {
@@ -147,7 +149,8 @@ func content(m wire.Message) object {
 	return o
 }
 
-// reply returns the reply to a request, the next message on its channel.
+// reply returns the reply to a request, which must be the next message on the
+// channel.
 func (k *kernel) reply(ch wire.Channel, id, kind string) wire.Message {
 	k.t.Helper()
 	m := k.receive(ch)
@@ -168,8 +171,8 @@ func (k *kernel) ask(ch wire.Channel, kind string, q any) (object, []wire.Messag
 	return content(m), k.outputs(id)
 }
 
-// execute runs a cell as front ends do and returns the reply's content and
-// the outputs without execute_input.
+// execute runs a cell with the fields that front ends send, and returns the
+// reply's content and the outputs without execute_input.
 func (k *kernel) execute(code string, also ...object) (object, []wire.Message) {
 	k.t.Helper()
 	reply, outs := k.ask(wire.Shell, "execute_request", executeObject(code, also...))
@@ -187,8 +190,8 @@ func executeObject(code string, also ...object) object {
 	return q
 }
 
-// describe writes messages down: type and what matters of the content, with
-// text of a stream joined where neighbours belong together.
+// describe formats messages as text, each with its type and the relevant part of
+// its content. Consecutive pieces of the same stream are joined.
 func describe(ms []wire.Message) string {
 	var parts []string
 	for _, m := range ms {

@@ -9,15 +9,15 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// memory is a kernel's sockets and one client of it, without sockets.
+// memory connects a kernel with one client in memory, in place of sockets.
 type memory struct {
 	toKernel map[wire.Channel]chan wire.Message
 	toClient map[wire.Channel]chan wire.Message
 	session  string
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards closed
 	closed bool
-	// stalled, if not nil, holds Publish until it is closed.
+	// stalled, if not nil, blocks Publish until it is closed.
 	stalled chan struct{}
 }
 
@@ -34,7 +34,7 @@ func newMemory() *memory {
 	return m
 }
 
-// The kernel's side.
+// Methods for the kernel.
 
 type memorySockets struct{ *memory }
 
@@ -85,7 +85,7 @@ func take(ctx context.Context, from chan wire.Message) (wire.Message, error) {
 	}
 }
 
-// The client's side.
+// Methods for the client.
 
 func (m *memory) Request(ch wire.Channel, kind string, content any) (wire.Header, error) {
 	msg, err := wire.New(wire.NewHeader(m.session, "ada", kind), wire.Header{}, content)
@@ -107,7 +107,7 @@ func (m *memory) Receive(ctx context.Context, ch wire.Channel) (wire.Message, er
 
 func (m *memory) Close() error { return nil }
 
-// startMemory starts a kernel without sockets.
+// startMemory starts a kernel that is connected in memory, without sockets.
 func startMemory(t testing.TB, options ...func(*memory)) *kernel {
 	m := newMemory()
 	for _, o := range options {

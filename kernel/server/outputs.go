@@ -12,8 +12,8 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// outputs is where a cell's outputs go: to iopub, as children of the request
-// that runs the cell, however late they come.
+// outputs publishes a cell's outputs on iopub, as children of the request that
+// runs the cell, also those that come after the cell has ended.
 type outputs struct {
 	server     *server
 	parent     wire.Header
@@ -22,21 +22,38 @@ type outputs struct {
 	silent     bool            // shows nothing
 	running    context.Context // ends with the cell
 
-	mu      sync.Mutex
-	partial map[string]string // the beginning of a character, by stream
+	mu      sync.Mutex        // guards partial
+	partial map[string]string // by stream: the bytes of an incomplete last character
 }
 
-var _ engine.Outputs = (*outputs)(nil)
+var _ engine.ClientOutputs = (*outputs)(nil)
 
 func (s *server) outputs(ctx context.Context, r *request) *outputs {
 	return &outputs{server: s, parent: r.Header, identities: r.Identities, running: ctx}
 }
 
+func (o *outputs) Client() string { return o.parent.Session }
+
 func (o *outputs) Stdout(text string) { o.stream("stdout", text) }
 
 func (o *outputs) Stderr(text string) { o.stream("stderr", text) }
 
-// stream publishes text, but for a last character that is not complete yet.
+// now returns where outputs go now: to the cell, also when it has ended. But a
+// client that does not allow input, such as nbclient, runs a notebook with no
+// one watching and drops outputs of ended cells: what goroutines write late for
+// such a client belongs to the cell that runs then.
+func (o *outputs) now() *outputs {
+	if o.allowStdin || o.running == nil || o.running.Err() == nil {
+		return o
+	}
+	if c := o.server.current.Load(); c != nil && !c.allowStdin && c.parent.Session == o.parent.Session {
+		return c
+	}
+	return o
+}
+
+// stream publishes text. An incomplete character at its end is held back until
+// the rest of it comes.
 func (o *outputs) stream(name, text string) {
 	if o.silent || text == "" {
 		return
@@ -54,7 +71,7 @@ func (o *outputs) stream(name, text string) {
 		o.partial[name] = text[len(text)-n:]
 		text = text[:len(text)-n]
 	}
-	o.server.iopub.write(o, name, text)
+	o.server.iopub.write(o.now(), name, text)
 }
 
 // incomplete returns the number of bytes at the end of s that begin a
@@ -72,7 +89,7 @@ func incomplete(s string) int {
 	return 0
 }
 
-// end publishes characters that were never completed.
+// end publishes the bytes of characters that were never completed.
 func (o *outputs) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,13 +106,13 @@ func (o *outputs) Update(b engine.Bundle, id string) { o.display("update_display
 func (o *outputs) display(kind string, b engine.Bundle, id string) {
 	if !o.silent {
 		data, metadata := encodable(b)
-		o.server.iopub.post(kind, o.parent, displayContent{data, metadata, transient{id}})
+		o.server.iopub.post(kind, o.now().parent, displayContent{data, metadata, transient{id}})
 	}
 }
 
 func (o *outputs) Clear(wait bool) {
 	if !o.silent {
-		o.server.iopub.post("clear_output", o.parent, clearContent{wait})
+		o.server.iopub.post("clear_output", o.now().parent, clearContent{wait})
 	}
 }
 
@@ -135,8 +152,8 @@ func (o *outputs) Comm(m engine.CommMessage) error {
 	return nil
 }
 
-// encodable returns a bundle's maps, never nil, without what is not JSON: a
-// value that cannot be encoded is named in the text instead.
+// encodable returns a bundle's maps, never nil, without the values that cannot
+// be encoded as JSON; the plain text names those instead.
 func encodable(b engine.Bundle) (data, metadata map[string]any) {
 	data, metadata = b.Data, b.Metadata
 	if metadata == nil {

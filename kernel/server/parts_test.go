@@ -17,8 +17,8 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// testdata/glob.json has the answers of SQLite 3.40.1, which is what ipykernel
-// searches its history with.
+// TestGlob compares glob with the results of SQLite 3.40.1 in
+// testdata/glob.json, since ipykernel searches its history with SQLite.
 func TestGlob(t *testing.T) {
 	raw, err := os.ReadFile("testdata/glob.json")
 	if err != nil {
@@ -54,9 +54,10 @@ func FuzzOffsets(f *testing.F) {
 	})
 }
 
-// recordingPublisher returns a publisher and what it has sent.
+// recordingPublisher returns a publisher and a function that returns the
+// messages that it has sent so far.
 func recordingPublisher() (*publisher, func() []wire.Message) {
-	var mu sync.Mutex
+	var mu sync.Mutex // guards sent
 	var sent []wire.Message
 	p := newPublisher("s", func(m wire.Message) error {
 		mu.Lock()
@@ -71,8 +72,8 @@ func recordingPublisher() (*publisher, func() []wire.Message) {
 	}
 }
 
-// However a text is cut to pieces, and whatever is not UTF-8 in it, clients see
-// the text.
+// FuzzStream checks that clients see the whole text, however it is cut into
+// pieces, and also if parts of it are not UTF-8.
 func FuzzStream(f *testing.F) {
 	f.Add("日本\xe6\x97", 1, 5)
 	f.Add("a𝒳\xf0\x9d", 3, 4)
@@ -97,7 +98,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// Text of several cells and streams stays in order and with its cell.
+// TestPublisherOrder checks that text of several cells and streams is published
+// in order and for the right cell.
 func TestPublisherOrder(t *testing.T) {
 	p, sent := recordingPublisher()
 	cell := func(id string) *outputs {
@@ -118,7 +120,8 @@ func TestPublisherOrder(t *testing.T) {
 	want(t, "messages", got, []string{"a stdout 12", "b stdout 3", "a stderr 4", "a stdout 5", `b clear_output {"wait":true}`})
 }
 
-// A text that is larger than a message may be is cut between characters.
+// TestPublisherCuts checks that a text larger than a message may be is cut
+// between characters.
 func TestPublisherCuts(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("日本", pendingSize),
@@ -145,8 +148,8 @@ func TestPublisherCuts(t *testing.T) {
 	}
 }
 
-// A client that does not keep up holds the cell, and no more than a bounded
-// amount of text waits.
+// TestBackpressure checks that a client that cannot keep up blocks the cell, and
+// that the amount of pending text is bounded.
 func TestBackpressure(t *testing.T) {
 	release := make(chan struct{})
 	var inside atomic.Int64

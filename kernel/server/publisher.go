@@ -9,31 +9,32 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// Text waits to be joined by more: a little at first, so that a short cell's
-// output is one message, then longer; never beyond a size.
+// Stream text is held back so that later text can join its message: shortly at
+// first, so that a short cell's output is one message, then longer. Text of
+// more than the maximal size is sent at once.
 const (
 	firstDelay  = 5 * time.Millisecond
 	laterDelay  = 50 * time.Millisecond
 	pendingSize = 1 << 20
 )
 
-// A publisher sends the messages of iopub, in the order in which it was given
-// them, and joins pieces of streams to few messages. Whoever publishes waits
-// while subscribers cannot keep up, which bounds what is pending.
+// A publisher sends the messages of iopub in the order of the calls, and joins
+// pieces of stream text into few messages. Callers block while subscribers
+// cannot keep up, which bounds the pending text.
 type publisher struct {
 	session string
 	send    func(wire.Message) error
 	log     *slog.Logger
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards pending, size, sent, timer and closed
 	pending []piece
-	size    int       // of pending, bytes
+	size    int       // bytes of text in pending
 	sent    time.Time // when pending was last sent
 	timer   *time.Timer
 	closed  bool
 }
 
-// A piece is text of one stream of one cell.
+// A piece is text that one cell wrote to one of its streams.
 type piece struct {
 	cell *outputs
 	name string // "stdout" or "stderr"
@@ -47,7 +48,7 @@ func newPublisher(session string, send func(wire.Message) error, log *slog.Logge
 	return p
 }
 
-// write appends text, which is whole characters, to a stream.
+// write appends text to a stream. The text must not end inside of a character.
 func (p *publisher) write(cell *outputs, name, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +64,8 @@ func (p *publisher) write(cell *outputs, name, text string) {
 	}
 }
 
-// cut returns how many of the first n bytes of text are whole characters.
+// cut returns the greatest length <= n at which text can be cut without
+// splitting a UTF-8 sequence.
 func cut(text string, n int) int {
 	if n >= len(text) {
 		return len(text)
@@ -73,7 +75,7 @@ func cut(text string, n int) int {
 			return i
 		}
 	}
-	return n // no characters at all
+	return n // text is not UTF-8
 }
 
 func (p *publisher) appendLocked(cell *outputs, name, text string) {
@@ -90,7 +92,7 @@ func (p *publisher) appendLocked(cell *outputs, name, text string) {
 	p.size += len(text)
 }
 
-// flush sends what is pending.
+// flush sends the pending text.
 func (p *publisher) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,12 +111,12 @@ func (p *publisher) flushLocked() {
 	p.pending, p.size, p.sent = p.pending[:0], 0, time.Now()
 }
 
-// post sends a message after everything that came before it.
+// post sends a message, after the pending text.
 func (p *publisher) post(kind string, parent wire.Header, content any) {
 	p.postMessage(p.message(kind, parent, content))
 }
 
-// postMessage sends a message unless it could not be made.
+// postMessage sends a message, or logs the error if it could not be made.
 func (p *publisher) postMessage(m wire.Message, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,9 +127,16 @@ func (p *publisher) postMessage(m wire.Message, err error) {
 	p.sendLocked(m, err)
 }
 
-// status tells what the kernel is doing: "starting", "busy" or "idle".
+// status publishes the kernel's execution state: "starting", "busy" or "idle".
 func (p *publisher) status(parent wire.Header, state string) {
 	p.post("status", parent, statusContent{state})
+}
+
+// welcome publishes iopub_welcome: a subscription to topic is in force.
+func (p *publisher) welcome(topic string) {
+	m, err := p.message("iopub_welcome", wire.Header{}, welcomeContent{topic})
+	m.Identities = [][]byte{[]byte(topic)} // only subscribers of the topic receive it
+	p.postMessage(m, err)
 }
 
 // message makes a message with its topic.
@@ -146,7 +155,7 @@ func (p *publisher) sendLocked(m wire.Message, err error) {
 	}
 }
 
-// close sends what is pending; what comes later is dropped.
+// close sends the pending text; later messages are dropped.
 func (p *publisher) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

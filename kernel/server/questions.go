@@ -21,11 +21,12 @@ func (s *server) kernelInfo(context.Context, *request) (any, error) {
 		LanguageInfo:          languageInfo{i.Name, i.Version, i.MimeType, i.FileExtension, i.PygmentsLexer, i.CodeMirrorMode},
 		Banner:                i.Banner,
 		HelpLinks:             links,
+		SupportedFeatures:     []string{"kernel subshells"},
 	}, nil
 }
 
-// connect answers a request that the protocol has given up; old clients send
-// it.
+// connect answers connect_request, which the protocol has deprecated but old
+// clients still send.
 func (s *server) connect(context.Context, *request) (any, error) {
 	c := s.sockets.Connection()
 	return connectReply{"ok", c.ShellPort, c.IOPubPort, c.StdinPort, c.ControlPort, c.HBPort}, nil
@@ -76,8 +77,8 @@ func (s *server) inspect(_ context.Context, r *request) (any, error) {
 	return inspectReply{"ok", found, data, metadata}, nil
 }
 
-// cursor returns the byte offset of the cursor, which clients count in
-// characters; without one it is at the end.
+// cursor returns the byte offset of the cursor, which clients give as a number
+// of code points. Without a cursor_pos it is the end of the code.
 func (q codeRequest) cursor() int {
 	if q.CursorPos == nil {
 		return len(q.Code)

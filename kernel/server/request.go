@@ -16,21 +16,23 @@ import (
 type request struct {
 	wire.Message
 	lane   *lane
-	number int64 // its place in the lane
+	number int64 // of the message in its lane's queue
 
-	// A handler may set metadata of the reply, and what is to be done when
-	// the reply has been sent.
+	// A handler may set the reply's metadata, and a function that is called
+	// when the reply has been sent.
 	metadata any
 	after    func()
 }
 
-// A handler answers a request: with the content of the reply, which lacks
-// nothing, or with an error, of which an error reply is made.
+// A handler answers a request. It returns the complete content of the reply, or
+// an error, which becomes an error reply.
 type handler func(s *server, ctx context.Context, r *request) (any, error)
 
-// handlers are the requests that have a reply, notices the messages that have
-// none.
-var (
+// handlers maps the types of requests to their handlers; notices does so for
+// messages that have no reply.
+var handlers, notices map[string]handler
+
+func init() { // the handlers use lanes, which use these maps: an initialization cycle
 	handlers = map[string]handler{
 		"kernel_info_request": (*server).kernelInfo,
 		"connect_request":     (*server).connect,
@@ -41,16 +43,24 @@ var (
 		"history_request":     (*server).searchHistory,
 		"comm_info_request":   (*server).commInfo,
 		"interrupt_request":   (*server).interruptRequest,
-		"shutdown_request":    (*server).shutdown,
+		"usage_request":       (*server).usageRequest,
+
+		"debug_request": controlOnly((*server).debug),
+
+		"create_subshell_request": controlOnly((*server).createSubshell),
+		"delete_subshell_request": controlOnly((*server).deleteSubshell),
+		"list_subshell_request":   controlOnly((*server).listSubshells),
+		"shutdown_request":        (*server).shutdown,
 	}
 	notices = map[string]handler{
 		"comm_open":  shellOnly((*server).commMessage),
 		"comm_msg":   shellOnly((*server).commMessage),
 		"comm_close": shellOnly((*server).commMessage),
 	}
-)
+}
 
-// shellOnly refuses on control what must be done between cells.
+// shellOnly returns a handler that refuses the request on the control channel,
+// since it must be answered between cells.
 func shellOnly(h handler) handler {
 	return func(s *server, ctx context.Context, r *request) (any, error) {
 		if r.lane == s.control {
@@ -60,17 +70,17 @@ func shellOnly(h handler) handler {
 	}
 }
 
-// handle answers one message: busy, what the handler shows, the reply, idle.
-// Whatever goes wrong becomes the reply.
+// handle answers one message: it publishes "busy", calls the handler, sends the
+// reply and publishes "idle". A failure becomes an error reply.
 func (s *server) handle(ctx context.Context, r *request) {
 	kind := r.Header.MsgType
 	start := time.Now()
-	s.iopub.status(r.Header, "busy")
+	s.working.begin(s, r)
 	defer func() {
-		if p := recover(); p != nil { // in the server, not in a handler
+		if p := recover(); p != nil { // a bug of the server; guard recovers the handlers
 			s.caught(p)
 		}
-		s.iopub.status(r.Header, "idle")
+		s.working.end(s, r)
 		s.log.Debug("answered", "type", kind, "channel", r.lane.channel, "took", time.Since(start))
 	}()
 	if h, ok := notices[kind]; ok {
@@ -95,23 +105,29 @@ func (s *server) handle(ctx context.Context, r *request) {
 	}
 }
 
-// guard calls a handler and makes an error of its panic.
+// guard calls a handler and returns its panic as an error.
 func guard(s *server, h handler, ctx context.Context, r *request) (content any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			content, err = nil, s.caught(p)
 		}
 	}()
+	if err := s.refuse(r.Header); err != nil {
+		return nil, err
+	}
+	if id := r.Header.Subshell; id != "" && s.subshell(id) == nil {
+		return nil, fmt.Errorf("there is no subshell %q", id)
+	}
 	return h(s, ctx, r)
 }
 
-// caught logs a panic and says it in a client's words.
+// caught logs a panic and returns the error that the client is shown.
 func (s *server) caught(p any) *engine.Error {
 	s.log.Error("panic in the kernel", "panic", p, "stack", string(debug.Stack()))
 	return newError("InternalError", fmt.Sprintf("the kernel itself panicked: %v (its log has the stack; the session lives on)", p))
 }
 
-// newError returns an Error whose traceback is its text.
+// newError returns an Error whose traceback is its name and message.
 func newError(name, message string) *engine.Error {
 	e := &engine.Error{Name: name, Message: message}
 	e.Traceback = []string{e.Error()}
@@ -130,7 +146,7 @@ func asError(err error) *engine.Error {
 	return e
 }
 
-// errorReply is the content of a reply to a request that failed.
+// errorReply returns the content of the reply to a request that failed.
 func errorReply(err error) any {
 	e := asError(err)
 	return errorContent{Status: "error", Name: e.Name, Value: e.Message, Traceback: e.Traceback}
@@ -145,7 +161,7 @@ func (s *server) reply(r *request, content any) {
 	kind := strings.TrimSuffix(r.Header.MsgType, "_request") + "_reply"
 	header := wire.NewHeader(s.session, user, kind)
 	m, err := wire.New(header, r.Header, content)
-	if err != nil { // a result that is no JSON, from the engine
+	if err != nil { // the engine's result cannot be encoded as JSON
 		s.log.Error("a reply cannot be encoded", "type", kind, "error", err)
 		m, _ = wire.New(header, r.Header, errorReply(err))
 	}

@@ -16,13 +16,13 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// Serve is a kernel process: it opens the sockets that the connection file
+// Serve runs a kernel process: it opens the sockets that the connection file
 // describes and serves the engine on them until a client shuts it down, ctx
-// ends, SIGTERM comes, or the process that started it is gone (where the
-// environment's JPY_PARENT_PID says that there is one). SIGINT interrupts the
-// running cell. Serve closes the engine. Its errors are for a person.
+// ends, SIGTERM comes, or the parent process is gone (if the environment has
+// JPY_PARENT_PID). SIGINT interrupts the running cell. Serve closes the engine.
+// Its errors are texts for users.
 func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts Options) error {
-	// A write to a log that nobody reads any more (SIGPIPE) is no reason to end.
+	// SIGPIPE, from a log whose reader is gone, must not end the kernel.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	defer signal.Stop(signals)
@@ -39,7 +39,7 @@ func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts O
 			case sig := <-signals:
 				switch sig {
 				case syscall.SIGINT:
-					s.interrupt()
+					s.interrupt(wire.Header{})
 				case syscall.SIGTERM:
 					s.log.Info("terminated")
 					cancel()
@@ -60,8 +60,7 @@ func Serve(ctx context.Context, connectionFile string, eng engine.Engine, opts O
 	return s.run(ctx)
 }
 
-// open opens the sockets that a connection file describes and returns a server
-// on them.
+// open reads a connection file, opens its sockets and returns a server on them.
 func open(connectionFile string, eng engine.Engine, opts Options) (*server, error) {
 	log := opts.Log
 	if log == nil {
@@ -76,15 +75,23 @@ func open(connectionFile string, eng engine.Engine, opts Options) (*server, erro
 	}
 	session := wire.NewSession()
 	opts.Transport.Log, opts.Transport.Session = log, session
+	ready := make(chan *server, 1)
+	opts.Transport.Subscribed = func(topic string) {
+		s := <-ready
+		ready <- s
+		s.iopub.welcome(topic)
+	}
 	sockets, err := transport.Listen(conn, opts.Transport)
 	if err != nil {
 		return nil, fmt.Errorf("the kernel cannot open its sockets: %w", err)
 	}
-	return newServer(eng, sockets, session, log, opts), nil
+	s := newServer(eng, sockets, session, log, opts)
+	ready <- s
+	return s, nil
 }
 
-// orphaned waits until the parent process is another one and returns true, or
-// returns false when ctx ends.
+// orphaned waits until the parent process has changed, which means that the
+// original one has ended, and returns true. It returns false when ctx ends.
 func orphaned(ctx context.Context, parent func() int, every time.Duration) bool {
 	first := parent()
 	tick := time.NewTicker(every)
@@ -101,8 +108,8 @@ func orphaned(ctx context.Context, parent func() int, every time.Duration) bool 
 	}
 }
 
-// NewLog returns a logger that writes text lines to w from a level on: debug,
-// info, warn (also for ""), or error.
+// NewLog returns a logger that writes text lines to w. The level is debug,
+// info, warn (also for "") or error; it is an error if it is none of these.
 func NewLog(w io.Writer, level string) (*slog.Logger, error) {
 	l := slog.LevelWarn
 	if level != "" {

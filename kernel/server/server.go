@@ -1,12 +1,13 @@
-// Package server is what any Jupyter kernel must do around an interpreter: it
-// answers every request, tells clients when it is busy, queues and aborts
-// cells, coalesces their output, and serves interrupts, input, history and
-// comms. Start with [Serve]. The interpreter is an [engine.Engine]; the bytes
-// and sockets are those of packages wire and transport.
+// Package server implements the part of a Jupyter kernel that does not depend
+// on its language: it answers every request, publishes when the kernel is busy,
+// queues and aborts cells, coalesces their output, and serves interrupts, input,
+// history and comms. Start with [Serve]. The interpreter is an [engine.Engine];
+// packages wire and transport encode the messages and hold the sockets.
 //
-// Requests come in lanes. A lane answers one request after the other; control
-// is a lane of its own, so that it is answered while a cell runs. A subshell
-// would be one lane more.
+// Requests are queued in lanes. A lane answers one request after the other. The
+// control channel has a lane of its own, so that it is served while a cell runs,
+// and so has each subshell. A request that changes nothing (completion, history)
+// is answered in a further lane if its own lane is busy.
 package server
 
 import (
@@ -24,22 +25,25 @@ import (
 
 // Options are the settings of a server; the zero value is good.
 type Options struct {
-	// Log receives what the person who runs the server may want to know;
-	// nil: standard error, at the level that the environment's DACE_LOG
-	// names (debug, info, warn, error; warn if it is not set).
+	// Log receives messages for the administrator of the server. nil means
+	// standard error, at the level in the environment variable DACE_LOG
+	// (debug, info, warn or error; warn if it is not set).
 	Log *slog.Logger
-	// Transport guards the sockets. Its Log and Session are set by Serve.
+	// Transport are the options of the sockets. Serve sets its Log and Session.
 	Transport transport.Options
-	// Grace is how long the end of the server waits for a running cell
-	// (1 s).
+	// Grace is how long the server waits for a running cell when it ends; 0
+	// means 1 s.
 	Grace time.Duration
-	// History is a file in which cells are remembered from one session to
-	// the next, for the clients' history; several kernels may share it. "":
-	// they are forgotten.
+	// History is the file that stores the cells of all sessions, for the
+	// clients' history; several kernels may share it. "" means that cells are
+	// not stored.
 	History string
+	// Started is when the kernel began; the zero time means the start of the
+	// process. Requests that were made earlier are refused.
+	Started time.Time
 }
 
-// sockets are what the server needs of [transport.Sockets].
+// sockets is the part of [transport.Sockets] that the server uses.
 type sockets interface {
 	Connection() wire.Connection
 	Receive(ctx context.Context, ch wire.Channel) (wire.Message, error)
@@ -54,6 +58,7 @@ type server struct {
 	log     *slog.Logger
 	grace   time.Duration
 	session string
+	started time.Time
 	sockets sockets
 	iopub   *publisher
 	stdin   *asker
@@ -61,29 +66,49 @@ type server struct {
 	comms   comms
 	shell   *lane
 	control *lane
+	asides  *lane // requests of questions, answered while their own lane is busy
+	working working
+	usage   usage
 
-	// count is the execution count of the last cell that was counted. Only
-	// the shell lane changes it.
+	// turn holds a token while the engine executes a cell, evaluates its
+	// user_expressions or handles a comm message. It is nil if the engine is
+	// Concurrent.
+	turn chan struct{}
+
+	subshellsMu sync.Mutex // guards subshells
+	subshells   map[string]*lane
+	lanes       sync.WaitGroup
+
+	// current is the outputs of the cell that runs, or ran last.
+	current atomic.Pointer[outputs]
+
+	// count is the execution count of the last cell that was counted.
 	count atomic.Int64
 
+	serving  context.Context // ends with run; set before the first message is received
 	stopOnce sync.Once
 	stopped  chan struct{} // closed by stop
 }
 
-// user is the name that the kernel's messages bear.
+// user is the username in the headers of the kernel's messages.
 const user = "kernel"
 
-// newServer returns a server that talks through sockets that are open.
+// newServer returns a server on open sockets.
 func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, opts Options) *server {
 	grace := opts.Grace
 	if grace == 0 {
 		grace = time.Second
+	}
+	started := opts.Started
+	if started.IsZero() {
+		started = processStart()
 	}
 	s := &server{
 		engine:  eng,
 		log:     log,
 		grace:   grace,
 		session: session,
+		started: started.Truncate(time.Millisecond), // browsers' headers have milliseconds
 		sockets: so,
 		history: newHistory(opts.History, log),
 		stopped: make(chan struct{}),
@@ -92,26 +117,38 @@ func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, 
 	s.stdin = newAsker(session, func(m wire.Message) error { return so.Send(wire.Stdin, m) })
 	s.shell = newLane(s, wire.Shell)
 	s.control = newLane(s, wire.Control)
+	s.asides = newLane(s, wire.Shell)
+	s.subshells = make(map[string]*lane)
+	if !eng.Info().Concurrent {
+		s.turn = make(chan struct{}, 1)
+	}
 	return s
 }
 
 // stop makes run return.
 func (s *server) stop() { s.stopOnce.Do(func() { close(s.stopped) }) }
 
-// run serves until a client asks for the end or ctx ends, and then closes the
-// sockets and the engine. It returns nil, or what made serving impossible.
+// run serves until a client requests a shutdown or ctx ends, and then closes
+// the sockets and the engine. Its error says why it could not go on serving.
 func (s *server) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.iopub.status(wire.Header{}, "starting")
 
 	failed := make(chan error, 3)
-	var lanes sync.WaitGroup
-	for _, l := range []*lane{s.shell, s.control} {
-		go s.receive(ctx, l.channel, l.push, failed)
-		lanes.Go(func() { l.serve(ctx) })
+	for _, l := range []*lane{s.shell, s.control, s.asides} {
+		s.lanes.Go(func() { l.serve(ctx) })
 	}
-	go s.receive(ctx, wire.Stdin, s.stdin.answer, failed)
+	s.serving = ctx
+	go s.receive(ctx, wire.Shell, s.route, failed)
+	go s.receive(ctx, wire.Control, s.control.push, failed)
+	go s.receive(ctx, wire.Stdin, func(ctx context.Context, m wire.Message) {
+		if err := s.refuse(m.Header); err != nil {
+			s.log.Warn("a message was refused", "type", m.Header.MsgType, "error", err)
+			return
+		}
+		s.stdin.answer(ctx, m)
+	}, failed)
 	s.log.Info("kernel is ready", "session", s.session)
 
 	var err error
@@ -121,7 +158,7 @@ func (s *server) run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	cancel()
-	if !within(s.grace, lanes.Wait) {
+	if !within(s.grace, s.lanes.Wait) {
 		s.log.Warn("the running cell does not stop, the kernel ends without it")
 	}
 	s.iopub.close()
@@ -162,10 +199,17 @@ func (s *server) receive(ctx context.Context, ch wire.Channel, deliver func(cont
 	}
 }
 
-// interrupt cancels what the shell is working on; without such work it does
-// nothing.
-func (s *server) interrupt() {
-	if !s.shell.cancelCurrent() {
+// interrupt cancels the requests that the shell and the subshells are
+// answering. It does nothing if there are none. by is the header of the
+// interrupt request, zero for a signal.
+func (s *server) interrupt(by wire.Header) {
+	any := s.shell.cancelCurrent(by)
+	s.subshellsMu.Lock()
+	defer s.subshellsMu.Unlock()
+	for _, l := range s.subshells {
+		any = l.cancelCurrent(by) || any
+	}
+	if !any {
 		s.log.Debug("interrupt while idle")
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +15,8 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// Every test of this list runs without sockets, over tcp and over ipc.
+// kernelTests are the tests that run three times: in memory, over tcp and over
+// ipc.
 var kernelTests = map[string]func(*testing.T, *kernel){
 	"KernelInfo":        testKernelInfo,
 	"Connect":           testConnect,
@@ -31,6 +35,7 @@ var kernelTests = map[string]func(*testing.T, *kernel){
 	"Displays":          testDisplays,
 	"Order":             testOrder,
 	"LateOutput":        testLateOutput,
+	"LateUnwatched":     testLateOutputUnwatched,
 	"Coalescing":        testCoalescing,
 	"OutputWhileRuns":   testOutputWhileRuns,
 	"BigOutput":         testBigOutput,
@@ -47,6 +52,10 @@ var kernelTests = map[string]func(*testing.T, *kernel){
 	"StdinRefused":      testStdinRefused,
 	"StdinInterrupted":  testStdinInterrupted,
 	"ParentHeader":      testParentHeader,
+	"Stale":             testStale,
+	"Questions":         testQuestionsWhileRuns,
+	"Subshells":         testSubshells,
+	"Usage":             testUsage,
 	"Shutdown":          testShutdown,
 	"ShutdownShell":     testShutdownShell,
 	"ShutdownWhileRuns": testShutdownWhileRuns,
@@ -58,7 +67,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// want compares after a detour over JSON.
+// want compares two values by their JSON.
 func want(t testing.TB, what string, got, want any) {
 	t.Helper()
 	var g, w any
@@ -80,11 +89,12 @@ func testKernelInfo(t *testing.T, k *kernel) {
 	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
 		reply, _ := k.ask(ch, "kernel_info_request", object{})
 		want(t, "kernel_info_reply", reply, object{
-			"status": "ok", "protocol_version": "5.4", "implementation": "echo", "implementation_version": "1",
+			"status": "ok", "protocol_version": "5.5", "implementation": "echo", "implementation_version": "1",
 			"language_info": object{"name": "echo", "version": "1", "mimetype": "text/plain", "file_extension": ".txt",
 				"pygments_lexer": "text", "codemirror_mode": "text"},
-			"banner":     "echo: repeats what it is told",
-			"help_links": []object{{"text": "Jupyter", "url": "https://jupyter.org"}},
+			"banner":             "echo: repeats what it is told",
+			"help_links":         []object{{"text": "Jupyter", "url": "https://jupyter.org"}},
+			"supported_features": []string{"kernel subshells"},
 		})
 	}
 }
@@ -131,8 +141,9 @@ func testErrors(t *testing.T, k *kernel) {
 	}
 }
 
-// Counts as in ipykernel 6.17: cells that are not stored bear the next number
-// and leave the count alone; the reply has the count.
+// testCounting checks that execution counts are those of ipykernel 6.17: a cell
+// that is not stored has the next number and does not change the count; the
+// reply has the count.
 func testCounting(t *testing.T, k *kernel) {
 	for i, step := range []struct {
 		silent, store bool
@@ -193,7 +204,7 @@ func testPager(t *testing.T, k *kernel) {
 	}
 }
 
-// sendAll sends cells without waiting.
+// sendAll sends cells without waiting for replies, and returns their ids.
 func (k *kernel) sendAll(cells ...object) []string {
 	var ids []string
 	for _, q := range cells {
@@ -206,6 +217,7 @@ func testAbortQueue(t *testing.T, k *kernel) {
 	for range 5 {
 		ids := k.sendAll(executeObject("%sleep 50ms\n%fail x"), executeObject("%print a"), executeObject("%print b"))
 		info := k.send(wire.Shell, "kernel_info_request", object{})
+		k.reply(wire.Shell, info, "kernel_info_reply") // does not wait for cells
 		statuses := []string{"error", "aborted", "aborted"}
 		for i, id := range ids {
 			m := k.reply(wire.Shell, id, "execute_reply")
@@ -216,8 +228,7 @@ func testAbortQueue(t *testing.T, k *kernel) {
 				t.Errorf("an aborted cell shows %s", describe(outs))
 			}
 		}
-		// What is no cell is answered, and the next cell runs at once.
-		k.reply(wire.Shell, info, "kernel_info_reply")
+		// The next cell runs at once.
 		if reply, outs := k.execute("%print c"); reply["status"] != "ok" || describe(outs) != "stdout c\n" {
 			t.Errorf("after an abort: %v, %s", reply, describe(outs))
 		}
@@ -345,7 +356,7 @@ func testOrder(t *testing.T, k *kernel) {
 }
 
 func testLateOutput(t *testing.T, k *kernel) {
-	first := k.send(wire.Shell, "execute_request", executeObject("%go 50ms late"))
+	first := k.send(wire.Shell, "execute_request", executeObject("%go 50ms late", object{"allow_stdin": true}))
 	k.reply(wire.Shell, first, "execute_reply")
 	k.outputs(first)
 	reply, outs := k.execute("%print now\n%sleep 150ms\n%print then")
@@ -360,6 +371,20 @@ func testLateOutput(t *testing.T, k *kernel) {
 	}
 }
 
+// testLateOutputUnwatched checks that for a client that allows no input, as
+// nbclient, late output is the running cell's.
+func testLateOutputUnwatched(t *testing.T, k *kernel) {
+	deadline := time.Now().Add(time.Minute)
+	for all := ""; !strings.Contains(all, "late"); { // it may come between two cells
+		if time.Now().After(deadline) {
+			t.Fatal("no cell shows the late output")
+		}
+		k.execute("%go 50ms late")
+		_, outs := k.execute("%sleep 150ms")
+		all += describe(outs)
+	}
+}
+
 func testCoalescing(t *testing.T, k *kernel) {
 	start := time.Now()
 	_, outs := k.execute("%repeat 100000 line of text")
@@ -371,13 +396,14 @@ func testCoalescing(t *testing.T, k *kernel) {
 	}
 }
 
-// What a cell prints is seen while it runs, the first piece and later ones.
+// testOutputWhileRuns checks that clients receive the output of a cell while it
+// runs, both the first piece and later ones.
 func testOutputWhileRuns(t *testing.T, k *kernel) {
 	id := k.send(wire.Shell, "execute_request", executeObject("%print 1\n%sleep 20ms\n%print 2\n%print 3\n%loop"))
 	for !strings.HasSuffix(describe(k.iopub[id]), "|stdout 1\n2\n3\n") {
 		k.nextOutput()
 	}
-	k.server.interrupt()
+	k.server.interrupt(wire.Header{})
 	k.reply(wire.Shell, id, "execute_reply")
 }
 
@@ -426,7 +452,7 @@ func testComms(t *testing.T, k *kernel) {
 	k.outputs(id)
 	reply, _ = k.ask(wire.Shell, "comm_info_request", object{})
 	want(t, "comms", reply["comms"], object{})
-	// A comm that is closed is nobody's.
+	// A message to a closed comm has no effect.
 	id = k.send(wire.Shell, "comm_msg", object{"comm_id": "c1", "data": object{}})
 	if got := describe(k.outputs(id)); got != "" {
 		t.Errorf("a closed comm gives %s", got)
@@ -451,7 +477,7 @@ func testEngineComms(t *testing.T, k *kernel) {
 
 func testUnknown(t *testing.T, k *kernel) {
 	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
-		for _, kind := range []string{"debug_request", "create_subshell_request", "nonsense"} {
+		for _, kind := range []string{"apply_request", "nonsense"} {
 			reply, _ := k.ask(ch, kind, object{})
 			if reply["status"] != "error" || reply["ename"] != "UnknownRequest" || reply["traceback"] == nil {
 				t.Errorf("%s on %s: %v", kind, ch, reply)
@@ -482,7 +508,8 @@ func testMalformed(t *testing.T, k *kernel) {
 	want(t, "count", k.server.count.Load(), 0)
 }
 
-// A panic that the engine lets through is a failed cell.
+// testCrash checks that a panic that the engine does not recover only fails the
+// cell.
 func testCrash(t *testing.T, k *kernel) {
 	k.execute("x = 1")
 	reply, outs := k.execute("%crash boom")
@@ -497,11 +524,11 @@ func testCrash(t *testing.T, k *kernel) {
 	}
 }
 
-// running sends a cell and waits until it prints.
+// running sends a cell and waits for its first output.
 func (k *kernel) running(code string, also ...object) string {
 	k.t.Helper()
 	id := k.send(wire.Shell, "execute_request", executeObject("%print running\n"+code, also...))
-	for !strings.Contains(describe(k.iopub[id]), "running") {
+	for !strings.Contains(describe(k.iopub[id]), "stdout running") {
 		k.nextOutput()
 	}
 	return id
@@ -525,7 +552,7 @@ func testInterruptMessage(t *testing.T, k *kernel) {
 func testInterruptIdle(t *testing.T, k *kernel) {
 	for range 3 {
 		k.ask(wire.Control, "interrupt_request", object{})
-		k.server.interrupt()
+		k.server.interrupt(wire.Header{})
 	}
 	if reply, _ := k.execute("%sleep 20ms"); reply["status"] != "ok" {
 		t.Errorf("after an interrupt while idle a cell gives %v", reply)
@@ -541,14 +568,190 @@ func testControlWhileRuns(t *testing.T, k *kernel) {
 	k.reply(wire.Shell, id, "execute_reply")
 }
 
+// testShellQueues checks that a cell waits until the one before it has ended.
 func testShellQueues(t *testing.T, k *kernel) {
 	cell := k.send(wire.Shell, "execute_request", executeObject("%sleep 100ms"))
-	info := k.send(wire.Shell, "kernel_info_request", object{})
+	next := k.send(wire.Shell, "execute_request", executeObject("as is"))
 	k.reply(wire.Shell, cell, "execute_reply")
-	k.reply(wire.Shell, info, "kernel_info_reply")
+	k.reply(wire.Shell, next, "execute_reply")
 }
 
-// answer answers the next question, which it returns, on stdin.
+// testQuestionsWhileRuns checks that questions are answered while a cell runs,
+// and that each "idle" is followed by a "busy" for the cell, because front ends
+// take any "idle" for the status of the whole kernel.
+func testQuestionsWhileRuns(t *testing.T, k *kernel) {
+	k.execute("x = 1")
+	id := k.running("%loop")
+	for kind, q := range map[string]object{
+		"kernel_info_request": {}, "connect_request": {}, "comm_info_request": {},
+		"complete_request":    {"code": "%pri", "cursor_pos": 4},
+		"inspect_request":     {"code": "x", "cursor_pos": 1, "detail_level": 0},
+		"is_complete_request": {"code": "{"},
+		"history_request":     {"hist_access_type": "tail", "n": 1, "output": false, "raw": true},
+	} {
+		before := len(k.iopub[id])
+		reply, outs := k.ask(wire.Shell, kind, q)
+		if reply["status"] == "error" || len(outs) > 0 {
+			t.Errorf("%s: %v, outputs %s", kind, reply, describe(outs))
+		}
+		for len(k.iopub[id]) == before {
+			k.nextOutput()
+		}
+		if last := k.iopub[id][len(k.iopub[id])-1]; state(last) != "busy" {
+			t.Errorf("after %s the running cell's message is %s, want busy", kind, describe([]wire.Message{last}))
+		}
+	}
+	k.ask(wire.Control, "interrupt_request", object{})
+	k.reply(wire.Shell, id, "execute_reply")
+	k.outputs(id)
+	// When no cell runs, no "busy" follows an "idle".
+	k.ask(wire.Shell, "kernel_info_request", object{})
+	k.ask(wire.Shell, "kernel_info_request", object{})
+	for parent, ms := range k.iopub {
+		if len(ms) > 0 && state(ms[len(ms)-1]) == "busy" {
+			t.Errorf("%s is left busy", parent)
+		}
+	}
+}
+
+// inSubshell sends a message to a subshell and returns its id.
+func (k *kernel) inSubshell(subshell, kind string, q any) string {
+	k.t.Helper()
+	h := wire.NewHeader("client", "ada", kind)
+	raw, err := json.Marshal(h)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var fields object
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		k.t.Fatal(err)
+	}
+	fields["subshell_id"] = subshell
+	if raw, err = json.Marshal(fields); err == nil {
+		err = json.Unmarshal(raw, &h)
+	}
+	if err != nil || h.Subshell != subshell {
+		k.t.Fatalf("%v, subshell %q", err, h.Subshell)
+	}
+	m, err := wire.New(h, wire.Header{}, q)
+	if err == nil {
+		err = k.Send(wire.Shell, m)
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return h.MsgID
+}
+
+func testSubshells(t *testing.T, k *kernel) {
+	list := func(ids ...any) {
+		t.Helper()
+		reply, _ := k.ask(wire.Control, "list_subshell_request", object{})
+		want(t, "list_subshell_reply", reply, object{"status": "ok", "subshell_id": append([]any{}, ids...)})
+	}
+	list()
+	reply, _ := k.ask(wire.Control, "create_subshell_request", object{})
+	sub, _ := reply["subshell_id"].(string)
+	if reply["status"] != "ok" || sub == "" {
+		t.Fatalf("create_subshell_reply is %v", reply)
+	}
+	list(sub)
+	if reply, _ := k.ask(wire.Shell, "create_subshell_request", object{}); reply["status"] != "error" {
+		t.Errorf("on shell: %v", reply)
+	}
+	// The subshell runs a cell and handles comms while the main shell runs a cell.
+	main := k.running("%loop")
+	cell := k.inSubshell(sub, "execute_request", executeObject("%print beside\n6 by 7"))
+	m := k.reply(wire.Shell, cell, "execute_reply")
+	want(t, "reply", content(m), object{"status": "ok", "execution_count": 2, "user_expressions": object{}, "payload": []any{}})
+	if !strings.Contains(string(m.Parent.Raw), sub) {
+		t.Errorf("the reply's parent %s does not name the subshell", m.Parent.Raw)
+	}
+	if got := describe(k.outputs(cell)); !strings.HasSuffix(got, `|stdout beside
+|execute_result {"data":{"text/plain":"6 by 7"},"execution_count":2,"metadata":{}}`) {
+		t.Errorf("beside the cell: %s", got)
+	}
+	open := k.inSubshell(sub, "comm_open", object{"comm_id": "s1", "target_name": "echo", "data": object{}})
+	k.outputs(open)
+	msg := k.inSubshell(sub, "comm_msg", object{"comm_id": "s1", "data": object{"value": 5}})
+	if got := describe(k.outputs(msg)); got != `comm_msg {"comm_id":"s1","data":{"value":5}}` {
+		t.Errorf("a comm beside the cell gives %s", got)
+	}
+	// An interrupt stops the cells of all shells.
+	long := k.inSubshell(sub, "execute_request", executeObject("%print long\n%loop"))
+	for !strings.Contains(describe(k.iopub[long]), "stdout long") {
+		k.nextOutput()
+	}
+	k.ask(wire.Control, "interrupt_request", object{})
+	for range 2 {
+		m := k.receive(wire.Shell)
+		if c := content(m); c["ename"] != "Interrupted" || m.Parent.MsgID != main && m.Parent.MsgID != long {
+			t.Errorf("an interrupt gives %v to %s", c, m.Parent.MsgID)
+		}
+	}
+	k.outputs(main)
+	k.outputs(long)
+	reply, _ = k.ask(wire.Control, "delete_subshell_request", object{"subshell_id": sub})
+	want(t, "delete_subshell_reply", reply, object{"status": "ok"})
+	list()
+	if reply, _ = k.ask(wire.Control, "delete_subshell_request", object{"subshell_id": sub}); reply["status"] != "error" {
+		t.Errorf("deleted twice: %v", reply)
+	}
+	lost := k.inSubshell(sub, "execute_request", executeObject("%print lost"))
+	if c := content(k.reply(wire.Shell, lost, "execute_reply")); c["status"] != "error" || !strings.Contains(c["evalue"].(string), "there is no subshell") {
+		t.Errorf("a cell in a deleted subshell gives %v", c)
+	}
+	k.outputs(lost)
+	if reply, _ := k.execute("as is"); reply["status"] != "ok" {
+		t.Errorf("afterwards the main shell gives %v", reply)
+	}
+}
+
+// TestOneAtATime checks that the cells of subshells wait if the engine runs one
+// cell at a time.
+func TestOneAtATime(t *testing.T) {
+	k := startMemory(t)
+	k.server.turn = make(chan struct{}, 1)
+	reply, _ := k.ask(wire.Control, "create_subshell_request", object{})
+	sub := reply["subshell_id"].(string)
+	main := k.running("%loop")
+	cell := k.inSubshell(sub, "execute_request", executeObject("%print after"))
+	if reply, _ := k.ask(wire.Shell, "complete_request", object{"code": "%pri"}); reply["status"] != "ok" {
+		t.Errorf("completion: %v", reply)
+	}
+	if got := describe(k.iopub[cell]); strings.Contains(got, "stdout after") {
+		t.Errorf("two cells at once: %s", got)
+	}
+	k.server.shell.cancelCurrent(wire.Header{})
+	first, second := k.receive(wire.Shell), k.receive(wire.Shell) // in any order
+	if ids := first.Parent.MsgID + second.Parent.MsgID; ids != main+cell && ids != cell+main {
+		t.Errorf("the replies are to %s", ids)
+	}
+	// The end of the main cell publishes a further "busy" of this one, before or
+	// after its output.
+	outputs := slices.DeleteFunc(k.outputs(cell), func(m wire.Message) bool { return state(m) == "busy" })
+	if got := describe(outputs); !strings.HasSuffix(got, "stdout after\n") {
+		t.Errorf("the cell shows %s", got)
+	}
+}
+
+func testUsage(t *testing.T, k *kernel) {
+	for range 2 {
+		reply, _ := k.ask(wire.Control, "usage_request", object{})
+		memory, _ := reply["kernel_memory"].(float64)
+		cpu, _ := reply["kernel_cpu"].(float64)
+		if memory < 1<<20 || cpu < 0 || reply["pid"] != float64(os.Getpid()) || reply["cpu_count"] != float64(runtime.NumCPU()) {
+			t.Errorf("usage_reply is %v", reply)
+		}
+		if _, err := os.Stat("/proc/meminfo"); err == nil {
+			if m, _ := reply["host_virtual_memory"].(object); m == nil || m["percent"].(float64) > 100 || m["total"].(float64) <= 0 {
+				t.Errorf("the memory is %v", m)
+			}
+		}
+	}
+}
+
+// answer answers the next question on stdin and returns the question.
 func (k *kernel) answer(cell, value string) wire.Message {
 	k.t.Helper()
 	m := k.receive(wire.Stdin)
@@ -596,7 +799,7 @@ func testStdinInterrupted(t *testing.T, k *kernel) {
 	k.ask(wire.Control, "interrupt_request", object{})
 	m := k.reply(wire.Shell, id, "execute_reply")
 	want(t, "ename", content(m)["ename"], "Interrupted")
-	// The answer that comes too late is not taken for the next one.
+	// A late answer is not taken for the answer to the next question.
 	late, err := wire.New(wire.NewHeader("client", "ada", "input_reply"), question.Header, object{"value": "late"})
 	if err == nil {
 		err = k.Send(wire.Stdin, late)
@@ -612,9 +815,10 @@ func testStdinInterrupted(t *testing.T, k *kernel) {
 	}
 }
 
-// Parent headers are the request's header, unknown fields included.
+// testParentHeader checks that parent headers are the request's header, unknown
+// fields included.
 func testParentHeader(t *testing.T, k *kernel) {
-	raw := `{"msg_id":"m1","session":"s","username":"ada","date":"2026-11-21T04:00:00Z","msg_type":"execute_request","version":"5.3","subshell_id":null,"more":{"a":[1]}}`
+	raw := `{"msg_id":"m1","session":"s","username":"ada","date":"2999-11-21T04:00:00Z","msg_type":"execute_request","version":"5.3","subshell_id":null,"more":{"a":[1]}}`
 	var h wire.Header
 	if err := json.Unmarshal([]byte(raw), &h); err != nil {
 		t.Fatal(err)
@@ -648,7 +852,7 @@ func testShutdownShell(t *testing.T, k *kernel) {
 	k.shutdown(wire.Shell, false)
 }
 
-// shutdown ends the kernel and checks that everybody is told.
+// shutdown shuts the kernel down and checks the reply and the iopub message.
 func (k *kernel) shutdown(ch wire.Channel, restart bool) {
 	k.t.Helper()
 	reply, outs := k.ask(ch, "shutdown_request", object{"restart": restart})
@@ -664,5 +868,74 @@ func testShutdownWhileRuns(t *testing.T, k *kernel) {
 	k.shutdown(wire.Control, false)
 	if _, err := k.server.engine.Execute(context.Background(), executeCell("a"), nil); err == nil {
 		t.Error("the engine is not closed")
+	}
+}
+
+// testStale checks that requests made before the kernel began are refused: they
+// may be replays of requests to an earlier kernel with the same key.
+func testStale(t *testing.T, k *kernel) {
+	old := func(ch wire.Channel, kind string, content any, date time.Time) string {
+		t.Helper()
+		h := wire.NewHeader("client", "test", kind)
+		h.Date = date
+		m, err := wire.New(h, wire.Header{}, content)
+		if err == nil {
+			err = k.Send(ch, m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.MsgID
+	}
+	before := k.server.started.Add(-time.Millisecond)
+	for _, kind := range []string{"execute_request", "complete_request", "history_request"} {
+		id := old(wire.Shell, kind, executeObject("%set x 1"), before)
+		m := k.reply(wire.Shell, id, strings.TrimSuffix(kind, "_request")+"_reply")
+		if c := content(m); c["status"] != "error" || c["ename"] != "StaleRequest" || !strings.Contains(c["evalue"].(string), "before the kernel was started") {
+			t.Errorf("an old %s gives %v", kind, c)
+		}
+		if outs := describe(k.outputs(id)); outs != "" {
+			t.Errorf("an old %s shows %s", kind, outs)
+		}
+	}
+	id := old(wire.Control, "shutdown_request", object{"restart": false}, before)
+	if c := content(k.reply(wire.Control, id, "shutdown_reply")); c["ename"] != "StaleRequest" {
+		t.Errorf("an old shutdown_request gives %v", c)
+	}
+	id = old(wire.Shell, "kernel_info_request", object{}, before)
+	if c := content(k.reply(wire.Shell, id, "kernel_info_reply")); c["status"] != "ok" {
+		t.Errorf("an old kernel_info_request gives %v", c)
+	}
+	id = old(wire.Shell, "execute_request", executeObject("as is"), k.server.started)
+	if c := content(k.reply(wire.Shell, id, "execute_reply")); c["status"] != "ok" || c["execution_count"] != 1.0 {
+		t.Errorf("a request of the first moment gives %v", c)
+	}
+}
+
+// TestLateInterrupt checks that a late interrupt does not stop a cell that its
+// client sent after it.
+func TestLateInterrupt(t *testing.T) {
+	k := startMemory(t)
+	before := time.Now()
+	time.Sleep(2 * time.Millisecond) // more than the resolution of dates
+	main := k.running("%loop")
+	session := k.server.shell.current.Session
+	for _, c := range []struct {
+		what string
+		by   wire.Header
+		want bool
+	}{
+		{"its client's, late", wire.Header{Session: session, Date: before}, false},
+		{"its client's, without a date", wire.Header{Session: session}, true},
+		{"another client's, whose clock may be behind", wire.Header{Session: "other", Date: before}, true},
+		{"a signal", wire.Header{}, true},
+		{"its client's, in time", wire.Header{Session: session, Date: time.Now()}, true},
+	} {
+		if got := k.server.shell.cancelCurrent(c.by); got != c.want {
+			t.Errorf("%s: cancels: %v, want %v", c.what, got, c.want)
+		}
+	}
+	if c := content(k.reply(wire.Shell, main, "execute_reply")); c["ename"] != "Interrupted" {
+		t.Errorf("interrupted: %v", c)
 	}
 }

@@ -4,17 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"dace.local/kernel/engine/echo"
 	"dace.local/kernel/transport"
 	"dace.local/kernel/wire"
 )
 
-// startSockets starts a kernel on tcp or ipc, with a client that is connected.
+// startSockets starts a kernel on tcp or ipc and connects a client.
 func startSockets(t testing.TB, over string) *kernel {
 	t.Helper()
 	conn := wire.Connection{Transport: over, IP: "127.0.0.1", Key: "a key", SignatureScheme: "hmac-sha256"}
@@ -39,7 +41,7 @@ func startSockets(t testing.TB, over string) *kernel {
 	return k
 }
 
-// A lateClient connects when the kernel is there.
+// A lateClient is a client whose connection is made after the kernel's start.
 type lateClient struct {
 	*transport.Client
 }
@@ -71,8 +73,8 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// Several clients work at once; each gets its own replies, in order, and all
-// see all outputs.
+// TestClients checks that several clients can work at the same time: each gets
+// its own replies, in order, and all see all outputs.
 func TestClients(t *testing.T) {
 	k := startSockets(t, "tcp")
 	const clients, cells = 4, 25
@@ -124,8 +126,8 @@ func TestClients(t *testing.T) {
 	want(t, "count", k.server.count.Load(), clients*cells)
 }
 
-// BenchmarkCell is the round trip of a trivial cell as a client sees it: from
-// sending the request to having both the reply and the idle.
+// BenchmarkCell measures the round trip of a trivial cell for a client: from
+// sending the request to receiving both the reply and "idle".
 func BenchmarkCell(b *testing.B) {
 	for _, over := range []string{"memory", "tcp", "ipc"} {
 		b.Run(over, func(b *testing.B) {
@@ -150,8 +152,7 @@ func BenchmarkCell(b *testing.B) {
 	}
 }
 
-// BenchmarkPrint is what printing costs through tcp: 100,000 lines, and 20 MB
-// at once.
+// BenchmarkPrint measures printing over tcp: 100,000 lines, and 20 MB at once.
 func BenchmarkPrint(b *testing.B) {
 	for name, code := range map[string]string{"lines": "%repeat 100000 a line of text", "bytes": "%bytes 20000000"} {
 		b.Run(name, func(b *testing.B) {
@@ -160,5 +161,58 @@ func BenchmarkPrint(b *testing.B) {
 				k.execute(code)
 			}
 		})
+	}
+}
+
+// TestWelcome checks that a subscriber receives iopub_welcome, on the topic of
+// its subscription, when the subscription is in force.
+func TestWelcome(t *testing.T) {
+	conn := wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: "a key", SignatureScheme: "hmac-sha256"}
+	file := filepath.Join(t.TempDir(), "connection.json")
+	var s *server
+	for _, ch := range wire.Channels {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetPort(ch, l.Addr().(*net.TCPAddr).Port)
+		l.Close()
+	}
+	if err := conn.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(file, echo.New(), Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	client, err := transport.Dial(ctx, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	soon, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	for {
+		m, err := client.Receive(soon, wire.IOPub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Header.MsgType != "iopub_welcome" {
+			continue
+		}
+		want(t, "welcome", content(m), object{"subscription": ""})
+		if !m.Parent.IsZero() || len(m.Identities) > 1 || len(m.Identities) == 1 && len(m.Identities[0]) > 0 {
+			t.Errorf("parent %+v, topic %q", m.Parent, m.Identities)
+		}
+		return
 	}
 }

@@ -19,15 +19,15 @@ const connectTime = 2 * time.Second
 type asker struct {
 	session string
 	send    func(wire.Message) error
-	turn    chan struct{}     // holds a token while somebody asks
-	replies chan wire.Message // to the one who asks; holds one
+	turn    chan struct{}     // holds a token while a question is open
+	replies chan wire.Message // replies to the open question; capacity 1
 }
 
 func newAsker(session string, send func(wire.Message) error) *asker {
 	return &asker{session: session, send: send, turn: make(chan struct{}, 1), replies: make(chan wire.Message, 1)}
 }
 
-// endOfInput is what clients answer where the person pressed Ctrl-D.
+// endOfInput is the clients' answer if the user presses Ctrl-D.
 const endOfInput = "\x04"
 
 // ask asks the client with the given identities on behalf of the request
@@ -54,8 +54,8 @@ func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte
 	for {
 		select {
 		case reply := <-a.replies:
-			// A reply to a question that was given up may come late;
-			// clients that do not say what they answer are believed.
+			// This may be a late reply to an earlier question that was
+			// given up. A reply without a parent header is accepted.
 			if to := reply.Parent.MsgID; to != "" && to != m.Header.MsgID && reply.Parent.MsgType == "input_request" {
 				continue
 			}
@@ -73,8 +73,8 @@ func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte
 	}
 }
 
-// deliver sends a question. A client whose other channels are open may still be
-// opening this one.
+// deliver sends a question. It retries for up to connectTime, because a client
+// may still be opening its stdin channel when its other channels are open.
 func (a *asker) deliver(ctx context.Context, m wire.Message) error {
 	for end := time.Now().Add(connectTime); ; {
 		err := a.send(m)
@@ -90,8 +90,8 @@ func (a *asker) deliver(ctx context.Context, m wire.Message) error {
 	}
 }
 
-// answer delivers a message of the stdin channel to who asks; what nobody
-// waits for is dropped here or before the next question.
+// answer passes a message of the stdin channel to ask. A message that no
+// question waits for is dropped, here or before the next question.
 func (a *asker) answer(_ context.Context, m wire.Message) {
 	if m.Header.MsgType != "input_reply" {
 		return

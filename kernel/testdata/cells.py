@@ -1,4 +1,5 @@
-"""Run cases of cells with jupyter_client, each in a kernel of its own.
+"""Run cases of cells with jupyter_client, each in a kernel of its own,
+which starts in an empty folder.
 
 usage: cells.py KERNEL CASES.json
 
@@ -8,8 +9,10 @@ printed is a JSON list of lists with what each cell shows: its output, "stderr:
 """
 
 import json
+import os
 import re
 import sys
+import tempfile
 
 from jupyter_client.manager import start_new_kernel
 
@@ -66,7 +69,7 @@ def start():
     """Start a kernel; the ports chosen for it may be taken by another client's."""
     for last in False, False, True:
         try:
-            return start_new_kernel(kernel_name=kernel, startup_timeout=60)
+            return start_new_kernel(kernel_name=kernel, startup_timeout=60, cwd=tempfile.mkdtemp(dir=os.path.dirname(file)))
         except RuntimeError:
             if last:
                 raise

@@ -6,31 +6,34 @@ import (
 	"time"
 )
 
-// A budget is the memory of incoming messages, shared by all sockets: of those
-// being read, and of those that wait to be received. When it is used up, the
-// connection goes that reads the most and has not proved to know the key;
-// clients that have wait for their turn.
+// A budget bounds the memory of incoming messages over all sockets: of
+// messages being read and of those waiting to be received. When it is used up,
+// the untrusted connection that holds the most memory is closed; trusted
+// clients (see guard.isTrusted) wait until memory is released.
 type budget struct {
 	max int64
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards used and reading
 	used    int64
-	reading map[*peer]int64 // what of used is of incomplete messages
+	reading map[*peer]int64 // the part of used that incomplete messages hold, by connection
 	freed   *sync.Cond
 }
 
-// errMemory ends a connection that the memory is not enough for.
+// errMemory is why a connection is closed when the budget has no room for its
+// message.
 var errMemory = errors.New("no memory left for its message")
 
-// newBudget returns a budget of max bytes.
+// newBudget returns a budget of at most max bytes.
 func newBudget(max int64) *budget {
 	b := &budget{max: max, reading: make(map[*peer]int64)}
 	b.freed = sync.NewCond(&b.mu)
 	return b
 }
 
-// acquire takes n more bytes for the message that p is reading, possibly at
-// the cost of another connection; a trusted p waits for at most patience.
+// acquire reserves n more bytes for the message that p is reading. If the budget
+// is exhausted it closes the untrusted connections that hold the most, and fails
+// if p is the next of these. If there are none left, p is trusted, and waits for
+// at most patience.
 func (b *budget) acquire(p *peer, n int64, patience time.Duration) error {
 	var victims []*peer
 	defer func() {
@@ -66,8 +69,8 @@ func (b *budget) acquire(p *peer, n int64, patience time.Duration) error {
 	return nil
 }
 
-// hog returns the untrusted connection that would hold the most if p had n
-// more bytes, nil if there is none.
+// hog returns the untrusted connection that would hold the most memory if p
+// had n more bytes, or nil if there is none.
 func (b *budget) hog(p *peer, n int64) *peer {
 	var hog *peer
 	var most int64
@@ -82,8 +85,8 @@ func (b *budget) hog(p *peer, n int64) *peer {
 	return hog
 }
 
-// finish says that the message that p was reading is complete and takes size
-// bytes until release.
+// finish records that p has read its message completely; the message counts as
+// size bytes until release.
 func (b *budget) finish(p *peer, size int64) {
 	b.mu.Lock()
 	b.used += size - b.reading[p]
@@ -92,21 +95,21 @@ func (b *budget) finish(p *peer, size int64) {
 	b.freed.Broadcast()
 }
 
-// drop gives back what the message that p was reading has taken.
+// drop releases the memory held by the message that p was reading.
 func (b *budget) drop(p *peer) {
 	b.mu.Lock()
 	b.forget(p)
 	b.mu.Unlock()
 }
 
-// forget is drop, with b.mu held.
+// forget does the work of drop; b.mu must be held.
 func (b *budget) forget(p *peer) {
 	b.used -= b.reading[p]
 	delete(b.reading, p)
 	b.freed.Broadcast()
 }
 
-// release gives back the size bytes of a finished message.
+// release returns the size bytes of a finished message to the budget.
 func (b *budget) release(size int64) {
 	b.mu.Lock()
 	b.used -= size

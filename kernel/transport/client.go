@@ -16,13 +16,13 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// A Client is a connection to a kernel, for tests and tools: DEALER sockets to
-// shell, control, stdin and the heartbeat, a SUB to iopub. All methods may be
-// called by several goroutines, but whoever waits for answers should be the
-// only one that receives on that channel.
+// A Client is a connection to a kernel, for tests and tools: DEALER sockets
+// for shell, control, stdin and the heartbeat, and a SUB socket for iopub. All
+// methods may be called concurrently, but a goroutine that waits for an answer
+// should be the only one receiving on that channel.
 type Client struct {
-	// Session is the session of the messages that the client makes, and
-	// its identity on all sockets.
+	// Session is the session id of the messages that the client makes. It
+	// is also the client's identity on all sockets.
 	Session string
 
 	signer   *wire.Signer
@@ -36,10 +36,10 @@ type Client struct {
 	pumps  sync.WaitGroup
 }
 
-// errGone says that it was not Close that ended a connection.
+// errGone is returned when a connection ended without a call of Close.
 var errGone = fmt.Errorf("%w by the kernel", ErrClosed)
 
-// Dial connects to a kernel and waits, until ctx ends, for it to be there.
+// Dial connects to a kernel. It waits until the kernel is there or ctx ends.
 func Dial(ctx context.Context, conn wire.Connection) (*Client, error) {
 	if err := conn.Validate(); err != nil {
 		return nil, fmt.Errorf("connection: %w", err)
@@ -84,7 +84,7 @@ func Dial(ctx context.Context, conn wire.Connection) (*Client, error) {
 			return nil, fmt.Errorf("transport: %w", err)
 		}
 	}
-	if !stop() { // ctx has ended, and with it life
+	if !stop() { // ctx has ended, which closes the sockets
 		c.shut()
 		return nil, ctx.Err()
 	}
@@ -97,7 +97,7 @@ func Dial(ctx context.Context, conn wire.Connection) (*Client, error) {
 	return c, nil
 }
 
-// pump brings a channel's messages from zmq4 to Receive.
+// pump passes a channel's messages from zmq4 to Receive.
 func (c *Client) pump(ch wire.Channel, s zmq4.Socket) {
 	defer close(c.received[ch])
 	for {
@@ -108,24 +108,25 @@ func (c *Client) pump(ch wire.Channel, s zmq4.Socket) {
 		if ch == wire.HB {
 			select {
 			case c.echoes <- string(zm.Bytes()):
-			default: // nobody waits for it any more
+			default: // no Ping waits for this echo any more
 			}
 			continue
 		}
 		limits := wire.Limits{Frames: math.MaxInt, Size: math.MaxInt64}
 		m, err := c.signer.Decode(zm.Frames, limits)
 		if err != nil {
-			continue // not from this kernel
+			continue // not a valid message of this kernel
 		}
 		select {
 		case c.received[ch] <- m:
-		case <-c.closed: // zmq4 wants its queue emptied
+		case <-c.closed: // discard: zmq4 blocks while its queue is full
 		}
 	}
 }
 
-// Request makes a message and sends it on shell, control or stdin; it returns
-// the header, whose MsgID answers and outputs carry in their parent.
+// Request makes a message and sends it on shell, control or stdin. It returns
+// the header of the message; replies and outputs carry its MsgID in their
+// parent header.
 func (c *Client) Request(ch wire.Channel, msgType string, content any) (wire.Header, error) {
 	h := wire.NewHeader(c.Session, "dace", msgType)
 	m, err := wire.New(h, wire.Header{}, content)
@@ -135,7 +136,7 @@ func (c *Client) Request(ch wire.Channel, msgType string, content any) (wire.Hea
 	return h, c.Send(ch, m)
 }
 
-// Send sends a message that the caller made.
+// Send sends m on the channel as it is.
 func (c *Client) Send(ch wire.Channel, m wire.Message) error {
 	if ch == wire.IOPub || ch == wire.HB {
 		return fmt.Errorf("transport: a client sends no messages on %s", ch)
@@ -153,8 +154,9 @@ func (c *Client) Send(ch wire.Channel, m wire.Message) error {
 	return nil
 }
 
-// Receive returns the next message on shell, control, stdin or iopub. It fails
-// with ctx's error, and with ErrClosed after Close or when the kernel has gone.
+// Receive returns the next message on shell, control, stdin or iopub. It
+// returns ctx's error if ctx ends, and ErrClosed after Close or when the
+// kernel has gone.
 func (c *Client) Receive(ctx context.Context, ch wire.Channel) (wire.Message, error) {
 	if ch == wire.HB {
 		return wire.Message{}, errors.New("transport: nothing is received on hb, use Ping")
@@ -180,7 +182,7 @@ func (c *Client) isClosed() bool {
 	}
 }
 
-// gone says why a connection has ended.
+// gone returns the reason why a connection has ended.
 func (c *Client) gone() error {
 	if c.isClosed() {
 		return ErrClosed
@@ -188,15 +190,17 @@ func (c *Client) gone() error {
 	return errGone
 }
 
-// Call sends a request on shell or control and returns its reply, and what the
-// kernel published for it on iopub, from busy to idle. It discards everything
-// else that comes meanwhile on these two channels.
+// Call sends a request on shell or control. It returns the reply and the
+// messages that the kernel published for the request on iopub, from busy to
+// idle. It discards everything else that arrives meanwhile on these two
+// channels.
 func (c *Client) Call(ctx context.Context, ch wire.Channel, msgType string, content any) (reply wire.Message, outputs []wire.Message, err error) {
 	h, err := c.Request(ch, msgType, content)
 	if err != nil {
 		return wire.Message{}, nil, err
 	}
-	// Both at once: a kernel waits for clients that do not read.
+	// Receive from both channels at once: a kernel waits for clients that
+	// do not read.
 	for idle := false; !idle || reply.Header.MsgID == ""; {
 		var m wire.Message
 		ok, output := true, false
@@ -221,7 +225,7 @@ func (c *Client) Call(ctx context.Context, ch wire.Channel, msgType string, cont
 	return reply, outputs, nil
 }
 
-// isIdle reports whether m says that the kernel has done.
+// isIdle reports whether m is the status message that ends a request.
 func isIdle(m wire.Message) bool {
 	var status struct {
 		State string `json:"execution_state"`
@@ -229,9 +233,10 @@ func isIdle(m wire.Message) bool {
 	return m.Header.MsgType == "status" && m.Unmarshal(&status) == nil && status.State == "idle"
 }
 
-// Ready asks the kernel for its info until both the reply and something on
-// iopub have come: from then on no output is missed. It discards what comes
-// meanwhile, and returns the kernel_info_reply.
+// Ready sends kernel_info requests until the kernel answers one with both a
+// reply and the status idle on iopub: from then on no output is missed. It
+// discards everything else that arrives meanwhile, and returns the
+// kernel_info_reply.
 func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
 	for patience := 100 * time.Millisecond; ; patience *= 2 {
 		h, err := c.Request(wire.Shell, "kernel_info_request", nil)
@@ -260,14 +265,14 @@ func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
 	}
 }
 
-// Ping sends a heartbeat and returns how long its echo took.
+// Ping sends a heartbeat and returns the time until its echo came back.
 func (c *Client) Ping(ctx context.Context) (time.Duration, error) {
 	if c.isClosed() {
 		return 0, ErrClosed
 	}
 	payload := rand.Text()
 	start := time.Now()
-	// The empty frame makes a request of it, as a REQ socket sends it.
+	// Prepend the empty frame by which a REQ socket marks a request.
 	if err := c.sockets[wire.HB].Send(zmq4.NewMsgFrom(nil, []byte(payload))); err != nil {
 		return 0, fmt.Errorf("transport: %w", err)
 	}
@@ -279,7 +284,7 @@ func (c *Client) Ping(ctx context.Context) (time.Duration, error) {
 			}
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-c.received[wire.HB]: // nothing is ever sent on it
+		case <-c.received[wire.HB]: // never receives a value; closed with the connection
 			return 0, c.gone()
 		}
 	}

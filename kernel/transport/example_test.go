@@ -8,7 +8,8 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// A kernel that knows one answer, and a client that asks for it.
+// This example starts a kernel that answers a single request, and a client
+// that sends it.
 func ExampleListen() {
 	ctx := context.Background()
 	kernel, err := transport.Listen(wire.Connection{Transport: "tcp", IP: "127.0.0.1"}, transport.Options{})

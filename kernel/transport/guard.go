@@ -21,12 +21,13 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// A guard stands between the network and one zmq4 socket, as the listener that
-// zmq4 accepts from. zmq4 by itself greets in its accept loop without a
-// deadline, allocates what a frame's header claims, panics on a malformed
-// READY, and stops for all clients when one does not read. So the guard
-// accepts, greets each connection in a goroutine of its own, and hands zmq4
-// only connections that have introduced themselves, as a [peer] that reads
+// A guard stands between the network and one zmq4 socket: zmq4 accepts
+// connections from it as from a net.Listener. This protects zmq4, which
+// performs handshakes in its accept loop without a deadline, allocates as many
+// bytes as a frame's header claims, panics on a malformed READY command, and
+// stops for all clients when one does not read. The guard accepts connections
+// and performs each handshake in its own goroutine. It hands zmq4 only
+// connections whose handshake is complete, each as a [peer], which reads only
 // whole, checked messages and whose writes never block.
 type guard struct {
 	shared
@@ -34,39 +35,41 @@ type guard struct {
 	kind    socketKind
 	limits  wire.Limits
 	ln      net.Listener
-	// tap, on iopub, is a subscriber to everything that leads nowhere: it
-	// counts what has left zmq4's queue. It is not among peers.
+	// tap, on iopub, is a peer without a connection that subscribes to
+	// everything and discards it. It counts the messages that have left
+	// zmq4's queue. It is not among peers.
 	tap    *peer
-	tapped chan struct{} // zmq4 knows the tap's subscription
+	tapped chan struct{} // closed when zmq4 has processed the tap's subscription
 
-	accepted chan *peer     // for zmq4
-	closed   chan struct{}  // the guard is closed
-	released chan struct{}  // zmq4 has closed the listener
-	wg       sync.WaitGroup // connections that zmq4 has not closed
+	accepted chan *peer     // handed to zmq4 by Accept
+	closed   chan struct{}  // closed when the guard is closed
+	released chan struct{}  // closed when zmq4 has closed the listener
+	wg       sync.WaitGroup // counts connections that zmq4 has not closed yet
 
-	count atomic.Int64 // of peers
+	count atomic.Int64 // len(peers)
 
-	mu      sync.Mutex
-	nascent []net.Conn       // connections in their handshake, oldest first
+	mu      sync.Mutex       // guards nascent, peers and ids
+	nascent []net.Conn       // connections during their handshake, oldest first
 	peers   []*peer          // oldest first
-	ids     map[string]*peer // peers that messages can be sent to, of a router
+	ids     map[string]*peer // on a router: the peers that messages can be sent to, by identity
 }
 
-// shared is what the guards of one kernel have in common.
+// shared holds the state that the guards of one kernel share.
 type shared struct {
 	opts    Options
 	signer  *wire.Signer
 	in      *budget
 	log     *limiter
 	trusted *identities
-	heavy   *sync.Mutex // held to check large messages of unknown clients
+	heavy   *sync.Mutex // held while checking a large message of an untrusted client, one at a time
 }
 
-// maxNascent is how many connections may be in their handshake. One more
-// replaces the oldest.
+// maxNascent is the greatest number of connections during their handshake. A
+// further one replaces the oldest.
 const maxNascent = 256
 
-// newGuard listens on the network address and guards what comes.
+// newGuard listens on the network address and returns the guard of its
+// connections.
 func newGuard(sh shared, ch wire.Channel, network, address string) (*guard, error) {
 	g := &guard{
 		shared:   sh,
@@ -101,11 +104,12 @@ func newGuard(sh shared, ch wire.Channel, network, address string) (*guard, erro
 	return g, nil
 }
 
-// maxPath is the length of a unix socket's path that all systems allow.
+// maxPath is the greatest length of a unix socket's path that all systems
+// accept.
 const maxPath = 103
 
-// listen opens a listener. On a unix socket it replaces what a kernel that has
-// died left behind.
+// listen opens a listener. On a unix socket it first removes the socket file
+// of a kernel that has died.
 func listen(network, address string) (net.Listener, error) {
 	if network == "unix" && len(address) > maxPath {
 		return nil, fmt.Errorf("the path %s is too long for a socket: %d bytes, at most %d", address, len(address), maxPath)
@@ -126,7 +130,7 @@ func listen(network, address string) (net.Listener, error) {
 	return ln, err
 }
 
-// abandoned reports whether path is a socket that nobody listens on.
+// abandoned reports whether path is a unix socket on which no process listens.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != os.ModeSocket {
@@ -148,7 +152,7 @@ func (g *guard) acceptLoop() {
 				return
 			}
 			g.log.warn("cannot accept connections", "socket", g.channel, "reason", err)
-			time.Sleep(10 * time.Millisecond) // until there are file descriptors again
+			time.Sleep(10 * time.Millisecond) // wait for free file descriptors
 			continue
 		}
 		g.mu.Lock()
@@ -167,7 +171,8 @@ func (g *guard) acceptLoop() {
 	}
 }
 
-// greet takes a connection through the handshake and hands it to zmq4.
+// greet performs the handshake of a connection and hands the connection to
+// zmq4.
 func (g *guard) greet(raw net.Conn) {
 	br := bufio.NewReaderSize(raw, readBuffer)
 	socketType, id, err := g.handshake(raw, br)
@@ -196,7 +201,7 @@ func (g *guard) greet(raw net.Conn) {
 	g.hand(p)
 }
 
-// hand gives p to zmq4.
+// hand passes p to zmq4, or closes it if the guard is closed.
 func (g *guard) hand(p *peer) {
 	select {
 	case g.accepted <- p:
@@ -215,7 +220,7 @@ func (g *guard) isClosed() bool {
 	}
 }
 
-// handshake exchanges greetings and READY commands.
+// handshake exchanges greetings and READY commands with the client.
 func (g *guard) handshake(raw net.Conn, br *bufio.Reader) (socketType, id string, err error) {
 	if err := raw.SetDeadline(time.Now().Add(g.opts.Handshake)); err != nil {
 		return "", "", err
@@ -238,9 +243,9 @@ func (g *guard) handshake(raw net.Conn, br *bufio.Reader) (socketType, id string
 	return socketType, id, raw.SetDeadline(time.Time{})
 }
 
-// admit counts p in. Where there are too many connections it closes one that
-// has not proved to know the key: the oldest of those that never said a thing,
-// else the newest. It fails where there is none such.
+// admit adds p to the guard's peers. At the limit of MaxConns it first closes
+// an untrusted connection: the oldest that has sent nothing at all, otherwise
+// the newest untrusted one. It fails if all connections are trusted.
 func (g *guard) admit(p *peer) error {
 	g.mu.Lock()
 	if g.isClosed() {
@@ -273,8 +278,8 @@ func (g *guard) admit(p *peer) error {
 	return nil
 }
 
-// isTrusted reports whether p, or somebody with its identity, has sent a
-// verified message.
+// isTrusted reports whether the client is known to have the key: p, or an
+// earlier connection with the same identity, has sent a verified message.
 func (g *guard) isTrusted(p *peer) bool {
 	if !p.trusted.Load() && p.id != "" && g.trusted.has(p.id) {
 		p.trusted.Store(true)
@@ -282,8 +287,8 @@ func (g *guard) isTrusted(p *peer) bool {
 	return p.trusted.Load()
 }
 
-// join is called when zmq4 can send to p. A client that connects anew
-// replaces its old connection.
+// join records that zmq4 can now send to p. If the client has connected again
+// under the same identity, p replaces its old connection.
 func (g *guard) join(p *peer) {
 	if g.kind.name != router.name {
 		return
@@ -299,7 +304,7 @@ func (g *guard) join(p *peer) {
 	}
 }
 
-// leave is called when p has been closed.
+// leave removes p from the guard's peers after p has been closed.
 func (g *guard) leave(p *peer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -320,14 +325,15 @@ func without[T comparable](list []T, x T) []T {
 	return list
 }
 
-// connected reports whether a message can be sent to id.
+// connected reports whether a client with this identity is connected, so that
+// messages can be sent to it.
 func (g *guard) connected(id string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ids[id] != nil
 }
 
-// queueLimit is how many bytes may wait for one client.
+// queueLimit returns how many bytes may wait to be sent to one client.
 func (g *guard) queueLimit() int64 {
 	if g.channel == wire.HB {
 		return maxSmall
@@ -335,7 +341,8 @@ func (g *guard) queueLimit() int64 {
 	return max(1<<20, min(g.opts.Queue, g.opts.Memory/max(1, g.count.Load())))
 }
 
-// check says whether zmq4 may see a message of p.
+// check verifies a message of p; zmq4 sees the message only if the error is
+// nil. It releases the message's memory unless the message goes on to Receive.
 func (g *guard) check(p *peer, frames [][]byte) error {
 	err := g.verify(p, frames)
 	if err != nil || g.kind.name != router.name {
@@ -344,7 +351,7 @@ func (g *guard) check(p *peer, frames [][]byte) error {
 	return err
 }
 
-// verify is check without the accounts.
+// verify does the checks of check, without releasing memory.
 func (g *guard) verify(p *peer, frames [][]byte) error {
 	switch g.kind.name {
 	case publisher.name:
@@ -363,6 +370,7 @@ func (g *guard) verify(p *peer, frames [][]byte) error {
 			return fmt.Errorf("%w: more than %d topics, or a long one", wire.ErrTooLarge, maxTopics)
 		}
 		p.topics[string(f[1:])] = struct{}{}
+		p.heard = append(p.heard, string(f[1:]))
 		return nil
 	case replier.name:
 		if len(frames) < 2 || len(frames[0]) != 0 {
@@ -383,7 +391,7 @@ func (g *guard) verify(p *peer, frames [][]byte) error {
 	return nil
 }
 
-// size is the size of all frames together.
+// size returns the total size of the frames in bytes.
 func size(frames [][]byte) (n int64) {
 	for _, f := range frames {
 		n += int64(len(f))
@@ -391,7 +399,7 @@ func size(frames [][]byte) (n int64) {
 	return n
 }
 
-// behind returns the subscribers for which too much waits.
+// behind returns the subscribers that have more bytes queued than queueLimit.
 func (g *guard) behind() (list []*peer) {
 	limit := g.queueLimit()
 	g.mu.Lock()
@@ -404,7 +412,7 @@ func (g *guard) behind() (list []*peer) {
 	return list
 }
 
-// drained reports whether nothing waits to be written.
+// drained reports whether all peers have written their queues.
 func (g *guard) drained() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -416,8 +424,8 @@ func (g *guard) drained() bool {
 	return true
 }
 
-// shut closes the listener and all connections, and waits a while for zmq4 to
-// let go of them.
+// shut closes the listener and all connections, and waits for a limited time
+// until zmq4 has closed them too.
 func (g *guard) shut() {
 	close(g.closed)
 	g.ln.Close() // removes a unix socket's file
@@ -445,8 +453,9 @@ func (g *guard) shut() {
 	}
 }
 
-// Accept implements net.Listener for zmq4. It keeps zmq4, which would spin,
-// from seeing the end before zmq4 has closed the listener itself.
+// Accept implements net.Listener for zmq4. After the guard is closed it blocks
+// until zmq4 has closed the listener itself, because zmq4 would otherwise call
+// Accept in a busy loop.
 func (g *guard) Accept() (net.Conn, error) {
 	select {
 	case p := <-g.accepted:
@@ -465,13 +474,14 @@ func (g *guard) Close() error {
 // Addr implements net.Listener for zmq4.
 func (g *guard) Addr() net.Addr { return g.ln.Addr() }
 
-// identities is a set of identities of clients that know the key.
+// identities is a bounded set of the identities of clients that know the key.
 type identities struct {
-	mu  sync.Mutex
+	mu  sync.Mutex // guards ids
 	ids map[string]struct{}
 }
 
-// maxIdentities bounds the set; who is forgotten proves himself again.
+// maxIdentities bounds the set. A client whose identity is dropped has to send
+// a verified message again.
 const maxIdentities = 4096
 
 func (s *identities) add(id string) {
@@ -490,16 +500,17 @@ func (s *identities) has(id string) bool {
 	return ok
 }
 
-// guarded is the name under which zmq4 knows the guards.
+// guarded is the name of the zmq4 transport that listens on guards.
 const guarded = "guarded"
 
-// doors are the guards that zmq4 is about to listen on, by number.
+// doors maps keys to the guards that zmq4 is about to listen on, each for the
+// duration of zmqListen. doorsNum numbers the keys.
 var (
 	doors    sync.Map
 	doorsNum atomic.Int64
 )
 
-// zmqListen makes a zmq4 socket accept what g lets through.
+// zmqListen makes a zmq4 socket accept the connections of g.
 func zmqListen(s zmq4.Socket, g *guard) error {
 	key := strconv.FormatInt(doorsNum.Add(1), 10)
 	doors.Store(key, g)
@@ -507,16 +518,16 @@ func zmqListen(s zmq4.Socket, g *guard) error {
 	return s.Listen(guarded + "://" + key)
 }
 
-// register makes the transport known to zmq4, once in a process.
+// register registers the transport with zmq4, once per process.
 var register = sync.OnceValue(func() error {
 	return zmq4.RegisterTransport(guarded, doorman{})
 })
 
-// doorman is the zmq4 transport whose addresses are, to listen, numbers of
-// doors, and to dial, network:address.
+// doorman is the zmq4 transport. Its addresses are, for listening, the keys of
+// doors, and for dialing, network:address.
 type doorman struct{}
 
-// Listen returns the guard of a door.
+// Listen returns the guard stored in doors under key.
 func (doorman) Listen(_ context.Context, key string) (net.Listener, error) {
 	g, ok := doors.Load(key)
 	if !ok {
@@ -525,8 +536,8 @@ func (doorman) Listen(_ context.Context, key string) (net.Listener, error) {
 	return g.(*guard), nil
 }
 
-// Dial connects for as long as ctx, which is the life of the socket. zmq4
-// itself would wait for a greeting for ever.
+// Dial connects and closes the connection when ctx, which lives as long as the
+// socket, ends. Without that zmq4 would wait for a greeting forever.
 func (doorman) Dial(ctx context.Context, dialer zmqtransport.Dialer, endpoint string) (net.Conn, error) {
 	network, address, _ := strings.Cut(endpoint, ":")
 	conn, err := dialer.DialContext(ctx, network, address)
@@ -542,20 +553,22 @@ func (doorman) Dial(ctx context.Context, dialer zmqtransport.Dialer, endpoint st
 	}, nil
 }
 
-// dialed is a client's connection that reads and writes many frames with one
-// system call. zmq4 alone makes one or two for each frame.
+// dialed is a client's connection that buffers, so that one system call reads
+// or writes many frames. zmq4 alone makes one or two system calls for each
+// frame.
 type dialed struct {
 	net.Conn
 	r        *bufio.Reader
 	w        *bufio.Writer
-	greeting int // bytes of the greeting that are still to come
+	greeting int // bytes of the greeting still to be written
 	frames   framer
 }
 
 // Read implements net.Conn.
 func (d *dialed) Read(b []byte) (int, error) { return d.r.Read(b) }
 
-// Write implements net.Conn: what it takes leaves when a message is complete.
+// Write implements net.Conn. It buffers b and flushes when a message is
+// complete.
 func (d *dialed) Write(b []byte) (int, error) {
 	total := len(b)
 	for len(b) > 0 {
@@ -579,7 +592,7 @@ func (d *dialed) Write(b []byte) (int, error) {
 	return total, nil
 }
 
-// Addr returns the endpoint as it stands.
+// Addr returns the endpoint unchanged.
 func (doorman) Addr(endpoint string) (string, error) { return endpoint, nil }
 
 // isReleased reports whether zmq4 has closed the listener.

@@ -20,14 +20,15 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// An attacker speaks to one of the kernel's sockets as it pleases.
+// An attacker is a raw connection to one of the kernel's sockets, over which a
+// test sends arbitrary bytes.
 type attacker struct {
 	t testing.TB
 	net.Conn
 }
 
-// attack connects to a channel without saying anything. The connection ends
-// with the test.
+// attack opens a raw connection to a channel without sending anything. The
+// connection is closed when the test ends.
 func attack(t testing.TB, conn wire.Connection, ch wire.Channel) attacker {
 	t.Helper()
 	network, address := conn.Address(ch)
@@ -39,7 +40,7 @@ func attack(t testing.TB, conn wire.Connection, ch wire.Channel) attacker {
 	return attacker{t, c}
 }
 
-// introduce goes through the handshake as a socket of the given type.
+// introduce performs the handshake as a socket of the given type.
 func (a attacker) introduce(socketType, id string) attacker {
 	a.t.Helper()
 	a.send(appendReady(greeting[:], socketType, id))
@@ -54,14 +55,15 @@ func (a attacker) introduce(socketType, id string) attacker {
 	return a
 }
 
-// send writes bytes; that the kernel has closed the connection is no error.
+// send writes b. A write that fails because the kernel has closed the
+// connection is no error.
 func (a attacker) send(b []byte) error {
 	a.SetWriteDeadline(time.Now().Add(deadline))
 	_, err := a.Write(b)
 	return err
 }
 
-// message is frames as ZMTP has them.
+// message encodes frames as one ZMTP message.
 func message(frames ...[]byte) (b []byte) {
 	for i, f := range frames {
 		var flags byte
@@ -73,18 +75,19 @@ func message(frames ...[]byte) (b []byte) {
 	return b
 }
 
-// claim is the header of a frame that is said to have n bytes.
+// claim returns the header of a frame that claims a body of n bytes.
 func claim(n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{flagLong | flagMore}, n)
 }
 
-// socketTypes says as what to connect to a channel.
+// socketTypes gives the type of socket that a client uses for each channel.
 var socketTypes = map[wire.Channel]string{
 	wire.Shell: "DEALER", wire.Control: "DEALER", wire.Stdin: "DEALER", wire.IOPub: "SUB", wire.HB: "REQ",
 }
 
-// attacks are what each of the channels is subjected to. They last until they
-// return, and what they leave open until the test ends.
+// attacks lists the attacks that run against each channel. An attack lasts
+// until its function returns; the connections it leaves open last until the
+// test ends.
 var attacks = []struct {
 	name string
 	do   func(t testing.TB, conn wire.Connection, ch wire.Channel)
@@ -108,10 +111,10 @@ var attacks = []struct {
 		ready := appendReady(nil, socketTypes[ch], "me")
 		bodies := [][]byte{ready, appendReady(nil, "NONSENSE", ""), appendReady(nil, "", ""), appendReady(nil, "SUB", ""), appendReady(nil, "ROUTER", "\x00id")}
 		for n := range len(ready) - 2 {
-			short := slices.Clone(ready[:2+n]) // the properties are cut short
+			short := slices.Clone(ready[:2+n]) // truncate the properties
 			short[1] = byte(n)
 			bodies = append(bodies, short)
-			long := slices.Clone(ready) // lengths are wrong
+			long := slices.Clone(ready) // corrupt the lengths
 			long[2+n] = 0xff
 			bodies = append(bodies, long)
 		}
@@ -130,7 +133,7 @@ var attacks = []struct {
 		for _, n := range []uint64{1 << 31, 1 << 40, 1 << 62, 1 << 63, 1<<64 - 1} {
 			attack(t, conn, ch).introduce(socketTypes[ch], "").send(claim(n))
 		}
-		// Within what is allowed, but nothing follows.
+		// Claim a frame within the limits and send no body.
 		for range 100 {
 			attack(t, conn, ch).introduce(socketTypes[ch], "").send(claim(firstMessage))
 		}
@@ -206,10 +209,11 @@ var attacks = []struct {
 	}},
 }
 
-// testConns is the number of connections to a socket that hostile tests allow.
+// testConns is the limit of connections to one socket in these tests.
 const testConns = 30
 
-// hostileOptions are small, so that the limits are reached.
+// hostileOptions returns options with limits so small that the attacks reach
+// them.
 func hostileOptions() Options {
 	return Options{
 		MaxConns: testConns,
@@ -218,7 +222,7 @@ func hostileOptions() Options {
 	}
 }
 
-// heap returns how much memory is in use, without what is garbage.
+// heap returns the number of bytes of live heap memory, without garbage.
 func heap() uint64 {
 	debug.FreeOSMemory()
 	var m runtime.MemStats
@@ -226,9 +230,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// While an attack runs, and after it, a client that was there before and one
-// that comes now are answered, on every channel. BenchmarkAttacks says how
-// soon.
+// While an attack runs, and after it, both a client that was connected before
+// and a new one must get answers on every channel. BenchmarkAttacks measures
+// how soon.
 func TestAttacks(t *testing.T) {
 	for name, conn := range connections(t) {
 		for _, attack := range attacks {
@@ -264,9 +268,10 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// newcomer has a new client connect all five sockets and be answered. Until it
-// has been, the guard may take it for one of the attackers and cut it off:
-// like libzmq it then comes again.
+// newcomer connects a new client on all five sockets and waits until it is
+// answered. Until the client is answered the guard may take it for one of the
+// attackers and close its connections; the client then connects again, as
+// libzmq does.
 func newcomer(t testing.TB, k *kernel) {
 	t.Helper()
 	limit := ctx(t)
@@ -277,7 +282,7 @@ func newcomer(t testing.TB, k *kernel) {
 	}
 }
 
-// meet connects a client and waits for an answer.
+// meet connects a client and waits for its first answer.
 func meet(ctx context.Context, k *kernel) error {
 	c, err := Dial(ctx, k.Connection())
 	if err != nil {
@@ -291,7 +296,8 @@ func meet(ctx context.Context, k *kernel) error {
 	return err
 }
 
-// answer has the kernel answer c on shell, control, iopub and the heartbeat.
+// answer checks that the kernel answers c on shell, control, iopub and the
+// heartbeat.
 func answer(t testing.TB, c *Client) {
 	t.Helper()
 	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
@@ -323,8 +329,9 @@ func answer(t testing.TB, c *Client) {
 	}
 }
 
-// BenchmarkAttacks measures the answers to a client that was there before an
-// attack and to new ones, while it runs and in what it leaves behind.
+// BenchmarkAttacks measures how long a client that was connected before an
+// attack, and new clients, wait for answers: during the attack, and afterwards
+// while its connections are still open.
 func BenchmarkAttacks(b *testing.B) {
 	for _, attack := range attacks {
 		for who, call := range map[string]func(*kernel, *Client){
@@ -349,8 +356,8 @@ func BenchmarkAttacks(b *testing.B) {
 	}
 }
 
-// Those who hold all the memory with messages that they do not finish make
-// way for a client that knows the key.
+// Connections that hold all the memory with unfinished messages are closed in
+// favour of a client that knows the key.
 func TestMemory(t *testing.T) {
 	k := start(t, connections(t)["tcp"], hostileOptions()) // 64 MiB
 	c := k.dial(t)
@@ -363,7 +370,8 @@ func TestMemory(t *testing.T) {
 		defer k.in.mu.Unlock()
 		return k.in.used
 	}
-	// The 50 MiB to come do not fit beside what they hold.
+	// The next 50 MiB do not fit beside the memory that the attackers
+	// hold.
 	wait(t, func() bool { return held() > 20<<20 })
 	m := wire.Message{Header: wire.NewHeader(c.Session, "", "large_request"), Buffers: [][]byte{make([]byte, 50<<20)}}
 	if err := c.Send(wire.Shell, m); err != nil {
@@ -373,7 +381,7 @@ func TestMemory(t *testing.T) {
 	if err != nil || len(reply.Buffers) != 1 {
 		t.Fatalf("no answer to a large message: %v", err)
 	}
-	// Beyond what is allowed at all, its sender alone is cut off.
+	// A message above the limit closes the connection of its sender only.
 	m.Header = wire.NewHeader(c.Session, "", "larger_request")
 	m.Buffers[0] = make([]byte, 70<<20)
 	go c.Send(wire.Shell, m)
@@ -381,8 +389,8 @@ func TestMemory(t *testing.T) {
 	answer(t, other)
 }
 
-// Messages that were overheard and sent again have no effect: neither a
-// client's nor, on shell, the kernel's own from iopub.
+// Replayed messages have no effect: neither a client's message, nor, on shell,
+// a message that the kernel itself published on iopub.
 func TestReplay(t *testing.T) {
 	var logged bytes.Buffer
 	opts := hostileOptions()
@@ -404,7 +412,7 @@ func TestReplay(t *testing.T) {
 	control := attack(t, k.Connection(), wire.Control).introduce("DEALER", "")
 	control.send(message(frames...))
 	attackers := map[wire.Channel]attacker{wire.Shell: a, wire.Control: control}
-	// What comes next is what is sent next.
+	// The next message received is the next one sent, not a replay.
 	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
 		frames, err := wire.NewSigner(key).Encode(wire.Message{Header: wire.NewHeader("client", "u", "next_request")})
 		if err != nil {
@@ -437,13 +445,13 @@ func TestReflected(t *testing.T) {
 }
 
 // A subscriber that stops reading neither blocks the kernel nor fills its
-// memory, and others miss nothing.
+// memory, and the other subscribers miss nothing.
 func TestHungSubscriber(t *testing.T) {
 	for name, conn := range connections(t) {
 		t.Run(name, func(t *testing.T) {
 			opts := hostileOptions()
 			opts.Queue = 4 << 20
-			opts.Patience = 2 * time.Second // the other one reads more often
+			opts.Patience = 2 * time.Second // the other subscriber reads more often than this
 			k := start(t, conn, opts)
 			for range 2 {
 				attack(t, k.Connection(), wire.IOPub).introduce("SUB", "").send(message([]byte{1}))
@@ -493,8 +501,8 @@ func TestHungSubscriber(t *testing.T) {
 	}
 }
 
-// A client that asks and never reads the answers is cut off, and nobody else
-// notices.
+// A client that sends requests and never reads the answers is disconnected,
+// and no other client is affected.
 func TestHungClient(t *testing.T) {
 	opts := hostileOptions()
 	opts.Queue = 1 << 20
@@ -519,7 +527,8 @@ func TestHungClient(t *testing.T) {
 	wait(t, func() bool { return !k.guards[wire.Shell].connected("hung") })
 }
 
-// A client that connects anew with its identity replaces its old connection.
+// When a client connects again under its identity, the new connection replaces
+// the old one.
 func TestReconnect(t *testing.T) {
 	k := start(t, connections(t)["tcp"], hostileOptions())
 	old := attack(t, k.Connection(), wire.Stdin).introduce("DEALER", "me")
@@ -541,8 +550,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// Those who have not spoken in time, or stop in the middle of a message, are
-// disconnected; those who say nothing between messages are not.
+// Connections that exceed the handshake's time limit, or pause too long within
+// a message, are closed. A connection may stay silent between messages.
 func TestDeadlines(t *testing.T) {
 	opts := hostileOptions()
 	opts.Handshake = 50 * time.Millisecond
@@ -568,7 +577,7 @@ func TestDeadlines(t *testing.T) {
 	ping(t, idle)
 }
 
-// cutOff waits for the kernel to end a connection.
+// cutOff waits until the kernel closes the connection.
 func cutOff(t *testing.T, name string, a attacker) {
 	t.Helper()
 	a.SetReadDeadline(time.Now().Add(deadline))
@@ -577,7 +586,7 @@ func cutOff(t *testing.T, name string, a attacker) {
 	}
 }
 
-// PING, which libzmq sends where it is told to watch connections, is answered.
+// The kernel answers PING, which libzmq sends when heartbeats are switched on.
 func TestPing(t *testing.T) {
 	k := start(t, connections(t)["tcp"], hostileOptions())
 	ping(t, attack(t, k.Connection(), wire.IOPub).introduce("SUB", ""))
@@ -596,7 +605,8 @@ func ping(t *testing.T, a attacker) {
 	}
 }
 
-// FuzzGuard sends bytes after a handshake, and expects the kernel to live.
+// FuzzGuard sends arbitrary bytes after a handshake and checks that the kernel
+// survives.
 func FuzzGuard(f *testing.F) {
 	frames, err := wire.NewSigner(key).Encode(wire.Message{Header: wire.NewHeader("s", "u", "t")})
 	if err != nil {
@@ -624,4 +634,57 @@ func FuzzGuard(f *testing.F) {
 		a.send(data)
 		answer(t, c)
 	})
+}
+
+// Until a connection has sent a verified message, its messages are limited to
+// firstMessage bytes, however large MaxMessage is: a frame header above the
+// limit closes the connection at once. After that the limit is MaxMessage.
+func TestFirstMessage(t *testing.T) {
+	opts := hostileOptions()
+	opts.MaxMessage, opts.Memory, opts.Stall = 2*firstMessage, 8*firstMessage, time.Hour
+	k := start(t, connections(t)["tcp"], opts)
+	const soon = 15 * time.Second
+	conn := k.Connection()
+	// gone reports whether the kernel closes a connection.
+	gone := func(a attacker, wait time.Duration) bool {
+		a.SetReadDeadline(time.Now().Add(wait))
+		_, err := io.ReadFull(a, make([]byte, 1<<16))
+		var timeout net.Error
+		return !errors.As(err, &timeout) || !timeout.Timeout()
+	}
+	longer := attack(t, conn, wire.Shell).introduce("DEALER", "")
+	longer.send(claim(firstMessage + 1))
+	if !gone(longer, soon) {
+		t.Errorf("an unknown client may claim %d bytes", firstMessage+1)
+	}
+	as := attack(t, conn, wire.Shell).introduce("DEALER", "")
+	as.send(claim(firstMessage))
+	if gone(as, 300*time.Millisecond) {
+		t.Errorf("an unknown client may not claim %d bytes", firstMessage)
+	}
+	// The limit applies to the whole message, not to each frame.
+	parts := attack(t, conn, wire.Shell).introduce("DEALER", "")
+	parts.send(append(message([]byte("identity"), nil)[:10], claim(firstMessage)...))
+	if !gone(parts, soon) {
+		t.Errorf("an unknown client may claim %d bytes in two frames", firstMessage+8)
+	}
+	known := attack(t, conn, wire.Shell).introduce("DEALER", "")
+	frames, err := wire.NewSigner(conn.Key).Encode(wire.Message{Header: wire.NewHeader("s", "u", "kernel_info_request")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.send(message(frames...))
+	if gone(known, 300*time.Millisecond) {
+		t.Fatal("a verified message ends the connection")
+	}
+	known.send(claim(firstMessage + 1))
+	if gone(known, 300*time.Millisecond) {
+		t.Errorf("a client that is known may not claim %d bytes", firstMessage+1)
+	}
+	beyond := attack(t, conn, wire.Shell).introduce("DEALER", "")
+	beyond.send(message(frames...))
+	beyond.send(claim(2*firstMessage + 1))
+	if !gone(beyond, soon) {
+		t.Error("MaxMessage is no limit")
+	}
 }

@@ -10,8 +10,8 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// jupyterClient returns a Python that has Jupyter's client, or skips the test,
-// or fails it where DACE_REQUIRE_CLIENTS=1 says that clients must be there.
+// jupyterClient returns the path of a Python that has jupyter_client. Without
+// one it skips the test, or fails it if DACE_REQUIRE_CLIENTS=1 is set.
 func jupyterClient(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"/usr/bin/python3", "python3"} {
@@ -45,7 +45,8 @@ func TestLibzmq(t *testing.T) {
 	}
 }
 
-// ask asks the client that sent m for input, and returns the answer.
+// ask sends an input request to the client that sent m, and returns the
+// answer.
 func (k *kernel) ask(t testing.TB, m wire.Message) wire.Message {
 	request := k.message(t, "input_request", m.Header, map[string]any{"prompt": "? ", "password": false})
 	request.Identities = m.Identities

@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// A limiter logs a few lines in a while, whatever happens.
+// A limiter limits the rate of log lines: it writes at most logLines lines per
+// logWindow and counts the rest.
 type limiter struct {
 	log *slog.Logger
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards since, lines and skipped
 	since   time.Time
 	lines   int
 	skipped int
 }
 
-// At most logLines lines in logWindow.
+// The limiter writes at most logLines lines per logWindow.
 const (
 	logLines  = 10
 	logWindow = 10 * time.Second
 )
 
-// newLimiter returns a limiter on log, which may be nil.
+// newLimiter returns a limiter that writes to log; nil discards the lines.
 func newLimiter(log *slog.Logger) *limiter {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -30,7 +31,7 @@ func newLimiter(log *slog.Logger) *limiter {
 	return &limiter{log: log}
 }
 
-// warn logs a line, or counts it.
+// warn logs a line, or counts it as skipped if the limit is reached.
 func (l *limiter) warn(text string, args ...any) {
 	l.mu.Lock()
 	now, skipped := time.Now(), 0

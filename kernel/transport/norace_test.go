@@ -2,5 +2,5 @@
 
 package transport
 
-// race says that the race detector is on.
+// race reports that the race detector is off.
 const race = false

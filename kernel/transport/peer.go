@@ -15,70 +15,75 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// A peer is a connection that has introduced itself, as zmq4 sees it: a
-// net.Conn that reads nothing but whole, checked messages, and whose writes
+// A peer is a connection whose handshake is complete, in the form that zmq4
+// sees: a net.Conn that returns only whole, checked messages and whose writes
 // never block.
 //
-// Reading: zmq4 calls Read from a goroutine of its own for each connection.
-// Read fetches a message, checks it, and hands it out as ZMTP again.
+// Reading: zmq4 calls Read in one goroutine for each connection. Read reads a
+// message from the network, checks it, and returns it encoded as ZMTP again.
 //
-// Writing: Write appends to a queue that the peer's writer goroutine empties,
-// many frames with one system call.
+// Writing: Write appends to a queue. The peer's writer goroutine empties the
+// queue, many frames with one system call.
 type peer struct {
 	g    *guard
-	raw  net.Conn // nil: the tap, see guard.tap
+	raw  net.Conn // nil for guard.tap
 	br   *bufio.Reader
-	id   string // identity, made up where the client has none
-	name string // whatever names the client in the log
+	id   string // the client's identity, a generated one if the client has none
+	name string // names the client in the log
 
-	trusted  atomic.Bool // has sent a verified message, or somebody with its identity has
-	active   atomic.Bool // has sent anything at all
+	trusted  atomic.Bool // a connection with this identity has sent a verified message
+	active   atomic.Bool // has sent at least one message
 	closed   atomic.Bool
-	released sync.Once // zmq4 has closed the connection too
+	released sync.Once // runs when zmq4 has closed the connection too
 
-	// Of Read alone.
-	pending  [][]byte // what zmq4 has not read yet
-	joined   bool     // zmq4 has finished its part of the handshake
-	strikes  int      // messages refused in a row
-	topics   map[string]struct{}
-	deadline bool // a read deadline is set
+	// The fields up to deadline are used by Read only.
+	pending  [][]byte            // bytes that zmq4 has not read yet
+	joined   bool                // zmq4 has finished its part of the handshake
+	strikes  int                 // messages refused in a row
+	topics   map[string]struct{} // subscribed to
+	heard    []string            // topics of the subscriptions that zmq4 is about to read
+	deadline bool                // a read deadline is set
 
-	queued atomic.Int64 // bytes that wait to be written
+	queued atomic.Int64 // size of queue in bytes, and of what the writer is writing
 
-	mu       sync.Mutex
-	changed  sync.Cond // signals any change of what follows, and of queued
-	skip     int       // bytes of zmq4's greeting that are still to come
-	skipping bool      // zmq4's READY is still to come
-	frames   framer    // where zmq4's stream stands
-	between  bool      // it stands between two messages
-	queue    [][]byte  // chunks to write
-	own      bool      // the last chunk is the peer's own and can grow
-	flushing bool      // the queue holds the end of a message
-	passed   uint64    // messages that zmq4 has written in all
+	mu       sync.Mutex // guards the fields below
+	changed  sync.Cond  // signals a change of the fields below or of queued
+	skip     int        // bytes of zmq4's greeting still to be skipped
+	skipping bool       // zmq4's READY command is still to be skipped
+	frames   framer     // tracks the frame boundaries in what zmq4 writes
+	between  bool       // frames is at a boundary between messages
+	queue    [][]byte   // chunks to write
+	own      bool       // the last chunk is a copy and may be appended to
+	flushing bool       // the writer may write: the queue holds the end of a message
+	passed   uint64     // total number of messages that zmq4 has written
 	dead     bool
 }
 
 // Sizes of the peer's buffers, in bytes.
 const (
 	readBuffer = 16 << 10
-	// copied is the size up to which a frame to write is copied; a greater
-	// one is referred to.
+	// copied is the size up to which a frame to be written is copied into
+	// the queue; the queue refers to larger frames.
 	copied = 8 << 10
-	// piece is how much is written, or read of a frame, at once.
+	// piece is the greatest number of bytes written, or read of a frame,
+	// at a time.
 	piece = 256 << 10
-	// firstMessage is the greatest message of a connection that has not
-	// sent a verified one yet.
+	// firstMessage is the greatest size of a message of a connection that
+	// has not sent a verified message yet.
 	firstMessage = 64 << 20
-	// maxStrikes is how many refused messages in a row end a connection.
+	// maxStrikes is the number of consecutive refused messages after which
+	// a connection is closed.
 	maxStrikes = 16
-	// maxTopics is how many topics one connection may subscribe to.
+	// maxTopics is the greatest number of topics that one connection may
+	// subscribe to.
 	maxTopics = 16
-	// maxSmall bounds subscriptions, commands and heartbeats.
+	// maxSmall is the greatest size of subscriptions, commands and
+	// heartbeats.
 	maxSmall = 64 << 10
 )
 
-// newPeer returns the peer of a connection whose handshake has been read
-// from br.
+// newPeer returns the peer of a connection. Br buffers the connection; the
+// handshake has been read from it.
 func newPeer(g *guard, raw net.Conn, br *bufio.Reader, socketType, id string) *peer {
 	p := &peer{g: g, raw: raw, br: br, id: id, skip: greetingSize, skipping: true}
 	p.changed.L = &p.mu
@@ -90,8 +95,8 @@ func newPeer(g *guard, raw net.Conn, br *bufio.Reader, socketType, id string) *p
 	return p
 }
 
-// Read implements net.Conn for zmq4. It reports every end of the connection
-// as io.EOF, which zmq4 understands.
+// Read implements net.Conn for zmq4. It reports every end of the connection as
+// io.EOF, because zmq4 recognizes only that.
 func (p *peer) Read(b []byte) (int, error) {
 	for len(p.pending) == 0 {
 		if !p.joined {
@@ -124,9 +129,9 @@ func (p *peer) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// next returns the next message that zmq4 may see.
+// next returns the next message that passes the guard's checks.
 func (p *peer) next() ([][]byte, error) {
-	if p.raw == nil { // the tap subscribes to everything and is silent
+	if p.raw == nil { // the tap sends one subscription to everything, and nothing more
 		if p.topics == nil {
 			p.topics = map[string]struct{}{"": {}}
 			return [][]byte{{1}}, nil
@@ -135,6 +140,16 @@ func (p *peer) next() ([][]byte, error) {
 		<-p.g.closed
 		return nil, io.EOF
 	}
+	// zmq4 asks for the next message only after it has processed the last
+	// one, so the subscriptions read so far are now in force.
+	if heard := p.heard; len(heard) > 0 && p.g.opts.Subscribed != nil {
+		go func() {
+			for _, topic := range heard {
+				p.g.opts.Subscribed(topic)
+			}
+		}()
+	}
+	p.heard = nil
 	for {
 		frames, err := p.read()
 		if err != nil {
@@ -152,7 +167,7 @@ func (p *peer) next() ([][]byte, error) {
 	}
 }
 
-// read reads one message, and answers commands that come before it.
+// read reads one message, and handles the commands that precede it.
 func (p *peer) read() (frames [][]byte, err error) {
 	defer func() {
 		if err != nil {
@@ -165,7 +180,7 @@ func (p *peer) read() (frames [][]byte, err error) {
 	}
 	var size int64
 	for {
-		// Silence between messages is fine, within a message it is not.
+		// A client may be silent between messages, but not within one.
 		if len(frames) == 0 {
 			p.patience(0)
 			if _, err := p.br.Peek(1); err != nil {
@@ -210,11 +225,11 @@ func (p *peer) read() (frames [][]byte, err error) {
 	}
 }
 
-// frameOverhead is what a frame costs beside its bytes.
+// frameOverhead is the memory that a frame costs in addition to its bytes.
 const frameOverhead = 64
 
-// body reads the n bytes of a frame. What is allocated follows what has come:
-// a header alone costs nothing.
+// body reads the n bytes of a frame. It allocates in step with the bytes that
+// have arrived: a header alone costs nothing.
 func (p *peer) body(n int) ([]byte, error) {
 	if err := p.g.in.acquire(p, int64(min(n, piece))+frameOverhead, p.g.opts.Stall); err != nil {
 		return nil, err
@@ -242,11 +257,11 @@ func (p *peer) body(n int) ([]byte, error) {
 			}
 			buf = append(make([]byte, 0, grown), buf...)[:grown]
 		}
-		runtime.Gosched() // large messages make way for small ones
+		runtime.Gosched() // let goroutines that read small messages run
 	}
 }
 
-// patience allows d for what is read next, 0: any time.
+// patience sets the read deadline to d from now; 0 removes it.
 func (p *peer) patience(d time.Duration) {
 	switch {
 	case d > 0:
@@ -258,8 +273,9 @@ func (p *peer) patience(d time.Duration) {
 	}
 }
 
-// command reads a command of n bytes. It answers PING, and returns SUBSCRIBE
-// and CANCEL as the messages that they were before ZMTP 3.1.
+// command reads and handles a command of n bytes. It answers PING, and returns
+// SUBSCRIBE and CANCEL in the form of the messages that ZMTP used for them
+// before version 3.1.
 func (p *peer) command(n int) (subscription []byte, err error) {
 	body := make([]byte, n)
 	if _, err := io.ReadFull(p.br, body); err != nil {
@@ -271,7 +287,7 @@ func (p *peer) command(n int) (subscription []byte, err error) {
 	}
 	switch name {
 	case "PING":
-		context := data[min(2, len(data)):] // after the time to live
+		context := data[min(2, len(data)):] // follows the time to live
 		pong := append([]byte("\x04PONG"), context[:min(16, len(context))]...)
 		p.enqueue(append(appendFrameHeader(nil, flagCommand, len(pong)), pong...))
 	case "SUBSCRIBE":
@@ -282,8 +298,9 @@ func (p *peer) command(n int) (subscription []byte, err error) {
 	return nil, nil
 }
 
-// enqueue adds a command of the guard's own, unless a message is on its way:
-// then the answer is not worth waiting for.
+// enqueue queues a command of the guard itself. While zmq4 is in the middle of
+// a message it drops the command instead, because such an answer is not worth
+// waiting for.
 func (p *peer) enqueue(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -293,9 +310,9 @@ func (p *peer) enqueue(b []byte) {
 	}
 }
 
-// Write implements net.Conn for zmq4: it queues b, without zmq4's part of the
-// handshake, which the guard has done. A client for which too much waits is
-// disconnected.
+// Write implements net.Conn for zmq4. It queues b, but skips zmq4's greeting
+// and READY command, since the guard has performed the handshake already. A
+// client with too many bytes queued is disconnected.
 func (p *peer) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	err := p.write(b)
@@ -307,19 +324,19 @@ func (p *peer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// errBehind ends a connection whose client does not read.
+// errBehind is why a connection is closed whose client does not read.
 var errBehind = errors.New("it does not read what it is sent")
 
-// write is Write, with p.mu held.
+// write does the work of Write; p.mu must be held.
 func (p *peer) write(b []byte) error {
-	if p.dead && !p.skipping { // zmq4 may finish its handshake in peace
+	if p.dead && !p.skipping { // no error during the handshake, which zmq4 may finish
 		return net.ErrClosed
 	}
 	n := min(p.skip, len(b))
 	p.skip -= n
 	b = b[n:]
 	for len(b) > 0 {
-		// Publish keeps subscribers below the limit while they read.
+		// Publish keeps subscribers that do read below this limit.
 		if p.between && p.queued.Load() > 2*p.g.queueLimit() {
 			return errBehind
 		}
@@ -342,7 +359,7 @@ func (p *peer) write(b []byte) error {
 	return nil
 }
 
-// push appends b to the queue; p.mu is held.
+// push appends b to the queue; p.mu must be held.
 func (p *peer) push(b []byte) {
 	if len(b) == 0 {
 		return
@@ -359,7 +376,7 @@ func (p *peer) push(b []byte) {
 	}
 }
 
-// flush lets the writer write; p.mu is held.
+// flush wakes the writer goroutine; p.mu must be held.
 func (p *peer) flush() {
 	p.flushing = true
 	p.changed.Broadcast()
@@ -395,7 +412,7 @@ func (p *peer) writeLoop() {
 	}
 }
 
-// cut splits the first n bytes, or what there is, off chunks.
+// cut splits the first n bytes off chunks, or all if there are fewer.
 func cut(chunks [][]byte, n int) (head net.Buffers, rest [][]byte) {
 	for i, c := range chunks {
 		if len(c) > n {
@@ -408,8 +425,8 @@ func cut(chunks [][]byte, n int) (head net.Buffers, rest [][]byte) {
 	return chunks, nil
 }
 
-// wait waits until at most limit bytes wait to be written. It gives up when
-// nothing at all leaves for as long as patience.
+// wait waits until at most limit bytes are queued. It gives up when nothing
+// has been written for as long as patience.
 func (p *peer) wait(limit int64, patience time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -434,7 +451,7 @@ func (p *peer) wait(limit int64, patience time.Duration) bool {
 	return !p.dead
 }
 
-// waitPassed waits until zmq4 has written n messages in all.
+// waitPassed waits until zmq4 has written n messages in total.
 func (p *peer) waitPassed(n uint64) {
 	p.mu.Lock()
 	for p.passed < n && !p.dead {
@@ -443,8 +460,8 @@ func (p *peer) waitPassed(n uint64) {
 	p.mu.Unlock()
 }
 
-// close ends the connection; err says why, nil or an end on the client's side
-// are not worth a line in the log.
+// close ends the connection for the reason err. It logs err unless it is nil
+// or the client ended the connection.
 func (p *peer) close(err error) {
 	if !p.closed.CompareAndSwap(false, true) {
 		return
@@ -464,13 +481,13 @@ func (p *peer) close(err error) {
 	}
 }
 
-// ordinary reports whether err is just how connections end.
+// ordinary reports whether err is a normal end of a connection.
 func ordinary(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Close implements net.Conn for zmq4, which calls it when it has done with the
+// Close implements net.Conn for zmq4, which calls it when it is done with the
 // connection.
 func (p *peer) Close() error {
 	p.close(nil)
@@ -478,7 +495,7 @@ func (p *peer) Close() error {
 	return nil
 }
 
-// The rest of net.Conn, of which zmq4 uses nothing.
+// The remaining methods of net.Conn, which zmq4 does not use.
 
 func (p *peer) LocalAddr() net.Addr              { return p.g.ln.Addr() }
 func (p *peer) RemoteAddr() net.Addr             { return p.g.ln.Addr() }

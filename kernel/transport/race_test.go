@@ -2,5 +2,6 @@
 
 package transport
 
-// race says that the race detector is on: everything is ten times slower.
+// race reports that the race detector is on, which makes everything about ten
+// times slower.
 const race = true

@@ -1,17 +1,16 @@
-// Package transport is a kernel's five ZeroMQ sockets, over tcp or ipc.
+// Package transport implements a kernel's five ZeroMQ sockets, over tcp or
+// ipc.
 //
-// Start with [Listen]. [Sockets.Receive] hands out messages whose signature
-// has been verified, [Sockets.Send] answers, [Sockets.Publish] tells all
-// subscribers; the heartbeat is echoed by itself. A message that is malformed,
-// unsigned, replayed or too large is dropped with a line in the log and never
-// comes out of Receive.
+// Start with [Listen]. [Sockets.Receive] returns messages whose signature has
+// been verified, [Sockets.Send] sends replies, [Sockets.Publish] sends to all
+// subscribers; heartbeats are echoed automatically. Messages that are
+// malformed, unsigned, replayed or too large are logged and dropped; Receive
+// never returns them.
 //
-// [Dial] is the other side, a client, for tests and tools.
+// [Dial] is the client's side, for tests and tools.
 //
-// The sockets are zmq4's. What zmq4 does not withstand is kept from it: see
-// guard in guard.go and peer in peer.go. Subscribers of iopub are not told when
-// their subscription has been heard (protocol 5.5, iopub_welcome); clients find
-// out as [Client.Ready] does.
+// The sockets are zmq4's. Input that zmq4 cannot handle safely is kept away
+// from it: see guard in guard.go and peer in peer.go.
 package transport
 
 import (
@@ -35,51 +34,59 @@ import (
 
 // Errors of this package; test with errors.Is.
 var (
-	// ErrClosed is returned after Close.
+	// ErrClosed is returned after Close, and by a Client also when the
+	// kernel has gone.
 	ErrClosed = errors.New("transport: closed")
-	// ErrNoPeer says that no connected client has the identity that a
-	// message is addressed to.
+	// ErrNoPeer is returned when no connected client has the identity that
+	// a message is addressed to.
 	ErrNoPeer = errors.New("transport: the client is not connected")
 )
 
-// Options guard the sockets. A zero field has its default.
+// Options sets the limits of the sockets. A zero field means the default given
+// in parentheses.
 type Options struct {
-	// Log receives a line for everything that was refused, at most a few a
-	// second; nil: nothing is logged.
+	// Log receives a line for every refused connection or message, at most
+	// a few a second; nil disables logging.
 	Log *slog.Logger
-	// Session is the kernel's own session. Messages that claim to be from
-	// it are the kernel's own, sent back by somebody, and dropped.
+	// Session is the session id of the kernel. A received message with
+	// this session was made by the kernel itself and replayed; it is
+	// dropped.
 	Session string
-	// MaxMessage is the greatest size of a message that is read, in bytes
-	// (256 MiB). Until a connection has sent a verified message it is at
-	// most 64 MiB.
+	// MaxMessage is the greatest size in bytes of an incoming message (256
+	// MiB). For a connection that has not sent a verified message yet the
+	// limit is at most 64 MiB.
 	MaxMessage int64
-	// MaxFrames is the greatest number of a message's frames (1024).
+	// MaxFrames is the greatest number of frames in a message (1024).
 	MaxFrames int
 	// MaxConns is the greatest number of connections to each socket (256).
-	// One more replaces one that has not proved to know the key: by a
-	// verified message, or by the identity of a client that sent one.
+	// A further connection replaces an untrusted one: one that neither has
+	// sent a verified message nor has the identity of a client that did.
 	MaxConns int
-	// Memory is how many bytes of incoming messages all sockets hold
-	// together, and each socket of outgoing ones (1 GiB). Where it is not
-	// enough, those go first that have not proved to know the key.
+	// Memory bounds, in bytes, the incoming messages of all sockets
+	// together, and the outgoing messages of each socket (1 GiB). When it
+	// is used up, untrusted connections are closed first.
 	Memory int64
-	// Queue is how many bytes wait for one client before it counts as
-	// behind (64 MiB; less where Memory is not enough for all of them).
+	// Queue is the number of bytes that may wait to be sent to one client
+	// before the client counts as behind (64 MiB; less if Memory does not
+	// suffice for all clients).
 	Queue int64
 	// Patience is how long Publish waits for a subscriber that is behind
-	// and does not read at all, before it is disconnected (1 s).
+	// and reads nothing; then the subscriber is disconnected (1 s).
 	Patience time.Duration
-	// Handshake is the time that a new connection has to introduce itself
-	// (5 s).
+	// Handshake is the time limit for the handshake of a new connection (5
+	// s).
 	Handshake time.Duration
 	// Stall is how long a client may pause within a message (30 s).
 	Stall time.Duration
-	// Linger is how long Close waits for what has been sent to leave (1 s).
+	// Subscribed, if not nil, is called with the topic when a subscription
+	// to iopub takes effect: messages published from then on reach the
+	// subscriber. Each call runs in its own goroutine.
+	Subscribed func(topic string)
+	// Linger is how long Close waits for messages to be sent (1 s).
 	Linger time.Duration
 }
 
-// withDefaults fills in the defaults.
+// withDefaults replaces zero fields by their defaults.
 func (o Options) withDefaults() Options {
 	def(&o.MaxMessage, 256<<20)
 	def(&o.MaxFrames, 1024)
@@ -93,7 +100,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// def sets *v to d where it is zero.
+// def sets *v to d if *v is zero.
 func def[T comparable](v *T, d T) {
 	var zero T
 	if *v == zero {
@@ -101,8 +108,8 @@ func def[T comparable](v *T, d T) {
 	}
 }
 
-// Sockets are the five sockets of a kernel. All methods may be called by
-// several goroutines.
+// Sockets holds the five sockets of a kernel. All methods may be called
+// concurrently.
 type Sockets struct {
 	conn   wire.Connection
 	opts   Options
@@ -114,15 +121,16 @@ type Sockets struct {
 	sockets  map[wire.Channel]zmq4.Socket
 	received map[wire.Channel]chan wire.Message
 
-	publishing sync.Mutex
-	published  uint64 // messages given to iopub in all
+	publishing sync.Mutex // guards published; held while publishing
+	published  uint64     // total number of messages given to iopub
 
 	once   sync.Once
 	closed chan struct{}
 	pumps  sync.WaitGroup
 }
 
-// Listen opens the sockets that conn describes; ports 0 are chosen.
+// Listen opens the sockets that conn describes. It chooses a free port for
+// each port 0.
 func Listen(conn wire.Connection, opts Options) (*Sockets, error) {
 	if err := conn.Validate(); err != nil {
 		return nil, fmt.Errorf("connection: %w", err)
@@ -167,7 +175,7 @@ func Listen(conn wire.Connection, opts Options) (*Sockets, error) {
 	return s, nil
 }
 
-// open opens the socket of a channel.
+// open opens the socket of a channel with its guard.
 func (s *Sockets) open(ch wire.Channel, sh shared) error {
 	if s.conn.Transport == "ipc" && s.conn.Port(ch) == 0 {
 		s.conn.SetPort(ch, s.freePath(ch))
@@ -199,8 +207,8 @@ func (s *Sockets) open(ch wire.Channel, sh shared) error {
 	return nil
 }
 
-// freePath returns a port of ipc that no other channel has and where there is
-// no file yet, as jupyter_client chooses it.
+// freePath returns a port of ipc that no other channel has and for which no
+// file exists yet, chosen as jupyter_client does.
 func (s *Sockets) freePath(ch wire.Channel) int {
 	c := s.conn
 next:
@@ -218,14 +226,15 @@ next:
 	}
 }
 
-// pump brings the messages of a channel from zmq4 to Receive.
+// pump passes the messages of a channel from zmq4 to Receive.
 func (s *Sockets) pump(ch wire.Channel) {
 	for {
 		zm, err := s.sockets[ch].Recv()
 		if err != nil {
 			return // zmq4's socket is closed
 		}
-		// The guard has verified the frames after the first, which is zmq4's.
+		// The guard has verified all frames but the first, which zmq4
+		// has added.
 		frames := zm.Frames
 		n := size(frames[1:])
 		m, err := wire.Parse(frames, wire.Limits{Frames: len(frames), Size: math.MaxInt64})
@@ -244,7 +253,7 @@ func (s *Sockets) pump(ch wire.Channel) {
 	}
 }
 
-// echo answers heartbeats.
+// echo sends heartbeats back.
 func (s *Sockets) echo() {
 	hb := s.sockets[wire.HB]
 	for {
@@ -261,10 +270,10 @@ func (s *Sockets) echo() {
 // Connection returns the connection with the ports that were chosen.
 func (s *Sockets) Connection() wire.Connection { return s.conn }
 
-// Receive returns the next message on shell, control or stdin. Channels are
-// independent of each other. It fails with ctx's error, and with ErrClosed
-// after Close. It must be called again soon: while nobody receives, clients
-// wait.
+// Receive returns the next message on shell, control or stdin. The channels
+// are independent of each other. It returns ctx's error if ctx ends, and
+// ErrClosed after Close. Callers should call it again soon, because clients
+// wait while no goroutine receives.
 func (s *Sockets) Receive(ctx context.Context, ch wire.Channel) (wire.Message, error) {
 	received, ok := s.received[ch]
 	if !ok {
@@ -281,11 +290,11 @@ func (s *Sockets) Receive(ctx context.Context, ch wire.Channel) (wire.Message, e
 }
 
 // Send sends a message on shell, control or stdin to the client that
-// m.Identities names: those of the request for a reply, and on stdin those of
-// the shell request that asks. It fails with ErrNoPeer where that client is
-// not connected. It does not block: a client that does not read is
-// disconnected when 2*Queue bytes wait for it. The message must not be changed
-// afterwards.
+// m.Identities names. For a reply these are the identities of the request, and
+// on stdin those of the shell request that asks for input. Send returns
+// ErrNoPeer if that client is not connected. It does not block: a client that
+// does not read is disconnected when 2*Queue bytes wait for it. The message
+// must not be changed afterwards.
 func (s *Sockets) Send(ch wire.Channel, m wire.Message) error {
 	if _, ok := s.received[ch]; !ok {
 		return fmt.Errorf("transport: nothing is sent on %s", ch)
@@ -302,14 +311,15 @@ func (s *Sockets) Send(ch wire.Channel, m wire.Message) error {
 	}
 	if err := s.sockets[ch].Send(zmq4.NewMsgFrom(frames...)); err != nil && s.isClosed() {
 		return ErrClosed
-	} // else the client has just gone
+	} // else the client has just disconnected
 	return nil
 }
 
-// Publish sends a message to all subscribers of iopub; m.Identities are the
-// topic, empty where there are none. While a subscriber is behind by Queue
-// bytes and reads on, Publish waits for it; one that reads nothing for as long
-// as Patience is disconnected. The message must not be changed afterwards.
+// Publish sends a message to all subscribers of iopub. m.Identities is the
+// topic; without identities the topic is empty. If a subscriber is behind by
+// Queue bytes but still reads, Publish waits for it; a subscriber that reads
+// nothing for as long as Patience is disconnected. The message must not be
+// changed afterwards.
 func (s *Sockets) Publish(m wire.Message) error {
 	if len(m.Identities) == 0 {
 		m.Identities = [][]byte{{}}
@@ -329,7 +339,7 @@ func (s *Sockets) Publish(m wire.Message) error {
 			p.close(errBehind)
 		}
 	}
-	// zmq4's own queue is without bound: keep it at one message.
+	// zmq4's own queue is unbounded, so keep at most one message in it.
 	g.tap.waitPassed(s.published)
 	if err := s.sockets[wire.IOPub].Send(zmq4.NewMsgFrom(frames...)); err != nil {
 		return ErrClosed
@@ -348,8 +358,8 @@ func (s *Sockets) isClosed() bool {
 	}
 }
 
-// Close sends what is waiting, for at most Linger, and closes the sockets. It
-// may be called more than once.
+// Close sends the queued messages, for at most Linger, and closes the sockets.
+// It may be called more than once.
 func (s *Sockets) Close() error {
 	s.once.Do(func() {
 		close(s.closed)
@@ -360,11 +370,11 @@ func (s *Sockets) Close() error {
 	return nil
 }
 
-// linger waits until all that was sent has left, for at most Linger.
+// linger waits until all messages have been sent, for at most Linger.
 func (s *Sockets) linger() {
 	deadline := time.Now().Add(s.opts.Linger)
-	// zmq4 hands messages on in the background: for a moment nothing may be
-	// waiting here although something is on its way.
+	// zmq4 passes messages on in the background: all queues may be empty
+	// for a moment although a message is on its way.
 	for still := 0; still < 5 && time.Now().Before(deadline); still++ {
 		for _, g := range s.guards {
 			if !g.drained() {
@@ -375,7 +385,7 @@ func (s *Sockets) linger() {
 	}
 }
 
-// shut closes what has been opened.
+// shut closes all sockets and guards that have been opened.
 func (s *Sockets) shut() {
 	var guards sync.WaitGroup
 	for _, g := range s.guards {

@@ -19,10 +19,10 @@ import (
 	"dace.local/kernel/wire"
 )
 
-// key is the key of the kernels in these tests.
+// key is the signing key of the kernels in these tests.
 const key = "00112233-4455-6677-8899-aabbccddeeff"
 
-// connections returns connections to listen on, one for each transport.
+// connections returns a connection to listen on for each transport.
 func connections(t testing.TB) map[string]wire.Connection {
 	tcp := wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: key, SignatureScheme: "hmac-sha256"}
 	ipc := tcp
@@ -30,16 +30,16 @@ func connections(t testing.TB) map[string]wire.Connection {
 	return map[string]wire.Connection{"tcp": tcp, "ipc": ipc}
 }
 
-// A kernel answers every request on shell and control like an echo: busy, a
-// stream with the request's type, the reply with the request's content and
-// buffers, idle. It answers "ask" with what the client says on stdin.
+// A kernel echoes every request on shell and control: it sends busy, a stream
+// with the request's type, the reply with the request's content and buffers,
+// and idle. It answers the request "ask" with the client's reply on stdin.
 type kernel struct {
 	*Sockets
 	session string
 	served  sync.WaitGroup
 }
 
-// start starts a kernel that ends with the test.
+// start starts a kernel that is closed when the test ends.
 func start(t testing.TB, conn wire.Connection, opts Options) *kernel {
 	t.Helper()
 	k := &kernel{session: wire.NewSession()}
@@ -61,7 +61,7 @@ func start(t testing.TB, conn wire.Connection, opts Options) *kernel {
 	return k
 }
 
-// message makes a message of the kernel's.
+// message makes a message of the kernel.
 func (k *kernel) message(t testing.TB, msgType string, parent wire.Header, content any) wire.Message {
 	m, err := wire.New(wire.NewHeader(k.session, "kernel", msgType), parent, content)
 	if err != nil {
@@ -70,7 +70,7 @@ func (k *kernel) message(t testing.TB, msgType string, parent wire.Header, conte
 	return m
 }
 
-// serve answers on a channel.
+// serve answers the requests on a channel.
 func (k *kernel) serve(t testing.TB, ch wire.Channel) {
 	type state map[string]any
 	for {
@@ -106,7 +106,7 @@ func (k *kernel) serve(t testing.TB, ch wire.Channel) {
 	}
 }
 
-// dial connects a client that ends with the test.
+// dial connects a client that is closed when the test ends.
 func (k *kernel) dial(t testing.TB) *Client {
 	t.Helper()
 	c, err := Dial(ctx(t), k.Connection())
@@ -120,8 +120,8 @@ func (k *kernel) dial(t testing.TB) *Client {
 	return c
 }
 
-// deadline is how long a test waits for what must happen: so long that it has
-// failed to happen, however busy the machine is.
+// deadline is how long a test waits for an event before it fails. It is long
+// enough even for a busy machine.
 const deadline = time.Minute
 
 // ctx returns a context that ends well before the test binary's own timeout.
@@ -131,7 +131,7 @@ func ctx(t testing.TB) context.Context {
 	return c
 }
 
-// wait waits for a condition.
+// wait waits until condition returns true, and fails the test at the deadline.
 func wait(t testing.TB, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(deadline); !condition(); time.Sleep(time.Millisecond) {
@@ -141,8 +141,8 @@ func wait(t testing.TB, condition func() bool) {
 	}
 }
 
-// awaitStdin waits until a client's stdin has come through to zmq4, which may
-// be after its other channels.
+// awaitStdin waits until zmq4 knows the client's connection on stdin, which
+// may take longer than on its other channels.
 func (k *kernel) awaitStdin(t testing.TB, id string) {
 	t.Helper()
 	wait(t, func() bool { return k.guards[wire.Stdin].connected(id) })
@@ -185,8 +185,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Both ends see the outputs of everybody, replies are for one alone, and the
-// kernel can ask on stdin whom it answers on shell.
+// All clients see all outputs, a reply goes to one client only, and the kernel
+// can send input requests on stdin to the client of a shell request.
 func TestRouting(t *testing.T) {
 	k := start(t, connections(t)["tcp"], Options{})
 	a, b := k.dial(t), k.dial(t)
@@ -260,8 +260,8 @@ func TestLargeMessages(t *testing.T) {
 	}
 }
 
-// What was sent before Close arrives, and Close returns although a Receive, a
-// Publish and a client are waiting.
+// Messages sent before Close arrive, and Close returns although calls of
+// Receive and Publish and a client are waiting.
 func TestClose(t *testing.T) {
 	for name, conn := range connections(t) {
 		t.Run(name, func(t *testing.T) {
@@ -308,14 +308,14 @@ func TestClose(t *testing.T) {
 				t.Errorf("the client's Receive after Close: %v", err)
 			}
 			c.Close()
-			// zmq4 leaves one goroutine behind for its PUB.
+			// zmq4 does not end one goroutine of its PUB socket.
 			for end := time.Now().Add(deadline); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					stacks := make([]byte, 1<<20)
 					t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 				}
 			}
-			// The addresses are free again.
+			// The addresses can be used again.
 			again, err := Listen(k.Connection(), Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -325,8 +325,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A kernel takes over the socket files of one that has died, but not those of
-// one that lives, nor other files.
+// A kernel takes over the socket files of a kernel that has died, but not
+// those of a running one, and no other files.
 func TestListenAgain(t *testing.T) {
 	conn := connections(t)["ipc"]
 	for i, ch := range wire.Channels {
@@ -366,9 +366,10 @@ func TestListenAgain(t *testing.T) {
 	}
 }
 
-// Dial waits for a kernel that comes later, and gives up with its context.
+// Dial waits for a kernel that starts later, and gives up when its context
+// ends.
 func TestDial(t *testing.T) {
-	k := start(t, connections(t)["ipc"], Options{}) // its addresses are nobody else's
+	k := start(t, connections(t)["ipc"], Options{}) // no other process uses its addresses
 	conn := k.Connection()
 	k.Close()
 	soon, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
@@ -376,7 +377,8 @@ func TestDial(t *testing.T) {
 	if _, err := Dial(soon, conn); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("without a kernel: %v", err)
 	}
-	// Something that accepts and says nothing is no kernel either.
+	// A process that accepts connections and sends nothing is no kernel
+	// either.
 	network, address := conn.Address(wire.Shell)
 	ln, err := net.Listen(network, address)
 	if err != nil {
@@ -427,7 +429,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkLarge sends 20 MiB there and back.
+// BenchmarkLarge measures sending 20 MiB there and back.
 func BenchmarkLarge(b *testing.B) {
 	for name, conn := range connections(b) {
 		b.Run(name, func(b *testing.B) {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// This file is what the guard itself speaks of ZMTP 3.0, the protocol under
-// ZeroMQ (rfc.zeromq.org/spec/23): greeting, READY, frame headers.
+// This file implements the part of ZMTP 3.0, the protocol under ZeroMQ
+// (rfc.zeromq.org/spec/23), that the guard handles itself: the greeting, the
+// READY command and frame headers.
 
 // Flags of a frame.
 const (
@@ -24,8 +25,8 @@ const (
 // greetingSize is the size of a greeting in bytes.
 const greetingSize = 64
 
-// greeting is what both sides say first: signature, version 3.0, mechanism
-// NULL, not as-server.
+// greeting is the first message of both sides: signature, version 3.0,
+// mechanism NULL, not as-server.
 var greeting = func() (g [greetingSize]byte) {
 	g[0], g[9] = 0xFF, 0x7F
 	g[10] = 3
@@ -33,10 +34,11 @@ var greeting = func() (g [greetingSize]byte) {
 	return g
 }()
 
-// readGreeting reads a peer's greeting and says why it is not acceptable.
+// readGreeting reads a peer's greeting. The error says why it is not
+// acceptable.
 func readGreeting(r io.Reader) error {
 	var g [greetingSize]byte
-	// A peer that speaks something else is told apart by ten bytes.
+	// The first ten bytes suffice to detect a peer of another protocol.
 	if _, err := io.ReadFull(r, g[:10]); err != nil {
 		return fmt.Errorf("no greeting: %w", err)
 	}
@@ -56,10 +58,11 @@ func readGreeting(r io.Reader) error {
 	return nil
 }
 
-// maxReady bounds a READY command in bytes.
+// maxReady is the greatest size of a READY command in bytes.
 const maxReady = 4096
 
-// readReady reads a peer's READY command and returns what it says of itself.
+// readReady reads a peer's READY command and returns the socket type and the
+// identity that it contains.
 func readReady(r io.Reader) (socketType, identity string, err error) {
 	flags, size, err := readFrameHeader(r)
 	if err != nil {
@@ -112,7 +115,7 @@ func appendReady(b []byte, socketType, identity string) []byte {
 	return append(b, body...)
 }
 
-// command splits the body of a command frame.
+// command splits the body of a command frame into its name and data.
 func command(body []byte) (name string, data []byte, ok bool) {
 	if len(body) == 0 || len(body) < 1+int(body[0]) {
 		return "", nil, false
@@ -149,16 +152,17 @@ func appendFrameHeader(b []byte, flags byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(n))
 }
 
-// A framer follows a stream of frames that is written in pieces.
+// A framer tracks the frame boundaries in a stream that is written in pieces.
 type framer struct {
 	header [9]byte
-	have   int    // bytes of header
-	left   uint64 // bytes of the body that are still to come
+	have   int    // bytes of the frame header read so far
+	left   uint64 // bytes of the body still to be read
 	inBody bool
 }
 
-// next follows p up to the end of the first frame that ends in it. It returns
-// how many bytes that were, and whether a frame ended and with it a message.
+// next advances to the end of the first frame that ends in p, or to the end of
+// p. It returns the number of bytes consumed, and whether a frame, and with it
+// a message, has ended.
 func (f *framer) next(p []byte) (n int, frameEnd, messageEnd bool) {
 	for !f.inBody {
 		want := 2
@@ -190,9 +194,9 @@ func (f *framer) next(p []byte) (n int, frameEnd, messageEnd bool) {
 	return n, true, f.header[0]&flagMore == 0
 }
 
-// A socketKind is what the guard must know of a kind of socket.
+// A socketKind describes a kind of socket to the guard.
 type socketKind struct {
-	name  string   // as in READY
+	name  string   // socket type in the READY command
 	peers []string // the socket types that may connect
 }
 

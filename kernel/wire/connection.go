@@ -11,33 +11,33 @@ import (
 	"strings"
 )
 
-// A Connection is what a connection file says: where a kernel's five sockets
-// are, and the key that signs messages.
+// A Connection is the content of a connection file: the addresses of a
+// kernel's five sockets and the key that signs messages.
 type Connection struct {
 	// Transport is "tcp" or "ipc".
 	Transport string `json:"transport"`
-	// IP is the address to bind to with tcp, the beginning of the sockets'
-	// paths with ipc.
+	// IP is the address to bind to with tcp, and the prefix of the
+	// sockets' paths with ipc.
 	IP string `json:"ip"`
-	// Ports; a port 0 is one that the kernel may choose.
+	// The ports of the five sockets; 0 lets the kernel choose a port.
 	ShellPort   int `json:"shell_port"`
 	IOPubPort   int `json:"iopub_port"`
 	StdinPort   int `json:"stdin_port"`
 	ControlPort int `json:"control_port"`
 	HBPort      int `json:"hb_port"`
-	// Key signs the messages; with an empty key they are not signed.
+	// Key signs the messages; with an empty key messages are not signed.
 	Key string `json:"key"`
-	// SignatureScheme is "hmac-sha256", or empty with an empty key.
+	// SignatureScheme is "hmac-sha256"; with an empty key it may be empty.
 	SignatureScheme string `json:"signature_scheme"`
 	// KernelName is the name of the kernelspec, possibly empty.
 	KernelName string `json:"kernel_name,omitempty"`
 }
 
-// scheme is the one signature scheme.
+// scheme is the only supported signature scheme.
 const scheme = "hmac-sha256"
 
-// ReadConnection reads and checks a connection file. Its errors name the file
-// and the field and say what is expected.
+// ReadConnection reads and validates a connection file. Its errors name the
+// file and the field, and say what is expected.
 func ReadConnection(name string) (Connection, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -50,8 +50,8 @@ func ReadConnection(name string) (Connection, error) {
 	return c, nil
 }
 
-// ParseConnection reads and checks the text of a connection file. A missing
-// transport is tcp, a missing address of tcp is 127.0.0.1.
+// ParseConnection parses and validates the content of a connection file. A
+// missing transport defaults to tcp, a missing address of tcp to 127.0.0.1.
 func ParseConnection(data []byte) (Connection, error) {
 	var c Connection
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -77,7 +77,7 @@ func ParseConnection(data []byte) (Connection, error) {
 	return c, nil
 }
 
-// kind names a Go type as a JSON author would.
+// kind returns the JSON term for a Go type, for error messages.
 func kind(goType string) string {
 	if goType == "int" {
 		return "whole number"
@@ -85,7 +85,7 @@ func kind(goType string) string {
 	return goType
 }
 
-// Validate says what is wrong with a connection, naming the field.
+// Validate checks the connection; its error names the field that is wrong.
 func (c Connection) Validate() error {
 	switch c.Transport {
 	case "tcp":
@@ -125,7 +125,7 @@ func (c Connection) Validate() error {
 // A Channel is one of a kernel's five sockets.
 type Channel string
 
-// The channels, as connection files name them.
+// The channels, under their names in connection files.
 const (
 	Shell   Channel = "shell"
 	Control Channel = "control"
@@ -137,7 +137,7 @@ const (
 // Channels lists all channels.
 var Channels = [...]Channel{Shell, Control, Stdin, IOPub, HB}
 
-// port returns where the port of a channel is kept.
+// port returns a pointer to the port field of a channel.
 func (c *Connection) port(ch Channel) *int {
 	switch ch {
 	case Shell:
@@ -160,8 +160,8 @@ func (c Connection) Port(ch Channel) int { return *c.port(ch) }
 // SetPort sets the port of a channel.
 func (c *Connection) SetPort(ch Channel, port int) { *c.port(ch) = port }
 
-// Address returns the network, "tcp" or "unix", and the address on it of a
-// channel: host:port, or the path IP-PORT as jupyter_client has it.
+// Address returns the network of a channel, "tcp" or "unix", and its address
+// there: host:port, or the path IP-PORT, as in jupyter_client.
 func (c Connection) Address(ch Channel) (network, address string) {
 	port := strconv.Itoa(c.Port(ch))
 	if c.Transport == "ipc" {
@@ -174,8 +174,8 @@ func (c Connection) Address(ch Channel) (network, address string) {
 	return "tcp", net.JoinHostPort(host, port)
 }
 
-// Write writes the connection file, readable by its owner only, in one step: a
-// reader sees all of it or nothing.
+// Write writes the connection file atomically, readable by its owner only: a
+// reader sees the whole file or none.
 func (c Connection) Write(name string) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("connection file %s: %w", name, err)
@@ -188,7 +188,7 @@ func (c Connection) Write(name string) error {
 	if err != nil {
 		return fmt.Errorf("connection file %s: %w", name, err)
 	}
-	defer os.Remove(f.Name()) // fails once it has been renamed
+	defer os.Remove(f.Name()) // fails, harmlessly, after the rename
 	_, err = f.Write(append(data, '\n'))
 	err = errors.Join(err, f.Close())
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file as jupyter_client 7.4.9 writes it.
+// connectionFile is a file as jupyter_client 7.4.9 writes it.
 const connectionFile = `{
   "shell_port": 35779,
   "iopub_port": 47185,
@@ -84,7 +84,7 @@ func TestWriteConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "kernel.json")
-	for range 2 { // the second time it is replaced
+	for range 2 { // the second time it replaces the file
 		if err := c.Write(name); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,8 @@ func TestWriteConnection(t *testing.T) {
 	}
 }
 
-// FuzzParseConnection expects what is accepted to survive a round trip.
+// FuzzParseConnection checks that an accepted connection survives a round
+// trip.
 func FuzzParseConnection(f *testing.F) {
 	f.Add([]byte(connectionFile))
 	f.Add([]byte(`{"transport": "ipc", "ip": "/tmp/kernel", "hb_port": 5}`))

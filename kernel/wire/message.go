@@ -13,18 +13,18 @@ import (
 
 // Version is the version of the Jupyter messaging protocol that this package
 // announces in the headers it makes.
-const Version = "5.4"
+const Version = "5.5"
 
 // A Message is one Jupyter message.
 type Message struct {
-	// Identities are the routing frames before the delimiter. On a message
-	// that a kernel received, they are what a reply must start with; on
-	// iopub they are the topic.
+	// Identities are the routing frames before the delimiter. A reply
+	// starts with the identities of the request; on iopub they are the
+	// topic.
 	Identities [][]byte
-	// Header says what the message is.
+	// Header identifies the message.
 	Header Header
 	// Parent is the header of the request that this message answers or
-	// belongs to, zero where there is none.
+	// belongs to. It is zero if there is no such request.
 	Parent Header
 	// Metadata and Content are JSON objects; nil stands for {}.
 	Metadata json.RawMessage
@@ -33,8 +33,8 @@ type Message struct {
 	Buffers [][]byte
 }
 
-// New returns a message that carries content, which must encode to a JSON
-// object (nil: an empty one), as part of the conversation that parent began.
+// New returns a message with the given content, in reply to the message whose
+// header is parent. Content must encode to a JSON object; nil stands for {}.
 func New(header, parent Header, content any) (Message, error) {
 	m := Message{Header: header, Parent: parent}
 	if content != nil {
@@ -57,8 +57,8 @@ func (m Message) Unmarshal(v any) error {
 	return nil
 }
 
-// Marshal encodes v as JSON for a message: as json.Marshal does, but with <, >
-// and & left as they are, which keeps HTML and SVG outputs small.
+// Marshal encodes v as JSON for a message. Unlike json.Marshal it does not
+// escape <, > and &, which keeps HTML and SVG outputs small.
 func Marshal(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -76,17 +76,21 @@ type Header struct {
 	Username string
 	MsgType  string
 	Version  string
-	// Date is when the message was made; zero where the sender gave none
-	// or one that cannot be read.
+	// Date is the time at which the message was made. It is zero if the
+	// sender gave no date or one that cannot be parsed.
 	Date time.Time
-	// Raw is a received header as it came. It is what a reply echoes as its
-	// parent header, fields unknown to this package included. While it is
-	// set, the other fields have no influence on the encoding.
+	// Subshell is the id of the subshell that a request addresses; "" is
+	// the main shell. It is only decoded, never encoded, because the
+	// kernel makes no requests.
+	Subshell string
+	// Raw is the JSON text of a received header. A reply echoes it as its
+	// parent header, including fields that this package does not know.
+	// While Raw is set, the other fields do not affect the encoding.
 	Raw json.RawMessage
 }
 
 // NewHeader returns the header of a new message of the given type, with a
-// fresh message id, made now.
+// fresh message id and the current time.
 func NewHeader(session, username, msgType string) Header {
 	return Header{
 		MsgID:    session + "_" + strconv.Itoa(os.Getpid()) + "_" + strconv.FormatUint(counter.Add(1), 10),
@@ -98,7 +102,7 @@ func NewHeader(session, username, msgType string) Header {
 	}
 }
 
-// counter numbers the messages of this process.
+// counter counts the messages of this process, to number their ids.
 var counter atomic.Uint64
 
 // NewSession returns a fresh session id, a random UUID.
@@ -110,13 +114,13 @@ func NewSession() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// IsZero reports whether h is no header at all, as the parent of a message
-// that nobody asked for.
+// IsZero reports whether h is the zero header, which is the parent header of a
+// message that no request caused.
 func (h Header) IsZero() bool {
 	return h.Raw == nil && h.MsgID == "" && h.MsgType == "" && h.Session == ""
 }
 
-// headerJSON is a header on the wire.
+// headerJSON is the JSON encoding of a Header.
 type headerJSON struct {
 	MsgID    string `json:"msg_id"`
 	Session  string `json:"session"`
@@ -126,10 +130,11 @@ type headerJSON struct {
 	Version  string `json:"version"`
 }
 
-// dateLayout is RFC 3339 with microseconds, as Jupyter writes dates.
+// dateLayout is RFC 3339 with microseconds, the format of dates in Jupyter.
 const dateLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-// MarshalJSON encodes the header: Raw where it is set, {} for a zero header.
+// MarshalJSON encodes the header: as Raw if it is set, as {} if the header is
+// zero.
 func (h Header) MarshalJSON() ([]byte, error) {
 	if h.Raw != nil {
 		return h.Raw, nil
@@ -147,13 +152,20 @@ func (h Header) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON decodes a header and keeps a copy of it in Raw; {} leaves h
-// zero.
+// UnmarshalJSON decodes a header and keeps a copy of the text in Raw; {}
+// decodes to the zero header.
 func (h *Header) UnmarshalJSON(data []byte) error {
 	var j headerJSON
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
 	}
+	var more struct {
+		Subshell any `json:"subshell_id"` // null or absent in requests to the main shell
+	}
+	if err := json.Unmarshal(data, &more); err != nil {
+		return err
+	}
+	subshell, _ := more.Subshell.(string)
 	*h = Header{
 		MsgID:    j.MsgID,
 		Session:  j.Session,
@@ -161,6 +173,7 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 		MsgType:  j.MsgType,
 		Version:  j.Version,
 		Date:     parseDate(j.Date),
+		Subshell: subshell,
 	}
 	if !emptyObject(data) {
 		h.Raw = bytes.Clone(data)
@@ -168,8 +181,8 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parseDate reads the date formats that Jupyter clients send: RFC 3339, and
-// without a zone, which then is UTC.
+// parseDate parses the date formats that Jupyter clients send: RFC 3339, and
+// RFC 3339 without a zone, which is taken as UTC.
 func parseDate(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -185,7 +198,7 @@ func emptyObject(data []byte) bool {
 	return len(data) >= 2 && data[0] == '{' && len(bytes.TrimSpace(data[1:len(data)-1])) == 0
 }
 
-// object returns raw, or {} where there is none.
+// object returns raw, or {} if raw is empty.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("{}")

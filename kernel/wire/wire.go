@@ -1,13 +1,13 @@
-// Package wire is Jupyter's messages as bytes: the connection file, the
-// signature, and a message's frames. It opens no sockets; package transport
-// does.
+// Package wire encodes and decodes Jupyter messages: the connection file, the
+// signature, and the frames of a message. It opens no sockets; package
+// transport does.
 //
 // Start with [Message], [Signer.Encode] and [Signer.Decode]; a kernel reads
 // its [Connection] with [ReadConnection].
 //
-// Everything that comes from outside goes through [Signer.Decode] (or, in two
-// steps, [Signer.Verify] and [Parse]), which never panics, and never keeps or
-// allocates more than a small multiple of what it is given.
+// Input from outside is decoded by [Signer.Decode] (or, in two steps, by
+// [Signer.Verify] and [Parse]). It never panics, and never keeps or allocates
+// more than a small multiple of its input.
 package wire
 
 import (
@@ -25,7 +25,7 @@ import (
 // Delimiter separates a message's identities from the message.
 const Delimiter = "<IDS|MSG>"
 
-// Reasons for which a message is refused; test with errors.Is.
+// Errors that say why a message is refused; test with errors.Is.
 var (
 	ErrMalformed = errors.New("malformed message")
 	ErrUnsigned  = errors.New("unsigned message")
@@ -34,21 +34,21 @@ var (
 	ErrTooLarge  = errors.New("message too large")
 )
 
-// Limits are what a message may at most be.
+// Limits bounds the size of a message.
 type Limits struct {
-	// Frames is the greatest number of frames, identities, delimiter,
-	// signature and buffers included; 0 means 1024.
+	// Frames is the greatest number of frames, including identities,
+	// delimiter, signature and buffers; 0 means 1024.
 	Frames int
-	// Size is the greatest size of all frames together, in bytes; 0 means
-	// 256 MiB.
+	// Size is the greatest total size of all frames in bytes; 0 means 256
+	// MiB.
 	Size int64
 }
 
-// maxHeader bounds a header in bytes: what is echoed in every answer stays
-// small.
+// maxHeader is the greatest size of a header in bytes. It is small because
+// every reply echoes the header.
 const maxHeader = 64 << 10
 
-// withDefaults fills in the defaults.
+// withDefaults replaces zero fields by their defaults.
 func (l Limits) withDefaults() Limits {
 	if l.Frames == 0 {
 		l.Frames = 1024
@@ -59,21 +59,22 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// A Signer signs and checks messages with one key, and remembers the
-// signatures that it has seen. It is safe for use by several goroutines.
+// A Signer signs and verifies messages with one key, and remembers the
+// signatures that it has seen, to refuse replayed messages. Its methods may be
+// called concurrently.
 type Signer struct {
 	key []byte
 
-	mu            sync.Mutex
+	mu            sync.Mutex // guards recent and older
 	recent, older map[[sha256.Size]byte]struct{}
 }
 
-// memory is how many signatures a Signer remembers at least; at most it is
-// twice as many, some 5 MiB.
+// memory is the number of signatures that a Signer remembers at least. It
+// remembers at most twice as many, which take about 5 MiB.
 const memory = 1 << 16
 
 // NewSigner returns a Signer for the key of a connection file. With an empty
-// key messages are neither signed nor checked.
+// key messages are neither signed nor verified.
 func NewSigner(key string) *Signer {
 	return &Signer{key: []byte(key)}
 }
@@ -87,13 +88,13 @@ func (s *Signer) mac(parts [][]byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// signed is the number of frames after the signature that it covers: header,
-// parent header, metadata and content.
+// signed is the number of frames that the signature covers, which follow it:
+// header, parent header, metadata and content.
 const signed = 4
 
 // Encode returns the frames of m: identities, delimiter, signature, header,
-// parent header, metadata, content, buffers. It fails where metadata or
-// content is not a JSON object, as far as their first byte tells. Identities,
+// parent header, metadata, content, buffers. It fails if metadata or content
+// does not start like a JSON object; only the start is checked. Identities,
 // metadata, content and buffers are not copied.
 func (s *Signer) Encode(m Message) ([][]byte, error) {
 	header, err := m.Header.MarshalJSON()
@@ -119,9 +120,9 @@ func (s *Signer) Encode(m Message) ([][]byte, error) {
 	return append(frames, m.Buffers...), nil
 }
 
-// Decode verifies and parses a message. It returns an error that wraps one of
-// the Err values where the message must be dropped. The message refers to
-// frames, which must not change any more.
+// Decode verifies and parses a message. If the message must be dropped, the
+// error wraps one of the Err values. The message refers to the memory of
+// frames, which must not be changed afterwards.
 func (s *Signer) Decode(frames [][]byte, limits Limits) (Message, error) {
 	if err := s.Verify(frames, limits); err != nil {
 		return Message{}, err
@@ -129,9 +130,9 @@ func (s *Signer) Decode(frames [][]byte, limits Limits) (Message, error) {
 	return Parse(frames, limits)
 }
 
-// Verify checks a message's size, shape and signature and that it has not
-// been seen before, without looking into its JSON; it remembers the signature
-// of a message that passes.
+// Verify checks a message's size, structure and signature, and that the
+// signature has not been seen before; it does not parse the JSON. It remembers
+// the signature of a message that passes.
 func (s *Signer) Verify(frames [][]byte, limits Limits) error {
 	at, err := split(frames, limits)
 	if err != nil {
@@ -158,8 +159,8 @@ func (s *Signer) Verify(frames [][]byte, limits Limits) error {
 	return s.remember(want)
 }
 
-// remember notes a signature and fails if it is known. The older half of the
-// memory is forgotten when the newer one is full.
+// remember stores a signature and fails if it is known already. When recent is
+// full it becomes older, and the previous older signatures are forgotten.
 func (s *Signer) remember(sum [sha256.Size]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,9 +176,9 @@ func (s *Signer) remember(sum [sha256.Size]byte) error {
 	return nil
 }
 
-// Parse reads a message without a look at its signature: for messages that
-// Verify has passed. Content is checked to begin like a JSON object, no more;
-// [Message.Unmarshal] finds the rest.
+// Parse parses a message without checking its signature; it is meant for
+// messages that Verify has accepted. Of the content it checks only that it
+// starts like a JSON object; [Message.Unmarshal] reports other errors.
 func Parse(frames [][]byte, limits Limits) (Message, error) {
 	at, err := split(frames, limits)
 	if err != nil {
@@ -214,7 +215,8 @@ func Parse(frames [][]byte, limits Limits) (Message, error) {
 	return m, nil
 }
 
-// split checks limits and shape and returns where the delimiter stands.
+// split checks the limits and the structure of a message and returns the index
+// of the delimiter.
 func split(frames [][]byte, limits Limits) (at int, err error) {
 	limits = limits.withDefaults()
 	if len(frames) > limits.Frames {
@@ -239,7 +241,7 @@ func split(frames [][]byte, limits Limits) (at int, err error) {
 	return at, nil
 }
 
-// startsObject reports whether data begins like a JSON object.
+// startsObject reports whether data starts like a JSON object.
 func startsObject(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	return len(data) > 0 && data[0] == '{'

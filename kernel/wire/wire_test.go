@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// signedByPython are the frames that jupyter_client 7.4.9 makes of an
+// signedByPython returns the frames into which jupyter_client 7.4.9 encodes an
 // execute_request with the key "a-secret-key":
 //
 //	Session(key=b"a-secret-key", session="8a2c9d4e-session", username="ada").serialize(msg, ident=b"ident")
@@ -60,7 +60,8 @@ func TestDecodePython(t *testing.T) {
 		t.Errorf("code %q, %v", content.Code, err)
 	}
 
-	// What we make of it is signed alike, and a reply echoes its header.
+	// Encoding the decoded message gives the same signature, and a reply
+	// echoes its header.
 	again, err := NewSigner(pythonKey).Encode(m)
 	if err != nil || !slices.EqualFunc(again, frames, bytes.Equal) {
 		t.Errorf("encoded again: %q, %v", again, err)
@@ -99,7 +100,7 @@ func TestRefused(t *testing.T) {
 		{"shifted parts", func(f [][]byte) [][]byte {
 			f[4], f[5] = append(f[4], f[5][:1]...), f[5][1:]
 			return f
-		}, Limits{}, ErrMalformed}, // the signature covers it, its JSON does not
+		}, Limits{}, ErrMalformed}, // the signature is right, but the JSON is malformed
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := NewSigner(pythonKey).Decode(tc.change(signedByPython()), tc.limits)
@@ -116,7 +117,7 @@ func TestMalformed(t *testing.T) {
 		name string
 		part int
 		text string
-		want error // nil: accepted
+		want error // nil: the message is accepted
 	}{
 		{"as it should be", 0, good[0], nil},
 		{"unknown fields", 0, `{"msg_id":"1","msg_type":"t","subshell_id":{"a":[1]}}`, nil},
@@ -166,7 +167,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("a second time: %v, want ErrReplayed", err)
 		}
 	}
-	// A refused message is not remembered.
+	// The signature of a refused message is not remembered.
 	s = NewSigner(pythonKey)
 	forged := signedByPython()
 	forged[6] = []byte("{}")
@@ -178,7 +179,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// The memory of signatures is bounded, and long enough.
+// A Signer remembers a bounded number of signatures, and at least memory of
+// them.
 func TestMemory(t *testing.T) {
 	s := NewSigner("key")
 	var sum [32]byte
@@ -209,7 +211,7 @@ func TestUnsigned(t *testing.T) {
 	if err != nil || len(frames[1]) != 0 {
 		t.Fatalf("signature %q, %v; want none", frames[1], err)
 	}
-	for range 2 { // nothing tells a replay from the first time
+	for range 2 { // without signatures a replay cannot be detected
 		if _, err := s.Decode(frames, Limits{}); err != nil {
 			t.Error(err)
 		}
@@ -243,7 +245,7 @@ func ExampleNew() {
 	// {"data":{"text/html":"<b>bold</b>"},"execution_count":1,"metadata":{}}
 }
 
-// Whatever is encoded is decoded to the same.
+// Decoding an encoded message gives the same message.
 func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := func() string {
@@ -289,14 +291,14 @@ func TestHeaderIDs(t *testing.T) {
 	}
 	data, err := json.Marshal(Header{MsgID: "1", Session: "s", Username: "u", MsgType: "t", Version: Version,
 		Date: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))})
-	const want = `{"msg_id":"1","session":"s","username":"u","date":"2026-01-02T02:04:05.000006Z","msg_type":"t","version":"5.4"}`
+	const want = `{"msg_id":"1","session":"s","username":"u","date":"2026-01-02T02:04:05.000006Z","msg_type":"t","version":"5.5"}`
 	if err != nil || string(data) != want {
 		t.Errorf("got %s, %v; want %s", data, err, want)
 	}
 }
 
-// FuzzDecode takes frames, separated by newlines, signs them properly, and
-// expects what is accepted to survive a round trip.
+// FuzzDecode splits its input into frames at newlines, signs them correctly,
+// and checks that an accepted message survives a round trip.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("ident\n<IDS|MSG>\nsig\n{\"msg_id\":\"1\",\"msg_type\":\"t\"}\n{}\n{}\n{}\nbuffer"))
 	f.Add(bytes.Join(signedByPython(), []byte("\n")))

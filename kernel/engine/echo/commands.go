@@ -12,12 +12,12 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// A command executes one line with the text behind its name.
+// A command executes one line; text is the part of the line after its name.
 type command func(ctx context.Context, e *Engine, text string, out engine.Outputs) error
 
-// commands is the language: what may stand behind a %.
+// commands maps the names that may follow a % to their commands.
 var commands = map[string]command{
-	// print TEXT, eprint TEXT: a line of stdout, of stderr.
+	// print TEXT, eprint TEXT: writes a line to stdout, to stderr.
 	"print": func(_ context.Context, _ *Engine, text string, out engine.Outputs) error {
 		out.Stdout(text + "\n")
 		return nil
@@ -26,7 +26,7 @@ var commands = map[string]command{
 		out.Stderr(text + "\n")
 		return nil
 	},
-	// repeat N TEXT: the line N times, each printed by itself.
+	// repeat N TEXT: prints the line N times, with one call of Stdout each.
 	"repeat": func(ctx context.Context, _ *Engine, text string, out engine.Outputs) error {
 		number, text, _ := strings.Cut(text, " ")
 		n, err := strconv.Atoi(number)
@@ -42,7 +42,7 @@ var commands = map[string]command{
 		}
 		return nil
 	},
-	// bytes N: N bytes of stdout at once.
+	// bytes N: writes N bytes to stdout with one call.
 	"bytes": func(_ context.Context, _ *Engine, text string, out engine.Outputs) error {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -59,22 +59,22 @@ var commands = map[string]command{
 		}
 		return pause(ctx, d)
 	},
-	// loop: works until it is interrupted.
+	// loop: runs until it is interrupted.
 	"loop": func(ctx context.Context, _ *Engine, _ string, _ engine.Outputs) error {
 		for ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		return ctx.Err()
 	},
-	// fail TEXT: an error, at run time.
+	// fail TEXT: fails with an error at run time.
 	"fail": func(_ context.Context, _ *Engine, text string, _ engine.Outputs) error {
 		return failure("Failure", text)
 	},
-	// panic TEXT: a panic as an engine reports it.
+	// panic TEXT: fails with the error that an engine returns for a panic.
 	"panic": func(_ context.Context, _ *Engine, text string, _ engine.Outputs) error {
 		return failure(engine.Panic, text)
 	},
-	// crash TEXT: a panic that the engine does not catch.
+	// crash TEXT: panics; the engine does not recover it.
 	"crash": func(_ context.Context, _ *Engine, text string, _ engine.Outputs) error {
 		panic(text)
 	},

@@ -1,7 +1,7 @@
-// Package echo is the smallest complete engine: a language of one-line
-// commands in which every output, question and failure of the contract can be
-// provoked. The server's tests and clients' tests run on it; it is not meant
-// for work. Start with [New].
+// Package echo is the smallest complete engine: its one-line commands provoke
+// every output, question and failure that package engine defines. The tests of
+// the server and of the clients use it; it is of no use otherwise. Start with
+// [New].
 //
 // A cell is a sequence of lines, executed in order. A line that starts with %
 // is a command (the table in commands.go), `NAME = TEXT` sets a variable,
@@ -28,7 +28,7 @@ import (
 // An Engine is a session of the echo language. Its methods may be called from
 // several goroutines.
 type Engine struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards vars, comms and closed
 	vars   map[string]string
 	comms  map[string]bool
 	closed bool
@@ -57,6 +57,7 @@ func (e *Engine) Info() engine.Info {
 		ImplementationVer: "1",
 		Banner:            "echo: repeats what it is told",
 		HelpLinks:         []engine.HelpLink{{Text: "Jupyter", URL: "https://jupyter.org"}},
+		Concurrent:        true,
 	}
 }
 
@@ -152,7 +153,7 @@ func (e *Engine) Execute(ctx context.Context, cell engine.Cell, out engine.Outpu
 	return result, nil
 }
 
-// value returns what an expression stands for.
+// value returns the value of an expression.
 func (e *Engine) value(text string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,7 +163,7 @@ func (e *Engine) value(text string) string {
 	return text
 }
 
-// describe returns what the pager and inspection show of a name.
+// describe returns the documentation of a name, for the pager and Inspect.
 func (e *Engine) describe(name string) string {
 	if _, ok := commands[strings.TrimPrefix(name, "%")]; ok {
 		return "%" + strings.TrimPrefix(name, "%") + ": a command"
@@ -179,7 +180,7 @@ func (e *Engine) Evaluate(_ context.Context, expr string) (engine.Bundle, error)
 	return engine.Text(e.value(expr)), nil
 }
 
-// IsComplete counts braces.
+// IsComplete reports whether the braces in code are balanced.
 func (e *Engine) IsComplete(code string) engine.Completeness {
 	depth := 0
 	for _, r := range code {
@@ -199,8 +200,8 @@ func (e *Engine) IsComplete(code string) engine.Completeness {
 	return engine.Completeness{Status: "complete"}
 }
 
-// word returns the bounds of the name around the cursor; prefix keeps only
-// what stands before it.
+// word returns the bounds of the name around the cursor, or, if prefix is set,
+// of the part of it before the cursor.
 func word(code string, cursor int, prefix bool) (start, end int) {
 	start, end = cursor, cursor
 	for start > 0 {
@@ -220,7 +221,7 @@ func word(code string, cursor int, prefix bool) (start, end int) {
 	return start, end
 }
 
-// Complete offers commands after a % and variables elsewhere.
+// Complete returns commands after a %, and variables elsewhere.
 func (e *Engine) Complete(code string, cursor int) engine.Completions {
 	start, end := word(code, cursor, true)
 	c := engine.Completions{Start: start, End: end}
@@ -259,8 +260,8 @@ func (e *Engine) Inspect(code string, cursor, detail int) (engine.Bundle, bool) 
 	return engine.Text(doc), true
 }
 
-// Comm serves the target "echo": what a client sends comes back, and so does
-// its wish to close.
+// Comm serves the target "echo": it sends the client's messages back, comm_close
+// included.
 func (e *Engine) Comm(_ context.Context, m engine.CommMessage, out engine.Outputs) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// Plain returns text without its colours.
+// Plain returns text without ANSI colours.
 func Plain(s string) string { return colour.ReplaceAllString(s, "") }
 
-// Show runs a cell and returns all that it shows, as plain text: its output,
-// with what it displays in brackets, what it wrote to standard error, its
-// value, its error.
+// Show runs a cell and returns everything that it shows, as plain text: its
+// output with displays in brackets, its standard error, its value, and its
+// error.
 func Show(ctx context.Context, e engine.Engine, cell engine.Cell, out *Recorder) string {
 	seen := len(out.Events())
 	res, err := e.Execute(ctx, cell, out)
@@ -56,9 +56,10 @@ func Show(ctx context.Context, e engine.Engine, cell engine.Cell, out *Recorder)
 	return Plain(text.String())
 }
 
-// Cells runs the cells of a file, with a session for each case. A case starts
-// with "### " and its name; "---" separates its cells; what stands after ">>>"
-// is all that the cell shows (see [Show]), or after "~" a part of it.
+// Cells runs the cells of a file and compares what they show, with a session
+// for each case. A case starts with "### " and its name; "---" separates its
+// cells. The text after ">>>" is everything that the cell shows (see [Show]);
+// the text after "~" is a part of it.
 func Cells(t *testing.T, file string, start func(t *testing.T) (engine.Engine, *Recorder)) {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package enginetest holds what any engine must do, as tests: a language
-// fills in a [Language] with pieces of its code and calls [Test].
+// Package enginetest is the conformance suite for engines. The test of an
+// engine fills in a [Language] with samples of its code and calls [Test].
 package enginetest
 
 import (
@@ -15,9 +15,9 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// A Language is code that provokes each behaviour of the contract. Every
-// field is needed unless its comment says otherwise; code runs in a fresh
-// session.
+// A Language holds samples of code, one for each behaviour that package engine
+// defines. Every field is needed unless its comment says otherwise; each sample
+// runs in a fresh session.
 type Language struct {
 	// New starts a session.
 	New func() (engine.Engine, error)
@@ -36,23 +36,23 @@ type Language struct {
 	// Value has the value ValueText, in text/plain, and prints nothing.
 	Value, ValueText string
 
-	// SetOne makes the state 1; Get has the state as its value, "1".
+	// SetOne sets the session's state to 1; Get has the state as its value,
+	// "1" after SetOne.
 	SetOne, Get string
-	// SetTwoFail makes the state 2 and then fails while running, with an
+	// SetTwoFail sets the state to 2 and then fails while running, with an
 	// error named FailName.
 	SetTwoFail, FailName string
-	// SetThreeInvalid would make the state 3 if it compiled.
+	// SetThreeInvalid would set the state to 3, but does not compile.
 	SetThreeInvalid string
 	// Panic panics with "boom".
 	Panic string
 
-	// Loop works until it is interrupted, Sleep waits until then.
+	// Loop computes until it is interrupted, Sleep waits until then.
 	Loop, Sleep string
-	// Late returns at once and leaves work behind that prints "late\n"
-	// 100 ms later.
+	// Late returns at once; in the background it prints "late\n" 100 ms later.
 	Late string
-	// Ask asks with Prompt, which may be empty, for one word and prints it
-	// at the end of a line.
+	// Ask asks for one word, with Prompt, which may be empty, and prints a
+	// line that ends in the word.
 	Ask, Prompt string
 	// Display shows a bundle under an id and then updates it.
 	Display string
@@ -65,21 +65,21 @@ type Language struct {
 	Complete, Incomplete, Invalid []string
 	// Completions are samples of completion after SetOne.
 	Completions []Completion
-	// Inspect is code that ends in a name that is known; InspectHas is
-	// part of its text/plain documentation.
+	// Inspect is code that ends in a documented name; InspectHas is a part of
+	// its text/plain documentation.
 	Inspect, InspectHas string
-	// InspectUnknown ends in a name that is not.
+	// InspectUnknown is code that ends in an unknown name.
 	InspectUnknown string
-	// Expression has the value ExpressionText; NoExpression is an error.
+	// Expression has the value ExpressionText; evaluating NoExpression fails.
 	Expression, ExpressionText, NoExpression string
 }
 
-// A Completion is a sample: with the cursor at the | in Code, Want is offered
-// and, put in place of what the engine says it replaces, gives Result (which
-// has no |).
+// A Completion is a sample of completion: with the cursor at the | in Code,
+// Want is one of the matches. With Want in place of the bytes that the engine
+// says it replaces, the code is Result (which has no |).
 type Completion struct{ Code, Want, Result string }
 
-// Test runs the suite.
+// Test runs the conformance suite on the engine that l.New makes.
 func Test(t *testing.T, l Language) {
 	tests := []struct {
 		name string
@@ -109,6 +109,7 @@ func Test(t *testing.T, l Language) {
 		{"Inspect", testInspect},
 		{"Evaluate", testEvaluate},
 		{"QuestionsWhileRunning", testConcurrent},
+		{"CellsBesideEachOther", testBeside},
 		{"EmptyCell", testEmpty},
 		{"Close", testClose},
 	}
@@ -137,11 +138,12 @@ type session struct {
 	number int
 }
 
-// patience is how long anything may take before the suite calls it hung.
+// patience is how long anything may take before a test fails because the engine
+// hangs.
 const patience = time.Minute
 
-// slow is more than the second in which a cell has to stop, for the sake of
-// busy machines.
+// slow is how long a cell may take to stop: more than the second that package
+// engine allows, because a test machine may be busy.
 const slow = 10 * time.Second
 
 // execute runs code as the next cell.
@@ -151,7 +153,7 @@ func (s *session) execute(ctx context.Context, code string, out engine.Outputs) 
 	return s.cell(ctx, engine.Cell{Number: s.number, Code: code}, out)
 }
 
-// cell runs a cell and fails the test when it hangs.
+// cell runs a cell and fails the test if it hangs.
 func (s *session) cell(ctx context.Context, c engine.Cell, out engine.Outputs) (engine.Result, error) {
 	s.t.Helper()
 	type answer struct {
@@ -273,7 +275,7 @@ func testStreams(t *testing.T, s *session) {
 	}
 }
 
-// kinds returns the events' kinds, equal neighbours merged.
+// kinds returns the kinds of the events, with equal neighbours merged.
 func kinds(out *Recorder) []string {
 	var k []string
 	for _, e := range out.Events() {
@@ -356,8 +358,8 @@ func testPanic(t *testing.T, s *session) {
 	}
 }
 
-// cancelled runs code, cancels it after a while and returns how long it took
-// to end from then.
+// cancelled runs code, cancels it after a while, and returns the time from the
+// cancellation to the end of the cell.
 func (s *session) cancelled(code string, out engine.Outputs) time.Duration {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -507,7 +509,8 @@ func testPage(t *testing.T, s *session) {
 	}
 }
 
-// A cell that is not counted bears the next cell's number, and both run.
+// testUncounted runs a cell that is not counted and then the next cell, which
+// has the same number.
 func testUncounted(t *testing.T, s *session) {
 	for _, c := range []engine.Cell{
 		{Number: 1, Code: s.SetOne, Silent: true},
@@ -570,7 +573,7 @@ func testComplete(t *testing.T, s *session) {
 	}
 }
 
-// checkRange checks what a completion replaces.
+// checkRange checks the range of bytes that a completion replaces.
 func checkRange(t *testing.T, code string, cursor int, c engine.Completions) {
 	t.Helper()
 	if c.Start < 0 || c.Start > cursor || c.End < cursor || c.End > len(code) {
@@ -584,7 +587,8 @@ func checkRange(t *testing.T, code string, cursor int, c engine.Completions) {
 
 func boundary(code string, i int) bool { return i == len(code) || utf8.RuneStart(code[i]) }
 
-// Completion and inspection answer at any place of any code.
+// testAnyCursor checks that completion and inspection answer at every cursor
+// position, also in code that is not valid.
 func testAnyCursor(t *testing.T, s *session) {
 	codes := slices.Concat(s.Complete, s.Incomplete, s.Invalid, []string{
 		"", " ", "\n", "é", "\"日本語", "x.", ".", "((((", "/*", "`", "a\x00b", strings.Repeat("(", 1000),
@@ -633,7 +637,8 @@ func testEvaluate(t *testing.T, s *session) {
 	}
 }
 
-// Completion, inspection and IsComplete answer while a cell runs.
+// testConcurrent checks that completion, inspection and IsComplete answer while
+// a cell runs.
 func testConcurrent(t *testing.T, s *session) {
 	s.ok(s.SetOne)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -674,6 +679,51 @@ func testConcurrent(t *testing.T, s *session) {
 		t.Error("questions are not answered while a cell runs")
 	}
 	<-done
+}
+
+// testBeside checks that a Concurrent engine runs a cell while another one
+// runs, and that each has its own outputs and its own interrupt.
+func testBeside(t *testing.T, s *session) {
+	if !s.eng.Info().Concurrent {
+		t.Skip("the engine runs one cell at a time")
+	}
+	s.ok(s.SetOne)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	var long Recorder
+	go func() {
+		_, err := s.eng.Execute(ctx, engine.Cell{Number: 2, Code: s.Loop}, &long)
+		ended <- err
+	}()
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			for range 10 {
+				var out Recorder
+				if _, err := s.eng.Execute(context.Background(), engine.Cell{Number: 3 + i, Code: s.Hello}, &out); err != nil || out.Text(Stdout) != "hello\n" {
+					t.Errorf("beside a cell that works another prints %q, %v", out.Text(Stdout), err)
+				}
+				if _, err := s.eng.Evaluate(context.Background(), s.Expression); err != nil {
+					t.Errorf("%q beside a cell that works: %v", s.Expression, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	select {
+	case err := <-ended:
+		t.Errorf("the working cell ended with %v", err)
+	default:
+	}
+	cancel()
+	var e *engine.Error
+	if err := <-ended; !errors.As(err, &e) || e.Name != engine.Interrupted {
+		t.Errorf("the working cell, interrupted, ends with %v", err)
+	}
+	if text := long.Text(Stdout); text != "" {
+		t.Errorf("the working cell shows %q", text)
+	}
 }
 
 func testEmpty(t *testing.T, s *session) {

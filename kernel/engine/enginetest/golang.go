@@ -2,9 +2,9 @@ package enginetest
 
 import "dace.local/kernel/engine"
 
-// Go returns the Language of Go in cells: those of a notebook, with
-// declarations and statements mixed, packages of the standard library and
-// display preloaded, and the value of a last expression shown.
+// Go returns the Language for Go in notebook cells: declarations and statements
+// are mixed, the packages of the standard library and display are preloaded,
+// and the value of the last expression is shown.
 func Go(newEngine func() (engine.Engine, error)) Language {
 	return Language{
 		New:             newEngine,

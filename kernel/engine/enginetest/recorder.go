@@ -21,7 +21,7 @@ const (
 	Comm    = "comm"
 )
 
-// An Event is one thing that a cell showed or asked.
+// An Event is one call of a method of [engine.Outputs].
 type Event struct {
 	Kind   string
 	At     time.Time
@@ -32,14 +32,14 @@ type Event struct {
 	Comm   engine.CommMessage
 }
 
-// A Recorder is an [engine.Outputs] that remembers. Its zero value is ready
-// and answers no questions.
+// A Recorder is an [engine.Outputs] that records the calls. Its zero value is
+// ready for use and refuses input.
 type Recorder struct {
-	// Answer gives the input that a cell asks for. Where it is nil, Input
+	// Answer returns the input that a cell asks for. If it is nil, Input
 	// fails with [engine.ErrNoInput].
 	Answer func(ctx context.Context, prompt string, password bool) (string, error)
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards events
 	events []Event
 }
 
@@ -52,15 +52,15 @@ func (r *Recorder) add(e Event) {
 	r.events = append(r.events, e)
 }
 
-// Events returns what happened so far, in order, each piece of a stream by
-// itself.
+// Events returns the events so far, in order. Each call of Stdout or Stderr is
+// an event of its own.
 func (r *Recorder) Events() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
 }
 
-// Text returns a whole stream: the text of all events of a kind.
+// Text returns the text of all events of a kind, joined: a whole stream.
 func (r *Recorder) Text(kind string) string {
 	var b strings.Builder
 	for _, e := range r.Events() {
@@ -87,10 +87,10 @@ func (r *Recorder) Update(b engine.Bundle, id string) {
 	r.add(Event{Kind: Update, Bundle: b, ID: id})
 }
 
-// Clear records the wish.
+// Clear records the request to clear the outputs.
 func (r *Recorder) Clear(wait bool) { r.add(Event{Kind: Clear, Wait: wait}) }
 
-// Input records the question and gives Answer's reply.
+// Input records the question and returns Answer's reply.
 func (r *Recorder) Input(ctx context.Context, prompt string, password bool) (string, error) {
 	r.add(Event{Kind: Input, Text: prompt})
 	if r.Answer == nil {

@@ -1,6 +1,7 @@
-// Package goroutine gives a goroutine a value that the goroutines it starts
-// inherit, compiled and interpreted ones alike: the cell that an output or a
-// wait belongs to is found by it, long after the cell has ended.
+// Package goroutine attaches a value to a goroutine. The goroutines that it
+// starts inherit the value, in compiled and in interpreted code. The kernel
+// finds by it to which cell an output or a wait belongs, also after the cell has
+// ended.
 //
 // It uses the label pointer that the runtime copies to every new goroutine
 // for profiles (runtime/pprof). Code that sets profiler labels of its own
@@ -13,14 +14,15 @@ import (
 	"unsafe"
 )
 
-// A holder is what the label pointer points to. It begins like a set of
-// profiler labels, an empty one, so that a profile may read it.
+// A holder is the target of the label pointer. It begins with the layout of an
+// empty set of profiler labels, so that a profile can read it.
 type holder struct {
 	labels []struct{ key, value string }
 	value  any
 }
 
-// live holds the addresses of all holders, to tell them from real labels.
+// live holds the addresses of all holders, to distinguish them from profiler
+// labels.
 var live sync.Map // uintptr -> struct{}
 
 //go:linkname getLabel runtime/pprof.runtime_getProfLabel
@@ -29,8 +31,8 @@ func getLabel() unsafe.Pointer
 //go:linkname setLabel runtime/pprof.runtime_setProfLabel
 func setLabel(unsafe.Pointer)
 
-// With calls f with v as the value of this goroutine and of those that f
-// starts.
+// With calls f. During the call v is the value of this goroutine, and of the
+// goroutines that f starts.
 func With(v any, f func()) {
 	h := &holder{value: v}
 	at := uintptr(unsafe.Pointer(h))
@@ -42,7 +44,7 @@ func With(v any, f func()) {
 	f()
 }
 
-// Value returns the value of this goroutine, nil where it has none.
+// Value returns the value of this goroutine, or nil if it has none.
 func Value() any {
 	p := getLabel()
 	if p == nil {

@@ -1,20 +1,23 @@
 package rtype
 
 import (
+	"fmt"
 	"reflect"
+	"runtime"
 	"unsafe"
 )
 
-// Raw is what a reflect.Value is made of.
+// Raw is the memory layout of a reflect.Value.
 type Raw struct {
 	Type, Pointer unsafe.Pointer
 	Flag          uintptr
 }
 
-// RawOf returns what v is made of, in place.
+// RawOf returns the parts of v as a pointer into v itself.
 func RawOf(v *reflect.Value) *Raw { return (*Raw)(unsafe.Pointer(v)) }
 
-// closed are the bits of a value that came by a field that is not exported.
+// closed holds the flag bits of a reflect.Value that was obtained from a field
+// that is not exported.
 var closed = func() (bits uintptr) {
 	flag := func(v reflect.Value) uintptr { return RawOf(&v).Flag }
 	if f, _ := reflect.TypeFor[reflect.Value]().FieldByName("flag"); f.Offset != unsafe.Offsetof(Raw{}.Flag) || f.Type.Size() != unsafe.Sizeof(uintptr(0)) {
@@ -26,8 +29,23 @@ var closed = func() (bits uintptr) {
 	return flag(struc.Field(0))&^flag(head) | flag(head.Field(0))&^flag(word)
 }()
 
-// Open returns a value that came by a field which is not exported as if it were:
-// it can be set and handed on.
+// UnsafePointer is the type unsafe.Pointer.
+var UnsafePointer = reflect.TypeFor[unsafe.Pointer]()
+
+// Hidden returns a function that gives full access to an unexported field of an
+// addressable struct value. It panics if the type has no field of that name, or
+// if package reflect writes the field's type differently from typ: call it at
+// the start of the process.
+func Hidden(of reflect.Type, name, typ string) func(v reflect.Value) reflect.Value {
+	f, ok := of.FieldByName(name)
+	if !ok || f.Type.String() != typ {
+		panic(fmt.Sprintf("rtype: %s has no field %s of type %s in %s", of, name, typ, runtime.Version()))
+	}
+	return func(v reflect.Value) reflect.Value { return Open(v.FieldByIndex(f.Index)) }
+}
+
+// Open returns a value that was obtained from an unexported field as if the
+// field were exported: the value can be set and passed on.
 func Open(v reflect.Value) reflect.Value {
 	RawOf(&v).Flag &^= closed
 	return v

@@ -9,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// Rename gives the fields of a struct type that the compiler made other names:
-// rename returns that of a field. Those that are not exported are pkgPath's
-// then. It is for types of plugins, before anyone has looked at them: their
-// descriptors are in memory that can be made writable.
+// Rename changes the names of the fields of a struct type that the compiler
+// made: rename returns the new name of a field. Unexported new names belong to
+// pkgPath. Rename is for types of plugins, before other code has looked at them:
+// their descriptors are in memory that can be made writable.
 func Rename(t reflect.Type, pkgPath string, rename func(name string) string) error {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -47,7 +47,7 @@ func Rename(t reflect.Type, pkgPath string, rename func(name string) string) err
 	return nil
 }
 
-// writable makes memory writable, and the pages that it is on.
+// writable makes the pages that contain the memory writable.
 func writable(p unsafe.Pointer, size uintptr) error {
 	page := uintptr(os.Getpagesize())
 	before := uintptr(p) % page

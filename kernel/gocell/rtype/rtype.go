@@ -1,13 +1,14 @@
-// Package rtype makes Go types at run time that package reflect cannot: named
-// types with methods, structs with fields of any name, and interfaces.
+// Package rtype makes Go types at run time that package reflect cannot make:
+// named types with methods, structs with fields of any name, and interfaces.
 //
-// The types that cells declare are made here, so that compiled code sees them
-// as it sees its own: an any that holds one knows its type, package fmt finds
-// its String method, errors.As its error, a type assertion tells it from
-// another of the same shape.
+// The types that cells declare are made here, so that compiled code treats them
+// like its own types: an any that holds a value of one knows the type, package
+// fmt finds its String method, errors.As its Error method, and a type assertion
+// distinguishes it from another type of the same shape.
 //
-// It builds the run time's own type descriptors (package internal/abi), whose
-// layout a test compares with what the compiler makes, and never frees them.
+// Package rtype builds the run time's own type descriptors (package
+// internal/abi) and never frees them. A test compares their layout with that of
+// the compiler's descriptors.
 package rtype
 
 import (
@@ -57,7 +58,7 @@ type uncommon struct {
 // method is internal/abi.Method.
 type method struct{ name, mtyp, ifn, tfn int32 }
 
-// The descriptors of the kinds that have more than a header.
+// The descriptors of the kinds that have fields after the header.
 type (
 	arrayType struct {
 		header
@@ -118,15 +119,17 @@ type (
 func addReflectOff(p unsafe.Pointer) int32
 
 func init() {
-	// The run time takes offset -1, the first it gives, for unreachable code.
+	// The run time takes offset -1, the first that it returns, for unreachable
+	// code.
 	addReflectOff(unsafe.Pointer(new(int)))
 }
 
-// pinned keeps what descriptors point to in ways that the collector does not
-// see.
+// pinned keeps memory alive to which descriptors point in ways that the garbage
+// collector does not see. It grows with the types that cells declare, which
+// live as long as the process.
 var pinned struct {
-	sync.Mutex
-	p []any
+	sync.Mutex // guards p
+	p          []any
 }
 
 func pin(x any) {
@@ -136,7 +139,7 @@ func pin(x any) {
 }
 
 // name encodes a name as internal/abi.Name does. All methods are exported to
-// reflection: the interpreter calls them by it.
+// package reflect, because the interpreter calls them through it.
 func name(s, tag string, exported, embedded bool) *byte {
 	bits := byte(0)
 	if exported {
@@ -179,15 +182,15 @@ func descriptor(t reflect.Type) *header {
 	return (*header)((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])
 }
 
-// typeOf is the inverse of descriptor.
+// typeOf returns the type of a descriptor; it is the inverse of descriptor.
 func typeOf(p unsafe.Pointer) reflect.Type {
 	var x any
 	*(*unsafe.Pointer)(unsafe.Pointer(&x)) = p
 	return reflect.TypeOf(x)
 }
 
-// extra returns the Go type of what follows the header in a kind's descriptor,
-// header included.
+// extra returns the Go type of a kind's whole descriptor: the header and the
+// fields after it.
 func extra(k reflect.Kind) reflect.Type {
 	switch k {
 	case reflect.Array:
@@ -213,17 +216,18 @@ func extra(k reflect.Kind) reflect.Type {
 // A Method is a method of a named type.
 type Method struct {
 	Name string
-	// Hidden keeps the method from reflection, unless the name of one that is
-	// not hidden comes later in the alphabet.
+	// Hidden hides the method from package reflect, unless the name of a method
+	// that is not hidden comes later in the alphabet.
 	Hidden bool
 	// Type is the function type without the receiver.
 	Type reflect.Type
-	// Call runs the method; of a variadic one the last argument is the slice.
+	// Call runs the method. The last argument of a variadic method is a slice.
 	Call func(recv reflect.Value, args []reflect.Value) []reflect.Value
 }
 
-// A Named is a named type. It can be used, but for its size, once it is
-// declared; see [Named.Layout], [Named.Define] and [Named.SetMethods].
+// A Named is a named type that is being made. After Declare it can be used for
+// everything that does not need its size; see [Named.Layout], [Named.Define]
+// and [Named.SetMethods].
 type Named struct {
 	name      string
 	kind      reflect.Kind
@@ -233,9 +237,9 @@ type Named struct {
 	typ       reflect.Type
 }
 
-// Declare starts a named type of a kind that will have so many methods on
-// itself, and on a pointer to it. Of a func type params is the number of its
-// parameters and results.
+// Declare starts a named type of a kind. The type itself will have the given
+// number of methods, and its pointer type ptrMethods. For a func type, params
+// is the number of its parameters and results together.
 func Declare(pkgPath, pkgName, typeName string, kind reflect.Kind, methods, ptrMethods, params int) *Named {
 	n := &Named{name: typeName, kind: kind, params: params}
 	text := pkgName + "." + typeName
@@ -254,7 +258,7 @@ func Declare(pkgPath, pkgName, typeName string, kind reflect.Kind, methods, ptrM
 	return n
 }
 
-// pointer makes the pointer to the type with room for its methods.
+// pointer makes the type *T, with room for its methods.
 func (n *Named) pointer(text, pkgPath string, hash uint32, methods int) {
 	n.ptr, n.ptrUn = alloc(reflect.Pointer, 0, methods)
 	p := (*ptrType)(n.ptr)
@@ -286,24 +290,24 @@ func alloc(kind reflect.Kind, params, methods int) (t, un unsafe.Pointer) {
 // Type returns the type.
 func (n *Named) Type() reflect.Type { return n.typ }
 
-// Layout tells the type its size: that of shape, a type of the same kind and
-// layout. A type must be laid out before it is an element of an array or a
-// map, or a field.
+// Layout gives the type the size of shape, a type of the same kind and layout.
+// A type must be laid out before it is used as a field or as the element of an
+// array or a map.
 func (n *Named) Layout(shape reflect.Type) {
 	n.assume(shape)
 	if h := (*header)(n.t); h.equal != nil {
-		// Until it is defined: map types ask whether there is one.
+		// Until Define sets the real one: map types check whether equal is set.
 		h.equal = func(p, q unsafe.Pointer) bool { return (*header)(n.t).equal(p, q) }
 	}
 }
 
-// Define tells the type what it is made of.
+// Define gives the type its underlying type.
 func (n *Named) Define(underlying reflect.Type) { n.assume(underlying) }
 
-// SetMethods completes the type by its methods, whose numbers were declared.
-// Those of value belong to T and *T, those of pointer to *T alone. All types of
-// their parameters and results must be defined. It fails where the program's
-// methods are used up.
+// SetMethods completes the type with its methods; their numbers were given to
+// Declare. The methods in value belong to T and *T, those in pointer to *T
+// alone. All types of their parameters and results must be defined. SetMethods
+// returns ErrFull if the process has no room for more methods.
 func (n *Named) SetMethods(value, pointer []Method) error {
 	if n.kind == reflect.Interface {
 		return nil
@@ -314,7 +318,8 @@ func (n *Named) SetMethods(value, pointer []Method) error {
 	return n.setMethods(n.ptrUn, reflect.PointerTo(n.typ), pointer, value)
 }
 
-// assume makes the type of what t is made of.
+// assume copies the descriptor of t, but keeps the type's name, hash and
+// pointer type.
 func (n *Named) assume(t reflect.Type) {
 	if t.Kind() != n.kind {
 		panic(fmt.Sprintf("rtype: %s is a %s and cannot be made of %s", n.name, n.kind, t))
@@ -328,8 +333,8 @@ func (n *Named) assume(t reflect.Type) {
 		*(*chanType)(n.t) = *(*chanType)(u)
 	case reflect.Func:
 		*(*funcType)(n.t) = *(*funcType)(u)
-		// The parameters follow the descriptor, and the uncommon part where
-		// there is one.
+		// The parameters follow the descriptor, and its uncommon part if it has
+		// one.
 		off := unsafe.Sizeof(funcType{})
 		if (*header)(u).tflag&flagUncommon != 0 {
 			off += unsafe.Sizeof(uncommon{})
@@ -356,7 +361,8 @@ func (n *Named) assume(t reflect.Type) {
 	h.str, h.hash, h.ptrToThis = keep.str, keep.hash, keep.ptrToThis
 }
 
-// setMethods writes the method table of T or *T.
+// setMethods writes the method table of T or *T: own holds the methods of the
+// type itself, deref those of T in the table of *T.
 func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Method) error {
 	type entry struct {
 		Method
@@ -378,7 +384,7 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 	for i, m := range all {
 		code, err := stub(reflect.TypeFor[unsafe.Pointer](), m.Type, receiver(recv, direct, m.Method, m.deref, n))
 		tfn := code
-		if err == nil && !direct { // as a function it takes the receiver by value
+		if err == nil && !direct { // called as a function it takes the receiver by value
 			tfn, err = stub(recv, m.Type, m.Call)
 		}
 		if err != nil {
@@ -387,7 +393,8 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 		table[i] = method{name: nameOff(m.Name), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
 		methodType(&table[i].mtyp, m.Type)
 	}
-	// Reflection sees the first of them, so hidden ones in between too.
+	// Package reflect sees the first xcount methods: also hidden ones that come
+	// before the last that is not hidden.
 	shown := len(all)
 	for shown > 0 && all[shown-1].Hidden {
 		shown--
@@ -397,11 +404,12 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 	return nil
 }
 
-// receiver returns the function that the word of an interface is handed to.
+// receiver returns the function that is called with the data word of an
+// interface.
 func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(word reflect.Value, args []reflect.Value) []reflect.Value {
 	call := m.Call
 	switch {
-	case deref: // t is *T, the method T's
+	case deref: // t is *T and the method belongs to T
 		return func(word reflect.Value, args []reflect.Value) []reflect.Value {
 			p := word.UnsafePointer()
 			if p == nil {
@@ -420,12 +428,13 @@ func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(
 	}
 }
 
-// nilReceiver is the error of a value method called by a nil pointer.
+// nilReceiver is the error of a value method that is called through a nil
+// pointer.
 type nilReceiver string
 
 func (e nilReceiver) Error() string { return string(e) }
 
-// RuntimeError makes it a runtime.Error.
+// RuntimeError marks nilReceiver as a runtime.Error.
 func (nilReceiver) RuntimeError() {}
 
 // A Field is a field of a struct.
@@ -436,13 +445,13 @@ type Field struct {
 	Embedded bool
 }
 
-// Struct returns a new struct type of the given text, whose fields may have any
-// names; those that are not exported are pkgPath's. See [Open].
+// Struct returns a new struct type, which prints as text. Its fields may have
+// any names; those that are not exported belong to pkgPath. See [Open].
 func Struct(text, pkgPath string, fields []Field) reflect.Type {
 	plain := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
 		plain[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: f.Type}
-		if f.Name == "_" { // is left out of comparisons
+		if f.Name == "_" { // blank fields are left out of comparisons
 			plain[i].Name, plain[i].PkgPath = "_", "main"
 		}
 	}
@@ -466,7 +475,7 @@ func Struct(text, pkgPath string, fields []Field) reflect.Type {
 		}
 	}
 	if len(compared) < len(fields) && t.equal != nil {
-		t.tflag &^= flagRegular // so that hashing leaves the others out too
+		t.tflag &^= flagRegular // so that hashing leaves blank fields out too
 		t.equal = func(p, q unsafe.Pointer) bool {
 			for _, f := range compared {
 				if !(*header)(f.typ).equal(unsafe.Add(p, f.offset), unsafe.Add(q, f.offset)) {
@@ -480,10 +489,10 @@ func Struct(text, pkgPath string, fields []Field) reflect.Type {
 	return typeOf(unsafe.Pointer(t))
 }
 
-// Promote returns a struct type like t, which has no name, with the methods of
-// its embedded fields: like those of a named type value's belong to the type
-// and the pointer to it, pointer's to the pointer alone. It fails where the
-// program's methods are used up.
+// Promote returns a struct type like the unnamed type t, with the methods of
+// its embedded fields. As with a named type, the methods in value belong to the
+// type and to its pointer type, those in pointer to the pointer type alone. It
+// returns ErrFull if the process has no room for more methods.
 func Promote(t reflect.Type, value, pointer []Method) (reflect.Type, error) {
 	text := t.String()
 	n := &Named{name: text, kind: reflect.Struct}
@@ -499,7 +508,8 @@ func Promote(t reflect.Type, value, pointer []Method) (reflect.Type, error) {
 	return n.typ, n.setMethods(n.ptrUn, reflect.PointerTo(n.typ), pointer, value)
 }
 
-// Interface returns a new interface type of the given text and methods.
+// Interface returns a new interface type with the given methods, which prints
+// as text.
 func Interface(text, pkgPath string, methods []Method) reflect.Type {
 	t := new(interfaceType)
 	t.header = *descriptor(reflect.TypeFor[error]())

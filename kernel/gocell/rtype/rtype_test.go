@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// The descriptors must be laid out as the compiler's.
+// TestLayout compares the layout of the descriptors here with the compiler's.
 func TestLayout(t *testing.T) {
 	type S struct {
 		A int `k:"v"`
@@ -126,7 +126,7 @@ func TestNilReceiver(t *testing.T) {
 	_ = reflect.Zero(reflect.PointerTo(a)).Interface().(fmt.Stringer).String()
 }
 
-// Methods of types are functions that take the receiver first.
+// TestMethodFunc calls methods as functions that take the receiver first.
 func TestMethodFunc(t *testing.T) {
 	type wide struct {
 		A, B, C int
@@ -156,7 +156,8 @@ func TestMethodFunc(t *testing.T) {
 	}
 }
 
-// A tree whose children are a map of itself, and methods with many arguments.
+// TestRecursive makes a tree type whose children are a map of itself, and
+// methods with many arguments.
 func TestRecursive(t *testing.T) {
 	n := Declare("main", "main", "Tree", reflect.Struct, 0, 1, 0)
 	shape := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[string]()}, {Name: "B", Type: reflect.TypeFor[map[string]int]()}, {Name: "C", Type: reflect.TypeFor[*int]()}})
@@ -226,7 +227,7 @@ func TestInterface(t *testing.T) {
 	}
 }
 
-// Compiled code that looks for methods finds them.
+// TestCompiled checks that compiled code that looks for methods finds them.
 func TestCompiled(t *testing.T) {
 	e := named(t, "E", reflect.TypeFor[struct{ Code int }](), nil, []Method{{Name: "Error", Type: reflect.TypeFor[func() string](), Call: func(v reflect.Value, _ []reflect.Value) []reflect.Value {
 		return []reflect.Value{reflect.ValueOf(fmt.Sprint("code ", v.Elem().Field(0).Int()))}
@@ -269,8 +270,8 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// Types that are only laid out have their pointers where the collector looks
-// for them.
+// TestLaidOut checks that types that are laid out but not defined yet have
+// their pointers where the garbage collector looks for them.
 func TestLaidOut(t *testing.T) {
 	n := Declare("main", "main", "Pair", reflect.Struct, 0, 0, 0)
 	shape := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[int]()}, {Name: "B", Type: reflect.TypeFor[string]()}})
@@ -305,7 +306,7 @@ func TestLaidOut(t *testing.T) {
 }
 
 func TestStubs(t *testing.T) {
-	// The last stub is where the stride says.
+	// The last stub must be at the address that follows from the stride.
 	for _, i := range []int{0, 1, 127, 128, 4095, 4096, maxStubs - 1} {
 		f := runtime.FuncForPC(uintptr(address(i)))
 		if f == nil || !strings.HasSuffix(f.Name(), "stubs") {
@@ -335,7 +336,8 @@ type renamed struct {
 	C  any
 }
 
-// The fields of a type of this very program are renamed, and back.
+// TestRename renames the fields of a type of this test program, and renames
+// them back.
 func TestRename(t *testing.T) {
 	rt := reflect.TypeFor[renamed]()
 	for _, c := range []struct{ from, to, want string }{

@@ -8,12 +8,12 @@ import (
 	"unsafe"
 )
 
-// The run time calls a method at a code address of its own, without a closure:
-// there is one little piece of code for every method made here, which puts the
-// closure of its number, made by reflect.MakeFunc, into the context register
-// and goes to its code.
+// The run time calls a method at a code address of its own, without a closure.
+// So each method that is made here takes a stub, a small piece of assembly: the
+// stub with number i loads closure i, made by reflect.MakeFunc, into the
+// context register and jumps to its code.
 
-// maxStubs is the number of pieces in the assembly.
+// maxStubs is the number of stubs in the assembly.
 const maxStubs = 65536
 
 // closures holds the closure of each stub.
@@ -22,16 +22,18 @@ var closures [maxStubs]unsafe.Pointer
 // base returns the address of the first stub.
 func base() uintptr
 
+// stubs counts the stubs that methods have taken; there are maxStubs.
 var stubs struct {
-	sync.Mutex
-	next int
+	sync.Mutex     // guards next
+	next       int // number of the next stub to take
 }
 
-// ErrFull says that no more methods can be made.
+// ErrFull reports that all stubs are taken, so that no more methods can be
+// made.
 var ErrFull = errors.New("the session has declared all the methods that it has room for: restart the kernel")
 
-// stub returns the address of code that calls f: a function of type t with a
-// receiver before its parameters.
+// stub returns the address of code that calls f. The type of the code is t with
+// a receiver of type recv before its parameters.
 func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value) []reflect.Value) (unsafe.Pointer, error) {
 	in := []reflect.Type{recv}
 	for p := range t.Ins() {
@@ -51,8 +53,8 @@ func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value)
 	return address(i), nil
 }
 
-// address returns the address of a stub.
+// address returns the address of a stub by its number.
 func address(i int) unsafe.Pointer {
 	a := base() + uintptr(i)*stride
-	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) // code does not move
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) // the collector does not move code
 }

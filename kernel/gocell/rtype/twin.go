@@ -7,15 +7,16 @@ import (
 	"unsafe"
 )
 
-// twins knows where the types made here have the types of their methods, and
-// which of those a plugin brought another descriptor of.
+// twins records where the descriptors made here refer to the types of their
+// methods, and which of those types have a second descriptor from a plugin. It
+// grows with the types that cells declare, which live as long as the process.
 var twins = struct {
-	sync.Mutex
-	places map[reflect.Type][]*int32
-	of     map[reflect.Type]reflect.Type
+	sync.Mutex                               // guards places and of
+	places     map[reflect.Type][]*int32     // type of a method -> the offsets that refer to it
+	of         map[reflect.Type]reflect.Type // type -> its twin from a plugin
 }{places: map[reflect.Type][]*int32{}, of: map[reflect.Type]reflect.Type{}}
 
-// methodType writes the type of a method to its place.
+// methodType stores the offset of a method's type at place.
 func methodType(place *int32, t reflect.Type) {
 	twins.Lock()
 	defer twins.Unlock()
@@ -26,10 +27,11 @@ func methodType(place *int32, t reflect.Type) {
 	twins.places[t] = append(twins.places[t], place)
 }
 
-// Meet tells of a function type that a plugin has brought. Where package reflect
-// made the same type before, there are two descriptors of it, and a type with a
-// method of the one does not implement an interface with a method of the other:
-// the types made here take the plugin's.
+// Meet registers the descriptor of a function type that a plugin has brought.
+// If package reflect made the same type before, the type has two descriptors,
+// and a type whose method has one of them does not implement an interface whose
+// method has the other. So the types made here switch to the plugin's
+// descriptor.
 func Meet(t reflect.Type) {
 	twins.Lock()
 	defer twins.Unlock()
@@ -53,8 +55,8 @@ func Meet(t reflect.Type) {
 	}
 }
 
-// Same reports whether two types are one to the language, though they may have
-// two descriptors.
+// Same reports whether two types are identical to the language, although they
+// may have two descriptors.
 func Same(a, b reflect.Type) bool {
 	if a == b {
 		return true

@@ -1,7 +1,11 @@
-// Package symbols holds what the kernel knows of the packages that cells can
-// import: the standard library, gonum, gonum/plot, gorgonia, dacelib and
-// display. All but this file is generated: `go generate` here after a change
-// of dacelib's or display's public API, of a pinned module, or of Go.
+// Package symbols provides the symbols, types and documentation of the packages
+// that cells can import: the standard library, gonum, gonum/plot, gorgonia,
+// dacelib, display, and parts of golang.org/x that fetched modules often need.
+// The symbol tables are generated packages of their own: std, golang, gonum
+// (with plot), gorgonia, and dace for the packages of this module. So a change
+// of dacelib recompiles its own table and not the others. Run `go generate` here
+// after a change of dacelib's or display's public API, of a pinned module, or of
+// Go.
 package symbols
 
 //go:generate go run ./gen
@@ -14,11 +18,20 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 	"sync"
 
 	"golang.org/x/tools/go/gcexportdata"
+
+	"dace.local/kernel/display"
+	_ "dace.local/kernel/gocell/symbols/dace"
+	_ "dace.local/kernel/gocell/symbols/golang"
+	_ "dace.local/kernel/gocell/symbols/gonum"
+	_ "dace.local/kernel/gocell/symbols/gorgonia"
+	_ "dace.local/kernel/gocell/symbols/std"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
 //go:embed types.zip
@@ -27,50 +40,39 @@ var typeData []byte
 //go:embed docs.zip
 var docData []byte
 
-type entry struct {
-	name string
-	make func() map[string]reflect.Value
-}
-
-var table = map[string]entry{}
-
-func register(path, name string, f func() map[string]reflect.Value) { table[path] = entry{name, f} }
+//go:embed source.zip
+var sourceData []byte
 
 // Paths returns the import paths of all packages, sorted.
 func Paths() []string {
-	paths := make([]string, 0, len(table))
-	for p := range table {
-		paths = append(paths, p)
-	}
-	sort.Strings(paths)
-	return paths
+	return slices.Sorted(maps.Keys(table.Packages))
 }
 
 // Name returns the name of the package at an import path.
 func Name(path string) (string, bool) {
-	e, ok := table[path]
-	return e.name, ok
+	p, ok := table.Packages[path]
+	return p.Name, ok
 }
 
 // Lookup returns the symbols of a package in the form that yaegi takes: a
-// constant, function or variable under its name, a type T as a nil *T, the
-// wrapper of an interface I as "_I". The map is the caller's.
+// constant, function or variable under its name, a type T as a nil *T, and the
+// wrapper of an interface I as "_I". The caller may modify the map.
 func Lookup(path string) (map[string]reflect.Value, bool) {
-	e, ok := table[path]
+	p, ok := table.Packages[path]
 	if !ok {
 		return nil, false
 	}
-	return e.make(), true
+	return p.Symbols(), true
 }
 
-// Types decodes types of packages, each when it is first asked for. It is a
-// [types.Importer] and safe for use from several goroutines.
+// Types imports packages from their encoded types, and decodes each when it is
+// first imported. It is a [types.Importer] and safe for concurrent use.
 type Types struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards the contents of fset, pkgs and full
 	fset *token.FileSet
 	zip  *zip.Reader
-	pkgs map[string]*types.Package // also those known only in part
-	full map[string]bool
+	pkgs map[string]*types.Package // includes packages of which only some types are known
+	full map[string]bool           // packages that have been read completely
 }
 
 // NewTypes returns an importer that knows the packages of [Paths].
@@ -103,34 +105,50 @@ func (t *Types) Import(path string) (*types.Package, error) {
 	return p, nil
 }
 
-var docs struct {
-	sync.Mutex
+// texts holds texts by package and name. A package's texts are read when the
+// first of them is asked for.
+type texts struct {
+	data []byte // a zip file with a JSON object for each package
+
+	mu  sync.Mutex // guards zip and pkg
 	zip *zip.Reader
 	pkg map[string]map[string]string
 }
 
-// Doc returns the documentation of a name of a package: "" for the package
-// itself, "Name", "Type.Method" or "Type.Field". It is "" where there is none.
-func Doc(path, name string) string {
-	docs.Lock()
-	defer docs.Unlock()
-	if docs.zip == nil {
-		z, err := zip.NewReader(bytes.NewReader(docData), int64(len(docData)))
+func (t *texts) of(path, name string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.zip == nil {
+		z, err := zip.NewReader(bytes.NewReader(t.data), int64(len(t.data)))
 		if err != nil {
 			return ""
 		}
-		docs.zip, docs.pkg = z, map[string]map[string]string{}
+		t.zip, t.pkg = z, map[string]map[string]string{}
 	}
-	m, ok := docs.pkg[path]
+	m, ok := t.pkg[path]
 	if !ok {
 		m = map[string]string{}
-		if f, err := docs.zip.Open(path); err == nil {
+		if f, err := t.zip.Open(path); err == nil {
 			if err := json.NewDecoder(f).Decode(&m); err != nil {
 				m = map[string]string{}
 			}
 			f.Close()
 		}
-		docs.pkg[path] = m
+		t.pkg[path] = m
 	}
 	return m[name]
 }
+
+var documentation, source = texts{data: docData}, texts{data: sourceData}
+
+// Doc returns the documentation of a name of a package, or "" if there is none.
+// The name is "" for the package itself, "Name", "Type.Method" or "Type.Field".
+// Under "Type.Field default" is the meaning of a setting's zero value.
+func Doc(path, name string) string { return documentation.of(path, name) }
+
+// Source returns the source of a function, type ("Name") or method
+// ("Type.Method") of dacelib or display, or "" for other names.
+func Source(path, name string) string { return source.of(path, name) }
+
+// Package display shows the defaults of settings beside their values.
+func init() { display.SetFieldDocs(Doc) }

@@ -1,4 +1,5 @@
-// Package moduletest serves modules to tests from a file: no network is asked.
+// Package moduletest serves modules from a file to the go command in tests,
+// without a network.
 package moduletest
 
 import (
@@ -16,9 +17,9 @@ import (
 //go:embed modules.txtar
 var modules []byte
 
-// Proxy makes the go command of this test fetch the modules of modules.txtar,
-// and no others, into an empty module cache. It returns the folder that is the
-// proxy.
+// Proxy makes the go command of this test fetch only the modules of
+// modules.txtar, into an empty module cache. It returns the folder that serves
+// as module proxy.
 func Proxy(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()

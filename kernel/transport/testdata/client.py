@@ -10,7 +10,7 @@ import time
 import zmq
 from jupyter_client import BlockingKernelClient
 
-TIMEOUT = 60  # so long that it does not come, however busy the machine is
+TIMEOUT = 60  # long enough even for a busy machine
 
 client = BlockingKernelClient(connection_file=sys.argv[1])
 client.load_connection_file()
@@ -37,7 +37,7 @@ for channel, receive in (
         channel.send(message)
         reply = answer_to(message, receive)
         assert reply["content"]["code"] == message["content"]["code"], reply
-        assert reply["header"]["version"] == "5.4", reply
+        assert reply["header"]["version"] == "5.5", reply
         states = []
         while "idle" not in states:
             output = answer_to(message, client.get_iopub_msg)
@@ -53,7 +53,7 @@ message = client.session.send(
 reply = answer_to(message, client.get_shell_msg)
 assert [bytes(b) for b in reply["buffers"]] == [buffer, b"", b"end"], len(reply["buffers"])
 
-# Input: the kernel asks whom it answers.
+# Input: the kernel sends an input request to the client that it replies to.
 message = client.session.msg("ask", {})
 client.shell_channel.send(message)
 asked = client.get_stdin_msg(timeout=TIMEOUT)
@@ -63,7 +63,7 @@ client.input("an answer")
 reply = client.get_shell_msg(timeout=TIMEOUT)
 assert reply["content"]["value"] == "an answer", reply
 
-# The heartbeat, as REQ sends it.
+# The heartbeat, sent from a REQ socket.
 context = zmq.Context()
 heart = context.socket(zmq.REQ)
 heart.setsockopt(zmq.LINGER, 0)
@@ -74,10 +74,10 @@ for i in range(20):
     heart.send(b"ping %d" % i)
     assert heart.poll(TIMEOUT * 1000), "no heartbeat"
     assert heart.recv() == b"ping %d" % i
-    time.sleep(0.05)  # for the PINGs
+    time.sleep(0.05)  # time for some PINGs
 heart.close()
 
-# A second client that knows another key is not answered, and hurts nobody.
+# A second client with a wrong key gets no answer and does not affect the first.
 other = BlockingKernelClient(connection_file=sys.argv[1])
 other.load_connection_file()
 other.session.key = b"another key"

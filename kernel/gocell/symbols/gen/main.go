@@ -1,8 +1,8 @@
-// Gen writes what the kernel knows of the packages that a cell can import:
-// their symbols (sym_*.go, compiled in and reached by reflection), their
-// types (types.zip, what cells are checked against) and their
-// documentation (docs.zip, what inspection shows). Run it with go generate in
-// the folder above.
+// Gen writes the kernel's data about the packages that a cell can import: their
+// symbols (std/, golang/, gonum/, gorgonia/ and dace/, compiled in and used through
+// reflection), their types (types.zip, for checking cells), their documentation
+// (docs.zip, for inspection) and, for dacelib and display, their source
+// (source.zip). Run it with go generate in the folder above.
 package main
 
 import (
@@ -29,20 +29,44 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"dace.local/kernel/gocell/symbols/docs"
+	"dace.local/kernel/self"
 )
 
-// patterns name the packages beside the standard library.
+// patterns are the go list patterns of the packages outside the standard
+// library.
 var patterns = []string{
-	"dace.local/dacelib/...",
-	"dace.local/kernel/display",
+	self.Path("dacelib/..."),
+	self.Path("kernel/display"),
+	self.Path("kernel/foreign/..."),
+	self.Path("kernel/shell"),
+	self.Path("kernel/widget"),
 	"gonum.org/v1/gonum/...",
 	"gonum.org/v1/plot/...",
 	"gorgonia.org/gorgonia",
 	"gorgonia.org/tensor",
+	// What many fetched modules import and cannot be interpreted, for its
+	// assembly, or is slow where it is.
+	"golang.org/x/sys/cpu",
+	"golang.org/x/sys/unix",
+	"golang.org/x/term",
+	"golang.org/x/text/cases",
+	"golang.org/x/text/encoding",
+	"golang.org/x/text/encoding/charmap",
+	"golang.org/x/text/encoding/unicode",
+	"golang.org/x/text/language",
+	"golang.org/x/text/message",
+	"golang.org/x/text/number",
+	"golang.org/x/text/runes",
+	"golang.org/x/text/secure/bidirule",
+	"golang.org/x/text/transform",
+	"golang.org/x/text/unicode/bidi",
+	"golang.org/x/text/unicode/norm",
+	"golang.org/x/text/width",
 }
 
-// skip holds the packages that make no sense in a cell: machine-dependent
-// remains, test harnesses, and what must not be reached around the kernel.
+// skip reports whether a package is left out because it makes no sense in a
+// cell: machine-dependent code, test harnesses, and packages that would bypass
+// the kernel.
 func skip(p string) bool {
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "internal" || part == "vendor" || part == "testdata" || part == "cmd" {
@@ -51,7 +75,8 @@ func skip(p string) bool {
 	}
 	switch p {
 	case "unsafe", "embed", "plugin", "runtime/cgo", "runtime/race", "runtime/msan", "runtime/asan",
-		"gonum.org/v1/gonum", "gonum.org/v1/plot/cmpimg", "C":
+		"gonum.org/v1/gonum", "gonum.org/v1/plot/cmpimg", "C",
+		self.Path("dacelib/farm/farmtest"): // its units end workers
 		return true
 	}
 	for _, prefix := range []string{"gonum.org/v1/plot/gob", "gonum.org/v1/gonum/blas/testblas",
@@ -73,13 +98,17 @@ func main() {
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps |
 			packages.NeedExportFile | packages.NeedFiles | packages.NeedCompiledGoFiles,
 		Env: append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"),
-	}, append([]string{"std"}, patterns...)...)
+	}, append([]string{"std", "builtin"}, patterns...)...)
 	if err != nil {
 		log.Fatal(err)
 	}
-	var pkgs []*packages.Package
+	var pkgs, documented []*packages.Package // with names; with documentation
 	for _, p := range loaded {
 		if skip(p.PkgPath) || p.Name == "main" {
+			continue
+		}
+		documented = append(documented, p)
+		if p.PkgPath == "builtin" { // it holds documentation, and does not compile
 			continue
 		}
 		for _, e := range p.Errors {
@@ -90,17 +119,19 @@ func main() {
 		}
 		pkgs = append(pkgs, p)
 	}
-	sort.Slice(pkgs, func(i, j int) bool { return pkgs[i].PkgPath < pkgs[j].PkgPath })
+	for _, l := range [][]*packages.Package{pkgs, documented} {
+		sort.Slice(l, func(i, j int) bool { return l[i].PkgPath < l[j].PkgPath })
+	}
 	log.Printf("%d packages loaded in %v", len(pkgs), time.Since(start).Round(time.Millisecond))
 
-	old, _ := filepath.Glob(filepath.Join(*out, "sym_*.go"))
+	old, _ := filepath.Glob(filepath.Join(*out, "*", "sym_*.go"))
 	keep := map[string]bool{}
 	for _, p := range pkgs {
 		src, err := symbolFile(p.Types)
 		if err != nil {
 			log.Fatalf("%s: %v", p.PkgPath, err)
 		}
-		name := filepath.Join(*out, "sym_"+mangle(p.PkgPath)+".go")
+		name := filepath.Join(*out, tableOf(p.PkgPath), "sym_"+mangle(p.PkgPath)+".go")
 		keep[name] = true
 		write(name, src)
 	}
@@ -112,11 +143,29 @@ func main() {
 		}
 	}
 	writeTypes(filepath.Join(*out, "types.zip"), pkgs)
-	writeDocs(filepath.Join(*out, "docs.zip"), pkgs)
+	writeDocs(filepath.Join(*out, "docs.zip"), documented)
+	writeSource(filepath.Join(*out, "source.zip"), pkgs)
 	log.Printf("done in %v", time.Since(start).Round(time.Millisecond))
 }
 
-// write replaces a file unless it holds the same bytes already.
+// tableOf returns the name of the generated package that registers a package's
+// symbols.
+func tableOf(path string) string {
+	if strings.HasPrefix(path, self.Path("")) {
+		return "dace"
+	}
+	switch host, _, _ := strings.Cut(path, "/"); host {
+	case "gonum.org":
+		return "gonum"
+	case "gorgonia.org":
+		return "gorgonia"
+	case "golang.org":
+		return "golang"
+	}
+	return "std"
+}
+
+// write writes a file, unless it contains the same bytes already.
 func write(name string, b []byte) {
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, b) {
 		return
@@ -128,7 +177,8 @@ func write(name string, b []byte) {
 
 func mangle(path string) string {
 	s := strings.NewReplacer("/", "_", "-", "_", ".", "_", "~", "_").Replace(path)
-	// A file name must not end in what looks like a build constraint.
+	// A file name must not end like a build constraint, such as _linux or
+	// _test.
 	return s + "_"
 }
 
@@ -154,6 +204,7 @@ func symbolFile(p *types.Package) ([]byte, error) {
 	self := qualify(p)
 
 	var vals, typs, wraps []string
+	var constants strings.Builder // lines for table.With
 	var decls strings.Builder
 	scope := p.Scope()
 	used := false
@@ -168,13 +219,11 @@ func symbolFile(p *types.Package) ([]byte, error) {
 			v := "reflect.ValueOf(" + q + ")"
 			if b, ok := o.Type().(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 				if lit := literal(o.Val()); lit != "" {
-					v = "reflect.ValueOf(" + lit + ")"
-				} else {
-					used = true
+					fmt.Fprintf(&constants, "%s %s\n", name, lit)
+					continue
 				}
-			} else {
-				used = true
 			}
+			used = true
 			vals = append(vals, fmt.Sprintf("%q: %s,", name, v))
 		case *types.Func:
 			if o.Signature().TypeParams().Len() > 0 {
@@ -205,17 +254,14 @@ func symbolFile(p *types.Package) ([]byte, error) {
 		delete(imports, p.Path())
 	}
 	body := strings.Join(vals, "\n") + "\n" + strings.Join(typs, "\n") + "\n" + strings.Join(wraps, "\n")
-	if strings.Contains(body, "constant.MakeFromLiteral(") {
-		imports["go/constant"], imports["go/token"] = "constant", "token"
-	}
-	imports["reflect"] = "reflect"
+	imports["reflect"], imports[tablePath] = "reflect", "table"
 	var b bytes.Buffer
 	b.WriteString("// Code generated by gen; DO NOT EDIT.\n\n")
-	if p.Path() == "syscall" {
-		// Its symbols are another system's nowhere else.
+	if p.Path() == "syscall" || p.Path() == "golang.org/x/sys/unix" {
+		// On other systems these packages have other symbols.
 		b.WriteString("//go:build linux && amd64\n\n")
 	}
-	b.WriteString("package symbols\n\nimport (\n")
+	fmt.Fprintf(&b, "package %s\n\nimport (\n", tableOf(p.Path()))
 	paths := make([]string, 0, len(imports))
 	for q := range imports {
 		paths = append(paths, q)
@@ -224,7 +270,7 @@ func symbolFile(p *types.Package) ([]byte, error) {
 	for _, q := range paths {
 		fmt.Fprintf(&b, "%s %q\n", imports[q], q)
 	}
-	fmt.Fprintf(&b, ")\n\nfunc init() {\nregister(%q, %q, func() map[string]reflect.Value {\nreturn map[string]reflect.Value{\n%s\n}\n})\n}\n%s", p.Path(), p.Name(), body, decls.String())
+	fmt.Fprintf(&b, ")\n\nfunc init() {\ntable.Register(%q, %q, func() map[string]reflect.Value {\nreturn table.With(%s, map[string]reflect.Value{\n%s\n})\n})\n}\n%s", p.Path(), p.Name(), quoted(constants.String()), body, decls.String())
 	src, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, b.Bytes())
@@ -232,12 +278,15 @@ func symbolFile(p *types.Package) ([]byte, error) {
 	return src, nil
 }
 
-// own holds the packages that the generated files themselves need, by the
-// names that no other package may have there.
-var own = map[string]string{"reflect": "reflect", "go/constant": "constant", "go/token": "token"}
+// tablePath is the import path of the package with which the tables register.
+var tablePath = self.Path("kernel/gocell/symbols/table")
 
-// reserved names are taken by the generated files.
-var reserved = map[string]bool{"reflect": true, "constant": true, "token": true, "register": true, "W": true, "init": true}
+// own maps the packages that the generated files themselves import to their
+// names, which no other package may have there.
+var own = map[string]string{"reflect": "reflect"}
+
+// reserved are the names that the generated files use themselves.
+var reserved = map[string]bool{"reflect": true, "table": true, "W": true, "init": true}
 
 func mapValues(m map[string]string) []string {
 	var v []string
@@ -257,19 +306,25 @@ func generic(t types.Type) bool {
 	return false
 }
 
-// implementable reports whether a type outside the package can have all the
-// methods of the interface.
+// implementable reports whether a type outside the interface's package can have
+// all its methods: they are exported, and no type in them is of an internal
+// package.
 func implementable(t *types.Interface) bool {
 	for m := range t.Methods() {
-		if !m.Exported() {
+		hidden := false
+		types.TypeString(m.Type(), func(p *types.Package) string {
+			hidden = hidden || slices.Contains(strings.Split(p.Path(), "/"), "internal")
+			return ""
+		})
+		if !m.Exported() || hidden {
 			return false
 		}
 	}
 	return true
 }
 
-// wrapper declares the struct through which yaegi hands an interpreted value
-// to compiled code as an interface. The field names are yaegi's contract.
+// wrapper writes the struct with which yaegi passes an interpreted value to
+// compiled code as an interface. Yaegi requires these field names.
 func wrapper(b *strings.Builder, typ, name string, it *types.Interface, qualify types.Qualifier) {
 	fmt.Fprintf(b, "\n// %s hands an interpreted %s to compiled code.\ntype %s struct {\nIValue any\n", typ, name, typ)
 	var methods strings.Builder
@@ -310,8 +365,16 @@ func wrapper(b *strings.Builder, typ, name string, it *types.Interface, qualify 
 	b.WriteString("}\n" + methods.String())
 }
 
-// literal returns the expression of an untyped constant as a constant.Value,
-// or "" where the plain value does.
+// quoted returns a string literal of Go, over several lines if it can be.
+func quoted(s string) string {
+	if s == "" || strings.Contains(s, "`") {
+		return strconv.Quote(s)
+	}
+	return "`" + s + "`"
+}
+
+// literal returns an untyped constant as table.With takes it, its kind and its
+// text, or "" if the plain value will do.
 func literal(v constant.Value) string {
 	var tok, s string
 	switch v.Kind() {
@@ -329,11 +392,11 @@ func literal(v constant.Value) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("constant.MakeFromLiteral(%q, token.%s, 0)", s, tok)
+	return tok + " " + s
 }
 
-// writeTypes writes a zip with the export data of each package, without
-// positions: they would hold this machine's paths.
+// writeTypes writes a zip file with the export data of each package. It leaves
+// out positions, which would contain the paths of the generating machine.
 func writeTypes(name string, pkgs []*packages.Package) {
 	writeZip(name, "types", pkgs, func(p *packages.Package) []byte {
 		var b bytes.Buffer
@@ -344,8 +407,8 @@ func writeTypes(name string, pkgs []*packages.Package) {
 	})
 }
 
-// writeZip writes a zip with one entry a package, named by its path. A
-// package without data has none.
+// writeZip writes a zip file with one entry for each package, named by its
+// import path. A package without data has no entry.
 func writeZip(name, what string, pkgs []*packages.Package, data func(*packages.Package) []byte) {
 	var z bytes.Buffer
 	w := zip.NewWriter(&z)
@@ -371,11 +434,40 @@ func writeZip(name, what string, pkgs []*packages.Package, data func(*packages.P
 	write(name, z.Bytes())
 }
 
-// writeDocs writes a zip with one JSON object a package: name -> text, where
-// a name is "" (the package), "Name", "Type.Method" or "Type.Field".
+// writeDocs writes a zip file with one JSON object for each package, made by
+// docs.Of. Package builtin and packages without exported names have one too.
 func writeDocs(name string, pkgs []*packages.Package) {
-	writeZip(name, "docs", pkgs, func(p *packages.Package) []byte {
-		texts := packageDocs(p)
+	writeTexts(name, "docs", pkgs, func(p *packages.Package) map[string]string {
+		fset, files := parseFiles(p.GoFiles)
+		if len(files) == 0 {
+			return nil
+		}
+		if p.PkgPath == "builtin" {
+			return docs.Builtin(fset, files)
+		}
+		d, err := doc.NewFromFiles(fset, files, p.PkgPath)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return docs.Of(d)
+	})
+}
+
+// writeSource writes a zip file with one JSON object, made by docs.Source, for
+// each package of this module. The kernel does not contain the source of
+// others.
+func writeSource(name string, pkgs []*packages.Package) {
+	writeTexts(name, "source", pkgs, func(p *packages.Package) map[string]string {
+		if !strings.HasPrefix(p.PkgPath, self.Path("")) {
+			return nil
+		}
+		return docs.Source(parseFiles(p.GoFiles))
+	})
+}
+
+func writeTexts(name, what string, pkgs []*packages.Package, of func(*packages.Package) map[string]string) {
+	writeZip(name, what, pkgs, func(p *packages.Package) []byte {
+		texts := of(p)
 		if len(texts) == 0 {
 			return nil
 		}
@@ -385,16 +477,4 @@ func writeDocs(name string, pkgs []*packages.Package) {
 		}
 		return b
 	})
-}
-
-func packageDocs(p *packages.Package) map[string]string {
-	fset, files := parseFiles(p.GoFiles)
-	if len(files) == 0 {
-		return nil
-	}
-	d, err := doc.NewFromFiles(fset, files, p.PkgPath)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return docs.Of(d)
 }

@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/problem"
+	dacerun "dace.local/dacelib/run"
+)
+
+var constructVerb = verb{
+	name:  "construct",
+	short: "build a portfolio from training instances, for minutes or for days",
+	usage: `
+Usage: dace construct -class CLASS -o DIR [flags]
+
+Builds a portfolio of BRKGA configurations for a class of problems, from a few
+training instances, and writes it to DIR/portfolio.json.
+
+Methods: dace, ceps, noreg, global and parhydra are the paper's. one searches
+on the training instances alone, one3 does so under three seeds of the solver
+on every instance, fresh adds random instances of the class, and greedy chooses
+from random configurations without a search.
+
+Classes: ccp (contamination control, dimension 30), cimp (influence
+maximisation, 80; "dace data fetch all" gets its networks first), caop
+(compiler arguments, 80; needs GCC) and onemax (30).
+
+Scales: quick takes seconds to a minute, small minutes, tenth a tenth of the
+paper's trials, paper all of them: hours on two cores, for DACE mostly in the
+range of every candidate instance; "-scorer affine" takes that away, and
+"-stop enough" ends a search for a hard instance when it has found one.
+
+Readings: written is the paper's text, published what the authors' public code
+does, where the two differ.
+
+DIR keeps a record of every step, so that a run may be ended at any time, also
+by a kill or with the machine; "-resume" with the same flags goes on and loses
+at most a minute's work. The outcome is that of a run without interruption.
+Ctrl-C keeps the best portfolio so far. A folder in use, or one that holds a
+construction of other flags, is refused.
+
+  portfolio.json  the portfolio, as {"method": "DACE", "class": "ccp",
+                  "dim": 30, "scale": "paper", "reading": "written",
+                  "seed": 1, "members": [[20, 70, 10, 0.7, false], ...],
+                  "runs": ..., "evaluations": ..., "seconds": ..., ...}:
+                  elites, offspring, mutants, elite bias and duplicate
+                  elimination of each member; runs of the solver, evaluations
+                  of true instances, seconds by the clock
+  journal.jsonl   the outcome of every step, with its costs
+  trials.gz       every trial of every run of SMAC
+  model.npz       the trained NIRs (dace, noreg)
+
+In Go, construct.Read(DIR) returns the record as tables, and portfolio.Load
+reads portfolio.json. "dace test DIR" tests the portfolio on unseen instances.
+
+-farm JOIN has the work computed by the workers of a farm; the result is the
+same. "dace worker -h" says how to start them.
+
+Exit code: 0; 1 when the construction failed; 2 for wrong arguments; 130 when
+interrupted.
+
+Examples:
+  dace construct -class ccp -scale quick -o quick
+  dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps
+  dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps -resume
+`,
+	run: runConstruct,
+}
+
+func runConstruct(env *Env, v *verb, args []string) int {
+	fs := v.flags(env)
+	var (
+		method    = fs.String("method", "dace", "`name` of the method: dace, ceps, noreg, global, parhydra, one, one3, fresh or greedy")
+		className = fs.String("class", "", "`name` of the class: ccp, cimp, caop or onemax")
+		dim       = fs.Int("dim", 0, "dimension of the training instances; 0 means the class's")
+		instances = fs.Int("instances", 5, "`number` of training instances")
+		scale     = fs.String("scale", "quick", "quick, small, tenth or paper")
+		reading   = fs.String("reading", "written", "written or published")
+		seed      = fs.Uint64("seed", 1, "seed of the training instances and of the construction")
+		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
+		farmJoin  = fs.String("farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
+		out       = fs.String("o", "", "`folder` of the record and the portfolio")
+		resume    = fs.Bool("resume", false, "go on with what the folder holds")
+		scorer    = fs.String("scorer", "", "the NIR's scorer: leakyrelu or affine; default that of the reading")
+		stop      = fs.String("stop", "authors", "`rule` that ends a search for a hard instance: authors, enough or never")
+		margin    = fs.Float64("margin", 0, "how far below the hardest instance is enough")
+		seeds     = fs.Int("seeds", 0, "`number` of seeds of the solver on every instance; 0 means 1, for one3 3")
+		runs      = fs.Int("runs", 0, "budget of the whole construction in runs of the solver; 0 means none")
+		evals     = fs.Int("evaluations", 0, "budget in evaluations of true instances; 0 means none")
+	)
+	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
+		return code
+	}
+	s, class, err := constructSettings(*method, *className, *dim, *scale, *reading, *scorer, *stop)
+	switch {
+	case *className == "":
+		return v.misuse(env, "which class? -class ccp, cimp, caop or onemax")
+	case err != nil:
+		return v.misuse(env, "%v", err)
+	case *out == "":
+		return v.misuse(env, "where to? -o FOLDER keeps the record and the portfolio")
+	case *instances < 1:
+		return v.misuse(env, "%d training instances; there must be at least 1", *instances)
+	}
+	s.Seed, s.Workers, s.Dir, s.PGPE.Margin = *seed, *workers, *out, *margin
+	if *seeds != 0 {
+		s.Seeds = *seeds
+	}
+	s.Budget = construct.Budget{Runs: *runs, Evaluations: *evals}
+	if err := checkFolder(*out, *resume); err != nil {
+		return v.fail(env, err)
+	}
+	set, err := class.NewSet(*seed, *instances, 0)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	name := strings.Replace(strings.ToLower(*method), "one3", "onex3", 1)
+	return v.construct(env, name, class, set.Training, *scale, *farmJoin, s)
+}
+
+// constructSettings converts the flags whose values are names into the
+// settings of a construction.
+func constructSettings(method, className string, dim int, scale, reading, scorer, stop string) (construct.Settings, problem.Class, error) {
+	class, err := experiment.Class(className, dim)
+	if err != nil {
+		return construct.Settings{}, class, err
+	}
+	r, err := dacerun.ParseReading(reading)
+	if err != nil {
+		return construct.Settings{}, class, err
+	}
+	s, err := construct.Scale(scale, strings.Replace(strings.ToLower(method), "one3", "onex3", 1), class.Name, r)
+	if err != nil {
+		return s, class, err
+	}
+	switch strings.ToLower(scorer) {
+	case "":
+	case "leakyrelu":
+		s.NIR.Activation = nir.LeakyReLU
+	case "affine":
+		s.NIR.Activation = nir.Identity
+	default:
+		return s, class, fmt.Errorf("no scorer is called %q: there are leakyrelu and affine", scorer)
+	}
+	var rule pgpe.Rule
+	if err := rule.UnmarshalText([]byte(stop)); err != nil {
+		return s, class, err
+	}
+	s.PGPE.Rule = rule
+	return s, class, nil
+}
+
+// checkFolder fails if dir holds a construction already and resume is false.
+func checkFolder(dir string, resume bool) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil // a missing folder starts a new construction
+	case err != nil:
+		return fmt.Errorf("cannot use %s: %w", dir, reason(err))
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file; -o names a folder", dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, construct.JournalName)); err == nil && !resume {
+		return fmt.Errorf("%s holds a construction already; add -resume to go on with it, or name another folder with -o", dir)
+	}
+	return nil
+}
+
+// construct runs a construction and shows its progress.
+func (v *verb) construct(env *Env, method string, class problem.Class, training []problem.Problem, scale, farmJoin string, s construct.Settings) int {
+	ctx, stop := untilSignal()
+	defer stop()
+	pool, err := joinFarm(ctx, env, v, farmJoin)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	s.Farm = pool
+	_, tty := descriptor(env.Stderr)
+	p := &constructProgress{w: env.Stderr, tty: tty, width: width(env.Stderr)}
+	var saved error
+	s.OnRound = func(r construct.Result) {
+		if len(r.Portfolio.Configs) > 0 {
+			saved = r.Summary(class.Name, scale).Save(s.Dir)
+		}
+	}
+	r, err := construct.Watch(ctx, p.show, method, class, training, s)
+	p.end()
+	if len(r.Portfolio.Configs) > 0 {
+		saved = r.Summary(class.Name, scale).Save(s.Dir)
+	}
+	path := filepath.Join(s.Dir, construct.SummaryName)
+	var sig signalled
+	switch {
+	case err != nil && errors.As(context.Cause(ctx), &sig):
+		kept := "there is no portfolio yet"
+		if len(r.Portfolio.Configs) > 0 && saved == nil {
+			kept = "the best portfolio so far is in " + path
+		}
+		fmt.Fprintf(env.Stderr, "dace construct: %v; %s; the same command with -resume goes on\n", sig, kept)
+		return sig.code()
+	case err != nil:
+		return v.fail(env, err)
+	case saved != nil:
+		return v.fail(env, saved)
+	}
+	fmt.Fprintf(env.Stdout, "%s\n\n%d runs, %d true evaluations, %s; processors %s\n%s\n", r, r.Cost.Runs, r.Cost.Evaluations,
+		time.Duration(r.Cost.Seconds*float64(time.Second)).Round(time.Second), time.Duration(r.Cost.CPU*float64(time.Second)).Round(time.Second), path)
+	return exitOK
+}
+
+// constructProgress shows the progress of a construction: in a terminal on one
+// line that is redrawn, otherwise with a new line for every stage and every
+// minute.
+type constructProgress struct {
+	w     io.Writer
+	tty   bool
+	width int
+
+	mu    sync.Mutex // guards the fields below, and writes to w
+	stage string
+	last  time.Time
+	drawn bool
+	round int
+}
+
+func (p *constructProgress) show(view any) {
+	v, ok := view.(construct.View)
+	if !ok || v.Ended {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(v.Result.Rounds); n > p.round {
+		p.clear()
+		for ; p.round < n; p.round++ {
+			r := v.Result.Rounds[p.round]
+			sum := 0.0
+			for _, f := range r.After {
+				sum += f / float64(len(r.After))
+			}
+			fmt.Fprintf(p.w, "round %d: f = %.4f on %d instances\n", p.round, sum, len(r.After))
+		}
+	}
+	if v.Event.Stage == "" {
+		return
+	}
+	if p.tty {
+		p.clear()
+		fmt.Fprint(p.w, clip(v.Status(), p.width-1))
+		p.drawn = true
+		return
+	}
+	if v.Event.Stage != p.stage || time.Since(p.last) > time.Minute {
+		p.stage, p.last = v.Event.Stage, time.Now()
+		fmt.Fprintln(p.w, v.Status())
+	}
+}
+
+func (p *constructProgress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}
+
+func (p *constructProgress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}

@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/portfolio"
+)
+
+// runDace runs the command and returns its exit code and its output.
+func runDace(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = Main(&Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
+	return code, out.String(), errs.String()
+}
+
+// tinyFlags returns the arguments of a construction that takes about a second.
+func tinyFlags(dir string, more ...string) []string {
+	return append([]string{"construct", "-class", "ccp", "-instances", "2", "-runs", "600", "-o", dir}, more...)
+}
+
+func TestConstruct(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	code, out, errs := runDace(tinyFlags(dir, "-method", "one3", "-reading", "written", "-seed", "4")...)
+	if code != 0 || !strings.Contains(out, "portfolio.json") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "portfolio.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Check the fields whose names and types are promised to stay, even if
+	// others are added.
+	var form struct {
+		Method, Class, Scale, Reading, Status string
+		Dim                                   int
+		Seed                                  uint64
+		Members                               [][]any
+		Runs, Evaluations                     int
+		Seconds                               float64
+	}
+	if err := json.Unmarshal(b, &form); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	if form.Method != "ONEx3" || form.Class != "ccp" || form.Scale != "quick" || form.Reading != "written" || form.Dim != 30 || form.Seed != 4 ||
+		len(form.Members) != 4 || len(form.Members[0]) != 5 || form.Runs < 300 || form.Evaluations < 300*800 || form.Seconds <= 0 || form.Status != "budget spent" {
+		t.Errorf("%s", b)
+	}
+	if p, err := portfolio.Load(filepath.Join(dir, "portfolio.json")); err != nil || p.Size() != 4 || p.Name != "ONEx3" {
+		t.Errorf("loaded: %v, %v", p, err)
+	}
+	// A second construction in the folder is refused without -resume, and
+	// with -resume if other flags differ; with the same flags it gives the
+	// same result.
+	if code, _, errs := runDace(tinyFlags(dir, "-method", "one3", "-seed", "4")...); code != 1 || !strings.Contains(errs, "-resume") {
+		t.Errorf("again: exit %d: %s", code, errs)
+	}
+	if code, _, errs := runDace(tinyFlags(dir, "-method", "one3", "-seed", "5", "-resume")...); code != 1 || !strings.Contains(errs, "settings.Seed: 4 there, 5 now") {
+		t.Errorf("another seed: exit %d: %s", code, errs)
+	}
+	if code, _, errs := runDace(tinyFlags(dir, "-method", "one3", "-seed", "4", "-resume", "-workers", "1")...); code != 0 {
+		t.Errorf("resumed: exit %d: %s", code, errs)
+	}
+	again, err := os.ReadFile(filepath.Join(dir, "portfolio.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := construct.Summary{}, construct.Summary{}
+	if json.Unmarshal(b, &first) != nil || json.Unmarshal(again, &second) != nil {
+		t.Fatal("no summaries")
+	}
+	if a, b := first.Members, second.Members; len(a) != len(b) || a[0] != b[0] || first.Runs != second.Runs {
+		t.Errorf("resumed: %+v, was %+v", second, first)
+	}
+	// The verb test accepts the folder and compares it with a portfolio of
+	// the paper.
+	code, out, errs = runDace("test", dir, "brkga-pap", "-class", "ccp", "-dim", "40", "-instances", "2", "-repeats", "3", "-sample", "1000", "-ranges", "none", "-reading", "both")
+	if code != 0 || !strings.Contains(out, "d = 40") || !strings.Contains(out, "W-D-L") || !strings.Contains(out, "ONEx3") || !strings.Contains(out, "ccp, written") || strings.Contains(out, "d = 30") {
+		t.Errorf("test: exit %d: %s%s", code, out, errs)
+	}
+	code, out, errs = runDace("test", dir, dir, "-class", "ccp", "-instances", "1", "-repeats", "2", "-sample", "1000", "-ranges", "none", "-json")
+	records, err := experiment.ReadFrom(strings.NewReader(out))
+	if code != 0 || err != nil || len(records) != 4 || records[0].Construction == records[1].Construction {
+		t.Errorf("test -json: exit %d, %v: %s%s", code, err, out, errs)
+	}
+}
+
+// An interrupted construction keeps the best portfolio so far and says how to
+// resume. The same command with -resume gives the same result as a
+// construction that was not interrupted.
+func TestConstructInterrupted(t *testing.T) {
+	run := func(dir string, more ...string) (int, string) {
+		code, _, errs := runDace(tinyFlags(dir, append(more, "-method", "ceps", "-runs", "3000")...)...)
+		return code, errs
+	}
+	undisturbed, dir := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	if code, errs := run(undisturbed); code != 0 {
+		t.Fatal(errs)
+	}
+	interrupted := 0
+	for attempt := 0; ; attempt++ {
+		done := make(chan struct{})
+		go func() {
+			t := time.NewTicker(time.Millisecond)
+			defer t.Stop()
+			for {
+				select {
+				case <-done:
+					return
+				case <-t.C:
+				}
+				// Interrupt as soon as there is a portfolio.
+				if _, err := os.Stat(filepath.Join(dir, "portfolio.json")); err == nil {
+					time.Sleep(time.Duration(attempt*50) * time.Millisecond)
+					select {
+					case <-done:
+					default:
+						_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+					}
+					return
+				}
+			}
+		}()
+		// A signal that arrives just after the construction has ended
+		// must not end the test.
+		stop := ignoreInterrupts()
+		code, errs := run(dir, "-resume")
+		close(done)
+		stop()
+		if code == 0 {
+			break
+		}
+		if code != 130 || !strings.Contains(errs, "the best portfolio so far is in") || !strings.Contains(errs, "-resume goes on") {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		if s, err := construct.LoadSummary(dir); err != nil || s.Status != "cancelled" {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		interrupted++
+	}
+	a, errA := construct.LoadSummary(undisturbed)
+	b, errB := construct.LoadSummary(dir)
+	if errA != nil || errB != nil || len(a.Members) != len(b.Members) || a.Runs != b.Runs || a.Evaluations != b.Evaluations {
+		t.Fatalf("%+v (%v)\n%+v (%v)", a, errA, b, errB)
+	}
+	for i := range a.Members {
+		if a.Members[i] != b.Members[i] {
+			t.Errorf("member %d: %v, undisturbed %v", i, b.Members[i], a.Members[i])
+		}
+	}
+	if interrupted == 0 {
+		t.Error("nothing was interrupted")
+	}
+}
+
+// ignoreInterrupts keeps SIGINT from ending the process until stop is called.
+func ignoreInterrupts() (stop func()) {
+	c := make(chan os.Signal, 8)
+	signal.Notify(c, syscall.SIGINT)
+	return func() {
+		time.Sleep(20 * time.Millisecond)
+		signal.Stop(c)
+	}
+}
+
+// Every kind of bad input is refused with a message that says what to do.
+func TestConstructRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"construct", 2, "which class?"},
+		{"construct -class tsp -o x", 2, "the classes are ccp, cimp, caop, onemax"},
+		{"construct -class ccp -method sgd -o x", 2, "the methods are DACE, CEPS"},
+		{"construct -class ccp -scale huge -o x", 2, "the scales are quick, small, tenth, paper"},
+		{"construct -class ccp -reading mine -o x", 2, `"written" and "published"`},
+		{"construct -class ccp -scorer cubic -o x", 2, "leakyrelu and affine"},
+		{"construct -class ccp -stop soon -o x", 2, `"authors", "enough" and "never"`},
+		{"construct -class ccp", 2, "-o FOLDER"},
+		{"construct -class ccp -dim -3 -o x", 2, "at least 1"},
+		{"construct -class caop -dim 30 -o x", 2, "dimension 80"},
+		{"construct -class ccp -instances 0 -o x", 2, "at least 1"},
+		{"construct -class onemax -dim 1 -o " + dir, 1, "enumerate them"},
+		{"construct -class ccp -o " + file, 1, "is a file"},
+		{"test", 2, "which portfolios?"},
+		{"test dace", 2, "which class?"},
+		{"test dace -class tsp", 2, "the classes are"},
+		{"test dace -class ccp -reading mine", 2, "or both"},
+		{"test nothing -class ccp", 1, "neither a portfolio of the paper"},
+		{"test " + dir + " -class ccp", 1, "portfolio.json"},
+		{"test dace -class ccp -instances 0", 2, "at least 1"},
+		{"test dace -class onemax", 1, "neither a portfolio of the paper for onemax"},
+	} {
+		if code, _, errs := runDace(strings.Fields(c.args)...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("dace %s: exit %d, want %d and %q: %s", c.args, code, c.code, c.want, errs)
+		}
+	}
+	if code, out, _ := runDace("test", "-list"); code != 0 || !strings.Contains(out, "ccp   parhydra") || !strings.Contains(out, "smartest-pap") {
+		t.Errorf("-list: exit %d: %s", code, out)
+	}
+	for _, v := range []string{"construct", "test"} {
+		if code, out, _ := runDace(v, "-h"); code != 0 || !strings.Contains(out, "Examples:") || !strings.Contains(out, "-reading") {
+			t.Errorf("%s -h: exit %d: %s", v, code, out)
+		}
+	}
+}
+
+// A second command on a folder in use is refused.
+func TestConstructInUse(t *testing.T) {
+	set, err := experiment.Class("ccp", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	training, err := set.NewSet(1, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := construct.Quick()
+	s.Dir = t.TempDir()
+	asked := false
+	s.OnRound = func(construct.Result) {
+		if asked {
+			return
+		}
+		asked = true
+		if code, _, errs := runDace(tinyFlags(s.Dir, "-resume")...); code != 1 || !strings.Contains(errs, "is in use") {
+			t.Errorf("exit %d: %s", code, errs)
+		}
+	}
+	s.Budget.Runs = 300
+	if _, err := construct.One(context.Background(), training.Training, s); err != nil || !asked {
+		t.Errorf("%v, asked %t", err, asked)
+	}
+}

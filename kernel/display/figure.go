@@ -1,0 +1,286 @@
+package display
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	figures "dace.local/dacelib/figure"
+	"dace.local/kernel/drawing"
+	"dace.local/kernel/engine"
+)
+
+// Default size of a figure.
+const (
+	DefaultWidth  = 15 * vg.Centimeter
+	DefaultHeight = 9.5 * vg.Centimeter
+)
+
+// FigureSettings are the settings of the figures of a session.
+type FigureSettings struct {
+	// Width and Height are the default size of a figure; 0 means 15 cm and
+	// 9.5 cm.
+	Width, Height vg.Length
+	// DPI is the resolution in dots an inch; 0 means 192, twice that of a
+	// usual screen, so that figures are sharp on high-resolution screens and
+	// in print.
+	DPI int
+	// Format is "png", or "svg" for SVG together with a PNG; "" means "png".
+	Format string
+	// Gonum draws plots in gonum's own style instead of that of package
+	// figure. It does not apply to [Figures].
+	Gonum bool
+}
+
+const (
+	screenDPI = 96
+	minDPI    = 10
+	maxDPI    = 1200
+	maxPixels = 100e6 // 400 MB of memory while it is drawn
+)
+
+// check returns the settings with zero values replaced by their defaults, or an
+// error if a setting is invalid.
+func (s FigureSettings) check() (FigureSettings, error) {
+	s.Width, s.Height = size(s.Width, s.Height, FigureSettings{Width: DefaultWidth, Height: DefaultHeight})
+	if s.DPI == 0 {
+		s.DPI = 2 * screenDPI
+	}
+	if s.Format == "" {
+		s.Format = "png"
+	}
+	switch w, h := s.pixels(s.Width, s.Height); {
+	case s.Format != "png" && s.Format != "svg":
+		return s, fmt.Errorf("figure: there is no format %q: \"png\" or \"svg\"", s.Format)
+	case !(minDPI <= s.DPI && s.DPI <= maxDPI):
+		return s, fmt.Errorf("figure: a resolution of %d dots an inch is not between %d and %d", s.DPI, minDPI, maxDPI)
+	case !(w*h <= maxPixels):
+		return s, tooLarge(w, h)
+	}
+	return s, nil
+}
+
+func (s FigureSettings) pixels(width, height vg.Length) (w, h float64) {
+	return width.Dots(float64(s.DPI)), height.Dots(float64(s.DPI))
+}
+
+func tooLarge(w, h float64) error {
+	return fmt.Errorf("figure: %.0f x %.0f pixels are more than %g million: make it smaller, or its resolution lower", w, h, maxPixels/1e6)
+}
+
+// session holds the settings of the figures of this kernel's session.
+var session = struct {
+	sync.Mutex // guards settings
+	settings   FigureSettings
+}{settings: FigureSettings{DefaultWidth, DefaultHeight, 2 * screenDPI, "png", false}}
+
+// SetFigure sets how figures are drawn from now on in this session. It changes
+// nothing if it returns an error.
+func SetFigure(s FigureSettings) error {
+	s, err := s.check()
+	if err != nil {
+		return err
+	}
+	session.Lock()
+	session.settings = s
+	session.Unlock()
+	return nil
+}
+
+// CurrentFigure returns the session's present settings.
+func CurrentFigure() FigureSettings {
+	session.Lock()
+	defer session.Unlock()
+	return session.settings
+}
+
+// String returns the settings in the syntax of [ParseFigure].
+func (s FigureSettings) String() string {
+	s, err := s.check()
+	if err != nil {
+		return err.Error()
+	}
+	text := fmt.Sprintf("%.4gx%.4gcm %d %s", float64(s.Width/vg.Centimeter), float64(s.Height/vg.Centimeter), s.DPI, s.Format)
+	if s.Gonum {
+		text += " gonum"
+	}
+	return text
+}
+
+// ParseFigure parses settings: a size with its unit ("8.8x6cm", "6x4in",
+// "300x200pt"), a resolution ("300"), a format ("png", "svg") and a style
+// ("gonum", "house"), each of them optional, in any order. Settings that text
+// does not contain have their present values; "default" resets all.
+func ParseFigure(text string) (FigureSettings, error) {
+	s := CurrentFigure()
+	for word := range strings.FieldsSeq(text) {
+		if dpi, err := strconv.Atoi(word); err == nil {
+			s.DPI = dpi
+			continue
+		}
+		switch word {
+		case "default":
+			s = FigureSettings{}
+		case "png", "svg":
+			s.Format = word
+		case "gonum", "house":
+			s.Gonum = word == "gonum"
+		default:
+			w, h, err := parseSize(word)
+			if err != nil {
+				return s, err
+			}
+			s.Width, s.Height = w, h
+		}
+	}
+	return s.check()
+}
+
+// parseSize parses a size such as "8.8x6cm".
+func parseSize(word string) (w, h vg.Length, err error) {
+	wrong := fmt.Errorf("figure: %q is no size such as 8.8x6cm, resolution such as 300, format (png, svg) or style (gonum, house)", word)
+	for unit, length := range map[string]vg.Length{"cm": vg.Centimeter, "mm": vg.Millimeter, "in": vg.Inch, "pt": 1} {
+		numbers, ok := strings.CutSuffix(word, unit)
+		if !ok {
+			continue
+		}
+		a, b, _ := strings.Cut(numbers, "x")
+		x, errX := strconv.ParseFloat(a, 64)
+		y, errY := strconv.ParseFloat(b, 64)
+		if errors.Join(errX, errY) != nil || !(x > 0 && y > 0) {
+			return 0, 0, wrong
+		}
+		return vg.Length(x) * length, vg.Length(y) * length, nil
+	}
+	return 0, 0, wrong
+}
+
+// size returns w and h, each replaced by the settings' length if it is 0.
+func size(w, h vg.Length, s FigureSettings) (width, height vg.Length) {
+	if w <= 0 {
+		w = s.Width
+	}
+	if h <= 0 {
+		h = s.Height
+	}
+	if w <= 0 {
+		w = DefaultWidth
+	}
+	if h <= 0 {
+		h = DefaultHeight
+	}
+	return w, h
+}
+
+// Figure shows a plot, width x height, in the figures' style (package
+// figure's House); 0 stands for the session's size, see [SetFigure].
+func Figure(p *plot.Plot, width, height vg.Length) { show(figure(p, width, height), "") }
+
+// GonumFigure shows a plot like [Figure], but in gonum's own style.
+func GonumFigure(p *plot.Plot, width, height vg.Length) {
+	s := CurrentFigure()
+	s.Gonum = true
+	show(drawn(p, width, height, s), "")
+}
+
+// SVGFigure shows a plot like [Figure], as SVG, together with a PNG for front
+// ends and exports that cannot show SVG.
+func SVGFigure(p *plot.Plot, width, height vg.Length) {
+	s := CurrentFigure()
+	s.Format = "svg"
+	show(drawn(p, width, height, s), "")
+}
+
+// Figures shows plots in a grid with cols columns, each plot width x height.
+func Figures(cols int, width, height vg.Length, plots ...*plot.Plot) {
+	if len(plots) == 0 {
+		return
+	}
+	s := CurrentFigure()
+	width, height = size(width, height, s)
+	cols = min(max(cols, 1), len(plots))
+	rows := (len(plots) + cols - 1) / cols
+	show(drawn(figures.Tiles(cols, plots), width*vg.Length(cols), height*vg.Length(rows), s), "")
+}
+
+// figure returns the bundle of a plot drawn with the session's settings.
+func figure(p *plot.Plot, w, h vg.Length) engine.Bundle {
+	return drawn(p, w, h, CurrentFigure())
+}
+
+// drawn returns the bundle of a plot as PNG and, if the settings' format is
+// "svg", also as SVG.
+func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
+	if p == nil {
+		return engine.Text("<nil>")
+	}
+	w, h = size(w, h, s)
+	picture, err := rasterize(p, w, h, s)
+	if err != nil {
+		return engine.Text(err.Error())
+	}
+	out := mime("image/png", base64.StdEncoding.EncodeToString(picture), "<figure>")
+	x, y := s.pixels(w, h)
+	scale := screenDPI / float64(s.DPI)
+	out.Metadata = map[string]any{"image/png": map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5)}}
+	if t := p.Title.Text; t != "" {
+		out.Data["text/plain"] = "<figure: " + t + ">"
+	}
+	if s.Format == "svg" {
+		var b bytes.Buffer
+		if err := figures.WriteSVG(&b, p, w, h); err != nil {
+			return engine.Text("figure: " + err.Error())
+		}
+		vectors := svgBundle(b.String())
+		out.Data["image/svg+xml"], out.Data["text/html"] = vectors.Data["image/svg+xml"], vectors.Data["text/html"]
+	}
+	return out
+}
+
+// rasterize draws a plot as PNG.
+func rasterize(p *plot.Plot, w, h vg.Length, s FigureSettings) (picture []byte, err error) {
+	if x, y := s.pixels(w, h); !(x*y <= maxPixels) {
+		return nil, tooLarge(x, y)
+	}
+	var b bytes.Buffer
+	err = drawing.Run(func() (err error) {
+		defer drawing.Recover(&err)
+		c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(s.DPI), vgimg.UseBackgroundColor(background(p)))
+		q := *p
+		q.BackgroundColor = nil // the canvas is already filled with it
+		const margin = 1.5 * vg.Millimeter
+		inside := draw.Crop(draw.New(drawing.Until(drawing.Context(), c)), margin, -margin, margin, -margin)
+		if s.Gonum {
+			q.Draw(inside)
+		} else {
+			figures.Draw(inside, 1, []*plot.Plot{&q})
+		}
+		// vgimg draws on RGBA images.
+		if err := encodePNG(&b, c.Image().(*image.RGBA)); err != nil {
+			return fmt.Errorf("figure: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err // b may be written to still
+	}
+	return b.Bytes(), nil
+}
+
+func background(p *plot.Plot) color.Color {
+	if p.BackgroundColor == nil {
+		return color.Transparent
+	}
+	return p.BackgroundColor
+}

@@ -1,0 +1,198 @@
+// Package drawing makes the drawing of plots stop when a cell is interrupted.
+// Start with [Until]. It is not a style: figures are drawn as they are without
+// it.
+package drawing
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"dace.local/kernel/engine/goroutine"
+)
+
+// Context returns the context of the cell that this goroutine belongs to; it
+// ends with the cell's interrupt.
+func Context() context.Context {
+	if c, ok := goroutine.Value().(interface{ Context() context.Context }); ok {
+		return c.Context()
+	}
+	return context.Background()
+}
+
+// stopped is the panic of a canvas whose context has ended.
+type stopped struct{ err error }
+
+// Recover sets err if drawing on a canvas of [Until] has been stopped. Functions
+// that draw defer it.
+func Recover(err *error) {
+	switch v := recover().(type) {
+	case nil:
+	case stopped:
+		*err = fmt.Errorf("the drawing was interrupted: %w", v.err)
+	default:
+		panic(v)
+	}
+}
+
+// Run calls f, which draws on a canvas of [Until], in a goroutine of its own and
+// returns its error. When the cell is interrupted it returns at once: a plotter
+// may be busy for seconds before it draws anything, and f ends as it does.
+func Run(f func() error) error {
+	ctx := Context()
+	if ctx.Done() == nil {
+		return f()
+	}
+	type outcome struct {
+		err      error
+		panicked any
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			o.panicked = recover()
+			done <- o
+		}()
+		o.err = f()
+	}()
+	select {
+	case o := <-done:
+		if o.panicked != nil {
+			panic(o.panicked)
+		}
+		return o.err
+	case <-ctx.Done():
+		return fmt.Errorf("the drawing was interrupted: %w", ctx.Err())
+	}
+}
+
+// Until returns a canvas that draws on c. When ctx ends, the next operation
+// panics, for [Recover].
+func Until(ctx context.Context, c vg.CanvasSizer) vg.CanvasSizer {
+	if ctx.Done() == nil {
+		return c
+	}
+	return &canvas{CanvasSizer: c, ctx: ctx}
+}
+
+type canvas struct {
+	vg.CanvasSizer
+	ctx    context.Context
+	dashed []bool // the state now, after those that Push has saved
+	n      int
+}
+
+// longPath is how many parts of a path are drawn at once: some milliseconds.
+const longPath = 1 << 12
+
+func (c *canvas) check(parts int) {
+	if c.n += 1 + parts; c.n < 256 {
+		return
+	}
+	c.n = 0
+	if err := c.ctx.Err(); err != nil {
+		panic(stopped{err})
+	}
+}
+
+func (c *canvas) SetLineDash(dashes []vg.Length, offset vg.Length) {
+	if len(c.dashed) == 0 {
+		c.dashed = []bool{false}
+	}
+	c.dashed[len(c.dashed)-1] = len(dashes) > 0
+	c.CanvasSizer.SetLineDash(dashes, offset)
+}
+
+func (c *canvas) Push() {
+	if len(c.dashed) > 0 {
+		c.dashed = append(c.dashed, c.dashed[len(c.dashed)-1])
+	}
+	c.CanvasSizer.Push()
+}
+
+func (c *canvas) Pop() {
+	if len(c.dashed) > 1 {
+		c.dashed = c.dashed[:len(c.dashed)-1]
+	}
+	c.CanvasSizer.Pop()
+}
+
+// Stroke draws a long line in pieces, each of which begins where the one before
+// ends.
+func (c *canvas) Stroke(p vg.Path) {
+	c.check(len(p))
+	if len(p) <= longPath || !polyline(p) || len(c.dashed) > 0 && c.dashed[len(c.dashed)-1] {
+		c.CanvasSizer.Stroke(p)
+		return
+	}
+	for len(p) > 1 {
+		n := min(longPath, len(p))
+		piece := append(vg.Path{{Type: vg.MoveComp, Pos: p[0].Pos}}, p[1:n]...)
+		c.CanvasSizer.Stroke(piece)
+		c.check(len(piece))
+		p = p[n-1:]
+	}
+}
+
+// polyline reports whether a path has only moves and lines.
+func polyline(p vg.Path) bool {
+	for _, x := range p {
+		if x.Type != vg.MoveComp && x.Type != vg.LineComp {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *canvas) Fill(p vg.Path) {
+	c.check(len(p))
+	c.CanvasSizer.Fill(p)
+}
+
+func (c *canvas) FillString(f font.Face, at vg.Point, text string) {
+	c.check(0)
+	c.CanvasSizer.FillString(f, at, text)
+}
+
+// WriterTo is (*plot.Plot).WriterTo, but stops when the cell is interrupted.
+func WriterTo(p *plot.Plot, w, h vg.Length, format string) (io.WriterTo, error) {
+	c, err := draw.NewFormattedCanvas(w, h, format)
+	if err != nil {
+		return nil, err
+	}
+	return c, Run(func() (err error) {
+		defer Recover(&err)
+		p.Draw(draw.New(Until(Context(), c)))
+		return nil
+	})
+}
+
+// Save is (*plot.Plot).Save, but stops when the cell is interrupted; then there
+// is no file.
+func Save(p *plot.Plot, w, h vg.Length, file string) (err error) {
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	c, err := WriterTo(p, w, h, format)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	_, err = c.WriteTo(f)
+	return err
+}

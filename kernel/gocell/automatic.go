@@ -1,0 +1,429 @@
+package gocell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"dace.local/kernel/background"
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/check"
+)
+
+// With %compile auto the session compiles functions that run long by itself. A
+// cell that has kept the processor busy long enough says which functions its
+// statements name; these are built one after the other at low priority, also
+// while the cell still runs, and take the place of the interpreted ones before
+// a later cell runs.
+
+const (
+	hotAfter  = 500 * time.Millisecond // of processor time
+	mostBuilt = 50                     // functions in a session: a plugin is never unloaded
+	// patient is how long a cell waits for the build of a function that it names.
+	patient = 3 * time.Second
+)
+
+// automatic is the state of what a session compiles by itself.
+type automatic struct {
+	s *Session
+
+	mu    sync.Mutex // guards the following
+	on    bool
+	spent map[string]time.Duration // processor time of the cells that name a function
+	funcs map[string]*hot
+	built int
+	queue []*hot
+	busy  bool // a goroutine builds what is in the queue
+}
+
+// A hot is a function that runs long.
+type hot struct {
+	name string
+	text string        // its declaration when it was looked at
+	done chan struct{} // closed when it is built or refused
+	why  error         // why it stays interpreted, once done is closed
+	in   bool          // it has taken its place
+}
+
+func (a *automatic) init(s *Session) {
+	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hot{}
+}
+
+// timeUsed returns the processor time that the process has used.
+func timeUsed() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// watch takes note of the processor time of a cell that begins to run, until
+// over is called.
+func (a *automatic) watch(c *check.Checked) (over func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.on {
+		return func() {}
+	}
+	var names []string
+	for _, o := range c.Info.Uses {
+		if f, ok := o.(*types.Func); ok && f.Pkg() == c.Next.Package && f.Signature().Recv() == nil && !slices.Contains(names, f.Name()) {
+			names = append(names, f.Name())
+		}
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return func() {}
+	}
+	var mu sync.Mutex // guards last
+	last := timeUsed()
+	look := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		now := timeUsed()
+		a.add(names, now-last)
+		last = now
+	}
+	end := make(chan struct{})
+	go func() {
+		t := time.NewTicker(hotAfter / 4)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				look()
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		look()
+	}
+}
+
+// add notes processor time of functions, and queues those that have become hot.
+func (a *automatic) add(names []string, d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, name := range names {
+		if a.spent[name] += d; a.spent[name] >= hotAfter {
+			a.consider(name, map[string]bool{})
+		}
+	}
+}
+
+// consider queues a function, or those that it calls if it cannot be compiled.
+func (a *automatic) consider(name string, seen map[string]bool) {
+	if seen[name] || !a.on {
+		return
+	}
+	seen[name] = true
+	a.s.mu.Lock()
+	src, err := a.s.prog.Automatic(a.s.machine.Files(), name)
+	uses := a.s.prog.Uses(name)
+	a.s.mu.Unlock()
+	if errors.Is(err, check.ErrCompiled) {
+		return
+	}
+	h := a.funcs[name]
+	if h != nil && h.in { // something that it uses has changed: count anew
+		h.in, a.spent[name] = false, 0
+		delete(a.funcs, name)
+		return
+	}
+	switch {
+	case h != nil && (src == nil || h.text == src.Text()):
+	case src == nil:
+		h = refused(name, "", err)
+		a.funcs[name] = h
+	case a.built >= mostBuilt:
+		h = refused(name, src.Text(), fmt.Errorf("there are %d compiled functions already", mostBuilt))
+		a.funcs[name] = h
+	default:
+		a.built++
+		h = &hot{name: name, text: src.Text(), done: make(chan struct{})}
+		a.funcs[name] = h
+		a.queue = append(a.queue, h)
+		if !a.busy {
+			a.busy = true
+			go a.work()
+		}
+	}
+	select {
+	case <-h.done:
+		if h.why != nil {
+			for _, used := range uses {
+				a.consider(used, seen)
+			}
+		}
+	default:
+	}
+}
+
+func refused(name, text string, why error) *hot {
+	h := &hot{name: name, text: text, done: make(chan struct{}), why: why}
+	close(h.done)
+	return h
+}
+
+// work builds what is in the queue.
+func (a *automatic) work() {
+	for {
+		a.mu.Lock()
+		if len(a.queue) == 0 || a.s.closed.Load() {
+			a.busy = false
+			a.mu.Unlock()
+			return
+		}
+		h := a.queue[0]
+		a.queue = a.queue[1:]
+		a.mu.Unlock()
+		err := a.build(h)
+		a.mu.Lock()
+		h.why = err
+		if err != nil {
+			a.built--
+		}
+		close(h.done)
+		if err != nil {
+			a.s.mu.Lock()
+			uses := a.s.prog.Uses(h.name)
+			a.s.mu.Unlock()
+			for _, used := range uses {
+				a.consider(used, map[string]bool{h.name: true})
+			}
+		}
+		a.mu.Unlock()
+	}
+}
+
+// build builds a function's plugin, without using it.
+func (a *automatic) build(h *hot) (err error) {
+	if err := a.s.compiled.Ready(); err != nil {
+		return err
+	}
+	_, c, err := a.check(h)
+	if err != nil {
+		return err
+	}
+	return said(a.s.compiled.Prepare(background.Work(context.Background()), c.Natives[0]))
+}
+
+// said returns the first message of an error.
+func said(err error) error {
+	var ce *check.Error
+	if errors.As(err, &ce) && len(ce.List) > 0 {
+		return errors.New(ce.List[0].Msg)
+	}
+	return err
+}
+
+// check returns the cell that declares a function as compiled.
+func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
+	a.s.mu.Lock()
+	src, err := a.s.prog.Automatic(a.s.machine.Files(), h.name)
+	a.s.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	if src.Text() != h.text {
+		return nil, nil, errors.New("it has been declared again")
+	}
+	c, err := a.s.checkCell(src)
+	switch {
+	case err != nil:
+		return nil, nil, said(err)
+	case len(c.Natives) != 1 || len(c.Notes) > 0:
+		return nil, nil, errors.New("a compiled cell uses it")
+	}
+	if why := a.unfit(c.Natives[0]); why != "" {
+		return nil, nil, errors.New(why)
+	}
+	return src, c, nil
+}
+
+// unfit returns what in a function would not mean the same when it is compiled,
+// or "".
+func (a *automatic) unfit(n *check.Native) (why string) {
+	for _, v := range n.Vars {
+		if holdsMap(v.Type()) {
+			return "it shares the map " + v.Name()
+		}
+	}
+	if f, ok := n.Package.Scope().Lookup(n.Unit.Names[0]).(*types.Func); ok && hasInterface(f.Signature()) {
+		return "values of interfaces go in or out of it"
+	}
+	for _, o := range n.Info.Uses {
+		if f, ok := o.(*types.Func); ok && a.s.packages.library.Overridden(f) {
+			return "it calls " + f.FullName() + ", which the kernel replaces"
+		}
+	}
+	for _, d := range n.Decls {
+		ast.Inspect(d.Decl, func(x ast.Node) bool {
+			switch x := x.(type) {
+			case *ast.GoStmt:
+				why = "it starts goroutines"
+			case *ast.CallExpr:
+				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && len(x.Args) > 0 {
+					if b, ok := n.Info.Uses[id].(*types.Builtin); ok && (b.Name() == "print" || b.Name() == "println") {
+						why = "it prints"
+					}
+				}
+			}
+			return why == ""
+		})
+	}
+	return why
+}
+
+// holdsMap reports whether a value of a type leads to a map.
+func holdsMap(t types.Type) bool {
+	found := false
+	check.WalkType(t, func(t types.Type) {
+		_, isMap := t.Underlying().(*types.Map)
+		found = found || isMap
+	}, map[types.Type]bool{})
+	return found
+}
+
+// hasInterface reports whether a function takes or returns interfaces, other
+// than errors, or functions that do.
+func hasInterface(sig *types.Signature) bool {
+	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
+		for v := range tuple.Variables() {
+			if types.IsInterface(v.Type()) && v.Type() != types.Universe.Lookup("error").Type() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// swap lets functions that have been built take their place. A cell that names a
+// function under construction waits for it.
+func (a *automatic) swap(ctx context.Context, text string) {
+	a.mu.Lock()
+	if !a.on {
+		a.mu.Unlock()
+		return
+	}
+	var waiting []*hot
+	for _, h := range a.funcs {
+		if !h.in && regexp.MustCompile(`\b`+regexp.QuoteMeta(h.name)+`\b`).MatchString(text) {
+			waiting = append(waiting, h)
+		}
+	}
+	a.mu.Unlock()
+	slices.SortFunc(waiting, func(x, y *hot) int { return strings.Compare(x.name, y.name) })
+	late := time.NewTimer(patient)
+	defer late.Stop()
+	for _, h := range waiting {
+		select {
+		case <-h.done:
+			if h.why == nil {
+				a.take(ctx, h)
+			}
+		case <-late.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take declares a function as compiled, whose plugin has been built.
+func (a *automatic) take(ctx context.Context, h *hot) {
+	src, _, err := a.check(h)
+	if err == nil {
+		err = a.s.runWith(ctx, src, false, nothing{}, func([]any) {})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		h.why = err
+	}
+	h.in = err == nil
+}
+
+// magic implements the magic %compile.
+func (a *automatic) magic(_ context.Context, args []string, out engine.Outputs) error {
+	if len(args) > 1 {
+		return errors.New("%compile takes one of off, auto and list")
+	}
+	what := ""
+	if len(args) > 0 {
+		what = args[0]
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch what {
+	case "":
+		out.Stdout("%compile " + map[bool]string{true: "auto", false: "off"}[a.on] + "\n")
+	case "auto":
+		if err := a.s.compiled.Ready(); err != nil {
+			return fmt.Errorf("nothing can be compiled: %w", err)
+		}
+		a.on = true
+	case "off":
+		a.on = false
+	case "list":
+		out.Stdout(a.list())
+	default:
+		return fmt.Errorf("%%compile takes off, auto or list, not %s", what)
+	}
+	return nil
+}
+
+// list returns a line for each function that has run long.
+func (a *automatic) list() string {
+	var lines []string
+	for name, h := range a.funcs {
+		state := "is being built"
+		select {
+		case <-h.done:
+			a.s.mu.Lock()
+			compiled := a.s.prog.IsAutomatic(name)
+			a.s.mu.Unlock()
+			switch {
+			case h.why != nil:
+				state = "interpreted: " + h.why.Error()
+			case compiled:
+				state = "compiled"
+			case h.in:
+				state = "interpreted, since what it uses has changed"
+			default:
+				state = "built: the next cell that names it runs it compiled"
+			}
+		default:
+		}
+		lines = append(lines, fmt.Sprintf("%-20s %s\n", name, state))
+	}
+	slices.Sort(lines)
+	if len(lines) == 0 {
+		return "no function has run long enough\n"
+	}
+	return strings.Join(lines, "")
+}
+
+// nothing takes outputs that nobody is to see.
+type nothing struct{}
+
+func (nothing) Stdout(string)                                       {}
+func (nothing) Stderr(string)                                       {}
+func (nothing) Display(engine.Bundle, string)                       {}
+func (nothing) Update(engine.Bundle, string)                        {}
+func (nothing) Clear(bool)                                          {}
+func (nothing) Comm(engine.CommMessage) error                       { return nil }
+func (nothing) Input(context.Context, string, bool) (string, error) { return "", engine.ErrNoInput }

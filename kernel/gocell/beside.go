@@ -1,0 +1,143 @@
+package gocell
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"dace.local/kernel/display"
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/stdio"
+	"dace.local/kernel/gocell/vm"
+)
+
+// Cells, and functions that widgets call, may run beside each other: while one
+// sleeps or computes, another that a subshell has sent runs too, as a goroutine
+// would. What is one for all of them is taken in turns or kept here.
+
+// A turn is taken by one cell at a time.
+type turn chan struct{}
+
+// take waits for the turn. The cell that has it calls give.
+func (t turn) take(ctx context.Context) (give func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return sync.OnceFunc(func() { <-t }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// beside is the state of cells that run beside each other.
+type beside struct {
+	// compiling is taken from the check of a cell until its own code begins: the
+	// checker's program, the lowering, the types, fetched packages and the
+	// interpreter's tables then change.
+	compiling turn
+	// calling is taken while functions of widgets run, so that they run one
+	// after the other.
+	calling turn
+
+	mu    sync.Mutex // guards cells
+	cells []*vm.Cell // that run, oldest first
+}
+
+func newBeside() beside {
+	return beside{compiling: make(turn, 1), calling: make(turn, 1)}
+}
+
+// start makes a new cell the machine's running cell, and directs the standard
+// streams and package display to its outputs: what compiled code writes to the
+// process's streams is the output of the cell that started last. The caller
+// calls finish.
+func (s *Session) start(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *vm.Cell {
+	c := s.machine.NewCell(display.WithProgress(ctx), out, result)
+	b := &s.beside
+	b.mu.Lock()
+	b.cells = append(b.cells, c)
+	b.mu.Unlock()
+	s.direct(out)
+	return c
+}
+
+// direct directs the standard streams and package display.
+func (s *Session) direct(out engine.Outputs) {
+	if !s.opts.KeepStdio {
+		stdio.Output.Use(out)
+	}
+	display.SetOutputs(out)
+}
+
+// finish ends a cell, and gives the streams back to the one that it ran beside.
+func (s *Session) finish(c *vm.Cell) {
+	c.Cancel(nil)
+	b := &s.beside
+	b.mu.Lock()
+	last := b.cells[len(b.cells)-1] == c
+	b.cells = slices.DeleteFunc(b.cells, func(other *vm.Cell) bool { return other == c })
+	var before *vm.Cell
+	if n := len(b.cells); n > 0 && last {
+		before = b.cells[n-1]
+	}
+	b.mu.Unlock()
+	if before != nil {
+		s.direct(before.Outputs())
+	}
+}
+
+// running reports whether a cell runs.
+func (b *beside) running() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.cells) > 0
+}
+
+// alone reports whether no other cell runs: then a cell answers reads of
+// os.Stdin.
+func (b *beside) alone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.cells) == 1
+}
+
+// runWatched calls run, which runs a cell, while a goroutine answers reads of
+// os.Stdin. It returns when the captured output has been delivered.
+func (s *Session) runWatched(c *vm.Cell, run func() error) error {
+	over := make(chan struct{})
+	var asking sync.WaitGroup
+	if !s.opts.KeepStdin && s.beside.alone() {
+		if err := stdio.Input.Renew(); err != nil {
+			return err
+		}
+		asking.Go(func() { stdio.Input.Serve(c, over) })
+	}
+	err := run()
+	close(over)
+	asking.Wait()
+	if !s.opts.KeepStdio {
+		stdio.Output.Drain()
+	}
+	return err
+}
+
+// runCompiled runs a compiled cell, and gives the turn to compile when the
+// cell's own code begins.
+func (s *Session) runCompiled(c *vm.Cell, program *vm.Program, give func()) error {
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-c.Started():
+		case <-over:
+		}
+		give()
+	}()
+	err := s.runWatched(c, func() error { return s.machine.Run(c, program) })
+	close(over)
+	select {
+	case s.beside.compiling <- struct{}{}:
+		s.machine.Prune()
+		<-s.beside.compiling
+	default: // another cell is being compiled, and prunes when it has ended
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package cell
+
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+)
+
+// A Token is a token of a text, with its offsets.
+type Token struct {
+	Kind        token.Token
+	Text        string
+	Offset, End int
+}
+
+// Tokens scans a text. open are the brackets that it leaves open; err is the
+// first error.
+func Tokens(text string) (list []Token, open []token.Token, err error) {
+	fset := token.NewFileSet()
+	f := fset.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	var first error
+	s.Init(f, []byte(text), func(p token.Position, msg string) {
+		if first == nil {
+			first = fmt.Errorf("%s", msg)
+		}
+	}, 0)
+	for {
+		pos, k, lit := s.Scan()
+		if k == token.EOF {
+			return list, open, first
+		}
+		off := f.Offset(pos)
+		end := off + len(lit)
+		if lit == "" {
+			end = off + len(k.String())
+		}
+		if k == token.SEMICOLON && lit == "\n" {
+			end = off
+		}
+		list = append(list, Token{k, lit, off, end})
+		switch k {
+		case token.LPAREN, token.LBRACE, token.LBRACK:
+			open = append(open, k)
+		case token.RPAREN, token.RBRACE, token.RBRACK:
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		}
+	}
+}

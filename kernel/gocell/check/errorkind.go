@@ -1,0 +1,62 @@
+package check
+
+import "strings"
+
+// An errorKind is what an error of the type checker is about, as far as the
+// kernel goes by it. go/types gives errors no code, so it is read from the
+// text, here alone; TestErrorKind holds the texts against the checker.
+type errorKind int
+
+const (
+	otherError      errorKind = iota
+	unusedImport              // "fmt" imported and not used
+	failedImport              // could not import x
+	unusedVariable            // declared and not used: x
+	unusedValue               // x + 1 is not used
+	missingBody               // func f without a body
+	unexportedField           // T{1} sets a field of another package's struct by its place
+	undefinedName             // undefined: x, undefined: fmt.X
+	unknownMember             // x.f undefined (type T has no field or method f)
+	ofConstant                // a constant has no value of its type; or the message only names one
+)
+
+// kindOfError returns the kind of an error by its message, and the name that it
+// is about, of those kinds that have one at the end.
+func kindOfError(msg string) (kind errorKind, name string) {
+	if name, ok := strings.CutPrefix(msg, "declared and not used: "); ok {
+		return unusedVariable, name
+	}
+	if name, ok := strings.CutPrefix(msg, "undefined: "); ok {
+		return undefinedName, name
+	}
+	if before, after, ok := strings.Cut(msg, "has no field or method "); ok && strings.Contains(before, " undefined (type ") {
+		// Where letter case is all that differs, the checker says so itself.
+		if name, more, _ := strings.Cut(after, ")"); more == "" && !strings.Contains(name, ",") {
+			return unknownMember, name
+		}
+	}
+	if rest, ok := strings.CutPrefix(msg, "unknown field "); ok {
+		if name, of, ok := strings.Cut(rest, " in struct literal of type "); ok && !strings.Contains(of, ", but does have") {
+			return unknownMember, name
+		}
+	}
+	switch {
+	case strings.HasSuffix(msg, "imported and not used"),
+		strings.Contains(msg, " imported as ") && strings.HasSuffix(msg, "and not used"):
+		return unusedImport, ""
+	case strings.HasPrefix(msg, "could not import"):
+		return failedImport, ""
+	case strings.HasSuffix(msg, "is not used"):
+		return unusedValue, ""
+	case strings.HasSuffix(msg, "missing function body"), msg == "func init must have a body":
+		return missingBody, ""
+	case strings.HasPrefix(msg, "implicit assignment to unexported field"):
+		return unexportedField, ""
+	}
+	for _, s := range []string{"overflows", "division by zero", "truncated", "cannot represent", "constant", "shift"} {
+		if strings.Contains(msg, s) {
+			return ofConstant, ""
+		}
+	}
+	return otherError, ""
+}

@@ -1,0 +1,65 @@
+package check
+
+import (
+	"go/ast"
+	"go/types"
+	"strconv"
+	"sync"
+)
+
+// A type declared in a function is a different type in each instance of the
+// function. As in the compiler, its name contains the type arguments of the
+// instance and, where it is a type argument itself, its number among the local
+// types of the package.
+
+// A localType is what the name of a local type contains beside the identifier.
+type localType struct {
+	number int
+	args   []types.Type // type arguments of the enclosing function's instance
+}
+
+// localTypes maps *types.TypeName to localType. It holds one entry for each local
+// type that cells have declared, as long as the process lives.
+var localTypes sync.Map
+
+// NoteLocal notes the number of a local type among those of the package, and the
+// type arguments of the instance that encloses it.
+func NoteLocal(o types.Object, number int, args []types.Type) {
+	localTypes.Store(o, localType{number, args})
+}
+
+// localArgs returns the type arguments of the instance that encloses a local
+// type.
+func localArgs(o *types.TypeName) []types.Type {
+	if t, ok := localTypes.Load(o); ok {
+		return t.(localType).args
+	}
+	return nil
+}
+
+// localNumber returns the suffix of a local type's name as a type argument.
+func localNumber(o *types.TypeName) string {
+	if t, ok := localTypes.Load(o); ok {
+		return "·" + strconv.Itoa(t.(localType).number)
+	}
+	return ""
+}
+
+// isInstance reports whether t is an instance of a generic type or a pointer to
+// one.
+func isInstance(t types.Type) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.TypeArgs().Len() > 0
+}
+
+// Nodes returns the declarations and statements of a cell.
+func (c *Checked) Nodes() []ast.Node {
+	list := []ast.Node{c.Source.Body}
+	for _, d := range c.Decls {
+		list = append(list, d.Decl)
+	}
+	return list
+}

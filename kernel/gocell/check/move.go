@@ -1,0 +1,163 @@
+package check
+
+import "go/types"
+
+// moveVars finds variables of the session whose type contains a type that the
+// cell declares again with the same shape, and gives them the new type: running
+// a cell again, or adding a method, keeps earlier values usable. (Interface
+// values keep the methods they were made with.) It reports whether there are
+// any.
+func (p *Program) moveVars(c *Checked, objects map[string]types.Object) bool {
+	to := map[*types.TypeName]*types.Named{}
+	for n := range c.Redeclared {
+		e := p.Names[n]
+		if e == nil {
+			continue
+		}
+		old, ok := e.Object.(*types.TypeName)
+		if !ok {
+			continue
+		}
+		now, ok := objects[n].(*types.TypeName)
+		if !ok || now == old {
+			continue
+		}
+		a, okA := old.Type().(*types.Named)
+		b, okB := now.Type().(*types.Named)
+		if okA && okB && a.TypeParams().Len() == b.TypeParams().Len() {
+			to[old] = b
+		}
+	}
+	if len(to) == 0 {
+		return false
+	}
+	// A type whose shape has changed is a different type, and so are those that
+	// contain it.
+	for again := true; again; {
+		again = false
+		for old, now := range to {
+			var shape types.Type = now
+			if params := old.Type().(*types.Named).TypeParams(); params.Len() > 0 {
+				var args []types.Type
+				for p := range params.TypeParams() {
+					args = append(args, p)
+				}
+				shape, _ = types.Instantiate(nil, now, args, false)
+			}
+			if !sameShape(old.Type().Underlying(), shape.Underlying(), to) {
+				delete(to, old)
+				again = true
+			}
+		}
+	}
+	for n, e := range p.Names {
+		v, ok := e.Object.(*types.Var)
+		if !ok || e.Cell == 0 {
+			continue
+		}
+		if t, changed := replace(v.Type(), to); changed {
+			c.Moved[n] = types.NewVar(v.Pos(), p.Package, n, t)
+		}
+	}
+	return len(c.Moved) > 0
+}
+
+// sameShape reports whether b equals a after the replacements in to.
+func sameShape(a, b types.Type, to map[*types.TypeName]*types.Named) bool {
+	r, _ := replace(a, to)
+	return types.Identical(r, b)
+}
+
+// replace returns t with the named types replaced that to maps, and whether
+// there were any.
+func replace(t types.Type, to map[*types.TypeName]*types.Named) (types.Type, bool) {
+	switch t := t.(type) {
+	case *types.Named:
+		n, ok := to[t.Obj()]
+		if t.TypeArgs().Len() == 0 {
+			if ok {
+				return n, true
+			}
+			break
+		}
+		if !ok {
+			n = t.Origin()
+		}
+		args := ListOf(t.TypeArgs())
+		for i, a := range args {
+			r, changed := replace(a, to)
+			args[i], ok = r, ok || changed
+		}
+		if ok {
+			if r, err := types.Instantiate(nil, n, args, false); err == nil {
+				return r, true
+			}
+		}
+	case *types.Alias:
+		if r, ok := replace(types.Unalias(t), to); ok {
+			return r, true
+		}
+	case *types.Pointer:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewPointer(e), true
+		}
+	case *types.Slice:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewSlice(e), true
+		}
+	case *types.Array:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewArray(e, t.Len()), true
+		}
+	case *types.Chan:
+		if e, ok := replace(t.Elem(), to); ok {
+			return types.NewChan(t.Dir(), e), true
+		}
+	case *types.Map:
+		k, ok1 := replace(t.Key(), to)
+		e, ok2 := replace(t.Elem(), to)
+		if ok1 || ok2 {
+			return types.NewMap(k, e), true
+		}
+	case *types.Signature:
+		ps, ok1 := replaceTuple(t.Params(), to)
+		rs, ok2 := replaceTuple(t.Results(), to)
+		if ok1 || ok2 {
+			return types.NewSignatureType(nil, nil, nil, ps, rs, t.Variadic()), true
+		}
+	case *types.Struct:
+		any := false
+		fields := make([]*types.Var, t.NumFields())
+		tags := make([]string, t.NumFields())
+		for i := range fields {
+			f := t.Field(i)
+			ft, ok := replace(f.Type(), to)
+			fields[i], tags[i] = f, t.Tag(i)
+			if ok {
+				any = true
+				fields[i] = types.NewField(f.Pos(), f.Pkg(), f.Name(), ft, f.Embedded())
+			}
+		}
+		if any {
+			return types.NewStruct(fields, tags), true
+		}
+	}
+	return t, false
+}
+
+func replaceTuple(t *types.Tuple, to map[*types.TypeName]*types.Named) (*types.Tuple, bool) {
+	any := false
+	var vars []*types.Var
+	for v := range t.Variables() {
+		vt, ok := replace(v.Type(), to)
+		if ok {
+			any = true
+			v = types.NewParam(v.Pos(), v.Pkg(), v.Name(), vt)
+		}
+		vars = append(vars, v)
+	}
+	if !any {
+		return t, false
+	}
+	return types.NewTuple(vars...), true
+}

@@ -1,0 +1,323 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+)
+
+// A nativeCheck is the type-checking of one compiled cell as a package of its
+// own. What it uses of interpreted functions and constants is copied into it, so
+// that one check may find that there is more to check.
+type nativeCheck struct {
+	p       *Program // the session after the cell
+	q       *Program // with the compiled cell's package and imports
+	fset    *token.FileSet
+	u       *Unit
+	n       *Native
+	cell    []Declared // interpreted declarations of the cell under way
+	live    []*Unit    // units of the session
+	objects map[string]types.Object
+	pending map[string]*Unit // compiled cells that are yet to be checked, by name
+
+	pieces []Piece // its declarations, with the copies
+	names  map[string]bool
+	parsed map[Piece]ast.Decl
+	copied map[*Unit]bool
+
+	all  []Declared
+	used map[string]bool // identifiers that it mentions
+	errs []types.Error
+	ce   *Error   // in its own words
+	lift []string // interpreted types that must be compiled too
+	more bool     // there are copies that have not been checked
+}
+
+// checkNative checks a compiled cell. missing is a unit of pending that must be
+// checked first, or nil.
+func (p *Program) checkNative(fset *token.FileSet, u *Unit, cell []Declared, live []*Unit, objects map[string]types.Object, pending map[string]*Unit) (n *Native, missing *Unit, err error) {
+	k := &nativeCheck{p: p, q: p.clone(), fset: fset, u: u, n: &Native{Unit: u}, cell: cell, live: live, objects: objects, pending: pending,
+		pieces: u.native, names: map[string]bool{}, parsed: map[Piece]ast.Decl{}, copied: map[*Unit]bool{}}
+	for _, name := range u.Names {
+		k.names[name] = true
+	}
+	for {
+		missing, err := k.attempt()
+		switch {
+		case err == errAgain:
+		case missing != nil || err != nil:
+			return nil, missing, err
+		default:
+			return k.n, nil, nil
+		}
+	}
+}
+
+// attempt checks the pieces. It returns errAgain where it has added some.
+func (k *nativeCheck) attempt() (missing *Unit, err error) {
+	setScope(k.p.Package)
+	k.n.Package = types.NewPackage("main", "cell")
+	k.n.Info = NewInfo()
+	k.n.Decls, k.n.Blank, k.n.Vars = nil, nil, map[string]*types.Var{}
+	k.q.Package = k.n.Package
+	k.all, k.used, k.errs, k.ce, k.lift, k.more = nil, map[string]bool{}, nil, &Error{}, nil, false
+	if err := k.parse(); err != nil {
+		return nil, err
+	}
+	for name := range k.used {
+		k.declare(name)
+	}
+	if k.more || k.types() {
+		return nil, errAgain
+	}
+	k.u.deps = map[string]bool{}
+	for id, o := range k.n.Info.Uses {
+		if missing := k.use(id, o); missing != nil {
+			return missing, nil
+		}
+	}
+	switch {
+	case len(k.lift) > 0:
+		return nil, &unlifted{k.lift}
+	case k.more:
+		return nil, errAgain
+	}
+	for _, te := range k.errs {
+		k.ce.List.Add(k.fset.Position(te.Pos), te.Msg)
+	}
+	if err := k.failed(); err != nil {
+		return nil, err
+	}
+	for w := range k.copied {
+		for _, name := range w.Names {
+			k.u.deps[name] = true
+		}
+	}
+	k.fetchedTypes()
+	if err := k.failed(); err != nil {
+		return nil, err
+	}
+	k.ownScope()
+	nativePaths.Store(k.n.Package, CellsPath+strconv.Itoa(int(nativeCount.Add(1))))
+	return nil, nil
+}
+
+// failed returns the errors so far.
+func (k *nativeCheck) failed() error {
+	if len(k.ce.List) == 0 {
+		return nil
+	}
+	k.ce.List.Sort()
+	return k.ce
+}
+
+func (k *nativeCheck) refuse(id *ast.Ident, format string, args ...any) {
+	k.ce.List.Add(k.fset.Position(id.Pos()), fmt.Sprintf(format, args...))
+}
+
+// parse parses the pieces, each once.
+func (k *nativeCheck) parse() error {
+	for _, pc := range k.pieces {
+		if k.parsed[pc] == nil {
+			ds, err := pc.Parse(k.fset)
+			if err != nil || len(ds) != 1 {
+				return fmt.Errorf("internal: cannot parse %s again: %v", k.u, err)
+			}
+			k.parsed[pc] = ds[0]
+		}
+		d := k.parsed[pc]
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			if err := k.q.addImports(k.fset, g, compiledImporter{k.p.Importer}); err != nil {
+				return err
+			}
+			for _, spec := range g.Specs {
+				if is := spec.(*ast.ImportSpec); is.Name != nil && is.Name.Name == "_" {
+					k.n.Blank = append(k.n.Blank, ImportPath(is))
+				}
+			}
+			continue
+		}
+		k.n.Decls = append(k.n.Decls, NativeDecl{pc, d})
+		k.all = append(k.all, Declared{Decl: d, Unit: UnitsOf(pc, d)})
+		mention(k.used, d)
+	}
+	return nil
+}
+
+// copy adds the declaration of an interpreted function or constant.
+func (k *nativeCheck) copy(w *Unit) {
+	k.copied[w] = true
+	k.pieces = append(slices.Clip(k.pieces), w.Piece)
+	for _, name := range w.Names {
+		k.names[name] = true
+	}
+	k.more = true
+}
+
+// declare puts what the session knows by a name into the scope.
+func (k *nativeCheck) declare(name string) {
+	insert := func(o types.Object) {
+		if o.Parent() == nil {
+			k.p.Package.Scope().Insert(o) // where it belongs
+		}
+		k.n.Package.Scope().Insert(o)
+	}
+	switch {
+	case k.names[name]:
+	case k.objects[name] != nil:
+		insert(k.objects[name])
+	case declarationOf(k.cell, name) != nil:
+		w := declarationOf(k.cell, name)
+		if w.typ {
+			insert(types.NewTypeName(token.NoPos, k.p.Package, name, types.Typ[types.Invalid]))
+		} else if !k.copied[w.unit] {
+			k.copy(w.unit)
+		}
+	case k.p.Names[name] != nil:
+		insert(k.p.Names[name].Object)
+	}
+}
+
+// types runs the type checker. It reports whether that is to be done again, since
+// a literal has been given the names of its fields, or must its number of results.
+func (k *nativeCheck) types() (again bool) {
+	conf := &types.Config{Importer: compiledImporter{k.p.Importer}, Error: func(err error) {
+		var te types.Error
+		if !errors.As(err, &te) {
+			return
+		}
+		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
+			k.errs = append(k.errs, te)
+		}
+	}}
+	file := &ast.File{Name: ast.NewIdent("cell"), Decls: k.q.fileImports(k.used, k.all, &ast.BlockStmt{})}
+	for _, d := range k.n.Decls {
+		file.Decls = append(file.Decls, d.Decl)
+	}
+	hideForeign(file)
+	_ = types.NewChecker(conf, k.fset, k.n.Package, k.n.Info).Files([]*ast.File{file})
+	again, k.errs = sizeMusts(k.n.Info, file, k.errs)
+	return nameFields(k.n.Info, file, k.errs) || again
+}
+
+// use notes what the cell uses of the session by an identifier. It returns a unit
+// that is to be checked first, or nil.
+func (k *nativeCheck) use(id *ast.Ident, o types.Object) (missing *Unit) {
+	if f, ok := o.(*types.Func); ok && endsProcess[f.FullName()] {
+		k.refuse(id, "%s would end the kernel: a compiled cell cannot call it", f.FullName())
+	}
+	if o.Pkg() == k.n.Package || o.Pkg() == nil || o.Parent() == nil || o.Parent() != k.p.Package.Scope() && !OfNative(o) {
+		return nil
+	}
+	if w := k.pendingUnit(o.Name()); w != nil {
+		return w
+	}
+	e := k.p.Names[o.Name()]
+	if e != nil && e.Object == o && e.Cell == 0 {
+		k.n.UsesContext = true
+		return nil
+	}
+	k.u.deps[o.Name()] = true
+	if OfNative(o) {
+		return nil
+	}
+	where := "this cell"
+	if e != nil {
+		where = fmt.Sprintf("cell %d", e.Cell)
+	}
+	switch o := o.(type) {
+	case *types.TypeName:
+		k.useType(id, o, where)
+	case *types.Var:
+		return k.useVar(id, o, where)
+	default:
+		for _, w := range k.live {
+			if w.native == nil && w.Method == "" && slices.Contains(w.Names, o.Name()) && !k.copied[w] {
+				k.copy(w)
+			}
+		}
+	}
+	return nil
+}
+
+// pendingUnit returns the compiled cell of a name that is to be checked before
+// this one, or nil.
+func (k *nativeCheck) pendingUnit(name string) *Unit {
+	if w := k.pending[name]; w != nil && w != k.u && k.objects[name] == nil {
+		return w
+	}
+	return nil
+}
+
+// useType has an interpreted type compiled, or refuses it.
+func (k *nativeCheck) useType(id *ast.Ident, o *types.TypeName, where string) {
+	if k.u.auto {
+		k.refuse(id, "it uses %s, a type of a cell", o.Name())
+		return
+	}
+	if names := k.p.liftable(o, k.live, k.cell); names != nil {
+		k.lift = append(k.lift, names...)
+		return
+	}
+	why := k.p.cannotLift[o.Name()]
+	switch {
+	case IsGeneric(o):
+		why = "a compiled cell can use generic types of compiled cells only: begin its cell with %%compile too"
+	case why == "":
+		why = "begin its cell with %%compile too"
+	default:
+		why = "it cannot be compiled: " + why
+	}
+	k.refuse(id, "type %s (%s) is interpreted: %s", o.Name(), where, why)
+}
+
+// useVar shares a variable of the session, or refuses to.
+func (k *nativeCheck) useVar(id *ast.Ident, o *types.Var, where string) (missing *Unit) {
+	if k.u.auto && len(cellTypes(o.Type())) > 0 {
+		k.refuse(id, "it uses the variable %s, of a type of a cell", o.Name())
+		return nil
+	}
+	for _, t := range cellTypes(o.Type()) {
+		if w := k.pendingUnit(t.Name()); w != nil {
+			return w
+		}
+		k.lift = append(k.lift, k.p.liftable(t, k.live, k.cell)...)
+	}
+	if len(k.lift) > 0 {
+		return nil
+	}
+	if bad := notShareable(o.Type(), map[types.Type]bool{}); bad != "" {
+		k.refuse(id, "variable %s (%s) cannot be shared with compiled code, because it holds %s: pass it as an argument", o.Name(), where, bad)
+	}
+	k.n.Vars[o.Name()] = o
+	return nil
+}
+
+// fetchedTypes refuses names whose types other cells would know as others.
+func (k *nativeCheck) fetchedTypes() {
+	for _, name := range k.u.Names {
+		if o := k.n.Package.Scope().Lookup(name); o != nil {
+			if t := fetchedIn(o.Type(), k.n.Package, map[types.Type]bool{}); t != nil {
+				k.ce.List.Add(k.fset.Position(o.Pos()), fmt.Sprintf("%s is of type %s, but a type of a fetched package is a different type in other cells: use it inside the functions of this cell only", name, types.TypeString(t, ShortName)))
+			}
+		}
+	}
+}
+
+// ownScope leaves in the cell's scope what it declares itself.
+func (k *nativeCheck) ownScope() {
+	var mine []types.Object
+	for _, name := range k.n.Package.Scope().Names() {
+		if o := k.n.Package.Scope().Lookup(name); o.Pkg() == k.n.Package {
+			mine = append(mine, o)
+		}
+	}
+	setScope(k.n.Package)
+	for _, o := range mine {
+		k.n.Package.Scope().Insert(o)
+	}
+}

@@ -1,0 +1,345 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// An update is what a cell makes of the session, as far as it is known: each
+// attempt may find more that the cell changes, and then there is another.
+type update struct {
+	p         *Program // the session after the cell
+	fset      *token.FileSet
+	src       *Source
+	own       []Declared // the cell's declarations
+	ownNative *Unit      // the cell itself, if it is compiled
+	kept      []*Unit    // units of earlier cells that the cell does not take over
+	changed   map[string]bool
+	dropped   map[*Unit]string        // why a kept unit no longer compiles
+	defs      map[string]types.Object // variables that the cell defines and compiled cells use
+}
+
+// errAgain says that an attempt has found out more: there is to be another.
+var errAgain = errors.New("check again")
+
+// run attempts until nothing more is found out.
+func (u *update) run() (*Checked, error) {
+	for {
+		c, err := u.attempt()
+		if err != errAgain {
+			return c, err
+		}
+	}
+}
+
+// attempt checks the cell with the dependents of what it changes. It returns
+// errAgain where a dependent no longer compiles and is dropped, or the type of a
+// variable turns out to have changed.
+func (u *update) attempt() (*Checked, error) {
+	p := u.p
+	var live []*Unit
+	for _, k := range u.kept {
+		if _, gone := u.dropped[k]; !gone {
+			live = append(live, k)
+		}
+	}
+	all, natives, replaced, err := u.collect(live)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checked{Source: u.src, Next: p, Decls: all, Redeclared: map[string]bool{}, Moved: map[string]*types.Var{}, Info: NewInfo()}
+	for _, d := range all {
+		if d.Unit.Method == "" {
+			for _, n := range d.Unit.Names {
+				c.Redeclared[n] = true
+			}
+		}
+	}
+	k := newChecking(p, u.fset, c.Info, all, u.src.Body)
+	k.keys, k.moved, k.hidden = true, c.Moved, c.Redeclared
+	if len(natives) > 0 {
+		if err := u.compiled(c, k, natives, replaced, live); err != nil {
+			return nil, err
+		}
+	}
+	if len(u.dropped) > 0 {
+		k.hidden = u.hidden(c)
+	}
+	if err := u.passes(c, k, live); err != nil {
+		return nil, err
+	}
+	if len(k.errs) > 0 {
+		return nil, u.failed(k)
+	}
+	p.commit(c, k.objects, live, u.dropped)
+	return c, nil
+}
+
+// hidden returns the session's names that the cell does not see: those declared
+// with it, and those of units that are dropped.
+func (u *update) hidden(c *Checked) map[string]bool {
+	names := map[string]bool{}
+	for n := range c.Redeclared {
+		names[n] = true
+	}
+	for d := range u.dropped {
+		if d.Method == "" {
+			for _, n := range d.Names {
+				names[n] = true
+			}
+		}
+	}
+	return names
+}
+
+// collect returns the declarations to check, the cell's own and their
+// dependents', and the units to compile. replaced maps kept units to copies of
+// theirs that are compiled again.
+func (u *update) collect(live []*Unit) (all []Declared, natives []*Unit, replaced map[*Unit]*Unit, err error) {
+	again := dependents(live, u.changed)
+	all = slices.Clone(u.own)
+	replaced = map[*Unit]*Unit{}
+	if u.ownNative != nil {
+		natives = append(natives, u.ownNative)
+	}
+	lifts, err := u.p.lifts(u.fset, u.own, live)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	isPart := map[*Unit]bool{}
+	for _, g := range lifts {
+		fresh := false
+		for _, part := range g.parts {
+			isPart[part] = true
+			fresh = fresh || slices.Contains(again, part) || slices.ContainsFunc(u.own, func(d Declared) bool { return d.Unit == part })
+		}
+		if fresh {
+			natives = append(natives, g)
+		}
+	}
+	all = slices.DeleteFunc(all, func(d Declared) bool { return isPart[d.Unit] })
+	for _, w := range again {
+		if isPart[w] {
+			continue
+		}
+		if w.auto {
+			return nil, nil, nil, u.interpret(w)
+		}
+		if w.native != nil {
+			v := *w
+			replaced[w] = &v
+			natives = append(natives, &v)
+			continue
+		}
+		ds, err := w.Parse(u.fset)
+		if err != nil || len(ds) != 1 {
+			return nil, nil, nil, fmt.Errorf("internal: cannot parse %s again: %v", w, err)
+		}
+		all = append(all, Declared{Decl: ds[0], Unit: w})
+	}
+	return all, natives, replaced, nil
+}
+
+// compiled checks the compiled cells among what is declared. live takes the units
+// that are compiled again in place of the old ones.
+func (u *update) compiled(c *Checked, k *checking, natives []*Unit, replaced map[*Unit]*Unit, live []*Unit) (err error) {
+	p := u.p
+	for n, o := range u.defs {
+		k.objects[n] = o
+	}
+	var bad *Unit
+	c.Natives, bad, err = p.checkNatives(u.fset, natives, u.ownNative, u.own, live, k.objects, func(n *Native) {
+		// What is checked after it sees the variables of its types.
+		for _, name := range n.Unit.Names {
+			c.Redeclared[name] = true
+		}
+		p.moveVars(c, k.objects)
+		for n, v := range c.Moved {
+			k.objects[n] = v
+		}
+	})
+	var need *unlifted
+	switch {
+	case errors.As(err, &need):
+		if p.lifted == nil {
+			p.lifted = map[string]bool{}
+		}
+		for _, n := range need.names {
+			p.lifted[n], u.changed[n] = true, true
+		}
+		return errAgain
+	case err != nil && bad != nil && bad.parts != nil:
+		// Compiled cells must do without these types.
+		if p.cannotLift == nil {
+			p.cannotLift = map[string]string{}
+		}
+		for _, n := range bad.Names {
+			p.cannotLift[n] = reason(err)
+			delete(p.lifted, n)
+			u.changed[n] = true
+		}
+		return errAgain
+	case err != nil:
+		for old, v := range replaced {
+			if v == bad {
+				u.dropped[old] = fmt.Sprintf("%s, compiled in cell %d, no longer compiles: %s", old, old.Cell, reason(err))
+				return errAgain
+			}
+		}
+		return p.explainNative(err, u.dropped)
+	}
+	for i, old := range live {
+		if v := replaced[old]; v != nil {
+			live[i] = v
+		}
+	}
+	return nil
+}
+
+// passes checks the interpreted part of the cell, up to the first pass with
+// errors.
+func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
+	fileVars, likeFile := declarationsOnly(u.src.Body)
+	u.heads(c, k, fileVars)
+	if len(k.errs) > 0 {
+		return nil
+	}
+	if err := u.move(c, k, live); err != nil {
+		return err
+	}
+	if likeFile {
+		u.initOrder(c, k, fileVars)
+	}
+	k.statements()
+	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, k.top()) })
+	if len(k.errs) > 0 {
+		return nil
+	}
+	c.Vars = k.variables()
+	if err := u.define(c, k, live); err != nil {
+		return err
+	}
+	var bodies []ast.Decl
+	for _, d := range k.all {
+		if f, ok := d.Decl.(*ast.FuncDecl); ok && f.Body != nil {
+			bodies = append(bodies, bodyFunc(f))
+		}
+	}
+	k.bodies(bodies)
+	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, k.top()) })
+	return nil
+}
+
+// heads checks the heads of the declarations, with the variables whose type is
+// written where the cell is like a file.
+func (u *update) heads(c *Checked, k *checking, fileVars []declaredVar) {
+	var more []ast.Decl
+	var anew []string
+	for _, v := range fileVars {
+		if v.spec.Type != nil {
+			for _, n := range v.spec.Names {
+				anew = append(anew, n.Name)
+			}
+			more = append(more, &ast.GenDecl{TokPos: v.spec.Pos(), Tok: token.VAR, Specs: []ast.Spec{
+				&ast.ValueSpec{Names: v.spec.Names, Type: v.spec.Type}}})
+		}
+	}
+	k.heads(more, k.all, c.Redeclared, anew...)
+	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, nil) })
+}
+
+// harmless reports whether an error of the checker is none in a cell; top is the
+// scope of the cell's statements once they are checked.
+func (u *update) harmless(e types.Error, top *types.Scope) bool {
+	switch kind, name := kindOfError(e.Msg); kind {
+	case unusedImport, failedImport, missingBody:
+		return true
+	case unusedVariable:
+		// Variables of the cell itself may be meant for a later cell.
+		return top != nil && top.Lookup(name) != nil && top.Lookup(name).Pos() == e.Pos
+	case unusedValue:
+		x, ok := u.src.Last.(*ast.ExprStmt)
+		return ok && x.Pos() <= e.Pos && e.Pos < x.End()
+	}
+	return false
+}
+
+// move gives variables that are made of a type which is declared again in the
+// same shape the new type from now on.
+func (u *update) move(c *Checked, k *checking, live []*Unit) error {
+	if !u.p.moveVars(c, k.objects) {
+		return nil
+	}
+	for n, v := range c.Moved {
+		if k.objects[n] != nil {
+			k.objects[n] = v
+		}
+	}
+	more := false
+	for n := range c.Moved {
+		if !u.changed[n] && len(dependents(live, map[string]bool{n: true})) > 0 {
+			u.changed[n], more = true, true
+		}
+	}
+	if more {
+		return errAgain
+	}
+	return nil
+}
+
+// initOrder sorts the variables of a cell by initialization order; initializers
+// is the checker's order for the cell as a package.
+func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
+	setScope(u.p.Package)
+	defined := DefinedBy(u.src.Body)
+	for n := range k.used {
+		if e := u.p.Names[n]; e != nil && !k.hidden[n] && !defined[n] {
+			u.p.Package.Scope().Insert(e.Object)
+		}
+	}
+	inInitOrder(u.src.Body, fileVars, u.p.initializers(u.fset, k.all, u.src.Body, k.used))
+}
+
+// define takes the cell's variables over. One whose type has changed takes its
+// users along.
+func (u *update) define(c *Checked, k *checking, live []*Unit) error {
+	again := false
+	for _, v := range c.Vars {
+		n := v.Name()
+		if e := u.p.Names[n]; e != nil && !u.changed[n] {
+			if old, ok := e.Object.(*types.Var); ok && !types.Identical(old.Type(), v.Type()) &&
+				len(dependents(live, map[string]bool{n: true})) > 0 {
+				u.changed[n] = true
+				return errAgain
+			}
+		}
+		k.objects[n] = v
+		if old := u.defs[n]; len(c.Natives) > 0 && (old == nil || !types.Identical(old.Type(), v.Type())) &&
+			slices.ContainsFunc(c.Natives, func(m *Native) bool { return m.Unit.deps[n] }) {
+			u.defs[n] = v
+			again = true
+		}
+	}
+	if again {
+		return errAgain
+	}
+	return nil
+}
+
+// failed returns the error of a check: errAgain where an earlier cell's
+// declaration no longer compiles, which is dropped.
+func (u *update) failed(k *checking) error {
+	for _, e := range k.errs {
+		for _, d := range k.all {
+			if !d.Own && d.Decl.Pos() <= e.Pos && e.Pos < d.Decl.End() {
+				u.dropped[d.Unit] = fmt.Sprintf("%s, declared in cell %d, no longer compiles: %s (line %d)", d.Unit, d.Unit.Cell, e.Msg, u.fset.Position(e.Pos).Line)
+				return errAgain
+			}
+		}
+	}
+	return u.p.explain(k, u.dropped)
+}

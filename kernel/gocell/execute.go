@@ -1,0 +1,211 @@
+package gocell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"dace.local/kernel/display"
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/compiled"
+	"dace.local/kernel/gocell/lower"
+	"dace.local/kernel/gocell/magic"
+	"dace.local/kernel/gocell/vm"
+)
+
+// Execute runs a cell: its magics first, then its Go code.
+func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Outputs) (res engine.Result, err error) {
+	if s.closed.Load() {
+		return res, &engine.Error{Name: "Closed", Message: "the session has ended", Traceback: []string{"the session has ended"}}
+	}
+	input.Code = strings.TrimPrefix(input.Code, "\ufeff") // a byte order mark, which Go allows at the start of a file
+	text := input.Code
+	if pages, err := s.help(text); pages != nil || err != nil {
+		return engine.Result{Pages: pages}, err
+	}
+	number := input.Number
+	s.mu.Lock()
+	s.texts[number] = text
+	s.mu.Unlock()
+	s.compiled.auto.swap(ctx, text)
+	return s.steps(ctx, input, out)
+}
+
+// executeGo runs a cell without magics.
+func (s *Session) executeGo(ctx context.Context, input engine.Cell, out engine.Outputs) (res engine.Result, err error) {
+	text, isProgram := cell.BlankPackageClause(input.Code)
+	src, err := check.ParseCell(s.machine.Files(), input.Number, input.ID, text)
+	if err != nil {
+		return res, s.compileError(input.Number, err)
+	}
+	if s.fetched.auto {
+		s.autoGet(ctx, src, out)
+	}
+	if main, alone := src.Main(); alone {
+		isProgram = true
+	} else if main && !isProgram {
+		out.Stderr("func main runs by itself only in a cell without statements: call main()\n")
+	}
+	return s.run(ctx, src, isProgram, out)
+}
+
+// run checks, compiles and runs a parsed cell.
+func (s *Session) run(ctx context.Context, src *check.Source, isProgram bool, out engine.Outputs) (res engine.Result, err error) {
+	var value last[engine.Bundle]
+	err = s.runWith(ctx, src, isProgram, out, func(values []any) { value.set(display.Result(values, false)) })
+	if err == nil {
+		res.Value = value.get()
+	}
+	return res, err
+}
+
+// runWith is like run, but passes the values of the last expression to a
+// function.
+func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool, out engine.Outputs, result func([]any)) error {
+	number := src.Number
+	give, err := s.beside.compiling.take(ctx)
+	if err != nil {
+		return interrupted("the cell was interrupted before it began")
+	}
+	defer give()
+	c, cerr := s.checkCell(src)
+	if cerr == nil {
+		cerr = s.oversized(c)
+	}
+	if cerr != nil {
+		return s.compileError(number, cerr)
+	}
+	for _, n := range c.Notes {
+		out.Stderr(n + "\n")
+	}
+
+	if err := s.link(ctx, c, out); err != nil {
+		return err
+	}
+	var failure last[error]
+	run := s.start(ctx, out, func(values []any, failed error) {
+		if failure.set(failed); failed == nil {
+			result(values)
+		}
+	})
+	defer s.finish(run)
+
+	if err := s.compiled.Build(run.Context(), c.Natives, out); err != nil {
+		if err := run.Context().Err(); err != nil {
+			return s.runtimeError(run, err)
+		}
+		if away := compiled.Unavailable(nil); errors.As(err, &away) {
+			return &notHere{s.compileError(number, err)}
+		}
+		return s.compileError(number, err)
+	}
+	s.errorVars.note(s.machine.Files(), c)
+	errorVars := s.errorVars.of(c)
+	program, undo, err := s.compile(c, isProgram)
+	if err != nil {
+		undo()
+		return s.compileError(number, err)
+	}
+	s.mu.Lock()
+	s.prog = c.Next
+	s.mu.Unlock()
+	over := s.compiled.auto.watch(c)
+	stop := magic.Start(ctx)
+	err = s.runCompiled(run, program, give)
+	stop()
+	over()
+	if err != nil {
+		e := s.runtimeError(run, err)
+		if e.Name == engine.Panic {
+			e.Traceback = append(e.Traceback, s.unseenErrors(errorVars)...)
+		}
+		return e
+	}
+	if failed := failure.get(); failed != nil {
+		if err := ctx.Err(); err != nil && errors.Is(failed, err) {
+			return s.runtimeError(run, err) // the cell returned because it was interrupted
+		}
+		at := vm.Frame{Pos: s.machine.Files().Position(src.Last.Pos())}
+		return s.failure([]vm.Frame{at}, vm.Failure{Err: failed})
+	}
+	return nil
+}
+
+// A last holds what a cell's last expression has given. It has a mutex because a
+// goroutine of the cell may set it after the cell has been abandoned.
+type last[T any] struct {
+	mu    sync.Mutex // guards value
+	value T
+}
+
+func (l *last[T]) set(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.value = v
+}
+
+func (l *last[T]) get() T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value
+}
+
+// checkCell type-checks a cell against the session. A panic of the checker is
+// returned as an error, because it must not end the kernel.
+func (s *Session) checkCell(src *check.Source) (c *check.Checked, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("the kernel cannot check this cell: %v", r)
+		}
+	}()
+	return s.prog.Check(s.machine.Files(), src)
+}
+
+// compile rewrites a checked cell and compiles it with the interpreter. undo
+// restores the names and types from before the call; the caller calls it if
+// compile fails.
+func (s *Session) compile(c *check.Checked, isProgram bool) (prog *vm.Program, undo func(), err error) {
+	undo = s.keepNames()
+	defer compilerPanic(&err)
+	s.types.Adopt(c)
+	// A position in the cell for nodes that have no position of their own.
+	anchor := s.machine.Files().AddFile(cell.FileName(c.Source.Number), -1, 1).Pos(0)
+	out, err := lower.Cell(lowerEnv{s}, s.lowered, s.machine.Files(), c, s.prog, isProgram, anchor)
+	if err != nil {
+		return nil, undo, err
+	}
+	names := s.machine.Names()
+	for _, v := range out.Fresh {
+		names.Rename(cell.Mangle(v.Name()), cell.Mark+"old"+v.Name())
+	}
+	for n := range c.Redeclared {
+		names.Forget(cell.Mangle(n))
+	}
+	prog, err = s.machine.Compile(out.File)
+	return prog, undo, err
+}
+
+// keepNames takes a snapshot of the interpreter's names, the lowering's state
+// and the types. undo restores them.
+func (s *Session) keepNames() (undo func()) {
+	names, lowered, types := s.machine.Names().Snapshot(), s.lowered.Snapshot(), s.types.Snapshot()
+	return func() {
+		names()
+		lowered()
+		types()
+	}
+}
+
+// compilerPanic recovers a panic of the lowering or of the interpreter's
+// compiler and stores it in err. Functions defer it.
+func compilerPanic(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the interpreter cannot compile it: %v", r)
+	}
+}

@@ -1,0 +1,121 @@
+package gocell
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/magic"
+	"dace.local/kernel/gocell/symbols"
+	"dace.local/kernel/process"
+)
+
+// Cells of gonb mean something here too, see kernel/foreign/README.md.
+
+// gonbMagics returns the magics that gonb's notebooks use.
+func (s *Session) gonbMagics() []magic.Magic {
+	auto := func(on bool) func(*magic.Call) (engine.Result, error) {
+		return func(*magic.Call) (engine.Result, error) {
+			s.fetched.auto = on
+			return engine.Result{}, nil
+		}
+	}
+	return []magic.Magic{
+		{Name: "%autoget", Usage: "%autoget", Short: "fetches the modules that cells import and that are missing, from now on", Doc: "A line %% or %main, which gonb's notebooks have, does the same.", Run: auto(true)},
+		{Name: "%noautoget", Usage: "%noautoget", Short: "undoes %autoget", Run: auto(false)},
+		{Name: "%gomod", Usage: "%gomod COMMAND", Short: "runs a command in the folder of the session's go.mod, which %get makes", Doc: "gonb writes it as !*COMMAND.", Run: s.goMod},
+	}
+}
+
+// goMod runs a command in the folder of the scratch module.
+func (s *Session) goMod(c *magic.Call) (engine.Result, error) {
+	dir := s.fetched.modules.Dir()
+	if dir == "" {
+		return engine.Result{}, fmt.Errorf("the session has no go.mod: nothing has been fetched (%%get)")
+	}
+	return engine.Result{}, c.Execute(process.Shell("cd '" + dir + "' && { " + c.Args + "\n}"))
+}
+
+// autoGet fetches the modules that a cell imports and the session lacks. What
+// cannot be fetched is reported on stderr; then the cell does not compile.
+func (s *Session) autoGet(ctx context.Context, src *check.Source, out engine.Outputs) {
+	var want []string
+	for _, d := range src.File.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			if i, ok := spec.(*ast.ImportSpec); ok {
+				if path, err := strconv.Unquote(i.Path.Value); err == nil {
+					want = append(want, path)
+				}
+			}
+		}
+	}
+	uses := func(n ast.Node) bool {
+		if x, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := x.X.(*ast.Ident); ok && id.Name == "constraints" && len(s.prog.ByName("constraints")) == 0 {
+				want = append(want, "golang.org/x/exp/constraints")
+			}
+		}
+		return true
+	}
+	for _, d := range src.File.Decls {
+		ast.Inspect(d, uses)
+	}
+	ast.Inspect(src.Body, uses)
+	slices.Sort(want)
+	for _, path := range slices.Compact(want) {
+		first, _, _ := strings.Cut(path, "/")
+		_, compiled := symbols.Name(path)
+		if compiled || !strings.Contains(first, ".") || check.StandIn(path) != "" || s.prog.Importer.Source(path) != nil {
+			continue
+		}
+		out.Stderr("%get " + path + "\n")
+		if err := s.getOne(ctx, path, discard{}); err != nil {
+			out.Stderr(err.Error() + "\n")
+		}
+	}
+}
+
+func (h host) Remove(names []string) (unknown []string) {
+	h.s.beside.compiling <- struct{}{}
+	defer func() { <-h.s.beside.compiling }()
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	drop := map[string]bool{}
+	for _, n := range names {
+		if e := h.s.prog.Names[n]; e == nil || e.Cell == 0 {
+			unknown = append(unknown, n)
+			continue
+		}
+		drop[n] = true
+		h.s.machine.Drop(cell.Mangle(n))
+		h.s.machine.Names().Forget(cell.Mangle(n))
+	}
+	h.s.prog = h.s.prog.Without(drop)
+	return unknown
+}
+
+func (h host) SetArgs(args []string) { h.s.packages.library.SetArgs(args) }
+
+// functions returns the names of the functions that cells have declared.
+func (h host) functions() []string {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	var names []string
+	for n, e := range h.s.prog.Names {
+		if _, ok := e.Object.(*types.Func); ok {
+			names = append(names, n)
+		}
+	}
+	return names
+}

@@ -1,0 +1,325 @@
+package gocell
+
+import (
+	"cmp"
+	"go/ast"
+	"go/doc/comment"
+	"go/token"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/symbols"
+	"dace.local/kernel/gocell/symbols/docs"
+	"dace.local/kernel/self"
+	"dace.local/kernel/suggest"
+)
+
+// Inspect explains the name, keyword or magic at the cursor: its declaration
+// and documentation. Where there is none, it explains the function whose
+// arguments are around the cursor, the field that is set there, or the type of
+// the composite literal. With detail it shows source instead of declarations.
+func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool) {
+	cursor = min(max(cursor, 0), len(code))
+	magics := s.magics()
+	if m, ok := magics.At(code, cursor, s.isName); ok {
+		return page(m.Usage, m.About()), true
+	}
+	code = magics.Blank(code, s.isName)
+	list, _, _ := cell.Tokens(code)
+	at, around := nameAt(list, cursor), false
+	if at < 0 {
+		at, around = nameAround(list, cursor), true
+	}
+	if at < 0 {
+		return engine.Bundle{}, false
+	}
+	if list[at].Kind.IsKeyword() {
+		return page("keyword "+list[at].Kind.String(), docs.Keyword(list[at].Kind.String())), true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objectAt(code, list[at])
+	if o == nil {
+		if list[at].Text == "dacelib" {
+			return page("dacelib", symbols.Doc(self.Path("dacelib"), "")), true
+		}
+		return engine.Bundle{}, false
+	}
+	if _, isType := o.(*types.TypeName); around && at+1 < len(list) && list[at+1].Kind == token.LBRACE && !isType {
+		return engine.Bundle{}, false // a block, as in "for range n {", is no literal
+	}
+	declaration, doc := s.prog.DocOf(o)
+	doc = cmp.Or(doc, s.ownDoc(o))
+	_, isFunc := o.(*types.Func)
+	own := s.declaration(o)
+	switch {
+	case own != "" && (detail > 0 || !isFunc && (doc == "" || o.Pkg() == s.prog.Package)):
+		declaration = own
+	case detail > 0:
+		if source := check.SourceOf(o); source != "" {
+			declaration, doc = source, "" // the source includes the comment
+		} else if isFunc {
+			doc += "\n\n(The kernel has the source of dacelib, of display and widget, of fetched modules and of cells.)"
+		}
+	}
+	return page(declaration, doc), true
+}
+
+// page returns an explanation of a name as text and as Markdown.
+func page(declaration, doc string) engine.Bundle {
+	text, md := declaration, "```go\n"+declaration+"\n```"
+	if doc != "" {
+		text += "\n\n" + doc
+		md += "\n\n" + markdown(doc)
+	}
+	return engine.Bundle{Data: map[string]any{"text/plain": text, "text/markdown": md}}
+}
+
+// markdown returns a doc comment as Markdown.
+func markdown(doc string) string {
+	var parser comment.Parser
+	printer := comment.Printer{
+		HeadingLevel: 4,
+		HeadingID:    func(*comment.Heading) string { return "" },
+		DocLinkURL:   func(*comment.DocLink) string { return "" },
+	}
+	return strings.TrimSpace(string(printer.Markdown(parser.Parse(doc))))
+}
+
+// nameAt returns the index of the identifier or keyword that the cursor
+// touches, or -1. An identifier is preferred.
+func nameAt(list []cell.Token, cursor int) int {
+	at := -1
+	for i, t := range list {
+		if t.Offset > cursor || cursor > t.End {
+			continue
+		}
+		if t.Kind == token.IDENT || t.Kind.IsKeyword() && at < 0 {
+			at = i
+		}
+	}
+	return at
+}
+
+// nameAround returns the index of the name before the innermost brackets around
+// the cursor: of the function that is called there, or of the literal's type;
+// or of the field before the colon. It returns -1 if there is none.
+func nameAround(list []cell.Token, cursor int) int {
+	depth := 0
+	field, comma := -1, false
+	for i := len(list) - 1; i > 0; i-- {
+		if list[i].Offset >= cursor {
+			continue
+		}
+		switch list[i].Kind {
+		case token.RPAREN, token.RBRACE, token.RBRACK:
+			depth++
+		case token.LPAREN, token.LBRACE, token.LBRACK:
+			depth--
+		case token.COMMA:
+			comma = comma || depth == 0
+		case token.COLON:
+			if depth == 0 && !comma && field < 0 && list[i-1].Kind == token.IDENT {
+				field = i - 1
+			}
+		}
+		if depth >= 0 {
+			continue
+		}
+		if list[i].Kind == token.LBRACE && field >= 0 {
+			return field
+		}
+		if list[i].Kind != token.LBRACK && list[i-1].Kind == token.IDENT {
+			return i - 1
+		}
+		return -1
+	}
+	return -1
+}
+
+// objectAt returns what an identifier of a cell denotes, or nil. The caller
+// holds s.mu.
+func (s *Session) objectAt(code string, name cell.Token) types.Object {
+	line, col := cell.LineCol(code, name.Offset)
+	v := s.prog.Look(code)
+	path := v.Find(line, col)
+	if path == nil {
+		v = s.prog.Look(closeBrackets(code[:name.End]))
+		path = v.Find(line, col)
+	}
+	if path == nil {
+		return nil
+	}
+	id := path[0].(*ast.Ident)
+	if o := v.Object(id); o != nil {
+		return o
+	}
+	if sel, ok := parentSelector(path); ok {
+		// The checker refuses a type's field, as in nir.Settings.Steps, which
+		// helps as a question.
+		return s.member(v, sel)
+	}
+	if lit, ok := literalKey(path); ok {
+		if st, ok := structOf(v.Info.Types[lit].Type); ok {
+			for f := range st.Fields() {
+				if f.Name() == id.Name {
+					return f
+				}
+			}
+		}
+	}
+	for _, path := range s.prog.ByName(id.Name) {
+		if p, err := s.prog.Importer.Import(path); err == nil {
+			return types.NewPkgName(token.NoPos, s.prog.Package, id.Name, p)
+		}
+	}
+	return nil
+}
+
+// member returns the field or method that a selector selects, of a type or of a
+// value, or nil.
+func (s *Session) member(v *check.View, sel *ast.SelectorExpr) types.Object {
+	t := v.Info.Types[sel.X].Type
+	if inner, ok := sel.X.(*ast.SelectorExpr); ok && (t == nil || t == types.Typ[types.Invalid]) {
+		if o := s.member(v, inner); o != nil {
+			t = o.Type()
+		}
+	}
+	if t == nil {
+		return nil
+	}
+	o, _, _ := types.LookupFieldOrMethod(t, true, s.prog.Package, sel.Sel.Name)
+	return o
+}
+
+// declaration returns the source with which the session declares a function,
+// method, type or constant.
+func (s *Session) declaration(o types.Object) string {
+	if check.OfNative(o) {
+		return s.compiled.Declaration(o)
+	}
+	if o.Pkg() != s.prog.Package {
+		return ""
+	}
+	owner, method := s.owner(o)
+	if _, isVar := o.(*types.Var); isVar || method == "" && !check.PackageLevel(o) {
+		return ""
+	}
+	var parts []string
+	for _, u := range s.prog.Units {
+		if slices.Contains(u.Names, owner) && u.Method == method {
+			parts = append([]string{u.Text}, parts...)
+		} else if _, isType := o.(*types.TypeName); isType && u.Method != "" && u.Names[0] == owner {
+			parts = append(parts, u.Text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// owner returns the name under which the session declares an object: its own,
+// or that of the type whose method it is, and then the method's name.
+func (s *Session) owner(o types.Object) (name, method string) {
+	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
+		return check.TypeOwner(f.Signature().Recv().Type()), o.Name()
+	}
+	return o.Name(), ""
+}
+
+// ownDoc returns the comment above the declaration of an object in a cell, or
+// the comment beside a field.
+func (s *Session) ownDoc(o types.Object) string {
+	if o.Pkg() != s.prog.Package {
+		return ""
+	}
+	if e := s.prog.Names["ctx"]; e != nil && e.Object == o && e.Cell == 0 {
+		return "The kernel declares ctx. It ends when the cell is interrupted: pass it to every call that may take long."
+	}
+	owner, method := s.owner(o)
+	field := false
+	if v, ok := o.(*types.Var); ok && v.IsField() {
+		owner, _, _ = strings.Cut(s.prog.FieldOwner(v), ".")
+		field = true
+	}
+	for _, u := range slices.Backward(s.prog.Units) {
+		if u.Method != method || !slices.Contains(u.Names, owner) {
+			continue
+		}
+		if !field {
+			return commentAbove(s.texts[u.Cell], u.Piece)
+		}
+		decls, _ := u.Parse(token.NewFileSet())
+		for _, d := range decls {
+			var doc string
+			ast.Inspect(d, func(n ast.Node) bool {
+				f, ok := n.(*ast.Field)
+				if ok && slices.ContainsFunc(f.Names, func(id *ast.Ident) bool { return id.Name == o.Name() }) {
+					doc = cmp.Or(f.Doc.Text(), f.Comment.Text(), doc)
+				}
+				return true
+			})
+			return strings.TrimSpace(doc)
+		}
+	}
+	return ""
+}
+
+// commentAbove returns the comment directly above a declaration in a cell's
+// text.
+func commentAbove(text string, pc check.Piece) string {
+	lines := strings.Split(text, "\n")
+	if pc.Line < 1 || pc.Line > len(lines) || !strings.HasPrefix(pc.Text, strings.TrimSpace(lines[pc.Line-1][min(pc.Column-1, len(lines[pc.Line-1])):])) {
+		return "" // another cell has taken the number since
+	}
+	var doc []string
+	for i := pc.Line - 2; i >= 0; i-- {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(lines[i]), "//")
+		if !ok {
+			break
+		}
+		doc = append(doc, strings.TrimPrefix(comment, " "))
+	}
+	slices.Reverse(doc)
+	return strings.TrimSpace(strings.Join(doc, "\n"))
+}
+
+var helpRE = regexp.MustCompile(`^\s*(\?{0,2})\s*(%{0,2}[\pL_][\pL\pN_.]*)\s*(\?{0,2})\s*$`)
+
+// help answers the cells `?name`, `name?` and, with the source, `??name`.
+func (s *Session) help(text string) ([]engine.Bundle, error) {
+	m := helpRE.FindStringSubmatch(text)
+	if m == nil || m[1] == "" && m[3] == "" {
+		return nil, nil
+	}
+	detail := 0
+	if len(m[1]) > 1 || len(m[3]) > 1 {
+		detail = 1
+	}
+	name := m[2]
+	if b, ok := s.Inspect(name, len(name), detail); ok {
+		return []engine.Bundle{b}, nil
+	}
+	msg := "nothing is known of " + name + s.meant(name)
+	return nil, &engine.Error{Name: "NotFound", Message: msg, Traceback: []string{red + msg + plain}}
+}
+
+// meant returns a suggestion for an unknown name, for a message: the known
+// name, or member of what is before the last dot, that is most like it.
+func (s *Session) meant(name string) string {
+	if strings.HasPrefix(name, "%") {
+		return s.magics().Meant(name)
+	}
+	dot := strings.LastIndexByte(name, '.') + 1
+	known := s.Complete(name[:dot], dot).Matches
+	return suggest.DidYouMean(name[:dot], name[dot:], func(yield func(string) bool) {
+		for _, m := range known {
+			if !yield(m.Text) {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package magic
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"dace.local/kernel/engine"
+)
+
+func test(c *Call) error {
+	return runTests(c, func(Declared) bool { return true })
+}
+
+// testCell runs the cell, then the tests that it declares.
+func testCell(c *Call) (engine.Result, error) {
+	before := map[string]bool{}
+	for _, d := range c.Declared() {
+		before[d.Name] = true
+	}
+	body := c.Body()
+	if res, err := c.Run(c.Ctx, body, c.Out); err != nil {
+		return res, err
+	}
+	return engine.Result{}, runTests(c, func(d Declared) bool {
+		return !before[d.Name] || strings.Contains(body.Code, "func "+d.Name+"(")
+	})
+}
+
+// runTests runs the session's tests and benchmarks among those that are wanted.
+func runTests(c *Call, wanted func(Declared) bool) error {
+	args, err := c.Words()
+	if err != nil {
+		return err
+	}
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	verbose := fs.Bool("v", false, "")
+	pattern := fs.String("run", "", "")
+	bench := fs.String("bench", "", "")
+	for i, a := range args { // also as go test has them: -test.v
+		args[i] = strings.Replace(a, "-test.", "-", 1)
+	}
+	if err := fs.Parse(args); err != nil {
+		return fmt.Errorf("%w: %s", err, c.usage())
+	}
+	var tests, benchmarks []string
+	for _, d := range c.Declared() {
+		switch {
+		case d.Kind != "function" || !wanted(d):
+		case strings.HasPrefix(d.Name, "Test") && d.Type == "func(t *testing.T)":
+			tests = append(tests, d.Name)
+		case strings.HasPrefix(d.Name, "Benchmark") && d.Type == "func(b *testing.B)" && *bench != "":
+			benchmarks = append(benchmarks, d.Name)
+		}
+	}
+	if len(tests)+len(benchmarks) == 0 {
+		return errors.New("the session declares no tests: func TestName(t *testing.T) { ... }")
+	}
+	values, err := c.Values(c.Ctx, c.at(testTable(tests, benchmarks)), c.Out)
+	if err != nil {
+		return err
+	}
+	all, ok := values[0].([]any)
+	if !ok || len(all) != 2 {
+		return fmt.Errorf("internal: the tests are a %T", values[0])
+	}
+	failed := false
+	err = withFlags(*verbose, *pattern, *bench, func() error {
+		return c.Call(c.Ctx, c.Out, func() {
+			failed = testing.MainStart(deps{}, all[0].([]testing.InternalTest), all[1].([]testing.InternalBenchmark), nil, nil).Run() != 0
+		})
+	})
+	if err == nil && failed {
+		err = errors.New("a test has failed")
+	}
+	return err
+}
+
+// testTable returns the expression for tests and benchmarks.
+func testTable(tests, benchmarks []string) string {
+	var b strings.Builder
+	list := func(kind string, names []string) {
+		b.WriteString("[]testing.Internal" + kind + "{")
+		for _, n := range names {
+			fmt.Fprintf(&b, "{Name: %q, F: %s}, ", n, n)
+		}
+		b.WriteString("}, ")
+	}
+	b.WriteString("[]any{")
+	list("Test", tests)
+	list("Benchmark", benchmarks)
+	b.WriteString("}")
+	return b.String()
+}
+
+// withFlags calls f while the flags of package testing have these values.
+func withFlags(verbose bool, pattern, bench string, f func() error) error {
+	testing.Init()
+	if !flag.Parsed() { // testing.M would parse the kernel's own arguments
+		if err := flag.CommandLine.Parse(nil); err != nil {
+			return err
+		}
+	}
+	for name, value := range map[string]string{"test.v": fmt.Sprint(verbose), "test.run": pattern, "test.bench": bench, "test.testlogfile": ""} {
+		old := flag.Lookup(name)
+		if old == nil {
+			return errors.New("internal: package testing has no flag " + name)
+		}
+		before := old.Value.String()
+		if err := old.Value.Set(value); err != nil {
+			return err
+		}
+		defer func() { _ = old.Value.Set(before) }()
+	}
+	return f()
+}
+
+// deps is what a program that go test builds passes to package testing. It
+// selects tests; it has no profiles, no coverage and no fuzzing.
+type deps struct{}
+
+// A corpusEntry is the type that package testing declares under this name.
+type corpusEntry = struct {
+	Parent     string
+	Path       string
+	Data       []byte
+	Values     []any
+	Generation int
+	IsSeed     bool
+}
+
+func (deps) ImportPath() string                          { return "main" }
+func (deps) ModulePath() string                          { return "" }
+func (deps) MatchString(pat, str string) (bool, error)   { return regexp.MatchString(pat, str) }
+func (deps) SetPanicOnExit0(bool)                        {}
+func (deps) StartCPUProfile(io.Writer) error             { return nil }
+func (deps) StopCPUProfile()                             {}
+func (deps) StartTestLog(io.Writer)                      {}
+func (deps) StopTestLog() error                          { return nil }
+func (deps) WriteProfileTo(string, io.Writer, int) error { return nil }
+func (deps) RunFuzzWorker(func(corpusEntry) error) error { return nil }
+func (deps) CheckCorpus([]any, []reflect.Type) error     { return nil }
+func (deps) ResetCoverage()                              {}
+func (deps) SnapshotCoverage()                           {}
+
+func (deps) CoordinateFuzzing(time.Duration, int64, time.Duration, int64, int, []corpusEntry, []reflect.Type, string, string) error {
+	return nil
+}
+
+func (deps) ReadCorpus(string, []reflect.Type) ([]corpusEntry, error) { return nil, nil }
+
+func (deps) InitRuntimeCoverage() (mode string, tearDown func(string, string) (string, error), snapcov func() float64) {
+	return "", nil, nil
+}

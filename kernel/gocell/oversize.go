@@ -1,0 +1,95 @@
+package gocell
+
+import (
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+
+	"dace.local/kernel/gocell/check"
+)
+
+// oversized returns an error for the variables and values of a checked cell
+// that are larger than the memory: arrays, since everything else grows while
+// the cell runs. The interpreter allocates a variable before the cell begins.
+func (s *Session) oversized(c *check.Checked) error {
+	e := &check.Error{}
+	refuse := func(pos token.Pos, what string, t types.Type) {
+		if err := s.machine.Lacks(what, sizeOf(t)); err != nil {
+			e.List = append(e.List, &scanner.Error{Pos: s.machine.Files().Position(pos), Msg: err.Error()})
+		}
+	}
+	qualify := types.RelativeTo(s.prog.Package)
+	infos := []*types.Info{c.Info}
+	for _, n := range c.Natives {
+		infos = append(infos, n.Info)
+	}
+	for _, info := range infos {
+		oversizedIn(info, refuse, qualify)
+	}
+	if len(e.List) == 0 {
+		return nil
+	}
+	return e
+}
+
+// oversizedIn calls refuse with the types of the variables and values that some
+// checked code has.
+func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), qualify types.Qualifier) {
+	for id, o := range info.Defs {
+		if v, ok := o.(*types.Var); ok && !v.IsField() {
+			refuse(id.Pos(), fmt.Sprintf("the variable %s", id.Name), v.Type())
+		}
+	}
+	for x, tv := range info.Types {
+		switch x := x.(type) {
+		case *ast.CompositeLit:
+			refuse(x.Pos(), "a value of type "+types.TypeString(tv.Type, qualify), tv.Type)
+		case *ast.CallExpr:
+			if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && len(x.Args) == 1 {
+				if b, ok := info.Uses[id].(*types.Builtin); ok && b.Name() == "new" {
+					if p, ok := tv.Type.Underlying().(*types.Pointer); ok {
+						refuse(x.Pos(), "new("+types.TypeString(p.Elem(), qualify)+")", p.Elem())
+					}
+				}
+			}
+		}
+	}
+	for id, inst := range info.Instances {
+		for t := range inst.TypeArgs.Types() {
+			refuse(id.Pos(), "a value of type "+types.TypeString(t, qualify), t)
+		}
+	}
+}
+
+// sizeOf returns about how many bytes a value of a type takes, as a number that
+// cannot overflow. It is exact for arrays of numbers.
+func sizeOf(t types.Type) float64 {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return float64(u.Len()) * sizeOf(u.Elem())
+	case *types.Struct:
+		n := 0.0
+		for f := range u.Fields() {
+			n += sizeOf(f.Type())
+		}
+		return n
+	case *types.Basic:
+		switch u.Kind() {
+		case types.Bool, types.Int8, types.Uint8:
+			return 1
+		case types.Int16, types.Uint16:
+			return 2
+		case types.Int32, types.Uint32, types.Float32:
+			return 4
+		case types.String, types.Complex128:
+			return 16
+		}
+	case *types.Slice:
+		return 24
+	case *types.Interface:
+		return 16
+	}
+	return 8
+}

@@ -1,0 +1,271 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/goroutine"
+	"dace.local/kernel/widget/model"
+)
+
+var _ model.Cell = (*Cell)(nil)
+
+// A Cell is a cell under way. It is the value of the cell's goroutines (see
+// package goroutine), also of those that outlive it.
+type Cell struct {
+	asked   context.Context // that NewCell was given; ctx is its child
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	out     engine.Outputs
+	flush   func()
+	latest  func() *Cell // that began last; nil if the outputs are this cell's for good
+	widgets *model.Session
+	result  func(values []any, failed error)
+	started chan struct{} // closed as the cell's own code begins
+	program *Program      // that runs; only its goroutine uses it
+	stop    chan struct{} // closed when the cell is interrupted
+	ended   atomic.Bool   // whether its own goroutine has ended
+
+	mu     sync.Mutex // guards frames, at and left
+	frames []Frame    // that a panic passed, innermost first
+	at     token.Pos  // where the panic came by last
+	left   bool       // whether it left a function since
+}
+
+// NewCell makes a cell the one under way. Its outputs go to out, and to result
+// the values of its last expression, or the error with which that has failed.
+// result is nil for what runs beside the notebook's cells, as a widget's handler.
+func (m *Machine) NewCell(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *Cell {
+	own, cancel := context.WithCancelCause(ctx)
+	c := &Cell{asked: ctx, ctx: own, cancel: cancel, out: out, flush: m.hooks.Flush, latest: m.last.Load, widgets: m.hooks.Widgets, result: result,
+		started: make(chan struct{}), stop: make(chan struct{})}
+	m.last.Store(c)
+	return c
+}
+
+// Cell returns the cell that this goroutine belongs to, the latest where that is
+// not known; nil before the first.
+func (m *Machine) Cell() *Cell {
+	if c, ok := goroutine.Value().(*Cell); ok {
+		return c
+	}
+	return m.last.Load()
+}
+
+// Context returns the context of the cell that this goroutine belongs to.
+func (m *Machine) Context() context.Context {
+	if c := m.Cell(); c != nil {
+		return c.ctx
+	}
+	return context.Background()
+}
+
+// Context returns the cell's context. It ends with the cell.
+func (c *Cell) Context() context.Context { return c.ctx }
+
+// Cancel ends the cell for a reason; nil is that it is done.
+func (c *Cell) Cancel(cause error) { c.cancel(cause) }
+
+// Started returns a channel that is closed when the cell's own code begins. What
+// the interpreter does to its tables is done then.
+func (c *Cell) Started() <-chan struct{} { return c.started }
+
+// Stopped returns a channel that is closed when the interpreter has been told
+// to stop the cell.
+func (c *Cell) Stopped() <-chan struct{} { return c.stop }
+
+// Outputs returns where the cell's outputs go, after what it wrote to the
+// process's streams. There is no other way to them. What a goroutine writes after
+// its cell's end belongs to the cell that runs: clients such as nbclient drop
+// outputs of cells that have ended.
+func (c *Cell) Outputs() engine.Outputs {
+	if c.flush != nil {
+		c.flush()
+	}
+	if c.latest != nil && c.ctx.Err() != nil {
+		if d := c.latest(); d.result != nil && d.ctx.Err() == nil {
+			return d.out
+		}
+	}
+	return c.out
+}
+
+func (c *Cell) last(values []any, failed error) {
+	if c.result != nil {
+		WithMaps(false, func() { c.result(values, failed) }, values...)
+	}
+}
+
+// Widgets returns the widgets of the cell's session.
+func (c *Cell) Widgets() *model.Session { return c.widgets }
+
+// Redirect calls f as part of the cell, with outputs of its own. What a panic
+// passes in f is the cell's to report.
+func (c *Cell) Redirect(out engine.Outputs, f func()) {
+	own := &Cell{asked: c.asked, ctx: c.ctx, cancel: c.cancel, out: out, flush: c.flush, widgets: c.widgets, result: c.result, started: c.started, stop: c.stop}
+	defer func() {
+		own.mu.Lock()
+		defer own.mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.frames, c.at, c.left = append(c.frames, own.frames...), own.at, own.left
+	}()
+	goroutine.With(own, f)
+}
+
+// At returns where the panic came by last, if nothing has been made of it.
+func (c *Cell) At() token.Pos {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+// TakeFrames returns the frames that a panic has passed, the innermost first,
+// and forgets them.
+func (c *Cell) TakeFrames() []Frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	frames := c.frames
+	c.frames = nil
+	return frames
+}
+
+// passed notes that a panic came by a place: the innermost of a panic where
+// nothing else has been noted since the last function was left.
+func (c *Cell) passed(p token.Pos, innermost bool, compiled ...Frame) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if innermost || !c.left {
+		c.frames = nil
+	}
+	c.frames = append(c.frames, compiled...)
+	c.left = false
+	c.at = p
+}
+
+// grace is how long an interrupted cell has to unwind before it is left to
+// itself.
+const grace = 700 * time.Millisecond
+
+// ErrAbandoned says that an interrupted cell is still in compiled code.
+var ErrAbandoned = errors.New("abandoned")
+
+// patience is how long a cell that the kernel ends for a reason of its own has
+// to unwind.
+func patience(cause error) time.Duration {
+	var p *ForeignPanic
+	if errors.As(cause, &p) || errors.Is(cause, ErrBeside) {
+		return grace
+	}
+	return 20 * time.Second // a deep stack takes a while
+}
+
+// Run runs a program for a cell until it ends or its context does, or memory
+// runs out.
+func (m *Machine) Run(c *Cell, p *Program) error {
+	return m.watched(c, func() error {
+		m.makeGlobals()
+		c.program = p
+		_, err := m.in.Execute(p.p)
+		return err
+	})
+}
+
+// Call calls a function of a cell, as Run runs a program.
+func (m *Machine) Call(c *Cell, f func()) error {
+	close(c.started) // the interpreter has nothing to compile
+	return m.watched(c, func() (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = interp.Panic{Value: v}
+			}
+		}()
+		f()
+		return nil
+	})
+}
+
+// watched runs a cell under the eyes of watchMemory.
+func (m *Machine) watched(c *Cell, run func() error) error {
+	over := make(chan struct{})
+	defer close(over)
+	go m.watchMemory(c, over)
+	return m.run(c, run)
+}
+
+func (m *Machine) run(c *Cell, run func() error) error {
+	m.begin(c)
+	// The session's closures run only under the run number that they were
+	// made in: it is put back when the cells have unwound, or are given up.
+	defer m.end(c)
+	done, ended := make(chan error, 1), make(chan struct{})
+	go goroutine.With(c, func() {
+		defer close(ended)
+		err := errors.New("runtime.Goexit has ended the cell; the session lives on")
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("internal: %v", v)
+			}
+			c.ended.Store(true)
+			m.left.Delete(c)
+			done <- err
+		}()
+		err = run()
+	})
+	select {
+	case err := <-done:
+		if !m.stopped() {
+			return err
+		}
+		done <- err // the cell ended as soon as it was told to
+	case <-c.ctx.Done():
+	}
+	m.stopRuns()
+	close(c.stop)
+	err, wait := c.asked.Err(), grace
+	if err == nil {
+		err = context.Cause(c.ctx) // the kernel's own reason
+		wait = patience(err)
+	}
+	go m.halt(ended)
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-done:
+		return err
+	case <-t.C:
+		<-c.started // what the interpreter does to its tables is behind it
+		if p := (*ForeignPanic)(nil); errors.As(err, &p) {
+			return err
+		}
+		m.left.Store(c, time.Now())
+		if c.ended.Load() {
+			m.left.Delete(c)
+		}
+		return ErrAbandoned
+	}
+}
+
+// LeftBehind returns when each of the interrupted cells that are still in a
+// compiled call was given up, the first first.
+func (m *Machine) LeftBehind() []time.Time {
+	var list []time.Time
+	m.left.Range(func(_, at any) bool {
+		list = append(list, at.(time.Time))
+		return true
+	})
+	slices.SortFunc(list, time.Time.Compare)
+	return list
+}

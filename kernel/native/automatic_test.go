@@ -1,0 +1,90 @@
+package native_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAutomatic checks that functions which run long are compiled without being
+// asked, and that what cells mean does not depend on it.
+func TestAutomatic(t *testing.T) {
+	s := session(t, ready(t))
+	n := 0
+	cell := func(code string) string {
+		n++
+		return run(t.Context(), s, n, code)
+	}
+	// until repeats a cell until a function is said to be in a state.
+	until := func(code, function, state string) {
+		t.Helper()
+		for end := time.Now().Add(3 * time.Minute); ; {
+			got := cell(code)
+			list := cell("%compile list")
+			if strings.Contains(list, function) && strings.Contains(list, state) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: no %q after %s, which shows %s\n%s", function, state, code, got, list)
+			}
+		}
+	}
+	for _, c := range []struct{ code, want string }{
+		{"%compile", "%compile off"},
+		{"%compile auto", ""},
+		{"%compile sideways", "takes off, auto or list"},
+		{"%compile list", "no function has run long enough"},
+		{"func add(a, b int) int { return a + b }\nbase := 1\nfunc fib(n int) int { if n < 2 { return n*base }; return add(fib(n-1), fib(n-2)) }", ""},
+	} {
+		if got := cell(c.code); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Fatalf("%s shows %s, want %s", c.code, got, c.want)
+		}
+	}
+	want := cell("fib(29)")
+	until("fib(29)", "fib", "compiled")
+	if got := cell("fib(29)"); got != want {
+		t.Errorf("compiled it gives %s, want %s", got, want)
+	}
+	if got := cell("%timeit -n 1 -r 1 fib(9)"); !strings.HasSuffix(got, "fib is compiled") {
+		t.Errorf("%%timeit says %s", got)
+	}
+	if got := cell("base = 2\nfib(10)"); got != "= 110" {
+		t.Errorf("after base changed: %s", got)
+	}
+	if got := cell("%timeit -n 1 -r 1 add(1, 2)"); !strings.HasSuffix(got, "add is interpreted") {
+		t.Errorf("%%timeit says %s", got)
+	}
+	if got := cell("func add(a, b int) int { return a - b }\nfib(3)"); got != "= 0" {
+		t.Errorf("after add changed: %s", got)
+	}
+	// It is built again where it runs long again.
+	cell("func add(a, b int) int { return a + b }")
+	until("fib(28)", "fib", "compiled")
+	if got := cell("fib(10)"); got != "= 110" {
+		t.Errorf("built again: %s", got)
+	}
+
+	for _, c := range []struct{ declare, call, name, why string }{
+		{"type pair struct{ a, b int }\nfunc swap(p pair) pair { return pair{p.b, p.a} }", "for range 300000 { swap(pair{1, 2}) }", "swap", "it uses pair, a type of a cell"},
+		{"seen := map[int]int{}\nfunc note(i int) { seen[i%10]++ }", "for i := range 300000 { note(i) }", "note", "it shares the map seen"},
+		{"func start(n int) int { c := make(chan int); go func() { c <- n }(); return <-c }", "for i := range 100000 { start(i) }", "start", "it starts goroutines"},
+		{"func show(n int) string { if n > 1e9 { fmt.Println(n) }; return strconv.Itoa(n) }", "for i := range 300000 { show(i) }", "show", "it calls fmt.Println"},
+		{"func any2(x any) int { n, _ := x.(int); return n }", "for i := range 300000 { any2(i) }", "any2", "values of interfaces go in or out"},
+		{"func id[T any](x T) T { return x }", "for i := range 300000 { id(i) }", "id", "it is generic"},
+	} {
+		if got := cell(c.declare); got != "" {
+			t.Fatalf("%s shows %s", c.declare, got)
+		}
+		until(c.call, c.name, c.why)
+	}
+	// What calls a function that can be compiled, and cannot itself.
+	cell("func outer(p pair) int { n := 0; for i := range 1000 { n += inner(p.a, i) }; return n }\nfunc inner(a, i int) int { return a * i % 7 }")
+	want = cell("outer(pair{3, 4})")
+	until("for range 500 { outer(pair{3, 4}) }", "inner", "compiled")
+	if got := cell("outer(pair{3, 4})"); got != want {
+		t.Errorf("outer gives %s, want %s", got, want)
+	}
+	if got := cell("%compile off\n%compile"); !strings.HasSuffix(got, "%compile off") {
+		t.Errorf("off: %s", got)
+	}
+}
