@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/png"
 	"io"
 	"io/fs"
 	"os"
@@ -16,9 +15,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"dace.local/kernel/setup"
 )
 
-// buildDir holds the kernel that the tests install, built once.
+// buildDir is the folder of the kernel that the tests install. It is built
+// once.
 var buildDir string
 
 var buildOnce = sync.OnceValues(func() (string, error) {
@@ -26,35 +28,63 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	if buildDir, err = os.MkdirTemp("", "dace-install-test-"); err != nil {
 		return "", err
 	}
-	name := filepath.Join(buildDir, "dace")
-	root, err := filepath.Abs("..")
+	// Build in a copy of the module, so that the source is gone when the kernel
+	// runs.
+	clone, err := os.MkdirTemp("", "dace-install-clone-")
 	if err != nil {
 		return "", err
 	}
-	return name, buildKernel(context.Background(), root, name)
+	defer os.RemoveAll(clone)
+	for _, name := range []string{"go.mod", "go.sum", "LICENSE"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(clone, name), text, 0o644)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	for _, dir := range []string{"kernel", "dacelib"} {
+		if err := os.CopyFS(filepath.Join(clone, dir), os.DirFS(filepath.Join("..", dir))); err != nil {
+			return "", err
+		}
+	}
+	name := filepath.Join(buildDir, "dace")
+	return name, buildKernel(context.Background(), clone, name)
 })
 
 func TestMain(m *testing.M) {
-	// Build as `go test` does, and so compile nothing a second time.
-	if out, err := exec.Command("go", "env", "CGO_ENABLED").Output(); err == nil {
-		os.Setenv("CGO_ENABLED", strings.TrimSpace(string(out)))
+	if prefix := os.Getenv("DACE_TEST_KILLED"); prefix != "" {
+		killedMain(prefix)
+		return
+	}
+	// Build with the same CGO_ENABLED and GOCACHE as `go test`, so that packages
+	// are not compiled twice.
+	for _, name := range []string{"CGO_ENABLED", "GOCACHE"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil {
+			os.Setenv(name, strings.TrimSpace(string(out)))
+		}
 	}
 	state, err := os.MkdirTemp("", "dace-install-state-")
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv("XDG_STATE_HOME", state) // the kernels' history
+	// What the tests' kernels keep; the tests remove it with the kernels.
+	os.Setenv("XDG_STATE_HOME", filepath.Join(state, "state"))
+	os.Setenv("XDG_CACHE_HOME", filepath.Join(state, "cache"))
 	code := m.Run()
 	os.RemoveAll(state)
 	os.RemoveAll(buildDir)
 	os.Exit(code)
 }
 
-// newInstaller returns an installer that takes the kernel built once.
+// newInstaller returns an installer that copies the kernel of buildOnce instead
+// of building one, and its output.
 func newInstaller(set settings) (*installer, *bytes.Buffer) {
 	var out bytes.Buffer
 	set.skipQuickstart = true
-	return &installer{settings: set, out: &out, err: &out, build: func(_ context.Context, to string) error {
+	set.Out = &out
+	set.Build = func(_ context.Context, to string) error {
 		from, err := buildOnce()
 		if err != nil {
 			return err
@@ -70,17 +100,23 @@ func newInstaller(set settings) (*installer, *bytes.Buffer) {
 		}
 		_, err = io.Copy(w, r)
 		return errors.Join(err, w.Close())
-	}}, &out
+	}
+	return &installer{settings: set, out: &out, err: &out}, &out
 }
 
-// inPrefix installs into a folder and returns the place.
-func inPrefix(t *testing.T, prefix string) place {
+// below returns the settings for a prefix.
+func below(prefix string) settings {
+	return settings{Installer: setup.Installer{Prefix: prefix}}
+}
+
+// inPrefix installs the kernel below a prefix and returns the paths.
+func inPrefix(t *testing.T, prefix string) setup.Place {
 	t.Helper()
-	in, out := newInstaller(settings{prefix: prefix})
+	in, out := newInstaller(below(prefix))
 	if err := in.install(t.Context(), repository(t)); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	at, err := in.place(t.Context())
+	at, err := in.Place(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +132,7 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// files lists what is below a folder.
+// files returns the paths of everything below a folder.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string
@@ -124,17 +160,18 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 	if got := files(t, prefix); !slices.Equal(got, want) {
 		t.Fatalf("installed %q, want %q", got, want)
 	}
-	spec, err := readSpec(at.spec)
+	spec, err := setup.ReadSpec(at.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if spec.DisplayName != "Go (dace)" || spec.Language != "go" || spec.InterruptMode != "message" ||
-		!slices.Equal(spec.Argv, []string{at.binary, "jupyter", "-f", "{connection_file}"}) || !filepath.IsAbs(at.binary) {
+		!slices.Equal(spec.Argv, []string{at.Binary, "jupyter", "-f", "{connection_file}"}) || !filepath.IsAbs(at.Binary) {
 		t.Errorf("kernelspec: %+v", spec)
 	}
 
-	// Again, while the kernel is running: the running one keeps its file.
-	running := exec.Command(at.binary, "script", "-")
+	// Install again while the kernel is running: the running process keeps its
+	// file.
+	running := exec.Command(at.Binary, "script", "-")
 	stdin, err := running.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -142,12 +179,12 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 	if err := running.Start(); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.Stat(at.binary)
+	before, err := os.Stat(at.Binary)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inPrefix(t, prefix)
-	after, err := os.Stat(at.binary)
+	after, err := os.Stat(at.Binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,27 +200,27 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 		t.Errorf("after the second time there is %q", got)
 	}
 
-	// What others put beside it stays.
+	// Files of others in the same folders stay.
 	other := filepath.Join(prefix, "bin", "other")
 	if err := os.WriteFile(other, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	in, _ := newInstaller(settings{prefix: prefix})
-	if err := in.uninstall(at); err != nil {
+	in, _ := newInstaller(below(prefix))
+	if err := in.Uninstall(at); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := files(t, prefix), []string{"bin", "bin/other"}; !slices.Equal(got, want) {
 		t.Errorf("after uninstalling there is %q, want %q", got, want)
 	}
-	if err := in.uninstall(at); err != nil {
+	if err := in.Uninstall(at); err != nil {
 		t.Errorf("uninstalling what is not there: %v", err)
 	}
 
-	// And nothing at all stays where there was nothing before.
+	// Nothing stays if the folders did not exist before.
 	os.Remove(other)
 	os.RemoveAll(filepath.Dir(prefix))
 	at = inPrefix(t, prefix)
-	if err := in.uninstall(at); err != nil {
+	if err := in.Uninstall(at); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(prefix)); !errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +249,7 @@ func TestForeign(t *testing.T) {
 			prefix := t.TempDir()
 			file := filepath.Join(prefix, filepath.FromSlash(test.file))
 			write(t, file, test.text)
-			in, _ := newInstaller(settings{prefix: prefix})
+			in, _ := newInstaller(below(prefix))
 			err := in.install(t.Context(), repository(t))
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "-force") {
 				t.Fatalf("error %v, want one that says %q and -force", err, test.want)
@@ -220,13 +257,13 @@ func TestForeign(t *testing.T) {
 			if text, _ := os.ReadFile(file); string(text) != test.text {
 				t.Errorf("%s was changed", file)
 			}
-			at, _ := in.place(t.Context())
+			at, _ := in.Place(t.Context())
 			if test.file != "bin/dace" {
-				if err := in.uninstall(at); err == nil {
+				if err := in.Uninstall(at); err == nil {
 					t.Error("it was uninstalled")
 				}
 			}
-			in.force = true
+			in.Force = true
 			if err := in.install(t.Context(), repository(t)); err != nil {
 				t.Errorf("with -force: %v", err)
 			}
@@ -234,7 +271,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestCannotWrite: the reason is said, and nothing is left behind.
+// TestCannotWrite checks that the error gives the reason, and that nothing is
+// left behind.
 func TestCannotWrite(t *testing.T) {
 	t.Run("a file in the way", func(t *testing.T) {
 		dir := t.TempDir()
@@ -257,7 +295,7 @@ func TestCannotWrite(t *testing.T) {
 
 func cannotWrite(t *testing.T, prefix string, want []string) {
 	t.Helper()
-	in, _ := newInstaller(settings{prefix: prefix})
+	in, _ := newInstaller(below(prefix))
 	err := in.install(t.Context(), repository(t))
 	if err == nil || !strings.Contains(err.Error(), "cannot write into "+prefix) || !strings.Contains(err.Error(), "-prefix DIR") {
 		t.Errorf("error %v does not say what to do", err)
@@ -267,13 +305,14 @@ func cannotWrite(t *testing.T, prefix string, want []string) {
 	}
 }
 
-// TestBuildFails: what was installed before stays as it was.
+// TestBuildFails checks that an earlier installation stays unchanged if the
+// build fails.
 func TestBuildFails(t *testing.T) {
 	prefix := t.TempDir()
 	at := inPrefix(t, prefix)
 	before := files(t, prefix)
-	in, _ := newInstaller(settings{prefix: prefix})
-	in.build = func(_ context.Context, to string) error {
+	in, _ := newInstaller(below(prefix))
+	in.Build = func(_ context.Context, to string) error {
 		os.WriteFile(to, []byte("half"), 0o644)
 		return errors.New("no compiler today")
 	}
@@ -283,74 +322,8 @@ func TestBuildFails(t *testing.T) {
 	if got := files(t, prefix); !slices.Equal(got, before) {
 		t.Errorf("there is %q, want %q", got, before)
 	}
-	if !isOurs(at.binary) {
+	if !setup.IsOurs(at.Binary) {
 		t.Error("the command is broken")
-	}
-}
-
-// TestProveFails: a kernel that does not work is not praised.
-func TestProveFails(t *testing.T) {
-	dir := t.TempDir()
-	for _, test := range []struct{ name, script, want string }{
-		{"ends", "echo no such library >&2; exit 3", "no such library"},
-		{"is not there", "", "cannot be started"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			program := filepath.Join(dir, "kernel.sh")
-			os.Remove(program)
-			if test.script != "" {
-				if err := os.WriteFile(program, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := (place{spec: dir, binary: program}).register(&record{}); err != nil {
-				t.Fatal(err)
-			}
-			if note, err := prove(t.Context(), dir); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %q, %v; want an error with %q", note, err, test.want)
-			}
-		})
-	}
-}
-
-func TestPlace(t *testing.T) {
-	home := t.TempDir()
-	for _, test := range []struct {
-		name         string
-		set          settings
-		env          []string
-		spec, binary string
-		notOn        string
-	}{
-		{name: "user", spec: "~/.local/share/jupyter/kernels/dace", binary: "~/.local/bin/dace", notOn: "darwin"},
-		{name: "user, XDG", env: []string{"XDG_DATA_HOME=~/data"}, spec: "~/data/jupyter/kernels/dace", binary: "~/.local/bin/dace", notOn: "darwin"},
-		{name: "user, Jupyter's own", env: []string{"JUPYTER_DATA_DIR=~/j", "XDG_DATA_HOME=~/data"}, spec: "~/j/kernels/dace", binary: "~/.local/bin/dace"},
-		{name: "prefix", set: settings{prefix: "~/p"}, spec: "~/p/share/jupyter/kernels/dace", binary: "~/p/bin/dace"},
-		{name: "virtual environment", set: settings{sysPrefix: true}, env: []string{"VIRTUAL_ENV=~/venv", "CONDA_PREFIX=~/conda"}, spec: "~/venv/share/jupyter/kernels/dace", binary: "~/venv/bin/dace"},
-		{name: "conda", set: settings{sysPrefix: true}, env: []string{"CONDA_PREFIX=~/conda"}, spec: "~/conda/share/jupyter/kernels/dace", binary: "~/conda/bin/dace"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			in := func(s string) string { return strings.Replace(s, "~", home, 1) }
-			for _, name := range []string{"JUPYTER_DATA_DIR", "XDG_DATA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"} {
-				t.Setenv(name, "")
-			}
-			t.Setenv("HOME", home)
-			for _, e := range test.env {
-				name, value, _ := strings.Cut(e, "=")
-				t.Setenv(name, in(value))
-			}
-			test.set.prefix = in(test.set.prefix)
-			at, err := (&installer{settings: test.set}).place(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if at.binary != in(test.binary) {
-				t.Errorf("command at %s, want %s", at.binary, in(test.binary))
-			}
-			if at.spec != in(test.spec) && test.notOn != "darwin" {
-				t.Errorf("kernelspec at %s, want %s", at.spec, in(test.spec))
-			}
-		})
 	}
 }
 
@@ -365,29 +338,17 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestLogos(t *testing.T) {
-	logos := specFiles()
-	for name, size := range map[string]int{"logo-32x32.png": 32, "logo-64x64.png": 64} {
-		c, err := png.DecodeConfig(bytes.NewReader(logos[name]))
-		if err != nil || c.Width != size || c.Height != size {
-			t.Errorf("%s is %d x %d, %v", name, c.Width, c.Height, err)
-		}
-	}
-	if !bytes.HasPrefix(logos["logo-svg.svg"], []byte("<svg ")) {
-		t.Error("logo-svg.svg is no SVG")
-	}
-}
-
-// needPython skips the test where Python modules are missing; with
-// DACE_REQUIRE_CLIENTS=1 it fails instead.
+// needPython skips the test if Python modules are missing, or fails it with
+// DACE_REQUIRE_CLIENTS=1.
 func needPython(t *testing.T, modules ...string) {
 	t.Helper()
-	if out, err := exec.Command(debianPython, "-c", "import "+strings.Join(modules, ", ")).CombinedOutput(); err != nil {
-		missing(t, fmt.Sprintf("%s lacks a module of %s (%v); `go run ./install -test` installs it\n%s", debianPython, modules, err, tail(out, 1)))
+	if out, err := exec.Command(setup.SystemPython, "-c", "import "+strings.Join(modules, ", ")).CombinedOutput(); err != nil {
+		missing(t, fmt.Sprintf("%s lacks a module of %s (%v); `go run ./install -test` installs it\n%s", setup.SystemPython, modules, err, tail(out, 1)))
 	}
 }
 
-// missing skips a test, or fails it where every client is required.
+// missing skips a test because of a missing program, or fails it with
+// DACE_REQUIRE_CLIENTS=1.
 func missing(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
@@ -396,21 +357,21 @@ func missing(t *testing.T, what string) {
 	t.Skip(what)
 }
 
-// TestJupyterClient starts the installed kernel through Jupyter's own search
-// for kernelspecs, without go on the PATH.
+// TestJupyterClient starts the installed kernel as Jupyter finds it in its
+// search for kernelspecs, without the go command on the PATH.
 func TestJupyterClient(t *testing.T) {
 	needPython(t, "jupyter_client")
 	at := inPrefix(t, filepath.Join(t.TempDir(), "p"))
-	jupyterPath := "JUPYTER_PATH=" + filepath.Dir(filepath.Dir(at.spec))
+	jupyterPath := "JUPYTER_PATH=" + filepath.Dir(filepath.Dir(at.Spec))
 
-	list := exec.Command(debianPython, "-m", "jupyter_client.kernelspecapp", "list")
+	list := exec.Command(setup.SystemPython, "-m", "jupyter_client.kernelspecapp", "list")
 	list.Env = append(os.Environ(), jupyterPath)
 	out, err := list.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), at.spec) {
+	if err != nil || !strings.Contains(string(out), at.Spec) {
 		t.Errorf("jupyter kernelspec list: %v\n%s", err, out)
 	}
 
-	cmd := exec.CommandContext(t.Context(), debianPython, "testdata/client.py", t.TempDir())
+	cmd := exec.CommandContext(t.Context(), setup.SystemPython, "testdata/client.py", t.TempDir())
 	cmd.Env = append(os.Environ(), jupyterPath)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -425,7 +386,7 @@ func TestJupyterClient(t *testing.T) {
 	if err := json.Unmarshal(out, &seen); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if seen.Spec != at.spec {
+	if seen.Spec != at.Spec {
 		t.Errorf("Jupyter took %s", seen.Spec)
 	}
 	if seen.Status != "ok" || !slices.Contains(seen.First, "20\n") || !slices.Contains(seen.First, "21") {

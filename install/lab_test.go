@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// TestJupyterLab opens the installed kernel in JupyterLab and works with it in
-// a headless browser: launcher, the quickstart run as a whole, completion,
-// interrupt, restart and more, see jupyterlab/smoke.mjs. The screenshots stay
-// in jupyterlab/shots.
+// TestJupyterLab uses the installed kernel in JupyterLab in a headless browser:
+// launcher, a run of the whole quickstart, completion, interrupt, restart and
+// more (see jupyterlab/smoke.mjs). Screenshots are written to jupyterlab/shots.
 func TestJupyterLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes a minute or two")
@@ -33,8 +32,8 @@ func TestJupyterLab(t *testing.T) {
 	cmd := exec.CommandContext(ctx, frontEnd(root), "smoke", "dace",
 		"--notebook="+filepath.Join(root, "notebooks", "quickstart.ipynb"))
 	cmd.Env = append(os.Environ(),
-		"JUPYTER_PATH="+filepath.Dir(filepath.Dir(at.spec)),
-		"SMOKE_TIMEOUT=180000") // a page takes its time where others want the processor, too
+		"JUPYTER_PATH="+filepath.Dir(filepath.Dir(at.Spec)),
+		"SMOKE_TIMEOUT=180000") // milliseconds; pages are slow if the machine is busy
 	gentle(cmd)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,10 +1,11 @@
-// Command install is the door to DACE notebooks: `go run ./install` builds the
-// kernel, registers it with Jupyter and proves that it works; -jupyter also
-// sets up JupyterLab, -test sets up what the tests need and runs them, and
-// -uninstall takes away what was installed.
+// Command install installs DACE notebooks: `go run ./install` builds the
+// kernel, registers it with Jupyter and checks that it works. With -jupyter it
+// also sets up JupyterLab, with -test it sets up what the tests need and runs
+// them, and with -uninstall it removes what was installed.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -16,9 +17,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"dace.local/kernel/leash"
+	"dace.local/kernel/self"
+	"dace.local/kernel/setup"
 )
 
 const usage = `Usage: go run ./install [flags]
@@ -29,16 +36,16 @@ time, also while the kernel is in use.
 
 `
 
-// settings are the flags.
+// settings holds the values of the flags.
 type settings struct {
-	prefix                   string
-	user, sysPrefix          bool
-	jupyter, test, uninstall bool
-	force, quiet             bool
-	skipQuickstart           bool
+	setup.Installer
+	user, jupyter, test, uninstall bool
+	quiet, skipQuickstart          bool
+	release                        string
 }
 
-// errUsage says that the flags are wrong; what is wrong has been said.
+// errUsage is the error for wrong flags. The message about them is already
+// printed.
 var errUsage = errors.New("wrong usage")
 
 func main() {
@@ -57,7 +64,7 @@ func main() {
 	}
 }
 
-// run does what the flags say.
+// run parses the flags and does what they ask for.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var set settings
 	fs := flag.NewFlagSet("install", flag.ContinueOnError)
@@ -66,13 +73,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprint(fs.Output(), usage)
 		fs.PrintDefaults()
 	}
-	fs.BoolVar(&set.user, "user", false, "install for this user: the kernelspec in Jupyter's data folder, the command in ~/.local/bin (the default)")
-	fs.StringVar(&set.prefix, "prefix", "", "install into `DIR`: DIR/bin/dace and DIR/share/jupyter/kernels/dace")
-	fs.BoolVar(&set.sysPrefix, "sys-prefix", false, "install into the active virtual or conda environment, else into python3's own prefix")
+	setup.Flags(fs, &set.Installer, &set.user)
 	fs.BoolVar(&set.jupyter, "jupyter", false, "also set up what is missing to open JupyterLab")
 	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all; installs nothing else")
+	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms, and nothing else")
 	fs.BoolVar(&set.uninstall, "uninstall", false, "remove what was installed in the same place")
-	fs.BoolVar(&set.force, "force", false, "overwrite a kernelspec or command of the same name that is not ours")
 	fs.BoolVar(&set.quiet, "quiet", false, "say nothing unless something goes wrong")
 	fs.BoolVar(&set.skipQuickstart, "skip-quickstart", false, "do not run the quickstart notebook")
 	switch err := fs.Parse(args); {
@@ -88,41 +93,45 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case fs.NArg() > 0:
 		return misuse("unexpected argument %q; -h lists the flags", fs.Arg(0))
-	case set.user && set.prefix != "" || set.user && set.sysPrefix || set.prefix != "" && set.sysPrefix:
-		return misuse("-user, -prefix and -sys-prefix exclude each other")
+	case setup.Misuse(&set.Installer, set.user) != "":
+		return misuse("%s", setup.Misuse(&set.Installer, set.user))
 	case set.uninstall && (set.test || set.jupyter):
 		return misuse("-uninstall goes with neither -test nor -jupyter")
+	case set.release != "" && (set.test || set.jupyter || set.uninstall):
+		return misuse("-release goes with neither -test nor -jupyter nor -uninstall")
 	case set.test && (set.jupyter || set.quiet):
 		return misuse("-test goes with neither -jupyter nor -quiet")
 	}
 	if set.quiet {
 		stdout = io.Discard
 	}
+	set.Out = stdout
 	in := &installer{settings: set, out: stdout, err: stderr}
 	if set.uninstall {
-		at, err := in.place(ctx)
+		at, err := in.Place(ctx)
 		if err != nil {
 			return err
 		}
-		return in.uninstall(at)
+		return in.Uninstall(at)
 	}
 	root, err := moduleRoot(ctx)
 	if err != nil {
 		return err
 	}
-	if set.test {
+	switch {
+	case set.test:
 		return in.testAll(ctx, root)
+	case set.release != "":
+		return in.makeRelease(ctx, root)
 	}
-	in.build = func(ctx context.Context, to string) error { return buildKernel(ctx, root, to) }
+	in.Build = func(ctx context.Context, to string) error { return buildKernel(ctx, root, to) }
 	return in.install(ctx, root)
 }
 
-// An installer does one run of the command.
+// An installer holds the settings and outputs of one run of the command.
 type installer struct {
 	settings
 	out, err io.Writer
-	// build writes the kernel's command to a file.
-	build func(ctx context.Context, to string) error
 }
 
 // say prints a line.
@@ -130,47 +139,16 @@ func (in *installer) say(format string, args ...any) {
 	fmt.Fprintf(in.out, format+"\n", args...)
 }
 
-// step says what is being done, does it, and says how long it took, with what
-// do returned.
-func (in *installer) step(what string, do func() (string, error)) error {
-	fmt.Fprintf(in.out, "%s ... ", what)
-	start := time.Now()
-	note, err := do()
-	if err != nil {
-		fmt.Fprintln(in.out, "failed")
-		return err
-	}
-	if note != "" {
-		note = ": " + note
-	}
-	fmt.Fprintf(in.out, "%.1f s%s\n", time.Since(start).Seconds(), note)
-	return nil
-}
-
-// install builds, registers and proves the kernel.
+// install builds the kernel, registers it with Jupyter, and checks that it
+// works.
 func (in *installer) install(ctx context.Context, root string) error {
-	at, err := in.place(ctx)
+	at, err := in.Place(ctx)
 	if err != nil {
 		return err
 	}
-	note, err := in.prepare(at)
+	note, err := in.Install(ctx, at)
 	if err != nil {
 		return err
-	}
-	err = in.step("Building the kernel", func() (string, error) {
-		return at.binary, replaceFile(at.binary, 0o755, func(temp string) error { return in.build(ctx, temp) })
-	})
-	if err != nil {
-		removeEmpty(note.Made)
-		return err
-	}
-	err = in.step("Registering it with Jupyter", func() (string, error) { return at.spec, at.register(note) })
-	if err != nil {
-		return err
-	}
-	err = in.step("Starting it as Jupyter would", func() (string, error) { return prove(ctx, at.spec) })
-	if err != nil {
-		return fmt.Errorf("the kernel is installed, but it does not work: %w", err)
 	}
 	if !in.skipQuickstart {
 		if err := in.quickstart(ctx, root, at); err != nil {
@@ -189,21 +167,21 @@ func (in *installer) install(ctx context.Context, root string) error {
 	return nil
 }
 
-// quickstart runs the first notebook with the command just installed.
-func (in *installer) quickstart(ctx context.Context, root string, at place) error {
+// quickstart runs the quickstart notebook with the installed command.
+func (in *installer) quickstart(ctx context.Context, root string, at setup.Place) error {
 	name := filepath.Join(root, "notebooks", "quickstart.ipynb")
 	if _, err := os.Stat(name); err != nil {
 		return fmt.Errorf("the kernel is installed, but notebooks/quickstart.ipynb is not there: %w", err)
 	}
 	dir := filepath.Join(root, "dist")
-	if err := writable(dir); err != nil {
+	if err := setup.Writable(dir); err != nil {
 		if dir, err = os.MkdirTemp("", "dace-quickstart-"); err != nil {
 			return err
 		}
 	}
 	notebook, page := filepath.Join(dir, "quickstart.ipynb"), filepath.Join(dir, "quickstart.html")
 	in.say("Running notebooks/quickstart.ipynb, about a minute:")
-	cmd := exec.CommandContext(ctx, at.binary, "run", name, "-o", notebook, "-html", page)
+	cmd := exec.CommandContext(ctx, at.Binary, "run", name, "-o", notebook, "-html", page)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, in.out, in.err
 	gentle(cmd)
 	if err := cmd.Run(); err != nil {
@@ -213,58 +191,40 @@ func (in *installer) quickstart(ctx context.Context, root string, at place) erro
 	return nil
 }
 
-// sayHowToOpen tells the command that opens JupyterLab, and whether Jupyter
-// sees the kernel.
-func (in *installer) sayHowToOpen(ctx context.Context, root string, at place, lab string) {
+// sayHowToOpen prints the command that opens JupyterLab, and says so if Jupyter
+// does not find the kernel.
+func (in *installer) sayHowToOpen(ctx context.Context, root string, at setup.Place, lab string) {
 	quickstart := filepath.Join(root, "notebooks", "quickstart.ipynb")
 	if wd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(wd, quickstart); err == nil && filepath.IsLocal(rel) {
 			quickstart = rel
 		}
 	}
-	env := ""
-	if seen, known := seenByJupyter(ctx, at); known && seen != at.spec || !known && at.path != "" {
-		path := filepath.Dir(filepath.Dir(at.spec))
-		env = "JUPYTER_PATH=" + quote(path) + " "
-		if seen != "" {
-			in.say("Jupyter finds another kernel named dace first: %s", seen)
-		} else {
-			in.say("Jupyter does not look into %s by itself.", path)
-		}
+	env, why := setup.PathVariable(ctx, at)
+	if why != "" {
+		in.say("%s", why)
 	}
 	switch {
 	case lab == "":
 		in.say("JupyterLab is not here yet: `go run ./install -jupyter` sets it up.")
 	case filepath.Base(lab) == "run.sh":
-		in.say("Open it in JupyterLab: %s%s serve", env, quote(lab))
+		in.say("Open it in JupyterLab: %s%s serve", env, setup.Quote(lab))
 	default:
-		in.say("Open it in JupyterLab: %s%s %s", env, quote(lab), quote(quickstart))
+		in.say("Open it in JupyterLab: %s%s %s", env, setup.Quote(lab), setup.Quote(quickstart))
 	}
-	if dir := filepath.Dir(at.binary); !onPath(dir) {
-		in.say("The command is %s; with %s on your PATH it is just dace.", at.binary, dir)
+	if dir := filepath.Dir(at.Binary); !setup.OnPath(dir) {
+		in.say("The command is %s; with %s on your PATH it is just dace.", at.Binary, dir)
 	}
 }
 
-// buildKernel builds the command into a file: with cgo where there is a C
-// compiler, as the go command does unless the environment tells it otherwise,
-// for without it the kernel cannot load compiled cells (see kernel/native).
+// buildKernel builds the kernel's command into a file. It uses cgo if there is
+// a C compiler and the environment does not forbid it (the go command's
+// default), because a kernel without cgo cannot load compiled cells (see
+// kernel/native).
 func buildKernel(ctx context.Context, root, to string) error {
-	var env, flags []string
-	build := func() ([]byte, error) {
-		args := append([]string{"build", "-o", to}, flags...)
-		cmd := exec.CommandContext(ctx, "go", append(args, "./kernel")...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
-		gentle(cmd)
-		return cmd.CombinedOutput()
-	}
-	out, err := build()
-	if err != nil && strings.Contains(string(out), "buildvcs") {
-		flags = []string{"-buildvcs=false"} // a checkout that git does not want to look into
-		out, err = build()
-	}
+	out, err := buildFor(ctx, root, to)
 	if err != nil && strings.Contains(string(out), "runtime/cgo") && os.Getenv("CGO_ENABLED") == "" {
-		env = []string{"CGO_ENABLED=0"} // a C compiler without what it needs
-		out, err = build()
+		out, err = buildFor(ctx, root, to, "CGO_ENABLED=0") // the C compiler does not work, such as without headers
 	}
 	switch {
 	case err == nil:
@@ -287,10 +247,63 @@ func buildKernel(ctx context.Context, root, to string) error {
 	return fmt.Errorf("the kernel does not build (%w):\n%s%s", err, tail(out, 30), hint)
 }
 
-// moduleLine is what go.mod says in a clone.
-var moduleLine = regexp.MustCompile(`(?m)^module dace\.local\s*$`)
+// buildFor builds the kernel's command into a file, with additional variables
+// in the environment, and returns the go command's messages. The command carries
+// the revision of the clone and, with cgo, its source, which compiled cells are
+// built against. It carries no tables for debuggers, a quarter of its size.
+func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "dace-build-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", to}
+	if !slices.Contains(env, "CGO_ENABLED=0") { // without cgo there are no compiled cells
+		overlay, err := carrySource(ctx, root, dir, env)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "-overlay="+overlay)
+	}
+	link := "-ldflags=-s -w"
+	if id, when := revision(ctx, root); id != "" {
+		link += fmt.Sprintf(" -X %[1]s.revision=%[2]s -X %[1]s.revisionTime=%[3]s", self.Path("dacelib/run"), id, when)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, link, "./kernel")...)
+	// The go command's temporary files go where -uninstall removes them.
+	cmd.Dir, cmd.Env = root, append(os.Environ(), append(env, "GOTMPDIR="+filepath.Dir(to))...)
+	return runGroup(cmd)
+}
 
-// moduleRoot finds the clone that the command is run from.
+// revision returns the revision of a clone, with a + if files have changed
+// since, and its time; "" if there is no git or no repository.
+func revision(ctx context.Context, root string) (id, when string) {
+	git := func(args ...string) (string, error) {
+		// The clone may belong to another user.
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	out, err := git("log", "-1", "--format=%H %ct", "--no-show-signature")
+	if err != nil {
+		return "", ""
+	}
+	id, seconds, _ := strings.Cut(out, " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return "", ""
+	}
+	if changes, err := git("status", "--porcelain"); err != nil || changes != "" {
+		id += "+"
+	}
+	return id, time.Unix(n, 0).UTC().Format(time.RFC3339)
+}
+
+// moduleLine matches the module line in the go.mod of a clone.
+var moduleLine = regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(self.Module()) + `\s*$`)
+
+// moduleRoot returns the folder of the clone in which the command is run.
 func moduleRoot(ctx context.Context) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", errors.New("the kernel runs on Linux and macOS; on Windows, use it within WSL")
@@ -312,32 +325,33 @@ func moduleRoot(ctx context.Context) (string, error) {
 }
 
 // gentle makes a command end by SIGTERM when its context ends, so that it can
-// clean up, and by force if it does not.
+// clean up. It is killed if it does not end.
 func gentle(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
+}
+
+// runGroup runs a command in its own process group and returns its output. The
+// whole group is ended when the command's context ends, and also when this
+// process ends or is killed.
+func runGroup(cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if release, err := leash.Group(cmd.Process.Pid); err == nil {
+		defer release()
+	}
+	err := cmd.Wait()
+	return out.Bytes(), err
 }
 
 // tail returns the last n lines of a command's output.
 func tail(out []byte, n int) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// quote makes a word that a shell takes as it is.
-func quote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@,=") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// onPath reports whether the shell looks for commands in dir.
-func onPath(dir string) bool {
-	for _, d := range filepath.SplitList(os.Getenv("PATH")) {
-		if filepath.Clean(d) == dir {
-			return true
-		}
-	}
-	return false
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // TestQuickstartNBClient runs the quickstart on the installed kernel with
-// Jupyter's own runner and looks for its figures and its recovered targets.
+// nbclient, Jupyter's own runner, and checks its figures and its recovered
+// targets.
 func TestQuickstartNBClient(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the quickstart takes a minute")
@@ -24,7 +25,7 @@ func TestQuickstartNBClient(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/usr/bin/python3", "-m", "nbconvert", "--to", "notebook", "--execute",
 		"--ExecutePreprocessor.timeout=500", "--output", out, filepath.Join(root, "notebooks", "quickstart.ipynb"))
-	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+filepath.Dir(filepath.Dir(at.spec)))
+	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+filepath.Dir(filepath.Dir(at.Spec)))
 	gentle(cmd)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -62,7 +63,8 @@ func TestQuickstartNBClient(t *testing.T) {
 			}
 		}
 	}
-	// Convergence, losses, hardening, comparison; the recovered targets.
+	// The figures show convergence, losses, hardening and a comparison; the
+	// table holds the recovered targets.
 	if code != 9 || figures != 4 || tables < 1 {
 		t.Errorf("%d code cells with %d figures and %d tables, want 9, 4 and some", code, figures, tables)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadme runs the README's cells, and looks for the files it names.
+// TestReadme runs the README's cells, and checks that the files it names exist.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {

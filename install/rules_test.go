@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
@@ -14,12 +15,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"dace.local/kernel/self"
 )
 
-// module is the path that all of our packages begin with.
-const module = "dace.local/"
+// module is the beginning of the import paths of all our packages.
+var module = self.Path("")
 
-// A goPackage is what `go list -json` says of a package.
+// A goPackage holds the fields of `go list -json` that the rules need.
 type goPackage struct {
 	ImportPath                         string
 	Imports, TestImports, XTestImports []string
@@ -55,7 +58,7 @@ func listPackages(t *testing.T) []goPackage {
 	}
 }
 
-// within reports whether a package is one of the given or below it.
+// within reports whether a package is one of the roots or below one of them.
 func within(pkg string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
 		return pkg == root || strings.HasPrefix(pkg, root+"/")
@@ -65,9 +68,11 @@ func within(pkg string, roots ...string) bool {
 const (
 	yaegi = "github.com/traefik/yaegi"
 	zmq4  = "github.com/go-zeromq/zmq4"
+	nats  = "github.com/nats-io"
 )
 
-// never lists what a package must not reach, by whatever way, and why.
+// never lists packages that the packages of from must not import, neither
+// directly nor through others, and why.
 var never = []struct {
 	from, to []string
 	why      string
@@ -79,35 +84,85 @@ var never = []struct {
 	{[]string{"kernel/notebook", "kernel/engine"}, []string{"dacelib", "kernel/gocell", "kernel/server", "kernel/transport", yaegi, zmq4}, "notebooks run on any engine, without Jupyter"},
 	{[]string{"kernel/module"}, []string{"dacelib", "kernel/gocell", "kernel/engine", yaegi}, "modules are fetched for whoever asks"},
 	{[]string{"kernel/gocell"}, []string{"kernel/server", "kernel/transport", "kernel/wire", zmq4}, "the engine knows nothing of Jupyter"},
-	{[]string{"kernel"}, []string{"install"}, "the kernel is installed, it does not install"},
+	{[]string{"kernel"}, []string{"install"}, "install builds the kernel; what registers it with Jupyter is kernel/setup"},
 }
 
-// only lists packages that none but a few may import themselves, and why.
+// only lists packages that only the packages of from may import directly, and
+// why.
 var only = []struct {
 	to, from []string
 	why      string
 }{
 	{[]string{zmq4}, []string{"kernel/transport"}, "zmq4 is dormant and guarded in one place"},
-	{[]string{yaegi}, []string{"kernel/gocell"}, "the interpreter is behind one package"},
-	{[]string{"dacelib"}, []string{"dacelib", "kernel/display", "kernel/gocell/symbols", "kernel/cli"}, "the kernel looks across to the library in three places only: values, symbols and the verb data"},
+	{[]string{yaegi}, []string{"kernel/gocell/vm"}, "the interpreter is behind one package"},
+	{[]string{nats}, []string{"dacelib/farm/natsfarm"}, "the engine of farms is behind one package"},
+	{[]string{"dacelib"}, []string{"dacelib", "kernel/display", "kernel/gocell/symbols", "kernel/cli", "install"}, "the kernel looks across to the library in three places only: values, symbols and verbs; install asks it for its version"},
 }
 
-// order holds the library's packages from the ground up: none imports one of
-// a later row.
+// order lists the library's packages in layers, the lowest first: no package
+// imports one of a later row.
 var order = [][]string{
-	{"dacelib/run", "dacelib/problem"},
+	{"dacelib/internal", "dacelib/frame"},
+	{"dacelib/run", "dacelib/problem", "dacelib/farm"},
 	{"dacelib/brkga", "dacelib/smac", "dacelib/nir", "dacelib/forest", "dacelib/pgpe", "dacelib/smartest", "dacelib/stats", "dacelib/landscape"},
 	{"dacelib/portfolio"},
 	{"dacelib/construct"},
 	{"dacelib/experiment", "dacelib/figure"},
 }
 
-// row is the place of a package in order, or -1.
+// rooms lists the packages of the cells' engine in layers, the lowest first: no
+// package imports one of its own row or of a later one.
+var rooms = [][]string{
+	{"kernel/gocell/cell"},
+	{"kernel/gocell/syntax"},
+	{"kernel/gocell/check"},
+	{"kernel/gocell/vm"},
+	{"kernel/gocell/std", "kernel/gocell/stdio", "kernel/gocell/mirror"},
+	{"kernel/gocell/lower", "kernel/gocell/magic"},
+	{"kernel/gocell/compiled"},
+	{"kernel/gocell"},
+}
+
+// room returns the index of a package's row in rooms, or -1.
+func room(pkg string) int {
+	return slices.IndexFunc(rooms, func(row []string) bool { return slices.Contains(row, pkg) })
+}
+
+// leaves are packages that every package of the cells' engine may import:
+// run-time types, and the generated tables of the packages that cells may
+// import.
+var leaves = []string{"kernel/gocell/rtype", "kernel/gocell/symbols"}
+
+// reaching lists the packages of the cells' engine that may import unsafe, and
+// so access unexported parts of other packages. The generated tables need it
+// only because they name the type unsafe.Pointer.
+var reaching = append([]string{"kernel/gocell/vm", "kernel/gocell/std"}, leaves...)
+
+// roomBreaches reports each violation of the engine's rules in a package.
+func roomBreaches(p goPackage, breach func(from, to, why string)) {
+	if !within(p.ImportPath, "kernel/gocell") {
+		return
+	}
+	from := room(p.ImportPath)
+	if from < 0 && !within(p.ImportPath, leaves...) {
+		breach(p.ImportPath, "nothing", "it has no place among the rooms of the cells' engine")
+	}
+	for _, to := range p.Imports {
+		if to == "unsafe" && !within(p.ImportPath, reaching...) {
+			breach(p.ImportPath, to, "the engine reaches into others in "+strings.Join(reaching, ", ")+" only")
+		}
+		if at := room(to); at >= 0 && (at >= from || from < 0) {
+			breach(p.ImportPath, to, "that room is not below it")
+		}
+	}
+}
+
+// row returns the index of a package's row in order, or -1.
 func row(pkg string) int {
 	return slices.IndexFunc(order, func(roots []string) bool { return within(pkg, roots...) })
 }
 
-// breaches lists what in the packages is against the rules.
+// breaches returns the violations of the rules in a list of packages.
 func breaches(list []goPackage) []string {
 	var found []string
 	breach := func(from, to, why string) {
@@ -134,7 +189,9 @@ func breaches(list []goPackage) []string {
 				breach(p.ImportPath, to, fmt.Sprintf("%s are below it", strings.Join(order[from], ", ")))
 			}
 		}
-		// Tests may go sideways, but not into the other wing.
+		roomBreaches(p, breach)
+		// The library's tests may import other packages of the library, but not
+		// the kernel.
 		for _, to := range slices.Concat(p.TestImports, p.XTestImports) {
 			if within(p.ImportPath, "dacelib") && within(to, "kernel", "install", yaegi, zmq4) {
 				breach(p.ImportPath+"'s test", to, never[0].why)
@@ -154,7 +211,7 @@ func TestImportRules(t *testing.T) {
 	}
 }
 
-// TestBreaches makes sure that the rules bite.
+// TestBreaches checks that each kind of violation is found.
 func TestBreaches(t *testing.T) {
 	for _, p := range []goPackage{
 		{ImportPath: "dacelib/nir", Deps: []string{"kernel/display"}},
@@ -163,9 +220,16 @@ func TestBreaches(t *testing.T) {
 		{ImportPath: "kernel/server", Deps: []string{"dacelib/run"}},
 		{ImportPath: "kernel/cli", Imports: []string{zmq4}},
 		{ImportPath: "kernel/notebook", Imports: []string{"dacelib/run"}},
+		{ImportPath: "dacelib/farm", Imports: []string{nats + "/nats.go"}},
 		{ImportPath: "kernel/display", Imports: []string{yaegi + "/interp"}},
 		{ImportPath: "dacelib/problem/ccp", Imports: []string{"dacelib/brkga"}},
 		{ImportPath: "dacelib/nir", Imports: []string{"dacelib/construct"}},
+		{ImportPath: "kernel/gocell", Imports: []string{yaegi + "/interp"}},
+		{ImportPath: "kernel/gocell/lower", Imports: []string{"unsafe"}},
+		{ImportPath: "kernel/gocell/vm", Imports: []string{"kernel/gocell/lower"}},
+		{ImportPath: "kernel/gocell/std", Imports: []string{"kernel/gocell/stdio"}},
+		{ImportPath: "kernel/gocell/rtype", Imports: []string{"kernel/gocell/vm"}},
+		{ImportPath: "kernel/gocell/attic"},
 	} {
 		if got := breaches([]goPackage{p}); len(got) != 1 {
 			t.Errorf("%+v: %d breaches found, want one: %v", p, len(got), got)
@@ -176,8 +240,8 @@ func TestBreaches(t *testing.T) {
 	}
 }
 
-// repositoryFiles lists the files of the repository, those that are not
-// committed yet among them, and those that are ignored not.
+// repositoryFiles returns the files of the repository, including those that are
+// not committed yet, and without those that git ignores.
 func repositoryFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -189,8 +253,9 @@ func repositoryFiles(t *testing.T) []string {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
 }
 
-// TestNoOldRand holds our code against math/rand, which has no streams that
-// can be split; kernel/gocell/symbols offers it to cells.
+// TestNoOldRand checks that our code does not import math/rand, whose
+// generators cannot be split into streams. kernel/gocell/symbols may, to offer
+// it to cells.
 func TestNoOldRand(t *testing.T) {
 	for _, name := range repositoryFiles(t) {
 		if !strings.HasSuffix(name, ".go") || within(name, "kernel/gocell/symbols") {
@@ -198,7 +263,7 @@ func TestNoOldRand(t *testing.T) {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, parser.ImportsOnly)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // removed, and that not committed yet
+			continue // deleted, and the deletion is not committed yet
 		}
 		if err != nil {
 			t.Error(err)
@@ -212,7 +277,92 @@ func TestNoOldRand(t *testing.T) {
 	}
 }
 
-// TestNoMachinePaths looks for paths of the machine that something was made on.
+// TestReachIns checks that the cells' engine uses unexported parts of other
+// packages only through two places: the tables of vm/reach.go, whose own test
+// checks that they are complete, and package rtype, which Hidden checks at the
+// start of the process.
+func TestReachIns(t *testing.T) {
+	linked := 0
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || !within(name, "kernel/gocell") ||
+			within(name, "kernel/gocell/symbols", "kernel/gocell/rtype") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, filepath.Join("..", name), nil, parser.ParseComments)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, and the deletion is not committed yet
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if name == "kernel/gocell/vm/reach.go" {
+			linked = len(file.Decls)
+			continue
+		}
+		for _, group := range file.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//go:linkname ") {
+					t.Errorf("%s: %s belongs into the table of vm/reach.go", fset.Position(c.Pos()), c.Text)
+				}
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			_, constant := call.Args[0].(*ast.BasicLit)
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "FieldByName" && constant {
+				t.Errorf("%s: a field that is read by its name belongs into the table of vm/reach.go, or is one for rtype.Hidden", fset.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+	if linked == 0 {
+		t.Error("there is no kernel/gocell/vm/reach.go")
+	}
+}
+
+// TestFunctionLength limits the functions of the cells' engine to 80 lines. The
+// comment of a longer one says why, in a line that begins with "Long:".
+func TestFunctionLength(t *testing.T) {
+	const most = 80
+	functions := 0
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || !within(name, "kernel/gocell") ||
+			within(name, "kernel/gocell/symbols") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, filepath.Join("..", name), nil, parser.ParseComments)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			functions++
+			lines := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line + 1
+			if lines > most && !strings.Contains("\n"+f.Doc.Text(), "\nLong:") {
+				t.Errorf("%s: %s is %d lines long", fset.Position(f.Pos()), f.Name.Name, lines)
+			}
+		}
+	}
+	if functions < 500 {
+		t.Errorf("the engine has %d functions only", functions)
+	}
+}
+
+// TestNoMachinePaths checks that no file contains a path of a development
+// machine.
 func TestNoMachinePaths(t *testing.T) {
 	var paths [][]byte
 	for _, dir := range []string{"work", "farm"} {
@@ -232,7 +382,8 @@ func TestNoMachinePaths(t *testing.T) {
 				if i < 0 {
 					break
 				}
-				// Elsewhere in a path the same name is some other folder's.
+				// Only at the beginning of a path is the name that of such a
+				// folder.
 				if at += i; at == 0 || bytes.IndexByte([]byte("\"'`( =:\t\n"), data[at-1]) >= 0 {
 					t.Errorf("%s names %s at byte %d", name, data[at:min(len(data), at+40)], at)
 					break
@@ -242,7 +393,41 @@ func TestNoMachinePaths(t *testing.T) {
 	}
 }
 
-// TestLockFile holds the npm packages against naming the host they came from.
+// TestModulePath checks that only import declarations and generated files name
+// the module as go.mod does: it can move to a public home by a change of these.
+func TestModulePath(t *testing.T) {
+	path := strings.TrimSuffix(module, "/")
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") ||
+			within(name, "kernel/gocell/symbols") && !within(name, "kernel/gocell/symbols/gen", "kernel/gocell/symbols/docs") ||
+			name == "kernel/setup/place.go" { // a key of a file's format
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, filepath.Join("..", name), nil, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.BasicLit:
+				if n.Kind == token.STRING && (n.Value == `"`+path+`"` || strings.HasPrefix(n.Value, `"`+path+"/")) {
+					t.Errorf("%s: %s: package kernel/self tells the module's path", fset.Position(n.Pos()), n.Value)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// TestLockFile checks that the npm lock file does not name the host that the
+// packages were downloaded from.
 func TestLockFile(t *testing.T) {
 	data, err := os.ReadFile("jupyterlab/package-lock.json")
 	if err != nil {

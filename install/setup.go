@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,19 +10,18 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"dace.local/kernel/setup"
 )
 
-// debianPython is the Python that Debian's packages are for.
-const debianPython = "/usr/bin/python3"
-
-// testPackages are the Debian packages that the client tests need beside what
-// install/jupyterlab/run.sh asks for.
+// testPackages are the Debian packages that the client tests need, in addition
+// to those that install/jupyterlab/run.sh needs.
 var testPackages = []string{
 	"python3-jupyter-client", "python3-nbclient", "python3-nbconvert",
 	"python3-jupyter-kernel-test", "chromium",
 }
 
-// command runs a program and keeps what it writes for the error.
+// command runs a program. An error includes the end of the program's output.
 func command(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdin = dir, os.Stdin // sudo may ask for a password
@@ -39,7 +37,7 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, tail(out, 15))
 }
 
-// installDebian installs those of the packages that are missing.
+// installDebian installs the given Debian packages unless they are installed.
 func (in *installer) installDebian(ctx context.Context, packages ...string) error {
 	var missing []string
 	for _, p := range packages {
@@ -55,7 +53,7 @@ func (in *installer) installDebian(ctx context.Context, packages ...string) erro
 	if err != nil {
 		return fmt.Errorf("%w\nIt would install: %s", err, strings.Join(missing, " "))
 	}
-	return in.step("Installing Debian packages: "+strings.Join(missing, " "), func() (string, error) {
+	return in.Step("Installing Debian packages: "+strings.Join(missing, " "), func() (string, error) {
 		env := []string{"DEBIAN_FRONTEND=noninteractive"}
 		updateErr := command(ctx, "", env, apt[0], append(apt[1:], "update")...)
 		err := command(ctx, "", env, apt[0], append(append(apt[1:], "install", "-y", "--no-install-recommends"), missing...)...)
@@ -66,7 +64,7 @@ func (in *installer) installDebian(ctx context.Context, packages ...string) erro
 	})
 }
 
-// aptGet is the command that installs packages, through sudo where needed.
+// aptGet returns the command line of apt-get, with sudo unless we are root.
 func aptGet() ([]string, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return nil, errors.New("packages can be installed by apt-get only, and this system has none")
@@ -81,8 +79,8 @@ func aptGet() ([]string, error) {
 	return append([]string{"sudo", "DEBIAN_FRONTEND=noninteractive"}, apt...), nil
 }
 
-// setUpFrontEnd makes install/jupyterlab ready: a JupyterLab out of its npm
-// packages, served by Debian's jupyter_server.
+// setUpFrontEnd sets up install/jupyterlab: a JupyterLab that is built from its
+// npm packages and served by Debian's jupyter_server.
 func (in *installer) setUpFrontEnd(ctx context.Context, root string) error {
 	packages := []string{"python3-jupyter-server", "python3-jupyterlab-server"}
 	if _, err := exec.LookPath("node"); err != nil {
@@ -94,7 +92,7 @@ func (in *installer) setUpFrontEnd(ctx context.Context, root string) error {
 	if err := in.installDebian(ctx, packages...); err != nil {
 		return err
 	}
-	return in.step("Setting up JupyterLab in install/jupyterlab", func() (string, error) {
+	return in.Step("Setting up JupyterLab in install/jupyterlab", func() (string, error) {
 		err := command(ctx, root, nil, frontEnd(root), "setup")
 		if err != nil {
 			err = fmt.Errorf("JupyterLab's front end cannot be set up; it comes from npm, is there a network? %w", err)
@@ -103,24 +101,21 @@ func (in *installer) setUpFrontEnd(ctx context.Context, root string) error {
 	})
 }
 
-// frontEnd is the script that serves install/jupyterlab.
+// frontEnd returns the path of the script that serves install/jupyterlab.
 func frontEnd(root string) string {
 	return filepath.Join(root, "install", "jupyterlab", "run.sh")
 }
 
-// frontEndBuilt reports whether install/jupyterlab is set up.
+// frontEndBuilt reports whether the front end in install/jupyterlab is built.
 func frontEndBuilt(root string) bool {
 	_, err := os.Stat(filepath.Join(root, "install", "jupyterlab", "dist", "version.json"))
 	return err == nil
 }
 
-// findLab returns the command that opens JupyterLab, or "".
-func findLab(root string, at place) string {
-	if lab, err := exec.LookPath("jupyter-lab"); err == nil {
+// findLab returns the command that opens JupyterLab, or "" if there is none.
+func findLab(root string, at setup.Place) string {
+	if lab := setup.FindLab(at); lab != "" {
 		return lab
-	}
-	if own := filepath.Join(at.lab, "bin", "jupyter-lab"); isFile(own) {
-		return own
 	}
 	if frontEndBuilt(root) {
 		return frontEnd(root)
@@ -133,23 +128,39 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// setUpLab sets up JupyterLab where there is none, and returns the command
-// that opens it.
-func (in *installer) setUpLab(ctx context.Context, root string, at place, note *record) (string, error) {
+// setUpLab sets up JupyterLab if there is none, and returns the command that
+// opens it.
+func (in *installer) setUpLab(ctx context.Context, root string, at setup.Place, note *setup.Record) (string, error) {
 	if lab := findLab(root, at); lab != "" {
 		in.say("JupyterLab is there: %s", lab)
-		return lab, nil
+		if !lacksWidgets(ctx, lab) {
+			return lab, nil
+		}
+		if filepath.Dir(lab) != filepath.Join(at.Lab(), "bin") {
+			in.say("It does not show widgets yet; its Python needs: pip install %s", widgetManager)
+			return lab, nil
+		}
+		return lab, in.Step("Installing its widget manager", func() (string, error) {
+			return "", pythonInstall(ctx, filepath.Join(at.Lab(), "bin", "python"), widgetManager)
+		})
 	}
-	made, err := makeDir(filepath.Dir(at.lab))
-	if err != nil {
-		return "", denied(filepath.Dir(at.lab), err)
+	before := *note
+	note.Merge(&setup.Record{Made: setup.Absent(filepath.Dir(at.Lab())), Trees: []string{at.Lab()}})
+	if err := in.Register(at, note); err != nil {
+		return "", err
 	}
-	err = in.step("Installing JupyterLab for Python in "+at.lab, func() (string, error) { return "", pythonLab(ctx, at.lab) })
+	if err := setup.Writable(filepath.Dir(at.Lab())); err != nil {
+		return "", setup.Denied(filepath.Dir(at.Lab()), err)
+	}
+	err := in.Step("Installing JupyterLab for Python in "+at.Lab(), func() (string, error) { return "", pythonLab(ctx, at.Lab()) })
 	if err == nil {
-		note.Trees, note.Made = []string{at.lab}, append(note.Made, made...)
-		return filepath.Join(at.lab, "bin", "jupyter-lab"), at.register(note)
+		return filepath.Join(at.Lab(), "bin", "jupyter-lab"), nil
 	}
-	removeEmpty(made)
+	setup.RemoveEmpty(note.Made)
+	*note = before
+	if err := in.Register(at, note); err != nil {
+		return "", err
+	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -160,8 +171,8 @@ func (in *installer) setUpLab(ctx context.Context, root string, at place, note *
 	return frontEnd(root), nil
 }
 
-// pythonLab installs JupyterLab into a virtual environment, with uv where it
-// is there, else with pip. It gives up soon when no package index answers.
+// pythonLab installs JupyterLab into a new virtual environment, with uv if it
+// is installed, else with pip. If no package index answers, it fails soon.
 func pythonLab(ctx context.Context, dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -173,11 +184,10 @@ func pythonLab(ctx context.Context, dir string) (err error) {
 		if err := command(ctx, "", nil, uv, "venv", "--quiet", dir); err != nil {
 			return err
 		}
-		install := []string{"pip", "install", "--quiet", "--python", python, "jupyterlab"}
-		if err := askIndex(ctx, []string{"UV_HTTP_TIMEOUT=5"}, uv, append(install, "--dry-run", "--no-deps")...); err != nil {
+		if err := askIndex(ctx, []string{"UV_HTTP_TIMEOUT=5"}, uv, "pip", "install", "--quiet", "--python", python, "--dry-run", "--no-deps", "jupyterlab"); err != nil {
 			return err
 		}
-		return command(ctx, "", nil, uv, install...)
+		return pythonInstall(ctx, python, "jupyterlab", widgetManager)
 	}
 	python3, err := exec.LookPath("python3")
 	if err != nil {
@@ -190,10 +200,32 @@ func pythonLab(ctx context.Context, dir string) (err error) {
 	if err := askIndex(ctx, nil, python, append(pip, "--timeout=5", "--retries=0", "index", "versions", "jupyterlab")...); err != nil {
 		return err
 	}
-	return command(ctx, "", nil, python, append(pip, "install", "--quiet", "jupyterlab")...)
+	return pythonInstall(ctx, python, "jupyterlab", widgetManager)
 }
 
-// askIndex runs a command that asks the package index for something small.
+// widgetManager is the Python package that lets JupyterLab show widgets.
+const widgetManager = "jupyterlab_widgets"
+
+// lacksWidgets reports whether the given JupyterLab has no widget manager. It
+// returns false if that cannot be found out.
+func lacksWidgets(ctx context.Context, lab string) bool {
+	list := exec.CommandContext(ctx, filepath.Join(filepath.Dir(lab), "jupyter-labextension"), "list")
+	list.WaitDelay = time.Second
+	out, err := list.CombinedOutput()
+	return err == nil && !bytes.Contains(out, []byte("@jupyter-widgets/jupyterlab-manager"))
+}
+
+// pythonInstall installs packages for a Python interpreter, with uv if it is
+// installed, else with pip.
+func pythonInstall(ctx context.Context, python string, packages ...string) error {
+	if uv, err := exec.LookPath("uv"); err == nil {
+		return command(ctx, "", nil, uv, append([]string{"pip", "install", "--quiet", "--python", python}, packages...)...)
+	}
+	return command(ctx, "", nil, python, append([]string{"-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"}, packages...)...)
+}
+
+// askIndex runs a command that makes a small request to the package index, and
+// returns an error if that fails or takes over 30 s.
 func askIndex(ctx context.Context, env []string, name string, args ...string) error {
 	soon, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -206,40 +238,4 @@ func askIndex(ctx context.Context, env []string, name string, args ...string) er
 	}
 	text := err.Error()
 	return fmt.Errorf("no Python package index answers: %s", strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
-}
-
-// seenByJupyter asks Jupyter where it finds the kernel. Known is false where
-// there is no Jupyter to ask.
-func seenByJupyter(ctx context.Context, at place) (dir string, known bool) {
-	var candidates [][]string
-	for _, name := range []string{"jupyter-kernelspec", filepath.Join(at.lab, "bin", "jupyter-kernelspec")} {
-		if p, err := exec.LookPath(name); err == nil {
-			candidates = append(candidates, []string{p})
-		}
-	}
-	candidates = append(candidates, []string{debianPython, "-m", "jupyter_client.kernelspecapp"})
-	for _, argv := range candidates {
-		cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], "list", "--json")...)
-		cmd.WaitDelay = time.Second
-		out, err := cmd.Output()
-		if err != nil {
-			continue
-		}
-		var list struct {
-			Specs map[string]struct {
-				Dir string `json:"resource_dir"`
-			} `json:"kernelspecs"`
-		}
-		if err := json.NewDecoder(bytes.NewReader(out)).Decode(&list); err != nil {
-			continue
-		}
-		dir = list.Specs["dace"].Dir
-		if a, err := os.Stat(dir); err == nil {
-			if b, err := os.Stat(at.spec); err == nil && os.SameFile(a, b) {
-				dir = at.spec // by whatever name
-			}
-		}
-		return dir, true
-	}
-	return "", false
 }

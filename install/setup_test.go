@@ -11,20 +11,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"dace.local/kernel/setup"
 )
 
-// wheel is a Python package that stands in for JupyterLab.
-func wheel(t *testing.T) []byte {
+// wheel returns a Python package that replaces JupyterLab, or a part of it, in
+// tests. code is the source of its module, and commands are its console
+// scripts.
+func wheel(t *testing.T, name, code, commands string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
-	const info = "jupyterlab-4.0.0.dist-info/"
+	info := name + "-4.0.0.dist-info/"
 	var list strings.Builder
 	for _, f := range [][2]string{
-		{"jupyterlab/__init__.py", "def main():\n    print('a laboratory')\n"},
-		{info + "METADATA", "Metadata-Version: 2.1\nName: jupyterlab\nVersion: 4.0.0\n"},
+		{name + "/__init__.py", code},
+		{info + "METADATA", "Metadata-Version: 2.1\nName: " + name + "\nVersion: 4.0.0\n"},
 		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
-		{info + "entry_points.txt", "[console_scripts]\njupyter-lab = jupyterlab:main\n"},
+		{info + "entry_points.txt", "[console_scripts]\n" + commands},
 		{info + "RECORD", ""},
 	} {
 		fmt.Fprintf(&list, "%s,,\n", f[0])
@@ -43,7 +47,7 @@ func wheel(t *testing.T) []byte {
 	return buf.Bytes()
 }
 
-// TestPythonLab installs from a package index of our own.
+// TestPythonLab installs JupyterLab from a package index that the test serves.
 func TestPythonLab(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -52,18 +56,36 @@ func TestPythonLab(t *testing.T) {
 	if exec.Command(python, "-c", "import venv, ensurepip").Run() != nil {
 		t.Skip("python3 makes no virtual environments here (on Debian: python3-venv)")
 	}
-	const name = "jupyterlab-4.0.0-py3-none-any.whl"
-	data := wheel(t)
+	// The replacement of JupyterLab lists the widget manager as its extension
+	// if it is installed.
+	wheels := map[string][]byte{
+		"jupyterlab": wheel(t, "jupyterlab", `
+def main():
+    print('a laboratory')
+
+def extensions():
+    try:
+        import jupyterlab_widgets
+        print('@jupyter-widgets/jupyterlab-manager')
+    except ImportError:
+        print('none')
+`, "jupyter-lab = jupyterlab:main\njupyter-labextension = jupyterlab:extensions\n"),
+		"jupyterlab-widgets": wheel(t, "jupyterlab_widgets", "", ""),
+	}
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/simple/jupyterlab/"):
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, `<!DOCTYPE html><html><body><a href="/%s">%s</a></body></html>`, name, name)
-		case r.URL.Path == "/"+name:
-			w.Write(data)
-		default:
-			http.NotFound(w, r)
+		for name, data := range wheels {
+			file := strings.ReplaceAll(name, "-", "_") + "-4.0.0-py3-none-any.whl"
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/simple/"+name+"/"):
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(w, `<!DOCTYPE html><html><body><a href="/%s">%s</a></body></html>`, file, file)
+				return
+			case r.URL.Path == "/"+file:
+				w.Write(data)
+				return
+			}
 		}
+		http.NotFound(w, r)
 	}))
 	t.Cleanup(index.Close)
 	t.Setenv("PIP_CONFIG_FILE", os.DevNull)
@@ -76,8 +98,8 @@ func TestPythonLab(t *testing.T) {
 
 	prefix := t.TempDir()
 	at := inPrefix(t, prefix)
-	in, out := newInstaller(settings{prefix: prefix})
-	spec, err := readSpec(at.spec)
+	in, out := newInstaller(below(prefix))
+	spec, err := setup.ReadSpec(at.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +111,26 @@ func TestPythonLab(t *testing.T) {
 	if got, err := exec.Command(lab).CombinedOutput(); err != nil || string(got) != "a laboratory\n" {
 		t.Errorf("%s: %v\n%s", lab, err, got)
 	}
-	if err := in.uninstall(at); err != nil {
+	if lacksWidgets(t.Context(), lab) {
+		t.Error("it lacks the widget manager")
+	}
+	// A JupyterLab that was set up without the widget manager gets it.
+	manager, err := filepath.Glob(filepath.Join(at.Lab(), "lib", "python*", "site-packages", widgetManager+"*"))
+	if err != nil || len(manager) == 0 {
+		t.Fatalf("the manager is not found: %v", err)
+	}
+	for _, dir := range manager {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !lacksWidgets(t.Context(), lab) {
+		t.Error("without the manager it is taken to have it")
+	}
+	if _, err := in.setUpLab(t.Context(), t.TempDir(), at, spec.Metadata.Record); err != nil || lacksWidgets(t.Context(), lab) {
+		t.Errorf("the manager is not installed: %v", err)
+	}
+	if err := in.Uninstall(at); err != nil {
 		t.Fatal(err)
 	}
 	if left := files(t, prefix); len(left) > 0 {
@@ -107,7 +148,7 @@ func TestPythonLab(t *testing.T) {
 	}
 }
 
-// pathWithout is the PATH without the folders that hold a program.
+// pathWithout returns the PATH without the folders that contain a program.
 func pathWithout(t *testing.T, program string) string {
 	t.Helper()
 	var dirs []string

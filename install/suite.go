@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// checks are the parts of the test run; the report of the last closes it. All
-// have cgo, as the kernel does where there is a C compiler.
+// checks are the commands of the test run, in their order. All run with cgo,
+// like the kernel if there is a C compiler. The last one's report ends the
+// output.
 var checks = []struct{ name, command string }{
 	{"go vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
@@ -19,7 +20,8 @@ var checks = []struct{ name, command string }{
 	{"go test of everything", "go test -count=1 -timeout=20m ./..."},
 }
 
-// testAll sets up what the tests need and runs them, every client required.
+// testAll sets up what the tests need and runs them. Tests fail, instead of
+// being skipped, if a client is missing.
 func (in *installer) testAll(ctx context.Context, root string) error {
 	start := time.Now()
 	if err := in.installDebian(ctx, testPackages...); err != nil {
@@ -32,7 +34,8 @@ func (in *installer) testAll(ctx context.Context, root string) error {
 		return errors.New("there is no gcc, which compiled cells and go test -race need: install it (on Debian: apt-get install gcc libc6-dev)")
 	}
 	env := append(os.Environ(), "DACE_REQUIRE_CLIENTS=1",
-		// A test must not fail because of who owns the clone.
+		// Without version stamping, the tests do not fail if git refuses to
+		// read a clone that belongs to another user.
 		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
 	var failed []string
 	for _, c := range checks {
