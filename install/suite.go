@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,22 +40,58 @@ func (in *installer) testAll(ctx context.Context, root string) error {
 		// Without version stamping, the tests do not fail if git refuses to
 		// read a clone that belongs to another user.
 		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
-	var failed []string
+	run := func(argv []string, out io.Writer) error {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, append(env, "CGO_ENABLED=1"), out, in.err
+		gentle(cmd)
+		return cmd.Run()
+	}
+	var failed, unsteady []string
 	for _, c := range checks {
 		in.say("\n== %s (%s since the start)", c.name, time.Since(start).Round(time.Second))
 		argv := strings.Fields(c.command)
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, append(env, "CGO_ENABLED=1"), in.out, in.err
-		gentle(cmd)
-		if err := cmd.Run(); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
+		var printed bytes.Buffer
+		err := run(argv, io.MultiWriter(in.out, &printed))
+		if again := failedBesideOthers(argv, printed.String()); err != nil && ctx.Err() == nil && again != nil {
+			in.say("\n== %s, again and alone: %s", c.name, strings.Join(again, " "))
+			if err = run(slices.Concat(argv[:len(argv)-1], []string{"-p=1"}, again), in.out); err == nil {
+				unsteady = append(unsteady, again...)
 			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
 			failed = append(failed, c.name)
 		}
+	}
+	if unsteady != nil {
+		in.say("\nunsteady: %s failed beside other tests and passed alone; the first failure is printed above, and is a fault of the test or of the code", strings.Join(unsteady, ", "))
 	}
 	if failed != nil {
 		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
 	}
 	return nil
+}
+
+// failedBesideOthers returns the packages that a go test of many has reported as
+// failed and that are worth a second run without others beside them: tests that
+// drive real clients, signals and processes can lose a race on a busy machine.
+// A data race, and a package that does not compile, is final.
+func failedBesideOthers(argv []string, printed string) []string {
+	if !slices.Equal(argv[:2], []string{"go", "test"}) || strings.Contains(printed, "WARNING: DATA RACE") {
+		return nil
+	}
+	var packages []string
+	for line := range strings.Lines(printed) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[0] != "FAIL" {
+			continue
+		}
+		if strings.HasPrefix(fields[2], "[") { // [build failed], [setup failed]
+			return nil
+		}
+		packages = append(packages, fields[1])
+	}
+	return packages
 }
