@@ -25,6 +25,7 @@ import (
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
 )
 
@@ -233,5 +234,34 @@ func TestRanges(t *testing.T) {
 	got, err := m.Normalise(context.Background(), m.Embeddings())
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
+// A unit on an instance that its blob does not have is an error in words.
+func TestInstance(t *testing.T) {
+	ctx, pool := context.Background(), farm.Local(1)
+	instances := []problem.Problem{onemax.Random(1, 5), onemax.Random(2, 6)}
+	key, err := farm.NewPacker(ctx, pool).Problems(instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := farm.NewEnv(1, pool.Get, pool.Put)
+	for _, tc := range []struct {
+		index, dim int
+		err        string
+	}{
+		{0, 5, ""},
+		{1, 6, ""},
+		{2, 0, "farm: a unit on instance 2 of 2"},
+		{-1, 0, "farm: a unit on instance -1 of 2"},
+	} {
+		p, err := env.Instance(ctx, key, tc.index)
+		if tc.err != "" {
+			if err == nil || err.Error() != tc.err {
+				t.Errorf("instance %d: %v, want %s", tc.index, err, tc.err)
+			}
+		} else if err != nil || p.Dim() != tc.dim {
+			t.Errorf("instance %d: %v, %v, want %d bits", tc.index, p, err, tc.dim)
+		}
 	}
 }

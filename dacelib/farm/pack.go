@@ -173,6 +173,19 @@ func (e *Env) Problems(ctx context.Context, key string) ([]problem.Problem, erro
 	return v.([]problem.Problem), nil
 }
 
+// Instance is Problems for one of them, by its index. The error says if there is
+// none.
+func (e *Env) Instance(ctx context.Context, key string, index int) (problem.Problem, error) {
+	ps, err := e.Problems(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= len(ps) {
+		return nil, fmt.Errorf("farm: a unit on instance %d of %d", index, len(ps))
+	}
+	return ps[index], nil
+}
+
 // Once stores the blob that make returns, once for each id in a packer's life,
 // and returns its key. The id is a pointer to what is packed.
 func (pk *Packer) Once(id any, make func() ([]byte, error)) (string, error) {

@@ -89,7 +89,7 @@ func evaluateUnit(ctx context.Context, env *Env, data []byte) ([]byte, error) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	ps, err := env.Problems(ctx, d.Problems)
+	p, err := env.Instance(ctx, d.Problems, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +97,8 @@ func evaluateUnit(ctx context.Context, env *Env, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(ps) != 1 {
-		return nil, fmt.Errorf("farm: a batch of %d problems", len(ps))
-	}
 	y := make(Floats, x.Len())
-	if err := ps[0].Evaluate(ctx, y, x); err != nil {
+	if err := p.Evaluate(ctx, y, x); err != nil {
 		return nil, err
 	}
 	return y.MarshalJSON()

@@ -3,7 +3,6 @@ package landscape
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/problem"
@@ -34,14 +33,11 @@ func curveUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) 
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	ps, err := env.Problems(ctx, d.Problems)
+	p, err := env.Instance(ctx, d.Problems, d.Index)
 	if err != nil {
 		return nil, err
 	}
-	if d.Index < 0 || d.Index >= len(ps) {
-		return nil, fmt.Errorf("landscape: instance %d of %d", d.Index, len(ps))
-	}
-	c, err := Measure(ctx, ps[d.Index], Settings{Solutions: d.Solutions, Pairs: d.Pairs, Seed: d.Seed, Workers: 1})
+	c, err := Measure(ctx, p, Settings{Solutions: d.Solutions, Pairs: d.Pairs, Seed: d.Seed, Workers: 1})
 	if err != nil {
 		return nil, err
 	}

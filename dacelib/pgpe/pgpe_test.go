@@ -254,9 +254,6 @@ func TestRules(t *testing.T) {
 			t.Errorf("%v: the result records the rule %v and the values %v", tc.rule, r.Settings.Rule, r.Settings.Known)
 		}
 	}
-	if stop := EarlyStop(known); stop(Iteration{Number: 49, Best: 0}) || !stop(Iteration{Number: 50, Best: 0.5}) {
-		t.Error("EarlyStop is not the authors' rule")
-	}
 	if err := new(Rule).UnmarshalText([]byte("sometimes")); err == nil {
 		t.Error("read a rule that does not exist")
 	}

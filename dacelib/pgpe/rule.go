@@ -76,9 +76,3 @@ func (s Settings) Ends(it Iteration) bool {
 	}
 	return false
 }
-
-// EarlyStop returns the rule [Authors] as a function for [Settings].Stop;
-// values holds the values of the present instances.
-func EarlyStop(values []float64) func(Iteration) bool {
-	return Settings{Known: slices.Clone(values)}.Ends
-}

@@ -74,15 +74,12 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	ps, err := env.Problems(ctx, d.Problems)
+	p, err := env.Instance(ctx, d.Problems, d.Index)
 	if err != nil {
 		return nil, err
 	}
-	if d.Index < 0 || d.Index >= len(ps) {
-		return nil, fmt.Errorf("portfolio: a test on instance %d of %d", d.Index, len(ps))
-	}
 	s := Settings{Reading: d.Reading, Evaluations: d.Evaluations, Repeats: d.Repeats, Seed: d.Seed, Workers: 1}
-	r, err := Portfolio{Configs: d.Configs}.run(ctx, ps[d.Index], s)
+	r, err := Portfolio{Configs: d.Configs}.run(ctx, p, s)
 	if err != nil {
 		return nil, err
 	}
@@ -189,14 +186,14 @@ func extremesUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, erro
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	ps, err := env.Problems(ctx, d.Problems)
+	p, err := env.Instance(ctx, d.Problems, d.Index)
 	if err != nil {
 		return nil, err
 	}
-	if d.Index < 0 || d.Index >= len(ps) || d.From < 0 || d.To < d.From || d.To > 1<<30 || d.Sample < 0 {
-		return nil, fmt.Errorf("portfolio: the range of instance %d of %d, chunks %d to %d of %d solutions", d.Index, len(ps), d.From, d.To, d.Sample)
+	if d.From < 0 || d.To < d.From || d.To > 1<<30 || d.Sample < 0 {
+		return nil, fmt.Errorf("portfolio: the range of an instance on chunks %d to %d of %d solutions", d.From, d.To, d.Sample)
 	}
-	counted := problem.Count(ps[d.Index], 0)
+	counted := problem.Count(p, 0)
 	var r Range
 	if d.Sample > 0 {
 		r, err = chunkRange(ctx, counted, d.Sample, d.From, d.To, 1, d.Seed, func(int) {})

@@ -13,7 +13,6 @@ func init() {
 		return table.With("", map[string]reflect.Value{
 			"Authors":   reflect.ValueOf(pgpe.Authors),
 			"Averages":  reflect.ValueOf(pgpe.Averages),
-			"EarlyStop": reflect.ValueOf(pgpe.EarlyStop),
 			"Enough":    reflect.ValueOf(pgpe.Enough),
 			"Never":     reflect.ValueOf(pgpe.Never),
 			"Ranks":     reflect.ValueOf(pgpe.Ranks),
