@@ -6,9 +6,12 @@ package drawing
 import (
 	"context"
 	"fmt"
+	pixels "image/draw"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -81,18 +84,25 @@ func Until(ctx context.Context, c vg.CanvasSizer) vg.CanvasSizer {
 	if ctx.Done() == nil {
 		return c
 	}
-	return &canvas{CanvasSizer: c, ctx: ctx}
+	_, raster := c.(interface{ Image() pixels.Image })
+	return &canvas{CanvasSizer: c, ctx: ctx, raster: raster}
 }
 
 type canvas struct {
 	vg.CanvasSizer
 	ctx    context.Context
+	raster bool   // it is drawn in pixels, not written as SVG or PDF
 	dashed []bool // the state now, after those that Push has saved
 	n      int
 }
 
-// longPath is how many parts of a path are drawn at once: some milliseconds.
-const longPath = 1 << 12
+// A path is drawn in pieces of at most longPath parts, some milliseconds. In
+// those of pictures a row of pixels is crossed at most crossings times on the
+// average: the rasterizer walks through a row's cells for each one that it adds.
+const (
+	longPath  = 1 << 12
+	crossings = 8
+)
 
 func (c *canvas) check(parts int) {
 	if c.n += 1 + parts; c.n < 256 {
@@ -126,21 +136,62 @@ func (c *canvas) Pop() {
 	c.CanvasSizer.Pop()
 }
 
-// Stroke draws a long line in pieces, each of which begins where the one before
-// ends.
+// Stroke draws a long line, and one that goes up and down often, in pieces.
 func (c *canvas) Stroke(p vg.Path) {
 	c.check(len(p))
-	if len(p) <= longPath || !polyline(p) || len(c.dashed) > 0 && c.dashed[len(c.dashed)-1] {
+	if !polyline(p) || len(c.dashed) > 0 && c.dashed[len(c.dashed)-1] {
 		c.CanvasSizer.Stroke(p)
 		return
 	}
-	for len(p) > 1 {
-		n := min(longPath, len(p))
-		piece := append(vg.Path{{Type: vg.MoveComp, Pos: p[0].Pos}}, p[1:n]...)
+	for {
+		n := c.pieceOf(p)
+		if n == len(p) {
+			c.CanvasSizer.Stroke(p)
+			return
+		}
+		piece, rest := cut(p, n)
 		c.CanvasSizer.Stroke(piece)
 		c.check(len(piece))
-		p = p[n-1:]
+		p = rest
 	}
+}
+
+// pieceOf returns how many parts of a path are drawn at once.
+func (c *canvas) pieceOf(p vg.Path) int {
+	if len(p) == 0 {
+		return 0
+	}
+	low, high, climb := p[0].Pos.Y, p[0].Pos.Y, vg.Length(0)
+	for i := 1; i < len(p); i++ {
+		y := p[i].Pos.Y
+		low, high = min(low, y), max(high, y)
+		if p[i].Type == vg.LineComp {
+			climb += max(y-p[i-1].Pos.Y, p[i-1].Pos.Y-y)
+		}
+		if i+1 >= longPath || c.raster && climb > crossings*(high-low) {
+			return i + 1
+		}
+	}
+	return len(p)
+}
+
+// cut cuts a path in the middle of the last of its first n parts, where no
+// corner is: the pieces overlap by a pixel there, so that no gap is seen.
+func cut(p vg.Path, n int) (piece, rest vg.Path) {
+	const overlap = vg.Length(0.25)
+	last := p[n-1]
+	if last.Type == vg.MoveComp {
+		return p[:n-1], p[n-1:]
+	}
+	from, to := p[n-2].Pos, last.Pos
+	line := to.Sub(from)
+	half := vg.Length(0)
+	if length := vg.Length(math.Hypot(float64(line.X), float64(line.Y))); length > 0 {
+		half = min(overlap/length, 0.5)
+	}
+	end := vg.PathComp{Type: vg.LineComp, Pos: from.Add(line.Scale(0.5 + half))}
+	begin := vg.PathComp{Type: vg.MoveComp, Pos: from.Add(line.Scale(0.5 - half))}
+	return append(slices.Clone(p[:n-1]), end), append(vg.Path{begin}, p[n-1:]...)
 }
 
 // polyline reports whether a path has only moves and lines.

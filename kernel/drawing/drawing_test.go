@@ -83,14 +83,41 @@ func TestSaveStops(t *testing.T) {
 	}
 }
 
+// zigzag returns a plot of a line that goes up and down n times.
+func zigzag(n int) *plot.Plot {
+	xy := make(plotter.XYs, n)
+	for i := range xy {
+		xy[i].X, xy[i].Y = float64(i), math.Sin(float64(i)*float64(i))
+	}
+	l, err := plotter.NewLine(xy)
+	if err != nil {
+		panic(err)
+	}
+	p := plot.New()
+	p.Add(l)
+	return p
+}
+
 // TestSame checks that figures are drawn alike on a canvas of Until, pixel for
-// pixel, and that a long line has the same points where it is cut.
+// pixel, and that a line that is drawn in pieces has the same points where it
+// is cut.
 func TestSame(t *testing.T) {
-	for _, n := range []int{100, longPath, 3*longPath + 7} {
+	for _, c := range []struct {
+		name  string
+		plot  *plot.Plot
+		parts float64 // of the pixels that may differ
+	}{
+		{"100 points", wave(100, false), 0},
+		{"many points", wave(longPath, false), 0.001},
+		{"more points", wave(3*longPath+7, false), 0.001},
+		{"up and down 5 times", zigzag(5), 0},
+		{"up and down 50 times", zigzag(50), 0.001},
+		{"up and down 200 times", zigzag(200), 0.002},
+	} {
 		picture := func(ctx context.Context) *vgimg.Canvas {
-			c := vgimg.New(300, 200)
-			wave(n, false).Draw(draw.New(Until(ctx, c)))
-			return c
+			v := vgimg.New(300, 200)
+			c.plot.Draw(draw.New(Until(ctx, v)))
+			return v
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -104,9 +131,26 @@ func TestSame(t *testing.T) {
 				}
 			}
 		}
-		if n < longPath && different > 0 || different > b.Dx()*b.Dy()/200 {
-			t.Errorf("%d points: %d pixels of %d differ", n, different, b.Dx()*b.Dy())
+		t.Logf("%s: %d pixels of %d differ", c.name, different, b.Dx()*b.Dy())
+		if float64(different) > c.parts*float64(b.Dx()*b.Dy()) {
+			t.Errorf("%s: %d pixels of %d differ", c.name, different, b.Dx()*b.Dy())
 		}
+	}
+}
+
+// BenchmarkZigzag draws a line that goes up and down 200 times, as gonum does
+// and in pieces.
+func BenchmarkZigzag(b *testing.B) {
+	p := zigzag(200)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"gonum": context.Background(), "pieces": ctx} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				c := vgimg.NewWith(vgimg.UseWH(15*vg.Centimeter, 9.5*vg.Centimeter), vgimg.UseDPI(192))
+				p.Draw(draw.New(Until(ctx, c)))
+			}
+		})
 	}
 }
 
