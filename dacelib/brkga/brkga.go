@@ -260,12 +260,13 @@ func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	return sr.result(ctx, nil)
 }
 
-// result returns the outcome of the run when it ends, with or without err.
+// result returns the outcome of the run when it ends, with or without err, and
+// gives its buffers back.
 func (s *search) result(ctx context.Context, err error) (Result, error) {
 	r := Result{
 		Problem: s.p.Name(), Value: s.best,
 		Evaluations: s.evaluations, Generations: s.generations,
-		Status: run.BudgetSpent, History: s.history, Settings: s.settings,
+		Status: run.BudgetSpent, History: append(make([]Point, 0, len(s.history)), s.history...), Settings: s.settings,
 	}
 	if s.evaluations > 0 {
 		r.X = problem.Solutions{D: s.d, Words: s.bestRow}.Bools(0)
@@ -277,6 +278,7 @@ func (s *search) result(ctx context.Context, err error) (Result, error) {
 			err = ctx.Err()
 		}
 	}
+	s.release()
 	return r, err
 }
 

@@ -53,6 +53,19 @@ func (s *search) addKeys(p *population, i int) bool {
 	return true
 }
 
+// addAll adds the individuals of order to the table. It compares no keys: those
+// of a generation are distinct nearly always, and equal ones do no harm.
+func (s *search) addAll() {
+	t := &s.seen
+	for _, i := range s.order {
+		k := s.cur.hash[i] >> t.shift
+		for t.slots[k] != 0 {
+			k = (k + 1) & uint64(len(t.slots)-1)
+		}
+		t.slots[k] = -i - 1
+	}
+}
+
 // knownKeys reports whether the keys of individual i of p are in the table.
 func (s *search) knownKeys(p *population, i int) bool {
 	_, found := s.find(p, i)

@@ -17,9 +17,7 @@ func (s *search) mating(limit int) {
 		return // every child is a clone of a parent
 	}
 	s.seen.reset(len(s.order) + c.Offspring)
-	for _, i := range s.order {
-		s.addKeys(&s.cur, int(i))
-	}
+	s.addAll()
 	missing, tried := c.Offspring, false
 	for round := 0; round < rounds && missing > 0; round++ {
 		before := n.n
@@ -74,29 +72,27 @@ func (s *search) pair(children int) {
 	}
 	// The masks are slices of one string of random bits.
 	words := (children*s.d+63)/64 + 1
-	s.stream = s.stream[:0]
-	for range words {
-		s.stream = append(s.stream, bernoulli(s.rng, s.settings.Config.Bias))
+	s.stream, s.masks = resized(s.stream, words), resized(s.masks, children*s.w)
+	for k := range s.stream {
+		s.stream[k] = bernoulli(s.rng, s.settings.Config.Bias)
 	}
-	s.masks = s.masks[:0]
 	for k := range children {
-		some := uint64(0)
-		for j := range s.w {
-			at := k*s.d + j*64
-			m := s.stream[at>>6] >> (at & 63)
-			if at&63 != 0 {
-				m |= s.stream[at>>6+1] << (-at & 63)
-			}
+		mask, some := s.masks[k*s.w:][:s.w], uint64(0)
+		at := k * s.d
+		for j := range mask {
+			two := s.stream[at>>6:][:2]
+			m := two[0]>>(at&63) | two[1]<<1<<(^at&63)
 			if j == s.w-1 {
 				m &= s.last
 			}
+			mask[j] = m
 			some |= m
-			s.masks = append(s.masks, m)
+			at += 64
 		}
 		if some == 0 {
 			// At least one key comes from the parent of the mask.
 			g := s.rng.IntN(s.d)
-			s.masks[k*s.w+g>>6] |= 1 << (g & 63)
+			mask[g>>6] |= 1 << (g & 63)
 		}
 	}
 }
@@ -111,30 +107,38 @@ func (s *search) child(a, b int32, k int) {
 }
 
 // cross writes a child of a and b to next, behind the last individual, without
-// counting it.
+// counting it, with its hash (that of hashOf).
 func (s *search) cross(a, b int32, mask []uint64) {
 	p, n, w := &s.cur, &s.next, s.w
 	i, j := int(a), int(b)
-	for l, m := range mask {
-		y := p.bits[j*w+l]
-		n.bits[n.n*w+l] = y ^ (p.bits[i*w+l]^y)&m
+	h := uint64(0)
+	x, y, z := p.bits[i*w:][:w], p.bits[j*w:][:w], n.bits[n.n*w:][:w]
+	for l, m := range mask[:w] {
+		v := y[l] ^ (x[l]^y[l])&m
+		z[l] = v
+		h += v * s.odd[l]
 	}
 	size := w * s.planes
-	x, y, z := p.ids[i*size:][:s.used], p.ids[j*size:][:s.used], n.ids[n.n*size:][:s.used]
+	x, y, z = p.ids[i*size:][:s.used], p.ids[j*size:][:s.used], n.ids[n.n*size:][:s.used]
+	odd := s.odd[w:][:s.used]
 	if w == 1 {
 		m := mask[0]
 		for l, v := range y {
-			z[l] = v ^ (x[l]^v)&m
+			v ^= (x[l] ^ v) & m
+			z[l] = v
+			h += v * odd[l]
 		}
 	} else {
 		for at := 0; at < s.used; at += w {
 			for l, m := range mask {
 				v := y[at+l]
-				z[at+l] = v ^ (x[at+l]^v)&m
+				v ^= (x[at+l] ^ v) & m
+				z[at+l] = v
+				h += v * odd[at+l]
 			}
 		}
 	}
-	n.hash[n.n] = s.hashOf(n, n.n)
+	n.hash[n.n] = h
 }
 
 // enough bounds the number of children that exhausted tries.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
+	"sync"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -25,19 +25,9 @@ type search struct {
 	planes   int
 	rng      *rand.Rand
 
-	cur, next population
-	order     []int32 // the individuals of cur, best first, without duplicates
-	elites    int     // the first elites entries of order are the elites
-	ranks     []rank  // scratch of survive
-	rest      []int32
-	seen      table  // keys during mating, duplicates during survive
-	mates     []mate // scratch of mating
-	stream    []uint64
-	masks     []uint64
-	genes     []int // scratch of exhausted
-	mask      []uint64
-	odd       []uint64 // multipliers of the hash
-	last      uint64   // mask of the bits in use in a row's last word
+	*buffers
+	elites int    // the first elites entries of order are the elites
+	last   uint64 // mask of the bits in use in a row's last word
 
 	uniforms    uint64 // number of individuals with uniform keys so far
 	used        int    // words of an individual's numbers that can differ from 0
@@ -47,9 +37,44 @@ type search struct {
 	generations int
 	done        bool
 
-	best    float64
-	bestRow []uint64
-	history []Point
+	best float64
+}
+
+// buffers are the memory of a search, which later searches use again.
+type buffers struct {
+	cur, next population
+	order     []int32 // the individuals of cur, best first, without duplicates
+	ranks     []rank  // scratch of survive
+	merged    []rank
+	rest      []int32
+	seen      table  // keys during mating, duplicates during survive
+	mates     []mate // scratch of mating
+	stream    []uint64
+	masks     []uint64
+	genes     []int // scratch of exhausted
+	mask      []uint64
+	odd       []uint64 // multipliers of the hash: number i depends on i only
+	bestRow   []uint64
+	history   []Point
+}
+
+// spare holds the buffers of searches that have ended. The garbage collector
+// frees those that nobody takes.
+var spare = sync.Pool{New: func() any { return new(buffers) }}
+
+// release gives the buffers back. The search must not be used any more.
+func (s *search) release() {
+	spare.Put(s.buffers)
+	s.buffers = nil
+}
+
+// resized returns a slice of n elements in the memory of s, if it is large
+// enough. Their values are undefined.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }
 
 // A population holds the individuals 0 to n-1.
@@ -61,13 +86,15 @@ type population struct {
 	value []float64
 }
 
-func newPopulation(size, w, planes int) population {
-	return population{
-		bits:  make([]uint64, size*w),
-		ids:   make([]uint64, size*w*planes),
-		hash:  make([]uint64, size),
-		value: make([]float64, size),
-	}
+// reset empties the population and makes room for size individuals, whose
+// numbers are 0.
+func (p *population) reset(size, w, planes int) {
+	p.n = 0
+	p.bits = resized(p.bits, size*w)
+	p.ids = resized(p.ids, size*w*planes)
+	clear(p.ids)
+	p.hash = resized(p.hash, size)
+	p.value = resized(p.value, size)
 }
 
 type rank struct {
@@ -79,6 +106,11 @@ type mate struct{ elite, other int32 }
 
 // newSearch returns a run that waits for the values of its first generation.
 func newSearch(p problem.Problem, s Settings) *search {
+	return newSearchIn(p, s, spare.Get().(*buffers))
+}
+
+// newSearchIn is newSearch in given buffers.
+func newSearchIn(p problem.Problem, s Settings, b *buffers) *search {
 	c, d := s.Config, p.Dim()
 	size := c.Elites + c.Offspring + c.Mutants
 	planes := bits.Len(uint(s.Evaluations + size)) // every individual may be uniform
@@ -90,18 +122,18 @@ func newSearch(p problem.Problem, s Settings) *search {
 	}
 	sr := &search{
 		p: p, settings: s, d: d, w: problem.Stride(d), planes: planes,
-		rng:  run.Rand(s.Seed, "brkga"),
-		best: math.Inf(-1), bestRow: make([]uint64, problem.Stride(d)),
-		history: make([]Point, 0, 64),
+		rng:     run.Rand(s.Seed, "brkga"),
+		buffers: b,
+		best:    math.Inf(-1),
 		last:    ^uint64(0) >> (-d & 63),
 	}
-	sr.genes, sr.mask = make([]int, 0, 16), make([]uint64, sr.w)
-	sr.odd = make([]uint64, sr.w*(1+sr.planes))
-	for i := range sr.odd {
-		sr.odd[i] = run.Seed(0, "hash", i) | 1
+	for i := len(sr.odd); i < sr.w*(1+planes); i++ {
+		sr.odd = append(sr.odd, run.Seed(0, "hash", i)|1)
 	}
-	sr.order, sr.rest, sr.ranks = make([]int32, 0, size), make([]int32, 0, size), make([]rank, 0, size)
-	sr.next = newPopulation(size, sr.w, sr.planes)
+	sr.mask, sr.bestRow = resized(sr.mask, sr.w), resized(sr.bestRow, sr.w)
+	sr.order, sr.history = sr.order[:0], sr.history[:0]
+	sr.next.reset(size, sr.w, planes)
+	sr.cur.n = 0
 	sr.initialise()
 	// Breeding uses a random stream that depends on the configuration. A row
 	// takes one random number per 64 genes, so with a common stream the mutants
@@ -181,8 +213,8 @@ func (s *search) advance() error {
 		return nil
 	}
 	s.cur, s.next = s.next, s.cur
-	if s.next.value == nil {
-		s.next = newPopulation(len(s.cur.value), s.w, s.planes)
+	if s.generations == 1 {
+		s.next.reset(len(s.cur.value), s.w, s.planes)
 	}
 	s.survive()
 	s.breed()
@@ -213,15 +245,8 @@ func (s *search) survive() {
 			s.rest = append(s.rest, int32(i))
 		}
 	}
-	slices.SortFunc(s.ranks, func(a, b rank) int {
-		if a.key != b.key {
-			if a.key < b.key {
-				return -1
-			}
-			return 1
-		}
-		return int(a.i - b.i)
-	})
+	s.merged = resized(s.merged, len(s.ranks))
+	sortRanks(s.ranks, s.merged)
 	s.order = s.order[:0]
 	for i, k := 0, 0; i < old || k < len(s.ranks); {
 		if k == len(s.ranks) || i < old && p.value[i] >= p.value[s.ranks[k].i] {
@@ -234,6 +259,48 @@ func (s *search) survive() {
 	}
 	s.order = append(s.order, s.rest...)
 	s.elites = min(want, len(s.order))
+}
+
+// sortRanks sorts ranks by key and leaves equal ones in their order. Scratch is
+// as long as ranks.
+func sortRanks(ranks, scratch []rank) {
+	const block = 8
+	for from := 0; from < len(ranks); from += block {
+		b := ranks[from:min(from+block, len(ranks))]
+		for i := 1; i < len(b); i++ {
+			r, k := b[i], i
+			for ; k > 0 && b[k-1].key > r.key; k-- {
+				b[k] = b[k-1]
+			}
+			b[k] = r
+		}
+	}
+	from, to := ranks, scratch
+	for size := block; size < len(ranks); size *= 2 {
+		for a := 0; a < len(ranks); a += 2 * size {
+			mid, end := min(a+size, len(ranks)), min(a+2*size, len(ranks))
+			merge(to[a:end], from[a:mid], from[mid:end])
+		}
+		from, to = to, from
+	}
+	if len(ranks) > 0 && &from[0] != &ranks[0] {
+		copy(ranks, from)
+	}
+}
+
+// merge merges the sorted x and y, x's first among equals, to dst, which is as
+// long as both.
+func merge(dst, x, y []rank) {
+	i, j := 0, 0
+	for k := range dst {
+		if j == len(y) || i < len(x) && x[i].key <= y[j].key {
+			dst[k] = x[i]
+			i++
+		} else {
+			dst[k] = y[j]
+			j++
+		}
+	}
 }
 
 // descending maps values to numbers in the opposite order; -0 and 0 map to the
@@ -283,7 +350,7 @@ func (s *search) addUniform() {
 	s.randomRow(n.bits[n.n*s.w : (n.n+1)*s.w])
 	m := s.w * s.planes
 	ids := n.ids[n.n*m : (n.n+1)*m]
-	for k := range s.planes {
+	for k := range s.used / s.w {
 		plane := ids[k*s.w : (k+1)*s.w]
 		fill := -(s.uniforms >> k & 1)
 		for j := range plane {
