@@ -47,6 +47,14 @@ func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 			if p != nil {
 				data := p.DataCanvas(row[j])
 				p.Legend.TextStyle.Handler = fitted{p.Legend.TextStyle.Handler, data.Max.X - data.Min.X}
+				fit(p, row[j].Rectangle.Size())
+			}
+		}
+	}
+	for i, row := range plot.Align(table, tiles, c) {
+		for j, p := range table[i] {
+			if p != nil { // as the legend may have changed the data's size
+				fitTicks(p, p.DataCanvas(row[j]).Rectangle.Size())
 			}
 		}
 	}

@@ -177,11 +177,30 @@ func ExampleHouse() {
 	}
 }
 
+// column writes a golden image as wide as a column.
+func column(p *plot.Plot, name string, height float64) {
+	if err := figure.SaveSize(p, "testdata/"+name+".png", figure.ColumnWidth, vg.Length(height)*figure.ColumnWidth); err != nil {
+		panic(err)
+	}
+}
+
+func ExampleContrast()     { column(figure.Contrast(), "contrast", 1) }
+func ExampleNIROverview()  { column(figure.NIROverview(), "niroverview", 0.7) }
+func ExampleDACEOverview() { column(figure.DACEOverview(), "daceoverview", 1.1) }
+
+// A diagram is boxes, and arrows that join them.
+func ExampleDiagram() {
+	a := figure.Box{Text: "question", X: 0, Y: 0, W: 60, H: 30}
+	b := figure.Box{Text: "answer", X: 120, Y: 0, W: 60, H: 30, Group: 1}
+	column(figure.Diagram("A diagram", []string{"asked", "given"}, []figure.Box{a, b}, []figure.Arrow{figure.Join("thought", a, b)}), "diagram", 0.4)
+}
+
 func TestGolden(t *testing.T) {
 	for name, example := range map[string]func(){
 		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "bars": ExampleBars,
 		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison,
 		"histogram": ExampleHistogram, "grouped": ExampleGroupedBars, "function": ExampleFunction, "house": ExampleHouse,
+		"contrast": ExampleContrast, "niroverview": ExampleNIROverview, "daceoverview": ExampleDACEOverview, "diagram": ExampleDiagram,
 	} {
 		t.Run(name, func(t *testing.T) { cmpimg.CheckPlotApprox(example, t, 0.02, name+".png") })
 	}

@@ -140,7 +140,7 @@ func takeLegend(l *plot.Legend, replaced map[any]any) (keys legend) {
 
 func isGrid(p plot.Plotter) bool {
 	switch p.(type) {
-	case grid, tiles, *plotter.Grid:
+	case grid, tiles, diagram, *plotter.Grid:
 		return true
 	}
 	return false

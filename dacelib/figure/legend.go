@@ -34,9 +34,22 @@ type fitted struct {
 	width vg.Length
 }
 
+// mostRows is the number of rows beyond which a legend is written smaller.
+const mostRows = 3
+
 // rows breaks the keys into rows that fit the width of the data, and returns
-// the width of the widest row.
-func (l legend) rows(sty draw.TextStyle) (rows [][]key, widest vg.Length) {
+// the width of the widest row and the style that they are written in: of up to
+// two thirds of the size, if there are many rows otherwise.
+func (l legend) rows(sty draw.TextStyle) (rows [][]key, widest vg.Length, in draw.TextStyle) {
+	rows, widest = l.broken(sty)
+	for small := sty.Font.Size * 2 / 3; len(rows) > mostRows && sty.Font.Size > small; {
+		sty.Font.Size = max(small, sty.Font.Size-0.5)
+		rows, widest = l.broken(sty)
+	}
+	return rows, widest, sty
+}
+
+func (l legend) broken(sty draw.TextStyle) (rows [][]key, widest vg.Length) {
 	limit := Width - 60 // about the width that a plot's own method Draw leaves in a figure
 	if f, ok := sty.Handler.(fitted); ok {
 		limit = f.width
@@ -58,16 +71,21 @@ func (l legend) rows(sty draw.TextStyle) (rows [][]key, widest vg.Length) {
 
 // GlyphBoxes reserves space above the data.
 func (l legend) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	rows, _ := l.rows(p.Legend.TextStyle)
-	h := legendRow*vg.Length(len(rows)) + 8
+	rows, _, sty := l.rows(p.Legend.TextStyle)
+	h := rowHeight(sty, p)*vg.Length(len(rows)) + 8
 	return []plot.GlyphBox{{X: 0.5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: 1, Y: h}}}}
+}
+
+// rowHeight is the height of a row whose letters have the style sty.
+func rowHeight(sty draw.TextStyle, p *plot.Plot) vg.Length {
+	return legendRow * sty.Font.Size / p.Legend.TextStyle.Font.Size
 }
 
 // Plot draws the keys, in a smaller size if they do not fit otherwise.
 func (l legend) Plot(c draw.Canvas, p *plot.Plot) {
-	rows, widest := l.rows(p.Legend.TextStyle)
+	rows, widest, sty := l.rows(p.Legend.TextStyle)
+	legendRow := rowHeight(sty, p)
 	scale := min(1, (c.Max.X-c.Min.X-2*framePad)/widest)
-	sty := p.Legend.TextStyle
 	sty.Font.Size *= scale
 	low, right := c.Max.Y+5, c.Min.X+2*framePad+widest*scale
 	high := low + legendRow*vg.Length(len(rows))
