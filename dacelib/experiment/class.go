@@ -18,8 +18,8 @@ func Classes() []string { return []string{"ccp", "cimp", "caop", "onemax"} }
 
 // Class returns a problem class by its name: name is "ccp", "cimp", "caop" or
 // "onemax"; cimp is on the SNAP networks. dim is the dimension of the training
-// instances; 0 means the paper's, and 30 for onemax. For caop the training
-// instances always have the paper's dimension.
+// instances; 0 means the paper's, and 30 for onemax. For caop it is at most the
+// number of flags that GCC knows.
 func Class(name string, dim int) (problem.Class, error) {
 	if dim < 0 {
 		return problem.Class{}, fmt.Errorf("experiment: a dimension of %d; it must be at least 1", dim)
@@ -39,6 +39,10 @@ func Class(name string, dim int) (problem.Class, error) {
 		}
 	case "caop":
 		c = caop.Class()
+		train = func(seed uint64, d, i int) (problem.Problem, error) {
+			programs, _ := caop.Split()
+			return caop.Generate(run.Seed(seed, "caop train", i), caop.Settings{Dim: d, Programs: programs, Name: fmt.Sprintf("caop-train-%d/%d", d, i)})
+		}
 	case "onemax":
 		if dim == 0 {
 			dim = 30
@@ -47,16 +51,13 @@ func Class(name string, dim int) (problem.Class, error) {
 	default:
 		return c, fmt.Errorf("experiment: there is no class %q; the classes are %s", name, strings.Join(Classes(), ", "))
 	}
-	switch {
-	case dim == 0 || dim == c.TrainDim:
-	case train == nil:
-		return c, fmt.Errorf("experiment: the training instances of %s have dimension %d, no other", name, c.TrainDim)
-	default:
-		c.TrainDim = dim
-		c.Train = func(seed uint64, i int) (problem.Problem, error) { return train(seed, dim, i) }
-		if !slices.Contains(c.TestDims, dim) {
-			c.TestDims = []int{dim}
-		}
+	if dim == 0 || dim == c.TrainDim {
+		return c, nil
+	}
+	c.TrainDim = dim
+	c.Train = func(seed uint64, i int) (problem.Problem, error) { return train(seed, dim, i) }
+	if !slices.Contains(c.TestDims, dim) {
+		c.TestDims = []int{dim}
 	}
 	return c, nil
 }

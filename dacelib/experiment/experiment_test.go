@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/caop"
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/run"
 )
@@ -400,7 +402,7 @@ func TestClass(t *testing.T) {
 	for _, bad := range []struct {
 		name string
 		dim  int
-	}{{"tsp", 0}, {"ccp", -1}, {"caop", 30}} {
+	}{{"tsp", 0}, {"ccp", -1}} {
 		if _, err := experiment.Class(bad.name, bad.dim); err == nil {
 			t.Errorf("%+v: no error", bad)
 		}
@@ -449,4 +451,27 @@ func Example() {
 	// Output:
 	// 30 true
 	// 40 true
+}
+
+// The training instances of caop have the dimension that is asked for, on the
+// programs for training.
+func TestClassDimension(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("this needs gcc, which is not here")
+	}
+	c, err := experiment.Class("caop", 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, _ := caop.Split()
+	for i := range 3 {
+		p, err := c.Train(1, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := p.(*caop.Instance).Data().Program.Name
+		if p.Dim() != 12 || c.TrainDim != 12 || !slices.ContainsFunc(programs, func(q caop.Program) bool { return q.Name == name }) {
+			t.Errorf("instance %d: dimension %d, program %s", i, p.Dim(), name)
+		}
+	}
 }

@@ -35,7 +35,7 @@ from random configurations without a search.
 
 Classes: ccp (contamination control, dimension 30), cimp (influence
 maximisation, 80; "dace data fetch all" gets its networks first), caop
-(compiler arguments, 80; needs GCC) and onemax (30).
+(compiler arguments, 80; needs GCC) and onemax (30). -dim is another one.
 
 Scales: quick takes seconds to a minute, small minutes, tenth a tenth of the
 paper's trials, paper all of them: hours on two cores, for DACE mostly in the

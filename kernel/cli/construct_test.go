@@ -194,7 +194,6 @@ func TestConstructRefuses(t *testing.T) {
 		{"construct -class ccp -stop soon -o x", 2, `"authors", "enough" and "never"`},
 		{"construct -class ccp", 2, "-o FOLDER"},
 		{"construct -class ccp -dim -3 -o x", 2, "at least 1"},
-		{"construct -class caop -dim 30 -o x", 2, "dimension 80"},
 		{"construct -class ccp -instances 0 -o x", 2, "at least 1"},
 		{"construct -class onemax -dim 1 -o " + dir, 1, "enumerate them"},
 		{"construct -class ccp -o " + file, 1, "is a file"},

@@ -170,13 +170,20 @@ func Generate(seed uint64, s Settings) (*Instance, error) {
 // order, from which training instances are drawn.
 const training = 5
 
-// Class returns the class of instances on the programs of this package: five
-// programs are for training, the others for test. Training instances have d =
-// 80, test instances d = 80 and 100.
-func Class() problem.Class {
+// Split returns the programs of this package in the two groups of [Class]: five
+// are for training, the others for test.
+func Split() (forTraining, forTest []Program) {
 	programs := Programs()
 	run.Rand(1, "caop groups").Shuffle(len(programs), func(i, j int) { programs[i], programs[j] = programs[j], programs[i] })
-	return ClassOn(programs[:training], programs[training:], Settings{})
+	return programs[:training], programs[training:]
+}
+
+// Class returns the class of instances on the programs of this package, in the
+// groups of [Split]. Training instances have d = 80, test instances d = 80 and
+// 100.
+func Class() problem.Class {
+	forTraining, forTest := Split()
+	return ClassOn(forTraining, forTest, Settings{})
 }
 
 // ClassOn returns the class of instances with the given programs for training
