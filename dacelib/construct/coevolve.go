@@ -131,6 +131,10 @@ const (
 	// roundStage is the stage of the entry that records a whole round.
 	roundStage    = "round"
 	mutationStage = "mutation"
+	// miningStage and allMembersStage, and those that memberStage names, are the
+	// stages whose steps are runs of SMAC.
+	miningStage     = "mining"
+	allMembersStage = "all members"
 )
 
 // roundSeed is the seed of the runs of BRKGA that measure f in a round. All

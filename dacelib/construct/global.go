@@ -20,7 +20,7 @@ func GLOBAL(ctx context.Context, training []problem.Problem, s Settings) (Result
 	}
 	c.planRace(c.s.Members, 1)
 	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
-		found, err := c.searchAll(ctx, "all members", c.s.Members, func(int) []brkga.Config { return nil })
+		found, err := c.searchAll(ctx, allMembersStage, c.s.Members, func(int) []brkga.Config { return nil })
 		if err != nil {
 			return nil, err
 		}

@@ -33,9 +33,9 @@ func (c *coevolution) mineAll(ctx context.Context, round int, m portfolio.Matrix
 	if err != nil {
 		return nil, err
 	}
-	total := &progress{e: c.e, stage: step{Round: round, Stage: "mining"}.stage(), total: s.Minings * s.Trials}
+	total := &progress{e: c.e, stage: step{Round: round, Stage: miningStage}.stage(), total: s.Minings * s.Trials}
 	err = run.Each(far.concurrent(s.Workers, s.Minings), s.Minings, func(i int) error {
-		at := step{round, "mining", i}
+		at := step{round, miningStage, i}
 		err := c.j.do(at, &out[i], func(w *work) (err error) {
 			task := mining{
 				judge: c.judge, problems: c.r.Problems, rest: m.Performance(others(s.Members, i)), trials: s.Trials,

@@ -55,7 +55,8 @@ type StepRow struct {
 }
 
 // Read reads the record in a folder, even while the construction runs. An
-// incomplete last line is ignored.
+// incomplete last line is ignored. [Record.LeftOut] says which trials the record
+// has no room for.
 func Read(dir string) (Record, error) {
 	r := Record{dir: dir}
 	path := filepath.Join(dir, JournalName)
@@ -248,6 +249,47 @@ func (r Record) EachRun(f func(run []TrialRow) error) error {
 		}
 	}
 	return nil
+}
+
+// A LeftOutRow is a run of SMAC of which the record does not hold every trial
+// with its configuration, because it stays below 20 MB.
+type LeftOutRow struct {
+	// Stage of the construction, and Run, the number of the run in it.
+	Stage string
+	Run   int
+	// Trials is the number of trials in the record, 0 if none of the run's is;
+	// Without is how many of them have no configuration: those of
+	// configurations that ran on fewer instances than the best.
+	Trials, Without int
+}
+
+// isSearch reports whether the steps of a stage are runs of SMAC.
+func isSearch(stage string) bool {
+	return stage == miningStage || stage == allMembersStage || strings.HasPrefix(stage, "member ")
+}
+
+// LeftOut returns which trials of the finished runs of SMAC the record leaves
+// out, one row for each run that is not complete. Results do not depend on them.
+func (r Record) LeftOut() ([]LeftOutRow, error) {
+	var rows []LeftOutRow
+	for _, e := range r.entries {
+		if e.Trials == nil && isSearch(e.Stage) {
+			rows = append(rows, LeftOutRow{Stage: e.stage(), Run: e.Index})
+		}
+	}
+	err := r.EachRun(func(run []TrialRow) error {
+		without := 0
+		for _, t := range run {
+			if t.Configs == nil {
+				without++
+			}
+		}
+		if without > 0 {
+			rows = append(rows, LeftOutRow{run[0].Stage, run[0].Run, len(run), without})
+		}
+		return nil
+	})
+	return rows, err
 }
 
 // An InstanceRow describes an instance of the population in a round.

@@ -353,6 +353,9 @@ func TestRead(t *testing.T) {
 		if rows := r.RoundTable(); len(rows) != len(result.Rounds) || rows[0].Portfolio == "" {
 			t.Errorf("%s: rounds %+v", method, rows)
 		}
+		if left, err := r.LeftOut(); err != nil || len(left) != 0 {
+			t.Errorf("%s: left out %+v, %v", method, left, err)
+		}
 		// Trials that were cut off are reported missing, and nothing else.
 		if want > 0 {
 			if err := os.Truncate(filepath.Join(s.Dir, "trials.gz"), 10); err != nil {

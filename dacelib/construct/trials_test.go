@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -107,5 +109,34 @@ func TestGenome(t *testing.T) {
 		if err := json.Unmarshal([]byte(bad), &g); err == nil {
 			t.Errorf("%s: no error", bad)
 		}
+	}
+}
+
+// LeftOut names the runs whose trials have no room in the record, and those that
+// are there without their configurations.
+func TestLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	config := []float64{20, 70, 10, 0.7, 0}
+	other := []float64{21, 70, 10, 0.7, 0}
+	packed, err := packTrials([]smac.Trial{
+		{Config: config, Origin: smac.FromModel}, {Config: config, Instance: 1, Origin: smac.FromModel}, {Config: other, Origin: smac.FromModel},
+	}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, trialsName), packed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := Record{dir: dir, entries: []entry{
+		{step: step{Stage: setupStage}},
+		{step: step{Stage: allMembersStage, Index: 3}, Trials: &span{0, int64(len(packed))}},
+		{step: step{Round: 2, Stage: miningStage, Index: 7}},
+		{step: step{Stage: memberStage(1), Index: 4}},
+		{step: step{Round: 2, Stage: mutationStage, Index: 1}},
+	}}
+	got, err := r.LeftOut()
+	want := []LeftOutRow{{"round 2: mining", 7, 0, 0}, {memberStage(1), 4, 0, 0}, {allMembersStage, 3, 3, 1}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }
