@@ -36,29 +36,72 @@ func Compare(ctx context.Context, a, b problem.Problem, n int, seed uint64) (Sim
 }
 
 // CompareAll returns how similar p is to each of the others, on the same n
-// uniform solutions.
+// uniform solutions. To compare many problems with the same others, evaluate
+// these once with [NewNeighbours].
 func CompareAll(ctx context.Context, p problem.Problem, others []problem.Problem, n int, seed uint64) ([]Similarity, error) {
-	if n < 2 {
-		return nil, fmt.Errorf("nir: comparing needs at least 2 solutions; got %d", n)
-	}
-	x := problem.Random(run.Rand(seed, "nir: compare"), n, p.Dim())
-	y := make([]float64, n)
-	if err := p.Evaluate(ctx, y, x); err != nil {
+	// p first: of unequal dimensions the others are the ones to be named.
+	k, err := NewNeighbours(ctx, append([]problem.Problem{p}, others...), n, seed)
+	if err != nil {
 		return nil, err
 	}
 	out := make([]Similarity, len(others))
-	z := make([]float64, n)
-	add, end := run.Steps(&ctx, "comparing", len(others))
+	for i := range others {
+		out[i] = similarity(k.values[0], k.values[1+i])
+	}
+	return out, nil
+}
+
+// Neighbours are problems with their values on a sample of solutions, with which
+// others are compared.
+type Neighbours struct {
+	name   string // of the first problem
+	x      problem.Solutions
+	values [][]float64 // by problem and solution
+}
+
+// NewNeighbours evaluates problems of one dimension on n uniform solutions.
+func NewNeighbours(ctx context.Context, problems []problem.Problem, n int, seed uint64) (*Neighbours, error) {
+	if n < 2 {
+		return nil, fmt.Errorf("nir: comparing needs at least 2 solutions; got %d", n)
+	}
+	if len(problems) == 0 {
+		return nil, fmt.Errorf("nir: there is no problem to compare with")
+	}
+	first := problems[0]
+	k := &Neighbours{first.Name(), problem.Random(run.Rand(seed, "nir: compare"), n, first.Dim()), make([][]float64, len(problems))}
+	add, end := run.Steps(&ctx, "comparing", len(problems))
 	defer end()
-	for i, o := range others {
-		if o.Dim() != p.Dim() {
-			return nil, fmt.Errorf("nir: %s has dimension %d, %s has %d; only problems of one dimension can be compared", p.Name(), p.Dim(), o.Name(), o.Dim())
-		}
-		if err := o.Evaluate(ctx, z, x); err != nil {
+	for i, p := range problems {
+		var err error
+		if k.values[i], err = k.evaluate(ctx, p); err != nil {
 			return nil, err
 		}
-		out[i] = similarity(y, z)
 		add(1)
+	}
+	return k, nil
+}
+
+func (k *Neighbours) evaluate(ctx context.Context, p problem.Problem) ([]float64, error) {
+	if p.Dim() != k.x.D {
+		return nil, fmt.Errorf("nir: %s has dimension %d, %s has %d; only problems of one dimension can be compared", k.name, k.x.D, p.Name(), p.Dim())
+	}
+	y := make([]float64, k.x.Len())
+	if err := p.Evaluate(ctx, y, k.x); err != nil {
+		return nil, err
+	}
+	return y, nil
+}
+
+// Compare returns how similar p is to each of the problems: what [CompareAll]
+// returns with their number of solutions and seed.
+func (k *Neighbours) Compare(ctx context.Context, p problem.Problem) ([]Similarity, error) {
+	y, err := k.evaluate(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Similarity, len(k.values))
+	for i, z := range k.values {
+		out[i] = similarity(y, z)
 	}
 	return out, nil
 }

@@ -214,3 +214,45 @@ func TestOutside(t *testing.T) {
 		}
 	}
 }
+
+// Neighbours compare as CompareAll does, and refuse what cannot be compared.
+func TestNeighbours(t *testing.T) {
+	const d = 12
+	var all []problem.Problem
+	for i := range 4 {
+		p, err := onemax.Class(d).Train(1, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	want, err := CompareAll(bg, all[0], all[1:], 500, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := NewNeighbours(bg, all[1:], 500, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a comparison leaves the neighbours as they are
+		if got, err := k.Compare(bg, all[0]); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+	if got, err := k.Compare(bg, all[2]); err != nil || math.Abs(got[1].Correlation-1) > 1e-12 || got[1].MSE != 0 {
+		t.Errorf("with itself: %v, %v", got, err)
+	}
+	other, err := onemax.Class(d+1).Train(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Compare(bg, other); err == nil || !strings.Contains(err.Error(), "has 13") {
+		t.Errorf("another dimension: %v", err)
+	}
+	if _, err := NewNeighbours(bg, nil, 500, 3); err == nil {
+		t.Error("no problems: no error")
+	}
+	if _, err := NewNeighbours(bg, all, 1, 3); err == nil {
+		t.Error("one solution: no error")
+	}
+}

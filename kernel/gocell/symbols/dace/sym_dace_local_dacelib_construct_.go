@@ -44,6 +44,7 @@ SummaryName STRING "portfolio.json"
 			"Genome":           reflect.ValueOf((*construct.Genome)(nil)),
 			"Instance":         reflect.ValueOf((*construct.Instance)(nil)),
 			"InstanceRow":      reflect.ValueOf((*construct.InstanceRow)(nil)),
+			"LeftOutRow":       reflect.ValueOf((*construct.LeftOutRow)(nil)),
 			"Mutation":         reflect.ValueOf((*construct.Mutation)(nil)),
 			"Record":           reflect.ValueOf((*construct.Record)(nil)),
 			"Result":           reflect.ValueOf((*construct.Result)(nil)),

@@ -20,6 +20,7 @@ func init() {
 			"NewCompiler":      reflect.ValueOf(caop.NewCompiler),
 			"Programs":         reflect.ValueOf(caop.Programs),
 			"ReadPrograms":     reflect.ValueOf(caop.ReadPrograms),
+			"Split":            reflect.ValueOf(caop.Split),
 			"Table":            reflect.ValueOf(caop.Table),
 			"Compiler":         reflect.ValueOf((*caop.Compiler)(nil)),
 			"CompilerSettings": reflect.ValueOf((*caop.CompilerSettings)(nil)),
