@@ -66,11 +66,13 @@ func (c Cell) text() string {
 }
 
 // Agreement says in a sentence what of the paper's two tables holds for a table:
-// the distance of the means, their order, and the majority outcome against each
-// method.
+// the distance of the means, also in standard errors, their order, and the
+// majority outcome against each method. The standard error is that of the
+// difference of two means over two draws of instances, ours and the paper's: a
+// distance of two is what chance brings in one cell of twenty.
 func Agreement(t Table) string {
 	paper := PaperTable(t.Class, "DACE")
-	var apart []float64
+	var apart, inErrors []float64
 	order, orders, same, outcomes := 0, 0, 0, 0
 	for _, r := range t.Rows {
 		var known []int
@@ -82,7 +84,12 @@ func Agreement(t Table) string {
 		inOrder := true
 		for _, k := range known {
 			p := paper.cell(r.Dim, baseName(t.Methods[k]))
-			apart = append(apart, math.Abs(r.Cells[k].Mean-p.Mean))
+			distance := math.Abs(r.Cells[k].Mean - p.Mean)
+			apart = append(apart, distance)
+			// The paper's tables are about 50 instances for each dimension.
+			if e := math.Hypot(r.Cells[k].Std/math.Sqrt(float64(r.Instances)), p.Std/math.Sqrt(50)); e > 0 {
+				inErrors = append(inErrors, distance/e)
+			}
 			for _, l := range known {
 				q := paper.cell(r.Dim, baseName(t.Methods[l]))
 				if (r.Cells[k].Mean-r.Cells[l].Mean)*(p.Mean-q.Mean) < 0 {
@@ -107,6 +114,9 @@ func Agreement(t Table) string {
 		return "The paper has no numbers for these."
 	}
 	s := fmt.Sprintf("%s, %v: the means are at most %.4f from the paper's", t.Class, t.Reading, slices.Max(apart))
+	if len(inErrors) > 0 {
+		s += fmt.Sprintf(", and at most %.1f standard errors of such a difference", slices.Max(inErrors))
+	}
 	if orders > 0 {
 		s += fmt.Sprintf("; the order of the methods is the paper's in %d of %d dimensions", order, orders)
 	}

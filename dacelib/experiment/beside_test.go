@@ -18,7 +18,7 @@ func TestBesidePaper(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got, want := experiment.Agreement(table), "ccp, published: the means are at most 0.0000 from the paper's; the order of the methods is the paper's in 2 of 2 dimensions, the majority of wins, draws and losses in 8 of 8 comparisons."; got != want {
+	if got, want := experiment.Agreement(table), "ccp, published: the means are at most 0.0000 from the paper's, and at most 0.0 standard errors of such a difference; the order of the methods is the paper's in 2 of 2 dimensions, the majority of wins, draws and losses in 8 of 8 comparisons."; got != want {
 		t.Errorf("%s", got)
 	}
 	// Another method in the place of CEPS, a mean that changes the order, an
@@ -33,7 +33,8 @@ func TestBesidePaper(t *testing.T) {
 	if r := rows[2]; r.Paper != "0.9001±0.0219" || math.Abs(r.Apart-0.2999) > 1e-9 || r.PaperWDL != "50-0-0" {
 		t.Errorf("%+v", r)
 	}
-	for _, want := range []string{"at most 0.2999 from", "the paper's in 1 of 2 dimensions", "in 5 of 6 comparisons"} {
+	// 0.2999 / (0.0219 sqrt(2/50)) = 68.47
+	for _, want := range []string{"at most 0.2999 from", "at most 68.5 standard errors", "the paper's in 1 of 2 dimensions", "in 5 of 6 comparisons"} {
 		if got := experiment.Agreement(table); !strings.Contains(got, want) {
 			t.Errorf("%s: no %q", got, want)
 		}
