@@ -234,14 +234,14 @@ func buildKernel(ctx context.Context, root, to string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	hint := ""
+	hint, text := "", string(out)+err.Error()
 	for _, sign := range []string{"dial tcp", "no such host", "proxyconnect", "TLS handshake", "i/o timeout"} {
-		if strings.Contains(string(out), sign) {
+		if strings.Contains(text, sign) {
 			hint = "\nThe modules could not be fetched: is there a network? Behind a proxy, set HTTPS_PROXY or GOPROXY."
 			break
 		}
 	}
-	if strings.Contains(string(out), "no space left") {
+	if strings.Contains(text, "no space left") {
 		hint = "\nThe disk is full: a build needs about 2 GB for Go's cache (see `go env GOCACHE`)."
 	}
 	return fmt.Errorf("the kernel does not build (%w):\n%s%s", err, tail(out, 30), hint)
@@ -249,8 +249,8 @@ func buildKernel(ctx context.Context, root, to string) error {
 
 // buildFor builds the kernel's command into a file, with additional variables
 // in the environment, and returns the go command's messages. The command carries
-// the revision of the clone and, with cgo, its source, which compiled cells are
-// built against. It carries no tables for debuggers, a quarter of its size.
+// the revision of the clone, the server of farms and, with cgo, its source, which
+// compiled cells are built against. It carries no tables for debuggers, a quarter of its size.
 func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "dace-build-")
 	if err != nil {
@@ -258,13 +258,11 @@ func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, erro
 	}
 	defer os.RemoveAll(dir)
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", to}
-	if !slices.Contains(env, "CGO_ENABLED=0") { // without cgo there are no compiled cells
-		overlay, err := carrySource(ctx, root, dir, env)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "-overlay="+overlay)
+	overlay, err := carry(ctx, root, dir, env, !slices.Contains(env, "CGO_ENABLED=0")) // without cgo there are no compiled cells
+	if err != nil {
+		return nil, err
 	}
+	args = append(args, "-overlay="+overlay)
 	link := "-ldflags=-s -w"
 	if id, when := revision(ctx, root); id != "" {
 		link += fmt.Sprintf(" -X %[1]s.revision=%[2]s -X %[1]s.revisionTime=%[3]s", self.Path("dacelib/run"), id, when)

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/farmserver"
 )
 
 // A target is a platform that a release is built for.
@@ -197,7 +198,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|paten
 // target: of the modules, of Go itself, and of parts of modules that have their
 // own. A module without a licence is an error.
 func licences(ctx context.Context, root string, t target) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", "./kernel")
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", "./kernel", "./"+farmserver.Package)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr = root, append(os.Environ(), t.env()...), &stderr
 	out, err := cmd.Output()

@@ -84,6 +84,7 @@ var never = []struct {
 	{[]string{"kernel/notebook", "kernel/engine"}, []string{"dacelib", "kernel/gocell", "kernel/server", "kernel/transport", yaegi, zmq4}, "notebooks run on any engine, without Jupyter"},
 	{[]string{"kernel/module"}, []string{"dacelib", "kernel/gocell", "kernel/engine", yaegi}, "modules are fetched for whoever asks"},
 	{[]string{"kernel/gocell"}, []string{"kernel/server", "kernel/transport", "kernel/wire", zmq4}, "the engine knows nothing of Jupyter"},
+	{[]string{"kernel"}, []string{nats + "/nats-server"}, "the server of farms is a program of its own, which the command carries compressed"},
 	{[]string{"kernel"}, []string{"install"}, "install builds the kernel; what registers it with Jupyter is kernel/setup"},
 }
 
@@ -221,6 +222,7 @@ func TestBreaches(t *testing.T) {
 		{ImportPath: "kernel/cli", Imports: []string{zmq4}},
 		{ImportPath: "kernel/notebook", Imports: []string{"dacelib/run"}},
 		{ImportPath: "dacelib/farm", Imports: []string{nats + "/nats.go"}},
+		{ImportPath: "kernel/cli", Deps: []string{nats + "/nats-server/v2/server"}},
 		{ImportPath: "kernel/display", Imports: []string{yaegi + "/interp"}},
 		{ImportPath: "dacelib/problem/ccp", Imports: []string{"dacelib/brkga"}},
 		{ImportPath: "dacelib/nir", Imports: []string{"dacelib/construct"}},

@@ -12,40 +12,69 @@ import (
 	"path/filepath"
 	"strings"
 
+	"dace.local/kernel/farmserver"
 	"dace.local/kernel/self"
 	"dace.local/kernel/source"
 )
 
-// carrySource writes two files into dir: the archive of the module's source,
-// and an overlay for `go build` that replaces the empty archive of the clone
-// with it. It returns the name of the overlay's file. env are additional variables
-// for the go command.
-func carrySource(ctx context.Context, root, dir string, env []string) (overlay string, err error) {
-	names, err := sourceFiles(ctx, root, env)
-	if err != nil {
+// carry writes into dir what the command carries, and an overlay for `go build`
+// that puts it in the place of the empty files of the clone: the server of farms
+// and, if source is true, the archive of the module's source. It returns the
+// name of the overlay's file. env are additional variables for the go command.
+func carry(ctx context.Context, root, dir string, env []string, source bool) (overlay string, err error) {
+	replace := map[string]string{}
+	put := func(to string, write func(w io.Writer) error) error {
+		name := filepath.Join(dir, filepath.Base(to))
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		replace[filepath.Join(root, filepath.FromSlash(to))] = name
+		return errors.Join(write(f), f.Close())
+	}
+	if err := put("kernel/farmserver/server.gz", func(w io.Writer) error { return writeServer(ctx, w, root, dir, env) }); err != nil {
 		return "", err
 	}
-	linked, err := goList(ctx, root, env, "-deps", "./kernel")
-	if err != nil {
-		return "", err
+	if source {
+		if err := put("kernel/source/module.zip", func(w io.Writer) error { return writeSource(ctx, w, root, env) }); err != nil {
+			return "", err
+		}
 	}
-	archive := filepath.Join(dir, "module.zip")
-	f, err := os.Create(archive)
-	if err != nil {
-		return "", err
-	}
-	err = source.Write(f, root, names, strings.Fields(string(linked)))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(root, "kernel", "source", "module.zip"): archive},
-	})
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
 	overlay = filepath.Join(dir, "overlay.json")
 	return overlay, os.WriteFile(overlay, text, 0o644)
+}
+
+// writeServer builds the server of farms and writes what package farmserver
+// carries.
+func writeServer(ctx context.Context, w io.Writer, root, dir string, env []string) error {
+	program := filepath.Join(dir, "server")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./"+farmserver.Package)
+	cmd.Dir, cmd.Env = root, append(append(os.Environ(), env...), "CGO_ENABLED=0", "GOTMPDIR="+dir)
+	if out, err := runGroup(cmd); err != nil {
+		return fmt.Errorf("the farm's server does not build (%w):\n%s", err, tail(out, 30))
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	return farmserver.Write(w, text)
+}
+
+// writeSource writes the archive of the module's source.
+func writeSource(ctx context.Context, w io.Writer, root string, env []string) error {
+	names, err := sourceFiles(ctx, root, env)
+	if err != nil {
+		return err
+	}
+	linked, err := goList(ctx, root, env, "-deps", "./kernel")
+	if err != nil {
+		return err
+	}
+	return source.Write(w, root, names, strings.Fields(string(linked)))
 }
 
 // sourceFiles returns the files that are needed to compile the module's

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/farm/natsfarm"
+	"dace.local/kernel/farmserver"
 	"dace.local/kernel/suggest"
 )
 
@@ -23,6 +26,9 @@ start starts the server of a farm in a process of its own, writes the join file
 DIR/farm.join for workers and callers, and returns when the server serves. If it
 serves already, start does nothing else. Without -dir, start takes dace/farm in
 the user's cache, the others the user's farm that was started last.
+
+The server is a program that this command carries; it is unpacked into the folder
+dace/farm-server in the user's cache.
 
 By default only this machine reaches the server. "-listen :0" listens at every
 address on a free port, ":7777" on that port. The connections then have TLS 1.3
@@ -39,6 +45,20 @@ Examples:
   dace construct -class ccp -farm lab/farm.join -o ccp
 `,
 	run: runFarm,
+}
+
+// becomeServer has the farm's server take the place of this process; it returns
+// only if that fails. command starts the server again.
+func becomeServer(dir, listen string, command []string) error {
+	program, err := farmserver.Program()
+	if err != nil {
+		return err
+	}
+	args := []string{"dace-farm-server", "-dir", dir, "-listen", listen, "--"}
+	if err := unix.Exec(program, append(args, command...), os.Environ()); err != nil {
+		return fmt.Errorf("cannot run the farm's server, %s: %w", program, err)
+	}
+	return nil
 }
 
 func runFarm(env *Env, v *verb, args []string) int {
@@ -80,7 +100,7 @@ func runFarm(env *Env, v *verb, args []string) int {
 			fmt.Fprintf(env.Stdout, "%s\ndace worker -join %s\n", join, join)
 		}
 	case "serve": // what start starts; it is not for people
-		err = natsfarm.Serve(ctx, *dir, *listen, serve, nil)
+		err = becomeServer(*dir, *listen, serve)
 	case "status":
 		var t farm.Table
 		if t, err = natsfarm.Status(ctx, join); err == nil {

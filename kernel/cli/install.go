@@ -35,8 +35,9 @@ var uninstallVerb = verb{
 Usage: dace uninstall [-user | -prefix DIR | -sys-prefix] [-name NAME] [-keep]
 
 Removes the command, its registration with Jupyter, and the folders that were
-made for them. With the last kernel of the user go the history of cells and the
-compiled cells that this user has; -keep leaves them.
+made for them. With the last kernel of the user go the history of cells, the
+compiled cells and the unpacked server of farms that this user has; -keep leaves
+them.
 
 Exit code: 0, also when there is nothing to remove; 1 when something could not
 be removed; 2 for wrong arguments.

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"dace.local/kernel/farmserver"
 	"dace.local/kernel/self"
 )
 
@@ -396,7 +397,7 @@ func (in *Installer) Uninstall(at Place) error {
 }
 
 // own returns the folders in which kernels keep what belongs to their user: the
-// history of cells, and compiled cells.
+// history of cells, compiled cells, and the unpacked server of farms.
 func own() []string {
 	var dirs []string
 	if dir, err := self.StateDir(); err == nil {
@@ -404,6 +405,9 @@ func own() []string {
 	}
 	if dir, err := self.CacheDir(); err == nil {
 		dirs = append(dirs, filepath.Join(dir, "compiled"))
+	}
+	if dir, err := farmserver.Dir(); err == nil {
+		dirs = append(dirs, dir)
 	}
 	return dirs
 }

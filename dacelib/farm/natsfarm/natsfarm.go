@@ -1,8 +1,10 @@
-// Package natsfarm is the server of a farm, and how callers and workers reach
-// it: NATS JetStream, embedded. A program that imports it can use [farm.Start]
-// and [farm.Join]; the command dace does. No other package imports NATS.
+// Package natsfarm is how callers and workers reach the server of a farm, NATS
+// JetStream, and how they start it. A program that imports it can use
+// [farm.Start] and [farm.Join]; the command dace does. No other package imports
+// NATS. The server is a program of its own, in the folder server: linked into
+// every kernel it would take 12 MB.
 //
-// Start with [Serve]. The layout of the server:
+// Start with [Start] and [NewPool]. The layout of the server:
 //
 //	TASKS    t.CLASS.CALLER.N   messages; a worker takes one, which removes it
 //	RESULTS  r.KEY              results; the first of a key stays
@@ -17,22 +19,19 @@ package natsfarm
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"dace.local/dacelib/farm"
-	"dace.local/dacelib/internal/process"
+	"dace.local/dacelib/farm/natsfarm/internal/joinfile"
 )
 
 func init() {
@@ -45,9 +44,9 @@ func init() {
 
 const (
 	// JoinName is the name of the join file in a farm's folder.
-	JoinName = "farm.join"
+	JoinName = joinfile.Name
 	// maxPayload is the largest message. Larger results become blobs.
-	maxPayload = 8 << 20
+	maxPayload = joinfile.MaxPayload
 	// blobPart is the size of a blob's parts.
 	blobPart = 1 << 20
 	// maxBlob bounds the size that a blob's description may claim.
@@ -62,46 +61,11 @@ const (
 
 // A joinFile says how to reach a farm. Whoever holds it may run code as the
 // farm's user.
-type joinFile struct {
-	Version   int      `json:"version"`
-	Addresses []string `json:"addresses"`
-	Token     string   `json:"token"`
-	// Pin is the SHA-256 of the server's certificate; empty without TLS.
-	Pin string `json:"pin,omitempty"`
-	// Host, Dir and Command are for a caller on the server's machine, which
-	// starts the server again if it has died.
-	Host    string   `json:"host"`
-	Dir     string   `json:"dir"`
-	Command []string `json:"command"`
-}
+type joinFile joinfile.File
 
 func readJoin(path string) (joinFile, error) {
-	var j joinFile
-	f, err := os.Open(path)
-	if err != nil {
-		return j, fmt.Errorf("farm: the join file: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return j, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return j, fmt.Errorf("farm: others can read the join file %s, and whoever holds it can run code as you: chmod 600 it, and start the farm anew if they may have", path)
-	}
-	if info.Size() > 1<<20 {
-		return j, fmt.Errorf("farm: %s is no join file", path)
-	}
-	if err := json.NewDecoder(f).Decode(&j); err != nil || j.Version != 1 || len(j.Addresses) == 0 || j.Token == "" {
-		return j, fmt.Errorf("farm: %s is no join file of this version: \"dace farm start\" writes one", path)
-	}
-	return j, nil
-}
-
-// pinOf returns the pin of a certificate.
-func pinOf(der []byte) string {
-	sum := sha256.Sum256(der)
-	return hex.EncodeToString(sum[:])
+	j, err := joinfile.Read(path)
+	return joinFile(j), err
 }
 
 var errPin = errors.New("the server's certificate is not the one in the join file: the file is of another farm or an older one, or somebody else answers")
@@ -119,7 +83,7 @@ func (j joinFile) options(role, name string) []nats.Option {
 			MinVersion:         tls.VersionTLS13,
 			InsecureSkipVerify: true, // the pin is checked instead of names and authorities
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-				if len(raw) == 0 || pinOf(raw[0]) != j.Pin {
+				if len(raw) == 0 || joinfile.Pin(raw[0]) != j.Pin {
 					return errPin
 				}
 				return nil
@@ -170,7 +134,7 @@ func (j joinFile) connect(ctx context.Context, path, role, name string, down fun
 // revive starts the server if it was on this machine and has died.
 func (j joinFile) revive() {
 	host, _ := os.Hostname()
-	if host != j.Host || len(j.Command) == 0 || stopped(j.Dir) || serving(j.Dir) {
+	if host != j.Host || len(j.Command) == 0 || stopped(j.Dir) || joinfile.Serving(j.Dir) {
 		return
 	}
 	_, _ = Start(j.Dir, "", j.Command) // an error shows itself as no connection
@@ -178,18 +142,8 @@ func (j joinFile) revive() {
 
 // stopped reports whether the farm in a folder was stopped on purpose.
 func stopped(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "stopped"))
+	_, err := os.Stat(joinfile.StoppedName(dir))
 	return err == nil
-}
-
-// serving reports whether a server holds the lock of a folder.
-func serving(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return errors.Is(process.Lock(f), process.ErrLocked)
 }
 
 // An ack is what the server answers to a message for a stream.

@@ -24,6 +24,7 @@ import (
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/farm/farmtest"
 	"dace.local/dacelib/farm/natsfarm"
+	"dace.local/dacelib/farm/natsfarm/internal/serve"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/problem/ccp"
@@ -52,7 +53,7 @@ func TestMain(m *testing.M) {
 		_, _ = fs.String("listen", "", ""), fs.Duration("idle", 0, "")
 		if args[0] == "farm" {
 			_ = fs.Parse(args[2:])
-			err = natsfarm.Serve(ctx, *dir, "", append(daceCommand(), "farm", "serve"), nil)
+			err = serve.Serve(ctx, *dir, "", append(daceCommand(), "farm", "serve"), nil)
 		} else {
 			_ = fs.Parse(args[1:])
 			err = farm.WorkFor(ctx, *join, farm.Work{Cores: *cores})
@@ -61,7 +62,7 @@ func TestMain(m *testing.M) {
 		fs := flag.NewFlagSet("serve", flag.ExitOnError)
 		dir, listen := fs.String("dir", "", ""), fs.String("listen", "", "")
 		_ = fs.Parse(args)
-		err = natsfarm.Serve(ctx, *dir, *listen, serveCommand(), nil)
+		err = serve.Serve(ctx, *dir, *listen, serveCommand(), nil)
 	case "worker":
 		endWithTest()
 		cores, _ := strconv.Atoi(args[1])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/farm/natsfarm/internal/joinfile"
 )
 
 // Status describes the farm of a join file.
@@ -51,7 +52,7 @@ func Stop(ctx context.Context, join string) error {
 	if err != nil {
 		return err
 	}
-	for until := time.Now().Add(20 * time.Second); serving(j.Dir) && time.Now().Before(until); {
+	for until := time.Now().Add(20 * time.Second); joinfile.Serving(j.Dir) && time.Now().Before(until); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	return nil
@@ -62,7 +63,7 @@ func say(ctx context.Context, join, subject string) error {
 	if err != nil {
 		return err
 	}
-	if !serving(j.Dir) {
+	if !joinfile.Serving(j.Dir) {
 		if host, _ := os.Hostname(); host == j.Host {
 			return fmt.Errorf("farm: no server serves the folder %s", j.Dir)
 		}

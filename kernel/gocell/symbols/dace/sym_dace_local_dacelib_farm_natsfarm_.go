@@ -15,7 +15,6 @@ func init() {
 			"Drain":     reflect.ValueOf(natsfarm.Drain),
 			"NewPool":   reflect.ValueOf(natsfarm.NewPool),
 			"NewSource": reflect.ValueOf(natsfarm.NewSource),
-			"Serve":     reflect.ValueOf(natsfarm.Serve),
 			"Start":     reflect.ValueOf(natsfarm.Start),
 			"Status":    reflect.ValueOf(natsfarm.Status),
 			"Stop":      reflect.ValueOf(natsfarm.Stop),

@@ -1,4 +1,6 @@
-package natsfarm
+// Package serve is the server of a farm: NATS JetStream, in the process that
+// calls [Serve].
+package serve
 
 import (
 	"context"
@@ -16,7 +18,6 @@ import (
 	"math/big"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"dace.local/dacelib/farm/natsfarm/internal/joinfile"
 	"dace.local/dacelib/internal/atomicfile"
 	"dace.local/dacelib/internal/process"
 )
@@ -42,7 +44,7 @@ func Serve(ctx context.Context, dir, listen string, command []string, ready func
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("farm: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := os.OpenFile(joinfile.LockName(dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("farm: %w", err)
 	}
@@ -50,14 +52,14 @@ func Serve(ctx context.Context, dir, listen string, command []string, ready func
 	if err := process.Lock(lock); err != nil {
 		return fmt.Errorf("farm: a server serves the folder %s already", dir)
 	}
-	_ = os.Remove(filepath.Join(dir, "stopped"))
-	path := filepath.Join(dir, JoinName)
-	old, _ := readJoin(path)
+	_ = os.Remove(joinfile.StoppedName(dir))
+	path := filepath.Join(dir, joinfile.Name)
+	old, _ := joinfile.Read(path)
 	opts, host, port, err := options(dir, listen, old)
 	if err != nil {
 		return err
 	}
-	join := joinFile{Version: 1, Token: old.Token, Dir: dir, Command: command}
+	join := joinfile.File{Version: 1, Token: old.Token, Dir: dir, Command: command}
 	if join.Host, err = os.Hostname(); err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func Serve(ctx context.Context, dir, listen string, command []string, ready func
 		join.Token = hex.EncodeToString(b)
 	}
 	if opts.TLSConfig != nil {
-		join.Pin = pinOf(opts.TLSConfig.Certificates[0].Certificate[0])
+		join.Pin = joinfile.Pin(opts.TLSConfig.Certificates[0].Certificate[0])
 	}
 	inner := make([]byte, 32) // of the server's own connections
 	if _, err := rand.Read(inner); err != nil {
@@ -94,17 +96,13 @@ func Serve(ctx context.Context, dir, listen string, command []string, ready func
 	for _, h := range addresses(host) {
 		join.Addresses = append(join.Addresses, net.JoinHostPort(h, strconv.Itoa(at)))
 	}
-	b, err := json.MarshalIndent(join, "", "  ")
-	if err != nil {
+	if err := joinfile.Write(path, join); err != nil {
 		return err
-	}
-	if err := writePrivate(path, append(b, '\n')); err != nil {
-		return fmt.Errorf("farm: writing the join file: %w", err)
 	}
 	stop := make(chan struct{})
 	var once sync.Once
 	if _, err := nc.Subscribe("stop", func(*nats.Msg) {
-		_ = os.WriteFile(filepath.Join(dir, "stopped"), nil, 0o600)
+		_ = os.WriteFile(joinfile.StoppedName(dir), nil, 0o600)
 		once.Do(func() { close(stop) })
 	}); err != nil {
 		return err
@@ -119,20 +117,8 @@ func Serve(ctx context.Context, dir, listen string, command []string, ready func
 	return nil
 }
 
-// writePrivate writes a file that only its owner can read, also while it is
-// written.
-func writePrivate(path string, b []byte) error {
-	if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
 // options returns the server's options, its host and its port.
-func options(dir, listen string, old joinFile) (*server.Options, string, int, error) {
+func options(dir, listen string, old joinfile.File) (*server.Options, string, int, error) {
 	if listen == "" && len(old.Addresses) > 0 {
 		listen = old.Addresses[0]
 		if b, err := os.ReadFile(filepath.Join(dir, "listen")); err == nil {
@@ -162,7 +148,7 @@ func options(dir, listen string, old joinFile) (*server.Options, string, int, er
 	}
 	o := &server.Options{
 		ServerName: "farm", Host: host, Port: port, NoLog: true, NoSigs: true, DisableJetStreamBanner: true,
-		JetStream: true, StoreDir: filepath.Join(dir, "store"), MaxPayload: maxPayload + 4096, MaxPending: 256 << 20,
+		JetStream: true, StoreDir: filepath.Join(dir, "store"), MaxPayload: joinfile.MaxPayload + 4096, MaxPending: 256 << 20,
 		PingInterval: 10 * time.Second, MaxPingsOut: 2, MaxConn: 64 << 10, MaxControlLine: 4096,
 	}
 	if port == 0 {
@@ -323,82 +309,10 @@ func certificate(dir string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	if err := errors.Join(
-		writePrivate(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})),
-		writePrivate(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		joinfile.WritePrivate(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})),
+		joinfile.WritePrivate(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 	); err != nil {
 		return tls.Certificate{}, fmt.Errorf("farm: %w", err)
 	}
 	return tls.LoadX509KeyPair(certFile, keyFile)
-}
-
-// Start starts the server of a farm in a process of its own, which outlives this
-// one, and returns the path of its join file when it serves. If one serves
-// already, it does nothing. command runs Serve: it gets "-dir DIR" and, if
-// listen is not empty, "-listen ADDR".
-func Start(dir, listen string, command []string) (join string, err error) {
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	join = filepath.Join(dir, JoinName)
-	if serving(dir) {
-		return join, awaitJoin(join)
-	}
-	if len(command) == 0 {
-		return "", errors.New("farm: no command to start the server with")
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("farm: %w", err)
-	}
-	args := append(command[1:len(command):len(command)], "-dir", dir)
-	if listen != "" {
-		args = append(args, "-listen", listen)
-	}
-	log, err := os.OpenFile(filepath.Join(dir, "server.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("farm: %w", err)
-	}
-	defer log.Close()
-	cmd := exec.Command(command[0], args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	process.Detach(cmd)
-	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("farm: starting the server: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
-		if serving(dir) && awaitJoin(join) == nil {
-			return join, nil
-		}
-		select {
-		case <-ended:
-			if serving(dir) { // another process was faster
-				return join, awaitJoin(join)
-			}
-			b, _ := os.ReadFile(filepath.Join(dir, "server.log"))
-			lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-			return "", fmt.Errorf("farm: the server has ended at its start: %s", lines[len(lines)-1])
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	return "", fmt.Errorf("farm: the server did not start within 30 s; %s may say why", filepath.Join(dir, "server.log"))
-}
-
-// awaitJoin waits until the server of a join file accepts connections.
-func awaitJoin(path string) error {
-	var last error
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-		j, err := readJoin(path)
-		if err != nil {
-			last = err
-			continue
-		}
-		c, err := net.DialTimeout("tcp", j.Addresses[0], time.Second)
-		if err == nil {
-			return c.Close()
-		}
-		last = err
-	}
-	return fmt.Errorf("farm: the server does not answer: %w", last)
 }

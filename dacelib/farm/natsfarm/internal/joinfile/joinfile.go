@@ -1,0 +1,109 @@
+// Package joinfile reads and writes the join file of a farm, and holds what its
+// server and those who join it agree on. The two are different programs: start
+// with [File].
+package joinfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"dace.local/dacelib/internal/process"
+)
+
+const (
+	// Name is the name of the join file in a farm's folder.
+	Name = "farm.join"
+	// MaxPayload is the size of the largest message, in bytes.
+	MaxPayload = 8 << 20
+)
+
+// A File says how to reach a farm. Whoever holds it may run code as the farm's
+// user.
+type File struct {
+	Version   int      `json:"version"`
+	Addresses []string `json:"addresses"`
+	Token     string   `json:"token"`
+	// Pin is the SHA-256 of the server's certificate; empty without TLS.
+	Pin string `json:"pin,omitempty"`
+	// Host, Dir and Command are for a caller on the server's machine, which
+	// starts the server again if it has died.
+	Host    string   `json:"host"`
+	Dir     string   `json:"dir"`
+	Command []string `json:"command"`
+}
+
+// Read reads a join file, which must be for its owner alone.
+func Read(path string) (File, error) {
+	var j File
+	f, err := os.Open(path)
+	if err != nil {
+		return j, fmt.Errorf("farm: the join file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return j, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return j, fmt.Errorf("farm: others can read the join file %s, and whoever holds it can run code as you: chmod 600 it, and start the farm anew if they may have", path)
+	}
+	if info.Size() > 1<<20 {
+		return j, fmt.Errorf("farm: %s is no join file", path)
+	}
+	if err := json.NewDecoder(f).Decode(&j); err != nil || j.Version != 1 || len(j.Addresses) == 0 || j.Token == "" {
+		return j, fmt.Errorf("farm: %s is no join file of this version: \"dace farm start\" writes one", path)
+	}
+	return j, nil
+}
+
+// Write writes a join file.
+func Write(path string, j File) error {
+	b, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := WritePrivate(path, append(b, '\n')); err != nil {
+		return fmt.Errorf("farm: writing the join file: %w", err)
+	}
+	return nil
+}
+
+// WritePrivate writes a file that only its owner can read, also while it is
+// written.
+func WritePrivate(path string, b []byte) error {
+	if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// Pin returns the pin of a certificate.
+func Pin(der []byte) string {
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
+}
+
+// Serving reports whether a server holds the lock of a folder.
+func Serving(dir string) bool {
+	f, err := os.OpenFile(LockName(dir), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(process.Lock(f), process.ErrLocked)
+}
+
+// LockName returns the path of the file that the server of a folder locks.
+func LockName(dir string) string { return filepath.Join(dir, "lock") }
+
+// StoppedName returns the path of the file that says that the farm of a folder
+// was stopped on purpose.
+func StoppedName(dir string) string { return filepath.Join(dir, "stopped") }
