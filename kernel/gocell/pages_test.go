@@ -23,7 +23,7 @@ import (
 // pages are the guides whose code blocks TestPages runs.
 var pages = []string{
 	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md",
-	"kernel/display/README.md", "notebooks/tasks.md",
+	"kernel/display/README.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
 }
 
 // block matches a fenced code block: its language, a file's name, its text.
@@ -74,6 +74,106 @@ func TestPages(t *testing.T) {
 		})
 	}
 }
+
+// TestMagicsPage holds MAGICS.md against the magics and against the variables of
+// the environment that the code reads.
+func TestMagicsPage(t *testing.T) {
+	text, err := os.ReadFile("MAGICS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	page := words(string(text))
+	known := map[string]bool{}
+	for _, m := range benchSession(t).magics().All() {
+		known["**`"+m.Usage+"`**"] = true
+		if want := words("**`" + m.Usage + "`** " + m.Short + ". " + m.Doc); !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, usage := range regexp.MustCompile("\\*\\*`%[^`]*`\\*\\*").FindAllString(page, -1) {
+		if !known[usage] {
+			t.Errorf("there is no %s", usage)
+		}
+	}
+	_, environment, _ := strings.Cut(string(text), "## Environment")
+	explained := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*) \\|").FindAllStringSubmatch(environment, -1) {
+		for _, name := range regexp.MustCompile("`[A-Z_]+`").FindAllString(row[1], -1) {
+			explained[strings.Trim(name, "`")] = true
+		}
+	}
+	read := environmentRead(t)
+	for name := range read {
+		if !explained[name] {
+			t.Errorf("%s is read in %s, and the page does not explain it", name, read[name])
+		}
+	}
+	for name := range explained {
+		if read[name] == "" {
+			t.Errorf("the page explains %s, which nothing reads", name)
+		}
+	}
+}
+
+// environmentRead returns the variables of the environment that the code of the
+// command and of the library reads by os.Getenv and os.LookupEnv, each with a
+// place.
+func environmentRead(t *testing.T) map[string]string {
+	t.Helper()
+	read := map[string]string{}
+	for _, root := range []string{"../../kernel", "../../dacelib"} {
+		err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "symbols" || d.Name() == "vectors"): // of tests, generated
+				return filepath.SkipDir
+			case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, name, nil, 0)
+			if err != nil {
+				return err
+			}
+			var strange []ast.Expr
+			ast.Inspect(f, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok || len(call.Args) != 1 {
+					return true
+				}
+				sel, ok := call.Fun.(*ast.SelectorExpr)
+				if !ok || sel.Sel.Name != "Getenv" && sel.Sel.Name != "LookupEnv" {
+					return true
+				}
+				if lit, ok := call.Args[0].(*ast.BasicLit); ok {
+					read[strings.Trim(lit.Value, `"`)] = fset.Position(call.Pos()).String()
+				} else {
+					strange = append(strange, call.Args[0])
+				}
+				return true
+			})
+			if len(strange) == 0 || strings.HasSuffix(filepath.ToSlash(name), "gocell/magic/files.go") { // %env reads any
+				return nil
+			}
+			// The names are in a literal of the same file.
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && environmentName.MatchString(lit.Value) {
+					read[strings.Trim(lit.Value, `"`)] = fset.Position(lit.Pos()).String()
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return read
+}
+
+var environmentName = regexp.MustCompile(`^"[A-Z]+_?([A-Z]+_)*(DIR|ENV|PREFIX)"$`)
 
 // trimmedLines returns a text without blanks at the ends of lines.
 func trimmedLines(text string) string {
