@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/internal/openings"
+	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 )
 
@@ -127,6 +129,50 @@ func TestSortRanks(t *testing.T) {
 			if sortRanks(ranks, make([]rank, n)); !slices.Equal(ranks, want) {
 				t.Fatalf("%d ranks of %d keys: got %v, want %v", n, different, ranks, want)
 			}
+		}
+	}
+}
+
+// TestOpenings checks that runs that share the values of first generations have
+// the results of runs that do not, and that first generations are evaluated
+// once.
+func TestOpenings(t *testing.T) {
+	for _, d := range []int{2, 30, 130} {
+		inner := onemax.Random(1, d)
+		p := problem.Count(inner, 0)
+		var jobs, plain []Job
+		for _, s := range corners() {
+			plain = append(plain, Job{inner, s})
+			jobs = append(jobs, Job{p, s})
+		}
+		ctx := context.Background()
+		want, err := RunAll(ctx, plain, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// In parts, so that openings come from earlier calls, longer and shorter.
+		ctx = openings.With(ctx)
+		var got []Result
+		for len(got) < len(jobs) {
+			some, err := RunAll(ctx, jobs[len(got):min(len(got)+7, len(jobs))], 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, some...)
+		}
+		for i := range jobs {
+			if !reflect.DeepEqual(got[i], want[i]) {
+				t.Fatalf("d = %d, %+v: with openings %+v, without %+v", d, jobs[i].Settings, got[i], want[i])
+			}
+		}
+		// Runs that are one first generation are known by now.
+		before := p.Evaluations()
+		s := Settings{Config: Default(), Seed: 1}
+		if _, err := RunAll(ctx, []Job{{p, s}, {p, s}}, 1); err != nil {
+			t.Fatal(err)
+		}
+		if n := p.Evaluations() - before; d > 2 && n != 0 {
+			t.Errorf("d = %d: a first generation was evaluated before, and again %d solutions of it", d, n)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
@@ -126,32 +127,54 @@ func runTeam(ctx context.Context, jobs []Job, team []int, results []Result, add 
 	var (
 		x      = problem.Solutions{D: p.Dim()}
 		values []float64
-		err    error
 	)
-	for err == nil {
+	// evaluate evaluates what searches ask for in one batch.
+	evaluate := func(searches []*search) error {
 		x.Words = x.Words[:0]
 		for _, s := range searches {
 			if !s.done {
-				x.Words = append(x.Words, s.pending().Words...)
+				_, asked := s.asked()
+				x.Words = append(x.Words, asked.Words...)
 			}
 		}
 		n := x.Len()
 		if n == 0 {
-			break
+			return ctx.Err()
 		}
 		if cap(values) < n {
 			values = make([]float64, n+n/4)
 		}
 		values = values[:n]
-		if err = p.Evaluate(ctx, values, x); err != nil {
+		if err := p.Evaluate(ctx, values, x); err != nil {
+			return err
+		}
+		at := 0
+		for _, s := range searches {
+			if !s.done {
+				dst, _ := s.asked()
+				at += copy(dst, values[at:])
+			}
+		}
+		return nil
+	}
+	err := open(openings.Of(ctx), searches, evaluate)
+	for err == nil {
+		n := 0
+		for _, s := range searches {
+			if !s.done {
+				n += s.wait
+			}
+		}
+		if n == 0 {
 			break
 		}
-		for at, k := 0, 0; k < len(searches); k++ {
-			s := searches[k]
+		if err = evaluate(searches); err != nil {
+			break
+		}
+		for _, s := range searches {
 			if s.done {
 				continue
 			}
-			at += copy(s.values(), values[at:])
 			if e := s.advance(); e != nil && err == nil {
 				err = e
 			}

@@ -33,6 +33,7 @@ type search struct {
 	used        int    // words of an individual's numbers that can differ from 0
 	first       int    // the individuals of next from here on wait for their values
 	wait        int    // the number of individuals that wait
+	given       int    // of these, the first ones have their values already
 	evaluations int
 	generations int
 	done        bool
@@ -188,12 +189,19 @@ func (s *search) pending() problem.Solutions {
 // values returns the slice that receives the values of the pending solutions.
 func (s *search) values() []float64 { return s.next.value[s.first : s.first+s.wait] }
 
+// asked returns the pending solutions whose values are not known, and the slice
+// that receives them.
+func (s *search) asked() (dst []float64, x problem.Solutions) {
+	return s.values()[s.given:], s.pending().Slice(s.given, s.wait)
+}
+
 // advance processes the values of the pending solutions and breeds the next
 // generation.
 func (s *search) advance() error {
 	if err := s.checkValues(); err != nil {
 		return err
 	}
+	s.given = 0
 	top := math.Inf(-1)
 	for i, v := range s.values() {
 		top = max(top, v)

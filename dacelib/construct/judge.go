@@ -6,6 +6,7 @@ import (
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
@@ -53,6 +54,7 @@ func (j judge) each(ctx context.Context, configs []brkga.Config, instances []pro
 	if j.farm != nil {
 		return j.farEach(ctx, configs, instances, seed, spent)
 	}
+	ctx = openings.With(ctx)
 	var jobs []brkga.Job
 	for _, c := range configs {
 		for _, p := range instances {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -135,6 +136,7 @@ type mining struct {
 
 // run makes the run of SMAC.
 func (m mining) run(ctx context.Context, w *work) (mined, error) {
+	ctx = openings.With(ctx) // all trials are run under the same seeds
 	var s search
 	err := s.begin(m.keep, smac.Settings{Space: Space(1), Trials: m.trials, Seed: m.seed})
 	if err != nil {

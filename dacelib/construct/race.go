@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -116,6 +117,7 @@ type race struct {
 
 // run makes the run of SMAC.
 func (r race) run(ctx context.Context, w *work) (candidate, error) {
+	ctx = openings.With(ctx) // all trials are run under the same seeds
 	columns := len(r.problems) * r.judge.seeds
 	settings := smac.Settings{Space: Space(r.members), Trials: r.trials, Instances: columns, Seed: r.seed}
 	if r.reading == run.Published {
