@@ -20,6 +20,7 @@ import (
 	"go/types"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -97,6 +98,9 @@ func (t *Types) Import(path string) (*types.Package, error) {
 		return nil, fmt.Errorf("package %s is not built into this kernel", path)
 	}
 	defer f.Close()
+	if _, ok := table.Packages[path]; !ok {
+		return nil, fmt.Errorf("package %s is built into kernels for linux/amd64 only, and this one is for %s/%s: package os has most of what is the same everywhere", path, runtime.GOOS, runtime.GOARCH)
+	}
 	p, err := gcexportdata.Read(f, t.fset, t.pkgs, path)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,10 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"strings"
 	"testing"
+
+	"dace.local/kernel/gocell/symbols/table"
 )
 
 // TestConstants checks that the tables hold the untyped constants of all
@@ -20,13 +23,13 @@ func TestConstants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, _ := Lookup(path)
+		symbols, _ := Lookup(path)
 		for _, name := range p.Scope().Names() {
 			c, ok := p.Scope().Lookup(name).(*types.Const)
 			if !ok || !c.Exported() || c.Type().Underlying().(*types.Basic).Info()&types.IsUntyped == 0 {
 				continue
 			}
-			v, ok := table[name]
+			v, ok := symbols[name]
 			if !ok {
 				t.Errorf("%s.%s is missing", path, name)
 				continue
@@ -53,5 +56,27 @@ func TestConstants(t *testing.T) {
 	}
 	if compared < 5000 {
 		t.Errorf("%d constants only", compared)
+	}
+}
+
+// A package whose table this system does not have is refused in words, not
+// imported without its names.
+func TestOtherPlatforms(t *testing.T) {
+	p := table.Packages["syscall"]
+	delete(table.Packages, "syscall")
+	t.Cleanup(func() {
+		if p.Name != "" { // there is one on linux/amd64 alone
+			table.Packages["syscall"] = p
+		}
+	})
+	all, err := NewTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Import("syscall"); err == nil || !strings.Contains(err.Error(), "linux/amd64 only") {
+		t.Errorf("syscall: %v", err)
+	}
+	if _, err := all.Import("os"); err != nil { // which uses types of syscall
+		t.Error(err)
 	}
 }
