@@ -11,6 +11,7 @@ import (
 func init() {
 	table.Register("dace.local/dacelib/frame", "frame", func() map[string]reflect.Value {
 		return table.With("", map[string]reflect.Value{
+			"FromSQL":     reflect.ValueOf(frame.FromSQL),
 			"Of":          reflect.ValueOf(frame.Of),
 			"ParseCSV":    reflect.ValueOf(frame.ParseCSV),
 			"ReadCSV":     reflect.ValueOf(frame.ReadCSV),
@@ -18,7 +19,39 @@ func init() {
 			"CSVSettings": reflect.ValueOf((*frame.CSVSettings)(nil)),
 			"Frame":       reflect.ValueOf((*frame.Frame)(nil)),
 			"Groups":      reflect.ValueOf((*frame.Groups)(nil)),
+			"Records":     reflect.ValueOf((*frame.Records)(nil)),
 			"Row":         reflect.ValueOf((*frame.Row)(nil)),
+			"_Records":    reflect.ValueOf((*_dace_local_dacelib_frame_Records)(nil)),
 		})
 	})
+}
+
+// _dace_local_dacelib_frame_Records hands an interpreted Records to compiled code.
+type _dace_local_dacelib_frame_Records struct {
+	IValue   any
+	WClose   func() error
+	WColumns func() ([]string, error)
+	WErr     func() error
+	WNext    func() bool
+	WScan    func(a0 ...any) error
+}
+
+func (W _dace_local_dacelib_frame_Records) Close() error {
+	return W.WClose()
+}
+
+func (W _dace_local_dacelib_frame_Records) Columns() ([]string, error) {
+	return W.WColumns()
+}
+
+func (W _dace_local_dacelib_frame_Records) Err() error {
+	return W.WErr()
+}
+
+func (W _dace_local_dacelib_frame_Records) Next() bool {
+	return W.WNext()
+}
+
+func (W _dace_local_dacelib_frame_Records) Scan(a0 ...any) error {
+	return W.WScan(a0...)
 }
