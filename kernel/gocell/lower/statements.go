@@ -251,24 +251,13 @@ func (l *lowerer) detachAssigned(a *ast.AssignStmt) {
 // sets reports whether a statement is x = y or x := y, not x op= y.
 func sets(a *ast.AssignStmt) bool { return a.Tok == token.ASSIGN || a.Tok == token.DEFINE }
 
-func (l *lowerer) holdOpAssign(a *ast.AssignStmt, alone bool) []ast.Stmt {
-	if sets(a) {
-		return nil
-	}
-	if _, plain := a.Lhs[0].(*ast.Ident); alone || plain || !hasCall(a.Rhs[0]) {
-		return nil
-	}
-	// The call may change the operands.
-	if pre := l.holdOperands(a.Lhs, syntax.At(a.Pos())); pre != nil {
-		return append(pre, a)
-	}
-	return nil
-}
-
 // callBeforePlace evaluates a value with a call before the place that it is
-// assigned to, if that may not exist.
+// assigned to, if that may not exist, or is read as well.
 func (l *lowerer) callBeforePlace(a *ast.AssignStmt, alone bool) []ast.Stmt {
-	if a.Tok != token.ASSIGN || alone || len(a.Lhs) != 1 || !l.mayNotExist(a.Lhs[0]) || !l.hasEffect(a.Rhs[0]) {
+	if a.Tok == token.DEFINE || alone || len(a.Lhs) != 1 || !l.hasEffect(a.Rhs[0]) {
+		return nil
+	}
+	if _, plain := a.Lhs[0].(*ast.Ident); plain || sets(a) && !l.mayNotExist(a.Lhs[0]) {
 		return nil
 	}
 	t := l.c.Info.TypeOf(a.Rhs[0])
@@ -335,9 +324,6 @@ var onlyComputes = map[string]bool{"math": true, "math/bits": true, "math/cmplx"
 // another one. It returns the statements that replace it, or nil; then it may
 // still have changed in place.
 func (l *lowerer) assignment(a *ast.AssignStmt) []ast.Stmt {
-	if list := l.holdOpAssign(a, false); list != nil {
-		return list
-	}
 	if list := l.callBeforePlace(a, false); list != nil {
 		return list
 	}
