@@ -10,6 +10,7 @@ import (
 
 	"dace.local/kernel/gocell/cell"
 	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/vm"
 )
 
 // errorVars says, for each variable of type error that cells have set at their
@@ -89,18 +90,32 @@ func (vars errorVars) of(c *check.Checked) (names []string) {
 	return names
 }
 
-// unseenErrors returns lines for a panic's traceback about variables of type
-// error that are not nil.
-func (s *Session) unseenErrors(names []string) (lines []string) {
+// mostUnseen is how many variables are named below a panic.
+const mostUnseen = 10
+
+// unseenErrors returns lines for the traceback of a cell's panic about variables
+// of type error that are not nil: those of the functions that it has left, and of
+// the session's those with the given names. What the panic says itself is not
+// said again.
+func (s *Session) unseenErrors(c *vm.Cell, names []string, panicked string) (lines []string) {
+	vars := s.machine.UnseenErrors(c)
 	for _, name := range names {
 		v, ok := s.machine.Global(cell.Mangle(name))
 		if !ok || !v.CanInterface() {
 			continue
 		}
 		if err, ok := v.Interface().(error); ok && err != nil {
-			at := s.errorVars[name].at
-			text := strings.ReplaceAll(fmt.Sprint(err), "\n", "\n\t")
-			lines = append(lines, fmt.Sprintf("%s%s, set at %s:%d, is not nil:%s %s", bold, name, cell.Name(at.Filename), at.Line, plain, text))
+			vars = append(vars, vm.ErrorVar{Name: name, At: s.errorVars[name].at, Err: err})
+		}
+	}
+	for _, v := range vars {
+		text := fmt.Sprint(v.Err) // which survives a nil pointer with methods
+		if len(lines) == mostUnseen {
+			break
+		}
+		if text != panicked {
+			text = strings.ReplaceAll(text, "\n", "\n\t")
+			lines = append(lines, fmt.Sprintf("%s%s, set at %s:%d, is not nil:%s %s", bold, v.Name, cell.Name(v.At.Filename), v.At.Line, plain, text))
 		}
 	}
 	return lines

@@ -121,7 +121,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	if err != nil {
 		e := s.runtimeError(run, err)
 		if e.Name == engine.Panic {
-			e.Traceback = append(e.Traceback, s.unseenErrors(errorVars)...)
+			e.Traceback = append(e.Traceback, s.unseenErrors(run, errorVars, e.Message)...)
 		}
 		return e
 	}

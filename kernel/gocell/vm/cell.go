@@ -35,10 +35,11 @@ type Cell struct {
 	stop    chan struct{} // closed when the cell is interrupted
 	ended   atomic.Bool   // whether its own goroutine has ended
 
-	mu     sync.Mutex // guards frames, at and left
-	frames []Frame    // that a panic passed, innermost first
-	at     token.Pos  // where the panic came by last
-	left   bool       // whether it left a function since
+	mu       sync.Mutex // guards frames, passages, at and left
+	frames   []Frame    // that a panic passed, innermost first
+	passages []passage  // that a panic came by, innermost first
+	at       token.Pos  // where the panic came by last
+	left     bool       // whether it left a function since
 }
 
 // NewCell makes a cell the one under way. Its outputs go to out, and to result
@@ -118,6 +119,7 @@ func (c *Cell) Redirect(out engine.Outputs, f func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.frames, c.at, c.left = append(c.frames, own.frames...), own.at, own.left
+		c.passages = append(c.passages, own.passages...)
 	}()
 	goroutine.With(own, f)
 }
@@ -148,7 +150,7 @@ func (c *Cell) passed(p token.Pos, innermost bool, compiled ...Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if innermost || !c.left {
-		c.frames = nil
+		c.frames, c.passages = nil, nil
 	}
 	c.frames = append(c.frames, compiled...)
 	c.left = false

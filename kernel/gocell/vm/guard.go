@@ -196,7 +196,7 @@ func (m *Machine) guardStep(n node, run step) step {
 				if v := recover(); v != nil {
 					v = inGo(n, f, v)
 					callsIn((*runFrame)(f), currentG()).failed(n)
-					m.Cell().passed(n.pos(), true)
+					m.pass(n, f, true)
 					m.contain((*runFrame)(f))
 					panic(v)
 				}
@@ -226,7 +226,7 @@ func (m *Machine) guardCall(n node, run step, tracks bool) step {
 		next, v, failed, in := m.try(run, f, c, n)
 		if failed {
 			v = inGo(n, f, v)
-			m.Cell().passed(n.pos(), false, in...)
+			m.pass(n, f, false, in...)
 			m.contain((*runFrame)(f))
 			panic(v)
 		}

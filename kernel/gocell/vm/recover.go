@@ -82,6 +82,9 @@ func recoverIn(d *deferral) any {
 	}
 	v := recovered(d.frame.recovered)
 	d.frame.recovered = nil
+	if v != nil {
+		forgetPanic()
+	}
 	return v
 }
 

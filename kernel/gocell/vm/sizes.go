@@ -50,7 +50,7 @@ func kindOf(n node) reflect.Kind {
 func (m *Machine) need(n node, f unsafe.Pointer, what string, bytes float64) {
 	if err := m.Lacks(what, bytes); err != nil {
 		callsIn((*runFrame)(f), currentG()).failed(n)
-		m.Cell().passed(n.pos(), true)
+		m.pass(n, f, true)
 		m.contain((*runFrame)(f))
 		panic(err)
 	}
