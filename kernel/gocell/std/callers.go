@@ -143,39 +143,50 @@ func (l *Library) callerMethods() map[string]any {
 			return f.FileLine(pc)
 		},
 		"(*runtime.Frames).Next": func(f *runtime.Frames) (runtime.Frame, bool) {
-			left, ok := frames.Load(uintptr(unsafe.Pointer(f)))
+			x, ok := frames.Load(uintptr(unsafe.Pointer(f)))
 			if !ok {
 				return f.Next()
 			}
-			pcs := left.(*[]uintptr)
-			if len(*pcs) == 0 {
+			left := x.(*framesLeft)
+			if len(left.pcs) == 0 {
 				return runtime.Frame{}, false
 			}
-			pc := (*pcs)[0]
-			*pcs = (*pcs)[1:]
+			pc := left.pcs[0]
+			left.pcs = left.pcs[1:]
 			c, _ := placeAt(pc)
-			return runtime.Frame{PC: pc, Func: funcOf(c), Function: c.Function, File: c.File, Line: c.Line, Entry: pc}, len(*pcs) > 0
+			return runtime.Frame{PC: pc, Func: funcOf(c), Function: c.Function, File: c.File, Line: c.Line, Entry: pc}, len(left.pcs) > 0
 		},
 	}
 }
 
-// frames maps the address of a Frames that a cell has to the program counters
-// that are left; an entry lives until the Frames is collected. functions maps
-// each runtime.Func from funcOf to its place.
+// frames maps the address of a Frames that a cell has to what is left of it; an
+// entry lives until the Frames is collected. functions maps each runtime.Func from
+// funcOf to its place.
 var (
-	frames    sync.Map // uintptr -> *[]uintptr
+	frames    sync.Map // uintptr -> *framesLeft
 	functions sync.Map // *runtime.Func -> vm.Caller
 )
+
+// framesLeft holds the program counters that are left of the Frames at an
+// address.
+type framesLeft struct {
+	at  uintptr
+	pcs []uintptr
+}
 
 // newFrames returns a Frames of the given program counters, for the stand-in of
 // its method Next.
 func newFrames(pcs []uintptr) *runtime.Frames {
 	f := new(runtime.Frames)
-	at := uintptr(unsafe.Pointer(f))
-	frames.Store(at, &pcs)
-	runtime.AddCleanup(f, func(at uintptr) { frames.Delete(at) }, at)
+	left := &framesLeft{uintptr(unsafe.Pointer(f)), pcs}
+	frames.Store(left.at, left)
+	runtime.AddCleanup(f, (*framesLeft).forget, left)
 	return f
 }
+
+// forget is called when the Frames has been collected. A later one may have the
+// same address, and its entry by now.
+func (l *framesLeft) forget() { frames.CompareAndDelete(l.at, l) }
 
 // mostFrames is the number of frames of a deep stack that are shown at each
 // end, as in Go.
