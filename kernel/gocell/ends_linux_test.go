@@ -69,6 +69,50 @@ func (c counted) String() string { return fmt.Sprint(calls["n"]) }
 json.Marshal([]any{counted{}, calls, n})
 race(func(i int) { fmt.Sprint(counted{}, calls); json.Marshal([]any{counted{}}) })`, ""},
 
+	// The same through streams, which may wait.
+	{`stream := func(i int) { n[fmt.Sprint(i%50)] = i; json.NewEncoder(io.Discard).Encode(n) }; race(stream)`, ""},
+	{`race(func(i int) { n["v"] = i; json.NewDecoder(strings.NewReader("{\"u\": 1}")).Decode(&n) }); n["u"]`, "= 1"},
+	{`import "encoding/gob"
+race(func(i int) { n[fmt.Sprint(i%50)] = i; gob.NewEncoder(io.Discard).Encode(n) })
+race(func(i int) {
+	var b bytes.Buffer
+	gob.NewEncoder(&b).Encode(map[string]int{"g": 2})
+	gob.NewDecoder(&b).Decode(&n)
+	n["f"] = i
+})
+n["g"]`, "= 2"},
+	{`import "encoding/xml"
+type inMap struct{ M map[string]int }
+race(func(i int) { n[fmt.Sprint(i%50)] = i; xml.NewEncoder(io.Discard).Encode(inMap{n}); xml.Marshal(inMap{n}) })`, ""},
+	{`import "text/template"
+plain := template.Must(template.New("t").Funcs(template.FuncMap{"twice": func(x int) int { return 2 * x }, "sum": func(xs ...int) int { return len(xs) }}).Parse("{{range $k, $v := .}}{{$k}}={{twice $v}}{{sum 1 2}} {{end}}{{.}}{{len .}}"))
+few := map[string]int{}
+race(func(i int) { few[fmt.Sprint(i%5)] = i; if i%5 == 0 { plain.Execute(io.Discard, few) } })
+var text strings.Builder
+plain.Execute(&text, map[string]int{"a": 1})
+text.String()`, "a=22 map[a:1]1"},
+	{`import page "html/template"
+html := page.Must(page.New("t").Parse("<p>{{range $k, $v := .}}{{$k}}={{$v}} {{end}}</p><script>x = {{.}}</script>"))
+race(func(i int) { few[fmt.Sprint(i%5)] = i; if i%5 == 0 { html.ExecuteTemplate(io.Discard, "t", few) } })`, ""},
+	{`in, to := io.Pipe()
+go func() { // who reads needs the map that is written
+	var got map[string]int
+	for dec := json.NewDecoder(in); dec.Decode(&got) == nil; {
+		few["read"]++
+	}
+}()
+few["read"] = 0
+for enc, i := json.NewEncoder(to), 0; i < 20; i++ {
+	enc.Encode(few)
+	plain.Funcs(template.FuncMap{"twice": func(x int) int {
+		done := make(chan bool)
+		go func() { few["within"] = x; close(done) }()
+		<-done
+		return x
+	}}).Execute(io.Discard, few)
+}
+to.Close()`, ""},
+
 	// Values that contain themselves.
 	{`type ring struct { Next *ring; V int }
 r := &ring{V: 1}

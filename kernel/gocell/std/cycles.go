@@ -7,6 +7,8 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+
+	"dace.local/kernel/gocell/vm"
 )
 
 // For a value that contains itself, packages gob and xml recurse until the stack
@@ -21,45 +23,47 @@ func overrideEncoders(ipath string, set func(name string, f any)) {
 		return
 	}
 	set("Marshal", func(v any) ([]byte, error) {
-		if cyclic(reflect.ValueOf(v)) {
-			return nil, errCyclic
-		}
-		return xml.Marshal(v)
+		return encoded(v, func() ([]byte, error) { return xml.Marshal(v) })
 	})
 	set("MarshalIndent", func(v any, prefix, indent string) ([]byte, error) {
-		if cyclic(reflect.ValueOf(v)) {
-			return nil, errCyclic
-		}
-		return xml.MarshalIndent(v, prefix, indent)
+		return encoded(v, func() ([]byte, error) { return xml.MarshalIndent(v, prefix, indent) })
 	})
+}
+
+// encoded returns what encode does, called while no goroutine of a cell writes to
+// the maps of v, or an error if v contains itself.
+func encoded(v any, encode func() ([]byte, error)) (b []byte, err error) {
+	vm.WithMaps(false, func() {
+		if err = errCyclic; !cyclic(reflect.ValueOf(v)) {
+			b, err = encode()
+		}
+	}, v)
+	return b, err
+}
+
+// encodes is encoded for an encoder that writes to a stream.
+func encodes(v any, encode func() error) error {
+	_, err := encoded(v, func() ([]byte, error) { return nil, encode() })
+	return err
 }
 
 // encoderMethods returns stand-ins for the methods that encode values.
 func encoderMethods() map[string]any {
 	return map[string]any{
 		"(*encoding/gob.Encoder).Encode": func(e *gob.Encoder, v any) error {
-			if cyclic(reflect.ValueOf(v)) {
-				return errCyclic
-			}
-			return e.Encode(v)
+			return encodes(v, func() error { return e.Encode(v) })
 		},
 		"(*encoding/gob.Encoder).EncodeValue": func(e *gob.Encoder, v reflect.Value) error {
-			if cyclic(v) {
-				return errCyclic
+			if !v.IsValid() || !v.CanInterface() {
+				return e.EncodeValue(v)
 			}
-			return e.EncodeValue(v)
+			return encodes(v.Interface(), func() error { return e.EncodeValue(v) })
 		},
 		"(*encoding/xml.Encoder).Encode": func(e *xml.Encoder, v any) error {
-			if cyclic(reflect.ValueOf(v)) {
-				return errCyclic
-			}
-			return e.Encode(v)
+			return encodes(v, func() error { return e.Encode(v) })
 		},
 		"(*encoding/xml.Encoder).EncodeElement": func(e *xml.Encoder, v any, start xml.StartElement) error {
-			if cyclic(reflect.ValueOf(v)) {
-				return errCyclic
-			}
-			return e.EncodeElement(v, start)
+			return encodes(v, func() error { return e.EncodeElement(v, start) })
 		},
 	}
 }

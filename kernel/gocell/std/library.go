@@ -74,6 +74,7 @@ func (l *Library) Override(ipath string, symbols map[string]reflect.Value) {
 	l.overrideCallers(ipath, set)
 	overrideMaps(ipath, set)
 	overrideEncoders(ipath, set)
+	overrideStreams(ipath, set)
 	switch ipath {
 	case "fmt":
 		l.overrideFmt(set)

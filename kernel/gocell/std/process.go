@@ -102,6 +102,7 @@ func (l *Library) standIns() map[string]any {
 	maps.Copy(all, l.testingMethods())
 	maps.Copy(all, mapMethods())
 	maps.Copy(all, encoderMethods())
+	maps.Copy(all, streamMethods())
 	return all
 }
 

@@ -19,7 +19,8 @@ import (
 
 // Two goroutines that use one map at the same time end a Go process. The steps of
 // cells lock the maps that they use; the functions here lock those that a library
-// uses for them. None of them waits for another goroutine while it holds a lock.
+// uses for them. None of them waits for another goroutine while it holds a lock (see
+// streams.go).
 
 // reading returns f's result, called while no goroutine of a cell writes to the
 // maps of the values.

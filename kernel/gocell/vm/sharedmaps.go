@@ -29,12 +29,38 @@ func (s *stripeSet) each(f func(i int)) {
 // holding holds the stripes that goroutines hold while they are in a call of a
 // library (WithMaps): code of a cell that the library calls does not wait for
 // them.
-var holding sync.Map // uintptr, the goroutine -> *stripeSet
+var holding sync.Map // uintptr, the goroutine -> *heldStripes
+
+// heldStripes are stripes that a goroutine holds for reading, or for writing.
+type heldStripes struct {
+	stripeSet
+	write bool
+}
+
+func (h *heldStripes) lock() {
+	h.each(func(i int) {
+		if h.write {
+			stripes[i].Lock()
+		} else {
+			stripes[i].RLock()
+		}
+	})
+}
+
+func (h *heldStripes) unlock() {
+	h.each(func(i int) {
+		if h.write {
+			stripes[i].Unlock()
+		} else {
+			stripes[i].RUnlock()
+		}
+	})
+}
 
 // held reports whether this goroutine holds a stripe.
 func held(i int) bool {
-	s, ok := holding.Load(currentG())
-	return ok && s.(*stripeSet).has(i)
+	h, ok := holding.Load(currentG())
+	return ok && h.(*heldStripes).has(i)
 }
 
 // rlock locks a stripe for reading. It reports false if the goroutine holds it
@@ -61,16 +87,17 @@ func lock(i int) bool {
 }
 
 // WithMaps calls f while it holds the locks of the maps that the given values
-// consist of. f may call a cell, but must not wait for another goroutine.
+// consist of. f may call a cell, but must not wait for another goroutine, other
+// than in WithoutMaps.
 func WithMaps(write bool, f func(), values ...any) {
-	var set stripeSet
-	w := mapWalk{set: &set, left: mostWalked}
+	h := &heldStripes{write: write}
+	w := mapWalk{set: &h.stripeSet, left: mostWalked}
 	for _, v := range values {
 		if v != nil && MayHoldMaps(reflect.TypeOf(v)) {
 			w.visit(reflect.ValueOf(v))
 		}
 	}
-	if set == (stripeSet{}) {
+	if h.stripeSet == (stripeSet{}) {
 		f()
 		return
 	}
@@ -79,23 +106,29 @@ func WithMaps(write bool, f func(), values ...any) {
 		f() // to wait for more locks out of order could be for ever
 		return
 	}
-	set.each(func(i int) {
-		if write {
-			stripes[i].Lock()
-		} else {
-			stripes[i].RLock()
-		}
-	})
-	holding.Store(g, &set)
+	h.lock()
+	holding.Store(g, h)
 	defer func() {
 		holding.Delete(g)
-		set.each(func(i int) {
-			if write {
-				stripes[i].Unlock()
-			} else {
-				stripes[i].RUnlock()
-			}
-		})
+		h.unlock()
+	}()
+	f()
+}
+
+// WithoutMaps calls f, which may wait for other goroutines, without the locks that
+// WithMaps holds for this one. No loop over one of the maps may be under way.
+func WithoutMaps(f func()) {
+	g := currentG()
+	x, ok := holding.LoadAndDelete(g)
+	if !ok {
+		f()
+		return
+	}
+	h := x.(*heldStripes)
+	h.unlock()
+	defer func() {
+		h.lock()
+		holding.Store(g, h)
 	}()
 	f()
 }
