@@ -276,7 +276,7 @@ func (a *automatic) unfit(n *check.Native) (why string) {
 			case *ast.GoStmt:
 				why = "it starts goroutines"
 			case *ast.CallExpr:
-				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && len(x.Args) > 0 {
+				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok {
 					if b, ok := n.Info.Uses[id].(*types.Builtin); ok && (b.Name() == "print" || b.Name() == "println") {
 						why = "it prints"
 					}
@@ -298,8 +298,8 @@ func holdsMap(t types.Type) bool {
 	return found
 }
 
-// hasInterface reports whether a function takes or returns interfaces, other
-// than errors, or functions that do.
+// hasInterface reports whether a parameter or result of a function is an
+// interface other than error.
 func hasInterface(sig *types.Signature) bool {
 	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
 		for v := range tuple.Variables() {

@@ -47,9 +47,9 @@ func (s *Session) magics() *magic.Set {
 // What ?%get and the like add to a magic's line.
 const (
 	aboutGet = `Without a version it is the latest one. The packages stay importable until the
-session ends, and are interpreted. Modules with cgo, assembly or linknames are
-refused with the place and the reason. The go command does the work, with your
-GOPROXY and GOFLAGS.
+session ends, and are interpreted. What cannot be (cgo, assembly, linknames) is
+named with the place and the reason: a %%compile cell can import it. The go
+command does the work, with your GOPROXY and GOFLAGS.
 
 	%get github.com/google/uuid@v1.6.0
 
