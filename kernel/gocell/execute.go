@@ -105,6 +105,10 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	}
 	s.errorVars.note(s.machine.Files(), c)
 	errorVars := s.errorVars.of(c)
+	var at vm.Frame // the last expression, which compile rewrites
+	if src.Last != nil {
+		at.Pos = s.machine.Files().Position(src.Last.Pos())
+	}
 	program, undo, err := s.compile(c, isProgram)
 	if err != nil {
 		undo()
@@ -129,7 +133,6 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		if err := ctx.Err(); err != nil && errors.Is(failed, err) {
 			return s.runtimeError(run, err) // the cell returned because it was interrupted
 		}
-		at := vm.Frame{Pos: s.machine.Files().Position(src.Last.Pos())}
 		return s.failure([]vm.Frame{at}, vm.Failure{Err: failed})
 	}
 	return nil
