@@ -22,6 +22,9 @@ import (
 //	ones                   115       305
 //	ones in FromFunc       120       265
 //	ones in FromFunc       243       790
+//
+// A constant takes 17 and 27 ns of processor time on a busy core of an AMD EPYC
+// (Zen 3); the aim is at most 50.
 func BenchmarkFromFunc(b *testing.B) {
 	const n = 100
 	for _, d := range []int{30, 100} {
