@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"dace.local/dacelib/figure/host"
 )
 
 // between is the space between plots that are drawn side by side.
@@ -115,35 +117,51 @@ func Save(p *plot.Plot, path string) error { return SaveSize(p, path, Width, Hei
 // SaveSize writes a plot like [Save], but in the given size, such as
 // [ColumnWidth] and two thirds of it.
 func SaveSize(p *plot.Plot, path string, width, height vg.Length) error {
-	var b bytes.Buffer
-	if err := write(&b, p, path, width, height); err != nil {
+	b, err := written(func(b *bytes.Buffer, on canvasFor) error { return write(b, p, path, width, height, on) })
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(path, b, 0o644); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
 	return nil
 }
 
+// A canvasFor returns the canvas to draw on in the place of another.
+type canvasFor = func(vg.CanvasSizer) vg.CanvasSizer
+
+// written returns what draw writes, which the program that runs this code may end.
+func written(draw func(b *bytes.Buffer, on canvasFor) error) ([]byte, error) {
+	b := new(bytes.Buffer)
+	if err := host.Run(func(on canvasFor) error { return draw(b, on) }); err != nil {
+		return nil, err // b may be written to still
+	}
+	return b.Bytes(), nil
+}
+
 // write draws a plot in the format that the extension of path selects.
-func write(w io.Writer, p *plot.Plot, path string, width, height vg.Length) (err error) {
+func write(b *bytes.Buffer, p *plot.Plot, path string, width, height vg.Length, on canvasFor) (err error) {
 	if !(width > 0 && height > 0) {
 		return fmt.Errorf("figure: %s: a figure of %v x %v points has no area", path, width, height)
 	}
 	defer func() { // gonum's writers panic if they cannot draw something
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("figure: drawing %s: %w", path, r)
+		default:
 			err = fmt.Errorf("figure: drawing %s: %v", path, r)
 		}
 	}()
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
 	switch format {
 	case "svg":
-		err = WriteSVG(w, p, width, height)
+		err = writeSVG(b, p, width, height, on)
 	case "png", "pdf", "eps", "jpg", "jpeg", "tif", "tiff":
 		var c vg.CanvasWriterTo
 		if c, err = draw.NewFormattedCanvas(width, height, format); err == nil {
-			drawInside(draw.New(c), p)
-			_, err = c.WriteTo(w)
+			drawInside(draw.New(on(c)), p)
+			_, err = c.WriteTo(b)
 		}
 	default:
 		return fmt.Errorf("figure: %s: the name must end in .png, .svg, .pdf, .eps, .jpg or .tiff, not %q", path, filepath.Ext(path))
@@ -169,16 +187,25 @@ func drawInside(c draw.Canvas, p *plot.Plot) {
 // does not have the figures' font, the SVG names fonts whose letters are as
 // wide.
 func WriteSVG(w io.Writer, p *plot.Plot, width, height vg.Length) error {
+	b, err := written(func(b *bytes.Buffer, on canvasFor) error { return writeSVG(b, p, width, height, on) })
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+func writeSVG(b *bytes.Buffer, p *plot.Plot, width, height vg.Length, on canvasFor) error {
 	if err := drawable(p); err != nil {
 		return err
 	}
 	c := vgsvg.New(width, height)
-	drawInside(draw.New(c), p)
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
+	drawInside(draw.New(on(c)), p)
+	var plain bytes.Buffer
+	if _, err := c.WriteTo(&plain); err != nil {
 		return err
 	}
 	const font = "font-family:Liberation Sans"
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(font+";"), []byte(font+",Arial,Helvetica,sans-serif;")))
+	_, err := b.Write(bytes.ReplaceAll(plain.Bytes(), []byte(font+";"), []byte(font+",Arial,Helvetica,sans-serif;")))
 	return err
 }

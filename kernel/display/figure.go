@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	figures "dace.local/dacelib/figure"
+	"dace.local/dacelib/figure/host"
 	"dace.local/kernel/drawing"
 	"dace.local/kernel/engine"
 )
@@ -246,6 +247,17 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 		out.Data["image/svg+xml"], out.Data["text/html"] = vectors.Data["image/svg+xml"], vectors.Data["text/html"]
 	}
 	return out
+}
+
+// Files and SVGs are drawn until the cell is interrupted, too.
+func init() {
+	host.Set(func(draw func(on func(vg.CanvasSizer) vg.CanvasSizer) error) error {
+		return drawing.Run(func() (err error) {
+			defer drawing.Recover(&err)
+			ctx := drawing.Context()
+			return draw(func(c vg.CanvasSizer) vg.CanvasSizer { return drawing.Until(ctx, c) })
+		})
+	})
 }
 
 // rasterize draws a plot as PNG.

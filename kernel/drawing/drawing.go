@@ -5,7 +5,6 @@ package drawing
 
 import (
 	"context"
-	"fmt"
 	pixels "image/draw"
 	"io"
 	"math"
@@ -34,13 +33,16 @@ func Context() context.Context {
 // stopped is the panic of a canvas whose context has ended.
 type stopped struct{ err error }
 
+func (s stopped) Error() string { return "the drawing was interrupted: " + s.err.Error() }
+func (s stopped) Unwrap() error { return s.err }
+
 // Recover sets err if drawing on a canvas of [Until] has been stopped. Functions
 // that draw defer it.
 func Recover(err *error) {
 	switch v := recover().(type) {
 	case nil:
 	case stopped:
-		*err = fmt.Errorf("the drawing was interrupted: %w", v.err)
+		*err = v
 	default:
 		panic(v)
 	}
@@ -74,7 +76,7 @@ func Run(f func() error) error {
 		}
 		return o.err
 	case <-ctx.Done():
-		return fmt.Errorf("the drawing was interrupted: %w", ctx.Err())
+		return stopped{ctx.Err()}
 	}
 }
 
