@@ -3,6 +3,7 @@ package natsfarm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,31 +17,58 @@ import (
 // A Pool is a caller's connection to a farm.
 type Pool struct {
 	*farm.Dispatcher
-	nc     *link
+	nc     *link // set when connected is closed
 	join   joinFile
 	caller string
 	ctx    context.Context // ends with Close
 	close  context.CancelFunc
 
+	connected chan struct{}
+
 	mu    sync.Mutex // guards known
 	known map[string]bool
 }
 
+// connecting is how long NewPool begins again when the server dies while it
+// connects.
+const connecting = 15 * time.Second
+
 // NewPool connects a caller to the farm of a join file.
 func NewPool(ctx context.Context, path string) (*Pool, error) {
+	for until := time.Now().Add(connecting); ; {
+		p, err := newPool(ctx, path)
+		// The client reports requests that a server's end has cut off as errors of
+		// these kinds, also when it connects again by itself.
+		cut := errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+		if err == nil || !cut || ctx.Err() != nil || time.Now().After(until) {
+			return p, err
+		}
+	}
+}
+
+// newPool connects a caller once.
+func newPool(ctx context.Context, path string) (p *Pool, err error) {
 	j, err := readJoin(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]bool{}}
+	p = &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]bool{}, connected: make(chan struct{})}
 	p.caller = strings.ReplaceAll(p.caller, "-", "_")
 	p.ctx, p.close = context.WithCancel(context.Background())
 	p.Dispatcher = farm.NewDispatcher(p, p.caller, farm.NewEnv(1, p.Get, p.Put), 5*time.Second)
 	nc, err := j.connect(ctx, path, "caller", p.caller, p.down, p.back)
 	if err != nil {
+		p.close()
 		return nil, err
 	}
 	p.nc = nc
+	close(p.connected)
+	defer func() {
+		if err != nil {
+			_ = p.Close()
+			p = nil
+		}
+	}()
 	for subject, handle := range map[string]nats.MsgHandler{
 		"r.*": p.result, "c." + p.caller: p.notice, "w.*": p.worker,
 		"lost": func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
@@ -50,17 +78,14 @@ func NewPool(ctx context.Context, path string) (*Pool, error) {
 			err = s.SetPendingLimits(-1, 1<<30)
 		}
 		if err != nil {
-			nc.Close()
-			return nil, err
+			return p, err
 		}
 	}
 	if err := p.loadKnown(ctx); err != nil {
-		nc.Close()
-		return nil, err
+		return p, err
 	}
 	if err := p.ask(ctx); err != nil {
-		nc.Close()
-		return nil, err
+		return p, err
 	}
 	go p.listen()
 	return p, nil
@@ -121,7 +146,7 @@ func (p *Pool) listen() {
 
 // down is called when the connection has ended.
 func (p *Pool) down() {
-	if p.ctx.Err() != nil || p.nc == nil {
+	if !p.ready() {
 		return
 	}
 	p.Note("the farm's server does not answer; waiting for it")
@@ -135,8 +160,20 @@ func (p *Pool) down() {
 	}
 }
 
+// ready waits until nc is set, and reports whether the pool is open.
+func (p *Pool) ready() bool {
+	select {
+	case <-p.connected:
+	case <-p.ctx.Done():
+	}
+	return p.ctx.Err() == nil
+}
+
 // back is called when the connection is there again.
 func (p *Pool) back() {
+	if !p.ready() {
+		return
+	}
 	at := time.Now()
 	p.Note("the farm's server answers again")
 	_ = p.loadKnown(p.ctx)
@@ -157,7 +194,7 @@ func (p *Pool) loadKnown(ctx context.Context) error {
 	all := map[string]bool{}
 	for offset := 0; ; {
 		request := fmt.Sprintf(`{"subjects_filter":"r.*","offset":%d}`, offset)
-		m, err := p.nc.RequestWithContext(withDeadline(ctx, p.ctx), "$JS.API.STREAM.INFO.RESULTS", []byte(request))
+		m, err := p.nc.request(withDeadline(ctx, p.ctx), "$JS.API.STREAM.INFO.RESULTS", []byte(request))
 		if err != nil {
 			return fmt.Errorf("farm: the server's results: %w", err)
 		}
