@@ -56,7 +56,7 @@ func execute(t *testing.T, c *transport.Client, code string) {
 // returns it.
 func stream(t *testing.T, c *transport.Client, name, has string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	all := ""
 	for {
@@ -127,7 +127,7 @@ func TestChildren(t *testing.T) {
 	}
 	idle := func(c *transport.Client) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		if _, err := c.Receive(ctx, wire.Shell); err != nil {
 			t.Fatal(err)

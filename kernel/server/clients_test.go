@@ -212,7 +212,7 @@ func (l language) script(t *testing.T, name string, data any) string {
 	write(t, file, data)
 
 	// A reply that never comes must not hang the tests.
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, filepath.Join("testdata", name), l.name, file)
 	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "JUPYTER_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "HOME="+dir, "XDG_STATE_HOME=")

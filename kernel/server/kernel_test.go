@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits before it fails because the kernel hangs.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // A client is the peer of the kernel's sockets.
 type client interface {

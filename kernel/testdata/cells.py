@@ -41,7 +41,7 @@ def run(kc, code):
         elif kind == "error":
             error = content
 
-    reply = kc.execute_interactive(code, timeout=90, output_hook=hook, stdin_hook=lambda m: kc.input("42 apples"))["content"]
+    reply = kc.execute_interactive(code, timeout=600, output_hook=hook, stdin_hook=lambda m: kc.input("42 apples"))["content"]
     assert (reply["status"] == "error") == (error is not None), (reply, error)
     lines = [out] if out else []
 
@@ -69,7 +69,7 @@ def start():
     """Start a kernel; the ports chosen for it may be taken by another client's."""
     for last in False, False, True:
         try:
-            return start_new_kernel(kernel_name=kernel, startup_timeout=60, cwd=tempfile.mkdtemp(dir=os.path.dirname(file)))
+            return start_new_kernel(kernel_name=kernel, startup_timeout=300, cwd=tempfile.mkdtemp(dir=os.path.dirname(file)))
         except RuntimeError:
             if last:
                 raise

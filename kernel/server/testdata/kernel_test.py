@@ -14,7 +14,7 @@ import unittest
 
 import jupyter_kernel_test
 
-TIMEOUT = 60
+TIMEOUT = 300
 
 kernel, samples = sys.argv[1:]
 with open(samples) as f:

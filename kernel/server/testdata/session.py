@@ -18,7 +18,7 @@ import time
 
 from jupyter_client.manager import start_new_kernel
 
-TIMEOUT = 60  # so long that it does not come, however busy the machine is
+TIMEOUT = 300  # so long that it does not come, however busy the machine is
 
 kernel, samples = sys.argv[1:]
 with open(samples) as f:

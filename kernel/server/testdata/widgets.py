@@ -18,7 +18,7 @@ import nbformat
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
-TIMEOUT = 120  # so long that it does not come, however busy the machine is
+TIMEOUT = 300  # so long that it does not come, however busy the machine is
 
 kernel, file = sys.argv[1:]
 with open(file) as f:

@@ -10,7 +10,7 @@ import time
 import zmq
 from jupyter_client import BlockingKernelClient
 
-TIMEOUT = 60  # long enough even for a busy machine
+TIMEOUT = 300  # long enough even for a busy machine
 
 client = BlockingKernelClient(connection_file=sys.argv[1])
 client.load_connection_file()
