@@ -120,7 +120,7 @@ var rooms = [][]string{
 	{"kernel/gocell/vm"},
 	{"kernel/gocell/std", "kernel/gocell/stdio", "kernel/gocell/mirror"},
 	{"kernel/gocell/lower", "kernel/gocell/magic"},
-	{"kernel/gocell/compiled"},
+	{"kernel/gocell/compiled", "kernel/gocell/debug"},
 	{"kernel/gocell"},
 }
 

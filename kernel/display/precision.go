@@ -49,5 +49,11 @@ func formatComplex(v reflect.Value) string {
 	return fmt.Sprint(v.Complex())
 }
 
-// Line returns a value as text on one line of at most this many characters.
-func Line(v any, most int) string { return flat(reflect.ValueOf(v), most) }
+// Line returns a value as text on one line of at most this many characters. Of a
+// reflect.Value that is what it holds, as in package fmt.
+func Line(v any, most int) string {
+	if held, ok := v.(reflect.Value); ok {
+		return flat(held, most)
+	}
+	return flat(reflect.ValueOf(v), most)
+}

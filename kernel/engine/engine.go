@@ -13,6 +13,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 )
@@ -68,18 +69,36 @@ type VariableLister interface {
 
 // Lister returns the VariableLister that an engine is or wraps. An engine that
 // wraps another has a method Unwrap, which returns that.
-func Lister(e Engine) (VariableLister, bool) {
+func Lister(e Engine) (VariableLister, bool) { return as[VariableLister](e) }
+
+// as returns the T that an engine is or wraps.
+func as[T any](e Engine) (T, bool) {
 	for {
-		if l, ok := e.(VariableLister); ok {
+		if l, ok := e.(T); ok {
 			return l, true
 		}
 		w, ok := e.(interface{ Unwrap() Engine })
 		if !ok {
-			return nil, false
+			var none T
+			return none, false
 		}
 		e = w.Unwrap()
 	}
 }
+
+// A Debugger is an Engine that stops its cells for a client.
+type Debugger interface {
+	// Debug answers a request of the Debug Adapter Protocol, with the additions of
+	// Jupyter's front ends, and returns the body of the reply. It may be called at
+	// any time, also while a cell runs or has stopped; calls are made one at a time.
+	Debug(ctx context.Context, command string, arguments json.RawMessage) (body any, err error)
+	// DebugEvents sets where the protocol's events go. It is called before the
+	// first request.
+	DebugEvents(send func(event string, body any))
+}
+
+// Debugs returns the Debugger that an engine is or wraps, as Lister does.
+func Debugs(e Engine) (Debugger, bool) { return as[Debugger](e) }
 
 // A Variable is a variable of a session.
 type Variable struct {

@@ -74,12 +74,14 @@ func (s *Session) finish(c *vm.Cell) {
 	b := &s.beside
 	b.mu.Lock()
 	last := b.cells[len(b.cells)-1] == c
+	alone := len(b.cells) == 1
 	b.cells = slices.DeleteFunc(b.cells, func(other *vm.Cell) bool { return other == c })
 	var before *vm.Cell
 	if n := len(b.cells); n > 0 && last {
 		before = b.cells[n-1]
 	}
 	b.mu.Unlock()
+	s.debugger.End(c, alone)
 	if before != nil {
 		s.direct(before.Outputs())
 	}

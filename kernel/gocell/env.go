@@ -1,6 +1,10 @@
 package gocell
 
-import "go/types"
+import (
+	"go/types"
+
+	"dace.local/kernel/gocell/lower"
+)
 
 // lowerEnv implements the interface through which package lower uses the
 // session.
@@ -34,3 +38,7 @@ func (e lowerEnv) Checking(f func()) {
 	defer e.s.mu.Unlock()
 	f()
 }
+
+func (e lowerEnv) Debugging() bool { return e.s.debugger.Attached() }
+
+func (e lowerEnv) Stop(s lower.Stop) int { return e.s.debugger.Add(s) }

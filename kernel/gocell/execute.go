@@ -31,7 +31,9 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	s.mu.Lock()
 	s.texts[number] = text
 	s.mu.Unlock()
-	s.compiled.auto.swap(ctx, text)
+	if !s.debugger.Attached() { // compiled functions have no stops
+		s.compiled.auto.swap(ctx, text)
+	}
 	return s.steps(ctx, input, out)
 }
 

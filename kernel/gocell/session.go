@@ -14,6 +14,7 @@ import (
 	"dace.local/kernel/gocell/cell"
 	"dace.local/kernel/gocell/check"
 	"dace.local/kernel/gocell/compiled"
+	"dace.local/kernel/gocell/debug"
 	"dace.local/kernel/gocell/lower"
 	"dace.local/kernel/gocell/mirror"
 	"dace.local/kernel/gocell/std"
@@ -60,6 +61,7 @@ type Session struct {
 	widgets  model.Session // widgets that the cells have shown
 
 	errorVars errorVars // only Execute uses it
+	debugger  *debug.Debugger
 }
 
 // natives holds the compiled cells.
@@ -98,7 +100,8 @@ func New(opts Options) (*Session, error) {
 		return nil, err
 	}
 	s.prog, s.texts = prog, map[int]string{}
-	hooks := vm.Hooks{Args: opts.Args, CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, GoroutinePanicked: s.goroutinePanicked, Widgets: &s.widgets}
+	s.debugger = debug.New(debugHost{s})
+	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args, CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, GoroutinePanicked: s.goroutinePanicked, Widgets: &s.widgets}
 	if !opts.KeepStdio {
 		hooks.Flush, hooks.Redirected = stdio.Output.Flush, stdio.Output.Redirected
 	}
@@ -178,6 +181,7 @@ func (s *Session) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.debugger.Detach()
 	s.prog.Importer.Forget()
 	err := s.fetched.modules.Close()
 	if !s.opts.KeepStdin {

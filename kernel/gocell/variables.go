@@ -18,18 +18,12 @@ func (s *Session) Variables(ctx context.Context) ([]engine.Variable, error) {
 	list := []engine.Variable{}
 	for _, d := range (host{s}).Declared() {
 		if d.Kind == "variable" {
-			list = append(list, engine.Variable{Name: d.Name, Type: d.Type, Value: "(a cell runs)"})
+			list = append(list, engine.Variable{Name: d.Name, Type: d.Type, Value: aCellRuns})
 		}
 	}
-	// No cell begins while this has the turn.
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-	defer cancel()
-	give, err := s.beside.compiling.take(ctx)
-	if err != nil {
-		return list, nil
-	}
+	give, idle := s.idle(ctx)
 	defer give()
-	if s.beside.running() {
+	if !idle {
 		return list, nil
 	}
 	for i := range list {
@@ -37,6 +31,23 @@ func (s *Session) Variables(ctx context.Context) ([]engine.Variable, error) {
 		v.Value, v.Shown = s.showVariable(v.Name)
 	}
 	return list, nil
+}
+
+// What stands for a value that is not known.
+const (
+	aCellRuns      = "(a cell runs)"
+	inCompiledCell = "(in a compiled cell)"
+)
+
+// idle reports whether no cell runs. None begins until the caller calls give.
+func (s *Session) idle(ctx context.Context) (give func(), is bool) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	give, err := s.beside.compiling.take(ctx)
+	if err != nil {
+		return func() {}, false
+	}
+	return give, !s.beside.running()
 }
 
 // showVariable returns the value of a variable on one line, and as the value of
@@ -49,7 +60,7 @@ func (s *Session) showVariable(name string) (line string, shown engine.Bundle) {
 	}()
 	v, ok := s.machine.Value(cell.Mangle(name))
 	if !ok {
-		return "(in a compiled cell)", engine.Text("(in a compiled cell)")
+		return inCompiledCell, engine.Text(inCompiledCell)
 	}
 	var value any
 	if v.Kind() != reflect.Interface || !v.IsNil() {

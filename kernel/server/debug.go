@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/wire"
 )
 
 // A debugRequest is a request of the Debug Adapter Protocol, which front ends
@@ -28,17 +30,51 @@ type debugReply struct {
 	Body       any    `json:"body"`
 }
 
-// debug answers debug_request. The kernel has no debugger: it serves the
-// requests of the panel of variables, which need none, says in debugInfo that
-// debugging has not been started, and refuses the rest. The kernelspec does not
-// announce a debugger.
+// A debugEvent is an event of the protocol, which clients get as a debug_event.
+type debugEvent struct {
+	Type  string `json:"type"` // "event"
+	Seq   int64  `json:"seq"`
+	Event string `json:"event"`
+	Body  any    `json:"body"`
+}
+
+// debugs has an engine that is a debugger send its events to the clients.
+func (s *server) debugs() {
+	if d, ok := engine.Debugs(s.engine); ok {
+		var seq atomic.Int64
+		d.DebugEvents(func(event string, body any) {
+			s.iopub.post("debug_event", wire.Header{}, debugEvent{"event", seq.Add(1), event, body})
+		})
+	}
+}
+
+// routeControl puts a message of the control channel into a lane. Those for the
+// debugger have one of their own: an expression that it computes may take a while,
+// and an interrupt ends that.
+func (s *server) routeControl(ctx context.Context, m wire.Message) {
+	if m.Header.MsgType == "debug_request" {
+		s.debugging.push(ctx, m)
+		return
+	}
+	s.control.push(ctx, m)
+}
+
+// debug answers debug_request. An engine that is no debugger serves the requests
+// of the panel of variables, which need none, says in debugInfo that debugging has
+// not been started, and refuses the rest.
 func (s *server) debug(ctx context.Context, r *request) (any, error) {
 	var q debugRequest
 	if err := r.Unmarshal(&q); err != nil {
 		return nil, err
 	}
 	reply := debugReply{Type: "response", RequestSeq: q.Seq, Command: q.Command}
-	body, err := s.debugBody(ctx, q)
+	var body any
+	var err error
+	if d, ok := engine.Debugs(s.engine); ok {
+		body, err = d.Debug(ctx, q.Command, q.Arguments)
+	} else {
+		body, err = s.debugBody(ctx, q)
+	}
 	if reply.Body, reply.Success = body, err == nil; err != nil {
 		reply.Message, reply.Body = err.Error(), struct{}{}
 	}
@@ -77,7 +113,7 @@ func (s *server) debugBody(ctx context.Context, q debugRequest) (any, error) {
 		}
 		return nil, fmt.Errorf("the session has no variable %s", cmp.Or(a.Name, `""`))
 	}
-	return nil, fmt.Errorf("this kernel has no debugger: it serves inspectVariables, not %s", q.Command)
+	return nil, fmt.Errorf("this engine has no debugger: it serves inspectVariables, not %s", q.Command)
 }
 
 // A debugVariable is a variable as front ends show it. A VariablesReference of 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"unicode/utf8"
 
+	"dace.local/kernel/engine"
 	"dace.local/kernel/wire"
 )
 
@@ -13,6 +14,10 @@ func (s *server) kernelInfo(context.Context, *request) (any, error) {
 	for _, l := range i.HelpLinks {
 		links = append(links, helpLink{l.Text, l.URL})
 	}
+	features := []string{"kernel subshells"}
+	if _, ok := engine.Debugs(s.engine); ok {
+		features = append(features, "debugger")
+	}
 	return kernelInfoReply{
 		Status:                "ok",
 		ProtocolVersion:       wire.Version,
@@ -21,7 +26,7 @@ func (s *server) kernelInfo(context.Context, *request) (any, error) {
 		LanguageInfo:          languageInfo{i.Name, i.Version, i.MimeType, i.FileExtension, i.PygmentsLexer, i.CodeMirrorMode},
 		Banner:                i.Banner,
 		HelpLinks:             links,
-		SupportedFeatures:     []string{"kernel subshells"},
+		SupportedFeatures:     features,
 	}, nil
 }
 

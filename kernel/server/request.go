@@ -63,7 +63,7 @@ func init() { // the handlers use lanes, which use these maps: an initialization
 // since it must be answered between cells.
 func shellOnly(h handler) handler {
 	return func(s *server, ctx context.Context, r *request) (any, error) {
-		if r.lane == s.control {
+		if r.lane.channel == wire.Control {
 			return nil, fmt.Errorf("%s is served on the shell channel, not on control", r.Header.MsgType)
 		}
 		return h(s, ctx, r)

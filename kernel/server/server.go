@@ -67,6 +67,9 @@ type server struct {
 	shell   *lane
 	control *lane
 	asides  *lane // requests of questions, answered while their own lane is busy
+
+	debugging *lane // debug requests, of the control channel
+
 	working working
 	usage   usage
 
@@ -118,6 +121,8 @@ func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, 
 	s.shell = newLane(s, wire.Shell)
 	s.control = newLane(s, wire.Control)
 	s.asides = newLane(s, wire.Shell)
+	s.debugging = newLane(s, wire.Control)
+	s.debugs()
 	s.subshells = make(map[string]*lane)
 	if !eng.Info().Concurrent {
 		s.turn = make(chan struct{}, 1)
@@ -136,12 +141,12 @@ func (s *server) run(ctx context.Context) error {
 	s.iopub.status(wire.Header{}, "starting")
 
 	failed := make(chan error, 3)
-	for _, l := range []*lane{s.shell, s.control, s.asides} {
+	for _, l := range []*lane{s.shell, s.control, s.asides, s.debugging} {
 		s.lanes.Go(func() { l.serve(ctx) })
 	}
 	s.serving = ctx
 	go s.receive(ctx, wire.Shell, s.route, failed)
-	go s.receive(ctx, wire.Control, s.control.push, failed)
+	go s.receive(ctx, wire.Control, s.routeControl, failed)
 	go s.receive(ctx, wire.Stdin, func(ctx context.Context, m wire.Message) {
 		if err := s.refuse(m.Header); err != nil {
 			s.log.Warn("a message was refused", "type", m.Header.MsgType, "error", err)
@@ -204,6 +209,7 @@ func (s *server) receive(ctx context.Context, ch wire.Channel, deliver func(cont
 // interrupt request, zero for a signal.
 func (s *server) interrupt(by wire.Header) {
 	any := s.shell.cancelCurrent(by)
+	any = s.debugging.cancelCurrent(wire.Header{}) || any
 	s.subshellsMu.Lock()
 	defer s.subshellsMu.Unlock()
 	for _, l := range s.subshells {

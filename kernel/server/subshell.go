@@ -100,7 +100,7 @@ type subshellList struct {
 // since it must be answered while cells run.
 func controlOnly(h handler) handler {
 	return func(s *server, ctx context.Context, r *request) (any, error) {
-		if r.lane != s.control {
+		if r.lane.channel != wire.Control {
 			return nil, fmt.Errorf("%s is served on the control channel, not on shell", r.Header.MsgType)
 		}
 		return h(s, ctx, r)
@@ -127,7 +127,7 @@ func (s *server) takeTurn(ctx context.Context) (give func(), err error) {
 // the others.
 type working struct {
 	mu      sync.Mutex // guards current
-	current []*request // oldest first, without those of the lanes control and asides
+	current []*request // oldest first, without those of the control channel and of the lane asides
 }
 
 // begin publishes that the kernel is busy with r.
@@ -135,7 +135,7 @@ func (w *working) begin(s *server, r *request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.iopub.status(r.Header, "busy")
-	if r.lane != s.control && r.lane != s.asides {
+	if r.lane.channel != wire.Control && r.lane != s.asides {
 		w.current = append(w.current, r)
 	}
 }

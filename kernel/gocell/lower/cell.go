@@ -25,9 +25,19 @@ type Lowered struct {
 // before the cell; runMain says that the cell is a program, whose main is called
 // last; at is the position of nodes that have none in the cell.
 func Cell(env Env, state *State, fset *token.FileSet, c *check.Checked, before *check.Program, runMain bool, at token.Pos) (*Lowered, error) {
+	return Within(env, state, fset, c, before, nil, runMain, at)
+}
+
+// Within lowers a cell that uses the variables of a function as if it stood in it.
+// They are variables of before, and locals holds the names of the global variables
+// that stand for them, which the cell declares.
+func Within(env Env, state *State, fset *token.FileSet, c *check.Checked, before *check.Program, locals map[*types.Var]string, runMain bool, at token.Pos) (*Lowered, error) {
 	l := newLowerer(env, state, fset, c)
 	l.noteLocals(nil, c.Nodes()...)
 	fresh := l.freshVars(before)
+	for v, made := range locals {
+		l.renamed[v] = made
+	}
 	mainPos := l.renameMain()
 	// The predeclared ctx is the context of the running cell.
 	if e := before.Names["ctx"]; e != nil && e.Cell == 0 {
@@ -46,6 +56,9 @@ func Cell(env Env, state *State, fset *token.FileSet, c *check.Checked, before *
 	for _, v := range fresh {
 		globals = append(globals, l.global(v))
 	}
+	for v, made := range locals {
+		globals = append(globals, l.global(types.NewVar(v.Pos(), v.Pkg(), made, v.Type())))
+	}
 	file := &ast.File{Name: ast.NewIdent("main"), Package: at}
 	if err := l.assemble(file, globals, stmts, body); err != nil {
 		return nil, err
@@ -61,7 +74,7 @@ func (l *lowerer) freshVars(before *check.Program) (fresh []*types.Var) {
 	for _, v := range c.Vars {
 		if old := before.Names[v.Name()]; old != nil {
 			o, isVar := old.Object.(*types.Var)
-			if isVar && old.Cell != 0 && types.Identical(o.Type(), v.Type()) && !c.Redeclared[v.Name()] && !check.OfNative(o) {
+			if isVar && old.Cell != 0 && old.Cell != check.OfFunction && types.Identical(o.Type(), v.Type()) && !c.Redeclared[v.Name()] && !check.OfNative(o) {
 				continue // the same variable: it keeps its place
 			}
 			if !check.OfNative(old.Object) {

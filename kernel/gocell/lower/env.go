@@ -34,6 +34,10 @@ type Env interface {
 	// Checking runs f, which type-checks, while nothing else does so in the
 	// session: completion reads the same package scope.
 	Checking(f func())
+	// Debugging reports whether a client debugs the session.
+	Debugging() bool
+	// Stop returns the number of a place where the debugger may stop.
+	Stop(s Stop) int
 }
 
 // A State is what the lowering keeps from cell to cell.

@@ -32,7 +32,8 @@ import (
 //	-- lowered --  what the interpreter compiles
 //	-- reason --   the rewrite's row of the table
 //
-// of which the first two may be missing. After a change to the lowering look at
+// of which the first two may be missing. In files for stop-at-statements a
+// client debugs. After a change to the lowering look at
 // what this writes:
 //
 //	go test -run TestGolden -update
@@ -57,6 +58,7 @@ func TestGolden(t *testing.T) {
 				t.Fatalf("the table has no rewrite %s", row)
 			}
 			g := readGolden(t, file)
+			g.debugging = row == "stop-at-statements"
 			got, err := g.lower(tableOrder)
 			if err != nil {
 				t.Fatal(err)
@@ -97,6 +99,8 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 type golden struct {
 	sections map[string]string
 	dir      string // holds the fetched package
+
+	debugging bool
 }
 
 func readGolden(t *testing.T, file string) *golden {
@@ -142,7 +146,7 @@ func (g *golden) lower(o *order) (text string, err error) {
 		return "", err
 	}
 	fset := token.NewFileSet()
-	env, state := &testEnv{}, NewState()
+	env, state := &testEnv{debugging: g.debugging}, NewState()
 	state.order = o
 	var b strings.Builder
 	if g.sections["fetched"] != "" {
@@ -204,6 +208,9 @@ type testEnv struct {
 	numbers  []types.Type
 	switches int
 	methods  int
+
+	debugging bool
+	stops     int
 }
 
 func (e *testEnv) TypeSymbol(t types.Type) (string, error) {
@@ -247,6 +254,12 @@ func (e *testEnv) MethodNumber(*types.Named, string) int {
 func (e *testEnv) FinishTypes() error { return nil }
 func (e *testEnv) Load(string) error  { return nil }
 func (e *testEnv) Checking(f func())  { f() }
+func (e *testEnv) Debugging() bool    { return e.debugging }
+
+func (e *testEnv) Stop(Stop) int {
+	e.stops++
+	return e.stops
+}
 
 var generatedRE = regexp.MustCompile(cell.Mark + `(g|type|m)\d+`)
 

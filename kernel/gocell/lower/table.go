@@ -67,6 +67,15 @@ var table = []rewrite{
 		older:  (*lowerer).shareLoopVars,
 	},
 	{
+		name:   "stop-at-statements",
+		does:   "puts a call before each statement, with a number and the variables in scope, while a client debugs",
+		why:    "package vm puts a step in its place that stops the cell at a breakpoint; the interpreter's own debugger misses some and hangs",
+		before: "x := 1; f(x)",
+		after:  "ˑrt.At(1); x := 1; ˑrt.At(2, x); f(x)",
+		order:  "before all that renames variables or rewrites statements",
+		whole:  (*lowerer).stopAtStatements,
+	},
+	{
 		name:   "method-to-func",
 		does:   "turns a method of a cell's type into a function whose first parameter is the receiver",
 		why:    "yaegi attaches methods to types of its own, and the types here are made at run time; these call the function",

@@ -19,6 +19,8 @@ type calls struct {
 	// deferral is the deferred call that has begun and of which no function has
 	// taken word yet (recover.go); nil where there is none.
 	deferral *deferral
+	// raised is the panic under way that the debugger has been told of.
+	raised [2]uintptr
 	// idle orders what a goroutine does here before what another does that the
 	// run time gives the same address.
 	idle ordered
@@ -28,7 +30,8 @@ type calls struct {
 // nil before that begins, and where runCfg runs it.
 type activeCall struct {
 	node
-	fn *function
+	fn    *function
+	frame unsafe.Pointer // of the caller, where the machine traces; else nil
 }
 
 // goroutines holds the calls of each goroutine, by its address. The run time
@@ -59,6 +62,9 @@ func callsIn(f *runFrame, g uintptr) *calls {
 // enter notes a call, and returns what leave wants.
 func (c *calls) enter(n node) (depth int) {
 	depth = len(c.nodes)
+	if depth == 0 {
+		c.raised = [2]uintptr{}
+	}
 	c.nodes = append(c.nodes, activeCall{node: n})
 	return depth
 }

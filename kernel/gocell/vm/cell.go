@@ -32,6 +32,7 @@ type Cell struct {
 	result  func(values []any, failed error)
 	started chan struct{} // closed as the cell's own code begins
 	program *Program      // that runs; only its goroutine uses it
+	begins  func()        // called as the cell's own code begins; may be nil
 	stop    chan struct{} // closed when the cell is interrupted
 	ended   atomic.Bool   // whether its own goroutine has ended
 
@@ -69,6 +70,10 @@ func (m *Machine) Context() context.Context {
 	}
 	return context.Background()
 }
+
+// Begin sets a function that is called as the cell's own code begins, when its
+// global variables have been made.
+func (c *Cell) Begin(f func()) { c.begins = f }
 
 // Context returns the cell's context. It ends with the cell.
 func (c *Cell) Context() context.Context { return c.ctx }

@@ -3,6 +3,7 @@ package vm
 import (
 	"fmt"
 	"go/token"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
@@ -39,13 +40,32 @@ func remake(n node, declared bool) {
 	}
 }
 
+// forgetSteps has the steps of a node and of all below it generated again: those in
+// function literals lead to the steps that the interpreter has generated.
+func forgetSteps(n node) {
+	*n.exec() = nil
+	for _, c := range n.children() {
+		forgetSteps(c)
+	}
+}
+
+// guardBelow puts the guards below n. A stop has its own step in place of its call.
+func (m *Machine) guardBelow(n node) {
+	for _, c := range n.children() {
+		if !isStop(c) {
+			m.guardNode(c)
+			continue
+		}
+		forgetSteps(c)
+		*c.gen() = func(p unsafe.Pointer) { *(node{p}).exec() = m.stopStep(node{p}) }
+	}
+}
+
 func (m *Machine) guardNode(n node) {
 	if k := n.kind(); (k == "funcDecl" || k == "funcLit") && len(n.children()) == 4 {
 		*n.meta() = newFunction(n) // which looks at the generators of the interpreter
 	}
-	for _, c := range n.children() {
-		m.guardNode(c)
-	}
+	m.guardBelow(n)
 	switch n.kind() {
 	case "selectStmt":
 		// The clauses' block does the work.
@@ -195,7 +215,9 @@ func (m *Machine) guardStep(n node, run step) step {
 			if !ok {
 				if v := recover(); v != nil {
 					v = inGo(n, f, v)
-					callsIn((*runFrame)(f), currentG()).failed(n)
+					c := callsIn((*runFrame)(f), currentG())
+					m.panicked(n, f, c, v)
+					c.failed(n)
 					m.pass(n, f, true)
 					m.contain((*runFrame)(f))
 					panic(v)
@@ -226,6 +248,7 @@ func (m *Machine) guardCall(n node, run step, tracks bool) step {
 		next, v, failed, in := m.try(run, f, c, n)
 		if failed {
 			v = inGo(n, f, v)
+			m.panicked(n, f, c, v)
 			m.pass(n, f, false, in...)
 			m.contain((*runFrame)(f))
 			panic(v)
@@ -238,6 +261,9 @@ func (m *Machine) guardCall(n node, run step, tracks bool) step {
 // frames of compiled cells that it comes out of: those above this one.
 func (m *Machine) try(run step, f unsafe.Pointer, c *calls, n node) (next step, v any, failed bool, in []Frame) {
 	depth, ok := c.enter(n), false
+	if atomic.LoadUint32(&m.tracing) != 0 {
+		c.nodes[depth].frame = f
+	}
 	defer func() {
 		if ok {
 			c.leave(depth)

@@ -37,9 +37,11 @@ type Machine struct {
 	in      *interp.Interpreter
 	last    atomic.Pointer[Cell] // that runs, or ran last
 	methods sync.Map             // methodKey: *Method
+	stops   sync.Map             // int: *stopAt
 	runs    runs
 	made    int    // global variables that makeGlobals has made
 	halting uint32 // cells that are to stop; accessed atomically
+	tracing uint32 // 1 while calls note their frames; accessed atomically
 }
 
 // Hooks are what a Machine asks of those who use it. Those that are nil are not
@@ -59,6 +61,8 @@ type Hooks struct {
 	CompiledFrames func() []Frame
 	// Widgets are those that the cells have shown.
 	Widgets *model.Session
+	// Stops is the debugger.
+	Stops Stops
 	// GoroutinePanicked reports a panic that has ended a goroutine of a cell.
 	GoroutinePanicked func(c *Cell, frames []Frame, value any)
 }
@@ -134,6 +138,7 @@ func (m *Machine) Runtime() map[string]reflect.Value {
 		"RunDeferred":    deferredBy,
 		"Clear":          clearIn,
 		"Must":           Must,
+		"At":             func(int, ...any) {}, // see stops.go
 		"NonNil": func(x any) {
 			if x == nil {
 				panic(NilDereference)
@@ -214,6 +219,9 @@ func (m *Machine) detach() {
 	if c.program != nil {
 		c.program.detach()
 		c.program = nil
+	}
+	if c.begins != nil {
+		c.begins()
 	}
 	close(c.started)
 }

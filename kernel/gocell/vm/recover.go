@@ -85,6 +85,7 @@ func recoverIn(d *deferral) any {
 	if v != nil {
 		forgetPanic()
 	}
+	callsHere().raised = [2]uintptr{}
 	return v
 }
 

@@ -102,8 +102,13 @@ for _ in range(2):
     usage = control("usage_request")
     assert usage["kernel_memory"] > 1 << 20 and usage["cpu_count"] > 0 and usage["pid"] > 0, usage
 
-refused = control("debug_request", type="request", seq=8, command="attach", arguments={})
-assert not refused["success"] and refused["message"], refused
+attached = control("debug_request", type="request", seq=8, command="attach", arguments={})
+if "debugger" in info["supported_features"]:
+    assert attached["success"], attached
+    assert control("debug_request", type="request", seq=9, command="debugInfo")["body"]["isStarted"] is True
+    assert control("debug_request", type="request", seq=8, command="disconnect", arguments={})["success"]
+else:
+    assert not attached["success"] and attached["message"], attached
 assert control("debug_request", type="request", seq=9, command="debugInfo")["body"]["isStarted"] is False
 
 subshell = control("create_subshell_request")["subshell_id"]

@@ -1,0 +1,287 @@
+package gocell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/debug"
+	"dace.local/kernel/gocell/lower"
+	"dace.local/kernel/gocell/vm"
+)
+
+var _ engine.Debugger = (*Session)(nil)
+
+// Debug answers a request of the Debug Adapter Protocol.
+func (s *Session) Debug(ctx context.Context, command string, arguments json.RawMessage) (any, error) {
+	body, err := s.debugger.Handle(ctx, command, arguments)
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		err = errors.New(e.Error())
+	}
+	return body, err
+}
+
+// DebugEvents sets where the debugger's events go.
+func (s *Session) DebugEvents(send func(event string, body any)) { s.debugger.Events(send) }
+
+// debugHost implements the interface through which package debug uses the
+// session.
+type debugHost struct{ s *Session }
+
+func (h debugHost) Text(number int) string {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return h.s.texts[number]
+}
+
+func (h debugHost) Trace(on bool) { h.s.machine.Trace(on) }
+
+func (h debugHost) TypeName(t types.Type) string { return types.TypeString(t, check.ShortName) }
+
+// Places parses a text as Execute would.
+func (h debugHost) Places(text string) []debug.Place {
+	fset := token.NewFileSet()
+	var nodes []ast.Node
+	steps, err := h.s.magics().Split(cell.BlankShebang(text), h.s.isName)
+	if err != nil {
+		return nil
+	}
+	for _, step := range steps {
+		if step.Use != nil {
+			continue
+		}
+		blanked, _ := cell.BlankPackageClause(step.Go)
+		src, err := check.ParseCell(fset, 1, "", blanked)
+		if err != nil {
+			return nil
+		}
+		for _, d := range src.File.Decls {
+			nodes = append(nodes, d)
+		}
+		nodes = append(nodes, src.Body)
+	}
+	var list []debug.Place
+	for _, p := range lower.StopPlaces(fset, nodes...) {
+		list = append(list, debug.Place{Line: p.Line, Column: p.Column})
+	}
+	return list
+}
+
+// Globals returns the session's variables.
+func (h debugHost) Globals(ctx context.Context, stopped bool) []debug.Global {
+	var list []debug.Global
+	for _, d := range host(h).Declared() {
+		if d.Kind == "variable" {
+			list = append(list, debug.Global{Name: d.Name, Type: d.Type, Why: aCellRuns})
+		}
+	}
+	give, idle := h.s.idle(ctx)
+	defer give()
+	if !idle && !stopped {
+		return list
+	}
+	for i := range list {
+		g := &list[i]
+		g.Value, _ = h.s.machine.Value(cell.Mangle(g.Name))
+		g.Why = inCompiledCell
+	}
+	return list
+}
+
+// A within is code that is compiled as if it stood in a function.
+type within struct {
+	checked *check.Checked
+	program *vm.Program
+	// globals are the numbers of the global variables that stand for those that it
+	// uses, by their place among vars.
+	globals map[int]int
+}
+
+// compileWithin compiles code that sees variables beside the session's. The caller
+// has the turn to compile. The names that it adds are taken back, unless keep says
+// that it is to stay.
+func (s *Session) compileWithin(code string, vars []*types.Var, keep bool) (w *within, err error) {
+	src, err := check.ParseCell(s.machine.Files(), cell.NewFile("expression"), "", code)
+	if err != nil {
+		return nil, err
+	}
+	w = &within{globals: map[int]int{}}
+	s.mu.Lock()
+	before, made := s.prog.Within(vars)
+	s.mu.Unlock()
+	if w.checked, err = s.checkWithin(before, src); err != nil {
+		return nil, err
+	}
+	names, locals := map[int]string{}, map[*types.Var]string{}
+	for i, v := range made {
+		if w.checked.Uses(v) {
+			names[i] = cell.Mark + "d" + strconv.Itoa(cell.NextNumber()) + "_" + v.Name()
+			locals[v] = names[i]
+		}
+	}
+	undo := s.keepNames()
+	defer func() {
+		if !keep || err != nil {
+			undo()
+		}
+	}()
+	defer compilerPanic(&err)
+	s.types.Adopt(w.checked)
+	anchor := s.machine.Files().AddFile(cell.FileName(src.Number), -1, 1).Pos(0)
+	out, err := lower.Within(lowerEnv{s}, s.lowered, s.machine.Files(), w.checked, before, locals, false, anchor)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range out.Fresh {
+		s.machine.Names().Rename(cell.Mangle(v.Name()), cell.Mark+"old"+v.Name())
+	}
+	if w.program, err = s.machine.Compile(out.File); err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		w.globals[i] = s.machine.GlobalIndex(name)
+	}
+	return w, nil
+}
+
+func (s *Session) checkWithin(p *check.Program, src *check.Source) (c *check.Checked, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("the kernel cannot check this: %v", r)
+		}
+	}()
+	return p.Check(s.machine.Files(), src)
+}
+
+// bind makes the code's variables those of a function's call.
+func (w *within) bind(m *vm.Machine, values []reflect.Value) {
+	for i, global := range w.globals {
+		m.Alias(global, values[i])
+	}
+}
+
+// runWithin runs code that compileWithin has compiled, and returns the values of
+// its last expression. The caller has the turn to compile, which give gives.
+func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Value, out engine.Outputs, give func()) ([]any, error) {
+	if out == nil {
+		out = discard{}
+	}
+	if err := s.link(ctx, w.checked, out); err != nil {
+		return nil, err
+	}
+	var result last[[]any]
+	var failure last[error]
+	run := s.start(ctx, out, func(values []any, failed error) {
+		result.set(values)
+		failure.set(failed)
+	})
+	defer s.finish(run)
+	s.debugger.Begin(run)
+	run.Begin(func() { w.bind(s.machine, values) })
+	if err := s.runCompiled(run, w.program, give); err != nil {
+		return nil, s.runtimeError(run, err)
+	}
+	return result.get(), failure.get()
+}
+
+// codeWithin compiles code as compileWithin does, with its errors as messages.
+func (s *Session) codeWithin(code string, vars []*types.Var, keep bool) (*within, error) {
+	w, err := s.compileWithin(code, vars, keep)
+	if err != nil {
+		return nil, errors.New(s.compileError(0, err).Message)
+	}
+	return w, nil
+}
+
+// Run runs code among the variables of a function.
+func (h debugHost) Run(ctx context.Context, code string, in debug.Scope, out engine.Outputs) (any, string, error) {
+	s := h.s
+	give, err := s.beside.compiling.take(ctx)
+	if err != nil {
+		return nil, "", errors.New("it was interrupted before it began")
+	}
+	defer give()
+	w, err := s.codeWithin(code, in.Vars, false)
+	if err != nil {
+		return nil, "", err
+	}
+	values, err := s.runWithin(ctx, w, in.Values, out, give)
+	if err != nil || len(values) == 0 {
+		return nil, "", err
+	}
+	if len(values) > 1 {
+		return values, "", nil
+	}
+	typ := ""
+	if list := w.checked.Results; len(list) == 1 {
+		typ = h.TypeName(list[0])
+	}
+	return values[0], typ, nil
+}
+
+// Condition compiles an expression of type bool.
+func (h debugHost) Condition(ctx context.Context, expr string, vars []*types.Var) (func([]reflect.Value) bool, error) {
+	s := h.s
+	give, err := s.beside.compiling.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	w, err := s.codeWithin("func() bool { return "+expr+" }", vars, false)
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.runWithin(ctx, w, make([]reflect.Value, len(vars)), nil, give)
+	if err != nil {
+		return nil, err
+	}
+	holds, ok := values[0].(func() bool)
+	if !ok {
+		return nil, fmt.Errorf("%s is no condition", expr)
+	}
+	var mu sync.Mutex // the global variables are one set
+	return func(values []reflect.Value) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		w.bind(s.machine, values)
+		return holds()
+	}, nil
+}
+
+// Define makes a variable of a function's one of the session.
+func (h debugHost) Define(ctx context.Context, name, as string, in debug.Scope) error {
+	s := h.s
+	if !slices.ContainsFunc(in.Vars, func(v *types.Var) bool { return v.Name() == name }) {
+		return fmt.Errorf("there is no variable %s here", name)
+	}
+	give, err := s.beside.compiling.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer give()
+	w, err := s.codeWithin(strings.TrimSpace(as)+" := "+name, in.Vars, true)
+	if err != nil {
+		return err
+	}
+	if _, err := s.runWithin(ctx, w, in.Values, nil, give); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prog = w.checked.Outside(s.prog, in.Vars)
+	return nil
+}
