@@ -30,8 +30,8 @@ type Box struct {
 // An Arrow leads along a path of points in a diagram, with a text beside the
 // longest of its pieces.
 type Arrow struct {
-	Text string
-	Path []plotter.XY
+	Text string       // beside the arrow; none by default
+	Path []plotter.XY // its corners, from its tail to its head
 }
 
 // Join returns the arrow from the middle of the first box's edge to the middle
