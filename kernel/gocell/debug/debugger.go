@@ -132,8 +132,10 @@ func (d *Debugger) Detach() {
 	d.attached, d.pausing = false, false
 	clear(d.breaks)
 	for _, t := range d.threads {
-		t.wanted = toGoOn
-		t.release()
+		if t.wanted = toGoOn; t.stopped {
+			t.stopped = false
+			close(t.resume)
+		}
 	}
 	clear(d.threads)
 	d.shown, d.waiting = nil, nil
@@ -225,14 +227,6 @@ type thread struct {
 	wanted  wanted
 	depth   int // of the calls where the step began
 	resume  chan struct{}
-}
-
-// release lets a thread that has stopped go on.
-func (t *thread) release() {
-	if t.stopped {
-		t.stopped = false
-		close(t.resume)
-	}
 }
 
 // Stop is called by a goroutine that has come to a stop whose flag is up. It
@@ -393,8 +387,12 @@ func (d *Debugger) goOn(t *thread, w wanted) {
 		d.handles.clear()
 		d.send("continued", map[string]any{"threadId": t.id, "allThreadsContinued": false})
 	}
-	t.release()
-	d.raise()
+	stopped := t.stopped
+	t.stopped = false
+	d.raise() // before it goes on: it may be at the next stop at once
+	if stopped {
+		close(t.resume)
+	}
 	if w == toGoOn {
 		d.showNext()
 		return
