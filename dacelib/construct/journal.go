@@ -24,7 +24,8 @@ type Cost struct {
 	// Runs is the number of runs of the solver, BRKGA.
 	Runs int `json:"runs"`
 	// Evaluations is the number of evaluations of authentic instances, not of
-	// NIRs.
+	// NIRs: what the runs were allowed. Fewer are computed, as runs of one search
+	// share the values of the individuals that they all begin with.
 	Evaluations int `json:"evaluations"`
 	// Seconds of wall-clock time; CPU is processor time, subprocesses included.
 	Seconds float64 `json:"seconds"`
