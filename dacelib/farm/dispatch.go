@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -48,6 +49,9 @@ type Worker struct {
 	Identity Identity `json:"identity"`
 	Done     int      `json:"done"`
 	Failures int      `json:"failures"`
+	// Made tells how the worker computes problems that notebooks have made,
+	// see [Env.Made].
+	Made map[string]string `json:"made,omitempty"`
 	// Holds lists the IDs of the messages that the worker computes.
 	Holds []string `json:"holds,omitempty"`
 	// Seen is when the caller last heard of the worker, by the caller's clock.
@@ -90,6 +94,34 @@ type Dispatcher struct {
 	note     func(string)
 	notes    map[string]time.Time
 	counts   Counts
+	stages   []*Stage
+}
+
+// A Stage is a call of [Pool.Do] that has not ended.
+type Stage struct {
+	// Kind is that of the units, such as "ranges" or "mining".
+	Kind string `json:"kind"`
+	// All and Done are numbers of units; Known of those done had a result
+	// before the call.
+	All   int `json:"all"`
+	Done  int `json:"done"`
+	Known int `json:"known"`
+	// Seconds is how long the call lasts by now.
+	Seconds float64 `json:"seconds"`
+	since   time.Time
+}
+
+// A Caller is the state of a process that has work done.
+type Caller struct {
+	// Name, Host and Process identify the process.
+	Name    string `json:"name"`
+	Host    string `json:"host"`
+	Process int    `json:"process"`
+	// Counts are its units, Stages what it waits for, Failures its units that
+	// failed, the latest last.
+	Counts   Counts    `json:"counts"`
+	Stages   []Stage   `json:"stages"`
+	Failures []Failure `json:"failures"`
 }
 
 // Counts are the units of a pool since it was opened.
@@ -172,6 +204,21 @@ func (d *Dispatcher) Counts() Counts {
 	return d.counts
 }
 
+// Caller returns the state of this process.
+func (d *Dispatcher) Caller() Caller {
+	c := Caller{Name: d.caller, Process: os.Getpid(), Failures: Failures()}
+	c.Host, _ = os.Hostname()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c.Counts = d.counts
+	for _, s := range d.stages {
+		now := *s
+		now.Seconds = time.Since(s.since).Seconds()
+		c.Stages = append(c.Stages, now)
+	}
+	return c
+}
+
 // A call is a call of Do. Its fields but events and wake belong to the goroutine
 // of Do.
 type call struct {
@@ -182,6 +229,7 @@ type call struct {
 	order  []*sent          // messages not sent yet
 	sent   map[string]*sent
 	of     map[string]*sent // by key
+	stage  *Stage           // guarded by the dispatcher's mu
 	events chan event
 	closed chan struct{} // closed when Do has ended
 }
@@ -346,7 +394,9 @@ func (d *Dispatcher) Do(ctx context.Context, units []Unit, done func(i int, resu
 		c.index[key] = append(c.index[key], i)
 	}
 	c.left = len(c.index)
+	c.stage = &Stage{Kind: units[0].Kind, All: c.left, since: time.Now()}
 	d.mu.Lock()
+	d.stages = append(d.stages, c.stage)
 	for key := range c.index {
 		d.waiting[key] = append(d.waiting[key], c)
 	}
@@ -364,6 +414,7 @@ func (d *Dispatcher) Do(ctx context.Context, units []Unit, done func(i int, resu
 func (d *Dispatcher) end(c *call) {
 	close(c.closed)
 	d.mu.Lock()
+	d.stages = slices.DeleteFunc(d.stages, func(s *Stage) bool { return s == c.stage })
 	for key := range c.index {
 		d.waiting[key] = slices.DeleteFunc(d.waiting[key], func(o *call) bool { return o == c })
 		if len(d.waiting[key]) == 0 {
@@ -402,6 +453,9 @@ func (d *Dispatcher) run(ctx context.Context, c *call, done func(i int, result [
 			return err
 		}
 	}
+	d.mu.Lock()
+	c.stage.Known = c.stage.Done
+	d.mu.Unlock()
 	d.cut(c, first)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -421,7 +475,7 @@ func (d *Dispatcher) run(ctx context.Context, c *call, done func(i int, result [
 		case <-tick.C:
 			if time.Since(last) >= d.lookEvery {
 				last = time.Now()
-				if err := d.lookAgain(ctx, c, first, done); err != nil {
+				if err := d.lookAgain(ctx, c, 3*d.lookEvery, first, done); err != nil {
 					return err
 				}
 			}
@@ -520,6 +574,7 @@ func (d *Dispatcher) take(c *call, r Result, first map[string]*Result, done func
 	m := c.of[r.Key]
 	d.mu.Lock()
 	d.counts.Done++
+	c.stage.Done++
 	d.counts.Seconds += r.Seconds
 	if m != nil && m.running {
 		d.counts.Running--
@@ -549,7 +604,7 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 		return d.take(c, *e.result, first, done)
 	}
 	if e.look {
-		return d.lookAgain(ctx, c, first, done)
+		return d.lookAgain(ctx, c, 0, first, done)
 	}
 	if e.id == "" { // about a worker
 		for _, m := range c.sent {
@@ -631,9 +686,10 @@ func (d *Dispatcher) lost(ctx context.Context, c *call, m *sent, e event) error 
 	return nil
 }
 
-// lookAgain is called when nothing has come for a while: it takes results that
-// were missed and queues messages that were lost.
-func (d *Dispatcher) lookAgain(ctx context.Context, c *call, first map[string]*Result, done func(i int, result []byte) error) error {
+// lookAgain is called when nothing has come for a while, or the transport was
+// interrupted: it takes results that were missed, and queues messages again that
+// were lost, if they were sent longer ago than age.
+func (d *Dispatcher) lookAgain(ctx context.Context, c *call, age time.Duration, first map[string]*Result, done func(i int, result []byte) error) error {
 	var keys []string
 	for key := range c.index {
 		if first[key] == nil {
@@ -660,7 +716,7 @@ func (d *Dispatcher) lookAgain(ctx context.Context, c *call, first map[string]*R
 		d.Note("no worker is there; %d units wait", c.left)
 	}
 	for _, m := range c.sent {
-		if time.Since(m.at) < d.lookEvery || m.worker != "" && present[m.worker] {
+		if time.Since(m.at) < age || m.worker != "" && present[m.worker] {
 			continue
 		}
 		if m.worker == "" {
@@ -674,10 +730,8 @@ func (d *Dispatcher) lookAgain(ctx context.Context, c *call, first map[string]*R
 		}
 		// Either a worker took it and died before it could say so, or it was
 		// lost on the way, or its worker has not been heard of for long.
-		if time.Since(m.at) > 3*d.lookEvery {
-			if err := d.queue(ctx, m); err != nil {
-				return err
-			}
+		if err := d.queue(ctx, m); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -16,8 +16,9 @@ type Env struct {
 	get   func(ctx context.Context, key string) ([]byte, error)
 	put   func(ctx context.Context, blob []byte) (string, error)
 
-	mu      sync.Mutex // guards objects
-	objects []*object  // the most recently used last
+	mu      sync.Mutex        // guards the fields below
+	objects []*object         // the most recently used last
+	how     map[string]string // of problems made from functions, by name
 }
 
 // mostObjects is the number of objects that an Env keeps.

@@ -1,32 +1,23 @@
 package farm_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"reflect"
 	"syscall"
 	"testing"
-	"time"
 
 	"dace.local/dacelib/construct"
-	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/farm/farmtest"
-	"dace.local/dacelib/landscape"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
-	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
-	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/onemax"
-	"dace.local/dacelib/run"
 )
 
 // workerVariable tells a process of this test to be a worker of a folder.
@@ -78,7 +69,7 @@ func startWorker(t testing.TB, dir string, wrap ...string) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_, _ = cmd.Process.Wait() // not cmd.Wait, which the test may have called
 		_ = in.Close()
 	})
 	return cmd
@@ -112,111 +103,6 @@ func tiny() construct.Settings {
 		PGPE: pgpe.Settings{Pairs: 2, MaxIterations: 2},
 		Seed: 3,
 	}
-}
-
-// results has every construction and a test made with a pool and returns their
-// results as text.
-func results(t testing.TB, pool farm.Pool) map[string]string {
-	t.Helper()
-	ctx := context.Background()
-	out := map[string]string{}
-	set, err := ccp.Class().NewSet(1, 3, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, method := range construct.Methods() {
-		for _, reading := range []run.Reading{run.Written, run.Published} {
-			if reading == run.Published && method != "DACE" && method != "PARHYDRA" {
-				continue
-			}
-			s := tiny()
-			s.Reading, s.Farm = reading, pool
-			if reading == run.Published {
-				s.NIR.Steps, s.NIR.KeepFrom = 20, 1
-			}
-			r, err := construct.Build(ctx, method, ccp.Class(), set.Training, s)
-			if err != nil {
-				t.Fatalf("%s: %v", method, err)
-			}
-			r.Cost.Seconds, r.Cost.CPU = 0, 0
-			out[fmt.Sprint(method, " ", reading)] = text(t, r)
-		}
-	}
-	weak, err := portfolio.Paper("ccp", "GLOBAL")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "records")
-	records, err := experiment.Test(ctx, set, experiment.Entries([]portfolio.Portfolio{portfolio.BRKGAPAP(), weak}),
-		experiment.Settings{Sample: 25_000, Evaluations: 300, Repeats: 5, Farm: pool, File: file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out["test"] = text(t, records)
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out["records"] = string(b)
-	found, err := portfolio.BRKGAPAP().Run(ctx, set.Test, portfolio.Settings{Repeats: 3, Farm: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out["portfolio"] = text(t, found)
-	var p problem.Problem = set.Test[0]
-	if pool != nil {
-		p = farm.Problem(pool, p)
-	}
-	y := make([]float64, 300)
-	if err := p.Evaluate(ctx, y, problem.Random(run.Rand(1, "x"), 300, p.Dim())); err != nil {
-		t.Fatal(err)
-	}
-	out["evaluate"] = text(t, y)
-	features, err := landscape.Extract(ctx, set.Test, landscape.Settings{Solutions: 2000, Pairs: 20_000, Farm: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out["landscape"] = text(t, features)
-	return out
-}
-
-func text(t testing.TB, v any) string {
-	b, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-func compare(t testing.TB, name string, got, want map[string]string) {
-	t.Helper()
-	for k, w := range want {
-		if got[k] != w {
-			a, b := bytes.Split([]byte(got[k]), []byte("\n")), bytes.Split([]byte(w), []byte("\n"))
-			for i := range min(len(a), len(b)) {
-				if !bytes.Equal(a[i], b[i]) {
-					t.Errorf("%s: %s differs in line %d: %s, want %s", name, k, i+1, a[i], b[i])
-					break
-				}
-			}
-			if len(a) != len(b) {
-				t.Errorf("%s: %s has %d lines, want %d", name, k, len(a), len(b))
-			}
-		}
-	}
-}
-
-// Every method and test gives the same bytes in this process and in pools.
-func TestSameBytes(t *testing.T) {
-	want := results(t, nil)
-	compare(t, "local", results(t, farm.Local(4)), want)
-	p, dir := folderPool(t)
-	for range 2 {
-		startWorker(t, dir)
-	}
-	begun := time.Now()
-	compare(t, "folder", results(t, p), want)
-	t.Logf("folder: %v", time.Since(begun))
 }
 
 // Ranges from parts of the sample equal those of one pass, also in the pass in

@@ -230,6 +230,12 @@ func (p *FolderPool) Do(ctx context.Context, units []Unit, done func(i int, resu
 	return p.Dispatcher.Do(ctx, units, done)
 }
 
+// Workers returns the workers, sorted by name, as their files tell of them now.
+func (p *FolderPool) Workers() []Worker {
+	p.hear()
+	return p.Dispatcher.Workers()
+}
+
 // Close removes what belongs to this process alone.
 func (p *FolderPool) Close() error { return os.RemoveAll(p.path("inbox", p.caller)) }
 

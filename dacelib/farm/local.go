@@ -72,6 +72,9 @@ func (l *local) Do(ctx context.Context, units []Unit, done func(i int, result []
 		l.Observe(units[i].Kind, units[i].Weight(), time.Since(begun).Seconds())
 		mu.Lock()
 		defer mu.Unlock()
+		if err := ctx.Err(); err != nil { // done has failed meanwhile
+			return err
+		}
 		if err := done(i, b); err != nil {
 			cancel()
 			return err

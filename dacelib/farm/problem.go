@@ -13,13 +13,18 @@ func init() { Register("evaluate", evaluateUnit) }
 
 // Problem returns p with its batches evaluated by the workers of a pool, in
 // parts that take about 0.4 s. It pays off for problems whose evaluation costs
-// more than about 50 us, such as those of package caop. If p cannot travel,
-// Evaluate returns an error that says why.
+// more than about 50 us, such as those of package caop.
+//
+// A problem that the cells of a notebook have made from a function travels with
+// the function, and with the variables that this reads as they are at the call
+// of Problem, if they are plain data. Workers compute it as a plugin that this
+// process has built, else as built there, else interpreted; the farm's table
+// says which. If p cannot travel, Evaluate returns an error that says why.
 func Problem(pool Pool, p problem.Problem) problem.Problem {
 	if r, ok := p.(*remote); ok && r.pool == pool || pool == nil {
 		return p
 	}
-	return &remote{Problem: p, pool: pool}
+	return &remote{Problem: pack(context.Background(), p), pool: pool}
 }
 
 // Expensive reports whether the evaluations of a problem pay off on a farm, by

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,9 +42,10 @@ type Farm struct {
 	s    Settings
 	err  error
 
-	mu    sync.Mutex // guards local and slurm
+	mu    sync.Mutex // guards the fields below
 	local []*exec.Cmd
-	slurm []string // job IDs
+	jobs  []Job
+	asked time.Time // when Slurm was asked about the jobs
 }
 
 // Start starts the server of a farm in a process of its own, and local workers
@@ -71,6 +70,9 @@ func (f *Farm) start() error {
 		if f.s.Dir, err = DefaultDir(); err != nil {
 			return err
 		}
+	}
+	if f.s.Dir, err = filepath.Abs(f.s.Dir); err != nil {
+		return err
 	}
 	if f.s.Command, err = command(f.s.Command); err != nil {
 		return err
@@ -152,12 +154,9 @@ func (f *Farm) Stop() error {
 	for _, c := range f.local {
 		_ = c.Process.Signal(syscall.SIGTERM)
 	}
-	jobs := f.slurm
-	f.local, f.slurm = nil, nil
+	f.local, f.jobs = nil, nil
 	f.mu.Unlock()
-	if len(jobs) > 0 {
-		_ = exec.Command("scancel", jobs...).Run() // they end with their time in any case
-	}
+	cancelJobs(f.s.Dir)
 	d, err := theDriver()
 	if err != nil {
 		return err
@@ -169,63 +168,6 @@ func (f *Farm) Stop() error {
 	return err
 }
 
-// Slurm describes jobs of workers.
-type Slurm struct {
-	// Jobs is the number of jobs, Cores the number of cores of each; the
-	// default of both is 1.
-	Jobs, Cores int
-	// Time is the time limit of a job, in one of Slurm's forms, "HH:MM:SS";
-	// the default is an hour. Workers hand their work back a minute before.
-	Time string
-	// Options are further options of sbatch, such as "--partition=long".
-	Options []string
-}
-
-// Slurm submits jobs of workers by sbatch. The farm must listen at an address
-// that the nodes reach, see [Settings].Listen, and the join file and the command
-// must lie in folders that they share. Slurm's signal before the limit makes a
-// worker hand back what it has not finished.
-func (f *Farm) Slurm(s Slurm) error {
-	if f.err != nil {
-		return f.err
-	}
-	args, err := s.sbatch(f.s.Command, f.join)
-	if err != nil {
-		return err
-	}
-	for range max(1, s.Jobs) {
-		out, err := exec.Command("sbatch", args...).CombinedOutput()
-		if errors.Is(err, exec.ErrNotFound) {
-			return errors.New("farm: there is no sbatch here: call Slurm on a machine that can submit jobs")
-		}
-		if err != nil {
-			return fmt.Errorf("farm: sbatch: %s", strings.TrimSpace(string(out)))
-		}
-		id, _, _ := strings.Cut(strings.TrimSpace(string(out)), ";")
-		f.mu.Lock()
-		f.slurm = append(f.slurm, id)
-		f.mu.Unlock()
-	}
-	return nil
-}
-
-// sbatch returns the arguments of sbatch for one job.
-func (s Slurm) sbatch(command []string, join string) ([]string, error) {
-	if s.Jobs < 0 || s.Cores < 0 {
-		return nil, fmt.Errorf("farm: %d jobs of %d cores", s.Jobs, s.Cores)
-	}
-	if s.Time == "" {
-		s.Time = "01:00:00"
-	}
-	cores := max(1, s.Cores)
-	line := []string{"exec"}
-	for _, c := range append(command[:len(command):len(command)], "worker", "-join", join, "-cores", strconv.Itoa(cores)) {
-		line = append(line, "'"+strings.ReplaceAll(c, "'", `'\''`)+"'")
-	}
-	args := []string{"--parsable", "--job-name=dace-worker", "--time=" + s.Time, "--cpus-per-task=" + strconv.Itoa(cores), "--signal=TERM@60", "--output=/dev/null"}
-	return append(append(args, s.Options...), "--wrap="+strings.Join(line, " ")), nil
-}
-
 // Failures returns the units that failed in this process, the latest last.
 func (f *Farm) Failures() []Failure { return Failures() }
 
@@ -234,13 +176,12 @@ func (f *Farm) Table() Table {
 	t := Table{Join: f.join, Err: f.err, Failures: Failures(), Own: true}
 	if d, ok := f.Pool.(interface {
 		Workers() []Worker
-		Counts() Counts
+		Caller() Caller
 	}); ok {
-		t.Workers, t.Counts = d.Workers(), d.Counts()
+		c := d.Caller()
+		t.Workers, t.Counts, t.Stages = d.Workers(), c.Counts, c.Stages
 	}
-	f.mu.Lock()
-	t.Slurm = strings.Join(f.slurm, " ")
-	f.mu.Unlock()
+	t.Jobs = f.slurmJobs()
 	return t
 }
 
@@ -273,138 +214,6 @@ func (f *Farm) OnNote(note func(string)) {
 	if d, ok := f.Pool.(interface{ OnNote(func(string)) }); ok {
 		d.OnNote(note)
 	}
-}
-
-// A Table is the state of a farm, as shown.
-type Table struct {
-	// Join is the path of the join file; Err is set if the farm was not started.
-	Join string
-	Err  error
-	// Workers that were heard of.
-	Workers []Worker
-	// Counts are the units of this process, if Own is true. Queued and Results
-	// are what the server holds, if it is not.
-	Own             bool
-	Counts          Counts
-	Queued, Results int
-	// Failures lists the units that failed, with their errors.
-	Failures []Failure
-	// Slurm lists the jobs that were submitted.
-	Slurm string
-}
-
-// work describes the units in a line.
-func (t Table) work() string {
-	if !t.Own {
-		return fmt.Sprintf("%d messages queued, %d results kept", t.Queued, t.Results)
-	}
-	c := t.Counts
-	line := fmt.Sprintf("%d units done, %d running, %d waiting", c.Done, c.Running, c.Waiting)
-	if since := time.Since(c.Since).Seconds(); c.Done > 0 && since > 0 {
-		line += fmt.Sprintf(", %.3g a second", float64(c.Done)/since)
-		if left := c.Running + c.Waiting; left > 0 {
-			line += fmt.Sprintf(", about %v left", time.Duration(since/float64(c.Done)*float64(left)*float64(time.Second)).Round(time.Second))
-		}
-	}
-	return line
-}
-
-// shownWorkers and shownFailures are how many a table shows.
-const shownWorkers, shownFailures = 100, 20
-
-// rows returns the table of workers.
-func (t Table) rows() [][]string {
-	rows := [][]string{{"worker", "host", "cores", "done", "failures", "last seen", "note"}}
-	self := Self()
-	for i, w := range t.Workers {
-		if i == shownWorkers {
-			return append(rows, []string{fmt.Sprintf("and %d more", len(t.Workers)-i), "", "", "", "", "", ""})
-		}
-		note := ""
-		if why := self.Differences(w.Identity); len(why) > 0 {
-			note = "gets " + strings.Join(why, "; ")
-		}
-		rows = append(rows, []string{w.Name, w.Host, strconv.Itoa(w.Cores), strconv.Itoa(w.Done), strconv.Itoa(w.Failures), time.Since(w.Seen).Round(time.Second).String() + " ago", note})
-	}
-	return rows
-}
-
-// lines returns what is shown beside the table of workers.
-func (t Table) lines() []string {
-	if t.Err != nil {
-		return []string{t.Err.Error()}
-	}
-	out := []string{"dace worker -join " + t.Join, t.work()}
-	if t.Slurm != "" {
-		out = append(out, "Slurm's jobs: "+t.Slurm)
-	}
-	if len(t.Workers) == 0 {
-		out = append(out, "no worker yet")
-	}
-	for i, f := range t.Failures {
-		if i == shownFailures {
-			return append(out, fmt.Sprintf("and %d more failures", len(t.Failures)-i))
-		}
-		out = append(out, "failed: "+f.Error())
-	}
-	return out
-}
-
-// String returns the state as text.
-func (t Table) String() string {
-	var b strings.Builder
-	for _, l := range t.lines() {
-		b.WriteString(l + "\n")
-	}
-	if len(t.Workers) > 0 {
-		rows := t.rows()
-		width := make([]int, len(rows[0]))
-		for _, r := range rows {
-			for i, c := range r {
-				width[i] = max(width[i], len(c))
-			}
-		}
-		for _, r := range rows {
-			line := ""
-			for i, c := range r {
-				line += fmt.Sprintf("%-*s  ", width[i], c)
-			}
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-// HTML returns the state as a table for a notebook.
-func (t Table) HTML() string {
-	var b strings.Builder
-	for i, l := range t.lines() {
-		if i == 0 && t.Err == nil {
-			fmt.Fprintf(&b, "<div><code>%s</code></div>", html.EscapeString(l))
-			continue
-		}
-		fmt.Fprintf(&b, "<div>%s</div>", strings.ReplaceAll(html.EscapeString(l), "\n", "<br>"))
-	}
-	c := t.Counts
-	if all := c.Done + c.Running + c.Waiting; t.Own && all > 0 {
-		fmt.Fprintf(&b, `<progress max="%d" value="%d" style="width:20em"></progress>`, all, c.Done)
-	}
-	if len(t.Workers) > 0 {
-		b.WriteString("<table>")
-		for i, r := range t.rows() {
-			cell := "td"
-			if i == 0 {
-				cell = "th"
-			}
-			b.WriteString("<tr>")
-			for _, v := range r {
-				fmt.Fprintf(&b, `<%s style="text-align:left">%s</%s>`, cell, html.EscapeString(v), cell)
-			}
-			b.WriteString("</tr>")
-		}
-		b.WriteString("</table>")
-	}
-	return b.String()
 }
 
 // DefaultDir returns the folder of a farm whose settings name none.

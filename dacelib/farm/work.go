@@ -138,7 +138,7 @@ type worker struct {
 func (k *worker) state() Worker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	w := Worker{Name: k.Name, Host: k.host, Process: os.Getpid(), Cores: k.Cores, Identity: Self(), Done: k.done, Failures: k.failures}
+	w := Worker{Name: k.Name, Host: k.host, Process: os.Getpid(), Cores: k.Cores, Identity: Self(), Done: k.done, Failures: k.failures, Made: k.env.Made()}
 	for id := range k.holds {
 		w.Holds = append(w.Holds, id)
 	}

@@ -49,7 +49,7 @@ func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 			if p != nil {
 				data := p.DataCanvas(row[j])
 				p.Legend.TextStyle.Handler = fitted{p.Legend.TextStyle.Handler, data.Max.X - data.Min.X}
-				fit(p, row[j].Rectangle.Size())
+				fit(p, row[j].Rectangle, data.Rectangle)
 			}
 		}
 	}

@@ -16,16 +16,18 @@ func shrink(size *vg.Length, needed, there vg.Length) {
 }
 
 // fit makes the title and the axes' labels smaller where they are longer than
-// the tile that a plot is drawn in.
-func fit(p *plot.Plot, tile vg.Point) {
+// the tile that a plot is drawn in. The title is in the middle of the tile, the
+// labels are in the middle of the data.
+func fit(p *plot.Plot, tile, data vg.Rectangle) {
 	if p.Title.Text != "" {
-		shrink(&p.Title.TextStyle.Font.Size, p.Title.TextStyle.Width(p.Title.Text), tile.X)
+		shrink(&p.Title.TextStyle.Font.Size, p.Title.TextStyle.Width(p.Title.Text), tile.Size().X)
 	}
+	around := func(middle, low, high vg.Length) vg.Length { return 2 * min(middle-low, high-middle) }
 	if p.X.Label.Text != "" {
-		shrink(&p.X.Label.TextStyle.Font.Size, p.X.Label.TextStyle.Width(p.X.Label.Text), tile.X)
+		shrink(&p.X.Label.TextStyle.Font.Size, p.X.Label.TextStyle.Width(p.X.Label.Text), around((data.Min.X+data.Max.X)/2, tile.Min.X, tile.Max.X))
 	}
 	if p.Y.Label.Text != "" {
-		shrink(&p.Y.Label.TextStyle.Font.Size, p.Y.Label.TextStyle.Width(p.Y.Label.Text), tile.Y)
+		shrink(&p.Y.Label.TextStyle.Font.Size, p.Y.Label.TextStyle.Width(p.Y.Label.Text), around((data.Min.Y+data.Max.Y)/2, tile.Min.Y, tile.Max.Y))
 	}
 }
 

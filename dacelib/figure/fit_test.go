@@ -20,12 +20,13 @@ func TestFit(t *testing.T) {
 
 	p := HeatMap(long, long, long, names, names, values)
 	title, label, ticks := p.Title.TextStyle.Font.Size, p.Y.Label.TextStyle.Font.Size, p.Y.Tick.Label.Font.Size
-	fit(p, large)
+	all := func(size vg.Point) vg.Rectangle { return vg.Rectangle{Max: size} }
+	fit(p, all(large), all(large))
 	fitTicks(p, large)
 	if p.Title.TextStyle.Font.Size != title || p.Y.Label.TextStyle.Font.Size != label || p.Y.Tick.Label.Font.Size != ticks {
 		t.Error("letters change though there is room")
 	}
-	fit(p, vg.Point{X: 300, Y: 240})
+	fit(p, all(vg.Point{X: 300, Y: 240}), all(vg.Point{X: 300, Y: 240}))
 	if w := p.Title.TextStyle.Width(long); w > 300.01 {
 		t.Errorf("the title is %v wide, in a tile of 300", w)
 	}
@@ -36,7 +37,11 @@ func TestFit(t *testing.T) {
 	if got := p.Y.Tick.Label.Font.Size; got >= ticks || got < leastLetters {
 		t.Errorf("the letters of ticks are %v high in a small tile", got)
 	}
-	fit(p, vg.Point{X: 1, Y: 1})
+	fit(p, all(vg.Point{X: 300, Y: 240}), vg.Rectangle{Max: vg.Point{X: 300, Y: 200}})
+	if w := p.Y.Label.TextStyle.Width(long); w > 200.01 {
+		t.Errorf("the label of y is %v long, beside data whose middle is 100 above the tile's end", w)
+	}
+	fit(p, all(vg.Point{X: 1, Y: 1}), all(vg.Point{X: 1, Y: 1}))
 	if got := p.Title.TextStyle.Font.Size; got != leastLetters {
 		t.Errorf("the letters of a title are %v high in no space, want %v", got, leastLetters)
 	}

@@ -51,6 +51,9 @@ func Boxes(title, y string, groups []Group) *plot.Plot {
 // hidden is the style of ticks that take up space but are invisible.
 var hidden = draw.LineStyle{Color: color.Transparent, Width: 0.1}
 
+// nominalGap keeps names off their axis.
+const nominalGap vg.Length = 3
+
 // nominal labels the x axis with names at 0, 1, ...
 func nominal(p *plot.Plot, names []string) {
 	ticks := make(plot.ConstantTicks, len(names))
@@ -58,7 +61,7 @@ func nominal(p *plot.Plot, names []string) {
 		ticks[i] = plot.Tick{Value: float64(i), Label: n}
 	}
 	p.X.Tick.Marker = ticks
-	p.X.Tick.Length = 3 // keeps the names off the axis
+	p.X.Tick.Length = nominalGap
 	p.X.Tick.LineStyle = hidden
 	p.X.Tick.Label.Font = sans(9)
 	p.X.Min, p.X.Max = -0.6, float64(len(names))-0.4

@@ -48,7 +48,7 @@ func HeatMap(title, x, y string, xs, ys []string, z [][]float64) *plot.Plot {
 			t = append(t, plot.Tick{Value: float64(i), Label: name})
 		}
 		a.Tick.Marker = t
-		a.Tick.Length = 0
+		a.Tick.LineStyle, a.Tick.Length = hidden, nominalGap
 		a.LineStyle.Width = 0
 	}
 	label(&p.X, xs, len(z[0]))

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"image/color"
+	"math"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -28,6 +29,8 @@ func House(p *plot.Plot) *plot.Plot {
 	restyleText(&q.Legend.TextStyle, gonum.Legend.TextStyle, house.Legend.TextStyle)
 	restyleAxis(&q.X, gonum.X, house.X)
 	restyleAxis(&q.Y, gonum.Y, house.Y)
+	restyleNominal(&q.X, &q.Y, house.X, house.Y)
+	restyleNominal(&q.Y, &q.X, house.Y, house.X)
 
 	own := plotters(&q)
 	if own == nil {
@@ -81,6 +84,18 @@ func restyleAxis(a *plot.Axis, gonum, house plot.Axis) {
 	case plot.LogTicks:
 		a.Tick.Marker = LogTicks{}
 	}
+}
+
+// restyleNominal gives an axis that plot.NominalX or NominalY has labelled with
+// names the line of the house, on which bars stand, and moves the other axis,
+// which they have put apart, to its end.
+func restyleNominal(a, other *plot.Axis, house, otherHouse plot.Axis) {
+	if _, named := a.Tick.Marker.(plot.ConstantTicks); !named || a.LineStyle.Width != 0 || a.Tick.LineStyle.Width != 0 || a.Tick.Length != 0 {
+		return
+	}
+	a.LineStyle = house.LineStyle
+	a.Tick.LineStyle, a.Tick.Length = hidden, nominalGap
+	other.Padding = otherHouse.Padding
 }
 
 // private returns an unexported field of an addressable value so that it can be
@@ -260,15 +275,23 @@ func roomFor(p *plot.Plot, list []plot.Plotter) {
 		}
 	}
 	widen := func(a *plot.Axis, data plot.Axis, low, high float64) {
-		if _, linear := a.Scale.(plot.LinearScale); !linear || !(a.Min < a.Max) {
+		further := func(from, to, by float64) float64 { return to + by*(to-from) }
+		switch a.Scale.(type) {
+		case plot.LinearScale:
+		case plot.LogScale:
+			further = func(from, to, by float64) float64 { return to * math.Pow(to/from, by) }
+		default:
 			return
 		}
-		w := a.Max - a.Min
-		if a.Min == data.Min {
-			a.Min -= low * w
+		first, last := a.Min, a.Max
+		if _, log := a.Scale.(plot.LogScale); !(first < last) || log && first <= 0 {
+			return
 		}
-		if a.Max == data.Max {
-			a.Max += high * w
+		if first == data.Min {
+			a.Min = further(last, first, low)
+		}
+		if last == data.Max {
+			a.Max = further(first, last, high)
 		}
 	}
 	low := 0.04

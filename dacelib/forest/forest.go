@@ -45,7 +45,8 @@ type Settings struct {
 	// least squared error. Nil means that all features are numbers.
 	Categories []int
 	// Workers is the number of goroutines that grow trees; 0 means 1. It
-	// does not change the forest.
+	// does not change the forest. There is no Farm: trees take milliseconds,
+	// and their data as long to send.
 	Workers int
 	// Incremental stores the data that [Forest.Add] needs: the points, and the
 	// leaves that contain them.

@@ -171,3 +171,15 @@ func solutionError(name string, x Solutions, i int, what string) error {
 func isCtx(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
+
+// Function returns the function from which [FromFunc] or [FromBatch] has made a
+// problem, nil for other problems.
+func Function(p Problem) any {
+	switch p := p.(type) {
+	case *funcProblem:
+		return p.f
+	case *batchProblem:
+		return p.f
+	}
+	return nil
+}

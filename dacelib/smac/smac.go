@@ -74,7 +74,9 @@ type Settings struct {
 	Forest forest.Settings
 	// Workers is the number of concurrent evaluations in [Run]; 0 means 1. With
 	// more than one, the function must be safe for concurrent calls. It does
-	// not change the result.
+	// not change the result. There is no Farm: the function is this process's.
+	// It may itself evaluate a problem of farm.Problem, and the searches of
+	// package construct are sent whole.
 	Workers int
 	// Seed, together with the costs, determines the run.
 	Seed uint64

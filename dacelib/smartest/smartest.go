@@ -71,7 +71,9 @@ type Settings struct {
 	// bootstrap samples: scikit-learn's defaults.
 	Trees int
 	// Workers is the number of goroutines that grow trees and climb; 0 means
-	// 1. It does not change the result.
+	// 1. It does not change the result. There is no Farm: generations follow
+	// each other within milliseconds. If evaluations take longer, run on a
+	// problem of farm.Problem.
 	Workers int
 	// Seed determines the random numbers of the run.
 	Seed uint64

@@ -287,7 +287,12 @@ func doneFails(ctx context.Context, t *testing.T, pool farm.Pool) {
 	}
 	enough := errors.New("enough")
 	n := 0
-	if err := pool.Do(ctx, units, func(int, []byte) error { n++; return enough }); !errors.Is(err, enough) || n != 1 {
+	done := func(int, []byte) error {
+		n++
+		time.Sleep(20 * time.Millisecond) // other results come meanwhile
+		return enough
+	}
+	if err := pool.Do(ctx, units, done); !errors.Is(err, enough) || n != 1 {
 		t.Errorf("%v after %d calls of done", err, n)
 	}
 }

@@ -56,7 +56,13 @@ func median(v []float64) float64 {
 
 // BenchmarkRoundTrip measures one empty unit, there and back.
 func BenchmarkRoundTrip(b *testing.B) {
-	join := start(b, "", 1)
+	dir := b.TempDir()
+	join, err := natsfarm.Start(dir, "", serveCommand())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { killServer(dir) })
+	w, _ := startProcess(b, "worker", join, "1")
 	p := pool(b, join)
 	ctx := context.Background()
 	n := 0
@@ -75,10 +81,16 @@ func BenchmarkRoundTrip(b *testing.B) {
 		one()
 	}
 	times = nil
+	server := serverProcess(dir)
+	here, there, serving := self(), processor(b, w.Process.Pid), processor(b, server)
 	for b.Loop() {
 		one()
 	}
+	here, there, serving = self()-here, processor(b, w.Process.Pid)-there, processor(b, server)-serving
 	b.ReportMetric(median(times), "us/median")
+	b.ReportMetric(1e6*here/float64(b.N), "cpu-us/caller")
+	b.ReportMetric(1e6*there/float64(b.N), "cpu-us/worker")
+	b.ReportMetric(1e6*serving/float64(b.N), "cpu-us/server")
 	// The same machine at the same time: a bare request, answered by a process
 	// without a stream in between.
 	addr, token := address(b, join)
@@ -96,6 +108,53 @@ func BenchmarkRoundTrip(b *testing.B) {
 		times = append(times, float64(time.Since(begun).Microseconds()))
 	}
 	b.ReportMetric(median(times), "us/request")
+	b.ReportMetric(median(bareUnits(b, addr, token, 500)), "us/bare-unit")
+}
+
+// bareUnits measures the same messages of the server without this package: a
+// task is stored, delivered, acknowledged and announced, its result is stored and
+// delivered. Caller and worker are connections of this process. It returns
+// microseconds.
+func bareUnits(b *testing.B, addr, token string, n int) (times []float64) {
+	connect := func() *nats.Conn {
+		nc, err := nats.Connect(addr, nats.UserInfo("caller", token))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(nc.Close)
+		return nc
+	}
+	caller, worker := connect(), connect()
+	config := `{"stream_name":"TASKS","config":{"durable_name":"bare","filter_subject":"t.bare.>","ack_policy":"explicit","max_ack_pending":-1}}`
+	if _, err := caller.Request("$JS.API.CONSUMER.DURABLE.CREATE.TASKS.bare", []byte(config), time.Minute); err != nil {
+		b.Fatal(err)
+	}
+	results := make(chan *nats.Msg, 1)
+	if _, err := caller.ChanSubscribe("r.*", results); err != nil {
+		b.Fatal(err)
+	}
+	ask := func() {
+		_ = worker.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.bare", "bare", []byte(`{"batch":1,"expires":60000000000}`))
+	}
+	if _, err := worker.Subscribe("bare", func(m *nats.Msg) {
+		_ = m.Respond([]byte("+ACK"))
+		_ = worker.Publish("c.bare", make([]byte, 100))
+		key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+		go func() { _, _ = worker.Request("r.bare"+key, make([]byte, 150), time.Minute) }()
+		ask()
+	}); err != nil {
+		b.Fatal(err)
+	}
+	ask()
+	for i := range n + 50 {
+		begun := time.Now()
+		if _, err := caller.Request("t.bare.bare."+strconv.Itoa(i), make([]byte, 200), time.Minute); err != nil {
+			b.Fatal(err)
+		}
+		<-results
+		times = append(times, float64(time.Since(begun).Microseconds()))
+	}
+	return times[50:]
 }
 
 // BenchmarkIdle measures the processor time of a worker and of the server

@@ -6,14 +6,14 @@
 //
 // Start with [Start] and [NewPool]. The layout of the server:
 //
-//	TASKS    t.CLASS.CALLER.N   messages; a worker takes one, which removes it
+//	TASKS    t.CLASS.CALLER.N   messages, in memory; a worker takes one, which removes it
 //	RESULTS  r.KEY              results; the first of a key stays
 //	BLOBS    b.KEY.PART         blobs in parts
 //
 // Beside these streams, plain subjects carry what may be lost: c.CALLER what
-// workers tell a caller, w.NAME news of a worker, x messages that are withdrawn,
-// hello a request to workers to show themselves, lost that a worker's connection
-// ended.
+// workers tell a caller, w.NAME news of a worker, q.CALLER those of a caller, x
+// messages that are withdrawn, hello a request to workers and callers to show
+// themselves, lost that a worker's connection ended.
 package natsfarm
 
 import (

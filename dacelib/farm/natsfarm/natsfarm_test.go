@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -82,7 +83,7 @@ func TestMain(m *testing.M) {
 		var pool farm.Pool
 		if pool, err = farm.Join(ctx, args[0]); err == nil {
 			var text string
-			if text, err = chaosResult(ctx, pool, args[1]); err == nil {
+			if text, err = chaosResult(ctx, pool, args[1], 3); err == nil {
 				fmt.Print(text)
 			}
 		}
@@ -117,6 +118,10 @@ func daceCommand() []string {
 func TestStart(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\nfor a; do case $a in --wrap=*) sh -c \"${a#--wrap=}\" >/dev/null 2>&1 & esac; done\necho \"$@\" >>" + bin + "/log\necho 42\n"
+	queue := "#!/bin/sh\necho '41|PENDING|(Resources)'\necho '42|RUNNING|node7'\n"
+	if err := os.WriteFile(filepath.Join(bin, "squeue"), []byte(queue), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(bin, "sbatch"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +153,37 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := f.String()
-	for _, want := range []string{"dace worker -join " + f.JoinFile(), "50 units done, 0 running, 0 waiting", "Slurm's jobs: 42 42"} {
+	for _, want := range []string{"dace worker -join " + f.JoinFile(), "50 units done, 0 running, 0 waiting", "Slurm's jobs: 42 RUNNING on node7, 42 RUNNING on node7"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table does not say %q:\n%s", want, table)
 		}
+	}
+	// What waits, and what failed, is shown here and by another process.
+	ctx, cancel := context.WithCancel(context.Background())
+	waiting := make(chan error, 1)
+	var asleep []farm.Unit
+	for i := range 20 {
+		asleep = append(asleep, farmtest.Unit(t, "sleep", farmtest.Sleep{Time: time.Hour, Number: i}))
+	}
+	_ = farm.Do1(ctx, f, farmtest.Unit(t, "fail", "a word"), new(any))
+	go func() { waiting <- f.Do(ctx, asleep, func(int, []byte) error { return nil }) }()
+	for until := time.Now().Add(2 * time.Minute); f.Table().Counts.Running != 7 && time.Now().Before(until); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	elsewhere, err := natsfarm.Status(ctx, f.JoinFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{f.String(), elsewhere.String(), elsewhere.HTML()} {
+		for _, want := range []string{"sleep: 0 of 20 units", "7 running, 13 waiting", "Slurm's jobs: 42 RUNNING on node7", "fail failed on worker", "no such luck"} {
+			if !strings.Contains(html.UnescapeString(s), want) {
+				t.Errorf("the table does not say %q:\n%s", want, s)
+			}
+		}
+	}
+	cancel()
+	if err := <-waiting; !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 	again := farm.Start(farm.Settings{Dir: dir, Command: daceCommand()}) // after a restart of the kernel
 	if again.Err() != nil || again.JoinFile() != f.JoinFile() {
@@ -185,7 +217,7 @@ func startProcess(t testing.TB, verb string, args ...string) (*exec.Cmd, *bytes.
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_, _ = cmd.Process.Wait() // not cmd.Wait, which the test may have called
 		_ = in.Close()
 	})
 	return cmd, &out
@@ -245,41 +277,33 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// chaosSettings are those of a construction of about a second.
+func chaosSettings(pool farm.Pool, seed uint64) construct.Settings {
+	return construct.Settings{
+		Members: 2, Rounds: 2, Configurations: 6, Minings: 6, Trials: 60, Evaluations: 60,
+		NIR:  nir.Settings{Samples: 400, Batch: 8, Steps: 20, NormaliseSample: 5000},
+		PGPE: pgpe.Settings{Pairs: 2, MaxIterations: 2},
+		Seed: seed, Farm: pool,
+	}
+}
+
 // chaosResult constructs a portfolio; a dir makes the construction go on there.
-func chaosResult(ctx context.Context, pool farm.Pool, dir string) (string, error) {
+func chaosResult(ctx context.Context, pool farm.Pool, dir string, seed uint64) (string, error) {
 	set, err := ccp.Class().NewSet(1, 3, 0)
 	if err != nil {
 		return "", err
 	}
-	s := construct.Settings{
-		Members: 2, Rounds: 2, Configurations: 6, Minings: 6, Trials: 60, Evaluations: 60,
-		NIR:  nir.Settings{Samples: 400, Batch: 8, Steps: 20, NormaliseSample: 5000},
-		PGPE: pgpe.Settings{Pairs: 2, MaxIterations: 2},
-		Seed: 3, Farm: pool, Dir: dir,
-	}
+	s := chaosSettings(pool, seed)
+	s.Dir = dir
 	r, err := construct.DACE(ctx, set.Training, s)
 	b, _ := json.Marshal(r.Rounds)
 	return fmt.Sprintf("%v\n%s\n%v runs, %v evaluations", r.Portfolio, b, r.Cost.Runs, r.Cost.Evaluations), err
 }
 
-// A construction gives the same bytes with 1, 2 and 4 worker processes.
-func TestSameBytes(t *testing.T) {
-	want, err := chaosResult(context.Background(), nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []int{1, 2, 4} {
-		got, err := chaosResult(context.Background(), pool(t, start(t, "", n)), "")
-		if err != nil || got != want {
-			t.Errorf("%d workers: %v\n%s\nwant\n%s", n, err, got, want)
-		}
-	}
-}
-
 // A construction gives the same bytes while workers, the server and the caller
 // are killed at random moments. More kills: go test -run Chaos -args -kills 100
 func TestChaos(t *testing.T) {
-	want, err := chaosResult(context.Background(), nil, "")
+	want, err := chaosResult(context.Background(), nil, "", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -475,8 +499,10 @@ func TestStartStop(t *testing.T) {
 	if err := natsfarm.Stop(ctx, join); err != nil {
 		t.Fatal(err)
 	}
-	if serverProcess(dir) != 0 {
-		t.Error("the server still runs")
+	for until := time.Now().Add(time.Minute); serverProcess(dir) != 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) { // its last moments come after the end of its lock
+			t.Fatal("the server still runs")
+		}
 	}
 	if err := natsfarm.Stop(ctx, join); err == nil || !strings.Contains(err.Error(), "no server serves") {
 		t.Errorf("stopped twice: %v", err)
@@ -487,5 +513,29 @@ func TestStartStop(t *testing.T) {
 	// The results are there without a worker.
 	if err := farmtest.Doubles(ctx, t, pool(t, join), 1, 5); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Units of several classes come to few slots, which ask for each class and have
+// to hand messages on that come too late for them.
+func TestClasses(t *testing.T) {
+	p := pool(t, start(t, "", 3))
+	var units []farm.Unit
+	for i := range 300 {
+		u := farmtest.Unit(t, "double", farm.Floats{float64(i)})
+		u.Needs = [][]string{nil, {"arithmetic"}, {"compilers"}, {"arithmetic", "compilers"}}[i%4]
+		units = append(units, u)
+	}
+	got := 0
+	err := p.Do(context.Background(), units, func(i int, b []byte) error {
+		var f farm.Floats
+		if err := json.Unmarshal(b, &f); err != nil || len(f) != 1 || f[0] != float64(2*i) {
+			t.Errorf("unit %d: %v, %v", i, f, err)
+		}
+		got++
+		return nil
+	})
+	if err != nil || got != len(units) {
+		t.Errorf("%d results, %v", got, err)
 	}
 }

@@ -71,7 +71,8 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 	}()
 	for subject, handle := range map[string]nats.MsgHandler{
 		"r.*": p.result, "c." + p.caller: p.notice, "w.*": p.worker,
-		"lost": func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
+		"lost":  func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
+		"hello": func(*nats.Msg) { p.show() },
 	} {
 		s, err := nc.Subscribe(subject, handle)
 		if err == nil {
@@ -114,6 +115,20 @@ func (p *Pool) ask(ctx context.Context) error {
 	}
 	return nil
 }
+
+// show publishes the caller's state for [Status] of another process.
+func (p *Pool) show() {
+	c := p.Caller()
+	if n := len(c.Failures); n > mostShown {
+		c.Failures = c.Failures[n-mostShown:]
+	}
+	if b, err := json.Marshal(c); err == nil && p.ready() {
+		_ = p.nc.Publish("q."+p.caller, b)
+	}
+}
+
+// mostShown is how many failures a caller shows to other processes.
+const mostShown = 20
 
 // withDeadline returns a context with a deadline, which the client demands.
 func withDeadline(ctx, other context.Context) context.Context {

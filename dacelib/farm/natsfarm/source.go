@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -25,11 +24,13 @@ type source struct {
 	host    string
 	state   func() farm.Worker
 	work    context.Context // the worker's
+	joined  chan struct{}   // closed at the end of Join
 	drained chan struct{}
 	drain   sync.Once
+	// requests asks for work.
+	requests *requests
 
-	mu      sync.Mutex // guards the fields below
-	classes []string
+	mu      sync.Mutex                    // guards running
 	running map[string]context.CancelFunc // by message ID
 }
 
@@ -40,18 +41,20 @@ func NewSource(_ context.Context, path string) (farm.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{path: path, join: j, running: map[string]context.CancelFunc{}, drained: make(chan struct{})}, nil
+	return &source{path: path, join: j, running: map[string]context.CancelFunc{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
 }
 
 func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 	s.state, s.work = state, ctx
 	w := state()
 	s.name, s.host = w.Name, w.Host
-	nc, err := s.join.connect(ctx, s.path, "worker", s.name, func() {}, s.show)
+	s.requests = newRequests(w.Identity.Classes())
+	nc, err := s.join.connect(ctx, s.path, "worker", s.name, func() {}, s.back)
 	if err != nil {
 		return err
 	}
 	s.nc = nc
+	defer close(s.joined)
 	if _, err := nc.Subscribe("hello", func(*nats.Msg) { s.show() }); err != nil {
 		return err
 	}
@@ -61,11 +64,11 @@ func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 	if _, err := nc.Subscribe("drain", func(*nats.Msg) { s.drain.Do(func() { close(s.drained) }) }); err != nil {
 		return err
 	}
-	s.classes = w.Identity.Classes()
-	for _, c := range s.classes {
-		if err := s.consumer(ctx, c); err != nil {
-			return err
-		}
+	if err := s.consumers(ctx); err != nil {
+		return err
+	}
+	if err := s.requests.open(nc); err != nil {
+		return err
 	}
 	s.show()
 	go func() {
@@ -75,9 +78,35 @@ func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 				return
 			case <-time.After(beatEvery):
 				s.show()
+				s.requests.look()
 			}
 		}
 	}()
+	return nil
+}
+
+// back is called when the connection is there again. A server that was started
+// again has forgotten the consumers and the requests.
+func (s *source) back() {
+	select {
+	case <-s.joined:
+	case <-s.work.Done():
+		return
+	}
+	s.show()
+	for s.work.Err() == nil && s.consumers(s.work) != nil {
+		time.Sleep(unready)
+	}
+	s.requests.again()
+}
+
+// consumers makes the consumers of all classes.
+func (s *source) consumers(ctx context.Context) error {
+	for _, c := range s.requests.classes {
+		if err := s.consumer(ctx, c); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -97,7 +126,7 @@ func (s *source) consumer(ctx context.Context, class string) error {
 		if time.Now().After(until) || ctx.Err() != nil {
 			return fmt.Errorf("farm: the server gives no work: %w", err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -129,22 +158,12 @@ func (s *source) Put(ctx context.Context, blob []byte) (string, error) {
 	return putBlob(ctx, s.nc, blob, nil)
 }
 
-// pullFor is how long a request for work waits at the server.
-const pullFor = 30 * time.Second
-
-// Take asks for a message of any class; the first that comes is taken. A later
-// one is refused, and goes to another worker at once.
+// Take asks for a message of any class; the first that comes is taken.
 func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error) {
 	for {
-		if err := ctx.Err(); err != nil {
-			return farm.Message{}, nil, err
-		}
-		m, err := s.pull(ctx)
+		m, err := s.requests.take(ctx, s.drained)
 		if err != nil {
 			return farm.Message{}, nil, err
-		}
-		if m == nil {
-			continue
 		}
 		var t farm.Message
 		if json.Unmarshal(m.Data, &t) != nil || len(t.Units) == 0 || strings.ContainsAny(t.ID, " .*>") {
@@ -165,76 +184,6 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 		}
 		return t, of, nil
 	}
-}
-
-// pull makes one request for work to each class; nil means that none came.
-func (s *source) pull(ctx context.Context) (*nats.Msg, error) {
-	inbox := nats.NewInbox()
-	messages := make(chan *nats.Msg, 16)
-	sub, err := s.nc.ChanSubscribe(inbox, messages)
-	if err != nil {
-		if !s.wait(ctx) {
-			return nil, err
-		}
-		return nil, nil
-	}
-	defer func() {
-		_ = sub.Unsubscribe()
-		for {
-			select {
-			case m := <-messages:
-				if len(m.Header) == 0 && m.Reply != "" {
-					_ = m.Respond([]byte("-NAK"))
-				}
-			default:
-				return
-			}
-		}
-	}()
-	request := fmt.Appendf(nil, `{"batch":1,"expires":%d}`, pullFor)
-	for _, c := range s.classes {
-		if err := s.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.w"+c, inbox, request); err != nil {
-			s.wait(ctx)
-			return nil, nil
-		}
-	}
-	reconnected := s.nc.Stats().Reconnects
-	look := time.NewTicker(time.Second)
-	defer look.Stop()
-	until := time.Now().Add(pullFor + time.Second)
-	for ended := 0; ended < len(s.classes); {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-s.drained:
-			return nil, io.EOF
-		case m := <-messages:
-			switch status := m.Header.Get("Status"); status {
-			case "":
-				return m, nil
-			case "408", "404":
-				ended++
-			default: // the server is starting or ending
-				s.wait(ctx)
-				return nil, nil
-			}
-		case <-look.C:
-			// A server that was started anew has forgotten the requests.
-			if s.nc.Stats().Reconnects != reconnected || time.Now().After(until) {
-				return nil, nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-// wait waits a moment; it reports false if the connection is closed.
-func (s *source) wait(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-	case <-time.After(100 * time.Millisecond):
-	}
-	return !s.nc.IsClosed()
 }
 
 // tell tells a message's caller something; what is lost is found by looking

@@ -5,23 +5,49 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/farm/natsfarm/internal/joinfile"
 )
 
-// Status describes the farm of a join file.
+// answering is how long workers and callers have to show themselves.
+const answering = 500 * time.Millisecond
+
+// Status describes the farm of a join file: its workers, the processes that have
+// work done and what they wait for, units that failed, and Slurm's jobs.
 func Status(ctx context.Context, join string) (farm.Table, error) {
 	p, err := NewPool(ctx, join)
 	if err != nil {
 		return farm.Table{}, err
 	}
 	defer p.Close()
-	for range 20 { // workers answer within milliseconds
-		time.Sleep(25 * time.Millisecond)
+	callers := make(chan *nats.Msg, 1<<10)
+	if _, err := p.nc.ChanSubscribe("q.*", callers); err != nil {
+		return farm.Table{}, fmt.Errorf("farm: %w", err)
 	}
-	t := farm.Table{Join: join, Workers: p.Workers()}
+	if err := p.nc.Publish("hello", nil); err != nil {
+		return farm.Table{}, fmt.Errorf("farm: %w", err)
+	}
+	select { // workers and callers answer within milliseconds
+	case <-ctx.Done():
+		return farm.Table{}, ctx.Err()
+	case <-time.After(answering):
+	}
+	t := farm.Table{Join: join, Workers: p.Workers(), Jobs: farm.Jobs(ctx, p.join.Dir)}
+	for range len(callers) {
+		var c farm.Caller
+		if m := <-callers; json.Unmarshal(m.Data, &c) == nil && m.Subject == "q."+c.Name {
+			t.Callers = append(t.Callers, c)
+			t.Failures = append(t.Failures, c.Failures...)
+		}
+	}
+	slices.SortFunc(t.Callers, func(a, b farm.Caller) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(t.Failures, func(a, b farm.Failure) int { return a.When.Compare(b.When) })
 	for stream, n := range map[string]*int{"TASKS": &t.Queued, "RESULTS": &t.Results} {
 		m, err := p.nc.Request("$JS.API.STREAM.INFO."+stream, nil, 5*time.Second)
 		if err != nil {

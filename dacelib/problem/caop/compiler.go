@@ -25,6 +25,8 @@ type CompilerSettings struct {
 	// DACE_GCC, or gcc if it is not set.
 	Path string
 	// Workers is the number of concurrent compilations; 0 means one per core.
+	// There is no Farm: farm.Problem sends an instance's solutions to workers,
+	// which have their own compilers.
 	Workers int
 	// TimeOut is the maximal time for the compilation of one file; 0 means a
 	// minute.

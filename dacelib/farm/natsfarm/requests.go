@@ -1,0 +1,139 @@
+package natsfarm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// requests asks the server for work, over one subscription for the life of a
+// worker. Each class has as many requests at the server as slots wait; a message
+// that comes when none waits any more, as its class's request was answered last,
+// goes back and to another worker at once.
+type requests struct {
+	classes []string
+
+	mu      sync.Mutex // guards the fields below
+	nc      *link
+	inbox   string
+	asked   map[string][]time.Time // the ends of requests, by class, oldest first
+	waiting []chan *nats.Msg       // of slots
+}
+
+// pullFor is how long a request for work waits at the server.
+const pullFor = 30 * time.Second
+
+// unready is how long a request waits that the server refuses as it is starting
+// or ending.
+const unready = 100 * time.Millisecond
+
+func newRequests(classes []string) *requests {
+	return &requests{classes: classes, asked: map[string][]time.Time{}}
+}
+
+// open begins to ask over a connection.
+func (q *requests) open(nc *link) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.nc, q.inbox = nc, nats.NewInbox()
+	_, err := nc.Subscribe(q.inbox+".*", q.answer)
+	return err
+}
+
+// take waits for a message of any class.
+func (q *requests) take(ctx context.Context, drained <-chan struct{}) (*nats.Msg, error) {
+	slot := make(chan *nats.Msg, 1)
+	q.mu.Lock()
+	q.waiting = append(q.waiting, slot)
+	q.ask()
+	q.mu.Unlock()
+	select {
+	case m := <-slot:
+		return m, nil
+	case <-ctx.Done():
+		return nil, q.leave(slot, ctx.Err())
+	case <-drained:
+		return nil, q.leave(slot, io.EOF)
+	}
+}
+
+// leave ends a slot's wait, and hands back what has come for it. It returns err.
+func (q *requests) leave(slot chan *nats.Msg, err error) error {
+	q.mu.Lock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(c chan *nats.Msg) bool { return c == slot })
+	q.mu.Unlock()
+	select {
+	case m := <-slot:
+		_ = m.Respond([]byte("-NAK"))
+	default:
+	}
+	return err
+}
+
+// ask makes the requests that are missing. The caller holds q.mu.
+func (q *requests) ask() {
+	if q.nc == nil {
+		return
+	}
+	now := time.Now()
+	for _, c := range q.classes {
+		for len(q.asked[c]) > 0 && q.asked[c][0].Before(now) {
+			q.asked[c] = q.asked[c][1:]
+		}
+		for len(q.asked[c]) < len(q.waiting) {
+			request := fmt.Appendf(nil, `{"batch":1,"expires":%d}`, pullFor)
+			if q.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.w"+c, q.inbox+"."+c, request) != nil {
+				return // the connection has ended, or look asks again
+			}
+			q.asked[c] = append(q.asked[c], now.Add(pullFor+time.Second))
+		}
+	}
+}
+
+// answer is called for every answer to a request.
+func (q *requests) answer(m *nats.Msg) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	status := m.Header.Get("Status")
+	class := strings.TrimPrefix(m.Subject, q.inbox+".")
+	if status == "" { // a message keeps its subject, t.CLASS.CALLER.N
+		class, _, _ = strings.Cut(strings.TrimPrefix(m.Subject, "t."), ".")
+	}
+	if len(q.asked[class]) > 0 {
+		q.asked[class] = q.asked[class][1:]
+	}
+	switch {
+	case status == "408" || status == "404": // its time is over
+		q.ask()
+	case status != "": // the server is starting or ending
+		time.AfterFunc(unready, q.look)
+	case len(q.waiting) == 0:
+		_ = m.Respond([]byte("-NAK"))
+	default:
+		slot := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		slot <- m
+	}
+}
+
+// look makes requests that were lost or refused.
+func (q *requests) look() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ask()
+}
+
+// again makes all requests anew: a server that was started again has forgotten
+// them.
+func (q *requests) again() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.asked)
+	q.ask()
+}
