@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +26,7 @@ import (
 
 func main() {
 	limits.Follow()
+	cli.Functions{Make: remake}.Travel()
 	os.Exit(cli.Main(&cli.Env{
 		Args:      os.Args[1:],
 		Stdin:     os.Stdin,
@@ -52,7 +55,65 @@ func newEngine(args []string, streams cli.Streams) (engine.Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)
 	}
+	cli.Functions{Pack: func(f any) ([]byte, error) {
+		carried, err := s.Carry(f)
+		if err != nil {
+			return nil, err
+		}
+		return carried.Encode()
+	}, Make: remake}.Travel()
 	return s, nil
+}
+
+// remade holds the compiled functions of other sessions in this process: a plugin
+// is never unloaded, and its variables are there once.
+var remade = struct {
+	sync.Mutex // guards of, and is held while one is made
+	of         map[string]remadeFunction
+}{of: map[string]remadeFunction{}}
+
+type remadeFunction struct {
+	value any
+	built []byte
+	how   string
+}
+
+// mostRemade bounds the functions that are compiled.
+const mostRemade = 50
+
+// remake makes a function of another session's cells: from the plugin that the
+// other process has built, else built here, else interpreted.
+func remake(ctx context.Context, source, built []byte, expression string) (value any, asBuilt []byte, how string, err error) {
+	remade.Lock()
+	defer remade.Unlock()
+	key := string(source) + expression
+	if m, ok := remade.of[key]; ok {
+		return m.value, m.built, m.how, nil
+	}
+	f, err := gocell.DecodeFunction(source)
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("the description of a function: %w", err)
+	}
+	f.Interpret = f.Interpret || len(remade.of) >= mostRemade
+	loader := &native.Loader{Shared: setup.Shared()}
+	if built != nil {
+		if err := loader.Accept(built); err != nil {
+			built = nil // it is built here, or interpreted
+		}
+	}
+	m, err := f.Make(ctx, gocell.Options{Version: cli.Build(), Compiler: loader}, fmt.Sprintf(expression, f.Name))
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if m.Path == "" {
+		return m.Value, nil, "interpreted (" + strings.TrimSpace(m.Why) + ")", nil
+	}
+	out := remadeFunction{m.Value, nil, "plugin"}
+	if built == nil {
+		out.built, out.how = loader.Stored(m.Path), "source built there"
+	}
+	remade.of[key] = out
+	return out.value, out.built, out.how, nil
 }
 
 func serve(ctx context.Context, connectionFile string, eng engine.Engine, stderr io.Writer) error {

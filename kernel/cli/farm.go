@@ -36,7 +36,8 @@ with the farm's own certificate, whose SHA-256 the join file holds. The file is
 for its owner alone: whoever holds it can run code as you. Copy it to machines
 that do not share the folder.
 
-status prints the workers, drain has them finish what they compute and end, stop
+status prints the workers, what all callers wait for, Slurm's jobs and what
+failed, drain has the workers finish what they compute and end, stop
 ends the server; what was computed stays in DIR.
 
 Examples:

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -18,6 +19,7 @@ const (
 	maxPointers = 2 // depth of nested pointers that are followed
 	maxText     = 16 << 10
 	maxLines    = 60
+	manyFloats  = 20 // elements from which on floats are written in one precision
 	lineWidth   = 80
 	indentation = "    "
 )
@@ -26,7 +28,8 @@ const (
 // and fields and with quoted strings. Long slices and maps are cut. A value that
 // does not fit into a line of 80 columns is split into several, as by gofmt. A
 // value with a method Error or String is shown by it. Unexported fields are
-// shown only of types that cells declare, not of those of packages.
+// shown only of types that cells declare, not of those of packages. Twenty floats
+// and more are written in one precision, or by [SetPrecision].
 func Format(v any) string {
 	rv := reflect.ValueOf(v)
 	if text, ok := own(rv); ok {
@@ -71,6 +74,7 @@ type node struct {
 	kids []node
 	rest int  // number of omitted elements
 	list bool // a composite literal, even if it has no elements
+	nums bool // a literal whose elements are numbers
 }
 
 // tree returns the tree of a value.
@@ -118,8 +122,14 @@ func (n node) lines(indent string) []string {
 	inner := indent + indentation
 	if n.plain() { // numbers, for example: as many in each line as fit
 		line := inner
+		width := 0
+		for _, k := range n.kids {
+			if n.nums { // flush right
+				width = max(width, utf8.RuneCountInString(k.head)+1)
+			}
+		}
 		for i, k := range n.kids {
-			item := k.flat() + ","
+			item := fmt.Sprintf("%*s", width, k.head+",")
 			if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(item) > lineWidth {
 				lines, line = append(lines, line), inner
 			}
@@ -155,6 +165,10 @@ func (n node) plain() bool {
 // html writes a tree as HTML lines that can be folded.
 func (n node) html(b *strings.Builder, open bool) {
 	one := n.flat()
+	if n.nums && len(n.kids) > 0 && utf8.RuneCountInString(one) > lineWidth {
+		b.WriteString(`<div style="white-space:pre">` + html.EscapeString(strings.Join(n.lines(""), "\n")) + "</div>")
+		return
+	}
 	if !n.list || len(n.kids) == 0 || utf8.RuneCountInString(one) <= lineWidth || n.plain() {
 		b.WriteString("<div>" + html.EscapeString(one) + "</div>")
 		return
@@ -174,18 +188,27 @@ func (n node) html(b *strings.Builder, open bool) {
 	b.WriteString("</div></details>")
 }
 
+// code begins HTML in the font of code.
+const code = `<div style="font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;`
+
 // treeHTML returns a value as HTML lines that can be folded.
 func treeHTML(v reflect.Value) string {
 	var b strings.Builder
-	b.WriteString(`<div style="font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;overflow-wrap:anywhere">`)
+	b.WriteString(code + `overflow-wrap:anywhere">`)
 	tree(v).html(&b, true)
 	b.WriteString("</div>")
 	return b.String()
 }
 
+// textHTML returns a text as HTML that keeps its lines.
+func textHTML(text string) string {
+	return code + `white-space:pre-wrap">` + html.EscapeString(text) + "</div>"
+}
+
 type formatter struct {
-	size int              // bytes of all leaves so far
-	seen map[uintptr]bool // pointers from the root to the present node, to detect cycles
+	exact bool             // floats in full, however many
+	size  int              // bytes of all leaves so far
+	seen  map[uintptr]bool // pointers from the root to the present node, to detect cycles
 }
 
 // own returns the result of a value's method Error or String. It recovers from
@@ -200,6 +223,8 @@ func own(v reflect.Value) (text string, ok bool) {
 		}
 	}()
 	switch x := v.Interface().(type) {
+	case time.Time:
+		return x.Round(0).String(), true // without the reading of a monotonic clock
 	case error:
 		return x.Error(), true
 	case fmt.Stringer:
@@ -340,11 +365,44 @@ func (f *formatter) elements(v reflect.Value, depth int, typed bool) node {
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 && length > 0 && utf8.Valid(v.Bytes()) && printable(v.Bytes()) {
 		return leaf(fmt.Sprintf("%s(%q)", n.head, v.Bytes()[:min(length, 10*maxElements)]))
 	}
-	for i := range min(length, maxElements) {
-		n.kids = append(n.kids, f.node(v.Index(i), depth+1, false))
+	shown := min(length, maxElements)
+	if write := f.together(v, shown); write != nil {
+		for i := range shown {
+			text := write(v.Index(i).Float())
+			f.size += len(text)
+			n.kids = append(n.kids, leaf(text))
+		}
+	} else {
+		for i := range shown {
+			n.kids = append(n.kids, f.node(v.Index(i), depth+1, false))
+		}
 	}
-	n.rest = max(0, length-maxElements)
+	n.nums = number(v.Type().Elem())
+	n.rest = length - shown
 	return n
+}
+
+// together returns how the first n elements of a slice are written if they are
+// so many floats that they take several lines: in one precision, as in a column
+// of a table. It returns nil for other slices.
+func (f *formatter) together(v reflect.Value, n int) func(float64) string {
+	if kind := v.Type().Elem().Kind(); f.exact || n < manyFloats || kind != reflect.Float32 && kind != reflect.Float64 {
+		return nil
+	}
+	if v.Type().Elem().Implements(reflect.TypeFor[fmt.Stringer]()) {
+		return nil
+	}
+	floats := make([]float64, n)
+	for i := range floats {
+		floats[i] = v.Index(i).Float()
+	}
+	return floatFormat(floats)
+}
+
+// number reports whether elements of a type are written as numbers.
+func number(t reflect.Type) bool {
+	k := t.Kind()
+	return (k >= reflect.Int && k <= reflect.Uint64 || k == reflect.Float32 || k == reflect.Float64) && !t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
 func printable(b []byte) bool {

@@ -195,7 +195,7 @@ func (m *meter) bundle(now time.Duration) engine.Bundle {
 		bar = ""
 	}
 	page := fmt.Sprintf(`<div style="font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;display:flex;gap:.8em;align-items:center">`+
-		`<span>%s</span>%s<span style="font-variant-numeric:tabular-nums">%s</span><span style="opacity:.65">%s</span></div>`,
+		`<span style="white-space:nowrap">%s</span>%s<span style="font-variant-numeric:tabular-nums;white-space:nowrap">%s</span><span style="opacity:.65">%s</span></div>`,
 		html.EscapeString(what), bar, html.EscapeString(count), html.EscapeString(tail))
 	b := mime("text/html", page, text)
 	b.Metadata = map[string]any{"dace-progress": true} // notebook.Progress: never the same twice

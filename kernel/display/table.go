@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
@@ -264,10 +265,48 @@ func exactly(v reflect.Value) string {
 	case v.CanFloat():
 		return strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
 	}
+	if at, ok := timeOf(v); ok {
+		return at.Format(time.RFC3339Nano) // which package frame reads
+	}
 	if text, ok := own(v); ok {
 		return text
 	}
-	return tree(v).flat()
+	f := formatter{exact: true, seen: map[uintptr]bool{}}
+	return f.node(v, 0, true).flat()
+}
+
+// timeOf returns the time that v holds; ok is false if it holds none.
+func timeOf(v reflect.Value) (at time.Time, ok bool) {
+	if v.IsValid() && v.CanInterface() {
+		at, ok = v.Interface().(time.Time)
+	}
+	return at, ok
+}
+
+// timeFormat returns a function that formats times by what tells them apart:
+// with a time of day if there is one that is not midnight, with fractions of a
+// second if there are any, and with a zone if there is another than UTC.
+func timeFormat(values []reflect.Value) func(time.Time) string {
+	layout, fraction, zone := time.DateOnly, "", ""
+	for _, v := range values {
+		at, ok := timeOf(v)
+		if !ok {
+			continue
+		}
+		if hour, minute, second := at.Clock(); hour+minute+second+at.Nanosecond() > 0 {
+			layout = time.DateTime
+		}
+		switch n := at.Nanosecond(); {
+		case n%1e6 > 0:
+			fraction = ".000000"
+		case n > 0:
+			fraction = max(fraction, ".000")
+		}
+		if name, offset := at.Zone(); name != "UTC" || offset != 0 {
+			layout, zone = time.DateTime, " -0700"
+		}
+	}
+	return func(at time.Time) string { return at.Format(layout + fraction + zone) }
 }
 
 // inside returns the value inside of an interface.
@@ -348,11 +387,14 @@ func columnTexts(values []reflect.Value) (texts []string, right bool) {
 		}
 		any = true
 	}
-	write := floatFormat(floats)
+	write, date := floatFormat(floats), timeFormat(values)
 	texts = make([]string, len(values))
 	for k, v := range values {
+		at, isTime := timeOf(v)
 		switch _, has := own(v); {
 		case !v.IsValid():
+		case isTime:
+			texts[k] = date(at)
 		case has:
 			texts[k] = flat(v, mostInCell)
 		case v.CanFloat():
@@ -495,7 +537,11 @@ func (g *Grid) HTML() string {
 			if numeric[j] {
 				align = "right"
 			}
-			fmt.Fprintf(&b, `<%s style="text-align:%s;white-space:nowrap">%s</%s>`, tag, align, html.EscapeString(s), tag)
+			wrap := "white-space:nowrap"
+			if utf8.RuneCountInString(s) > mostInCell { // in several lines, or what follows would be out of sight
+				wrap = "min-width:18em"
+			}
+			fmt.Fprintf(&b, `<%s style="text-align:%s;%s">%s</%s>`, tag, align, wrap, html.EscapeString(s), tag)
 		}
 		b.WriteString("</tr>\n")
 	}

@@ -33,6 +33,8 @@ func TestTables(t *testing.T) {
 	for i := range many {
 		many[i] = point{fmt.Sprint("p", i), float64(i) / 4, i}
 	}
+	type at struct{ At time.Time }
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		v    any
 		want string
@@ -58,7 +60,11 @@ func TestTables(t *testing.T) {
 		"large and small": {[]point{{"a", 1e12, 1}, {"b", -3, 2}},
 			"Name      X  N\na     1e+12  1\nb        -3  2"},
 		"long text": {[][]string{{strings.Repeat("x", 200)}}, strings.Repeat("x", 72) + "…"},
-		"times":     {[]time.Duration{time.Second}, "[]time.Duration{1s}"},
+		"durations": {[]time.Duration{time.Second}, "[]time.Duration{1s}"},
+		"dates":     {[]at{{noon.Add(-12 * time.Hour)}, {noon.AddDate(0, 0, 1).Add(-12 * time.Hour)}}, "At\n2026-11-22\n2026-11-23"},
+		"times":     {[]at{{noon}, {noon.Add(12 * time.Hour)}}, "At\n2026-11-22 12:00:00\n2026-11-23 00:00:00"},
+		"fractions": {[]at{{noon}, {noon.Add(1500 * time.Microsecond)}}, "At\n2026-11-22 12:00:00.000000\n2026-11-22 12:00:00.001500"},
+		"zones":     {[]at{{noon.In(time.FixedZone("CET", 3600))}, {noon}}, "At\n2026-11-22 13:00:00 +0100\n2026-11-22 12:00:00 +0000"},
 		"bytes":     {[][]byte{[]byte("ab")}, `[][]byte{("ab")}`},
 		"empty":     {[]point{}, "[]display.point{}"},
 		"no rows":   {[][]int{{}, {}}, "[][]int{{}, {}}"},
@@ -121,6 +127,17 @@ func TestRows(t *testing.T) {
 	if want := "| name | n |\n|---|--:|\n| a\\|b | 12 |\n"; NewTable([]string{"name", "n"}, [][]string{{"a|b", "12"}}).Markdown() != want {
 		t.Errorf("Markdown:\n%s", NewTable([]string{"name", "n"}, [][]string{{"a|b", "12"}}).Markdown())
 	}
+	long := make([]float64, manyFloats)
+	for i := range long {
+		long[i] = 1.0 / 3
+	}
+	g, err = Rows([]struct {
+		At   time.Time
+		Long []float64
+	}{{time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), long}})
+	if text := g.CSV(); err != nil || !strings.Contains(text, "2026-11-22T00:00:00Z,") || strings.Count(text, "0.3333333333333333") != manyFloats {
+		t.Errorf("CSV of times and slices: %s, %v", text, err)
+	}
 	for _, v := range []any{nil, 7, "x", []int{1}, map[string]int{}, (*mat.Dense)(nil)} {
 		if _, err := Rows(v); err == nil {
 			t.Errorf("%T is a table", v)
@@ -134,7 +151,16 @@ func TestFormat(t *testing.T) {
 		Name  string
 		Inner []inner
 	}
-	long := make([]int, 30)
+	long, lengths := make([]int, 30), make([]int, 30)
+	for i := range lengths {
+		lengths[i] = []int{1, 3, 9, 27, 81, 243}[i%6]
+	}
+	thirds := make([]float64, manyFloats)
+	for i := range thirds {
+		thirds[i] = float64(i) / 3
+	}
+	thirds[manyFloats-1] *= -1
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		v    any
 		want string
@@ -150,8 +176,19 @@ func TestFormat(t *testing.T) {
     "short": {1},
 }`},
 		"struct": {&outer{Name: "x", Inner: []inner{{1, 2}}}, `&display.outer{Name: "x", Inner: {display.inner{A: 1, B: 2}}}`},
-		"text":   {"a\nb", "a\nb"},
-		"error":  {fmt.Errorf("wrong"), "wrong"},
+		"numbers": {lengths, `[]int{
+      1,   3,   9,  27,  81, 243,   1,   3,   9,  27,  81, 243,   1,   3,   9,
+     27,  81, 243,   1,   3,   9,  27,  81, 243,   1,   3,   9,  27,  81, 243,
+}`},
+		"few floats": {[]float64{1.0 / 3, 2}, "[]float64{0.3333333333333333, 2}"},
+		"many floats": {thirds, `[]float64{
+     0.00000,  0.33333,  0.66667,  1.00000,  1.33333,  1.66667,  2.00000,
+     2.33333,  2.66667,  3.00000,  3.33333,  3.66667,  4.00000,  4.33333,
+     4.66667,  5.00000,  5.33333,  5.66667,  6.00000, -6.33333,
+}`},
+		"clock": {noon, "2026-11-22 12:00:00 +0000 UTC"},
+		"text":  {"a\nb", "a\nb"},
+		"error": {fmt.Errorf("wrong"), "wrong"},
 	} {
 		if got := Format(c.v); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
@@ -174,6 +211,18 @@ func TestTreeHTML(t *testing.T) {
 	page := fmt.Sprint(b.Data["text/html"])
 	if !strings.Contains(page, "<details open>") || strings.Contains(page, "<b>") || !strings.Contains(page, "&lt;b&gt;") {
 		t.Error(page)
+	}
+	page = fmt.Sprint(Value(mat.NewDense(30, 30, nil)).Data["text/html"])
+	if strings.Count(page, "<p>") != 1 || !strings.Contains(page, "30 rows, 30 columns") {
+		t.Errorf("the caption of a matrix: %s", page[strings.Index(page, "</table>"):])
+	}
+	page = NewTable([]string{"advice"}, [][]string{{strings.Repeat("more ", 10)}}).HTML()
+	if strings.Count(page, "nowrap") != 1 || !strings.Contains(page, "min-width") {
+		t.Errorf("a long text does not wrap: %s", page)
+	}
+	page = fmt.Sprint(Result([]any{[]point{{"a", 1, 1}}, "<b>"}, false).Data["text/html"])
+	if !strings.Contains(page, "<table>") || !strings.Contains(page, "&lt;b&gt;") || strings.Contains(page, "<pre>") {
+		t.Errorf("two values: %s", page)
 	}
 	if b := Value([]int{1}); len(b.Data) != 1 {
 		t.Errorf("a value of one line has %v", b.Data)

@@ -3,7 +3,6 @@ package display
 import (
 	"encoding/base64"
 	"fmt"
-	"html"
 	"image"
 	"reflect"
 	"strings"
@@ -190,7 +189,7 @@ func Result(vs []any, errorLast bool) engine.Bundle {
 		case b.Data["image/png"] != nil:
 			rich, anyRich = append(rich, fmt.Sprintf(`<img src="data:image/png;base64,%s">`, b.Data["image/png"])), true
 		default:
-			rich = append(rich, "<pre>"+html.EscapeString(text)+"</pre>")
+			rich = append(rich, textHTML(text))
 		}
 	}
 	out := engine.Text(strings.Join(texts, ", "))
@@ -222,8 +221,9 @@ func matrix(m mat.Matrix) engine.Bundle {
 		excerpt = mostRows / 2
 	}
 	text := fmt.Sprintf("%d x %d\n%.6g", r, c, mat.Formatted(m, mat.Excerpt(excerpt)))
-	return engine.Bundle{Data: map[string]any{
-		"text/plain": text,
-		"text/html":  gridOf(m).HTML() + fmt.Sprintf("<p>%d × %d</p>", r, c),
-	}}
+	page := gridOf(m).HTML()
+	if excerpt == 0 { // otherwise there is a caption
+		page += fmt.Sprintf("\n<p>%d × %d</p>", r, c)
+	}
+	return engine.Bundle{Data: map[string]any{"text/plain": text, "text/html": page}}
 }

@@ -1,10 +1,10 @@
 package gocell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/types"
 	"regexp"
 	"slices"
@@ -36,6 +36,11 @@ const (
 type automatic struct {
 	s *Session
 
+	after time.Duration // of processor time a function is compiled
+
+	ctx  context.Context // of builds; it ends with the session
+	stop func()
+
 	mu    sync.Mutex // guards the following
 	on    bool
 	spent map[string]time.Duration // processor time of the cells that name a function
@@ -49,6 +54,7 @@ type automatic struct {
 type hot struct {
 	name string
 	text string        // its declaration when it was looked at
+	path string        // of the package that was built for it
 	done chan struct{} // closed when it is built or refused
 	why  error         // why it stays interpreted, once done is closed
 	in   bool          // it has taken its place
@@ -56,6 +62,8 @@ type hot struct {
 
 func (a *automatic) init(s *Session) {
 	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hot{}
+	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, hotAfter)
+	a.ctx, a.stop = context.WithCancel(background.Work(context.Background()))
 }
 
 // timeUsed returns the processor time that the process has used.
@@ -118,7 +126,7 @@ func (a *automatic) add(names []string, d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, name := range names {
-		if a.spent[name] += d; a.spent[name] >= hotAfter {
+		if a.spent[name] += d; a.spent[name] >= a.after {
 			a.consider(name, map[string]bool{})
 		}
 	}
@@ -153,13 +161,9 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 		a.funcs[name] = h
 	default:
 		a.built++
-		h = &hot{name: name, text: src.Text(), done: make(chan struct{})}
+		h = &hot{name: name, text: src.Text()}
 		a.funcs[name] = h
-		a.queue = append(a.queue, h)
-		if !a.busy {
-			a.busy = true
-			go a.work()
-		}
+		a.enqueue(h)
 	}
 	select {
 	case <-h.done:
@@ -169,6 +173,16 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 			}
 		}
 	default:
+	}
+}
+
+// enqueue has a function built.
+func (a *automatic) enqueue(h *hot) {
+	h.done = make(chan struct{})
+	a.queue = append(a.queue, h)
+	if !a.busy {
+		a.busy = true
+		go a.work()
 	}
 }
 
@@ -218,7 +232,9 @@ func (a *automatic) build(h *hot) (err error) {
 	if err != nil {
 		return err
 	}
-	return said(a.s.compiled.Prepare(background.Work(context.Background()), c.Natives[0]))
+	err = a.s.compiled.Prepare(a.ctx, c.Natives[0])
+	h.path = c.Natives[0].Path
+	return said(err)
 }
 
 // said returns the first message of an error.
@@ -254,63 +270,6 @@ func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
 	return src, c, nil
 }
 
-// unfit returns what in a function would not mean the same when it is compiled,
-// or "".
-func (a *automatic) unfit(n *check.Native) (why string) {
-	for _, v := range n.Vars {
-		if holdsMap(v.Type()) {
-			return "it shares the map " + v.Name()
-		}
-	}
-	if f, ok := n.Package.Scope().Lookup(n.Unit.Names[0]).(*types.Func); ok && hasInterface(f.Signature()) {
-		return "values of interfaces go in or out of it"
-	}
-	for _, o := range n.Info.Uses {
-		if f, ok := o.(*types.Func); ok && a.s.packages.library.Overridden(f) {
-			return "it calls " + f.FullName() + ", which the kernel replaces"
-		}
-	}
-	for _, d := range n.Decls {
-		ast.Inspect(d.Decl, func(x ast.Node) bool {
-			switch x := x.(type) {
-			case *ast.GoStmt:
-				why = "it starts goroutines"
-			case *ast.CallExpr:
-				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok {
-					if b, ok := n.Info.Uses[id].(*types.Builtin); ok && (b.Name() == "print" || b.Name() == "println") {
-						why = "it prints"
-					}
-				}
-			}
-			return why == ""
-		})
-	}
-	return why
-}
-
-// holdsMap reports whether a value of a type leads to a map.
-func holdsMap(t types.Type) bool {
-	found := false
-	check.WalkType(t, func(t types.Type) {
-		_, isMap := t.Underlying().(*types.Map)
-		found = found || isMap
-	}, map[types.Type]bool{})
-	return found
-}
-
-// hasInterface reports whether a parameter or result of a function is an
-// interface other than error.
-func hasInterface(sig *types.Signature) bool {
-	for _, tuple := range []*types.Tuple{sig.Params(), sig.Results()} {
-		for v := range tuple.Variables() {
-			if types.IsInterface(v.Type()) && v.Type() != types.Universe.Lookup("error").Type() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // swap lets functions that have been built take their place. A cell that names a
 // function under construction waits for it.
 func (a *automatic) swap(ctx context.Context, text string) {
@@ -330,22 +289,43 @@ func (a *automatic) swap(ctx context.Context, text string) {
 	late := time.NewTimer(patient)
 	defer late.Stop()
 	for _, h := range waiting {
-		select {
-		case <-h.done:
-			if h.why == nil {
-				a.take(ctx, h)
+		for ready := false; !ready; {
+			a.mu.Lock()
+			done := h.done
+			a.mu.Unlock()
+			select {
+			case <-done:
+				a.mu.Lock()
+				refused := h.why != nil
+				a.mu.Unlock()
+				ready = refused || a.take(ctx, h)
+			case <-late.C:
+				return
+			case <-ctx.Done():
+				return
 			}
-		case <-late.C:
-			return
-		case <-ctx.Done():
-			return
 		}
 	}
 }
 
-// take declares a function as compiled, whose plugin has been built.
-func (a *automatic) take(ctx context.Context, h *hot) {
-	src, _, err := a.check(h)
+// take declares a function as compiled, whose plugin has been built. It returns
+// false if it is built again, since it uses a function that has been compiled
+// meanwhile.
+func (a *automatic) take(ctx context.Context, h *hot) bool {
+	src, c, err := a.check(h)
+	if err == nil {
+		err = said(a.s.compiled.Generate(c.Natives[0]))
+	}
+	if err == nil && c.Natives[0].Path != h.path {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		select {
+		case <-h.done:
+			a.enqueue(h)
+		default: // a cell beside this one has done so
+		}
+		return false
+	}
 	if err == nil {
 		err = a.s.runWith(ctx, src, false, nothing{}, func([]any) {})
 	}
@@ -355,6 +335,7 @@ func (a *automatic) take(ctx context.Context, h *hot) {
 		h.why = err
 	}
 	h.in = err == nil
+	return true
 }
 
 // magic implements the magic %compile.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/cell"
@@ -41,6 +42,10 @@ type Options struct {
 	// Compiler builds the cells that begin with %%compile. Without a compiler
 	// those cells are interpreted.
 	Compiler compiled.Compiler
+	// CompileAfter is the processor time after which the session compiles a
+	// function by itself, without being told by %compile auto; negative: at
+	// once. 0 means that it waits to be told, and then half a second.
+	CompileAfter time.Duration
 }
 
 // A Session is one Go session: the declarations, variables and imports of its
@@ -182,6 +187,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.debugger.Detach()
+	s.compiled.auto.stop()
 	s.prog.Importer.Forget()
 	err := s.fetched.modules.Close()
 	if !s.opts.KeepStdin {

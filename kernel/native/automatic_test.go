@@ -1,6 +1,8 @@
 package native_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +17,16 @@ func TestAutomatic(t *testing.T) {
 		n++
 		return run(t.Context(), s, n, code)
 	}
-	// until repeats a cell until a function is said to be in a state.
+	end, ok := t.Deadline()
+	if !ok {
+		end = time.Now().Add(time.Hour)
+	}
+	end = end.Add(-10 * time.Second)
+	// until repeats a cell until a function is said to be in a state. Machines may
+	// be busy: it takes what time there is.
 	until := func(code, function, state string) {
 		t.Helper()
-		for end := time.Now().Add(3 * time.Minute); ; {
+		for {
 			got := cell(code)
 			list := cell("%compile list")
 			if strings.Contains(list, function) && strings.Contains(list, state) {
@@ -86,5 +94,51 @@ func TestAutomatic(t *testing.T) {
 	}
 	if got := cell("%compile off\n%compile"); !strings.HasSuffix(got, "%compile off") {
 		t.Errorf("off: %s", got)
+	}
+}
+
+// BenchmarkAutomatic measures, in milliseconds, cells that call a function: the
+// first, the second and the third time with %compile auto, and with the function
+// in a %%compile cell. The second waits for the build if it has begun.
+func BenchmarkAutomatic(b *testing.B) {
+	for _, c := range []struct{ name, declare, call string }{
+		{"brkga", objective, `p := problem.FromFunc("p", 30, objective)
+r, err := brkga.Run(ctx, p, brkga.Settings{Evaluations: 20000, Seed: 1});`},
+		{"fib", "func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }", "fib(30);"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			l := ready(b)
+			took := map[string][]float64{}
+			for b.Loop() {
+				for _, by := range []string{"", "%%compile\n"} {
+					s := session(b, l)
+					cell := func(code string) float64 {
+						start := time.Now()
+						if got := run(b.Context(), s, 1, code); got != "" {
+							b.Fatal(got)
+						}
+						return float64(time.Since(start).Microseconds()) / 1000
+					}
+					if by == "" {
+						cell("%compile auto")
+					}
+					version := fmt.Sprintf("{ const version = %d;", len(took["third-ms"])) // a new text is built anew
+					cell(by + strings.Replace(c.declare, "{", version, 1))
+					if by != "" {
+						cell(c.call)
+						took["compiled-ms"] = append(took["compiled-ms"], cell(c.call))
+						continue
+					}
+					for _, time := range []string{"first-ms", "second-ms", "third-ms"} {
+						took[time] = append(took[time], cell(c.call))
+					}
+				}
+			}
+			for name, list := range took {
+				slices.Sort(list)
+				b.ReportMetric(list[len(list)/2], name)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

@@ -538,3 +538,28 @@ func ones(x []bool) float64 {
 	}
 	return float64(n)
 }
+
+// TestNotices checks that what a loader has to say reaches the cell that runs,
+// though the loader knows nothing of cells: it writes to os.Stderr.
+func TestNotices(t *testing.T) {
+	first := ready(t)
+	builds, err := filepath.Glob(filepath.Join(first.Cache, "compiled", "*"))
+	if err != nil || len(builds) != 1 {
+		t.Fatal(builds, err)
+	}
+	if err := os.WriteFile(filepath.Join(builds[0], "old.so"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(first.Cache, 0o777); err != nil { // anybody could have written it
+		t.Fatal(err)
+	}
+	s := session(t, &native.Loader{Cache: first.Cache})
+	var out enginetest.Recorder
+	if _, err := s.Execute(t.Context(), engine.Cell{Number: 1, Code: "%%compile\nfunc noticed() int { return 1 }"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "%%compile: others could write to " + first.Cache + ": what was stored there is built again\n"
+	if got := out.Text(enginetest.Stderr); !strings.Contains(got, want) {
+		t.Errorf("the cell shows %q, want %q", got, want)
+	}
+}

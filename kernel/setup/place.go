@@ -131,6 +131,8 @@ type Spec struct {
 	InterruptMode string            `json:"interrupt_mode"`
 	Env           map[string]string `json:"env,omitempty"`
 	Metadata      struct {
+		// Debugger has JupyterLab offer its debugger.
+		Debugger bool `json:"debugger"`
 		// The key belongs to the file's format, whatever the module's path.
 		Record *Record `json:"dace.local,omitempty"`
 	} `json:"metadata"`
@@ -313,6 +315,7 @@ func (in *Installer) Register(at Place, note *Record) error {
 		InterruptMode: "message",
 	}
 	note.Trees = slices.DeleteFunc(note.Trees, func(dir string) bool { return dir == at.building() })
+	spec.Metadata.Debugger = true
 	spec.Metadata.Record = note
 	text, err := json.MarshalIndent(spec, "", "  ")
 	if err != nil {

@@ -165,11 +165,17 @@ func (s *Set) Build(ctx context.Context, cells []*check.Native, out engine.Outpu
 	return nil
 }
 
+// Generate sets the text of a compiled cell, and the path under which it is
+// built.
+func (s *Set) Generate(n *check.Native) error {
+	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}}
+	return g.generate()
+}
+
 // Prepare builds a compiled cell and loads its plugin. A later Build of the same
 // text is done at once.
 func (s *Set) Prepare(ctx context.Context, n *check.Native) error {
-	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}}
-	if err := g.generate(); err != nil {
+	if err := s.Generate(n); err != nil {
 		return err
 	}
 	modules := ""

@@ -61,6 +61,7 @@ type Debugger struct {
 	prefix string // of the paths of cells
 
 	panics atomic.Bool // goroutines that begin to panic stop
+	lab    atomic.Bool // the client is JupyterLab, which looks at some replies in its own way
 
 	mu       sync.Mutex // guards the fields below
 	send     func(event string, body any)

@@ -16,9 +16,10 @@ const seed = 0xc70f6907
 // suffix ends the paths of cells.
 const suffix = ".go"
 
-// newPrefix returns how the paths of this process's cells begin.
+// newPrefix returns how the paths of this process's cells begin. JupyterLab shows
+// a cell as "Cell [3]", and not by its path, if that contains "ipykernel_".
 func newPrefix() string {
-	return filepath.Join(os.TempDir(), "dace_"+strconv.Itoa(os.Getpid())) + string(filepath.Separator)
+	return filepath.Join(os.TempDir(), "dace_ipykernel_"+strconv.Itoa(os.Getpid())) + string(filepath.Separator)
 }
 
 // pathOf returns the path of the cell with a text.

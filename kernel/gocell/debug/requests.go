@@ -117,7 +117,8 @@ func (d *Debugger) info(context.Context, none) (any, error) {
 		"breakpoints": list, "stoppedThreads": stopped, "richRendering": true, "exceptionPaths": []string{}, "copyToGlobals": true}, nil
 }
 
-func (d *Debugger) initialize(context.Context, none) (any, error) {
+func (d *Debugger) initialize(_ context.Context, a struct{ ClientID string }) (any, error) {
+	d.lab.Store(a.ClientID == "jupyterlab")
 	return object{"supportsConfigurationDoneRequest": true, "supportsConditionalBreakpoints": true, "supportsSetVariable": true,
 		"supportsEvaluateForHovers": true, "supportsModulesRequest": true, "supportsExceptionInfoRequest": false,
 		"exceptionBreakpointFilters": []object{{"filter": panicFilter, "label": "Panics", "default": false}}}, nil
@@ -276,8 +277,13 @@ func (d *Debugger) evaluate(ctx context.Context, a evaluateArguments) (any, erro
 		return nil, err
 	}
 	v, typ, err := d.host.Run(ctx, a.Expression, scope, out)
-	if err != nil {
+	switch {
+	case err != nil && d.lab.Load(): // which would say "an error", and not which
+		return object{"result": err.Error(), "variablesReference": 0}, nil
+	case err != nil:
 		return nil, err
+	case v == nil && typ == "": // a statement
+		return object{"result": "", "variablesReference": 0}, nil
 	}
 	body := d.shownAs(valueOf(v), typ, child{path: a.Expression, frame: a.FrameID})
 	return object{"result": body.Value, "type": body.Type, "variablesReference": body.VariablesReference}, nil

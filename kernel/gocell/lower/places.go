@@ -100,7 +100,14 @@ func (l *lowerer) detachSingle(a *ast.AssignStmt) {
 		r = l.typeOperator(r)
 		a.Rhs[0] = r
 	}
-	if _, isCall := r.(*ast.CallExpr); isCall || a.Tok == token.DEFINE || !storesInPlace(r) {
+	_, isCall := r.(*ast.CallExpr)
+	if isCall && a.Tok == token.ASSIGN && t != nil {
+		if _, isFunc := t.Underlying().(*types.Signature); isFunc {
+			a.Rhs[0] = l.detach(r) // a compiled function's result would replace the variable
+			return
+		}
+	}
+	if isCall || a.Tok == token.DEFINE || !storesInPlace(r) {
 		return
 	}
 	if _, plain := a.Lhs[0].(*ast.Ident); plain && t != nil && !types.IsInterface(t) {

@@ -52,12 +52,17 @@ func Paths() []string {
 // Name returns the name of the package at an import path.
 func Name(path string) (string, bool) {
 	p, ok := table.Packages[path]
-	return p.Name, ok
+	if !ok {
+		return "", false
+	}
+	return p.Name, true
 }
 
 // Lookup returns the symbols of a package in the form that yaegi takes: a
-// constant, function or variable under its name, a type T as a nil *T, and the
-// wrapper of an interface I as "_I". The caller may modify the map.
+// constant, function or variable under its name and a type T as a nil *T. The
+// wrappers of interfaces ("_I") that yaegi otherwise needs are not there: types
+// of cells are types of Go with methods, and go into interfaces as they are.
+// The caller may modify the map.
 func Lookup(path string) (map[string]reflect.Value, bool) {
 	p, ok := table.Packages[path]
 	if !ok {

@@ -4,39 +4,41 @@ package dace
 
 import (
 	brkga "dace.local/dacelib/brkga"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/brkga", "brkga", func() map[string]reflect.Value {
-		return table.With(`MaxElites INT 400
+func init() { table.Register(&dace_local_dacelib_brkga_) }
+
+var dace_local_dacelib_brkga_ = table.Package{
+	Path: "dace.local/dacelib/brkga",
+	Name: "brkga",
+	Untyped: `MaxElites INT 400
 MaxMutants INT 200
 MaxOffspring INT 1000
 MinElites INT 1
 MinMutants INT 1
 MinOffspring INT 1
-`, map[string]reflect.Value{
-			"BooleanKeys":     reflect.ValueOf(brkga.BooleanKeys),
-			"ByEverySolution": reflect.ValueOf(brkga.ByEverySolution),
-			"BySolution":      reflect.ValueOf(brkga.BySolution),
-			"ByValue":         reflect.ValueOf(brkga.ByValue),
-			"Default":         reflect.ValueOf(brkga.Default),
-			"ForBudget":       reflect.ValueOf(brkga.ForBudget),
-			"OneChild":        reflect.ValueOf(brkga.OneChild),
-			"Pymoo062":        reflect.ValueOf(brkga.Pymoo062),
-			"Run":             reflect.ValueOf(brkga.Run),
-			"RunAll":          reflect.ValueOf(brkga.RunAll),
-			"TwoChildren":     reflect.ValueOf(brkga.TwoChildren),
-			"UniformKeys":     reflect.ValueOf(brkga.UniformKeys),
-			"Children":        reflect.ValueOf((*brkga.Children)(nil)),
-			"Config":          reflect.ValueOf((*brkga.Config)(nil)),
-			"DuplicateRule":   reflect.ValueOf((*brkga.DuplicateRule)(nil)),
-			"InitialKeys":     reflect.ValueOf((*brkga.InitialKeys)(nil)),
-			"Job":             reflect.ValueOf((*brkga.Job)(nil)),
-			"Point":           reflect.ValueOf((*brkga.Point)(nil)),
-			"Result":          reflect.ValueOf((*brkga.Result)(nil)),
-			"Settings":        reflect.ValueOf((*brkga.Settings)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "BooleanKeys", Value: brkga.BooleanKeys},
+		{Name: "ByEverySolution", Value: brkga.ByEverySolution},
+		{Name: "BySolution", Value: brkga.BySolution},
+		{Name: "ByValue", Value: brkga.ByValue},
+		{Name: "Default", Value: brkga.Default},
+		{Name: "ForBudget", Value: brkga.ForBudget},
+		{Name: "OneChild", Value: brkga.OneChild},
+		{Name: "Pymoo062", Value: brkga.Pymoo062},
+		{Name: "Run", Value: brkga.Run},
+		{Name: "RunAll", Value: brkga.RunAll},
+		{Name: "TwoChildren", Value: brkga.TwoChildren},
+		{Name: "UniformKeys", Value: brkga.UniformKeys},
+		{Name: "Children", Value: (*brkga.Children)(nil)},
+		{Name: "Config", Value: (*brkga.Config)(nil)},
+		{Name: "DuplicateRule", Value: (*brkga.DuplicateRule)(nil)},
+		{Name: "InitialKeys", Value: (*brkga.InitialKeys)(nil)},
+		{Name: "Job", Value: (*brkga.Job)(nil)},
+		{Name: "Point", Value: (*brkga.Point)(nil)},
+		{Name: "Result", Value: (*brkga.Result)(nil)},
+		{Name: "Settings", Value: (*brkga.Settings)(nil)},
+	},
 }

@@ -3,176 +3,80 @@
 package dace
 
 import (
-	context "context"
 	farm "dace.local/dacelib/farm"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/farm", "farm", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Again":           reflect.ValueOf(farm.Again),
-			"BlobKey":         reflect.ValueOf(farm.BlobKey),
-			"Class":           reflect.ValueOf(farm.Class),
-			"Control":         reflect.ValueOf(farm.Control),
-			"DefaultDir":      reflect.ValueOf(farm.DefaultDir),
-			"Do1":             reflect.ValueOf(farm.Do1),
-			"Execute":         reflect.ValueOf(farm.Execute),
-			"Expensive":       reflect.ValueOf(farm.Expensive),
-			"Failures":        reflect.ValueOf(farm.Failures),
-			"Folder":          reflect.ValueOf(farm.Folder),
-			"FolderSource":    reflect.ValueOf(farm.FolderSource),
-			"Join":            reflect.ValueOf(farm.Join),
-			"Kinds":           reflect.ValueOf(farm.Kinds),
-			"LastDir":         reflect.ValueOf(farm.LastDir),
-			"Local":           reflect.ValueOf(farm.Local),
-			"MissingBlob":     reflect.ValueOf(farm.MissingBlob),
-			"NewDispatcher":   reflect.ValueOf(farm.NewDispatcher),
-			"NewEnv":          reflect.ValueOf(farm.NewEnv),
-			"NewPacker":       reflect.ValueOf(farm.NewPacker),
-			"NewUnit":         reflect.ValueOf(farm.NewUnit),
-			"Piece":           reflect.ValueOf(farm.Piece),
-			"Problem":         reflect.ValueOf(farm.Problem),
-			"Register":        reflect.ValueOf(farm.Register),
-			"RegisterDriver":  reflect.ValueOf(farm.RegisterDriver),
-			"RegisterProblem": reflect.ValueOf(farm.RegisterProblem),
-			"Remember":        reflect.ValueOf(farm.Remember),
-			"RememberLast":    reflect.ValueOf(farm.RememberLast),
-			"Self":            reflect.ValueOf(farm.Self),
-			"Start":           reflect.ValueOf(farm.Start),
-			"Trait":           reflect.ValueOf(farm.Trait),
-			"TraitNames":      reflect.ValueOf(farm.TraitNames),
-			"WorkFor":         reflect.ValueOf(farm.WorkFor),
-			"WorkerName":      reflect.ValueOf(farm.WorkerName),
-			"Codec":           reflect.ValueOf((*farm.Codec)(nil)),
-			"Counts":          reflect.ValueOf((*farm.Counts)(nil)),
-			"Dispatcher":      reflect.ValueOf((*farm.Dispatcher)(nil)),
-			"Driver":          reflect.ValueOf((*farm.Driver)(nil)),
-			"Env":             reflect.ValueOf((*farm.Env)(nil)),
-			"Failure":         reflect.ValueOf((*farm.Failure)(nil)),
-			"Farm":            reflect.ValueOf((*farm.Farm)(nil)),
-			"Floats":          reflect.ValueOf((*farm.Floats)(nil)),
-			"FolderPool":      reflect.ValueOf((*farm.FolderPool)(nil)),
-			"Func":            reflect.ValueOf((*farm.Func)(nil)),
-			"Identity":        reflect.ValueOf((*farm.Identity)(nil)),
-			"Message":         reflect.ValueOf((*farm.Message)(nil)),
-			"Packer":          reflect.ValueOf((*farm.Packer)(nil)),
-			"Pool":            reflect.ValueOf((*farm.Pool)(nil)),
-			"Rates":           reflect.ValueOf((*farm.Rates)(nil)),
-			"Result":          reflect.ValueOf((*farm.Result)(nil)),
-			"Settings":        reflect.ValueOf((*farm.Settings)(nil)),
-			"Slurm":           reflect.ValueOf((*farm.Slurm)(nil)),
-			"Source":          reflect.ValueOf((*farm.Source)(nil)),
-			"Spec":            reflect.ValueOf((*farm.Spec)(nil)),
-			"Table":           reflect.ValueOf((*farm.Table)(nil)),
-			"Transport":       reflect.ValueOf((*farm.Transport)(nil)),
-			"Unit":            reflect.ValueOf((*farm.Unit)(nil)),
-			"Work":            reflect.ValueOf((*farm.Work)(nil)),
-			"Worker":          reflect.ValueOf((*farm.Worker)(nil)),
-			"_Pool":           reflect.ValueOf((*_dace_local_dacelib_farm_Pool)(nil)),
-			"_Source":         reflect.ValueOf((*_dace_local_dacelib_farm_Source)(nil)),
-			"_Transport":      reflect.ValueOf((*_dace_local_dacelib_farm_Transport)(nil)),
-		})
-	})
-}
+func init() { table.Register(&dace_local_dacelib_farm_) }
 
-// _dace_local_dacelib_farm_Pool hands an interpreted Pool to compiled code.
-type _dace_local_dacelib_farm_Pool struct {
-	IValue any
-	WDo    func(a0 context.Context, a1 []farm.Unit, a2 func(i int, result []byte) error) error
-	WGet   func(a0 context.Context, a1 string) ([]byte, error)
-	WPut   func(a0 context.Context, a1 []byte) (string, error)
-	WRate  func(a0 string) float64
-	WSlots func() int
-}
-
-func (W _dace_local_dacelib_farm_Pool) Do(a0 context.Context, a1 []farm.Unit, a2 func(i int, result []byte) error) error {
-	return W.WDo(a0, a1, a2)
-}
-
-func (W _dace_local_dacelib_farm_Pool) Get(a0 context.Context, a1 string) ([]byte, error) {
-	return W.WGet(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Pool) Put(a0 context.Context, a1 []byte) (string, error) {
-	return W.WPut(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Pool) Rate(a0 string) float64 {
-	return W.WRate(a0)
-}
-
-func (W _dace_local_dacelib_farm_Pool) Slots() int {
-	return W.WSlots()
-}
-
-// _dace_local_dacelib_farm_Source hands an interpreted Source to compiled code.
-type _dace_local_dacelib_farm_Source struct {
-	IValue  any
-	WBack   func(a0 context.Context, a1 farm.Message) error
-	WFailed func(a0 context.Context, a1 farm.Message, a2 int, a3 string) error
-	WGet    func(a0 context.Context, a1 string) ([]byte, error)
-	WJoin   func(a0 context.Context, a1 func() farm.Worker) error
-	WLeave  func(a0 context.Context)
-	WPut    func(a0 context.Context, a1 []byte) (string, error)
-	WResult func(a0 context.Context, a1 farm.Message, a2 farm.Result) error
-	WTake   func(a0 context.Context) (farm.Message, context.Context, error)
-}
-
-func (W _dace_local_dacelib_farm_Source) Back(a0 context.Context, a1 farm.Message) error {
-	return W.WBack(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Source) Failed(a0 context.Context, a1 farm.Message, a2 int, a3 string) error {
-	return W.WFailed(a0, a1, a2, a3)
-}
-
-func (W _dace_local_dacelib_farm_Source) Get(a0 context.Context, a1 string) ([]byte, error) {
-	return W.WGet(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Source) Join(a0 context.Context, a1 func() farm.Worker) error {
-	return W.WJoin(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Source) Leave(a0 context.Context) {
-	W.WLeave(a0)
-}
-
-func (W _dace_local_dacelib_farm_Source) Put(a0 context.Context, a1 []byte) (string, error) {
-	return W.WPut(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Source) Result(a0 context.Context, a1 farm.Message, a2 farm.Result) error {
-	return W.WResult(a0, a1, a2)
-}
-
-func (W _dace_local_dacelib_farm_Source) Take(a0 context.Context) (farm.Message, context.Context, error) {
-	return W.WTake(a0)
-}
-
-// _dace_local_dacelib_farm_Transport hands an interpreted Transport to compiled code.
-type _dace_local_dacelib_farm_Transport struct {
-	IValue    any
-	WLook     func(a0 context.Context, a1 []string) ([]farm.Result, error)
-	WQueued   func(a0 context.Context, a1 farm.Message) (bool, error)
-	WSend     func(a0 context.Context, a1 farm.Message) error
-	WWithdraw func(a0 []farm.Message)
-}
-
-func (W _dace_local_dacelib_farm_Transport) Look(a0 context.Context, a1 []string) ([]farm.Result, error) {
-	return W.WLook(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Transport) Queued(a0 context.Context, a1 farm.Message) (bool, error) {
-	return W.WQueued(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Transport) Send(a0 context.Context, a1 farm.Message) error {
-	return W.WSend(a0, a1)
-}
-
-func (W _dace_local_dacelib_farm_Transport) Withdraw(a0 []farm.Message) {
-	W.WWithdraw(a0)
+var dace_local_dacelib_farm_ = table.Package{
+	Path: "dace.local/dacelib/farm",
+	Name: "farm",
+	Values: []table.Symbol{
+		{Name: "Again", Value: farm.Again},
+		{Name: "BlobKey", Value: farm.BlobKey},
+		{Name: "Class", Value: farm.Class},
+		{Name: "Control", Value: farm.Control},
+		{Name: "DefaultDir", Value: farm.DefaultDir},
+		{Name: "Do1", Value: farm.Do1},
+		{Name: "Execute", Value: farm.Execute},
+		{Name: "Expensive", Value: farm.Expensive},
+		{Name: "Failures", Value: farm.Failures},
+		{Name: "Folder", Value: farm.Folder},
+		{Name: "FolderSource", Value: farm.FolderSource},
+		{Name: "Jobs", Value: farm.Jobs},
+		{Name: "Join", Value: farm.Join},
+		{Name: "Kinds", Value: farm.Kinds},
+		{Name: "LastDir", Value: farm.LastDir},
+		{Name: "Local", Value: farm.Local},
+		{Name: "MissingBlob", Value: farm.MissingBlob},
+		{Name: "NewDispatcher", Value: farm.NewDispatcher},
+		{Name: "NewEnv", Value: farm.NewEnv},
+		{Name: "NewPacker", Value: farm.NewPacker},
+		{Name: "NewUnit", Value: farm.NewUnit},
+		{Name: "Piece", Value: farm.Piece},
+		{Name: "Problem", Value: farm.Problem},
+		{Name: "Register", Value: farm.Register},
+		{Name: "RegisterDriver", Value: farm.RegisterDriver},
+		{Name: "RegisterProblem", Value: farm.RegisterProblem},
+		{Name: "Remember", Value: farm.Remember},
+		{Name: "RememberLast", Value: farm.RememberLast},
+		{Name: "Self", Value: farm.Self},
+		{Name: "SetCarrier", Value: farm.SetCarrier},
+		{Name: "Start", Value: farm.Start},
+		{Name: "Trait", Value: farm.Trait},
+		{Name: "TraitNames", Value: farm.TraitNames},
+		{Name: "WorkFor", Value: farm.WorkFor},
+		{Name: "WorkerName", Value: farm.WorkerName},
+		{Name: "Caller", Value: (*farm.Caller)(nil)},
+		{Name: "Carried", Value: (*farm.Carried)(nil)},
+		{Name: "Carrier", Value: (*farm.Carrier)(nil)},
+		{Name: "Codec", Value: (*farm.Codec)(nil)},
+		{Name: "Counts", Value: (*farm.Counts)(nil)},
+		{Name: "Dispatcher", Value: (*farm.Dispatcher)(nil)},
+		{Name: "Driver", Value: (*farm.Driver)(nil)},
+		{Name: "Env", Value: (*farm.Env)(nil)},
+		{Name: "Failure", Value: (*farm.Failure)(nil)},
+		{Name: "Farm", Value: (*farm.Farm)(nil)},
+		{Name: "Floats", Value: (*farm.Floats)(nil)},
+		{Name: "FolderPool", Value: (*farm.FolderPool)(nil)},
+		{Name: "Func", Value: (*farm.Func)(nil)},
+		{Name: "Identity", Value: (*farm.Identity)(nil)},
+		{Name: "Job", Value: (*farm.Job)(nil)},
+		{Name: "Message", Value: (*farm.Message)(nil)},
+		{Name: "Packer", Value: (*farm.Packer)(nil)},
+		{Name: "Pool", Value: (*farm.Pool)(nil)},
+		{Name: "Rates", Value: (*farm.Rates)(nil)},
+		{Name: "Result", Value: (*farm.Result)(nil)},
+		{Name: "Settings", Value: (*farm.Settings)(nil)},
+		{Name: "Slurm", Value: (*farm.Slurm)(nil)},
+		{Name: "Source", Value: (*farm.Source)(nil)},
+		{Name: "Spec", Value: (*farm.Spec)(nil)},
+		{Name: "Stage", Value: (*farm.Stage)(nil)},
+		{Name: "Table", Value: (*farm.Table)(nil)},
+		{Name: "Transport", Value: (*farm.Transport)(nil)},
+		{Name: "Unit", Value: (*farm.Unit)(nil)},
+		{Name: "Work", Value: (*farm.Work)(nil)},
+		{Name: "Worker", Value: (*farm.Worker)(nil)},
+	},
 }

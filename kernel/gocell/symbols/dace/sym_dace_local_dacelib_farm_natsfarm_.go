@@ -4,21 +4,23 @@ package dace
 
 import (
 	natsfarm "dace.local/dacelib/farm/natsfarm"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/farm/natsfarm", "natsfarm", func() map[string]reflect.Value {
-		return table.With(`JoinName STRING "farm.join"
-`, map[string]reflect.Value{
-			"Drain":     reflect.ValueOf(natsfarm.Drain),
-			"NewPool":   reflect.ValueOf(natsfarm.NewPool),
-			"NewSource": reflect.ValueOf(natsfarm.NewSource),
-			"Start":     reflect.ValueOf(natsfarm.Start),
-			"Status":    reflect.ValueOf(natsfarm.Status),
-			"Stop":      reflect.ValueOf(natsfarm.Stop),
-			"Pool":      reflect.ValueOf((*natsfarm.Pool)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_farm_natsfarm_) }
+
+var dace_local_dacelib_farm_natsfarm_ = table.Package{
+	Path: "dace.local/dacelib/farm/natsfarm",
+	Name: "natsfarm",
+	Untyped: `JoinName STRING "farm.join"
+`,
+	Values: []table.Symbol{
+		{Name: "Drain", Value: natsfarm.Drain},
+		{Name: "NewPool", Value: natsfarm.NewPool},
+		{Name: "NewSource", Value: natsfarm.NewSource},
+		{Name: "Start", Value: natsfarm.Start},
+		{Name: "Status", Value: natsfarm.Status},
+		{Name: "Stop", Value: natsfarm.Stop},
+		{Name: "Pool", Value: (*natsfarm.Pool)(nil)},
+	},
 }

@@ -4,16 +4,17 @@ package dace
 
 import (
 	host "dace.local/dacelib/figure/host"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/figure/host", "host", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Run":    reflect.ValueOf(host.Run),
-			"Set":    reflect.ValueOf(host.Set),
-			"Runner": reflect.ValueOf((*host.Runner)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_figure_host_) }
+
+var dace_local_dacelib_figure_host_ = table.Package{
+	Path: "dace.local/dacelib/figure/host",
+	Name: "host",
+	Values: []table.Symbol{
+		{Name: "Run", Value: host.Run},
+		{Name: "Set", Value: host.Set},
+		{Name: "Runner", Value: (*host.Runner)(nil)},
+	},
 }

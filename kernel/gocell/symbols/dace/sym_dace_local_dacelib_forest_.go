@@ -4,17 +4,19 @@ package dace
 
 import (
 	forest "dace.local/dacelib/forest"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/forest", "forest", func() map[string]reflect.Value {
-		return table.With(`MaxTrees INT 65536
-`, map[string]reflect.Value{
-			"Fit":      reflect.ValueOf(forest.Fit),
-			"Forest":   reflect.ValueOf((*forest.Forest)(nil)),
-			"Settings": reflect.ValueOf((*forest.Settings)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_forest_) }
+
+var dace_local_dacelib_forest_ = table.Package{
+	Path: "dace.local/dacelib/forest",
+	Name: "forest",
+	Untyped: `MaxTrees INT 65536
+`,
+	Values: []table.Symbol{
+		{Name: "Fit", Value: forest.Fit},
+		{Name: "Forest", Value: (*forest.Forest)(nil)},
+		{Name: "Settings", Value: (*forest.Settings)(nil)},
+	},
 }

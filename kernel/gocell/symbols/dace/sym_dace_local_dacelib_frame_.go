@@ -4,54 +4,24 @@ package dace
 
 import (
 	frame "dace.local/dacelib/frame"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/frame", "frame", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"FromSQL":     reflect.ValueOf(frame.FromSQL),
-			"Of":          reflect.ValueOf(frame.Of),
-			"ParseCSV":    reflect.ValueOf(frame.ParseCSV),
-			"ReadCSV":     reflect.ValueOf(frame.ReadCSV),
-			"ReadCSVWith": reflect.ValueOf(frame.ReadCSVWith),
-			"CSVSettings": reflect.ValueOf((*frame.CSVSettings)(nil)),
-			"Frame":       reflect.ValueOf((*frame.Frame)(nil)),
-			"Groups":      reflect.ValueOf((*frame.Groups)(nil)),
-			"Records":     reflect.ValueOf((*frame.Records)(nil)),
-			"Row":         reflect.ValueOf((*frame.Row)(nil)),
-			"_Records":    reflect.ValueOf((*_dace_local_dacelib_frame_Records)(nil)),
-		})
-	})
-}
+func init() { table.Register(&dace_local_dacelib_frame_) }
 
-// _dace_local_dacelib_frame_Records hands an interpreted Records to compiled code.
-type _dace_local_dacelib_frame_Records struct {
-	IValue   any
-	WClose   func() error
-	WColumns func() ([]string, error)
-	WErr     func() error
-	WNext    func() bool
-	WScan    func(a0 ...any) error
-}
-
-func (W _dace_local_dacelib_frame_Records) Close() error {
-	return W.WClose()
-}
-
-func (W _dace_local_dacelib_frame_Records) Columns() ([]string, error) {
-	return W.WColumns()
-}
-
-func (W _dace_local_dacelib_frame_Records) Err() error {
-	return W.WErr()
-}
-
-func (W _dace_local_dacelib_frame_Records) Next() bool {
-	return W.WNext()
-}
-
-func (W _dace_local_dacelib_frame_Records) Scan(a0 ...any) error {
-	return W.WScan(a0...)
+var dace_local_dacelib_frame_ = table.Package{
+	Path: "dace.local/dacelib/frame",
+	Name: "frame",
+	Values: []table.Symbol{
+		{Name: "FromSQL", Value: frame.FromSQL},
+		{Name: "Of", Value: frame.Of},
+		{Name: "ParseCSV", Value: frame.ParseCSV},
+		{Name: "ReadCSV", Value: frame.ReadCSV},
+		{Name: "ReadCSVWith", Value: frame.ReadCSVWith},
+		{Name: "CSVSettings", Value: (*frame.CSVSettings)(nil)},
+		{Name: "Frame", Value: (*frame.Frame)(nil)},
+		{Name: "Groups", Value: (*frame.Groups)(nil)},
+		{Name: "Records", Value: (*frame.Records)(nil)},
+		{Name: "Row", Value: (*frame.Row)(nil)},
+	},
 }

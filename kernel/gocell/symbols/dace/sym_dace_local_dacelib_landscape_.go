@@ -4,22 +4,24 @@ package dace
 
 import (
 	landscape "dace.local/dacelib/landscape"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/landscape", "landscape", func() map[string]reflect.Value {
-		return table.With(`Quantiles INT 16
-`, map[string]reflect.Value{
-			"Distances": reflect.ValueOf(landscape.Distances),
-			"Extract":   reflect.ValueOf(landscape.Extract),
-			"FitPCA":    reflect.ValueOf(landscape.FitPCA),
-			"Measure":   reflect.ValueOf(landscape.Measure),
-			"Nearest":   reflect.ValueOf(landscape.Nearest),
-			"Curve":     reflect.ValueOf((*landscape.Curve)(nil)),
-			"PCA":       reflect.ValueOf((*landscape.PCA)(nil)),
-			"Settings":  reflect.ValueOf((*landscape.Settings)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_landscape_) }
+
+var dace_local_dacelib_landscape_ = table.Package{
+	Path: "dace.local/dacelib/landscape",
+	Name: "landscape",
+	Untyped: `Quantiles INT 16
+`,
+	Values: []table.Symbol{
+		{Name: "Distances", Value: landscape.Distances},
+		{Name: "Extract", Value: landscape.Extract},
+		{Name: "FitPCA", Value: landscape.FitPCA},
+		{Name: "Measure", Value: landscape.Measure},
+		{Name: "Nearest", Value: landscape.Nearest},
+		{Name: "Curve", Value: (*landscape.Curve)(nil)},
+		{Name: "PCA", Value: (*landscape.PCA)(nil)},
+		{Name: "Settings", Value: (*landscape.Settings)(nil)},
+	},
 }

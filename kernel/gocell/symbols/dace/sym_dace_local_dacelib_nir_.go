@@ -4,58 +4,60 @@ package dace
 
 import (
 	nir "dace.local/dacelib/nir"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/nir", "nir", func() map[string]reflect.Value {
-		return table.With(`EmbeddingSize INT 64
+func init() { table.Register(&dace_local_dacelib_nir_) }
+
+var dace_local_dacelib_nir_ = table.Package{
+	Path: "dace.local/dacelib/nir",
+	Name: "nir",
+	Untyped: `EmbeddingSize INT 64
 Hidden INT 128
-`, map[string]reflect.Value{
-			"Authors":        reflect.ValueOf(nir.Authors),
-			"CheckFit":       reflect.ValueOf(nir.CheckFit),
-			"Closest":        reflect.ValueOf(nir.Closest),
-			"ClosestOneMax":  reflect.ValueOf(nir.ClosestOneMax),
-			"Compare":        reflect.ValueOf(nir.Compare),
-			"CompareAll":     reflect.ValueOf(nir.CompareAll),
-			"Constant":       reflect.ValueOf(nir.Constant),
-			"Cosine":         reflect.ValueOf(nir.Cosine),
-			"Duals":          reflect.ValueOf(nir.Duals),
-			"He":             reflect.ValueOf(nir.He),
-			"Identity":       reflect.ValueOf(nir.Identity),
-			"LeakyReLU":      reflect.ValueOf(nir.LeakyReLU),
-			"Load":           reflect.ValueOf(nir.Load),
-			"Mean":           reflect.ValueOf(nir.Mean),
-			"MeanAndStd":     reflect.ValueOf(nir.MeanAndStd),
-			"NewNeighbours":  reflect.ValueOf(nir.NewNeighbours),
-			"Outside":        reflect.ValueOf(nir.Outside),
-			"Paper":          reflect.ValueOf(nir.Paper),
-			"Quick":          reflect.ValueOf(nir.Quick),
-			"Random":         reflect.ValueOf(nir.Random),
-			"Read":           reflect.ValueOf(nir.Read),
-			"Sample":         reflect.ValueOf(nir.Sample),
-			"SampleData":     reflect.ValueOf(nir.SampleData),
-			"Torch":          reflect.ValueOf(nir.Torch),
-			"Train":          reflect.ValueOf(nir.Train),
-			"TrainOn":        reflect.ValueOf(nir.TrainOn),
-			"Activation":     reflect.ValueOf((*nir.Activation)(nil)),
-			"Data":           reflect.ValueOf((*nir.Data)(nil)),
-			"Fit":            reflect.ValueOf((*nir.Fit)(nil)),
-			"Input":          reflect.ValueOf((*nir.Input)(nil)),
-			"Losses":         reflect.ValueOf((*nir.Losses)(nil)),
-			"Model":          reflect.ValueOf((*nir.Model)(nil)),
-			"Neighbours":     reflect.ValueOf((*nir.Neighbours)(nil)),
-			"Normalisation":  reflect.ValueOf((*nir.Normalisation)(nil)),
-			"OneMaxMatch":    reflect.ValueOf((*nir.OneMaxMatch)(nil)),
-			"OneMaxSettings": reflect.ValueOf((*nir.OneMaxSettings)(nil)),
-			"Range":          reflect.ValueOf((*nir.Range)(nil)),
-			"Record":         reflect.ValueOf((*nir.Record)(nil)),
-			"Schedule":       reflect.ValueOf((*nir.Schedule)(nil)),
-			"Scorer":         reflect.ValueOf((*nir.Scorer)(nil)),
-			"Settings":       reflect.ValueOf((*nir.Settings)(nil)),
-			"Similarity":     reflect.ValueOf((*nir.Similarity)(nil)),
-			"Start":          reflect.ValueOf((*nir.Start)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Authors", Value: nir.Authors},
+		{Name: "CheckFit", Value: nir.CheckFit},
+		{Name: "Closest", Value: nir.Closest},
+		{Name: "ClosestOneMax", Value: nir.ClosestOneMax},
+		{Name: "Compare", Value: nir.Compare},
+		{Name: "CompareAll", Value: nir.CompareAll},
+		{Name: "Constant", Value: nir.Constant},
+		{Name: "Cosine", Value: nir.Cosine},
+		{Name: "Duals", Value: nir.Duals},
+		{Name: "He", Value: nir.He},
+		{Name: "Identity", Value: nir.Identity},
+		{Name: "LeakyReLU", Value: nir.LeakyReLU},
+		{Name: "Load", Value: nir.Load},
+		{Name: "Mean", Value: nir.Mean},
+		{Name: "MeanAndStd", Value: nir.MeanAndStd},
+		{Name: "NewNeighbours", Value: nir.NewNeighbours},
+		{Name: "Outside", Value: nir.Outside},
+		{Name: "Paper", Value: nir.Paper},
+		{Name: "Quick", Value: nir.Quick},
+		{Name: "Random", Value: nir.Random},
+		{Name: "Read", Value: nir.Read},
+		{Name: "Sample", Value: nir.Sample},
+		{Name: "SampleData", Value: nir.SampleData},
+		{Name: "Torch", Value: nir.Torch},
+		{Name: "Train", Value: nir.Train},
+		{Name: "TrainOn", Value: nir.TrainOn},
+		{Name: "Activation", Value: (*nir.Activation)(nil)},
+		{Name: "Data", Value: (*nir.Data)(nil)},
+		{Name: "Fit", Value: (*nir.Fit)(nil)},
+		{Name: "Input", Value: (*nir.Input)(nil)},
+		{Name: "Losses", Value: (*nir.Losses)(nil)},
+		{Name: "Model", Value: (*nir.Model)(nil)},
+		{Name: "Neighbours", Value: (*nir.Neighbours)(nil)},
+		{Name: "Normalisation", Value: (*nir.Normalisation)(nil)},
+		{Name: "OneMaxMatch", Value: (*nir.OneMaxMatch)(nil)},
+		{Name: "OneMaxSettings", Value: (*nir.OneMaxSettings)(nil)},
+		{Name: "Range", Value: (*nir.Range)(nil)},
+		{Name: "Record", Value: (*nir.Record)(nil)},
+		{Name: "Schedule", Value: (*nir.Schedule)(nil)},
+		{Name: "Scorer", Value: (*nir.Scorer)(nil)},
+		{Name: "Settings", Value: (*nir.Settings)(nil)},
+		{Name: "Similarity", Value: (*nir.Similarity)(nil)},
+		{Name: "Start", Value: (*nir.Start)(nil)},
+	},
 }

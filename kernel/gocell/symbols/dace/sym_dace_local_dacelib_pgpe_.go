@@ -4,26 +4,27 @@ package dace
 
 import (
 	pgpe "dace.local/dacelib/pgpe"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/pgpe", "pgpe", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Authors":   reflect.ValueOf(pgpe.Authors),
-			"Averages":  reflect.ValueOf(pgpe.Averages),
-			"Enough":    reflect.ValueOf(pgpe.Enough),
-			"Never":     reflect.ValueOf(pgpe.Never),
-			"Ranks":     reflect.ValueOf(pgpe.Ranks),
-			"Run":       reflect.ValueOf(pgpe.Run),
-			"Sums":      reflect.ValueOf(pgpe.Sums),
-			"Iteration": reflect.ValueOf((*pgpe.Iteration)(nil)),
-			"Objective": reflect.ValueOf((*pgpe.Objective)(nil)),
-			"Result":    reflect.ValueOf((*pgpe.Result)(nil)),
-			"Rule":      reflect.ValueOf((*pgpe.Rule)(nil)),
-			"Settings":  reflect.ValueOf((*pgpe.Settings)(nil)),
-			"Shaping":   reflect.ValueOf((*pgpe.Shaping)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_pgpe_) }
+
+var dace_local_dacelib_pgpe_ = table.Package{
+	Path: "dace.local/dacelib/pgpe",
+	Name: "pgpe",
+	Values: []table.Symbol{
+		{Name: "Authors", Value: pgpe.Authors},
+		{Name: "Averages", Value: pgpe.Averages},
+		{Name: "Enough", Value: pgpe.Enough},
+		{Name: "Never", Value: pgpe.Never},
+		{Name: "Ranks", Value: pgpe.Ranks},
+		{Name: "Run", Value: pgpe.Run},
+		{Name: "Sums", Value: pgpe.Sums},
+		{Name: "Iteration", Value: (*pgpe.Iteration)(nil)},
+		{Name: "Objective", Value: (*pgpe.Objective)(nil)},
+		{Name: "Result", Value: (*pgpe.Result)(nil)},
+		{Name: "Rule", Value: (*pgpe.Rule)(nil)},
+		{Name: "Settings", Value: (*pgpe.Settings)(nil)},
+		{Name: "Shaping", Value: (*pgpe.Shaping)(nil)},
+	},
 }

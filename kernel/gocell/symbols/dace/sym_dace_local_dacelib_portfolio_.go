@@ -3,63 +3,36 @@
 package dace
 
 import (
-	context "context"
 	portfolio "dace.local/dacelib/portfolio"
-	problem "dace.local/dacelib/problem"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/portfolio", "portfolio", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BRKGAPAP":            reflect.ValueOf(portfolio.BRKGAPAP),
-			"Load":                reflect.ValueOf(portfolio.Load),
-			"Means":               reflect.ValueOf(portfolio.Means),
-			"Measure":             reflect.ValueOf(portfolio.Measure),
-			"Normalise":           reflect.ValueOf(portfolio.Normalise),
-			"NormaliseBySearch":   reflect.ValueOf(portfolio.NormaliseBySearch),
-			"NormaliseBySearchOn": reflect.ValueOf(portfolio.NormaliseBySearchOn),
-			"NormaliseOn":         reflect.ValueOf(portfolio.NormaliseOn),
-			"Paper":               reflect.ValueOf(portfolio.Paper),
-			"Random":              reflect.ValueOf(portfolio.Random),
-			"SMARTESTPAP":         reflect.ValueOf(portfolio.SMARTESTPAP),
-			"Within":              reflect.ValueOf(portfolio.Within),
-			"Instance":            reflect.ValueOf((*portfolio.Instance)(nil)),
-			"Matrix":              reflect.ValueOf((*portfolio.Matrix)(nil)),
-			"Members":             reflect.ValueOf((*portfolio.Members)(nil)),
-			"Portfolio":           reflect.ValueOf((*portfolio.Portfolio)(nil)),
-			"Range":               reflect.ValueOf((*portfolio.Range)(nil)),
-			"Result":              reflect.ValueOf((*portfolio.Result)(nil)),
-			"Settings":            reflect.ValueOf((*portfolio.Settings)(nil)),
-			"Solver":              reflect.ValueOf((*portfolio.Solver)(nil)),
-			"Stochastic":          reflect.ValueOf((*portfolio.Stochastic)(nil)),
-			"_Stochastic":         reflect.ValueOf((*_dace_local_dacelib_portfolio_Stochastic)(nil)),
-		})
-	})
-}
+func init() { table.Register(&dace_local_dacelib_portfolio_) }
 
-// _dace_local_dacelib_portfolio_Stochastic hands an interpreted Stochastic to compiled code.
-type _dace_local_dacelib_portfolio_Stochastic struct {
-	IValue    any
-	WDim      func() int
-	WEvaluate func(a0 context.Context, a1 []float64, a2 problem.Solutions) error
-	WName     func() string
-	WStream   func(a0 uint64) problem.Problem
-}
-
-func (W _dace_local_dacelib_portfolio_Stochastic) Dim() int {
-	return W.WDim()
-}
-
-func (W _dace_local_dacelib_portfolio_Stochastic) Evaluate(a0 context.Context, a1 []float64, a2 problem.Solutions) error {
-	return W.WEvaluate(a0, a1, a2)
-}
-
-func (W _dace_local_dacelib_portfolio_Stochastic) Name() string {
-	return W.WName()
-}
-
-func (W _dace_local_dacelib_portfolio_Stochastic) Stream(a0 uint64) problem.Problem {
-	return W.WStream(a0)
+var dace_local_dacelib_portfolio_ = table.Package{
+	Path: "dace.local/dacelib/portfolio",
+	Name: "portfolio",
+	Values: []table.Symbol{
+		{Name: "BRKGAPAP", Value: portfolio.BRKGAPAP},
+		{Name: "Load", Value: portfolio.Load},
+		{Name: "Means", Value: portfolio.Means},
+		{Name: "Measure", Value: portfolio.Measure},
+		{Name: "Normalise", Value: portfolio.Normalise},
+		{Name: "NormaliseBySearch", Value: portfolio.NormaliseBySearch},
+		{Name: "NormaliseBySearchOn", Value: portfolio.NormaliseBySearchOn},
+		{Name: "NormaliseOn", Value: portfolio.NormaliseOn},
+		{Name: "Paper", Value: portfolio.Paper},
+		{Name: "Random", Value: portfolio.Random},
+		{Name: "SMARTESTPAP", Value: portfolio.SMARTESTPAP},
+		{Name: "Within", Value: portfolio.Within},
+		{Name: "Instance", Value: (*portfolio.Instance)(nil)},
+		{Name: "Matrix", Value: (*portfolio.Matrix)(nil)},
+		{Name: "Members", Value: (*portfolio.Members)(nil)},
+		{Name: "Portfolio", Value: (*portfolio.Portfolio)(nil)},
+		{Name: "Range", Value: (*portfolio.Range)(nil)},
+		{Name: "Result", Value: (*portfolio.Result)(nil)},
+		{Name: "Settings", Value: (*portfolio.Settings)(nil)},
+		{Name: "Solver", Value: (*portfolio.Solver)(nil)},
+		{Name: "Stochastic", Value: (*portfolio.Stochastic)(nil)},
+	},
 }

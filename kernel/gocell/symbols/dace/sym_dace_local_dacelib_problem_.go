@@ -3,97 +3,52 @@
 package dace
 
 import (
-	context "context"
 	problem "dace.local/dacelib/problem"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem", "problem", func() map[string]reflect.Value {
-		return table.With(`MaxBatch INT 8589934592
+func init() { table.Register(&dace_local_dacelib_problem_) }
+
+var dace_local_dacelib_problem_ = table.Package{
+	Path: "dace.local/dacelib/problem",
+	Name: "problem",
+	Untyped: `MaxBatch INT 8589934592
 MaxDim INT 16777216
 WrapMemo STRING "memo"
 WrapNamed STRING "named"
 WrapNegated STRING "negated"
 WrapParallel STRING "parallel"
-`, map[string]reflect.Value{
-			"CheckBatch":   reflect.ValueOf(problem.CheckBatch),
-			"Count":        reflect.ValueOf(problem.Count),
-			"Distinct":     reflect.ValueOf(problem.Distinct),
-			"Enumerate":    reflect.ValueOf(problem.Enumerate),
-			"FromBatch":    reflect.ValueOf(problem.FromBatch),
-			"FromBytes":    reflect.ValueOf(problem.FromBytes),
-			"FromFunc":     reflect.ValueOf(problem.FromFunc),
-			"Memo":         reflect.ValueOf(problem.Memo),
-			"Named":        reflect.ValueOf(problem.Named),
-			"Negated":      reflect.ValueOf(problem.Negated),
-			"NewClass":     reflect.ValueOf(problem.NewClass),
-			"NewSolutions": reflect.ValueOf(problem.NewSolutions),
-			"Optimum":      reflect.ValueOf(problem.Optimum),
-			"Pack":         reflect.ValueOf(problem.Pack),
-			"Parallel":     reflect.ValueOf(problem.Parallel),
-			"Random":       reflect.ValueOf(problem.Random),
-			"Randomize":    reflect.ValueOf(problem.Randomize),
-			"Stride":       reflect.ValueOf(problem.Stride),
-			"Unwrap":       reflect.ValueOf(problem.Unwrap),
-			"Value":        reflect.ValueOf(problem.Value),
-			"WithOptimum":  reflect.ValueOf(problem.WithOptimum),
-			"Wrap":         reflect.ValueOf(problem.Wrap),
-			"BudgetError":  reflect.ValueOf((*problem.BudgetError)(nil)),
-			"Class":        reflect.ValueOf((*problem.Class)(nil)),
-			"Counted":      reflect.ValueOf((*problem.Counted)(nil)),
-			"Optimist":     reflect.ValueOf((*problem.Optimist)(nil)),
-			"Problem":      reflect.ValueOf((*problem.Problem)(nil)),
-			"Set":          reflect.ValueOf((*problem.Set)(nil)),
-			"Solutions":    reflect.ValueOf((*problem.Solutions)(nil)),
-			"_Optimist":    reflect.ValueOf((*_dace_local_dacelib_problem_Optimist)(nil)),
-			"_Problem":     reflect.ValueOf((*_dace_local_dacelib_problem_Problem)(nil)),
-		})
-	})
-}
-
-// _dace_local_dacelib_problem_Optimist hands an interpreted Optimist to compiled code.
-type _dace_local_dacelib_problem_Optimist struct {
-	IValue    any
-	WDim      func() int
-	WEvaluate func(a0 context.Context, a1 []float64, a2 problem.Solutions) error
-	WName     func() string
-	WOptimum  func() (float64, bool)
-}
-
-func (W _dace_local_dacelib_problem_Optimist) Dim() int {
-	return W.WDim()
-}
-
-func (W _dace_local_dacelib_problem_Optimist) Evaluate(a0 context.Context, a1 []float64, a2 problem.Solutions) error {
-	return W.WEvaluate(a0, a1, a2)
-}
-
-func (W _dace_local_dacelib_problem_Optimist) Name() string {
-	return W.WName()
-}
-
-func (W _dace_local_dacelib_problem_Optimist) Optimum() (float64, bool) {
-	return W.WOptimum()
-}
-
-// _dace_local_dacelib_problem_Problem hands an interpreted Problem to compiled code.
-type _dace_local_dacelib_problem_Problem struct {
-	IValue    any
-	WDim      func() int
-	WEvaluate func(a0 context.Context, a1 []float64, a2 problem.Solutions) error
-	WName     func() string
-}
-
-func (W _dace_local_dacelib_problem_Problem) Dim() int {
-	return W.WDim()
-}
-
-func (W _dace_local_dacelib_problem_Problem) Evaluate(a0 context.Context, a1 []float64, a2 problem.Solutions) error {
-	return W.WEvaluate(a0, a1, a2)
-}
-
-func (W _dace_local_dacelib_problem_Problem) Name() string {
-	return W.WName()
+`,
+	Values: []table.Symbol{
+		{Name: "CheckBatch", Value: problem.CheckBatch},
+		{Name: "Count", Value: problem.Count},
+		{Name: "Distinct", Value: problem.Distinct},
+		{Name: "Enumerate", Value: problem.Enumerate},
+		{Name: "FromBatch", Value: problem.FromBatch},
+		{Name: "FromBytes", Value: problem.FromBytes},
+		{Name: "FromFunc", Value: problem.FromFunc},
+		{Name: "Function", Value: problem.Function},
+		{Name: "Memo", Value: problem.Memo},
+		{Name: "Named", Value: problem.Named},
+		{Name: "Negated", Value: problem.Negated},
+		{Name: "NewClass", Value: problem.NewClass},
+		{Name: "NewSolutions", Value: problem.NewSolutions},
+		{Name: "Optimum", Value: problem.Optimum},
+		{Name: "Pack", Value: problem.Pack},
+		{Name: "Parallel", Value: problem.Parallel},
+		{Name: "Random", Value: problem.Random},
+		{Name: "Randomize", Value: problem.Randomize},
+		{Name: "Stride", Value: problem.Stride},
+		{Name: "Unwrap", Value: problem.Unwrap},
+		{Name: "Value", Value: problem.Value},
+		{Name: "WithOptimum", Value: problem.WithOptimum},
+		{Name: "Wrap", Value: problem.Wrap},
+		{Name: "BudgetError", Value: (*problem.BudgetError)(nil)},
+		{Name: "Class", Value: (*problem.Class)(nil)},
+		{Name: "Counted", Value: (*problem.Counted)(nil)},
+		{Name: "Optimist", Value: (*problem.Optimist)(nil)},
+		{Name: "Problem", Value: (*problem.Problem)(nil)},
+		{Name: "Set", Value: (*problem.Set)(nil)},
+		{Name: "Solutions", Value: (*problem.Solutions)(nil)},
+	},
 }

@@ -4,33 +4,34 @@ package dace
 
 import (
 	caop "dace.local/dacelib/problem/caop"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/caop", "caop", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Class":            reflect.ValueOf(caop.Class),
-			"ClassOn":          reflect.ValueOf(caop.ClassOn),
-			"Decode":           reflect.ValueOf(caop.Decode),
-			"DefaultCompiler":  reflect.ValueOf(caop.DefaultCompiler),
-			"Generate":         reflect.ValueOf(caop.Generate),
-			"New":              reflect.ValueOf(caop.New),
-			"NewCompiler":      reflect.ValueOf(caop.NewCompiler),
-			"Programs":         reflect.ValueOf(caop.Programs),
-			"ReadPrograms":     reflect.ValueOf(caop.ReadPrograms),
-			"Split":            reflect.ValueOf(caop.Split),
-			"Table":            reflect.ValueOf(caop.Table),
-			"Compiler":         reflect.ValueOf((*caop.Compiler)(nil)),
-			"CompilerSettings": reflect.ValueOf((*caop.CompilerSettings)(nil)),
-			"Data":             reflect.ValueOf((*caop.Data)(nil)),
-			"File":             reflect.ValueOf((*caop.File)(nil)),
-			"Flag":             reflect.ValueOf((*caop.Flag)(nil)),
-			"Instance":         reflect.ValueOf((*caop.Instance)(nil)),
-			"Program":          reflect.ValueOf((*caop.Program)(nil)),
-			"Settings":         reflect.ValueOf((*caop.Settings)(nil)),
-			"Stats":            reflect.ValueOf((*caop.Stats)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_caop_) }
+
+var dace_local_dacelib_problem_caop_ = table.Package{
+	Path: "dace.local/dacelib/problem/caop",
+	Name: "caop",
+	Values: []table.Symbol{
+		{Name: "Class", Value: caop.Class},
+		{Name: "ClassOn", Value: caop.ClassOn},
+		{Name: "Decode", Value: caop.Decode},
+		{Name: "DefaultCompiler", Value: caop.DefaultCompiler},
+		{Name: "Generate", Value: caop.Generate},
+		{Name: "New", Value: caop.New},
+		{Name: "NewCompiler", Value: caop.NewCompiler},
+		{Name: "Programs", Value: caop.Programs},
+		{Name: "ReadPrograms", Value: caop.ReadPrograms},
+		{Name: "Split", Value: caop.Split},
+		{Name: "Table", Value: caop.Table},
+		{Name: "Compiler", Value: (*caop.Compiler)(nil)},
+		{Name: "CompilerSettings", Value: (*caop.CompilerSettings)(nil)},
+		{Name: "Data", Value: (*caop.Data)(nil)},
+		{Name: "File", Value: (*caop.File)(nil)},
+		{Name: "Flag", Value: (*caop.Flag)(nil)},
+		{Name: "Instance", Value: (*caop.Instance)(nil)},
+		{Name: "Program", Value: (*caop.Program)(nil)},
+		{Name: "Settings", Value: (*caop.Settings)(nil)},
+		{Name: "Stats", Value: (*caop.Stats)(nil)},
+	},
 }

@@ -4,21 +4,22 @@ package dace
 
 import (
 	ccp "dace.local/dacelib/problem/ccp"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/ccp", "ccp", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"COMBO":    reflect.ValueOf(ccp.COMBO),
-			"Class":    reflect.ValueOf(ccp.Class),
-			"Decode":   reflect.ValueOf(ccp.Decode),
-			"Generate": reflect.ValueOf(ccp.Generate),
-			"New":      reflect.ValueOf(ccp.New),
-			"Data":     reflect.ValueOf((*ccp.Data)(nil)),
-			"Instance": reflect.ValueOf((*ccp.Instance)(nil)),
-			"Settings": reflect.ValueOf((*ccp.Settings)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_ccp_) }
+
+var dace_local_dacelib_problem_ccp_ = table.Package{
+	Path: "dace.local/dacelib/problem/ccp",
+	Name: "ccp",
+	Values: []table.Symbol{
+		{Name: "COMBO", Value: ccp.COMBO},
+		{Name: "Class", Value: ccp.Class},
+		{Name: "Decode", Value: ccp.Decode},
+		{Name: "Generate", Value: ccp.Generate},
+		{Name: "New", Value: ccp.New},
+		{Name: "Data", Value: (*ccp.Data)(nil)},
+		{Name: "Instance", Value: (*ccp.Instance)(nil)},
+		{Name: "Settings", Value: (*ccp.Settings)(nil)},
+	},
 }

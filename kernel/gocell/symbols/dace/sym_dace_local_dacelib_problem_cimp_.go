@@ -4,36 +4,38 @@ package dace
 
 import (
 	cimp "dace.local/dacelib/problem/cimp"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/cimp", "cimp", func() map[string]reflect.Value {
-		return table.With(`GeneratedNetwork STRING "generated"
-`, map[string]reflect.Value{
-			"Class":                 reflect.ValueOf(cimp.Class),
-			"ClassOn":               reflect.ValueOf(cimp.ClassOn),
-			"Competitive":           reflect.ValueOf(cimp.Competitive),
-			"Complementary":         reflect.ValueOf(cimp.Complementary),
-			"Decode":                reflect.ValueOf(cimp.Decode),
-			"FromEdgeList":          reflect.ValueOf(cimp.FromEdgeList),
-			"Generate":              reflect.ValueOf(cimp.Generate),
-			"GenerateNetwork":       reflect.ValueOf(cimp.GenerateNetwork),
-			"Network":               reflect.ValueOf(cimp.Network),
-			"New":                   reflect.ValueOf(cimp.New),
-			"NewGraph":              reflect.ValueOf(cimp.NewGraph),
-			"NewGraphProbabilities": reflect.ValueOf(cimp.NewGraphProbabilities),
-			"NewUndirectedGraph":    reflect.ValueOf(cimp.NewUndirectedGraph),
-			"SNAPClass":             reflect.ValueOf(cimp.SNAPClass),
-			"Data":                  reflect.ValueOf((*cimp.Data)(nil)),
-			"Estimate":              reflect.ValueOf((*cimp.Estimate)(nil)),
-			"GAPs":                  reflect.ValueOf((*cimp.GAPs)(nil)),
-			"Graph":                 reflect.ValueOf((*cimp.Graph)(nil)),
-			"Info":                  reflect.ValueOf((*cimp.Info)(nil)),
-			"Instance":              reflect.ValueOf((*cimp.Instance)(nil)),
-			"Settings":              reflect.ValueOf((*cimp.Settings)(nil)),
-			"Spread":                reflect.ValueOf((*cimp.Spread)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_cimp_) }
+
+var dace_local_dacelib_problem_cimp_ = table.Package{
+	Path: "dace.local/dacelib/problem/cimp",
+	Name: "cimp",
+	Untyped: `GeneratedNetwork STRING "generated"
+`,
+	Values: []table.Symbol{
+		{Name: "Class", Value: cimp.Class},
+		{Name: "ClassOn", Value: cimp.ClassOn},
+		{Name: "Competitive", Value: cimp.Competitive},
+		{Name: "Complementary", Value: cimp.Complementary},
+		{Name: "Decode", Value: cimp.Decode},
+		{Name: "FromEdgeList", Value: cimp.FromEdgeList},
+		{Name: "Generate", Value: cimp.Generate},
+		{Name: "GenerateNetwork", Value: cimp.GenerateNetwork},
+		{Name: "Network", Value: cimp.Network},
+		{Name: "New", Value: cimp.New},
+		{Name: "NewGraph", Value: cimp.NewGraph},
+		{Name: "NewGraphProbabilities", Value: cimp.NewGraphProbabilities},
+		{Name: "NewUndirectedGraph", Value: cimp.NewUndirectedGraph},
+		{Name: "SNAPClass", Value: cimp.SNAPClass},
+		{Name: "Data", Value: (*cimp.Data)(nil)},
+		{Name: "Estimate", Value: (*cimp.Estimate)(nil)},
+		{Name: "GAPs", Value: (*cimp.GAPs)(nil)},
+		{Name: "Graph", Value: (*cimp.Graph)(nil)},
+		{Name: "Info", Value: (*cimp.Info)(nil)},
+		{Name: "Instance", Value: (*cimp.Instance)(nil)},
+		{Name: "Settings", Value: (*cimp.Settings)(nil)},
+		{Name: "Spread", Value: (*cimp.Spread)(nil)},
+	},
 }

@@ -4,25 +4,26 @@ package dace
 
 import (
 	snap "dace.local/dacelib/problem/cimp/snap"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/cimp/snap", "snap", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Datasets":      reflect.ValueOf(snap.Datasets),
-			"Dir":           reflect.ValueOf(snap.Dir),
-			"Fetch":         reflect.ValueOf(snap.Fetch),
-			"Find":          reflect.ValueOf(snap.Find),
-			"Load":          reflect.ValueOf(snap.Load),
-			"Read":          reflect.ValueOf(snap.Read),
-			"ReadFile":      reflect.ValueOf(snap.ReadFile),
-			"Dataset":       reflect.ValueOf((*snap.Dataset)(nil)),
-			"EdgeList":      reflect.ValueOf((*snap.EdgeList)(nil)),
-			"FetchSettings": reflect.ValueOf((*snap.FetchSettings)(nil)),
-			"LineError":     reflect.ValueOf((*snap.LineError)(nil)),
-			"MissingError":  reflect.ValueOf((*snap.MissingError)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_cimp_snap_) }
+
+var dace_local_dacelib_problem_cimp_snap_ = table.Package{
+	Path: "dace.local/dacelib/problem/cimp/snap",
+	Name: "snap",
+	Values: []table.Symbol{
+		{Name: "Datasets", Value: snap.Datasets},
+		{Name: "Dir", Value: snap.Dir},
+		{Name: "Fetch", Value: snap.Fetch},
+		{Name: "Find", Value: snap.Find},
+		{Name: "Load", Value: snap.Load},
+		{Name: "Read", Value: snap.Read},
+		{Name: "ReadFile", Value: snap.ReadFile},
+		{Name: "Dataset", Value: (*snap.Dataset)(nil)},
+		{Name: "EdgeList", Value: (*snap.EdgeList)(nil)},
+		{Name: "FetchSettings", Value: (*snap.FetchSettings)(nil)},
+		{Name: "LineError", Value: (*snap.LineError)(nil)},
+		{Name: "MissingError", Value: (*snap.MissingError)(nil)},
+	},
 }

@@ -4,20 +4,21 @@ package dace
 
 import (
 	classic "dace.local/dacelib/problem/classic"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/classic", "classic", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Knapsack":       reflect.ValueOf(classic.Knapsack),
-			"MaxCut":         reflect.ValueOf(classic.MaxCut),
-			"NK":             reflect.ValueOf(classic.NK),
-			"RandomKnapsack": reflect.ValueOf(classic.RandomKnapsack),
-			"RandomMaxCut":   reflect.ValueOf(classic.RandomMaxCut),
-			"RandomNK":       reflect.ValueOf(classic.RandomNK),
-			"Instance":       reflect.ValueOf((*classic.Instance)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_classic_) }
+
+var dace_local_dacelib_problem_classic_ = table.Package{
+	Path: "dace.local/dacelib/problem/classic",
+	Name: "classic",
+	Values: []table.Symbol{
+		{Name: "Knapsack", Value: classic.Knapsack},
+		{Name: "MaxCut", Value: classic.MaxCut},
+		{Name: "NK", Value: classic.NK},
+		{Name: "RandomKnapsack", Value: classic.RandomKnapsack},
+		{Name: "RandomMaxCut", Value: classic.RandomMaxCut},
+		{Name: "RandomNK", Value: classic.RandomNK},
+		{Name: "Instance", Value: (*classic.Instance)(nil)},
+	},
 }

@@ -4,18 +4,19 @@ package dace
 
 import (
 	onemax "dace.local/dacelib/problem/onemax"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/onemax", "onemax", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Class":    reflect.ValueOf(onemax.Class),
-			"Decode":   reflect.ValueOf(onemax.Decode),
-			"New":      reflect.ValueOf(onemax.New),
-			"Random":   reflect.ValueOf(onemax.Random),
-			"Instance": reflect.ValueOf((*onemax.Instance)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_onemax_) }
+
+var dace_local_dacelib_problem_onemax_ = table.Package{
+	Path: "dace.local/dacelib/problem/onemax",
+	Name: "onemax",
+	Values: []table.Symbol{
+		{Name: "Class", Value: onemax.Class},
+		{Name: "Decode", Value: onemax.Decode},
+		{Name: "New", Value: onemax.New},
+		{Name: "Random", Value: onemax.Random},
+		{Name: "Instance", Value: (*onemax.Instance)(nil)},
+	},
 }

@@ -4,16 +4,17 @@ package dace
 
 import (
 	problemtest "dace.local/dacelib/problem/problemtest"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/problem/problemtest", "problemtest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Check":    reflect.ValueOf(problemtest.Check),
-			"Run":      reflect.ValueOf(problemtest.Run),
-			"Settings": reflect.ValueOf((*problemtest.Settings)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_problem_problemtest_) }
+
+var dace_local_dacelib_problem_problemtest_ = table.Package{
+	Path: "dace.local/dacelib/problem/problemtest",
+	Name: "problemtest",
+	Values: []table.Symbol{
+		{Name: "Check", Value: problemtest.Check},
+		{Name: "Run", Value: problemtest.Run},
+		{Name: "Settings", Value: (*problemtest.Settings)(nil)},
+	},
 }

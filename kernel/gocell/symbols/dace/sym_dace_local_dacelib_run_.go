@@ -4,35 +4,37 @@ package dace
 
 import (
 	run "dace.local/dacelib/run"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/run", "run", func() map[string]reflect.Value {
-		return table.With(`Version STRING "0.1.0"
-`, map[string]reflect.Value{
-			"BudgetSpent":   reflect.ValueOf(run.BudgetSpent),
-			"Build":         reflect.ValueOf(run.Build),
-			"CPU":           reflect.ValueOf(run.CPU),
-			"Cancelled":     reflect.ValueOf(run.Cancelled),
-			"Converged":     reflect.ValueOf(run.Converged),
-			"Each":          reflect.ValueOf(run.Each),
-			"NotRun":        reflect.ValueOf(run.NotRun),
-			"ParseReading":  reflect.ValueOf(run.ParseReading),
-			"Published":     reflect.ValueOf(run.Published),
-			"Rand":          reflect.ValueOf(run.Rand),
-			"Report":        reflect.ValueOf(run.Report),
-			"Revision":      reflect.ValueOf(run.Revision),
-			"Seed":          reflect.ValueOf(run.Seed),
-			"Steps":         reflect.ValueOf(run.Steps),
-			"TargetReached": reflect.ValueOf(run.TargetReached),
-			"WithProgress":  reflect.ValueOf(run.WithProgress),
-			"Written":       reflect.ValueOf(run.Written),
-			"Begin":         reflect.ValueOf((*run.Begin)(nil)),
-			"Event":         reflect.ValueOf((*run.Event)(nil)),
-			"Reading":       reflect.ValueOf((*run.Reading)(nil)),
-			"Status":        reflect.ValueOf((*run.Status)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_run_) }
+
+var dace_local_dacelib_run_ = table.Package{
+	Path: "dace.local/dacelib/run",
+	Name: "run",
+	Untyped: `Version STRING "0.1.0"
+`,
+	Values: []table.Symbol{
+		{Name: "BudgetSpent", Value: run.BudgetSpent},
+		{Name: "Build", Value: run.Build},
+		{Name: "CPU", Value: run.CPU},
+		{Name: "Cancelled", Value: run.Cancelled},
+		{Name: "Converged", Value: run.Converged},
+		{Name: "Each", Value: run.Each},
+		{Name: "NotRun", Value: run.NotRun},
+		{Name: "ParseReading", Value: run.ParseReading},
+		{Name: "Published", Value: run.Published},
+		{Name: "Rand", Value: run.Rand},
+		{Name: "Report", Value: run.Report},
+		{Name: "Revision", Value: run.Revision},
+		{Name: "Seed", Value: run.Seed},
+		{Name: "Steps", Value: run.Steps},
+		{Name: "TargetReached", Value: run.TargetReached},
+		{Name: "WithProgress", Value: run.WithProgress},
+		{Name: "Written", Value: run.Written},
+		{Name: "Begin", Value: (*run.Begin)(nil)},
+		{Name: "Event", Value: (*run.Event)(nil)},
+		{Name: "Reading", Value: (*run.Reading)(nil)},
+		{Name: "Status", Value: (*run.Status)(nil)},
+	},
 }

@@ -4,31 +4,32 @@ package dace
 
 import (
 	smac "dace.local/dacelib/smac"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/smac", "smac", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Bool":        reflect.ValueOf(smac.Bool),
-			"Category":    reflect.ValueOf(smac.Category),
-			"Float":       reflect.ValueOf(smac.Float),
-			"FromDefault": reflect.ValueOf(smac.FromDefault),
-			"FromModel":   reflect.ValueOf(smac.FromModel),
-			"FromRandom":  reflect.ValueOf(smac.FromRandom),
-			"Int":         reflect.ValueOf(smac.Int),
-			"New":         reflect.ValueOf(smac.New),
-			"Run":         reflect.ValueOf(smac.Run),
-			"Kind":        reflect.ValueOf((*smac.Kind)(nil)),
-			"Optimizer":   reflect.ValueOf((*smac.Optimizer)(nil)),
-			"Origin":      reflect.ValueOf((*smac.Origin)(nil)),
-			"Param":       reflect.ValueOf((*smac.Param)(nil)),
-			"Query":       reflect.ValueOf((*smac.Query)(nil)),
-			"Result":      reflect.ValueOf((*smac.Result)(nil)),
-			"Settings":    reflect.ValueOf((*smac.Settings)(nil)),
-			"Space":       reflect.ValueOf((*smac.Space)(nil)),
-			"Trial":       reflect.ValueOf((*smac.Trial)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_smac_) }
+
+var dace_local_dacelib_smac_ = table.Package{
+	Path: "dace.local/dacelib/smac",
+	Name: "smac",
+	Values: []table.Symbol{
+		{Name: "Bool", Value: smac.Bool},
+		{Name: "Category", Value: smac.Category},
+		{Name: "Float", Value: smac.Float},
+		{Name: "FromDefault", Value: smac.FromDefault},
+		{Name: "FromModel", Value: smac.FromModel},
+		{Name: "FromRandom", Value: smac.FromRandom},
+		{Name: "Int", Value: smac.Int},
+		{Name: "New", Value: smac.New},
+		{Name: "Run", Value: smac.Run},
+		{Name: "Kind", Value: (*smac.Kind)(nil)},
+		{Name: "Optimizer", Value: (*smac.Optimizer)(nil)},
+		{Name: "Origin", Value: (*smac.Origin)(nil)},
+		{Name: "Param", Value: (*smac.Param)(nil)},
+		{Name: "Query", Value: (*smac.Query)(nil)},
+		{Name: "Result", Value: (*smac.Result)(nil)},
+		{Name: "Settings", Value: (*smac.Settings)(nil)},
+		{Name: "Space", Value: (*smac.Space)(nil)},
+		{Name: "Trial", Value: (*smac.Trial)(nil)},
+	},
 }

@@ -4,20 +4,21 @@ package dace
 
 import (
 	smartest "dace.local/dacelib/smartest"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/smartest", "smartest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Default":  reflect.ValueOf(smartest.Default),
-			"PAP":      reflect.ValueOf(smartest.PAP),
-			"Run":      reflect.ValueOf(smartest.Run),
-			"Config":   reflect.ValueOf((*smartest.Config)(nil)),
-			"Point":    reflect.ValueOf((*smartest.Point)(nil)),
-			"Result":   reflect.ValueOf((*smartest.Result)(nil)),
-			"Settings": reflect.ValueOf((*smartest.Settings)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_smartest_) }
+
+var dace_local_dacelib_smartest_ = table.Package{
+	Path: "dace.local/dacelib/smartest",
+	Name: "smartest",
+	Values: []table.Symbol{
+		{Name: "Default", Value: smartest.Default},
+		{Name: "PAP", Value: smartest.PAP},
+		{Name: "Run", Value: smartest.Run},
+		{Name: "Config", Value: (*smartest.Config)(nil)},
+		{Name: "Point", Value: (*smartest.Point)(nil)},
+		{Name: "Result", Value: (*smartest.Result)(nil)},
+		{Name: "Settings", Value: (*smartest.Settings)(nil)},
+	},
 }

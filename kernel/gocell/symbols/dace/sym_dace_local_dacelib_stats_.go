@@ -4,40 +4,41 @@ package dace
 
 import (
 	stats "dace.local/dacelib/stats"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/dacelib/stats", "stats", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Approximate":         reflect.ValueOf(stats.Approximate),
-			"Auto":                reflect.ValueOf(stats.Auto),
-			"Compare":             reflect.ValueOf(stats.Compare),
-			"Draw":                reflect.ValueOf(stats.Draw),
-			"Exact":               reflect.ValueOf(stats.Exact),
-			"Greater":             reflect.ValueOf(stats.Greater),
-			"Interval":            reflect.ValueOf(stats.Interval),
-			"Less":                reflect.ValueOf(stats.Less),
-			"Loss":                reflect.ValueOf(stats.Loss),
-			"MannWhitney":         reflect.ValueOf(stats.MannWhitney),
-			"Pratt":               reflect.ValueOf(stats.Pratt),
-			"RankSum":             reflect.ValueOf(stats.RankSum),
-			"Ranks":               reflect.ValueOf(stats.Ranks),
-			"SignedRank":          reflect.ValueOf(stats.SignedRank),
-			"TwoSided":            reflect.ValueOf(stats.TwoSided),
-			"Wilcox":              reflect.ValueOf(stats.Wilcox),
-			"Win":                 reflect.ValueOf(stats.Win),
-			"WinDrawLoss":         reflect.ValueOf(stats.WinDrawLoss),
-			"ZSplit":              reflect.ValueOf(stats.ZSplit),
-			"Alternative":         reflect.ValueOf((*stats.Alternative)(nil)),
-			"MannWhitneySettings": reflect.ValueOf((*stats.MannWhitneySettings)(nil)),
-			"Method":              reflect.ValueOf((*stats.Method)(nil)),
-			"Outcome":             reflect.ValueOf((*stats.Outcome)(nil)),
-			"Result":              reflect.ValueOf((*stats.Result)(nil)),
-			"SignedRankSettings":  reflect.ValueOf((*stats.SignedRankSettings)(nil)),
-			"WDL":                 reflect.ValueOf((*stats.WDL)(nil)),
-			"ZeroMethod":          reflect.ValueOf((*stats.ZeroMethod)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_dacelib_stats_) }
+
+var dace_local_dacelib_stats_ = table.Package{
+	Path: "dace.local/dacelib/stats",
+	Name: "stats",
+	Values: []table.Symbol{
+		{Name: "Approximate", Value: stats.Approximate},
+		{Name: "Auto", Value: stats.Auto},
+		{Name: "Compare", Value: stats.Compare},
+		{Name: "Draw", Value: stats.Draw},
+		{Name: "Exact", Value: stats.Exact},
+		{Name: "Greater", Value: stats.Greater},
+		{Name: "Interval", Value: stats.Interval},
+		{Name: "Less", Value: stats.Less},
+		{Name: "Loss", Value: stats.Loss},
+		{Name: "MannWhitney", Value: stats.MannWhitney},
+		{Name: "Pratt", Value: stats.Pratt},
+		{Name: "RankSum", Value: stats.RankSum},
+		{Name: "Ranks", Value: stats.Ranks},
+		{Name: "SignedRank", Value: stats.SignedRank},
+		{Name: "TwoSided", Value: stats.TwoSided},
+		{Name: "Wilcox", Value: stats.Wilcox},
+		{Name: "Win", Value: stats.Win},
+		{Name: "WinDrawLoss", Value: stats.WinDrawLoss},
+		{Name: "ZSplit", Value: stats.ZSplit},
+		{Name: "Alternative", Value: (*stats.Alternative)(nil)},
+		{Name: "MannWhitneySettings", Value: (*stats.MannWhitneySettings)(nil)},
+		{Name: "Method", Value: (*stats.Method)(nil)},
+		{Name: "Outcome", Value: (*stats.Outcome)(nil)},
+		{Name: "Result", Value: (*stats.Result)(nil)},
+		{Name: "SignedRankSettings", Value: (*stats.SignedRankSettings)(nil)},
+		{Name: "WDL", Value: (*stats.WDL)(nil)},
+		{Name: "ZeroMethod", Value: (*stats.ZeroMethod)(nil)},
+	},
 }

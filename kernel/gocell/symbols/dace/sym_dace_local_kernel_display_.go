@@ -4,13 +4,15 @@ package dace
 
 import (
 	display "dace.local/kernel/display"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/kernel/display", "display", func() map[string]reflect.Value {
-		return table.With(`MIMETypeHTML STRING "text/html"
+func init() { table.Register(&dace_local_kernel_display_) }
+
+var dace_local_kernel_display_ = table.Package{
+	Path: "dace.local/kernel/display",
+	Name: "display",
+	Untyped: `MIMETypeHTML STRING "text/html"
 MIMETypeJPEG STRING "image/jpeg"
 MIMETypeJSON STRING "application/json"
 MIMETypeJavaScript STRING "application/javascript"
@@ -20,142 +22,65 @@ MIMETypePDF STRING "application/pdf"
 MIMETypePNG STRING "image/png"
 MIMETypeSVG STRING "image/svg+xml"
 MIMETypeText STRING "text/plain"
-`, map[string]reflect.Value{
-			"Clear":           reflect.ValueOf(display.Clear),
-			"CurrentFigure":   reflect.ValueOf(display.CurrentFigure),
-			"DefaultHeight":   reflect.ValueOf(display.DefaultHeight),
-			"DefaultWidth":    reflect.ValueOf(display.DefaultWidth),
-			"Figure":          reflect.ValueOf(display.Figure),
-			"Figures":         reflect.ValueOf(display.Figures),
-			"Format":          reflect.ValueOf(display.Format),
-			"GonumFigure":     reflect.ValueOf(display.GonumFigure),
-			"HTML":            reflect.ValueOf(display.HTML),
-			"Image":           reflect.ValueOf(display.Image),
-			"Input":           reflect.ValueOf(display.Input),
-			"JPEG":            reflect.ValueOf(display.JPEG),
-			"JSON":            reflect.ValueOf(display.JSON),
-			"LaTeX":           reflect.ValueOf(display.LaTeX),
-			"Latex":           reflect.ValueOf(display.Latex),
-			"Line":            reflect.ValueOf(display.Line),
-			"Markdown":        reflect.ValueOf(display.Markdown),
-			"Math":            reflect.ValueOf(display.Math),
-			"Mime":            reflect.ValueOf(display.Mime),
-			"NewHandle":       reflect.ValueOf(display.NewHandle),
-			"NewTable":        reflect.ValueOf(display.NewTable),
-			"PNG":             reflect.ValueOf(display.PNG),
-			"ParseFigure":     reflect.ValueOf(display.ParseFigure),
-			"Password":        reflect.ValueOf(display.Password),
-			"Plotly":          reflect.ValueOf(display.Plotly),
-			"Progress":        reflect.ValueOf(display.Progress),
-			"Quiet":           reflect.ValueOf(display.Quiet),
-			"Range":           reflect.ValueOf(display.Range),
-			"Records":         reflect.ValueOf(display.Records),
-			"Result":          reflect.ValueOf(display.Result),
-			"Rows":            reflect.ValueOf(display.Rows),
-			"SVG":             reflect.ValueOf(display.SVG),
-			"SVGFigure":       reflect.ValueOf(display.SVGFigure),
-			"SetFieldDocs":    reflect.ValueOf(display.SetFieldDocs),
-			"SetFigure":       reflect.ValueOf(display.SetFigure),
-			"SetOutputs":      reflect.ValueOf(display.SetOutputs),
-			"SetPrecision":    reflect.ValueOf(display.SetPrecision),
-			"Show":            reflect.ValueOf(display.Show),
-			"ShowProgress":    reflect.ValueOf(display.ShowProgress),
-			"Table":           reflect.ValueOf(display.Table),
-			"Text":            reflect.ValueOf(display.Text),
-			"Value":           reflect.ValueOf(display.Value),
-			"VegaLite":        reflect.ValueOf(display.VegaLite),
-			"WithProgress":    reflect.ValueOf(display.WithProgress),
-			"Capture":         reflect.ValueOf((*display.Capture)(nil)),
-			"Data":            reflect.ValueOf((*display.Data)(nil)),
-			"FigureSettings":  reflect.ValueOf((*display.FigureSettings)(nil)),
-			"Grid":            reflect.ValueOf((*display.Grid)(nil)),
-			"HTMLer":          reflect.ValueOf((*display.HTMLer)(nil)),
-			"Handle":          reflect.ValueOf((*display.Handle)(nil)),
-			"MIMEMap":         reflect.ValueOf((*display.MIMEMap)(nil)),
-			"Markdowner":      reflect.ValueOf((*display.Markdowner)(nil)),
-			"MimeBundler":     reflect.ValueOf((*display.MimeBundler)(nil)),
-			"PNGer":           reflect.ValueOf((*display.PNGer)(nil)),
-			"Renderer":        reflect.ValueOf((*display.Renderer)(nil)),
-			"SVGer":           reflect.ValueOf((*display.SVGer)(nil)),
-			"Shown":           reflect.ValueOf((*display.Shown)(nil)),
-			"SimpleRenderer":  reflect.ValueOf((*display.SimpleRenderer)(nil)),
-			"_HTMLer":         reflect.ValueOf((*_dace_local_kernel_display_HTMLer)(nil)),
-			"_Markdowner":     reflect.ValueOf((*_dace_local_kernel_display_Markdowner)(nil)),
-			"_MimeBundler":    reflect.ValueOf((*_dace_local_kernel_display_MimeBundler)(nil)),
-			"_PNGer":          reflect.ValueOf((*_dace_local_kernel_display_PNGer)(nil)),
-			"_Renderer":       reflect.ValueOf((*_dace_local_kernel_display_Renderer)(nil)),
-			"_SVGer":          reflect.ValueOf((*_dace_local_kernel_display_SVGer)(nil)),
-			"_SimpleRenderer": reflect.ValueOf((*_dace_local_kernel_display_SimpleRenderer)(nil)),
-		})
-	})
-}
-
-// _dace_local_kernel_display_HTMLer hands an interpreted HTMLer to compiled code.
-type _dace_local_kernel_display_HTMLer struct {
-	IValue any
-	WHTML  func() string
-}
-
-func (W _dace_local_kernel_display_HTMLer) HTML() string {
-	return W.WHTML()
-}
-
-// _dace_local_kernel_display_Markdowner hands an interpreted Markdowner to compiled code.
-type _dace_local_kernel_display_Markdowner struct {
-	IValue    any
-	WMarkdown func() string
-}
-
-func (W _dace_local_kernel_display_Markdowner) Markdown() string {
-	return W.WMarkdown()
-}
-
-// _dace_local_kernel_display_MimeBundler hands an interpreted MimeBundler to compiled code.
-type _dace_local_kernel_display_MimeBundler struct {
-	IValue      any
-	WMimeBundle func() map[string]any
-}
-
-func (W _dace_local_kernel_display_MimeBundler) MimeBundle() map[string]any {
-	return W.WMimeBundle()
-}
-
-// _dace_local_kernel_display_PNGer hands an interpreted PNGer to compiled code.
-type _dace_local_kernel_display_PNGer struct {
-	IValue any
-	WPNG   func() []byte
-}
-
-func (W _dace_local_kernel_display_PNGer) PNG() []byte {
-	return W.WPNG()
-}
-
-// _dace_local_kernel_display_Renderer hands an interpreted Renderer to compiled code.
-type _dace_local_kernel_display_Renderer struct {
-	IValue  any
-	WRender func() display.Data
-}
-
-func (W _dace_local_kernel_display_Renderer) Render() display.Data {
-	return W.WRender()
-}
-
-// _dace_local_kernel_display_SVGer hands an interpreted SVGer to compiled code.
-type _dace_local_kernel_display_SVGer struct {
-	IValue any
-	WSVG   func() string
-}
-
-func (W _dace_local_kernel_display_SVGer) SVG() string {
-	return W.WSVG()
-}
-
-// _dace_local_kernel_display_SimpleRenderer hands an interpreted SimpleRenderer to compiled code.
-type _dace_local_kernel_display_SimpleRenderer struct {
-	IValue        any
-	WSimpleRender func() display.MIMEMap
-}
-
-func (W _dace_local_kernel_display_SimpleRenderer) SimpleRender() display.MIMEMap {
-	return W.WSimpleRender()
+`,
+	Values: []table.Symbol{
+		{Name: "Clear", Value: display.Clear},
+		{Name: "CurrentFigure", Value: display.CurrentFigure},
+		{Name: "DefaultHeight", Value: display.DefaultHeight},
+		{Name: "DefaultWidth", Value: display.DefaultWidth},
+		{Name: "Figure", Value: display.Figure},
+		{Name: "Figures", Value: display.Figures},
+		{Name: "Format", Value: display.Format},
+		{Name: "GonumFigure", Value: display.GonumFigure},
+		{Name: "HTML", Value: display.HTML},
+		{Name: "Image", Value: display.Image},
+		{Name: "Input", Value: display.Input},
+		{Name: "JPEG", Value: display.JPEG},
+		{Name: "JSON", Value: display.JSON},
+		{Name: "LaTeX", Value: display.LaTeX},
+		{Name: "Latex", Value: display.Latex},
+		{Name: "Line", Value: display.Line},
+		{Name: "Markdown", Value: display.Markdown},
+		{Name: "Math", Value: display.Math},
+		{Name: "Mime", Value: display.Mime},
+		{Name: "NewHandle", Value: display.NewHandle},
+		{Name: "NewTable", Value: display.NewTable},
+		{Name: "PNG", Value: display.PNG},
+		{Name: "ParseFigure", Value: display.ParseFigure},
+		{Name: "Password", Value: display.Password},
+		{Name: "Plotly", Value: display.Plotly},
+		{Name: "Progress", Value: display.Progress},
+		{Name: "Quiet", Value: display.Quiet},
+		{Name: "Range", Value: display.Range},
+		{Name: "Records", Value: display.Records},
+		{Name: "Result", Value: display.Result},
+		{Name: "Rows", Value: display.Rows},
+		{Name: "SVG", Value: display.SVG},
+		{Name: "SVGFigure", Value: display.SVGFigure},
+		{Name: "SetFieldDocs", Value: display.SetFieldDocs},
+		{Name: "SetFigure", Value: display.SetFigure},
+		{Name: "SetOutputs", Value: display.SetOutputs},
+		{Name: "SetPrecision", Value: display.SetPrecision},
+		{Name: "Show", Value: display.Show},
+		{Name: "ShowProgress", Value: display.ShowProgress},
+		{Name: "Table", Value: display.Table},
+		{Name: "Text", Value: display.Text},
+		{Name: "Value", Value: display.Value},
+		{Name: "VegaLite", Value: display.VegaLite},
+		{Name: "WithProgress", Value: display.WithProgress},
+		{Name: "Capture", Value: (*display.Capture)(nil)},
+		{Name: "Data", Value: (*display.Data)(nil)},
+		{Name: "FigureSettings", Value: (*display.FigureSettings)(nil)},
+		{Name: "Grid", Value: (*display.Grid)(nil)},
+		{Name: "HTMLer", Value: (*display.HTMLer)(nil)},
+		{Name: "Handle", Value: (*display.Handle)(nil)},
+		{Name: "MIMEMap", Value: (*display.MIMEMap)(nil)},
+		{Name: "Markdowner", Value: (*display.Markdowner)(nil)},
+		{Name: "MimeBundler", Value: (*display.MimeBundler)(nil)},
+		{Name: "PNGer", Value: (*display.PNGer)(nil)},
+		{Name: "Renderer", Value: (*display.Renderer)(nil)},
+		{Name: "SVGer", Value: (*display.SVGer)(nil)},
+		{Name: "Shown", Value: (*display.Shown)(nil)},
+		{Name: "SimpleRenderer", Value: (*display.SimpleRenderer)(nil)},
+	},
 }

@@ -4,32 +4,33 @@ package dace
 
 import (
 	gonbui "dace.local/kernel/foreign/gonbui"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/kernel/foreign/gonbui", "gonbui", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"DisplayHTML":        reflect.ValueOf(gonbui.DisplayHTML),
-			"DisplayHTMLF":       reflect.ValueOf(gonbui.DisplayHTMLF),
-			"DisplayHtml":        reflect.ValueOf(gonbui.DisplayHtml),
-			"DisplayHtmlf":       reflect.ValueOf(gonbui.DisplayHtmlf),
-			"DisplayImage":       reflect.ValueOf(gonbui.DisplayImage),
-			"DisplayMarkdown":    reflect.ValueOf(gonbui.DisplayMarkdown),
-			"DisplayPNG":         reflect.ValueOf(gonbui.DisplayPNG),
-			"DisplayPng":         reflect.ValueOf(gonbui.DisplayPng),
-			"DisplaySVG":         reflect.ValueOf(gonbui.DisplaySVG),
-			"DisplaySvg":         reflect.ValueOf(gonbui.DisplaySvg),
-			"EmbedImageAsPNGSrc": reflect.ValueOf(gonbui.EmbedImageAsPNGSrc),
-			"Error":              reflect.ValueOf(gonbui.Error),
-			"Logf":               reflect.ValueOf(gonbui.Logf),
-			"Sync":               reflect.ValueOf(gonbui.Sync),
-			"UniqueID":           reflect.ValueOf(gonbui.UniqueID),
-			"UniqueId":           reflect.ValueOf(gonbui.UniqueId),
-			"UpdateHTML":         reflect.ValueOf(gonbui.UpdateHTML),
-			"UpdateHtml":         reflect.ValueOf(gonbui.UpdateHtml),
-			"UpdateMarkdown":     reflect.ValueOf(gonbui.UpdateMarkdown),
-		})
-	})
+func init() { table.Register(&dace_local_kernel_foreign_gonbui_) }
+
+var dace_local_kernel_foreign_gonbui_ = table.Package{
+	Path: "dace.local/kernel/foreign/gonbui",
+	Name: "gonbui",
+	Values: []table.Symbol{
+		{Name: "DisplayHTML", Value: gonbui.DisplayHTML},
+		{Name: "DisplayHTMLF", Value: gonbui.DisplayHTMLF},
+		{Name: "DisplayHtml", Value: gonbui.DisplayHtml},
+		{Name: "DisplayHtmlf", Value: gonbui.DisplayHtmlf},
+		{Name: "DisplayImage", Value: gonbui.DisplayImage},
+		{Name: "DisplayMarkdown", Value: gonbui.DisplayMarkdown},
+		{Name: "DisplayPNG", Value: gonbui.DisplayPNG},
+		{Name: "DisplayPng", Value: gonbui.DisplayPng},
+		{Name: "DisplaySVG", Value: gonbui.DisplaySVG},
+		{Name: "DisplaySvg", Value: gonbui.DisplaySvg},
+		{Name: "EmbedImageAsPNGSrc", Value: gonbui.EmbedImageAsPNGSrc},
+		{Name: "Error", Value: gonbui.Error},
+		{Name: "Logf", Value: gonbui.Logf},
+		{Name: "Sync", Value: gonbui.Sync},
+		{Name: "UniqueID", Value: gonbui.UniqueID},
+		{Name: "UniqueId", Value: gonbui.UniqueId},
+		{Name: "UpdateHTML", Value: gonbui.UpdateHTML},
+		{Name: "UpdateHtml", Value: gonbui.UpdateHtml},
+		{Name: "UpdateMarkdown", Value: gonbui.UpdateMarkdown},
+	},
 }

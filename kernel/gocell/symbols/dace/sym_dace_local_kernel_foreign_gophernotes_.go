@@ -4,14 +4,15 @@ package dace
 
 import (
 	gophernotes "dace.local/kernel/foreign/gophernotes"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("dace.local/kernel/foreign/gophernotes", "gophernotes", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Display": reflect.ValueOf(gophernotes.Display),
-		})
-	})
+func init() { table.Register(&dace_local_kernel_foreign_gophernotes_) }
+
+var dace_local_kernel_foreign_gophernotes_ = table.Package{
+	Path: "dace.local/kernel/foreign/gophernotes",
+	Name: "gophernotes",
+	Values: []table.Symbol{
+		{Name: "Display", Value: gophernotes.Display},
+	},
 }

@@ -3,18 +3,19 @@
 package dace
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	shell "dace.local/kernel/shell"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("dace.local/kernel/shell", "shell", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Lines":  reflect.ValueOf(shell.Lines),
-			"Output": reflect.ValueOf(shell.Output),
-			"Run":    reflect.ValueOf(shell.Run),
-			"Error":  reflect.ValueOf((*shell.Error)(nil)),
-		})
-	})
+func init() { table.Register(&dace_local_kernel_shell_) }
+
+var dace_local_kernel_shell_ = table.Package{
+	Path: "dace.local/kernel/shell",
+	Name: "shell",
+	Values: []table.Symbol{
+		{Name: "Lines", Value: shell.Lines},
+		{Name: "Output", Value: shell.Output},
+		{Name: "Run", Value: shell.Run},
+		{Name: "Error", Value: (*shell.Error)(nil)},
+	},
 }

@@ -3,25 +3,28 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cpu "golang.org/x/sys/cpu"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/sys/cpu", "cpu", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ARM":          reflect.ValueOf(&cpu.ARM).Elem(),
-			"ARM64":        reflect.ValueOf(&cpu.ARM64).Elem(),
-			"Initialized":  reflect.ValueOf(&cpu.Initialized).Elem(),
-			"IsBigEndian":  reflect.ValueOf(cpu.IsBigEndian),
-			"Loong64":      reflect.ValueOf(&cpu.Loong64).Elem(),
-			"MIPS64X":      reflect.ValueOf(&cpu.MIPS64X).Elem(),
-			"PPC64":        reflect.ValueOf(&cpu.PPC64).Elem(),
-			"RISCV64":      reflect.ValueOf(&cpu.RISCV64).Elem(),
-			"S390X":        reflect.ValueOf(&cpu.S390X).Elem(),
-			"X86":          reflect.ValueOf(&cpu.X86).Elem(),
-			"CacheLinePad": reflect.ValueOf((*cpu.CacheLinePad)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_sys_cpu_) }
+
+var golang_org_x_sys_cpu_ = table.Package{
+	Path: "golang.org/x/sys/cpu",
+	Name: "cpu",
+	Values: []table.Symbol{
+		{Name: "IsBigEndian", Value: cpu.IsBigEndian},
+		{Name: "CacheLinePad", Value: (*cpu.CacheLinePad)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ARM", Value: &cpu.ARM},
+		{Name: "ARM64", Value: &cpu.ARM64},
+		{Name: "Initialized", Value: &cpu.Initialized},
+		{Name: "Loong64", Value: &cpu.Loong64},
+		{Name: "MIPS64X", Value: &cpu.MIPS64X},
+		{Name: "PPC64", Value: &cpu.PPC64},
+		{Name: "RISCV64", Value: &cpu.RISCV64},
+		{Name: "S390X", Value: &cpu.S390X},
+		{Name: "X86", Value: &cpu.X86},
+	},
 }

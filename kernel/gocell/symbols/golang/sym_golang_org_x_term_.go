@@ -3,47 +3,29 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	term "golang.org/x/term"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/term", "term", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrPasteIndicator": reflect.ValueOf(&term.ErrPasteIndicator).Elem(),
-			"GetSize":           reflect.ValueOf(term.GetSize),
-			"GetState":          reflect.ValueOf(term.GetState),
-			"IsTerminal":        reflect.ValueOf(term.IsTerminal),
-			"MakeRaw":           reflect.ValueOf(term.MakeRaw),
-			"NewTerminal":       reflect.ValueOf(term.NewTerminal),
-			"ReadPassword":      reflect.ValueOf(term.ReadPassword),
-			"Restore":           reflect.ValueOf(term.Restore),
-			"EscapeCodes":       reflect.ValueOf((*term.EscapeCodes)(nil)),
-			"History":           reflect.ValueOf((*term.History)(nil)),
-			"State":             reflect.ValueOf((*term.State)(nil)),
-			"Terminal":          reflect.ValueOf((*term.Terminal)(nil)),
-			"_History":          reflect.ValueOf((*_golang_org_x_term_History)(nil)),
-		})
-	})
-}
+func init() { table.Register(&golang_org_x_term_) }
 
-// _golang_org_x_term_History hands an interpreted History to compiled code.
-type _golang_org_x_term_History struct {
-	IValue any
-	WAdd   func(a0 string)
-	WAt    func(a0 int) string
-	WLen   func() int
-}
-
-func (W _golang_org_x_term_History) Add(a0 string) {
-	W.WAdd(a0)
-}
-
-func (W _golang_org_x_term_History) At(a0 int) string {
-	return W.WAt(a0)
-}
-
-func (W _golang_org_x_term_History) Len() int {
-	return W.WLen()
+var golang_org_x_term_ = table.Package{
+	Path: "golang.org/x/term",
+	Name: "term",
+	Values: []table.Symbol{
+		{Name: "GetSize", Value: term.GetSize},
+		{Name: "GetState", Value: term.GetState},
+		{Name: "IsTerminal", Value: term.IsTerminal},
+		{Name: "MakeRaw", Value: term.MakeRaw},
+		{Name: "NewTerminal", Value: term.NewTerminal},
+		{Name: "ReadPassword", Value: term.ReadPassword},
+		{Name: "Restore", Value: term.Restore},
+		{Name: "EscapeCodes", Value: (*term.EscapeCodes)(nil)},
+		{Name: "History", Value: (*term.History)(nil)},
+		{Name: "State", Value: (*term.State)(nil)},
+		{Name: "Terminal", Value: (*term.Terminal)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrPasteIndicator", Value: &term.ErrPasteIndicator},
+	},
 }

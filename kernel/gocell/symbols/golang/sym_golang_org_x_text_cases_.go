@@ -3,25 +3,29 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cases "golang.org/x/text/cases"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/cases", "cases", func() map[string]reflect.Value {
-		return table.With(`UnicodeVersion STRING "15.0.0"
-`, map[string]reflect.Value{
-			"Compact":          reflect.ValueOf(&cases.Compact).Elem(),
-			"Fold":             reflect.ValueOf(cases.Fold),
-			"HandleFinalSigma": reflect.ValueOf(cases.HandleFinalSigma),
-			"Lower":            reflect.ValueOf(cases.Lower),
-			"NoLower":          reflect.ValueOf(&cases.NoLower).Elem(),
-			"Supported":        reflect.ValueOf(&cases.Supported).Elem(),
-			"Title":            reflect.ValueOf(cases.Title),
-			"Upper":            reflect.ValueOf(cases.Upper),
-			"Caser":            reflect.ValueOf((*cases.Caser)(nil)),
-			"Option":           reflect.ValueOf((*cases.Option)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_text_cases_) }
+
+var golang_org_x_text_cases_ = table.Package{
+	Path: "golang.org/x/text/cases",
+	Name: "cases",
+	Untyped: `UnicodeVersion STRING "15.0.0"
+`,
+	Values: []table.Symbol{
+		{Name: "Fold", Value: cases.Fold},
+		{Name: "HandleFinalSigma", Value: cases.HandleFinalSigma},
+		{Name: "Lower", Value: cases.Lower},
+		{Name: "Title", Value: cases.Title},
+		{Name: "Upper", Value: cases.Upper},
+		{Name: "Caser", Value: (*cases.Caser)(nil)},
+		{Name: "Option", Value: (*cases.Option)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Compact", Value: &cases.Compact},
+		{Name: "NoLower", Value: &cases.NoLower},
+		{Name: "Supported", Value: &cases.Supported},
+	},
 }

@@ -3,40 +3,28 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	encoding "golang.org/x/text/encoding"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/encoding", "encoding", func() map[string]reflect.Value {
-		return table.With(`ASCIISub INT 26
-`, map[string]reflect.Value{
-			"ErrInvalidUTF8":        reflect.ValueOf(&encoding.ErrInvalidUTF8).Elem(),
-			"HTMLEscapeUnsupported": reflect.ValueOf(encoding.HTMLEscapeUnsupported),
-			"Nop":                   reflect.ValueOf(&encoding.Nop).Elem(),
-			"ReplaceUnsupported":    reflect.ValueOf(encoding.ReplaceUnsupported),
-			"Replacement":           reflect.ValueOf(&encoding.Replacement).Elem(),
-			"UTF8Validator":         reflect.ValueOf(&encoding.UTF8Validator).Elem(),
-			"Decoder":               reflect.ValueOf((*encoding.Decoder)(nil)),
-			"Encoder":               reflect.ValueOf((*encoding.Encoder)(nil)),
-			"Encoding":              reflect.ValueOf((*encoding.Encoding)(nil)),
-			"_Encoding":             reflect.ValueOf((*_golang_org_x_text_encoding_Encoding)(nil)),
-		})
-	})
-}
+func init() { table.Register(&golang_org_x_text_encoding_) }
 
-// _golang_org_x_text_encoding_Encoding hands an interpreted Encoding to compiled code.
-type _golang_org_x_text_encoding_Encoding struct {
-	IValue      any
-	WNewDecoder func() *encoding.Decoder
-	WNewEncoder func() *encoding.Encoder
-}
-
-func (W _golang_org_x_text_encoding_Encoding) NewDecoder() *encoding.Decoder {
-	return W.WNewDecoder()
-}
-
-func (W _golang_org_x_text_encoding_Encoding) NewEncoder() *encoding.Encoder {
-	return W.WNewEncoder()
+var golang_org_x_text_encoding_ = table.Package{
+	Path: "golang.org/x/text/encoding",
+	Name: "encoding",
+	Untyped: `ASCIISub INT 26
+`,
+	Values: []table.Symbol{
+		{Name: "HTMLEscapeUnsupported", Value: encoding.HTMLEscapeUnsupported},
+		{Name: "ReplaceUnsupported", Value: encoding.ReplaceUnsupported},
+		{Name: "Decoder", Value: (*encoding.Decoder)(nil)},
+		{Name: "Encoder", Value: (*encoding.Encoder)(nil)},
+		{Name: "Encoding", Value: (*encoding.Encoding)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrInvalidUTF8", Value: &encoding.ErrInvalidUTF8},
+		{Name: "Nop", Value: &encoding.Nop},
+		{Name: "Replacement", Value: &encoding.Replacement},
+		{Name: "UTF8Validator", Value: &encoding.UTF8Validator},
+	},
 }

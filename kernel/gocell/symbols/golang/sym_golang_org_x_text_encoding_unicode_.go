@@ -3,27 +3,30 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	unicode "golang.org/x/text/encoding/unicode"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/encoding/unicode", "unicode", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"All":           reflect.ValueOf(&unicode.All).Elem(),
-			"BOMOverride":   reflect.ValueOf(unicode.BOMOverride),
-			"BigEndian":     reflect.ValueOf(unicode.BigEndian),
-			"ErrMissingBOM": reflect.ValueOf(&unicode.ErrMissingBOM).Elem(),
-			"ExpectBOM":     reflect.ValueOf(unicode.ExpectBOM),
-			"IgnoreBOM":     reflect.ValueOf(unicode.IgnoreBOM),
-			"LittleEndian":  reflect.ValueOf(unicode.LittleEndian),
-			"UTF16":         reflect.ValueOf(unicode.UTF16),
-			"UTF8":          reflect.ValueOf(&unicode.UTF8).Elem(),
-			"UTF8BOM":       reflect.ValueOf(&unicode.UTF8BOM).Elem(),
-			"UseBOM":        reflect.ValueOf(unicode.UseBOM),
-			"BOMPolicy":     reflect.ValueOf((*unicode.BOMPolicy)(nil)),
-			"Endianness":    reflect.ValueOf((*unicode.Endianness)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_text_encoding_unicode_) }
+
+var golang_org_x_text_encoding_unicode_ = table.Package{
+	Path: "golang.org/x/text/encoding/unicode",
+	Name: "unicode",
+	Values: []table.Symbol{
+		{Name: "BOMOverride", Value: unicode.BOMOverride},
+		{Name: "BigEndian", Value: unicode.BigEndian},
+		{Name: "ExpectBOM", Value: unicode.ExpectBOM},
+		{Name: "IgnoreBOM", Value: unicode.IgnoreBOM},
+		{Name: "LittleEndian", Value: unicode.LittleEndian},
+		{Name: "UTF16", Value: unicode.UTF16},
+		{Name: "UseBOM", Value: unicode.UseBOM},
+		{Name: "BOMPolicy", Value: (*unicode.BOMPolicy)(nil)},
+		{Name: "Endianness", Value: (*unicode.Endianness)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "All", Value: &unicode.All},
+		{Name: "ErrMissingBOM", Value: &unicode.ErrMissingBOM},
+		{Name: "UTF8", Value: &unicode.UTF8},
+		{Name: "UTF8BOM", Value: &unicode.UTF8BOM},
+	},
 }

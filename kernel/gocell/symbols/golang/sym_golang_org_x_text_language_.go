@@ -3,199 +3,150 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	language "golang.org/x/text/language"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/language", "language", func() map[string]reflect.Value {
-		return table.With(`CLDRVersion STRING "32"
+func init() { table.Register(&golang_org_x_text_language_) }
+
+var golang_org_x_text_language_ = table.Package{
+	Path: "golang.org/x/text/language",
+	Name: "language",
+	Untyped: `CLDRVersion STRING "32"
 NumCompactTags INT 775
-`, map[string]reflect.Value{
-			"Afrikaans":                reflect.ValueOf(&language.Afrikaans).Elem(),
-			"Albanian":                 reflect.ValueOf(&language.Albanian).Elem(),
-			"All":                      reflect.ValueOf(language.All),
-			"AmericanEnglish":          reflect.ValueOf(&language.AmericanEnglish).Elem(),
-			"Amharic":                  reflect.ValueOf(&language.Amharic).Elem(),
-			"Arabic":                   reflect.ValueOf(&language.Arabic).Elem(),
-			"Armenian":                 reflect.ValueOf(&language.Armenian).Elem(),
-			"Azerbaijani":              reflect.ValueOf(&language.Azerbaijani).Elem(),
-			"BCP47":                    reflect.ValueOf(language.BCP47),
-			"Bengali":                  reflect.ValueOf(&language.Bengali).Elem(),
-			"BrazilianPortuguese":      reflect.ValueOf(&language.BrazilianPortuguese).Elem(),
-			"BritishEnglish":           reflect.ValueOf(&language.BritishEnglish).Elem(),
-			"Bulgarian":                reflect.ValueOf(&language.Bulgarian).Elem(),
-			"Burmese":                  reflect.ValueOf(&language.Burmese).Elem(),
-			"CLDR":                     reflect.ValueOf(language.CLDR),
-			"CanadianFrench":           reflect.ValueOf(&language.CanadianFrench).Elem(),
-			"Catalan":                  reflect.ValueOf(&language.Catalan).Elem(),
-			"Chinese":                  reflect.ValueOf(&language.Chinese).Elem(),
-			"CompactIndex":             reflect.ValueOf(language.CompactIndex),
-			"Compose":                  reflect.ValueOf(language.Compose),
-			"Comprehends":              reflect.ValueOf(language.Comprehends),
-			"Croatian":                 reflect.ValueOf(&language.Croatian).Elem(),
-			"Czech":                    reflect.ValueOf(&language.Czech).Elem(),
-			"Danish":                   reflect.ValueOf(&language.Danish).Elem(),
-			"Default":                  reflect.ValueOf(language.Default),
-			"Deprecated":               reflect.ValueOf(language.Deprecated),
-			"DeprecatedBase":           reflect.ValueOf(language.DeprecatedBase),
-			"DeprecatedRegion":         reflect.ValueOf(language.DeprecatedRegion),
-			"DeprecatedScript":         reflect.ValueOf(language.DeprecatedScript),
-			"Dutch":                    reflect.ValueOf(&language.Dutch).Elem(),
-			"EncodeM49":                reflect.ValueOf(language.EncodeM49),
-			"English":                  reflect.ValueOf(&language.English).Elem(),
-			"ErrMissingLikelyTagsData": reflect.ValueOf(&language.ErrMissingLikelyTagsData).Elem(),
-			"Estonian":                 reflect.ValueOf(&language.Estonian).Elem(),
-			"EuropeanPortuguese":       reflect.ValueOf(&language.EuropeanPortuguese).Elem(),
-			"EuropeanSpanish":          reflect.ValueOf(&language.EuropeanSpanish).Elem(),
-			"Exact":                    reflect.ValueOf(language.Exact),
-			"Filipino":                 reflect.ValueOf(&language.Filipino).Elem(),
-			"Finnish":                  reflect.ValueOf(&language.Finnish).Elem(),
-			"French":                   reflect.ValueOf(&language.French).Elem(),
-			"Georgian":                 reflect.ValueOf(&language.Georgian).Elem(),
-			"German":                   reflect.ValueOf(&language.German).Elem(),
-			"Greek":                    reflect.ValueOf(&language.Greek).Elem(),
-			"Gujarati":                 reflect.ValueOf(&language.Gujarati).Elem(),
-			"Hebrew":                   reflect.ValueOf(&language.Hebrew).Elem(),
-			"High":                     reflect.ValueOf(language.High),
-			"Hindi":                    reflect.ValueOf(&language.Hindi).Elem(),
-			"Hungarian":                reflect.ValueOf(&language.Hungarian).Elem(),
-			"Icelandic":                reflect.ValueOf(&language.Icelandic).Elem(),
-			"Indonesian":               reflect.ValueOf(&language.Indonesian).Elem(),
-			"Italian":                  reflect.ValueOf(&language.Italian).Elem(),
-			"Japanese":                 reflect.ValueOf(&language.Japanese).Elem(),
-			"Kannada":                  reflect.ValueOf(&language.Kannada).Elem(),
-			"Kazakh":                   reflect.ValueOf(&language.Kazakh).Elem(),
-			"Khmer":                    reflect.ValueOf(&language.Khmer).Elem(),
-			"Kirghiz":                  reflect.ValueOf(&language.Kirghiz).Elem(),
-			"Korean":                   reflect.ValueOf(&language.Korean).Elem(),
-			"Lao":                      reflect.ValueOf(&language.Lao).Elem(),
-			"LatinAmericanSpanish":     reflect.ValueOf(&language.LatinAmericanSpanish).Elem(),
-			"Latvian":                  reflect.ValueOf(&language.Latvian).Elem(),
-			"Legacy":                   reflect.ValueOf(language.Legacy),
-			"Lithuanian":               reflect.ValueOf(&language.Lithuanian).Elem(),
-			"Low":                      reflect.ValueOf(language.Low),
-			"Macedonian":               reflect.ValueOf(&language.Macedonian).Elem(),
-			"Macro":                    reflect.ValueOf(language.Macro),
-			"Make":                     reflect.ValueOf(language.Make),
-			"Malay":                    reflect.ValueOf(&language.Malay).Elem(),
-			"Malayalam":                reflect.ValueOf(&language.Malayalam).Elem(),
-			"Marathi":                  reflect.ValueOf(&language.Marathi).Elem(),
-			"MatchStrings":             reflect.ValueOf(language.MatchStrings),
-			"ModernStandardArabic":     reflect.ValueOf(&language.ModernStandardArabic).Elem(),
-			"Mongolian":                reflect.ValueOf(&language.Mongolian).Elem(),
-			"MustParse":                reflect.ValueOf(language.MustParse),
-			"MustParseBase":            reflect.ValueOf(language.MustParseBase),
-			"MustParseRegion":          reflect.ValueOf(language.MustParseRegion),
-			"MustParseScript":          reflect.ValueOf(language.MustParseScript),
-			"Nepali":                   reflect.ValueOf(&language.Nepali).Elem(),
-			"NewCoverage":              reflect.ValueOf(language.NewCoverage),
-			"NewMatcher":               reflect.ValueOf(language.NewMatcher),
-			"No":                       reflect.ValueOf(language.No),
-			"Norwegian":                reflect.ValueOf(&language.Norwegian).Elem(),
-			"Parse":                    reflect.ValueOf(language.Parse),
-			"ParseAcceptLanguage":      reflect.ValueOf(language.ParseAcceptLanguage),
-			"ParseBase":                reflect.ValueOf(language.ParseBase),
-			"ParseExtension":           reflect.ValueOf(language.ParseExtension),
-			"ParseRegion":              reflect.ValueOf(language.ParseRegion),
-			"ParseScript":              reflect.ValueOf(language.ParseScript),
-			"ParseVariant":             reflect.ValueOf(language.ParseVariant),
-			"Persian":                  reflect.ValueOf(&language.Persian).Elem(),
-			"Polish":                   reflect.ValueOf(&language.Polish).Elem(),
-			"Portuguese":               reflect.ValueOf(&language.Portuguese).Elem(),
-			"PreferSameScript":         reflect.ValueOf(language.PreferSameScript),
-			"Punjabi":                  reflect.ValueOf(&language.Punjabi).Elem(),
-			"Raw":                      reflect.ValueOf(language.Raw),
-			"Romanian":                 reflect.ValueOf(&language.Romanian).Elem(),
-			"Russian":                  reflect.ValueOf(&language.Russian).Elem(),
-			"Serbian":                  reflect.ValueOf(&language.Serbian).Elem(),
-			"SerbianLatin":             reflect.ValueOf(&language.SerbianLatin).Elem(),
-			"SimplifiedChinese":        reflect.ValueOf(&language.SimplifiedChinese).Elem(),
-			"Sinhala":                  reflect.ValueOf(&language.Sinhala).Elem(),
-			"Slovak":                   reflect.ValueOf(&language.Slovak).Elem(),
-			"Slovenian":                reflect.ValueOf(&language.Slovenian).Elem(),
-			"Spanish":                  reflect.ValueOf(&language.Spanish).Elem(),
-			"Supported":                reflect.ValueOf(&language.Supported).Elem(),
-			"SuppressScript":           reflect.ValueOf(language.SuppressScript),
-			"Swahili":                  reflect.ValueOf(&language.Swahili).Elem(),
-			"Swedish":                  reflect.ValueOf(&language.Swedish).Elem(),
-			"Tamil":                    reflect.ValueOf(&language.Tamil).Elem(),
-			"Telugu":                   reflect.ValueOf(&language.Telugu).Elem(),
-			"Thai":                     reflect.ValueOf(&language.Thai).Elem(),
-			"TraditionalChinese":       reflect.ValueOf(&language.TraditionalChinese).Elem(),
-			"Turkish":                  reflect.ValueOf(&language.Turkish).Elem(),
-			"Ukrainian":                reflect.ValueOf(&language.Ukrainian).Elem(),
-			"Und":                      reflect.ValueOf(&language.Und).Elem(),
-			"Urdu":                     reflect.ValueOf(&language.Urdu).Elem(),
-			"Uzbek":                    reflect.ValueOf(&language.Uzbek).Elem(),
-			"Vietnamese":               reflect.ValueOf(&language.Vietnamese).Elem(),
-			"Zulu":                     reflect.ValueOf(&language.Zulu).Elem(),
-			"Base":                     reflect.ValueOf((*language.Base)(nil)),
-			"CanonType":                reflect.ValueOf((*language.CanonType)(nil)),
-			"Confidence":               reflect.ValueOf((*language.Confidence)(nil)),
-			"Coverage":                 reflect.ValueOf((*language.Coverage)(nil)),
-			"Extension":                reflect.ValueOf((*language.Extension)(nil)),
-			"MatchOption":              reflect.ValueOf((*language.MatchOption)(nil)),
-			"Matcher":                  reflect.ValueOf((*language.Matcher)(nil)),
-			"Region":                   reflect.ValueOf((*language.Region)(nil)),
-			"Script":                   reflect.ValueOf((*language.Script)(nil)),
-			"Tag":                      reflect.ValueOf((*language.Tag)(nil)),
-			"ValueError":               reflect.ValueOf((*language.ValueError)(nil)),
-			"Variant":                  reflect.ValueOf((*language.Variant)(nil)),
-			"_Coverage":                reflect.ValueOf((*_golang_org_x_text_language_Coverage)(nil)),
-			"_Matcher":                 reflect.ValueOf((*_golang_org_x_text_language_Matcher)(nil)),
-			"_ValueError":              reflect.ValueOf((*_golang_org_x_text_language_ValueError)(nil)),
-		})
-	})
-}
-
-// _golang_org_x_text_language_Coverage hands an interpreted Coverage to compiled code.
-type _golang_org_x_text_language_Coverage struct {
-	IValue         any
-	WBaseLanguages func() []language.Base
-	WRegions       func() []language.Region
-	WScripts       func() []language.Script
-	WTags          func() []language.Tag
-}
-
-func (W _golang_org_x_text_language_Coverage) BaseLanguages() []language.Base {
-	return W.WBaseLanguages()
-}
-
-func (W _golang_org_x_text_language_Coverage) Regions() []language.Region {
-	return W.WRegions()
-}
-
-func (W _golang_org_x_text_language_Coverage) Scripts() []language.Script {
-	return W.WScripts()
-}
-
-func (W _golang_org_x_text_language_Coverage) Tags() []language.Tag {
-	return W.WTags()
-}
-
-// _golang_org_x_text_language_Matcher hands an interpreted Matcher to compiled code.
-type _golang_org_x_text_language_Matcher struct {
-	IValue any
-	WMatch func(a0 ...language.Tag) (language.Tag, int, language.Confidence)
-}
-
-func (W _golang_org_x_text_language_Matcher) Match(a0 ...language.Tag) (language.Tag, int, language.Confidence) {
-	return W.WMatch(a0...)
-}
-
-// _golang_org_x_text_language_ValueError hands an interpreted ValueError to compiled code.
-type _golang_org_x_text_language_ValueError struct {
-	IValue  any
-	WError  func() string
-	WSubtag func() string
-}
-
-func (W _golang_org_x_text_language_ValueError) Error() string {
-	return W.WError()
-}
-
-func (W _golang_org_x_text_language_ValueError) Subtag() string {
-	return W.WSubtag()
+`,
+	Values: []table.Symbol{
+		{Name: "All", Value: language.All},
+		{Name: "BCP47", Value: language.BCP47},
+		{Name: "CLDR", Value: language.CLDR},
+		{Name: "CompactIndex", Value: language.CompactIndex},
+		{Name: "Compose", Value: language.Compose},
+		{Name: "Comprehends", Value: language.Comprehends},
+		{Name: "Default", Value: language.Default},
+		{Name: "Deprecated", Value: language.Deprecated},
+		{Name: "DeprecatedBase", Value: language.DeprecatedBase},
+		{Name: "DeprecatedRegion", Value: language.DeprecatedRegion},
+		{Name: "DeprecatedScript", Value: language.DeprecatedScript},
+		{Name: "EncodeM49", Value: language.EncodeM49},
+		{Name: "Exact", Value: language.Exact},
+		{Name: "High", Value: language.High},
+		{Name: "Legacy", Value: language.Legacy},
+		{Name: "Low", Value: language.Low},
+		{Name: "Macro", Value: language.Macro},
+		{Name: "Make", Value: language.Make},
+		{Name: "MatchStrings", Value: language.MatchStrings},
+		{Name: "MustParse", Value: language.MustParse},
+		{Name: "MustParseBase", Value: language.MustParseBase},
+		{Name: "MustParseRegion", Value: language.MustParseRegion},
+		{Name: "MustParseScript", Value: language.MustParseScript},
+		{Name: "NewCoverage", Value: language.NewCoverage},
+		{Name: "NewMatcher", Value: language.NewMatcher},
+		{Name: "No", Value: language.No},
+		{Name: "Parse", Value: language.Parse},
+		{Name: "ParseAcceptLanguage", Value: language.ParseAcceptLanguage},
+		{Name: "ParseBase", Value: language.ParseBase},
+		{Name: "ParseExtension", Value: language.ParseExtension},
+		{Name: "ParseRegion", Value: language.ParseRegion},
+		{Name: "ParseScript", Value: language.ParseScript},
+		{Name: "ParseVariant", Value: language.ParseVariant},
+		{Name: "PreferSameScript", Value: language.PreferSameScript},
+		{Name: "Raw", Value: language.Raw},
+		{Name: "SuppressScript", Value: language.SuppressScript},
+		{Name: "Base", Value: (*language.Base)(nil)},
+		{Name: "CanonType", Value: (*language.CanonType)(nil)},
+		{Name: "Confidence", Value: (*language.Confidence)(nil)},
+		{Name: "Coverage", Value: (*language.Coverage)(nil)},
+		{Name: "Extension", Value: (*language.Extension)(nil)},
+		{Name: "MatchOption", Value: (*language.MatchOption)(nil)},
+		{Name: "Matcher", Value: (*language.Matcher)(nil)},
+		{Name: "Region", Value: (*language.Region)(nil)},
+		{Name: "Script", Value: (*language.Script)(nil)},
+		{Name: "Tag", Value: (*language.Tag)(nil)},
+		{Name: "ValueError", Value: (*language.ValueError)(nil)},
+		{Name: "Variant", Value: (*language.Variant)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Afrikaans", Value: &language.Afrikaans},
+		{Name: "Albanian", Value: &language.Albanian},
+		{Name: "AmericanEnglish", Value: &language.AmericanEnglish},
+		{Name: "Amharic", Value: &language.Amharic},
+		{Name: "Arabic", Value: &language.Arabic},
+		{Name: "Armenian", Value: &language.Armenian},
+		{Name: "Azerbaijani", Value: &language.Azerbaijani},
+		{Name: "Bengali", Value: &language.Bengali},
+		{Name: "BrazilianPortuguese", Value: &language.BrazilianPortuguese},
+		{Name: "BritishEnglish", Value: &language.BritishEnglish},
+		{Name: "Bulgarian", Value: &language.Bulgarian},
+		{Name: "Burmese", Value: &language.Burmese},
+		{Name: "CanadianFrench", Value: &language.CanadianFrench},
+		{Name: "Catalan", Value: &language.Catalan},
+		{Name: "Chinese", Value: &language.Chinese},
+		{Name: "Croatian", Value: &language.Croatian},
+		{Name: "Czech", Value: &language.Czech},
+		{Name: "Danish", Value: &language.Danish},
+		{Name: "Dutch", Value: &language.Dutch},
+		{Name: "English", Value: &language.English},
+		{Name: "ErrMissingLikelyTagsData", Value: &language.ErrMissingLikelyTagsData},
+		{Name: "Estonian", Value: &language.Estonian},
+		{Name: "EuropeanPortuguese", Value: &language.EuropeanPortuguese},
+		{Name: "EuropeanSpanish", Value: &language.EuropeanSpanish},
+		{Name: "Filipino", Value: &language.Filipino},
+		{Name: "Finnish", Value: &language.Finnish},
+		{Name: "French", Value: &language.French},
+		{Name: "Georgian", Value: &language.Georgian},
+		{Name: "German", Value: &language.German},
+		{Name: "Greek", Value: &language.Greek},
+		{Name: "Gujarati", Value: &language.Gujarati},
+		{Name: "Hebrew", Value: &language.Hebrew},
+		{Name: "Hindi", Value: &language.Hindi},
+		{Name: "Hungarian", Value: &language.Hungarian},
+		{Name: "Icelandic", Value: &language.Icelandic},
+		{Name: "Indonesian", Value: &language.Indonesian},
+		{Name: "Italian", Value: &language.Italian},
+		{Name: "Japanese", Value: &language.Japanese},
+		{Name: "Kannada", Value: &language.Kannada},
+		{Name: "Kazakh", Value: &language.Kazakh},
+		{Name: "Khmer", Value: &language.Khmer},
+		{Name: "Kirghiz", Value: &language.Kirghiz},
+		{Name: "Korean", Value: &language.Korean},
+		{Name: "Lao", Value: &language.Lao},
+		{Name: "LatinAmericanSpanish", Value: &language.LatinAmericanSpanish},
+		{Name: "Latvian", Value: &language.Latvian},
+		{Name: "Lithuanian", Value: &language.Lithuanian},
+		{Name: "Macedonian", Value: &language.Macedonian},
+		{Name: "Malay", Value: &language.Malay},
+		{Name: "Malayalam", Value: &language.Malayalam},
+		{Name: "Marathi", Value: &language.Marathi},
+		{Name: "ModernStandardArabic", Value: &language.ModernStandardArabic},
+		{Name: "Mongolian", Value: &language.Mongolian},
+		{Name: "Nepali", Value: &language.Nepali},
+		{Name: "Norwegian", Value: &language.Norwegian},
+		{Name: "Persian", Value: &language.Persian},
+		{Name: "Polish", Value: &language.Polish},
+		{Name: "Portuguese", Value: &language.Portuguese},
+		{Name: "Punjabi", Value: &language.Punjabi},
+		{Name: "Romanian", Value: &language.Romanian},
+		{Name: "Russian", Value: &language.Russian},
+		{Name: "Serbian", Value: &language.Serbian},
+		{Name: "SerbianLatin", Value: &language.SerbianLatin},
+		{Name: "SimplifiedChinese", Value: &language.SimplifiedChinese},
+		{Name: "Sinhala", Value: &language.Sinhala},
+		{Name: "Slovak", Value: &language.Slovak},
+		{Name: "Slovenian", Value: &language.Slovenian},
+		{Name: "Spanish", Value: &language.Spanish},
+		{Name: "Supported", Value: &language.Supported},
+		{Name: "Swahili", Value: &language.Swahili},
+		{Name: "Swedish", Value: &language.Swedish},
+		{Name: "Tamil", Value: &language.Tamil},
+		{Name: "Telugu", Value: &language.Telugu},
+		{Name: "Thai", Value: &language.Thai},
+		{Name: "TraditionalChinese", Value: &language.TraditionalChinese},
+		{Name: "Turkish", Value: &language.Turkish},
+		{Name: "Ukrainian", Value: &language.Ukrainian},
+		{Name: "Und", Value: &language.Und},
+		{Name: "Urdu", Value: &language.Urdu},
+		{Name: "Uzbek", Value: &language.Uzbek},
+		{Name: "Vietnamese", Value: &language.Vietnamese},
+		{Name: "Zulu", Value: &language.Zulu},
+	},
 }

@@ -3,30 +3,27 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	message "golang.org/x/text/message"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/message", "message", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Catalog":        reflect.ValueOf(message.Catalog),
-			"DefaultCatalog": reflect.ValueOf(&message.DefaultCatalog).Elem(),
-			"Key":            reflect.ValueOf(message.Key),
-			"MatchLanguage":  reflect.ValueOf(message.MatchLanguage),
-			"NewPrinter":     reflect.ValueOf(message.NewPrinter),
-			"Set":            reflect.ValueOf(message.Set),
-			"SetString":      reflect.ValueOf(message.SetString),
-			"Option":         reflect.ValueOf((*message.Option)(nil)),
-			"Printer":        reflect.ValueOf((*message.Printer)(nil)),
-			"Reference":      reflect.ValueOf((*message.Reference)(nil)),
-			"_Reference":     reflect.ValueOf((*_golang_org_x_text_message_Reference)(nil)),
-		})
-	})
-}
+func init() { table.Register(&golang_org_x_text_message_) }
 
-// _golang_org_x_text_message_Reference hands an interpreted Reference to compiled code.
-type _golang_org_x_text_message_Reference struct {
-	IValue any
+var golang_org_x_text_message_ = table.Package{
+	Path: "golang.org/x/text/message",
+	Name: "message",
+	Values: []table.Symbol{
+		{Name: "Catalog", Value: message.Catalog},
+		{Name: "Key", Value: message.Key},
+		{Name: "MatchLanguage", Value: message.MatchLanguage},
+		{Name: "NewPrinter", Value: message.NewPrinter},
+		{Name: "Set", Value: message.Set},
+		{Name: "SetString", Value: message.SetString},
+		{Name: "Option", Value: (*message.Option)(nil)},
+		{Name: "Printer", Value: (*message.Printer)(nil)},
+		{Name: "Reference", Value: (*message.Reference)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultCatalog", Value: &message.DefaultCatalog},
+	},
 }

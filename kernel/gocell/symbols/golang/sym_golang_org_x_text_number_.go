@@ -3,34 +3,35 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	number "golang.org/x/text/number"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/number", "number", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Decimal":           reflect.ValueOf(number.Decimal),
-			"Engineering":       reflect.ValueOf(number.Engineering),
-			"FormatWidth":       reflect.ValueOf(number.FormatWidth),
-			"IncrementString":   reflect.ValueOf(number.IncrementString),
-			"MaxFractionDigits": reflect.ValueOf(number.MaxFractionDigits),
-			"MaxIntegerDigits":  reflect.ValueOf(number.MaxIntegerDigits),
-			"MinFractionDigits": reflect.ValueOf(number.MinFractionDigits),
-			"MinIntegerDigits":  reflect.ValueOf(number.MinIntegerDigits),
-			"NewFormat":         reflect.ValueOf(number.NewFormat),
-			"NoSeparator":       reflect.ValueOf(number.NoSeparator),
-			"Pad":               reflect.ValueOf(number.Pad),
-			"PatternOverrides":  reflect.ValueOf(number.PatternOverrides),
-			"PerMille":          reflect.ValueOf(number.PerMille),
-			"Percent":           reflect.ValueOf(number.Percent),
-			"Precision":         reflect.ValueOf(number.Precision),
-			"Scale":             reflect.ValueOf(number.Scale),
-			"Scientific":        reflect.ValueOf(number.Scientific),
-			"FormatFunc":        reflect.ValueOf((*number.FormatFunc)(nil)),
-			"Formatter":         reflect.ValueOf((*number.Formatter)(nil)),
-			"Option":            reflect.ValueOf((*number.Option)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_text_number_) }
+
+var golang_org_x_text_number_ = table.Package{
+	Path: "golang.org/x/text/number",
+	Name: "number",
+	Values: []table.Symbol{
+		{Name: "Decimal", Value: number.Decimal},
+		{Name: "Engineering", Value: number.Engineering},
+		{Name: "FormatWidth", Value: number.FormatWidth},
+		{Name: "IncrementString", Value: number.IncrementString},
+		{Name: "MaxFractionDigits", Value: number.MaxFractionDigits},
+		{Name: "MaxIntegerDigits", Value: number.MaxIntegerDigits},
+		{Name: "MinFractionDigits", Value: number.MinFractionDigits},
+		{Name: "MinIntegerDigits", Value: number.MinIntegerDigits},
+		{Name: "NewFormat", Value: number.NewFormat},
+		{Name: "NoSeparator", Value: number.NoSeparator},
+		{Name: "Pad", Value: number.Pad},
+		{Name: "PatternOverrides", Value: number.PatternOverrides},
+		{Name: "PerMille", Value: number.PerMille},
+		{Name: "Percent", Value: number.Percent},
+		{Name: "Precision", Value: number.Precision},
+		{Name: "Scale", Value: number.Scale},
+		{Name: "Scientific", Value: number.Scientific},
+		{Name: "FormatFunc", Value: (*number.FormatFunc)(nil)},
+		{Name: "Formatter", Value: (*number.Formatter)(nil)},
+		{Name: "Option", Value: (*number.Option)(nil)},
+	},
 }

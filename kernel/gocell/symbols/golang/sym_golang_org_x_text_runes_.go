@@ -3,34 +3,24 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	runes "golang.org/x/text/runes"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/runes", "runes", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"If":               reflect.ValueOf(runes.If),
-			"In":               reflect.ValueOf(runes.In),
-			"Map":              reflect.ValueOf(runes.Map),
-			"NotIn":            reflect.ValueOf(runes.NotIn),
-			"Predicate":        reflect.ValueOf(runes.Predicate),
-			"Remove":           reflect.ValueOf(runes.Remove),
-			"ReplaceIllFormed": reflect.ValueOf(runes.ReplaceIllFormed),
-			"Set":              reflect.ValueOf((*runes.Set)(nil)),
-			"Transformer":      reflect.ValueOf((*runes.Transformer)(nil)),
-			"_Set":             reflect.ValueOf((*_golang_org_x_text_runes_Set)(nil)),
-		})
-	})
-}
+func init() { table.Register(&golang_org_x_text_runes_) }
 
-// _golang_org_x_text_runes_Set hands an interpreted Set to compiled code.
-type _golang_org_x_text_runes_Set struct {
-	IValue    any
-	WContains func(a0 rune) bool
-}
-
-func (W _golang_org_x_text_runes_Set) Contains(a0 rune) bool {
-	return W.WContains(a0)
+var golang_org_x_text_runes_ = table.Package{
+	Path: "golang.org/x/text/runes",
+	Name: "runes",
+	Values: []table.Symbol{
+		{Name: "If", Value: runes.If},
+		{Name: "In", Value: runes.In},
+		{Name: "Map", Value: runes.Map},
+		{Name: "NotIn", Value: runes.NotIn},
+		{Name: "Predicate", Value: runes.Predicate},
+		{Name: "Remove", Value: runes.Remove},
+		{Name: "ReplaceIllFormed", Value: runes.ReplaceIllFormed},
+		{Name: "Set", Value: (*runes.Set)(nil)},
+		{Name: "Transformer", Value: (*runes.Transformer)(nil)},
+	},
 }

@@ -3,21 +3,24 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	bidirule "golang.org/x/text/secure/bidirule"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/secure/bidirule", "bidirule", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Direction":       reflect.ValueOf(bidirule.Direction),
-			"DirectionString": reflect.ValueOf(bidirule.DirectionString),
-			"ErrInvalid":      reflect.ValueOf(&bidirule.ErrInvalid).Elem(),
-			"New":             reflect.ValueOf(bidirule.New),
-			"Valid":           reflect.ValueOf(bidirule.Valid),
-			"ValidString":     reflect.ValueOf(bidirule.ValidString),
-			"Transformer":     reflect.ValueOf((*bidirule.Transformer)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_text_secure_bidirule_) }
+
+var golang_org_x_text_secure_bidirule_ = table.Package{
+	Path: "golang.org/x/text/secure/bidirule",
+	Name: "bidirule",
+	Values: []table.Symbol{
+		{Name: "Direction", Value: bidirule.Direction},
+		{Name: "DirectionString", Value: bidirule.DirectionString},
+		{Name: "New", Value: bidirule.New},
+		{Name: "Valid", Value: bidirule.Valid},
+		{Name: "ValidString", Value: bidirule.ValidString},
+		{Name: "Transformer", Value: (*bidirule.Transformer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrInvalid", Value: &bidirule.ErrInvalid},
+	},
 }

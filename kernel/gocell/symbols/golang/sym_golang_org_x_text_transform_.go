@@ -3,68 +3,34 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	transform "golang.org/x/text/transform"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/transform", "transform", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Append":               reflect.ValueOf(transform.Append),
-			"Bytes":                reflect.ValueOf(transform.Bytes),
-			"Chain":                reflect.ValueOf(transform.Chain),
-			"Discard":              reflect.ValueOf(&transform.Discard).Elem(),
-			"ErrEndOfSpan":         reflect.ValueOf(&transform.ErrEndOfSpan).Elem(),
-			"ErrShortDst":          reflect.ValueOf(&transform.ErrShortDst).Elem(),
-			"ErrShortSrc":          reflect.ValueOf(&transform.ErrShortSrc).Elem(),
-			"NewReader":            reflect.ValueOf(transform.NewReader),
-			"NewWriter":            reflect.ValueOf(transform.NewWriter),
-			"Nop":                  reflect.ValueOf(&transform.Nop).Elem(),
-			"RemoveFunc":           reflect.ValueOf(transform.RemoveFunc),
-			"String":               reflect.ValueOf(transform.String),
-			"NopResetter":          reflect.ValueOf((*transform.NopResetter)(nil)),
-			"Reader":               reflect.ValueOf((*transform.Reader)(nil)),
-			"SpanningTransformer":  reflect.ValueOf((*transform.SpanningTransformer)(nil)),
-			"Transformer":          reflect.ValueOf((*transform.Transformer)(nil)),
-			"Writer":               reflect.ValueOf((*transform.Writer)(nil)),
-			"_SpanningTransformer": reflect.ValueOf((*_golang_org_x_text_transform_SpanningTransformer)(nil)),
-			"_Transformer":         reflect.ValueOf((*_golang_org_x_text_transform_Transformer)(nil)),
-		})
-	})
-}
+func init() { table.Register(&golang_org_x_text_transform_) }
 
-// _golang_org_x_text_transform_SpanningTransformer hands an interpreted SpanningTransformer to compiled code.
-type _golang_org_x_text_transform_SpanningTransformer struct {
-	IValue     any
-	WReset     func()
-	WSpan      func(a0 []byte, a1 bool) (int, error)
-	WTransform func(a0 []byte, a1 []byte, a2 bool) (int, int, error)
-}
-
-func (W _golang_org_x_text_transform_SpanningTransformer) Reset() {
-	W.WReset()
-}
-
-func (W _golang_org_x_text_transform_SpanningTransformer) Span(a0 []byte, a1 bool) (int, error) {
-	return W.WSpan(a0, a1)
-}
-
-func (W _golang_org_x_text_transform_SpanningTransformer) Transform(a0 []byte, a1 []byte, a2 bool) (int, int, error) {
-	return W.WTransform(a0, a1, a2)
-}
-
-// _golang_org_x_text_transform_Transformer hands an interpreted Transformer to compiled code.
-type _golang_org_x_text_transform_Transformer struct {
-	IValue     any
-	WReset     func()
-	WTransform func(a0 []byte, a1 []byte, a2 bool) (int, int, error)
-}
-
-func (W _golang_org_x_text_transform_Transformer) Reset() {
-	W.WReset()
-}
-
-func (W _golang_org_x_text_transform_Transformer) Transform(a0 []byte, a1 []byte, a2 bool) (int, int, error) {
-	return W.WTransform(a0, a1, a2)
+var golang_org_x_text_transform_ = table.Package{
+	Path: "golang.org/x/text/transform",
+	Name: "transform",
+	Values: []table.Symbol{
+		{Name: "Append", Value: transform.Append},
+		{Name: "Bytes", Value: transform.Bytes},
+		{Name: "Chain", Value: transform.Chain},
+		{Name: "NewReader", Value: transform.NewReader},
+		{Name: "NewWriter", Value: transform.NewWriter},
+		{Name: "RemoveFunc", Value: transform.RemoveFunc},
+		{Name: "String", Value: transform.String},
+		{Name: "NopResetter", Value: (*transform.NopResetter)(nil)},
+		{Name: "Reader", Value: (*transform.Reader)(nil)},
+		{Name: "SpanningTransformer", Value: (*transform.SpanningTransformer)(nil)},
+		{Name: "Transformer", Value: (*transform.Transformer)(nil)},
+		{Name: "Writer", Value: (*transform.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Discard", Value: &transform.Discard},
+		{Name: "ErrEndOfSpan", Value: &transform.ErrEndOfSpan},
+		{Name: "ErrShortDst", Value: &transform.ErrShortDst},
+		{Name: "ErrShortSrc", Value: &transform.ErrShortSrc},
+		{Name: "Nop", Value: &transform.Nop},
+	},
 }

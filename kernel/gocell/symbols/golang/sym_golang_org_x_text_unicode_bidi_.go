@@ -3,56 +3,58 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	bidi "golang.org/x/text/unicode/bidi"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/unicode/bidi", "bidi", func() map[string]reflect.Value {
-		return table.With(`UnicodeVersion STRING "15.0.0"
-`, map[string]reflect.Value{
-			"AL":               reflect.ValueOf(bidi.AL),
-			"AN":               reflect.ValueOf(bidi.AN),
-			"AppendReverse":    reflect.ValueOf(bidi.AppendReverse),
-			"B":                reflect.ValueOf(bidi.B),
-			"BN":               reflect.ValueOf(bidi.BN),
-			"CS":               reflect.ValueOf(bidi.CS),
-			"Control":          reflect.ValueOf(bidi.Control),
-			"DefaultDirection": reflect.ValueOf(bidi.DefaultDirection),
-			"EN":               reflect.ValueOf(bidi.EN),
-			"ES":               reflect.ValueOf(bidi.ES),
-			"ET":               reflect.ValueOf(bidi.ET),
-			"FSI":              reflect.ValueOf(bidi.FSI),
-			"L":                reflect.ValueOf(bidi.L),
-			"LRE":              reflect.ValueOf(bidi.LRE),
-			"LRI":              reflect.ValueOf(bidi.LRI),
-			"LRO":              reflect.ValueOf(bidi.LRO),
-			"LeftToRight":      reflect.ValueOf(bidi.LeftToRight),
-			"Lookup":           reflect.ValueOf(bidi.Lookup),
-			"LookupRune":       reflect.ValueOf(bidi.LookupRune),
-			"LookupString":     reflect.ValueOf(bidi.LookupString),
-			"Mixed":            reflect.ValueOf(bidi.Mixed),
-			"NSM":              reflect.ValueOf(bidi.NSM),
-			"Neutral":          reflect.ValueOf(bidi.Neutral),
-			"ON":               reflect.ValueOf(bidi.ON),
-			"PDF":              reflect.ValueOf(bidi.PDF),
-			"PDI":              reflect.ValueOf(bidi.PDI),
-			"R":                reflect.ValueOf(bidi.R),
-			"RLE":              reflect.ValueOf(bidi.RLE),
-			"RLI":              reflect.ValueOf(bidi.RLI),
-			"RLO":              reflect.ValueOf(bidi.RLO),
-			"ReverseString":    reflect.ValueOf(bidi.ReverseString),
-			"RightToLeft":      reflect.ValueOf(bidi.RightToLeft),
-			"S":                reflect.ValueOf(bidi.S),
-			"WS":               reflect.ValueOf(bidi.WS),
-			"Class":            reflect.ValueOf((*bidi.Class)(nil)),
-			"Direction":        reflect.ValueOf((*bidi.Direction)(nil)),
-			"Option":           reflect.ValueOf((*bidi.Option)(nil)),
-			"Ordering":         reflect.ValueOf((*bidi.Ordering)(nil)),
-			"Paragraph":        reflect.ValueOf((*bidi.Paragraph)(nil)),
-			"Properties":       reflect.ValueOf((*bidi.Properties)(nil)),
-			"Run":              reflect.ValueOf((*bidi.Run)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_text_unicode_bidi_) }
+
+var golang_org_x_text_unicode_bidi_ = table.Package{
+	Path: "golang.org/x/text/unicode/bidi",
+	Name: "bidi",
+	Untyped: `UnicodeVersion STRING "15.0.0"
+`,
+	Values: []table.Symbol{
+		{Name: "AL", Value: bidi.AL},
+		{Name: "AN", Value: bidi.AN},
+		{Name: "AppendReverse", Value: bidi.AppendReverse},
+		{Name: "B", Value: bidi.B},
+		{Name: "BN", Value: bidi.BN},
+		{Name: "CS", Value: bidi.CS},
+		{Name: "Control", Value: bidi.Control},
+		{Name: "DefaultDirection", Value: bidi.DefaultDirection},
+		{Name: "EN", Value: bidi.EN},
+		{Name: "ES", Value: bidi.ES},
+		{Name: "ET", Value: bidi.ET},
+		{Name: "FSI", Value: bidi.FSI},
+		{Name: "L", Value: bidi.L},
+		{Name: "LRE", Value: bidi.LRE},
+		{Name: "LRI", Value: bidi.LRI},
+		{Name: "LRO", Value: bidi.LRO},
+		{Name: "LeftToRight", Value: bidi.LeftToRight},
+		{Name: "Lookup", Value: bidi.Lookup},
+		{Name: "LookupRune", Value: bidi.LookupRune},
+		{Name: "LookupString", Value: bidi.LookupString},
+		{Name: "Mixed", Value: bidi.Mixed},
+		{Name: "NSM", Value: bidi.NSM},
+		{Name: "Neutral", Value: bidi.Neutral},
+		{Name: "ON", Value: bidi.ON},
+		{Name: "PDF", Value: bidi.PDF},
+		{Name: "PDI", Value: bidi.PDI},
+		{Name: "R", Value: bidi.R},
+		{Name: "RLE", Value: bidi.RLE},
+		{Name: "RLI", Value: bidi.RLI},
+		{Name: "RLO", Value: bidi.RLO},
+		{Name: "ReverseString", Value: bidi.ReverseString},
+		{Name: "RightToLeft", Value: bidi.RightToLeft},
+		{Name: "S", Value: bidi.S},
+		{Name: "WS", Value: bidi.WS},
+		{Name: "Class", Value: (*bidi.Class)(nil)},
+		{Name: "Direction", Value: (*bidi.Direction)(nil)},
+		{Name: "Option", Value: (*bidi.Option)(nil)},
+		{Name: "Ordering", Value: (*bidi.Ordering)(nil)},
+		{Name: "Paragraph", Value: (*bidi.Paragraph)(nil)},
+		{Name: "Properties", Value: (*bidi.Properties)(nil)},
+		{Name: "Run", Value: (*bidi.Run)(nil)},
+	},
 }

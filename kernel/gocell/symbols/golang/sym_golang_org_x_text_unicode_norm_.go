@@ -3,25 +3,27 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	norm "golang.org/x/text/unicode/norm"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/unicode/norm", "norm", func() map[string]reflect.Value {
-		return table.With(`GraphemeJoiner STRING "͏"
+func init() { table.Register(&golang_org_x_text_unicode_norm_) }
+
+var golang_org_x_text_unicode_norm_ = table.Package{
+	Path: "golang.org/x/text/unicode/norm",
+	Name: "norm",
+	Untyped: `GraphemeJoiner STRING "͏"
 MaxSegmentSize INT 128
 MaxTransformChunkSize INT 155
 Version STRING "15.0.0"
-`, map[string]reflect.Value{
-			"NFC":        reflect.ValueOf(norm.NFC),
-			"NFD":        reflect.ValueOf(norm.NFD),
-			"NFKC":       reflect.ValueOf(norm.NFKC),
-			"NFKD":       reflect.ValueOf(norm.NFKD),
-			"Form":       reflect.ValueOf((*norm.Form)(nil)),
-			"Iter":       reflect.ValueOf((*norm.Iter)(nil)),
-			"Properties": reflect.ValueOf((*norm.Properties)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "NFC", Value: norm.NFC},
+		{Name: "NFD", Value: norm.NFD},
+		{Name: "NFKC", Value: norm.NFKC},
+		{Name: "NFKD", Value: norm.NFKD},
+		{Name: "Form", Value: (*norm.Form)(nil)},
+		{Name: "Iter", Value: (*norm.Iter)(nil)},
+		{Name: "Properties", Value: (*norm.Properties)(nil)},
+	},
 }

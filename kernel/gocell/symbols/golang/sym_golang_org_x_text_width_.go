@@ -3,30 +3,34 @@
 package golang
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	width "golang.org/x/text/width"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("golang.org/x/text/width", "width", func() map[string]reflect.Value {
-		return table.With(`UnicodeVersion STRING "15.0.0"
-`, map[string]reflect.Value{
-			"EastAsianAmbiguous": reflect.ValueOf(width.EastAsianAmbiguous),
-			"EastAsianFullwidth": reflect.ValueOf(width.EastAsianFullwidth),
-			"EastAsianHalfwidth": reflect.ValueOf(width.EastAsianHalfwidth),
-			"EastAsianNarrow":    reflect.ValueOf(width.EastAsianNarrow),
-			"EastAsianWide":      reflect.ValueOf(width.EastAsianWide),
-			"Fold":               reflect.ValueOf(&width.Fold).Elem(),
-			"Lookup":             reflect.ValueOf(width.Lookup),
-			"LookupRune":         reflect.ValueOf(width.LookupRune),
-			"LookupString":       reflect.ValueOf(width.LookupString),
-			"Narrow":             reflect.ValueOf(&width.Narrow).Elem(),
-			"Neutral":            reflect.ValueOf(width.Neutral),
-			"Widen":              reflect.ValueOf(&width.Widen).Elem(),
-			"Kind":               reflect.ValueOf((*width.Kind)(nil)),
-			"Properties":         reflect.ValueOf((*width.Properties)(nil)),
-			"Transformer":        reflect.ValueOf((*width.Transformer)(nil)),
-		})
-	})
+func init() { table.Register(&golang_org_x_text_width_) }
+
+var golang_org_x_text_width_ = table.Package{
+	Path: "golang.org/x/text/width",
+	Name: "width",
+	Untyped: `UnicodeVersion STRING "15.0.0"
+`,
+	Values: []table.Symbol{
+		{Name: "EastAsianAmbiguous", Value: width.EastAsianAmbiguous},
+		{Name: "EastAsianFullwidth", Value: width.EastAsianFullwidth},
+		{Name: "EastAsianHalfwidth", Value: width.EastAsianHalfwidth},
+		{Name: "EastAsianNarrow", Value: width.EastAsianNarrow},
+		{Name: "EastAsianWide", Value: width.EastAsianWide},
+		{Name: "Lookup", Value: width.Lookup},
+		{Name: "LookupRune", Value: width.LookupRune},
+		{Name: "LookupString", Value: width.LookupString},
+		{Name: "Neutral", Value: width.Neutral},
+		{Name: "Kind", Value: (*width.Kind)(nil)},
+		{Name: "Properties", Value: (*width.Properties)(nil)},
+		{Name: "Transformer", Value: (*width.Transformer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Fold", Value: &width.Fold},
+		{Name: "Narrow", Value: &width.Narrow},
+		{Name: "Widen", Value: &width.Widen},
+	},
 }

@@ -3,21 +3,22 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cscalar "gonum.org/v1/gonum/cmplxs/cscalar"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/cmplxs/cscalar", "cscalar", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"EqualWithinAbs":      reflect.ValueOf(cscalar.EqualWithinAbs),
-			"EqualWithinAbsOrRel": reflect.ValueOf(cscalar.EqualWithinAbsOrRel),
-			"EqualWithinRel":      reflect.ValueOf(cscalar.EqualWithinRel),
-			"ParseWithNA":         reflect.ValueOf(cscalar.ParseWithNA),
-			"Round":               reflect.ValueOf(cscalar.Round),
-			"RoundEven":           reflect.ValueOf(cscalar.RoundEven),
-			"Same":                reflect.ValueOf(cscalar.Same),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_cmplxs_cscalar_) }
+
+var gonum_org_v1_gonum_cmplxs_cscalar_ = table.Package{
+	Path: "gonum.org/v1/gonum/cmplxs/cscalar",
+	Name: "cscalar",
+	Values: []table.Symbol{
+		{Name: "EqualWithinAbs", Value: cscalar.EqualWithinAbs},
+		{Name: "EqualWithinAbsOrRel", Value: cscalar.EqualWithinAbsOrRel},
+		{Name: "EqualWithinRel", Value: cscalar.EqualWithinRel},
+		{Name: "ParseWithNA", Value: cscalar.ParseWithNA},
+		{Name: "Round", Value: cscalar.Round},
+		{Name: "RoundEven", Value: cscalar.RoundEven},
+		{Name: "Same", Value: cscalar.Same},
+	},
 }

@@ -3,30 +3,33 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	fd "gonum.org/v1/gonum/diff/fd"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/diff/fd", "fd", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Backward":         reflect.ValueOf(&fd.Backward).Elem(),
-			"Backward2nd":      reflect.ValueOf(&fd.Backward2nd).Elem(),
-			"Central":          reflect.ValueOf(&fd.Central).Elem(),
-			"Central2nd":       reflect.ValueOf(&fd.Central2nd).Elem(),
-			"CrossLaplacian":   reflect.ValueOf(fd.CrossLaplacian),
-			"Derivative":       reflect.ValueOf(fd.Derivative),
-			"Forward":          reflect.ValueOf(&fd.Forward).Elem(),
-			"Forward2nd":       reflect.ValueOf(&fd.Forward2nd).Elem(),
-			"Gradient":         reflect.ValueOf(fd.Gradient),
-			"Hessian":          reflect.ValueOf(fd.Hessian),
-			"Jacobian":         reflect.ValueOf(fd.Jacobian),
-			"Laplacian":        reflect.ValueOf(fd.Laplacian),
-			"Formula":          reflect.ValueOf((*fd.Formula)(nil)),
-			"JacobianSettings": reflect.ValueOf((*fd.JacobianSettings)(nil)),
-			"Point":            reflect.ValueOf((*fd.Point)(nil)),
-			"Settings":         reflect.ValueOf((*fd.Settings)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_diff_fd_) }
+
+var gonum_org_v1_gonum_diff_fd_ = table.Package{
+	Path: "gonum.org/v1/gonum/diff/fd",
+	Name: "fd",
+	Values: []table.Symbol{
+		{Name: "CrossLaplacian", Value: fd.CrossLaplacian},
+		{Name: "Derivative", Value: fd.Derivative},
+		{Name: "Gradient", Value: fd.Gradient},
+		{Name: "Hessian", Value: fd.Hessian},
+		{Name: "Jacobian", Value: fd.Jacobian},
+		{Name: "Laplacian", Value: fd.Laplacian},
+		{Name: "Formula", Value: (*fd.Formula)(nil)},
+		{Name: "JacobianSettings", Value: (*fd.JacobianSettings)(nil)},
+		{Name: "Point", Value: (*fd.Point)(nil)},
+		{Name: "Settings", Value: (*fd.Settings)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Backward", Value: &fd.Backward},
+		{Name: "Backward2nd", Value: &fd.Backward2nd},
+		{Name: "Central", Value: &fd.Central},
+		{Name: "Central2nd", Value: &fd.Central2nd},
+		{Name: "Forward", Value: &fd.Forward},
+		{Name: "Forward2nd", Value: &fd.Forward2nd},
+	},
 }

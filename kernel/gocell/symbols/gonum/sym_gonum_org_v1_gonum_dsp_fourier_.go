@@ -3,32 +3,33 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	fourier "gonum.org/v1/gonum/dsp/fourier"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/dsp/fourier", "fourier", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"CoefficientsRadix2": reflect.ValueOf(fourier.CoefficientsRadix2),
-			"CoefficientsRadix4": reflect.ValueOf(fourier.CoefficientsRadix4),
-			"NewCmplxFFT":        reflect.ValueOf(fourier.NewCmplxFFT),
-			"NewDCT":             reflect.ValueOf(fourier.NewDCT),
-			"NewDST":             reflect.ValueOf(fourier.NewDST),
-			"NewFFT":             reflect.ValueOf(fourier.NewFFT),
-			"NewQuarterWaveFFT":  reflect.ValueOf(fourier.NewQuarterWaveFFT),
-			"PadRadix2":          reflect.ValueOf(fourier.PadRadix2),
-			"PadRadix4":          reflect.ValueOf(fourier.PadRadix4),
-			"SequenceRadix2":     reflect.ValueOf(fourier.SequenceRadix2),
-			"SequenceRadix4":     reflect.ValueOf(fourier.SequenceRadix4),
-			"TrimRadix2":         reflect.ValueOf(fourier.TrimRadix2),
-			"TrimRadix4":         reflect.ValueOf(fourier.TrimRadix4),
-			"CmplxFFT":           reflect.ValueOf((*fourier.CmplxFFT)(nil)),
-			"DCT":                reflect.ValueOf((*fourier.DCT)(nil)),
-			"DST":                reflect.ValueOf((*fourier.DST)(nil)),
-			"FFT":                reflect.ValueOf((*fourier.FFT)(nil)),
-			"QuarterWaveFFT":     reflect.ValueOf((*fourier.QuarterWaveFFT)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_dsp_fourier_) }
+
+var gonum_org_v1_gonum_dsp_fourier_ = table.Package{
+	Path: "gonum.org/v1/gonum/dsp/fourier",
+	Name: "fourier",
+	Values: []table.Symbol{
+		{Name: "CoefficientsRadix2", Value: fourier.CoefficientsRadix2},
+		{Name: "CoefficientsRadix4", Value: fourier.CoefficientsRadix4},
+		{Name: "NewCmplxFFT", Value: fourier.NewCmplxFFT},
+		{Name: "NewDCT", Value: fourier.NewDCT},
+		{Name: "NewDST", Value: fourier.NewDST},
+		{Name: "NewFFT", Value: fourier.NewFFT},
+		{Name: "NewQuarterWaveFFT", Value: fourier.NewQuarterWaveFFT},
+		{Name: "PadRadix2", Value: fourier.PadRadix2},
+		{Name: "PadRadix4", Value: fourier.PadRadix4},
+		{Name: "SequenceRadix2", Value: fourier.SequenceRadix2},
+		{Name: "SequenceRadix4", Value: fourier.SequenceRadix4},
+		{Name: "TrimRadix2", Value: fourier.TrimRadix2},
+		{Name: "TrimRadix4", Value: fourier.TrimRadix4},
+		{Name: "CmplxFFT", Value: (*fourier.CmplxFFT)(nil)},
+		{Name: "DCT", Value: (*fourier.DCT)(nil)},
+		{Name: "DST", Value: (*fourier.DST)(nil)},
+		{Name: "FFT", Value: (*fourier.FFT)(nil)},
+		{Name: "QuarterWaveFFT", Value: (*fourier.QuarterWaveFFT)(nil)},
+	},
 }

@@ -3,16 +3,17 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	transform "gonum.org/v1/gonum/dsp/transform"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/dsp/transform", "transform", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewHilbert": reflect.ValueOf(transform.NewHilbert),
-			"Hilbert":    reflect.ValueOf((*transform.Hilbert)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_dsp_transform_) }
+
+var gonum_org_v1_gonum_dsp_transform_ = table.Package{
+	Path: "gonum.org/v1/gonum/dsp/transform",
+	Name: "transform",
+	Values: []table.Symbol{
+		{Name: "NewHilbert", Value: transform.NewHilbert},
+		{Name: "Hilbert", Value: (*transform.Hilbert)(nil)},
+	},
 }

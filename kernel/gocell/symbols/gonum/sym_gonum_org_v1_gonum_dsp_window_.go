@@ -3,42 +3,43 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	window "gonum.org/v1/gonum/dsp/window"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/dsp/window", "window", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BartlettHann":           reflect.ValueOf(window.BartlettHann),
-			"BartlettHannComplex":    reflect.ValueOf(window.BartlettHannComplex),
-			"Blackman":               reflect.ValueOf(window.Blackman),
-			"BlackmanComplex":        reflect.ValueOf(window.BlackmanComplex),
-			"BlackmanHarris":         reflect.ValueOf(window.BlackmanHarris),
-			"BlackmanHarrisComplex":  reflect.ValueOf(window.BlackmanHarrisComplex),
-			"BlackmanNuttall":        reflect.ValueOf(window.BlackmanNuttall),
-			"BlackmanNuttallComplex": reflect.ValueOf(window.BlackmanNuttallComplex),
-			"FlatTop":                reflect.ValueOf(window.FlatTop),
-			"FlatTopComplex":         reflect.ValueOf(window.FlatTopComplex),
-			"Hamming":                reflect.ValueOf(window.Hamming),
-			"HammingComplex":         reflect.ValueOf(window.HammingComplex),
-			"Hann":                   reflect.ValueOf(window.Hann),
-			"HannComplex":            reflect.ValueOf(window.HannComplex),
-			"Lanczos":                reflect.ValueOf(window.Lanczos),
-			"LanczosComplex":         reflect.ValueOf(window.LanczosComplex),
-			"NewValues":              reflect.ValueOf(window.NewValues),
-			"Nuttall":                reflect.ValueOf(window.Nuttall),
-			"NuttallComplex":         reflect.ValueOf(window.NuttallComplex),
-			"Rectangular":            reflect.ValueOf(window.Rectangular),
-			"RectangularComplex":     reflect.ValueOf(window.RectangularComplex),
-			"Sine":                   reflect.ValueOf(window.Sine),
-			"SineComplex":            reflect.ValueOf(window.SineComplex),
-			"Triangular":             reflect.ValueOf(window.Triangular),
-			"TriangularComplex":      reflect.ValueOf(window.TriangularComplex),
-			"Gaussian":               reflect.ValueOf((*window.Gaussian)(nil)),
-			"Tukey":                  reflect.ValueOf((*window.Tukey)(nil)),
-			"Values":                 reflect.ValueOf((*window.Values)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_dsp_window_) }
+
+var gonum_org_v1_gonum_dsp_window_ = table.Package{
+	Path: "gonum.org/v1/gonum/dsp/window",
+	Name: "window",
+	Values: []table.Symbol{
+		{Name: "BartlettHann", Value: window.BartlettHann},
+		{Name: "BartlettHannComplex", Value: window.BartlettHannComplex},
+		{Name: "Blackman", Value: window.Blackman},
+		{Name: "BlackmanComplex", Value: window.BlackmanComplex},
+		{Name: "BlackmanHarris", Value: window.BlackmanHarris},
+		{Name: "BlackmanHarrisComplex", Value: window.BlackmanHarrisComplex},
+		{Name: "BlackmanNuttall", Value: window.BlackmanNuttall},
+		{Name: "BlackmanNuttallComplex", Value: window.BlackmanNuttallComplex},
+		{Name: "FlatTop", Value: window.FlatTop},
+		{Name: "FlatTopComplex", Value: window.FlatTopComplex},
+		{Name: "Hamming", Value: window.Hamming},
+		{Name: "HammingComplex", Value: window.HammingComplex},
+		{Name: "Hann", Value: window.Hann},
+		{Name: "HannComplex", Value: window.HannComplex},
+		{Name: "Lanczos", Value: window.Lanczos},
+		{Name: "LanczosComplex", Value: window.LanczosComplex},
+		{Name: "NewValues", Value: window.NewValues},
+		{Name: "Nuttall", Value: window.Nuttall},
+		{Name: "NuttallComplex", Value: window.NuttallComplex},
+		{Name: "Rectangular", Value: window.Rectangular},
+		{Name: "RectangularComplex", Value: window.RectangularComplex},
+		{Name: "Sine", Value: window.Sine},
+		{Name: "SineComplex", Value: window.SineComplex},
+		{Name: "Triangular", Value: window.Triangular},
+		{Name: "TriangularComplex", Value: window.TriangularComplex},
+		{Name: "Gaussian", Value: (*window.Gaussian)(nil)},
+		{Name: "Tukey", Value: (*window.Tukey)(nil)},
+		{Name: "Values", Value: (*window.Values)(nil)},
+	},
 }

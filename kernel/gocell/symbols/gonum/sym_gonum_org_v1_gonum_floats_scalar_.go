@@ -3,24 +3,25 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	scalar "gonum.org/v1/gonum/floats/scalar"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/floats/scalar", "scalar", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"EqualWithinAbs":      reflect.ValueOf(scalar.EqualWithinAbs),
-			"EqualWithinAbsOrRel": reflect.ValueOf(scalar.EqualWithinAbsOrRel),
-			"EqualWithinRel":      reflect.ValueOf(scalar.EqualWithinRel),
-			"EqualWithinULP":      reflect.ValueOf(scalar.EqualWithinULP),
-			"NaNPayload":          reflect.ValueOf(scalar.NaNPayload),
-			"NaNWith":             reflect.ValueOf(scalar.NaNWith),
-			"ParseWithNA":         reflect.ValueOf(scalar.ParseWithNA),
-			"Round":               reflect.ValueOf(scalar.Round),
-			"RoundEven":           reflect.ValueOf(scalar.RoundEven),
-			"Same":                reflect.ValueOf(scalar.Same),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_floats_scalar_) }
+
+var gonum_org_v1_gonum_floats_scalar_ = table.Package{
+	Path: "gonum.org/v1/gonum/floats/scalar",
+	Name: "scalar",
+	Values: []table.Symbol{
+		{Name: "EqualWithinAbs", Value: scalar.EqualWithinAbs},
+		{Name: "EqualWithinAbsOrRel", Value: scalar.EqualWithinAbsOrRel},
+		{Name: "EqualWithinRel", Value: scalar.EqualWithinRel},
+		{Name: "EqualWithinULP", Value: scalar.EqualWithinULP},
+		{Name: "NaNPayload", Value: scalar.NaNPayload},
+		{Name: "NaNWith", Value: scalar.NaNWith},
+		{Name: "ParseWithNA", Value: scalar.ParseWithNA},
+		{Name: "Round", Value: scalar.Round},
+		{Name: "RoundEven", Value: scalar.RoundEven},
+		{Name: "Same", Value: scalar.Same},
+	},
 }

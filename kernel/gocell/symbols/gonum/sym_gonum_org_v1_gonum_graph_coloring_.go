@@ -3,39 +3,26 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	coloring "gonum.org/v1/gonum/graph/coloring"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/coloring", "coloring", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Dsatur":                    reflect.ValueOf(coloring.Dsatur),
-			"DsaturExact":               reflect.ValueOf(coloring.DsaturExact),
-			"ErrInvalidPartialColoring": reflect.ValueOf(&coloring.ErrInvalidPartialColoring).Elem(),
-			"Randomized":                reflect.ValueOf(coloring.Randomized),
-			"RecursiveLargestFirst":     reflect.ValueOf(coloring.RecursiveLargestFirst),
-			"SanSegundo":                reflect.ValueOf(coloring.SanSegundo),
-			"Sets":                      reflect.ValueOf(coloring.Sets),
-			"WelshPowell":               reflect.ValueOf(coloring.WelshPowell),
-			"Terminator":                reflect.ValueOf((*coloring.Terminator)(nil)),
-			"_Terminator":               reflect.ValueOf((*_gonum_org_v1_gonum_graph_coloring_Terminator)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_coloring_) }
 
-// _gonum_org_v1_gonum_graph_coloring_Terminator hands an interpreted Terminator to compiled code.
-type _gonum_org_v1_gonum_graph_coloring_Terminator struct {
-	IValue any
-	WDone  func() <-chan struct{}
-	WErr   func() error
-}
-
-func (W _gonum_org_v1_gonum_graph_coloring_Terminator) Done() <-chan struct{} {
-	return W.WDone()
-}
-
-func (W _gonum_org_v1_gonum_graph_coloring_Terminator) Err() error {
-	return W.WErr()
+var gonum_org_v1_gonum_graph_coloring_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/coloring",
+	Name: "coloring",
+	Values: []table.Symbol{
+		{Name: "Dsatur", Value: coloring.Dsatur},
+		{Name: "DsaturExact", Value: coloring.DsaturExact},
+		{Name: "Randomized", Value: coloring.Randomized},
+		{Name: "RecursiveLargestFirst", Value: coloring.RecursiveLargestFirst},
+		{Name: "SanSegundo", Value: coloring.SanSegundo},
+		{Name: "Sets", Value: coloring.Sets},
+		{Name: "WelshPowell", Value: coloring.WelshPowell},
+		{Name: "Terminator", Value: (*coloring.Terminator)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrInvalidPartialColoring", Value: &coloring.ErrInvalidPartialColoring},
+	},
 }

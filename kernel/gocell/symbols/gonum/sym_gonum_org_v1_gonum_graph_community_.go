@@ -3,188 +3,42 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	community "gonum.org/v1/gonum/graph/community"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/community", "community", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"KCliqueCommunities":         reflect.ValueOf(community.KCliqueCommunities),
-			"ModularMultiplexScore":      reflect.ValueOf(community.ModularMultiplexScore),
-			"ModularScore":               reflect.ValueOf(community.ModularScore),
-			"Modularize":                 reflect.ValueOf(community.Modularize),
-			"ModularizeMultiplex":        reflect.ValueOf(community.ModularizeMultiplex),
-			"NewDirectedLayers":          reflect.ValueOf(community.NewDirectedLayers),
-			"NewUndirectedLayers":        reflect.ValueOf(community.NewUndirectedLayers),
-			"Profile":                    reflect.ValueOf(community.Profile),
-			"Q":                          reflect.ValueOf(community.Q),
-			"QMultiplex":                 reflect.ValueOf(community.QMultiplex),
-			"Size":                       reflect.ValueOf(community.Size),
-			"SizeMultiplex":              reflect.ValueOf(community.SizeMultiplex),
-			"Weight":                     reflect.ValueOf(community.Weight),
-			"WeightMultiplex":            reflect.ValueOf(community.WeightMultiplex),
-			"DirectedLayers":             reflect.ValueOf((*community.DirectedLayers)(nil)),
-			"DirectedMultiplex":          reflect.ValueOf((*community.DirectedMultiplex)(nil)),
-			"Interval":                   reflect.ValueOf((*community.Interval)(nil)),
-			"Multiplex":                  reflect.ValueOf((*community.Multiplex)(nil)),
-			"Reduced":                    reflect.ValueOf((*community.Reduced)(nil)),
-			"ReducedDirected":            reflect.ValueOf((*community.ReducedDirected)(nil)),
-			"ReducedDirectedMultiplex":   reflect.ValueOf((*community.ReducedDirectedMultiplex)(nil)),
-			"ReducedGraph":               reflect.ValueOf((*community.ReducedGraph)(nil)),
-			"ReducedMultiplex":           reflect.ValueOf((*community.ReducedMultiplex)(nil)),
-			"ReducedUndirected":          reflect.ValueOf((*community.ReducedUndirected)(nil)),
-			"ReducedUndirectedMultiplex": reflect.ValueOf((*community.ReducedUndirectedMultiplex)(nil)),
-			"UndirectedLayers":           reflect.ValueOf((*community.UndirectedLayers)(nil)),
-			"UndirectedMultiplex":        reflect.ValueOf((*community.UndirectedMultiplex)(nil)),
-			"_DirectedMultiplex":         reflect.ValueOf((*_gonum_org_v1_gonum_graph_community_DirectedMultiplex)(nil)),
-			"_Multiplex":                 reflect.ValueOf((*_gonum_org_v1_gonum_graph_community_Multiplex)(nil)),
-			"_Reduced":                   reflect.ValueOf((*_gonum_org_v1_gonum_graph_community_Reduced)(nil)),
-			"_ReducedGraph":              reflect.ValueOf((*_gonum_org_v1_gonum_graph_community_ReducedGraph)(nil)),
-			"_ReducedMultiplex":          reflect.ValueOf((*_gonum_org_v1_gonum_graph_community_ReducedMultiplex)(nil)),
-			"_UndirectedMultiplex":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_community_UndirectedMultiplex)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_community_) }
 
-// _gonum_org_v1_gonum_graph_community_DirectedMultiplex hands an interpreted DirectedMultiplex to compiled code.
-type _gonum_org_v1_gonum_graph_community_DirectedMultiplex struct {
-	IValue any
-	WDepth func() int
-	WLayer func(a0 int) graph.Directed
-	WNodes func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_community_DirectedMultiplex) Depth() int {
-	return W.WDepth()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_DirectedMultiplex) Layer(a0 int) graph.Directed {
-	return W.WLayer(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_community_DirectedMultiplex) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-// _gonum_org_v1_gonum_graph_community_Multiplex hands an interpreted Multiplex to compiled code.
-type _gonum_org_v1_gonum_graph_community_Multiplex struct {
-	IValue any
-	WDepth func() int
-	WNodes func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_community_Multiplex) Depth() int {
-	return W.WDepth()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_Multiplex) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-// _gonum_org_v1_gonum_graph_community_Reduced hands an interpreted Reduced to compiled code.
-type _gonum_org_v1_gonum_graph_community_Reduced struct {
-	IValue       any
-	WCommunities func() [][]graph.Node
-}
-
-func (W _gonum_org_v1_gonum_graph_community_Reduced) Communities() [][]graph.Node {
-	return W.WCommunities()
-}
-
-// _gonum_org_v1_gonum_graph_community_ReducedGraph hands an interpreted ReducedGraph to compiled code.
-type _gonum_org_v1_gonum_graph_community_ReducedGraph struct {
-	IValue          any
-	WCommunities    func() [][]graph.Node
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WExpanded       func() community.ReducedGraph
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WStructure      func() [][]graph.Node
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) Communities() [][]graph.Node {
-	return W.WCommunities()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) Expanded() community.ReducedGraph {
-	return W.WExpanded()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedGraph) Structure() [][]graph.Node {
-	return W.WStructure()
-}
-
-// _gonum_org_v1_gonum_graph_community_ReducedMultiplex hands an interpreted ReducedMultiplex to compiled code.
-type _gonum_org_v1_gonum_graph_community_ReducedMultiplex struct {
-	IValue       any
-	WCommunities func() [][]graph.Node
-	WDepth       func() int
-	WExpanded    func() community.ReducedMultiplex
-	WNodes       func() graph.Nodes
-	WStructure   func() [][]graph.Node
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedMultiplex) Communities() [][]graph.Node {
-	return W.WCommunities()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedMultiplex) Depth() int {
-	return W.WDepth()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedMultiplex) Expanded() community.ReducedMultiplex {
-	return W.WExpanded()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedMultiplex) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_ReducedMultiplex) Structure() [][]graph.Node {
-	return W.WStructure()
-}
-
-// _gonum_org_v1_gonum_graph_community_UndirectedMultiplex hands an interpreted UndirectedMultiplex to compiled code.
-type _gonum_org_v1_gonum_graph_community_UndirectedMultiplex struct {
-	IValue any
-	WDepth func() int
-	WLayer func(a0 int) graph.Undirected
-	WNodes func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_community_UndirectedMultiplex) Depth() int {
-	return W.WDepth()
-}
-
-func (W _gonum_org_v1_gonum_graph_community_UndirectedMultiplex) Layer(a0 int) graph.Undirected {
-	return W.WLayer(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_community_UndirectedMultiplex) Nodes() graph.Nodes {
-	return W.WNodes()
+var gonum_org_v1_gonum_graph_community_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/community",
+	Name: "community",
+	Values: []table.Symbol{
+		{Name: "KCliqueCommunities", Value: community.KCliqueCommunities},
+		{Name: "ModularMultiplexScore", Value: community.ModularMultiplexScore},
+		{Name: "ModularScore", Value: community.ModularScore},
+		{Name: "Modularize", Value: community.Modularize},
+		{Name: "ModularizeMultiplex", Value: community.ModularizeMultiplex},
+		{Name: "NewDirectedLayers", Value: community.NewDirectedLayers},
+		{Name: "NewUndirectedLayers", Value: community.NewUndirectedLayers},
+		{Name: "Profile", Value: community.Profile},
+		{Name: "Q", Value: community.Q},
+		{Name: "QMultiplex", Value: community.QMultiplex},
+		{Name: "Size", Value: community.Size},
+		{Name: "SizeMultiplex", Value: community.SizeMultiplex},
+		{Name: "Weight", Value: community.Weight},
+		{Name: "WeightMultiplex", Value: community.WeightMultiplex},
+		{Name: "DirectedLayers", Value: (*community.DirectedLayers)(nil)},
+		{Name: "DirectedMultiplex", Value: (*community.DirectedMultiplex)(nil)},
+		{Name: "Interval", Value: (*community.Interval)(nil)},
+		{Name: "Multiplex", Value: (*community.Multiplex)(nil)},
+		{Name: "Reduced", Value: (*community.Reduced)(nil)},
+		{Name: "ReducedDirected", Value: (*community.ReducedDirected)(nil)},
+		{Name: "ReducedDirectedMultiplex", Value: (*community.ReducedDirectedMultiplex)(nil)},
+		{Name: "ReducedGraph", Value: (*community.ReducedGraph)(nil)},
+		{Name: "ReducedMultiplex", Value: (*community.ReducedMultiplex)(nil)},
+		{Name: "ReducedUndirected", Value: (*community.ReducedUndirected)(nil)},
+		{Name: "ReducedUndirectedMultiplex", Value: (*community.ReducedUndirectedMultiplex)(nil)},
+		{Name: "UndirectedLayers", Value: (*community.UndirectedLayers)(nil)},
+		{Name: "UndirectedMultiplex", Value: (*community.UndirectedMultiplex)(nil)},
+	},
 }

@@ -3,146 +3,21 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	encoding "gonum.org/v1/gonum/graph/encoding"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/encoding", "encoding", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_graph_encoding_) }
 
-			"Attribute":        reflect.ValueOf((*encoding.Attribute)(nil)),
-			"AttributeSetter":  reflect.ValueOf((*encoding.AttributeSetter)(nil)),
-			"Attributer":       reflect.ValueOf((*encoding.Attributer)(nil)),
-			"Attributes":       reflect.ValueOf((*encoding.Attributes)(nil)),
-			"Builder":          reflect.ValueOf((*encoding.Builder)(nil)),
-			"MultiBuilder":     reflect.ValueOf((*encoding.MultiBuilder)(nil)),
-			"_AttributeSetter": reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_AttributeSetter)(nil)),
-			"_Attributer":      reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_Attributer)(nil)),
-			"_Builder":         reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_Builder)(nil)),
-			"_MultiBuilder":    reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_MultiBuilder)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_gonum_graph_encoding_AttributeSetter hands an interpreted AttributeSetter to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_AttributeSetter struct {
-	IValue        any
-	WSetAttribute func(a0 encoding.Attribute) error
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_AttributeSetter) SetAttribute(a0 encoding.Attribute) error {
-	return W.WSetAttribute(a0)
-}
-
-// _gonum_org_v1_gonum_graph_encoding_Attributer hands an interpreted Attributer to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_Attributer struct {
-	IValue      any
-	WAttributes func() []encoding.Attribute
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Attributer) Attributes() []encoding.Attribute {
-	return W.WAttributes()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_Builder hands an interpreted Builder to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_Builder struct {
-	IValue          any
-	WAddNode        func(a0 graph.Node)
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNewEdge        func(a0 graph.Node, a1 graph.Node) graph.Edge
-	WNewNode        func() graph.Node
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WSetEdge        func(a0 graph.Edge)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) NewEdge(a0 graph.Node, a1 graph.Node) graph.Edge {
-	return W.WNewEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_Builder) SetEdge(a0 graph.Edge) {
-	W.WSetEdge(a0)
-}
-
-// _gonum_org_v1_gonum_graph_encoding_MultiBuilder hands an interpreted MultiBuilder to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_MultiBuilder struct {
-	IValue          any
-	WAddNode        func(a0 graph.Node)
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WLines          func(a0 int64, a1 int64) graph.Lines
-	WNewLine        func(a0 graph.Node, a1 graph.Node) graph.Line
-	WNewNode        func() graph.Node
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WSetLine        func(a0 graph.Line)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) Lines(a0 int64, a1 int64) graph.Lines {
-	return W.WLines(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) NewLine(a0 graph.Node, a1 graph.Node) graph.Line {
-	return W.WNewLine(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_MultiBuilder) SetLine(a0 graph.Line) {
-	W.WSetLine(a0)
+var gonum_org_v1_gonum_graph_encoding_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/encoding",
+	Name: "encoding",
+	Values: []table.Symbol{
+		{Name: "Attribute", Value: (*encoding.Attribute)(nil)},
+		{Name: "AttributeSetter", Value: (*encoding.AttributeSetter)(nil)},
+		{Name: "Attributer", Value: (*encoding.Attributer)(nil)},
+		{Name: "Attributes", Value: (*encoding.Attributes)(nil)},
+		{Name: "Builder", Value: (*encoding.Builder)(nil)},
+		{Name: "MultiBuilder", Value: (*encoding.MultiBuilder)(nil)},
+	},
 }

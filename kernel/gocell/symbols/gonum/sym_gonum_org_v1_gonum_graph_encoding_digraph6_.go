@@ -3,17 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	digraph6 "gonum.org/v1/gonum/graph/encoding/digraph6"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/encoding/digraph6", "digraph6", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Encode":  reflect.ValueOf(digraph6.Encode),
-			"IsValid": reflect.ValueOf(digraph6.IsValid),
-			"Graph":   reflect.ValueOf((*digraph6.Graph)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_encoding_digraph6_) }
+
+var gonum_org_v1_gonum_graph_encoding_digraph6_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/encoding/digraph6",
+	Name: "digraph6",
+	Values: []table.Symbol{
+		{Name: "Encode", Value: digraph6.Encode},
+		{Name: "IsValid", Value: digraph6.IsValid},
+		{Name: "Graph", Value: (*digraph6.Graph)(nil)},
+	},
 }

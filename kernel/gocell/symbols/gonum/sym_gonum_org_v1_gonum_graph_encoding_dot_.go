@@ -3,224 +3,31 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
-	encoding "gonum.org/v1/gonum/graph/encoding"
+	"dace.local/kernel/gocell/symbols/table"
 	dot "gonum.org/v1/gonum/graph/encoding/dot"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/encoding/dot", "dot", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Marshal":           reflect.ValueOf(dot.Marshal),
-			"MarshalMulti":      reflect.ValueOf(dot.MarshalMulti),
-			"Unmarshal":         reflect.ValueOf(dot.Unmarshal),
-			"UnmarshalMulti":    reflect.ValueOf(dot.UnmarshalMulti),
-			"AttributeSetters":  reflect.ValueOf((*dot.AttributeSetters)(nil)),
-			"Attributers":       reflect.ValueOf((*dot.Attributers)(nil)),
-			"DOTIDSetter":       reflect.ValueOf((*dot.DOTIDSetter)(nil)),
-			"Graph":             reflect.ValueOf((*dot.Graph)(nil)),
-			"MultiStructurer":   reflect.ValueOf((*dot.MultiStructurer)(nil)),
-			"MultiSubgrapher":   reflect.ValueOf((*dot.MultiSubgrapher)(nil)),
-			"Multigraph":        reflect.ValueOf((*dot.Multigraph)(nil)),
-			"Node":              reflect.ValueOf((*dot.Node)(nil)),
-			"PortSetter":        reflect.ValueOf((*dot.PortSetter)(nil)),
-			"Porter":            reflect.ValueOf((*dot.Porter)(nil)),
-			"Structurer":        reflect.ValueOf((*dot.Structurer)(nil)),
-			"Subgrapher":        reflect.ValueOf((*dot.Subgrapher)(nil)),
-			"_AttributeSetters": reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_AttributeSetters)(nil)),
-			"_Attributers":      reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Attributers)(nil)),
-			"_DOTIDSetter":      reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_DOTIDSetter)(nil)),
-			"_Graph":            reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Graph)(nil)),
-			"_MultiStructurer":  reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_MultiStructurer)(nil)),
-			"_MultiSubgrapher":  reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_MultiSubgrapher)(nil)),
-			"_Multigraph":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Multigraph)(nil)),
-			"_Node":             reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Node)(nil)),
-			"_PortSetter":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_PortSetter)(nil)),
-			"_Porter":           reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Porter)(nil)),
-			"_Structurer":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Structurer)(nil)),
-			"_Subgrapher":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_dot_Subgrapher)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_encoding_dot_) }
 
-// _gonum_org_v1_gonum_graph_encoding_dot_AttributeSetters hands an interpreted AttributeSetters to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_AttributeSetters struct {
-	IValue               any
-	WDOTAttributeSetters func() (encoding.AttributeSetter, encoding.AttributeSetter, encoding.AttributeSetter)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_AttributeSetters) DOTAttributeSetters() (encoding.AttributeSetter, encoding.AttributeSetter, encoding.AttributeSetter) {
-	return W.WDOTAttributeSetters()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Attributers hands an interpreted Attributers to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Attributers struct {
-	IValue          any
-	WDOTAttributers func() (encoding.Attributer, encoding.Attributer, encoding.Attributer)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Attributers) DOTAttributers() (encoding.Attributer, encoding.Attributer, encoding.Attributer) {
-	return W.WDOTAttributers()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_DOTIDSetter hands an interpreted DOTIDSetter to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_DOTIDSetter struct {
-	IValue    any
-	WSetDOTID func(a0 string)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_DOTIDSetter) SetDOTID(a0 string) {
-	W.WSetDOTID(a0)
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Graph hands an interpreted Graph to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Graph struct {
-	IValue          any
-	WDOTID          func() string
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Graph) DOTID() string {
-	return W.WDOTID()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Graph) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Graph) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Graph) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Graph) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Graph) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_MultiStructurer hands an interpreted MultiStructurer to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_MultiStructurer struct {
-	IValue     any
-	WStructure func() []dot.Multigraph
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_MultiStructurer) Structure() []dot.Multigraph {
-	return W.WStructure()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_MultiSubgrapher hands an interpreted MultiSubgrapher to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_MultiSubgrapher struct {
-	IValue    any
-	WSubgraph func() graph.Multigraph
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_MultiSubgrapher) Subgraph() graph.Multigraph {
-	return W.WSubgraph()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Multigraph hands an interpreted Multigraph to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Multigraph struct {
-	IValue          any
-	WDOTID          func() string
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WLines          func(a0 int64, a1 int64) graph.Lines
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Multigraph) DOTID() string {
-	return W.WDOTID()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Multigraph) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Multigraph) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Multigraph) Lines(a0 int64, a1 int64) graph.Lines {
-	return W.WLines(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Multigraph) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Multigraph) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Node hands an interpreted Node to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Node struct {
-	IValue any
-	WDOTID func() string
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Node) DOTID() string {
-	return W.WDOTID()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_PortSetter hands an interpreted PortSetter to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_PortSetter struct {
-	IValue       any
-	WSetFromPort func(a0 string, a1 string) error
-	WSetToPort   func(a0 string, a1 string) error
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_PortSetter) SetFromPort(a0 string, a1 string) error {
-	return W.WSetFromPort(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_PortSetter) SetToPort(a0 string, a1 string) error {
-	return W.WSetToPort(a0, a1)
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Porter hands an interpreted Porter to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Porter struct {
-	IValue    any
-	WFromPort func() (string, string)
-	WToPort   func() (string, string)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Porter) FromPort() (string, string) {
-	return W.WFromPort()
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Porter) ToPort() (string, string) {
-	return W.WToPort()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Structurer hands an interpreted Structurer to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Structurer struct {
-	IValue     any
-	WStructure func() []dot.Graph
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Structurer) Structure() []dot.Graph {
-	return W.WStructure()
-}
-
-// _gonum_org_v1_gonum_graph_encoding_dot_Subgrapher hands an interpreted Subgrapher to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_dot_Subgrapher struct {
-	IValue    any
-	WSubgraph func() graph.Graph
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_dot_Subgrapher) Subgraph() graph.Graph {
-	return W.WSubgraph()
+var gonum_org_v1_gonum_graph_encoding_dot_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/encoding/dot",
+	Name: "dot",
+	Values: []table.Symbol{
+		{Name: "Marshal", Value: dot.Marshal},
+		{Name: "MarshalMulti", Value: dot.MarshalMulti},
+		{Name: "Unmarshal", Value: dot.Unmarshal},
+		{Name: "UnmarshalMulti", Value: dot.UnmarshalMulti},
+		{Name: "AttributeSetters", Value: (*dot.AttributeSetters)(nil)},
+		{Name: "Attributers", Value: (*dot.Attributers)(nil)},
+		{Name: "DOTIDSetter", Value: (*dot.DOTIDSetter)(nil)},
+		{Name: "Graph", Value: (*dot.Graph)(nil)},
+		{Name: "MultiStructurer", Value: (*dot.MultiStructurer)(nil)},
+		{Name: "MultiSubgrapher", Value: (*dot.MultiSubgrapher)(nil)},
+		{Name: "Multigraph", Value: (*dot.Multigraph)(nil)},
+		{Name: "Node", Value: (*dot.Node)(nil)},
+		{Name: "PortSetter", Value: (*dot.PortSetter)(nil)},
+		{Name: "Porter", Value: (*dot.Porter)(nil)},
+		{Name: "Structurer", Value: (*dot.Structurer)(nil)},
+		{Name: "Subgrapher", Value: (*dot.Subgrapher)(nil)},
+	},
 }

@@ -3,17 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	graph6 "gonum.org/v1/gonum/graph/encoding/graph6"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/encoding/graph6", "graph6", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Encode":  reflect.ValueOf(graph6.Encode),
-			"IsValid": reflect.ValueOf(graph6.IsValid),
-			"Graph":   reflect.ValueOf((*graph6.Graph)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_encoding_graph6_) }
+
+var gonum_org_v1_gonum_graph_encoding_graph6_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/encoding/graph6",
+	Name: "graph6",
+	Values: []table.Symbol{
+		{Name: "Encode", Value: graph6.Encode},
+		{Name: "IsValid", Value: graph6.IsValid},
+		{Name: "Graph", Value: (*graph6.Graph)(nil)},
+	},
 }

@@ -3,39 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	graphql "gonum.org/v1/gonum/graph/encoding/graphql"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/encoding/graphql", "graphql", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Unmarshal":       reflect.ValueOf(graphql.Unmarshal),
-			"LabelSetter":     reflect.ValueOf((*graphql.LabelSetter)(nil)),
-			"StringIDSetter":  reflect.ValueOf((*graphql.StringIDSetter)(nil)),
-			"_LabelSetter":    reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_graphql_LabelSetter)(nil)),
-			"_StringIDSetter": reflect.ValueOf((*_gonum_org_v1_gonum_graph_encoding_graphql_StringIDSetter)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_encoding_graphql_) }
 
-// _gonum_org_v1_gonum_graph_encoding_graphql_LabelSetter hands an interpreted LabelSetter to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_graphql_LabelSetter struct {
-	IValue    any
-	WSetLabel func(a0 string)
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_graphql_LabelSetter) SetLabel(a0 string) {
-	W.WSetLabel(a0)
-}
-
-// _gonum_org_v1_gonum_graph_encoding_graphql_StringIDSetter hands an interpreted StringIDSetter to compiled code.
-type _gonum_org_v1_gonum_graph_encoding_graphql_StringIDSetter struct {
-	IValue           any
-	WSetIDFromString func(a0 string) error
-}
-
-func (W _gonum_org_v1_gonum_graph_encoding_graphql_StringIDSetter) SetIDFromString(a0 string) error {
-	return W.WSetIDFromString(a0)
+var gonum_org_v1_gonum_graph_encoding_graphql_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/encoding/graphql",
+	Name: "graphql",
+	Values: []table.Symbol{
+		{Name: "Unmarshal", Value: graphql.Unmarshal},
+		{Name: "LabelSetter", Value: (*graphql.LabelSetter)(nil)},
+		{Name: "StringIDSetter", Value: (*graphql.StringIDSetter)(nil)},
+	},
 }

@@ -3,20 +3,21 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	flow "gonum.org/v1/gonum/graph/flow"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/flow", "flow", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Dominators":    reflect.ValueOf(flow.Dominators),
-			"DominatorsSLT": reflect.ValueOf(flow.DominatorsSLT),
-			"Intervals":     reflect.ValueOf(flow.Intervals),
-			"DominatorTree": reflect.ValueOf((*flow.DominatorTree)(nil)),
-			"Interval":      reflect.ValueOf((*flow.Interval)(nil)),
-			"IntervalGraph": reflect.ValueOf((*flow.IntervalGraph)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_flow_) }
+
+var gonum_org_v1_gonum_graph_flow_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/flow",
+	Name: "flow",
+	Values: []table.Symbol{
+		{Name: "Dominators", Value: flow.Dominators},
+		{Name: "DominatorsSLT", Value: flow.DominatorsSLT},
+		{Name: "Intervals", Value: flow.Intervals},
+		{Name: "DominatorTree", Value: (*flow.DominatorTree)(nil)},
+		{Name: "Interval", Value: (*flow.Interval)(nil)},
+		{Name: "IntervalGraph", Value: (*flow.IntervalGraph)(nil)},
+	},
 }

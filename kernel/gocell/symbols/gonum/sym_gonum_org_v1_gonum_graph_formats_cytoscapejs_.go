@@ -3,28 +3,29 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cytoscapejs "gonum.org/v1/gonum/graph/formats/cytoscapejs"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/formats/cytoscapejs", "cytoscapejs", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"EdgeElement":    reflect.ValueOf(cytoscapejs.EdgeElement),
-			"InvalidElement": reflect.ValueOf(cytoscapejs.InvalidElement),
-			"NodeElement":    reflect.ValueOf(cytoscapejs.NodeElement),
-			"Edge":           reflect.ValueOf((*cytoscapejs.Edge)(nil)),
-			"EdgeData":       reflect.ValueOf((*cytoscapejs.EdgeData)(nil)),
-			"ElemData":       reflect.ValueOf((*cytoscapejs.ElemData)(nil)),
-			"ElemType":       reflect.ValueOf((*cytoscapejs.ElemType)(nil)),
-			"Element":        reflect.ValueOf((*cytoscapejs.Element)(nil)),
-			"Elements":       reflect.ValueOf((*cytoscapejs.Elements)(nil)),
-			"GraphElem":      reflect.ValueOf((*cytoscapejs.GraphElem)(nil)),
-			"GraphNodeEdge":  reflect.ValueOf((*cytoscapejs.GraphNodeEdge)(nil)),
-			"Node":           reflect.ValueOf((*cytoscapejs.Node)(nil)),
-			"NodeData":       reflect.ValueOf((*cytoscapejs.NodeData)(nil)),
-			"Position":       reflect.ValueOf((*cytoscapejs.Position)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_formats_cytoscapejs_) }
+
+var gonum_org_v1_gonum_graph_formats_cytoscapejs_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/formats/cytoscapejs",
+	Name: "cytoscapejs",
+	Values: []table.Symbol{
+		{Name: "EdgeElement", Value: cytoscapejs.EdgeElement},
+		{Name: "InvalidElement", Value: cytoscapejs.InvalidElement},
+		{Name: "NodeElement", Value: cytoscapejs.NodeElement},
+		{Name: "Edge", Value: (*cytoscapejs.Edge)(nil)},
+		{Name: "EdgeData", Value: (*cytoscapejs.EdgeData)(nil)},
+		{Name: "ElemData", Value: (*cytoscapejs.ElemData)(nil)},
+		{Name: "ElemType", Value: (*cytoscapejs.ElemType)(nil)},
+		{Name: "Element", Value: (*cytoscapejs.Element)(nil)},
+		{Name: "Elements", Value: (*cytoscapejs.Elements)(nil)},
+		{Name: "GraphElem", Value: (*cytoscapejs.GraphElem)(nil)},
+		{Name: "GraphNodeEdge", Value: (*cytoscapejs.GraphNodeEdge)(nil)},
+		{Name: "Node", Value: (*cytoscapejs.Node)(nil)},
+		{Name: "NodeData", Value: (*cytoscapejs.NodeData)(nil)},
+		{Name: "Position", Value: (*cytoscapejs.Position)(nil)},
+	},
 }

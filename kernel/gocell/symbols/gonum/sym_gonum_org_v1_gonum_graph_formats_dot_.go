@@ -3,18 +3,19 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	dot "gonum.org/v1/gonum/graph/formats/dot"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/formats/dot", "dot", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Parse":       reflect.ValueOf(dot.Parse),
-			"ParseBytes":  reflect.ValueOf(dot.ParseBytes),
-			"ParseFile":   reflect.ValueOf(dot.ParseFile),
-			"ParseString": reflect.ValueOf(dot.ParseString),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_formats_dot_) }
+
+var gonum_org_v1_gonum_graph_formats_dot_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/formats/dot",
+	Name: "dot",
+	Values: []table.Symbol{
+		{Name: "Parse", Value: dot.Parse},
+		{Name: "ParseBytes", Value: dot.ParseBytes},
+		{Name: "ParseFile", Value: dot.ParseFile},
+		{Name: "ParseString", Value: dot.ParseString},
+	},
 }

@@ -3,42 +3,43 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	ast "gonum.org/v1/gonum/graph/formats/dot/ast"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/formats/dot/ast", "ast", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"CompassPointCenter":    reflect.ValueOf(ast.CompassPointCenter),
-			"CompassPointDefault":   reflect.ValueOf(ast.CompassPointDefault),
-			"CompassPointEast":      reflect.ValueOf(ast.CompassPointEast),
-			"CompassPointNone":      reflect.ValueOf(ast.CompassPointNone),
-			"CompassPointNorth":     reflect.ValueOf(ast.CompassPointNorth),
-			"CompassPointNorthEast": reflect.ValueOf(ast.CompassPointNorthEast),
-			"CompassPointNorthWest": reflect.ValueOf(ast.CompassPointNorthWest),
-			"CompassPointSouth":     reflect.ValueOf(ast.CompassPointSouth),
-			"CompassPointSouthEast": reflect.ValueOf(ast.CompassPointSouthEast),
-			"CompassPointSouthWest": reflect.ValueOf(ast.CompassPointSouthWest),
-			"CompassPointWest":      reflect.ValueOf(ast.CompassPointWest),
-			"EdgeKind":              reflect.ValueOf(ast.EdgeKind),
-			"GraphKind":             reflect.ValueOf(ast.GraphKind),
-			"NodeKind":              reflect.ValueOf(ast.NodeKind),
-			"Attr":                  reflect.ValueOf((*ast.Attr)(nil)),
-			"AttrStmt":              reflect.ValueOf((*ast.AttrStmt)(nil)),
-			"CompassPoint":          reflect.ValueOf((*ast.CompassPoint)(nil)),
-			"Edge":                  reflect.ValueOf((*ast.Edge)(nil)),
-			"EdgeStmt":              reflect.ValueOf((*ast.EdgeStmt)(nil)),
-			"File":                  reflect.ValueOf((*ast.File)(nil)),
-			"Graph":                 reflect.ValueOf((*ast.Graph)(nil)),
-			"Kind":                  reflect.ValueOf((*ast.Kind)(nil)),
-			"Node":                  reflect.ValueOf((*ast.Node)(nil)),
-			"NodeStmt":              reflect.ValueOf((*ast.NodeStmt)(nil)),
-			"Port":                  reflect.ValueOf((*ast.Port)(nil)),
-			"Stmt":                  reflect.ValueOf((*ast.Stmt)(nil)),
-			"Subgraph":              reflect.ValueOf((*ast.Subgraph)(nil)),
-			"Vertex":                reflect.ValueOf((*ast.Vertex)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_formats_dot_ast_) }
+
+var gonum_org_v1_gonum_graph_formats_dot_ast_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/formats/dot/ast",
+	Name: "ast",
+	Values: []table.Symbol{
+		{Name: "CompassPointCenter", Value: ast.CompassPointCenter},
+		{Name: "CompassPointDefault", Value: ast.CompassPointDefault},
+		{Name: "CompassPointEast", Value: ast.CompassPointEast},
+		{Name: "CompassPointNone", Value: ast.CompassPointNone},
+		{Name: "CompassPointNorth", Value: ast.CompassPointNorth},
+		{Name: "CompassPointNorthEast", Value: ast.CompassPointNorthEast},
+		{Name: "CompassPointNorthWest", Value: ast.CompassPointNorthWest},
+		{Name: "CompassPointSouth", Value: ast.CompassPointSouth},
+		{Name: "CompassPointSouthEast", Value: ast.CompassPointSouthEast},
+		{Name: "CompassPointSouthWest", Value: ast.CompassPointSouthWest},
+		{Name: "CompassPointWest", Value: ast.CompassPointWest},
+		{Name: "EdgeKind", Value: ast.EdgeKind},
+		{Name: "GraphKind", Value: ast.GraphKind},
+		{Name: "NodeKind", Value: ast.NodeKind},
+		{Name: "Attr", Value: (*ast.Attr)(nil)},
+		{Name: "AttrStmt", Value: (*ast.AttrStmt)(nil)},
+		{Name: "CompassPoint", Value: (*ast.CompassPoint)(nil)},
+		{Name: "Edge", Value: (*ast.Edge)(nil)},
+		{Name: "EdgeStmt", Value: (*ast.EdgeStmt)(nil)},
+		{Name: "File", Value: (*ast.File)(nil)},
+		{Name: "Graph", Value: (*ast.Graph)(nil)},
+		{Name: "Kind", Value: (*ast.Kind)(nil)},
+		{Name: "Node", Value: (*ast.Node)(nil)},
+		{Name: "NodeStmt", Value: (*ast.NodeStmt)(nil)},
+		{Name: "Port", Value: (*ast.Port)(nil)},
+		{Name: "Stmt", Value: (*ast.Stmt)(nil)},
+		{Name: "Subgraph", Value: (*ast.Subgraph)(nil)},
+		{Name: "Vertex", Value: (*ast.Vertex)(nil)},
+	},
 }

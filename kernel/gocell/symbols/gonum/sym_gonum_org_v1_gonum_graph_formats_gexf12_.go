@@ -3,36 +3,36 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	gexf12 "gonum.org/v1/gonum/graph/formats/gexf12"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/formats/gexf12", "gexf12", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_graph_formats_gexf12_) }
 
-			"AttValue":   reflect.ValueOf((*gexf12.AttValue)(nil)),
-			"AttValues":  reflect.ValueOf((*gexf12.AttValues)(nil)),
-			"Attribute":  reflect.ValueOf((*gexf12.Attribute)(nil)),
-			"Attributes": reflect.ValueOf((*gexf12.Attributes)(nil)),
-			"Color":      reflect.ValueOf((*gexf12.Color)(nil)),
-			"Content":    reflect.ValueOf((*gexf12.Content)(nil)),
-			"Edge":       reflect.ValueOf((*gexf12.Edge)(nil)),
-			"Edges":      reflect.ValueOf((*gexf12.Edges)(nil)),
-			"Edgeshape":  reflect.ValueOf((*gexf12.Edgeshape)(nil)),
-			"Graph":      reflect.ValueOf((*gexf12.Graph)(nil)),
-			"Meta":       reflect.ValueOf((*gexf12.Meta)(nil)),
-			"Node":       reflect.ValueOf((*gexf12.Node)(nil)),
-			"NodeShape":  reflect.ValueOf((*gexf12.NodeShape)(nil)),
-			"Nodes":      reflect.ValueOf((*gexf12.Nodes)(nil)),
-			"Parent":     reflect.ValueOf((*gexf12.Parent)(nil)),
-			"Parents":    reflect.ValueOf((*gexf12.Parents)(nil)),
-			"Position":   reflect.ValueOf((*gexf12.Position)(nil)),
-			"Size":       reflect.ValueOf((*gexf12.Size)(nil)),
-			"Spell":      reflect.ValueOf((*gexf12.Spell)(nil)),
-			"Spells":     reflect.ValueOf((*gexf12.Spells)(nil)),
-			"Thickness":  reflect.ValueOf((*gexf12.Thickness)(nil)),
-		})
-	})
+var gonum_org_v1_gonum_graph_formats_gexf12_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/formats/gexf12",
+	Name: "gexf12",
+	Values: []table.Symbol{
+		{Name: "AttValue", Value: (*gexf12.AttValue)(nil)},
+		{Name: "AttValues", Value: (*gexf12.AttValues)(nil)},
+		{Name: "Attribute", Value: (*gexf12.Attribute)(nil)},
+		{Name: "Attributes", Value: (*gexf12.Attributes)(nil)},
+		{Name: "Color", Value: (*gexf12.Color)(nil)},
+		{Name: "Content", Value: (*gexf12.Content)(nil)},
+		{Name: "Edge", Value: (*gexf12.Edge)(nil)},
+		{Name: "Edges", Value: (*gexf12.Edges)(nil)},
+		{Name: "Edgeshape", Value: (*gexf12.Edgeshape)(nil)},
+		{Name: "Graph", Value: (*gexf12.Graph)(nil)},
+		{Name: "Meta", Value: (*gexf12.Meta)(nil)},
+		{Name: "Node", Value: (*gexf12.Node)(nil)},
+		{Name: "NodeShape", Value: (*gexf12.NodeShape)(nil)},
+		{Name: "Nodes", Value: (*gexf12.Nodes)(nil)},
+		{Name: "Parent", Value: (*gexf12.Parent)(nil)},
+		{Name: "Parents", Value: (*gexf12.Parents)(nil)},
+		{Name: "Position", Value: (*gexf12.Position)(nil)},
+		{Name: "Size", Value: (*gexf12.Size)(nil)},
+		{Name: "Spell", Value: (*gexf12.Spell)(nil)},
+		{Name: "Spells", Value: (*gexf12.Spells)(nil)},
+		{Name: "Thickness", Value: (*gexf12.Thickness)(nil)},
+	},
 }

@@ -3,44 +3,47 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	rdf "gonum.org/v1/gonum/graph/formats/rdf"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/formats/rdf", "rdf", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Blank":              reflect.ValueOf(rdf.Blank),
-			"C14n":               reflect.ValueOf(rdf.C14n),
-			"ConnectedByAny":     reflect.ValueOf(rdf.ConnectedByAny),
-			"Deduplicate":        reflect.ValueOf(rdf.Deduplicate),
-			"ErrIncomplete":      reflect.ValueOf(&rdf.ErrIncomplete).Elem(),
-			"ErrIncompleteTerm":  reflect.ValueOf(&rdf.ErrIncompleteTerm).Elem(),
-			"ErrInvalid":         reflect.ValueOf(&rdf.ErrInvalid).Elem(),
-			"ErrInvalidTerm":     reflect.ValueOf(&rdf.ErrInvalidTerm).Elem(),
-			"IRI":                reflect.ValueOf(rdf.IRI),
-			"Invalid":            reflect.ValueOf(rdf.Invalid),
-			"IsoCanonicalHashes": reflect.ValueOf(rdf.IsoCanonicalHashes),
-			"Isomorphic":         reflect.ValueOf(rdf.Isomorphic),
-			"Lean":               reflect.ValueOf(rdf.Lean),
-			"Literal":            reflect.ValueOf(rdf.Literal),
-			"NewBlankTerm":       reflect.ValueOf(rdf.NewBlankTerm),
-			"NewDecoder":         reflect.ValueOf(rdf.NewDecoder),
-			"NewGraph":           reflect.ValueOf(rdf.NewGraph),
-			"NewIRITerm":         reflect.ValueOf(rdf.NewIRITerm),
-			"NewLiteralTerm":     reflect.ValueOf(rdf.NewLiteralTerm),
-			"NewQuery":           reflect.ValueOf(rdf.NewQuery),
-			"ParseNQuad":         reflect.ValueOf(rdf.ParseNQuad),
-			"URDNA2015":          reflect.ValueOf(rdf.URDNA2015),
-			"URGNA2012":          reflect.ValueOf(rdf.URGNA2012),
-			"Decoder":            reflect.ValueOf((*rdf.Decoder)(nil)),
-			"Graph":              reflect.ValueOf((*rdf.Graph)(nil)),
-			"Kind":               reflect.ValueOf((*rdf.Kind)(nil)),
-			"Query":              reflect.ValueOf((*rdf.Query)(nil)),
-			"Statement":          reflect.ValueOf((*rdf.Statement)(nil)),
-			"Statements":         reflect.ValueOf((*rdf.Statements)(nil)),
-			"Term":               reflect.ValueOf((*rdf.Term)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_formats_rdf_) }
+
+var gonum_org_v1_gonum_graph_formats_rdf_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/formats/rdf",
+	Name: "rdf",
+	Values: []table.Symbol{
+		{Name: "Blank", Value: rdf.Blank},
+		{Name: "C14n", Value: rdf.C14n},
+		{Name: "ConnectedByAny", Value: rdf.ConnectedByAny},
+		{Name: "Deduplicate", Value: rdf.Deduplicate},
+		{Name: "IRI", Value: rdf.IRI},
+		{Name: "Invalid", Value: rdf.Invalid},
+		{Name: "IsoCanonicalHashes", Value: rdf.IsoCanonicalHashes},
+		{Name: "Isomorphic", Value: rdf.Isomorphic},
+		{Name: "Lean", Value: rdf.Lean},
+		{Name: "Literal", Value: rdf.Literal},
+		{Name: "NewBlankTerm", Value: rdf.NewBlankTerm},
+		{Name: "NewDecoder", Value: rdf.NewDecoder},
+		{Name: "NewGraph", Value: rdf.NewGraph},
+		{Name: "NewIRITerm", Value: rdf.NewIRITerm},
+		{Name: "NewLiteralTerm", Value: rdf.NewLiteralTerm},
+		{Name: "NewQuery", Value: rdf.NewQuery},
+		{Name: "ParseNQuad", Value: rdf.ParseNQuad},
+		{Name: "URDNA2015", Value: rdf.URDNA2015},
+		{Name: "URGNA2012", Value: rdf.URGNA2012},
+		{Name: "Decoder", Value: (*rdf.Decoder)(nil)},
+		{Name: "Graph", Value: (*rdf.Graph)(nil)},
+		{Name: "Kind", Value: (*rdf.Kind)(nil)},
+		{Name: "Query", Value: (*rdf.Query)(nil)},
+		{Name: "Statement", Value: (*rdf.Statement)(nil)},
+		{Name: "Statements", Value: (*rdf.Statements)(nil)},
+		{Name: "Term", Value: (*rdf.Term)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrIncomplete", Value: &rdf.ErrIncomplete},
+		{Name: "ErrIncompleteTerm", Value: &rdf.ErrIncompleteTerm},
+		{Name: "ErrInvalid", Value: &rdf.ErrInvalid},
+		{Name: "ErrInvalidTerm", Value: &rdf.ErrInvalidTerm},
+	},
 }

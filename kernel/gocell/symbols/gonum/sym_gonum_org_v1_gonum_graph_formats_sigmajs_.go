@@ -3,18 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	sigmajs "gonum.org/v1/gonum/graph/formats/sigmajs"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/formats/sigmajs", "sigmajs", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_graph_formats_sigmajs_) }
 
-			"Edge":  reflect.ValueOf((*sigmajs.Edge)(nil)),
-			"Graph": reflect.ValueOf((*sigmajs.Graph)(nil)),
-			"Node":  reflect.ValueOf((*sigmajs.Node)(nil)),
-		})
-	})
+var gonum_org_v1_gonum_graph_formats_sigmajs_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/formats/sigmajs",
+	Name: "sigmajs",
+	Values: []table.Symbol{
+		{Name: "Edge", Value: (*sigmajs.Edge)(nil)},
+		{Name: "Graph", Value: (*sigmajs.Graph)(nil)},
+		{Name: "Node", Value: (*sigmajs.Node)(nil)},
+	},
 }

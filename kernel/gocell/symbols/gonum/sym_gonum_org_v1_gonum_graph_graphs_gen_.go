@@ -3,175 +3,36 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	gen "gonum.org/v1/gonum/graph/graphs/gen"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/graphs/gen", "gen", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BipartitePowerLaw":          reflect.ValueOf(gen.BipartitePowerLaw),
-			"Complete":                   reflect.ValueOf(gen.Complete),
-			"Cycle":                      reflect.ValueOf(gen.Cycle),
-			"Duplication":                reflect.ValueOf(gen.Duplication),
-			"Gnm":                        reflect.ValueOf(gen.Gnm),
-			"Gnp":                        reflect.ValueOf(gen.Gnp),
-			"NavigableSmallWorld":        reflect.ValueOf(gen.NavigableSmallWorld),
-			"Path":                       reflect.ValueOf(gen.Path),
-			"PowerLaw":                   reflect.ValueOf(gen.PowerLaw),
-			"PreferentialAttachment":     reflect.ValueOf(gen.PreferentialAttachment),
-			"SmallWorldsBB":              reflect.ValueOf(gen.SmallWorldsBB),
-			"Star":                       reflect.ValueOf(gen.Star),
-			"Tree":                       reflect.ValueOf(gen.Tree),
-			"TunableClusteringScaleFree": reflect.ValueOf(gen.TunableClusteringScaleFree),
-			"Wheel":                      reflect.ValueOf(gen.Wheel),
-			"GraphBuilder":               reflect.ValueOf((*gen.GraphBuilder)(nil)),
-			"IDRange":                    reflect.ValueOf((*gen.IDRange)(nil)),
-			"IDSet":                      reflect.ValueOf((*gen.IDSet)(nil)),
-			"IDer":                       reflect.ValueOf((*gen.IDer)(nil)),
-			"NodeIDGraphBuilder":         reflect.ValueOf((*gen.NodeIDGraphBuilder)(nil)),
-			"UndirectedMutator":          reflect.ValueOf((*gen.UndirectedMutator)(nil)),
-			"_GraphBuilder":              reflect.ValueOf((*_gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder)(nil)),
-			"_IDer":                      reflect.ValueOf((*_gonum_org_v1_gonum_graph_graphs_gen_IDer)(nil)),
-			"_NodeIDGraphBuilder":        reflect.ValueOf((*_gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder)(nil)),
-			"_UndirectedMutator":         reflect.ValueOf((*_gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_graphs_gen_) }
 
-// _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder hands an interpreted GraphBuilder to compiled code.
-type _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder struct {
-	IValue          any
-	WAddNode        func(a0 graph.Node)
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNewEdge        func(a0 graph.Node, a1 graph.Node) graph.Edge
-	WNewNode        func() graph.Node
-	WSetEdge        func(a0 graph.Edge)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder) NewEdge(a0 graph.Node, a1 graph.Node) graph.Edge {
-	return W.WNewEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_GraphBuilder) SetEdge(a0 graph.Edge) {
-	W.WSetEdge(a0)
-}
-
-// _gonum_org_v1_gonum_graph_graphs_gen_IDer hands an interpreted IDer to compiled code.
-type _gonum_org_v1_gonum_graph_graphs_gen_IDer struct {
-	IValue any
-	WID    func(a0 int) int64
-	WLen   func() int
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_IDer) ID(a0 int) int64 {
-	return W.WID(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_IDer) Len() int {
-	return W.WLen()
-}
-
-// _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder hands an interpreted NodeIDGraphBuilder to compiled code.
-type _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder struct {
-	IValue      any
-	WAddNode    func(a0 graph.Node)
-	WNewEdge    func(a0 graph.Node, a1 graph.Node) graph.Edge
-	WNewNode    func() graph.Node
-	WNodeWithID func(a0 int64) (graph.Node, bool)
-	WSetEdge    func(a0 graph.Edge)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder) NewEdge(a0 graph.Node, a1 graph.Node) graph.Edge {
-	return W.WNewEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder) NodeWithID(a0 int64) (graph.Node, bool) {
-	return W.WNodeWithID(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_NodeIDGraphBuilder) SetEdge(a0 graph.Edge) {
-	W.WSetEdge(a0)
-}
-
-// _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator hands an interpreted UndirectedMutator to compiled code.
-type _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator struct {
-	IValue          any
-	WAddNode        func(a0 graph.Node)
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WEdgeBetween    func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNewEdge        func(a0 graph.Node, a1 graph.Node) graph.Edge
-	WNewNode        func() graph.Node
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WRemoveEdge     func(a0 int64, a1 int64)
-	WSetEdge        func(a0 graph.Edge)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) EdgeBetween(a0 int64, a1 int64) graph.Edge {
-	return W.WEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) NewEdge(a0 graph.Node, a1 graph.Node) graph.Edge {
-	return W.WNewEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) RemoveEdge(a0 int64, a1 int64) {
-	W.WRemoveEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_graphs_gen_UndirectedMutator) SetEdge(a0 graph.Edge) {
-	W.WSetEdge(a0)
+var gonum_org_v1_gonum_graph_graphs_gen_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/graphs/gen",
+	Name: "gen",
+	Values: []table.Symbol{
+		{Name: "BipartitePowerLaw", Value: gen.BipartitePowerLaw},
+		{Name: "Complete", Value: gen.Complete},
+		{Name: "Cycle", Value: gen.Cycle},
+		{Name: "Duplication", Value: gen.Duplication},
+		{Name: "Gnm", Value: gen.Gnm},
+		{Name: "Gnp", Value: gen.Gnp},
+		{Name: "NavigableSmallWorld", Value: gen.NavigableSmallWorld},
+		{Name: "Path", Value: gen.Path},
+		{Name: "PowerLaw", Value: gen.PowerLaw},
+		{Name: "PreferentialAttachment", Value: gen.PreferentialAttachment},
+		{Name: "SmallWorldsBB", Value: gen.SmallWorldsBB},
+		{Name: "Star", Value: gen.Star},
+		{Name: "Tree", Value: gen.Tree},
+		{Name: "TunableClusteringScaleFree", Value: gen.TunableClusteringScaleFree},
+		{Name: "Wheel", Value: gen.Wheel},
+		{Name: "GraphBuilder", Value: (*gen.GraphBuilder)(nil)},
+		{Name: "IDRange", Value: (*gen.IDRange)(nil)},
+		{Name: "IDSet", Value: (*gen.IDSet)(nil)},
+		{Name: "IDer", Value: (*gen.IDer)(nil)},
+		{Name: "NodeIDGraphBuilder", Value: (*gen.NodeIDGraphBuilder)(nil)},
+		{Name: "UndirectedMutator", Value: (*gen.UndirectedMutator)(nil)},
+	},
 }

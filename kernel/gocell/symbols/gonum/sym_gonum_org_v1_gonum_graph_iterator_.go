@@ -3,47 +3,48 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	iterator "gonum.org/v1/gonum/graph/iterator"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/iterator", "iterator", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewImplicitNodes":                   reflect.ValueOf(iterator.NewImplicitNodes),
-			"NewLazyOrderedNodes":                reflect.ValueOf(iterator.NewLazyOrderedNodes),
-			"NewLazyOrderedNodesByEdge":          reflect.ValueOf(iterator.NewLazyOrderedNodesByEdge),
-			"NewLazyOrderedNodesByLines":         reflect.ValueOf(iterator.NewLazyOrderedNodesByLines),
-			"NewLazyOrderedNodesByWeightedEdge":  reflect.ValueOf(iterator.NewLazyOrderedNodesByWeightedEdge),
-			"NewLazyOrderedNodesByWeightedLines": reflect.ValueOf(iterator.NewLazyOrderedNodesByWeightedLines),
-			"NewLines":                           reflect.ValueOf(iterator.NewLines),
-			"NewNodes":                           reflect.ValueOf(iterator.NewNodes),
-			"NewNodesByEdge":                     reflect.ValueOf(iterator.NewNodesByEdge),
-			"NewNodesByLines":                    reflect.ValueOf(iterator.NewNodesByLines),
-			"NewNodesByWeightedEdge":             reflect.ValueOf(iterator.NewNodesByWeightedEdge),
-			"NewNodesByWeightedLines":            reflect.ValueOf(iterator.NewNodesByWeightedLines),
-			"NewOrderedEdges":                    reflect.ValueOf(iterator.NewOrderedEdges),
-			"NewOrderedLines":                    reflect.ValueOf(iterator.NewOrderedLines),
-			"NewOrderedNodes":                    reflect.ValueOf(iterator.NewOrderedNodes),
-			"NewOrderedWeightedEdges":            reflect.ValueOf(iterator.NewOrderedWeightedEdges),
-			"NewOrderedWeightedLines":            reflect.ValueOf(iterator.NewOrderedWeightedLines),
-			"NewWeightedLines":                   reflect.ValueOf(iterator.NewWeightedLines),
-			"ImplicitNodes":                      reflect.ValueOf((*iterator.ImplicitNodes)(nil)),
-			"LazyOrderedNodes":                   reflect.ValueOf((*iterator.LazyOrderedNodes)(nil)),
-			"LazyOrderedNodesByEdge":             reflect.ValueOf((*iterator.LazyOrderedNodesByEdge)(nil)),
-			"LazyOrderedNodesByLines":            reflect.ValueOf((*iterator.LazyOrderedNodesByLines)(nil)),
-			"LazyOrderedNodesByWeightedEdge":     reflect.ValueOf((*iterator.LazyOrderedNodesByWeightedEdge)(nil)),
-			"LazyOrderedNodesByWeightedLines":    reflect.ValueOf((*iterator.LazyOrderedNodesByWeightedLines)(nil)),
-			"Lines":                              reflect.ValueOf((*iterator.Lines)(nil)),
-			"Nodes":                              reflect.ValueOf((*iterator.Nodes)(nil)),
-			"NodesByEdge":                        reflect.ValueOf((*iterator.NodesByEdge)(nil)),
-			"OrderedEdges":                       reflect.ValueOf((*iterator.OrderedEdges)(nil)),
-			"OrderedLines":                       reflect.ValueOf((*iterator.OrderedLines)(nil)),
-			"OrderedNodes":                       reflect.ValueOf((*iterator.OrderedNodes)(nil)),
-			"OrderedWeightedEdges":               reflect.ValueOf((*iterator.OrderedWeightedEdges)(nil)),
-			"OrderedWeightedLines":               reflect.ValueOf((*iterator.OrderedWeightedLines)(nil)),
-			"WeightedLines":                      reflect.ValueOf((*iterator.WeightedLines)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_iterator_) }
+
+var gonum_org_v1_gonum_graph_iterator_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/iterator",
+	Name: "iterator",
+	Values: []table.Symbol{
+		{Name: "NewImplicitNodes", Value: iterator.NewImplicitNodes},
+		{Name: "NewLazyOrderedNodes", Value: iterator.NewLazyOrderedNodes},
+		{Name: "NewLazyOrderedNodesByEdge", Value: iterator.NewLazyOrderedNodesByEdge},
+		{Name: "NewLazyOrderedNodesByLines", Value: iterator.NewLazyOrderedNodesByLines},
+		{Name: "NewLazyOrderedNodesByWeightedEdge", Value: iterator.NewLazyOrderedNodesByWeightedEdge},
+		{Name: "NewLazyOrderedNodesByWeightedLines", Value: iterator.NewLazyOrderedNodesByWeightedLines},
+		{Name: "NewLines", Value: iterator.NewLines},
+		{Name: "NewNodes", Value: iterator.NewNodes},
+		{Name: "NewNodesByEdge", Value: iterator.NewNodesByEdge},
+		{Name: "NewNodesByLines", Value: iterator.NewNodesByLines},
+		{Name: "NewNodesByWeightedEdge", Value: iterator.NewNodesByWeightedEdge},
+		{Name: "NewNodesByWeightedLines", Value: iterator.NewNodesByWeightedLines},
+		{Name: "NewOrderedEdges", Value: iterator.NewOrderedEdges},
+		{Name: "NewOrderedLines", Value: iterator.NewOrderedLines},
+		{Name: "NewOrderedNodes", Value: iterator.NewOrderedNodes},
+		{Name: "NewOrderedWeightedEdges", Value: iterator.NewOrderedWeightedEdges},
+		{Name: "NewOrderedWeightedLines", Value: iterator.NewOrderedWeightedLines},
+		{Name: "NewWeightedLines", Value: iterator.NewWeightedLines},
+		{Name: "ImplicitNodes", Value: (*iterator.ImplicitNodes)(nil)},
+		{Name: "LazyOrderedNodes", Value: (*iterator.LazyOrderedNodes)(nil)},
+		{Name: "LazyOrderedNodesByEdge", Value: (*iterator.LazyOrderedNodesByEdge)(nil)},
+		{Name: "LazyOrderedNodesByLines", Value: (*iterator.LazyOrderedNodesByLines)(nil)},
+		{Name: "LazyOrderedNodesByWeightedEdge", Value: (*iterator.LazyOrderedNodesByWeightedEdge)(nil)},
+		{Name: "LazyOrderedNodesByWeightedLines", Value: (*iterator.LazyOrderedNodesByWeightedLines)(nil)},
+		{Name: "Lines", Value: (*iterator.Lines)(nil)},
+		{Name: "Nodes", Value: (*iterator.Nodes)(nil)},
+		{Name: "NodesByEdge", Value: (*iterator.NodesByEdge)(nil)},
+		{Name: "OrderedEdges", Value: (*iterator.OrderedEdges)(nil)},
+		{Name: "OrderedLines", Value: (*iterator.OrderedLines)(nil)},
+		{Name: "OrderedNodes", Value: (*iterator.OrderedNodes)(nil)},
+		{Name: "OrderedWeightedEdges", Value: (*iterator.OrderedWeightedEdges)(nil)},
+		{Name: "OrderedWeightedLines", Value: (*iterator.OrderedWeightedLines)(nil)},
+		{Name: "WeightedLines", Value: (*iterator.WeightedLines)(nil)},
+	},
 }

@@ -3,80 +3,22 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	layout "gonum.org/v1/gonum/graph/layout"
-	r2 "gonum.org/v1/gonum/spatial/r2"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/layout", "layout", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewOptimizerR2": reflect.ValueOf(layout.NewOptimizerR2),
-			"EadesR2":        reflect.ValueOf((*layout.EadesR2)(nil)),
-			"GraphR2":        reflect.ValueOf((*layout.GraphR2)(nil)),
-			"IsomapR2":       reflect.ValueOf((*layout.IsomapR2)(nil)),
-			"LayoutR2":       reflect.ValueOf((*layout.LayoutR2)(nil)),
-			"NodeR2":         reflect.ValueOf((*layout.NodeR2)(nil)),
-			"OptimizerR2":    reflect.ValueOf((*layout.OptimizerR2)(nil)),
-			"_GraphR2":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_layout_GraphR2)(nil)),
-			"_LayoutR2":      reflect.ValueOf((*_gonum_org_v1_gonum_graph_layout_LayoutR2)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_layout_) }
 
-// _gonum_org_v1_gonum_graph_layout_GraphR2 hands an interpreted GraphR2 to compiled code.
-type _gonum_org_v1_gonum_graph_layout_GraphR2 struct {
-	IValue          any
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WLayoutNodeR2   func(a0 int64) layout.NodeR2
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_GraphR2) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_GraphR2) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_GraphR2) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_GraphR2) LayoutNodeR2(a0 int64) layout.NodeR2 {
-	return W.WLayoutNodeR2(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_GraphR2) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_GraphR2) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-// _gonum_org_v1_gonum_graph_layout_LayoutR2 hands an interpreted LayoutR2 to compiled code.
-type _gonum_org_v1_gonum_graph_layout_LayoutR2 struct {
-	IValue         any
-	WCoord2        func(a0 int64) r2.Vec
-	WIsInitialized func() bool
-	WSetCoord2     func(a0 int64, a1 r2.Vec)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_LayoutR2) Coord2(a0 int64) r2.Vec {
-	return W.WCoord2(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_LayoutR2) IsInitialized() bool {
-	return W.WIsInitialized()
-}
-
-func (W _gonum_org_v1_gonum_graph_layout_LayoutR2) SetCoord2(a0 int64, a1 r2.Vec) {
-	W.WSetCoord2(a0, a1)
+var gonum_org_v1_gonum_graph_layout_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/layout",
+	Name: "layout",
+	Values: []table.Symbol{
+		{Name: "NewOptimizerR2", Value: layout.NewOptimizerR2},
+		{Name: "EadesR2", Value: (*layout.EadesR2)(nil)},
+		{Name: "GraphR2", Value: (*layout.GraphR2)(nil)},
+		{Name: "IsomapR2", Value: (*layout.IsomapR2)(nil)},
+		{Name: "LayoutR2", Value: (*layout.LayoutR2)(nil)},
+		{Name: "NodeR2", Value: (*layout.NodeR2)(nil)},
+		{Name: "OptimizerR2", Value: (*layout.OptimizerR2)(nil)},
+	},
 }

@@ -3,27 +3,28 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	multi "gonum.org/v1/gonum/graph/multi"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/multi", "multi", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewDirectedGraph":           reflect.ValueOf(multi.NewDirectedGraph),
-			"NewUndirectedGraph":         reflect.ValueOf(multi.NewUndirectedGraph),
-			"NewWeightedDirectedGraph":   reflect.ValueOf(multi.NewWeightedDirectedGraph),
-			"NewWeightedUndirectedGraph": reflect.ValueOf(multi.NewWeightedUndirectedGraph),
-			"DirectedGraph":              reflect.ValueOf((*multi.DirectedGraph)(nil)),
-			"Edge":                       reflect.ValueOf((*multi.Edge)(nil)),
-			"Line":                       reflect.ValueOf((*multi.Line)(nil)),
-			"Node":                       reflect.ValueOf((*multi.Node)(nil)),
-			"UndirectedGraph":            reflect.ValueOf((*multi.UndirectedGraph)(nil)),
-			"WeightedDirectedGraph":      reflect.ValueOf((*multi.WeightedDirectedGraph)(nil)),
-			"WeightedEdge":               reflect.ValueOf((*multi.WeightedEdge)(nil)),
-			"WeightedLine":               reflect.ValueOf((*multi.WeightedLine)(nil)),
-			"WeightedUndirectedGraph":    reflect.ValueOf((*multi.WeightedUndirectedGraph)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_multi_) }
+
+var gonum_org_v1_gonum_graph_multi_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/multi",
+	Name: "multi",
+	Values: []table.Symbol{
+		{Name: "NewDirectedGraph", Value: multi.NewDirectedGraph},
+		{Name: "NewUndirectedGraph", Value: multi.NewUndirectedGraph},
+		{Name: "NewWeightedDirectedGraph", Value: multi.NewWeightedDirectedGraph},
+		{Name: "NewWeightedUndirectedGraph", Value: multi.NewWeightedUndirectedGraph},
+		{Name: "DirectedGraph", Value: (*multi.DirectedGraph)(nil)},
+		{Name: "Edge", Value: (*multi.Edge)(nil)},
+		{Name: "Line", Value: (*multi.Line)(nil)},
+		{Name: "Node", Value: (*multi.Node)(nil)},
+		{Name: "UndirectedGraph", Value: (*multi.UndirectedGraph)(nil)},
+		{Name: "WeightedDirectedGraph", Value: (*multi.WeightedDirectedGraph)(nil)},
+		{Name: "WeightedEdge", Value: (*multi.WeightedEdge)(nil)},
+		{Name: "WeightedLine", Value: (*multi.WeightedLine)(nil)},
+		{Name: "WeightedUndirectedGraph", Value: (*multi.WeightedUndirectedGraph)(nil)},
+	},
 }

@@ -3,30 +3,31 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	network "gonum.org/v1/gonum/graph/network"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/network", "network", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Betweenness":             reflect.ValueOf(network.Betweenness),
-			"BetweennessWeighted":     reflect.ValueOf(network.BetweennessWeighted),
-			"Closeness":               reflect.ValueOf(network.Closeness),
-			"Diffuse":                 reflect.ValueOf(network.Diffuse),
-			"DiffuseToEquilibrium":    reflect.ValueOf(network.DiffuseToEquilibrium),
-			"Eccentricity":            reflect.ValueOf(network.Eccentricity),
-			"EdgeBetweenness":         reflect.ValueOf(network.EdgeBetweenness),
-			"EdgeBetweennessWeighted": reflect.ValueOf(network.EdgeBetweennessWeighted),
-			"Farness":                 reflect.ValueOf(network.Farness),
-			"HITS":                    reflect.ValueOf(network.HITS),
-			"Harmonic":                reflect.ValueOf(network.Harmonic),
-			"MaxFlowDinic":            reflect.ValueOf(network.MaxFlowDinic),
-			"PageRank":                reflect.ValueOf(network.PageRank),
-			"PageRankSparse":          reflect.ValueOf(network.PageRankSparse),
-			"Residual":                reflect.ValueOf(network.Residual),
-			"HubAuthority":            reflect.ValueOf((*network.HubAuthority)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_network_) }
+
+var gonum_org_v1_gonum_graph_network_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/network",
+	Name: "network",
+	Values: []table.Symbol{
+		{Name: "Betweenness", Value: network.Betweenness},
+		{Name: "BetweennessWeighted", Value: network.BetweennessWeighted},
+		{Name: "Closeness", Value: network.Closeness},
+		{Name: "Diffuse", Value: network.Diffuse},
+		{Name: "DiffuseToEquilibrium", Value: network.DiffuseToEquilibrium},
+		{Name: "Eccentricity", Value: network.Eccentricity},
+		{Name: "EdgeBetweenness", Value: network.EdgeBetweenness},
+		{Name: "EdgeBetweennessWeighted", Value: network.EdgeBetweennessWeighted},
+		{Name: "Farness", Value: network.Farness},
+		{Name: "HITS", Value: network.HITS},
+		{Name: "Harmonic", Value: network.Harmonic},
+		{Name: "MaxFlowDinic", Value: network.MaxFlowDinic},
+		{Name: "PageRank", Value: network.PageRank},
+		{Name: "PageRankSparse", Value: network.PageRankSparse},
+		{Name: "Residual", Value: network.Residual},
+		{Name: "HubAuthority", Value: (*network.HubAuthority)(nil)},
+	},
 }

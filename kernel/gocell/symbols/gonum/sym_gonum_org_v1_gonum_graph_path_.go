@@ -3,127 +3,38 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	path "gonum.org/v1/gonum/graph/path"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/path", "path", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AStar":                   reflect.ValueOf(path.AStar),
-			"BellmanFordAllFrom":      reflect.ValueOf(path.BellmanFordAllFrom),
-			"BellmanFordFrom":         reflect.ValueOf(path.BellmanFordFrom),
-			"DijkstraAllFrom":         reflect.ValueOf(path.DijkstraAllFrom),
-			"DijkstraAllPaths":        reflect.ValueOf(path.DijkstraAllPaths),
-			"DijkstraFrom":            reflect.ValueOf(path.DijkstraFrom),
-			"DijkstraFromTo":          reflect.ValueOf(path.DijkstraFromTo),
-			"FloydWarshall":           reflect.ValueOf(path.FloydWarshall),
-			"JohnsonAllPaths":         reflect.ValueOf(path.JohnsonAllPaths),
-			"Kruskal":                 reflect.ValueOf(path.Kruskal),
-			"NullHeuristic":           reflect.ValueOf(path.NullHeuristic),
-			"Prim":                    reflect.ValueOf(path.Prim),
-			"UniformCost":             reflect.ValueOf(path.UniformCost),
-			"YenKShortestPaths":       reflect.ValueOf(path.YenKShortestPaths),
-			"AllShortest":             reflect.ValueOf((*path.AllShortest)(nil)),
-			"Heuristic":               reflect.ValueOf((*path.Heuristic)(nil)),
-			"HeuristicCoster":         reflect.ValueOf((*path.HeuristicCoster)(nil)),
-			"Shortest":                reflect.ValueOf((*path.Shortest)(nil)),
-			"ShortestAlts":            reflect.ValueOf((*path.ShortestAlts)(nil)),
-			"UndirectedWeightLister":  reflect.ValueOf((*path.UndirectedWeightLister)(nil)),
-			"Weighted":                reflect.ValueOf((*path.Weighted)(nil)),
-			"WeightedBuilder":         reflect.ValueOf((*path.WeightedBuilder)(nil)),
-			"Weighting":               reflect.ValueOf((*path.Weighting)(nil)),
-			"_HeuristicCoster":        reflect.ValueOf((*_gonum_org_v1_gonum_graph_path_HeuristicCoster)(nil)),
-			"_UndirectedWeightLister": reflect.ValueOf((*_gonum_org_v1_gonum_graph_path_UndirectedWeightLister)(nil)),
-			"_Weighted":               reflect.ValueOf((*_gonum_org_v1_gonum_graph_path_Weighted)(nil)),
-			"_WeightedBuilder":        reflect.ValueOf((*_gonum_org_v1_gonum_graph_path_WeightedBuilder)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_path_) }
 
-// _gonum_org_v1_gonum_graph_path_HeuristicCoster hands an interpreted HeuristicCoster to compiled code.
-type _gonum_org_v1_gonum_graph_path_HeuristicCoster struct {
-	IValue         any
-	WHeuristicCost func(a0 graph.Node, a1 graph.Node) float64
-}
-
-func (W _gonum_org_v1_gonum_graph_path_HeuristicCoster) HeuristicCost(a0 graph.Node, a1 graph.Node) float64 {
-	return W.WHeuristicCost(a0, a1)
-}
-
-// _gonum_org_v1_gonum_graph_path_UndirectedWeightLister hands an interpreted UndirectedWeightLister to compiled code.
-type _gonum_org_v1_gonum_graph_path_UndirectedWeightLister struct {
-	IValue               any
-	WEdge                func(a0 int64, a1 int64) graph.Edge
-	WFrom                func(a0 int64) graph.Nodes
-	WHasEdgeBetween      func(a0 int64, a1 int64) bool
-	WNode                func(a0 int64) graph.Node
-	WNodes               func() graph.Nodes
-	WWeight              func(a0 int64, a1 int64) (float64, bool)
-	WWeightedEdge        func(a0 int64, a1 int64) graph.WeightedEdge
-	WWeightedEdgeBetween func(a0 int64, a1 int64) graph.WeightedEdge
-	WWeightedEdges       func() graph.WeightedEdges
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) Weight(a0 int64, a1 int64) (float64, bool) {
-	return W.WWeight(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) WeightedEdge(a0 int64, a1 int64) graph.WeightedEdge {
-	return W.WWeightedEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) WeightedEdgeBetween(a0 int64, a1 int64) graph.WeightedEdge {
-	return W.WWeightedEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_UndirectedWeightLister) WeightedEdges() graph.WeightedEdges {
-	return W.WWeightedEdges()
-}
-
-// _gonum_org_v1_gonum_graph_path_Weighted hands an interpreted Weighted to compiled code.
-type _gonum_org_v1_gonum_graph_path_Weighted struct {
-	IValue  any
-	WWeight func(a0 int64, a1 int64) (float64, bool)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_Weighted) Weight(a0 int64, a1 int64) (float64, bool) {
-	return W.WWeight(a0, a1)
-}
-
-// _gonum_org_v1_gonum_graph_path_WeightedBuilder hands an interpreted WeightedBuilder to compiled code.
-type _gonum_org_v1_gonum_graph_path_WeightedBuilder struct {
-	IValue           any
-	WAddNode         func(a0 graph.Node)
-	WSetWeightedEdge func(a0 graph.WeightedEdge)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_WeightedBuilder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_WeightedBuilder) SetWeightedEdge(a0 graph.WeightedEdge) {
-	W.WSetWeightedEdge(a0)
+var gonum_org_v1_gonum_graph_path_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/path",
+	Name: "path",
+	Values: []table.Symbol{
+		{Name: "AStar", Value: path.AStar},
+		{Name: "BellmanFordAllFrom", Value: path.BellmanFordAllFrom},
+		{Name: "BellmanFordFrom", Value: path.BellmanFordFrom},
+		{Name: "DijkstraAllFrom", Value: path.DijkstraAllFrom},
+		{Name: "DijkstraAllPaths", Value: path.DijkstraAllPaths},
+		{Name: "DijkstraFrom", Value: path.DijkstraFrom},
+		{Name: "DijkstraFromTo", Value: path.DijkstraFromTo},
+		{Name: "FloydWarshall", Value: path.FloydWarshall},
+		{Name: "JohnsonAllPaths", Value: path.JohnsonAllPaths},
+		{Name: "Kruskal", Value: path.Kruskal},
+		{Name: "NullHeuristic", Value: path.NullHeuristic},
+		{Name: "Prim", Value: path.Prim},
+		{Name: "UniformCost", Value: path.UniformCost},
+		{Name: "YenKShortestPaths", Value: path.YenKShortestPaths},
+		{Name: "AllShortest", Value: (*path.AllShortest)(nil)},
+		{Name: "Heuristic", Value: (*path.Heuristic)(nil)},
+		{Name: "HeuristicCoster", Value: (*path.HeuristicCoster)(nil)},
+		{Name: "Shortest", Value: (*path.Shortest)(nil)},
+		{Name: "ShortestAlts", Value: (*path.ShortestAlts)(nil)},
+		{Name: "UndirectedWeightLister", Value: (*path.UndirectedWeightLister)(nil)},
+		{Name: "Weighted", Value: (*path.Weighted)(nil)},
+		{Name: "WeightedBuilder", Value: (*path.WeightedBuilder)(nil)},
+		{Name: "Weighting", Value: (*path.Weighting)(nil)},
+	},
 }

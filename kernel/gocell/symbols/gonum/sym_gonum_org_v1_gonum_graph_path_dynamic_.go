@@ -3,89 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	dynamic "gonum.org/v1/gonum/graph/path/dynamic"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/path/dynamic", "dynamic", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewDStarLite": reflect.ValueOf(dynamic.NewDStarLite),
-			"DStarLite":    reflect.ValueOf((*dynamic.DStarLite)(nil)),
-			"WorldModel":   reflect.ValueOf((*dynamic.WorldModel)(nil)),
-			"_WorldModel":  reflect.ValueOf((*_gonum_org_v1_gonum_graph_path_dynamic_WorldModel)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_path_dynamic_) }
 
-// _gonum_org_v1_gonum_graph_path_dynamic_WorldModel hands an interpreted WorldModel to compiled code.
-type _gonum_org_v1_gonum_graph_path_dynamic_WorldModel struct {
-	IValue           any
-	WAddNode         func(a0 graph.Node)
-	WEdge            func(a0 int64, a1 int64) graph.Edge
-	WFrom            func(a0 int64) graph.Nodes
-	WHasEdgeBetween  func(a0 int64, a1 int64) bool
-	WHasEdgeFromTo   func(a0 int64, a1 int64) bool
-	WNewNode         func() graph.Node
-	WNewWeightedEdge func(a0 graph.Node, a1 graph.Node, a2 float64) graph.WeightedEdge
-	WNode            func(a0 int64) graph.Node
-	WNodes           func() graph.Nodes
-	WSetWeightedEdge func(a0 graph.WeightedEdge)
-	WTo              func(a0 int64) graph.Nodes
-	WWeight          func(a0 int64, a1 int64) (float64, bool)
-	WWeightedEdge    func(a0 int64, a1 int64) graph.WeightedEdge
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) HasEdgeFromTo(a0 int64, a1 int64) bool {
-	return W.WHasEdgeFromTo(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) NewWeightedEdge(a0 graph.Node, a1 graph.Node, a2 float64) graph.WeightedEdge {
-	return W.WNewWeightedEdge(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) SetWeightedEdge(a0 graph.WeightedEdge) {
-	W.WSetWeightedEdge(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) To(a0 int64) graph.Nodes {
-	return W.WTo(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) Weight(a0 int64, a1 int64) (float64, bool) {
-	return W.WWeight(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_path_dynamic_WorldModel) WeightedEdge(a0 int64, a1 int64) graph.WeightedEdge {
-	return W.WWeightedEdge(a0, a1)
+var gonum_org_v1_gonum_graph_path_dynamic_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/path/dynamic",
+	Name: "dynamic",
+	Values: []table.Symbol{
+		{Name: "NewDStarLite", Value: dynamic.NewDStarLite},
+		{Name: "DStarLite", Value: (*dynamic.DStarLite)(nil)},
+		{Name: "WorldModel", Value: (*dynamic.WorldModel)(nil)},
+	},
 }

@@ -3,22 +3,23 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	product "gonum.org/v1/gonum/graph/product"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/product", "product", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Cartesian":       reflect.ValueOf(product.Cartesian),
-			"CoNormal":        reflect.ValueOf(product.CoNormal),
-			"Lexicographical": reflect.ValueOf(product.Lexicographical),
-			"Modular":         reflect.ValueOf(product.Modular),
-			"ModularExt":      reflect.ValueOf(product.ModularExt),
-			"Strong":          reflect.ValueOf(product.Strong),
-			"Tensor":          reflect.ValueOf(product.Tensor),
-			"Node":            reflect.ValueOf((*product.Node)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_product_) }
+
+var gonum_org_v1_gonum_graph_product_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/product",
+	Name: "product",
+	Values: []table.Symbol{
+		{Name: "Cartesian", Value: product.Cartesian},
+		{Name: "CoNormal", Value: product.CoNormal},
+		{Name: "Lexicographical", Value: product.Lexicographical},
+		{Name: "Modular", Value: product.Modular},
+		{Name: "ModularExt", Value: product.ModularExt},
+		{Name: "Strong", Value: product.Strong},
+		{Name: "Tensor", Value: product.Tensor},
+		{Name: "Node", Value: (*product.Node)(nil)},
+	},
 }

@@ -3,17 +3,19 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	uid "gonum.org/v1/gonum/graph/set/uid"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/set/uid", "uid", func() map[string]reflect.Value {
-		return table.With(`Max INT 9223372036854775807
-`, map[string]reflect.Value{
-			"NewSet": reflect.ValueOf(uid.NewSet),
-			"Set":    reflect.ValueOf((*uid.Set)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_set_uid_) }
+
+var gonum_org_v1_gonum_graph_set_uid_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/set/uid",
+	Name: "uid",
+	Untyped: `Max INT 9223372036854775807
+`,
+	Values: []table.Symbol{
+		{Name: "NewSet", Value: uid.NewSet},
+		{Name: "Set", Value: (*uid.Set)(nil)},
+	},
 }

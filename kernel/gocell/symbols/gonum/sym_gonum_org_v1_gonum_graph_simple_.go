@@ -3,31 +3,32 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	simple "gonum.org/v1/gonum/graph/simple"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/simple", "simple", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewDirectedGraph":           reflect.ValueOf(simple.NewDirectedGraph),
-			"NewDirectedMatrix":          reflect.ValueOf(simple.NewDirectedMatrix),
-			"NewDirectedMatrixFrom":      reflect.ValueOf(simple.NewDirectedMatrixFrom),
-			"NewUndirectedGraph":         reflect.ValueOf(simple.NewUndirectedGraph),
-			"NewUndirectedMatrix":        reflect.ValueOf(simple.NewUndirectedMatrix),
-			"NewUndirectedMatrixFrom":    reflect.ValueOf(simple.NewUndirectedMatrixFrom),
-			"NewWeightedDirectedGraph":   reflect.ValueOf(simple.NewWeightedDirectedGraph),
-			"NewWeightedUndirectedGraph": reflect.ValueOf(simple.NewWeightedUndirectedGraph),
-			"DirectedGraph":              reflect.ValueOf((*simple.DirectedGraph)(nil)),
-			"DirectedMatrix":             reflect.ValueOf((*simple.DirectedMatrix)(nil)),
-			"Edge":                       reflect.ValueOf((*simple.Edge)(nil)),
-			"Node":                       reflect.ValueOf((*simple.Node)(nil)),
-			"UndirectedGraph":            reflect.ValueOf((*simple.UndirectedGraph)(nil)),
-			"UndirectedMatrix":           reflect.ValueOf((*simple.UndirectedMatrix)(nil)),
-			"WeightedDirectedGraph":      reflect.ValueOf((*simple.WeightedDirectedGraph)(nil)),
-			"WeightedEdge":               reflect.ValueOf((*simple.WeightedEdge)(nil)),
-			"WeightedUndirectedGraph":    reflect.ValueOf((*simple.WeightedUndirectedGraph)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_simple_) }
+
+var gonum_org_v1_gonum_graph_simple_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/simple",
+	Name: "simple",
+	Values: []table.Symbol{
+		{Name: "NewDirectedGraph", Value: simple.NewDirectedGraph},
+		{Name: "NewDirectedMatrix", Value: simple.NewDirectedMatrix},
+		{Name: "NewDirectedMatrixFrom", Value: simple.NewDirectedMatrixFrom},
+		{Name: "NewUndirectedGraph", Value: simple.NewUndirectedGraph},
+		{Name: "NewUndirectedMatrix", Value: simple.NewUndirectedMatrix},
+		{Name: "NewUndirectedMatrixFrom", Value: simple.NewUndirectedMatrixFrom},
+		{Name: "NewWeightedDirectedGraph", Value: simple.NewWeightedDirectedGraph},
+		{Name: "NewWeightedUndirectedGraph", Value: simple.NewWeightedUndirectedGraph},
+		{Name: "DirectedGraph", Value: (*simple.DirectedGraph)(nil)},
+		{Name: "DirectedMatrix", Value: (*simple.DirectedMatrix)(nil)},
+		{Name: "Edge", Value: (*simple.Edge)(nil)},
+		{Name: "Node", Value: (*simple.Node)(nil)},
+		{Name: "UndirectedGraph", Value: (*simple.UndirectedGraph)(nil)},
+		{Name: "UndirectedMatrix", Value: (*simple.UndirectedMatrix)(nil)},
+		{Name: "WeightedDirectedGraph", Value: (*simple.WeightedDirectedGraph)(nil)},
+		{Name: "WeightedEdge", Value: (*simple.WeightedEdge)(nil)},
+		{Name: "WeightedUndirectedGraph", Value: (*simple.WeightedUndirectedGraph)(nil)},
+	},
 }

@@ -3,18 +3,19 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	spectral "gonum.org/v1/gonum/graph/spectral"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/spectral", "spectral", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewLaplacian":           reflect.ValueOf(spectral.NewLaplacian),
-			"NewRandomWalkLaplacian": reflect.ValueOf(spectral.NewRandomWalkLaplacian),
-			"NewSymNormLaplacian":    reflect.ValueOf(spectral.NewSymNormLaplacian),
-			"Laplacian":              reflect.ValueOf((*spectral.Laplacian)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_graph_spectral_) }
+
+var gonum_org_v1_gonum_graph_spectral_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/spectral",
+	Name: "spectral",
+	Values: []table.Symbol{
+		{Name: "NewLaplacian", Value: spectral.NewLaplacian},
+		{Name: "NewRandomWalkLaplacian", Value: spectral.NewRandomWalkLaplacian},
+		{Name: "NewSymNormLaplacian", Value: spectral.NewSymNormLaplacian},
+		{Name: "Laplacian", Value: (*spectral.Laplacian)(nil)},
+	},
 }

@@ -3,408 +3,53 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	testgraph "gonum.org/v1/gonum/graph/testgraph"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/testgraph", "testgraph", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AddArbitraryNodes":       reflect.ValueOf(testgraph.AddArbitraryNodes),
-			"AddEdges":                reflect.ValueOf(testgraph.AddEdges),
-			"AddLines":                reflect.ValueOf(testgraph.AddLines),
-			"AddNodes":                reflect.ValueOf(testgraph.AddNodes),
-			"AddWeightedEdges":        reflect.ValueOf(testgraph.AddWeightedEdges),
-			"AddWeightedLines":        reflect.ValueOf(testgraph.AddWeightedLines),
-			"AdjacencyMatrix":         reflect.ValueOf(testgraph.AdjacencyMatrix),
-			"EdgeExistence":           reflect.ValueOf(testgraph.EdgeExistence),
-			"LineExistence":           reflect.ValueOf(testgraph.LineExistence),
-			"NewRandomNodes":          reflect.ValueOf(testgraph.NewRandomNodes),
-			"NoLoopAddEdges":          reflect.ValueOf(testgraph.NoLoopAddEdges),
-			"NoLoopAddWeightedEdges":  reflect.ValueOf(testgraph.NoLoopAddWeightedEdges),
-			"NodeExistence":           reflect.ValueOf(testgraph.NodeExistence),
-			"RemoveEdges":             reflect.ValueOf(testgraph.RemoveEdges),
-			"RemoveLines":             reflect.ValueOf(testgraph.RemoveLines),
-			"RemoveNodes":             reflect.ValueOf(testgraph.RemoveNodes),
-			"ReturnAdjacentNodes":     reflect.ValueOf(testgraph.ReturnAdjacentNodes),
-			"ReturnAllEdges":          reflect.ValueOf(testgraph.ReturnAllEdges),
-			"ReturnAllLines":          reflect.ValueOf(testgraph.ReturnAllLines),
-			"ReturnAllNodes":          reflect.ValueOf(testgraph.ReturnAllNodes),
-			"ReturnAllWeightedEdges":  reflect.ValueOf(testgraph.ReturnAllWeightedEdges),
-			"ReturnAllWeightedLines":  reflect.ValueOf(testgraph.ReturnAllWeightedLines),
-			"ReturnEdgeSlice":         reflect.ValueOf(testgraph.ReturnEdgeSlice),
-			"ReturnNodeSlice":         reflect.ValueOf(testgraph.ReturnNodeSlice),
-			"ReturnWeightedEdgeSlice": reflect.ValueOf(testgraph.ReturnWeightedEdgeSlice),
-			"Weight":                  reflect.ValueOf(testgraph.Weight),
-			"Builder":                 reflect.ValueOf((*testgraph.Builder)(nil)),
-			"Edge":                    reflect.ValueOf((*testgraph.Edge)(nil)),
-			"EdgeAdder":               reflect.ValueOf((*testgraph.EdgeAdder)(nil)),
-			"EdgeRemover":             reflect.ValueOf((*testgraph.EdgeRemover)(nil)),
-			"LineAdder":               reflect.ValueOf((*testgraph.LineAdder)(nil)),
-			"LineRemover":             reflect.ValueOf((*testgraph.LineRemover)(nil)),
-			"NodeAdder":               reflect.ValueOf((*testgraph.NodeAdder)(nil)),
-			"NodeRemover":             reflect.ValueOf((*testgraph.NodeRemover)(nil)),
-			"RandomNodes":             reflect.ValueOf((*testgraph.RandomNodes)(nil)),
-			"WeightedEdgeAdder":       reflect.ValueOf((*testgraph.WeightedEdgeAdder)(nil)),
-			"WeightedLine":            reflect.ValueOf((*testgraph.WeightedLine)(nil)),
-			"WeightedLineAdder":       reflect.ValueOf((*testgraph.WeightedLineAdder)(nil)),
-			"_Edge":                   reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_Edge)(nil)),
-			"_EdgeAdder":              reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_EdgeAdder)(nil)),
-			"_EdgeRemover":            reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_EdgeRemover)(nil)),
-			"_LineAdder":              reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_LineAdder)(nil)),
-			"_LineRemover":            reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_LineRemover)(nil)),
-			"_NodeAdder":              reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_NodeAdder)(nil)),
-			"_NodeRemover":            reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_NodeRemover)(nil)),
-			"_WeightedEdgeAdder":      reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder)(nil)),
-			"_WeightedLine":           reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_WeightedLine)(nil)),
-			"_WeightedLineAdder":      reflect.ValueOf((*_gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_Edge hands an interpreted Edge to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_Edge struct {
-	IValue any
-	WFrom  func() graph.Node
-	WTo    func() graph.Node
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_Edge) From() graph.Node {
-	return W.WFrom()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_Edge) To() graph.Node {
-	return W.WTo()
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_EdgeAdder hands an interpreted EdgeAdder to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_EdgeAdder struct {
-	IValue          any
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNewEdge        func(a0 graph.Node, a1 graph.Node) graph.Edge
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WSetEdge        func(a0 graph.Edge)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) NewEdge(a0 graph.Node, a1 graph.Node) graph.Edge {
-	return W.WNewEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeAdder) SetEdge(a0 graph.Edge) {
-	W.WSetEdge(a0)
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_EdgeRemover hands an interpreted EdgeRemover to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_EdgeRemover struct {
-	IValue          any
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WRemoveEdge     func(a0 int64, a1 int64)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeRemover) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeRemover) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeRemover) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeRemover) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeRemover) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_EdgeRemover) RemoveEdge(a0 int64, a1 int64) {
-	W.WRemoveEdge(a0, a1)
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_LineAdder hands an interpreted LineAdder to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_LineAdder struct {
-	IValue          any
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WLines          func(a0 int64, a1 int64) graph.Lines
-	WNewLine        func(a0 graph.Node, a1 graph.Node) graph.Line
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WSetLine        func(a0 graph.Line)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) Lines(a0 int64, a1 int64) graph.Lines {
-	return W.WLines(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) NewLine(a0 graph.Node, a1 graph.Node) graph.Line {
-	return W.WNewLine(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineAdder) SetLine(a0 graph.Line) {
-	W.WSetLine(a0)
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_LineRemover hands an interpreted LineRemover to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_LineRemover struct {
-	IValue          any
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WLines          func(a0 int64, a1 int64) graph.Lines
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WRemoveLine     func(a0 int64, a1 int64, a2 int64)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineRemover) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineRemover) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineRemover) Lines(a0 int64, a1 int64) graph.Lines {
-	return W.WLines(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineRemover) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineRemover) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_LineRemover) RemoveLine(a0 int64, a1 int64, a2 int64) {
-	W.WRemoveLine(a0, a1, a2)
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_NodeAdder hands an interpreted NodeAdder to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_NodeAdder struct {
-	IValue          any
-	WAddNode        func(a0 graph.Node)
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNewNode        func() graph.Node
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) NewNode() graph.Node {
-	return W.WNewNode()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeAdder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_NodeRemover hands an interpreted NodeRemover to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_NodeRemover struct {
-	IValue          any
-	WEdge           func(a0 int64, a1 int64) graph.Edge
-	WFrom           func(a0 int64) graph.Nodes
-	WHasEdgeBetween func(a0 int64, a1 int64) bool
-	WNode           func(a0 int64) graph.Node
-	WNodes          func() graph.Nodes
-	WRemoveNode     func(a0 int64)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeRemover) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeRemover) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeRemover) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeRemover) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeRemover) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_NodeRemover) RemoveNode(a0 int64) {
-	W.WRemoveNode(a0)
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder hands an interpreted WeightedEdgeAdder to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder struct {
-	IValue           any
-	WEdge            func(a0 int64, a1 int64) graph.Edge
-	WFrom            func(a0 int64) graph.Nodes
-	WHasEdgeBetween  func(a0 int64, a1 int64) bool
-	WNewWeightedEdge func(a0 graph.Node, a1 graph.Node, a2 float64) graph.WeightedEdge
-	WNode            func(a0 int64) graph.Node
-	WNodes           func() graph.Nodes
-	WSetWeightedEdge func(a0 graph.WeightedEdge)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) NewWeightedEdge(a0 graph.Node, a1 graph.Node, a2 float64) graph.WeightedEdge {
-	return W.WNewWeightedEdge(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedEdgeAdder) SetWeightedEdge(a0 graph.WeightedEdge) {
-	W.WSetWeightedEdge(a0)
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_WeightedLine hands an interpreted WeightedLine to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_WeightedLine struct {
-	IValue  any
-	WFrom   func() graph.Node
-	WID     func() int64
-	WTo     func() graph.Node
-	WWeight func() float64
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLine) From() graph.Node {
-	return W.WFrom()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLine) ID() int64 {
-	return W.WID()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLine) To() graph.Node {
-	return W.WTo()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLine) Weight() float64 {
-	return W.WWeight()
-}
-
-// _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder hands an interpreted WeightedLineAdder to compiled code.
-type _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder struct {
-	IValue           any
-	WFrom            func(a0 int64) graph.Nodes
-	WHasEdgeBetween  func(a0 int64, a1 int64) bool
-	WLines           func(a0 int64, a1 int64) graph.Lines
-	WNewWeightedLine func(a0 graph.Node, a1 graph.Node, a2 float64) graph.WeightedLine
-	WNode            func(a0 int64) graph.Node
-	WNodes           func() graph.Nodes
-	WSetWeightedLine func(a0 graph.WeightedLine)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) HasEdgeBetween(a0 int64, a1 int64) bool {
-	return W.WHasEdgeBetween(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) Lines(a0 int64, a1 int64) graph.Lines {
-	return W.WLines(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) NewWeightedLine(a0 graph.Node, a1 graph.Node, a2 float64) graph.WeightedLine {
-	return W.WNewWeightedLine(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) Node(a0 int64) graph.Node {
-	return W.WNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) Nodes() graph.Nodes {
-	return W.WNodes()
-}
-
-func (W _gonum_org_v1_gonum_graph_testgraph_WeightedLineAdder) SetWeightedLine(a0 graph.WeightedLine) {
-	W.WSetWeightedLine(a0)
+func init() { table.Register(&gonum_org_v1_gonum_graph_testgraph_) }
+
+var gonum_org_v1_gonum_graph_testgraph_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/testgraph",
+	Name: "testgraph",
+	Values: []table.Symbol{
+		{Name: "AddArbitraryNodes", Value: testgraph.AddArbitraryNodes},
+		{Name: "AddEdges", Value: testgraph.AddEdges},
+		{Name: "AddLines", Value: testgraph.AddLines},
+		{Name: "AddNodes", Value: testgraph.AddNodes},
+		{Name: "AddWeightedEdges", Value: testgraph.AddWeightedEdges},
+		{Name: "AddWeightedLines", Value: testgraph.AddWeightedLines},
+		{Name: "AdjacencyMatrix", Value: testgraph.AdjacencyMatrix},
+		{Name: "EdgeExistence", Value: testgraph.EdgeExistence},
+		{Name: "LineExistence", Value: testgraph.LineExistence},
+		{Name: "NewRandomNodes", Value: testgraph.NewRandomNodes},
+		{Name: "NoLoopAddEdges", Value: testgraph.NoLoopAddEdges},
+		{Name: "NoLoopAddWeightedEdges", Value: testgraph.NoLoopAddWeightedEdges},
+		{Name: "NodeExistence", Value: testgraph.NodeExistence},
+		{Name: "RemoveEdges", Value: testgraph.RemoveEdges},
+		{Name: "RemoveLines", Value: testgraph.RemoveLines},
+		{Name: "RemoveNodes", Value: testgraph.RemoveNodes},
+		{Name: "ReturnAdjacentNodes", Value: testgraph.ReturnAdjacentNodes},
+		{Name: "ReturnAllEdges", Value: testgraph.ReturnAllEdges},
+		{Name: "ReturnAllLines", Value: testgraph.ReturnAllLines},
+		{Name: "ReturnAllNodes", Value: testgraph.ReturnAllNodes},
+		{Name: "ReturnAllWeightedEdges", Value: testgraph.ReturnAllWeightedEdges},
+		{Name: "ReturnAllWeightedLines", Value: testgraph.ReturnAllWeightedLines},
+		{Name: "ReturnEdgeSlice", Value: testgraph.ReturnEdgeSlice},
+		{Name: "ReturnNodeSlice", Value: testgraph.ReturnNodeSlice},
+		{Name: "ReturnWeightedEdgeSlice", Value: testgraph.ReturnWeightedEdgeSlice},
+		{Name: "Weight", Value: testgraph.Weight},
+		{Name: "Builder", Value: (*testgraph.Builder)(nil)},
+		{Name: "Edge", Value: (*testgraph.Edge)(nil)},
+		{Name: "EdgeAdder", Value: (*testgraph.EdgeAdder)(nil)},
+		{Name: "EdgeRemover", Value: (*testgraph.EdgeRemover)(nil)},
+		{Name: "LineAdder", Value: (*testgraph.LineAdder)(nil)},
+		{Name: "LineRemover", Value: (*testgraph.LineRemover)(nil)},
+		{Name: "NodeAdder", Value: (*testgraph.NodeAdder)(nil)},
+		{Name: "NodeRemover", Value: (*testgraph.NodeRemover)(nil)},
+		{Name: "RandomNodes", Value: (*testgraph.RandomNodes)(nil)},
+		{Name: "WeightedEdgeAdder", Value: (*testgraph.WeightedEdgeAdder)(nil)},
+		{Name: "WeightedLine", Value: (*testgraph.WeightedLine)(nil)},
+		{Name: "WeightedLineAdder", Value: (*testgraph.WeightedLineAdder)(nil)},
+	},
 }

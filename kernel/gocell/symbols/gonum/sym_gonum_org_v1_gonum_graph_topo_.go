@@ -3,48 +3,32 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	topo "gonum.org/v1/gonum/graph/topo"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/topo", "topo", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BronKerbosch":        reflect.ValueOf(topo.BronKerbosch),
-			"CliqueGraph":         reflect.ValueOf(topo.CliqueGraph),
-			"ConnectedComponents": reflect.ValueOf(topo.ConnectedComponents),
-			"DegeneracyOrdering":  reflect.ValueOf(topo.DegeneracyOrdering),
-			"DirectedCyclesIn":    reflect.ValueOf(topo.DirectedCyclesIn),
-			"Equal":               reflect.ValueOf(topo.Equal),
-			"IsPathIn":            reflect.ValueOf(topo.IsPathIn),
-			"KCore":               reflect.ValueOf(topo.KCore),
-			"PathExistsIn":        reflect.ValueOf(topo.PathExistsIn),
-			"Sort":                reflect.ValueOf(topo.Sort),
-			"SortStabilized":      reflect.ValueOf(topo.SortStabilized),
-			"TarjanSCC":           reflect.ValueOf(topo.TarjanSCC),
-			"UndirectedCyclesIn":  reflect.ValueOf(topo.UndirectedCyclesIn),
-			"Builder":             reflect.ValueOf((*topo.Builder)(nil)),
-			"Clique":              reflect.ValueOf((*topo.Clique)(nil)),
-			"CliqueGraphEdge":     reflect.ValueOf((*topo.CliqueGraphEdge)(nil)),
-			"Unorderable":         reflect.ValueOf((*topo.Unorderable)(nil)),
-			"_Builder":            reflect.ValueOf((*_gonum_org_v1_gonum_graph_topo_Builder)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_graph_topo_) }
 
-// _gonum_org_v1_gonum_graph_topo_Builder hands an interpreted Builder to compiled code.
-type _gonum_org_v1_gonum_graph_topo_Builder struct {
-	IValue   any
-	WAddNode func(a0 graph.Node)
-	WSetEdge func(a0 graph.Edge)
-}
-
-func (W _gonum_org_v1_gonum_graph_topo_Builder) AddNode(a0 graph.Node) {
-	W.WAddNode(a0)
-}
-
-func (W _gonum_org_v1_gonum_graph_topo_Builder) SetEdge(a0 graph.Edge) {
-	W.WSetEdge(a0)
+var gonum_org_v1_gonum_graph_topo_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/topo",
+	Name: "topo",
+	Values: []table.Symbol{
+		{Name: "BronKerbosch", Value: topo.BronKerbosch},
+		{Name: "CliqueGraph", Value: topo.CliqueGraph},
+		{Name: "ConnectedComponents", Value: topo.ConnectedComponents},
+		{Name: "DegeneracyOrdering", Value: topo.DegeneracyOrdering},
+		{Name: "DirectedCyclesIn", Value: topo.DirectedCyclesIn},
+		{Name: "Equal", Value: topo.Equal},
+		{Name: "IsPathIn", Value: topo.IsPathIn},
+		{Name: "KCore", Value: topo.KCore},
+		{Name: "PathExistsIn", Value: topo.PathExistsIn},
+		{Name: "Sort", Value: topo.Sort},
+		{Name: "SortStabilized", Value: topo.SortStabilized},
+		{Name: "TarjanSCC", Value: topo.TarjanSCC},
+		{Name: "UndirectedCyclesIn", Value: topo.UndirectedCyclesIn},
+		{Name: "Builder", Value: (*topo.Builder)(nil)},
+		{Name: "Clique", Value: (*topo.Clique)(nil)},
+		{Name: "CliqueGraphEdge", Value: (*topo.CliqueGraphEdge)(nil)},
+		{Name: "Unorderable", Value: (*topo.Unorderable)(nil)},
+	},
 }

@@ -3,35 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	graph "gonum.org/v1/gonum/graph"
+	"dace.local/kernel/gocell/symbols/table"
 	traverse "gonum.org/v1/gonum/graph/traverse"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/graph/traverse", "traverse", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_graph_traverse_) }
 
-			"BreadthFirst": reflect.ValueOf((*traverse.BreadthFirst)(nil)),
-			"DepthFirst":   reflect.ValueOf((*traverse.DepthFirst)(nil)),
-			"Graph":        reflect.ValueOf((*traverse.Graph)(nil)),
-			"_Graph":       reflect.ValueOf((*_gonum_org_v1_gonum_graph_traverse_Graph)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_gonum_graph_traverse_Graph hands an interpreted Graph to compiled code.
-type _gonum_org_v1_gonum_graph_traverse_Graph struct {
-	IValue any
-	WEdge  func(a0 int64, a1 int64) graph.Edge
-	WFrom  func(a0 int64) graph.Nodes
-}
-
-func (W _gonum_org_v1_gonum_graph_traverse_Graph) Edge(a0 int64, a1 int64) graph.Edge {
-	return W.WEdge(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_graph_traverse_Graph) From(a0 int64) graph.Nodes {
-	return W.WFrom(a0)
+var gonum_org_v1_gonum_graph_traverse_ = table.Package{
+	Path: "gonum.org/v1/gonum/graph/traverse",
+	Name: "traverse",
+	Values: []table.Symbol{
+		{Name: "BreadthFirst", Value: (*traverse.BreadthFirst)(nil)},
+		{Name: "DepthFirst", Value: (*traverse.DepthFirst)(nil)},
+		{Name: "Graph", Value: (*traverse.Graph)(nil)},
+	},
 }

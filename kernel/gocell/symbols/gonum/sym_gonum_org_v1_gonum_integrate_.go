@@ -3,17 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	integrate "gonum.org/v1/gonum/integrate"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/integrate", "integrate", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Romberg":     reflect.ValueOf(integrate.Romberg),
-			"Simpsons":    reflect.ValueOf(integrate.Simpsons),
-			"Trapezoidal": reflect.ValueOf(integrate.Trapezoidal),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_integrate_) }
+
+var gonum_org_v1_gonum_integrate_ = table.Package{
+	Path: "gonum.org/v1/gonum/integrate",
+	Name: "integrate",
+	Values: []table.Symbol{
+		{Name: "Romberg", Value: integrate.Romberg},
+		{Name: "Simpsons", Value: integrate.Simpsons},
+		{Name: "Trapezoidal", Value: integrate.Trapezoidal},
+	},
 }

@@ -3,41 +3,20 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	quad "gonum.org/v1/gonum/integrate/quad"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/integrate/quad", "quad", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Fixed":                 reflect.ValueOf(quad.Fixed),
-			"FixedLocationSingler":  reflect.ValueOf((*quad.FixedLocationSingler)(nil)),
-			"FixedLocationer":       reflect.ValueOf((*quad.FixedLocationer)(nil)),
-			"Hermite":               reflect.ValueOf((*quad.Hermite)(nil)),
-			"Legendre":              reflect.ValueOf((*quad.Legendre)(nil)),
-			"_FixedLocationSingler": reflect.ValueOf((*_gonum_org_v1_gonum_integrate_quad_FixedLocationSingler)(nil)),
-			"_FixedLocationer":      reflect.ValueOf((*_gonum_org_v1_gonum_integrate_quad_FixedLocationer)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_integrate_quad_) }
 
-// _gonum_org_v1_gonum_integrate_quad_FixedLocationSingler hands an interpreted FixedLocationSingler to compiled code.
-type _gonum_org_v1_gonum_integrate_quad_FixedLocationSingler struct {
-	IValue               any
-	WFixedLocationSingle func(a0 int, a1 int, a2 float64, a3 float64) (float64, float64)
-}
-
-func (W _gonum_org_v1_gonum_integrate_quad_FixedLocationSingler) FixedLocationSingle(a0 int, a1 int, a2 float64, a3 float64) (float64, float64) {
-	return W.WFixedLocationSingle(a0, a1, a2, a3)
-}
-
-// _gonum_org_v1_gonum_integrate_quad_FixedLocationer hands an interpreted FixedLocationer to compiled code.
-type _gonum_org_v1_gonum_integrate_quad_FixedLocationer struct {
-	IValue          any
-	WFixedLocations func(a0 []float64, a1 []float64, a2 float64, a3 float64)
-}
-
-func (W _gonum_org_v1_gonum_integrate_quad_FixedLocationer) FixedLocations(a0 []float64, a1 []float64, a2 float64, a3 float64) {
-	W.WFixedLocations(a0, a1, a2, a3)
+var gonum_org_v1_gonum_integrate_quad_ = table.Package{
+	Path: "gonum.org/v1/gonum/integrate/quad",
+	Name: "quad",
+	Values: []table.Symbol{
+		{Name: "Fixed", Value: quad.Fixed},
+		{Name: "FixedLocationSingler", Value: (*quad.FixedLocationSingler)(nil)},
+		{Name: "FixedLocationer", Value: (*quad.FixedLocationer)(nil)},
+		{Name: "Hermite", Value: (*quad.Hermite)(nil)},
+		{Name: "Legendre", Value: (*quad.Legendre)(nil)},
+	},
 }

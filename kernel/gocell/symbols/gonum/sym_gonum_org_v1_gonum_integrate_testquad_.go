@@ -3,21 +3,22 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	testquad "gonum.org/v1/gonum/integrate/testquad"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/integrate/testquad", "testquad", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Constant":       reflect.ValueOf(testquad.Constant),
-			"ExpOverX2Plus1": reflect.ValueOf(testquad.ExpOverX2Plus1),
-			"Poly":           reflect.ValueOf(testquad.Poly),
-			"Sin":            reflect.ValueOf(testquad.Sin),
-			"Sqrt":           reflect.ValueOf(testquad.Sqrt),
-			"XExpMinusX":     reflect.ValueOf(testquad.XExpMinusX),
-			"Integral":       reflect.ValueOf((*testquad.Integral)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_integrate_testquad_) }
+
+var gonum_org_v1_gonum_integrate_testquad_ = table.Package{
+	Path: "gonum.org/v1/gonum/integrate/testquad",
+	Name: "testquad",
+	Values: []table.Symbol{
+		{Name: "Constant", Value: testquad.Constant},
+		{Name: "ExpOverX2Plus1", Value: testquad.ExpOverX2Plus1},
+		{Name: "Poly", Value: testquad.Poly},
+		{Name: "Sin", Value: testquad.Sin},
+		{Name: "Sqrt", Value: testquad.Sqrt},
+		{Name: "XExpMinusX", Value: testquad.XExpMinusX},
+		{Name: "Integral", Value: (*testquad.Integral)(nil)},
+	},
 }

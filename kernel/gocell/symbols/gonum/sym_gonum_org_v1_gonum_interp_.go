@@ -3,83 +3,29 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	interp "gonum.org/v1/gonum/interp"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/interp", "interp", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_interp_) }
 
-			"AkimaSpline":          reflect.ValueOf((*interp.AkimaSpline)(nil)),
-			"ClampedCubic":         reflect.ValueOf((*interp.ClampedCubic)(nil)),
-			"Constant":             reflect.ValueOf((*interp.Constant)(nil)),
-			"DerivativePredictor":  reflect.ValueOf((*interp.DerivativePredictor)(nil)),
-			"FittablePredictor":    reflect.ValueOf((*interp.FittablePredictor)(nil)),
-			"Fitter":               reflect.ValueOf((*interp.Fitter)(nil)),
-			"FritschButland":       reflect.ValueOf((*interp.FritschButland)(nil)),
-			"Function":             reflect.ValueOf((*interp.Function)(nil)),
-			"NaturalCubic":         reflect.ValueOf((*interp.NaturalCubic)(nil)),
-			"NotAKnotCubic":        reflect.ValueOf((*interp.NotAKnotCubic)(nil)),
-			"PiecewiseConstant":    reflect.ValueOf((*interp.PiecewiseConstant)(nil)),
-			"PiecewiseCubic":       reflect.ValueOf((*interp.PiecewiseCubic)(nil)),
-			"PiecewiseLinear":      reflect.ValueOf((*interp.PiecewiseLinear)(nil)),
-			"Predictor":            reflect.ValueOf((*interp.Predictor)(nil)),
-			"_DerivativePredictor": reflect.ValueOf((*_gonum_org_v1_gonum_interp_DerivativePredictor)(nil)),
-			"_FittablePredictor":   reflect.ValueOf((*_gonum_org_v1_gonum_interp_FittablePredictor)(nil)),
-			"_Fitter":              reflect.ValueOf((*_gonum_org_v1_gonum_interp_Fitter)(nil)),
-			"_Predictor":           reflect.ValueOf((*_gonum_org_v1_gonum_interp_Predictor)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_gonum_interp_DerivativePredictor hands an interpreted DerivativePredictor to compiled code.
-type _gonum_org_v1_gonum_interp_DerivativePredictor struct {
-	IValue             any
-	WPredict           func(a0 float64) float64
-	WPredictDerivative func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_interp_DerivativePredictor) Predict(a0 float64) float64 {
-	return W.WPredict(a0)
-}
-
-func (W _gonum_org_v1_gonum_interp_DerivativePredictor) PredictDerivative(a0 float64) float64 {
-	return W.WPredictDerivative(a0)
-}
-
-// _gonum_org_v1_gonum_interp_FittablePredictor hands an interpreted FittablePredictor to compiled code.
-type _gonum_org_v1_gonum_interp_FittablePredictor struct {
-	IValue   any
-	WFit     func(a0 []float64, a1 []float64) error
-	WPredict func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_interp_FittablePredictor) Fit(a0 []float64, a1 []float64) error {
-	return W.WFit(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_interp_FittablePredictor) Predict(a0 float64) float64 {
-	return W.WPredict(a0)
-}
-
-// _gonum_org_v1_gonum_interp_Fitter hands an interpreted Fitter to compiled code.
-type _gonum_org_v1_gonum_interp_Fitter struct {
-	IValue any
-	WFit   func(a0 []float64, a1 []float64) error
-}
-
-func (W _gonum_org_v1_gonum_interp_Fitter) Fit(a0 []float64, a1 []float64) error {
-	return W.WFit(a0, a1)
-}
-
-// _gonum_org_v1_gonum_interp_Predictor hands an interpreted Predictor to compiled code.
-type _gonum_org_v1_gonum_interp_Predictor struct {
-	IValue   any
-	WPredict func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_interp_Predictor) Predict(a0 float64) float64 {
-	return W.WPredict(a0)
+var gonum_org_v1_gonum_interp_ = table.Package{
+	Path: "gonum.org/v1/gonum/interp",
+	Name: "interp",
+	Values: []table.Symbol{
+		{Name: "AkimaSpline", Value: (*interp.AkimaSpline)(nil)},
+		{Name: "ClampedCubic", Value: (*interp.ClampedCubic)(nil)},
+		{Name: "Constant", Value: (*interp.Constant)(nil)},
+		{Name: "DerivativePredictor", Value: (*interp.DerivativePredictor)(nil)},
+		{Name: "FittablePredictor", Value: (*interp.FittablePredictor)(nil)},
+		{Name: "Fitter", Value: (*interp.Fitter)(nil)},
+		{Name: "FritschButland", Value: (*interp.FritschButland)(nil)},
+		{Name: "Function", Value: (*interp.Function)(nil)},
+		{Name: "NaturalCubic", Value: (*interp.NaturalCubic)(nil)},
+		{Name: "NotAKnotCubic", Value: (*interp.NotAKnotCubic)(nil)},
+		{Name: "PiecewiseConstant", Value: (*interp.PiecewiseConstant)(nil)},
+		{Name: "PiecewiseCubic", Value: (*interp.PiecewiseCubic)(nil)},
+		{Name: "PiecewiseLinear", Value: (*interp.PiecewiseLinear)(nil)},
+		{Name: "Predictor", Value: (*interp.Predictor)(nil)},
+	},
 }

@@ -3,276 +3,99 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	blas "gonum.org/v1/gonum/blas"
+	"dace.local/kernel/gocell/symbols/table"
 	lapack "gonum.org/v1/gonum/lapack"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/lapack", "lapack", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ApplyP":               reflect.ValueOf(lapack.ApplyP),
-			"ApplyQ":               reflect.ValueOf(lapack.ApplyQ),
-			"Backward":             reflect.ValueOf(lapack.Backward),
-			"BalanceNone":          reflect.ValueOf(lapack.BalanceNone),
-			"Bottom":               reflect.ValueOf(lapack.Bottom),
-			"ColumnWise":           reflect.ValueOf(lapack.ColumnWise),
-			"EVAll":                reflect.ValueOf(lapack.EVAll),
-			"EVAllMulQ":            reflect.ValueOf(lapack.EVAllMulQ),
-			"EVBoth":               reflect.ValueOf(lapack.EVBoth),
-			"EVCompNone":           reflect.ValueOf(lapack.EVCompNone),
-			"EVCompute":            reflect.ValueOf(lapack.EVCompute),
-			"EVLeft":               reflect.ValueOf(lapack.EVLeft),
-			"EVNone":               reflect.ValueOf(lapack.EVNone),
-			"EVOrig":               reflect.ValueOf(lapack.EVOrig),
-			"EVRight":              reflect.ValueOf(lapack.EVRight),
-			"EVSelected":           reflect.ValueOf(lapack.EVSelected),
-			"EVTridiag":            reflect.ValueOf(lapack.EVTridiag),
-			"EigenvaluesAndSchur":  reflect.ValueOf(lapack.EigenvaluesAndSchur),
-			"EigenvaluesOnly":      reflect.ValueOf(lapack.EigenvaluesOnly),
-			"Forward":              reflect.ValueOf(lapack.Forward),
-			"Frobenius":            reflect.ValueOf(lapack.Frobenius),
-			"GSVDNone":             reflect.ValueOf(lapack.GSVDNone),
-			"GSVDQ":                reflect.ValueOf(lapack.GSVDQ),
-			"GSVDU":                reflect.ValueOf(lapack.GSVDU),
-			"GSVDUnit":             reflect.ValueOf(lapack.GSVDUnit),
-			"GSVDV":                reflect.ValueOf(lapack.GSVDV),
-			"General":              reflect.ValueOf(lapack.General),
-			"GeneratePT":           reflect.ValueOf(lapack.GeneratePT),
-			"GenerateQ":            reflect.ValueOf(lapack.GenerateQ),
-			"LeftEVCompute":        reflect.ValueOf(lapack.LeftEVCompute),
-			"LeftEVNone":           reflect.ValueOf(lapack.LeftEVNone),
-			"LocalLookAhead":       reflect.ValueOf(lapack.LocalLookAhead),
-			"LowerTri":             reflect.ValueOf(lapack.LowerTri),
-			"MaxAbs":               reflect.ValueOf(lapack.MaxAbs),
-			"MaxColumnSum":         reflect.ValueOf(lapack.MaxColumnSum),
-			"MaxRowSum":            reflect.ValueOf(lapack.MaxRowSum),
-			"NormalizedNullVector": reflect.ValueOf(lapack.NormalizedNullVector),
-			"OrthoExplicit":        reflect.ValueOf(lapack.OrthoExplicit),
-			"OrthoNone":            reflect.ValueOf(lapack.OrthoNone),
-			"OrthoPostmul":         reflect.ValueOf(lapack.OrthoPostmul),
-			"Permute":              reflect.ValueOf(lapack.Permute),
-			"PermuteScale":         reflect.ValueOf(lapack.PermuteScale),
-			"RightEVCompute":       reflect.ValueOf(lapack.RightEVCompute),
-			"RightEVNone":          reflect.ValueOf(lapack.RightEVNone),
-			"RowWise":              reflect.ValueOf(lapack.RowWise),
-			"SVDAll":               reflect.ValueOf(lapack.SVDAll),
-			"SVDNone":              reflect.ValueOf(lapack.SVDNone),
-			"SVDOverwrite":         reflect.ValueOf(lapack.SVDOverwrite),
-			"SVDStore":             reflect.ValueOf(lapack.SVDStore),
-			"Scale":                reflect.ValueOf(lapack.Scale),
-			"SchurHess":            reflect.ValueOf(lapack.SchurHess),
-			"SchurNone":            reflect.ValueOf(lapack.SchurNone),
-			"SchurOrig":            reflect.ValueOf(lapack.SchurOrig),
-			"SortDecreasing":       reflect.ValueOf(lapack.SortDecreasing),
-			"SortIncreasing":       reflect.ValueOf(lapack.SortIncreasing),
-			"Top":                  reflect.ValueOf(lapack.Top),
-			"UpdateSchur":          reflect.ValueOf(lapack.UpdateSchur),
-			"UpdateSchurNone":      reflect.ValueOf(lapack.UpdateSchurNone),
-			"UpperTri":             reflect.ValueOf(lapack.UpperTri),
-			"Variable":             reflect.ValueOf(lapack.Variable),
-			"ApplyOrtho":           reflect.ValueOf((*lapack.ApplyOrtho)(nil)),
-			"BalanceJob":           reflect.ValueOf((*lapack.BalanceJob)(nil)),
-			"Complex128":           reflect.ValueOf((*lapack.Complex128)(nil)),
-			"Direct":               reflect.ValueOf((*lapack.Direct)(nil)),
-			"EVComp":               reflect.ValueOf((*lapack.EVComp)(nil)),
-			"EVHowMany":            reflect.ValueOf((*lapack.EVHowMany)(nil)),
-			"EVJob":                reflect.ValueOf((*lapack.EVJob)(nil)),
-			"EVSide":               reflect.ValueOf((*lapack.EVSide)(nil)),
-			"Float64":              reflect.ValueOf((*lapack.Float64)(nil)),
-			"GSVDJob":              reflect.ValueOf((*lapack.GSVDJob)(nil)),
-			"GenOrtho":             reflect.ValueOf((*lapack.GenOrtho)(nil)),
-			"LeftEVJob":            reflect.ValueOf((*lapack.LeftEVJob)(nil)),
-			"MatrixNorm":           reflect.ValueOf((*lapack.MatrixNorm)(nil)),
-			"MatrixType":           reflect.ValueOf((*lapack.MatrixType)(nil)),
-			"MaximizeNormXJob":     reflect.ValueOf((*lapack.MaximizeNormXJob)(nil)),
-			"OrthoComp":            reflect.ValueOf((*lapack.OrthoComp)(nil)),
-			"Pivot":                reflect.ValueOf((*lapack.Pivot)(nil)),
-			"RightEVJob":           reflect.ValueOf((*lapack.RightEVJob)(nil)),
-			"SVDJob":               reflect.ValueOf((*lapack.SVDJob)(nil)),
-			"SchurComp":            reflect.ValueOf((*lapack.SchurComp)(nil)),
-			"SchurJob":             reflect.ValueOf((*lapack.SchurJob)(nil)),
-			"Sort":                 reflect.ValueOf((*lapack.Sort)(nil)),
-			"StoreV":               reflect.ValueOf((*lapack.StoreV)(nil)),
-			"UpdateSchurComp":      reflect.ValueOf((*lapack.UpdateSchurComp)(nil)),
-			"_Complex128":          reflect.ValueOf((*_gonum_org_v1_gonum_lapack_Complex128)(nil)),
-			"_Float64":             reflect.ValueOf((*_gonum_org_v1_gonum_lapack_Float64)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_lapack_) }
 
-// _gonum_org_v1_gonum_lapack_Complex128 hands an interpreted Complex128 to compiled code.
-type _gonum_org_v1_gonum_lapack_Complex128 struct {
-	IValue any
-}
-
-// _gonum_org_v1_gonum_lapack_Float64 hands an interpreted Float64 to compiled code.
-type _gonum_org_v1_gonum_lapack_Float64 struct {
-	IValue   any
-	WDgecon  func(a0 lapack.MatrixNorm, a1 int, a2 []float64, a3 int, a4 float64, a5 []float64, a6 []int) float64
-	WDgeev   func(a0 lapack.LeftEVJob, a1 lapack.RightEVJob, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 []float64, a8 int, a9 []float64, a10 int, a11 []float64, a12 int) int
-	WDgelqf  func(a0 int, a1 int, a2 []float64, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDgels   func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 []float64, a5 int, a6 []float64, a7 int, a8 []float64, a9 int) bool
-	WDgeqp3  func(a0 int, a1 int, a2 []float64, a3 int, a4 []int, a5 []float64, a6 []float64, a7 int)
-	WDgeqrf  func(a0 int, a1 int, a2 []float64, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDgesvd  func(a0 lapack.SVDJob, a1 lapack.SVDJob, a2 int, a3 int, a4 []float64, a5 int, a6 []float64, a7 []float64, a8 int, a9 []float64, a10 int, a11 []float64, a12 int) bool
-	WDgetrf  func(a0 int, a1 int, a2 []float64, a3 int, a4 []int) bool
-	WDgetri  func(a0 int, a1 []float64, a2 int, a3 []int, a4 []float64, a5 int) bool
-	WDgetrs  func(a0 blas.Transpose, a1 int, a2 int, a3 []float64, a4 int, a5 []int, a6 []float64, a7 int)
-	WDggsvd3 func(a0 lapack.GSVDJob, a1 lapack.GSVDJob, a2 lapack.GSVDJob, a3 int, a4 int, a5 int, a6 []float64, a7 int, a8 []float64, a9 int, a10 []float64, a11 []float64, a12 []float64, a13 int, a14 []float64, a15 int, a16 []float64, a17 int, a18 []float64, a19 int, a20 []int) (int, int, bool)
-	WDlange  func(a0 lapack.MatrixNorm, a1 int, a2 int, a3 []float64, a4 int, a5 []float64) float64
-	WDlansy  func(a0 lapack.MatrixNorm, a1 blas.Uplo, a2 int, a3 []float64, a4 int, a5 []float64) float64
-	WDlantr  func(a0 lapack.MatrixNorm, a1 blas.Uplo, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64) float64
-	WDlapmr  func(a0 bool, a1 int, a2 int, a3 []float64, a4 int, a5 []int)
-	WDlapmt  func(a0 bool, a1 int, a2 int, a3 []float64, a4 int, a5 []int)
-	WDorglq  func(a0 int, a1 int, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 int)
-	WDorgqr  func(a0 int, a1 int, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 int)
-	WDormlq  func(a0 blas.Side, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 []float64, a9 int, a10 []float64, a11 int)
-	WDormqr  func(a0 blas.Side, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 []float64, a9 int, a10 []float64, a11 int)
-	WDpbcon  func(a0 blas.Uplo, a1 int, a2 int, a3 []float64, a4 int, a5 float64, a6 []float64, a7 []int) float64
-	WDpbtrf  func(a0 blas.Uplo, a1 int, a2 int, a3 []float64, a4 int) bool
-	WDpbtrs  func(a0 blas.Uplo, a1 int, a2 int, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDpocon  func(a0 blas.Uplo, a1 int, a2 []float64, a3 int, a4 float64, a5 []float64, a6 []int) float64
-	WDpotrf  func(a0 blas.Uplo, a1 int, a2 []float64, a3 int) bool
-	WDpotri  func(a0 blas.Uplo, a1 int, a2 []float64, a3 int) bool
-	WDpotrs  func(a0 blas.Uplo, a1 int, a2 int, a3 []float64, a4 int, a5 []float64, a6 int)
-	WDpstrf  func(a0 blas.Uplo, a1 int, a2 []float64, a3 int, a4 []int, a5 float64, a6 []float64) (int, bool)
-	WDsyev   func(a0 lapack.EVJob, a1 blas.Uplo, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 int) bool
-	WDtbtrs  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 int, a6 []float64, a7 int, a8 []float64, a9 int) bool
-	WDtrcon  func(a0 lapack.MatrixNorm, a1 blas.Uplo, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 []int) float64
-	WDtrtri  func(a0 blas.Uplo, a1 blas.Diag, a2 int, a3 []float64, a4 int) bool
-	WDtrtrs  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) bool
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgecon(a0 lapack.MatrixNorm, a1 int, a2 []float64, a3 int, a4 float64, a5 []float64, a6 []int) float64 {
-	return W.WDgecon(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgeev(a0 lapack.LeftEVJob, a1 lapack.RightEVJob, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 []float64, a8 int, a9 []float64, a10 int, a11 []float64, a12 int) int {
-	return W.WDgeev(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgelqf(a0 int, a1 int, a2 []float64, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDgelqf(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgels(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 []float64, a5 int, a6 []float64, a7 int, a8 []float64, a9 int) bool {
-	return W.WDgels(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgeqp3(a0 int, a1 int, a2 []float64, a3 int, a4 []int, a5 []float64, a6 []float64, a7 int) {
-	W.WDgeqp3(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgeqrf(a0 int, a1 int, a2 []float64, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDgeqrf(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgesvd(a0 lapack.SVDJob, a1 lapack.SVDJob, a2 int, a3 int, a4 []float64, a5 int, a6 []float64, a7 []float64, a8 int, a9 []float64, a10 int, a11 []float64, a12 int) bool {
-	return W.WDgesvd(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgetrf(a0 int, a1 int, a2 []float64, a3 int, a4 []int) bool {
-	return W.WDgetrf(a0, a1, a2, a3, a4)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgetri(a0 int, a1 []float64, a2 int, a3 []int, a4 []float64, a5 int) bool {
-	return W.WDgetri(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dgetrs(a0 blas.Transpose, a1 int, a2 int, a3 []float64, a4 int, a5 []int, a6 []float64, a7 int) {
-	W.WDgetrs(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dggsvd3(a0 lapack.GSVDJob, a1 lapack.GSVDJob, a2 lapack.GSVDJob, a3 int, a4 int, a5 int, a6 []float64, a7 int, a8 []float64, a9 int, a10 []float64, a11 []float64, a12 []float64, a13 int, a14 []float64, a15 int, a16 []float64, a17 int, a18 []float64, a19 int, a20 []int) (int, int, bool) {
-	return W.WDggsvd3(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dlange(a0 lapack.MatrixNorm, a1 int, a2 int, a3 []float64, a4 int, a5 []float64) float64 {
-	return W.WDlange(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dlansy(a0 lapack.MatrixNorm, a1 blas.Uplo, a2 int, a3 []float64, a4 int, a5 []float64) float64 {
-	return W.WDlansy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dlantr(a0 lapack.MatrixNorm, a1 blas.Uplo, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64) float64 {
-	return W.WDlantr(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dlapmr(a0 bool, a1 int, a2 int, a3 []float64, a4 int, a5 []int) {
-	W.WDlapmr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dlapmt(a0 bool, a1 int, a2 int, a3 []float64, a4 int, a5 []int) {
-	W.WDlapmt(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dorglq(a0 int, a1 int, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 int) {
-	W.WDorglq(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dorgqr(a0 int, a1 int, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 int) {
-	W.WDorgqr(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dormlq(a0 blas.Side, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 []float64, a9 int, a10 []float64, a11 int) {
-	W.WDormlq(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dormqr(a0 blas.Side, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 []float64, a9 int, a10 []float64, a11 int) {
-	W.WDormqr(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpbcon(a0 blas.Uplo, a1 int, a2 int, a3 []float64, a4 int, a5 float64, a6 []float64, a7 []int) float64 {
-	return W.WDpbcon(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpbtrf(a0 blas.Uplo, a1 int, a2 int, a3 []float64, a4 int) bool {
-	return W.WDpbtrf(a0, a1, a2, a3, a4)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpbtrs(a0 blas.Uplo, a1 int, a2 int, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDpbtrs(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpocon(a0 blas.Uplo, a1 int, a2 []float64, a3 int, a4 float64, a5 []float64, a6 []int) float64 {
-	return W.WDpocon(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpotrf(a0 blas.Uplo, a1 int, a2 []float64, a3 int) bool {
-	return W.WDpotrf(a0, a1, a2, a3)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpotri(a0 blas.Uplo, a1 int, a2 []float64, a3 int) bool {
-	return W.WDpotri(a0, a1, a2, a3)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpotrs(a0 blas.Uplo, a1 int, a2 int, a3 []float64, a4 int, a5 []float64, a6 int) {
-	W.WDpotrs(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dpstrf(a0 blas.Uplo, a1 int, a2 []float64, a3 int, a4 []int, a5 float64, a6 []float64) (int, bool) {
-	return W.WDpstrf(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dsyev(a0 lapack.EVJob, a1 blas.Uplo, a2 int, a3 []float64, a4 int, a5 []float64, a6 []float64, a7 int) bool {
-	return W.WDsyev(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dtbtrs(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 int, a6 []float64, a7 int, a8 []float64, a9 int) bool {
-	return W.WDtbtrs(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dtrcon(a0 lapack.MatrixNorm, a1 blas.Uplo, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 []int) float64 {
-	return W.WDtrcon(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dtrtri(a0 blas.Uplo, a1 blas.Diag, a2 int, a3 []float64, a4 int) bool {
-	return W.WDtrtri(a0, a1, a2, a3, a4)
-}
-
-func (W _gonum_org_v1_gonum_lapack_Float64) Dtrtrs(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) bool {
-	return W.WDtrtrs(a0, a1, a2, a3, a4, a5, a6, a7, a8)
+var gonum_org_v1_gonum_lapack_ = table.Package{
+	Path: "gonum.org/v1/gonum/lapack",
+	Name: "lapack",
+	Values: []table.Symbol{
+		{Name: "ApplyP", Value: lapack.ApplyP},
+		{Name: "ApplyQ", Value: lapack.ApplyQ},
+		{Name: "Backward", Value: lapack.Backward},
+		{Name: "BalanceNone", Value: lapack.BalanceNone},
+		{Name: "Bottom", Value: lapack.Bottom},
+		{Name: "ColumnWise", Value: lapack.ColumnWise},
+		{Name: "EVAll", Value: lapack.EVAll},
+		{Name: "EVAllMulQ", Value: lapack.EVAllMulQ},
+		{Name: "EVBoth", Value: lapack.EVBoth},
+		{Name: "EVCompNone", Value: lapack.EVCompNone},
+		{Name: "EVCompute", Value: lapack.EVCompute},
+		{Name: "EVLeft", Value: lapack.EVLeft},
+		{Name: "EVNone", Value: lapack.EVNone},
+		{Name: "EVOrig", Value: lapack.EVOrig},
+		{Name: "EVRight", Value: lapack.EVRight},
+		{Name: "EVSelected", Value: lapack.EVSelected},
+		{Name: "EVTridiag", Value: lapack.EVTridiag},
+		{Name: "EigenvaluesAndSchur", Value: lapack.EigenvaluesAndSchur},
+		{Name: "EigenvaluesOnly", Value: lapack.EigenvaluesOnly},
+		{Name: "Forward", Value: lapack.Forward},
+		{Name: "Frobenius", Value: lapack.Frobenius},
+		{Name: "GSVDNone", Value: lapack.GSVDNone},
+		{Name: "GSVDQ", Value: lapack.GSVDQ},
+		{Name: "GSVDU", Value: lapack.GSVDU},
+		{Name: "GSVDUnit", Value: lapack.GSVDUnit},
+		{Name: "GSVDV", Value: lapack.GSVDV},
+		{Name: "General", Value: lapack.General},
+		{Name: "GeneratePT", Value: lapack.GeneratePT},
+		{Name: "GenerateQ", Value: lapack.GenerateQ},
+		{Name: "LeftEVCompute", Value: lapack.LeftEVCompute},
+		{Name: "LeftEVNone", Value: lapack.LeftEVNone},
+		{Name: "LocalLookAhead", Value: lapack.LocalLookAhead},
+		{Name: "LowerTri", Value: lapack.LowerTri},
+		{Name: "MaxAbs", Value: lapack.MaxAbs},
+		{Name: "MaxColumnSum", Value: lapack.MaxColumnSum},
+		{Name: "MaxRowSum", Value: lapack.MaxRowSum},
+		{Name: "NormalizedNullVector", Value: lapack.NormalizedNullVector},
+		{Name: "OrthoExplicit", Value: lapack.OrthoExplicit},
+		{Name: "OrthoNone", Value: lapack.OrthoNone},
+		{Name: "OrthoPostmul", Value: lapack.OrthoPostmul},
+		{Name: "Permute", Value: lapack.Permute},
+		{Name: "PermuteScale", Value: lapack.PermuteScale},
+		{Name: "RightEVCompute", Value: lapack.RightEVCompute},
+		{Name: "RightEVNone", Value: lapack.RightEVNone},
+		{Name: "RowWise", Value: lapack.RowWise},
+		{Name: "SVDAll", Value: lapack.SVDAll},
+		{Name: "SVDNone", Value: lapack.SVDNone},
+		{Name: "SVDOverwrite", Value: lapack.SVDOverwrite},
+		{Name: "SVDStore", Value: lapack.SVDStore},
+		{Name: "Scale", Value: lapack.Scale},
+		{Name: "SchurHess", Value: lapack.SchurHess},
+		{Name: "SchurNone", Value: lapack.SchurNone},
+		{Name: "SchurOrig", Value: lapack.SchurOrig},
+		{Name: "SortDecreasing", Value: lapack.SortDecreasing},
+		{Name: "SortIncreasing", Value: lapack.SortIncreasing},
+		{Name: "Top", Value: lapack.Top},
+		{Name: "UpdateSchur", Value: lapack.UpdateSchur},
+		{Name: "UpdateSchurNone", Value: lapack.UpdateSchurNone},
+		{Name: "UpperTri", Value: lapack.UpperTri},
+		{Name: "Variable", Value: lapack.Variable},
+		{Name: "ApplyOrtho", Value: (*lapack.ApplyOrtho)(nil)},
+		{Name: "BalanceJob", Value: (*lapack.BalanceJob)(nil)},
+		{Name: "Complex128", Value: (*lapack.Complex128)(nil)},
+		{Name: "Direct", Value: (*lapack.Direct)(nil)},
+		{Name: "EVComp", Value: (*lapack.EVComp)(nil)},
+		{Name: "EVHowMany", Value: (*lapack.EVHowMany)(nil)},
+		{Name: "EVJob", Value: (*lapack.EVJob)(nil)},
+		{Name: "EVSide", Value: (*lapack.EVSide)(nil)},
+		{Name: "Float64", Value: (*lapack.Float64)(nil)},
+		{Name: "GSVDJob", Value: (*lapack.GSVDJob)(nil)},
+		{Name: "GenOrtho", Value: (*lapack.GenOrtho)(nil)},
+		{Name: "LeftEVJob", Value: (*lapack.LeftEVJob)(nil)},
+		{Name: "MatrixNorm", Value: (*lapack.MatrixNorm)(nil)},
+		{Name: "MatrixType", Value: (*lapack.MatrixType)(nil)},
+		{Name: "MaximizeNormXJob", Value: (*lapack.MaximizeNormXJob)(nil)},
+		{Name: "OrthoComp", Value: (*lapack.OrthoComp)(nil)},
+		{Name: "Pivot", Value: (*lapack.Pivot)(nil)},
+		{Name: "RightEVJob", Value: (*lapack.RightEVJob)(nil)},
+		{Name: "SVDJob", Value: (*lapack.SVDJob)(nil)},
+		{Name: "SchurComp", Value: (*lapack.SchurComp)(nil)},
+		{Name: "SchurJob", Value: (*lapack.SchurJob)(nil)},
+		{Name: "Sort", Value: (*lapack.Sort)(nil)},
+		{Name: "StoreV", Value: (*lapack.StoreV)(nil)},
+		{Name: "UpdateSchurComp", Value: (*lapack.UpdateSchurComp)(nil)},
+	},
 }

@@ -3,16 +3,16 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	gonum "gonum.org/v1/gonum/lapack/gonum"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/lapack/gonum", "gonum", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_lapack_gonum_) }
 
-			"Implementation": reflect.ValueOf((*gonum.Implementation)(nil)),
-		})
-	})
+var gonum_org_v1_gonum_lapack_gonum_ = table.Package{
+	Path: "gonum.org/v1/gonum/lapack/gonum",
+	Name: "gonum",
+	Values: []table.Symbol{
+		{Name: "Implementation", Value: (*gonum.Implementation)(nil)},
+	},
 }

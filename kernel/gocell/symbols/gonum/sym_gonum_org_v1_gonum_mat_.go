@@ -3,1180 +3,184 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	blas64 "gonum.org/v1/gonum/blas/blas64"
-	cblas128 "gonum.org/v1/gonum/blas/cblas128"
-	lapack64 "gonum.org/v1/gonum/lapack/lapack64"
+	"dace.local/kernel/gocell/symbols/table"
 	mat "gonum.org/v1/gonum/mat"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/mat", "mat", func() map[string]reflect.Value {
-		return table.With(`ConditionTolerance FLOAT 10000000000000000
-`, map[string]reflect.Value{
-			"CEqual":                 reflect.ValueOf(mat.CEqual),
-			"CEqualApprox":           reflect.ValueOf(mat.CEqualApprox),
-			"Col":                    reflect.ValueOf(mat.Col),
-			"Cond":                   reflect.ValueOf(mat.Cond),
-			"CondNorm":               reflect.ValueOf(mat.CondNorm),
-			"CondNormTrans":          reflect.ValueOf(mat.CondNormTrans),
-			"DenseCopyOf":            reflect.ValueOf(mat.DenseCopyOf),
-			"Det":                    reflect.ValueOf(mat.Det),
-			"Dot":                    reflect.ValueOf(mat.Dot),
-			"DotByte":                reflect.ValueOf(mat.DotByte),
-			"EigenBoth":              reflect.ValueOf(mat.EigenBoth),
-			"EigenLeft":              reflect.ValueOf(mat.EigenLeft),
-			"EigenNone":              reflect.ValueOf(mat.EigenNone),
-			"EigenRight":             reflect.ValueOf(mat.EigenRight),
-			"Equal":                  reflect.ValueOf(mat.Equal),
-			"EqualApprox":            reflect.ValueOf(mat.EqualApprox),
-			"ErrBandSet":             reflect.ValueOf(&mat.ErrBandSet).Elem(),
-			"ErrBandwidth":           reflect.ValueOf(&mat.ErrBandwidth).Elem(),
-			"ErrColAccess":           reflect.ValueOf(&mat.ErrColAccess).Elem(),
-			"ErrColLength":           reflect.ValueOf(&mat.ErrColLength).Elem(),
-			"ErrDiagSet":             reflect.ValueOf(&mat.ErrDiagSet).Elem(),
-			"ErrFailedEigen":         reflect.ValueOf(&mat.ErrFailedEigen).Elem(),
-			"ErrIllegalStride":       reflect.ValueOf(&mat.ErrIllegalStride).Elem(),
-			"ErrIndexOutOfRange":     reflect.ValueOf(&mat.ErrIndexOutOfRange).Elem(),
-			"ErrNegativeDimension":   reflect.ValueOf(&mat.ErrNegativeDimension).Elem(),
-			"ErrNormOrder":           reflect.ValueOf(&mat.ErrNormOrder).Elem(),
-			"ErrNotPSD":              reflect.ValueOf(&mat.ErrNotPSD).Elem(),
-			"ErrPivot":               reflect.ValueOf(&mat.ErrPivot).Elem(),
-			"ErrReuseNonEmpty":       reflect.ValueOf(&mat.ErrReuseNonEmpty).Elem(),
-			"ErrRowAccess":           reflect.ValueOf(&mat.ErrRowAccess).Elem(),
-			"ErrRowLength":           reflect.ValueOf(&mat.ErrRowLength).Elem(),
-			"ErrShape":               reflect.ValueOf(&mat.ErrShape).Elem(),
-			"ErrSingular":            reflect.ValueOf(&mat.ErrSingular).Elem(),
-			"ErrSliceLengthMismatch": reflect.ValueOf(&mat.ErrSliceLengthMismatch).Elem(),
-			"ErrSquare":              reflect.ValueOf(&mat.ErrSquare).Elem(),
-			"ErrTriangle":            reflect.ValueOf(&mat.ErrTriangle).Elem(),
-			"ErrTriangleSet":         reflect.ValueOf(&mat.ErrTriangleSet).Elem(),
-			"ErrVectorAccess":        reflect.ValueOf(&mat.ErrVectorAccess).Elem(),
-			"ErrZeroLength":          reflect.ValueOf(&mat.ErrZeroLength).Elem(),
-			"Excerpt":                reflect.ValueOf(mat.Excerpt),
-			"FormatMATLAB":           reflect.ValueOf(mat.FormatMATLAB),
-			"FormatPython":           reflect.ValueOf(mat.FormatPython),
-			"Formatted":              reflect.ValueOf(mat.Formatted),
-			"GSVDAll":                reflect.ValueOf(mat.GSVDAll),
-			"GSVDNone":               reflect.ValueOf(mat.GSVDNone),
-			"GSVDQ":                  reflect.ValueOf(mat.GSVDQ),
-			"GSVDU":                  reflect.ValueOf(mat.GSVDU),
-			"GSVDV":                  reflect.ValueOf(mat.GSVDV),
-			"Inner":                  reflect.ValueOf(mat.Inner),
-			"LogDet":                 reflect.ValueOf(mat.LogDet),
-			"Lower":                  reflect.ValueOf(mat.Lower),
-			"Max":                    reflect.ValueOf(mat.Max),
-			"Maybe":                  reflect.ValueOf(mat.Maybe),
-			"MaybeComplex":           reflect.ValueOf(mat.MaybeComplex),
-			"MaybeFloat":             reflect.ValueOf(mat.MaybeFloat),
-			"Min":                    reflect.ValueOf(mat.Min),
-			"NewBandDense":           reflect.ValueOf(mat.NewBandDense),
-			"NewCDense":              reflect.ValueOf(mat.NewCDense),
-			"NewDense":               reflect.ValueOf(mat.NewDense),
-			"NewDiagDense":           reflect.ValueOf(mat.NewDiagDense),
-			"NewDiagonalRect":        reflect.ValueOf(mat.NewDiagonalRect),
-			"NewSymBandDense":        reflect.ValueOf(mat.NewSymBandDense),
-			"NewSymDense":            reflect.ValueOf(mat.NewSymDense),
-			"NewTriBandDense":        reflect.ValueOf(mat.NewTriBandDense),
-			"NewTriDense":            reflect.ValueOf(mat.NewTriDense),
-			"NewTridiag":             reflect.ValueOf(mat.NewTridiag),
-			"NewVecDense":            reflect.ValueOf(mat.NewVecDense),
-			"Norm":                   reflect.ValueOf(mat.Norm),
-			"Prefix":                 reflect.ValueOf(mat.Prefix),
-			"Row":                    reflect.ValueOf(mat.Row),
-			"SVDFull":                reflect.ValueOf(mat.SVDFull),
-			"SVDFullU":               reflect.ValueOf(mat.SVDFullU),
-			"SVDFullV":               reflect.ValueOf(mat.SVDFullV),
-			"SVDNone":                reflect.ValueOf(mat.SVDNone),
-			"SVDThin":                reflect.ValueOf(mat.SVDThin),
-			"SVDThinU":               reflect.ValueOf(mat.SVDThinU),
-			"SVDThinV":               reflect.ValueOf(mat.SVDThinV),
-			"Squeeze":                reflect.ValueOf(mat.Squeeze),
-			"Sum":                    reflect.ValueOf(mat.Sum),
-			"Trace":                  reflect.ValueOf(mat.Trace),
-			"Upper":                  reflect.ValueOf(mat.Upper),
-			"VecDenseCopyOf":         reflect.ValueOf(mat.VecDenseCopyOf),
-			"BandCholesky":           reflect.ValueOf((*mat.BandCholesky)(nil)),
-			"BandDense":              reflect.ValueOf((*mat.BandDense)(nil)),
-			"Banded":                 reflect.ValueOf((*mat.Banded)(nil)),
-			"CDense":                 reflect.ValueOf((*mat.CDense)(nil)),
-			"CMatrix":                reflect.ValueOf((*mat.CMatrix)(nil)),
-			"CTranspose":             reflect.ValueOf((*mat.CTranspose)(nil)),
-			"CUntransposer":          reflect.ValueOf((*mat.CUntransposer)(nil)),
-			"Cholesky":               reflect.ValueOf((*mat.Cholesky)(nil)),
-			"ClonerFrom":             reflect.ValueOf((*mat.ClonerFrom)(nil)),
-			"ColNonZeroDoer":         reflect.ValueOf((*mat.ColNonZeroDoer)(nil)),
-			"ColViewer":              reflect.ValueOf((*mat.ColViewer)(nil)),
-			"Condition":              reflect.ValueOf((*mat.Condition)(nil)),
-			"ConjTranspose":          reflect.ValueOf((*mat.ConjTranspose)(nil)),
-			"Copier":                 reflect.ValueOf((*mat.Copier)(nil)),
-			"Dense":                  reflect.ValueOf((*mat.Dense)(nil)),
-			"DiagDense":              reflect.ValueOf((*mat.DiagDense)(nil)),
-			"Diagonal":               reflect.ValueOf((*mat.Diagonal)(nil)),
-			"Eigen":                  reflect.ValueOf((*mat.Eigen)(nil)),
-			"EigenKind":              reflect.ValueOf((*mat.EigenKind)(nil)),
-			"EigenSym":               reflect.ValueOf((*mat.EigenSym)(nil)),
-			"Error":                  reflect.ValueOf((*mat.Error)(nil)),
-			"ErrorStack":             reflect.ValueOf((*mat.ErrorStack)(nil)),
-			"FormatOption":           reflect.ValueOf((*mat.FormatOption)(nil)),
-			"GSVD":                   reflect.ValueOf((*mat.GSVD)(nil)),
-			"GSVDKind":               reflect.ValueOf((*mat.GSVDKind)(nil)),
-			"Grower":                 reflect.ValueOf((*mat.Grower)(nil)),
-			"HOGSVD":                 reflect.ValueOf((*mat.HOGSVD)(nil)),
-			"LQ":                     reflect.ValueOf((*mat.LQ)(nil)),
-			"LU":                     reflect.ValueOf((*mat.LU)(nil)),
-			"Matrix":                 reflect.ValueOf((*mat.Matrix)(nil)),
-			"Mutable":                reflect.ValueOf((*mat.Mutable)(nil)),
-			"MutableBanded":          reflect.ValueOf((*mat.MutableBanded)(nil)),
-			"MutableDiagonal":        reflect.ValueOf((*mat.MutableDiagonal)(nil)),
-			"MutableSymBanded":       reflect.ValueOf((*mat.MutableSymBanded)(nil)),
-			"MutableSymmetric":       reflect.ValueOf((*mat.MutableSymmetric)(nil)),
-			"MutableTriBanded":       reflect.ValueOf((*mat.MutableTriBanded)(nil)),
-			"MutableTriangular":      reflect.ValueOf((*mat.MutableTriangular)(nil)),
-			"MutableVector":          reflect.ValueOf((*mat.MutableVector)(nil)),
-			"NonZeroDoer":            reflect.ValueOf((*mat.NonZeroDoer)(nil)),
-			"Normer":                 reflect.ValueOf((*mat.Normer)(nil)),
-			"PivotedCholesky":        reflect.ValueOf((*mat.PivotedCholesky)(nil)),
-			"QR":                     reflect.ValueOf((*mat.QR)(nil)),
-			"RawBander":              reflect.ValueOf((*mat.RawBander)(nil)),
-			"RawCMatrixer":           reflect.ValueOf((*mat.RawCMatrixer)(nil)),
-			"RawColViewer":           reflect.ValueOf((*mat.RawColViewer)(nil)),
-			"RawMatrixSetter":        reflect.ValueOf((*mat.RawMatrixSetter)(nil)),
-			"RawMatrixer":            reflect.ValueOf((*mat.RawMatrixer)(nil)),
-			"RawRowViewer":           reflect.ValueOf((*mat.RawRowViewer)(nil)),
-			"RawSymBander":           reflect.ValueOf((*mat.RawSymBander)(nil)),
-			"RawSymmetricer":         reflect.ValueOf((*mat.RawSymmetricer)(nil)),
-			"RawTriBander":           reflect.ValueOf((*mat.RawTriBander)(nil)),
-			"RawTriangular":          reflect.ValueOf((*mat.RawTriangular)(nil)),
-			"RawTridiagonaler":       reflect.ValueOf((*mat.RawTridiagonaler)(nil)),
-			"RawVectorer":            reflect.ValueOf((*mat.RawVectorer)(nil)),
-			"Reseter":                reflect.ValueOf((*mat.Reseter)(nil)),
-			"RowNonZeroDoer":         reflect.ValueOf((*mat.RowNonZeroDoer)(nil)),
-			"RowViewer":              reflect.ValueOf((*mat.RowViewer)(nil)),
-			"SVD":                    reflect.ValueOf((*mat.SVD)(nil)),
-			"SVDKind":                reflect.ValueOf((*mat.SVDKind)(nil)),
-			"SolveToer":              reflect.ValueOf((*mat.SolveToer)(nil)),
-			"SymBandDense":           reflect.ValueOf((*mat.SymBandDense)(nil)),
-			"SymBanded":              reflect.ValueOf((*mat.SymBanded)(nil)),
-			"SymDense":               reflect.ValueOf((*mat.SymDense)(nil)),
-			"Symmetric":              reflect.ValueOf((*mat.Symmetric)(nil)),
-			"Tracer":                 reflect.ValueOf((*mat.Tracer)(nil)),
-			"Transpose":              reflect.ValueOf((*mat.Transpose)(nil)),
-			"TransposeBand":          reflect.ValueOf((*mat.TransposeBand)(nil)),
-			"TransposeTri":           reflect.ValueOf((*mat.TransposeTri)(nil)),
-			"TransposeTriBand":       reflect.ValueOf((*mat.TransposeTriBand)(nil)),
-			"TransposeVec":           reflect.ValueOf((*mat.TransposeVec)(nil)),
-			"TriBandDense":           reflect.ValueOf((*mat.TriBandDense)(nil)),
-			"TriBanded":              reflect.ValueOf((*mat.TriBanded)(nil)),
-			"TriDense":               reflect.ValueOf((*mat.TriDense)(nil)),
-			"TriKind":                reflect.ValueOf((*mat.TriKind)(nil)),
-			"Triangular":             reflect.ValueOf((*mat.Triangular)(nil)),
-			"Tridiag":                reflect.ValueOf((*mat.Tridiag)(nil)),
-			"UnConjTransposer":       reflect.ValueOf((*mat.UnConjTransposer)(nil)),
-			"UntransposeBander":      reflect.ValueOf((*mat.UntransposeBander)(nil)),
-			"UntransposeTriBander":   reflect.ValueOf((*mat.UntransposeTriBander)(nil)),
-			"UntransposeTrier":       reflect.ValueOf((*mat.UntransposeTrier)(nil)),
-			"Untransposer":           reflect.ValueOf((*mat.Untransposer)(nil)),
-			"VecDense":               reflect.ValueOf((*mat.VecDense)(nil)),
-			"Vector":                 reflect.ValueOf((*mat.Vector)(nil)),
-			"_Banded":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Banded)(nil)),
-			"_CMatrix":               reflect.ValueOf((*_gonum_org_v1_gonum_mat_CMatrix)(nil)),
-			"_CUntransposer":         reflect.ValueOf((*_gonum_org_v1_gonum_mat_CUntransposer)(nil)),
-			"_ClonerFrom":            reflect.ValueOf((*_gonum_org_v1_gonum_mat_ClonerFrom)(nil)),
-			"_ColNonZeroDoer":        reflect.ValueOf((*_gonum_org_v1_gonum_mat_ColNonZeroDoer)(nil)),
-			"_ColViewer":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_ColViewer)(nil)),
-			"_Copier":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Copier)(nil)),
-			"_Diagonal":              reflect.ValueOf((*_gonum_org_v1_gonum_mat_Diagonal)(nil)),
-			"_Grower":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Grower)(nil)),
-			"_Matrix":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Matrix)(nil)),
-			"_Mutable":               reflect.ValueOf((*_gonum_org_v1_gonum_mat_Mutable)(nil)),
-			"_MutableBanded":         reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableBanded)(nil)),
-			"_MutableDiagonal":       reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableDiagonal)(nil)),
-			"_MutableSymBanded":      reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableSymBanded)(nil)),
-			"_MutableSymmetric":      reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableSymmetric)(nil)),
-			"_MutableTriBanded":      reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableTriBanded)(nil)),
-			"_MutableTriangular":     reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableTriangular)(nil)),
-			"_MutableVector":         reflect.ValueOf((*_gonum_org_v1_gonum_mat_MutableVector)(nil)),
-			"_NonZeroDoer":           reflect.ValueOf((*_gonum_org_v1_gonum_mat_NonZeroDoer)(nil)),
-			"_Normer":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Normer)(nil)),
-			"_RawBander":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawBander)(nil)),
-			"_RawCMatrixer":          reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawCMatrixer)(nil)),
-			"_RawColViewer":          reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawColViewer)(nil)),
-			"_RawMatrixSetter":       reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawMatrixSetter)(nil)),
-			"_RawMatrixer":           reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawMatrixer)(nil)),
-			"_RawRowViewer":          reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawRowViewer)(nil)),
-			"_RawSymBander":          reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawSymBander)(nil)),
-			"_RawSymmetricer":        reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawSymmetricer)(nil)),
-			"_RawTriBander":          reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawTriBander)(nil)),
-			"_RawTriangular":         reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawTriangular)(nil)),
-			"_RawTridiagonaler":      reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawTridiagonaler)(nil)),
-			"_RawVectorer":           reflect.ValueOf((*_gonum_org_v1_gonum_mat_RawVectorer)(nil)),
-			"_Reseter":               reflect.ValueOf((*_gonum_org_v1_gonum_mat_Reseter)(nil)),
-			"_RowNonZeroDoer":        reflect.ValueOf((*_gonum_org_v1_gonum_mat_RowNonZeroDoer)(nil)),
-			"_RowViewer":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_RowViewer)(nil)),
-			"_SolveToer":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_SolveToer)(nil)),
-			"_SymBanded":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_SymBanded)(nil)),
-			"_Symmetric":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_Symmetric)(nil)),
-			"_Tracer":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Tracer)(nil)),
-			"_TriBanded":             reflect.ValueOf((*_gonum_org_v1_gonum_mat_TriBanded)(nil)),
-			"_Triangular":            reflect.ValueOf((*_gonum_org_v1_gonum_mat_Triangular)(nil)),
-			"_UnConjTransposer":      reflect.ValueOf((*_gonum_org_v1_gonum_mat_UnConjTransposer)(nil)),
-			"_UntransposeBander":     reflect.ValueOf((*_gonum_org_v1_gonum_mat_UntransposeBander)(nil)),
-			"_UntransposeTriBander":  reflect.ValueOf((*_gonum_org_v1_gonum_mat_UntransposeTriBander)(nil)),
-			"_UntransposeTrier":      reflect.ValueOf((*_gonum_org_v1_gonum_mat_UntransposeTrier)(nil)),
-			"_Untransposer":          reflect.ValueOf((*_gonum_org_v1_gonum_mat_Untransposer)(nil)),
-			"_Vector":                reflect.ValueOf((*_gonum_org_v1_gonum_mat_Vector)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_gonum_mat_Banded hands an interpreted Banded to compiled code.
-type _gonum_org_v1_gonum_mat_Banded struct {
-	IValue     any
-	WAt        func(a0 int, a1 int) float64
-	WBandwidth func() (int, int)
-	WDims      func() (int, int)
-	WT         func() mat.Matrix
-	WTBand     func() mat.Banded
-}
-
-func (W _gonum_org_v1_gonum_mat_Banded) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Banded) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_Banded) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Banded) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_Banded) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-// _gonum_org_v1_gonum_mat_CMatrix hands an interpreted CMatrix to compiled code.
-type _gonum_org_v1_gonum_mat_CMatrix struct {
-	IValue any
-	WAt    func(a0 int, a1 int) complex128
-	WDims  func() (int, int)
-	WH     func() mat.CMatrix
-	WT     func() mat.CMatrix
-}
-
-func (W _gonum_org_v1_gonum_mat_CMatrix) At(a0 int, a1 int) complex128 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_CMatrix) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_CMatrix) H() mat.CMatrix {
-	return W.WH()
-}
-
-func (W _gonum_org_v1_gonum_mat_CMatrix) T() mat.CMatrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_mat_CUntransposer hands an interpreted CUntransposer to compiled code.
-type _gonum_org_v1_gonum_mat_CUntransposer struct {
-	IValue       any
-	WUntranspose func() mat.CMatrix
-}
-
-func (W _gonum_org_v1_gonum_mat_CUntransposer) Untranspose() mat.CMatrix {
-	return W.WUntranspose()
-}
-
-// _gonum_org_v1_gonum_mat_ClonerFrom hands an interpreted ClonerFrom to compiled code.
-type _gonum_org_v1_gonum_mat_ClonerFrom struct {
-	IValue     any
-	WCloneFrom func(a0 mat.Matrix)
-}
-
-func (W _gonum_org_v1_gonum_mat_ClonerFrom) CloneFrom(a0 mat.Matrix) {
-	W.WCloneFrom(a0)
-}
-
-// _gonum_org_v1_gonum_mat_ColNonZeroDoer hands an interpreted ColNonZeroDoer to compiled code.
-type _gonum_org_v1_gonum_mat_ColNonZeroDoer struct {
-	IValue        any
-	WDoColNonZero func(a0 int, a1 func(i int, j int, v float64))
-}
-
-func (W _gonum_org_v1_gonum_mat_ColNonZeroDoer) DoColNonZero(a0 int, a1 func(i int, j int, v float64)) {
-	W.WDoColNonZero(a0, a1)
-}
-
-// _gonum_org_v1_gonum_mat_ColViewer hands an interpreted ColViewer to compiled code.
-type _gonum_org_v1_gonum_mat_ColViewer struct {
-	IValue   any
-	WColView func(a0 int) mat.Vector
-}
-
-func (W _gonum_org_v1_gonum_mat_ColViewer) ColView(a0 int) mat.Vector {
-	return W.WColView(a0)
-}
-
-// _gonum_org_v1_gonum_mat_Copier hands an interpreted Copier to compiled code.
-type _gonum_org_v1_gonum_mat_Copier struct {
-	IValue any
-	WCopy  func(a0 mat.Matrix) (int, int)
-}
-
-func (W _gonum_org_v1_gonum_mat_Copier) Copy(a0 mat.Matrix) (int, int) {
-	return W.WCopy(a0)
-}
-
-// _gonum_org_v1_gonum_mat_Diagonal hands an interpreted Diagonal to compiled code.
-type _gonum_org_v1_gonum_mat_Diagonal struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WBandwidth    func() (int, int)
-	WDiag         func() int
-	WDims         func() (int, int)
-	WSymBand      func() (int, int)
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-	WTBand        func() mat.Banded
-	WTTri         func() mat.Triangular
-	WTTriBand     func() mat.TriBanded
-	WTriBand      func() (int, int, mat.TriKind)
-	WTriangle     func() (int, mat.TriKind)
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) Diag() int {
-	return W.WDiag()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) SymBand() (int, int) {
-	return W.WSymBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) TTri() mat.Triangular {
-	return W.WTTri()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) TTriBand() mat.TriBanded {
-	return W.WTTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) TriBand() (int, int, mat.TriKind) {
-	return W.WTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_Diagonal) Triangle() (int, mat.TriKind) {
-	return W.WTriangle()
-}
-
-// _gonum_org_v1_gonum_mat_Grower hands an interpreted Grower to compiled code.
-type _gonum_org_v1_gonum_mat_Grower struct {
-	IValue any
-	WCaps  func() (int, int)
-	WGrow  func(a0 int, a1 int) mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_Grower) Caps() (int, int) {
-	return W.WCaps()
-}
-
-func (W _gonum_org_v1_gonum_mat_Grower) Grow(a0 int, a1 int) mat.Matrix {
-	return W.WGrow(a0, a1)
-}
-
-// _gonum_org_v1_gonum_mat_Matrix hands an interpreted Matrix to compiled code.
-type _gonum_org_v1_gonum_mat_Matrix struct {
-	IValue any
-	WAt    func(a0 int, a1 int) float64
-	WDims  func() (int, int)
-	WT     func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_Matrix) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Matrix) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Matrix) T() mat.Matrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_mat_Mutable hands an interpreted Mutable to compiled code.
-type _gonum_org_v1_gonum_mat_Mutable struct {
-	IValue any
-	WAt    func(a0 int, a1 int) float64
-	WDims  func() (int, int)
-	WSet   func(a0 int, a1 int, a2 float64)
-	WT     func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_Mutable) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Mutable) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Mutable) Set(a0 int, a1 int, a2 float64) {
-	W.WSet(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_mat_Mutable) T() mat.Matrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_mat_MutableBanded hands an interpreted MutableBanded to compiled code.
-type _gonum_org_v1_gonum_mat_MutableBanded struct {
-	IValue     any
-	WAt        func(a0 int, a1 int) float64
-	WBandwidth func() (int, int)
-	WDims      func() (int, int)
-	WSetBand   func(a0 int, a1 int, a2 float64)
-	WT         func() mat.Matrix
-	WTBand     func() mat.Banded
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableBanded) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableBanded) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableBanded) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableBanded) SetBand(a0 int, a1 int, a2 float64) {
-	W.WSetBand(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableBanded) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableBanded) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-// _gonum_org_v1_gonum_mat_MutableDiagonal hands an interpreted MutableDiagonal to compiled code.
-type _gonum_org_v1_gonum_mat_MutableDiagonal struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WBandwidth    func() (int, int)
-	WDiag         func() int
-	WDims         func() (int, int)
-	WSetDiag      func(a0 int, a1 float64)
-	WSymBand      func() (int, int)
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-	WTBand        func() mat.Banded
-	WTTri         func() mat.Triangular
-	WTTriBand     func() mat.TriBanded
-	WTriBand      func() (int, int, mat.TriKind)
-	WTriangle     func() (int, mat.TriKind)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) Diag() int {
-	return W.WDiag()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) SetDiag(a0 int, a1 float64) {
-	W.WSetDiag(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) SymBand() (int, int) {
-	return W.WSymBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) TTri() mat.Triangular {
-	return W.WTTri()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) TTriBand() mat.TriBanded {
-	return W.WTTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) TriBand() (int, int, mat.TriKind) {
-	return W.WTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableDiagonal) Triangle() (int, mat.TriKind) {
-	return W.WTriangle()
-}
-
-// _gonum_org_v1_gonum_mat_MutableSymBanded hands an interpreted MutableSymBanded to compiled code.
-type _gonum_org_v1_gonum_mat_MutableSymBanded struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WBandwidth    func() (int, int)
-	WDims         func() (int, int)
-	WSetSymBand   func(a0 int, a1 int, a2 float64)
-	WSymBand      func() (int, int)
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-	WTBand        func() mat.Banded
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) SetSymBand(a0 int, a1 int, a2 float64) {
-	W.WSetSymBand(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) SymBand() (int, int) {
-	return W.WSymBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymBanded) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-// _gonum_org_v1_gonum_mat_MutableSymmetric hands an interpreted MutableSymmetric to compiled code.
-type _gonum_org_v1_gonum_mat_MutableSymmetric struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WDims         func() (int, int)
-	WSetSym       func(a0 int, a1 int, a2 float64)
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymmetric) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymmetric) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymmetric) SetSym(a0 int, a1 int, a2 float64) {
-	W.WSetSym(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymmetric) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableSymmetric) T() mat.Matrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_mat_MutableTriBanded hands an interpreted MutableTriBanded to compiled code.
-type _gonum_org_v1_gonum_mat_MutableTriBanded struct {
-	IValue      any
-	WAt         func(a0 int, a1 int) float64
-	WBandwidth  func() (int, int)
-	WDims       func() (int, int)
-	WSetTriBand func(a0 int, a1 int, a2 float64)
-	WT          func() mat.Matrix
-	WTBand      func() mat.Banded
-	WTTri       func() mat.Triangular
-	WTTriBand   func() mat.TriBanded
-	WTriBand    func() (int, int, mat.TriKind)
-	WTriangle   func() (int, mat.TriKind)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) SetTriBand(a0 int, a1 int, a2 float64) {
-	W.WSetTriBand(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) TTri() mat.Triangular {
-	return W.WTTri()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) TTriBand() mat.TriBanded {
-	return W.WTTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) TriBand() (int, int, mat.TriKind) {
-	return W.WTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriBanded) Triangle() (int, mat.TriKind) {
-	return W.WTriangle()
-}
-
-// _gonum_org_v1_gonum_mat_MutableTriangular hands an interpreted MutableTriangular to compiled code.
-type _gonum_org_v1_gonum_mat_MutableTriangular struct {
-	IValue    any
-	WAt       func(a0 int, a1 int) float64
-	WDims     func() (int, int)
-	WSetTri   func(a0 int, a1 int, a2 float64)
-	WT        func() mat.Matrix
-	WTTri     func() mat.Triangular
-	WTriangle func() (int, mat.TriKind)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriangular) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriangular) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriangular) SetTri(a0 int, a1 int, a2 float64) {
-	W.WSetTri(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriangular) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriangular) TTri() mat.Triangular {
-	return W.WTTri()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableTriangular) Triangle() (int, mat.TriKind) {
-	return W.WTriangle()
-}
-
-// _gonum_org_v1_gonum_mat_MutableVector hands an interpreted MutableVector to compiled code.
-type _gonum_org_v1_gonum_mat_MutableVector struct {
-	IValue  any
-	WAt     func(a0 int, a1 int) float64
-	WAtVec  func(a0 int) float64
-	WDims   func() (int, int)
-	WLen    func() int
-	WSetVec func(a0 int, a1 float64)
-	WT      func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableVector) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableVector) AtVec(a0 int) float64 {
-	return W.WAtVec(a0)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableVector) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableVector) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableVector) SetVec(a0 int, a1 float64) {
-	W.WSetVec(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_MutableVector) T() mat.Matrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_mat_NonZeroDoer hands an interpreted NonZeroDoer to compiled code.
-type _gonum_org_v1_gonum_mat_NonZeroDoer struct {
-	IValue     any
-	WDoNonZero func(a0 func(i int, j int, v float64))
-}
-
-func (W _gonum_org_v1_gonum_mat_NonZeroDoer) DoNonZero(a0 func(i int, j int, v float64)) {
-	W.WDoNonZero(a0)
-}
-
-// _gonum_org_v1_gonum_mat_Normer hands an interpreted Normer to compiled code.
-type _gonum_org_v1_gonum_mat_Normer struct {
-	IValue any
-	WNorm  func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_mat_Normer) Norm(a0 float64) float64 {
-	return W.WNorm(a0)
-}
-
-// _gonum_org_v1_gonum_mat_RawBander hands an interpreted RawBander to compiled code.
-type _gonum_org_v1_gonum_mat_RawBander struct {
-	IValue   any
-	WRawBand func() blas64.Band
-}
-
-func (W _gonum_org_v1_gonum_mat_RawBander) RawBand() blas64.Band {
-	return W.WRawBand()
-}
-
-// _gonum_org_v1_gonum_mat_RawCMatrixer hands an interpreted RawCMatrixer to compiled code.
-type _gonum_org_v1_gonum_mat_RawCMatrixer struct {
-	IValue      any
-	WRawCMatrix func() cblas128.General
-}
-
-func (W _gonum_org_v1_gonum_mat_RawCMatrixer) RawCMatrix() cblas128.General {
-	return W.WRawCMatrix()
-}
-
-// _gonum_org_v1_gonum_mat_RawColViewer hands an interpreted RawColViewer to compiled code.
-type _gonum_org_v1_gonum_mat_RawColViewer struct {
-	IValue      any
-	WRawColView func(a0 int) []float64
-}
-
-func (W _gonum_org_v1_gonum_mat_RawColViewer) RawColView(a0 int) []float64 {
-	return W.WRawColView(a0)
-}
-
-// _gonum_org_v1_gonum_mat_RawMatrixSetter hands an interpreted RawMatrixSetter to compiled code.
-type _gonum_org_v1_gonum_mat_RawMatrixSetter struct {
-	IValue        any
-	WSetRawMatrix func(a0 blas64.General)
-}
-
-func (W _gonum_org_v1_gonum_mat_RawMatrixSetter) SetRawMatrix(a0 blas64.General) {
-	W.WSetRawMatrix(a0)
-}
-
-// _gonum_org_v1_gonum_mat_RawMatrixer hands an interpreted RawMatrixer to compiled code.
-type _gonum_org_v1_gonum_mat_RawMatrixer struct {
-	IValue     any
-	WRawMatrix func() blas64.General
-}
-
-func (W _gonum_org_v1_gonum_mat_RawMatrixer) RawMatrix() blas64.General {
-	return W.WRawMatrix()
-}
-
-// _gonum_org_v1_gonum_mat_RawRowViewer hands an interpreted RawRowViewer to compiled code.
-type _gonum_org_v1_gonum_mat_RawRowViewer struct {
-	IValue      any
-	WRawRowView func(a0 int) []float64
-}
-
-func (W _gonum_org_v1_gonum_mat_RawRowViewer) RawRowView(a0 int) []float64 {
-	return W.WRawRowView(a0)
-}
-
-// _gonum_org_v1_gonum_mat_RawSymBander hands an interpreted RawSymBander to compiled code.
-type _gonum_org_v1_gonum_mat_RawSymBander struct {
-	IValue      any
-	WRawSymBand func() blas64.SymmetricBand
-}
-
-func (W _gonum_org_v1_gonum_mat_RawSymBander) RawSymBand() blas64.SymmetricBand {
-	return W.WRawSymBand()
-}
-
-// _gonum_org_v1_gonum_mat_RawSymmetricer hands an interpreted RawSymmetricer to compiled code.
-type _gonum_org_v1_gonum_mat_RawSymmetricer struct {
-	IValue        any
-	WRawSymmetric func() blas64.Symmetric
-}
-
-func (W _gonum_org_v1_gonum_mat_RawSymmetricer) RawSymmetric() blas64.Symmetric {
-	return W.WRawSymmetric()
-}
-
-// _gonum_org_v1_gonum_mat_RawTriBander hands an interpreted RawTriBander to compiled code.
-type _gonum_org_v1_gonum_mat_RawTriBander struct {
-	IValue      any
-	WRawTriBand func() blas64.TriangularBand
-}
-
-func (W _gonum_org_v1_gonum_mat_RawTriBander) RawTriBand() blas64.TriangularBand {
-	return W.WRawTriBand()
-}
-
-// _gonum_org_v1_gonum_mat_RawTriangular hands an interpreted RawTriangular to compiled code.
-type _gonum_org_v1_gonum_mat_RawTriangular struct {
-	IValue         any
-	WRawTriangular func() blas64.Triangular
-}
-
-func (W _gonum_org_v1_gonum_mat_RawTriangular) RawTriangular() blas64.Triangular {
-	return W.WRawTriangular()
-}
-
-// _gonum_org_v1_gonum_mat_RawTridiagonaler hands an interpreted RawTridiagonaler to compiled code.
-type _gonum_org_v1_gonum_mat_RawTridiagonaler struct {
-	IValue          any
-	WRawTridiagonal func() lapack64.Tridiagonal
-}
-
-func (W _gonum_org_v1_gonum_mat_RawTridiagonaler) RawTridiagonal() lapack64.Tridiagonal {
-	return W.WRawTridiagonal()
-}
-
-// _gonum_org_v1_gonum_mat_RawVectorer hands an interpreted RawVectorer to compiled code.
-type _gonum_org_v1_gonum_mat_RawVectorer struct {
-	IValue     any
-	WRawVector func() blas64.Vector
-}
-
-func (W _gonum_org_v1_gonum_mat_RawVectorer) RawVector() blas64.Vector {
-	return W.WRawVector()
-}
-
-// _gonum_org_v1_gonum_mat_Reseter hands an interpreted Reseter to compiled code.
-type _gonum_org_v1_gonum_mat_Reseter struct {
-	IValue any
-	WReset func()
-}
-
-func (W _gonum_org_v1_gonum_mat_Reseter) Reset() {
-	W.WReset()
-}
-
-// _gonum_org_v1_gonum_mat_RowNonZeroDoer hands an interpreted RowNonZeroDoer to compiled code.
-type _gonum_org_v1_gonum_mat_RowNonZeroDoer struct {
-	IValue        any
-	WDoRowNonZero func(a0 int, a1 func(i int, j int, v float64))
-}
-
-func (W _gonum_org_v1_gonum_mat_RowNonZeroDoer) DoRowNonZero(a0 int, a1 func(i int, j int, v float64)) {
-	W.WDoRowNonZero(a0, a1)
-}
-
-// _gonum_org_v1_gonum_mat_RowViewer hands an interpreted RowViewer to compiled code.
-type _gonum_org_v1_gonum_mat_RowViewer struct {
-	IValue   any
-	WRowView func(a0 int) mat.Vector
-}
-
-func (W _gonum_org_v1_gonum_mat_RowViewer) RowView(a0 int) mat.Vector {
-	return W.WRowView(a0)
-}
-
-// _gonum_org_v1_gonum_mat_SolveToer hands an interpreted SolveToer to compiled code.
-type _gonum_org_v1_gonum_mat_SolveToer struct {
-	IValue   any
-	WSolveTo func(a0 *mat.Dense, a1 bool, a2 mat.Matrix) error
-}
-
-func (W _gonum_org_v1_gonum_mat_SolveToer) SolveTo(a0 *mat.Dense, a1 bool, a2 mat.Matrix) error {
-	return W.WSolveTo(a0, a1, a2)
-}
-
-// _gonum_org_v1_gonum_mat_SymBanded hands an interpreted SymBanded to compiled code.
-type _gonum_org_v1_gonum_mat_SymBanded struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WBandwidth    func() (int, int)
-	WDims         func() (int, int)
-	WSymBand      func() (int, int)
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-	WTBand        func() mat.Banded
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) SymBand() (int, int) {
-	return W.WSymBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_SymBanded) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-// _gonum_org_v1_gonum_mat_Symmetric hands an interpreted Symmetric to compiled code.
-type _gonum_org_v1_gonum_mat_Symmetric struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WDims         func() (int, int)
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_Symmetric) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Symmetric) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Symmetric) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_mat_Symmetric) T() mat.Matrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_mat_Tracer hands an interpreted Tracer to compiled code.
-type _gonum_org_v1_gonum_mat_Tracer struct {
-	IValue any
-	WTrace func() float64
-}
-
-func (W _gonum_org_v1_gonum_mat_Tracer) Trace() float64 {
-	return W.WTrace()
-}
-
-// _gonum_org_v1_gonum_mat_TriBanded hands an interpreted TriBanded to compiled code.
-type _gonum_org_v1_gonum_mat_TriBanded struct {
-	IValue     any
-	WAt        func(a0 int, a1 int) float64
-	WBandwidth func() (int, int)
-	WDims      func() (int, int)
-	WT         func() mat.Matrix
-	WTBand     func() mat.Banded
-	WTTri      func() mat.Triangular
-	WTTriBand  func() mat.TriBanded
-	WTriBand   func() (int, int, mat.TriKind)
-	WTriangle  func() (int, mat.TriKind)
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) Bandwidth() (int, int) {
-	return W.WBandwidth()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) TBand() mat.Banded {
-	return W.WTBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) TTri() mat.Triangular {
-	return W.WTTri()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) TTriBand() mat.TriBanded {
-	return W.WTTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) TriBand() (int, int, mat.TriKind) {
-	return W.WTriBand()
-}
-
-func (W _gonum_org_v1_gonum_mat_TriBanded) Triangle() (int, mat.TriKind) {
-	return W.WTriangle()
-}
-
-// _gonum_org_v1_gonum_mat_Triangular hands an interpreted Triangular to compiled code.
-type _gonum_org_v1_gonum_mat_Triangular struct {
-	IValue    any
-	WAt       func(a0 int, a1 int) float64
-	WDims     func() (int, int)
-	WT        func() mat.Matrix
-	WTTri     func() mat.Triangular
-	WTriangle func() (int, mat.TriKind)
-}
-
-func (W _gonum_org_v1_gonum_mat_Triangular) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Triangular) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Triangular) T() mat.Matrix {
-	return W.WT()
-}
-
-func (W _gonum_org_v1_gonum_mat_Triangular) TTri() mat.Triangular {
-	return W.WTTri()
-}
-
-func (W _gonum_org_v1_gonum_mat_Triangular) Triangle() (int, mat.TriKind) {
-	return W.WTriangle()
-}
-
-// _gonum_org_v1_gonum_mat_UnConjTransposer hands an interpreted UnConjTransposer to compiled code.
-type _gonum_org_v1_gonum_mat_UnConjTransposer struct {
-	IValue           any
-	WUnConjTranspose func() mat.CMatrix
-}
-
-func (W _gonum_org_v1_gonum_mat_UnConjTransposer) UnConjTranspose() mat.CMatrix {
-	return W.WUnConjTranspose()
-}
-
-// _gonum_org_v1_gonum_mat_UntransposeBander hands an interpreted UntransposeBander to compiled code.
-type _gonum_org_v1_gonum_mat_UntransposeBander struct {
-	IValue           any
-	WUntransposeBand func() mat.Banded
-}
-
-func (W _gonum_org_v1_gonum_mat_UntransposeBander) UntransposeBand() mat.Banded {
-	return W.WUntransposeBand()
-}
-
-// _gonum_org_v1_gonum_mat_UntransposeTriBander hands an interpreted UntransposeTriBander to compiled code.
-type _gonum_org_v1_gonum_mat_UntransposeTriBander struct {
-	IValue              any
-	WUntransposeTriBand func() mat.TriBanded
-}
-
-func (W _gonum_org_v1_gonum_mat_UntransposeTriBander) UntransposeTriBand() mat.TriBanded {
-	return W.WUntransposeTriBand()
-}
-
-// _gonum_org_v1_gonum_mat_UntransposeTrier hands an interpreted UntransposeTrier to compiled code.
-type _gonum_org_v1_gonum_mat_UntransposeTrier struct {
-	IValue          any
-	WUntransposeTri func() mat.Triangular
-}
-
-func (W _gonum_org_v1_gonum_mat_UntransposeTrier) UntransposeTri() mat.Triangular {
-	return W.WUntransposeTri()
-}
-
-// _gonum_org_v1_gonum_mat_Untransposer hands an interpreted Untransposer to compiled code.
-type _gonum_org_v1_gonum_mat_Untransposer struct {
-	IValue       any
-	WUntranspose func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_Untransposer) Untranspose() mat.Matrix {
-	return W.WUntranspose()
-}
-
-// _gonum_org_v1_gonum_mat_Vector hands an interpreted Vector to compiled code.
-type _gonum_org_v1_gonum_mat_Vector struct {
-	IValue any
-	WAt    func(a0 int, a1 int) float64
-	WAtVec func(a0 int) float64
-	WDims  func() (int, int)
-	WLen   func() int
-	WT     func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_mat_Vector) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_mat_Vector) AtVec(a0 int) float64 {
-	return W.WAtVec(a0)
-}
-
-func (W _gonum_org_v1_gonum_mat_Vector) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_mat_Vector) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_gonum_mat_Vector) T() mat.Matrix {
-	return W.WT()
+func init() { table.Register(&gonum_org_v1_gonum_mat_) }
+
+var gonum_org_v1_gonum_mat_ = table.Package{
+	Path: "gonum.org/v1/gonum/mat",
+	Name: "mat",
+	Untyped: `ConditionTolerance FLOAT 10000000000000000
+`,
+	Values: []table.Symbol{
+		{Name: "CEqual", Value: mat.CEqual},
+		{Name: "CEqualApprox", Value: mat.CEqualApprox},
+		{Name: "Col", Value: mat.Col},
+		{Name: "Cond", Value: mat.Cond},
+		{Name: "CondNorm", Value: mat.CondNorm},
+		{Name: "CondNormTrans", Value: mat.CondNormTrans},
+		{Name: "DenseCopyOf", Value: mat.DenseCopyOf},
+		{Name: "Det", Value: mat.Det},
+		{Name: "Dot", Value: mat.Dot},
+		{Name: "DotByte", Value: mat.DotByte},
+		{Name: "EigenBoth", Value: mat.EigenBoth},
+		{Name: "EigenLeft", Value: mat.EigenLeft},
+		{Name: "EigenNone", Value: mat.EigenNone},
+		{Name: "EigenRight", Value: mat.EigenRight},
+		{Name: "Equal", Value: mat.Equal},
+		{Name: "EqualApprox", Value: mat.EqualApprox},
+		{Name: "Excerpt", Value: mat.Excerpt},
+		{Name: "FormatMATLAB", Value: mat.FormatMATLAB},
+		{Name: "FormatPython", Value: mat.FormatPython},
+		{Name: "Formatted", Value: mat.Formatted},
+		{Name: "GSVDAll", Value: mat.GSVDAll},
+		{Name: "GSVDNone", Value: mat.GSVDNone},
+		{Name: "GSVDQ", Value: mat.GSVDQ},
+		{Name: "GSVDU", Value: mat.GSVDU},
+		{Name: "GSVDV", Value: mat.GSVDV},
+		{Name: "Inner", Value: mat.Inner},
+		{Name: "LogDet", Value: mat.LogDet},
+		{Name: "Lower", Value: mat.Lower},
+		{Name: "Max", Value: mat.Max},
+		{Name: "Maybe", Value: mat.Maybe},
+		{Name: "MaybeComplex", Value: mat.MaybeComplex},
+		{Name: "MaybeFloat", Value: mat.MaybeFloat},
+		{Name: "Min", Value: mat.Min},
+		{Name: "NewBandDense", Value: mat.NewBandDense},
+		{Name: "NewCDense", Value: mat.NewCDense},
+		{Name: "NewDense", Value: mat.NewDense},
+		{Name: "NewDiagDense", Value: mat.NewDiagDense},
+		{Name: "NewDiagonalRect", Value: mat.NewDiagonalRect},
+		{Name: "NewSymBandDense", Value: mat.NewSymBandDense},
+		{Name: "NewSymDense", Value: mat.NewSymDense},
+		{Name: "NewTriBandDense", Value: mat.NewTriBandDense},
+		{Name: "NewTriDense", Value: mat.NewTriDense},
+		{Name: "NewTridiag", Value: mat.NewTridiag},
+		{Name: "NewVecDense", Value: mat.NewVecDense},
+		{Name: "Norm", Value: mat.Norm},
+		{Name: "Prefix", Value: mat.Prefix},
+		{Name: "Row", Value: mat.Row},
+		{Name: "SVDFull", Value: mat.SVDFull},
+		{Name: "SVDFullU", Value: mat.SVDFullU},
+		{Name: "SVDFullV", Value: mat.SVDFullV},
+		{Name: "SVDNone", Value: mat.SVDNone},
+		{Name: "SVDThin", Value: mat.SVDThin},
+		{Name: "SVDThinU", Value: mat.SVDThinU},
+		{Name: "SVDThinV", Value: mat.SVDThinV},
+		{Name: "Squeeze", Value: mat.Squeeze},
+		{Name: "Sum", Value: mat.Sum},
+		{Name: "Trace", Value: mat.Trace},
+		{Name: "Upper", Value: mat.Upper},
+		{Name: "VecDenseCopyOf", Value: mat.VecDenseCopyOf},
+		{Name: "BandCholesky", Value: (*mat.BandCholesky)(nil)},
+		{Name: "BandDense", Value: (*mat.BandDense)(nil)},
+		{Name: "Banded", Value: (*mat.Banded)(nil)},
+		{Name: "CDense", Value: (*mat.CDense)(nil)},
+		{Name: "CMatrix", Value: (*mat.CMatrix)(nil)},
+		{Name: "CTranspose", Value: (*mat.CTranspose)(nil)},
+		{Name: "CUntransposer", Value: (*mat.CUntransposer)(nil)},
+		{Name: "Cholesky", Value: (*mat.Cholesky)(nil)},
+		{Name: "ClonerFrom", Value: (*mat.ClonerFrom)(nil)},
+		{Name: "ColNonZeroDoer", Value: (*mat.ColNonZeroDoer)(nil)},
+		{Name: "ColViewer", Value: (*mat.ColViewer)(nil)},
+		{Name: "Condition", Value: (*mat.Condition)(nil)},
+		{Name: "ConjTranspose", Value: (*mat.ConjTranspose)(nil)},
+		{Name: "Copier", Value: (*mat.Copier)(nil)},
+		{Name: "Dense", Value: (*mat.Dense)(nil)},
+		{Name: "DiagDense", Value: (*mat.DiagDense)(nil)},
+		{Name: "Diagonal", Value: (*mat.Diagonal)(nil)},
+		{Name: "Eigen", Value: (*mat.Eigen)(nil)},
+		{Name: "EigenKind", Value: (*mat.EigenKind)(nil)},
+		{Name: "EigenSym", Value: (*mat.EigenSym)(nil)},
+		{Name: "Error", Value: (*mat.Error)(nil)},
+		{Name: "ErrorStack", Value: (*mat.ErrorStack)(nil)},
+		{Name: "FormatOption", Value: (*mat.FormatOption)(nil)},
+		{Name: "GSVD", Value: (*mat.GSVD)(nil)},
+		{Name: "GSVDKind", Value: (*mat.GSVDKind)(nil)},
+		{Name: "Grower", Value: (*mat.Grower)(nil)},
+		{Name: "HOGSVD", Value: (*mat.HOGSVD)(nil)},
+		{Name: "LQ", Value: (*mat.LQ)(nil)},
+		{Name: "LU", Value: (*mat.LU)(nil)},
+		{Name: "Matrix", Value: (*mat.Matrix)(nil)},
+		{Name: "Mutable", Value: (*mat.Mutable)(nil)},
+		{Name: "MutableBanded", Value: (*mat.MutableBanded)(nil)},
+		{Name: "MutableDiagonal", Value: (*mat.MutableDiagonal)(nil)},
+		{Name: "MutableSymBanded", Value: (*mat.MutableSymBanded)(nil)},
+		{Name: "MutableSymmetric", Value: (*mat.MutableSymmetric)(nil)},
+		{Name: "MutableTriBanded", Value: (*mat.MutableTriBanded)(nil)},
+		{Name: "MutableTriangular", Value: (*mat.MutableTriangular)(nil)},
+		{Name: "MutableVector", Value: (*mat.MutableVector)(nil)},
+		{Name: "NonZeroDoer", Value: (*mat.NonZeroDoer)(nil)},
+		{Name: "Normer", Value: (*mat.Normer)(nil)},
+		{Name: "PivotedCholesky", Value: (*mat.PivotedCholesky)(nil)},
+		{Name: "QR", Value: (*mat.QR)(nil)},
+		{Name: "RawBander", Value: (*mat.RawBander)(nil)},
+		{Name: "RawCMatrixer", Value: (*mat.RawCMatrixer)(nil)},
+		{Name: "RawColViewer", Value: (*mat.RawColViewer)(nil)},
+		{Name: "RawMatrixSetter", Value: (*mat.RawMatrixSetter)(nil)},
+		{Name: "RawMatrixer", Value: (*mat.RawMatrixer)(nil)},
+		{Name: "RawRowViewer", Value: (*mat.RawRowViewer)(nil)},
+		{Name: "RawSymBander", Value: (*mat.RawSymBander)(nil)},
+		{Name: "RawSymmetricer", Value: (*mat.RawSymmetricer)(nil)},
+		{Name: "RawTriBander", Value: (*mat.RawTriBander)(nil)},
+		{Name: "RawTriangular", Value: (*mat.RawTriangular)(nil)},
+		{Name: "RawTridiagonaler", Value: (*mat.RawTridiagonaler)(nil)},
+		{Name: "RawVectorer", Value: (*mat.RawVectorer)(nil)},
+		{Name: "Reseter", Value: (*mat.Reseter)(nil)},
+		{Name: "RowNonZeroDoer", Value: (*mat.RowNonZeroDoer)(nil)},
+		{Name: "RowViewer", Value: (*mat.RowViewer)(nil)},
+		{Name: "SVD", Value: (*mat.SVD)(nil)},
+		{Name: "SVDKind", Value: (*mat.SVDKind)(nil)},
+		{Name: "SolveToer", Value: (*mat.SolveToer)(nil)},
+		{Name: "SymBandDense", Value: (*mat.SymBandDense)(nil)},
+		{Name: "SymBanded", Value: (*mat.SymBanded)(nil)},
+		{Name: "SymDense", Value: (*mat.SymDense)(nil)},
+		{Name: "Symmetric", Value: (*mat.Symmetric)(nil)},
+		{Name: "Tracer", Value: (*mat.Tracer)(nil)},
+		{Name: "Transpose", Value: (*mat.Transpose)(nil)},
+		{Name: "TransposeBand", Value: (*mat.TransposeBand)(nil)},
+		{Name: "TransposeTri", Value: (*mat.TransposeTri)(nil)},
+		{Name: "TransposeTriBand", Value: (*mat.TransposeTriBand)(nil)},
+		{Name: "TransposeVec", Value: (*mat.TransposeVec)(nil)},
+		{Name: "TriBandDense", Value: (*mat.TriBandDense)(nil)},
+		{Name: "TriBanded", Value: (*mat.TriBanded)(nil)},
+		{Name: "TriDense", Value: (*mat.TriDense)(nil)},
+		{Name: "TriKind", Value: (*mat.TriKind)(nil)},
+		{Name: "Triangular", Value: (*mat.Triangular)(nil)},
+		{Name: "Tridiag", Value: (*mat.Tridiag)(nil)},
+		{Name: "UnConjTransposer", Value: (*mat.UnConjTransposer)(nil)},
+		{Name: "UntransposeBander", Value: (*mat.UntransposeBander)(nil)},
+		{Name: "UntransposeTriBander", Value: (*mat.UntransposeTriBander)(nil)},
+		{Name: "UntransposeTrier", Value: (*mat.UntransposeTrier)(nil)},
+		{Name: "Untransposer", Value: (*mat.Untransposer)(nil)},
+		{Name: "VecDense", Value: (*mat.VecDense)(nil)},
+		{Name: "Vector", Value: (*mat.Vector)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrBandSet", Value: &mat.ErrBandSet},
+		{Name: "ErrBandwidth", Value: &mat.ErrBandwidth},
+		{Name: "ErrColAccess", Value: &mat.ErrColAccess},
+		{Name: "ErrColLength", Value: &mat.ErrColLength},
+		{Name: "ErrDiagSet", Value: &mat.ErrDiagSet},
+		{Name: "ErrFailedEigen", Value: &mat.ErrFailedEigen},
+		{Name: "ErrIllegalStride", Value: &mat.ErrIllegalStride},
+		{Name: "ErrIndexOutOfRange", Value: &mat.ErrIndexOutOfRange},
+		{Name: "ErrNegativeDimension", Value: &mat.ErrNegativeDimension},
+		{Name: "ErrNormOrder", Value: &mat.ErrNormOrder},
+		{Name: "ErrNotPSD", Value: &mat.ErrNotPSD},
+		{Name: "ErrPivot", Value: &mat.ErrPivot},
+		{Name: "ErrReuseNonEmpty", Value: &mat.ErrReuseNonEmpty},
+		{Name: "ErrRowAccess", Value: &mat.ErrRowAccess},
+		{Name: "ErrRowLength", Value: &mat.ErrRowLength},
+		{Name: "ErrShape", Value: &mat.ErrShape},
+		{Name: "ErrSingular", Value: &mat.ErrSingular},
+		{Name: "ErrSliceLengthMismatch", Value: &mat.ErrSliceLengthMismatch},
+		{Name: "ErrSquare", Value: &mat.ErrSquare},
+		{Name: "ErrTriangle", Value: &mat.ErrTriangle},
+		{Name: "ErrTriangleSet", Value: &mat.ErrTriangleSet},
+		{Name: "ErrVectorAccess", Value: &mat.ErrVectorAccess},
+		{Name: "ErrZeroLength", Value: &mat.ErrZeroLength},
+	},
 }

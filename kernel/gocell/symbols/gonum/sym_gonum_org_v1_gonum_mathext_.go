@@ -3,38 +3,39 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	mathext "gonum.org/v1/gonum/mathext"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/mathext", "mathext", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AiryAi":             reflect.ValueOf(mathext.AiryAi),
-			"AiryAiDeriv":        reflect.ValueOf(mathext.AiryAiDeriv),
-			"Beta":               reflect.ValueOf(mathext.Beta),
-			"CompleteB":          reflect.ValueOf(mathext.CompleteB),
-			"CompleteD":          reflect.ValueOf(mathext.CompleteD),
-			"CompleteE":          reflect.ValueOf(mathext.CompleteE),
-			"CompleteK":          reflect.ValueOf(mathext.CompleteK),
-			"Digamma":            reflect.ValueOf(mathext.Digamma),
-			"EllipticE":          reflect.ValueOf(mathext.EllipticE),
-			"EllipticF":          reflect.ValueOf(mathext.EllipticF),
-			"EllipticRD":         reflect.ValueOf(mathext.EllipticRD),
-			"EllipticRF":         reflect.ValueOf(mathext.EllipticRF),
-			"GammaIncReg":        reflect.ValueOf(mathext.GammaIncReg),
-			"GammaIncRegComp":    reflect.ValueOf(mathext.GammaIncRegComp),
-			"GammaIncRegCompInv": reflect.ValueOf(mathext.GammaIncRegCompInv),
-			"GammaIncRegInv":     reflect.ValueOf(mathext.GammaIncRegInv),
-			"Hypergeo":           reflect.ValueOf(mathext.Hypergeo),
-			"InvRegIncBeta":      reflect.ValueOf(mathext.InvRegIncBeta),
-			"Lbeta":              reflect.ValueOf(mathext.Lbeta),
-			"Li2":                reflect.ValueOf(mathext.Li2),
-			"MvLgamma":           reflect.ValueOf(mathext.MvLgamma),
-			"NormalQuantile":     reflect.ValueOf(mathext.NormalQuantile),
-			"RegIncBeta":         reflect.ValueOf(mathext.RegIncBeta),
-			"Zeta":               reflect.ValueOf(mathext.Zeta),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_mathext_) }
+
+var gonum_org_v1_gonum_mathext_ = table.Package{
+	Path: "gonum.org/v1/gonum/mathext",
+	Name: "mathext",
+	Values: []table.Symbol{
+		{Name: "AiryAi", Value: mathext.AiryAi},
+		{Name: "AiryAiDeriv", Value: mathext.AiryAiDeriv},
+		{Name: "Beta", Value: mathext.Beta},
+		{Name: "CompleteB", Value: mathext.CompleteB},
+		{Name: "CompleteD", Value: mathext.CompleteD},
+		{Name: "CompleteE", Value: mathext.CompleteE},
+		{Name: "CompleteK", Value: mathext.CompleteK},
+		{Name: "Digamma", Value: mathext.Digamma},
+		{Name: "EllipticE", Value: mathext.EllipticE},
+		{Name: "EllipticF", Value: mathext.EllipticF},
+		{Name: "EllipticRD", Value: mathext.EllipticRD},
+		{Name: "EllipticRF", Value: mathext.EllipticRF},
+		{Name: "GammaIncReg", Value: mathext.GammaIncReg},
+		{Name: "GammaIncRegComp", Value: mathext.GammaIncRegComp},
+		{Name: "GammaIncRegCompInv", Value: mathext.GammaIncRegCompInv},
+		{Name: "GammaIncRegInv", Value: mathext.GammaIncRegInv},
+		{Name: "Hypergeo", Value: mathext.Hypergeo},
+		{Name: "InvRegIncBeta", Value: mathext.InvRegIncBeta},
+		{Name: "Lbeta", Value: mathext.Lbeta},
+		{Name: "Li2", Value: mathext.Li2},
+		{Name: "MvLgamma", Value: mathext.MvLgamma},
+		{Name: "NormalQuantile", Value: mathext.NormalQuantile},
+		{Name: "RegIncBeta", Value: mathext.RegIncBeta},
+		{Name: "Zeta", Value: mathext.Zeta},
+	},
 }

@@ -3,26 +3,27 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	prng "gonum.org/v1/gonum/mathext/prng"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/mathext/prng", "prng", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewMT19937":            reflect.ValueOf(prng.NewMT19937),
-			"NewMT19937_64":         reflect.ValueOf(prng.NewMT19937_64),
-			"NewSplitMix64":         reflect.ValueOf(prng.NewSplitMix64),
-			"NewXoshiro256plus":     reflect.ValueOf(prng.NewXoshiro256plus),
-			"NewXoshiro256plusplus": reflect.ValueOf(prng.NewXoshiro256plusplus),
-			"NewXoshiro256starstar": reflect.ValueOf(prng.NewXoshiro256starstar),
-			"MT19937":               reflect.ValueOf((*prng.MT19937)(nil)),
-			"MT19937_64":            reflect.ValueOf((*prng.MT19937_64)(nil)),
-			"SplitMix64":            reflect.ValueOf((*prng.SplitMix64)(nil)),
-			"Xoshiro256plus":        reflect.ValueOf((*prng.Xoshiro256plus)(nil)),
-			"Xoshiro256plusplus":    reflect.ValueOf((*prng.Xoshiro256plusplus)(nil)),
-			"Xoshiro256starstar":    reflect.ValueOf((*prng.Xoshiro256starstar)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_mathext_prng_) }
+
+var gonum_org_v1_gonum_mathext_prng_ = table.Package{
+	Path: "gonum.org/v1/gonum/mathext/prng",
+	Name: "prng",
+	Values: []table.Symbol{
+		{Name: "NewMT19937", Value: prng.NewMT19937},
+		{Name: "NewMT19937_64", Value: prng.NewMT19937_64},
+		{Name: "NewSplitMix64", Value: prng.NewSplitMix64},
+		{Name: "NewXoshiro256plus", Value: prng.NewXoshiro256plus},
+		{Name: "NewXoshiro256plusplus", Value: prng.NewXoshiro256plusplus},
+		{Name: "NewXoshiro256starstar", Value: prng.NewXoshiro256starstar},
+		{Name: "MT19937", Value: (*prng.MT19937)(nil)},
+		{Name: "MT19937_64", Value: (*prng.MT19937_64)(nil)},
+		{Name: "SplitMix64", Value: (*prng.SplitMix64)(nil)},
+		{Name: "Xoshiro256plus", Value: (*prng.Xoshiro256plus)(nil)},
+		{Name: "Xoshiro256plusplus", Value: (*prng.Xoshiro256plusplus)(nil)},
+		{Name: "Xoshiro256starstar", Value: (*prng.Xoshiro256starstar)(nil)},
+	},
 }

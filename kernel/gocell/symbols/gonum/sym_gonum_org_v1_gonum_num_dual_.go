@@ -3,38 +3,39 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	dual "gonum.org/v1/gonum/num/dual"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/num/dual", "dual", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":     reflect.ValueOf(dual.Abs),
-			"Acos":    reflect.ValueOf(dual.Acos),
-			"Acosh":   reflect.ValueOf(dual.Acosh),
-			"Add":     reflect.ValueOf(dual.Add),
-			"Asin":    reflect.ValueOf(dual.Asin),
-			"Asinh":   reflect.ValueOf(dual.Asinh),
-			"Atan":    reflect.ValueOf(dual.Atan),
-			"Atanh":   reflect.ValueOf(dual.Atanh),
-			"Cos":     reflect.ValueOf(dual.Cos),
-			"Cosh":    reflect.ValueOf(dual.Cosh),
-			"Exp":     reflect.ValueOf(dual.Exp),
-			"Inv":     reflect.ValueOf(dual.Inv),
-			"Log":     reflect.ValueOf(dual.Log),
-			"Mul":     reflect.ValueOf(dual.Mul),
-			"Pow":     reflect.ValueOf(dual.Pow),
-			"PowReal": reflect.ValueOf(dual.PowReal),
-			"Scale":   reflect.ValueOf(dual.Scale),
-			"Sin":     reflect.ValueOf(dual.Sin),
-			"Sinh":    reflect.ValueOf(dual.Sinh),
-			"Sqrt":    reflect.ValueOf(dual.Sqrt),
-			"Sub":     reflect.ValueOf(dual.Sub),
-			"Tan":     reflect.ValueOf(dual.Tan),
-			"Tanh":    reflect.ValueOf(dual.Tanh),
-			"Number":  reflect.ValueOf((*dual.Number)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_num_dual_) }
+
+var gonum_org_v1_gonum_num_dual_ = table.Package{
+	Path: "gonum.org/v1/gonum/num/dual",
+	Name: "dual",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: dual.Abs},
+		{Name: "Acos", Value: dual.Acos},
+		{Name: "Acosh", Value: dual.Acosh},
+		{Name: "Add", Value: dual.Add},
+		{Name: "Asin", Value: dual.Asin},
+		{Name: "Asinh", Value: dual.Asinh},
+		{Name: "Atan", Value: dual.Atan},
+		{Name: "Atanh", Value: dual.Atanh},
+		{Name: "Cos", Value: dual.Cos},
+		{Name: "Cosh", Value: dual.Cosh},
+		{Name: "Exp", Value: dual.Exp},
+		{Name: "Inv", Value: dual.Inv},
+		{Name: "Log", Value: dual.Log},
+		{Name: "Mul", Value: dual.Mul},
+		{Name: "Pow", Value: dual.Pow},
+		{Name: "PowReal", Value: dual.PowReal},
+		{Name: "Scale", Value: dual.Scale},
+		{Name: "Sin", Value: dual.Sin},
+		{Name: "Sinh", Value: dual.Sinh},
+		{Name: "Sqrt", Value: dual.Sqrt},
+		{Name: "Sub", Value: dual.Sub},
+		{Name: "Tan", Value: dual.Tan},
+		{Name: "Tanh", Value: dual.Tanh},
+		{Name: "Number", Value: (*dual.Number)(nil)},
+	},
 }

@@ -3,27 +3,28 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	dualcmplx "gonum.org/v1/gonum/num/dualcmplx"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/num/dualcmplx", "dualcmplx", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":     reflect.ValueOf(dualcmplx.Abs),
-			"Add":     reflect.ValueOf(dualcmplx.Add),
-			"Conj":    reflect.ValueOf(dualcmplx.Conj),
-			"Exp":     reflect.ValueOf(dualcmplx.Exp),
-			"Inv":     reflect.ValueOf(dualcmplx.Inv),
-			"Log":     reflect.ValueOf(dualcmplx.Log),
-			"Mul":     reflect.ValueOf(dualcmplx.Mul),
-			"Pow":     reflect.ValueOf(dualcmplx.Pow),
-			"PowReal": reflect.ValueOf(dualcmplx.PowReal),
-			"Scale":   reflect.ValueOf(dualcmplx.Scale),
-			"Sqrt":    reflect.ValueOf(dualcmplx.Sqrt),
-			"Sub":     reflect.ValueOf(dualcmplx.Sub),
-			"Number":  reflect.ValueOf((*dualcmplx.Number)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_num_dualcmplx_) }
+
+var gonum_org_v1_gonum_num_dualcmplx_ = table.Package{
+	Path: "gonum.org/v1/gonum/num/dualcmplx",
+	Name: "dualcmplx",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: dualcmplx.Abs},
+		{Name: "Add", Value: dualcmplx.Add},
+		{Name: "Conj", Value: dualcmplx.Conj},
+		{Name: "Exp", Value: dualcmplx.Exp},
+		{Name: "Inv", Value: dualcmplx.Inv},
+		{Name: "Log", Value: dualcmplx.Log},
+		{Name: "Mul", Value: dualcmplx.Mul},
+		{Name: "Pow", Value: dualcmplx.Pow},
+		{Name: "PowReal", Value: dualcmplx.PowReal},
+		{Name: "Scale", Value: dualcmplx.Scale},
+		{Name: "Sqrt", Value: dualcmplx.Sqrt},
+		{Name: "Sub", Value: dualcmplx.Sub},
+		{Name: "Number", Value: (*dualcmplx.Number)(nil)},
+	},
 }

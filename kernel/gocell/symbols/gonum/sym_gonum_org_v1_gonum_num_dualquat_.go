@@ -3,29 +3,30 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	dualquat "gonum.org/v1/gonum/num/dualquat"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/num/dualquat", "dualquat", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":      reflect.ValueOf(dualquat.Abs),
-			"Add":      reflect.ValueOf(dualquat.Add),
-			"Conj":     reflect.ValueOf(dualquat.Conj),
-			"ConjDual": reflect.ValueOf(dualquat.ConjDual),
-			"ConjQuat": reflect.ValueOf(dualquat.ConjQuat),
-			"Exp":      reflect.ValueOf(dualquat.Exp),
-			"Inv":      reflect.ValueOf(dualquat.Inv),
-			"Log":      reflect.ValueOf(dualquat.Log),
-			"Mul":      reflect.ValueOf(dualquat.Mul),
-			"Pow":      reflect.ValueOf(dualquat.Pow),
-			"PowReal":  reflect.ValueOf(dualquat.PowReal),
-			"Scale":    reflect.ValueOf(dualquat.Scale),
-			"Sqrt":     reflect.ValueOf(dualquat.Sqrt),
-			"Sub":      reflect.ValueOf(dualquat.Sub),
-			"Number":   reflect.ValueOf((*dualquat.Number)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_num_dualquat_) }
+
+var gonum_org_v1_gonum_num_dualquat_ = table.Package{
+	Path: "gonum.org/v1/gonum/num/dualquat",
+	Name: "dualquat",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: dualquat.Abs},
+		{Name: "Add", Value: dualquat.Add},
+		{Name: "Conj", Value: dualquat.Conj},
+		{Name: "ConjDual", Value: dualquat.ConjDual},
+		{Name: "ConjQuat", Value: dualquat.ConjQuat},
+		{Name: "Exp", Value: dualquat.Exp},
+		{Name: "Inv", Value: dualquat.Inv},
+		{Name: "Log", Value: dualquat.Log},
+		{Name: "Mul", Value: dualquat.Mul},
+		{Name: "Pow", Value: dualquat.Pow},
+		{Name: "PowReal", Value: dualquat.PowReal},
+		{Name: "Scale", Value: dualquat.Scale},
+		{Name: "Sqrt", Value: dualquat.Sqrt},
+		{Name: "Sub", Value: dualquat.Sub},
+		{Name: "Number", Value: (*dualquat.Number)(nil)},
+	},
 }

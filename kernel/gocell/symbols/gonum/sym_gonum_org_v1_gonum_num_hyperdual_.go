@@ -3,38 +3,39 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	hyperdual "gonum.org/v1/gonum/num/hyperdual"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/num/hyperdual", "hyperdual", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":     reflect.ValueOf(hyperdual.Abs),
-			"Acos":    reflect.ValueOf(hyperdual.Acos),
-			"Acosh":   reflect.ValueOf(hyperdual.Acosh),
-			"Add":     reflect.ValueOf(hyperdual.Add),
-			"Asin":    reflect.ValueOf(hyperdual.Asin),
-			"Asinh":   reflect.ValueOf(hyperdual.Asinh),
-			"Atan":    reflect.ValueOf(hyperdual.Atan),
-			"Atanh":   reflect.ValueOf(hyperdual.Atanh),
-			"Cos":     reflect.ValueOf(hyperdual.Cos),
-			"Cosh":    reflect.ValueOf(hyperdual.Cosh),
-			"Exp":     reflect.ValueOf(hyperdual.Exp),
-			"Inv":     reflect.ValueOf(hyperdual.Inv),
-			"Log":     reflect.ValueOf(hyperdual.Log),
-			"Mul":     reflect.ValueOf(hyperdual.Mul),
-			"Pow":     reflect.ValueOf(hyperdual.Pow),
-			"PowReal": reflect.ValueOf(hyperdual.PowReal),
-			"Scale":   reflect.ValueOf(hyperdual.Scale),
-			"Sin":     reflect.ValueOf(hyperdual.Sin),
-			"Sinh":    reflect.ValueOf(hyperdual.Sinh),
-			"Sqrt":    reflect.ValueOf(hyperdual.Sqrt),
-			"Sub":     reflect.ValueOf(hyperdual.Sub),
-			"Tan":     reflect.ValueOf(hyperdual.Tan),
-			"Tanh":    reflect.ValueOf(hyperdual.Tanh),
-			"Number":  reflect.ValueOf((*hyperdual.Number)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_num_hyperdual_) }
+
+var gonum_org_v1_gonum_num_hyperdual_ = table.Package{
+	Path: "gonum.org/v1/gonum/num/hyperdual",
+	Name: "hyperdual",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: hyperdual.Abs},
+		{Name: "Acos", Value: hyperdual.Acos},
+		{Name: "Acosh", Value: hyperdual.Acosh},
+		{Name: "Add", Value: hyperdual.Add},
+		{Name: "Asin", Value: hyperdual.Asin},
+		{Name: "Asinh", Value: hyperdual.Asinh},
+		{Name: "Atan", Value: hyperdual.Atan},
+		{Name: "Atanh", Value: hyperdual.Atanh},
+		{Name: "Cos", Value: hyperdual.Cos},
+		{Name: "Cosh", Value: hyperdual.Cosh},
+		{Name: "Exp", Value: hyperdual.Exp},
+		{Name: "Inv", Value: hyperdual.Inv},
+		{Name: "Log", Value: hyperdual.Log},
+		{Name: "Mul", Value: hyperdual.Mul},
+		{Name: "Pow", Value: hyperdual.Pow},
+		{Name: "PowReal", Value: hyperdual.PowReal},
+		{Name: "Scale", Value: hyperdual.Scale},
+		{Name: "Sin", Value: hyperdual.Sin},
+		{Name: "Sinh", Value: hyperdual.Sinh},
+		{Name: "Sqrt", Value: hyperdual.Sqrt},
+		{Name: "Sub", Value: hyperdual.Sub},
+		{Name: "Tan", Value: hyperdual.Tan},
+		{Name: "Tanh", Value: hyperdual.Tanh},
+		{Name: "Number", Value: (*hyperdual.Number)(nil)},
+	},
 }

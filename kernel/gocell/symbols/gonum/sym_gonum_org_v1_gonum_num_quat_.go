@@ -3,44 +3,45 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	quat "gonum.org/v1/gonum/num/quat"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/num/quat", "quat", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":     reflect.ValueOf(quat.Abs),
-			"Acos":    reflect.ValueOf(quat.Acos),
-			"Acosh":   reflect.ValueOf(quat.Acosh),
-			"Add":     reflect.ValueOf(quat.Add),
-			"Asin":    reflect.ValueOf(quat.Asin),
-			"Asinh":   reflect.ValueOf(quat.Asinh),
-			"Atan":    reflect.ValueOf(quat.Atan),
-			"Atanh":   reflect.ValueOf(quat.Atanh),
-			"Conj":    reflect.ValueOf(quat.Conj),
-			"Cos":     reflect.ValueOf(quat.Cos),
-			"Cosh":    reflect.ValueOf(quat.Cosh),
-			"Exp":     reflect.ValueOf(quat.Exp),
-			"Inf":     reflect.ValueOf(quat.Inf),
-			"Inv":     reflect.ValueOf(quat.Inv),
-			"IsInf":   reflect.ValueOf(quat.IsInf),
-			"IsNaN":   reflect.ValueOf(quat.IsNaN),
-			"Log":     reflect.ValueOf(quat.Log),
-			"Mul":     reflect.ValueOf(quat.Mul),
-			"NaN":     reflect.ValueOf(quat.NaN),
-			"Parse":   reflect.ValueOf(quat.Parse),
-			"Pow":     reflect.ValueOf(quat.Pow),
-			"PowReal": reflect.ValueOf(quat.PowReal),
-			"Scale":   reflect.ValueOf(quat.Scale),
-			"Sin":     reflect.ValueOf(quat.Sin),
-			"Sinh":    reflect.ValueOf(quat.Sinh),
-			"Sqrt":    reflect.ValueOf(quat.Sqrt),
-			"Sub":     reflect.ValueOf(quat.Sub),
-			"Tan":     reflect.ValueOf(quat.Tan),
-			"Tanh":    reflect.ValueOf(quat.Tanh),
-			"Number":  reflect.ValueOf((*quat.Number)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_num_quat_) }
+
+var gonum_org_v1_gonum_num_quat_ = table.Package{
+	Path: "gonum.org/v1/gonum/num/quat",
+	Name: "quat",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: quat.Abs},
+		{Name: "Acos", Value: quat.Acos},
+		{Name: "Acosh", Value: quat.Acosh},
+		{Name: "Add", Value: quat.Add},
+		{Name: "Asin", Value: quat.Asin},
+		{Name: "Asinh", Value: quat.Asinh},
+		{Name: "Atan", Value: quat.Atan},
+		{Name: "Atanh", Value: quat.Atanh},
+		{Name: "Conj", Value: quat.Conj},
+		{Name: "Cos", Value: quat.Cos},
+		{Name: "Cosh", Value: quat.Cosh},
+		{Name: "Exp", Value: quat.Exp},
+		{Name: "Inf", Value: quat.Inf},
+		{Name: "Inv", Value: quat.Inv},
+		{Name: "IsInf", Value: quat.IsInf},
+		{Name: "IsNaN", Value: quat.IsNaN},
+		{Name: "Log", Value: quat.Log},
+		{Name: "Mul", Value: quat.Mul},
+		{Name: "NaN", Value: quat.NaN},
+		{Name: "Parse", Value: quat.Parse},
+		{Name: "Pow", Value: quat.Pow},
+		{Name: "PowReal", Value: quat.PowReal},
+		{Name: "Scale", Value: quat.Scale},
+		{Name: "Sin", Value: quat.Sin},
+		{Name: "Sinh", Value: quat.Sinh},
+		{Name: "Sqrt", Value: quat.Sqrt},
+		{Name: "Sub", Value: quat.Sub},
+		{Name: "Tan", Value: quat.Tan},
+		{Name: "Tanh", Value: quat.Tanh},
+		{Name: "Number", Value: (*quat.Number)(nil)},
+	},
 }

@@ -3,220 +3,95 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	optimize "gonum.org/v1/gonum/optimize"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/optimize", "optimize", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ArmijoConditionMet":       reflect.ValueOf(optimize.ArmijoConditionMet),
-			"ErrLinesearcherBound":     reflect.ValueOf(&optimize.ErrLinesearcherBound).Elem(),
-			"ErrLinesearcherFailure":   reflect.ValueOf(&optimize.ErrLinesearcherFailure).Elem(),
-			"ErrMissingGrad":           reflect.ValueOf(&optimize.ErrMissingGrad).Elem(),
-			"ErrMissingHess":           reflect.ValueOf(&optimize.ErrMissingHess).Elem(),
-			"ErrNoProgress":            reflect.ValueOf(&optimize.ErrNoProgress).Elem(),
-			"ErrNonDescentDirection":   reflect.ValueOf(&optimize.ErrNonDescentDirection).Elem(),
-			"ErrZeroDimensional":       reflect.ValueOf(&optimize.ErrZeroDimensional).Elem(),
-			"Failure":                  reflect.ValueOf(optimize.Failure),
-			"FuncEvaluation":           reflect.ValueOf(optimize.FuncEvaluation),
-			"FunctionConvergence":      reflect.ValueOf(optimize.FunctionConvergence),
-			"FunctionEvaluationLimit":  reflect.ValueOf(optimize.FunctionEvaluationLimit),
-			"FunctionNegativeInfinity": reflect.ValueOf(optimize.FunctionNegativeInfinity),
-			"FunctionThreshold":        reflect.ValueOf(optimize.FunctionThreshold),
-			"GradEvaluation":           reflect.ValueOf(optimize.GradEvaluation),
-			"GradientEvaluationLimit":  reflect.ValueOf(optimize.GradientEvaluationLimit),
-			"GradientThreshold":        reflect.ValueOf(optimize.GradientThreshold),
-			"HessEvaluation":           reflect.ValueOf(optimize.HessEvaluation),
-			"HessianEvaluationLimit":   reflect.ValueOf(optimize.HessianEvaluationLimit),
-			"InitIteration":            reflect.ValueOf(optimize.InitIteration),
-			"IterationLimit":           reflect.ValueOf(optimize.IterationLimit),
-			"MajorIteration":           reflect.ValueOf(optimize.MajorIteration),
-			"MethodConverge":           reflect.ValueOf(optimize.MethodConverge),
-			"MethodDone":               reflect.ValueOf(optimize.MethodDone),
-			"Minimize":                 reflect.ValueOf(optimize.Minimize),
-			"NewPrinter":               reflect.ValueOf(optimize.NewPrinter),
-			"NewStatus":                reflect.ValueOf(optimize.NewStatus),
-			"NoOperation":              reflect.ValueOf(optimize.NoOperation),
-			"NotTerminated":            reflect.ValueOf(optimize.NotTerminated),
-			"PostIteration":            reflect.ValueOf(optimize.PostIteration),
-			"RuntimeLimit":             reflect.ValueOf(optimize.RuntimeLimit),
-			"StepConvergence":          reflect.ValueOf(optimize.StepConvergence),
-			"StrongWolfeConditionsMet": reflect.ValueOf(optimize.StrongWolfeConditionsMet),
-			"Success":                  reflect.ValueOf(optimize.Success),
-			"WeakWolfeConditionsMet":   reflect.ValueOf(optimize.WeakWolfeConditionsMet),
-			"Available":                reflect.ValueOf((*optimize.Available)(nil)),
-			"BFGS":                     reflect.ValueOf((*optimize.BFGS)(nil)),
-			"Backtracking":             reflect.ValueOf((*optimize.Backtracking)(nil)),
-			"Bisection":                reflect.ValueOf((*optimize.Bisection)(nil)),
-			"CG":                       reflect.ValueOf((*optimize.CG)(nil)),
-			"CGVariant":                reflect.ValueOf((*optimize.CGVariant)(nil)),
-			"CmaEsChol":                reflect.ValueOf((*optimize.CmaEsChol)(nil)),
-			"ConstantStepSize":         reflect.ValueOf((*optimize.ConstantStepSize)(nil)),
-			"Converger":                reflect.ValueOf((*optimize.Converger)(nil)),
-			"DaiYuan":                  reflect.ValueOf((*optimize.DaiYuan)(nil)),
-			"ErrFunc":                  reflect.ValueOf((*optimize.ErrFunc)(nil)),
-			"ErrGrad":                  reflect.ValueOf((*optimize.ErrGrad)(nil)),
-			"FirstOrderStepSize":       reflect.ValueOf((*optimize.FirstOrderStepSize)(nil)),
-			"FletcherReeves":           reflect.ValueOf((*optimize.FletcherReeves)(nil)),
-			"FunctionConverge":         reflect.ValueOf((*optimize.FunctionConverge)(nil)),
-			"GradientDescent":          reflect.ValueOf((*optimize.GradientDescent)(nil)),
-			"GuessAndCheck":            reflect.ValueOf((*optimize.GuessAndCheck)(nil)),
-			"HagerZhang":               reflect.ValueOf((*optimize.HagerZhang)(nil)),
-			"HestenesStiefel":          reflect.ValueOf((*optimize.HestenesStiefel)(nil)),
-			"LBFGS":                    reflect.ValueOf((*optimize.LBFGS)(nil)),
-			"LinesearchMethod":         reflect.ValueOf((*optimize.LinesearchMethod)(nil)),
-			"Linesearcher":             reflect.ValueOf((*optimize.Linesearcher)(nil)),
-			"ListSearch":               reflect.ValueOf((*optimize.ListSearch)(nil)),
-			"Location":                 reflect.ValueOf((*optimize.Location)(nil)),
-			"Method":                   reflect.ValueOf((*optimize.Method)(nil)),
-			"MoreThuente":              reflect.ValueOf((*optimize.MoreThuente)(nil)),
-			"NelderMead":               reflect.ValueOf((*optimize.NelderMead)(nil)),
-			"NeverTerminate":           reflect.ValueOf((*optimize.NeverTerminate)(nil)),
-			"Newton":                   reflect.ValueOf((*optimize.Newton)(nil)),
-			"NextDirectioner":          reflect.ValueOf((*optimize.NextDirectioner)(nil)),
-			"Operation":                reflect.ValueOf((*optimize.Operation)(nil)),
-			"PolakRibierePolyak":       reflect.ValueOf((*optimize.PolakRibierePolyak)(nil)),
-			"Printer":                  reflect.ValueOf((*optimize.Printer)(nil)),
-			"Problem":                  reflect.ValueOf((*optimize.Problem)(nil)),
-			"QuadraticStepSize":        reflect.ValueOf((*optimize.QuadraticStepSize)(nil)),
-			"Recorder":                 reflect.ValueOf((*optimize.Recorder)(nil)),
-			"Result":                   reflect.ValueOf((*optimize.Result)(nil)),
-			"Settings":                 reflect.ValueOf((*optimize.Settings)(nil)),
-			"Stats":                    reflect.ValueOf((*optimize.Stats)(nil)),
-			"Status":                   reflect.ValueOf((*optimize.Status)(nil)),
-			"Statuser":                 reflect.ValueOf((*optimize.Statuser)(nil)),
-			"StepSizer":                reflect.ValueOf((*optimize.StepSizer)(nil)),
-			"Task":                     reflect.ValueOf((*optimize.Task)(nil)),
-			"_CGVariant":               reflect.ValueOf((*_gonum_org_v1_gonum_optimize_CGVariant)(nil)),
-			"_Converger":               reflect.ValueOf((*_gonum_org_v1_gonum_optimize_Converger)(nil)),
-			"_Linesearcher":            reflect.ValueOf((*_gonum_org_v1_gonum_optimize_Linesearcher)(nil)),
-			"_Method":                  reflect.ValueOf((*_gonum_org_v1_gonum_optimize_Method)(nil)),
-			"_NextDirectioner":         reflect.ValueOf((*_gonum_org_v1_gonum_optimize_NextDirectioner)(nil)),
-			"_Recorder":                reflect.ValueOf((*_gonum_org_v1_gonum_optimize_Recorder)(nil)),
-			"_Statuser":                reflect.ValueOf((*_gonum_org_v1_gonum_optimize_Statuser)(nil)),
-			"_StepSizer":               reflect.ValueOf((*_gonum_org_v1_gonum_optimize_StepSizer)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_optimize_) }
 
-// _gonum_org_v1_gonum_optimize_CGVariant hands an interpreted CGVariant to compiled code.
-type _gonum_org_v1_gonum_optimize_CGVariant struct {
-	IValue any
-	WBeta  func(a0 []float64, a1 []float64, a2 []float64) float64
-	WInit  func(a0 *optimize.Location)
-}
-
-func (W _gonum_org_v1_gonum_optimize_CGVariant) Beta(a0 []float64, a1 []float64, a2 []float64) float64 {
-	return W.WBeta(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_optimize_CGVariant) Init(a0 *optimize.Location) {
-	W.WInit(a0)
-}
-
-// _gonum_org_v1_gonum_optimize_Converger hands an interpreted Converger to compiled code.
-type _gonum_org_v1_gonum_optimize_Converger struct {
-	IValue     any
-	WConverged func(a0 *optimize.Location) optimize.Status
-	WInit      func(a0 int)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Converger) Converged(a0 *optimize.Location) optimize.Status {
-	return W.WConverged(a0)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Converger) Init(a0 int) {
-	W.WInit(a0)
-}
-
-// _gonum_org_v1_gonum_optimize_Linesearcher hands an interpreted Linesearcher to compiled code.
-type _gonum_org_v1_gonum_optimize_Linesearcher struct {
-	IValue   any
-	WInit    func(a0 float64, a1 float64, a2 float64) optimize.Operation
-	WIterate func(a0 float64, a1 float64) (optimize.Operation, float64, error)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Linesearcher) Init(a0 float64, a1 float64, a2 float64) optimize.Operation {
-	return W.WInit(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Linesearcher) Iterate(a0 float64, a1 float64) (optimize.Operation, float64, error) {
-	return W.WIterate(a0, a1)
-}
-
-// _gonum_org_v1_gonum_optimize_Method hands an interpreted Method to compiled code.
-type _gonum_org_v1_gonum_optimize_Method struct {
-	IValue any
-	WInit  func(a0 int, a1 int) int
-	WRun   func(a0 chan<- optimize.Task, a1 <-chan optimize.Task, a2 []optimize.Task)
-	WUses  func(a0 optimize.Available) (optimize.Available, error)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Method) Init(a0 int, a1 int) int {
-	return W.WInit(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Method) Run(a0 chan<- optimize.Task, a1 <-chan optimize.Task, a2 []optimize.Task) {
-	W.WRun(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Method) Uses(a0 optimize.Available) (optimize.Available, error) {
-	return W.WUses(a0)
-}
-
-// _gonum_org_v1_gonum_optimize_NextDirectioner hands an interpreted NextDirectioner to compiled code.
-type _gonum_org_v1_gonum_optimize_NextDirectioner struct {
-	IValue         any
-	WInitDirection func(a0 *optimize.Location, a1 []float64) float64
-	WNextDirection func(a0 *optimize.Location, a1 []float64) float64
-}
-
-func (W _gonum_org_v1_gonum_optimize_NextDirectioner) InitDirection(a0 *optimize.Location, a1 []float64) float64 {
-	return W.WInitDirection(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_optimize_NextDirectioner) NextDirection(a0 *optimize.Location, a1 []float64) float64 {
-	return W.WNextDirection(a0, a1)
-}
-
-// _gonum_org_v1_gonum_optimize_Recorder hands an interpreted Recorder to compiled code.
-type _gonum_org_v1_gonum_optimize_Recorder struct {
-	IValue  any
-	WInit   func() error
-	WRecord func(a0 *optimize.Location, a1 optimize.Operation, a2 *optimize.Stats) error
-}
-
-func (W _gonum_org_v1_gonum_optimize_Recorder) Init() error {
-	return W.WInit()
-}
-
-func (W _gonum_org_v1_gonum_optimize_Recorder) Record(a0 *optimize.Location, a1 optimize.Operation, a2 *optimize.Stats) error {
-	return W.WRecord(a0, a1, a2)
-}
-
-// _gonum_org_v1_gonum_optimize_Statuser hands an interpreted Statuser to compiled code.
-type _gonum_org_v1_gonum_optimize_Statuser struct {
-	IValue  any
-	WStatus func() (optimize.Status, error)
-}
-
-func (W _gonum_org_v1_gonum_optimize_Statuser) Status() (optimize.Status, error) {
-	return W.WStatus()
-}
-
-// _gonum_org_v1_gonum_optimize_StepSizer hands an interpreted StepSizer to compiled code.
-type _gonum_org_v1_gonum_optimize_StepSizer struct {
-	IValue    any
-	WInit     func(a0 *optimize.Location, a1 []float64) float64
-	WStepSize func(a0 *optimize.Location, a1 []float64) float64
-}
-
-func (W _gonum_org_v1_gonum_optimize_StepSizer) Init(a0 *optimize.Location, a1 []float64) float64 {
-	return W.WInit(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_optimize_StepSizer) StepSize(a0 *optimize.Location, a1 []float64) float64 {
-	return W.WStepSize(a0, a1)
+var gonum_org_v1_gonum_optimize_ = table.Package{
+	Path: "gonum.org/v1/gonum/optimize",
+	Name: "optimize",
+	Values: []table.Symbol{
+		{Name: "ArmijoConditionMet", Value: optimize.ArmijoConditionMet},
+		{Name: "Failure", Value: optimize.Failure},
+		{Name: "FuncEvaluation", Value: optimize.FuncEvaluation},
+		{Name: "FunctionConvergence", Value: optimize.FunctionConvergence},
+		{Name: "FunctionEvaluationLimit", Value: optimize.FunctionEvaluationLimit},
+		{Name: "FunctionNegativeInfinity", Value: optimize.FunctionNegativeInfinity},
+		{Name: "FunctionThreshold", Value: optimize.FunctionThreshold},
+		{Name: "GradEvaluation", Value: optimize.GradEvaluation},
+		{Name: "GradientEvaluationLimit", Value: optimize.GradientEvaluationLimit},
+		{Name: "GradientThreshold", Value: optimize.GradientThreshold},
+		{Name: "HessEvaluation", Value: optimize.HessEvaluation},
+		{Name: "HessianEvaluationLimit", Value: optimize.HessianEvaluationLimit},
+		{Name: "InitIteration", Value: optimize.InitIteration},
+		{Name: "IterationLimit", Value: optimize.IterationLimit},
+		{Name: "MajorIteration", Value: optimize.MajorIteration},
+		{Name: "MethodConverge", Value: optimize.MethodConverge},
+		{Name: "MethodDone", Value: optimize.MethodDone},
+		{Name: "Minimize", Value: optimize.Minimize},
+		{Name: "NewPrinter", Value: optimize.NewPrinter},
+		{Name: "NewStatus", Value: optimize.NewStatus},
+		{Name: "NoOperation", Value: optimize.NoOperation},
+		{Name: "NotTerminated", Value: optimize.NotTerminated},
+		{Name: "PostIteration", Value: optimize.PostIteration},
+		{Name: "RuntimeLimit", Value: optimize.RuntimeLimit},
+		{Name: "StepConvergence", Value: optimize.StepConvergence},
+		{Name: "StrongWolfeConditionsMet", Value: optimize.StrongWolfeConditionsMet},
+		{Name: "Success", Value: optimize.Success},
+		{Name: "WeakWolfeConditionsMet", Value: optimize.WeakWolfeConditionsMet},
+		{Name: "Available", Value: (*optimize.Available)(nil)},
+		{Name: "BFGS", Value: (*optimize.BFGS)(nil)},
+		{Name: "Backtracking", Value: (*optimize.Backtracking)(nil)},
+		{Name: "Bisection", Value: (*optimize.Bisection)(nil)},
+		{Name: "CG", Value: (*optimize.CG)(nil)},
+		{Name: "CGVariant", Value: (*optimize.CGVariant)(nil)},
+		{Name: "CmaEsChol", Value: (*optimize.CmaEsChol)(nil)},
+		{Name: "ConstantStepSize", Value: (*optimize.ConstantStepSize)(nil)},
+		{Name: "Converger", Value: (*optimize.Converger)(nil)},
+		{Name: "DaiYuan", Value: (*optimize.DaiYuan)(nil)},
+		{Name: "ErrFunc", Value: (*optimize.ErrFunc)(nil)},
+		{Name: "ErrGrad", Value: (*optimize.ErrGrad)(nil)},
+		{Name: "FirstOrderStepSize", Value: (*optimize.FirstOrderStepSize)(nil)},
+		{Name: "FletcherReeves", Value: (*optimize.FletcherReeves)(nil)},
+		{Name: "FunctionConverge", Value: (*optimize.FunctionConverge)(nil)},
+		{Name: "GradientDescent", Value: (*optimize.GradientDescent)(nil)},
+		{Name: "GuessAndCheck", Value: (*optimize.GuessAndCheck)(nil)},
+		{Name: "HagerZhang", Value: (*optimize.HagerZhang)(nil)},
+		{Name: "HestenesStiefel", Value: (*optimize.HestenesStiefel)(nil)},
+		{Name: "LBFGS", Value: (*optimize.LBFGS)(nil)},
+		{Name: "LinesearchMethod", Value: (*optimize.LinesearchMethod)(nil)},
+		{Name: "Linesearcher", Value: (*optimize.Linesearcher)(nil)},
+		{Name: "ListSearch", Value: (*optimize.ListSearch)(nil)},
+		{Name: "Location", Value: (*optimize.Location)(nil)},
+		{Name: "Method", Value: (*optimize.Method)(nil)},
+		{Name: "MoreThuente", Value: (*optimize.MoreThuente)(nil)},
+		{Name: "NelderMead", Value: (*optimize.NelderMead)(nil)},
+		{Name: "NeverTerminate", Value: (*optimize.NeverTerminate)(nil)},
+		{Name: "Newton", Value: (*optimize.Newton)(nil)},
+		{Name: "NextDirectioner", Value: (*optimize.NextDirectioner)(nil)},
+		{Name: "Operation", Value: (*optimize.Operation)(nil)},
+		{Name: "PolakRibierePolyak", Value: (*optimize.PolakRibierePolyak)(nil)},
+		{Name: "Printer", Value: (*optimize.Printer)(nil)},
+		{Name: "Problem", Value: (*optimize.Problem)(nil)},
+		{Name: "QuadraticStepSize", Value: (*optimize.QuadraticStepSize)(nil)},
+		{Name: "Recorder", Value: (*optimize.Recorder)(nil)},
+		{Name: "Result", Value: (*optimize.Result)(nil)},
+		{Name: "Settings", Value: (*optimize.Settings)(nil)},
+		{Name: "Stats", Value: (*optimize.Stats)(nil)},
+		{Name: "Status", Value: (*optimize.Status)(nil)},
+		{Name: "Statuser", Value: (*optimize.Statuser)(nil)},
+		{Name: "StepSizer", Value: (*optimize.StepSizer)(nil)},
+		{Name: "Task", Value: (*optimize.Task)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrLinesearcherBound", Value: &optimize.ErrLinesearcherBound},
+		{Name: "ErrLinesearcherFailure", Value: &optimize.ErrLinesearcherFailure},
+		{Name: "ErrMissingGrad", Value: &optimize.ErrMissingGrad},
+		{Name: "ErrMissingHess", Value: &optimize.ErrMissingHess},
+		{Name: "ErrNoProgress", Value: &optimize.ErrNoProgress},
+		{Name: "ErrNonDescentDirection", Value: &optimize.ErrNonDescentDirection},
+		{Name: "ErrZeroDimensional", Value: &optimize.ErrZeroDimensional},
+	},
 }

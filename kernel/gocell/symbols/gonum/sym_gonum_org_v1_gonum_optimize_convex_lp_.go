@@ -3,23 +3,26 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	lp "gonum.org/v1/gonum/optimize/convex/lp"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/optimize/convex/lp", "lp", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Convert":       reflect.ValueOf(lp.Convert),
-			"ErrBland":      reflect.ValueOf(&lp.ErrBland).Elem(),
-			"ErrInfeasible": reflect.ValueOf(&lp.ErrInfeasible).Elem(),
-			"ErrLinSolve":   reflect.ValueOf(&lp.ErrLinSolve).Elem(),
-			"ErrSingular":   reflect.ValueOf(&lp.ErrSingular).Elem(),
-			"ErrUnbounded":  reflect.ValueOf(&lp.ErrUnbounded).Elem(),
-			"ErrZeroColumn": reflect.ValueOf(&lp.ErrZeroColumn).Elem(),
-			"ErrZeroRow":    reflect.ValueOf(&lp.ErrZeroRow).Elem(),
-			"Simplex":       reflect.ValueOf(lp.Simplex),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_optimize_convex_lp_) }
+
+var gonum_org_v1_gonum_optimize_convex_lp_ = table.Package{
+	Path: "gonum.org/v1/gonum/optimize/convex/lp",
+	Name: "lp",
+	Values: []table.Symbol{
+		{Name: "Convert", Value: lp.Convert},
+		{Name: "Simplex", Value: lp.Simplex},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrBland", Value: &lp.ErrBland},
+		{Name: "ErrInfeasible", Value: &lp.ErrInfeasible},
+		{Name: "ErrLinSolve", Value: &lp.ErrLinSolve},
+		{Name: "ErrSingular", Value: &lp.ErrSingular},
+		{Name: "ErrUnbounded", Value: &lp.ErrUnbounded},
+		{Name: "ErrZeroColumn", Value: &lp.ErrZeroColumn},
+		{Name: "ErrZeroRow", Value: &lp.ErrZeroRow},
+	},
 }

@@ -3,58 +3,25 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	barneshut "gonum.org/v1/gonum/spatial/barneshut"
-	r2 "gonum.org/v1/gonum/spatial/r2"
-	r3 "gonum.org/v1/gonum/spatial/r3"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/barneshut", "barneshut", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Gravity2":   reflect.ValueOf(barneshut.Gravity2),
-			"Gravity3":   reflect.ValueOf(barneshut.Gravity3),
-			"NewPlane":   reflect.ValueOf(barneshut.NewPlane),
-			"NewVolume":  reflect.ValueOf(barneshut.NewVolume),
-			"Force2":     reflect.ValueOf((*barneshut.Force2)(nil)),
-			"Force3":     reflect.ValueOf((*barneshut.Force3)(nil)),
-			"Particle2":  reflect.ValueOf((*barneshut.Particle2)(nil)),
-			"Particle3":  reflect.ValueOf((*barneshut.Particle3)(nil)),
-			"Plane":      reflect.ValueOf((*barneshut.Plane)(nil)),
-			"Volume":     reflect.ValueOf((*barneshut.Volume)(nil)),
-			"_Particle2": reflect.ValueOf((*_gonum_org_v1_gonum_spatial_barneshut_Particle2)(nil)),
-			"_Particle3": reflect.ValueOf((*_gonum_org_v1_gonum_spatial_barneshut_Particle3)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_spatial_barneshut_) }
 
-// _gonum_org_v1_gonum_spatial_barneshut_Particle2 hands an interpreted Particle2 to compiled code.
-type _gonum_org_v1_gonum_spatial_barneshut_Particle2 struct {
-	IValue  any
-	WCoord2 func() r2.Vec
-	WMass   func() float64
-}
-
-func (W _gonum_org_v1_gonum_spatial_barneshut_Particle2) Coord2() r2.Vec {
-	return W.WCoord2()
-}
-
-func (W _gonum_org_v1_gonum_spatial_barneshut_Particle2) Mass() float64 {
-	return W.WMass()
-}
-
-// _gonum_org_v1_gonum_spatial_barneshut_Particle3 hands an interpreted Particle3 to compiled code.
-type _gonum_org_v1_gonum_spatial_barneshut_Particle3 struct {
-	IValue  any
-	WCoord3 func() r3.Vec
-	WMass   func() float64
-}
-
-func (W _gonum_org_v1_gonum_spatial_barneshut_Particle3) Coord3() r3.Vec {
-	return W.WCoord3()
-}
-
-func (W _gonum_org_v1_gonum_spatial_barneshut_Particle3) Mass() float64 {
-	return W.WMass()
+var gonum_org_v1_gonum_spatial_barneshut_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/barneshut",
+	Name: "barneshut",
+	Values: []table.Symbol{
+		{Name: "Gravity2", Value: barneshut.Gravity2},
+		{Name: "Gravity3", Value: barneshut.Gravity3},
+		{Name: "NewPlane", Value: barneshut.NewPlane},
+		{Name: "NewVolume", Value: barneshut.NewVolume},
+		{Name: "Force2", Value: (*barneshut.Force2)(nil)},
+		{Name: "Force3", Value: (*barneshut.Force3)(nil)},
+		{Name: "Particle2", Value: (*barneshut.Particle2)(nil)},
+		{Name: "Particle3", Value: (*barneshut.Particle3)(nil)},
+		{Name: "Plane", Value: (*barneshut.Plane)(nil)},
+		{Name: "Volume", Value: (*barneshut.Volume)(nil)},
+	},
 }

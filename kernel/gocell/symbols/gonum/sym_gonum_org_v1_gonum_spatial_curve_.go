@@ -3,22 +3,25 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	curve "gonum.org/v1/gonum/spatial/curve"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/curve", "curve", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrOverflow":  reflect.ValueOf(&curve.ErrOverflow).Elem(),
-			"ErrUnderflow": reflect.ValueOf(&curve.ErrUnderflow).Elem(),
-			"NewHilbert2D": reflect.ValueOf(curve.NewHilbert2D),
-			"NewHilbert3D": reflect.ValueOf(curve.NewHilbert3D),
-			"NewHilbert4D": reflect.ValueOf(curve.NewHilbert4D),
-			"Hilbert2D":    reflect.ValueOf((*curve.Hilbert2D)(nil)),
-			"Hilbert3D":    reflect.ValueOf((*curve.Hilbert3D)(nil)),
-			"Hilbert4D":    reflect.ValueOf((*curve.Hilbert4D)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_spatial_curve_) }
+
+var gonum_org_v1_gonum_spatial_curve_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/curve",
+	Name: "curve",
+	Values: []table.Symbol{
+		{Name: "NewHilbert2D", Value: curve.NewHilbert2D},
+		{Name: "NewHilbert3D", Value: curve.NewHilbert3D},
+		{Name: "NewHilbert4D", Value: curve.NewHilbert4D},
+		{Name: "Hilbert2D", Value: (*curve.Hilbert2D)(nil)},
+		{Name: "Hilbert3D", Value: (*curve.Hilbert3D)(nil)},
+		{Name: "Hilbert4D", Value: (*curve.Hilbert4D)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrOverflow", Value: &curve.ErrOverflow},
+		{Name: "ErrUnderflow", Value: &curve.ErrUnderflow},
+	},
 }

@@ -3,190 +3,40 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	kdtree "gonum.org/v1/gonum/spatial/kdtree"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/kdtree", "kdtree", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"MedianOfMedians": reflect.ValueOf(kdtree.MedianOfMedians),
-			"MedianOfRandoms": reflect.ValueOf(kdtree.MedianOfRandoms),
-			"New":             reflect.ValueOf(kdtree.New),
-			"NewDistKeeper":   reflect.ValueOf(kdtree.NewDistKeeper),
-			"NewNKeeper":      reflect.ValueOf(kdtree.NewNKeeper),
-			"Partition":       reflect.ValueOf(kdtree.Partition),
-			"Select":          reflect.ValueOf(kdtree.Select),
-			"Bounder":         reflect.ValueOf((*kdtree.Bounder)(nil)),
-			"Bounding":        reflect.ValueOf((*kdtree.Bounding)(nil)),
-			"Comparable":      reflect.ValueOf((*kdtree.Comparable)(nil)),
-			"ComparableDist":  reflect.ValueOf((*kdtree.ComparableDist)(nil)),
-			"Dim":             reflect.ValueOf((*kdtree.Dim)(nil)),
-			"DistKeeper":      reflect.ValueOf((*kdtree.DistKeeper)(nil)),
-			"Extender":        reflect.ValueOf((*kdtree.Extender)(nil)),
-			"Heap":            reflect.ValueOf((*kdtree.Heap)(nil)),
-			"Interface":       reflect.ValueOf((*kdtree.Interface)(nil)),
-			"Keeper":          reflect.ValueOf((*kdtree.Keeper)(nil)),
-			"NKeeper":         reflect.ValueOf((*kdtree.NKeeper)(nil)),
-			"Node":            reflect.ValueOf((*kdtree.Node)(nil)),
-			"Operation":       reflect.ValueOf((*kdtree.Operation)(nil)),
-			"Plane":           reflect.ValueOf((*kdtree.Plane)(nil)),
-			"Point":           reflect.ValueOf((*kdtree.Point)(nil)),
-			"Points":          reflect.ValueOf((*kdtree.Points)(nil)),
-			"SortSlicer":      reflect.ValueOf((*kdtree.SortSlicer)(nil)),
-			"Tree":            reflect.ValueOf((*kdtree.Tree)(nil)),
-			"_Bounder":        reflect.ValueOf((*_gonum_org_v1_gonum_spatial_kdtree_Bounder)(nil)),
-			"_Comparable":     reflect.ValueOf((*_gonum_org_v1_gonum_spatial_kdtree_Comparable)(nil)),
-			"_Extender":       reflect.ValueOf((*_gonum_org_v1_gonum_spatial_kdtree_Extender)(nil)),
-			"_Interface":      reflect.ValueOf((*_gonum_org_v1_gonum_spatial_kdtree_Interface)(nil)),
-			"_Keeper":         reflect.ValueOf((*_gonum_org_v1_gonum_spatial_kdtree_Keeper)(nil)),
-			"_SortSlicer":     reflect.ValueOf((*_gonum_org_v1_gonum_spatial_kdtree_SortSlicer)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_spatial_kdtree_) }
 
-// _gonum_org_v1_gonum_spatial_kdtree_Bounder hands an interpreted Bounder to compiled code.
-type _gonum_org_v1_gonum_spatial_kdtree_Bounder struct {
-	IValue  any
-	WBounds func() *kdtree.Bounding
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Bounder) Bounds() *kdtree.Bounding {
-	return W.WBounds()
-}
-
-// _gonum_org_v1_gonum_spatial_kdtree_Comparable hands an interpreted Comparable to compiled code.
-type _gonum_org_v1_gonum_spatial_kdtree_Comparable struct {
-	IValue    any
-	WCompare  func(a0 kdtree.Comparable, a1 kdtree.Dim) float64
-	WDims     func() int
-	WDistance func(a0 kdtree.Comparable) float64
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Comparable) Compare(a0 kdtree.Comparable, a1 kdtree.Dim) float64 {
-	return W.WCompare(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Comparable) Dims() int {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Comparable) Distance(a0 kdtree.Comparable) float64 {
-	return W.WDistance(a0)
-}
-
-// _gonum_org_v1_gonum_spatial_kdtree_Extender hands an interpreted Extender to compiled code.
-type _gonum_org_v1_gonum_spatial_kdtree_Extender struct {
-	IValue    any
-	WCompare  func(a0 kdtree.Comparable, a1 kdtree.Dim) float64
-	WDims     func() int
-	WDistance func(a0 kdtree.Comparable) float64
-	WExtend   func(a0 *kdtree.Bounding) *kdtree.Bounding
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Extender) Compare(a0 kdtree.Comparable, a1 kdtree.Dim) float64 {
-	return W.WCompare(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Extender) Dims() int {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Extender) Distance(a0 kdtree.Comparable) float64 {
-	return W.WDistance(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Extender) Extend(a0 *kdtree.Bounding) *kdtree.Bounding {
-	return W.WExtend(a0)
-}
-
-// _gonum_org_v1_gonum_spatial_kdtree_Interface hands an interpreted Interface to compiled code.
-type _gonum_org_v1_gonum_spatial_kdtree_Interface struct {
-	IValue any
-	WIndex func(a0 int) kdtree.Comparable
-	WLen   func() int
-	WPivot func(a0 kdtree.Dim) int
-	WSlice func(a0 int, a1 int) kdtree.Interface
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Interface) Index(a0 int) kdtree.Comparable {
-	return W.WIndex(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Interface) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Interface) Pivot(a0 kdtree.Dim) int {
-	return W.WPivot(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Interface) Slice(a0 int, a1 int) kdtree.Interface {
-	return W.WSlice(a0, a1)
-}
-
-// _gonum_org_v1_gonum_spatial_kdtree_Keeper hands an interpreted Keeper to compiled code.
-type _gonum_org_v1_gonum_spatial_kdtree_Keeper struct {
-	IValue any
-	WKeep  func(a0 kdtree.ComparableDist)
-	WLen   func() int
-	WLess  func(a0 int, a1 int) bool
-	WMax   func() kdtree.ComparableDist
-	WPop   func() any
-	WPush  func(a0 any)
-	WSwap  func(a0 int, a1 int)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Keep(a0 kdtree.ComparableDist) {
-	W.WKeep(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Less(a0 int, a1 int) bool {
-	return W.WLess(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Max() kdtree.ComparableDist {
-	return W.WMax()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Pop() any {
-	return W.WPop()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Push(a0 any) {
-	W.WPush(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_Keeper) Swap(a0 int, a1 int) {
-	W.WSwap(a0, a1)
-}
-
-// _gonum_org_v1_gonum_spatial_kdtree_SortSlicer hands an interpreted SortSlicer to compiled code.
-type _gonum_org_v1_gonum_spatial_kdtree_SortSlicer struct {
-	IValue any
-	WLen   func() int
-	WLess  func(a0 int, a1 int) bool
-	WSlice func(a0 int, a1 int) kdtree.SortSlicer
-	WSwap  func(a0 int, a1 int)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_SortSlicer) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_SortSlicer) Less(a0 int, a1 int) bool {
-	return W.WLess(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_SortSlicer) Slice(a0 int, a1 int) kdtree.SortSlicer {
-	return W.WSlice(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_spatial_kdtree_SortSlicer) Swap(a0 int, a1 int) {
-	W.WSwap(a0, a1)
+var gonum_org_v1_gonum_spatial_kdtree_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/kdtree",
+	Name: "kdtree",
+	Values: []table.Symbol{
+		{Name: "MedianOfMedians", Value: kdtree.MedianOfMedians},
+		{Name: "MedianOfRandoms", Value: kdtree.MedianOfRandoms},
+		{Name: "New", Value: kdtree.New},
+		{Name: "NewDistKeeper", Value: kdtree.NewDistKeeper},
+		{Name: "NewNKeeper", Value: kdtree.NewNKeeper},
+		{Name: "Partition", Value: kdtree.Partition},
+		{Name: "Select", Value: kdtree.Select},
+		{Name: "Bounder", Value: (*kdtree.Bounder)(nil)},
+		{Name: "Bounding", Value: (*kdtree.Bounding)(nil)},
+		{Name: "Comparable", Value: (*kdtree.Comparable)(nil)},
+		{Name: "ComparableDist", Value: (*kdtree.ComparableDist)(nil)},
+		{Name: "Dim", Value: (*kdtree.Dim)(nil)},
+		{Name: "DistKeeper", Value: (*kdtree.DistKeeper)(nil)},
+		{Name: "Extender", Value: (*kdtree.Extender)(nil)},
+		{Name: "Heap", Value: (*kdtree.Heap)(nil)},
+		{Name: "Interface", Value: (*kdtree.Interface)(nil)},
+		{Name: "Keeper", Value: (*kdtree.Keeper)(nil)},
+		{Name: "NKeeper", Value: (*kdtree.NKeeper)(nil)},
+		{Name: "Node", Value: (*kdtree.Node)(nil)},
+		{Name: "Operation", Value: (*kdtree.Operation)(nil)},
+		{Name: "Plane", Value: (*kdtree.Plane)(nil)},
+		{Name: "Point", Value: (*kdtree.Point)(nil)},
+		{Name: "Points", Value: (*kdtree.Points)(nil)},
+		{Name: "SortSlicer", Value: (*kdtree.SortSlicer)(nil)},
+		{Name: "Tree", Value: (*kdtree.Tree)(nil)},
+	},
 }

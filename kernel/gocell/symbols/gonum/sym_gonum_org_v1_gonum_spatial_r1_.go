@@ -3,16 +3,16 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	r1 "gonum.org/v1/gonum/spatial/r1"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/r1", "r1", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_gonum_spatial_r1_) }
 
-			"Interval": reflect.ValueOf((*r1.Interval)(nil)),
-		})
-	})
+var gonum_org_v1_gonum_spatial_r1_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/r1",
+	Name: "r1",
+	Values: []table.Symbol{
+		{Name: "Interval", Value: (*r1.Interval)(nil)},
+	},
 }

@@ -3,30 +3,31 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	r2 "gonum.org/v1/gonum/spatial/r2"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/r2", "r2", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Add":         reflect.ValueOf(r2.Add),
-			"Cos":         reflect.ValueOf(r2.Cos),
-			"Cross":       reflect.ValueOf(r2.Cross),
-			"Dot":         reflect.ValueOf(r2.Dot),
-			"NewBox":      reflect.ValueOf(r2.NewBox),
-			"NewRotation": reflect.ValueOf(r2.NewRotation),
-			"Norm":        reflect.ValueOf(r2.Norm),
-			"Norm2":       reflect.ValueOf(r2.Norm2),
-			"Rotate":      reflect.ValueOf(r2.Rotate),
-			"Scale":       reflect.ValueOf(r2.Scale),
-			"Sub":         reflect.ValueOf(r2.Sub),
-			"Unit":        reflect.ValueOf(r2.Unit),
-			"Box":         reflect.ValueOf((*r2.Box)(nil)),
-			"Rotation":    reflect.ValueOf((*r2.Rotation)(nil)),
-			"Triangle":    reflect.ValueOf((*r2.Triangle)(nil)),
-			"Vec":         reflect.ValueOf((*r2.Vec)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_spatial_r2_) }
+
+var gonum_org_v1_gonum_spatial_r2_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/r2",
+	Name: "r2",
+	Values: []table.Symbol{
+		{Name: "Add", Value: r2.Add},
+		{Name: "Cos", Value: r2.Cos},
+		{Name: "Cross", Value: r2.Cross},
+		{Name: "Dot", Value: r2.Dot},
+		{Name: "NewBox", Value: r2.NewBox},
+		{Name: "NewRotation", Value: r2.NewRotation},
+		{Name: "Norm", Value: r2.Norm},
+		{Name: "Norm2", Value: r2.Norm2},
+		{Name: "Rotate", Value: r2.Rotate},
+		{Name: "Scale", Value: r2.Scale},
+		{Name: "Sub", Value: r2.Sub},
+		{Name: "Unit", Value: r2.Unit},
+		{Name: "Box", Value: (*r2.Box)(nil)},
+		{Name: "Rotation", Value: (*r2.Rotation)(nil)},
+		{Name: "Triangle", Value: (*r2.Triangle)(nil)},
+		{Name: "Vec", Value: (*r2.Vec)(nil)},
+	},
 }

@@ -3,36 +3,37 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	r3 "gonum.org/v1/gonum/spatial/r3"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/r3", "r3", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Add":         reflect.ValueOf(r3.Add),
-			"Cos":         reflect.ValueOf(r3.Cos),
-			"Cross":       reflect.ValueOf(r3.Cross),
-			"Divergence":  reflect.ValueOf(r3.Divergence),
-			"Dot":         reflect.ValueOf(r3.Dot),
-			"Eye":         reflect.ValueOf(r3.Eye),
-			"Gradient":    reflect.ValueOf(r3.Gradient),
-			"NewBox":      reflect.ValueOf(r3.NewBox),
-			"NewMat":      reflect.ValueOf(r3.NewMat),
-			"NewRotation": reflect.ValueOf(r3.NewRotation),
-			"Norm":        reflect.ValueOf(r3.Norm),
-			"Norm2":       reflect.ValueOf(r3.Norm2),
-			"Rotate":      reflect.ValueOf(r3.Rotate),
-			"Scale":       reflect.ValueOf(r3.Scale),
-			"Skew":        reflect.ValueOf(r3.Skew),
-			"Sub":         reflect.ValueOf(r3.Sub),
-			"Unit":        reflect.ValueOf(r3.Unit),
-			"Box":         reflect.ValueOf((*r3.Box)(nil)),
-			"Mat":         reflect.ValueOf((*r3.Mat)(nil)),
-			"Rotation":    reflect.ValueOf((*r3.Rotation)(nil)),
-			"Triangle":    reflect.ValueOf((*r3.Triangle)(nil)),
-			"Vec":         reflect.ValueOf((*r3.Vec)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_spatial_r3_) }
+
+var gonum_org_v1_gonum_spatial_r3_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/r3",
+	Name: "r3",
+	Values: []table.Symbol{
+		{Name: "Add", Value: r3.Add},
+		{Name: "Cos", Value: r3.Cos},
+		{Name: "Cross", Value: r3.Cross},
+		{Name: "Divergence", Value: r3.Divergence},
+		{Name: "Dot", Value: r3.Dot},
+		{Name: "Eye", Value: r3.Eye},
+		{Name: "Gradient", Value: r3.Gradient},
+		{Name: "NewBox", Value: r3.NewBox},
+		{Name: "NewMat", Value: r3.NewMat},
+		{Name: "NewRotation", Value: r3.NewRotation},
+		{Name: "Norm", Value: r3.Norm},
+		{Name: "Norm2", Value: r3.Norm2},
+		{Name: "Rotate", Value: r3.Rotate},
+		{Name: "Scale", Value: r3.Scale},
+		{Name: "Skew", Value: r3.Skew},
+		{Name: "Sub", Value: r3.Sub},
+		{Name: "Unit", Value: r3.Unit},
+		{Name: "Box", Value: (*r3.Box)(nil)},
+		{Name: "Mat", Value: (*r3.Mat)(nil)},
+		{Name: "Rotation", Value: (*r3.Rotation)(nil)},
+		{Name: "Triangle", Value: (*r3.Triangle)(nil)},
+		{Name: "Vec", Value: (*r3.Vec)(nil)},
+	},
 }

@@ -3,19 +3,22 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	transform "gonum.org/v1/gonum/spatial/transform"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/transform", "transform", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrFactorizationFailed": reflect.ValueOf(&transform.ErrFactorizationFailed).Elem(),
-			"NewUmeyama":             reflect.ValueOf(transform.NewUmeyama),
-			"UmeyamaTransform":       reflect.ValueOf(transform.UmeyamaTransform),
-			"DegenerateInputError":   reflect.ValueOf((*transform.DegenerateInputError)(nil)),
-			"Umeyama":                reflect.ValueOf((*transform.Umeyama)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_spatial_transform_) }
+
+var gonum_org_v1_gonum_spatial_transform_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/transform",
+	Name: "transform",
+	Values: []table.Symbol{
+		{Name: "NewUmeyama", Value: transform.NewUmeyama},
+		{Name: "UmeyamaTransform", Value: transform.UmeyamaTransform},
+		{Name: "DegenerateInputError", Value: (*transform.DegenerateInputError)(nil)},
+		{Name: "Umeyama", Value: (*transform.Umeyama)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrFactorizationFailed", Value: &transform.ErrFactorizationFailed},
+	},
 }

@@ -3,79 +3,28 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	vptree "gonum.org/v1/gonum/spatial/vptree"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/spatial/vptree", "vptree", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":            reflect.ValueOf(vptree.New),
-			"NewDistKeeper":  reflect.ValueOf(vptree.NewDistKeeper),
-			"NewNKeeper":     reflect.ValueOf(vptree.NewNKeeper),
-			"Comparable":     reflect.ValueOf((*vptree.Comparable)(nil)),
-			"ComparableDist": reflect.ValueOf((*vptree.ComparableDist)(nil)),
-			"DistKeeper":     reflect.ValueOf((*vptree.DistKeeper)(nil)),
-			"Heap":           reflect.ValueOf((*vptree.Heap)(nil)),
-			"Keeper":         reflect.ValueOf((*vptree.Keeper)(nil)),
-			"NKeeper":        reflect.ValueOf((*vptree.NKeeper)(nil)),
-			"Node":           reflect.ValueOf((*vptree.Node)(nil)),
-			"Operation":      reflect.ValueOf((*vptree.Operation)(nil)),
-			"Point":          reflect.ValueOf((*vptree.Point)(nil)),
-			"Tree":           reflect.ValueOf((*vptree.Tree)(nil)),
-			"_Comparable":    reflect.ValueOf((*_gonum_org_v1_gonum_spatial_vptree_Comparable)(nil)),
-			"_Keeper":        reflect.ValueOf((*_gonum_org_v1_gonum_spatial_vptree_Keeper)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_spatial_vptree_) }
 
-// _gonum_org_v1_gonum_spatial_vptree_Comparable hands an interpreted Comparable to compiled code.
-type _gonum_org_v1_gonum_spatial_vptree_Comparable struct {
-	IValue    any
-	WDistance func(a0 vptree.Comparable) float64
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Comparable) Distance(a0 vptree.Comparable) float64 {
-	return W.WDistance(a0)
-}
-
-// _gonum_org_v1_gonum_spatial_vptree_Keeper hands an interpreted Keeper to compiled code.
-type _gonum_org_v1_gonum_spatial_vptree_Keeper struct {
-	IValue any
-	WKeep  func(a0 vptree.ComparableDist)
-	WLen   func() int
-	WLess  func(a0 int, a1 int) bool
-	WMax   func() vptree.ComparableDist
-	WPop   func() any
-	WPush  func(a0 any)
-	WSwap  func(a0 int, a1 int)
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Keep(a0 vptree.ComparableDist) {
-	W.WKeep(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Less(a0 int, a1 int) bool {
-	return W.WLess(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Max() vptree.ComparableDist {
-	return W.WMax()
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Pop() any {
-	return W.WPop()
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Push(a0 any) {
-	W.WPush(a0)
-}
-
-func (W _gonum_org_v1_gonum_spatial_vptree_Keeper) Swap(a0 int, a1 int) {
-	W.WSwap(a0, a1)
+var gonum_org_v1_gonum_spatial_vptree_ = table.Package{
+	Path: "gonum.org/v1/gonum/spatial/vptree",
+	Name: "vptree",
+	Values: []table.Symbol{
+		{Name: "New", Value: vptree.New},
+		{Name: "NewDistKeeper", Value: vptree.NewDistKeeper},
+		{Name: "NewNKeeper", Value: vptree.NewNKeeper},
+		{Name: "Comparable", Value: (*vptree.Comparable)(nil)},
+		{Name: "ComparableDist", Value: (*vptree.ComparableDist)(nil)},
+		{Name: "DistKeeper", Value: (*vptree.DistKeeper)(nil)},
+		{Name: "Heap", Value: (*vptree.Heap)(nil)},
+		{Name: "Keeper", Value: (*vptree.Keeper)(nil)},
+		{Name: "NKeeper", Value: (*vptree.NKeeper)(nil)},
+		{Name: "Node", Value: (*vptree.Node)(nil)},
+		{Name: "Operation", Value: (*vptree.Operation)(nil)},
+		{Name: "Point", Value: (*vptree.Point)(nil)},
+		{Name: "Tree", Value: (*vptree.Tree)(nil)},
+	},
 }

@@ -3,19 +3,20 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	card "gonum.org/v1/gonum/stat/card"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/card", "card", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewHyperLogLog32": reflect.ValueOf(card.NewHyperLogLog32),
-			"NewHyperLogLog64": reflect.ValueOf(card.NewHyperLogLog64),
-			"RegisterHash":     reflect.ValueOf(card.RegisterHash),
-			"HyperLogLog32":    reflect.ValueOf((*card.HyperLogLog32)(nil)),
-			"HyperLogLog64":    reflect.ValueOf((*card.HyperLogLog64)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_stat_card_) }
+
+var gonum_org_v1_gonum_stat_card_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/card",
+	Name: "card",
+	Values: []table.Symbol{
+		{Name: "NewHyperLogLog32", Value: card.NewHyperLogLog32},
+		{Name: "NewHyperLogLog64", Value: card.NewHyperLogLog64},
+		{Name: "RegisterHash", Value: card.RegisterHash},
+		{Name: "HyperLogLog32", Value: (*card.HyperLogLog32)(nil)},
+		{Name: "HyperLogLog64", Value: (*card.HyperLogLog64)(nil)},
+	},
 }

@@ -3,34 +3,35 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	combin "gonum.org/v1/gonum/stat/combin"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/combin", "combin", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Binomial":                reflect.ValueOf(combin.Binomial),
-			"Card":                    reflect.ValueOf(combin.Card),
-			"Cartesian":               reflect.ValueOf(combin.Cartesian),
-			"CombinationIndex":        reflect.ValueOf(combin.CombinationIndex),
-			"Combinations":            reflect.ValueOf(combin.Combinations),
-			"GeneralizedBinomial":     reflect.ValueOf(combin.GeneralizedBinomial),
-			"IdxFor":                  reflect.ValueOf(combin.IdxFor),
-			"IndexToCombination":      reflect.ValueOf(combin.IndexToCombination),
-			"IndexToPermutation":      reflect.ValueOf(combin.IndexToPermutation),
-			"LogGeneralizedBinomial":  reflect.ValueOf(combin.LogGeneralizedBinomial),
-			"NewCartesianGenerator":   reflect.ValueOf(combin.NewCartesianGenerator),
-			"NewCombinationGenerator": reflect.ValueOf(combin.NewCombinationGenerator),
-			"NewPermutationGenerator": reflect.ValueOf(combin.NewPermutationGenerator),
-			"NumPermutations":         reflect.ValueOf(combin.NumPermutations),
-			"PermutationIndex":        reflect.ValueOf(combin.PermutationIndex),
-			"Permutations":            reflect.ValueOf(combin.Permutations),
-			"SubFor":                  reflect.ValueOf(combin.SubFor),
-			"CartesianGenerator":      reflect.ValueOf((*combin.CartesianGenerator)(nil)),
-			"CombinationGenerator":    reflect.ValueOf((*combin.CombinationGenerator)(nil)),
-			"PermutationGenerator":    reflect.ValueOf((*combin.PermutationGenerator)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_stat_combin_) }
+
+var gonum_org_v1_gonum_stat_combin_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/combin",
+	Name: "combin",
+	Values: []table.Symbol{
+		{Name: "Binomial", Value: combin.Binomial},
+		{Name: "Card", Value: combin.Card},
+		{Name: "Cartesian", Value: combin.Cartesian},
+		{Name: "CombinationIndex", Value: combin.CombinationIndex},
+		{Name: "Combinations", Value: combin.Combinations},
+		{Name: "GeneralizedBinomial", Value: combin.GeneralizedBinomial},
+		{Name: "IdxFor", Value: combin.IdxFor},
+		{Name: "IndexToCombination", Value: combin.IndexToCombination},
+		{Name: "IndexToPermutation", Value: combin.IndexToPermutation},
+		{Name: "LogGeneralizedBinomial", Value: combin.LogGeneralizedBinomial},
+		{Name: "NewCartesianGenerator", Value: combin.NewCartesianGenerator},
+		{Name: "NewCombinationGenerator", Value: combin.NewCombinationGenerator},
+		{Name: "NewPermutationGenerator", Value: combin.NewPermutationGenerator},
+		{Name: "NumPermutations", Value: combin.NumPermutations},
+		{Name: "PermutationIndex", Value: combin.PermutationIndex},
+		{Name: "Permutations", Value: combin.Permutations},
+		{Name: "SubFor", Value: combin.SubFor},
+		{Name: "CartesianGenerator", Value: (*combin.CartesianGenerator)(nil)},
+		{Name: "CombinationGenerator", Value: (*combin.CombinationGenerator)(nil)},
+		{Name: "PermutationGenerator", Value: (*combin.PermutationGenerator)(nil)},
+	},
 }

@@ -3,20 +3,21 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	distmat "gonum.org/v1/gonum/stat/distmat"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/distmat", "distmat", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewUniformPermutation": reflect.ValueOf(distmat.NewUniformPermutation),
-			"NewUnitVector":         reflect.ValueOf(distmat.NewUnitVector),
-			"NewWishart":            reflect.ValueOf(distmat.NewWishart),
-			"UniformPermutation":    reflect.ValueOf((*distmat.UniformPermutation)(nil)),
-			"UnitVector":            reflect.ValueOf((*distmat.UnitVector)(nil)),
-			"Wishart":               reflect.ValueOf((*distmat.Wishart)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_stat_distmat_) }
+
+var gonum_org_v1_gonum_stat_distmat_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/distmat",
+	Name: "distmat",
+	Values: []table.Symbol{
+		{Name: "NewUniformPermutation", Value: distmat.NewUniformPermutation},
+		{Name: "NewUnitVector", Value: distmat.NewUnitVector},
+		{Name: "NewWishart", Value: distmat.NewWishart},
+		{Name: "UniformPermutation", Value: (*distmat.UniformPermutation)(nil)},
+		{Name: "UnitVector", Value: (*distmat.UnitVector)(nil)},
+		{Name: "Wishart", Value: (*distmat.Wishart)(nil)},
+	},
 }

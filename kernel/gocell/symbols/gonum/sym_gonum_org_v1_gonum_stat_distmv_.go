@@ -3,127 +3,42 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	mat "gonum.org/v1/gonum/mat"
+	"dace.local/kernel/gocell/symbols/table"
 	distmv "gonum.org/v1/gonum/stat/distmv"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/distmv", "distmv", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewDirichlet":            reflect.ValueOf(distmv.NewDirichlet),
-			"NewNormal":               reflect.ValueOf(distmv.NewNormal),
-			"NewNormalChol":           reflect.ValueOf(distmv.NewNormalChol),
-			"NewNormalPrecision":      reflect.ValueOf(distmv.NewNormalPrecision),
-			"NewPositivePartEigenSym": reflect.ValueOf(distmv.NewPositivePartEigenSym),
-			"NewStudentsT":            reflect.ValueOf(distmv.NewStudentsT),
-			"NewUniform":              reflect.ValueOf(distmv.NewUniform),
-			"NewUnitUniform":          reflect.ValueOf(distmv.NewUnitUniform),
-			"NormalLogProb":           reflect.ValueOf(distmv.NormalLogProb),
-			"NormalRand":              reflect.ValueOf(distmv.NormalRand),
-			"NormalRandCov":           reflect.ValueOf(distmv.NormalRandCov),
-			"Bhattacharyya":           reflect.ValueOf((*distmv.Bhattacharyya)(nil)),
-			"CrossEntropy":            reflect.ValueOf((*distmv.CrossEntropy)(nil)),
-			"Dirichlet":               reflect.ValueOf((*distmv.Dirichlet)(nil)),
-			"EigenSym":                reflect.ValueOf((*distmv.EigenSym)(nil)),
-			"Hellinger":               reflect.ValueOf((*distmv.Hellinger)(nil)),
-			"KullbackLeibler":         reflect.ValueOf((*distmv.KullbackLeibler)(nil)),
-			"LogProber":               reflect.ValueOf((*distmv.LogProber)(nil)),
-			"Normal":                  reflect.ValueOf((*distmv.Normal)(nil)),
-			"PositivePartEigenSym":    reflect.ValueOf((*distmv.PositivePartEigenSym)(nil)),
-			"Quantiler":               reflect.ValueOf((*distmv.Quantiler)(nil)),
-			"RandLogProber":           reflect.ValueOf((*distmv.RandLogProber)(nil)),
-			"Rander":                  reflect.ValueOf((*distmv.Rander)(nil)),
-			"Renyi":                   reflect.ValueOf((*distmv.Renyi)(nil)),
-			"StudentsT":               reflect.ValueOf((*distmv.StudentsT)(nil)),
-			"Uniform":                 reflect.ValueOf((*distmv.Uniform)(nil)),
-			"Wasserstein":             reflect.ValueOf((*distmv.Wasserstein)(nil)),
-			"_EigenSym":               reflect.ValueOf((*_gonum_org_v1_gonum_stat_distmv_EigenSym)(nil)),
-			"_LogProber":              reflect.ValueOf((*_gonum_org_v1_gonum_stat_distmv_LogProber)(nil)),
-			"_Quantiler":              reflect.ValueOf((*_gonum_org_v1_gonum_stat_distmv_Quantiler)(nil)),
-			"_RandLogProber":          reflect.ValueOf((*_gonum_org_v1_gonum_stat_distmv_RandLogProber)(nil)),
-			"_Rander":                 reflect.ValueOf((*_gonum_org_v1_gonum_stat_distmv_Rander)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_stat_distmv_) }
 
-// _gonum_org_v1_gonum_stat_distmv_EigenSym hands an interpreted EigenSym to compiled code.
-type _gonum_org_v1_gonum_stat_distmv_EigenSym struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) float64
-	WDims         func() (int, int)
-	WRawQ         func() mat.Matrix
-	WRawValues    func() []float64
-	WSymmetricDim func() int
-	WT            func() mat.Matrix
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_EigenSym) At(a0 int, a1 int) float64 {
-	return W.WAt(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_EigenSym) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_EigenSym) RawQ() mat.Matrix {
-	return W.WRawQ()
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_EigenSym) RawValues() []float64 {
-	return W.WRawValues()
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_EigenSym) SymmetricDim() int {
-	return W.WSymmetricDim()
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_EigenSym) T() mat.Matrix {
-	return W.WT()
-}
-
-// _gonum_org_v1_gonum_stat_distmv_LogProber hands an interpreted LogProber to compiled code.
-type _gonum_org_v1_gonum_stat_distmv_LogProber struct {
-	IValue   any
-	WLogProb func(a0 []float64) float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_LogProber) LogProb(a0 []float64) float64 {
-	return W.WLogProb(a0)
-}
-
-// _gonum_org_v1_gonum_stat_distmv_Quantiler hands an interpreted Quantiler to compiled code.
-type _gonum_org_v1_gonum_stat_distmv_Quantiler struct {
-	IValue    any
-	WQuantile func(a0 []float64, a1 []float64) []float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_Quantiler) Quantile(a0 []float64, a1 []float64) []float64 {
-	return W.WQuantile(a0, a1)
-}
-
-// _gonum_org_v1_gonum_stat_distmv_RandLogProber hands an interpreted RandLogProber to compiled code.
-type _gonum_org_v1_gonum_stat_distmv_RandLogProber struct {
-	IValue   any
-	WLogProb func(a0 []float64) float64
-	WRand    func(a0 []float64) []float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_RandLogProber) LogProb(a0 []float64) float64 {
-	return W.WLogProb(a0)
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_RandLogProber) Rand(a0 []float64) []float64 {
-	return W.WRand(a0)
-}
-
-// _gonum_org_v1_gonum_stat_distmv_Rander hands an interpreted Rander to compiled code.
-type _gonum_org_v1_gonum_stat_distmv_Rander struct {
-	IValue any
-	WRand  func(a0 []float64) []float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distmv_Rander) Rand(a0 []float64) []float64 {
-	return W.WRand(a0)
+var gonum_org_v1_gonum_stat_distmv_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/distmv",
+	Name: "distmv",
+	Values: []table.Symbol{
+		{Name: "NewDirichlet", Value: distmv.NewDirichlet},
+		{Name: "NewNormal", Value: distmv.NewNormal},
+		{Name: "NewNormalChol", Value: distmv.NewNormalChol},
+		{Name: "NewNormalPrecision", Value: distmv.NewNormalPrecision},
+		{Name: "NewPositivePartEigenSym", Value: distmv.NewPositivePartEigenSym},
+		{Name: "NewStudentsT", Value: distmv.NewStudentsT},
+		{Name: "NewUniform", Value: distmv.NewUniform},
+		{Name: "NewUnitUniform", Value: distmv.NewUnitUniform},
+		{Name: "NormalLogProb", Value: distmv.NormalLogProb},
+		{Name: "NormalRand", Value: distmv.NormalRand},
+		{Name: "NormalRandCov", Value: distmv.NormalRandCov},
+		{Name: "Bhattacharyya", Value: (*distmv.Bhattacharyya)(nil)},
+		{Name: "CrossEntropy", Value: (*distmv.CrossEntropy)(nil)},
+		{Name: "Dirichlet", Value: (*distmv.Dirichlet)(nil)},
+		{Name: "EigenSym", Value: (*distmv.EigenSym)(nil)},
+		{Name: "Hellinger", Value: (*distmv.Hellinger)(nil)},
+		{Name: "KullbackLeibler", Value: (*distmv.KullbackLeibler)(nil)},
+		{Name: "LogProber", Value: (*distmv.LogProber)(nil)},
+		{Name: "Normal", Value: (*distmv.Normal)(nil)},
+		{Name: "PositivePartEigenSym", Value: (*distmv.PositivePartEigenSym)(nil)},
+		{Name: "Quantiler", Value: (*distmv.Quantiler)(nil)},
+		{Name: "RandLogProber", Value: (*distmv.RandLogProber)(nil)},
+		{Name: "Rander", Value: (*distmv.Rander)(nil)},
+		{Name: "Renyi", Value: (*distmv.Renyi)(nil)},
+		{Name: "StudentsT", Value: (*distmv.StudentsT)(nil)},
+		{Name: "Uniform", Value: (*distmv.Uniform)(nil)},
+		{Name: "Wasserstein", Value: (*distmv.Wasserstein)(nil)},
+	},
 }

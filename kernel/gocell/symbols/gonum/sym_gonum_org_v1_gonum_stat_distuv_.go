@@ -3,98 +3,52 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	distuv "gonum.org/v1/gonum/stat/distuv"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/distuv", "distuv", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewCategorical":  reflect.ValueOf(distuv.NewCategorical),
-			"NewTriangle":     reflect.ValueOf(distuv.NewTriangle),
-			"UnitNormal":      reflect.ValueOf(&distuv.UnitNormal).Elem(),
-			"UnitUniform":     reflect.ValueOf(&distuv.UnitUniform).Elem(),
-			"AlphaStable":     reflect.ValueOf((*distuv.AlphaStable)(nil)),
-			"Bernoulli":       reflect.ValueOf((*distuv.Bernoulli)(nil)),
-			"Beta":            reflect.ValueOf((*distuv.Beta)(nil)),
-			"Bhattacharyya":   reflect.ValueOf((*distuv.Bhattacharyya)(nil)),
-			"Binomial":        reflect.ValueOf((*distuv.Binomial)(nil)),
-			"Categorical":     reflect.ValueOf((*distuv.Categorical)(nil)),
-			"Chi":             reflect.ValueOf((*distuv.Chi)(nil)),
-			"ChiSquared":      reflect.ValueOf((*distuv.ChiSquared)(nil)),
-			"Exponential":     reflect.ValueOf((*distuv.Exponential)(nil)),
-			"F":               reflect.ValueOf((*distuv.F)(nil)),
-			"Gamma":           reflect.ValueOf((*distuv.Gamma)(nil)),
-			"GumbelRight":     reflect.ValueOf((*distuv.GumbelRight)(nil)),
-			"Hellinger":       reflect.ValueOf((*distuv.Hellinger)(nil)),
-			"InverseGamma":    reflect.ValueOf((*distuv.InverseGamma)(nil)),
-			"KullbackLeibler": reflect.ValueOf((*distuv.KullbackLeibler)(nil)),
-			"Laplace":         reflect.ValueOf((*distuv.Laplace)(nil)),
-			"LogNormal":       reflect.ValueOf((*distuv.LogNormal)(nil)),
-			"LogProber":       reflect.ValueOf((*distuv.LogProber)(nil)),
-			"Logistic":        reflect.ValueOf((*distuv.Logistic)(nil)),
-			"NoncentralT":     reflect.ValueOf((*distuv.NoncentralT)(nil)),
-			"Normal":          reflect.ValueOf((*distuv.Normal)(nil)),
-			"Parameter":       reflect.ValueOf((*distuv.Parameter)(nil)),
-			"Pareto":          reflect.ValueOf((*distuv.Pareto)(nil)),
-			"Poisson":         reflect.ValueOf((*distuv.Poisson)(nil)),
-			"Quantiler":       reflect.ValueOf((*distuv.Quantiler)(nil)),
-			"RandLogProber":   reflect.ValueOf((*distuv.RandLogProber)(nil)),
-			"Rander":          reflect.ValueOf((*distuv.Rander)(nil)),
-			"StudentsT":       reflect.ValueOf((*distuv.StudentsT)(nil)),
-			"Triangle":        reflect.ValueOf((*distuv.Triangle)(nil)),
-			"Uniform":         reflect.ValueOf((*distuv.Uniform)(nil)),
-			"Weibull":         reflect.ValueOf((*distuv.Weibull)(nil)),
-			"_LogProber":      reflect.ValueOf((*_gonum_org_v1_gonum_stat_distuv_LogProber)(nil)),
-			"_Quantiler":      reflect.ValueOf((*_gonum_org_v1_gonum_stat_distuv_Quantiler)(nil)),
-			"_RandLogProber":  reflect.ValueOf((*_gonum_org_v1_gonum_stat_distuv_RandLogProber)(nil)),
-			"_Rander":         reflect.ValueOf((*_gonum_org_v1_gonum_stat_distuv_Rander)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_stat_distuv_) }
 
-// _gonum_org_v1_gonum_stat_distuv_LogProber hands an interpreted LogProber to compiled code.
-type _gonum_org_v1_gonum_stat_distuv_LogProber struct {
-	IValue   any
-	WLogProb func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distuv_LogProber) LogProb(a0 float64) float64 {
-	return W.WLogProb(a0)
-}
-
-// _gonum_org_v1_gonum_stat_distuv_Quantiler hands an interpreted Quantiler to compiled code.
-type _gonum_org_v1_gonum_stat_distuv_Quantiler struct {
-	IValue    any
-	WQuantile func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distuv_Quantiler) Quantile(a0 float64) float64 {
-	return W.WQuantile(a0)
-}
-
-// _gonum_org_v1_gonum_stat_distuv_RandLogProber hands an interpreted RandLogProber to compiled code.
-type _gonum_org_v1_gonum_stat_distuv_RandLogProber struct {
-	IValue   any
-	WLogProb func(a0 float64) float64
-	WRand    func() float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distuv_RandLogProber) LogProb(a0 float64) float64 {
-	return W.WLogProb(a0)
-}
-
-func (W _gonum_org_v1_gonum_stat_distuv_RandLogProber) Rand() float64 {
-	return W.WRand()
-}
-
-// _gonum_org_v1_gonum_stat_distuv_Rander hands an interpreted Rander to compiled code.
-type _gonum_org_v1_gonum_stat_distuv_Rander struct {
-	IValue any
-	WRand  func() float64
-}
-
-func (W _gonum_org_v1_gonum_stat_distuv_Rander) Rand() float64 {
-	return W.WRand()
+var gonum_org_v1_gonum_stat_distuv_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/distuv",
+	Name: "distuv",
+	Values: []table.Symbol{
+		{Name: "NewCategorical", Value: distuv.NewCategorical},
+		{Name: "NewTriangle", Value: distuv.NewTriangle},
+		{Name: "AlphaStable", Value: (*distuv.AlphaStable)(nil)},
+		{Name: "Bernoulli", Value: (*distuv.Bernoulli)(nil)},
+		{Name: "Beta", Value: (*distuv.Beta)(nil)},
+		{Name: "Bhattacharyya", Value: (*distuv.Bhattacharyya)(nil)},
+		{Name: "Binomial", Value: (*distuv.Binomial)(nil)},
+		{Name: "Categorical", Value: (*distuv.Categorical)(nil)},
+		{Name: "Chi", Value: (*distuv.Chi)(nil)},
+		{Name: "ChiSquared", Value: (*distuv.ChiSquared)(nil)},
+		{Name: "Exponential", Value: (*distuv.Exponential)(nil)},
+		{Name: "F", Value: (*distuv.F)(nil)},
+		{Name: "Gamma", Value: (*distuv.Gamma)(nil)},
+		{Name: "GumbelRight", Value: (*distuv.GumbelRight)(nil)},
+		{Name: "Hellinger", Value: (*distuv.Hellinger)(nil)},
+		{Name: "InverseGamma", Value: (*distuv.InverseGamma)(nil)},
+		{Name: "KullbackLeibler", Value: (*distuv.KullbackLeibler)(nil)},
+		{Name: "Laplace", Value: (*distuv.Laplace)(nil)},
+		{Name: "LogNormal", Value: (*distuv.LogNormal)(nil)},
+		{Name: "LogProber", Value: (*distuv.LogProber)(nil)},
+		{Name: "Logistic", Value: (*distuv.Logistic)(nil)},
+		{Name: "NoncentralT", Value: (*distuv.NoncentralT)(nil)},
+		{Name: "Normal", Value: (*distuv.Normal)(nil)},
+		{Name: "Parameter", Value: (*distuv.Parameter)(nil)},
+		{Name: "Pareto", Value: (*distuv.Pareto)(nil)},
+		{Name: "Poisson", Value: (*distuv.Poisson)(nil)},
+		{Name: "Quantiler", Value: (*distuv.Quantiler)(nil)},
+		{Name: "RandLogProber", Value: (*distuv.RandLogProber)(nil)},
+		{Name: "Rander", Value: (*distuv.Rander)(nil)},
+		{Name: "StudentsT", Value: (*distuv.StudentsT)(nil)},
+		{Name: "Triangle", Value: (*distuv.Triangle)(nil)},
+		{Name: "Uniform", Value: (*distuv.Uniform)(nil)},
+		{Name: "Weibull", Value: (*distuv.Weibull)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "UnitNormal", Value: &distuv.UnitNormal},
+		{Name: "UnitUniform", Value: &distuv.UnitUniform},
+	},
 }

@@ -3,15 +3,16 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	mds "gonum.org/v1/gonum/stat/mds"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/mds", "mds", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"TorgersonScaling": reflect.ValueOf(mds.TorgersonScaling),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_stat_mds_) }
+
+var gonum_org_v1_gonum_stat_mds_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/mds",
+	Name: "mds",
+	Values: []table.Symbol{
+		{Name: "TorgersonScaling", Value: mds.TorgersonScaling},
+	},
 }

@@ -3,68 +3,33 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	mat "gonum.org/v1/gonum/mat"
+	"dace.local/kernel/gocell/symbols/table"
 	samplemv "gonum.org/v1/gonum/stat/samplemv"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/samplemv", "samplemv", func() map[string]reflect.Value {
-		return table.With(`Owen INT 1
-`, map[string]reflect.Value{
-			"ErrRejection":          reflect.ValueOf(&samplemv.ErrRejection).Elem(),
-			"NewProposalNormal":     reflect.ValueOf(samplemv.NewProposalNormal),
-			"Halton":                reflect.ValueOf((*samplemv.Halton)(nil)),
-			"HaltonKind":            reflect.ValueOf((*samplemv.HaltonKind)(nil)),
-			"IID":                   reflect.ValueOf((*samplemv.IID)(nil)),
-			"Importance":            reflect.ValueOf((*samplemv.Importance)(nil)),
-			"LatinHypercube":        reflect.ValueOf((*samplemv.LatinHypercube)(nil)),
-			"MHProposal":            reflect.ValueOf((*samplemv.MHProposal)(nil)),
-			"MetropolisHastingser":  reflect.ValueOf((*samplemv.MetropolisHastingser)(nil)),
-			"ProposalNormal":        reflect.ValueOf((*samplemv.ProposalNormal)(nil)),
-			"Rejection":             reflect.ValueOf((*samplemv.Rejection)(nil)),
-			"SampleUniformWeighted": reflect.ValueOf((*samplemv.SampleUniformWeighted)(nil)),
-			"Sampler":               reflect.ValueOf((*samplemv.Sampler)(nil)),
-			"WeightedSampler":       reflect.ValueOf((*samplemv.WeightedSampler)(nil)),
-			"_MHProposal":           reflect.ValueOf((*_gonum_org_v1_gonum_stat_samplemv_MHProposal)(nil)),
-			"_Sampler":              reflect.ValueOf((*_gonum_org_v1_gonum_stat_samplemv_Sampler)(nil)),
-			"_WeightedSampler":      reflect.ValueOf((*_gonum_org_v1_gonum_stat_samplemv_WeightedSampler)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_stat_samplemv_) }
 
-// _gonum_org_v1_gonum_stat_samplemv_MHProposal hands an interpreted MHProposal to compiled code.
-type _gonum_org_v1_gonum_stat_samplemv_MHProposal struct {
-	IValue              any
-	WConditionalLogProb func(a0 []float64, a1 []float64) float64
-	WConditionalRand    func(a0 []float64, a1 []float64) []float64
-}
-
-func (W _gonum_org_v1_gonum_stat_samplemv_MHProposal) ConditionalLogProb(a0 []float64, a1 []float64) float64 {
-	return W.WConditionalLogProb(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_stat_samplemv_MHProposal) ConditionalRand(a0 []float64, a1 []float64) []float64 {
-	return W.WConditionalRand(a0, a1)
-}
-
-// _gonum_org_v1_gonum_stat_samplemv_Sampler hands an interpreted Sampler to compiled code.
-type _gonum_org_v1_gonum_stat_samplemv_Sampler struct {
-	IValue  any
-	WSample func(a0 *mat.Dense)
-}
-
-func (W _gonum_org_v1_gonum_stat_samplemv_Sampler) Sample(a0 *mat.Dense) {
-	W.WSample(a0)
-}
-
-// _gonum_org_v1_gonum_stat_samplemv_WeightedSampler hands an interpreted WeightedSampler to compiled code.
-type _gonum_org_v1_gonum_stat_samplemv_WeightedSampler struct {
-	IValue          any
-	WSampleWeighted func(a0 *mat.Dense, a1 []float64)
-}
-
-func (W _gonum_org_v1_gonum_stat_samplemv_WeightedSampler) SampleWeighted(a0 *mat.Dense, a1 []float64) {
-	W.WSampleWeighted(a0, a1)
+var gonum_org_v1_gonum_stat_samplemv_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/samplemv",
+	Name: "samplemv",
+	Untyped: `Owen INT 1
+`,
+	Values: []table.Symbol{
+		{Name: "NewProposalNormal", Value: samplemv.NewProposalNormal},
+		{Name: "Halton", Value: (*samplemv.Halton)(nil)},
+		{Name: "HaltonKind", Value: (*samplemv.HaltonKind)(nil)},
+		{Name: "IID", Value: (*samplemv.IID)(nil)},
+		{Name: "Importance", Value: (*samplemv.Importance)(nil)},
+		{Name: "LatinHypercube", Value: (*samplemv.LatinHypercube)(nil)},
+		{Name: "MHProposal", Value: (*samplemv.MHProposal)(nil)},
+		{Name: "MetropolisHastingser", Value: (*samplemv.MetropolisHastingser)(nil)},
+		{Name: "ProposalNormal", Value: (*samplemv.ProposalNormal)(nil)},
+		{Name: "Rejection", Value: (*samplemv.Rejection)(nil)},
+		{Name: "SampleUniformWeighted", Value: (*samplemv.SampleUniformWeighted)(nil)},
+		{Name: "Sampler", Value: (*samplemv.Sampler)(nil)},
+		{Name: "WeightedSampler", Value: (*samplemv.WeightedSampler)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrRejection", Value: &samplemv.ErrRejection},
+	},
 }

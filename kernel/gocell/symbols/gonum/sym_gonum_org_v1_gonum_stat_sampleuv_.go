@@ -3,65 +3,30 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	sampleuv "gonum.org/v1/gonum/stat/sampleuv"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/sampleuv", "sampleuv", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrRejection":          reflect.ValueOf(&sampleuv.ErrRejection).Elem(),
-			"NewWeighted":           reflect.ValueOf(sampleuv.NewWeighted),
-			"WithoutReplacement":    reflect.ValueOf(sampleuv.WithoutReplacement),
-			"IIDer":                 reflect.ValueOf((*sampleuv.IIDer)(nil)),
-			"Importance":            reflect.ValueOf((*sampleuv.Importance)(nil)),
-			"LatinHypercube":        reflect.ValueOf((*sampleuv.LatinHypercube)(nil)),
-			"MHProposal":            reflect.ValueOf((*sampleuv.MHProposal)(nil)),
-			"MetropolisHastings":    reflect.ValueOf((*sampleuv.MetropolisHastings)(nil)),
-			"Rejection":             reflect.ValueOf((*sampleuv.Rejection)(nil)),
-			"SampleUniformWeighted": reflect.ValueOf((*sampleuv.SampleUniformWeighted)(nil)),
-			"Sampler":               reflect.ValueOf((*sampleuv.Sampler)(nil)),
-			"Weighted":              reflect.ValueOf((*sampleuv.Weighted)(nil)),
-			"WeightedSampler":       reflect.ValueOf((*sampleuv.WeightedSampler)(nil)),
-			"_MHProposal":           reflect.ValueOf((*_gonum_org_v1_gonum_stat_sampleuv_MHProposal)(nil)),
-			"_Sampler":              reflect.ValueOf((*_gonum_org_v1_gonum_stat_sampleuv_Sampler)(nil)),
-			"_WeightedSampler":      reflect.ValueOf((*_gonum_org_v1_gonum_stat_sampleuv_WeightedSampler)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_gonum_stat_sampleuv_) }
 
-// _gonum_org_v1_gonum_stat_sampleuv_MHProposal hands an interpreted MHProposal to compiled code.
-type _gonum_org_v1_gonum_stat_sampleuv_MHProposal struct {
-	IValue              any
-	WConditionalLogProb func(a0 float64, a1 float64) float64
-	WConditionalRand    func(a0 float64) float64
-}
-
-func (W _gonum_org_v1_gonum_stat_sampleuv_MHProposal) ConditionalLogProb(a0 float64, a1 float64) float64 {
-	return W.WConditionalLogProb(a0, a1)
-}
-
-func (W _gonum_org_v1_gonum_stat_sampleuv_MHProposal) ConditionalRand(a0 float64) float64 {
-	return W.WConditionalRand(a0)
-}
-
-// _gonum_org_v1_gonum_stat_sampleuv_Sampler hands an interpreted Sampler to compiled code.
-type _gonum_org_v1_gonum_stat_sampleuv_Sampler struct {
-	IValue  any
-	WSample func(a0 []float64)
-}
-
-func (W _gonum_org_v1_gonum_stat_sampleuv_Sampler) Sample(a0 []float64) {
-	W.WSample(a0)
-}
-
-// _gonum_org_v1_gonum_stat_sampleuv_WeightedSampler hands an interpreted WeightedSampler to compiled code.
-type _gonum_org_v1_gonum_stat_sampleuv_WeightedSampler struct {
-	IValue          any
-	WSampleWeighted func(a0 []float64, a1 []float64)
-}
-
-func (W _gonum_org_v1_gonum_stat_sampleuv_WeightedSampler) SampleWeighted(a0 []float64, a1 []float64) {
-	W.WSampleWeighted(a0, a1)
+var gonum_org_v1_gonum_stat_sampleuv_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/sampleuv",
+	Name: "sampleuv",
+	Values: []table.Symbol{
+		{Name: "NewWeighted", Value: sampleuv.NewWeighted},
+		{Name: "WithoutReplacement", Value: sampleuv.WithoutReplacement},
+		{Name: "IIDer", Value: (*sampleuv.IIDer)(nil)},
+		{Name: "Importance", Value: (*sampleuv.Importance)(nil)},
+		{Name: "LatinHypercube", Value: (*sampleuv.LatinHypercube)(nil)},
+		{Name: "MHProposal", Value: (*sampleuv.MHProposal)(nil)},
+		{Name: "MetropolisHastings", Value: (*sampleuv.MetropolisHastings)(nil)},
+		{Name: "Rejection", Value: (*sampleuv.Rejection)(nil)},
+		{Name: "SampleUniformWeighted", Value: (*sampleuv.SampleUniformWeighted)(nil)},
+		{Name: "Sampler", Value: (*sampleuv.Sampler)(nil)},
+		{Name: "Weighted", Value: (*sampleuv.Weighted)(nil)},
+		{Name: "WeightedSampler", Value: (*sampleuv.WeightedSampler)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrRejection", Value: &sampleuv.ErrRejection},
+	},
 }

@@ -3,16 +3,17 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	spatial "gonum.org/v1/gonum/stat/spatial"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/stat/spatial", "spatial", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"GetisOrdGStar": reflect.ValueOf(spatial.GetisOrdGStar),
-			"GlobalMoransI": reflect.ValueOf(spatial.GlobalMoransI),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_stat_spatial_) }
+
+var gonum_org_v1_gonum_stat_spatial_ = table.Package{
+	Path: "gonum.org/v1/gonum/stat/spatial",
+	Name: "spatial",
+	Values: []table.Symbol{
+		{Name: "GetisOrdGStar", Value: spatial.GetisOrdGStar},
+		{Name: "GlobalMoransI", Value: spatial.GlobalMoransI},
+	},
 }

@@ -3,14 +3,16 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	unit "gonum.org/v1/gonum/unit"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/unit", "unit", func() map[string]reflect.Value {
-		return table.With(`Atto FLOAT 9.999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999356463795904220058373650651077422952422266333391678012121972532859848317253426085611394518827686920029263231089567479028018788404811860176877676944314147907624724853202213590946445684579159086716331364353455358317438097622782965091104907236284583096945537728201215920725074348893795009199596670049764851850541761732407800468349273117327532260570867554881039e-19
+func init() { table.Register(&gonum_org_v1_gonum_unit_) }
+
+var gonum_org_v1_gonum_unit_ = table.Package{
+	Path: "gonum.org/v1/gonum/unit",
+	Name: "unit",
+	Untyped: `Atto FLOAT 9.999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999356463795904220058373650651077422952422266333391678012121972532859848317253426085611394518827686920029263231089567479028018788404811860176877676944314147907624724853202213590946445684579159086716331364353455358317438097622782965091104907236284583096945537728201215920725074348893795009199596670049764851850541761732407800468349273117327532260570867554881039e-19
 Centi FLOAT 0.0099999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999994872390747299857863987461345619232986803675819962220260188331145920683610264293665356379762849705885188960772761612680250778749434532604420915761679655441774606633205280837802972047198941825756727755493874018558598777725633345401354978215309185284364670424956755071726955670834893644817805872516112389433105209048088031931894592574394664552528411149978637695
 Deca FLOAT 10
 Deci FLOAT 0.10000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000186458518280005168582274132886573345934411788365010172356787958330156959626752957623404372260010695084037790081395902536335318202380632566512154120739802117287031519807969534437380101856660881573536163859126597869135355431514712678000792170575080568557439092481633755383430151458412915716150090323185838796174216433162475203832997294739470817148685455322266
@@ -30,93 +32,82 @@ Yocto FLOAT 9.999999999999999999999999999999999999999999999999999999999999999999
 Yotta FLOAT 1000000000000000000000000
 Zepto FLOAT 9.9999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999995282987169121883419054511312485348088181076000719296248702476796215986710529685588903773397026715142300979801343033488443037176113081571343007266140303103922238663119188445402823512326729161241334798881657118586677208053101160138423803692140186135135569737008180175742874053761312430077047841655535865949146968767875812568721154001576358883597017258947313725e-22
 Zetta FLOAT 1000000000000000000000
-`, map[string]reflect.Value{
-			"Ampere":                    reflect.ValueOf(unit.Ampere),
-			"AngleDim":                  reflect.ValueOf(unit.AngleDim),
-			"Becquerel":                 reflect.ValueOf(unit.Becquerel),
-			"Candela":                   reflect.ValueOf(unit.Candela),
-			"Coulomb":                   reflect.ValueOf(unit.Coulomb),
-			"CurrentDim":                reflect.ValueOf(unit.CurrentDim),
-			"DimensionsMatch":           reflect.ValueOf(unit.DimensionsMatch),
-			"Farad":                     reflect.ValueOf(unit.Farad),
-			"Gram":                      reflect.ValueOf(unit.Gram),
-			"Gray":                      reflect.ValueOf(unit.Gray),
-			"Henry":                     reflect.ValueOf(unit.Henry),
-			"Hertz":                     reflect.ValueOf(unit.Hertz),
-			"Hour":                      reflect.ValueOf(unit.Hour),
-			"Joule":                     reflect.ValueOf(unit.Joule),
-			"Kelvin":                    reflect.ValueOf(unit.Kelvin),
-			"Kilogram":                  reflect.ValueOf(unit.Kilogram),
-			"LengthDim":                 reflect.ValueOf(unit.LengthDim),
-			"Litre":                     reflect.ValueOf(unit.Litre),
-			"LuminousIntensityDim":      reflect.ValueOf(unit.LuminousIntensityDim),
-			"MassDim":                   reflect.ValueOf(unit.MassDim),
-			"Metre":                     reflect.ValueOf(unit.Metre),
-			"Minute":                    reflect.ValueOf(unit.Minute),
-			"Mol":                       reflect.ValueOf(unit.Mol),
-			"MoleDim":                   reflect.ValueOf(unit.MoleDim),
-			"New":                       reflect.ValueOf(unit.New),
-			"NewDimension":              reflect.ValueOf(unit.NewDimension),
-			"Newton":                    reflect.ValueOf(unit.Newton),
-			"Newtonmetre":               reflect.ValueOf(unit.Newtonmetre),
-			"Ohm":                       reflect.ValueOf(unit.Ohm),
-			"Pascal":                    reflect.ValueOf(unit.Pascal),
-			"Rad":                       reflect.ValueOf(unit.Rad),
-			"Second":                    reflect.ValueOf(unit.Second),
-			"Siemens":                   reflect.ValueOf(unit.Siemens),
-			"Sievert":                   reflect.ValueOf(unit.Sievert),
-			"SymbolExists":              reflect.ValueOf(unit.SymbolExists),
-			"TemperatureDim":            reflect.ValueOf(unit.TemperatureDim),
-			"Tesla":                     reflect.ValueOf(unit.Tesla),
-			"TimeDim":                   reflect.ValueOf(unit.TimeDim),
-			"Volt":                      reflect.ValueOf(unit.Volt),
-			"Watt":                      reflect.ValueOf(unit.Watt),
-			"Weber":                     reflect.ValueOf(unit.Weber),
-			"AbsorbedRadioactiveDose":   reflect.ValueOf((*unit.AbsorbedRadioactiveDose)(nil)),
-			"Acceleration":              reflect.ValueOf((*unit.Acceleration)(nil)),
-			"Angle":                     reflect.ValueOf((*unit.Angle)(nil)),
-			"Area":                      reflect.ValueOf((*unit.Area)(nil)),
-			"Capacitance":               reflect.ValueOf((*unit.Capacitance)(nil)),
-			"Charge":                    reflect.ValueOf((*unit.Charge)(nil)),
-			"Conductance":               reflect.ValueOf((*unit.Conductance)(nil)),
-			"Current":                   reflect.ValueOf((*unit.Current)(nil)),
-			"Dimension":                 reflect.ValueOf((*unit.Dimension)(nil)),
-			"Dimensions":                reflect.ValueOf((*unit.Dimensions)(nil)),
-			"Dimless":                   reflect.ValueOf((*unit.Dimless)(nil)),
-			"Energy":                    reflect.ValueOf((*unit.Energy)(nil)),
-			"EquivalentRadioactiveDose": reflect.ValueOf((*unit.EquivalentRadioactiveDose)(nil)),
-			"Force":                     reflect.ValueOf((*unit.Force)(nil)),
-			"Frequency":                 reflect.ValueOf((*unit.Frequency)(nil)),
-			"Inductance":                reflect.ValueOf((*unit.Inductance)(nil)),
-			"Length":                    reflect.ValueOf((*unit.Length)(nil)),
-			"LuminousIntensity":         reflect.ValueOf((*unit.LuminousIntensity)(nil)),
-			"MagneticFlux":              reflect.ValueOf((*unit.MagneticFlux)(nil)),
-			"MagneticFluxDensity":       reflect.ValueOf((*unit.MagneticFluxDensity)(nil)),
-			"Mass":                      reflect.ValueOf((*unit.Mass)(nil)),
-			"Mole":                      reflect.ValueOf((*unit.Mole)(nil)),
-			"Power":                     reflect.ValueOf((*unit.Power)(nil)),
-			"Pressure":                  reflect.ValueOf((*unit.Pressure)(nil)),
-			"Radioactivity":             reflect.ValueOf((*unit.Radioactivity)(nil)),
-			"Resistance":                reflect.ValueOf((*unit.Resistance)(nil)),
-			"Temperature":               reflect.ValueOf((*unit.Temperature)(nil)),
-			"Time":                      reflect.ValueOf((*unit.Time)(nil)),
-			"Torque":                    reflect.ValueOf((*unit.Torque)(nil)),
-			"Unit":                      reflect.ValueOf((*unit.Unit)(nil)),
-			"Uniter":                    reflect.ValueOf((*unit.Uniter)(nil)),
-			"Velocity":                  reflect.ValueOf((*unit.Velocity)(nil)),
-			"Voltage":                   reflect.ValueOf((*unit.Voltage)(nil)),
-			"Volume":                    reflect.ValueOf((*unit.Volume)(nil)),
-			"_Uniter":                   reflect.ValueOf((*_gonum_org_v1_gonum_unit_Uniter)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_gonum_unit_Uniter hands an interpreted Uniter to compiled code.
-type _gonum_org_v1_gonum_unit_Uniter struct {
-	IValue any
-	WUnit  func() *unit.Unit
-}
-
-func (W _gonum_org_v1_gonum_unit_Uniter) Unit() *unit.Unit {
-	return W.WUnit()
+`,
+	Values: []table.Symbol{
+		{Name: "Ampere", Value: unit.Ampere},
+		{Name: "AngleDim", Value: unit.AngleDim},
+		{Name: "Becquerel", Value: unit.Becquerel},
+		{Name: "Candela", Value: unit.Candela},
+		{Name: "Coulomb", Value: unit.Coulomb},
+		{Name: "CurrentDim", Value: unit.CurrentDim},
+		{Name: "DimensionsMatch", Value: unit.DimensionsMatch},
+		{Name: "Farad", Value: unit.Farad},
+		{Name: "Gram", Value: unit.Gram},
+		{Name: "Gray", Value: unit.Gray},
+		{Name: "Henry", Value: unit.Henry},
+		{Name: "Hertz", Value: unit.Hertz},
+		{Name: "Hour", Value: unit.Hour},
+		{Name: "Joule", Value: unit.Joule},
+		{Name: "Kelvin", Value: unit.Kelvin},
+		{Name: "Kilogram", Value: unit.Kilogram},
+		{Name: "LengthDim", Value: unit.LengthDim},
+		{Name: "Litre", Value: unit.Litre},
+		{Name: "LuminousIntensityDim", Value: unit.LuminousIntensityDim},
+		{Name: "MassDim", Value: unit.MassDim},
+		{Name: "Metre", Value: unit.Metre},
+		{Name: "Minute", Value: unit.Minute},
+		{Name: "Mol", Value: unit.Mol},
+		{Name: "MoleDim", Value: unit.MoleDim},
+		{Name: "New", Value: unit.New},
+		{Name: "NewDimension", Value: unit.NewDimension},
+		{Name: "Newton", Value: unit.Newton},
+		{Name: "Newtonmetre", Value: unit.Newtonmetre},
+		{Name: "Ohm", Value: unit.Ohm},
+		{Name: "Pascal", Value: unit.Pascal},
+		{Name: "Rad", Value: unit.Rad},
+		{Name: "Second", Value: unit.Second},
+		{Name: "Siemens", Value: unit.Siemens},
+		{Name: "Sievert", Value: unit.Sievert},
+		{Name: "SymbolExists", Value: unit.SymbolExists},
+		{Name: "TemperatureDim", Value: unit.TemperatureDim},
+		{Name: "Tesla", Value: unit.Tesla},
+		{Name: "TimeDim", Value: unit.TimeDim},
+		{Name: "Volt", Value: unit.Volt},
+		{Name: "Watt", Value: unit.Watt},
+		{Name: "Weber", Value: unit.Weber},
+		{Name: "AbsorbedRadioactiveDose", Value: (*unit.AbsorbedRadioactiveDose)(nil)},
+		{Name: "Acceleration", Value: (*unit.Acceleration)(nil)},
+		{Name: "Angle", Value: (*unit.Angle)(nil)},
+		{Name: "Area", Value: (*unit.Area)(nil)},
+		{Name: "Capacitance", Value: (*unit.Capacitance)(nil)},
+		{Name: "Charge", Value: (*unit.Charge)(nil)},
+		{Name: "Conductance", Value: (*unit.Conductance)(nil)},
+		{Name: "Current", Value: (*unit.Current)(nil)},
+		{Name: "Dimension", Value: (*unit.Dimension)(nil)},
+		{Name: "Dimensions", Value: (*unit.Dimensions)(nil)},
+		{Name: "Dimless", Value: (*unit.Dimless)(nil)},
+		{Name: "Energy", Value: (*unit.Energy)(nil)},
+		{Name: "EquivalentRadioactiveDose", Value: (*unit.EquivalentRadioactiveDose)(nil)},
+		{Name: "Force", Value: (*unit.Force)(nil)},
+		{Name: "Frequency", Value: (*unit.Frequency)(nil)},
+		{Name: "Inductance", Value: (*unit.Inductance)(nil)},
+		{Name: "Length", Value: (*unit.Length)(nil)},
+		{Name: "LuminousIntensity", Value: (*unit.LuminousIntensity)(nil)},
+		{Name: "MagneticFlux", Value: (*unit.MagneticFlux)(nil)},
+		{Name: "MagneticFluxDensity", Value: (*unit.MagneticFluxDensity)(nil)},
+		{Name: "Mass", Value: (*unit.Mass)(nil)},
+		{Name: "Mole", Value: (*unit.Mole)(nil)},
+		{Name: "Power", Value: (*unit.Power)(nil)},
+		{Name: "Pressure", Value: (*unit.Pressure)(nil)},
+		{Name: "Radioactivity", Value: (*unit.Radioactivity)(nil)},
+		{Name: "Resistance", Value: (*unit.Resistance)(nil)},
+		{Name: "Temperature", Value: (*unit.Temperature)(nil)},
+		{Name: "Time", Value: (*unit.Time)(nil)},
+		{Name: "Torque", Value: (*unit.Torque)(nil)},
+		{Name: "Unit", Value: (*unit.Unit)(nil)},
+		{Name: "Uniter", Value: (*unit.Uniter)(nil)},
+		{Name: "Velocity", Value: (*unit.Velocity)(nil)},
+		{Name: "Voltage", Value: (*unit.Voltage)(nil)},
+		{Name: "Volume", Value: (*unit.Volume)(nil)},
+	},
 }

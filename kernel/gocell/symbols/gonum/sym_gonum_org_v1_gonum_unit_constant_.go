@@ -3,26 +3,27 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	constant "gonum.org/v1/gonum/unit/constant"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/gonum/unit/constant", "constant", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AtomicMass":         reflect.ValueOf(constant.AtomicMass),
-			"Avogadro":           reflect.ValueOf(constant.Avogadro),
-			"Boltzmann":          reflect.ValueOf(constant.Boltzmann),
-			"ElectricConstant":   reflect.ValueOf(constant.ElectricConstant),
-			"ElementaryCharge":   reflect.ValueOf(constant.ElementaryCharge),
-			"Faraday":            reflect.ValueOf(constant.Faraday),
-			"FineStructure":      reflect.ValueOf(constant.FineStructure),
-			"Gravitational":      reflect.ValueOf(constant.Gravitational),
-			"LightSpeedInVacuum": reflect.ValueOf(constant.LightSpeedInVacuum),
-			"MagneticConstant":   reflect.ValueOf(constant.MagneticConstant),
-			"Planck":             reflect.ValueOf(constant.Planck),
-			"StandardGravity":    reflect.ValueOf(constant.StandardGravity),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_gonum_unit_constant_) }
+
+var gonum_org_v1_gonum_unit_constant_ = table.Package{
+	Path: "gonum.org/v1/gonum/unit/constant",
+	Name: "constant",
+	Values: []table.Symbol{
+		{Name: "AtomicMass", Value: constant.AtomicMass},
+		{Name: "Avogadro", Value: constant.Avogadro},
+		{Name: "Boltzmann", Value: constant.Boltzmann},
+		{Name: "ElectricConstant", Value: constant.ElectricConstant},
+		{Name: "ElementaryCharge", Value: constant.ElementaryCharge},
+		{Name: "Faraday", Value: constant.Faraday},
+		{Name: "FineStructure", Value: constant.FineStructure},
+		{Name: "Gravitational", Value: constant.Gravitational},
+		{Name: "LightSpeedInVacuum", Value: constant.LightSpeedInVacuum},
+		{Name: "MagneticConstant", Value: constant.MagneticConstant},
+		{Name: "Planck", Value: constant.Planck},
+		{Name: "StandardGravity", Value: constant.StandardGravity},
+	},
 }

@@ -3,108 +3,44 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	plot "gonum.org/v1/plot"
-	draw "gonum.org/v1/plot/vg/draw"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot", "plot", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Align":              reflect.ValueOf(plot.Align),
-			"DefaultFont":        reflect.ValueOf(&plot.DefaultFont).Elem(),
-			"DefaultTextHandler": reflect.ValueOf(&plot.DefaultTextHandler).Elem(),
-			"New":                reflect.ValueOf(plot.New),
-			"NewLegend":          reflect.ValueOf(plot.NewLegend),
-			"UTCUnixTime":        reflect.ValueOf(&plot.UTCUnixTime).Elem(),
-			"UnixTimeIn":         reflect.ValueOf(plot.UnixTimeIn),
-			"Version":            reflect.ValueOf(plot.Version),
-			"Axis":               reflect.ValueOf((*plot.Axis)(nil)),
-			"ConstantTicks":      reflect.ValueOf((*plot.ConstantTicks)(nil)),
-			"DataRanger":         reflect.ValueOf((*plot.DataRanger)(nil)),
-			"DefaultTicks":       reflect.ValueOf((*plot.DefaultTicks)(nil)),
-			"GlyphBox":           reflect.ValueOf((*plot.GlyphBox)(nil)),
-			"GlyphBoxer":         reflect.ValueOf((*plot.GlyphBoxer)(nil)),
-			"InvertedScale":      reflect.ValueOf((*plot.InvertedScale)(nil)),
-			"Legend":             reflect.ValueOf((*plot.Legend)(nil)),
-			"LinearScale":        reflect.ValueOf((*plot.LinearScale)(nil)),
-			"LogScale":           reflect.ValueOf((*plot.LogScale)(nil)),
-			"LogTicks":           reflect.ValueOf((*plot.LogTicks)(nil)),
-			"Normalizer":         reflect.ValueOf((*plot.Normalizer)(nil)),
-			"Plot":               reflect.ValueOf((*plot.Plot)(nil)),
-			"Plotter":            reflect.ValueOf((*plot.Plotter)(nil)),
-			"Thumbnailer":        reflect.ValueOf((*plot.Thumbnailer)(nil)),
-			"Tick":               reflect.ValueOf((*plot.Tick)(nil)),
-			"Ticker":             reflect.ValueOf((*plot.Ticker)(nil)),
-			"TickerFunc":         reflect.ValueOf((*plot.TickerFunc)(nil)),
-			"TimeTicks":          reflect.ValueOf((*plot.TimeTicks)(nil)),
-			"_DataRanger":        reflect.ValueOf((*_gonum_org_v1_plot_DataRanger)(nil)),
-			"_GlyphBoxer":        reflect.ValueOf((*_gonum_org_v1_plot_GlyphBoxer)(nil)),
-			"_Normalizer":        reflect.ValueOf((*_gonum_org_v1_plot_Normalizer)(nil)),
-			"_Plotter":           reflect.ValueOf((*_gonum_org_v1_plot_Plotter)(nil)),
-			"_Thumbnailer":       reflect.ValueOf((*_gonum_org_v1_plot_Thumbnailer)(nil)),
-			"_Ticker":            reflect.ValueOf((*_gonum_org_v1_plot_Ticker)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_plot_) }
 
-// _gonum_org_v1_plot_DataRanger hands an interpreted DataRanger to compiled code.
-type _gonum_org_v1_plot_DataRanger struct {
-	IValue     any
-	WDataRange func() (float64, float64, float64, float64)
-}
-
-func (W _gonum_org_v1_plot_DataRanger) DataRange() (float64, float64, float64, float64) {
-	return W.WDataRange()
-}
-
-// _gonum_org_v1_plot_GlyphBoxer hands an interpreted GlyphBoxer to compiled code.
-type _gonum_org_v1_plot_GlyphBoxer struct {
-	IValue      any
-	WGlyphBoxes func(a0 *plot.Plot) []plot.GlyphBox
-}
-
-func (W _gonum_org_v1_plot_GlyphBoxer) GlyphBoxes(a0 *plot.Plot) []plot.GlyphBox {
-	return W.WGlyphBoxes(a0)
-}
-
-// _gonum_org_v1_plot_Normalizer hands an interpreted Normalizer to compiled code.
-type _gonum_org_v1_plot_Normalizer struct {
-	IValue     any
-	WNormalize func(a0 float64, a1 float64, a2 float64) float64
-}
-
-func (W _gonum_org_v1_plot_Normalizer) Normalize(a0 float64, a1 float64, a2 float64) float64 {
-	return W.WNormalize(a0, a1, a2)
-}
-
-// _gonum_org_v1_plot_Plotter hands an interpreted Plotter to compiled code.
-type _gonum_org_v1_plot_Plotter struct {
-	IValue any
-	WPlot  func(a0 draw.Canvas, a1 *plot.Plot)
-}
-
-func (W _gonum_org_v1_plot_Plotter) Plot(a0 draw.Canvas, a1 *plot.Plot) {
-	W.WPlot(a0, a1)
-}
-
-// _gonum_org_v1_plot_Thumbnailer hands an interpreted Thumbnailer to compiled code.
-type _gonum_org_v1_plot_Thumbnailer struct {
-	IValue     any
-	WThumbnail func(a0 *draw.Canvas)
-}
-
-func (W _gonum_org_v1_plot_Thumbnailer) Thumbnail(a0 *draw.Canvas) {
-	W.WThumbnail(a0)
-}
-
-// _gonum_org_v1_plot_Ticker hands an interpreted Ticker to compiled code.
-type _gonum_org_v1_plot_Ticker struct {
-	IValue any
-	WTicks func(a0 float64, a1 float64) []plot.Tick
-}
-
-func (W _gonum_org_v1_plot_Ticker) Ticks(a0 float64, a1 float64) []plot.Tick {
-	return W.WTicks(a0, a1)
+var gonum_org_v1_plot_ = table.Package{
+	Path: "gonum.org/v1/plot",
+	Name: "plot",
+	Values: []table.Symbol{
+		{Name: "Align", Value: plot.Align},
+		{Name: "New", Value: plot.New},
+		{Name: "NewLegend", Value: plot.NewLegend},
+		{Name: "UnixTimeIn", Value: plot.UnixTimeIn},
+		{Name: "Version", Value: plot.Version},
+		{Name: "Axis", Value: (*plot.Axis)(nil)},
+		{Name: "ConstantTicks", Value: (*plot.ConstantTicks)(nil)},
+		{Name: "DataRanger", Value: (*plot.DataRanger)(nil)},
+		{Name: "DefaultTicks", Value: (*plot.DefaultTicks)(nil)},
+		{Name: "GlyphBox", Value: (*plot.GlyphBox)(nil)},
+		{Name: "GlyphBoxer", Value: (*plot.GlyphBoxer)(nil)},
+		{Name: "InvertedScale", Value: (*plot.InvertedScale)(nil)},
+		{Name: "Legend", Value: (*plot.Legend)(nil)},
+		{Name: "LinearScale", Value: (*plot.LinearScale)(nil)},
+		{Name: "LogScale", Value: (*plot.LogScale)(nil)},
+		{Name: "LogTicks", Value: (*plot.LogTicks)(nil)},
+		{Name: "Normalizer", Value: (*plot.Normalizer)(nil)},
+		{Name: "Plot", Value: (*plot.Plot)(nil)},
+		{Name: "Plotter", Value: (*plot.Plotter)(nil)},
+		{Name: "Thumbnailer", Value: (*plot.Thumbnailer)(nil)},
+		{Name: "Tick", Value: (*plot.Tick)(nil)},
+		{Name: "Ticker", Value: (*plot.Ticker)(nil)},
+		{Name: "TickerFunc", Value: (*plot.TickerFunc)(nil)},
+		{Name: "TimeTicks", Value: (*plot.TimeTicks)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultFont", Value: &plot.DefaultFont},
+		{Name: "DefaultTextHandler", Value: &plot.DefaultTextHandler},
+		{Name: "UTCUnixTime", Value: &plot.UTCUnixTime},
+	},
 }

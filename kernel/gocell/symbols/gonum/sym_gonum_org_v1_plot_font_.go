@@ -3,30 +3,33 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	font "gonum.org/v1/plot/font"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/font", "font", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Centimeter":   reflect.ValueOf(font.Centimeter),
-			"DefaultCache": reflect.ValueOf(&font.DefaultCache).Elem(),
-			"From":         reflect.ValueOf(font.From),
-			"Inch":         reflect.ValueOf(font.Inch),
-			"Millimeter":   reflect.ValueOf(font.Millimeter),
-			"NewCache":     reflect.ValueOf(font.NewCache),
-			"ParseLength":  reflect.ValueOf(font.ParseLength),
-			"Points":       reflect.ValueOf(font.Points),
-			"Cache":        reflect.ValueOf((*font.Cache)(nil)),
-			"Collection":   reflect.ValueOf((*font.Collection)(nil)),
-			"Extents":      reflect.ValueOf((*font.Extents)(nil)),
-			"Face":         reflect.ValueOf((*font.Face)(nil)),
-			"Font":         reflect.ValueOf((*font.Font)(nil)),
-			"Length":       reflect.ValueOf((*font.Length)(nil)),
-			"Typeface":     reflect.ValueOf((*font.Typeface)(nil)),
-			"Variant":      reflect.ValueOf((*font.Variant)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_font_) }
+
+var gonum_org_v1_plot_font_ = table.Package{
+	Path: "gonum.org/v1/plot/font",
+	Name: "font",
+	Values: []table.Symbol{
+		{Name: "Centimeter", Value: font.Centimeter},
+		{Name: "From", Value: font.From},
+		{Name: "Inch", Value: font.Inch},
+		{Name: "Millimeter", Value: font.Millimeter},
+		{Name: "NewCache", Value: font.NewCache},
+		{Name: "ParseLength", Value: font.ParseLength},
+		{Name: "Points", Value: font.Points},
+		{Name: "Cache", Value: (*font.Cache)(nil)},
+		{Name: "Collection", Value: (*font.Collection)(nil)},
+		{Name: "Extents", Value: (*font.Extents)(nil)},
+		{Name: "Face", Value: (*font.Face)(nil)},
+		{Name: "Font", Value: (*font.Font)(nil)},
+		{Name: "Length", Value: (*font.Length)(nil)},
+		{Name: "Typeface", Value: (*font.Typeface)(nil)},
+		{Name: "Variant", Value: (*font.Variant)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultCache", Value: &font.DefaultCache},
+	},
 }

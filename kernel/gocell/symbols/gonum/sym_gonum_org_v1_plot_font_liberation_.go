@@ -3,15 +3,16 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	liberation "gonum.org/v1/plot/font/liberation"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/font/liberation", "liberation", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Collection": reflect.ValueOf(liberation.Collection),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_font_liberation_) }
+
+var gonum_org_v1_plot_font_liberation_ = table.Package{
+	Path: "gonum.org/v1/plot/font/liberation",
+	Name: "liberation",
+	Values: []table.Symbol{
+		{Name: "Collection", Value: liberation.Collection},
+	},
 }

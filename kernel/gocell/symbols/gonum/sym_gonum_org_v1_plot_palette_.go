@@ -3,164 +3,37 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	palette "gonum.org/v1/plot/palette"
-	color "image/color"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/palette", "palette", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Blue":               reflect.ValueOf(palette.Blue),
-			"Cyan":               reflect.ValueOf(palette.Cyan),
-			"ErrNaN":             reflect.ValueOf(&palette.ErrNaN).Elem(),
-			"ErrOverflow":        reflect.ValueOf(&palette.ErrOverflow).Elem(),
-			"ErrUnderflow":       reflect.ValueOf(&palette.ErrUnderflow).Elem(),
-			"Green":              reflect.ValueOf(palette.Green),
-			"HSVAModel":          reflect.ValueOf(&palette.HSVAModel).Elem(),
-			"Heat":               reflect.ValueOf(palette.Heat),
-			"Magenta":            reflect.ValueOf(palette.Magenta),
-			"Radial":             reflect.ValueOf(palette.Radial),
-			"Rainbow":            reflect.ValueOf(palette.Rainbow),
-			"Red":                reflect.ValueOf(palette.Red),
-			"Reverse":            reflect.ValueOf(palette.Reverse),
-			"Yellow":             reflect.ValueOf(palette.Yellow),
-			"ColorMap":           reflect.ValueOf((*palette.ColorMap)(nil)),
-			"DivergingColorMap":  reflect.ValueOf((*palette.DivergingColorMap)(nil)),
-			"DivergingPalette":   reflect.ValueOf((*palette.DivergingPalette)(nil)),
-			"HSVA":               reflect.ValueOf((*palette.HSVA)(nil)),
-			"Hue":                reflect.ValueOf((*palette.Hue)(nil)),
-			"Palette":            reflect.ValueOf((*palette.Palette)(nil)),
-			"_ColorMap":          reflect.ValueOf((*_gonum_org_v1_plot_palette_ColorMap)(nil)),
-			"_DivergingColorMap": reflect.ValueOf((*_gonum_org_v1_plot_palette_DivergingColorMap)(nil)),
-			"_DivergingPalette":  reflect.ValueOf((*_gonum_org_v1_plot_palette_DivergingPalette)(nil)),
-			"_Palette":           reflect.ValueOf((*_gonum_org_v1_plot_palette_Palette)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_plot_palette_) }
 
-// _gonum_org_v1_plot_palette_ColorMap hands an interpreted ColorMap to compiled code.
-type _gonum_org_v1_plot_palette_ColorMap struct {
-	IValue    any
-	WAlpha    func() float64
-	WAt       func(a0 float64) (color.Color, error)
-	WMax      func() float64
-	WMin      func() float64
-	WPalette  func(a0 int) palette.Palette
-	WSetAlpha func(a0 float64)
-	WSetMax   func(a0 float64)
-	WSetMin   func(a0 float64)
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) Alpha() float64 {
-	return W.WAlpha()
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) At(a0 float64) (color.Color, error) {
-	return W.WAt(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) Max() float64 {
-	return W.WMax()
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) Min() float64 {
-	return W.WMin()
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) Palette(a0 int) palette.Palette {
-	return W.WPalette(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) SetAlpha(a0 float64) {
-	W.WSetAlpha(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) SetMax(a0 float64) {
-	W.WSetMax(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_ColorMap) SetMin(a0 float64) {
-	W.WSetMin(a0)
-}
-
-// _gonum_org_v1_plot_palette_DivergingColorMap hands an interpreted DivergingColorMap to compiled code.
-type _gonum_org_v1_plot_palette_DivergingColorMap struct {
-	IValue            any
-	WAlpha            func() float64
-	WAt               func(a0 float64) (color.Color, error)
-	WConvergePoint    func() float64
-	WMax              func() float64
-	WMin              func() float64
-	WPalette          func(a0 int) palette.Palette
-	WSetAlpha         func(a0 float64)
-	WSetConvergePoint func(a0 float64)
-	WSetMax           func(a0 float64)
-	WSetMin           func(a0 float64)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) Alpha() float64 {
-	return W.WAlpha()
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) At(a0 float64) (color.Color, error) {
-	return W.WAt(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) ConvergePoint() float64 {
-	return W.WConvergePoint()
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) Max() float64 {
-	return W.WMax()
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) Min() float64 {
-	return W.WMin()
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) Palette(a0 int) palette.Palette {
-	return W.WPalette(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) SetAlpha(a0 float64) {
-	W.WSetAlpha(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) SetConvergePoint(a0 float64) {
-	W.WSetConvergePoint(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) SetMax(a0 float64) {
-	W.WSetMax(a0)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingColorMap) SetMin(a0 float64) {
-	W.WSetMin(a0)
-}
-
-// _gonum_org_v1_plot_palette_DivergingPalette hands an interpreted DivergingPalette to compiled code.
-type _gonum_org_v1_plot_palette_DivergingPalette struct {
-	IValue         any
-	WColors        func() []color.Color
-	WCriticalIndex func() (int, int)
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingPalette) Colors() []color.Color {
-	return W.WColors()
-}
-
-func (W _gonum_org_v1_plot_palette_DivergingPalette) CriticalIndex() (int, int) {
-	return W.WCriticalIndex()
-}
-
-// _gonum_org_v1_plot_palette_Palette hands an interpreted Palette to compiled code.
-type _gonum_org_v1_plot_palette_Palette struct {
-	IValue  any
-	WColors func() []color.Color
-}
-
-func (W _gonum_org_v1_plot_palette_Palette) Colors() []color.Color {
-	return W.WColors()
+var gonum_org_v1_plot_palette_ = table.Package{
+	Path: "gonum.org/v1/plot/palette",
+	Name: "palette",
+	Values: []table.Symbol{
+		{Name: "Blue", Value: palette.Blue},
+		{Name: "Cyan", Value: palette.Cyan},
+		{Name: "Green", Value: palette.Green},
+		{Name: "Heat", Value: palette.Heat},
+		{Name: "Magenta", Value: palette.Magenta},
+		{Name: "Radial", Value: palette.Radial},
+		{Name: "Rainbow", Value: palette.Rainbow},
+		{Name: "Red", Value: palette.Red},
+		{Name: "Reverse", Value: palette.Reverse},
+		{Name: "Yellow", Value: palette.Yellow},
+		{Name: "ColorMap", Value: (*palette.ColorMap)(nil)},
+		{Name: "DivergingColorMap", Value: (*palette.DivergingColorMap)(nil)},
+		{Name: "DivergingPalette", Value: (*palette.DivergingPalette)(nil)},
+		{Name: "HSVA", Value: (*palette.HSVA)(nil)},
+		{Name: "Hue", Value: (*palette.Hue)(nil)},
+		{Name: "Palette", Value: (*palette.Palette)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrNaN", Value: &palette.ErrNaN},
+		{Name: "ErrOverflow", Value: &palette.ErrOverflow},
+		{Name: "ErrUnderflow", Value: &palette.ErrUnderflow},
+		{Name: "HSVAModel", Value: &palette.HSVAModel},
+	},
 }

@@ -3,25 +3,26 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	moreland "gonum.org/v1/plot/palette/moreland"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/palette/moreland", "moreland", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BlackBody":          reflect.ValueOf(moreland.BlackBody),
-			"ExtendedBlackBody":  reflect.ValueOf(moreland.ExtendedBlackBody),
-			"ExtendedKindlmann":  reflect.ValueOf(moreland.ExtendedKindlmann),
-			"Kindlmann":          reflect.ValueOf(moreland.Kindlmann),
-			"NewLuminance":       reflect.ValueOf(moreland.NewLuminance),
-			"NewSmoothDiverging": reflect.ValueOf(moreland.NewSmoothDiverging),
-			"SmoothBlueRed":      reflect.ValueOf(moreland.SmoothBlueRed),
-			"SmoothBlueTan":      reflect.ValueOf(moreland.SmoothBlueTan),
-			"SmoothGreenPurple":  reflect.ValueOf(moreland.SmoothGreenPurple),
-			"SmoothGreenRed":     reflect.ValueOf(moreland.SmoothGreenRed),
-			"SmoothPurpleOrange": reflect.ValueOf(moreland.SmoothPurpleOrange),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_palette_moreland_) }
+
+var gonum_org_v1_plot_palette_moreland_ = table.Package{
+	Path: "gonum.org/v1/plot/palette/moreland",
+	Name: "moreland",
+	Values: []table.Symbol{
+		{Name: "BlackBody", Value: moreland.BlackBody},
+		{Name: "ExtendedBlackBody", Value: moreland.ExtendedBlackBody},
+		{Name: "ExtendedKindlmann", Value: moreland.ExtendedKindlmann},
+		{Name: "Kindlmann", Value: moreland.Kindlmann},
+		{Name: "NewLuminance", Value: moreland.NewLuminance},
+		{Name: "NewSmoothDiverging", Value: moreland.NewSmoothDiverging},
+		{Name: "SmoothBlueRed", Value: moreland.SmoothBlueRed},
+		{Name: "SmoothBlueTan", Value: moreland.SmoothBlueTan},
+		{Name: "SmoothGreenPurple", Value: moreland.SmoothGreenPurple},
+		{Name: "SmoothGreenRed", Value: moreland.SmoothGreenRed},
+		{Name: "SmoothPurpleOrange", Value: moreland.SmoothPurpleOrange},
+	},
 }

@@ -3,259 +3,103 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	plotter "gonum.org/v1/plot/plotter"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/plotter", "plotter", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"CheckFloats":              reflect.ValueOf(plotter.CheckFloats),
-			"CopyValues":               reflect.ValueOf(plotter.CopyValues),
-			"CopyXYZs":                 reflect.ValueOf(plotter.CopyXYZs),
-			"CopyXYs":                  reflect.ValueOf(plotter.CopyXYs),
-			"DefaultCapWidth":          reflect.ValueOf(&plotter.DefaultCapWidth).Elem(),
-			"DefaultFont":              reflect.ValueOf(&plotter.DefaultFont).Elem(),
-			"DefaultFontSize":          reflect.ValueOf(&plotter.DefaultFontSize).Elem(),
-			"DefaultGlyphStyle":        reflect.ValueOf(&plotter.DefaultGlyphStyle).Elem(),
-			"DefaultGridLineStyle":     reflect.ValueOf(&plotter.DefaultGridLineStyle).Elem(),
-			"DefaultLineStyle":         reflect.ValueOf(&plotter.DefaultLineStyle).Elem(),
-			"DefaultQuartMedianStyle":  reflect.ValueOf(&plotter.DefaultQuartMedianStyle).Elem(),
-			"DefaultQuartWhiskerStyle": reflect.ValueOf(&plotter.DefaultQuartWhiskerStyle).Elem(),
-			"ErrInfinity":              reflect.ValueOf(&plotter.ErrInfinity).Elem(),
-			"ErrNaN":                   reflect.ValueOf(&plotter.ErrNaN).Elem(),
-			"ErrNoData":                reflect.ValueOf(&plotter.ErrNoData).Elem(),
-			"MidStep":                  reflect.ValueOf(plotter.MidStep),
-			"NewBarChart":              reflect.ValueOf(plotter.NewBarChart),
-			"NewBoxPlot":               reflect.ValueOf(plotter.NewBoxPlot),
-			"NewContour":               reflect.ValueOf(plotter.NewContour),
-			"NewField":                 reflect.ValueOf(plotter.NewField),
-			"NewFunction":              reflect.ValueOf(plotter.NewFunction),
-			"NewGlyphBoxes":            reflect.ValueOf(plotter.NewGlyphBoxes),
-			"NewGrid":                  reflect.ValueOf(plotter.NewGrid),
-			"NewHeatMap":               reflect.ValueOf(plotter.NewHeatMap),
-			"NewHist":                  reflect.ValueOf(plotter.NewHist),
-			"NewHistogram":             reflect.ValueOf(plotter.NewHistogram),
-			"NewImage":                 reflect.ValueOf(plotter.NewImage),
-			"NewLabels":                reflect.ValueOf(plotter.NewLabels),
-			"NewLine":                  reflect.ValueOf(plotter.NewLine),
-			"NewLinePoints":            reflect.ValueOf(plotter.NewLinePoints),
-			"NewPolygon":               reflect.ValueOf(plotter.NewPolygon),
-			"NewQuartPlot":             reflect.ValueOf(plotter.NewQuartPlot),
-			"NewSankey":                reflect.ValueOf(plotter.NewSankey),
-			"NewScatter":               reflect.ValueOf(plotter.NewScatter),
-			"NewXErrorBars":            reflect.ValueOf(plotter.NewXErrorBars),
-			"NewYErrorBars":            reflect.ValueOf(plotter.NewYErrorBars),
-			"NoStep":                   reflect.ValueOf(plotter.NoStep),
-			"PaletteThumbnailers":      reflect.ValueOf(plotter.PaletteThumbnailers),
-			"PostStep":                 reflect.ValueOf(plotter.PostStep),
-			"PreStep":                  reflect.ValueOf(plotter.PreStep),
-			"Range":                    reflect.ValueOf(plotter.Range),
-			"XYRange":                  reflect.ValueOf(plotter.XYRange),
-			"BarChart":                 reflect.ValueOf((*plotter.BarChart)(nil)),
-			"BoxPlot":                  reflect.ValueOf((*plotter.BoxPlot)(nil)),
-			"ColorBar":                 reflect.ValueOf((*plotter.ColorBar)(nil)),
-			"Contour":                  reflect.ValueOf((*plotter.Contour)(nil)),
-			"Errors":                   reflect.ValueOf((*plotter.Errors)(nil)),
-			"Field":                    reflect.ValueOf((*plotter.Field)(nil)),
-			"FieldXY":                  reflect.ValueOf((*plotter.FieldXY)(nil)),
-			"Flow":                     reflect.ValueOf((*plotter.Flow)(nil)),
-			"Function":                 reflect.ValueOf((*plotter.Function)(nil)),
-			"GlyphBoxes":               reflect.ValueOf((*plotter.GlyphBoxes)(nil)),
-			"Grid":                     reflect.ValueOf((*plotter.Grid)(nil)),
-			"GridXYZ":                  reflect.ValueOf((*plotter.GridXYZ)(nil)),
-			"HeatMap":                  reflect.ValueOf((*plotter.HeatMap)(nil)),
-			"Histogram":                reflect.ValueOf((*plotter.Histogram)(nil)),
-			"HistogramBin":             reflect.ValueOf((*plotter.HistogramBin)(nil)),
-			"Image":                    reflect.ValueOf((*plotter.Image)(nil)),
-			"Labeller":                 reflect.ValueOf((*plotter.Labeller)(nil)),
-			"Labels":                   reflect.ValueOf((*plotter.Labels)(nil)),
-			"Line":                     reflect.ValueOf((*plotter.Line)(nil)),
-			"Polygon":                  reflect.ValueOf((*plotter.Polygon)(nil)),
-			"QuartPlot":                reflect.ValueOf((*plotter.QuartPlot)(nil)),
-			"Sankey":                   reflect.ValueOf((*plotter.Sankey)(nil)),
-			"Scatter":                  reflect.ValueOf((*plotter.Scatter)(nil)),
-			"StepKind":                 reflect.ValueOf((*plotter.StepKind)(nil)),
-			"ValueLabels":              reflect.ValueOf((*plotter.ValueLabels)(nil)),
-			"Valuer":                   reflect.ValueOf((*plotter.Valuer)(nil)),
-			"Values":                   reflect.ValueOf((*plotter.Values)(nil)),
-			"XErrorBars":               reflect.ValueOf((*plotter.XErrorBars)(nil)),
-			"XErrorer":                 reflect.ValueOf((*plotter.XErrorer)(nil)),
-			"XErrors":                  reflect.ValueOf((*plotter.XErrors)(nil)),
-			"XValues":                  reflect.ValueOf((*plotter.XValues)(nil)),
-			"XY":                       reflect.ValueOf((*plotter.XY)(nil)),
-			"XYLabeller":               reflect.ValueOf((*plotter.XYLabeller)(nil)),
-			"XYLabels":                 reflect.ValueOf((*plotter.XYLabels)(nil)),
-			"XYValues":                 reflect.ValueOf((*plotter.XYValues)(nil)),
-			"XYZ":                      reflect.ValueOf((*plotter.XYZ)(nil)),
-			"XYZer":                    reflect.ValueOf((*plotter.XYZer)(nil)),
-			"XYZs":                     reflect.ValueOf((*plotter.XYZs)(nil)),
-			"XYer":                     reflect.ValueOf((*plotter.XYer)(nil)),
-			"XYs":                      reflect.ValueOf((*plotter.XYs)(nil)),
-			"YErrorBars":               reflect.ValueOf((*plotter.YErrorBars)(nil)),
-			"YErrorer":                 reflect.ValueOf((*plotter.YErrorer)(nil)),
-			"YErrors":                  reflect.ValueOf((*plotter.YErrors)(nil)),
-			"YValues":                  reflect.ValueOf((*plotter.YValues)(nil)),
-			"_FieldXY":                 reflect.ValueOf((*_gonum_org_v1_plot_plotter_FieldXY)(nil)),
-			"_GridXYZ":                 reflect.ValueOf((*_gonum_org_v1_plot_plotter_GridXYZ)(nil)),
-			"_Labeller":                reflect.ValueOf((*_gonum_org_v1_plot_plotter_Labeller)(nil)),
-			"_Valuer":                  reflect.ValueOf((*_gonum_org_v1_plot_plotter_Valuer)(nil)),
-			"_XErrorer":                reflect.ValueOf((*_gonum_org_v1_plot_plotter_XErrorer)(nil)),
-			"_XYLabeller":              reflect.ValueOf((*_gonum_org_v1_plot_plotter_XYLabeller)(nil)),
-			"_XYZer":                   reflect.ValueOf((*_gonum_org_v1_plot_plotter_XYZer)(nil)),
-			"_XYer":                    reflect.ValueOf((*_gonum_org_v1_plot_plotter_XYer)(nil)),
-			"_YErrorer":                reflect.ValueOf((*_gonum_org_v1_plot_plotter_YErrorer)(nil)),
-		})
-	})
-}
+func init() { table.Register(&gonum_org_v1_plot_plotter_) }
 
-// _gonum_org_v1_plot_plotter_FieldXY hands an interpreted FieldXY to compiled code.
-type _gonum_org_v1_plot_plotter_FieldXY struct {
-	IValue  any
-	WDims   func() (int, int)
-	WVector func(a0 int, a1 int) plotter.XY
-	WX      func(a0 int) float64
-	WY      func(a0 int) float64
-}
-
-func (W _gonum_org_v1_plot_plotter_FieldXY) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_plot_plotter_FieldXY) Vector(a0 int, a1 int) plotter.XY {
-	return W.WVector(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_plotter_FieldXY) X(a0 int) float64 {
-	return W.WX(a0)
-}
-
-func (W _gonum_org_v1_plot_plotter_FieldXY) Y(a0 int) float64 {
-	return W.WY(a0)
-}
-
-// _gonum_org_v1_plot_plotter_GridXYZ hands an interpreted GridXYZ to compiled code.
-type _gonum_org_v1_plot_plotter_GridXYZ struct {
-	IValue any
-	WDims  func() (int, int)
-	WX     func(a0 int) float64
-	WY     func(a0 int) float64
-	WZ     func(a0 int, a1 int) float64
-}
-
-func (W _gonum_org_v1_plot_plotter_GridXYZ) Dims() (int, int) {
-	return W.WDims()
-}
-
-func (W _gonum_org_v1_plot_plotter_GridXYZ) X(a0 int) float64 {
-	return W.WX(a0)
-}
-
-func (W _gonum_org_v1_plot_plotter_GridXYZ) Y(a0 int) float64 {
-	return W.WY(a0)
-}
-
-func (W _gonum_org_v1_plot_plotter_GridXYZ) Z(a0 int, a1 int) float64 {
-	return W.WZ(a0, a1)
-}
-
-// _gonum_org_v1_plot_plotter_Labeller hands an interpreted Labeller to compiled code.
-type _gonum_org_v1_plot_plotter_Labeller struct {
-	IValue any
-	WLabel func(a0 int) string
-}
-
-func (W _gonum_org_v1_plot_plotter_Labeller) Label(a0 int) string {
-	return W.WLabel(a0)
-}
-
-// _gonum_org_v1_plot_plotter_Valuer hands an interpreted Valuer to compiled code.
-type _gonum_org_v1_plot_plotter_Valuer struct {
-	IValue any
-	WLen   func() int
-	WValue func(a0 int) float64
-}
-
-func (W _gonum_org_v1_plot_plotter_Valuer) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_plot_plotter_Valuer) Value(a0 int) float64 {
-	return W.WValue(a0)
-}
-
-// _gonum_org_v1_plot_plotter_XErrorer hands an interpreted XErrorer to compiled code.
-type _gonum_org_v1_plot_plotter_XErrorer struct {
-	IValue  any
-	WXError func(a0 int) (float64, float64)
-}
-
-func (W _gonum_org_v1_plot_plotter_XErrorer) XError(a0 int) (float64, float64) {
-	return W.WXError(a0)
-}
-
-// _gonum_org_v1_plot_plotter_XYLabeller hands an interpreted XYLabeller to compiled code.
-type _gonum_org_v1_plot_plotter_XYLabeller struct {
-	IValue any
-	WLabel func(a0 int) string
-	WLen   func() int
-	WXY    func(a0 int) (float64, float64)
-}
-
-func (W _gonum_org_v1_plot_plotter_XYLabeller) Label(a0 int) string {
-	return W.WLabel(a0)
-}
-
-func (W _gonum_org_v1_plot_plotter_XYLabeller) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_plot_plotter_XYLabeller) XY(a0 int) (float64, float64) {
-	return W.WXY(a0)
-}
-
-// _gonum_org_v1_plot_plotter_XYZer hands an interpreted XYZer to compiled code.
-type _gonum_org_v1_plot_plotter_XYZer struct {
-	IValue any
-	WLen   func() int
-	WXY    func(a0 int) (float64, float64)
-	WXYZ   func(a0 int) (float64, float64, float64)
-}
-
-func (W _gonum_org_v1_plot_plotter_XYZer) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_plot_plotter_XYZer) XY(a0 int) (float64, float64) {
-	return W.WXY(a0)
-}
-
-func (W _gonum_org_v1_plot_plotter_XYZer) XYZ(a0 int) (float64, float64, float64) {
-	return W.WXYZ(a0)
-}
-
-// _gonum_org_v1_plot_plotter_XYer hands an interpreted XYer to compiled code.
-type _gonum_org_v1_plot_plotter_XYer struct {
-	IValue any
-	WLen   func() int
-	WXY    func(a0 int) (float64, float64)
-}
-
-func (W _gonum_org_v1_plot_plotter_XYer) Len() int {
-	return W.WLen()
-}
-
-func (W _gonum_org_v1_plot_plotter_XYer) XY(a0 int) (float64, float64) {
-	return W.WXY(a0)
-}
-
-// _gonum_org_v1_plot_plotter_YErrorer hands an interpreted YErrorer to compiled code.
-type _gonum_org_v1_plot_plotter_YErrorer struct {
-	IValue  any
-	WYError func(a0 int) (float64, float64)
-}
-
-func (W _gonum_org_v1_plot_plotter_YErrorer) YError(a0 int) (float64, float64) {
-	return W.WYError(a0)
+var gonum_org_v1_plot_plotter_ = table.Package{
+	Path: "gonum.org/v1/plot/plotter",
+	Name: "plotter",
+	Values: []table.Symbol{
+		{Name: "CheckFloats", Value: plotter.CheckFloats},
+		{Name: "CopyValues", Value: plotter.CopyValues},
+		{Name: "CopyXYZs", Value: plotter.CopyXYZs},
+		{Name: "CopyXYs", Value: plotter.CopyXYs},
+		{Name: "MidStep", Value: plotter.MidStep},
+		{Name: "NewBarChart", Value: plotter.NewBarChart},
+		{Name: "NewBoxPlot", Value: plotter.NewBoxPlot},
+		{Name: "NewContour", Value: plotter.NewContour},
+		{Name: "NewField", Value: plotter.NewField},
+		{Name: "NewFunction", Value: plotter.NewFunction},
+		{Name: "NewGlyphBoxes", Value: plotter.NewGlyphBoxes},
+		{Name: "NewGrid", Value: plotter.NewGrid},
+		{Name: "NewHeatMap", Value: plotter.NewHeatMap},
+		{Name: "NewHist", Value: plotter.NewHist},
+		{Name: "NewHistogram", Value: plotter.NewHistogram},
+		{Name: "NewImage", Value: plotter.NewImage},
+		{Name: "NewLabels", Value: plotter.NewLabels},
+		{Name: "NewLine", Value: plotter.NewLine},
+		{Name: "NewLinePoints", Value: plotter.NewLinePoints},
+		{Name: "NewPolygon", Value: plotter.NewPolygon},
+		{Name: "NewQuartPlot", Value: plotter.NewQuartPlot},
+		{Name: "NewSankey", Value: plotter.NewSankey},
+		{Name: "NewScatter", Value: plotter.NewScatter},
+		{Name: "NewXErrorBars", Value: plotter.NewXErrorBars},
+		{Name: "NewYErrorBars", Value: plotter.NewYErrorBars},
+		{Name: "NoStep", Value: plotter.NoStep},
+		{Name: "PaletteThumbnailers", Value: plotter.PaletteThumbnailers},
+		{Name: "PostStep", Value: plotter.PostStep},
+		{Name: "PreStep", Value: plotter.PreStep},
+		{Name: "Range", Value: plotter.Range},
+		{Name: "XYRange", Value: plotter.XYRange},
+		{Name: "BarChart", Value: (*plotter.BarChart)(nil)},
+		{Name: "BoxPlot", Value: (*plotter.BoxPlot)(nil)},
+		{Name: "ColorBar", Value: (*plotter.ColorBar)(nil)},
+		{Name: "Contour", Value: (*plotter.Contour)(nil)},
+		{Name: "Errors", Value: (*plotter.Errors)(nil)},
+		{Name: "Field", Value: (*plotter.Field)(nil)},
+		{Name: "FieldXY", Value: (*plotter.FieldXY)(nil)},
+		{Name: "Flow", Value: (*plotter.Flow)(nil)},
+		{Name: "Function", Value: (*plotter.Function)(nil)},
+		{Name: "GlyphBoxes", Value: (*plotter.GlyphBoxes)(nil)},
+		{Name: "Grid", Value: (*plotter.Grid)(nil)},
+		{Name: "GridXYZ", Value: (*plotter.GridXYZ)(nil)},
+		{Name: "HeatMap", Value: (*plotter.HeatMap)(nil)},
+		{Name: "Histogram", Value: (*plotter.Histogram)(nil)},
+		{Name: "HistogramBin", Value: (*plotter.HistogramBin)(nil)},
+		{Name: "Image", Value: (*plotter.Image)(nil)},
+		{Name: "Labeller", Value: (*plotter.Labeller)(nil)},
+		{Name: "Labels", Value: (*plotter.Labels)(nil)},
+		{Name: "Line", Value: (*plotter.Line)(nil)},
+		{Name: "Polygon", Value: (*plotter.Polygon)(nil)},
+		{Name: "QuartPlot", Value: (*plotter.QuartPlot)(nil)},
+		{Name: "Sankey", Value: (*plotter.Sankey)(nil)},
+		{Name: "Scatter", Value: (*plotter.Scatter)(nil)},
+		{Name: "StepKind", Value: (*plotter.StepKind)(nil)},
+		{Name: "ValueLabels", Value: (*plotter.ValueLabels)(nil)},
+		{Name: "Valuer", Value: (*plotter.Valuer)(nil)},
+		{Name: "Values", Value: (*plotter.Values)(nil)},
+		{Name: "XErrorBars", Value: (*plotter.XErrorBars)(nil)},
+		{Name: "XErrorer", Value: (*plotter.XErrorer)(nil)},
+		{Name: "XErrors", Value: (*plotter.XErrors)(nil)},
+		{Name: "XValues", Value: (*plotter.XValues)(nil)},
+		{Name: "XY", Value: (*plotter.XY)(nil)},
+		{Name: "XYLabeller", Value: (*plotter.XYLabeller)(nil)},
+		{Name: "XYLabels", Value: (*plotter.XYLabels)(nil)},
+		{Name: "XYValues", Value: (*plotter.XYValues)(nil)},
+		{Name: "XYZ", Value: (*plotter.XYZ)(nil)},
+		{Name: "XYZer", Value: (*plotter.XYZer)(nil)},
+		{Name: "XYZs", Value: (*plotter.XYZs)(nil)},
+		{Name: "XYer", Value: (*plotter.XYer)(nil)},
+		{Name: "XYs", Value: (*plotter.XYs)(nil)},
+		{Name: "YErrorBars", Value: (*plotter.YErrorBars)(nil)},
+		{Name: "YErrorer", Value: (*plotter.YErrorer)(nil)},
+		{Name: "YErrors", Value: (*plotter.YErrors)(nil)},
+		{Name: "YValues", Value: (*plotter.YValues)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultCapWidth", Value: &plotter.DefaultCapWidth},
+		{Name: "DefaultFont", Value: &plotter.DefaultFont},
+		{Name: "DefaultFontSize", Value: &plotter.DefaultFontSize},
+		{Name: "DefaultGlyphStyle", Value: &plotter.DefaultGlyphStyle},
+		{Name: "DefaultGridLineStyle", Value: &plotter.DefaultGridLineStyle},
+		{Name: "DefaultLineStyle", Value: &plotter.DefaultLineStyle},
+		{Name: "DefaultQuartMedianStyle", Value: &plotter.DefaultQuartMedianStyle},
+		{Name: "DefaultQuartWhiskerStyle", Value: &plotter.DefaultQuartWhiskerStyle},
+		{Name: "ErrInfinity", Value: &plotter.ErrInfinity},
+		{Name: "ErrNaN", Value: &plotter.ErrNaN},
+		{Name: "ErrNoData", Value: &plotter.ErrNoData},
+	},
 }

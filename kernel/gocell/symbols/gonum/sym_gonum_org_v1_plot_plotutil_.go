@@ -3,34 +3,37 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	plotutil "gonum.org/v1/plot/plotutil"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/plotutil", "plotutil", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AddBoxPlots":         reflect.ValueOf(plotutil.AddBoxPlots),
-			"AddErrorBars":        reflect.ValueOf(plotutil.AddErrorBars),
-			"AddLinePoints":       reflect.ValueOf(plotutil.AddLinePoints),
-			"AddLines":            reflect.ValueOf(plotutil.AddLines),
-			"AddScatters":         reflect.ValueOf(plotutil.AddScatters),
-			"AddStackedAreaPlots": reflect.ValueOf(plotutil.AddStackedAreaPlots),
-			"AddXErrorBars":       reflect.ValueOf(plotutil.AddXErrorBars),
-			"AddYErrorBars":       reflect.ValueOf(plotutil.AddYErrorBars),
-			"Color":               reflect.ValueOf(plotutil.Color),
-			"DarkColors":          reflect.ValueOf(&plotutil.DarkColors).Elem(),
-			"Dashes":              reflect.ValueOf(plotutil.Dashes),
-			"DefaultColors":       reflect.ValueOf(&plotutil.DefaultColors).Elem(),
-			"DefaultDashes":       reflect.ValueOf(&plotutil.DefaultDashes).Elem(),
-			"DefaultGlyphShapes":  reflect.ValueOf(&plotutil.DefaultGlyphShapes).Elem(),
-			"MeanAndConf95":       reflect.ValueOf(plotutil.MeanAndConf95),
-			"MedianAndMinMax":     reflect.ValueOf(plotutil.MedianAndMinMax),
-			"NewErrorPoints":      reflect.ValueOf(plotutil.NewErrorPoints),
-			"Shape":               reflect.ValueOf(plotutil.Shape),
-			"SoftColors":          reflect.ValueOf(&plotutil.SoftColors).Elem(),
-			"ErrorPoints":         reflect.ValueOf((*plotutil.ErrorPoints)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_plotutil_) }
+
+var gonum_org_v1_plot_plotutil_ = table.Package{
+	Path: "gonum.org/v1/plot/plotutil",
+	Name: "plotutil",
+	Values: []table.Symbol{
+		{Name: "AddBoxPlots", Value: plotutil.AddBoxPlots},
+		{Name: "AddErrorBars", Value: plotutil.AddErrorBars},
+		{Name: "AddLinePoints", Value: plotutil.AddLinePoints},
+		{Name: "AddLines", Value: plotutil.AddLines},
+		{Name: "AddScatters", Value: plotutil.AddScatters},
+		{Name: "AddStackedAreaPlots", Value: plotutil.AddStackedAreaPlots},
+		{Name: "AddXErrorBars", Value: plotutil.AddXErrorBars},
+		{Name: "AddYErrorBars", Value: plotutil.AddYErrorBars},
+		{Name: "Color", Value: plotutil.Color},
+		{Name: "Dashes", Value: plotutil.Dashes},
+		{Name: "MeanAndConf95", Value: plotutil.MeanAndConf95},
+		{Name: "MedianAndMinMax", Value: plotutil.MedianAndMinMax},
+		{Name: "NewErrorPoints", Value: plotutil.NewErrorPoints},
+		{Name: "Shape", Value: plotutil.Shape},
+		{Name: "ErrorPoints", Value: (*plotutil.ErrorPoints)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DarkColors", Value: &plotutil.DarkColors},
+		{Name: "DefaultColors", Value: &plotutil.DefaultColors},
+		{Name: "DefaultDashes", Value: &plotutil.DefaultDashes},
+		{Name: "DefaultGlyphShapes", Value: &plotutil.DefaultGlyphShapes},
+		{Name: "SoftColors", Value: &plotutil.SoftColors},
+	},
 }

@@ -3,64 +3,33 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	font "gonum.org/v1/plot/font"
+	"dace.local/kernel/gocell/symbols/table"
 	text "gonum.org/v1/plot/text"
-	vg "gonum.org/v1/plot/vg"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/text", "text", func() map[string]reflect.Value {
-		return table.With(`PosBottom INT -1
+func init() { table.Register(&gonum_org_v1_plot_text_) }
+
+var gonum_org_v1_plot_text_ = table.Package{
+	Path: "gonum.org/v1/plot/text",
+	Name: "text",
+	Untyped: `PosBottom INT -1
 PosCenter INT 0
 PosLeft INT -1
 PosRight INT 1
 PosTop INT 1
-`, map[string]reflect.Value{
-			"XCenter":    reflect.ValueOf(text.XCenter),
-			"XLeft":      reflect.ValueOf(text.XLeft),
-			"XRight":     reflect.ValueOf(text.XRight),
-			"YBottom":    reflect.ValueOf(text.YBottom),
-			"YCenter":    reflect.ValueOf(text.YCenter),
-			"YTop":       reflect.ValueOf(text.YTop),
-			"Handler":    reflect.ValueOf((*text.Handler)(nil)),
-			"Latex":      reflect.ValueOf((*text.Latex)(nil)),
-			"Plain":      reflect.ValueOf((*text.Plain)(nil)),
-			"Style":      reflect.ValueOf((*text.Style)(nil)),
-			"XAlignment": reflect.ValueOf((*text.XAlignment)(nil)),
-			"YAlignment": reflect.ValueOf((*text.YAlignment)(nil)),
-			"_Handler":   reflect.ValueOf((*_gonum_org_v1_plot_text_Handler)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_plot_text_Handler hands an interpreted Handler to compiled code.
-type _gonum_org_v1_plot_text_Handler struct {
-	IValue   any
-	WBox     func(a0 string, a1 font.Font) (vg.Length, vg.Length, vg.Length)
-	WCache   func() *font.Cache
-	WDraw    func(a0 vg.Canvas, a1 string, a2 text.Style, a3 vg.Point)
-	WExtents func(a0 font.Font) font.Extents
-	WLines   func(a0 string) []string
-}
-
-func (W _gonum_org_v1_plot_text_Handler) Box(a0 string, a1 font.Font) (vg.Length, vg.Length, vg.Length) {
-	return W.WBox(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_text_Handler) Cache() *font.Cache {
-	return W.WCache()
-}
-
-func (W _gonum_org_v1_plot_text_Handler) Draw(a0 vg.Canvas, a1 string, a2 text.Style, a3 vg.Point) {
-	W.WDraw(a0, a1, a2, a3)
-}
-
-func (W _gonum_org_v1_plot_text_Handler) Extents(a0 font.Font) font.Extents {
-	return W.WExtents(a0)
-}
-
-func (W _gonum_org_v1_plot_text_Handler) Lines(a0 string) []string {
-	return W.WLines(a0)
+`,
+	Values: []table.Symbol{
+		{Name: "XCenter", Value: text.XCenter},
+		{Name: "XLeft", Value: text.XLeft},
+		{Name: "XRight", Value: text.XRight},
+		{Name: "YBottom", Value: text.YBottom},
+		{Name: "YCenter", Value: text.YCenter},
+		{Name: "YTop", Value: text.YTop},
+		{Name: "Handler", Value: (*text.Handler)(nil)},
+		{Name: "Latex", Value: (*text.Latex)(nil)},
+		{Name: "Plain", Value: (*text.Plain)(nil)},
+		{Name: "Style", Value: (*text.Style)(nil)},
+		{Name: "XAlignment", Value: (*text.XAlignment)(nil)},
+		{Name: "YAlignment", Value: (*text.YAlignment)(nil)},
+	},
 }

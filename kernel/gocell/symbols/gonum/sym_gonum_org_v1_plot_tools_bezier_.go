@@ -3,16 +3,17 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	bezier "gonum.org/v1/plot/tools/bezier"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/tools/bezier", "bezier", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":   reflect.ValueOf(bezier.New),
-			"Curve": reflect.ValueOf((*bezier.Curve)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_tools_bezier_) }
+
+var gonum_org_v1_plot_tools_bezier_ = table.Package{
+	Path: "gonum.org/v1/plot/tools/bezier",
+	Name: "bezier",
+	Values: []table.Symbol{
+		{Name: "New", Value: bezier.New},
+		{Name: "Curve", Value: (*bezier.Curve)(nil)},
+	},
 }

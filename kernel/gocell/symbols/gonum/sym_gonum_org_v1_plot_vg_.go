@@ -3,251 +3,36 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	font "gonum.org/v1/plot/font"
+	"dace.local/kernel/gocell/symbols/table"
 	vg "gonum.org/v1/plot/vg"
-	image "image"
-	color "image/color"
-	io "io"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg", "vg", func() map[string]reflect.Value {
-		return table.With(`ArcComp INT 2
+func init() { table.Register(&gonum_org_v1_plot_vg_) }
+
+var gonum_org_v1_plot_vg_ = table.Package{
+	Path: "gonum.org/v1/plot/vg",
+	Name: "vg",
+	Untyped: `ArcComp INT 2
 CloseComp INT 4
 CurveComp INT 3
 LineComp INT 1
 MoveComp INT 0
-`, map[string]reflect.Value{
-			"Centimeter":      reflect.ValueOf(vg.Centimeter),
-			"Inch":            reflect.ValueOf(vg.Inch),
-			"Initialize":      reflect.ValueOf(vg.Initialize),
-			"Millimeter":      reflect.ValueOf(vg.Millimeter),
-			"MultiCanvas":     reflect.ValueOf(vg.MultiCanvas),
-			"ParseLength":     reflect.ValueOf(vg.ParseLength),
-			"Points":          reflect.ValueOf(vg.Points),
-			"Canvas":          reflect.ValueOf((*vg.Canvas)(nil)),
-			"CanvasSizer":     reflect.ValueOf((*vg.CanvasSizer)(nil)),
-			"CanvasWriterTo":  reflect.ValueOf((*vg.CanvasWriterTo)(nil)),
-			"Length":          reflect.ValueOf((*vg.Length)(nil)),
-			"Path":            reflect.ValueOf((*vg.Path)(nil)),
-			"PathComp":        reflect.ValueOf((*vg.PathComp)(nil)),
-			"Point":           reflect.ValueOf((*vg.Point)(nil)),
-			"Rectangle":       reflect.ValueOf((*vg.Rectangle)(nil)),
-			"_Canvas":         reflect.ValueOf((*_gonum_org_v1_plot_vg_Canvas)(nil)),
-			"_CanvasSizer":    reflect.ValueOf((*_gonum_org_v1_plot_vg_CanvasSizer)(nil)),
-			"_CanvasWriterTo": reflect.ValueOf((*_gonum_org_v1_plot_vg_CanvasWriterTo)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_plot_vg_Canvas hands an interpreted Canvas to compiled code.
-type _gonum_org_v1_plot_vg_Canvas struct {
-	IValue        any
-	WDrawImage    func(a0 vg.Rectangle, a1 image.Image)
-	WFill         func(a0 vg.Path)
-	WFillString   func(a0 font.Face, a1 vg.Point, a2 string)
-	WPop          func()
-	WPush         func()
-	WRotate       func(a0 float64)
-	WScale        func(a0 float64, a1 float64)
-	WSetColor     func(a0 color.Color)
-	WSetLineDash  func(a0 []vg.Length, a1 vg.Length)
-	WSetLineWidth func(a0 vg.Length)
-	WStroke       func(a0 vg.Path)
-	WTranslate    func(a0 vg.Point)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) DrawImage(a0 vg.Rectangle, a1 image.Image) {
-	W.WDrawImage(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Fill(a0 vg.Path) {
-	W.WFill(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) FillString(a0 font.Face, a1 vg.Point, a2 string) {
-	W.WFillString(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Pop() {
-	W.WPop()
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Push() {
-	W.WPush()
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Rotate(a0 float64) {
-	W.WRotate(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Scale(a0 float64, a1 float64) {
-	W.WScale(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) SetColor(a0 color.Color) {
-	W.WSetColor(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) SetLineDash(a0 []vg.Length, a1 vg.Length) {
-	W.WSetLineDash(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) SetLineWidth(a0 vg.Length) {
-	W.WSetLineWidth(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Stroke(a0 vg.Path) {
-	W.WStroke(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_Canvas) Translate(a0 vg.Point) {
-	W.WTranslate(a0)
-}
-
-// _gonum_org_v1_plot_vg_CanvasSizer hands an interpreted CanvasSizer to compiled code.
-type _gonum_org_v1_plot_vg_CanvasSizer struct {
-	IValue        any
-	WDrawImage    func(a0 vg.Rectangle, a1 image.Image)
-	WFill         func(a0 vg.Path)
-	WFillString   func(a0 font.Face, a1 vg.Point, a2 string)
-	WPop          func()
-	WPush         func()
-	WRotate       func(a0 float64)
-	WScale        func(a0 float64, a1 float64)
-	WSetColor     func(a0 color.Color)
-	WSetLineDash  func(a0 []vg.Length, a1 vg.Length)
-	WSetLineWidth func(a0 vg.Length)
-	WSize         func() (vg.Length, vg.Length)
-	WStroke       func(a0 vg.Path)
-	WTranslate    func(a0 vg.Point)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) DrawImage(a0 vg.Rectangle, a1 image.Image) {
-	W.WDrawImage(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Fill(a0 vg.Path) {
-	W.WFill(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) FillString(a0 font.Face, a1 vg.Point, a2 string) {
-	W.WFillString(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Pop() {
-	W.WPop()
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Push() {
-	W.WPush()
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Rotate(a0 float64) {
-	W.WRotate(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Scale(a0 float64, a1 float64) {
-	W.WScale(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) SetColor(a0 color.Color) {
-	W.WSetColor(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) SetLineDash(a0 []vg.Length, a1 vg.Length) {
-	W.WSetLineDash(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) SetLineWidth(a0 vg.Length) {
-	W.WSetLineWidth(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Size() (vg.Length, vg.Length) {
-	return W.WSize()
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Stroke(a0 vg.Path) {
-	W.WStroke(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasSizer) Translate(a0 vg.Point) {
-	W.WTranslate(a0)
-}
-
-// _gonum_org_v1_plot_vg_CanvasWriterTo hands an interpreted CanvasWriterTo to compiled code.
-type _gonum_org_v1_plot_vg_CanvasWriterTo struct {
-	IValue        any
-	WDrawImage    func(a0 vg.Rectangle, a1 image.Image)
-	WFill         func(a0 vg.Path)
-	WFillString   func(a0 font.Face, a1 vg.Point, a2 string)
-	WPop          func()
-	WPush         func()
-	WRotate       func(a0 float64)
-	WScale        func(a0 float64, a1 float64)
-	WSetColor     func(a0 color.Color)
-	WSetLineDash  func(a0 []vg.Length, a1 vg.Length)
-	WSetLineWidth func(a0 vg.Length)
-	WSize         func() (vg.Length, vg.Length)
-	WStroke       func(a0 vg.Path)
-	WTranslate    func(a0 vg.Point)
-	WWriteTo      func(a0 io.Writer) (int64, error)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) DrawImage(a0 vg.Rectangle, a1 image.Image) {
-	W.WDrawImage(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Fill(a0 vg.Path) {
-	W.WFill(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) FillString(a0 font.Face, a1 vg.Point, a2 string) {
-	W.WFillString(a0, a1, a2)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Pop() {
-	W.WPop()
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Push() {
-	W.WPush()
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Rotate(a0 float64) {
-	W.WRotate(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Scale(a0 float64, a1 float64) {
-	W.WScale(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) SetColor(a0 color.Color) {
-	W.WSetColor(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) SetLineDash(a0 []vg.Length, a1 vg.Length) {
-	W.WSetLineDash(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) SetLineWidth(a0 vg.Length) {
-	W.WSetLineWidth(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Size() (vg.Length, vg.Length) {
-	return W.WSize()
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Stroke(a0 vg.Path) {
-	W.WStroke(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) Translate(a0 vg.Point) {
-	W.WTranslate(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_CanvasWriterTo) WriteTo(a0 io.Writer) (int64, error) {
-	return W.WWriteTo(a0)
+`,
+	Values: []table.Symbol{
+		{Name: "Centimeter", Value: vg.Centimeter},
+		{Name: "Inch", Value: vg.Inch},
+		{Name: "Initialize", Value: vg.Initialize},
+		{Name: "Millimeter", Value: vg.Millimeter},
+		{Name: "MultiCanvas", Value: vg.MultiCanvas},
+		{Name: "ParseLength", Value: vg.ParseLength},
+		{Name: "Points", Value: vg.Points},
+		{Name: "Canvas", Value: (*vg.Canvas)(nil)},
+		{Name: "CanvasSizer", Value: (*vg.CanvasSizer)(nil)},
+		{Name: "CanvasWriterTo", Value: (*vg.CanvasWriterTo)(nil)},
+		{Name: "Length", Value: (*vg.Length)(nil)},
+		{Name: "Path", Value: (*vg.Path)(nil)},
+		{Name: "PathComp", Value: (*vg.PathComp)(nil)},
+		{Name: "Point", Value: (*vg.Point)(nil)},
+		{Name: "Rectangle", Value: (*vg.Rectangle)(nil)},
+	},
 }

@@ -3,94 +3,51 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	font "gonum.org/v1/plot/font"
-	text "gonum.org/v1/plot/text"
-	vg "gonum.org/v1/plot/vg"
+	"dace.local/kernel/gocell/symbols/table"
 	draw "gonum.org/v1/plot/vg/draw"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/draw", "draw", func() map[string]reflect.Value {
-		return table.With(`PosBottom INT -1
+func init() { table.Register(&gonum_org_v1_plot_vg_draw_) }
+
+var gonum_org_v1_plot_vg_draw_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/draw",
+	Name: "draw",
+	Untyped: `PosBottom INT -1
 PosCenter INT 0
 PosLeft INT -1
 PosRight INT 1
 PosTop INT 1
-`, map[string]reflect.Value{
-			"Crop":               reflect.ValueOf(draw.Crop),
-			"Formats":            reflect.ValueOf(draw.Formats),
-			"New":                reflect.ValueOf(draw.New),
-			"NewCanvas":          reflect.ValueOf(draw.NewCanvas),
-			"NewFormattedCanvas": reflect.ValueOf(draw.NewFormattedCanvas),
-			"RegisterFormat":     reflect.ValueOf(draw.RegisterFormat),
-			"XCenter":            reflect.ValueOf(draw.XCenter),
-			"XLeft":              reflect.ValueOf(draw.XLeft),
-			"XRight":             reflect.ValueOf(draw.XRight),
-			"YBottom":            reflect.ValueOf(draw.YBottom),
-			"YCenter":            reflect.ValueOf(draw.YCenter),
-			"YTop":               reflect.ValueOf(draw.YTop),
-			"BoxGlyph":           reflect.ValueOf((*draw.BoxGlyph)(nil)),
-			"Canvas":             reflect.ValueOf((*draw.Canvas)(nil)),
-			"CircleGlyph":        reflect.ValueOf((*draw.CircleGlyph)(nil)),
-			"CrossGlyph":         reflect.ValueOf((*draw.CrossGlyph)(nil)),
-			"GlyphDrawer":        reflect.ValueOf((*draw.GlyphDrawer)(nil)),
-			"GlyphStyle":         reflect.ValueOf((*draw.GlyphStyle)(nil)),
-			"LineStyle":          reflect.ValueOf((*draw.LineStyle)(nil)),
-			"PlainTextHandler":   reflect.ValueOf((*draw.PlainTextHandler)(nil)),
-			"PlusGlyph":          reflect.ValueOf((*draw.PlusGlyph)(nil)),
-			"PyramidGlyph":       reflect.ValueOf((*draw.PyramidGlyph)(nil)),
-			"RingGlyph":          reflect.ValueOf((*draw.RingGlyph)(nil)),
-			"SquareGlyph":        reflect.ValueOf((*draw.SquareGlyph)(nil)),
-			"TextHandler":        reflect.ValueOf((*draw.TextHandler)(nil)),
-			"TextStyle":          reflect.ValueOf((*draw.TextStyle)(nil)),
-			"Tiles":              reflect.ValueOf((*draw.Tiles)(nil)),
-			"TriangleGlyph":      reflect.ValueOf((*draw.TriangleGlyph)(nil)),
-			"XAlignment":         reflect.ValueOf((*draw.XAlignment)(nil)),
-			"YAlignment":         reflect.ValueOf((*draw.YAlignment)(nil)),
-			"_GlyphDrawer":       reflect.ValueOf((*_gonum_org_v1_plot_vg_draw_GlyphDrawer)(nil)),
-			"_TextHandler":       reflect.ValueOf((*_gonum_org_v1_plot_vg_draw_TextHandler)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_plot_vg_draw_GlyphDrawer hands an interpreted GlyphDrawer to compiled code.
-type _gonum_org_v1_plot_vg_draw_GlyphDrawer struct {
-	IValue     any
-	WDrawGlyph func(a0 *draw.Canvas, a1 draw.GlyphStyle, a2 vg.Point)
-}
-
-func (W _gonum_org_v1_plot_vg_draw_GlyphDrawer) DrawGlyph(a0 *draw.Canvas, a1 draw.GlyphStyle, a2 vg.Point) {
-	W.WDrawGlyph(a0, a1, a2)
-}
-
-// _gonum_org_v1_plot_vg_draw_TextHandler hands an interpreted TextHandler to compiled code.
-type _gonum_org_v1_plot_vg_draw_TextHandler struct {
-	IValue   any
-	WBox     func(a0 string, a1 font.Font) (vg.Length, vg.Length, vg.Length)
-	WCache   func() *font.Cache
-	WDraw    func(a0 vg.Canvas, a1 string, a2 text.Style, a3 vg.Point)
-	WExtents func(a0 font.Font) font.Extents
-	WLines   func(a0 string) []string
-}
-
-func (W _gonum_org_v1_plot_vg_draw_TextHandler) Box(a0 string, a1 font.Font) (vg.Length, vg.Length, vg.Length) {
-	return W.WBox(a0, a1)
-}
-
-func (W _gonum_org_v1_plot_vg_draw_TextHandler) Cache() *font.Cache {
-	return W.WCache()
-}
-
-func (W _gonum_org_v1_plot_vg_draw_TextHandler) Draw(a0 vg.Canvas, a1 string, a2 text.Style, a3 vg.Point) {
-	W.WDraw(a0, a1, a2, a3)
-}
-
-func (W _gonum_org_v1_plot_vg_draw_TextHandler) Extents(a0 font.Font) font.Extents {
-	return W.WExtents(a0)
-}
-
-func (W _gonum_org_v1_plot_vg_draw_TextHandler) Lines(a0 string) []string {
-	return W.WLines(a0)
+`,
+	Values: []table.Symbol{
+		{Name: "Crop", Value: draw.Crop},
+		{Name: "Formats", Value: draw.Formats},
+		{Name: "New", Value: draw.New},
+		{Name: "NewCanvas", Value: draw.NewCanvas},
+		{Name: "NewFormattedCanvas", Value: draw.NewFormattedCanvas},
+		{Name: "RegisterFormat", Value: draw.RegisterFormat},
+		{Name: "XCenter", Value: draw.XCenter},
+		{Name: "XLeft", Value: draw.XLeft},
+		{Name: "XRight", Value: draw.XRight},
+		{Name: "YBottom", Value: draw.YBottom},
+		{Name: "YCenter", Value: draw.YCenter},
+		{Name: "YTop", Value: draw.YTop},
+		{Name: "BoxGlyph", Value: (*draw.BoxGlyph)(nil)},
+		{Name: "Canvas", Value: (*draw.Canvas)(nil)},
+		{Name: "CircleGlyph", Value: (*draw.CircleGlyph)(nil)},
+		{Name: "CrossGlyph", Value: (*draw.CrossGlyph)(nil)},
+		{Name: "GlyphDrawer", Value: (*draw.GlyphDrawer)(nil)},
+		{Name: "GlyphStyle", Value: (*draw.GlyphStyle)(nil)},
+		{Name: "LineStyle", Value: (*draw.LineStyle)(nil)},
+		{Name: "PlainTextHandler", Value: (*draw.PlainTextHandler)(nil)},
+		{Name: "PlusGlyph", Value: (*draw.PlusGlyph)(nil)},
+		{Name: "PyramidGlyph", Value: (*draw.PyramidGlyph)(nil)},
+		{Name: "RingGlyph", Value: (*draw.RingGlyph)(nil)},
+		{Name: "SquareGlyph", Value: (*draw.SquareGlyph)(nil)},
+		{Name: "TextHandler", Value: (*draw.TextHandler)(nil)},
+		{Name: "TextStyle", Value: (*draw.TextStyle)(nil)},
+		{Name: "Tiles", Value: (*draw.Tiles)(nil)},
+		{Name: "TriangleGlyph", Value: (*draw.TriangleGlyph)(nil)},
+		{Name: "XAlignment", Value: (*draw.XAlignment)(nil)},
+		{Name: "YAlignment", Value: (*draw.YAlignment)(nil)},
+	},
 }

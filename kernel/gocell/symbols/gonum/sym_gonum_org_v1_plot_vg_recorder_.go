@@ -3,42 +3,31 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	recorder "gonum.org/v1/plot/vg/recorder"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/recorder", "recorder", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&gonum_org_v1_plot_vg_recorder_) }
 
-			"Action":       reflect.ValueOf((*recorder.Action)(nil)),
-			"Canvas":       reflect.ValueOf((*recorder.Canvas)(nil)),
-			"Comment":      reflect.ValueOf((*recorder.Comment)(nil)),
-			"Commenter":    reflect.ValueOf((*recorder.Commenter)(nil)),
-			"DrawImage":    reflect.ValueOf((*recorder.DrawImage)(nil)),
-			"Fill":         reflect.ValueOf((*recorder.Fill)(nil)),
-			"FillString":   reflect.ValueOf((*recorder.FillString)(nil)),
-			"Pop":          reflect.ValueOf((*recorder.Pop)(nil)),
-			"Push":         reflect.ValueOf((*recorder.Push)(nil)),
-			"Rotate":       reflect.ValueOf((*recorder.Rotate)(nil)),
-			"Scale":        reflect.ValueOf((*recorder.Scale)(nil)),
-			"SetColor":     reflect.ValueOf((*recorder.SetColor)(nil)),
-			"SetLineDash":  reflect.ValueOf((*recorder.SetLineDash)(nil)),
-			"SetLineWidth": reflect.ValueOf((*recorder.SetLineWidth)(nil)),
-			"Stroke":       reflect.ValueOf((*recorder.Stroke)(nil)),
-			"Translate":    reflect.ValueOf((*recorder.Translate)(nil)),
-			"_Commenter":   reflect.ValueOf((*_gonum_org_v1_plot_vg_recorder_Commenter)(nil)),
-		})
-	})
-}
-
-// _gonum_org_v1_plot_vg_recorder_Commenter hands an interpreted Commenter to compiled code.
-type _gonum_org_v1_plot_vg_recorder_Commenter struct {
-	IValue   any
-	WComment func(a0 string)
-}
-
-func (W _gonum_org_v1_plot_vg_recorder_Commenter) Comment(a0 string) {
-	W.WComment(a0)
+var gonum_org_v1_plot_vg_recorder_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/recorder",
+	Name: "recorder",
+	Values: []table.Symbol{
+		{Name: "Action", Value: (*recorder.Action)(nil)},
+		{Name: "Canvas", Value: (*recorder.Canvas)(nil)},
+		{Name: "Comment", Value: (*recorder.Comment)(nil)},
+		{Name: "Commenter", Value: (*recorder.Commenter)(nil)},
+		{Name: "DrawImage", Value: (*recorder.DrawImage)(nil)},
+		{Name: "Fill", Value: (*recorder.Fill)(nil)},
+		{Name: "FillString", Value: (*recorder.FillString)(nil)},
+		{Name: "Pop", Value: (*recorder.Pop)(nil)},
+		{Name: "Push", Value: (*recorder.Push)(nil)},
+		{Name: "Rotate", Value: (*recorder.Rotate)(nil)},
+		{Name: "Scale", Value: (*recorder.Scale)(nil)},
+		{Name: "SetColor", Value: (*recorder.SetColor)(nil)},
+		{Name: "SetLineDash", Value: (*recorder.SetLineDash)(nil)},
+		{Name: "SetLineWidth", Value: (*recorder.SetLineWidth)(nil)},
+		{Name: "Stroke", Value: (*recorder.Stroke)(nil)},
+		{Name: "Translate", Value: (*recorder.Translate)(nil)},
+	},
 }

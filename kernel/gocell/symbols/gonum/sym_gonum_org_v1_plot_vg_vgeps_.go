@@ -3,18 +3,20 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	vgeps "gonum.org/v1/plot/vg/vgeps"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/vgeps", "vgeps", func() map[string]reflect.Value {
-		return table.With(`DPI INT 72
-`, map[string]reflect.Value{
-			"New":      reflect.ValueOf(vgeps.New),
-			"NewTitle": reflect.ValueOf(vgeps.NewTitle),
-			"Canvas":   reflect.ValueOf((*vgeps.Canvas)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_vg_vgeps_) }
+
+var gonum_org_v1_plot_vg_vgeps_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/vgeps",
+	Name: "vgeps",
+	Untyped: `DPI INT 72
+`,
+	Values: []table.Symbol{
+		{Name: "New", Value: vgeps.New},
+		{Name: "NewTitle", Value: vgeps.NewTitle},
+		{Name: "Canvas", Value: (*vgeps.Canvas)(nil)},
+	},
 }

@@ -3,28 +3,30 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	vgimg "gonum.org/v1/plot/vg/vgimg"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/vgimg", "vgimg", func() map[string]reflect.Value {
-		return table.With(`DefaultDPI INT 96
-`, map[string]reflect.Value{
-			"DefaultHeight":       reflect.ValueOf(vgimg.DefaultHeight),
-			"DefaultWidth":        reflect.ValueOf(vgimg.DefaultWidth),
-			"New":                 reflect.ValueOf(vgimg.New),
-			"NewWith":             reflect.ValueOf(vgimg.NewWith),
-			"UseBackgroundColor":  reflect.ValueOf(vgimg.UseBackgroundColor),
-			"UseDPI":              reflect.ValueOf(vgimg.UseDPI),
-			"UseImage":            reflect.ValueOf(vgimg.UseImage),
-			"UseImageWithContext": reflect.ValueOf(vgimg.UseImageWithContext),
-			"UseWH":               reflect.ValueOf(vgimg.UseWH),
-			"Canvas":              reflect.ValueOf((*vgimg.Canvas)(nil)),
-			"JpegCanvas":          reflect.ValueOf((*vgimg.JpegCanvas)(nil)),
-			"PngCanvas":           reflect.ValueOf((*vgimg.PngCanvas)(nil)),
-			"TiffCanvas":          reflect.ValueOf((*vgimg.TiffCanvas)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_vg_vgimg_) }
+
+var gonum_org_v1_plot_vg_vgimg_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/vgimg",
+	Name: "vgimg",
+	Untyped: `DefaultDPI INT 96
+`,
+	Values: []table.Symbol{
+		{Name: "DefaultHeight", Value: vgimg.DefaultHeight},
+		{Name: "DefaultWidth", Value: vgimg.DefaultWidth},
+		{Name: "New", Value: vgimg.New},
+		{Name: "NewWith", Value: vgimg.NewWith},
+		{Name: "UseBackgroundColor", Value: vgimg.UseBackgroundColor},
+		{Name: "UseDPI", Value: vgimg.UseDPI},
+		{Name: "UseImage", Value: vgimg.UseImage},
+		{Name: "UseImageWithContext", Value: vgimg.UseImageWithContext},
+		{Name: "UseWH", Value: vgimg.UseWH},
+		{Name: "Canvas", Value: (*vgimg.Canvas)(nil)},
+		{Name: "JpegCanvas", Value: (*vgimg.JpegCanvas)(nil)},
+		{Name: "PngCanvas", Value: (*vgimg.PngCanvas)(nil)},
+		{Name: "TiffCanvas", Value: (*vgimg.TiffCanvas)(nil)},
+	},
 }

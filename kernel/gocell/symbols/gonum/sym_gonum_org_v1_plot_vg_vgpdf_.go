@@ -3,17 +3,19 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	vgpdf "gonum.org/v1/plot/vg/vgpdf"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/vgpdf", "vgpdf", func() map[string]reflect.Value {
-		return table.With(`DPI INT 72
-`, map[string]reflect.Value{
-			"New":    reflect.ValueOf(vgpdf.New),
-			"Canvas": reflect.ValueOf((*vgpdf.Canvas)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_vg_vgpdf_) }
+
+var gonum_org_v1_plot_vg_vgpdf_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/vgpdf",
+	Name: "vgpdf",
+	Untyped: `DPI INT 72
+`,
+	Values: []table.Symbol{
+		{Name: "New", Value: vgpdf.New},
+		{Name: "Canvas", Value: (*vgpdf.Canvas)(nil)},
+	},
 }

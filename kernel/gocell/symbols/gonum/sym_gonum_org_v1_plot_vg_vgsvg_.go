@@ -3,21 +3,22 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	vgsvg "gonum.org/v1/plot/vg/vgsvg"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/vgsvg", "vgsvg", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"DefaultHeight": reflect.ValueOf(vgsvg.DefaultHeight),
-			"DefaultWidth":  reflect.ValueOf(vgsvg.DefaultWidth),
-			"EmbedFonts":    reflect.ValueOf(vgsvg.EmbedFonts),
-			"New":           reflect.ValueOf(vgsvg.New),
-			"NewWith":       reflect.ValueOf(vgsvg.NewWith),
-			"UseWH":         reflect.ValueOf(vgsvg.UseWH),
-			"Canvas":        reflect.ValueOf((*vgsvg.Canvas)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_vg_vgsvg_) }
+
+var gonum_org_v1_plot_vg_vgsvg_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/vgsvg",
+	Name: "vgsvg",
+	Values: []table.Symbol{
+		{Name: "DefaultHeight", Value: vgsvg.DefaultHeight},
+		{Name: "DefaultWidth", Value: vgsvg.DefaultWidth},
+		{Name: "EmbedFonts", Value: vgsvg.EmbedFonts},
+		{Name: "New", Value: vgsvg.New},
+		{Name: "NewWith", Value: vgsvg.NewWith},
+		{Name: "UseWH", Value: vgsvg.UseWH},
+		{Name: "Canvas", Value: (*vgsvg.Canvas)(nil)},
+	},
 }

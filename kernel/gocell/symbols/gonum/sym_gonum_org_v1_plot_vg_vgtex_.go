@@ -3,17 +3,18 @@
 package gonum
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	vgtex "gonum.org/v1/plot/vg/vgtex"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gonum.org/v1/plot/vg/vgtex", "vgtex", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":         reflect.ValueOf(vgtex.New),
-			"NewDocument": reflect.ValueOf(vgtex.NewDocument),
-			"Canvas":      reflect.ValueOf((*vgtex.Canvas)(nil)),
-		})
-	})
+func init() { table.Register(&gonum_org_v1_plot_vg_vgtex_) }
+
+var gonum_org_v1_plot_vg_vgtex_ = table.Package{
+	Path: "gonum.org/v1/plot/vg/vgtex",
+	Name: "vgtex",
+	Values: []table.Symbol{
+		{Name: "New", Value: vgtex.New},
+		{Name: "NewDocument", Value: vgtex.NewDocument},
+		{Name: "Canvas", Value: (*vgtex.Canvas)(nil)},
+	},
 }

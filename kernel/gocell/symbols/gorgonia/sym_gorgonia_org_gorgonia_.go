@@ -3,2933 +3,343 @@
 package gorgonia
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	fmt "fmt"
-	hm "github.com/chewxy/hm"
-	blas "gonum.org/v1/gonum/blas"
+	"dace.local/kernel/gocell/symbols/table"
 	gorgonia "gorgonia.org/gorgonia"
-	tensor "gorgonia.org/tensor"
-	hash "hash"
-	reflect "reflect"
-	unsafe "unsafe"
 )
 
-func init() {
-	table.Register("gorgonia.org/gorgonia", "gorgonia", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":                      reflect.ValueOf(gorgonia.Abs),
-			"Add":                      reflect.ValueOf(gorgonia.Add),
-			"ApplyOp":                  reflect.ValueOf(gorgonia.ApplyOp),
-			"ApplyOpWithName":          reflect.ValueOf(gorgonia.ApplyOpWithName),
-			"At":                       reflect.ValueOf(gorgonia.At),
-			"Auto":                     reflect.ValueOf(gorgonia.Auto),
-			"AveragePool1D":            reflect.ValueOf(gorgonia.AveragePool1D),
-			"AveragePool2D":            reflect.ValueOf(gorgonia.AveragePool2D),
-			"Backpropagate":            reflect.ValueOf(gorgonia.Backpropagate),
-			"BatchNorm":                reflect.ValueOf(gorgonia.BatchNorm),
-			"BatchedMatMul":            reflect.ValueOf(gorgonia.BatchedMatMul),
-			"BinaryXent":               reflect.ValueOf(gorgonia.BinaryXent),
-			"BindDualValues":           reflect.ValueOf(gorgonia.BindDualValues),
-			"Binomial32":               reflect.ValueOf(gorgonia.Binomial32),
-			"Binomial64":               reflect.ValueOf(gorgonia.Binomial64),
-			"BinomialRandomNode":       reflect.ValueOf(gorgonia.BinomialRandomNode),
-			"Bool":                     reflect.ValueOf(&gorgonia.Bool).Elem(),
-			"Broadcast":                reflect.ValueOf(gorgonia.Broadcast),
-			"BroadcastAdd":             reflect.ValueOf(gorgonia.BroadcastAdd),
-			"BroadcastEq":              reflect.ValueOf(gorgonia.BroadcastEq),
-			"BroadcastGt":              reflect.ValueOf(gorgonia.BroadcastGt),
-			"BroadcastGte":             reflect.ValueOf(gorgonia.BroadcastGte),
-			"BroadcastHadamardDiv":     reflect.ValueOf(gorgonia.BroadcastHadamardDiv),
-			"BroadcastHadamardProd":    reflect.ValueOf(gorgonia.BroadcastHadamardProd),
-			"BroadcastLt":              reflect.ValueOf(gorgonia.BroadcastLt),
-			"BroadcastLte":             reflect.ValueOf(gorgonia.BroadcastLte),
-			"BroadcastNe":              reflect.ValueOf(gorgonia.BroadcastNe),
-			"BroadcastPow":             reflect.ValueOf(gorgonia.BroadcastPow),
-			"BroadcastSub":             reflect.ValueOf(gorgonia.BroadcastSub),
-			"ByIndices":                reflect.ValueOf(gorgonia.ByIndices),
-			"Byte":                     reflect.ValueOf(&gorgonia.Byte).Elem(),
-			"CPU":                      reflect.ValueOf(gorgonia.CPU),
-			"CTCLoss":                  reflect.ValueOf(gorgonia.CTCLoss),
-			"CUDA":                     reflect.ValueOf(gorgonia.CUDA),
-			"Ceil":                     reflect.ValueOf(gorgonia.Ceil),
-			"CheckOne":                 reflect.ValueOf(gorgonia.CheckOne),
-			"CloneValue":               reflect.ValueOf(gorgonia.CloneValue),
-			"Compile":                  reflect.ValueOf(gorgonia.Compile),
-			"CompileFunction":          reflect.ValueOf(gorgonia.CompileFunction),
-			"Concat":                   reflect.ValueOf(gorgonia.Concat),
-			"Conv1d":                   reflect.ValueOf(gorgonia.Conv1d),
-			"Conv2d":                   reflect.ValueOf(gorgonia.Conv2d),
-			"ConvType":                 reflect.ValueOf(gorgonia.ConvType),
-			"Copy":                     reflect.ValueOf(gorgonia.Copy),
-			"Cos":                      reflect.ValueOf(gorgonia.Cos),
-			"Cube":                     reflect.ValueOf(gorgonia.Cube),
-			"DEBUG":                    reflect.ValueOf(gorgonia.DEBUG),
-			"DebugDerives":             reflect.ValueOf(gorgonia.DebugDerives),
-			"DiagFlat":                 reflect.ValueOf(gorgonia.DiagFlat),
-			"DimSizersToShapes":        reflect.ValueOf(gorgonia.DimSizersToShapes),
-			"Div":                      reflect.ValueOf(gorgonia.Div),
-			"DontDebugDerives":         reflect.ValueOf(gorgonia.DontDebugDerives),
-			"Dropout":                  reflect.ValueOf(gorgonia.Dropout),
-			"Eq":                       reflect.ValueOf(gorgonia.Eq),
-			"Err":                      reflect.ValueOf(gorgonia.Err),
-			"EvalMode":                 reflect.ValueOf(gorgonia.EvalMode),
-			"ExecuteBwdOnly":           reflect.ValueOf(gorgonia.ExecuteBwdOnly),
-			"ExecuteFwdOnly":           reflect.ValueOf(gorgonia.ExecuteFwdOnly),
-			"Exp":                      reflect.ValueOf(gorgonia.Exp),
-			"Expm1":                    reflect.ValueOf(gorgonia.Expm1),
-			"Float32":                  reflect.ValueOf(&gorgonia.Float32).Elem(),
-			"Float64":                  reflect.ValueOf(&gorgonia.Float64).Elem(),
-			"Floor":                    reflect.ValueOf(gorgonia.Floor),
-			"FmtNodeMap":               reflect.ValueOf(gorgonia.FmtNodeMap),
-			"Gaussian":                 reflect.ValueOf(gorgonia.Gaussian),
-			"Gaussian32":               reflect.ValueOf(gorgonia.Gaussian32),
-			"Gaussian64":               reflect.ValueOf(gorgonia.Gaussian64),
-			"GaussianRandomNode":       reflect.ValueOf(gorgonia.GaussianRandomNode),
-			"GlobalAveragePool2D":      reflect.ValueOf(gorgonia.GlobalAveragePool2D),
-			"GlorotEtAlN32":            reflect.ValueOf(gorgonia.GlorotEtAlN32),
-			"GlorotEtAlN64":            reflect.ValueOf(gorgonia.GlorotEtAlN64),
-			"GlorotEtAlU32":            reflect.ValueOf(gorgonia.GlorotEtAlU32),
-			"GlorotEtAlU64":            reflect.ValueOf(gorgonia.GlorotEtAlU64),
-			"GlorotN":                  reflect.ValueOf(gorgonia.GlorotN),
-			"GlorotU":                  reflect.ValueOf(gorgonia.GlorotU),
-			"Grad":                     reflect.ValueOf(gorgonia.Grad),
-			"GraphCollisionStats":      reflect.ValueOf(gorgonia.GraphCollisionStats),
-			"GroupNorm":                reflect.ValueOf(gorgonia.GroupNorm),
-			"Gt":                       reflect.ValueOf(gorgonia.Gt),
-			"Gte":                      reflect.ValueOf(gorgonia.Gte),
-			"HadamardDiv":              reflect.ValueOf(gorgonia.HadamardDiv),
-			"HadamardProd":             reflect.ValueOf(gorgonia.HadamardProd),
-			"HeEtAlN64":                reflect.ValueOf(gorgonia.HeEtAlN64),
-			"HeEtAlU64":                reflect.ValueOf(gorgonia.HeEtAlU64),
-			"HeN":                      reflect.ValueOf(gorgonia.HeN),
-			"HeU":                      reflect.ValueOf(gorgonia.HeU),
-			"Im2Col":                   reflect.ValueOf(gorgonia.Im2Col),
-			"In":                       reflect.ValueOf(gorgonia.In),
-			"Int":                      reflect.ValueOf(&gorgonia.Int).Elem(),
-			"Int32":                    reflect.ValueOf(&gorgonia.Int32).Elem(),
-			"Int64":                    reflect.ValueOf(&gorgonia.Int64).Elem(),
-			"Inverse":                  reflect.ValueOf(gorgonia.Inverse),
-			"InverseSqrt":              reflect.ValueOf(gorgonia.InverseSqrt),
-			"KeepDims":                 reflect.ValueOf(gorgonia.KeepDims),
-			"LeakyRelu":                reflect.ValueOf(gorgonia.LeakyRelu),
-			"Let":                      reflect.ValueOf(gorgonia.Let),
-			"Lift1":                    reflect.ValueOf(gorgonia.Lift1),
-			"Lift1Axial":               reflect.ValueOf(gorgonia.Lift1Axial),
-			"Lift2":                    reflect.ValueOf(gorgonia.Lift2),
-			"Lift2Broadcast":           reflect.ValueOf(gorgonia.Lift2Broadcast),
-			"LiftResult":               reflect.ValueOf(gorgonia.LiftResult),
-			"Log":                      reflect.ValueOf(gorgonia.Log),
-			"Log1p":                    reflect.ValueOf(gorgonia.Log1p),
-			"Log2":                     reflect.ValueOf(gorgonia.Log2),
-			"LogBothDir":               reflect.ValueOf(gorgonia.LogBothDir),
-			"LogBwd":                   reflect.ValueOf(gorgonia.LogBwd),
-			"LogFwd":                   reflect.ValueOf(gorgonia.LogFwd),
-			"LogSoftMax":               reflect.ValueOf(gorgonia.LogSoftMax),
-			"LogSumExp":                reflect.ValueOf(gorgonia.LogSumExp),
-			"Lt":                       reflect.ValueOf(gorgonia.Lt),
-			"Lte":                      reflect.ValueOf(gorgonia.Lte),
-			"Max":                      reflect.ValueOf(gorgonia.Max),
-			"MaxBetween":               reflect.ValueOf(gorgonia.MaxBetween),
-			"MaxPool1D":                reflect.ValueOf(gorgonia.MaxPool1D),
-			"MaxPool2D":                reflect.ValueOf(gorgonia.MaxPool2D),
-			"Mean":                     reflect.ValueOf(gorgonia.Mean),
-			"MinBetween":               reflect.ValueOf(gorgonia.MinBetween),
-			"Mish":                     reflect.ValueOf(gorgonia.Mish),
-			"Mul":                      reflect.ValueOf(gorgonia.Mul),
-			"Must":                     reflect.ValueOf(gorgonia.Must),
-			"Ne":                       reflect.ValueOf(gorgonia.Ne),
-			"Neg":                      reflect.ValueOf(gorgonia.Neg),
-			"NewAdaGradSolver":         reflect.ValueOf(gorgonia.NewAdaGradSolver),
-			"NewAdamSolver":            reflect.ValueOf(gorgonia.NewAdamSolver),
-			"NewAdamW":                 reflect.ValueOf(gorgonia.NewAdamW),
-			"NewAddOp":                 reflect.ValueOf(gorgonia.NewAddOp),
-			"NewB":                     reflect.ValueOf(gorgonia.NewB),
-			"NewBarzilaiBorweinSolver": reflect.ValueOf(gorgonia.NewBarzilaiBorweinSolver),
-			"NewBroadcastPattern":      reflect.ValueOf(gorgonia.NewBroadcastPattern),
-			"NewConstant":              reflect.ValueOf(gorgonia.NewConstant),
-			"NewExternalOp":            reflect.ValueOf(gorgonia.NewExternalOp),
-			"NewF32":                   reflect.ValueOf(gorgonia.NewF32),
-			"NewF64":                   reflect.ValueOf(gorgonia.NewF64),
-			"NewGraph":                 reflect.ValueOf(gorgonia.NewGraph),
-			"NewHadamardProdOp":        reflect.ValueOf(gorgonia.NewHadamardProdOp),
-			"NewI":                     reflect.ValueOf(gorgonia.NewI),
-			"NewI32":                   reflect.ValueOf(gorgonia.NewI32),
-			"NewI64":                   reflect.ValueOf(gorgonia.NewI64),
-			"NewLispMachine":           reflect.ValueOf(gorgonia.NewLispMachine),
-			"NewMatrix":                reflect.ValueOf(gorgonia.NewMatrix),
-			"NewMomentum":              reflect.ValueOf(gorgonia.NewMomentum),
-			"NewNodeSet":               reflect.ValueOf(gorgonia.NewNodeSet),
-			"NewRMSPropSolver":         reflect.ValueOf(gorgonia.NewRMSPropSolver),
-			"NewScalar":                reflect.ValueOf(gorgonia.NewScalar),
-			"NewSubOp":                 reflect.ValueOf(gorgonia.NewSubOp),
-			"NewTapeMachine":           reflect.ValueOf(gorgonia.NewTapeMachine),
-			"NewTensor":                reflect.ValueOf(gorgonia.NewTensor),
-			"NewU8":                    reflect.ValueOf(gorgonia.NewU8),
-			"NewUniqueNode":            reflect.ValueOf(gorgonia.NewUniqueNode),
-			"NewVanillaSolver":         reflect.ValueOf(gorgonia.NewVanillaSolver),
-			"NewVector":                reflect.ValueOf(gorgonia.NewVector),
-			"NodeFromAny":              reflect.ValueOf(gorgonia.NodeFromAny),
-			"NodesFromInputs":          reflect.ValueOf(gorgonia.NodesFromInputs),
-			"NodesToValueGrads":        reflect.ValueOf(gorgonia.NodesToValueGrads),
-			"Norm":                     reflect.ValueOf(gorgonia.Norm),
-			"OneHotVector":             reflect.ValueOf(gorgonia.OneHotVector),
-			"Ones":                     reflect.ValueOf(gorgonia.Ones),
-			"OuterProd":                reflect.ValueOf(gorgonia.OuterProd),
-			"Pow":                      reflect.ValueOf(gorgonia.Pow),
-			"Ptr":                      reflect.ValueOf(&gorgonia.Ptr).Elem(),
-			"RangedFrom":               reflect.ValueOf(gorgonia.RangedFrom),
-			"RangedFromWithStep":       reflect.ValueOf(gorgonia.RangedFromWithStep),
-			"Ravel":                    reflect.ValueOf(gorgonia.Ravel),
-			"Read":                     reflect.ValueOf(gorgonia.Read),
-			"Rectify":                  reflect.ValueOf(gorgonia.Rectify),
-			"ReduceAdd":                reflect.ValueOf(gorgonia.ReduceAdd),
-			"ReduceMul":                reflect.ValueOf(gorgonia.ReduceMul),
-			"ReductionMean":            reflect.ValueOf(gorgonia.ReductionMean),
-			"ReductionSum":             reflect.ValueOf(gorgonia.ReductionSum),
-			"Reshape":                  reflect.ValueOf(gorgonia.Reshape),
-			"ReturnNode":               reflect.ValueOf(gorgonia.ReturnNode),
-			"ReturnType":               reflect.ValueOf(gorgonia.ReturnType),
-			"S":                        reflect.ValueOf(gorgonia.S),
-			"ScalarAsTensor":           reflect.ValueOf(gorgonia.ScalarAsTensor),
-			"Set":                      reflect.ValueOf(gorgonia.Set),
-			"SetDerivOf":               reflect.ValueOf(gorgonia.SetDerivOf),
-			"SetOptimizationLevel":     reflect.ValueOf(gorgonia.SetOptimizationLevel),
-			"ShapesToDimSizers":        reflect.ValueOf(gorgonia.ShapesToDimSizers),
-			"Sigmoid":                  reflect.ValueOf(gorgonia.Sigmoid),
-			"Sign":                     reflect.ValueOf(gorgonia.Sign),
-			"Sin":                      reflect.ValueOf(gorgonia.Sin),
-			"SizeOf":                   reflect.ValueOf(gorgonia.SizeOf),
-			"Slice":                    reflect.ValueOf(gorgonia.Slice),
-			"SoftMax":                  reflect.ValueOf(gorgonia.SoftMax),
-			"Softplus":                 reflect.ValueOf(gorgonia.Softplus),
-			"Sort":                     reflect.ValueOf(gorgonia.Sort),
-			"Sparsemax":                reflect.ValueOf(gorgonia.Sparsemax),
-			"Sqrt":                     reflect.ValueOf(gorgonia.Sqrt),
-			"Square":                   reflect.ValueOf(gorgonia.Square),
-			"Sub":                      reflect.ValueOf(gorgonia.Sub),
-			"Sum":                      reflect.ValueOf(gorgonia.Sum),
-			"Tanh":                     reflect.ValueOf(gorgonia.Tanh),
-			"Tensordot":                reflect.ValueOf(gorgonia.Tensordot),
-			"TraceExec":                reflect.ValueOf(gorgonia.TraceExec),
-			"TransformResult":          reflect.ValueOf(gorgonia.TransformResult),
-			"Transpose":                reflect.ValueOf(gorgonia.Transpose),
-			"TypeOf":                   reflect.ValueOf(gorgonia.TypeOf),
-			"Unconcat":                 reflect.ValueOf(gorgonia.Unconcat),
-			"Uniform":                  reflect.ValueOf(gorgonia.Uniform),
-			"Uniform32":                reflect.ValueOf(gorgonia.Uniform32),
-			"Uniform64":                reflect.ValueOf(gorgonia.Uniform64),
-			"UniformRandomNode":        reflect.ValueOf(gorgonia.UniformRandomNode),
-			"UnsafeLet":                reflect.ValueOf(gorgonia.UnsafeLet),
-			"UnstableSort":             reflect.ValueOf(gorgonia.UnstableSort),
-			"Upsample2D":               reflect.ValueOf(gorgonia.Upsample2D),
-			"Use":                      reflect.ValueOf(gorgonia.Use),
-			"UseCudaFor":               reflect.ValueOf(gorgonia.UseCudaFor),
-			"UseNonStable":             reflect.ValueOf(gorgonia.UseNonStable),
-			"UseStabilization":         reflect.ValueOf(gorgonia.UseStabilization),
-			"ValueClose":               reflect.ValueOf(gorgonia.ValueClose),
-			"ValueEq":                  reflect.ValueOf(gorgonia.ValueEq),
-			"ValuesOf":                 reflect.ValueOf(gorgonia.ValuesOf),
-			"WalkGraph":                reflect.ValueOf(gorgonia.WalkGraph),
-			"WhichBLAS":                reflect.ValueOf(gorgonia.WhichBLAS),
-			"WithBatchSize":            reflect.ValueOf(gorgonia.WithBatchSize),
-			"WithBeta1":                reflect.ValueOf(gorgonia.WithBeta1),
-			"WithBeta2":                reflect.ValueOf(gorgonia.WithBeta2),
-			"WithChildren":             reflect.ValueOf(gorgonia.WithChildren),
-			"WithClip":                 reflect.ValueOf(gorgonia.WithClip),
-			"WithEngine":               reflect.ValueOf(gorgonia.WithEngine),
-			"WithEps":                  reflect.ValueOf(gorgonia.WithEps),
-			"WithGrad":                 reflect.ValueOf(gorgonia.WithGrad),
-			"WithGraphName":            reflect.ValueOf(gorgonia.WithGraphName),
-			"WithGroupName":            reflect.ValueOf(gorgonia.WithGroupName),
-			"WithInfWatch":             reflect.ValueOf(gorgonia.WithInfWatch),
-			"WithInit":                 reflect.ValueOf(gorgonia.WithInit),
-			"WithL1Reg":                reflect.ValueOf(gorgonia.WithL1Reg),
-			"WithL2Reg":                reflect.ValueOf(gorgonia.WithL2Reg),
-			"WithLearnRate":            reflect.ValueOf(gorgonia.WithLearnRate),
-			"WithLogger":               reflect.ValueOf(gorgonia.WithLogger),
-			"WithManualGradient":       reflect.ValueOf(gorgonia.WithManualGradient),
-			"WithMomentum":             reflect.ValueOf(gorgonia.WithMomentum),
-			"WithNaNWatch":             reflect.ValueOf(gorgonia.WithNaNWatch),
-			"WithName":                 reflect.ValueOf(gorgonia.WithName),
-			"WithOp":                   reflect.ValueOf(gorgonia.WithOp),
-			"WithPointerWatch":         reflect.ValueOf(gorgonia.WithPointerWatch),
-			"WithPrecompiled":          reflect.ValueOf(gorgonia.WithPrecompiled),
-			"WithRho":                  reflect.ValueOf(gorgonia.WithRho),
-			"WithShape":                reflect.ValueOf(gorgonia.WithShape),
-			"WithType":                 reflect.ValueOf(gorgonia.WithType),
-			"WithValue":                reflect.ValueOf(gorgonia.WithValue),
-			"WithValueFmt":             reflect.ValueOf(gorgonia.WithValueFmt),
-			"WithWatchlist":            reflect.ValueOf(gorgonia.WithWatchlist),
-			"YOLOv3":                   reflect.ValueOf(gorgonia.YOLOv3),
-			"ZeroValue":                reflect.ValueOf(gorgonia.ZeroValue),
-			"Zeroes":                   reflect.ValueOf(gorgonia.Zeroes),
-			"ADOp":                     reflect.ValueOf((*gorgonia.ADOp)(nil)),
-			"AdaGradSolver":            reflect.ValueOf((*gorgonia.AdaGradSolver)(nil)),
-			"AdamSolver":               reflect.ValueOf((*gorgonia.AdamSolver)(nil)),
-			"AdamW":                    reflect.ValueOf((*gorgonia.AdamW)(nil)),
-			"Arena":                    reflect.ValueOf((*gorgonia.Arena)(nil)),
-			"AutoDiffError":            reflect.ValueOf((*gorgonia.AutoDiffError)(nil)),
-			"B":                        reflect.ValueOf((*gorgonia.B)(nil)),
-			"BLAS":                     reflect.ValueOf((*gorgonia.BLAS)(nil)),
-			"BarzilaiBorweinSolver":    reflect.ValueOf((*gorgonia.BarzilaiBorweinSolver)(nil)),
-			"BatchNormOp":              reflect.ValueOf((*gorgonia.BatchNormOp)(nil)),
-			"Batched":                  reflect.ValueOf((*gorgonia.Batched)(nil)),
-			"BatchedBLAS":              reflect.ValueOf((*gorgonia.BatchedBLAS)(nil)),
-			"BatchedDevice":            reflect.ValueOf((*gorgonia.BatchedDevice)(nil)),
-			"BinaryOp":                 reflect.ValueOf((*gorgonia.BinaryOp)(nil)),
-			"BroadcastPattern":         reflect.ValueOf((*gorgonia.BroadcastPattern)(nil)),
-			"CLDoer":                   reflect.ValueOf((*gorgonia.CLDoer)(nil)),
-			"CUDAADOp":                 reflect.ValueOf((*gorgonia.CUDAADOp)(nil)),
-			"CUDADoer":                 reflect.ValueOf((*gorgonia.CUDADoer)(nil)),
-			"CloneErrorer":             reflect.ValueOf((*gorgonia.CloneErrorer)(nil)),
-			"Cloner":                   reflect.ValueOf((*gorgonia.Cloner)(nil)),
-			"CopierFrom":               reflect.ValueOf((*gorgonia.CopierFrom)(nil)),
-			"CopierTo":                 reflect.ValueOf((*gorgonia.CopierTo)(nil)),
-			"Device":                   reflect.ValueOf((*gorgonia.Device)(nil)),
-			"DimSizer":                 reflect.ValueOf((*gorgonia.DimSizer)(nil)),
-			"Dtyper":                   reflect.ValueOf((*gorgonia.Dtyper)(nil)),
-			"Errer":                    reflect.ValueOf((*gorgonia.Errer)(nil)),
-			"ExecutionContext":         reflect.ValueOf((*gorgonia.ExecutionContext)(nil)),
-			"ExprGraph":                reflect.ValueOf((*gorgonia.ExprGraph)(nil)),
-			"ExternMetadata":           reflect.ValueOf((*gorgonia.ExternMetadata)(nil)),
-			"External":                 reflect.ValueOf((*gorgonia.External)(nil)),
-			"ExternalOp":               reflect.ValueOf((*gorgonia.ExternalOp)(nil)),
-			"F32":                      reflect.ValueOf((*gorgonia.F32)(nil)),
-			"F64":                      reflect.ValueOf((*gorgonia.F64)(nil)),
-			"GroupNormOp":              reflect.ValueOf((*gorgonia.GroupNormOp)(nil)),
-			"I":                        reflect.ValueOf((*gorgonia.I)(nil)),
-			"I32":                      reflect.ValueOf((*gorgonia.I32)(nil)),
-			"I64":                      reflect.ValueOf((*gorgonia.I64)(nil)),
-			"IncrDoer":                 reflect.ValueOf((*gorgonia.IncrDoer)(nil)),
-			"InitWFn":                  reflect.ValueOf((*gorgonia.InitWFn)(nil)),
-			"Input":                    reflect.ValueOf((*gorgonia.Input)(nil)),
-			"Iop":                      reflect.ValueOf((*gorgonia.Iop)(nil)),
-			"Mker":                     reflect.ValueOf((*gorgonia.Mker)(nil)),
-			"Momentum":                 reflect.ValueOf((*gorgonia.Momentum)(nil)),
-			"Namer":                    reflect.ValueOf((*gorgonia.Namer)(nil)),
-			"NoOpError":                reflect.ValueOf((*gorgonia.NoOpError)(nil)),
-			"NoRetOp":                  reflect.ValueOf((*gorgonia.NoRetOp)(nil)),
-			"Node":                     reflect.ValueOf((*gorgonia.Node)(nil)),
-			"NodeConsOpt":              reflect.ValueOf((*gorgonia.NodeConsOpt)(nil)),
-			"NodeID":                   reflect.ValueOf((*gorgonia.NodeID)(nil)),
-			"NodeSet":                  reflect.ValueOf((*gorgonia.NodeSet)(nil)),
-			"Nodes":                    reflect.ValueOf((*gorgonia.Nodes)(nil)),
-			"Op":                       reflect.ValueOf((*gorgonia.Op)(nil)),
-			"RMSPropSolver":            reflect.ValueOf((*gorgonia.RMSPropSolver)(nil)),
-			"Reduction":                reflect.ValueOf((*gorgonia.Reduction)(nil)),
-			"ReductionOp":              reflect.ValueOf((*gorgonia.ReductionOp)(nil)),
-			"Result":                   reflect.ValueOf((*gorgonia.Result)(nil)),
-			"SDOp":                     reflect.ValueOf((*gorgonia.SDOp)(nil)),
-			"Scalar":                   reflect.ValueOf((*gorgonia.Scalar)(nil)),
-			"Solver":                   reflect.ValueOf((*gorgonia.Solver)(nil)),
-			"SolverOpt":                reflect.ValueOf((*gorgonia.SolverOpt)(nil)),
-			"StandardEngine":           reflect.ValueOf((*gorgonia.StandardEngine)(nil)),
-			"SymDiffError":             reflect.ValueOf((*gorgonia.SymDiffError)(nil)),
-			"Tensor":                   reflect.ValueOf((*gorgonia.Tensor)(nil)),
-			"TensorType":               reflect.ValueOf((*gorgonia.TensorType)(nil)),
-			"TrainModeOp":              reflect.ValueOf((*gorgonia.TrainModeOp)(nil)),
-			"Typer":                    reflect.ValueOf((*gorgonia.Typer)(nil)),
-			"U8":                       reflect.ValueOf((*gorgonia.U8)(nil)),
-			"UnaryOp":                  reflect.ValueOf((*gorgonia.UnaryOp)(nil)),
-			"UnsafeDoer":               reflect.ValueOf((*gorgonia.UnsafeDoer)(nil)),
-			"UsePreallocDoer":          reflect.ValueOf((*gorgonia.UsePreallocDoer)(nil)),
-			"VM":                       reflect.ValueOf((*gorgonia.VM)(nil)),
-			"VMOpt":                    reflect.ValueOf((*gorgonia.VMOpt)(nil)),
-			"Value":                    reflect.ValueOf((*gorgonia.Value)(nil)),
-			"ValueCloser":              reflect.ValueOf((*gorgonia.ValueCloser)(nil)),
-			"ValueEqualer":             reflect.ValueOf((*gorgonia.ValueEqualer)(nil)),
-			"ValueGrad":                reflect.ValueOf((*gorgonia.ValueGrad)(nil)),
-			"Valuer":                   reflect.ValueOf((*gorgonia.Valuer)(nil)),
-			"VanillaSolver":            reflect.ValueOf((*gorgonia.VanillaSolver)(nil)),
-			"ZeroValuer":               reflect.ValueOf((*gorgonia.ZeroValuer)(nil)),
-			"Zeroer":                   reflect.ValueOf((*gorgonia.Zeroer)(nil)),
-			"_ADOp":                    reflect.ValueOf((*_gorgonia_org_gorgonia_ADOp)(nil)),
-			"_Arena":                   reflect.ValueOf((*_gorgonia_org_gorgonia_Arena)(nil)),
-			"_BLAS":                    reflect.ValueOf((*_gorgonia_org_gorgonia_BLAS)(nil)),
-			"_Batched":                 reflect.ValueOf((*_gorgonia_org_gorgonia_Batched)(nil)),
-			"_BatchedBLAS":             reflect.ValueOf((*_gorgonia_org_gorgonia_BatchedBLAS)(nil)),
-			"_BatchedDevice":           reflect.ValueOf((*_gorgonia_org_gorgonia_BatchedDevice)(nil)),
-			"_BinaryOp":                reflect.ValueOf((*_gorgonia_org_gorgonia_BinaryOp)(nil)),
-			"_CLDoer":                  reflect.ValueOf((*_gorgonia_org_gorgonia_CLDoer)(nil)),
-			"_CUDAADOp":                reflect.ValueOf((*_gorgonia_org_gorgonia_CUDAADOp)(nil)),
-			"_CUDADoer":                reflect.ValueOf((*_gorgonia_org_gorgonia_CUDADoer)(nil)),
-			"_CloneErrorer":            reflect.ValueOf((*_gorgonia_org_gorgonia_CloneErrorer)(nil)),
-			"_Cloner":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Cloner)(nil)),
-			"_CopierFrom":              reflect.ValueOf((*_gorgonia_org_gorgonia_CopierFrom)(nil)),
-			"_CopierTo":                reflect.ValueOf((*_gorgonia_org_gorgonia_CopierTo)(nil)),
-			"_DimSizer":                reflect.ValueOf((*_gorgonia_org_gorgonia_DimSizer)(nil)),
-			"_Dtyper":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Dtyper)(nil)),
-			"_Errer":                   reflect.ValueOf((*_gorgonia_org_gorgonia_Errer)(nil)),
-			"_External":                reflect.ValueOf((*_gorgonia_org_gorgonia_External)(nil)),
-			"_IncrDoer":                reflect.ValueOf((*_gorgonia_org_gorgonia_IncrDoer)(nil)),
-			"_Input":                   reflect.ValueOf((*_gorgonia_org_gorgonia_Input)(nil)),
-			"_Mker":                    reflect.ValueOf((*_gorgonia_org_gorgonia_Mker)(nil)),
-			"_Namer":                   reflect.ValueOf((*_gorgonia_org_gorgonia_Namer)(nil)),
-			"_NoOpError":               reflect.ValueOf((*_gorgonia_org_gorgonia_NoOpError)(nil)),
-			"_NoRetOp":                 reflect.ValueOf((*_gorgonia_org_gorgonia_NoRetOp)(nil)),
-			"_Op":                      reflect.ValueOf((*_gorgonia_org_gorgonia_Op)(nil)),
-			"_ReductionOp":             reflect.ValueOf((*_gorgonia_org_gorgonia_ReductionOp)(nil)),
-			"_Result":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Result)(nil)),
-			"_SDOp":                    reflect.ValueOf((*_gorgonia_org_gorgonia_SDOp)(nil)),
-			"_Solver":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Solver)(nil)),
-			"_Tensor":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Tensor)(nil)),
-			"_TrainModeOp":             reflect.ValueOf((*_gorgonia_org_gorgonia_TrainModeOp)(nil)),
-			"_Typer":                   reflect.ValueOf((*_gorgonia_org_gorgonia_Typer)(nil)),
-			"_UnaryOp":                 reflect.ValueOf((*_gorgonia_org_gorgonia_UnaryOp)(nil)),
-			"_UnsafeDoer":              reflect.ValueOf((*_gorgonia_org_gorgonia_UnsafeDoer)(nil)),
-			"_UsePreallocDoer":         reflect.ValueOf((*_gorgonia_org_gorgonia_UsePreallocDoer)(nil)),
-			"_VM":                      reflect.ValueOf((*_gorgonia_org_gorgonia_VM)(nil)),
-			"_Value":                   reflect.ValueOf((*_gorgonia_org_gorgonia_Value)(nil)),
-			"_ValueCloser":             reflect.ValueOf((*_gorgonia_org_gorgonia_ValueCloser)(nil)),
-			"_ValueEqualer":            reflect.ValueOf((*_gorgonia_org_gorgonia_ValueEqualer)(nil)),
-			"_ValueGrad":               reflect.ValueOf((*_gorgonia_org_gorgonia_ValueGrad)(nil)),
-			"_Valuer":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Valuer)(nil)),
-			"_ZeroValuer":              reflect.ValueOf((*_gorgonia_org_gorgonia_ZeroValuer)(nil)),
-			"_Zeroer":                  reflect.ValueOf((*_gorgonia_org_gorgonia_Zeroer)(nil)),
-		})
-	})
-}
-
-// _gorgonia_org_gorgonia_ADOp hands an interpreted ADOp to compiled code.
-type _gorgonia_org_gorgonia_ADOp struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WDoDiff          func(a0 gorgonia.ExecutionContext, a1 gorgonia.Nodes, a2 *gorgonia.Node) error
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) DoDiff(a0 gorgonia.ExecutionContext, a1 gorgonia.Nodes, a2 *gorgonia.Node) error {
-	return W.WDoDiff(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_ADOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_Arena hands an interpreted Arena to compiled code.
-type _gorgonia_org_gorgonia_Arena struct {
-	IValue        any
-	WGet          func(a0 gorgonia.Device, a1 int64) (tensor.Memory, error)
-	WGetFromValue func(a0 gorgonia.Device, a1 gorgonia.Value) (tensor.Memory, error)
-	WPut          func(a0 gorgonia.Device, a1 tensor.Memory, a2 int64)
-	WPutValue     func(a0 gorgonia.Device, a1 gorgonia.Value)
-	WTransfer     func(a0 gorgonia.Device, a1 gorgonia.Device, a2 gorgonia.Value, a3 bool) (gorgonia.Value, error)
-}
-
-func (W _gorgonia_org_gorgonia_Arena) Get(a0 gorgonia.Device, a1 int64) (tensor.Memory, error) {
-	return W.WGet(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_Arena) GetFromValue(a0 gorgonia.Device, a1 gorgonia.Value) (tensor.Memory, error) {
-	return W.WGetFromValue(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_Arena) Put(a0 gorgonia.Device, a1 tensor.Memory, a2 int64) {
-	W.WPut(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_Arena) PutValue(a0 gorgonia.Device, a1 gorgonia.Value) {
-	W.WPutValue(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_Arena) Transfer(a0 gorgonia.Device, a1 gorgonia.Device, a2 gorgonia.Value, a3 bool) (gorgonia.Value, error) {
-	return W.WTransfer(a0, a1, a2, a3)
-}
-
-// _gorgonia_org_gorgonia_BLAS hands an interpreted BLAS to compiled code.
-type _gorgonia_org_gorgonia_BLAS struct {
-	IValue  any
-	WCaxpy  func(a0 int, a1 complex64, a2 []complex64, a3 int, a4 []complex64, a5 int)
-	WCcopy  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int)
-	WCdotc  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64
-	WCdotu  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64
-	WCgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int)
-	WCgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int)
-	WCgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int)
-	WCgerc  func(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCgeru  func(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WChbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int)
-	WChemm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WChemv  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int)
-	WCher   func(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64, a6 int)
-	WCher2  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCher2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 float32, a10 []complex64, a11 int)
-	WCherk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []complex64, a6 int, a7 float32, a8 []complex64, a9 int)
-	WChpmv  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 []complex64, a5 int, a6 complex64, a7 []complex64, a8 int)
-	WChpr   func(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64)
-	WChpr2  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64)
-	WCscal  func(a0 int, a1 complex64, a2 []complex64, a3 int)
-	WCsscal func(a0 int, a1 float32, a2 []complex64, a3 int)
-	WCswap  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int)
-	WCsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WCsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WCsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int)
-	WCtbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCtbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCtpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int)
-	WCtpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int)
-	WCtrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int)
-	WCtrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int)
-	WCtrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int)
-	WCtrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int)
-	WDasum  func(a0 int, a1 []float64, a2 int) float64
-	WDaxpy  func(a0 int, a1 float64, a2 []float64, a3 int, a4 []float64, a5 int)
-	WDcopy  func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int)
-	WDdot   func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) float64
-	WDgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int)
-	WDgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int)
-	WDgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int)
-	WDger   func(a0 int, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDnrm2  func(a0 int, a1 []float64, a2 int) float64
-	WDrot   func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 float64, a6 float64)
-	WDrotg  func(a0 float64, a1 float64) (float64, float64, float64, float64)
-	WDrotm  func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 blas.DrotmParams)
-	WDrotmg func(a0 float64, a1 float64, a2 float64, a3 float64) (blas.DrotmParams, float64, float64, float64)
-	WDsbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int)
-	WDscal  func(a0 int, a1 float64, a2 []float64, a3 int)
-	WDsdot  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float64
-	WDspmv  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 []float64, a5 int, a6 float64, a7 []float64, a8 int)
-	WDspr   func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64)
-	WDspr2  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64)
-	WDswap  func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int)
-	WDsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int)
-	WDsymv  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int)
-	WDsyr   func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int)
-	WDsyr2  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int)
-	WDsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int)
-	WDtbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDtbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDtpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDtpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDtrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int)
-	WDtrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDtrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int)
-	WDtrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDzasum func(a0 int, a1 []complex128, a2 int) float64
-	WDznrm2 func(a0 int, a1 []complex128, a2 int) float64
-	WIcamax func(a0 int, a1 []complex64, a2 int) int
-	WIdamax func(a0 int, a1 []float64, a2 int) int
-	WIsamax func(a0 int, a1 []float32, a2 int) int
-	WIzamax func(a0 int, a1 []complex128, a2 int) int
-	WSasum  func(a0 int, a1 []float32, a2 int) float32
-	WSaxpy  func(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int)
-	WScasum func(a0 int, a1 []complex64, a2 int) float32
-	WScnrm2 func(a0 int, a1 []complex64, a2 int) float32
-	WScopy  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int)
-	WSdot   func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float32
-	WSdsdot func(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) float32
-	WSgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int)
-	WSgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int)
-	WSgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int)
-	WSger   func(a0 int, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WSnrm2  func(a0 int, a1 []float32, a2 int) float32
-	WSrot   func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 float32, a6 float32)
-	WSrotg  func(a0 float32, a1 float32) (float32, float32, float32, float32)
-	WSrotm  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 blas.SrotmParams)
-	WSrotmg func(a0 float32, a1 float32, a2 float32, a3 float32) (blas.SrotmParams, float32, float32, float32)
-	WSsbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int)
-	WSscal  func(a0 int, a1 float32, a2 []float32, a3 int)
-	WSspmv  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 []float32, a5 int, a6 float32, a7 []float32, a8 int)
-	WSspr   func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32)
-	WSspr2  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32)
-	WSswap  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int)
-	WSsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int)
-	WSsymv  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int)
-	WSsyr   func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int)
-	WSsyr2  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WSsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int)
-	WSsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int)
-	WStbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WStbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WStpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int)
-	WStpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int)
-	WStrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int)
-	WStrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int)
-	WStrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int)
-	WStrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int)
-	WZaxpy  func(a0 int, a1 complex128, a2 []complex128, a3 int, a4 []complex128, a5 int)
-	WZcopy  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int)
-	WZdotc  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128
-	WZdotu  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128
-	WZdscal func(a0 int, a1 float64, a2 []complex128, a3 int)
-	WZgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int)
-	WZgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int)
-	WZgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int)
-	WZgerc  func(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZgeru  func(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZhbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int)
-	WZhemm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZhemv  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int)
-	WZher   func(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128, a6 int)
-	WZher2  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZher2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 float64, a10 []complex128, a11 int)
-	WZherk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []complex128, a6 int, a7 float64, a8 []complex128, a9 int)
-	WZhpmv  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 []complex128, a5 int, a6 complex128, a7 []complex128, a8 int)
-	WZhpr   func(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128)
-	WZhpr2  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128)
-	WZscal  func(a0 int, a1 complex128, a2 []complex128, a3 int)
-	WZswap  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int)
-	WZsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int)
-	WZtbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZtbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZtpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int)
-	WZtpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int)
-	WZtrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int)
-	WZtrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int)
-	WZtrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int)
-	WZtrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Caxpy(a0 int, a1 complex64, a2 []complex64, a3 int, a4 []complex64, a5 int) {
-	W.WCaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ccopy(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) {
-	W.WCcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cdotc(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64 {
-	return W.WCdotc(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cdotu(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64 {
-	return W.WCdotu(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int) {
-	W.WCgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int) {
-	W.WCgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cgemv(a0 blas.Transpose, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int) {
-	W.WCgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cgerc(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCgerc(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cgeru(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCgeru(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Chbmv(a0 blas.Uplo, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int) {
-	W.WChbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Chemm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WChemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Chemv(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int) {
-	W.WChemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cher(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64, a6 int) {
-	W.WCher(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cher2(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCher2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cher2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 float32, a10 []complex64, a11 int) {
-	W.WCher2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cherk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []complex64, a6 int, a7 float32, a8 []complex64, a9 int) {
-	W.WCherk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Chpmv(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 []complex64, a5 int, a6 complex64, a7 []complex64, a8 int) {
-	W.WChpmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Chpr(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64) {
-	W.WChpr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Chpr2(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64) {
-	W.WChpr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cscal(a0 int, a1 complex64, a2 []complex64, a3 int) {
-	W.WCscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Csscal(a0 int, a1 float32, a2 []complex64, a3 int) {
-	W.WCsscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Cswap(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) {
-	W.WCswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Csymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WCsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Csyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WCsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Csyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int) {
-	W.WCsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int) {
-	W.WCtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int) {
-	W.WCtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int) {
-	W.WCtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int) {
-	W.WCtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int) {
-	W.WCtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ctrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int) {
-	W.WCtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dasum(a0 int, a1 []float64, a2 int) float64 {
-	return W.WDasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Daxpy(a0 int, a1 float64, a2 []float64, a3 int, a4 []float64, a5 int) {
-	W.WDaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dcopy(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) {
-	W.WDcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ddot(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) float64 {
-	return W.WDdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int) {
-	W.WDgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int) {
-	W.WDgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dgemv(a0 blas.Transpose, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int) {
-	W.WDgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dger(a0 int, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDger(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dnrm2(a0 int, a1 []float64, a2 int) float64 {
-	return W.WDnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Drot(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 float64, a6 float64) {
-	W.WDrot(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Drotg(a0 float64, a1 float64) (float64, float64, float64, float64) {
-	return W.WDrotg(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Drotm(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 blas.DrotmParams) {
-	W.WDrotm(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Drotmg(a0 float64, a1 float64, a2 float64, a3 float64) (blas.DrotmParams, float64, float64, float64) {
-	return W.WDrotmg(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsbmv(a0 blas.Uplo, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int) {
-	W.WDsbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dscal(a0 int, a1 float64, a2 []float64, a3 int) {
-	W.WDscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsdot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float64 {
-	return W.WDsdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dspmv(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 []float64, a5 int, a6 float64, a7 []float64, a8 int) {
-	W.WDspmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dspr(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64) {
-	W.WDspr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dspr2(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64) {
-	W.WDspr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dswap(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) {
-	W.WDswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int) {
-	W.WDsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsymv(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int) {
-	W.WDsymv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsyr(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int) {
-	W.WDsyr(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsyr2(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDsyr2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int) {
-	W.WDsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dsyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int) {
-	W.WDsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int) {
-	W.WDtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int) {
-	W.WDtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dtrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dzasum(a0 int, a1 []complex128, a2 int) float64 {
-	return W.WDzasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Dznrm2(a0 int, a1 []complex128, a2 int) float64 {
-	return W.WDznrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Icamax(a0 int, a1 []complex64, a2 int) int {
-	return W.WIcamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Idamax(a0 int, a1 []float64, a2 int) int {
-	return W.WIdamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Isamax(a0 int, a1 []float32, a2 int) int {
-	return W.WIsamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Izamax(a0 int, a1 []complex128, a2 int) int {
-	return W.WIzamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sasum(a0 int, a1 []float32, a2 int) float32 {
-	return W.WSasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Saxpy(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) {
-	W.WSaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Scasum(a0 int, a1 []complex64, a2 int) float32 {
-	return W.WScasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Scnrm2(a0 int, a1 []complex64, a2 int) float32 {
-	return W.WScnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Scopy(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) {
-	W.WScopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sdot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float32 {
-	return W.WSdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sdsdot(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) float32 {
-	return W.WSdsdot(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int) {
-	W.WSgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int) {
-	W.WSgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sgemv(a0 blas.Transpose, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int) {
-	W.WSgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sger(a0 int, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WSger(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Snrm2(a0 int, a1 []float32, a2 int) float32 {
-	return W.WSnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Srot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 float32, a6 float32) {
-	W.WSrot(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Srotg(a0 float32, a1 float32) (float32, float32, float32, float32) {
-	return W.WSrotg(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Srotm(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 blas.SrotmParams) {
-	W.WSrotm(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Srotmg(a0 float32, a1 float32, a2 float32, a3 float32) (blas.SrotmParams, float32, float32, float32) {
-	return W.WSrotmg(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssbmv(a0 blas.Uplo, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int) {
-	W.WSsbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sscal(a0 int, a1 float32, a2 []float32, a3 int) {
-	W.WSscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sspmv(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 []float32, a5 int, a6 float32, a7 []float32, a8 int) {
-	W.WSspmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sspr(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32) {
-	W.WSspr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sspr2(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32) {
-	W.WSspr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Sswap(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) {
-	W.WSswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int) {
-	W.WSsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssymv(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int) {
-	W.WSsymv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssyr(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int) {
-	W.WSsyr(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssyr2(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WSsyr2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int) {
-	W.WSsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ssyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int) {
-	W.WSsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Stbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WStbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Stbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WStbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Stpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int) {
-	W.WStpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Stpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int) {
-	W.WStpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Strmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int) {
-	W.WStrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Strmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int) {
-	W.WStrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Strsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int) {
-	W.WStrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Strsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int) {
-	W.WStrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zaxpy(a0 int, a1 complex128, a2 []complex128, a3 int, a4 []complex128, a5 int) {
-	W.WZaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zcopy(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) {
-	W.WZcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zdotc(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128 {
-	return W.WZdotc(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zdotu(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128 {
-	return W.WZdotu(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zdscal(a0 int, a1 float64, a2 []complex128, a3 int) {
-	W.WZdscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int) {
-	W.WZgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int) {
-	W.WZgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zgemv(a0 blas.Transpose, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int) {
-	W.WZgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zgerc(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZgerc(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zgeru(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZgeru(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zhbmv(a0 blas.Uplo, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int) {
-	W.WZhbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zhemm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZhemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zhemv(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int) {
-	W.WZhemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zher(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128, a6 int) {
-	W.WZher(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zher2(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZher2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zher2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 float64, a10 []complex128, a11 int) {
-	W.WZher2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zherk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []complex128, a6 int, a7 float64, a8 []complex128, a9 int) {
-	W.WZherk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zhpmv(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 []complex128, a5 int, a6 complex128, a7 []complex128, a8 int) {
-	W.WZhpmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zhpr(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128) {
-	W.WZhpr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zhpr2(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128) {
-	W.WZhpr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zscal(a0 int, a1 complex128, a2 []complex128, a3 int) {
-	W.WZscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zswap(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) {
-	W.WZswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zsymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zsyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Zsyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int) {
-	W.WZsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int) {
-	W.WZtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int) {
-	W.WZtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int) {
-	W.WZtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int) {
-	W.WZtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int) {
-	W.WZtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BLAS) Ztrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int) {
-	W.WZtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-// _gorgonia_org_gorgonia_Batched hands an interpreted Batched to compiled code.
-type _gorgonia_org_gorgonia_Batched struct {
-	IValue         any
-	WDoWork        func()
-	WWorkAvailable func() <-chan struct{}
-}
-
-func (W _gorgonia_org_gorgonia_Batched) DoWork() {
-	W.WDoWork()
-}
-
-func (W _gorgonia_org_gorgonia_Batched) WorkAvailable() <-chan struct{} {
-	return W.WWorkAvailable()
-}
-
-// _gorgonia_org_gorgonia_BatchedBLAS hands an interpreted BatchedBLAS to compiled code.
-type _gorgonia_org_gorgonia_BatchedBLAS struct {
-	IValue         any
-	WCaxpy         func(a0 int, a1 complex64, a2 []complex64, a3 int, a4 []complex64, a5 int)
-	WCcopy         func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int)
-	WCdotc         func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64
-	WCdotu         func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64
-	WCgbmv         func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int)
-	WCgemm         func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int)
-	WCgemv         func(a0 blas.Transpose, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int)
-	WCgerc         func(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCgeru         func(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WChbmv         func(a0 blas.Uplo, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int)
-	WChemm         func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WChemv         func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int)
-	WCher          func(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64, a6 int)
-	WCher2         func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCher2k        func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 float32, a10 []complex64, a11 int)
-	WCherk         func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []complex64, a6 int, a7 float32, a8 []complex64, a9 int)
-	WChpmv         func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 []complex64, a5 int, a6 complex64, a7 []complex64, a8 int)
-	WChpr          func(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64)
-	WChpr2         func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64)
-	WCscal         func(a0 int, a1 complex64, a2 []complex64, a3 int)
-	WCsscal        func(a0 int, a1 float32, a2 []complex64, a3 int)
-	WCswap         func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int)
-	WCsymm         func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WCsyr2k        func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WCsyrk         func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int)
-	WCtbmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCtbsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCtpmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int)
-	WCtpsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int)
-	WCtrmm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int)
-	WCtrmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int)
-	WCtrsm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int)
-	WCtrsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int)
-	WDasum         func(a0 int, a1 []float64, a2 int) float64
-	WDaxpy         func(a0 int, a1 float64, a2 []float64, a3 int, a4 []float64, a5 int)
-	WDcopy         func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int)
-	WDdot          func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) float64
-	WDgbmv         func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int)
-	WDgemm         func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int)
-	WDgemv         func(a0 blas.Transpose, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int)
-	WDger          func(a0 int, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDnrm2         func(a0 int, a1 []float64, a2 int) float64
-	WDoWork        func()
-	WDrot          func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 float64, a6 float64)
-	WDrotg         func(a0 float64, a1 float64) (float64, float64, float64, float64)
-	WDrotm         func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 blas.DrotmParams)
-	WDrotmg        func(a0 float64, a1 float64, a2 float64, a3 float64) (blas.DrotmParams, float64, float64, float64)
-	WDsbmv         func(a0 blas.Uplo, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int)
-	WDscal         func(a0 int, a1 float64, a2 []float64, a3 int)
-	WDsdot         func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float64
-	WDspmv         func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 []float64, a5 int, a6 float64, a7 []float64, a8 int)
-	WDspr          func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64)
-	WDspr2         func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64)
-	WDswap         func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int)
-	WDsymm         func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int)
-	WDsymv         func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int)
-	WDsyr          func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int)
-	WDsyr2         func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDsyr2k        func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int)
-	WDsyrk         func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int)
-	WDtbmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDtbsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDtpmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDtpsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDtrmm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int)
-	WDtrmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDtrsm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int)
-	WDtrsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDzasum        func(a0 int, a1 []complex128, a2 int) float64
-	WDznrm2        func(a0 int, a1 []complex128, a2 int) float64
-	WIcamax        func(a0 int, a1 []complex64, a2 int) int
-	WIdamax        func(a0 int, a1 []float64, a2 int) int
-	WIsamax        func(a0 int, a1 []float32, a2 int) int
-	WIzamax        func(a0 int, a1 []complex128, a2 int) int
-	WSasum         func(a0 int, a1 []float32, a2 int) float32
-	WSaxpy         func(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int)
-	WScasum        func(a0 int, a1 []complex64, a2 int) float32
-	WScnrm2        func(a0 int, a1 []complex64, a2 int) float32
-	WScopy         func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int)
-	WSdot          func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float32
-	WSdsdot        func(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) float32
-	WSgbmv         func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int)
-	WSgemm         func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int)
-	WSgemv         func(a0 blas.Transpose, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int)
-	WSger          func(a0 int, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WSnrm2         func(a0 int, a1 []float32, a2 int) float32
-	WSrot          func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 float32, a6 float32)
-	WSrotg         func(a0 float32, a1 float32) (float32, float32, float32, float32)
-	WSrotm         func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 blas.SrotmParams)
-	WSrotmg        func(a0 float32, a1 float32, a2 float32, a3 float32) (blas.SrotmParams, float32, float32, float32)
-	WSsbmv         func(a0 blas.Uplo, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int)
-	WSscal         func(a0 int, a1 float32, a2 []float32, a3 int)
-	WSspmv         func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 []float32, a5 int, a6 float32, a7 []float32, a8 int)
-	WSspr          func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32)
-	WSspr2         func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32)
-	WSswap         func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int)
-	WSsymm         func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int)
-	WSsymv         func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int)
-	WSsyr          func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int)
-	WSsyr2         func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WSsyr2k        func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int)
-	WSsyrk         func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int)
-	WStbmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WStbsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WStpmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int)
-	WStpsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int)
-	WStrmm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int)
-	WStrmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int)
-	WStrsm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int)
-	WStrsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int)
-	WWorkAvailable func() <-chan struct{}
-	WZaxpy         func(a0 int, a1 complex128, a2 []complex128, a3 int, a4 []complex128, a5 int)
-	WZcopy         func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int)
-	WZdotc         func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128
-	WZdotu         func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128
-	WZdscal        func(a0 int, a1 float64, a2 []complex128, a3 int)
-	WZgbmv         func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int)
-	WZgemm         func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int)
-	WZgemv         func(a0 blas.Transpose, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int)
-	WZgerc         func(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZgeru         func(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZhbmv         func(a0 blas.Uplo, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int)
-	WZhemm         func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZhemv         func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int)
-	WZher          func(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128, a6 int)
-	WZher2         func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZher2k        func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 float64, a10 []complex128, a11 int)
-	WZherk         func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []complex128, a6 int, a7 float64, a8 []complex128, a9 int)
-	WZhpmv         func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 []complex128, a5 int, a6 complex128, a7 []complex128, a8 int)
-	WZhpr          func(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128)
-	WZhpr2         func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128)
-	WZscal         func(a0 int, a1 complex128, a2 []complex128, a3 int)
-	WZswap         func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int)
-	WZsymm         func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZsyr2k        func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZsyrk         func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int)
-	WZtbmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZtbsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZtpmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int)
-	WZtpsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int)
-	WZtrmm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int)
-	WZtrmv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int)
-	WZtrsm         func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int)
-	WZtrsv         func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Caxpy(a0 int, a1 complex64, a2 []complex64, a3 int, a4 []complex64, a5 int) {
-	W.WCaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ccopy(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) {
-	W.WCcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cdotc(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64 {
-	return W.WCdotc(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cdotu(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64 {
-	return W.WCdotu(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int) {
-	W.WCgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int) {
-	W.WCgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cgemv(a0 blas.Transpose, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int) {
-	W.WCgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cgerc(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCgerc(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cgeru(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCgeru(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Chbmv(a0 blas.Uplo, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int) {
-	W.WChbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Chemm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WChemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Chemv(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int) {
-	W.WChemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cher(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64, a6 int) {
-	W.WCher(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cher2(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCher2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cher2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 float32, a10 []complex64, a11 int) {
-	W.WCher2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cherk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []complex64, a6 int, a7 float32, a8 []complex64, a9 int) {
-	W.WCherk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Chpmv(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 []complex64, a5 int, a6 complex64, a7 []complex64, a8 int) {
-	W.WChpmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Chpr(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64) {
-	W.WChpr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Chpr2(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64) {
-	W.WChpr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cscal(a0 int, a1 complex64, a2 []complex64, a3 int) {
-	W.WCscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Csscal(a0 int, a1 float32, a2 []complex64, a3 int) {
-	W.WCsscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Cswap(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) {
-	W.WCswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Csymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WCsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Csyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WCsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Csyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int) {
-	W.WCsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int) {
-	W.WCtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int) {
-	W.WCtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int) {
-	W.WCtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int) {
-	W.WCtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int) {
-	W.WCtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ctrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int) {
-	W.WCtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dasum(a0 int, a1 []float64, a2 int) float64 {
-	return W.WDasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Daxpy(a0 int, a1 float64, a2 []float64, a3 int, a4 []float64, a5 int) {
-	W.WDaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dcopy(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) {
-	W.WDcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ddot(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) float64 {
-	return W.WDdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int) {
-	W.WDgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int) {
-	W.WDgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dgemv(a0 blas.Transpose, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int) {
-	W.WDgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dger(a0 int, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDger(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dnrm2(a0 int, a1 []float64, a2 int) float64 {
-	return W.WDnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) DoWork() {
-	W.WDoWork()
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Drot(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 float64, a6 float64) {
-	W.WDrot(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Drotg(a0 float64, a1 float64) (float64, float64, float64, float64) {
-	return W.WDrotg(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Drotm(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 blas.DrotmParams) {
-	W.WDrotm(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Drotmg(a0 float64, a1 float64, a2 float64, a3 float64) (blas.DrotmParams, float64, float64, float64) {
-	return W.WDrotmg(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsbmv(a0 blas.Uplo, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int) {
-	W.WDsbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dscal(a0 int, a1 float64, a2 []float64, a3 int) {
-	W.WDscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsdot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float64 {
-	return W.WDsdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dspmv(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 []float64, a5 int, a6 float64, a7 []float64, a8 int) {
-	W.WDspmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dspr(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64) {
-	W.WDspr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dspr2(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64) {
-	W.WDspr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dswap(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) {
-	W.WDswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int) {
-	W.WDsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsymv(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int) {
-	W.WDsymv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsyr(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int) {
-	W.WDsyr(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsyr2(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDsyr2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int) {
-	W.WDsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dsyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int) {
-	W.WDsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int) {
-	W.WDtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int) {
-	W.WDtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dtrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dzasum(a0 int, a1 []complex128, a2 int) float64 {
-	return W.WDzasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Dznrm2(a0 int, a1 []complex128, a2 int) float64 {
-	return W.WDznrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Icamax(a0 int, a1 []complex64, a2 int) int {
-	return W.WIcamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Idamax(a0 int, a1 []float64, a2 int) int {
-	return W.WIdamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Isamax(a0 int, a1 []float32, a2 int) int {
-	return W.WIsamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Izamax(a0 int, a1 []complex128, a2 int) int {
-	return W.WIzamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sasum(a0 int, a1 []float32, a2 int) float32 {
-	return W.WSasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Saxpy(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) {
-	W.WSaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Scasum(a0 int, a1 []complex64, a2 int) float32 {
-	return W.WScasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Scnrm2(a0 int, a1 []complex64, a2 int) float32 {
-	return W.WScnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Scopy(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) {
-	W.WScopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sdot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float32 {
-	return W.WSdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sdsdot(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) float32 {
-	return W.WSdsdot(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int) {
-	W.WSgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int) {
-	W.WSgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sgemv(a0 blas.Transpose, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int) {
-	W.WSgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sger(a0 int, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WSger(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Snrm2(a0 int, a1 []float32, a2 int) float32 {
-	return W.WSnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Srot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 float32, a6 float32) {
-	W.WSrot(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Srotg(a0 float32, a1 float32) (float32, float32, float32, float32) {
-	return W.WSrotg(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Srotm(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 blas.SrotmParams) {
-	W.WSrotm(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Srotmg(a0 float32, a1 float32, a2 float32, a3 float32) (blas.SrotmParams, float32, float32, float32) {
-	return W.WSrotmg(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssbmv(a0 blas.Uplo, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int) {
-	W.WSsbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sscal(a0 int, a1 float32, a2 []float32, a3 int) {
-	W.WSscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sspmv(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 []float32, a5 int, a6 float32, a7 []float32, a8 int) {
-	W.WSspmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sspr(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32) {
-	W.WSspr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sspr2(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32) {
-	W.WSspr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Sswap(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) {
-	W.WSswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int) {
-	W.WSsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssymv(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int) {
-	W.WSsymv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssyr(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int) {
-	W.WSsyr(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssyr2(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WSsyr2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int) {
-	W.WSsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ssyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int) {
-	W.WSsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Stbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WStbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Stbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WStbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Stpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int) {
-	W.WStpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Stpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int) {
-	W.WStpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Strmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int) {
-	W.WStrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Strmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int) {
-	W.WStrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Strsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int) {
-	W.WStrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Strsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int) {
-	W.WStrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) WorkAvailable() <-chan struct{} {
-	return W.WWorkAvailable()
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zaxpy(a0 int, a1 complex128, a2 []complex128, a3 int, a4 []complex128, a5 int) {
-	W.WZaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zcopy(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) {
-	W.WZcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zdotc(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128 {
-	return W.WZdotc(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zdotu(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128 {
-	return W.WZdotu(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zdscal(a0 int, a1 float64, a2 []complex128, a3 int) {
-	W.WZdscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int) {
-	W.WZgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int) {
-	W.WZgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zgemv(a0 blas.Transpose, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int) {
-	W.WZgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zgerc(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZgerc(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zgeru(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZgeru(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zhbmv(a0 blas.Uplo, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int) {
-	W.WZhbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zhemm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZhemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zhemv(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int) {
-	W.WZhemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zher(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128, a6 int) {
-	W.WZher(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zher2(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZher2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zher2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 float64, a10 []complex128, a11 int) {
-	W.WZher2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zherk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []complex128, a6 int, a7 float64, a8 []complex128, a9 int) {
-	W.WZherk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zhpmv(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 []complex128, a5 int, a6 complex128, a7 []complex128, a8 int) {
-	W.WZhpmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zhpr(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128) {
-	W.WZhpr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zhpr2(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128) {
-	W.WZhpr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zscal(a0 int, a1 complex128, a2 []complex128, a3 int) {
-	W.WZscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zswap(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) {
-	W.WZswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zsymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zsyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Zsyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int) {
-	W.WZsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int) {
-	W.WZtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int) {
-	W.WZtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int) {
-	W.WZtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int) {
-	W.WZtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int) {
-	W.WZtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_gorgonia_BatchedBLAS) Ztrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int) {
-	W.WZtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-// _gorgonia_org_gorgonia_BatchedDevice hands an interpreted BatchedDevice to compiled code.
-type _gorgonia_org_gorgonia_BatchedDevice struct {
-	IValue         any
-	WDoWork        func()
-	WErrors        func() error
-	WRetval        func() interface{}
-	WWorkAvailable func() <-chan struct{}
-}
-
-func (W _gorgonia_org_gorgonia_BatchedDevice) DoWork() {
-	W.WDoWork()
-}
-
-func (W _gorgonia_org_gorgonia_BatchedDevice) Errors() error {
-	return W.WErrors()
-}
-
-func (W _gorgonia_org_gorgonia_BatchedDevice) Retval() interface{} {
-	return W.WRetval()
-}
-
-func (W _gorgonia_org_gorgonia_BatchedDevice) WorkAvailable() <-chan struct{} {
-	return W.WWorkAvailable()
-}
-
-// _gorgonia_org_gorgonia_BinaryOp hands an interpreted BinaryOp to compiled code.
-type _gorgonia_org_gorgonia_BinaryOp struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WIsBinary        func() bool
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) IsBinary() bool {
-	return W.WIsBinary()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_BinaryOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_CLDoer hands an interpreted CLDoer to compiled code.
-type _gorgonia_org_gorgonia_CLDoer struct {
-	IValue any
-	WCLDo  func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-}
-
-func (W _gorgonia_org_gorgonia_CLDoer) CLDo(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WCLDo(a0...)
-}
-
-// _gorgonia_org_gorgonia_CUDAADOp hands an interpreted CUDAADOp to compiled code.
-type _gorgonia_org_gorgonia_CUDAADOp struct {
-	IValue           any
-	WArity           func() int
-	WCUDADoDiff      func(a0 gorgonia.External, a1 gorgonia.Device, a2 gorgonia.Nodes, a3 *gorgonia.Node) error
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WDoDiff          func(a0 gorgonia.ExecutionContext, a1 gorgonia.Nodes, a2 *gorgonia.Node) error
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) CUDADoDiff(a0 gorgonia.External, a1 gorgonia.Device, a2 gorgonia.Nodes, a3 *gorgonia.Node) error {
-	return W.WCUDADoDiff(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) DoDiff(a0 gorgonia.ExecutionContext, a1 gorgonia.Nodes, a2 *gorgonia.Node) error {
-	return W.WDoDiff(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_CUDAADOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_CUDADoer hands an interpreted CUDADoer to compiled code.
-type _gorgonia_org_gorgonia_CUDADoer struct {
-	IValue  any
-	WCUDADo func(a0 gorgonia.External, a1 gorgonia.Device, a2 gorgonia.Value, a3 ...gorgonia.Value) (gorgonia.Value, error)
-}
-
-func (W _gorgonia_org_gorgonia_CUDADoer) CUDADo(a0 gorgonia.External, a1 gorgonia.Device, a2 gorgonia.Value, a3 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WCUDADo(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_gorgonia_CloneErrorer hands an interpreted CloneErrorer to compiled code.
-type _gorgonia_org_gorgonia_CloneErrorer struct {
-	IValue any
-	WClone func() (interface{}, error)
-}
-
-func (W _gorgonia_org_gorgonia_CloneErrorer) Clone() (interface{}, error) {
-	return W.WClone()
-}
-
-// _gorgonia_org_gorgonia_Cloner hands an interpreted Cloner to compiled code.
-type _gorgonia_org_gorgonia_Cloner struct {
-	IValue any
-	WClone func() interface{}
-}
-
-func (W _gorgonia_org_gorgonia_Cloner) Clone() interface{} {
-	return W.WClone()
-}
-
-// _gorgonia_org_gorgonia_CopierFrom hands an interpreted CopierFrom to compiled code.
-type _gorgonia_org_gorgonia_CopierFrom struct {
-	IValue    any
-	WCopyFrom func(a0 interface{}) error
-}
-
-func (W _gorgonia_org_gorgonia_CopierFrom) CopyFrom(a0 interface{}) error {
-	return W.WCopyFrom(a0)
-}
-
-// _gorgonia_org_gorgonia_CopierTo hands an interpreted CopierTo to compiled code.
-type _gorgonia_org_gorgonia_CopierTo struct {
-	IValue  any
-	WCopyTo func(a0 interface{}) error
-}
-
-func (W _gorgonia_org_gorgonia_CopierTo) CopyTo(a0 interface{}) error {
-	return W.WCopyTo(a0)
-}
-
-// _gorgonia_org_gorgonia_DimSizer hands an interpreted DimSizer to compiled code.
-type _gorgonia_org_gorgonia_DimSizer struct {
-	IValue   any
-	WDimSize func(a0 int) (int, error)
-}
-
-func (W _gorgonia_org_gorgonia_DimSizer) DimSize(a0 int) (int, error) {
-	return W.WDimSize(a0)
-}
-
-// _gorgonia_org_gorgonia_Dtyper hands an interpreted Dtyper to compiled code.
-type _gorgonia_org_gorgonia_Dtyper struct {
-	IValue any
-	WDtype func() tensor.Dtype
-}
-
-func (W _gorgonia_org_gorgonia_Dtyper) Dtype() tensor.Dtype {
-	return W.WDtype()
-}
-
-// _gorgonia_org_gorgonia_Errer hands an interpreted Errer to compiled code.
-type _gorgonia_org_gorgonia_Errer struct {
-	IValue any
-	WErr   func() error
-}
-
-func (W _gorgonia_org_gorgonia_Errer) Err() error {
-	return W.WErr()
-}
-
-// _gorgonia_org_gorgonia_External hands an interpreted External to compiled code.
-type _gorgonia_org_gorgonia_External struct {
-	IValue        any
-	WGet          func(a0 gorgonia.Device, a1 int64) (tensor.Memory, error)
-	WGetFromValue func(a0 gorgonia.Device, a1 gorgonia.Value) (tensor.Memory, error)
-	WPut          func(a0 gorgonia.Device, a1 tensor.Memory, a2 int64)
-	WPutValue     func(a0 gorgonia.Device, a1 gorgonia.Value)
-	WSignal       func()
-	WSync         func() chan struct{}
-	WTransfer     func(a0 gorgonia.Device, a1 gorgonia.Device, a2 gorgonia.Value, a3 bool) (gorgonia.Value, error)
-}
-
-func (W _gorgonia_org_gorgonia_External) Get(a0 gorgonia.Device, a1 int64) (tensor.Memory, error) {
-	return W.WGet(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_External) GetFromValue(a0 gorgonia.Device, a1 gorgonia.Value) (tensor.Memory, error) {
-	return W.WGetFromValue(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_External) Put(a0 gorgonia.Device, a1 tensor.Memory, a2 int64) {
-	W.WPut(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_External) PutValue(a0 gorgonia.Device, a1 gorgonia.Value) {
-	W.WPutValue(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_External) Signal() {
-	W.WSignal()
-}
-
-func (W _gorgonia_org_gorgonia_External) Sync() chan struct{} {
-	return W.WSync()
-}
-
-func (W _gorgonia_org_gorgonia_External) Transfer(a0 gorgonia.Device, a1 gorgonia.Device, a2 gorgonia.Value, a3 bool) (gorgonia.Value, error) {
-	return W.WTransfer(a0, a1, a2, a3)
-}
-
-// _gorgonia_org_gorgonia_IncrDoer hands an interpreted IncrDoer to compiled code.
-type _gorgonia_org_gorgonia_IncrDoer struct {
-	IValue  any
-	WIncrDo func(a0 gorgonia.Value, a1 ...gorgonia.Value) error
-}
-
-func (W _gorgonia_org_gorgonia_IncrDoer) IncrDo(a0 gorgonia.Value, a1 ...gorgonia.Value) error {
-	return W.WIncrDo(a0, a1...)
-}
-
-// _gorgonia_org_gorgonia_Input hands an interpreted Input to compiled code.
-type _gorgonia_org_gorgonia_Input struct {
-	IValue any
-	WNode  func() *gorgonia.Node
-	WNodes func() gorgonia.Nodes
-}
-
-func (W _gorgonia_org_gorgonia_Input) Node() *gorgonia.Node {
-	return W.WNode()
-}
-
-func (W _gorgonia_org_gorgonia_Input) Nodes() gorgonia.Nodes {
-	return W.WNodes()
-}
-
-// _gorgonia_org_gorgonia_Mker hands an interpreted Mker to compiled code.
-type _gorgonia_org_gorgonia_Mker struct {
-	IValue any
-	WMk    func(a0 ...gorgonia.Input) gorgonia.Input
-}
-
-func (W _gorgonia_org_gorgonia_Mker) Mk(a0 ...gorgonia.Input) gorgonia.Input {
-	return W.WMk(a0...)
-}
-
-// _gorgonia_org_gorgonia_Namer hands an interpreted Namer to compiled code.
-type _gorgonia_org_gorgonia_Namer struct {
-	IValue any
-	WName  func() string
-}
-
-func (W _gorgonia_org_gorgonia_Namer) Name() string {
-	return W.WName()
-}
-
-// _gorgonia_org_gorgonia_NoOpError hands an interpreted NoOpError to compiled code.
-type _gorgonia_org_gorgonia_NoOpError struct {
-	IValue any
-	WNoOp  func() bool
-}
-
-func (W _gorgonia_org_gorgonia_NoOpError) NoOp() bool {
-	return W.WNoOp()
-}
-
-// _gorgonia_org_gorgonia_NoRetOp hands an interpreted NoRetOp to compiled code.
-type _gorgonia_org_gorgonia_NoRetOp struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WOverwritesInput func() int
-	WReturnsNothing  func() bool
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) ReturnsNothing() bool {
-	return W.WReturnsNothing()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_NoRetOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_Op hands an interpreted Op to compiled code.
-type _gorgonia_org_gorgonia_Op struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_Op) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_Op) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_Op) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_Op) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_Op) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_Op) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_Op) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_Op) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_Op) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_Op) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_ReductionOp hands an interpreted ReductionOp to compiled code.
-type _gorgonia_org_gorgonia_ReductionOp struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WIsReduction     func() bool
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) IsReduction() bool {
-	return W.WIsReduction()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_ReductionOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_Result hands an interpreted Result to compiled code.
-type _gorgonia_org_gorgonia_Result struct {
-	IValue any
-	WErr   func() error
-	WNode  func() *gorgonia.Node
-	WNodes func() gorgonia.Nodes
-}
-
-func (W _gorgonia_org_gorgonia_Result) Err() error {
-	return W.WErr()
-}
-
-func (W _gorgonia_org_gorgonia_Result) Node() *gorgonia.Node {
-	return W.WNode()
-}
-
-func (W _gorgonia_org_gorgonia_Result) Nodes() gorgonia.Nodes {
-	return W.WNodes()
-}
-
-// _gorgonia_org_gorgonia_SDOp hands an interpreted SDOp to compiled code.
-type _gorgonia_org_gorgonia_SDOp struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDiffWRT         func(a0 int) []bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WSymDiff         func(a0 gorgonia.Nodes, a1 *gorgonia.Node, a2 *gorgonia.Node) (gorgonia.Nodes, error)
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) DiffWRT(a0 int) []bool {
-	return W.WDiffWRT(a0)
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) SymDiff(a0 gorgonia.Nodes, a1 *gorgonia.Node, a2 *gorgonia.Node) (gorgonia.Nodes, error) {
-	return W.WSymDiff(a0, a1, a2)
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_SDOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_Solver hands an interpreted Solver to compiled code.
-type _gorgonia_org_gorgonia_Solver struct {
-	IValue any
-	WStep  func(a0 []gorgonia.ValueGrad) error
-}
-
-func (W _gorgonia_org_gorgonia_Solver) Step(a0 []gorgonia.ValueGrad) error {
-	return W.WStep(a0)
-}
-
-// _gorgonia_org_gorgonia_Tensor hands an interpreted Tensor to compiled code.
-type _gorgonia_org_gorgonia_Tensor struct {
-	IValue                any
-	WDataSize             func() int
-	WDims                 func() int
-	WDtype                func() tensor.Dtype
-	WEngine               func() tensor.Engine
-	WIsManuallyManaged    func() bool
-	WIsNativelyAccessible func() bool
-	WIsScalar             func() bool
-	WMemSize              func() uintptr
-	WPointer              func() unsafe.Pointer
-	WScalarValue          func() interface{}
-	WShape                func() tensor.Shape
-	WSize                 func() int
-	WStrides              func() []int
-	WUintptr              func() uintptr
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) DataSize() int {
-	return W.WDataSize()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Dims() int {
-	return W.WDims()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Dtype() tensor.Dtype {
-	return W.WDtype()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Engine() tensor.Engine {
-	return W.WEngine()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) IsManuallyManaged() bool {
-	return W.WIsManuallyManaged()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) IsNativelyAccessible() bool {
-	return W.WIsNativelyAccessible()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) IsScalar() bool {
-	return W.WIsScalar()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) MemSize() uintptr {
-	return W.WMemSize()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Pointer() unsafe.Pointer {
-	return W.WPointer()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) ScalarValue() interface{} {
-	return W.WScalarValue()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Shape() tensor.Shape {
-	return W.WShape()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Size() int {
-	return W.WSize()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Strides() []int {
-	return W.WStrides()
-}
-
-func (W _gorgonia_org_gorgonia_Tensor) Uintptr() uintptr {
-	return W.WUintptr()
-}
-
-// _gorgonia_org_gorgonia_TrainModeOp hands an interpreted TrainModeOp to compiled code.
-type _gorgonia_org_gorgonia_TrainModeOp struct {
-	IValue       any
-	WSetTraining func(a0 bool) error
-}
-
-func (W _gorgonia_org_gorgonia_TrainModeOp) SetTraining(a0 bool) error {
-	return W.WSetTraining(a0)
-}
-
-// _gorgonia_org_gorgonia_Typer hands an interpreted Typer to compiled code.
-type _gorgonia_org_gorgonia_Typer struct {
-	IValue any
-	WType  func() hm.Type
-}
-
-func (W _gorgonia_org_gorgonia_Typer) Type() hm.Type {
-	return W.WType()
-}
-
-// _gorgonia_org_gorgonia_UnaryOp hands an interpreted UnaryOp to compiled code.
-type _gorgonia_org_gorgonia_UnaryOp struct {
-	IValue           any
-	WArity           func() int
-	WCallsExtern     func() bool
-	WDo              func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-	WHashcode        func() uint32
-	WInferShape      func(a0 ...gorgonia.DimSizer) (tensor.Shape, error)
-	WIsUnary         func() bool
-	WOverwritesInput func() int
-	WReturnsPtr      func() bool
-	WString          func() string
-	WType            func() hm.Type
-	WWriteHash       func(a0 hash.Hash)
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) Arity() int {
-	return W.WArity()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) CallsExtern() bool {
-	return W.WCallsExtern()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) Do(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WDo(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) Hashcode() uint32 {
-	return W.WHashcode()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) InferShape(a0 ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return W.WInferShape(a0...)
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) IsUnary() bool {
-	return W.WIsUnary()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) OverwritesInput() int {
-	return W.WOverwritesInput()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) ReturnsPtr() bool {
-	return W.WReturnsPtr()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) Type() hm.Type {
-	return W.WType()
-}
-
-func (W _gorgonia_org_gorgonia_UnaryOp) WriteHash(a0 hash.Hash) {
-	W.WWriteHash(a0)
-}
-
-// _gorgonia_org_gorgonia_UnsafeDoer hands an interpreted UnsafeDoer to compiled code.
-type _gorgonia_org_gorgonia_UnsafeDoer struct {
-	IValue    any
-	WUnsafeDo func(a0 ...gorgonia.Value) (gorgonia.Value, error)
-}
-
-func (W _gorgonia_org_gorgonia_UnsafeDoer) UnsafeDo(a0 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WUnsafeDo(a0...)
-}
-
-// _gorgonia_org_gorgonia_UsePreallocDoer hands an interpreted UsePreallocDoer to compiled code.
-type _gorgonia_org_gorgonia_UsePreallocDoer struct {
-	IValue         any
-	WUsePreallocDo func(a0 gorgonia.Value, a1 ...gorgonia.Value) (gorgonia.Value, error)
-}
-
-func (W _gorgonia_org_gorgonia_UsePreallocDoer) UsePreallocDo(a0 gorgonia.Value, a1 ...gorgonia.Value) (gorgonia.Value, error) {
-	return W.WUsePreallocDo(a0, a1...)
-}
-
-// _gorgonia_org_gorgonia_VM hands an interpreted VM to compiled code.
-type _gorgonia_org_gorgonia_VM struct {
-	IValue  any
-	WClose  func() error
-	WReset  func()
-	WRunAll func() error
-}
-
-func (W _gorgonia_org_gorgonia_VM) Close() error {
-	return W.WClose()
-}
-
-func (W _gorgonia_org_gorgonia_VM) Reset() {
-	W.WReset()
-}
-
-func (W _gorgonia_org_gorgonia_VM) RunAll() error {
-	return W.WRunAll()
-}
-
-// _gorgonia_org_gorgonia_Value hands an interpreted Value to compiled code.
-type _gorgonia_org_gorgonia_Value struct {
-	IValue   any
-	WData    func() interface{}
-	WDtype   func() tensor.Dtype
-	WFormat  func(a0 fmt.State, a1 rune)
-	WMemSize func() uintptr
-	WShape   func() tensor.Shape
-	WSize    func() int
-	WUintptr func() uintptr
-}
-
-func (W _gorgonia_org_gorgonia_Value) Data() interface{} {
-	return W.WData()
-}
-
-func (W _gorgonia_org_gorgonia_Value) Dtype() tensor.Dtype {
-	return W.WDtype()
-}
-
-func (W _gorgonia_org_gorgonia_Value) Format(a0 fmt.State, a1 rune) {
-	W.WFormat(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_Value) MemSize() uintptr {
-	return W.WMemSize()
-}
-
-func (W _gorgonia_org_gorgonia_Value) Shape() tensor.Shape {
-	return W.WShape()
-}
-
-func (W _gorgonia_org_gorgonia_Value) Size() int {
-	return W.WSize()
-}
-
-func (W _gorgonia_org_gorgonia_Value) Uintptr() uintptr {
-	return W.WUintptr()
-}
-
-// _gorgonia_org_gorgonia_ValueCloser hands an interpreted ValueCloser to compiled code.
-type _gorgonia_org_gorgonia_ValueCloser struct {
-	IValue      any
-	WValueClose func(a0 interface{}) bool
-}
-
-func (W _gorgonia_org_gorgonia_ValueCloser) ValueClose(a0 interface{}) bool {
-	return W.WValueClose(a0)
-}
-
-// _gorgonia_org_gorgonia_ValueEqualer hands an interpreted ValueEqualer to compiled code.
-type _gorgonia_org_gorgonia_ValueEqualer struct {
-	IValue   any
-	WValueEq func(a0 gorgonia.Value) bool
-}
-
-func (W _gorgonia_org_gorgonia_ValueEqualer) ValueEq(a0 gorgonia.Value) bool {
-	return W.WValueEq(a0)
-}
-
-// _gorgonia_org_gorgonia_ValueGrad hands an interpreted ValueGrad to compiled code.
-type _gorgonia_org_gorgonia_ValueGrad struct {
-	IValue any
-	WGrad  func() (gorgonia.Value, error)
-	WValue func() gorgonia.Value
-}
-
-func (W _gorgonia_org_gorgonia_ValueGrad) Grad() (gorgonia.Value, error) {
-	return W.WGrad()
-}
-
-func (W _gorgonia_org_gorgonia_ValueGrad) Value() gorgonia.Value {
-	return W.WValue()
-}
-
-// _gorgonia_org_gorgonia_Valuer hands an interpreted Valuer to compiled code.
-type _gorgonia_org_gorgonia_Valuer struct {
-	IValue any
-	WValue func() gorgonia.Value
-}
-
-func (W _gorgonia_org_gorgonia_Valuer) Value() gorgonia.Value {
-	return W.WValue()
-}
-
-// _gorgonia_org_gorgonia_ZeroValuer hands an interpreted ZeroValuer to compiled code.
-type _gorgonia_org_gorgonia_ZeroValuer struct {
-	IValue     any
-	WData      func() interface{}
-	WDtype     func() tensor.Dtype
-	WFormat    func(a0 fmt.State, a1 rune)
-	WMemSize   func() uintptr
-	WShape     func() tensor.Shape
-	WSize      func() int
-	WUintptr   func() uintptr
-	WZeroValue func() gorgonia.Value
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) Data() interface{} {
-	return W.WData()
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) Dtype() tensor.Dtype {
-	return W.WDtype()
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) Format(a0 fmt.State, a1 rune) {
-	W.WFormat(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) MemSize() uintptr {
-	return W.WMemSize()
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) Shape() tensor.Shape {
-	return W.WShape()
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) Size() int {
-	return W.WSize()
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) Uintptr() uintptr {
-	return W.WUintptr()
-}
-
-func (W _gorgonia_org_gorgonia_ZeroValuer) ZeroValue() gorgonia.Value {
-	return W.WZeroValue()
-}
-
-// _gorgonia_org_gorgonia_Zeroer hands an interpreted Zeroer to compiled code.
-type _gorgonia_org_gorgonia_Zeroer struct {
-	IValue   any
-	WData    func() interface{}
-	WDtype   func() tensor.Dtype
-	WFormat  func(a0 fmt.State, a1 rune)
-	WMemSize func() uintptr
-	WShape   func() tensor.Shape
-	WSize    func() int
-	WUintptr func() uintptr
-	WZero    func()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Data() interface{} {
-	return W.WData()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Dtype() tensor.Dtype {
-	return W.WDtype()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Format(a0 fmt.State, a1 rune) {
-	W.WFormat(a0, a1)
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) MemSize() uintptr {
-	return W.WMemSize()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Shape() tensor.Shape {
-	return W.WShape()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Size() int {
-	return W.WSize()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Uintptr() uintptr {
-	return W.WUintptr()
-}
-
-func (W _gorgonia_org_gorgonia_Zeroer) Zero() {
-	W.WZero()
+func init() { table.Register(&gorgonia_org_gorgonia_) }
+
+var gorgonia_org_gorgonia_ = table.Package{
+	Path: "gorgonia.org/gorgonia",
+	Name: "gorgonia",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: gorgonia.Abs},
+		{Name: "Add", Value: gorgonia.Add},
+		{Name: "ApplyOp", Value: gorgonia.ApplyOp},
+		{Name: "ApplyOpWithName", Value: gorgonia.ApplyOpWithName},
+		{Name: "At", Value: gorgonia.At},
+		{Name: "Auto", Value: gorgonia.Auto},
+		{Name: "AveragePool1D", Value: gorgonia.AveragePool1D},
+		{Name: "AveragePool2D", Value: gorgonia.AveragePool2D},
+		{Name: "Backpropagate", Value: gorgonia.Backpropagate},
+		{Name: "BatchNorm", Value: gorgonia.BatchNorm},
+		{Name: "BatchedMatMul", Value: gorgonia.BatchedMatMul},
+		{Name: "BinaryXent", Value: gorgonia.BinaryXent},
+		{Name: "BindDualValues", Value: gorgonia.BindDualValues},
+		{Name: "Binomial32", Value: gorgonia.Binomial32},
+		{Name: "Binomial64", Value: gorgonia.Binomial64},
+		{Name: "BinomialRandomNode", Value: gorgonia.BinomialRandomNode},
+		{Name: "Broadcast", Value: gorgonia.Broadcast},
+		{Name: "BroadcastAdd", Value: gorgonia.BroadcastAdd},
+		{Name: "BroadcastEq", Value: gorgonia.BroadcastEq},
+		{Name: "BroadcastGt", Value: gorgonia.BroadcastGt},
+		{Name: "BroadcastGte", Value: gorgonia.BroadcastGte},
+		{Name: "BroadcastHadamardDiv", Value: gorgonia.BroadcastHadamardDiv},
+		{Name: "BroadcastHadamardProd", Value: gorgonia.BroadcastHadamardProd},
+		{Name: "BroadcastLt", Value: gorgonia.BroadcastLt},
+		{Name: "BroadcastLte", Value: gorgonia.BroadcastLte},
+		{Name: "BroadcastNe", Value: gorgonia.BroadcastNe},
+		{Name: "BroadcastPow", Value: gorgonia.BroadcastPow},
+		{Name: "BroadcastSub", Value: gorgonia.BroadcastSub},
+		{Name: "ByIndices", Value: gorgonia.ByIndices},
+		{Name: "CPU", Value: gorgonia.CPU},
+		{Name: "CTCLoss", Value: gorgonia.CTCLoss},
+		{Name: "CUDA", Value: gorgonia.CUDA},
+		{Name: "Ceil", Value: gorgonia.Ceil},
+		{Name: "CheckOne", Value: gorgonia.CheckOne},
+		{Name: "CloneValue", Value: gorgonia.CloneValue},
+		{Name: "Compile", Value: gorgonia.Compile},
+		{Name: "CompileFunction", Value: gorgonia.CompileFunction},
+		{Name: "Concat", Value: gorgonia.Concat},
+		{Name: "Conv1d", Value: gorgonia.Conv1d},
+		{Name: "Conv2d", Value: gorgonia.Conv2d},
+		{Name: "ConvType", Value: gorgonia.ConvType},
+		{Name: "Copy", Value: gorgonia.Copy},
+		{Name: "Cos", Value: gorgonia.Cos},
+		{Name: "Cube", Value: gorgonia.Cube},
+		{Name: "DEBUG", Value: gorgonia.DEBUG},
+		{Name: "DebugDerives", Value: gorgonia.DebugDerives},
+		{Name: "DiagFlat", Value: gorgonia.DiagFlat},
+		{Name: "DimSizersToShapes", Value: gorgonia.DimSizersToShapes},
+		{Name: "Div", Value: gorgonia.Div},
+		{Name: "DontDebugDerives", Value: gorgonia.DontDebugDerives},
+		{Name: "Dropout", Value: gorgonia.Dropout},
+		{Name: "Eq", Value: gorgonia.Eq},
+		{Name: "Err", Value: gorgonia.Err},
+		{Name: "EvalMode", Value: gorgonia.EvalMode},
+		{Name: "ExecuteBwdOnly", Value: gorgonia.ExecuteBwdOnly},
+		{Name: "ExecuteFwdOnly", Value: gorgonia.ExecuteFwdOnly},
+		{Name: "Exp", Value: gorgonia.Exp},
+		{Name: "Expm1", Value: gorgonia.Expm1},
+		{Name: "Floor", Value: gorgonia.Floor},
+		{Name: "FmtNodeMap", Value: gorgonia.FmtNodeMap},
+		{Name: "Gaussian", Value: gorgonia.Gaussian},
+		{Name: "Gaussian32", Value: gorgonia.Gaussian32},
+		{Name: "Gaussian64", Value: gorgonia.Gaussian64},
+		{Name: "GaussianRandomNode", Value: gorgonia.GaussianRandomNode},
+		{Name: "GlobalAveragePool2D", Value: gorgonia.GlobalAveragePool2D},
+		{Name: "GlorotEtAlN32", Value: gorgonia.GlorotEtAlN32},
+		{Name: "GlorotEtAlN64", Value: gorgonia.GlorotEtAlN64},
+		{Name: "GlorotEtAlU32", Value: gorgonia.GlorotEtAlU32},
+		{Name: "GlorotEtAlU64", Value: gorgonia.GlorotEtAlU64},
+		{Name: "GlorotN", Value: gorgonia.GlorotN},
+		{Name: "GlorotU", Value: gorgonia.GlorotU},
+		{Name: "Grad", Value: gorgonia.Grad},
+		{Name: "GraphCollisionStats", Value: gorgonia.GraphCollisionStats},
+		{Name: "GroupNorm", Value: gorgonia.GroupNorm},
+		{Name: "Gt", Value: gorgonia.Gt},
+		{Name: "Gte", Value: gorgonia.Gte},
+		{Name: "HadamardDiv", Value: gorgonia.HadamardDiv},
+		{Name: "HadamardProd", Value: gorgonia.HadamardProd},
+		{Name: "HeEtAlN64", Value: gorgonia.HeEtAlN64},
+		{Name: "HeEtAlU64", Value: gorgonia.HeEtAlU64},
+		{Name: "HeN", Value: gorgonia.HeN},
+		{Name: "HeU", Value: gorgonia.HeU},
+		{Name: "Im2Col", Value: gorgonia.Im2Col},
+		{Name: "In", Value: gorgonia.In},
+		{Name: "Inverse", Value: gorgonia.Inverse},
+		{Name: "InverseSqrt", Value: gorgonia.InverseSqrt},
+		{Name: "KeepDims", Value: gorgonia.KeepDims},
+		{Name: "LeakyRelu", Value: gorgonia.LeakyRelu},
+		{Name: "Let", Value: gorgonia.Let},
+		{Name: "Lift1", Value: gorgonia.Lift1},
+		{Name: "Lift1Axial", Value: gorgonia.Lift1Axial},
+		{Name: "Lift2", Value: gorgonia.Lift2},
+		{Name: "Lift2Broadcast", Value: gorgonia.Lift2Broadcast},
+		{Name: "LiftResult", Value: gorgonia.LiftResult},
+		{Name: "Log", Value: gorgonia.Log},
+		{Name: "Log1p", Value: gorgonia.Log1p},
+		{Name: "Log2", Value: gorgonia.Log2},
+		{Name: "LogBothDir", Value: gorgonia.LogBothDir},
+		{Name: "LogBwd", Value: gorgonia.LogBwd},
+		{Name: "LogFwd", Value: gorgonia.LogFwd},
+		{Name: "LogSoftMax", Value: gorgonia.LogSoftMax},
+		{Name: "LogSumExp", Value: gorgonia.LogSumExp},
+		{Name: "Lt", Value: gorgonia.Lt},
+		{Name: "Lte", Value: gorgonia.Lte},
+		{Name: "Max", Value: gorgonia.Max},
+		{Name: "MaxBetween", Value: gorgonia.MaxBetween},
+		{Name: "MaxPool1D", Value: gorgonia.MaxPool1D},
+		{Name: "MaxPool2D", Value: gorgonia.MaxPool2D},
+		{Name: "Mean", Value: gorgonia.Mean},
+		{Name: "MinBetween", Value: gorgonia.MinBetween},
+		{Name: "Mish", Value: gorgonia.Mish},
+		{Name: "Mul", Value: gorgonia.Mul},
+		{Name: "Must", Value: gorgonia.Must},
+		{Name: "Ne", Value: gorgonia.Ne},
+		{Name: "Neg", Value: gorgonia.Neg},
+		{Name: "NewAdaGradSolver", Value: gorgonia.NewAdaGradSolver},
+		{Name: "NewAdamSolver", Value: gorgonia.NewAdamSolver},
+		{Name: "NewAdamW", Value: gorgonia.NewAdamW},
+		{Name: "NewAddOp", Value: gorgonia.NewAddOp},
+		{Name: "NewB", Value: gorgonia.NewB},
+		{Name: "NewBarzilaiBorweinSolver", Value: gorgonia.NewBarzilaiBorweinSolver},
+		{Name: "NewBroadcastPattern", Value: gorgonia.NewBroadcastPattern},
+		{Name: "NewConstant", Value: gorgonia.NewConstant},
+		{Name: "NewExternalOp", Value: gorgonia.NewExternalOp},
+		{Name: "NewF32", Value: gorgonia.NewF32},
+		{Name: "NewF64", Value: gorgonia.NewF64},
+		{Name: "NewGraph", Value: gorgonia.NewGraph},
+		{Name: "NewHadamardProdOp", Value: gorgonia.NewHadamardProdOp},
+		{Name: "NewI", Value: gorgonia.NewI},
+		{Name: "NewI32", Value: gorgonia.NewI32},
+		{Name: "NewI64", Value: gorgonia.NewI64},
+		{Name: "NewLispMachine", Value: gorgonia.NewLispMachine},
+		{Name: "NewMatrix", Value: gorgonia.NewMatrix},
+		{Name: "NewMomentum", Value: gorgonia.NewMomentum},
+		{Name: "NewNodeSet", Value: gorgonia.NewNodeSet},
+		{Name: "NewRMSPropSolver", Value: gorgonia.NewRMSPropSolver},
+		{Name: "NewScalar", Value: gorgonia.NewScalar},
+		{Name: "NewSubOp", Value: gorgonia.NewSubOp},
+		{Name: "NewTapeMachine", Value: gorgonia.NewTapeMachine},
+		{Name: "NewTensor", Value: gorgonia.NewTensor},
+		{Name: "NewU8", Value: gorgonia.NewU8},
+		{Name: "NewUniqueNode", Value: gorgonia.NewUniqueNode},
+		{Name: "NewVanillaSolver", Value: gorgonia.NewVanillaSolver},
+		{Name: "NewVector", Value: gorgonia.NewVector},
+		{Name: "NodeFromAny", Value: gorgonia.NodeFromAny},
+		{Name: "NodesFromInputs", Value: gorgonia.NodesFromInputs},
+		{Name: "NodesToValueGrads", Value: gorgonia.NodesToValueGrads},
+		{Name: "Norm", Value: gorgonia.Norm},
+		{Name: "OneHotVector", Value: gorgonia.OneHotVector},
+		{Name: "Ones", Value: gorgonia.Ones},
+		{Name: "OuterProd", Value: gorgonia.OuterProd},
+		{Name: "Pow", Value: gorgonia.Pow},
+		{Name: "RangedFrom", Value: gorgonia.RangedFrom},
+		{Name: "RangedFromWithStep", Value: gorgonia.RangedFromWithStep},
+		{Name: "Ravel", Value: gorgonia.Ravel},
+		{Name: "Read", Value: gorgonia.Read},
+		{Name: "Rectify", Value: gorgonia.Rectify},
+		{Name: "ReduceAdd", Value: gorgonia.ReduceAdd},
+		{Name: "ReduceMul", Value: gorgonia.ReduceMul},
+		{Name: "ReductionMean", Value: gorgonia.ReductionMean},
+		{Name: "ReductionSum", Value: gorgonia.ReductionSum},
+		{Name: "Reshape", Value: gorgonia.Reshape},
+		{Name: "ReturnNode", Value: gorgonia.ReturnNode},
+		{Name: "ReturnType", Value: gorgonia.ReturnType},
+		{Name: "S", Value: gorgonia.S},
+		{Name: "ScalarAsTensor", Value: gorgonia.ScalarAsTensor},
+		{Name: "Set", Value: gorgonia.Set},
+		{Name: "SetDerivOf", Value: gorgonia.SetDerivOf},
+		{Name: "SetOptimizationLevel", Value: gorgonia.SetOptimizationLevel},
+		{Name: "ShapesToDimSizers", Value: gorgonia.ShapesToDimSizers},
+		{Name: "Sigmoid", Value: gorgonia.Sigmoid},
+		{Name: "Sign", Value: gorgonia.Sign},
+		{Name: "Sin", Value: gorgonia.Sin},
+		{Name: "SizeOf", Value: gorgonia.SizeOf},
+		{Name: "Slice", Value: gorgonia.Slice},
+		{Name: "SoftMax", Value: gorgonia.SoftMax},
+		{Name: "Softplus", Value: gorgonia.Softplus},
+		{Name: "Sort", Value: gorgonia.Sort},
+		{Name: "Sparsemax", Value: gorgonia.Sparsemax},
+		{Name: "Sqrt", Value: gorgonia.Sqrt},
+		{Name: "Square", Value: gorgonia.Square},
+		{Name: "Sub", Value: gorgonia.Sub},
+		{Name: "Sum", Value: gorgonia.Sum},
+		{Name: "Tanh", Value: gorgonia.Tanh},
+		{Name: "Tensordot", Value: gorgonia.Tensordot},
+		{Name: "TraceExec", Value: gorgonia.TraceExec},
+		{Name: "TransformResult", Value: gorgonia.TransformResult},
+		{Name: "Transpose", Value: gorgonia.Transpose},
+		{Name: "TypeOf", Value: gorgonia.TypeOf},
+		{Name: "Unconcat", Value: gorgonia.Unconcat},
+		{Name: "Uniform", Value: gorgonia.Uniform},
+		{Name: "Uniform32", Value: gorgonia.Uniform32},
+		{Name: "Uniform64", Value: gorgonia.Uniform64},
+		{Name: "UniformRandomNode", Value: gorgonia.UniformRandomNode},
+		{Name: "UnsafeLet", Value: gorgonia.UnsafeLet},
+		{Name: "UnstableSort", Value: gorgonia.UnstableSort},
+		{Name: "Upsample2D", Value: gorgonia.Upsample2D},
+		{Name: "Use", Value: gorgonia.Use},
+		{Name: "UseCudaFor", Value: gorgonia.UseCudaFor},
+		{Name: "UseNonStable", Value: gorgonia.UseNonStable},
+		{Name: "UseStabilization", Value: gorgonia.UseStabilization},
+		{Name: "ValueClose", Value: gorgonia.ValueClose},
+		{Name: "ValueEq", Value: gorgonia.ValueEq},
+		{Name: "ValuesOf", Value: gorgonia.ValuesOf},
+		{Name: "WalkGraph", Value: gorgonia.WalkGraph},
+		{Name: "WhichBLAS", Value: gorgonia.WhichBLAS},
+		{Name: "WithBatchSize", Value: gorgonia.WithBatchSize},
+		{Name: "WithBeta1", Value: gorgonia.WithBeta1},
+		{Name: "WithBeta2", Value: gorgonia.WithBeta2},
+		{Name: "WithChildren", Value: gorgonia.WithChildren},
+		{Name: "WithClip", Value: gorgonia.WithClip},
+		{Name: "WithEngine", Value: gorgonia.WithEngine},
+		{Name: "WithEps", Value: gorgonia.WithEps},
+		{Name: "WithGrad", Value: gorgonia.WithGrad},
+		{Name: "WithGraphName", Value: gorgonia.WithGraphName},
+		{Name: "WithGroupName", Value: gorgonia.WithGroupName},
+		{Name: "WithInfWatch", Value: gorgonia.WithInfWatch},
+		{Name: "WithInit", Value: gorgonia.WithInit},
+		{Name: "WithL1Reg", Value: gorgonia.WithL1Reg},
+		{Name: "WithL2Reg", Value: gorgonia.WithL2Reg},
+		{Name: "WithLearnRate", Value: gorgonia.WithLearnRate},
+		{Name: "WithLogger", Value: gorgonia.WithLogger},
+		{Name: "WithManualGradient", Value: gorgonia.WithManualGradient},
+		{Name: "WithMomentum", Value: gorgonia.WithMomentum},
+		{Name: "WithNaNWatch", Value: gorgonia.WithNaNWatch},
+		{Name: "WithName", Value: gorgonia.WithName},
+		{Name: "WithOp", Value: gorgonia.WithOp},
+		{Name: "WithPointerWatch", Value: gorgonia.WithPointerWatch},
+		{Name: "WithPrecompiled", Value: gorgonia.WithPrecompiled},
+		{Name: "WithRho", Value: gorgonia.WithRho},
+		{Name: "WithShape", Value: gorgonia.WithShape},
+		{Name: "WithType", Value: gorgonia.WithType},
+		{Name: "WithValue", Value: gorgonia.WithValue},
+		{Name: "WithValueFmt", Value: gorgonia.WithValueFmt},
+		{Name: "WithWatchlist", Value: gorgonia.WithWatchlist},
+		{Name: "YOLOv3", Value: gorgonia.YOLOv3},
+		{Name: "ZeroValue", Value: gorgonia.ZeroValue},
+		{Name: "Zeroes", Value: gorgonia.Zeroes},
+		{Name: "ADOp", Value: (*gorgonia.ADOp)(nil)},
+		{Name: "AdaGradSolver", Value: (*gorgonia.AdaGradSolver)(nil)},
+		{Name: "AdamSolver", Value: (*gorgonia.AdamSolver)(nil)},
+		{Name: "AdamW", Value: (*gorgonia.AdamW)(nil)},
+		{Name: "Arena", Value: (*gorgonia.Arena)(nil)},
+		{Name: "AutoDiffError", Value: (*gorgonia.AutoDiffError)(nil)},
+		{Name: "B", Value: (*gorgonia.B)(nil)},
+		{Name: "BLAS", Value: (*gorgonia.BLAS)(nil)},
+		{Name: "BarzilaiBorweinSolver", Value: (*gorgonia.BarzilaiBorweinSolver)(nil)},
+		{Name: "BatchNormOp", Value: (*gorgonia.BatchNormOp)(nil)},
+		{Name: "Batched", Value: (*gorgonia.Batched)(nil)},
+		{Name: "BatchedBLAS", Value: (*gorgonia.BatchedBLAS)(nil)},
+		{Name: "BatchedDevice", Value: (*gorgonia.BatchedDevice)(nil)},
+		{Name: "BinaryOp", Value: (*gorgonia.BinaryOp)(nil)},
+		{Name: "BroadcastPattern", Value: (*gorgonia.BroadcastPattern)(nil)},
+		{Name: "CLDoer", Value: (*gorgonia.CLDoer)(nil)},
+		{Name: "CUDAADOp", Value: (*gorgonia.CUDAADOp)(nil)},
+		{Name: "CUDADoer", Value: (*gorgonia.CUDADoer)(nil)},
+		{Name: "CloneErrorer", Value: (*gorgonia.CloneErrorer)(nil)},
+		{Name: "Cloner", Value: (*gorgonia.Cloner)(nil)},
+		{Name: "CopierFrom", Value: (*gorgonia.CopierFrom)(nil)},
+		{Name: "CopierTo", Value: (*gorgonia.CopierTo)(nil)},
+		{Name: "Device", Value: (*gorgonia.Device)(nil)},
+		{Name: "DimSizer", Value: (*gorgonia.DimSizer)(nil)},
+		{Name: "Dtyper", Value: (*gorgonia.Dtyper)(nil)},
+		{Name: "Errer", Value: (*gorgonia.Errer)(nil)},
+		{Name: "ExecutionContext", Value: (*gorgonia.ExecutionContext)(nil)},
+		{Name: "ExprGraph", Value: (*gorgonia.ExprGraph)(nil)},
+		{Name: "ExternMetadata", Value: (*gorgonia.ExternMetadata)(nil)},
+		{Name: "External", Value: (*gorgonia.External)(nil)},
+		{Name: "ExternalOp", Value: (*gorgonia.ExternalOp)(nil)},
+		{Name: "F32", Value: (*gorgonia.F32)(nil)},
+		{Name: "F64", Value: (*gorgonia.F64)(nil)},
+		{Name: "GroupNormOp", Value: (*gorgonia.GroupNormOp)(nil)},
+		{Name: "I", Value: (*gorgonia.I)(nil)},
+		{Name: "I32", Value: (*gorgonia.I32)(nil)},
+		{Name: "I64", Value: (*gorgonia.I64)(nil)},
+		{Name: "IncrDoer", Value: (*gorgonia.IncrDoer)(nil)},
+		{Name: "InitWFn", Value: (*gorgonia.InitWFn)(nil)},
+		{Name: "Input", Value: (*gorgonia.Input)(nil)},
+		{Name: "Iop", Value: (*gorgonia.Iop)(nil)},
+		{Name: "Mker", Value: (*gorgonia.Mker)(nil)},
+		{Name: "Momentum", Value: (*gorgonia.Momentum)(nil)},
+		{Name: "Namer", Value: (*gorgonia.Namer)(nil)},
+		{Name: "NoOpError", Value: (*gorgonia.NoOpError)(nil)},
+		{Name: "NoRetOp", Value: (*gorgonia.NoRetOp)(nil)},
+		{Name: "Node", Value: (*gorgonia.Node)(nil)},
+		{Name: "NodeConsOpt", Value: (*gorgonia.NodeConsOpt)(nil)},
+		{Name: "NodeID", Value: (*gorgonia.NodeID)(nil)},
+		{Name: "NodeSet", Value: (*gorgonia.NodeSet)(nil)},
+		{Name: "Nodes", Value: (*gorgonia.Nodes)(nil)},
+		{Name: "Op", Value: (*gorgonia.Op)(nil)},
+		{Name: "RMSPropSolver", Value: (*gorgonia.RMSPropSolver)(nil)},
+		{Name: "Reduction", Value: (*gorgonia.Reduction)(nil)},
+		{Name: "ReductionOp", Value: (*gorgonia.ReductionOp)(nil)},
+		{Name: "Result", Value: (*gorgonia.Result)(nil)},
+		{Name: "SDOp", Value: (*gorgonia.SDOp)(nil)},
+		{Name: "Scalar", Value: (*gorgonia.Scalar)(nil)},
+		{Name: "Solver", Value: (*gorgonia.Solver)(nil)},
+		{Name: "SolverOpt", Value: (*gorgonia.SolverOpt)(nil)},
+		{Name: "StandardEngine", Value: (*gorgonia.StandardEngine)(nil)},
+		{Name: "SymDiffError", Value: (*gorgonia.SymDiffError)(nil)},
+		{Name: "Tensor", Value: (*gorgonia.Tensor)(nil)},
+		{Name: "TensorType", Value: (*gorgonia.TensorType)(nil)},
+		{Name: "TrainModeOp", Value: (*gorgonia.TrainModeOp)(nil)},
+		{Name: "Typer", Value: (*gorgonia.Typer)(nil)},
+		{Name: "U8", Value: (*gorgonia.U8)(nil)},
+		{Name: "UnaryOp", Value: (*gorgonia.UnaryOp)(nil)},
+		{Name: "UnsafeDoer", Value: (*gorgonia.UnsafeDoer)(nil)},
+		{Name: "UsePreallocDoer", Value: (*gorgonia.UsePreallocDoer)(nil)},
+		{Name: "VM", Value: (*gorgonia.VM)(nil)},
+		{Name: "VMOpt", Value: (*gorgonia.VMOpt)(nil)},
+		{Name: "Value", Value: (*gorgonia.Value)(nil)},
+		{Name: "ValueCloser", Value: (*gorgonia.ValueCloser)(nil)},
+		{Name: "ValueEqualer", Value: (*gorgonia.ValueEqualer)(nil)},
+		{Name: "ValueGrad", Value: (*gorgonia.ValueGrad)(nil)},
+		{Name: "Valuer", Value: (*gorgonia.Valuer)(nil)},
+		{Name: "VanillaSolver", Value: (*gorgonia.VanillaSolver)(nil)},
+		{Name: "ZeroValuer", Value: (*gorgonia.ZeroValuer)(nil)},
+		{Name: "Zeroer", Value: (*gorgonia.Zeroer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Bool", Value: &gorgonia.Bool},
+		{Name: "Byte", Value: &gorgonia.Byte},
+		{Name: "Float32", Value: &gorgonia.Float32},
+		{Name: "Float64", Value: &gorgonia.Float64},
+		{Name: "Int", Value: &gorgonia.Int},
+		{Name: "Int32", Value: &gorgonia.Int32},
+		{Name: "Int64", Value: &gorgonia.Int64},
+		{Name: "Ptr", Value: &gorgonia.Ptr},
+	},
 }

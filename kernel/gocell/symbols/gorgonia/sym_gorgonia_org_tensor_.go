@@ -3,2053 +3,289 @@
 package gorgonia
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	blas "gonum.org/v1/gonum/blas"
+	"dace.local/kernel/gocell/symbols/table"
 	tensor "gorgonia.org/tensor"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("gorgonia.org/tensor", "tensor", func() map[string]reflect.Value {
-		return table.With(`PoolSize INT 4096
-`, map[string]reflect.Value{
-			"Abs":                         reflect.ValueOf(tensor.Abs),
-			"Add":                         reflect.ValueOf(tensor.Add),
-			"AllAxes":                     reflect.ValueOf(tensor.AllAxes),
-			"Argmax":                      reflect.ValueOf(tensor.Argmax),
-			"Argmin":                      reflect.ValueOf(tensor.Argmin),
-			"As":                          reflect.ValueOf(tensor.As),
-			"AsDenseDiag":                 reflect.ValueOf(tensor.AsDenseDiag),
-			"AsFortran":                   reflect.ValueOf(tensor.AsFortran),
-			"AsSameType":                  reflect.ValueOf(tensor.AsSameType),
-			"Bool":                        reflect.ValueOf(&tensor.Bool).Elem(),
-			"BorrowBools":                 reflect.ValueOf(tensor.BorrowBools),
-			"BorrowInts":                  reflect.ValueOf(tensor.BorrowInts),
-			"BroadcastStrides":            reflect.ValueOf(tensor.BroadcastStrides),
-			"ByIndices":                   reflect.ValueOf(tensor.ByIndices),
-			"ByIndicesB":                  reflect.ValueOf(tensor.ByIndicesB),
-			"Byte":                        reflect.ValueOf(&tensor.Byte).Elem(),
-			"CSCFromCoord":                reflect.ValueOf(tensor.CSCFromCoord),
-			"CSRFromCoord":                reflect.ValueOf(tensor.CSRFromCoord),
-			"Cbrt":                        reflect.ValueOf(tensor.Cbrt),
-			"CheckSlice":                  reflect.ValueOf(tensor.CheckSlice),
-			"Clamp":                       reflect.ValueOf(tensor.Clamp),
-			"ColMajor":                    reflect.ValueOf(tensor.ColMajor),
-			"Complex128":                  reflect.ValueOf(&tensor.Complex128).Elem(),
-			"Complex64":                   reflect.ValueOf(&tensor.Complex64).Elem(),
-			"Concat":                      reflect.ValueOf(tensor.Concat),
-			"Contract":                    reflect.ValueOf(tensor.Contract),
-			"Copy":                        reflect.ValueOf(tensor.Copy),
-			"Cube":                        reflect.ValueOf(tensor.Cube),
-			"DEBUG":                       reflect.ValueOf(tensor.DEBUG),
-			"Diag":                        reflect.ValueOf(tensor.Diag),
-			"Div":                         reflect.ValueOf(tensor.Div),
-			"DontUsePool":                 reflect.ValueOf(tensor.DontUsePool),
-			"Dot":                         reflect.ValueOf(tensor.Dot),
-			"ElEq":                        reflect.ValueOf(tensor.ElEq),
-			"ElNe":                        reflect.ValueOf(tensor.ElNe),
-			"Exp":                         reflect.ValueOf(tensor.Exp),
-			"FMA":                         reflect.ValueOf(tensor.FMA),
-			"FlatIteratorFromDense":       reflect.ValueOf(tensor.FlatIteratorFromDense),
-			"FlatMaskedIteratorFromDense": reflect.ValueOf(tensor.FlatMaskedIteratorFromDense),
-			"Float32":                     reflect.ValueOf(&tensor.Float32).Elem(),
-			"Float64":                     reflect.ValueOf(&tensor.Float64).Elem(),
-			"FrobeniusNorm":               reflect.ValueOf(tensor.FrobeniusNorm),
-			"FromArrowArray":              reflect.ValueOf(tensor.FromArrowArray),
-			"FromArrowTensor":             reflect.ValueOf(tensor.FromArrowTensor),
-			"FromMat64":                   reflect.ValueOf(tensor.FromMat64),
-			"FromMemory":                  reflect.ValueOf(tensor.FromMemory),
-			"FromScalar":                  reflect.ValueOf(tensor.FromScalar),
-			"Gt":                          reflect.ValueOf(tensor.Gt),
-			"Gte":                         reflect.ValueOf(tensor.Gte),
-			"I":                           reflect.ValueOf(tensor.I),
-			"InfNorm":                     reflect.ValueOf(tensor.InfNorm),
-			"Inner":                       reflect.ValueOf(tensor.Inner),
-			"Int":                         reflect.ValueOf(&tensor.Int).Elem(),
-			"Int16":                       reflect.ValueOf(&tensor.Int16).Elem(),
-			"Int32":                       reflect.ValueOf(&tensor.Int32).Elem(),
-			"Int64":                       reflect.ValueOf(&tensor.Int64).Elem(),
-			"Int8":                        reflect.ValueOf(&tensor.Int8).Elem(),
-			"Inv":                         reflect.ValueOf(tensor.Inv),
-			"InvSqrt":                     reflect.ValueOf(tensor.InvSqrt),
-			"IsMonotonicInts":             reflect.ValueOf(tensor.IsMonotonicInts),
-			"IsOverallocated":             reflect.ValueOf(tensor.IsOverallocated),
-			"IteratorFromDense":           reflect.ValueOf(tensor.IteratorFromDense),
-			"Itol":                        reflect.ValueOf(tensor.Itol),
-			"Log":                         reflect.ValueOf(tensor.Log),
-			"Log10":                       reflect.ValueOf(tensor.Log10),
-			"Log2":                        reflect.ValueOf(tensor.Log2),
-			"LogSoftMax":                  reflect.ValueOf(tensor.LogSoftMax),
-			"LogSoftMaxB":                 reflect.ValueOf(tensor.LogSoftMaxB),
-			"Lower":                       reflect.ValueOf(tensor.Lower),
-			"Lt":                          reflect.ValueOf(tensor.Lt),
-			"Lte":                         reflect.ValueOf(tensor.Lte),
-			"Ltoi":                        reflect.ValueOf(tensor.Ltoi),
-			"MakeAP":                      reflect.ValueOf(tensor.MakeAP),
-			"MakeDataOrder":               reflect.ValueOf(tensor.MakeDataOrder),
-			"MakeMemoryFlag":              reflect.ValueOf(tensor.MakeMemoryFlag),
-			"ManuallyManaged":             reflect.ValueOf(tensor.ManuallyManaged),
-			"MaskedReduce":                reflect.ValueOf(tensor.MaskedReduce),
-			"MatMul":                      reflect.ValueOf(tensor.MatMul),
-			"MatVecMul":                   reflect.ValueOf(tensor.MatVecMul),
-			"Materialize":                 reflect.ValueOf(tensor.Materialize),
-			"MaxBetween":                  reflect.ValueOf(tensor.MaxBetween),
-			"MaxInt":                      reflect.ValueOf(tensor.MaxInt),
-			"MaxInts":                     reflect.ValueOf(tensor.MaxInts),
-			"MinBetween":                  reflect.ValueOf(tensor.MinBetween),
-			"MinInt":                      reflect.ValueOf(tensor.MinInt),
-			"Mod":                         reflect.ValueOf(tensor.Mod),
-			"Mul":                         reflect.ValueOf(tensor.Mul),
-			"MultIteratorFromDense":       reflect.ValueOf(tensor.MultIteratorFromDense),
-			"Narrow":                      reflect.ValueOf(tensor.Narrow),
-			"NativelyInaccessible":        reflect.ValueOf(tensor.NativelyInaccessible),
-			"Neg":                         reflect.ValueOf(tensor.Neg),
-			"NegInfNorm":                  reflect.ValueOf(tensor.NegInfNorm),
-			"New":                         reflect.ValueOf(tensor.New),
-			"NewBitMap":                   reflect.ValueOf(tensor.NewBitMap),
-			"NewCSC":                      reflect.ValueOf(tensor.NewCSC),
-			"NewCSR":                      reflect.ValueOf(tensor.NewCSR),
-			"NewDense":                    reflect.ValueOf(tensor.NewDense),
-			"NewFlatSparseIterator":       reflect.ValueOf(tensor.NewFlatSparseIterator),
-			"NewIterator":                 reflect.ValueOf(tensor.NewIterator),
-			"NewMultIterator":             reflect.ValueOf(tensor.NewMultIterator),
-			"NonContiguous":               reflect.ValueOf(tensor.NonContiguous),
-			"Norm":                        reflect.ValueOf(tensor.Norm),
-			"NotTriangle":                 reflect.ValueOf(tensor.NotTriangle),
-			"NuclearNorm":                 reflect.ValueOf(tensor.NuclearNorm),
-			"Of":                          reflect.ValueOf(tensor.Of),
-			"Ones":                        reflect.ValueOf(tensor.Ones),
-			"Outer":                       reflect.ValueOf(tensor.Outer),
-			"ParseFuncOpts":               reflect.ValueOf(tensor.ParseFuncOpts),
-			"Pow":                         reflect.ValueOf(tensor.Pow),
-			"ProdInts":                    reflect.ValueOf(tensor.ProdInts),
-			"Random":                      reflect.ValueOf(tensor.Random),
-			"Range":                       reflect.ValueOf(tensor.Range),
-			"Register":                    reflect.ValueOf(tensor.Register),
-			"RegisterEq":                  reflect.ValueOf(tensor.RegisterEq),
-			"RegisterFloat":               reflect.ValueOf(tensor.RegisterFloat),
-			"RegisterNumber":              reflect.ValueOf(tensor.RegisterNumber),
-			"RegisterOrd":                 reflect.ValueOf(tensor.RegisterOrd),
-			"Repeat":                      reflect.ValueOf(tensor.Repeat),
-			"RepeatReuse":                 reflect.ValueOf(tensor.RepeatReuse),
-			"ReturnBools":                 reflect.ValueOf(tensor.ReturnBools),
-			"ReturnInts":                  reflect.ValueOf(tensor.ReturnInts),
-			"ReturnTensor":                reflect.ValueOf(tensor.ReturnTensor),
-			"S":                           reflect.ValueOf(tensor.S),
-			"SampleIndex":                 reflect.ValueOf(tensor.SampleIndex),
-			"ScalarShape":                 reflect.ValueOf(tensor.ScalarShape),
-			"Sign":                        reflect.ValueOf(tensor.Sign),
-			"SliceDetails":                reflect.ValueOf(tensor.SliceDetails),
-			"SoftMax":                     reflect.ValueOf(tensor.SoftMax),
-			"SoftMaxB":                    reflect.ValueOf(tensor.SoftMaxB),
-			"SortIndex":                   reflect.ValueOf(tensor.SortIndex),
-			"Sqrt":                        reflect.ValueOf(tensor.Sqrt),
-			"Square":                      reflect.ValueOf(tensor.Square),
-			"Stack":                       reflect.ValueOf(tensor.Stack),
-			"String":                      reflect.ValueOf(&tensor.String).Elem(),
-			"Sub":                         reflect.ValueOf(tensor.Sub),
-			"Sum":                         reflect.ValueOf(tensor.Sum),
-			"SumInts":                     reflect.ValueOf(tensor.SumInts),
-			"Symmetric":                   reflect.ValueOf(tensor.Symmetric),
-			"T":                           reflect.ValueOf(tensor.T),
-			"TABCOUNT":                    reflect.ValueOf(&tensor.TABCOUNT).Elem(),
-			"Tanh":                        reflect.ValueOf(tensor.Tanh),
-			"ToMat64":                     reflect.ValueOf(tensor.ToMat64),
-			"Transpose":                   reflect.ValueOf(tensor.Transpose),
-			"TransposeIndex":              reflect.ValueOf(tensor.TransposeIndex),
-			"Transposed":                  reflect.ValueOf(tensor.Transposed),
-			"Uint":                        reflect.ValueOf(&tensor.Uint).Elem(),
-			"Uint16":                      reflect.ValueOf(&tensor.Uint16).Elem(),
-			"Uint32":                      reflect.ValueOf(&tensor.Uint32).Elem(),
-			"Uint64":                      reflect.ValueOf(&tensor.Uint64).Elem(),
-			"Uint8":                       reflect.ValueOf(&tensor.Uint8).Elem(),
-			"Uintptr":                     reflect.ValueOf(&tensor.Uintptr).Elem(),
-			"UnorderedNorm":               reflect.ValueOf(tensor.UnorderedNorm),
-			"UnsafePermute":               reflect.ValueOf(tensor.UnsafePermute),
-			"UnsafePointer":               reflect.ValueOf(&tensor.UnsafePointer).Elem(),
-			"UntransposeIndex":            reflect.ValueOf(tensor.UntransposeIndex),
-			"Upper":                       reflect.ValueOf(tensor.Upper),
-			"Use":                         reflect.ValueOf(tensor.Use),
-			"UsePool":                     reflect.ValueOf(tensor.UsePool),
-			"UseSafe":                     reflect.ValueOf(tensor.UseSafe),
-			"UseUnsafe":                   reflect.ValueOf(tensor.UseUnsafe),
-			"WhichBLAS":                   reflect.ValueOf(tensor.WhichBLAS),
-			"WithBacking":                 reflect.ValueOf(tensor.WithBacking),
-			"WithEngine":                  reflect.ValueOf(tensor.WithEngine),
-			"WithIncr":                    reflect.ValueOf(tensor.WithIncr),
-			"WithMask":                    reflect.ValueOf(tensor.WithMask),
-			"WithReuse":                   reflect.ValueOf(tensor.WithReuse),
-			"WithShape":                   reflect.ValueOf(tensor.WithShape),
-			"AP":                          reflect.ValueOf((*tensor.AP)(nil)),
-			"Abser":                       reflect.ValueOf((*tensor.Abser)(nil)),
-			"Adder":                       reflect.ValueOf((*tensor.Adder)(nil)),
-			"Argmaxer":                    reflect.ValueOf((*tensor.Argmaxer)(nil)),
-			"Argminer":                    reflect.ValueOf((*tensor.Argminer)(nil)),
-			"BLAS":                        reflect.ValueOf((*tensor.BLAS)(nil)),
-			"BitMap":                      reflect.ValueOf((*tensor.BitMap)(nil)),
-			"Boolable":                    reflect.ValueOf((*tensor.Boolable)(nil)),
-			"ByIndiceser":                 reflect.ValueOf((*tensor.ByIndiceser)(nil)),
-			"CS":                          reflect.ValueOf((*tensor.CS)(nil)),
-			"Cbrter":                      reflect.ValueOf((*tensor.Cbrter)(nil)),
-			"Clamper":                     reflect.ValueOf((*tensor.Clamper)(nil)),
-			"Cloner":                      reflect.ValueOf((*tensor.Cloner)(nil)),
-			"Concater":                    reflect.ValueOf((*tensor.Concater)(nil)),
-			"ConsOpt":                     reflect.ValueOf((*tensor.ConsOpt)(nil)),
-			"Cuber":                       reflect.ValueOf((*tensor.Cuber)(nil)),
-			"DataOrder":                   reflect.ValueOf((*tensor.DataOrder)(nil)),
-			"Dataer":                      reflect.ValueOf((*tensor.Dataer)(nil)),
-			"Dense":                       reflect.ValueOf((*tensor.Dense)(nil)),
-			"DenseStacker":                reflect.ValueOf((*tensor.DenseStacker)(nil)),
-			"DenseTensor":                 reflect.ValueOf((*tensor.DenseTensor)(nil)),
-			"Densor":                      reflect.ValueOf((*tensor.Densor)(nil)),
-			"Diager":                      reflect.ValueOf((*tensor.Diager)(nil)),
-			"Diver":                       reflect.ValueOf((*tensor.Diver)(nil)),
-			"Dotter":                      reflect.ValueOf((*tensor.Dotter)(nil)),
-			"Dtype":                       reflect.ValueOf((*tensor.Dtype)(nil)),
-			"Dtyper":                      reflect.ValueOf((*tensor.Dtyper)(nil)),
-			"ElEqer":                      reflect.ValueOf((*tensor.ElEqer)(nil)),
-			"Engine":                      reflect.ValueOf((*tensor.Engine)(nil)),
-			"Eq":                          reflect.ValueOf((*tensor.Eq)(nil)),
-			"Exper":                       reflect.ValueOf((*tensor.Exper)(nil)),
-			"FMAer":                       reflect.ValueOf((*tensor.FMAer)(nil)),
-			"FlatIterator":                reflect.ValueOf((*tensor.FlatIterator)(nil)),
-			"FlatMaskedIterator":          reflect.ValueOf((*tensor.FlatMaskedIterator)(nil)),
-			"FlatSparseIterator":          reflect.ValueOf((*tensor.FlatSparseIterator)(nil)),
-			"Float32Engine":               reflect.ValueOf((*tensor.Float32Engine)(nil)),
-			"Float64Engine":               reflect.ValueOf((*tensor.Float64Engine)(nil)),
-			"FuncOpt":                     reflect.ValueOf((*tensor.FuncOpt)(nil)),
-			"Gteer":                       reflect.ValueOf((*tensor.Gteer)(nil)),
-			"Gter":                        reflect.ValueOf((*tensor.Gter)(nil)),
-			"InfChecker":                  reflect.ValueOf((*tensor.InfChecker)(nil)),
-			"InnerProder":                 reflect.ValueOf((*tensor.InnerProder)(nil)),
-			"InnerProderF32":              reflect.ValueOf((*tensor.InnerProderF32)(nil)),
-			"InnerProderF64":              reflect.ValueOf((*tensor.InnerProderF64)(nil)),
-			"InvSqrter":                   reflect.ValueOf((*tensor.InvSqrter)(nil)),
-			"Inver":                       reflect.ValueOf((*tensor.Inver)(nil)),
-			"Iterator":                    reflect.ValueOf((*tensor.Iterator)(nil)),
-			"Kinder":                      reflect.ValueOf((*tensor.Kinder)(nil)),
-			"Log10er":                     reflect.ValueOf((*tensor.Log10er)(nil)),
-			"Log2er":                      reflect.ValueOf((*tensor.Log2er)(nil)),
-			"Loger":                       reflect.ValueOf((*tensor.Loger)(nil)),
-			"Lteer":                       reflect.ValueOf((*tensor.Lteer)(nil)),
-			"Lter":                        reflect.ValueOf((*tensor.Lter)(nil)),
-			"Mapper":                      reflect.ValueOf((*tensor.Mapper)(nil)),
-			"MaskedTensor":                reflect.ValueOf((*tensor.MaskedTensor)(nil)),
-			"MatMuler":                    reflect.ValueOf((*tensor.MatMuler)(nil)),
-			"MatVecMuler":                 reflect.ValueOf((*tensor.MatVecMuler)(nil)),
-			"MathError":                   reflect.ValueOf((*tensor.MathError)(nil)),
-			"MaxBetweener":                reflect.ValueOf((*tensor.MaxBetweener)(nil)),
-			"Maxer":                       reflect.ValueOf((*tensor.Maxer)(nil)),
-			"MemSetter":                   reflect.ValueOf((*tensor.MemSetter)(nil)),
-			"Memory":                      reflect.ValueOf((*tensor.Memory)(nil)),
-			"MemoryFlag":                  reflect.ValueOf((*tensor.MemoryFlag)(nil)),
-			"MinBetweener":                reflect.ValueOf((*tensor.MinBetweener)(nil)),
-			"Miner":                       reflect.ValueOf((*tensor.Miner)(nil)),
-			"Moder":                       reflect.ValueOf((*tensor.Moder)(nil)),
-			"Muler":                       reflect.ValueOf((*tensor.Muler)(nil)),
-			"MultIterator":                reflect.ValueOf((*tensor.MultIterator)(nil)),
-			"NaNChecker":                  reflect.ValueOf((*tensor.NaNChecker)(nil)),
-			"Neger":                       reflect.ValueOf((*tensor.Neger)(nil)),
-			"NoOpError":                   reflect.ValueOf((*tensor.NoOpError)(nil)),
-			"NonStdEngine":                reflect.ValueOf((*tensor.NonStdEngine)(nil)),
-			"NormOrder":                   reflect.ValueOf((*tensor.NormOrder)(nil)),
-			"Oner":                        reflect.ValueOf((*tensor.Oner)(nil)),
-			"OpOpt":                       reflect.ValueOf((*tensor.OpOpt)(nil)),
-			"OptimizedReducer":            reflect.ValueOf((*tensor.OptimizedReducer)(nil)),
-			"OuterProder":                 reflect.ValueOf((*tensor.OuterProder)(nil)),
-			"Power":                       reflect.ValueOf((*tensor.Power)(nil)),
-			"Proder":                      reflect.ValueOf((*tensor.Proder)(nil)),
-			"Reducer":                     reflect.ValueOf((*tensor.Reducer)(nil)),
-			"Repeater":                    reflect.ValueOf((*tensor.Repeater)(nil)),
-			"SVDer":                       reflect.ValueOf((*tensor.SVDer)(nil)),
-			"ScalarRep":                   reflect.ValueOf((*tensor.ScalarRep)(nil)),
-			"Shape":                       reflect.ValueOf((*tensor.Shape)(nil)),
-			"Signer":                      reflect.ValueOf((*tensor.Signer)(nil)),
-			"Slice":                       reflect.ValueOf((*tensor.Slice)(nil)),
-			"Slicer":                      reflect.ValueOf((*tensor.Slicer)(nil)),
-			"SoftMaxer":                   reflect.ValueOf((*tensor.SoftMaxer)(nil)),
-			"Sparse":                      reflect.ValueOf((*tensor.Sparse)(nil)),
-			"SparseTensor":                reflect.ValueOf((*tensor.SparseTensor)(nil)),
-			"Sqrter":                      reflect.ValueOf((*tensor.Sqrter)(nil)),
-			"Squarer":                     reflect.ValueOf((*tensor.Squarer)(nil)),
-			"Stacker":                     reflect.ValueOf((*tensor.Stacker)(nil)),
-			"StdEng":                      reflect.ValueOf((*tensor.StdEng)(nil)),
-			"Suber":                       reflect.ValueOf((*tensor.Suber)(nil)),
-			"Sumer":                       reflect.ValueOf((*tensor.Sumer)(nil)),
-			"Tanher":                      reflect.ValueOf((*tensor.Tanher)(nil)),
-			"Tensor":                      reflect.ValueOf((*tensor.Tensor)(nil)),
-			"Tracer":                      reflect.ValueOf((*tensor.Tracer)(nil)),
-			"Transposer":                  reflect.ValueOf((*tensor.Transposer)(nil)),
-			"Triangle":                    reflect.ValueOf((*tensor.Triangle)(nil)),
-			"View":                        reflect.ValueOf((*tensor.View)(nil)),
-			"Zeroer":                      reflect.ValueOf((*tensor.Zeroer)(nil)),
-			"_Abser":                      reflect.ValueOf((*_gorgonia_org_tensor_Abser)(nil)),
-			"_Adder":                      reflect.ValueOf((*_gorgonia_org_tensor_Adder)(nil)),
-			"_Argmaxer":                   reflect.ValueOf((*_gorgonia_org_tensor_Argmaxer)(nil)),
-			"_Argminer":                   reflect.ValueOf((*_gorgonia_org_tensor_Argminer)(nil)),
-			"_BLAS":                       reflect.ValueOf((*_gorgonia_org_tensor_BLAS)(nil)),
-			"_Boolable":                   reflect.ValueOf((*_gorgonia_org_tensor_Boolable)(nil)),
-			"_ByIndiceser":                reflect.ValueOf((*_gorgonia_org_tensor_ByIndiceser)(nil)),
-			"_Cbrter":                     reflect.ValueOf((*_gorgonia_org_tensor_Cbrter)(nil)),
-			"_Clamper":                    reflect.ValueOf((*_gorgonia_org_tensor_Clamper)(nil)),
-			"_Cloner":                     reflect.ValueOf((*_gorgonia_org_tensor_Cloner)(nil)),
-			"_Concater":                   reflect.ValueOf((*_gorgonia_org_tensor_Concater)(nil)),
-			"_Cuber":                      reflect.ValueOf((*_gorgonia_org_tensor_Cuber)(nil)),
-			"_Dataer":                     reflect.ValueOf((*_gorgonia_org_tensor_Dataer)(nil)),
-			"_DenseStacker":               reflect.ValueOf((*_gorgonia_org_tensor_DenseStacker)(nil)),
-			"_Densor":                     reflect.ValueOf((*_gorgonia_org_tensor_Densor)(nil)),
-			"_Diager":                     reflect.ValueOf((*_gorgonia_org_tensor_Diager)(nil)),
-			"_Diver":                      reflect.ValueOf((*_gorgonia_org_tensor_Diver)(nil)),
-			"_Dotter":                     reflect.ValueOf((*_gorgonia_org_tensor_Dotter)(nil)),
-			"_Dtyper":                     reflect.ValueOf((*_gorgonia_org_tensor_Dtyper)(nil)),
-			"_ElEqer":                     reflect.ValueOf((*_gorgonia_org_tensor_ElEqer)(nil)),
-			"_Engine":                     reflect.ValueOf((*_gorgonia_org_tensor_Engine)(nil)),
-			"_Eq":                         reflect.ValueOf((*_gorgonia_org_tensor_Eq)(nil)),
-			"_Exper":                      reflect.ValueOf((*_gorgonia_org_tensor_Exper)(nil)),
-			"_FMAer":                      reflect.ValueOf((*_gorgonia_org_tensor_FMAer)(nil)),
-			"_Gteer":                      reflect.ValueOf((*_gorgonia_org_tensor_Gteer)(nil)),
-			"_Gter":                       reflect.ValueOf((*_gorgonia_org_tensor_Gter)(nil)),
-			"_InfChecker":                 reflect.ValueOf((*_gorgonia_org_tensor_InfChecker)(nil)),
-			"_InnerProder":                reflect.ValueOf((*_gorgonia_org_tensor_InnerProder)(nil)),
-			"_InnerProderF32":             reflect.ValueOf((*_gorgonia_org_tensor_InnerProderF32)(nil)),
-			"_InnerProderF64":             reflect.ValueOf((*_gorgonia_org_tensor_InnerProderF64)(nil)),
-			"_InvSqrter":                  reflect.ValueOf((*_gorgonia_org_tensor_InvSqrter)(nil)),
-			"_Inver":                      reflect.ValueOf((*_gorgonia_org_tensor_Inver)(nil)),
-			"_Iterator":                   reflect.ValueOf((*_gorgonia_org_tensor_Iterator)(nil)),
-			"_Kinder":                     reflect.ValueOf((*_gorgonia_org_tensor_Kinder)(nil)),
-			"_Log10er":                    reflect.ValueOf((*_gorgonia_org_tensor_Log10er)(nil)),
-			"_Log2er":                     reflect.ValueOf((*_gorgonia_org_tensor_Log2er)(nil)),
-			"_Loger":                      reflect.ValueOf((*_gorgonia_org_tensor_Loger)(nil)),
-			"_Lteer":                      reflect.ValueOf((*_gorgonia_org_tensor_Lteer)(nil)),
-			"_Lter":                       reflect.ValueOf((*_gorgonia_org_tensor_Lter)(nil)),
-			"_Mapper":                     reflect.ValueOf((*_gorgonia_org_tensor_Mapper)(nil)),
-			"_MatMuler":                   reflect.ValueOf((*_gorgonia_org_tensor_MatMuler)(nil)),
-			"_MatVecMuler":                reflect.ValueOf((*_gorgonia_org_tensor_MatVecMuler)(nil)),
-			"_MathError":                  reflect.ValueOf((*_gorgonia_org_tensor_MathError)(nil)),
-			"_MaxBetweener":               reflect.ValueOf((*_gorgonia_org_tensor_MaxBetweener)(nil)),
-			"_Maxer":                      reflect.ValueOf((*_gorgonia_org_tensor_Maxer)(nil)),
-			"_MemSetter":                  reflect.ValueOf((*_gorgonia_org_tensor_MemSetter)(nil)),
-			"_Memory":                     reflect.ValueOf((*_gorgonia_org_tensor_Memory)(nil)),
-			"_MinBetweener":               reflect.ValueOf((*_gorgonia_org_tensor_MinBetweener)(nil)),
-			"_Miner":                      reflect.ValueOf((*_gorgonia_org_tensor_Miner)(nil)),
-			"_Moder":                      reflect.ValueOf((*_gorgonia_org_tensor_Moder)(nil)),
-			"_Muler":                      reflect.ValueOf((*_gorgonia_org_tensor_Muler)(nil)),
-			"_NaNChecker":                 reflect.ValueOf((*_gorgonia_org_tensor_NaNChecker)(nil)),
-			"_Neger":                      reflect.ValueOf((*_gorgonia_org_tensor_Neger)(nil)),
-			"_NoOpError":                  reflect.ValueOf((*_gorgonia_org_tensor_NoOpError)(nil)),
-			"_NonStdEngine":               reflect.ValueOf((*_gorgonia_org_tensor_NonStdEngine)(nil)),
-			"_Oner":                       reflect.ValueOf((*_gorgonia_org_tensor_Oner)(nil)),
-			"_OptimizedReducer":           reflect.ValueOf((*_gorgonia_org_tensor_OptimizedReducer)(nil)),
-			"_OuterProder":                reflect.ValueOf((*_gorgonia_org_tensor_OuterProder)(nil)),
-			"_Power":                      reflect.ValueOf((*_gorgonia_org_tensor_Power)(nil)),
-			"_Proder":                     reflect.ValueOf((*_gorgonia_org_tensor_Proder)(nil)),
-			"_Reducer":                    reflect.ValueOf((*_gorgonia_org_tensor_Reducer)(nil)),
-			"_Repeater":                   reflect.ValueOf((*_gorgonia_org_tensor_Repeater)(nil)),
-			"_SVDer":                      reflect.ValueOf((*_gorgonia_org_tensor_SVDer)(nil)),
-			"_ScalarRep":                  reflect.ValueOf((*_gorgonia_org_tensor_ScalarRep)(nil)),
-			"_Signer":                     reflect.ValueOf((*_gorgonia_org_tensor_Signer)(nil)),
-			"_Slice":                      reflect.ValueOf((*_gorgonia_org_tensor_Slice)(nil)),
-			"_Slicer":                     reflect.ValueOf((*_gorgonia_org_tensor_Slicer)(nil)),
-			"_SoftMaxer":                  reflect.ValueOf((*_gorgonia_org_tensor_SoftMaxer)(nil)),
-			"_Sqrter":                     reflect.ValueOf((*_gorgonia_org_tensor_Sqrter)(nil)),
-			"_Squarer":                    reflect.ValueOf((*_gorgonia_org_tensor_Squarer)(nil)),
-			"_Stacker":                    reflect.ValueOf((*_gorgonia_org_tensor_Stacker)(nil)),
-			"_Suber":                      reflect.ValueOf((*_gorgonia_org_tensor_Suber)(nil)),
-			"_Sumer":                      reflect.ValueOf((*_gorgonia_org_tensor_Sumer)(nil)),
-			"_Tanher":                     reflect.ValueOf((*_gorgonia_org_tensor_Tanher)(nil)),
-			"_Tracer":                     reflect.ValueOf((*_gorgonia_org_tensor_Tracer)(nil)),
-			"_Transposer":                 reflect.ValueOf((*_gorgonia_org_tensor_Transposer)(nil)),
-			"_Zeroer":                     reflect.ValueOf((*_gorgonia_org_tensor_Zeroer)(nil)),
-		})
-	})
-}
-
-// _gorgonia_org_tensor_Abser hands an interpreted Abser to compiled code.
-type _gorgonia_org_tensor_Abser struct {
-	IValue any
-	WAbs   func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Abser) Abs(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WAbs(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Adder hands an interpreted Adder to compiled code.
-type _gorgonia_org_tensor_Adder struct {
-	IValue     any
-	WAdd       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WAddScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Adder) Add(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WAdd(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Adder) AddScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WAddScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Argmaxer hands an interpreted Argmaxer to compiled code.
-type _gorgonia_org_tensor_Argmaxer struct {
-	IValue  any
-	WArgmax func(a0 tensor.Tensor, a1 int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Argmaxer) Argmax(a0 tensor.Tensor, a1 int) (tensor.Tensor, error) {
-	return W.WArgmax(a0, a1)
-}
-
-// _gorgonia_org_tensor_Argminer hands an interpreted Argminer to compiled code.
-type _gorgonia_org_tensor_Argminer struct {
-	IValue  any
-	WArgmin func(a0 tensor.Tensor, a1 int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Argminer) Argmin(a0 tensor.Tensor, a1 int) (tensor.Tensor, error) {
-	return W.WArgmin(a0, a1)
-}
-
-// _gorgonia_org_tensor_BLAS hands an interpreted BLAS to compiled code.
-type _gorgonia_org_tensor_BLAS struct {
-	IValue  any
-	WCaxpy  func(a0 int, a1 complex64, a2 []complex64, a3 int, a4 []complex64, a5 int)
-	WCcopy  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int)
-	WCdotc  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64
-	WCdotu  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64
-	WCgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int)
-	WCgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int)
-	WCgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int)
-	WCgerc  func(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCgeru  func(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WChbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int)
-	WChemm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WChemv  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int)
-	WCher   func(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64, a6 int)
-	WCher2  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCher2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 float32, a10 []complex64, a11 int)
-	WCherk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []complex64, a6 int, a7 float32, a8 []complex64, a9 int)
-	WChpmv  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 []complex64, a5 int, a6 complex64, a7 []complex64, a8 int)
-	WChpr   func(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64)
-	WChpr2  func(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64)
-	WCscal  func(a0 int, a1 complex64, a2 []complex64, a3 int)
-	WCsscal func(a0 int, a1 float32, a2 []complex64, a3 int)
-	WCswap  func(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int)
-	WCsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WCsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int)
-	WCsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int)
-	WCtbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCtbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int)
-	WCtpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int)
-	WCtpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int)
-	WCtrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int)
-	WCtrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int)
-	WCtrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int)
-	WCtrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int)
-	WDasum  func(a0 int, a1 []float64, a2 int) float64
-	WDaxpy  func(a0 int, a1 float64, a2 []float64, a3 int, a4 []float64, a5 int)
-	WDcopy  func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int)
-	WDdot   func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) float64
-	WDgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int)
-	WDgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int)
-	WDgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int)
-	WDger   func(a0 int, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDnrm2  func(a0 int, a1 []float64, a2 int) float64
-	WDrot   func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 float64, a6 float64)
-	WDrotg  func(a0 float64, a1 float64) (float64, float64, float64, float64)
-	WDrotm  func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 blas.DrotmParams)
-	WDrotmg func(a0 float64, a1 float64, a2 float64, a3 float64) (blas.DrotmParams, float64, float64, float64)
-	WDsbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int)
-	WDscal  func(a0 int, a1 float64, a2 []float64, a3 int)
-	WDsdot  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float64
-	WDspmv  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 []float64, a5 int, a6 float64, a7 []float64, a8 int)
-	WDspr   func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64)
-	WDspr2  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64)
-	WDswap  func(a0 int, a1 []float64, a2 int, a3 []float64, a4 int)
-	WDsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int)
-	WDsymv  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int)
-	WDsyr   func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int)
-	WDsyr2  func(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int)
-	WDsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int)
-	WDtbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDtbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int)
-	WDtpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDtpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int)
-	WDtrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int)
-	WDtrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDtrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int)
-	WDtrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int)
-	WDzasum func(a0 int, a1 []complex128, a2 int) float64
-	WDznrm2 func(a0 int, a1 []complex128, a2 int) float64
-	WIcamax func(a0 int, a1 []complex64, a2 int) int
-	WIdamax func(a0 int, a1 []float64, a2 int) int
-	WIsamax func(a0 int, a1 []float32, a2 int) int
-	WIzamax func(a0 int, a1 []complex128, a2 int) int
-	WSasum  func(a0 int, a1 []float32, a2 int) float32
-	WSaxpy  func(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int)
-	WScasum func(a0 int, a1 []complex64, a2 int) float32
-	WScnrm2 func(a0 int, a1 []complex64, a2 int) float32
-	WScopy  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int)
-	WSdot   func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float32
-	WSdsdot func(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) float32
-	WSgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int)
-	WSgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int)
-	WSgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int)
-	WSger   func(a0 int, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WSnrm2  func(a0 int, a1 []float32, a2 int) float32
-	WSrot   func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 float32, a6 float32)
-	WSrotg  func(a0 float32, a1 float32) (float32, float32, float32, float32)
-	WSrotm  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 blas.SrotmParams)
-	WSrotmg func(a0 float32, a1 float32, a2 float32, a3 float32) (blas.SrotmParams, float32, float32, float32)
-	WSsbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int)
-	WSscal  func(a0 int, a1 float32, a2 []float32, a3 int)
-	WSspmv  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 []float32, a5 int, a6 float32, a7 []float32, a8 int)
-	WSspr   func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32)
-	WSspr2  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32)
-	WSswap  func(a0 int, a1 []float32, a2 int, a3 []float32, a4 int)
-	WSsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int)
-	WSsymv  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int)
-	WSsyr   func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int)
-	WSsyr2  func(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WSsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int)
-	WSsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int)
-	WStbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WStbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int)
-	WStpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int)
-	WStpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int)
-	WStrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int)
-	WStrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int)
-	WStrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int)
-	WStrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int)
-	WZaxpy  func(a0 int, a1 complex128, a2 []complex128, a3 int, a4 []complex128, a5 int)
-	WZcopy  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int)
-	WZdotc  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128
-	WZdotu  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128
-	WZdscal func(a0 int, a1 float64, a2 []complex128, a3 int)
-	WZgbmv  func(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int)
-	WZgemm  func(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int)
-	WZgemv  func(a0 blas.Transpose, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int)
-	WZgerc  func(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZgeru  func(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZhbmv  func(a0 blas.Uplo, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int)
-	WZhemm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZhemv  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int)
-	WZher   func(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128, a6 int)
-	WZher2  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZher2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 float64, a10 []complex128, a11 int)
-	WZherk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []complex128, a6 int, a7 float64, a8 []complex128, a9 int)
-	WZhpmv  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 []complex128, a5 int, a6 complex128, a7 []complex128, a8 int)
-	WZhpr   func(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128)
-	WZhpr2  func(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128)
-	WZscal  func(a0 int, a1 complex128, a2 []complex128, a3 int)
-	WZswap  func(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int)
-	WZsymm  func(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZsyr2k func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int)
-	WZsyrk  func(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int)
-	WZtbmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZtbsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int)
-	WZtpmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int)
-	WZtpsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int)
-	WZtrmm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int)
-	WZtrmv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int)
-	WZtrsm  func(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int)
-	WZtrsv  func(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Caxpy(a0 int, a1 complex64, a2 []complex64, a3 int, a4 []complex64, a5 int) {
-	W.WCaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ccopy(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) {
-	W.WCcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cdotc(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64 {
-	return W.WCdotc(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cdotu(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) complex64 {
-	return W.WCdotu(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int) {
-	W.WCgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex64, a6 []complex64, a7 int, a8 []complex64, a9 int, a10 complex64, a11 []complex64, a12 int) {
-	W.WCgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cgemv(a0 blas.Transpose, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int) {
-	W.WCgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cgerc(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCgerc(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cgeru(a0 int, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCgeru(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Chbmv(a0 blas.Uplo, a1 int, a2 int, a3 complex64, a4 []complex64, a5 int, a6 []complex64, a7 int, a8 complex64, a9 []complex64, a10 int) {
-	W.WChbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Chemm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WChemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Chemv(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int) {
-	W.WChemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cher(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64, a6 int) {
-	W.WCher(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cher2(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCher2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cher2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 float32, a10 []complex64, a11 int) {
-	W.WCher2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cherk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []complex64, a6 int, a7 float32, a8 []complex64, a9 int) {
-	W.WCherk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Chpmv(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 []complex64, a5 int, a6 complex64, a7 []complex64, a8 int) {
-	W.WChpmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Chpr(a0 blas.Uplo, a1 int, a2 float32, a3 []complex64, a4 int, a5 []complex64) {
-	W.WChpr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Chpr2(a0 blas.Uplo, a1 int, a2 complex64, a3 []complex64, a4 int, a5 []complex64, a6 int, a7 []complex64) {
-	W.WChpr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cscal(a0 int, a1 complex64, a2 []complex64, a3 int) {
-	W.WCscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Csscal(a0 int, a1 float32, a2 []complex64, a3 int) {
-	W.WCsscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Cswap(a0 int, a1 []complex64, a2 int, a3 []complex64, a4 int) {
-	W.WCswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Csymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WCsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Csyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 []complex64, a8 int, a9 complex64, a10 []complex64, a11 int) {
-	W.WCsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Csyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex64, a5 []complex64, a6 int, a7 complex64, a8 []complex64, a9 int) {
-	W.WCsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex64, a6 int, a7 []complex64, a8 int) {
-	W.WCtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int) {
-	W.WCtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 []complex64, a6 int) {
-	W.WCtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int) {
-	W.WCtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int) {
-	W.WCtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex64, a7 []complex64, a8 int, a9 []complex64, a10 int) {
-	W.WCtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ctrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex64, a5 int, a6 []complex64, a7 int) {
-	W.WCtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dasum(a0 int, a1 []float64, a2 int) float64 {
-	return W.WDasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Daxpy(a0 int, a1 float64, a2 []float64, a3 int, a4 []float64, a5 int) {
-	W.WDaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dcopy(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) {
-	W.WDcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ddot(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) float64 {
-	return W.WDdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int) {
-	W.WDgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float64, a6 []float64, a7 int, a8 []float64, a9 int, a10 float64, a11 []float64, a12 int) {
-	W.WDgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dgemv(a0 blas.Transpose, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int) {
-	W.WDgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dger(a0 int, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDger(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dnrm2(a0 int, a1 []float64, a2 int) float64 {
-	return W.WDnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Drot(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 float64, a6 float64) {
-	W.WDrot(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Drotg(a0 float64, a1 float64) (float64, float64, float64, float64) {
-	return W.WDrotg(a0, a1)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Drotm(a0 int, a1 []float64, a2 int, a3 []float64, a4 int, a5 blas.DrotmParams) {
-	W.WDrotm(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Drotmg(a0 float64, a1 float64, a2 float64, a3 float64) (blas.DrotmParams, float64, float64, float64) {
-	return W.WDrotmg(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsbmv(a0 blas.Uplo, a1 int, a2 int, a3 float64, a4 []float64, a5 int, a6 []float64, a7 int, a8 float64, a9 []float64, a10 int) {
-	W.WDsbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dscal(a0 int, a1 float64, a2 []float64, a3 int) {
-	W.WDscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsdot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float64 {
-	return W.WDsdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dspmv(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 []float64, a5 int, a6 float64, a7 []float64, a8 int) {
-	W.WDspmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dspr(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64) {
-	W.WDspr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dspr2(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64) {
-	W.WDspr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dswap(a0 int, a1 []float64, a2 int, a3 []float64, a4 int) {
-	W.WDswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int) {
-	W.WDsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsymv(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int) {
-	W.WDsymv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsyr(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int) {
-	W.WDsyr(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsyr2(a0 blas.Uplo, a1 int, a2 float64, a3 []float64, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDsyr2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 []float64, a8 int, a9 float64, a10 []float64, a11 int) {
-	W.WDsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dsyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []float64, a6 int, a7 float64, a8 []float64, a9 int) {
-	W.WDsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float64, a6 int, a7 []float64, a8 int) {
-	W.WDtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 []float64, a6 int) {
-	W.WDtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int) {
-	W.WDtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float64, a7 []float64, a8 int, a9 []float64, a10 int) {
-	W.WDtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dtrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float64, a5 int, a6 []float64, a7 int) {
-	W.WDtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dzasum(a0 int, a1 []complex128, a2 int) float64 {
-	return W.WDzasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Dznrm2(a0 int, a1 []complex128, a2 int) float64 {
-	return W.WDznrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Icamax(a0 int, a1 []complex64, a2 int) int {
-	return W.WIcamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Idamax(a0 int, a1 []float64, a2 int) int {
-	return W.WIdamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Isamax(a0 int, a1 []float32, a2 int) int {
-	return W.WIsamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Izamax(a0 int, a1 []complex128, a2 int) int {
-	return W.WIzamax(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sasum(a0 int, a1 []float32, a2 int) float32 {
-	return W.WSasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Saxpy(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) {
-	W.WSaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Scasum(a0 int, a1 []complex64, a2 int) float32 {
-	return W.WScasum(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Scnrm2(a0 int, a1 []complex64, a2 int) float32 {
-	return W.WScnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Scopy(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) {
-	W.WScopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sdot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) float32 {
-	return W.WSdot(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sdsdot(a0 int, a1 float32, a2 []float32, a3 int, a4 []float32, a5 int) float32 {
-	return W.WSdsdot(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int) {
-	W.WSgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 float32, a6 []float32, a7 int, a8 []float32, a9 int, a10 float32, a11 []float32, a12 int) {
-	W.WSgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sgemv(a0 blas.Transpose, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int) {
-	W.WSgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sger(a0 int, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WSger(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Snrm2(a0 int, a1 []float32, a2 int) float32 {
-	return W.WSnrm2(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Srot(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 float32, a6 float32) {
-	W.WSrot(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Srotg(a0 float32, a1 float32) (float32, float32, float32, float32) {
-	return W.WSrotg(a0, a1)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Srotm(a0 int, a1 []float32, a2 int, a3 []float32, a4 int, a5 blas.SrotmParams) {
-	W.WSrotm(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Srotmg(a0 float32, a1 float32, a2 float32, a3 float32) (blas.SrotmParams, float32, float32, float32) {
-	return W.WSrotmg(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssbmv(a0 blas.Uplo, a1 int, a2 int, a3 float32, a4 []float32, a5 int, a6 []float32, a7 int, a8 float32, a9 []float32, a10 int) {
-	W.WSsbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sscal(a0 int, a1 float32, a2 []float32, a3 int) {
-	W.WSscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sspmv(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 []float32, a5 int, a6 float32, a7 []float32, a8 int) {
-	W.WSspmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sspr(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32) {
-	W.WSspr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sspr2(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32) {
-	W.WSspr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Sswap(a0 int, a1 []float32, a2 int, a3 []float32, a4 int) {
-	W.WSswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int) {
-	W.WSsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssymv(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int) {
-	W.WSsymv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssyr(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int) {
-	W.WSsyr(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssyr2(a0 blas.Uplo, a1 int, a2 float32, a3 []float32, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WSsyr2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 []float32, a8 int, a9 float32, a10 []float32, a11 int) {
-	W.WSsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ssyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float32, a5 []float32, a6 int, a7 float32, a8 []float32, a9 int) {
-	W.WSsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Stbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WStbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Stbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []float32, a6 int, a7 []float32, a8 int) {
-	W.WStbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Stpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int) {
-	W.WStpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Stpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 []float32, a6 int) {
-	W.WStpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Strmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int) {
-	W.WStrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Strmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int) {
-	W.WStrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Strsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 float32, a7 []float32, a8 int, a9 []float32, a10 int) {
-	W.WStrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Strsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []float32, a5 int, a6 []float32, a7 int) {
-	W.WStrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zaxpy(a0 int, a1 complex128, a2 []complex128, a3 int, a4 []complex128, a5 int) {
-	W.WZaxpy(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zcopy(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) {
-	W.WZcopy(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zdotc(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128 {
-	return W.WZdotc(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zdotu(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) complex128 {
-	return W.WZdotu(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zdscal(a0 int, a1 float64, a2 []complex128, a3 int) {
-	W.WZdscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zgbmv(a0 blas.Transpose, a1 int, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int) {
-	W.WZgbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zgemm(a0 blas.Transpose, a1 blas.Transpose, a2 int, a3 int, a4 int, a5 complex128, a6 []complex128, a7 int, a8 []complex128, a9 int, a10 complex128, a11 []complex128, a12 int) {
-	W.WZgemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zgemv(a0 blas.Transpose, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int) {
-	W.WZgemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zgerc(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZgerc(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zgeru(a0 int, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZgeru(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zhbmv(a0 blas.Uplo, a1 int, a2 int, a3 complex128, a4 []complex128, a5 int, a6 []complex128, a7 int, a8 complex128, a9 []complex128, a10 int) {
-	W.WZhbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zhemm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZhemm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zhemv(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int) {
-	W.WZhemv(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zher(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128, a6 int) {
-	W.WZher(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zher2(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZher2(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zher2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 float64, a10 []complex128, a11 int) {
-	W.WZher2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zherk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 float64, a5 []complex128, a6 int, a7 float64, a8 []complex128, a9 int) {
-	W.WZherk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zhpmv(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 []complex128, a5 int, a6 complex128, a7 []complex128, a8 int) {
-	W.WZhpmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zhpr(a0 blas.Uplo, a1 int, a2 float64, a3 []complex128, a4 int, a5 []complex128) {
-	W.WZhpr(a0, a1, a2, a3, a4, a5)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zhpr2(a0 blas.Uplo, a1 int, a2 complex128, a3 []complex128, a4 int, a5 []complex128, a6 int, a7 []complex128) {
-	W.WZhpr2(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zscal(a0 int, a1 complex128, a2 []complex128, a3 int) {
-	W.WZscal(a0, a1, a2, a3)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zswap(a0 int, a1 []complex128, a2 int, a3 []complex128, a4 int) {
-	W.WZswap(a0, a1, a2, a3, a4)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zsymm(a0 blas.Side, a1 blas.Uplo, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZsymm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zsyr2k(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 []complex128, a8 int, a9 complex128, a10 []complex128, a11 int) {
-	W.WZsyr2k(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Zsyrk(a0 blas.Uplo, a1 blas.Transpose, a2 int, a3 int, a4 complex128, a5 []complex128, a6 int, a7 complex128, a8 []complex128, a9 int) {
-	W.WZsyrk(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztbmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZtbmv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztbsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 int, a5 []complex128, a6 int, a7 []complex128, a8 int) {
-	W.WZtbsv(a0, a1, a2, a3, a4, a5, a6, a7, a8)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztpmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int) {
-	W.WZtpmv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztpsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 []complex128, a6 int) {
-	W.WZtpsv(a0, a1, a2, a3, a4, a5, a6)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztrmm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int) {
-	W.WZtrmm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztrmv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int) {
-	W.WZtrmv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztrsm(a0 blas.Side, a1 blas.Uplo, a2 blas.Transpose, a3 blas.Diag, a4 int, a5 int, a6 complex128, a7 []complex128, a8 int, a9 []complex128, a10 int) {
-	W.WZtrsm(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-}
-
-func (W _gorgonia_org_tensor_BLAS) Ztrsv(a0 blas.Uplo, a1 blas.Transpose, a2 blas.Diag, a3 int, a4 []complex128, a5 int, a6 []complex128, a7 int) {
-	W.WZtrsv(a0, a1, a2, a3, a4, a5, a6, a7)
-}
-
-// _gorgonia_org_tensor_Boolable hands an interpreted Boolable to compiled code.
-type _gorgonia_org_tensor_Boolable struct {
-	IValue any
-	WOne   func()
-	WZero  func()
-}
-
-func (W _gorgonia_org_tensor_Boolable) One() {
-	W.WOne()
-}
-
-func (W _gorgonia_org_tensor_Boolable) Zero() {
-	W.WZero()
-}
-
-// _gorgonia_org_tensor_ByIndiceser hands an interpreted ByIndiceser to compiled code.
-type _gorgonia_org_tensor_ByIndiceser struct {
-	IValue            any
-	WSelectByIndices  func(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WSelectByIndicesB func(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor, a3 int, a4 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_ByIndiceser) SelectByIndices(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSelectByIndices(a0, a1, a2, a3...)
-}
-
-func (W _gorgonia_org_tensor_ByIndiceser) SelectByIndicesB(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor, a3 int, a4 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSelectByIndicesB(a0, a1, a2, a3, a4...)
-}
-
-// _gorgonia_org_tensor_Cbrter hands an interpreted Cbrter to compiled code.
-type _gorgonia_org_tensor_Cbrter struct {
-	IValue any
-	WCbrt  func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Cbrter) Cbrt(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WCbrt(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Clamper hands an interpreted Clamper to compiled code.
-type _gorgonia_org_tensor_Clamper struct {
-	IValue any
-	WClamp func(a0 tensor.Tensor, a1 interface{}, a2 interface{}, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Clamper) Clamp(a0 tensor.Tensor, a1 interface{}, a2 interface{}, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WClamp(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Cloner hands an interpreted Cloner to compiled code.
-type _gorgonia_org_tensor_Cloner struct {
-	IValue any
-	WClone func() interface{}
-}
-
-func (W _gorgonia_org_tensor_Cloner) Clone() interface{} {
-	return W.WClone()
-}
-
-// _gorgonia_org_tensor_Concater hands an interpreted Concater to compiled code.
-type _gorgonia_org_tensor_Concater struct {
-	IValue  any
-	WConcat func(a0 tensor.Tensor, a1 int, a2 ...tensor.Tensor) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Concater) Concat(a0 tensor.Tensor, a1 int, a2 ...tensor.Tensor) (tensor.Tensor, error) {
-	return W.WConcat(a0, a1, a2...)
-}
-
-// _gorgonia_org_tensor_Cuber hands an interpreted Cuber to compiled code.
-type _gorgonia_org_tensor_Cuber struct {
-	IValue any
-	WCube  func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Cuber) Cube(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WCube(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Dataer hands an interpreted Dataer to compiled code.
-type _gorgonia_org_tensor_Dataer struct {
-	IValue any
-	WData  func() interface{}
-}
-
-func (W _gorgonia_org_tensor_Dataer) Data() interface{} {
-	return W.WData()
-}
-
-// _gorgonia_org_tensor_DenseStacker hands an interpreted DenseStacker to compiled code.
-type _gorgonia_org_tensor_DenseStacker struct {
-	IValue      any
-	WStackDense func(a0 tensor.DenseTensor, a1 int, a2 ...tensor.DenseTensor) (tensor.DenseTensor, error)
-}
-
-func (W _gorgonia_org_tensor_DenseStacker) StackDense(a0 tensor.DenseTensor, a1 int, a2 ...tensor.DenseTensor) (tensor.DenseTensor, error) {
-	return W.WStackDense(a0, a1, a2...)
-}
-
-// _gorgonia_org_tensor_Densor hands an interpreted Densor to compiled code.
-type _gorgonia_org_tensor_Densor struct {
-	IValue any
-	WDense func() *tensor.Dense
-}
-
-func (W _gorgonia_org_tensor_Densor) Dense() *tensor.Dense {
-	return W.WDense()
-}
-
-// _gorgonia_org_tensor_Diager hands an interpreted Diager to compiled code.
-type _gorgonia_org_tensor_Diager struct {
-	IValue any
-	WDiag  func(a0 tensor.Tensor) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Diager) Diag(a0 tensor.Tensor) (tensor.Tensor, error) {
-	return W.WDiag(a0)
-}
-
-// _gorgonia_org_tensor_Diver hands an interpreted Diver to compiled code.
-type _gorgonia_org_tensor_Diver struct {
-	IValue     any
-	WDiv       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WDivScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Diver) Div(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WDiv(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Diver) DivScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WDivScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Dotter hands an interpreted Dotter to compiled code.
-type _gorgonia_org_tensor_Dotter struct {
-	IValue any
-	WDot   func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Dotter) Dot(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WDot(a0, a1, a2...)
-}
-
-// _gorgonia_org_tensor_Dtyper hands an interpreted Dtyper to compiled code.
-type _gorgonia_org_tensor_Dtyper struct {
-	IValue any
-	WDtype func() tensor.Dtype
-}
-
-func (W _gorgonia_org_tensor_Dtyper) Dtype() tensor.Dtype {
-	return W.WDtype()
-}
-
-// _gorgonia_org_tensor_ElEqer hands an interpreted ElEqer to compiled code.
-type _gorgonia_org_tensor_ElEqer struct {
-	IValue    any
-	WElEq     func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WElNe     func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WEqScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WNeScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_ElEqer) ElEq(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WElEq(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_ElEqer) ElNe(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WElNe(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_ElEqer) EqScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WEqScalar(a0, a1, a2, a3...)
-}
-
-func (W _gorgonia_org_tensor_ElEqer) NeScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WNeScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Engine hands an interpreted Engine to compiled code.
-type _gorgonia_org_tensor_Engine struct {
-	IValue           any
-	WAccessible      func(a0 tensor.Memory) (tensor.Memory, error)
-	WAlloc           func(a0 int64) (tensor.Memory, error)
-	WAllocAccessible func() bool
-	WFree            func(a0 tensor.Memory, a1 int64) error
-	WMemclr          func(a0 tensor.Memory)
-	WMemcpy          func(a0 tensor.Memory, a1 tensor.Memory) error
-	WMemset          func(a0 tensor.Memory, a1 interface{}) error
-	WWorksWith       func(a0 tensor.DataOrder) bool
-}
-
-func (W _gorgonia_org_tensor_Engine) Accessible(a0 tensor.Memory) (tensor.Memory, error) {
-	return W.WAccessible(a0)
-}
-
-func (W _gorgonia_org_tensor_Engine) Alloc(a0 int64) (tensor.Memory, error) {
-	return W.WAlloc(a0)
-}
-
-func (W _gorgonia_org_tensor_Engine) AllocAccessible() bool {
-	return W.WAllocAccessible()
-}
-
-func (W _gorgonia_org_tensor_Engine) Free(a0 tensor.Memory, a1 int64) error {
-	return W.WFree(a0, a1)
-}
-
-func (W _gorgonia_org_tensor_Engine) Memclr(a0 tensor.Memory) {
-	W.WMemclr(a0)
-}
-
-func (W _gorgonia_org_tensor_Engine) Memcpy(a0 tensor.Memory, a1 tensor.Memory) error {
-	return W.WMemcpy(a0, a1)
-}
-
-func (W _gorgonia_org_tensor_Engine) Memset(a0 tensor.Memory, a1 interface{}) error {
-	return W.WMemset(a0, a1)
-}
-
-func (W _gorgonia_org_tensor_Engine) WorksWith(a0 tensor.DataOrder) bool {
-	return W.WWorksWith(a0)
-}
-
-// _gorgonia_org_tensor_Eq hands an interpreted Eq to compiled code.
-type _gorgonia_org_tensor_Eq struct {
-	IValue any
-	WEq    func(a0 interface{}) bool
-}
-
-func (W _gorgonia_org_tensor_Eq) Eq(a0 interface{}) bool {
-	return W.WEq(a0)
-}
-
-// _gorgonia_org_tensor_Exper hands an interpreted Exper to compiled code.
-type _gorgonia_org_tensor_Exper struct {
-	IValue any
-	WExp   func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Exper) Exp(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WExp(a0, a1...)
-}
-
-// _gorgonia_org_tensor_FMAer hands an interpreted FMAer to compiled code.
-type _gorgonia_org_tensor_FMAer struct {
-	IValue     any
-	WFMA       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) (tensor.Tensor, error)
-	WFMAScalar func(a0 tensor.Tensor, a1 interface{}, a2 tensor.Tensor) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_FMAer) FMA(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) (tensor.Tensor, error) {
-	return W.WFMA(a0, a1, a2)
-}
-
-func (W _gorgonia_org_tensor_FMAer) FMAScalar(a0 tensor.Tensor, a1 interface{}, a2 tensor.Tensor) (tensor.Tensor, error) {
-	return W.WFMAScalar(a0, a1, a2)
-}
-
-// _gorgonia_org_tensor_Gteer hands an interpreted Gteer to compiled code.
-type _gorgonia_org_tensor_Gteer struct {
-	IValue     any
-	WGte       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WGteScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Gteer) Gte(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WGte(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Gteer) GteScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WGteScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Gter hands an interpreted Gter to compiled code.
-type _gorgonia_org_tensor_Gter struct {
-	IValue    any
-	WGt       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WGtScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Gter) Gt(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WGt(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Gter) GtScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WGtScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_InfChecker hands an interpreted InfChecker to compiled code.
-type _gorgonia_org_tensor_InfChecker struct {
-	IValue  any
-	WHasInf func(a0 tensor.Tensor) (bool, error)
-}
-
-func (W _gorgonia_org_tensor_InfChecker) HasInf(a0 tensor.Tensor) (bool, error) {
-	return W.WHasInf(a0)
-}
-
-// _gorgonia_org_tensor_InnerProder hands an interpreted InnerProder to compiled code.
-type _gorgonia_org_tensor_InnerProder struct {
-	IValue any
-	WInner func(a0 tensor.Tensor, a1 tensor.Tensor) (interface{}, error)
-}
-
-func (W _gorgonia_org_tensor_InnerProder) Inner(a0 tensor.Tensor, a1 tensor.Tensor) (interface{}, error) {
-	return W.WInner(a0, a1)
-}
-
-// _gorgonia_org_tensor_InnerProderF32 hands an interpreted InnerProderF32 to compiled code.
-type _gorgonia_org_tensor_InnerProderF32 struct {
-	IValue any
-	WInner func(a0 tensor.Tensor, a1 tensor.Tensor) (float32, error)
-}
-
-func (W _gorgonia_org_tensor_InnerProderF32) Inner(a0 tensor.Tensor, a1 tensor.Tensor) (float32, error) {
-	return W.WInner(a0, a1)
-}
-
-// _gorgonia_org_tensor_InnerProderF64 hands an interpreted InnerProderF64 to compiled code.
-type _gorgonia_org_tensor_InnerProderF64 struct {
-	IValue any
-	WInner func(a0 tensor.Tensor, a1 tensor.Tensor) (float64, error)
-}
-
-func (W _gorgonia_org_tensor_InnerProderF64) Inner(a0 tensor.Tensor, a1 tensor.Tensor) (float64, error) {
-	return W.WInner(a0, a1)
-}
-
-// _gorgonia_org_tensor_InvSqrter hands an interpreted InvSqrter to compiled code.
-type _gorgonia_org_tensor_InvSqrter struct {
-	IValue   any
-	WInvSqrt func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_InvSqrter) InvSqrt(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WInvSqrt(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Inver hands an interpreted Inver to compiled code.
-type _gorgonia_org_tensor_Inver struct {
-	IValue any
-	WInv   func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Inver) Inv(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WInv(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Iterator hands an interpreted Iterator to compiled code.
-type _gorgonia_org_tensor_Iterator struct {
-	IValue        any
-	WCoord        func() []int
-	WDone         func() bool
-	WNext         func() (int, error)
-	WNextInvalid  func() (int, int, error)
-	WNextValid    func() (int, int, error)
-	WNextValidity func() (int, bool, error)
-	WReset        func()
-	WSetForward   func()
-	WSetReverse   func()
-	WShape        func() tensor.Shape
-	WStart        func() (int, error)
-}
-
-func (W _gorgonia_org_tensor_Iterator) Coord() []int {
-	return W.WCoord()
-}
-
-func (W _gorgonia_org_tensor_Iterator) Done() bool {
-	return W.WDone()
-}
-
-func (W _gorgonia_org_tensor_Iterator) Next() (int, error) {
-	return W.WNext()
-}
-
-func (W _gorgonia_org_tensor_Iterator) NextInvalid() (int, int, error) {
-	return W.WNextInvalid()
-}
-
-func (W _gorgonia_org_tensor_Iterator) NextValid() (int, int, error) {
-	return W.WNextValid()
-}
-
-func (W _gorgonia_org_tensor_Iterator) NextValidity() (int, bool, error) {
-	return W.WNextValidity()
-}
-
-func (W _gorgonia_org_tensor_Iterator) Reset() {
-	W.WReset()
-}
-
-func (W _gorgonia_org_tensor_Iterator) SetForward() {
-	W.WSetForward()
-}
-
-func (W _gorgonia_org_tensor_Iterator) SetReverse() {
-	W.WSetReverse()
-}
-
-func (W _gorgonia_org_tensor_Iterator) Shape() tensor.Shape {
-	return W.WShape()
-}
-
-func (W _gorgonia_org_tensor_Iterator) Start() (int, error) {
-	return W.WStart()
-}
-
-// _gorgonia_org_tensor_Kinder hands an interpreted Kinder to compiled code.
-type _gorgonia_org_tensor_Kinder struct {
-	IValue any
-	WKind  func() reflect.Kind
-}
-
-func (W _gorgonia_org_tensor_Kinder) Kind() reflect.Kind {
-	return W.WKind()
-}
-
-// _gorgonia_org_tensor_Log10er hands an interpreted Log10er to compiled code.
-type _gorgonia_org_tensor_Log10er struct {
-	IValue any
-	WLog10 func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Log10er) Log10(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLog10(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Log2er hands an interpreted Log2er to compiled code.
-type _gorgonia_org_tensor_Log2er struct {
-	IValue any
-	WLog2  func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Log2er) Log2(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLog2(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Loger hands an interpreted Loger to compiled code.
-type _gorgonia_org_tensor_Loger struct {
-	IValue any
-	WLog   func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Loger) Log(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLog(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Lteer hands an interpreted Lteer to compiled code.
-type _gorgonia_org_tensor_Lteer struct {
-	IValue     any
-	WLte       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WLteScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Lteer) Lte(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLte(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Lteer) LteScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLteScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Lter hands an interpreted Lter to compiled code.
-type _gorgonia_org_tensor_Lter struct {
-	IValue    any
-	WLt       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WLtScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Lter) Lt(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLt(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Lter) LtScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLtScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Mapper hands an interpreted Mapper to compiled code.
-type _gorgonia_org_tensor_Mapper struct {
-	IValue any
-	WMap   func(a0 interface{}, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Mapper) Map(a0 interface{}, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMap(a0, a1, a2...)
-}
-
-// _gorgonia_org_tensor_MatMuler hands an interpreted MatMuler to compiled code.
-type _gorgonia_org_tensor_MatMuler struct {
-	IValue  any
-	WMatMul func(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) error
-}
-
-func (W _gorgonia_org_tensor_MatMuler) MatMul(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) error {
-	return W.WMatMul(a0, a1, a2)
-}
-
-// _gorgonia_org_tensor_MatVecMuler hands an interpreted MatVecMuler to compiled code.
-type _gorgonia_org_tensor_MatVecMuler struct {
-	IValue     any
-	WMatVecMul func(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) error
-}
-
-func (W _gorgonia_org_tensor_MatVecMuler) MatVecMul(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) error {
-	return W.WMatVecMul(a0, a1, a2)
-}
-
-// _gorgonia_org_tensor_MathError hands an interpreted MathError to compiled code.
-type _gorgonia_org_tensor_MathError struct {
-	IValue   any
-	WIndices func() []int
-}
-
-func (W _gorgonia_org_tensor_MathError) Indices() []int {
-	return W.WIndices()
-}
-
-// _gorgonia_org_tensor_MaxBetweener hands an interpreted MaxBetweener to compiled code.
-type _gorgonia_org_tensor_MaxBetweener struct {
-	IValue            any
-	WMaxBetween       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WMaxBetweenScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_MaxBetweener) MaxBetween(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMaxBetween(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_MaxBetweener) MaxBetweenScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMaxBetweenScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Maxer hands an interpreted Maxer to compiled code.
-type _gorgonia_org_tensor_Maxer struct {
-	IValue any
-	WMax   func(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Maxer) Max(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error) {
-	return W.WMax(a0, a1...)
-}
-
-// _gorgonia_org_tensor_MemSetter hands an interpreted MemSetter to compiled code.
-type _gorgonia_org_tensor_MemSetter struct {
-	IValue  any
-	WMemset func(a0 interface{}) error
-}
-
-func (W _gorgonia_org_tensor_MemSetter) Memset(a0 interface{}) error {
-	return W.WMemset(a0)
-}
-
-// _gorgonia_org_tensor_Memory hands an interpreted Memory to compiled code.
-type _gorgonia_org_tensor_Memory struct {
-	IValue   any
-	WMemSize func() uintptr
-	WUintptr func() uintptr
-}
-
-func (W _gorgonia_org_tensor_Memory) MemSize() uintptr {
-	return W.WMemSize()
-}
-
-func (W _gorgonia_org_tensor_Memory) Uintptr() uintptr {
-	return W.WUintptr()
-}
-
-// _gorgonia_org_tensor_MinBetweener hands an interpreted MinBetweener to compiled code.
-type _gorgonia_org_tensor_MinBetweener struct {
-	IValue            any
-	WMinBetween       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WMinBetweenScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_MinBetweener) MinBetween(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMinBetween(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_MinBetweener) MinBetweenScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMinBetweenScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Miner hands an interpreted Miner to compiled code.
-type _gorgonia_org_tensor_Miner struct {
-	IValue any
-	WMin   func(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Miner) Min(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error) {
-	return W.WMin(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Moder hands an interpreted Moder to compiled code.
-type _gorgonia_org_tensor_Moder struct {
-	IValue     any
-	WMod       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WModScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Moder) Mod(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMod(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Moder) ModScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WModScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Muler hands an interpreted Muler to compiled code.
-type _gorgonia_org_tensor_Muler struct {
-	IValue     any
-	WMul       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WMulScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Muler) Mul(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMul(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Muler) MulScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WMulScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_NaNChecker hands an interpreted NaNChecker to compiled code.
-type _gorgonia_org_tensor_NaNChecker struct {
-	IValue  any
-	WHasNaN func(a0 tensor.Tensor) (bool, error)
-}
-
-func (W _gorgonia_org_tensor_NaNChecker) HasNaN(a0 tensor.Tensor) (bool, error) {
-	return W.WHasNaN(a0)
-}
-
-// _gorgonia_org_tensor_Neger hands an interpreted Neger to compiled code.
-type _gorgonia_org_tensor_Neger struct {
-	IValue any
-	WNeg   func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Neger) Neg(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WNeg(a0, a1...)
-}
-
-// _gorgonia_org_tensor_NoOpError hands an interpreted NoOpError to compiled code.
-type _gorgonia_org_tensor_NoOpError struct {
-	IValue any
-	WNoOp  func() bool
-}
-
-func (W _gorgonia_org_tensor_NoOpError) NoOp() bool {
-	return W.WNoOp()
-}
-
-// _gorgonia_org_tensor_NonStdEngine hands an interpreted NonStdEngine to compiled code.
-type _gorgonia_org_tensor_NonStdEngine struct {
-	IValue       any
-	WNonStdAlloc func()
-}
-
-func (W _gorgonia_org_tensor_NonStdEngine) NonStdAlloc() {
-	W.WNonStdAlloc()
-}
-
-// _gorgonia_org_tensor_Oner hands an interpreted Oner to compiled code.
-type _gorgonia_org_tensor_Oner struct {
-	IValue any
-	WOne   func()
-}
-
-func (W _gorgonia_org_tensor_Oner) One() {
-	W.WOne()
-}
-
-// _gorgonia_org_tensor_OptimizedReducer hands an interpreted OptimizedReducer to compiled code.
-type _gorgonia_org_tensor_OptimizedReducer struct {
-	IValue           any
-	WOptimizedReduce func(a0 tensor.Tensor, a1 int, a2 interface{}, a3 interface{}, a4 interface{}, a5 interface{}, a6 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_OptimizedReducer) OptimizedReduce(a0 tensor.Tensor, a1 int, a2 interface{}, a3 interface{}, a4 interface{}, a5 interface{}, a6 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WOptimizedReduce(a0, a1, a2, a3, a4, a5, a6...)
-}
-
-// _gorgonia_org_tensor_OuterProder hands an interpreted OuterProder to compiled code.
-type _gorgonia_org_tensor_OuterProder struct {
-	IValue any
-	WOuter func(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) error
-}
-
-func (W _gorgonia_org_tensor_OuterProder) Outer(a0 tensor.Tensor, a1 tensor.Tensor, a2 tensor.Tensor) error {
-	return W.WOuter(a0, a1, a2)
-}
-
-// _gorgonia_org_tensor_Power hands an interpreted Power to compiled code.
-type _gorgonia_org_tensor_Power struct {
-	IValue     any
-	WPow       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WPowScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Power) Pow(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WPow(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Power) PowScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WPowScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Proder hands an interpreted Proder to compiled code.
-type _gorgonia_org_tensor_Proder struct {
-	IValue any
-	WProd  func(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Proder) Prod(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error) {
-	return W.WProd(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Reducer hands an interpreted Reducer to compiled code.
-type _gorgonia_org_tensor_Reducer struct {
-	IValue  any
-	WReduce func(a0 interface{}, a1 tensor.Tensor, a2 int, a3 interface{}, a4 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Reducer) Reduce(a0 interface{}, a1 tensor.Tensor, a2 int, a3 interface{}, a4 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WReduce(a0, a1, a2, a3, a4...)
-}
-
-// _gorgonia_org_tensor_Repeater hands an interpreted Repeater to compiled code.
-type _gorgonia_org_tensor_Repeater struct {
-	IValue       any
-	WRepeat      func(a0 tensor.Tensor, a1 int, a2 ...int) (tensor.Tensor, error)
-	WRepeatReuse func(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Repeater) Repeat(a0 tensor.Tensor, a1 int, a2 ...int) (tensor.Tensor, error) {
-	return W.WRepeat(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Repeater) RepeatReuse(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...int) (tensor.Tensor, error) {
-	return W.WRepeatReuse(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_SVDer hands an interpreted SVDer to compiled code.
-type _gorgonia_org_tensor_SVDer struct {
-	IValue any
-	WSVD   func(a0 tensor.Tensor, a1 bool, a2 bool) (tensor.Tensor, tensor.Tensor, tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_SVDer) SVD(a0 tensor.Tensor, a1 bool, a2 bool) (tensor.Tensor, tensor.Tensor, tensor.Tensor, error) {
-	return W.WSVD(a0, a1, a2)
-}
-
-// _gorgonia_org_tensor_ScalarRep hands an interpreted ScalarRep to compiled code.
-type _gorgonia_org_tensor_ScalarRep struct {
-	IValue       any
-	WIsScalar    func() bool
-	WScalarValue func() interface{}
-}
-
-func (W _gorgonia_org_tensor_ScalarRep) IsScalar() bool {
-	return W.WIsScalar()
-}
-
-func (W _gorgonia_org_tensor_ScalarRep) ScalarValue() interface{} {
-	return W.WScalarValue()
-}
-
-// _gorgonia_org_tensor_Signer hands an interpreted Signer to compiled code.
-type _gorgonia_org_tensor_Signer struct {
-	IValue any
-	WSign  func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Signer) Sign(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSign(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Slice hands an interpreted Slice to compiled code.
-type _gorgonia_org_tensor_Slice struct {
-	IValue any
-	WEnd   func() int
-	WStart func() int
-	WStep  func() int
-}
-
-func (W _gorgonia_org_tensor_Slice) End() int {
-	return W.WEnd()
-}
-
-func (W _gorgonia_org_tensor_Slice) Start() int {
-	return W.WStart()
-}
-
-func (W _gorgonia_org_tensor_Slice) Step() int {
-	return W.WStep()
-}
-
-// _gorgonia_org_tensor_Slicer hands an interpreted Slicer to compiled code.
-type _gorgonia_org_tensor_Slicer struct {
-	IValue any
-	WSlice func(a0 ...tensor.Slice) (tensor.View, error)
-}
-
-func (W _gorgonia_org_tensor_Slicer) Slice(a0 ...tensor.Slice) (tensor.View, error) {
-	return W.WSlice(a0...)
-}
-
-// _gorgonia_org_tensor_SoftMaxer hands an interpreted SoftMaxer to compiled code.
-type _gorgonia_org_tensor_SoftMaxer struct {
-	IValue       any
-	WLogSoftMax  func(a0 tensor.Tensor, a1 int, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WLogSoftMaxB func(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WSoftMax     func(a0 tensor.Tensor, a1 int, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WSoftMaxB    func(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_SoftMaxer) LogSoftMax(a0 tensor.Tensor, a1 int, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLogSoftMax(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_SoftMaxer) LogSoftMaxB(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WLogSoftMaxB(a0, a1, a2, a3...)
-}
-
-func (W _gorgonia_org_tensor_SoftMaxer) SoftMax(a0 tensor.Tensor, a1 int, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSoftMax(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_SoftMaxer) SoftMaxB(a0 tensor.Tensor, a1 tensor.Tensor, a2 int, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSoftMaxB(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Sqrter hands an interpreted Sqrter to compiled code.
-type _gorgonia_org_tensor_Sqrter struct {
-	IValue any
-	WSqrt  func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Sqrter) Sqrt(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSqrt(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Squarer hands an interpreted Squarer to compiled code.
-type _gorgonia_org_tensor_Squarer struct {
-	IValue  any
-	WSquare func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Squarer) Square(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSquare(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Stacker hands an interpreted Stacker to compiled code.
-type _gorgonia_org_tensor_Stacker struct {
-	IValue any
-	WStack func(a0 tensor.Tensor, a1 int, a2 ...tensor.Tensor) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Stacker) Stack(a0 tensor.Tensor, a1 int, a2 ...tensor.Tensor) (tensor.Tensor, error) {
-	return W.WStack(a0, a1, a2...)
-}
-
-// _gorgonia_org_tensor_Suber hands an interpreted Suber to compiled code.
-type _gorgonia_org_tensor_Suber struct {
-	IValue     any
-	WSub       func(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error)
-	WSubScalar func(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Suber) Sub(a0 tensor.Tensor, a1 tensor.Tensor, a2 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSub(a0, a1, a2...)
-}
-
-func (W _gorgonia_org_tensor_Suber) SubScalar(a0 tensor.Tensor, a1 interface{}, a2 bool, a3 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WSubScalar(a0, a1, a2, a3...)
-}
-
-// _gorgonia_org_tensor_Sumer hands an interpreted Sumer to compiled code.
-type _gorgonia_org_tensor_Sumer struct {
-	IValue any
-	WSum   func(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Sumer) Sum(a0 tensor.Tensor, a1 ...int) (tensor.Tensor, error) {
-	return W.WSum(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Tanher hands an interpreted Tanher to compiled code.
-type _gorgonia_org_tensor_Tanher struct {
-	IValue any
-	WTanh  func(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error)
-}
-
-func (W _gorgonia_org_tensor_Tanher) Tanh(a0 tensor.Tensor, a1 ...tensor.FuncOpt) (tensor.Tensor, error) {
-	return W.WTanh(a0, a1...)
-}
-
-// _gorgonia_org_tensor_Tracer hands an interpreted Tracer to compiled code.
-type _gorgonia_org_tensor_Tracer struct {
-	IValue any
-	WTrace func(a0 tensor.Tensor) (interface{}, error)
-}
-
-func (W _gorgonia_org_tensor_Tracer) Trace(a0 tensor.Tensor) (interface{}, error) {
-	return W.WTrace(a0)
-}
-
-// _gorgonia_org_tensor_Transposer hands an interpreted Transposer to compiled code.
-type _gorgonia_org_tensor_Transposer struct {
-	IValue     any
-	WTranspose func(a0 tensor.Tensor, a1 []int) error
-}
-
-func (W _gorgonia_org_tensor_Transposer) Transpose(a0 tensor.Tensor, a1 []int) error {
-	return W.WTranspose(a0, a1)
-}
-
-// _gorgonia_org_tensor_Zeroer hands an interpreted Zeroer to compiled code.
-type _gorgonia_org_tensor_Zeroer struct {
-	IValue any
-	WZero  func()
-}
-
-func (W _gorgonia_org_tensor_Zeroer) Zero() {
-	W.WZero()
+func init() { table.Register(&gorgonia_org_tensor_) }
+
+var gorgonia_org_tensor_ = table.Package{
+	Path: "gorgonia.org/tensor",
+	Name: "tensor",
+	Untyped: `PoolSize INT 4096
+`,
+	Values: []table.Symbol{
+		{Name: "Abs", Value: tensor.Abs},
+		{Name: "Add", Value: tensor.Add},
+		{Name: "AllAxes", Value: tensor.AllAxes},
+		{Name: "Argmax", Value: tensor.Argmax},
+		{Name: "Argmin", Value: tensor.Argmin},
+		{Name: "As", Value: tensor.As},
+		{Name: "AsDenseDiag", Value: tensor.AsDenseDiag},
+		{Name: "AsFortran", Value: tensor.AsFortran},
+		{Name: "AsSameType", Value: tensor.AsSameType},
+		{Name: "BorrowBools", Value: tensor.BorrowBools},
+		{Name: "BorrowInts", Value: tensor.BorrowInts},
+		{Name: "BroadcastStrides", Value: tensor.BroadcastStrides},
+		{Name: "ByIndices", Value: tensor.ByIndices},
+		{Name: "ByIndicesB", Value: tensor.ByIndicesB},
+		{Name: "CSCFromCoord", Value: tensor.CSCFromCoord},
+		{Name: "CSRFromCoord", Value: tensor.CSRFromCoord},
+		{Name: "Cbrt", Value: tensor.Cbrt},
+		{Name: "CheckSlice", Value: tensor.CheckSlice},
+		{Name: "Clamp", Value: tensor.Clamp},
+		{Name: "ColMajor", Value: tensor.ColMajor},
+		{Name: "Concat", Value: tensor.Concat},
+		{Name: "Contract", Value: tensor.Contract},
+		{Name: "Copy", Value: tensor.Copy},
+		{Name: "Cube", Value: tensor.Cube},
+		{Name: "DEBUG", Value: tensor.DEBUG},
+		{Name: "Diag", Value: tensor.Diag},
+		{Name: "Div", Value: tensor.Div},
+		{Name: "DontUsePool", Value: tensor.DontUsePool},
+		{Name: "Dot", Value: tensor.Dot},
+		{Name: "ElEq", Value: tensor.ElEq},
+		{Name: "ElNe", Value: tensor.ElNe},
+		{Name: "Exp", Value: tensor.Exp},
+		{Name: "FMA", Value: tensor.FMA},
+		{Name: "FlatIteratorFromDense", Value: tensor.FlatIteratorFromDense},
+		{Name: "FlatMaskedIteratorFromDense", Value: tensor.FlatMaskedIteratorFromDense},
+		{Name: "FrobeniusNorm", Value: tensor.FrobeniusNorm},
+		{Name: "FromArrowArray", Value: tensor.FromArrowArray},
+		{Name: "FromArrowTensor", Value: tensor.FromArrowTensor},
+		{Name: "FromMat64", Value: tensor.FromMat64},
+		{Name: "FromMemory", Value: tensor.FromMemory},
+		{Name: "FromScalar", Value: tensor.FromScalar},
+		{Name: "Gt", Value: tensor.Gt},
+		{Name: "Gte", Value: tensor.Gte},
+		{Name: "I", Value: tensor.I},
+		{Name: "InfNorm", Value: tensor.InfNorm},
+		{Name: "Inner", Value: tensor.Inner},
+		{Name: "Inv", Value: tensor.Inv},
+		{Name: "InvSqrt", Value: tensor.InvSqrt},
+		{Name: "IsMonotonicInts", Value: tensor.IsMonotonicInts},
+		{Name: "IsOverallocated", Value: tensor.IsOverallocated},
+		{Name: "IteratorFromDense", Value: tensor.IteratorFromDense},
+		{Name: "Itol", Value: tensor.Itol},
+		{Name: "Log", Value: tensor.Log},
+		{Name: "Log10", Value: tensor.Log10},
+		{Name: "Log2", Value: tensor.Log2},
+		{Name: "LogSoftMax", Value: tensor.LogSoftMax},
+		{Name: "LogSoftMaxB", Value: tensor.LogSoftMaxB},
+		{Name: "Lower", Value: tensor.Lower},
+		{Name: "Lt", Value: tensor.Lt},
+		{Name: "Lte", Value: tensor.Lte},
+		{Name: "Ltoi", Value: tensor.Ltoi},
+		{Name: "MakeAP", Value: tensor.MakeAP},
+		{Name: "MakeDataOrder", Value: tensor.MakeDataOrder},
+		{Name: "MakeMemoryFlag", Value: tensor.MakeMemoryFlag},
+		{Name: "ManuallyManaged", Value: tensor.ManuallyManaged},
+		{Name: "MaskedReduce", Value: tensor.MaskedReduce},
+		{Name: "MatMul", Value: tensor.MatMul},
+		{Name: "MatVecMul", Value: tensor.MatVecMul},
+		{Name: "Materialize", Value: tensor.Materialize},
+		{Name: "MaxBetween", Value: tensor.MaxBetween},
+		{Name: "MaxInt", Value: tensor.MaxInt},
+		{Name: "MaxInts", Value: tensor.MaxInts},
+		{Name: "MinBetween", Value: tensor.MinBetween},
+		{Name: "MinInt", Value: tensor.MinInt},
+		{Name: "Mod", Value: tensor.Mod},
+		{Name: "Mul", Value: tensor.Mul},
+		{Name: "MultIteratorFromDense", Value: tensor.MultIteratorFromDense},
+		{Name: "Narrow", Value: tensor.Narrow},
+		{Name: "NativelyInaccessible", Value: tensor.NativelyInaccessible},
+		{Name: "Neg", Value: tensor.Neg},
+		{Name: "NegInfNorm", Value: tensor.NegInfNorm},
+		{Name: "New", Value: tensor.New},
+		{Name: "NewBitMap", Value: tensor.NewBitMap},
+		{Name: "NewCSC", Value: tensor.NewCSC},
+		{Name: "NewCSR", Value: tensor.NewCSR},
+		{Name: "NewDense", Value: tensor.NewDense},
+		{Name: "NewFlatSparseIterator", Value: tensor.NewFlatSparseIterator},
+		{Name: "NewIterator", Value: tensor.NewIterator},
+		{Name: "NewMultIterator", Value: tensor.NewMultIterator},
+		{Name: "NonContiguous", Value: tensor.NonContiguous},
+		{Name: "Norm", Value: tensor.Norm},
+		{Name: "NotTriangle", Value: tensor.NotTriangle},
+		{Name: "NuclearNorm", Value: tensor.NuclearNorm},
+		{Name: "Of", Value: tensor.Of},
+		{Name: "Ones", Value: tensor.Ones},
+		{Name: "Outer", Value: tensor.Outer},
+		{Name: "ParseFuncOpts", Value: tensor.ParseFuncOpts},
+		{Name: "Pow", Value: tensor.Pow},
+		{Name: "ProdInts", Value: tensor.ProdInts},
+		{Name: "Random", Value: tensor.Random},
+		{Name: "Range", Value: tensor.Range},
+		{Name: "Register", Value: tensor.Register},
+		{Name: "RegisterEq", Value: tensor.RegisterEq},
+		{Name: "RegisterFloat", Value: tensor.RegisterFloat},
+		{Name: "RegisterNumber", Value: tensor.RegisterNumber},
+		{Name: "RegisterOrd", Value: tensor.RegisterOrd},
+		{Name: "Repeat", Value: tensor.Repeat},
+		{Name: "RepeatReuse", Value: tensor.RepeatReuse},
+		{Name: "ReturnBools", Value: tensor.ReturnBools},
+		{Name: "ReturnInts", Value: tensor.ReturnInts},
+		{Name: "ReturnTensor", Value: tensor.ReturnTensor},
+		{Name: "S", Value: tensor.S},
+		{Name: "SampleIndex", Value: tensor.SampleIndex},
+		{Name: "ScalarShape", Value: tensor.ScalarShape},
+		{Name: "Sign", Value: tensor.Sign},
+		{Name: "SliceDetails", Value: tensor.SliceDetails},
+		{Name: "SoftMax", Value: tensor.SoftMax},
+		{Name: "SoftMaxB", Value: tensor.SoftMaxB},
+		{Name: "SortIndex", Value: tensor.SortIndex},
+		{Name: "Sqrt", Value: tensor.Sqrt},
+		{Name: "Square", Value: tensor.Square},
+		{Name: "Stack", Value: tensor.Stack},
+		{Name: "Sub", Value: tensor.Sub},
+		{Name: "Sum", Value: tensor.Sum},
+		{Name: "SumInts", Value: tensor.SumInts},
+		{Name: "Symmetric", Value: tensor.Symmetric},
+		{Name: "T", Value: tensor.T},
+		{Name: "Tanh", Value: tensor.Tanh},
+		{Name: "ToMat64", Value: tensor.ToMat64},
+		{Name: "Transpose", Value: tensor.Transpose},
+		{Name: "TransposeIndex", Value: tensor.TransposeIndex},
+		{Name: "Transposed", Value: tensor.Transposed},
+		{Name: "UnorderedNorm", Value: tensor.UnorderedNorm},
+		{Name: "UnsafePermute", Value: tensor.UnsafePermute},
+		{Name: "UntransposeIndex", Value: tensor.UntransposeIndex},
+		{Name: "Upper", Value: tensor.Upper},
+		{Name: "Use", Value: tensor.Use},
+		{Name: "UsePool", Value: tensor.UsePool},
+		{Name: "UseSafe", Value: tensor.UseSafe},
+		{Name: "UseUnsafe", Value: tensor.UseUnsafe},
+		{Name: "WhichBLAS", Value: tensor.WhichBLAS},
+		{Name: "WithBacking", Value: tensor.WithBacking},
+		{Name: "WithEngine", Value: tensor.WithEngine},
+		{Name: "WithIncr", Value: tensor.WithIncr},
+		{Name: "WithMask", Value: tensor.WithMask},
+		{Name: "WithReuse", Value: tensor.WithReuse},
+		{Name: "WithShape", Value: tensor.WithShape},
+		{Name: "AP", Value: (*tensor.AP)(nil)},
+		{Name: "Abser", Value: (*tensor.Abser)(nil)},
+		{Name: "Adder", Value: (*tensor.Adder)(nil)},
+		{Name: "Argmaxer", Value: (*tensor.Argmaxer)(nil)},
+		{Name: "Argminer", Value: (*tensor.Argminer)(nil)},
+		{Name: "BLAS", Value: (*tensor.BLAS)(nil)},
+		{Name: "BitMap", Value: (*tensor.BitMap)(nil)},
+		{Name: "Boolable", Value: (*tensor.Boolable)(nil)},
+		{Name: "ByIndiceser", Value: (*tensor.ByIndiceser)(nil)},
+		{Name: "CS", Value: (*tensor.CS)(nil)},
+		{Name: "Cbrter", Value: (*tensor.Cbrter)(nil)},
+		{Name: "Clamper", Value: (*tensor.Clamper)(nil)},
+		{Name: "Cloner", Value: (*tensor.Cloner)(nil)},
+		{Name: "Concater", Value: (*tensor.Concater)(nil)},
+		{Name: "ConsOpt", Value: (*tensor.ConsOpt)(nil)},
+		{Name: "Cuber", Value: (*tensor.Cuber)(nil)},
+		{Name: "DataOrder", Value: (*tensor.DataOrder)(nil)},
+		{Name: "Dataer", Value: (*tensor.Dataer)(nil)},
+		{Name: "Dense", Value: (*tensor.Dense)(nil)},
+		{Name: "DenseStacker", Value: (*tensor.DenseStacker)(nil)},
+		{Name: "DenseTensor", Value: (*tensor.DenseTensor)(nil)},
+		{Name: "Densor", Value: (*tensor.Densor)(nil)},
+		{Name: "Diager", Value: (*tensor.Diager)(nil)},
+		{Name: "Diver", Value: (*tensor.Diver)(nil)},
+		{Name: "Dotter", Value: (*tensor.Dotter)(nil)},
+		{Name: "Dtype", Value: (*tensor.Dtype)(nil)},
+		{Name: "Dtyper", Value: (*tensor.Dtyper)(nil)},
+		{Name: "ElEqer", Value: (*tensor.ElEqer)(nil)},
+		{Name: "Engine", Value: (*tensor.Engine)(nil)},
+		{Name: "Eq", Value: (*tensor.Eq)(nil)},
+		{Name: "Exper", Value: (*tensor.Exper)(nil)},
+		{Name: "FMAer", Value: (*tensor.FMAer)(nil)},
+		{Name: "FlatIterator", Value: (*tensor.FlatIterator)(nil)},
+		{Name: "FlatMaskedIterator", Value: (*tensor.FlatMaskedIterator)(nil)},
+		{Name: "FlatSparseIterator", Value: (*tensor.FlatSparseIterator)(nil)},
+		{Name: "Float32Engine", Value: (*tensor.Float32Engine)(nil)},
+		{Name: "Float64Engine", Value: (*tensor.Float64Engine)(nil)},
+		{Name: "FuncOpt", Value: (*tensor.FuncOpt)(nil)},
+		{Name: "Gteer", Value: (*tensor.Gteer)(nil)},
+		{Name: "Gter", Value: (*tensor.Gter)(nil)},
+		{Name: "InfChecker", Value: (*tensor.InfChecker)(nil)},
+		{Name: "InnerProder", Value: (*tensor.InnerProder)(nil)},
+		{Name: "InnerProderF32", Value: (*tensor.InnerProderF32)(nil)},
+		{Name: "InnerProderF64", Value: (*tensor.InnerProderF64)(nil)},
+		{Name: "InvSqrter", Value: (*tensor.InvSqrter)(nil)},
+		{Name: "Inver", Value: (*tensor.Inver)(nil)},
+		{Name: "Iterator", Value: (*tensor.Iterator)(nil)},
+		{Name: "Kinder", Value: (*tensor.Kinder)(nil)},
+		{Name: "Log10er", Value: (*tensor.Log10er)(nil)},
+		{Name: "Log2er", Value: (*tensor.Log2er)(nil)},
+		{Name: "Loger", Value: (*tensor.Loger)(nil)},
+		{Name: "Lteer", Value: (*tensor.Lteer)(nil)},
+		{Name: "Lter", Value: (*tensor.Lter)(nil)},
+		{Name: "Mapper", Value: (*tensor.Mapper)(nil)},
+		{Name: "MaskedTensor", Value: (*tensor.MaskedTensor)(nil)},
+		{Name: "MatMuler", Value: (*tensor.MatMuler)(nil)},
+		{Name: "MatVecMuler", Value: (*tensor.MatVecMuler)(nil)},
+		{Name: "MathError", Value: (*tensor.MathError)(nil)},
+		{Name: "MaxBetweener", Value: (*tensor.MaxBetweener)(nil)},
+		{Name: "Maxer", Value: (*tensor.Maxer)(nil)},
+		{Name: "MemSetter", Value: (*tensor.MemSetter)(nil)},
+		{Name: "Memory", Value: (*tensor.Memory)(nil)},
+		{Name: "MemoryFlag", Value: (*tensor.MemoryFlag)(nil)},
+		{Name: "MinBetweener", Value: (*tensor.MinBetweener)(nil)},
+		{Name: "Miner", Value: (*tensor.Miner)(nil)},
+		{Name: "Moder", Value: (*tensor.Moder)(nil)},
+		{Name: "Muler", Value: (*tensor.Muler)(nil)},
+		{Name: "MultIterator", Value: (*tensor.MultIterator)(nil)},
+		{Name: "NaNChecker", Value: (*tensor.NaNChecker)(nil)},
+		{Name: "Neger", Value: (*tensor.Neger)(nil)},
+		{Name: "NoOpError", Value: (*tensor.NoOpError)(nil)},
+		{Name: "NonStdEngine", Value: (*tensor.NonStdEngine)(nil)},
+		{Name: "NormOrder", Value: (*tensor.NormOrder)(nil)},
+		{Name: "Oner", Value: (*tensor.Oner)(nil)},
+		{Name: "OpOpt", Value: (*tensor.OpOpt)(nil)},
+		{Name: "OptimizedReducer", Value: (*tensor.OptimizedReducer)(nil)},
+		{Name: "OuterProder", Value: (*tensor.OuterProder)(nil)},
+		{Name: "Power", Value: (*tensor.Power)(nil)},
+		{Name: "Proder", Value: (*tensor.Proder)(nil)},
+		{Name: "Reducer", Value: (*tensor.Reducer)(nil)},
+		{Name: "Repeater", Value: (*tensor.Repeater)(nil)},
+		{Name: "SVDer", Value: (*tensor.SVDer)(nil)},
+		{Name: "ScalarRep", Value: (*tensor.ScalarRep)(nil)},
+		{Name: "Shape", Value: (*tensor.Shape)(nil)},
+		{Name: "Signer", Value: (*tensor.Signer)(nil)},
+		{Name: "Slice", Value: (*tensor.Slice)(nil)},
+		{Name: "Slicer", Value: (*tensor.Slicer)(nil)},
+		{Name: "SoftMaxer", Value: (*tensor.SoftMaxer)(nil)},
+		{Name: "Sparse", Value: (*tensor.Sparse)(nil)},
+		{Name: "SparseTensor", Value: (*tensor.SparseTensor)(nil)},
+		{Name: "Sqrter", Value: (*tensor.Sqrter)(nil)},
+		{Name: "Squarer", Value: (*tensor.Squarer)(nil)},
+		{Name: "Stacker", Value: (*tensor.Stacker)(nil)},
+		{Name: "StdEng", Value: (*tensor.StdEng)(nil)},
+		{Name: "Suber", Value: (*tensor.Suber)(nil)},
+		{Name: "Sumer", Value: (*tensor.Sumer)(nil)},
+		{Name: "Tanher", Value: (*tensor.Tanher)(nil)},
+		{Name: "Tensor", Value: (*tensor.Tensor)(nil)},
+		{Name: "Tracer", Value: (*tensor.Tracer)(nil)},
+		{Name: "Transposer", Value: (*tensor.Transposer)(nil)},
+		{Name: "Triangle", Value: (*tensor.Triangle)(nil)},
+		{Name: "View", Value: (*tensor.View)(nil)},
+		{Name: "Zeroer", Value: (*tensor.Zeroer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Bool", Value: &tensor.Bool},
+		{Name: "Byte", Value: &tensor.Byte},
+		{Name: "Complex128", Value: &tensor.Complex128},
+		{Name: "Complex64", Value: &tensor.Complex64},
+		{Name: "Float32", Value: &tensor.Float32},
+		{Name: "Float64", Value: &tensor.Float64},
+		{Name: "Int", Value: &tensor.Int},
+		{Name: "Int16", Value: &tensor.Int16},
+		{Name: "Int32", Value: &tensor.Int32},
+		{Name: "Int64", Value: &tensor.Int64},
+		{Name: "Int8", Value: &tensor.Int8},
+		{Name: "String", Value: &tensor.String},
+		{Name: "TABCOUNT", Value: &tensor.TABCOUNT},
+		{Name: "Uint", Value: &tensor.Uint},
+		{Name: "Uint16", Value: &tensor.Uint16},
+		{Name: "Uint32", Value: &tensor.Uint32},
+		{Name: "Uint64", Value: &tensor.Uint64},
+		{Name: "Uint8", Value: &tensor.Uint8},
+		{Name: "Uintptr", Value: &tensor.Uintptr},
+		{Name: "UnsafePointer", Value: &tensor.UnsafePointer},
+	},
 }

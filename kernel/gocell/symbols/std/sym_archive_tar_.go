@@ -4,15 +4,15 @@ package std
 
 import (
 	tar "archive/tar"
-	table "dace.local/kernel/gocell/symbols/table"
-	fs "io/fs"
-	reflect "reflect"
-	time "time"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("archive/tar", "tar", func() map[string]reflect.Value {
-		return table.With(`TypeBlock INT 52
+func init() { table.Register(&archive_tar_) }
+
+var archive_tar_ = table.Package{
+	Path: "archive/tar",
+	Name: "tar",
+	Untyped: `TypeBlock INT 52
 TypeChar INT 51
 TypeCont INT 55
 TypeDir INT 53
@@ -26,70 +26,26 @@ TypeRegA INT 0
 TypeSymlink INT 50
 TypeXGlobalHeader INT 103
 TypeXHeader INT 120
-`, map[string]reflect.Value{
-			"ErrFieldTooLong":    reflect.ValueOf(&tar.ErrFieldTooLong).Elem(),
-			"ErrHeader":          reflect.ValueOf(&tar.ErrHeader).Elem(),
-			"ErrInsecurePath":    reflect.ValueOf(&tar.ErrInsecurePath).Elem(),
-			"ErrWriteAfterClose": reflect.ValueOf(&tar.ErrWriteAfterClose).Elem(),
-			"ErrWriteTooLong":    reflect.ValueOf(&tar.ErrWriteTooLong).Elem(),
-			"FileInfoHeader":     reflect.ValueOf(tar.FileInfoHeader),
-			"FormatGNU":          reflect.ValueOf(tar.FormatGNU),
-			"FormatPAX":          reflect.ValueOf(tar.FormatPAX),
-			"FormatUSTAR":        reflect.ValueOf(tar.FormatUSTAR),
-			"FormatUnknown":      reflect.ValueOf(tar.FormatUnknown),
-			"NewReader":          reflect.ValueOf(tar.NewReader),
-			"NewWriter":          reflect.ValueOf(tar.NewWriter),
-			"FileInfoNames":      reflect.ValueOf((*tar.FileInfoNames)(nil)),
-			"Format":             reflect.ValueOf((*tar.Format)(nil)),
-			"Header":             reflect.ValueOf((*tar.Header)(nil)),
-			"Reader":             reflect.ValueOf((*tar.Reader)(nil)),
-			"Writer":             reflect.ValueOf((*tar.Writer)(nil)),
-			"_FileInfoNames":     reflect.ValueOf((*_archive_tar_FileInfoNames)(nil)),
-		})
-	})
-}
-
-// _archive_tar_FileInfoNames hands an interpreted FileInfoNames to compiled code.
-type _archive_tar_FileInfoNames struct {
-	IValue   any
-	WGname   func() (string, error)
-	WIsDir   func() bool
-	WModTime func() time.Time
-	WMode    func() fs.FileMode
-	WName    func() string
-	WSize    func() int64
-	WSys     func() any
-	WUname   func() (string, error)
-}
-
-func (W _archive_tar_FileInfoNames) Gname() (string, error) {
-	return W.WGname()
-}
-
-func (W _archive_tar_FileInfoNames) IsDir() bool {
-	return W.WIsDir()
-}
-
-func (W _archive_tar_FileInfoNames) ModTime() time.Time {
-	return W.WModTime()
-}
-
-func (W _archive_tar_FileInfoNames) Mode() fs.FileMode {
-	return W.WMode()
-}
-
-func (W _archive_tar_FileInfoNames) Name() string {
-	return W.WName()
-}
-
-func (W _archive_tar_FileInfoNames) Size() int64 {
-	return W.WSize()
-}
-
-func (W _archive_tar_FileInfoNames) Sys() any {
-	return W.WSys()
-}
-
-func (W _archive_tar_FileInfoNames) Uname() (string, error) {
-	return W.WUname()
+`,
+	Values: []table.Symbol{
+		{Name: "FileInfoHeader", Value: tar.FileInfoHeader},
+		{Name: "FormatGNU", Value: tar.FormatGNU},
+		{Name: "FormatPAX", Value: tar.FormatPAX},
+		{Name: "FormatUSTAR", Value: tar.FormatUSTAR},
+		{Name: "FormatUnknown", Value: tar.FormatUnknown},
+		{Name: "NewReader", Value: tar.NewReader},
+		{Name: "NewWriter", Value: tar.NewWriter},
+		{Name: "FileInfoNames", Value: (*tar.FileInfoNames)(nil)},
+		{Name: "Format", Value: (*tar.Format)(nil)},
+		{Name: "Header", Value: (*tar.Header)(nil)},
+		{Name: "Reader", Value: (*tar.Reader)(nil)},
+		{Name: "Writer", Value: (*tar.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrFieldTooLong", Value: &tar.ErrFieldTooLong},
+		{Name: "ErrHeader", Value: &tar.ErrHeader},
+		{Name: "ErrInsecurePath", Value: &tar.ErrInsecurePath},
+		{Name: "ErrWriteAfterClose", Value: &tar.ErrWriteAfterClose},
+		{Name: "ErrWriteTooLong", Value: &tar.ErrWriteTooLong},
+	},
 }

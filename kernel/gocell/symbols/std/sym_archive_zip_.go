@@ -4,32 +4,35 @@ package std
 
 import (
 	zip "archive/zip"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("archive/zip", "zip", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Deflate":              reflect.ValueOf(zip.Deflate),
-			"ErrAlgorithm":         reflect.ValueOf(&zip.ErrAlgorithm).Elem(),
-			"ErrChecksum":          reflect.ValueOf(&zip.ErrChecksum).Elem(),
-			"ErrFormat":            reflect.ValueOf(&zip.ErrFormat).Elem(),
-			"ErrInsecurePath":      reflect.ValueOf(&zip.ErrInsecurePath).Elem(),
-			"FileInfoHeader":       reflect.ValueOf(zip.FileInfoHeader),
-			"NewReader":            reflect.ValueOf(zip.NewReader),
-			"NewWriter":            reflect.ValueOf(zip.NewWriter),
-			"OpenReader":           reflect.ValueOf(zip.OpenReader),
-			"RegisterCompressor":   reflect.ValueOf(zip.RegisterCompressor),
-			"RegisterDecompressor": reflect.ValueOf(zip.RegisterDecompressor),
-			"Store":                reflect.ValueOf(zip.Store),
-			"Compressor":           reflect.ValueOf((*zip.Compressor)(nil)),
-			"Decompressor":         reflect.ValueOf((*zip.Decompressor)(nil)),
-			"File":                 reflect.ValueOf((*zip.File)(nil)),
-			"FileHeader":           reflect.ValueOf((*zip.FileHeader)(nil)),
-			"ReadCloser":           reflect.ValueOf((*zip.ReadCloser)(nil)),
-			"Reader":               reflect.ValueOf((*zip.Reader)(nil)),
-			"Writer":               reflect.ValueOf((*zip.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&archive_zip_) }
+
+var archive_zip_ = table.Package{
+	Path: "archive/zip",
+	Name: "zip",
+	Values: []table.Symbol{
+		{Name: "Deflate", Value: zip.Deflate},
+		{Name: "FileInfoHeader", Value: zip.FileInfoHeader},
+		{Name: "NewReader", Value: zip.NewReader},
+		{Name: "NewWriter", Value: zip.NewWriter},
+		{Name: "OpenReader", Value: zip.OpenReader},
+		{Name: "RegisterCompressor", Value: zip.RegisterCompressor},
+		{Name: "RegisterDecompressor", Value: zip.RegisterDecompressor},
+		{Name: "Store", Value: zip.Store},
+		{Name: "Compressor", Value: (*zip.Compressor)(nil)},
+		{Name: "Decompressor", Value: (*zip.Decompressor)(nil)},
+		{Name: "File", Value: (*zip.File)(nil)},
+		{Name: "FileHeader", Value: (*zip.FileHeader)(nil)},
+		{Name: "ReadCloser", Value: (*zip.ReadCloser)(nil)},
+		{Name: "Reader", Value: (*zip.Reader)(nil)},
+		{Name: "Writer", Value: (*zip.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrAlgorithm", Value: &zip.ErrAlgorithm},
+		{Name: "ErrChecksum", Value: &zip.ErrChecksum},
+		{Name: "ErrFormat", Value: &zip.ErrFormat},
+		{Name: "ErrInsecurePath", Value: &zip.ErrInsecurePath},
+	},
 }

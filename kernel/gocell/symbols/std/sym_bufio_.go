@@ -4,38 +4,42 @@ package std
 
 import (
 	bufio "bufio"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("bufio", "bufio", func() map[string]reflect.Value {
-		return table.With(`MaxScanTokenSize INT 65536
-`, map[string]reflect.Value{
-			"ErrAdvanceTooFar":     reflect.ValueOf(&bufio.ErrAdvanceTooFar).Elem(),
-			"ErrBadReadCount":      reflect.ValueOf(&bufio.ErrBadReadCount).Elem(),
-			"ErrBufferFull":        reflect.ValueOf(&bufio.ErrBufferFull).Elem(),
-			"ErrFinalToken":        reflect.ValueOf(&bufio.ErrFinalToken).Elem(),
-			"ErrInvalidUnreadByte": reflect.ValueOf(&bufio.ErrInvalidUnreadByte).Elem(),
-			"ErrInvalidUnreadRune": reflect.ValueOf(&bufio.ErrInvalidUnreadRune).Elem(),
-			"ErrNegativeAdvance":   reflect.ValueOf(&bufio.ErrNegativeAdvance).Elem(),
-			"ErrNegativeCount":     reflect.ValueOf(&bufio.ErrNegativeCount).Elem(),
-			"ErrTooLong":           reflect.ValueOf(&bufio.ErrTooLong).Elem(),
-			"NewReadWriter":        reflect.ValueOf(bufio.NewReadWriter),
-			"NewReader":            reflect.ValueOf(bufio.NewReader),
-			"NewReaderSize":        reflect.ValueOf(bufio.NewReaderSize),
-			"NewScanner":           reflect.ValueOf(bufio.NewScanner),
-			"NewWriter":            reflect.ValueOf(bufio.NewWriter),
-			"NewWriterSize":        reflect.ValueOf(bufio.NewWriterSize),
-			"ScanBytes":            reflect.ValueOf(bufio.ScanBytes),
-			"ScanLines":            reflect.ValueOf(bufio.ScanLines),
-			"ScanRunes":            reflect.ValueOf(bufio.ScanRunes),
-			"ScanWords":            reflect.ValueOf(bufio.ScanWords),
-			"ReadWriter":           reflect.ValueOf((*bufio.ReadWriter)(nil)),
-			"Reader":               reflect.ValueOf((*bufio.Reader)(nil)),
-			"Scanner":              reflect.ValueOf((*bufio.Scanner)(nil)),
-			"SplitFunc":            reflect.ValueOf((*bufio.SplitFunc)(nil)),
-			"Writer":               reflect.ValueOf((*bufio.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&bufio_) }
+
+var bufio_ = table.Package{
+	Path: "bufio",
+	Name: "bufio",
+	Untyped: `MaxScanTokenSize INT 65536
+`,
+	Values: []table.Symbol{
+		{Name: "NewReadWriter", Value: bufio.NewReadWriter},
+		{Name: "NewReader", Value: bufio.NewReader},
+		{Name: "NewReaderSize", Value: bufio.NewReaderSize},
+		{Name: "NewScanner", Value: bufio.NewScanner},
+		{Name: "NewWriter", Value: bufio.NewWriter},
+		{Name: "NewWriterSize", Value: bufio.NewWriterSize},
+		{Name: "ScanBytes", Value: bufio.ScanBytes},
+		{Name: "ScanLines", Value: bufio.ScanLines},
+		{Name: "ScanRunes", Value: bufio.ScanRunes},
+		{Name: "ScanWords", Value: bufio.ScanWords},
+		{Name: "ReadWriter", Value: (*bufio.ReadWriter)(nil)},
+		{Name: "Reader", Value: (*bufio.Reader)(nil)},
+		{Name: "Scanner", Value: (*bufio.Scanner)(nil)},
+		{Name: "SplitFunc", Value: (*bufio.SplitFunc)(nil)},
+		{Name: "Writer", Value: (*bufio.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrAdvanceTooFar", Value: &bufio.ErrAdvanceTooFar},
+		{Name: "ErrBadReadCount", Value: &bufio.ErrBadReadCount},
+		{Name: "ErrBufferFull", Value: &bufio.ErrBufferFull},
+		{Name: "ErrFinalToken", Value: &bufio.ErrFinalToken},
+		{Name: "ErrInvalidUnreadByte", Value: &bufio.ErrInvalidUnreadByte},
+		{Name: "ErrInvalidUnreadRune", Value: &bufio.ErrInvalidUnreadRune},
+		{Name: "ErrNegativeAdvance", Value: &bufio.ErrNegativeAdvance},
+		{Name: "ErrNegativeCount", Value: &bufio.ErrNegativeCount},
+		{Name: "ErrTooLong", Value: &bufio.ErrTooLong},
+	},
 }

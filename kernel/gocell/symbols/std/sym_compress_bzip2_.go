@@ -4,15 +4,16 @@ package std
 
 import (
 	bzip2 "compress/bzip2"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("compress/bzip2", "bzip2", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewReader":       reflect.ValueOf(bzip2.NewReader),
-			"StructuralError": reflect.ValueOf((*bzip2.StructuralError)(nil)),
-		})
-	})
+func init() { table.Register(&compress_bzip2_) }
+
+var compress_bzip2_ = table.Package{
+	Path: "compress/bzip2",
+	Name: "bzip2",
+	Values: []table.Symbol{
+		{Name: "NewReader", Value: bzip2.NewReader},
+		{Name: "StructuralError", Value: (*bzip2.StructuralError)(nil)},
+	},
 }

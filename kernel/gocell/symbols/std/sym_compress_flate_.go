@@ -4,57 +4,31 @@ package std
 
 import (
 	flate "compress/flate"
-	table "dace.local/kernel/gocell/symbols/table"
-	io "io"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("compress/flate", "flate", func() map[string]reflect.Value {
-		return table.With(`BestCompression INT 9
+func init() { table.Register(&compress_flate_) }
+
+var compress_flate_ = table.Package{
+	Path: "compress/flate",
+	Name: "flate",
+	Untyped: `BestCompression INT 9
 BestSpeed INT 1
 DefaultCompression INT -1
 HuffmanOnly INT -2
 NoCompression INT 0
-`, map[string]reflect.Value{
-			"NewReader":         reflect.ValueOf(flate.NewReader),
-			"NewReaderDict":     reflect.ValueOf(flate.NewReaderDict),
-			"NewWriter":         reflect.ValueOf(flate.NewWriter),
-			"NewWriterDict":     reflect.ValueOf(flate.NewWriterDict),
-			"CorruptInputError": reflect.ValueOf((*flate.CorruptInputError)(nil)),
-			"InternalError":     reflect.ValueOf((*flate.InternalError)(nil)),
-			"ReadError":         reflect.ValueOf((*flate.ReadError)(nil)),
-			"Reader":            reflect.ValueOf((*flate.Reader)(nil)),
-			"Resetter":          reflect.ValueOf((*flate.Resetter)(nil)),
-			"WriteError":        reflect.ValueOf((*flate.WriteError)(nil)),
-			"Writer":            reflect.ValueOf((*flate.Writer)(nil)),
-			"_Reader":           reflect.ValueOf((*_compress_flate_Reader)(nil)),
-			"_Resetter":         reflect.ValueOf((*_compress_flate_Resetter)(nil)),
-		})
-	})
-}
-
-// _compress_flate_Reader hands an interpreted Reader to compiled code.
-type _compress_flate_Reader struct {
-	IValue    any
-	WRead     func(a0 []byte) (int, error)
-	WReadByte func() (byte, error)
-}
-
-func (W _compress_flate_Reader) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _compress_flate_Reader) ReadByte() (byte, error) {
-	return W.WReadByte()
-}
-
-// _compress_flate_Resetter hands an interpreted Resetter to compiled code.
-type _compress_flate_Resetter struct {
-	IValue any
-	WReset func(a0 io.Reader, a1 []byte) error
-}
-
-func (W _compress_flate_Resetter) Reset(a0 io.Reader, a1 []byte) error {
-	return W.WReset(a0, a1)
+`,
+	Values: []table.Symbol{
+		{Name: "NewReader", Value: flate.NewReader},
+		{Name: "NewReaderDict", Value: flate.NewReaderDict},
+		{Name: "NewWriter", Value: flate.NewWriter},
+		{Name: "NewWriterDict", Value: flate.NewWriterDict},
+		{Name: "CorruptInputError", Value: (*flate.CorruptInputError)(nil)},
+		{Name: "InternalError", Value: (*flate.InternalError)(nil)},
+		{Name: "ReadError", Value: (*flate.ReadError)(nil)},
+		{Name: "Reader", Value: (*flate.Reader)(nil)},
+		{Name: "Resetter", Value: (*flate.Resetter)(nil)},
+		{Name: "WriteError", Value: (*flate.WriteError)(nil)},
+		{Name: "Writer", Value: (*flate.Writer)(nil)},
+	},
 }

@@ -4,26 +4,30 @@ package std
 
 import (
 	gzip "compress/gzip"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("compress/gzip", "gzip", func() map[string]reflect.Value {
-		return table.With(`BestCompression INT 9
+func init() { table.Register(&compress_gzip_) }
+
+var compress_gzip_ = table.Package{
+	Path: "compress/gzip",
+	Name: "gzip",
+	Untyped: `BestCompression INT 9
 BestSpeed INT 1
 DefaultCompression INT -1
 HuffmanOnly INT -2
 NoCompression INT 0
-`, map[string]reflect.Value{
-			"ErrChecksum":    reflect.ValueOf(&gzip.ErrChecksum).Elem(),
-			"ErrHeader":      reflect.ValueOf(&gzip.ErrHeader).Elem(),
-			"NewReader":      reflect.ValueOf(gzip.NewReader),
-			"NewWriter":      reflect.ValueOf(gzip.NewWriter),
-			"NewWriterLevel": reflect.ValueOf(gzip.NewWriterLevel),
-			"Header":         reflect.ValueOf((*gzip.Header)(nil)),
-			"Reader":         reflect.ValueOf((*gzip.Reader)(nil)),
-			"Writer":         reflect.ValueOf((*gzip.Writer)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "NewReader", Value: gzip.NewReader},
+		{Name: "NewWriter", Value: gzip.NewWriter},
+		{Name: "NewWriterLevel", Value: gzip.NewWriterLevel},
+		{Name: "Header", Value: (*gzip.Header)(nil)},
+		{Name: "Reader", Value: (*gzip.Reader)(nil)},
+		{Name: "Writer", Value: (*gzip.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrChecksum", Value: &gzip.ErrChecksum},
+		{Name: "ErrHeader", Value: &gzip.ErrHeader},
+	},
 }

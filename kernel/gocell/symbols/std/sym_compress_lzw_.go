@@ -4,20 +4,21 @@ package std
 
 import (
 	lzw "compress/lzw"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("compress/lzw", "lzw", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"LSB":       reflect.ValueOf(lzw.LSB),
-			"MSB":       reflect.ValueOf(lzw.MSB),
-			"NewReader": reflect.ValueOf(lzw.NewReader),
-			"NewWriter": reflect.ValueOf(lzw.NewWriter),
-			"Order":     reflect.ValueOf((*lzw.Order)(nil)),
-			"Reader":    reflect.ValueOf((*lzw.Reader)(nil)),
-			"Writer":    reflect.ValueOf((*lzw.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&compress_lzw_) }
+
+var compress_lzw_ = table.Package{
+	Path: "compress/lzw",
+	Name: "lzw",
+	Values: []table.Symbol{
+		{Name: "LSB", Value: lzw.LSB},
+		{Name: "MSB", Value: lzw.MSB},
+		{Name: "NewReader", Value: lzw.NewReader},
+		{Name: "NewWriter", Value: lzw.NewWriter},
+		{Name: "Order", Value: (*lzw.Order)(nil)},
+		{Name: "Reader", Value: (*lzw.Reader)(nil)},
+		{Name: "Writer", Value: (*lzw.Writer)(nil)},
+	},
 }

@@ -4,40 +4,32 @@ package std
 
 import (
 	zlib "compress/zlib"
-	table "dace.local/kernel/gocell/symbols/table"
-	io "io"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("compress/zlib", "zlib", func() map[string]reflect.Value {
-		return table.With(`BestCompression INT 9
+func init() { table.Register(&compress_zlib_) }
+
+var compress_zlib_ = table.Package{
+	Path: "compress/zlib",
+	Name: "zlib",
+	Untyped: `BestCompression INT 9
 BestSpeed INT 1
 DefaultCompression INT -1
 HuffmanOnly INT -2
 NoCompression INT 0
-`, map[string]reflect.Value{
-			"ErrChecksum":        reflect.ValueOf(&zlib.ErrChecksum).Elem(),
-			"ErrDictionary":      reflect.ValueOf(&zlib.ErrDictionary).Elem(),
-			"ErrHeader":          reflect.ValueOf(&zlib.ErrHeader).Elem(),
-			"NewReader":          reflect.ValueOf(zlib.NewReader),
-			"NewReaderDict":      reflect.ValueOf(zlib.NewReaderDict),
-			"NewWriter":          reflect.ValueOf(zlib.NewWriter),
-			"NewWriterLevel":     reflect.ValueOf(zlib.NewWriterLevel),
-			"NewWriterLevelDict": reflect.ValueOf(zlib.NewWriterLevelDict),
-			"Resetter":           reflect.ValueOf((*zlib.Resetter)(nil)),
-			"Writer":             reflect.ValueOf((*zlib.Writer)(nil)),
-			"_Resetter":          reflect.ValueOf((*_compress_zlib_Resetter)(nil)),
-		})
-	})
-}
-
-// _compress_zlib_Resetter hands an interpreted Resetter to compiled code.
-type _compress_zlib_Resetter struct {
-	IValue any
-	WReset func(a0 io.Reader, a1 []byte) error
-}
-
-func (W _compress_zlib_Resetter) Reset(a0 io.Reader, a1 []byte) error {
-	return W.WReset(a0, a1)
+`,
+	Values: []table.Symbol{
+		{Name: "NewReader", Value: zlib.NewReader},
+		{Name: "NewReaderDict", Value: zlib.NewReaderDict},
+		{Name: "NewWriter", Value: zlib.NewWriter},
+		{Name: "NewWriterLevel", Value: zlib.NewWriterLevel},
+		{Name: "NewWriterLevelDict", Value: zlib.NewWriterLevelDict},
+		{Name: "Resetter", Value: (*zlib.Resetter)(nil)},
+		{Name: "Writer", Value: (*zlib.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrChecksum", Value: &zlib.ErrChecksum},
+		{Name: "ErrDictionary", Value: &zlib.ErrDictionary},
+		{Name: "ErrHeader", Value: &zlib.ErrHeader},
+	},
 }

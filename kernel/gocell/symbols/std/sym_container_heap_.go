@@ -4,50 +4,20 @@ package std
 
 import (
 	heap "container/heap"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("container/heap", "heap", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Fix":        reflect.ValueOf(heap.Fix),
-			"Init":       reflect.ValueOf(heap.Init),
-			"Pop":        reflect.ValueOf(heap.Pop),
-			"Push":       reflect.ValueOf(heap.Push),
-			"Remove":     reflect.ValueOf(heap.Remove),
-			"Interface":  reflect.ValueOf((*heap.Interface)(nil)),
-			"_Interface": reflect.ValueOf((*_container_heap_Interface)(nil)),
-		})
-	})
-}
+func init() { table.Register(&container_heap_) }
 
-// _container_heap_Interface hands an interpreted Interface to compiled code.
-type _container_heap_Interface struct {
-	IValue any
-	WLen   func() int
-	WLess  func(a0 int, a1 int) bool
-	WPop   func() any
-	WPush  func(a0 any)
-	WSwap  func(a0 int, a1 int)
-}
-
-func (W _container_heap_Interface) Len() int {
-	return W.WLen()
-}
-
-func (W _container_heap_Interface) Less(a0 int, a1 int) bool {
-	return W.WLess(a0, a1)
-}
-
-func (W _container_heap_Interface) Pop() any {
-	return W.WPop()
-}
-
-func (W _container_heap_Interface) Push(a0 any) {
-	W.WPush(a0)
-}
-
-func (W _container_heap_Interface) Swap(a0 int, a1 int) {
-	W.WSwap(a0, a1)
+var container_heap_ = table.Package{
+	Path: "container/heap",
+	Name: "heap",
+	Values: []table.Symbol{
+		{Name: "Fix", Value: heap.Fix},
+		{Name: "Init", Value: heap.Init},
+		{Name: "Pop", Value: heap.Pop},
+		{Name: "Push", Value: heap.Push},
+		{Name: "Remove", Value: heap.Remove},
+		{Name: "Interface", Value: (*heap.Interface)(nil)},
+	},
 }

@@ -4,16 +4,17 @@ package std
 
 import (
 	list "container/list"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("container/list", "list", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":     reflect.ValueOf(list.New),
-			"Element": reflect.ValueOf((*list.Element)(nil)),
-			"List":    reflect.ValueOf((*list.List)(nil)),
-		})
-	})
+func init() { table.Register(&container_list_) }
+
+var container_list_ = table.Package{
+	Path: "container/list",
+	Name: "list",
+	Values: []table.Symbol{
+		{Name: "New", Value: list.New},
+		{Name: "Element", Value: (*list.Element)(nil)},
+		{Name: "List", Value: (*list.List)(nil)},
+	},
 }

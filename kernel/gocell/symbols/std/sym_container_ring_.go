@@ -4,15 +4,16 @@ package std
 
 import (
 	ring "container/ring"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("container/ring", "ring", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":  reflect.ValueOf(ring.New),
-			"Ring": reflect.ValueOf((*ring.Ring)(nil)),
-		})
-	})
+func init() { table.Register(&container_ring_) }
+
+var container_ring_ = table.Package{
+	Path: "container/ring",
+	Name: "ring",
+	Values: []table.Symbol{
+		{Name: "New", Value: ring.New},
+		{Name: "Ring", Value: (*ring.Ring)(nil)},
+	},
 }

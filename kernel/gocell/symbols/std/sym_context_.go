@@ -4,57 +4,33 @@ package std
 
 import (
 	context "context"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
-	time "time"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("context", "context", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AfterFunc":         reflect.ValueOf(context.AfterFunc),
-			"Background":        reflect.ValueOf(context.Background),
-			"Canceled":          reflect.ValueOf(&context.Canceled).Elem(),
-			"Cause":             reflect.ValueOf(context.Cause),
-			"DeadlineExceeded":  reflect.ValueOf(&context.DeadlineExceeded).Elem(),
-			"TODO":              reflect.ValueOf(context.TODO),
-			"WithCancel":        reflect.ValueOf(context.WithCancel),
-			"WithCancelCause":   reflect.ValueOf(context.WithCancelCause),
-			"WithDeadline":      reflect.ValueOf(context.WithDeadline),
-			"WithDeadlineCause": reflect.ValueOf(context.WithDeadlineCause),
-			"WithTimeout":       reflect.ValueOf(context.WithTimeout),
-			"WithTimeoutCause":  reflect.ValueOf(context.WithTimeoutCause),
-			"WithValue":         reflect.ValueOf(context.WithValue),
-			"WithoutCancel":     reflect.ValueOf(context.WithoutCancel),
-			"CancelCauseFunc":   reflect.ValueOf((*context.CancelCauseFunc)(nil)),
-			"CancelFunc":        reflect.ValueOf((*context.CancelFunc)(nil)),
-			"Context":           reflect.ValueOf((*context.Context)(nil)),
-			"_Context":          reflect.ValueOf((*_context_Context)(nil)),
-		})
-	})
-}
+func init() { table.Register(&context_) }
 
-// _context_Context hands an interpreted Context to compiled code.
-type _context_Context struct {
-	IValue    any
-	WDeadline func() (time.Time, bool)
-	WDone     func() <-chan struct{}
-	WErr      func() error
-	WValue    func(a0 any) any
-}
-
-func (W _context_Context) Deadline() (time.Time, bool) {
-	return W.WDeadline()
-}
-
-func (W _context_Context) Done() <-chan struct{} {
-	return W.WDone()
-}
-
-func (W _context_Context) Err() error {
-	return W.WErr()
-}
-
-func (W _context_Context) Value(a0 any) any {
-	return W.WValue(a0)
+var context_ = table.Package{
+	Path: "context",
+	Name: "context",
+	Values: []table.Symbol{
+		{Name: "AfterFunc", Value: context.AfterFunc},
+		{Name: "Background", Value: context.Background},
+		{Name: "Cause", Value: context.Cause},
+		{Name: "TODO", Value: context.TODO},
+		{Name: "WithCancel", Value: context.WithCancel},
+		{Name: "WithCancelCause", Value: context.WithCancelCause},
+		{Name: "WithDeadline", Value: context.WithDeadline},
+		{Name: "WithDeadlineCause", Value: context.WithDeadlineCause},
+		{Name: "WithTimeout", Value: context.WithTimeout},
+		{Name: "WithTimeoutCause", Value: context.WithTimeoutCause},
+		{Name: "WithValue", Value: context.WithValue},
+		{Name: "WithoutCancel", Value: context.WithoutCancel},
+		{Name: "CancelCauseFunc", Value: (*context.CancelCauseFunc)(nil)},
+		{Name: "CancelFunc", Value: (*context.CancelFunc)(nil)},
+		{Name: "Context", Value: (*context.Context)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Canceled", Value: &context.Canceled},
+		{Name: "DeadlineExceeded", Value: &context.DeadlineExceeded},
+	},
 }

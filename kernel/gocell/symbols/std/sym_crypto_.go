@@ -4,159 +4,45 @@ package std
 
 import (
 	crypto "crypto"
-	table "dace.local/kernel/gocell/symbols/table"
-	io "io"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto", "crypto", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BLAKE2b_256":    reflect.ValueOf(crypto.BLAKE2b_256),
-			"BLAKE2b_384":    reflect.ValueOf(crypto.BLAKE2b_384),
-			"BLAKE2b_512":    reflect.ValueOf(crypto.BLAKE2b_512),
-			"BLAKE2s_256":    reflect.ValueOf(crypto.BLAKE2s_256),
-			"MD4":            reflect.ValueOf(crypto.MD4),
-			"MD5":            reflect.ValueOf(crypto.MD5),
-			"MD5SHA1":        reflect.ValueOf(crypto.MD5SHA1),
-			"RIPEMD160":      reflect.ValueOf(crypto.RIPEMD160),
-			"RegisterHash":   reflect.ValueOf(crypto.RegisterHash),
-			"SHA1":           reflect.ValueOf(crypto.SHA1),
-			"SHA224":         reflect.ValueOf(crypto.SHA224),
-			"SHA256":         reflect.ValueOf(crypto.SHA256),
-			"SHA384":         reflect.ValueOf(crypto.SHA384),
-			"SHA3_224":       reflect.ValueOf(crypto.SHA3_224),
-			"SHA3_256":       reflect.ValueOf(crypto.SHA3_256),
-			"SHA3_384":       reflect.ValueOf(crypto.SHA3_384),
-			"SHA3_512":       reflect.ValueOf(crypto.SHA3_512),
-			"SHA512":         reflect.ValueOf(crypto.SHA512),
-			"SHA512_224":     reflect.ValueOf(crypto.SHA512_224),
-			"SHA512_256":     reflect.ValueOf(crypto.SHA512_256),
-			"SignMessage":    reflect.ValueOf(crypto.SignMessage),
-			"Decapsulator":   reflect.ValueOf((*crypto.Decapsulator)(nil)),
-			"Decrypter":      reflect.ValueOf((*crypto.Decrypter)(nil)),
-			"DecrypterOpts":  reflect.ValueOf((*crypto.DecrypterOpts)(nil)),
-			"Encapsulator":   reflect.ValueOf((*crypto.Encapsulator)(nil)),
-			"Hash":           reflect.ValueOf((*crypto.Hash)(nil)),
-			"MessageSigner":  reflect.ValueOf((*crypto.MessageSigner)(nil)),
-			"PrivateKey":     reflect.ValueOf((*crypto.PrivateKey)(nil)),
-			"PublicKey":      reflect.ValueOf((*crypto.PublicKey)(nil)),
-			"Signer":         reflect.ValueOf((*crypto.Signer)(nil)),
-			"SignerOpts":     reflect.ValueOf((*crypto.SignerOpts)(nil)),
-			"_Decapsulator":  reflect.ValueOf((*_crypto_Decapsulator)(nil)),
-			"_Decrypter":     reflect.ValueOf((*_crypto_Decrypter)(nil)),
-			"_DecrypterOpts": reflect.ValueOf((*_crypto_DecrypterOpts)(nil)),
-			"_Encapsulator":  reflect.ValueOf((*_crypto_Encapsulator)(nil)),
-			"_MessageSigner": reflect.ValueOf((*_crypto_MessageSigner)(nil)),
-			"_PrivateKey":    reflect.ValueOf((*_crypto_PrivateKey)(nil)),
-			"_PublicKey":     reflect.ValueOf((*_crypto_PublicKey)(nil)),
-			"_Signer":        reflect.ValueOf((*_crypto_Signer)(nil)),
-			"_SignerOpts":    reflect.ValueOf((*_crypto_SignerOpts)(nil)),
-		})
-	})
-}
+func init() { table.Register(&crypto_) }
 
-// _crypto_Decapsulator hands an interpreted Decapsulator to compiled code.
-type _crypto_Decapsulator struct {
-	IValue        any
-	WDecapsulate  func(a0 []byte) ([]byte, error)
-	WEncapsulator func() crypto.Encapsulator
-}
-
-func (W _crypto_Decapsulator) Decapsulate(a0 []byte) ([]byte, error) {
-	return W.WDecapsulate(a0)
-}
-
-func (W _crypto_Decapsulator) Encapsulator() crypto.Encapsulator {
-	return W.WEncapsulator()
-}
-
-// _crypto_Decrypter hands an interpreted Decrypter to compiled code.
-type _crypto_Decrypter struct {
-	IValue   any
-	WDecrypt func(a0 io.Reader, a1 []byte, a2 crypto.DecrypterOpts) ([]byte, error)
-	WPublic  func() crypto.PublicKey
-}
-
-func (W _crypto_Decrypter) Decrypt(a0 io.Reader, a1 []byte, a2 crypto.DecrypterOpts) ([]byte, error) {
-	return W.WDecrypt(a0, a1, a2)
-}
-
-func (W _crypto_Decrypter) Public() crypto.PublicKey {
-	return W.WPublic()
-}
-
-// _crypto_DecrypterOpts hands an interpreted DecrypterOpts to compiled code.
-type _crypto_DecrypterOpts struct {
-	IValue any
-}
-
-// _crypto_Encapsulator hands an interpreted Encapsulator to compiled code.
-type _crypto_Encapsulator struct {
-	IValue       any
-	WBytes       func() []byte
-	WEncapsulate func() ([]byte, []byte)
-}
-
-func (W _crypto_Encapsulator) Bytes() []byte {
-	return W.WBytes()
-}
-
-func (W _crypto_Encapsulator) Encapsulate() ([]byte, []byte) {
-	return W.WEncapsulate()
-}
-
-// _crypto_MessageSigner hands an interpreted MessageSigner to compiled code.
-type _crypto_MessageSigner struct {
-	IValue       any
-	WPublic      func() crypto.PublicKey
-	WSign        func(a0 io.Reader, a1 []byte, a2 crypto.SignerOpts) ([]byte, error)
-	WSignMessage func(a0 io.Reader, a1 []byte, a2 crypto.SignerOpts) ([]byte, error)
-}
-
-func (W _crypto_MessageSigner) Public() crypto.PublicKey {
-	return W.WPublic()
-}
-
-func (W _crypto_MessageSigner) Sign(a0 io.Reader, a1 []byte, a2 crypto.SignerOpts) ([]byte, error) {
-	return W.WSign(a0, a1, a2)
-}
-
-func (W _crypto_MessageSigner) SignMessage(a0 io.Reader, a1 []byte, a2 crypto.SignerOpts) ([]byte, error) {
-	return W.WSignMessage(a0, a1, a2)
-}
-
-// _crypto_PrivateKey hands an interpreted PrivateKey to compiled code.
-type _crypto_PrivateKey struct {
-	IValue any
-}
-
-// _crypto_PublicKey hands an interpreted PublicKey to compiled code.
-type _crypto_PublicKey struct {
-	IValue any
-}
-
-// _crypto_Signer hands an interpreted Signer to compiled code.
-type _crypto_Signer struct {
-	IValue  any
-	WPublic func() crypto.PublicKey
-	WSign   func(a0 io.Reader, a1 []byte, a2 crypto.SignerOpts) ([]byte, error)
-}
-
-func (W _crypto_Signer) Public() crypto.PublicKey {
-	return W.WPublic()
-}
-
-func (W _crypto_Signer) Sign(a0 io.Reader, a1 []byte, a2 crypto.SignerOpts) ([]byte, error) {
-	return W.WSign(a0, a1, a2)
-}
-
-// _crypto_SignerOpts hands an interpreted SignerOpts to compiled code.
-type _crypto_SignerOpts struct {
-	IValue    any
-	WHashFunc func() crypto.Hash
-}
-
-func (W _crypto_SignerOpts) HashFunc() crypto.Hash {
-	return W.WHashFunc()
+var crypto_ = table.Package{
+	Path: "crypto",
+	Name: "crypto",
+	Values: []table.Symbol{
+		{Name: "BLAKE2b_256", Value: crypto.BLAKE2b_256},
+		{Name: "BLAKE2b_384", Value: crypto.BLAKE2b_384},
+		{Name: "BLAKE2b_512", Value: crypto.BLAKE2b_512},
+		{Name: "BLAKE2s_256", Value: crypto.BLAKE2s_256},
+		{Name: "MD4", Value: crypto.MD4},
+		{Name: "MD5", Value: crypto.MD5},
+		{Name: "MD5SHA1", Value: crypto.MD5SHA1},
+		{Name: "RIPEMD160", Value: crypto.RIPEMD160},
+		{Name: "RegisterHash", Value: crypto.RegisterHash},
+		{Name: "SHA1", Value: crypto.SHA1},
+		{Name: "SHA224", Value: crypto.SHA224},
+		{Name: "SHA256", Value: crypto.SHA256},
+		{Name: "SHA384", Value: crypto.SHA384},
+		{Name: "SHA3_224", Value: crypto.SHA3_224},
+		{Name: "SHA3_256", Value: crypto.SHA3_256},
+		{Name: "SHA3_384", Value: crypto.SHA3_384},
+		{Name: "SHA3_512", Value: crypto.SHA3_512},
+		{Name: "SHA512", Value: crypto.SHA512},
+		{Name: "SHA512_224", Value: crypto.SHA512_224},
+		{Name: "SHA512_256", Value: crypto.SHA512_256},
+		{Name: "SignMessage", Value: crypto.SignMessage},
+		{Name: "Decapsulator", Value: (*crypto.Decapsulator)(nil)},
+		{Name: "Decrypter", Value: (*crypto.Decrypter)(nil)},
+		{Name: "DecrypterOpts", Value: (*crypto.DecrypterOpts)(nil)},
+		{Name: "Encapsulator", Value: (*crypto.Encapsulator)(nil)},
+		{Name: "Hash", Value: (*crypto.Hash)(nil)},
+		{Name: "MessageSigner", Value: (*crypto.MessageSigner)(nil)},
+		{Name: "PrivateKey", Value: (*crypto.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*crypto.PublicKey)(nil)},
+		{Name: "Signer", Value: (*crypto.Signer)(nil)},
+		{Name: "SignerOpts", Value: (*crypto.SignerOpts)(nil)},
+	},
 }

@@ -4,16 +4,18 @@ package std
 
 import (
 	aes "crypto/aes"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/aes", "aes", func() map[string]reflect.Value {
-		return table.With(`BlockSize INT 16
-`, map[string]reflect.Value{
-			"NewCipher":    reflect.ValueOf(aes.NewCipher),
-			"KeySizeError": reflect.ValueOf((*aes.KeySizeError)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_aes_) }
+
+var crypto_aes_ = table.Package{
+	Path: "crypto/aes",
+	Name: "aes",
+	Untyped: `BlockSize INT 16
+`,
+	Values: []table.Symbol{
+		{Name: "NewCipher", Value: aes.NewCipher},
+		{Name: "KeySizeError", Value: (*aes.KeySizeError)(nil)},
+	},
 }

@@ -4,103 +4,30 @@ package std
 
 import (
 	cipher "crypto/cipher"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/cipher", "cipher", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewCBCDecrypter":       reflect.ValueOf(cipher.NewCBCDecrypter),
-			"NewCBCEncrypter":       reflect.ValueOf(cipher.NewCBCEncrypter),
-			"NewCFBDecrypter":       reflect.ValueOf(cipher.NewCFBDecrypter),
-			"NewCFBEncrypter":       reflect.ValueOf(cipher.NewCFBEncrypter),
-			"NewCTR":                reflect.ValueOf(cipher.NewCTR),
-			"NewGCM":                reflect.ValueOf(cipher.NewGCM),
-			"NewGCMWithNonceSize":   reflect.ValueOf(cipher.NewGCMWithNonceSize),
-			"NewGCMWithRandomNonce": reflect.ValueOf(cipher.NewGCMWithRandomNonce),
-			"NewGCMWithTagSize":     reflect.ValueOf(cipher.NewGCMWithTagSize),
-			"NewOFB":                reflect.ValueOf(cipher.NewOFB),
-			"AEAD":                  reflect.ValueOf((*cipher.AEAD)(nil)),
-			"Block":                 reflect.ValueOf((*cipher.Block)(nil)),
-			"BlockMode":             reflect.ValueOf((*cipher.BlockMode)(nil)),
-			"Stream":                reflect.ValueOf((*cipher.Stream)(nil)),
-			"StreamReader":          reflect.ValueOf((*cipher.StreamReader)(nil)),
-			"StreamWriter":          reflect.ValueOf((*cipher.StreamWriter)(nil)),
-			"_AEAD":                 reflect.ValueOf((*_crypto_cipher_AEAD)(nil)),
-			"_Block":                reflect.ValueOf((*_crypto_cipher_Block)(nil)),
-			"_BlockMode":            reflect.ValueOf((*_crypto_cipher_BlockMode)(nil)),
-			"_Stream":               reflect.ValueOf((*_crypto_cipher_Stream)(nil)),
-		})
-	})
-}
+func init() { table.Register(&crypto_cipher_) }
 
-// _crypto_cipher_AEAD hands an interpreted AEAD to compiled code.
-type _crypto_cipher_AEAD struct {
-	IValue     any
-	WNonceSize func() int
-	WOpen      func(a0 []byte, a1 []byte, a2 []byte, a3 []byte) ([]byte, error)
-	WOverhead  func() int
-	WSeal      func(a0 []byte, a1 []byte, a2 []byte, a3 []byte) []byte
-}
-
-func (W _crypto_cipher_AEAD) NonceSize() int {
-	return W.WNonceSize()
-}
-
-func (W _crypto_cipher_AEAD) Open(a0 []byte, a1 []byte, a2 []byte, a3 []byte) ([]byte, error) {
-	return W.WOpen(a0, a1, a2, a3)
-}
-
-func (W _crypto_cipher_AEAD) Overhead() int {
-	return W.WOverhead()
-}
-
-func (W _crypto_cipher_AEAD) Seal(a0 []byte, a1 []byte, a2 []byte, a3 []byte) []byte {
-	return W.WSeal(a0, a1, a2, a3)
-}
-
-// _crypto_cipher_Block hands an interpreted Block to compiled code.
-type _crypto_cipher_Block struct {
-	IValue     any
-	WBlockSize func() int
-	WDecrypt   func(a0 []byte, a1 []byte)
-	WEncrypt   func(a0 []byte, a1 []byte)
-}
-
-func (W _crypto_cipher_Block) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _crypto_cipher_Block) Decrypt(a0 []byte, a1 []byte) {
-	W.WDecrypt(a0, a1)
-}
-
-func (W _crypto_cipher_Block) Encrypt(a0 []byte, a1 []byte) {
-	W.WEncrypt(a0, a1)
-}
-
-// _crypto_cipher_BlockMode hands an interpreted BlockMode to compiled code.
-type _crypto_cipher_BlockMode struct {
-	IValue       any
-	WBlockSize   func() int
-	WCryptBlocks func(a0 []byte, a1 []byte)
-}
-
-func (W _crypto_cipher_BlockMode) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _crypto_cipher_BlockMode) CryptBlocks(a0 []byte, a1 []byte) {
-	W.WCryptBlocks(a0, a1)
-}
-
-// _crypto_cipher_Stream hands an interpreted Stream to compiled code.
-type _crypto_cipher_Stream struct {
-	IValue        any
-	WXORKeyStream func(a0 []byte, a1 []byte)
-}
-
-func (W _crypto_cipher_Stream) XORKeyStream(a0 []byte, a1 []byte) {
-	W.WXORKeyStream(a0, a1)
+var crypto_cipher_ = table.Package{
+	Path: "crypto/cipher",
+	Name: "cipher",
+	Values: []table.Symbol{
+		{Name: "NewCBCDecrypter", Value: cipher.NewCBCDecrypter},
+		{Name: "NewCBCEncrypter", Value: cipher.NewCBCEncrypter},
+		{Name: "NewCFBDecrypter", Value: cipher.NewCFBDecrypter},
+		{Name: "NewCFBEncrypter", Value: cipher.NewCFBEncrypter},
+		{Name: "NewCTR", Value: cipher.NewCTR},
+		{Name: "NewGCM", Value: cipher.NewGCM},
+		{Name: "NewGCMWithNonceSize", Value: cipher.NewGCMWithNonceSize},
+		{Name: "NewGCMWithRandomNonce", Value: cipher.NewGCMWithRandomNonce},
+		{Name: "NewGCMWithTagSize", Value: cipher.NewGCMWithTagSize},
+		{Name: "NewOFB", Value: cipher.NewOFB},
+		{Name: "AEAD", Value: (*cipher.AEAD)(nil)},
+		{Name: "Block", Value: (*cipher.Block)(nil)},
+		{Name: "BlockMode", Value: (*cipher.BlockMode)(nil)},
+		{Name: "Stream", Value: (*cipher.Stream)(nil)},
+		{Name: "StreamReader", Value: (*cipher.StreamReader)(nil)},
+		{Name: "StreamWriter", Value: (*cipher.StreamWriter)(nil)},
+	},
 }

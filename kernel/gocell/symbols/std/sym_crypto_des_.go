@@ -4,17 +4,19 @@ package std
 
 import (
 	des "crypto/des"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/des", "des", func() map[string]reflect.Value {
-		return table.With(`BlockSize INT 8
-`, map[string]reflect.Value{
-			"NewCipher":          reflect.ValueOf(des.NewCipher),
-			"NewTripleDESCipher": reflect.ValueOf(des.NewTripleDESCipher),
-			"KeySizeError":       reflect.ValueOf((*des.KeySizeError)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_des_) }
+
+var crypto_des_ = table.Package{
+	Path: "crypto/des",
+	Name: "des",
+	Untyped: `BlockSize INT 8
+`,
+	Values: []table.Symbol{
+		{Name: "NewCipher", Value: des.NewCipher},
+		{Name: "NewTripleDESCipher", Value: des.NewTripleDESCipher},
+		{Name: "KeySizeError", Value: (*des.KeySizeError)(nil)},
+	},
 }

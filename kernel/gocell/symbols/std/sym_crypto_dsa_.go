@@ -4,26 +4,29 @@ package std
 
 import (
 	dsa "crypto/dsa"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/dsa", "dsa", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrInvalidPublicKey": reflect.ValueOf(&dsa.ErrInvalidPublicKey).Elem(),
-			"GenerateKey":         reflect.ValueOf(dsa.GenerateKey),
-			"GenerateParameters":  reflect.ValueOf(dsa.GenerateParameters),
-			"L1024N160":           reflect.ValueOf(dsa.L1024N160),
-			"L2048N224":           reflect.ValueOf(dsa.L2048N224),
-			"L2048N256":           reflect.ValueOf(dsa.L2048N256),
-			"L3072N256":           reflect.ValueOf(dsa.L3072N256),
-			"Sign":                reflect.ValueOf(dsa.Sign),
-			"Verify":              reflect.ValueOf(dsa.Verify),
-			"ParameterSizes":      reflect.ValueOf((*dsa.ParameterSizes)(nil)),
-			"Parameters":          reflect.ValueOf((*dsa.Parameters)(nil)),
-			"PrivateKey":          reflect.ValueOf((*dsa.PrivateKey)(nil)),
-			"PublicKey":           reflect.ValueOf((*dsa.PublicKey)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_dsa_) }
+
+var crypto_dsa_ = table.Package{
+	Path: "crypto/dsa",
+	Name: "dsa",
+	Values: []table.Symbol{
+		{Name: "GenerateKey", Value: dsa.GenerateKey},
+		{Name: "GenerateParameters", Value: dsa.GenerateParameters},
+		{Name: "L1024N160", Value: dsa.L1024N160},
+		{Name: "L2048N224", Value: dsa.L2048N224},
+		{Name: "L2048N256", Value: dsa.L2048N256},
+		{Name: "L3072N256", Value: dsa.L3072N256},
+		{Name: "Sign", Value: dsa.Sign},
+		{Name: "Verify", Value: dsa.Verify},
+		{Name: "ParameterSizes", Value: (*dsa.ParameterSizes)(nil)},
+		{Name: "Parameters", Value: (*dsa.Parameters)(nil)},
+		{Name: "PrivateKey", Value: (*dsa.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*dsa.PublicKey)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrInvalidPublicKey", Value: &dsa.ErrInvalidPublicKey},
+	},
 }

@@ -4,42 +4,22 @@ package std
 
 import (
 	ecdh "crypto/ecdh"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/ecdh", "ecdh", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"P256":          reflect.ValueOf(ecdh.P256),
-			"P384":          reflect.ValueOf(ecdh.P384),
-			"P521":          reflect.ValueOf(ecdh.P521),
-			"X25519":        reflect.ValueOf(ecdh.X25519),
-			"Curve":         reflect.ValueOf((*ecdh.Curve)(nil)),
-			"KeyExchanger":  reflect.ValueOf((*ecdh.KeyExchanger)(nil)),
-			"PrivateKey":    reflect.ValueOf((*ecdh.PrivateKey)(nil)),
-			"PublicKey":     reflect.ValueOf((*ecdh.PublicKey)(nil)),
-			"_KeyExchanger": reflect.ValueOf((*_crypto_ecdh_KeyExchanger)(nil)),
-		})
-	})
-}
+func init() { table.Register(&crypto_ecdh_) }
 
-// _crypto_ecdh_KeyExchanger hands an interpreted KeyExchanger to compiled code.
-type _crypto_ecdh_KeyExchanger struct {
-	IValue     any
-	WCurve     func() ecdh.Curve
-	WECDH      func(a0 *ecdh.PublicKey) ([]byte, error)
-	WPublicKey func() *ecdh.PublicKey
-}
-
-func (W _crypto_ecdh_KeyExchanger) Curve() ecdh.Curve {
-	return W.WCurve()
-}
-
-func (W _crypto_ecdh_KeyExchanger) ECDH(a0 *ecdh.PublicKey) ([]byte, error) {
-	return W.WECDH(a0)
-}
-
-func (W _crypto_ecdh_KeyExchanger) PublicKey() *ecdh.PublicKey {
-	return W.WPublicKey()
+var crypto_ecdh_ = table.Package{
+	Path: "crypto/ecdh",
+	Name: "ecdh",
+	Values: []table.Symbol{
+		{Name: "P256", Value: ecdh.P256},
+		{Name: "P384", Value: ecdh.P384},
+		{Name: "P521", Value: ecdh.P521},
+		{Name: "X25519", Value: ecdh.X25519},
+		{Name: "Curve", Value: (*ecdh.Curve)(nil)},
+		{Name: "KeyExchanger", Value: (*ecdh.KeyExchanger)(nil)},
+		{Name: "PrivateKey", Value: (*ecdh.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*ecdh.PublicKey)(nil)},
+	},
 }

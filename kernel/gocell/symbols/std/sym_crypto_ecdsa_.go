@@ -4,22 +4,23 @@ package std
 
 import (
 	ecdsa "crypto/ecdsa"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/ecdsa", "ecdsa", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"GenerateKey":                reflect.ValueOf(ecdsa.GenerateKey),
-			"ParseRawPrivateKey":         reflect.ValueOf(ecdsa.ParseRawPrivateKey),
-			"ParseUncompressedPublicKey": reflect.ValueOf(ecdsa.ParseUncompressedPublicKey),
-			"Sign":                       reflect.ValueOf(ecdsa.Sign),
-			"SignASN1":                   reflect.ValueOf(ecdsa.SignASN1),
-			"Verify":                     reflect.ValueOf(ecdsa.Verify),
-			"VerifyASN1":                 reflect.ValueOf(ecdsa.VerifyASN1),
-			"PrivateKey":                 reflect.ValueOf((*ecdsa.PrivateKey)(nil)),
-			"PublicKey":                  reflect.ValueOf((*ecdsa.PublicKey)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_ecdsa_) }
+
+var crypto_ecdsa_ = table.Package{
+	Path: "crypto/ecdsa",
+	Name: "ecdsa",
+	Values: []table.Symbol{
+		{Name: "GenerateKey", Value: ecdsa.GenerateKey},
+		{Name: "ParseRawPrivateKey", Value: ecdsa.ParseRawPrivateKey},
+		{Name: "ParseUncompressedPublicKey", Value: ecdsa.ParseUncompressedPublicKey},
+		{Name: "Sign", Value: ecdsa.Sign},
+		{Name: "SignASN1", Value: ecdsa.SignASN1},
+		{Name: "Verify", Value: ecdsa.Verify},
+		{Name: "VerifyASN1", Value: ecdsa.VerifyASN1},
+		{Name: "PrivateKey", Value: (*ecdsa.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*ecdsa.PublicKey)(nil)},
+	},
 }

@@ -4,25 +4,27 @@ package std
 
 import (
 	ed25519 "crypto/ed25519"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/ed25519", "ed25519", func() map[string]reflect.Value {
-		return table.With(`PrivateKeySize INT 64
+func init() { table.Register(&crypto_ed25519_) }
+
+var crypto_ed25519_ = table.Package{
+	Path: "crypto/ed25519",
+	Name: "ed25519",
+	Untyped: `PrivateKeySize INT 64
 PublicKeySize INT 32
 SeedSize INT 32
 SignatureSize INT 64
-`, map[string]reflect.Value{
-			"GenerateKey":       reflect.ValueOf(ed25519.GenerateKey),
-			"NewKeyFromSeed":    reflect.ValueOf(ed25519.NewKeyFromSeed),
-			"Sign":              reflect.ValueOf(ed25519.Sign),
-			"Verify":            reflect.ValueOf(ed25519.Verify),
-			"VerifyWithOptions": reflect.ValueOf(ed25519.VerifyWithOptions),
-			"Options":           reflect.ValueOf((*ed25519.Options)(nil)),
-			"PrivateKey":        reflect.ValueOf((*ed25519.PrivateKey)(nil)),
-			"PublicKey":         reflect.ValueOf((*ed25519.PublicKey)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "GenerateKey", Value: ed25519.GenerateKey},
+		{Name: "NewKeyFromSeed", Value: ed25519.NewKeyFromSeed},
+		{Name: "Sign", Value: ed25519.Sign},
+		{Name: "Verify", Value: ed25519.Verify},
+		{Name: "VerifyWithOptions", Value: ed25519.VerifyWithOptions},
+		{Name: "Options", Value: (*ed25519.Options)(nil)},
+		{Name: "PrivateKey", Value: (*ed25519.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*ed25519.PublicKey)(nil)},
+	},
 }

@@ -4,61 +4,25 @@ package std
 
 import (
 	elliptic "crypto/elliptic"
-	table "dace.local/kernel/gocell/symbols/table"
-	big "math/big"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/elliptic", "elliptic", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"GenerateKey":         reflect.ValueOf(elliptic.GenerateKey),
-			"Marshal":             reflect.ValueOf(elliptic.Marshal),
-			"MarshalCompressed":   reflect.ValueOf(elliptic.MarshalCompressed),
-			"P224":                reflect.ValueOf(elliptic.P224),
-			"P256":                reflect.ValueOf(elliptic.P256),
-			"P384":                reflect.ValueOf(elliptic.P384),
-			"P521":                reflect.ValueOf(elliptic.P521),
-			"Unmarshal":           reflect.ValueOf(elliptic.Unmarshal),
-			"UnmarshalCompressed": reflect.ValueOf(elliptic.UnmarshalCompressed),
-			"Curve":               reflect.ValueOf((*elliptic.Curve)(nil)),
-			"CurveParams":         reflect.ValueOf((*elliptic.CurveParams)(nil)),
-			"_Curve":              reflect.ValueOf((*_crypto_elliptic_Curve)(nil)),
-		})
-	})
-}
+func init() { table.Register(&crypto_elliptic_) }
 
-// _crypto_elliptic_Curve hands an interpreted Curve to compiled code.
-type _crypto_elliptic_Curve struct {
-	IValue          any
-	WAdd            func(a0 *big.Int, a1 *big.Int, a2 *big.Int, a3 *big.Int) (*big.Int, *big.Int)
-	WDouble         func(a0 *big.Int, a1 *big.Int) (*big.Int, *big.Int)
-	WIsOnCurve      func(a0 *big.Int, a1 *big.Int) bool
-	WParams         func() *elliptic.CurveParams
-	WScalarBaseMult func(a0 []byte) (*big.Int, *big.Int)
-	WScalarMult     func(a0 *big.Int, a1 *big.Int, a2 []byte) (*big.Int, *big.Int)
-}
-
-func (W _crypto_elliptic_Curve) Add(a0 *big.Int, a1 *big.Int, a2 *big.Int, a3 *big.Int) (*big.Int, *big.Int) {
-	return W.WAdd(a0, a1, a2, a3)
-}
-
-func (W _crypto_elliptic_Curve) Double(a0 *big.Int, a1 *big.Int) (*big.Int, *big.Int) {
-	return W.WDouble(a0, a1)
-}
-
-func (W _crypto_elliptic_Curve) IsOnCurve(a0 *big.Int, a1 *big.Int) bool {
-	return W.WIsOnCurve(a0, a1)
-}
-
-func (W _crypto_elliptic_Curve) Params() *elliptic.CurveParams {
-	return W.WParams()
-}
-
-func (W _crypto_elliptic_Curve) ScalarBaseMult(a0 []byte) (*big.Int, *big.Int) {
-	return W.WScalarBaseMult(a0)
-}
-
-func (W _crypto_elliptic_Curve) ScalarMult(a0 *big.Int, a1 *big.Int, a2 []byte) (*big.Int, *big.Int) {
-	return W.WScalarMult(a0, a1, a2)
+var crypto_elliptic_ = table.Package{
+	Path: "crypto/elliptic",
+	Name: "elliptic",
+	Values: []table.Symbol{
+		{Name: "GenerateKey", Value: elliptic.GenerateKey},
+		{Name: "Marshal", Value: elliptic.Marshal},
+		{Name: "MarshalCompressed", Value: elliptic.MarshalCompressed},
+		{Name: "P224", Value: elliptic.P224},
+		{Name: "P256", Value: elliptic.P256},
+		{Name: "P384", Value: elliptic.P384},
+		{Name: "P521", Value: elliptic.P521},
+		{Name: "Unmarshal", Value: elliptic.Unmarshal},
+		{Name: "UnmarshalCompressed", Value: elliptic.UnmarshalCompressed},
+		{Name: "Curve", Value: (*elliptic.Curve)(nil)},
+		{Name: "CurveParams", Value: (*elliptic.CurveParams)(nil)},
+	},
 }

@@ -4,17 +4,18 @@ package std
 
 import (
 	fips140 "crypto/fips140"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/fips140", "fips140", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Enabled":            reflect.ValueOf(fips140.Enabled),
-			"Enforced":           reflect.ValueOf(fips140.Enforced),
-			"Version":            reflect.ValueOf(fips140.Version),
-			"WithoutEnforcement": reflect.ValueOf(fips140.WithoutEnforcement),
-		})
-	})
+func init() { table.Register(&crypto_fips140_) }
+
+var crypto_fips140_ = table.Package{
+	Path: "crypto/fips140",
+	Name: "fips140",
+	Values: []table.Symbol{
+		{Name: "Enabled", Value: fips140.Enabled},
+		{Name: "Enforced", Value: fips140.Enforced},
+		{Name: "Version", Value: fips140.Version},
+		{Name: "WithoutEnforcement", Value: fips140.WithoutEnforcement},
+	},
 }

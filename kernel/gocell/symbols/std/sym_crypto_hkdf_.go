@@ -3,12 +3,12 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/hkdf", "hkdf", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{})
-	})
+func init() { table.Register(&crypto_hkdf_) }
+
+var crypto_hkdf_ = table.Package{
+	Path: "crypto/hkdf",
+	Name: "hkdf",
 }

@@ -4,15 +4,16 @@ package std
 
 import (
 	hmac "crypto/hmac"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/hmac", "hmac", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Equal": reflect.ValueOf(hmac.Equal),
-			"New":   reflect.ValueOf(hmac.New),
-		})
-	})
+func init() { table.Register(&crypto_hmac_) }
+
+var crypto_hmac_ = table.Package{
+	Path: "crypto/hmac",
+	Name: "hmac",
+	Values: []table.Symbol{
+		{Name: "Equal", Value: hmac.Equal},
+		{Name: "New", Value: hmac.New},
+	},
 }

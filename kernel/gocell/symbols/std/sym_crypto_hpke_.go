@@ -4,48 +4,49 @@ package std
 
 import (
 	hpke "crypto/hpke"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/hpke", "hpke", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AES128GCM":           reflect.ValueOf(hpke.AES128GCM),
-			"AES256GCM":           reflect.ValueOf(hpke.AES256GCM),
-			"ChaCha20Poly1305":    reflect.ValueOf(hpke.ChaCha20Poly1305),
-			"DHKEM":               reflect.ValueOf(hpke.DHKEM),
-			"ExportOnly":          reflect.ValueOf(hpke.ExportOnly),
-			"HKDFSHA256":          reflect.ValueOf(hpke.HKDFSHA256),
-			"HKDFSHA384":          reflect.ValueOf(hpke.HKDFSHA384),
-			"HKDFSHA512":          reflect.ValueOf(hpke.HKDFSHA512),
-			"MLKEM1024":           reflect.ValueOf(hpke.MLKEM1024),
-			"MLKEM1024P384":       reflect.ValueOf(hpke.MLKEM1024P384),
-			"MLKEM768":            reflect.ValueOf(hpke.MLKEM768),
-			"MLKEM768P256":        reflect.ValueOf(hpke.MLKEM768P256),
-			"MLKEM768X25519":      reflect.ValueOf(hpke.MLKEM768X25519),
-			"NewAEAD":             reflect.ValueOf(hpke.NewAEAD),
-			"NewDHKEMPrivateKey":  reflect.ValueOf(hpke.NewDHKEMPrivateKey),
-			"NewDHKEMPublicKey":   reflect.ValueOf(hpke.NewDHKEMPublicKey),
-			"NewHybridPrivateKey": reflect.ValueOf(hpke.NewHybridPrivateKey),
-			"NewHybridPublicKey":  reflect.ValueOf(hpke.NewHybridPublicKey),
-			"NewKDF":              reflect.ValueOf(hpke.NewKDF),
-			"NewKEM":              reflect.ValueOf(hpke.NewKEM),
-			"NewMLKEMPrivateKey":  reflect.ValueOf(hpke.NewMLKEMPrivateKey),
-			"NewMLKEMPublicKey":   reflect.ValueOf(hpke.NewMLKEMPublicKey),
-			"NewRecipient":        reflect.ValueOf(hpke.NewRecipient),
-			"NewSender":           reflect.ValueOf(hpke.NewSender),
-			"Open":                reflect.ValueOf(hpke.Open),
-			"SHAKE128":            reflect.ValueOf(hpke.SHAKE128),
-			"SHAKE256":            reflect.ValueOf(hpke.SHAKE256),
-			"Seal":                reflect.ValueOf(hpke.Seal),
-			"AEAD":                reflect.ValueOf((*hpke.AEAD)(nil)),
-			"KDF":                 reflect.ValueOf((*hpke.KDF)(nil)),
-			"KEM":                 reflect.ValueOf((*hpke.KEM)(nil)),
-			"PrivateKey":          reflect.ValueOf((*hpke.PrivateKey)(nil)),
-			"PublicKey":           reflect.ValueOf((*hpke.PublicKey)(nil)),
-			"Recipient":           reflect.ValueOf((*hpke.Recipient)(nil)),
-			"Sender":              reflect.ValueOf((*hpke.Sender)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_hpke_) }
+
+var crypto_hpke_ = table.Package{
+	Path: "crypto/hpke",
+	Name: "hpke",
+	Values: []table.Symbol{
+		{Name: "AES128GCM", Value: hpke.AES128GCM},
+		{Name: "AES256GCM", Value: hpke.AES256GCM},
+		{Name: "ChaCha20Poly1305", Value: hpke.ChaCha20Poly1305},
+		{Name: "DHKEM", Value: hpke.DHKEM},
+		{Name: "ExportOnly", Value: hpke.ExportOnly},
+		{Name: "HKDFSHA256", Value: hpke.HKDFSHA256},
+		{Name: "HKDFSHA384", Value: hpke.HKDFSHA384},
+		{Name: "HKDFSHA512", Value: hpke.HKDFSHA512},
+		{Name: "MLKEM1024", Value: hpke.MLKEM1024},
+		{Name: "MLKEM1024P384", Value: hpke.MLKEM1024P384},
+		{Name: "MLKEM768", Value: hpke.MLKEM768},
+		{Name: "MLKEM768P256", Value: hpke.MLKEM768P256},
+		{Name: "MLKEM768X25519", Value: hpke.MLKEM768X25519},
+		{Name: "NewAEAD", Value: hpke.NewAEAD},
+		{Name: "NewDHKEMPrivateKey", Value: hpke.NewDHKEMPrivateKey},
+		{Name: "NewDHKEMPublicKey", Value: hpke.NewDHKEMPublicKey},
+		{Name: "NewHybridPrivateKey", Value: hpke.NewHybridPrivateKey},
+		{Name: "NewHybridPublicKey", Value: hpke.NewHybridPublicKey},
+		{Name: "NewKDF", Value: hpke.NewKDF},
+		{Name: "NewKEM", Value: hpke.NewKEM},
+		{Name: "NewMLKEMPrivateKey", Value: hpke.NewMLKEMPrivateKey},
+		{Name: "NewMLKEMPublicKey", Value: hpke.NewMLKEMPublicKey},
+		{Name: "NewRecipient", Value: hpke.NewRecipient},
+		{Name: "NewSender", Value: hpke.NewSender},
+		{Name: "Open", Value: hpke.Open},
+		{Name: "SHAKE128", Value: hpke.SHAKE128},
+		{Name: "SHAKE256", Value: hpke.SHAKE256},
+		{Name: "Seal", Value: hpke.Seal},
+		{Name: "AEAD", Value: (*hpke.AEAD)(nil)},
+		{Name: "KDF", Value: (*hpke.KDF)(nil)},
+		{Name: "KEM", Value: (*hpke.KEM)(nil)},
+		{Name: "PrivateKey", Value: (*hpke.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*hpke.PublicKey)(nil)},
+		{Name: "Recipient", Value: (*hpke.Recipient)(nil)},
+		{Name: "Sender", Value: (*hpke.Sender)(nil)},
+	},
 }

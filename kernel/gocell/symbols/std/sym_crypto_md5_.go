@@ -4,17 +4,19 @@ package std
 
 import (
 	md5 "crypto/md5"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/md5", "md5", func() map[string]reflect.Value {
-		return table.With(`BlockSize INT 64
+func init() { table.Register(&crypto_md5_) }
+
+var crypto_md5_ = table.Package{
+	Path: "crypto/md5",
+	Name: "md5",
+	Untyped: `BlockSize INT 64
 Size INT 16
-`, map[string]reflect.Value{
-			"New": reflect.ValueOf(md5.New),
-			"Sum": reflect.ValueOf(md5.Sum),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "New", Value: md5.New},
+		{Name: "Sum", Value: md5.Sum},
+	},
 }

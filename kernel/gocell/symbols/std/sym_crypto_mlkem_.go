@@ -4,29 +4,31 @@ package std
 
 import (
 	mlkem "crypto/mlkem"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/mlkem", "mlkem", func() map[string]reflect.Value {
-		return table.With(`CiphertextSize1024 INT 1568
+func init() { table.Register(&crypto_mlkem_) }
+
+var crypto_mlkem_ = table.Package{
+	Path: "crypto/mlkem",
+	Name: "mlkem",
+	Untyped: `CiphertextSize1024 INT 1568
 CiphertextSize768 INT 1088
 EncapsulationKeySize1024 INT 1568
 EncapsulationKeySize768 INT 1184
 SeedSize INT 64
 SharedKeySize INT 32
-`, map[string]reflect.Value{
-			"GenerateKey1024":         reflect.ValueOf(mlkem.GenerateKey1024),
-			"GenerateKey768":          reflect.ValueOf(mlkem.GenerateKey768),
-			"NewDecapsulationKey1024": reflect.ValueOf(mlkem.NewDecapsulationKey1024),
-			"NewDecapsulationKey768":  reflect.ValueOf(mlkem.NewDecapsulationKey768),
-			"NewEncapsulationKey1024": reflect.ValueOf(mlkem.NewEncapsulationKey1024),
-			"NewEncapsulationKey768":  reflect.ValueOf(mlkem.NewEncapsulationKey768),
-			"DecapsulationKey1024":    reflect.ValueOf((*mlkem.DecapsulationKey1024)(nil)),
-			"DecapsulationKey768":     reflect.ValueOf((*mlkem.DecapsulationKey768)(nil)),
-			"EncapsulationKey1024":    reflect.ValueOf((*mlkem.EncapsulationKey1024)(nil)),
-			"EncapsulationKey768":     reflect.ValueOf((*mlkem.EncapsulationKey768)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "GenerateKey1024", Value: mlkem.GenerateKey1024},
+		{Name: "GenerateKey768", Value: mlkem.GenerateKey768},
+		{Name: "NewDecapsulationKey1024", Value: mlkem.NewDecapsulationKey1024},
+		{Name: "NewDecapsulationKey768", Value: mlkem.NewDecapsulationKey768},
+		{Name: "NewEncapsulationKey1024", Value: mlkem.NewEncapsulationKey1024},
+		{Name: "NewEncapsulationKey768", Value: mlkem.NewEncapsulationKey768},
+		{Name: "DecapsulationKey1024", Value: (*mlkem.DecapsulationKey1024)(nil)},
+		{Name: "DecapsulationKey768", Value: (*mlkem.DecapsulationKey768)(nil)},
+		{Name: "EncapsulationKey1024", Value: (*mlkem.EncapsulationKey1024)(nil)},
+		{Name: "EncapsulationKey768", Value: (*mlkem.EncapsulationKey768)(nil)},
+	},
 }

@@ -4,15 +4,16 @@ package std
 
 import (
 	mlkemtest "crypto/mlkem/mlkemtest"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/mlkem/mlkemtest", "mlkemtest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Encapsulate1024": reflect.ValueOf(mlkemtest.Encapsulate1024),
-			"Encapsulate768":  reflect.ValueOf(mlkemtest.Encapsulate768),
-		})
-	})
+func init() { table.Register(&crypto_mlkem_mlkemtest_) }
+
+var crypto_mlkem_mlkemtest_ = table.Package{
+	Path: "crypto/mlkem/mlkemtest",
+	Name: "mlkemtest",
+	Values: []table.Symbol{
+		{Name: "Encapsulate1024", Value: mlkemtest.Encapsulate1024},
+		{Name: "Encapsulate768", Value: mlkemtest.Encapsulate768},
+	},
 }

@@ -3,12 +3,12 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/pbkdf2", "pbkdf2", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{})
-	})
+func init() { table.Register(&crypto_pbkdf2_) }
+
+var crypto_pbkdf2_ = table.Package{
+	Path: "crypto/pbkdf2",
+	Name: "pbkdf2",
 }

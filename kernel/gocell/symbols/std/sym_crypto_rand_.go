@@ -4,18 +4,21 @@ package std
 
 import (
 	rand "crypto/rand"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/rand", "rand", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Int":    reflect.ValueOf(rand.Int),
-			"Prime":  reflect.ValueOf(rand.Prime),
-			"Read":   reflect.ValueOf(rand.Read),
-			"Reader": reflect.ValueOf(&rand.Reader).Elem(),
-			"Text":   reflect.ValueOf(rand.Text),
-		})
-	})
+func init() { table.Register(&crypto_rand_) }
+
+var crypto_rand_ = table.Package{
+	Path: "crypto/rand",
+	Name: "rand",
+	Values: []table.Symbol{
+		{Name: "Int", Value: rand.Int},
+		{Name: "Prime", Value: rand.Prime},
+		{Name: "Read", Value: rand.Read},
+		{Name: "Text", Value: rand.Text},
+	},
+	Vars: []table.Symbol{
+		{Name: "Reader", Value: &rand.Reader},
+	},
 }

@@ -4,16 +4,17 @@ package std
 
 import (
 	rc4 "crypto/rc4"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/rc4", "rc4", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewCipher":    reflect.ValueOf(rc4.NewCipher),
-			"Cipher":       reflect.ValueOf((*rc4.Cipher)(nil)),
-			"KeySizeError": reflect.ValueOf((*rc4.KeySizeError)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_rc4_) }
+
+var crypto_rc4_ = table.Package{
+	Path: "crypto/rc4",
+	Name: "rc4",
+	Values: []table.Symbol{
+		{Name: "NewCipher", Value: rc4.NewCipher},
+		{Name: "Cipher", Value: (*rc4.Cipher)(nil)},
+		{Name: "KeySizeError", Value: (*rc4.KeySizeError)(nil)},
+	},
 }

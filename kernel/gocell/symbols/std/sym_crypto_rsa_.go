@@ -4,37 +4,41 @@ package std
 
 import (
 	rsa "crypto/rsa"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/rsa", "rsa", func() map[string]reflect.Value {
-		return table.With(`PSSSaltLengthAuto INT 0
+func init() { table.Register(&crypto_rsa_) }
+
+var crypto_rsa_ = table.Package{
+	Path: "crypto/rsa",
+	Name: "rsa",
+	Untyped: `PSSSaltLengthAuto INT 0
 PSSSaltLengthEqualsHash INT -1
-`, map[string]reflect.Value{
-			"DecryptOAEP":               reflect.ValueOf(rsa.DecryptOAEP),
-			"DecryptPKCS1v15":           reflect.ValueOf(rsa.DecryptPKCS1v15),
-			"DecryptPKCS1v15SessionKey": reflect.ValueOf(rsa.DecryptPKCS1v15SessionKey),
-			"EncryptOAEP":               reflect.ValueOf(rsa.EncryptOAEP),
-			"EncryptOAEPWithOptions":    reflect.ValueOf(rsa.EncryptOAEPWithOptions),
-			"EncryptPKCS1v15":           reflect.ValueOf(rsa.EncryptPKCS1v15),
-			"ErrDecryption":             reflect.ValueOf(&rsa.ErrDecryption).Elem(),
-			"ErrMessageTooLong":         reflect.ValueOf(&rsa.ErrMessageTooLong).Elem(),
-			"ErrVerification":           reflect.ValueOf(&rsa.ErrVerification).Elem(),
-			"GenerateKey":               reflect.ValueOf(rsa.GenerateKey),
-			"GenerateMultiPrimeKey":     reflect.ValueOf(rsa.GenerateMultiPrimeKey),
-			"SignPKCS1v15":              reflect.ValueOf(rsa.SignPKCS1v15),
-			"SignPSS":                   reflect.ValueOf(rsa.SignPSS),
-			"VerifyPKCS1v15":            reflect.ValueOf(rsa.VerifyPKCS1v15),
-			"VerifyPSS":                 reflect.ValueOf(rsa.VerifyPSS),
-			"CRTValue":                  reflect.ValueOf((*rsa.CRTValue)(nil)),
-			"OAEPOptions":               reflect.ValueOf((*rsa.OAEPOptions)(nil)),
-			"PKCS1v15DecryptOptions":    reflect.ValueOf((*rsa.PKCS1v15DecryptOptions)(nil)),
-			"PSSOptions":                reflect.ValueOf((*rsa.PSSOptions)(nil)),
-			"PrecomputedValues":         reflect.ValueOf((*rsa.PrecomputedValues)(nil)),
-			"PrivateKey":                reflect.ValueOf((*rsa.PrivateKey)(nil)),
-			"PublicKey":                 reflect.ValueOf((*rsa.PublicKey)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "DecryptOAEP", Value: rsa.DecryptOAEP},
+		{Name: "DecryptPKCS1v15", Value: rsa.DecryptPKCS1v15},
+		{Name: "DecryptPKCS1v15SessionKey", Value: rsa.DecryptPKCS1v15SessionKey},
+		{Name: "EncryptOAEP", Value: rsa.EncryptOAEP},
+		{Name: "EncryptOAEPWithOptions", Value: rsa.EncryptOAEPWithOptions},
+		{Name: "EncryptPKCS1v15", Value: rsa.EncryptPKCS1v15},
+		{Name: "GenerateKey", Value: rsa.GenerateKey},
+		{Name: "GenerateMultiPrimeKey", Value: rsa.GenerateMultiPrimeKey},
+		{Name: "SignPKCS1v15", Value: rsa.SignPKCS1v15},
+		{Name: "SignPSS", Value: rsa.SignPSS},
+		{Name: "VerifyPKCS1v15", Value: rsa.VerifyPKCS1v15},
+		{Name: "VerifyPSS", Value: rsa.VerifyPSS},
+		{Name: "CRTValue", Value: (*rsa.CRTValue)(nil)},
+		{Name: "OAEPOptions", Value: (*rsa.OAEPOptions)(nil)},
+		{Name: "PKCS1v15DecryptOptions", Value: (*rsa.PKCS1v15DecryptOptions)(nil)},
+		{Name: "PSSOptions", Value: (*rsa.PSSOptions)(nil)},
+		{Name: "PrecomputedValues", Value: (*rsa.PrecomputedValues)(nil)},
+		{Name: "PrivateKey", Value: (*rsa.PrivateKey)(nil)},
+		{Name: "PublicKey", Value: (*rsa.PublicKey)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrDecryption", Value: &rsa.ErrDecryption},
+		{Name: "ErrMessageTooLong", Value: &rsa.ErrMessageTooLong},
+		{Name: "ErrVerification", Value: &rsa.ErrVerification},
+	},
 }

@@ -4,17 +4,19 @@ package std
 
 import (
 	sha1 "crypto/sha1"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/sha1", "sha1", func() map[string]reflect.Value {
-		return table.With(`BlockSize INT 64
+func init() { table.Register(&crypto_sha1_) }
+
+var crypto_sha1_ = table.Package{
+	Path: "crypto/sha1",
+	Name: "sha1",
+	Untyped: `BlockSize INT 64
 Size INT 20
-`, map[string]reflect.Value{
-			"New": reflect.ValueOf(sha1.New),
-			"Sum": reflect.ValueOf(sha1.Sum),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "New", Value: sha1.New},
+		{Name: "Sum", Value: sha1.Sum},
+	},
 }

@@ -4,20 +4,22 @@ package std
 
 import (
 	sha256 "crypto/sha256"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/sha256", "sha256", func() map[string]reflect.Value {
-		return table.With(`BlockSize INT 64
+func init() { table.Register(&crypto_sha256_) }
+
+var crypto_sha256_ = table.Package{
+	Path: "crypto/sha256",
+	Name: "sha256",
+	Untyped: `BlockSize INT 64
 Size INT 32
 Size224 INT 28
-`, map[string]reflect.Value{
-			"New":    reflect.ValueOf(sha256.New),
-			"New224": reflect.ValueOf(sha256.New224),
-			"Sum224": reflect.ValueOf(sha256.Sum224),
-			"Sum256": reflect.ValueOf(sha256.Sum256),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "New", Value: sha256.New},
+		{Name: "New224", Value: sha256.New224},
+		{Name: "Sum224", Value: sha256.Sum224},
+		{Name: "Sum256", Value: sha256.Sum256},
+	},
 }

@@ -4,29 +4,30 @@ package std
 
 import (
 	sha3 "crypto/sha3"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/sha3", "sha3", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New224":       reflect.ValueOf(sha3.New224),
-			"New256":       reflect.ValueOf(sha3.New256),
-			"New384":       reflect.ValueOf(sha3.New384),
-			"New512":       reflect.ValueOf(sha3.New512),
-			"NewCSHAKE128": reflect.ValueOf(sha3.NewCSHAKE128),
-			"NewCSHAKE256": reflect.ValueOf(sha3.NewCSHAKE256),
-			"NewSHAKE128":  reflect.ValueOf(sha3.NewSHAKE128),
-			"NewSHAKE256":  reflect.ValueOf(sha3.NewSHAKE256),
-			"Sum224":       reflect.ValueOf(sha3.Sum224),
-			"Sum256":       reflect.ValueOf(sha3.Sum256),
-			"Sum384":       reflect.ValueOf(sha3.Sum384),
-			"Sum512":       reflect.ValueOf(sha3.Sum512),
-			"SumSHAKE128":  reflect.ValueOf(sha3.SumSHAKE128),
-			"SumSHAKE256":  reflect.ValueOf(sha3.SumSHAKE256),
-			"SHA3":         reflect.ValueOf((*sha3.SHA3)(nil)),
-			"SHAKE":        reflect.ValueOf((*sha3.SHAKE)(nil)),
-		})
-	})
+func init() { table.Register(&crypto_sha3_) }
+
+var crypto_sha3_ = table.Package{
+	Path: "crypto/sha3",
+	Name: "sha3",
+	Values: []table.Symbol{
+		{Name: "New224", Value: sha3.New224},
+		{Name: "New256", Value: sha3.New256},
+		{Name: "New384", Value: sha3.New384},
+		{Name: "New512", Value: sha3.New512},
+		{Name: "NewCSHAKE128", Value: sha3.NewCSHAKE128},
+		{Name: "NewCSHAKE256", Value: sha3.NewCSHAKE256},
+		{Name: "NewSHAKE128", Value: sha3.NewSHAKE128},
+		{Name: "NewSHAKE256", Value: sha3.NewSHAKE256},
+		{Name: "Sum224", Value: sha3.Sum224},
+		{Name: "Sum256", Value: sha3.Sum256},
+		{Name: "Sum384", Value: sha3.Sum384},
+		{Name: "Sum512", Value: sha3.Sum512},
+		{Name: "SumSHAKE128", Value: sha3.SumSHAKE128},
+		{Name: "SumSHAKE256", Value: sha3.SumSHAKE256},
+		{Name: "SHA3", Value: (*sha3.SHA3)(nil)},
+		{Name: "SHAKE", Value: (*sha3.SHAKE)(nil)},
+	},
 }

@@ -4,26 +4,28 @@ package std
 
 import (
 	sha512 "crypto/sha512"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/sha512", "sha512", func() map[string]reflect.Value {
-		return table.With(`BlockSize INT 128
+func init() { table.Register(&crypto_sha512_) }
+
+var crypto_sha512_ = table.Package{
+	Path: "crypto/sha512",
+	Name: "sha512",
+	Untyped: `BlockSize INT 128
 Size INT 64
 Size224 INT 28
 Size256 INT 32
 Size384 INT 48
-`, map[string]reflect.Value{
-			"New":        reflect.ValueOf(sha512.New),
-			"New384":     reflect.ValueOf(sha512.New384),
-			"New512_224": reflect.ValueOf(sha512.New512_224),
-			"New512_256": reflect.ValueOf(sha512.New512_256),
-			"Sum384":     reflect.ValueOf(sha512.Sum384),
-			"Sum512":     reflect.ValueOf(sha512.Sum512),
-			"Sum512_224": reflect.ValueOf(sha512.Sum512_224),
-			"Sum512_256": reflect.ValueOf(sha512.Sum512_256),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "New", Value: sha512.New},
+		{Name: "New384", Value: sha512.New384},
+		{Name: "New512_224", Value: sha512.New512_224},
+		{Name: "New512_256", Value: sha512.New512_256},
+		{Name: "Sum384", Value: sha512.Sum384},
+		{Name: "Sum512", Value: sha512.Sum512},
+		{Name: "Sum512_224", Value: sha512.Sum512_224},
+		{Name: "Sum512_256", Value: sha512.Sum512_256},
+	},
 }

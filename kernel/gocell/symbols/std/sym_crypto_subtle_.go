@@ -4,21 +4,22 @@ package std
 
 import (
 	subtle "crypto/subtle"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/subtle", "subtle", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ConstantTimeByteEq":        reflect.ValueOf(subtle.ConstantTimeByteEq),
-			"ConstantTimeCompare":       reflect.ValueOf(subtle.ConstantTimeCompare),
-			"ConstantTimeCopy":          reflect.ValueOf(subtle.ConstantTimeCopy),
-			"ConstantTimeEq":            reflect.ValueOf(subtle.ConstantTimeEq),
-			"ConstantTimeLessOrEq":      reflect.ValueOf(subtle.ConstantTimeLessOrEq),
-			"ConstantTimeSelect":        reflect.ValueOf(subtle.ConstantTimeSelect),
-			"WithDataIndependentTiming": reflect.ValueOf(subtle.WithDataIndependentTiming),
-			"XORBytes":                  reflect.ValueOf(subtle.XORBytes),
-		})
-	})
+func init() { table.Register(&crypto_subtle_) }
+
+var crypto_subtle_ = table.Package{
+	Path: "crypto/subtle",
+	Name: "subtle",
+	Values: []table.Symbol{
+		{Name: "ConstantTimeByteEq", Value: subtle.ConstantTimeByteEq},
+		{Name: "ConstantTimeCompare", Value: subtle.ConstantTimeCompare},
+		{Name: "ConstantTimeCopy", Value: subtle.ConstantTimeCopy},
+		{Name: "ConstantTimeEq", Value: subtle.ConstantTimeEq},
+		{Name: "ConstantTimeLessOrEq", Value: subtle.ConstantTimeLessOrEq},
+		{Name: "ConstantTimeSelect", Value: subtle.ConstantTimeSelect},
+		{Name: "WithDataIndependentTiming", Value: subtle.WithDataIndependentTiming},
+		{Name: "XORBytes", Value: subtle.XORBytes},
+	},
 }

@@ -4,24 +4,24 @@ package std
 
 import (
 	pkix "crypto/x509/pkix"
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("crypto/x509/pkix", "pkix", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&crypto_x509_pkix_) }
 
-			"AlgorithmIdentifier":          reflect.ValueOf((*pkix.AlgorithmIdentifier)(nil)),
-			"AttributeTypeAndValue":        reflect.ValueOf((*pkix.AttributeTypeAndValue)(nil)),
-			"AttributeTypeAndValueSET":     reflect.ValueOf((*pkix.AttributeTypeAndValueSET)(nil)),
-			"CertificateList":              reflect.ValueOf((*pkix.CertificateList)(nil)),
-			"Extension":                    reflect.ValueOf((*pkix.Extension)(nil)),
-			"Name":                         reflect.ValueOf((*pkix.Name)(nil)),
-			"RDNSequence":                  reflect.ValueOf((*pkix.RDNSequence)(nil)),
-			"RelativeDistinguishedNameSET": reflect.ValueOf((*pkix.RelativeDistinguishedNameSET)(nil)),
-			"RevokedCertificate":           reflect.ValueOf((*pkix.RevokedCertificate)(nil)),
-			"TBSCertificateList":           reflect.ValueOf((*pkix.TBSCertificateList)(nil)),
-		})
-	})
+var crypto_x509_pkix_ = table.Package{
+	Path: "crypto/x509/pkix",
+	Name: "pkix",
+	Values: []table.Symbol{
+		{Name: "AlgorithmIdentifier", Value: (*pkix.AlgorithmIdentifier)(nil)},
+		{Name: "AttributeTypeAndValue", Value: (*pkix.AttributeTypeAndValue)(nil)},
+		{Name: "AttributeTypeAndValueSET", Value: (*pkix.AttributeTypeAndValueSET)(nil)},
+		{Name: "CertificateList", Value: (*pkix.CertificateList)(nil)},
+		{Name: "Extension", Value: (*pkix.Extension)(nil)},
+		{Name: "Name", Value: (*pkix.Name)(nil)},
+		{Name: "RDNSequence", Value: (*pkix.RDNSequence)(nil)},
+		{Name: "RelativeDistinguishedNameSET", Value: (*pkix.RelativeDistinguishedNameSET)(nil)},
+		{Name: "RevokedCertificate", Value: (*pkix.RevokedCertificate)(nil)},
+		{Name: "TBSCertificateList", Value: (*pkix.TBSCertificateList)(nil)},
+	},
 }

@@ -3,80 +3,56 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	sql "database/sql"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("database/sql", "sql", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Drivers":              reflect.ValueOf(sql.Drivers),
-			"ErrConnDone":          reflect.ValueOf(&sql.ErrConnDone).Elem(),
-			"ErrNoRows":            reflect.ValueOf(&sql.ErrNoRows).Elem(),
-			"ErrTxDone":            reflect.ValueOf(&sql.ErrTxDone).Elem(),
-			"LevelDefault":         reflect.ValueOf(sql.LevelDefault),
-			"LevelLinearizable":    reflect.ValueOf(sql.LevelLinearizable),
-			"LevelReadCommitted":   reflect.ValueOf(sql.LevelReadCommitted),
-			"LevelReadUncommitted": reflect.ValueOf(sql.LevelReadUncommitted),
-			"LevelRepeatableRead":  reflect.ValueOf(sql.LevelRepeatableRead),
-			"LevelSerializable":    reflect.ValueOf(sql.LevelSerializable),
-			"LevelSnapshot":        reflect.ValueOf(sql.LevelSnapshot),
-			"LevelWriteCommitted":  reflect.ValueOf(sql.LevelWriteCommitted),
-			"Named":                reflect.ValueOf(sql.Named),
-			"Open":                 reflect.ValueOf(sql.Open),
-			"OpenDB":               reflect.ValueOf(sql.OpenDB),
-			"Register":             reflect.ValueOf(sql.Register),
-			"ColumnType":           reflect.ValueOf((*sql.ColumnType)(nil)),
-			"Conn":                 reflect.ValueOf((*sql.Conn)(nil)),
-			"DB":                   reflect.ValueOf((*sql.DB)(nil)),
-			"DBStats":              reflect.ValueOf((*sql.DBStats)(nil)),
-			"IsolationLevel":       reflect.ValueOf((*sql.IsolationLevel)(nil)),
-			"NamedArg":             reflect.ValueOf((*sql.NamedArg)(nil)),
-			"NullBool":             reflect.ValueOf((*sql.NullBool)(nil)),
-			"NullByte":             reflect.ValueOf((*sql.NullByte)(nil)),
-			"NullFloat64":          reflect.ValueOf((*sql.NullFloat64)(nil)),
-			"NullInt16":            reflect.ValueOf((*sql.NullInt16)(nil)),
-			"NullInt32":            reflect.ValueOf((*sql.NullInt32)(nil)),
-			"NullInt64":            reflect.ValueOf((*sql.NullInt64)(nil)),
-			"NullString":           reflect.ValueOf((*sql.NullString)(nil)),
-			"NullTime":             reflect.ValueOf((*sql.NullTime)(nil)),
-			"Out":                  reflect.ValueOf((*sql.Out)(nil)),
-			"RawBytes":             reflect.ValueOf((*sql.RawBytes)(nil)),
-			"Result":               reflect.ValueOf((*sql.Result)(nil)),
-			"Row":                  reflect.ValueOf((*sql.Row)(nil)),
-			"Rows":                 reflect.ValueOf((*sql.Rows)(nil)),
-			"Scanner":              reflect.ValueOf((*sql.Scanner)(nil)),
-			"Stmt":                 reflect.ValueOf((*sql.Stmt)(nil)),
-			"Tx":                   reflect.ValueOf((*sql.Tx)(nil)),
-			"TxOptions":            reflect.ValueOf((*sql.TxOptions)(nil)),
-			"_Result":              reflect.ValueOf((*_database_sql_Result)(nil)),
-			"_Scanner":             reflect.ValueOf((*_database_sql_Scanner)(nil)),
-		})
-	})
-}
+func init() { table.Register(&database_sql_) }
 
-// _database_sql_Result hands an interpreted Result to compiled code.
-type _database_sql_Result struct {
-	IValue        any
-	WLastInsertId func() (int64, error)
-	WRowsAffected func() (int64, error)
-}
-
-func (W _database_sql_Result) LastInsertId() (int64, error) {
-	return W.WLastInsertId()
-}
-
-func (W _database_sql_Result) RowsAffected() (int64, error) {
-	return W.WRowsAffected()
-}
-
-// _database_sql_Scanner hands an interpreted Scanner to compiled code.
-type _database_sql_Scanner struct {
-	IValue any
-	WScan  func(a0 any) error
-}
-
-func (W _database_sql_Scanner) Scan(a0 any) error {
-	return W.WScan(a0)
+var database_sql_ = table.Package{
+	Path: "database/sql",
+	Name: "sql",
+	Values: []table.Symbol{
+		{Name: "Drivers", Value: sql.Drivers},
+		{Name: "LevelDefault", Value: sql.LevelDefault},
+		{Name: "LevelLinearizable", Value: sql.LevelLinearizable},
+		{Name: "LevelReadCommitted", Value: sql.LevelReadCommitted},
+		{Name: "LevelReadUncommitted", Value: sql.LevelReadUncommitted},
+		{Name: "LevelRepeatableRead", Value: sql.LevelRepeatableRead},
+		{Name: "LevelSerializable", Value: sql.LevelSerializable},
+		{Name: "LevelSnapshot", Value: sql.LevelSnapshot},
+		{Name: "LevelWriteCommitted", Value: sql.LevelWriteCommitted},
+		{Name: "Named", Value: sql.Named},
+		{Name: "Open", Value: sql.Open},
+		{Name: "OpenDB", Value: sql.OpenDB},
+		{Name: "Register", Value: sql.Register},
+		{Name: "ColumnType", Value: (*sql.ColumnType)(nil)},
+		{Name: "Conn", Value: (*sql.Conn)(nil)},
+		{Name: "DB", Value: (*sql.DB)(nil)},
+		{Name: "DBStats", Value: (*sql.DBStats)(nil)},
+		{Name: "IsolationLevel", Value: (*sql.IsolationLevel)(nil)},
+		{Name: "NamedArg", Value: (*sql.NamedArg)(nil)},
+		{Name: "NullBool", Value: (*sql.NullBool)(nil)},
+		{Name: "NullByte", Value: (*sql.NullByte)(nil)},
+		{Name: "NullFloat64", Value: (*sql.NullFloat64)(nil)},
+		{Name: "NullInt16", Value: (*sql.NullInt16)(nil)},
+		{Name: "NullInt32", Value: (*sql.NullInt32)(nil)},
+		{Name: "NullInt64", Value: (*sql.NullInt64)(nil)},
+		{Name: "NullString", Value: (*sql.NullString)(nil)},
+		{Name: "NullTime", Value: (*sql.NullTime)(nil)},
+		{Name: "Out", Value: (*sql.Out)(nil)},
+		{Name: "RawBytes", Value: (*sql.RawBytes)(nil)},
+		{Name: "Result", Value: (*sql.Result)(nil)},
+		{Name: "Row", Value: (*sql.Row)(nil)},
+		{Name: "Rows", Value: (*sql.Rows)(nil)},
+		{Name: "Scanner", Value: (*sql.Scanner)(nil)},
+		{Name: "Stmt", Value: (*sql.Stmt)(nil)},
+		{Name: "Tx", Value: (*sql.Tx)(nil)},
+		{Name: "TxOptions", Value: (*sql.TxOptions)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrConnDone", Value: &sql.ErrConnDone},
+		{Name: "ErrNoRows", Value: &sql.ErrNoRows},
+		{Name: "ErrTxDone", Value: &sql.ErrTxDone},
+	},
 }

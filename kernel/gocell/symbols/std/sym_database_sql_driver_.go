@@ -3,531 +3,63 @@
 package std
 
 import (
-	context "context"
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	driver "database/sql/driver"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("database/sql/driver", "driver", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Bool":                            reflect.ValueOf(&driver.Bool).Elem(),
-			"DefaultParameterConverter":       reflect.ValueOf(&driver.DefaultParameterConverter).Elem(),
-			"ErrBadConn":                      reflect.ValueOf(&driver.ErrBadConn).Elem(),
-			"ErrRemoveArgument":               reflect.ValueOf(&driver.ErrRemoveArgument).Elem(),
-			"ErrSkip":                         reflect.ValueOf(&driver.ErrSkip).Elem(),
-			"Int32":                           reflect.ValueOf(&driver.Int32).Elem(),
-			"IsScanValue":                     reflect.ValueOf(driver.IsScanValue),
-			"IsValue":                         reflect.ValueOf(driver.IsValue),
-			"ResultNoRows":                    reflect.ValueOf(&driver.ResultNoRows).Elem(),
-			"String":                          reflect.ValueOf(&driver.String).Elem(),
-			"ColumnConverter":                 reflect.ValueOf((*driver.ColumnConverter)(nil)),
-			"Conn":                            reflect.ValueOf((*driver.Conn)(nil)),
-			"ConnBeginTx":                     reflect.ValueOf((*driver.ConnBeginTx)(nil)),
-			"ConnPrepareContext":              reflect.ValueOf((*driver.ConnPrepareContext)(nil)),
-			"Connector":                       reflect.ValueOf((*driver.Connector)(nil)),
-			"Driver":                          reflect.ValueOf((*driver.Driver)(nil)),
-			"DriverContext":                   reflect.ValueOf((*driver.DriverContext)(nil)),
-			"Execer":                          reflect.ValueOf((*driver.Execer)(nil)),
-			"ExecerContext":                   reflect.ValueOf((*driver.ExecerContext)(nil)),
-			"IsolationLevel":                  reflect.ValueOf((*driver.IsolationLevel)(nil)),
-			"NamedValue":                      reflect.ValueOf((*driver.NamedValue)(nil)),
-			"NamedValueChecker":               reflect.ValueOf((*driver.NamedValueChecker)(nil)),
-			"NotNull":                         reflect.ValueOf((*driver.NotNull)(nil)),
-			"Null":                            reflect.ValueOf((*driver.Null)(nil)),
-			"Pinger":                          reflect.ValueOf((*driver.Pinger)(nil)),
-			"Queryer":                         reflect.ValueOf((*driver.Queryer)(nil)),
-			"QueryerContext":                  reflect.ValueOf((*driver.QueryerContext)(nil)),
-			"Result":                          reflect.ValueOf((*driver.Result)(nil)),
-			"Rows":                            reflect.ValueOf((*driver.Rows)(nil)),
-			"RowsAffected":                    reflect.ValueOf((*driver.RowsAffected)(nil)),
-			"RowsColumnTypeDatabaseTypeName":  reflect.ValueOf((*driver.RowsColumnTypeDatabaseTypeName)(nil)),
-			"RowsColumnTypeLength":            reflect.ValueOf((*driver.RowsColumnTypeLength)(nil)),
-			"RowsColumnTypeNullable":          reflect.ValueOf((*driver.RowsColumnTypeNullable)(nil)),
-			"RowsColumnTypePrecisionScale":    reflect.ValueOf((*driver.RowsColumnTypePrecisionScale)(nil)),
-			"RowsColumnTypeScanType":          reflect.ValueOf((*driver.RowsColumnTypeScanType)(nil)),
-			"RowsNextResultSet":               reflect.ValueOf((*driver.RowsNextResultSet)(nil)),
-			"SessionResetter":                 reflect.ValueOf((*driver.SessionResetter)(nil)),
-			"Stmt":                            reflect.ValueOf((*driver.Stmt)(nil)),
-			"StmtExecContext":                 reflect.ValueOf((*driver.StmtExecContext)(nil)),
-			"StmtQueryContext":                reflect.ValueOf((*driver.StmtQueryContext)(nil)),
-			"Tx":                              reflect.ValueOf((*driver.Tx)(nil)),
-			"TxOptions":                       reflect.ValueOf((*driver.TxOptions)(nil)),
-			"Validator":                       reflect.ValueOf((*driver.Validator)(nil)),
-			"Value":                           reflect.ValueOf((*driver.Value)(nil)),
-			"ValueConverter":                  reflect.ValueOf((*driver.ValueConverter)(nil)),
-			"Valuer":                          reflect.ValueOf((*driver.Valuer)(nil)),
-			"_ColumnConverter":                reflect.ValueOf((*_database_sql_driver_ColumnConverter)(nil)),
-			"_Conn":                           reflect.ValueOf((*_database_sql_driver_Conn)(nil)),
-			"_ConnBeginTx":                    reflect.ValueOf((*_database_sql_driver_ConnBeginTx)(nil)),
-			"_ConnPrepareContext":             reflect.ValueOf((*_database_sql_driver_ConnPrepareContext)(nil)),
-			"_Connector":                      reflect.ValueOf((*_database_sql_driver_Connector)(nil)),
-			"_Driver":                         reflect.ValueOf((*_database_sql_driver_Driver)(nil)),
-			"_DriverContext":                  reflect.ValueOf((*_database_sql_driver_DriverContext)(nil)),
-			"_Execer":                         reflect.ValueOf((*_database_sql_driver_Execer)(nil)),
-			"_ExecerContext":                  reflect.ValueOf((*_database_sql_driver_ExecerContext)(nil)),
-			"_NamedValueChecker":              reflect.ValueOf((*_database_sql_driver_NamedValueChecker)(nil)),
-			"_Pinger":                         reflect.ValueOf((*_database_sql_driver_Pinger)(nil)),
-			"_Queryer":                        reflect.ValueOf((*_database_sql_driver_Queryer)(nil)),
-			"_QueryerContext":                 reflect.ValueOf((*_database_sql_driver_QueryerContext)(nil)),
-			"_Result":                         reflect.ValueOf((*_database_sql_driver_Result)(nil)),
-			"_Rows":                           reflect.ValueOf((*_database_sql_driver_Rows)(nil)),
-			"_RowsColumnTypeDatabaseTypeName": reflect.ValueOf((*_database_sql_driver_RowsColumnTypeDatabaseTypeName)(nil)),
-			"_RowsColumnTypeLength":           reflect.ValueOf((*_database_sql_driver_RowsColumnTypeLength)(nil)),
-			"_RowsColumnTypeNullable":         reflect.ValueOf((*_database_sql_driver_RowsColumnTypeNullable)(nil)),
-			"_RowsColumnTypePrecisionScale":   reflect.ValueOf((*_database_sql_driver_RowsColumnTypePrecisionScale)(nil)),
-			"_RowsColumnTypeScanType":         reflect.ValueOf((*_database_sql_driver_RowsColumnTypeScanType)(nil)),
-			"_RowsNextResultSet":              reflect.ValueOf((*_database_sql_driver_RowsNextResultSet)(nil)),
-			"_SessionResetter":                reflect.ValueOf((*_database_sql_driver_SessionResetter)(nil)),
-			"_Stmt":                           reflect.ValueOf((*_database_sql_driver_Stmt)(nil)),
-			"_StmtExecContext":                reflect.ValueOf((*_database_sql_driver_StmtExecContext)(nil)),
-			"_StmtQueryContext":               reflect.ValueOf((*_database_sql_driver_StmtQueryContext)(nil)),
-			"_Tx":                             reflect.ValueOf((*_database_sql_driver_Tx)(nil)),
-			"_Validator":                      reflect.ValueOf((*_database_sql_driver_Validator)(nil)),
-			"_Value":                          reflect.ValueOf((*_database_sql_driver_Value)(nil)),
-			"_ValueConverter":                 reflect.ValueOf((*_database_sql_driver_ValueConverter)(nil)),
-			"_Valuer":                         reflect.ValueOf((*_database_sql_driver_Valuer)(nil)),
-		})
-	})
-}
-
-// _database_sql_driver_ColumnConverter hands an interpreted ColumnConverter to compiled code.
-type _database_sql_driver_ColumnConverter struct {
-	IValue           any
-	WColumnConverter func(a0 int) driver.ValueConverter
-}
-
-func (W _database_sql_driver_ColumnConverter) ColumnConverter(a0 int) driver.ValueConverter {
-	return W.WColumnConverter(a0)
-}
-
-// _database_sql_driver_Conn hands an interpreted Conn to compiled code.
-type _database_sql_driver_Conn struct {
-	IValue   any
-	WBegin   func() (driver.Tx, error)
-	WClose   func() error
-	WPrepare func(a0 string) (driver.Stmt, error)
-}
-
-func (W _database_sql_driver_Conn) Begin() (driver.Tx, error) {
-	return W.WBegin()
-}
-
-func (W _database_sql_driver_Conn) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_Conn) Prepare(a0 string) (driver.Stmt, error) {
-	return W.WPrepare(a0)
-}
-
-// _database_sql_driver_ConnBeginTx hands an interpreted ConnBeginTx to compiled code.
-type _database_sql_driver_ConnBeginTx struct {
-	IValue   any
-	WBeginTx func(a0 context.Context, a1 driver.TxOptions) (driver.Tx, error)
-}
-
-func (W _database_sql_driver_ConnBeginTx) BeginTx(a0 context.Context, a1 driver.TxOptions) (driver.Tx, error) {
-	return W.WBeginTx(a0, a1)
-}
-
-// _database_sql_driver_ConnPrepareContext hands an interpreted ConnPrepareContext to compiled code.
-type _database_sql_driver_ConnPrepareContext struct {
-	IValue          any
-	WPrepareContext func(a0 context.Context, a1 string) (driver.Stmt, error)
-}
-
-func (W _database_sql_driver_ConnPrepareContext) PrepareContext(a0 context.Context, a1 string) (driver.Stmt, error) {
-	return W.WPrepareContext(a0, a1)
-}
-
-// _database_sql_driver_Connector hands an interpreted Connector to compiled code.
-type _database_sql_driver_Connector struct {
-	IValue   any
-	WConnect func(a0 context.Context) (driver.Conn, error)
-	WDriver  func() driver.Driver
-}
-
-func (W _database_sql_driver_Connector) Connect(a0 context.Context) (driver.Conn, error) {
-	return W.WConnect(a0)
-}
-
-func (W _database_sql_driver_Connector) Driver() driver.Driver {
-	return W.WDriver()
-}
-
-// _database_sql_driver_Driver hands an interpreted Driver to compiled code.
-type _database_sql_driver_Driver struct {
-	IValue any
-	WOpen  func(a0 string) (driver.Conn, error)
-}
-
-func (W _database_sql_driver_Driver) Open(a0 string) (driver.Conn, error) {
-	return W.WOpen(a0)
-}
-
-// _database_sql_driver_DriverContext hands an interpreted DriverContext to compiled code.
-type _database_sql_driver_DriverContext struct {
-	IValue         any
-	WOpenConnector func(a0 string) (driver.Connector, error)
-}
-
-func (W _database_sql_driver_DriverContext) OpenConnector(a0 string) (driver.Connector, error) {
-	return W.WOpenConnector(a0)
-}
-
-// _database_sql_driver_Execer hands an interpreted Execer to compiled code.
-type _database_sql_driver_Execer struct {
-	IValue any
-	WExec  func(a0 string, a1 []driver.Value) (driver.Result, error)
-}
-
-func (W _database_sql_driver_Execer) Exec(a0 string, a1 []driver.Value) (driver.Result, error) {
-	return W.WExec(a0, a1)
-}
-
-// _database_sql_driver_ExecerContext hands an interpreted ExecerContext to compiled code.
-type _database_sql_driver_ExecerContext struct {
-	IValue       any
-	WExecContext func(a0 context.Context, a1 string, a2 []driver.NamedValue) (driver.Result, error)
-}
-
-func (W _database_sql_driver_ExecerContext) ExecContext(a0 context.Context, a1 string, a2 []driver.NamedValue) (driver.Result, error) {
-	return W.WExecContext(a0, a1, a2)
-}
-
-// _database_sql_driver_NamedValueChecker hands an interpreted NamedValueChecker to compiled code.
-type _database_sql_driver_NamedValueChecker struct {
-	IValue           any
-	WCheckNamedValue func(a0 *driver.NamedValue) error
-}
-
-func (W _database_sql_driver_NamedValueChecker) CheckNamedValue(a0 *driver.NamedValue) error {
-	return W.WCheckNamedValue(a0)
-}
-
-// _database_sql_driver_Pinger hands an interpreted Pinger to compiled code.
-type _database_sql_driver_Pinger struct {
-	IValue any
-	WPing  func(a0 context.Context) error
-}
-
-func (W _database_sql_driver_Pinger) Ping(a0 context.Context) error {
-	return W.WPing(a0)
-}
-
-// _database_sql_driver_Queryer hands an interpreted Queryer to compiled code.
-type _database_sql_driver_Queryer struct {
-	IValue any
-	WQuery func(a0 string, a1 []driver.Value) (driver.Rows, error)
-}
-
-func (W _database_sql_driver_Queryer) Query(a0 string, a1 []driver.Value) (driver.Rows, error) {
-	return W.WQuery(a0, a1)
-}
-
-// _database_sql_driver_QueryerContext hands an interpreted QueryerContext to compiled code.
-type _database_sql_driver_QueryerContext struct {
-	IValue        any
-	WQueryContext func(a0 context.Context, a1 string, a2 []driver.NamedValue) (driver.Rows, error)
-}
-
-func (W _database_sql_driver_QueryerContext) QueryContext(a0 context.Context, a1 string, a2 []driver.NamedValue) (driver.Rows, error) {
-	return W.WQueryContext(a0, a1, a2)
-}
-
-// _database_sql_driver_Result hands an interpreted Result to compiled code.
-type _database_sql_driver_Result struct {
-	IValue        any
-	WLastInsertId func() (int64, error)
-	WRowsAffected func() (int64, error)
-}
-
-func (W _database_sql_driver_Result) LastInsertId() (int64, error) {
-	return W.WLastInsertId()
-}
-
-func (W _database_sql_driver_Result) RowsAffected() (int64, error) {
-	return W.WRowsAffected()
-}
-
-// _database_sql_driver_Rows hands an interpreted Rows to compiled code.
-type _database_sql_driver_Rows struct {
-	IValue   any
-	WClose   func() error
-	WColumns func() []string
-	WNext    func(a0 []driver.Value) error
-}
-
-func (W _database_sql_driver_Rows) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_Rows) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_Rows) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-// _database_sql_driver_RowsColumnTypeDatabaseTypeName hands an interpreted RowsColumnTypeDatabaseTypeName to compiled code.
-type _database_sql_driver_RowsColumnTypeDatabaseTypeName struct {
-	IValue                      any
-	WClose                      func() error
-	WColumnTypeDatabaseTypeName func(a0 int) string
-	WColumns                    func() []string
-	WNext                       func(a0 []driver.Value) error
-}
-
-func (W _database_sql_driver_RowsColumnTypeDatabaseTypeName) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_RowsColumnTypeDatabaseTypeName) ColumnTypeDatabaseTypeName(a0 int) string {
-	return W.WColumnTypeDatabaseTypeName(a0)
-}
-
-func (W _database_sql_driver_RowsColumnTypeDatabaseTypeName) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_RowsColumnTypeDatabaseTypeName) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-// _database_sql_driver_RowsColumnTypeLength hands an interpreted RowsColumnTypeLength to compiled code.
-type _database_sql_driver_RowsColumnTypeLength struct {
-	IValue            any
-	WClose            func() error
-	WColumnTypeLength func(a0 int) (int64, bool)
-	WColumns          func() []string
-	WNext             func(a0 []driver.Value) error
-}
-
-func (W _database_sql_driver_RowsColumnTypeLength) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_RowsColumnTypeLength) ColumnTypeLength(a0 int) (int64, bool) {
-	return W.WColumnTypeLength(a0)
-}
-
-func (W _database_sql_driver_RowsColumnTypeLength) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_RowsColumnTypeLength) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-// _database_sql_driver_RowsColumnTypeNullable hands an interpreted RowsColumnTypeNullable to compiled code.
-type _database_sql_driver_RowsColumnTypeNullable struct {
-	IValue              any
-	WClose              func() error
-	WColumnTypeNullable func(a0 int) (bool, bool)
-	WColumns            func() []string
-	WNext               func(a0 []driver.Value) error
-}
-
-func (W _database_sql_driver_RowsColumnTypeNullable) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_RowsColumnTypeNullable) ColumnTypeNullable(a0 int) (bool, bool) {
-	return W.WColumnTypeNullable(a0)
-}
-
-func (W _database_sql_driver_RowsColumnTypeNullable) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_RowsColumnTypeNullable) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-// _database_sql_driver_RowsColumnTypePrecisionScale hands an interpreted RowsColumnTypePrecisionScale to compiled code.
-type _database_sql_driver_RowsColumnTypePrecisionScale struct {
-	IValue                    any
-	WClose                    func() error
-	WColumnTypePrecisionScale func(a0 int) (int64, int64, bool)
-	WColumns                  func() []string
-	WNext                     func(a0 []driver.Value) error
-}
-
-func (W _database_sql_driver_RowsColumnTypePrecisionScale) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_RowsColumnTypePrecisionScale) ColumnTypePrecisionScale(a0 int) (int64, int64, bool) {
-	return W.WColumnTypePrecisionScale(a0)
-}
-
-func (W _database_sql_driver_RowsColumnTypePrecisionScale) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_RowsColumnTypePrecisionScale) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-// _database_sql_driver_RowsColumnTypeScanType hands an interpreted RowsColumnTypeScanType to compiled code.
-type _database_sql_driver_RowsColumnTypeScanType struct {
-	IValue              any
-	WClose              func() error
-	WColumnTypeScanType func(a0 int) reflect.Type
-	WColumns            func() []string
-	WNext               func(a0 []driver.Value) error
-}
-
-func (W _database_sql_driver_RowsColumnTypeScanType) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_RowsColumnTypeScanType) ColumnTypeScanType(a0 int) reflect.Type {
-	return W.WColumnTypeScanType(a0)
-}
-
-func (W _database_sql_driver_RowsColumnTypeScanType) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_RowsColumnTypeScanType) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-// _database_sql_driver_RowsNextResultSet hands an interpreted RowsNextResultSet to compiled code.
-type _database_sql_driver_RowsNextResultSet struct {
-	IValue            any
-	WClose            func() error
-	WColumns          func() []string
-	WHasNextResultSet func() bool
-	WNext             func(a0 []driver.Value) error
-	WNextResultSet    func() error
-}
-
-func (W _database_sql_driver_RowsNextResultSet) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_RowsNextResultSet) Columns() []string {
-	return W.WColumns()
-}
-
-func (W _database_sql_driver_RowsNextResultSet) HasNextResultSet() bool {
-	return W.WHasNextResultSet()
-}
-
-func (W _database_sql_driver_RowsNextResultSet) Next(a0 []driver.Value) error {
-	return W.WNext(a0)
-}
-
-func (W _database_sql_driver_RowsNextResultSet) NextResultSet() error {
-	return W.WNextResultSet()
-}
-
-// _database_sql_driver_SessionResetter hands an interpreted SessionResetter to compiled code.
-type _database_sql_driver_SessionResetter struct {
-	IValue        any
-	WResetSession func(a0 context.Context) error
-}
-
-func (W _database_sql_driver_SessionResetter) ResetSession(a0 context.Context) error {
-	return W.WResetSession(a0)
-}
-
-// _database_sql_driver_Stmt hands an interpreted Stmt to compiled code.
-type _database_sql_driver_Stmt struct {
-	IValue    any
-	WClose    func() error
-	WExec     func(a0 []driver.Value) (driver.Result, error)
-	WNumInput func() int
-	WQuery    func(a0 []driver.Value) (driver.Rows, error)
-}
-
-func (W _database_sql_driver_Stmt) Close() error {
-	return W.WClose()
-}
-
-func (W _database_sql_driver_Stmt) Exec(a0 []driver.Value) (driver.Result, error) {
-	return W.WExec(a0)
-}
-
-func (W _database_sql_driver_Stmt) NumInput() int {
-	return W.WNumInput()
-}
-
-func (W _database_sql_driver_Stmt) Query(a0 []driver.Value) (driver.Rows, error) {
-	return W.WQuery(a0)
-}
-
-// _database_sql_driver_StmtExecContext hands an interpreted StmtExecContext to compiled code.
-type _database_sql_driver_StmtExecContext struct {
-	IValue       any
-	WExecContext func(a0 context.Context, a1 []driver.NamedValue) (driver.Result, error)
-}
-
-func (W _database_sql_driver_StmtExecContext) ExecContext(a0 context.Context, a1 []driver.NamedValue) (driver.Result, error) {
-	return W.WExecContext(a0, a1)
-}
-
-// _database_sql_driver_StmtQueryContext hands an interpreted StmtQueryContext to compiled code.
-type _database_sql_driver_StmtQueryContext struct {
-	IValue        any
-	WQueryContext func(a0 context.Context, a1 []driver.NamedValue) (driver.Rows, error)
-}
-
-func (W _database_sql_driver_StmtQueryContext) QueryContext(a0 context.Context, a1 []driver.NamedValue) (driver.Rows, error) {
-	return W.WQueryContext(a0, a1)
-}
-
-// _database_sql_driver_Tx hands an interpreted Tx to compiled code.
-type _database_sql_driver_Tx struct {
-	IValue    any
-	WCommit   func() error
-	WRollback func() error
-}
-
-func (W _database_sql_driver_Tx) Commit() error {
-	return W.WCommit()
-}
-
-func (W _database_sql_driver_Tx) Rollback() error {
-	return W.WRollback()
-}
-
-// _database_sql_driver_Validator hands an interpreted Validator to compiled code.
-type _database_sql_driver_Validator struct {
-	IValue   any
-	WIsValid func() bool
-}
-
-func (W _database_sql_driver_Validator) IsValid() bool {
-	return W.WIsValid()
-}
-
-// _database_sql_driver_Value hands an interpreted Value to compiled code.
-type _database_sql_driver_Value struct {
-	IValue any
-}
-
-// _database_sql_driver_ValueConverter hands an interpreted ValueConverter to compiled code.
-type _database_sql_driver_ValueConverter struct {
-	IValue        any
-	WConvertValue func(a0 any) (driver.Value, error)
-}
-
-func (W _database_sql_driver_ValueConverter) ConvertValue(a0 any) (driver.Value, error) {
-	return W.WConvertValue(a0)
-}
-
-// _database_sql_driver_Valuer hands an interpreted Valuer to compiled code.
-type _database_sql_driver_Valuer struct {
-	IValue any
-	WValue func() (driver.Value, error)
-}
-
-func (W _database_sql_driver_Valuer) Value() (driver.Value, error) {
-	return W.WValue()
+func init() { table.Register(&database_sql_driver_) }
+
+var database_sql_driver_ = table.Package{
+	Path: "database/sql/driver",
+	Name: "driver",
+	Values: []table.Symbol{
+		{Name: "IsScanValue", Value: driver.IsScanValue},
+		{Name: "IsValue", Value: driver.IsValue},
+		{Name: "ColumnConverter", Value: (*driver.ColumnConverter)(nil)},
+		{Name: "Conn", Value: (*driver.Conn)(nil)},
+		{Name: "ConnBeginTx", Value: (*driver.ConnBeginTx)(nil)},
+		{Name: "ConnPrepareContext", Value: (*driver.ConnPrepareContext)(nil)},
+		{Name: "Connector", Value: (*driver.Connector)(nil)},
+		{Name: "Driver", Value: (*driver.Driver)(nil)},
+		{Name: "DriverContext", Value: (*driver.DriverContext)(nil)},
+		{Name: "Execer", Value: (*driver.Execer)(nil)},
+		{Name: "ExecerContext", Value: (*driver.ExecerContext)(nil)},
+		{Name: "IsolationLevel", Value: (*driver.IsolationLevel)(nil)},
+		{Name: "NamedValue", Value: (*driver.NamedValue)(nil)},
+		{Name: "NamedValueChecker", Value: (*driver.NamedValueChecker)(nil)},
+		{Name: "NotNull", Value: (*driver.NotNull)(nil)},
+		{Name: "Null", Value: (*driver.Null)(nil)},
+		{Name: "Pinger", Value: (*driver.Pinger)(nil)},
+		{Name: "Queryer", Value: (*driver.Queryer)(nil)},
+		{Name: "QueryerContext", Value: (*driver.QueryerContext)(nil)},
+		{Name: "Result", Value: (*driver.Result)(nil)},
+		{Name: "Rows", Value: (*driver.Rows)(nil)},
+		{Name: "RowsAffected", Value: (*driver.RowsAffected)(nil)},
+		{Name: "RowsColumnTypeDatabaseTypeName", Value: (*driver.RowsColumnTypeDatabaseTypeName)(nil)},
+		{Name: "RowsColumnTypeLength", Value: (*driver.RowsColumnTypeLength)(nil)},
+		{Name: "RowsColumnTypeNullable", Value: (*driver.RowsColumnTypeNullable)(nil)},
+		{Name: "RowsColumnTypePrecisionScale", Value: (*driver.RowsColumnTypePrecisionScale)(nil)},
+		{Name: "RowsColumnTypeScanType", Value: (*driver.RowsColumnTypeScanType)(nil)},
+		{Name: "RowsNextResultSet", Value: (*driver.RowsNextResultSet)(nil)},
+		{Name: "SessionResetter", Value: (*driver.SessionResetter)(nil)},
+		{Name: "Stmt", Value: (*driver.Stmt)(nil)},
+		{Name: "StmtExecContext", Value: (*driver.StmtExecContext)(nil)},
+		{Name: "StmtQueryContext", Value: (*driver.StmtQueryContext)(nil)},
+		{Name: "Tx", Value: (*driver.Tx)(nil)},
+		{Name: "TxOptions", Value: (*driver.TxOptions)(nil)},
+		{Name: "Validator", Value: (*driver.Validator)(nil)},
+		{Name: "Value", Value: (*driver.Value)(nil)},
+		{Name: "ValueConverter", Value: (*driver.ValueConverter)(nil)},
+		{Name: "Valuer", Value: (*driver.Valuer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Bool", Value: &driver.Bool},
+		{Name: "DefaultParameterConverter", Value: &driver.DefaultParameterConverter},
+		{Name: "ErrBadConn", Value: &driver.ErrBadConn},
+		{Name: "ErrRemoveArgument", Value: &driver.ErrRemoveArgument},
+		{Name: "ErrSkip", Value: &driver.ErrSkip},
+		{Name: "Int32", Value: &driver.Int32},
+		{Name: "ResultNoRows", Value: &driver.ResultNoRows},
+		{Name: "String", Value: &driver.String},
+	},
 }

@@ -3,17 +3,18 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	buildinfo "debug/buildinfo"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("debug/buildinfo", "buildinfo", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Read":      reflect.ValueOf(buildinfo.Read),
-			"ReadFile":  reflect.ValueOf(buildinfo.ReadFile),
-			"BuildInfo": reflect.ValueOf((*buildinfo.BuildInfo)(nil)),
-		})
-	})
+func init() { table.Register(&debug_buildinfo_) }
+
+var debug_buildinfo_ = table.Package{
+	Path: "debug/buildinfo",
+	Name: "buildinfo",
+	Values: []table.Symbol{
+		{Name: "Read", Value: buildinfo.Read},
+		{Name: "ReadFile", Value: buildinfo.ReadFile},
+		{Name: "BuildInfo", Value: (*buildinfo.BuildInfo)(nil)},
+	},
 }

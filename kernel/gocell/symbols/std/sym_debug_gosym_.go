@@ -3,24 +3,25 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	gosym "debug/gosym"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("debug/gosym", "gosym", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewLineTable":     reflect.ValueOf(gosym.NewLineTable),
-			"NewTable":         reflect.ValueOf(gosym.NewTable),
-			"DecodingError":    reflect.ValueOf((*gosym.DecodingError)(nil)),
-			"Func":             reflect.ValueOf((*gosym.Func)(nil)),
-			"LineTable":        reflect.ValueOf((*gosym.LineTable)(nil)),
-			"Obj":              reflect.ValueOf((*gosym.Obj)(nil)),
-			"Sym":              reflect.ValueOf((*gosym.Sym)(nil)),
-			"Table":            reflect.ValueOf((*gosym.Table)(nil)),
-			"UnknownFileError": reflect.ValueOf((*gosym.UnknownFileError)(nil)),
-			"UnknownLineError": reflect.ValueOf((*gosym.UnknownLineError)(nil)),
-		})
-	})
+func init() { table.Register(&debug_gosym_) }
+
+var debug_gosym_ = table.Package{
+	Path: "debug/gosym",
+	Name: "gosym",
+	Values: []table.Symbol{
+		{Name: "NewLineTable", Value: gosym.NewLineTable},
+		{Name: "NewTable", Value: gosym.NewTable},
+		{Name: "DecodingError", Value: (*gosym.DecodingError)(nil)},
+		{Name: "Func", Value: (*gosym.Func)(nil)},
+		{Name: "LineTable", Value: (*gosym.LineTable)(nil)},
+		{Name: "Obj", Value: (*gosym.Obj)(nil)},
+		{Name: "Sym", Value: (*gosym.Sym)(nil)},
+		{Name: "Table", Value: (*gosym.Table)(nil)},
+		{Name: "UnknownFileError", Value: (*gosym.UnknownFileError)(nil)},
+		{Name: "UnknownLineError", Value: (*gosym.UnknownLineError)(nil)},
+	},
 }

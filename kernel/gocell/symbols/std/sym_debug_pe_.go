@@ -3,14 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	pe "debug/pe"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("debug/pe", "pe", func() map[string]reflect.Value {
-		return table.With(`COFFSymbolSize INT 18
+func init() { table.Register(&debug_pe_) }
+
+var debug_pe_ = table.Package{
+	Path: "debug/pe",
+	Name: "pe",
+	Untyped: `COFFSymbolSize INT 18
 IMAGE_COMDAT_SELECT_ANY INT 2
 IMAGE_COMDAT_SELECT_ASSOCIATIVE INT 5
 IMAGE_COMDAT_SELECT_EXACT_MATCH INT 4
@@ -107,24 +109,24 @@ IMAGE_SUBSYSTEM_WINDOWS_CE_GUI INT 9
 IMAGE_SUBSYSTEM_WINDOWS_CUI INT 3
 IMAGE_SUBSYSTEM_WINDOWS_GUI INT 2
 IMAGE_SUBSYSTEM_XBOX INT 14
-`, map[string]reflect.Value{
-			"NewFile":              reflect.ValueOf(pe.NewFile),
-			"Open":                 reflect.ValueOf(pe.Open),
-			"COFFSymbol":           reflect.ValueOf((*pe.COFFSymbol)(nil)),
-			"COFFSymbolAuxFormat5": reflect.ValueOf((*pe.COFFSymbolAuxFormat5)(nil)),
-			"DataDirectory":        reflect.ValueOf((*pe.DataDirectory)(nil)),
-			"File":                 reflect.ValueOf((*pe.File)(nil)),
-			"FileHeader":           reflect.ValueOf((*pe.FileHeader)(nil)),
-			"FormatError":          reflect.ValueOf((*pe.FormatError)(nil)),
-			"ImportDirectory":      reflect.ValueOf((*pe.ImportDirectory)(nil)),
-			"OptionalHeader32":     reflect.ValueOf((*pe.OptionalHeader32)(nil)),
-			"OptionalHeader64":     reflect.ValueOf((*pe.OptionalHeader64)(nil)),
-			"Reloc":                reflect.ValueOf((*pe.Reloc)(nil)),
-			"Section":              reflect.ValueOf((*pe.Section)(nil)),
-			"SectionHeader":        reflect.ValueOf((*pe.SectionHeader)(nil)),
-			"SectionHeader32":      reflect.ValueOf((*pe.SectionHeader32)(nil)),
-			"StringTable":          reflect.ValueOf((*pe.StringTable)(nil)),
-			"Symbol":               reflect.ValueOf((*pe.Symbol)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "NewFile", Value: pe.NewFile},
+		{Name: "Open", Value: pe.Open},
+		{Name: "COFFSymbol", Value: (*pe.COFFSymbol)(nil)},
+		{Name: "COFFSymbolAuxFormat5", Value: (*pe.COFFSymbolAuxFormat5)(nil)},
+		{Name: "DataDirectory", Value: (*pe.DataDirectory)(nil)},
+		{Name: "File", Value: (*pe.File)(nil)},
+		{Name: "FileHeader", Value: (*pe.FileHeader)(nil)},
+		{Name: "FormatError", Value: (*pe.FormatError)(nil)},
+		{Name: "ImportDirectory", Value: (*pe.ImportDirectory)(nil)},
+		{Name: "OptionalHeader32", Value: (*pe.OptionalHeader32)(nil)},
+		{Name: "OptionalHeader64", Value: (*pe.OptionalHeader64)(nil)},
+		{Name: "Reloc", Value: (*pe.Reloc)(nil)},
+		{Name: "Section", Value: (*pe.Section)(nil)},
+		{Name: "SectionHeader", Value: (*pe.SectionHeader)(nil)},
+		{Name: "SectionHeader32", Value: (*pe.SectionHeader32)(nil)},
+		{Name: "StringTable", Value: (*pe.StringTable)(nil)},
+		{Name: "Symbol", Value: (*pe.Symbol)(nil)},
+	},
 }

@@ -3,26 +3,30 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	plan9obj "debug/plan9obj"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("debug/plan9obj", "plan9obj", func() map[string]reflect.Value {
-		return table.With(`Magic386 INT 491
+func init() { table.Register(&debug_plan9obj_) }
+
+var debug_plan9obj_ = table.Package{
+	Path: "debug/plan9obj",
+	Name: "plan9obj",
+	Untyped: `Magic386 INT 491
 Magic64 INT 32768
 MagicAMD64 INT 35479
 MagicARM INT 1607
-`, map[string]reflect.Value{
-			"ErrNoSymbols":  reflect.ValueOf(&plan9obj.ErrNoSymbols).Elem(),
-			"NewFile":       reflect.ValueOf(plan9obj.NewFile),
-			"Open":          reflect.ValueOf(plan9obj.Open),
-			"File":          reflect.ValueOf((*plan9obj.File)(nil)),
-			"FileHeader":    reflect.ValueOf((*plan9obj.FileHeader)(nil)),
-			"Section":       reflect.ValueOf((*plan9obj.Section)(nil)),
-			"SectionHeader": reflect.ValueOf((*plan9obj.SectionHeader)(nil)),
-			"Sym":           reflect.ValueOf((*plan9obj.Sym)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "NewFile", Value: plan9obj.NewFile},
+		{Name: "Open", Value: plan9obj.Open},
+		{Name: "File", Value: (*plan9obj.File)(nil)},
+		{Name: "FileHeader", Value: (*plan9obj.FileHeader)(nil)},
+		{Name: "Section", Value: (*plan9obj.Section)(nil)},
+		{Name: "SectionHeader", Value: (*plan9obj.SectionHeader)(nil)},
+		{Name: "Sym", Value: (*plan9obj.Sym)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrNoSymbols", Value: &plan9obj.ErrNoSymbols},
+	},
 }

@@ -3,87 +3,21 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	encoding "encoding"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding", "encoding", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&encoding_) }
 
-			"BinaryAppender":     reflect.ValueOf((*encoding.BinaryAppender)(nil)),
-			"BinaryMarshaler":    reflect.ValueOf((*encoding.BinaryMarshaler)(nil)),
-			"BinaryUnmarshaler":  reflect.ValueOf((*encoding.BinaryUnmarshaler)(nil)),
-			"TextAppender":       reflect.ValueOf((*encoding.TextAppender)(nil)),
-			"TextMarshaler":      reflect.ValueOf((*encoding.TextMarshaler)(nil)),
-			"TextUnmarshaler":    reflect.ValueOf((*encoding.TextUnmarshaler)(nil)),
-			"_BinaryAppender":    reflect.ValueOf((*_encoding_BinaryAppender)(nil)),
-			"_BinaryMarshaler":   reflect.ValueOf((*_encoding_BinaryMarshaler)(nil)),
-			"_BinaryUnmarshaler": reflect.ValueOf((*_encoding_BinaryUnmarshaler)(nil)),
-			"_TextAppender":      reflect.ValueOf((*_encoding_TextAppender)(nil)),
-			"_TextMarshaler":     reflect.ValueOf((*_encoding_TextMarshaler)(nil)),
-			"_TextUnmarshaler":   reflect.ValueOf((*_encoding_TextUnmarshaler)(nil)),
-		})
-	})
-}
-
-// _encoding_BinaryAppender hands an interpreted BinaryAppender to compiled code.
-type _encoding_BinaryAppender struct {
-	IValue        any
-	WAppendBinary func(a0 []byte) ([]byte, error)
-}
-
-func (W _encoding_BinaryAppender) AppendBinary(a0 []byte) ([]byte, error) {
-	return W.WAppendBinary(a0)
-}
-
-// _encoding_BinaryMarshaler hands an interpreted BinaryMarshaler to compiled code.
-type _encoding_BinaryMarshaler struct {
-	IValue         any
-	WMarshalBinary func() ([]byte, error)
-}
-
-func (W _encoding_BinaryMarshaler) MarshalBinary() ([]byte, error) {
-	return W.WMarshalBinary()
-}
-
-// _encoding_BinaryUnmarshaler hands an interpreted BinaryUnmarshaler to compiled code.
-type _encoding_BinaryUnmarshaler struct {
-	IValue           any
-	WUnmarshalBinary func(a0 []byte) error
-}
-
-func (W _encoding_BinaryUnmarshaler) UnmarshalBinary(a0 []byte) error {
-	return W.WUnmarshalBinary(a0)
-}
-
-// _encoding_TextAppender hands an interpreted TextAppender to compiled code.
-type _encoding_TextAppender struct {
-	IValue      any
-	WAppendText func(a0 []byte) ([]byte, error)
-}
-
-func (W _encoding_TextAppender) AppendText(a0 []byte) ([]byte, error) {
-	return W.WAppendText(a0)
-}
-
-// _encoding_TextMarshaler hands an interpreted TextMarshaler to compiled code.
-type _encoding_TextMarshaler struct {
-	IValue       any
-	WMarshalText func() ([]byte, error)
-}
-
-func (W _encoding_TextMarshaler) MarshalText() ([]byte, error) {
-	return W.WMarshalText()
-}
-
-// _encoding_TextUnmarshaler hands an interpreted TextUnmarshaler to compiled code.
-type _encoding_TextUnmarshaler struct {
-	IValue         any
-	WUnmarshalText func(a0 []byte) error
-}
-
-func (W _encoding_TextUnmarshaler) UnmarshalText(a0 []byte) error {
-	return W.WUnmarshalText(a0)
+var encoding_ = table.Package{
+	Path: "encoding",
+	Name: "encoding",
+	Values: []table.Symbol{
+		{Name: "BinaryAppender", Value: (*encoding.BinaryAppender)(nil)},
+		{Name: "BinaryMarshaler", Value: (*encoding.BinaryMarshaler)(nil)},
+		{Name: "BinaryUnmarshaler", Value: (*encoding.BinaryUnmarshaler)(nil)},
+		{Name: "TextAppender", Value: (*encoding.TextAppender)(nil)},
+		{Name: "TextMarshaler", Value: (*encoding.TextMarshaler)(nil)},
+		{Name: "TextUnmarshaler", Value: (*encoding.TextUnmarshaler)(nil)},
+	},
 }

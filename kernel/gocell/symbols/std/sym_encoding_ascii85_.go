@@ -3,20 +3,21 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	ascii85 "encoding/ascii85"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/ascii85", "ascii85", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Decode":            reflect.ValueOf(ascii85.Decode),
-			"Encode":            reflect.ValueOf(ascii85.Encode),
-			"MaxEncodedLen":     reflect.ValueOf(ascii85.MaxEncodedLen),
-			"NewDecoder":        reflect.ValueOf(ascii85.NewDecoder),
-			"NewEncoder":        reflect.ValueOf(ascii85.NewEncoder),
-			"CorruptInputError": reflect.ValueOf((*ascii85.CorruptInputError)(nil)),
-		})
-	})
+func init() { table.Register(&encoding_ascii85_) }
+
+var encoding_ascii85_ = table.Package{
+	Path: "encoding/ascii85",
+	Name: "ascii85",
+	Values: []table.Symbol{
+		{Name: "Decode", Value: ascii85.Decode},
+		{Name: "Encode", Value: ascii85.Encode},
+		{Name: "MaxEncodedLen", Value: ascii85.MaxEncodedLen},
+		{Name: "NewDecoder", Value: ascii85.NewDecoder},
+		{Name: "NewEncoder", Value: ascii85.NewEncoder},
+		{Name: "CorruptInputError", Value: (*ascii85.CorruptInputError)(nil)},
+	},
 }

@@ -3,14 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	asn1 "encoding/asn1"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/asn1", "asn1", func() map[string]reflect.Value {
-		return table.With(`ClassApplication INT 1
+func init() { table.Register(&encoding_asn1_) }
+
+var encoding_asn1_ = table.Package{
+	Path: "encoding/asn1",
+	Name: "asn1",
+	Untyped: `ClassApplication INT 1
 ClassContextSpecific INT 2
 ClassPrivate INT 3
 ClassUniversal INT 0
@@ -32,21 +34,23 @@ TagSet INT 17
 TagT61String INT 20
 TagUTCTime INT 23
 TagUTF8String INT 12
-`, map[string]reflect.Value{
-			"Marshal":             reflect.ValueOf(asn1.Marshal),
-			"MarshalWithParams":   reflect.ValueOf(asn1.MarshalWithParams),
-			"NullBytes":           reflect.ValueOf(&asn1.NullBytes).Elem(),
-			"NullRawValue":        reflect.ValueOf(&asn1.NullRawValue).Elem(),
-			"Unmarshal":           reflect.ValueOf(asn1.Unmarshal),
-			"UnmarshalWithParams": reflect.ValueOf(asn1.UnmarshalWithParams),
-			"BitString":           reflect.ValueOf((*asn1.BitString)(nil)),
-			"Enumerated":          reflect.ValueOf((*asn1.Enumerated)(nil)),
-			"Flag":                reflect.ValueOf((*asn1.Flag)(nil)),
-			"ObjectIdentifier":    reflect.ValueOf((*asn1.ObjectIdentifier)(nil)),
-			"RawContent":          reflect.ValueOf((*asn1.RawContent)(nil)),
-			"RawValue":            reflect.ValueOf((*asn1.RawValue)(nil)),
-			"StructuralError":     reflect.ValueOf((*asn1.StructuralError)(nil)),
-			"SyntaxError":         reflect.ValueOf((*asn1.SyntaxError)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Marshal", Value: asn1.Marshal},
+		{Name: "MarshalWithParams", Value: asn1.MarshalWithParams},
+		{Name: "Unmarshal", Value: asn1.Unmarshal},
+		{Name: "UnmarshalWithParams", Value: asn1.UnmarshalWithParams},
+		{Name: "BitString", Value: (*asn1.BitString)(nil)},
+		{Name: "Enumerated", Value: (*asn1.Enumerated)(nil)},
+		{Name: "Flag", Value: (*asn1.Flag)(nil)},
+		{Name: "ObjectIdentifier", Value: (*asn1.ObjectIdentifier)(nil)},
+		{Name: "RawContent", Value: (*asn1.RawContent)(nil)},
+		{Name: "RawValue", Value: (*asn1.RawValue)(nil)},
+		{Name: "StructuralError", Value: (*asn1.StructuralError)(nil)},
+		{Name: "SyntaxError", Value: (*asn1.SyntaxError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "NullBytes", Value: &asn1.NullBytes},
+		{Name: "NullRawValue", Value: &asn1.NullRawValue},
+	},
 }

@@ -3,23 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	base32 "encoding/base32"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/base32", "base32", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"HexEncoding":       reflect.ValueOf(&base32.HexEncoding).Elem(),
-			"NewDecoder":        reflect.ValueOf(base32.NewDecoder),
-			"NewEncoder":        reflect.ValueOf(base32.NewEncoder),
-			"NewEncoding":       reflect.ValueOf(base32.NewEncoding),
-			"NoPadding":         reflect.ValueOf(base32.NoPadding),
-			"StdEncoding":       reflect.ValueOf(&base32.StdEncoding).Elem(),
-			"StdPadding":        reflect.ValueOf(base32.StdPadding),
-			"CorruptInputError": reflect.ValueOf((*base32.CorruptInputError)(nil)),
-			"Encoding":          reflect.ValueOf((*base32.Encoding)(nil)),
-		})
-	})
+func init() { table.Register(&encoding_base32_) }
+
+var encoding_base32_ = table.Package{
+	Path: "encoding/base32",
+	Name: "base32",
+	Values: []table.Symbol{
+		{Name: "NewDecoder", Value: base32.NewDecoder},
+		{Name: "NewEncoder", Value: base32.NewEncoder},
+		{Name: "NewEncoding", Value: base32.NewEncoding},
+		{Name: "NoPadding", Value: base32.NoPadding},
+		{Name: "StdPadding", Value: base32.StdPadding},
+		{Name: "CorruptInputError", Value: (*base32.CorruptInputError)(nil)},
+		{Name: "Encoding", Value: (*base32.Encoding)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "HexEncoding", Value: &base32.HexEncoding},
+		{Name: "StdEncoding", Value: &base32.StdEncoding},
+	},
 }

@@ -3,25 +3,28 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	base64 "encoding/base64"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/base64", "base64", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewDecoder":        reflect.ValueOf(base64.NewDecoder),
-			"NewEncoder":        reflect.ValueOf(base64.NewEncoder),
-			"NewEncoding":       reflect.ValueOf(base64.NewEncoding),
-			"NoPadding":         reflect.ValueOf(base64.NoPadding),
-			"RawStdEncoding":    reflect.ValueOf(&base64.RawStdEncoding).Elem(),
-			"RawURLEncoding":    reflect.ValueOf(&base64.RawURLEncoding).Elem(),
-			"StdEncoding":       reflect.ValueOf(&base64.StdEncoding).Elem(),
-			"StdPadding":        reflect.ValueOf(base64.StdPadding),
-			"URLEncoding":       reflect.ValueOf(&base64.URLEncoding).Elem(),
-			"CorruptInputError": reflect.ValueOf((*base64.CorruptInputError)(nil)),
-			"Encoding":          reflect.ValueOf((*base64.Encoding)(nil)),
-		})
-	})
+func init() { table.Register(&encoding_base64_) }
+
+var encoding_base64_ = table.Package{
+	Path: "encoding/base64",
+	Name: "base64",
+	Values: []table.Symbol{
+		{Name: "NewDecoder", Value: base64.NewDecoder},
+		{Name: "NewEncoder", Value: base64.NewEncoder},
+		{Name: "NewEncoding", Value: base64.NewEncoding},
+		{Name: "NoPadding", Value: base64.NoPadding},
+		{Name: "StdPadding", Value: base64.StdPadding},
+		{Name: "CorruptInputError", Value: (*base64.CorruptInputError)(nil)},
+		{Name: "Encoding", Value: (*base64.Encoding)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "RawStdEncoding", Value: &base64.RawStdEncoding},
+		{Name: "RawURLEncoding", Value: &base64.RawURLEncoding},
+		{Name: "StdEncoding", Value: &base64.StdEncoding},
+		{Name: "URLEncoding", Value: &base64.URLEncoding},
+	},
 }

@@ -3,109 +3,40 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	binary "encoding/binary"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/binary", "binary", func() map[string]reflect.Value {
-		return table.With(`MaxVarintLen16 INT 3
+func init() { table.Register(&encoding_binary_) }
+
+var encoding_binary_ = table.Package{
+	Path: "encoding/binary",
+	Name: "binary",
+	Untyped: `MaxVarintLen16 INT 3
 MaxVarintLen32 INT 5
 MaxVarintLen64 INT 10
-`, map[string]reflect.Value{
-			"Append":           reflect.ValueOf(binary.Append),
-			"AppendUvarint":    reflect.ValueOf(binary.AppendUvarint),
-			"AppendVarint":     reflect.ValueOf(binary.AppendVarint),
-			"BigEndian":        reflect.ValueOf(&binary.BigEndian).Elem(),
-			"Decode":           reflect.ValueOf(binary.Decode),
-			"Encode":           reflect.ValueOf(binary.Encode),
-			"LittleEndian":     reflect.ValueOf(&binary.LittleEndian).Elem(),
-			"NativeEndian":     reflect.ValueOf(&binary.NativeEndian).Elem(),
-			"PutUvarint":       reflect.ValueOf(binary.PutUvarint),
-			"PutVarint":        reflect.ValueOf(binary.PutVarint),
-			"Read":             reflect.ValueOf(binary.Read),
-			"ReadUvarint":      reflect.ValueOf(binary.ReadUvarint),
-			"ReadVarint":       reflect.ValueOf(binary.ReadVarint),
-			"Size":             reflect.ValueOf(binary.Size),
-			"Uvarint":          reflect.ValueOf(binary.Uvarint),
-			"Varint":           reflect.ValueOf(binary.Varint),
-			"Write":            reflect.ValueOf(binary.Write),
-			"AppendByteOrder":  reflect.ValueOf((*binary.AppendByteOrder)(nil)),
-			"ByteOrder":        reflect.ValueOf((*binary.ByteOrder)(nil)),
-			"_AppendByteOrder": reflect.ValueOf((*_encoding_binary_AppendByteOrder)(nil)),
-			"_ByteOrder":       reflect.ValueOf((*_encoding_binary_ByteOrder)(nil)),
-		})
-	})
-}
-
-// _encoding_binary_AppendByteOrder hands an interpreted AppendByteOrder to compiled code.
-type _encoding_binary_AppendByteOrder struct {
-	IValue        any
-	WAppendUint16 func(a0 []byte, a1 uint16) []byte
-	WAppendUint32 func(a0 []byte, a1 uint32) []byte
-	WAppendUint64 func(a0 []byte, a1 uint64) []byte
-	WString       func() string
-}
-
-func (W _encoding_binary_AppendByteOrder) AppendUint16(a0 []byte, a1 uint16) []byte {
-	return W.WAppendUint16(a0, a1)
-}
-
-func (W _encoding_binary_AppendByteOrder) AppendUint32(a0 []byte, a1 uint32) []byte {
-	return W.WAppendUint32(a0, a1)
-}
-
-func (W _encoding_binary_AppendByteOrder) AppendUint64(a0 []byte, a1 uint64) []byte {
-	return W.WAppendUint64(a0, a1)
-}
-
-func (W _encoding_binary_AppendByteOrder) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-// _encoding_binary_ByteOrder hands an interpreted ByteOrder to compiled code.
-type _encoding_binary_ByteOrder struct {
-	IValue     any
-	WPutUint16 func(a0 []byte, a1 uint16)
-	WPutUint32 func(a0 []byte, a1 uint32)
-	WPutUint64 func(a0 []byte, a1 uint64)
-	WString    func() string
-	WUint16    func(a0 []byte) uint16
-	WUint32    func(a0 []byte) uint32
-	WUint64    func(a0 []byte) uint64
-}
-
-func (W _encoding_binary_ByteOrder) PutUint16(a0 []byte, a1 uint16) {
-	W.WPutUint16(a0, a1)
-}
-
-func (W _encoding_binary_ByteOrder) PutUint32(a0 []byte, a1 uint32) {
-	W.WPutUint32(a0, a1)
-}
-
-func (W _encoding_binary_ByteOrder) PutUint64(a0 []byte, a1 uint64) {
-	W.WPutUint64(a0, a1)
-}
-
-func (W _encoding_binary_ByteOrder) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _encoding_binary_ByteOrder) Uint16(a0 []byte) uint16 {
-	return W.WUint16(a0)
-}
-
-func (W _encoding_binary_ByteOrder) Uint32(a0 []byte) uint32 {
-	return W.WUint32(a0)
-}
-
-func (W _encoding_binary_ByteOrder) Uint64(a0 []byte) uint64 {
-	return W.WUint64(a0)
+`,
+	Values: []table.Symbol{
+		{Name: "Append", Value: binary.Append},
+		{Name: "AppendUvarint", Value: binary.AppendUvarint},
+		{Name: "AppendVarint", Value: binary.AppendVarint},
+		{Name: "Decode", Value: binary.Decode},
+		{Name: "Encode", Value: binary.Encode},
+		{Name: "PutUvarint", Value: binary.PutUvarint},
+		{Name: "PutVarint", Value: binary.PutVarint},
+		{Name: "Read", Value: binary.Read},
+		{Name: "ReadUvarint", Value: binary.ReadUvarint},
+		{Name: "ReadVarint", Value: binary.ReadVarint},
+		{Name: "Size", Value: binary.Size},
+		{Name: "Uvarint", Value: binary.Uvarint},
+		{Name: "Varint", Value: binary.Varint},
+		{Name: "Write", Value: binary.Write},
+		{Name: "AppendByteOrder", Value: (*binary.AppendByteOrder)(nil)},
+		{Name: "ByteOrder", Value: (*binary.ByteOrder)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "BigEndian", Value: &binary.BigEndian},
+		{Name: "LittleEndian", Value: &binary.LittleEndian},
+		{Name: "NativeEndian", Value: &binary.NativeEndian},
+	},
 }

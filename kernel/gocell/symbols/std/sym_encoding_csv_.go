@@ -3,23 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	csv "encoding/csv"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/csv", "csv", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrBareQuote":     reflect.ValueOf(&csv.ErrBareQuote).Elem(),
-			"ErrFieldCount":    reflect.ValueOf(&csv.ErrFieldCount).Elem(),
-			"ErrQuote":         reflect.ValueOf(&csv.ErrQuote).Elem(),
-			"ErrTrailingComma": reflect.ValueOf(&csv.ErrTrailingComma).Elem(),
-			"NewReader":        reflect.ValueOf(csv.NewReader),
-			"NewWriter":        reflect.ValueOf(csv.NewWriter),
-			"ParseError":       reflect.ValueOf((*csv.ParseError)(nil)),
-			"Reader":           reflect.ValueOf((*csv.Reader)(nil)),
-			"Writer":           reflect.ValueOf((*csv.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&encoding_csv_) }
+
+var encoding_csv_ = table.Package{
+	Path: "encoding/csv",
+	Name: "csv",
+	Values: []table.Symbol{
+		{Name: "NewReader", Value: csv.NewReader},
+		{Name: "NewWriter", Value: csv.NewWriter},
+		{Name: "ParseError", Value: (*csv.ParseError)(nil)},
+		{Name: "Reader", Value: (*csv.Reader)(nil)},
+		{Name: "Writer", Value: (*csv.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrBareQuote", Value: &csv.ErrBareQuote},
+		{Name: "ErrFieldCount", Value: &csv.ErrFieldCount},
+		{Name: "ErrQuote", Value: &csv.ErrQuote},
+		{Name: "ErrTrailingComma", Value: &csv.ErrTrailingComma},
+	},
 }

@@ -3,45 +3,24 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	gob "encoding/gob"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/gob", "gob", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewDecoder":   reflect.ValueOf(gob.NewDecoder),
-			"NewEncoder":   reflect.ValueOf(gob.NewEncoder),
-			"Register":     reflect.ValueOf(gob.Register),
-			"RegisterName": reflect.ValueOf(gob.RegisterName),
-			"CommonType":   reflect.ValueOf((*gob.CommonType)(nil)),
-			"Decoder":      reflect.ValueOf((*gob.Decoder)(nil)),
-			"Encoder":      reflect.ValueOf((*gob.Encoder)(nil)),
-			"GobDecoder":   reflect.ValueOf((*gob.GobDecoder)(nil)),
-			"GobEncoder":   reflect.ValueOf((*gob.GobEncoder)(nil)),
-			"_GobDecoder":  reflect.ValueOf((*_encoding_gob_GobDecoder)(nil)),
-			"_GobEncoder":  reflect.ValueOf((*_encoding_gob_GobEncoder)(nil)),
-		})
-	})
-}
+func init() { table.Register(&encoding_gob_) }
 
-// _encoding_gob_GobDecoder hands an interpreted GobDecoder to compiled code.
-type _encoding_gob_GobDecoder struct {
-	IValue     any
-	WGobDecode func(a0 []byte) error
-}
-
-func (W _encoding_gob_GobDecoder) GobDecode(a0 []byte) error {
-	return W.WGobDecode(a0)
-}
-
-// _encoding_gob_GobEncoder hands an interpreted GobEncoder to compiled code.
-type _encoding_gob_GobEncoder struct {
-	IValue     any
-	WGobEncode func() ([]byte, error)
-}
-
-func (W _encoding_gob_GobEncoder) GobEncode() ([]byte, error) {
-	return W.WGobEncode()
+var encoding_gob_ = table.Package{
+	Path: "encoding/gob",
+	Name: "gob",
+	Values: []table.Symbol{
+		{Name: "NewDecoder", Value: gob.NewDecoder},
+		{Name: "NewEncoder", Value: gob.NewEncoder},
+		{Name: "Register", Value: gob.Register},
+		{Name: "RegisterName", Value: gob.RegisterName},
+		{Name: "CommonType", Value: (*gob.CommonType)(nil)},
+		{Name: "Decoder", Value: (*gob.Decoder)(nil)},
+		{Name: "Encoder", Value: (*gob.Encoder)(nil)},
+		{Name: "GobDecoder", Value: (*gob.GobDecoder)(nil)},
+		{Name: "GobEncoder", Value: (*gob.GobEncoder)(nil)},
+	},
 }

@@ -3,28 +3,31 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	hex "encoding/hex"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/hex", "hex", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AppendDecode":     reflect.ValueOf(hex.AppendDecode),
-			"AppendEncode":     reflect.ValueOf(hex.AppendEncode),
-			"Decode":           reflect.ValueOf(hex.Decode),
-			"DecodeString":     reflect.ValueOf(hex.DecodeString),
-			"DecodedLen":       reflect.ValueOf(hex.DecodedLen),
-			"Dump":             reflect.ValueOf(hex.Dump),
-			"Dumper":           reflect.ValueOf(hex.Dumper),
-			"Encode":           reflect.ValueOf(hex.Encode),
-			"EncodeToString":   reflect.ValueOf(hex.EncodeToString),
-			"EncodedLen":       reflect.ValueOf(hex.EncodedLen),
-			"ErrLength":        reflect.ValueOf(&hex.ErrLength).Elem(),
-			"NewDecoder":       reflect.ValueOf(hex.NewDecoder),
-			"NewEncoder":       reflect.ValueOf(hex.NewEncoder),
-			"InvalidByteError": reflect.ValueOf((*hex.InvalidByteError)(nil)),
-		})
-	})
+func init() { table.Register(&encoding_hex_) }
+
+var encoding_hex_ = table.Package{
+	Path: "encoding/hex",
+	Name: "hex",
+	Values: []table.Symbol{
+		{Name: "AppendDecode", Value: hex.AppendDecode},
+		{Name: "AppendEncode", Value: hex.AppendEncode},
+		{Name: "Decode", Value: hex.Decode},
+		{Name: "DecodeString", Value: hex.DecodeString},
+		{Name: "DecodedLen", Value: hex.DecodedLen},
+		{Name: "Dump", Value: hex.Dump},
+		{Name: "Dumper", Value: hex.Dumper},
+		{Name: "Encode", Value: hex.Encode},
+		{Name: "EncodeToString", Value: hex.EncodeToString},
+		{Name: "EncodedLen", Value: hex.EncodedLen},
+		{Name: "NewDecoder", Value: hex.NewDecoder},
+		{Name: "NewEncoder", Value: hex.NewEncoder},
+		{Name: "InvalidByteError", Value: (*hex.InvalidByteError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrLength", Value: &hex.ErrLength},
+	},
 }

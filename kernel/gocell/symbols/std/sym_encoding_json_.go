@@ -3,67 +3,40 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	json "encoding/json"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/json", "json", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Compact":               reflect.ValueOf(json.Compact),
-			"HTMLEscape":            reflect.ValueOf(json.HTMLEscape),
-			"Indent":                reflect.ValueOf(json.Indent),
-			"Marshal":               reflect.ValueOf(json.Marshal),
-			"MarshalIndent":         reflect.ValueOf(json.MarshalIndent),
-			"NewDecoder":            reflect.ValueOf(json.NewDecoder),
-			"NewEncoder":            reflect.ValueOf(json.NewEncoder),
-			"Unmarshal":             reflect.ValueOf(json.Unmarshal),
-			"Valid":                 reflect.ValueOf(json.Valid),
-			"Decoder":               reflect.ValueOf((*json.Decoder)(nil)),
-			"Delim":                 reflect.ValueOf((*json.Delim)(nil)),
-			"Encoder":               reflect.ValueOf((*json.Encoder)(nil)),
-			"InvalidUTF8Error":      reflect.ValueOf((*json.InvalidUTF8Error)(nil)),
-			"InvalidUnmarshalError": reflect.ValueOf((*json.InvalidUnmarshalError)(nil)),
-			"Marshaler":             reflect.ValueOf((*json.Marshaler)(nil)),
-			"MarshalerError":        reflect.ValueOf((*json.MarshalerError)(nil)),
-			"Number":                reflect.ValueOf((*json.Number)(nil)),
-			"RawMessage":            reflect.ValueOf((*json.RawMessage)(nil)),
-			"SyntaxError":           reflect.ValueOf((*json.SyntaxError)(nil)),
-			"Token":                 reflect.ValueOf((*json.Token)(nil)),
-			"UnmarshalFieldError":   reflect.ValueOf((*json.UnmarshalFieldError)(nil)),
-			"UnmarshalTypeError":    reflect.ValueOf((*json.UnmarshalTypeError)(nil)),
-			"Unmarshaler":           reflect.ValueOf((*json.Unmarshaler)(nil)),
-			"UnsupportedTypeError":  reflect.ValueOf((*json.UnsupportedTypeError)(nil)),
-			"UnsupportedValueError": reflect.ValueOf((*json.UnsupportedValueError)(nil)),
-			"_Marshaler":            reflect.ValueOf((*_encoding_json_Marshaler)(nil)),
-			"_Token":                reflect.ValueOf((*_encoding_json_Token)(nil)),
-			"_Unmarshaler":          reflect.ValueOf((*_encoding_json_Unmarshaler)(nil)),
-		})
-	})
-}
+func init() { table.Register(&encoding_json_) }
 
-// _encoding_json_Marshaler hands an interpreted Marshaler to compiled code.
-type _encoding_json_Marshaler struct {
-	IValue       any
-	WMarshalJSON func() ([]byte, error)
-}
-
-func (W _encoding_json_Marshaler) MarshalJSON() ([]byte, error) {
-	return W.WMarshalJSON()
-}
-
-// _encoding_json_Token hands an interpreted Token to compiled code.
-type _encoding_json_Token struct {
-	IValue any
-}
-
-// _encoding_json_Unmarshaler hands an interpreted Unmarshaler to compiled code.
-type _encoding_json_Unmarshaler struct {
-	IValue         any
-	WUnmarshalJSON func(a0 []byte) error
-}
-
-func (W _encoding_json_Unmarshaler) UnmarshalJSON(a0 []byte) error {
-	return W.WUnmarshalJSON(a0)
+var encoding_json_ = table.Package{
+	Path: "encoding/json",
+	Name: "json",
+	Values: []table.Symbol{
+		{Name: "Compact", Value: json.Compact},
+		{Name: "HTMLEscape", Value: json.HTMLEscape},
+		{Name: "Indent", Value: json.Indent},
+		{Name: "Marshal", Value: json.Marshal},
+		{Name: "MarshalIndent", Value: json.MarshalIndent},
+		{Name: "NewDecoder", Value: json.NewDecoder},
+		{Name: "NewEncoder", Value: json.NewEncoder},
+		{Name: "Unmarshal", Value: json.Unmarshal},
+		{Name: "Valid", Value: json.Valid},
+		{Name: "Decoder", Value: (*json.Decoder)(nil)},
+		{Name: "Delim", Value: (*json.Delim)(nil)},
+		{Name: "Encoder", Value: (*json.Encoder)(nil)},
+		{Name: "InvalidUTF8Error", Value: (*json.InvalidUTF8Error)(nil)},
+		{Name: "InvalidUnmarshalError", Value: (*json.InvalidUnmarshalError)(nil)},
+		{Name: "Marshaler", Value: (*json.Marshaler)(nil)},
+		{Name: "MarshalerError", Value: (*json.MarshalerError)(nil)},
+		{Name: "Number", Value: (*json.Number)(nil)},
+		{Name: "RawMessage", Value: (*json.RawMessage)(nil)},
+		{Name: "SyntaxError", Value: (*json.SyntaxError)(nil)},
+		{Name: "Token", Value: (*json.Token)(nil)},
+		{Name: "UnmarshalFieldError", Value: (*json.UnmarshalFieldError)(nil)},
+		{Name: "UnmarshalTypeError", Value: (*json.UnmarshalTypeError)(nil)},
+		{Name: "Unmarshaler", Value: (*json.Unmarshaler)(nil)},
+		{Name: "UnsupportedTypeError", Value: (*json.UnsupportedTypeError)(nil)},
+		{Name: "UnsupportedValueError", Value: (*json.UnsupportedValueError)(nil)},
+	},
 }

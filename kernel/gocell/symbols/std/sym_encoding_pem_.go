@@ -3,18 +3,19 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	pem "encoding/pem"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/pem", "pem", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Decode":         reflect.ValueOf(pem.Decode),
-			"Encode":         reflect.ValueOf(pem.Encode),
-			"EncodeToMemory": reflect.ValueOf(pem.EncodeToMemory),
-			"Block":          reflect.ValueOf((*pem.Block)(nil)),
-		})
-	})
+func init() { table.Register(&encoding_pem_) }
+
+var encoding_pem_ = table.Package{
+	Path: "encoding/pem",
+	Name: "pem",
+	Values: []table.Symbol{
+		{Name: "Decode", Value: pem.Decode},
+		{Name: "Encode", Value: pem.Encode},
+		{Name: "EncodeToMemory", Value: pem.EncodeToMemory},
+		{Name: "Block", Value: (*pem.Block)(nil)},
+	},
 }

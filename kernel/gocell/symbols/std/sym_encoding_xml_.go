@@ -3,107 +3,50 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	xml "encoding/xml"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("encoding/xml", "xml", func() map[string]reflect.Value {
-		return table.With(`Header STRING "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-`, map[string]reflect.Value{
-			"CopyToken":            reflect.ValueOf(xml.CopyToken),
-			"Escape":               reflect.ValueOf(xml.Escape),
-			"EscapeText":           reflect.ValueOf(xml.EscapeText),
-			"HTMLAutoClose":        reflect.ValueOf(&xml.HTMLAutoClose).Elem(),
-			"HTMLEntity":           reflect.ValueOf(&xml.HTMLEntity).Elem(),
-			"Marshal":              reflect.ValueOf(xml.Marshal),
-			"MarshalIndent":        reflect.ValueOf(xml.MarshalIndent),
-			"NewDecoder":           reflect.ValueOf(xml.NewDecoder),
-			"NewEncoder":           reflect.ValueOf(xml.NewEncoder),
-			"NewTokenDecoder":      reflect.ValueOf(xml.NewTokenDecoder),
-			"Unmarshal":            reflect.ValueOf(xml.Unmarshal),
-			"Attr":                 reflect.ValueOf((*xml.Attr)(nil)),
-			"CharData":             reflect.ValueOf((*xml.CharData)(nil)),
-			"Comment":              reflect.ValueOf((*xml.Comment)(nil)),
-			"Decoder":              reflect.ValueOf((*xml.Decoder)(nil)),
-			"Directive":            reflect.ValueOf((*xml.Directive)(nil)),
-			"Encoder":              reflect.ValueOf((*xml.Encoder)(nil)),
-			"EndElement":           reflect.ValueOf((*xml.EndElement)(nil)),
-			"Marshaler":            reflect.ValueOf((*xml.Marshaler)(nil)),
-			"MarshalerAttr":        reflect.ValueOf((*xml.MarshalerAttr)(nil)),
-			"Name":                 reflect.ValueOf((*xml.Name)(nil)),
-			"ProcInst":             reflect.ValueOf((*xml.ProcInst)(nil)),
-			"StartElement":         reflect.ValueOf((*xml.StartElement)(nil)),
-			"SyntaxError":          reflect.ValueOf((*xml.SyntaxError)(nil)),
-			"TagPathError":         reflect.ValueOf((*xml.TagPathError)(nil)),
-			"Token":                reflect.ValueOf((*xml.Token)(nil)),
-			"TokenReader":          reflect.ValueOf((*xml.TokenReader)(nil)),
-			"UnmarshalError":       reflect.ValueOf((*xml.UnmarshalError)(nil)),
-			"Unmarshaler":          reflect.ValueOf((*xml.Unmarshaler)(nil)),
-			"UnmarshalerAttr":      reflect.ValueOf((*xml.UnmarshalerAttr)(nil)),
-			"UnsupportedTypeError": reflect.ValueOf((*xml.UnsupportedTypeError)(nil)),
-			"_Marshaler":           reflect.ValueOf((*_encoding_xml_Marshaler)(nil)),
-			"_MarshalerAttr":       reflect.ValueOf((*_encoding_xml_MarshalerAttr)(nil)),
-			"_Token":               reflect.ValueOf((*_encoding_xml_Token)(nil)),
-			"_TokenReader":         reflect.ValueOf((*_encoding_xml_TokenReader)(nil)),
-			"_Unmarshaler":         reflect.ValueOf((*_encoding_xml_Unmarshaler)(nil)),
-			"_UnmarshalerAttr":     reflect.ValueOf((*_encoding_xml_UnmarshalerAttr)(nil)),
-		})
-	})
-}
+func init() { table.Register(&encoding_xml_) }
 
-// _encoding_xml_Marshaler hands an interpreted Marshaler to compiled code.
-type _encoding_xml_Marshaler struct {
-	IValue      any
-	WMarshalXML func(a0 *xml.Encoder, a1 xml.StartElement) error
-}
-
-func (W _encoding_xml_Marshaler) MarshalXML(a0 *xml.Encoder, a1 xml.StartElement) error {
-	return W.WMarshalXML(a0, a1)
-}
-
-// _encoding_xml_MarshalerAttr hands an interpreted MarshalerAttr to compiled code.
-type _encoding_xml_MarshalerAttr struct {
-	IValue          any
-	WMarshalXMLAttr func(a0 xml.Name) (xml.Attr, error)
-}
-
-func (W _encoding_xml_MarshalerAttr) MarshalXMLAttr(a0 xml.Name) (xml.Attr, error) {
-	return W.WMarshalXMLAttr(a0)
-}
-
-// _encoding_xml_Token hands an interpreted Token to compiled code.
-type _encoding_xml_Token struct {
-	IValue any
-}
-
-// _encoding_xml_TokenReader hands an interpreted TokenReader to compiled code.
-type _encoding_xml_TokenReader struct {
-	IValue any
-	WToken func() (xml.Token, error)
-}
-
-func (W _encoding_xml_TokenReader) Token() (xml.Token, error) {
-	return W.WToken()
-}
-
-// _encoding_xml_Unmarshaler hands an interpreted Unmarshaler to compiled code.
-type _encoding_xml_Unmarshaler struct {
-	IValue        any
-	WUnmarshalXML func(a0 *xml.Decoder, a1 xml.StartElement) error
-}
-
-func (W _encoding_xml_Unmarshaler) UnmarshalXML(a0 *xml.Decoder, a1 xml.StartElement) error {
-	return W.WUnmarshalXML(a0, a1)
-}
-
-// _encoding_xml_UnmarshalerAttr hands an interpreted UnmarshalerAttr to compiled code.
-type _encoding_xml_UnmarshalerAttr struct {
-	IValue            any
-	WUnmarshalXMLAttr func(a0 xml.Attr) error
-}
-
-func (W _encoding_xml_UnmarshalerAttr) UnmarshalXMLAttr(a0 xml.Attr) error {
-	return W.WUnmarshalXMLAttr(a0)
+var encoding_xml_ = table.Package{
+	Path: "encoding/xml",
+	Name: "xml",
+	Untyped: `Header STRING "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+`,
+	Values: []table.Symbol{
+		{Name: "CopyToken", Value: xml.CopyToken},
+		{Name: "Escape", Value: xml.Escape},
+		{Name: "EscapeText", Value: xml.EscapeText},
+		{Name: "Marshal", Value: xml.Marshal},
+		{Name: "MarshalIndent", Value: xml.MarshalIndent},
+		{Name: "NewDecoder", Value: xml.NewDecoder},
+		{Name: "NewEncoder", Value: xml.NewEncoder},
+		{Name: "NewTokenDecoder", Value: xml.NewTokenDecoder},
+		{Name: "Unmarshal", Value: xml.Unmarshal},
+		{Name: "Attr", Value: (*xml.Attr)(nil)},
+		{Name: "CharData", Value: (*xml.CharData)(nil)},
+		{Name: "Comment", Value: (*xml.Comment)(nil)},
+		{Name: "Decoder", Value: (*xml.Decoder)(nil)},
+		{Name: "Directive", Value: (*xml.Directive)(nil)},
+		{Name: "Encoder", Value: (*xml.Encoder)(nil)},
+		{Name: "EndElement", Value: (*xml.EndElement)(nil)},
+		{Name: "Marshaler", Value: (*xml.Marshaler)(nil)},
+		{Name: "MarshalerAttr", Value: (*xml.MarshalerAttr)(nil)},
+		{Name: "Name", Value: (*xml.Name)(nil)},
+		{Name: "ProcInst", Value: (*xml.ProcInst)(nil)},
+		{Name: "StartElement", Value: (*xml.StartElement)(nil)},
+		{Name: "SyntaxError", Value: (*xml.SyntaxError)(nil)},
+		{Name: "TagPathError", Value: (*xml.TagPathError)(nil)},
+		{Name: "Token", Value: (*xml.Token)(nil)},
+		{Name: "TokenReader", Value: (*xml.TokenReader)(nil)},
+		{Name: "UnmarshalError", Value: (*xml.UnmarshalError)(nil)},
+		{Name: "Unmarshaler", Value: (*xml.Unmarshaler)(nil)},
+		{Name: "UnmarshalerAttr", Value: (*xml.UnmarshalerAttr)(nil)},
+		{Name: "UnsupportedTypeError", Value: (*xml.UnsupportedTypeError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "HTMLAutoClose", Value: &xml.HTMLAutoClose},
+		{Name: "HTMLEntity", Value: &xml.HTMLEntity},
+	},
 }

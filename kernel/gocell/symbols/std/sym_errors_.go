@@ -3,20 +3,23 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	errors "errors"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("errors", "errors", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"As":             reflect.ValueOf(errors.As),
-			"ErrUnsupported": reflect.ValueOf(&errors.ErrUnsupported).Elem(),
-			"Is":             reflect.ValueOf(errors.Is),
-			"Join":           reflect.ValueOf(errors.Join),
-			"New":            reflect.ValueOf(errors.New),
-			"Unwrap":         reflect.ValueOf(errors.Unwrap),
-		})
-	})
+func init() { table.Register(&errors_) }
+
+var errors_ = table.Package{
+	Path: "errors",
+	Name: "errors",
+	Values: []table.Symbol{
+		{Name: "As", Value: errors.As},
+		{Name: "Is", Value: errors.Is},
+		{Name: "Join", Value: errors.Join},
+		{Name: "New", Value: errors.New},
+		{Name: "Unwrap", Value: errors.Unwrap},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrUnsupported", Value: &errors.ErrUnsupported},
+	},
 }

@@ -3,43 +3,30 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	expvar "expvar"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("expvar", "expvar", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Do":        reflect.ValueOf(expvar.Do),
-			"Get":       reflect.ValueOf(expvar.Get),
-			"Handler":   reflect.ValueOf(expvar.Handler),
-			"NewFloat":  reflect.ValueOf(expvar.NewFloat),
-			"NewInt":    reflect.ValueOf(expvar.NewInt),
-			"NewMap":    reflect.ValueOf(expvar.NewMap),
-			"NewString": reflect.ValueOf(expvar.NewString),
-			"Publish":   reflect.ValueOf(expvar.Publish),
-			"Float":     reflect.ValueOf((*expvar.Float)(nil)),
-			"Func":      reflect.ValueOf((*expvar.Func)(nil)),
-			"Int":       reflect.ValueOf((*expvar.Int)(nil)),
-			"KeyValue":  reflect.ValueOf((*expvar.KeyValue)(nil)),
-			"Map":       reflect.ValueOf((*expvar.Map)(nil)),
-			"String":    reflect.ValueOf((*expvar.String)(nil)),
-			"Var":       reflect.ValueOf((*expvar.Var)(nil)),
-			"_Var":      reflect.ValueOf((*_expvar_Var)(nil)),
-		})
-	})
-}
+func init() { table.Register(&expvar_) }
 
-// _expvar_Var hands an interpreted Var to compiled code.
-type _expvar_Var struct {
-	IValue  any
-	WString func() string
-}
-
-func (W _expvar_Var) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
+var expvar_ = table.Package{
+	Path: "expvar",
+	Name: "expvar",
+	Values: []table.Symbol{
+		{Name: "Do", Value: expvar.Do},
+		{Name: "Get", Value: expvar.Get},
+		{Name: "Handler", Value: expvar.Handler},
+		{Name: "NewFloat", Value: expvar.NewFloat},
+		{Name: "NewInt", Value: expvar.NewInt},
+		{Name: "NewMap", Value: expvar.NewMap},
+		{Name: "NewString", Value: expvar.NewString},
+		{Name: "Publish", Value: expvar.Publish},
+		{Name: "Float", Value: (*expvar.Float)(nil)},
+		{Name: "Func", Value: (*expvar.Func)(nil)},
+		{Name: "Int", Value: (*expvar.Int)(nil)},
+		{Name: "KeyValue", Value: (*expvar.KeyValue)(nil)},
+		{Name: "Map", Value: (*expvar.Map)(nil)},
+		{Name: "String", Value: (*expvar.String)(nil)},
+		{Name: "Var", Value: (*expvar.Var)(nil)},
+	},
 }

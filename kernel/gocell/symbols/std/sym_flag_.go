@@ -3,101 +3,61 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	flag "flag"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("flag", "flag", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Arg":             reflect.ValueOf(flag.Arg),
-			"Args":            reflect.ValueOf(flag.Args),
-			"Bool":            reflect.ValueOf(flag.Bool),
-			"BoolFunc":        reflect.ValueOf(flag.BoolFunc),
-			"BoolVar":         reflect.ValueOf(flag.BoolVar),
-			"CommandLine":     reflect.ValueOf(&flag.CommandLine).Elem(),
-			"ContinueOnError": reflect.ValueOf(flag.ContinueOnError),
-			"Duration":        reflect.ValueOf(flag.Duration),
-			"DurationVar":     reflect.ValueOf(flag.DurationVar),
-			"ErrHelp":         reflect.ValueOf(&flag.ErrHelp).Elem(),
-			"ExitOnError":     reflect.ValueOf(flag.ExitOnError),
-			"Float64":         reflect.ValueOf(flag.Float64),
-			"Float64Var":      reflect.ValueOf(flag.Float64Var),
-			"Func":            reflect.ValueOf(flag.Func),
-			"Int":             reflect.ValueOf(flag.Int),
-			"Int64":           reflect.ValueOf(flag.Int64),
-			"Int64Var":        reflect.ValueOf(flag.Int64Var),
-			"IntVar":          reflect.ValueOf(flag.IntVar),
-			"Lookup":          reflect.ValueOf(flag.Lookup),
-			"NArg":            reflect.ValueOf(flag.NArg),
-			"NFlag":           reflect.ValueOf(flag.NFlag),
-			"NewFlagSet":      reflect.ValueOf(flag.NewFlagSet),
-			"PanicOnError":    reflect.ValueOf(flag.PanicOnError),
-			"Parse":           reflect.ValueOf(flag.Parse),
-			"Parsed":          reflect.ValueOf(flag.Parsed),
-			"PrintDefaults":   reflect.ValueOf(flag.PrintDefaults),
-			"Set":             reflect.ValueOf(flag.Set),
-			"String":          reflect.ValueOf(flag.String),
-			"StringVar":       reflect.ValueOf(flag.StringVar),
-			"TextVar":         reflect.ValueOf(flag.TextVar),
-			"Uint":            reflect.ValueOf(flag.Uint),
-			"Uint64":          reflect.ValueOf(flag.Uint64),
-			"Uint64Var":       reflect.ValueOf(flag.Uint64Var),
-			"UintVar":         reflect.ValueOf(flag.UintVar),
-			"UnquoteUsage":    reflect.ValueOf(flag.UnquoteUsage),
-			"Usage":           reflect.ValueOf(&flag.Usage).Elem(),
-			"Var":             reflect.ValueOf(flag.Var),
-			"Visit":           reflect.ValueOf(flag.Visit),
-			"VisitAll":        reflect.ValueOf(flag.VisitAll),
-			"ErrorHandling":   reflect.ValueOf((*flag.ErrorHandling)(nil)),
-			"Flag":            reflect.ValueOf((*flag.Flag)(nil)),
-			"FlagSet":         reflect.ValueOf((*flag.FlagSet)(nil)),
-			"Getter":          reflect.ValueOf((*flag.Getter)(nil)),
-			"Value":           reflect.ValueOf((*flag.Value)(nil)),
-			"_Getter":         reflect.ValueOf((*_flag_Getter)(nil)),
-			"_Value":          reflect.ValueOf((*_flag_Value)(nil)),
-		})
-	})
-}
+func init() { table.Register(&flag_) }
 
-// _flag_Getter hands an interpreted Getter to compiled code.
-type _flag_Getter struct {
-	IValue  any
-	WGet    func() any
-	WSet    func(a0 string) error
-	WString func() string
-}
-
-func (W _flag_Getter) Get() any {
-	return W.WGet()
-}
-
-func (W _flag_Getter) Set(a0 string) error {
-	return W.WSet(a0)
-}
-
-func (W _flag_Getter) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-// _flag_Value hands an interpreted Value to compiled code.
-type _flag_Value struct {
-	IValue  any
-	WSet    func(a0 string) error
-	WString func() string
-}
-
-func (W _flag_Value) Set(a0 string) error {
-	return W.WSet(a0)
-}
-
-func (W _flag_Value) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
+var flag_ = table.Package{
+	Path: "flag",
+	Name: "flag",
+	Values: []table.Symbol{
+		{Name: "Arg", Value: flag.Arg},
+		{Name: "Args", Value: flag.Args},
+		{Name: "Bool", Value: flag.Bool},
+		{Name: "BoolFunc", Value: flag.BoolFunc},
+		{Name: "BoolVar", Value: flag.BoolVar},
+		{Name: "ContinueOnError", Value: flag.ContinueOnError},
+		{Name: "Duration", Value: flag.Duration},
+		{Name: "DurationVar", Value: flag.DurationVar},
+		{Name: "ExitOnError", Value: flag.ExitOnError},
+		{Name: "Float64", Value: flag.Float64},
+		{Name: "Float64Var", Value: flag.Float64Var},
+		{Name: "Func", Value: flag.Func},
+		{Name: "Int", Value: flag.Int},
+		{Name: "Int64", Value: flag.Int64},
+		{Name: "Int64Var", Value: flag.Int64Var},
+		{Name: "IntVar", Value: flag.IntVar},
+		{Name: "Lookup", Value: flag.Lookup},
+		{Name: "NArg", Value: flag.NArg},
+		{Name: "NFlag", Value: flag.NFlag},
+		{Name: "NewFlagSet", Value: flag.NewFlagSet},
+		{Name: "PanicOnError", Value: flag.PanicOnError},
+		{Name: "Parse", Value: flag.Parse},
+		{Name: "Parsed", Value: flag.Parsed},
+		{Name: "PrintDefaults", Value: flag.PrintDefaults},
+		{Name: "Set", Value: flag.Set},
+		{Name: "String", Value: flag.String},
+		{Name: "StringVar", Value: flag.StringVar},
+		{Name: "TextVar", Value: flag.TextVar},
+		{Name: "Uint", Value: flag.Uint},
+		{Name: "Uint64", Value: flag.Uint64},
+		{Name: "Uint64Var", Value: flag.Uint64Var},
+		{Name: "UintVar", Value: flag.UintVar},
+		{Name: "UnquoteUsage", Value: flag.UnquoteUsage},
+		{Name: "Var", Value: flag.Var},
+		{Name: "Visit", Value: flag.Visit},
+		{Name: "VisitAll", Value: flag.VisitAll},
+		{Name: "ErrorHandling", Value: (*flag.ErrorHandling)(nil)},
+		{Name: "Flag", Value: (*flag.Flag)(nil)},
+		{Name: "FlagSet", Value: (*flag.FlagSet)(nil)},
+		{Name: "Getter", Value: (*flag.Getter)(nil)},
+		{Name: "Value", Value: (*flag.Value)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "CommandLine", Value: &flag.CommandLine},
+		{Name: "ErrHelp", Value: &flag.ErrHelp},
+		{Name: "Usage", Value: &flag.Usage},
+	},
 }

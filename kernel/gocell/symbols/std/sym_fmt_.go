@@ -3,152 +3,44 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	fmt "fmt"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("fmt", "fmt", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Append":       reflect.ValueOf(fmt.Append),
-			"Appendf":      reflect.ValueOf(fmt.Appendf),
-			"Appendln":     reflect.ValueOf(fmt.Appendln),
-			"Errorf":       reflect.ValueOf(fmt.Errorf),
-			"FormatString": reflect.ValueOf(fmt.FormatString),
-			"Fprint":       reflect.ValueOf(fmt.Fprint),
-			"Fprintf":      reflect.ValueOf(fmt.Fprintf),
-			"Fprintln":     reflect.ValueOf(fmt.Fprintln),
-			"Fscan":        reflect.ValueOf(fmt.Fscan),
-			"Fscanf":       reflect.ValueOf(fmt.Fscanf),
-			"Fscanln":      reflect.ValueOf(fmt.Fscanln),
-			"Print":        reflect.ValueOf(fmt.Print),
-			"Printf":       reflect.ValueOf(fmt.Printf),
-			"Println":      reflect.ValueOf(fmt.Println),
-			"Scan":         reflect.ValueOf(fmt.Scan),
-			"Scanf":        reflect.ValueOf(fmt.Scanf),
-			"Scanln":       reflect.ValueOf(fmt.Scanln),
-			"Sprint":       reflect.ValueOf(fmt.Sprint),
-			"Sprintf":      reflect.ValueOf(fmt.Sprintf),
-			"Sprintln":     reflect.ValueOf(fmt.Sprintln),
-			"Sscan":        reflect.ValueOf(fmt.Sscan),
-			"Sscanf":       reflect.ValueOf(fmt.Sscanf),
-			"Sscanln":      reflect.ValueOf(fmt.Sscanln),
-			"Formatter":    reflect.ValueOf((*fmt.Formatter)(nil)),
-			"GoStringer":   reflect.ValueOf((*fmt.GoStringer)(nil)),
-			"ScanState":    reflect.ValueOf((*fmt.ScanState)(nil)),
-			"Scanner":      reflect.ValueOf((*fmt.Scanner)(nil)),
-			"State":        reflect.ValueOf((*fmt.State)(nil)),
-			"Stringer":     reflect.ValueOf((*fmt.Stringer)(nil)),
-			"_Formatter":   reflect.ValueOf((*_fmt_Formatter)(nil)),
-			"_GoStringer":  reflect.ValueOf((*_fmt_GoStringer)(nil)),
-			"_ScanState":   reflect.ValueOf((*_fmt_ScanState)(nil)),
-			"_Scanner":     reflect.ValueOf((*_fmt_Scanner)(nil)),
-			"_State":       reflect.ValueOf((*_fmt_State)(nil)),
-			"_Stringer":    reflect.ValueOf((*_fmt_Stringer)(nil)),
-		})
-	})
-}
+func init() { table.Register(&fmt_) }
 
-// _fmt_Formatter hands an interpreted Formatter to compiled code.
-type _fmt_Formatter struct {
-	IValue  any
-	WFormat func(a0 fmt.State, a1 rune)
-}
-
-func (W _fmt_Formatter) Format(a0 fmt.State, a1 rune) {
-	W.WFormat(a0, a1)
-}
-
-// _fmt_GoStringer hands an interpreted GoStringer to compiled code.
-type _fmt_GoStringer struct {
-	IValue    any
-	WGoString func() string
-}
-
-func (W _fmt_GoStringer) GoString() string {
-	return W.WGoString()
-}
-
-// _fmt_ScanState hands an interpreted ScanState to compiled code.
-type _fmt_ScanState struct {
-	IValue      any
-	WRead       func(a0 []byte) (int, error)
-	WReadRune   func() (rune, int, error)
-	WSkipSpace  func()
-	WToken      func(a0 bool, a1 func(rune) bool) ([]byte, error)
-	WUnreadRune func() error
-	WWidth      func() (int, bool)
-}
-
-func (W _fmt_ScanState) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _fmt_ScanState) ReadRune() (rune, int, error) {
-	return W.WReadRune()
-}
-
-func (W _fmt_ScanState) SkipSpace() {
-	W.WSkipSpace()
-}
-
-func (W _fmt_ScanState) Token(a0 bool, a1 func(rune) bool) ([]byte, error) {
-	return W.WToken(a0, a1)
-}
-
-func (W _fmt_ScanState) UnreadRune() error {
-	return W.WUnreadRune()
-}
-
-func (W _fmt_ScanState) Width() (int, bool) {
-	return W.WWidth()
-}
-
-// _fmt_Scanner hands an interpreted Scanner to compiled code.
-type _fmt_Scanner struct {
-	IValue any
-	WScan  func(a0 fmt.ScanState, a1 rune) error
-}
-
-func (W _fmt_Scanner) Scan(a0 fmt.ScanState, a1 rune) error {
-	return W.WScan(a0, a1)
-}
-
-// _fmt_State hands an interpreted State to compiled code.
-type _fmt_State struct {
-	IValue     any
-	WFlag      func(a0 int) bool
-	WPrecision func() (int, bool)
-	WWidth     func() (int, bool)
-	WWrite     func(a0 []byte) (int, error)
-}
-
-func (W _fmt_State) Flag(a0 int) bool {
-	return W.WFlag(a0)
-}
-
-func (W _fmt_State) Precision() (int, bool) {
-	return W.WPrecision()
-}
-
-func (W _fmt_State) Width() (int, bool) {
-	return W.WWidth()
-}
-
-func (W _fmt_State) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _fmt_Stringer hands an interpreted Stringer to compiled code.
-type _fmt_Stringer struct {
-	IValue  any
-	WString func() string
-}
-
-func (W _fmt_Stringer) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
+var fmt_ = table.Package{
+	Path: "fmt",
+	Name: "fmt",
+	Values: []table.Symbol{
+		{Name: "Append", Value: fmt.Append},
+		{Name: "Appendf", Value: fmt.Appendf},
+		{Name: "Appendln", Value: fmt.Appendln},
+		{Name: "Errorf", Value: fmt.Errorf},
+		{Name: "FormatString", Value: fmt.FormatString},
+		{Name: "Fprint", Value: fmt.Fprint},
+		{Name: "Fprintf", Value: fmt.Fprintf},
+		{Name: "Fprintln", Value: fmt.Fprintln},
+		{Name: "Fscan", Value: fmt.Fscan},
+		{Name: "Fscanf", Value: fmt.Fscanf},
+		{Name: "Fscanln", Value: fmt.Fscanln},
+		{Name: "Print", Value: fmt.Print},
+		{Name: "Printf", Value: fmt.Printf},
+		{Name: "Println", Value: fmt.Println},
+		{Name: "Scan", Value: fmt.Scan},
+		{Name: "Scanf", Value: fmt.Scanf},
+		{Name: "Scanln", Value: fmt.Scanln},
+		{Name: "Sprint", Value: fmt.Sprint},
+		{Name: "Sprintf", Value: fmt.Sprintf},
+		{Name: "Sprintln", Value: fmt.Sprintln},
+		{Name: "Sscan", Value: fmt.Sscan},
+		{Name: "Sscanf", Value: fmt.Sscanf},
+		{Name: "Sscanln", Value: fmt.Sscanln},
+		{Name: "Formatter", Value: (*fmt.Formatter)(nil)},
+		{Name: "GoStringer", Value: (*fmt.GoStringer)(nil)},
+		{Name: "ScanState", Value: (*fmt.ScanState)(nil)},
+		{Name: "Scanner", Value: (*fmt.Scanner)(nil)},
+		{Name: "State", Value: (*fmt.State)(nil)},
+		{Name: "Stringer", Value: (*fmt.Stringer)(nil)},
+	},
 }

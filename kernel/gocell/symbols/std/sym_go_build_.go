@@ -3,30 +3,33 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	build "go/build"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/build", "build", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AllowBinary":          reflect.ValueOf(build.AllowBinary),
-			"ArchChar":             reflect.ValueOf(build.ArchChar),
-			"Default":              reflect.ValueOf(&build.Default).Elem(),
-			"FindOnly":             reflect.ValueOf(build.FindOnly),
-			"IgnoreVendor":         reflect.ValueOf(build.IgnoreVendor),
-			"Import":               reflect.ValueOf(build.Import),
-			"ImportComment":        reflect.ValueOf(build.ImportComment),
-			"ImportDir":            reflect.ValueOf(build.ImportDir),
-			"IsLocalImport":        reflect.ValueOf(build.IsLocalImport),
-			"ToolDir":              reflect.ValueOf(&build.ToolDir).Elem(),
-			"Context":              reflect.ValueOf((*build.Context)(nil)),
-			"Directive":            reflect.ValueOf((*build.Directive)(nil)),
-			"ImportMode":           reflect.ValueOf((*build.ImportMode)(nil)),
-			"MultiplePackageError": reflect.ValueOf((*build.MultiplePackageError)(nil)),
-			"NoGoError":            reflect.ValueOf((*build.NoGoError)(nil)),
-			"Package":              reflect.ValueOf((*build.Package)(nil)),
-		})
-	})
+func init() { table.Register(&go_build_) }
+
+var go_build_ = table.Package{
+	Path: "go/build",
+	Name: "build",
+	Values: []table.Symbol{
+		{Name: "AllowBinary", Value: build.AllowBinary},
+		{Name: "ArchChar", Value: build.ArchChar},
+		{Name: "FindOnly", Value: build.FindOnly},
+		{Name: "IgnoreVendor", Value: build.IgnoreVendor},
+		{Name: "Import", Value: build.Import},
+		{Name: "ImportComment", Value: build.ImportComment},
+		{Name: "ImportDir", Value: build.ImportDir},
+		{Name: "IsLocalImport", Value: build.IsLocalImport},
+		{Name: "Context", Value: (*build.Context)(nil)},
+		{Name: "Directive", Value: (*build.Directive)(nil)},
+		{Name: "ImportMode", Value: (*build.ImportMode)(nil)},
+		{Name: "MultiplePackageError", Value: (*build.MultiplePackageError)(nil)},
+		{Name: "NoGoError", Value: (*build.NoGoError)(nil)},
+		{Name: "Package", Value: (*build.Package)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Default", Value: &build.Default},
+		{Name: "ToolDir", Value: &build.ToolDir},
+	},
 }

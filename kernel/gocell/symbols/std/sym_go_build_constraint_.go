@@ -3,25 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	constraint "go/build/constraint"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/build/constraint", "constraint", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"GoVersion":      reflect.ValueOf(constraint.GoVersion),
-			"IsGoBuild":      reflect.ValueOf(constraint.IsGoBuild),
-			"IsPlusBuild":    reflect.ValueOf(constraint.IsPlusBuild),
-			"Parse":          reflect.ValueOf(constraint.Parse),
-			"PlusBuildLines": reflect.ValueOf(constraint.PlusBuildLines),
-			"AndExpr":        reflect.ValueOf((*constraint.AndExpr)(nil)),
-			"Expr":           reflect.ValueOf((*constraint.Expr)(nil)),
-			"NotExpr":        reflect.ValueOf((*constraint.NotExpr)(nil)),
-			"OrExpr":         reflect.ValueOf((*constraint.OrExpr)(nil)),
-			"SyntaxError":    reflect.ValueOf((*constraint.SyntaxError)(nil)),
-			"TagExpr":        reflect.ValueOf((*constraint.TagExpr)(nil)),
-		})
-	})
+func init() { table.Register(&go_build_constraint_) }
+
+var go_build_constraint_ = table.Package{
+	Path: "go/build/constraint",
+	Name: "constraint",
+	Values: []table.Symbol{
+		{Name: "GoVersion", Value: constraint.GoVersion},
+		{Name: "IsGoBuild", Value: constraint.IsGoBuild},
+		{Name: "IsPlusBuild", Value: constraint.IsPlusBuild},
+		{Name: "Parse", Value: constraint.Parse},
+		{Name: "PlusBuildLines", Value: constraint.PlusBuildLines},
+		{Name: "AndExpr", Value: (*constraint.AndExpr)(nil)},
+		{Name: "Expr", Value: (*constraint.Expr)(nil)},
+		{Name: "NotExpr", Value: (*constraint.NotExpr)(nil)},
+		{Name: "OrExpr", Value: (*constraint.OrExpr)(nil)},
+		{Name: "SyntaxError", Value: (*constraint.SyntaxError)(nil)},
+		{Name: "TagExpr", Value: (*constraint.TagExpr)(nil)},
+	},
 }

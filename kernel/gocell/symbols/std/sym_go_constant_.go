@@ -3,53 +3,54 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	constant "go/constant"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/constant", "constant", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BinaryOp":        reflect.ValueOf(constant.BinaryOp),
-			"BitLen":          reflect.ValueOf(constant.BitLen),
-			"Bool":            reflect.ValueOf(constant.Bool),
-			"BoolVal":         reflect.ValueOf(constant.BoolVal),
-			"Bytes":           reflect.ValueOf(constant.Bytes),
-			"Compare":         reflect.ValueOf(constant.Compare),
-			"Complex":         reflect.ValueOf(constant.Complex),
-			"Denom":           reflect.ValueOf(constant.Denom),
-			"Float":           reflect.ValueOf(constant.Float),
-			"Float32Val":      reflect.ValueOf(constant.Float32Val),
-			"Float64Val":      reflect.ValueOf(constant.Float64Val),
-			"Imag":            reflect.ValueOf(constant.Imag),
-			"Int":             reflect.ValueOf(constant.Int),
-			"Int64Val":        reflect.ValueOf(constant.Int64Val),
-			"Make":            reflect.ValueOf(constant.Make),
-			"MakeBool":        reflect.ValueOf(constant.MakeBool),
-			"MakeFloat64":     reflect.ValueOf(constant.MakeFloat64),
-			"MakeFromBytes":   reflect.ValueOf(constant.MakeFromBytes),
-			"MakeFromLiteral": reflect.ValueOf(constant.MakeFromLiteral),
-			"MakeImag":        reflect.ValueOf(constant.MakeImag),
-			"MakeInt64":       reflect.ValueOf(constant.MakeInt64),
-			"MakeString":      reflect.ValueOf(constant.MakeString),
-			"MakeUint64":      reflect.ValueOf(constant.MakeUint64),
-			"MakeUnknown":     reflect.ValueOf(constant.MakeUnknown),
-			"Num":             reflect.ValueOf(constant.Num),
-			"Real":            reflect.ValueOf(constant.Real),
-			"Shift":           reflect.ValueOf(constant.Shift),
-			"Sign":            reflect.ValueOf(constant.Sign),
-			"String":          reflect.ValueOf(constant.String),
-			"StringVal":       reflect.ValueOf(constant.StringVal),
-			"ToComplex":       reflect.ValueOf(constant.ToComplex),
-			"ToFloat":         reflect.ValueOf(constant.ToFloat),
-			"ToInt":           reflect.ValueOf(constant.ToInt),
-			"Uint64Val":       reflect.ValueOf(constant.Uint64Val),
-			"UnaryOp":         reflect.ValueOf(constant.UnaryOp),
-			"Unknown":         reflect.ValueOf(constant.Unknown),
-			"Val":             reflect.ValueOf(constant.Val),
-			"Kind":            reflect.ValueOf((*constant.Kind)(nil)),
-			"Value":           reflect.ValueOf((*constant.Value)(nil)),
-		})
-	})
+func init() { table.Register(&go_constant_) }
+
+var go_constant_ = table.Package{
+	Path: "go/constant",
+	Name: "constant",
+	Values: []table.Symbol{
+		{Name: "BinaryOp", Value: constant.BinaryOp},
+		{Name: "BitLen", Value: constant.BitLen},
+		{Name: "Bool", Value: constant.Bool},
+		{Name: "BoolVal", Value: constant.BoolVal},
+		{Name: "Bytes", Value: constant.Bytes},
+		{Name: "Compare", Value: constant.Compare},
+		{Name: "Complex", Value: constant.Complex},
+		{Name: "Denom", Value: constant.Denom},
+		{Name: "Float", Value: constant.Float},
+		{Name: "Float32Val", Value: constant.Float32Val},
+		{Name: "Float64Val", Value: constant.Float64Val},
+		{Name: "Imag", Value: constant.Imag},
+		{Name: "Int", Value: constant.Int},
+		{Name: "Int64Val", Value: constant.Int64Val},
+		{Name: "Make", Value: constant.Make},
+		{Name: "MakeBool", Value: constant.MakeBool},
+		{Name: "MakeFloat64", Value: constant.MakeFloat64},
+		{Name: "MakeFromBytes", Value: constant.MakeFromBytes},
+		{Name: "MakeFromLiteral", Value: constant.MakeFromLiteral},
+		{Name: "MakeImag", Value: constant.MakeImag},
+		{Name: "MakeInt64", Value: constant.MakeInt64},
+		{Name: "MakeString", Value: constant.MakeString},
+		{Name: "MakeUint64", Value: constant.MakeUint64},
+		{Name: "MakeUnknown", Value: constant.MakeUnknown},
+		{Name: "Num", Value: constant.Num},
+		{Name: "Real", Value: constant.Real},
+		{Name: "Shift", Value: constant.Shift},
+		{Name: "Sign", Value: constant.Sign},
+		{Name: "String", Value: constant.String},
+		{Name: "StringVal", Value: constant.StringVal},
+		{Name: "ToComplex", Value: constant.ToComplex},
+		{Name: "ToFloat", Value: constant.ToFloat},
+		{Name: "ToInt", Value: constant.ToInt},
+		{Name: "Uint64Val", Value: constant.Uint64Val},
+		{Name: "UnaryOp", Value: constant.UnaryOp},
+		{Name: "Unknown", Value: constant.Unknown},
+		{Name: "Val", Value: constant.Val},
+		{Name: "Kind", Value: (*constant.Kind)(nil)},
+		{Name: "Value", Value: (*constant.Value)(nil)},
+	},
 }

@@ -3,33 +3,36 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	doc "go/doc"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/doc", "doc", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AllDecls":        reflect.ValueOf(doc.AllDecls),
-			"AllMethods":      reflect.ValueOf(doc.AllMethods),
-			"Examples":        reflect.ValueOf(doc.Examples),
-			"IllegalPrefixes": reflect.ValueOf(&doc.IllegalPrefixes).Elem(),
-			"IsPredeclared":   reflect.ValueOf(doc.IsPredeclared),
-			"New":             reflect.ValueOf(doc.New),
-			"NewFromFiles":    reflect.ValueOf(doc.NewFromFiles),
-			"PreserveAST":     reflect.ValueOf(doc.PreserveAST),
-			"Synopsis":        reflect.ValueOf(doc.Synopsis),
-			"ToHTML":          reflect.ValueOf(doc.ToHTML),
-			"ToText":          reflect.ValueOf(doc.ToText),
-			"Example":         reflect.ValueOf((*doc.Example)(nil)),
-			"Filter":          reflect.ValueOf((*doc.Filter)(nil)),
-			"Func":            reflect.ValueOf((*doc.Func)(nil)),
-			"Mode":            reflect.ValueOf((*doc.Mode)(nil)),
-			"Note":            reflect.ValueOf((*doc.Note)(nil)),
-			"Package":         reflect.ValueOf((*doc.Package)(nil)),
-			"Type":            reflect.ValueOf((*doc.Type)(nil)),
-			"Value":           reflect.ValueOf((*doc.Value)(nil)),
-		})
-	})
+func init() { table.Register(&go_doc_) }
+
+var go_doc_ = table.Package{
+	Path: "go/doc",
+	Name: "doc",
+	Values: []table.Symbol{
+		{Name: "AllDecls", Value: doc.AllDecls},
+		{Name: "AllMethods", Value: doc.AllMethods},
+		{Name: "Examples", Value: doc.Examples},
+		{Name: "IsPredeclared", Value: doc.IsPredeclared},
+		{Name: "New", Value: doc.New},
+		{Name: "NewFromFiles", Value: doc.NewFromFiles},
+		{Name: "PreserveAST", Value: doc.PreserveAST},
+		{Name: "Synopsis", Value: doc.Synopsis},
+		{Name: "ToHTML", Value: doc.ToHTML},
+		{Name: "ToText", Value: doc.ToText},
+		{Name: "Example", Value: (*doc.Example)(nil)},
+		{Name: "Filter", Value: (*doc.Filter)(nil)},
+		{Name: "Func", Value: (*doc.Func)(nil)},
+		{Name: "Mode", Value: (*doc.Mode)(nil)},
+		{Name: "Note", Value: (*doc.Note)(nil)},
+		{Name: "Package", Value: (*doc.Package)(nil)},
+		{Name: "Type", Value: (*doc.Type)(nil)},
+		{Name: "Value", Value: (*doc.Value)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "IllegalPrefixes", Value: &doc.IllegalPrefixes},
+	},
 }

@@ -3,30 +3,31 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	comment "go/doc/comment"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/doc/comment", "comment", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"DefaultLookupPackage": reflect.ValueOf(comment.DefaultLookupPackage),
-			"Block":                reflect.ValueOf((*comment.Block)(nil)),
-			"Code":                 reflect.ValueOf((*comment.Code)(nil)),
-			"Doc":                  reflect.ValueOf((*comment.Doc)(nil)),
-			"DocLink":              reflect.ValueOf((*comment.DocLink)(nil)),
-			"Heading":              reflect.ValueOf((*comment.Heading)(nil)),
-			"Italic":               reflect.ValueOf((*comment.Italic)(nil)),
-			"Link":                 reflect.ValueOf((*comment.Link)(nil)),
-			"LinkDef":              reflect.ValueOf((*comment.LinkDef)(nil)),
-			"List":                 reflect.ValueOf((*comment.List)(nil)),
-			"ListItem":             reflect.ValueOf((*comment.ListItem)(nil)),
-			"Paragraph":            reflect.ValueOf((*comment.Paragraph)(nil)),
-			"Parser":               reflect.ValueOf((*comment.Parser)(nil)),
-			"Plain":                reflect.ValueOf((*comment.Plain)(nil)),
-			"Printer":              reflect.ValueOf((*comment.Printer)(nil)),
-			"Text":                 reflect.ValueOf((*comment.Text)(nil)),
-		})
-	})
+func init() { table.Register(&go_doc_comment_) }
+
+var go_doc_comment_ = table.Package{
+	Path: "go/doc/comment",
+	Name: "comment",
+	Values: []table.Symbol{
+		{Name: "DefaultLookupPackage", Value: comment.DefaultLookupPackage},
+		{Name: "Block", Value: (*comment.Block)(nil)},
+		{Name: "Code", Value: (*comment.Code)(nil)},
+		{Name: "Doc", Value: (*comment.Doc)(nil)},
+		{Name: "DocLink", Value: (*comment.DocLink)(nil)},
+		{Name: "Heading", Value: (*comment.Heading)(nil)},
+		{Name: "Italic", Value: (*comment.Italic)(nil)},
+		{Name: "Link", Value: (*comment.Link)(nil)},
+		{Name: "LinkDef", Value: (*comment.LinkDef)(nil)},
+		{Name: "List", Value: (*comment.List)(nil)},
+		{Name: "ListItem", Value: (*comment.ListItem)(nil)},
+		{Name: "Paragraph", Value: (*comment.Paragraph)(nil)},
+		{Name: "Parser", Value: (*comment.Parser)(nil)},
+		{Name: "Plain", Value: (*comment.Plain)(nil)},
+		{Name: "Printer", Value: (*comment.Printer)(nil)},
+		{Name: "Text", Value: (*comment.Text)(nil)},
+	},
 }

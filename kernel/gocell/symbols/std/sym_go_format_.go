@@ -3,16 +3,17 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	format "go/format"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/format", "format", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Node":   reflect.ValueOf(format.Node),
-			"Source": reflect.ValueOf(format.Source),
-		})
-	})
+func init() { table.Register(&go_format_) }
+
+var go_format_ = table.Package{
+	Path: "go/format",
+	Name: "format",
+	Values: []table.Symbol{
+		{Name: "Node", Value: format.Node},
+		{Name: "Source", Value: format.Source},
+	},
 }

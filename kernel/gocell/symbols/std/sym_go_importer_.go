@@ -3,18 +3,19 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	importer "go/importer"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/importer", "importer", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Default":     reflect.ValueOf(importer.Default),
-			"For":         reflect.ValueOf(importer.For),
-			"ForCompiler": reflect.ValueOf(importer.ForCompiler),
-			"Lookup":      reflect.ValueOf((*importer.Lookup)(nil)),
-		})
-	})
+func init() { table.Register(&go_importer_) }
+
+var go_importer_ = table.Package{
+	Path: "go/importer",
+	Name: "importer",
+	Values: []table.Symbol{
+		{Name: "Default", Value: importer.Default},
+		{Name: "For", Value: importer.For},
+		{Name: "ForCompiler", Value: importer.ForCompiler},
+		{Name: "Lookup", Value: (*importer.Lookup)(nil)},
+	},
 }

@@ -3,27 +3,28 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	parser "go/parser"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/parser", "parser", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AllErrors":            reflect.ValueOf(parser.AllErrors),
-			"DeclarationErrors":    reflect.ValueOf(parser.DeclarationErrors),
-			"ImportsOnly":          reflect.ValueOf(parser.ImportsOnly),
-			"PackageClauseOnly":    reflect.ValueOf(parser.PackageClauseOnly),
-			"ParseComments":        reflect.ValueOf(parser.ParseComments),
-			"ParseDir":             reflect.ValueOf(parser.ParseDir),
-			"ParseExpr":            reflect.ValueOf(parser.ParseExpr),
-			"ParseExprFrom":        reflect.ValueOf(parser.ParseExprFrom),
-			"ParseFile":            reflect.ValueOf(parser.ParseFile),
-			"SkipObjectResolution": reflect.ValueOf(parser.SkipObjectResolution),
-			"SpuriousErrors":       reflect.ValueOf(parser.SpuriousErrors),
-			"Trace":                reflect.ValueOf(parser.Trace),
-			"Mode":                 reflect.ValueOf((*parser.Mode)(nil)),
-		})
-	})
+func init() { table.Register(&go_parser_) }
+
+var go_parser_ = table.Package{
+	Path: "go/parser",
+	Name: "parser",
+	Values: []table.Symbol{
+		{Name: "AllErrors", Value: parser.AllErrors},
+		{Name: "DeclarationErrors", Value: parser.DeclarationErrors},
+		{Name: "ImportsOnly", Value: parser.ImportsOnly},
+		{Name: "PackageClauseOnly", Value: parser.PackageClauseOnly},
+		{Name: "ParseComments", Value: parser.ParseComments},
+		{Name: "ParseDir", Value: parser.ParseDir},
+		{Name: "ParseExpr", Value: parser.ParseExpr},
+		{Name: "ParseExprFrom", Value: parser.ParseExprFrom},
+		{Name: "ParseFile", Value: parser.ParseFile},
+		{Name: "SkipObjectResolution", Value: parser.SkipObjectResolution},
+		{Name: "SpuriousErrors", Value: parser.SpuriousErrors},
+		{Name: "Trace", Value: parser.Trace},
+		{Name: "Mode", Value: (*parser.Mode)(nil)},
+	},
 }

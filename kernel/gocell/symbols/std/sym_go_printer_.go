@@ -3,22 +3,23 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	printer "go/printer"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/printer", "printer", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Fprint":        reflect.ValueOf(printer.Fprint),
-			"RawFormat":     reflect.ValueOf(printer.RawFormat),
-			"SourcePos":     reflect.ValueOf(printer.SourcePos),
-			"TabIndent":     reflect.ValueOf(printer.TabIndent),
-			"UseSpaces":     reflect.ValueOf(printer.UseSpaces),
-			"CommentedNode": reflect.ValueOf((*printer.CommentedNode)(nil)),
-			"Config":        reflect.ValueOf((*printer.Config)(nil)),
-			"Mode":          reflect.ValueOf((*printer.Mode)(nil)),
-		})
-	})
+func init() { table.Register(&go_printer_) }
+
+var go_printer_ = table.Package{
+	Path: "go/printer",
+	Name: "printer",
+	Values: []table.Symbol{
+		{Name: "Fprint", Value: printer.Fprint},
+		{Name: "RawFormat", Value: printer.RawFormat},
+		{Name: "SourcePos", Value: printer.SourcePos},
+		{Name: "TabIndent", Value: printer.TabIndent},
+		{Name: "UseSpaces", Value: printer.UseSpaces},
+		{Name: "CommentedNode", Value: (*printer.CommentedNode)(nil)},
+		{Name: "Config", Value: (*printer.Config)(nil)},
+		{Name: "Mode", Value: (*printer.Mode)(nil)},
+	},
 }

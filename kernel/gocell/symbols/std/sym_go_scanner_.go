@@ -3,21 +3,22 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	scanner "go/scanner"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/scanner", "scanner", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"PrintError":   reflect.ValueOf(scanner.PrintError),
-			"ScanComments": reflect.ValueOf(scanner.ScanComments),
-			"Error":        reflect.ValueOf((*scanner.Error)(nil)),
-			"ErrorHandler": reflect.ValueOf((*scanner.ErrorHandler)(nil)),
-			"ErrorList":    reflect.ValueOf((*scanner.ErrorList)(nil)),
-			"Mode":         reflect.ValueOf((*scanner.Mode)(nil)),
-			"Scanner":      reflect.ValueOf((*scanner.Scanner)(nil)),
-		})
-	})
+func init() { table.Register(&go_scanner_) }
+
+var go_scanner_ = table.Package{
+	Path: "go/scanner",
+	Name: "scanner",
+	Values: []table.Symbol{
+		{Name: "PrintError", Value: scanner.PrintError},
+		{Name: "ScanComments", Value: scanner.ScanComments},
+		{Name: "Error", Value: (*scanner.Error)(nil)},
+		{Name: "ErrorHandler", Value: (*scanner.ErrorHandler)(nil)},
+		{Name: "ErrorList", Value: (*scanner.ErrorList)(nil)},
+		{Name: "Mode", Value: (*scanner.Mode)(nil)},
+		{Name: "Scanner", Value: (*scanner.Scanner)(nil)},
+	},
 }

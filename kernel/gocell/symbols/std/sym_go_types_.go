@@ -3,242 +3,178 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	types "go/types"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/types", "types", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AssertableTo":            reflect.ValueOf(types.AssertableTo),
-			"AssignableTo":            reflect.ValueOf(types.AssignableTo),
-			"Bool":                    reflect.ValueOf(types.Bool),
-			"Byte":                    reflect.ValueOf(types.Byte),
-			"CheckExpr":               reflect.ValueOf(types.CheckExpr),
-			"Comparable":              reflect.ValueOf(types.Comparable),
-			"Complex128":              reflect.ValueOf(types.Complex128),
-			"Complex64":               reflect.ValueOf(types.Complex64),
-			"ConvertibleTo":           reflect.ValueOf(types.ConvertibleTo),
-			"DefPredeclaredTestFuncs": reflect.ValueOf(types.DefPredeclaredTestFuncs),
-			"Default":                 reflect.ValueOf(types.Default),
-			"Eval":                    reflect.ValueOf(types.Eval),
-			"ExprString":              reflect.ValueOf(types.ExprString),
-			"FieldVal":                reflect.ValueOf(types.FieldVal),
-			"FieldVar":                reflect.ValueOf(types.FieldVar),
-			"Float32":                 reflect.ValueOf(types.Float32),
-			"Float64":                 reflect.ValueOf(types.Float64),
-			"Id":                      reflect.ValueOf(types.Id),
-			"Identical":               reflect.ValueOf(types.Identical),
-			"IdenticalIgnoreTags":     reflect.ValueOf(types.IdenticalIgnoreTags),
-			"Implements":              reflect.ValueOf(types.Implements),
-			"Instantiate":             reflect.ValueOf(types.Instantiate),
-			"Int":                     reflect.ValueOf(types.Int),
-			"Int16":                   reflect.ValueOf(types.Int16),
-			"Int32":                   reflect.ValueOf(types.Int32),
-			"Int64":                   reflect.ValueOf(types.Int64),
-			"Int8":                    reflect.ValueOf(types.Int8),
-			"Invalid":                 reflect.ValueOf(types.Invalid),
-			"IsBoolean":               reflect.ValueOf(types.IsBoolean),
-			"IsComplex":               reflect.ValueOf(types.IsComplex),
-			"IsConstType":             reflect.ValueOf(types.IsConstType),
-			"IsFloat":                 reflect.ValueOf(types.IsFloat),
-			"IsInteger":               reflect.ValueOf(types.IsInteger),
-			"IsInterface":             reflect.ValueOf(types.IsInterface),
-			"IsNumeric":               reflect.ValueOf(types.IsNumeric),
-			"IsOrdered":               reflect.ValueOf(types.IsOrdered),
-			"IsString":                reflect.ValueOf(types.IsString),
-			"IsUnsigned":              reflect.ValueOf(types.IsUnsigned),
-			"IsUntyped":               reflect.ValueOf(types.IsUntyped),
-			"LocalVar":                reflect.ValueOf(types.LocalVar),
-			"LookupFieldOrMethod":     reflect.ValueOf(types.LookupFieldOrMethod),
-			"LookupSelection":         reflect.ValueOf(types.LookupSelection),
-			"MethodExpr":              reflect.ValueOf(types.MethodExpr),
-			"MethodVal":               reflect.ValueOf(types.MethodVal),
-			"MissingMethod":           reflect.ValueOf(types.MissingMethod),
-			"NewAlias":                reflect.ValueOf(types.NewAlias),
-			"NewArray":                reflect.ValueOf(types.NewArray),
-			"NewChan":                 reflect.ValueOf(types.NewChan),
-			"NewChecker":              reflect.ValueOf(types.NewChecker),
-			"NewConst":                reflect.ValueOf(types.NewConst),
-			"NewContext":              reflect.ValueOf(types.NewContext),
-			"NewField":                reflect.ValueOf(types.NewField),
-			"NewFunc":                 reflect.ValueOf(types.NewFunc),
-			"NewInterface":            reflect.ValueOf(types.NewInterface),
-			"NewInterfaceType":        reflect.ValueOf(types.NewInterfaceType),
-			"NewLabel":                reflect.ValueOf(types.NewLabel),
-			"NewMap":                  reflect.ValueOf(types.NewMap),
-			"NewMethodSet":            reflect.ValueOf(types.NewMethodSet),
-			"NewNamed":                reflect.ValueOf(types.NewNamed),
-			"NewPackage":              reflect.ValueOf(types.NewPackage),
-			"NewParam":                reflect.ValueOf(types.NewParam),
-			"NewPkgName":              reflect.ValueOf(types.NewPkgName),
-			"NewPointer":              reflect.ValueOf(types.NewPointer),
-			"NewScope":                reflect.ValueOf(types.NewScope),
-			"NewSignature":            reflect.ValueOf(types.NewSignature),
-			"NewSignatureType":        reflect.ValueOf(types.NewSignatureType),
-			"NewSlice":                reflect.ValueOf(types.NewSlice),
-			"NewStruct":               reflect.ValueOf(types.NewStruct),
-			"NewTerm":                 reflect.ValueOf(types.NewTerm),
-			"NewTuple":                reflect.ValueOf(types.NewTuple),
-			"NewTypeName":             reflect.ValueOf(types.NewTypeName),
-			"NewTypeParam":            reflect.ValueOf(types.NewTypeParam),
-			"NewUnion":                reflect.ValueOf(types.NewUnion),
-			"NewVar":                  reflect.ValueOf(types.NewVar),
-			"ObjectString":            reflect.ValueOf(types.ObjectString),
-			"PackageVar":              reflect.ValueOf(types.PackageVar),
-			"ParamVar":                reflect.ValueOf(types.ParamVar),
-			"RecvOnly":                reflect.ValueOf(types.RecvOnly),
-			"RecvVar":                 reflect.ValueOf(types.RecvVar),
-			"RelativeTo":              reflect.ValueOf(types.RelativeTo),
-			"ResultVar":               reflect.ValueOf(types.ResultVar),
-			"Rune":                    reflect.ValueOf(types.Rune),
-			"Satisfies":               reflect.ValueOf(types.Satisfies),
-			"SelectionString":         reflect.ValueOf(types.SelectionString),
-			"SendOnly":                reflect.ValueOf(types.SendOnly),
-			"SendRecv":                reflect.ValueOf(types.SendRecv),
-			"SizesFor":                reflect.ValueOf(types.SizesFor),
-			"String":                  reflect.ValueOf(types.String),
-			"Typ":                     reflect.ValueOf(&types.Typ).Elem(),
-			"TypeString":              reflect.ValueOf(types.TypeString),
-			"Uint":                    reflect.ValueOf(types.Uint),
-			"Uint16":                  reflect.ValueOf(types.Uint16),
-			"Uint32":                  reflect.ValueOf(types.Uint32),
-			"Uint64":                  reflect.ValueOf(types.Uint64),
-			"Uint8":                   reflect.ValueOf(types.Uint8),
-			"Uintptr":                 reflect.ValueOf(types.Uintptr),
-			"Unalias":                 reflect.ValueOf(types.Unalias),
-			"Universe":                reflect.ValueOf(&types.Universe).Elem(),
-			"Unsafe":                  reflect.ValueOf(&types.Unsafe).Elem(),
-			"UnsafePointer":           reflect.ValueOf(types.UnsafePointer),
-			"UntypedBool":             reflect.ValueOf(types.UntypedBool),
-			"UntypedComplex":          reflect.ValueOf(types.UntypedComplex),
-			"UntypedFloat":            reflect.ValueOf(types.UntypedFloat),
-			"UntypedInt":              reflect.ValueOf(types.UntypedInt),
-			"UntypedNil":              reflect.ValueOf(types.UntypedNil),
-			"UntypedRune":             reflect.ValueOf(types.UntypedRune),
-			"UntypedString":           reflect.ValueOf(types.UntypedString),
-			"WriteExpr":               reflect.ValueOf(types.WriteExpr),
-			"WriteSignature":          reflect.ValueOf(types.WriteSignature),
-			"WriteType":               reflect.ValueOf(types.WriteType),
-			"Alias":                   reflect.ValueOf((*types.Alias)(nil)),
-			"ArgumentError":           reflect.ValueOf((*types.ArgumentError)(nil)),
-			"Array":                   reflect.ValueOf((*types.Array)(nil)),
-			"Basic":                   reflect.ValueOf((*types.Basic)(nil)),
-			"BasicInfo":               reflect.ValueOf((*types.BasicInfo)(nil)),
-			"BasicKind":               reflect.ValueOf((*types.BasicKind)(nil)),
-			"Builtin":                 reflect.ValueOf((*types.Builtin)(nil)),
-			"Chan":                    reflect.ValueOf((*types.Chan)(nil)),
-			"ChanDir":                 reflect.ValueOf((*types.ChanDir)(nil)),
-			"Checker":                 reflect.ValueOf((*types.Checker)(nil)),
-			"Config":                  reflect.ValueOf((*types.Config)(nil)),
-			"Const":                   reflect.ValueOf((*types.Const)(nil)),
-			"Context":                 reflect.ValueOf((*types.Context)(nil)),
-			"Error":                   reflect.ValueOf((*types.Error)(nil)),
-			"Func":                    reflect.ValueOf((*types.Func)(nil)),
-			"ImportMode":              reflect.ValueOf((*types.ImportMode)(nil)),
-			"Importer":                reflect.ValueOf((*types.Importer)(nil)),
-			"ImporterFrom":            reflect.ValueOf((*types.ImporterFrom)(nil)),
-			"Info":                    reflect.ValueOf((*types.Info)(nil)),
-			"Initializer":             reflect.ValueOf((*types.Initializer)(nil)),
-			"Instance":                reflect.ValueOf((*types.Instance)(nil)),
-			"Interface":               reflect.ValueOf((*types.Interface)(nil)),
-			"Label":                   reflect.ValueOf((*types.Label)(nil)),
-			"Map":                     reflect.ValueOf((*types.Map)(nil)),
-			"MethodSet":               reflect.ValueOf((*types.MethodSet)(nil)),
-			"Named":                   reflect.ValueOf((*types.Named)(nil)),
-			"Nil":                     reflect.ValueOf((*types.Nil)(nil)),
-			"Object":                  reflect.ValueOf((*types.Object)(nil)),
-			"Package":                 reflect.ValueOf((*types.Package)(nil)),
-			"PkgName":                 reflect.ValueOf((*types.PkgName)(nil)),
-			"Pointer":                 reflect.ValueOf((*types.Pointer)(nil)),
-			"Qualifier":               reflect.ValueOf((*types.Qualifier)(nil)),
-			"Scope":                   reflect.ValueOf((*types.Scope)(nil)),
-			"Selection":               reflect.ValueOf((*types.Selection)(nil)),
-			"SelectionKind":           reflect.ValueOf((*types.SelectionKind)(nil)),
-			"Signature":               reflect.ValueOf((*types.Signature)(nil)),
-			"Sizes":                   reflect.ValueOf((*types.Sizes)(nil)),
-			"Slice":                   reflect.ValueOf((*types.Slice)(nil)),
-			"StdSizes":                reflect.ValueOf((*types.StdSizes)(nil)),
-			"Struct":                  reflect.ValueOf((*types.Struct)(nil)),
-			"Term":                    reflect.ValueOf((*types.Term)(nil)),
-			"Tuple":                   reflect.ValueOf((*types.Tuple)(nil)),
-			"Type":                    reflect.ValueOf((*types.Type)(nil)),
-			"TypeAndValue":            reflect.ValueOf((*types.TypeAndValue)(nil)),
-			"TypeList":                reflect.ValueOf((*types.TypeList)(nil)),
-			"TypeName":                reflect.ValueOf((*types.TypeName)(nil)),
-			"TypeParam":               reflect.ValueOf((*types.TypeParam)(nil)),
-			"TypeParamList":           reflect.ValueOf((*types.TypeParamList)(nil)),
-			"Union":                   reflect.ValueOf((*types.Union)(nil)),
-			"Var":                     reflect.ValueOf((*types.Var)(nil)),
-			"VarKind":                 reflect.ValueOf((*types.VarKind)(nil)),
-			"_Importer":               reflect.ValueOf((*_go_types_Importer)(nil)),
-			"_ImporterFrom":           reflect.ValueOf((*_go_types_ImporterFrom)(nil)),
-			"_Sizes":                  reflect.ValueOf((*_go_types_Sizes)(nil)),
-			"_Type":                   reflect.ValueOf((*_go_types_Type)(nil)),
-		})
-	})
-}
+func init() { table.Register(&go_types_) }
 
-// _go_types_Importer hands an interpreted Importer to compiled code.
-type _go_types_Importer struct {
-	IValue  any
-	WImport func(a0 string) (*types.Package, error)
-}
-
-func (W _go_types_Importer) Import(a0 string) (*types.Package, error) {
-	return W.WImport(a0)
-}
-
-// _go_types_ImporterFrom hands an interpreted ImporterFrom to compiled code.
-type _go_types_ImporterFrom struct {
-	IValue      any
-	WImport     func(a0 string) (*types.Package, error)
-	WImportFrom func(a0 string, a1 string, a2 types.ImportMode) (*types.Package, error)
-}
-
-func (W _go_types_ImporterFrom) Import(a0 string) (*types.Package, error) {
-	return W.WImport(a0)
-}
-
-func (W _go_types_ImporterFrom) ImportFrom(a0 string, a1 string, a2 types.ImportMode) (*types.Package, error) {
-	return W.WImportFrom(a0, a1, a2)
-}
-
-// _go_types_Sizes hands an interpreted Sizes to compiled code.
-type _go_types_Sizes struct {
-	IValue     any
-	WAlignof   func(a0 types.Type) int64
-	WOffsetsof func(a0 []*types.Var) []int64
-	WSizeof    func(a0 types.Type) int64
-}
-
-func (W _go_types_Sizes) Alignof(a0 types.Type) int64 {
-	return W.WAlignof(a0)
-}
-
-func (W _go_types_Sizes) Offsetsof(a0 []*types.Var) []int64 {
-	return W.WOffsetsof(a0)
-}
-
-func (W _go_types_Sizes) Sizeof(a0 types.Type) int64 {
-	return W.WSizeof(a0)
-}
-
-// _go_types_Type hands an interpreted Type to compiled code.
-type _go_types_Type struct {
-	IValue      any
-	WString     func() string
-	WUnderlying func() types.Type
-}
-
-func (W _go_types_Type) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-func (W _go_types_Type) Underlying() types.Type {
-	return W.WUnderlying()
+var go_types_ = table.Package{
+	Path: "go/types",
+	Name: "types",
+	Values: []table.Symbol{
+		{Name: "AssertableTo", Value: types.AssertableTo},
+		{Name: "AssignableTo", Value: types.AssignableTo},
+		{Name: "Bool", Value: types.Bool},
+		{Name: "Byte", Value: types.Byte},
+		{Name: "CheckExpr", Value: types.CheckExpr},
+		{Name: "Comparable", Value: types.Comparable},
+		{Name: "Complex128", Value: types.Complex128},
+		{Name: "Complex64", Value: types.Complex64},
+		{Name: "ConvertibleTo", Value: types.ConvertibleTo},
+		{Name: "DefPredeclaredTestFuncs", Value: types.DefPredeclaredTestFuncs},
+		{Name: "Default", Value: types.Default},
+		{Name: "Eval", Value: types.Eval},
+		{Name: "ExprString", Value: types.ExprString},
+		{Name: "FieldVal", Value: types.FieldVal},
+		{Name: "FieldVar", Value: types.FieldVar},
+		{Name: "Float32", Value: types.Float32},
+		{Name: "Float64", Value: types.Float64},
+		{Name: "Id", Value: types.Id},
+		{Name: "Identical", Value: types.Identical},
+		{Name: "IdenticalIgnoreTags", Value: types.IdenticalIgnoreTags},
+		{Name: "Implements", Value: types.Implements},
+		{Name: "Instantiate", Value: types.Instantiate},
+		{Name: "Int", Value: types.Int},
+		{Name: "Int16", Value: types.Int16},
+		{Name: "Int32", Value: types.Int32},
+		{Name: "Int64", Value: types.Int64},
+		{Name: "Int8", Value: types.Int8},
+		{Name: "Invalid", Value: types.Invalid},
+		{Name: "IsBoolean", Value: types.IsBoolean},
+		{Name: "IsComplex", Value: types.IsComplex},
+		{Name: "IsConstType", Value: types.IsConstType},
+		{Name: "IsFloat", Value: types.IsFloat},
+		{Name: "IsInteger", Value: types.IsInteger},
+		{Name: "IsInterface", Value: types.IsInterface},
+		{Name: "IsNumeric", Value: types.IsNumeric},
+		{Name: "IsOrdered", Value: types.IsOrdered},
+		{Name: "IsString", Value: types.IsString},
+		{Name: "IsUnsigned", Value: types.IsUnsigned},
+		{Name: "IsUntyped", Value: types.IsUntyped},
+		{Name: "LocalVar", Value: types.LocalVar},
+		{Name: "LookupFieldOrMethod", Value: types.LookupFieldOrMethod},
+		{Name: "LookupSelection", Value: types.LookupSelection},
+		{Name: "MethodExpr", Value: types.MethodExpr},
+		{Name: "MethodVal", Value: types.MethodVal},
+		{Name: "MissingMethod", Value: types.MissingMethod},
+		{Name: "NewAlias", Value: types.NewAlias},
+		{Name: "NewArray", Value: types.NewArray},
+		{Name: "NewChan", Value: types.NewChan},
+		{Name: "NewChecker", Value: types.NewChecker},
+		{Name: "NewConst", Value: types.NewConst},
+		{Name: "NewContext", Value: types.NewContext},
+		{Name: "NewField", Value: types.NewField},
+		{Name: "NewFunc", Value: types.NewFunc},
+		{Name: "NewInterface", Value: types.NewInterface},
+		{Name: "NewInterfaceType", Value: types.NewInterfaceType},
+		{Name: "NewLabel", Value: types.NewLabel},
+		{Name: "NewMap", Value: types.NewMap},
+		{Name: "NewMethodSet", Value: types.NewMethodSet},
+		{Name: "NewNamed", Value: types.NewNamed},
+		{Name: "NewPackage", Value: types.NewPackage},
+		{Name: "NewParam", Value: types.NewParam},
+		{Name: "NewPkgName", Value: types.NewPkgName},
+		{Name: "NewPointer", Value: types.NewPointer},
+		{Name: "NewScope", Value: types.NewScope},
+		{Name: "NewSignature", Value: types.NewSignature},
+		{Name: "NewSignatureType", Value: types.NewSignatureType},
+		{Name: "NewSlice", Value: types.NewSlice},
+		{Name: "NewStruct", Value: types.NewStruct},
+		{Name: "NewTerm", Value: types.NewTerm},
+		{Name: "NewTuple", Value: types.NewTuple},
+		{Name: "NewTypeName", Value: types.NewTypeName},
+		{Name: "NewTypeParam", Value: types.NewTypeParam},
+		{Name: "NewUnion", Value: types.NewUnion},
+		{Name: "NewVar", Value: types.NewVar},
+		{Name: "ObjectString", Value: types.ObjectString},
+		{Name: "PackageVar", Value: types.PackageVar},
+		{Name: "ParamVar", Value: types.ParamVar},
+		{Name: "RecvOnly", Value: types.RecvOnly},
+		{Name: "RecvVar", Value: types.RecvVar},
+		{Name: "RelativeTo", Value: types.RelativeTo},
+		{Name: "ResultVar", Value: types.ResultVar},
+		{Name: "Rune", Value: types.Rune},
+		{Name: "Satisfies", Value: types.Satisfies},
+		{Name: "SelectionString", Value: types.SelectionString},
+		{Name: "SendOnly", Value: types.SendOnly},
+		{Name: "SendRecv", Value: types.SendRecv},
+		{Name: "SizesFor", Value: types.SizesFor},
+		{Name: "String", Value: types.String},
+		{Name: "TypeString", Value: types.TypeString},
+		{Name: "Uint", Value: types.Uint},
+		{Name: "Uint16", Value: types.Uint16},
+		{Name: "Uint32", Value: types.Uint32},
+		{Name: "Uint64", Value: types.Uint64},
+		{Name: "Uint8", Value: types.Uint8},
+		{Name: "Uintptr", Value: types.Uintptr},
+		{Name: "Unalias", Value: types.Unalias},
+		{Name: "UnsafePointer", Value: types.UnsafePointer},
+		{Name: "UntypedBool", Value: types.UntypedBool},
+		{Name: "UntypedComplex", Value: types.UntypedComplex},
+		{Name: "UntypedFloat", Value: types.UntypedFloat},
+		{Name: "UntypedInt", Value: types.UntypedInt},
+		{Name: "UntypedNil", Value: types.UntypedNil},
+		{Name: "UntypedRune", Value: types.UntypedRune},
+		{Name: "UntypedString", Value: types.UntypedString},
+		{Name: "WriteExpr", Value: types.WriteExpr},
+		{Name: "WriteSignature", Value: types.WriteSignature},
+		{Name: "WriteType", Value: types.WriteType},
+		{Name: "Alias", Value: (*types.Alias)(nil)},
+		{Name: "ArgumentError", Value: (*types.ArgumentError)(nil)},
+		{Name: "Array", Value: (*types.Array)(nil)},
+		{Name: "Basic", Value: (*types.Basic)(nil)},
+		{Name: "BasicInfo", Value: (*types.BasicInfo)(nil)},
+		{Name: "BasicKind", Value: (*types.BasicKind)(nil)},
+		{Name: "Builtin", Value: (*types.Builtin)(nil)},
+		{Name: "Chan", Value: (*types.Chan)(nil)},
+		{Name: "ChanDir", Value: (*types.ChanDir)(nil)},
+		{Name: "Checker", Value: (*types.Checker)(nil)},
+		{Name: "Config", Value: (*types.Config)(nil)},
+		{Name: "Const", Value: (*types.Const)(nil)},
+		{Name: "Context", Value: (*types.Context)(nil)},
+		{Name: "Error", Value: (*types.Error)(nil)},
+		{Name: "Func", Value: (*types.Func)(nil)},
+		{Name: "ImportMode", Value: (*types.ImportMode)(nil)},
+		{Name: "Importer", Value: (*types.Importer)(nil)},
+		{Name: "ImporterFrom", Value: (*types.ImporterFrom)(nil)},
+		{Name: "Info", Value: (*types.Info)(nil)},
+		{Name: "Initializer", Value: (*types.Initializer)(nil)},
+		{Name: "Instance", Value: (*types.Instance)(nil)},
+		{Name: "Interface", Value: (*types.Interface)(nil)},
+		{Name: "Label", Value: (*types.Label)(nil)},
+		{Name: "Map", Value: (*types.Map)(nil)},
+		{Name: "MethodSet", Value: (*types.MethodSet)(nil)},
+		{Name: "Named", Value: (*types.Named)(nil)},
+		{Name: "Nil", Value: (*types.Nil)(nil)},
+		{Name: "Object", Value: (*types.Object)(nil)},
+		{Name: "Package", Value: (*types.Package)(nil)},
+		{Name: "PkgName", Value: (*types.PkgName)(nil)},
+		{Name: "Pointer", Value: (*types.Pointer)(nil)},
+		{Name: "Qualifier", Value: (*types.Qualifier)(nil)},
+		{Name: "Scope", Value: (*types.Scope)(nil)},
+		{Name: "Selection", Value: (*types.Selection)(nil)},
+		{Name: "SelectionKind", Value: (*types.SelectionKind)(nil)},
+		{Name: "Signature", Value: (*types.Signature)(nil)},
+		{Name: "Sizes", Value: (*types.Sizes)(nil)},
+		{Name: "Slice", Value: (*types.Slice)(nil)},
+		{Name: "StdSizes", Value: (*types.StdSizes)(nil)},
+		{Name: "Struct", Value: (*types.Struct)(nil)},
+		{Name: "Term", Value: (*types.Term)(nil)},
+		{Name: "Tuple", Value: (*types.Tuple)(nil)},
+		{Name: "Type", Value: (*types.Type)(nil)},
+		{Name: "TypeAndValue", Value: (*types.TypeAndValue)(nil)},
+		{Name: "TypeList", Value: (*types.TypeList)(nil)},
+		{Name: "TypeName", Value: (*types.TypeName)(nil)},
+		{Name: "TypeParam", Value: (*types.TypeParam)(nil)},
+		{Name: "TypeParamList", Value: (*types.TypeParamList)(nil)},
+		{Name: "Union", Value: (*types.Union)(nil)},
+		{Name: "Var", Value: (*types.Var)(nil)},
+		{Name: "VarKind", Value: (*types.VarKind)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Typ", Value: &types.Typ},
+		{Name: "Universe", Value: &types.Universe},
+		{Name: "Unsafe", Value: &types.Unsafe},
+	},
 }

@@ -3,17 +3,18 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	version "go/version"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("go/version", "version", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Compare": reflect.ValueOf(version.Compare),
-			"IsValid": reflect.ValueOf(version.IsValid),
-			"Lang":    reflect.ValueOf(version.Lang),
-		})
-	})
+func init() { table.Register(&go_version_) }
+
+var go_version_ = table.Package{
+	Path: "go/version",
+	Name: "version",
+	Values: []table.Symbol{
+		{Name: "Compare", Value: version.Compare},
+		{Name: "IsValid", Value: version.IsValid},
+		{Name: "Lang", Value: version.Lang},
+	},
 }

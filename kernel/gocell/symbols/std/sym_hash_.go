@@ -3,185 +3,20 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	hash "hash"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("hash", "hash", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&hash_) }
 
-			"Cloner":  reflect.ValueOf((*hash.Cloner)(nil)),
-			"Hash":    reflect.ValueOf((*hash.Hash)(nil)),
-			"Hash32":  reflect.ValueOf((*hash.Hash32)(nil)),
-			"Hash64":  reflect.ValueOf((*hash.Hash64)(nil)),
-			"XOF":     reflect.ValueOf((*hash.XOF)(nil)),
-			"_Cloner": reflect.ValueOf((*_hash_Cloner)(nil)),
-			"_Hash":   reflect.ValueOf((*_hash_Hash)(nil)),
-			"_Hash32": reflect.ValueOf((*_hash_Hash32)(nil)),
-			"_Hash64": reflect.ValueOf((*_hash_Hash64)(nil)),
-			"_XOF":    reflect.ValueOf((*_hash_XOF)(nil)),
-		})
-	})
-}
-
-// _hash_Cloner hands an interpreted Cloner to compiled code.
-type _hash_Cloner struct {
-	IValue     any
-	WBlockSize func() int
-	WClone     func() (hash.Cloner, error)
-	WReset     func()
-	WSize      func() int
-	WSum       func(a0 []byte) []byte
-	WWrite     func(a0 []byte) (int, error)
-}
-
-func (W _hash_Cloner) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _hash_Cloner) Clone() (hash.Cloner, error) {
-	return W.WClone()
-}
-
-func (W _hash_Cloner) Reset() {
-	W.WReset()
-}
-
-func (W _hash_Cloner) Size() int {
-	return W.WSize()
-}
-
-func (W _hash_Cloner) Sum(a0 []byte) []byte {
-	return W.WSum(a0)
-}
-
-func (W _hash_Cloner) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _hash_Hash hands an interpreted Hash to compiled code.
-type _hash_Hash struct {
-	IValue     any
-	WBlockSize func() int
-	WReset     func()
-	WSize      func() int
-	WSum       func(a0 []byte) []byte
-	WWrite     func(a0 []byte) (int, error)
-}
-
-func (W _hash_Hash) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _hash_Hash) Reset() {
-	W.WReset()
-}
-
-func (W _hash_Hash) Size() int {
-	return W.WSize()
-}
-
-func (W _hash_Hash) Sum(a0 []byte) []byte {
-	return W.WSum(a0)
-}
-
-func (W _hash_Hash) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _hash_Hash32 hands an interpreted Hash32 to compiled code.
-type _hash_Hash32 struct {
-	IValue     any
-	WBlockSize func() int
-	WReset     func()
-	WSize      func() int
-	WSum       func(a0 []byte) []byte
-	WSum32     func() uint32
-	WWrite     func(a0 []byte) (int, error)
-}
-
-func (W _hash_Hash32) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _hash_Hash32) Reset() {
-	W.WReset()
-}
-
-func (W _hash_Hash32) Size() int {
-	return W.WSize()
-}
-
-func (W _hash_Hash32) Sum(a0 []byte) []byte {
-	return W.WSum(a0)
-}
-
-func (W _hash_Hash32) Sum32() uint32 {
-	return W.WSum32()
-}
-
-func (W _hash_Hash32) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _hash_Hash64 hands an interpreted Hash64 to compiled code.
-type _hash_Hash64 struct {
-	IValue     any
-	WBlockSize func() int
-	WReset     func()
-	WSize      func() int
-	WSum       func(a0 []byte) []byte
-	WSum64     func() uint64
-	WWrite     func(a0 []byte) (int, error)
-}
-
-func (W _hash_Hash64) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _hash_Hash64) Reset() {
-	W.WReset()
-}
-
-func (W _hash_Hash64) Size() int {
-	return W.WSize()
-}
-
-func (W _hash_Hash64) Sum(a0 []byte) []byte {
-	return W.WSum(a0)
-}
-
-func (W _hash_Hash64) Sum64() uint64 {
-	return W.WSum64()
-}
-
-func (W _hash_Hash64) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _hash_XOF hands an interpreted XOF to compiled code.
-type _hash_XOF struct {
-	IValue     any
-	WBlockSize func() int
-	WRead      func(a0 []byte) (int, error)
-	WReset     func()
-	WWrite     func(a0 []byte) (int, error)
-}
-
-func (W _hash_XOF) BlockSize() int {
-	return W.WBlockSize()
-}
-
-func (W _hash_XOF) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _hash_XOF) Reset() {
-	W.WReset()
-}
-
-func (W _hash_XOF) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
+var hash_ = table.Package{
+	Path: "hash",
+	Name: "hash",
+	Values: []table.Symbol{
+		{Name: "Cloner", Value: (*hash.Cloner)(nil)},
+		{Name: "Hash", Value: (*hash.Hash)(nil)},
+		{Name: "Hash32", Value: (*hash.Hash32)(nil)},
+		{Name: "Hash64", Value: (*hash.Hash64)(nil)},
+		{Name: "XOF", Value: (*hash.XOF)(nil)},
+	},
 }

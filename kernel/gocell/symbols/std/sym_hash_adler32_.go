@@ -3,17 +3,19 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	adler32 "hash/adler32"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("hash/adler32", "adler32", func() map[string]reflect.Value {
-		return table.With(`Size INT 4
-`, map[string]reflect.Value{
-			"Checksum": reflect.ValueOf(adler32.Checksum),
-			"New":      reflect.ValueOf(adler32.New),
-		})
-	})
+func init() { table.Register(&hash_adler32_) }
+
+var hash_adler32_ = table.Package{
+	Path: "hash/adler32",
+	Name: "adler32",
+	Untyped: `Size INT 4
+`,
+	Values: []table.Symbol{
+		{Name: "Checksum", Value: adler32.Checksum},
+		{Name: "New", Value: adler32.New},
+	},
 }

@@ -3,26 +3,30 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	crc32 "hash/crc32"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("hash/crc32", "crc32", func() map[string]reflect.Value {
-		return table.With(`Castagnoli INT 2197175160
+func init() { table.Register(&hash_crc32_) }
+
+var hash_crc32_ = table.Package{
+	Path: "hash/crc32",
+	Name: "crc32",
+	Untyped: `Castagnoli INT 2197175160
 IEEE INT 3988292384
 Koopman INT 3945912366
 Size INT 4
-`, map[string]reflect.Value{
-			"Checksum":     reflect.ValueOf(crc32.Checksum),
-			"ChecksumIEEE": reflect.ValueOf(crc32.ChecksumIEEE),
-			"IEEETable":    reflect.ValueOf(&crc32.IEEETable).Elem(),
-			"MakeTable":    reflect.ValueOf(crc32.MakeTable),
-			"New":          reflect.ValueOf(crc32.New),
-			"NewIEEE":      reflect.ValueOf(crc32.NewIEEE),
-			"Update":       reflect.ValueOf(crc32.Update),
-			"Table":        reflect.ValueOf((*crc32.Table)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Checksum", Value: crc32.Checksum},
+		{Name: "ChecksumIEEE", Value: crc32.ChecksumIEEE},
+		{Name: "MakeTable", Value: crc32.MakeTable},
+		{Name: "New", Value: crc32.New},
+		{Name: "NewIEEE", Value: crc32.NewIEEE},
+		{Name: "Update", Value: crc32.Update},
+		{Name: "Table", Value: (*crc32.Table)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "IEEETable", Value: &crc32.IEEETable},
+	},
 }

@@ -3,22 +3,24 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	crc64 "hash/crc64"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("hash/crc64", "crc64", func() map[string]reflect.Value {
-		return table.With(`ECMA INT 14514072000185962306
+func init() { table.Register(&hash_crc64_) }
+
+var hash_crc64_ = table.Package{
+	Path: "hash/crc64",
+	Name: "crc64",
+	Untyped: `ECMA INT 14514072000185962306
 ISO INT 15564440312192434176
 Size INT 8
-`, map[string]reflect.Value{
-			"Checksum":  reflect.ValueOf(crc64.Checksum),
-			"MakeTable": reflect.ValueOf(crc64.MakeTable),
-			"New":       reflect.ValueOf(crc64.New),
-			"Update":    reflect.ValueOf(crc64.Update),
-			"Table":     reflect.ValueOf((*crc64.Table)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Checksum", Value: crc64.Checksum},
+		{Name: "MakeTable", Value: crc64.MakeTable},
+		{Name: "New", Value: crc64.New},
+		{Name: "Update", Value: crc64.Update},
+		{Name: "Table", Value: (*crc64.Table)(nil)},
+	},
 }

@@ -3,20 +3,21 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	fnv "hash/fnv"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("hash/fnv", "fnv", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New128":  reflect.ValueOf(fnv.New128),
-			"New128a": reflect.ValueOf(fnv.New128a),
-			"New32":   reflect.ValueOf(fnv.New32),
-			"New32a":  reflect.ValueOf(fnv.New32a),
-			"New64":   reflect.ValueOf(fnv.New64),
-			"New64a":  reflect.ValueOf(fnv.New64a),
-		})
-	})
+func init() { table.Register(&hash_fnv_) }
+
+var hash_fnv_ = table.Package{
+	Path: "hash/fnv",
+	Name: "fnv",
+	Values: []table.Symbol{
+		{Name: "New128", Value: fnv.New128},
+		{Name: "New128a", Value: fnv.New128a},
+		{Name: "New32", Value: fnv.New32},
+		{Name: "New32a", Value: fnv.New32a},
+		{Name: "New64", Value: fnv.New64},
+		{Name: "New64a", Value: fnv.New64a},
+	},
 }

@@ -3,19 +3,20 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	maphash "hash/maphash"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("hash/maphash", "maphash", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Bytes":    reflect.ValueOf(maphash.Bytes),
-			"MakeSeed": reflect.ValueOf(maphash.MakeSeed),
-			"String":   reflect.ValueOf(maphash.String),
-			"Hash":     reflect.ValueOf((*maphash.Hash)(nil)),
-			"Seed":     reflect.ValueOf((*maphash.Seed)(nil)),
-		})
-	})
+func init() { table.Register(&hash_maphash_) }
+
+var hash_maphash_ = table.Package{
+	Path: "hash/maphash",
+	Name: "maphash",
+	Values: []table.Symbol{
+		{Name: "Bytes", Value: maphash.Bytes},
+		{Name: "MakeSeed", Value: maphash.MakeSeed},
+		{Name: "String", Value: maphash.String},
+		{Name: "Hash", Value: (*maphash.Hash)(nil)},
+		{Name: "Seed", Value: (*maphash.Seed)(nil)},
+	},
 }

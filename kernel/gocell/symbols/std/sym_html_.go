@@ -3,16 +3,17 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	html "html"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("html", "html", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"EscapeString":   reflect.ValueOf(html.EscapeString),
-			"UnescapeString": reflect.ValueOf(html.UnescapeString),
-		})
-	})
+func init() { table.Register(&html_) }
+
+var html_ = table.Package{
+	Path: "html",
+	Name: "html",
+	Values: []table.Symbol{
+		{Name: "EscapeString", Value: html.EscapeString},
+		{Name: "UnescapeString", Value: html.UnescapeString},
+	},
 }

@@ -3,51 +3,52 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	template "html/template"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("html/template", "template", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrAmbigContext":      reflect.ValueOf(template.ErrAmbigContext),
-			"ErrBadHTML":           reflect.ValueOf(template.ErrBadHTML),
-			"ErrBranchEnd":         reflect.ValueOf(template.ErrBranchEnd),
-			"ErrEndContext":        reflect.ValueOf(template.ErrEndContext),
-			"ErrJSTemplate":        reflect.ValueOf(template.ErrJSTemplate),
-			"ErrNoSuchTemplate":    reflect.ValueOf(template.ErrNoSuchTemplate),
-			"ErrOutputContext":     reflect.ValueOf(template.ErrOutputContext),
-			"ErrPartialCharset":    reflect.ValueOf(template.ErrPartialCharset),
-			"ErrPartialEscape":     reflect.ValueOf(template.ErrPartialEscape),
-			"ErrPredefinedEscaper": reflect.ValueOf(template.ErrPredefinedEscaper),
-			"ErrRangeLoopReentry":  reflect.ValueOf(template.ErrRangeLoopReentry),
-			"ErrSlashAmbig":        reflect.ValueOf(template.ErrSlashAmbig),
-			"HTMLEscape":           reflect.ValueOf(template.HTMLEscape),
-			"HTMLEscapeString":     reflect.ValueOf(template.HTMLEscapeString),
-			"HTMLEscaper":          reflect.ValueOf(template.HTMLEscaper),
-			"IsTrue":               reflect.ValueOf(template.IsTrue),
-			"JSEscape":             reflect.ValueOf(template.JSEscape),
-			"JSEscapeString":       reflect.ValueOf(template.JSEscapeString),
-			"JSEscaper":            reflect.ValueOf(template.JSEscaper),
-			"Must":                 reflect.ValueOf(template.Must),
-			"New":                  reflect.ValueOf(template.New),
-			"OK":                   reflect.ValueOf(template.OK),
-			"ParseFS":              reflect.ValueOf(template.ParseFS),
-			"ParseFiles":           reflect.ValueOf(template.ParseFiles),
-			"ParseGlob":            reflect.ValueOf(template.ParseGlob),
-			"URLQueryEscaper":      reflect.ValueOf(template.URLQueryEscaper),
-			"CSS":                  reflect.ValueOf((*template.CSS)(nil)),
-			"Error":                reflect.ValueOf((*template.Error)(nil)),
-			"ErrorCode":            reflect.ValueOf((*template.ErrorCode)(nil)),
-			"FuncMap":              reflect.ValueOf((*template.FuncMap)(nil)),
-			"HTML":                 reflect.ValueOf((*template.HTML)(nil)),
-			"HTMLAttr":             reflect.ValueOf((*template.HTMLAttr)(nil)),
-			"JS":                   reflect.ValueOf((*template.JS)(nil)),
-			"JSStr":                reflect.ValueOf((*template.JSStr)(nil)),
-			"Srcset":               reflect.ValueOf((*template.Srcset)(nil)),
-			"Template":             reflect.ValueOf((*template.Template)(nil)),
-			"URL":                  reflect.ValueOf((*template.URL)(nil)),
-		})
-	})
+func init() { table.Register(&html_template_) }
+
+var html_template_ = table.Package{
+	Path: "html/template",
+	Name: "template",
+	Values: []table.Symbol{
+		{Name: "ErrAmbigContext", Value: template.ErrAmbigContext},
+		{Name: "ErrBadHTML", Value: template.ErrBadHTML},
+		{Name: "ErrBranchEnd", Value: template.ErrBranchEnd},
+		{Name: "ErrEndContext", Value: template.ErrEndContext},
+		{Name: "ErrJSTemplate", Value: template.ErrJSTemplate},
+		{Name: "ErrNoSuchTemplate", Value: template.ErrNoSuchTemplate},
+		{Name: "ErrOutputContext", Value: template.ErrOutputContext},
+		{Name: "ErrPartialCharset", Value: template.ErrPartialCharset},
+		{Name: "ErrPartialEscape", Value: template.ErrPartialEscape},
+		{Name: "ErrPredefinedEscaper", Value: template.ErrPredefinedEscaper},
+		{Name: "ErrRangeLoopReentry", Value: template.ErrRangeLoopReentry},
+		{Name: "ErrSlashAmbig", Value: template.ErrSlashAmbig},
+		{Name: "HTMLEscape", Value: template.HTMLEscape},
+		{Name: "HTMLEscapeString", Value: template.HTMLEscapeString},
+		{Name: "HTMLEscaper", Value: template.HTMLEscaper},
+		{Name: "IsTrue", Value: template.IsTrue},
+		{Name: "JSEscape", Value: template.JSEscape},
+		{Name: "JSEscapeString", Value: template.JSEscapeString},
+		{Name: "JSEscaper", Value: template.JSEscaper},
+		{Name: "Must", Value: template.Must},
+		{Name: "New", Value: template.New},
+		{Name: "OK", Value: template.OK},
+		{Name: "ParseFS", Value: template.ParseFS},
+		{Name: "ParseFiles", Value: template.ParseFiles},
+		{Name: "ParseGlob", Value: template.ParseGlob},
+		{Name: "URLQueryEscaper", Value: template.URLQueryEscaper},
+		{Name: "CSS", Value: (*template.CSS)(nil)},
+		{Name: "Error", Value: (*template.Error)(nil)},
+		{Name: "ErrorCode", Value: (*template.ErrorCode)(nil)},
+		{Name: "FuncMap", Value: (*template.FuncMap)(nil)},
+		{Name: "HTML", Value: (*template.HTML)(nil)},
+		{Name: "HTMLAttr", Value: (*template.HTMLAttr)(nil)},
+		{Name: "JS", Value: (*template.JS)(nil)},
+		{Name: "JSStr", Value: (*template.JSStr)(nil)},
+		{Name: "Srcset", Value: (*template.Srcset)(nil)},
+		{Name: "Template", Value: (*template.Template)(nil)},
+		{Name: "URL", Value: (*template.URL)(nil)},
+	},
 }

@@ -3,139 +3,68 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	image "image"
-	color "image/color"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image", "image", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Black":                  reflect.ValueOf(&image.Black).Elem(),
-			"Decode":                 reflect.ValueOf(image.Decode),
-			"DecodeConfig":           reflect.ValueOf(image.DecodeConfig),
-			"ErrFormat":              reflect.ValueOf(&image.ErrFormat).Elem(),
-			"NewAlpha":               reflect.ValueOf(image.NewAlpha),
-			"NewAlpha16":             reflect.ValueOf(image.NewAlpha16),
-			"NewCMYK":                reflect.ValueOf(image.NewCMYK),
-			"NewGray":                reflect.ValueOf(image.NewGray),
-			"NewGray16":              reflect.ValueOf(image.NewGray16),
-			"NewNRGBA":               reflect.ValueOf(image.NewNRGBA),
-			"NewNRGBA64":             reflect.ValueOf(image.NewNRGBA64),
-			"NewNYCbCrA":             reflect.ValueOf(image.NewNYCbCrA),
-			"NewPaletted":            reflect.ValueOf(image.NewPaletted),
-			"NewRGBA":                reflect.ValueOf(image.NewRGBA),
-			"NewRGBA64":              reflect.ValueOf(image.NewRGBA64),
-			"NewUniform":             reflect.ValueOf(image.NewUniform),
-			"NewYCbCr":               reflect.ValueOf(image.NewYCbCr),
-			"Opaque":                 reflect.ValueOf(&image.Opaque).Elem(),
-			"Pt":                     reflect.ValueOf(image.Pt),
-			"Rect":                   reflect.ValueOf(image.Rect),
-			"RegisterFormat":         reflect.ValueOf(image.RegisterFormat),
-			"Transparent":            reflect.ValueOf(&image.Transparent).Elem(),
-			"White":                  reflect.ValueOf(&image.White).Elem(),
-			"YCbCrSubsampleRatio410": reflect.ValueOf(image.YCbCrSubsampleRatio410),
-			"YCbCrSubsampleRatio411": reflect.ValueOf(image.YCbCrSubsampleRatio411),
-			"YCbCrSubsampleRatio420": reflect.ValueOf(image.YCbCrSubsampleRatio420),
-			"YCbCrSubsampleRatio422": reflect.ValueOf(image.YCbCrSubsampleRatio422),
-			"YCbCrSubsampleRatio440": reflect.ValueOf(image.YCbCrSubsampleRatio440),
-			"YCbCrSubsampleRatio444": reflect.ValueOf(image.YCbCrSubsampleRatio444),
-			"ZP":                     reflect.ValueOf(&image.ZP).Elem(),
-			"ZR":                     reflect.ValueOf(&image.ZR).Elem(),
-			"Alpha":                  reflect.ValueOf((*image.Alpha)(nil)),
-			"Alpha16":                reflect.ValueOf((*image.Alpha16)(nil)),
-			"CMYK":                   reflect.ValueOf((*image.CMYK)(nil)),
-			"Config":                 reflect.ValueOf((*image.Config)(nil)),
-			"Gray":                   reflect.ValueOf((*image.Gray)(nil)),
-			"Gray16":                 reflect.ValueOf((*image.Gray16)(nil)),
-			"Image":                  reflect.ValueOf((*image.Image)(nil)),
-			"NRGBA":                  reflect.ValueOf((*image.NRGBA)(nil)),
-			"NRGBA64":                reflect.ValueOf((*image.NRGBA64)(nil)),
-			"NYCbCrA":                reflect.ValueOf((*image.NYCbCrA)(nil)),
-			"Paletted":               reflect.ValueOf((*image.Paletted)(nil)),
-			"PalettedImage":          reflect.ValueOf((*image.PalettedImage)(nil)),
-			"Point":                  reflect.ValueOf((*image.Point)(nil)),
-			"RGBA":                   reflect.ValueOf((*image.RGBA)(nil)),
-			"RGBA64":                 reflect.ValueOf((*image.RGBA64)(nil)),
-			"RGBA64Image":            reflect.ValueOf((*image.RGBA64Image)(nil)),
-			"Rectangle":              reflect.ValueOf((*image.Rectangle)(nil)),
-			"Uniform":                reflect.ValueOf((*image.Uniform)(nil)),
-			"YCbCr":                  reflect.ValueOf((*image.YCbCr)(nil)),
-			"YCbCrSubsampleRatio":    reflect.ValueOf((*image.YCbCrSubsampleRatio)(nil)),
-			"_Image":                 reflect.ValueOf((*_image_Image)(nil)),
-			"_PalettedImage":         reflect.ValueOf((*_image_PalettedImage)(nil)),
-			"_RGBA64Image":           reflect.ValueOf((*_image_RGBA64Image)(nil)),
-		})
-	})
-}
+func init() { table.Register(&image_) }
 
-// _image_Image hands an interpreted Image to compiled code.
-type _image_Image struct {
-	IValue      any
-	WAt         func(a0 int, a1 int) color.Color
-	WBounds     func() image.Rectangle
-	WColorModel func() color.Model
-}
-
-func (W _image_Image) At(a0 int, a1 int) color.Color {
-	return W.WAt(a0, a1)
-}
-
-func (W _image_Image) Bounds() image.Rectangle {
-	return W.WBounds()
-}
-
-func (W _image_Image) ColorModel() color.Model {
-	return W.WColorModel()
-}
-
-// _image_PalettedImage hands an interpreted PalettedImage to compiled code.
-type _image_PalettedImage struct {
-	IValue        any
-	WAt           func(a0 int, a1 int) color.Color
-	WBounds       func() image.Rectangle
-	WColorIndexAt func(a0 int, a1 int) uint8
-	WColorModel   func() color.Model
-}
-
-func (W _image_PalettedImage) At(a0 int, a1 int) color.Color {
-	return W.WAt(a0, a1)
-}
-
-func (W _image_PalettedImage) Bounds() image.Rectangle {
-	return W.WBounds()
-}
-
-func (W _image_PalettedImage) ColorIndexAt(a0 int, a1 int) uint8 {
-	return W.WColorIndexAt(a0, a1)
-}
-
-func (W _image_PalettedImage) ColorModel() color.Model {
-	return W.WColorModel()
-}
-
-// _image_RGBA64Image hands an interpreted RGBA64Image to compiled code.
-type _image_RGBA64Image struct {
-	IValue      any
-	WAt         func(a0 int, a1 int) color.Color
-	WBounds     func() image.Rectangle
-	WColorModel func() color.Model
-	WRGBA64At   func(a0 int, a1 int) color.RGBA64
-}
-
-func (W _image_RGBA64Image) At(a0 int, a1 int) color.Color {
-	return W.WAt(a0, a1)
-}
-
-func (W _image_RGBA64Image) Bounds() image.Rectangle {
-	return W.WBounds()
-}
-
-func (W _image_RGBA64Image) ColorModel() color.Model {
-	return W.WColorModel()
-}
-
-func (W _image_RGBA64Image) RGBA64At(a0 int, a1 int) color.RGBA64 {
-	return W.WRGBA64At(a0, a1)
+var image_ = table.Package{
+	Path: "image",
+	Name: "image",
+	Values: []table.Symbol{
+		{Name: "Decode", Value: image.Decode},
+		{Name: "DecodeConfig", Value: image.DecodeConfig},
+		{Name: "NewAlpha", Value: image.NewAlpha},
+		{Name: "NewAlpha16", Value: image.NewAlpha16},
+		{Name: "NewCMYK", Value: image.NewCMYK},
+		{Name: "NewGray", Value: image.NewGray},
+		{Name: "NewGray16", Value: image.NewGray16},
+		{Name: "NewNRGBA", Value: image.NewNRGBA},
+		{Name: "NewNRGBA64", Value: image.NewNRGBA64},
+		{Name: "NewNYCbCrA", Value: image.NewNYCbCrA},
+		{Name: "NewPaletted", Value: image.NewPaletted},
+		{Name: "NewRGBA", Value: image.NewRGBA},
+		{Name: "NewRGBA64", Value: image.NewRGBA64},
+		{Name: "NewUniform", Value: image.NewUniform},
+		{Name: "NewYCbCr", Value: image.NewYCbCr},
+		{Name: "Pt", Value: image.Pt},
+		{Name: "Rect", Value: image.Rect},
+		{Name: "RegisterFormat", Value: image.RegisterFormat},
+		{Name: "YCbCrSubsampleRatio410", Value: image.YCbCrSubsampleRatio410},
+		{Name: "YCbCrSubsampleRatio411", Value: image.YCbCrSubsampleRatio411},
+		{Name: "YCbCrSubsampleRatio420", Value: image.YCbCrSubsampleRatio420},
+		{Name: "YCbCrSubsampleRatio422", Value: image.YCbCrSubsampleRatio422},
+		{Name: "YCbCrSubsampleRatio440", Value: image.YCbCrSubsampleRatio440},
+		{Name: "YCbCrSubsampleRatio444", Value: image.YCbCrSubsampleRatio444},
+		{Name: "Alpha", Value: (*image.Alpha)(nil)},
+		{Name: "Alpha16", Value: (*image.Alpha16)(nil)},
+		{Name: "CMYK", Value: (*image.CMYK)(nil)},
+		{Name: "Config", Value: (*image.Config)(nil)},
+		{Name: "Gray", Value: (*image.Gray)(nil)},
+		{Name: "Gray16", Value: (*image.Gray16)(nil)},
+		{Name: "Image", Value: (*image.Image)(nil)},
+		{Name: "NRGBA", Value: (*image.NRGBA)(nil)},
+		{Name: "NRGBA64", Value: (*image.NRGBA64)(nil)},
+		{Name: "NYCbCrA", Value: (*image.NYCbCrA)(nil)},
+		{Name: "Paletted", Value: (*image.Paletted)(nil)},
+		{Name: "PalettedImage", Value: (*image.PalettedImage)(nil)},
+		{Name: "Point", Value: (*image.Point)(nil)},
+		{Name: "RGBA", Value: (*image.RGBA)(nil)},
+		{Name: "RGBA64", Value: (*image.RGBA64)(nil)},
+		{Name: "RGBA64Image", Value: (*image.RGBA64Image)(nil)},
+		{Name: "Rectangle", Value: (*image.Rectangle)(nil)},
+		{Name: "Uniform", Value: (*image.Uniform)(nil)},
+		{Name: "YCbCr", Value: (*image.YCbCr)(nil)},
+		{Name: "YCbCrSubsampleRatio", Value: (*image.YCbCrSubsampleRatio)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Black", Value: &image.Black},
+		{Name: "ErrFormat", Value: &image.ErrFormat},
+		{Name: "Opaque", Value: &image.Opaque},
+		{Name: "Transparent", Value: &image.Transparent},
+		{Name: "White", Value: &image.White},
+		{Name: "ZP", Value: &image.ZP},
+		{Name: "ZR", Value: &image.ZR},
+	},
 }

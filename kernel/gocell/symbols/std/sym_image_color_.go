@@ -3,70 +3,51 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	color "image/color"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image/color", "color", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Alpha16Model": reflect.ValueOf(&color.Alpha16Model).Elem(),
-			"AlphaModel":   reflect.ValueOf(&color.AlphaModel).Elem(),
-			"Black":        reflect.ValueOf(&color.Black).Elem(),
-			"CMYKModel":    reflect.ValueOf(&color.CMYKModel).Elem(),
-			"CMYKToRGB":    reflect.ValueOf(color.CMYKToRGB),
-			"Gray16Model":  reflect.ValueOf(&color.Gray16Model).Elem(),
-			"GrayModel":    reflect.ValueOf(&color.GrayModel).Elem(),
-			"ModelFunc":    reflect.ValueOf(color.ModelFunc),
-			"NRGBA64Model": reflect.ValueOf(&color.NRGBA64Model).Elem(),
-			"NRGBAModel":   reflect.ValueOf(&color.NRGBAModel).Elem(),
-			"NYCbCrAModel": reflect.ValueOf(&color.NYCbCrAModel).Elem(),
-			"Opaque":       reflect.ValueOf(&color.Opaque).Elem(),
-			"RGBA64Model":  reflect.ValueOf(&color.RGBA64Model).Elem(),
-			"RGBAModel":    reflect.ValueOf(&color.RGBAModel).Elem(),
-			"RGBToCMYK":    reflect.ValueOf(color.RGBToCMYK),
-			"RGBToYCbCr":   reflect.ValueOf(color.RGBToYCbCr),
-			"Transparent":  reflect.ValueOf(&color.Transparent).Elem(),
-			"White":        reflect.ValueOf(&color.White).Elem(),
-			"YCbCrModel":   reflect.ValueOf(&color.YCbCrModel).Elem(),
-			"YCbCrToRGB":   reflect.ValueOf(color.YCbCrToRGB),
-			"Alpha":        reflect.ValueOf((*color.Alpha)(nil)),
-			"Alpha16":      reflect.ValueOf((*color.Alpha16)(nil)),
-			"CMYK":         reflect.ValueOf((*color.CMYK)(nil)),
-			"Color":        reflect.ValueOf((*color.Color)(nil)),
-			"Gray":         reflect.ValueOf((*color.Gray)(nil)),
-			"Gray16":       reflect.ValueOf((*color.Gray16)(nil)),
-			"Model":        reflect.ValueOf((*color.Model)(nil)),
-			"NRGBA":        reflect.ValueOf((*color.NRGBA)(nil)),
-			"NRGBA64":      reflect.ValueOf((*color.NRGBA64)(nil)),
-			"NYCbCrA":      reflect.ValueOf((*color.NYCbCrA)(nil)),
-			"Palette":      reflect.ValueOf((*color.Palette)(nil)),
-			"RGBA":         reflect.ValueOf((*color.RGBA)(nil)),
-			"RGBA64":       reflect.ValueOf((*color.RGBA64)(nil)),
-			"YCbCr":        reflect.ValueOf((*color.YCbCr)(nil)),
-			"_Color":       reflect.ValueOf((*_image_color_Color)(nil)),
-			"_Model":       reflect.ValueOf((*_image_color_Model)(nil)),
-		})
-	})
-}
+func init() { table.Register(&image_color_) }
 
-// _image_color_Color hands an interpreted Color to compiled code.
-type _image_color_Color struct {
-	IValue any
-	WRGBA  func() (uint32, uint32, uint32, uint32)
-}
-
-func (W _image_color_Color) RGBA() (uint32, uint32, uint32, uint32) {
-	return W.WRGBA()
-}
-
-// _image_color_Model hands an interpreted Model to compiled code.
-type _image_color_Model struct {
-	IValue   any
-	WConvert func(a0 color.Color) color.Color
-}
-
-func (W _image_color_Model) Convert(a0 color.Color) color.Color {
-	return W.WConvert(a0)
+var image_color_ = table.Package{
+	Path: "image/color",
+	Name: "color",
+	Values: []table.Symbol{
+		{Name: "CMYKToRGB", Value: color.CMYKToRGB},
+		{Name: "ModelFunc", Value: color.ModelFunc},
+		{Name: "RGBToCMYK", Value: color.RGBToCMYK},
+		{Name: "RGBToYCbCr", Value: color.RGBToYCbCr},
+		{Name: "YCbCrToRGB", Value: color.YCbCrToRGB},
+		{Name: "Alpha", Value: (*color.Alpha)(nil)},
+		{Name: "Alpha16", Value: (*color.Alpha16)(nil)},
+		{Name: "CMYK", Value: (*color.CMYK)(nil)},
+		{Name: "Color", Value: (*color.Color)(nil)},
+		{Name: "Gray", Value: (*color.Gray)(nil)},
+		{Name: "Gray16", Value: (*color.Gray16)(nil)},
+		{Name: "Model", Value: (*color.Model)(nil)},
+		{Name: "NRGBA", Value: (*color.NRGBA)(nil)},
+		{Name: "NRGBA64", Value: (*color.NRGBA64)(nil)},
+		{Name: "NYCbCrA", Value: (*color.NYCbCrA)(nil)},
+		{Name: "Palette", Value: (*color.Palette)(nil)},
+		{Name: "RGBA", Value: (*color.RGBA)(nil)},
+		{Name: "RGBA64", Value: (*color.RGBA64)(nil)},
+		{Name: "YCbCr", Value: (*color.YCbCr)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Alpha16Model", Value: &color.Alpha16Model},
+		{Name: "AlphaModel", Value: &color.AlphaModel},
+		{Name: "Black", Value: &color.Black},
+		{Name: "CMYKModel", Value: &color.CMYKModel},
+		{Name: "Gray16Model", Value: &color.Gray16Model},
+		{Name: "GrayModel", Value: &color.GrayModel},
+		{Name: "NRGBA64Model", Value: &color.NRGBA64Model},
+		{Name: "NRGBAModel", Value: &color.NRGBAModel},
+		{Name: "NYCbCrAModel", Value: &color.NYCbCrAModel},
+		{Name: "Opaque", Value: &color.Opaque},
+		{Name: "RGBA64Model", Value: &color.RGBA64Model},
+		{Name: "RGBAModel", Value: &color.RGBAModel},
+		{Name: "Transparent", Value: &color.Transparent},
+		{Name: "White", Value: &color.White},
+		{Name: "YCbCrModel", Value: &color.YCbCrModel},
+	},
 }

@@ -3,16 +3,17 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	palette "image/color/palette"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image/color/palette", "palette", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Plan9":   reflect.ValueOf(&palette.Plan9).Elem(),
-			"WebSafe": reflect.ValueOf(&palette.WebSafe).Elem(),
-		})
-	})
+func init() { table.Register(&image_color_palette_) }
+
+var image_color_palette_ = table.Package{
+	Path: "image/color/palette",
+	Name: "palette",
+	Vars: []table.Symbol{
+		{Name: "Plan9", Value: &palette.Plan9},
+		{Name: "WebSafe", Value: &palette.WebSafe},
+	},
 }

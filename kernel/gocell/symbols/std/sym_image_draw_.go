@@ -3,110 +3,27 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	image "image"
-	color "image/color"
+	"dace.local/kernel/gocell/symbols/table"
 	draw "image/draw"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image/draw", "draw", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Draw":           reflect.ValueOf(draw.Draw),
-			"DrawMask":       reflect.ValueOf(draw.DrawMask),
-			"FloydSteinberg": reflect.ValueOf(&draw.FloydSteinberg).Elem(),
-			"Over":           reflect.ValueOf(draw.Over),
-			"Src":            reflect.ValueOf(draw.Src),
-			"Drawer":         reflect.ValueOf((*draw.Drawer)(nil)),
-			"Image":          reflect.ValueOf((*draw.Image)(nil)),
-			"Op":             reflect.ValueOf((*draw.Op)(nil)),
-			"Quantizer":      reflect.ValueOf((*draw.Quantizer)(nil)),
-			"RGBA64Image":    reflect.ValueOf((*draw.RGBA64Image)(nil)),
-			"_Drawer":        reflect.ValueOf((*_image_draw_Drawer)(nil)),
-			"_Image":         reflect.ValueOf((*_image_draw_Image)(nil)),
-			"_Quantizer":     reflect.ValueOf((*_image_draw_Quantizer)(nil)),
-			"_RGBA64Image":   reflect.ValueOf((*_image_draw_RGBA64Image)(nil)),
-		})
-	})
-}
+func init() { table.Register(&image_draw_) }
 
-// _image_draw_Drawer hands an interpreted Drawer to compiled code.
-type _image_draw_Drawer struct {
-	IValue any
-	WDraw  func(a0 draw.Image, a1 image.Rectangle, a2 image.Image, a3 image.Point)
-}
-
-func (W _image_draw_Drawer) Draw(a0 draw.Image, a1 image.Rectangle, a2 image.Image, a3 image.Point) {
-	W.WDraw(a0, a1, a2, a3)
-}
-
-// _image_draw_Image hands an interpreted Image to compiled code.
-type _image_draw_Image struct {
-	IValue      any
-	WAt         func(a0 int, a1 int) color.Color
-	WBounds     func() image.Rectangle
-	WColorModel func() color.Model
-	WSet        func(a0 int, a1 int, a2 color.Color)
-}
-
-func (W _image_draw_Image) At(a0 int, a1 int) color.Color {
-	return W.WAt(a0, a1)
-}
-
-func (W _image_draw_Image) Bounds() image.Rectangle {
-	return W.WBounds()
-}
-
-func (W _image_draw_Image) ColorModel() color.Model {
-	return W.WColorModel()
-}
-
-func (W _image_draw_Image) Set(a0 int, a1 int, a2 color.Color) {
-	W.WSet(a0, a1, a2)
-}
-
-// _image_draw_Quantizer hands an interpreted Quantizer to compiled code.
-type _image_draw_Quantizer struct {
-	IValue    any
-	WQuantize func(a0 color.Palette, a1 image.Image) color.Palette
-}
-
-func (W _image_draw_Quantizer) Quantize(a0 color.Palette, a1 image.Image) color.Palette {
-	return W.WQuantize(a0, a1)
-}
-
-// _image_draw_RGBA64Image hands an interpreted RGBA64Image to compiled code.
-type _image_draw_RGBA64Image struct {
-	IValue      any
-	WAt         func(a0 int, a1 int) color.Color
-	WBounds     func() image.Rectangle
-	WColorModel func() color.Model
-	WRGBA64At   func(a0 int, a1 int) color.RGBA64
-	WSet        func(a0 int, a1 int, a2 color.Color)
-	WSetRGBA64  func(a0 int, a1 int, a2 color.RGBA64)
-}
-
-func (W _image_draw_RGBA64Image) At(a0 int, a1 int) color.Color {
-	return W.WAt(a0, a1)
-}
-
-func (W _image_draw_RGBA64Image) Bounds() image.Rectangle {
-	return W.WBounds()
-}
-
-func (W _image_draw_RGBA64Image) ColorModel() color.Model {
-	return W.WColorModel()
-}
-
-func (W _image_draw_RGBA64Image) RGBA64At(a0 int, a1 int) color.RGBA64 {
-	return W.WRGBA64At(a0, a1)
-}
-
-func (W _image_draw_RGBA64Image) Set(a0 int, a1 int, a2 color.Color) {
-	W.WSet(a0, a1, a2)
-}
-
-func (W _image_draw_RGBA64Image) SetRGBA64(a0 int, a1 int, a2 color.RGBA64) {
-	W.WSetRGBA64(a0, a1, a2)
+var image_draw_ = table.Package{
+	Path: "image/draw",
+	Name: "draw",
+	Values: []table.Symbol{
+		{Name: "Draw", Value: draw.Draw},
+		{Name: "DrawMask", Value: draw.DrawMask},
+		{Name: "Over", Value: draw.Over},
+		{Name: "Src", Value: draw.Src},
+		{Name: "Drawer", Value: (*draw.Drawer)(nil)},
+		{Name: "Image", Value: (*draw.Image)(nil)},
+		{Name: "Op", Value: (*draw.Op)(nil)},
+		{Name: "Quantizer", Value: (*draw.Quantizer)(nil)},
+		{Name: "RGBA64Image", Value: (*draw.RGBA64Image)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "FloydSteinberg", Value: &draw.FloydSteinberg},
+	},
 }

@@ -3,24 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	gif "image/gif"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image/gif", "gif", func() map[string]reflect.Value {
-		return table.With(`DisposalBackground INT 2
+func init() { table.Register(&image_gif_) }
+
+var image_gif_ = table.Package{
+	Path: "image/gif",
+	Name: "gif",
+	Untyped: `DisposalBackground INT 2
 DisposalNone INT 1
 DisposalPrevious INT 3
-`, map[string]reflect.Value{
-			"Decode":       reflect.ValueOf(gif.Decode),
-			"DecodeAll":    reflect.ValueOf(gif.DecodeAll),
-			"DecodeConfig": reflect.ValueOf(gif.DecodeConfig),
-			"Encode":       reflect.ValueOf(gif.Encode),
-			"EncodeAll":    reflect.ValueOf(gif.EncodeAll),
-			"GIF":          reflect.ValueOf((*gif.GIF)(nil)),
-			"Options":      reflect.ValueOf((*gif.Options)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Decode", Value: gif.Decode},
+		{Name: "DecodeAll", Value: gif.DecodeAll},
+		{Name: "DecodeConfig", Value: gif.DecodeConfig},
+		{Name: "Encode", Value: gif.Encode},
+		{Name: "EncodeAll", Value: gif.EncodeAll},
+		{Name: "GIF", Value: (*gif.GIF)(nil)},
+		{Name: "Options", Value: (*gif.Options)(nil)},
+	},
 }

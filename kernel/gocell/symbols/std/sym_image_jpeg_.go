@@ -3,38 +3,24 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	jpeg "image/jpeg"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image/jpeg", "jpeg", func() map[string]reflect.Value {
-		return table.With(`DefaultQuality INT 75
-`, map[string]reflect.Value{
-			"Decode":           reflect.ValueOf(jpeg.Decode),
-			"DecodeConfig":     reflect.ValueOf(jpeg.DecodeConfig),
-			"Encode":           reflect.ValueOf(jpeg.Encode),
-			"FormatError":      reflect.ValueOf((*jpeg.FormatError)(nil)),
-			"Options":          reflect.ValueOf((*jpeg.Options)(nil)),
-			"Reader":           reflect.ValueOf((*jpeg.Reader)(nil)),
-			"UnsupportedError": reflect.ValueOf((*jpeg.UnsupportedError)(nil)),
-			"_Reader":          reflect.ValueOf((*_image_jpeg_Reader)(nil)),
-		})
-	})
-}
+func init() { table.Register(&image_jpeg_) }
 
-// _image_jpeg_Reader hands an interpreted Reader to compiled code.
-type _image_jpeg_Reader struct {
-	IValue    any
-	WRead     func(a0 []byte) (int, error)
-	WReadByte func() (byte, error)
-}
-
-func (W _image_jpeg_Reader) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _image_jpeg_Reader) ReadByte() (byte, error) {
-	return W.WReadByte()
+var image_jpeg_ = table.Package{
+	Path: "image/jpeg",
+	Name: "jpeg",
+	Untyped: `DefaultQuality INT 75
+`,
+	Values: []table.Symbol{
+		{Name: "Decode", Value: jpeg.Decode},
+		{Name: "DecodeConfig", Value: jpeg.DecodeConfig},
+		{Name: "Encode", Value: jpeg.Encode},
+		{Name: "FormatError", Value: (*jpeg.FormatError)(nil)},
+		{Name: "Options", Value: (*jpeg.Options)(nil)},
+		{Name: "Reader", Value: (*jpeg.Reader)(nil)},
+		{Name: "UnsupportedError", Value: (*jpeg.UnsupportedError)(nil)},
+	},
 }

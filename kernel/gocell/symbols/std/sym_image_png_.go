@@ -3,43 +3,28 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	png "image/png"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("image/png", "png", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"BestCompression":    reflect.ValueOf(png.BestCompression),
-			"BestSpeed":          reflect.ValueOf(png.BestSpeed),
-			"Decode":             reflect.ValueOf(png.Decode),
-			"DecodeConfig":       reflect.ValueOf(png.DecodeConfig),
-			"DefaultCompression": reflect.ValueOf(png.DefaultCompression),
-			"Encode":             reflect.ValueOf(png.Encode),
-			"NoCompression":      reflect.ValueOf(png.NoCompression),
-			"CompressionLevel":   reflect.ValueOf((*png.CompressionLevel)(nil)),
-			"Encoder":            reflect.ValueOf((*png.Encoder)(nil)),
-			"EncoderBuffer":      reflect.ValueOf((*png.EncoderBuffer)(nil)),
-			"EncoderBufferPool":  reflect.ValueOf((*png.EncoderBufferPool)(nil)),
-			"FormatError":        reflect.ValueOf((*png.FormatError)(nil)),
-			"UnsupportedError":   reflect.ValueOf((*png.UnsupportedError)(nil)),
-			"_EncoderBufferPool": reflect.ValueOf((*_image_png_EncoderBufferPool)(nil)),
-		})
-	})
-}
+func init() { table.Register(&image_png_) }
 
-// _image_png_EncoderBufferPool hands an interpreted EncoderBufferPool to compiled code.
-type _image_png_EncoderBufferPool struct {
-	IValue any
-	WGet   func() *png.EncoderBuffer
-	WPut   func(a0 *png.EncoderBuffer)
-}
-
-func (W _image_png_EncoderBufferPool) Get() *png.EncoderBuffer {
-	return W.WGet()
-}
-
-func (W _image_png_EncoderBufferPool) Put(a0 *png.EncoderBuffer) {
-	W.WPut(a0)
+var image_png_ = table.Package{
+	Path: "image/png",
+	Name: "png",
+	Values: []table.Symbol{
+		{Name: "BestCompression", Value: png.BestCompression},
+		{Name: "BestSpeed", Value: png.BestSpeed},
+		{Name: "Decode", Value: png.Decode},
+		{Name: "DecodeConfig", Value: png.DecodeConfig},
+		{Name: "DefaultCompression", Value: png.DefaultCompression},
+		{Name: "Encode", Value: png.Encode},
+		{Name: "NoCompression", Value: png.NoCompression},
+		{Name: "CompressionLevel", Value: (*png.CompressionLevel)(nil)},
+		{Name: "Encoder", Value: (*png.Encoder)(nil)},
+		{Name: "EncoderBuffer", Value: (*png.EncoderBuffer)(nil)},
+		{Name: "EncoderBufferPool", Value: (*png.EncoderBufferPool)(nil)},
+		{Name: "FormatError", Value: (*png.FormatError)(nil)},
+		{Name: "UnsupportedError", Value: (*png.UnsupportedError)(nil)},
+	},
 }

@@ -3,16 +3,17 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	suffixarray "index/suffixarray"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("index/suffixarray", "suffixarray", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":   reflect.ValueOf(suffixarray.New),
-			"Index": reflect.ValueOf((*suffixarray.Index)(nil)),
-		})
-	})
+func init() { table.Register(&index_suffixarray_) }
+
+var index_suffixarray_ = table.Package{
+	Path: "index/suffixarray",
+	Name: "suffixarray",
+	Values: []table.Symbol{
+		{Name: "New", Value: suffixarray.New},
+		{Name: "Index", Value: (*suffixarray.Index)(nil)},
+	},
 }

@@ -3,373 +3,70 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	io "io"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("io", "io", func() map[string]reflect.Value {
-		return table.With(`SeekCurrent INT 1
+func init() { table.Register(&io_) }
+
+var io_ = table.Package{
+	Path: "io",
+	Name: "io",
+	Untyped: `SeekCurrent INT 1
 SeekEnd INT 2
 SeekStart INT 0
-`, map[string]reflect.Value{
-			"Copy":             reflect.ValueOf(io.Copy),
-			"CopyBuffer":       reflect.ValueOf(io.CopyBuffer),
-			"CopyN":            reflect.ValueOf(io.CopyN),
-			"Discard":          reflect.ValueOf(&io.Discard).Elem(),
-			"EOF":              reflect.ValueOf(&io.EOF).Elem(),
-			"ErrClosedPipe":    reflect.ValueOf(&io.ErrClosedPipe).Elem(),
-			"ErrNoProgress":    reflect.ValueOf(&io.ErrNoProgress).Elem(),
-			"ErrShortBuffer":   reflect.ValueOf(&io.ErrShortBuffer).Elem(),
-			"ErrShortWrite":    reflect.ValueOf(&io.ErrShortWrite).Elem(),
-			"ErrUnexpectedEOF": reflect.ValueOf(&io.ErrUnexpectedEOF).Elem(),
-			"LimitReader":      reflect.ValueOf(io.LimitReader),
-			"MultiReader":      reflect.ValueOf(io.MultiReader),
-			"MultiWriter":      reflect.ValueOf(io.MultiWriter),
-			"NewOffsetWriter":  reflect.ValueOf(io.NewOffsetWriter),
-			"NewSectionReader": reflect.ValueOf(io.NewSectionReader),
-			"NopCloser":        reflect.ValueOf(io.NopCloser),
-			"Pipe":             reflect.ValueOf(io.Pipe),
-			"ReadAll":          reflect.ValueOf(io.ReadAll),
-			"ReadAtLeast":      reflect.ValueOf(io.ReadAtLeast),
-			"ReadFull":         reflect.ValueOf(io.ReadFull),
-			"TeeReader":        reflect.ValueOf(io.TeeReader),
-			"WriteString":      reflect.ValueOf(io.WriteString),
-			"ByteReader":       reflect.ValueOf((*io.ByteReader)(nil)),
-			"ByteScanner":      reflect.ValueOf((*io.ByteScanner)(nil)),
-			"ByteWriter":       reflect.ValueOf((*io.ByteWriter)(nil)),
-			"Closer":           reflect.ValueOf((*io.Closer)(nil)),
-			"LimitedReader":    reflect.ValueOf((*io.LimitedReader)(nil)),
-			"OffsetWriter":     reflect.ValueOf((*io.OffsetWriter)(nil)),
-			"PipeReader":       reflect.ValueOf((*io.PipeReader)(nil)),
-			"PipeWriter":       reflect.ValueOf((*io.PipeWriter)(nil)),
-			"ReadCloser":       reflect.ValueOf((*io.ReadCloser)(nil)),
-			"ReadSeekCloser":   reflect.ValueOf((*io.ReadSeekCloser)(nil)),
-			"ReadSeeker":       reflect.ValueOf((*io.ReadSeeker)(nil)),
-			"ReadWriteCloser":  reflect.ValueOf((*io.ReadWriteCloser)(nil)),
-			"ReadWriteSeeker":  reflect.ValueOf((*io.ReadWriteSeeker)(nil)),
-			"ReadWriter":       reflect.ValueOf((*io.ReadWriter)(nil)),
-			"Reader":           reflect.ValueOf((*io.Reader)(nil)),
-			"ReaderAt":         reflect.ValueOf((*io.ReaderAt)(nil)),
-			"ReaderFrom":       reflect.ValueOf((*io.ReaderFrom)(nil)),
-			"RuneReader":       reflect.ValueOf((*io.RuneReader)(nil)),
-			"RuneScanner":      reflect.ValueOf((*io.RuneScanner)(nil)),
-			"SectionReader":    reflect.ValueOf((*io.SectionReader)(nil)),
-			"Seeker":           reflect.ValueOf((*io.Seeker)(nil)),
-			"StringWriter":     reflect.ValueOf((*io.StringWriter)(nil)),
-			"WriteCloser":      reflect.ValueOf((*io.WriteCloser)(nil)),
-			"WriteSeeker":      reflect.ValueOf((*io.WriteSeeker)(nil)),
-			"Writer":           reflect.ValueOf((*io.Writer)(nil)),
-			"WriterAt":         reflect.ValueOf((*io.WriterAt)(nil)),
-			"WriterTo":         reflect.ValueOf((*io.WriterTo)(nil)),
-			"_ByteReader":      reflect.ValueOf((*_io_ByteReader)(nil)),
-			"_ByteScanner":     reflect.ValueOf((*_io_ByteScanner)(nil)),
-			"_ByteWriter":      reflect.ValueOf((*_io_ByteWriter)(nil)),
-			"_Closer":          reflect.ValueOf((*_io_Closer)(nil)),
-			"_ReadCloser":      reflect.ValueOf((*_io_ReadCloser)(nil)),
-			"_ReadSeekCloser":  reflect.ValueOf((*_io_ReadSeekCloser)(nil)),
-			"_ReadSeeker":      reflect.ValueOf((*_io_ReadSeeker)(nil)),
-			"_ReadWriteCloser": reflect.ValueOf((*_io_ReadWriteCloser)(nil)),
-			"_ReadWriteSeeker": reflect.ValueOf((*_io_ReadWriteSeeker)(nil)),
-			"_ReadWriter":      reflect.ValueOf((*_io_ReadWriter)(nil)),
-			"_Reader":          reflect.ValueOf((*_io_Reader)(nil)),
-			"_ReaderAt":        reflect.ValueOf((*_io_ReaderAt)(nil)),
-			"_ReaderFrom":      reflect.ValueOf((*_io_ReaderFrom)(nil)),
-			"_RuneReader":      reflect.ValueOf((*_io_RuneReader)(nil)),
-			"_RuneScanner":     reflect.ValueOf((*_io_RuneScanner)(nil)),
-			"_Seeker":          reflect.ValueOf((*_io_Seeker)(nil)),
-			"_StringWriter":    reflect.ValueOf((*_io_StringWriter)(nil)),
-			"_WriteCloser":     reflect.ValueOf((*_io_WriteCloser)(nil)),
-			"_WriteSeeker":     reflect.ValueOf((*_io_WriteSeeker)(nil)),
-			"_Writer":          reflect.ValueOf((*_io_Writer)(nil)),
-			"_WriterAt":        reflect.ValueOf((*_io_WriterAt)(nil)),
-			"_WriterTo":        reflect.ValueOf((*_io_WriterTo)(nil)),
-		})
-	})
-}
-
-// _io_ByteReader hands an interpreted ByteReader to compiled code.
-type _io_ByteReader struct {
-	IValue    any
-	WReadByte func() (byte, error)
-}
-
-func (W _io_ByteReader) ReadByte() (byte, error) {
-	return W.WReadByte()
-}
-
-// _io_ByteScanner hands an interpreted ByteScanner to compiled code.
-type _io_ByteScanner struct {
-	IValue      any
-	WReadByte   func() (byte, error)
-	WUnreadByte func() error
-}
-
-func (W _io_ByteScanner) ReadByte() (byte, error) {
-	return W.WReadByte()
-}
-
-func (W _io_ByteScanner) UnreadByte() error {
-	return W.WUnreadByte()
-}
-
-// _io_ByteWriter hands an interpreted ByteWriter to compiled code.
-type _io_ByteWriter struct {
-	IValue     any
-	WWriteByte func(a0 byte) error
-}
-
-func (W _io_ByteWriter) WriteByte(a0 byte) error {
-	return W.WWriteByte(a0)
-}
-
-// _io_Closer hands an interpreted Closer to compiled code.
-type _io_Closer struct {
-	IValue any
-	WClose func() error
-}
-
-func (W _io_Closer) Close() error {
-	return W.WClose()
-}
-
-// _io_ReadCloser hands an interpreted ReadCloser to compiled code.
-type _io_ReadCloser struct {
-	IValue any
-	WClose func() error
-	WRead  func(a0 []byte) (int, error)
-}
-
-func (W _io_ReadCloser) Close() error {
-	return W.WClose()
-}
-
-func (W _io_ReadCloser) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-// _io_ReadSeekCloser hands an interpreted ReadSeekCloser to compiled code.
-type _io_ReadSeekCloser struct {
-	IValue any
-	WClose func() error
-	WRead  func(a0 []byte) (int, error)
-	WSeek  func(a0 int64, a1 int) (int64, error)
-}
-
-func (W _io_ReadSeekCloser) Close() error {
-	return W.WClose()
-}
-
-func (W _io_ReadSeekCloser) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_ReadSeekCloser) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
-}
-
-// _io_ReadSeeker hands an interpreted ReadSeeker to compiled code.
-type _io_ReadSeeker struct {
-	IValue any
-	WRead  func(a0 []byte) (int, error)
-	WSeek  func(a0 int64, a1 int) (int64, error)
-}
-
-func (W _io_ReadSeeker) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_ReadSeeker) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
-}
-
-// _io_ReadWriteCloser hands an interpreted ReadWriteCloser to compiled code.
-type _io_ReadWriteCloser struct {
-	IValue any
-	WClose func() error
-	WRead  func(a0 []byte) (int, error)
-	WWrite func(a0 []byte) (int, error)
-}
-
-func (W _io_ReadWriteCloser) Close() error {
-	return W.WClose()
-}
-
-func (W _io_ReadWriteCloser) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_ReadWriteCloser) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _io_ReadWriteSeeker hands an interpreted ReadWriteSeeker to compiled code.
-type _io_ReadWriteSeeker struct {
-	IValue any
-	WRead  func(a0 []byte) (int, error)
-	WSeek  func(a0 int64, a1 int) (int64, error)
-	WWrite func(a0 []byte) (int, error)
-}
-
-func (W _io_ReadWriteSeeker) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_ReadWriteSeeker) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
-}
-
-func (W _io_ReadWriteSeeker) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _io_ReadWriter hands an interpreted ReadWriter to compiled code.
-type _io_ReadWriter struct {
-	IValue any
-	WRead  func(a0 []byte) (int, error)
-	WWrite func(a0 []byte) (int, error)
-}
-
-func (W _io_ReadWriter) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_ReadWriter) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _io_Reader hands an interpreted Reader to compiled code.
-type _io_Reader struct {
-	IValue any
-	WRead  func(a0 []byte) (int, error)
-}
-
-func (W _io_Reader) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-// _io_ReaderAt hands an interpreted ReaderAt to compiled code.
-type _io_ReaderAt struct {
-	IValue  any
-	WReadAt func(a0 []byte, a1 int64) (int, error)
-}
-
-func (W _io_ReaderAt) ReadAt(a0 []byte, a1 int64) (int, error) {
-	return W.WReadAt(a0, a1)
-}
-
-// _io_ReaderFrom hands an interpreted ReaderFrom to compiled code.
-type _io_ReaderFrom struct {
-	IValue    any
-	WReadFrom func(a0 io.Reader) (int64, error)
-}
-
-func (W _io_ReaderFrom) ReadFrom(a0 io.Reader) (int64, error) {
-	return W.WReadFrom(a0)
-}
-
-// _io_RuneReader hands an interpreted RuneReader to compiled code.
-type _io_RuneReader struct {
-	IValue    any
-	WReadRune func() (rune, int, error)
-}
-
-func (W _io_RuneReader) ReadRune() (rune, int, error) {
-	return W.WReadRune()
-}
-
-// _io_RuneScanner hands an interpreted RuneScanner to compiled code.
-type _io_RuneScanner struct {
-	IValue      any
-	WReadRune   func() (rune, int, error)
-	WUnreadRune func() error
-}
-
-func (W _io_RuneScanner) ReadRune() (rune, int, error) {
-	return W.WReadRune()
-}
-
-func (W _io_RuneScanner) UnreadRune() error {
-	return W.WUnreadRune()
-}
-
-// _io_Seeker hands an interpreted Seeker to compiled code.
-type _io_Seeker struct {
-	IValue any
-	WSeek  func(a0 int64, a1 int) (int64, error)
-}
-
-func (W _io_Seeker) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
-}
-
-// _io_StringWriter hands an interpreted StringWriter to compiled code.
-type _io_StringWriter struct {
-	IValue       any
-	WWriteString func(a0 string) (int, error)
-}
-
-func (W _io_StringWriter) WriteString(a0 string) (int, error) {
-	return W.WWriteString(a0)
-}
-
-// _io_WriteCloser hands an interpreted WriteCloser to compiled code.
-type _io_WriteCloser struct {
-	IValue any
-	WClose func() error
-	WWrite func(a0 []byte) (int, error)
-}
-
-func (W _io_WriteCloser) Close() error {
-	return W.WClose()
-}
-
-func (W _io_WriteCloser) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _io_WriteSeeker hands an interpreted WriteSeeker to compiled code.
-type _io_WriteSeeker struct {
-	IValue any
-	WSeek  func(a0 int64, a1 int) (int64, error)
-	WWrite func(a0 []byte) (int, error)
-}
-
-func (W _io_WriteSeeker) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
-}
-
-func (W _io_WriteSeeker) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _io_Writer hands an interpreted Writer to compiled code.
-type _io_Writer struct {
-	IValue any
-	WWrite func(a0 []byte) (int, error)
-}
-
-func (W _io_Writer) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _io_WriterAt hands an interpreted WriterAt to compiled code.
-type _io_WriterAt struct {
-	IValue   any
-	WWriteAt func(a0 []byte, a1 int64) (int, error)
-}
-
-func (W _io_WriterAt) WriteAt(a0 []byte, a1 int64) (int, error) {
-	return W.WWriteAt(a0, a1)
-}
-
-// _io_WriterTo hands an interpreted WriterTo to compiled code.
-type _io_WriterTo struct {
-	IValue   any
-	WWriteTo func(a0 io.Writer) (int64, error)
-}
-
-func (W _io_WriterTo) WriteTo(a0 io.Writer) (int64, error) {
-	return W.WWriteTo(a0)
+`,
+	Values: []table.Symbol{
+		{Name: "Copy", Value: io.Copy},
+		{Name: "CopyBuffer", Value: io.CopyBuffer},
+		{Name: "CopyN", Value: io.CopyN},
+		{Name: "LimitReader", Value: io.LimitReader},
+		{Name: "MultiReader", Value: io.MultiReader},
+		{Name: "MultiWriter", Value: io.MultiWriter},
+		{Name: "NewOffsetWriter", Value: io.NewOffsetWriter},
+		{Name: "NewSectionReader", Value: io.NewSectionReader},
+		{Name: "NopCloser", Value: io.NopCloser},
+		{Name: "Pipe", Value: io.Pipe},
+		{Name: "ReadAll", Value: io.ReadAll},
+		{Name: "ReadAtLeast", Value: io.ReadAtLeast},
+		{Name: "ReadFull", Value: io.ReadFull},
+		{Name: "TeeReader", Value: io.TeeReader},
+		{Name: "WriteString", Value: io.WriteString},
+		{Name: "ByteReader", Value: (*io.ByteReader)(nil)},
+		{Name: "ByteScanner", Value: (*io.ByteScanner)(nil)},
+		{Name: "ByteWriter", Value: (*io.ByteWriter)(nil)},
+		{Name: "Closer", Value: (*io.Closer)(nil)},
+		{Name: "LimitedReader", Value: (*io.LimitedReader)(nil)},
+		{Name: "OffsetWriter", Value: (*io.OffsetWriter)(nil)},
+		{Name: "PipeReader", Value: (*io.PipeReader)(nil)},
+		{Name: "PipeWriter", Value: (*io.PipeWriter)(nil)},
+		{Name: "ReadCloser", Value: (*io.ReadCloser)(nil)},
+		{Name: "ReadSeekCloser", Value: (*io.ReadSeekCloser)(nil)},
+		{Name: "ReadSeeker", Value: (*io.ReadSeeker)(nil)},
+		{Name: "ReadWriteCloser", Value: (*io.ReadWriteCloser)(nil)},
+		{Name: "ReadWriteSeeker", Value: (*io.ReadWriteSeeker)(nil)},
+		{Name: "ReadWriter", Value: (*io.ReadWriter)(nil)},
+		{Name: "Reader", Value: (*io.Reader)(nil)},
+		{Name: "ReaderAt", Value: (*io.ReaderAt)(nil)},
+		{Name: "ReaderFrom", Value: (*io.ReaderFrom)(nil)},
+		{Name: "RuneReader", Value: (*io.RuneReader)(nil)},
+		{Name: "RuneScanner", Value: (*io.RuneScanner)(nil)},
+		{Name: "SectionReader", Value: (*io.SectionReader)(nil)},
+		{Name: "Seeker", Value: (*io.Seeker)(nil)},
+		{Name: "StringWriter", Value: (*io.StringWriter)(nil)},
+		{Name: "WriteCloser", Value: (*io.WriteCloser)(nil)},
+		{Name: "WriteSeeker", Value: (*io.WriteSeeker)(nil)},
+		{Name: "Writer", Value: (*io.Writer)(nil)},
+		{Name: "WriterAt", Value: (*io.WriterAt)(nil)},
+		{Name: "WriterTo", Value: (*io.WriterTo)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Discard", Value: &io.Discard},
+		{Name: "EOF", Value: &io.EOF},
+		{Name: "ErrClosedPipe", Value: &io.ErrClosedPipe},
+		{Name: "ErrNoProgress", Value: &io.ErrNoProgress},
+		{Name: "ErrShortBuffer", Value: &io.ErrShortBuffer},
+		{Name: "ErrShortWrite", Value: &io.ErrShortWrite},
+		{Name: "ErrUnexpectedEOF", Value: &io.ErrUnexpectedEOF},
+	},
 }

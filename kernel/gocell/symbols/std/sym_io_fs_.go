@@ -3,284 +3,65 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	fs "io/fs"
-	reflect "reflect"
-	time "time"
 )
 
-func init() {
-	table.Register("io/fs", "fs", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrClosed":          reflect.ValueOf(&fs.ErrClosed).Elem(),
-			"ErrExist":           reflect.ValueOf(&fs.ErrExist).Elem(),
-			"ErrInvalid":         reflect.ValueOf(&fs.ErrInvalid).Elem(),
-			"ErrNotExist":        reflect.ValueOf(&fs.ErrNotExist).Elem(),
-			"ErrPermission":      reflect.ValueOf(&fs.ErrPermission).Elem(),
-			"FileInfoToDirEntry": reflect.ValueOf(fs.FileInfoToDirEntry),
-			"FormatDirEntry":     reflect.ValueOf(fs.FormatDirEntry),
-			"FormatFileInfo":     reflect.ValueOf(fs.FormatFileInfo),
-			"Glob":               reflect.ValueOf(fs.Glob),
-			"Lstat":              reflect.ValueOf(fs.Lstat),
-			"ModeAppend":         reflect.ValueOf(fs.ModeAppend),
-			"ModeCharDevice":     reflect.ValueOf(fs.ModeCharDevice),
-			"ModeDevice":         reflect.ValueOf(fs.ModeDevice),
-			"ModeDir":            reflect.ValueOf(fs.ModeDir),
-			"ModeExclusive":      reflect.ValueOf(fs.ModeExclusive),
-			"ModeIrregular":      reflect.ValueOf(fs.ModeIrregular),
-			"ModeNamedPipe":      reflect.ValueOf(fs.ModeNamedPipe),
-			"ModePerm":           reflect.ValueOf(fs.ModePerm),
-			"ModeSetgid":         reflect.ValueOf(fs.ModeSetgid),
-			"ModeSetuid":         reflect.ValueOf(fs.ModeSetuid),
-			"ModeSocket":         reflect.ValueOf(fs.ModeSocket),
-			"ModeSticky":         reflect.ValueOf(fs.ModeSticky),
-			"ModeSymlink":        reflect.ValueOf(fs.ModeSymlink),
-			"ModeTemporary":      reflect.ValueOf(fs.ModeTemporary),
-			"ModeType":           reflect.ValueOf(fs.ModeType),
-			"ReadDir":            reflect.ValueOf(fs.ReadDir),
-			"ReadFile":           reflect.ValueOf(fs.ReadFile),
-			"ReadLink":           reflect.ValueOf(fs.ReadLink),
-			"SkipAll":            reflect.ValueOf(&fs.SkipAll).Elem(),
-			"SkipDir":            reflect.ValueOf(&fs.SkipDir).Elem(),
-			"Stat":               reflect.ValueOf(fs.Stat),
-			"Sub":                reflect.ValueOf(fs.Sub),
-			"ValidPath":          reflect.ValueOf(fs.ValidPath),
-			"WalkDir":            reflect.ValueOf(fs.WalkDir),
-			"DirEntry":           reflect.ValueOf((*fs.DirEntry)(nil)),
-			"FS":                 reflect.ValueOf((*fs.FS)(nil)),
-			"File":               reflect.ValueOf((*fs.File)(nil)),
-			"FileInfo":           reflect.ValueOf((*fs.FileInfo)(nil)),
-			"FileMode":           reflect.ValueOf((*fs.FileMode)(nil)),
-			"GlobFS":             reflect.ValueOf((*fs.GlobFS)(nil)),
-			"PathError":          reflect.ValueOf((*fs.PathError)(nil)),
-			"ReadDirFS":          reflect.ValueOf((*fs.ReadDirFS)(nil)),
-			"ReadDirFile":        reflect.ValueOf((*fs.ReadDirFile)(nil)),
-			"ReadFileFS":         reflect.ValueOf((*fs.ReadFileFS)(nil)),
-			"ReadLinkFS":         reflect.ValueOf((*fs.ReadLinkFS)(nil)),
-			"StatFS":             reflect.ValueOf((*fs.StatFS)(nil)),
-			"SubFS":              reflect.ValueOf((*fs.SubFS)(nil)),
-			"WalkDirFunc":        reflect.ValueOf((*fs.WalkDirFunc)(nil)),
-			"_DirEntry":          reflect.ValueOf((*_io_fs_DirEntry)(nil)),
-			"_FS":                reflect.ValueOf((*_io_fs_FS)(nil)),
-			"_File":              reflect.ValueOf((*_io_fs_File)(nil)),
-			"_FileInfo":          reflect.ValueOf((*_io_fs_FileInfo)(nil)),
-			"_GlobFS":            reflect.ValueOf((*_io_fs_GlobFS)(nil)),
-			"_ReadDirFS":         reflect.ValueOf((*_io_fs_ReadDirFS)(nil)),
-			"_ReadDirFile":       reflect.ValueOf((*_io_fs_ReadDirFile)(nil)),
-			"_ReadFileFS":        reflect.ValueOf((*_io_fs_ReadFileFS)(nil)),
-			"_ReadLinkFS":        reflect.ValueOf((*_io_fs_ReadLinkFS)(nil)),
-			"_StatFS":            reflect.ValueOf((*_io_fs_StatFS)(nil)),
-			"_SubFS":             reflect.ValueOf((*_io_fs_SubFS)(nil)),
-		})
-	})
-}
+func init() { table.Register(&io_fs_) }
 
-// _io_fs_DirEntry hands an interpreted DirEntry to compiled code.
-type _io_fs_DirEntry struct {
-	IValue any
-	WInfo  func() (fs.FileInfo, error)
-	WIsDir func() bool
-	WName  func() string
-	WType  func() fs.FileMode
-}
-
-func (W _io_fs_DirEntry) Info() (fs.FileInfo, error) {
-	return W.WInfo()
-}
-
-func (W _io_fs_DirEntry) IsDir() bool {
-	return W.WIsDir()
-}
-
-func (W _io_fs_DirEntry) Name() string {
-	return W.WName()
-}
-
-func (W _io_fs_DirEntry) Type() fs.FileMode {
-	return W.WType()
-}
-
-// _io_fs_FS hands an interpreted FS to compiled code.
-type _io_fs_FS struct {
-	IValue any
-	WOpen  func(a0 string) (fs.File, error)
-}
-
-func (W _io_fs_FS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-// _io_fs_File hands an interpreted File to compiled code.
-type _io_fs_File struct {
-	IValue any
-	WClose func() error
-	WRead  func(a0 []byte) (int, error)
-	WStat  func() (fs.FileInfo, error)
-}
-
-func (W _io_fs_File) Close() error {
-	return W.WClose()
-}
-
-func (W _io_fs_File) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_fs_File) Stat() (fs.FileInfo, error) {
-	return W.WStat()
-}
-
-// _io_fs_FileInfo hands an interpreted FileInfo to compiled code.
-type _io_fs_FileInfo struct {
-	IValue   any
-	WIsDir   func() bool
-	WModTime func() time.Time
-	WMode    func() fs.FileMode
-	WName    func() string
-	WSize    func() int64
-	WSys     func() any
-}
-
-func (W _io_fs_FileInfo) IsDir() bool {
-	return W.WIsDir()
-}
-
-func (W _io_fs_FileInfo) ModTime() time.Time {
-	return W.WModTime()
-}
-
-func (W _io_fs_FileInfo) Mode() fs.FileMode {
-	return W.WMode()
-}
-
-func (W _io_fs_FileInfo) Name() string {
-	return W.WName()
-}
-
-func (W _io_fs_FileInfo) Size() int64 {
-	return W.WSize()
-}
-
-func (W _io_fs_FileInfo) Sys() any {
-	return W.WSys()
-}
-
-// _io_fs_GlobFS hands an interpreted GlobFS to compiled code.
-type _io_fs_GlobFS struct {
-	IValue any
-	WGlob  func(a0 string) ([]string, error)
-	WOpen  func(a0 string) (fs.File, error)
-}
-
-func (W _io_fs_GlobFS) Glob(a0 string) ([]string, error) {
-	return W.WGlob(a0)
-}
-
-func (W _io_fs_GlobFS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-// _io_fs_ReadDirFS hands an interpreted ReadDirFS to compiled code.
-type _io_fs_ReadDirFS struct {
-	IValue   any
-	WOpen    func(a0 string) (fs.File, error)
-	WReadDir func(a0 string) ([]fs.DirEntry, error)
-}
-
-func (W _io_fs_ReadDirFS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-func (W _io_fs_ReadDirFS) ReadDir(a0 string) ([]fs.DirEntry, error) {
-	return W.WReadDir(a0)
-}
-
-// _io_fs_ReadDirFile hands an interpreted ReadDirFile to compiled code.
-type _io_fs_ReadDirFile struct {
-	IValue   any
-	WClose   func() error
-	WRead    func(a0 []byte) (int, error)
-	WReadDir func(a0 int) ([]fs.DirEntry, error)
-	WStat    func() (fs.FileInfo, error)
-}
-
-func (W _io_fs_ReadDirFile) Close() error {
-	return W.WClose()
-}
-
-func (W _io_fs_ReadDirFile) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _io_fs_ReadDirFile) ReadDir(a0 int) ([]fs.DirEntry, error) {
-	return W.WReadDir(a0)
-}
-
-func (W _io_fs_ReadDirFile) Stat() (fs.FileInfo, error) {
-	return W.WStat()
-}
-
-// _io_fs_ReadFileFS hands an interpreted ReadFileFS to compiled code.
-type _io_fs_ReadFileFS struct {
-	IValue    any
-	WOpen     func(a0 string) (fs.File, error)
-	WReadFile func(a0 string) ([]byte, error)
-}
-
-func (W _io_fs_ReadFileFS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-func (W _io_fs_ReadFileFS) ReadFile(a0 string) ([]byte, error) {
-	return W.WReadFile(a0)
-}
-
-// _io_fs_ReadLinkFS hands an interpreted ReadLinkFS to compiled code.
-type _io_fs_ReadLinkFS struct {
-	IValue    any
-	WLstat    func(a0 string) (fs.FileInfo, error)
-	WOpen     func(a0 string) (fs.File, error)
-	WReadLink func(a0 string) (string, error)
-}
-
-func (W _io_fs_ReadLinkFS) Lstat(a0 string) (fs.FileInfo, error) {
-	return W.WLstat(a0)
-}
-
-func (W _io_fs_ReadLinkFS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-func (W _io_fs_ReadLinkFS) ReadLink(a0 string) (string, error) {
-	return W.WReadLink(a0)
-}
-
-// _io_fs_StatFS hands an interpreted StatFS to compiled code.
-type _io_fs_StatFS struct {
-	IValue any
-	WOpen  func(a0 string) (fs.File, error)
-	WStat  func(a0 string) (fs.FileInfo, error)
-}
-
-func (W _io_fs_StatFS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-func (W _io_fs_StatFS) Stat(a0 string) (fs.FileInfo, error) {
-	return W.WStat(a0)
-}
-
-// _io_fs_SubFS hands an interpreted SubFS to compiled code.
-type _io_fs_SubFS struct {
-	IValue any
-	WOpen  func(a0 string) (fs.File, error)
-	WSub   func(a0 string) (fs.FS, error)
-}
-
-func (W _io_fs_SubFS) Open(a0 string) (fs.File, error) {
-	return W.WOpen(a0)
-}
-
-func (W _io_fs_SubFS) Sub(a0 string) (fs.FS, error) {
-	return W.WSub(a0)
+var io_fs_ = table.Package{
+	Path: "io/fs",
+	Name: "fs",
+	Values: []table.Symbol{
+		{Name: "FileInfoToDirEntry", Value: fs.FileInfoToDirEntry},
+		{Name: "FormatDirEntry", Value: fs.FormatDirEntry},
+		{Name: "FormatFileInfo", Value: fs.FormatFileInfo},
+		{Name: "Glob", Value: fs.Glob},
+		{Name: "Lstat", Value: fs.Lstat},
+		{Name: "ModeAppend", Value: fs.ModeAppend},
+		{Name: "ModeCharDevice", Value: fs.ModeCharDevice},
+		{Name: "ModeDevice", Value: fs.ModeDevice},
+		{Name: "ModeDir", Value: fs.ModeDir},
+		{Name: "ModeExclusive", Value: fs.ModeExclusive},
+		{Name: "ModeIrregular", Value: fs.ModeIrregular},
+		{Name: "ModeNamedPipe", Value: fs.ModeNamedPipe},
+		{Name: "ModePerm", Value: fs.ModePerm},
+		{Name: "ModeSetgid", Value: fs.ModeSetgid},
+		{Name: "ModeSetuid", Value: fs.ModeSetuid},
+		{Name: "ModeSocket", Value: fs.ModeSocket},
+		{Name: "ModeSticky", Value: fs.ModeSticky},
+		{Name: "ModeSymlink", Value: fs.ModeSymlink},
+		{Name: "ModeTemporary", Value: fs.ModeTemporary},
+		{Name: "ModeType", Value: fs.ModeType},
+		{Name: "ReadDir", Value: fs.ReadDir},
+		{Name: "ReadFile", Value: fs.ReadFile},
+		{Name: "ReadLink", Value: fs.ReadLink},
+		{Name: "Stat", Value: fs.Stat},
+		{Name: "Sub", Value: fs.Sub},
+		{Name: "ValidPath", Value: fs.ValidPath},
+		{Name: "WalkDir", Value: fs.WalkDir},
+		{Name: "DirEntry", Value: (*fs.DirEntry)(nil)},
+		{Name: "FS", Value: (*fs.FS)(nil)},
+		{Name: "File", Value: (*fs.File)(nil)},
+		{Name: "FileInfo", Value: (*fs.FileInfo)(nil)},
+		{Name: "FileMode", Value: (*fs.FileMode)(nil)},
+		{Name: "GlobFS", Value: (*fs.GlobFS)(nil)},
+		{Name: "PathError", Value: (*fs.PathError)(nil)},
+		{Name: "ReadDirFS", Value: (*fs.ReadDirFS)(nil)},
+		{Name: "ReadDirFile", Value: (*fs.ReadDirFile)(nil)},
+		{Name: "ReadFileFS", Value: (*fs.ReadFileFS)(nil)},
+		{Name: "ReadLinkFS", Value: (*fs.ReadLinkFS)(nil)},
+		{Name: "StatFS", Value: (*fs.StatFS)(nil)},
+		{Name: "SubFS", Value: (*fs.SubFS)(nil)},
+		{Name: "WalkDirFunc", Value: (*fs.WalkDirFunc)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrClosed", Value: &fs.ErrClosed},
+		{Name: "ErrExist", Value: &fs.ErrExist},
+		{Name: "ErrInvalid", Value: &fs.ErrInvalid},
+		{Name: "ErrNotExist", Value: &fs.ErrNotExist},
+		{Name: "ErrPermission", Value: &fs.ErrPermission},
+		{Name: "SkipAll", Value: &fs.SkipAll},
+		{Name: "SkipDir", Value: &fs.SkipDir},
+	},
 }

@@ -3,22 +3,25 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	ioutil "io/ioutil"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("io/ioutil", "ioutil", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Discard":   reflect.ValueOf(&ioutil.Discard).Elem(),
-			"NopCloser": reflect.ValueOf(ioutil.NopCloser),
-			"ReadAll":   reflect.ValueOf(ioutil.ReadAll),
-			"ReadDir":   reflect.ValueOf(ioutil.ReadDir),
-			"ReadFile":  reflect.ValueOf(ioutil.ReadFile),
-			"TempDir":   reflect.ValueOf(ioutil.TempDir),
-			"TempFile":  reflect.ValueOf(ioutil.TempFile),
-			"WriteFile": reflect.ValueOf(ioutil.WriteFile),
-		})
-	})
+func init() { table.Register(&io_ioutil_) }
+
+var io_ioutil_ = table.Package{
+	Path: "io/ioutil",
+	Name: "ioutil",
+	Values: []table.Symbol{
+		{Name: "NopCloser", Value: ioutil.NopCloser},
+		{Name: "ReadAll", Value: ioutil.ReadAll},
+		{Name: "ReadDir", Value: ioutil.ReadDir},
+		{Name: "ReadFile", Value: ioutil.ReadFile},
+		{Name: "TempDir", Value: ioutil.TempDir},
+		{Name: "TempFile", Value: ioutil.TempFile},
+		{Name: "WriteFile", Value: ioutil.WriteFile},
+	},
+	Vars: []table.Symbol{
+		{Name: "Discard", Value: &ioutil.Discard},
+	},
 }

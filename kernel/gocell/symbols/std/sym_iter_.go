@@ -3,12 +3,12 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("iter", "iter", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{})
-	})
+func init() { table.Register(&iter_) }
+
+var iter_ = table.Package{
+	Path: "iter",
+	Name: "iter",
 }

@@ -3,14 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	log "log"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("log", "log", func() map[string]reflect.Value {
-		return table.With(`LUTC INT 32
+func init() { table.Register(&log_) }
+
+var log_ = table.Package{
+	Path: "log",
+	Name: "log",
+	Untyped: `LUTC INT 32
 Ldate INT 1
 Llongfile INT 8
 Lmicroseconds INT 4
@@ -18,26 +20,26 @@ Lmsgprefix INT 64
 Lshortfile INT 16
 LstdFlags INT 3
 Ltime INT 2
-`, map[string]reflect.Value{
-			"Default":   reflect.ValueOf(log.Default),
-			"Fatal":     reflect.ValueOf(log.Fatal),
-			"Fatalf":    reflect.ValueOf(log.Fatalf),
-			"Fatalln":   reflect.ValueOf(log.Fatalln),
-			"Flags":     reflect.ValueOf(log.Flags),
-			"New":       reflect.ValueOf(log.New),
-			"Output":    reflect.ValueOf(log.Output),
-			"Panic":     reflect.ValueOf(log.Panic),
-			"Panicf":    reflect.ValueOf(log.Panicf),
-			"Panicln":   reflect.ValueOf(log.Panicln),
-			"Prefix":    reflect.ValueOf(log.Prefix),
-			"Print":     reflect.ValueOf(log.Print),
-			"Printf":    reflect.ValueOf(log.Printf),
-			"Println":   reflect.ValueOf(log.Println),
-			"SetFlags":  reflect.ValueOf(log.SetFlags),
-			"SetOutput": reflect.ValueOf(log.SetOutput),
-			"SetPrefix": reflect.ValueOf(log.SetPrefix),
-			"Writer":    reflect.ValueOf(log.Writer),
-			"Logger":    reflect.ValueOf((*log.Logger)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Default", Value: log.Default},
+		{Name: "Fatal", Value: log.Fatal},
+		{Name: "Fatalf", Value: log.Fatalf},
+		{Name: "Fatalln", Value: log.Fatalln},
+		{Name: "Flags", Value: log.Flags},
+		{Name: "New", Value: log.New},
+		{Name: "Output", Value: log.Output},
+		{Name: "Panic", Value: log.Panic},
+		{Name: "Panicf", Value: log.Panicf},
+		{Name: "Panicln", Value: log.Panicln},
+		{Name: "Prefix", Value: log.Prefix},
+		{Name: "Print", Value: log.Print},
+		{Name: "Printf", Value: log.Printf},
+		{Name: "Println", Value: log.Println},
+		{Name: "SetFlags", Value: log.SetFlags},
+		{Name: "SetOutput", Value: log.SetOutput},
+		{Name: "SetPrefix", Value: log.SetPrefix},
+		{Name: "Writer", Value: log.Writer},
+		{Name: "Logger", Value: (*log.Logger)(nil)},
+	},
 }

@@ -3,138 +3,93 @@
 package std
 
 import (
-	context "context"
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	slog "log/slog"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("log/slog", "slog", func() map[string]reflect.Value {
-		return table.With(`LevelKey STRING "level"
+func init() { table.Register(&log_slog_) }
+
+var log_slog_ = table.Package{
+	Path: "log/slog",
+	Name: "slog",
+	Untyped: `LevelKey STRING "level"
 MessageKey STRING "msg"
 SourceKey STRING "source"
 TimeKey STRING "time"
-`, map[string]reflect.Value{
-			"Any":               reflect.ValueOf(slog.Any),
-			"AnyValue":          reflect.ValueOf(slog.AnyValue),
-			"Bool":              reflect.ValueOf(slog.Bool),
-			"BoolValue":         reflect.ValueOf(slog.BoolValue),
-			"Debug":             reflect.ValueOf(slog.Debug),
-			"DebugContext":      reflect.ValueOf(slog.DebugContext),
-			"Default":           reflect.ValueOf(slog.Default),
-			"DiscardHandler":    reflect.ValueOf(&slog.DiscardHandler).Elem(),
-			"Duration":          reflect.ValueOf(slog.Duration),
-			"DurationValue":     reflect.ValueOf(slog.DurationValue),
-			"Error":             reflect.ValueOf(slog.Error),
-			"ErrorContext":      reflect.ValueOf(slog.ErrorContext),
-			"Float64":           reflect.ValueOf(slog.Float64),
-			"Float64Value":      reflect.ValueOf(slog.Float64Value),
-			"Group":             reflect.ValueOf(slog.Group),
-			"GroupAttrs":        reflect.ValueOf(slog.GroupAttrs),
-			"GroupValue":        reflect.ValueOf(slog.GroupValue),
-			"Info":              reflect.ValueOf(slog.Info),
-			"InfoContext":       reflect.ValueOf(slog.InfoContext),
-			"Int":               reflect.ValueOf(slog.Int),
-			"Int64":             reflect.ValueOf(slog.Int64),
-			"Int64Value":        reflect.ValueOf(slog.Int64Value),
-			"IntValue":          reflect.ValueOf(slog.IntValue),
-			"KindAny":           reflect.ValueOf(slog.KindAny),
-			"KindBool":          reflect.ValueOf(slog.KindBool),
-			"KindDuration":      reflect.ValueOf(slog.KindDuration),
-			"KindFloat64":       reflect.ValueOf(slog.KindFloat64),
-			"KindGroup":         reflect.ValueOf(slog.KindGroup),
-			"KindInt64":         reflect.ValueOf(slog.KindInt64),
-			"KindLogValuer":     reflect.ValueOf(slog.KindLogValuer),
-			"KindString":        reflect.ValueOf(slog.KindString),
-			"KindTime":          reflect.ValueOf(slog.KindTime),
-			"KindUint64":        reflect.ValueOf(slog.KindUint64),
-			"LevelDebug":        reflect.ValueOf(slog.LevelDebug),
-			"LevelError":        reflect.ValueOf(slog.LevelError),
-			"LevelInfo":         reflect.ValueOf(slog.LevelInfo),
-			"LevelWarn":         reflect.ValueOf(slog.LevelWarn),
-			"Log":               reflect.ValueOf(slog.Log),
-			"LogAttrs":          reflect.ValueOf(slog.LogAttrs),
-			"New":               reflect.ValueOf(slog.New),
-			"NewJSONHandler":    reflect.ValueOf(slog.NewJSONHandler),
-			"NewLogLogger":      reflect.ValueOf(slog.NewLogLogger),
-			"NewMultiHandler":   reflect.ValueOf(slog.NewMultiHandler),
-			"NewRecord":         reflect.ValueOf(slog.NewRecord),
-			"NewTextHandler":    reflect.ValueOf(slog.NewTextHandler),
-			"SetDefault":        reflect.ValueOf(slog.SetDefault),
-			"SetLogLoggerLevel": reflect.ValueOf(slog.SetLogLoggerLevel),
-			"String":            reflect.ValueOf(slog.String),
-			"StringValue":       reflect.ValueOf(slog.StringValue),
-			"Time":              reflect.ValueOf(slog.Time),
-			"TimeValue":         reflect.ValueOf(slog.TimeValue),
-			"Uint64":            reflect.ValueOf(slog.Uint64),
-			"Uint64Value":       reflect.ValueOf(slog.Uint64Value),
-			"Warn":              reflect.ValueOf(slog.Warn),
-			"WarnContext":       reflect.ValueOf(slog.WarnContext),
-			"With":              reflect.ValueOf(slog.With),
-			"Attr":              reflect.ValueOf((*slog.Attr)(nil)),
-			"Handler":           reflect.ValueOf((*slog.Handler)(nil)),
-			"HandlerOptions":    reflect.ValueOf((*slog.HandlerOptions)(nil)),
-			"JSONHandler":       reflect.ValueOf((*slog.JSONHandler)(nil)),
-			"Kind":              reflect.ValueOf((*slog.Kind)(nil)),
-			"Level":             reflect.ValueOf((*slog.Level)(nil)),
-			"LevelVar":          reflect.ValueOf((*slog.LevelVar)(nil)),
-			"Leveler":           reflect.ValueOf((*slog.Leveler)(nil)),
-			"LogValuer":         reflect.ValueOf((*slog.LogValuer)(nil)),
-			"Logger":            reflect.ValueOf((*slog.Logger)(nil)),
-			"MultiHandler":      reflect.ValueOf((*slog.MultiHandler)(nil)),
-			"Record":            reflect.ValueOf((*slog.Record)(nil)),
-			"Source":            reflect.ValueOf((*slog.Source)(nil)),
-			"TextHandler":       reflect.ValueOf((*slog.TextHandler)(nil)),
-			"Value":             reflect.ValueOf((*slog.Value)(nil)),
-			"_Handler":          reflect.ValueOf((*_log_slog_Handler)(nil)),
-			"_Leveler":          reflect.ValueOf((*_log_slog_Leveler)(nil)),
-			"_LogValuer":        reflect.ValueOf((*_log_slog_LogValuer)(nil)),
-		})
-	})
-}
-
-// _log_slog_Handler hands an interpreted Handler to compiled code.
-type _log_slog_Handler struct {
-	IValue     any
-	WEnabled   func(a0 context.Context, a1 slog.Level) bool
-	WHandle    func(a0 context.Context, a1 slog.Record) error
-	WWithAttrs func(a0 []slog.Attr) slog.Handler
-	WWithGroup func(a0 string) slog.Handler
-}
-
-func (W _log_slog_Handler) Enabled(a0 context.Context, a1 slog.Level) bool {
-	return W.WEnabled(a0, a1)
-}
-
-func (W _log_slog_Handler) Handle(a0 context.Context, a1 slog.Record) error {
-	return W.WHandle(a0, a1)
-}
-
-func (W _log_slog_Handler) WithAttrs(a0 []slog.Attr) slog.Handler {
-	return W.WWithAttrs(a0)
-}
-
-func (W _log_slog_Handler) WithGroup(a0 string) slog.Handler {
-	return W.WWithGroup(a0)
-}
-
-// _log_slog_Leveler hands an interpreted Leveler to compiled code.
-type _log_slog_Leveler struct {
-	IValue any
-	WLevel func() slog.Level
-}
-
-func (W _log_slog_Leveler) Level() slog.Level {
-	return W.WLevel()
-}
-
-// _log_slog_LogValuer hands an interpreted LogValuer to compiled code.
-type _log_slog_LogValuer struct {
-	IValue    any
-	WLogValue func() slog.Value
-}
-
-func (W _log_slog_LogValuer) LogValue() slog.Value {
-	return W.WLogValue()
+`,
+	Values: []table.Symbol{
+		{Name: "Any", Value: slog.Any},
+		{Name: "AnyValue", Value: slog.AnyValue},
+		{Name: "Bool", Value: slog.Bool},
+		{Name: "BoolValue", Value: slog.BoolValue},
+		{Name: "Debug", Value: slog.Debug},
+		{Name: "DebugContext", Value: slog.DebugContext},
+		{Name: "Default", Value: slog.Default},
+		{Name: "Duration", Value: slog.Duration},
+		{Name: "DurationValue", Value: slog.DurationValue},
+		{Name: "Error", Value: slog.Error},
+		{Name: "ErrorContext", Value: slog.ErrorContext},
+		{Name: "Float64", Value: slog.Float64},
+		{Name: "Float64Value", Value: slog.Float64Value},
+		{Name: "Group", Value: slog.Group},
+		{Name: "GroupAttrs", Value: slog.GroupAttrs},
+		{Name: "GroupValue", Value: slog.GroupValue},
+		{Name: "Info", Value: slog.Info},
+		{Name: "InfoContext", Value: slog.InfoContext},
+		{Name: "Int", Value: slog.Int},
+		{Name: "Int64", Value: slog.Int64},
+		{Name: "Int64Value", Value: slog.Int64Value},
+		{Name: "IntValue", Value: slog.IntValue},
+		{Name: "KindAny", Value: slog.KindAny},
+		{Name: "KindBool", Value: slog.KindBool},
+		{Name: "KindDuration", Value: slog.KindDuration},
+		{Name: "KindFloat64", Value: slog.KindFloat64},
+		{Name: "KindGroup", Value: slog.KindGroup},
+		{Name: "KindInt64", Value: slog.KindInt64},
+		{Name: "KindLogValuer", Value: slog.KindLogValuer},
+		{Name: "KindString", Value: slog.KindString},
+		{Name: "KindTime", Value: slog.KindTime},
+		{Name: "KindUint64", Value: slog.KindUint64},
+		{Name: "LevelDebug", Value: slog.LevelDebug},
+		{Name: "LevelError", Value: slog.LevelError},
+		{Name: "LevelInfo", Value: slog.LevelInfo},
+		{Name: "LevelWarn", Value: slog.LevelWarn},
+		{Name: "Log", Value: slog.Log},
+		{Name: "LogAttrs", Value: slog.LogAttrs},
+		{Name: "New", Value: slog.New},
+		{Name: "NewJSONHandler", Value: slog.NewJSONHandler},
+		{Name: "NewLogLogger", Value: slog.NewLogLogger},
+		{Name: "NewMultiHandler", Value: slog.NewMultiHandler},
+		{Name: "NewRecord", Value: slog.NewRecord},
+		{Name: "NewTextHandler", Value: slog.NewTextHandler},
+		{Name: "SetDefault", Value: slog.SetDefault},
+		{Name: "SetLogLoggerLevel", Value: slog.SetLogLoggerLevel},
+		{Name: "String", Value: slog.String},
+		{Name: "StringValue", Value: slog.StringValue},
+		{Name: "Time", Value: slog.Time},
+		{Name: "TimeValue", Value: slog.TimeValue},
+		{Name: "Uint64", Value: slog.Uint64},
+		{Name: "Uint64Value", Value: slog.Uint64Value},
+		{Name: "Warn", Value: slog.Warn},
+		{Name: "WarnContext", Value: slog.WarnContext},
+		{Name: "With", Value: slog.With},
+		{Name: "Attr", Value: (*slog.Attr)(nil)},
+		{Name: "Handler", Value: (*slog.Handler)(nil)},
+		{Name: "HandlerOptions", Value: (*slog.HandlerOptions)(nil)},
+		{Name: "JSONHandler", Value: (*slog.JSONHandler)(nil)},
+		{Name: "Kind", Value: (*slog.Kind)(nil)},
+		{Name: "Level", Value: (*slog.Level)(nil)},
+		{Name: "LevelVar", Value: (*slog.LevelVar)(nil)},
+		{Name: "Leveler", Value: (*slog.Leveler)(nil)},
+		{Name: "LogValuer", Value: (*slog.LogValuer)(nil)},
+		{Name: "Logger", Value: (*slog.Logger)(nil)},
+		{Name: "MultiHandler", Value: (*slog.MultiHandler)(nil)},
+		{Name: "Record", Value: (*slog.Record)(nil)},
+		{Name: "Source", Value: (*slog.Source)(nil)},
+		{Name: "TextHandler", Value: (*slog.TextHandler)(nil)},
+		{Name: "Value", Value: (*slog.Value)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DiscardHandler", Value: &slog.DiscardHandler},
+	},
 }

@@ -3,47 +3,48 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	syslog "log/syslog"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("log/syslog", "syslog", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Dial":         reflect.ValueOf(syslog.Dial),
-			"LOG_ALERT":    reflect.ValueOf(syslog.LOG_ALERT),
-			"LOG_AUTH":     reflect.ValueOf(syslog.LOG_AUTH),
-			"LOG_AUTHPRIV": reflect.ValueOf(syslog.LOG_AUTHPRIV),
-			"LOG_CRIT":     reflect.ValueOf(syslog.LOG_CRIT),
-			"LOG_CRON":     reflect.ValueOf(syslog.LOG_CRON),
-			"LOG_DAEMON":   reflect.ValueOf(syslog.LOG_DAEMON),
-			"LOG_DEBUG":    reflect.ValueOf(syslog.LOG_DEBUG),
-			"LOG_EMERG":    reflect.ValueOf(syslog.LOG_EMERG),
-			"LOG_ERR":      reflect.ValueOf(syslog.LOG_ERR),
-			"LOG_FTP":      reflect.ValueOf(syslog.LOG_FTP),
-			"LOG_INFO":     reflect.ValueOf(syslog.LOG_INFO),
-			"LOG_KERN":     reflect.ValueOf(syslog.LOG_KERN),
-			"LOG_LOCAL0":   reflect.ValueOf(syslog.LOG_LOCAL0),
-			"LOG_LOCAL1":   reflect.ValueOf(syslog.LOG_LOCAL1),
-			"LOG_LOCAL2":   reflect.ValueOf(syslog.LOG_LOCAL2),
-			"LOG_LOCAL3":   reflect.ValueOf(syslog.LOG_LOCAL3),
-			"LOG_LOCAL4":   reflect.ValueOf(syslog.LOG_LOCAL4),
-			"LOG_LOCAL5":   reflect.ValueOf(syslog.LOG_LOCAL5),
-			"LOG_LOCAL6":   reflect.ValueOf(syslog.LOG_LOCAL6),
-			"LOG_LOCAL7":   reflect.ValueOf(syslog.LOG_LOCAL7),
-			"LOG_LPR":      reflect.ValueOf(syslog.LOG_LPR),
-			"LOG_MAIL":     reflect.ValueOf(syslog.LOG_MAIL),
-			"LOG_NEWS":     reflect.ValueOf(syslog.LOG_NEWS),
-			"LOG_NOTICE":   reflect.ValueOf(syslog.LOG_NOTICE),
-			"LOG_SYSLOG":   reflect.ValueOf(syslog.LOG_SYSLOG),
-			"LOG_USER":     reflect.ValueOf(syslog.LOG_USER),
-			"LOG_UUCP":     reflect.ValueOf(syslog.LOG_UUCP),
-			"LOG_WARNING":  reflect.ValueOf(syslog.LOG_WARNING),
-			"New":          reflect.ValueOf(syslog.New),
-			"NewLogger":    reflect.ValueOf(syslog.NewLogger),
-			"Priority":     reflect.ValueOf((*syslog.Priority)(nil)),
-			"Writer":       reflect.ValueOf((*syslog.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&log_syslog_) }
+
+var log_syslog_ = table.Package{
+	Path: "log/syslog",
+	Name: "syslog",
+	Values: []table.Symbol{
+		{Name: "Dial", Value: syslog.Dial},
+		{Name: "LOG_ALERT", Value: syslog.LOG_ALERT},
+		{Name: "LOG_AUTH", Value: syslog.LOG_AUTH},
+		{Name: "LOG_AUTHPRIV", Value: syslog.LOG_AUTHPRIV},
+		{Name: "LOG_CRIT", Value: syslog.LOG_CRIT},
+		{Name: "LOG_CRON", Value: syslog.LOG_CRON},
+		{Name: "LOG_DAEMON", Value: syslog.LOG_DAEMON},
+		{Name: "LOG_DEBUG", Value: syslog.LOG_DEBUG},
+		{Name: "LOG_EMERG", Value: syslog.LOG_EMERG},
+		{Name: "LOG_ERR", Value: syslog.LOG_ERR},
+		{Name: "LOG_FTP", Value: syslog.LOG_FTP},
+		{Name: "LOG_INFO", Value: syslog.LOG_INFO},
+		{Name: "LOG_KERN", Value: syslog.LOG_KERN},
+		{Name: "LOG_LOCAL0", Value: syslog.LOG_LOCAL0},
+		{Name: "LOG_LOCAL1", Value: syslog.LOG_LOCAL1},
+		{Name: "LOG_LOCAL2", Value: syslog.LOG_LOCAL2},
+		{Name: "LOG_LOCAL3", Value: syslog.LOG_LOCAL3},
+		{Name: "LOG_LOCAL4", Value: syslog.LOG_LOCAL4},
+		{Name: "LOG_LOCAL5", Value: syslog.LOG_LOCAL5},
+		{Name: "LOG_LOCAL6", Value: syslog.LOG_LOCAL6},
+		{Name: "LOG_LOCAL7", Value: syslog.LOG_LOCAL7},
+		{Name: "LOG_LPR", Value: syslog.LOG_LPR},
+		{Name: "LOG_MAIL", Value: syslog.LOG_MAIL},
+		{Name: "LOG_NEWS", Value: syslog.LOG_NEWS},
+		{Name: "LOG_NOTICE", Value: syslog.LOG_NOTICE},
+		{Name: "LOG_SYSLOG", Value: syslog.LOG_SYSLOG},
+		{Name: "LOG_USER", Value: syslog.LOG_USER},
+		{Name: "LOG_UUCP", Value: syslog.LOG_UUCP},
+		{Name: "LOG_WARNING", Value: syslog.LOG_WARNING},
+		{Name: "New", Value: syslog.New},
+		{Name: "NewLogger", Value: syslog.NewLogger},
+		{Name: "Priority", Value: (*syslog.Priority)(nil)},
+		{Name: "Writer", Value: (*syslog.Writer)(nil)},
+	},
 }

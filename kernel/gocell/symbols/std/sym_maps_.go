@@ -3,12 +3,12 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-func init() {
-	table.Register("maps", "maps", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{})
-	})
+func init() { table.Register(&maps_) }
+
+var maps_ = table.Package{
+	Path: "maps",
+	Name: "maps",
 }

@@ -3,39 +3,41 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	big "math/big"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("math/big", "big", func() map[string]reflect.Value {
-		return table.With(`MaxBase INT 62
+func init() { table.Register(&math_big_) }
+
+var math_big_ = table.Package{
+	Path: "math/big",
+	Name: "big",
+	Untyped: `MaxBase INT 62
 MaxExp INT 2147483647
 MaxPrec INT 4294967295
 MinExp INT -2147483648
-`, map[string]reflect.Value{
-			"Above":         reflect.ValueOf(big.Above),
-			"AwayFromZero":  reflect.ValueOf(big.AwayFromZero),
-			"Below":         reflect.ValueOf(big.Below),
-			"Exact":         reflect.ValueOf(big.Exact),
-			"Jacobi":        reflect.ValueOf(big.Jacobi),
-			"NewFloat":      reflect.ValueOf(big.NewFloat),
-			"NewInt":        reflect.ValueOf(big.NewInt),
-			"NewRat":        reflect.ValueOf(big.NewRat),
-			"ParseFloat":    reflect.ValueOf(big.ParseFloat),
-			"ToNearestAway": reflect.ValueOf(big.ToNearestAway),
-			"ToNearestEven": reflect.ValueOf(big.ToNearestEven),
-			"ToNegativeInf": reflect.ValueOf(big.ToNegativeInf),
-			"ToPositiveInf": reflect.ValueOf(big.ToPositiveInf),
-			"ToZero":        reflect.ValueOf(big.ToZero),
-			"Accuracy":      reflect.ValueOf((*big.Accuracy)(nil)),
-			"ErrNaN":        reflect.ValueOf((*big.ErrNaN)(nil)),
-			"Float":         reflect.ValueOf((*big.Float)(nil)),
-			"Int":           reflect.ValueOf((*big.Int)(nil)),
-			"Rat":           reflect.ValueOf((*big.Rat)(nil)),
-			"RoundingMode":  reflect.ValueOf((*big.RoundingMode)(nil)),
-			"Word":          reflect.ValueOf((*big.Word)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Above", Value: big.Above},
+		{Name: "AwayFromZero", Value: big.AwayFromZero},
+		{Name: "Below", Value: big.Below},
+		{Name: "Exact", Value: big.Exact},
+		{Name: "Jacobi", Value: big.Jacobi},
+		{Name: "NewFloat", Value: big.NewFloat},
+		{Name: "NewInt", Value: big.NewInt},
+		{Name: "NewRat", Value: big.NewRat},
+		{Name: "ParseFloat", Value: big.ParseFloat},
+		{Name: "ToNearestAway", Value: big.ToNearestAway},
+		{Name: "ToNearestEven", Value: big.ToNearestEven},
+		{Name: "ToNegativeInf", Value: big.ToNegativeInf},
+		{Name: "ToPositiveInf", Value: big.ToPositiveInf},
+		{Name: "ToZero", Value: big.ToZero},
+		{Name: "Accuracy", Value: (*big.Accuracy)(nil)},
+		{Name: "ErrNaN", Value: (*big.ErrNaN)(nil)},
+		{Name: "Float", Value: (*big.Float)(nil)},
+		{Name: "Int", Value: (*big.Int)(nil)},
+		{Name: "Rat", Value: (*big.Rat)(nil)},
+		{Name: "RoundingMode", Value: (*big.RoundingMode)(nil)},
+		{Name: "Word", Value: (*big.Word)(nil)},
+	},
 }

@@ -3,41 +3,42 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cmplx "math/cmplx"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("math/cmplx", "cmplx", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Abs":   reflect.ValueOf(cmplx.Abs),
-			"Acos":  reflect.ValueOf(cmplx.Acos),
-			"Acosh": reflect.ValueOf(cmplx.Acosh),
-			"Asin":  reflect.ValueOf(cmplx.Asin),
-			"Asinh": reflect.ValueOf(cmplx.Asinh),
-			"Atan":  reflect.ValueOf(cmplx.Atan),
-			"Atanh": reflect.ValueOf(cmplx.Atanh),
-			"Conj":  reflect.ValueOf(cmplx.Conj),
-			"Cos":   reflect.ValueOf(cmplx.Cos),
-			"Cosh":  reflect.ValueOf(cmplx.Cosh),
-			"Cot":   reflect.ValueOf(cmplx.Cot),
-			"Exp":   reflect.ValueOf(cmplx.Exp),
-			"Inf":   reflect.ValueOf(cmplx.Inf),
-			"IsInf": reflect.ValueOf(cmplx.IsInf),
-			"IsNaN": reflect.ValueOf(cmplx.IsNaN),
-			"Log":   reflect.ValueOf(cmplx.Log),
-			"Log10": reflect.ValueOf(cmplx.Log10),
-			"NaN":   reflect.ValueOf(cmplx.NaN),
-			"Phase": reflect.ValueOf(cmplx.Phase),
-			"Polar": reflect.ValueOf(cmplx.Polar),
-			"Pow":   reflect.ValueOf(cmplx.Pow),
-			"Rect":  reflect.ValueOf(cmplx.Rect),
-			"Sin":   reflect.ValueOf(cmplx.Sin),
-			"Sinh":  reflect.ValueOf(cmplx.Sinh),
-			"Sqrt":  reflect.ValueOf(cmplx.Sqrt),
-			"Tan":   reflect.ValueOf(cmplx.Tan),
-			"Tanh":  reflect.ValueOf(cmplx.Tanh),
-		})
-	})
+func init() { table.Register(&math_cmplx_) }
+
+var math_cmplx_ = table.Package{
+	Path: "math/cmplx",
+	Name: "cmplx",
+	Values: []table.Symbol{
+		{Name: "Abs", Value: cmplx.Abs},
+		{Name: "Acos", Value: cmplx.Acos},
+		{Name: "Acosh", Value: cmplx.Acosh},
+		{Name: "Asin", Value: cmplx.Asin},
+		{Name: "Asinh", Value: cmplx.Asinh},
+		{Name: "Atan", Value: cmplx.Atan},
+		{Name: "Atanh", Value: cmplx.Atanh},
+		{Name: "Conj", Value: cmplx.Conj},
+		{Name: "Cos", Value: cmplx.Cos},
+		{Name: "Cosh", Value: cmplx.Cosh},
+		{Name: "Cot", Value: cmplx.Cot},
+		{Name: "Exp", Value: cmplx.Exp},
+		{Name: "Inf", Value: cmplx.Inf},
+		{Name: "IsInf", Value: cmplx.IsInf},
+		{Name: "IsNaN", Value: cmplx.IsNaN},
+		{Name: "Log", Value: cmplx.Log},
+		{Name: "Log10", Value: cmplx.Log10},
+		{Name: "NaN", Value: cmplx.NaN},
+		{Name: "Phase", Value: cmplx.Phase},
+		{Name: "Polar", Value: cmplx.Polar},
+		{Name: "Pow", Value: cmplx.Pow},
+		{Name: "Rect", Value: cmplx.Rect},
+		{Name: "Sin", Value: cmplx.Sin},
+		{Name: "Sinh", Value: cmplx.Sinh},
+		{Name: "Sqrt", Value: cmplx.Sqrt},
+		{Name: "Tan", Value: cmplx.Tan},
+		{Name: "Tanh", Value: cmplx.Tanh},
+	},
 }

@@ -3,74 +3,38 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	rand "math/rand"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("math/rand", "rand", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ExpFloat64":  reflect.ValueOf(rand.ExpFloat64),
-			"Float32":     reflect.ValueOf(rand.Float32),
-			"Float64":     reflect.ValueOf(rand.Float64),
-			"Int":         reflect.ValueOf(rand.Int),
-			"Int31":       reflect.ValueOf(rand.Int31),
-			"Int31n":      reflect.ValueOf(rand.Int31n),
-			"Int63":       reflect.ValueOf(rand.Int63),
-			"Int63n":      reflect.ValueOf(rand.Int63n),
-			"Intn":        reflect.ValueOf(rand.Intn),
-			"New":         reflect.ValueOf(rand.New),
-			"NewSource":   reflect.ValueOf(rand.NewSource),
-			"NewZipf":     reflect.ValueOf(rand.NewZipf),
-			"NormFloat64": reflect.ValueOf(rand.NormFloat64),
-			"Perm":        reflect.ValueOf(rand.Perm),
-			"Read":        reflect.ValueOf(rand.Read),
-			"Seed":        reflect.ValueOf(rand.Seed),
-			"Shuffle":     reflect.ValueOf(rand.Shuffle),
-			"Uint32":      reflect.ValueOf(rand.Uint32),
-			"Uint64":      reflect.ValueOf(rand.Uint64),
-			"Rand":        reflect.ValueOf((*rand.Rand)(nil)),
-			"Source":      reflect.ValueOf((*rand.Source)(nil)),
-			"Source64":    reflect.ValueOf((*rand.Source64)(nil)),
-			"Zipf":        reflect.ValueOf((*rand.Zipf)(nil)),
-			"_Source":     reflect.ValueOf((*_math_rand_Source)(nil)),
-			"_Source64":   reflect.ValueOf((*_math_rand_Source64)(nil)),
-		})
-	})
-}
+func init() { table.Register(&math_rand_) }
 
-// _math_rand_Source hands an interpreted Source to compiled code.
-type _math_rand_Source struct {
-	IValue any
-	WInt63 func() int64
-	WSeed  func(a0 int64)
-}
-
-func (W _math_rand_Source) Int63() int64 {
-	return W.WInt63()
-}
-
-func (W _math_rand_Source) Seed(a0 int64) {
-	W.WSeed(a0)
-}
-
-// _math_rand_Source64 hands an interpreted Source64 to compiled code.
-type _math_rand_Source64 struct {
-	IValue  any
-	WInt63  func() int64
-	WSeed   func(a0 int64)
-	WUint64 func() uint64
-}
-
-func (W _math_rand_Source64) Int63() int64 {
-	return W.WInt63()
-}
-
-func (W _math_rand_Source64) Seed(a0 int64) {
-	W.WSeed(a0)
-}
-
-func (W _math_rand_Source64) Uint64() uint64 {
-	return W.WUint64()
+var math_rand_ = table.Package{
+	Path: "math/rand",
+	Name: "rand",
+	Values: []table.Symbol{
+		{Name: "ExpFloat64", Value: rand.ExpFloat64},
+		{Name: "Float32", Value: rand.Float32},
+		{Name: "Float64", Value: rand.Float64},
+		{Name: "Int", Value: rand.Int},
+		{Name: "Int31", Value: rand.Int31},
+		{Name: "Int31n", Value: rand.Int31n},
+		{Name: "Int63", Value: rand.Int63},
+		{Name: "Int63n", Value: rand.Int63n},
+		{Name: "Intn", Value: rand.Intn},
+		{Name: "New", Value: rand.New},
+		{Name: "NewSource", Value: rand.NewSource},
+		{Name: "NewZipf", Value: rand.NewZipf},
+		{Name: "NormFloat64", Value: rand.NormFloat64},
+		{Name: "Perm", Value: rand.Perm},
+		{Name: "Read", Value: rand.Read},
+		{Name: "Seed", Value: rand.Seed},
+		{Name: "Shuffle", Value: rand.Shuffle},
+		{Name: "Uint32", Value: rand.Uint32},
+		{Name: "Uint64", Value: rand.Uint64},
+		{Name: "Rand", Value: (*rand.Rand)(nil)},
+		{Name: "Source", Value: (*rand.Source)(nil)},
+		{Name: "Source64", Value: (*rand.Source64)(nil)},
+		{Name: "Zipf", Value: (*rand.Zipf)(nil)},
+	},
 }

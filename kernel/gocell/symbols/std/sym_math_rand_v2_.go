@@ -3,52 +3,42 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	rand "math/rand/v2"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("math/rand/v2", "rand", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ExpFloat64":  reflect.ValueOf(rand.ExpFloat64),
-			"Float32":     reflect.ValueOf(rand.Float32),
-			"Float64":     reflect.ValueOf(rand.Float64),
-			"Int":         reflect.ValueOf(rand.Int),
-			"Int32":       reflect.ValueOf(rand.Int32),
-			"Int32N":      reflect.ValueOf(rand.Int32N),
-			"Int64":       reflect.ValueOf(rand.Int64),
-			"Int64N":      reflect.ValueOf(rand.Int64N),
-			"IntN":        reflect.ValueOf(rand.IntN),
-			"New":         reflect.ValueOf(rand.New),
-			"NewChaCha8":  reflect.ValueOf(rand.NewChaCha8),
-			"NewPCG":      reflect.ValueOf(rand.NewPCG),
-			"NewZipf":     reflect.ValueOf(rand.NewZipf),
-			"NormFloat64": reflect.ValueOf(rand.NormFloat64),
-			"Perm":        reflect.ValueOf(rand.Perm),
-			"Shuffle":     reflect.ValueOf(rand.Shuffle),
-			"Uint":        reflect.ValueOf(rand.Uint),
-			"Uint32":      reflect.ValueOf(rand.Uint32),
-			"Uint32N":     reflect.ValueOf(rand.Uint32N),
-			"Uint64":      reflect.ValueOf(rand.Uint64),
-			"Uint64N":     reflect.ValueOf(rand.Uint64N),
-			"UintN":       reflect.ValueOf(rand.UintN),
-			"ChaCha8":     reflect.ValueOf((*rand.ChaCha8)(nil)),
-			"PCG":         reflect.ValueOf((*rand.PCG)(nil)),
-			"Rand":        reflect.ValueOf((*rand.Rand)(nil)),
-			"Source":      reflect.ValueOf((*rand.Source)(nil)),
-			"Zipf":        reflect.ValueOf((*rand.Zipf)(nil)),
-			"_Source":     reflect.ValueOf((*_math_rand_v2_Source)(nil)),
-		})
-	})
-}
+func init() { table.Register(&math_rand_v2_) }
 
-// _math_rand_v2_Source hands an interpreted Source to compiled code.
-type _math_rand_v2_Source struct {
-	IValue  any
-	WUint64 func() uint64
-}
-
-func (W _math_rand_v2_Source) Uint64() uint64 {
-	return W.WUint64()
+var math_rand_v2_ = table.Package{
+	Path: "math/rand/v2",
+	Name: "rand",
+	Values: []table.Symbol{
+		{Name: "ExpFloat64", Value: rand.ExpFloat64},
+		{Name: "Float32", Value: rand.Float32},
+		{Name: "Float64", Value: rand.Float64},
+		{Name: "Int", Value: rand.Int},
+		{Name: "Int32", Value: rand.Int32},
+		{Name: "Int32N", Value: rand.Int32N},
+		{Name: "Int64", Value: rand.Int64},
+		{Name: "Int64N", Value: rand.Int64N},
+		{Name: "IntN", Value: rand.IntN},
+		{Name: "New", Value: rand.New},
+		{Name: "NewChaCha8", Value: rand.NewChaCha8},
+		{Name: "NewPCG", Value: rand.NewPCG},
+		{Name: "NewZipf", Value: rand.NewZipf},
+		{Name: "NormFloat64", Value: rand.NormFloat64},
+		{Name: "Perm", Value: rand.Perm},
+		{Name: "Shuffle", Value: rand.Shuffle},
+		{Name: "Uint", Value: rand.Uint},
+		{Name: "Uint32", Value: rand.Uint32},
+		{Name: "Uint32N", Value: rand.Uint32N},
+		{Name: "Uint64", Value: rand.Uint64},
+		{Name: "Uint64N", Value: rand.Uint64N},
+		{Name: "UintN", Value: rand.UintN},
+		{Name: "ChaCha8", Value: (*rand.ChaCha8)(nil)},
+		{Name: "PCG", Value: (*rand.PCG)(nil)},
+		{Name: "Rand", Value: (*rand.Rand)(nil)},
+		{Name: "Source", Value: (*rand.Source)(nil)},
+		{Name: "Zipf", Value: (*rand.Zipf)(nil)},
+	},
 }

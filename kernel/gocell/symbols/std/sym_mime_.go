@@ -3,24 +3,27 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	mime "mime"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("mime", "mime", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AddExtensionType":         reflect.ValueOf(mime.AddExtensionType),
-			"BEncoding":                reflect.ValueOf(mime.BEncoding),
-			"ErrInvalidMediaParameter": reflect.ValueOf(&mime.ErrInvalidMediaParameter).Elem(),
-			"ExtensionsByType":         reflect.ValueOf(mime.ExtensionsByType),
-			"FormatMediaType":          reflect.ValueOf(mime.FormatMediaType),
-			"ParseMediaType":           reflect.ValueOf(mime.ParseMediaType),
-			"QEncoding":                reflect.ValueOf(mime.QEncoding),
-			"TypeByExtension":          reflect.ValueOf(mime.TypeByExtension),
-			"WordDecoder":              reflect.ValueOf((*mime.WordDecoder)(nil)),
-			"WordEncoder":              reflect.ValueOf((*mime.WordEncoder)(nil)),
-		})
-	})
+func init() { table.Register(&mime_) }
+
+var mime_ = table.Package{
+	Path: "mime",
+	Name: "mime",
+	Values: []table.Symbol{
+		{Name: "AddExtensionType", Value: mime.AddExtensionType},
+		{Name: "BEncoding", Value: mime.BEncoding},
+		{Name: "ExtensionsByType", Value: mime.ExtensionsByType},
+		{Name: "FormatMediaType", Value: mime.FormatMediaType},
+		{Name: "ParseMediaType", Value: mime.ParseMediaType},
+		{Name: "QEncoding", Value: mime.QEncoding},
+		{Name: "TypeByExtension", Value: mime.TypeByExtension},
+		{Name: "WordDecoder", Value: (*mime.WordDecoder)(nil)},
+		{Name: "WordEncoder", Value: (*mime.WordEncoder)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrInvalidMediaParameter", Value: &mime.ErrInvalidMediaParameter},
+	},
 }

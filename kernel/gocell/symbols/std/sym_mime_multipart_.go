@@ -3,50 +3,27 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	multipart "mime/multipart"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("mime/multipart", "multipart", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrMessageTooLarge":     reflect.ValueOf(&multipart.ErrMessageTooLarge).Elem(),
-			"FileContentDisposition": reflect.ValueOf(multipart.FileContentDisposition),
-			"NewReader":              reflect.ValueOf(multipart.NewReader),
-			"NewWriter":              reflect.ValueOf(multipart.NewWriter),
-			"File":                   reflect.ValueOf((*multipart.File)(nil)),
-			"FileHeader":             reflect.ValueOf((*multipart.FileHeader)(nil)),
-			"Form":                   reflect.ValueOf((*multipart.Form)(nil)),
-			"Part":                   reflect.ValueOf((*multipart.Part)(nil)),
-			"Reader":                 reflect.ValueOf((*multipart.Reader)(nil)),
-			"Writer":                 reflect.ValueOf((*multipart.Writer)(nil)),
-			"_File":                  reflect.ValueOf((*_mime_multipart_File)(nil)),
-		})
-	})
-}
+func init() { table.Register(&mime_multipart_) }
 
-// _mime_multipart_File hands an interpreted File to compiled code.
-type _mime_multipart_File struct {
-	IValue  any
-	WClose  func() error
-	WRead   func(a0 []byte) (int, error)
-	WReadAt func(a0 []byte, a1 int64) (int, error)
-	WSeek   func(a0 int64, a1 int) (int64, error)
-}
-
-func (W _mime_multipart_File) Close() error {
-	return W.WClose()
-}
-
-func (W _mime_multipart_File) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _mime_multipart_File) ReadAt(a0 []byte, a1 int64) (int, error) {
-	return W.WReadAt(a0, a1)
-}
-
-func (W _mime_multipart_File) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
+var mime_multipart_ = table.Package{
+	Path: "mime/multipart",
+	Name: "multipart",
+	Values: []table.Symbol{
+		{Name: "FileContentDisposition", Value: multipart.FileContentDisposition},
+		{Name: "NewReader", Value: multipart.NewReader},
+		{Name: "NewWriter", Value: multipart.NewWriter},
+		{Name: "File", Value: (*multipart.File)(nil)},
+		{Name: "FileHeader", Value: (*multipart.FileHeader)(nil)},
+		{Name: "Form", Value: (*multipart.Form)(nil)},
+		{Name: "Part", Value: (*multipart.Part)(nil)},
+		{Name: "Reader", Value: (*multipart.Reader)(nil)},
+		{Name: "Writer", Value: (*multipart.Writer)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrMessageTooLarge", Value: &multipart.ErrMessageTooLarge},
+	},
 }

@@ -3,18 +3,19 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	quotedprintable "mime/quotedprintable"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("mime/quotedprintable", "quotedprintable", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewReader": reflect.ValueOf(quotedprintable.NewReader),
-			"NewWriter": reflect.ValueOf(quotedprintable.NewWriter),
-			"Reader":    reflect.ValueOf((*quotedprintable.Reader)(nil)),
-			"Writer":    reflect.ValueOf((*quotedprintable.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&mime_quotedprintable_) }
+
+var mime_quotedprintable_ = table.Package{
+	Path: "mime/quotedprintable",
+	Name: "quotedprintable",
+	Values: []table.Symbol{
+		{Name: "NewReader", Value: quotedprintable.NewReader},
+		{Name: "NewWriter", Value: quotedprintable.NewWriter},
+		{Name: "Reader", Value: (*quotedprintable.Reader)(nil)},
+		{Name: "Writer", Value: (*quotedprintable.Writer)(nil)},
+	},
 }

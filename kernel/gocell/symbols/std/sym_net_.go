@@ -3,265 +3,120 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	net "net"
-	reflect "reflect"
-	time "time"
 )
 
-func init() {
-	table.Register("net", "net", func() map[string]reflect.Value {
-		return table.With(`IPv4len INT 4
+func init() { table.Register(&net_) }
+
+var net_ = table.Package{
+	Path: "net",
+	Name: "net",
+	Untyped: `IPv4len INT 4
 IPv6len INT 16
-`, map[string]reflect.Value{
-			"CIDRMask":                   reflect.ValueOf(net.CIDRMask),
-			"DefaultResolver":            reflect.ValueOf(&net.DefaultResolver).Elem(),
-			"Dial":                       reflect.ValueOf(net.Dial),
-			"DialIP":                     reflect.ValueOf(net.DialIP),
-			"DialTCP":                    reflect.ValueOf(net.DialTCP),
-			"DialTimeout":                reflect.ValueOf(net.DialTimeout),
-			"DialUDP":                    reflect.ValueOf(net.DialUDP),
-			"DialUnix":                   reflect.ValueOf(net.DialUnix),
-			"ErrClosed":                  reflect.ValueOf(&net.ErrClosed).Elem(),
-			"ErrWriteToConnected":        reflect.ValueOf(&net.ErrWriteToConnected).Elem(),
-			"FileConn":                   reflect.ValueOf(net.FileConn),
-			"FileListener":               reflect.ValueOf(net.FileListener),
-			"FilePacketConn":             reflect.ValueOf(net.FilePacketConn),
-			"FlagBroadcast":              reflect.ValueOf(net.FlagBroadcast),
-			"FlagLoopback":               reflect.ValueOf(net.FlagLoopback),
-			"FlagMulticast":              reflect.ValueOf(net.FlagMulticast),
-			"FlagPointToPoint":           reflect.ValueOf(net.FlagPointToPoint),
-			"FlagRunning":                reflect.ValueOf(net.FlagRunning),
-			"FlagUp":                     reflect.ValueOf(net.FlagUp),
-			"IPv4":                       reflect.ValueOf(net.IPv4),
-			"IPv4Mask":                   reflect.ValueOf(net.IPv4Mask),
-			"IPv4allrouter":              reflect.ValueOf(&net.IPv4allrouter).Elem(),
-			"IPv4allsys":                 reflect.ValueOf(&net.IPv4allsys).Elem(),
-			"IPv4bcast":                  reflect.ValueOf(&net.IPv4bcast).Elem(),
-			"IPv4zero":                   reflect.ValueOf(&net.IPv4zero).Elem(),
-			"IPv6interfacelocalallnodes": reflect.ValueOf(&net.IPv6interfacelocalallnodes).Elem(),
-			"IPv6linklocalallnodes":      reflect.ValueOf(&net.IPv6linklocalallnodes).Elem(),
-			"IPv6linklocalallrouters":    reflect.ValueOf(&net.IPv6linklocalallrouters).Elem(),
-			"IPv6loopback":               reflect.ValueOf(&net.IPv6loopback).Elem(),
-			"IPv6unspecified":            reflect.ValueOf(&net.IPv6unspecified).Elem(),
-			"IPv6zero":                   reflect.ValueOf(&net.IPv6zero).Elem(),
-			"InterfaceAddrs":             reflect.ValueOf(net.InterfaceAddrs),
-			"InterfaceByIndex":           reflect.ValueOf(net.InterfaceByIndex),
-			"InterfaceByName":            reflect.ValueOf(net.InterfaceByName),
-			"Interfaces":                 reflect.ValueOf(net.Interfaces),
-			"JoinHostPort":               reflect.ValueOf(net.JoinHostPort),
-			"Listen":                     reflect.ValueOf(net.Listen),
-			"ListenIP":                   reflect.ValueOf(net.ListenIP),
-			"ListenMulticastUDP":         reflect.ValueOf(net.ListenMulticastUDP),
-			"ListenPacket":               reflect.ValueOf(net.ListenPacket),
-			"ListenTCP":                  reflect.ValueOf(net.ListenTCP),
-			"ListenUDP":                  reflect.ValueOf(net.ListenUDP),
-			"ListenUnix":                 reflect.ValueOf(net.ListenUnix),
-			"ListenUnixgram":             reflect.ValueOf(net.ListenUnixgram),
-			"LookupAddr":                 reflect.ValueOf(net.LookupAddr),
-			"LookupCNAME":                reflect.ValueOf(net.LookupCNAME),
-			"LookupHost":                 reflect.ValueOf(net.LookupHost),
-			"LookupIP":                   reflect.ValueOf(net.LookupIP),
-			"LookupMX":                   reflect.ValueOf(net.LookupMX),
-			"LookupNS":                   reflect.ValueOf(net.LookupNS),
-			"LookupPort":                 reflect.ValueOf(net.LookupPort),
-			"LookupSRV":                  reflect.ValueOf(net.LookupSRV),
-			"LookupTXT":                  reflect.ValueOf(net.LookupTXT),
-			"ParseCIDR":                  reflect.ValueOf(net.ParseCIDR),
-			"ParseIP":                    reflect.ValueOf(net.ParseIP),
-			"ParseMAC":                   reflect.ValueOf(net.ParseMAC),
-			"Pipe":                       reflect.ValueOf(net.Pipe),
-			"ResolveIPAddr":              reflect.ValueOf(net.ResolveIPAddr),
-			"ResolveTCPAddr":             reflect.ValueOf(net.ResolveTCPAddr),
-			"ResolveUDPAddr":             reflect.ValueOf(net.ResolveUDPAddr),
-			"ResolveUnixAddr":            reflect.ValueOf(net.ResolveUnixAddr),
-			"SplitHostPort":              reflect.ValueOf(net.SplitHostPort),
-			"TCPAddrFromAddrPort":        reflect.ValueOf(net.TCPAddrFromAddrPort),
-			"UDPAddrFromAddrPort":        reflect.ValueOf(net.UDPAddrFromAddrPort),
-			"Addr":                       reflect.ValueOf((*net.Addr)(nil)),
-			"AddrError":                  reflect.ValueOf((*net.AddrError)(nil)),
-			"Buffers":                    reflect.ValueOf((*net.Buffers)(nil)),
-			"Conn":                       reflect.ValueOf((*net.Conn)(nil)),
-			"DNSConfigError":             reflect.ValueOf((*net.DNSConfigError)(nil)),
-			"DNSError":                   reflect.ValueOf((*net.DNSError)(nil)),
-			"Dialer":                     reflect.ValueOf((*net.Dialer)(nil)),
-			"Error":                      reflect.ValueOf((*net.Error)(nil)),
-			"Flags":                      reflect.ValueOf((*net.Flags)(nil)),
-			"HardwareAddr":               reflect.ValueOf((*net.HardwareAddr)(nil)),
-			"IP":                         reflect.ValueOf((*net.IP)(nil)),
-			"IPAddr":                     reflect.ValueOf((*net.IPAddr)(nil)),
-			"IPConn":                     reflect.ValueOf((*net.IPConn)(nil)),
-			"IPMask":                     reflect.ValueOf((*net.IPMask)(nil)),
-			"IPNet":                      reflect.ValueOf((*net.IPNet)(nil)),
-			"Interface":                  reflect.ValueOf((*net.Interface)(nil)),
-			"InvalidAddrError":           reflect.ValueOf((*net.InvalidAddrError)(nil)),
-			"KeepAliveConfig":            reflect.ValueOf((*net.KeepAliveConfig)(nil)),
-			"ListenConfig":               reflect.ValueOf((*net.ListenConfig)(nil)),
-			"Listener":                   reflect.ValueOf((*net.Listener)(nil)),
-			"MX":                         reflect.ValueOf((*net.MX)(nil)),
-			"NS":                         reflect.ValueOf((*net.NS)(nil)),
-			"OpError":                    reflect.ValueOf((*net.OpError)(nil)),
-			"PacketConn":                 reflect.ValueOf((*net.PacketConn)(nil)),
-			"ParseError":                 reflect.ValueOf((*net.ParseError)(nil)),
-			"Resolver":                   reflect.ValueOf((*net.Resolver)(nil)),
-			"SRV":                        reflect.ValueOf((*net.SRV)(nil)),
-			"TCPAddr":                    reflect.ValueOf((*net.TCPAddr)(nil)),
-			"TCPConn":                    reflect.ValueOf((*net.TCPConn)(nil)),
-			"TCPListener":                reflect.ValueOf((*net.TCPListener)(nil)),
-			"UDPAddr":                    reflect.ValueOf((*net.UDPAddr)(nil)),
-			"UDPConn":                    reflect.ValueOf((*net.UDPConn)(nil)),
-			"UnixAddr":                   reflect.ValueOf((*net.UnixAddr)(nil)),
-			"UnixConn":                   reflect.ValueOf((*net.UnixConn)(nil)),
-			"UnixListener":               reflect.ValueOf((*net.UnixListener)(nil)),
-			"UnknownNetworkError":        reflect.ValueOf((*net.UnknownNetworkError)(nil)),
-			"_Addr":                      reflect.ValueOf((*_net_Addr)(nil)),
-			"_Conn":                      reflect.ValueOf((*_net_Conn)(nil)),
-			"_Error":                     reflect.ValueOf((*_net_Error)(nil)),
-			"_Listener":                  reflect.ValueOf((*_net_Listener)(nil)),
-			"_PacketConn":                reflect.ValueOf((*_net_PacketConn)(nil)),
-		})
-	})
-}
-
-// _net_Addr hands an interpreted Addr to compiled code.
-type _net_Addr struct {
-	IValue   any
-	WNetwork func() string
-	WString  func() string
-}
-
-func (W _net_Addr) Network() string {
-	return W.WNetwork()
-}
-
-func (W _net_Addr) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
-}
-
-// _net_Conn hands an interpreted Conn to compiled code.
-type _net_Conn struct {
-	IValue            any
-	WClose            func() error
-	WLocalAddr        func() net.Addr
-	WRead             func(a0 []byte) (int, error)
-	WRemoteAddr       func() net.Addr
-	WSetDeadline      func(a0 time.Time) error
-	WSetReadDeadline  func(a0 time.Time) error
-	WSetWriteDeadline func(a0 time.Time) error
-	WWrite            func(a0 []byte) (int, error)
-}
-
-func (W _net_Conn) Close() error {
-	return W.WClose()
-}
-
-func (W _net_Conn) LocalAddr() net.Addr {
-	return W.WLocalAddr()
-}
-
-func (W _net_Conn) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _net_Conn) RemoteAddr() net.Addr {
-	return W.WRemoteAddr()
-}
-
-func (W _net_Conn) SetDeadline(a0 time.Time) error {
-	return W.WSetDeadline(a0)
-}
-
-func (W _net_Conn) SetReadDeadline(a0 time.Time) error {
-	return W.WSetReadDeadline(a0)
-}
-
-func (W _net_Conn) SetWriteDeadline(a0 time.Time) error {
-	return W.WSetWriteDeadline(a0)
-}
-
-func (W _net_Conn) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-// _net_Error hands an interpreted Error to compiled code.
-type _net_Error struct {
-	IValue     any
-	WError     func() string
-	WTemporary func() bool
-	WTimeout   func() bool
-}
-
-func (W _net_Error) Error() string {
-	return W.WError()
-}
-
-func (W _net_Error) Temporary() bool {
-	return W.WTemporary()
-}
-
-func (W _net_Error) Timeout() bool {
-	return W.WTimeout()
-}
-
-// _net_Listener hands an interpreted Listener to compiled code.
-type _net_Listener struct {
-	IValue  any
-	WAccept func() (net.Conn, error)
-	WAddr   func() net.Addr
-	WClose  func() error
-}
-
-func (W _net_Listener) Accept() (net.Conn, error) {
-	return W.WAccept()
-}
-
-func (W _net_Listener) Addr() net.Addr {
-	return W.WAddr()
-}
-
-func (W _net_Listener) Close() error {
-	return W.WClose()
-}
-
-// _net_PacketConn hands an interpreted PacketConn to compiled code.
-type _net_PacketConn struct {
-	IValue            any
-	WClose            func() error
-	WLocalAddr        func() net.Addr
-	WReadFrom         func(a0 []byte) (int, net.Addr, error)
-	WSetDeadline      func(a0 time.Time) error
-	WSetReadDeadline  func(a0 time.Time) error
-	WSetWriteDeadline func(a0 time.Time) error
-	WWriteTo          func(a0 []byte, a1 net.Addr) (int, error)
-}
-
-func (W _net_PacketConn) Close() error {
-	return W.WClose()
-}
-
-func (W _net_PacketConn) LocalAddr() net.Addr {
-	return W.WLocalAddr()
-}
-
-func (W _net_PacketConn) ReadFrom(a0 []byte) (int, net.Addr, error) {
-	return W.WReadFrom(a0)
-}
-
-func (W _net_PacketConn) SetDeadline(a0 time.Time) error {
-	return W.WSetDeadline(a0)
-}
-
-func (W _net_PacketConn) SetReadDeadline(a0 time.Time) error {
-	return W.WSetReadDeadline(a0)
-}
-
-func (W _net_PacketConn) SetWriteDeadline(a0 time.Time) error {
-	return W.WSetWriteDeadline(a0)
-}
-
-func (W _net_PacketConn) WriteTo(a0 []byte, a1 net.Addr) (int, error) {
-	return W.WWriteTo(a0, a1)
+`,
+	Values: []table.Symbol{
+		{Name: "CIDRMask", Value: net.CIDRMask},
+		{Name: "Dial", Value: net.Dial},
+		{Name: "DialIP", Value: net.DialIP},
+		{Name: "DialTCP", Value: net.DialTCP},
+		{Name: "DialTimeout", Value: net.DialTimeout},
+		{Name: "DialUDP", Value: net.DialUDP},
+		{Name: "DialUnix", Value: net.DialUnix},
+		{Name: "FileConn", Value: net.FileConn},
+		{Name: "FileListener", Value: net.FileListener},
+		{Name: "FilePacketConn", Value: net.FilePacketConn},
+		{Name: "FlagBroadcast", Value: net.FlagBroadcast},
+		{Name: "FlagLoopback", Value: net.FlagLoopback},
+		{Name: "FlagMulticast", Value: net.FlagMulticast},
+		{Name: "FlagPointToPoint", Value: net.FlagPointToPoint},
+		{Name: "FlagRunning", Value: net.FlagRunning},
+		{Name: "FlagUp", Value: net.FlagUp},
+		{Name: "IPv4", Value: net.IPv4},
+		{Name: "IPv4Mask", Value: net.IPv4Mask},
+		{Name: "InterfaceAddrs", Value: net.InterfaceAddrs},
+		{Name: "InterfaceByIndex", Value: net.InterfaceByIndex},
+		{Name: "InterfaceByName", Value: net.InterfaceByName},
+		{Name: "Interfaces", Value: net.Interfaces},
+		{Name: "JoinHostPort", Value: net.JoinHostPort},
+		{Name: "Listen", Value: net.Listen},
+		{Name: "ListenIP", Value: net.ListenIP},
+		{Name: "ListenMulticastUDP", Value: net.ListenMulticastUDP},
+		{Name: "ListenPacket", Value: net.ListenPacket},
+		{Name: "ListenTCP", Value: net.ListenTCP},
+		{Name: "ListenUDP", Value: net.ListenUDP},
+		{Name: "ListenUnix", Value: net.ListenUnix},
+		{Name: "ListenUnixgram", Value: net.ListenUnixgram},
+		{Name: "LookupAddr", Value: net.LookupAddr},
+		{Name: "LookupCNAME", Value: net.LookupCNAME},
+		{Name: "LookupHost", Value: net.LookupHost},
+		{Name: "LookupIP", Value: net.LookupIP},
+		{Name: "LookupMX", Value: net.LookupMX},
+		{Name: "LookupNS", Value: net.LookupNS},
+		{Name: "LookupPort", Value: net.LookupPort},
+		{Name: "LookupSRV", Value: net.LookupSRV},
+		{Name: "LookupTXT", Value: net.LookupTXT},
+		{Name: "ParseCIDR", Value: net.ParseCIDR},
+		{Name: "ParseIP", Value: net.ParseIP},
+		{Name: "ParseMAC", Value: net.ParseMAC},
+		{Name: "Pipe", Value: net.Pipe},
+		{Name: "ResolveIPAddr", Value: net.ResolveIPAddr},
+		{Name: "ResolveTCPAddr", Value: net.ResolveTCPAddr},
+		{Name: "ResolveUDPAddr", Value: net.ResolveUDPAddr},
+		{Name: "ResolveUnixAddr", Value: net.ResolveUnixAddr},
+		{Name: "SplitHostPort", Value: net.SplitHostPort},
+		{Name: "TCPAddrFromAddrPort", Value: net.TCPAddrFromAddrPort},
+		{Name: "UDPAddrFromAddrPort", Value: net.UDPAddrFromAddrPort},
+		{Name: "Addr", Value: (*net.Addr)(nil)},
+		{Name: "AddrError", Value: (*net.AddrError)(nil)},
+		{Name: "Buffers", Value: (*net.Buffers)(nil)},
+		{Name: "Conn", Value: (*net.Conn)(nil)},
+		{Name: "DNSConfigError", Value: (*net.DNSConfigError)(nil)},
+		{Name: "DNSError", Value: (*net.DNSError)(nil)},
+		{Name: "Dialer", Value: (*net.Dialer)(nil)},
+		{Name: "Error", Value: (*net.Error)(nil)},
+		{Name: "Flags", Value: (*net.Flags)(nil)},
+		{Name: "HardwareAddr", Value: (*net.HardwareAddr)(nil)},
+		{Name: "IP", Value: (*net.IP)(nil)},
+		{Name: "IPAddr", Value: (*net.IPAddr)(nil)},
+		{Name: "IPConn", Value: (*net.IPConn)(nil)},
+		{Name: "IPMask", Value: (*net.IPMask)(nil)},
+		{Name: "IPNet", Value: (*net.IPNet)(nil)},
+		{Name: "Interface", Value: (*net.Interface)(nil)},
+		{Name: "InvalidAddrError", Value: (*net.InvalidAddrError)(nil)},
+		{Name: "KeepAliveConfig", Value: (*net.KeepAliveConfig)(nil)},
+		{Name: "ListenConfig", Value: (*net.ListenConfig)(nil)},
+		{Name: "Listener", Value: (*net.Listener)(nil)},
+		{Name: "MX", Value: (*net.MX)(nil)},
+		{Name: "NS", Value: (*net.NS)(nil)},
+		{Name: "OpError", Value: (*net.OpError)(nil)},
+		{Name: "PacketConn", Value: (*net.PacketConn)(nil)},
+		{Name: "ParseError", Value: (*net.ParseError)(nil)},
+		{Name: "Resolver", Value: (*net.Resolver)(nil)},
+		{Name: "SRV", Value: (*net.SRV)(nil)},
+		{Name: "TCPAddr", Value: (*net.TCPAddr)(nil)},
+		{Name: "TCPConn", Value: (*net.TCPConn)(nil)},
+		{Name: "TCPListener", Value: (*net.TCPListener)(nil)},
+		{Name: "UDPAddr", Value: (*net.UDPAddr)(nil)},
+		{Name: "UDPConn", Value: (*net.UDPConn)(nil)},
+		{Name: "UnixAddr", Value: (*net.UnixAddr)(nil)},
+		{Name: "UnixConn", Value: (*net.UnixConn)(nil)},
+		{Name: "UnixListener", Value: (*net.UnixListener)(nil)},
+		{Name: "UnknownNetworkError", Value: (*net.UnknownNetworkError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultResolver", Value: &net.DefaultResolver},
+		{Name: "ErrClosed", Value: &net.ErrClosed},
+		{Name: "ErrWriteToConnected", Value: &net.ErrWriteToConnected},
+		{Name: "IPv4allrouter", Value: &net.IPv4allrouter},
+		{Name: "IPv4allsys", Value: &net.IPv4allsys},
+		{Name: "IPv4bcast", Value: &net.IPv4bcast},
+		{Name: "IPv4zero", Value: &net.IPv4zero},
+		{Name: "IPv6interfacelocalallnodes", Value: &net.IPv6interfacelocalallnodes},
+		{Name: "IPv6linklocalallnodes", Value: &net.IPv6linklocalallnodes},
+		{Name: "IPv6linklocalallrouters", Value: &net.IPv6linklocalallrouters},
+		{Name: "IPv6loopback", Value: &net.IPv6loopback},
+		{Name: "IPv6unspecified", Value: &net.IPv6unspecified},
+		{Name: "IPv6zero", Value: &net.IPv6zero},
+	},
 }

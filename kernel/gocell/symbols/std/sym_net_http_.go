@@ -3,18 +3,16 @@
 package std
 
 import (
-	bufio "bufio"
-	table "dace.local/kernel/gocell/symbols/table"
-	fs "io/fs"
-	net "net"
+	"dace.local/kernel/gocell/symbols/table"
 	http "net/http"
-	url "net/url"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http", "http", func() map[string]reflect.Value {
-		return table.With(`DefaultMaxHeaderBytes INT 1048576
+func init() { table.Register(&net_http_) }
+
+var net_http_ = table.Package{
+	Path: "net/http",
+	Name: "http",
+	Untyped: `DefaultMaxHeaderBytes INT 1048576
 DefaultMaxIdleConnsPerHost INT 2
 MethodConnect STRING "CONNECT"
 MethodDelete STRING "DELETE"
@@ -89,264 +87,121 @@ StatusUseProxy INT 305
 StatusVariantAlsoNegotiates INT 506
 TimeFormat STRING "Mon, 02 Jan 2006 15:04:05 GMT"
 TrailerPrefix STRING "Trailer:"
-`, map[string]reflect.Value{
-			"AllowQuerySemicolons":     reflect.ValueOf(http.AllowQuerySemicolons),
-			"CanonicalHeaderKey":       reflect.ValueOf(http.CanonicalHeaderKey),
-			"DefaultClient":            reflect.ValueOf(&http.DefaultClient).Elem(),
-			"DefaultServeMux":          reflect.ValueOf(&http.DefaultServeMux).Elem(),
-			"DefaultTransport":         reflect.ValueOf(&http.DefaultTransport).Elem(),
-			"DetectContentType":        reflect.ValueOf(http.DetectContentType),
-			"ErrAbortHandler":          reflect.ValueOf(&http.ErrAbortHandler).Elem(),
-			"ErrBodyNotAllowed":        reflect.ValueOf(&http.ErrBodyNotAllowed).Elem(),
-			"ErrBodyReadAfterClose":    reflect.ValueOf(&http.ErrBodyReadAfterClose).Elem(),
-			"ErrContentLength":         reflect.ValueOf(&http.ErrContentLength).Elem(),
-			"ErrHandlerTimeout":        reflect.ValueOf(&http.ErrHandlerTimeout).Elem(),
-			"ErrHeaderTooLong":         reflect.ValueOf(&http.ErrHeaderTooLong).Elem(),
-			"ErrHijacked":              reflect.ValueOf(&http.ErrHijacked).Elem(),
-			"ErrLineTooLong":           reflect.ValueOf(&http.ErrLineTooLong).Elem(),
-			"ErrMissingBoundary":       reflect.ValueOf(&http.ErrMissingBoundary).Elem(),
-			"ErrMissingContentLength":  reflect.ValueOf(&http.ErrMissingContentLength).Elem(),
-			"ErrMissingFile":           reflect.ValueOf(&http.ErrMissingFile).Elem(),
-			"ErrNoCookie":              reflect.ValueOf(&http.ErrNoCookie).Elem(),
-			"ErrNoLocation":            reflect.ValueOf(&http.ErrNoLocation).Elem(),
-			"ErrNotMultipart":          reflect.ValueOf(&http.ErrNotMultipart).Elem(),
-			"ErrNotSupported":          reflect.ValueOf(&http.ErrNotSupported).Elem(),
-			"ErrSchemeMismatch":        reflect.ValueOf(&http.ErrSchemeMismatch).Elem(),
-			"ErrServerClosed":          reflect.ValueOf(&http.ErrServerClosed).Elem(),
-			"ErrShortBody":             reflect.ValueOf(&http.ErrShortBody).Elem(),
-			"ErrSkipAltProtocol":       reflect.ValueOf(&http.ErrSkipAltProtocol).Elem(),
-			"ErrUnexpectedTrailer":     reflect.ValueOf(&http.ErrUnexpectedTrailer).Elem(),
-			"ErrUseLastResponse":       reflect.ValueOf(&http.ErrUseLastResponse).Elem(),
-			"ErrWriteAfterFlush":       reflect.ValueOf(&http.ErrWriteAfterFlush).Elem(),
-			"Error":                    reflect.ValueOf(http.Error),
-			"FS":                       reflect.ValueOf(http.FS),
-			"FileServer":               reflect.ValueOf(http.FileServer),
-			"FileServerFS":             reflect.ValueOf(http.FileServerFS),
-			"Get":                      reflect.ValueOf(http.Get),
-			"Handle":                   reflect.ValueOf(http.Handle),
-			"HandleFunc":               reflect.ValueOf(http.HandleFunc),
-			"Head":                     reflect.ValueOf(http.Head),
-			"ListenAndServe":           reflect.ValueOf(http.ListenAndServe),
-			"ListenAndServeTLS":        reflect.ValueOf(http.ListenAndServeTLS),
-			"LocalAddrContextKey":      reflect.ValueOf(&http.LocalAddrContextKey).Elem(),
-			"MaxBytesHandler":          reflect.ValueOf(http.MaxBytesHandler),
-			"MaxBytesReader":           reflect.ValueOf(http.MaxBytesReader),
-			"NewCrossOriginProtection": reflect.ValueOf(http.NewCrossOriginProtection),
-			"NewFileTransport":         reflect.ValueOf(http.NewFileTransport),
-			"NewFileTransportFS":       reflect.ValueOf(http.NewFileTransportFS),
-			"NewRequest":               reflect.ValueOf(http.NewRequest),
-			"NewRequestWithContext":    reflect.ValueOf(http.NewRequestWithContext),
-			"NewResponseController":    reflect.ValueOf(http.NewResponseController),
-			"NewServeMux":              reflect.ValueOf(http.NewServeMux),
-			"NoBody":                   reflect.ValueOf(&http.NoBody).Elem(),
-			"NotFound":                 reflect.ValueOf(http.NotFound),
-			"NotFoundHandler":          reflect.ValueOf(http.NotFoundHandler),
-			"ParseCookie":              reflect.ValueOf(http.ParseCookie),
-			"ParseHTTPVersion":         reflect.ValueOf(http.ParseHTTPVersion),
-			"ParseSetCookie":           reflect.ValueOf(http.ParseSetCookie),
-			"ParseTime":                reflect.ValueOf(http.ParseTime),
-			"Post":                     reflect.ValueOf(http.Post),
-			"PostForm":                 reflect.ValueOf(http.PostForm),
-			"ProxyFromEnvironment":     reflect.ValueOf(http.ProxyFromEnvironment),
-			"ProxyURL":                 reflect.ValueOf(http.ProxyURL),
-			"ReadRequest":              reflect.ValueOf(http.ReadRequest),
-			"ReadResponse":             reflect.ValueOf(http.ReadResponse),
-			"Redirect":                 reflect.ValueOf(http.Redirect),
-			"RedirectHandler":          reflect.ValueOf(http.RedirectHandler),
-			"SameSiteDefaultMode":      reflect.ValueOf(http.SameSiteDefaultMode),
-			"SameSiteLaxMode":          reflect.ValueOf(http.SameSiteLaxMode),
-			"SameSiteNoneMode":         reflect.ValueOf(http.SameSiteNoneMode),
-			"SameSiteStrictMode":       reflect.ValueOf(http.SameSiteStrictMode),
-			"Serve":                    reflect.ValueOf(http.Serve),
-			"ServeContent":             reflect.ValueOf(http.ServeContent),
-			"ServeFile":                reflect.ValueOf(http.ServeFile),
-			"ServeFileFS":              reflect.ValueOf(http.ServeFileFS),
-			"ServeTLS":                 reflect.ValueOf(http.ServeTLS),
-			"ServerContextKey":         reflect.ValueOf(&http.ServerContextKey).Elem(),
-			"SetCookie":                reflect.ValueOf(http.SetCookie),
-			"StateActive":              reflect.ValueOf(http.StateActive),
-			"StateClosed":              reflect.ValueOf(http.StateClosed),
-			"StateHijacked":            reflect.ValueOf(http.StateHijacked),
-			"StateIdle":                reflect.ValueOf(http.StateIdle),
-			"StateNew":                 reflect.ValueOf(http.StateNew),
-			"StatusText":               reflect.ValueOf(http.StatusText),
-			"StripPrefix":              reflect.ValueOf(http.StripPrefix),
-			"TimeoutHandler":           reflect.ValueOf(http.TimeoutHandler),
-			"Client":                   reflect.ValueOf((*http.Client)(nil)),
-			"ClientConn":               reflect.ValueOf((*http.ClientConn)(nil)),
-			"CloseNotifier":            reflect.ValueOf((*http.CloseNotifier)(nil)),
-			"ConnState":                reflect.ValueOf((*http.ConnState)(nil)),
-			"Cookie":                   reflect.ValueOf((*http.Cookie)(nil)),
-			"CookieJar":                reflect.ValueOf((*http.CookieJar)(nil)),
-			"CrossOriginProtection":    reflect.ValueOf((*http.CrossOriginProtection)(nil)),
-			"Dir":                      reflect.ValueOf((*http.Dir)(nil)),
-			"File":                     reflect.ValueOf((*http.File)(nil)),
-			"FileSystem":               reflect.ValueOf((*http.FileSystem)(nil)),
-			"Flusher":                  reflect.ValueOf((*http.Flusher)(nil)),
-			"HTTP2Config":              reflect.ValueOf((*http.HTTP2Config)(nil)),
-			"Handler":                  reflect.ValueOf((*http.Handler)(nil)),
-			"HandlerFunc":              reflect.ValueOf((*http.HandlerFunc)(nil)),
-			"Header":                   reflect.ValueOf((*http.Header)(nil)),
-			"Hijacker":                 reflect.ValueOf((*http.Hijacker)(nil)),
-			"MaxBytesError":            reflect.ValueOf((*http.MaxBytesError)(nil)),
-			"ProtocolError":            reflect.ValueOf((*http.ProtocolError)(nil)),
-			"Protocols":                reflect.ValueOf((*http.Protocols)(nil)),
-			"PushOptions":              reflect.ValueOf((*http.PushOptions)(nil)),
-			"Pusher":                   reflect.ValueOf((*http.Pusher)(nil)),
-			"Request":                  reflect.ValueOf((*http.Request)(nil)),
-			"Response":                 reflect.ValueOf((*http.Response)(nil)),
-			"ResponseController":       reflect.ValueOf((*http.ResponseController)(nil)),
-			"ResponseWriter":           reflect.ValueOf((*http.ResponseWriter)(nil)),
-			"RoundTripper":             reflect.ValueOf((*http.RoundTripper)(nil)),
-			"SameSite":                 reflect.ValueOf((*http.SameSite)(nil)),
-			"ServeMux":                 reflect.ValueOf((*http.ServeMux)(nil)),
-			"Server":                   reflect.ValueOf((*http.Server)(nil)),
-			"Transport":                reflect.ValueOf((*http.Transport)(nil)),
-			"_CloseNotifier":           reflect.ValueOf((*_net_http_CloseNotifier)(nil)),
-			"_CookieJar":               reflect.ValueOf((*_net_http_CookieJar)(nil)),
-			"_File":                    reflect.ValueOf((*_net_http_File)(nil)),
-			"_FileSystem":              reflect.ValueOf((*_net_http_FileSystem)(nil)),
-			"_Flusher":                 reflect.ValueOf((*_net_http_Flusher)(nil)),
-			"_Handler":                 reflect.ValueOf((*_net_http_Handler)(nil)),
-			"_Hijacker":                reflect.ValueOf((*_net_http_Hijacker)(nil)),
-			"_Pusher":                  reflect.ValueOf((*_net_http_Pusher)(nil)),
-			"_ResponseWriter":          reflect.ValueOf((*_net_http_ResponseWriter)(nil)),
-			"_RoundTripper":            reflect.ValueOf((*_net_http_RoundTripper)(nil)),
-		})
-	})
-}
-
-// _net_http_CloseNotifier hands an interpreted CloseNotifier to compiled code.
-type _net_http_CloseNotifier struct {
-	IValue       any
-	WCloseNotify func() <-chan bool
-}
-
-func (W _net_http_CloseNotifier) CloseNotify() <-chan bool {
-	return W.WCloseNotify()
-}
-
-// _net_http_CookieJar hands an interpreted CookieJar to compiled code.
-type _net_http_CookieJar struct {
-	IValue      any
-	WCookies    func(a0 *url.URL) []*http.Cookie
-	WSetCookies func(a0 *url.URL, a1 []*http.Cookie)
-}
-
-func (W _net_http_CookieJar) Cookies(a0 *url.URL) []*http.Cookie {
-	return W.WCookies(a0)
-}
-
-func (W _net_http_CookieJar) SetCookies(a0 *url.URL, a1 []*http.Cookie) {
-	W.WSetCookies(a0, a1)
-}
-
-// _net_http_File hands an interpreted File to compiled code.
-type _net_http_File struct {
-	IValue   any
-	WClose   func() error
-	WRead    func(a0 []byte) (int, error)
-	WReaddir func(a0 int) ([]fs.FileInfo, error)
-	WSeek    func(a0 int64, a1 int) (int64, error)
-	WStat    func() (fs.FileInfo, error)
-}
-
-func (W _net_http_File) Close() error {
-	return W.WClose()
-}
-
-func (W _net_http_File) Read(a0 []byte) (int, error) {
-	return W.WRead(a0)
-}
-
-func (W _net_http_File) Readdir(a0 int) ([]fs.FileInfo, error) {
-	return W.WReaddir(a0)
-}
-
-func (W _net_http_File) Seek(a0 int64, a1 int) (int64, error) {
-	return W.WSeek(a0, a1)
-}
-
-func (W _net_http_File) Stat() (fs.FileInfo, error) {
-	return W.WStat()
-}
-
-// _net_http_FileSystem hands an interpreted FileSystem to compiled code.
-type _net_http_FileSystem struct {
-	IValue any
-	WOpen  func(a0 string) (http.File, error)
-}
-
-func (W _net_http_FileSystem) Open(a0 string) (http.File, error) {
-	return W.WOpen(a0)
-}
-
-// _net_http_Flusher hands an interpreted Flusher to compiled code.
-type _net_http_Flusher struct {
-	IValue any
-	WFlush func()
-}
-
-func (W _net_http_Flusher) Flush() {
-	W.WFlush()
-}
-
-// _net_http_Handler hands an interpreted Handler to compiled code.
-type _net_http_Handler struct {
-	IValue     any
-	WServeHTTP func(a0 http.ResponseWriter, a1 *http.Request)
-}
-
-func (W _net_http_Handler) ServeHTTP(a0 http.ResponseWriter, a1 *http.Request) {
-	W.WServeHTTP(a0, a1)
-}
-
-// _net_http_Hijacker hands an interpreted Hijacker to compiled code.
-type _net_http_Hijacker struct {
-	IValue  any
-	WHijack func() (net.Conn, *bufio.ReadWriter, error)
-}
-
-func (W _net_http_Hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return W.WHijack()
-}
-
-// _net_http_Pusher hands an interpreted Pusher to compiled code.
-type _net_http_Pusher struct {
-	IValue any
-	WPush  func(a0 string, a1 *http.PushOptions) error
-}
-
-func (W _net_http_Pusher) Push(a0 string, a1 *http.PushOptions) error {
-	return W.WPush(a0, a1)
-}
-
-// _net_http_ResponseWriter hands an interpreted ResponseWriter to compiled code.
-type _net_http_ResponseWriter struct {
-	IValue       any
-	WHeader      func() http.Header
-	WWrite       func(a0 []byte) (int, error)
-	WWriteHeader func(a0 int)
-}
-
-func (W _net_http_ResponseWriter) Header() http.Header {
-	return W.WHeader()
-}
-
-func (W _net_http_ResponseWriter) Write(a0 []byte) (int, error) {
-	return W.WWrite(a0)
-}
-
-func (W _net_http_ResponseWriter) WriteHeader(a0 int) {
-	W.WWriteHeader(a0)
-}
-
-// _net_http_RoundTripper hands an interpreted RoundTripper to compiled code.
-type _net_http_RoundTripper struct {
-	IValue     any
-	WRoundTrip func(a0 *http.Request) (*http.Response, error)
-}
-
-func (W _net_http_RoundTripper) RoundTrip(a0 *http.Request) (*http.Response, error) {
-	return W.WRoundTrip(a0)
+`,
+	Values: []table.Symbol{
+		{Name: "AllowQuerySemicolons", Value: http.AllowQuerySemicolons},
+		{Name: "CanonicalHeaderKey", Value: http.CanonicalHeaderKey},
+		{Name: "DetectContentType", Value: http.DetectContentType},
+		{Name: "Error", Value: http.Error},
+		{Name: "FS", Value: http.FS},
+		{Name: "FileServer", Value: http.FileServer},
+		{Name: "FileServerFS", Value: http.FileServerFS},
+		{Name: "Get", Value: http.Get},
+		{Name: "Handle", Value: http.Handle},
+		{Name: "HandleFunc", Value: http.HandleFunc},
+		{Name: "Head", Value: http.Head},
+		{Name: "ListenAndServe", Value: http.ListenAndServe},
+		{Name: "ListenAndServeTLS", Value: http.ListenAndServeTLS},
+		{Name: "MaxBytesHandler", Value: http.MaxBytesHandler},
+		{Name: "MaxBytesReader", Value: http.MaxBytesReader},
+		{Name: "NewCrossOriginProtection", Value: http.NewCrossOriginProtection},
+		{Name: "NewFileTransport", Value: http.NewFileTransport},
+		{Name: "NewFileTransportFS", Value: http.NewFileTransportFS},
+		{Name: "NewRequest", Value: http.NewRequest},
+		{Name: "NewRequestWithContext", Value: http.NewRequestWithContext},
+		{Name: "NewResponseController", Value: http.NewResponseController},
+		{Name: "NewServeMux", Value: http.NewServeMux},
+		{Name: "NotFound", Value: http.NotFound},
+		{Name: "NotFoundHandler", Value: http.NotFoundHandler},
+		{Name: "ParseCookie", Value: http.ParseCookie},
+		{Name: "ParseHTTPVersion", Value: http.ParseHTTPVersion},
+		{Name: "ParseSetCookie", Value: http.ParseSetCookie},
+		{Name: "ParseTime", Value: http.ParseTime},
+		{Name: "Post", Value: http.Post},
+		{Name: "PostForm", Value: http.PostForm},
+		{Name: "ProxyFromEnvironment", Value: http.ProxyFromEnvironment},
+		{Name: "ProxyURL", Value: http.ProxyURL},
+		{Name: "ReadRequest", Value: http.ReadRequest},
+		{Name: "ReadResponse", Value: http.ReadResponse},
+		{Name: "Redirect", Value: http.Redirect},
+		{Name: "RedirectHandler", Value: http.RedirectHandler},
+		{Name: "SameSiteDefaultMode", Value: http.SameSiteDefaultMode},
+		{Name: "SameSiteLaxMode", Value: http.SameSiteLaxMode},
+		{Name: "SameSiteNoneMode", Value: http.SameSiteNoneMode},
+		{Name: "SameSiteStrictMode", Value: http.SameSiteStrictMode},
+		{Name: "Serve", Value: http.Serve},
+		{Name: "ServeContent", Value: http.ServeContent},
+		{Name: "ServeFile", Value: http.ServeFile},
+		{Name: "ServeFileFS", Value: http.ServeFileFS},
+		{Name: "ServeTLS", Value: http.ServeTLS},
+		{Name: "SetCookie", Value: http.SetCookie},
+		{Name: "StateActive", Value: http.StateActive},
+		{Name: "StateClosed", Value: http.StateClosed},
+		{Name: "StateHijacked", Value: http.StateHijacked},
+		{Name: "StateIdle", Value: http.StateIdle},
+		{Name: "StateNew", Value: http.StateNew},
+		{Name: "StatusText", Value: http.StatusText},
+		{Name: "StripPrefix", Value: http.StripPrefix},
+		{Name: "TimeoutHandler", Value: http.TimeoutHandler},
+		{Name: "Client", Value: (*http.Client)(nil)},
+		{Name: "ClientConn", Value: (*http.ClientConn)(nil)},
+		{Name: "CloseNotifier", Value: (*http.CloseNotifier)(nil)},
+		{Name: "ConnState", Value: (*http.ConnState)(nil)},
+		{Name: "Cookie", Value: (*http.Cookie)(nil)},
+		{Name: "CookieJar", Value: (*http.CookieJar)(nil)},
+		{Name: "CrossOriginProtection", Value: (*http.CrossOriginProtection)(nil)},
+		{Name: "Dir", Value: (*http.Dir)(nil)},
+		{Name: "File", Value: (*http.File)(nil)},
+		{Name: "FileSystem", Value: (*http.FileSystem)(nil)},
+		{Name: "Flusher", Value: (*http.Flusher)(nil)},
+		{Name: "HTTP2Config", Value: (*http.HTTP2Config)(nil)},
+		{Name: "Handler", Value: (*http.Handler)(nil)},
+		{Name: "HandlerFunc", Value: (*http.HandlerFunc)(nil)},
+		{Name: "Header", Value: (*http.Header)(nil)},
+		{Name: "Hijacker", Value: (*http.Hijacker)(nil)},
+		{Name: "MaxBytesError", Value: (*http.MaxBytesError)(nil)},
+		{Name: "ProtocolError", Value: (*http.ProtocolError)(nil)},
+		{Name: "Protocols", Value: (*http.Protocols)(nil)},
+		{Name: "PushOptions", Value: (*http.PushOptions)(nil)},
+		{Name: "Pusher", Value: (*http.Pusher)(nil)},
+		{Name: "Request", Value: (*http.Request)(nil)},
+		{Name: "Response", Value: (*http.Response)(nil)},
+		{Name: "ResponseController", Value: (*http.ResponseController)(nil)},
+		{Name: "ResponseWriter", Value: (*http.ResponseWriter)(nil)},
+		{Name: "RoundTripper", Value: (*http.RoundTripper)(nil)},
+		{Name: "SameSite", Value: (*http.SameSite)(nil)},
+		{Name: "ServeMux", Value: (*http.ServeMux)(nil)},
+		{Name: "Server", Value: (*http.Server)(nil)},
+		{Name: "Transport", Value: (*http.Transport)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultClient", Value: &http.DefaultClient},
+		{Name: "DefaultServeMux", Value: &http.DefaultServeMux},
+		{Name: "DefaultTransport", Value: &http.DefaultTransport},
+		{Name: "ErrAbortHandler", Value: &http.ErrAbortHandler},
+		{Name: "ErrBodyNotAllowed", Value: &http.ErrBodyNotAllowed},
+		{Name: "ErrBodyReadAfterClose", Value: &http.ErrBodyReadAfterClose},
+		{Name: "ErrContentLength", Value: &http.ErrContentLength},
+		{Name: "ErrHandlerTimeout", Value: &http.ErrHandlerTimeout},
+		{Name: "ErrHeaderTooLong", Value: &http.ErrHeaderTooLong},
+		{Name: "ErrHijacked", Value: &http.ErrHijacked},
+		{Name: "ErrLineTooLong", Value: &http.ErrLineTooLong},
+		{Name: "ErrMissingBoundary", Value: &http.ErrMissingBoundary},
+		{Name: "ErrMissingContentLength", Value: &http.ErrMissingContentLength},
+		{Name: "ErrMissingFile", Value: &http.ErrMissingFile},
+		{Name: "ErrNoCookie", Value: &http.ErrNoCookie},
+		{Name: "ErrNoLocation", Value: &http.ErrNoLocation},
+		{Name: "ErrNotMultipart", Value: &http.ErrNotMultipart},
+		{Name: "ErrNotSupported", Value: &http.ErrNotSupported},
+		{Name: "ErrSchemeMismatch", Value: &http.ErrSchemeMismatch},
+		{Name: "ErrServerClosed", Value: &http.ErrServerClosed},
+		{Name: "ErrShortBody", Value: &http.ErrShortBody},
+		{Name: "ErrSkipAltProtocol", Value: &http.ErrSkipAltProtocol},
+		{Name: "ErrUnexpectedTrailer", Value: &http.ErrUnexpectedTrailer},
+		{Name: "ErrUseLastResponse", Value: &http.ErrUseLastResponse},
+		{Name: "ErrWriteAfterFlush", Value: &http.ErrWriteAfterFlush},
+		{Name: "LocalAddrContextKey", Value: &http.LocalAddrContextKey},
+		{Name: "NoBody", Value: &http.NoBody},
+		{Name: "ServerContextKey", Value: &http.ServerContextKey},
+	},
 }

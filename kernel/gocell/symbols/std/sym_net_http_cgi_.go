@@ -3,18 +3,19 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cgi "net/http/cgi"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/cgi", "cgi", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Request":        reflect.ValueOf(cgi.Request),
-			"RequestFromMap": reflect.ValueOf(cgi.RequestFromMap),
-			"Serve":          reflect.ValueOf(cgi.Serve),
-			"Handler":        reflect.ValueOf((*cgi.Handler)(nil)),
-		})
-	})
+func init() { table.Register(&net_http_cgi_) }
+
+var net_http_cgi_ = table.Package{
+	Path: "net/http/cgi",
+	Name: "cgi",
+	Values: []table.Symbol{
+		{Name: "Request", Value: cgi.Request},
+		{Name: "RequestFromMap", Value: cgi.RequestFromMap},
+		{Name: "Serve", Value: cgi.Serve},
+		{Name: "Handler", Value: (*cgi.Handler)(nil)},
+	},
 }

@@ -3,37 +3,19 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	cookiejar "net/http/cookiejar"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/cookiejar", "cookiejar", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"New":               reflect.ValueOf(cookiejar.New),
-			"Jar":               reflect.ValueOf((*cookiejar.Jar)(nil)),
-			"Options":           reflect.ValueOf((*cookiejar.Options)(nil)),
-			"PublicSuffixList":  reflect.ValueOf((*cookiejar.PublicSuffixList)(nil)),
-			"_PublicSuffixList": reflect.ValueOf((*_net_http_cookiejar_PublicSuffixList)(nil)),
-		})
-	})
-}
+func init() { table.Register(&net_http_cookiejar_) }
 
-// _net_http_cookiejar_PublicSuffixList hands an interpreted PublicSuffixList to compiled code.
-type _net_http_cookiejar_PublicSuffixList struct {
-	IValue        any
-	WPublicSuffix func(a0 string) string
-	WString       func() string
-}
-
-func (W _net_http_cookiejar_PublicSuffixList) PublicSuffix(a0 string) string {
-	return W.WPublicSuffix(a0)
-}
-
-func (W _net_http_cookiejar_PublicSuffixList) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
+var net_http_cookiejar_ = table.Package{
+	Path: "net/http/cookiejar",
+	Name: "cookiejar",
+	Values: []table.Symbol{
+		{Name: "New", Value: cookiejar.New},
+		{Name: "Jar", Value: (*cookiejar.Jar)(nil)},
+		{Name: "Options", Value: (*cookiejar.Options)(nil)},
+		{Name: "PublicSuffixList", Value: (*cookiejar.PublicSuffixList)(nil)},
+	},
 }

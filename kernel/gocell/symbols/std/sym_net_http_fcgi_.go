@@ -3,18 +3,21 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	fcgi "net/http/fcgi"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/fcgi", "fcgi", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrConnClosed":     reflect.ValueOf(&fcgi.ErrConnClosed).Elem(),
-			"ErrRequestAborted": reflect.ValueOf(&fcgi.ErrRequestAborted).Elem(),
-			"ProcessEnv":        reflect.ValueOf(fcgi.ProcessEnv),
-			"Serve":             reflect.ValueOf(fcgi.Serve),
-		})
-	})
+func init() { table.Register(&net_http_fcgi_) }
+
+var net_http_fcgi_ = table.Package{
+	Path: "net/http/fcgi",
+	Name: "fcgi",
+	Values: []table.Symbol{
+		{Name: "ProcessEnv", Value: fcgi.ProcessEnv},
+		{Name: "Serve", Value: fcgi.Serve},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrConnClosed", Value: &fcgi.ErrConnClosed},
+		{Name: "ErrRequestAborted", Value: &fcgi.ErrRequestAborted},
+	},
 }

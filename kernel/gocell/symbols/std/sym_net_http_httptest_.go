@@ -3,23 +3,25 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	httptest "net/http/httptest"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/httptest", "httptest", func() map[string]reflect.Value {
-		return table.With(`DefaultRemoteAddr STRING "1.2.3.4"
-`, map[string]reflect.Value{
-			"NewRecorder":           reflect.ValueOf(httptest.NewRecorder),
-			"NewRequest":            reflect.ValueOf(httptest.NewRequest),
-			"NewRequestWithContext": reflect.ValueOf(httptest.NewRequestWithContext),
-			"NewServer":             reflect.ValueOf(httptest.NewServer),
-			"NewTLSServer":          reflect.ValueOf(httptest.NewTLSServer),
-			"NewUnstartedServer":    reflect.ValueOf(httptest.NewUnstartedServer),
-			"ResponseRecorder":      reflect.ValueOf((*httptest.ResponseRecorder)(nil)),
-			"Server":                reflect.ValueOf((*httptest.Server)(nil)),
-		})
-	})
+func init() { table.Register(&net_http_httptest_) }
+
+var net_http_httptest_ = table.Package{
+	Path: "net/http/httptest",
+	Name: "httptest",
+	Untyped: `DefaultRemoteAddr STRING "1.2.3.4"
+`,
+	Values: []table.Symbol{
+		{Name: "NewRecorder", Value: httptest.NewRecorder},
+		{Name: "NewRequest", Value: httptest.NewRequest},
+		{Name: "NewRequestWithContext", Value: httptest.NewRequestWithContext},
+		{Name: "NewServer", Value: httptest.NewServer},
+		{Name: "NewTLSServer", Value: httptest.NewTLSServer},
+		{Name: "NewUnstartedServer", Value: httptest.NewUnstartedServer},
+		{Name: "ResponseRecorder", Value: (*httptest.ResponseRecorder)(nil)},
+		{Name: "Server", Value: (*httptest.Server)(nil)},
+	},
 }

@@ -3,21 +3,22 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	httptrace "net/http/httptrace"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/httptrace", "httptrace", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ContextClientTrace": reflect.ValueOf(httptrace.ContextClientTrace),
-			"WithClientTrace":    reflect.ValueOf(httptrace.WithClientTrace),
-			"ClientTrace":        reflect.ValueOf((*httptrace.ClientTrace)(nil)),
-			"DNSDoneInfo":        reflect.ValueOf((*httptrace.DNSDoneInfo)(nil)),
-			"DNSStartInfo":       reflect.ValueOf((*httptrace.DNSStartInfo)(nil)),
-			"GotConnInfo":        reflect.ValueOf((*httptrace.GotConnInfo)(nil)),
-			"WroteRequestInfo":   reflect.ValueOf((*httptrace.WroteRequestInfo)(nil)),
-		})
-	})
+func init() { table.Register(&net_http_httptrace_) }
+
+var net_http_httptrace_ = table.Package{
+	Path: "net/http/httptrace",
+	Name: "httptrace",
+	Values: []table.Symbol{
+		{Name: "ContextClientTrace", Value: httptrace.ContextClientTrace},
+		{Name: "WithClientTrace", Value: httptrace.WithClientTrace},
+		{Name: "ClientTrace", Value: (*httptrace.ClientTrace)(nil)},
+		{Name: "DNSDoneInfo", Value: (*httptrace.DNSDoneInfo)(nil)},
+		{Name: "DNSStartInfo", Value: (*httptrace.DNSStartInfo)(nil)},
+		{Name: "GotConnInfo", Value: (*httptrace.GotConnInfo)(nil)},
+		{Name: "WroteRequestInfo", Value: (*httptrace.WroteRequestInfo)(nil)},
+	},
 }

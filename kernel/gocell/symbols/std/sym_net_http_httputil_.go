@@ -3,48 +3,35 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	httputil "net/http/httputil"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/httputil", "httputil", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"DumpRequest":               reflect.ValueOf(httputil.DumpRequest),
-			"DumpRequestOut":            reflect.ValueOf(httputil.DumpRequestOut),
-			"DumpResponse":              reflect.ValueOf(httputil.DumpResponse),
-			"ErrClosed":                 reflect.ValueOf(&httputil.ErrClosed).Elem(),
-			"ErrLineTooLong":            reflect.ValueOf(&httputil.ErrLineTooLong).Elem(),
-			"ErrPersistEOF":             reflect.ValueOf(&httputil.ErrPersistEOF).Elem(),
-			"ErrPipeline":               reflect.ValueOf(&httputil.ErrPipeline).Elem(),
-			"NewChunkedReader":          reflect.ValueOf(httputil.NewChunkedReader),
-			"NewChunkedWriter":          reflect.ValueOf(httputil.NewChunkedWriter),
-			"NewClientConn":             reflect.ValueOf(httputil.NewClientConn),
-			"NewProxyClientConn":        reflect.ValueOf(httputil.NewProxyClientConn),
-			"NewServerConn":             reflect.ValueOf(httputil.NewServerConn),
-			"NewSingleHostReverseProxy": reflect.ValueOf(httputil.NewSingleHostReverseProxy),
-			"BufferPool":                reflect.ValueOf((*httputil.BufferPool)(nil)),
-			"ClientConn":                reflect.ValueOf((*httputil.ClientConn)(nil)),
-			"ProxyRequest":              reflect.ValueOf((*httputil.ProxyRequest)(nil)),
-			"ReverseProxy":              reflect.ValueOf((*httputil.ReverseProxy)(nil)),
-			"ServerConn":                reflect.ValueOf((*httputil.ServerConn)(nil)),
-			"_BufferPool":               reflect.ValueOf((*_net_http_httputil_BufferPool)(nil)),
-		})
-	})
-}
+func init() { table.Register(&net_http_httputil_) }
 
-// _net_http_httputil_BufferPool hands an interpreted BufferPool to compiled code.
-type _net_http_httputil_BufferPool struct {
-	IValue any
-	WGet   func() []byte
-	WPut   func(a0 []byte)
-}
-
-func (W _net_http_httputil_BufferPool) Get() []byte {
-	return W.WGet()
-}
-
-func (W _net_http_httputil_BufferPool) Put(a0 []byte) {
-	W.WPut(a0)
+var net_http_httputil_ = table.Package{
+	Path: "net/http/httputil",
+	Name: "httputil",
+	Values: []table.Symbol{
+		{Name: "DumpRequest", Value: httputil.DumpRequest},
+		{Name: "DumpRequestOut", Value: httputil.DumpRequestOut},
+		{Name: "DumpResponse", Value: httputil.DumpResponse},
+		{Name: "NewChunkedReader", Value: httputil.NewChunkedReader},
+		{Name: "NewChunkedWriter", Value: httputil.NewChunkedWriter},
+		{Name: "NewClientConn", Value: httputil.NewClientConn},
+		{Name: "NewProxyClientConn", Value: httputil.NewProxyClientConn},
+		{Name: "NewServerConn", Value: httputil.NewServerConn},
+		{Name: "NewSingleHostReverseProxy", Value: httputil.NewSingleHostReverseProxy},
+		{Name: "BufferPool", Value: (*httputil.BufferPool)(nil)},
+		{Name: "ClientConn", Value: (*httputil.ClientConn)(nil)},
+		{Name: "ProxyRequest", Value: (*httputil.ProxyRequest)(nil)},
+		{Name: "ReverseProxy", Value: (*httputil.ReverseProxy)(nil)},
+		{Name: "ServerConn", Value: (*httputil.ServerConn)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrClosed", Value: &httputil.ErrClosed},
+		{Name: "ErrLineTooLong", Value: &httputil.ErrLineTooLong},
+		{Name: "ErrPersistEOF", Value: &httputil.ErrPersistEOF},
+		{Name: "ErrPipeline", Value: &httputil.ErrPipeline},
+	},
 }

@@ -3,20 +3,21 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	pprof "net/http/pprof"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/http/pprof", "pprof", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Cmdline": reflect.ValueOf(pprof.Cmdline),
-			"Handler": reflect.ValueOf(pprof.Handler),
-			"Index":   reflect.ValueOf(pprof.Index),
-			"Profile": reflect.ValueOf(pprof.Profile),
-			"Symbol":  reflect.ValueOf(pprof.Symbol),
-			"Trace":   reflect.ValueOf(pprof.Trace),
-		})
-	})
+func init() { table.Register(&net_http_pprof_) }
+
+var net_http_pprof_ = table.Package{
+	Path: "net/http/pprof",
+	Name: "pprof",
+	Values: []table.Symbol{
+		{Name: "Cmdline", Value: pprof.Cmdline},
+		{Name: "Handler", Value: pprof.Handler},
+		{Name: "Index", Value: pprof.Index},
+		{Name: "Profile", Value: pprof.Profile},
+		{Name: "Symbol", Value: pprof.Symbol},
+		{Name: "Trace", Value: pprof.Trace},
+	},
 }

@@ -3,23 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	mail "net/mail"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/mail", "mail", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ErrHeaderNotPresent": reflect.ValueOf(&mail.ErrHeaderNotPresent).Elem(),
-			"ParseAddress":        reflect.ValueOf(mail.ParseAddress),
-			"ParseAddressList":    reflect.ValueOf(mail.ParseAddressList),
-			"ParseDate":           reflect.ValueOf(mail.ParseDate),
-			"ReadMessage":         reflect.ValueOf(mail.ReadMessage),
-			"Address":             reflect.ValueOf((*mail.Address)(nil)),
-			"AddressParser":       reflect.ValueOf((*mail.AddressParser)(nil)),
-			"Header":              reflect.ValueOf((*mail.Header)(nil)),
-			"Message":             reflect.ValueOf((*mail.Message)(nil)),
-		})
-	})
+func init() { table.Register(&net_mail_) }
+
+var net_mail_ = table.Package{
+	Path: "net/mail",
+	Name: "mail",
+	Values: []table.Symbol{
+		{Name: "ParseAddress", Value: mail.ParseAddress},
+		{Name: "ParseAddressList", Value: mail.ParseAddressList},
+		{Name: "ParseDate", Value: mail.ParseDate},
+		{Name: "ReadMessage", Value: mail.ReadMessage},
+		{Name: "Address", Value: (*mail.Address)(nil)},
+		{Name: "AddressParser", Value: (*mail.AddressParser)(nil)},
+		{Name: "Header", Value: (*mail.Header)(nil)},
+		{Name: "Message", Value: (*mail.Message)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrHeaderNotPresent", Value: &mail.ErrHeaderNotPresent},
+	},
 }

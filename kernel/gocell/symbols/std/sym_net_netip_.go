@@ -3,33 +3,34 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	netip "net/netip"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/netip", "netip", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AddrFrom16":              reflect.ValueOf(netip.AddrFrom16),
-			"AddrFrom4":               reflect.ValueOf(netip.AddrFrom4),
-			"AddrFromSlice":           reflect.ValueOf(netip.AddrFromSlice),
-			"AddrPortFrom":            reflect.ValueOf(netip.AddrPortFrom),
-			"IPv4Unspecified":         reflect.ValueOf(netip.IPv4Unspecified),
-			"IPv6LinkLocalAllNodes":   reflect.ValueOf(netip.IPv6LinkLocalAllNodes),
-			"IPv6LinkLocalAllRouters": reflect.ValueOf(netip.IPv6LinkLocalAllRouters),
-			"IPv6Loopback":            reflect.ValueOf(netip.IPv6Loopback),
-			"IPv6Unspecified":         reflect.ValueOf(netip.IPv6Unspecified),
-			"MustParseAddr":           reflect.ValueOf(netip.MustParseAddr),
-			"MustParseAddrPort":       reflect.ValueOf(netip.MustParseAddrPort),
-			"MustParsePrefix":         reflect.ValueOf(netip.MustParsePrefix),
-			"ParseAddr":               reflect.ValueOf(netip.ParseAddr),
-			"ParseAddrPort":           reflect.ValueOf(netip.ParseAddrPort),
-			"ParsePrefix":             reflect.ValueOf(netip.ParsePrefix),
-			"PrefixFrom":              reflect.ValueOf(netip.PrefixFrom),
-			"Addr":                    reflect.ValueOf((*netip.Addr)(nil)),
-			"AddrPort":                reflect.ValueOf((*netip.AddrPort)(nil)),
-			"Prefix":                  reflect.ValueOf((*netip.Prefix)(nil)),
-		})
-	})
+func init() { table.Register(&net_netip_) }
+
+var net_netip_ = table.Package{
+	Path: "net/netip",
+	Name: "netip",
+	Values: []table.Symbol{
+		{Name: "AddrFrom16", Value: netip.AddrFrom16},
+		{Name: "AddrFrom4", Value: netip.AddrFrom4},
+		{Name: "AddrFromSlice", Value: netip.AddrFromSlice},
+		{Name: "AddrPortFrom", Value: netip.AddrPortFrom},
+		{Name: "IPv4Unspecified", Value: netip.IPv4Unspecified},
+		{Name: "IPv6LinkLocalAllNodes", Value: netip.IPv6LinkLocalAllNodes},
+		{Name: "IPv6LinkLocalAllRouters", Value: netip.IPv6LinkLocalAllRouters},
+		{Name: "IPv6Loopback", Value: netip.IPv6Loopback},
+		{Name: "IPv6Unspecified", Value: netip.IPv6Unspecified},
+		{Name: "MustParseAddr", Value: netip.MustParseAddr},
+		{Name: "MustParseAddrPort", Value: netip.MustParseAddrPort},
+		{Name: "MustParsePrefix", Value: netip.MustParsePrefix},
+		{Name: "ParseAddr", Value: netip.ParseAddr},
+		{Name: "ParseAddrPort", Value: netip.ParseAddrPort},
+		{Name: "ParsePrefix", Value: netip.ParsePrefix},
+		{Name: "PrefixFrom", Value: netip.PrefixFrom},
+		{Name: "Addr", Value: (*netip.Addr)(nil)},
+		{Name: "AddrPort", Value: (*netip.AddrPort)(nil)},
+		{Name: "Prefix", Value: (*netip.Prefix)(nil)},
+	},
 }

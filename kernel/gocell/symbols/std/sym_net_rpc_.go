@@ -3,91 +3,43 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	rpc "net/rpc"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/rpc", "rpc", func() map[string]reflect.Value {
-		return table.With(`DefaultDebugPath STRING "/debug/rpc"
+func init() { table.Register(&net_rpc_) }
+
+var net_rpc_ = table.Package{
+	Path: "net/rpc",
+	Name: "rpc",
+	Untyped: `DefaultDebugPath STRING "/debug/rpc"
 DefaultRPCPath STRING "/_goRPC_"
-`, map[string]reflect.Value{
-			"Accept":             reflect.ValueOf(rpc.Accept),
-			"DefaultServer":      reflect.ValueOf(&rpc.DefaultServer).Elem(),
-			"Dial":               reflect.ValueOf(rpc.Dial),
-			"DialHTTP":           reflect.ValueOf(rpc.DialHTTP),
-			"DialHTTPPath":       reflect.ValueOf(rpc.DialHTTPPath),
-			"ErrShutdown":        reflect.ValueOf(&rpc.ErrShutdown).Elem(),
-			"HandleHTTP":         reflect.ValueOf(rpc.HandleHTTP),
-			"NewClient":          reflect.ValueOf(rpc.NewClient),
-			"NewClientWithCodec": reflect.ValueOf(rpc.NewClientWithCodec),
-			"NewServer":          reflect.ValueOf(rpc.NewServer),
-			"Register":           reflect.ValueOf(rpc.Register),
-			"RegisterName":       reflect.ValueOf(rpc.RegisterName),
-			"ServeCodec":         reflect.ValueOf(rpc.ServeCodec),
-			"ServeConn":          reflect.ValueOf(rpc.ServeConn),
-			"ServeRequest":       reflect.ValueOf(rpc.ServeRequest),
-			"Call":               reflect.ValueOf((*rpc.Call)(nil)),
-			"Client":             reflect.ValueOf((*rpc.Client)(nil)),
-			"ClientCodec":        reflect.ValueOf((*rpc.ClientCodec)(nil)),
-			"Request":            reflect.ValueOf((*rpc.Request)(nil)),
-			"Response":           reflect.ValueOf((*rpc.Response)(nil)),
-			"Server":             reflect.ValueOf((*rpc.Server)(nil)),
-			"ServerCodec":        reflect.ValueOf((*rpc.ServerCodec)(nil)),
-			"ServerError":        reflect.ValueOf((*rpc.ServerError)(nil)),
-			"_ClientCodec":       reflect.ValueOf((*_net_rpc_ClientCodec)(nil)),
-			"_ServerCodec":       reflect.ValueOf((*_net_rpc_ServerCodec)(nil)),
-		})
-	})
-}
-
-// _net_rpc_ClientCodec hands an interpreted ClientCodec to compiled code.
-type _net_rpc_ClientCodec struct {
-	IValue              any
-	WClose              func() error
-	WReadResponseBody   func(a0 any) error
-	WReadResponseHeader func(a0 *rpc.Response) error
-	WWriteRequest       func(a0 *rpc.Request, a1 any) error
-}
-
-func (W _net_rpc_ClientCodec) Close() error {
-	return W.WClose()
-}
-
-func (W _net_rpc_ClientCodec) ReadResponseBody(a0 any) error {
-	return W.WReadResponseBody(a0)
-}
-
-func (W _net_rpc_ClientCodec) ReadResponseHeader(a0 *rpc.Response) error {
-	return W.WReadResponseHeader(a0)
-}
-
-func (W _net_rpc_ClientCodec) WriteRequest(a0 *rpc.Request, a1 any) error {
-	return W.WWriteRequest(a0, a1)
-}
-
-// _net_rpc_ServerCodec hands an interpreted ServerCodec to compiled code.
-type _net_rpc_ServerCodec struct {
-	IValue             any
-	WClose             func() error
-	WReadRequestBody   func(a0 any) error
-	WReadRequestHeader func(a0 *rpc.Request) error
-	WWriteResponse     func(a0 *rpc.Response, a1 any) error
-}
-
-func (W _net_rpc_ServerCodec) Close() error {
-	return W.WClose()
-}
-
-func (W _net_rpc_ServerCodec) ReadRequestBody(a0 any) error {
-	return W.WReadRequestBody(a0)
-}
-
-func (W _net_rpc_ServerCodec) ReadRequestHeader(a0 *rpc.Request) error {
-	return W.WReadRequestHeader(a0)
-}
-
-func (W _net_rpc_ServerCodec) WriteResponse(a0 *rpc.Response, a1 any) error {
-	return W.WWriteResponse(a0, a1)
+`,
+	Values: []table.Symbol{
+		{Name: "Accept", Value: rpc.Accept},
+		{Name: "Dial", Value: rpc.Dial},
+		{Name: "DialHTTP", Value: rpc.DialHTTP},
+		{Name: "DialHTTPPath", Value: rpc.DialHTTPPath},
+		{Name: "HandleHTTP", Value: rpc.HandleHTTP},
+		{Name: "NewClient", Value: rpc.NewClient},
+		{Name: "NewClientWithCodec", Value: rpc.NewClientWithCodec},
+		{Name: "NewServer", Value: rpc.NewServer},
+		{Name: "Register", Value: rpc.Register},
+		{Name: "RegisterName", Value: rpc.RegisterName},
+		{Name: "ServeCodec", Value: rpc.ServeCodec},
+		{Name: "ServeConn", Value: rpc.ServeConn},
+		{Name: "ServeRequest", Value: rpc.ServeRequest},
+		{Name: "Call", Value: (*rpc.Call)(nil)},
+		{Name: "Client", Value: (*rpc.Client)(nil)},
+		{Name: "ClientCodec", Value: (*rpc.ClientCodec)(nil)},
+		{Name: "Request", Value: (*rpc.Request)(nil)},
+		{Name: "Response", Value: (*rpc.Response)(nil)},
+		{Name: "Server", Value: (*rpc.Server)(nil)},
+		{Name: "ServerCodec", Value: (*rpc.ServerCodec)(nil)},
+		{Name: "ServerError", Value: (*rpc.ServerError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "DefaultServer", Value: &rpc.DefaultServer},
+		{Name: "ErrShutdown", Value: &rpc.ErrShutdown},
+	},
 }

@@ -3,19 +3,20 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	jsonrpc "net/rpc/jsonrpc"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/rpc/jsonrpc", "jsonrpc", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Dial":           reflect.ValueOf(jsonrpc.Dial),
-			"NewClient":      reflect.ValueOf(jsonrpc.NewClient),
-			"NewClientCodec": reflect.ValueOf(jsonrpc.NewClientCodec),
-			"NewServerCodec": reflect.ValueOf(jsonrpc.NewServerCodec),
-			"ServeConn":      reflect.ValueOf(jsonrpc.ServeConn),
-		})
-	})
+func init() { table.Register(&net_rpc_jsonrpc_) }
+
+var net_rpc_jsonrpc_ = table.Package{
+	Path: "net/rpc/jsonrpc",
+	Name: "jsonrpc",
+	Values: []table.Symbol{
+		{Name: "Dial", Value: jsonrpc.Dial},
+		{Name: "NewClient", Value: jsonrpc.NewClient},
+		{Name: "NewClientCodec", Value: jsonrpc.NewClientCodec},
+		{Name: "NewServerCodec", Value: jsonrpc.NewServerCodec},
+		{Name: "ServeConn", Value: jsonrpc.ServeConn},
+	},
 }

@@ -3,38 +3,23 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	smtp "net/smtp"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/smtp", "smtp", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"CRAMMD5Auth": reflect.ValueOf(smtp.CRAMMD5Auth),
-			"Dial":        reflect.ValueOf(smtp.Dial),
-			"NewClient":   reflect.ValueOf(smtp.NewClient),
-			"PlainAuth":   reflect.ValueOf(smtp.PlainAuth),
-			"SendMail":    reflect.ValueOf(smtp.SendMail),
-			"Auth":        reflect.ValueOf((*smtp.Auth)(nil)),
-			"Client":      reflect.ValueOf((*smtp.Client)(nil)),
-			"ServerInfo":  reflect.ValueOf((*smtp.ServerInfo)(nil)),
-			"_Auth":       reflect.ValueOf((*_net_smtp_Auth)(nil)),
-		})
-	})
-}
+func init() { table.Register(&net_smtp_) }
 
-// _net_smtp_Auth hands an interpreted Auth to compiled code.
-type _net_smtp_Auth struct {
-	IValue any
-	WNext  func(a0 []byte, a1 bool) ([]byte, error)
-	WStart func(a0 *smtp.ServerInfo) (string, []byte, error)
-}
-
-func (W _net_smtp_Auth) Next(a0 []byte, a1 bool) ([]byte, error) {
-	return W.WNext(a0, a1)
-}
-
-func (W _net_smtp_Auth) Start(a0 *smtp.ServerInfo) (string, []byte, error) {
-	return W.WStart(a0)
+var net_smtp_ = table.Package{
+	Path: "net/smtp",
+	Name: "smtp",
+	Values: []table.Symbol{
+		{Name: "CRAMMD5Auth", Value: smtp.CRAMMD5Auth},
+		{Name: "Dial", Value: smtp.Dial},
+		{Name: "NewClient", Value: smtp.NewClient},
+		{Name: "PlainAuth", Value: smtp.PlainAuth},
+		{Name: "SendMail", Value: smtp.SendMail},
+		{Name: "Auth", Value: (*smtp.Auth)(nil)},
+		{Name: "Client", Value: (*smtp.Client)(nil)},
+		{Name: "ServerInfo", Value: (*smtp.ServerInfo)(nil)},
+	},
 }

@@ -3,28 +3,29 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	textproto "net/textproto"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/textproto", "textproto", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"CanonicalMIMEHeaderKey": reflect.ValueOf(textproto.CanonicalMIMEHeaderKey),
-			"Dial":                   reflect.ValueOf(textproto.Dial),
-			"NewConn":                reflect.ValueOf(textproto.NewConn),
-			"NewReader":              reflect.ValueOf(textproto.NewReader),
-			"NewWriter":              reflect.ValueOf(textproto.NewWriter),
-			"TrimBytes":              reflect.ValueOf(textproto.TrimBytes),
-			"TrimString":             reflect.ValueOf(textproto.TrimString),
-			"Conn":                   reflect.ValueOf((*textproto.Conn)(nil)),
-			"Error":                  reflect.ValueOf((*textproto.Error)(nil)),
-			"MIMEHeader":             reflect.ValueOf((*textproto.MIMEHeader)(nil)),
-			"Pipeline":               reflect.ValueOf((*textproto.Pipeline)(nil)),
-			"ProtocolError":          reflect.ValueOf((*textproto.ProtocolError)(nil)),
-			"Reader":                 reflect.ValueOf((*textproto.Reader)(nil)),
-			"Writer":                 reflect.ValueOf((*textproto.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&net_textproto_) }
+
+var net_textproto_ = table.Package{
+	Path: "net/textproto",
+	Name: "textproto",
+	Values: []table.Symbol{
+		{Name: "CanonicalMIMEHeaderKey", Value: textproto.CanonicalMIMEHeaderKey},
+		{Name: "Dial", Value: textproto.Dial},
+		{Name: "NewConn", Value: textproto.NewConn},
+		{Name: "NewReader", Value: textproto.NewReader},
+		{Name: "NewWriter", Value: textproto.NewWriter},
+		{Name: "TrimBytes", Value: textproto.TrimBytes},
+		{Name: "TrimString", Value: textproto.TrimString},
+		{Name: "Conn", Value: (*textproto.Conn)(nil)},
+		{Name: "Error", Value: (*textproto.Error)(nil)},
+		{Name: "MIMEHeader", Value: (*textproto.MIMEHeader)(nil)},
+		{Name: "Pipeline", Value: (*textproto.Pipeline)(nil)},
+		{Name: "ProtocolError", Value: (*textproto.ProtocolError)(nil)},
+		{Name: "Reader", Value: (*textproto.Reader)(nil)},
+		{Name: "Writer", Value: (*textproto.Writer)(nil)},
+	},
 }

@@ -3,30 +3,31 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	url "net/url"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("net/url", "url", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"JoinPath":         reflect.ValueOf(url.JoinPath),
-			"Parse":            reflect.ValueOf(url.Parse),
-			"ParseQuery":       reflect.ValueOf(url.ParseQuery),
-			"ParseRequestURI":  reflect.ValueOf(url.ParseRequestURI),
-			"PathEscape":       reflect.ValueOf(url.PathEscape),
-			"PathUnescape":     reflect.ValueOf(url.PathUnescape),
-			"QueryEscape":      reflect.ValueOf(url.QueryEscape),
-			"QueryUnescape":    reflect.ValueOf(url.QueryUnescape),
-			"User":             reflect.ValueOf(url.User),
-			"UserPassword":     reflect.ValueOf(url.UserPassword),
-			"Error":            reflect.ValueOf((*url.Error)(nil)),
-			"EscapeError":      reflect.ValueOf((*url.EscapeError)(nil)),
-			"InvalidHostError": reflect.ValueOf((*url.InvalidHostError)(nil)),
-			"URL":              reflect.ValueOf((*url.URL)(nil)),
-			"Userinfo":         reflect.ValueOf((*url.Userinfo)(nil)),
-			"Values":           reflect.ValueOf((*url.Values)(nil)),
-		})
-	})
+func init() { table.Register(&net_url_) }
+
+var net_url_ = table.Package{
+	Path: "net/url",
+	Name: "url",
+	Values: []table.Symbol{
+		{Name: "JoinPath", Value: url.JoinPath},
+		{Name: "Parse", Value: url.Parse},
+		{Name: "ParseQuery", Value: url.ParseQuery},
+		{Name: "ParseRequestURI", Value: url.ParseRequestURI},
+		{Name: "PathEscape", Value: url.PathEscape},
+		{Name: "PathUnescape", Value: url.PathUnescape},
+		{Name: "QueryEscape", Value: url.QueryEscape},
+		{Name: "QueryUnescape", Value: url.QueryUnescape},
+		{Name: "User", Value: url.User},
+		{Name: "UserPassword", Value: url.UserPassword},
+		{Name: "Error", Value: (*url.Error)(nil)},
+		{Name: "EscapeError", Value: (*url.EscapeError)(nil)},
+		{Name: "InvalidHostError", Value: (*url.InvalidHostError)(nil)},
+		{Name: "URL", Value: (*url.URL)(nil)},
+		{Name: "Userinfo", Value: (*url.Userinfo)(nil)},
+		{Name: "Values", Value: (*url.Values)(nil)},
+	},
 }

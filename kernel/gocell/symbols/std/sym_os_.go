@@ -3,216 +3,137 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	fs "io/fs"
+	"dace.local/kernel/gocell/symbols/table"
 	os "os"
-	reflect "reflect"
-	time "time"
 )
 
-func init() {
-	table.Register("os", "os", func() map[string]reflect.Value {
-		return table.With(`DevNull STRING "/dev/null"
+func init() { table.Register(&os_) }
+
+var os_ = table.Package{
+	Path: "os",
+	Name: "os",
+	Untyped: `DevNull STRING "/dev/null"
 PathListSeparator INT 58
 PathSeparator INT 47
-`, map[string]reflect.Value{
-			"Args":                reflect.ValueOf(&os.Args).Elem(),
-			"Chdir":               reflect.ValueOf(os.Chdir),
-			"Chmod":               reflect.ValueOf(os.Chmod),
-			"Chown":               reflect.ValueOf(os.Chown),
-			"Chtimes":             reflect.ValueOf(os.Chtimes),
-			"Clearenv":            reflect.ValueOf(os.Clearenv),
-			"CopyFS":              reflect.ValueOf(os.CopyFS),
-			"Create":              reflect.ValueOf(os.Create),
-			"CreateTemp":          reflect.ValueOf(os.CreateTemp),
-			"DirFS":               reflect.ValueOf(os.DirFS),
-			"Environ":             reflect.ValueOf(os.Environ),
-			"ErrClosed":           reflect.ValueOf(&os.ErrClosed).Elem(),
-			"ErrDeadlineExceeded": reflect.ValueOf(&os.ErrDeadlineExceeded).Elem(),
-			"ErrExist":            reflect.ValueOf(&os.ErrExist).Elem(),
-			"ErrInvalid":          reflect.ValueOf(&os.ErrInvalid).Elem(),
-			"ErrNoDeadline":       reflect.ValueOf(&os.ErrNoDeadline).Elem(),
-			"ErrNoHandle":         reflect.ValueOf(&os.ErrNoHandle).Elem(),
-			"ErrNotExist":         reflect.ValueOf(&os.ErrNotExist).Elem(),
-			"ErrPermission":       reflect.ValueOf(&os.ErrPermission).Elem(),
-			"ErrProcessDone":      reflect.ValueOf(&os.ErrProcessDone).Elem(),
-			"Executable":          reflect.ValueOf(os.Executable),
-			"Exit":                reflect.ValueOf(os.Exit),
-			"Expand":              reflect.ValueOf(os.Expand),
-			"ExpandEnv":           reflect.ValueOf(os.ExpandEnv),
-			"FindProcess":         reflect.ValueOf(os.FindProcess),
-			"Getegid":             reflect.ValueOf(os.Getegid),
-			"Getenv":              reflect.ValueOf(os.Getenv),
-			"Geteuid":             reflect.ValueOf(os.Geteuid),
-			"Getgid":              reflect.ValueOf(os.Getgid),
-			"Getgroups":           reflect.ValueOf(os.Getgroups),
-			"Getpagesize":         reflect.ValueOf(os.Getpagesize),
-			"Getpid":              reflect.ValueOf(os.Getpid),
-			"Getppid":             reflect.ValueOf(os.Getppid),
-			"Getuid":              reflect.ValueOf(os.Getuid),
-			"Getwd":               reflect.ValueOf(os.Getwd),
-			"Hostname":            reflect.ValueOf(os.Hostname),
-			"Interrupt":           reflect.ValueOf(&os.Interrupt).Elem(),
-			"IsExist":             reflect.ValueOf(os.IsExist),
-			"IsNotExist":          reflect.ValueOf(os.IsNotExist),
-			"IsPathSeparator":     reflect.ValueOf(os.IsPathSeparator),
-			"IsPermission":        reflect.ValueOf(os.IsPermission),
-			"IsTimeout":           reflect.ValueOf(os.IsTimeout),
-			"Kill":                reflect.ValueOf(&os.Kill).Elem(),
-			"Lchown":              reflect.ValueOf(os.Lchown),
-			"Link":                reflect.ValueOf(os.Link),
-			"LookupEnv":           reflect.ValueOf(os.LookupEnv),
-			"Lstat":               reflect.ValueOf(os.Lstat),
-			"Mkdir":               reflect.ValueOf(os.Mkdir),
-			"MkdirAll":            reflect.ValueOf(os.MkdirAll),
-			"MkdirTemp":           reflect.ValueOf(os.MkdirTemp),
-			"ModeAppend":          reflect.ValueOf(os.ModeAppend),
-			"ModeCharDevice":      reflect.ValueOf(os.ModeCharDevice),
-			"ModeDevice":          reflect.ValueOf(os.ModeDevice),
-			"ModeDir":             reflect.ValueOf(os.ModeDir),
-			"ModeExclusive":       reflect.ValueOf(os.ModeExclusive),
-			"ModeIrregular":       reflect.ValueOf(os.ModeIrregular),
-			"ModeNamedPipe":       reflect.ValueOf(os.ModeNamedPipe),
-			"ModePerm":            reflect.ValueOf(os.ModePerm),
-			"ModeSetgid":          reflect.ValueOf(os.ModeSetgid),
-			"ModeSetuid":          reflect.ValueOf(os.ModeSetuid),
-			"ModeSocket":          reflect.ValueOf(os.ModeSocket),
-			"ModeSticky":          reflect.ValueOf(os.ModeSticky),
-			"ModeSymlink":         reflect.ValueOf(os.ModeSymlink),
-			"ModeTemporary":       reflect.ValueOf(os.ModeTemporary),
-			"ModeType":            reflect.ValueOf(os.ModeType),
-			"NewFile":             reflect.ValueOf(os.NewFile),
-			"NewSyscallError":     reflect.ValueOf(os.NewSyscallError),
-			"O_APPEND":            reflect.ValueOf(os.O_APPEND),
-			"O_CREATE":            reflect.ValueOf(os.O_CREATE),
-			"O_EXCL":              reflect.ValueOf(os.O_EXCL),
-			"O_RDONLY":            reflect.ValueOf(os.O_RDONLY),
-			"O_RDWR":              reflect.ValueOf(os.O_RDWR),
-			"O_SYNC":              reflect.ValueOf(os.O_SYNC),
-			"O_TRUNC":             reflect.ValueOf(os.O_TRUNC),
-			"O_WRONLY":            reflect.ValueOf(os.O_WRONLY),
-			"Open":                reflect.ValueOf(os.Open),
-			"OpenFile":            reflect.ValueOf(os.OpenFile),
-			"OpenInRoot":          reflect.ValueOf(os.OpenInRoot),
-			"OpenRoot":            reflect.ValueOf(os.OpenRoot),
-			"Pipe":                reflect.ValueOf(os.Pipe),
-			"ReadDir":             reflect.ValueOf(os.ReadDir),
-			"ReadFile":            reflect.ValueOf(os.ReadFile),
-			"Readlink":            reflect.ValueOf(os.Readlink),
-			"Remove":              reflect.ValueOf(os.Remove),
-			"RemoveAll":           reflect.ValueOf(os.RemoveAll),
-			"Rename":              reflect.ValueOf(os.Rename),
-			"SEEK_CUR":            reflect.ValueOf(os.SEEK_CUR),
-			"SEEK_END":            reflect.ValueOf(os.SEEK_END),
-			"SEEK_SET":            reflect.ValueOf(os.SEEK_SET),
-			"SameFile":            reflect.ValueOf(os.SameFile),
-			"Setenv":              reflect.ValueOf(os.Setenv),
-			"StartProcess":        reflect.ValueOf(os.StartProcess),
-			"Stat":                reflect.ValueOf(os.Stat),
-			"Stderr":              reflect.ValueOf(&os.Stderr).Elem(),
-			"Stdin":               reflect.ValueOf(&os.Stdin).Elem(),
-			"Stdout":              reflect.ValueOf(&os.Stdout).Elem(),
-			"Symlink":             reflect.ValueOf(os.Symlink),
-			"TempDir":             reflect.ValueOf(os.TempDir),
-			"Truncate":            reflect.ValueOf(os.Truncate),
-			"Unsetenv":            reflect.ValueOf(os.Unsetenv),
-			"UserCacheDir":        reflect.ValueOf(os.UserCacheDir),
-			"UserConfigDir":       reflect.ValueOf(os.UserConfigDir),
-			"UserHomeDir":         reflect.ValueOf(os.UserHomeDir),
-			"WriteFile":           reflect.ValueOf(os.WriteFile),
-			"DirEntry":            reflect.ValueOf((*os.DirEntry)(nil)),
-			"File":                reflect.ValueOf((*os.File)(nil)),
-			"FileInfo":            reflect.ValueOf((*os.FileInfo)(nil)),
-			"FileMode":            reflect.ValueOf((*os.FileMode)(nil)),
-			"LinkError":           reflect.ValueOf((*os.LinkError)(nil)),
-			"PathError":           reflect.ValueOf((*os.PathError)(nil)),
-			"ProcAttr":            reflect.ValueOf((*os.ProcAttr)(nil)),
-			"Process":             reflect.ValueOf((*os.Process)(nil)),
-			"ProcessState":        reflect.ValueOf((*os.ProcessState)(nil)),
-			"Root":                reflect.ValueOf((*os.Root)(nil)),
-			"Signal":              reflect.ValueOf((*os.Signal)(nil)),
-			"SyscallError":        reflect.ValueOf((*os.SyscallError)(nil)),
-			"_DirEntry":           reflect.ValueOf((*_os_DirEntry)(nil)),
-			"_FileInfo":           reflect.ValueOf((*_os_FileInfo)(nil)),
-			"_Signal":             reflect.ValueOf((*_os_Signal)(nil)),
-		})
-	})
-}
-
-// _os_DirEntry hands an interpreted DirEntry to compiled code.
-type _os_DirEntry struct {
-	IValue any
-	WInfo  func() (fs.FileInfo, error)
-	WIsDir func() bool
-	WName  func() string
-	WType  func() fs.FileMode
-}
-
-func (W _os_DirEntry) Info() (fs.FileInfo, error) {
-	return W.WInfo()
-}
-
-func (W _os_DirEntry) IsDir() bool {
-	return W.WIsDir()
-}
-
-func (W _os_DirEntry) Name() string {
-	return W.WName()
-}
-
-func (W _os_DirEntry) Type() fs.FileMode {
-	return W.WType()
-}
-
-// _os_FileInfo hands an interpreted FileInfo to compiled code.
-type _os_FileInfo struct {
-	IValue   any
-	WIsDir   func() bool
-	WModTime func() time.Time
-	WMode    func() fs.FileMode
-	WName    func() string
-	WSize    func() int64
-	WSys     func() any
-}
-
-func (W _os_FileInfo) IsDir() bool {
-	return W.WIsDir()
-}
-
-func (W _os_FileInfo) ModTime() time.Time {
-	return W.WModTime()
-}
-
-func (W _os_FileInfo) Mode() fs.FileMode {
-	return W.WMode()
-}
-
-func (W _os_FileInfo) Name() string {
-	return W.WName()
-}
-
-func (W _os_FileInfo) Size() int64 {
-	return W.WSize()
-}
-
-func (W _os_FileInfo) Sys() any {
-	return W.WSys()
-}
-
-// _os_Signal hands an interpreted Signal to compiled code.
-type _os_Signal struct {
-	IValue  any
-	WSignal func()
-	WString func() string
-}
-
-func (W _os_Signal) Signal() {
-	W.WSignal()
-}
-
-func (W _os_Signal) String() string {
-	if W.WString == nil {
-		return ""
-	}
-	return W.WString()
+`,
+	Values: []table.Symbol{
+		{Name: "Chdir", Value: os.Chdir},
+		{Name: "Chmod", Value: os.Chmod},
+		{Name: "Chown", Value: os.Chown},
+		{Name: "Chtimes", Value: os.Chtimes},
+		{Name: "Clearenv", Value: os.Clearenv},
+		{Name: "CopyFS", Value: os.CopyFS},
+		{Name: "Create", Value: os.Create},
+		{Name: "CreateTemp", Value: os.CreateTemp},
+		{Name: "DirFS", Value: os.DirFS},
+		{Name: "Environ", Value: os.Environ},
+		{Name: "Executable", Value: os.Executable},
+		{Name: "Exit", Value: os.Exit},
+		{Name: "Expand", Value: os.Expand},
+		{Name: "ExpandEnv", Value: os.ExpandEnv},
+		{Name: "FindProcess", Value: os.FindProcess},
+		{Name: "Getegid", Value: os.Getegid},
+		{Name: "Getenv", Value: os.Getenv},
+		{Name: "Geteuid", Value: os.Geteuid},
+		{Name: "Getgid", Value: os.Getgid},
+		{Name: "Getgroups", Value: os.Getgroups},
+		{Name: "Getpagesize", Value: os.Getpagesize},
+		{Name: "Getpid", Value: os.Getpid},
+		{Name: "Getppid", Value: os.Getppid},
+		{Name: "Getuid", Value: os.Getuid},
+		{Name: "Getwd", Value: os.Getwd},
+		{Name: "Hostname", Value: os.Hostname},
+		{Name: "IsExist", Value: os.IsExist},
+		{Name: "IsNotExist", Value: os.IsNotExist},
+		{Name: "IsPathSeparator", Value: os.IsPathSeparator},
+		{Name: "IsPermission", Value: os.IsPermission},
+		{Name: "IsTimeout", Value: os.IsTimeout},
+		{Name: "Lchown", Value: os.Lchown},
+		{Name: "Link", Value: os.Link},
+		{Name: "LookupEnv", Value: os.LookupEnv},
+		{Name: "Lstat", Value: os.Lstat},
+		{Name: "Mkdir", Value: os.Mkdir},
+		{Name: "MkdirAll", Value: os.MkdirAll},
+		{Name: "MkdirTemp", Value: os.MkdirTemp},
+		{Name: "ModeAppend", Value: os.ModeAppend},
+		{Name: "ModeCharDevice", Value: os.ModeCharDevice},
+		{Name: "ModeDevice", Value: os.ModeDevice},
+		{Name: "ModeDir", Value: os.ModeDir},
+		{Name: "ModeExclusive", Value: os.ModeExclusive},
+		{Name: "ModeIrregular", Value: os.ModeIrregular},
+		{Name: "ModeNamedPipe", Value: os.ModeNamedPipe},
+		{Name: "ModePerm", Value: os.ModePerm},
+		{Name: "ModeSetgid", Value: os.ModeSetgid},
+		{Name: "ModeSetuid", Value: os.ModeSetuid},
+		{Name: "ModeSocket", Value: os.ModeSocket},
+		{Name: "ModeSticky", Value: os.ModeSticky},
+		{Name: "ModeSymlink", Value: os.ModeSymlink},
+		{Name: "ModeTemporary", Value: os.ModeTemporary},
+		{Name: "ModeType", Value: os.ModeType},
+		{Name: "NewFile", Value: os.NewFile},
+		{Name: "NewSyscallError", Value: os.NewSyscallError},
+		{Name: "O_APPEND", Value: os.O_APPEND},
+		{Name: "O_CREATE", Value: os.O_CREATE},
+		{Name: "O_EXCL", Value: os.O_EXCL},
+		{Name: "O_RDONLY", Value: os.O_RDONLY},
+		{Name: "O_RDWR", Value: os.O_RDWR},
+		{Name: "O_SYNC", Value: os.O_SYNC},
+		{Name: "O_TRUNC", Value: os.O_TRUNC},
+		{Name: "O_WRONLY", Value: os.O_WRONLY},
+		{Name: "Open", Value: os.Open},
+		{Name: "OpenFile", Value: os.OpenFile},
+		{Name: "OpenInRoot", Value: os.OpenInRoot},
+		{Name: "OpenRoot", Value: os.OpenRoot},
+		{Name: "Pipe", Value: os.Pipe},
+		{Name: "ReadDir", Value: os.ReadDir},
+		{Name: "ReadFile", Value: os.ReadFile},
+		{Name: "Readlink", Value: os.Readlink},
+		{Name: "Remove", Value: os.Remove},
+		{Name: "RemoveAll", Value: os.RemoveAll},
+		{Name: "Rename", Value: os.Rename},
+		{Name: "SEEK_CUR", Value: os.SEEK_CUR},
+		{Name: "SEEK_END", Value: os.SEEK_END},
+		{Name: "SEEK_SET", Value: os.SEEK_SET},
+		{Name: "SameFile", Value: os.SameFile},
+		{Name: "Setenv", Value: os.Setenv},
+		{Name: "StartProcess", Value: os.StartProcess},
+		{Name: "Stat", Value: os.Stat},
+		{Name: "Symlink", Value: os.Symlink},
+		{Name: "TempDir", Value: os.TempDir},
+		{Name: "Truncate", Value: os.Truncate},
+		{Name: "Unsetenv", Value: os.Unsetenv},
+		{Name: "UserCacheDir", Value: os.UserCacheDir},
+		{Name: "UserConfigDir", Value: os.UserConfigDir},
+		{Name: "UserHomeDir", Value: os.UserHomeDir},
+		{Name: "WriteFile", Value: os.WriteFile},
+		{Name: "DirEntry", Value: (*os.DirEntry)(nil)},
+		{Name: "File", Value: (*os.File)(nil)},
+		{Name: "FileInfo", Value: (*os.FileInfo)(nil)},
+		{Name: "FileMode", Value: (*os.FileMode)(nil)},
+		{Name: "LinkError", Value: (*os.LinkError)(nil)},
+		{Name: "PathError", Value: (*os.PathError)(nil)},
+		{Name: "ProcAttr", Value: (*os.ProcAttr)(nil)},
+		{Name: "Process", Value: (*os.Process)(nil)},
+		{Name: "ProcessState", Value: (*os.ProcessState)(nil)},
+		{Name: "Root", Value: (*os.Root)(nil)},
+		{Name: "Signal", Value: (*os.Signal)(nil)},
+		{Name: "SyscallError", Value: (*os.SyscallError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Args", Value: &os.Args},
+		{Name: "ErrClosed", Value: &os.ErrClosed},
+		{Name: "ErrDeadlineExceeded", Value: &os.ErrDeadlineExceeded},
+		{Name: "ErrExist", Value: &os.ErrExist},
+		{Name: "ErrInvalid", Value: &os.ErrInvalid},
+		{Name: "ErrNoDeadline", Value: &os.ErrNoDeadline},
+		{Name: "ErrNoHandle", Value: &os.ErrNoHandle},
+		{Name: "ErrNotExist", Value: &os.ErrNotExist},
+		{Name: "ErrPermission", Value: &os.ErrPermission},
+		{Name: "ErrProcessDone", Value: &os.ErrProcessDone},
+		{Name: "Interrupt", Value: &os.Interrupt},
+		{Name: "Kill", Value: &os.Kill},
+		{Name: "Stderr", Value: &os.Stderr},
+		{Name: "Stdin", Value: &os.Stdin},
+		{Name: "Stdout", Value: &os.Stdout},
+	},
 }

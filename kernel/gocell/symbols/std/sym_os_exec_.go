@@ -3,23 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	exec "os/exec"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("os/exec", "exec", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Command":        reflect.ValueOf(exec.Command),
-			"CommandContext": reflect.ValueOf(exec.CommandContext),
-			"ErrDot":         reflect.ValueOf(&exec.ErrDot).Elem(),
-			"ErrNotFound":    reflect.ValueOf(&exec.ErrNotFound).Elem(),
-			"ErrWaitDelay":   reflect.ValueOf(&exec.ErrWaitDelay).Elem(),
-			"LookPath":       reflect.ValueOf(exec.LookPath),
-			"Cmd":            reflect.ValueOf((*exec.Cmd)(nil)),
-			"Error":          reflect.ValueOf((*exec.Error)(nil)),
-			"ExitError":      reflect.ValueOf((*exec.ExitError)(nil)),
-		})
-	})
+func init() { table.Register(&os_exec_) }
+
+var os_exec_ = table.Package{
+	Path: "os/exec",
+	Name: "exec",
+	Values: []table.Symbol{
+		{Name: "Command", Value: exec.Command},
+		{Name: "CommandContext", Value: exec.CommandContext},
+		{Name: "LookPath", Value: exec.LookPath},
+		{Name: "Cmd", Value: (*exec.Cmd)(nil)},
+		{Name: "Error", Value: (*exec.Error)(nil)},
+		{Name: "ExitError", Value: (*exec.ExitError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrDot", Value: &exec.ErrDot},
+		{Name: "ErrNotFound", Value: &exec.ErrNotFound},
+		{Name: "ErrWaitDelay", Value: &exec.ErrWaitDelay},
+	},
 }

@@ -3,20 +3,21 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	signal "os/signal"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("os/signal", "signal", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Ignore":        reflect.ValueOf(signal.Ignore),
-			"Ignored":       reflect.ValueOf(signal.Ignored),
-			"Notify":        reflect.ValueOf(signal.Notify),
-			"NotifyContext": reflect.ValueOf(signal.NotifyContext),
-			"Reset":         reflect.ValueOf(signal.Reset),
-			"Stop":          reflect.ValueOf(signal.Stop),
-		})
-	})
+func init() { table.Register(&os_signal_) }
+
+var os_signal_ = table.Package{
+	Path: "os/signal",
+	Name: "signal",
+	Values: []table.Symbol{
+		{Name: "Ignore", Value: signal.Ignore},
+		{Name: "Ignored", Value: signal.Ignored},
+		{Name: "Notify", Value: signal.Notify},
+		{Name: "NotifyContext", Value: signal.NotifyContext},
+		{Name: "Reset", Value: signal.Reset},
+		{Name: "Stop", Value: signal.Stop},
+	},
 }

@@ -3,25 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	user "os/user"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("os/user", "user", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Current":             reflect.ValueOf(user.Current),
-			"Lookup":              reflect.ValueOf(user.Lookup),
-			"LookupGroup":         reflect.ValueOf(user.LookupGroup),
-			"LookupGroupId":       reflect.ValueOf(user.LookupGroupId),
-			"LookupId":            reflect.ValueOf(user.LookupId),
-			"Group":               reflect.ValueOf((*user.Group)(nil)),
-			"UnknownGroupError":   reflect.ValueOf((*user.UnknownGroupError)(nil)),
-			"UnknownGroupIdError": reflect.ValueOf((*user.UnknownGroupIdError)(nil)),
-			"UnknownUserError":    reflect.ValueOf((*user.UnknownUserError)(nil)),
-			"UnknownUserIdError":  reflect.ValueOf((*user.UnknownUserIdError)(nil)),
-			"User":                reflect.ValueOf((*user.User)(nil)),
-		})
-	})
+func init() { table.Register(&os_user_) }
+
+var os_user_ = table.Package{
+	Path: "os/user",
+	Name: "user",
+	Values: []table.Symbol{
+		{Name: "Current", Value: user.Current},
+		{Name: "Lookup", Value: user.Lookup},
+		{Name: "LookupGroup", Value: user.LookupGroup},
+		{Name: "LookupGroupId", Value: user.LookupGroupId},
+		{Name: "LookupId", Value: user.LookupId},
+		{Name: "Group", Value: (*user.Group)(nil)},
+		{Name: "UnknownGroupError", Value: (*user.UnknownGroupError)(nil)},
+		{Name: "UnknownGroupIdError", Value: (*user.UnknownGroupIdError)(nil)},
+		{Name: "UnknownUserError", Value: (*user.UnknownUserError)(nil)},
+		{Name: "UnknownUserIdError", Value: (*user.UnknownUserIdError)(nil)},
+		{Name: "User", Value: (*user.User)(nil)},
+	},
 }

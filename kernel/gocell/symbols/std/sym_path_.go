@@ -3,23 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	path "path"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("path", "path", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Base":          reflect.ValueOf(path.Base),
-			"Clean":         reflect.ValueOf(path.Clean),
-			"Dir":           reflect.ValueOf(path.Dir),
-			"ErrBadPattern": reflect.ValueOf(&path.ErrBadPattern).Elem(),
-			"Ext":           reflect.ValueOf(path.Ext),
-			"IsAbs":         reflect.ValueOf(path.IsAbs),
-			"Join":          reflect.ValueOf(path.Join),
-			"Match":         reflect.ValueOf(path.Match),
-			"Split":         reflect.ValueOf(path.Split),
-		})
-	})
+func init() { table.Register(&path_) }
+
+var path_ = table.Package{
+	Path: "path",
+	Name: "path",
+	Values: []table.Symbol{
+		{Name: "Base", Value: path.Base},
+		{Name: "Clean", Value: path.Clean},
+		{Name: "Dir", Value: path.Dir},
+		{Name: "Ext", Value: path.Ext},
+		{Name: "IsAbs", Value: path.IsAbs},
+		{Name: "Join", Value: path.Join},
+		{Name: "Match", Value: path.Match},
+		{Name: "Split", Value: path.Split},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrBadPattern", Value: &path.ErrBadPattern},
+	},
 }

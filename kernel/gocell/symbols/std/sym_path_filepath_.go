@@ -3,41 +3,45 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
+	"dace.local/kernel/gocell/symbols/table"
 	filepath "path/filepath"
-	reflect "reflect"
 )
 
-func init() {
-	table.Register("path/filepath", "filepath", func() map[string]reflect.Value {
-		return table.With(`ListSeparator INT 58
+func init() { table.Register(&path_filepath_) }
+
+var path_filepath_ = table.Package{
+	Path: "path/filepath",
+	Name: "filepath",
+	Untyped: `ListSeparator INT 58
 Separator INT 47
-`, map[string]reflect.Value{
-			"Abs":           reflect.ValueOf(filepath.Abs),
-			"Base":          reflect.ValueOf(filepath.Base),
-			"Clean":         reflect.ValueOf(filepath.Clean),
-			"Dir":           reflect.ValueOf(filepath.Dir),
-			"ErrBadPattern": reflect.ValueOf(&filepath.ErrBadPattern).Elem(),
-			"EvalSymlinks":  reflect.ValueOf(filepath.EvalSymlinks),
-			"Ext":           reflect.ValueOf(filepath.Ext),
-			"FromSlash":     reflect.ValueOf(filepath.FromSlash),
-			"Glob":          reflect.ValueOf(filepath.Glob),
-			"HasPrefix":     reflect.ValueOf(filepath.HasPrefix),
-			"IsAbs":         reflect.ValueOf(filepath.IsAbs),
-			"IsLocal":       reflect.ValueOf(filepath.IsLocal),
-			"Join":          reflect.ValueOf(filepath.Join),
-			"Localize":      reflect.ValueOf(filepath.Localize),
-			"Match":         reflect.ValueOf(filepath.Match),
-			"Rel":           reflect.ValueOf(filepath.Rel),
-			"SkipAll":       reflect.ValueOf(&filepath.SkipAll).Elem(),
-			"SkipDir":       reflect.ValueOf(&filepath.SkipDir).Elem(),
-			"Split":         reflect.ValueOf(filepath.Split),
-			"SplitList":     reflect.ValueOf(filepath.SplitList),
-			"ToSlash":       reflect.ValueOf(filepath.ToSlash),
-			"VolumeName":    reflect.ValueOf(filepath.VolumeName),
-			"Walk":          reflect.ValueOf(filepath.Walk),
-			"WalkDir":       reflect.ValueOf(filepath.WalkDir),
-			"WalkFunc":      reflect.ValueOf((*filepath.WalkFunc)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "Abs", Value: filepath.Abs},
+		{Name: "Base", Value: filepath.Base},
+		{Name: "Clean", Value: filepath.Clean},
+		{Name: "Dir", Value: filepath.Dir},
+		{Name: "EvalSymlinks", Value: filepath.EvalSymlinks},
+		{Name: "Ext", Value: filepath.Ext},
+		{Name: "FromSlash", Value: filepath.FromSlash},
+		{Name: "Glob", Value: filepath.Glob},
+		{Name: "HasPrefix", Value: filepath.HasPrefix},
+		{Name: "IsAbs", Value: filepath.IsAbs},
+		{Name: "IsLocal", Value: filepath.IsLocal},
+		{Name: "Join", Value: filepath.Join},
+		{Name: "Localize", Value: filepath.Localize},
+		{Name: "Match", Value: filepath.Match},
+		{Name: "Rel", Value: filepath.Rel},
+		{Name: "Split", Value: filepath.Split},
+		{Name: "SplitList", Value: filepath.SplitList},
+		{Name: "ToSlash", Value: filepath.ToSlash},
+		{Name: "VolumeName", Value: filepath.VolumeName},
+		{Name: "Walk", Value: filepath.Walk},
+		{Name: "WalkDir", Value: filepath.WalkDir},
+		{Name: "WalkFunc", Value: (*filepath.WalkFunc)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrBadPattern", Value: &filepath.ErrBadPattern},
+		{Name: "SkipAll", Value: &filepath.SkipAll},
+		{Name: "SkipDir", Value: &filepath.SkipDir},
+	},
 }

@@ -3,23 +3,24 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	regexp "regexp"
 )
 
-func init() {
-	table.Register("regexp", "regexp", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Compile":          reflect.ValueOf(regexp.Compile),
-			"CompilePOSIX":     reflect.ValueOf(regexp.CompilePOSIX),
-			"Match":            reflect.ValueOf(regexp.Match),
-			"MatchReader":      reflect.ValueOf(regexp.MatchReader),
-			"MatchString":      reflect.ValueOf(regexp.MatchString),
-			"MustCompile":      reflect.ValueOf(regexp.MustCompile),
-			"MustCompilePOSIX": reflect.ValueOf(regexp.MustCompilePOSIX),
-			"QuoteMeta":        reflect.ValueOf(regexp.QuoteMeta),
-			"Regexp":           reflect.ValueOf((*regexp.Regexp)(nil)),
-		})
-	})
+func init() { table.Register(&regexp_) }
+
+var regexp_ = table.Package{
+	Path: "regexp",
+	Name: "regexp",
+	Values: []table.Symbol{
+		{Name: "Compile", Value: regexp.Compile},
+		{Name: "CompilePOSIX", Value: regexp.CompilePOSIX},
+		{Name: "Match", Value: regexp.Match},
+		{Name: "MatchReader", Value: regexp.MatchReader},
+		{Name: "MatchString", Value: regexp.MatchString},
+		{Name: "MustCompile", Value: regexp.MustCompile},
+		{Name: "MustCompilePOSIX", Value: regexp.MustCompilePOSIX},
+		{Name: "QuoteMeta", Value: regexp.QuoteMeta},
+		{Name: "Regexp", Value: (*regexp.Regexp)(nil)},
+	},
 }

@@ -3,80 +3,68 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	runtime "runtime"
 )
 
-func init() {
-	table.Register("runtime", "runtime", func() map[string]reflect.Value {
-		return table.With(`Compiler STRING "gc"
-`, map[string]reflect.Value{
-			"BlockProfile":            reflect.ValueOf(runtime.BlockProfile),
-			"Breakpoint":              reflect.ValueOf(runtime.Breakpoint),
-			"CPUProfile":              reflect.ValueOf(runtime.CPUProfile),
-			"Caller":                  reflect.ValueOf(runtime.Caller),
-			"Callers":                 reflect.ValueOf(runtime.Callers),
-			"CallersFrames":           reflect.ValueOf(runtime.CallersFrames),
-			"FuncForPC":               reflect.ValueOf(runtime.FuncForPC),
-			"GC":                      reflect.ValueOf(runtime.GC),
-			"GOARCH":                  reflect.ValueOf(runtime.GOARCH),
-			"GOMAXPROCS":              reflect.ValueOf(runtime.GOMAXPROCS),
-			"GOOS":                    reflect.ValueOf(runtime.GOOS),
-			"GOROOT":                  reflect.ValueOf(runtime.GOROOT),
-			"Goexit":                  reflect.ValueOf(runtime.Goexit),
-			"GoroutineProfile":        reflect.ValueOf(runtime.GoroutineProfile),
-			"Gosched":                 reflect.ValueOf(runtime.Gosched),
-			"KeepAlive":               reflect.ValueOf(runtime.KeepAlive),
-			"LockOSThread":            reflect.ValueOf(runtime.LockOSThread),
-			"MemProfile":              reflect.ValueOf(runtime.MemProfile),
-			"MemProfileRate":          reflect.ValueOf(&runtime.MemProfileRate).Elem(),
-			"MutexProfile":            reflect.ValueOf(runtime.MutexProfile),
-			"NumCPU":                  reflect.ValueOf(runtime.NumCPU),
-			"NumCgoCall":              reflect.ValueOf(runtime.NumCgoCall),
-			"NumGoroutine":            reflect.ValueOf(runtime.NumGoroutine),
-			"ReadMemStats":            reflect.ValueOf(runtime.ReadMemStats),
-			"ReadTrace":               reflect.ValueOf(runtime.ReadTrace),
-			"SetBlockProfileRate":     reflect.ValueOf(runtime.SetBlockProfileRate),
-			"SetCPUProfileRate":       reflect.ValueOf(runtime.SetCPUProfileRate),
-			"SetCgoTraceback":         reflect.ValueOf(runtime.SetCgoTraceback),
-			"SetDefaultGOMAXPROCS":    reflect.ValueOf(runtime.SetDefaultGOMAXPROCS),
-			"SetFinalizer":            reflect.ValueOf(runtime.SetFinalizer),
-			"SetMutexProfileFraction": reflect.ValueOf(runtime.SetMutexProfileFraction),
-			"Stack":                   reflect.ValueOf(runtime.Stack),
-			"StartTrace":              reflect.ValueOf(runtime.StartTrace),
-			"StopTrace":               reflect.ValueOf(runtime.StopTrace),
-			"ThreadCreateProfile":     reflect.ValueOf(runtime.ThreadCreateProfile),
-			"UnlockOSThread":          reflect.ValueOf(runtime.UnlockOSThread),
-			"Version":                 reflect.ValueOf(runtime.Version),
-			"BlockProfileRecord":      reflect.ValueOf((*runtime.BlockProfileRecord)(nil)),
-			"Cleanup":                 reflect.ValueOf((*runtime.Cleanup)(nil)),
-			"Error":                   reflect.ValueOf((*runtime.Error)(nil)),
-			"Frame":                   reflect.ValueOf((*runtime.Frame)(nil)),
-			"Frames":                  reflect.ValueOf((*runtime.Frames)(nil)),
-			"Func":                    reflect.ValueOf((*runtime.Func)(nil)),
-			"MemProfileRecord":        reflect.ValueOf((*runtime.MemProfileRecord)(nil)),
-			"MemStats":                reflect.ValueOf((*runtime.MemStats)(nil)),
-			"PanicNilError":           reflect.ValueOf((*runtime.PanicNilError)(nil)),
-			"Pinner":                  reflect.ValueOf((*runtime.Pinner)(nil)),
-			"StackRecord":             reflect.ValueOf((*runtime.StackRecord)(nil)),
-			"TypeAssertionError":      reflect.ValueOf((*runtime.TypeAssertionError)(nil)),
-			"_Error":                  reflect.ValueOf((*_runtime_Error)(nil)),
-		})
-	})
-}
+func init() { table.Register(&runtime_) }
 
-// _runtime_Error hands an interpreted Error to compiled code.
-type _runtime_Error struct {
-	IValue        any
-	WError        func() string
-	WRuntimeError func()
-}
-
-func (W _runtime_Error) Error() string {
-	return W.WError()
-}
-
-func (W _runtime_Error) RuntimeError() {
-	W.WRuntimeError()
+var runtime_ = table.Package{
+	Path: "runtime",
+	Name: "runtime",
+	Untyped: `Compiler STRING "gc"
+`,
+	Values: []table.Symbol{
+		{Name: "BlockProfile", Value: runtime.BlockProfile},
+		{Name: "Breakpoint", Value: runtime.Breakpoint},
+		{Name: "CPUProfile", Value: runtime.CPUProfile},
+		{Name: "Caller", Value: runtime.Caller},
+		{Name: "Callers", Value: runtime.Callers},
+		{Name: "CallersFrames", Value: runtime.CallersFrames},
+		{Name: "FuncForPC", Value: runtime.FuncForPC},
+		{Name: "GC", Value: runtime.GC},
+		{Name: "GOARCH", Value: runtime.GOARCH},
+		{Name: "GOMAXPROCS", Value: runtime.GOMAXPROCS},
+		{Name: "GOOS", Value: runtime.GOOS},
+		{Name: "GOROOT", Value: runtime.GOROOT},
+		{Name: "Goexit", Value: runtime.Goexit},
+		{Name: "GoroutineProfile", Value: runtime.GoroutineProfile},
+		{Name: "Gosched", Value: runtime.Gosched},
+		{Name: "KeepAlive", Value: runtime.KeepAlive},
+		{Name: "LockOSThread", Value: runtime.LockOSThread},
+		{Name: "MemProfile", Value: runtime.MemProfile},
+		{Name: "MutexProfile", Value: runtime.MutexProfile},
+		{Name: "NumCPU", Value: runtime.NumCPU},
+		{Name: "NumCgoCall", Value: runtime.NumCgoCall},
+		{Name: "NumGoroutine", Value: runtime.NumGoroutine},
+		{Name: "ReadMemStats", Value: runtime.ReadMemStats},
+		{Name: "ReadTrace", Value: runtime.ReadTrace},
+		{Name: "SetBlockProfileRate", Value: runtime.SetBlockProfileRate},
+		{Name: "SetCPUProfileRate", Value: runtime.SetCPUProfileRate},
+		{Name: "SetCgoTraceback", Value: runtime.SetCgoTraceback},
+		{Name: "SetDefaultGOMAXPROCS", Value: runtime.SetDefaultGOMAXPROCS},
+		{Name: "SetFinalizer", Value: runtime.SetFinalizer},
+		{Name: "SetMutexProfileFraction", Value: runtime.SetMutexProfileFraction},
+		{Name: "Stack", Value: runtime.Stack},
+		{Name: "StartTrace", Value: runtime.StartTrace},
+		{Name: "StopTrace", Value: runtime.StopTrace},
+		{Name: "ThreadCreateProfile", Value: runtime.ThreadCreateProfile},
+		{Name: "UnlockOSThread", Value: runtime.UnlockOSThread},
+		{Name: "Version", Value: runtime.Version},
+		{Name: "BlockProfileRecord", Value: (*runtime.BlockProfileRecord)(nil)},
+		{Name: "Cleanup", Value: (*runtime.Cleanup)(nil)},
+		{Name: "Error", Value: (*runtime.Error)(nil)},
+		{Name: "Frame", Value: (*runtime.Frame)(nil)},
+		{Name: "Frames", Value: (*runtime.Frames)(nil)},
+		{Name: "Func", Value: (*runtime.Func)(nil)},
+		{Name: "MemProfileRecord", Value: (*runtime.MemProfileRecord)(nil)},
+		{Name: "MemStats", Value: (*runtime.MemStats)(nil)},
+		{Name: "PanicNilError", Value: (*runtime.PanicNilError)(nil)},
+		{Name: "Pinner", Value: (*runtime.Pinner)(nil)},
+		{Name: "StackRecord", Value: (*runtime.StackRecord)(nil)},
+		{Name: "TypeAssertionError", Value: (*runtime.TypeAssertionError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "MemProfileRate", Value: &runtime.MemProfileRate},
+	},
 }

@@ -3,19 +3,20 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	coverage "runtime/coverage"
 )
 
-func init() {
-	table.Register("runtime/coverage", "coverage", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"ClearCounters":    reflect.ValueOf(coverage.ClearCounters),
-			"WriteCounters":    reflect.ValueOf(coverage.WriteCounters),
-			"WriteCountersDir": reflect.ValueOf(coverage.WriteCountersDir),
-			"WriteMeta":        reflect.ValueOf(coverage.WriteMeta),
-			"WriteMetaDir":     reflect.ValueOf(coverage.WriteMetaDir),
-		})
-	})
+func init() { table.Register(&runtime_coverage_) }
+
+var runtime_coverage_ = table.Package{
+	Path: "runtime/coverage",
+	Name: "coverage",
+	Values: []table.Symbol{
+		{Name: "ClearCounters", Value: coverage.ClearCounters},
+		{Name: "WriteCounters", Value: coverage.WriteCounters},
+		{Name: "WriteCountersDir", Value: coverage.WriteCountersDir},
+		{Name: "WriteMeta", Value: coverage.WriteMeta},
+		{Name: "WriteMetaDir", Value: coverage.WriteMetaDir},
+	},
 }

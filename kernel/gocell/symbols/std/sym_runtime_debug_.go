@@ -3,33 +3,34 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	debug "runtime/debug"
 )
 
-func init() {
-	table.Register("runtime/debug", "debug", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"FreeOSMemory":    reflect.ValueOf(debug.FreeOSMemory),
-			"ParseBuildInfo":  reflect.ValueOf(debug.ParseBuildInfo),
-			"PrintStack":      reflect.ValueOf(debug.PrintStack),
-			"ReadBuildInfo":   reflect.ValueOf(debug.ReadBuildInfo),
-			"ReadGCStats":     reflect.ValueOf(debug.ReadGCStats),
-			"SetCrashOutput":  reflect.ValueOf(debug.SetCrashOutput),
-			"SetGCPercent":    reflect.ValueOf(debug.SetGCPercent),
-			"SetMaxStack":     reflect.ValueOf(debug.SetMaxStack),
-			"SetMaxThreads":   reflect.ValueOf(debug.SetMaxThreads),
-			"SetMemoryLimit":  reflect.ValueOf(debug.SetMemoryLimit),
-			"SetPanicOnFault": reflect.ValueOf(debug.SetPanicOnFault),
-			"SetTraceback":    reflect.ValueOf(debug.SetTraceback),
-			"Stack":           reflect.ValueOf(debug.Stack),
-			"WriteHeapDump":   reflect.ValueOf(debug.WriteHeapDump),
-			"BuildInfo":       reflect.ValueOf((*debug.BuildInfo)(nil)),
-			"BuildSetting":    reflect.ValueOf((*debug.BuildSetting)(nil)),
-			"CrashOptions":    reflect.ValueOf((*debug.CrashOptions)(nil)),
-			"GCStats":         reflect.ValueOf((*debug.GCStats)(nil)),
-			"Module":          reflect.ValueOf((*debug.Module)(nil)),
-		})
-	})
+func init() { table.Register(&runtime_debug_) }
+
+var runtime_debug_ = table.Package{
+	Path: "runtime/debug",
+	Name: "debug",
+	Values: []table.Symbol{
+		{Name: "FreeOSMemory", Value: debug.FreeOSMemory},
+		{Name: "ParseBuildInfo", Value: debug.ParseBuildInfo},
+		{Name: "PrintStack", Value: debug.PrintStack},
+		{Name: "ReadBuildInfo", Value: debug.ReadBuildInfo},
+		{Name: "ReadGCStats", Value: debug.ReadGCStats},
+		{Name: "SetCrashOutput", Value: debug.SetCrashOutput},
+		{Name: "SetGCPercent", Value: debug.SetGCPercent},
+		{Name: "SetMaxStack", Value: debug.SetMaxStack},
+		{Name: "SetMaxThreads", Value: debug.SetMaxThreads},
+		{Name: "SetMemoryLimit", Value: debug.SetMemoryLimit},
+		{Name: "SetPanicOnFault", Value: debug.SetPanicOnFault},
+		{Name: "SetTraceback", Value: debug.SetTraceback},
+		{Name: "Stack", Value: debug.Stack},
+		{Name: "WriteHeapDump", Value: debug.WriteHeapDump},
+		{Name: "BuildInfo", Value: (*debug.BuildInfo)(nil)},
+		{Name: "BuildSetting", Value: (*debug.BuildSetting)(nil)},
+		{Name: "CrashOptions", Value: (*debug.CrashOptions)(nil)},
+		{Name: "GCStats", Value: (*debug.GCStats)(nil)},
+		{Name: "Module", Value: (*debug.Module)(nil)},
+	},
 }

@@ -3,25 +3,26 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	metrics "runtime/metrics"
 )
 
-func init() {
-	table.Register("runtime/metrics", "metrics", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"All":                  reflect.ValueOf(metrics.All),
-			"KindBad":              reflect.ValueOf(metrics.KindBad),
-			"KindFloat64":          reflect.ValueOf(metrics.KindFloat64),
-			"KindFloat64Histogram": reflect.ValueOf(metrics.KindFloat64Histogram),
-			"KindUint64":           reflect.ValueOf(metrics.KindUint64),
-			"Read":                 reflect.ValueOf(metrics.Read),
-			"Description":          reflect.ValueOf((*metrics.Description)(nil)),
-			"Float64Histogram":     reflect.ValueOf((*metrics.Float64Histogram)(nil)),
-			"Sample":               reflect.ValueOf((*metrics.Sample)(nil)),
-			"Value":                reflect.ValueOf((*metrics.Value)(nil)),
-			"ValueKind":            reflect.ValueOf((*metrics.ValueKind)(nil)),
-		})
-	})
+func init() { table.Register(&runtime_metrics_) }
+
+var runtime_metrics_ = table.Package{
+	Path: "runtime/metrics",
+	Name: "metrics",
+	Values: []table.Symbol{
+		{Name: "All", Value: metrics.All},
+		{Name: "KindBad", Value: metrics.KindBad},
+		{Name: "KindFloat64", Value: metrics.KindFloat64},
+		{Name: "KindFloat64Histogram", Value: metrics.KindFloat64Histogram},
+		{Name: "KindUint64", Value: metrics.KindUint64},
+		{Name: "Read", Value: metrics.Read},
+		{Name: "Description", Value: (*metrics.Description)(nil)},
+		{Name: "Float64Histogram", Value: (*metrics.Float64Histogram)(nil)},
+		{Name: "Sample", Value: (*metrics.Sample)(nil)},
+		{Name: "Value", Value: (*metrics.Value)(nil)},
+		{Name: "ValueKind", Value: (*metrics.ValueKind)(nil)},
+	},
 }

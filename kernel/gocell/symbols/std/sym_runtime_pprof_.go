@@ -3,28 +3,29 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	pprof "runtime/pprof"
 )
 
-func init() {
-	table.Register("runtime/pprof", "pprof", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Do":                 reflect.ValueOf(pprof.Do),
-			"ForLabels":          reflect.ValueOf(pprof.ForLabels),
-			"Label":              reflect.ValueOf(pprof.Label),
-			"Labels":             reflect.ValueOf(pprof.Labels),
-			"Lookup":             reflect.ValueOf(pprof.Lookup),
-			"NewProfile":         reflect.ValueOf(pprof.NewProfile),
-			"Profiles":           reflect.ValueOf(pprof.Profiles),
-			"SetGoroutineLabels": reflect.ValueOf(pprof.SetGoroutineLabels),
-			"StartCPUProfile":    reflect.ValueOf(pprof.StartCPUProfile),
-			"StopCPUProfile":     reflect.ValueOf(pprof.StopCPUProfile),
-			"WithLabels":         reflect.ValueOf(pprof.WithLabels),
-			"WriteHeapProfile":   reflect.ValueOf(pprof.WriteHeapProfile),
-			"LabelSet":           reflect.ValueOf((*pprof.LabelSet)(nil)),
-			"Profile":            reflect.ValueOf((*pprof.Profile)(nil)),
-		})
-	})
+func init() { table.Register(&runtime_pprof_) }
+
+var runtime_pprof_ = table.Package{
+	Path: "runtime/pprof",
+	Name: "pprof",
+	Values: []table.Symbol{
+		{Name: "Do", Value: pprof.Do},
+		{Name: "ForLabels", Value: pprof.ForLabels},
+		{Name: "Label", Value: pprof.Label},
+		{Name: "Labels", Value: pprof.Labels},
+		{Name: "Lookup", Value: pprof.Lookup},
+		{Name: "NewProfile", Value: pprof.NewProfile},
+		{Name: "Profiles", Value: pprof.Profiles},
+		{Name: "SetGoroutineLabels", Value: pprof.SetGoroutineLabels},
+		{Name: "StartCPUProfile", Value: pprof.StartCPUProfile},
+		{Name: "StopCPUProfile", Value: pprof.StopCPUProfile},
+		{Name: "WithLabels", Value: pprof.WithLabels},
+		{Name: "WriteHeapProfile", Value: pprof.WriteHeapProfile},
+		{Name: "LabelSet", Value: (*pprof.LabelSet)(nil)},
+		{Name: "Profile", Value: (*pprof.Profile)(nil)},
+	},
 }

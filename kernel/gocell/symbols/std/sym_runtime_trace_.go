@@ -3,27 +3,28 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	trace "runtime/trace"
 )
 
-func init() {
-	table.Register("runtime/trace", "trace", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"IsEnabled":            reflect.ValueOf(trace.IsEnabled),
-			"Log":                  reflect.ValueOf(trace.Log),
-			"Logf":                 reflect.ValueOf(trace.Logf),
-			"NewFlightRecorder":    reflect.ValueOf(trace.NewFlightRecorder),
-			"NewTask":              reflect.ValueOf(trace.NewTask),
-			"Start":                reflect.ValueOf(trace.Start),
-			"StartRegion":          reflect.ValueOf(trace.StartRegion),
-			"Stop":                 reflect.ValueOf(trace.Stop),
-			"WithRegion":           reflect.ValueOf(trace.WithRegion),
-			"FlightRecorder":       reflect.ValueOf((*trace.FlightRecorder)(nil)),
-			"FlightRecorderConfig": reflect.ValueOf((*trace.FlightRecorderConfig)(nil)),
-			"Region":               reflect.ValueOf((*trace.Region)(nil)),
-			"Task":                 reflect.ValueOf((*trace.Task)(nil)),
-		})
-	})
+func init() { table.Register(&runtime_trace_) }
+
+var runtime_trace_ = table.Package{
+	Path: "runtime/trace",
+	Name: "trace",
+	Values: []table.Symbol{
+		{Name: "IsEnabled", Value: trace.IsEnabled},
+		{Name: "Log", Value: trace.Log},
+		{Name: "Logf", Value: trace.Logf},
+		{Name: "NewFlightRecorder", Value: trace.NewFlightRecorder},
+		{Name: "NewTask", Value: trace.NewTask},
+		{Name: "Start", Value: trace.Start},
+		{Name: "StartRegion", Value: trace.StartRegion},
+		{Name: "Stop", Value: trace.Stop},
+		{Name: "WithRegion", Value: trace.WithRegion},
+		{Name: "FlightRecorder", Value: (*trace.FlightRecorder)(nil)},
+		{Name: "FlightRecorderConfig", Value: (*trace.FlightRecorderConfig)(nil)},
+		{Name: "Region", Value: (*trace.Region)(nil)},
+		{Name: "Task", Value: (*trace.Task)(nil)},
+	},
 }

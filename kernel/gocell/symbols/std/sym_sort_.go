@@ -3,57 +3,37 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	sort "sort"
 )
 
-func init() {
-	table.Register("sort", "sort", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Find":              reflect.ValueOf(sort.Find),
-			"Float64s":          reflect.ValueOf(sort.Float64s),
-			"Float64sAreSorted": reflect.ValueOf(sort.Float64sAreSorted),
-			"Ints":              reflect.ValueOf(sort.Ints),
-			"IntsAreSorted":     reflect.ValueOf(sort.IntsAreSorted),
-			"IsSorted":          reflect.ValueOf(sort.IsSorted),
-			"Reverse":           reflect.ValueOf(sort.Reverse),
-			"Search":            reflect.ValueOf(sort.Search),
-			"SearchFloat64s":    reflect.ValueOf(sort.SearchFloat64s),
-			"SearchInts":        reflect.ValueOf(sort.SearchInts),
-			"SearchStrings":     reflect.ValueOf(sort.SearchStrings),
-			"Slice":             reflect.ValueOf(sort.Slice),
-			"SliceIsSorted":     reflect.ValueOf(sort.SliceIsSorted),
-			"SliceStable":       reflect.ValueOf(sort.SliceStable),
-			"Sort":              reflect.ValueOf(sort.Sort),
-			"Stable":            reflect.ValueOf(sort.Stable),
-			"Strings":           reflect.ValueOf(sort.Strings),
-			"StringsAreSorted":  reflect.ValueOf(sort.StringsAreSorted),
-			"Float64Slice":      reflect.ValueOf((*sort.Float64Slice)(nil)),
-			"IntSlice":          reflect.ValueOf((*sort.IntSlice)(nil)),
-			"Interface":         reflect.ValueOf((*sort.Interface)(nil)),
-			"StringSlice":       reflect.ValueOf((*sort.StringSlice)(nil)),
-			"_Interface":        reflect.ValueOf((*_sort_Interface)(nil)),
-		})
-	})
-}
+func init() { table.Register(&sort_) }
 
-// _sort_Interface hands an interpreted Interface to compiled code.
-type _sort_Interface struct {
-	IValue any
-	WLen   func() int
-	WLess  func(a0 int, a1 int) bool
-	WSwap  func(a0 int, a1 int)
-}
-
-func (W _sort_Interface) Len() int {
-	return W.WLen()
-}
-
-func (W _sort_Interface) Less(a0 int, a1 int) bool {
-	return W.WLess(a0, a1)
-}
-
-func (W _sort_Interface) Swap(a0 int, a1 int) {
-	W.WSwap(a0, a1)
+var sort_ = table.Package{
+	Path: "sort",
+	Name: "sort",
+	Values: []table.Symbol{
+		{Name: "Find", Value: sort.Find},
+		{Name: "Float64s", Value: sort.Float64s},
+		{Name: "Float64sAreSorted", Value: sort.Float64sAreSorted},
+		{Name: "Ints", Value: sort.Ints},
+		{Name: "IntsAreSorted", Value: sort.IntsAreSorted},
+		{Name: "IsSorted", Value: sort.IsSorted},
+		{Name: "Reverse", Value: sort.Reverse},
+		{Name: "Search", Value: sort.Search},
+		{Name: "SearchFloat64s", Value: sort.SearchFloat64s},
+		{Name: "SearchInts", Value: sort.SearchInts},
+		{Name: "SearchStrings", Value: sort.SearchStrings},
+		{Name: "Slice", Value: sort.Slice},
+		{Name: "SliceIsSorted", Value: sort.SliceIsSorted},
+		{Name: "SliceStable", Value: sort.SliceStable},
+		{Name: "Sort", Value: sort.Sort},
+		{Name: "Stable", Value: sort.Stable},
+		{Name: "Strings", Value: sort.Strings},
+		{Name: "StringsAreSorted", Value: sort.StringsAreSorted},
+		{Name: "Float64Slice", Value: (*sort.Float64Slice)(nil)},
+		{Name: "IntSlice", Value: (*sort.IntSlice)(nil)},
+		{Name: "Interface", Value: (*sort.Interface)(nil)},
+		{Name: "StringSlice", Value: (*sort.StringSlice)(nil)},
+	},
 }

@@ -3,52 +3,56 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	strconv "strconv"
 )
 
-func init() {
-	table.Register("strconv", "strconv", func() map[string]reflect.Value {
-		return table.With(`IntSize INT 64
-`, map[string]reflect.Value{
-			"AppendBool":               reflect.ValueOf(strconv.AppendBool),
-			"AppendFloat":              reflect.ValueOf(strconv.AppendFloat),
-			"AppendInt":                reflect.ValueOf(strconv.AppendInt),
-			"AppendQuote":              reflect.ValueOf(strconv.AppendQuote),
-			"AppendQuoteRune":          reflect.ValueOf(strconv.AppendQuoteRune),
-			"AppendQuoteRuneToASCII":   reflect.ValueOf(strconv.AppendQuoteRuneToASCII),
-			"AppendQuoteRuneToGraphic": reflect.ValueOf(strconv.AppendQuoteRuneToGraphic),
-			"AppendQuoteToASCII":       reflect.ValueOf(strconv.AppendQuoteToASCII),
-			"AppendQuoteToGraphic":     reflect.ValueOf(strconv.AppendQuoteToGraphic),
-			"AppendUint":               reflect.ValueOf(strconv.AppendUint),
-			"Atoi":                     reflect.ValueOf(strconv.Atoi),
-			"CanBackquote":             reflect.ValueOf(strconv.CanBackquote),
-			"ErrRange":                 reflect.ValueOf(&strconv.ErrRange).Elem(),
-			"ErrSyntax":                reflect.ValueOf(&strconv.ErrSyntax).Elem(),
-			"FormatBool":               reflect.ValueOf(strconv.FormatBool),
-			"FormatComplex":            reflect.ValueOf(strconv.FormatComplex),
-			"FormatFloat":              reflect.ValueOf(strconv.FormatFloat),
-			"FormatInt":                reflect.ValueOf(strconv.FormatInt),
-			"FormatUint":               reflect.ValueOf(strconv.FormatUint),
-			"IsGraphic":                reflect.ValueOf(strconv.IsGraphic),
-			"IsPrint":                  reflect.ValueOf(strconv.IsPrint),
-			"Itoa":                     reflect.ValueOf(strconv.Itoa),
-			"ParseBool":                reflect.ValueOf(strconv.ParseBool),
-			"ParseComplex":             reflect.ValueOf(strconv.ParseComplex),
-			"ParseFloat":               reflect.ValueOf(strconv.ParseFloat),
-			"ParseInt":                 reflect.ValueOf(strconv.ParseInt),
-			"ParseUint":                reflect.ValueOf(strconv.ParseUint),
-			"Quote":                    reflect.ValueOf(strconv.Quote),
-			"QuoteRune":                reflect.ValueOf(strconv.QuoteRune),
-			"QuoteRuneToASCII":         reflect.ValueOf(strconv.QuoteRuneToASCII),
-			"QuoteRuneToGraphic":       reflect.ValueOf(strconv.QuoteRuneToGraphic),
-			"QuoteToASCII":             reflect.ValueOf(strconv.QuoteToASCII),
-			"QuoteToGraphic":           reflect.ValueOf(strconv.QuoteToGraphic),
-			"QuotedPrefix":             reflect.ValueOf(strconv.QuotedPrefix),
-			"Unquote":                  reflect.ValueOf(strconv.Unquote),
-			"UnquoteChar":              reflect.ValueOf(strconv.UnquoteChar),
-			"NumError":                 reflect.ValueOf((*strconv.NumError)(nil)),
-		})
-	})
+func init() { table.Register(&strconv_) }
+
+var strconv_ = table.Package{
+	Path: "strconv",
+	Name: "strconv",
+	Untyped: `IntSize INT 64
+`,
+	Values: []table.Symbol{
+		{Name: "AppendBool", Value: strconv.AppendBool},
+		{Name: "AppendFloat", Value: strconv.AppendFloat},
+		{Name: "AppendInt", Value: strconv.AppendInt},
+		{Name: "AppendQuote", Value: strconv.AppendQuote},
+		{Name: "AppendQuoteRune", Value: strconv.AppendQuoteRune},
+		{Name: "AppendQuoteRuneToASCII", Value: strconv.AppendQuoteRuneToASCII},
+		{Name: "AppendQuoteRuneToGraphic", Value: strconv.AppendQuoteRuneToGraphic},
+		{Name: "AppendQuoteToASCII", Value: strconv.AppendQuoteToASCII},
+		{Name: "AppendQuoteToGraphic", Value: strconv.AppendQuoteToGraphic},
+		{Name: "AppendUint", Value: strconv.AppendUint},
+		{Name: "Atoi", Value: strconv.Atoi},
+		{Name: "CanBackquote", Value: strconv.CanBackquote},
+		{Name: "FormatBool", Value: strconv.FormatBool},
+		{Name: "FormatComplex", Value: strconv.FormatComplex},
+		{Name: "FormatFloat", Value: strconv.FormatFloat},
+		{Name: "FormatInt", Value: strconv.FormatInt},
+		{Name: "FormatUint", Value: strconv.FormatUint},
+		{Name: "IsGraphic", Value: strconv.IsGraphic},
+		{Name: "IsPrint", Value: strconv.IsPrint},
+		{Name: "Itoa", Value: strconv.Itoa},
+		{Name: "ParseBool", Value: strconv.ParseBool},
+		{Name: "ParseComplex", Value: strconv.ParseComplex},
+		{Name: "ParseFloat", Value: strconv.ParseFloat},
+		{Name: "ParseInt", Value: strconv.ParseInt},
+		{Name: "ParseUint", Value: strconv.ParseUint},
+		{Name: "Quote", Value: strconv.Quote},
+		{Name: "QuoteRune", Value: strconv.QuoteRune},
+		{Name: "QuoteRuneToASCII", Value: strconv.QuoteRuneToASCII},
+		{Name: "QuoteRuneToGraphic", Value: strconv.QuoteRuneToGraphic},
+		{Name: "QuoteToASCII", Value: strconv.QuoteToASCII},
+		{Name: "QuoteToGraphic", Value: strconv.QuoteToGraphic},
+		{Name: "QuotedPrefix", Value: strconv.QuotedPrefix},
+		{Name: "Unquote", Value: strconv.Unquote},
+		{Name: "UnquoteChar", Value: strconv.UnquoteChar},
+		{Name: "NumError", Value: (*strconv.NumError)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrRange", Value: &strconv.ErrRange},
+		{Name: "ErrSyntax", Value: &strconv.ErrSyntax},
+	},
 }

@@ -3,16 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	structs "structs"
 )
 
-func init() {
-	table.Register("structs", "structs", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
+func init() { table.Register(&structs_) }
 
-			"HostLayout": reflect.ValueOf((*structs.HostLayout)(nil)),
-		})
-	})
+var structs_ = table.Package{
+	Path: "structs",
+	Name: "structs",
+	Values: []table.Symbol{
+		{Name: "HostLayout", Value: (*structs.HostLayout)(nil)},
+	},
 }

@@ -3,40 +3,25 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	sync "sync"
 )
 
-func init() {
-	table.Register("sync", "sync", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"NewCond":   reflect.ValueOf(sync.NewCond),
-			"OnceFunc":  reflect.ValueOf(sync.OnceFunc),
-			"Cond":      reflect.ValueOf((*sync.Cond)(nil)),
-			"Locker":    reflect.ValueOf((*sync.Locker)(nil)),
-			"Map":       reflect.ValueOf((*sync.Map)(nil)),
-			"Mutex":     reflect.ValueOf((*sync.Mutex)(nil)),
-			"Once":      reflect.ValueOf((*sync.Once)(nil)),
-			"Pool":      reflect.ValueOf((*sync.Pool)(nil)),
-			"RWMutex":   reflect.ValueOf((*sync.RWMutex)(nil)),
-			"WaitGroup": reflect.ValueOf((*sync.WaitGroup)(nil)),
-			"_Locker":   reflect.ValueOf((*_sync_Locker)(nil)),
-		})
-	})
-}
+func init() { table.Register(&sync_) }
 
-// _sync_Locker hands an interpreted Locker to compiled code.
-type _sync_Locker struct {
-	IValue  any
-	WLock   func()
-	WUnlock func()
-}
-
-func (W _sync_Locker) Lock() {
-	W.WLock()
-}
-
-func (W _sync_Locker) Unlock() {
-	W.WUnlock()
+var sync_ = table.Package{
+	Path: "sync",
+	Name: "sync",
+	Values: []table.Symbol{
+		{Name: "NewCond", Value: sync.NewCond},
+		{Name: "OnceFunc", Value: sync.OnceFunc},
+		{Name: "Cond", Value: (*sync.Cond)(nil)},
+		{Name: "Locker", Value: (*sync.Locker)(nil)},
+		{Name: "Map", Value: (*sync.Map)(nil)},
+		{Name: "Mutex", Value: (*sync.Mutex)(nil)},
+		{Name: "Once", Value: (*sync.Once)(nil)},
+		{Name: "Pool", Value: (*sync.Pool)(nil)},
+		{Name: "RWMutex", Value: (*sync.RWMutex)(nil)},
+		{Name: "WaitGroup", Value: (*sync.WaitGroup)(nil)},
+	},
 }

@@ -3,41 +3,42 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	testing "testing"
 )
 
-func init() {
-	table.Register("testing", "testing", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AllocsPerRun":       reflect.ValueOf(testing.AllocsPerRun),
-			"Benchmark":          reflect.ValueOf(testing.Benchmark),
-			"CoverMode":          reflect.ValueOf(testing.CoverMode),
-			"Coverage":           reflect.ValueOf(testing.Coverage),
-			"Init":               reflect.ValueOf(testing.Init),
-			"Main":               reflect.ValueOf(testing.Main),
-			"MainStart":          reflect.ValueOf(testing.MainStart),
-			"RegisterCover":      reflect.ValueOf(testing.RegisterCover),
-			"RunBenchmarks":      reflect.ValueOf(testing.RunBenchmarks),
-			"RunExamples":        reflect.ValueOf(testing.RunExamples),
-			"RunTests":           reflect.ValueOf(testing.RunTests),
-			"Short":              reflect.ValueOf(testing.Short),
-			"Testing":            reflect.ValueOf(testing.Testing),
-			"Verbose":            reflect.ValueOf(testing.Verbose),
-			"B":                  reflect.ValueOf((*testing.B)(nil)),
-			"BenchmarkResult":    reflect.ValueOf((*testing.BenchmarkResult)(nil)),
-			"Cover":              reflect.ValueOf((*testing.Cover)(nil)),
-			"CoverBlock":         reflect.ValueOf((*testing.CoverBlock)(nil)),
-			"F":                  reflect.ValueOf((*testing.F)(nil)),
-			"InternalBenchmark":  reflect.ValueOf((*testing.InternalBenchmark)(nil)),
-			"InternalExample":    reflect.ValueOf((*testing.InternalExample)(nil)),
-			"InternalFuzzTarget": reflect.ValueOf((*testing.InternalFuzzTarget)(nil)),
-			"InternalTest":       reflect.ValueOf((*testing.InternalTest)(nil)),
-			"M":                  reflect.ValueOf((*testing.M)(nil)),
-			"PB":                 reflect.ValueOf((*testing.PB)(nil)),
-			"T":                  reflect.ValueOf((*testing.T)(nil)),
-			"TB":                 reflect.ValueOf((*testing.TB)(nil)),
-		})
-	})
+func init() { table.Register(&testing_) }
+
+var testing_ = table.Package{
+	Path: "testing",
+	Name: "testing",
+	Values: []table.Symbol{
+		{Name: "AllocsPerRun", Value: testing.AllocsPerRun},
+		{Name: "Benchmark", Value: testing.Benchmark},
+		{Name: "CoverMode", Value: testing.CoverMode},
+		{Name: "Coverage", Value: testing.Coverage},
+		{Name: "Init", Value: testing.Init},
+		{Name: "Main", Value: testing.Main},
+		{Name: "MainStart", Value: testing.MainStart},
+		{Name: "RegisterCover", Value: testing.RegisterCover},
+		{Name: "RunBenchmarks", Value: testing.RunBenchmarks},
+		{Name: "RunExamples", Value: testing.RunExamples},
+		{Name: "RunTests", Value: testing.RunTests},
+		{Name: "Short", Value: testing.Short},
+		{Name: "Testing", Value: testing.Testing},
+		{Name: "Verbose", Value: testing.Verbose},
+		{Name: "B", Value: (*testing.B)(nil)},
+		{Name: "BenchmarkResult", Value: (*testing.BenchmarkResult)(nil)},
+		{Name: "Cover", Value: (*testing.Cover)(nil)},
+		{Name: "CoverBlock", Value: (*testing.CoverBlock)(nil)},
+		{Name: "F", Value: (*testing.F)(nil)},
+		{Name: "InternalBenchmark", Value: (*testing.InternalBenchmark)(nil)},
+		{Name: "InternalExample", Value: (*testing.InternalExample)(nil)},
+		{Name: "InternalFuzzTarget", Value: (*testing.InternalFuzzTarget)(nil)},
+		{Name: "InternalTest", Value: (*testing.InternalTest)(nil)},
+		{Name: "M", Value: (*testing.M)(nil)},
+		{Name: "PB", Value: (*testing.PB)(nil)},
+		{Name: "T", Value: (*testing.T)(nil)},
+		{Name: "TB", Value: (*testing.TB)(nil)},
+	},
 }

@@ -3,15 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	cryptotest "testing/cryptotest"
 )
 
-func init() {
-	table.Register("testing/cryptotest", "cryptotest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"SetGlobalRandom": reflect.ValueOf(cryptotest.SetGlobalRandom),
-		})
-	})
+func init() { table.Register(&testing_cryptotest_) }
+
+var testing_cryptotest_ = table.Package{
+	Path: "testing/cryptotest",
+	Name: "cryptotest",
+	Values: []table.Symbol{
+		{Name: "SetGlobalRandom", Value: cryptotest.SetGlobalRandom},
+	},
 }

@@ -3,17 +3,18 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	fstest "testing/fstest"
 )
 
-func init() {
-	table.Register("testing/fstest", "fstest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"TestFS":  reflect.ValueOf(fstest.TestFS),
-			"MapFS":   reflect.ValueOf((*fstest.MapFS)(nil)),
-			"MapFile": reflect.ValueOf((*fstest.MapFile)(nil)),
-		})
-	})
+func init() { table.Register(&testing_fstest_) }
+
+var testing_fstest_ = table.Package{
+	Path: "testing/fstest",
+	Name: "fstest",
+	Values: []table.Symbol{
+		{Name: "TestFS", Value: fstest.TestFS},
+		{Name: "MapFS", Value: (*fstest.MapFS)(nil)},
+		{Name: "MapFile", Value: (*fstest.MapFile)(nil)},
+	},
 }

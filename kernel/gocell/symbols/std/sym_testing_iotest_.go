@@ -3,24 +3,27 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	iotest "testing/iotest"
 )
 
-func init() {
-	table.Register("testing/iotest", "iotest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"DataErrReader":  reflect.ValueOf(iotest.DataErrReader),
-			"ErrReader":      reflect.ValueOf(iotest.ErrReader),
-			"ErrTimeout":     reflect.ValueOf(&iotest.ErrTimeout).Elem(),
-			"HalfReader":     reflect.ValueOf(iotest.HalfReader),
-			"NewReadLogger":  reflect.ValueOf(iotest.NewReadLogger),
-			"NewWriteLogger": reflect.ValueOf(iotest.NewWriteLogger),
-			"OneByteReader":  reflect.ValueOf(iotest.OneByteReader),
-			"TestReader":     reflect.ValueOf(iotest.TestReader),
-			"TimeoutReader":  reflect.ValueOf(iotest.TimeoutReader),
-			"TruncateWriter": reflect.ValueOf(iotest.TruncateWriter),
-		})
-	})
+func init() { table.Register(&testing_iotest_) }
+
+var testing_iotest_ = table.Package{
+	Path: "testing/iotest",
+	Name: "iotest",
+	Values: []table.Symbol{
+		{Name: "DataErrReader", Value: iotest.DataErrReader},
+		{Name: "ErrReader", Value: iotest.ErrReader},
+		{Name: "HalfReader", Value: iotest.HalfReader},
+		{Name: "NewReadLogger", Value: iotest.NewReadLogger},
+		{Name: "NewWriteLogger", Value: iotest.NewWriteLogger},
+		{Name: "OneByteReader", Value: iotest.OneByteReader},
+		{Name: "TestReader", Value: iotest.TestReader},
+		{Name: "TimeoutReader", Value: iotest.TimeoutReader},
+		{Name: "TruncateWriter", Value: iotest.TruncateWriter},
+	},
+	Vars: []table.Symbol{
+		{Name: "ErrTimeout", Value: &iotest.ErrTimeout},
+	},
 }

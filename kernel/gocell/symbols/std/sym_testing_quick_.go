@@ -3,34 +3,23 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	rand "math/rand"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	quick "testing/quick"
 )
 
-func init() {
-	table.Register("testing/quick", "quick", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Check":           reflect.ValueOf(quick.Check),
-			"CheckEqual":      reflect.ValueOf(quick.CheckEqual),
-			"Value":           reflect.ValueOf(quick.Value),
-			"CheckEqualError": reflect.ValueOf((*quick.CheckEqualError)(nil)),
-			"CheckError":      reflect.ValueOf((*quick.CheckError)(nil)),
-			"Config":          reflect.ValueOf((*quick.Config)(nil)),
-			"Generator":       reflect.ValueOf((*quick.Generator)(nil)),
-			"SetupError":      reflect.ValueOf((*quick.SetupError)(nil)),
-			"_Generator":      reflect.ValueOf((*_testing_quick_Generator)(nil)),
-		})
-	})
-}
+func init() { table.Register(&testing_quick_) }
 
-// _testing_quick_Generator hands an interpreted Generator to compiled code.
-type _testing_quick_Generator struct {
-	IValue    any
-	WGenerate func(a0 *rand.Rand, a1 int) reflect.Value
-}
-
-func (W _testing_quick_Generator) Generate(a0 *rand.Rand, a1 int) reflect.Value {
-	return W.WGenerate(a0, a1)
+var testing_quick_ = table.Package{
+	Path: "testing/quick",
+	Name: "quick",
+	Values: []table.Symbol{
+		{Name: "Check", Value: quick.Check},
+		{Name: "CheckEqual", Value: quick.CheckEqual},
+		{Name: "Value", Value: quick.Value},
+		{Name: "CheckEqualError", Value: (*quick.CheckEqualError)(nil)},
+		{Name: "CheckError", Value: (*quick.CheckError)(nil)},
+		{Name: "Config", Value: (*quick.Config)(nil)},
+		{Name: "Generator", Value: (*quick.Generator)(nil)},
+		{Name: "SetupError", Value: (*quick.SetupError)(nil)},
+	},
 }

@@ -3,16 +3,17 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	slogtest "testing/slogtest"
 )
 
-func init() {
-	table.Register("testing/slogtest", "slogtest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Run":         reflect.ValueOf(slogtest.Run),
-			"TestHandler": reflect.ValueOf(slogtest.TestHandler),
-		})
-	})
+func init() { table.Register(&testing_slogtest_) }
+
+var testing_slogtest_ = table.Package{
+	Path: "testing/slogtest",
+	Name: "slogtest",
+	Values: []table.Symbol{
+		{Name: "Run", Value: slogtest.Run},
+		{Name: "TestHandler", Value: slogtest.TestHandler},
+	},
 }

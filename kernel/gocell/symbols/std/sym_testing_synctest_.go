@@ -3,16 +3,17 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	synctest "testing/synctest"
 )
 
-func init() {
-	table.Register("testing/synctest", "synctest", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"Test": reflect.ValueOf(synctest.Test),
-			"Wait": reflect.ValueOf(synctest.Wait),
-		})
-	})
+func init() { table.Register(&testing_synctest_) }
+
+var testing_synctest_ = table.Package{
+	Path: "testing/synctest",
+	Name: "synctest",
+	Values: []table.Symbol{
+		{Name: "Test", Value: synctest.Test},
+		{Name: "Wait", Value: synctest.Wait},
+	},
 }

@@ -3,14 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	scanner "text/scanner"
 )
 
-func init() {
-	table.Register("text/scanner", "scanner", func() map[string]reflect.Value {
-		return table.With(`Char INT -5
+func init() { table.Register(&text_scanner_) }
+
+var text_scanner_ = table.Package{
+	Path: "text/scanner",
+	Name: "scanner",
+	Untyped: `Char INT -5
 Comment INT -8
 EOF INT -1
 Float INT -4
@@ -28,10 +30,10 @@ ScanRawStrings INT 128
 ScanStrings INT 64
 SkipComments INT 512
 String INT -6
-`, map[string]reflect.Value{
-			"TokenString": reflect.ValueOf(scanner.TokenString),
-			"Position":    reflect.ValueOf((*scanner.Position)(nil)),
-			"Scanner":     reflect.ValueOf((*scanner.Scanner)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "TokenString", Value: scanner.TokenString},
+		{Name: "Position", Value: (*scanner.Position)(nil)},
+		{Name: "Scanner", Value: (*scanner.Scanner)(nil)},
+	},
 }

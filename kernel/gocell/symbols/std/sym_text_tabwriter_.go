@@ -3,23 +3,25 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	tabwriter "text/tabwriter"
 )
 
-func init() {
-	table.Register("text/tabwriter", "tabwriter", func() map[string]reflect.Value {
-		return table.With(`Escape INT 255
-`, map[string]reflect.Value{
-			"AlignRight":          reflect.ValueOf(tabwriter.AlignRight),
-			"Debug":               reflect.ValueOf(tabwriter.Debug),
-			"DiscardEmptyColumns": reflect.ValueOf(tabwriter.DiscardEmptyColumns),
-			"FilterHTML":          reflect.ValueOf(tabwriter.FilterHTML),
-			"NewWriter":           reflect.ValueOf(tabwriter.NewWriter),
-			"StripEscape":         reflect.ValueOf(tabwriter.StripEscape),
-			"TabIndent":           reflect.ValueOf(tabwriter.TabIndent),
-			"Writer":              reflect.ValueOf((*tabwriter.Writer)(nil)),
-		})
-	})
+func init() { table.Register(&text_tabwriter_) }
+
+var text_tabwriter_ = table.Package{
+	Path: "text/tabwriter",
+	Name: "tabwriter",
+	Untyped: `Escape INT 255
+`,
+	Values: []table.Symbol{
+		{Name: "AlignRight", Value: tabwriter.AlignRight},
+		{Name: "Debug", Value: tabwriter.Debug},
+		{Name: "DiscardEmptyColumns", Value: tabwriter.DiscardEmptyColumns},
+		{Name: "FilterHTML", Value: tabwriter.FilterHTML},
+		{Name: "NewWriter", Value: tabwriter.NewWriter},
+		{Name: "StripEscape", Value: tabwriter.StripEscape},
+		{Name: "TabIndent", Value: tabwriter.TabIndent},
+		{Name: "Writer", Value: (*tabwriter.Writer)(nil)},
+	},
 }

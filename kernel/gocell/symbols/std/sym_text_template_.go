@@ -3,30 +3,31 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	template "text/template"
 )
 
-func init() {
-	table.Register("text/template", "template", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"HTMLEscape":       reflect.ValueOf(template.HTMLEscape),
-			"HTMLEscapeString": reflect.ValueOf(template.HTMLEscapeString),
-			"HTMLEscaper":      reflect.ValueOf(template.HTMLEscaper),
-			"IsTrue":           reflect.ValueOf(template.IsTrue),
-			"JSEscape":         reflect.ValueOf(template.JSEscape),
-			"JSEscapeString":   reflect.ValueOf(template.JSEscapeString),
-			"JSEscaper":        reflect.ValueOf(template.JSEscaper),
-			"Must":             reflect.ValueOf(template.Must),
-			"New":              reflect.ValueOf(template.New),
-			"ParseFS":          reflect.ValueOf(template.ParseFS),
-			"ParseFiles":       reflect.ValueOf(template.ParseFiles),
-			"ParseGlob":        reflect.ValueOf(template.ParseGlob),
-			"URLQueryEscaper":  reflect.ValueOf(template.URLQueryEscaper),
-			"ExecError":        reflect.ValueOf((*template.ExecError)(nil)),
-			"FuncMap":          reflect.ValueOf((*template.FuncMap)(nil)),
-			"Template":         reflect.ValueOf((*template.Template)(nil)),
-		})
-	})
+func init() { table.Register(&text_template_) }
+
+var text_template_ = table.Package{
+	Path: "text/template",
+	Name: "template",
+	Values: []table.Symbol{
+		{Name: "HTMLEscape", Value: template.HTMLEscape},
+		{Name: "HTMLEscapeString", Value: template.HTMLEscapeString},
+		{Name: "HTMLEscaper", Value: template.HTMLEscaper},
+		{Name: "IsTrue", Value: template.IsTrue},
+		{Name: "JSEscape", Value: template.JSEscape},
+		{Name: "JSEscapeString", Value: template.JSEscapeString},
+		{Name: "JSEscaper", Value: template.JSEscaper},
+		{Name: "Must", Value: template.Must},
+		{Name: "New", Value: template.New},
+		{Name: "ParseFS", Value: template.ParseFS},
+		{Name: "ParseFiles", Value: template.ParseFiles},
+		{Name: "ParseGlob", Value: template.ParseGlob},
+		{Name: "URLQueryEscaper", Value: template.URLQueryEscaper},
+		{Name: "ExecError", Value: (*template.ExecError)(nil)},
+		{Name: "FuncMap", Value: (*template.FuncMap)(nil)},
+		{Name: "Template", Value: (*template.Template)(nil)},
+	},
 }

@@ -3,14 +3,16 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	time "time"
 )
 
-func init() {
-	table.Register("time", "time", func() map[string]reflect.Value {
-		return table.With(`ANSIC STRING "Mon Jan _2 15:04:05 2006"
+func init() { table.Register(&time_) }
+
+var time_ = table.Package{
+	Path: "time",
+	Name: "time",
+	Untyped: `ANSIC STRING "Mon Jan _2 15:04:05 2006"
 DateOnly STRING "2006-01-02"
 DateTime STRING "2006-01-02 15:04:05"
 Kitchen STRING "3:04PM"
@@ -29,61 +31,63 @@ StampMilli STRING "Jan _2 15:04:05.000"
 StampNano STRING "Jan _2 15:04:05.000000000"
 TimeOnly STRING "15:04:05"
 UnixDate STRING "Mon Jan _2 15:04:05 MST 2006"
-`, map[string]reflect.Value{
-			"After":                  reflect.ValueOf(time.After),
-			"AfterFunc":              reflect.ValueOf(time.AfterFunc),
-			"April":                  reflect.ValueOf(time.April),
-			"August":                 reflect.ValueOf(time.August),
-			"Date":                   reflect.ValueOf(time.Date),
-			"December":               reflect.ValueOf(time.December),
-			"February":               reflect.ValueOf(time.February),
-			"FixedZone":              reflect.ValueOf(time.FixedZone),
-			"Friday":                 reflect.ValueOf(time.Friday),
-			"Hour":                   reflect.ValueOf(time.Hour),
-			"January":                reflect.ValueOf(time.January),
-			"July":                   reflect.ValueOf(time.July),
-			"June":                   reflect.ValueOf(time.June),
-			"LoadLocation":           reflect.ValueOf(time.LoadLocation),
-			"LoadLocationFromTZData": reflect.ValueOf(time.LoadLocationFromTZData),
-			"Local":                  reflect.ValueOf(&time.Local).Elem(),
-			"March":                  reflect.ValueOf(time.March),
-			"May":                    reflect.ValueOf(time.May),
-			"Microsecond":            reflect.ValueOf(time.Microsecond),
-			"Millisecond":            reflect.ValueOf(time.Millisecond),
-			"Minute":                 reflect.ValueOf(time.Minute),
-			"Monday":                 reflect.ValueOf(time.Monday),
-			"Nanosecond":             reflect.ValueOf(time.Nanosecond),
-			"NewTicker":              reflect.ValueOf(time.NewTicker),
-			"NewTimer":               reflect.ValueOf(time.NewTimer),
-			"November":               reflect.ValueOf(time.November),
-			"Now":                    reflect.ValueOf(time.Now),
-			"October":                reflect.ValueOf(time.October),
-			"Parse":                  reflect.ValueOf(time.Parse),
-			"ParseDuration":          reflect.ValueOf(time.ParseDuration),
-			"ParseInLocation":        reflect.ValueOf(time.ParseInLocation),
-			"Saturday":               reflect.ValueOf(time.Saturday),
-			"Second":                 reflect.ValueOf(time.Second),
-			"September":              reflect.ValueOf(time.September),
-			"Since":                  reflect.ValueOf(time.Since),
-			"Sleep":                  reflect.ValueOf(time.Sleep),
-			"Sunday":                 reflect.ValueOf(time.Sunday),
-			"Thursday":               reflect.ValueOf(time.Thursday),
-			"Tick":                   reflect.ValueOf(time.Tick),
-			"Tuesday":                reflect.ValueOf(time.Tuesday),
-			"UTC":                    reflect.ValueOf(&time.UTC).Elem(),
-			"Unix":                   reflect.ValueOf(time.Unix),
-			"UnixMicro":              reflect.ValueOf(time.UnixMicro),
-			"UnixMilli":              reflect.ValueOf(time.UnixMilli),
-			"Until":                  reflect.ValueOf(time.Until),
-			"Wednesday":              reflect.ValueOf(time.Wednesday),
-			"Duration":               reflect.ValueOf((*time.Duration)(nil)),
-			"Location":               reflect.ValueOf((*time.Location)(nil)),
-			"Month":                  reflect.ValueOf((*time.Month)(nil)),
-			"ParseError":             reflect.ValueOf((*time.ParseError)(nil)),
-			"Ticker":                 reflect.ValueOf((*time.Ticker)(nil)),
-			"Time":                   reflect.ValueOf((*time.Time)(nil)),
-			"Timer":                  reflect.ValueOf((*time.Timer)(nil)),
-			"Weekday":                reflect.ValueOf((*time.Weekday)(nil)),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "After", Value: time.After},
+		{Name: "AfterFunc", Value: time.AfterFunc},
+		{Name: "April", Value: time.April},
+		{Name: "August", Value: time.August},
+		{Name: "Date", Value: time.Date},
+		{Name: "December", Value: time.December},
+		{Name: "February", Value: time.February},
+		{Name: "FixedZone", Value: time.FixedZone},
+		{Name: "Friday", Value: time.Friday},
+		{Name: "Hour", Value: time.Hour},
+		{Name: "January", Value: time.January},
+		{Name: "July", Value: time.July},
+		{Name: "June", Value: time.June},
+		{Name: "LoadLocation", Value: time.LoadLocation},
+		{Name: "LoadLocationFromTZData", Value: time.LoadLocationFromTZData},
+		{Name: "March", Value: time.March},
+		{Name: "May", Value: time.May},
+		{Name: "Microsecond", Value: time.Microsecond},
+		{Name: "Millisecond", Value: time.Millisecond},
+		{Name: "Minute", Value: time.Minute},
+		{Name: "Monday", Value: time.Monday},
+		{Name: "Nanosecond", Value: time.Nanosecond},
+		{Name: "NewTicker", Value: time.NewTicker},
+		{Name: "NewTimer", Value: time.NewTimer},
+		{Name: "November", Value: time.November},
+		{Name: "Now", Value: time.Now},
+		{Name: "October", Value: time.October},
+		{Name: "Parse", Value: time.Parse},
+		{Name: "ParseDuration", Value: time.ParseDuration},
+		{Name: "ParseInLocation", Value: time.ParseInLocation},
+		{Name: "Saturday", Value: time.Saturday},
+		{Name: "Second", Value: time.Second},
+		{Name: "September", Value: time.September},
+		{Name: "Since", Value: time.Since},
+		{Name: "Sleep", Value: time.Sleep},
+		{Name: "Sunday", Value: time.Sunday},
+		{Name: "Thursday", Value: time.Thursday},
+		{Name: "Tick", Value: time.Tick},
+		{Name: "Tuesday", Value: time.Tuesday},
+		{Name: "Unix", Value: time.Unix},
+		{Name: "UnixMicro", Value: time.UnixMicro},
+		{Name: "UnixMilli", Value: time.UnixMilli},
+		{Name: "Until", Value: time.Until},
+		{Name: "Wednesday", Value: time.Wednesday},
+		{Name: "Duration", Value: (*time.Duration)(nil)},
+		{Name: "Location", Value: (*time.Location)(nil)},
+		{Name: "Month", Value: (*time.Month)(nil)},
+		{Name: "ParseError", Value: (*time.ParseError)(nil)},
+		{Name: "Ticker", Value: (*time.Ticker)(nil)},
+		{Name: "Time", Value: (*time.Time)(nil)},
+		{Name: "Timer", Value: (*time.Timer)(nil)},
+		{Name: "Weekday", Value: (*time.Weekday)(nil)},
+	},
+	Vars: []table.Symbol{
+		{Name: "Local", Value: &time.Local},
+		{Name: "UTC", Value: &time.UTC},
+	},
 }

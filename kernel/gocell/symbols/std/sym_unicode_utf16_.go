@@ -3,21 +3,22 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	utf16 "unicode/utf16"
 )
 
-func init() {
-	table.Register("unicode/utf16", "utf16", func() map[string]reflect.Value {
-		return table.With("", map[string]reflect.Value{
-			"AppendRune":  reflect.ValueOf(utf16.AppendRune),
-			"Decode":      reflect.ValueOf(utf16.Decode),
-			"DecodeRune":  reflect.ValueOf(utf16.DecodeRune),
-			"Encode":      reflect.ValueOf(utf16.Encode),
-			"EncodeRune":  reflect.ValueOf(utf16.EncodeRune),
-			"IsSurrogate": reflect.ValueOf(utf16.IsSurrogate),
-			"RuneLen":     reflect.ValueOf(utf16.RuneLen),
-		})
-	})
+func init() { table.Register(&unicode_utf16_) }
+
+var unicode_utf16_ = table.Package{
+	Path: "unicode/utf16",
+	Name: "utf16",
+	Values: []table.Symbol{
+		{Name: "AppendRune", Value: utf16.AppendRune},
+		{Name: "Decode", Value: utf16.Decode},
+		{Name: "DecodeRune", Value: utf16.DecodeRune},
+		{Name: "Encode", Value: utf16.Encode},
+		{Name: "EncodeRune", Value: utf16.EncodeRune},
+		{Name: "IsSurrogate", Value: utf16.IsSurrogate},
+		{Name: "RuneLen", Value: utf16.RuneLen},
+	},
 }

@@ -3,33 +3,35 @@
 package std
 
 import (
-	table "dace.local/kernel/gocell/symbols/table"
-	reflect "reflect"
+	"dace.local/kernel/gocell/symbols/table"
 	utf8 "unicode/utf8"
 )
 
-func init() {
-	table.Register("unicode/utf8", "utf8", func() map[string]reflect.Value {
-		return table.With(`MaxRune INT 1114111
+func init() { table.Register(&unicode_utf8_) }
+
+var unicode_utf8_ = table.Package{
+	Path: "unicode/utf8",
+	Name: "utf8",
+	Untyped: `MaxRune INT 1114111
 RuneError INT 65533
 RuneSelf INT 128
 UTFMax INT 4
-`, map[string]reflect.Value{
-			"AppendRune":             reflect.ValueOf(utf8.AppendRune),
-			"DecodeLastRune":         reflect.ValueOf(utf8.DecodeLastRune),
-			"DecodeLastRuneInString": reflect.ValueOf(utf8.DecodeLastRuneInString),
-			"DecodeRune":             reflect.ValueOf(utf8.DecodeRune),
-			"DecodeRuneInString":     reflect.ValueOf(utf8.DecodeRuneInString),
-			"EncodeRune":             reflect.ValueOf(utf8.EncodeRune),
-			"FullRune":               reflect.ValueOf(utf8.FullRune),
-			"FullRuneInString":       reflect.ValueOf(utf8.FullRuneInString),
-			"RuneCount":              reflect.ValueOf(utf8.RuneCount),
-			"RuneCountInString":      reflect.ValueOf(utf8.RuneCountInString),
-			"RuneLen":                reflect.ValueOf(utf8.RuneLen),
-			"RuneStart":              reflect.ValueOf(utf8.RuneStart),
-			"Valid":                  reflect.ValueOf(utf8.Valid),
-			"ValidRune":              reflect.ValueOf(utf8.ValidRune),
-			"ValidString":            reflect.ValueOf(utf8.ValidString),
-		})
-	})
+`,
+	Values: []table.Symbol{
+		{Name: "AppendRune", Value: utf8.AppendRune},
+		{Name: "DecodeLastRune", Value: utf8.DecodeLastRune},
+		{Name: "DecodeLastRuneInString", Value: utf8.DecodeLastRuneInString},
+		{Name: "DecodeRune", Value: utf8.DecodeRune},
+		{Name: "DecodeRuneInString", Value: utf8.DecodeRuneInString},
+		{Name: "EncodeRune", Value: utf8.EncodeRune},
+		{Name: "FullRune", Value: utf8.FullRune},
+		{Name: "FullRuneInString", Value: utf8.FullRuneInString},
+		{Name: "RuneCount", Value: utf8.RuneCount},
+		{Name: "RuneCountInString", Value: utf8.RuneCountInString},
+		{Name: "RuneLen", Value: utf8.RuneLen},
+		{Name: "RuneStart", Value: utf8.RuneStart},
+		{Name: "Valid", Value: utf8.Valid},
+		{Name: "ValidRune", Value: utf8.ValidRune},
+		{Name: "ValidString", Value: utf8.ValidString},
+	},
 }

@@ -9,31 +9,39 @@ import (
 	"strings"
 )
 
-// A Package is a package that cells can import.
+// A Package is a package that cells can import. The generated tables consist of
+// nothing but data that the linker lays out: written as calls of
+// reflect.ValueOf, they were five times as large.
 type Package struct {
-	Name string
-	// Symbols returns a new map of the package's symbols in the form that yaegi
-	// takes; see symbols.Lookup.
-	Symbols func() map[string]reflect.Value
+	Path, Name string
+	// Untyped holds the untyped constants, one a line: a name, a kind and a
+	// literal of Go, as in "Pi FLOAT 3.14".
+	Untyped string
+	Values  []Symbol // functions and typed constants; for each type T that is not generic, a nil *T
+	Vars    []Symbol // pointers to the variables
+}
+
+// A Symbol is a name of a package with its value.
+type Symbol struct {
+	Name  string
+	Value any
 }
 
 // Packages holds all packages by import path. It is filled by init functions
 // and only read afterwards.
-var Packages = map[string]Package{}
+var Packages = map[string]*Package{}
 
 // Register adds a package.
-func Register(path, name string, symbols func() map[string]reflect.Value) {
-	Packages[path] = Package{name, symbols}
-}
+func Register(p *Package) { Packages[p.Path] = p }
 
 // kinds are the kinds of untyped constants.
 var kinds = map[string]token.Token{"STRING": token.STRING, "INT": token.INT, "FLOAT": token.FLOAT}
 
-// With adds untyped constants to a table and returns it. Each line of constants
-// holds a name, a kind and a literal of Go: "Pi FLOAT 3.14". As text they take
-// a tenth of the memory that a call for each constant would take as code.
-func With(constants string, symbols map[string]reflect.Value) map[string]reflect.Value {
-	for line := range strings.Lines(constants) {
+// Symbols returns a new map of the package's symbols in the form that yaegi
+// takes; see symbols.Lookup.
+func (p *Package) Symbols() map[string]reflect.Value {
+	symbols := make(map[string]reflect.Value, len(p.Values)+len(p.Vars)+strings.Count(p.Untyped, "\n"))
+	for line := range strings.Lines(p.Untyped) {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		kind, text, _ := strings.Cut(rest, " ")
 		v := constant.MakeFromLiteral(text, kinds[kind], 0)
@@ -41,6 +49,12 @@ func With(constants string, symbols map[string]reflect.Value) map[string]reflect
 			panic("symbols: the table has no constant in " + line) // cannot happen: the tables are generated
 		}
 		symbols[name] = reflect.ValueOf(v)
+	}
+	for _, s := range p.Values {
+		symbols[s.Name] = reflect.ValueOf(s.Value)
+	}
+	for _, s := range p.Vars {
+		symbols[s.Name] = reflect.ValueOf(s.Value).Elem()
 	}
 	return symbols
 }

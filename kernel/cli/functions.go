@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"context"
+
+	"dace.local/dacelib/farm"
+)
+
+// Functions lets functions that cells have made travel to the workers of a farm.
+type Functions struct {
+	// Pack describes a function of the session's cells; nil in a process without
+	// a session.
+	Pack func(f any) (source []byte, err error)
+	// Make makes it again and returns the value of a Go expression that has %s
+	// for it, with the function as built, if it was, and how it is computed.
+	// built is the function as another process of the same program has built it,
+	// or nil.
+	Make func(ctx context.Context, source, built []byte, expression string) (value any, asBuilt []byte, how string, err error)
+}
+
+// Travel makes the functions known to package farm.
+func (f Functions) Travel() {
+	farm.SetCarrier(farm.Carrier{Pack: f.Pack, Make: func(ctx context.Context, source, built []byte, expression string) (farm.Carried, error) {
+		v, b, how, err := f.Make(ctx, source, built, expression)
+		return farm.Carried{Value: v, Built: b, How: how}, err
+	}})
+}
