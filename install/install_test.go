@@ -164,7 +164,7 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spec.DisplayName != "Go (dace)" || spec.Language != "go" || spec.InterruptMode != "message" ||
+	if spec.DisplayName != "Go (dace)" || spec.Language != "go" || spec.InterruptMode != "message" || !spec.Metadata.Debugger ||
 		!slices.Equal(spec.Argv, []string{at.Binary, "jupyter", "-f", "{connection_file}"}) || !filepath.IsAbs(at.Binary) {
 		t.Errorf("kernelspec: %+v", spec)
 	}

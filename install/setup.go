@@ -18,7 +18,7 @@ import (
 // to those that install/jupyterlab/run.sh needs.
 var testPackages = []string{
 	"python3-jupyter-client", "python3-nbclient", "python3-nbconvert",
-	"python3-jupyter-kernel-test", "chromium",
+	"python3-jupyter-kernel-test", "python3-jupyter-console", "chromium",
 }
 
 // command runs a program. An error includes the end of the program's output.
