@@ -1,0 +1,345 @@
+// Command generating answers the question that the paper leaves: does it help
+// to generate instances, once all methods search in the right direction? It
+// constructs portfolios by every method under equal budgets, each several times
+// with training instances and a seed of its own, tests them on the same unseen
+// instances, and keeps a line for each construction in the file named by -o. It
+// goes on with what the file holds, so it may be ended at any time.
+//
+//	go run ./notebooks/results/generating -evaluations 50000 -methods one,ceps,dace
+//	go run ./notebooks/results/generating -print
+//
+// The budget is in runs of BRKGA or in evaluations of authentic instances: the two
+// ways to count what a construction costs. Under a budget of evaluations DACE pays for the solutions that its networks learn, and its runs
+// on networks are free; the other methods pay for their runs, 800 evaluations each.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+)
+
+// A cell is a construction: what determines it.
+type cell struct {
+	Class string `json:"class"`
+	// Axis is "runs" or "evaluations", Budget their number; both are zero for
+	// a portfolio that needs no construction.
+	Axis   string `json:"axis"`
+	Budget int    `json:"budget"`
+	// Training is the number of training instances, Seed that of the set and
+	// of the construction.
+	Training int    `json:"training"`
+	Seed     uint64 `json:"seed"`
+	Method   string `json:"method"`
+	// Unseen and Repeats are the numbers of instances of each dimension and of
+	// runs on each, in the test.
+	Unseen  int `json:"unseen"`
+	Repeats int `json:"repeats"`
+}
+
+// A row is the outcome of a cell.
+type row struct {
+	cell
+	construct.Cost
+	Members string `json:"members"`
+	// Means are those of the normalised quality over the unseen instances, by
+	// dimension.
+	Means map[int]float64 `json:"means"`
+	// Processor is the name of the processor.
+	Processor string `json:"processor"`
+}
+
+// methods are what is compared, in the order of the tables.
+var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "NIR-ONE"}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("generating: ")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	fs := flag.NewFlagSet("generating", flag.ExitOnError)
+	file := fs.String("o", filepath.FromSlash("notebooks/results/generating/ccp.jsonl"), "`file` of the outcomes")
+	class := fs.String("class", "ccp", "`name` of the class")
+	runs := fs.String("runs", "", "budgets in runs of BRKGA, as 20000,200000")
+	evaluations := fs.String("evaluations", "", "budgets in evaluations of authentic instances, as 50000,500000")
+	training := fs.String("training", "5", "numbers of training instances, as 2,5,20")
+	seeds := fs.Uint64("seeds", 5, "`number` of constructions for each row")
+	names := fs.String("methods", strings.ToLower(strings.Join(methods, ",")), "methods")
+	unseen := fs.Int("unseen", 50, "`number` of unseen instances of each dimension")
+	repeats := fs.Int("repeats", 10, "`number` of runs on each unseen instance")
+	print := fs.Bool("print", false, "print the tables of what the file holds, and construct nothing")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	rows, err := read(*file)
+	if err != nil {
+		return err
+	}
+	if *print {
+		return tables(out, rows)
+	}
+	cells, err := plan(cell{Class: *class, Unseen: *unseen, Repeats: *repeats}, *runs, *evaluations, *training, *names, *seeds)
+	if err != nil {
+		return err
+	}
+	if len(cells) == 0 {
+		return errors.New("no budget: give -runs or -evaluations")
+	}
+	f, err := os.OpenFile(*file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	for i, c := range cells {
+		if slices.ContainsFunc(rows, func(r row) bool { return r.cell == c }) {
+			continue
+		}
+		r, err := c.measure(ctx, *file+".ranges")
+		if err != nil {
+			return errors.Join(fmt.Errorf("%+v: %w", c, err), f.Close())
+		}
+		line, err := json.Marshal(r)
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if _, err := f.Write(append(line, '\n')); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		fmt.Fprintf(out, "%d of %d: %s, %d %s, %d training, seed %d: %v (%.0f s)\n", i+1, len(cells), c.Method, c.Budget, c.Axis, c.Training, c.Seed, r.Means, r.Seconds)
+	}
+	return f.Close()
+}
+
+// plan lists the cells, all methods of a seed after one another.
+func plan(c cell, runs, evaluations, training, names string, seeds uint64) ([]cell, error) {
+	var cells []cell
+	for _, axis := range []struct{ name, budgets string }{{"evaluations", evaluations}, {"runs", runs}} {
+		budgets, err := numbers(axis.budgets)
+		if err != nil {
+			return nil, err
+		}
+		sizes, err := numbers(training)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range budgets {
+			for _, n := range sizes {
+				for s := uint64(1); s <= seeds; s++ {
+					for _, name := range strings.Split(names, ",") {
+						i := slices.IndexFunc(methods, func(m string) bool { return strings.EqualFold(m, name) })
+						if i < 0 {
+							return nil, fmt.Errorf("there is no method %q; the methods are %s", name, strings.Join(methods, ", "))
+						}
+						c.Axis, c.Budget, c.Training, c.Seed, c.Method = axis.name, b, n, s, methods[i]
+						cells = append(cells, c)
+					}
+				}
+			}
+		}
+	}
+	return cells, nil
+}
+
+func numbers(list string) ([]int, error) {
+	var all []int
+	for text := range strings.SplitSeq(list, ",") {
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not a list of numbers", list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// measure constructs the portfolio of a cell and tests it.
+func (c cell) measure(ctx context.Context, ranges string) (row, error) {
+	class, err := experiment.Class(c.Class, 0)
+	if err != nil {
+		return row{}, err
+	}
+	set, err := class.NewSet(1000*c.Seed, c.Training, 0)
+	if err != nil {
+		return row{}, err
+	}
+	r, err := c.construct(ctx, class, set.Training)
+	if err != nil {
+		return row{}, err
+	}
+	r.Portfolio.Name = c.Method
+	tested, err := class.NewSet(7, 0, c.Unseen) // the same for all
+	if err != nil {
+		return row{}, err
+	}
+	entries := []experiment.Entry{{Portfolio: r.Portfolio, Construction: c.Seed}}
+	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Ranges: ranges})
+	if err != nil {
+		return row{}, err
+	}
+	sums, counts := map[int]float64{}, map[int]float64{}
+	for _, record := range records {
+		sums[record.Dim] += record.Mean
+		counts[record.Dim]++
+	}
+	for dim := range sums {
+		sums[dim] /= counts[dim]
+	}
+	return row{cell: c, Cost: r.Cost, Members: records[0].Portfolio, Means: sums, Processor: r.CPU}, nil
+}
+
+// construct builds the cell's portfolio.
+func (c cell) construct(ctx context.Context, class problem.Class, training []problem.Problem) (construct.Result, error) {
+	s := c.size()
+	s.Seed, s.Reading = c.Seed, run.Written
+	method := c.Method
+	switch c.Axis {
+	case "runs":
+		s.Budget.Runs = c.Budget
+	case "evaluations":
+		s.Budget.Evaluations = c.Budget
+	}
+	switch method {
+	case "GREEDY":
+		s.Configurations = max(4, c.runs()/len(training)-2)
+	case "DACEx3":
+		method, s.Seeds = "DACE", 3
+	case "NIR-ONE":
+		method, s.Rounds = "DACE", 1
+	}
+	return construct.Build(ctx, method, class, training, s)
+}
+
+// runs returns the budget in runs on authentic instances.
+func (c cell) runs() int {
+	if c.Axis == "evaluations" {
+		return c.Budget / 800
+	}
+	return c.Budget
+}
+
+// size returns settings that suit the budget: few searches where each would
+// otherwise have too few trials to be one. Methods on networks, whose runs an
+// evaluation budget does not bound, have those of the scale small.
+func (c cell) size() construct.Settings {
+	s := construct.Small()
+	s.NIR.Activation = nir.Identity
+	n := c.runs()
+	if nets := strings.HasPrefix(c.Method, "DACE") || c.Method == "NIR-ONE"; nets && c.Axis == "evaluations" {
+		return s
+	}
+	for _, size := range []struct{ below, rounds, configurations, minings int }{
+		{200, 1, 4, 1}, {2_000, 2, 15, 3}, {10_000, 2, 30, 8}, {100_000, 3, 50, 12}, {1 << 62, 4, 50, 20},
+	} {
+		if n < size.below {
+			s.Rounds, s.Configurations, s.Minings = size.rounds, size.configurations, size.minings
+			break
+		}
+	}
+	return s
+}
+
+// read reads the outcomes; a file that does not exist has none.
+func read(file string) ([]row, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var rows []row
+	for d := json.NewDecoder(f); ; {
+		var r row
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return rows, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: outcome %d: %w", file, len(rows)+1, err)
+		}
+		rows = append(rows, r)
+	}
+}
+
+// tables prints a table in Markdown for every class, number of training
+// instances and budget.
+func tables(out io.Writer, rows []row) error {
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Training, b.Training), cmp.Compare(a.Axis, b.Axis), cmp.Compare(a.Budget, b.Budget))
+	})
+	for len(rows) > 0 {
+		head := rows[0].cell
+		n := slices.IndexFunc(rows, func(r row) bool {
+			return r.Class != head.Class || r.Training != head.Training || r.Axis != head.Axis || r.Budget != head.Budget
+		})
+		if n < 0 {
+			n = len(rows)
+		}
+		if err := table(out, rows[:n]); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// table prints one table. A method's interval is over its constructions; a test
+// over instances would compare portfolios.
+func table(out io.Writer, rows []row) error {
+	var records []experiment.Record
+	costs := map[string][]row{}
+	for _, r := range rows {
+		for dim, mean := range r.Means {
+			records = append(records, experiment.Record{Class: r.Class, Dim: dim, Method: r.Method, Construction: r.Seed, Mean: mean, Values: []float64{mean}})
+		}
+		costs[r.Method] = append(costs[r.Method], r)
+	}
+	first := rows[0].Method
+	if len(costs["CEPS"]) > 0 {
+		first = "CEPS"
+	}
+	lines, err := experiment.Constructions(records, first)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(lines, func(a, b experiment.MethodRow) int {
+		return cmp.Or(cmp.Compare(a.Dim, b.Dim), cmp.Compare(slices.Index(methods, a.Method), slices.Index(methods, b.Method)))
+	})
+	fmt.Fprintf(out, "\n%s, %d training instances, %d %s a construction:\n\n", strings.ToUpper(rows[0].Class), rows[0].Training, rows[0].Budget, rows[0].Axis)
+	fmt.Fprintf(out, "| d | method | n | mean | 95 %% interval | %s ahead | runs | evaluations | processor s |\n|---|---|---|---|---|---|---|---|---|\n", first)
+	for _, l := range lines {
+		var total construct.Cost
+		for _, r := range costs[l.Method] {
+			total.Runs += r.Runs
+			total.Evaluations += r.Evaluations
+			total.CPU += r.CPU
+		}
+		n := len(costs[l.Method])
+		fmt.Fprintf(out, "| %d | %s | %d | %.4f | %.4f to %.4f | %d of %d | %d | %d | %.0f |\n", l.Dim, l.Method, l.Constructions, l.Mean, l.Low, l.High, l.Ahead, l.Pairs, total.Runs/n, total.Evaluations/n, total.CPU/float64(n))
+	}
+	return nil
+}
