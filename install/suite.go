@@ -84,14 +84,17 @@ func failedBesideOthers(argv []string, printed string) []string {
 	}
 	var packages []string
 	for line := range strings.Lines(printed) {
-		fields := strings.Fields(line)
-		if len(fields) < 3 || fields[0] != "FAIL" {
+		// go test writes "FAIL\tPACKAGE\t0.1s" or "FAIL\tPACKAGE [build failed]". A
+		// test's own words may begin with FAIL, too.
+		result, found := strings.CutPrefix(line, "FAIL\t")
+		fields := strings.Fields(result)
+		if !found || len(fields) < 2 {
 			continue
 		}
-		if strings.HasPrefix(fields[2], "[") { // [build failed], [setup failed]
+		if strings.HasPrefix(fields[1], "[") { // [build failed], [setup failed]
 			return nil
 		}
-		packages = append(packages, fields[1])
+		packages = append(packages, fields[0])
 	}
 	return packages
 }
