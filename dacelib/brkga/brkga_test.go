@@ -316,7 +316,7 @@ func TestBernoulli(t *testing.T) {
 // TestKeys decodes the packed keys gene by gene and checks that new individuals
 // have new keys and that a key number stands for one key.
 func TestKeys(t *testing.T) {
-	for _, d := range []int{30, 64, 100} {
+	for _, d := range []int{12, 30, 64, 100} {
 		for _, s := range []Settings{
 			{Config: Config{20, 70, 30, 0.6, false}}, {Config: Config{20, 70, 30, 0.6, true}, InitialKeys: UniformKeys}, {Config: Config{5, 30, 5, 0.3, false}},
 		} {
@@ -372,7 +372,7 @@ func TestKeys(t *testing.T) {
 func numberOf(s *search, p *population, i, gene int) int {
 	n := 0
 	for k := range s.planes {
-		n |= int(p.ids[(i*s.planes+k)*s.w+gene/64]>>(gene%64)&1) << k
+		n |= int(p.ids[i*s.size+k/s.shared*s.w+gene/64]>>(k%s.shared*s.d+gene%64)&1) << k
 	}
 	return n
 }

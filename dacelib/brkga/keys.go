@@ -12,7 +12,7 @@ func (s *search) hashOf(p *population, i int) uint64 {
 	for j, v := range p.bits[i*s.w : (i+1)*s.w] {
 		h += v * s.odd[j]
 	}
-	m := s.w * s.planes
+	m := s.size
 	odd := s.odd[s.w:]
 	for j, v := range p.ids[i*m : i*m+s.used] {
 		h += v * odd[j]
@@ -20,7 +20,7 @@ func (s *search) hashOf(p *population, i int) uint64 {
 	return h
 }
 
-// A table is a hash set of individuals with open addressing, at most half full.
+// A table is a hash set of individuals with open addressing, at most a quarter full.
 // A slot i+1 stands for individual i of next, -i-1 for individual i of cur.
 type table struct {
 	slots []int32
@@ -29,7 +29,7 @@ type table struct {
 
 // reset empties the table and makes room for n individuals.
 func (t *table) reset(n int) {
-	k := max(bits.Len(uint(n))+1, 4)
+	k := max(bits.Len(uint(n))+2, 4)
 	if 1<<k > cap(t.slots) {
 		t.slots = make([]int32, 1<<k)
 	} else {
@@ -93,7 +93,7 @@ func (s *search) find(p *population, i int) (slot uint64, found bool) {
 }
 
 func (s *search) equalKeys(p *population, i int, q *population, j int) bool {
-	m := s.w * s.planes
+	m := s.size
 	return slices.Equal(p.bits[i*s.w:(i+1)*s.w], q.bits[j*s.w:(j+1)*s.w]) &&
 		slices.Equal(p.ids[i*m:i*m+s.used], q.ids[j*m:j*m+s.used])
 }

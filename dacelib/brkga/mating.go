@@ -22,19 +22,12 @@ func (s *search) mating(limit int) {
 	for round := 0; round < rounds && missing > 0; round++ {
 		before := n.n
 		s.pair(missing)
-		for k, m := range s.mates {
-			if n.n == limit {
-				return
-			}
-			s.child(m.elite, m.other, k)
-		}
+		s.children(limit, false)
 		if s.settings.Children == TwoChildren {
-			for k, m := range s.mates {
-				if n.n == limit {
-					return
-				}
-				s.child(m.other, m.elite, k)
-			}
+			s.children(limit, true)
+		}
+		if n.n == limit {
+			return
 		}
 		missing -= n.n - before
 		if n.n == before && !tried {
@@ -62,19 +55,31 @@ func (s *search) pair(children int) {
 		children = (children + 1) / 2
 	}
 	elites, others := s.parents()
-	s.mates = s.mates[:0]
-	for range children {
+	s.mates = resized(s.mates, children)
+	for k := range s.mates {
 		// One random number gives two draws: the remainder of the first is
 		// uniform again.
 		e, rest := bits.Mul64(s.rng.Uint64(), uint64(len(elites)))
 		o, _ := bits.Mul64(rest, uint64(len(others)))
-		s.mates = append(s.mates, mate{elites[e], others[o]})
+		s.mates[k] = mate{elites[e], others[o]}
 	}
 	// The masks are slices of one string of random bits.
 	words := (children*s.d+63)/64 + 1
 	s.stream, s.masks = resized(s.stream, words), resized(s.masks, children*s.w)
 	for k := range s.stream {
 		s.stream[k] = bernoulli(s.rng, s.settings.Config.Bias)
+	}
+	if s.w == 1 {
+		for k := range s.masks {
+			at := k * s.d
+			two := s.stream[at>>6:][:2]
+			m := (two[0]>>(at&63) | two[1]<<1<<(^at&63)) & s.last
+			if m == 0 {
+				m = 1 << s.rng.IntN(s.d)
+			}
+			s.masks[k] = m
+		}
+		return
 	}
 	for k := range children {
 		mask, some := s.masks[k*s.w:][:s.w], uint64(0)
@@ -97,13 +102,77 @@ func (s *search) pair(children int) {
 	}
 }
 
-// child makes the child that has a's keys where mask k is 1 and b's where it is
-// 0, and appends it to next unless its keys are known.
-func (s *search) child(a, b int32, k int) {
-	s.cross(a, b, s.masks[k*s.w:(k+1)*s.w])
-	if n := &s.next; s.addKeys(n, n.n) {
-		n.n++
+// children makes a child of each pair, until next has limit individuals, and
+// appends it to next unless its keys are known. The child has the elite's keys
+// where the pair's mask is 1 and the mate's where it is 0 or, if swapped, the
+// other way round.
+func (s *search) children(limit int, swapped bool) {
+	if s.w == 1 {
+		s.narrowChildren(limit, swapped)
+		return
 	}
+	n := &s.next
+	for k, m := range s.mates {
+		if n.n == limit {
+			return
+		}
+		if swapped {
+			m.elite, m.other = m.other, m.elite
+		}
+		s.cross(m.elite, m.other, s.masks[k*s.w:(k+1)*s.w])
+		if s.addKeys(n, n.n) {
+			n.n++
+		}
+	}
+}
+
+// narrowChildren is children for solutions of one word.
+func (s *search) narrowChildren(limit int, swapped bool) {
+	p, n, size := &s.cur, &s.next, s.size
+	odd, ids := s.odd[0], s.odd[1:][:s.used]
+	slots, shift := s.seen.slots, s.seen.shift
+	flip := uint64(0)
+	if swapped {
+		flip = s.last
+	}
+	for k, pair := range s.mates {
+		c := n.n
+		if c == limit {
+			return
+		}
+		i, j, m := int(pair.elite), int(pair.other), s.masks[k]^flip
+		y := p.bits[j]
+		v := y ^ (p.bits[i]^y)&m
+		h := v * odd
+		n.bits[c] = v
+		m *= s.copies
+		ys := p.ids[j*size:][:len(ids)]
+		xs, zs := p.ids[i*size:][:len(ys)], n.ids[c*size:][:len(ys)]
+		for l, u := range ys {
+			u ^= (xs[l] ^ u) & m
+			zs[l] = u
+			h += u * ids[l]
+		}
+		n.hash[c] = h
+		at := h >> (shift & 63)
+		for slots[at] != 0 && !s.sameKeys(slots[at], c) {
+			at = (at + 1) & uint64(len(slots)-1)
+		}
+		if slots[at] == 0 {
+			slots[at] = int32(c + 1)
+			n.n++
+		}
+	}
+}
+
+// sameKeys reports whether individual i of next has the keys of the individual
+// for which a slot of the table stands.
+func (s *search) sameKeys(slot int32, i int) bool {
+	q, j := &s.next, int(slot)-1
+	if slot < 0 {
+		q, j = &s.cur, int(-slot)-1
+	}
+	return q.hash[j] == s.next.hash[i] && s.equalKeys(&s.next, i, q, j)
 }
 
 // cross writes a child of a and b to next, behind the last individual, without
@@ -118,11 +187,11 @@ func (s *search) cross(a, b int32, mask []uint64) {
 		z[l] = v
 		h += v * s.odd[l]
 	}
-	size := w * s.planes
+	size := s.size
 	x, y, z = p.ids[i*size:][:s.used], p.ids[j*size:][:s.used], n.ids[n.n*size:][:s.used]
 	odd := s.odd[w:][:s.used]
 	if w == 1 {
-		m := mask[0]
+		m := mask[0] * s.copies
 		for l, v := range y {
 			v ^= (x[l] ^ v) & m
 			z[l] = v
@@ -178,11 +247,17 @@ func (s *search) exhausted() bool {
 // differ, up to 16 of them.
 func (s *search) differ(i, j int) {
 	s.genes = s.genes[:0]
-	size := s.w * s.planes
+	size := s.size
 	for l := range s.w {
 		v := s.cur.bits[i*s.w+l] ^ s.cur.bits[j*s.w+l]
 		for at := l; at < s.used; at += s.w {
-			v |= s.cur.ids[i*size+at] ^ s.cur.ids[j*size+at]
+			u := s.cur.ids[i*size+at] ^ s.cur.ids[j*size+at]
+			for k := range s.shared {
+				v |= u >> (k * s.d)
+			}
+		}
+		if l == s.w-1 {
+			v &= s.last
 		}
 		for ; v != 0 && len(s.genes) < 16; v &= v - 1 {
 			s.genes = append(s.genes, l*64+bits.TrailingZeros64(v))

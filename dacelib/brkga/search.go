@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"dace.local/dacelib/problem"
@@ -17,12 +18,16 @@ import (
 // mutant differs from all other draws. So a key is represented exactly by its
 // bit and a number: 0 for a boolean key, m for a gene of the m-th uniform
 // individual. The numbers of an individual's genes are stored as bit planes, so
-// inheriting 64 genes by a mask takes three word operations per plane.
+// inheriting 64 genes by a mask takes three word operations per plane. If d is
+// at most 32, several planes share a word.
 type search struct {
 	p        problem.Problem
 	settings Settings
 	d, w     int // genes; words of a plane
 	planes   int
+	shared   int    // planes in a word; 1 if d is above 32
+	size     int    // words of an individual's numbers
+	copies   uint64 // bit k d is set for each plane k of a word
 	rng      *rand.Rand
 
 	*buffers
@@ -52,7 +57,8 @@ type buffers struct {
 	mates     []mate // scratch of mating
 	stream    []uint64
 	masks     []uint64
-	genes     []int // scratch of exhausted
+	number    []uint64 // the numbers of the latest uniform individual
+	genes     []int    // scratch of exhausted
 	mask      []uint64
 	odd       []uint64 // multipliers of the hash: number i depends on i only
 	bestRow   []uint64
@@ -82,17 +88,17 @@ func resized[T any](s []T, n int) []T {
 type population struct {
 	n     int
 	bits  []uint64 // decoded: w words each
-	ids   []uint64 // numbers: planes x w words each, plane by plane
+	ids   []uint64 // numbers: size words each, plane by plane
 	hash  []uint64 // of the keys
 	value []float64
 }
 
 // reset empties the population and makes room for size individuals, whose
 // numbers are 0.
-func (p *population) reset(size, w, planes int) {
+func (p *population) reset(size, w, ids int) {
 	p.n = 0
 	p.bits = resized(p.bits, size*w)
-	p.ids = resized(p.ids, size*w*planes)
+	p.ids = resized(p.ids, size*ids)
 	clear(p.ids)
 	p.hash = resized(p.hash, size)
 	p.value = resized(p.value, size)
@@ -122,18 +128,23 @@ func newSearchIn(p problem.Problem, s Settings, b *buffers) *search {
 		size, planes = s.Evaluations, 0
 	}
 	sr := &search{
-		p: p, settings: s, d: d, w: problem.Stride(d), planes: planes,
-		rng:     run.Rand(s.Seed, "brkga"),
+		p: p, settings: s, d: d, w: problem.Stride(d), planes: planes, shared: max(1, 64/d),
 		buffers: b,
 		best:    math.Inf(-1),
 		last:    ^uint64(0) >> (-d & 63),
 	}
-	for i := len(sr.odd); i < sr.w*(1+planes); i++ {
+	sr.size = (planes + sr.shared - 1) / sr.shared * sr.w
+	for k := range sr.shared {
+		sr.copies |= 1 << (k * d)
+	}
+	sr.rng = run.Rand(s.Seed, "brkga")
+	for i := len(sr.odd); i < sr.w+sr.size; i++ {
 		sr.odd = append(sr.odd, run.Seed(0, "hash", i)|1)
 	}
-	sr.mask, sr.bestRow = resized(sr.mask, sr.w), resized(sr.bestRow, sr.w)
+	sr.mask, sr.bestRow, sr.number = resized(sr.mask, sr.w), resized(sr.bestRow, sr.w), resized(sr.number, sr.size)
+	clear(sr.number)
 	sr.order, sr.history = sr.order[:0], sr.history[:0]
-	sr.next.reset(size, sr.w, planes)
+	sr.next.reset(size, sr.w, sr.size)
 	sr.cur.n = 0
 	sr.initialise()
 	// Breeding uses a random stream that depends on the configuration. A row
@@ -202,9 +213,7 @@ func (s *search) advance() error {
 		return err
 	}
 	s.given = 0
-	top := math.Inf(-1)
 	for i, v := range s.values() {
-		top = max(top, v)
 		if v > s.best || s.evaluations+i == 0 {
 			s.best = v
 			copy(s.bestRow, s.next.bits[(s.first+i)*s.w:])
@@ -214,7 +223,7 @@ func (s *search) advance() error {
 	s.evaluations += s.wait
 	s.generations++
 	if f := s.settings.OnEvent; f != nil {
-		f(run.Event{Stage: "brkga", Step: s.evaluations, Total: s.settings.Evaluations, Value: top, Best: s.best})
+		f(run.Event{Stage: "brkga", Step: s.evaluations, Total: s.settings.Evaluations, Value: slices.Max(s.values()), Best: s.best})
 	}
 	if s.evaluations >= s.settings.Evaluations {
 		s.done = true
@@ -222,7 +231,7 @@ func (s *search) advance() error {
 	}
 	s.cur, s.next = s.next, s.cur
 	if s.generations == 1 {
-		s.next.reset(len(s.cur.value), s.w, s.planes)
+		s.next.reset(len(s.cur.value), s.w, s.size)
 	}
 	s.survive()
 	s.breed()
@@ -243,16 +252,24 @@ func (s *search) survive() {
 			s.known(i)
 		}
 	}
-	s.ranks, s.rest = s.ranks[:0], s.rest[:0]
-	for i := old; i < p.n; i++ {
-		switch v := p.value[i]; {
-		case drop && s.known(i):
-		case old < want || v > p.value[old-1]:
-			s.ranks = append(s.ranks, rank{descending(v), int32(i)})
-		default:
-			s.rest = append(s.rest, int32(i))
-		}
+	s.ranks, s.rest = resized(s.ranks, p.n-old), resized(s.rest, p.n-old)
+	better, rest := 0, 0
+	worst := uint64(math.MaxUint64)
+	if old == want {
+		worst = descending(p.value[old-1])
 	}
+	for i := old; i < p.n; i++ {
+		if drop && s.known(i) {
+			continue
+		}
+		// Both are written, because a branch would often be mispredicted.
+		key := descending(p.value[i])
+		s.ranks[better], s.rest[rest] = rank{key, int32(i)}, int32(i)
+		_, less := bits.Sub64(key, worst, 0)
+		better += int(less)
+		rest += 1 - int(less)
+	}
+	s.ranks, s.rest = s.ranks[:better], s.rest[:rest]
 	s.merged = resized(s.merged, len(s.ranks))
 	sortRanks(s.ranks, s.merged)
 	s.order = s.order[:0]
@@ -343,7 +360,7 @@ func (s *search) breed() {
 
 // copyTo makes individual k of next a copy of individual i of cur.
 func (s *search) copyTo(k, i int) {
-	w, m := s.w, s.w*s.planes
+	w, m := s.w, s.size
 	copy(s.next.bits[k*w:(k+1)*w], s.cur.bits[i*w:])
 	copy(s.next.ids[k*m:][:s.used], s.cur.ids[i*m:])
 	s.next.hash[k] = s.cur.hash[i]
@@ -354,18 +371,18 @@ func (s *search) copyTo(k, i int) {
 func (s *search) addUniform() {
 	n := &s.next
 	s.uniforms++
-	s.used = s.w * min(bits.Len64(s.uniforms), s.planes)
-	s.randomRow(n.bits[n.n*s.w : (n.n+1)*s.w])
-	m := s.w * s.planes
-	ids := n.ids[n.n*m : (n.n+1)*m]
-	for k := range s.used / s.w {
-		plane := ids[k*s.w : (k+1)*s.w]
-		fill := -(s.uniforms >> k & 1)
-		for j := range plane {
-			plane[j] = fill
+	planes := min(bits.Len64(s.uniforms), s.planes)
+	s.used = (planes + s.shared - 1) / s.shared * s.w
+	// The next number differs in the planes up to its lowest 1.
+	for k := range min(bits.TrailingZeros64(s.uniforms)+1, planes) {
+		at := k / s.shared * s.w
+		for j := range s.w - 1 {
+			s.number[at+j] ^= ^uint64(0)
 		}
-		plane[s.w-1] &= s.last
+		s.number[at+s.w-1] ^= s.last << (k % s.shared * s.d)
 	}
+	s.randomRow(n.bits[n.n*s.w : (n.n+1)*s.w])
+	copy(n.ids[n.n*s.size:][:s.used], s.number)
 	n.hash[n.n] = s.hashOf(n, n.n)
 	n.n++
 }
