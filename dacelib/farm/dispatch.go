@@ -56,6 +56,8 @@ type Worker struct {
 	Holds []string `json:"holds,omitempty"`
 	// Seen is when the caller last heard of the worker, by the caller's clock.
 	Seen time.Time `json:"-"`
+
+	classes []string
 }
 
 // A Transport carries messages from a caller to workers. What comes back, it
@@ -69,6 +71,15 @@ type Transport interface {
 	Withdraw(messages []Message)
 	// Look returns the results among keys that are known without waiting.
 	Look(ctx context.Context, keys []string) ([]Result, error)
+}
+
+// A Hander is a [Transport] that can also hand a message to a worker past the
+// queue, which is faster.
+type Hander interface {
+	// Hand hands a message to a worker without waiting, and reports whether it
+	// could try to. If the message does not arrive or the worker is busy, Back is
+	// called, or nothing happens: the dispatcher looks again.
+	Hand(m Message, worker string) bool
 }
 
 // A Dispatcher is the caller's side of a pool, whatever carries its messages.
@@ -85,9 +96,12 @@ type Dispatcher struct {
 
 	mu       sync.Mutex // guards the fields below
 	sequence int
-	calls    map[string]*call   // by message ID
-	waiting  map[string][]*call // by key
-	open     int                // messages that were sent and are not done
+	calls    map[string]*call     // by message ID
+	waiting  map[string][]*call   // by key
+	open     int                  // messages that were sent and are not done
+	handed   map[string]int       // those among them that Hand took, by worker
+	handing  int                  // their number
+	busy     map[string]time.Time // when a worker last sent a handed message back
 	workers  map[string]*Worker
 	gone     map[string]time.Time // workers that ended
 	conflict error
@@ -138,7 +152,8 @@ type Counts struct {
 func NewDispatcher(t Transport, caller string, env *Env, lookEvery time.Duration) *Dispatcher {
 	return &Dispatcher{
 		t: t, caller: caller, env: env, lookEvery: lookEvery,
-		calls: map[string]*call{}, waiting: map[string][]*call{}, workers: map[string]*Worker{}, gone: map[string]time.Time{}, notes: map[string]time.Time{},
+		calls: map[string]*call{}, waiting: map[string][]*call{}, handed: map[string]int{}, busy: map[string]time.Time{},
+		workers: map[string]*Worker{}, gone: map[string]time.Time{}, notes: map[string]time.Time{},
 	}
 }
 
@@ -248,6 +263,7 @@ type sent struct {
 	left    map[string]bool // keys without a result
 	at      time.Time       // when it was sent last
 	worker  string          // that computes it; empty while it is queued
+	to      string          // worker to which it was handed; empty if it was queued
 	host    string
 	running bool
 }
@@ -309,7 +325,7 @@ func (d *Dispatcher) Conflict(key, one, other string) {
 
 // Alive reports news of a worker.
 func (d *Dispatcher) Alive(w Worker) {
-	w.Seen = time.Now()
+	w.Seen, w.classes = time.Now(), w.Identity.Classes()
 	d.mu.Lock()
 	if old := d.workers[w.Name]; old == nil {
 		if why := Self().Differences(w.Identity); len(why) > 0 {
@@ -330,6 +346,7 @@ func (d *Dispatcher) Gone(name string, died bool, words string) {
 	d.mu.Lock()
 	w := d.workers[name]
 	delete(d.workers, name)
+	delete(d.busy, name)
 	d.gone[name] = time.Now()
 	for k, t := range d.gone { // bounded by the workers of the last hour
 		if time.Since(t) > time.Hour {
@@ -422,8 +439,8 @@ func (d *Dispatcher) end(c *call) {
 		}
 	}
 	var open []Message
-	for id, m := range c.sent {
-		delete(d.calls, id)
+	for _, m := range c.sent {
+		d.close(m)
 		open = append(open, m.Message)
 		if m.running {
 			d.counts.Running -= len(m.left)
@@ -434,11 +451,71 @@ func (d *Dispatcher) end(c *call) {
 	for _, m := range c.order {
 		d.counts.Waiting -= len(m.left)
 	}
-	d.open -= len(open)
 	d.mu.Unlock()
 	if len(open) > 0 {
 		d.t.Withdraw(open)
 	}
+}
+
+// close forgets a message that was sent. The caller holds d.mu.
+func (d *Dispatcher) close(m *sent) {
+	delete(d.calls, m.ID)
+	d.open--
+	d.unhand(m)
+}
+
+// unhand ends a worker's hold of a message that was handed to it. The caller
+// holds d.mu.
+func (d *Dispatcher) unhand(m *sent) {
+	if m.to == "" {
+		return
+	}
+	d.handing--
+	if d.handed[m.to]--; d.handed[m.to] <= 0 {
+		delete(d.handed, m.to)
+	}
+	m.to = ""
+}
+
+// busyFor is how long no message is handed to a worker that has sent one back.
+const busyFor = time.Second
+
+// hand hands a message to an idle worker past the queue, if there is one and
+// nothing waits in the queue that the worker would rather get. What workers have
+// died of goes through the queue, which tells who has it before it is computed.
+func (d *Dispatcher) hand(m *sent) bool {
+	h, ok := d.t.(Hander)
+	if !ok || m.Deaths > 0 || m.Alone || !m.at.IsZero() {
+		return false
+	}
+	d.mu.Lock()
+	worker := ""
+	if d.open-d.handing == 1 { // m alone
+		class := m.Class()
+		for name, w := range d.workers {
+			if d.handed[name] < w.Cores && time.Since(d.busy[name]) > busyFor && slices.Contains(w.classes, class) {
+				worker = name
+				break
+			}
+		}
+	}
+	if worker != "" {
+		m.to = worker
+		d.handed[worker]++
+		d.handing++
+	}
+	d.mu.Unlock()
+	if worker == "" {
+		return false
+	}
+	m.at = time.Now()
+	if h.Hand(m.Message, worker) {
+		return true
+	}
+	d.mu.Lock()
+	d.unhand(m)
+	d.mu.Unlock()
+	return false
 }
 
 // run is Do for a call that is known.
@@ -544,14 +621,20 @@ func (d *Dispatcher) fill(ctx context.Context, c *call) error {
 }
 
 func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
+	d.mu.Lock()
+	d.unhand(m)
 	if m.running {
-		d.mu.Lock()
 		d.counts.Running -= len(m.left)
 		d.counts.Waiting += len(m.left)
-		d.mu.Unlock()
+	}
+	d.mu.Unlock()
+	if len(m.left) < len(m.Units) {
+		m.Units = slices.DeleteFunc(slices.Clone(m.Units), func(u Unit) bool { return !m.left[u.Key()] })
+	}
+	if d.hand(m) {
+		return nil
 	}
 	m.at, m.worker, m.running = time.Now(), "", false
-	m.Units = slices.DeleteFunc(slices.Clone(m.Units), func(u Unit) bool { return !m.left[u.Key()] })
 	return d.t.Send(ctx, m.Message)
 }
 
@@ -585,8 +668,7 @@ func (d *Dispatcher) take(c *call, r Result, first map[string]*Result, done func
 		delete(m.left, r.Key)
 		if _, ok := c.sent[m.ID]; ok && len(m.left) == 0 {
 			delete(c.sent, m.ID)
-			delete(d.calls, m.ID)
-			d.open--
+			d.close(m)
 		}
 	}
 	d.mu.Unlock()
@@ -608,7 +690,11 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 	}
 	if e.id == "" { // about a worker
 		for _, m := range c.sent {
-			if e.worker == "" || m.worker != e.worker {
+			at := m.worker
+			if at == "" {
+				at = m.to
+			}
+			if e.worker == "" || at != e.worker {
 				continue
 			}
 			if err := d.lost(ctx, c, m, e); err != nil {
@@ -625,6 +711,11 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 		return Remember(Failure{Worker: e.worker, Host: e.host, Words: e.words}, u, d.env)
 	case e.back:
 		if m.worker == e.worker || m.worker == "" {
+			if m.worker == "" && m.to != "" {
+				d.mu.Lock()
+				d.busy[m.to] = time.Now()
+				d.mu.Unlock()
+			}
 			return d.queue(ctx, m)
 		}
 	case d.dead(e.worker):
@@ -676,8 +767,7 @@ func (d *Dispatcher) lost(ctx context.Context, c *call, m *sent, e event) error 
 	}
 	delete(c.sent, m.ID)
 	d.mu.Lock()
-	delete(d.calls, m.ID)
-	d.open--
+	d.close(m)
 	if m.running {
 		d.counts.Running -= len(m.left)
 		d.counts.Waiting += len(m.left)

@@ -111,7 +111,19 @@ var build = sync.OnceValue(func() string {
 // Class returns a name for the workers of this process's identity that may
 // compute units with the given needs, 16 hexadecimal digits: a worker of equal
 // class gives equal bits.
-func Class(needs []string) string { return classOf(Self(), needs) }
+func Class(needs []string) string {
+	text := strings.Join(needs, "|")
+	if c, ok := ownClasses.Load(text); ok {
+		return c.(string)
+	}
+	c := classOf(Self(), needs)
+	ownClasses.Store(text, c)
+	return c
+}
+
+// ownClasses holds what Class has returned, by the needs: each of the few sets
+// of traits, of which every unit's key has one.
+var ownClasses sync.Map
 
 func classOf(id Identity, needs []string) string {
 	var b strings.Builder

@@ -10,8 +10,10 @@
 //	RESULTS  r.KEY              results; the first of a key stays
 //	BLOBS    b.KEY.PART         blobs in parts
 //
-// Beside these streams, plain subjects carry what may be lost: c.CALLER what
-// workers tell a caller, w.NAME news of a worker, q.CALLER those of a caller, x
+// Beside these streams, plain subjects carry what may be lost: d.NAME messages
+// that a caller hands to a worker that it takes for idle, past the queue (there
+// and back is then half as long; a worker that is busy sends it back), c.CALLER
+// what workers tell a caller, w.NAME news of a worker, q.CALLER those of a caller, x
 // messages that are withdrawn, hello a request to workers and callers to show
 // themselves, lost that a worker's connection ended.
 package natsfarm

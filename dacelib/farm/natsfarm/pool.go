@@ -70,7 +70,7 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 		}
 	}()
 	for subject, handle := range map[string]nats.MsgHandler{
-		"r.*": p.result, "c." + p.caller: p.notice, "w.*": p.worker,
+		"r.*": p.result, "c." + p.caller: p.notice, "c." + p.caller + ".*": p.unheard, "w.*": p.worker,
 		"lost":  func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
 		"hello": func(*nats.Msg) { p.show() },
 	} {
@@ -313,6 +313,35 @@ func (p *Pool) Send(ctx context.Context, m farm.Message) error {
 		return err
 	}
 	return store(ctx, p.nc, subject(m), b, p.waiting)
+}
+
+// mostHanded is the size of the largest message that is handed to a worker:
+// larger ones take so long that the way through the queue does not matter.
+const mostHanded = 64 << 10
+
+// Hand implements farm.Hander.
+func (p *Pool) Hand(m farm.Message, worker string) bool {
+	size := 0
+	for _, u := range m.Units {
+		size += len(u.Data)
+	}
+	if size > mostHanded || !p.ready() || !p.nc.IsConnected() {
+		return false
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return false // Send says why
+	}
+	_, number := split(m.ID)
+	return p.nc.PublishRequest("d."+worker, "c."+p.caller+"."+number, b) == nil
+}
+
+// unheard is called for what answers a message that was handed over. The server
+// answers where nobody listens, as when the worker has just lost its connection.
+func (p *Pool) unheard(m *nats.Msg) {
+	if m.Header.Get("Status") == "503" {
+		p.Back(p.caller+"-"+strings.TrimPrefix(m.Subject, "c."+p.caller+"."), "")
+	}
 }
 
 // Queued implements farm.Transport.

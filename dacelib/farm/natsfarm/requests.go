@@ -18,6 +18,7 @@ import (
 // goes back and to another worker at once.
 type requests struct {
 	classes []string
+	back    func(m *nats.Msg) // hands a message back
 
 	mu      sync.Mutex // guards the fields below
 	nc      *link
@@ -33,8 +34,8 @@ const pullFor = 30 * time.Second
 // or ending.
 const unready = 100 * time.Millisecond
 
-func newRequests(classes []string) *requests {
-	return &requests{classes: classes, asked: map[string][]time.Time{}}
+func newRequests(classes []string, back func(m *nats.Msg)) *requests {
+	return &requests{classes: classes, back: back, asked: map[string][]time.Time{}}
 }
 
 // open begins to ask over a connection.
@@ -70,7 +71,7 @@ func (q *requests) leave(slot chan *nats.Msg, err error) error {
 	q.mu.Unlock()
 	select {
 	case m := <-slot:
-		_ = m.Respond([]byte("-NAK"))
+		q.back(m)
 	default:
 	}
 	return err
@@ -114,12 +115,26 @@ func (q *requests) answer(m *nats.Msg) {
 	case status != "": // the server is starting or ending
 		time.AfterFunc(unready, q.look)
 	case len(q.waiting) == 0:
-		_ = m.Respond([]byte("-NAK"))
+		q.back(m)
 	default:
 		slot := q.waiting[0]
 		q.waiting = q.waiting[1:]
 		slot <- m
 	}
+}
+
+// hand gives a message that came past the queue to a slot that waits, and
+// reports whether there is one.
+func (q *requests) hand(m *nats.Msg) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return false
+	}
+	slot := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	slot <- m
+	return true
 }
 
 // look makes requests that were lost or refused.

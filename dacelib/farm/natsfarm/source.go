@@ -30,9 +30,19 @@ type source struct {
 	// requests asks for work.
 	requests *requests
 
-	mu      sync.Mutex                    // guards running
-	running map[string]context.CancelFunc // by message ID
+	mu      sync.Mutex      // guards running
+	running map[string]hold // by message ID
 }
+
+// A hold is what a worker does about a message that it computes.
+type hold struct {
+	cancel context.CancelFunc
+	took   *time.Timer // tells the caller of it; nil if that is done
+}
+
+// tookAfter is how long a message that came past the queue is computed before
+// its caller is told who has it. Most results of small units come earlier.
+const tookAfter = time.Millisecond
 
 // NewSource returns a source of messages for a worker of the farm of a join
 // file.
@@ -41,14 +51,14 @@ func NewSource(_ context.Context, path string) (farm.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{path: path, join: j, running: map[string]context.CancelFunc{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
+	return &source{path: path, join: j, running: map[string]hold{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
 }
 
 func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 	s.state, s.work = state, ctx
 	w := state()
 	s.name, s.host = w.Name, w.Host
-	s.requests = newRequests(w.Identity.Classes())
+	s.requests = newRequests(w.Identity.Classes(), s.handBack)
 	nc, err := s.join.connect(ctx, s.path, "worker", s.name, func() {}, s.back)
 	if err != nil {
 		return err
@@ -59,6 +69,9 @@ func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 		return err
 	}
 	if _, err := nc.Subscribe("x", s.withdraw); err != nil {
+		return err
+	}
+	if _, err := nc.Subscribe("d."+s.name, s.handed); err != nil {
 		return err
 	}
 	if _, err := nc.Subscribe("drain", func(*nats.Msg) { s.drain.Do(func() { close(s.drained) }) }); err != nil {
@@ -146,11 +159,37 @@ func (s *source) withdraw(m *nats.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		if cancel := s.running[id]; cancel != nil {
-			cancel()
+		if h, ok := s.running[id]; ok {
+			h.cancel()
 		}
 	}
 }
+
+// handed is called for a message that came past the queue.
+func (s *source) handed(m *nats.Msg) {
+	if !s.requests.hand(m) {
+		s.handBack(m)
+	}
+}
+
+// handBack hands a message back that the worker has not begun with: to the queue,
+// or to its caller if it came past the queue.
+func (s *source) handBack(m *nats.Msg) {
+	if !direct(m) {
+		_ = m.Respond([]byte("-NAK"))
+		return
+	}
+	var t farm.Message
+	if json.Unmarshal(m.Data, &t) == nil && valid(t) {
+		s.tell(t.ID, notice{Kind: "back", ID: t.ID})
+	}
+}
+
+// direct reports whether a message came past the queue.
+func direct(m *nats.Msg) bool { return strings.HasPrefix(m.Subject, "d.") }
+
+// valid reports whether a message is one.
+func valid(t farm.Message) bool { return len(t.Units) > 0 && !strings.ContainsAny(t.ID, " .*>") }
 
 func (s *source) Get(ctx context.Context, key string) ([]byte, error) { return getBlob(ctx, s.nc, key) }
 
@@ -166,14 +205,25 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			return farm.Message{}, nil, err
 		}
 		var t farm.Message
-		if json.Unmarshal(m.Data, &t) != nil || len(t.Units) == 0 || strings.ContainsAny(t.ID, " .*>") {
-			_ = m.Respond([]byte("+TERM")) // garbage
+		garbage := json.Unmarshal(m.Data, &t) != nil || !valid(t)
+		if direct(m) {
+			if garbage {
+				continue
+			}
+			of, cancel := context.WithCancel(ctx)
+			s.mu.Lock()
+			s.running[t.ID] = hold{cancel, time.AfterFunc(tookAfter, func() { s.tell(t.ID, notice{Kind: "took", ID: t.ID}) })}
+			s.mu.Unlock()
+			return t, of, nil
+		}
+		if garbage {
+			_ = m.Respond([]byte("+TERM"))
 			continue
 		}
 		_ = m.Respond([]byte("+ACK"))
 		of, cancel := context.WithCancel(ctx)
 		s.mu.Lock()
-		s.running[t.ID] = cancel
+		s.running[t.ID] = hold{cancel: cancel}
 		s.mu.Unlock()
 		s.tell(t.ID, notice{Kind: "took", ID: t.ID})
 		// A worker that dies of a unit within microseconds has sent neither; the
@@ -200,9 +250,17 @@ func (s *source) tell(id string, n notice) {
 func (s *source) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cancel := s.running[id]; cancel != nil {
-		cancel()
+	if h, ok := s.running[id]; ok {
+		h.quiet()
+		h.cancel()
 		delete(s.running, id)
+	}
+}
+
+// quiet does not tell the caller of a message any more.
+func (h hold) quiet() {
+	if h.took != nil {
+		h.took.Stop()
 	}
 }
 
@@ -218,6 +276,9 @@ func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) erro
 	ctx, cancel := s.closing(ctx)
 	defer cancel()
 	if r.Key == m.Units[len(m.Units)-1].Key() {
+		s.mu.Lock()
+		s.running[m.ID].quiet()
+		s.mu.Unlock()
 		defer s.forget(m.ID)
 	}
 	data, blob := r.Data, ""

@@ -177,7 +177,7 @@ func users(o *server.Options, token, inner string) {
 			"$JS.API.CONSUMER.MSG.NEXT.TASKS.*", "$JS.API.CONSUMER.CREATE.TASKS.>", "$JS.API.CONSUMER.DURABLE.CREATE.TASKS.*", "$JS.API.CONSUMER.INFO.TASKS.*",
 			"$JS.API.DIRECT.GET.RESULTS.>", "$JS.API.DIRECT.GET.BLOBS.>",
 		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "x", "hello", "drain"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "d.*", "x", "hello", "drain"}},
 	}
 	o.Users = []*server.User{
 		{Username: "caller", Password: token},
