@@ -26,6 +26,7 @@ import (
 	"dace.local/dacelib/farm/farmtest"
 	"dace.local/dacelib/farm/natsfarm"
 	"dace.local/dacelib/farm/natsfarm/internal/serve"
+	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/problem/ccp"
@@ -39,12 +40,12 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	verb := os.Getenv("DACE_FARM_TEST")
 	if verb == "" {
+		_ = os.Setenv(testVariable, strconv.Itoa(os.Getpid()))
 		os.Exit(m.Run())
 	}
+	go endAfterTest()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, time.Hour) // a server outlives a test that was killed
-	defer cancel()
 	var err error
 	args := flag.Args()
 	switch verb {
@@ -95,7 +96,23 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// endWithTest ends the process when the test that started it does.
+// testVariable is the environment variable that has the test's process ID.
+const testVariable = "DACE_FARM_TEST_PROCESS"
+
+// endAfterTest ends the process within a second of the test's end. Servers are in
+// sessions of their own, and may be started by workers: no signal and no pipe
+// reaches them when a test is killed.
+func endAfterTest() {
+	test, err := strconv.Atoi(os.Getenv(testVariable))
+	for err == nil && !process.Gone(test) {
+		time.Sleep(time.Second)
+	}
+	if err == nil {
+		os.Exit(1)
+	}
+}
+
+// endWithTest ends the process when the one that started it does.
 func endWithTest() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
