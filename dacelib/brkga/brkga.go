@@ -238,9 +238,10 @@ type Result struct {
 // ends, it returns the best solution so far and ctx's error; if p fails, the
 // best solution before the failure and p's error.
 //
-// A run is determined by p and s, and evaluates one generation at a time. To
-// resume an interrupted run, repeat it: with problem.Memo, which remembers
-// values, or on caop, which stores them on disk, nothing is evaluated twice.
+// A run is determined by p and s, and evaluates one generation at a time; of a
+// problem that is [problem.Costly], it evaluates each solution once. To resume
+// an interrupted run, repeat it: with problem.Memo, which remembers values, or
+// on caop, which stores them on disk, nothing is evaluated twice.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	defer run.Report(&ctx, "brkga", &s.OnEvent)()
 	s, err := s.withDefaults(p)
@@ -248,9 +249,14 @@ func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 		return Result{}, err
 	}
 	sr := newSearch(p, s)
+	evaluate := func() error { return p.Evaluate(ctx, sr.values(), sr.pending()) }
+	if costly(p) {
+		b, one := newBatch(p, s.Evaluations), []*search{sr}
+		defer b.release()
+		evaluate = func() error { return b.evaluate(ctx, one) }
+	}
 	for !sr.done {
-		x := sr.pending()
-		if err := p.Evaluate(ctx, sr.values(), x); err != nil {
+		if err := evaluate(); err != nil {
 			return sr.result(ctx, err)
 		}
 		if err := sr.advance(); err != nil {

@@ -116,47 +116,18 @@ func teams(jobs []Job, workers int) [][]int {
 // add with the number of evaluations of each batch.
 func runTeam(ctx context.Context, jobs []Job, team []int, results []Result, add func(n int)) error {
 	p := jobs[team[0]].Problem
-	searches := make([]*search, len(team))
+	searches, total := make([]*search, len(team)), 0
 	for k, i := range team {
 		s, err := jobs[i].Settings.withDefaults(p)
 		if err != nil {
 			return err
 		}
 		searches[k] = newSearch(p, s)
+		total += s.Evaluations
 	}
-	var (
-		x      = problem.Solutions{D: p.Dim()}
-		values []float64
-	)
-	// evaluate evaluates what searches ask for in one batch.
-	evaluate := func(searches []*search) error {
-		x.Words = x.Words[:0]
-		for _, s := range searches {
-			if !s.done {
-				_, asked := s.asked()
-				x.Words = append(x.Words, asked.Words...)
-			}
-		}
-		n := x.Len()
-		if n == 0 {
-			return ctx.Err()
-		}
-		if cap(values) < n {
-			values = make([]float64, n+n/4)
-		}
-		values = values[:n]
-		if err := p.Evaluate(ctx, values, x); err != nil {
-			return err
-		}
-		at := 0
-		for _, s := range searches {
-			if !s.done {
-				dst, _ := s.asked()
-				at += copy(dst, values[at:])
-			}
-		}
-		return nil
-	}
+	b := newBatch(p, total)
+	defer b.release()
+	evaluate := func(searches []*search) error { return b.evaluate(ctx, searches) }
 	err := open(openings.Of(ctx), searches, evaluate)
 	for err == nil {
 		n := 0

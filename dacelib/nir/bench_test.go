@@ -284,7 +284,11 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// BenchmarkEvaluate measures encoder and scorer on a generation of BRKGA.
+// BenchmarkEvaluate measures encoder and scorer on a generation of BRKGA. The
+// metric "%peak" is the share of the core's peak, in operations of layers as
+// they are padded: 97,000 at d = 30. The aim is 600 ns a solution at d = 30. An
+// AMD EPYC (Zen 4, peak 118 GFLOP/s) needs 0.91 us, of which 820 ns would be
+// spent at its peak.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, d := range []int{30, 80} {
 		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
@@ -300,13 +304,20 @@ func BenchmarkEvaluate(b *testing.B) {
 			x := problem.Random(run.Rand(1, "bench"), n, d)
 			y := make([]float64, n)
 			b.ReportAllocs()
+			top, best := peak(), math.Inf(1)
 			start := cpuTime()
 			for b.Loop() {
+				from := time.Now()
 				if err := s.Evaluate(bg, y, x); err != nil {
 					b.Fatal(err)
 				}
+				best = min(best, time.Since(from).Seconds()/n)
 			}
+			in := kernel.RoundCols(m.shape.in)
+			flop := float64(2 * (Hidden*Hidden + Hidden*in + m.shape.in*Hidden + Hidden*Hidden + Hidden))
 			b.ReportMetric((cpuTime()-start).Seconds()*1e9/float64(b.N)/n, "cpu-ns/solution")
+			b.ReportMetric(best*1e9, "best-ns/solution")
+			b.ReportMetric(100*flop/best/1e9/top, "%peak")
 		})
 	}
 }
@@ -331,9 +342,15 @@ func (c *counter) Evaluate(ctx context.Context, dst []float64, x problem.Solutio
 }
 
 // BenchmarkSearch measures a run of BRKGA with 800 evaluations on an NIR of 30
-// bits. The metric "again" is the share of solutions that the run has evaluated
-// before. Their latents are not cached: looking solutions up and storing
-// latents would cost a tenth of an evaluation, half of which is the encoding.
+// bits. The metric "again" is the share of solutions that the run has seen
+// before; their values are looked up. The aim is 0.5 ms.
+//
+// On a busy core of an AMD EPYC (Zen 4, AVX-512, peak 118 GFLOP/s), with all
+// solutions evaluated and with values looked up, in turns, medians of 7 of
+// processor time: 0.89 and 0.86 ms for 100 individuals, 0.82 and 0.82 for 1000,
+// 0.92 and 0.80 for 55. The layers take 97,000 operations a solution, which are
+// 0.82 us at this core's peak and 0.54 us on a core with 179 GFLOP/s: so 800
+// solutions cannot take less than 0.66 ms here.
 func BenchmarkSearch(b *testing.B) {
 	m, err := Random(30, 5, Settings{})
 	if err != nil {

@@ -238,6 +238,10 @@ func (s *Scorer) Range() (Range, bool) { return s.rng, s.ranged }
 // Dim returns the dimension d of the model.
 func (s *Scorer) Dim() int { return s.enc.dim }
 
+// Costly reports true: a search evaluates a solution once in a run. See
+// [problem.Costly].
+func (s *Scorer) Costly() bool { return true }
+
 // Embedding returns a copy of the NIR's embedding; nil if it was made from
 // weights.
 func (s *Scorer) Embedding() []float64 { return append([]float64(nil), s.embedding...) }

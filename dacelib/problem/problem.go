@@ -34,6 +34,15 @@ type Problem interface {
 	Evaluate(ctx context.Context, dst []float64, x Solutions) error
 }
 
+// A Costly problem may say that a value costs much more than looking it up among
+// some thousands. A run of a search then evaluates each solution once; what it
+// counts, its budget and its result stay the same.
+type Costly interface {
+	Problem
+	// Costly reports whether searches look values up.
+	Costly() bool
+}
+
 // Solutions is a batch of n packed solutions of dimension d. Bit j of
 // solution i is bit j%64 of word j/64 of its row; a row has Stride(d) words;
 // bits at and above d are 0.

@@ -45,6 +45,7 @@ WrapParallel STRING "parallel"
 		{Name: "Wrap", Value: problem.Wrap},
 		{Name: "BudgetError", Value: (*problem.BudgetError)(nil)},
 		{Name: "Class", Value: (*problem.Class)(nil)},
+		{Name: "Costly", Value: (*problem.Costly)(nil)},
 		{Name: "Counted", Value: (*problem.Counted)(nil)},
 		{Name: "Optimist", Value: (*problem.Optimist)(nil)},
 		{Name: "Problem", Value: (*problem.Problem)(nil)},
