@@ -3,8 +3,10 @@ package problem_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
@@ -24,7 +26,8 @@ import (
 //	ones in FromFunc       243       790
 //
 // A constant takes 17 and 27 ns of processor time on a busy core of an AMD EPYC
-// (Zen 3); the aim is at most 50.
+// (Zen 3); the aim is at most 50. On an AMD EPYC (Zen 4) its best windows take 8
+// and 16 ns, and the mean is 17 and 42 ns beside much other work.
 func BenchmarkFromFunc(b *testing.B) {
 	const n = 100
 	for _, d := range []int{30, 100} {
@@ -40,7 +43,9 @@ func BenchmarkFromFunc(b *testing.B) {
 			"ones":             nil,
 		} {
 			b.Run(fmt.Sprintf("d=%d/%s", d, name), func(b *testing.B) {
+				best := time.Duration(math.MaxInt64)
 				for b.Loop() {
+					start := time.Now()
 					if p == nil {
 						for i, x := range xs {
 							dst[i] = ones(x)
@@ -48,7 +53,9 @@ func BenchmarkFromFunc(b *testing.B) {
 					} else if err := p.Evaluate(context.Background(), dst, x); err != nil {
 						b.Fatal(err)
 					}
+					best = min(best, time.Since(start))
 				}
+				b.ReportMetric(float64(best.Nanoseconds())/n, "best-ns/solution")
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/solution")
 			})
 		}
