@@ -1,13 +1,16 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A nativeCheck is the type-checking of one compiled cell as a package of its
@@ -68,15 +71,15 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 	if err := k.parse(); err != nil {
 		return nil, err
 	}
-	for name := range k.used {
+	for _, name := range slices.Sorted(maps.Keys(k.used)) {
 		k.declare(name)
 	}
 	if k.more || k.types() {
 		return nil, errAgain
 	}
 	k.u.deps = map[string]bool{}
-	for id, o := range k.n.Info.Uses {
-		if missing := k.use(id, o); missing != nil {
+	for _, id := range InOrder(k.n.Info.Uses) {
+		if missing := k.use(id, k.n.Info.Uses[id]); missing != nil {
 			return missing, nil
 		}
 	}
@@ -104,6 +107,14 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 	k.ownScope()
 	nativePaths.Store(k.n.Package, CellsPath+strconv.Itoa(int(nativeCount.Add(1))))
 	return nil, nil
+}
+
+// InOrder returns the identifiers of a map in the order of the text, so that the
+// same cell always becomes the same package: it is built once.
+func InOrder(m map[*ast.Ident]types.Object) []*ast.Ident {
+	return slices.SortedFunc(maps.Keys(m), func(x, y *ast.Ident) int {
+		return cmp.Or(cmp.Compare(x.Pos(), y.Pos()), strings.Compare(x.Name, y.Name))
+	})
 }
 
 // failed returns the errors so far.

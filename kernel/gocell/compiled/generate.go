@@ -120,13 +120,13 @@ func (g *generator) exchange() {
 			return true
 		})
 	}
-	for id, o := range n.Info.Uses {
+	for _, id := range check.InOrder(n.Info.Uses) {
 		if !added[id] {
-			g.use(id, o)
+			g.use(id, n.Info.Uses[id])
 		}
 	}
-	for id, o := range n.Info.Defs {
-		if o != nil && !g.member(id, o) {
+	for _, id := range check.InOrder(n.Info.Defs) {
+		if o := n.Info.Defs[id]; o != nil && !g.member(id, o) {
 			g.hiddenGeneric(id, o)
 		}
 	}
