@@ -258,12 +258,27 @@ func (c *cutter) isGo(text string, value bool) bool {
 	}
 	root, selected := rootName(strings.TrimSuffix(text, ";"))
 	if root == "" {
-		return false
+		return value && compares(text)
 	}
 	if value && types.Universe.Lookup(root) != nil || c.knows(root) {
 		return true
 	}
-	return selected && !strings.ContainsAny(text, " \t") && strings.Contains(text, "(") // strings.HasPrefix(a,"b")
+	return selected && selectedCall.MatchString(text)
+}
+
+// selectedCall matches strings.HasPrefix(a, "b"), which is no command: a shell
+// does not take a parenthesis there.
+var selectedCall = regexp.MustCompile(`^[\pL_][\pL\pN_]*\.[\pL_][\pL\pN_.]*\(`)
+
+// compares reports whether a text is a comparison in parentheses: (0.5 < 0.25).
+func compares(text string) bool {
+	x, err := parser.ParseExpr(text)
+	p, ok := x.(*ast.ParenExpr)
+	if err != nil || !ok {
+		return false
+	}
+	b, ok := ast.Unparen(p).(*ast.BinaryExpr)
+	return ok && b.Op.Precedence() <= token.EQL.Precedence()
 }
 
 // knows reports whether the session or the cell has a name.
