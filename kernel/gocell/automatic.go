@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/types"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,15 +29,15 @@ import (
 const (
 	hotAfter  = 500 * time.Millisecond // of processor time
 	mostBuilt = 50                     // functions in a session: a plugin is never unloaded
-	// patient is how long a cell waits for the build of a function that it names.
-	patient = 3 * time.Second
+	patient   = 3 * time.Second
 )
 
 // automatic is the state of what a session compiles by itself.
 type automatic struct {
 	s *Session
 
-	after time.Duration // of processor time a function is compiled
+	after   time.Duration // of processor time a function is compiled
+	patient time.Duration // how long a cell waits for the build of a function that it names
 
 	ctx  context.Context // of builds; it ends with the session
 	stop func()
@@ -63,6 +64,9 @@ type hot struct {
 func (a *automatic) init(s *Session) {
 	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hot{}
 	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, hotAfter)
+	if a.patient = patient; a.after < 0 {
+		a.patient = math.MaxInt64
+	}
 	a.ctx, a.stop = context.WithCancel(background.Work(context.Background()))
 }
 
@@ -286,7 +290,7 @@ func (a *automatic) swap(ctx context.Context, text string) {
 	}
 	a.mu.Unlock()
 	slices.SortFunc(waiting, func(x, y *hot) int { return strings.Compare(x.name, y.name) })
-	late := time.NewTimer(patient)
+	late := time.NewTimer(a.patient)
 	defer late.Stop()
 	for _, h := range waiting {
 		for ready := false; !ready; {

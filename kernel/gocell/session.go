@@ -44,7 +44,7 @@ type Options struct {
 	Compiler compiled.Compiler
 	// CompileAfter is the processor time after which the session compiles a
 	// function by itself, without being told by %compile auto; negative: at
-	// once. 0 means that it waits to be told, and then half a second.
+	// once, and cells that name the function wait until it is built. 0 means that it waits to be told, and then half a second.
 	CompileAfter time.Duration
 }
 

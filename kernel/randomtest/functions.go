@@ -23,7 +23,7 @@ func told(v any) string {
 }
 func listed(xs []int) string { s := ""; for _, x := range xs { s += strconv.Itoa(x) + "," }; return s }
 func exact(x float64) string { if x != x { return "NaN" }; return strconv.FormatUint(math.Float64bits(x), 16) }
-func together(list []string, by string) (s string) { for i, x := range list { if i > 0 { s += by }; s += x }; return }
+func together(list []string, by string) (s string) { for i, x := range list { if i > 0 { s += by }; if s += x; len(s) > 99 { return s[:99] } }; return }
 func why(err error) string { if err == nil { return "none" }; return err.Error() }
 func at(xs []int, i int) int { if len(xs) == 0 { return -1 }; return xs[uint(i)%uint(len(xs))] }
 func either(b bool, x, y int) int { if b { return x }; return y }
@@ -102,7 +102,7 @@ var functionChanges = map[string][]string{
 	"[][]int":                   {"if len(v) > 0 { v[0] = {[]int} }", "v = append(v, {[]int})"},
 	"error":                     {"v = {error}"},
 	"struct{ A int; B string }": {"v.A++", "v.A, v.B = len(v.B), {string}", "v = {struct{ A int; B string }}"},
-	"func(int) int":             {"v = {func(int) int}"},
+	"func(int) int":             {"v = composed(adder({int}), double)"},
 }
 
 // told lists how the value of a type becomes a string; %s is the value.
@@ -228,9 +228,6 @@ func Functions(seed uint64) Case {
 		var b strings.Builder
 		for i := len(all) - 1; i >= 0; i-- {
 			f := all[i]
-			if i < len(all)-1 && w.r.IntN(2) == 0 {
-				continue
-			}
 			var names, values []string
 			for k, t := range f.results {
 				names = append(names, "r"+strconv.Itoa(k))
@@ -271,7 +268,9 @@ func (w *writer) function(name string, params, results []string, shared []place)
 	for i, t := range results {
 		if named {
 			p := place{"r" + strconv.Itoa(i), t}
-			scope = append(scope, p)
+			if !strings.HasPrefix(t, "func(") { // it could become a function that calls itself without end
+				scope = append(scope, p)
+			}
 			rs = append(rs, p.name+" "+t)
 		} else {
 			rs = append(rs, t)

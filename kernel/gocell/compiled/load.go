@@ -58,6 +58,10 @@ type Compiler interface {
 	Load(ctx context.Context, path string, sources map[string]string, modules string) (table map[string]any, err error)
 }
 
+// A merger is a Compiler that builds many packages as one: Alone returns the name
+// that a function would have in a package of its own.
+type merger interface{ Alone(function string) string }
+
 // An Unavailable error says that the machine, not the cell, is why it was not
 // compiled.
 type Unavailable interface {
@@ -417,7 +421,11 @@ func (s *Set) Frames() []vm.Frame {
 	for {
 		f, more := fs.Next()
 		panicking = panicking || f.Function == "runtime.gopanic"
-		if rest, ok := strings.CutPrefix(f.Function, check.NativePath); ok && panicking {
+		function := f.Function
+		if m, ok := s.Compiler.(merger); ok && panicking {
+			function = m.Alone(function)
+		}
+		if rest, ok := strings.CutPrefix(function, check.NativePath); ok && panicking {
 			path, name, _ := strings.Cut(rest, ".")
 			if p, ok := s.position(check.NativePath+path, f.File, f.Line); ok {
 				out = append(out, vm.Frame{Pos: p, Name: frameName(name)})
