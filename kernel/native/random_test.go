@@ -154,9 +154,11 @@ func (a *tally) count(c randomtest.Case, p program) {
 // told returns what a cell shows as it is whether functions are compiled or not:
 // of a panic's frames the outermost and the innermost, without columns, the
 // marks below them and the numbers of function literals. Between the two is a function that runs its deferred calls:
-// compiled it is at its return, interpreted at its head.
+// compiled it is at its return, interpreted at its head. Only interpreted code
+// says which variables hold errors.
 func told(text string) string {
 	text = literalRE.ReplaceAllString(columnRE.ReplaceAllString(text, "$1"), ".func\n")
+	text = errorRE.ReplaceAllString(text, "")
 	frames := frameRE.FindAllStringIndex(text, -1)
 	if len(frames) > 2 {
 		text = text[:frames[0][1]] + text[frames[len(frames)-1][0]:]
@@ -166,6 +168,7 @@ func told(text string) string {
 
 var (
 	columnRE = regexp.MustCompile(`(?m)^(In\[\d+\]:\d+):\d+|^ *\^\n`)
+	errorRE  = regexp.MustCompile(`(?m)\n\w+, set at In\[.*$`)
 	// literalRE matches how the name of a function literal ends: f.func2.1 is f.func
 	// where it is interpreted.
 	literalRE = regexp.MustCompile(`(?m)(\.func\d*|\.\d+|\.deferwrap\d+|-range\d+)+\n`)
