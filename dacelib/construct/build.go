@@ -14,12 +14,12 @@ import (
 
 // Methods returns the names that [Build] accepts, the paper's methods first.
 func Methods() []string {
-	return []string{"DACE", "CEPS", "NoReg", "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH", "GREEDY"}
+	return []string{"DACE", "CEPS", "NoReg", "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH", "GREEDY", "BEST"}
 }
 
 // Build constructs a portfolio by a method: method is "DACE", "CEPS", "NoReg",
-// "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH" or "GREEDY", in upper or lower
-// case. CEPS and FRESH need class, from which they draw instances. ONEx3
+// "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH", "GREEDY" or "BEST", in upper or
+// lower case. CEPS and FRESH need class, from which they draw instances. ONEx3
 // is [One] with three Seeds.
 func Build(ctx context.Context, method string, class problem.Class, training []problem.Problem, s Settings) (Result, error) {
 	switch method, err := Method(method); method {
@@ -42,6 +42,8 @@ func Build(ctx context.Context, method string, class problem.Class, training []p
 		return Fresh(ctx, training, class, s)
 	case "GREEDY":
 		return Greedy(ctx, training, s)
+	case "BEST":
+		return Best(ctx, training, s)
 	default:
 		return Result{}, err
 	}

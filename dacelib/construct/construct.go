@@ -1,9 +1,9 @@
 // Package construct builds portfolios from a few training instances: the
 // paper's DACE, and the methods it is compared with.
 //
-// Start with [DACE] and [Quick]:
+// Start with [Best], which is not the paper's, or [DACE], and [Quick]:
 //
-//	result, err := construct.DACE(ctx, training, construct.Quick())
+//	result, err := construct.Best(ctx, training, construct.Quick())
 //	result.Portfolio // K configurations of BRKGA
 //
 // Every method has a function of its own, which takes the same [Settings];
@@ -69,8 +69,8 @@ type Settings struct {
 	// Evaluations is the budget of a run of BRKGA; default 800.
 	Evaluations int
 	// Seeds is the number of seeds of BRKGA with which a configuration is
-	// evaluated on every instance; default 1, the paper's. More seeds keep the
-	// search from overfitting one seed.
+	// evaluated on every instance; default 1, the paper's, for Best 12. More
+	// seeds keep the search from overfitting one seed.
 	Seeds int
 	// Fresh is the number of random instances of the class that the method
 	// Fresh adds to the training instances. The default is three for each

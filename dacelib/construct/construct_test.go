@@ -361,3 +361,26 @@ func TestScale(t *testing.T) {
 		}
 	}
 }
+
+// Best is one round of DACE under twelve seeds.
+func TestBest(t *testing.T) {
+	ctx, ps := context.Background(), training(t, 2)
+	best, err := construct.Best(ctx, ps, tiny())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := tiny()
+	s.Rounds, s.Seeds = 1, 12
+	one, err := construct.DACE(ctx, ps, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(best.Portfolio.Configs, one.Portfolio.Configs) || best.Cost.Runs != one.Cost.Runs || best.Cost.Evaluations != one.Cost.Evaluations || best.Method != "BEST" {
+		t.Errorf("%v\nat %+v, DACE's\n%v\nat %+v", best.Portfolio, best.Cost, one.Portfolio, one.Cost)
+	}
+	s = construct.Settings{NIR: tiny().NIR, Evaluations: 20}
+	s.Budget.Runs = 2000
+	if best, err = construct.Best(ctx, ps, s); err != nil || best.Setup.Settings.Seeds != 12 || best.Setup.Settings.Minings != 8 || best.Setup.Settings.Trials != 350 {
+		t.Errorf("defaults: %+v, %v", best.Setup.Settings, err)
+	}
+}

@@ -23,11 +23,11 @@ import (
 //
 // If ctx ends, DACE returns the best portfolio so far and ctx's error.
 func DACE(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	return coevolveNeural(ctx, "DACE", training, s, func(n *neural) population { return &embeddings{n} })
+	return coevolveNeural(ctx, "DACE", training, s, methodDefaults{Minings: 20, Trials: 1600}, func(n *neural) population { return &embeddings{n} })
 }
 
 // coevolveNeural runs a co-evolution on NIRs.
-func coevolveNeural(ctx context.Context, method string, training []problem.Problem, s Settings, pop func(n *neural) population) (Result, error) {
+func coevolveNeural(ctx context.Context, method string, training []problem.Problem, s Settings, d methodDefaults, pop func(n *neural) population) (Result, error) {
 	defer run.Report(&ctx, method, &s.OnEvent)()
 	if e := s.Budget.Evaluations; e > 0 && len(training) > 0 {
 		s.NIR.Samples = max(8, e/len(training))
@@ -37,7 +37,7 @@ func coevolveNeural(ctx context.Context, method string, training []problem.Probl
 			return Result{}, fmt.Errorf("construct: %s: training instance %s has only %d solutions, too few to train an NIR with; enumerate them, or use a method without NIRs, such as CEPS", method, p.Name(), 1<<d)
 		}
 	}
-	c, err := start(ctx, method, "", training, s, methodDefaults{Minings: 20, Trials: 1600})
+	c, err := start(ctx, method, "", training, s, d)
 	if err != nil {
 		return Result{}, err
 	}

@@ -12,7 +12,7 @@ import (
 // V-F): it moves the weights of the scorer instead of an embedding, and with
 // [Settings].PerturbEncoder also those of the encoder.
 func NoReg(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
-	return coevolveNeural(ctx, "NoReg", training, s, func(n *neural) population { return &weights{n} })
+	return coevolveNeural(ctx, "NoReg", training, s, methodDefaults{Minings: 20, Trials: 1600}, func(n *neural) population { return &weights{n} })
 }
 
 // weights is the population of NoReg: a genome is a scorer's weights.

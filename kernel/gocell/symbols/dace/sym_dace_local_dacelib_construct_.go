@@ -16,6 +16,7 @@ var dace_local_dacelib_construct_ = table.Package{
 SummaryName STRING "portfolio.json"
 `,
 	Values: []table.Symbol{
+		{Name: "Best", Value: construct.Best},
 		{Name: "Build", Value: construct.Build},
 		{Name: "CEPS", Value: construct.CEPS},
 		{Name: "Configs", Value: construct.Configs},
