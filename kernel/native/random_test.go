@@ -153,11 +153,11 @@ func (a *tally) count(c randomtest.Case, p program) {
 
 // told returns what a cell shows as it is whether functions are compiled or not:
 // of a panic's frames the outermost and the innermost, without columns, the
-// marks below them and the numbers of function literals. Between the two is a function that runs its deferred calls:
+// marks below them and whether they are those of function literals. Between the two is a function that runs its deferred calls:
 // compiled it is at its return, interpreted at its head. Only interpreted code
 // says which variables hold errors.
 func told(text string) string {
-	text = literalRE.ReplaceAllString(columnRE.ReplaceAllString(text, "$1"), ".func\n")
+	text = literalRE.ReplaceAllString(columnRE.ReplaceAllString(text, "$1"), "\n")
 	text = errorRE.ReplaceAllString(text, "")
 	frames := frameRE.FindAllStringIndex(text, -1)
 	if len(frames) > 2 {
@@ -170,7 +170,7 @@ var (
 	columnRE = regexp.MustCompile(`(?m)^(In\[\d+\]:\d+):\d+|^ *\^\n`)
 	errorRE  = regexp.MustCompile(`(?m)\n\w+, set at In\[.*$`)
 	// literalRE matches how the name of a function literal ends: f.func2.1 is f.func
-	// where it is interpreted.
+	// where it is interpreted, and f where it has become a part of f.
 	literalRE = regexp.MustCompile(`(?m)(\.func\d*|\.\d+|\.deferwrap\d+|-range\d+)+\n`)
 	frameRE   = regexp.MustCompile(`(?m)^In\[\d+\]:\d+: in .*\n    .*\n`)
 )
