@@ -266,6 +266,7 @@ type sent struct {
 	to      string          // worker to which it was handed; empty if it was queued
 	host    string
 	running bool
+	died    string // the last worker that died of it
 }
 
 // An event is something that the transport reports to a call.
@@ -404,7 +405,7 @@ func (d *Dispatcher) Do(ctx context.Context, units []Unit, done func(i int, resu
 	if len(units) == 0 {
 		return ctx.Err()
 	}
-	c := &call{units: units, index: map[string][]int{}, sent: map[string]*sent{}, of: map[string]*sent{}, events: make(chan event, 256), closed: make(chan struct{})}
+	c := &call{units: units, index: map[string][]int{}, sent: map[string]*sent{}, of: map[string]*sent{}, events: make(chan event, min(256, 16+4*len(units))), closed: make(chan struct{})}
 	for i, u := range units {
 		key := u.Key()
 		c.keys = append(c.keys, key)
@@ -718,6 +719,7 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 			}
 			return d.queue(ctx, m)
 		}
+	case e.worker != "" && e.worker == m.died: // late news
 	case d.dead(e.worker):
 		// It died before the news came that it had taken the message.
 		m.worker, m.host = e.worker, e.host
@@ -746,6 +748,7 @@ const (
 func (d *Dispatcher) lost(ctx context.Context, c *call, m *sent, e event) error {
 	if e.lost {
 		m.Deaths++
+		m.died = e.worker
 	}
 	if m.Deaths >= deathsFail {
 		words := e.words

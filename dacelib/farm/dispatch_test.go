@@ -116,7 +116,7 @@ func TestHandedBack(t *testing.T) {
 	}{
 		"busy":    {func(r *recorder, m farm.Message) { r.Back(m.ID, "a") }, 0},
 		"unheard": {func(r *recorder, m farm.Message) { r.Back(m.ID, "") }, 0},
-		"died":    {func(r *recorder, m farm.Message) { r.Gone("a", true, "") }, 1},
+		"died":    {func(r *recorder, m farm.Message) { r.Gone("a", true, ""); r.Took(m.ID, "a", "") }, 1},
 		"left":    {func(r *recorder, m farm.Message) { r.Gone("a", false, "") }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

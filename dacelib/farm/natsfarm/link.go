@@ -12,9 +12,29 @@ import (
 // answers will not come.
 type link struct {
 	*nats.Conn
-	mu     sync.Mutex // guards ctx and cancel
+	mu     sync.Mutex // guards the fields below
 	ctx    context.Context
 	cancel context.CancelFunc
+	// window is a context within ctx that ends requests without an answer; those
+	// that begin within a second share it, as a timer for each costs as much time
+	// as the request.
+	window context.Context
+	opened time.Time
+}
+
+// requestTime is how long a request may take, up to a second more.
+const requestTime = 2 * time.Second
+
+// share returns the window of a request that begins now.
+func (l *link) share() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.window == nil || l.window.Err() != nil || now.Sub(l.opened) > time.Second {
+		w, cancel := context.WithTimeout(l.ctx, requestTime+time.Second)
+		context.AfterFunc(w, cancel)
+		l.window, l.opened = w, now
+	}
+	return l.window
 }
 
 func newLink() *link {
@@ -31,13 +51,10 @@ func (l *link) interrupted() {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 }
 
-// request makes a request, for two seconds at most.
+// request makes a request, for three seconds at most.
 func (l *link) request(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
-	l.mu.Lock()
-	whole := l.ctx
-	l.mu.Unlock()
-	try, cancel := context.WithTimeout(ctx, 2*time.Second)
+	try, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(whole, cancel)()
+	defer context.AfterFunc(l.share(), cancel)()
 	return l.RequestWithContext(try, subject, data)
 }

@@ -30,19 +30,17 @@ type source struct {
 	// requests asks for work.
 	requests *requests
 
-	mu      sync.Mutex      // guards running
-	running map[string]hold // by message ID
+	rates farm.Rates // of the units that it has computed
+
+	mu      sync.Mutex                    // guards running
+	running map[string]context.CancelFunc // by message ID
 }
 
-// A hold is what a worker does about a message that it computes.
-type hold struct {
-	cancel context.CancelFunc
-	took   *time.Timer // tells the caller of it; nil if that is done
-}
-
-// tookAfter is how long a message that came past the queue is computed before
-// its caller is told who has it. Most results of small units come earlier.
-const tookAfter = time.Millisecond
+// soon is how long a message that came past the queue may take if its caller is
+// not told who has it: the result comes as early as that would. If it takes
+// longer than the worker expects, the caller learns of it when the worker shows
+// itself.
+const soon = 0.001 // seconds
 
 // NewSource returns a source of messages for a worker of the farm of a join
 // file.
@@ -51,7 +49,7 @@ func NewSource(_ context.Context, path string) (farm.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{path: path, join: j, running: map[string]hold{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
+	return &source{path: path, join: j, running: map[string]context.CancelFunc{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
 }
 
 func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
@@ -159,8 +157,8 @@ func (s *source) withdraw(m *nats.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		if h, ok := s.running[id]; ok {
-			h.cancel()
+		if cancel := s.running[id]; cancel != nil {
+			cancel()
 		}
 	}
 }
@@ -210,10 +208,10 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			if garbage {
 				continue
 			}
-			of, cancel := context.WithCancel(ctx)
-			s.mu.Lock()
-			s.running[t.ID] = hold{cancel, time.AfterFunc(tookAfter, func() { s.tell(t.ID, notice{Kind: "took", ID: t.ID}) })}
-			s.mu.Unlock()
+			of := s.begin(ctx, t)
+			if !s.expectsSoon(t) {
+				s.tell(t.ID, notice{Kind: "took", ID: t.ID})
+			}
 			return t, of, nil
 		}
 		if garbage {
@@ -221,10 +219,7 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			continue
 		}
 		_ = m.Respond([]byte("+ACK"))
-		of, cancel := context.WithCancel(ctx)
-		s.mu.Lock()
-		s.running[t.ID] = hold{cancel: cancel}
-		s.mu.Unlock()
+		of := s.begin(ctx, t)
 		s.tell(t.ID, notice{Kind: "took", ID: t.ID})
 		// A worker that dies of a unit within microseconds has sent neither; the
 		// server then delivers the message again. From then on its caller hears
@@ -234,6 +229,29 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 		}
 		return t, of, nil
 	}
+}
+
+// begin returns the context in which a message is computed.
+func (s *source) begin(ctx context.Context, m farm.Message) context.Context {
+	of, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	s.running[m.ID] = cancel
+	s.mu.Unlock()
+	return of
+}
+
+// expectsSoon reports whether the worker expects a message to take no longer than
+// soon.
+func (s *source) expectsSoon(m farm.Message) bool {
+	seconds := 0.0
+	for _, u := range m.Units {
+		rate := s.rates.Rate(u.Kind)
+		if rate == 0 {
+			return false
+		}
+		seconds += rate * float64(u.Weight())
+	}
+	return seconds <= soon
 }
 
 // tell tells a message's caller something; what is lost is found by looking
@@ -250,17 +268,9 @@ func (s *source) tell(id string, n notice) {
 func (s *source) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h, ok := s.running[id]; ok {
-		h.quiet()
-		h.cancel()
+	if cancel := s.running[id]; cancel != nil {
+		cancel()
 		delete(s.running, id)
-	}
-}
-
-// quiet does not tell the caller of a message any more.
-func (h hold) quiet() {
-	if h.took != nil {
-		h.took.Stop()
 	}
 }
 
@@ -275,10 +285,8 @@ func (s *source) closing(ctx context.Context) (context.Context, context.CancelFu
 func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) error {
 	ctx, cancel := s.closing(ctx)
 	defer cancel()
-	if r.Key == m.Units[len(m.Units)-1].Key() {
-		s.mu.Lock()
-		s.running[m.ID].quiet()
-		s.mu.Unlock()
+	if last := m.Units[len(m.Units)-1]; r.Key == last.Key() {
+		s.rates.Observe(last.Kind, last.Weight(), r.Seconds)
 		defer s.forget(m.ID)
 	}
 	data, blob := r.Data, ""
