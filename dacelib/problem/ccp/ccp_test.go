@@ -88,11 +88,11 @@ func TestWalk(t *testing.T) {
 		for i := range lanes {
 			z[i] = rng.Float64()
 		}
-		count := make([][4]int64, n+1)
-		count[0] = [4]int64{1, 2, 3, rng.Int64N(100)}
+		count := make([]counts, n+1)
+		count[0] = counts{1, 2, 3, rng.Int64N(100)}
 		z2, count2 := slices.Clone(z), slices.Clone(count)
 		a := walk(z, count, table, x, n, m, limit)
-		b := walkGo(z2, count2, table, x, n, m, limit)
+		b := walkGo(z2, count2, table, lanes, x, n, m, limit)
 		if a != b || !slices.Equal(z, z2) || !slices.Equal(count, count2) {
 			t.Fatalf("n = %d, m = %d: %d violations, want %d", n, m, a, b)
 		}

@@ -9,10 +9,11 @@ import (
 	"dace.local/dacelib/problem"
 )
 
-// lanes is the number of simulations in a block, which are taken through a
-// stage together: nine vectors of four. The last block is padded with
-// simulations that are never contaminated.
-const lanes = 36
+// A block is a number of simulations, lanes, that are taken through a stage
+// together: nine vectors of four (narrow), or seven of eight (wide) where the
+// processor has AVX-512. The last block is padded with simulations that are never
+// contaminated.
+const narrow, wide = 36, 56
 
 // chunk is the number of solutions sorted and evaluated together.
 const chunk = 1 << 15
@@ -55,16 +56,20 @@ func newKernel(p *Data) kernel {
 	return k
 }
 
+// counts are the violations so far by lane of a vector; a narrow block uses the
+// first four.
+type counts [8]int64
+
 // A scratch holds the path of the last solution through one block.
 type scratch struct {
-	z     []float64  // z[i*lanes:] is the contamination before stage i
-	count [][4]int64 // count[i] sums to the violations in the first i stages
-	last  int        // the violations of the last solution in the block
+	z     []float64 // z[i*lanes:] is the contamination before stage i
+	count []counts  // count[i] sums to the violations in the first i stages
+	last  int       // the violations of the last solution in the block
 	order []entry
 }
 
 func newScratch(d int) *scratch {
-	return &scratch{z: make([]float64, (d+1)*lanes), count: make([][4]int64, d+1)}
+	return &scratch{z: make([]float64, (d+1)*lanes), count: make([]counts, d+1)}
 }
 
 // An entry is a solution's place in the order of evaluation.

@@ -34,7 +34,7 @@
 	STEP(224, Y7, Y15) \
 	STEP(256, Y8, Y12)
 
-// func walkAVX2(z *float64, count *[4]int64, table, consts *float64, x uint64, n, m int, limit float64) int
+// func walkAVX2(z *float64, count *counts, table, consts *float64, x uint64, n, m int, limit float64) int
 TEXT ·walkAVX2(SB), NOSPLIT, $0-72
 	MOVQ         z+0(FP), SI
 	MOVQ         count+8(FP), DI
@@ -62,7 +62,7 @@ TEXT ·walkAVX2(SB), NOSPLIT, $0-72
 stage:
 	STAGE
 	ADDQ    $288, SI
-	ADDQ    $32, DI
+	ADDQ    $64, DI
 	VMOVUPD Y0, (SI)
 	VMOVUPD Y1, 32(SI)
 	VMOVUPD Y2, 64(SI)
@@ -94,4 +94,95 @@ done:
 	VMOVQ        X0, AX
 	VZEROUPPER
 	MOVQ         AX, ret+64(FP)
+	RET
+
+// WRATES, WSTEP and WSTAGE are RATES, STEP and STAGE of a wide block. Z13 holds
+// ones, which the mask of a comparison adds to the counts.
+#define WRATES \
+	MOVQ    DX, R8 \
+	LEAQ    448(DX), R9 \
+	TESTQ   $1, BX \
+	CMOVQNE R10, R8 \
+	CMOVQEQ R11, R9 \
+	ADDQ    $896, DX \
+	SHRQ    $1, BX
+
+#define WSTEP(OFF, Z, T, K) \
+	VSUBPD Z, Z11, T \
+	VMULPD OFF(R9), Z, Z \
+	VMULPD OFF(R8), T, T \
+	VADDPD Z, T, Z \
+	VCMPPD $0x1e, Z10, Z, K \
+	VPADDQ Z13, Z9, K, Z9
+
+#define WSTAGE \
+	WRATES \
+	WSTEP(0, Z0, Z14, K1) \
+	WSTEP(64, Z1, Z15, K2) \
+	WSTEP(128, Z2, Z16, K3) \
+	WSTEP(192, Z3, Z17, K4) \
+	WSTEP(256, Z4, Z18, K5) \
+	WSTEP(320, Z5, Z19, K6) \
+	WSTEP(384, Z6, Z20, K7)
+
+// func walkAVX512(z *float64, count *counts, table, consts *float64, x uint64, n, m int, limit float64) int
+TEXT ·walkAVX512(SB), NOSPLIT, $0-72
+	MOVQ         z+0(FP), SI
+	MOVQ         count+8(FP), DI
+	MOVQ         table+16(FP), DX
+	MOVQ         consts+24(FP), R10
+	MOVQ         x+32(FP), BX
+	MOVQ         n+40(FP), CX
+	VBROADCASTSD limit+56(FP), Z10
+	LEAQ         448(R10), R11
+	VBROADCASTSD (R11), Z11
+	MOVQ         $1, AX
+	VPBROADCASTQ AX, Z13
+	VMOVDQU64    (DI), Z9
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      128(SI), Z2
+	VMOVUPD      192(SI), Z3
+	VMOVUPD      256(SI), Z4
+	VMOVUPD      320(SI), Z5
+	VMOVUPD      384(SI), Z6
+
+	TESTQ        CX, CX
+	JZ           wtail
+
+wstage:
+	WSTAGE
+	ADDQ      $448, SI
+	ADDQ      $64, DI
+	VMOVUPD   Z0, (SI)
+	VMOVUPD   Z1, 64(SI)
+	VMOVUPD   Z2, 128(SI)
+	VMOVUPD   Z3, 192(SI)
+	VMOVUPD   Z4, 256(SI)
+	VMOVUPD   Z5, 320(SI)
+	VMOVUPD   Z6, 384(SI)
+	VMOVDQU64 Z9, (DI)
+	DECQ      CX
+	JNZ       wstage
+
+wtail:
+	MOVQ  m+48(FP), CX
+	TESTQ CX, CX
+	JZ    wdone
+
+wtailstage:
+	WSTAGE
+	DECQ CX
+	JNZ  wtailstage
+
+wdone:
+	VEXTRACTI64X4 $1, Z9, Y0
+	VPADDQ        Y0, Y9, Y0
+	VEXTRACTI128  $1, Y0, X1
+	VPADDQ        X1, X0, X0
+	VPSHUFD       $0x4e, X0, X1
+	VPADDQ        X1, X0, X0
+	VMOVQ         X0, AX
+	VZEROUPPER
+	MOVQ          AX, ret+64(FP)
 	RET
