@@ -169,14 +169,10 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 		a.funcs[name] = h
 		a.enqueue(h)
 	}
-	select {
-	case <-h.done:
-		if h.why != nil {
-			for _, used := range uses {
-				a.consider(used, seen)
-			}
+	if h.refused() {
+		for _, used := range uses {
+			a.consider(used, seen)
 		}
-	default:
 	}
 }
 
@@ -187,6 +183,17 @@ func (a *automatic) enqueue(h *hot) {
 	if !a.busy {
 		a.busy = true
 		go a.work()
+	}
+}
+
+// refused reports whether a function stays interpreted. The caller holds
+// automatic.mu.
+func (h *hot) refused() bool {
+	select {
+	case <-h.done:
+		return h.why != nil
+	default:
+		return false
 	}
 }
 
@@ -275,20 +282,21 @@ func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
 }
 
 // swap lets functions that have been built take their place. A cell that names a
-// function under construction waits for it.
+// function under construction, or one that calls it, waits for it.
 func (a *automatic) swap(ctx context.Context, text string) {
 	a.mu.Lock()
-	if !a.on {
-		a.mu.Unlock()
-		return
-	}
 	var waiting []*hot
 	for _, h := range a.funcs {
-		if !h.in && regexp.MustCompile(`\b`+regexp.QuoteMeta(h.name)+`\b`).MatchString(text) {
+		if a.on && !h.in && !h.refused() {
 			waiting = append(waiting, h)
 		}
 	}
 	a.mu.Unlock()
+	if len(waiting) == 0 {
+		return
+	}
+	reached := a.reached(text)
+	waiting = slices.DeleteFunc(waiting, func(h *hot) bool { return !reached[h.name] })
 	slices.SortFunc(waiting, func(x, y *hot) int { return strings.Compare(x.name, y.name) })
 	late := time.NewTimer(a.patient)
 	defer late.Stop()
@@ -300,7 +308,7 @@ func (a *automatic) swap(ctx context.Context, text string) {
 			select {
 			case <-done:
 				a.mu.Lock()
-				refused := h.why != nil
+				refused := h.refused()
 				a.mu.Unlock()
 				ready = refused || a.take(ctx, h)
 			case <-late.C:
@@ -310,6 +318,25 @@ func (a *automatic) swap(ctx context.Context, text string) {
 			}
 		}
 	}
+}
+
+var identifierRE = regexp.MustCompile(`[\pL_][\pL_\p{Nd}]*`)
+
+// reached returns the names in a cell's text, and what the functions among them
+// use, in turn.
+func (a *automatic) reached(text string) map[string]bool {
+	names := map[string]bool{}
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	for next := identifierRE.FindAllString(text, -1); len(next) > 0; {
+		name := next[len(next)-1]
+		next = next[:len(next)-1]
+		if !names[name] {
+			names[name] = true
+			next = append(next, a.s.prog.Uses(name)...)
+		}
+	}
+	return names
 }
 
 // take declares a function as compiled, whose plugin has been built. It returns
@@ -389,7 +416,7 @@ func (a *automatic) list() string {
 			case h.in:
 				state = "interpreted, since what it uses has changed"
 			default:
-				state = "built: the next cell that names it runs it compiled"
+				state = "built: the next cell that uses it runs it compiled"
 			}
 		default:
 		}

@@ -69,7 +69,7 @@ stay until the call returns.
 	%background`
 	aboutAutomatic = `With auto, a function that the cells' statements name, and that has kept the
 processor busy for half a second in all, is built in the background and takes its
-place before the next cell that names it: fib(30) takes 0.26 s interpreted, so
+place before the next cell that uses it: fib(30) takes 0.26 s interpreted, so
 that the third cell that calls it runs compiled. Functions that use a cell's own
 types, start goroutines, use channels, share a map, print, or call what the
 kernel replaces stay interpreted; "list" says why. At most 50 a session. What a

@@ -29,8 +29,10 @@ func TestAutomatic(t *testing.T) {
 		for {
 			got := cell(code)
 			list := cell("%compile list")
-			if strings.Contains(list, function) && strings.Contains(list, state) {
-				return
+			for line := range strings.Lines(list) {
+				if name, is, _ := strings.Cut(strings.TrimSpace(line), " "); name == function && strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(is), "interpreted: "), state) {
+					return
+				}
 			}
 			if time.Now().After(end) {
 				t.Fatalf("%s: no %q after %s, which shows %s\n%s", function, state, code, got, list)
