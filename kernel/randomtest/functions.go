@@ -32,6 +32,8 @@ func at(xs []int, i int) int { if len(xs) == 0 { return -1 }; return xs[uint(i)%
 func either(b bool, x, y int) int { if b { return x }; return y }
 func many(xs ...int) (n int) { for i, x := range xs { n += (i + 1) * x }; return }
 func minus(a, b int) int { return a - b }
+func short(s string) string { if len(s) > 200 { return s[:200] }; return s }
+func few(xs []int) []int { if len(xs) > 100 { return slices.Clip(xs[:100]) }; return xs }
 func picked(n int) int { return []int{1}[n & 3] }
 func held(p *int) int { return *p }
 func two(n int) (int, int) { return n * 2, n + 1 }
@@ -98,15 +100,15 @@ var functionChanges = map[string][]string{
 	"int8":                      {"v++", "v += {int8}", "v <<= 1"},
 	"uint8":                     {"v--", "v |= {uint8}", "v = {uint8}"},
 	"float64":                   {"v += {float64}", "v *= {float64}", "v = {float64}"},
-	"string":                    {"v += {string}", "v = {string}"},
-	"[]int":                     {"if len(v) > 1 { v[0], v[1] = v[1], v[0] }", "if len(v) > 1 { v[1]++ }", "if len(v) > 1 { v = v[1:] }", "v = {[]int}"},
-	"[]string":                  {"v = append(v, {string})", "if len(v) > 0 { v[0] += {string} }"},
+	"string":                    {"v = short(v + {string})", "v = short({string})"},
+	"[]int":                     {"if len(v) > 1 { v[0], v[1] = v[1], v[0] }", "if len(v) > 1 { v[1]++ }", "if len(v) > 1 { v = v[1:] }", "v = few({[]int})"},
+	"[]string":                  {"v = append(v, {string})", "if len(v) > 0 { v[0] = short(v[0] + {string}) }"},
 	"[3]int":                    {"v[1] = {int}", "v[0], v[2] = v[2], {int}", "v = {[3]int}", "v[2]++"},
 	"map[string]int":            {"v[{string}] = {int}", `v["k1"]++`, "delete(v, {string})", `v["a"], v["b"] = v["b"], {int}`},
 	"*int":                      {"*v = {int}", "*v++", "v = {*int}"},
 	"[][]int":                   {"if len(v) > 0 { v[0] = {[]int} }", "v = append(v, {[]int})"},
 	"error":                     {"v = {error}"},
-	"struct{ A int; B string }": {"v.A++", "v.A, v.B = len(v.B), {string}", "v = {struct{ A int; B string }}"},
+	"struct{ A int; B string }": {"v.A++", "v.A, v.B = len(v.B), short({string})", "v = {struct{ A int; B string }}"},
 	"func(int) int":             {"v = composed(adder({int}), double)"},
 }
 
