@@ -994,10 +994,9 @@ func (l *lowerer) tempName() string {
 	return cell.Mark + "t" + strconv.Itoa(l.temp)
 }
 
-// guardGoroutine rewrites a go statement so that a panic of the goroutine is
-// reported and does not end the process. The function and its arguments are
-// evaluated before the goroutine starts; it makes the call under a deferred
-// recover.
+// guardGoroutine has the kernel start the goroutine of a go statement, so that a
+// panic is reported and does not end the process. The function and its arguments
+// are evaluated before the goroutine starts.
 func (l *lowerer) guardGoroutine(c *astutil.Cursor, g *ast.GoStmt) verdict {
 	pos := g.Pos()
 	var pre []ast.Stmt
@@ -1058,22 +1057,18 @@ func (l *lowerer) guardGoroutine(c *astutil.Cursor, g *ast.GoStmt) verdict {
 		}
 		inner.Args[i] = hold(a, t)
 	}
-	r := l.tempName()
-	guard := &ast.DeferStmt{Defer: pos, Call: syntax.Call(&ast.FuncLit{
+	body := &ast.FuncLit{
 		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}},
-		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{
-			&ast.IfStmt{If: pos,
-				Init: &ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{Name: r, NamePos: pos}}, TokPos: pos, Tok: token.DEFINE,
-					Rhs: []ast.Expr{syntax.Call(&ast.Ident{Name: "recover", NamePos: pos}, pos)}},
-				Cond: &ast.BinaryExpr{X: &ast.Ident{Name: r, NamePos: pos}, OpPos: pos, Op: token.NEQ, Y: &ast.Ident{Name: "nil", NamePos: pos}},
-				Body: &ast.BlockStmt{Lbrace: pos, Rbrace: pos, List: []ast.Stmt{
-					&ast.ExprStmt{X: syntax.Call(l.kernel("GoroutinePanic", pos), pos, &ast.Ident{Name: r, NamePos: pos})}}}}}}}, pos)}
-	g.Call = syntax.Call(&ast.FuncLit{
-		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}},
-		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: g.End(), List: []ast.Stmt{guard, &ast.ExprStmt{X: &inner}}}}, pos)
-	if len(pre) > 0 {
-		c.Replace(&ast.BlockStmt{Lbrace: pos, List: append(pre, g), Rbrace: g.End()})
+		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: g.End(), List: []ast.Stmt{&ast.ExprStmt{X: &inner}}}}
+	if f, ok := ast.Unparen(g.Call.Fun).(*ast.FuncLit); ok && len(g.Call.Args) == 0 && f.Type.Results == nil {
+		body = f
 	}
+	start := &ast.ExprStmt{X: syntax.Call(l.kernel("Go", pos), pos, body)}
+	if len(pre) == 0 {
+		c.Replace(start)
+		return goOn
+	}
+	c.Replace(&ast.BlockStmt{Lbrace: pos, List: append(pre, start), Rbrace: g.End()})
 	return goOn
 }
 

@@ -865,10 +865,10 @@ var table = []rewrite{
 	},
 	{
 		name:   "guard-goroutines",
-		does:   "evaluates the operands of a go statement, and makes the call under a deferred recover",
+		does:   "evaluates the operands of a go statement, and has the kernel start the goroutine",
 		why:    "a panic of a goroutine would end the kernel",
 		before: "go f(x)",
-		after:  "{ var ˑt1 int = x; go func() { defer func() { if ˑt2 := recover(); ˑt2 != nil { ˑrt.GoroutinePanic(ˑt2) } }(); f(ˑt1) }() }",
+		after:  "{ var ˑt1 int = x; ˑrt.Go(func() { f(ˑt1) }) }",
 		passes: inExpressions,
 		leave:  []action{at((*lowerer).guardGoroutine)},
 	},

@@ -226,9 +226,6 @@ func isCall(gen func(unsafe.Pointer)) (ok, compiled bool) {
 func (m *Machine) invoke(n node, compiled bool, plain step) step {
 	c := n.children()
 	callee, parent := c[0], n.parent()
-	if parent.kind() == "goStmt" && callee.kind() == "funcLit" && len(c) == 1 {
-		return startLiteral(n, plain)
-	}
 	if k := parent.kind(); k == "deferStmt" || k == "goStmt" || n.action() == "callSlice" {
 		return plain
 	}

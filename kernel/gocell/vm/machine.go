@@ -122,23 +122,23 @@ func (m *Machine) Compile(file *ast.File) (*Program, error) {
 // Runtime returns the functions of this package that rewritten code calls.
 func (m *Machine) Runtime() map[string]reflect.Value {
 	all := map[string]any{
-		"Result":         func(values ...any) { m.Cell().last(values, nil) },
-		"Checked":        func(values ...any) { m.Cell().last(checked(values)) },
-		"Check":          func(values ...any) { _, err := checked(values); m.Cell().last(nil, err) },
-		"Started":        m.detach,
-		"Ctx":            m.Context,
-		"GoroutinePanic": m.goroutinePanic,
-		"Move":           func(name string) { m.moveGlobal(cell.Mark+"old"+name, cell.Mangle(name)) },
-		"Guarded":        m.Guarded,
-		"Runes":          runes,
-		"Text":           textOf,
-		"Deferred":       deferred,
-		"Forward":        forward,
-		"Recover":        recoverIn,
-		"RunDeferred":    deferredBy,
-		"Clear":          clearIn,
-		"Must":           Must,
-		"At":             func(int, ...any) {}, // see stops.go
+		"Result":      func(values ...any) { m.Cell().last(values, nil) },
+		"Checked":     func(values ...any) { m.Cell().last(checked(values)) },
+		"Check":       func(values ...any) { _, err := checked(values); m.Cell().last(nil, err) },
+		"Started":     m.detach,
+		"Ctx":         m.Context,
+		"Go":          m.start,
+		"Move":        func(name string) { m.moveGlobal(cell.Mark+"old"+name, cell.Mangle(name)) },
+		"Guarded":     m.Guarded,
+		"Runes":       runes,
+		"Text":        textOf,
+		"Deferred":    deferred,
+		"Forward":     forward,
+		"Recover":     recoverIn,
+		"RunDeferred": deferredBy,
+		"Clear":       clearIn,
+		"Must":        Must,
+		"At":          func(int, ...any) {}, // see stops.go
 		"NonNil": func(x any) {
 			if x == nil {
 				panic(NilDereference)

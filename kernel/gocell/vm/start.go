@@ -1,37 +1,16 @@
 package vm
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "runtime"
 
-// startLiteral returns the step of go f(), where f is a function literal without
-// parameters: rewritten cells have no others. The interpreter calls it by package
-// reflect; plain is its step, for values of other types.
-func startLiteral(n node, plain step) step {
-	value, next := genValue(n.children()[0].p), getExec(n.tnext().p)
-	return func(p unsafe.Pointer) step {
-		f := (*runFrame)(p)
-		f.mutex.Lock()
-		v := value(p)
-		f.mutex.Unlock()
-		if !v.IsValid() || !v.CanInterface() {
-			return plain(p)
-		}
-		call, ok := v.Interface().(func())
-		if !ok || call == nil {
-			return plain(p)
-		}
-		go begin(call)
-		return next
-	}
-}
-
-// begin calls a function in a goroutine whose stack has grown to what a call in
-// the interpreter takes: it would grow several times, and be copied each time.
-func begin(call func()) {
-	growStack()
-	call()
+// start runs a function of a cell in a goroutine of its own, where a panic is
+// reported and does not end the process. The goroutine's stack has grown to what a
+// call in the interpreter takes: it would grow several times, and be copied each
+// time.
+func (m *Machine) start(call func()) {
+	go func() {
+		growStack()
+		m.Guarded(call)()
+	}()
 }
 
 //go:noinline
