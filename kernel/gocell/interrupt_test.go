@@ -2,6 +2,8 @@ package gocell
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -138,6 +140,22 @@ func TestManyCells(t *testing.T) {
 		t.Errorf("%d cells grew the heap by %.1f MB", cells, grown)
 	}
 	runtime.KeepAlive(s)
+}
+
+// byItself reports whether this process runs nothing but the test. If not, it runs
+// the test in a process of its own: what goroutines of earlier tests allocate
+// would count as the test's.
+func byItself(t *testing.T) bool {
+	const child = "GOCELL_ALONE"
+	if os.Getenv(child) != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), child+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
 }
 
 // memoryInUse returns the bytes of the heap's objects and the goroutines' stacks.
