@@ -36,6 +36,7 @@ func short(s string) string { if len(s) > 200 { return s[:200] }; return s }
 func few(xs []int) []int { if len(xs) > 100 { return slices.Clip(xs[:100]) }; return xs }
 func picked(n int) int { return []int{1}[n & 3] }
 func held(p *int) int { return *p }
+func pointed(p *int) string { if p == nil { return "nil" }; return strconv.Itoa(*p) }
 func two(n int) (int, int) { return n * 2, n + 1 }
 func both(n int, s string) (int, string) { return len(s) + n, s + "!" }
 func same[T any](x T) T { return x }
@@ -114,7 +115,7 @@ var functionChanges = map[string][]string{
 
 // told lists how the value of a type becomes a string; %s is the value.
 var told = map[string]string{"int": "strconv.Itoa(%s)", "string": "%s", "bool": "strconv.FormatBool(%s)", "float64": "exact(%s)", "[]int": "listed(%s)",
-	"uint8": "strconv.Itoa(int(%s))", "int8": "strconv.Itoa(int(%s))", "error": "why(%s)", "[]string": `together(%s, "|")`, "*int": "strconv.Itoa(*%s)",
+	"uint8": "strconv.Itoa(int(%s))", "int8": "strconv.Itoa(int(%s))", "error": "why(%s)", "[]string": `together(%s, "|")`, "*int": "pointed(%s)",
 	"[3]int": "strconv.Itoa(%s[1])", "struct{ A int; B string }": "%s.B", "func(int) int": "strconv.Itoa((%s)(2))", "[][]int": "strconv.Itoa(len(%s))",
 	"func() (int, string)": "strconv.Itoa(joined((%s)()))"}
 
