@@ -129,6 +129,9 @@ func TestRunawayAllocation(t *testing.T) {
 // TestManyCells runs many cells and checks that the heap does not grow: cells
 // that have run must leave nothing behind.
 func TestManyCells(t *testing.T) {
+	if !byItself(t) {
+		return
+	}
 	s := benchSession(t)
 	execute(t, s, 1, "func f(x int) int { return x + 1 }\nx := 1\nfmt.Sprint(x)")
 	before := heapMB()
