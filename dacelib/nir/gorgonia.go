@@ -66,7 +66,7 @@ func (g *graphPass) gradient(params []float32, fill filler, to sink) ([]partLoss
 	if err != nil {
 		return nil, err
 	}
-	to(0, g.grad)
+	to.add(0, g.grad)
 	out := make([]partLoss, len(losses))
 	for i, l := range losses {
 		out[i] = partLoss{l.Reconstruction, l.Scorer, l.KL}

@@ -311,10 +311,16 @@ func (p *pass) weights(instance int) []float32 {
 // every ldx), the values y, and the noise eps (rows of d_z normal numbers).
 type filler func(k, instance, rows int, x []float32, ldx int, y, eps []float32)
 
-// A sink receives the gradient of the parameters from offset off on. It is
-// called from several goroutines, for ranges that do not overlap and together
-// cover all parameters.
-type sink func(off int, grad []float32)
+// A sink receives the gradient of all parameters. It is called from several
+// goroutines, for ranges that do not overlap and together cover all parameters.
+type sink interface {
+	// add receives the gradient of the parameters from offset off on.
+	add(off int, grad []float32)
+	// outer receives the gradient of n parameters from offset off on as the
+	// product of a column h, one number every ldh, and k rows of g. It returns
+	// the number of leading parameters that it has taken; the rest come by add.
+	outer(off int, h []float32, ldh int, g []float32, ldg, k, n int) int
+}
 
 // gradient computes the losses of one batch per instance, with the loaded
 // parameters, and passes their gradient to the sink.
@@ -608,7 +614,7 @@ func (p *pass) reduce(params []float32, to sink) {
 			for _, s := range p.shards {
 				g.addTo(sum, s.grads)
 			}
-			to(sh.find(g.name).off, sum)
+			to.add(sh.find(g.name).off, sum)
 			return
 		}
 		i := k - len(shared)
@@ -630,16 +636,13 @@ func (p *pass) reduce(params []float32, to sink) {
 		m := min(hyperCols, n-from)
 		b := <-p.idle
 		kernel.ProductTransposed(p.dHidden[k], hyperHidden, w2[from:], n, hyperHidden, p.dOut[from:], p.ldW, sh.instances, m)
-		kernel.Product(b.grad, hyperCols, p.hidden, p.ldE, hyperHidden, p.dOut[from:], p.ldW, m, sh.instances)
-		for r := range hyperHidden {
-			to(off+r*n+from, b.grad[r*hyperCols:r*hyperCols+m])
-		}
+		p.hyperWeights(b, off, from, m, to)
 		db := b.grad[:m]
 		clear(db)
 		for i := range sh.instances {
 			kernel.Axpy(db, 1, p.dOut[i*p.ldW+from:i*p.ldW+from+m])
 		}
-		to(sh.find("h2.b").off+from, db)
+		to.add(sh.find("h2.b").off+from, db)
 		p.idle <- b
 	})
 	dHidden := p.dHidden[0]
@@ -666,9 +669,37 @@ func (p *pass) reduce(params []float32, to sink) {
 			de[i*sh.embedding+r] = kernel.Dot(row, dPre)
 		}
 	}
-	to(sh.find("h1.W").off, dw1)
-	to(sh.find("h1.b").off, db1)
-	to(sh.find("embeddings").off, de)
+	to.add(sh.find("h1.W").off, dw1)
+	to.add(sh.find("h1.b").off, db1)
+	to.add(sh.find("embeddings").off, de)
+}
+
+// outerCols is the number of columns of the generated scorers' gradient that
+// stay in the first-level cache while one row of the hypernetwork's output layer
+// after another reads them.
+const outerCols = 1024
+
+// hyperWeights passes the gradient of m columns of the hypernetwork's output
+// layer to the sink. The layer's weights begin at offset off of the parameters.
+func (p *pass) hyperWeights(b *buffers, off, from, m int, to sink) {
+	n, k := p.shape.scorerSize, p.shape.instances
+	done := 0
+	for c := 0; c < m; c += outerCols {
+		for r := range hyperHidden {
+			done = c + to.outer(off+r*n+from+c, p.hidden[r:], p.ldE, p.dOut[from+c:], p.ldW, k, min(outerCols, m-c))
+		}
+		if done < min(c+outerCols, m) {
+			break
+		}
+	}
+	if done == m {
+		return
+	}
+	from, m = from+done, m-done
+	kernel.Product(b.grad, hyperCols, p.hidden, p.ldE, hyperHidden, p.dOut[from:], p.ldW, m, k)
+	for r := range hyperHidden {
+		to.add(off+r*n+from, b.grad[r*hyperCols:r*hyperCols+m])
+	}
 }
 
 // addTo adds a shard's gradient of the tensor to sum, which has no padding.

@@ -258,30 +258,61 @@ func (t *trainer) takeStep(rate float64) ([]partLoss, error) {
 			eps[i] = float32(r.NormFloat64())
 		}
 	}
-	const b1, b2, epsilon = 0.9, 0.999, 1e-8
-	c1 := 1 - math.Pow(b1, float64(step+1))
-	c2 := math.Sqrt(1 - math.Pow(b2, float64(step+1)))
-	decay := t.settings.WeightDecay * t.settings.DecaySchedule.at(step, t.settings.Steps)
-	adam := func(off int, g []float32) {
-		at := sort.Search(len(t.parts), func(i int) bool { return t.parts[i].end > off })
-		for ; len(g) > 0; at++ {
-			part := t.parts[at]
-			n := min(len(g), part.end-off)
-			if part.rate > 0 {
-				w := t.params[off : off+n]
-				if d := decay * part.decay; d > 0 {
-					kernel.Axpy(g[:n], float32(d), w)
-				}
-				kernel.Adam(w, t.first[off:off+n], t.second[off:off+n], g[:n], b1, b2, float32(rate*part.rate*c2/c1), float32(epsilon*c2))
-			}
-			off, g = off+n, g[n:]
-		}
-	}
+	adam := &adamStep{trainer: t}
+	c1 := 1 - math.Pow(adamB1, float64(step+1))
+	c2 := math.Sqrt(1 - math.Pow(adamB2, float64(step+1)))
+	adam.rate = func(of float64) float32 { return float32(rate * of * c2 / c1) }
+	adam.epsilon = float32(1e-8 * c2)
+	adam.decay = t.settings.WeightDecay * t.settings.DecaySchedule.at(step, t.settings.Steps)
 	p.load(t.params, nil)
 	losses, err := t.grad.gradient(t.params, fill, adam)
 	p.moveStats(t.stats)
 	t.step++
 	return losses, err
+}
+
+// adamB1 and adamB2 are the decay rates of Adam's moments.
+const adamB1, adamB2 = 0.9, 0.999
+
+// An adamStep is the sink of one step of Adam.
+type adamStep struct {
+	*trainer
+	rate    func(of float64) float32 // of a part, with the corrections of both moments
+	decay   float64
+	epsilon float32
+}
+
+// part returns the index of the part that holds the parameter.
+func (a *adamStep) part(off int) int {
+	return sort.Search(len(a.parts), func(i int) bool { return a.parts[i].end > off })
+}
+
+func (a *adamStep) add(off int, g []float32) {
+	for at := a.part(off); len(g) > 0; at++ {
+		part := a.parts[at]
+		n := min(len(g), part.end-off)
+		if part.rate > 0 {
+			w := a.params[off : off+n]
+			if d := a.decay * part.decay; d > 0 {
+				kernel.Axpy(g[:n], float32(d), w)
+			}
+			kernel.Adam(w, a.first[off:off+n], a.second[off:off+n], g[:n], adamB1, adamB2, a.rate(part.rate), a.epsilon)
+		}
+		off, g = off+n, g[n:]
+	}
+}
+
+func (a *adamStep) outer(off int, h []float32, ldh int, g []float32, ldg, k, n int) int {
+	part := a.parts[a.part(off)]
+	switch {
+	case off+n > part.end:
+		return 0
+	case part.rate <= 0:
+		return n
+	}
+	to := off + n
+	return kernel.AdamOuter(a.params[off:to], a.first[off:to], a.second[off:to], h, ldh, g, ldg, k,
+		float32(max(a.decay*part.decay, 0)), adamB1, adamB2, a.rate(part.rate), a.epsilon)
 }
 
 // moveStats moves the running statistics of the batch normalisations a tenth of

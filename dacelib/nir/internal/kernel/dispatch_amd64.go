@@ -66,6 +66,25 @@ func tileMask(k int, x []float32, xr, xk int, w []float32, ldw int, h []float32,
 	}
 }
 
+// tileFew is tile for a panel of which only the first cols columns are not
+// empty; it sets the columns of y from cols on to numbers without meaning or 0.
+func tileFew(cols, k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y []float32, ldy int, slope float32) {
+	if isa != "AVX-512" || cols > width/2 {
+		tile(k, x, xr, xk, w, ldw, b, y, ldy, slope)
+		return
+	}
+	tileAVX512Half(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &b[0], &y[0], uintptr(ldy*4), slope)
+}
+
+// tileMaskFew is tileFew for tileMask.
+func tileMaskFew(cols, k int, x []float32, xr, xk int, w []float32, ldw int, h []float32, y []float32, ldy int, slope float32) {
+	if isa != "AVX-512" || cols > width/2 {
+		tileMask(k, x, xr, xk, w, ldw, h, y, ldy, slope)
+		return
+	}
+	tileAVX512HalfMask(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &h[0], &y[0], uintptr(ldy*4), slope)
+}
+
 // Dots sets dst[i] to b plus the dot product of w with row i of x, which starts
 // at x[i*ldx]. It is optimised for len(w) = 128.
 func Dots(dst []float32, x []float32, ldx int, w []float32, b float32) {
@@ -149,6 +168,27 @@ func Adam(p, m, v, g []float32, b1, b2, rate, epsilon float32) {
 		n += k * 8
 	}
 	adamGo(p[n:], m[n:], v[n:], g[n:], b1, b2, rate, epsilon)
+}
+
+// adamOuter is [AdamOuter] for the leading columns for which there is assembly;
+// it returns how many these are.
+func adamOuter(p, m, v []float32, h []float32, ldh int, g []float32, ldg, k int, decay, b1, b2, rate, epsilon float32) int {
+	n := len(p) / 64
+	if isa != "AVX-512" || n == 0 {
+		return 0
+	}
+	adamOuterAVX512(n, k, &h[0], uintptr(ldh*4), &g[0], uintptr(ldg*4), &p[0], &m[0], &v[0], decay, b1, b2, rate, epsilon)
+	return n * 64
+}
+
+// tileAhead is tile for a panel that is beside the next one in memory, and not
+// in the cache.
+func tileAhead(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y []float32, ldy int, slope float32) {
+	if isa != "AVX-512" {
+		tile(k, x, xr, xk, w, ldw, b, y, ldy, slope)
+		return
+	}
+	tileAVX512Ahead(k, &x[0], uintptr(xr*4), uintptr(xk*4), &w[0], uintptr(ldw*4), &b[0], &y[0], uintptr(ldy*4), slope)
 }
 
 // sums adds m rows of a panel of x to y.

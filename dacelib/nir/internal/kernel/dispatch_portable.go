@@ -20,6 +20,22 @@ func productTransposed([]float32, int, []float32, int, int, []float32, int, int,
 	return 0, 0
 }
 
+func adamOuter([]float32, []float32, []float32, []float32, int, []float32, int, int, float32, float32, float32, float32, float32) int {
+	return 0
+}
+
+func tileAhead(k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y []float32, ldy int, slope float32) {
+	tile(k, x, xr, xk, w, ldw, b, y, ldy, slope)
+}
+
+func tileFew(_, k int, x []float32, xr, xk int, w []float32, ldw int, b []float32, y []float32, ldy int, slope float32) {
+	tile(k, x, xr, xk, w, ldw, b, y, ldy, slope)
+}
+
+func tileMaskFew(_, k int, x []float32, xr, xk int, w []float32, ldw int, h []float32, y []float32, ldy int, slope float32) {
+	tileMask(k, x, xr, xk, w, ldw, h, y, ldy, slope)
+}
+
 // Axpy adds a*x to y over the length of x.
 func Axpy(y []float32, a float32, x []float32) { axpyGo(y, a, x) }
 

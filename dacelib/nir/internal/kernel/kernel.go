@@ -91,7 +91,7 @@ func (l *Layer) Apply(y []float32, ldy int, x []float32, ldx, m int) {
 	for j := 0; j < l.Out; j += width {
 		w, b := l.w[j*l.In:(j+width)*l.In], l.b[j:j+width]
 		for i := 0; i < m; i += TileRows {
-			tile(l.In, x[i*ldx:], ldx, 1, w, width, b, y[i*ldy+j:], ldy, l.Slope)
+			tileFew(l.Out-j, l.In, x[i*ldx:], ldx, 1, w, width, b, y[i*ldy+j:], ldy, l.Slope)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (l *Layer) ApplyMask(y []float32, ldy int, h []float32, x []float32, ldx, m
 	for j := 0; j < l.Out; j += width {
 		w := l.w[j*l.In : (j+width)*l.In]
 		for i := 0; i < m; i += TileRows {
-			tileMask(l.In, x[i*ldx:], ldx, 1, w, width, h[i*ldy+j:], y[i*ldy+j:], ldy, l.Slope)
+			tileMaskFew(l.Out-j, l.In, x[i*ldx:], ldx, 1, w, width, h[i*ldy+j:], y[i*ldy+j:], ldy, l.Slope)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func Product(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b,
 	_ = y[(RoundRows(a)-1)*ldy+RoundCols(b)-1]
 	for j := 0; j < b; j += width {
 		for i := 0; i < a; i += TileRows {
-			tile(n, x[i:], 1, ldx, g[j:], ldg, zeros[:], y[i*ldy+j:], ldy, 1)
+			tileFew(b-j, n, x[i:], 1, ldx, g[j:], ldg, zeros[:], y[i*ldy+j:], ldy, 1)
 		}
 	}
 }
@@ -161,9 +161,23 @@ func Affine(y []float32, ldy int, x []float32, ldx, m int, w []float32, ldw, in 
 	_ = b[n-1]
 	for j := 0; j < cols; j += width {
 		for i := 0; i < m; i += TileRows {
-			tile(in, x[i*ldx:], ldx, 1, w[j:], ldw, b[j:], y[i*ldy+j:], ldy, 1)
+			tileAhead(in, x[i*ldx:], ldx, 1, w[j:], ldw, b[j:], y[i*ldy+j:], ldy, 1)
 		}
 	}
+}
+
+// AdamOuter makes one step of [Adam] whose gradient is, for parameter j, decay
+// p[j] plus the sum over i < k of h[i*ldh] g[i*ldg+j], computed as [Product] and
+// [Axpy] do. It serves a layer's weights that are read only here: the gradient
+// is never in memory. It returns the number of leading parameters that it has
+// processed, 0 where there is no code for it.
+func AdamOuter(p, m, v []float32, h []float32, ldh int, g []float32, ldg, k int, decay, b1, b2, rate, epsilon float32) int {
+	if len(p) == 0 || k <= 0 {
+		return 0
+	}
+	_, _ = m[len(p)-1], v[len(p)-1]
+	_, _ = h[(k-1)*ldh], g[(k-1)*ldg+len(p)-1]
+	return adamOuter(p, m, v, h, ldh, g, ldg, k, decay, b1, b2, rate, epsilon)
 }
 
 // ProductTransposed computes the b x a matrix y = g x^T for x of a rows and g

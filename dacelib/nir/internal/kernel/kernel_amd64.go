@@ -44,10 +44,30 @@ func sumsAVX512(n int, x *float32, ldx uintptr, y *float32)
 //go:noescape
 func adamAVX512(n int, p *float32, m *float32, v *float32, grad *float32, b1 float32, b2 float32, rate float32, epsilon float32)
 
+// tileAVX512Ahead computes y = max(t, slope t), t = x w + b, for six rows and one panel. It prefetches the panel at the right of w.
+//
+//go:noescape
+func tileAVX512Ahead(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr, b *float32, y *float32, ldy uintptr, slope float32)
+
+// tileAVX512Half computes y = max(t, slope t), t = x w + b, for six rows and one panel. The panel's right half is empty.
+//
+//go:noescape
+func tileAVX512Half(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr, b *float32, y *float32, ldy uintptr, slope float32)
+
+// tileAVX512HalfMask computes y = x w where h > 0 and slope x w elsewhere, for six rows and one panel; h has the stride of y. The panel's right half is empty.
+//
+//go:noescape
+func tileAVX512HalfMask(k int, x *float32, xr uintptr, xk uintptr, w *float32, wk uintptr, h *float32, y *float32, ldy uintptr, slope float32)
+
 // productTransposedAVX512 writes y[j][i] = the product of row j of 6 of w with row i of 4 of x, rows of 16 n numbers; strides are in bytes.
 //
 //go:noescape
 func productTransposedAVX512(n int, x *float32, ldx uintptr, w *float32, ldw uintptr, y *float32, ldy uintptr)
+
+// adamOuterAVX512 is a step of Adam for 64 n parameters. Their gradient is decay p + the sum of h[i] times row i of w over k rows; strides are in bytes.
+//
+//go:noescape
+func adamOuterAVX512(n int, k int, h *float32, ldh uintptr, w *float32, ldw uintptr, p *float32, m *float32, v *float32, decay float32, b1 float32, b2 float32, rate float32, epsilon float32)
 
 // dotsAVX2 computes out[i] = b + the product of row i of x with w, both of length 128.
 //

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -339,6 +340,70 @@ func TestAdam(t *testing.T) {
 		for i := range want {
 			near(t, fmt.Sprint(i), p[i], want[i], 1, 1e-5)
 		}
+	})
+}
+
+// TestAdamOuter compares a step whose gradient stays in registers with the same
+// step by Product, Axpy and Adam: equal bits.
+func TestAdamOuter(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, k := range []int{1, 5, 9} {
+			for _, n := range []int{1, 63, 64, 200} {
+				for _, decay := range []float32{0, 0.25} {
+					ld := RoundCols(n)
+					h, g := random(k*TileRows, r), random(k*ld, r)
+					grad := make([]float32, TileRows*ld)
+					Product(grad, ld, h, TileRows, 1, g, ld, n, k)
+					p, m, v := random(n, r), random(n, r), make([]float32, n)
+					gotP, gotM, gotV := slices.Clone(p), slices.Clone(m), slices.Clone(v)
+					done := AdamOuter(gotP, gotM, gotV, h, TileRows, g, ld, k, decay, 0.9, 0.999, 0.01, 1e-8)
+					if want := n / 64 * 64; isa == "AVX-512" && done != want {
+						t.Fatalf("%d columns done, want %d", done, want)
+					}
+					if decay > 0 {
+						Axpy(grad[:n], decay, p)
+					}
+					Adam(p, m, v, grad[:n], 0.9, 0.999, 0.01, 1e-8)
+					if !slices.Equal(gotP[:done], p[:done]) || !slices.Equal(gotM[:done], m[:done]) || !slices.Equal(gotV[:done], v[:done]) {
+						t.Errorf("k = %d, n = %d, decay %v: bits differ", k, n, decay)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFewColumns checks that the columns of a panel have the same bits whether
+// it is half empty or not.
+func TestFewColumns(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		const in, few, m = 20, 30, 7
+		r := rand.New(rand.NewPCG(5, 6))
+		w, b := random(in*64, r), random(64, r)
+		some, someB := make([]float32, in*few), b[:few]
+		for i := range in {
+			copy(some[i*few:(i+1)*few], w[i*64:])
+		}
+		rows := RoundRows(m)
+		x, h := random(rows*in, r), random(rows*64, r)
+		check := func(name string, f func(l *Layer, y []float32)) {
+			got, want := random(rows*64, r), random(rows*64, r)
+			f(NewLayer(some, someB, in, few, 0.1), got)
+			f(NewLayer(w, b, in, 64, 0.1), want)
+			for i := range m {
+				if !slices.Equal(got[i*64:i*64+few], want[i*64:i*64+few]) {
+					t.Errorf("%s: row %d differs", name, i)
+				}
+				for _, v := range got[i*64+few : i*64+RoundCols(few)] {
+					if v != 0 {
+						t.Errorf("%s: %v beyond the columns of row %d", name, v, i)
+					}
+				}
+			}
+		}
+		check("Apply", func(l *Layer, y []float32) { l.Apply(y, 64, x, in, m) })
+		check("ApplyMask", func(l *Layer, y []float32) { l.ApplyMask(y, 64, h, x, in, m) })
 	})
 }
 

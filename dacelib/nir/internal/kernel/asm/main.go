@@ -30,17 +30,22 @@ type isa struct {
 var (
 	avx2   = isa{"AVX2", 2, 32, YMM}
 	avx512 = isa{"AVX512", 4, 64, ZMM}
+	half   = isa{"AVX512Half", 2, 64, ZMM} // for panels of AVX512 that are half empty
 )
 
 func main() {
 	ConstraintExpr("amd64")
 	for _, v := range []isa{avx2, avx512} {
-		tile(v, false)
-		tile(v, true)
+		tile(v, false, false)
+		tile(v, true, false)
 		sums(v)
 		adam(v)
 	}
+	tile(avx512, false, true)
+	tile(half, false, false)
+	tile(half, true, false)
 	productTransposed()
+	adamOuter()
 	dots()
 	extremes()
 	dot()
@@ -80,8 +85,8 @@ func constant(f float32) reg.VecVirtual {
 
 // tile writes the product of six rows of x with a panel of w; all strides are
 // in bytes. Without mask it computes y = act(x w + b), with mask y = (x w) *
-// act'(h).
-func tile(v isa, mask bool) {
+// act'(h). With ahead it prefetches the panel after w.
+func tile(v isa, mask, ahead bool) {
 	signature := "func(k int, x *float32, xr, xk uintptr, w *float32, wk uintptr, b *float32, y *float32, ldy uintptr, slope float32)"
 	name := "tile" + v.name
 	doc := "computes y = max(t, slope t), t = x w + b, for six rows and one panel."
@@ -89,6 +94,15 @@ func tile(v isa, mask bool) {
 		signature = "func(k int, x *float32, xr, xk uintptr, w *float32, wk uintptr, h *float32, y *float32, ldy uintptr, slope float32)"
 		name += "Mask"
 		doc = "computes y = x w where h > 0 and slope x w elsewhere, for six rows and one panel; h has the stride of y."
+	}
+	blank := 0 // vectors of y that become zeros
+	if v.name == half.name {
+		blank = avx512.vectors - half.vectors
+		doc += " The panel's right half is empty."
+	}
+	if ahead {
+		name += "Ahead"
+		doc += " It prefetches the panel at the right of w."
 	}
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
@@ -121,6 +135,9 @@ func tile(v isa, mask bool) {
 	for j := range wv {
 		wv[j] = v.vec()
 		VMOVUPS(Mem{Base: w, Disp: v.bytes * j}, wv[j])
+		if ahead {
+			PREFETCHT0(Mem{Base: w, Disp: v.bytes * (v.vectors + j)})
+		}
 	}
 	for i := range acc {
 		base := x
@@ -148,13 +165,19 @@ func tile(v isa, mask bool) {
 
 	y, ldy := pointer("y"), pointer("ldy")
 	slope := v.broadcast("slope")
-	t := v.vec()
+	t, zero := v.vec(), v.vec()
+	if mask || blank > 0 {
+		VXORPS(zero, zero, zero)
+	}
 	if !mask {
 		for i := range acc {
 			for j, a := range acc[i] {
 				VMULPS(slope, a, t)
 				VMAXPS(t, a, a)
 				VMOVUPS(a, Mem{Base: y, Disp: v.bytes * j})
+			}
+			for j := range blank {
+				VMOVUPS(zero, Mem{Base: y, Disp: v.bytes * (v.vectors + j)})
 			}
 			if i < rows-1 {
 				ADDQ(ldy, y)
@@ -165,9 +188,10 @@ func tile(v isa, mask bool) {
 		return
 	}
 	h := pointer("h")
-	zero := v.vec()
-	VXORPS(zero, zero, zero)
 	for i := range acc {
+		for j := range blank {
+			VMOVUPS(zero, Mem{Base: y, Disp: v.bytes * (v.vectors + j)})
+		}
 		for j, a := range acc[i] {
 			hv := Mem{Base: h, Disp: v.bytes * j}
 			VMULPS(slope, a, t)
@@ -401,6 +425,86 @@ func adam(v isa) {
 	RET()
 }
 
+// adamOuter writes one step of Adam whose gradient is a row of a product. The
+// gradient never leaves the registers.
+func adamOuter() {
+	const vectors = 4
+	TEXT("adamOuterAVX512", NOSPLIT, "func(n, k int, h *float32, ldh uintptr, w *float32, ldw uintptr, p, m, v *float32, decay, b1, b2, rate, epsilon float32)")
+	Pragma("noescape")
+	Doc("adamOuterAVX512 is a step of Adam for 64 n parameters. Their gradient is decay p + the sum of h[i] times row i of w over k rows; strides are in bytes.")
+	n, k, h, ldh := pointer("n"), pointer("k"), pointer("h"), pointer("ldh")
+	g, ldg := pointer("w"), pointer("ldw")
+	p, m, s := pointer("p"), pointer("m"), pointer("v")
+	decay := avx512.broadcast("decay")
+	b1, b2 := avx512.broadcast("b1"), avx512.broadcast("b2")
+	rate, epsilon := avx512.broadcast("rate"), avx512.broadcast("epsilon")
+	one := GP32()
+	MOVL(U32(math.Float32bits(1)), one)
+	x, c1, c2 := XMM(), ZMM(), ZMM()
+	MOVD(one, x)
+	VBROADCASTSS(x, c1)
+	VSUBPS(b2, c1, c2)
+	VSUBPS(b1, c1, c1)
+	decays := GP32()
+	Load(Param("decay"), x)
+	MOVD(x, decays)
+	Label("loop")
+	hi, gi, left := GP64(), GP64(), GP64()
+	MOVQ(h, hi)
+	MOVQ(g, gi)
+	MOVQ(k, left)
+	var grad [vectors]reg.VecVirtual
+	for j := range grad {
+		grad[j] = ZMM()
+		VPXORD(grad[j], grad[j], grad[j])
+		for _, a := range []reg.GPVirtual{p, m, s} {
+			PREFETCHT0(Mem{Base: a, Disp: 1024 + 64*j})
+		}
+	}
+	Label("row")
+	hv := ZMM()
+	VBROADCASTSS(Mem{Base: hi}, hv)
+	for j := range grad {
+		VFMADD231PS(Mem{Base: gi, Disp: 64 * j}, hv, grad[j])
+	}
+	ADDQ(ldh, hi)
+	ADDQ(ldg, gi)
+	DECQ(left)
+	JNZ(LabelRef("row"))
+	TESTL(decays, decays)
+	JZ(LabelRef("step"))
+	for j := range grad {
+		VFMADD231PS(Mem{Base: p, Disp: 64 * j}, decay, grad[j])
+	}
+	Label("step")
+	for j, gv := range grad {
+		t, mv, sv := ZMM(), ZMM(), ZMM()
+		VMULPS(c1, gv, t)
+		VMOVUPS(Mem{Base: m, Disp: 64 * j}, mv)
+		VFMADD213PS(t, b1, mv)
+		VMOVUPS(mv, Mem{Base: m, Disp: 64 * j})
+		VMULPS(gv, gv, gv)
+		VMULPS(c2, gv, gv)
+		VMOVUPS(Mem{Base: s, Disp: 64 * j}, sv)
+		VFMADD213PS(gv, b2, sv)
+		VMOVUPS(sv, Mem{Base: s, Disp: 64 * j})
+		VSQRTPS(sv, sv)
+		VADDPS(epsilon, sv, sv)
+		VMULPS(rate, mv, mv)
+		VDIVPS(sv, mv, mv)
+		VMOVUPS(Mem{Base: p, Disp: 64 * j}, t)
+		VSUBPS(mv, t, t)
+		VMOVUPS(t, Mem{Base: p, Disp: 64 * j})
+	}
+	for _, a := range []reg.GPVirtual{p, m, s, g} {
+		ADDQ(U32(64*vectors), a)
+	}
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
 // sums writes y += the sum of rows, for a panel of columns.
 func sums(v isa) {
 	name := "sums" + v.name
@@ -459,6 +563,7 @@ func productTransposed() {
 	for i := range xv {
 		xv[i] = ZMM()
 		VMOVUPS(Mem{Base: px[i]}, xv[i])
+		PREFETCHT0(Mem{Base: px[i], Disp: 1024})
 		ADDQ(Imm(64), px[i])
 	}
 	for j := range gs {
