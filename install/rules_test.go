@@ -365,6 +365,69 @@ func TestFunctionLength(t *testing.T) {
 	}
 }
 
+// farmless lists the structs of the library that have a field Workers and no
+// Farm, and why.
+var farmless = map[string]string{
+	"dacelib/forest.Settings": "trees take milliseconds, and their data as long to send",
+}
+
+// TestFarmBesideWorkers checks that whatever runs on several goroutines runs on
+// a farm, too: each exported struct of the library with a number of Workers has
+// a Farm.
+func TestFarmBesideWorkers(t *testing.T) {
+	seen := map[string]bool{} // by struct: has it a Farm?
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || !within(name, "dacelib") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			s, ok := spec.Type.(*ast.StructType)
+			if !ok || !spec.Name.IsExported() {
+				return false
+			}
+			if workers, farm := farmFields(s); workers {
+				seen[filepath.ToSlash(filepath.Dir(name))+"."+spec.Name.Name] = farm
+			}
+			return false
+		})
+	}
+	if len(seen) < 8 {
+		t.Errorf("only %d structs with Workers: %v", len(seen), seen)
+	}
+	for name, farm := range seen {
+		if why := farmless[name]; !farm && why == "" {
+			t.Errorf("%s has Workers and no Farm: add one, or the reason to farmless", name)
+		} else if farm && why != "" {
+			t.Errorf("%s has a Farm: delete its row in farmless", name)
+		}
+	}
+}
+
+// farmFields reports whether a struct has a number of Workers and a pool Farm.
+func farmFields(s *ast.StructType) (workers, farm bool) {
+	for _, f := range s.Fields.List {
+		for _, name := range f.Names {
+			number, ok := f.Type.(*ast.Ident)
+			workers = workers || name.Name == "Workers" && ok && number.Name == "int"
+			pool, ok := f.Type.(*ast.SelectorExpr)
+			farm = farm || name.Name == "Farm" && ok && pool.Sel.Name == "Pool"
+		}
+	}
+	return workers, farm
+}
+
 // TestNoMachinePaths checks that no file contains a path of a development
 // machine.
 func TestNoMachinePaths(t *testing.T) {

@@ -31,6 +31,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dace.local/dacelib/farm"
 	"dace.local/dacelib/forest"
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/run"
@@ -74,10 +75,14 @@ type Settings struct {
 	Forest forest.Settings
 	// Workers is the number of concurrent evaluations in [Run]; 0 means 1. With
 	// more than one, the function must be safe for concurrent calls. It does
-	// not change the result. There is no Farm: the function is this process's.
-	// It may itself evaluate a problem of farm.Problem, and the searches of
-	// package construct are sent whole.
+	// not change the result.
 	Workers int
+	// Farm, if not nil, is where the function has its work done, by a problem of
+	// farm.Problem or by the field Farm of what it calls. It is this process's
+	// and only waits then, so [Run] calls it for as many configurations at once
+	// as the farm has slots, if these are more than Workers. It does not change
+	// the result. The searches of package construct are sent whole instead.
+	Farm farm.Pool `json:"-"`
 	// Seed, together with the costs, determines the run.
 	Seed uint64
 	// OnEvent, if not nil, is called after every trial, one call at a time,
@@ -183,8 +188,8 @@ func Run(ctx context.Context, f func(ctx context.Context, config []float64) (flo
 	return o.Run(ctx, func(ctx context.Context, q Query) (float64, error) { return f(ctx, q.Config) })
 }
 
-// Run evaluates the queries of the run with f, Settings.Workers at once, until
-// the run is done. It continues a run that was restored or cancelled. If ctx
+// Run evaluates the queries of the run with f, Settings.Workers at once or as
+// many as Settings.Farm has slots, until the run is done. It continues a run that was restored or cancelled. If ctx
 // ends or f fails, it returns the best result so far along with the error, and
 // may be called again.
 func (o *Optimizer) Run(ctx context.Context, f func(ctx context.Context, q Query) (float64, error)) (Result, error) {
@@ -200,11 +205,19 @@ func (o *Optimizer) Run(ctx context.Context, f func(ctx context.Context, q Query
 	}
 }
 
-// each calls f for the queries, Settings.Workers at once, and tells the costs,
-// until there is an error. Costs are told, and events reported, on the caller's
+// concurrent returns how many calls of the function to make at once.
+func (s Settings) concurrent() int {
+	if s.Farm == nil {
+		return s.Workers
+	}
+	return max(s.Workers, s.Farm.Slots())
+}
+
+// each calls f for the queries, several at once, and tells the costs, until there
+// is an error. Costs are told, and events reported, on the caller's
 // goroutine.
 func (o *Optimizer) each(ctx context.Context, f func(ctx context.Context, q Query) (float64, error), queries []Query) error {
-	workers := min(o.s.Workers, len(queries))
+	workers := min(o.s.concurrent(), len(queries))
 	if workers == 1 {
 		for _, q := range queries {
 			cost, err := o.call(ctx, f, q)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/farm"
 	"dace.local/dacelib/forest"
 	"dace.local/dacelib/run"
 )
@@ -117,6 +118,9 @@ func TestSameResult(t *testing.T) {
 	want := f.run(t, Settings{Trials: 100, Seed: 3})
 	if got := f.run(t, Settings{Trials: 100, Seed: 3, Workers: 8}); !reflect.DeepEqual(got, want) {
 		t.Error("8 workers give another result than one")
+	}
+	if got := f.run(t, Settings{Trials: 100, Seed: 3, Farm: farm.Local(8)}); !reflect.DeepEqual(got, want) {
+		t.Error("a farm gives another result than none")
 	}
 	if got := f.run(t, Settings{Trials: 100, Seed: 4}); reflect.DeepEqual(got.History, want.History) {
 		t.Error("another seed gives the same run")

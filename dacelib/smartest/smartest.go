@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 
+	"dace.local/dacelib/farm"
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -71,10 +72,13 @@ type Settings struct {
 	// bootstrap samples: scikit-learn's defaults.
 	Trees int
 	// Workers is the number of goroutines that grow trees and climb; 0 means
-	// 1. It does not change the result. There is no Farm: generations follow
-	// each other within milliseconds. If evaluations take longer, run on a
-	// problem of farm.Problem.
+	// 1. It does not change the result.
 	Workers int
+	// Farm, if not nil, has the solutions of each generation evaluated by the
+	// workers of a pool, as by farm.Problem; the forest grows in this process. It
+	// does not change the result, and pays off where an evaluation takes longer
+	// than about 50 us.
+	Farm farm.Pool `json:"-"`
 	// Seed determines the random numbers of the run.
 	Seed uint64
 	// OnEvent, if not nil, is called after every generation. Step and Total
@@ -163,7 +167,7 @@ func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g := newSearch(p, s)
+	g := newSearch(farm.Problem(s.Farm, p), s)
 	err = g.first(ctx)
 	for err == nil && g.evaluations < s.Evaluations && g.rest() > 0 {
 		err = g.generation(ctx)

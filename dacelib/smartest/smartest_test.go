@@ -10,7 +10,9 @@ import (
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/farm"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
 )
 
@@ -73,6 +75,24 @@ func TestSameResult(t *testing.T) {
 	}
 	if v, err := problem.Value(context.Background(), p, want.X); err != nil || v != want.Value {
 		t.Errorf("the solution's value is %v, error %v; the result says %v", v, err, want.Value)
+	}
+}
+
+// TestFarm checks that a run on a farm is the same as one without.
+func TestFarm(t *testing.T) {
+	p, err := onemax.Class(70).Train(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mustRun(t, p, Settings{Seed: 5, Evaluations: 200, Trees: 10})
+	pool := farm.Local(2)
+	got := mustRun(t, p, Settings{Seed: 5, Evaluations: 200, Trees: 10, Farm: pool})
+	got.Settings.Farm = nil
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if pool.Rate("evaluate") == 0 {
+		t.Error("nothing was evaluated on the farm")
 	}
 }
 

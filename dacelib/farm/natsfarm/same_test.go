@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/farm"
@@ -17,8 +20,11 @@ import (
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/caop"
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/smac"
+	"dace.local/dacelib/smartest"
 )
 
 // results has every construction and a test made with a pool and returns their
@@ -89,6 +95,53 @@ func results(t testing.TB, pool farm.Pool) map[string]string {
 		t.Fatal(err)
 	}
 	out["landscape"] = text(t, features)
+	maps.Copy(out, searches(t, pool, set.Test[0]))
+	return out
+}
+
+// searches is results for those packages that search for anybody.
+func searches(t testing.TB, pool farm.Pool, p problem.Problem) map[string]string {
+	t.Helper()
+	ctx := context.Background()
+	out := map[string]string{}
+	best, err := smartest.Run(ctx, p, smartest.Settings{Evaluations: 200, Trees: 10, Farm: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["SMARTEST"] = text(t, best)
+	space := smac.Space{Params: []smac.Param{
+		{Name: "elites", Kind: smac.Int, Lo: 1, Hi: 10, Default: 5},
+		{Name: "bias", Kind: smac.Float, Lo: 0.5, Hi: 0.9, Default: 0.7},
+	}}
+	tuned, err := smac.Run(ctx, func(ctx context.Context, config []float64) (float64, error) {
+		c := brkga.Config{Elites: int(config[0]), Offspring: 20, Mutants: 2, Bias: config[1]}
+		found, err := portfolio.Portfolio{Configs: []brkga.Config{c}}.Run(ctx, []problem.Problem{p}, portfolio.Settings{Evaluations: 100, Repeats: 2, Farm: pool})
+		if err != nil {
+			return 0, err
+		}
+		return -found[0].Mean, nil
+	}, smac.Settings{Space: space, Trials: 20, Farm: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["SMAC"] = text(t, tuned)
+	if _, err := exec.LookPath("gcc"); err != nil {
+		return out
+	}
+	gcc, err := caop.NewCompiler(ctx, caop.CompilerSettings{NoMemo: true, Farm: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := caop.Programs()
+	instance, err := caop.Generate(1, caop.Settings{Dim: 20, Programs: programs[:1], Compiler: gcc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := make([]float64, 6)
+	if err := instance.Evaluate(ctx, y, problem.Random(run.Rand(1, "x"), len(y), 20)); err != nil {
+		t.Fatal(err)
+	}
+	out["caop"] = text(t, y)
 	return out
 }
 

@@ -310,17 +310,25 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 			return err
 		}
 	}
+	if p.compiler.farm != nil {
+		return p.far(ctx, dst, x, lists, failed)
+	}
 	size, err := p.compiler.sizes(ctx, p.data.Program, p.hash, lists)
 	if err != nil {
 		return err
 	}
 	for i, s := range size {
-		dst[i] = failed
-		if s != failedSize {
-			dst[i] = max(-float64(s), failed+1)
-		}
+		dst[i] = value(s, failed)
 	}
 	return ctx.Err()
+}
+
+// value returns the value of a solution by its size.
+func value(size int64, failed float64) float64 {
+	if size == failedSize {
+		return failed
+	}
+	return max(-float64(size), failed+1)
 }
 
 // MarshalJSON encodes the instance, including its program's text.

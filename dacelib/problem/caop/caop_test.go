@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"dace.local/dacelib/farm"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/problemtest"
 	"dace.local/dacelib/run"
@@ -359,6 +360,35 @@ func TestMemo(t *testing.T) {
 		if got := evaluateT(t, c, x); !slices.Equal(got, want) || c.compiler.Stats().Compiled != compiled {
 			t.Errorf("%v, want %v: %+v, want %d compiled", got, want, c.compiler.Stats(), compiled)
 		}
+	}
+}
+
+// TestFarm checks that a compiler on a farm gives the same values, remembers
+// them, and sends nothing that is remembered; and that one that workers do not
+// have is refused.
+func TestFarm(t *testing.T) {
+	x := problem.Random(run.Rand(3, "farm"), 6, 20)
+	p := func(s CompilerSettings) *Instance {
+		return generateT(t, 3, Settings{Dim: 20, Programs: []Program{tiny()}, Compiler: gcc(t, s)})
+	}
+	want := evaluateT(t, p(CompilerSettings{}), x)
+	memo := t.TempDir()
+	pool := farm.Local(2)
+	a := p(CompilerSettings{Memo: memo, Farm: pool})
+	if got := evaluateT(t, a, x); !slices.Equal(got, want) || a.compiler.Stats().Compiled != 1 || pool.Rate("evaluate") == 0 {
+		t.Errorf("%v, want %v: %+v", got, want, a.compiler.Stats())
+	}
+	b := p(CompilerSettings{Memo: memo})
+	if got := evaluateT(t, b, x); !slices.Equal(got, want) || b.compiler.Stats().Compiled != 0 {
+		t.Errorf("%v, want %v: %+v", got, want, b.compiler.Stats())
+	}
+	c := p(CompilerSettings{Memo: memo, Farm: farm.Local(2)})
+	if got := evaluateT(t, c, x); !slices.Equal(got, want) || c.compiler.farm.Rate("evaluate") != 0 {
+		t.Errorf("%v, want %v, without the farm", got, want)
+	}
+	other := &Compiler{path: "other-gcc", id: "gcc 0.1 elsewhere"}
+	if err := other.travels(); err == nil || !strings.Contains(err.Error(), "not gcc 0.1 elsewhere, to which other-gcc belongs") {
+		t.Error(err)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"dace.local/dacelib/farm"
 )
 
 // CompilerSettings selects a GCC and how to run it. The zero value is the gcc
@@ -25,9 +27,12 @@ type CompilerSettings struct {
 	// DACE_GCC, or gcc if it is not set.
 	Path string
 	// Workers is the number of concurrent compilations; 0 means one per core.
-	// There is no Farm: farm.Problem sends an instance's solutions to workers,
-	// which have their own compilers.
 	Workers int
+	// Farm, if not nil, has the solutions of this compiler's instances whose
+	// sizes are not remembered here compiled by the workers of a pool, as by
+	// farm.Problem. It does not change values: workers have the same GCC, that of
+	// the zero Path, or get no work.
+	Farm farm.Pool
 	// TimeOut is the maximal time for the compilation of one file; 0 means a
 	// minute.
 	TimeOut time.Duration
@@ -50,6 +55,7 @@ type Compiler struct {
 	dropped  map[int]bool
 	slots    chan struct{} // semaphore of capacity Workers: each compilation holds a slot
 	memo     *memo
+	farm     farm.Pool // nil means this process
 	stats    struct{ compiled, failed, timedOut, remembered atomic.Int64 }
 }
 
@@ -79,9 +85,14 @@ func NewCompiler(ctx context.Context, s CompilerSettings) (*Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("caop: GCC is needed and %q was not found: install the package gcc (Debian and Ubuntu: sudo apt install gcc; Fedora: sudo dnf install gcc; macOS: brew install gcc, then set DACE_GCC to gcc-14 or the like)", s.Path)
 	}
-	c := &Compiler{path: path, timeout: s.TimeOut, scratch: s.Scratch, slots: make(chan struct{}, s.Workers), memo: newMemo(s.Memo)}
+	c := &Compiler{path: path, timeout: s.TimeOut, scratch: s.Scratch, slots: make(chan struct{}, s.Workers), memo: newMemo(s.Memo), farm: s.Farm}
 	if c.id, err = c.identify(ctx); err != nil {
 		return nil, err
+	}
+	if s.Farm != nil {
+		if err := c.travels(); err != nil {
+			return nil, err
+		}
 	}
 	if c.dropped, err = c.probe(ctx); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package caop
 
 import (
 	"context"
+	"fmt"
+	"sync"
 
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/problem"
@@ -11,14 +13,74 @@ import (
 // only workers with the same one compute them.
 func init() {
 	farm.Trait("compilers", func() string {
-		id, err := compilerID(context.Background())
+		id, err := ownCompiler()
 		if err != nil {
 			return ""
 		}
 		return id
 	})
 	farm.RegisterProblem("caop", (*Instance)(nil), farm.Codec{
+		Encode: func(_ *farm.Packer, p problem.Problem) ([]byte, error) {
+			if err := p.(*Instance).compiler.travels(); err != nil {
+				return nil, err
+			}
+			return p.(*Instance).MarshalJSON()
+		},
 		Decode: func(_ context.Context, _ *farm.Env, data []byte) (problem.Problem, error) { return Decode(data) },
 		Needs:  []string{"compilers"}, Expensive: true,
 	})
+}
+
+// ownCompiler returns the ID of the compiler of the zero settings in this process.
+var ownCompiler = sync.OnceValues(func() (string, error) { return compilerID(context.Background()) })
+
+// travels returns an error if the compiler is not the one that workers equal
+// this process in: that of the zero settings.
+func (c *Compiler) travels() error {
+	id, err := ownCompiler()
+	if err != nil {
+		return fmt.Errorf("caop: workers compile with the gcc of their PATH, and there is none here: %w", err)
+	}
+	if id != c.id {
+		return fmt.Errorf("caop: workers compile with the gcc of their PATH or of DACE_GCC, which here is %s and not %s, to which %s belongs: set DACE_GCC to it here and there, or compile in this process, without Farm", id, c.id, c.path)
+	}
+	return nil
+}
+
+// far is Evaluate on the compiler's farm. Solutions whose sizes are remembered
+// here are not sent; those of others are remembered when they come.
+func (p *Instance) far(ctx context.Context, dst []float64, x problem.Solutions, lists [][]string, failed float64) error {
+	book, err := p.compiler.memo.book(p.compiler.id, p.hash)
+	if err != nil {
+		return err
+	}
+	var at []int // of the solutions that are sent
+	some := problem.NewSolutions(x.Len(), x.D)
+	for i, args := range lists {
+		if size, ok := book.get(p.compiler.key(p.hash, args)); ok {
+			p.compiler.stats.remembered.Add(1)
+			dst[i] = value(size, failed)
+			continue
+		}
+		copy(some.Row(len(at)), x.Row(i))
+		at = append(at, i)
+	}
+	if len(at) == 0 {
+		return ctx.Err()
+	}
+	values := make([]float64, len(at))
+	if err := farm.Problem(p.compiler.farm, p).Evaluate(ctx, values, some.Slice(0, len(at))); err != nil {
+		return err
+	}
+	for k, i := range at {
+		dst[i] = values[k]
+		if values[k] <= failed+1 {
+			continue // it may have taken too long, which another time it may not
+		}
+		size := int64(-values[k])
+		if _, err := book.once(ctx, p.compiler.key(p.hash, lists[i]), func() (int64, bool, error) { return size, true, nil }); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
