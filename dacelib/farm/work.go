@@ -40,6 +40,14 @@ type Source interface {
 	Leave(ctx context.Context)
 }
 
+// A Teller is a [Source] that can tell a result's caller at once and store the
+// result afterwards, which is faster.
+type Teller interface {
+	// Tell tells the caller the result of a unit without waiting, and has it
+	// stored as by Result; or it reports that it does not.
+	Tell(m Message, r Result) bool
+}
+
 // Work is the settings of a worker.
 type Work struct {
 	// Name of the worker; the default has its host and process.
@@ -216,6 +224,9 @@ func (k *worker) compute(ctx, of context.Context, m Message) error {
 		case err == nil:
 			r := Result{Key: u.Key(), Data: b, Seconds: k.since(begun), Worker: k.Name, Host: k.host}
 			k.count(1, 0)
+			if t, ok := k.src.(Teller); ok && t.Tell(m, r) {
+				continue
+			}
 			if i == len(m.Units)-1 {
 				// The slot asks for its next message meanwhile.
 				k.storing.Go(func() { k.store(say, m, i, r) })

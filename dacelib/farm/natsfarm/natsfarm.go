@@ -11,11 +11,12 @@
 //	BLOBS    b.KEY.PART         blobs in parts
 //
 // Beside these streams, plain subjects carry what may be lost: d.NAME messages
-// that a caller hands to a worker that it takes for idle, past the queue (there
-// and back is then half as long; a worker that is busy sends it back), c.CALLER
-// what workers tell a caller, w.NAME news of a worker, q.CALLER those of a caller, x
-// messages that are withdrawn, hello a request to workers and callers to show
-// themselves, lost that a worker's connection ended.
+// that a caller hands to a worker that it takes for idle, past the queue (a
+// worker that is busy sends it back), c.CALLER.N the results of message N that was
+// handed over, which the worker stores in RESULTS a moment later, with others,
+// c.CALLER what workers tell a caller, w.NAME news of a worker, q.CALLER those of a
+// caller, x messages that are withdrawn, hello a request to workers and callers to
+// show themselves, lost that a worker's connection ended.
 package natsfarm
 
 import (
@@ -58,7 +59,7 @@ const (
 	beatEvery = 10 * time.Second
 	silent    = 35 * time.Second
 	// patience is how long an operation may fail before a person is told.
-	patience = 4 * time.Second
+	patience = 4500 * time.Millisecond
 )
 
 // A joinFile says how to reach a farm. Whoever holds it may run code as the
@@ -169,8 +170,8 @@ func store(ctx context.Context, nc *link, subject string, data []byte, down func
 		return fmt.Errorf("farm: a message of %.1f MB is larger than the %d MB that the server takes: put what is large into a blob (Pool.Put), or cut the unit", float64(len(data))/(1<<20), maxPayload>>20)
 	}
 	begun := time.Now()
-	for {
-		m, err := nc.request(ctx, subject, data)
+	for tries := 0; ; tries++ {
+		m, err := storeOnce(ctx, nc, subject, data, tries, begun)
 		var a ack
 		switch {
 		case err == nil && json.Unmarshal(m.Data, &a) == nil && a.Error == nil:
@@ -179,7 +180,7 @@ func store(ctx context.Context, nc *link, subject string, data []byte, down func
 			if strings.Contains(a.Error.Description, "maximum messages per subject") {
 				return errTaken
 			}
-			if full(a.Error.Description) || time.Since(begun) > patience {
+			if full(a.Error.Description) || time.Since(begun) >= patience {
 				return storageError(len(data), a.Error.Description)
 			}
 		case errors.Is(err, nats.ErrMaxPayload):
@@ -188,7 +189,7 @@ func store(ctx context.Context, nc *link, subject string, data []byte, down func
 			return ctx.Err()
 		case errors.Is(err, nats.ErrConnectionClosed):
 			return err
-		case nc.IsConnected() && time.Since(begun) > patience:
+		case nc.IsConnected() && time.Since(begun) >= patience:
 			// The server answers but its storage does not.
 			return storageError(len(data), "its storage does not answer")
 		}
@@ -204,6 +205,17 @@ func store(ctx context.Context, nc *link, subject string, data []byte, down func
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// storeOnce publishes a message for a stream once. All tries but the first end
+// with patience.
+func storeOnce(ctx context.Context, nc *link, subject string, data []byte, tries int, begun time.Time) (*nats.Msg, error) {
+	if tries > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, begun.Add(max(patience, time.Since(begun)+patience/4)))
+		defer cancel()
+	}
+	return nc.request(ctx, subject, data)
 }
 
 // full reports whether an answer of the server tells of a full disk. The server

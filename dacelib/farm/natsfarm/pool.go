@@ -1,6 +1,7 @@
 package natsfarm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,11 @@ type Pool struct {
 
 	connected chan struct{}
 
-	mu    sync.Mutex // guards known
+	mu    sync.Mutex // guards the fields below
 	known map[string]bool
+	// early holds results that workers have sent and not stored yet. Of a worker
+	// that dies meanwhile the last ones stay.
+	early map[string]farm.Result
 }
 
 // connecting is how long NewPool begins again when the server dies while it
@@ -52,7 +56,7 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p = &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]bool{}, connected: make(chan struct{})}
+	p = &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]bool{}, early: map[string]farm.Result{}, connected: make(chan struct{})}
 	p.caller = strings.ReplaceAll(p.caller, "-", "_")
 	p.ctx, p.close = context.WithCancel(context.Background())
 	p.Dispatcher = farm.NewDispatcher(p, p.caller, farm.NewEnv(1, p.Get, p.Put), 5*time.Second)
@@ -70,7 +74,7 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 		}
 	}()
 	for subject, handle := range map[string]nats.MsgHandler{
-		"r.*": p.result, "c." + p.caller: p.notice, "c." + p.caller + ".*": p.unheard, "w.*": p.worker,
+		"r.*": p.result, "c." + p.caller: p.notice, "c." + p.caller + ".*": p.answered, "w.*": p.worker,
 		"lost":  func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
 		"hello": func(*nats.Msg) { p.show() },
 	} {
@@ -238,12 +242,6 @@ func (p *Pool) loadKnown(ctx context.Context) error {
 	return nil
 }
 
-func (p *Pool) knows(key string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known[key]
-}
-
 // result is called for every result of the farm.
 func (p *Pool) result(m *nats.Msg) {
 	r, blob, err := unpackResult(m.Data)
@@ -252,7 +250,12 @@ func (p *Pool) result(m *nats.Msg) {
 	}
 	p.mu.Lock()
 	p.known[r.Key] = true
+	early, ok := p.early[r.Key]
+	delete(p.early, r.Key)
 	p.mu.Unlock()
+	if ok && (blob != "" || !bytes.Equal(early.Data, r.Data)) {
+		p.Conflict(r.Key, early.Worker, r.Worker)
+	}
 	if blob == "" {
 		p.Done(r)
 		return
@@ -336,12 +339,24 @@ func (p *Pool) Hand(m farm.Message, worker string) bool {
 	return p.nc.PublishRequest("d."+worker, "c."+p.caller+"."+number, b) == nil
 }
 
-// unheard is called for what answers a message that was handed over. The server
-// answers where nobody listens, as when the worker has just lost its connection.
-func (p *Pool) unheard(m *nats.Msg) {
+// answered is called for what answers a message that was handed over: results,
+// which the worker stores afterwards. The server answers where nobody listens, as
+// when the worker has just lost its connection.
+func (p *Pool) answered(m *nats.Msg) {
 	if m.Header.Get("Status") == "503" {
 		p.Back(p.caller+"-"+strings.TrimPrefix(m.Subject, "c."+p.caller+"."), "")
+		return
 	}
+	r, blob, err := unpackResult(m.Data)
+	if err != nil || blob != "" || !p.Waits(r.Key) {
+		return
+	}
+	p.mu.Lock()
+	if !p.known[r.Key] {
+		p.early[r.Key] = r
+	}
+	p.mu.Unlock()
+	p.Done(r)
 }
 
 // Queued implements farm.Transport.
@@ -368,10 +383,20 @@ func (p *Pool) Look(ctx context.Context, keys []string) ([]farm.Result, error) {
 	var out []farm.Result
 	seen := map[string]bool{}
 	for _, key := range keys {
-		if seen[key] || !p.knows(key) {
+		if seen[key] {
 			continue
 		}
 		seen[key] = true
+		p.mu.Lock()
+		r, early := p.early[key]
+		known := p.known[key]
+		p.mu.Unlock()
+		if early {
+			out = append(out, r)
+		}
+		if early || !known {
+			continue
+		}
 		b, ok, err := get(ctx, p.nc, "RESULTS", "r."+key)
 		if err != nil {
 			return out, err

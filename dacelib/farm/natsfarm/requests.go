@@ -25,6 +25,10 @@ type requests struct {
 	inbox   string
 	asked   map[string][]time.Time // the ends of requests, by class, oldest first
 	waiting []chan *nats.Msg       // of slots
+	// ending is the number of slots that have told a result and ask next: its
+	// caller's next message may come before that, and is held for them.
+	ending int
+	held   []*nats.Msg
 }
 
 // pullFor is how long a request for work waits at the server.
@@ -51,6 +55,13 @@ func (q *requests) open(nc *link) error {
 func (q *requests) take(ctx context.Context, drained <-chan struct{}) (*nats.Msg, error) {
 	slot := make(chan *nats.Msg, 1)
 	q.mu.Lock()
+	q.ending = max(0, q.ending-1)
+	if len(q.held) > 0 {
+		m := q.held[0]
+		q.held = q.held[1:]
+		q.mu.Unlock()
+		return m, nil
+	}
 	q.waiting = append(q.waiting, slot)
 	q.ask()
 	q.mu.Unlock()
@@ -123,11 +134,33 @@ func (q *requests) answer(m *nats.Msg) {
 	}
 }
 
-// hand gives a message that came past the queue to a slot that waits, and
-// reports whether there is one.
+// ends says that a slot asks for its next message in a moment.
+func (q *requests) ends() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ending++
+}
+
+// leaveAll hands back what no slot has come for.
+func (q *requests) leaveAll() {
+	q.mu.Lock()
+	held := q.held
+	q.held, q.ending = nil, 0
+	q.mu.Unlock()
+	for _, m := range held {
+		q.back(m)
+	}
+}
+
+// hand gives a message that came past the queue to a slot that waits or soon
+// does, and reports whether there is one.
 func (q *requests) hand(m *nats.Msg) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if len(q.waiting) == 0 && len(q.held) < q.ending {
+		q.held = append(q.held, m)
+		return true
+	}
 	if len(q.waiting) == 0 {
 		return false
 	}

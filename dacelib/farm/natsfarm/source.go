@@ -27,13 +27,20 @@ type source struct {
 	joined  chan struct{}   // closed at the end of Join
 	drained chan struct{}
 	drain   sync.Once
-	// requests asks for work.
+	// requests asks for work, late stores results whose callers have them.
 	requests *requests
+	late     late
 
 	rates farm.Rates // of the units that it has computed
 
-	mu      sync.Mutex                    // guards running
-	running map[string]context.CancelFunc // by message ID
+	mu      sync.Mutex      // guards running
+	running map[string]task // by message ID
+}
+
+// A task is a message that the worker computes.
+type task struct {
+	cancel context.CancelFunc
+	reply  string // the subject of results, of a message that came past the queue
 }
 
 // soon is how long a message that came past the queue may take if its caller is
@@ -49,7 +56,7 @@ func NewSource(_ context.Context, path string) (farm.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{path: path, join: j, running: map[string]context.CancelFunc{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
+	return &source{path: path, join: j, running: map[string]task{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
 }
 
 func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
@@ -76,6 +83,12 @@ func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 		return err
 	}
 	if err := s.consumers(ctx); err != nil {
+		return err
+	}
+	s.late.one = func(t told) error {
+		return s.keep(context.Background(), t.id, t.result.Key, t.result.Data, "", t.packed)
+	}
+	if err := s.late.open(nc); err != nil {
 		return err
 	}
 	if err := s.requests.open(nc); err != nil {
@@ -157,8 +170,8 @@ func (s *source) withdraw(m *nats.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		if cancel := s.running[id]; cancel != nil {
-			cancel()
+		if t, ok := s.running[id]; ok {
+			t.cancel()
 		}
 	}
 }
@@ -208,7 +221,7 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			if garbage {
 				continue
 			}
-			of := s.begin(ctx, t)
+			of := s.begin(ctx, t, m.Reply)
 			if !s.expectsSoon(t) {
 				s.tell(t.ID, notice{Kind: "took", ID: t.ID})
 			}
@@ -219,7 +232,7 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			continue
 		}
 		_ = m.Respond([]byte("+ACK"))
-		of := s.begin(ctx, t)
+		of := s.begin(ctx, t, "")
 		s.tell(t.ID, notice{Kind: "took", ID: t.ID})
 		// A worker that dies of a unit within microseconds has sent neither; the
 		// server then delivers the message again. From then on its caller hears
@@ -232,10 +245,10 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 }
 
 // begin returns the context in which a message is computed.
-func (s *source) begin(ctx context.Context, m farm.Message) context.Context {
+func (s *source) begin(ctx context.Context, m farm.Message, reply string) context.Context {
 	of, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
-	s.running[m.ID] = cancel
+	s.running[m.ID] = task{cancel, reply}
 	s.mu.Unlock()
 	return of
 }
@@ -268,8 +281,8 @@ func (s *source) tell(id string, n notice) {
 func (s *source) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cancel := s.running[id]; cancel != nil {
-		cancel()
+	if t, ok := s.running[id]; ok {
+		t.cancel()
 		delete(s.running, id)
 	}
 }
@@ -282,15 +295,44 @@ func (s *source) closing(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() { stop(); cancel() }
 }
 
-func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) error {
-	ctx, cancel := s.closing(ctx)
-	defer cancel()
+// computed is called for every result of a message.
+func (s *source) computed(m farm.Message, r farm.Result) {
 	if last := m.Units[len(m.Units)-1]; r.Key == last.Key() {
 		s.rates.Observe(last.Kind, last.Weight(), r.Seconds)
-		defer s.forget(m.ID)
+		s.forget(m.ID)
 	}
+}
+
+// Tell implements [farm.Teller]. The result of a message that came past the queue
+// goes back that way, and is stored a moment later.
+func (s *source) Tell(m farm.Message, r farm.Result) bool {
+	s.mu.Lock()
+	reply := s.running[m.ID].reply
+	s.mu.Unlock()
+	if reply == "" || len(r.Data) > mostHanded || s.late.failed.Load() {
+		return false
+	}
+	b, err := packResult(r, "")
+	if err != nil {
+		return false // Result says why
+	}
+	if r.Key == m.Units[len(m.Units)-1].Key() {
+		s.requests.ends()
+	}
+	if s.nc.Publish(reply, b) != nil {
+		return false
+	}
+	s.late.add(told{m.ID, r, b})
+	s.computed(m, r)
+	return true
+}
+
+func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) error {
+	defer s.computed(m, r)
 	data, blob := r.Data, ""
 	if len(data) > maxPayload/2 {
+		ctx, cancel := s.closing(ctx)
+		defer cancel()
 		var err error
 		if blob, err = s.Put(ctx, data); err != nil {
 			return err
@@ -301,17 +343,29 @@ func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) erro
 	if err != nil {
 		return err
 	}
-	err = store(ctx, s.nc, "r."+r.Key, b, nil)
+	err = s.keep(ctx, m.ID, r.Key, r.Data, blob, b)
+	if err == nil {
+		s.late.failed.Store(false)
+	}
+	return err
+}
+
+// keep stores a result. If there is one already, it compares them, and tells the
+// message's caller of a difference.
+func (s *source) keep(ctx context.Context, id, key string, data []byte, blob string, packed []byte) error {
+	ctx, cancel := s.closing(ctx)
+	defer cancel()
+	err := store(ctx, s.nc, "r."+key, packed, nil)
 	if !errors.Is(err, errTaken) {
 		return err
 	}
-	old, ok, err := get(ctx, s.nc, "RESULTS", "r."+r.Key)
+	old, ok, err := get(ctx, s.nc, "RESULTS", "r."+key)
 	if err != nil || !ok {
 		return err
 	}
 	first, firstBlob, err := unpackResult(old)
-	if err == nil && (firstBlob != blob || !bytes.Equal(first.Data, r.Data)) {
-		s.tell(m.ID, notice{Kind: "conflict", Key: r.Key, Words: first.Worker})
+	if err == nil && (firstBlob != blob || !bytes.Equal(first.Data, data)) {
+		s.tell(id, notice{Kind: "conflict", Key: key, Words: first.Worker})
 	}
 	return nil
 }
@@ -332,6 +386,8 @@ func (s *source) Leave(context.Context) {
 	if s.nc == nil {
 		return
 	}
+	s.requests.leaveAll()
+	s.late.finish()
 	_ = s.nc.Publish("w."+s.name, nil)
 	_ = s.nc.FlushTimeout(2 * time.Second)
 	s.nc.Close()

@@ -75,6 +75,7 @@ var dace_local_dacelib_farm_ = table.Package{
 		{Name: "Spec", Value: (*farm.Spec)(nil)},
 		{Name: "Stage", Value: (*farm.Stage)(nil)},
 		{Name: "Table", Value: (*farm.Table)(nil)},
+		{Name: "Teller", Value: (*farm.Teller)(nil)},
 		{Name: "Transport", Value: (*farm.Transport)(nil)},
 		{Name: "Unit", Value: (*farm.Unit)(nil)},
 		{Name: "Work", Value: (*farm.Work)(nil)},

@@ -173,7 +173,7 @@ func users(o *server.Options, token, inner string) {
 	o.Accounts, o.SystemAccount = []*server.Account{system}, "SYS"
 	worker := &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
-			"r.*", "b.*.*", "c.*", "w.*", "$JS.ACK.TASKS.>",
+			"r.*", "b.*.*", "c.*", "c.*.*", "w.*", "$JS.ACK.TASKS.>",
 			"$JS.API.CONSUMER.MSG.NEXT.TASKS.*", "$JS.API.CONSUMER.CREATE.TASKS.>", "$JS.API.CONSUMER.DURABLE.CREATE.TASKS.*", "$JS.API.CONSUMER.INFO.TASKS.*",
 			"$JS.API.DIRECT.GET.RESULTS.>", "$JS.API.DIRECT.GET.BLOBS.>",
 		}},
