@@ -202,7 +202,7 @@ func (t Table) cell(dim int, method string) *Cell {
 }
 
 // ChangesMarkdown returns the changes as one Markdown table, next to the
-// paper's own numbers.
+// paper's own numbers. Hyphens in it are as in [Table.Markdown].
 func ChangesMarkdown(changes []Change) string {
 	var b strings.Builder
 	b.WriteString("| d | portfolio | written | W-D-L | published | W-D-L | paper | W-D-L | what changes |\n|---|---|---|---|---|---|---|---|---|\n")
@@ -218,7 +218,7 @@ func ChangesMarkdown(changes []Change) string {
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", c.Dim, c.Method, show(&c.Written), show(&c.Published), show(c.Paper), c.Sentence)
 	}
-	return b.String()
+	return unbroken(b.String())
 }
 
 // rank returns the rank of cell k by mean within its row, from 1.

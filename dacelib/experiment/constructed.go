@@ -16,14 +16,15 @@ type Construction struct {
 	Dir string
 	construct.Summary
 	// Portfolio is its portfolio. It is named after the method and what the
-	// folder's name adds: "DACE (affine)" in ccp-dace-paper-affine.
+	// folder's name adds: "DACE (affine)" in ccp-dace-paper-affine, "CEPS
+	// (tenth)" in cimp-ceps-tenth.
 	Portfolio portfolio.Portfolio
 }
 
-// Constructed returns the finished constructions of a class at a scale in the
-// folders that are in dir, in the order of their names. A folder is named
-// CLASS-METHOD-SCALE, with more behind it where there are several: as dace
-// construct is given it by -o.
+// Constructed returns the finished constructions of a class at a scale, or at
+// any if scale is empty, in the folders that are in dir, in the order of their
+// names. A folder is named CLASS-METHOD-SCALE, with more behind it where there
+// are several: as dace construct is given it by -o.
 func Constructed(dir, class, scale string) ([]Construction, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -41,13 +42,16 @@ func Constructed(dir, class, scale string) ([]Construction, error) {
 		if c.Summary, err = construct.LoadSummary(c.Dir); err != nil {
 			return nil, err
 		}
-		if c.Class != class || c.Scale != scale || c.Status != "budget spent" {
+		if c.Class != class || scale != "" && c.Scale != scale || c.Status != "budget spent" {
 			continue
 		}
 		c.Portfolio = portfolio.Portfolio{Name: c.Method, Configs: c.Members}
-		prefix := class + "-" + strings.ToLower(c.Method) + "-" + scale
+		prefix := class + "-" + strings.ToLower(c.Method)
+		if scale != "" || c.Scale == "paper" {
+			prefix += "-" + c.Scale
+		}
 		if more := strings.Trim(strings.TrimPrefix(f.Name(), prefix), "-"); more != "" {
-			c.Portfolio.Name += " (" + more + ")"
+			c.Portfolio.Name += " (" + strings.ReplaceAll(more, "-", ", ") + ")"
 		}
 		found = append(found, c)
 	}

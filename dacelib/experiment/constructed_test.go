@@ -13,9 +13,9 @@ import (
 
 func TestConstructed(t *testing.T) {
 	dir := t.TempDir()
-	save := func(folder, method, class, status string) {
+	save := func(folder, method, class, scale, status string) {
 		t.Helper()
-		s := construct.Summary{Method: method, Class: class, Scale: "paper", Status: status, Members: portfolio.Members{brkga.Default()}}
+		s := construct.Summary{Method: method, Class: class, Scale: scale, Status: status, Members: portfolio.Members{brkga.Default()}}
 		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -23,10 +23,11 @@ func TestConstructed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	save("ccp-dace-paper-affine", "DACE", "ccp", "budget spent")
-	save("ccp-dace-paper", "DACE", "ccp", "budget spent")
-	save("ccp-ceps-paper", "CEPS", "ccp", "cancelled")
-	save("cimp-ceps-paper", "CEPS", "cimp", "budget spent")
+	save("ccp-dace-paper-affine", "DACE", "ccp", "paper", "budget spent")
+	save("ccp-dace-paper", "DACE", "ccp", "paper", "budget spent")
+	save("ccp-ceps-paper", "CEPS", "ccp", "paper", "cancelled")
+	save("ccp-noreg-small-affine", "NoReg", "ccp", "small", "budget spent")
+	save("cimp-ceps-paper", "CEPS", "cimp", "paper", "budget spent")
 	if err := os.Mkdir(filepath.Join(dir, "ccp-begun"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +39,10 @@ func TestConstructed(t *testing.T) {
 		if c := found[i]; c.Portfolio.Name != want || c.Portfolio.Size() != 1 {
 			t.Errorf("%+v, want %s", c, want)
 		}
+	}
+	found, err = experiment.Constructed(dir, "ccp", "")
+	if err != nil || len(found) != 3 || found[2].Portfolio.Name != "NoReg (small, affine)" {
+		t.Errorf("at any scale: %+v, %v", found, err)
 	}
 	if found, err = experiment.Constructed(dir, "ccp", "tenth"); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)

@@ -220,9 +220,14 @@ func (t *test) record(instance problem.Problem, e Entry) Record {
 	p := e.Portfolio
 	return Record{
 		Class: t.set.Class, Seed: t.set.Seed, Instance: instance.Name(), Dim: instance.Dim(),
-		Method: p.Name, Construction: e.Construction, Portfolio: strings.TrimSpace(strings.TrimPrefix(p.String(), p.Name)),
+		Method: p.Name, Construction: e.Construction, Portfolio: members(p),
 		Reading: t.s.Reading, Sample: t.s.Sample, Evaluations: t.s.Evaluations, RunSeed: t.s.Seed,
 	}
+}
+
+// members returns the members of a portfolio as a record has them.
+func members(p portfolio.Portfolio) string {
+	return strings.TrimSpace(strings.TrimPrefix(p.String(), p.Name))
 }
 
 // evaluated returns an instance as the reading evaluates it.

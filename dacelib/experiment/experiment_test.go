@@ -105,7 +105,10 @@ func TestTabulate(t *testing.T) {
 	if math.Abs(sum/3-table.Rows[0].Cells[0].Mean) > 1e-12 {
 		t.Errorf("mean %v, want %v", table.Rows[0].Cells[0].Mean, sum/3)
 	}
-	if s := table.String(); !strings.Contains(s, "3-0-0") || !strings.Contains(table.Markdown(), "|---|") {
+	if s := table.String(); !strings.Contains(s, "3-0-0") || !strings.Contains(table.LaTeX(), "& 3-0-0") {
+		t.Errorf("\n%s\n%s", s, table.LaTeX())
+	}
+	if s := table.Markdown(); !strings.Contains(s, "|---|") || !strings.Contains(s, "| 3\u20110\u20110 |") {
 		t.Errorf("\n%s", s)
 	}
 	t.Logf("\n%v", table)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -312,16 +313,26 @@ func (t Table) String() string {
 	return b.String()
 }
 
-// Markdown returns the same table in Markdown.
+// Markdown returns the same table in Markdown. The hyphens in wins, draws and
+// losses are U+2011 there, at which no line breaks, as a narrow column would put
+// 37-13-0 in two lines.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	for n, r := range t.cells() {
-		b.WriteString("| " + strings.Join(r, " | ") + " |\n")
+		b.WriteString("| " + unbroken(strings.Join(r, " | ")) + " |\n")
 		if n == 0 {
 			b.WriteString(strings.Repeat("|---", len(r)) + "|\n")
 		}
 	}
 	return b.String()
+}
+
+var outcomes = regexp.MustCompile(`\b[0-9]+-[0-9]+-[0-9]+\b`)
+
+// unbroken returns a text with hyphens in wins, draws and losses at which no
+// line breaks.
+func unbroken(text string) string {
+	return outcomes.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, "-", "\u2011") })
 }
 
 // LaTeX returns the same table as a tabular that needs the package booktabs: the

@@ -228,6 +228,7 @@ func rich(t reflect.Type) bool {
 }
 
 // parseMarkdown parses a Markdown table; it returns nil if text is not one.
+// Hyphens that do not break, which are for Markdown alone, become plain ones.
 func parseMarkdown(text string) *Grid {
 	var rows [][]string
 	for line := range strings.Lines(text) {
@@ -241,7 +242,7 @@ func parseMarkdown(text string) *Grid {
 		}
 		row := strings.Split(strings.TrimSuffix(inner, "|"), "|")
 		for j := range row {
-			row[j] = strings.TrimSpace(row[j])
+			row[j] = strings.ReplaceAll(strings.TrimSpace(row[j]), "\u2011", "-")
 		}
 		rows = append(rows, row)
 	}

@@ -124,6 +124,9 @@ func TestRows(t *testing.T) {
 	if want := "\\begin{tabular}{ll}\n\\toprule\nd & DACE \\\\\n\\midrule\n30 & \\textbf{1.054 $\\pm$ 0.01} \\\\\na\\_b & 5 \\% \\\\\n\\bottomrule\n\\end{tabular}\n"; g.LaTeX() != want {
 		t.Errorf("LaTeX of Markdown:\n%s", g.LaTeX())
 	}
+	if g := parseMarkdown("| W-D-L |\n|---|\n| 1\u20112\u20110 |\n"); !strings.Contains(g.LaTeX(), "1-2-0") || !strings.Contains(g.CSV(), "1-2-0") {
+		t.Errorf("hyphens that do not break: %s%s", g.LaTeX(), g.CSV())
+	}
 	if want := "| name | n |\n|---|--:|\n| a\\|b | 12 |\n"; NewTable([]string{"name", "n"}, [][]string{{"a|b", "12"}}).Markdown() != want {
 		t.Errorf("Markdown:\n%s", NewTable([]string{"name", "n"}, [][]string{{"a|b", "12"}}).Markdown())
 	}

@@ -39,6 +39,7 @@ var dace_local_dacelib_experiment_ = table.Package{
 		{Name: "ReadFrom", Value: experiment.ReadFrom},
 		{Name: "Sampled", Value: experiment.Sampled},
 		{Name: "SideBySide", Value: experiment.SideBySide},
+		{Name: "Stored", Value: experiment.Stored},
 		{Name: "Tabulate", Value: experiment.Tabulate},
 		{Name: "Test", Value: experiment.Test},
 		{Name: "Cell", Value: (*experiment.Cell)(nil)},
