@@ -111,9 +111,9 @@ func BenchmarkRoundTrip(b *testing.B) {
 	b.ReportMetric(median(bareUnits(b, addr, token, 500)), "us/bare-unit")
 }
 
-// bareUnits measures the same messages of the server without this package: a
-// task is stored, delivered, acknowledged and announced, its result is stored and
-// delivered. Caller and worker are connections of this process. It returns
+// bareUnits measures the way through the queue without this package, which units
+// take that find no idle worker: a task is stored, delivered, acknowledged and
+// announced, its result is stored and delivered. Caller and worker are connections of this process. It returns
 // microseconds.
 func bareUnits(b *testing.B, addr, token string, n int) (times []float64) {
 	connect := func() *nats.Conn {
