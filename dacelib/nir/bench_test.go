@@ -109,6 +109,17 @@ func peak() float64 {
 	return best
 }
 
+// bytePeak is peak for products of bytes.
+func bytePeak() float64 {
+	best := 0.0
+	for range 1000 {
+		start := time.Now()
+		ops := kernel.PeakByteOps(10_000)
+		best = max(best, ops/time.Since(start).Seconds()/1e9)
+	}
+	return best
+}
+
 // BenchmarkNormalise measures a pass over the sample, with the latents cached:
 // 27 embeddings and 192,000 solutions, or a whole generation of PGPE with
 //
@@ -190,15 +201,16 @@ func BenchmarkChunk(b *testing.B) {
 		for _, s := range scorers {
 			set = append(set, newScreened(s, lat))
 		}
-		work, bytes := newScratch(in), kernel.NewByteScratch(block)
-		var y [block]float32
+		work, bytes := newScratch(in), kernel.NewByteScratch(byteBlock)
+		var y [byteBlock]float32
 		for _, bc := range []struct {
 			name string
+			rows int
 			f    func(i, row int)
 		}{
-			{"exact", func(i, row int) { scorers[i].score(y[:], work, lat.probe[row*in:], in) }},
-			{"bytes", func(i, row int) {
-				set[i].bytes.Scores(y[:], bytes, lat.probeBytes[row*kernel.ByteStride(in):], block)
+			{"exact", block, func(i, row int) { scorers[i].score(y[:block], work, lat.probe[row*in:], in) }},
+			{"bytes", byteBlock, func(i, row int) {
+				set[i].bytes.Scores(y[:], bytes, lat.probeBytes[row*kernel.ByteStride(in):], byteBlock)
 			}},
 		} {
 			b.Run(fmt.Sprintf("d=%d/%s", d, bc.name), func(b *testing.B) {
@@ -209,7 +221,7 @@ func BenchmarkChunk(b *testing.B) {
 				for b.Loop() {
 					for i := range 200 * len(set) {
 						start := time.Now()
-						for row := 0; row < sampleChunk; row += block {
+						for row := 0; row < sampleChunk; row += bc.rows {
 							bc.f(i%len(set), row)
 						}
 						best = min(best, time.Since(start).Seconds()/sampleChunk)
@@ -219,6 +231,9 @@ func BenchmarkChunk(b *testing.B) {
 				b.ReportMetric(best*1e9, "ns/solution")
 				b.ReportMetric(flop/best/1e9, "GFLOP/s")
 				b.ReportMetric(100*flop/best/1e9/top, "%peak")
+				if bc.name == "bytes" && kernel.FastBytes() {
+					b.ReportMetric(100*flop/best/1e9/bytePeak(), "%byte-peak")
+				}
 				b.ReportMetric(best*81*1e7/2, "s/generation")
 			})
 		}

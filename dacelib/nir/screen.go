@@ -41,6 +41,11 @@ const (
 	// maxCandidates is the largest share of the sample that is scored in single
 	// precision.
 	maxCandidates = 0.01
+	// byteBlock is the number of solutions that one scorer in bytes scores
+	// before the next: a whole number of parts of a chunk. The weights of both
+	// layers and the hidden layer of fewer solutions fit into the first-level
+	// cache, but then the weights are read more often.
+	byteBlock = sampleChunk / 4
 	// rescored bounds the number of candidates whose latents are in memory.
 	rescored = 1 << 18
 )
@@ -60,7 +65,7 @@ type tails struct {
 }
 
 // add processes the approximate scores y of the solutions from index first on.
-func (t *tails) add(first int, y *[block]float32, n int) {
+func (t *tails) add(first int, y *[byteBlock]float32, n int) {
 	for i := 0; i < n; i += 16 {
 		set := kernel.Outside((*[16]float32)(y[i:]), t.lo+t.margin, t.hi-t.margin)
 		for ; set != 0; set &= set - 1 {
@@ -138,7 +143,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 		mu.Lock()
 		parts = append(parts, t)
 		mu.Unlock()
-		sc, work := newScratch(in), kernel.NewByteScratch(block)
+		sc, work := newScratch(in), kernel.NewByteScratch(byteBlock)
 		z, buf := make([]float32, latentRows(sampleChunk)*in), make([]byte, lat.store.size)
 		return func(c int) error {
 			n := m.chunkLen(c)
@@ -149,14 +154,14 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 			if err != nil {
 				return err
 			}
-			var y [block]float32
+			var y [byteBlock]float32
 			for i, s := range set {
 				t := &t[i]
 				if len(t.found) > most {
 					continue
 				}
-				for j := 0; j < n; j += block {
-					k := min(block, n-j)
+				for j := 0; j < n; j += byteBlock {
+					k := min(byteBlock, n-j)
 					s.bytes.Scores(y[:], work, b[j*lat.store.row:], k)
 					t.add(c*sampleChunk+j, &y, k)
 				}
@@ -262,10 +267,10 @@ func newScreened(sc *Scorer, lat *byteLatents) *screened {
 	}
 	s.bytes = kernel.NewByteScorer(sc.w1, sc.b1, sc.w2, sc.b2, sc.w3, sc.b3, leak, lat.grid, kernel.NewGrid(low, high, mean))
 
-	scratch := kernel.NewByteScratch(block)
-	var y [block]float32
-	for i := 0; i < lat.probes; i += block {
-		k := min(block, lat.probes-i)
+	scratch := kernel.NewByteScratch(byteBlock)
+	var y [byteBlock]float32
+	for i := 0; i < lat.probes; i += byteBlock {
+		k := min(byteBlock, lat.probes-i)
 		s.bytes.Scores(y[:], scratch, lat.probeBytes[i*kernel.ByteStride(in):], k)
 		for j, v := range y[:k] {
 			s.see(v, exact[i+j])

@@ -253,7 +253,7 @@ func (s *ByteScorer) scores(y []float32, t *ByteScratch, z []uint8, m int) {
 		return
 	}
 	bytesHiddenVNNI(m/ByteRows, s.groups, &z[0], &s.w1[0], &s.c1[0], &t.hidden[0], &t.over[0])
-	bytesScoreVNNI(m/ByteRows, &t.hidden[0], &s.w2[0], &s.c2[0], &t.over[0], s.slope, &y[0])
+	bytesScoreVNNI(m/ByteRows, &t.hidden[0], &s.w2[0], &s.c2[0], &t.over[0], &y[0])
 }
 
 func outsideOf(y *[16]float32, lo, hi float32) uint16 {

@@ -104,10 +104,10 @@ func lookupAVX2(n int, bits *byte, table *float32, b *float32, y *float32, slope
 //go:noescape
 func bytesHiddenVNNI(n int, k int, x *uint8, w *int8, c *float32, y *uint8, over *uint32)
 
-// bytesScoreVNNI computes 3 n scores from rows of 128 bytes. c holds 16 numbers that add up to the bias, then factor, addend and output weight for every 16 columns. A score is NaN where over is all ones.
+// bytesScoreVNNI computes 3 n scores from rows of 128 bytes. c holds 16 numbers to start from, then for every 16 columns factor, addend, factor of the straight part, and sign. A score is NaN where over is all ones.
 //
 //go:noescape
-func bytesScoreVNNI(n int, x *uint8, w *int8, c *float32, over *uint32, slope float32, y *float32)
+func bytesScoreVNNI(n int, x *uint8, w *int8, c *float32, over *uint32, y *float32)
 
 // outsideAVX512 has the bits of those of 16 numbers that are not within [lo, hi].
 //

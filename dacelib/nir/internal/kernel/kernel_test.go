@@ -593,13 +593,15 @@ func BenchmarkLayer(b *testing.B) {
 
 // BenchmarkByteScorer measures a scorer in bytes. It counts operations as if in
 // single precision, next to the peaks of products of bytes and of
-// multiply-adds.
+// multiply-adds. On a busy Zen 4 (118 GFLOP/s, 473 GOP/s) a scorer of 60 inputs
+// reaches 90.0 % of the former peak, one of 160 inputs 92.9 %; the rest are the
+// operations between the sums, which need the same units.
 func BenchmarkByteScorer(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, in := range []int{60, 160} {
 		b.Run(fmt.Sprintf("in=%d", in), func(b *testing.B) {
 			s, _, _ := testByteScorer(in, r)
-			const m = 48
+			const m = 240
 			y, t, z := make([]float32, m), NewByteScratch(m), make([]uint8, m*ByteStride(in))
 			for i := range z {
 				z[i] = uint8(r.IntN(256))

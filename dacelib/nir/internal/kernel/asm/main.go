@@ -742,7 +742,9 @@ func bytesHidden() {
 			VMOVAPS(acc[i][j], negative)
 			VFMADD213PS(v[1], v[0], acc[i][j])
 			VFMADD213PS(v[3], v[2], negative)
-			VMAXPS(negative, acc[i][j], acc[i][j])
+			// As integers, of two negative numbers the smaller may be the larger:
+			// both become byte 0.
+			VPMAXSD(negative, acc[i][j], acc[i][j])
 			VCVTPS2DQ(acc[i][j], acc[i][j])
 		}
 	}
@@ -777,11 +779,10 @@ func bytesHidden() {
 
 // bytesScore writes the second layer in bytes and the output.
 func bytesScore() {
-	TEXT("bytesScoreVNNI", NOSPLIT, "func(n int, x *uint8, w *int8, c *float32, over *uint32, slope float32, y *float32)")
+	TEXT("bytesScoreVNNI", NOSPLIT, "func(n int, x *uint8, w *int8, c *float32, over *uint32, y *float32)")
 	Pragma("noescape")
-	Doc("bytesScoreVNNI computes 3 n scores from rows of 128 bytes. c holds 16 numbers that add up to the bias, then factor, addend and output weight for every 16 columns. A score is NaN where over is all ones.")
+	Doc("bytesScoreVNNI computes 3 n scores from rows of 128 bytes. c holds 16 numbers to start from, then for every 16 columns factor, addend, factor of the straight part, and sign. A score is NaN where over is all ones.")
 	n, y, over, row := pointer("n"), pointer("y"), pointer("over"), pointer("x")
-	slope := avx512.broadcast("slope")
 	ldx := GP64()
 	MOVQ(U32(128), ldx)
 	Label("rows")
@@ -790,6 +791,9 @@ func bytesScore() {
 	MOVQ(row, x)
 	acc := byteSums("sum", k, x, ldx, w)
 	c := pointer("c")
+	bit, sign := GP32(), ZMM()
+	MOVL(U32(1<<31), bit)
+	VPBROADCASTD(bit, sign)
 	var s [byteRows]reg.VecVirtual
 	for i := range s {
 		s[i] = ZMM()
@@ -797,14 +801,14 @@ func bytesScore() {
 	}
 	for j := range 8 {
 		factor, addend := ZMM(), ZMM()
-		VMOVUPS(Mem{Base: c, Disp: 64 + 192*j}, factor)
-		VMOVUPS(Mem{Base: c, Disp: 128 + 192*j}, addend)
+		VMOVUPS(Mem{Base: c, Disp: 64 + 256*j}, factor)
+		VMOVUPS(Mem{Base: c, Disp: 128 + 256*j}, addend)
 		for i := range acc {
-			t := ZMM()
+			VFMADD231PS(Mem{Base: c, Disp: 192 + 256*j}, acc[i][j], s[i])
 			VFMADD213PS(addend, factor, acc[i][j])
-			VMULPS(slope, acc[i][j], t)
-			VMAXPS(t, acc[i][j], acc[i][j])
-			VFMADD231PS(Mem{Base: c, Disp: 192 + 192*j}, acc[i][j], s[i])
+			// Clear the sign, then take that of c: a &^ b | c.
+			VPTERNLOGD(Imm(0xba), Mem{Base: c, Disp: 256 + 256*j}, sign, acc[i][j])
+			VADDPS(acc[i][j], s[i], s[i])
 		}
 	}
 	for i := range s {
