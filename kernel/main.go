@@ -26,6 +26,7 @@ import (
 
 func main() {
 	limits.Follow()
+	limits.Pace()
 	cli.Functions{Make: remake}.Travel()
 	os.Exit(cli.Main(&cli.Env{
 		Args:      os.Args[1:],

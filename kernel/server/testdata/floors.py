@@ -18,12 +18,16 @@ from jupyter_client.manager import start_new_kernel
 TIMEOUT = 600
 GO = {
     "trivial": "1 + 1",
+    "declare": "func f(x int) int {{ return x + {0} }}\nv{0} := f({0})",
+    "ordinary": 'total := 0\nfor i := range 10 {\n\ttotal += f(i) + v7\n}\nmsg := fmt.Sprintf("%d", total)\nstrings.ToUpper(msg)',
     "lines": "for i := range 100_000 {\n\tfmt.Println(i)\n}",
     "bytes": 'for range 20 {\n\tfmt.Print(strings.Repeat(strings.Repeat("x", 99)+"\\n", 10_000))\n}',
     "loop": 'fmt.Println("running")\nfor {\n}',
 }
 PYTHON = {
     "trivial": "1 + 1",
+    "declare": "def f(x): return x + {0}\nv{0} = f({0})",
+    "ordinary": 'total = 0\nfor i in range(10):\n    total += f(i) + v7\nmsg = "%d" % total\nmsg.upper()',
     "lines": "for i in range(100_000):\n    print(i)",
     "bytes": 'for _ in range(20):\n    print(("x" * 99 + "\\n") * 10_000, end="")',
     "loop": 'print("running", flush=True)\nwhile True:\n    pass',
@@ -57,6 +61,18 @@ def checked(kc, code, least):
     assert received >= least, f"{received} bytes came, want {least}"
 
 
+def processor_ms(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def private_mib(pid):
+    """Memory of the process alone: its file's pages are shared and can go."""
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(l.split()[1]) / 1024 for l in f if l.startswith("RssAnon"))
+
+
 def measure(kernel):
     code = PYTHON if kernel == "python3" else GO
     start = time.perf_counter()
@@ -68,6 +84,14 @@ def measure(kernel):
             found["memory, MiB"] = int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
         cells = [timed(lambda: execute(kc, code["trivial"])) for _ in range(50)]
         found["trivial cell, ms"] = statistics.median(cells)
+        pid = km.provisioner.pid
+        for i in range(30):
+            execute(kc, code["declare"].format(i))
+        before = processor_ms(pid)
+        for _ in range(300):
+            execute(kc, code["ordinary"])
+        found["ordinary cell, ms of processor time"] = (processor_ms(pid) - before) / 300
+        found["private memory after these, MiB"] = private_mib(pid)
         found["100,000 lines, ms"] = timed(lambda: checked(kc, code["lines"], 588_890))
         found["20 MB of output, ms"] = timed(lambda: checked(kc, code["bytes"], 20_000_000))
         execute(kc, code["loop"], until="running")
