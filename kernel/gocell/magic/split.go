@@ -256,9 +256,13 @@ func (c *cutter) isGo(text string, value bool) bool {
 	if strings.HasSuffix(text, ",") {
 		return true
 	}
-	root, selected := rootName(strings.TrimSuffix(text, ";"))
+	text = strings.TrimSuffix(text, ";")
+	if value && compares(text) {
+		return true
+	}
+	root, selected := rootName(text)
 	if root == "" {
-		return value && compares(text)
+		return false
 	}
 	if value && types.Universe.Lookup(root) != nil || c.knows(root) {
 		return true
