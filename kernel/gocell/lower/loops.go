@@ -160,12 +160,16 @@ func (l *lowerer) splitSelect(x *ast.SelectStmt) *ast.BlockStmt {
 	k := l.tempName()
 	pre := []ast.Stmt{m.Variable(k, m.Ident("int"))}
 	choice := &ast.SwitchStmt{Switch: m.Pos, Tag: m.Ident(k), Body: &ast.BlockStmt{Lbrace: x.Body.Lbrace, Rbrace: x.Body.Rbrace}}
+	calls := slices.ContainsFunc(x.Body.List, operandCalls)
 	for i, s := range x.Body.List {
 		cc := s.(*ast.CommClause)
 		m := syntax.At(cc.Pos())
 		body := cc.Body
 		cc.Body = []ast.Stmt{m.Set(k, m.Int(i))}
 		hold := func(y ast.Expr) ast.Expr {
+			if id, ok := ast.Unparen(y).(*ast.Ident); ok && !calls {
+				return id // no operand changes it
+			}
 			t := l.tempName()
 			pre = append(pre, m.Define(t, y))
 			return m.Ident(t)
@@ -209,6 +213,20 @@ func (l *lowerer) splitSelect(x *ast.SelectStmt) *ast.BlockStmt {
 		choice.Body.List = append(choice.Body.List, &ast.CaseClause{Case: m.Pos, List: []ast.Expr{m.Int(i)}, Colon: m.Pos, Body: body})
 	}
 	return m.Block(append(pre, x, choice)...)
+}
+
+// operandCalls reports whether an operand of a clause of a select, which is
+// evaluated before the choice, calls a function or receives.
+func operandCalls(clause ast.Stmt) bool {
+	switch c := clause.(*ast.CommClause).Comm.(type) {
+	case *ast.SendStmt:
+		return hasCall(c.Chan) || hasCall(c.Value)
+	case *ast.ExprStmt:
+		return hasCall(ast.Unparen(c.X).(*ast.UnaryExpr).X)
+	case *ast.AssignStmt:
+		return hasCall(ast.Unparen(c.Rhs[0]).(*ast.UnaryExpr).X)
+	}
+	return false
 }
 
 // fallsPastDefault reports whether a switch has a default clause before other
