@@ -281,6 +281,49 @@ func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
 	return src, c, nil
 }
 
+// choose has a cell run compiled what has been built, or interpreted what the
+// session has compiled by itself: where that is switched off, and while a
+// debugger is attached, since compiled functions have no stops.
+func (a *automatic) choose(ctx context.Context, text string) {
+	a.mu.Lock()
+	on := a.on
+	a.mu.Unlock()
+	if on && !a.s.debugger.Attached() {
+		a.swap(ctx, text)
+	} else {
+		a.retreat(ctx)
+	}
+}
+
+// retreat has the functions that the session has compiled interpreted again.
+func (a *automatic) retreat(ctx context.Context) {
+	a.mu.Lock()
+	var names []string
+	for name, h := range a.funcs {
+		if h.in {
+			names = append(names, name)
+		}
+	}
+	a.mu.Unlock()
+	slices.Sort(names)
+	for _, name := range names {
+		a.s.mu.Lock()
+		src, err := a.s.prog.Interpreted(a.s.machine.Files(), name)
+		a.s.mu.Unlock()
+		if err == nil {
+			err = a.s.runWith(ctx, src, false, nothing{}, func([]any) {})
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		a.mu.Lock()
+		if h := a.funcs[name]; h != nil {
+			h.in = false
+		}
+		a.mu.Unlock()
+	}
+}
+
 // swap lets functions that have been built take their place. A cell that names a
 // function under construction, or one that calls it, waits for it.
 func (a *automatic) swap(ctx context.Context, text string) {
@@ -415,6 +458,10 @@ func (a *automatic) list() string {
 				state = "compiled"
 			case h.in:
 				state = "interpreted, since what it uses has changed"
+			case !a.on:
+				state = "built, and interpreted while %compile is off"
+			case a.s.debugger.Attached():
+				state = "built, and interpreted while a debugger is attached"
 			default:
 				state = "built: the next cell that uses it runs it compiled"
 			}

@@ -31,9 +31,7 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	s.mu.Lock()
 	s.texts[number] = text
 	s.mu.Unlock()
-	if !s.debugger.Attached() { // compiled functions have no stops
-		s.compiled.auto.swap(ctx, text)
-	}
+	s.compiled.auto.choose(ctx, text)
 	return s.steps(ctx, input, out)
 }
 

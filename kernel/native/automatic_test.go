@@ -1,7 +1,9 @@
 package native_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,9 +96,68 @@ func TestAutomatic(t *testing.T) {
 	if got := cell("outer(pair{3, 4})"); got != want {
 		t.Errorf("outer gives %s, want %s", got, want)
 	}
+	// A debugger stops only in what is interpreted.
+	const heads = "func heads(n int) int {\n\ts := 0\n\tfor i := range n { s += i & 1 }\n\treturn s\n}"
+	cell(heads)
+	until("heads(1000000)", "heads", "compiled")
+	is := func(why, want string) {
+		t.Helper()
+		if got := cell("%timeit -n 1 -r 1 heads(9)"); !strings.HasSuffix(got, want) {
+			t.Errorf("%s, %%timeit says %s", why, got)
+		}
+		if got := cell("heads(9)"); got != "= 4" {
+			t.Errorf("%s, heads(9) shows %s", why, got)
+		}
+	}
+	is("compiled", "heads is compiled")
+	debug := func(request string, arguments any) map[string]any {
+		t.Helper()
+		raw, err := json.Marshal(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := s.Debug(t.Context(), request, raw)
+		if err != nil {
+			t.Fatal(request, err)
+		}
+		m, _ := body.(map[string]any)
+		return m
+	}
+	type object = map[string]any
+	stopped := make(chan string, 1)
+	s.DebugEvents(func(event string, _ any) {
+		if event == "stopped" {
+			stopped <- event
+		}
+	})
+	debug("initialize", object{})
+	debug("attach", object{})
+	source := object{"path": debug("dumpCell", object{"code": heads})["sourcePath"]}
+	debug("setBreakpoints", object{"source": source, "breakpoints": []object{{"line": 4}}})
+	ended := make(chan string, 1)
+	go func() { ended <- cell("heads(8)") }()
+	select {
+	case <-stopped:
+		debug("setBreakpoints", object{"source": source, "breakpoints": []object{}})
+		debug("continue", object{"threadId": 1})
+		if got := <-ended; got != "= 4" {
+			t.Errorf("after a stop, heads(8) shows %s", got)
+		}
+	case got := <-ended:
+		t.Errorf("the cell shows %s and does not stop", got)
+	}
+	is("with a debugger", "heads is interpreted")
+	if got := cell("%compile list"); !regexp.MustCompile(`(?m)^heads +built, and interpreted while a debugger is attached$`).MatchString(got) {
+		t.Errorf("with a debugger, the list says %s", got)
+	}
+	debug("disconnect", object{})
+	is("without the debugger", "heads is compiled")
 	if got := cell("%compile off\n%compile"); !strings.HasSuffix(got, "%compile off") {
 		t.Errorf("off: %s", got)
 	}
+	is("switched off", "heads is interpreted")
+	cell("%compile auto")
+	is("switched on again", "heads is compiled")
 }
 
 // BenchmarkAutomatic measures, in milliseconds, cells that call a function: the

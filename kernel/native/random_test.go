@@ -2,6 +2,7 @@ package native_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -341,7 +342,8 @@ func (b *together) look(t *testing.T) {
 		return
 	}
 	paths := slices.Sorted(maps.Keys(b.wanted))
-	hub := self.Path("cells/hub") + strings.TrimPrefix(path.Base(paths[0]), "c")
+	// One loader serves several batches, and loads a package once.
+	hub := self.Path("cells/hub") + fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(paths, "\n"))))[:16]
 	b.texts[hub] = b.mergeAll(t, hub, paths)
 	table, err := b.loader.Load(t.Context(), hub, b.texts, "")
 	if err != nil {

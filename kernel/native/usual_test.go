@@ -61,6 +61,13 @@ db := must(sql.Open("sqlite", ":memory:"))
 var answer int
 must(db.QueryRow("SELECT 40 + 2").Scan(&answer))
 answer`, "42"},
+		{"github.com/duckdb/duckdb-go/v2@v2.10506.0", `%%compile
+import _ "github.com/duckdb/duckdb-go/v2"
+import "database/sql"
+db := must(sql.Open("duckdb", ""))
+var answer int
+must(db.QueryRow("SELECT 40 + 2").Scan(&answer))
+answer`, "42"},
 		{"github.com/parquet-go/parquet-go", `%%compile
 import ("bytes"; "github.com/parquet-go/parquet-go")
 type Run struct { Seed int; Value float64 }

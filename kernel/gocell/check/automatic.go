@@ -65,6 +65,21 @@ func (p *Program) IsAutomatic(name string) bool {
 	return slices.ContainsFunc(p.Units, func(u *Unit) bool { return u.auto && slices.Contains(u.Names, name) })
 }
 
+// Interpreted returns a cell that declares anew, to be interpreted, a function
+// that the session has compiled by itself.
+func (p *Program) Interpreted(fset *token.FileSet, name string) (*Source, error) {
+	i := slices.IndexFunc(p.Units, func(u *Unit) bool { return u.auto && slices.Contains(u.Names, name) })
+	if i < 0 {
+		return nil, errors.New(name + " is interpreted already")
+	}
+	piece := p.Units[i].native[0]
+	ds, err := piece.Parse(fset)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Number: piece.Cell, text: piece.Text, File: &ast.File{Name: ast.NewIdent("main"), Decls: ds}, Body: &ast.BlockStmt{}, decls: []Piece{piece}}, nil
+}
+
 // interpret makes a function that the session has compiled by itself an
 // interpreted one again, and returns errAgain.
 func (u *update) interpret(w *Unit) error {
