@@ -20,14 +20,17 @@ import (
 	"dace.local/kernel/gocell/check"
 )
 
-// With %compile auto the session compiles functions that run long by itself. A
-// cell that has kept the processor busy long enough says which functions its
-// statements name; these are built one after the other at low priority, also
-// while the cell still runs, and take the place of the interpreted ones before
-// a later cell runs.
+// A session compiles functions that run long by itself, unless %compile off has
+// been said. A cell that has kept the processor busy long enough says which
+// functions its statements name; these are built one after the other at low
+// priority, also while the cell still runs, and take the place of the
+// interpreted ones before a later cell runs.
+
+// HotAfter is the processor time after which a kernel compiles a function by
+// itself, if its user has not said otherwise.
+const HotAfter = 500 * time.Millisecond
 
 const (
-	hotAfter  = 500 * time.Millisecond // of processor time
 	mostBuilt = 50                     // functions in a session: a plugin is never unloaded
 	patient   = 3 * time.Second
 )
@@ -63,7 +66,7 @@ type hot struct {
 
 func (a *automatic) init(s *Session) {
 	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hot{}
-	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, hotAfter)
+	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, HotAfter)
 	if a.patient = patient; a.after < 0 {
 		a.patient = math.MaxInt64
 	}
@@ -108,7 +111,7 @@ func (a *automatic) watch(c *check.Checked) (over func()) {
 	}
 	end := make(chan struct{})
 	go func() {
-		t := time.NewTicker(hotAfter / 4)
+		t := time.NewTicker(HotAfter / 4)
 		defer t.Stop()
 		for {
 			select {

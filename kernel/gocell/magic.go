@@ -67,15 +67,17 @@ lock, a read of a pipe) is left to itself: its goroutine, and what it refers to,
 stay until the call returns.
 
 	%background`
-	aboutAutomatic = `With auto, a function that the cells' statements name, and that has kept the
-processor busy for half a second in all, is built in the background and takes its
-place before the next cell that uses it: fib(30) takes 0.26 s interpreted, so
-that the third cell that calls it runs compiled. Functions that use a cell's own
-types, start goroutines, use channels, share a map, print, or call what the
-kernel replaces stay interpreted; "list" says why. At most 50 a session. What a
-cell means does not depend on it. Without an argument it says what holds.
+	aboutAutomatic = `It is on ("auto") unless it is switched off: a function that the cells' statements
+name, and that has kept the processor busy for half a second in all, is built in
+the background and takes its place before the next cell that uses it. fib(30)
+takes 0.26 s interpreted, so that the third cell that calls it runs compiled.
+Functions that use a cell's own types, start goroutines, use channels, share a
+map, print, or call what the kernel replaces stay interpreted; "list" says why.
+All are interpreted after "off", and while a debugger is attached. At most 50 a
+session; none without Go and a C compiler. What a cell means does not depend on
+it. Without an argument it says what holds.
 
-	%compile auto
+	%compile off
 	%compile list`
 	aboutCompile = `The Go toolchain builds the cell's declarations, and the kernel loads them: their
 functions run as fast as Go does, from other cells and as objectives of dacelib.

@@ -43,8 +43,9 @@ type Options struct {
 	// those cells are interpreted.
 	Compiler compiled.Compiler
 	// CompileAfter is the processor time after which the session compiles a
-	// function by itself, without being told by %compile auto; negative: at
-	// once, and cells that name the function wait until it is built. 0 means that it waits to be told, and then half a second.
+	// function by itself: a kernel's is HotAfter. Negative: at once, and cells
+	// that name the function wait until it is built. 0: only after %compile auto
+	// has been said, and then HotAfter.
 	CompileAfter time.Duration
 }
 

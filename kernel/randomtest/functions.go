@@ -11,8 +11,9 @@ import (
 
 // Helpers declares what the functions of Functions use. What may panic inside an
 // expression is a call there, picked and held: Go leaves open whether an index or
-// a pointer is looked at before or after the calls beside it. It also leaves open
-// what capacity append gives.
+// a pointer is looked at before or after the calls beside it, and whether the
+// variables that a call changes are; hence functions call each other in statements
+// of their own. It also leaves open what capacity append gives.
 const Helpers = `import ("errors"; "math"; "slices"; "sort"; "strconv"; "strings")
 var trace []string
 func told(v any) string {
@@ -136,6 +137,12 @@ func functionStatement(w *writer, scope *[]place, depth int, inLoop bool) string
 	v, i := w.name("v"), w.name("i")
 	switch w.r.IntN(kinds) {
 	case 0, 1: // a variable
+		if len(w.calls) > 0 && w.r.IntN(2) == 0 {
+			c := w.calls[w.r.IntN(len(w.calls))]
+			unshared := slices.DeleteFunc(slices.Clone(in), func(p place) bool { return p.name[0] == 'g' || p.name == "trace" })
+			*scope = append(*scope, place{v, c.typ})
+			return fmt.Sprintf("%[1]s := %[2]s\n_ = %[1]s\n", v, w.fill(c.name, unshared, 2))
+		}
 		t := w.of(slices.Concat(functionTypes, []string{"map[string]int"}))
 		x := expr(t)
 		*scope = append(*scope, place{v, t})
@@ -226,12 +233,14 @@ func Functions(seed uint64) Case {
 		}
 		all = append(all, f)
 		if len(f.results) == 1 {
-			form := f.name + "(" + placeholders(f.params) + ")"
-			w.forms[f.results[0]] = append(slices.Clone(w.forms[f.results[0]]), form, form, form)
+			w.calls = append(w.calls, place{f.name + "(" + placeholders(f.params) + ")", f.results[0]})
 		}
 		c.Functions = append(c.Functions, f.name)
 	}
 	c.Declare = b.String()
+	for _, call := range w.calls {
+		w.forms[call.typ] = append(slices.Clone(w.forms[call.typ]), call.name, call.name, call.name)
+	}
 	for range 3 {
 		var b strings.Builder
 		for i := len(all) - 1; i >= 0; i-- {

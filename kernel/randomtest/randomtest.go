@@ -22,6 +22,7 @@ var declarations string
 type writer struct {
 	r     *rand.Rand
 	names int
+	calls []place // of the functions so far: the call and its result
 	grammar
 }
 
