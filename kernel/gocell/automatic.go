@@ -28,10 +28,10 @@ import (
 
 // HotAfter is the processor time after which a kernel compiles a function by
 // itself, if its user has not said otherwise.
-const HotAfter = 500 * time.Millisecond
+const HotAfter = 200 * time.Millisecond
 
 const (
-	mostBuilt = 50                     // functions in a session: a plugin is never unloaded
+	mostBuilt = 50 // functions in a session: a plugin is never unloaded
 	patient   = 3 * time.Second
 )
 
@@ -111,7 +111,7 @@ func (a *automatic) watch(c *check.Checked) (over func()) {
 	}
 	end := make(chan struct{})
 	go func() {
-		t := time.NewTicker(HotAfter / 4)
+		t := time.NewTicker(HotAfter / 2)
 		defer t.Stop()
 		for {
 			select {

@@ -68,9 +68,9 @@ stay until the call returns.
 
 	%background`
 	aboutAutomatic = `It is on ("auto") unless it is switched off: a function that the cells' statements
-name, and that has kept the processor busy for half a second in all, is built in
-the background and takes its place before the next cell that uses it. fib(30)
-takes 0.26 s interpreted, so that the third cell that calls it runs compiled.
+name, and that has kept the processor busy for 0.2 s in all, is built in the
+background and takes its place before the next cell that uses it. fib(30) takes
+0.26 s interpreted, so that the second cell that calls it runs compiled.
 Functions that use a cell's own types, start goroutines, use channels, share a
 map, print, or call what the kernel replaces stay interpreted; "list" says why.
 All are interpreted after "off", and while a debugger is attached. At most 50 a

@@ -7,8 +7,14 @@ var (
 	hasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
 
 	// lanes is the number of simulations in a block.
-	lanes = map[bool]int{false: narrow, true: wide}[hasAVX512]
+	lanes = narrow
 )
+
+func init() {
+	if hasAVX512 {
+		lanes = wide
+	}
+}
 
 func walk(z []float64, count []counts, table []float64, x uint64, n, m int, limit float64) int {
 	_, _, _ = z[(n+1)*lanes-1], count[n], table[(n+m)*2*lanes-1]
