@@ -107,7 +107,7 @@ var functionChanges = map[string][]string{
 	"[]string":                  {"v = append(v, {string})", "if len(v) > 0 { v[0] = short(v[0] + {string}) }"},
 	"[3]int":                    {"v[1] = {int}", "v[0], v[2] = v[2], {int}", "v = {[3]int}", "v[2]++"},
 	"map[string]int":            {"v[{string}] = {int}", `v["k1"]++`, "delete(v, {string})", `v["a"], v["b"] = v["b"], {int}`},
-	"*int":                      {"*v = {int}", "*v++", "v = {*int}"},
+	"*int":                      {"*v = {int}", "*v++\ntrace = append(trace, pointed(v))", "v = {*int}"}, // Go joins increments that follow each other
 	"[][]int":                   {"if len(v) > 0 { v[0] = {[]int} }", "v = append(v, {[]int})"},
 	"error":                     {"v = {error}"},
 	"struct{ A int; B string }": {"v.A++", "v.A, v.B = len(v.B), short({string})", "v = {struct{ A int; B string }}"},

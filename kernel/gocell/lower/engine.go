@@ -121,6 +121,7 @@ type enclosing struct {
 	typ      *ast.FuncType // nil for the statements of a cell
 	results  []types.Type
 	recovers bool // it calls recover
+	defers   bool // it has a defer statement
 }
 
 // older rewrites a declaration or an expression of a fetched package, whose file
@@ -159,7 +160,7 @@ func (l *lowerer) walk(n ast.Node, p pass) ast.Node {
 		isFunc := k == kindFuncDecl || k == kindFuncLit
 		if isFunc {
 			ft := funcType(c.Node())
-			l.enclosing = append(l.enclosing, &enclosing{typ: ft, results: l.resultsOf(ft)})
+			l.enclosing = append(l.enclosing, &enclosing{typ: ft, results: l.resultsOf(ft), defers: defers(c.Node())})
 		}
 		if l.run(enter[k], c) != skip {
 			return true
@@ -190,6 +191,18 @@ func (l *lowerer) run(actions []func(*lowerer, *astutil.Cursor) verdict, c *astu
 // function returns the innermost function around the node that the walk is at.
 // At a function itself it is that one.
 func (l *lowerer) function() *enclosing { return l.enclosing[len(l.enclosing)-1] }
+
+// defers reports whether a function has a defer statement.
+func defers(f ast.Node) bool {
+	found := false
+	ast.Inspect(f, func(n ast.Node) bool {
+		_, isDefer := n.(*ast.DeferStmt)
+		found = found || isDefer
+		_, isLit := n.(*ast.FuncLit)
+		return !found && (!isLit || n == f)
+	})
+	return found
+}
 
 // funcType returns the type of a function declaration or literal, nil of other
 // nodes.

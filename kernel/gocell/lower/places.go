@@ -140,8 +140,11 @@ func (l *lowerer) typeOperator(x ast.Expr) ast.Expr {
 
 // holdCrossed detaches received values that are returned. It returns the
 // statements that evaluate the results first if a result reads a named result
-// that another one sets.
-func (l *lowerer) holdCrossed(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.Stmt) {
+// that another one sets, or a deferred call can see one that is set when the
+// evaluation of the next one panics.
+func (l *lowerer) holdCrossed(x *ast.ReturnStmt) (pre []ast.Stmt) {
+	f := l.function()
+	ft := f.typ
 	for i, r := range x.Results {
 		if receives(r) {
 			x.Results[i] = l.detach(r)
@@ -175,7 +178,7 @@ func (l *lowerer) holdCrossed(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.St
 			return true
 		})
 	}
-	if !crossed {
+	if !crossed && !(f.defers && len(place) > 0 && l.panicsBetween(x.Results)) {
 		return nil
 	}
 	for i, r := range x.Results {
@@ -188,6 +191,40 @@ func (l *lowerer) holdCrossed(x *ast.ReturnStmt, ft *ast.FuncType) (pre []ast.St
 		x.Results[i] = id
 	}
 	return pre
+}
+
+// panicsBetween reports whether an expression may panic when the interpreter has
+// stored the value of one before it.
+func (l *lowerer) panicsBetween(list []ast.Expr) bool {
+	stored := false
+	for _, x := range list {
+		if stored && mayPanic(x) {
+			return true
+		}
+		switch ast.Unparen(x).(type) {
+		case *ast.Ident, *ast.CompositeLit, *ast.FuncLit:
+		default:
+			stored = stored || l.c.Info.Types[x].Value == nil
+		}
+	}
+	return false
+}
+
+// mayPanic reports whether the evaluation of an expression may panic.
+func mayPanic(x ast.Expr) bool {
+	found := false
+	ast.Inspect(x, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.SelectorExpr, *ast.TypeAssertExpr:
+			found = true
+		case *ast.BinaryExpr:
+			found = found || n.Op == token.QUO || n.Op == token.REM || n.Op == token.SHL || n.Op == token.SHR || n.Op == token.EQL || n.Op == token.NEQ
+		}
+		return !found
+	})
+	return found
 }
 
 // holdConverted assigns the results of a call to variables if a function returns

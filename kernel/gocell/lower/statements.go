@@ -117,7 +117,7 @@ func (l *lowerer) rangeAssignStmt(x *ast.RangeStmt) {
 }
 
 func (l *lowerer) holdResults(x *ast.ReturnStmt) ast.Node {
-	if list := l.holdCrossed(x, l.function().typ); list != nil {
+	if list := l.holdCrossed(x); list != nil {
 		return syntax.At(x.Pos()).Block(append(list, x)...)
 	}
 	return nil
