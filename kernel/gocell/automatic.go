@@ -313,11 +313,8 @@ func (a *automatic) retreat(ctx context.Context) {
 		a.s.mu.Lock()
 		src, err := a.s.prog.Interpreted(a.s.machine.Files(), name)
 		a.s.mu.Unlock()
-		if err == nil {
-			err = a.s.runWith(ctx, src, false, nothing{}, func([]any) {})
-		}
-		if ctx.Err() != nil {
-			return
+		if err == nil && a.s.runWith(ctx, src, false, nothing{}, func([]any) {}) != nil {
+			continue // the cell was interrupted: the next one tries again
 		}
 		a.mu.Lock()
 		if h := a.funcs[name]; h != nil {
