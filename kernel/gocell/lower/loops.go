@@ -165,7 +165,7 @@ func (l *lowerer) splitSelect(x *ast.SelectStmt) *ast.BlockStmt {
 		cc := s.(*ast.CommClause)
 		m := syntax.At(cc.Pos())
 		body := cc.Body
-		cc.Body = []ast.Stmt{m.Set(k, m.Int(i))}
+		cc.Body = nil
 		hold := func(y ast.Expr) ast.Expr {
 			if id, ok := ast.Unparen(y).(*ast.Ident); ok && !calls {
 				return id // no operand changes it
@@ -209,6 +209,9 @@ func (l *lowerer) splitSelect(x *ast.SelectStmt) *ast.BlockStmt {
 			}
 			cc.Comm = &ast.AssignStmt{Lhs: lhs, TokPos: c.TokPos, Tok: token.DEFINE, Rhs: []ast.Expr{u}}
 			body = append(list, body...)
+		}
+		if i > 0 || cc.Body == nil { // k is 0 already
+			cc.Body = append(cc.Body, m.Set(k, m.Int(i)))
 		}
 		choice.Body.List = append(choice.Body.List, &ast.CaseClause{Case: m.Pos, List: []ast.Expr{m.Int(i)}, Colon: m.Pos, Body: body})
 	}
