@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -90,6 +91,11 @@ func TestChanged(t *testing.T) {
 	} {
 		if got := explainOpen(other, modules).Error(); !strings.HasPrefix(got, want) {
 			t.Errorf("says %s, want %s", got, want)
+		}
+	}
+	for pkg, want := range map[string]bool{"math": true, "net/http": true, "example.com/mod": true, "example.com/mod/a": true, "example.com/module": false} {
+		if got := inProgram(pkg, []*debug.Module{{Path: "example.com/mod"}}); got != want {
+			t.Errorf("%s is in the program: %v, want %v", pkg, got, want)
 		}
 	}
 }

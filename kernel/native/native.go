@@ -49,6 +49,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -606,10 +607,29 @@ func explainOpen(err error, modules string) error {
 	switch {
 	case !ok:
 		return err
+	case modules != "" && !inProgram(pkg, dependencies()):
+		return fmt.Errorf("an earlier compiled cell uses another version of package %s than this one, and both cannot be in one session: restart the kernel, and run the lines %%get of both before the first of these cells", pkg)
 	case modules != "":
 		return fmt.Errorf("what was fetched needs another version of package %s than the kernel is built with; or the clone or the toolchain has changed since that: then run go run ./install again", pkg)
 	}
 	return fmt.Errorf("package %s is not as it was when the kernel was built: the clone or the toolchain has changed since; run go run ./install again and restart the kernel", pkg)
+}
+
+// dependencies returns the modules that the program is built with; those of a
+// test are not known.
+func dependencies() []*debug.Module {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Deps
+	}
+	return nil
+}
+
+// inProgram reports whether a package is the standard library's, or of a module
+// that the program is built with, as far as these are known.
+func inProgram(pkg string, modules []*debug.Module) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	return !strings.Contains(first, ".") || len(modules) == 0 ||
+		slices.ContainsFunc(modules, func(m *debug.Module) bool { return pkg == m.Path || strings.HasPrefix(pkg, m.Path+"/") })
 }
 
 // build builds the plugin of a package and stores it in the cache under a name.
