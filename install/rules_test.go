@@ -376,18 +376,8 @@ var farmless = map[string]string{
 // a Farm.
 func TestFarmBesideWorkers(t *testing.T) {
 	seen := map[string]bool{} // by struct: has it a Farm?
-	for _, name := range repositoryFiles(t) {
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || !within(name, "dacelib") || strings.Contains(name, "/testdata/") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, 0)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+	inLibrary := func(name string) bool { return within(name, "dacelib") }
+	parseFiles(t, inLibrary, func(name string, _ *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok {
@@ -402,7 +392,7 @@ func TestFarmBesideWorkers(t *testing.T) {
 			}
 			return false
 		})
-	}
+	})
 	if len(seen) < 8 {
 		t.Errorf("only %d structs with Workers: %v", len(seen), seen)
 	}
@@ -464,21 +454,11 @@ func TestNoMachinePaths(t *testing.T) {
 // the module as go.mod does: it can move to a public home by a change of these.
 func TestModulePath(t *testing.T) {
 	path := strings.TrimSuffix(module, "/")
-	for _, name := range repositoryFiles(t) {
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") ||
-			within(name, "kernel/gocell/symbols") && !within(name, "kernel/gocell/symbols/gen", "kernel/gocell/symbols/docs") ||
-			name == "kernel/setup/place.go" { // a key of a file's format
-			continue
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, filepath.Join("..", name), nil, 0)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+	written := func(name string) bool {
+		return (!within(name, "kernel/gocell/symbols") || within(name, "kernel/gocell/symbols/gen", "kernel/gocell/symbols/docs")) &&
+			name != "kernel/setup/place.go" // a key of a file's format
+	}
+	parseFiles(t, written, func(_ string, fset *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ImportSpec:
@@ -490,6 +470,27 @@ func TestModulePath(t *testing.T) {
 			}
 			return true
 		})
+	})
+}
+
+// parseFiles calls f for the Go files of the repository that are kept, but for
+// tests and what lies in testdata.
+func parseFiles(t *testing.T, keep func(name string) bool, f func(name string, fset *token.FileSet, file *ast.File)) {
+	t.Helper()
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") || !keep(name) {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, filepath.Join("..", name), nil, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		f(name, fset, file)
 	}
 }
 
