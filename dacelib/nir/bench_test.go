@@ -97,25 +97,21 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// peak returns the most GFLOP/s that a core reaches now: the best of many short
-// windows, so that other load on the machine does not count.
-func peak() float64 {
-	best := 0.0
-	for range 1000 {
-		start := time.Now()
-		flop := kernel.PeakFLOP(10_000)
-		best = max(best, flop/time.Since(start).Seconds()/1e9)
-	}
-	return best
-}
+// peak returns the most GFLOP/s that a core reaches now.
+func peak() float64 { return fastest(kernel.PeakFLOP) }
 
 // bytePeak is peak for products of bytes.
-func bytePeak() float64 {
+func bytePeak() float64 { return fastest(kernel.PeakByteOps) }
+
+// fastest returns the most operations in a nanosecond of a function that says how
+// many it has done: the best of many short windows, so that other load on the
+// machine does not count.
+func fastest(operations func(n int) float64) float64 {
 	best := 0.0
 	for range 1000 {
 		start := time.Now()
-		ops := kernel.PeakByteOps(10_000)
-		best = max(best, ops/time.Since(start).Seconds()/1e9)
+		n := operations(10_000)
+		best = max(best, n/time.Since(start).Seconds()/1e9)
 	}
 	return best
 }
