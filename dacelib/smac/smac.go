@@ -189,9 +189,9 @@ func Run(ctx context.Context, f func(ctx context.Context, config []float64) (flo
 }
 
 // Run evaluates the queries of the run with f, Settings.Workers at once or as
-// many as Settings.Farm has slots, until the run is done. It continues a run that was restored or cancelled. If ctx
-// ends or f fails, it returns the best result so far along with the error, and
-// may be called again.
+// many as Settings.Farm has slots, until the run is done. It continues a run that
+// was restored or cancelled. If ctx ends or f fails, it returns the best result so
+// far along with the error, and may be called again.
 func (o *Optimizer) Run(ctx context.Context, f func(ctx context.Context, q Query) (float64, error)) (Result, error) {
 	defer o.report(&ctx)()
 	for {
@@ -214,8 +214,7 @@ func (s Settings) concurrent() int {
 }
 
 // each calls f for the queries, several at once, and tells the costs, until there
-// is an error. Costs are told, and events reported, on the caller's
-// goroutine.
+// is an error. Costs are told, and events reported, on the caller's goroutine.
 func (o *Optimizer) each(ctx context.Context, f func(ctx context.Context, q Query) (float64, error), queries []Query) error {
 	workers := min(o.s.concurrent(), len(queries))
 	if workers == 1 {

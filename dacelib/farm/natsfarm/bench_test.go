@@ -113,8 +113,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 
 // bareUnits measures the way through the queue without this package, which units
 // take that find no idle worker: a task is stored, delivered, acknowledged and
-// announced, its result is stored and delivered. Caller and worker are connections of this process. It returns
-// microseconds.
+// announced, its result is stored and delivered. Caller and worker are connections
+// of this process. It returns microseconds.
 func bareUnits(b *testing.B, addr, token string, n int) (times []float64) {
 	connect := func() *nats.Conn {
 		nc, err := nats.Connect(addr, nats.UserInfo("caller", token))
