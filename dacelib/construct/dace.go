@@ -239,9 +239,36 @@ func (p *embeddings) mutate(ctx context.Context, m mutation, w *work) (Instance,
 	if err != nil {
 		return Instance{}, nil, err
 	}
+	i := Instance{Name: m.step.String(), Genome: genome}
 	r, err := p.model.Normalise(ctx, [][]float64{genome})
 	if err != nil {
 		return Instance{}, nil, err
 	}
-	return Instance{Genome: genome, Range: portfolio.Range(r[0])}, history, nil
+	i.Range = portfolio.Range(r[0])
+	if err := p.confirm(ctx, m, i, history[len(history)-1]); err != nil {
+		return Instance{}, nil, err
+	}
+	i.Name = ""
+	return i, history, nil
+}
+
+// confirm compares the value that the search found for an instance with that
+// under the instance's range, which was found over the whole sample, and reports
+// a difference: then the search was misled by a range found by references.
+func (p *embeddings) confirm(ctx context.Context, m mutation, i Instance, value float64) error {
+	whole := func(context.Context, [][]float64) ([]problem.Problem, error) {
+		s, err := p.problem(i)
+		return []problem.Problem{s}, err
+	}
+	f := make([]float64, 1) // the runs are those of the search, so they are not counted again
+	if err := p.c.judge.hardness(m, whole, p.c.s.Workers)(ctx, f, [][]float64{i.Genome}); err != nil {
+		return err
+	}
+	if f[0] != value {
+		p.c.e.emit(run.Event{
+			Stage: m.step.String(), Value: f[0], Best: value,
+			Detail: fmt.Sprintf("the hardest instance has %v, but the search took it for %v: set NIR.Normalisation.Whole, and please report it", f[0], value),
+		})
+	}
+	return nil
 }

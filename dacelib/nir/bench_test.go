@@ -13,6 +13,8 @@ import (
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/nir/internal/kernel"
+	"dace.local/dacelib/pgpe"
+	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/cimp"
@@ -236,12 +238,10 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
-// BenchmarkScreen trains on five CCP instances of 30 bits, compares the pass in
-// bytes with the exact pass for embeddings as PGPE draws them, and prints what
-// can go wrong: errors, candidates, scorers for which it gives up, and ranges
-// that differ. -steps, -sample and -embeddings set its size; -model reads a
-// model instead of training one.
-func BenchmarkScreen(b *testing.B) {
+// givenModel returns the model that -model names, or trains one on five
+// instances of CCP.
+func givenModel(b *testing.B) *Model {
+	b.Helper()
 	var m *Model
 	var err error
 	if *modelFile != "" {
@@ -260,6 +260,16 @@ func BenchmarkScreen(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return m
+}
+
+// BenchmarkScreen trains on five CCP instances of 30 bits, compares the pass in
+// bytes with the exact pass for embeddings as PGPE draws them, and prints what
+// can go wrong: errors, candidates, scorers for which it gives up, and ranges
+// that differ. -steps, -sample and -embeddings set its size; -model reads a
+// model instead of training one.
+func BenchmarkScreen(b *testing.B) {
+	m := givenModel(b)
 	m.settings.NormaliseSample = 1_000_000
 	if *sampleSize > 0 {
 		m.settings.NormaliseSample = *sampleSize
@@ -270,11 +280,11 @@ func BenchmarkScreen(b *testing.B) {
 		var first, errs, within, over []float64
 		unsure, differ := 0, 0
 		for group := range slices.Chunk(scorers, 81) {
-			set, err := m.screen(bg, group)
+			set, err := m.screen(bg, group, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
-			exact, err := m.exactRanges(bg, group, true)
+			exact, err := m.exactRanges(bg, group, nil, true)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -538,5 +548,72 @@ func logClosest(b *testing.B, m *Model, trained []problem.Problem) {
 			}
 		}
 		b.Log(closest, note)
+	}
+}
+
+var pgpeIterations = flag.Int("iterations", 3, "iterations of PGPE in BenchmarkReferences")
+
+// BenchmarkReferences follows PGPE from the trained embeddings towards NIRs on
+// which BRKGA-PAP does badly, finds the ranges of each generation both by
+// references and by passes over the whole sample, and counts those that differ:
+//
+//	go test -run '^$' -bench References -benchtime 1x -timeout 5h ./dacelib/nir -model ccp.npz -sample 10000000 -iterations 50
+//
+// -steps sets the training's steps if no -model is given.
+func BenchmarkReferences(b *testing.B) {
+	m := givenModel(b)
+	m.settings.NormaliseSample = 1_000_000
+	if *sampleSize > 0 {
+		m.settings.NormaliseSample = *sampleSize
+	}
+	for b.Loop() {
+		var ranges, open, differ int
+		var by, whole float64
+		for k, start := range m.Embeddings() {
+			hardness := func(ctx context.Context, dst []float64, candidates [][]float64) error {
+				scorers := scorersOf(b, m, candidates)
+				found := make([]Range, len(scorers))
+				cpu := cpuTime()
+				left, err := m.byReferences(ctx, scorers, found)
+				if err != nil {
+					return err
+				}
+				by += (cpuTime() - cpu).Seconds()
+				cpu = cpuTime()
+				all, err := m.wholeRanges(ctx, scorers)
+				if err != nil {
+					return err
+				}
+				whole += (cpuTime() - cpu).Seconds()
+				ranges, open = ranges+len(all), open+len(left)
+				for i, r := range all {
+					if !slices.Contains(left, i) && found[i] != r {
+						differ++
+						b.Logf("a range differs: %v, and by references %v", r, found[i])
+					}
+				}
+				return run.Each(0, len(scorers), func(i int) error {
+					dst[i] = math.Inf(-1)
+					for _, c := range portfolio.BRKGAPAP().Configs {
+						r, err := brkga.Run(ctx, scorers[i].Within(all[i]), brkga.Settings{Config: c, Seed: 1})
+						if err != nil {
+							return err
+						}
+						dst[i] = max(dst[i], r.Value)
+					}
+					return nil
+				})
+			}
+			r, err := pgpe.Run(bg, start, hardness, pgpe.Settings{MaxIterations: *pgpeIterations, Seed: uint64(k + 1)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			last := r.History[len(r.History)-1]
+			b.Logf("embedding %d: %d iterations, the mean has moved by %.2f, the least value is %.3f; %d ranges, %d of them not by references, %d differ; %.1f and %.1f s of processor time",
+				k+1, r.Iterations, last.Distance, r.Value, ranges, open, differ, by, whole)
+		}
+		b.ReportMetric(float64(differ), "wrong")
+		b.ReportMetric(100*float64(open)/float64(ranges), "%open")
+		b.ReportMetric(whole/by, "x")
 	}
 }

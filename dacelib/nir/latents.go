@@ -33,9 +33,17 @@ type Normalisation struct {
 	// scorer goes through the exact pass. The ranges are the same to the last
 	// bit and take a quarter of the time.
 	Exact bool
-	// CacheBytes bounds the memory for the latents of the sample: one byte per
-	// number for the pass in bytes, four for the exact pass. Default 4 GiB; a
-	// negative number means none.
+	// Whole passes over the whole sample for every scorer. Otherwise, scorers
+	// made from embeddings that are almost linear combinations of others whose
+	// scores on the sample are known (with [Duals] nearly all that a search
+	// tries) are only scored on the solutions that can be their extremes. The
+	// ranges are the same to the last bit unless an error of this
+	// approximation is over three times all that were seen; none was in ...
+	Whole bool
+	// CacheBytes bounds the memory for the latents of the sample (one byte per
+	// number for the pass in bytes, four for the exact pass) and for the scores
+	// of up to 32 other scorers, four bytes each. Default 4 GiB; a negative
+	// number means none.
 	CacheBytes int64
 	// CacheDir is a folder for a file with the latents that do not fit into
 	// CacheBytes. The file is removed with the model or when the program ends.
@@ -54,6 +62,9 @@ type sample struct {
 	floats *store        // rows of shape.in float32, or nil
 	bytes  *byteLatents  // or nil
 	grid   chan struct{} // a semaphore: holds one while a goroutine makes bytes
+
+	references     *references // or nil
+	referenceBytes int64
 }
 
 // A store keeps the data computed for each chunk of the sample, in memory, in a
@@ -88,13 +99,9 @@ func (m *Model) newStore(row int, keep bool) (*store, error) {
 		return s, nil
 	}
 	n := m.chunks()
-	limit := m.Normalisation.CacheBytes
-	if limit == 0 {
-		limit = 4 << 30
-	}
 	memory, _ := m.keptBytes()
 	switch total := int64(n) * int64(s.size); {
-	case total <= limit-memory:
+	case total <= m.cacheLimit()-memory:
 		s.memory = make([]byte, total)
 	case m.Normalisation.CacheDir != "":
 		f, err := os.CreateTemp(m.Normalisation.CacheDir, "dace-latents-*")
@@ -112,6 +119,14 @@ func (m *Model) newStore(row int, keep bool) (*store, error) {
 	}
 	s.slots = make([]slot, n)
 	return s, nil
+}
+
+// cacheLimit returns the number of bytes that may be kept in memory.
+func (m *Model) cacheLimit() int64 {
+	if m.Normalisation.CacheBytes == 0 {
+		return 4 << 30
+	}
+	return m.Normalisation.CacheBytes
 }
 
 // kept returns the number of bytes that a store keeps in memory and in a file.
@@ -168,17 +183,28 @@ func (m *Model) keptBytes() (memory, file int64) {
 		bm, bf := b.store.kept()
 		memory, file = memory+bm, file+bf
 	}
-	return memory, file
+	return memory + m.sample.referenceBytes, file
 }
 
 // LatentBytes returns how many bytes of memory and of a file the latents of the
-// normalising sample take once a range has been computed; 0 if they are not
-// kept. For 10 million solutions and d = 30 they are 0.6 GB for the pass in
-// bytes and 2.4 GB for the exact pass.
+// normalising sample, and scores that are kept with them, take once a range has
+// been computed; 0 if they are not kept. For 10 million solutions and d = 30 the
+// latents are 0.6 GB for the pass in bytes and 2.4 GB for the exact pass, the
+// scores 1.3 GB.
 func (m *Model) LatentBytes() (memory, file int64) {
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
 	return m.keptBytes()
+}
+
+// storeLatents makes the store of the latents that a pass reads.
+func (m *Model) storeLatents(ctx context.Context) error {
+	if kernel.FastBytes() {
+		_, err := m.byteLatents(ctx)
+		return err
+	}
+	_, err := m.floatStore()
+	return err
 }
 
 // floatStore returns the store of the latents in single precision.

@@ -38,14 +38,40 @@ func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Rang
 			return nil, fmt.Errorf("nir: %s is a scorer of another model; normalise it with that model", s.name)
 		}
 	}
-	if m.Farm != nil && len(scorers) > 0 {
-		return m.farRanges(ctx, scorers)
+	out := make([]Range, len(scorers))
+	open, err := m.byReferences(ctx, scorers, out)
+	if err != nil {
+		return nil, err
 	}
-	return m.ranges(ctx, scorers)
+	if len(open) == 0 {
+		return out, nil
+	}
+	rest := make([]*Scorer, len(open))
+	for k, i := range open {
+		rest[k] = scorers[i]
+	}
+	whole := m.wholeRanges
+	if m.Farm != nil {
+		whole = m.farRanges
+	}
+	ranges, err := whole(ctx, rest)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range open {
+		out[i] = ranges[k]
+	}
+	return out, nil
 }
 
-// ranges is NormaliseScorers in this process.
-func (m *Model) ranges(ctx context.Context, scorers []*Scorer) ([]Range, error) {
+// wholeRanges finds ranges in this process by passing over the whole sample.
+func (m *Model) wholeRanges(ctx context.Context, scorers []*Scorer) ([]Range, error) {
+	return m.recordRanges(ctx, scorers, nil)
+}
+
+// recordRanges is wholeRanges, with a recorder for each scorer if record is not
+// nil.
+func (m *Model) recordRanges(ctx context.Context, scorers []*Scorer, record []*recorder) ([]Range, error) {
 	out := make([]Range, len(scorers))
 	var screened, exact []int
 	for i, s := range scorers {
@@ -56,15 +82,18 @@ func (m *Model) ranges(ctx context.Context, scorers []*Scorer) ([]Range, error) 
 			screened = append(screened, i)
 		}
 	}
-	of := func(index []int) []*Scorer {
-		var some []*Scorer
+	of := func(index []int) (some []*Scorer, records []*recorder) {
 		for _, i := range index {
 			some = append(some, scorers[i])
+			if record != nil {
+				records = append(records, record[i])
+			}
 		}
-		return some
+		return some, records
 	}
 	if len(screened) > 0 {
-		set, err := m.screen(ctx, of(screened))
+		some, records := of(screened)
+		set, err := m.screen(ctx, some, records)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +107,8 @@ func (m *Model) ranges(ctx context.Context, scorers []*Scorer) ([]Range, error) 
 	if len(exact) > 0 {
 		// The scorers that the pass in bytes gives up on are too few to justify
 		// keeping the latents in single precision too.
-		ranges, err := m.exactRanges(ctx, of(exact), len(screened) == 0)
+		some, records := of(exact)
+		ranges, err := m.exactRanges(ctx, some, records, len(screened) == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -89,12 +119,16 @@ func (m *Model) ranges(ctx context.Context, scorers []*Scorer) ([]Range, error) 
 	return out, nil
 }
 
-// exactRanges finds the ranges of scorers in single precision. keep selects
-// whether it keeps the latents.
-func (m *Model) exactRanges(ctx context.Context, scorers []*Scorer, keep bool) ([]Range, error) {
+// exactRanges finds the ranges of scorers in single precision. record, if not
+// nil, has a recorder for each scorer; keep selects whether it keeps the
+// latents.
+func (m *Model) exactRanges(ctx context.Context, scorers []*Scorer, record []*recorder, keep bool) ([]Range, error) {
 	plan, err := newPlan(m, scorers, keep)
 	if err != nil {
 		return nil, err
+	}
+	if plan.record = record; record == nil {
+		plan.record = make([]*recorder, len(scorers))
 	}
 	var mu sync.Mutex // guards parts
 	var parts []extremes
@@ -126,6 +160,7 @@ type extremes struct{ lo, hi []float32 }
 type plan struct {
 	m       *Model
 	scorers []*Scorer
+	record  []*recorder // of the scores of each scorer, or nil
 	// own, other and affine are indices of scorers: own for those that read the
 	// model's latents, other for those with their own encoder, and affine for
 	// those that are affine functions of the model's latents. The layer all
@@ -208,7 +243,7 @@ func (w *rangeWorker) chunk(c int) error {
 		}
 		z := floats(b)
 		for _, i := range w.own {
-			w.scan(i, z, n)
+			w.scan(i, z, c*sampleChunk, n)
 		}
 		if w.all != nil {
 			w.scanAffine(z, n)
@@ -220,19 +255,21 @@ func (w *rangeWorker) chunk(c int) error {
 	x, z := m.sampleOf(c), floats(w.z)
 	for _, i := range w.other {
 		w.scorers[i].enc.latents(z, w.scratch, x)
-		w.scan(i, z, n)
+		w.scan(i, z, c*sampleChunk, n)
 	}
 	return nil
 }
 
-// scan updates the extremes of scorer i with n latents z.
-func (w *rangeWorker) scan(i int, z []float32, n int) {
+// scan updates the extremes of scorer i with the latents z of n solutions, the
+// first of which has index first.
+func (w *rangeWorker) scan(i int, z []float32, first, n int) {
 	s, in := w.scorers[i], w.m.shape.in
 	lo, hi := w.found.lo[i], w.found.hi[i]
 	var out [block]float32
 	for j := 0; j < n; j += block {
 		k := min(block, n-j)
 		s.score(out[:k], w.scratch, z[j*in:], in)
+		w.record[i].put(first+j, out[:k])
 		for _, v := range out[:k] {
 			lo, hi = min(lo, v), max(hi, v)
 		}

@@ -73,11 +73,20 @@ func (t *tails) add(first int, y *[byteBlock]float32, n int) {
 			if k >= n {
 				break
 			}
-			t.found = append(t.found, candidate{first + k, y[k]})
-			if v := y[k]; v == v {
-				t.lo, t.hi = min(t.lo, v), max(t.hi, v)
-			}
+			t.keep(first+k, y[k])
 		}
+	}
+}
+
+// keep makes the solution with index i a candidate if its approximate score v
+// is near the extremes so far or NaN.
+func (t *tails) keep(i int, v float32) {
+	if !t.near(v) {
+		return
+	}
+	t.found = append(t.found, candidate{i, v})
+	if v == v {
+		t.lo, t.hi = min(t.lo, v), max(t.hi, v)
 	}
 }
 
@@ -93,19 +102,21 @@ type screened struct {
 	errors float32 // the largest error seen
 	lo, hi float32 // the extremes in single precision so far
 	full   bool    // there are too many candidates
+	safety float32 // screenSafety, or another factor
+	record *recorder
 	// candidates in all, and those of them that left the hidden layer's bytes
 	candidates, over int
 }
 
 // sure reports whether any missed solution would need an error of at least
-// screenSafety times the largest error seen.
+// safety times the largest error seen.
 func (s *screened) sure() bool {
 	above := s.hi - (s.tails.hi - s.tails.margin)
 	below := (s.tails.lo + s.tails.margin) - s.lo
-	return !s.full && min(above, below) >= screenSafety*s.errors
+	return !s.full && min(above, below) >= s.safety*s.errors
 }
 
-// see updates the extremes and errors with the exact score v of a candidate.
+// see updates the extremes and errors with the exact score v of a solution.
 func (s *screened) see(approximate, v float32) {
 	s.lo, s.hi = min(s.lo, v), max(s.hi, v)
 	if approximate == approximate {
@@ -116,8 +127,8 @@ func (s *screened) see(approximate, v float32) {
 func abs(v float32) float32 { return max(v, -v) }
 
 // screen finds ranges by the pass in bytes. It returns all scorers with lo and
-// hi of those that are sure.
-func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, error) {
+// hi of those that are sure. record, if not nil, has a recorder for each scorer.
+func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorder) ([]*screened, error) {
 	lat, err := m.byteLatents(ctx)
 	if err != nil {
 		return nil, err
@@ -125,13 +136,16 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 	set := make([]*screened, len(scorers))
 	err = run.Each(m.workers(), len(scorers), func(i int) error {
 		set[i] = newScreened(scorers[i], lat)
+		if record != nil {
+			set[i].record = record[i]
+		}
 		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	most := int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
+	most := m.mostCandidates()
 	var mu sync.Mutex // guards parts
 	var parts [][]tails
 	err = m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers", len(scorers)), func() func(c int) error {
@@ -163,6 +177,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 				for j := 0; j < n; j += byteBlock {
 					k := min(byteBlock, n-j)
 					s.bytes.Scores(y[:], work, b[j*lat.store.row:], k)
+					s.record.put(c*sampleChunk+j, y[:k])
 					t.add(c*sampleChunk+j, &y, k)
 				}
 			}
@@ -173,6 +188,18 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 		return nil, err
 	}
 
+	return set, m.rescoreAll(ctx, set, parts)
+}
+
+// mostCandidates returns how many candidates of a scorer are scored.
+func (m *Model) mostCandidates() int {
+	return int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
+}
+
+// rescoreAll merges what the goroutines of a pass have found, and computes the
+// exact scores of the candidates that remain.
+func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails) error {
+	most := m.mostCandidates()
 	found := make([][]candidate, len(set))
 	for i, s := range set {
 		t := &s.tails
@@ -180,6 +207,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 			t.lo, t.hi = min(t.lo, p[i].lo), max(t.hi, p[i].hi)
 		}
 		for _, p := range parts {
+			s.full = s.full || len(p[i].found) > most // the pass has not gone on
 			for _, c := range p[i].found {
 				if t.near(c.score) {
 					found[i] = append(found[i], c)
@@ -190,8 +218,9 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 			}
 		}
 		s.candidates = len(found[i])
-		if s.candidates > most {
-			found[i], s.full = nil, true
+		s.full = s.full || s.candidates > most
+		if s.full {
+			found[i] = nil
 		}
 	}
 	for from := 0; from < len(set); {
@@ -201,11 +230,11 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer) ([]*screened, err
 			to++
 		}
 		if err := m.rescore(ctx, set[from:to], found[from:to]); err != nil {
-			return nil, err
+			return err
 		}
 		from = to
 	}
-	return set, nil
+	return nil
 }
 
 // rescore computes the exact scores of each scorer's candidates.
@@ -237,6 +266,7 @@ func (m *Model) rescore(ctx context.Context, set []*screened, found [][]candidat
 			s.score(out[:len(part)], sc, rows, in)
 			for k, c := range part {
 				s.see(c.score, out[k])
+				s.record.set(c.index, out[k])
 			}
 		}
 		return nil
@@ -246,7 +276,7 @@ func (m *Model) rescore(ctx context.Context, set []*screened, found [][]candidat
 // newScreened makes a scorer in bytes and measures its errors on the probe.
 func newScreened(sc *Scorer, lat *byteLatents) *screened {
 	in, ld := sc.enc.in, hiddenStride()
-	s := &screened{Scorer: sc, lo: math.MaxFloat32, hi: -math.MaxFloat32}
+	s := &screened{Scorer: sc, safety: screenSafety, lo: math.MaxFloat32, hi: -math.MaxFloat32}
 	s.tails.lo, s.tails.hi = math.MaxFloat32, -math.MaxFloat32
 
 	// Find the exact scores and the range of the first hidden layer.

@@ -57,13 +57,13 @@ func TestScreen(t *testing.T) {
 			s.NormaliseSample = chunks*sampleChunk + 77
 			m := randomModel(t, 30, 2, s)
 			scorers := scorersOf(t, m, near(m, 4, 1))
-			want, err := m.exactRanges(bg, scorers, true)
+			want, err := m.exactRanges(bg, scorers, nil, true)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, workers := range []int{1, 3} {
 				m.settings.Workers = workers
-				set, err := m.screen(bg, scorers)
+				set, err := m.screen(bg, scorers, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -121,11 +121,11 @@ func TestScreenRareUnit(t *testing.T) {
 	for seed := uint64(0); seed < 20 && !seen; seed++ { // until some solution is rare enough
 		m := randomModel(t, 30, 1, Settings{NormaliseSample: 60 * sampleChunk, Seed: seed})
 		s := rare(t, m)
-		want, err := m.exactRanges(bg, []*Scorer{s}, true)
+		want, err := m.exactRanges(bg, []*Scorer{s}, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := m.screen(bg, []*Scorer{s})
+		set, err := m.screen(bg, []*Scorer{s}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestScreenSure(t *testing.T) {
 		{errors: 0, lo: 0, hi: 1, full: true},
 		{errors: float32(math.NaN()), lo: 0, hi: 1},
 	} {
-		s := &screened{errors: tc.errors, lo: tc.lo, hi: tc.hi, full: tc.full, tails: tails{margin: 0.05, lo: 0, hi: 1}}
+		s := &screened{safety: screenSafety, errors: tc.errors, lo: tc.lo, hi: tc.hi, full: tc.full, tails: tails{margin: 0.05, lo: 0, hi: 1}}
 		if s.sure() != tc.sure {
 			t.Errorf("%+v: sure is %v", tc, s.sure())
 		}

@@ -171,7 +171,7 @@ func rangesUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error)
 		t.model = part
 		scorers[i] = &t
 	}
-	ranges, err := part.ranges(ctx, scorers)
+	ranges, err := part.wholeRanges(ctx, scorers)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,132 @@
+package nir
+
+import (
+	"slices"
+	"testing"
+
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/run"
+)
+
+// learned returns a model that has learned five instances of CCP in part.
+func learned(t *testing.T) *Model {
+	t.Helper()
+	var ps []problem.Problem
+	for i := range 5 {
+		p, err := ccp.Generate(run.Seed(1, "ccp", i), ccp.Settings{Lambda: 1e-4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	s := Quick()
+	s.Steps = 300
+	s.NormaliseSample = byteSample + 77
+	m, err := Train(bg, ps, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Ranges by references are those of the whole sample, to the last bit, and most
+// of a search's scorers have one: those of the first generation, of a later one
+// around another embedding, and few at a time.
+func TestReferences(t *testing.T) {
+	m := learned(t)
+	around := func(k, n int, seed uint64) []*Scorer {
+		r := run.Rand(seed, "test: around")
+		var es [][]float64
+		for range n {
+			e := slices.Clone(m.Embeddings()[k])
+			for j := range e {
+				e[j] += r.NormFloat64()
+			}
+			es = append(es, e)
+		}
+		return scorersOf(t, m, es)
+	}
+	for i, tc := range []struct {
+		workers int
+		scorers []*Scorer
+		most    int // open ranges
+	}{
+		{3, around(0, fewScorers-1, 1), fewScorers - 1}, // no references yet
+		{3, around(0, 60, 2), 10},
+		{1, around(0, 60, 3), 10},
+		{2, around(0, fewScorers-1, 4), 2},
+		{2, around(1, 60, 5), 10},
+		{2, around(4, 60, 6), 10},
+		{2, append(around(4, 2, 7), scorerOf(t, m)), 1}, // one made from weights
+		{2, around(4, 1, 8), 1},                         // one alone
+	} {
+		m.settings.Workers = tc.workers
+		want, err := m.wholeRanges(bg, tc.scorers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := make([]Range, len(want))
+		open, err := m.byReferences(bg, tc.scorers, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(open) > tc.most {
+			t.Errorf("call %d: %d of %d ranges are open, want at most %d", i, len(open), len(want), tc.most)
+		}
+		for k := range want {
+			if !slices.Contains(open, k) && found[k] != want[k] {
+				t.Errorf("call %d, scorer %d: %v, want %v", i, k, found[k], want[k])
+			}
+		}
+		got, err := m.NormaliseScorers(bg, tc.scorers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("call %d: NormaliseScorers returns %v, want %v", i, got, want)
+		}
+	}
+}
+
+// scorerOf returns a scorer made from weights.
+func scorerOf(t *testing.T, m *Model) *Scorer {
+	t.Helper()
+	w, err := m.Weights(m.Embeddings()[0], false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.ScorerOf(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A model whose scorers are unlike one another soon stops to keep references,
+// and one that may not keep them has none.
+func TestNoReferences(t *testing.T) {
+	m := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
+	without := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
+	without.Normalisation.CacheBytes = 20 << 20
+	for i := range maxIdle + 1 {
+		embeddings := near(m, 40, uint64(i))
+		got, err := m.Normalise(bg, embeddings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := without.Normalise(bg, embeddings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("generation %d: the ranges differ", i)
+		}
+		if memory, _ := without.LatentBytes(); memory > 20<<20 {
+			t.Errorf("%d bytes are kept, want at most 20 MB", memory)
+		}
+		if kept := m.sample.references.rows != nil; kept != (i < maxIdle-1) {
+			t.Errorf("generation %d: references are kept: %v", i, kept)
+		}
+	}
+}
