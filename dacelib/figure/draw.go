@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -183,9 +184,9 @@ func drawInside(c draw.Canvas, p *plot.Plot) {
 	Draw(draw.Crop(c, margin, -margin, margin, -margin), 1, []*plot.Plot{p})
 }
 
-// WriteSVG writes a plot as SVG with the given width and height. If a reader
-// does not have the figures' font, the SVG names fonts whose letters are as
-// wide.
+// WriteSVG writes a plot as SVG with the given width and height. For readers
+// without the figures' font, the SVG names fonts whose letters are as wide, and
+// the width of every text, to which other fonts are squeezed or stretched.
 func WriteSVG(w io.Writer, p *plot.Plot, width, height vg.Length) error {
 	b, err := written(func(b *bytes.Buffer, on canvasFor) error { return writeSVG(b, p, width, height, on) })
 	if err != nil {
@@ -199,13 +200,30 @@ func writeSVG(b *bytes.Buffer, p *plot.Plot, width, height vg.Length, on canvasF
 	if err := drawable(p); err != nil {
 		return err
 	}
-	c := vgsvg.New(width, height)
+	c := &measuredCanvas{Canvas: vgsvg.New(width, height)}
 	drawInside(draw.New(on(c)), p)
 	var plain bytes.Buffer
 	if _, err := c.WriteTo(&plain); err != nil {
 		return err
 	}
 	const font = "font-family:Liberation Sans"
-	_, err := b.Write(bytes.ReplaceAll(plain.Bytes(), []byte(font+";"), []byte(font+",Arial,Helvetica,sans-serif;")))
-	return err
+	text := bytes.ReplaceAll(plain.Bytes(), []byte(font+";"), []byte(font+",Arial,Helvetica,sans-serif;"))
+	parts := bytes.Split(text, []byte("<text "))
+	b.Write(parts[0])
+	for i, part := range parts[1:] {
+		fmt.Fprintf(b, `<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %s`, c.widths[i].Points(), part)
+	}
+	return nil
+}
+
+// A measuredCanvas keeps the widths of the texts drawn on an SVG, in their
+// order.
+type measuredCanvas struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+func (c *measuredCanvas) FillString(f font.Face, at vg.Point, text string) {
+	c.widths = append(c.widths, f.Width(text))
+	c.Canvas.FillString(f, at, text)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -128,8 +129,8 @@ func TestHeatMapNumbers(t *testing.T) {
 	}
 }
 
-// Every text of an SVG names fonts of the same widths, for readers without
-// ours.
+// Every text of an SVG names fonts of the same widths, and its own width, for
+// readers without our font.
 func TestSVGFonts(t *testing.T) {
 	var b strings.Builder
 	if err := figure.WriteSVG(&b, figure.Lines("Title", "x", "y", curves("one", "two")), 300, 200); err != nil {
@@ -138,6 +139,9 @@ func TestSVGFonts(t *testing.T) {
 	texts, fonts := strings.Count(b.String(), "<text"), strings.Count(b.String(), "font-family:Liberation Sans,Arial,Helvetica,sans-serif;")
 	if texts < 8 || texts != fonts {
 		t.Errorf("%d texts, %d of them with all fonts", texts, fonts)
+	}
+	if lengths := regexp.MustCompile(`<text textLength="[1-9][0-9.]*" `).FindAllString(b.String(), -1); len(lengths) != texts {
+		t.Errorf("%d texts, %d of them with a width", texts, len(lengths))
 	}
 }
 
