@@ -3,6 +3,7 @@ package widget
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"strings"
 
 	"dace.local/kernel/display"
@@ -89,7 +90,16 @@ func plain(state map[string]any, key string, v any) (any, bool) {
 // opens the widget's model on the pages of the running cell.
 func (c *common) MimeBundle() map[string]any {
 	c.base()
-	b := map[string]any{"text/plain": c.text() + "\n" + withoutManager}
+	text := c.text() + "\n" + withoutManager
+	b := map[string]any{"text/plain": text}
+	if png, width := c.png(); png != "" {
+		// JupyterLab shows this in a stored notebook until its reader trusts it.
+		size := ""
+		if width > 0 {
+			size = fmt.Sprintf(` width="%d"`, width)
+		}
+		b["text/html"] = fmt.Sprintf(`<img src="data:image/png;base64,%s"%s><pre>%s</pre>`, png, size, html.EscapeString(text))
+	}
 	if c.m.Open() {
 		b["application/vnd.jupyter.widget-view+json"] = map[string]any{
 			"version_major": 2, "version_minor": 0, "model_id": c.m.ID(),
@@ -100,6 +110,19 @@ func (c *common) MimeBundle() map[string]any {
 
 // withoutManager is the text that a page shows if it has no widget manager.
 const withoutManager = "(to see this as a widget, JupyterLab needs its widget manager: `pip install jupyterlab_widgets`, or `go run ./install -jupyter`, and load the page again)"
+
+// png returns the first picture that the widget shows, as [model.Outputs.PNG].
+func (c *common) png() (png string, width int) {
+	if c.area != nil {
+		return c.area.PNG()
+	}
+	for _, p := range c.parts {
+		if png, width := p.base().png(); png != "" {
+			return png, width
+		}
+	}
+	return "", 0
+}
 
 // text describes the widget for pages and files that cannot show it.
 func (c *common) text() string {

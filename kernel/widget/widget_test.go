@@ -6,9 +6,12 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/widget"
@@ -377,6 +380,19 @@ func TestReplace(t *testing.T) {
 	p.Set("IntSliderModel", "value", 1)
 	if got := p.Area(); got != "stdout: one" {
 		t.Errorf("after much text the area shows %.80q", got)
+	}
+}
+
+// TestPicture checks that a widget with a figure is a picture where widgets are
+// not shown, as in a notebook that is not trusted.
+func TestPicture(t *testing.T) {
+	p, s := widgettest.NewPage(t)
+	s.Cell(func() {
+		widget.Interact(func(k int) *plot.Plot { return plot.New() }, widget.IntSlider("k", 1, 20, 5))
+	})
+	html, _ := p.Shown()[0]["text/html"].(string)
+	if !regexp.MustCompile(`^<img src="data:image/png;base64,iVBOR[A-Za-z0-9+/=]+" width="[1-9][0-9]+"><pre>IntSlider k: 5\n&lt;figure&gt;\n\(to see`).MatchString(html) {
+		t.Errorf("it is shown as %.80q ... %.200q", html, html[strings.LastIndex(html, "\"")+1:])
 	}
 }
 

@@ -260,3 +260,22 @@ func (o *Outputs) Text() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// PNG returns the first shown picture in base64 and the width to show it in, in
+// pixels; 0 means its own. If there is none, png is "".
+func (o *Outputs) PNG() (png string, width int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, e := range o.list {
+		data, _ := e["data"].(map[string]any)
+		if png, ok := data["image/png"].(string); ok {
+			var size struct{ Width int }
+			if all, _ := e["metadata"].(map[string]any); all != nil {
+				raw, _ := all["image/png"].(json.RawMessage)
+				_ = json.Unmarshal(raw, &size) // it is 0 if it is not there
+			}
+			return png, size.Width
+		}
+	}
+	return "", 0
+}
