@@ -18,6 +18,7 @@ import (
 	"github.com/go-zeromq/zmq4"
 	zmqtransport "github.com/go-zeromq/zmq4/transport"
 
+	"dace.local/kernel/transport/early"
 	"dace.local/kernel/wire"
 )
 
@@ -111,6 +112,9 @@ const maxPath = 103
 // listen opens a listener. On a unix socket it first removes the socket file
 // of a kernel that has died.
 func listen(network, address string) (net.Listener, error) {
+	if ln := early.Listener(network, address); ln != nil {
+		return ln, nil
+	}
 	if network == "unix" && len(address) > maxPath {
 		return nil, fmt.Errorf("the path %s is too long for a socket: %d bytes, at most %d", address, len(address), maxPath)
 	}
