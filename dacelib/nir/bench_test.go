@@ -121,7 +121,7 @@ func fastest(operations func(n int) float64) float64 {
 // BenchmarkNormalise measures a pass over the sample, with the latents cached:
 // 27 embeddings and 192,000 solutions, or a whole generation of PGPE with
 //
-//	go test -run '^$' -bench Normalise -benchtime 1x -sample 10000000 -timeout 1h ./dacelib/nir
+//	go test -run '^$' -bench Normalise -benchtime 1x -timeout 1h ./dacelib/nir -sample 10000000
 //
 // GFLOP/s are per core, by processor time, and count operations as if all were
 // in single precision; the peak of the same run is printed next to them.
@@ -147,7 +147,7 @@ func BenchmarkNormalise(b *testing.B) {
 			if *sampleSize > 0 {
 				embeddings, n = 81, *sampleSize
 			}
-			s.NormaliseSample = n
+			s.NormaliseSample, s.Normalisation.Whole = n, true
 			m, err := Random(bc.d, 5, s)
 			if err != nil {
 				b.Fatal(err)
