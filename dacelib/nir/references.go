@@ -98,7 +98,7 @@ type prediction struct {
 	screened
 	index int       // among the scorers of the call
 	exact []float32 // its scores on the probe
-	error []float64 // of the best combination of references, on the probe
+	left  []float64 // of them by the best combination of references
 	y     []float32 // that combination: coefficients, then the constant
 	// A prediction is half times what the pass computes, plus middle.
 	half, middle float32
@@ -106,7 +106,7 @@ type prediction struct {
 
 // misfit returns the largest error on the probe as a share of the range there.
 func (p *prediction) misfit() float64 {
-	largest := max(vec.Max(p.error), -vec.Min(p.error))
+	largest := max(vec.Max(p.left), -vec.Min(p.left))
 	return largest / max(float64(slices.Max(p.exact)-slices.Min(p.exact)), math.SmallestNonzeroFloat64)
 }
 
@@ -133,7 +133,8 @@ func (m *Model) byReferences(ctx context.Context, scorers []*Scorer, out []Range
 	set := make([]*prediction, len(able))
 	err = run.Each(m.workers(), len(able), func(k int) error {
 		s := scorers[able[k]]
-		set[k] = &prediction{screened: screened{Scorer: s, safety: referenceSafety, lo: math.MaxFloat32, hi: -math.MaxFloat32}, index: able[k], exact: r.scores(s)}
+		set[k] = &prediction{index: able[k], exact: r.scores(s)}
+		set[k].screened = screened{Scorer: s, safety: referenceSafety, lo: math.MaxFloat32, hi: -math.MaxFloat32}
 		return ctx.Err()
 	})
 	if err != nil {
@@ -257,21 +258,21 @@ func (r *references) refit() {
 func (r *references) fit(set []*prediction) {
 	for _, p := range set {
 		p.y = make([]float32, maxReferences+1)
-		p.error = make([]float64, len(p.exact))
+		p.left = make([]float64, len(p.exact))
 		for i, v := range p.exact {
-			p.error[i] = float64(v)
+			p.left[i] = float64(v)
 		}
 		if r.n == 0 || r.solve == nil {
 			continue
 		}
 		var c mat.VecDense
-		c.MulVec(r.solve, mat.NewVecDense(len(p.error), p.error))
+		c.MulVec(r.solve, mat.NewVecDense(len(p.left), p.left))
 		for k := range r.n {
 			p.y[k] = float32(c.AtVec(k))
 		}
 		p.y[maxReferences] = float32(c.AtVec(r.n))
-		for i := range p.error {
-			p.error[i] -= float64(p.y[maxReferences]) + float64(kernel.Dot(p.y[:maxReferences], r.rows[i*maxReferences:][:maxReferences]))
+		for i := range p.left {
+			p.left[i] -= float64(p.y[maxReferences]) + float64(kernel.Dot(p.y[:maxReferences], r.rows[i*maxReferences:][:maxReferences]))
 		}
 	}
 }
@@ -299,21 +300,21 @@ func (r *references) chooseFrom(set []*prediction) (chosen, rest []*prediction) 
 // others' errors.
 func (r *references) choose(set []*prediction) (chosen, rest []*prediction) {
 	rest = slices.Clone(set)
-	for r.n+len(chosen) < maxReferences && len(rest) > 0 {
-		worst := 0
+	for r.n+len(chosen) < maxReferences {
+		worst, most := -1, goodMisfit
 		for i, p := range rest {
-			if p.misfit() > rest[worst].misfit() {
-				worst = i
+			if misfit := p.misfit(); misfit > most {
+				worst, most = i, misfit
 			}
 		}
-		p := rest[worst]
-		if p.misfit() <= goodMisfit {
+		if worst < 0 {
 			break
 		}
+		p := rest[worst]
 		chosen, rest = append(chosen, p), slices.Delete(rest, worst, worst+1)
-		if square := vec.Dot(p.error, p.error); square > 0 {
+		if square := vec.Dot(p.left, p.left); square > 0 {
 			for _, q := range rest {
-				vec.AddScaled(q.error, -vec.Dot(q.error, p.error)/square, p.error)
+				vec.AddScaled(q.left, -vec.Dot(q.left, p.left)/square, p.left)
 			}
 		}
 	}
@@ -381,7 +382,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	}
 	var some []*screened
 	for i, p := range set {
-		p.errors = max(float32(max(vec.Max(p.error), -vec.Min(p.error))), 1e-6*(hi[i]-lo[i]))
+		p.errors = max(float32(max(vec.Max(p.left), -vec.Min(p.left))), 1e-6*(hi[i]-lo[i]))
 		p.tails = tails{margin: screenMargin * p.errors, lo: lo[i], hi: hi[i]}
 		// Scale the predictions so that one pair of thresholds serves all.
 		p.half, p.middle = (hi[i]-lo[i])/2-p.tails.margin, (hi[i]+lo[i])/2
