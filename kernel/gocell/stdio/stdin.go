@@ -38,7 +38,7 @@ const (
 	// waits for new input. Seen once, it may have just been served: it holds
 	// the lock for a moment after it has emptied the pipe, and for longer on a
 	// busy machine.
-	waitingLooks    = 4
+	waitingLooks    = 8
 	waitingInterval = 10 * time.Millisecond
 )
 
