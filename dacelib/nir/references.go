@@ -100,7 +100,7 @@ type prediction struct {
 	exact []float32 // its scores on the probe
 	left  []float64 // of them by the best combination of references
 	y     []float32 // that combination: coefficients, then the constant
-	// A prediction is half times what the pass computes, plus middle.
+	// A prediction is half times what a pass computes, plus middle.
 	half, middle float32
 }
 
@@ -151,8 +151,13 @@ func (m *Model) byReferences(ctx context.Context, scorers []*Scorer, out []Range
 	}
 	predicted := 0
 	near := slices.DeleteFunc(slices.Clone(set), func(p *prediction) bool { return p.misfit() > mostMisfit })
-	if err := m.predict(ctx, r, near); err != nil {
-		return nil, err
+	// A scorer with larger errors among the candidates than on the probe gets a
+	// second pass, with a wider margin.
+	for range 2 {
+		if err := m.predict(ctx, r, near); err != nil {
+			return nil, err
+		}
+		near = slices.DeleteFunc(near, func(p *prediction) bool { return p.full || p.sure() })
 	}
 	for _, p := range set {
 		if p.sure() {
@@ -371,6 +376,9 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	for i := range set {
 		lo[i], hi[i] = math.MaxFloat32, -math.MaxFloat32
 	}
+	for _, p := range set {
+		p.half, p.middle = 1, 0
+	}
 	layer := predictor(set)
 	ld := kernel.RoundCols(layer.Out)
 	y := make([]float32, kernel.RoundRows(block)*ld)
@@ -382,18 +390,12 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	}
 	var some []*screened
 	for i, p := range set {
-		p.errors = max(float32(max(vec.Max(p.left), -vec.Min(p.left))), 1e-6*(hi[i]-lo[i]))
+		p.errors = max(p.errors, float32(max(vec.Max(p.left), -vec.Min(p.left))), 1e-6*(hi[i]-lo[i]))
 		p.tails = tails{margin: screenMargin * p.errors, lo: lo[i], hi: hi[i]}
 		// Scale the predictions so that one pair of thresholds serves all.
 		p.half, p.middle = (hi[i]-lo[i])/2-p.tails.margin, (hi[i]+lo[i])/2
 		if p.half <= 0 {
 			p.full, p.half = true, 1
-		}
-		for k := range p.y {
-			if k == maxReferences {
-				p.y[k] -= p.middle
-			}
-			p.y[k] /= p.half
 		}
 		some = append(some, &p.screened)
 	}
@@ -438,14 +440,14 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 }
 
 // predictor returns the layer that turns the references' scores of a solution
-// into its predictions.
+// into its predictions, less middle and divided by half.
 func predictor(set []*prediction) *kernel.Layer {
 	w, b := make([]float32, maxReferences*len(set)), make([]float32, len(set))
 	for i, p := range set {
 		for k, v := range p.y[:maxReferences] {
-			w[k*len(set)+i] = v
+			w[k*len(set)+i] = v / p.half
 		}
-		b[i] = p.y[maxReferences]
+		b[i] = (p.y[maxReferences] - p.middle) / p.half
 	}
 	return kernel.NewLayer(w, b, maxReferences, len(set), 1)
 }
