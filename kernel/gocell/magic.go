@@ -23,6 +23,11 @@ import (
 // magics returns all magics: those of package magic, and those that need more of
 // a session than a magic.Host.
 func (s *Session) magics() *magic.Set {
+	s.magicsOnce.Do(func() { s.magicSet = s.newMagics() })
+	return s.magicSet
+}
+
+func (s *Session) newMagics() *magic.Set {
 	words := func(run func(ctx context.Context, args []string, out engine.Outputs) error) func(*magic.Call) (engine.Result, error) {
 		return func(c *magic.Call) (engine.Result, error) {
 			args, err := c.Words()

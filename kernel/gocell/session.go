@@ -17,6 +17,7 @@ import (
 	"dace.local/kernel/gocell/compiled"
 	"dace.local/kernel/gocell/debug"
 	"dace.local/kernel/gocell/lower"
+	"dace.local/kernel/gocell/magic"
 	"dace.local/kernel/gocell/mirror"
 	"dace.local/kernel/gocell/std"
 	"dace.local/kernel/gocell/stdio"
@@ -68,6 +69,9 @@ type Session struct {
 
 	errorVars errorVars // only Execute uses it
 	debugger  *debug.Debugger
+
+	magicsOnce sync.Once // makes magicSet
+	magicSet   *magic.Set
 }
 
 // natives holds the compiled cells.

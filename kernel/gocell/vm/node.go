@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/token"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -35,6 +37,9 @@ var (
 	actionType  = reached["interp.action"]
 	itypeType   = reached["interp.itype"]
 	catType     = reached["interp.tcat"]
+
+	// The names of these types' constants.
+	kindNames, actionNames, catNames = namesOf(kindType), namesOf(actionType), namesOf(catType)
 )
 
 func (n node) children() []node      { return *at[[]node](n.p, layout.node.child) }
@@ -60,12 +65,19 @@ func (n node) typ() itype            { return *at[itype](n.p, layout.node.typ) }
 
 func (n node) gen() *func(unsafe.Pointer) { return at[func(unsafe.Pointer)](n.p, layout.node.gen) }
 
-func (n node) kind() string   { return named(kindType, n.p, layout.node.kind) }
-func (n node) action() string { return named(actionType, n.p, layout.node.action) }
+func (n node) kind() string   { return kindNames[*at[uint](n.p, layout.node.kind)] }
+func (n node) action() string { return actionNames[*at[uint](n.p, layout.node.action)] }
 
-// named returns the name of a constant of the interpreter that a field holds.
-func named(typ reflect.Type, p unsafe.Pointer, offset uintptr) string {
-	return reflect.NewAt(typ, unsafe.Add(p, offset)).Elem().Interface().(fmt.Stringer).String()
+// namesOf returns the names of the interpreter's constants of a type, by their
+// values, from 0 on.
+func namesOf(typ reflect.Type) (names []string) {
+	for v := reflect.New(typ).Elem(); ; v.SetUint(v.Uint() + 1) {
+		name := v.Interface().(fmt.Stringer).String()
+		if strings.HasSuffix(name, "("+strconv.FormatUint(v.Uint(), 10)+")") { // there is no such constant
+			return names
+		}
+		names = append(names, name)
+	}
 }
 
 // itype is a type of the interpreter's.
@@ -77,7 +89,7 @@ func (t itype) params() []itype     { return *at[[]itype](t.p, layout.itype.arg)
 func (t itype) results() []itype    { return *at[[]itype](t.p, layout.itype.ret) }
 func (t itype) methods() []node     { return *at[[]node](t.p, layout.itype.method) }
 func (t itype) untyped() bool       { return *at[bool](t.p, layout.itype.untyped) }
-func (t itype) cat() string         { return named(catType, t.p, layout.itype.cat) }
+func (t itype) cat() string         { return catNames[*at[uint](t.p, layout.itype.cat)] }
 
 // reflected returns the type of package reflect.
 func (t itype) reflected() reflect.Type { return typeOfItype(t.p) }
