@@ -45,6 +45,9 @@ const (
 	goodMisfit, mostMisfit = 0.02, 0.05
 	// referenceSafety is what screenSafety is to the pass in bytes.
 	referenceSafety = 3
+	// predictedCandidates is how many times more candidates are scored than
+	// after a pass in bytes: they still cost less than such a pass.
+	predictedCandidates = 3
 	// firstChunks are passed over twice: the first time gives thresholds for
 	// the whole sample.
 	firstChunks = 200
@@ -401,7 +404,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	}
 	layer = predictor(set)
 
-	most := m.mostCandidates()
+	most := predictedCandidates * m.mostCandidates()
 	var mu sync.Mutex // guards parts
 	var parts [][]tails
 	err := m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers by references", len(set)), func() func(c int) error {
@@ -436,7 +439,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	if err != nil {
 		return err
 	}
-	return m.rescoreAll(ctx, some, parts)
+	return m.rescoreAll(ctx, some, parts, most)
 }
 
 // predictor returns the layer that turns the references' scores of a solution

@@ -188,18 +188,19 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorde
 		return nil, err
 	}
 
-	return set, m.rescoreAll(ctx, set, parts)
+	return set, m.rescoreAll(ctx, set, parts, most)
 }
 
-// mostCandidates returns how many candidates of a scorer are scored.
+// mostCandidates returns how many candidates of a scorer the pass in bytes has
+// scored.
 func (m *Model) mostCandidates() int {
 	return int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
 }
 
 // rescoreAll merges what the goroutines of a pass have found, and computes the
-// exact scores of the candidates that remain.
-func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails) error {
-	most := m.mostCandidates()
+// exact scores of the candidates that remain, at most the given number for each
+// scorer.
+func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails, most int) error {
 	found := make([][]candidate, len(set))
 	for i, s := range set {
 		t := &s.tails
