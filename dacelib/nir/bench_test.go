@@ -559,7 +559,11 @@ var pgpeIterations = flag.Int("iterations", 3, "iterations of PGPE in BenchmarkR
 //
 //	go test -run '^$' -bench References -benchtime 1x -timeout 5h ./dacelib/nir -model ccp.npz -sample 10000000 -iterations 50
 //
-// -steps sets the training's steps if no -model is given.
+// -steps sets the training's steps if no -model is given. On CCP, with a model of
+// 12,000 steps, 1,000,000 solutions and 8 iterations from each of the five
+// embeddings, 0 of 3,235 ranges differed, 5 were left to a whole pass, and all
+// took an eighth of the processor time; with 10,000,000 solutions a generation
+// takes about 3 s where whole passes take 99.
 func BenchmarkReferences(b *testing.B) {
 	m := givenModel(b)
 	m.settings.NormaliseSample = 1_000_000
