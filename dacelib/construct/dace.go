@@ -239,17 +239,12 @@ func (p *embeddings) mutate(ctx context.Context, m mutation, w *work) (Instance,
 	if err != nil {
 		return Instance{}, nil, err
 	}
-	i := Instance{Name: m.step.String(), Genome: genome}
 	r, err := p.model.Normalise(ctx, [][]float64{genome})
 	if err != nil {
 		return Instance{}, nil, err
 	}
-	i.Range = portfolio.Range(r[0])
-	if err := p.confirm(ctx, m, i, history[len(history)-1]); err != nil {
-		return Instance{}, nil, err
-	}
-	i.Name = ""
-	return i, history, nil
+	i := Instance{Genome: genome, Range: portfolio.Range(r[0])}
+	return i, history, p.confirm(ctx, m, i, history[len(history)-1])
 }
 
 // confirm compares the value that the search found for an instance with that
