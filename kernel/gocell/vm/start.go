@@ -5,13 +5,19 @@ import "runtime"
 // start runs a function of a cell in a goroutine of its own, where a panic is
 // reported and does not end the process. The goroutine's stack has grown to what a
 // call in the interpreter takes: it would grow several times, and be copied each
-// time.
+// time. A loop that starts goroutines may use up the memory between two looks of
+// watchMemory, so what they take is counted.
 func (m *Machine) start(call func()) {
+	m.spend(goroutineSize)
 	go func() {
 		growStack()
 		m.Guarded(call)()
 	}()
 }
+
+// goroutineSize is what a goroutine counts for in spend, in bytes. It takes two to
+// four times as much; a look at the memory after a thousand is often enough.
+const goroutineSize = 8 << 10
 
 //go:noinline
 func growStack() {
