@@ -39,7 +39,7 @@ type Normalisation struct {
 	// tries) are only scored on the solutions that can be their extremes. The
 	// ranges are the same to the last bit unless an error of this approximation
 	// is over three times all that were seen; none was among 3,235 ranges of
-	// BenchmarkReferences, nor in a construction at the paper's scale, where
+	// BenchmarkReferences, those of the known scorers included, nor in a construction at the paper's scale, where
 	// DACE confirms each mutation's instance over the whole sample.
 	Whole bool
 	// CacheBytes bounds the memory for the latents of the sample (one byte per
@@ -325,12 +325,7 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 		}
 	}
 	b.grid = kernel.NewGrid(lo, hi, mean)
-	rows := latentRows(b.probes)
-	b.probe, b.probeBytes = make([]float32, rows*in), make([]uint8, rows*kernel.ByteStride(in))
-	s := newScratch(in)
-	for c := 0; c*sampleChunk < b.probes; c++ {
-		m.encoder().latents(b.probe[c*sampleChunk*in:], s, m.sampleOf(c))
-	}
+	b.probe, b.probeBytes = m.probeLatents(b.probes), make([]uint8, latentRows(b.probes)*kernel.ByteStride(in))
 	b.round(b.probeBytes, b.probe, b.probes)
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
@@ -340,6 +335,16 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 	}
 	m.sample.bytes = b
 	return b, nil
+}
+
+// probeLatents returns the latents of the sample's first n solutions.
+func (m *Model) probeLatents(n int) []float32 {
+	in := m.shape.in
+	z, s := make([]float32, latentRows(n)*in), newScratch(in)
+	for c := 0; c*sampleChunk < n; c++ {
+		m.encoder().latents(z[c*sampleChunk*in:], s, m.sampleOf(c))
+	}
+	return z
 }
 
 // round writes the bytes of n latents.

@@ -107,10 +107,15 @@ type prediction struct {
 	half, middle float32
 }
 
+// sure is that of screened, with this way's factor.
+func (p *prediction) sure() bool { return p.safe(referenceSafety) }
+
+// largest returns the largest error on the probe.
+func (p *prediction) largest() float64 { return vec.Norm(p.left, math.Inf(1)) }
+
 // misfit returns the largest error on the probe as a share of the range there.
 func (p *prediction) misfit() float64 {
-	largest := max(vec.Max(p.left), -vec.Min(p.left))
-	return largest / max(float64(slices.Max(p.exact)-slices.Min(p.exact)), math.SmallestNonzeroFloat64)
+	return p.largest() / max(float64(slices.Max(p.exact)-slices.Min(p.exact)), math.SmallestNonzeroFloat64)
 }
 
 // byReferences writes the ranges that it finds by references to out, and
@@ -137,7 +142,7 @@ func (m *Model) byReferences(ctx context.Context, scorers []*Scorer, out []Range
 	err = run.Each(m.workers(), len(able), func(k int) error {
 		s := scorers[able[k]]
 		set[k] = &prediction{index: able[k], exact: r.scores(s)}
-		set[k].screened = screened{Scorer: s, safety: referenceSafety, lo: math.MaxFloat32, hi: -math.MaxFloat32}
+		set[k].screened = screened{Scorer: s, lo: math.MaxFloat32, hi: -math.MaxFloat32}
 		return ctx.Err()
 	})
 	if err != nil {
@@ -217,11 +222,7 @@ func (m *Model) references(ctx context.Context, scorers int) (*references, error
 			return nil, nil
 		}
 		r.rows = make([]float32, n)
-		r.probe = make([]float32, latentRows(probeChunks*sampleChunk)*m.shape.in)
-		sc := newScratch(m.shape.in)
-		for c := range probeChunks {
-			m.encoder().latents(r.probe[c*sampleChunk*m.shape.in:], sc, m.sampleOf(c))
-		}
+		r.probe = m.probeLatents(probeChunks * sampleChunk)
 	}
 	return r, nil
 }
@@ -393,7 +394,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	}
 	var some []*screened
 	for i, p := range set {
-		p.errors = max(p.errors, float32(max(vec.Max(p.left), -vec.Min(p.left))), 1e-6*(hi[i]-lo[i]))
+		p.errors = max(p.errors, float32(p.largest()), 1e-6*(hi[i]-lo[i]))
 		p.tails = tails{margin: screenMargin * p.errors, lo: lo[i], hi: hi[i]}
 		// Scale the predictions so that one pair of thresholds serves all.
 		p.half, p.middle = (hi[i]-lo[i])/2-p.tails.margin, (hi[i]+lo[i])/2

@@ -9,21 +9,27 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// learned returns a model that has learned five instances of CCP in part.
-func learned(t *testing.T) *Model {
+// foods returns n instances of CCP of 30 bits.
+func foods(t testing.TB, n int) []problem.Problem {
 	t.Helper()
 	var ps []problem.Problem
-	for i := range 5 {
+	for i := range n {
 		p, err := ccp.Generate(run.Seed(1, "ccp", i), ccp.Settings{Lambda: 1e-4})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ps = append(ps, p)
 	}
+	return ps
+}
+
+// learned returns a model that has learned five instances of CCP in part.
+func learned(t *testing.T) *Model {
+	t.Helper()
 	s := Quick()
 	s.Steps = 300
 	s.NormaliseSample = byteSample + 77
-	m, err := Train(bg, ps, s)
+	m, err := Train(bg, foods(t, 5), s)
 	if err != nil {
 		t.Fatal(err)
 	}

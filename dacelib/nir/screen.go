@@ -102,18 +102,20 @@ type screened struct {
 	errors float32 // the largest error seen
 	lo, hi float32 // the extremes in single precision so far
 	full   bool    // there are too many candidates
-	safety float32 // screenSafety, or another factor
 	record *recorder
 	// candidates in all, and those of them that left the hidden layer's bytes
 	candidates, over int
 }
 
 // sure reports whether any missed solution would need an error of at least
-// safety times the largest error seen.
-func (s *screened) sure() bool {
+// screenSafety times the largest error seen.
+func (s *screened) sure() bool { return s.safe(screenSafety) }
+
+// safe is sure with another factor.
+func (s *screened) safe(factor float32) bool {
 	above := s.hi - (s.tails.hi - s.tails.margin)
 	below := (s.tails.lo + s.tails.margin) - s.lo
-	return !s.full && min(above, below) >= s.safety*s.errors
+	return !s.full && min(above, below) >= factor*s.errors
 }
 
 // see updates the extremes and errors with the exact score v of a solution.
@@ -277,7 +279,7 @@ func (m *Model) rescore(ctx context.Context, set []*screened, found [][]candidat
 // newScreened makes a scorer in bytes and measures its errors on the probe.
 func newScreened(sc *Scorer, lat *byteLatents) *screened {
 	in, ld := sc.enc.in, hiddenStride()
-	s := &screened{Scorer: sc, safety: screenSafety, lo: math.MaxFloat32, hi: -math.MaxFloat32}
+	s := &screened{Scorer: sc, lo: math.MaxFloat32, hi: -math.MaxFloat32}
 	s.tails.lo, s.tails.hi = math.MaxFloat32, -math.MaxFloat32
 
 	// Find the exact scores and the range of the first hidden layer.
