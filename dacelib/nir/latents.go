@@ -262,6 +262,16 @@ type byteLatents struct {
 	probes     int // solutions
 }
 
+// hold takes a semaphore.
+func hold(ctx context.Context, gate chan struct{}) error {
+	select {
+	case gate <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // probeChunks is the number of chunks of the probe.
 const probeChunks = 10
 
@@ -273,12 +283,10 @@ func (m *Model) byteLatents(ctx context.Context) (*byteLatents, error) {
 	}
 	gate := m.sample.grid
 	m.sample.mu.Unlock()
-	select {
-	case gate <- struct{}{}:
-		defer func() { <-gate }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := hold(ctx, gate); err != nil {
+		return nil, err
 	}
+	defer func() { <-gate }()
 	if b := m.sample.bytes; b != nil && !b.store.failed.Load() { // only the holder of the semaphore writes bytes
 		return b, nil
 	}

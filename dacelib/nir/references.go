@@ -193,38 +193,39 @@ func (m *Model) references(ctx context.Context, scorers int) (*references, error
 		m.sample.references = r
 	}
 	m.sample.mu.Unlock()
-	select {
-	case r.gate <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := hold(ctx, r.gate); err != nil {
+		return nil, err
 	}
-	if r.idle >= maxIdle || r.n == 0 && scorers < fewScorers {
+	if ok, err := m.prepare(ctx, r, scorers); !ok || err != nil {
 		<-r.gate
-		return nil, nil
-	}
-	if r.rows == nil {
-		// The latents come first: without them every pass costs more.
-		if err := m.storeLatents(ctx); err != nil {
-			<-r.gate
-			return nil, err
-		}
-		n := maxReferences * kernel.RoundRows(m.chunks()*sampleChunk)
-		m.sample.mu.Lock()
-		memory, _ := m.keptBytes()
-		room := memory+4*int64(n) <= m.cacheLimit()
-		if room {
-			m.sample.referenceBytes = 4 * int64(n)
-		}
-		m.sample.mu.Unlock()
-		if !room {
-			r.idle = maxIdle
-			<-r.gate
-			return nil, nil
-		}
-		r.rows = make([]float32, n)
-		r.probe = m.probeLatents(probeChunks * sampleChunk)
+		return nil, err
 	}
 	return r, nil
+}
+
+// prepare reports whether the references can serve a call with the given number
+// of scorers, and makes room for them.
+func (m *Model) prepare(ctx context.Context, r *references, scorers int) (bool, error) {
+	if r.idle >= maxIdle || r.n == 0 && scorers < fewScorers {
+		return false, nil
+	}
+	if r.rows != nil {
+		return true, nil
+	}
+	// The latents come first: without them every pass costs more.
+	if err := m.storeLatents(ctx); err != nil {
+		return false, err
+	}
+	n := maxReferences * kernel.RoundRows(m.chunks()*sampleChunk)
+	m.sample.mu.Lock()
+	defer m.sample.mu.Unlock()
+	if memory, _ := m.keptBytes(); memory+4*int64(n) > m.cacheLimit() {
+		r.idle = maxIdle
+		return false, nil
+	}
+	m.sample.referenceBytes = 4 * int64(n)
+	r.rows, r.probe = make([]float32, n), m.probeLatents(probeChunks*sampleChunk)
+	return true, nil
 }
 
 // scores returns the scores of s on the probe.
