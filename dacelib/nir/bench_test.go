@@ -66,6 +66,8 @@ func BenchmarkStep(b *testing.B) {
 		{"d=30/B=256", 30, Settings{Batch: 256}},
 		{"d=30/B=64", 30, Settings{Batch: 64}},
 		{"d=80/B=256", 80, Settings{Batch: 256}},
+		{"affine/d=30/B=256", 30, Settings{Batch: 256, Activation: Identity}},
+		{"published/d=30/B=8192", 30, Settings{Reading: run.Published}},
 		{"gorgonia/d=30/B=256", 30, Settings{Batch: 256, Gorgonia: true}},
 	} {
 		b.Run(bc.name, func(b *testing.B) {

@@ -2,6 +2,7 @@ package nir
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -10,8 +11,10 @@ import (
 
 // shardRows is the number of rows of a batch that one goroutine processes at
 // once. The result depends on it, because gradients are summed shard by shard,
-// in order.
-const shardRows = 128
+// in order. With batch normalisation a shard holds a whole batch, which goes
+// through the layers normRows by normRows: a whole number of tiles, so that
+// no block writes into the next.
+const shardRows, normRows = 128, 42 * kernel.TileRows
 
 // A pass computes the loss of Eq. 9 and its gradient for one batch per
 // instance, with hand-written derivatives. They agree with those that gorgonia
@@ -31,6 +34,7 @@ type pass struct {
 	e2T, e3T, d1T, d2T, d3T *kernel.Layer
 	s1, s2, s1T, s2T, s3T   []*kernel.Layer // by instance
 	norms                   [4]norm         // batch normalisation of e1, e2, d1, d2
+	affine                  []affineScorer  // by instance, in place of s1 and s2, for scorers without activation
 
 	// The hypernetwork, with one row per instance: pre and hidden are its
 	// hidden layer before and after the activation (rows of ldE), out is its
@@ -66,6 +70,13 @@ type partLoss struct{ reconstruction, scorer, kl float64 }
 // A norm holds the parameters of a batch normalisation.
 type norm struct{ gamma, beta []float32 }
 
+// An affineScorer is a scorer without activations, an affine function of its
+// input: the score is in . w + c, with w = s1.W v and v = s2.W s3.W.
+type affineScorer struct {
+	w, v []float32
+	c    float32
+}
+
 // buffers are the activations of one shard and their gradients.
 type buffers struct {
 	x, eps, y            []float32
@@ -74,14 +85,18 @@ type buffers struct {
 	a1, a2, pred, dPred  []float32
 	dOut, dA, dB, dZ, dI []float32
 	dW3                  []float32
+	dW                   []float32 // of a layer, for some of a shard's rows
+	dIn                  []float32 // the sum of the scorer's inputs times the gradients of the scores
+	dSum                 float32   // the sum of these gradients
 	norm                 [4]normBuffers
 	grad                 []float32 // gradient of a range of the hypernetwork's output
 }
 
 // normBuffers hold the values that the gradient of a batch normalisation needs.
 type normBuffers struct {
-	unit    []float32 // the normalised input
-	inverse [Hidden]float32
+	in            []float32       // the input
+	mean, inverse [Hidden]float32 // inverse is that of the input's standard deviation
+	sums          [2][Hidden]float64
 }
 
 func newPass(sh shape, s Settings, workers int) *pass {
@@ -109,18 +124,20 @@ func newPass(sh shape, s Settings, workers int) *pass {
 	if sh.norm {
 		first = 1
 	}
-	act := p.scorerSlope()
 	layer := func(in, out int, slope float32) *kernel.Layer { return kernel.NewLayer(nil, nil, in, out, slope) }
 	p.e1, p.e2, p.e3 = layer(sh.dim, Hidden, first), layer(Hidden, Hidden, first), layer(Hidden, 2*sh.latent, 1)
 	p.d1, p.d2, p.d3 = layer(sh.latent, Hidden, first), layer(Hidden, Hidden, first), layer(Hidden, sh.dim, 1)
 	p.e2T, p.e3T = layer(Hidden, Hidden, slope), layer(2*sh.latent, Hidden, slope)
 	p.d1T, p.d2T, p.d3T = layer(Hidden, sh.latent, 1), layer(Hidden, Hidden, slope), layer(sh.dim, Hidden, slope)
-	for range sh.instances {
-		p.s1 = append(p.s1, layer(sh.in, Hidden, act))
-		p.s2 = append(p.s2, layer(Hidden, Hidden, act))
+	if s.Activation == Identity {
+		p.affine = make([]affineScorer, sh.instances)
+	}
+	for range sh.instances - len(p.affine) {
+		p.s1 = append(p.s1, layer(sh.in, Hidden, slope))
+		p.s2 = append(p.s2, layer(Hidden, Hidden, slope))
 		p.s1T = append(p.s1T, layer(Hidden, sh.in, 1))
-		p.s2T = append(p.s2T, layer(Hidden, Hidden, act))
-		p.s3T = append(p.s3T, layer(1, Hidden, act))
+		p.s2T = append(p.s2T, layer(Hidden, Hidden, slope))
+		p.s3T = append(p.s3T, layer(1, Hidden, slope))
 	}
 	p.ldE, p.ldW = hyperHidden+kernel.TileRows, kernel.RoundCols(sh.scorerSize)+16
 	n := kernel.RoundRows(sh.instances)
@@ -136,14 +153,6 @@ func newPass(sh shape, s Settings, workers int) *pass {
 	return p
 }
 
-// scorerSlope returns the slope below zero of the scorer's activation.
-func (p *pass) scorerSlope() float32 {
-	if p.settings.Activation == Identity {
-		return 1
-	}
-	return leak
-}
-
 func (p *pass) newBuffers() *buffers {
 	n := kernel.RoundRows(p.rows)
 	rows := func(ld int) []float32 { return make([]float32, n*ld+64) }
@@ -155,11 +164,14 @@ func (p *pass) newBuffers() *buffers {
 		dOut: rows(max(p.ldX, p.ldL)), dA: rows(p.ldH), dB: rows(p.ldH), dZ: rows(p.ldZ), dI: rows(p.ldIn),
 	}
 	b.grad = make([]float32, kernel.RoundRows(hyperHidden)*hyperCols)
+	b.dIn = make([]float32, p.shape.in)
 	b.dW3 = make([]float32, kernel.TileRows*kernel.RoundCols(Hidden))
 	if p.shape.norm {
 		for k := range b.norm {
-			b.norm[k].unit = rows(p.ldH)
+			b.norm[k].in = rows(p.ldH)
 		}
+		in, out := max(Hidden, p.shape.dim), max(Hidden, p.shape.dim, 2*p.shape.latent)
+		b.dW = make([]float32, kernel.RoundRows(in)*kernel.RoundCols(out))
 	}
 	return b
 }
@@ -287,6 +299,10 @@ func (p *pass) load(params, stats []float32) {
 	sv := p.shape.scorerView
 	parallel(p.workers, p.shape.instances, func(i int) {
 		w := p.weights(i)
+		if p.affine != nil {
+			p.affine[i] = newAffineScorer(sv(w, "s1.W"), sv(w, "s1.b"), sv(w, "s2.W"), sv(w, "s2.b"), sv(w, "s3.W"), sv(w, "s3.b")[0])
+			return
+		}
 		p.s1[i].Set(sv(w, "s1.W"), sv(w, "s1.b"))
 		p.s2[i].Set(sv(w, "s2.W"), sv(w, "s2.b"))
 		if !evaluate {
@@ -367,14 +383,96 @@ func (p *pass) losses(shards []*shard) []partLoss {
 	return out
 }
 
+// A step is a part of the work on a shard, for n rows from the given one on.
+type step func(from, n int)
+
+// inBlocks does the work on a shard of the given number of rows, block by block.
+// If after is not nil, each step processes all blocks before the next begins,
+// and ends with a call of after: a batch normalisation needs the sums over all
+// rows.
+func (p *pass) inBlocks(rows int, after func(step int), steps ...step) {
+	if after == nil {
+		for from := 0; from < rows; from += normRows {
+			for _, f := range steps {
+				f(from, min(normRows, rows-from))
+			}
+		}
+		return
+	}
+	for k, f := range steps {
+		for from := 0; from < rows; from += normRows {
+			f(from, min(normRows, rows-from))
+		}
+		after(k)
+	}
+}
+
 // forward runs the networks over a shard's rows and sums its losses.
 func (p *pass) forward(s *shard, b *buffers, evaluate bool) {
-	n, d, L := s.rows, p.shape.dim, p.shape.latent
-	p.hiddenLayer(0, p.e1, b.h1, b.x, p.ldX, s, b, evaluate)
-	p.hiddenLayer(1, p.e2, b.h2, b.h1, p.ldH, s, b, evaluate)
-	p.e3.Apply(b.head, p.ldL, b.h2, p.ldH, n)
+	s.loss = partLoss{}
+	var after func(int)
+	norm := p.shape.norm && !evaluate
+	if norm {
+		after = func(step int) {
+			if step < len(b.norm) {
+				p.setNorm(step, s, b)
+			}
+		}
+	}
+	hidden := func(k int, l *kernel.Layer, y, x []float32, ldx, from, n int) {
+		if norm {
+			y = b.norm[k].in
+		}
+		y = y[from*p.ldH:]
+		l.Apply(y, p.ldH, x[from*ldx:], ldx, n)
+		if norm {
+			p.addMoments(k, b, y, from, n)
+		}
+	}
+	normalise := func(k int, y []float32, from, n int) {
+		if norm {
+			p.normalise(k, b, y, from, n)
+		}
+	}
+	p.inBlocks(s.rows, after,
+		func(from, n int) { hidden(0, p.e1, b.h1, b.x, p.ldX, from, n) },
+		func(from, n int) {
+			normalise(0, b.h1, from, n)
+			hidden(1, p.e2, b.h2, b.h1, p.ldH, from, n)
+		},
+		func(from, n int) {
+			normalise(1, b.h2, from, n)
+			p.e3.Apply(b.head[from*p.ldL:], p.ldL, b.h2[from*p.ldH:], p.ldH, n)
+			p.latents(s, b, evaluate, from, n)
+			p.score(s, b, from, n)
+			hidden(2, p.d1, b.g1, b.z, p.ldZ, from, n)
+		},
+		func(from, n int) {
+			normalise(2, b.g1, from, n)
+			hidden(3, p.d2, b.g2, b.g1, p.ldH, from, n)
+		},
+		func(from, n int) {
+			normalise(3, b.g2, from, n)
+			p.d3.Apply(b.out[from*p.ldX:], p.ldX, b.g2[from*p.ldH:], p.ldH, n)
+			for r := from; r < from+n; r++ {
+				var row float32
+				out := b.out[r*p.ldX : r*p.ldX+p.shape.dim]
+				for j, x := range b.x[r*p.ldX : r*p.ldX+p.shape.dim] {
+					e := min(max(out[j], -1), 1) - x
+					row += e * e
+				}
+				s.loss.reconstruction += float64(row)
+			}
+		},
+	)
+}
+
+// latents computes the latent vectors and the scorer's input from the encoder's
+// heads, and adds the rows' KL divergence to the loss.
+func (p *pass) latents(s *shard, b *buffers, evaluate bool, from, n int) {
+	L := p.shape.latent
 	var kl float64
-	for r := range n {
+	for r := from; r < from+n; r++ {
 		mu, lv := b.head[r*p.ldL:r*p.ldL+L], b.head[r*p.ldL+L:r*p.ldL+2*L]
 		z, eps := b.z[r*p.ldZ:r*p.ldZ+L], b.eps[r*L:(r+1)*L]
 		in := b.in[r*p.ldIn : r*p.ldIn+p.shape.in]
@@ -398,78 +496,151 @@ func (p *pass) forward(s *shard, b *buffers, evaluate bool) {
 			copy(in, mu)
 		}
 	}
-	p.hiddenLayer(2, p.d1, b.g1, b.z, p.ldZ, s, b, evaluate)
-	p.hiddenLayer(3, p.d2, b.g2, b.g1, p.ldH, s, b, evaluate)
-	p.d3.Apply(b.out, p.ldX, b.g2, p.ldH, n)
-
-	i := s.instance
-	sv := p.shape.scorerView
-	p.s1[i].Apply(b.a1, p.ldH, b.in, p.ldIn, n)
-	p.s2[i].Apply(b.a2, p.ldH, b.a1, p.ldH, n)
-	kernel.Dots(b.pred[:n], b.a2, p.ldH, sv(p.weights(i), "s3.W"), sv(p.weights(i), "s3.b")[0])
-
-	var reconstruction, scorer float64
-	for r := range n {
-		var row float32
-		out := b.out[r*p.ldX : r*p.ldX+d]
-		for j, x := range b.x[r*p.ldX : r*p.ldX+d] {
-			e := min(max(out[j], -1), 1) - x
-			row += e * e
-		}
-		reconstruction += float64(row)
-		e := float64(b.pred[r] - b.y[r])
-		scorer += e * e
-	}
-	s.loss = partLoss{reconstruction, scorer, kl / 2}
+	s.loss.kl += kl / 2
 }
 
-// hiddenLayer applies a hidden layer of encoder or decoder: linear, batch
-// normalisation if there is one, LeakyReLU.
-func (p *pass) hiddenLayer(k int, l *kernel.Layer, y, x []float32, ldx int, s *shard, b *buffers, evaluate bool) {
-	l.Apply(y, p.ldH, x, ldx, s.rows)
-	if !p.shape.norm || evaluate {
-		return
+// score applies the instance's scorer and adds the rows' squared errors to the
+// loss.
+func (p *pass) score(s *shard, b *buffers, from, n int) {
+	i, pred, in := s.instance, b.pred[from:from+n], b.in[from*p.ldIn:]
+	if p.affine != nil {
+		a := p.affine[i]
+		for r := range pred {
+			pred[r] = a.c + kernel.Dot(a.w, in[r*p.ldIn:])
+		}
+	} else {
+		a1, a2 := b.a1[from*p.ldH:], b.a2[from*p.ldH:]
+		p.s1[i].Apply(a1, p.ldH, in, p.ldIn, n)
+		p.s2[i].Apply(a2, p.ldH, a1, p.ldH, n)
+		sv := p.shape.scorerView
+		kernel.Dots(pred, a2, p.ldH, sv(p.weights(i), "s3.W"), sv(p.weights(i), "s3.b")[0])
 	}
-	n := s.rows
-	var sum, squares [Hidden]float64
-	for r := range n {
-		for j, v := range y[r*p.ldH : r*p.ldH+Hidden] {
-			sum[j] += float64(v)
-			squares[j] += float64(v) * float64(v)
+	for r, v := range pred {
+		e := float64(v - b.y[from+r])
+		s.loss.scorer += e * e
+	}
+}
+
+// addMoments adds n rows of the input of a batch normalisation to its sums: of
+// the values and of their squares.
+func (p *pass) addMoments(k int, b *buffers, rows []float32, from, n int) {
+	var sums [2][Hidden]float32
+	kernel.Sums(sums[0][:], rows, p.ldH, n, Hidden)
+	kernel.ColumnProducts(sums[1][:], rows, rows, p.ldH, n, make([]float32, Hidden))
+	b.norm[k].add(&sums, from == 0)
+}
+
+// add adds to the sums, or sets them to those of the first rows.
+func (b *normBuffers) add(sums *[2][Hidden]float32, first bool) {
+	if first {
+		b.sums = [2][Hidden]float64{}
+	}
+	for which := range sums {
+		for j, v := range sums[which] {
+			b.sums[which][j] += float64(v)
 		}
 	}
-	nb, gamma, beta := &b.norm[k], p.norms[k].gamma, p.norms[k].beta
-	mean, variance := make([]float32, Hidden), make([]float32, Hidden)
+}
+
+// setNorm computes the statistics of a batch normalisation from its sums.
+func (p *pass) setNorm(k int, s *shard, b *buffers) {
+	n := float64(s.rows)
+	nb := &b.norm[k]
+	variance := make([]float32, Hidden)
 	for j := range Hidden {
-		m := sum[j] / float64(n)
-		v := max(squares[j]/float64(n)-m*m, 0)
-		mean[j] = float32(m)
-		variance[j] = float32(v * float64(n) / float64(n-1)) // running statistics use the unbiased variance
+		m := nb.sums[0][j] / n
+		v := max(nb.sums[1][j]/n-m*m, 0)
+		nb.mean[j] = float32(m)
+		variance[j] = float32(v * n / (n - 1)) // running statistics use the unbiased variance
 		nb.inverse[j] = float32(1 / math.Sqrt(v+normEpsilon))
 	}
-	s.stats[k] = [2][]float32{mean, variance}
-	for r := range n {
-		row, unit := y[r*p.ldH:r*p.ldH+Hidden], nb.unit[r*p.ldH:r*p.ldH+Hidden]
-		for j, v := range row {
-			u := (v - mean[j]) * nb.inverse[j]
-			unit[j] = u
-			u = gamma[j]*u + beta[j]
-			row[j] = max(u, leak*u)
-		}
+	s.stats[k] = [2][]float32{slices.Clone(nb.mean[:]), variance}
+}
+
+// normalise computes n rows of y, the batch normalisation and LeakyReLU of their
+// input.
+func (p *pass) normalise(k int, b *buffers, y []float32, from, n int) {
+	nb, gamma, beta := &b.norm[k], p.norms[k].gamma, p.norms[k].beta
+	var scale, none, shift [Hidden]float32
+	for j := range Hidden {
+		scale[j] = gamma[j] * nb.inverse[j]
+		shift[j] = beta[j] - scale[j]*nb.mean[j]
 	}
+	in := nb.in[from*p.ldH:]
+	kernel.ColumnMaps(y[from*p.ldH:], in, in, p.ldH, n, scale[:], none[:], shift[:], leak)
 }
 
 // backward computes the gradient of a shard's losses with respect to the
 // parameters of encoder, decoder and generated scorer. Means are over the rows
 // of the whole batch, so that shards add up to the loss of the batch.
 func (p *pass) backward(s *shard, b *buffers) {
-	n, d, L, i := s.rows, p.shape.dim, p.shape.latent, s.instance
-	batch := float32(p.settings.Batch)
 	part := p.shardView(s)
+	names := [4]string{"e1", "e2", "d1", "d2"}
+	var after func(int)
+	if p.shape.norm {
+		after = func(step int) {
+			if k := len(names) - 1 - step; k >= 0 {
+				p.setNormGradient(k, part(names[k]+".gamma"), part(names[k]+".beta"), b)
+			}
+		}
+	}
+	// linear adds the gradients of a linear layer from n rows of its input and
+	// of the gradient of its output.
+	linear := func(name string, x []float32, ldx, in int, g []float32, ldg, out, from, n int) {
+		p.linear(part(name+".W"), part(name+".b"), x[from*ldx:], ldx, in, g[from*ldg:], ldg, out, b, from, n)
+	}
+	// hidden propagates g, the gradient of a layer's output, back to y, that of
+	// hidden layer k before it, whose output is h.
+	hidden := func(k int, back *kernel.Layer, y, h, g []float32, ldg, from, n int) {
+		y = y[from*p.ldH:]
+		back.ApplyMask(y, p.ldH, h[from*p.ldH:], g[from*ldg:], ldg, n)
+		if p.shape.norm {
+			p.addNormGradient(k, b, y, from, n)
+		}
+	}
+	norm := func(k int, g []float32, from, n int) {
+		if p.shape.norm {
+			p.normBack(k, b, g, s.rows, from, n)
+		}
+	}
+	d, L := p.shape.dim, p.shape.latent
+	p.inBlocks(s.rows, after,
+		func(from, n int) {
+			p.decoderGradient(b, from, n)
+			linear("d3", b.g2, p.ldH, Hidden, b.dOut, p.ldX, d, from, n)
+			hidden(3, p.d3T, b.dA, b.g2, b.dOut, p.ldX, from, n)
+		},
+		func(from, n int) {
+			norm(3, b.dA, from, n)
+			linear("d2", b.g1, p.ldH, Hidden, b.dA, p.ldH, Hidden, from, n)
+			hidden(2, p.d2T, b.dB, b.g1, b.dA, p.ldH, from, n)
+		},
+		func(from, n int) {
+			norm(2, b.dB, from, n)
+			linear("d1", b.z, p.ldZ, L, b.dB, p.ldH, Hidden, from, n)
+			p.d1T.Apply(b.dZ[from*p.ldZ:], p.ldZ, b.dB[from*p.ldH:], p.ldH, n)
+			p.scorerGradient(s, b, from, n)
+			p.latentGradient(b, from, n)
+			linear("e3", b.h2, p.ldH, Hidden, b.dOut, p.ldL, 2*L, from, n)
+			hidden(1, p.e3T, b.dA, b.h2, b.dOut, p.ldL, from, n)
+		},
+		func(from, n int) {
+			norm(1, b.dA, from, n)
+			linear("e2", b.h1, p.ldH, Hidden, b.dA, p.ldH, Hidden, from, n)
+			hidden(0, p.e2T, b.dB, b.h1, b.dA, p.ldH, from, n)
+		},
+		func(from, n int) {
+			norm(0, b.dB, from, n)
+			linear("e1", b.x, p.ldX, d, b.dB, p.ldH, Hidden, from, n)
+		},
+	)
+}
 
-	// Decoder.
-	scale := 2 / (batch * float32(d))
-	for r := range n {
+// decoderGradient writes n rows of the gradient of the decoder's output.
+func (p *pass) decoderGradient(b *buffers, from, n int) {
+	d := p.shape.dim
+	scale := 2 / (float32(p.settings.Batch) * float32(d))
+	for r := from; r < from+n; r++ {
 		out, x := b.out[r*p.ldX:r*p.ldX+d], b.x[r*p.ldX:r*p.ldX+d]
 		dOut := b.dOut[r*p.ldX : r*p.ldX+d]
 		for j, o := range out {
@@ -480,37 +651,116 @@ func (p *pass) backward(s *shard, b *buffers) {
 		}
 		clear(b.dOut[r*p.ldX+d : (r+1)*p.ldX])
 	}
-	p.linear(part("d3.W"), part("d3.b"), b.g2, p.ldH, Hidden, b.dOut, p.ldX, d, n)
-	p.d3T.ApplyMask(b.dA, p.ldH, b.g2, b.dOut, p.ldX, n)
-	p.normBack(3, "d2", part, b.dA, b, n)
-	p.linear(part("d2.W"), part("d2.b"), b.g1, p.ldH, Hidden, b.dA, p.ldH, Hidden, n)
-	p.d2T.ApplyMask(b.dB, p.ldH, b.g1, b.dA, p.ldH, n)
-	p.normBack(2, "d1", part, b.dB, b, n)
-	p.linear(part("d1.W"), part("d1.b"), b.z, p.ldZ, L, b.dB, p.ldH, Hidden, n)
-	p.d1T.Apply(b.dZ, p.ldZ, b.dB, p.ldH, n)
+}
 
-	// Scorer.
+// scorerGradient computes n rows of the gradient of the scorer's input, and adds
+// the gradient of its weights.
+func (p *pass) scorerGradient(s *shard, b *buffers, from, n int) {
+	dPred := b.dPred[from : from+n]
+	for r := range dPred {
+		dPred[r] = 2 * float32(p.settings.PredictionWeight) * (b.pred[from+r] - b.y[from+r]) / float32(p.settings.Batch)
+	}
+	part, i := p.shardView(s), s.instance
+	in, dI := b.in[from*p.ldIn:], b.dI[from*p.ldIn:]
+	if p.affine != nil {
+		p.affineGradient(part, i, b, in, dI, dPred, from+n == s.rows)
+		return
+	}
 	dw3, db3 := part("s3.W"), part("s3.b")
-	ld3 := kernel.RoundCols(1)
-	db3[0] = 0
-	for r := range n {
-		g := 2 * float32(p.settings.PredictionWeight) * (b.pred[r] - b.y[r]) / batch
-		b.dPred[r] = g
+	if from == 0 {
+		clear(dw3[:kernel.RoundCols(1)*Hidden])
+		db3[0] = 0
+	}
+	for _, g := range dPred {
 		db3[0] += g
 	}
-	kernel.Product(b.dW3, kernel.RoundCols(Hidden), b.dPred, 1, 1, b.a2, p.ldH, Hidden, n)
+	a1, a2 := b.a1[from*p.ldH:], b.a2[from*p.ldH:]
+	dA, dB := b.dA[from*p.ldH:], b.dB[from*p.ldH:]
+	kernel.Product(b.dW3, kernel.RoundCols(Hidden), b.dPred[from:], 1, 1, a2, p.ldH, Hidden, n)
 	for j, v := range b.dW3[:Hidden] {
-		dw3[j*ld3] = v
+		dw3[j*kernel.RoundCols(1)] += v
 	}
-	p.s3T[i].ApplyMask(b.dA, p.ldH, b.a2, b.dPred, 1, n)
-	p.linear(part("s2.W"), part("s2.b"), b.a1, p.ldH, Hidden, b.dA, p.ldH, Hidden, n)
-	p.s2T[i].ApplyMask(b.dB, p.ldH, b.a1, b.dA, p.ldH, n)
-	p.linear(part("s1.W"), part("s1.b"), b.in, p.ldIn, p.shape.in, b.dB, p.ldH, Hidden, n)
-	p.s1T[i].Apply(b.dI, p.ldIn, b.dB, p.ldH, n)
+	p.s3T[i].ApplyMask(dA, p.ldH, a2, b.dPred[from:], 1, n)
+	p.linear(part("s2.W"), part("s2.b"), a1, p.ldH, Hidden, dA, p.ldH, Hidden, b, from, n)
+	p.s2T[i].ApplyMask(dB, p.ldH, a1, dA, p.ldH, n)
+	p.linear(part("s1.W"), part("s1.b"), in, p.ldIn, p.shape.in, dB, p.ldH, Hidden, b, from, n)
+	p.s1T[i].Apply(dI, p.ldIn, dB, p.ldH, n)
+}
 
-	// The encoder's heads: mean and log-variance.
-	kl := float32(p.settings.KLWeight) / batch
-	for r := range n {
+// affineGradient is scorerGradient for an affine scorer. The gradient of each of
+// its weights is a product of two vectors. After the shard's last rows it
+// writes them.
+func (p *pass) affineGradient(part func(string) []float32, i int, b *buffers, in, dI, dPred []float32, last bool) {
+	a, width := p.affine[i], p.shape.in
+	for r, g := range dPred {
+		kernel.Axpy(b.dIn, g, in[r*p.ldIn:r*p.ldIn+width])
+		b.dSum += g
+		row := dI[r*p.ldIn : r*p.ldIn+width]
+		for j, w := range a.w {
+			row[j] = g * w
+		}
+	}
+	if !last {
+		return
+	}
+	outer := func(name string, x, g []float32) {
+		dw, ld := part(name), kernel.RoundCols(Hidden)
+		clear(dw[:len(x)*ld])
+		for r, v := range x {
+			kernel.Axpy(dw[r*ld:], v, g)
+		}
+	}
+	times := func(name string, g []float32) {
+		db := part(name)
+		clear(db[:len(g)])
+		kernel.Axpy(db, b.dSum, g)
+	}
+	w := p.weights(i)
+	view := func(name string) []float32 { return p.shape.scorerView(w, name) }
+	w3 := view("s3.W")
+	outer("s1.W", b.dIn, a.v)
+	times("s1.b", a.v)
+	// The sums of the hidden layers' outputs times the gradient of the score.
+	var sums [2][Hidden]float32
+	from := b.dIn
+	for k, name := range []string{"s1", "s2"} {
+		w := view(name + ".W")
+		for r, v := range from {
+			kernel.Axpy(sums[k][:], v, w[r*Hidden:(r+1)*Hidden])
+		}
+		kernel.Axpy(sums[k][:], b.dSum, view(name+".b"))
+		from = sums[k][:]
+	}
+	outer("s2.W", sums[0][:], w3)
+	times("s2.b", w3)
+	dw3 := part("s3.W")
+	for j, v := range sums[1] {
+		dw3[j*kernel.RoundCols(1)] = v
+	}
+	part("s3.b")[0] = b.dSum
+	clear(b.dIn)
+	b.dSum = 0
+}
+
+// newAffineScorer returns the affine function that three layers compute.
+func newAffineScorer(w1, b1, w2, b2, w3 []float32, b3 float32) affineScorer {
+	a := affineScorer{w: make([]float32, len(w1)/Hidden), v: make([]float32, Hidden)}
+	for i := range a.v {
+		a.v[i] = kernel.Dot(w2[i*Hidden:(i+1)*Hidden], w3)
+	}
+	for i := range a.w {
+		a.w[i] = kernel.Dot(w1[i*Hidden:(i+1)*Hidden], a.v)
+	}
+	a.c = b3 + kernel.Dot(b2, w3) + kernel.Dot(b1, a.v)
+	return a
+}
+
+// latentGradient writes n rows of the gradient of the encoder's heads: mean and
+// log-variance.
+func (p *pass) latentGradient(b *buffers, from, n int) {
+	L := p.shape.latent
+	kl := float32(p.settings.KLWeight) / float32(p.settings.Batch)
+	for r := from; r < from+n; r++ {
 		head := b.head[r*p.ldL : r*p.ldL+2*L]
 		mu := head[:L]
 		z, dz := b.z[r*p.ldZ:r*p.ldZ+L], b.dZ[r*p.ldZ:r*p.ldZ+L]
@@ -537,13 +787,6 @@ func (p *pass) backward(s *shard, b *buffers) {
 		clear(dHead[2*L:])
 		clear(b.z[r*p.ldZ+L : (r+1)*p.ldZ])
 	}
-	p.linear(part("e3.W"), part("e3.b"), b.h2, p.ldH, Hidden, b.dOut, p.ldL, 2*L, n)
-	p.e3T.ApplyMask(b.dA, p.ldH, b.h2, b.dOut, p.ldL, n)
-	p.normBack(1, "e2", part, b.dA, b, n)
-	p.linear(part("e2.W"), part("e2.b"), b.h1, p.ldH, Hidden, b.dA, p.ldH, Hidden, n)
-	p.e2T.ApplyMask(b.dB, p.ldH, b.h1, b.dA, p.ldH, n)
-	p.normBack(0, "e1", part, b.dB, b, n)
-	p.linear(part("e1.W"), part("e1.b"), b.x, p.ldX, d, b.dB, p.ldH, Hidden, n)
 }
 
 // shardView returns a function that finds the part of a shard's gradient by
@@ -559,37 +802,52 @@ func (p *pass) shardView(s *shard) func(name string) []float32 {
 	}
 }
 
-// linear writes the gradients of a linear layer: dw = x^T g, db = the column
-// sums of g.
-func (p *pass) linear(dw, db, x []float32, ldx, in int, g []float32, ldg, out, n int) {
-	kernel.Product(dw, kernel.RoundCols(out), x, ldx, in, g, ldg, out, n)
-	clear(db[:kernel.RoundCols(out)])
+// linear adds the gradients of a linear layer from n rows of a shard, of which
+// from come before: dw = x^T g, db = the column sums of g.
+func (p *pass) linear(dw, db, x []float32, ldx, in int, g []float32, ldg, out int, b *buffers, from, n int) {
+	ld := kernel.RoundCols(out)
+	if from == 0 {
+		kernel.Product(dw, ld, x, ldx, in, g, ldg, out, n)
+		clear(db[:ld])
+	} else {
+		kernel.Product(b.dW, ld, x, ldx, in, g, ldg, out, n)
+		kernel.Axpy(dw, 1, b.dW[:in*ld])
+	}
 	kernel.Sums(db, g, ldg, n, out)
 }
 
-// normBack replaces g, the gradient after a batch normalisation, by the
-// gradient before it.
-func (p *pass) normBack(k int, name string, part func(string) []float32, g []float32, b *buffers, n int) {
-	if !p.shape.norm {
-		return
+// addNormGradient adds n rows of the gradient g after a batch normalisation to
+// its sums: of g, and of g times the input's deviation from the mean.
+func (p *pass) addNormGradient(k int, b *buffers, g []float32, from, n int) {
+	nb := &b.norm[k]
+	var sums [2][Hidden]float32
+	kernel.Sums(sums[0][:], g, p.ldH, n, Hidden)
+	kernel.ColumnProducts(sums[1][:], g, nb.in[from*p.ldH:], p.ldH, n, nb.mean[:])
+	nb.add(&sums, from == 0)
+}
+
+// setNormGradient writes the gradients of a batch normalisation's parameters.
+func (p *pass) setNormGradient(k int, dGamma, dBeta []float32, b *buffers) {
+	nb := &b.norm[k]
+	for j := range Hidden {
+		dBeta[j] = float32(nb.sums[0][j])
+		dGamma[j] = float32(nb.sums[1][j]) * nb.inverse[j]
 	}
-	dGamma, dBeta := part(name + ".gamma")[:Hidden], part(name + ".beta")[:Hidden]
-	clear(dGamma)
-	clear(dBeta)
+}
+
+// normBack replaces n rows of g, the gradient after a batch normalisation, by
+// the gradient before it. The sums are over all rows of the shard.
+func (p *pass) normBack(k int, b *buffers, g []float32, rows, from, n int) {
 	nb, gamma := &b.norm[k], p.norms[k].gamma
-	for r := range n {
-		unit := nb.unit[r*p.ldH:]
-		for j, v := range g[r*p.ldH : r*p.ldH+Hidden] {
-			dGamma[j] += v * unit[j]
-			dBeta[j] += v
-		}
+	var scale, slope, shift [Hidden]float32
+	for j := range Hidden {
+		f := float64(gamma[j]) * float64(nb.inverse[j])
+		perUnit := nb.sums[1][j] * float64(nb.inverse[j]) * float64(nb.inverse[j]) / float64(rows)
+		scale[j], slope[j] = float32(f), float32(-f*perUnit)
+		shift[j] = float32(f * (perUnit*float64(nb.mean[j]) - nb.sums[0][j]/float64(rows)))
 	}
-	for r := range n {
-		row, unit := g[r*p.ldH:r*p.ldH+Hidden], nb.unit[r*p.ldH:]
-		for j, v := range row {
-			row[j] = gamma[j] * nb.inverse[j] * (v - (dBeta[j]+unit[j]*dGamma[j])/float32(n))
-		}
-	}
+	g = g[from*p.ldH:]
+	kernel.ColumnMaps(g, g, nb.in[from*p.ldH:], p.ldH, n, scale[:], slope[:], shift[:], 1)
 }
 
 // reduce sums the shards' gradients, propagates those of the scorers back

@@ -203,6 +203,24 @@ func sums(y, x []float32, ldx, m int) {
 	}
 }
 
+// columnProducts is [ColumnProducts] for mapCols columns.
+func columnProducts(y, a, b []float32, ld, m int, shift []float32) {
+	if isa == "Go" {
+		columnProductsGo(y, a, b, ld, m, shift)
+		return
+	}
+	columnProductsAVX2(m, &y[0], &a[0], &b[0], uintptr(ld*4), &shift[0])
+}
+
+// columnMaps is [ColumnMaps] for mapCols columns.
+func columnMaps(y, x, z []float32, ld, m int, p, q, r []float32, slope float32) {
+	if isa == "Go" {
+		columnMapsGo(y, x, z, ld, m, p, q, r, slope)
+		return
+	}
+	columnMapsAVX2(m, &y[0], &x[0], &z[0], uintptr(ld*4), &p[0], &q[0], &r[0], slope)
+}
+
 // productTransposed is [ProductTransposed] for the leading rows of x and
 // columns for which there is assembly; it returns how many these are.
 func productTransposed(y []float32, ldy int, x []float32, ldx, a int, g []float32, ldg, b, n int) (rows, cols int) {

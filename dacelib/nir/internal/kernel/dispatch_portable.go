@@ -16,6 +16,14 @@ func Dot(a, b []float32) float32 { return dotGo(a, b) }
 
 func sums(y, x []float32, ldx, m int) { sumsGo(y[:width], x, ldx, m) }
 
+func columnProducts(y, a, b []float32, ld, m int, shift []float32) {
+	columnProductsGo(y, a, b, ld, m, shift)
+}
+
+func columnMaps(y, x, z []float32, ld, m int, p, q, r []float32, slope float32) {
+	columnMapsGo(y, x, z, ld, m, p, q, r, slope)
+}
+
 func productTransposed([]float32, int, []float32, int, int, []float32, int, int, int) (rows, cols int) {
 	return 0, 0
 }

@@ -78,6 +78,23 @@ func sumsGo(y, x []float32, ldx, m int) {
 	}
 }
 
+func columnProductsGo(y, a, b []float32, ld, m int, shift []float32) {
+	for i := range m {
+		for j := range y {
+			y[j] += a[i*ld+j] * (b[i*ld+j] - shift[j])
+		}
+	}
+}
+
+func columnMapsGo(y, x, z []float32, ld, m int, p, q, r []float32, slope float32) {
+	for i := range m {
+		for j := range mapCols {
+			t := p[j]*x[i*ld+j] + q[j]*z[i*ld+j] + r[j]
+			y[i*ld+j] = max(t, slope*t)
+		}
+	}
+}
+
 func axpyGo(y []float32, a float32, x []float32) {
 	y = y[:len(x)]
 	for i, v := range x {

@@ -219,6 +219,38 @@ func Sums(y, x []float32, ldx, m, cols int) {
 	}
 }
 
+// mapCols is the number of columns that [ColumnProducts] and [ColumnMaps] process
+// at once.
+const mapCols = 32
+
+// ColumnProducts adds to y[j] the sum over m rows of a[j] (b[j] - shift[j]). Rows
+// of a and b start every ld elements; the number of columns, len(y), must be a
+// multiple of 32.
+func ColumnProducts(y, a, b []float32, ld, m int, shift []float32) {
+	if m <= 0 || len(y) == 0 {
+		return
+	}
+	last := (m-1)*ld + len(y) - 1
+	_, _, _ = a[last], b[last], shift[len(y)-1]
+	for j := 0; j < len(y); j += mapCols {
+		columnProducts(y[j:j+mapCols], a[j:], b[j:], ld, m, shift[j:])
+	}
+}
+
+// ColumnMaps computes m rows of y, y[j] = max(t, slope t) with t = p[j] x[j] +
+// q[j] z[j] + r[j]. Rows of y, x and z start every ld elements; y may be x. The
+// number of columns, len(p), must be a multiple of 32.
+func ColumnMaps(y, x, z []float32, ld, m int, p, q, r []float32, slope float32) {
+	if m <= 0 || len(p) == 0 {
+		return
+	}
+	last := (m-1)*ld + len(p) - 1
+	_, _, _, _, _ = y[last], x[last], z[last], q[len(p)-1], r[len(p)-1]
+	for j := 0; j < len(p); j += mapCols {
+		columnMaps(y[j:], x[j:], z[j:], ld, m, p[j:], q[j:], r[j:], slope)
+	}
+}
+
 // A Table is a layer y = act(x W + b) of 128 columns whose input is a packed
 // solution, where a bit stands for -1 or +1. For every byte of the solution it
 // holds the 256 possible sums of rows of W.

@@ -89,6 +89,16 @@ func dotAVX2(n int, x *float32, y *float32) float32
 //go:noescape
 func axpyAVX2(n int, y *float32, a float32, x *float32)
 
+// columnProductsAVX2 adds the sums of a (b - shift) over n rows to y, for 32 columns. Rows start every ld bytes.
+//
+//go:noescape
+func columnProductsAVX2(n int, y *float32, a *float32, b *float32, ld uintptr, shift *float32)
+
+// columnMapsAVX2 computes y = max(t, slope t), t = p x + q z + r, for n rows, which start every ld bytes, and 32 columns.
+//
+//go:noescape
+func columnMapsAVX2(n int, y *float32, x *float32, z *float32, ld uintptr, p *float32, q *float32, r *float32, slope float32)
+
 // halfExpAVX2 replaces 8 n numbers by the exponential of their half.
 //
 //go:noescape

@@ -1598,6 +1598,106 @@ loop:
 	VZEROUPPER
 	RET
 
+// func columnProductsAVX2(n int, y *float32, a *float32, b *float32, ld uintptr, shift *float32)
+// Requires: AVX, FMA3
+TEXT ·columnProductsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    n+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    ld+32(FP), SI
+	MOVQ    shift+40(FP), DI
+	VMOVUPS (CX), Y0
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 32(DI), Y5
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 96(DI), Y7
+
+loop:
+	VMOVUPS     (BX), Y8
+	VSUBPS      Y4, Y8, Y8
+	VFMADD231PS (DX), Y8, Y0
+	VMOVUPS     32(BX), Y8
+	VSUBPS      Y5, Y8, Y8
+	VFMADD231PS 32(DX), Y8, Y1
+	VMOVUPS     64(BX), Y8
+	VSUBPS      Y6, Y8, Y8
+	VFMADD231PS 64(DX), Y8, Y2
+	VMOVUPS     96(BX), Y8
+	VSUBPS      Y7, Y8, Y8
+	VFMADD231PS 96(DX), Y8, Y3
+	ADDQ        SI, DX
+	ADDQ        SI, BX
+	DECQ        AX
+	JNZ         loop
+	VMOVUPS     Y0, (CX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     Y2, 64(CX)
+	VMOVUPS     Y3, 96(CX)
+	VZEROUPPER
+	RET
+
+// func columnMapsAVX2(n int, y *float32, x *float32, z *float32, ld uintptr, p *float32, q *float32, r *float32, slope float32)
+// Requires: AVX, FMA3
+TEXT ·columnMapsAVX2(SB), NOSPLIT, $0-68
+	MOVQ         n+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         z+24(FP), BX
+	MOVQ         ld+32(FP), SI
+	MOVQ         p+40(FP), DI
+	MOVQ         q+48(FP), R8
+	MOVQ         r+56(FP), R9
+	VBROADCASTSS slope+64(FP), Y0
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y2
+	VMOVUPS      64(DI), Y3
+	VMOVUPS      96(DI), Y4
+	VMOVUPS      (R8), Y5
+	VMOVUPS      32(R8), Y6
+	VMOVUPS      64(R8), Y7
+	VMOVUPS      96(R8), Y8
+	VMOVUPS      (R9), Y9
+	VMOVUPS      32(R9), Y10
+	VMOVUPS      64(R9), Y11
+	VMOVUPS      96(R9), Y12
+
+loop:
+	VMOVAPS     Y9, Y13
+	VFMADD231PS (DX), Y1, Y13
+	VFMADD231PS (BX), Y5, Y13
+	VMULPS      Y0, Y13, Y14
+	VMAXPS      Y14, Y13, Y13
+	VMOVUPS     Y13, (CX)
+	VMOVAPS     Y10, Y13
+	VFMADD231PS 32(DX), Y2, Y13
+	VFMADD231PS 32(BX), Y6, Y13
+	VMULPS      Y0, Y13, Y14
+	VMAXPS      Y14, Y13, Y13
+	VMOVUPS     Y13, 32(CX)
+	VMOVAPS     Y11, Y13
+	VFMADD231PS 64(DX), Y3, Y13
+	VFMADD231PS 64(BX), Y7, Y13
+	VMULPS      Y0, Y13, Y14
+	VMAXPS      Y14, Y13, Y13
+	VMOVUPS     Y13, 64(CX)
+	VMOVAPS     Y12, Y13
+	VFMADD231PS 96(DX), Y4, Y13
+	VFMADD231PS 96(BX), Y8, Y13
+	VMULPS      Y0, Y13, Y14
+	VMAXPS      Y14, Y13, Y13
+	VMOVUPS     Y13, 96(CX)
+	ADDQ        SI, DX
+	ADDQ        SI, CX
+	ADDQ        SI, BX
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
 // func halfExpAVX2(n int, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·halfExpAVX2(SB), NOSPLIT, $0-16

@@ -237,6 +237,43 @@ func TestSums(t *testing.T) {
 	})
 }
 
+func TestColumns(t *testing.T) {
+	everyISA(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(23, 24))
+		for _, cols := range []int{32, 128} {
+			const m = 7
+			ld := cols + 5
+			a, b := random(m*ld, r), random(m*ld, r)
+			p, q, c, y := random(cols, r), random(cols, r), random(cols, r), random(cols, r)
+			mapped := slices.Clone(a)
+			ColumnMaps(mapped, mapped, b, ld, m, p, q, c, 0.25)
+			sums := slices.Clone(y)
+			ColumnProducts(sums, a, b, ld, m, c)
+			for j := range cols {
+				want := float64(y[j])
+				for i := range m {
+					x, z := float64(a[i*ld+j]), float64(b[i*ld+j])
+					want += x * (z - float64(c[j]))
+					v := float64(p[j])*x + float64(q[j])*z + float64(c[j])
+					if v = max(v, v/4); math.Abs(v-float64(mapped[i*ld+j])) > 1e-5 {
+						t.Fatalf("%d columns: row %d, column %d is mapped to %v, want %v", cols, i, j, mapped[i*ld+j], v)
+					}
+				}
+				if math.Abs(want-float64(sums[j])) > 1e-5 {
+					t.Fatalf("%d columns: the sum of column %d is %v, want %v", cols, j, sums[j], want)
+				}
+			}
+			for i := range m { // nothing between the rows
+				for j := cols; j < ld && i*ld+j < len(a); j++ {
+					if mapped[i*ld+j] != a[i*ld+j] {
+						t.Fatal("a column beyond the last was written")
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestExtremes(t *testing.T) {
 	everyISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(19, 20))

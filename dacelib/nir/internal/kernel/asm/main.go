@@ -50,6 +50,8 @@ func main() {
 	extremes()
 	dot()
 	axpy()
+	columnProducts()
+	columnMaps()
 	halfExp()
 	lookup()
 	bytesHidden()
@@ -328,6 +330,78 @@ func axpy() {
 	JNZ(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
+}
+
+// columnProducts writes y += the column sums of a (b - shift), for 32 columns.
+func columnProducts() {
+	TEXT("columnProductsAVX2", NOSPLIT, "func(n int, y, a, b *float32, ld uintptr, shift *float32)")
+	Pragma("noescape")
+	Doc("columnProductsAVX2 adds the sums of a (b - shift) over n rows to y, for 32 columns. Rows start every ld bytes.")
+	n, y, a, b, ld, shift := pointer("n"), pointer("y"), pointer("a"), pointer("b"), pointer("ld"), pointer("shift")
+	sum, s, t := ymms(4), ymms(4), ymms(4)
+	for c := range sum {
+		VMOVUPS(Mem{Base: y, Disp: 32 * c}, sum[c])
+		VMOVUPS(Mem{Base: shift, Disp: 32 * c}, s[c])
+	}
+	Label("loop")
+	for c := range sum {
+		VMOVUPS(Mem{Base: b, Disp: 32 * c}, t[c])
+		VSUBPS(s[c], t[c], t[c])
+		VFMADD231PS(Mem{Base: a, Disp: 32 * c}, t[c], sum[c])
+	}
+	ADDQ(ld, a)
+	ADDQ(ld, b)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	for c := range sum {
+		VMOVUPS(sum[c], Mem{Base: y, Disp: 32 * c})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// columnMaps writes y = max(t, slope t), t = p x + q z + r, with a p, q and r
+// for each of 32 columns.
+func columnMaps() {
+	TEXT("columnMapsAVX2", NOSPLIT, "func(n int, y, x, z *float32, ld uintptr, p, q, r *float32, slope float32)")
+	Pragma("noescape")
+	Doc("columnMapsAVX2 computes y = max(t, slope t), t = p x + q z + r, for n rows, which start every ld bytes, and 32 columns.")
+	n, y, x, z, ld := pointer("n"), pointer("y"), pointer("x"), pointer("z"), pointer("ld")
+	from := [3]reg.Register{pointer("p"), pointer("q"), pointer("r")}
+	slope := avx2.broadcast("slope")
+	var by [3][]reg.VecVirtual
+	for i := range by {
+		by[i] = ymms(4)
+		for c, v := range by[i] {
+			VMOVUPS(Mem{Base: from[i], Disp: 32 * c}, v)
+		}
+	}
+	t, u := YMM(), YMM()
+	Label("loop")
+	for c := range 4 {
+		VMOVAPS(by[2][c], t)
+		VFMADD231PS(Mem{Base: x, Disp: 32 * c}, by[0][c], t)
+		VFMADD231PS(Mem{Base: z, Disp: 32 * c}, by[1][c], t)
+		VMULPS(slope, t, u)
+		VMAXPS(u, t, t)
+		VMOVUPS(t, Mem{Base: y, Disp: 32 * c})
+	}
+	ADDQ(ld, x)
+	ADDQ(ld, y)
+	ADDQ(ld, z)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// ymms returns n vectors.
+func ymms(n int) []reg.VecVirtual {
+	out := make([]reg.VecVirtual, n)
+	for i := range out {
+		out[i] = YMM()
+	}
+	return out
 }
 
 // halfExp writes x = exp(x/2), eight numbers at a time, by Cody-Waite reduction
