@@ -42,12 +42,9 @@ const (
 	// A misfit is a scorer's largest error on the probe as a share of the range
 	// of its scores there. References are added until every misfit is at most
 	// goodMisfit; a scorer with more than mostMisfit is not predicted.
-	goodMisfit, mostMisfit = 0.02, 0.05
+	goodMisfit, mostMisfit = 0.01, 0.05
 	// referenceSafety is what screenSafety is to the pass in bytes.
 	referenceSafety = 3
-	// predictedCandidates is how many times more candidates are scored than
-	// after a pass in bytes: they still cost less than such a pass.
-	predictedCandidates = 3
 	// firstChunks are passed over twice: the first time gives thresholds for
 	// the whole sample.
 	firstChunks = 200
@@ -406,7 +403,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	}
 	layer = predictor(set)
 
-	most := predictedCandidates * m.mostCandidates()
+	most := m.mostCandidates()
 	var mu sync.Mutex // guards parts
 	var parts [][]tails
 	err := m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers by references", len(set)), func() func(c int) error {
@@ -441,7 +438,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	if err != nil {
 		return err
 	}
-	return m.rescoreAll(ctx, some, parts, most)
+	return m.rescoreAll(ctx, some, parts, most, referenceSafety)
 }
 
 // predictor returns the layer that turns the references' scores of a solution

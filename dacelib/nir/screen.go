@@ -38,9 +38,13 @@ const (
 	// screenSafety is the factor by which the error of a missed solution would
 	// have to exceed every error seen.
 	screenSafety = 2
+	// narrowRoom is how much room [screened.narrow] leaves for errors larger than
+	// those seen until then.
+	narrowRoom = 1.25
 	// maxCandidates is the largest share of the sample that is scored in single
-	// precision.
-	maxCandidates = 0.01
+	// precision. It bounds the memory for candidates, and is far below the share
+	// at which a whole pass in single precision would take less time.
+	maxCandidates = 0.07
 	// byteBlock is the number of solutions that one scorer in bytes scores
 	// before the next: a whole number of parts of a chunk. The weights of both
 	// layers and the hidden layer of fewer solutions fit into the first-level
@@ -53,7 +57,7 @@ const (
 // A candidate is a solution to be scored in single precision: its index in the
 // sample and its approximate score, NaN if it has none.
 type candidate struct {
-	index int
+	index uint32
 	score float32
 }
 
@@ -84,7 +88,7 @@ func (t *tails) keep(i int, v float32) {
 	if !t.near(v) {
 		return
 	}
-	t.found = append(t.found, candidate{i, v})
+	t.found = append(t.found, candidate{uint32(i), v})
 	if v == v {
 		t.lo, t.hi = min(t.lo, v), max(t.hi, v)
 	}
@@ -101,8 +105,11 @@ type screened struct {
 	tails  tails   // of the whole sample after the pass
 	errors float32 // the largest error seen
 	lo, hi float32 // the extremes in single precision so far
-	full   bool    // there are too many candidates
-	record *recorder
+	// All solutions are scored whose approximate score is below bottom or above
+	// top.
+	bottom, top float32
+	full        bool // there are too many candidates
+	record      *recorder
 	// candidates in all, and those of them that left the hidden layer's bytes
 	candidates, over int
 }
@@ -113,10 +120,18 @@ func (s *screened) sure() bool { return s.safe(screenSafety) }
 
 // safe is sure with another factor.
 func (s *screened) safe(factor float32) bool {
-	above := s.hi - (s.tails.hi - s.tails.margin)
-	below := (s.tails.lo + s.tails.margin) - s.lo
-	return !s.full && min(above, below) >= factor*s.errors
+	return !s.full && min(s.hi-s.top, s.bottom-s.lo) >= factor*s.errors
 }
+
+// narrow gives up the candidates that safe does not need, by the extremes and
+// the errors seen so far.
+func (s *screened) narrow(factor float32) {
+	room := narrowRoom * factor * s.errors
+	s.bottom, s.top = min(s.bottom, s.lo+room), max(s.top, s.hi-room)
+}
+
+// near reports whether a candidate has to be scored.
+func (s *screened) near(c candidate) bool { return !(c.score >= s.bottom && c.score <= s.top) }
 
 // see updates the extremes and errors with the exact score v of a solution.
 func (s *screened) see(approximate, v float32) {
@@ -190,7 +205,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorde
 		return nil, err
 	}
 
-	return set, m.rescoreAll(ctx, set, parts, most)
+	return set, m.rescoreAll(ctx, set, parts, most, screenSafety)
 }
 
 // mostCandidates returns how many candidates of a scorer the pass in bytes has
@@ -201,79 +216,118 @@ func (m *Model) mostCandidates() int {
 
 // rescoreAll merges what the goroutines of a pass have found, and computes the
 // exact scores of the candidates that remain, at most the given number for each
-// scorer.
-func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails, most int) error {
-	found := make([][]candidate, len(set))
+// scorer. First come the foremost: their scores and errors leave fewer of the
+// others. safety is the factor of the check [screened.safe] to be passed.
+func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails, most int, safety float32) error {
+	foremost := make([][][]candidate, len(set))
 	for i, s := range set {
 		t := &s.tails
 		for _, p := range parts {
 			t.lo, t.hi = min(t.lo, p[i].lo), max(t.hi, p[i].hi)
-		}
-		for _, p := range parts {
 			s.full = s.full || len(p[i].found) > most // the pass has not gone on
-			for _, c := range p[i].found {
-				if t.near(c.score) {
-					found[i] = append(found[i], c)
-				}
-				if c.score != c.score {
+		}
+		s.bottom, s.top = t.lo+t.margin, t.hi-t.margin
+		edge := tails{margin: t.margin / screenMargin, lo: t.lo, hi: t.hi}
+		for k := range parts {
+			var first, rest []candidate
+			for _, c := range parts[k][i].found {
+				switch {
+				case c.score != c.score:
 					s.over++
+					rest = append(rest, c)
+				case edge.near(c.score):
+					first = append(first, c)
+				case s.near(c):
+					rest = append(rest, c)
 				}
 			}
+			foremost[i] = append(foremost[i], first)
+			parts[k][i].found = rest
+			s.candidates += len(first)
 		}
-		s.candidates = len(found[i])
-		s.full = s.full || s.candidates > most
-		if s.full {
+	}
+	if err := m.rescore(ctx, set, foremost); err != nil {
+		return err
+	}
+	found := make([][][]candidate, len(set))
+	for i, s := range set {
+		s.narrow(safety)
+		for k := range parts {
+			rest := slices.DeleteFunc(parts[k][i].found, func(c candidate) bool { return !s.near(c) })
+			found[i] = append(found[i], rest)
+			s.candidates += len(rest)
+		}
+		if s.full = s.full || s.candidates > most; s.full {
 			found[i] = nil
 		}
 	}
-	for from := 0; from < len(set); {
+	return m.rescore(ctx, set, found)
+}
+
+// rescore computes the exact scores of each scorer's candidates, which are lists
+// with ascending indices. The latents of those within a window of the sample
+// are computed once for all scorers.
+func (m *Model) rescore(ctx context.Context, set []*screened, found [][][]candidate) error {
+	is := make([]uint64, (m.settings.NormaliseSample+63)/64) // the set of all candidates
+	for _, lists := range found {
+		for _, list := range lists {
+			for _, c := range list {
+				is[c.index/64] |= 1 << (c.index % 64)
+			}
+		}
+	}
+	in := m.shape.in
+	at := make([]uint32, len(is)) // how many candidates of the window are in earlier words
+	var z []float32
+	for from := 0; from < len(is); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		to, n := from, 0
-		for to < len(set) && (to == from || n+len(found[to]) <= rescored) {
-			n += len(found[to])
+		for to < len(is) && n <= rescored-64 {
+			at[to] = uint32(n)
+			n += bits.OnesCount64(is[to])
 			to++
 		}
-		if err := m.rescore(ctx, set[from:to], found[from:to]); err != nil {
+		index := make([]int, 0, n)
+		for w := from; w < to; w++ {
+			for b := is[w]; b != 0; b &= b - 1 {
+				index = append(index, w*64+bits.TrailingZeros64(b))
+			}
+		}
+		if len(z) < n*in {
+			z = make([]float32, n*in)
+		}
+		if err := m.latentsOf(ctx, z, index); err != nil {
+			return err
+		}
+		err := run.Each(m.workers(), len(set), func(i int) error {
+			sc, rows := newScratch(in), make([]float32, latentRows(block)*in)
+			var out [block]float32
+			for k, list := range found[i] {
+				n, _ := slices.BinarySearchFunc(list, to*64, func(c candidate, index int) int { return int(c.index) - index })
+				for part := range slices.Chunk(list[:n], block) {
+					for r, c := range part {
+						w := c.index / 64
+						row := int(at[w]) + bits.OnesCount64(is[w]&(1<<(c.index%64)-1))
+						copy(rows[r*in:(r+1)*in], z[row*in:])
+					}
+					set[i].score(out[:len(part)], sc, rows, in)
+					for r, c := range part {
+						set[i].see(c.score, out[r])
+						set[i].record.set(int(c.index), out[r])
+					}
+				}
+				found[i][k] = list[n:]
+			}
+			return ctx.Err()
+		})
+		if err != nil {
 			return err
 		}
 		from = to
 	}
 	return nil
-}
-
-// rescore computes the exact scores of each scorer's candidates.
-func (m *Model) rescore(ctx context.Context, set []*screened, found [][]candidate) error {
-	var all []int
-	for _, f := range found {
-		for _, c := range f {
-			all = append(all, c.index)
-		}
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	z, err := m.latentsOf(ctx, all)
-	if err != nil {
-		return err
-	}
-	return run.Each(m.workers(), len(set), func(i int) error {
-		in, s := m.shape.in, set[i]
-		sc, rows := newScratch(in), make([]float32, latentRows(block)*in)
-		var out [block]float32
-		for part := range slices.Chunk(found[i], block) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for k, c := range part {
-				at, _ := slices.BinarySearch(all, c.index)
-				copy(rows[k*in:(k+1)*in], z[at*in:])
-			}
-			s.score(out[:len(part)], sc, rows, in)
-			for k, c := range part {
-				s.see(c.score, out[k])
-				s.record.set(c.index, out[k])
-			}
-		}
-		return nil
-	})
 }
 
 // newScreened makes a scorer in bytes and measures its errors on the probe.
@@ -318,11 +372,10 @@ func newScreened(sc *Scorer, lat *byteLatents) *screened {
 	return s
 }
 
-// latentsOf returns the latents, in single precision, of the sample's solutions
-// with the given ascending indices.
-func (m *Model) latentsOf(ctx context.Context, index []int) ([]float32, error) {
+// latentsOf writes the latents, in single precision, of the sample's solutions
+// with the given ascending indices to z.
+func (m *Model) latentsOf(ctx context.Context, z []float32, index []int) error {
 	in := m.shape.in
-	z := make([]float32, len(index)*in)
 	var starts []int // of the indices of each chunk
 	for i, v := range index {
 		if i == 0 || v/sampleChunk != index[i-1]/sampleChunk {
@@ -330,7 +383,7 @@ func (m *Model) latentsOf(ctx context.Context, index []int) ([]float32, error) {
 		}
 	}
 	starts = append(starts, len(index))
-	err := run.Each(m.workers(), len(starts)-1, func(k int) error {
+	return run.Each(m.workers(), len(starts)-1, func(k int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -346,5 +399,4 @@ func (m *Model) latentsOf(ctx context.Context, index []int) ([]float32, error) {
 		m.encoder().scratches.Put(sc)
 		return nil
 	})
-	return z, err
 }

@@ -186,7 +186,7 @@ func TestScreenSure(t *testing.T) {
 		{errors: 0, lo: 0, hi: 1, full: true},
 		{errors: float32(math.NaN()), lo: 0, hi: 1},
 	} {
-		s := &screened{errors: tc.errors, lo: tc.lo, hi: tc.hi, full: tc.full, tails: tails{margin: 0.05, lo: 0, hi: 1}}
+		s := &screened{errors: tc.errors, lo: tc.lo, hi: tc.hi, full: tc.full, bottom: 0.05, top: 0.95}
 		if s.sure() != tc.sure {
 			t.Errorf("%+v: sure is %v", tc, s.sure())
 		}
