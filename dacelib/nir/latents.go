@@ -38,10 +38,10 @@ type Normalisation struct {
 	// scores on the sample are known (with [Duals] nearly all that a search
 	// tries) are only scored on the solutions that can be their extremes. The
 	// ranges are the same to the last bit unless an error of this approximation
-	// is over three times all that were seen. None was among the 5,665 ranges
-	// that BenchmarkReferences has compared (CCP, CIMP; those of the known
-	// scorers included), nor in a construction at the paper's scale, where DACE
-	// confirms each mutation's instance over the whole sample.
+	// is over twice all that were seen. None was among 4,500 ranges of scorers
+	// on PGPE's way that were compared (CCP, CIMP: BenchmarkReferences), nor in a
+	// construction at the paper's scale, where DACE confirms each mutation's
+	// instance over the whole sample.
 	Whole bool
 	// CacheBytes bounds the memory for the latents of the sample (one byte per
 	// number for the pass in bytes, four for the exact pass) and for the scores

@@ -41,10 +41,13 @@ const (
 	fewScorers = 8
 	// A misfit is a scorer's largest error on the probe as a share of the range
 	// of its scores there. References are added until every misfit is at most
-	// goodMisfit; a scorer with more than mostMisfit is not predicted.
-	goodMisfit, mostMisfit = 0.01, 0.05
-	// referenceSafety is what screenSafety is to the pass in bytes.
-	referenceSafety = 3
+	// goodMisfit: each takes a pass over the sample, as long as 4 million scores
+	// of candidates. A scorer with more than mostMisfit is not predicted.
+	goodMisfit, mostMisfit = 0.03, 0.08
+	// referenceMargin and referenceSafety are what screenMargin and screenSafety
+	// are to the pass in bytes. The true extremes are among the foremost
+	// predictions, so the margin is smaller than that of roundings.
+	referenceMargin, referenceSafety = 3.5, 2
 	// firstChunks are passed over twice: the first time gives thresholds for
 	// the whole sample.
 	firstChunks = 200
@@ -393,7 +396,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	var some []*screened
 	for i, p := range set {
 		p.errors = max(p.errors, float32(p.largest()), 1e-6*(hi[i]-lo[i]))
-		p.tails = tails{margin: screenMargin * p.errors, lo: lo[i], hi: hi[i]}
+		p.tails = tails{margin: referenceMargin * p.errors, lo: lo[i], hi: hi[i]}
 		// Scale the predictions so that one pair of thresholds serves all.
 		p.half, p.middle = (hi[i]-lo[i])/2-p.tails.margin, (hi[i]+lo[i])/2
 		if p.half <= 0 {
@@ -438,7 +441,7 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	if err != nil {
 		return err
 	}
-	return m.rescoreAll(ctx, some, parts, most, referenceSafety)
+	return m.rescoreAll(ctx, some, parts, most, referenceMargin, referenceSafety)
 }
 
 // predictor returns the layer that turns the references' scores of a solution

@@ -205,7 +205,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorde
 		return nil, err
 	}
 
-	return set, m.rescoreAll(ctx, set, parts, most, screenSafety)
+	return set, m.rescoreAll(ctx, set, parts, most, screenMargin, screenSafety)
 }
 
 // mostCandidates returns how many candidates of a scorer the pass in bytes has
@@ -217,8 +217,9 @@ func (m *Model) mostCandidates() int {
 // rescoreAll merges what the goroutines of a pass have found, and computes the
 // exact scores of the candidates that remain, at most the given number for each
 // scorer. First come the foremost: their scores and errors leave fewer of the
-// others. safety is the factor of the check [screened.safe] to be passed.
-func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails, most int, safety float32) error {
+// others. The margin of the tails is given in largest errors; safety is the
+// factor of the check [screened.safe] to be passed.
+func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails, most int, margin, safety float32) error {
 	foremost := make([][][]candidate, len(set))
 	for i, s := range set {
 		t := &s.tails
@@ -227,7 +228,7 @@ func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails
 			s.full = s.full || len(p[i].found) > most // the pass has not gone on
 		}
 		s.bottom, s.top = t.lo+t.margin, t.hi-t.margin
-		edge := tails{margin: t.margin / screenMargin, lo: t.lo, hi: t.hi}
+		edge := tails{margin: t.margin / margin, lo: t.lo, hi: t.hi}
 		for k := range parts {
 			var first, rest []candidate
 			for _, c := range parts[k][i].found {
