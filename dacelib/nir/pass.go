@@ -80,8 +80,9 @@ type affineScorer struct {
 // buffers are the activations of one shard and their gradients.
 type buffers struct {
 	x, eps, y            []float32
-	h1, h2, head, in, z  []float32
-	g1, g2, out          []float32
+	head, in, z, out     []float32
+	hidden               [4][]float32 // the outputs of e1, e2, d1, d2, before batch normalisation
+	unit                 []float32    // some rows of one of these after it
 	a1, a2, pred, dPred  []float32
 	dOut, dA, dB, dZ, dI []float32
 	dW3                  []float32
@@ -94,7 +95,6 @@ type buffers struct {
 
 // normBuffers hold the values that the gradient of a batch normalisation needs.
 type normBuffers struct {
-	in            []float32       // the input
 	mean, inverse [Hidden]float32 // inverse is that of the input's standard deviation
 	sums          [2][Hidden]float64
 }
@@ -158,18 +158,18 @@ func (p *pass) newBuffers() *buffers {
 	rows := func(ld int) []float32 { return make([]float32, n*ld+64) }
 	b := &buffers{
 		x: rows(p.ldX), eps: rows(p.shape.latent), y: make([]float32, n),
-		h1: rows(p.ldH), h2: rows(p.ldH), head: rows(p.ldL), in: rows(p.ldIn), z: rows(p.ldZ),
-		g1: rows(p.ldH), g2: rows(p.ldH), out: rows(p.ldX),
+		head: rows(p.ldL), in: rows(p.ldIn), z: rows(p.ldZ), out: rows(p.ldX),
 		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n), dPred: make([]float32, n+kernel.TileRows),
 		dOut: rows(max(p.ldX, p.ldL)), dA: rows(p.ldH), dB: rows(p.ldH), dZ: rows(p.ldZ), dI: rows(p.ldIn),
 	}
 	b.grad = make([]float32, kernel.RoundRows(hyperHidden)*hyperCols)
+	for k := range b.hidden {
+		b.hidden[k] = rows(p.ldH)
+	}
 	b.dIn = make([]float32, p.shape.in)
 	b.dW3 = make([]float32, kernel.TileRows*kernel.RoundCols(Hidden))
 	if p.shape.norm {
-		for k := range b.norm {
-			b.norm[k].in = rows(p.ldH)
-		}
+		b.unit = make([]float32, normRows*p.ldH)
 		in, out := max(Hidden, p.shape.dim), max(Hidden, p.shape.dim, 2*p.shape.latent)
 		b.dW = make([]float32, kernel.RoundRows(in)*kernel.RoundCols(out))
 	}
@@ -419,41 +419,33 @@ func (p *pass) forward(s *shard, b *buffers, evaluate bool) {
 			}
 		}
 	}
-	hidden := func(k int, l *kernel.Layer, y, x []float32, ldx, from, n int) {
-		if norm {
-			y = b.norm[k].in
-		}
-		y = y[from*p.ldH:]
-		l.Apply(y, p.ldH, x[from*ldx:], ldx, n)
+	// hidden computes n rows of hidden layer k, and output returns them with
+	// their activation.
+	hidden := func(k int, l *kernel.Layer, x []float32, ldx, from, n int) {
+		y := b.hidden[k][from*p.ldH:]
+		l.Apply(y, p.ldH, x, ldx, n)
 		if norm {
 			p.addMoments(k, b, y, from, n)
 		}
 	}
-	normalise := func(k int, y []float32, from, n int) {
+	output := func(k, from, n int) []float32 {
 		if norm {
-			p.normalise(k, b, y, from, n)
+			return p.normalise(k, b, from, n)
 		}
+		return b.hidden[k][from*p.ldH:]
 	}
 	p.inBlocks(s.rows, after,
-		func(from, n int) { hidden(0, p.e1, b.h1, b.x, p.ldX, from, n) },
+		func(from, n int) { hidden(0, p.e1, b.x[from*p.ldX:], p.ldX, from, n) },
+		func(from, n int) { hidden(1, p.e2, output(0, from, n), p.ldH, from, n) },
 		func(from, n int) {
-			normalise(0, b.h1, from, n)
-			hidden(1, p.e2, b.h2, b.h1, p.ldH, from, n)
-		},
-		func(from, n int) {
-			normalise(1, b.h2, from, n)
-			p.e3.Apply(b.head[from*p.ldL:], p.ldL, b.h2[from*p.ldH:], p.ldH, n)
+			p.e3.Apply(b.head[from*p.ldL:], p.ldL, output(1, from, n), p.ldH, n)
 			p.latents(s, b, evaluate, from, n)
 			p.score(s, b, from, n)
-			hidden(2, p.d1, b.g1, b.z, p.ldZ, from, n)
+			hidden(2, p.d1, b.z[from*p.ldZ:], p.ldZ, from, n)
 		},
+		func(from, n int) { hidden(3, p.d2, output(2, from, n), p.ldH, from, n) },
 		func(from, n int) {
-			normalise(2, b.g1, from, n)
-			hidden(3, p.d2, b.g2, b.g1, p.ldH, from, n)
-		},
-		func(from, n int) {
-			normalise(3, b.g2, from, n)
-			p.d3.Apply(b.out[from*p.ldX:], p.ldX, b.g2[from*p.ldH:], p.ldH, n)
+			p.d3.Apply(b.out[from*p.ldX:], p.ldX, output(3, from, n), p.ldH, n)
 			for r := from; r < from+n; r++ {
 				var row float32
 				out := b.out[r*p.ldX : r*p.ldX+p.shape.dim]
@@ -557,17 +549,20 @@ func (p *pass) setNorm(k int, s *shard, b *buffers) {
 	s.stats[k] = [2][]float32{slices.Clone(nb.mean[:]), variance}
 }
 
-// normalise computes n rows of y, the batch normalisation and LeakyReLU of their
-// input.
-func (p *pass) normalise(k int, b *buffers, y []float32, from, n int) {
+// normalise returns n rows of the output of hidden layer k: the batch
+// normalisation and LeakyReLU of what the layer computes. The next call
+// overwrites them; to compute them again takes less time than to read them from
+// memory.
+func (p *pass) normalise(k int, b *buffers, from, n int) []float32 {
 	nb, gamma, beta := &b.norm[k], p.norms[k].gamma, p.norms[k].beta
 	var scale, none, shift [Hidden]float32
 	for j := range Hidden {
 		scale[j] = gamma[j] * nb.inverse[j]
 		shift[j] = beta[j] - scale[j]*nb.mean[j]
 	}
-	in := nb.in[from*p.ldH:]
-	kernel.ColumnMaps(y[from*p.ldH:], in, in, p.ldH, n, scale[:], none[:], shift[:], leak)
+	in := b.hidden[k][from*p.ldH:]
+	kernel.ColumnMaps(b.unit, in, in, p.ldH, n, scale[:], none[:], shift[:], leak)
+	return b.unit
 }
 
 // backward computes the gradient of a shard's losses with respect to the
@@ -587,13 +582,19 @@ func (p *pass) backward(s *shard, b *buffers) {
 	// linear adds the gradients of a linear layer from n rows of its input and
 	// of the gradient of its output.
 	linear := func(name string, x []float32, ldx, in int, g []float32, ldg, out, from, n int) {
-		p.linear(part(name+".W"), part(name+".b"), x[from*ldx:], ldx, in, g[from*ldg:], ldg, out, b, from, n)
+		p.linear(part(name+".W"), part(name+".b"), x, ldx, in, g[from*ldg:], ldg, out, b, from, n)
 	}
-	// hidden propagates g, the gradient of a layer's output, back to y, that of
-	// hidden layer k before it, whose output is h.
-	hidden := func(k int, back *kernel.Layer, y, h, g []float32, ldg, from, n int) {
+	// into adds the gradients of the layer after hidden layer k, of whose output
+	// g is the gradient, and propagates g back to y, the gradient of hidden layer
+	// k.
+	into := func(k int, name string, back *kernel.Layer, y, g []float32, ldg, out, from, n int) {
+		h := b.hidden[k][from*p.ldH:]
+		if p.shape.norm {
+			h = p.normalise(k, b, from, n)
+		}
+		linear(name, h, p.ldH, Hidden, g, ldg, out, from, n)
 		y = y[from*p.ldH:]
-		back.ApplyMask(y, p.ldH, h[from*p.ldH:], g[from*ldg:], ldg, n)
+		back.ApplyMask(y, p.ldH, h, g[from*ldg:], ldg, n)
 		if p.shape.norm {
 			p.addNormGradient(k, b, y, from, n)
 		}
@@ -607,31 +608,27 @@ func (p *pass) backward(s *shard, b *buffers) {
 	p.inBlocks(s.rows, after,
 		func(from, n int) {
 			p.decoderGradient(b, from, n)
-			linear("d3", b.g2, p.ldH, Hidden, b.dOut, p.ldX, d, from, n)
-			hidden(3, p.d3T, b.dA, b.g2, b.dOut, p.ldX, from, n)
+			into(3, "d3", p.d3T, b.dA, b.dOut, p.ldX, d, from, n)
 		},
 		func(from, n int) {
 			norm(3, b.dA, from, n)
-			linear("d2", b.g1, p.ldH, Hidden, b.dA, p.ldH, Hidden, from, n)
-			hidden(2, p.d2T, b.dB, b.g1, b.dA, p.ldH, from, n)
+			into(2, "d2", p.d2T, b.dB, b.dA, p.ldH, Hidden, from, n)
 		},
 		func(from, n int) {
 			norm(2, b.dB, from, n)
-			linear("d1", b.z, p.ldZ, L, b.dB, p.ldH, Hidden, from, n)
+			linear("d1", b.z[from*p.ldZ:], p.ldZ, L, b.dB, p.ldH, Hidden, from, n)
 			p.d1T.Apply(b.dZ[from*p.ldZ:], p.ldZ, b.dB[from*p.ldH:], p.ldH, n)
 			p.scorerGradient(s, b, from, n)
 			p.latentGradient(b, from, n)
-			linear("e3", b.h2, p.ldH, Hidden, b.dOut, p.ldL, 2*L, from, n)
-			hidden(1, p.e3T, b.dA, b.h2, b.dOut, p.ldL, from, n)
+			into(1, "e3", p.e3T, b.dA, b.dOut, p.ldL, 2*L, from, n)
 		},
 		func(from, n int) {
 			norm(1, b.dA, from, n)
-			linear("e2", b.h1, p.ldH, Hidden, b.dA, p.ldH, Hidden, from, n)
-			hidden(0, p.e2T, b.dB, b.h1, b.dA, p.ldH, from, n)
+			into(0, "e2", p.e2T, b.dB, b.dA, p.ldH, Hidden, from, n)
 		},
 		func(from, n int) {
 			norm(0, b.dB, from, n)
-			linear("e1", b.x, p.ldX, d, b.dB, p.ldH, Hidden, from, n)
+			linear("e1", b.x[from*p.ldX:], p.ldX, d, b.dB, p.ldH, Hidden, from, n)
 		},
 	)
 }
@@ -822,7 +819,7 @@ func (p *pass) addNormGradient(k int, b *buffers, g []float32, from, n int) {
 	nb := &b.norm[k]
 	var sums [2][Hidden]float32
 	kernel.Sums(sums[0][:], g, p.ldH, n, Hidden)
-	kernel.ColumnProducts(sums[1][:], g, nb.in[from*p.ldH:], p.ldH, n, nb.mean[:])
+	kernel.ColumnProducts(sums[1][:], g, b.hidden[k][from*p.ldH:], p.ldH, n, nb.mean[:])
 	nb.add(&sums, from == 0)
 }
 
@@ -847,7 +844,7 @@ func (p *pass) normBack(k int, b *buffers, g []float32, rows, from, n int) {
 		shift[j] = float32(f * (perUnit*float64(nb.mean[j]) - nb.sums[0][j]/float64(rows)))
 	}
 	g = g[from*p.ldH:]
-	kernel.ColumnMaps(g, g, nb.in[from*p.ldH:], p.ldH, n, scale[:], slope[:], shift[:], 1)
+	kernel.ColumnMaps(g, g, b.hidden[k][from*p.ldH:], p.ldH, n, scale[:], slope[:], shift[:], 1)
 }
 
 // reduce sums the shards' gradients, propagates those of the scorers back
