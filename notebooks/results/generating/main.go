@@ -83,7 +83,7 @@ func main() {
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("generating", flag.ExitOnError)
-	file := fs.String("o", filepath.FromSlash("notebooks/results/generating/ccp.jsonl"), "`file` of the outcomes")
+	file := fs.String("o", "", "`file` of the outcomes (default notebooks/results/generating/CLASS.jsonl)")
 	class := fs.String("class", "ccp", "`name` of the class")
 	runs := fs.String("runs", "", "budgets in runs of BRKGA, as 20000,200000")
 	evaluations := fs.String("evaluations", "", "budgets in evaluations of authentic instances, as 50000,500000")
@@ -95,6 +95,9 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	print := fs.Bool("print", false, "print the tables of what the file holds, and construct nothing")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *file == "" {
+		*file = filepath.Join("notebooks", "results", "generating", *class+".jsonl")
 	}
 	rows, err := read(*file)
 	if err != nil {
