@@ -170,7 +170,7 @@ func (p *pass) newBuffers() *buffers {
 	b.dW3 = make([]float32, kernel.TileRows*kernel.RoundCols(Hidden))
 	if p.shape.norm {
 		b.unit = make([]float32, normRows*p.ldH)
-		in, out := max(Hidden, p.shape.dim), max(Hidden, p.shape.dim, 2*p.shape.latent)
+		in, out := max(Hidden, p.shape.dim, p.shape.in, p.shape.latent), max(Hidden, p.shape.dim, 2*p.shape.latent)
 		b.dW = make([]float32, kernel.RoundRows(in)*kernel.RoundCols(out))
 	}
 	return b

@@ -21,6 +21,7 @@ func variants() map[string]Settings {
 		"latent":            {Latent: 7},
 		"latent and weight": {Latent: 17, PredictionWeight: 3, KLWeight: 0.1},
 		"published":         {Reading: run.Published, Steps: 40, ValidateEvery: 10},
+		"wide and normal":   {Latent: 70, Input: MeanAndStd, BatchNorm: true},
 		"he":                {Start: He, HyperBias: true, EmbeddingSize: 70},
 	}
 }
@@ -281,7 +282,7 @@ func TestGradientGorgonia(t *testing.T) {
 			switch name {
 			case "paper":
 				s.Batch = 150 // two shards
-			case "affine", "published":
+			case "affine", "published", "wide and normal":
 				s.Batch = 600 // several shards, or blocks of one shard
 			}
 			m, err := Random(9, 2, s)
