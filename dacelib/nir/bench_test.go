@@ -559,7 +559,7 @@ var pgpeIterations = flag.Int("iterations", 3, "iterations of PGPE in BenchmarkR
 // the processor time was a seventh and a sixth. These count the references'
 // own ranges. With 10,000,000 solutions and settled references a generation
 // takes about 3 s of processor time on CCP, where whole passes take 99, and 7 to
-// 14 on CIMP.
+// 16 on CIMP. One in which references are chosen anew takes about a minute.
 func BenchmarkReferences(b *testing.B) {
 	m := givenModel(b)
 	for b.Loop() {

@@ -38,8 +38,8 @@ type Normalisation struct {
 	// scores on the sample are known (with [Duals] nearly all that a search
 	// tries) are only scored on the solutions that can be their extremes. The
 	// ranges are the same to the last bit unless an error of this approximation
-	// is over twice all that were seen. None was among 4,500 ranges of scorers
-	// on PGPE's way that were compared (CCP, CIMP: BenchmarkReferences), nor in a
+	// is over twice all that were seen. None was among 2,430 ranges of scorers
+	// that PGPE tries (half CCP, half CIMP: BenchmarkReferences), nor in a
 	// construction at the paper's scale, where DACE confirms each mutation's
 	// instance over the whole sample.
 	Whole bool

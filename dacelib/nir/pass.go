@@ -70,13 +70,6 @@ type partLoss struct{ reconstruction, scorer, kl float64 }
 // A norm holds the parameters of a batch normalisation.
 type norm struct{ gamma, beta []float32 }
 
-// An affineScorer is a scorer without activations, an affine function of its
-// input: the score is in . w + c, with w = s1.W v and v = s2.W s3.W.
-type affineScorer struct {
-	w, v []float32
-	c    float32
-}
-
 // buffers are the activations of one shard and their gradients.
 type buffers struct {
 	x, eps, y            []float32
@@ -96,7 +89,9 @@ type buffers struct {
 // normBuffers hold the values that the gradient of a batch normalisation needs.
 type normBuffers struct {
 	mean, inverse [Hidden]float32 // inverse is that of the input's standard deviation
-	sums          [2][Hidden]float64
+	// Column sums over the batch: of the input and its squares; after forward, of
+	// the gradient of the output, and of it times the input's deviation.
+	sums [2][Hidden]float64
 }
 
 func newPass(sh shape, s Settings, workers int) *pass {
@@ -159,15 +154,19 @@ func (p *pass) newBuffers() *buffers {
 	b := &buffers{
 		x: rows(p.ldX), eps: rows(p.shape.latent), y: make([]float32, n),
 		head: rows(p.ldL), in: rows(p.ldIn), z: rows(p.ldZ), out: rows(p.ldX),
-		a1: rows(p.ldH), a2: rows(p.ldH), pred: make([]float32, n), dPred: make([]float32, n+kernel.TileRows),
+		pred: make([]float32, n), dPred: make([]float32, n+kernel.TileRows),
 		dOut: rows(max(p.ldX, p.ldL)), dA: rows(p.ldH), dB: rows(p.ldH), dZ: rows(p.ldZ), dI: rows(p.ldIn),
 	}
 	b.grad = make([]float32, kernel.RoundRows(hyperHidden)*hyperCols)
 	for k := range b.hidden {
 		b.hidden[k] = rows(p.ldH)
 	}
-	b.dIn = make([]float32, p.shape.in)
-	b.dW3 = make([]float32, kernel.TileRows*kernel.RoundCols(Hidden))
+	if p.affine != nil {
+		b.dIn = make([]float32, p.shape.in)
+	} else {
+		b.a1, b.a2 = rows(p.ldH), rows(p.ldH)
+		b.dW3 = make([]float32, kernel.TileRows*kernel.RoundCols(Hidden))
+	}
 	if p.shape.norm {
 		b.unit = make([]float32, normRows*p.ldH)
 		in, out := max(Hidden, p.shape.dim, p.shape.in, p.shape.latent), max(Hidden, p.shape.dim, 2*p.shape.latent)
@@ -300,7 +299,7 @@ func (p *pass) load(params, stats []float32) {
 	parallel(p.workers, p.shape.instances, func(i int) {
 		w := p.weights(i)
 		if p.affine != nil {
-			p.affine[i] = newAffineScorer(sv(w, "s1.W"), sv(w, "s1.b"), sv(w, "s2.W"), sv(w, "s2.b"), sv(w, "s3.W"), sv(w, "s3.b")[0])
+			p.affine[i] = collapse(sv(w, "s1.W"), sv(w, "s1.b"), sv(w, "s2.W"), sv(w, "s2.b"), sv(w, "s3.W"), sv(w, "s3.b")[0])
 			return
 		}
 		p.s1[i].Set(sv(w, "s1.W"), sv(w, "s1.b"))
@@ -392,12 +391,13 @@ type step func(from, n int)
 // rows.
 func (p *pass) inBlocks(rows int, after func(step int), steps ...step) {
 	if after == nil {
-		for from := 0; from < rows; from += normRows {
-			for _, f := range steps {
-				f(from, min(normRows, rows-from))
+		all := steps
+		steps = []step{func(from, n int) {
+			for _, f := range all {
+				f(from, n)
 			}
-		}
-		return
+		}}
+		after = func(int) {}
 	}
 	for k, f := range steps {
 		for from := 0; from < rows; from += normRows {
@@ -419,21 +419,15 @@ func (p *pass) forward(s *shard, b *buffers, evaluate bool) {
 			}
 		}
 	}
-	// hidden computes n rows of hidden layer k, and output returns them with
-	// their activation.
+	// hidden computes n rows of hidden layer k.
 	hidden := func(k int, l *kernel.Layer, x []float32, ldx, from, n int) {
 		y := b.hidden[k][from*p.ldH:]
 		l.Apply(y, p.ldH, x, ldx, n)
-		if norm {
-			p.addMoments(k, b, y, from, n)
+		if norm { // the sums of the values and of their squares
+			b.norm[k].add(y, y, p.ldH, zeros[:], n, from == 0)
 		}
 	}
-	output := func(k, from, n int) []float32 {
-		if norm {
-			return p.normalise(k, b, from, n)
-		}
-		return b.hidden[k][from*p.ldH:]
-	}
+	output := func(k, from, n int) []float32 { return p.output(k, b, norm, from, n) }
 	p.inBlocks(s.rows, after,
 		func(from, n int) { hidden(0, p.e1, b.x[from*p.ldX:], p.ldX, from, n) },
 		func(from, n int) { hidden(1, p.e2, output(0, from, n), p.ldH, from, n) },
@@ -513,23 +507,21 @@ func (p *pass) score(s *shard, b *buffers, from, n int) {
 	}
 }
 
-// addMoments adds n rows of the input of a batch normalisation to its sums: of
-// the values and of their squares.
-func (p *pass) addMoments(k int, b *buffers, rows []float32, from, n int) {
-	var sums [2][Hidden]float32
-	kernel.Sums(sums[0][:], rows, p.ldH, n, Hidden)
-	kernel.ColumnProducts(sums[1][:], rows, rows, p.ldH, n, make([]float32, Hidden))
-	b.norm[k].add(&sums, from == 0)
-}
+// zeros stands for numbers of columns that are all 0.
+var zeros [Hidden]float32
 
-// add adds to the sums, or sets them to those of the first rows.
-func (b *normBuffers) add(sums *[2][Hidden]float32, first bool) {
+// add adds the column sums of n rows of a, and of a times b less shift, to the
+// sums; the first rows set them.
+func (nb *normBuffers) add(a, b []float32, ld int, shift []float32, n int, first bool) {
 	if first {
-		b.sums = [2][Hidden]float64{}
+		nb.sums = [2][Hidden]float64{}
 	}
+	var sums [2][Hidden]float32
+	kernel.Sums(sums[0][:], a, ld, n, Hidden)
+	kernel.ColumnProducts(sums[1][:], a, b, ld, n, shift)
 	for which := range sums {
 		for j, v := range sums[which] {
-			b.sums[which][j] += float64(v)
+			nb.sums[which][j] += float64(v)
 		}
 	}
 }
@@ -549,19 +541,21 @@ func (p *pass) setNorm(k int, s *shard, b *buffers) {
 	s.stats[k] = [2][]float32{slices.Clone(nb.mean[:]), variance}
 }
 
-// normalise returns n rows of the output of hidden layer k: the batch
-// normalisation and LeakyReLU of what the layer computes. The next call
-// overwrites them; to compute them again takes less time than to read them from
-// memory.
-func (p *pass) normalise(k int, b *buffers, from, n int) []float32 {
+// output returns n rows of the output of hidden layer k. With batch
+// normalisation they are computed from what the layer has computed, and the next
+// call overwrites them: this takes less time than to read them from memory.
+func (p *pass) output(k int, b *buffers, norm bool, from, n int) []float32 {
+	in := b.hidden[k][from*p.ldH:]
+	if !norm {
+		return in
+	}
 	nb, gamma, beta := &b.norm[k], p.norms[k].gamma, p.norms[k].beta
-	var scale, none, shift [Hidden]float32
+	var scale, shift [Hidden]float32
 	for j := range Hidden {
 		scale[j] = gamma[j] * nb.inverse[j]
 		shift[j] = beta[j] - scale[j]*nb.mean[j]
 	}
-	in := b.hidden[k][from*p.ldH:]
-	kernel.ColumnMaps(b.unit, in, in, p.ldH, n, scale[:], none[:], shift[:], leak)
+	kernel.ColumnMaps(b.unit, in, in, p.ldH, n, scale[:], zeros[:], shift[:], leak)
 	return b.unit
 }
 
@@ -588,15 +582,12 @@ func (p *pass) backward(s *shard, b *buffers) {
 	// g is the gradient, and propagates g back to y, the gradient of hidden layer
 	// k.
 	into := func(k int, name string, back *kernel.Layer, y, g []float32, ldg, out, from, n int) {
-		h := b.hidden[k][from*p.ldH:]
-		if p.shape.norm {
-			h = p.normalise(k, b, from, n)
-		}
+		h := p.output(k, b, p.shape.norm, from, n)
 		linear(name, h, p.ldH, Hidden, g, ldg, out, from, n)
 		y = y[from*p.ldH:]
 		back.ApplyMask(y, p.ldH, h, g[from*ldg:], ldg, n)
-		if p.shape.norm {
-			p.addNormGradient(k, b, y, from, n)
+		if nb := &b.norm[k]; p.shape.norm {
+			nb.add(y, b.hidden[k][from*p.ldH:], p.ldH, nb.mean[:], n, from == 0)
 		}
 	}
 	norm := func(k int, g []float32, from, n int) {
@@ -739,19 +730,6 @@ func (p *pass) affineGradient(part func(string) []float32, i int, b *buffers, in
 	b.dSum = 0
 }
 
-// newAffineScorer returns the affine function that three layers compute.
-func newAffineScorer(w1, b1, w2, b2, w3 []float32, b3 float32) affineScorer {
-	a := affineScorer{w: make([]float32, len(w1)/Hidden), v: make([]float32, Hidden)}
-	for i := range a.v {
-		a.v[i] = kernel.Dot(w2[i*Hidden:(i+1)*Hidden], w3)
-	}
-	for i := range a.w {
-		a.w[i] = kernel.Dot(w1[i*Hidden:(i+1)*Hidden], a.v)
-	}
-	a.c = b3 + kernel.Dot(b2, w3) + kernel.Dot(b1, a.v)
-	return a
-}
-
 // latentGradient writes n rows of the gradient of the encoder's heads: mean and
 // log-variance.
 func (p *pass) latentGradient(b *buffers, from, n int) {
@@ -811,16 +789,6 @@ func (p *pass) linear(dw, db, x []float32, ldx, in int, g []float32, ldg, out in
 		kernel.Axpy(dw, 1, b.dW[:in*ld])
 	}
 	kernel.Sums(db, g, ldg, n, out)
-}
-
-// addNormGradient adds n rows of the gradient g after a batch normalisation to
-// its sums: of g, and of g times the input's deviation from the mean.
-func (p *pass) addNormGradient(k int, b *buffers, g []float32, from, n int) {
-	nb := &b.norm[k]
-	var sums [2][Hidden]float32
-	kernel.Sums(sums[0][:], g, p.ldH, n, Hidden)
-	kernel.ColumnProducts(sums[1][:], g, b.hidden[k][from*p.ldH:], p.ldH, n, nb.mean[:])
-	nb.add(&sums, from == 0)
 }
 
 // setNormGradient writes the gradients of a batch normalisation's parameters.

@@ -170,7 +170,8 @@ func (m *Model) newScorer(w []float32) *Scorer {
 	w2, b2 := sh.scorerView(w, "s2.W"), sh.scorerView(w, "s2.b")
 	s.w3, s.b3 = sh.scorerView(w, "s3.W"), sh.scorerView(w, "s3.b")[0]
 	if m.settings.Activation == Identity {
-		s.affine, s.b3 = collapse(w1, b1, w2, b2, s.w3, s.b3)
+		a := collapse(w1, b1, w2, b2, s.w3, s.b3)
+		s.affine, s.b3 = a.w, a.c
 		return s
 	}
 	s.w1, s.b1, s.w2, s.b2 = w1, b1, w2, b2
@@ -179,10 +180,17 @@ func (m *Model) newScorer(w []float32) *Scorer {
 	return s
 }
 
+// An affineScorer is a scorer without activations, an affine function of its
+// input: the score is in . w + c, with w = s1.W v and v = s2.W s3.W.
+type affineScorer struct {
+	w, v []float32
+	c    float32
+}
+
 // collapse returns the affine function that three layers without activations
 // compute. It calculates in double precision and rounds the result.
-func collapse(w1, b1, w2, b2, w3 []float32, b3 float32) ([]float32, float32) {
-	var v [Hidden]float64 // w2 w3
+func collapse(w1, b1, w2, b2, w3 []float32, b3 float32) affineScorer {
+	var v [Hidden]float64
 	c := float64(b3)
 	for i := range Hidden {
 		for j := range Hidden {
@@ -190,15 +198,18 @@ func collapse(w1, b1, w2, b2, w3 []float32, b3 float32) ([]float32, float32) {
 		}
 		c += float64(b2[i])*float64(w3[i]) + float64(b1[i])*v[i]
 	}
-	a := make([]float32, len(w1)/Hidden)
-	for i := range a {
+	a := affineScorer{w: make([]float32, len(w1)/Hidden), v: make([]float32, Hidden), c: float32(c)}
+	for i := range a.w {
 		var s float64
 		for j := range Hidden {
 			s += float64(w1[i*Hidden+j]) * v[j]
 		}
-		a[i] = float32(s)
+		a.w[i] = float32(s)
 	}
-	return a, float32(c)
+	for i := range a.v {
+		a.v[i] = float32(v[i])
+	}
+	return a
 }
 
 // Name identifies the NIR; see [Scorer.Named].

@@ -28,8 +28,8 @@ import (
 const (
 	// screenMargin is the margin in units of the largest error of the probe.
 	// Among 10 million errors the largest was 1.35 to 1.57 units (8 scorers, d
-	// = 30); a miss takes an error of 2.5 units at both the approximate and the
-	// true extreme.
+	// = 30). Once [screened.narrow] has given up candidates, a miss takes an error
+	// of narrowRoom * screenSafety = 2.5 units or more at the missed solution.
 	screenMargin = 5
 	// screenRoom is the factor by which the grid of the hidden layer's bytes
 	// extends beyond the values in the probe. With a smaller factor, rounding
@@ -208,7 +208,7 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorde
 	return set, m.rescoreAll(ctx, set, parts, most, screenMargin, screenSafety)
 }
 
-// mostCandidates returns how many candidates of a scorer the pass in bytes has
+// mostCandidates returns the largest number of candidates of one scorer that are
 // scored.
 func (m *Model) mostCandidates() int {
 	return int(maxCandidates*float64(m.settings.NormaliseSample)) + 1000
@@ -230,7 +230,8 @@ func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails
 		s.bottom, s.top = t.lo+t.margin, t.hi-t.margin
 		edge := tails{margin: t.margin / margin, lo: t.lo, hi: t.hi}
 		for k := range parts {
-			var first, rest []candidate
+			var first []candidate
+			rest := parts[k][i].found[:0]
 			for _, c := range parts[k][i].found {
 				switch {
 				case c.score != c.score:
@@ -242,9 +243,11 @@ func (m *Model) rescoreAll(ctx context.Context, set []*screened, parts [][]tails
 					rest = append(rest, c)
 				}
 			}
-			foremost[i] = append(foremost[i], first)
 			parts[k][i].found = rest
-			s.candidates += len(first)
+			if !s.full {
+				foremost[i] = append(foremost[i], first)
+				s.candidates += len(first)
+			}
 		}
 	}
 	if err := m.rescore(ctx, set, foremost); err != nil {
