@@ -156,6 +156,7 @@ func (a *adder) split(t *tree, k uint32, depth int, rng *rand.Rand) {
 		}
 		t.masks[k] = mask
 	}
+	t.depth = max(t.depth, depth+1)
 	l := uint32(t.leafOf(best.left))
 	t.leafOf(weighted{sum.w - best.left.w, sum.wy - best.left.wy})
 	t.nodes[k] = node{thr: best.thr, feat: uint32(best.feat), left: l}

@@ -112,6 +112,7 @@ type tree struct {
 	value []float64         // per node: mean of its points, minus Forest.mid
 	masks map[uint32]uint64 // per node split by a category: the values that go left
 	gain  []float64         // per feature: reduction of the squared error
+	depth int               // of the deepest leaf
 	leaves
 }
 
@@ -196,8 +197,13 @@ func (f *Forest) Predict(mean, variance, x []float64) {
 	}
 }
 
+// stepsAtOnce is the number of steps after which walks in a deeper tree may end.
+const stepsAtOnce = 20
+
 // add adds the tree's prediction for each row of x to sum and its square to sq.
 // Eight walks are interleaved, so that they hide each other's memory latency.
+// They all make as many steps as the deepest leaf takes: those past a leaf cost
+// less than a loop whose end the processor cannot predict.
 func (t *tree) add(sum, sq, x []float64, d int) {
 	nodes, value := t.nodes, t.value
 	n := len(sum)
@@ -212,9 +218,9 @@ func (t *tree) add(sum, sq, x []float64, d int) {
 		r6 := x[(i+6)*d:][:d]
 		r7 := x[(i+7)*d:][:d]
 		var k0, k1, k2, k3, k4, k5, k6, k7 uint
-		for {
+		for left := t.depth; left > 0; left -= stepsAtOnce {
 			was := k0 + k1 + k2 + k3 + k4 + k5 + k6 + k7
-			for range 3 {
+			for range min(left, stepsAtOnce) {
 				k0 = nodes[k0].next(r0)
 				k1 = nodes[k1].next(r1)
 				k2 = nodes[k2].next(r2)

@@ -254,12 +254,48 @@ func TestPredictions(t *testing.T) {
 			if mean[i] < slices.Min(y)-1e-6 || mean[i] > slices.Max(y)+1e-6 || !(variance[i] >= 0 && variance[i] < 100) {
 				t.Fatalf("trial %d, row %d: mean %v, variance %v", trial, i, mean[i], variance[i])
 			}
-			var m, v [1]float64
-			f.Predict(m[:], v[:], x[i*d:][:d])
-			if m[0] != mean[i] || v[0] != variance[i] {
-				t.Fatalf("trial %d, row %d alone: %v, %v; in the batch: %v, %v", trial, i, m[0], v[0], mean[i], variance[i])
-			}
 		}
+		checkRows(t, f, x)
+	}
+}
+
+// checkRows checks that the rows of x have the same predictions in a batch and
+// one by one.
+func checkRows(t *testing.T, f *Forest, x []float64) {
+	t.Helper()
+	n := len(x) / f.Dim()
+	mean, variance := make([]float64, n), make([]float64, n)
+	f.Predict(mean, variance, x)
+	for i := range n {
+		var m, v [1]float64
+		f.Predict(m[:], v[:], x[i*f.Dim():][:f.Dim()])
+		if m[0] != mean[i] || v[0] != variance[i] {
+			t.Fatalf("row %d alone: %v, %v; in the batch: %v, %v", i, m[0], v[0], mean[i], variance[i])
+		}
+	}
+}
+
+// TestDeepTrees checks predictions of trees that are little more than a chain of
+// nodes, and that become deeper as points are added.
+func TestDeepTrees(t *testing.T) {
+	const n, fitted = 300, 200
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range n {
+		x[i], y[i] = float64(i), math.Pow(2, float64(i)) // the best split leaves the last point alone
+	}
+	f, err := Fit(x[:fitted], y[:fitted], 1, Settings{Trees: 3, MinLeaf: 1, MinSplit: 2, MaxDepth: 1000, Incremental: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRows(t, f, x)
+	before := f.trees[0].depth
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := fitted; i < n; i++ {
+		f.Add(x[i:i+1], y[i], rng)
+	}
+	checkRows(t, f, x)
+	if after := f.trees[0].depth; before <= stepsAtOnce || after <= before {
+		t.Errorf("trees of depth %d, then %d: too shallow for this test", before, after)
 	}
 }
 

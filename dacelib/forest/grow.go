@@ -285,6 +285,7 @@ func (g *grower) grow1(t task) {
 	c := &g.column[best.feat]
 	m, left := g.mark(t, &best), best.left
 	right := weighted{t.sum.w - left.w, t.sum.wy - left.wy}
+	g.tree.depth = max(g.tree.depth, t.depth+1)
 	l := g.leaf(left, t.a, t.a+m)
 	g.leaf(right, t.a+m, t.b)
 	nd := &g.tree.nodes[t.node]

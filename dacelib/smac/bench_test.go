@@ -34,11 +34,9 @@ func theta(k int) function {
 
 // BenchmarkRun measures the optimiser's own time, without the function's, over
 // BRKGA's space, of 5 parameters, and over four copies of it. On a core of an
-// AMD EPYC (Zen 5), 1,600 trials take 0.91 s and 3.0 s. For more trials, fits
-// become rarer: 25,600 trials over the 5 parameters take 11.8 s of processor
-// time on a machine with other load, and 19.9 s on an AMD EPYC (Zen 3) with forty
-// processes at work; the aim is 20 s. For 51,200 trials over four copies the aim
-// is 60 s, and is missed: there it had taken over 80 s, and had not ended.
+// AMD EPYC (Zen 4) without other work, 1,600 trials take 0.90 s and 2.7 s. For
+// more trials, fits become rarer: 25,600 trials over the 5 parameters take 9.7 s,
+// where the aim is 20 s, and 51,200 over four copies 61 to 63 s, where it is 60.
 //
 // SMAC3 2.2.0 needs 162.9 s for 1,600 trials over the 5 parameters, 102 ms a
 // trial (on an Intel Xeon).
