@@ -49,6 +49,14 @@ func Rows(v any) (*Grid, error) {
 	return nil, fmt.Errorf("display: Rows makes no table of %T: it takes slices and maps of structs, slices of maps or slices, and matrices", v)
 }
 
+// All returns the table with all its rows shown, however many they are. Of a
+// table otherwise only the first and last are, if there are more than 20.
+func (g *Grid) All() *Grid {
+	all := *g
+	all.most = max(1, g.rows)
+	return &all
+}
+
 // NewTable makes a table of rows under a header, for CSV, LaTeX or Markdown; to
 // show it, end a cell with it or call [Table].
 func NewTable(header []string, rows [][]string) *Grid { return textGrid(header, rows) }

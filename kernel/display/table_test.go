@@ -141,6 +141,13 @@ func TestRows(t *testing.T) {
 	if text := g.CSV(); err != nil || !strings.Contains(text, "2026-11-22T00:00:00Z,") || strings.Count(text, "0.3333333333333333") != manyFloats {
 		t.Errorf("CSV of times and slices: %s, %v", text, err)
 	}
+	many, err := Rows(make([]point, mostRows+5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if few, all := strings.Count(many.String(), "\n"), strings.Count(many.All().String(), "\n"); few != mostRows+2 || all != mostRows+5 {
+		t.Errorf("%d and %d lines of %d rows", few, all, many.Len())
+	}
 	for _, v := range []any{nil, 7, "x", []int{1}, map[string]int{}, (*mat.Dense)(nil)} {
 		if _, err := Rows(v); err == nil {
 			t.Errorf("%T is a table", v)
