@@ -231,7 +231,7 @@ func BenchmarkPublished(b *testing.B) {
 		Settings  Settings       `json:"settings"`
 		Rows      []publishedRow `json:"rows"`
 	}
-	s := Settings{Reading: run.Published, Seed: 1, Workers: 1, Checkpoint: *publishedState}
+	s := Settings{Reading: run.Published, Seed: 1, Checkpoint: *publishedState}
 	rec := record{
 		About:     "OneMax, d = 30, five instances: the authors' recipe, encoder trained along. 60 generated NIRs, scaled to 15. Made by BenchmarkPublished of dacelib/nir.",
 		Processor: processorName(), Settings: s.withDefaults(30),
