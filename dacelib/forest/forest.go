@@ -44,9 +44,9 @@ type Settings struct {
 	// category sends a subset of its values to the left: the subset with the
 	// least squared error. Nil means that all features are numbers.
 	Categories []int
-	// Workers is the number of goroutines that grow trees; 0 means 1. It
-	// does not change the forest. There is no Farm: trees take milliseconds,
-	// and their data as long to send.
+	// Workers is the number of goroutines that grow trees, and that predict many
+	// points; 0 means 1. It does not change the forest or its predictions. There
+	// is no Farm: trees take milliseconds, and their data as long to send.
 	Workers int
 	// Incremental stores the data that [Forest.Add] needs: the points, and the
 	// leaves that contain them.
@@ -94,6 +94,7 @@ type Forest struct {
 	d     int
 	trees []tree
 	masks bool    // whether some split is by subsets of a category
+	works int     // Settings.Workers
 	mid   float64 // the mean of y, which is subtracted from the leaves' values
 	add   *adder  // for Add, under Settings.Incremental
 }
@@ -138,24 +139,18 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 		}
 		sum += v
 	}
-	f := &Forest{d: d, trees: make([]tree, s.Trees), mid: sum / float64(n)}
+	f := &Forest{d: d, trees: make([]tree, s.Trees), mid: sum / float64(n), works: s.Workers}
 	data, err := newTable(x, y, d, f.mid, s)
 	if err != nil {
 		return nil, err
 	}
 	workers := min(s.Workers, s.Trees)
-	work := func(w int) {
+	concurrently(workers, func(w int) {
 		g := newGrower(data, s)
 		for t := w; t < s.Trees; t += workers {
 			f.trees[t] = g.grow(t)
 		}
-	}
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { work(w) })
-	}
-	work(0)
-	wg.Wait()
+	})
 	for _, t := range f.trees {
 		f.masks = f.masks || len(t.masks) > 0
 	}
@@ -163,6 +158,17 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 		f.add = newAdder(x, data, s)
 	}
 	return f, nil
+}
+
+// concurrently calls work(0) to work(n-1), each in a goroutine, and waits for
+// them.
+func concurrently(n int, work func(i int)) {
+	var wg sync.WaitGroup
+	for i := 1; i < n; i++ {
+		wg.Go(func() { work(i) })
+	}
+	work(0)
+	wg.Wait()
 }
 
 // Dim returns d, the number of features.
@@ -180,74 +186,95 @@ func (f *Forest) Predict(mean, variance, x []float64) {
 	if sq == nil {
 		sq = make([]float64, n)
 	}
+	workers := max(1, min(f.works, n/rowsAtOnce))
+	concurrently(workers, func(w int) {
+		a, b := n*w/workers, n*(w+1)/workers
+		f.predict(mean[a:b], sq[a:b], x[a*d:b*d])
+	})
+}
+
+// rowsAtOnce is the least number of rows for which another goroutine is worth
+// while: some 100 microseconds of work.
+const rowsAtOnce = 500
+
+// predict is Predict in one goroutine.
+func (f *Forest) predict(mean, variance, x []float64) {
 	clear(mean)
-	clear(sq)
+	clear(variance)
 	for t := range f.trees {
 		if f.masks {
-			f.trees[t].addMasked(mean, sq, x, d)
+			f.trees[t].addMasked(mean, variance, x, f.d)
 		} else {
-			f.trees[t].add(mean, sq, x, d)
+			f.trees[t].add(mean, variance, x, f.d)
 		}
 	}
+	f.moments(mean, variance)
+}
+
+// moments turns the sums of the trees' predictions and of their squares into
+// means and variances.
+func (f *Forest) moments(sum, sq []float64) {
 	scale := 1 / float64(len(f.trees))
-	for i, m := range mean {
+	for i, m := range sum {
 		m *= scale
 		sq[i] = max(0, sq[i]*scale-m*m)
-		mean[i] = m + f.mid
+		sum[i] = m + f.mid
+	}
+}
+
+// add adds the tree's prediction for each row of x to sum and its square to sq.
+func (t *tree) add(sum, sq, x []float64, d int) {
+	n := len(sum)
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		var rows [8][]float64
+		for j := range rows {
+			rows[j] = x[(i+j)*d:][:d]
+		}
+		s, q := sum[i:][:8], sq[i:][:8]
+		for j, k := range t.walk([8]uint{}, &rows, t.depth) {
+			v := t.value[k]
+			s[j] += v
+			q[j] += v * v
+		}
+	}
+	for ; i < n; i++ {
+		v := t.value[t.leaf(x[i*d:][:d])]
+		sum[i] += v
+		sq[i] += v * v
 	}
 }
 
 // stepsAtOnce is the number of steps after which walks in a deeper tree may end.
 const stepsAtOnce = 20
 
-// add adds the tree's prediction for each row of x to sum and its square to sq.
-// Eight walks are interleaved, so that they hide each other's memory latency.
-// They all make as many steps as the deepest leaf takes: those past a leaf cost
-// less than a loop whose end the processor cannot predict.
-func (t *tree) add(sum, sq, x []float64, d int) {
-	nodes, value := t.nodes, t.value
-	n := len(sum)
-	i := 0
-	for ; i+8 <= n; i += 8 {
-		r0 := x[i*d:][:d]
-		r1 := x[(i+1)*d:][:d]
-		r2 := x[(i+2)*d:][:d]
-		r3 := x[(i+3)*d:][:d]
-		r4 := x[(i+4)*d:][:d]
-		r5 := x[(i+5)*d:][:d]
-		r6 := x[(i+6)*d:][:d]
-		r7 := x[(i+7)*d:][:d]
-		var k0, k1, k2, k3, k4, k5, k6, k7 uint
-		for left := t.depth; left > 0; left -= stepsAtOnce {
-			was := k0 + k1 + k2 + k3 + k4 + k5 + k6 + k7
-			for range min(left, stepsAtOnce) {
-				k0 = nodes[k0].next(r0)
-				k1 = nodes[k1].next(r1)
-				k2 = nodes[k2].next(r2)
-				k3 = nodes[k3].next(r3)
-				k4 = nodes[k4].next(r4)
-				k5 = nodes[k5].next(r5)
-				k6 = nodes[k6].next(r6)
-				k7 = nodes[k7].next(r7)
-			}
-			// Children have higher numbers than their parents, so an unchanged
-			// sum of node numbers means that all eight walks are at leaves.
-			if was == k0+k1+k2+k3+k4+k5+k6+k7 {
-				break
-			}
+// walk returns the leaves that eight rows reach from nodes k. The walks are
+// interleaved, so that they hide each other's memory latency. They all make as
+// many steps as the tree below the highest of k may be deep: those past a leaf
+// cost less than a loop whose end the processor cannot predict.
+func (t *tree) walk(k [8]uint, rows *[8][]float64, depth int) [8]uint {
+	nodes := t.nodes
+	r0, r1, r2, r3, r4, r5, r6, r7 := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
+	k0, k1, k2, k3, k4, k5, k6, k7 := k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7]
+	for left := depth; left > 0; left -= stepsAtOnce {
+		was := k0 + k1 + k2 + k3 + k4 + k5 + k6 + k7
+		for range min(left, stepsAtOnce) {
+			k0 = nodes[k0].next(r0)
+			k1 = nodes[k1].next(r1)
+			k2 = nodes[k2].next(r2)
+			k3 = nodes[k3].next(r3)
+			k4 = nodes[k4].next(r4)
+			k5 = nodes[k5].next(r5)
+			k6 = nodes[k6].next(r6)
+			k7 = nodes[k7].next(r7)
 		}
-		s, q := sum[i:][:8], sq[i:][:8]
-		for j, k := range [8]uint{k0, k1, k2, k3, k4, k5, k6, k7} {
-			v := value[k]
-			s[j] += v
-			q[j] += v * v
+		// Children have higher numbers than their parents, so an unchanged sum of
+		// node numbers means that all eight walks are at leaves.
+		if was == k0+k1+k2+k3+k4+k5+k6+k7 {
+			break
 		}
 	}
-	for ; i < n; i++ {
-		v := value[t.leaf(x[i*d:][:d])]
-		sum[i] += v
-		sq[i] += v * v
-	}
+	return [8]uint{k0, k1, k2, k3, k4, k5, k6, k7}
 }
 
 // next returns the child that row x goes to.

@@ -2,6 +2,7 @@ package forest
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -201,14 +202,16 @@ func TestCategorySplitIsBestSubset(t *testing.T) {
 
 func TestSameForestWithAnyWorkers(t *testing.T) {
 	c := readReference(t).Friedman
+	x := slices.Repeat(c.XTest, 1+4*rowsAtOnce/len(c.YTest)) // enough rows for several goroutines
+	n := len(x) / c.D
 	var want []float64
-	for _, w := range []int{1, 8} {
+	for _, w := range []int{1, 3, 8} {
 		f, err := Fit(c.X, c.Y, c.D, Settings{Seed: 7, Workers: w})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := make([]float64, 2*len(c.YTest))
-		f.Predict(got[:len(c.YTest)], got[len(c.YTest):], c.XTest)
+		got := make([]float64, 2*n)
+		f.Predict(got[:n], got[n:], x)
 		if want == nil {
 			want = got
 		} else if !slices.Equal(want, got) {
@@ -296,6 +299,68 @@ func TestDeepTrees(t *testing.T) {
 	checkRows(t, f, x)
 	if after := f.trees[0].depth; before <= stepsAtOnce || after <= before {
 		t.Errorf("trees of depth %d, then %d: too shallow for this test", before, after)
+	}
+}
+
+// TestExchanges checks that neighbours of a point are predicted to the last bit
+// as Predict predicts them, at thresholds too, with and without categories,
+// before and after points are added.
+func TestExchanges(t *testing.T) {
+	const n, d = 400, 4
+	for name, categories := range map[string][]int{"numbers": nil, "two values": {0, 2, 0, 0}, "a category": {0, 5, 0, 0}} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(3, 3))
+			draw := func(j int) float64 {
+				switch {
+				case categories != nil && categories[j] > 0:
+					return float64(rng.IntN(categories[j]))
+				case j == 2:
+					return float64(rng.IntN(9)) / 8
+				}
+				return rng.Float64()
+			}
+			x, y := make([]float64, 2*n*d), make([]float64, 2*n)
+			for i := range y {
+				for j := range d {
+					x[i*d+j] = draw(j)
+					y[i] += math.Sin(float64(3*j+3) * x[i*d+j])
+				}
+			}
+			f, err := Fit(x[:n*d], y[:n], d, Settings{Incremental: true, Categories: categories})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func() {
+				for i := range 2 * n {
+					base := x[i*d:][:d]
+					var exchanges []Exchange
+					var rows []float64
+					for range rng.IntN(40) {
+						e := Exchange{Feature: rng.IntN(d)}
+						e.Value = draw(e.Feature)
+						tr := f.trees[rng.IntN(len(f.trees))]
+						if nd := tr.nodes[rng.IntN(len(tr.nodes))]; (categories == nil || categories[nd.feat] == 0) && nd.thr < math.Inf(1) {
+							e = Exchange{int(nd.feat), nd.thr}
+						}
+						exchanges = append(exchanges, e)
+						rows = append(rows, base...)
+						rows[len(rows)-d+e.Feature] = e.Value
+					}
+					k := len(exchanges)
+					mean, variance, want, wantVariance := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
+					f.PredictExchanges(mean, variance, base, exchanges)
+					f.Predict(want, wantVariance, rows)
+					if !slices.Equal(mean, want) || !slices.Equal(variance, wantVariance) {
+						t.Fatalf("point %d: got %v, %v; want %v, %v", i, mean, variance, want, wantVariance)
+					}
+				}
+			}
+			check()
+			for i := n; i < 2*n; i++ {
+				f.Add(x[i*d:][:d], y[i], rng)
+			}
+			check()
+		})
 	}
 }
 
@@ -417,6 +482,55 @@ func BenchmarkPredict(b *testing.B) {
 		f.Predict(mean, variance, at)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5000, "ns/row")
+}
+
+// BenchmarkExchanges measures the neighbours of 20 points in a local search of
+// SMAC over 5 and 20 features, after 20,000 trials: as rows, and as exchanges.
+func BenchmarkExchanges(b *testing.B) {
+	for _, d := range []int{5, 20} {
+		const n = 20000
+		rng := rand.New(rand.NewPCG(1, 1))
+		x, y := make([]float64, n*d), make([]float64, n)
+		for i := range y {
+			for j := range d {
+				x[i*d+j] = rng.Float64()
+				if i%2 == 0 {
+					x[i*d+j] = min(max(0.3+0.05*rng.NormFloat64(), 0), 1)
+				}
+				y[i] += (x[i*d+j] - 0.3) * (x[i*d+j] - 0.3)
+			}
+		}
+		f, err := Fit(x, y, d, Settings{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		exchanges := make([]Exchange, 4*d)
+		mean, variance := make([]float64, len(exchanges)), make([]float64, len(exchanges))
+		run := func(name string, predict func(base []float64)) {
+			b.Run(fmt.Sprintf("d=%d/%s", d, name), func(b *testing.B) {
+				for b.Loop() {
+					for i := range 20 {
+						base := x[i*d:][:d]
+						for j := range exchanges {
+							exchanges[j] = Exchange{j / 4, min(max(base[j/4]+0.2*rng.NormFloat64(), 0), 1)}
+						}
+						predict(base)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(20*len(exchanges)*b.N), "ns/neighbour")
+			})
+		}
+		rows := make([]float64, len(exchanges)*d)
+		run("rows", func(base []float64) {
+			for i, e := range exchanges {
+				r := rows[i*d:][:d]
+				copy(r, base)
+				r[e.Feature] = e.Value
+			}
+			f.Predict(mean, variance, rows)
+		})
+		run("exchanges", func(base []float64) { f.PredictExchanges(mean, variance, base, exchanges) })
+	}
 }
 
 // late returns points as a search produces them: half of them are near one

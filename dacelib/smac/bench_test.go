@@ -1,6 +1,7 @@
 package smac
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"testing"
@@ -32,11 +33,14 @@ func theta(k int) function {
 	return f
 }
 
+var benchWorkers = flag.Int("workers", 1, "goroutines of the model in BenchmarkRun")
+
 // BenchmarkRun measures the optimiser's own time, without the function's, over
 // BRKGA's space, of 5 parameters, and over four copies of it. On a core of an
 // AMD EPYC (Zen 4) without other work, 1,600 trials take 0.90 s and 2.7 s. For
 // more trials, fits become rarer: 25,600 trials over the 5 parameters take 9.7 s,
-// where the aim is 20 s, and 51,200 over four copies 61 to 63 s, where it is 60.
+// where the aim is 20 s. 51,200 over four copies, where it is 60 s, took 57 to
+// 74 s on a noisy day, and 45 s with -workers 2.
 //
 // SMAC3 2.2.0 needs 162.9 s for 1,600 trials over the 5 parameters, 102 ms a
 // trial (on an Intel Xeon).
@@ -47,7 +51,7 @@ func BenchmarkRun(b *testing.B) {
 		f := theta(bm.k)
 		b.Run(fmt.Sprintf("theta^%d/%d", bm.k, bm.trials), func(b *testing.B) {
 			for b.Loop() {
-				f.run(b, Settings{Trials: bm.trials})
+				f.run(b, Settings{Trials: bm.trials, Workers: *benchWorkers})
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(bm.trials), "us/trial")
 		})

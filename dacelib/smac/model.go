@@ -13,7 +13,8 @@ import (
 // scratch is memory that fits and predictions reuse.
 type scratch struct {
 	x, y           []float64 // the data for the fit
-	random, near   []float64 // candidates, row by row
+	random         []float64 // candidates, row by row
+	near           []forest.Exchange
 	mean, variance []float64
 }
 
@@ -32,6 +33,9 @@ const floor = 1e-10
 func (o *Optimizer) forestSettings() forest.Settings {
 	fs := o.s.Forest
 	fs.Incremental = true
+	if fs.Workers == 0 {
+		fs.Workers = o.s.Workers
+	}
 	fs.Seed = run.Seed(o.s.Seed, "smac: forest", o.state.FitBatch)
 	fs.Categories = make([]int, len(o.s.Space.Params))
 	for j := range fs.Categories {
@@ -186,45 +190,40 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 	return configs
 }
 
-// search moves from each start to its best neighbour until none is better, for
-// all starts together, and returns the ends.
+// search moves from each start to its best neighbour until none is better, all
+// starts in turn, and returns the ends.
 func (o *Optimizer) search(eta float64, starts []scored, rng *rand.Rand) (ends []scored) {
-	d := len(o.s.Space.Params)
 	active := slices.Clone(starts)
 	for i := range active {
 		active[i].unit = slices.Clone(active[i].unit)
 	}
-	near := o.scratch.near
+	sc := &o.scratch
 	for len(active) > 0 {
-		near = near[:0]
-		upTo := make([]int, len(active)) // end of each one's neighbours
-		for w := range active {
-			near = o.neighbours(near, active[w].unit, rng)
-			upTo[w] = len(near) / d
-		}
-		mean, variance := o.predict(near)
-		i := 0
 		moved := active[:0]
-		for w, a := range active {
-			from := a.ei
-			for ; i < upTo[w]; i++ {
-				if !mayExceed(eta, mean[i], variance[i], a.ei) {
+		for _, a := range active {
+			sc.near = o.neighbours(sc.near[:0], a.unit, rng)
+			n := len(sc.near)
+			sc.mean, sc.variance = grown(sc.mean, n), grown(sc.variance, n)
+			o.model.forest.PredictExchanges(sc.mean, sc.variance, a.unit, sc.near)
+			best := -1
+			for i, mean := range sc.mean {
+				if !mayExceed(eta, mean, sc.variance[i], a.ei) {
 					continue
 				}
-				if ei := improvement(eta, mean[i], variance[i]); ei > a.ei {
-					a.mean, a.variance, a.ei = mean[i], variance[i], ei
-					copy(a.unit, near[i*d:][:d])
+				if ei := improvement(eta, mean, sc.variance[i]); ei > a.ei {
+					a.mean, a.variance, a.ei, best = mean, sc.variance[i], ei, i
 				}
 			}
-			if a.ei > from {
-				moved = append(moved, a)
-			} else {
+			if best < 0 {
 				ends = append(ends, a)
+				continue
 			}
+			to := sc.near[best]
+			a.unit[to.Feature] = to.Value
+			moved = append(moved, a)
 		}
 		active = moved
 	}
-	o.scratch.near = near
 	return ends
 }
 
@@ -247,13 +246,10 @@ func (o *Optimizer) fresh(unit []float64) bool {
 // every other value; for a number, four values drawn from a normal distribution
 // around its value with a standard deviation of 0.2 of the range, truncated to
 // the range [SMAC].
-func (o *Optimizer) neighbours(dst, unit []float64, rng *rand.Rand) []float64 {
+func (o *Optimizer) neighbours(dst []forest.Exchange, unit []float64, rng *rand.Rand) []forest.Exchange {
 	for j := range unit {
 		p := &o.s.Space.Params[j]
-		exchange := func(u float64) {
-			dst = append(dst, unit...)
-			dst[len(dst)-len(unit)+j] = u
-		}
+		exchange := func(u float64) { dst = append(dst, forest.Exchange{Feature: j, Value: u}) }
 		if k := p.choices(); k > 0 {
 			for v := range k {
 				if float64(v) != unit[j] {

@@ -73,9 +73,10 @@ type Settings struct {
 	// Forest holds the settings of the model; its zero value means SMAC's. The
 	// optimiser sets its Seed, Categories and Incremental.
 	Forest forest.Settings
-	// Workers is the number of concurrent evaluations in [Run]; 0 means 1. With
-	// more than one, the function must be safe for concurrent calls. It does
-	// not change the result.
+	// Workers is the number of concurrent evaluations in [Run], and of the
+	// goroutines of the model unless Forest has its own; 0 means 1. With more than
+	// one, the function must be safe for concurrent calls. It does not change the
+	// result.
 	Workers int
 	// Farm, if not nil, is where the function has its work done, by a problem of
 	// farm.Problem or by the field Farm of what it calls. It is this process's

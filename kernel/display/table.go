@@ -49,8 +49,8 @@ func Rows(v any) (*Grid, error) {
 	return nil, fmt.Errorf("display: Rows makes no table of %T: it takes slices and maps of structs, slices of maps or slices, and matrices", v)
 }
 
-// All returns the table with all its rows shown, however many they are. Of a
-// table otherwise only the first and last are, if there are more than 20.
+// All returns a copy of the table that shows all its rows. Without it, a table
+// of more than 20 rows shows the first and the last of them.
 func (g *Grid) All() *Grid {
 	all := *g
 	all.most = max(1, g.rows)

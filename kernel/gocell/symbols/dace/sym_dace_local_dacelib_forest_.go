@@ -16,6 +16,7 @@ var dace_local_dacelib_forest_ = table.Package{
 `,
 	Values: []table.Symbol{
 		{Name: "Fit", Value: forest.Fit},
+		{Name: "Exchange", Value: (*forest.Exchange)(nil)},
 		{Name: "Forest", Value: (*forest.Forest)(nil)},
 		{Name: "Settings", Value: (*forest.Settings)(nil)},
 	},
