@@ -39,8 +39,8 @@ var benchWorkers = flag.Int("workers", 1, "goroutines of the model in BenchmarkR
 // BRKGA's space, of 5 parameters, and over four copies of it. On a core of an
 // AMD EPYC (Zen 4) without other work, 1,600 trials take 0.90 s and 2.7 s. For
 // more trials, fits become rarer: 25,600 trials over the 5 parameters take 9.7 s,
-// where the aim is 20 s. 51,200 over four copies, where it is 60 s, took 57 to
-// 74 s on a noisy day, and 45 s with -workers 2.
+// where the aim is 20 s, and 51,200 over four copies 57 to 58 s, where it is 60 s;
+// with -workers 2, 40 s.
 //
 // SMAC3 2.2.0 needs 162.9 s for 1,600 trials over the 5 parameters, 102 ms a
 // trial (on an Intel Xeon).
