@@ -7,8 +7,10 @@ import (
 
 // An Exchange sets a feature of a point to another value.
 type Exchange struct {
+	// Feature is the index of the feature, from 0 to d-1.
 	Feature int
-	Value   float64
+	// Value is its new value, one that Fit accepts for the feature.
+	Value float64
 }
 
 // PredictExchanges is Predict for neighbours of the point x, which has d
