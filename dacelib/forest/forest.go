@@ -15,9 +15,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"dace.local/dacelib/internal/defaults"
+	"dace.local/dacelib/run"
 )
 
 // Settings are the parameters of a forest. The zero value of each field means
@@ -91,12 +91,12 @@ func (s Settings) withDefaults(d int) (Settings, error) {
 // A Forest is a fitted random forest. It may be used from several goroutines
 // at once.
 type Forest struct {
-	d     int
-	trees []tree
-	masks bool    // whether some split is by subsets of a category
-	works int     // Settings.Workers
-	mid   float64 // the mean of y, which is subtracted from the leaves' values
-	add   *adder  // for Add, under Settings.Incremental
+	d       int
+	workers int // Settings.Workers
+	trees   []tree
+	masks   bool    // whether some split is by subsets of a category
+	mid     float64 // the mean of y, which is subtracted from the leaves' values
+	add     *adder  // for Add, under Settings.Incremental
 }
 
 // A node sends x to node left+1 if x[feat] > thr, else to node left. A leaf has
@@ -139,18 +139,22 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 		}
 		sum += v
 	}
-	f := &Forest{d: d, trees: make([]tree, s.Trees), mid: sum / float64(n), works: s.Workers}
+	f := &Forest{d: d, trees: make([]tree, s.Trees), mid: sum / float64(n), workers: s.Workers}
 	data, err := newTable(x, y, d, f.mid, s)
 	if err != nil {
 		return nil, err
 	}
 	workers := min(s.Workers, s.Trees)
-	concurrently(workers, func(w int) {
+	err = run.Each(workers, workers, func(w int) error {
 		g := newGrower(data, s)
 		for t := w; t < s.Trees; t += workers {
 			f.trees[t] = g.grow(t)
 		}
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range f.trees {
 		f.masks = f.masks || len(t.masks) > 0
 	}
@@ -158,17 +162,6 @@ func Fit(x, y []float64, d int, s Settings) (*Forest, error) {
 		f.add = newAdder(x, data, s)
 	}
 	return f, nil
-}
-
-// concurrently calls work(0) to work(n-1), each in a goroutine, and waits for
-// them.
-func concurrently(n int, work func(i int)) {
-	var wg sync.WaitGroup
-	for i := 1; i < n; i++ {
-		wg.Go(func() { work(i) })
-	}
-	work(0)
-	wg.Wait()
 }
 
 // Dim returns d, the number of features.
@@ -186,11 +179,19 @@ func (f *Forest) Predict(mean, variance, x []float64) {
 	if sq == nil {
 		sq = make([]float64, n)
 	}
-	workers := max(1, min(f.works, n/rowsAtOnce))
-	concurrently(workers, func(w int) {
+	workers := min(f.workers, n/rowsAtOnce)
+	if workers < 2 {
+		f.predict(mean, sq, x)
+		return
+	}
+	err := run.Each(workers, workers, func(w int) error {
 		a, b := n*w/workers, n*(w+1)/workers
 		f.predict(mean[a:b], sq[a:b], x[a*d:b*d])
+		return nil
 	})
+	if err != nil {
+		panic(err)
+	}
 }
 
 // rowsAtOnce is the least number of rows for which another goroutine is worth

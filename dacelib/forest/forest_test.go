@@ -485,7 +485,9 @@ func BenchmarkPredict(b *testing.B) {
 }
 
 // BenchmarkExchanges measures the neighbours of 20 points in a local search of
-// SMAC over 5 and 20 features, after 20,000 trials: as rows, and as exchanges.
+// SMAC over 5 and 20 features, after 20,000 trials: as rows, and as exchanges. On
+// a core of an AMD EPYC (Zen 4), medians of three, a neighbour takes 442 and 399
+// ns with 5 features, 300 and 135 ns with 20.
 func BenchmarkExchanges(b *testing.B) {
 	for _, d := range []int{5, 20} {
 		const n = 20000
