@@ -392,6 +392,13 @@ func (d *Dispatcher) Waits(key string) bool {
 	return len(d.waiting[key]) > 0
 }
 
+// Open reports whether a message was sent and is not done.
+func (d *Dispatcher) Open(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls[id] != nil
+}
+
 // dead reports whether a worker has ended.
 func (d *Dispatcher) dead(name string) bool {
 	d.mu.Lock()

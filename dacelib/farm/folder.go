@@ -386,9 +386,11 @@ func (p *FolderPool) Queued(_ context.Context, m Message) (bool, error) {
 // Withdraw implements [Transport]. A worker that has a message notices that its
 // file is gone.
 func (p *FolderPool) Withdraw(messages []Message) {
-	workers, _ := os.ReadDir(p.path("taken"))
 	for _, m := range messages {
 		_ = os.Remove(p.path("tasks", m.Class(), m.ID))
+	}
+	workers, _ := os.ReadDir(p.path("taken")) // also those that came meanwhile
+	for _, m := range messages {
 		for _, w := range workers {
 			_ = os.Remove(p.path("taken", w.Name(), m.ID))
 		}

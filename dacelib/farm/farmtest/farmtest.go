@@ -261,9 +261,10 @@ func cancelled(ctx context.Context, t *testing.T, pool farm.Pool) {
 	case <-time.After(long):
 		t.Fatal("a cancelled call does not return")
 	}
-	// The workers are free again.
-	if err := Doubles(context.Background(), t, pool, 7_000_000, 20); err != nil {
-		t.Fatal(err)
+	free, stop := context.WithTimeout(context.Background(), long)
+	defer stop()
+	if err := Doubles(free, t, pool, 7_000_000, 20); err != nil {
+		t.Fatal("the workers are not free again: ", err)
 	}
 }
 

@@ -296,6 +296,14 @@ func (p *Pool) worker(m *nats.Msg) {
 	var w farm.Worker
 	if json.Unmarshal(m.Data, &w) == nil && w.Name == name && w.Cores > 0 && w.Cores < 1<<16 {
 		p.Alive(w)
+		// A message may have been stored, or a worker come, after it was withdrawn.
+		var orphans []string
+		for _, id := range w.Holds {
+			if caller, _ := split(id); caller == p.caller && !p.Open(id) {
+				orphans = append(orphans, id)
+			}
+		}
+		p.cancel(orphans)
 	}
 }
 
@@ -374,8 +382,17 @@ func (p *Pool) Withdraw(messages []farm.Message) {
 		request, _ := json.Marshal(map[string]string{"filter": subject(m)})
 		_ = p.nc.Publish("$JS.API.STREAM.PURGE.TASKS", request)
 	}
-	b, _ := json.Marshal(ids)
-	_ = p.nc.Publish("x", b)
+	p.cancel(ids)
+}
+
+// cancel stops the workers that compute messages, which nobody waits for.
+func (p *Pool) cancel(ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	if b, err := json.Marshal(ids); err == nil {
+		_ = p.nc.Publish("x", b)
+	}
 }
 
 // Look implements farm.Transport.

@@ -33,8 +33,12 @@ type source struct {
 
 	rates farm.Rates // of the units that it has computed
 
-	mu      sync.Mutex      // guards running
+	mu      sync.Mutex      // guards the fields below
 	running map[string]task // by message ID
+	// withdrawn are the messages that callers have withdrawn lately, which may
+	// come after the news that they are: subscriptions keep no common order, and
+	// the server may store a message after a purge that was sent later.
+	withdrawn map[string]time.Time
 }
 
 // A task is a message that the worker computes.
@@ -56,7 +60,7 @@ func NewSource(_ context.Context, path string) (farm.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{path: path, join: j, running: map[string]task{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
+	return &source{path: path, join: j, running: map[string]task{}, withdrawn: map[string]time.Time{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
 }
 
 func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
@@ -161,6 +165,10 @@ func (s *source) show() {
 	}
 }
 
+// withdrawnFor is how long a worker remembers withdrawn messages. Of those that
+// come later its caller learns when the worker shows itself.
+const withdrawnFor = time.Minute
+
 // withdraw cancels messages that their caller has withdrawn.
 func (s *source) withdraw(m *nats.Msg) {
 	var ids []string
@@ -169,9 +177,17 @@ func (s *source) withdraw(m *nats.Msg) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := time.Now()
+	for id, at := range s.withdrawn {
+		if now.Sub(at) > withdrawnFor {
+			delete(s.withdrawn, id)
+		}
+	}
 	for _, id := range ids {
+		s.withdrawn[id] = now
 		if t, ok := s.running[id]; ok {
 			t.cancel()
+			delete(s.running, id)
 		}
 	}
 }
@@ -221,7 +237,10 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			if garbage {
 				continue
 			}
-			of := s.begin(ctx, t, m.Reply)
+			of, ok := s.begin(ctx, t, m.Reply)
+			if !ok {
+				continue
+			}
 			if !s.expectsSoon(t) {
 				s.tell(t.ID, notice{Kind: "took", ID: t.ID})
 			}
@@ -232,7 +251,10 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			continue
 		}
 		_ = m.Respond([]byte("+ACK"))
-		of := s.begin(ctx, t, "")
+		of, ok := s.begin(ctx, t, "")
+		if !ok {
+			continue
+		}
 		s.tell(t.ID, notice{Kind: "took", ID: t.ID})
 		// A worker that dies of a unit within microseconds has sent neither; the
 		// server then delivers the message again. From then on its caller hears
@@ -244,13 +266,17 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 	}
 }
 
-// begin returns the context in which a message is computed.
-func (s *source) begin(ctx context.Context, m farm.Message, reply string) context.Context {
-	of, cancel := context.WithCancel(ctx)
+// begin returns the context in which a message is computed; ok is false if the
+// message was withdrawn.
+func (s *source) begin(ctx context.Context, m farm.Message, reply string) (of context.Context, ok bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, gone := s.withdrawn[m.ID]; gone {
+		return nil, false
+	}
+	of, cancel := context.WithCancel(ctx)
 	s.running[m.ID] = task{cancel, reply}
-	s.mu.Unlock()
-	return of
+	return of, true
 }
 
 // expectsSoon reports whether the worker expects a message to take no longer than
