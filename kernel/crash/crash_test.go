@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,10 +39,15 @@ var ends = map[string]struct {
 		}
 		select {}
 	}, []string{"fatal error: concurrent map writes\n", "crash.init"}},
-	"fault":  {func() { _ = syscall.Kill(os.Getpid(), syscall.SIGABRT); select {} }, []string{"SIGABRT: abort"}},
-	"panic":  {func() { go panic("boom"); select {} }, []string{"panic: boom"}},
-	"killed": {func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }, nil},
+	"fault":  {func() { _ = syscall.Kill(os.Getpid(), syscall.SIGABRT); await() }, []string{"SIGABRT: abort"}},
+	"panic":  {func() { go panic("boom"); await() }, []string{"panic: boom"}},
+	"killed": {func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); await() }, nil},
 }
+
+// await waits for the end of the process. Where "select {}" stands alone, the
+// runtime finds that all goroutines are asleep, and if it does while a signal
+// ends the process, each of the two waits for the other to print (Go 1.26).
+func await() { time.Sleep(time.Hour) }
 
 var sink []byte
 
@@ -86,9 +92,14 @@ func TestEnds(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := filepath.Join(t.TempDir(), "connection.json.crash")
-			cmd := exec.Command(os.Args[0])
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0])
 			cmd.Env = append(os.Environ(), "DACE_TEST_END="+kind, "DACE_TEST_NOTE="+name)
 			out, err := cmd.CombinedOutput()
+			if ctx.Err() != nil {
+				t.Fatalf("the process does not end; it has printed\n%.3000s", out)
+			}
 			if err == nil {
 				t.Fatal("the process ended well")
 			}
