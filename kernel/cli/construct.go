@@ -40,9 +40,10 @@ maximisation, 80; "dace data fetch all" gets its networks first), caop
 
 Scales: quick takes seconds to a minute, small minutes, tenth a tenth of the
 paper's trials, paper all of them: on two cores, CEPS takes half an hour or less
-and DACE on ccp about one; GLOBAL and PARHYDRA take hours. "-scorer affine" makes
-DACE two to three times as fast, and "-stop enough" ends a search for a hard
-instance when it has found one.
+and DACE, GLOBAL and PARHYDRA on ccp about one each. On caop an evaluation is a
+compilation, and DACE's 500,000 take about five hours. "-scorer affine" makes DACE
+two to three times as fast on the others, and "-stop enough" ends a search for a
+hard instance when it has found one.
 
 Readings: written is the paper's text, published what the authors' public code
 does, where the two differ.

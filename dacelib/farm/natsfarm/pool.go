@@ -385,7 +385,7 @@ func (p *Pool) Withdraw(messages []farm.Message) {
 	p.cancel(ids)
 }
 
-// cancel stops the workers that compute messages, which nobody waits for.
+// cancel stops the workers that compute messages that nobody waits for.
 func (p *Pool) cancel(ids []string) {
 	if len(ids) == 0 {
 		return
