@@ -10,7 +10,7 @@ import "dace.local/dacelib/run"
 func (c *coevolution) runs() int {
 	b := c.s.Budget.Runs
 	if e := c.s.Budget.Evaluations; e > 0 && c.judge.authentic {
-		if n := max(1, e/c.s.Evaluations); b == 0 || n < b {
+		if n := max(1, e/c.judge.evaluations); b == 0 || n < b {
 			b = n
 		}
 	}

@@ -318,7 +318,7 @@ func start(ctx context.Context, method, class string, training []problem.Problem
 	}
 	return &coevolution{
 		method: method, s: s, j: j, e: &emitter{to: s.OnEvent},
-		judge: judge{evaluations: s.Evaluations, seeds: s.Seeds, farm: s.Farm},
+		judge: judge{evaluations: s.judged(), seeds: s.Seeds, farm: s.Farm},
 		r: &Result{
 			Method: method, Setup: setup, Version: run.Build(), CPU: run.CPU(),
 			Portfolio: portfolio.Portfolio{Name: method},

@@ -68,6 +68,10 @@ type Settings struct {
 	Trials int
 	// Evaluations is the budget of a run of BRKGA; default 800.
 	Evaluations int
+	// Share is the share of Evaluations after which a run ends while a portfolio
+	// is constructed; 0 means all, for Best 0.8. Members that are good after
+	// fewer evaluations are good on larger instances, too.
+	Share float64 `json:",omitempty"`
 	// Seeds is the number of seeds of BRKGA with which a configuration is
 	// evaluated on every instance; default 1, the paper's, for Best 12. More
 	// seeds keep the search from overfitting one seed.
@@ -105,6 +109,14 @@ type Settings struct {
 	// OnRound, if not nil, receives the result so far whenever its portfolio or
 	// its instances have changed. The function must not modify the result.
 	OnRound func(Result) `json:"-"`
+}
+
+// judged returns the number of evaluations of a run during the construction.
+func (s Settings) judged() int {
+	if s.Share == 0 {
+		return s.Evaluations
+	}
+	return max(1, int(math.Round(s.Share*float64(s.Evaluations))))
 }
 
 // A Budget bounds a construction; 0 means no bound. A bound is checked between
@@ -174,6 +186,9 @@ func (s Settings) withDefaults(d methodDefaults) (Settings, error) {
 		if err := defaults.AtMost("construct", defaults.Bound{Field: "Settings." + c.name, Value: c.value, Most: c.most}); err != nil {
 			return s, err
 		}
+	}
+	if !(s.Share >= 0 && s.Share <= 1) {
+		return s, fmt.Errorf("construct: Settings.Share is %v; it must be between 0, which means 1, and 1", s.Share)
 	}
 	if s.Reading != run.Written && s.Reading != run.Published {
 		return s, fmt.Errorf("construct: Settings.Reading is %d; use run.Written or run.Published", int(s.Reading))

@@ -362,7 +362,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// Best is one round of DACE under twelve seeds.
+// Best is one round of DACE under twelve seeds, whose runs end early.
 func TestBest(t *testing.T) {
 	ctx, ps := context.Background(), training(t, 2)
 	best, err := construct.Best(ctx, ps, tiny())
@@ -370,7 +370,7 @@ func TestBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := tiny()
-	s.Rounds, s.Seeds = 1, 12
+	s.Rounds, s.Seeds, s.Share = 1, 12, 0.8
 	one, err := construct.DACE(ctx, ps, s)
 	if err != nil {
 		t.Fatal(err)
@@ -380,7 +380,39 @@ func TestBest(t *testing.T) {
 	}
 	s = construct.Settings{NIR: tiny().NIR, Evaluations: 20}
 	s.Budget.Runs = 2000
-	if best, err = construct.Best(ctx, ps, s); err != nil || best.Setup.Settings.Seeds != 12 || best.Setup.Settings.Minings != 8 || best.Setup.Settings.Trials != 350 {
+	if best, err = construct.Best(ctx, ps, s); err != nil || best.Setup.Settings.Seeds != 12 || best.Setup.Settings.Minings != 8 || best.Setup.Settings.Trials != 350 || best.Setup.Settings.Share != 0.8 {
 		t.Errorf("defaults: %+v, %v", best.Setup.Settings, err)
+	}
+}
+
+// A share of the evaluations is what every run makes, and what a budget in
+// evaluations pays for.
+func TestShare(t *testing.T) {
+	ctx, ps := context.Background(), training(t, 2)
+	s := tiny()
+	s.Evaluations = 20
+	whole, err := construct.One(ctx, ps, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranges := 2 * 20 * len(ps) // by runs of all evaluations
+	s.Share = 0.25
+	part, err := construct.One(ctx, ps, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part.Cost.Runs != whole.Cost.Runs || 4*(part.Cost.Evaluations-ranges) != whole.Cost.Evaluations-ranges {
+		t.Errorf("a quarter: %+v, all: %+v", part.Cost, whole.Cost)
+	}
+	s.Trials, s.Budget.Evaluations = 0, 2000
+	bounded, err := construct.One(ctx, ps, s)
+	if err != nil || bounded.Cost.Runs < 300 || bounded.Cost.Runs > 400 {
+		t.Errorf("2000 evaluations by 5 a run: %+v, %v", bounded.Cost, err)
+	}
+	for _, bad := range []float64{-0.1, 1.1, math.NaN()} {
+		s.Share = bad
+		if _, err := construct.One(ctx, ps, s); err == nil || !strings.Contains(err.Error(), "Settings.Share") {
+			t.Errorf("share %v: %v", bad, err)
+		}
 	}
 }
