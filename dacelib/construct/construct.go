@@ -71,7 +71,7 @@ type Settings struct {
 	// Share is the share of Evaluations after which a run ends while a portfolio
 	// is constructed; 0 means all, for Best 0.8. Members that are good after
 	// fewer evaluations are good on larger instances, too.
-	Share float64 `json:",omitempty"`
+	Share float64
 	// Seeds is the number of seeds of BRKGA with which a configuration is
 	// evaluated on every instance; default 1, the paper's, for Best 12. More
 	// seeds keep the search from overfitting one seed.
