@@ -24,6 +24,8 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -36,13 +38,16 @@ import (
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/stats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A cell is a construction: what determines it.
 type cell struct {
 	Class string `json:"class"`
-	// Axis is "runs" or "evaluations", Budget their number; both are zero for
-	// a portfolio that needs no construction.
+	// Axis is "runs" or "evaluations", Budget their number; or Axis is "scale",
+	// the paper's settings, and Budget zero.
 	Axis   string `json:"axis"`
 	Budget int    `json:"budget"`
 	// Training is the number of training instances, Seed that of the set and
@@ -54,6 +59,11 @@ type cell struct {
 	// runs on each, in the test.
 	Unseen  int `json:"unseen"`
 	Repeats int `json:"repeats"`
+	// RunEvaluations is the budget of a run, in construction and test, and Sample
+	// the number of solutions that normalise an unseen instance; 0 means the
+	// paper's.
+	RunEvaluations int `json:"run_evaluations,omitempty"`
+	Sample         int `json:"sample,omitempty"`
 }
 
 // A row is the outcome of a cell.
@@ -69,7 +79,7 @@ type row struct {
 }
 
 // methods are what is compared, in the order of the tables.
-var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "NIR-ONE", "BEST"}
+var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "DACE-AFFINE", "NIR-ONE", "NIR-ONEx12", "BEST"}
 
 func main() {
 	log.SetFlags(0)
@@ -92,6 +102,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	names := fs.String("methods", strings.ToLower(strings.Join(methods, ",")), "methods")
 	unseen := fs.Int("unseen", 50, "`number` of unseen instances of each dimension")
 	repeats := fs.Int("repeats", 10, "`number` of runs on each unseen instance")
+	perRun := fs.Int("run-evaluations", 0, "`number` of evaluations of a run; 0 means 800")
+	sample := fs.Int("sample", 0, "`number` of solutions that normalise an unseen instance; 0 means a million")
+	paper := fs.Bool("paper", false, "constructions of the paper's settings, without a budget")
+	records := fs.String("records", "", "`folder` for the records of constructions, so that they too go on where they ended")
 	print := fs.Bool("print", false, "print the tables of what the file holds, and construct nothing")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -106,12 +120,12 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if *print {
 		return tables(out, rows)
 	}
-	cells, err := plan(cell{Class: *class, Unseen: *unseen, Repeats: *repeats}, *runs, *evaluations, *training, *names, *seeds)
+	cells, err := plan(cell{Class: *class, Unseen: *unseen, Repeats: *repeats, RunEvaluations: *perRun, Sample: *sample}, *runs, *evaluations, *training, *names, *seeds, *paper)
 	if err != nil {
 		return err
 	}
 	if len(cells) == 0 {
-		return errors.New("no budget: give -runs or -evaluations")
+		return errors.New("no budget: give -runs, -evaluations or -paper")
 	}
 	f, err := os.OpenFile(*file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -121,7 +135,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		if slices.ContainsFunc(rows, func(r row) bool { return r.cell == c }) {
 			continue
 		}
-		r, err := c.measure(ctx, *file+".ranges")
+		r, err := c.measure(ctx, *file+".ranges", *records)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%+v: %w", c, err), f.Close())
 		}
@@ -138,12 +152,15 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // plan lists the cells, all methods of a seed after one another.
-func plan(c cell, runs, evaluations, training, names string, seeds uint64) ([]cell, error) {
+func plan(c cell, runs, evaluations, training, names string, seeds uint64, paper bool) ([]cell, error) {
 	var cells []cell
-	for _, axis := range []struct{ name, budgets string }{{"evaluations", evaluations}, {"runs", runs}} {
+	for _, axis := range []struct{ name, budgets string }{{"evaluations", evaluations}, {"runs", runs}, {"scale", ""}} {
 		budgets, err := numbers(axis.budgets)
 		if err != nil {
 			return nil, err
+		}
+		if axis.name == "scale" && paper {
+			budgets = []int{0}
 		}
 		sizes, err := numbers(training)
 		if err != nil {
@@ -183,7 +200,7 @@ func numbers(list string) ([]int, error) {
 }
 
 // measure constructs the portfolio of a cell and tests it.
-func (c cell) measure(ctx context.Context, ranges string) (row, error) {
+func (c cell) measure(ctx context.Context, ranges, folder string) (row, error) {
 	class, err := experiment.Class(c.Class, 0)
 	if err != nil {
 		return row{}, err
@@ -192,7 +209,7 @@ func (c cell) measure(ctx context.Context, ranges string) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	r, err := c.construct(ctx, class, set.Training)
+	r, err := c.construct(ctx, class, set.Training, folder)
 	if err != nil {
 		return row{}, err
 	}
@@ -202,7 +219,7 @@ func (c cell) measure(ctx context.Context, ranges string) (row, error) {
 		return row{}, err
 	}
 	entries := []experiment.Entry{{Portfolio: r.Portfolio, Construction: c.Seed}}
-	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Ranges: ranges})
+	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Evaluations: c.RunEvaluations, Sample: c.Sample, Ranges: ranges})
 	if err != nil {
 		return row{}, err
 	}
@@ -218,9 +235,12 @@ func (c cell) measure(ctx context.Context, ranges string) (row, error) {
 }
 
 // construct builds the cell's portfolio.
-func (c cell) construct(ctx context.Context, class problem.Class, training []problem.Problem) (construct.Result, error) {
+func (c cell) construct(ctx context.Context, class problem.Class, training []problem.Problem, folder string) (construct.Result, error) {
 	s := c.size()
-	s.Seed, s.Reading = c.Seed, run.Written
+	if folder != "" {
+		s.Dir = filepath.Join(folder, fmt.Sprintf("%s-%d-%s-%d-%d", strings.ToLower(c.Method), c.Training, c.Axis, c.Budget, c.Seed))
+	}
+	s.Seed, s.Reading, s.Evaluations = c.Seed, run.Written, c.RunEvaluations
 	method := c.Method
 	switch c.Axis {
 	case "runs":
@@ -233,8 +253,12 @@ func (c cell) construct(ctx context.Context, class problem.Class, training []pro
 		s.Configurations = max(4, c.runs()/len(training)-2)
 	case "DACEx3":
 		method, s.Seeds = "DACE", 3
+	case "DACE-AFFINE":
+		method = "DACE"
 	case "NIR-ONE":
 		method, s.Rounds = "DACE", 1
+	case "NIR-ONEx12":
+		method, s.Share = "BEST", 1
 	}
 	return construct.Build(ctx, method, class, training, s)
 }
@@ -242,7 +266,7 @@ func (c cell) construct(ctx context.Context, class problem.Class, training []pro
 // runs returns the budget in runs on authentic instances.
 func (c cell) runs() int {
 	if c.Axis == "evaluations" {
-		return c.Budget / 800
+		return c.Budget / cmp.Or(c.RunEvaluations, 800)
 	}
 	return c.Budget
 }
@@ -251,13 +275,20 @@ func (c cell) runs() int {
 // otherwise have too few trials to be one. Methods on networks, whose runs an
 // evaluation budget does not bound, have those of the scale small.
 func (c cell) size() construct.Settings {
+	if c.Axis == "scale" {
+		var s construct.Settings
+		if c.Method != "DACE" {
+			s.NIR.Activation = nir.Identity
+		}
+		return s
+	}
 	s := construct.Small()
 	s.NIR.Activation = nir.Identity
 	n := c.runs()
 	if nets := strings.HasPrefix(c.Method, "DACE") || c.Method == "NIR-ONE"; nets && c.Axis == "evaluations" {
 		return s
 	}
-	if c.Method == "BEST" { // its own numbers of minings and trials
+	if c.Method == "BEST" || c.Method == "NIR-ONEx12" { // its own numbers of minings and trials
 		s.Minings, s.Trials = 0, 0
 		return s
 	}
@@ -297,6 +328,9 @@ func read(file string) ([]row, error) {
 // tables prints a table in Markdown for every class, number of training
 // instances and budget.
 func tables(out io.Writer, rows []row) error {
+	if err := tenth(out, rows); err != nil {
+		return err
+	}
 	slices.SortStableFunc(rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Training, b.Training), cmp.Compare(a.Axis, b.Axis), cmp.Compare(a.Budget, b.Budget))
 	})
@@ -314,6 +348,70 @@ func tables(out io.Writer, rows []row) error {
 		rows = rows[n:]
 	}
 	return nil
+}
+
+// tenth compares DACE at the paper's scale with BEST, which has a tenth of its
+// runs: all constructions as independent samples, and those on the same training
+// instances as pairs.
+func tenth(out io.Writer, rows []row) error {
+	values := func(method, axis string, budget, dim int) map[uint64]float64 {
+		v := map[uint64]float64{}
+		for _, r := range rows {
+			if mean, ok := r.Means[dim]; ok && r.Method == method && r.Axis == axis && r.Budget == budget && r.Training == 5 && r.RunEvaluations == 0 {
+				v[r.Seed] = mean
+			}
+		}
+		return v
+	}
+	begun := false
+	for _, dim := range []int{30, 40, 80, 100} {
+		dace := values("DACE", "scale", 0, dim)
+		for _, budget := range []int{50_000, 500_000} {
+			best := values("BEST", "evaluations", budget, dim)
+			if len(dace) < 2 || len(best) < 2 {
+				continue
+			}
+			var a, b, pairs []float64
+			ahead := 0
+			for _, seed := range slices.Sorted(maps.Keys(best)) {
+				a = append(a, best[seed])
+				if v, ok := dace[seed]; ok {
+					pairs = append(pairs, best[seed]-v)
+					if best[seed] > v {
+						ahead++
+					}
+				}
+			}
+			for _, seed := range slices.Sorted(maps.Keys(dace)) {
+				b = append(b, dace[seed])
+			}
+			test, err := stats.MannWhitney(a, b, stats.MannWhitneySettings{Method: stats.Exact})
+			if err != nil {
+				return err
+			}
+			if !begun {
+				fmt.Fprintf(out, "\nBEST, and DACE at the paper's scale, which has ten times its runs and 500,000 evaluations:\n\n| d | DACE | n | BEST | n | BEST's evaluations | difference, 95 %% interval | rank-sum test | pairs, 95 %% interval | BEST ahead |\n|---|---|---|---|---|---|---|---|---|---|\n")
+				begun = true
+			}
+			difference, half := welch(a, b)
+			paired, width := stats.Interval(pairs, 0.95)
+			fmt.Fprintf(out, "| %d | %.4f | %d | %.4f | %d | %d | %.4f to %.4f | p = %.3f | %.4f to %.4f | %d of %d |\n", dim, stat.Mean(b, nil), len(b), stat.Mean(a, nil), len(a), budget,
+				difference-half, difference+half, test.PValue, paired-width, paired+width, ahead, len(pairs))
+		}
+	}
+	return nil
+}
+
+// welch returns the difference of the means of two samples and half the width of
+// its 95 % interval (Welch, Biometrika 34, 1947).
+func welch(a, b []float64) (difference, half float64) {
+	ma, va := stat.MeanVariance(a, nil)
+	mb, vb := stat.MeanVariance(b, nil)
+	na, nb := float64(len(a)), float64(len(b))
+	va, vb = va/na, vb/nb
+	nu := (va + vb) * (va + vb) / (va*va/(na-1) + vb*vb/(nb-1))
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(0.975)
+	return ma - mb, t * math.Sqrt(va+vb)
 }
 
 // table prints one table. A method's interval is over its constructions; a test
@@ -338,7 +436,14 @@ func table(out io.Writer, rows []row) error {
 	slices.SortStableFunc(lines, func(a, b experiment.MethodRow) int {
 		return cmp.Or(cmp.Compare(a.Dim, b.Dim), cmp.Compare(slices.Index(methods, a.Method), slices.Index(methods, b.Method)))
 	})
-	fmt.Fprintf(out, "\n%s, %d training instances, %d %s a construction:\n\n", strings.ToUpper(rows[0].Class), rows[0].Training, rows[0].Budget, rows[0].Axis)
+	budget := fmt.Sprintf("%d %s a construction", rows[0].Budget, rows[0].Axis)
+	if rows[0].Axis == "scale" {
+		budget = "the paper's scale"
+	}
+	if n := rows[0].RunEvaluations; n != 0 {
+		budget += fmt.Sprintf(", %d a run", n)
+	}
+	fmt.Fprintf(out, "\n%s, %d training instances, %s:\n\n", strings.ToUpper(rows[0].Class), rows[0].Training, budget)
 	fmt.Fprintf(out, "| d | method | n | mean | 95 %% interval | %s ahead | runs | evaluations | processor s |\n|---|---|---|---|---|---|---|---|---|\n", first)
 	for _, l := range lines {
 		var total construct.Cost

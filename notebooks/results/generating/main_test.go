@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,32 @@ func TestCommand(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, out.String())
 		}
+	}
+}
+
+// BEST and DACE at the paper's scale are independent samples: of the 35
+// arrangements of four and three values two are as extreme as this one.
+func TestTenth(t *testing.T) {
+	var rows []row
+	add := func(method, axis string, budget int, means ...float64) {
+		for i, mean := range means {
+			rows = append(rows, row{cell: cell{Class: "ccp", Axis: axis, Budget: budget, Training: 5, Seed: uint64(i + 1), Method: method}, Means: map[int]float64{40: mean}})
+		}
+	}
+	add("DACE", "scale", 0, 1.01, 1.02, 1.03)
+	add("BEST", "evaluations", 500_000, 1.035, 1.045, 1.039, 1.041)
+	var out bytes.Buffer
+	if err := tenth(&out, rows); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "| 40 | 1.0200 | 3 | 1.0400 | 4 | 500000 |") || !strings.Contains(out.String(), "p = 0.057") || !strings.Contains(out.String(), "| 3 of 3 |") {
+		t.Error(out.String())
+	}
+	// Equal variances of 1 and three values each: 4 degrees of freedom, for which
+	// t at 0.975 is 2.7764.
+	difference, half := welch([]float64{1, 2, 3}, []float64{4, 5, 6})
+	if want := 2.7764 * math.Sqrt(2.0/3); difference != -3 || math.Abs(half-want) > 1e-3 {
+		t.Errorf("%v, %v; %v is wanted", difference, half, want)
 	}
 }
 
