@@ -6,6 +6,7 @@
 // goes on with what the file holds, so it may be ended at any time.
 //
 //	go run ./notebooks/results/generating -evaluations 50000 -methods one,ceps,dace
+//	go run ./notebooks/results/generating -paper -methods dace -records DIR
 //	go run ./notebooks/results/generating -print
 //
 // The budget is in runs of BRKGA or in evaluations of authentic instances: the two
