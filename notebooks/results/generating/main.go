@@ -239,7 +239,7 @@ func (c cell) measure(ctx context.Context, ranges, folder string) (row, error) {
 func (c cell) construct(ctx context.Context, class problem.Class, training []problem.Problem, folder string) (construct.Result, error) {
 	s := c.size()
 	if folder != "" {
-		s.Dir = filepath.Join(folder, fmt.Sprintf("%s-%d-%s-%d-%d", strings.ToLower(c.Method), c.Training, c.Axis, c.Budget, c.Seed))
+		s.Dir = filepath.Join(folder, fmt.Sprintf("%s-%s-%d-%s-%d-%d", c.Class, strings.ToLower(c.Method), c.Training, c.Axis, c.Budget, c.Seed))
 	}
 	s.Seed, s.Reading, s.Evaluations = c.Seed, run.Written, c.RunEvaluations
 	method := c.Method
