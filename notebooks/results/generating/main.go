@@ -80,7 +80,7 @@ type row struct {
 }
 
 // methods are what is compared, in the order of the tables.
-var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "DACE-AFFINE", "NIR-ONE", "NIR-ONEx12", "BEST"}
+var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "NIR-ONE", "NIR-ONEx12", "BEST"}
 
 func main() {
 	log.SetFlags(0)
@@ -105,7 +105,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	repeats := fs.Int("repeats", 10, "`number` of runs on each unseen instance")
 	perRun := fs.Int("run-evaluations", 0, "`number` of evaluations of a run; 0 means 800")
 	sample := fs.Int("sample", 0, "`number` of solutions that normalise an unseen instance; 0 means a million")
-	paper := fs.Bool("paper", false, "constructions of the paper's settings, without a budget")
+	paper := fs.Bool("paper", false, "constructions of DACE with the paper's settings, LeakyReLU scorers among them, without a budget")
 	records := fs.String("records", "", "`folder` for the records of constructions, so that they too go on where they ended")
 	print := fs.Bool("print", false, "print the tables of what the file holds, and construct nothing")
 	if err := fs.Parse(args); err != nil {
@@ -174,6 +174,9 @@ func plan(c cell, runs, evaluations, training, names string, seeds uint64, paper
 						i := slices.IndexFunc(methods, func(m string) bool { return strings.EqualFold(m, name) })
 						if i < 0 {
 							return nil, fmt.Errorf("there is no method %q; the methods are %s", name, strings.Join(methods, ", "))
+						}
+						if axis.name == "scale" && methods[i] != "DACE" {
+							return nil, fmt.Errorf("-paper is for -methods dace alone, not for %s", methods[i])
 						}
 						c.Axis, c.Budget, c.Training, c.Seed, c.Method = axis.name, b, n, s, methods[i]
 						cells = append(cells, c)
@@ -254,8 +257,6 @@ func (c cell) construct(ctx context.Context, class problem.Class, training []pro
 		s.Configurations = max(4, c.runs()/len(training)-2)
 	case "DACEx3":
 		method, s.Seeds = "DACE", 3
-	case "DACE-AFFINE":
-		method = "DACE"
 	case "NIR-ONE":
 		method, s.Rounds = "DACE", 1
 	case "NIR-ONEx12":
@@ -277,11 +278,7 @@ func (c cell) runs() int {
 // evaluation budget does not bound, have those of the scale small.
 func (c cell) size() construct.Settings {
 	if c.Axis == "scale" {
-		var s construct.Settings
-		if c.Method != "DACE" {
-			s.NIR.Activation = nir.Identity
-		}
-		return s
+		return construct.Settings{}
 	}
 	s := construct.Small()
 	s.NIR.Activation = nir.Identity
@@ -333,12 +330,12 @@ func tables(out io.Writer, rows []row) error {
 		return err
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Training, b.Training), cmp.Compare(a.Axis, b.Axis), cmp.Compare(a.Budget, b.Budget))
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Training, b.Training), cmp.Compare(a.Axis, b.Axis), cmp.Compare(a.Budget, b.Budget), cmp.Compare(a.RunEvaluations, b.RunEvaluations))
 	})
 	for len(rows) > 0 {
 		head := rows[0].cell
 		n := slices.IndexFunc(rows, func(r row) bool {
-			return r.Class != head.Class || r.Training != head.Training || r.Axis != head.Axis || r.Budget != head.Budget
+			return r.Class != head.Class || r.Training != head.Training || r.Axis != head.Axis || r.Budget != head.Budget || r.RunEvaluations != head.RunEvaluations
 		})
 		if n < 0 {
 			n = len(rows)

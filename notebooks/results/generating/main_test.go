@@ -77,6 +77,7 @@ func TestBadInput(t *testing.T) {
 		{nil, "no budget"},
 		{[]string{"-runs", "ten"}, "not a list of numbers"},
 		{[]string{"-runs", "10", "-methods", "luck"}, `no method "luck"`},
+		{[]string{"-paper", "-methods", "dace,ceps"}, "not for CEPS"},
 		{[]string{"-o", file, "-print"}, "outcome 2"},
 	} {
 		args := c.args
