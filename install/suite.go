@@ -19,8 +19,8 @@ import (
 var checks = []struct{ name, command string }{
 	{"go vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
-	{"go test -race of the kernel", "go test -count=1 -timeout=20m -race ./kernel/..."},
-	{"go test of everything", "go test -count=1 -timeout=20m ./..."},
+	{"go test -race of the kernel", "go test -count=1 -timeout=30m -race ./kernel/..."},
+	{"go test of everything", "go test -count=1 -timeout=30m ./..."},
 }
 
 // testAll sets up what the tests need and runs them. Tests fail, instead of

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // needPython skips the test if a Python module is missing; with
@@ -70,6 +71,15 @@ func throughClient(t *testing.T, file string) {
 		names, cases, wants = append(names, name), append(cases, codes), append(wants, shows)
 	}
 	dir := t.TempDir()
+	t.Cleanup(func() {
+		// The compiler of a kernel that was killed may write for a moment yet.
+		for range 100 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
 	writeSpec(t, dir)
 	script, err := filepath.Abs("testdata/cells.py")
 	if err != nil {
