@@ -35,6 +35,9 @@ func (c *coevolution) trials(instances int) int {
 	if c.judge.authentic {
 		first += 2 * initial // runs that find the ranges
 	}
+	if c.s.Checks > 0 && !c.judge.authentic {
+		first += c.s.Checks * len(c.r.Setup.Training) * c.s.candidates()
+	}
 	left := (budget-first)/c.s.Rounds - c.s.Members*columns
 	return max(1, left/(c.s.Minings*columns))
 }

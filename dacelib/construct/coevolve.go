@@ -131,6 +131,7 @@ const (
 	// roundStage is the stage of the entry that records a whole round.
 	roundStage    = "round"
 	mutationStage = "mutation"
+	checkStage    = "check"
 	// miningStage and allMembersStage, and those that memberStage names, are the
 	// stages whose steps are runs of SMAC.
 	miningStage     = "mining"

@@ -76,6 +76,11 @@ type Settings struct {
 	// evaluated on every instance; default 1, the paper's, for Best 12. More
 	// seeds keep the search from overfitting one seed.
 	Seeds int
+	// Checks is the number of seeds with which the configurations found on NIRs
+	// are run on the training instances themselves, in a last round that chooses
+	// the portfolio from them. 0 means none, which is the paper's, for Best 16 or
+	// as many as the budget allows; -1 means none for Best, too.
+	Checks int
 	// Fresh is the number of random instances of the class that the method
 	// Fresh adds to the training instances. The default is three for each
 	// training instance, the most that CEPS can reach.
@@ -130,7 +135,8 @@ type Budget struct {
 	Runs int
 	// Evaluations is the number of evaluations of authentic instances. DACE
 	// spends them on the solutions that NIRs are trained with (NIR.Samples is
-	// chosen accordingly), the other methods spend them on runs.
+	// chosen accordingly), Best on these and on Checks, the other methods spend
+	// them on runs.
 	Evaluations int
 }
 
@@ -176,6 +182,7 @@ func (s Settings) withDefaults(d methodDefaults) (Settings, error) {
 		{"Trials", s.Trials, 1, 1 << 26},
 		{"Evaluations", s.Evaluations, 1, math.MaxInt},
 		{"Seeds", s.Seeds, 1, 1 << 16},
+		{"Checks", s.Checks, -1, 1 << 16},
 		{"Fresh", s.Fresh, 0, 1 << 20},
 		{"Budget.Runs", s.Budget.Runs, 0, math.MaxInt},
 		{"Budget.Evaluations", s.Budget.Evaluations, 0, math.MaxInt},

@@ -365,11 +365,13 @@ func TestScale(t *testing.T) {
 // Best is one round of DACE under twelve seeds, whose runs end early.
 func TestBest(t *testing.T) {
 	ctx, ps := context.Background(), training(t, 2)
-	best, err := construct.Best(ctx, ps, tiny())
+	s := tiny()
+	s.Checks = -1
+	best, err := construct.Best(ctx, ps, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := tiny()
+	s = tiny()
 	s.Rounds, s.Seeds, s.Share = 1, 12, 0.8
 	one, err := construct.DACE(ctx, ps, s)
 	if err != nil {
@@ -382,6 +384,79 @@ func TestBest(t *testing.T) {
 	s.Budget.Runs = 2000
 	if best, err = construct.Best(ctx, ps, s); err != nil || best.Setup.Settings.Seeds != 12 || best.Setup.Settings.Minings != 8 || best.Setup.Settings.Trials != 350 || best.Setup.Settings.Share != 0.8 {
 		t.Errorf("defaults: %+v, %v", best.Setup.Settings, err)
+	}
+}
+
+// A check runs what the last round's searches found on the training instances
+// themselves, and chooses the best portfolio of it.
+func TestChecks(t *testing.T) {
+	ctx, ps := context.Background(), training(t, 2)
+	s := tiny()
+	without, err := construct.DACE(ctx, ps, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Checks = 3
+	with, err := construct.DACE(ctx, ps, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, last := with.Rounds[:len(without.Rounds)], with.Rounds[len(without.Rounds)]
+	if !reflect.DeepEqual(before, without.Rounds) || len(with.Rounds) != len(before)+1 {
+		t.Error("the check changes the rounds before it")
+	}
+	m := last.Matrix
+	if n := len(m.Configs); n < 2 || n > 3 || !slices.Equal(m.Configs[:2], without.Portfolio.Configs) {
+		t.Errorf("checked are %v, the portfolio was %v", m.Configs, without.Portfolio)
+	}
+	if want := []string{ps[0].Name(), ps[0].Name() + ", seed 2", ps[0].Name() + ", seed 3"}; !slices.Equal(m.Instances[:3], want) || len(m.Instances) != 6 {
+		t.Errorf("columns %v", m.Instances)
+	}
+	runs := 6 * len(m.Configs)
+	if with.Cost.Runs != without.Cost.Runs+runs || with.Cost.Evaluations != without.Cost.Evaluations+60*runs+2*500 {
+		t.Errorf("%+v with the check, %+v without", with.Cost, without.Cost)
+	}
+	if !slices.Equal(last.Instances, []string{ps[0].Name(), ps[1].Name()}) || len(last.Before) != 2 || len(last.After) != 2 {
+		t.Errorf("f on %v: %v, before %v", last.Instances, last.After, last.Before)
+	}
+	top := math.Inf(-1)
+	for i := range m.Configs {
+		for j := range i {
+			top = max(top, m.Sum([]int{j, i}))
+		}
+	}
+	if got := 3 * sum(last.After); math.Abs(got-top) > 1e-9 || !reflect.DeepEqual(with.Portfolio, last.Portfolio) {
+		t.Errorf("the sum over the columns is %v, that of the best portfolio %v", got, top)
+	}
+}
+
+// Best spends a budget in evaluations on NIRs and on checks, never more than it.
+func TestChecksBudget(t *testing.T) {
+	for _, c := range []struct{ instances, evaluations, runs, checks, samples int }{
+		{5, 500_000, 0, 17, 12_460},
+		{5, 50_000, 0, -1, 10_000},
+		{2, 50_000, 0, 2, 14_260},
+		{2, 5_000, 0, -1, 2_500},
+		{5, 0, 0, 16, 10_000},
+		{5, 0, 600, 1, 10_000},
+		{5, 0, 300, -1, 10_000},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // the plan is known before the construction begins
+		s := construct.Settings{Budget: construct.Budget{Evaluations: c.evaluations, Runs: c.runs}}
+		r, err := construct.Best(ctx, training(t, c.instances), s)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if got := r.Setup.Settings; got.Checks != c.checks || got.NIR.Samples != c.samples {
+			t.Errorf("%+v: %d checks, %d samples", c, got.Checks, got.NIR.Samples)
+		}
+	}
+	s := tiny()
+	s.Budget.Evaluations = 40_000
+	r, err := construct.Best(t.Context(), training(t, 2), s)
+	if err != nil || r.Cost.Evaluations > 40_000 || r.Cost.Evaluations < 36_000 || r.Setup.Settings.Checks < 50 {
+		t.Errorf("%+v, %d checks, %v", r.Cost, r.Setup.Settings.Checks, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
@@ -29,8 +30,9 @@ func DACE(ctx context.Context, training []problem.Problem, s Settings) (Result, 
 // coevolveNeural runs a co-evolution on NIRs.
 func coevolveNeural(ctx context.Context, method string, training []problem.Problem, s Settings, d methodDefaults, pop func(n *neural) population) (Result, error) {
 	defer run.Report(&ctx, method, &s.OnEvent)()
+	defaults.Set(&s.Minings, d.Minings)
 	if e := s.Budget.Evaluations; e > 0 && len(training) > 0 {
-		s.NIR.Samples = max(8, e/len(training))
+		s.NIR.Samples = max(8, e/len(training)-s.checkEvaluations())
 	}
 	for _, p := range training {
 		if d := p.Dim(); d > 0 && d < 7 {
@@ -46,6 +48,9 @@ func coevolveNeural(ctx context.Context, method string, training []problem.Probl
 	err = n.train(ctx)
 	if err == nil {
 		err = c.run(ctx)
+	}
+	if err == nil && c.s.Checks > 0 {
+		err = n.check(ctx)
 	}
 	return c.finish(ctx, err)
 }

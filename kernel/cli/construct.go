@@ -102,6 +102,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		margin    = fs.Float64("margin", 0, "how far below the hardest instance is enough")
 		seeds     = fs.Int("seeds", 0, "`number` of seeds of the solver on every instance; 0 means 1, for one3 3, for best 12")
 		share     = fs.Float64("share", 0, "`share` of a run's evaluations after which it ends in the construction; 0 means all, for best 0.8")
+		checks    = fs.Int("checks", 0, "`number` of seeds with which what was found on NIRs is run on the training instances, to choose from it; 0 means none, for best 16 or what the budget allows; -1 means none for best, too")
 		runs      = fs.Int("runs", 0, "budget of the whole construction in runs of the solver; 0 means none")
 		evals     = fs.Int("evaluations", 0, "budget in evaluations of true instances; 0 means none")
 	)
@@ -123,7 +124,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	if *seeds != 0 {
 		s.Seeds = *seeds
 	}
-	s.Share = *share
+	s.Share, s.Checks = *share, *checks
 	s.Budget = construct.Budget{Runs: *runs, Evaluations: *evals}
 	if err := checkFolder(*out, *resume); err != nil {
 		return v.fail(env, err)
