@@ -22,9 +22,9 @@ import (
 // Share = 0.8, Minings = 8, Trials = 350, NIR.Samples = 10,000 and Checks = 16: on
 // five instances 172,000 runs and at most 460,000 evaluations.
 //
-// A budget in evaluations is spent on the solutions for the NIRs, up to half of it
-// and 10,000 an instance, then on the checks. If that leaves less than one run
-// on each instance, there are no checks, and the NIRs get all.
+// A budget in evaluations is spent on the solutions for the NIRs, two fifths of it
+// up to 10,000 an instance, then on as many checks as the rest pays for; what these
+// leave goes to the NIRs, too. If it pays for none, the NIRs get all.
 //
 // Of the settings, Rounds, PGPE and PerturbEncoder are not used.
 func Best(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
@@ -48,7 +48,7 @@ func (s *Settings) planChecks(n int) {
 	}
 	s.Checks = 16
 	if e := s.Budget.Evaluations; e > 0 {
-		s.Checks = (e/n - min(10_000, e/n/2) - checkSample) / (s.candidates() * s.judged())
+		s.Checks = (e/n - min(10_000, e/n*2/5) - checkSample) / (s.candidates() * s.judged())
 	}
 	if b := s.Budget.Runs; b > 0 { // at most a tenth of them
 		s.Checks = min(s.Checks, b/10/(n*s.candidates()))

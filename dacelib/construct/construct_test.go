@@ -434,7 +434,8 @@ func TestChecks(t *testing.T) {
 func TestChecksBudget(t *testing.T) {
 	for _, c := range []struct{ instances, evaluations, runs, checks, samples int }{
 		{5, 500_000, 0, 17, 12_460},
-		{5, 50_000, 0, -1, 10_000},
+		{5, 50_000, 0, 1, 4_380},
+		{20, 50_000, 0, -1, 2_500},
 		{2, 50_000, 0, 2, 14_260},
 		{2, 5_000, 0, -1, 2_500},
 		{5, 0, 0, 16, 10_000},
