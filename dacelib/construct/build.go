@@ -105,7 +105,8 @@ var searches = map[string]map[string][2]int{
 // Scale returns the settings of a scale: name is "quick", "small", "tenth" or
 // "paper". method is one of [Methods], class the name of a problem class. For
 // GLOBAL and PARHYDRA the paper's scale depends on the class; a class that the
-// paper does not have gets the numbers of ccp. In the reading Published,
+// paper does not have gets the numbers of ccp. BEST has its own numbers of runs of
+// SMAC and of trials at every scale. In the reading Published,
 // PARHYDRA has the defaults of the authors' code.
 func Scale(name, method, class string, reading run.Reading) (Settings, error) {
 	method, err := Method(method)
@@ -131,6 +132,9 @@ func Scale(name, method, class string, reading run.Reading) (Settings, error) {
 		if name == "tenth" { // a tenth of the trials in all, in fewer runs
 			s.Minings = (n[0] + 9) / 10
 		}
+	}
+	if method == "BEST" { // with fewer trials than its own it is worse than DACE
+		s.Minings, s.Trials = 0, 0
 	}
 	if method == "GREEDY" {
 		s.Configurations = map[string]int{"quick": 200, "small": 1000}[name] // the default is 4000

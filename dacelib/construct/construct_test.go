@@ -349,6 +349,7 @@ func TestScale(t *testing.T) {
 		{"tenth", "global", "ccp", run.Written, 20, 51_200},
 		{"tenth", "ceps", "ccp", run.Written, 0, 160},
 		{"quick", "global", "ccp", run.Written, 8, 60},
+		{"quick", "best", "ccp", run.Written, 0, 0},
 	} {
 		s, err := construct.Scale(c.scale, c.method, c.class, c.reading)
 		if err != nil || s.Minings != c.minings || s.Trials != c.trials || s.Reading != c.reading {

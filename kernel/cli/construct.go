@@ -33,7 +33,8 @@ on the training instances alone, one3 does so under three seeds of the solver
 on every instance, fresh adds random instances of the class, and greedy chooses
 from random configurations without a search. best learns networks as dace does
 and searches on these alone, under twelve seeds and by the value after four
-fifths of a run; it is the one to begin with.
+fifths of a run; then it runs what it has found on the instances themselves and
+chooses from it. It is the one to begin with.
 
 Classes: ccp (contamination control, dimension 30), cimp (influence
 maximisation, 80; "dace data fetch all" gets its networks first), caop
