@@ -224,7 +224,8 @@ type Result struct {
 	// far, or empty if there is none yet.
 	Portfolio portfolio.Portfolio `json:"portfolio"`
 	// Rounds is the history: Rounds[0] holds the initial portfolio, Rounds[r]
-	// the outcome of round r.
+	// the outcome of round r. After Checks a last one holds their outcome, on
+	// the training instances themselves.
 	Rounds []Round `json:"rounds"`
 	// Instances are the instances after the last round.
 	Instances []Instance `json:"instances"`
@@ -305,6 +306,9 @@ func (r Result) String() string {
 		what := "initial portfolio"
 		if i > 0 {
 			what = fmt.Sprintf("round %d", i)
+		}
+		if n := r.Setup.Settings.Rounds; n > 0 && i > n {
+			what = "check on the training instances"
 		}
 		fmt.Fprintf(&b, "\n%s: f = %.4f on %d instances", what, mean(round.After), len(round.After))
 		if round.Before != nil {

@@ -426,6 +426,9 @@ func TestChecks(t *testing.T) {
 			top = max(top, m.Sum([]int{j, i}))
 		}
 	}
+	if text := with.String(); !strings.Contains(text, "\ncheck on the training instances: f = ") {
+		t.Error(text)
+	}
 	if got := 3 * sum(last.After); math.Abs(got-top) > 1e-9 || !reflect.DeepEqual(with.Portfolio, last.Portfolio) {
 		t.Errorf("the sum over the columns is %v, that of the best portfolio %v", got, top)
 	}
