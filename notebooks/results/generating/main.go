@@ -7,13 +7,14 @@
 //
 //	go run ./notebooks/results/generating -evaluations 50000 -methods one,ceps,dace
 //	go run ./notebooks/results/generating -paper -methods dace -records DIR
+//	go run ./notebooks/results/generating -tested notebooks/results/ccp-dace-paper
 //	go run ./notebooks/results/generating -print
 //
 // The budget is in runs of BRKGA or in evaluations of authentic instances: the two
 // ways to count what a construction costs. Under a
 // budget of evaluations DACE and BEST pay for the solutions that their networks
 // learn, and their runs on networks are free; the other methods pay for their runs,
-// 800 evaluations each.
+// 800 evaluations each, and BEST for its check, too.
 package main
 
 import (
@@ -37,6 +38,7 @@ import (
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/nir"
+	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/stats"
@@ -52,10 +54,12 @@ type cell struct {
 	Axis   string `json:"axis"`
 	Budget int    `json:"budget"`
 	// Training is the number of training instances, Seed that of the set and
-	// of the construction.
+	// of the construction; 0 for a construction that is only tested here, whose
+	// folder is Source.
 	Training int    `json:"training"`
 	Seed     uint64 `json:"seed"`
 	Method   string `json:"method"`
+	Source   string `json:"source,omitempty"`
 	// Unseen and Repeats are the numbers of instances of each dimension and of
 	// runs on each, in the test.
 	Unseen  int `json:"unseen"`
@@ -80,7 +84,7 @@ type row struct {
 }
 
 // methods are what is compared, in the order of the tables.
-var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "NIR-ONE", "NIR-ONEx12", "BEST"}
+var methods = []string{"ONE", "ONEx3", "FRESH", "CEPS", "GREEDY", "GLOBAL", "PARHYDRA", "DACE", "DACEx3", "NIR-ONE", "NIR-ONEx12", "NIR-EARLYx12", "BEST"}
 
 func main() {
 	log.SetFlags(0)
@@ -106,6 +110,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	perRun := fs.Int("run-evaluations", 0, "`number` of evaluations of a run; 0 means 800")
 	sample := fs.Int("sample", 0, "`number` of solutions that normalise an unseen instance; 0 means a million")
 	paper := fs.Bool("paper", false, "constructions of DACE with the paper's settings, LeakyReLU scorers among them, without a budget")
+	tested := fs.String("tested", "", "`folder` of a construction by DACE with the paper's settings: test it as one more of -paper")
 	records := fs.String("records", "", "`folder` for the records of constructions, so that they too go on where they ended")
 	print := fs.Bool("print", false, "print the tables of what the file holds, and construct nothing")
 	if err := fs.Parse(args); err != nil {
@@ -125,8 +130,11 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *tested != "" {
+		cells = append(cells, cell{Class: *class, Axis: "scale", Training: 5, Method: "DACE", Source: filepath.ToSlash(*tested), Unseen: *unseen, Repeats: *repeats, RunEvaluations: *perRun, Sample: *sample})
+	}
 	if len(cells) == 0 {
-		return errors.New("no budget: give -runs, -evaluations or -paper")
+		return errors.New("no budget: give -runs, -evaluations, -paper or -tested")
 	}
 	f, err := os.OpenFile(*file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -209,11 +217,12 @@ func (c cell) measure(ctx context.Context, ranges, folder string) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	set, err := class.NewSet(1000*c.Seed, c.Training, 0)
-	if err != nil {
-		return row{}, err
+	var r construct.Result
+	if c.Source != "" {
+		r, err = c.load()
+	} else {
+		r, err = c.construct(ctx, class, folder)
 	}
-	r, err := c.construct(ctx, class, set.Training, folder)
 	if err != nil {
 		return row{}, err
 	}
@@ -238,8 +247,26 @@ func (c cell) measure(ctx context.Context, ranges, folder string) (row, error) {
 	return row{cell: c, Cost: r.Cost, Members: records[0].Portfolio, Means: sums, Processor: r.CPU}, nil
 }
 
+// load returns the portfolio of the cell's folder and what it cost.
+func (c cell) load() (construct.Result, error) {
+	s, err := construct.LoadSummary(c.Source)
+	if err != nil {
+		return construct.Result{}, err
+	}
+	if s.Method != c.Method || s.Class != c.Class || s.Scale != "paper" || s.Status != run.BudgetSpent.String() {
+		return construct.Result{}, fmt.Errorf("%s holds a construction by %s on %s at the scale %q, status %q; a finished one by DACE on %s at the paper's is wanted", c.Source, s.Method, s.Class, s.Scale, s.Status, c.Class)
+	}
+	cost := construct.Cost{Runs: s.Runs, Evaluations: s.Evaluations, Seconds: s.Seconds, CPU: s.CPUSeconds}
+	return construct.Result{Portfolio: portfolio.Portfolio{Configs: s.Members}, Cost: cost, CPU: s.CPU}, nil
+}
+
 // construct builds the cell's portfolio.
-func (c cell) construct(ctx context.Context, class problem.Class, training []problem.Problem, folder string) (construct.Result, error) {
+func (c cell) construct(ctx context.Context, class problem.Class, folder string) (construct.Result, error) {
+	set, err := class.NewSet(1000*c.Seed, c.Training, 0)
+	if err != nil {
+		return construct.Result{}, err
+	}
+	training := set.Training
 	s := c.size()
 	if folder != "" {
 		s.Dir = filepath.Join(folder, fmt.Sprintf("%s-%s-%d-%s-%d-%d", c.Class, strings.ToLower(c.Method), c.Training, c.Axis, c.Budget, c.Seed))
@@ -260,7 +287,9 @@ func (c cell) construct(ctx context.Context, class problem.Class, training []pro
 	case "NIR-ONE":
 		method, s.Rounds = "DACE", 1
 	case "NIR-ONEx12":
-		method, s.Share = "BEST", 1
+		method, s.Share, s.Checks = "BEST", 1, -1
+	case "NIR-EARLYx12":
+		method, s.Checks = "BEST", -1
 	}
 	return construct.Build(ctx, method, class, training, s)
 }
@@ -286,7 +315,7 @@ func (c cell) size() construct.Settings {
 	if nets := strings.HasPrefix(c.Method, "DACE") || c.Method == "NIR-ONE"; nets && c.Axis == "evaluations" {
 		return s
 	}
-	if c.Method == "BEST" || c.Method == "NIR-ONEx12" { // its own numbers of minings and trials
+	if slices.Contains([]string{"NIR-ONEx12", "NIR-EARLYx12", "BEST"}, c.Method) { // their own numbers of minings and trials
 		s.Minings, s.Trials = 0, 0
 		return s
 	}
@@ -366,7 +395,7 @@ func tenth(out io.Writer, rows []row) error {
 		dace := values("DACE", "scale", 0, dim)
 		for _, budget := range []int{50_000, 500_000} {
 			best := values("BEST", "evaluations", budget, dim)
-			if len(dace) < 2 || len(best) < 2 {
+			if len(dace) < 1 || len(best) < 2 {
 				continue
 			}
 			var a, b, pairs []float64
@@ -392,20 +421,29 @@ func tenth(out io.Writer, rows []row) error {
 				begun = true
 			}
 			difference, half := welch(a, b)
-			paired, width := stats.Interval(pairs, 0.95)
-			fmt.Fprintf(out, "| %d | %.4f | %d | %.4f | %d | %d | %.4f to %.4f | p = %.3f | %.4f to %.4f | %d of %d |\n", dim, stat.Mean(b, nil), len(b), stat.Mean(a, nil), len(a), budget,
-				difference-half, difference+half, test.PValue, paired-width, paired+width, ahead, len(pairs))
+			paired := "-"
+			if len(pairs) > 1 {
+				mean, width := stats.Interval(pairs, 0.95)
+				paired = fmt.Sprintf("%.4f to %.4f", mean-width, mean+width)
+			}
+			fmt.Fprintf(out, "| %d | %.4f | %d | %.4f | %d | %d | %.4f to %.4f | p = %.4f | %s | %d of %d |\n", dim, stat.Mean(b, nil), len(b), stat.Mean(a, nil), len(a), budget,
+				difference-half, difference+half, test.PValue, paired, ahead, len(pairs))
 		}
 	}
 	return nil
 }
 
 // welch returns the difference of the means of two samples and half the width of
-// its 95 % interval (Welch, Biometrika 34, 1947).
+// its 95 % interval (Welch, Biometrika 34, 1947). If b has one value, its variance
+// is taken to be that of a.
 func welch(a, b []float64) (difference, half float64) {
 	ma, va := stat.MeanVariance(a, nil)
 	mb, vb := stat.MeanVariance(b, nil)
 	na, nb := float64(len(a)), float64(len(b))
+	if len(b) == 1 {
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: na - 1}.Quantile(0.975)
+		return ma - mb, t * math.Sqrt(va*(1+1/na))
+	}
 	va, vb = va/na, vb/nb
 	nu := (va + vb) * (va + vb) / (va*va/(na-1) + vb*vb/(nb-1))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(0.975)

@@ -54,13 +54,18 @@ func TestTenth(t *testing.T) {
 	if err := tenth(&out, rows); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "| 40 | 1.0200 | 3 | 1.0400 | 4 | 500000 |") || !strings.Contains(out.String(), "p = 0.057") || !strings.Contains(out.String(), "| 3 of 3 |") {
+	if !strings.Contains(out.String(), "| 40 | 1.0200 | 3 | 1.0400 | 4 | 500000 |") || !strings.Contains(out.String(), "p = 0.0571") || !strings.Contains(out.String(), "| 3 of 3 |") {
 		t.Error(out.String())
 	}
 	// Equal variances of 1 and three values each: 4 degrees of freedom, for which
 	// t at 0.975 is 2.7764.
 	difference, half := welch([]float64{1, 2, 3}, []float64{4, 5, 6})
 	if want := 2.7764 * math.Sqrt(2.0/3); difference != -3 || math.Abs(half-want) > 1e-3 {
+		t.Errorf("%v, %v; %v is wanted", difference, half, want)
+	}
+	// Two degrees of freedom: 4.3027.
+	difference, half = welch([]float64{1, 2, 3}, []float64{4})
+	if want := 4.3027 * math.Sqrt(4.0/3); difference != -2 || math.Abs(half-want) > 1e-3 {
 		t.Errorf("%v, %v; %v is wanted", difference, half, want)
 	}
 }
@@ -78,6 +83,9 @@ func TestBadInput(t *testing.T) {
 		{[]string{"-runs", "ten"}, "not a list of numbers"},
 		{[]string{"-runs", "10", "-methods", "luck"}, `no method "luck"`},
 		{[]string{"-paper", "-methods", "dace,ceps"}, "not for CEPS"},
+		{[]string{"-tested", "../ccp-ceps-paper"}, "by CEPS on ccp"},
+		{[]string{"-tested", "../cimp-dace-paper"}, "by DACE on cimp"},
+		{[]string{"-tested", "nowhere"}, "nowhere"},
 		{[]string{"-o", file, "-print"}, "outcome 2"},
 	} {
 		args := c.args
