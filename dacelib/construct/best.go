@@ -16,8 +16,8 @@ import (
 // configuration under twelve seeds of the solver on every NIR, as a search that
 // sees one seed overfits it; and it judges a run by its value after four fifths of
 // the evaluations, as configurations that need all of them are too slow for larger
-// instances. At last it runs the few configurations that the searches found on the
-// training instances themselves and chooses the portfolio by these runs, as NIRs
+// instances. The few configurations that the searches found are then run on the
+// training instances themselves, and these runs decide on the portfolio, as NIRs
 // can mislead all searches in the same way. The defaults are one round, Seeds = 12,
 // Share = 0.8, Minings = 8, Trials = 350, NIR.Samples = 10,000 and Checks = 16: on
 // five instances 172,000 runs and at most 460,000 evaluations.
@@ -33,15 +33,18 @@ func Best(ctx context.Context, training []problem.Problem, s Settings) (Result, 
 	}
 	defaults.Set(&s.Seeds, 12)
 	defaults.Set(&s.Share, 0.8)
-	defaults.Set(&s.Evaluations, 800)
-	defaults.Set(&s.Minings, 8)
-	defaults.Set(&s.Trials, 350)
 	defaults.Set(&s.NIR.Samples, 10_000)
+	d := methodDefaults{Minings: 8, Trials: 350}
+	s, err := s.withDefaults(d)
+	if err != nil {
+		return Result{}, err
+	}
 	s.planChecks(len(training))
-	return coevolveNeural(ctx, "BEST", training, s, methodDefaults{}, func(n *neural) population { return &embeddings{n} })
+	return coevolveNeural(ctx, "BEST", training, s, d, func(n *neural) population { return &embeddings{n} })
 }
 
-// planChecks sets Checks on n instances, unless it is set.
+// planChecks sets Checks on n instances, unless it is set. The other settings
+// have their defaults.
 func (s *Settings) planChecks(n int) {
 	if s.Checks != 0 || n == 0 {
 		return

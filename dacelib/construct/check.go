@@ -1,7 +1,6 @@
 package construct
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -26,12 +25,11 @@ func (n *neural) check(ctx context.Context) error {
 	j.seeds, j.authentic = c.s.Checks, true
 	at := step{Round: len(c.r.Rounds), Stage: checkStage}
 	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: 1})
-	matrix := portfolio.Matrix{Configs: configs}
+	var instances []string
 	for _, p := range n.training {
-		for k := range j.seeds {
-			matrix.Instances = append(matrix.Instances, columnName(p.Name(), k))
-		}
+		instances = append(instances, p.Name())
 	}
+	matrix := portfolio.Matrix{Configs: configs, Instances: j.columns(instances)}
 	err := c.j.do(at, &matrix.Values, func(w *work) error {
 		ps, err := portfolio.NormaliseOn(ctx, c.s.Farm, n.training, checkSample, run.Seed(c.s.Seed, "construct: check"))
 		if err != nil {
@@ -44,24 +42,12 @@ func (n *neural) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	current := make([]int, c.s.Members)
-	for i := range current {
-		current[i] = i
-	}
-	rows := matrix.Best(current)
-	round := Round{
-		Portfolio: matrix.Portfolio(c.method, rows),
-		Before:    j.means(matrix.Performance(current)), After: j.means(matrix.Performance(rows)), Matrix: matrix,
-	}
-	for _, p := range n.training {
-		round.Instances = append(round.Instances, p.Name())
-	}
-	c.r.Portfolio = round.Portfolio
-	c.r.Rounds = append(c.r.Rounds, round)
+	c.choose(j, matrix, instances)
 	if err := c.record(at.Round); err != nil {
 		return err
 	}
-	c.e.emit(run.Event{Stage: at.stage(), Step: 1, Total: 1, Value: mean(round.After), Best: mean(round.After)})
+	f := mean(c.r.Rounds[at.Round].After)
+	c.e.emit(run.Event{Stage: at.stage(), Step: 1, Total: 1, Value: f, Best: f})
 	c.changed()
 	return nil
 }
@@ -79,7 +65,7 @@ func (s Settings) checked(r Round) []brkga.Config {
 }
 
 // candidates returns the largest number of configurations that are checked.
-func (s Settings) candidates() int { return max(cmp.Or(s.Members, 4), s.Minings) }
+func (s Settings) candidates() int { return max(s.Members, s.Minings) }
 
 // checkEvaluations returns the largest number of evaluations that the check
 // makes on an instance.
@@ -87,6 +73,5 @@ func (s Settings) checkEvaluations() int {
 	if s.Checks < 1 {
 		return 0
 	}
-	s.Evaluations = cmp.Or(s.Evaluations, 800)
 	return checkSample + s.Checks*s.candidates()*s.judged()
 }

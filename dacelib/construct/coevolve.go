@@ -149,23 +149,22 @@ func (c *coevolution) measure(ctx context.Context, at step, configs []brkga.Conf
 	var out portfolio.Matrix
 	err := c.j.do(at, &out, func(w *work) error {
 		values, err := c.judge.each(ctx, configs, c.r.Problems, c.roundSeed(at.Round), c.s.Workers, &w.Cost)
-		out.Configs, out.Values = configs, values
-		for _, inst := range m {
-			for k := range c.judge.seeds {
-				out.Instances = append(out.Instances, columnName(inst.Name, k))
-			}
-		}
+		out.Configs, out.Values, out.Instances = configs, values, c.judge.columns(names(m))
 		return err
 	})
 	return out, err
 }
 
-// columnName names the column of an instance under its k-th seed.
-func columnName(instance string, k int) string {
-	if k == 0 {
-		return instance
+// columns names the columns of instances, one for each seed.
+func (j judge) columns(instances []string) []string {
+	var out []string
+	for _, name := range instances {
+		out = append(out, name)
+		for k := 1; k < j.seeds; k++ {
+			out = append(out, fmt.Sprintf("%s, seed %d", name, k+1))
+		}
 	}
-	return fmt.Sprintf("%s, seed %d", instance, k+1)
+	return out
 }
 
 // names returns the names of instances.
@@ -210,18 +209,25 @@ func (c *coevolution) evolvePortfolio(ctx context.Context, r int, m []Instance, 
 	for _, f := range found {
 		matrix.Append(f.Config, f.Values)
 	}
-	current := make([]int, len(configs))
+	c.choose(c.judge, matrix, names(m))
+	c.changed()
+	return nil
+}
+
+// choose appends a round with the best portfolio of the configurations of a
+// matrix, whose first rows are the present members and whose columns j has
+// measured on instances of these names.
+func (c *coevolution) choose(j judge, matrix portfolio.Matrix, instances []string) {
+	current := make([]int, c.s.Members)
 	for i := range current {
 		current[i] = i
 	}
 	rows := matrix.Best(current)
 	c.r.Portfolio = matrix.Portfolio(c.method, rows)
 	c.r.Rounds = append(c.r.Rounds, Round{
-		Portfolio: c.r.Portfolio, Instances: names(m),
-		Before: c.judge.means(matrix.Performance(current)), After: c.judge.means(matrix.Performance(rows)), Matrix: matrix,
+		Portfolio: c.r.Portfolio, Instances: instances,
+		Before: j.means(matrix.Performance(current)), After: j.means(matrix.Performance(rows)), Matrix: matrix,
 	})
-	c.changed()
-	return nil
 }
 
 // evolveInstances is the evolution of M (lines 18-28). It mutates random

@@ -79,7 +79,8 @@ type Settings struct {
 	// Checks is the number of seeds with which the configurations found on NIRs
 	// are run on the training instances themselves, in a last round that chooses
 	// the portfolio from them. 0 means none, which is the paper's, for Best 16 or
-	// as many as the budget allows; -1 means none for Best, too.
+	// as many as the budget allows; -1 means none for Best, too. Only methods
+	// that search on NIRs use it: Best, DACE and NoReg.
 	Checks int
 	// Fresh is the number of random instances of the class that the method
 	// Fresh adds to the training instances. The default is three for each

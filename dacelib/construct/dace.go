@@ -8,7 +8,6 @@ import (
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
-	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
@@ -30,7 +29,10 @@ func DACE(ctx context.Context, training []problem.Problem, s Settings) (Result, 
 // coevolveNeural runs a co-evolution on NIRs.
 func coevolveNeural(ctx context.Context, method string, training []problem.Problem, s Settings, d methodDefaults, pop func(n *neural) population) (Result, error) {
 	defer run.Report(&ctx, method, &s.OnEvent)()
-	defaults.Set(&s.Minings, d.Minings)
+	s, err := s.withDefaults(d)
+	if err != nil {
+		return Result{}, err
+	}
 	if e := s.Budget.Evaluations; e > 0 && len(training) > 0 {
 		s.NIR.Samples = max(8, e/len(training)-s.checkEvaluations())
 	}
