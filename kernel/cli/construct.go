@@ -33,8 +33,8 @@ on the training instances alone, one3 does so under three seeds of the solver
 on every instance, fresh adds random instances of the class, and greedy chooses
 from random configurations without a search. best learns networks as dace does
 and searches on these alone, under twelve seeds and by the value after four
-fifths of a run; then it runs what it has found on the instances themselves and
-chooses from it. It is the one to begin with.
+fifths of a run; runs on the instances themselves then decide between the
+configurations found. It is the one to begin with.
 
 Classes: ccp (contamination control, dimension 30), cimp (influence
 maximisation, 80; "dace data fetch all" gets its networks first), caop
@@ -103,7 +103,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		margin    = fs.Float64("margin", 0, "how far below the hardest instance is enough")
 		seeds     = fs.Int("seeds", 0, "`number` of seeds of the solver on every instance; 0 means 1, for one3 3, for best 12")
 		share     = fs.Float64("share", 0, "`share` of a run's evaluations after which it ends in the construction; 0 means all, for best 0.8")
-		checks    = fs.Int("checks", 0, "`number` of seeds with which what was found on NIRs is run on the training instances, to choose from it; 0 means none, for best 16 or what the budget allows; -1 means none for best, too")
+		checks    = fs.Int("checks", 0, "`number` of seeds for runs on the training instances themselves that decide between the configurations found on NIRs; 0 means none, for best 16 or what the budget allows; -1 means none for best, too")
 		runs      = fs.Int("runs", 0, "budget of the whole construction in runs of the solver; 0 means none")
 		evals     = fs.Int("evaluations", 0, "budget in evaluations of true instances; 0 means none")
 	)

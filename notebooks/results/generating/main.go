@@ -11,10 +11,10 @@
 //	go run ./notebooks/results/generating -print
 //
 // The budget is in runs of BRKGA or in evaluations of authentic instances: the two
-// ways to count what a construction costs. Under a
-// budget of evaluations DACE and BEST pay for the solutions that their networks
-// learn, and their runs on networks are free; the other methods pay for their runs,
-// 800 evaluations each, and BEST for its check, too.
+// ways to count what a construction costs. Under a budget of evaluations DACE and
+// BEST pay for the solutions that their networks learn, BEST for its check, too, and
+// their runs on networks are free; the other methods pay for their runs, 800
+// evaluations each.
 package main
 
 import (
@@ -266,7 +266,6 @@ func (c cell) construct(ctx context.Context, class problem.Class, folder string)
 	if err != nil {
 		return construct.Result{}, err
 	}
-	training := set.Training
 	s := c.size()
 	if folder != "" {
 		s.Dir = filepath.Join(folder, fmt.Sprintf("%s-%s-%d-%s-%d-%d", c.Class, strings.ToLower(c.Method), c.Training, c.Axis, c.Budget, c.Seed))
@@ -281,7 +280,7 @@ func (c cell) construct(ctx context.Context, class problem.Class, folder string)
 	}
 	switch method {
 	case "GREEDY":
-		s.Configurations = max(4, c.runs()/len(training)-2)
+		s.Configurations = max(4, c.runs()/c.Training-2)
 	case "DACEx3":
 		method, s.Seeds = "DACE", 3
 	case "NIR-ONE":
@@ -291,7 +290,7 @@ func (c cell) construct(ctx context.Context, class problem.Class, folder string)
 	case "NIR-EARLYx12":
 		method, s.Checks = "BEST", -1
 	}
-	return construct.Build(ctx, method, class, training, s)
+	return construct.Build(ctx, method, class, set.Training, s)
 }
 
 // runs returns the budget in runs on authentic instances.
