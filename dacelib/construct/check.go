@@ -6,6 +6,7 @@ import (
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
 
@@ -24,19 +25,33 @@ func (n *neural) check(ctx context.Context) error {
 	j := c.judge
 	j.seeds, j.authentic = c.s.Checks, true
 	at := step{Round: len(c.r.Rounds), Stage: checkStage}
-	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: 1})
 	var instances []string
 	for _, p := range n.training {
 		instances = append(instances, p.Name())
 	}
 	matrix := portfolio.Matrix{Configs: configs, Instances: j.columns(instances)}
-	err := c.j.do(at, &matrix.Values, func(w *work) error {
-		ps, err := portfolio.NormaliseOn(ctx, c.s.Farm, n.training, checkSample, run.Seed(c.s.Seed, "construct: check"))
-		if err != nil {
-			return err
+
+	total := len(configs) * j.seeds
+	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: total})
+	ranges := make([]portfolio.Range, len(n.training))
+	err := c.j.do(at, &ranges, func(w *work) error {
+		normalised, err := portfolio.NormaliseOn(ctx, c.s.Farm, n.training, checkSample, run.Seed(c.s.Seed, "construct: check"))
+		for i, p := range normalised {
+			ranges[i] = p.(*portfolio.Instance).Range()
 		}
-		w.Evaluations += checkSample * len(ps)
-		matrix.Values, err = j.each(ctx, configs, ps, c.roundSeed(at.Round), c.s.Workers, &w.Cost)
+		w.Evaluations += checkSample * len(ranges)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ps := make([]problem.Problem, len(ranges))
+	for i, r := range ranges {
+		ps[i] = portfolio.Within(n.training[i], r)
+	}
+	at.Index = 1
+	err = c.j.do(at, &matrix.Values, func(w *work) (err error) {
+		matrix.Values, err = c.runAll(ctx, at, j, configs, ps, w)
 		return err
 	})
 	if err != nil {
@@ -47,7 +62,7 @@ func (n *neural) check(ctx context.Context) error {
 		return err
 	}
 	f := mean(c.r.Rounds[at.Round].After)
-	c.e.emit(run.Event{Stage: at.stage(), Step: 1, Total: 1, Value: f, Best: f})
+	c.e.emit(run.Event{Stage: at.stage(), Step: total, Total: total, Value: f, Best: f})
 	c.changed()
 	return nil
 }

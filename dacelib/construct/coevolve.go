@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -148,11 +150,60 @@ func (c *coevolution) roundSeed(round int) uint64 {
 func (c *coevolution) measure(ctx context.Context, at step, configs []brkga.Config, m []Instance) (portfolio.Matrix, error) {
 	var out portfolio.Matrix
 	err := c.j.do(at, &out, func(w *work) error {
-		values, err := c.judge.each(ctx, configs, c.r.Problems, c.roundSeed(at.Round), c.s.Workers, &w.Cost)
+		values, err := c.runAll(ctx, at, c.judge, configs, c.r.Problems, w)
 		out.Configs, out.Values, out.Instances = configs, values, c.judge.columns(names(m))
 		return err
 	})
 	return out, err
+}
+
+// runAll runs every configuration on every instance, in parts of about
+// checkpointEvery, because an instance may be slow: it saves the values after a
+// part. They are those of [judge.each].
+func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []brkga.Config, instances []problem.Problem, w *work) ([][]float64, error) {
+	var s struct {
+		// Rows are the values on the instances of all configurations under the
+		// first seed, then under the second, and so on.
+		Rows  [][]float64 `json:"rows"`
+		Spent Cost        `json:"spent"`
+	}
+	keep := c.j.checkpoint(at)
+	total := len(configs) * j.seeds
+	if !keep.load(&s) || len(s.Rows) > total || slices.ContainsFunc(s.Rows, func(r []float64) bool { return len(r) != len(instances) }) {
+		s.Rows, s.Spent = nil, Cost{}
+	}
+	one := j
+	one.seeds = 1
+	ctx = openings.With(ctx)
+	size := 1
+	for len(s.Rows) < total {
+		k, first := len(s.Rows)/len(configs), len(s.Rows)%len(configs)
+		part := configs[first:min(first+size, len(configs))]
+		began := time.Now()
+		rows, err := one.each(ctx, part, instances, j.seed(c.roundSeed(at.Round), k), c.s.Workers, &s.Spent)
+		s.Rows = append(s.Rows, rows...)
+		if len(s.Rows) > 0 && (err != nil || keep.due()) {
+			if err := keep.save(s); err != nil {
+				return nil, err
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		size = int(checkpointEvery/max(1, time.Since(began)/time.Duration(len(part)))) + 1
+		c.e.emit(run.Event{Stage: at.stage(), Step: len(s.Rows), Total: total})
+	}
+	w.Cost = s.Spent
+	keep.remove()
+	out := make([][]float64, len(configs))
+	for i := range out {
+		for m := range instances {
+			for k := range j.seeds {
+				out[i] = append(out[i], s.Rows[k*len(configs)+i][m])
+			}
+		}
+	}
+	return out, nil
 }
 
 // columns names the columns of instances, one for each seed.
@@ -179,7 +230,8 @@ func names(m []Instance) []string {
 // first chooses the initial portfolio (lines 2-7).
 func (c *coevolution) first(ctx context.Context, m []Instance) ([]brkga.Config, error) {
 	at := step{Stage: "initial portfolio"}
-	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: 1})
+	runs := c.s.Configurations * c.judge.seeds
+	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: runs})
 	matrix, err := c.measure(ctx, at, portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations), m)
 	if err != nil {
 		return nil, err
@@ -191,7 +243,7 @@ func (c *coevolution) first(ctx context.Context, m []Instance) ([]brkga.Config, 
 	if err := c.record(0); err != nil {
 		return nil, err
 	}
-	c.e.emit(run.Event{Stage: at.stage(), Step: 1, Total: 1, Value: mean(f), Best: mean(f)})
+	c.e.emit(run.Event{Stage: at.stage(), Step: runs, Total: runs, Value: mean(f), Best: mean(f)})
 	c.changed()
 	return c.r.Portfolio.Configs, nil
 }

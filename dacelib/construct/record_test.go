@@ -3,6 +3,7 @@ package construct_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -86,7 +87,7 @@ func child(method string) int {
 //
 //	go test ./dacelib/construct -run TestKill -v -timeout 0 -args -scale paper -method CEPS -every 3m
 func TestKill(t *testing.T) {
-	methods := []string{"DACE", "CEPS", "PARHYDRA"}
+	methods := []string{"DACE", "CEPS", "PARHYDRA", "BEST"}
 	if *killMethod != "" {
 		methods = []string{*killMethod}
 	}
@@ -136,6 +137,53 @@ func TestKill(t *testing.T) {
 				t.Error("nothing was killed")
 			}
 			t.Logf("%d kills", kills)
+		})
+	}
+}
+
+// A table of runs that is interrupted keeps the runs that it has made, and does
+// not make them again.
+func TestInterruptedRuns(t *testing.T) {
+	ps, s := training(t, 2), tiny()
+	s.Checks = 3
+	for stage, build := range map[string]func(context.Context, construct.Settings) (construct.Result, error){
+		"initial portfolio": func(ctx context.Context, s construct.Settings) (construct.Result, error) {
+			return construct.CEPS(ctx, ps, ccp.Class(), s)
+		},
+		"round 3: check": func(ctx context.Context, s construct.Settings) (construct.Result, error) {
+			return construct.DACE(ctx, ps, s)
+		},
+	} {
+		t.Run(stage, func(t *testing.T) {
+			s := s
+			want, err := build(context.Background(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			s.Dir = t.TempDir()
+			s.OnEvent = func(e run.Event) {
+				if e.Stage == stage && e.Step == 1 {
+					cancel()
+				}
+			}
+			if _, err := build(ctx, s); !errors.Is(err, context.Canceled) {
+				t.Fatalf("interrupted: %v", err)
+			}
+			var steps []int
+			s.OnEvent = func(e run.Event) {
+				if e.Stage == stage {
+					steps = append(steps, e.Step)
+				}
+			}
+			got, err := build(context.Background(), s)
+			if err != nil || !same(got, want) {
+				t.Errorf("continued (%v):\n%v\nwithout an interrupt:\n%v", err, got, want)
+			}
+			if len(steps) < 2 || slices.Contains(steps, 1) {
+				t.Errorf("steps %v after an interrupt in step 2", steps)
+			}
 		})
 	}
 }
