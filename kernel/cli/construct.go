@@ -28,13 +28,13 @@ Usage: dace construct -class CLASS -o DIR [flags]
 Builds a portfolio of BRKGA configurations for a class of problems, from a few
 training instances, and writes it to DIR/portfolio.json.
 
-Methods: dace, ceps, noreg, global and parhydra are the paper's. one searches
-on the training instances alone, one3 does so under three seeds of the solver
-on every instance, fresh adds random instances of the class, and greedy chooses
-from random configurations without a search. best learns networks as dace does
-and searches on these alone, under twelve seeds and by the value after four
+Methods: best, the default, learns a network for each training instance as dace
+does and searches on these alone, under twelve seeds and by the value after four
 fifths of a run; runs on the instances themselves then decide between the
-configurations found. It is the one to begin with.
+configurations found. dace, ceps, noreg, global and parhydra are the paper's.
+one searches on the training instances alone, one3 does so under three seeds of
+the solver on every instance, fresh adds random instances of the class, and
+greedy chooses from random configurations without a search.
 
 Classes: ccp (contamination control, dimension 30), cimp (influence
 maximisation, 80; "dace data fetch all" gets its networks first), caop
@@ -45,7 +45,8 @@ paper's trials, paper all of them: on two cores, CEPS takes half an hour or less
 and DACE, GLOBAL and PARHYDRA on ccp about one each. On caop an evaluation is a
 compilation, and DACE's 500,000 take about five hours. "-scorer affine" makes DACE
 two to three times as fast on the others, and "-stop enough" ends a search for a
-hard instance when it has found one.
+hard instance when it has found one. best makes the same trials at every scale:
+a minute or two on ccp.
 
 Readings: written is the paper's text, published what the authors' public code
 does, where the two differ.
@@ -65,7 +66,7 @@ construction of other flags, is refused.
                   of true instances, seconds by the clock
   journal.jsonl   the outcome of every step, with its costs
   trials.gz       every trial of every run of SMAC
-  model.npz       the trained NIRs (dace, noreg)
+  model.npz       the trained NIRs (best, dace, noreg)
 
 In Go, construct.Read(DIR) returns the record as tables, and portfolio.Load
 reads portfolio.json. "dace test DIR" tests the portfolio on unseen instances.
@@ -77,7 +78,8 @@ Exit code: 0; 1 when the construction failed; 2 for wrong arguments; 130 when
 interrupted.
 
 Examples:
-  dace construct -class ccp -scale quick -o quick
+  dace construct -class ccp -evaluations 50000 -o ccp-best
+  dace construct -method dace -class ccp -scale quick -o quick
   dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps
   dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps -resume
 `,
@@ -87,7 +89,7 @@ Examples:
 func runConstruct(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	var (
-		method    = fs.String("method", "dace", "`name` of the method: dace, ceps, noreg, global, parhydra, one, one3, fresh, greedy or best")
+		method    = fs.String("method", "best", "`name` of the method: best, dace, ceps, noreg, global, parhydra, one, one3, fresh or greedy")
 		className = fs.String("class", "", "`name` of the class: ccp, cimp, caop or onemax")
 		dim       = fs.Int("dim", 0, "dimension of the training instances; 0 means the class's")
 		instances = fs.Int("instances", 5, "`number` of training instances")

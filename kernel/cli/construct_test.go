@@ -95,6 +95,15 @@ func TestConstruct(t *testing.T) {
 	}
 }
 
+// Without -method the construction is BEST's.
+func TestConstructDefault(t *testing.T) {
+	dir := t.TempDir()
+	code, _, errs := runDace(tinyFlags(dir, "-evaluations", "1000")...)
+	if s, err := construct.LoadSummary(dir); code != 0 || err != nil || s.Method != "BEST" || s.Evaluations > 1000 {
+		t.Errorf("exit %d: %s; %+v, %v", code, errs, s, err)
+	}
+}
+
 // An interrupted construction keeps the best portfolio so far and says how to
 // resume. The same command with -resume gives the same result as a
 // construction that was not interrupted.
