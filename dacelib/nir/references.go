@@ -61,11 +61,14 @@ type references struct {
 	rows  []float32     // their scores: maxReferences numbers for each solution
 	solve *mat.Dense    // (n + 1) x probes: turns scores on the probe into coefficients
 	idle  int           // calls in turn for which the references were of little use
+	rest  int           // calls to come that do without references
 }
 
 // maxIdle is the number of calls in turn, each with references of its own, after
-// which a model's scorers count as unlike one another.
-const maxIdle = 3
+// which a model's scorers count as unlike one another. restCalls is the number of
+// calls until this is tried again, once: the scorers of the next search may be
+// alike. The ranges of references are wanted anyway.
+const maxIdle, restCalls = 3, 5
 
 // A recorder keeps the scores of one scorer as a reference.
 type recorder struct {
@@ -206,7 +209,11 @@ func (m *Model) references(ctx context.Context, scorers int) (*references, error
 // prepare reports whether the references can serve a call with the given number
 // of scorers, and makes room for them.
 func (m *Model) prepare(ctx context.Context, r *references, scorers int) (bool, error) {
-	if r.idle >= maxIdle || r.n == 0 && scorers < fewScorers {
+	if r.n == 0 && scorers < fewScorers {
+		return false, nil
+	}
+	if r.rest > 0 {
+		r.rest--
 		return false, nil
 	}
 	if r.rows != nil {
@@ -220,7 +227,7 @@ func (m *Model) prepare(ctx context.Context, r *references, scorers int) (bool, 
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
 	if memory, _ := m.keptBytes(); memory+4*int64(n) > m.cacheLimit() {
-		r.idle = maxIdle
+		r.rest = math.MaxInt
 		return false, nil
 	}
 	m.sample.referenceBytes = 4 * int64(n)
@@ -354,7 +361,7 @@ func (m *Model) addReferences(ctx context.Context, r *references, chosen []*pred
 	return nil
 }
 
-// judge gives up a model whose scorers no references fit.
+// judge drops references that fit few scorers, for the next restCalls calls.
 func (m *Model) judge(r *references, scorers, predicted int) {
 	switch {
 	case scorers < fewScorers: // too few to tell
@@ -362,7 +369,8 @@ func (m *Model) judge(r *references, scorers, predicted int) {
 		r.idle = 0
 	default:
 		if r.idle++; r.idle >= maxIdle {
-			r.rows, r.probe = nil, nil
+			r.idle, r.rest = maxIdle-1, restCalls
+			r.n, r.solve, r.rows, r.probe = 0, nil, nil, nil
 			m.sample.mu.Lock()
 			m.sample.referenceBytes = 0
 			m.sample.mu.Unlock()

@@ -110,7 +110,7 @@ func scorerOf(t *testing.T, m *Model) *Scorer {
 }
 
 // A model whose scorers are unlike one another soon stops to keep references,
-// and one that may not keep them has none.
+// and tries it again later; one that may not keep them has none.
 func TestNoReferences(t *testing.T) {
 	m := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
 	without := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
@@ -133,6 +133,25 @@ func TestNoReferences(t *testing.T) {
 		}
 		if kept := m.sample.references.rows != nil; kept != (i < maxIdle-1) {
 			t.Errorf("generation %d: references are kept: %v", i, kept)
+		}
+	}
+	// After restCalls calls there are references again, and they are kept if
+	// they fit, as for scorers that are nearly equal.
+	alike := func() [][]float64 {
+		var es [][]float64
+		for i := range 40 {
+			e := slices.Clone(near(m, 1, 0)[0])
+			e[0] += float64(i) / 1e4
+			es = append(es, e)
+		}
+		return es
+	}()
+	for i := 1; i <= restCalls; i++ {
+		if _, err := m.Normalise(bg, alike); err != nil {
+			t.Fatal(err)
+		}
+		if kept := m.sample.references.rows != nil; kept != (i == restCalls) {
+			t.Errorf("call %d after: references are kept: %v", i, kept)
 		}
 	}
 }
