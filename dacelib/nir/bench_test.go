@@ -555,10 +555,10 @@ var pgpeIterations = flag.Int("iterations", 3, "iterations of PGPE in BenchmarkR
 //
 // -steps sets the training's steps if no -model is given. With 1,000,000
 // solutions and 3 iterations from each of the five embeddings, 0 of 1,215 ranges
-// differed on CCP and 0 of 1,215 on CIMP, where 149 were left to a whole pass;
+// differed on CCP and 0 of 1,215 on CIMP, where 39 were left to a whole pass;
 // the processor time was a seventh and a sixth. These count the references'
 // own ranges. With 10,000,000 solutions and settled references a generation
-// takes about 3 s of processor time on CCP, where whole passes take 99, and 7 to
+// takes about 3 s of processor time on CCP, where whole passes take 99, and 6 to
 // 16 on CIMP. One in which references are chosen anew takes about a minute.
 func BenchmarkReferences(b *testing.B) {
 	m := givenModel(b)

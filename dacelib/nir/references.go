@@ -43,7 +43,7 @@ const (
 	// of its scores there. References are added until every misfit is at most
 	// goodMisfit: each takes a pass over the sample, as long as 4 million scores
 	// of candidates. A scorer with more than mostMisfit is not predicted.
-	goodMisfit, mostMisfit = 0.03, 0.08
+	goodMisfit, mostMisfit = 0.03, 0.12
 	// referenceMargin and referenceSafety are what screenMargin and screenSafety
 	// are to the pass in bytes. The true extremes are among the foremost
 	// predictions, so the margin is smaller than that of roundings.

@@ -44,7 +44,7 @@ const (
 	// maxCandidates is the largest share of the sample that is scored in single
 	// precision. It bounds the memory for candidates, and is far below the share
 	// at which a whole pass in single precision would take less time.
-	maxCandidates = 0.07
+	maxCandidates = 0.15
 	// byteBlock is the number of solutions that one scorer in bytes scores
 	// before the next: a whole number of parts of a chunk. The weights of both
 	// layers and the hidden layer of fewer solutions fit into the first-level
@@ -162,10 +162,30 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorde
 		return nil, err
 	}
 
+	// A scorer with larger errors among the candidates than on the probe gets a
+	// second pass, with a wider margin.
+	unsure := set
+	for range 2 {
+		if err := m.screenPass(ctx, unsure, lat); err != nil {
+			return nil, err
+		}
+		unsure = slices.DeleteFunc(slices.Clone(unsure), func(s *screened) bool { return s.full || s.sure() })
+	}
+	return set, nil
+}
+
+// screenPass passes over the sample in bytes.
+func (m *Model) screenPass(ctx context.Context, set []*screened, lat *byteLatents) error {
+	if len(set) == 0 {
+		return nil
+	}
+	for _, s := range set {
+		s.tails.margin, s.candidates, s.over = screenMargin*s.errors, 0, 0
+	}
 	most := m.mostCandidates()
 	var mu sync.Mutex // guards parts
 	var parts [][]tails
-	err = m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers", len(scorers)), func() func(c int) error {
+	err := m.eachChunk(ctx, "normalise", fmt.Sprintf("%d scorers", len(set)), func() func(c int) error {
 		in := m.shape.in
 		t := make([]tails, len(set))
 		for i, s := range set {
@@ -202,10 +222,9 @@ func (m *Model) screen(ctx context.Context, scorers []*Scorer, record []*recorde
 		}
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-
-	return set, m.rescoreAll(ctx, set, parts, most, screenMargin, screenSafety)
+	return m.rescoreAll(ctx, set, parts, most, screenMargin, screenSafety)
 }
 
 // mostCandidates returns the largest number of candidates of one scorer that are
@@ -372,7 +391,6 @@ func newScreened(sc *Scorer, lat *byteLatents) *screened {
 	}
 	// Errors below the rounding of single precision are not meaningful.
 	s.errors = max(s.errors, 1e-6*(s.hi-s.lo))
-	s.tails.margin = screenMargin * s.errors
 	return s
 }
 
