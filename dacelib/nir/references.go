@@ -66,8 +66,9 @@ type references struct {
 
 // maxIdle is the number of calls in turn, each with references of its own, after
 // which a model's scorers count as unlike one another. restCalls is the number of
-// calls until this is tried again, once: the scorers of the next search may be
-// alike. The ranges of references are wanted anyway.
+// calls until references are tried again, once: the scorers of the next search
+// may be alike. A trial costs little, as the references' own ranges are wanted
+// anyway.
 const maxIdle, restCalls = 3, 5
 
 // A recorder keeps the scores of one scorer as a reference.

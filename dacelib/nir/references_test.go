@@ -137,15 +137,11 @@ func TestNoReferences(t *testing.T) {
 	}
 	// After restCalls calls there are references again, and they are kept if
 	// they fit, as for scorers that are nearly equal.
-	alike := func() [][]float64 {
-		var es [][]float64
-		for i := range 40 {
-			e := slices.Clone(near(m, 1, 0)[0])
-			e[0] += float64(i) / 1e4
-			es = append(es, e)
-		}
-		return es
-	}()
+	alike := make([][]float64, 40)
+	for i := range alike {
+		alike[i] = slices.Clone(m.Embeddings()[0])
+		alike[i][0] += float64(i) / 1e4
+	}
 	for i := 1; i <= restCalls; i++ {
 		if _, err := m.Normalise(bg, alike); err != nil {
 			t.Fatal(err)
