@@ -52,8 +52,6 @@ func callsHere() *calls {
 // callsIn returns the calls of this goroutine, g, which runs frame f.
 func callsIn(f *runFrame, g uintptr) *calls {
 	if c := (*calls)(f.debug); c != nil && c.g == g {
-		// The frame may know c from a goroutine that had this address before.
-		c.idle.acquire()
 		return c
 	}
 	c := callsHere()

@@ -11,3 +11,7 @@ type ordered struct{ n atomic.Uint32 }
 
 func (o *ordered) release() { o.n.Add(1) }
 func (o *ordered) acquire() { o.n.Load() }
+
+// forgetCalls takes its calls from a frame that is put by. The next goroutine may
+// have the same address: it has to get them by callsHere, which acquires them.
+func forgetCalls(f *runFrame) { f.debug = nil }

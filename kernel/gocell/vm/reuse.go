@@ -40,6 +40,7 @@ func (fn *function) release(f *runFrame) {
 		f.data[i].SetZero()
 	}
 	f.anc = nil
+	forgetCalls(f)
 	fn.frames.Put(x)
 }
 
