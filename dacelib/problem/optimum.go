@@ -33,6 +33,13 @@ type withOptimum struct {
 }
 
 func (p withOptimum) Optimum() (float64, bool) { return p.value, true }
+func (p withOptimum) Costly() bool             { return costly(p.Problem) }
+
+// costly reports whether searches look values of p up.
+func costly(p Problem) bool {
+	c, ok := p.(Costly)
+	return ok && c.Costly()
+}
 
 // Named returns p with another name.
 func Named(p Problem, name string) Problem { return named{p, name} }
@@ -44,12 +51,15 @@ type named struct {
 
 func (p named) Name() string             { return p.name }
 func (p named) Optimum() (float64, bool) { return Optimum(p.Problem) }
+func (p named) Costly() bool             { return costly(p.Problem) }
 
 // Negated returns p with its values negated, -f(x), so that maximising it
 // minimises p.
 func Negated(p Problem) Problem { return negated{p} }
 
 type negated struct{ Problem }
+
+func (p negated) Costly() bool { return costly(p.Problem) }
 
 func (p negated) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	if err := p.Problem.Evaluate(ctx, dst, x); err != nil {

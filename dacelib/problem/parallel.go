@@ -25,6 +25,7 @@ type parallel struct {
 }
 
 func (p parallel) Optimum() (float64, bool) { return Optimum(p.Problem) }
+func (p parallel) Costly() bool             { return costly(p.Problem) }
 
 func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	if err := CheckBatch(p.Problem, dst, x); err != nil {
