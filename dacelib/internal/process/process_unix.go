@@ -27,6 +27,18 @@ func Lock(f *os.File) error {
 // Gone reports whether there is no process of a number on this machine.
 func Gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
+// Owned reports whether a file belongs to the user of this process.
+func Owned(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
+
+// Private reports whether nobody but its owner may read or write a file.
+func Private(info os.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
+
+// Closed reports whether nobody but its owner may write to a file.
+func Closed(info os.FileInfo) bool { return info.Mode().Perm()&0o022 == 0 }
+
 // Detach lets a command run in a session of its own, which no interrupt of this
 // one reaches.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -35,6 +35,16 @@ func Gone(pid int) bool {
 	return false
 }
 
+// Owned is true: Windows has lists of rights, which a file in a user's folder
+// inherits from it, and no mode.
+func Owned(os.FileInfo) bool { return true }
+
+// Private is true, as Owned is.
+func Private(os.FileInfo) bool { return true }
+
+// Closed is true, as Owned is.
+func Closed(os.FileInfo) bool { return true }
+
 // Detach lets a command run in a process group of its own, which no interrupt
 // of this one reaches.
 func Detach(cmd *exec.Cmd) {
