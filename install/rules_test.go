@@ -69,6 +69,8 @@ const (
 	yaegi = "github.com/traefik/yaegi"
 	zmq4  = "github.com/go-zeromq/zmq4"
 	nats  = "github.com/nats-io"
+	// gorgonia is all of gorgonia's modules.
+	gorgonia = "gorgonia.org"
 )
 
 // never lists packages that the packages of from must not import, neither
@@ -86,6 +88,7 @@ var never = []struct {
 	{[]string{"kernel/gocell"}, []string{"kernel/server", "kernel/transport", "kernel/wire", zmq4}, "the engine knows nothing of Jupyter"},
 	{[]string{"kernel"}, []string{nats + "/nats-server"}, "the server of farms is a program of its own, which the command carries compressed"},
 	{[]string{"notebooks"}, []string{"kernel", "install", yaegi, zmq4}, "programs beside the notebooks use the library alone, as anybody's do"},
+	{[]string{"dacelib/brkga", "dacelib/smac", "dacelib/portfolio", "dacelib/construct", "dacelib/experiment", "dacelib/figure"}, []string{gorgonia}, "gorgonia requires twenty modules, for one setting of nir: dacelib/nir/graph registers it where it is wanted"},
 	{[]string{"kernel"}, []string{"install"}, "install builds the kernel; what registers it with Jupyter is kernel/setup"},
 }
 
@@ -97,6 +100,7 @@ var only = []struct {
 }{
 	{[]string{zmq4}, []string{"kernel/transport"}, "zmq4 is dormant and guarded in one place"},
 	{[]string{yaegi}, []string{"kernel/gocell/vm"}, "the interpreter is behind one package"},
+	{[]string{gorgonia}, []string{"dacelib/nir/graph", "kernel/gocell/std", "kernel/gocell/symbols"}, "the graph is one package; the others offer gorgonia to cells"},
 	{[]string{nats}, []string{"dacelib/farm/natsfarm"}, "the engine of farms is behind one package"},
 	{[]string{"dacelib"}, []string{"dacelib", "kernel/display", "kernel/gocell/symbols", "kernel/cli", "install", "notebooks"}, "the kernel looks across to the library in three places only: values, symbols and verbs; install asks it for its version"},
 }
@@ -224,6 +228,8 @@ func TestBreaches(t *testing.T) {
 		{ImportPath: "kernel/notebook", Imports: []string{"dacelib/run"}},
 		{ImportPath: "dacelib/farm", Imports: []string{nats + "/nats.go"}},
 		{ImportPath: "kernel/cli", Deps: []string{nats + "/nats-server/v2/server"}},
+		{ImportPath: "dacelib/nir", Imports: []string{gorgonia + "/gorgonia"}},
+		{ImportPath: "dacelib/construct", Deps: []string{gorgonia + "/tensor"}},
 		{ImportPath: "kernel/display", Imports: []string{yaegi + "/interp"}},
 		{ImportPath: "dacelib/problem/ccp", Imports: []string{"dacelib/brkga"}},
 		{ImportPath: "dacelib/nir", Imports: []string{"dacelib/construct"}},
