@@ -8,6 +8,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -54,4 +56,44 @@ func Time() time.Duration {
 		}
 	}
 	return time.Duration(total)
+}
+
+// Group lets a command run in a process group of its own, which [Kill] ends, and
+// which ends when the command's context does.
+func Group(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.Cancel != nil {
+		cmd.Cancel = func() error { return Kill(cmd) }
+	}
+}
+
+// Kill ends a started command of [Group] and all that is left of its group.
+func Kill(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// guard is a shell script that waits for a line of input. If the input ends
+// without one, the process that held the other end is gone, even by SIGKILL: the
+// script ends the process group $0. It ignores signals to all children.
+const guard = `trap "" INT TERM HUP QUIT; read line || kill -KILL -"$0" 2>/dev/null`
+
+// Leash ends the group of a started command of [Group] when this process ends,
+// however it does, until release is called. It costs a waiting shell; without a
+// shell it does nothing.
+func Leash(cmd *exec.Cmd) (release func()) {
+	r, w, err := os.Pipe() // both are close-on-exec
+	if err != nil {
+		return func() {}
+	}
+	defer r.Close()
+	sh := exec.Command("/bin/sh", "-c", guard, strconv.Itoa(cmd.Process.Pid))
+	sh.Stdin, sh.Dir = r, "/"
+	sh.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if sh.Start() != nil {
+		w.Close()
+		return func() {}
+	}
+	return sync.OnceFunc(func() {
+		_, _ = w.WriteString("released\n")
+		w.Close()
+		_ = sh.Wait()
+	})
 }

@@ -60,3 +60,12 @@ func Time() time.Duration {
 	ticks := func(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
 	return time.Duration(100 * (ticks(kernel) + ticks(user)))
 }
+
+// Group does nothing: here a command is ended alone.
+func Group(*exec.Cmd) {}
+
+// Kill ends a started command.
+func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
+// Leash does nothing: a command ends when its standard input does.
+func Leash(*exec.Cmd) (release func()) { return func() {} }
