@@ -110,7 +110,8 @@ var only = []struct {
 var order = [][]string{
 	{"dacelib/internal", "dacelib/frame"},
 	{"dacelib/run", "dacelib/problem", "dacelib/farm"},
-	{"dacelib/brkga", "dacelib/smac", "dacelib/nir", "dacelib/forest", "dacelib/pgpe", "dacelib/smartest", "dacelib/stats", "dacelib/landscape"},
+	{"dacelib/smac", "dacelib/forest", "dacelib/nir", "dacelib/pgpe", "dacelib/stats", "dacelib/landscape"},
+	{"dacelib/solver", "dacelib/brkga", "dacelib/smartest"},
 	{"dacelib/portfolio"},
 	{"dacelib/construct"},
 	{"dacelib/experiment", "dacelib/figure"},

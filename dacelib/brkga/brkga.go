@@ -22,6 +22,7 @@ import (
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A Config is a configuration of BRKGA: the parameters in the paper's table.
@@ -152,6 +153,9 @@ type Settings struct {
 	// Evaluations is the budget; 0 means 800. Every evaluation counts,
 	// including those of solutions seen before.
 	Evaluations int `json:"evaluations"`
+	// Target, unless it is nil, ends the run after the first generation that
+	// reaches it.
+	Target *float64 `json:"target,omitempty"`
 	// Seed determines the random numbers of the run.
 	Seed uint64 `json:"seed"`
 
@@ -207,12 +211,7 @@ func (s Settings) withDefaults(p problem.Problem) (Settings, error) {
 
 // A Point is an entry of a run's history: the best value after a number of
 // evaluations.
-type Point struct {
-	// Evaluations is the number of evaluations so far, Best the best value that
-	// they found.
-	Evaluations int     `json:"evaluations"`
-	Best        float64 `json:"best"`
-}
+type Point = solver.Point
 
 // A Result is the outcome of a run, with everything needed to repeat it.
 type Result struct {
@@ -226,7 +225,8 @@ type Result struct {
 	// generations, including the first.
 	Evaluations int `json:"evaluations"`
 	Generations int `json:"generations"`
-	// Status is BudgetSpent or, together with an error, Cancelled or NotRun.
+	// Status is BudgetSpent, TargetReached or, together with an error, Cancelled or
+	// NotRun.
 	Status run.Status `json:"status"`
 	// History has one point for every improvement of the best value.
 	History []Point `json:"history"`
@@ -274,6 +274,9 @@ func (s *search) result(ctx context.Context, err error) (Result, error) {
 		Evaluations: s.evaluations, Generations: s.generations,
 		Status: run.BudgetSpent, History: append(make([]Point, 0, len(s.history)), s.history...), Settings: s.settings,
 	}
+	if s.reached() {
+		r.Status = run.TargetReached
+	}
 	if s.evaluations > 0 {
 		r.X = problem.Solutions{D: s.d, Words: s.bestRow}.Bools(0)
 	}
@@ -287,6 +290,9 @@ func (s *search) result(ctx context.Context, err error) (Result, error) {
 	s.release()
 	return r, err
 }
+
+// reached reports whether the run has found its target.
+func (s *search) reached() bool { return s.settings.Target != nil && s.best >= *s.settings.Target }
 
 func (s *search) checkValues() error {
 	for i, v := range s.values() {

@@ -217,7 +217,7 @@ func (s *search) advance() error {
 		if v > s.best || s.evaluations+i == 0 {
 			s.best = v
 			copy(s.bestRow, s.next.bits[(s.first+i)*s.w:])
-			s.history = append(s.history, Point{s.evaluations + i + 1, v})
+			s.history = append(s.history, Point{Evaluations: s.evaluations + i + 1, Best: v})
 		}
 	}
 	s.evaluations += s.wait
@@ -225,7 +225,7 @@ func (s *search) advance() error {
 	if f := s.settings.OnEvent; f != nil {
 		f(run.Event{Stage: "brkga", Step: s.evaluations, Total: s.settings.Evaluations, Value: slices.Max(s.values()), Best: s.best})
 	}
-	if s.evaluations >= s.settings.Evaluations {
+	if s.evaluations >= s.settings.Evaluations || s.reached() {
 		s.done = true
 		return nil
 	}

@@ -17,7 +17,10 @@
 //	Hartmann's, six real numbers             0.342           1.131             0.679
 //	three whole numbers, two categories      3.003           6.654             4.734
 //
-// It is not for conditional parameters and not for cheap functions: the
+// A [Space] may have conditions, which make a parameter active only with some
+// values of another, and forbidden combinations.
+//
+// It is not for cheap functions: the
 // optimiser's own computations take about one second for 1,600 trials over 5
 // parameters, ten seconds for 25,600 trials, and three seconds for 1,600 trials
 // over 20 parameters.
