@@ -155,6 +155,7 @@ func (l *lowerer) hoistSwitchInit(x *ast.SwitchStmt) {
 
 func (l *lowerer) orderDefault(c *astutil.Cursor, x *ast.SwitchStmt) verdict {
 	if !fallsPastDefault(x) {
+		defaultLast(x)
 		return goOn
 	}
 	b := syntax.At(x.Pos()).Block(append(l.hoisted, l.chooseThenRun(x)...)...)

@@ -424,14 +424,14 @@ var table = []rewrite{
 	},
 	{
 		name:   "untag-switch",
-		does:   "rewrites cases to conditions, if tag and cases differ in type",
-		why:    "yaegi converts the tag to the type of the case, and panics",
+		does:   "rewrites cases to conditions, if tag and cases differ in type, or a case lists expressions that are not constant",
+		why:    "yaegi converts the tag to the type of the case, and panics, and evaluates only the first expression of a list",
 		before: "switch x { case nil: f(); case 1: g() }",
 		after:  "{ var ˑt1 any = x; switch { case ˑt1 == nil: f(); case ˑt1 == 1: g() } }",
 		order:  "before join-case-conditions, which then sees conditions",
 		passes: inStatements,
 		leave: []action{inPlace(func(l *lowerer, x *ast.SwitchStmt) {
-			if l.comparesTypes(x) {
+			if l.comparesOtherwise(x) {
 				l.hoisted = append(l.hoisted, l.untag(x))
 			}
 		})},
@@ -451,8 +451,8 @@ var table = []rewrite{
 	},
 	{
 		name:   "order-default",
-		does:   "splits a switch with default before other clauses and a fallthrough: one switch chooses, a second one executes",
-		why:    "yaegi moves default to the end",
+		does:   "moves default behind the other clauses, or splits a switch with a fallthrough: one switch chooses, a second one executes",
+		why:    "yaegi exchanges default with the last clause, which it then asks before those between",
 		before: "switch x { default: f(); fallthrough; case 1: g() }",
 		after:  "{ var ˑt1 int; switch x { default: ˑt1 = 0; case 1: ˑt1 = 1 }; switch ˑt1 { case 0: f(); fallthrough; case 1: g() } }",
 		order:  "after join-case-conditions, since the first switch keeps the conditions",
