@@ -269,6 +269,15 @@ var table = []rewrite{
 		leave:  []action{block((*lowerer).rangeIntStmt)},
 	},
 	{
+		name:   "add-to-uintptr",
+		does:   "adds one to a uintptr by +=, or subtracts it by -=",
+		why:    "yaegi's ++ and -- do not know the type, and end the function",
+		before: "p++",
+		after:  "p += 1",
+		passes: inStatements,
+		leave:  []action{swap((*lowerer).addToUintptr)},
+	},
+	{
 		name:   "name-blank-range-key",
 		does:   "names a blank key beside a value",
 		why:    "yaegi keeps one variable, of one type, for all blanks of a function",
@@ -970,8 +979,8 @@ var table = []rewrite{
 	},
 	{
 		name:   "unname-spread-slice",
-		does:   "converts a slice of a named type in f(s...) to its underlying type",
-		why:    "yaegi takes it for one argument and panics",
+		does:   "converts a slice in f(s...) to its underlying type, if its type has a name or it is an argument of a cell's function",
+		why:    "yaegi takes it for one argument and panics, also where the slice is the library's, as os.Args",
 		before: "f(names...)",
 		after:  "f([]string(names)...)",
 		passes: inExpressions,
