@@ -57,6 +57,7 @@ type testData struct {
 	Evaluations int            `json:"evaluations"`
 	Repeats     int            `json:"repeats"`
 	Seed        uint64         `json:"seed"`
+	Seeds       MemberSeeds    `json:"seeds,omitempty"`
 }
 
 // testResult holds the fields of a Result that are not computed from others.
@@ -78,7 +79,7 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := Settings{Reading: d.Reading, Evaluations: d.Evaluations, Repeats: d.Repeats, Seed: d.Seed, Workers: 1}
+	s := Settings{Reading: d.Reading, Evaluations: d.Evaluations, Repeats: d.Repeats, Seed: d.Seed, Seeds: d.Seeds, Workers: 1}
 	r, err := Portfolio{Configs: d.Configs}.run(ctx, p, s)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (p Portfolio) FarTest(problems string, index int, needs []string, s Setting
 	}
 	return farm.NewUnit("test", testData{
 		Problems: problems, Index: index, Configs: p.Configs, Reading: s.Reading,
-		Evaluations: s.Evaluations, Repeats: s.Repeats, Seed: s.Seed,
+		Evaluations: s.Evaluations, Repeats: s.Repeats, Seed: s.Seed, Seeds: s.Seeds,
 	}, s.Repeats*len(p.Configs), needs)
 }
 

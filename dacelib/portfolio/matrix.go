@@ -22,7 +22,8 @@ type Matrix struct {
 }
 
 // Measure runs every configuration once on every instance, all with the seed of
-// a portfolio's first repeat. It ignores Settings.Repeats.
+// a portfolio's first repeat, which they share ([SharedSeed]): they are compared.
+// It ignores Settings.Repeats.
 func Measure(ctx context.Context, configs []brkga.Config, instances []problem.Problem, s Settings) (Matrix, error) {
 	s, err := s.withDefaults()
 	if err != nil {
@@ -33,7 +34,7 @@ func Measure(ctx context.Context, configs []brkga.Config, instances []problem.Pr
 	for _, p := range instances {
 		m.Instances = append(m.Instances, p.Name())
 		for _, c := range configs {
-			jobs = append(jobs, job(p, c, s, 0))
+			jobs = append(jobs, job(p, c, s, memberSeed(s, 0, 0)))
 		}
 	}
 	found, err := brkga.RunAll(ctx, jobs, s.Workers)

@@ -142,9 +142,11 @@ type Settings struct {
 	// does not change the result. A portfolio with Solvers, which are functions
 	// of this process, runs here.
 	Farm farm.Pool `json:"-"`
-	// Seed of the runs. All members have the same seed in a repeat; it is also
-	// the same on every instance and for every portfolio.
-	Seed uint64
+	// Seed of the runs, which is the same on every instance and for every
+	// portfolio. Seeds says whether the members of a portfolio share that of a
+	// repeat; by default each has its own, except in the reading Published.
+	Seed  uint64
+	Seeds MemberSeeds
 	// OnEvent, if not nil, is called after every instance; Value is the mean
 	// performance on it.
 	OnEvent func(run.Event) `json:"-"`
@@ -159,6 +161,9 @@ func (s Settings) withDefaults() (Settings, error) {
 	}
 	if s.Workers <= 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
+	}
+	if s.Seeds < SeedsByReading || s.Seeds > SharedSeed {
+		return s, fmt.Errorf("portfolio: Settings.Seeds is %d; use SeedsByReading, OwnSeeds or SharedSeed", int(s.Seeds))
 	}
 	if s.Evaluations < 0 || s.Repeats < 0 {
 		return s, fmt.Errorf("portfolio: Settings.Evaluations is %d and Repeats %d; they must not be negative", s.Evaluations, s.Repeats)
@@ -241,8 +246,8 @@ func (p Portfolio) run(ctx context.Context, instance problem.Problem, s Settings
 	}
 	var jobs []brkga.Job
 	for k := range s.Repeats {
-		for _, c := range p.Configs {
-			jobs = append(jobs, job(stream(instance, s, k, len(jobs)), c, s, k))
+		for i, c := range p.Configs {
+			jobs = append(jobs, job(stream(instance, s, k, len(jobs)), c, s, memberSeed(s, k, i)))
 		}
 	}
 	searched, err := brkga.RunAll(ctx, jobs, s.Workers)
@@ -305,17 +310,9 @@ func (p Portfolio) member(i int) string {
 	return p.Solvers[i-len(p.Configs)].Name
 }
 
-// job returns the run of a configuration in repeat k.
-func job(p problem.Problem, c brkga.Config, s Settings, k int) brkga.Job {
-	return brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: s.Evaluations, Seed: repeatSeed(s, k)}}
-}
-
-// repeatSeed returns the seed of all members in repeat k.
-func repeatSeed(s Settings, k int) uint64 {
-	if s.Reading == run.Published {
-		k %= 12
-	}
-	return run.Seed(s.Seed, "portfolio: repeat", k)
+// job returns the run of a configuration under a seed.
+func job(p problem.Problem, c brkga.Config, s Settings, seed uint64) brkga.Job {
+	return brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: s.Evaluations, Seed: seed}}
 }
 
 // solvers makes the runs of the members in Solvers, ordered by repeat and then
@@ -328,7 +325,7 @@ func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Sett
 	return out, run.Each(s.Workers, n*s.Repeats, func(i int) error {
 		k, solver := i/n, p.Solvers[i%n]
 		counted := problem.Count(stream(instance, s, k, -1-i), 0)
-		v, err := solver.Solve(ctx, counted, s.Evaluations, repeatSeed(s, k))
+		v, err := solver.Solve(ctx, counted, s.Evaluations, memberSeed(s, k, len(p.Configs)+i%n))
 		if err == nil && math.IsNaN(v) {
 			err = errors.New("the value is NaN")
 		}

@@ -21,7 +21,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-var small = portfolio.Settings{Evaluations: 120, Repeats: 3, Seed: 5}
+var small = portfolio.Settings{Evaluations: 120, Repeats: 3, Seed: 5, Seeds: portfolio.SharedSeed}
 
 func instances() []problem.Problem {
 	return []problem.Problem{onemax.Random(1, 30), onemax.Random(2, 40)}
@@ -86,7 +86,7 @@ func TestVectorsPaperPAPs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		results, err := pap.Run(ctx, normalised, portfolio.Settings{Repeats: 8, Seed: 2})
+		results, err := pap.Run(ctx, normalised, portfolio.Settings{Repeats: 8, Seed: 2, Seeds: portfolio.SharedSeed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("mean %v of %v", r.Mean, r.Values)
 		}
 	}
-	// Members share a seed, so two equal members reach the same value.
+	// Members share a seed here, so two equal members reach the same value.
 	twins := portfolio.Portfolio{Name: "twins", Configs: []brkga.Config{brkga.Default(), brkga.Default()}}
 	r, err := twins.Run(ctx, instances()[:1], small)
 	if err != nil || r[0].Members[1][0] != r[0].Members[1][1] {
@@ -402,7 +402,7 @@ func ExamplePortfolio_Run() {
 	//   [20, 70, 10, 0.70, T]
 	//   [15, 75, 10, 0.70, F]
 	//   [15, 75, 10, 0.70, T]
-	// values: [30 29 29 30 30]
+	// values: [30 29 30 30 30]
 }
 
 // Of ten random configurations, the four that complement one another best.

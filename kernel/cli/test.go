@@ -41,7 +41,8 @@ constructions compares two methods.
 Readings: written is the paper's text: instances are normalised by 1,000,000
 random solutions, tests are two-sided. published is what the authors' public
 code does: 100,000 solutions, 20 repeats over 12 seeds, one-sided tests either
-way, the standard deviation over n. both also prints one table in Markdown of
+way, the standard deviation over n, one seed for all members of a portfolio in a
+repeat, which -shared-seed gives them in written, too. both also prints one table in Markdown of
 both and the paper's numbers, with a sentence for each row that changes.
 
 -json prints the records, a JSON line for each portfolio on each instance,
@@ -68,6 +69,7 @@ func runTest(env *Env, v *verb, args []string) int {
 		repeats   = fs.Int("repeats", 20, "`number` of runs on every instance")
 		reading   = fs.String("reading", "written", "written, published or both")
 		seed      = fs.Uint64("seed", 1, "seed of the instances and of the runs")
+		shared    = fs.Bool("shared-seed", false, "all members of a portfolio have one seed in a repeat, as in -reading published")
 		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
 		farmJoin  = fs.String("farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
 		evals     = fs.Int("evaluations", 800, "evaluations of each member in a run")
@@ -124,6 +126,9 @@ func runTest(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	s := experiment.Settings{Sample: *sample, Evaluations: *evals, Repeats: *repeats, Seed: *seed, Workers: *workers, File: *out}
+	if *shared {
+		s.Seeds = portfolio.SharedSeed
+	}
 	if s.Ranges, err = rangesFile(*rangeFile); err != nil {
 		return v.fail(env, err)
 	}

@@ -232,7 +232,7 @@ func (c cell) measure(ctx context.Context, ranges, folder string) (row, error) {
 		return row{}, err
 	}
 	entries := []experiment.Entry{{Portfolio: r.Portfolio, Construction: c.Seed}}
-	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Evaluations: c.RunEvaluations, Sample: c.Sample, Ranges: ranges})
+	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Evaluations: c.RunEvaluations, Sample: c.Sample, Ranges: ranges, Seeds: portfolio.SharedSeed})
 	if err != nil {
 		return row{}, err
 	}
