@@ -121,11 +121,7 @@ func gridOf(v any) *Grid {
 // frameGrid makes a table of a frame.
 func frameGrid(f frame.Frame) *Grid {
 	g := &Grid{header: f.Names(), rows: f.Len(), columns: len(f.Names())}
-	columns := make([]reflect.Value, g.columns)
-	for j, name := range g.header {
-		columns[j] = reflect.ValueOf(f.Column(name))
-	}
-	g.cell = func(i, j int) reflect.Value { return columns[j].Index(i) }
+	g.cell = func(i, j int) reflect.Value { return reflect.ValueOf(f.Value(i, j)) }
 	return g
 }
 
