@@ -368,7 +368,7 @@ func TestCopies(t *testing.T) {
 	f := frame.Frame{}.With("name", []string{"a", "b", "c"}).With("v", in)
 	slices.Sort(in)
 	slices.Sort(f.Floats("v"))
-	slices.Compact(f.Strings("name"))
+	_ = slices.Compact(f.Strings("name"))
 	clear(f.Strings("name"))
 	slices.Sort(f.Column("v").([]float64))
 	if got := f.String(); got != "name    v\na     3.5\nb     1.5\nc     2.5\n3 rows" {

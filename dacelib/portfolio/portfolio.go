@@ -23,6 +23,7 @@ import (
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/internal/atomicfile"
 	"dace.local/dacelib/internal/defaults"
+	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
@@ -331,7 +332,7 @@ func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Sett
 		}
 		if err != nil {
 			cancel()
-			return fmt.Errorf("portfolio %q on %s: solver %s: %w", p.Name, instance.Name(), solver.Name, err)
+			return fmt.Errorf("portfolio %q on %s: solver %s: %w", p.Name, instance.Name(), solver.Name, failure.Wrap(err))
 		}
 		out[i] = found{value: v, evaluations: counted.Evaluations()}
 		if x, value := counted.Best(); value == v {

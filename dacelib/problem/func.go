@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"dace.local/dacelib/internal/failure"
 )
 
 // FromFunc makes a problem from a function of one solution, to be maximised:
@@ -86,7 +88,7 @@ func evaluateEach(ctx context.Context, p Problem, dst []float64, x Solutions, f 
 	i := 0
 	defer func() {
 		if r := recover(); r != nil {
-			err = solutionError(p.Name(), x, i, fmt.Errorf("the function panicked: %v", r))
+			err = solutionError(p.Name(), x, i, panicError(r))
 		}
 	}()
 	d := p.Dim()
@@ -102,7 +104,7 @@ func evaluateEach(ctx context.Context, p Problem, dst []float64, x Solutions, f 
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return solutionError(p.Name(), x, i, err)
+			return solutionError(p.Name(), x, i, failure.Wrap(err))
 		}
 		if math.IsNaN(v) {
 			return solutionError(p.Name(), x, i, errors.New("the value is NaN, which cannot be compared; return -Inf for a solution that must not be chosen"))
@@ -168,7 +170,7 @@ func (p *batchProblem) Evaluate(ctx context.Context, dst []float64, x Solutions)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("problem %s: the function panicked on a batch of %d solutions: %v", p.name, x.Len(), r)
+			err = fmt.Errorf("problem %s: on a batch of %d solutions %w", p.name, x.Len(), panicError(r))
 		}
 	}()
 	dst = dst[:x.Len()]
@@ -211,6 +213,16 @@ func Value(ctx context.Context, p Problem, x []bool) (float64, error) {
 
 func solutionError(name string, x Solutions, i int, err error) error {
 	return fmt.Errorf("problem %s: solution %d of %d, %s: %w", name, i+1, x.Len(), x.Slice(i, i+1), err)
+}
+
+// panicError returns an error of a function that has panicked with r, which it
+// wraps if it is an error. It does not wrap the end of a context of the function's
+// own, which is not that of the run.
+func panicError(r any) error {
+	if err, ok := r.(error); ok && !isCtx(err) {
+		return fmt.Errorf("the function panicked: %w", failure.Wrap(err))
+	}
+	return fmt.Errorf("the function panicked: %v", r)
 }
 
 // isCtx reports whether err is a context's error, which is returned unwrapped.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"dace.local/dacelib/internal/failure"
 )
 
 // Parallel returns p with its batches divided among workers; 0 means one per
@@ -78,7 +80,7 @@ func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 func (p parallel) piece(ctx context.Context, dst []float64, x Solutions) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("problem %s: panic while evaluating %d solutions: %v", p.Name(), x.Len(), r)
+			err = fmt.Errorf("problem %s: panic while evaluating %d solutions: %s", p.Name(), x.Len(), failure.Text(r))
 		}
 	}()
 	return p.Problem.Evaluate(ctx, dst, x)

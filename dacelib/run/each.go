@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"dace.local/dacelib/internal/failure"
 )
 
 // Each calls f(0), ..., f(n-1) on the given number of goroutines (0 means one
@@ -58,7 +60,7 @@ func Each(workers, n int, f func(i int) error) error {
 func recovered(f func(i int) error, i int) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = fmt.Errorf("panic: %s", failure.Text(r))
 		}
 	}()
 	return f(i)

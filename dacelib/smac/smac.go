@@ -37,6 +37,7 @@ import (
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/forest"
 	"dace.local/dacelib/internal/defaults"
+	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/run"
 )
 
@@ -279,10 +280,11 @@ func (o *Optimizer) call(ctx context.Context, f func(ctx context.Context, q Quer
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("smac: the function panicked at %s: %v", o.s.Space.Format(q.Config), r)
+			err = fmt.Errorf("smac: the function panicked at %s: %s", o.s.Space.Format(q.Config), failure.Text(r))
 		}
 	}()
-	return f(ctx, q)
+	cost, err = f(ctx, q)
+	return cost, failure.Wrap(err)
 }
 
 // RunBatch is [Optimizer.Run] for a function that evaluates many queries at
