@@ -108,7 +108,7 @@ func TestFalseDescriptors(t *testing.T) {
 	} {
 		whole := reflect.New(reflect.StructOf([]reflect.StructField{
 			{Name: "H", Type: extra(c.typ.Kind())}, {Name: "U", Type: reflect.TypeFor[uncommon]()},
-			{Name: "P", Type: reflect.TypeFor[[4]unsafe.Pointer]()},
+			{Name: "P", Type: reflect.TypeFor[[32]unsafe.Pointer]()}, // parameters, fields, methods
 		}))
 		p, from := whole.UnsafePointer(), unsafe.Pointer(descriptor(c.typ))
 		size := whole.Type().Elem().Size()
