@@ -550,7 +550,7 @@ func (g *Grid) HTML() string {
 		}
 		b.WriteString("</tr>\n")
 	}
-	b.WriteString("<table>\n")
+	b.WriteString("<table" + noMath + ">\n")
 	if header != nil {
 		b.WriteString("<thead>")
 		line(header, "th")

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"dace.local/dacelib/figure/host"
 	"dace.local/kernel/engine/goroutine"
 )
 
@@ -222,11 +223,20 @@ func WriterTo(p *plot.Plot, w, h vg.Length, format string) (io.WriterTo, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c, Run(func() (err error) {
+	letters := new(host.Letters)
+	err = Run(func() (err error) {
 		defer Recover(&err)
-		p.Draw(draw.New(Until(Context(), c)))
+		on := Until(Context(), c)
+		if format != "svg" {
+			on = letters.On(on)
+		}
+		p.Draw(draw.New(on))
 		return nil
 	})
+	if err == nil {
+		letters.Warn()
+	}
+	return c, err
 }
 
 // Save is (*plot.Plot).Save, but stops when the cell is interrupted; then there
