@@ -90,7 +90,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	var (
 		method    = fs.String("method", "best", "`name` of the method: best, dace, ceps, noreg, global, parhydra, one, one3, fresh or greedy")
-		className = fs.String("class", "", "`name` of the class: ccp, cimp, caop or onemax")
+		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
 		dim       = fs.Int("dim", 0, "dimension of the training instances; 0 means the class's")
 		instances = fs.Int("instances", 5, "`number` of training instances")
 		scale     = fs.String("scale", "quick", "quick, small, tenth or paper")
@@ -115,7 +115,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	s, class, err := constructSettings(*method, *className, *dim, *scale, *reading, *scorer, *stop)
 	switch {
 	case *className == "":
-		return v.misuse(env, "which class? -class ccp, cimp, caop or onemax")
+		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
 	case err != nil:
 		return v.misuse(env, "%v", err)
 	case *out == "":

@@ -63,7 +63,7 @@ Examples:
 func runTest(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	var (
-		className = fs.String("class", "", "`name` of the class: ccp, cimp, caop or onemax")
+		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
 		dim       = fs.Int("dim", 0, "dimension of the instances; 0 means those of the class's test instances")
 		instances = fs.Int("instances", 50, "`number` of instances of each dimension")
 		repeats   = fs.Int("repeats", 20, "`number` of runs on every instance")
@@ -88,7 +88,7 @@ func runTest(env *Env, v *verb, args []string) int {
 	case len(names) == 0:
 		return v.misuse(env, "which portfolios? folders of dace construct, or names: %s", strings.Join(experiment.Portfolios(), ", "))
 	case *className == "":
-		return v.misuse(env, "which class? -class ccp, cimp, caop or onemax")
+		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
 	case *instances < 1 || *repeats < 1 || *evals < 1 || *sample < 0:
 		return v.misuse(env, "-instances, -repeats and -evaluations must be at least 1")
 	}
