@@ -40,7 +40,7 @@ func TestStored(t *testing.T) {
 	if got, err := experiment.Stored(file, run.Written, paps[1:]); err != nil || len(got) != 3 || got[0].Method != "other" {
 		t.Errorf("one portfolio: %v, %v", got, err)
 	}
-	third := portfolio.Portfolio{Name: "other", Configs: paps[0].Configs[:1]}
+	third := portfolio.Portfolio{Name: "other", Members: paps[0].Members[:1]}
 	if got, err := experiment.Stored(file, run.Written, []portfolio.Portfolio{third}); err != nil || got != nil {
 		t.Errorf("other members: %v, %v", got, err)
 	}

@@ -19,8 +19,8 @@ func TestMemberSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	pap := portfolio.BRKGAPAP()
-	for i := range pap.Configs {
-		pap.Configs[i] = pap.Configs[0]
+	for i := range pap.Members {
+		pap.Members[i] = pap.Members[0]
 	}
 	first := map[run.Reading][]float64{}
 	for _, c := range []struct {

@@ -202,13 +202,13 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 	p := &constructProgress{w: env.Stderr, tty: tty, width: width(env.Stderr)}
 	var saved error
 	s.OnRound = func(r construct.Result) {
-		if len(r.Portfolio.Configs) > 0 {
+		if len(r.Portfolio.Members) > 0 {
 			saved = r.Summary(class.Name, scale).Save(s.Dir)
 		}
 	}
 	r, err := construct.Watch(ctx, p.show, method, class, training, s)
 	p.end()
-	if len(r.Portfolio.Configs) > 0 {
+	if len(r.Portfolio.Members) > 0 {
 		saved = r.Summary(class.Name, scale).Save(s.Dir)
 	}
 	path := filepath.Join(s.Dir, construct.SummaryName)
@@ -216,7 +216,7 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 	switch {
 	case err != nil && errors.As(context.Cause(ctx), &sig):
 		kept := "there is no portfolio yet"
-		if len(r.Portfolio.Configs) > 0 && saved == nil {
+		if len(r.Portfolio.Members) > 0 && saved == nil {
 			kept = "the best portfolio so far is in " + path
 		}
 		fmt.Fprintf(env.Stderr, "dace construct: %v; %s; the same command with -resume goes on\n", sig, kept)

@@ -210,7 +210,7 @@ func testEntries(class string, names []string) ([]experiment.Entry, error) {
 			if err != nil {
 				return nil, err
 			}
-			p, seed = portfolio.Portfolio{Name: summary.Method, Configs: summary.Members}, summary.Seed
+			p, seed = portfolio.Portfolio{Name: summary.Method, Members: summary.Members}, summary.Seed
 		}
 		portfolios, seeds = append(portfolios, p), append(seeds, seed)
 	}
@@ -286,15 +286,12 @@ func listPortfolios(env *Env, v *verb) int {
 			if err != nil {
 				return v.fail(env, err)
 			}
-			if class != "caop" && len(p.Solvers) > 0 {
+			if class != "caop" && p.Members[0].Solver() != "brkga" {
 				continue // a portfolio for caop only
 			}
 			var members []string
-			for _, c := range p.Configs {
+			for _, c := range p.Members {
 				members = append(members, c.String())
-			}
-			for _, s := range p.Solvers {
-				members = append(members, s.Name)
 			}
 			fmt.Fprintf(env.Stdout, "%-5s %-13s %s\n", class, name, strings.Join(members, " "))
 		}

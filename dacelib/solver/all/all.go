@@ -5,6 +5,7 @@ package all
 import (
 	// The solvers.
 	_ "dace.local/dacelib/brkga"
+	_ "dace.local/dacelib/smartest"
 	_ "dace.local/dacelib/solver/anneal"
 	_ "dace.local/dacelib/solver/ea"
 	_ "dace.local/dacelib/solver/ils"

@@ -257,7 +257,7 @@ func (c cell) load() (construct.Result, error) {
 		return construct.Result{}, fmt.Errorf("%s holds a construction by %s on %s at the scale %q, status %q; a finished one by DACE on %s at the paper's is wanted", c.Source, s.Method, s.Class, s.Scale, s.Status, c.Class)
 	}
 	cost := construct.Cost{Runs: s.Runs, Evaluations: s.Evaluations, Seconds: s.Seconds, CPU: s.CPUSeconds}
-	return construct.Result{Portfolio: portfolio.Portfolio{Configs: s.Members}, Cost: cost, CPU: s.CPU}, nil
+	return construct.Result{Portfolio: portfolio.Portfolio{Members: s.Members}, Cost: cost, CPU: s.CPU}, nil
 }
 
 // construct builds the cell's portfolio.

@@ -13,6 +13,7 @@ var dace_local_dacelib_portfolio_ = table.Package{
 	Path: "dace.local/dacelib/portfolio",
 	Name: "portfolio",
 	Values: []table.Symbol{
+		{Name: "BRKGA", Value: portfolio.BRKGA},
 		{Name: "BRKGAPAP", Value: portfolio.BRKGAPAP},
 		{Name: "Load", Value: portfolio.Load},
 		{Name: "Means", Value: portfolio.Means},
@@ -36,7 +37,6 @@ var dace_local_dacelib_portfolio_ = table.Package{
 		{Name: "Range", Value: (*portfolio.Range)(nil)},
 		{Name: "Result", Value: (*portfolio.Result)(nil)},
 		{Name: "Settings", Value: (*portfolio.Settings)(nil)},
-		{Name: "Solver", Value: (*portfolio.Solver)(nil)},
 		{Name: "Stochastic", Value: (*portfolio.Stochastic)(nil)},
 	},
 }
