@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
@@ -325,7 +326,7 @@ func Each(ctx context.Context, of Solver, jobs []Job, workers int, f func(s *Sea
 		s, err := newSearch(ctx, jobs[i], of.Space(jobs[i].Problem.Dim(), jobs[i].Budget()))
 		if err == nil {
 			if err = f(s); err != nil && s.err == nil {
-				s.fail(fmt.Errorf("solver: %s on %s: %w", of.Name(), jobs[i].Problem.Name(), err))
+				s.fail(fmt.Errorf("solver: %s on %s: %w", of.Name(), jobs[i].Problem.Name(), failure.Wrap(err)))
 			}
 			results[i], err = s.result()
 			add(results[i].Evaluations)
@@ -402,7 +403,7 @@ func (f *funcSolver) Run(ctx context.Context, jobs []Job, workers int) ([]Result
 	return Each(ctx, f, jobs, workers, func(s *Search) (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				err = fmt.Errorf("the function panicked: %v", r)
+				err = fmt.Errorf("the function panicked: %s", failure.Text(r))
 			}
 		}()
 		return f.f(s)

@@ -332,6 +332,9 @@ func (f *formatter) pointer(v reflect.Value, depth int) node {
 // an instance of a problem; ok is false for other values and if there is no
 // method Name.
 func hidden(v reflect.Value) (name string, ok bool) {
+	if !v.IsValid() { // a nil interface
+		return "", false
+	}
 	e := v
 	for e.Kind() == reflect.Pointer && !e.IsNil() {
 		e = e.Elem()
