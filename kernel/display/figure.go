@@ -256,6 +256,10 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 // Files and SVGs are drawn until the cell is interrupted, too. What a figure lacks
 // is said on the cell's standard error.
 func init() {
+	drawing.SetLetters(func() (func(vg.CanvasSizer) vg.CanvasSizer, func()) {
+		l := new(host.Letters)
+		return l.On, l.Warn
+	})
 	host.SetWarn(func(line string) {
 		if o := outputs(); o != nil {
 			o.Stderr(line + "\n")

@@ -13,6 +13,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"dace.local/kernel/drawing"
 	"dace.local/kernel/engine"
 )
 
@@ -247,8 +249,17 @@ func TestCharts(t *testing.T) {
 func TestLetters(t *testing.T) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text = "中文 a", "中 b"
-	if got := capture(t, func() { SVGFigure(p, 0, 0) }).stderr; got != "figure: its font lacks 中 文; boxes stand in their place (SVG shows them in a font of the reader's)\n" {
-		t.Errorf("said %q", got)
+	for name, draw := range map[string]func(){
+		"SVGFigure": func() { SVGFigure(p, 0, 0) },
+		"p.Save": func() {
+			if err := drawing.Save(p, vg.Inch, vg.Inch, filepath.Join(t.TempDir(), "f.pdf")); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		if got := capture(t, draw).stderr; got != "figure: its font lacks 中 文; boxes stand in their place (SVG shows them in a font of the reader's)\n" {
+			t.Errorf("%s: said %q", name, got)
+		}
 	}
 }
 
