@@ -156,6 +156,10 @@ type Settings struct {
 	// Target, unless it is nil, ends the run after the first generation that
 	// reaches it.
 	Target *float64 `json:"target,omitempty"`
+	// Start holds solutions of length d with which the first generation begins,
+	// for example those of an earlier run; equal ones count once. The others are
+	// drawn.
+	Start [][]bool `json:"start,omitempty"`
 	// Seed determines the random numbers of the run.
 	Seed uint64 `json:"seed"`
 
@@ -202,6 +206,11 @@ func (s Settings) withDefaults(p problem.Problem) (Settings, error) {
 	if err := s.Config.Check(); err != nil {
 		return s, err
 	}
+	for i, x := range s.Start {
+		if len(x) != p.Dim() {
+			return s, fmt.Errorf("brkga: solution %d of Start has %d bits, and problem %s %d", i+1, len(x), p.Name(), p.Dim())
+		}
+	}
 	if size := s.Config.Elites + s.Config.Offspring + s.Config.Mutants; size > maxKeys/p.Dim() {
 		return s, fmt.Errorf("brkga: a population of %d individuals with %d keys each; at most %d keys are possible, so at most %d individuals (Settings.Config)",
 			size, p.Dim(), maxKeys, maxKeys/p.Dim())
@@ -238,10 +247,14 @@ type Result struct {
 // ends, it returns the best solution so far and ctx's error; if p fails, the
 // best solution before the failure and p's error.
 //
+// On a [problem.Noisy] problem the run ends with a final choice among its best
+// solutions; X and Value are its outcome, while History has the values of the
+// search. The final repeats are not counted.
+//
 // A run is determined by p and s, and evaluates one generation at a time; of a
 // problem that is [problem.Costly], it evaluates each solution once. To resume
-// an interrupted run, repeat it: with problem.Memo, which remembers values, or
-// on caop, which stores them on disk, nothing is evaluated twice.
+// an interrupted run, repeat it: with problem.Memo, which remembers values, with
+// problem.Keep, which keeps them in a file, or on caop, nothing is evaluated twice.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	defer run.Report(&ctx, "brkga", &s.OnEvent)()
 	s, err := s.withDefaults(p)
@@ -279,6 +292,12 @@ func (s *search) result(ctx context.Context, err error) (Result, error) {
 	}
 	if s.evaluations > 0 {
 		r.X = problem.Solutions{D: s.d, Words: s.bestRow}.Bools(0)
+	}
+	if err == nil {
+		row, value, ok, e := s.final.Choose(ctx)
+		if err = e; ok {
+			r.X, r.Value = problem.Solutions{D: s.d, Words: row}.Bools(0), value
+		}
 	}
 	if err != nil {
 		r.Status = run.NotRun

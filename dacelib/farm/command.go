@@ -17,7 +17,9 @@ import (
 // folder for the time of a batch, unless it has the same files where the caller
 // has them. Interpreters, and what a script imports, must be there.
 func init() {
-	RegisterProblem("command", problem.Command("", 1, "none"), Codec{Encode: encodeCommand, Decode: decodeCommand, Expensive: true})
+	c := Codec{Encode: encodeCommand, Decode: decodeCommand, Expensive: true}
+	RegisterProblem("command", problem.Command("", 1, "none"), c)
+	RegisterProblem("command of seeds", problem.Program{Args: []string{"none"}, Seeds: true}.Problem("", 1), c)
 }
 
 // commandData describes a problem that a program computes.

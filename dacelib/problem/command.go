@@ -83,6 +83,14 @@ type Program struct {
 	// Timeout is the time that a program has for one solution; 0 is no limit. A
 	// program that takes longer is killed.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Seeds says that the program is random: a line has a space and a seed, a whole
+	// number, behind the solution, which determine the value together. See [Noisy].
+	Seeds bool `json:"seeds,omitempty"`
+	// Constrained says that the program answers with two numbers: the value, and the
+	// violation of constraints, 0 for a feasible solution. They become one number by
+	// [Penalised], with Worst.
+	Constrained bool    `json:"constrained,omitempty"`
+	Worst       float64 `json:"worst,omitempty"`
 	// Infeasible gives solutions on which the program ends twice, or takes
 	// longer than Timeout, the value -Inf. Otherwise such a solution is an error.
 	Infeasible bool `json:"infeasible,omitempty"`
@@ -101,17 +109,39 @@ func (p Program) Problem(name string, d int) Problem {
 	if p.Workers <= 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &command{Program: p, name: name, d: d, slots: make(chan struct{}, p.Workers)}
+	c := &command{Program: p, name: name, d: d, slots: make(chan struct{}, p.Workers)}
+	if p.Seeds {
+		return seededCommand{c}
+	}
+	return c
 }
 
 // ProgramOf returns the program from which [Command] or [Program.Problem] has
 // made p.
 func ProgramOf(p Problem) (prog Program, ok bool) {
-	c, ok := p.(*command)
-	if !ok {
+	c := commandOf(p)
+	if c == nil {
 		return Program{}, false
 	}
 	return c.Program, true
+}
+
+// commandOf returns p if it is a program's problem, else nil.
+func commandOf(p Problem) *command {
+	switch p := p.(type) {
+	case *command:
+		return p
+	case seededCommand:
+		return p.command
+	}
+	return nil
+}
+
+// seededCommand is a command whose program takes seeds.
+type seededCommand struct{ *command }
+
+func (c seededCommand) EvaluateSeeded(ctx context.Context, dst []float64, x Solutions, seeds []uint64) error {
+	return c.evaluate(ctx, dst, x, seeds)
 }
 
 // command is the problem that a program computes.
@@ -132,6 +162,11 @@ func (c *command) Dim() int     { return c.d }
 func (c *command) Costly() bool { return true }
 
 func (c *command) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
+	return c.evaluate(ctx, dst, x, nil)
+}
+
+// evaluate evaluates a batch; nil seeds are zeros.
+func (c *command) evaluate(ctx context.Context, dst []float64, x Solutions, seeds []uint64) error {
 	if err := CheckBatch(c, dst, x); err != nil {
 		return err
 	}
@@ -148,7 +183,15 @@ func (c *command) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		v, err := c.value(ctx, append([]byte(x.Slice(i, i+1).String()), '\n'))
+		line := []byte(x.Slice(i, i+1).String())
+		if c.Seeds {
+			seed := uint64(0)
+			if seeds != nil {
+				seed = seeds[i] >> 1 // so that it is a signed number, too
+			}
+			line = strconv.AppendUint(append(line, ' '), seed, 10)
+		}
+		v, err := c.value(ctx, append(line, '\n'))
 		if err != nil {
 			cancel() // the others need not go on
 			if !isCtx(err) {
@@ -175,7 +218,7 @@ func (c *command) value(ctx context.Context, line []byte) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		v, err := w.ask(ctx, line, c.Timeout)
+		v, err := w.ask(ctx, line, c)
 		if err == nil {
 			c.give(w)
 			return v, nil
@@ -321,7 +364,7 @@ func (e *endError) Error() string {
 
 // ask returns the program's value for the solution on a line. After an error the
 // program has ended.
-func (w *worker) ask(ctx context.Context, line []byte, timeout time.Duration) (v float64, err error) {
+func (w *worker) ask(ctx context.Context, line []byte, c *command) (v float64, err error) {
 	defer func() {
 		if err != nil {
 			w.end(0)
@@ -337,8 +380,8 @@ func (w *worker) ask(ctx context.Context, line []byte, timeout time.Duration) (v
 	default:
 	}
 	var late <-chan time.Time
-	if timeout > 0 {
-		t := time.NewTimer(timeout)
+	if c.Timeout > 0 {
+		t := time.NewTimer(c.Timeout)
 		defer t.Stop()
 		late = t.C
 	}
@@ -352,19 +395,41 @@ func (w *worker) ask(ctx context.Context, line []byte, timeout time.Duration) (v
 		case a.more:
 			return 0, fmt.Errorf("wrote %q and more: one line for each solution is expected (its messages belong on standard error)", shortened(a.text))
 		}
-		v, err := strconv.ParseFloat(a.text, 64)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return 0, fmt.Errorf("wrote %q where a value is expected (its messages belong on standard error)", shortened(a.text))
-		}
-		if math.IsNaN(v) {
-			return 0, errors.New("gave NaN, which cannot be compared; -inf is for a solution that must not be chosen")
-		}
-		return v, nil
+		return c.number(a.text)
 	case <-late:
-		return 0, fmt.Errorf("gave no value within %v: it %w", timeout, errTimeout)
+		return 0, fmt.Errorf("gave no value within %v: it %w", c.Timeout, errTimeout)
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+}
+
+// number returns the value that an answer means.
+func (c *command) number(text string) (float64, error) {
+	fields, n, want := strings.Fields(text), 1, "a value is"
+	if c.Constrained {
+		n, want = 2, "a value and a violation are"
+	}
+	unexpected := fmt.Errorf("wrote %q where %s expected (its messages belong on standard error)", shortened(text), want)
+	if len(fields) != n {
+		return 0, unexpected
+	}
+	var v [2]float64
+	for i, field := range fields {
+		var err error
+		if v[i], err = strconv.ParseFloat(field, 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0, unexpected
+		}
+		if math.IsNaN(v[i]) {
+			return 0, errors.New("gave NaN, which cannot be compared; -inf is for a solution that must not be chosen")
+		}
+	}
+	if c.Constrained {
+		if v[1] <= 0 && v[0] < c.Worst {
+			return 0, fmt.Errorf("gave the feasible value %v, below Worst, %v", v[0], c.Worst)
+		}
+		return Penalised(v[0], v[1], c.Worst), nil
+	}
+	return v[0], nil
 }
 
 // ended ends a program that has closed its output, and returns how it ended.
@@ -441,8 +506,8 @@ func (t *tail) String() string {
 // Release ends the idle programs of a problem of [Command] at once. They end by
 // themselves after half a minute. It does nothing to other problems.
 func Release(p Problem) {
-	c, ok := p.(*command)
-	if !ok {
+	c := commandOf(p)
+	if c == nil {
 		return
 	}
 	c.mu.Lock()

@@ -85,6 +85,18 @@ func answer(kind string) {
 		case "pid":
 			fmt.Println(os.Getpid())
 			continue
+		case "sum": // of the ones and the seed
+			bits, seed, _ := strings.Cut(x, " ")
+			n, err := strconv.ParseInt(seed, 10, 64)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			fmt.Println(strings.Count(bits, "1") + int(n%100))
+			continue
+		case "constrained":
+			fmt.Println(ones, ones-2)
+			continue
 		case "inf":
 			if x[0] == '1' {
 				fmt.Println("-inf")
@@ -138,6 +150,35 @@ func TestCommandValues(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCommandAnswers checks programs that take seeds or answer with a violation.
+func TestCommandAnswers(t *testing.T) {
+	x := problem.Pack([]bool{true, true, false}, []bool{true, true, true}, []bool{false, false, false})
+	v := make([]float64, 3)
+	p := program(t, "constrained", 3, problem.Program{Constrained: true, Worst: -5})
+	if err := p.Evaluate(t.Context(), v, x); err != nil || fmt.Sprint(v) != "[2 -6 0]" {
+		t.Errorf("%v, %v", v, err)
+	}
+	p = program(t, "constrained", 3, problem.Program{Constrained: true, Worst: 1})
+	if err := p.Evaluate(t.Context(), v, x); err == nil || !strings.Contains(err.Error(), "gave the feasible value 0, below Worst, 1") {
+		t.Error(err)
+	}
+	p = program(t, "constrained", 3, problem.Program{})
+	if err := p.Evaluate(t.Context(), v, x); err == nil || !strings.Contains(err.Error(), `wrote "2 0" where a value is expected`) {
+		t.Error(err)
+	}
+	p = program(t, "sum", 3, problem.Program{Seeds: true})
+	if err := p.Evaluate(t.Context(), v, x); err != nil || fmt.Sprint(v) != "[2 3 0]" {
+		t.Errorf("with the seed 0: %v, %v", v, err)
+	}
+	if err := p.(problem.Seeded).EvaluateSeeded(t.Context(), v, x, []uint64{2, 4, 1<<64 - 1}); err != nil || fmt.Sprint(v) != "[3 5 7]" {
+		t.Errorf("%v, %v", v, err) // 2^63 - 1 ends with 07
+	}
+	q := problem.Noisy(p, problem.Noise{Repeats: 3})
+	if err := q.Evaluate(t.Context(), v, x); err != nil || math.Abs(v[1]-v[0]-1) > 1e-9 {
+		t.Errorf("with common random numbers %v, %v", v, err)
 	}
 }
 

@@ -69,19 +69,19 @@ func (p *contextProblem) Name() string { return p.name }
 func (p *contextProblem) Dim() int     { return p.d }
 
 func (p *contextProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
-	return evaluateEach(ctx, p, dst, x, p.f)
+	return evaluateEach(ctx, p, dst, x, func(ctx context.Context, _ int, b []bool) (float64, error) { return p.f(ctx, b) })
 }
 
 func (p *funcProblem) Name() string { return p.name }
 func (p *funcProblem) Dim() int     { return p.d }
 
 func (p *funcProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
-	return evaluateEach(ctx, p, dst, x, func(_ context.Context, b []bool) (float64, error) { return p.f(b), nil })
+	return evaluateEach(ctx, p, dst, x, func(_ context.Context, _ int, b []bool) (float64, error) { return p.f(b), nil })
 }
 
 // evaluateEach evaluates the solutions of a batch for p, each by f. Panics and
 // errors of f become errors that name the solution.
-func evaluateEach(ctx context.Context, p Problem, dst []float64, x Solutions, f func(context.Context, []bool) (float64, error)) (err error) {
+func evaluateEach(ctx context.Context, p Problem, dst []float64, x Solutions, f func(ctx context.Context, i int, x []bool) (float64, error)) (err error) {
 	if err := CheckBatch(p, dst, x); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func evaluateEach(ctx context.Context, p Problem, dst []float64, x Solutions, f 
 			return err
 		}
 		unpack(room, x.Row(i))
-		v, err := f(ctx, b)
+		v, err := f(ctx, i, b)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -230,8 +230,8 @@ func isCtx(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Function returns the function from which [FromFunc], [FromBatch] or
-// [FromContext] has made a problem, nil for other problems.
+// Function returns the function from which [FromFunc], [FromBatch], [FromContext]
+// or [FromSeeded] has made a problem, nil for other problems.
 func Function(p Problem) any {
 	switch p := p.(type) {
 	case *funcProblem:
@@ -239,6 +239,8 @@ func Function(p Problem) any {
 	case *batchProblem:
 		return p.f
 	case *contextProblem:
+		return p.f
+	case *seededProblem:
 		return p.f
 	}
 	return nil

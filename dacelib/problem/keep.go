@@ -124,7 +124,7 @@ func keptLine(x string, v float64) []byte {
 // damaged.
 func keptRecord(line []byte, d int) (x string, v float64, ok bool) {
 	fields := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
-	if len(fields) != 3 || len(fields[0]) != d || strings.Trim(fields[0], "01") != "" {
+	if len(fields) != 3 || len(strings.TrimPrefix(fields[0], finalMark)) != d || strings.Trim(fields[0][len(fields[0])-d:], "01") != "" {
 		return "", 0, false
 	}
 	v, err := strconv.ParseFloat(fields[1], 64)
@@ -179,8 +179,29 @@ func (k *Kept) Close() error {
 	return err
 }
 
+// finalMark stands before a solution with its value in a final choice.
+const finalMark = "f"
+
 // Evaluate evaluates the solutions that are not in the file; see [Keep].
 func (k *Kept) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
+	return k.evaluate(ctx, dst, x, "", k.p.Evaluate)
+}
+
+func (k *Kept) finalists() int { return Finalists(k.p) }
+
+func (k *Kept) final(ctx context.Context, dst []float64, x Solutions) error {
+	f, sign := finalistOf(k.p)
+	return k.evaluate(ctx, dst, x, finalMark, func(ctx context.Context, dst []float64, x Solutions) error {
+		err := f.final(ctx, dst, x)
+		for i := range x.Len() {
+			dst[i] *= sign
+		}
+		return err
+	})
+}
+
+// evaluate sets values that are in the file after a mark, or are computed by f.
+func (k *Kept) evaluate(ctx context.Context, dst []float64, x Solutions, mark string, f func(context.Context, []float64, Solutions) error) error {
 	if err := CheckBatch(k.p, dst, x); err != nil {
 		return err
 	}
@@ -192,7 +213,7 @@ func (k *Kept) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	texts := make([]string, x.Len())
 	k.mu.Lock()
 	for i := range texts {
-		texts[i] = x.Slice(i, i+1).String()
+		texts[i] = mark + x.Slice(i, i+1).String()
 		if _, ok := k.seen[texts[i]]; !ok && !again[texts[i]] {
 			again[texts[i]] = true
 			fresh = append(fresh, i)
@@ -203,7 +224,7 @@ func (k *Kept) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err := run.Each(atOnce(k.p), len(fresh), func(i int) error {
-		err := k.once(ctx, texts[fresh[i]], x.Slice(fresh[i], fresh[i]+1))
+		err := k.once(ctx, texts[fresh[i]], x.Slice(fresh[i], fresh[i]+1), f)
 		if err != nil {
 			cancel() // the others need not go on
 		}
@@ -224,7 +245,7 @@ func (k *Kept) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 }
 
 // once evaluates and keeps a solution, unless another goroutine does so.
-func (k *Kept) once(ctx context.Context, text string, x Solutions) error {
+func (k *Kept) once(ctx context.Context, text string, x Solutions, f func(context.Context, []float64, Solutions) error) error {
 	for {
 		k.mu.Lock()
 		if _, ok := k.seen[text]; ok {
@@ -246,7 +267,7 @@ func (k *Kept) once(ctx context.Context, text string, x Solutions) error {
 	k.busy[text] = done
 	k.mu.Unlock()
 	var v [1]float64
-	err := k.p.Evaluate(ctx, v[:], x)
+	err := f(ctx, v[:], x)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.busy, text)
@@ -263,11 +284,11 @@ func (k *Kept) once(ctx context.Context, text string, x Solutions) error {
 
 // atOnce returns how many solutions p evaluates at once.
 func atOnce(p Problem) int {
-	switch p := p.(type) {
-	case parallel:
+	if p, ok := p.(parallel); ok {
 		return p.workers
-	case *command:
-		return p.Workers
+	}
+	if c := commandOf(p); c != nil {
+		return c.Workers
 	}
 	if inner, _, _ := Unwrap(p); inner != nil {
 		return atOnce(inner)

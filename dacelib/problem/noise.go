@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"dace.local/dacelib/run"
 )
@@ -75,7 +76,7 @@ type Noise struct {
 // Noisy returns the problem of the mean of p's random values. Evaluate sets the mean
 // of Repeats values; each such mean counts as one evaluation. The largest of many
 // noisy values is too large, and its solution often not the best. So a run of a
-// search ends with a final choice ([Final]): the best Finalists solutions are valued
+// search ends with a final choice: the best Finalists solutions are valued
 // again by Final fresh repeats each, and the result has the best of them with this
 // value.
 //
@@ -262,8 +263,8 @@ func finalistOf(p Problem) (f finalist, sign float64) {
 	return nil, 1
 }
 
-// Finalists returns the number of solutions that a search should pass to [Final] at
-// the end of a run on p: 0 unless p is [Noisy].
+// Finalists returns the number of solutions among which a run on p makes a final
+// choice: 0 unless p is [Noisy].
 func Finalists(p Problem) int {
 	if f, _ := finalistOf(p); f != nil {
 		return f.finalists()
@@ -271,31 +272,68 @@ func Finalists(p Problem) int {
 	return 0
 }
 
-// Final makes the final choice among the solutions of x: it evaluates them by the
-// final repeats of a [Noisy] p, which are not counted, and returns the index of the
-// best, the first among equals, and its value. Searches call it.
-func Final(ctx context.Context, p Problem, x Solutions) (best int, value float64, err error) {
-	f, sign := finalistOf(p)
-	if f == nil {
-		return 0, 0, fmt.Errorf("problem %s: it has no final choice", p.Name())
+// A Final is the final choice of a run on a [Noisy] problem. It collects the best
+// solutions of the run. It is for one goroutine.
+type Final struct {
+	p      Problem
+	x      Solutions
+	values []float64 // descending
+	most   int
+}
+
+// NewFinal returns the final choice of a run on p, nil unless p is [Noisy].
+func NewFinal(p Problem) *Final {
+	n := Finalists(p)
+	if n == 0 {
+		return nil
 	}
-	if x.Len() == 0 {
-		return 0, 0, fmt.Errorf("problem %s: there is no solution to choose", p.Name())
+	return &Final{p: p, x: NewSolutions(0, p.Dim()), most: n}
+}
+
+// Add tells of a solution's value. A nil Final ignores it.
+func (f *Final) Add(row []uint64, v float64) {
+	if f == nil || len(f.values) == f.most && v <= f.values[f.most-1] {
+		return
 	}
-	values := make([]float64, x.Len())
-	if err := f.final(ctx, values, x); err != nil {
-		return 0, 0, err
+	at := len(f.values)
+	for i, u := range f.values {
+		if u == v && slices.Equal(f.x.Row(i), row) {
+			return
+		}
+		if u < v {
+			at = min(at, i)
+		}
 	}
-	for i, v := range values {
-		values[i] = sign * v
-		if values[i] > values[best] {
+	w := len(row)
+	f.values = slices.Insert(f.values, at, v)
+	f.x.Words = slices.Insert(f.x.Words, at*w, row...)
+	if len(f.values) > f.most {
+		f.values, f.x.Words = f.values[:f.most], f.x.Words[:f.most*w]
+	}
+}
+
+// Choose evaluates the collected solutions by the final repeats, which are not
+// counted, and returns the best, packed, and its value; the first among equals. ok
+// is false if f is nil or there is none.
+func (f *Final) Choose(ctx context.Context) (row []uint64, value float64, ok bool, err error) {
+	if f == nil || len(f.values) == 0 {
+		return nil, 0, false, nil
+	}
+	p, sign := finalistOf(f.p)
+	values := make([]float64, len(f.values))
+	if err := p.final(ctx, values, f.x); err != nil {
+		return nil, 0, false, err
+	}
+	best := 0
+	for i := range values {
+		if values[i] *= sign; values[i] > values[best] {
 			best = i
 		}
 	}
-	return best, values[best], nil
+	return f.x.Row(best), values[best], true, nil
 }
 
-// noisyText returns the settings as text, for [Unwrap].
+// text returns the settings as text, for [Unwrap].
 func (p *noisy) text() string {
 	b, err := json.Marshal(p.n)
 	if err != nil {

@@ -35,6 +35,8 @@ type Search struct {
 	space   smac.Space
 	point   []float64
 
+	final *problem.Final // nil: none
+
 	memory *memory // nil unless values are remembered
 	known  int     // known solutions in a row
 	// Memory of recall.
@@ -57,6 +59,7 @@ func newSearch(ctx context.Context, j Job, space smac.Space) (*Search, error) {
 	if j.Target != nil {
 		s.target = *j.Target
 	}
+	s.final = problem.NewFinal(j.Problem)
 	if c, ok := j.Problem.(problem.Costly); ok && c.Costly() {
 		s.p = problem.Memo(j.Problem)
 	}
@@ -146,6 +149,7 @@ func (s *Search) Value(x []uint64) float64 {
 	}
 	v := s.one[0]
 	s.left--
+	s.final.Add(x, v)
 	if v > s.best || v != v || s.x == nil {
 		s.improve(v, x, s.budget-s.left)
 	}
@@ -189,6 +193,7 @@ func (s *Search) Values(dst []float64, x problem.Solutions) int {
 	before := s.budget - s.left
 	s.left -= n
 	for i, v := range dst {
+		s.final.Add(x.Row(i), v)
 		if v > s.best || v != v || s.x == nil {
 			s.improve(v, x.Row(i), before+i+1)
 		}
@@ -235,6 +240,7 @@ func (s *Search) recall(dst []float64, x problem.Solutions) int {
 	for i, v := range s.values {
 		row := fresh.Row(i)
 		dst[s.places[i]] = v
+		s.final.Add(row, v)
 		if v > s.best || v != v || s.x == nil {
 			s.improve(v, row, before+i+1)
 		}
@@ -290,6 +296,12 @@ func (s *Search) result() (Result, error) {
 	r := Result{Problem: s.p.Name(), Value: s.best, Evaluations: s.budget - s.left, Status: s.status, History: s.history}
 	if s.x != nil {
 		r.X = problem.Solutions{D: s.d, Words: s.x}.Bools(0)
+	}
+	if s.err == nil {
+		row, value, ok, err := s.final.Choose(s.ctx)
+		if s.err = err; ok {
+			r.X, r.Value = problem.Solutions{D: s.d, Words: row}.Bools(0), value
+		}
 	}
 	if s.err != nil {
 		r.Status = run.NotRun

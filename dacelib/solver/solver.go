@@ -94,7 +94,8 @@ type Result struct {
 	// Problem is the problem's name.
 	Problem string `json:"problem"`
 	// X is the best solution, of length d, and Value its value; among equally
-	// good solutions it is the first. X is nil if nothing was evaluated.
+	// good solutions it is the first. X is nil if nothing was evaluated. On a
+	// problem.Noisy problem they are those of its final choice.
 	X     []bool  `json:"x"`
 	Value float64 `json:"value"`
 	// Evaluations is the number of evaluations made.

@@ -14,9 +14,11 @@ var dace_local_dacelib_problem_ = table.Package{
 	Name: "problem",
 	Untyped: `MaxBatch INT 8589934592
 MaxDim INT 16777216
+MaxRepeats INT 1048576
 WrapMemo STRING "memo"
 WrapNamed STRING "named"
 WrapNegated STRING "negated"
+WrapNoisy STRING "noisy"
 WrapParallel STRING "parallel"
 `,
 	Values: []table.Symbol{
@@ -25,19 +27,25 @@ WrapParallel STRING "parallel"
 		{Name: "Count", Value: problem.Count},
 		{Name: "Distinct", Value: problem.Distinct},
 		{Name: "Enumerate", Value: problem.Enumerate},
+		{Name: "Finalists", Value: problem.Finalists},
 		{Name: "FromBatch", Value: problem.FromBatch},
 		{Name: "FromBytes", Value: problem.FromBytes},
 		{Name: "FromContext", Value: problem.FromContext},
 		{Name: "FromFunc", Value: problem.FromFunc},
+		{Name: "FromSeeded", Value: problem.FromSeeded},
 		{Name: "Function", Value: problem.Function},
+		{Name: "Keep", Value: problem.Keep},
 		{Name: "Memo", Value: problem.Memo},
 		{Name: "Named", Value: problem.Named},
 		{Name: "Negated", Value: problem.Negated},
 		{Name: "NewClass", Value: problem.NewClass},
+		{Name: "NewFinal", Value: problem.NewFinal},
 		{Name: "NewSolutions", Value: problem.NewSolutions},
+		{Name: "Noisy", Value: problem.Noisy},
 		{Name: "Optimum", Value: problem.Optimum},
 		{Name: "Pack", Value: problem.Pack},
 		{Name: "Parallel", Value: problem.Parallel},
+		{Name: "Penalised", Value: problem.Penalised},
 		{Name: "ProgramOf", Value: problem.ProgramOf},
 		{Name: "Random", Value: problem.Random},
 		{Name: "Randomize", Value: problem.Randomize},
@@ -52,10 +60,14 @@ WrapParallel STRING "parallel"
 		{Name: "Class", Value: (*problem.Class)(nil)},
 		{Name: "Costly", Value: (*problem.Costly)(nil)},
 		{Name: "Counted", Value: (*problem.Counted)(nil)},
+		{Name: "Final", Value: (*problem.Final)(nil)},
 		{Name: "Flips", Value: (*problem.Flips)(nil)},
+		{Name: "Kept", Value: (*problem.Kept)(nil)},
+		{Name: "Noise", Value: (*problem.Noise)(nil)},
 		{Name: "Optimist", Value: (*problem.Optimist)(nil)},
 		{Name: "Problem", Value: (*problem.Problem)(nil)},
 		{Name: "Program", Value: (*problem.Program)(nil)},
+		{Name: "Seeded", Value: (*problem.Seeded)(nil)},
 		{Name: "Set", Value: (*problem.Set)(nil)},
 		{Name: "Solutions", Value: (*problem.Solutions)(nil)},
 		{Name: "Walk", Value: (*problem.Walk)(nil)},
