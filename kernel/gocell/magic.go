@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"dace.local/kernel/display"
@@ -161,7 +162,7 @@ func (s *Session) magicError(input engine.Cell, u magic.Use, err error) error {
 	}
 	line, col := cell.LineCol(input.Code, u.Start)
 	p := token.Position{Filename: cell.FileName(input.Number), Line: line, Column: col}
-	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: s.located(p, bold+err.Error()+plain)}
+	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: s.located(p, red+err.Error()+plain)}
 }
 
 // host implements the interface through which package magic uses the session.
@@ -205,6 +206,10 @@ func (h host) Call(ctx context.Context, out engine.Outputs, f func()) error {
 		return nil
 	}
 	return h.s.runtimeError(run, err)
+}
+
+func (h host) Surviving(f func(*testing.T)) func(*testing.T) {
+	return h.s.packages.library.SurvivingTest(f)
 }
 
 func (h host) Declared() []magic.Declared {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/suggest"
@@ -32,6 +33,8 @@ type Host interface {
 	Values(ctx context.Context, c engine.Cell, out engine.Outputs) ([]any, error)
 	// Call calls a function that comes from Values.
 	Call(ctx context.Context, out engine.Outputs, f func()) error
+	// Surviving returns a test that fails where f panics.
+	Surviving(f func(*testing.T)) func(*testing.T)
 	// Declared returns what the cells have declared, sorted by name.
 	Declared() []Declared
 	// Texts returns the texts of the cells by their numbers.

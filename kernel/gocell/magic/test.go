@@ -71,10 +71,17 @@ func runTests(c *Call, wanted func(Declared) bool) error {
 	if !ok || len(all) != 2 {
 		return fmt.Errorf("internal: the tests are a %T", values[0])
 	}
+	runnable, ok := all[0].([]testing.InternalTest)
+	if !ok {
+		return fmt.Errorf("internal: the tests are a %T", all[0])
+	}
+	for i, t := range runnable {
+		runnable[i].F = c.Surviving(t.F)
+	}
 	failed := false
 	err = withFlags(*verbose, *pattern, *bench, func() error {
 		return c.Call(c.Ctx, c.Out, func() {
-			failed = testing.MainStart(deps{}, all[0].([]testing.InternalTest), all[1].([]testing.InternalBenchmark), nil, nil).Run() != 0
+			failed = testing.MainStart(deps{}, runnable, all[1].([]testing.InternalBenchmark), nil, nil).Run() != 0
 		})
 	})
 	if err == nil && failed {

@@ -18,10 +18,10 @@ import (
 // overrideTesting replaces the functions of package testing.
 func (l *Library) overrideTesting(set func(name string, f any)) {
 	set("Main", func(match func(pat, str string) (bool, error), tests []testing.InternalTest, benchmarks []testing.InternalBenchmark, examples []testing.InternalExample) {
-		panic(vm.Exit{Code: l.runTests(testing.MainStart(testDeps(match), survivingAll(tests), benchmarks, nil, examples))})
+		panic(vm.Exit{Code: l.runTests(testing.MainStart(testDeps(match), l.survivingAll(tests), benchmarks, nil, examples))})
 	})
 	set("RunTests", func(match func(pat, str string) (bool, error), tests []testing.InternalTest) bool {
-		return testing.RunTests(match, survivingAll(tests))
+		return testing.RunTests(match, l.survivingAll(tests))
 	})
 }
 
@@ -29,7 +29,7 @@ func (l *Library) overrideTesting(set func(name string, f any)) {
 func (l *Library) testingMethods() map[string]any {
 	return map[string]any{
 		"(*testing.M).Run": l.runTests,
-		"(*testing.T).Run": func(t *testing.T, name string, f func(*testing.T)) bool { return t.Run(name, surviving(f)) },
+		"(*testing.T).Run": func(t *testing.T, name string, f func(*testing.T)) bool { return t.Run(name, l.SurvivingTest(f)) },
 	}
 }
 
@@ -48,22 +48,34 @@ func (l *Library) runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// surviving returns a test that fails where f panics.
-func surviving(f func(*testing.T)) func(*testing.T) {
-	return func(t *testing.T) {
-		defer func() {
-			if v := recover(); v != nil {
-				t.Errorf("panic: %s", vm.PanicText(v))
-			}
-		}()
-		f(t)
-	}
+// SurvivingTest returns a test that fails where f panics, or ends by
+// runtime.Goexit: package testing would panic in a goroutine of its own.
+func (l *Library) SurvivingTest(f func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { l.surviveTest(t, f) }
 }
 
-func survivingAll(tests []testing.InternalTest) []testing.InternalTest {
+// surviveTest runs f. Package vm knows it by its name.
+func (l *Library) surviveTest(t *testing.T, f func(*testing.T)) {
+	returned := false
+	defer func() {
+		switch v := recover(); {
+		case v != nil:
+			t.Errorf("the test has panicked\n%s", l.machine.Traceback(v))
+		case !returned && !t.Skipped():
+			if !t.Failed() {
+				t.Error("the test has ended by runtime.Goexit")
+			}
+			t.FailNow()
+		}
+	}()
+	f(t)
+	returned = true
+}
+
+func (l *Library) survivingAll(tests []testing.InternalTest) []testing.InternalTest {
 	list := make([]testing.InternalTest, len(tests))
 	for i, t := range tests {
-		list[i] = testing.InternalTest{Name: t.Name, F: surviving(t.F)}
+		list[i] = testing.InternalTest{Name: t.Name, F: l.SurvivingTest(t.F)}
 	}
 	return list
 }

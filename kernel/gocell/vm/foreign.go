@@ -28,7 +28,7 @@ func (p *ForeignPanic) Error() string { return PanicText(p.Value) }
 // recovers lists what the names of functions begin with that recover what they
 // call panics with; the goroutines of iter.Pull hand it on.
 var recovers = []string{"net/http.(*conn).serve", "net/http.(*http2serverConn).runHandler", "fmt.(*pp).handleMethods", "text/template.safeCall", "iter.",
-	self.Path("dacelib/"), functionName((*Machine).Guarded)}
+	self.Path("dacelib/"), functionName((*Machine).Guarded), self.Path("kernel/gocell/std.(*Library).surviveTest")}
 
 // runCfgName is the interpreter's function that runs the body of a function.
 const runCfgName = yaegi + "/interp.runCfg"
@@ -71,7 +71,7 @@ func foreign() (string, bool) {
 			break
 		}
 	}
-	ours := strings.HasPrefix(last, yaegi+"/") || strings.HasPrefix(last, kernelPath) || strings.HasPrefix(last, "testing.tRunner")
+	ours := strings.HasPrefix(last, yaegi+"/") || strings.HasPrefix(last, kernelPath)
 	return last, !ours
 }
 

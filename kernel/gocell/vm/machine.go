@@ -65,6 +65,8 @@ type Hooks struct {
 	Stops Stops
 	// GoroutinePanicked reports a panic that has ended a goroutine of a cell.
 	GoroutinePanicked func(c *Cell, frames []Frame, value any)
+	// Traceback returns the text of a panic and of the frames that it passed.
+	Traceback func(frames []Frame, value any) string
 }
 
 // New returns a Machine that knows no packages yet.
@@ -231,6 +233,10 @@ func (m *Machine) goroutinePanic(v any) {
 	c := m.Cell()
 	m.hooks.GoroutinePanicked(c, c.TakeFrames(), v)
 }
+
+// Traceback returns the text of a panic that compiled code has recovered, and of
+// the frames that it passed.
+func (m *Machine) Traceback(v any) string { return m.hooks.Traceback(m.Cell().TakeFrames(), v) }
 
 // Report reports a panic that ends a goroutine of the cell that this goroutine
 // belongs to.
