@@ -3,6 +3,7 @@ package gocell
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/scanner"
 	"go/token"
 	"go/types"
@@ -45,7 +46,11 @@ func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), q
 	for x, tv := range info.Types {
 		switch x := x.(type) {
 		case *ast.CompositeLit:
-			refuse(x.Pos(), "a value of type "+types.TypeString(tv.Type, qualify), tv.Type)
+			t := tv.Type
+			if s, ok := core(t).(*types.Slice); ok {
+				t = types.NewArray(s.Elem(), lengthOf(info, x))
+			}
+			refuse(x.Pos(), "a value of type "+types.TypeString(tv.Type, qualify), t)
 		case *ast.CallExpr:
 			if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && len(x.Args) == 1 {
 				if b, ok := info.Uses[id].(*types.Builtin); ok && b.Name() == "new" {
@@ -63,16 +68,49 @@ func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), q
 	}
 }
 
+// core returns the type whose literal a composite literal of type t is: within
+// others &T{} may be written {}.
+func core(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem().Underlying()
+	}
+	return t.Underlying()
+}
+
+// lengthOf returns the length of the slice that a literal makes: []int{5: 1} has
+// six elements.
+func lengthOf(info *types.Info, lit *ast.CompositeLit) int64 {
+	length, next := int64(0), int64(0)
+	for _, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if v := info.Types[kv.Key].Value; v != nil {
+				next, _ = constant.Int64Val(constant.ToInt(v))
+			}
+		}
+		next++
+		length = max(length, next)
+	}
+	return length
+}
+
 // sizeOf returns about how many bytes a value of a type takes, as a number that
 // cannot overflow. It is exact for arrays of numbers.
-func sizeOf(t types.Type) float64 {
+func sizeOf(t types.Type) float64 { return make(sizes).of(t) }
+
+// sizes holds the sizes of structs: a type may mention one very often.
+type sizes map[*types.Struct]float64
+
+func (s sizes) of(t types.Type) float64 {
 	switch u := t.Underlying().(type) {
 	case *types.Array:
-		return float64(u.Len()) * sizeOf(u.Elem())
+		return float64(u.Len()) * s.of(u.Elem())
 	case *types.Struct:
-		n := 0.0
-		for f := range u.Fields() {
-			n += sizeOf(f.Type())
+		n, ok := s[u]
+		if !ok {
+			for f := range u.Fields() {
+				n += s.of(f.Type())
+			}
+			s[u] = n
 		}
 		return n
 	case *types.Basic:

@@ -209,6 +209,9 @@ func (k *nativeCheck) types() (again bool) {
 	for _, d := range k.n.Decls {
 		file.Decls = append(file.Decls, d.Decl)
 	}
+	if k.errs = k.p.excess(k.fset, file.Decls); k.errs != nil {
+		return false
+	}
 	hideForeign(file)
 	_ = types.NewChecker(conf, k.fset, k.n.Package, k.n.Info).Files([]*ast.File{file})
 	again, k.errs = sizeMusts(k.n.Info, file, k.errs)

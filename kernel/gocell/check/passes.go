@@ -79,6 +79,10 @@ func (k *checking) scope(but ...string) {
 
 // pass checks declarations in the package scope as it is.
 func (k *checking) pass(decls []ast.Decl) {
+	if errs := k.p.excess(k.fset, decls); errs != nil {
+		k.errs = append(k.errs, errs...)
+		return
+	}
 	file := &ast.File{Name: ast.NewIdent("main")}
 	file.Decls = k.p.fileImports(k.used, k.all, k.body)
 	file.Decls = append(file.Decls, decls...)
