@@ -37,8 +37,12 @@ type generator struct {
 	edits   []edit
 	musts   map[int]bool // numbers of results that calls of must have
 	makes   bool         // there are calls of make with a size to check
-	inits   int          // init functions
-	loops   bool         // there are loops, or functions that call themselves
+	closes  []edit       // that end what other edits begin
+	grows   bool         // there are strings and slices that grow
+	joins   map[int]bool // numbers of strings that sums have
+	summed  map[ast.Expr]bool
+	inits   int  // init functions
+	loops   bool // there are loops, or functions that call themselves
 	temp    int
 	err     error
 }
@@ -143,9 +147,14 @@ func (g *generator) exchange() {
 			case *ast.CallExpr:
 				g.makeCall(x)
 			}
+			if x != nil {
+				g.growing(x)
+			}
 			return true
 		})
 	}
+	slices.Reverse(g.closes) // of those at one place the innermost is first
+	g.edits = append(g.edits, g.closes...)
 	g.watchStack()
 	for _, d := range n.Decls {
 		g.watchLoops(d.Decl)
@@ -160,6 +169,7 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 	fmt.Fprintf(body, "var %[1]srecover, %[1]sstack func()\n", cell.Mark)
 	fmt.Fprintf(table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n\t%q: &%[3]s,\n", cell.Mark+"init", cell.Mark+"recover", cell.Mark+"stack")
 	g.declareMusts(body, table)
+	g.declareGrowing(body, table)
 	if g.makes {
 		fmt.Fprintf(body, roomText, cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"need")

@@ -3,6 +3,7 @@ package compiled
 import (
 	"context"
 	"errors"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"reflect"
@@ -172,7 +173,7 @@ func (s *Set) Build(ctx context.Context, cells []*check.Native, out engine.Outpu
 // Generate sets the text of a compiled cell, and the path under which it is
 // built.
 func (s *Set) Generate(n *check.Native) error {
-	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}}
+	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}, joins: map[int]bool{}, summed: map[ast.Expr]bool{}}
 	return g.generate()
 }
 
@@ -345,6 +346,9 @@ func (s *Set) Start(ipath string) {
 	}
 	if p, ok := n.Table[cell.Mark+"need"].(*func(string, float64, float64)); ok {
 		*p = s.Machine.NeedMake
+	}
+	if p, ok := n.Table[cell.Mark+"grow"].(*func(string, float64)); ok {
+		*p = s.Machine.Need
 	}
 	if p, ok := n.Table[cell.Mark+"halt"].(*func()); ok {
 		*p = s.Machine.CheckHalt
