@@ -3,10 +3,10 @@ package construct
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/run"
 )
@@ -52,7 +52,7 @@ type Summary struct {
 func (r Result) Summary(class, scale string) Summary {
 	s := Summary{
 		Method: r.Method, Class: class, Scale: scale, Reading: r.Setup.Settings.Reading, Seed: r.Setup.Settings.Seed,
-		Members: portfolio.Members(r.Portfolio.Members),
+		Members: portfolio.Members(r.Portfolio.Configs),
 		Runs:    r.Cost.Runs, Evaluations: r.Cost.Evaluations, Seconds: r.Cost.Seconds, CPUSeconds: r.Cost.CPU,
 		Status: r.Status.String(), Version: r.Version, CPU: r.CPU,
 	}
@@ -78,7 +78,7 @@ func (s Summary) Save(dir string) error {
 // LoadSummary reads the summary of the construction in a folder.
 func LoadSummary(dir string) (Summary, error) {
 	path := filepath.Join(dir, SummaryName)
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -89,5 +89,5 @@ func LoadSummary(dir string) (Summary, error) {
 	if len(s.Members) == 0 {
 		return s, fmt.Errorf("%s has no portfolio yet; the construction is %s", path, s.Status)
 	}
-	return s, portfolio.Portfolio{Name: s.Method, Members: s.Members}.Check()
+	return s, portfolio.Portfolio{Name: s.Method, Configs: s.Members}.Check()
 }

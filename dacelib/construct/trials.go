@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 
+	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/smac"
 )
 
@@ -128,7 +129,7 @@ func unpackTrials(packed []byte) ([]smac.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(z, 1<<30))
+	b, err := io.ReadAll(io.LimitReader(room.Reader(z, 2), 1<<30))
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,7 @@ import (
 // holds, in the order in which [Test] returns them. It needs no instances, which
 // may want a network or a compiler that is not there. It returns no records, and
 // no error, where there is no such file or a portfolio was not tested; one that
-// is there by name must have the same members. Where the file holds tests with a
-// seed a member and with a shared one ([Record].OwnSeeds), it returns the former if
-// they are all there, else the latter.
+// is there by name must have the same members.
 func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) ([]Record, error) {
 	all, err := Read(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -24,10 +22,7 @@ func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	type key struct {
-		instance, method, portfolio string
-		own                         bool
-	}
+	type key struct{ instance, method, portfolio string }
 	known := map[key]Record{}
 	var instances []string
 	seen := map[string]bool{}
@@ -35,7 +30,7 @@ func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) 
 		if r.Reading != reading {
 			continue
 		}
-		k := key{r.Instance, r.Method, r.Portfolio, r.OwnSeeds}
+		k := key{r.Instance, r.Method, r.Portfolio}
 		if old, twice := known[k]; twice {
 			return nil, fmt.Errorf("experiment: %s has two tests of %s on %s, by %d and %d evaluations, %d and %d repeats", file, r.Method, r.Instance, old.Evaluations, r.Evaluations, len(old.Values), len(r.Values))
 		}
@@ -45,19 +40,15 @@ func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) 
 			instances = append(instances, r.Instance)
 		}
 	}
-rules:
-	for _, own := range []bool{true, false} {
-		var found []Record
-		for _, i := range instances {
-			for _, p := range portfolios {
-				r, ok := known[key{i, p.Name, members(p), own}]
-				if !ok {
-					continue rules
-				}
-				found = append(found, r)
+	var found []Record
+	for _, i := range instances {
+		for _, p := range portfolios {
+			r, ok := known[key{i, p.Name, members(p)}]
+			if !ok {
+				return nil, nil
 			}
+			found = append(found, r)
 		}
-		return found, nil
 	}
-	return nil, nil
+	return found, nil
 }

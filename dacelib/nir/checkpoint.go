@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
 
@@ -116,7 +117,7 @@ func (t *trainer) resumeFile() (finished bool, err error) {
 	if dir := filepath.Dir(path); !isDir(dir) {
 		return refuse("there is no folder %s", dir)
 	}
-	file, err := os.ReadFile(path)
+	file, err := room.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
 
@@ -194,6 +195,13 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 			return nil, fmt.Errorf("the array %q has %d bytes, too few for the shape (%d, %d)", t.name, f.UncompressedSize64, t.rows, t.cols)
 		}
 	}
+	states := int64(1)
+	if meta.Training != nil {
+		states = 4 // of the training: the parameters, the best ones and two moments
+	}
+	if err := room.Need(4 * states * int64(m.shape.size+m.shape.statsSize())); err != nil {
+		return nil, err
+	}
 	m.params, m.stats = make([]float32, m.shape.size), make([]float32, m.shape.statsSize())
 	if t := meta.Training; t != nil {
 		if files["training."+m.shape.tensors[0].name+".npy"] == nil {
@@ -270,7 +278,7 @@ func readMeta(f *zip.File, meta *fileMeta) error {
 		return fmt.Errorf("meta.json: %w", err)
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, most))
+	text, err := io.ReadAll(io.LimitReader(room.Reader(r, 4), most))
 	if err != nil {
 		return fmt.Errorf("meta.json: %w", err)
 	}

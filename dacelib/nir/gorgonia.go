@@ -1,28 +1,30 @@
 package nir
 
-import "dace.local/dacelib/nir/internal/autodiff"
+import (
+	"dace.local/dacelib/nir/internal/reference"
+)
 
-// A graphPass is the gradienter that uses gorgonia's derivatives, of the package
-// that has registered itself with autodiff.
+// A graphPass is the gradienter that uses gorgonia's derivatives: see package
+// reference.
 type graphPass struct {
 	pass    *pass // for its shards and its statistics of batch normalisation
-	model   autodiff.Model
+	model   *reference.Model
 	x, y, e [][]float32
 	grad    []float32
 }
 
 func newGraphPass(p *pass) (*graphPass, error) {
 	sh, s := p.shape, p.settings
-	c := autodiff.Config{
+	c := reference.Config{
 		Instances: sh.instances, Batch: s.Batch, Dim: sh.dim, Latent: sh.latent,
 		Hidden: Hidden, EmbeddingSize: sh.embedding, HyperHidden: hyperHidden,
 		WithStd: s.Input == MeanAndStd, Sampled: s.Input == Sample, Affine: s.Activation == Identity,
 		Norm: sh.norm, NormEpsilon: normEpsilon, Leak: leak,
 		PredictionWeight: s.PredictionWeight, KLWeight: s.KLWeight,
-		Tensors: map[string]autodiff.Tensor{},
+		Tensors: map[string]reference.Tensor{},
 	}
-	convert := func(t tensor) autodiff.Tensor {
-		return autodiff.Tensor{Name: t.name, Rows: t.rows, Cols: t.cols, Offset: t.off}
+	convert := func(t tensor) reference.Tensor {
+		return reference.Tensor{Name: t.name, Rows: t.rows, Cols: t.cols, Offset: t.off}
 	}
 	for _, t := range sh.tensors {
 		c.Tensors[t.name] = convert(t)
@@ -30,7 +32,7 @@ func newGraphPass(p *pass) (*graphPass, error) {
 	for _, t := range sh.scorer {
 		c.Scorer = append(c.Scorer, convert(t))
 	}
-	m, err := autodiff.New(c)
+	m, err := reference.New(c)
 	if err != nil {
 		return nil, err
 	}

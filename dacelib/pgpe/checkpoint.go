@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
 
@@ -46,7 +47,7 @@ type checkpoint struct {
 // the file exists.
 func openCheckpoint(start []float64, s Settings) (*checkpoint, *Result, error) {
 	c := &checkpoint{path: s.Checkpoint, start: start, id: s.identity(), last: time.Now()}
-	b, err := os.ReadFile(c.path)
+	b, err := room.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil, nil
 	}

@@ -36,7 +36,6 @@ import (
 	"slices"
 
 	"dace.local/dacelib/internal/defaults"
-	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/run"
 )
 
@@ -395,7 +394,7 @@ func (g *generation) place(mean []float64) {
 
 func (g *generation) evaluate(ctx context.Context, f Objective) error {
 	if err := f(ctx, g.values, g.candidates); err != nil {
-		return failure.Wrap(err)
+		return err
 	}
 	for i, v := range g.values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

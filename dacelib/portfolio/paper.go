@@ -1,37 +1,36 @@
 package portfolio
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/problem"
 	"dace.local/dacelib/smartest"
 )
 
 // BRKGAPAP returns the paper's manual portfolio (Appendix C): two recommended
 // configurations, each with and without duplicate elimination.
 func BRKGAPAP() Portfolio {
-	return BRKGA("BRKGA-PAP", []brkga.Config{
+	return Portfolio{Name: "BRKGA-PAP", Configs: []brkga.Config{
 		{Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7}, {Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7, Duplicates: true},
 		{Elites: 15, Offspring: 75, Mutants: 10, Bias: 0.7}, {Elites: 15, Offspring: 75, Mutants: 10, Bias: 0.7, Duplicates: true},
-	})
-}
-
-// BRKGA returns a portfolio of configurations of BRKGA.
-func BRKGA(name string, configs []brkga.Config) Portfolio {
-	p := Portfolio{Name: name}
-	for _, c := range configs {
-		p.Members = append(p.Members, c.Named())
-	}
-	return p
+	}}
 }
 
 // SMARTESTPAP returns the paper's portfolio of SMARTEST for compiler arguments
-// (Appendix C).
+// (Appendix C). Its members are solvers, so it cannot be saved.
 func SMARTESTPAP() Portfolio {
 	p := Portfolio{Name: "SMARTEST-PAP"}
 	for _, c := range smartest.PAP() {
-		p.Members = append(p.Members, c.Named())
+		p.Solvers = append(p.Solvers, Solver{
+			Name: c.String(),
+			Solve: func(ctx context.Context, instance problem.Problem, evaluations int, seed uint64) (float64, error) {
+				r, err := smartest.Run(ctx, instance, smartest.Settings{Config: c, Evaluations: evaluations, Seed: seed})
+				return r.Value, err
+			},
+		})
 	}
 	return p
 }
@@ -48,7 +47,7 @@ func Paper(class, method string) (Portfolio, error) {
 	}
 	p := Portfolio{Name: strings.ToUpper(method) + " (paper)"}
 	for _, r := range rows {
-		p.Members = append(p.Members, brkga.Config(r).Named())
+		p.Configs = append(p.Configs, brkga.Config(r))
 	}
 	return p, nil
 }

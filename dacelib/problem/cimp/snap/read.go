@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dace.local/dacelib/internal/room"
 )
 
 // An EdgeList is a network as it is stored in its file.
@@ -112,6 +114,7 @@ func read(r io.Reader, limit int64) (*EdgeList, error) {
 		pairs [][2]int64
 		bad   LineError
 		size  int64
+		next  int // edges after which the memory is looked at
 	)
 	for n := 1; ; n++ {
 		line, err := in.ReadSlice('\n')
@@ -132,7 +135,13 @@ func read(r io.Reader, limit int64) (*EdgeList, error) {
 			if u, v, why := edge(line); why != "" {
 				bad.add(n, "%s", why)
 			} else {
-				pairs = append(pairs, [2]int64{u, v})
+				if pairs = append(pairs, [2]int64{u, v}); len(pairs) > next {
+					const each = 64 // bytes of an edge in the list, and in the network
+					if err := room.Need(each * int64(len(pairs))); err != nil {
+						return nil, fmt.Errorf("line %d: %w", n, err)
+					}
+					next = len(pairs)*5/4 + 1<<16
+				}
 			}
 		}
 		if err == io.EOF {

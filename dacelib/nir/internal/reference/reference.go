@@ -1,16 +1,10 @@
-// Package graph defines the neural instance representation as a gorgonia graph:
-// the model and the loss of the paper's Eq. 9, with the gradient that gorgonia
-// derives from them. The hand-written training pass of package nir is tested
-// against it, and with nir's Settings.Gorgonia the graph replaces that pass.
+// Package reference defines the neural instance representation as a gorgonia
+// graph: the model and the loss of the paper's Eq. 9, with the gradient that
+// gorgonia derives from them. The hand-written training pass is tested against
+// it, and it can replace that pass.
 //
-// A program that sets Settings.Gorgonia imports this package for its side
-// effect, and so do cells' kernels:
-//
-//	import _ "dace.local/dacelib/nir/graph"
-//
-// Package nir does not import it, because gorgonia requires twenty modules that
-// most programs have no other use for. The package exports nothing.
-package graph
+// Start with [New].
+package reference
 
 import (
 	"fmt"
@@ -19,14 +13,35 @@ import (
 
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"dace.local/dacelib/nir/internal/autodiff"
 )
 
-// A model is the graph for one batch per instance. It must not be used by
+// A Config describes the shape of a model and of a batch.
+type Config struct {
+	Instances, Batch           int // instances, rows per instance
+	Dim, Latent                int // d, d_z
+	Hidden                     int
+	EmbeddingSize, HyperHidden int
+	WithStd, Sampled           bool // the scorer reads the mean and std; z; or, if neither is set, the mean
+	Affine                     bool // the scorer has no activation
+	Norm                       bool // encoder and decoder have batch normalisation
+	NormEpsilon, Leak          float64
+	PredictionWeight, KLWeight float64
+	// Tensors holds the position of each parameter in the flat vector, by name.
+	Tensors map[string]Tensor
+	// Scorer lists the parts of the hypernetwork's output, in order.
+	Scorer []Tensor
+}
+
+// A Tensor is a row-major matrix that begins at Offset.
+type Tensor struct {
+	Name               string
+	Rows, Cols, Offset int
+}
+
+// A Model is the graph for one batch per instance. It must not be used by
 // several goroutines at once.
-type model struct {
-	c       autodiff.Config
+type Model struct {
+	c       Config
 	graph   *G.ExprGraph
 	machine G.VM
 	params  []param
@@ -38,26 +53,25 @@ type model struct {
 // A param is a node that holds a range of columns of a tensor.
 type param struct {
 	node     *G.Node
-	tensor   autodiff.Tensor
+	tensor   Tensor
 	from, to int
 }
 
+// Losses are the terms of Eq. 9 of one instance, without their weights.
+type Losses struct{ Reconstruction, Scorer, KL float64 }
+
 var useOnce sync.Once
 
-func init() {
-	autodiff.Register(func(c autodiff.Config) (autodiff.Model, error) { return newModel(c) })
-}
-
-// newModel builds the graph. It also makes gorgonia multiply matrices with this
+// New builds the graph. It also makes gorgonia multiply matrices with this
 // library's kernels, once per process.
-func newModel(c autodiff.Config) (m *model, err error) {
-	useOnce.Do(func() { G.Use(blas32{}) })
+func New(c Config) (m *Model, err error) {
+	useOnce.Do(func() { G.Use(BLAS{}) })
 	defer func() { // because G.Must panics
 		if r := recover(); r != nil {
-			m, err = nil, fmt.Errorf("graph: building the graph: %v", r)
+			m, err = nil, fmt.Errorf("reference: building the graph: %v", r)
 		}
 	}()
-	m = &model{c: c, graph: G.NewGraph()}
+	m = &Model{c: c, graph: G.NewGraph()}
 	nodes := map[string]*G.Node{}
 	param := func(name string, from, to int) *G.Node {
 		key := fmt.Sprintf("%s[%d:%d]", name, from, to)
@@ -109,9 +123,9 @@ func newModel(c autodiff.Config) (m *model, err error) {
 		e := G.NewMatrix(m.graph, tensor.Float32, G.WithShape(1, c.EmbeddingSize), G.WithName(fmt.Sprint("e", i)),
 			G.WithValue(tensor.New(tensor.WithShape(1, c.EmbeddingSize), tensor.WithBacking(make([]float32, c.EmbeddingSize)))))
 		t := c.Tensors["embeddings"]
-		m.params = append(m.params, newParam(e, autodiff.Tensor{Name: t.Name, Rows: 1, Cols: t.Cols, Offset: t.Offset + i*t.Cols}, 0, t.Cols))
+		m.params = append(m.params, newParam(e, Tensor{t.Name, 1, t.Cols, t.Offset + i*t.Cols}, 0, t.Cols))
 		code := leaky(linear(e, "h1", 0, c.HyperHidden), c.Leak)
-		generated := func(part autodiff.Tensor) *G.Node {
+		generated := func(part Tensor) *G.Node {
 			w := linear(code, "h2", part.Offset, part.Offset+part.Rows*part.Cols)
 			return G.Must(G.Reshape(w, tensor.Shape{part.Rows, part.Cols}))
 		}
@@ -143,18 +157,18 @@ func newModel(c autodiff.Config) (m *model, err error) {
 		inputs[i] = p.node
 	}
 	if _, err := G.Grad(total, inputs...); err != nil {
-		return nil, fmt.Errorf("graph: deriving the gradient: %w", err)
+		return nil, fmt.Errorf("reference: deriving the gradient: %w", err)
 	}
 	m.machine = G.NewTapeMachine(m.graph, G.BindDualValues(inputs...))
 	return m, nil
 }
 
-func newParam(n *G.Node, t autodiff.Tensor, from, to int) param { return param{n, t, from, to} }
+func newParam(n *G.Node, t Tensor, from, to int) param { return param{n, t, from, to} }
 
 // Gradient computes the losses of the instances and writes the gradient of Eq.
 // 9 to grad. x, y and eps hold for each instance Batch x Dim numbers +-1, Batch
 // values, and Batch x Latent normal numbers.
-func (m *model) Gradient(params []float32, x, y, eps [][]float32, grad []float32) ([]autodiff.Losses, error) {
+func (m *Model) Gradient(params []float32, x, y, eps [][]float32, grad []float32) ([]Losses, error) {
 	for _, p := range m.params {
 		data := p.node.Value().Data().([]float32)
 		w := p.to - p.from
@@ -169,22 +183,22 @@ func (m *model) Gradient(params []float32, x, y, eps [][]float32, grad []float32
 	for i := range m.x {
 		for _, err := range []error{let(m.x[i], x[i]), let(m.y[i], y[i]), let(m.eps[i], eps[i])} {
 			if err != nil {
-				return nil, fmt.Errorf("graph: %w", err)
+				return nil, fmt.Errorf("reference: %w", err)
 			}
 		}
 	}
 	if err := m.machine.RunAll(); err != nil {
-		return nil, fmt.Errorf("graph: %w", err)
+		return nil, fmt.Errorf("reference: %w", err)
 	}
-	losses := make([]autodiff.Losses, len(m.losses))
+	losses := make([]Losses, len(m.losses))
 	for i, l := range m.losses {
 		value := func(n *G.Node) float64 { return float64(n.Value().Data().(float32)) }
-		losses[i] = autodiff.Losses{Reconstruction: value(l[0]), Scorer: value(l[1]), KL: value(l[2])}
+		losses[i] = Losses{value(l[0]), value(l[1]), value(l[2])}
 	}
 	for _, p := range m.params {
 		v, err := p.node.Grad()
 		if err != nil {
-			return nil, fmt.Errorf("graph: %w", err)
+			return nil, fmt.Errorf("reference: %w", err)
 		}
 		data := v.Data().([]float32)
 		w := p.to - p.from
@@ -197,6 +211,9 @@ func (m *model) Gradient(params []float32, x, y, eps [][]float32, grad []float32
 	m.machine.Reset()
 	return losses, nil
 }
+
+// Close releases the graph's machine.
+func (m *Model) Close() error { return m.machine.Close() }
 
 func number(v float64) *G.Node { return G.NewConstant(float32(v)) }
 
@@ -216,7 +233,7 @@ func hardTanh(x *G.Node) *G.Node {
 
 // batchNorm normalises the columns of x by their mean and variance over the
 // batch; gamma and beta are 1 x n.
-func batchNorm(x, gamma, beta *G.Node, c autodiff.Config) *G.Node {
+func batchNorm(x, gamma, beta *G.Node, c Config) *G.Node {
 	row := func(n *G.Node) *G.Node { return G.Must(G.Reshape(n, tensor.Shape{1, c.Hidden})) }
 	mean := row(G.Must(G.Mean(x, 0)))
 	x = G.Must(G.BroadcastSub(x, mean, nil, []byte{0}))

@@ -1,4 +1,4 @@
-package graph
+package reference
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func (o leakyOp) Type() hm.Type {
 func (o leakyOp) InferShape(in ...G.DimSizer) (tensor.Shape, error) {
 	s, ok := in[0].(tensor.Shape)
 	if !ok {
-		return nil, fmt.Errorf("graph: leaky needs a shape, got %T", in[0])
+		return nil, fmt.Errorf("reference: leaky needs a shape, got %T", in[0])
 	}
 	return s.Clone(), nil
 }

@@ -1,4 +1,4 @@
-package graph
+package reference
 
 import (
 	"dace.local/dacelib/nir/internal/kernel"
@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// blas32 is gonum's BLAS, except that it multiplies single-precision matrices
+// BLAS is gonum's BLAS, except that it multiplies single-precision matrices
 // with this library's kernels if the processor supports them.
-type blas32 struct{ gonum.Implementation }
+type BLAS struct{ gonum.Implementation }
 
 // Sgemm computes c = alpha op(a) op(b) + beta c, like gonum's Sgemm.
-func (g blas32) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (g BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if kernel.ISA() == "Go" || m*n*k < 4096 || !fits(tA, m, k, a, lda) || !fits(tB, k, n, b, ldb) || !fits(blas.NoTrans, m, n, c, ldc) {
 		g.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return

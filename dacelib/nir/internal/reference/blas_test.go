@@ -1,4 +1,4 @@
-package graph
+package reference
 
 import (
 	"math"
@@ -36,7 +36,7 @@ func TestSgemm(t *testing.T) {
 							c[i] = float32(math.NaN())
 						}
 					}
-					blas32{}.Sgemm(tA, tB, m, n, k, ab[0], a, lda, b, ldb, ab[1], c, ldc)
+					BLAS{}.Sgemm(tA, tB, m, n, k, ab[0], a, lda, b, ldb, ab[1], c, ldc)
 					gonum.Implementation{}.Sgemm(tA, tB, m, n, k, ab[0], a, lda, b, ldb, ab[1], want, ldc)
 					for i := range m {
 						for j := range n {
