@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dace.local/dacelib/internal/exits"
 	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -64,7 +65,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 				if k >= len(teams) {
 					return
 				}
-				if err := runTeam(ctx, jobs, teams[k], results, add); err != nil {
+				fail := func(err error) {
 					mu.Lock()
 					if first == nil || isCtx(first) && !isCtx(err) {
 						first = err
@@ -72,6 +73,11 @@ func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 					mu.Unlock()
 					cancel()
 				}
+				exits.Watch(func() {
+					if err := runTeam(ctx, jobs, teams[k], results, add); err != nil {
+						fail(err)
+					}
+				}, func(err error) { fail(fmt.Errorf("problem %s: %w", jobs[teams[k][0]].Problem.Name(), err)) })
 			}
 		})
 	}
@@ -128,13 +134,7 @@ func runTeam(ctx context.Context, jobs []Job, team []int, results []Result, add 
 	b := newBatch(p, total)
 	defer b.release()
 	evaluate := func(searches []*search) error { return b.evaluate(ctx, searches) }
-	begun := openings.Of(ctx)
-	for _, s := range searches {
-		if len(s.settings.Start) > 0 {
-			begun = nil // they do not begin as others of their seed
-		}
-	}
-	err := open(begun, searches, evaluate)
+	err := open(openings.Of(ctx), searches, evaluate)
 	for err == nil {
 		n := 0
 		for _, s := range searches {

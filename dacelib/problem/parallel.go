@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"dace.local/dacelib/internal/failure"
+	"dace.local/dacelib/internal/exits"
 )
 
 // Parallel returns p with its batches divided among workers; 0 means one per
@@ -27,7 +27,6 @@ type parallel struct {
 }
 
 func (p parallel) Optimum() (float64, bool) { return Optimum(p.Problem) }
-func (p parallel) Costly() bool             { return costly(p.Problem) }
 
 func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	if err := CheckBatch(p.Problem, dst, x); err != nil {
@@ -55,7 +54,11 @@ func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 					return
 				}
 				lo, hi := k*size, min((k+1)*size, n)
-				if errs[k] = p.piece(ctx, dst[lo:hi], x.Slice(lo, hi)); errs[k] != nil {
+				exits.Watch(func() { errs[k] = p.piece(ctx, dst[lo:hi], x.Slice(lo, hi)) }, func(err error) {
+					errs[k] = fmt.Errorf("problem %s: %w", p.Name(), err)
+					cancel()
+				})
+				if errs[k] != nil {
 					cancel()
 					return
 				}
@@ -80,7 +83,7 @@ func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 func (p parallel) piece(ctx context.Context, dst []float64, x Solutions) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("problem %s: panic while evaluating %d solutions: %s", p.Name(), x.Len(), failure.Text(r))
+			err = fmt.Errorf("problem %s: panic while evaluating %d solutions: %v", p.Name(), x.Len(), r)
 		}
 	}()
 	return p.Problem.Evaluate(ctx, dst, x)

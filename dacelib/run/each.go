@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 
-	"dace.local/dacelib/internal/failure"
+	"dace.local/dacelib/internal/exits"
 )
 
 // Each calls f(0), ..., f(n-1) on the given number of goroutines (0 means one
@@ -36,11 +36,16 @@ func Each(workers, n int, f func(i int) error) error {
 				if stop {
 					return
 				}
-				if err := recovered(f, i); err != nil {
+				fail := func(err error) {
 					mu.Lock()
 					errs[i], failed = err, true
 					mu.Unlock()
 				}
+				exits.Watch(func() {
+					if err := recovered(f, i); err != nil {
+						fail(err)
+					}
+				}, fail)
 			}
 		})
 	}
@@ -60,7 +65,7 @@ func Each(workers, n int, f func(i int) error) error {
 func recovered(f func(i int) error, i int) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %s", failure.Text(r))
+			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
 	return f(i)

@@ -17,10 +17,7 @@
 //	Hartmann's, six real numbers             0.342           1.131             0.679
 //	three whole numbers, two categories      3.003           6.654             4.734
 //
-// A [Space] may have conditions, which make a parameter active only with some
-// values of another, and forbidden combinations.
-//
-// It is not for cheap functions: the
+// It is not for conditional parameters and not for cheap functions: the
 // optimiser's own computations take about one second for 1,600 trials over 5
 // parameters, ten seconds for 25,600 trials, and three seconds for 1,600 trials
 // over 20 parameters.
@@ -37,7 +34,7 @@ import (
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/forest"
 	"dace.local/dacelib/internal/defaults"
-	"dace.local/dacelib/internal/failure"
+	"dace.local/dacelib/internal/exits"
 	"dace.local/dacelib/run"
 )
 
@@ -250,8 +247,10 @@ func (o *Optimizer) each(ctx context.Context, f func(ctx context.Context, q Quer
 				if i >= len(queries) {
 					return
 				}
-				cost, err := o.call(ctx, f, queries[i])
-				out <- outcome{queries[i], cost, err}
+				exits.Watch(func() {
+					cost, err := o.call(ctx, f, queries[i])
+					out <- outcome{queries[i], cost, err}
+				}, func(err error) { out <- outcome{queries[i], 0, fmt.Errorf("smac: %w", err)} })
 			}
 		})
 	}
@@ -280,11 +279,10 @@ func (o *Optimizer) call(ctx context.Context, f func(ctx context.Context, q Quer
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("smac: the function panicked at %s: %s", o.s.Space.Format(q.Config), failure.Text(r))
+			err = fmt.Errorf("smac: the function panicked at %s: %v", o.s.Space.Format(q.Config), r)
 		}
 	}()
-	cost, err = f(ctx, q)
-	return cost, failure.Wrap(err)
+	return f(ctx, q)
 }
 
 // RunBatch is [Optimizer.Run] for a function that evaluates many queries at

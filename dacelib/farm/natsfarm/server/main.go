@@ -1,5 +1,7 @@
 // Command server is the server of a farm in a process of its own: server -dir
-// DIR [-listen ADDR] serves the folder DIR until it is stopped or gets a signal.
+// DIR [-listen ADDR] COMMAND... serves the folder DIR until it is stopped or
+// gets a signal. The join file says that COMMAND, which gets -dir and -listen,
+// starts it again.
 //
 // The command dace carries it and starts it; see package natsfarm.
 package main
@@ -40,5 +42,5 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	case *dir == "":
 		return errors.New("server: which folder? -dir DIR")
 	}
-	return serve.Serve(ctx, *dir, *listen, nil)
+	return serve.Serve(ctx, *dir, *listen, fs.Args(), nil)
 }
