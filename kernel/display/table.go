@@ -121,7 +121,13 @@ func gridOf(v any) *Grid {
 // frameGrid makes a table of a frame.
 func frameGrid(f frame.Frame) *Grid {
 	g := &Grid{header: f.Names(), rows: f.Len(), columns: len(f.Names())}
-	g.cell = func(i, j int) reflect.Value { return reflect.ValueOf(f.Value(i, j)) }
+	columns := make([]reflect.Value, g.columns)
+	g.cell = func(i, j int) reflect.Value {
+		if !columns[j].IsValid() { // most of a wide table's are not shown
+			columns[j] = reflect.ValueOf(f.Column(g.header[j]))
+		}
+		return columns[j].Index(i)
+	}
 	return g
 }
 
@@ -550,7 +556,7 @@ func (g *Grid) HTML() string {
 		}
 		b.WriteString("</tr>\n")
 	}
-	b.WriteString("<table" + noMath + ">\n")
+	b.WriteString("<table>\n")
 	if header != nil {
 		b.WriteString("<thead>")
 		line(header, "th")
