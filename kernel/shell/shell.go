@@ -17,6 +17,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
+	"dace.local/kernel/limits"
 	"dace.local/kernel/process"
 )
 
@@ -60,16 +61,36 @@ func Lines(line string) []string {
 func Output(line string) ([]string, error) {
 	var b strings.Builder
 	ctx, out := current()
-	err := run(ctx, line, func(s string) { b.WriteString(s) }, out.Stderr)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	const header = 16 // bytes of a line besides its text
+	lines, next := 0, 1<<20
+	err := run(ctx, line, func(s string) {
+		if context.Cause(ctx) != nil {
+			return
+		}
+		b.WriteString(s)
+		lines += strings.Count(s, "\n")
+		if need := 2*b.Len() + header*lines; need > next {
+			if err := limits.Left(int64(need)); err != nil {
+				stop(fmt.Errorf("after %s of output %w", limits.Bytes(float64(b.Len())), err))
+				b.Reset()
+			}
+			next = need + need/4
+		}
+	}, out.Stderr)
+	if full := context.Cause(ctx); full != nil && !errors.Is(full, context.Canceled) {
+		return nil, &Error{Command: line, Err: full}
+	}
 	text := strings.TrimSuffix(b.String(), "\n")
 	if text == "" {
 		return nil, err
 	}
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimSuffix(l, "\r")
+	list := strings.Split(text, "\n")
+	for i, l := range list {
+		list[i] = strings.TrimSuffix(l, "\r")
 	}
-	return lines, err
+	return list, err
 }
 
 func run(ctx context.Context, line string, stdout, stderr func(string)) error {

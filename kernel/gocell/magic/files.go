@@ -1,6 +1,7 @@
 package magic
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/limits"
 	"dace.local/kernel/notebook"
 	"dace.local/kernel/process"
 )
@@ -192,11 +194,47 @@ func write(c *Call, name, text string, add bool) error {
 	return nil
 }
 
-// read returns the text of a file.
-func read(name string) (string, error) {
-	text, err := os.ReadFile(home(name))
+// contents returns what is in a file, at most as much as there is memory for, and
+// until the cell is interrupted.
+func contents(c *Call, name string) ([]byte, error) {
+	var f *os.File
+	var err error
+	opened := make(chan struct{})
+	go func() { // a pipe is opened when somebody writes to it
+		f, err = os.Open(home(name))
+		close(opened)
+	}()
+	select {
+	case <-opened:
+	case <-c.Ctx.Done():
+		return nil, stoppedReading(name)
+	}
 	if err != nil {
-		return "", fmt.Errorf("cannot read %s: %w", name, reason(err))
+		return nil, fmt.Errorf("cannot read %s: %w", name, reason(err))
+	}
+	defer f.Close()
+	done := context.AfterFunc(c.Ctx, func() { f.Close() }) // ends the reading of a pipe
+	defer done()
+	text, err := io.ReadAll(limits.Reader(f))
+	if c.Ctx.Err() != nil {
+		return nil, stoppedReading(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", name, reason(err))
+	}
+	return text, nil
+}
+
+func stoppedReading(name string) error {
+	msg := "the reading of " + name + " was interrupted"
+	return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{engine.Interrupted + ": " + msg}}
+}
+
+// read returns the text of a file.
+func read(c *Call, name string) (string, error) {
+	text, err := contents(c, name)
+	if err != nil {
+		return "", err
 	}
 	if slices.Contains(text, 0) {
 		return "", fmt.Errorf("%s is not a text", name)
@@ -216,7 +254,7 @@ func load(c *Call) (engine.Result, error) {
 	if len(args) != 1 {
 		return engine.Result{}, errors.New("want one file: " + c.usage())
 	}
-	text, err := read(args[0])
+	text, err := read(c, args[0])
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -369,6 +407,35 @@ func matches(pattern, text string) bool {
 	return true
 }
 
+// running is the key of the files that are being run in a context: a *runs.
+type running struct{}
+
+// runs is a file that is being run, and the one that runs it.
+type runs struct {
+	name string
+	info os.FileInfo
+	by   *runs
+}
+
+// within returns an error if a file is being run already, and else notes in the
+// call's context that it is.
+func within(c *Call, name string) error {
+	info, err := os.Stat(home(name))
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", name, reason(err))
+	}
+	outer, _ := c.Ctx.Value(running{}).(*runs)
+	way := name
+	for r := outer; r != nil; r = r.by {
+		way = r.name + " -> " + way
+		if os.SameFile(r.info, info) {
+			return fmt.Errorf("%s runs itself: %s", name, way)
+		}
+	}
+	c.Ctx = context.WithValue(c.Ctx, running{}, &runs{name, info, outer})
+	return nil
+}
+
 // run runs a file in the session.
 func run(c *Call) (engine.Result, error) {
 	name, err := one(c)
@@ -378,16 +445,19 @@ func run(c *Call) (engine.Result, error) {
 	if name == "" {
 		return engine.Result{}, errors.New("want a file: " + c.usage())
 	}
+	if err := within(c, name); err != nil {
+		return engine.Result{}, err
+	}
 	if filepath.Ext(name) != ".ipynb" {
-		text, err := read(name)
+		text, err := read(c, name)
 		if err != nil {
 			return engine.Result{}, err
 		}
 		return c.RunFile(c.Ctx, name, text, c.Out)
 	}
-	text, err := os.ReadFile(home(name))
+	text, err := contents(c, name)
 	if err != nil {
-		return engine.Result{}, fmt.Errorf("cannot read %s: %w", name, reason(err))
+		return engine.Result{}, err
 	}
 	nb, err := notebook.Read(text)
 	if err != nil {
