@@ -238,7 +238,6 @@ const (
 	kindGo
 	kindIdent
 	kindIf
-	kindIncDec
 	kindIndex
 	kindIndexList
 	kindLabeled
@@ -299,8 +298,6 @@ func kindOfNode(n ast.Node) nodeKind {
 		return kindReturn
 	case *ast.IfStmt:
 		return kindIf
-	case *ast.IncDecStmt:
-		return kindIncDec
 	case *ast.ForStmt:
 		return kindFor
 	case *ast.RangeStmt:

@@ -34,7 +34,12 @@ func overrideEncoders(ipath string, set func(name string, f any)) {
 // the maps of v, or an error if v contains itself.
 func encoded(v any, encode func() ([]byte, error)) (b []byte, err error) {
 	vm.WithMaps(false, func() {
-		if err = errCyclic; !cyclic(reflect.ValueOf(v)) {
+		switch {
+		case tooDeep(v):
+			err = errDeep
+		case cyclic(reflect.ValueOf(v)):
+			err = errCyclic
+		default:
 			b, err = encode()
 		}
 	}, v)
@@ -158,13 +163,18 @@ func mayCycle(t reflect.Type) bool {
 	return b
 }
 
-// recurses reports whether t is within, or a type that it consists of is.
+// recurses reports whether a type that t consists of is t, or one of those on the
+// way to it, which are true in within; those that are not, and have been looked at,
+// are false.
 func recurses(t reflect.Type, within map[reflect.Type]bool) bool {
-	if t.Kind() == reflect.Interface || within[t] {
+	if t.Kind() == reflect.Interface {
 		return true
 	}
+	if on, seen := within[t]; seen {
+		return on
+	}
 	within[t] = true
-	defer delete(within, t)
+	defer func() { within[t] = false }()
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		return recurses(t.Elem(), within)

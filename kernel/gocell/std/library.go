@@ -75,6 +75,7 @@ func (l *Library) Override(ipath string, symbols map[string]reflect.Value) {
 	overrideMaps(ipath, set)
 	overrideEncoders(ipath, set)
 	overrideStreams(ipath, set)
+	overrideDeep(ipath, set)
 	switch ipath {
 	case "fmt":
 		l.overrideFmt(set)

@@ -1,7 +1,9 @@
 package std
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/csv"
 	"image"
 	"io"
 	"maps"
@@ -79,6 +81,8 @@ func (l *Library) overrideSized(ipath string, set func(name string, f any)) {
 	case "io":
 		set("ReadAll", l.readAll)
 		set("Copy", l.copyAll)
+	case "encoding/csv":
+		set("NewReader", func(r io.Reader) *csv.Reader { return csv.NewReader(&lineReader{r: r, l: l}) })
 	case "io/ioutil":
 		set("ReadAll", l.readAll)
 		set("ReadFile", l.readFile)
@@ -92,10 +96,93 @@ func (l *Library) sizedStandIns() map[string]any {
 	all := map[string]any{"(*bytes.Buffer).ReadFrom": func(b *bytes.Buffer, r io.Reader) (int64, error) {
 		return b.ReadFrom(l.growing("(*bytes.Buffer).ReadFrom", b, r))
 	}}
+	maps.Copy(all, l.readingMethods())
 	for name, f := range sizedMethods() {
 		all[name] = f(l.need(name))
 	}
 	return all
+}
+
+// readingMethods returns stand-ins for methods that keep what they read until they
+// come to an end of it.
+func (l *Library) readingMethods() map[string]any {
+	bytesTo := func(what string, r *bufio.Reader, delim byte) (line []byte, err error) {
+		for {
+			part, err := r.ReadSlice(delim)
+			line = append(line, part...)
+			if err != bufio.ErrBufferFull {
+				return line, err
+			}
+			l.kept(what, len(line))
+		}
+	}
+	return map[string]any{
+		"(*bufio.Reader).ReadBytes": func(r *bufio.Reader, delim byte) ([]byte, error) {
+			return bytesTo("(*bufio.Reader).ReadBytes", r, delim)
+		},
+		"(*bufio.Reader).ReadString": func(r *bufio.Reader, delim byte) (string, error) {
+			b, err := bytesTo("(*bufio.Reader).ReadString", r, delim)
+			return string(b), err
+		},
+		"(*bufio.Scanner).Buffer": func(s *bufio.Scanner, buf []byte, most int) {
+			if most > smallBuffer { // the buffer grows to twice its size
+				most = min(most, max(smallBuffer, int(l.machine.Left()/4)))
+			}
+			s.Buffer(buf, most)
+		},
+		"(*encoding/csv.Reader).ReadAll": func(r *csv.Reader) (all [][]string, err error) {
+			size, next := 0, 0
+			for {
+				record, err := r.Read()
+				if err == io.EOF {
+					return all, nil
+				}
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, record)
+				for _, v := range record {
+					size += 16 + len(v)
+				}
+				if size > next {
+					l.kept("(*csv.Reader).ReadAll", size)
+					next = size + size/4
+				}
+			}
+		},
+	}
+}
+
+// smallBuffer is the size of a buffer that is not compared with the memory.
+const smallBuffer = 64 << 20
+
+// kept panics if there is no memory for twice as much as a function has read, or
+// the cell was interrupted.
+func (l *Library) kept(what string, n int) {
+	if c := l.machine.Cell(); c != nil && c.Context().Err() != nil {
+		panic(c.Context().Err())
+	}
+	l.machine.Need(what, 2*float64(n))
+}
+
+// A lineReader compares the length of a line with the memory.
+type lineReader struct {
+	r io.Reader
+	l *Library
+	n int // bytes since the line's end before
+}
+
+func (r *lineReader) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
+		r.n = n - i
+	} else {
+		r.n += n
+	}
+	if r.n > 1<<20 {
+		r.l.kept("a line of csv.Reader", 2*r.n)
+	}
+	return n, err
 }
 
 // readFile is os.ReadFile for a file that fits the memory.

@@ -3,10 +3,12 @@ package std
 import (
 	"encoding/gob"
 	"encoding/json"
+	"fmt"
 	htmltemplate "html/template"
 	"io"
 	"maps"
 	"reflect"
+	"strings"
 	"text/template"
 
 	"dace.local/kernel/gocell/vm"
@@ -65,7 +67,8 @@ func overrideStreams(ipath string, set func(name string, f any)) {
 func streamMethods() map[string]any {
 	return map[string]any{
 		"(*encoding/json.Encoder).Encode": func(e *json.Encoder, v any) error {
-			return reading(func() error { return e.Encode(v) }, v)
+			_, err := encodedJSON(v, func() ([]byte, error) { return nil, e.Encode(v) })
+			return err
 		},
 		"(*encoding/json.Decoder).Decode": func(d *json.Decoder, v any) error {
 			return writing(func() error { return d.Decode(v) }, v)
@@ -78,6 +81,18 @@ func streamMethods() map[string]any {
 		},
 		"(*text/template.Template).ExecuteTemplate": func(t *template.Template, w io.Writer, name string, data any) error {
 			return reading(func() error { return t.ExecuteTemplate(freeWriter{w}, name, data) }, data)
+		},
+		"(*text/template.Template).Parse": func(t *template.Template, text string) (*template.Template, error) {
+			if err := parsable(text); err != nil {
+				return nil, err
+			}
+			return t.Parse(text)
+		},
+		"(*html/template.Template).Parse": func(t *htmltemplate.Template, text string) (*htmltemplate.Template, error) {
+			if err := parsable(text); err != nil {
+				return nil, err
+			}
+			return t.Parse(text)
 		},
 		"(*text/template.Template).Funcs": func(t *template.Template, funcs template.FuncMap) *template.Template {
 			return t.Funcs(freed(funcs))
@@ -92,6 +107,16 @@ func streamMethods() map[string]any {
 			return t.Funcs(freed(funcs))
 		},
 	}
+}
+
+// parsable returns an error for a template with so many actions or parentheses
+// that the parser, which recurses into nested ones, could overflow the stack.
+func parsable(text string) error {
+	const most = 400_000
+	if strings.Count(text, "{{") > most || strings.Count(text, "(") > most {
+		return fmt.Errorf("template: it has more than %d actions or parentheses", most)
+	}
+	return nil
 }
 
 // freed returns functions of a template that are called without the locks.

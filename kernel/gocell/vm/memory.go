@@ -184,6 +184,13 @@ func (m *Machine) NeedMake(typ string, n, size float64) {
 	}
 }
 
+// Left returns how many bytes of memory are available, besides those that are to be
+// left.
+func (m *Machine) Left() int64 {
+	l, _ := scarce(m.Memory())
+	return max(0, l.Available-reserve(l))
+}
+
 // Lacks returns a *SizeError if there is no memory for an allocation of a number
 // of bytes, which what makes, and nil if there is.
 func (m *Machine) Lacks(what string, bytes float64) error {
