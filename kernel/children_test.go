@@ -162,7 +162,7 @@ func TestChildren(t *testing.T) {
 
 	kernel, client = startKernel(t, file, conn)
 	execute(t, client, "1")
-	if got := stream(t, client, "stderr", "run the cells again.\n"); !strings.Contains(got, "The kernel was killed while In[3] ran (SIGKILL). The likely cause is memory (") {
+	if got := stream(t, client, "stderr", "run the cells again.\n"); !strings.Contains(got, "The kernel was ended while In[3] ran by a signal") {
 		t.Errorf("the next kernel says %s", got)
 	}
 	idle(client)

@@ -19,7 +19,10 @@ import (
 // restarts a kernel silently, and the user would only see that the variables
 // are gone. The caller must call the returned function on an orderly end.
 func keepCrash(connectionFile string, eng engine.Engine) (engine.Engine, func()) {
-	kills, _ := limits.Kills()
+	kills, ok := limits.Kills()
+	if !ok {
+		kills = -1
+	}
 	note, last, err := crash.Keep(connectionFile + ".crash")
 	if err != nil {
 		slog.Info("an end of this kernel will leave no note", "error", err)
@@ -42,6 +45,9 @@ func keepCrash(connectionFile string, eng engine.Engine) (engine.Engine, func())
 	}
 	return n, over
 }
+
+// noThreads is what ends a kernel that is not allowed to start a thread.
+const noThreads = "The kernel was aborted, most often because it could start no more threads: processes, threads or addresses are limited (ulimit -u, ulimit -v, the pids of a control group)"
 
 // lastEnd describes to the user how a kernel ended; "" if there is nothing to
 // report. Kills is the system's current count of processes killed for lack of
@@ -69,8 +75,10 @@ func lastEnd(end crash.End, kills int64) string {
 		return "" // no cell was running: the user who killed the kernel knows
 	case end.Words == "" && before >= 0 && kills > before:
 		return fmt.Sprintf("The kernel was killed%s: the memory was used up%s. %s", while, memory(), gone)
+	case end.Words == "" && before >= 0:
+		return fmt.Sprintf("The kernel was ended%s by a signal from outside (SIGKILL, SIGTERM or SIGHUP), or its connections were closed; the system has not killed it for lack of memory. %s", while, gone)
 	case end.Words == "":
-		return fmt.Sprintf("The kernel was killed%s (SIGKILL). The likely cause is memory%s: the system kills the process that takes the most. %s", while, memory(), gone)
+		return fmt.Sprintf("The kernel was ended%s by a signal (SIGKILL, SIGTERM or SIGHUP), or its connections were closed. Where memory is short%s, the system kills the process that takes the most. %s", while, memory(), gone)
 	}
 	what := "The kernel has ended"
 	for _, k := range []struct{ sign, what string }{
@@ -78,6 +86,9 @@ func lastEnd(end crash.End, kills int64) string {
 		{"cannot allocate memory", "The kernel ran out of memory"},
 		{"stack overflow", "The kernel's stack was full: a function calls itself without end"},
 		{"concurrent map", "Two goroutines used one map at a time, one of them to write (guard it by a sync.Mutex), which ends a Go program"},
+		{"thread exhaustion", "More than 10,000 goroutines were in system calls that block, each with a thread of its own"},
+		{"failed to create new OS thread", noThreads},
+		{"SIGABRT", noThreads}, // by the C library
 		{"all goroutines are asleep", "All goroutines waited for each other"},
 		{"panic:", "A goroutine of compiled code panicked"},
 		{"SIGSEGV", "The kernel used memory that is not its own (C, assembly or package unsafe)"},

@@ -50,6 +50,10 @@ func (fatal) Execute(_ context.Context, cell engine.Cell, _ engine.Outputs) (eng
 		sink = make([]byte, deep(0)&1)
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "hang up":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGHUP)
+	case "abort":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
 	case "panic":
 		go panic("boom")
 	case "fault":
@@ -113,7 +117,9 @@ func TestCrash(t *testing.T) {
 		{"map", []string{"Two goroutines used one map at a time", "fatal error: concurrent map writes\n"}},
 		{"memory", []string{"The kernel ran out of memory", "runtime: out of memory: cannot allocate 1099511627776-byte block"}},
 		{"stack", []string{"The kernel's stack was full", "runtime: goroutine stack exceeds 1048576-byte limit\n", "cli.deep("}},
-		{"kill", []string{"The kernel was killed", "(SIGKILL). The likely cause is memory (", " MB)"}},
+		{"kill", []string{"The kernel was ended", "SIGKILL"}},
+		{"hang up", []string{"The kernel was ended", "SIGHUP"}},
+		{"abort", []string{"it could start no more threads", "SIGABRT"}},
 		{"panic", []string{"A goroutine of compiled code panicked", "panic: boom"}},
 		{"fault", []string{"The kernel", "SIGSEGV"}},
 	} {
@@ -149,7 +155,9 @@ func TestLastEnd(t *testing.T) {
 	}{
 		{crash.End{}, 3, ""}, // no cell was running, so there is nothing to report
 		{crash.End{Doing: "In[2] kills=3"}, 4, "The kernel was killed while In[2] ran: the memory was used up ("},
-		{crash.End{Doing: "In[2] kills=3"}, 3, "The kernel was killed while In[2] ran (SIGKILL). The likely cause is memory ("},
+		{crash.End{Doing: "In[2] kills=3"}, 3, "The kernel was ended while In[2] ran by a signal from outside (SIGKILL, SIGTERM or SIGHUP), or its connections were closed; the system has not killed it"},
+		{crash.End{Doing: "In[2] kills=-1"}, -1, "The kernel was ended while In[2] ran by a signal (SIGKILL, SIGTERM or SIGHUP), or its connections were closed. Where memory is short"},
+		{crash.End{Doing: "In[2] kills=3", Words: "runtime: program exceeds 10000-thread limit\nfatal error: thread exhaustion\n\nx"}, 3, "More than 10,000 goroutines were in system calls that block"},
 		{crash.End{Words: "fatal error: x\n\nmain.f() // out of memory"}, 0, "The kernel has ended. What the session declared is gone, run the cells again.\nIts last words:\n    fatal error: x\n"},
 	} {
 		if got := lastEnd(c.end, c.kills); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {

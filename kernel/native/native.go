@@ -636,7 +636,7 @@ func inProgram(pkg string, modules []*debug.Module) bool {
 // The error is an *Unavailable if the machine is the cause, not the package.
 func (t *toolchain) build(ctx context.Context, path string, sources map[string]string, modules, name string) (err error) {
 	defer func() {
-		for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES} {
+		for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EACCES} {
 			if errors.Is(err, e) {
 				err = &Unavailable{err}
 				return
@@ -772,7 +772,7 @@ func (t *toolchain) conflict(ctx context.Context, flags []string, pkg string) er
 
 // machineRE matches the messages of builds that fail because of the machine,
 // not because of the package.
-var machineRE = regexp.MustCompile(`dial tcp|no such host|i/o timeout|TLS handshake|proxyconnect|module lookup disabled|no space left on device|read-only file system|disk quota exceeded|failed to initialize build cache|build cache is required|module cache not found`)
+var machineRE = regexp.MustCompile(`dial tcp|no such host|i/o timeout|TLS handshake|proxyconnect|module lookup disabled|no space left on device|read-only file system|disk quota exceeded|[Ff]ile too large|[Ff]ile size limit exceeded|signal: file size|failed to initialize build cache|build cache is required|module cache not found`)
 
 var requireRE = regexp.MustCompile(`(?m)^\s*(?:require\s+)?([^\s(]+) (v[^\s/]+)(?:\s*//.*)?$`)
 
