@@ -118,6 +118,9 @@ func (m *Machine) guardNode(n node) {
 				if direct {
 					*e = m.invoke(node{p}, compiled, *e)
 				}
+				if compiled {
+					*e = lockObjects(node{p}, *e)
+				}
 				*e = m.guardCall(node{p}, *e, tracksCalls(node{p}))
 			}
 		}
