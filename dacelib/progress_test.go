@@ -34,7 +34,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	space := smac.Space{Params: []smac.Param{{Name: "x", Kind: smac.Float, Lo: 0, Hi: 1}}}
-	pap := portfolio.Portfolio{Name: "PAP", Configs: []brkga.Config{config}}
+	pap := portfolio.BRKGA("PAP", []brkga.Config{config})
 	for name, f := range map[string]func(ctx context.Context) error{
 		"brkga": func(ctx context.Context) error {
 			_, err := brkga.Run(ctx, p, brkga.Settings{Config: config, Evaluations: 30})
@@ -70,7 +70,7 @@ func TestProgress(t *testing.T) {
 			return err
 		},
 		"matrix": func(ctx context.Context) error {
-			_, err := portfolio.Measure(ctx, pap.Configs, both, portfolio.Settings{Evaluations: 30})
+			_, err := portfolio.Measure(ctx, pap.Members, both, portfolio.Settings{Evaluations: 30})
 			return err
 		},
 		"landscape": func(ctx context.Context) error {

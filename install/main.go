@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/version"
 	"io"
 	"os"
 	"os/exec"
@@ -23,6 +24,7 @@ import (
 	"syscall"
 	"time"
 
+	_ "dace.local/kernel/gocell/rtype" // refuses a Go that the kernel cannot be built with, before it is built
 	"dace.local/kernel/leash"
 	"dace.local/kernel/self"
 	"dace.local/kernel/setup"
@@ -228,7 +230,7 @@ func buildKernel(ctx context.Context, root, to string) error {
 	}
 	switch {
 	case err == nil:
-		return nil
+		return tryOut(ctx, to)
 	case errors.Is(err, exec.ErrNotFound):
 		return errors.New("there is no go command on the PATH: install Go 1.26 or newer")
 	case ctx.Err() != nil:
@@ -244,7 +246,21 @@ func buildKernel(ctx context.Context, root, to string) error {
 	if strings.Contains(text, "no space left") {
 		hint = "\nThe disk is full: a build needs about 2 GB for Go's cache (see `go env GOCACHE`)."
 	}
+	if version.Compare(version.Lang(runtime.Version()), version.Lang(self.KnownGo)) > 0 {
+		hint = "\n" + self.Refusal(errors.New("it is newer than what the kernel was tried with"))
+	}
 	return fmt.Errorf("the kernel does not build (%w):\n%s%s", err, tail(out, 30), hint)
+}
+
+// tryOut starts the kernel's command once, before it replaces another: it compares
+// Go's run time with what it was written for as it starts, and says so where they
+// do not agree.
+func tryOut(ctx context.Context, command string) error {
+	out, err := exec.CommandContext(ctx, command, "version").CombinedOutput()
+	if err != nil && len(out) > 0 {
+		return errors.New(tail(out, 30))
+	}
+	return err
 }
 
 // buildFor builds the kernel's command into a file, with additional variables

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -164,5 +165,24 @@ func TestCommandError(t *testing.T) {
 	err := command(t.Context(), t.TempDir(), nil, "sh", "-c", "echo why not; exit 4")
 	if err == nil || !strings.Contains(err.Error(), "why not") || !strings.Contains(err.Error(), "status 4") {
 		t.Errorf("error %v says neither what nor why", err)
+	}
+}
+
+// TestTryOut: a command that refuses its Go is not installed, and the error is what
+// it said.
+func TestTryOut(t *testing.T) {
+	for _, c := range []struct{ script, want string }{
+		{"echo version 1", ""},
+		{"echo 'dace does not work with go1.99 (x): build it with GOTOOLCHAIN=y in the environment.' >&2; exit 1", "dace does not work with go1.99 (x): build it with GOTOOLCHAIN=y in the environment."},
+		{"exit 3", "exit status 3"},
+	} {
+		name := filepath.Join(t.TempDir(), "dace")
+		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		err := tryOut(context.Background(), name)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: %v, want %q", c.script, err, c.want)
+		}
 	}
 }

@@ -34,7 +34,10 @@ two := problem.FromBatch("two", 20, func(dst []float64, x problem.Solutions) {
 		dst[i] = scale * float64(x.Row(i)[0]%7)
 	}
 })
-far := []problem.Problem{farm.Problem(pool, one), farm.Problem(pool, problem.Named(two, "again"))}
+three := problem.FromContext("three", 20, func(ctx context.Context, x []bool) (float64, error) {
+	return scale * objective(x), ctx.Err()
+})
+far := []problem.Problem{farm.Problem(pool, one), farm.Problem(pool, problem.Named(two, "again")), farm.Problem(pool, three)}
 words := make([]uint64, 50)
 for i := range words {
 	words[i] = uint64(i*i*7919) % (1 << 20)
@@ -45,13 +48,13 @@ values := func(p problem.Problem) []float64 {
 	must(p.Evaluate(ctx, v, x))
 	return v
 }
-near := [][]float64{values(one), values(two)}
+near := [][]float64{values(one), values(two), values(three)}
 scale = 77 // it travels as it was
 for i, p := range far {
 	fmt.Println(p.Name(), slices.Equal(values(p), near[i]))
 }`, `
 for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-	if w := pool.Workers(); len(w) == 1 && len(w[0].Made) == 2 {
+	if w := pool.Workers(); len(w) == 1 && len(w[0].Made) == 3 {
 		break
 	}
 }
@@ -73,8 +76,8 @@ func TestFunctionsTravel(t *testing.T) {
 		want           string
 		builds         bool
 	}{
-		{"plugin", "", without, "map[one:plugin two:plugin]", true},
-		{"built there", without, "", "map[one:source built there two:source built there]", true},
+		{"plugin", "", without, "map[one:plugin three:plugin two:plugin]", true},
+		{"built there", without, "", "map[one:source built there three:source built there two:source built there]", true},
 		{"interpreted", without, without, "map[one:interpreted (", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,7 +115,7 @@ func TestFunctionsTravel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{"one true", "again true", c.want, "farm: the instance bad cannot travel", "In[4], line 3: it reads the variable open"} {
+			for _, want := range []string{"one true", "again true", "three true", c.want, "farm: the instance bad cannot travel", "In[4], line 3: it reads the variable open"} {
 				if !strings.Contains(string(said), want) {
 					t.Errorf("the notebook does not say %q:\n%s", want, out)
 				}

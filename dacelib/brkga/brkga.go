@@ -22,6 +22,7 @@ import (
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A Config is a configuration of BRKGA: the parameters in the paper's table.
@@ -152,6 +153,13 @@ type Settings struct {
 	// Evaluations is the budget; 0 means 800. Every evaluation counts,
 	// including those of solutions seen before.
 	Evaluations int `json:"evaluations"`
+	// Target, unless it is nil, ends the run after the first generation that
+	// reaches it.
+	Target *float64 `json:"target,omitempty"`
+	// Start holds solutions of length d with which the first generation begins,
+	// for example those of an earlier run; equal ones count once. The others are
+	// drawn.
+	Start [][]bool `json:"start,omitempty"`
 	// Seed determines the random numbers of the run.
 	Seed uint64 `json:"seed"`
 
@@ -198,6 +206,11 @@ func (s Settings) withDefaults(p problem.Problem) (Settings, error) {
 	if err := s.Config.Check(); err != nil {
 		return s, err
 	}
+	for i, x := range s.Start {
+		if len(x) != p.Dim() {
+			return s, fmt.Errorf("brkga: solution %d of Start has %d bits, and problem %s %d", i+1, len(x), p.Name(), p.Dim())
+		}
+	}
 	if size := s.Config.Elites + s.Config.Offspring + s.Config.Mutants; size > maxKeys/p.Dim() {
 		return s, fmt.Errorf("brkga: a population of %d individuals with %d keys each; at most %d keys are possible, so at most %d individuals (Settings.Config)",
 			size, p.Dim(), maxKeys, maxKeys/p.Dim())
@@ -207,12 +220,7 @@ func (s Settings) withDefaults(p problem.Problem) (Settings, error) {
 
 // A Point is an entry of a run's history: the best value after a number of
 // evaluations.
-type Point struct {
-	// Evaluations is the number of evaluations so far, Best the best value that
-	// they found.
-	Evaluations int     `json:"evaluations"`
-	Best        float64 `json:"best"`
-}
+type Point = solver.Point
 
 // A Result is the outcome of a run, with everything needed to repeat it.
 type Result struct {
@@ -226,7 +234,8 @@ type Result struct {
 	// generations, including the first.
 	Evaluations int `json:"evaluations"`
 	Generations int `json:"generations"`
-	// Status is BudgetSpent or, together with an error, Cancelled or NotRun.
+	// Status is BudgetSpent, TargetReached or, together with an error, Cancelled or
+	// NotRun.
 	Status run.Status `json:"status"`
 	// History has one point for every improvement of the best value.
 	History []Point `json:"history"`
@@ -238,10 +247,14 @@ type Result struct {
 // ends, it returns the best solution so far and ctx's error; if p fails, the
 // best solution before the failure and p's error.
 //
+// On a [problem.Noisy] problem the run ends with a final choice among its best
+// solutions; X and Value are its outcome, while History has the values of the
+// search. The final repeats are not counted.
+//
 // A run is determined by p and s, and evaluates one generation at a time; of a
 // problem that is [problem.Costly], it evaluates each solution once. To resume
-// an interrupted run, repeat it: with problem.Memo, which remembers values, or
-// on caop, which stores them on disk, nothing is evaluated twice.
+// an interrupted run, repeat it: with problem.Memo, which remembers values, with
+// problem.Keep, which keeps them in a file, or on caop, nothing is evaluated twice.
 func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	defer run.Report(&ctx, "brkga", &s.OnEvent)()
 	s, err := s.withDefaults(p)
@@ -274,8 +287,17 @@ func (s *search) result(ctx context.Context, err error) (Result, error) {
 		Evaluations: s.evaluations, Generations: s.generations,
 		Status: run.BudgetSpent, History: append(make([]Point, 0, len(s.history)), s.history...), Settings: s.settings,
 	}
+	if s.reached() {
+		r.Status = run.TargetReached
+	}
 	if s.evaluations > 0 {
 		r.X = problem.Solutions{D: s.d, Words: s.bestRow}.Bools(0)
+	}
+	if err == nil {
+		row, value, ok, e := s.final.Choose(ctx)
+		if err = e; ok {
+			r.X, r.Value = problem.Solutions{D: s.d, Words: row}.Bools(0), value
+		}
 	}
 	if err != nil {
 		r.Status = run.NotRun
@@ -287,6 +309,9 @@ func (s *search) result(ctx context.Context, err error) (Result, error) {
 	s.release()
 	return r, err
 }
+
+// reached reports whether the run has found its target.
+func (s *search) reached() bool { return s.settings.Target != nil && s.best >= *s.settings.Target }
 
 func (s *search) checkValues() error {
 	for i, v := range s.values() {

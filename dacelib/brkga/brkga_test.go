@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
@@ -473,5 +474,43 @@ func TestAtLeastOneKey(t *testing.T) {
 		if len(genes) < d*3/4 {
 			t.Errorf("d = %d: the key is one of %d genes only", d, len(genes))
 		}
+	}
+}
+
+// TestStart checks that a run begins with given solutions, and goes on as others do.
+func TestStart(t *testing.T) {
+	p := onemax.Random(1, 30)
+	target := p.Target()
+	near := append([]bool(nil), target...)
+	near[0] = !near[0]
+	for _, keys := range []InitialKeys{BooleanKeys, UniformKeys} {
+		s := Settings{Config: Config{5, 30, 2, 0.7, false}, Evaluations: 1500, Start: [][]bool{near, near}, InitialKeys: keys}
+		ctx := openings.With(t.Context())
+		plain := s
+		plain.Start = nil
+		all, err := RunAll(ctx, []Job{{p, plain}, {p, s}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := Run(t.Context(), p, s)
+		if err != nil || !reflect.DeepEqual(one, all[1]) {
+			t.Errorf("%v, %v and in a team %v", one, err, all[1])
+		}
+		if one.History[0] != (Point{Evaluations: 1, Best: 29}) || one.Value != 30 || one.Evaluations != 1500 {
+			t.Errorf("%v", one)
+		}
+		if alone, _ := Run(t.Context(), p, plain); !reflect.DeepEqual(alone, all[0]) {
+			t.Errorf("beside one with a start: %v, alone %v", all[0], alone)
+		}
+	}
+	if _, err := Run(t.Context(), p, Settings{Start: [][]bool{target[:29]}}); err == nil || !strings.Contains(err.Error(), "solution 1 of Start has 29 bits") {
+		t.Error(err)
+	}
+	many := make([][]bool, 50) // more than the budget
+	for i := range many {
+		many[i] = problem.Random(run.Rand(uint64(i), "many"), 1, 30).Bools(0)
+	}
+	if r, err := Run(t.Context(), p, Settings{Start: many, Evaluations: 20}); err != nil || r.Evaluations != 20 {
+		t.Errorf("%v, %v", r, err)
 	}
 }

@@ -134,7 +134,13 @@ func runTeam(ctx context.Context, jobs []Job, team []int, results []Result, add 
 	b := newBatch(p, total)
 	defer b.release()
 	evaluate := func(searches []*search) error { return b.evaluate(ctx, searches) }
-	err := open(openings.Of(ctx), searches, evaluate)
+	begun := openings.Of(ctx)
+	for _, s := range searches {
+		if len(s.settings.Start) > 0 {
+			begun = nil // they do not begin as others of their seed
+		}
+	}
+	err := open(begun, searches, evaluate)
 	for err == nil {
 		n := 0
 		for _, s := range searches {

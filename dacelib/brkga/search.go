@@ -43,7 +43,8 @@ type search struct {
 	generations int
 	done        bool
 
-	best float64
+	best  float64
+	final *problem.Final // nil: none
 }
 
 // buffers are the memory of a search, which later searches use again.
@@ -131,6 +132,7 @@ func newSearchIn(p problem.Problem, s Settings, b *buffers) *search {
 		p: p, settings: s, d: d, w: problem.Stride(d), planes: planes, shared: max(1, 64/d),
 		buffers: b,
 		best:    math.Inf(-1),
+		final:   problem.NewFinal(p),
 		last:    ^uint64(0) >> (-d & 63),
 	}
 	sr.size = (planes + sr.shared - 1) / sr.shared * sr.w
@@ -163,6 +165,16 @@ func (s *search) initialise() {
 	size := c.Elites + c.Offspring + c.Mutants
 	limit := s.limit(size)
 	s.seen.reset(limit)
+	for _, x := range s.settings.Start {
+		if n.n == limit {
+			break
+		}
+		copy(n.bits[n.n*s.w:], problem.Pack(x).Words)
+		n.hash[n.n] = s.hashOf(n, n.n)
+		if s.addKeys(n, n.n) {
+			n.n++
+		}
+	}
 	for range size {
 		if n.n == limit {
 			break
@@ -217,7 +229,12 @@ func (s *search) advance() error {
 		if v > s.best || s.evaluations+i == 0 {
 			s.best = v
 			copy(s.bestRow, s.next.bits[(s.first+i)*s.w:])
-			s.history = append(s.history, Point{s.evaluations + i + 1, v})
+			s.history = append(s.history, Point{Evaluations: s.evaluations + i + 1, Best: v})
+		}
+	}
+	if s.final != nil {
+		for i, v := range s.values() {
+			s.final.Add(s.pending().Row(i), v)
 		}
 	}
 	s.evaluations += s.wait
@@ -225,7 +242,7 @@ func (s *search) advance() error {
 	if f := s.settings.OnEvent; f != nil {
 		f(run.Event{Stage: "brkga", Step: s.evaluations, Total: s.settings.Evaluations, Value: slices.Max(s.values()), Best: s.best})
 	}
-	if s.evaluations >= s.settings.Evaluations {
+	if s.evaluations >= s.settings.Evaluations || s.reached() {
 		s.done = true
 		return nil
 	}

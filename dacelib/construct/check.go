@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // checkSample is the number of solutions of a training instance that normalise
@@ -69,8 +69,8 @@ func (n *neural) check(ctx context.Context) error {
 
 // checked returns the configurations that are checked after a round: the
 // members of its portfolio, then others that its searches found.
-func (s Settings) checked(r Round) []brkga.Config {
-	out := slices.Clone(r.Portfolio.Configs)
+func (s Settings) checked(r Round) []solver.Config {
+	out := slices.Clone(r.Portfolio.Members)
 	for _, found := range r.Matrix.Configs[s.Members:] {
 		if len(out) < s.candidates() && !slices.Contains(out, found) {
 			out = append(out, found)

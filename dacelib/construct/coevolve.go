@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A population supplies the instances of a co-evolution. DACE, CEPS and NoReg
@@ -32,8 +32,8 @@ type population interface {
 type mutation struct {
 	step    step
 	parent  Instance
-	configs []brkga.Config // the portfolio
-	f       []float64      // its performance on the present instances
+	configs []solver.Config // the portfolio
+	f       []float64       // its performance on the present instances
 	seed    uint64
 	// iterations bounds the iterations of the search.
 	iterations int
@@ -68,7 +68,7 @@ func (c *coevolution) run(ctx context.Context) error {
 		if err := c.evolvePortfolio(ctx, r, m, configs); err != nil {
 			return err
 		}
-		configs = c.r.Portfolio.Configs
+		configs = c.r.Portfolio.Members
 		if r < c.s.Rounds {
 			if m, err = c.evolveInstances(ctx, r, m); err != nil {
 				return err
@@ -147,7 +147,7 @@ func (c *coevolution) roundSeed(round int) uint64 {
 }
 
 // measure records the performance of configurations on the population.
-func (c *coevolution) measure(ctx context.Context, at step, configs []brkga.Config, m []Instance) (portfolio.Matrix, error) {
+func (c *coevolution) measure(ctx context.Context, at step, configs []solver.Config, m []Instance) (portfolio.Matrix, error) {
 	var out portfolio.Matrix
 	err := c.j.do(at, &out, func(w *work) error {
 		values, err := c.runAll(ctx, at, c.judge, configs, c.r.Problems, w)
@@ -160,7 +160,7 @@ func (c *coevolution) measure(ctx context.Context, at step, configs []brkga.Conf
 // runAll runs every configuration on every instance, in parts of about
 // checkpointEvery, because an instance may be slow: it saves the values after a
 // part. They are those of [judge.each].
-func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []brkga.Config, instances []problem.Problem, w *work) ([][]float64, error) {
+func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []solver.Config, instances []problem.Problem, w *work) ([][]float64, error) {
 	var s struct {
 		// Rows are the values on the instances of all configurations under the
 		// first seed, then under the second, and so on.
@@ -228,11 +228,18 @@ func names(m []Instance) []string {
 }
 
 // first chooses the initial portfolio (lines 2-7).
-func (c *coevolution) first(ctx context.Context, m []Instance) ([]brkga.Config, error) {
+func (c *coevolution) first(ctx context.Context, m []Instance) ([]solver.Config, error) {
 	at := step{Stage: "initial portfolio"}
 	runs := c.s.Configurations * c.judge.seeds
 	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: runs})
-	matrix, err := c.measure(ctx, at, portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations), m)
+	random := portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations)
+	if len(c.s.Solvers) > 0 {
+		var err error
+		if random, err = c.theta().random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations); err != nil {
+			return nil, err
+		}
+	}
+	matrix, err := c.measure(ctx, at, random, m)
 	if err != nil {
 		return nil, err
 	}
@@ -245,11 +252,11 @@ func (c *coevolution) first(ctx context.Context, m []Instance) ([]brkga.Config, 
 	}
 	c.e.emit(run.Event{Stage: at.stage(), Step: runs, Total: runs, Value: mean(f), Best: mean(f)})
 	c.changed()
-	return c.r.Portfolio.Configs, nil
+	return c.r.Portfolio.Members, nil
 }
 
 // evolvePortfolio is the evolution of P (lines 9-16).
-func (c *coevolution) evolvePortfolio(ctx context.Context, r int, m []Instance, configs []brkga.Config) error {
+func (c *coevolution) evolvePortfolio(ctx context.Context, r int, m []Instance, configs []solver.Config) error {
 	matrix, err := c.measure(ctx, step{Round: r, Stage: "portfolio"}, configs, m)
 	if err != nil {
 		return err
@@ -300,7 +307,7 @@ func (c *coevolution) evolveInstances(ctx context.Context, r int, m []Instance) 
 	for i := 0; len(made) < most; i++ {
 		parent := m[rng.IntN(len(m))]
 		mutant, err := c.mutate(ctx, mutation{
-			step: step{r, mutationStage, i}, parent: parent, configs: c.r.Portfolio.Configs, f: f,
+			step: step{r, mutationStage, i}, parent: parent, configs: c.r.Portfolio.Members, f: f,
 			seed: run.Seed(c.s.Seed, "construct: mutation", r, i), iterations: c.iterations(most),
 		})
 		if err != nil {
@@ -349,6 +356,15 @@ func (c *coevolution) mutate(ctx context.Context, m mutation) (Mutation, error) 
 		return nil
 	})
 	return out, err
+}
+
+// theta returns the space in which the construction searches.
+func (c *coevolution) theta() theta {
+	d := 0
+	for _, i := range c.r.Setup.Training {
+		d = max(d, i.Dim)
+	}
+	return c.s.theta(d)
 }
 
 // start prepares a construction: settings, journal, events and result. class is

@@ -4,7 +4,7 @@
 // Start with [Best], which is not the paper's, or [DACE], and [Quick]:
 //
 //	result, err := construct.Best(ctx, training, construct.Quick())
-//	result.Portfolio // K configurations of BRKGA
+//	result.Portfolio // K configurations of solvers
 //
 // Every method has a function of its own, which takes the same [Settings];
 // their zero value means the paper's scale. [Build] selects a method by its
@@ -21,6 +21,7 @@
 package construct
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -34,6 +35,7 @@ import (
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // Settings of a construction. The zero value is the paper's (section V-C); see
@@ -52,6 +54,10 @@ type Settings struct {
 	Reading run.Reading
 	// Members is the number K of members of the portfolio; default 4.
 	Members int
+	// Solvers are the solvers whose configurations can be members; by default
+	// BRKGA with the paper's space, for Best all that are registered. Solvers that
+	// are not registered yet are.
+	Solvers []solver.Solver `json:"-"`
 	// Rounds is the number of rounds of co-evolution; default 4.
 	Rounds int
 	// Configurations is the size of the random set C that the initial
@@ -167,6 +173,14 @@ func (s Settings) withDefaults(d methodDefaults) (Settings, error) {
 	}
 	if s.NIR.Farm == nil {
 		s.NIR.Farm = s.Farm
+	}
+	for _, one := range s.Solvers {
+		if one == nil {
+			return s, errors.New("construct: Settings.Solvers has a nil")
+		}
+		if there, err := solver.Lookup(one.Name()); err != nil || there != one {
+			solver.Register(one)
+		}
 	}
 	if s.Reading == run.Published {
 		s.NIR.Reading, s.PGPE.Reading = run.Published, run.Published

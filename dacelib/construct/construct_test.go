@@ -378,7 +378,7 @@ func TestBest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(best.Portfolio.Configs, one.Portfolio.Configs) || best.Cost.Runs != one.Cost.Runs || best.Cost.Evaluations != one.Cost.Evaluations || best.Method != "BEST" {
+	if !reflect.DeepEqual(best.Portfolio.Members, one.Portfolio.Members) || best.Cost.Runs != one.Cost.Runs || best.Cost.Evaluations != one.Cost.Evaluations || best.Method != "BEST" {
 		t.Errorf("%v\nat %+v, DACE's\n%v\nat %+v", best.Portfolio, best.Cost, one.Portfolio, one.Cost)
 	}
 	s = construct.Settings{NIR: tiny().NIR, Evaluations: 20}
@@ -407,7 +407,7 @@ func TestChecks(t *testing.T) {
 		t.Error("the check changes the rounds before it")
 	}
 	m := last.Matrix
-	if n := len(m.Configs); n < 2 || n > 3 || !slices.Equal(m.Configs[:2], without.Portfolio.Configs) {
+	if n := len(m.Configs); n < 2 || n > 3 || !slices.Equal(m.Configs[:2], without.Portfolio.Members) {
 		t.Errorf("checked are %v, the portfolio was %v", m.Configs, without.Portfolio)
 	}
 	if want := []string{ps[0].Name(), ps[0].Name() + ", seed 2", ps[0].Name() + ", seed 3"}; !slices.Equal(m.Instances[:3], want) || len(m.Instances) != 6 {

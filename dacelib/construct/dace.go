@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // DACE constructs a portfolio by domain-agnostic co-evolution (Alg. 2). It
@@ -173,7 +173,7 @@ type Decoder func(ctx context.Context, candidates [][]float64) ([]problem.Proble
 // performance of a portfolio on the NIR of each candidate. decode turns
 // candidates into normalised problems; see [Embedded]. Member j has the same
 // seed for all candidates, so the objective is deterministic in e.
-func Hardness(configs []brkga.Config, evaluations, workers int, seed uint64, decode Decoder) pgpe.Objective {
+func Hardness(configs []solver.Config, evaluations, workers int, seed uint64, decode Decoder) pgpe.Objective {
 	return judge{evaluations: evaluations, seeds: 1}.hardness(mutation{configs: configs, seed: seed}, decode, workers)
 }
 
@@ -211,10 +211,10 @@ func decodeNIRs(ctx context.Context, m *nir.Model, genomes [][]float64, scorer f
 // result is the new embedding, Value the portfolio's performance there,
 // normalised by Eq. 11.
 func Harder(ctx context.Context, m *nir.Model, embedding []float64, p portfolio.Portfolio, s pgpe.Settings) (pgpe.Result, error) {
-	if len(p.Configs) == 0 {
+	if len(p.Members) == 0 {
 		return pgpe.Result{}, fmt.Errorf("construct: portfolio %q has no configurations of BRKGA", p.Name)
 	}
-	return pgpe.Run(ctx, embedding, Hardness(p.Configs, 0, 0, run.Seed(s.Seed, "construct: harder"), Embedded(m)), s)
+	return pgpe.Run(ctx, embedding, Hardness(p.Members, 0, 0, run.Seed(s.Seed, "construct: harder"), Embedded(m)), s)
 }
 
 // embeddings is the population of DACE: a genome is an embedding.

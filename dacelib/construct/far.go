@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // This file lets the parts of a construction run on a farm. Each part is a
@@ -74,28 +74,29 @@ func (d judgeData) judge() judge {
 
 // searchData holds the fields of a mining or a race.
 type searchData struct {
-	Problems string         `json:"problems"`
-	Judge    judgeData      `json:"judge"`
-	Rest     farm.Floats    `json:"rest,omitempty"`
-	Members  int            `json:"members,omitempty"`
-	Given    []brkga.Config `json:"given,omitempty"`
-	Trials   int            `json:"trials"`
-	Seed     uint64         `json:"seed"`
-	RunSeed  uint64         `json:"run_seed"`
-	Reading  run.Reading    `json:"reading"`
+	Theta    theta           `json:"theta"`
+	Problems string          `json:"problems"`
+	Judge    judgeData       `json:"judge"`
+	Rest     farm.Floats     `json:"rest,omitempty"`
+	Members  int             `json:"members,omitempty"`
+	Given    []solver.Config `json:"given,omitempty"`
+	Trials   int             `json:"trials"`
+	Seed     uint64          `json:"seed"`
+	RunSeed  uint64          `json:"run_seed"`
+	Reading  run.Reading     `json:"reading"`
 }
 
 // searchResult is the outcome of a mining or a race.
 type searchResult struct {
-	Configs     []brkga.Config `json:"configs"`
-	Values      farm.Floats    `json:"values"` // of a race: the sum alone
-	Runs        int            `json:"runs"`
-	Evaluations int            `json:"evaluations"`
-	Trials      []byte         `json:"trials"`
+	Configs     []solver.Config `json:"configs"`
+	Values      farm.Floats     `json:"values"` // of a race: the sum alone
+	Runs        int             `json:"runs"`
+	Evaluations int             `json:"evaluations"`
+	Trials      []byte          `json:"trials"`
 }
 
 // pack encodes the outcome of a search with the trials of its report.
-func (w *work) pack(configs []brkga.Config, values []float64) ([]byte, error) {
+func (w *work) pack(configs []solver.Config, values []float64) ([]byte, error) {
 	trials, err := packTrials(w.trials, true)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (f *far) search(ctx context.Context, kind string, d searchData, w *work) (s
 
 func (f *far) mine(ctx context.Context, m mining, w *work) (mined, error) {
 	r, err := f.search(ctx, "mining", searchData{
-		Judge: m.judge.data(), Rest: m.rest, Trials: m.trials, Seed: m.seed, RunSeed: m.runSeed, Reading: m.reading,
+		Theta: m.theta, Judge: m.judge.data(), Rest: m.rest, Trials: m.trials, Seed: m.seed, RunSeed: m.runSeed, Reading: m.reading,
 	}, w)
 	if err != nil {
 		return mined{}, err
@@ -144,18 +145,18 @@ func mineUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	}
 	var w work
 	m, err := mining{
-		judge: d.Judge.judge(), problems: ps, rest: d.Rest, trials: d.Trials, seed: d.Seed, runSeed: d.RunSeed,
+		theta: d.Theta, judge: d.Judge.judge(), problems: ps, rest: d.Rest, trials: d.Trials, seed: d.Seed, runSeed: d.RunSeed,
 		reading: d.Reading, workers: 1, keep: new(checkpoint),
 	}.run(ctx, &w)
 	if err != nil {
 		return nil, err
 	}
-	return w.pack([]brkga.Config{m.Config}, m.Values)
+	return w.pack([]solver.Config{m.Config}, m.Values)
 }
 
 func (f *far) race(ctx context.Context, r race, w *work) (candidate, error) {
 	out, err := f.search(ctx, "race", searchData{
-		Judge: r.judge.data(), Members: r.members, Given: r.given, Trials: r.trials, Seed: r.seed, RunSeed: r.runSeed, Reading: r.reading,
+		Theta: r.theta, Judge: r.judge.data(), Members: r.members, Given: r.given, Trials: r.trials, Seed: r.seed, RunSeed: r.runSeed, Reading: r.reading,
 	}, w)
 	if err != nil {
 		return candidate{}, err
@@ -171,7 +172,7 @@ func raceUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	}
 	var w work
 	c, err := race{
-		judge: d.Judge.judge(), problems: ps, members: d.Members, given: d.Given, trials: d.Trials, seed: d.Seed, runSeed: d.RunSeed,
+		theta: d.Theta, judge: d.Judge.judge(), problems: ps, members: d.Members, given: d.Given, trials: d.Trials, seed: d.Seed, runSeed: d.RunSeed,
 		reading: d.Reading, keep: new(checkpoint),
 	}.run(ctx, &w)
 	if err != nil {
@@ -195,10 +196,10 @@ func decodeSearch(ctx context.Context, env *farm.Env, data []byte) (searchData, 
 // runsData describes runs: every configuration on every instance under its
 // seeds. The runs are the product of the lists.
 type runsData struct {
-	Problems string         `json:"problems"`
-	From     int            `json:"from"` // instances From to To-1 of Problems
-	To       int            `json:"to"`
-	Configs  []brkga.Config `json:"configs"`
+	Problems string          `json:"problems"`
+	From     int             `json:"from"` // instances From to To-1 of Problems
+	To       int             `json:"to"`
+	Configs  []solver.Config `json:"configs"`
 	// Seeds are those of each configuration, or one list for all.
 	Seeds       [][]uint64 `json:"seeds"`
 	Evaluations int        `json:"evaluations"`
@@ -224,7 +225,7 @@ func runsUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("construct: runs on instances %d to %d of %d, of %d configurations with seeds of %d", d.From, d.To, len(ps), len(d.Configs), len(d.Seeds))
 	}
 	j := judge{evaluations: d.Evaluations}
-	var jobs []brkga.Job
+	var jobs []solver.Job
 	for _, p := range ps[d.From:d.To] {
 		for i, c := range d.Configs {
 			for _, seed := range d.Seeds[min(i, len(d.Seeds)-1)] {
@@ -232,7 +233,7 @@ func runsUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 			}
 		}
 	}
-	results, err := brkga.RunAll(ctx, jobs, 1)
+	results, err := solver.RunAll(ctx, jobs, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func product(seeds [][]uint64) [][]uint64 {
 // runs makes the runs of configurations on instances, seeds[i] those of
 // configuration i, which have the same length. values[m][i*k+s] is that of
 // configuration i on instance m under its s-th of k seeds.
-func (f *far) runs(ctx context.Context, j judge, configs []brkga.Config, instances int, seeds [][]uint64, spent *Cost) (values [][]float64, err error) {
+func (f *far) runs(ctx context.Context, j judge, configs []solver.Config, instances int, seeds [][]uint64, spent *Cost) (values [][]float64, err error) {
 	k := len(seeds[0])
 	each := len(configs) * k // runs on an instance
 	piece := farm.Piece(f.pool, "runs", instances*each)
@@ -324,7 +325,7 @@ func (j judge) seedsOf(n int, seed func(i int) uint64) [][]uint64 {
 }
 
 // farEach is each on the judge's farm.
-func (j judge) farEach(ctx context.Context, configs []brkga.Config, instances []problem.Problem, seed uint64, spent *Cost) ([][]float64, error) {
+func (j judge) farEach(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, spent *Cost) ([][]float64, error) {
 	f, err := newFar(ctx, j.farm, instances)
 	if err != nil {
 		return nil, err
@@ -343,7 +344,7 @@ func (j judge) farEach(ctx context.Context, configs []brkga.Config, instances []
 }
 
 // farPortfolio is portfolio on the judge's farm.
-func (j judge) farPortfolio(ctx context.Context, configs []brkga.Config, instances []problem.Problem, seed func(member int) uint64, spent *Cost) ([]float64, error) {
+func (j judge) farPortfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, spent *Cost) ([]float64, error) {
 	f, err := newFar(ctx, j.farm, instances)
 	if err != nil {
 		return nil, err

@@ -3,9 +3,9 @@ package construct
 import (
 	"context"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // GLOBAL constructs a portfolio by one search over the space of whole
@@ -19,8 +19,8 @@ func GLOBAL(ctx context.Context, training []problem.Problem, s Settings) (Result
 		return Result{}, err
 	}
 	c.planRace(c.s.Members, 1)
-	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
-		found, err := c.searchAll(ctx, allMembersStage, c.s.Members, func(int) []brkga.Config { return nil })
+	return c.finish(ctx, c.static(ctx, training, func() ([]solver.Config, error) {
+		found, err := c.searchAll(ctx, allMembersStage, c.s.Members, func(int) []solver.Config { return nil })
 		if err != nil {
 			return nil, err
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"math"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A judge evaluates configurations on instances, all under the same seeds.
@@ -29,8 +29,8 @@ func (j judge) seed(seed uint64, k int) uint64 {
 }
 
 // run makes the runs and adds their cost to spent.
-func (j judge) run(ctx context.Context, jobs []brkga.Job, workers int, spent *Cost) ([]brkga.Result, error) {
-	results, err := brkga.RunAll(ctx, jobs, workers)
+func (j judge) run(ctx context.Context, jobs []solver.Job, workers int, spent *Cost) ([]solver.Result, error) {
+	results, err := solver.RunAll(ctx, jobs, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -43,19 +43,19 @@ func (j judge) run(ctx context.Context, jobs []brkga.Job, workers int, spent *Co
 	return results, nil
 }
 
-func (j judge) job(p problem.Problem, c brkga.Config, seed uint64) brkga.Job {
-	return brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: j.evaluations, Seed: seed}}
+func (j judge) job(p problem.Problem, c solver.Config, seed uint64) solver.Job {
+	return solver.Job{Problem: p, Config: c, Evaluations: j.evaluations, Seed: seed}
 }
 
 // each runs every configuration on every instance under n = j.seeds seeds
 // derived from seed: values[i][m*n+k] is that of configs[i] on instances[m]
 // under the k-th.
-func (j judge) each(ctx context.Context, configs []brkga.Config, instances []problem.Problem, seed uint64, workers int, spent *Cost) ([][]float64, error) {
+func (j judge) each(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, workers int, spent *Cost) ([][]float64, error) {
 	if j.farm != nil {
 		return j.farEach(ctx, configs, instances, seed, spent)
 	}
 	ctx = openings.With(ctx)
-	var jobs []brkga.Job
+	var jobs []solver.Job
 	for _, c := range configs {
 		for _, p := range instances {
 			for k := range j.seeds {
@@ -80,11 +80,11 @@ func (j judge) each(ctx context.Context, configs []brkga.Config, instances []pro
 
 // portfolio returns f(P, m) of one portfolio on each instance, the mean over
 // the seeds. The seeds of member i are derived from seed(i).
-func (j judge) portfolio(ctx context.Context, configs []brkga.Config, instances []problem.Problem, seed func(member int) uint64, workers int, spent *Cost) ([]float64, error) {
+func (j judge) portfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, workers int, spent *Cost) ([]float64, error) {
 	if j.farm != nil {
 		return j.farPortfolio(ctx, configs, instances, seed, spent)
 	}
-	var jobs []brkga.Job
+	var jobs []solver.Job
 	for _, p := range instances {
 		for k := range j.seeds {
 			for i, c := range configs {

@@ -5,18 +5,18 @@ import (
 	"math"
 	"sync"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
+	"dace.local/dacelib/solver"
 )
 
 // mined is a configuration with its performance on every instance, in the order
 // of a matrix's columns.
 type mined struct {
-	Config brkga.Config
+	Config solver.Config
 	Values []float64
 }
 
@@ -39,7 +39,7 @@ func (c *coevolution) mineAll(ctx context.Context, round int, m portfolio.Matrix
 		at := step{round, miningStage, i}
 		err := c.j.do(at, &out[i], func(w *work) (err error) {
 			task := mining{
-				judge: c.judge, problems: c.r.Problems, rest: m.Performance(others(s.Members, i)), trials: s.Trials,
+				theta: c.theta(), judge: c.judge, problems: c.r.Problems, rest: m.Performance(others(s.Members, i)), trials: s.Trials,
 				seed: run.Seed(s.Seed, "construct: mining", round, i), runSeed: c.roundSeed(round),
 				reading: s.Reading, workers: max(1, s.Workers/s.Minings), keep: c.j.checkpoint(at),
 				reach: func(made int, batch float64) { total.reach(i, made, batch) },
@@ -120,6 +120,7 @@ func (s *search) begin(keep *checkpoint, settings smac.Settings) error {
 // A mining is one run of SMAC, in which a trial is a configuration on all
 // instances. Its result depends on nothing but its fields.
 type mining struct {
+	theta    theta
 	judge    judge
 	problems []problem.Problem
 	rest     []float64 // the performance of the other members
@@ -138,7 +139,10 @@ type mining struct {
 func (m mining) run(ctx context.Context, w *work) (mined, error) {
 	ctx = openings.With(ctx) // all trials are run under the same seeds
 	var s search
-	err := s.begin(m.keep, smac.Settings{Space: Space(1), Trials: m.trials, Seed: m.seed})
+	space, err := m.theta.space(1)
+	if err == nil {
+		err = s.begin(m.keep, smac.Settings{Space: space, Trials: m.trials, Seed: m.seed})
+	}
 	if err != nil {
 		return mined{}, err
 	}
@@ -149,9 +153,13 @@ func (m mining) run(ctx context.Context, w *work) (mined, error) {
 				return err
 			}
 		}
-		var configs []brkga.Config
+		var configs []solver.Config
 		for _, q := range queries {
-			configs = append(configs, Configs(q.Config)...)
+			one, err := m.theta.configs(q.Config)
+			if err != nil {
+				return err
+			}
+			configs = append(configs, one...)
 		}
 		values, err := m.judge.each(ctx, configs, m.problems, m.runSeed, m.workers, &s.Spent)
 		if err != nil {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // PARHYDRA constructs a portfolio member by member: each member is the best
@@ -25,10 +25,10 @@ func PARHYDRA(ctx context.Context, training []problem.Problem, s Settings) (Resu
 		return Result{}, err
 	}
 	c.planRace(1, c.s.Members)
-	return c.finish(ctx, c.static(ctx, training, func() ([]brkga.Config, error) {
+	return c.finish(ctx, c.static(ctx, training, func() ([]solver.Config, error) {
 		chains := make([]candidate, c.s.Minings)
 		for k := range c.s.Members {
-			found, err := c.searchAll(ctx, memberStage(k), 1, func(i int) []brkga.Config { return chains[i].Configs })
+			found, err := c.searchAll(ctx, memberStage(k), 1, func(i int) []solver.Config { return chains[i].Configs })
 			if err != nil {
 				return nil, err
 			}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"math"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
+	"dace.local/dacelib/solver"
 )
 
 // static runs a construction on the training instances alone.
-func (c *coevolution) static(ctx context.Context, training []problem.Problem, build func() ([]brkga.Config, error)) error {
+func (c *coevolution) static(ctx context.Context, training []problem.Problem, build func() ([]solver.Config, error)) error {
 	c.pop = newAuthentic(c, training, problem.Class{})
 	m, err := c.instances(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *coevolution) static(ctx context.Context, training []problem.Problem, bu
 	for i := range rows {
 		rows[i] = i
 	}
-	c.r.Portfolio = portfolio.Portfolio{Name: c.method, Configs: configs}
+	c.r.Portfolio = portfolio.Portfolio{Name: c.method, Members: configs}
 	c.r.Rounds = []Round{{Portfolio: c.r.Portfolio, Instances: names(m), After: c.judge.means(matrix.Performance(rows)), Matrix: matrix}}
 	if err := c.record(0); err != nil {
 		return err
@@ -45,13 +45,13 @@ func (c *coevolution) static(ctx context.Context, training []problem.Problem, bu
 // over the training instances of their performance together with the given
 // ones.
 type candidate struct {
-	Configs []brkga.Config
+	Configs []solver.Config
 	Sum     float64
 }
 
 // searchAll makes independent runs of SMAC concurrently. Run i searches for k
 // configurations that complement those that given(i) returns.
-func (c *coevolution) searchAll(ctx context.Context, stage string, k int, given func(i int) []brkga.Config) ([]candidate, error) {
+func (c *coevolution) searchAll(ctx context.Context, stage string, k int, given func(i int) []solver.Config) ([]candidate, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := make([]candidate, c.s.Minings)
@@ -64,7 +64,7 @@ func (c *coevolution) searchAll(ctx context.Context, stage string, k int, given 
 		at := step{Stage: stage, Index: i}
 		err := c.j.do(at, &out[i], func(w *work) (err error) {
 			task := race{
-				judge: c.judge, problems: c.r.Problems, members: k, given: given(i), trials: c.s.Trials,
+				theta: c.theta(), judge: c.judge, problems: c.r.Problems, members: k, given: given(i), trials: c.s.Trials,
 				seed: run.Seed(c.s.Seed, "construct: race: "+stage, i), runSeed: c.roundSeed(0),
 				reading: c.s.Reading, keep: c.j.checkpoint(at),
 				reach: func(made int) { total.reach(i, made, 0) },
@@ -103,10 +103,11 @@ func best(candidates []candidate) candidate {
 // Published, a trial runs on all of them. Its result depends on nothing but its
 // fields.
 type race struct {
+	theta    theta
 	judge    judge
 	problems []problem.Problem
 	members  int // the number of configurations searched for
-	given    []brkga.Config
+	given    []solver.Config
 	trials   int
 	seed     uint64 // of SMAC
 	runSeed  uint64 // of the runs of BRKGA: that of round 0, as in the result's matrix
@@ -119,7 +120,11 @@ type race struct {
 func (r race) run(ctx context.Context, w *work) (candidate, error) {
 	ctx = openings.With(ctx) // all trials are run under the same seeds
 	columns := len(r.problems) * r.judge.seeds
-	settings := smac.Settings{Space: Space(r.members), Trials: r.trials, Instances: columns, Seed: r.seed}
+	space, err := r.theta.space(r.members)
+	if err != nil {
+		return candidate{}, err
+	}
+	settings := smac.Settings{Space: space, Trials: r.trials, Instances: columns, Seed: r.seed}
 	if r.reading == run.Published {
 		settings.Instances = 1
 	}
@@ -132,7 +137,7 @@ func (r race) run(ctx context.Context, w *work) (candidate, error) {
 	seed := func(column int) func(int) uint64 {
 		return func(int) uint64 { return r.judge.seed(r.runSeed, column%r.judge.seeds) }
 	}
-	value := func(ctx context.Context, configs []brkga.Config, column int) (float64, error) {
+	value := func(ctx context.Context, configs []solver.Config, column int) (float64, error) {
 		f, err := one.portfolio(ctx, configs, r.problems[column/r.judge.seeds:][:1], seed(column), 1, &s.Spent)
 		if err != nil {
 			return 0, err
@@ -151,7 +156,7 @@ func (r race) run(ctx context.Context, w *work) (candidate, error) {
 			rest[m] = f
 		}
 	}
-	complete := func(ctx context.Context, configs []brkga.Config, column int) (float64, error) {
+	complete := func(ctx context.Context, configs []solver.Config, column int) (float64, error) {
 		f, err := value(ctx, configs, column)
 		return max(rest[column], f), err
 	}
@@ -165,7 +170,10 @@ func (r race) run(ctx context.Context, w *work) (candidate, error) {
 		if made++; made%100 == 0 && r.reach != nil {
 			r.reach(made)
 		}
-		configs := Configs(q.Config)
+		configs, err := r.theta.configs(q.Config)
+		if err != nil {
+			return 0, err
+		}
 		if r.reading == run.Written {
 			v, err := complete(ctx, configs, q.Instance)
 			return -v, err
@@ -187,7 +195,10 @@ func (r race) run(ctx context.Context, w *work) (candidate, error) {
 		}
 		return candidate{}, err
 	}
-	out := candidate{Configs: Configs(result.Best)}
+	var out candidate
+	if out.Configs, err = r.theta.configs(result.Best); err != nil {
+		return out, err
+	}
 	for m := range columns {
 		v, err := complete(ctx, out.Configs, m)
 		if err != nil {

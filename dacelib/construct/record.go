@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/smac"
+	"dace.local/dacelib/solver"
 )
 
 // A Record holds the contents of a construction's folder as tables: slices of
@@ -188,7 +188,7 @@ type TrialRow struct {
 	Number int
 	// Configs tried, one for each member searched for; nil if the record has
 	// too many trials to keep them.
-	Configs []brkga.Config
+	Configs []solver.Config
 	// Instance is the index of the training instance if configurations race, or
 	// with several seeds the index of its column; otherwise it is 0 and the
 	// trial covers all instances.
@@ -237,11 +237,19 @@ func (r Record) EachRun(f func(run []TrialRow) error) error {
 		if err != nil {
 			return fmt.Errorf("construct: the trials of %v: %w", e.step, err)
 		}
+		space := theta{Solvers: r.Setup.Solvers, Evaluations: r.Setup.Settings.Evaluations}
+		for _, i := range r.Setup.Training {
+			space.D = max(space.D, i.Dim)
+		}
 		rows := make([]TrialRow, len(trials))
 		for i, t := range trials {
+			configs, err := space.configs(t.Config)
+			if err != nil {
+				return fmt.Errorf("construct: the trials of %v: %w", e.step, err)
+			}
 			rows[i] = TrialRow{
 				Stage: e.stage(), Run: e.Index, Number: i,
-				Configs: Configs(t.Config), Instance: t.Instance, Cost: t.Cost, Origin: t.Origin,
+				Configs: configs, Instance: t.Instance, Cost: t.Cost, Origin: t.Origin,
 			}
 		}
 		if err := f(rows); err != nil {
@@ -353,7 +361,7 @@ func (r Record) RoundTable() []RoundRow {
 			}
 		}
 		var members []string
-		for _, c := range round.Portfolio.Configs {
+		for _, c := range round.Portfolio.Members {
 			members = append(members, c.String())
 		}
 		row.Portfolio = strings.Join(members, " ")

@@ -245,7 +245,7 @@ func TestGlobalPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(r.Portfolio.Configs, paper.Configs) || r.Setup.Settings.Reading != run.Published {
+	if !reflect.DeepEqual(r.Portfolio.Members, paper.Members) || r.Setup.Settings.Reading != run.Published {
 		t.Errorf("%v, the paper's is %v", r.Portfolio, paper)
 	}
 	// A trial is a portfolio on all five instances.
@@ -253,7 +253,7 @@ func TestGlobalPublished(t *testing.T) {
 		t.Errorf("%d runs, want %d", r.Cost.Runs, want)
 	}
 	s.Reading, s.Minings = run.Written, 1
-	if r, err = construct.GLOBAL(context.Background(), training(t, 5), s); err != nil || reflect.DeepEqual(r.Portfolio.Configs, paper.Configs) {
+	if r, err = construct.GLOBAL(context.Background(), training(t, 5), s); err != nil || reflect.DeepEqual(r.Portfolio.Members, paper.Members) {
 		t.Errorf("written: %v, %v", r.Portfolio, err)
 	}
 }

@@ -27,6 +27,9 @@ type Setup struct {
 	// Settings are the construction's, with defaults filled in, without
 	// functions and fields that do not change a result.
 	Settings Settings `json:"settings"`
+	// Solvers are the names of those whose configurations are searched for; empty
+	// for BRKGA with the paper's space.
+	Solvers []string `json:"solvers,omitempty"`
 	// OwnStop says that PGPE.Stop was set; its code is not recorded.
 	OwnStop bool `json:"own_stop,omitempty"`
 }
@@ -43,7 +46,7 @@ type TrainingInstance struct {
 
 // newSetup returns the setup of a construction.
 func newSetup(ctx context.Context, method, class string, training []problem.Problem, s Settings) (Setup, error) {
-	u := Setup{Method: method, Class: class, Settings: s, OwnStop: s.PGPE.Stop != nil}
+	u := Setup{Method: method, Class: class, Settings: s, OwnStop: s.PGPE.Stop != nil, Solvers: s.theta(0).Solvers}
 	for _, p := range training {
 		i := TrainingInstance{Name: p.Name(), Dim: p.Dim()}
 		if s.Dir != "" {

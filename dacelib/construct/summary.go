@@ -52,7 +52,7 @@ type Summary struct {
 func (r Result) Summary(class, scale string) Summary {
 	s := Summary{
 		Method: r.Method, Class: class, Scale: scale, Reading: r.Setup.Settings.Reading, Seed: r.Setup.Settings.Seed,
-		Members: portfolio.Members(r.Portfolio.Configs),
+		Members: portfolio.Members(r.Portfolio.Members),
 		Runs:    r.Cost.Runs, Evaluations: r.Cost.Evaluations, Seconds: r.Cost.Seconds, CPUSeconds: r.Cost.CPU,
 		Status: r.Status.String(), Version: r.Version, CPU: r.CPU,
 	}
@@ -89,5 +89,5 @@ func LoadSummary(dir string) (Summary, error) {
 	if len(s.Members) == 0 {
 		return s, fmt.Errorf("%s has no portfolio yet; the construction is %s", path, s.Status)
 	}
-	return s, portfolio.Portfolio{Name: s.Method, Configs: s.Members}.Check()
+	return s, portfolio.Portfolio{Name: s.Method, Members: s.Members}.Check()
 }

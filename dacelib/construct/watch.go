@@ -310,7 +310,7 @@ func (v View) HTML() string {
 	if v.Ended && v.Err == nil {
 		share = 1
 	}
-	fmt.Fprintf(&b, `<div style="font-family:var(--jp-ui-font-family,sans-serif);font-size:13px"><div><b>%s</b> %s</div>`+
+	fmt.Fprintf(&b, `<div class="tex2jax_ignore mathjax_ignore" style="font-family:var(--jp-ui-font-family,sans-serif);font-size:13px"><div><b>%s</b> %s</div>`+
 		`<div style="width:24em;height:.55em;margin:.4em 0;border-radius:.3em;background:rgba(128,128,128,.25);overflow:hidden"><div style="height:100%%;width:%.1f%%;background:#0072b2"></div></div>`,
 		html.EscapeString(v.Result.Method), html.EscapeString(v.Status()), 100*share)
 	if len(v.Result.Rounds) > 0 {

@@ -27,7 +27,7 @@ func TestWatch(t *testing.T) {
 	}
 	last := views[len(views)-1]
 	name, f := last.Hardest()
-	if !last.Ended || last.Err != nil || name == "" || !strings.Contains(last.String(), "finished") || !strings.Contains(last.HTML(), "<table>") || !strings.Contains(last.HTML(), want.Portfolio.Configs[0].String()) {
+	if !last.Ended || last.Err != nil || name == "" || !strings.Contains(last.String(), "finished") || !strings.Contains(last.HTML(), "<table>") || !strings.Contains(last.HTML(), want.Portfolio.Members[0].String()) {
 		t.Errorf("the last view: hardest %s (%v)\n%v", name, f, last)
 	}
 	if len(views) < len(want.Rounds)+1 {

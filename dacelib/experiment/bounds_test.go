@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 	ones := onemax.Random(1, 20)
 	wide := problem.FromFunc("wide", problem.MaxDim, func([]bool) float64 { return 0 })
 	two := []problem.Problem{ones, onemax.Random(2, 20)}
-	member := portfolio.Portfolio{Name: "p", Configs: []brkga.Config{brkga.Default()}}
+	member := portfolio.BRKGA("p", []brkga.Config{brkga.Default()})
 	space := smac.Space{Params: []smac.Param{{Name: "x", Kind: smac.Float, Hi: 1}}}
 	build := func(s construct.Settings) error {
 		_, err := construct.GLOBAL(context.Background(), two, s)

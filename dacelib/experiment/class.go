@@ -9,17 +9,22 @@ import (
 	"dace.local/dacelib/problem/caop"
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/cimp"
+	"dace.local/dacelib/problem/classic"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
 )
 
-// Classes returns the names that [Class] accepts.
-func Classes() []string { return []string{"ccp", "cimp", "caop", "onemax"} }
+// Classes returns the names that [Class] accepts: those of the paper, and the
+// classics.
+func Classes() []string {
+	return append([]string{"ccp", "cimp", "caop", "onemax"}, classic.Names()...)
+}
 
-// Class returns a problem class by its name: name is "ccp", "cimp", "caop" or
-// "onemax"; cimp is on the SNAP networks. dim is the dimension of the training
-// instances; 0 means the paper's, and 30 for onemax. For caop it is at most the
-// number of flags that GCC knows.
+// Class returns a problem class by its name: name is "ccp", "cimp", "caop",
+// "onemax" or one of classic.Names; cimp is on the SNAP networks. dim is the
+// dimension of the training instances; 0 means the paper's, 30 for onemax, and 40
+// for classics (36 for queens). For caop it is at most the number of flags that GCC
+// knows.
 func Class(name string, dim int) (problem.Class, error) {
 	if dim < 0 {
 		return problem.Class{}, fmt.Errorf("experiment: a dimension of %d; it must be at least 1", dim)
@@ -49,6 +54,15 @@ func Class(name string, dim int) (problem.Class, error) {
 		}
 		return onemax.Class(dim), nil
 	default:
+		if slices.Contains(classic.Names(), strings.ToLower(name)) {
+			if dim == 0 {
+				dim = 40
+				if strings.EqualFold(name, "queens") {
+					dim = 36
+				}
+			}
+			return classic.Class(name, dim)
+		}
 		return c, fmt.Errorf("experiment: there is no class %q; the classes are %s", name, strings.Join(Classes(), ", "))
 	}
 	if dim == 0 || dim == c.TrainDim {

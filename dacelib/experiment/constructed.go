@@ -45,7 +45,7 @@ func Constructed(dir, class, scale string) ([]Construction, error) {
 		if c.Class != class || scale != "" && c.Scale != scale || c.Status != "budget spent" {
 			continue
 		}
-		c.Portfolio = portfolio.Portfolio{Name: c.Method, Configs: c.Members}
+		c.Portfolio = portfolio.Portfolio{Name: c.Method, Members: c.Members}
 		prefix := class + "-" + strings.ToLower(c.Method)
 		if scale != "" || c.Scale == "paper" {
 			prefix += "-" + c.Scale

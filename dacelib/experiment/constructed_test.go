@@ -15,7 +15,7 @@ func TestConstructed(t *testing.T) {
 	dir := t.TempDir()
 	save := func(folder, method, class, scale, status string) {
 		t.Helper()
-		s := construct.Summary{Method: method, Class: class, Scale: scale, Status: status, Members: portfolio.Members{brkga.Default()}}
+		s := construct.Summary{Method: method, Class: class, Scale: scale, Status: status, Members: portfolio.Members{brkga.Default().Named()}}
 		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"dace.local/dacelib/farm"
@@ -91,8 +92,10 @@ type Settings struct {
 	Evaluations int
 	// Repeats is the number of runs on every instance; default 20.
 	Repeats int
-	// Seed of the runs, see portfolio.Settings.
-	Seed uint64
+	// Seed of the runs, and whether the members of a portfolio share that of a
+	// repeat: see portfolio.Settings.
+	Seed  uint64
+	Seeds portfolio.MemberSeeds
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.
 	Workers int
@@ -100,7 +103,8 @@ type Settings struct {
 	// does not change the result.
 	Farm farm.Pool
 	// File, if not empty, is a file of JSON lines to which the records are
-	// written. Tests whose records it already holds are not run again.
+	// written; its folder is made. Tests whose records it already holds are not
+	// run again.
 	File string
 	// Ranges, if not empty, is a file that caches the ranges of instances, by
 	// instance, sample and seed, for use by other tests.
@@ -131,6 +135,9 @@ type Record struct {
 	Range       portfolio.Range `json:"range"`
 	Evaluations int             `json:"evaluations"`
 	RunSeed     uint64          `json:"run_seed"`
+	// OwnSeeds says that each member had its own seed in a repeat. Otherwise all
+	// shared one.
+	OwnSeeds bool `json:"own_seeds,omitempty"`
 	// Values are the normalised qualities of the repeats; Mean is their mean.
 	Values []float64 `json:"values"`
 	Mean   float64   `json:"mean"`
@@ -138,7 +145,7 @@ type Record struct {
 
 // key returns a string that identifies the test.
 func (r Record) key(repeats int) string {
-	return fmt.Sprint(r.Class, "|", r.Seed, "|", r.Instance, "|", r.Method, "|", r.Construction, "|", r.Portfolio, "|", r.Reading, "|", r.Sample, "|", r.Evaluations, "|", r.RunSeed, "|", repeats)
+	return fmt.Sprint(r.Class, "|", r.Seed, "|", r.Instance, "|", r.Method, "|", r.Construction, "|", r.Portfolio, "|", r.Reading, "|", r.Sample, "|", r.Evaluations, "|", r.RunSeed, "|", repeats, "|", r.OwnSeeds)
 }
 
 func (s Settings) withDefaults() Settings {
@@ -223,6 +230,7 @@ func (t *test) record(instance problem.Problem, e Entry) Record {
 		Class: t.set.Class, Seed: t.set.Seed, Instance: instance.Name(), Dim: instance.Dim(),
 		Method: p.Name, Construction: e.Construction, Portfolio: members(p),
 		Reading: t.s.Reading, Sample: t.s.Sample, Evaluations: t.s.Evaluations, RunSeed: t.s.Seed,
+		OwnSeeds: t.s.Seeds.In(t.s.Reading) == portfolio.OwnSeeds,
 	}
 }
 
@@ -242,7 +250,7 @@ func (t *test) evaluated(ctx context.Context, instance problem.Problem) (problem
 // settings returns the settings of the runs.
 func (t *test) settings() portfolio.Settings {
 	return portfolio.Settings{
-		Reading: t.s.Reading, Evaluations: t.s.Evaluations, Repeats: t.s.Repeats, Workers: t.s.Workers, Seed: t.s.Seed,
+		Reading: t.s.Reading, Evaluations: t.s.Evaluations, Repeats: t.s.Repeats, Workers: t.s.Workers, Seed: t.s.Seed, Seeds: t.s.Seeds,
 	}
 }
 
@@ -347,6 +355,9 @@ func ReadFrom(r io.Reader) ([]Record, error) {
 // openLines opens a file of lines for appending, and removes an incomplete last
 // line.
 func openLines(file string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, fmt.Errorf("experiment: Settings.File: %w", err)
+	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err

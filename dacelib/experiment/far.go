@@ -56,8 +56,8 @@ func (t *test) far(ctx context.Context) error {
 		at := -1
 		for k, e := range t.entries {
 			r := t.record(instance, e)
-			if _, ok := t.known[r.key(t.s.Repeats)]; ok || len(e.Portfolio.Solvers) > 0 {
-				continue // solvers are functions of this process
+			if _, ok := t.known[r.key(t.s.Repeats)]; ok || !e.Portfolio.Travels() {
+				continue // a solver is a function of this process
 			}
 			if at < 0 {
 				p, err := t.evaluated(ctx, instance)

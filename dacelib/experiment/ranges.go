@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/portfolio"
@@ -55,6 +56,10 @@ func openRanges(path string) (*ranges, error) {
 			return nil, fmt.Errorf("experiment: Settings.Ranges: reading %s: %w", path, err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("experiment: Settings.Ranges: %w", err)
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err != nil {
 		return nil, fmt.Errorf("experiment: Settings.Ranges: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)

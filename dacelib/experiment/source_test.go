@@ -89,7 +89,7 @@ func quotes() (all []quote) {
 			if err != nil {
 				panic(err)
 			}
-			for _, c := range p.Configs {
+			for _, c := range p.Members {
 				add(map[string]int{"cimp": 1083, "caop": 1085, "ccp": 1087}[class], "%s", c)
 			}
 		}

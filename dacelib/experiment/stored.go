@@ -13,7 +13,9 @@ import (
 // holds, in the order in which [Test] returns them. It needs no instances, which
 // may want a network or a compiler that is not there. It returns no records, and
 // no error, where there is no such file or a portfolio was not tested; one that
-// is there by name must have the same members.
+// is there by name must have the same members. Where the file holds tests with a
+// seed a member and with a shared one ([Record].OwnSeeds), it returns the former if
+// they are all there, else the latter.
 func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) ([]Record, error) {
 	all, err := Read(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -22,7 +24,10 @@ func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	type key struct{ instance, method, portfolio string }
+	type key struct {
+		instance, method, portfolio string
+		own                         bool
+	}
 	known := map[key]Record{}
 	var instances []string
 	seen := map[string]bool{}
@@ -30,7 +35,7 @@ func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) 
 		if r.Reading != reading {
 			continue
 		}
-		k := key{r.Instance, r.Method, r.Portfolio}
+		k := key{r.Instance, r.Method, r.Portfolio, r.OwnSeeds}
 		if old, twice := known[k]; twice {
 			return nil, fmt.Errorf("experiment: %s has two tests of %s on %s, by %d and %d evaluations, %d and %d repeats", file, r.Method, r.Instance, old.Evaluations, r.Evaluations, len(old.Values), len(r.Values))
 		}
@@ -40,15 +45,19 @@ func Stored(file string, reading run.Reading, portfolios []portfolio.Portfolio) 
 			instances = append(instances, r.Instance)
 		}
 	}
-	var found []Record
-	for _, i := range instances {
-		for _, p := range portfolios {
-			r, ok := known[key{i, p.Name, members(p)}]
-			if !ok {
-				return nil, nil
+rules:
+	for _, own := range []bool{true, false} {
+		var found []Record
+		for _, i := range instances {
+			for _, p := range portfolios {
+				r, ok := known[key{i, p.Name, members(p), own}]
+				if !ok {
+					continue rules
+				}
+				found = append(found, r)
 			}
-			found = append(found, r)
 		}
+		return found, nil
 	}
-	return found, nil
+	return nil, nil
 }

@@ -115,6 +115,8 @@ func Tabulate(records []Record, first string) (Table, error) {
 			return t, fmt.Errorf("experiment: records of the classes %s and %s; tabulate them apart", t.Class, r.Class)
 		case t.Reading != r.Reading:
 			return t, fmt.Errorf("experiment: records of the readings %v and %v; tabulate them apart", t.Reading, r.Reading)
+		case records[0].OwnSeeds != r.OwnSeeds:
+			return t, errors.New("experiment: in some records the members of a portfolio shared a seed, in others each had its own (Settings.Seeds); tabulate them apart")
 		}
 		k := key{r.Dim, label[column{r.Method, r.Construction}], r.Instance}
 		if _, twice := byKey[k]; twice {

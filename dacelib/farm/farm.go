@@ -32,6 +32,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"dace.local/dacelib/internal/failure"
 )
 
 // A Unit is a piece of work: pure data, whose result depends on nothing else.
@@ -165,7 +167,7 @@ func Execute(ctx context.Context, env *Env, u Unit) (result []byte, err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, origin(debug.Stack()))
+			err = fmt.Errorf("panic: %s\n%s", failure.Text(r), origin(debug.Stack()))
 		}
 	}()
 	return f(ctx, env, u.Data)

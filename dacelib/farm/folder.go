@@ -64,10 +64,15 @@ func (f *folder) path(parts ...string) string {
 	return filepath.Join(append([]string{f.dir}, parts...)...)
 }
 
-// prepare makes the folders.
+// prepare makes the folders. It refuses those of other users, and those that
+// others can write to: a message in them is run by the workers.
 func (f *folder) prepare() error {
-	for _, name := range []string{"blobs", "tasks", "taken", "results", "inbox", "workers", "tmp"} {
-		if err := os.MkdirAll(f.path(name), 0o700); err != nil {
+	for _, name := range []string{"", "blobs", "tasks", "taken", "results", "inbox", "workers", "tmp"} {
+		err := os.MkdirAll(f.path(name), 0o700)
+		if err == nil {
+			err = process.OwnFolder(f.path(name))
+		}
+		if err != nil {
 			return fmt.Errorf("farm: the folder %s cannot be used: %w", f.dir, err)
 		}
 	}

@@ -65,6 +65,8 @@ func init() {
 	c := Codec{Encode: encodeFunction, Decode: decodeFunction}
 	RegisterProblem("function", problem.FromFunc("", 1, func([]bool) float64 { return 0 }), c)
 	RegisterProblem("batch function", problem.FromBatch("", 1, func([]float64, problem.Solutions) {}), c)
+	RegisterProblem("function of a seed", problem.FromSeeded("", 1, func(context.Context, []bool, uint64) (float64, error) { return 0, nil }), c)
+	RegisterProblem("function of a context", problem.FromContext("", 1, func(context.Context, []bool) (float64, error) { return 0, nil }), c)
 	RegisterProblem("packed function", (*packed)(nil), c)
 }
 
@@ -90,8 +92,15 @@ func pack(ctx context.Context, p problem.Problem) problem.Problem {
 	if f == nil {
 		return p
 	}
-	_, batch := f.(func([]float64, problem.Solutions))
-	q := &packed{Problem: p, d: functionData{Name: p.Name(), Dim: p.Dim(), Batch: batch}}
+	q := &packed{Problem: p, d: functionData{Name: p.Name(), Dim: p.Dim()}}
+	switch f.(type) {
+	case func([]float64, problem.Solutions):
+		q.d.Batch = true
+	case func(context.Context, []bool) (float64, error):
+		q.d.Context = true
+	case func(context.Context, []bool, uint64) (float64, error):
+		q.d.Seeded = true
+	}
 	if q.source, q.err = packFunction(f); q.err == nil {
 		q.built, q.err = q.d.proven(ctx, p, q.source)
 	}
@@ -117,13 +126,22 @@ type functionData struct {
 	Batch  bool   `json:"batch,omitempty"`
 	Source string `json:"source"`          // key of the blob
 	Built  string `json:"built,omitempty"` // likewise
+	// Context says that the function is one of FromContext.
+	Context bool `json:"context,omitempty"`
+	// Seeded says that it is one of FromSeeded.
+	Seeded bool `json:"seeded,omitempty"`
 }
 
 // expression returns the Go expression that makes the problem.
 func (d functionData) expression() string {
 	call := "FromFunc"
-	if d.Batch {
+	switch {
+	case d.Batch:
 		call = "FromBatch"
+	case d.Context:
+		call = "FromContext"
+	case d.Seeded:
+		call = "FromSeeded"
 	}
 	return fmt.Sprintf("import carriedˑproblem \"dace.local/dacelib/problem\"\n[]carriedˑproblem.Problem{carriedˑproblem.%s(%s, %d, %%s)}", call, strconv.Quote(d.Name), d.Dim)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,7 +117,8 @@ func recordJob(dir, id string) error {
 // processes.
 func jobIDs(dir string) []string {
 	b, _ := os.ReadFile(jobsFile(dir))
-	return strings.Fields(string(b))
+	// A word of another form would be an option of scancel.
+	return slices.DeleteFunc(strings.Fields(string(b)), func(id string) bool { return id[0] < '0' || '9' < id[0] })
 }
 
 // cancelJobs ends the jobs of a farm.

@@ -186,6 +186,7 @@ func (t Table) String() string {
 // HTML returns the state as a table for a notebook.
 func (t Table) HTML() string {
 	var b strings.Builder
+	b.WriteString(`<div class="tex2jax_ignore mathjax_ignore">`) // dollar signs are no formulas
 	for i, l := range t.lines() {
 		switch text := strings.ReplaceAll(html.EscapeString(l.text), "\n", "<br>"); {
 		case l.stage != nil:
@@ -211,5 +212,6 @@ func (t Table) HTML() string {
 		}
 		b.WriteString("</table>")
 	}
+	b.WriteString("</div>")
 	return b.String()
 }

@@ -112,16 +112,19 @@ func (t tiles) Plot(c draw.Canvas, _ *plot.Plot) { Draw(c, t.columns, t.plots) }
 
 // Save writes a plot to a file in the default size. The file's extension
 // selects the format: .png, .svg, .pdf, .eps, .jpg or .tiff. PDF and EPS files
-// contain letters as outlines and so need no fonts.
+// contain letters as outlines and so need no fonts. A box stands for a letter that
+// the figures' fonts lack, except in SVG, whose reader shows it in another font.
 func Save(p *plot.Plot, path string) error { return SaveSize(p, path, Width, Height) }
 
 // SaveSize writes a plot like [Save], but in the given size, such as
 // [ColumnWidth] and two thirds of it.
 func SaveSize(p *plot.Plot, path string, width, height vg.Length) error {
-	b, err := written(func(b *bytes.Buffer, on canvasFor) error { return write(b, p, path, width, height, on) })
+	letters := new(host.Letters)
+	b, err := written(func(b *bytes.Buffer, on canvasFor) error { return write(b, p, path, width, height, on, letters) })
 	if err != nil {
 		return err
 	}
+	letters.Warn()
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
@@ -141,7 +144,7 @@ func written(draw func(b *bytes.Buffer, on canvasFor) error) ([]byte, error) {
 }
 
 // write draws a plot in the format that the extension of path selects.
-func write(b *bytes.Buffer, p *plot.Plot, path string, width, height vg.Length, on canvasFor) (err error) {
+func write(b *bytes.Buffer, p *plot.Plot, path string, width, height vg.Length, on canvasFor, letters *host.Letters) (err error) {
 	if !(width > 0 && height > 0) {
 		return fmt.Errorf("figure: %s: a figure of %v x %v points has no area", path, width, height)
 	}
@@ -161,7 +164,7 @@ func write(b *bytes.Buffer, p *plot.Plot, path string, width, height vg.Length, 
 	case "png", "pdf", "eps", "jpg", "jpeg", "tif", "tiff":
 		var c vg.CanvasWriterTo
 		if c, err = draw.NewFormattedCanvas(width, height, format); err == nil {
-			drawInside(draw.New(on(c)), p)
+			drawInside(draw.New(letters.On(on(c))), p)
 			_, err = c.WriteTo(b)
 		}
 	default:

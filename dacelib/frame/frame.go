@@ -9,8 +9,8 @@
 //
 // It is for data that fits in memory, a few million rows; it is not a database
 // and does not read Parquet. Frames are not changed by their methods, which
-// return new ones that share columns; so must not the slices that Floats and
-// the like return.
+// return new ones that share columns. Slices that Floats and the like return are
+// copies, and With keeps a copy: what is done to them does not change a frame.
 //
 // A method that is given the name of a column that the frame does not have, or
 // of one of another type than it needs, panics, as an index out of range does.
@@ -67,13 +67,20 @@ func (f Frame) column(name string) column {
 	return f.columns[i]
 }
 
-// Column returns a column as a []float64, []int, []bool, []string or
+// Column returns a copy of a column, as a []float64, []int, []bool, []string or
 // []time.Time.
-func (f Frame) Column(name string) any { return f.column(name).values }
+func (f Frame) Column(name string) any { return copied(f.column(name).values) }
 
-// Floats returns a column of numbers. Whole numbers are converted, truth values
-// are 1 and 0. A missing number is NaN.
-func (f Frame) Floats(name string) []float64 {
+// Value returns the value of a row in a column, both by their numbers from 0: a
+// float64, int, bool, string or time.Time.
+func (f Frame) Value(row, column int) any { return f.columns[column].value(row) }
+
+// Floats returns a copy of a column of numbers. Whole numbers are converted,
+// truth values are 1 and 0. A missing number is NaN.
+func (f Frame) Floats(name string) []float64 { return slices.Clone(f.floats(name)) }
+
+// floats is Floats without the copy.
+func (f Frame) floats(name string) []float64 {
 	c := f.column(name)
 	if v, ok := c.floats(); ok {
 		return v
@@ -81,26 +88,91 @@ func (f Frame) Floats(name string) []float64 {
 	panic(fmt.Sprintf("frame: column %q holds %s, not numbers", name, c.kind()))
 }
 
-// Ints returns a column of whole numbers.
-func (f Frame) Ints(name string) []int { return typed[[]int](f, name, "whole numbers") }
+// Ints returns a copy of a column of whole numbers.
+func (f Frame) Ints(name string) []int { return slices.Clone(typed[[]int](f, name, "whole numbers")) }
 
-// Bools returns a column of truth values.
-func (f Frame) Bools(name string) []bool { return typed[[]bool](f, name, "truth values") }
+// Bools returns a copy of a column of truth values.
+func (f Frame) Bools(name string) []bool {
+	return slices.Clone(typed[[]bool](f, name, "truth values"))
+}
 
-// Times returns a column of times.
-func (f Frame) Times(name string) []time.Time { return typed[[]time.Time](f, name, "times") }
+// Times returns a copy of a column of times.
+func (f Frame) Times(name string) []time.Time {
+	return slices.Clone(typed[[]time.Time](f, name, "times"))
+}
 
-// Strings returns a column as texts; numbers are formatted.
-func (f Frame) Strings(name string) []string {
-	c := f.column(name)
-	if v, ok := c.values.([]string); ok {
-		return v
+// Unique returns the different values of a column as texts, as Strings does, each
+// once, in the order in which they first occur. A missing value is one of them, as
+// an empty text.
+func (f Frame) Unique(name string) []string { return f.unique(name).strings() }
+
+// UniqueFloats returns the different numbers of a column, as Floats does, each
+// once, in the order in which they first occur. Missing numbers are one NaN.
+func (f Frame) UniqueFloats(name string) []float64 {
+	f.floats(name) // panics if they are not numbers
+	v, _ := f.unique(name).floats()
+	return v
+}
+
+// unique returns the different values of a column.
+func (f Frame) unique(name string) column {
+	seen := map[int]bool{}
+	var first []int // the first row of each value
+	for i, code := range f.codes([]string{name})[0] {
+		if !seen[code] {
+			seen[code] = true
+			first = append(first, i)
+		}
 	}
-	out := make([]string, f.rows)
+	return f.column(name).take(first)
+}
+
+// Strings returns a copy of a column as texts; numbers are formatted.
+func (f Frame) Strings(name string) []string { return f.column(name).strings() }
+
+func (c column) strings() []string {
+	if v, ok := c.values.([]string); ok {
+		return slices.Clone(v)
+	}
+	out := make([]string, c.len())
 	for i := range out {
 		out[i] = c.text(i)
 	}
 	return out
+}
+
+// copied returns a copy of a column's values, or nil if they are of another type.
+func copied(values any) any {
+	switch v := values.(type) {
+	case []float64:
+		return slices.Clone(v)
+	case []int:
+		return slices.Clone(v)
+	case []bool:
+		return slices.Clone(v)
+	case []string:
+		return slices.Clone(v)
+	case []time.Time:
+		return slices.Clone(v)
+	}
+	return nil
+}
+
+// len returns the number of a column's values.
+func (c column) len() int {
+	switch v := c.values.(type) {
+	case []float64:
+		return len(v)
+	case []int:
+		return len(v)
+	case []bool:
+		return len(v)
+	case []string:
+		return len(v)
+	case []time.Time:
+		return len(v)
+	}
+	return 0
 }
 
 func typed[S any](f Frame, name, what string) S {
@@ -124,7 +196,7 @@ func (f Frame) Matrix(names ...string) [][]float64 {
 		rows[i] = all[i*len(names) : (i+1)*len(names) : (i+1)*len(names)]
 	}
 	for j, name := range names {
-		for i, v := range f.Floats(name) {
+		for i, v := range f.floats(name) {
 			rows[i][j] = v
 		}
 	}
@@ -296,23 +368,18 @@ func (f Frame) Rename(name, to string) Frame {
 
 // With returns the frame with a column added, or replaced if it has one of that
 // name: values is a []float64, []int, []bool, []string or []time.Time with one
-// value for each row.
+// value for each row, of which the frame keeps a copy.
 func (f Frame) With(name string, values any) Frame {
-	n := 0
-	switch v := values.(type) {
-	case []float64:
-		n = len(v)
-	case []int:
-		n = len(v)
-	case []bool:
-		n = len(v)
-	case []string:
-		n = len(v)
-	case []time.Time:
-		n = len(v)
-	default:
+	own := copied(values)
+	if own == nil {
 		panic(fmt.Sprintf("frame: With takes a slice of float64, int, bool, string or time.Time, not %T", values))
 	}
+	return f.with(name, own)
+}
+
+// with is With without the copy.
+func (f Frame) with(name string, values any) Frame {
+	n := column{name, values}.len()
 	if n != f.rows && len(f.columns) > 0 {
 		panic(fmt.Sprintf("frame: column %q has %d values for %d rows", name, n, f.rows))
 	}
@@ -331,7 +398,7 @@ func (f Frame) Compute(name string, of func(r Row) float64) Frame {
 	for i := range values {
 		values[i] = of(Row{f, i})
 	}
-	return f.With(name, values)
+	return f.with(name, values)
 }
 
 // A Row is a row of a frame.
@@ -360,13 +427,15 @@ func (r Row) Float(name string) float64 {
 }
 
 // Int returns a whole number of the row.
-func (r Row) Int(name string) int { return r.of.Ints(name)[r.i] }
+func (r Row) Int(name string) int { return typed[[]int](r.of, name, "whole numbers")[r.i] }
 
 // Bool returns a truth value of the row.
-func (r Row) Bool(name string) bool { return r.of.Bools(name)[r.i] }
+func (r Row) Bool(name string) bool { return typed[[]bool](r.of, name, "truth values")[r.i] }
 
 // Time returns a time of the row.
-func (r Row) Time(name string) time.Time { return r.of.Times(name)[r.i] }
+func (r Row) Time(name string) time.Time {
+	return typed[[]time.Time](r.of, name, "times")[r.i]
+}
 
 // String returns a text of the row; a number is formatted.
 func (r Row) String(name string) string { return r.of.column(name).text(r.i) }

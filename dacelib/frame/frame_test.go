@@ -330,3 +330,56 @@ func BenchmarkMillionRows(b *testing.B) {
 		})
 	}
 }
+
+// The different values come in the order of their first rows.
+func TestUnique(t *testing.T) {
+	f := frame.Frame{}.
+		With("text", []string{"b", "", "a", "b", "", "a"}).
+		With("number", []float64{2, math.NaN(), 1.5, 0, math.NaN(), math.Copysign(0, -1)}).
+		With("whole", []int{3, 1, 3, 2, 1, 2}).
+		With("yes", []bool{true, true, true, true, true, true})
+	for name, want := range map[string][]string{
+		"text": {"b", "", "a"}, "number": {"2", "", "1.5", "0"}, "whole": {"3", "1", "2"}, "yes": {"true"},
+	} {
+		if got := f.Unique(name); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := f.UniqueFloats("number"); len(got) != 4 || got[0] != 2 || !math.IsNaN(got[1]) || got[2] != 1.5 || got[3] != 0 {
+		t.Errorf("numbers: %v", got)
+	}
+	if got := f.UniqueFloats("whole"); !slices.Equal(got, []float64{3, 1, 2}) {
+		t.Errorf("whole numbers: %v", got)
+	}
+	if got := (frame.Frame{}).With("none", []string{}).Unique("none"); len(got) != 0 {
+		t.Errorf("no rows: %q", got)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("texts as numbers: no panic")
+		}
+	}()
+	f.UniqueFloats("text")
+}
+
+// Sorting what a frame returned, or was made of, does not pair its rows anew.
+func TestCopies(t *testing.T) {
+	in := []float64{3.5, 1.5, 2.5}
+	f := frame.Frame{}.With("name", []string{"a", "b", "c"}).With("v", in)
+	slices.Sort(in)
+	slices.Sort(f.Floats("v"))
+	_ = slices.Compact(f.Strings("name"))
+	clear(f.Strings("name"))
+	slices.Sort(f.Column("v").([]float64))
+	if got := f.String(); got != "name    v\na     3.5\nb     1.5\nc     2.5\n3 rows" {
+		t.Error(got)
+	}
+}
+
+// BenchmarkFloats shows what the copy costs.
+func BenchmarkFloats(b *testing.B) {
+	f := frame.Frame{}.With("v", make([]float64, 1_000_000))
+	for b.Loop() {
+		_ = f.Floats("v")
+	}
+}

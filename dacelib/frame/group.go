@@ -170,7 +170,7 @@ func (g Groups) Aggregate(of func(values []float64) float64, names ...string) Fr
 	out := g.keys()
 	var values []float64
 	for _, name := range names {
-		v := g.of.Floats(name)
+		v := g.of.floats(name)
 		result := make([]float64, len(g.rows))
 		for k, rows := range g.rows {
 			values = values[:0]
@@ -181,7 +181,7 @@ func (g Groups) Aggregate(of func(values []float64) float64, names ...string) Fr
 			}
 			result[k] = of(values)
 		}
-		out = out.With(name, result)
+		out = out.with(name, result)
 	}
 	return out
 }
@@ -192,7 +192,7 @@ func (g Groups) Count() Frame {
 	for k, rows := range g.rows {
 		n[k] = len(rows)
 	}
-	return g.keys().With("count", n)
+	return g.keys().with("count", n)
 }
 
 // Mean returns the mean of the named columns in each group; see [Groups.Aggregate].

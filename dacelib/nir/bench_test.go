@@ -21,6 +21,7 @@ import (
 	"dace.local/dacelib/problem/cimp/snap"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 var (
@@ -391,13 +392,13 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%d", c.Elites+c.Offspring+c.Mutants), func(b *testing.B) {
 			count := &counter{Problem: s, seen: map[uint64]bool{}}
-			if _, err := brkga.Run(bg, count, brkga.Settings{Config: c, Seed: 1}); err != nil {
+			if _, err := solver.Run(bg, solver.Job{Problem: count, Config: c.Named(), Seed: 1}); err != nil {
 				b.Fatal(err)
 			}
 			seed, cpu := uint64(0), cpuTime()
 			for b.Loop() {
 				seed++
-				if _, err := brkga.Run(bg, s, brkga.Settings{Config: c, Seed: seed}); err != nil {
+				if _, err := solver.Run(bg, solver.Job{Problem: s, Config: c.Named(), Seed: seed}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -590,8 +591,8 @@ func BenchmarkReferences(b *testing.B) {
 				}
 				return run.Each(0, len(scorers), func(i int) error {
 					dst[i] = math.Inf(-1)
-					for _, c := range portfolio.BRKGAPAP().Configs {
-						r, err := brkga.Run(ctx, scorers[i].Within(all[i]), brkga.Settings{Config: c, Seed: 1})
+					for _, c := range portfolio.BRKGAPAP().Members {
+						r, err := solver.Run(ctx, solver.Job{Problem: scorers[i].Within(all[i]), Config: c, Seed: 1})
 						if err != nil {
 							return err
 						}

@@ -19,7 +19,6 @@ import (
 	vec "gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/landscape"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
@@ -28,6 +27,7 @@ import (
 	"dace.local/dacelib/problem/cimp/snap"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 	"dace.local/dacelib/stats"
 )
 
@@ -452,8 +452,8 @@ func BenchmarkClass(b *testing.B) {
 				best := 0.0
 				for seed := range uint64(5) {
 					v := math.Inf(-1)
-					for _, c := range portfolio.BRKGAPAP().Configs {
-						res, err := brkga.Run(bg, p, brkga.Settings{Config: c, Seed: seed})
+					for _, c := range portfolio.BRKGAPAP().Members {
+						res, err := solver.Run(bg, solver.Job{Problem: p, Config: c, Seed: seed})
 						if err != nil {
 							b.Fatal(err)
 						}

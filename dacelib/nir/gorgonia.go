@@ -1,30 +1,28 @@
 package nir
 
-import (
-	"dace.local/dacelib/nir/internal/reference"
-)
+import "dace.local/dacelib/nir/internal/autodiff"
 
-// A graphPass is the gradienter that uses gorgonia's derivatives: see package
-// reference.
+// A graphPass is the gradienter that uses gorgonia's derivatives, of the package
+// that has registered itself with autodiff.
 type graphPass struct {
 	pass    *pass // for its shards and its statistics of batch normalisation
-	model   *reference.Model
+	model   autodiff.Model
 	x, y, e [][]float32
 	grad    []float32
 }
 
 func newGraphPass(p *pass) (*graphPass, error) {
 	sh, s := p.shape, p.settings
-	c := reference.Config{
+	c := autodiff.Config{
 		Instances: sh.instances, Batch: s.Batch, Dim: sh.dim, Latent: sh.latent,
 		Hidden: Hidden, EmbeddingSize: sh.embedding, HyperHidden: hyperHidden,
 		WithStd: s.Input == MeanAndStd, Sampled: s.Input == Sample, Affine: s.Activation == Identity,
 		Norm: sh.norm, NormEpsilon: normEpsilon, Leak: leak,
 		PredictionWeight: s.PredictionWeight, KLWeight: s.KLWeight,
-		Tensors: map[string]reference.Tensor{},
+		Tensors: map[string]autodiff.Tensor{},
 	}
-	convert := func(t tensor) reference.Tensor {
-		return reference.Tensor{Name: t.name, Rows: t.rows, Cols: t.cols, Offset: t.off}
+	convert := func(t tensor) autodiff.Tensor {
+		return autodiff.Tensor{Name: t.name, Rows: t.rows, Cols: t.cols, Offset: t.off}
 	}
 	for _, t := range sh.tensors {
 		c.Tensors[t.name] = convert(t)
@@ -32,7 +30,7 @@ func newGraphPass(p *pass) (*graphPass, error) {
 	for _, t := range sh.scorer {
 		c.Scorer = append(c.Scorer, convert(t))
 	}
-	m, err := reference.New(c)
+	m, err := autodiff.New(c)
 	if err != nil {
 		return nil, err
 	}

@@ -303,7 +303,8 @@ type Settings struct {
 	CheckpointEvery time.Duration `json:"-"`
 	// Gorgonia computes gradients by gorgonia's automatic differentiation
 	// instead of the hand-written pass. Model and loss are the same, but it is
-	// several times slower; it serves to test the hand-written pass.
+	// several times slower; it serves to test the hand-written pass. A program
+	// that sets it imports the graph: import _ "dace.local/dacelib/nir/graph".
 	Gorgonia bool
 
 	// NormaliseSample is the number of solutions over which [Model.Normalise]

@@ -36,6 +36,7 @@ import (
 	"slices"
 
 	"dace.local/dacelib/internal/defaults"
+	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/run"
 )
 
@@ -394,7 +395,7 @@ func (g *generation) place(mean []float64) {
 
 func (g *generation) evaluate(ctx context.Context, f Objective) error {
 	if err := f(ctx, g.values, g.candidates); err != nil {
-		return err
+		return failure.Wrap(err)
 	}
 	for i, v := range g.values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 func init() {
@@ -50,13 +50,14 @@ func decodeInstance(ctx context.Context, env *farm.Env, data []byte) (problem.Pr
 
 // testData describes the runs of a portfolio on an instance.
 type testData struct {
-	Problems    string         `json:"problems"`
-	Index       int            `json:"index"`
-	Configs     []brkga.Config `json:"configs"`
-	Reading     run.Reading    `json:"reading"`
-	Evaluations int            `json:"evaluations"`
-	Repeats     int            `json:"repeats"`
-	Seed        uint64         `json:"seed"`
+	Problems    string          `json:"problems"`
+	Index       int             `json:"index"`
+	Configs     []solver.Config `json:"configs"`
+	Reading     run.Reading     `json:"reading"`
+	Evaluations int             `json:"evaluations"`
+	Repeats     int             `json:"repeats"`
+	Seed        uint64          `json:"seed"`
+	Seeds       MemberSeeds     `json:"seeds,omitempty"`
 }
 
 // testResult holds the fields of a Result that are not computed from others.
@@ -78,8 +79,8 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := Settings{Reading: d.Reading, Evaluations: d.Evaluations, Repeats: d.Repeats, Seed: d.Seed, Workers: 1}
-	r, err := Portfolio{Configs: d.Configs}.run(ctx, p, s)
+	s := Settings{Reading: d.Reading, Evaluations: d.Evaluations, Repeats: d.Repeats, Seed: d.Seed, Seeds: d.Seeds, Workers: 1}
+	r, err := Portfolio{Members: d.Configs}.run(ctx, p, s)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// FarTest returns the unit of a farm that runs p, which has no Solvers, on the
+// FarTest returns the unit of a farm that runs p on the
 // instance with an index among the problems of a blob; see
 // [farm.Packer.Problems].
 func (p Portfolio) FarTest(problems string, index int, needs []string, s Settings) (farm.Unit, error) {
@@ -99,9 +100,9 @@ func (p Portfolio) FarTest(problems string, index int, needs []string, s Setting
 		return farm.Unit{}, err
 	}
 	return farm.NewUnit("test", testData{
-		Problems: problems, Index: index, Configs: p.Configs, Reading: s.Reading,
-		Evaluations: s.Evaluations, Repeats: s.Repeats, Seed: s.Seed,
-	}, s.Repeats*len(p.Configs), needs)
+		Problems: problems, Index: index, Configs: p.Members, Reading: s.Reading,
+		Evaluations: s.Evaluations, Repeats: s.Repeats, Seed: s.Seed, Seeds: s.Seeds,
+	}, s.Repeats*len(p.Members), needs)
 }
 
 // FarResult returns the [Result] in what a worker returned for [Portfolio.FarTest].
@@ -115,8 +116,8 @@ func (p Portfolio) FarResult(result []byte) (Result, error) {
 		Best: d.Best, BestValue: math.Inf(-1), BestMember: d.BestMember, Evaluations: d.Evaluations,
 	}
 	for k, m := range d.Members {
-		if len(m) != len(p.Configs) {
-			return r, fmt.Errorf("portfolio: a worker returned %d members of %d", len(m), len(p.Configs))
+		if len(m) != len(p.Members) {
+			return r, fmt.Errorf("portfolio: a worker returned %d members of %d", len(m), len(p.Members))
 		}
 		r.Members[k], r.Values[k] = m, math.Inf(-1)
 		for _, v := range m {
@@ -126,7 +127,7 @@ func (p Portfolio) FarResult(result []byte) (Result, error) {
 		}
 		r.Mean += r.Values[k] / float64(len(d.Members))
 	}
-	r.BestName = p.member(r.BestMember)
+	r.BestName = p.Members[r.BestMember].String()
 	return r, nil
 }
 

@@ -9,34 +9,36 @@ import (
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A Matrix records the performance of configurations on instances, so that
 // portfolios can be chosen without running anything again.
 type Matrix struct {
 	// Configs are the n rows; Instances holds the names of the m columns.
-	Configs   []brkga.Config `json:"configs"`
-	Instances []string       `json:"instances"`
+	Configs   []solver.Config `json:"configs"`
+	Instances []string        `json:"instances"`
 	// Values holds f(theta, s), n x m.
 	Values [][]float64 `json:"values"`
 }
 
 // Measure runs every configuration once on every instance, all with the seed of
-// a portfolio's first repeat. It ignores Settings.Repeats.
-func Measure(ctx context.Context, configs []brkga.Config, instances []problem.Problem, s Settings) (Matrix, error) {
+// a portfolio's first repeat, which they share ([SharedSeed]): they are compared.
+// It ignores Settings.Repeats.
+func Measure(ctx context.Context, configs []solver.Config, instances []problem.Problem, s Settings) (Matrix, error) {
 	s, err := s.withDefaults()
 	if err != nil {
 		return Matrix{}, err
 	}
 	m := Matrix{Configs: slices.Clone(configs)}
-	var jobs []brkga.Job
+	var jobs []solver.Job
 	for _, p := range instances {
 		m.Instances = append(m.Instances, p.Name())
 		for _, c := range configs {
-			jobs = append(jobs, job(p, c, s, 0))
+			jobs = append(jobs, job(p, c, s, memberSeed(s, 0, 0)))
 		}
 	}
-	found, err := brkga.RunAll(ctx, jobs, s.Workers)
+	found, err := solver.RunAll(ctx, jobs, s.Workers)
 	if err != nil {
 		return Matrix{}, err
 	}
@@ -51,7 +53,7 @@ func Measure(ctx context.Context, configs []brkga.Config, instances []problem.Pr
 }
 
 // Append adds a configuration with its performance on every instance.
-func (m *Matrix) Append(c brkga.Config, values []float64) {
+func (m *Matrix) Append(c solver.Config, values []float64) {
 	if len(values) != len(m.Instances) {
 		panic("portfolio: Append needs a value for every instance")
 	}
@@ -142,27 +144,28 @@ func (m Matrix) Best(current []int) []int {
 func (m Matrix) Portfolio(name string, rows []int) Portfolio {
 	p := Portfolio{Name: name}
 	for _, i := range rows {
-		p.Configs = append(p.Configs, m.Configs[i])
+		p.Members = append(p.Members, m.Configs[i])
 	}
 	return p
 }
 
-// Random returns n configurations drawn uniformly from the paper's ranges
+// Random returns n configurations of BRKGA drawn uniformly from the paper's ranges
 // (Appendix B). With n = 50 they are the paper's set C.
-func Random(seed uint64, n int) []brkga.Config {
+func Random(seed uint64, n int) []solver.Config {
 	if n > 1<<24 {
 		panic("portfolio: Random is for at most 2^24 configurations")
 	}
 	rng := run.Rand(seed, "portfolio: random configurations")
-	out := make([]brkga.Config, n)
+	out := make([]solver.Config, n)
 	for i := range out {
-		out[i] = brkga.Config{
+		c := brkga.Config{
 			Elites:     brkga.MinElites + rng.IntN(brkga.MaxElites-brkga.MinElites+1),
 			Offspring:  brkga.MinOffspring + rng.IntN(brkga.MaxOffspring-brkga.MinOffspring+1),
 			Mutants:    brkga.MinMutants + rng.IntN(brkga.MaxMutants-brkga.MinMutants+1),
 			Bias:       rng.Float64(),
 			Duplicates: rng.IntN(2) == 1,
 		}
+		out[i] = c.Named()
 	}
 	return out
 }

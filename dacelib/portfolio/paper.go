@@ -1,36 +1,37 @@
 package portfolio
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"dace.local/dacelib/brkga"
-	"dace.local/dacelib/problem"
 	"dace.local/dacelib/smartest"
 )
 
 // BRKGAPAP returns the paper's manual portfolio (Appendix C): two recommended
 // configurations, each with and without duplicate elimination.
 func BRKGAPAP() Portfolio {
-	return Portfolio{Name: "BRKGA-PAP", Configs: []brkga.Config{
+	return BRKGA("BRKGA-PAP", []brkga.Config{
 		{Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7}, {Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7, Duplicates: true},
 		{Elites: 15, Offspring: 75, Mutants: 10, Bias: 0.7}, {Elites: 15, Offspring: 75, Mutants: 10, Bias: 0.7, Duplicates: true},
-	}}
+	})
+}
+
+// BRKGA returns a portfolio of configurations of BRKGA.
+func BRKGA(name string, configs []brkga.Config) Portfolio {
+	p := Portfolio{Name: name}
+	for _, c := range configs {
+		p.Members = append(p.Members, c.Named())
+	}
+	return p
 }
 
 // SMARTESTPAP returns the paper's portfolio of SMARTEST for compiler arguments
-// (Appendix C). Its members are solvers, so it cannot be saved.
+// (Appendix C).
 func SMARTESTPAP() Portfolio {
 	p := Portfolio{Name: "SMARTEST-PAP"}
 	for _, c := range smartest.PAP() {
-		p.Solvers = append(p.Solvers, Solver{
-			Name: c.String(),
-			Solve: func(ctx context.Context, instance problem.Problem, evaluations int, seed uint64) (float64, error) {
-				r, err := smartest.Run(ctx, instance, smartest.Settings{Config: c, Evaluations: evaluations, Seed: seed})
-				return r.Value, err
-			},
-		})
+		p.Members = append(p.Members, c.Named())
 	}
 	return p
 }
@@ -47,7 +48,7 @@ func Paper(class, method string) (Portfolio, error) {
 	}
 	p := Portfolio{Name: strings.ToUpper(method) + " (paper)"}
 	for _, r := range rows {
-		p.Configs = append(p.Configs, brkga.Config(r))
+		p.Members = append(p.Members, brkga.Config(r).Named())
 	}
 	return p, nil
 }

@@ -12,56 +12,59 @@ package portfolio
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/internal/atomicfile"
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
-// A Portfolio is a PAP. Its members are the configurations of BRKGA in Configs,
-// followed by the solvers of other kinds in Solvers.
+// A Portfolio is a PAP: solvers' configurations that run side by side. A member
+// may be any solver's; one of your own is a function that solver.FromFunc takes.
 type Portfolio struct {
 	// Name of the portfolio in tables and figures.
 	Name string `json:"name"`
-	// Configs are the members that are configurations of BRKGA.
-	Configs []brkga.Config `json:"configs"`
-	// Solvers are further members. They cannot be saved.
-	Solvers []Solver `json:"-"`
+	// Members are the configurations. Their JSON is that of [Members], which reads
+	// the older "configs", too.
+	Members []solver.Config `json:"members"`
 }
 
-// A Solver is a member that is not a configuration of BRKGA.
-type Solver struct {
-	// Name of the solver.
-	Name string
-	// Solve returns the best value that it finds for p with the given number of
-	// evaluations. It must depend on its arguments only, and it may be called
-	// from several goroutines at once. p counts the evaluations and remembers
-	// the best solution for the [Result].
-	Solve func(ctx context.Context, p problem.Problem, evaluations int, seed uint64) (float64, error)
+// UnmarshalJSON decodes a portfolio, also one from before it had members of
+// other solvers than BRKGA, whose "configs" these were.
+func (p *Portfolio) UnmarshalJSON(b []byte) error {
+	var f struct {
+		Name    string          `json:"name"`
+		Members []solver.Config `json:"members"`
+		Configs []solver.Config `json:"configs"`
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	p.Name, p.Members = f.Name, f.Members
+	if f.Members == nil {
+		p.Members = f.Configs
+	}
+	return nil
 }
 
 // Size returns the number of members, K.
-func (p Portfolio) Size() int { return len(p.Configs) + len(p.Solvers) }
+func (p Portfolio) Size() int { return len(p.Members) }
 
 // String returns the name and then the members, one per line, as the paper
 // does.
 func (p Portfolio) String() string {
 	var b strings.Builder
 	b.WriteString(p.Name)
-	for _, c := range p.Configs {
+	for _, c := range p.Members {
 		b.WriteString("\n  " + c.String())
-	}
-	for _, s := range p.Solvers {
-		b.WriteString("\n  " + s.Name)
 	}
 	return b.String()
 }
@@ -71,14 +74,9 @@ func (p Portfolio) Check() error {
 	if p.Size() == 0 {
 		return fmt.Errorf("portfolio %q has no members", p.Name)
 	}
-	for _, c := range p.Configs {
+	for _, c := range p.Members {
 		if err := c.Check(); err != nil {
 			return fmt.Errorf("portfolio %q: %w", p.Name, err)
-		}
-	}
-	for i, s := range p.Solvers {
-		if s.Solve == nil {
-			return fmt.Errorf("portfolio %q: solver %d (%s) has no Solve", p.Name, i, s.Name)
 		}
 	}
 	return nil
@@ -86,9 +84,6 @@ func (p Portfolio) Check() error {
 
 // Save writes the portfolio to a file as JSON, atomically.
 func (p Portfolio) Save(path string) error {
-	if len(p.Solvers) > 0 {
-		return fmt.Errorf("portfolio %q: its member %s is a function and cannot be saved", p.Name, p.Solvers[0].Name)
-	}
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -107,16 +102,18 @@ func Load(path string) (Portfolio, error) {
 		return Portfolio{}, err
 	}
 	var f struct {
-		Portfolio
-		Method  string  `json:"method"`
-		Members Members `json:"members"`
+		Method string `json:"method"`
 	}
-	if err := json.Unmarshal(b, &f); err != nil {
+	var p Portfolio
+	err = json.Unmarshal(b, &f)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
 		return Portfolio{}, fmt.Errorf("%s is not a portfolio: %w", path, err)
 	}
-	p := f.Portfolio
-	if f.Members != nil {
-		p = Portfolio{Name: f.Method, Configs: f.Members}
+	if p.Name == "" {
+		p.Name = f.Method
 	}
 	if err := p.Check(); err != nil {
 		return Portfolio{}, fmt.Errorf("%s: %w", path, err)
@@ -139,12 +136,14 @@ type Settings struct {
 	// change the result.
 	Workers int
 	// Farm, if not nil, has instances computed by the workers of a pool. It
-	// does not change the result. A portfolio with Solvers, which are functions
-	// of this process, runs here.
+	// does not change the result. A solver that is a function of this program, and
+	// not of a cell, runs here.
 	Farm farm.Pool `json:"-"`
-	// Seed of the runs. All members have the same seed in a repeat; it is also
-	// the same on every instance and for every portfolio.
-	Seed uint64
+	// Seed of the runs, which is the same on every instance and for every
+	// portfolio. Seeds says whether the members of a portfolio share that of a
+	// repeat; by default each has its own, except in the reading Published.
+	Seed  uint64
+	Seeds MemberSeeds
 	// OnEvent, if not nil, is called after every instance; Value is the mean
 	// performance on it.
 	OnEvent func(run.Event) `json:"-"`
@@ -159,6 +158,9 @@ func (s Settings) withDefaults() (Settings, error) {
 	}
 	if s.Workers <= 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
+	}
+	if s.Seeds < SeedsByReading || s.Seeds > SharedSeed {
+		return s, fmt.Errorf("portfolio: Settings.Seeds is %d; use SeedsByReading, OwnSeeds or SharedSeed", int(s.Seeds))
 	}
 	if s.Evaluations < 0 || s.Repeats < 0 {
 		return s, fmt.Errorf("portfolio: Settings.Evaluations is %d and Repeats %d; they must not be negative", s.Evaluations, s.Repeats)
@@ -180,26 +182,17 @@ type Result struct {
 	Mean   float64   `json:"mean"`
 	// Best is the best solution of all repeats, of length Dim, and BestValue
 	// its value. Among equally good solutions it is the first member's in the
-	// earliest repeat. Best is nil if a member in [Portfolio].Solvers reports a
-	// value that it did not get from the problem.
+	// earliest repeat.
 	Best      []bool  `json:"best"`
 	BestValue float64 `json:"best_value"`
-	// BestMember is the index of the member that found Best, where
-	// configurations come before solvers. BestName is its name; that of a
-	// configuration has the paper's form, "[20, 70, 10, 0.70, F]".
+	// BestMember is the index of the member that found Best, BestName its text;
+	// that of BRKGA has the paper's form, "[20, 70, 10, 0.70, F]".
 	BestMember int    `json:"best_member"`
 	BestName   string `json:"best_name"`
 	// Runs is the number of runs of members, Evaluations the number of
 	// evaluations of the instance in them.
 	Runs        int `json:"runs"`
 	Evaluations int `json:"evaluations"`
-}
-
-// found is the outcome of one run of a member.
-type found struct {
-	x           []bool // nil if unknown
-	value       float64
-	evaluations int
 }
 
 // Run runs the portfolio Settings.Repeats times on every instance. It does not
@@ -214,7 +207,7 @@ func (p Portfolio) Run(ctx context.Context, instances []problem.Problem, s Setti
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	if s.Farm != nil && len(p.Solvers) == 0 {
+	if s.Farm != nil && p.Travels() {
 		return p.runFar(ctx, instances, s)
 	}
 	var results []Result
@@ -239,30 +232,22 @@ func (p Portfolio) run(ctx context.Context, instance problem.Problem, s Settings
 		Problem: instance.Name(), Dim: instance.Dim(),
 		Members: make([][]float64, s.Repeats), Values: make([]float64, s.Repeats), BestValue: math.Inf(-1),
 	}
-	var jobs []brkga.Job
+	var jobs []solver.Job
 	for k := range s.Repeats {
-		for _, c := range p.Configs {
-			jobs = append(jobs, job(stream(instance, s, k, len(jobs)), c, s, k))
+		for i, c := range p.Members {
+			jobs = append(jobs, job(stream(instance, s, k, len(jobs)), c, s, memberSeed(s, k, i)))
 		}
 	}
-	searched, err := brkga.RunAll(ctx, jobs, s.Workers)
+	found, err := solver.RunAll(ctx, jobs, s.Workers)
 	if err != nil {
-		return r, err
+		return r, fmt.Errorf("portfolio %q on %s: %w", p.Name, instance.Name(), err)
 	}
-	solved, err := p.solvers(ctx, instance, s)
-	if err != nil {
-		return r, err
-	}
-	n, m := len(p.Configs), len(p.Solvers)
+	n := len(p.Members)
 	for k := range s.Repeats {
-		members := make([]found, 0, n+m)
-		for _, f := range searched[k*n : (k+1)*n] {
-			members = append(members, found{f.X, f.Value, f.Evaluations})
-		}
-		r.take(k, append(members, solved[k*m:(k+1)*m]...))
+		r.take(k, found[k*n:(k+1)*n])
 		r.Mean += r.Values[k] / float64(s.Repeats)
 	}
-	r.BestName = p.member(r.BestMember)
+	r.BestName = p.Members[r.BestMember].String()
 	return r, nil
 }
 
@@ -283,65 +268,28 @@ func stream(instance problem.Problem, s Settings, k, i int) problem.Problem {
 }
 
 // take adds the runs of the members in repeat k to the result.
-func (r *Result) take(k int, members []found) {
+func (r *Result) take(k int, members []solver.Result) {
 	r.Members[k] = make([]float64, len(members))
 	r.Values[k] = math.Inf(-1)
 	for i, f := range members {
-		r.Members[k][i] = f.value
-		r.Values[k] = max(r.Values[k], f.value)
+		r.Members[k][i] = f.Value
+		r.Values[k] = max(r.Values[k], f.Value)
 		r.Runs++
-		r.Evaluations += f.evaluations
-		if f.value > r.BestValue || r.Runs == 1 {
-			r.Best, r.BestValue, r.BestMember = f.x, f.value, i
+		r.Evaluations += f.Evaluations
+		if f.Value > r.BestValue || r.Runs == 1 {
+			r.Best, r.BestValue, r.BestMember = f.X, f.Value, i
 		}
 	}
 }
 
-// member returns the name of member i.
-func (p Portfolio) member(i int) string {
-	if i < len(p.Configs) {
-		return p.Configs[i].String()
-	}
-	return p.Solvers[i-len(p.Configs)].Name
+// job returns the run of a configuration under a seed.
+func job(p problem.Problem, c solver.Config, s Settings, seed uint64) solver.Job {
+	return solver.Job{Problem: p, Config: c, Evaluations: s.Evaluations, Seed: seed}
 }
 
-// job returns the run of a configuration in repeat k.
-func job(p problem.Problem, c brkga.Config, s Settings, k int) brkga.Job {
-	return brkga.Job{Problem: p, Settings: brkga.Settings{Config: c, Evaluations: s.Evaluations, Seed: repeatSeed(s, k)}}
-}
-
-// repeatSeed returns the seed of all members in repeat k.
-func repeatSeed(s Settings, k int) uint64 {
-	if s.Reading == run.Published {
-		k %= 12
-	}
-	return run.Seed(s.Seed, "portfolio: repeat", k)
-}
-
-// solvers makes the runs of the members in Solvers, ordered by repeat and then
-// by solver.
-func (p Portfolio) solvers(ctx context.Context, instance problem.Problem, s Settings) ([]found, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	n := len(p.Solvers)
-	out := make([]found, n*s.Repeats)
-	return out, run.Each(s.Workers, n*s.Repeats, func(i int) error {
-		k, solver := i/n, p.Solvers[i%n]
-		counted := problem.Count(stream(instance, s, k, -1-i), 0)
-		v, err := solver.Solve(ctx, counted, s.Evaluations, repeatSeed(s, k))
-		if err == nil && math.IsNaN(v) {
-			err = errors.New("the value is NaN")
-		}
-		if err != nil {
-			cancel()
-			return fmt.Errorf("portfolio %q on %s: solver %s: %w", p.Name, instance.Name(), solver.Name, err)
-		}
-		out[i] = found{value: v, evaluations: counted.Evaluations()}
-		if x, value := counted.Best(); value == v {
-			out[i].x = x
-		}
-		return nil
-	})
+// Travels reports whether workers of a farm have the solvers of all members.
+func (p Portfolio) Travels() bool {
+	return !slices.ContainsFunc(p.Members, func(c solver.Config) bool { return !solver.Travels(c.Solver()) })
 }
 
 // Means returns the mean performance on every instance.

@@ -19,9 +19,11 @@ import (
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/smac"
+	"dace.local/dacelib/solver"
 )
 
-var small = portfolio.Settings{Evaluations: 120, Repeats: 3, Seed: 5}
+var small = portfolio.Settings{Evaluations: 120, Repeats: 3, Seed: 5, Seeds: portfolio.SharedSeed}
 
 func instances() []problem.Problem {
 	return []problem.Problem{onemax.Random(1, 30), onemax.Random(2, 40)}
@@ -86,7 +88,7 @@ func TestVectorsPaperPAPs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		results, err := pap.Run(ctx, normalised, portfolio.Settings{Repeats: 8, Seed: 2})
+		results, err := pap.Run(ctx, normalised, portfolio.Settings{Repeats: 8, Seed: 2, Seeds: portfolio.SharedSeed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,13 +125,25 @@ func TestVectorsPaperPAPs(t *testing.T) {
 func TestRun(t *testing.T) {
 	ctx := context.Background()
 	pap := portfolio.BRKGAPAP()
-	calls := 0
-	pap.Solvers = []portfolio.Solver{{Name: "half", Solve: func(_ context.Context, p problem.Problem, n int, _ uint64) (float64, error) {
-		if n != 120 {
-			t.Errorf("a budget of %d", n)
+	// A function is a member like others.
+	own := func(f func(s *solver.Search) error) {
+		solver.Register(solver.FromFunc("half", smac.Space{}, f))
+	}
+	own(func(s *solver.Search) error {
+		if s.Left() != 120 {
+			t.Errorf("a budget of %d", s.Left())
 		}
-		return float64(p.Dim()) / 2, nil
-	}}}
+		x := problem.NewSolutions(1, s.Dim())
+		for range s.Dim() / 2 { // as many evaluations as half of the bits
+			s.Value(x.Words)
+		}
+		return nil
+	})
+	half, err := solver.New("half", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pap.Members = append(pap.Members, half)
 	s := small
 	s.Workers = 1
 	one, err := pap.Run(ctx, instances(), s)
@@ -148,7 +162,7 @@ func TestRun(t *testing.T) {
 			for _, v := range members {
 				best = max(best, v)
 			}
-			if len(members) != 5 || members[4] != float64(r.Dim)/2 || best != r.Values[k] {
+			if len(members) != 5 || r.Evaluations != 3*(4*120+r.Dim/2) || best != r.Values[k] {
 				t.Errorf("repeat %d: members %v, value %v", k, members, r.Values[k])
 			}
 			sum += r.Values[k]
@@ -157,8 +171,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("mean %v of %v", r.Mean, r.Values)
 		}
 	}
-	// Members share a seed, so two equal members reach the same value.
-	twins := portfolio.Portfolio{Name: "twins", Configs: []brkga.Config{brkga.Default(), brkga.Default()}}
+	// Members share a seed here, so two equal members reach the same value.
+	twins := portfolio.BRKGA("twins", []brkga.Config{brkga.Default(), brkga.Default()})
 	r, err := twins.Run(ctx, instances()[:1], small)
 	if err != nil || r[0].Members[1][0] != r[0].Members[1][1] {
 		t.Errorf("equal members differ: %v %v", r, err)
@@ -166,19 +180,19 @@ func TestRun(t *testing.T) {
 
 	c, cancel := context.WithCancel(ctx)
 	s.OnEvent = nil
-	pap.Solvers[0].Solve = func(ctx context.Context, p problem.Problem, _ int, _ uint64) (float64, error) {
-		if calls++; p.Dim() == 40 {
+	own(func(s *solver.Search) error {
+		if s.Dim() == 40 {
 			cancel()
-			return 0, ctx.Err()
 		}
-		return 0, nil
-	}
+		s.Value(problem.NewSolutions(1, s.Dim()).Words)
+		return nil
+	})
 	s.Workers = 1
 	done, err := pap.Run(c, instances(), s)
 	if !errors.Is(err, context.Canceled) || len(done) != 1 {
 		t.Errorf("cancelled in the second instance: %d results, %v", len(done), err)
 	}
-	pap.Solvers[0].Solve = func(context.Context, problem.Problem, int, uint64) (float64, error) { panic("boom") }
+	own(func(*solver.Search) error { panic("boom") })
 	if _, err := pap.Run(ctx, instances(), small); err == nil {
 		t.Error("a panic in a solver is no error")
 	}
@@ -187,16 +201,15 @@ func TestRun(t *testing.T) {
 // A result holds the best solution of all repeats and the member that found it,
 // and counts the runs and evaluations.
 func TestBest(t *testing.T) {
-	first := 1.0 // the value that the solver "liar" claims
-	pap := portfolio.Portfolio{Name: "four", Configs: portfolio.BRKGAPAP().Configs[:2], Solvers: []portfolio.Solver{
-		{Name: "three solutions", Solve: func(ctx context.Context, p problem.Problem, _ int, seed uint64) (float64, error) {
-			x := problem.Random(run.Rand(seed, "test"), 3, p.Dim())
-			v := make([]float64, 3)
-			err := p.Evaluate(ctx, v, x)
-			return slices.Max(v), err
-		}},
-		{Name: "liar", Solve: func(context.Context, problem.Problem, int, uint64) (float64, error) { return first, nil }},
-	}}
+	solver.Register(solver.FromFunc("three", smac.Space{}, func(s *solver.Search) error {
+		s.Values(make([]float64, 3), problem.Random(s.Rand, 3, s.Dim()))
+		return nil
+	}))
+	three, err := solver.New("three", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pap := portfolio.Portfolio{Name: "three", Members: append(portfolio.BRKGAPAP().Members[:2], three)}
 	check := func(p problem.Problem) portfolio.Result {
 		t.Helper()
 		rs, err := pap.Run(t.Context(), []problem.Problem{p}, small)
@@ -204,8 +217,8 @@ func TestBest(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := rs[0]
-		if want := small.Repeats * (2*small.Evaluations + 3); r.Runs != 4*small.Repeats || r.Evaluations != want {
-			t.Errorf("%d runs, %d evaluations; want %d, %d", r.Runs, r.Evaluations, 4*small.Repeats, want)
+		if want := small.Repeats * (2*small.Evaluations + 3); r.Runs != 3*small.Repeats || r.Evaluations != want {
+			t.Errorf("%d runs, %d evaluations; want %d, %d", r.Runs, r.Evaluations, 3*small.Repeats, want)
 		}
 		found := false // whether BestMember is first with that value, in its first repeat
 		for k, v := range r.Values {
@@ -217,33 +230,27 @@ func TestBest(t *testing.T) {
 		if !found || slices.Max(r.Values) != r.BestValue {
 			t.Errorf("the best is %v by member %d; the members have %v", r.BestValue, r.BestMember, r.Members)
 		}
-		if r.Best != nil {
-			if v, err := problem.Value(t.Context(), p, r.Best); err != nil || v != r.BestValue {
-				t.Errorf("the best solution has value %v (%v), not %v", v, err, r.BestValue)
-			}
+		if v, err := problem.Value(t.Context(), p, r.Best); err != nil || v != r.BestValue {
+			t.Errorf("the best solution has value %v (%v), not %v", v, err, r.BestValue)
 		}
 		return r
 	}
 	p := onemax.Random(1, 30)
-	if r := check(p); r.BestMember > 1 || r.BestName != pap.Configs[r.BestMember].String() || r.Best == nil {
+	if r := check(p); r.BestMember > 1 || r.BestName != pap.Members[r.BestMember].String() {
 		t.Errorf("found by member %d, %s, solution %v", r.BestMember, r.BestName, r.Best)
 	}
-	first = 1000
-	if r := check(p); r.BestName != "liar" || r.Best != nil {
-		t.Errorf("found by %s, solution %v; want none of the liar's", r.BestName, r.Best)
-	}
-	first, pap.Configs = -1000, []brkga.Config{{Elites: 1, Offspring: 1, Mutants: 1}, {Elites: 1, Offspring: 1, Mutants: 1}}
+	pap.Members = append(portfolio.BRKGA("", []brkga.Config{{Elites: 1, Offspring: 1, Mutants: 1}, {Elites: 1, Offspring: 1, Mutants: 1}}).Members, three)
 	odd := problem.FromFunc("the third solution only", 30, func(x []bool) float64 {
 		for k := range small.Repeats {
-			y := problem.Random(run.Rand(run.Seed(small.Seed, "portfolio: repeat", k), "test"), 3, 30)
+			y := problem.Random(run.Rand(run.Seed(small.Seed, "portfolio: repeat", k), "solver: three"), 3, 30)
 			if slices.Equal(x, y.Bools(2)) {
 				return 1 + float64(k)
 			}
 		}
 		return 0
 	})
-	if r := check(odd); r.BestName != "three solutions" || r.BestValue != float64(small.Repeats) || r.Best == nil {
-		t.Errorf("found %v by %s, solution %v; want the solver's of the last repeat", r.BestValue, r.BestName, r.Best)
+	if r := check(odd); r.BestName != "three" || r.BestValue != float64(small.Repeats) {
+		t.Errorf("found %v by %s; want the solver's of the last repeat", r.BestValue, r.BestName)
 	}
 }
 
@@ -251,7 +258,7 @@ func TestBest(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	ctx := context.Background()
 	pap := portfolio.BRKGAPAP()
-	m, err := portfolio.Measure(ctx, pap.Configs, instances(), small)
+	m, err := portfolio.Measure(ctx, pap.Members, instances(), small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +278,7 @@ func TestMeasure(t *testing.T) {
 func TestChoosing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
-		m := portfolio.Matrix{Configs: make([]brkga.Config, 8), Instances: make([]string, 5)}
+		m := portfolio.Matrix{Configs: make([]solver.Config, 8), Instances: make([]string, 5)}
 		for range m.Configs {
 			row := make([]float64, 5)
 			for j := range row {
@@ -313,8 +320,9 @@ func TestPaperTables(t *testing.T) {
 			if err != nil || p.Size() != 4 || p.Check() != nil {
 				t.Errorf("%s %s: %v %v", class, method, p, err)
 			}
-			for _, c := range p.Configs {
-				if c.Elites > brkga.MaxElites || c.Offspring > brkga.MaxOffspring || c.Mutants > brkga.MaxMutants {
+			for _, m := range p.Members {
+				c, err := brkga.From(m, 0)
+				if err != nil || c.Elites > brkga.MaxElites || c.Offspring > brkga.MaxOffspring || c.Mutants > brkga.MaxMutants {
 					t.Errorf("%s %s: %v is outside the paper's ranges", class, method, c)
 				}
 			}
@@ -325,8 +333,19 @@ func TestPaperTables(t *testing.T) {
 	if err != nil || pap.Size() != 4 || r[0].Mean < 20 {
 		t.Errorf("%v: %v, %v", pap, r, err)
 	}
-	if err := pap.Save("x"); err == nil {
-		t.Error("functions were saved")
+	file := filepath.Join(t.TempDir(), "pap.json")
+	if err := pap.Save(file); err != nil {
+		t.Error(err)
+	}
+	if got, err := portfolio.Load(file); err != nil || !reflect.DeepEqual(got, pap) {
+		t.Errorf("%v, %v", got, err)
+	}
+	// Files from before there were members of other solvers.
+	if err := os.WriteFile(file, []byte(`{"name":"old","configs":[{"elites":20,"offspring":70,"mutants":10,"bias":0.7,"duplicates":false}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := portfolio.Load(file); err != nil || got.Name != "old" || got.Size() != 1 || got.Members[0] != portfolio.BRKGAPAP().Members[0] {
+		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := portfolio.Paper("tsp", "DACE"); err == nil {
 		t.Error("an unknown class is no error")
@@ -402,7 +421,7 @@ func ExamplePortfolio_Run() {
 	//   [20, 70, 10, 0.70, T]
 	//   [15, 75, 10, 0.70, F]
 	//   [15, 75, 10, 0.70, T]
-	// values: [30 29 29 30 30]
+	// values: [30 29 30 30 30]
 }
 
 // Of ten random configurations, the four that complement one another best.

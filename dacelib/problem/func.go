@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"dace.local/dacelib/internal/failure"
 )
 
 // FromFunc makes a problem from a function of one solution, to be maximised:
@@ -31,35 +33,81 @@ func FromFunc(name string, d int, f func(x []bool) float64) Problem {
 	return &funcProblem{name, d, f}
 }
 
+// FromContext is [FromFunc] for a function that takes long or can fail: ctx ends
+// when the run is interrupted, and an error ends the run with a message that names
+// the solution. x must not be kept.
+//
+// Solutions that must not be chosen have the value -Inf; an error is for what
+// should not happen. Values of several solutions are computed at once by
+// [Parallel]:
+//
+//	p := problem.Parallel(problem.FromContext("mine", 30, f), 0)
+func FromContext(name string, d int, f func(ctx context.Context, x []bool) (float64, error)) Problem {
+	if d <= 0 {
+		panic("problem: FromContext needs a positive dimension")
+	}
+	checkDim("FromContext", d)
+	if f == nil {
+		panic("problem: FromContext needs a function")
+	}
+	return &contextProblem{name, d, f}
+}
+
 type funcProblem struct {
 	name string
 	d    int
 	f    func([]bool) float64
 }
 
+type contextProblem struct {
+	name string
+	d    int
+	f    func(context.Context, []bool) (float64, error)
+}
+
+func (p *contextProblem) Name() string { return p.name }
+func (p *contextProblem) Dim() int     { return p.d }
+
+func (p *contextProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
+	return evaluateEach(ctx, p, dst, x, func(ctx context.Context, _ int, b []bool) (float64, error) { return p.f(ctx, b) })
+}
+
 func (p *funcProblem) Name() string { return p.name }
 func (p *funcProblem) Dim() int     { return p.d }
 
-func (p *funcProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) (err error) {
+func (p *funcProblem) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
+	return evaluateEach(ctx, p, dst, x, func(_ context.Context, _ int, b []bool) (float64, error) { return p.f(b), nil })
+}
+
+// evaluateEach evaluates the solutions of a batch for p, each by f. Panics and
+// errors of f become errors that name the solution.
+func evaluateEach(ctx context.Context, p Problem, dst []float64, x Solutions, f func(ctx context.Context, i int, x []bool) (float64, error)) (err error) {
 	if err := CheckBatch(p, dst, x); err != nil {
 		return err
 	}
 	i := 0
 	defer func() {
 		if r := recover(); r != nil {
-			err = solutionError(p.name, x, i, fmt.Sprintf("the function panicked: %v", r))
+			err = solutionError(p.Name(), x, i, panicError(r))
 		}
 	}()
-	room := make([]bool, (p.d+7)&^7)
-	b := room[:p.d:p.d]
+	d := p.Dim()
+	room := make([]bool, (d+7)&^7)
+	b := room[:d:d]
 	for ; i < x.Len(); i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		unpack(room, x.Row(i))
-		v := p.f(b)
+		v, err := f(ctx, i, b)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return solutionError(p.Name(), x, i, failure.Wrap(err))
+		}
 		if math.IsNaN(v) {
-			return solutionError(p.name, x, i, "the value is NaN, which cannot be compared; return -Inf for a solution that must not be chosen")
+			return solutionError(p.Name(), x, i, errors.New("the value is NaN, which cannot be compared; return -Inf for a solution that must not be chosen"))
 		}
 		dst[i] = v
 	}
@@ -122,14 +170,14 @@ func (p *batchProblem) Evaluate(ctx context.Context, dst []float64, x Solutions)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("problem %s: the function panicked on a batch of %d solutions: %v", p.name, x.Len(), r)
+			err = fmt.Errorf("problem %s: on a batch of %d solutions %w", p.name, x.Len(), panicError(r))
 		}
 	}()
 	dst = dst[:x.Len()]
 	p.f(dst, x)
 	for i, v := range dst {
 		if math.IsNaN(v) {
-			return solutionError(p.name, x, i, "the value is NaN, which cannot be compared")
+			return solutionError(p.name, x, i, errors.New("the value is NaN, which cannot be compared"))
 		}
 	}
 	return ctx.Err()
@@ -163,8 +211,18 @@ func Value(ctx context.Context, p Problem, x []bool) (float64, error) {
 	return v[0], err
 }
 
-func solutionError(name string, x Solutions, i int, what string) error {
-	return fmt.Errorf("problem %s: solution %d of %d, %s: %s", name, i+1, x.Len(), x.Slice(i, i+1), what)
+func solutionError(name string, x Solutions, i int, err error) error {
+	return fmt.Errorf("problem %s: solution %d of %d, %s: %w", name, i+1, x.Len(), x.Slice(i, i+1), err)
+}
+
+// panicError returns an error of a function that has panicked with r, which it
+// wraps if it is an error. It does not wrap the end of a context of the function's
+// own, which is not that of the run.
+func panicError(r any) error {
+	if err, ok := r.(error); ok && !isCtx(err) {
+		return fmt.Errorf("the function panicked: %w", failure.Wrap(err))
+	}
+	return fmt.Errorf("the function panicked: %v", r)
 }
 
 // isCtx reports whether err is a context's error, which is returned unwrapped.
@@ -172,13 +230,17 @@ func isCtx(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Function returns the function from which [FromFunc] or [FromBatch] has made a
-// problem, nil for other problems.
+// Function returns the function from which [FromFunc], [FromBatch], [FromContext]
+// or [FromSeeded] has made a problem, nil for other problems.
 func Function(p Problem) any {
 	switch p := p.(type) {
 	case *funcProblem:
 		return p.f
 	case *batchProblem:
+		return p.f
+	case *contextProblem:
+		return p.f
+	case *seededProblem:
 		return p.f
 	}
 	return nil

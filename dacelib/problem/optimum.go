@@ -2,6 +2,7 @@ package problem
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 )
 
@@ -33,6 +34,13 @@ type withOptimum struct {
 }
 
 func (p withOptimum) Optimum() (float64, bool) { return p.value, true }
+func (p withOptimum) Costly() bool             { return costly(p.Problem) }
+
+// costly reports whether searches look values of p up.
+func costly(p Problem) bool {
+	c, ok := p.(Costly)
+	return ok && c.Costly()
+}
 
 // Named returns p with another name.
 func Named(p Problem, name string) Problem { return named{p, name} }
@@ -44,12 +52,15 @@ type named struct {
 
 func (p named) Name() string             { return p.name }
 func (p named) Optimum() (float64, bool) { return Optimum(p.Problem) }
+func (p named) Costly() bool             { return costly(p.Problem) }
 
 // Negated returns p with its values negated, -f(x), so that maximising it
 // minimises p.
 func Negated(p Problem) Problem { return negated{p} }
 
 type negated struct{ Problem }
+
+func (p negated) Costly() bool { return costly(p.Problem) }
 
 func (p negated) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	if err := p.Problem.Evaluate(ctx, dst, x); err != nil {
@@ -68,11 +79,12 @@ const (
 	WrapNegated  = "negated"
 	WrapMemo     = "memo"
 	WrapParallel = "parallel"
+	WrapNoisy    = "noisy"
 )
 
-// Unwrap returns the problem from which [Named], [Negated], [Memo] or
-// [Parallel] has made p, how, and the name that Named gave it; inner is nil for
-// all other problems. [Wrap] makes the problem again, in another process too.
+// Unwrap returns the problem from which [Named], [Negated], [Memo], [Parallel] or
+// [Noisy] has made p, how, and the name that Named gave it, or Noisy's settings as
+// text; inner is nil for all other problems. [Wrap] makes the problem again, in another process too.
 func Unwrap(p Problem) (inner Problem, wrap, name string) {
 	switch p := p.(type) {
 	case named:
@@ -83,6 +95,8 @@ func Unwrap(p Problem) (inner Problem, wrap, name string) {
 		return p.p, WrapMemo, ""
 	case parallel:
 		return p.Problem, WrapParallel, ""
+	case *noisy:
+		return p.p, WrapNoisy, p.text()
 	}
 	return nil, "", ""
 }
@@ -98,6 +112,15 @@ func Wrap(p Problem, wrap, name string) (Problem, error) {
 		return Memo(p), nil
 	case WrapParallel:
 		return Parallel(p, 0), nil
+	case WrapNoisy:
+		var n Noise
+		if err := json.Unmarshal([]byte(name), &n); err != nil {
+			return nil, fmt.Errorf("problem: the settings of noise %q: %w", name, err)
+		}
+		if min(n.Repeats, n.Finalists, n.Final, n.Workers) < 0 || max(n.Repeats, n.Finalists, n.Final) > MaxRepeats {
+			return nil, fmt.Errorf("problem: the settings of noise %q are out of range", name)
+		}
+		return Noisy(p, n), nil
 	}
 	return nil, fmt.Errorf("problem: there is no way %q to make a problem from another", wrap)
 }

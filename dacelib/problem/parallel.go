@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"dace.local/dacelib/internal/exits"
+	"dace.local/dacelib/internal/failure"
 )
 
 // Parallel returns p with its batches divided among workers; 0 means one per
@@ -27,6 +28,7 @@ type parallel struct {
 }
 
 func (p parallel) Optimum() (float64, bool) { return Optimum(p.Problem) }
+func (p parallel) Costly() bool             { return costly(p.Problem) }
 
 func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 	if err := CheckBatch(p.Problem, dst, x); err != nil {
@@ -83,7 +85,7 @@ func (p parallel) Evaluate(ctx context.Context, dst []float64, x Solutions) erro
 func (p parallel) piece(ctx context.Context, dst []float64, x Solutions) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("problem %s: panic while evaluating %d solutions: %v", p.Name(), x.Len(), r)
+			err = fmt.Errorf("problem %s: panic while evaluating %d solutions: %s", p.Name(), x.Len(), failure.Text(r))
 		}
 	}()
 	return p.Problem.Evaluate(ctx, dst, x)

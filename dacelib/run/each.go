@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"dace.local/dacelib/internal/exits"
+	"dace.local/dacelib/internal/failure"
 )
 
 // Each calls f(0), ..., f(n-1) on the given number of goroutines (0 means one
@@ -65,7 +66,7 @@ func Each(workers, n int, f func(i int) error) error {
 func recovered(f func(i int) error, i int) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = fmt.Errorf("panic: %s", failure.Text(r))
 		}
 	}()
 	return f(i)

@@ -41,6 +41,11 @@ func (o *Optimizer) forestSettings() forest.Settings {
 	for j := range fs.Categories {
 		fs.Categories[j] = o.s.Space.Params[j].choices()
 	}
+	for j, c := range o.s.Space.conditional() {
+		if c && fs.Categories[j] > 0 {
+			fs.Categories[j]++ // "not active"
+		}
+	}
 	return fs
 }
 
@@ -136,6 +141,9 @@ func (o *Optimizer) fit() {
 
 // place appends a configuration's place, its coordinates in the unit cube.
 func (o *Optimizer) place(dst []float64, t *tried) []float64 {
+	if !o.s.Space.plain() {
+		return append(dst, o.at(t.Config)...)
+	}
 	for j, v := range t.Config {
 		dst = append(dst, o.s.Space.Params[j].unit(v))
 	}
@@ -169,8 +177,12 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 	}
 	sc := &o.scratch
 	sc.random = grown(sc.random, o.s.Candidates*d)
-	for i := range sc.random {
-		sc.random[i] = params[i%d].draw(rng)
+	if o.s.Space.plain() {
+		for i := range sc.random {
+			sc.random[i] = params[i%d].draw(rng)
+		}
+	} else {
+		o.randomPlaces(sc.random, rng)
 	}
 	mean, variance = o.predict(sc.random)
 	random := newTop(max(0, o.s.LocalStarts))
@@ -193,6 +205,9 @@ func (o *Optimizer) rank(k int, rng *rand.Rand) [][]float64 {
 // search moves from each start to its best neighbour until none is better, all
 // starts in turn, and returns the ends.
 func (o *Optimizer) search(eta float64, starts []scored, rng *rand.Rand) (ends []scored) {
+	if !o.s.Space.plain() {
+		return o.searchRelated(eta, starts, rng)
+	}
 	active := slices.Clone(starts)
 	for i := range active {
 		active[i].unit = slices.Clone(active[i].unit)
@@ -231,7 +246,12 @@ func (o *Optimizer) search(eta float64, starts []scored, rng *rand.Rand) (ends [
 func (o *Optimizer) config(unit []float64) []float64 {
 	c := make([]float64, len(unit))
 	for j, u := range unit {
-		c[j] = o.s.Space.Params[j].raw(u)
+		p := &o.s.Space.Params[j]
+		if u == p.imputed() {
+			c[j] = p.first()
+		} else {
+			c[j] = p.raw(u)
+		}
 	}
 	return c
 }
@@ -249,6 +269,9 @@ func (o *Optimizer) fresh(unit []float64) bool {
 func (o *Optimizer) neighbours(dst []forest.Exchange, unit []float64, rng *rand.Rand) []forest.Exchange {
 	for j := range unit {
 		p := &o.s.Space.Params[j]
+		if unit[j] == p.imputed() {
+			continue
+		}
 		exchange := func(u float64) { dst = append(dst, forest.Exchange{Feature: j, Value: u}) }
 		if k := p.choices(); k > 0 {
 			for v := range k {

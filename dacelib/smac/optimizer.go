@@ -290,6 +290,9 @@ func (o *Optimizer) propose(k int) {
 	for _, r := range random {
 		origin := FromModel
 		var config []float64
+		for len(ranked) > 0 && o.tried(ranked[0]) { // by a random one of this batch
+			ranked = ranked[1:]
+		}
 		if !r && len(ranked) > 0 {
 			config, ranked = ranked[0], ranked[1:]
 		} else {
@@ -316,6 +319,12 @@ func (o *Optimizer) propose(k int) {
 	}
 }
 
+// tried reports whether a configuration was tried.
+func (o *Optimizer) tried(config []float64) bool {
+	_, ok := o.seen[key(config)]
+	return ok
+}
+
 // enter adds a configuration to those tried.
 func (o *Optimizer) enter(config []float64, origin Origin) {
 	o.seen[key(config)] = len(o.state.Tried)
@@ -340,6 +349,11 @@ func (o *Optimizer) unseen(rng *rand.Rand) []float64 {
 	from := rng.IntN(n)
 	for i := range n {
 		c := o.s.Space.at((from + i) % n)
+		if !o.s.Space.plain() {
+			if c = o.s.Space.Canonical(c); o.s.Space.forbids(c) {
+				continue
+			}
+		}
 		if _, ok := o.seen[key(c)]; !ok {
 			return c
 		}

@@ -1,40 +1,32 @@
 package smac
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
 
-	"dace.local/dacelib/brkga"
-	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
-	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/stats"
 )
 
 var quality = flag.String("quality", "", "compare the schedules of fits: \"functions\", \"long\" or \"ccp\", some minutes each")
 
+// CCP holds what a test outside the package sets, because the solver imports
+// package smac: training instances, and the value of a run of BRKGA.
+var CCP struct {
+	Instances func(t testing.TB) []problem.Problem
+	Run       func(p problem.Problem, config []float64) (float64, error)
+}
+
 // ccpCost returns the cost of k configurations of BRKGA on five training
 // instances of CCP: minus the mean over the instances of the best normalised
 // value.
 func ccpCost(t testing.TB, k int) function {
 	t.Helper()
-	var instances []problem.Problem
-	for i := range 5 {
-		p, err := ccp.Class().Train(1, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		instances = append(instances, p)
-	}
-	instances, err := portfolio.Normalise(t.Context(), instances, 100_000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	instances := CCP.Instances(t)
 	f := theta(k)
 	f.name = fmt.Sprintf("ccp, theta^%d", k)
 	f.minimum = math.Inf(-1)
@@ -43,12 +35,11 @@ func ccpCost(t testing.TB, k int) function {
 		for _, p := range instances {
 			best := math.Inf(-1)
 			for m := 0; m < len(c); m += 5 {
-				config := brkga.Config{Elites: int(c[m]), Offspring: int(c[m+1]), Mutants: int(c[m+2]), Bias: c[m+3], Duplicates: c[m+4] == 1}
-				r, err := brkga.Run(context.Background(), p, brkga.Settings{Config: config, Evaluations: 800, Seed: 1})
+				v, err := CCP.Run(p, c[m:m+5])
 				if err != nil {
 					t.Error(err)
 				}
-				best = max(best, r.Value)
+				best = max(best, v)
 			}
 			sum += best
 		}

@@ -17,7 +17,10 @@
 //	Hartmann's, six real numbers             0.342           1.131             0.679
 //	three whole numbers, two categories      3.003           6.654             4.734
 //
-// It is not for conditional parameters and not for cheap functions: the
+// A [Space] may have conditions, which make a parameter active only with some
+// values of another, and forbidden combinations.
+//
+// It is not for cheap functions: the
 // optimiser's own computations take about one second for 1,600 trials over 5
 // parameters, ten seconds for 25,600 trials, and three seconds for 1,600 trials
 // over 20 parameters.
@@ -35,6 +38,7 @@ import (
 	"dace.local/dacelib/forest"
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/internal/exits"
+	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/run"
 )
 
@@ -279,10 +283,11 @@ func (o *Optimizer) call(ctx context.Context, f func(ctx context.Context, q Quer
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("smac: the function panicked at %s: %v", o.s.Space.Format(q.Config), r)
+			err = fmt.Errorf("smac: the function panicked at %s: %s", o.s.Space.Format(q.Config), failure.Text(r))
 		}
 	}()
-	return f(ctx, q)
+	cost, err = f(ctx, q)
+	return cost, failure.Wrap(err)
 }
 
 // RunBatch is [Optimizer.Run] for a function that evaluates many queries at

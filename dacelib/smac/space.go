@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,7 +44,8 @@ type Param struct {
 	Default float64
 }
 
-// A Space is the set of configurations: the product of its parameters.
+// A Space is the set of configurations: the product of its parameters, less what
+// its conditions and forbidden combinations leave out.
 //
 // A configuration has one raw value per parameter: the number itself for a
 // Float, a whole number for an Int, the index of the choice for a Category, and
@@ -51,6 +53,11 @@ type Param struct {
 type Space struct {
 	// Params are the parameters, in the order of a configuration's values.
 	Params []Param
+	// Conditions say which parameters are active only with some values of others.
+	// A parameter that is not active has its default in a configuration.
+	Conditions []Condition `json:",omitempty"`
+	// Forbidden are combinations of values that no configuration has.
+	Forbidden []Forbidden `json:",omitempty"`
 }
 
 // choices returns the number of values of a Category or Bool, and 0 for
@@ -81,7 +88,7 @@ func (s Space) Check() error {
 			return fmt.Errorf("smac: parameter %d (%q): %w", i, p.Name, err)
 		}
 	}
-	return nil
+	return s.checkRelations()
 }
 
 func (p *Param) check() error {
@@ -218,6 +225,14 @@ func (s Space) Default() []float64 {
 // Random returns a uniformly drawn configuration; parameters with Log are
 // uniform on the logarithmic scale.
 func (s Space) Random(rng *rand.Rand) []float64 {
+	if s.plain() {
+		return s.draw(rng)
+	}
+	return s.allowed(func() []float64 { return s.draw(rng) })
+}
+
+// draw draws the value of each parameter.
+func (s Space) draw(rng *rand.Rand) []float64 {
 	c := make([]float64, len(s.Params))
 	for i := range c {
 		p := &s.Params[i]
@@ -243,14 +258,31 @@ func (s Space) CheckConfig(config []float64) error {
 			return fmt.Errorf("smac: %s = %v; it must lie in [%v, %v]", p.Name, v, p.Lo, p.Hi)
 		}
 	}
+	if s.plain() {
+		return nil
+	}
+	if !slices.Equal(config, s.Canonical(config)) {
+		return fmt.Errorf("smac: %s: a parameter that is not active must have its default: see Space.Canonical", s.Format(config))
+	}
+	if s.forbids(config) {
+		return fmt.Errorf("smac: %s is a forbidden combination", s.Format(config))
+	}
 	return nil
 }
 
 // Format returns a configuration as text for people: "elites=200 bias=0.7".
+// Parameters that are not active are left out.
 func (s Space) Format(config []float64) string {
 	var b strings.Builder
+	var active []bool
+	if len(s.Conditions) > 0 && len(config) == len(s.Params) {
+		active = s.Active(config)
+	}
 	for i, v := range config {
-		if i > 0 {
+		if active != nil && !active[i] {
+			continue
+		}
+		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
 		if i >= len(s.Params) {

@@ -129,7 +129,7 @@ func (g *search) enter(ctx context.Context, x problem.Solutions) error {
 		top = max(top, g.value[at])
 		if g.evaluations == 1 || g.value[at] > g.value[g.best] {
 			g.best = at
-			g.history = append(g.history, Point{g.evaluations, g.value[at]})
+			g.history = append(g.history, Point{Evaluations: g.evaluations, Best: g.value[at]})
 		}
 	}
 	g.generations++

@@ -17,6 +17,7 @@ import (
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A Config is a configuration of SMARTEST: the parameters in the paper's table.
@@ -79,6 +80,9 @@ type Settings struct {
 	// does not change the result, and pays off where an evaluation takes longer
 	// than about 50 us.
 	Farm farm.Pool `json:"-"`
+	// Target, unless it is nil, ends the run after the first generation that
+	// reaches it.
+	Target *float64 `json:",omitempty"`
 	// Seed determines the random numbers of the run.
 	Seed uint64
 	// OnEvent, if not nil, is called after every generation. Step and Total
@@ -107,12 +111,7 @@ func (s Settings) withDefaults() (Settings, error) {
 
 // A Point is an entry of a run's history: the best value after a number of
 // evaluations.
-type Point struct {
-	// Evaluations is the number of evaluations so far, Best the best value that
-	// they found.
-	Evaluations int     `json:"evaluations"`
-	Best        float64 `json:"best"`
-}
+type Point = solver.Point
 
 // A Result is the outcome of a run, with everything needed to repeat it.
 type Result struct {
@@ -169,7 +168,7 @@ func Run(ctx context.Context, p problem.Problem, s Settings) (Result, error) {
 	}
 	g := newSearch(farm.Problem(s.Farm, p), s)
 	err = g.first(ctx)
-	for err == nil && g.evaluations < s.Evaluations && g.rest() > 0 {
+	for err == nil && g.evaluations < s.Evaluations && g.rest() > 0 && !g.reached() {
 		err = g.generation(ctx)
 	}
 	return g.result(ctx, err)
@@ -188,6 +187,9 @@ func (g *search) result(ctx context.Context, err error) (Result, error) {
 	if g.evaluations >= g.s.Evaluations {
 		r.Status = run.BudgetSpent
 	}
+	if g.reached() {
+		r.Status = run.TargetReached
+	}
 	if err != nil {
 		r.Status = run.NotRun
 		if ctx.Err() != nil {
@@ -195,4 +197,9 @@ func (g *search) result(ctx context.Context, err error) (Result, error) {
 		}
 	}
 	return r, err
+}
+
+// reached reports whether the run has found its target.
+func (g *search) reached() bool {
+	return g.s.Target != nil && len(g.value) > 0 && g.value[g.best] >= *g.s.Target
 }

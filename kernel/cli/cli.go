@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	_ "dace.local/dacelib/nir/graph" // for nir.Settings.Gorgonia
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/suggest"

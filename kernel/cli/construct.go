@@ -90,7 +90,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	var (
 		method    = fs.String("method", "best", "`name` of the method: best, dace, ceps, noreg, global, parhydra, one, one3, fresh or greedy")
-		className = fs.String("class", "", "`name` of the class: ccp, cimp, caop or onemax")
+		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
 		dim       = fs.Int("dim", 0, "dimension of the training instances; 0 means the class's")
 		instances = fs.Int("instances", 5, "`number` of training instances")
 		scale     = fs.String("scale", "quick", "quick, small, tenth or paper")
@@ -115,7 +115,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	s, class, err := constructSettings(*method, *className, *dim, *scale, *reading, *scorer, *stop)
 	switch {
 	case *className == "":
-		return v.misuse(env, "which class? -class ccp, cimp, caop or onemax")
+		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
 	case err != nil:
 		return v.misuse(env, "%v", err)
 	case *out == "":
@@ -202,13 +202,13 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 	p := &constructProgress{w: env.Stderr, tty: tty, width: width(env.Stderr)}
 	var saved error
 	s.OnRound = func(r construct.Result) {
-		if len(r.Portfolio.Configs) > 0 {
+		if len(r.Portfolio.Members) > 0 {
 			saved = r.Summary(class.Name, scale).Save(s.Dir)
 		}
 	}
 	r, err := construct.Watch(ctx, p.show, method, class, training, s)
 	p.end()
-	if len(r.Portfolio.Configs) > 0 {
+	if len(r.Portfolio.Members) > 0 {
 		saved = r.Summary(class.Name, scale).Save(s.Dir)
 	}
 	path := filepath.Join(s.Dir, construct.SummaryName)
@@ -216,7 +216,7 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 	switch {
 	case err != nil && errors.As(context.Cause(ctx), &sig):
 		kept := "there is no portfolio yet"
-		if len(r.Portfolio.Configs) > 0 && saved == nil {
+		if len(r.Portfolio.Members) > 0 && saved == nil {
 			kept = "the best portfolio so far is in " + path
 		}
 		fmt.Fprintf(env.Stderr, "dace construct: %v; %s; the same command with -resume goes on\n", sig, kept)

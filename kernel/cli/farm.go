@@ -49,14 +49,14 @@ Examples:
 }
 
 // becomeServer has the farm's server take the place of this process; it returns
-// only if that fails. command starts the server again.
-func becomeServer(dir, listen string, command []string) error {
+// only if that fails.
+func becomeServer(dir, listen string) error {
 	program, err := farmserver.Program()
 	if err != nil {
 		return err
 	}
-	args := []string{"dace-farm-server", "-dir", dir, "-listen", listen, "--"}
-	if err := unix.Exec(program, append(args, command...), os.Environ()); err != nil {
+	args := []string{"dace-farm-server", "-dir", dir, "-listen", listen}
+	if err := unix.Exec(program, args, os.Environ()); err != nil {
 		return fmt.Errorf("cannot run the farm's server, %s: %w", program, err)
 	}
 	return nil
@@ -101,7 +101,7 @@ func runFarm(env *Env, v *verb, args []string) int {
 			fmt.Fprintf(env.Stdout, "%s\ndace worker -join %s\n", join, join)
 		}
 	case "serve": // what start starts; it is not for people
-		err = becomeServer(*dir, *listen, serve)
+		err = becomeServer(*dir, *listen)
 	case "status":
 		var t farm.Table
 		if t, err = natsfarm.Status(ctx, join); err == nil {

@@ -41,7 +41,8 @@ constructions compares two methods.
 Readings: written is the paper's text: instances are normalised by 1,000,000
 random solutions, tests are two-sided. published is what the authors' public
 code does: 100,000 solutions, 20 repeats over 12 seeds, one-sided tests either
-way, the standard deviation over n. both also prints one table in Markdown of
+way, the standard deviation over n, one seed for all members of a portfolio in a
+repeat, which -shared-seed gives them in written, too. both also prints one table in Markdown of
 both and the paper's numbers, with a sentence for each row that changes.
 
 -json prints the records, a JSON line for each portfolio on each instance,
@@ -62,12 +63,13 @@ Examples:
 func runTest(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	var (
-		className = fs.String("class", "", "`name` of the class: ccp, cimp, caop or onemax")
+		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
 		dim       = fs.Int("dim", 0, "dimension of the instances; 0 means those of the class's test instances")
 		instances = fs.Int("instances", 50, "`number` of instances of each dimension")
 		repeats   = fs.Int("repeats", 20, "`number` of runs on every instance")
 		reading   = fs.String("reading", "written", "written, published or both")
 		seed      = fs.Uint64("seed", 1, "seed of the instances and of the runs")
+		shared    = fs.Bool("shared-seed", false, "all members of a portfolio have one seed in a repeat, as in -reading published")
 		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
 		farmJoin  = fs.String("farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
 		evals     = fs.Int("evaluations", 800, "evaluations of each member in a run")
@@ -86,7 +88,7 @@ func runTest(env *Env, v *verb, args []string) int {
 	case len(names) == 0:
 		return v.misuse(env, "which portfolios? folders of dace construct, or names: %s", strings.Join(experiment.Portfolios(), ", "))
 	case *className == "":
-		return v.misuse(env, "which class? -class ccp, cimp, caop or onemax")
+		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
 	case *instances < 1 || *repeats < 1 || *evals < 1 || *sample < 0:
 		return v.misuse(env, "-instances, -repeats and -evaluations must be at least 1")
 	}
@@ -124,6 +126,9 @@ func runTest(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	s := experiment.Settings{Sample: *sample, Evaluations: *evals, Repeats: *repeats, Seed: *seed, Workers: *workers, File: *out}
+	if *shared {
+		s.Seeds = portfolio.SharedSeed
+	}
 	if s.Ranges, err = rangesFile(*rangeFile); err != nil {
 		return v.fail(env, err)
 	}
@@ -205,7 +210,7 @@ func testEntries(class string, names []string) ([]experiment.Entry, error) {
 			if err != nil {
 				return nil, err
 			}
-			p, seed = portfolio.Portfolio{Name: summary.Method, Configs: summary.Members}, summary.Seed
+			p, seed = portfolio.Portfolio{Name: summary.Method, Members: summary.Members}, summary.Seed
 		}
 		portfolios, seeds = append(portfolios, p), append(seeds, seed)
 	}
@@ -281,15 +286,12 @@ func listPortfolios(env *Env, v *verb) int {
 			if err != nil {
 				return v.fail(env, err)
 			}
-			if class != "caop" && len(p.Solvers) > 0 {
+			if class != "caop" && p.Members[0].Solver() != "brkga" {
 				continue // a portfolio for caop only
 			}
 			var members []string
-			for _, c := range p.Configs {
+			for _, c := range p.Members {
 				members = append(members, c.String())
-			}
-			for _, s := range p.Solvers {
-				members = append(members, s.Name)
 			}
 			fmt.Fprintf(env.Stdout, "%-5s %-13s %s\n", class, name, strings.Join(members, " "))
 		}

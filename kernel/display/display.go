@@ -15,6 +15,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"image"
+	"image/color"
 	"image/png"
 	"strconv"
 	"strings"
@@ -149,9 +150,19 @@ func svgBundle(s string) engine.Bundle {
 // pixels for each pixel of the page.
 func pngBundle(b []byte, scale float64) engine.Bundle {
 	out := mime("image/png", base64.StdEncoding.EncodeToString(b), "<PNG picture>")
-	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && scale != 1 {
-		out.Metadata = map[string]any{"image/png": map[string]any{
-			"width": int(float64(cfg.Width)/scale + .5), "height": int(float64(cfg.Height)/scale + .5)}}
+	cfg, err := png.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return out
+	}
+	about := map[string]any{}
+	if scale != 1 {
+		about["width"], about["height"] = int(float64(cfg.Width)/scale+.5), int(float64(cfg.Height)/scale+.5)
+	}
+	if cfg.ColorModel == color.NRGBAModel || cfg.ColorModel == color.NRGBA64Model { // it may let the page through
+		about["needs_background"] = "light"
+	}
+	if len(about) > 0 {
+		out.Metadata = map[string]any{"image/png": about}
 	}
 	return out
 }

@@ -234,7 +234,11 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 	out := mime("image/png", base64.StdEncoding.EncodeToString(picture), "<figure>")
 	x, y := s.pixels(w, h)
 	scale := screenDPI / float64(s.DPI)
-	out.Metadata = map[string]any{"image/png": map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5)}}
+	about := map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5)}
+	if _, _, _, alpha := background(p).RGBA(); alpha < 0xffff {
+		about["needs_background"] = "light" // JupyterLab puts white behind it in a dark theme
+	}
+	out.Metadata = map[string]any{"image/png": about}
 	if t := p.Title.Text; t != "" {
 		out.Data["text/plain"] = "<figure: " + t + ">"
 	}
@@ -249,8 +253,18 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 	return out
 }
 
-// Files and SVGs are drawn until the cell is interrupted, too.
+// Files and SVGs are drawn until the cell is interrupted, too. What a figure lacks
+// is said on the cell's standard error.
 func init() {
+	drawing.SetLetters(func() (func(vg.CanvasSizer) vg.CanvasSizer, func()) {
+		l := new(host.Letters)
+		return l.On, l.Warn
+	})
+	host.SetWarn(func(line string) {
+		if o := outputs(); o != nil {
+			o.Stderr(line + "\n")
+		}
+	})
 	host.Set(func(draw func(on func(vg.CanvasSizer) vg.CanvasSizer) error) error {
 		return drawing.Run(func() (err error) {
 			defer drawing.Recover(&err)
@@ -266,13 +280,14 @@ func rasterize(p *plot.Plot, w, h vg.Length, s FigureSettings) (picture []byte, 
 		return nil, tooLarge(x, y)
 	}
 	var b bytes.Buffer
+	letters := new(host.Letters)
 	err = drawing.Run(func() (err error) {
 		defer drawing.Recover(&err)
 		c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(s.DPI), vgimg.UseBackgroundColor(background(p)))
 		q := *p
 		q.BackgroundColor = nil // the canvas is already filled with it
 		const margin = 1.5 * vg.Millimeter
-		inside := draw.Crop(draw.New(drawing.Until(drawing.Context(), c)), margin, -margin, margin, -margin)
+		inside := draw.Crop(draw.New(letters.On(drawing.Until(drawing.Context(), c))), margin, -margin, margin, -margin)
 		if s.Gonum {
 			q.Draw(inside)
 		} else {
@@ -287,6 +302,7 @@ func rasterize(p *plot.Plot, w, h vg.Length, s FigureSettings) (picture []byte, 
 	if err != nil {
 		return nil, err // b may be written to still
 	}
+	letters.Warn()
 	return b.Bytes(), nil
 }
 

@@ -4,17 +4,24 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"dace.local/kernel/drawing"
 	"dace.local/kernel/engine"
 )
 
@@ -23,9 +30,11 @@ type outs struct {
 	engine.Outputs
 	bundles []engine.Bundle
 	updates []engine.Bundle
+	stderr  string
 }
 
 func (s *outs) Display(b engine.Bundle, _ string) { s.bundles = append(s.bundles, b) }
+func (s *outs) Stderr(text string)                { s.stderr += text }
 func (s *outs) Update(b engine.Bundle, _ string)  { s.updates = append(s.updates, b) }
 
 // capture runs f and returns its displays.
@@ -232,6 +241,93 @@ func TestCharts(t *testing.T) {
 		}
 		if text, err := json.Marshal(m); err != nil || name == "mime" && string(text) != `{"a":12345678901234567890}` {
 			t.Errorf("%s: %s, %v", name, text, err)
+		}
+	}
+}
+
+// What a figure's font lacks is said once, in one line, however it is drawn.
+func TestLetters(t *testing.T) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text = "中文 a", "中 b"
+	for name, draw := range map[string]func(){
+		"SVGFigure": func() { SVGFigure(p, 0, 0) },
+		"p.Save": func() {
+			if err := drawing.Save(p, vg.Inch, vg.Inch, filepath.Join(t.TempDir(), "f.pdf")); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		if got := capture(t, draw).stderr; got != "figure: its font lacks 中 文; boxes stand in their place (SVG shows them in a font of the reader's)\n" {
+			t.Errorf("%s: said %q", name, got)
+		}
+	}
+}
+
+// A picture that lets the page through gets a light one in a dark theme.
+func TestBackground(t *testing.T) {
+	var opaque, through bytes.Buffer
+	for b, m := range map[*bytes.Buffer]image.Image{&opaque: image.NewGray(image.Rect(0, 0, 2, 2)), &through: image.NewNRGBA(image.Rect(0, 0, 2, 2))} {
+		if err := png.Encode(b, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clear := plot.New()
+	clear.BackgroundColor = color.Transparent
+	for name, c := range map[string]struct {
+		show func()
+		want any
+	}{
+		"plot":             {func() { Show(plot.New()) }, nil},
+		"clear plot":       {func() { Show(clear) }, "light"},
+		"picture":          {func() { PNG(opaque.Bytes()) }, nil},
+		"clear picture":    {func() { PNG(through.Bytes()) }, "light"},
+		"image of a value": {func() { Show(image.NewNRGBA(image.Rect(0, 0, 2, 2))) }, "light"},
+	} {
+		about, _ := capture(t, c.show).bundles[0].Metadata["image/png"].(map[string]any)
+		if got := about["needs_background"]; got != c.want {
+			t.Errorf("%s: needs_background is %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// What stands between two dollar signs of a value is no formula.
+func TestDollars(t *testing.T) {
+	type row struct{ A string }
+	text := "costs $5 and $6"
+	long := make([]row, 40)
+	for i := range long {
+		long[i].A = text
+	}
+	for name, b := range map[string]engine.Bundle{
+		"table":  Value([]row{{text}}),
+		"tree":   Value(map[string]any{"first": long, "second": text, "third": []any{text, text, text, text, text, text, text, text, text, text}}),
+		"values": Result([]any{text, []row{{text}}}, false),
+		"frame":  Value(map[string][]row{"a": long}),
+	} {
+		d := xml.NewDecoder(strings.NewReader(fmt.Sprint(b.Data["text/html"])))
+		d.Strict, d.Entity = false, xml.HTMLEntity
+		texts, ignored := 0, []bool{false} // ignored: of the elements around, outermost first
+		for {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(name, err)
+			}
+			switch x := token.(type) {
+			case xml.StartElement:
+				class := slices.Contains(x.Attr, xml.Attr{Name: xml.Name{Local: "class"}, Value: "tex2jax_ignore mathjax_ignore"})
+				ignored = append(ignored, class || ignored[len(ignored)-1])
+			case xml.EndElement:
+				ignored = ignored[:len(ignored)-1]
+			case xml.CharData:
+				if texts += bytes.Count(x, []byte("$")); bytes.Contains(x, []byte("$")) && !ignored[len(ignored)-1] {
+					t.Errorf("%s: MathJax does not ignore %q", name, x)
+				}
+			}
+		}
+		if texts == 0 {
+			t.Errorf("%s has no such text", name)
 		}
 	}
 }

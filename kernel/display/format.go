@@ -188,8 +188,12 @@ func (n node) html(b *strings.Builder, open bool) {
 	b.WriteString("</div></details>")
 }
 
+// noMath is the attribute of HTML in which a dollar sign is one: front ends and
+// exports take what stands between two of them for a formula.
+const noMath = ` class="tex2jax_ignore mathjax_ignore"`
+
 // code begins HTML in the font of code.
-const code = `<div style="font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;`
+const code = `<div` + noMath + ` style="font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;`
 
 // treeHTML returns a value as HTML lines that can be folded.
 func treeHTML(v reflect.Value) string {
@@ -328,6 +332,9 @@ func (f *formatter) pointer(v reflect.Value, depth int) node {
 // an instance of a problem; ok is false for other values and if there is no
 // method Name.
 func hidden(v reflect.Value) (name string, ok bool) {
+	if !v.IsValid() { // a nil interface
+		return "", false
+	}
 	e := v
 	for e.Kind() == reflect.Pointer && !e.IsNil() {
 		e = e.Elem()

@@ -163,7 +163,7 @@ func TestLibraryValues(t *testing.T) {
 			}
 		}
 	}
-	if page := fmt.Sprint(display.Value(portfolio.Portfolio{Name: "x", Configs: []brkga.Config{{Elites: 20}}}).Data["text/html"]); !strings.Contains(page, ">Elites</th>") {
-		t.Errorf("the configurations of a portfolio have no names of columns: %s", page)
+	if page := fmt.Sprint(display.Value(portfolio.BRKGA("x", []brkga.Config{{Elites: 20}})).Data["text/html"]); !strings.Contains(page, "brkga{elites: 20, ") {
+		t.Errorf("a portfolio does not show its members: %s", page)
 	}
 }

@@ -194,7 +194,7 @@ func (m *meter) bundle(now time.Duration) engine.Bundle {
 	if done {
 		bar = ""
 	}
-	page := fmt.Sprintf(`<div style="font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;display:flex;gap:.8em;align-items:center">`+
+	page := fmt.Sprintf(`<div`+noMath+` style="font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;display:flex;gap:.8em;align-items:center">`+
 		`<span style="white-space:nowrap">%s</span>%s<span style="font-variant-numeric:tabular-nums;white-space:nowrap">%s</span><span style="opacity:.65">%s</span></div>`,
 		html.EscapeString(what), bar, html.EscapeString(count), html.EscapeString(tail))
 	b := mime("text/html", page, text)

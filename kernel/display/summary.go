@@ -475,7 +475,7 @@ func (b *brief) lines() []string {
 
 func (b *brief) html() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, `<div><b>%s</b>`, html.EscapeString(b.title))
+	fmt.Fprintf(&s, `<div%s><b>%s</b>`, noMath, html.EscapeString(b.title))
 	hasTable := slices.ContainsFunc(b.items, func(it item) bool { return it.rows != nil })
 	switch {
 	case b.text != "" && !hasTable:

@@ -121,13 +121,7 @@ func gridOf(v any) *Grid {
 // frameGrid makes a table of a frame.
 func frameGrid(f frame.Frame) *Grid {
 	g := &Grid{header: f.Names(), rows: f.Len(), columns: len(f.Names())}
-	columns := make([]reflect.Value, g.columns)
-	g.cell = func(i, j int) reflect.Value {
-		if !columns[j].IsValid() { // most of a wide table's are not shown
-			columns[j] = reflect.ValueOf(f.Column(g.header[j]))
-		}
-		return columns[j].Index(i)
-	}
+	g.cell = func(i, j int) reflect.Value { return reflect.ValueOf(f.Value(i, j)) }
 	return g
 }
 
@@ -556,7 +550,7 @@ func (g *Grid) HTML() string {
 		}
 		b.WriteString("</tr>\n")
 	}
-	b.WriteString("<table>\n")
+	b.WriteString("<table" + noMath + ">\n")
 	if header != nil {
 		b.WriteString("<thead>")
 		line(header, "th")

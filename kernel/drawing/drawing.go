@@ -216,17 +216,36 @@ func (c *canvas) FillString(f font.Face, at vg.Point, text string) {
 	c.CanvasSizer.FillString(f, at, text)
 }
 
+// letters returns what SetLetters was given.
+var letters = func() (boxes func(vg.CanvasSizer) vg.CanvasSizer, warn func()) {
+	return func(c vg.CanvasSizer) vg.CanvasSizer { return c }, func() {}
+}
+
+// SetLetters has each drawing of this package call f, before any is made: boxes
+// returns the canvas to draw on in the place of another, for letters that fonts
+// lack, and warn tells of these when the drawing is done.
+func SetLetters(f func() (boxes func(vg.CanvasSizer) vg.CanvasSizer, warn func())) { letters = f }
+
 // WriterTo is (*plot.Plot).WriterTo, but stops when the cell is interrupted.
 func WriterTo(p *plot.Plot, w, h vg.Length, format string) (io.WriterTo, error) {
 	c, err := draw.NewFormattedCanvas(w, h, format)
 	if err != nil {
 		return nil, err
 	}
-	return c, Run(func() (err error) {
+	boxes, warn := letters()
+	err = Run(func() (err error) {
 		defer Recover(&err)
-		p.Draw(draw.New(Until(Context(), c)))
+		on := Until(Context(), c)
+		if format != "svg" {
+			on = boxes(on)
+		}
+		p.Draw(draw.New(on))
 		return nil
 	})
+	if err == nil {
+		warn()
+	}
+	return c, err
 }
 
 // Save is (*plot.Plot).Save, but stops when the cell is interrupted; then there

@@ -57,7 +57,7 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return &engine.Error{Name: engine.Interrupted, Message: "%get was interrupted; the session is as it was", Traceback: []string{red + engine.Interrupted + plain + ": %get was interrupted; the session is as it was"}}
+			return &engine.Error{Name: engine.Interrupted, Message: "%get was interrupted; the session is as it was", Traceback: []string{bold + engine.Interrupted + plain + ": %get was interrupted; the session is as it was"}}
 		}
 		return err
 	}

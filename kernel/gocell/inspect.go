@@ -77,6 +77,9 @@ func page(declaration, doc string) engine.Bundle {
 		text += "\n\n" + doc
 		md += "\n\n" + markdown(doc)
 	}
+	if strings.Contains(md, "$") { // or what stands between two of them would be a formula
+		md = `<div class="tex2jax_ignore mathjax_ignore">` + "\n\n" + md + "\n\n</div>"
+	}
 	return engine.Bundle{Data: map[string]any{"text/plain": text, "text/markdown": md}}
 }
 
@@ -304,7 +307,7 @@ func (s *Session) help(text string) ([]engine.Bundle, error) {
 		return []engine.Bundle{b}, nil
 	}
 	msg := "nothing is known of " + name + s.meant(name)
-	return nil, &engine.Error{Name: "NotFound", Message: msg, Traceback: []string{red + msg + plain}}
+	return nil, &engine.Error{Name: "NotFound", Message: msg, Traceback: []string{bold + msg + plain}}
 }
 
 // meant returns a suggestion for an unknown name, for a message: the known

@@ -118,7 +118,7 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 func (s *Session) linkError(err error) *engine.Error {
 	e := s.compileError(0, err)
 	e.Message = "this cannot be interpreted: " + e.Message + "; " + check.InsteadCompile
-	e.Traceback = append(append([]string{red + "what this cell uses of a fetched package cannot be interpreted:" + plain}, e.Traceback...), check.InsteadCompile)
+	e.Traceback = append(append([]string{bold + "what this cell uses of a fetched package cannot be interpreted:" + plain}, e.Traceback...), check.InsteadCompile)
 	return e
 }
 

@@ -162,7 +162,7 @@ func (s *Session) magicError(input engine.Cell, u magic.Use, err error) error {
 	}
 	line, col := cell.LineCol(input.Code, u.Start)
 	p := token.Position{Filename: cell.FileName(input.Number), Line: line, Column: col}
-	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: s.located(p, red+err.Error()+plain)}
+	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: s.located(p, bold+err.Error()+plain)}
 }
 
 // host implements the interface through which package magic uses the session.

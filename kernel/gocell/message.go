@@ -17,9 +17,9 @@ import (
 	"dace.local/kernel/gocell/vm"
 )
 
-// ANSI colours of messages.
+// ANSI attributes of messages. They have no colour: front ends show errors on red,
+// where no colour of theirs can be read in the light and in the dark theme.
 const (
-	red   = "\x1b[31m"
 	bold  = "\x1b[1m"
 	faint = "\x1b[2m"
 	plain = "\x1b[0m"
@@ -58,7 +58,7 @@ func (s *Session) compileError(number int, err error) *engine.Error {
 				e.Message = fmt.Sprintf("%s:%d:%d: %s", cell.Name(m.Pos.Filename), m.Pos.Line, m.Pos.Column, e.Message)
 			}
 		}
-		e.Traceback = append(e.Traceback, s.located(m.Pos, red+bold+firstLine(m.Msg)+plain+restLines(m.Msg))...)
+		e.Traceback = append(e.Traceback, s.located(m.Pos, bold+firstLine(m.Msg)+plain+restLines(m.Msg))...)
 	}
 	return e
 }
@@ -109,7 +109,7 @@ func (s *Session) located(p token.Position, msg string) []string {
 			}
 			return ' '
 		}, line[:col-1])
-		lines = append(lines, "    "+line, "    "+pad+red+"^"+plain)
+		lines = append(lines, "    "+line, "    "+pad+bold+"^"+plain)
 	}
 	return lines
 }
@@ -142,7 +142,7 @@ func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
 	if value, ok := vm.Panicked(err); ok {
 		if x, ok := value.(vm.Exit); ok {
 			msg := x.Error() + ": the cell has ended, the session lives on"
-			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{red + msg + plain}}
+			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{bold + msg + plain}}
 		}
 		if f, ok := value.(vm.Failure); ok {
 			return s.failure(frames, f)
@@ -158,12 +158,12 @@ func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
 		return s.overflowError(c, frames, err)
 	case errors.Is(err, vm.ErrMemory):
 		debug.FreeOSMemory()
-		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{red + "OutOfMemory" + plain + ": " + err.Error()}}
+		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{bold + "OutOfMemory" + plain + ": " + err.Error()}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return interrupted("the cell was interrupted; what it did up to there is kept")
 	}
 	msg := cell.Clean(err.Error())
-	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{red + msg + plain}}
+	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{bold + msg + plain}}
 }
 
 // failure returns the error of a cell that has met an error, at the innermost of
@@ -173,7 +173,7 @@ func (s *Session) failure(frames []vm.Frame, f vm.Failure) *engine.Error {
 }
 
 func interrupted(msg string) *engine.Error {
-	return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{red + engine.Interrupted + plain + ": " + msg}}
+	return &engine.Error{Name: engine.Interrupted, Message: msg, Traceback: []string{bold + engine.Interrupted + plain + ": " + msg}}
 }
 
 // overflowError returns the error of a cell that recursed until its stack was
@@ -186,7 +186,7 @@ func (s *Session) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engin
 	case len(frames) > 0: // in a compiled cell
 		e.Traceback = s.located(frames[0].Pos, faint+"in "+plain+frames[0].Name+faint+", which calls itself"+plain)
 	}
-	e.Traceback = append(e.Traceback, red+bold+"runtime: "+plain+red+err.Error()+plain)
+	e.Traceback = append(e.Traceback, bold+"runtime: "+plain+err.Error())
 	return e
 }
 
@@ -194,7 +194,7 @@ func (s *Session) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engin
 // started.
 func (s *Session) foreignError(p *vm.ForeignPanic) []string {
 	if e, ok := p.Value.(vm.Exit); ok {
-		return []string{red + e.Error() + plain}
+		return []string{bold + e.Error() + plain}
 	}
 	note := fmt.Sprintf("%sin a goroutine that %s runs%s", faint, p.Library, plain)
 	return append([]string{note}, s.panicLines(p.Frames, p.Value)...)
@@ -253,7 +253,7 @@ func (s *Session) panicLines(frames []vm.Frame, v any) []string {
 		}
 	}
 	if f, ok := v.(vm.Failure); ok {
-		return append(lines, red+bold+"error: "+plain+red+f.Error()+plain)
+		return append(lines, bold+"error: "+plain+f.Error())
 	}
-	return append(lines, red+bold+"panic: "+plain+red+vm.PanicText(v)+plain)
+	return append(lines, bold+"panic: "+plain+vm.PanicText(v))
 }

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,7 +23,7 @@ import (
 
 // pages are the guides whose code blocks TestPages runs.
 var pages = []string{
-	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md",
+	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md", "dacelib/problem/README.md",
 	"kernel/display/README.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
 }
 
@@ -30,8 +31,8 @@ var pages = []string{
 var block = regexp.MustCompile("(?ms)^```(\\w+) *([\\w.]*)\n(.*?)^```$")
 
 // TestPages runs the code blocks of each guide as cells of one session, in a
-// folder with the files that the guide shows (a block "csv runs.csv" is the
-// file runs.csv). A block text is what the block of Go before it shows.
+// folder with the files that the guide shows (a block "csv runs.csv" or
+// "python eval.py" is the file of that name). A block text is what the block of Go before it shows.
 func TestPages(t *testing.T) {
 	for _, name := range pages {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
@@ -64,6 +65,15 @@ func TestPages(t *testing.T) {
 						t.Fatal(err)
 					}
 				case "python", "sh", "fetched": // TestFiles of kernel/native runs the last
+					if file == "" {
+						break
+					}
+					if _, err := exec.LookPath("python3"); err != nil && language == "python" {
+						t.Skip(err)
+					}
+					if err := os.WriteFile(file, []byte(code), 0o644); err != nil {
+						t.Fatal(err)
+					}
 				default:
 					t.Errorf("a block of %s is not checked", language)
 				}

@@ -124,7 +124,7 @@ widget.VBox(button, which, status)`)
 		t.Errorf("the page shows %v", m["value"])
 	}
 	p.Click()
-	if got := p.Printed(); !strings.Contains(got, "pressed 2\n") || !strings.Contains(got, "panic: \x1b[0m\x1b[31mat 2") || !strings.Contains(got, "In[1]:11:") {
+	if got := p.Printed(); !strings.Contains(got, "pressed 2\n") || !strings.Contains(got, "panic: \x1b[0mat 2") || !strings.Contains(got, "In[1]:11:") {
 		t.Errorf("a panic prints %q", got)
 	}
 	p.Set("DropdownModel", "index", 1)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/farm/farmtest"
 	"dace.local/dacelib/farm/natsfarm"
@@ -21,6 +20,7 @@ import (
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem/ccp"
+	"dace.local/dacelib/solver"
 )
 
 // processor returns the processor seconds of a process so far.
@@ -307,12 +307,12 @@ func runs(b *testing.B, p farm.Pool, evaluations, round int) {
 		b.Fatal(err)
 	}
 	type data struct {
-		Problems    string         `json:"problems"`
-		From        int            `json:"from"`
-		To          int            `json:"to"`
-		Configs     []brkga.Config `json:"configs"`
-		Seeds       [][]uint64     `json:"seeds"`
-		Evaluations int            `json:"evaluations"`
+		Problems    string          `json:"problems"`
+		From        int             `json:"from"`
+		To          int             `json:"to"`
+		Configs     []solver.Config `json:"configs"`
+		Seeds       [][]uint64      `json:"seeds"`
+		Evaluations int             `json:"evaluations"`
 	}
 	configs := portfolio.Random(uint64(round+2), 40)
 	n := 5_000_000 / evaluations / len(set.Training) / len(configs) // seeds

@@ -28,7 +28,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -64,11 +66,14 @@ const (
 
 // A joinFile says how to reach a farm. Whoever holds it may run code as the
 // farm's user.
-type joinFile joinfile.File
+type joinFile struct {
+	joinfile.File
+	path string
+}
 
 func readJoin(path string) (joinFile, error) {
 	j, err := joinfile.Read(path)
-	return joinFile(j), err
+	return joinFile{j, path}, err
 }
 
 var errPin = errors.New("the server's certificate is not the one in the join file: the file is of another farm or an older one, or somebody else answers")
@@ -134,13 +139,36 @@ func (j joinFile) connect(ctx context.Context, path, role, name string, down fun
 	}
 }
 
-// revive starts the server if it was on this machine and has died.
+// revive starts the server if it was on this machine, in the folder that holds
+// the join file, and has died.
 func (j joinFile) revive() {
 	host, _ := os.Hostname()
-	if host != j.Host || len(j.Command) == 0 || stopped(j.Dir) || joinfile.Serving(j.Dir) {
+	command := ownCommand()
+	if host != j.Host || len(command) == 0 || stopped(j.Dir) || joinfile.Serving(j.Dir) {
 		return
 	}
-	_, _ = Start(j.Dir, "", j.Command) // an error shows itself as no connection
+	here, err := os.Stat(j.path)
+	there, err2 := os.Stat(filepath.Join(j.Dir, JoinName))
+	if err != nil || err2 != nil || !os.SameFile(here, there) {
+		return // a copy could name any folder
+	}
+	_, _ = Start(j.Dir, "", command) // an error shows itself as no connection
+}
+
+// own is the command with which this process has started a server; nil if it
+// has started none.
+var own atomic.Pointer[[]string]
+
+// ownCommand returns the command that starts a server: that of this process, else
+// this program if it is the command dace, else nil.
+func ownCommand() []string {
+	if c := own.Load(); c != nil {
+		return *c
+	}
+	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "dace") {
+		return []string{self, "farm", "serve"}
+	}
+	return nil
 }
 
 // stopped reports whether the farm in a folder was stopped on purpose.

@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 	defer stop()
 	var err error
 	args := flag.Args()
+	natsfarm.SetOwnCommand(serveCommand())
 	switch verb {
 	case "dace": // as the command dace does
 		fs := flag.NewFlagSet("dace", flag.ExitOnError)
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 		_, _ = fs.String("listen", "", ""), fs.Duration("idle", 0, "")
 		if args[0] == "farm" {
 			_ = fs.Parse(args[2:])
-			err = serve.Serve(ctx, *dir, "", append(daceCommand(), "farm", "serve"), nil)
+			err = serve.Serve(ctx, *dir, "", nil)
 		} else {
 			_ = fs.Parse(args[1:])
 			err = farm.WorkFor(ctx, *join, farm.Work{Cores: *cores})
@@ -64,7 +65,7 @@ func TestMain(m *testing.M) {
 		fs := flag.NewFlagSet("serve", flag.ExitOnError)
 		dir, listen := fs.String("dir", "", ""), fs.String("listen", "", "")
 		_ = fs.Parse(args)
-		err = serve.Serve(ctx, *dir, *listen, serveCommand(), nil)
+		err = serve.Serve(ctx, *dir, *listen, nil)
 	case "worker":
 		endWithTest()
 		cores, _ := strconv.Atoi(args[1])
@@ -460,7 +461,7 @@ func TestRefused(t *testing.T) {
 		"token":   {rewrite(t, join, func(m map[string]any) { m["token"] = strings.Repeat("0", 64) }), "refuses the token"},
 		"pin":     {rewrite(t, join, func(m map[string]any) { m["pin"] = strings.Repeat("0", 64) }), "certificate is not the one in the join file"},
 		"version": {rewrite(t, join, func(m map[string]any) { m["version"] = 7 }), "no join file of this version"},
-		"open":    {open, "others can read the join file"},
+		"open":    {open, "others can read or write the join file"},
 		"missing": {join + ".not", "there is no"},
 	} {
 		_, err := farm.Join(ctx, c.join)

@@ -115,7 +115,7 @@ func searches(t testing.TB, pool farm.Pool, p problem.Problem) map[string]string
 	}}
 	tuned, err := smac.Run(ctx, func(ctx context.Context, config []float64) (float64, error) {
 		c := brkga.Config{Elites: int(config[0]), Offspring: 20, Mutants: 2, Bias: config[1]}
-		found, err := portfolio.Portfolio{Configs: []brkga.Config{c}}.Run(ctx, []problem.Problem{p}, portfolio.Settings{Evaluations: 100, Repeats: 2, Farm: pool})
+		found, err := portfolio.BRKGA("one", []brkga.Config{c}).Run(ctx, []problem.Problem{p}, portfolio.Settings{Evaluations: 100, Repeats: 2, Farm: pool})
 		if err != nil {
 			return 0, err
 		}

@@ -27,6 +27,12 @@ func Start(dir, listen string, command []string) (join string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if err := process.OwnFolder(dir); err != nil {
+		return "", fmt.Errorf("farm: %w", err)
+	}
+	if len(command) > 0 {
+		own.Store(&command)
+	}
 	join = filepath.Join(dir, JoinName)
 	if joinfile.Serving(dir) {
 		return join, awaitJoin(join)

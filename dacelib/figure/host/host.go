@@ -1,5 +1,6 @@
 // Package host lets a program that runs others' code, as a notebook's kernel does,
-// end their drawings. Start with [Set]. Who draws figures needs nothing of it.
+// end their drawings and hear of letters that these lack. Start with [Set] and
+// [SetWarn]. Who draws figures needs nothing of it.
 package host
 
 import (

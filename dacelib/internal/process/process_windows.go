@@ -35,6 +35,16 @@ func Gone(pid int) bool {
 	return false
 }
 
+// Owned is true: Windows has lists of rights, which a file in a user's folder
+// inherits from it, and no mode.
+func Owned(os.FileInfo) bool { return true }
+
+// Private is true, as Owned is.
+func Private(os.FileInfo) bool { return true }
+
+// Closed is true, as Owned is.
+func Closed(os.FileInfo) bool { return true }
+
 // Detach lets a command run in a process group of its own, which no interrupt
 // of this one reaches.
 func Detach(cmd *exec.Cmd) {
@@ -50,3 +60,12 @@ func Time() time.Duration {
 	ticks := func(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
 	return time.Duration(100 * (ticks(kernel) + ticks(user)))
 }
+
+// Group does nothing: here a command is ended alone.
+func Group(*exec.Cmd) {}
+
+// Kill ends a started command.
+func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
+// Leash does nothing: a command ends when its standard input does.
+func Leash(*exec.Cmd) (release func()) { return func() {} }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/internal/process"
 )
 
 // CompilerSettings selects a GCC and how to run it. The zero value is the gcc
@@ -346,7 +347,7 @@ func (c *Compiler) compile(ctx context.Context, dir, source, object string, args
 	cmd := exec.CommandContext(limited, c.path, all...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANGUAGE=C", "TMPDIR="+dir)
-	group(cmd)
+	process.Group(cmd)
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

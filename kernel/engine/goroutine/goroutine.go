@@ -9,9 +9,14 @@
 package goroutine
 
 import (
+	"fmt"
+	"reflect"
 	"runtime"
+	"runtime/pprof"
 	"sync"
 	"unsafe"
+
+	"dace.local/kernel/self"
 )
 
 // A holder is the target of the label pointer. It begins with the layout of an
@@ -19,6 +24,24 @@ import (
 type holder struct {
 	labels []struct{ key, value string }
 	value  any
+}
+
+func init() {
+	if err := checkLabels(reflect.TypeFor[pprof.LabelSet]()); err != nil {
+		self.Refuse(err)
+	}
+}
+
+// checkLabels returns an error where a set of profiler labels is laid out in
+// another way than at the beginning of a holder.
+func checkLabels(set reflect.Type) error {
+	ours := reflect.TypeFor[holder]().Field(0).Type
+	if set.Kind() == reflect.Struct && set.NumField() == 1 {
+		if list := set.Field(0).Type; list.Kind() == reflect.Slice && list.Elem().Kind() == reflect.Struct && list.Elem().Size() == ours.Elem().Size() {
+			return nil
+		}
+	}
+	return fmt.Errorf("a set of profiler labels is not a list of pairs of strings: %s", set)
 }
 
 // live holds the addresses of all holders, to distinguish them from profiler

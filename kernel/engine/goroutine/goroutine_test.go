@@ -3,6 +3,7 @@ package goroutine
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"runtime"
 	"runtime/pprof"
 	"sync"
@@ -54,6 +55,26 @@ func TestProfilerLabels(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestFalseLabels: labels of another form are seen.
+func TestFalseLabels(t *testing.T) {
+	if err := checkLabels(reflect.TypeFor[pprof.LabelSet]()); err != nil {
+		t.Error(err)
+	}
+	for _, other := range []reflect.Type{
+		reflect.TypeFor[struct{ list map[string]string }](), reflect.TypeFor[struct{ list []string }](), reflect.TypeFor[[]string](),
+		reflect.TypeFor[struct {
+			list []struct{ key, value, unit string }
+		}](), reflect.TypeFor[struct {
+			n    int
+			list []struct{ key, value string }
+		}](),
+	} {
+		if checkLabels(other) == nil {
+			t.Errorf("%s is taken for a set of profiler labels", other)
+		}
+	}
 }
 
 func TestCollected(t *testing.T) {

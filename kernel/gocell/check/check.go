@@ -63,6 +63,7 @@ type Program struct {
 	Imports  map[string]string // by the name that cells use
 	dots     []string          // paths imported with a dot
 	Units    []*Unit           // in the order declared
+	gone     []*Unit           // those that no longer compile: they come back when what they use does
 	broken   map[string]string // why a name is no longer declared
 	lifted   map[string]bool   // types of interpreted cells that are compiled, see lift.go
 	Prelude  *Prelude          // shared by all clones
@@ -112,9 +113,10 @@ func (p *Program) Emptied() *Program {
 func (p *Program) Without(names map[string]bool) *Program {
 	next := p.clone()
 	maps.DeleteFunc(next.Names, func(n string, _ *entity) bool { return names[n] })
-	next.Units = slices.DeleteFunc(next.Units, func(u *Unit) bool {
+	without := func(u *Unit) bool {
 		return slices.ContainsFunc(u.Names, func(n string) bool { return names[n] })
-	})
+	}
+	next.Units, next.gone = slices.DeleteFunc(next.Units, without), slices.DeleteFunc(next.gone, without)
 	return next
 }
 
@@ -122,7 +124,7 @@ func (p *Program) Without(names map[string]bool) *Program {
 // change.
 func (p *Program) clone() *Program {
 	return &Program{Importer: p.Importer, Package: p.Package, Names: maps.Clone(p.Names), Imports: maps.Clone(p.Imports),
-		dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
+		dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
 }
 
 // UnitsOf returns the unit of a declaration, whose text is pc.
@@ -189,7 +191,8 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 		return nil, err
 	}
 	t := takenBy(own, ownNative, src.Body)
-	kept, changed := next.keep(fset, src, t, ownNative)
+	kept, changed := keep(next.Units, fset, src, t, ownNative)
+	gone, _ := keep(next.gone, fset, src, t, ownNative)
 	for n := range t.defined {
 		// A variable that replaces a function, or one of another type,
 		// changes its users too; the type is known only after the check.
@@ -209,7 +212,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 			return nil, ce
 		}
 	}
-	u := &update{p: next, fset: fset, src: src, own: own, ownNative: ownNative, kept: kept, changed: changed, dropped: map[*Unit]string{}, defs: map[string]types.Object{}}
+	u := &update{p: next, fset: fset, src: src, own: own, ownNative: ownNative, kept: kept, gone: gone, changed: changed, dropped: map[*Unit]string{}, defs: map[string]types.Object{}}
 	c, err := u.run()
 	if err != nil {
 		return nil, err
@@ -294,12 +297,12 @@ func takenBy(own []Declared, ownNative *Unit, body *ast.BlockStmt) taking {
 	return t
 }
 
-// keep returns the units that stay in force, and the names that are declared
-// anew, by the cell or because of it.
-func (p *Program) keep(fset *token.FileSet, src *Source, t taking, ownNative *Unit) (kept []*Unit, changed map[string]bool) {
+// keep returns those of the units that stay in force, and the names that are
+// declared anew, by the cell or because of it.
+func keep(units []*Unit, fset *token.FileSet, src *Source, t taking, ownNative *Unit) (kept []*Unit, changed map[string]bool) {
 	changed = map[string]bool{}
 	taken := func(n string) bool { return t.names[n] || t.defined[n] }
-	for _, u := range p.Units {
+	for _, u := range units {
 		switch {
 		case u.native != nil:
 			switch {
@@ -498,7 +501,9 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 		}
 	}
 	for u, why := range dropped {
-		c.Notes = append(c.Notes, why)
+		if !slices.Contains(p.gone, u) {
+			c.Notes = append(c.Notes, why)
+		}
 		if u.Method == "" {
 			for _, n := range u.Names {
 				delete(p.Names, n)

@@ -18,6 +18,7 @@ type update struct {
 	own       []Declared // the cell's declarations
 	ownNative *Unit      // the cell itself, if it is compiled
 	kept      []*Unit    // units of earlier cells that the cell does not take over
+	gone      []*Unit    // units that no longer compiled before the cell
 	changed   map[string]bool
 	dropped   map[*Unit]string        // why a kept unit no longer compiles
 	defs      map[string]types.Object // variables that the cell defines and compiled cells use
@@ -47,6 +48,8 @@ func (u *update) attempt() (*Checked, error) {
 			live = append(live, k)
 		}
 	}
+	back := u.back(live)
+	live = append(live, back...)
 	all, natives, replaced, err := u.collect(live)
 	if err != nil {
 		return nil, err
@@ -76,7 +79,44 @@ func (u *update) attempt() (*Checked, error) {
 		return nil, u.failed(k)
 	}
 	p.commit(c, k.objects, live, u.dropped)
+	u.settle(c, back)
 	return c, nil
+}
+
+// back returns the units that no longer compiled and are tried again, since the
+// cell changes what they use.
+func (u *update) back(live []*Unit) []*Unit {
+	isGone := func(k *Unit) bool {
+		_, again := u.dropped[k]
+		return !again && slices.Contains(u.gone, k)
+	}
+	return slices.DeleteFunc(dependents(u.andGone(live), u.changed), func(k *Unit) bool { return !isGone(k) })
+}
+
+// andGone returns the units in force and those that no longer compile.
+func (u *update) andGone(live []*Unit) []*Unit {
+	all := slices.Clone(live)
+	for _, k := range u.gone {
+		if !slices.Contains(all, k) {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// settle notes which units the session lacks after the cell, and tells of those
+// that are back.
+func (u *update) settle(c *Checked, back []*Unit) {
+	u.p.gone = nil
+	for _, k := range slices.Concat(u.gone, u.kept) {
+		_, dropped := u.dropped[k]
+		if dropped || slices.Contains(u.gone, k) && !slices.Contains(back, k) {
+			u.p.gone = append(u.p.gone, k)
+		}
+	}
+	for _, k := range back {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s, declared in cell %d, compiles again", k, k.Cell))
+	}
 }
 
 // hidden returns the session's names that the cell does not see: those declared
@@ -186,7 +226,7 @@ func (u *update) compiled(c *Checked, k *checking, natives []*Unit, replaced map
 	case err != nil:
 		for old, v := range replaced {
 			if v == bad {
-				u.dropped[old] = fmt.Sprintf("%s, compiled in cell %d, no longer compiles: %s", old, old.Cell, reason(err))
+				u.drop(old, fmt.Sprintf("%s, compiled in cell %d, no longer compiles: %s", old, old.Cell, reason(err)))
 				return errAgain
 			}
 		}
@@ -281,7 +321,7 @@ func (u *update) move(c *Checked, k *checking, live []*Unit) error {
 	}
 	more := false
 	for n := range c.Moved {
-		if !u.changed[n] && len(dependents(live, map[string]bool{n: true})) > 0 {
+		if !u.changed[n] && len(dependents(u.andGone(live), map[string]bool{n: true})) > 0 {
 			u.changed[n], more = true, true
 		}
 	}
@@ -312,7 +352,7 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 		n := v.Name()
 		if e := u.p.Names[n]; e != nil && !u.changed[n] {
 			if old, ok := e.Object.(*types.Var); ok && !types.Identical(old.Type(), v.Type()) &&
-				len(dependents(live, map[string]bool{n: true})) > 0 {
+				len(dependents(u.andGone(live), map[string]bool{n: true})) > 0 {
 				u.changed[n] = true
 				return errAgain
 			}
@@ -330,13 +370,21 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 	return nil
 }
 
+// drop drops a unit that no longer compiles; those that use it are checked again.
+func (u *update) drop(k *Unit, why string) {
+	u.dropped[k] = why
+	for _, n := range k.Names {
+		u.changed[n] = true
+	}
+}
+
 // failed returns the error of a check: errAgain where an earlier cell's
 // declaration no longer compiles, which is dropped.
 func (u *update) failed(k *checking) error {
 	for _, e := range k.errs {
 		for _, d := range k.all {
 			if !d.Own && d.Decl.Pos() <= e.Pos && e.Pos < d.Decl.End() {
-				u.dropped[d.Unit] = fmt.Sprintf("%s, declared in cell %d, no longer compiles: %s (line %d)", d.Unit, d.Unit.Cell, e.Msg, u.fset.Position(e.Pos).Line)
+				u.drop(d.Unit, fmt.Sprintf("%s, declared in cell %d, no longer compiles: %s (line %d)", d.Unit, d.Unit.Cell, e.Msg, u.fset.Position(e.Pos).Line))
 				return errAgain
 			}
 		}

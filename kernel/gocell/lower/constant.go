@@ -132,6 +132,22 @@ func (l *lowerer) typeFromOther(x *ast.BinaryExpr, operand ast.Expr) bool {
 	return basic && o.Value == nil && o.Type == c.Type && x.Op != token.SHL && x.Op != token.SHR
 }
 
+// divides reports whether a node is a division.
+func divides(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		return n.Op == token.QUO
+	case *ast.AssignStmt:
+		return n.Tok == token.QUO_ASSIGN
+	}
+	return false
+}
+
+func isComplex(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsComplex != 0
+}
+
 // foldAt replaces a constant expression by its value. The interpreter computes
 // some otherwise than Go.
 func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
@@ -158,9 +174,14 @@ func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
 		return goOn
 	}
 	var y ast.Expr
-	if p, ok := c.Parent().(*ast.BinaryExpr); ok && l.typeFromOther(p, x) {
+	p, isOperand := c.Parent().(*ast.BinaryExpr)
+	switch {
+	case isComplex(tv.Type) && divides(c.Parent()):
+		// The interpreter looks for a zero, and knows no untyped complex(0, 2).
+		y = l.convert(l.literal(tv.Value, tv.Type, x.Pos()), tv.Type, x.Pos())
+	case isOperand && l.typeFromOther(p, x):
 		y = l.literal(tv.Value, tv.Type, x.Pos())
-	} else {
+	default:
 		y = l.typedLiteral(tv, x.Pos())
 	}
 	info.Types[y] = tv

@@ -238,6 +238,7 @@ const (
 	kindGo
 	kindIdent
 	kindIf
+	kindIncDec
 	kindIndex
 	kindIndexList
 	kindLabeled
@@ -298,6 +299,8 @@ func kindOfNode(n ast.Node) nodeKind {
 		return kindReturn
 	case *ast.IfStmt:
 		return kindIf
+	case *ast.IncDecStmt:
+		return kindIncDec
 	case *ast.ForStmt:
 		return kindFor
 	case *ast.RangeStmt:

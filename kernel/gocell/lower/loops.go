@@ -247,6 +247,20 @@ func fallsPastDefault(x *ast.SwitchStmt) bool {
 	return past && falls
 }
 
+// defaultLast moves the default clause of a switch behind the others, into none of
+// which it falls through. The interpreter exchanges it with the last one, which is
+// then asked before those between.
+func defaultLast(x *ast.SwitchStmt) {
+	list := x.Body.List
+	for i, s := range list {
+		if s.(*ast.CaseClause).List == nil {
+			copy(list[i:], list[i+1:])
+			list[len(list)-1] = s
+			return
+		}
+	}
+}
+
 // chooseThenRun splits a switch without an init statement: one switch chooses the
 // clause, a second one executes it.
 func (l *lowerer) chooseThenRun(x *ast.SwitchStmt) []ast.Stmt {
@@ -258,21 +272,23 @@ func (l *lowerer) chooseThenRun(x *ast.SwitchStmt) []ast.Stmt {
 		run.Body.List = append(run.Body.List, &ast.CaseClause{Case: c.Case, List: []ast.Expr{m.Int(i)}, Colon: c.Colon, Body: c.Body})
 		c.Body = []ast.Stmt{m.Set(k, m.Int(i))}
 	}
+	defaultLast(x)
 	return []ast.Stmt{m.Variable(k, m.Ident("int")), x, run}
 }
 
-// comparesTypes reports whether the tag and a case of a switch differ in type,
-// or a case is nil and the tag no interface. The interpreter compares values of
-// one type only.
-func (l *lowerer) comparesTypes(x *ast.SwitchStmt) bool {
+// comparesOtherwise reports whether the tag and a case of a switch differ in type,
+// a case is nil and the tag no interface, or an expression after the first of a
+// case must be evaluated. The interpreter compares values of one type only, and
+// evaluates only the first expression of a case.
+func (l *lowerer) comparesOtherwise(x *ast.SwitchStmt) bool {
 	if x.Tag == nil {
 		return false
 	}
 	t := types.Default(l.c.Info.TypeOf(x.Tag))
 	for _, s := range x.Body.List {
-		for _, e := range s.(*ast.CaseClause).List {
+		for i, e := range s.(*ast.CaseClause).List {
 			tv := l.c.Info.Types[e]
-			if tv.IsNil() && !types.IsInterface(t) || !tv.IsNil() && !types.Identical(t, types.Default(tv.Type)) {
+			if i > 0 && tv.Value == nil || tv.IsNil() && !types.IsInterface(t) || !tv.IsNil() && !types.Identical(t, types.Default(tv.Type)) {
 				return true
 			}
 		}

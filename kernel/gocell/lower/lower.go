@@ -524,7 +524,8 @@ func (l *lowerer) gatherAppended(x *ast.CallExpr) {
 }
 
 // unnameSpreadSlice converts s of f(s...) to the slice type of the parameter. The
-// interpreter takes a slice of a named type for one argument.
+// interpreter takes a slice of a named type for one argument, and one of a compiled
+// package that a function of a cell is called with.
 func (l *lowerer) unnameSpreadSlice(x *ast.CallExpr) {
 	if !x.Ellipsis.IsValid() || len(x.Args) == 0 {
 		return
@@ -534,11 +535,10 @@ func (l *lowerer) unnameSpreadSlice(x *ast.CallExpr) {
 	if !ok || tv.Type == nil {
 		return
 	}
-	n, ok := types.Unalias(tv.Type).(*types.Named)
-	if !ok {
+	if _, named := types.Unalias(tv.Type).(*types.Named); !named && l.compiledFunc(x.Fun) {
 		return
 	}
-	if s, ok := n.Underlying().(*types.Slice); ok && !l.isBuiltin(x.Fun) {
+	if s, ok := tv.Type.Underlying().(*types.Slice); ok && !l.isBuiltin(x.Fun) {
 		pos := x.Args[last].Pos()
 		x.Args[last] = l.convert(x.Args[last], s, pos)
 	}

@@ -101,11 +101,9 @@ func (l *lowerer) detachSingle(a *ast.AssignStmt) {
 		a.Rhs[0] = r
 	}
 	_, isCall := r.(*ast.CallExpr)
-	if isCall && a.Tok == token.ASSIGN && t != nil {
-		if _, isFunc := t.Underlying().(*types.Signature); isFunc {
-			a.Rhs[0] = l.detach(r) // a compiled function's result would replace the variable
-			return
-		}
+	if isCall && (a.Tok == token.ASSIGN || l.function().typ == nil) && l.isFunc(r) {
+		a.Rhs[0] = l.detach(r) // a compiled function's result would replace the variable
+		return
 	}
 	if isCall || a.Tok == token.DEFINE || !storesInPlace(r) {
 		return
@@ -114,6 +112,16 @@ func (l *lowerer) detachSingle(a *ast.AssignStmt) {
 		return
 	}
 	a.Rhs[0] = l.detach(r)
+}
+
+// isFunc reports whether an expression's value is a function.
+func (l *lowerer) isFunc(x ast.Expr) bool {
+	t := l.c.Info.TypeOf(x)
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Signature)
+	return ok
 }
 
 // typeOperator converts the value of an operator to its own type before it is
@@ -298,7 +306,7 @@ func (l *lowerer) detachDeclared(v *ast.ValueSpec) {
 		_, isCall := x.(*ast.CallExpr)
 		_, literal := x.(*ast.CompositeLit)
 		switch {
-		case isBlank(v.Names[i]) || literal || receives(x) || iface && !isCall && storesInPlace(x):
+		case isBlank(v.Names[i]) || literal || isCall && l.isFunc(x) || receives(x) || iface && !isCall && storesInPlace(x):
 			v.Values[i] = l.detach(x)
 		case iface:
 			v.Values[i] = l.typeOperator(x)

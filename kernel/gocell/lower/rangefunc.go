@@ -27,10 +27,16 @@ func (l *lowerer) rangeInt(r *ast.RangeStmt, t types.Type) *ast.ForStmt {
 	} else if r.Key != nil && !isBlank(r.Key) {
 		body = []ast.Stmt{m.Assign(r.Tok, []ast.Expr{r.Key}, m.Ident(i)), r.Body}
 	}
+	count := &ast.IncDecStmt{X: m.Ident(i), TokPos: m.Pos, Tok: token.INC}
+	l.c.Info.Types[count.X] = variableOf(t)
+	var post ast.Stmt = count
+	if add := l.addToUintptr(count); add != nil {
+		post = add.(ast.Stmt)
+	}
 	return &ast.ForStmt{For: m.Pos,
 		Init: m.Assign(token.DEFINE, []ast.Expr{m.Ident(i), m.Ident(n)}, conv(m.Int(0)), conv(r.X)),
 		Cond: &ast.BinaryExpr{X: m.Ident(i), OpPos: m.Pos, Op: token.LSS, Y: m.Ident(n)},
-		Post: &ast.IncDecStmt{X: m.Ident(i), TokPos: m.Pos, Tok: token.INC},
+		Post: post,
 		Body: &ast.BlockStmt{Lbrace: r.Body.Lbrace, List: body, Rbrace: r.Body.Rbrace}}
 }
 

@@ -104,6 +104,20 @@ func (l *lowerer) rangeIntStmt(x *ast.RangeStmt) *ast.BlockStmt {
 	return l.splitFor(l.rangeInt(x, l.c.Info.Types[x.X].Type))
 }
 
+// addToUintptr rewrites x++ and x-- of a uintptr to x += 1 and x -= 1; it returns nil
+// for other types.
+func (l *lowerer) addToUintptr(x *ast.IncDecStmt) ast.Node {
+	if b, ok := l.c.Info.TypeOf(x.X).Underlying().(*types.Basic); !ok || b.Kind() != types.Uintptr {
+		return nil
+	}
+	op := token.ADD_ASSIGN
+	if x.Tok == token.DEC {
+		op = token.SUB_ASSIGN
+	}
+	m := syntax.At(x.TokPos)
+	return m.Assign(op, []ast.Expr{x.X}, m.Int(1))
+}
+
 func (l *lowerer) nameBlankRangeKey(x *ast.RangeStmt) {
 	if l.rangeOver(x) != nil {
 		l.nameBlankKey(x)
@@ -155,6 +169,7 @@ func (l *lowerer) hoistSwitchInit(x *ast.SwitchStmt) {
 
 func (l *lowerer) orderDefault(c *astutil.Cursor, x *ast.SwitchStmt) verdict {
 	if !fallsPastDefault(x) {
+		defaultLast(x)
 		return goOn
 	}
 	b := syntax.At(x.Pos()).Block(append(l.hoisted, l.chooseThenRun(x)...)...)

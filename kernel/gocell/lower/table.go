@@ -269,6 +269,15 @@ var table = []rewrite{
 		leave:  []action{block((*lowerer).rangeIntStmt)},
 	},
 	{
+		name:   "add-to-uintptr",
+		does:   "adds one to a uintptr by +=, or subtracts it by -=",
+		why:    "yaegi's ++ and -- do not know the type, and end the function",
+		before: "p++",
+		after:  "p += 1",
+		passes: inStatements,
+		leave:  []action{swap((*lowerer).addToUintptr)},
+	},
+	{
 		name:   "name-blank-range-key",
 		does:   "names a blank key beside a value",
 		why:    "yaegi keeps one variable, of one type, for all blanks of a function",
@@ -424,14 +433,14 @@ var table = []rewrite{
 	},
 	{
 		name:   "untag-switch",
-		does:   "rewrites cases to conditions, if tag and cases differ in type",
-		why:    "yaegi converts the tag to the type of the case, and panics",
+		does:   "rewrites cases to conditions, if tag and cases differ in type, or a case lists expressions that are not constant",
+		why:    "yaegi converts the tag to the type of the case, and panics, and evaluates only the first expression of a list",
 		before: "switch x { case nil: f(); case 1: g() }",
 		after:  "{ var ˑt1 any = x; switch { case ˑt1 == nil: f(); case ˑt1 == 1: g() } }",
 		order:  "before join-case-conditions, which then sees conditions",
 		passes: inStatements,
 		leave: []action{inPlace(func(l *lowerer, x *ast.SwitchStmt) {
-			if l.comparesTypes(x) {
+			if l.comparesOtherwise(x) {
 				l.hoisted = append(l.hoisted, l.untag(x))
 			}
 		})},
@@ -451,8 +460,8 @@ var table = []rewrite{
 	},
 	{
 		name:   "order-default",
-		does:   "splits a switch with default before other clauses and a fallthrough: one switch chooses, a second one executes",
-		why:    "yaegi moves default to the end",
+		does:   "moves default behind the other clauses, or splits a switch with a fallthrough: one switch chooses, a second one executes",
+		why:    "yaegi exchanges default with the last clause, which it then asks before those between",
 		before: "switch x { default: f(); fallthrough; case 1: g() }",
 		after:  "{ var ˑt1 int; switch x { default: ˑt1 = 0; case 1: ˑt1 = 1 }; switch ˑt1 { case 0: f(); fallthrough; case 1: g() } }",
 		order:  "after join-case-conditions, since the first switch keeps the conditions",
@@ -970,8 +979,8 @@ var table = []rewrite{
 	},
 	{
 		name:   "unname-spread-slice",
-		does:   "converts a slice of a named type in f(s...) to its underlying type",
-		why:    "yaegi takes it for one argument and panics",
+		does:   "converts a slice in f(s...) to its underlying type, if its type has a name or it is an argument of a cell's function",
+		why:    "yaegi takes it for one argument and panics, also where the slice is the library's, as os.Args",
 		before: "f(names...)",
 		after:  "f([]string(names)...)",
 		passes: inExpressions,

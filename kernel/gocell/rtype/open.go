@@ -3,8 +3,9 @@ package rtype
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"unsafe"
+
+	"dace.local/kernel/self"
 )
 
 // Raw is the memory layout of a reflect.Value.
@@ -20,9 +21,6 @@ func RawOf(v *reflect.Value) *Raw { return (*Raw)(unsafe.Pointer(v)) }
 // that is not exported.
 var closed = func() (bits uintptr) {
 	flag := func(v reflect.Value) uintptr { return RawOf(&v).Flag }
-	if f, _ := reflect.TypeFor[reflect.Value]().FieldByName("flag"); f.Offset != unsafe.Offsetof(Raw{}.Flag) || f.Type.Size() != unsafe.Sizeof(uintptr(0)) {
-		panic("rtype: reflect.Value has another layout")
-	}
 	struc := reflect.New(reflect.TypeFor[arrayType]()).Elem() // embeds header
 	head := reflect.New(reflect.TypeFor[header]()).Elem()
 	word := reflect.New(reflect.TypeFor[uintptr]()).Elem()
@@ -33,13 +31,13 @@ var closed = func() (bits uintptr) {
 var UnsafePointer = reflect.TypeFor[unsafe.Pointer]()
 
 // Hidden returns a function that gives full access to an unexported field of an
-// addressable struct value. It panics if the type has no field of that name, or
-// if package reflect writes the field's type differently from typ: call it at
-// the start of the process.
+// addressable struct value of the standard library. It refuses a Go where the type
+// has no field of that name, or package reflect writes the field's type differently
+// from typ: call it at the start of the process.
 func Hidden(of reflect.Type, name, typ string) func(v reflect.Value) reflect.Value {
 	f, ok := of.FieldByName(name)
 	if !ok || f.Type.String() != typ {
-		panic(fmt.Sprintf("rtype: %s has no field %s of type %s in %s", of, name, typ, runtime.Version()))
+		self.Refuse(fmt.Errorf("%s has no field %s of type %s", of, name, typ))
 	}
 	return func(v reflect.Value) reflect.Value { return Open(v.FieldByIndex(f.Index)) }
 }

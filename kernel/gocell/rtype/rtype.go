@@ -7,8 +7,8 @@
 // distinguishes it from another type of the same shape.
 //
 // Package rtype builds the run time's own type descriptors (package
-// internal/abi) and never frees them. A test compares their layout with that of
-// the compiler's descriptors.
+// internal/abi) and never frees them. Their layout is compared with that of the
+// compiler's descriptors as the process starts (layout.go).
 package rtype
 
 import (
@@ -72,7 +72,7 @@ type (
 	}
 	funcType struct {
 		header
-		in, out uint16
+		inCount, outCount uint16
 	}
 	imethod struct {
 		name int32
@@ -82,15 +82,6 @@ type (
 		header
 		pkgPath *byte
 		methods []imethod
-	}
-	mapType struct {
-		header
-		key, elem, group unsafe.Pointer
-		hasher           func(unsafe.Pointer, uintptr) uintptr
-		groupSize        uintptr
-		slotSize         uintptr
-		elemOff          uintptr
-		flags            uint32
 	}
 	ptrType struct {
 		header
@@ -118,12 +109,6 @@ type (
 //go:linkname addReflectOff reflect.addReflectOff
 func addReflectOff(p unsafe.Pointer) int32
 
-func init() {
-	// The run time takes offset -1, the first that it returns, for unreachable
-	// code.
-	addReflectOff(unsafe.Pointer(new(int)))
-}
-
 // pinned keeps memory alive to which descriptors point in ways that the garbage
 // collector does not see. It grows with the types that cells declare, which
 // live as long as the process.
@@ -141,6 +126,10 @@ func pin(x any) {
 // name encodes a name as internal/abi.Name does. All methods are exported to
 // package reflect, because the interpreter calls them through it.
 func name(s, tag string, exported, embedded bool) *byte {
+	return &encoded(s, tag, exported, embedded)[0]
+}
+
+func encoded(s, tag string, exported, embedded bool) []byte {
 	bits := byte(0)
 	if exported {
 		bits |= 1 << 0
@@ -164,7 +153,7 @@ func name(s, tag string, exported, embedded bool) *byte {
 		varint(len(tag))
 		b = append(b, tag...)
 	}
-	return &b[0]
+	return b
 }
 
 func nameOff(s string) int32 { return addReflectOff(unsafe.Pointer(name(s, "", true, false))) }
@@ -202,7 +191,7 @@ func extra(k reflect.Kind) reflect.Type {
 	case reflect.Interface:
 		return reflect.TypeFor[interfaceType]()
 	case reflect.Map:
-		return reflect.TypeFor[mapType]()
+		return mapType
 	case reflect.Pointer:
 		return reflect.TypeFor[ptrType]()
 	case reflect.Slice:
@@ -326,39 +315,24 @@ func (n *Named) assume(t reflect.Type) {
 	}
 	keep := *(*header)(n.t)
 	u := unsafe.Pointer(descriptor(t))
-	switch n.kind {
-	case reflect.Array:
-		*(*arrayType)(n.t) = *(*arrayType)(u)
-	case reflect.Chan:
-		*(*chanType)(n.t) = *(*chanType)(u)
-	case reflect.Func:
-		*(*funcType)(n.t) = *(*funcType)(u)
-		// The parameters follow the descriptor, and its uncommon part if it has
-		// one.
-		off := unsafe.Sizeof(funcType{})
-		if (*header)(u).tflag&flagUncommon != 0 {
-			off += unsafe.Sizeof(uncommon{})
-		}
-		if k := t.NumIn() + t.NumOut(); k == n.params && k > 0 {
-			copy(unsafe.Slice((*unsafe.Pointer)(unsafe.Add(n.un, unsafe.Sizeof(uncommon{}))), k),
-				unsafe.Slice((*unsafe.Pointer)(unsafe.Add(u, off)), k))
-		}
-	case reflect.Interface:
-		*(*interfaceType)(n.t) = *(*interfaceType)(u)
-	case reflect.Map:
-		*(*mapType)(n.t) = *(*mapType)(u)
-	case reflect.Pointer:
-		*(*ptrType)(n.t) = *(*ptrType)(u)
-	case reflect.Slice:
-		*(*sliceType)(n.t) = *(*sliceType)(u)
-	case reflect.Struct:
-		*(*structType)(n.t) = *(*structType)(u)
-	default:
-		*(*header)(n.t) = *(*header)(u)
-	}
+	whole := extra(n.kind)
+	reflect.NewAt(whole, n.t).Elem().Set(reflect.NewAt(whole, u).Elem())
 	h := (*header)(n.t)
 	h.tflag = h.tflag&(flagRegular|flagMaskNeeded|flagDirectIface) | flagNamed | flagUncommon
 	h.str, h.hash, h.ptrToThis = keep.str, keep.hash, keep.ptrToThis
+	if n.kind == reflect.Func && t.NumIn()+t.NumOut() == n.params {
+		copy(parameters(n.t, n.params), parameters(u, n.params))
+	}
+}
+
+// parameters returns the descriptors of the k parameters and results of a func type.
+// They follow its descriptor, and its uncommon part if it has one.
+func parameters(p unsafe.Pointer, k int) []unsafe.Pointer {
+	off := unsafe.Sizeof(funcType{})
+	if (*header)(p).tflag&flagUncommon != 0 {
+		off += unsafe.Sizeof(uncommon{})
+	}
+	return unsafe.Slice((*unsafe.Pointer)(unsafe.Add(p, off)), k)
 }
 
 // setMethods writes the method table of T or *T: own holds the methods of the

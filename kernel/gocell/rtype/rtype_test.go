@@ -6,49 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"sort"
 	"strings"
 	"testing"
-	"unsafe"
 )
-
-// TestLayout compares the layout of the descriptors here with the compiler's.
-func TestLayout(t *testing.T) {
-	type S struct {
-		A int `k:"v"`
-		b string
-	}
-	h := descriptor(reflect.TypeFor[S]())
-	if h.size != 24 || h.ptrBytes != 16 || h.align != 8 || reflect.Kind(h.kind) != reflect.Struct || h.tflag&flagNamed == 0 {
-		t.Errorf("header: %+v", h)
-	}
-	if !h.equal(unsafe.Pointer(&S{1, "x"}), unsafe.Pointer(&S{1, "x"})) {
-		t.Error("equal")
-	}
-	s := (*structType)(unsafe.Pointer(h))
-	if len(s.fields) != 2 || s.fields[1].offset != 8 || s.fields[1].typ != unsafe.Pointer(descriptor(reflect.TypeFor[string]())) {
-		t.Errorf("struct: %+v", s.fields)
-	}
-	m := (*mapType)(unsafe.Pointer(descriptor(reflect.TypeFor[map[string]int32]())))
-	if m.key != unsafe.Pointer(descriptor(reflect.TypeFor[string]())) || m.slotSize != 24 || m.elemOff != 16 {
-		t.Errorf("map: %+v", m)
-	}
-	f := (*funcType)(unsafe.Pointer(descriptor(reflect.TypeFor[func(int, string) error]())))
-	if f.in != 2 || f.out != 1 {
-		t.Errorf("func: %+v", f)
-	}
-	i := (*interfaceType)(unsafe.Pointer(descriptor(reflect.TypeFor[sort.Interface]())))
-	if len(i.methods) != 3 {
-		t.Errorf("interface: %+v", i)
-	}
-	a := (*arrayType)(unsafe.Pointer(descriptor(reflect.TypeFor[[7]int]())))
-	if a.len != 7 {
-		t.Errorf("array: %+v", a)
-	}
-	if p := (*ptrType)(unsafe.Pointer(descriptor(reflect.TypeFor[*S]()))); p.elem != unsafe.Pointer(h) {
-		t.Errorf("pointer: %+v", p)
-	}
-}
 
 func stringMethod(f func(v reflect.Value) string) Method {
 	return Method{Name: "String", Type: reflect.TypeFor[func() string](), Call: func(v reflect.Value, _ []reflect.Value) []reflect.Value {

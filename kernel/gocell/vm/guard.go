@@ -85,6 +85,9 @@ func (m *Machine) guardNode(n node) {
 	if *g == nil {
 		return
 	}
+	if storesTrueOnly(n) {
+		defer func() { *g = branchAfter(*g) }()
+	}
 	// The steps of function literals have been generated already, unguarded.
 	*n.exec() = nil
 	gen := *g
@@ -137,6 +140,38 @@ func (m *Machine) guardNode(n node) {
 				}
 				*e = m.guardStep(node{p}, run)
 			}
+		}
+	}
+}
+
+// storesTrueOnly reports whether a node is a condition, or the left operand of && or
+// ||, whose step in the interpreter leaves the slot of its value as it was where the
+// value is false: *p and <-ch.
+func storesTrueOnly(n node) bool {
+	return n.fnext().p != nil && (n.kind() == "starExpr" || n.kind() == "unaryExpr" && n.action() == "<-")
+}
+
+// branchAfter makes the generator of a condition one that stores the value, and
+// then goes on by it.
+func branchAfter(gen func(unsafe.Pointer)) func(unsafe.Pointer) {
+	return func(p unsafe.Pointer) {
+		n := node{p}
+		fnext := at[node](p, layout.node.fnext)
+		condition := *fnext
+		*fnext = node{}
+		gen(p)
+		*fnext = condition
+		run := *n.exec()
+		if run == nil {
+			return
+		}
+		value, otherwise := genValue(p), getExec(condition.p)
+		*n.exec() = func(f unsafe.Pointer) step {
+			next := run(f)
+			if next != nil && !value(f).Bool() {
+				return otherwise
+			}
+			return next
 		}
 	}
 }

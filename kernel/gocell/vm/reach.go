@@ -15,12 +15,13 @@ import (
 	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/gocell/rtype"
+	"dace.local/kernel/self"
 )
 
 // What this package uses of others without their consent stands in the tables
 // here and nowhere else: fields and functions that are not exported, and bits of
-// a reflect.Value. All of it is checked as the process starts; another version
-// of yaegi or of Go that lacks one of them is named by the message.
+// a reflect.Value. All of it is checked as the process starts: a Go that lacks one
+// of them is refused, and another version of yaegi is named by a panic.
 
 const yaegi = "github.com/traefik/yaegi"
 
@@ -292,13 +293,73 @@ const methodFlag = 1 << 9
 // reached holds the types that the tables name, by their names. Whatever reads
 // a private field follows from it, so that no field is read before the check.
 var reached = func() map[string]reflect.Type {
-	known, err := reach(structs, fields, functions)
+	goFields, yaegiFields := split(fields, func(f field) bool { return strings.HasPrefix(f.of, "interp.") })
+	goFunctions, yaegiFunctions := split(functions, func(f linked) bool { return strings.HasPrefix(f.name, yaegi) })
+	_, err := reach(structs, goFields, goFunctions)
+	if err = errors.Join(err, checkWords(methodFlag, kindBits, stack)); err != nil {
+		self.Refuse(err)
+	}
+	known, err := reach(structs, yaegiFields, yaegiFunctions)
 	if err != nil {
-		panic(fmt.Sprintf("gocell: this program was built with %s %s and %s, and package vm is not written for these:\n%v",
-			yaegi, version(), runtime.Version(), err))
+		panic(fmt.Sprintf("gocell: this program was built with %s %s, and package vm is not written for it:\n%v", yaegi, version(), err))
 	}
 	return known
 }()
+
+// split returns the elements of a list that are not yaegi's, and those that are.
+func split[E any](list []E, isYaegi func(E) bool) (rest, yaegis []E) {
+	for _, e := range list {
+		if isYaegi(e) {
+			yaegis = append(yaegis, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return rest, yaegis
+}
+
+// checkWords compares flags of a reflect.Value, what a closure begins with, and
+// what stack returns with what they are taken for.
+func checkWords(methodFlag, kindBits uintptr, stack func() (used, id uintptr)) error {
+	method := reflect.ValueOf(&sync.Mutex{}).Method(0)
+	function := reflect.ValueOf(func() {})
+	m, f := rtype.RawOf(&method), rtype.RawOf(&function)
+	switch {
+	case m.Flag&methodFlag == 0 || f.Flag&methodFlag != 0:
+		return fmt.Errorf("the flag of a reflect.Value that is a method is not %#x", methodFlag)
+	case reflect.Kind(f.Flag&kindBits) != reflect.Func:
+		return fmt.Errorf("the kind of a reflect.Value is not in its flags %#x", kindBits)
+	case *(*uintptr)(f.Pointer) != function.Pointer():
+		return errors.New("a closure does not begin with its code")
+	}
+	outer, id := stack()
+	inner, same := deeper(stack)
+	if outer == 0 || inner < outer+deep || inner > outer+2*deep {
+		return errors.New("a goroutine does not begin with the bounds of its stack")
+	}
+	other := make(chan uintptr)
+	go func() {
+		_, id := stack()
+		other <- id
+	}()
+	if id == 0 || id != same || id != currentG() || id == <-other {
+		return errors.New("a goroutine is not known by its address")
+	}
+	return nil
+}
+
+// deep is the size of deeper's frame, in bytes.
+const deep = 4 << 10
+
+// deeper calls stack below a large frame.
+//
+//go:noinline
+func deeper(stack func() (used, id uintptr)) (used, id uintptr) {
+	var frame [deep]byte
+	used, id = stack()
+	runtime.KeepAlive(&frame)
+	return used, id
+}
 
 // reach checks the tables, and keeps the offsets of the fields.
 func reach(structs []reflect.Type, fields []field, functions []linked) (known map[string]reflect.Type, err error) {
@@ -340,11 +401,6 @@ func reach(structs []reflect.Type, fields []field, functions []linked) (known ma
 		if name := functionName(f.f); name != f.name {
 			errs = append(errs, fmt.Errorf("\tthere is no function %s", f.name))
 		}
-	}
-	method := reflect.ValueOf(&sync.Mutex{}).Method(0)
-	function := reflect.ValueOf(func() {})
-	if rtype.RawOf(&method).Flag&methodFlag == 0 || rtype.RawOf(&function).Flag&methodFlag != 0 {
-		errs = append(errs, fmt.Errorf("\tthe flag of a reflect.Value that is a method is not %#x", methodFlag))
 	}
 	return known, errors.Join(errs...)
 }

@@ -48,6 +48,30 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestFalseWords: each word of a goroutine and of a reflect.Value that is another
+// is seen.
+func TestFalseWords(t *testing.T) {
+	if err := checkWords(methodFlag, kindBits, stack); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		method, kind uintptr
+		stack        func() (used, id uintptr)
+		want         string
+	}{
+		{methodFlag << 1, kindBits, stack, "the flag of a reflect.Value that is a method is not 0x400"},
+		{methodFlag, kindBits << 5, stack, "the kind of a reflect.Value is not in its flags 0x3e0"},
+		{methodFlag, kindBits, func() (used, id uintptr) { _, id = stack(); return 4096, id }, "a goroutine does not begin with the bounds of its stack"},
+		{methodFlag, kindBits, func() (used, id uintptr) { used, id = stack(); return -used, id }, "a goroutine does not begin with the bounds of its stack"},
+		{methodFlag, kindBits, func() (used, id uintptr) { used, _ = stack(); return used, 8 }, "a goroutine is not known by its address"},
+		{methodFlag, kindBits, func() (used, id uintptr) { used, id = stack(); return used, id + 8 }, "a goroutine is not known by its address"},
+	} {
+		if err := checkWords(c.method, c.kind, c.stack); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
 // TestReachComplete: no file but reach.go names a private function or field, and
 // the table has each function that is linked.
 func TestReachComplete(t *testing.T) {

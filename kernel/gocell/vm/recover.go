@@ -24,8 +24,12 @@ type deferral struct {
 
 // runDeferred makes a deferred call of a frame. What it panics with takes the
 // place of the panic under way, if any, and the next deferred call sees it.
-// direct says that what it calls is a cell's.
+// direct says that what it calls is a cell's. When the process would end, no
+// deferred call is made.
 func runDeferred(frame *runFrame, direct bool, call func(), inGo func(any) any) {
+	if _, ends := recovered(frame.recovered).(Exit); ends {
+		return
+	}
 	c := callsHere()
 	var d *deferral
 	if direct {
@@ -119,6 +123,9 @@ func guardDefer(n node, run step) step {
 		}
 		f.deferred[0] = []reflect.Value{reflect.ValueOf(func() {
 			call := func() { d[0].Call(d[1:]) }
+			if n.action() == "callSlice" {
+				call = func() { d[0].CallSlice(d[1:]) }
+			}
 			if plain, ok := d[0].Interface().(func()); ok {
 				call = plain // at less cost
 			}

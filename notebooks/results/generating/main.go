@@ -232,7 +232,7 @@ func (c cell) measure(ctx context.Context, ranges, folder string) (row, error) {
 		return row{}, err
 	}
 	entries := []experiment.Entry{{Portfolio: r.Portfolio, Construction: c.Seed}}
-	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Evaluations: c.RunEvaluations, Sample: c.Sample, Ranges: ranges})
+	records, err := experiment.Test(ctx, tested, entries, experiment.Settings{Repeats: c.Repeats, Evaluations: c.RunEvaluations, Sample: c.Sample, Ranges: ranges, Seeds: portfolio.SharedSeed})
 	if err != nil {
 		return row{}, err
 	}
@@ -257,7 +257,7 @@ func (c cell) load() (construct.Result, error) {
 		return construct.Result{}, fmt.Errorf("%s holds a construction by %s on %s at the scale %q, status %q; a finished one by DACE on %s at the paper's is wanted", c.Source, s.Method, s.Class, s.Scale, s.Status, c.Class)
 	}
 	cost := construct.Cost{Runs: s.Runs, Evaluations: s.Evaluations, Seconds: s.Seconds, CPU: s.CPUSeconds}
-	return construct.Result{Portfolio: portfolio.Portfolio{Configs: s.Members}, Cost: cost, CPU: s.CPU}, nil
+	return construct.Result{Portfolio: portfolio.Portfolio{Members: s.Members}, Cost: cost, CPU: s.CPU}, nil
 }
 
 // construct builds the cell's portfolio.

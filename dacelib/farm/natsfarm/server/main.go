@@ -1,7 +1,5 @@
 // Command server is the server of a farm in a process of its own: server -dir
-// DIR [-listen ADDR] COMMAND... serves the folder DIR until it is stopped or
-// gets a signal. The join file says that COMMAND, which gets -dir and -listen,
-// starts it again.
+// DIR [-listen ADDR] serves the folder DIR until it is stopped or gets a signal.
 //
 // The command dace carries it and starts it; see package natsfarm.
 package main
@@ -42,5 +40,5 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	case *dir == "":
 		return errors.New("server: which folder? -dir DIR")
 	}
-	return serve.Serve(ctx, *dir, *listen, fs.Args(), nil)
+	return serve.Serve(ctx, *dir, *listen, nil)
 }

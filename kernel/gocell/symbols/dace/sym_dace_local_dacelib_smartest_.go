@@ -16,6 +16,7 @@ var dace_local_dacelib_smartest_ = table.Package{
 		{Name: "Default", Value: smartest.Default},
 		{Name: "PAP", Value: smartest.PAP},
 		{Name: "Run", Value: smartest.Run},
+		{Name: "Solver", Value: smartest.Solver},
 		{Name: "Config", Value: (*smartest.Config)(nil)},
 		{Name: "Point", Value: (*smartest.Point)(nil)},
 		{Name: "Result", Value: (*smartest.Result)(nil)},

@@ -15,10 +15,13 @@ import (
 	"go/doc"
 	"go/format"
 	"go/types"
+	"go/version"
 	"log"
 	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strconv"
 	"strings"
@@ -87,11 +90,27 @@ func skip(p string) bool {
 	return false
 }
 
+// oldestGo returns an error unless this is the oldest Go that the module can be
+// built with: tables with the names of a newer one would not compile there.
+func oldestGo() error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}}").Output()
+	if err != nil {
+		return fmt.Errorf("go list -m: %w", err)
+	}
+	if oldest := "go" + strings.TrimSpace(string(out)); version.Lang(oldest) != version.Lang(runtime.Version()) {
+		return fmt.Errorf("the kernel is built with %s too, which has not all names of %s: set GOTOOLCHAIN=%s", version.Lang(oldest), runtime.Version(), oldest)
+	}
+	return nil
+}
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("symbols: ")
 	out := flag.String("o", ".", "folder to write to")
 	flag.Parse()
+	if err := oldestGo(); err != nil {
+		log.Fatal(err)
+	}
 	start := time.Now()
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps |

@@ -30,14 +30,14 @@ type File struct {
 	Token     string   `json:"token"`
 	// Pin is the SHA-256 of the server's certificate; empty without TLS.
 	Pin string `json:"pin,omitempty"`
-	// Host, Dir and Command are for a caller on the server's machine, which
-	// starts the server again if it has died.
-	Host    string   `json:"host"`
-	Dir     string   `json:"dir"`
-	Command []string `json:"command"`
+	// Host and Dir are the server's machine and folder. A caller there starts the
+	// server again if it has died, by a command of its own: nothing in the file
+	// is run.
+	Host string `json:"host"`
+	Dir  string `json:"dir"`
 }
 
-// Read reads a join file, which must be for its owner alone.
+// Read reads a join file, which must be this user's, and for this user alone.
 func Read(path string) (File, error) {
 	var j File
 	f, err := os.Open(path)
@@ -49,8 +49,11 @@ func Read(path string) (File, error) {
 	if err != nil {
 		return j, err
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return j, fmt.Errorf("farm: others can read the join file %s, and whoever holds it can run code as you: chmod 600 it, and start the farm anew if they may have", path)
+	if !process.Owned(info) {
+		return j, fmt.Errorf("farm: the join file %s belongs to another user, whose farm could run code as you: use a farm of your own; if the file should be yours, chown it", path)
+	}
+	if !process.Private(info) {
+		return j, fmt.Errorf("farm: others can read or write the join file %s, and whoever holds it can run code as you: chmod 600 it, and start the farm anew if they may have", path)
 	}
 	if info.Size() > 1<<20 {
 		return j, fmt.Errorf("farm: %s is no join file", path)

@@ -34,14 +34,13 @@ import (
 
 // Serve runs the server of a farm in a folder until ctx ends, and calls ready
 // when it serves. listen is an address "host:port"; empty means that of the last
-// time, or a free port of this machine alone. Any other address has TLS. command
-// is the command that runs Serve in a process of its own.
-func Serve(ctx context.Context, dir, listen string, command []string, ready func()) error {
+// time, or a free port of this machine alone. Any other address has TLS.
+func Serve(ctx context.Context, dir, listen string, ready func()) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700), process.OwnFolder(dir)); err != nil {
 		return fmt.Errorf("farm: %w", err)
 	}
 	lock, err := os.OpenFile(joinfile.LockName(dir), os.O_RDWR|os.O_CREATE, 0o600)
@@ -59,7 +58,7 @@ func Serve(ctx context.Context, dir, listen string, command []string, ready func
 	if err != nil {
 		return err
 	}
-	join := joinfile.File{Version: 1, Token: old.Token, Dir: dir, Command: command}
+	join := joinfile.File{Version: 1, Token: old.Token, Dir: dir}
 	if join.Host, err = os.Hostname(); err != nil {
 		return err
 	}

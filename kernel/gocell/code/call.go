@@ -1,0 +1,179 @@
+package code
+
+import (
+	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+type (
+	// A Prepare returns the frame of a call, for g, with its arguments.
+	Prepare = func(f *Frame, g *G) *Frame
+	// A Call makes a call and returns its frame, which has the results.
+	Call = func(f *Frame) *Frame
+)
+
+// Static prepares a call of a function by its entry.
+func Static(e *Entry, args []Arg) Prepare {
+	return func(f *Frame, g *G) *Frame {
+		c := g.frame(e.Fn, f)
+		for _, a := range args {
+			a(f, c)
+		}
+		return c
+	}
+}
+
+// CallStatic calls a function by its entry.
+func CallStatic(e *Entry, args []Arg) Call {
+	switch len(args) {
+	case 0:
+		return func(f *Frame) *Frame {
+			c := f.G.frame(e.Fn, f)
+			f.G.call(c)
+			return c
+		}
+	case 1:
+		a := args[0]
+		return func(f *Frame) *Frame {
+			c := f.G.frame(e.Fn, f)
+			a(f, c)
+			f.G.call(c)
+			return c
+		}
+	case 2:
+		a, b := args[0], args[1]
+		return func(f *Frame) *Frame {
+			c := f.G.frame(e.Fn, f)
+			a(f, c)
+			b(f, c)
+			f.G.call(c)
+			return c
+		}
+	}
+	return func(f *Frame) *Frame {
+		c := f.G.frame(e.Fn, f)
+		for _, a := range args {
+			a(f, c)
+		}
+		f.G.call(c)
+		return c
+	}
+}
+
+// Run makes a call of what has been prepared.
+func Run(p Prepare) Call {
+	return func(f *Frame) *Frame {
+		c := p(f, f.G)
+		f.G.call(c)
+		return c
+	}
+}
+
+// Through prepares a call that may recover what this function, which has been
+// deferred for it, may recover.
+func Through(p Prepare) Call {
+	return func(f *Frame) *Frame {
+		c := p(f, f.G)
+		c.by = f.by
+		f.G.call(c)
+		c.by = nil
+		return c
+	}
+}
+
+// Statement makes a call without use for its results.
+func Statement(call Call) Do {
+	return func(f *Frame) Ctl {
+		f.G.release(call(f))
+		return Next
+	}
+}
+
+// Result returns the result of a call that has left it at an offset of the
+// callee's frame.
+func (o ops[T]) Result(call Call, off int32) Val {
+	return Val{K: o.k, E: func(f *Frame) T {
+		c := call(f)
+		x := *(*T)(at(c, off))
+		f.G.release(c)
+		return x
+	}}
+}
+
+// ResultInto stores the result of a call, of a type.
+func ResultInto(call Call, off int32, typ unsafe.Pointer) Into {
+	return func(f *Frame, dst unsafe.Pointer) {
+		c := call(f)
+		rtype.Move(typ, dst, at(c, off))
+		f.G.release(c)
+	}
+}
+
+// A Move copies a value of a type between frames.
+type Move struct {
+	From, To int32
+	Type     unsafe.Pointer
+}
+
+// Results copies the results of a call to the frame.
+func Results(call Call, moves []Move) Do {
+	return func(f *Frame) Ctl {
+		c := call(f)
+		for _, m := range moves {
+			rtype.Move(m.Type, at(f, m.To), at(c, m.From))
+		}
+		f.G.release(c)
+		return Next
+	}
+}
+
+// AggArg stores an argument that is a struct or an array.
+func AggArg(off int32, into Into) Arg {
+	return func(f, c *Frame) { into(f, at(c, off)) }
+}
+
+// ZeroArg stores the zero value of a type.
+func ZeroArg(off int32, typ unsafe.Pointer) Arg {
+	return func(_, c *Frame) { rtype.Clear(typ, at(c, off)) }
+}
+
+// Go starts a goroutine for a call.
+func Go(p Prepare) Do {
+	return func(f *Frame) Ctl {
+		m := f.G.M
+		g := m.NewG()
+		c := p(f, g)
+		c.Caller = nil
+		run := func() {
+			defer func() {
+				if m.Panicked == nil {
+					return
+				}
+				if r := recover(); r != nil {
+					g.Note(r)
+					m.Panicked(g, r)
+				}
+			}()
+			g.call(c)
+			g.release(c)
+			g.Free()
+		}
+		if m.Start != nil {
+			m.Start(run)
+		} else {
+			go run()
+		}
+		return Next
+	}
+}
+
+// Start calls a function without parameters on a new goroutine state; of
+// results it knows nothing.
+func (m *Machine) Call(e *Entry) {
+	g := m.NewG()
+	c := g.frame(e.Fn, nil)
+	g.call(c)
+	g.release(c)
+	g.Free()
+}

@@ -1,0 +1,140 @@
+package code
+
+import "unsafe"
+
+// A panicking is a panic on its way through a function that has deferred calls.
+type panicking struct {
+	value     any
+	recovered bool
+}
+
+// A deferred is a call that has been deferred: its frame, with its arguments.
+type deferred struct {
+	next *deferred
+	c    *Frame
+}
+
+// Defer defers a call.
+func Defer(p Prepare) Do {
+	return func(f *Frame) Ctl {
+		c := p(f, f.G)
+		f.deferred = &deferred{f.deferred, c}
+		return Next
+	}
+}
+
+// runDeferring runs the body of a function that may defer calls, and then
+// those. A panic is recovered at once and kept in the frame, because recover is
+// called by code that Go has not deferred itself; it goes on from here if nothing
+// recovers it.
+func (c *Frame) runDeferring() {
+	g, depth := c.G, c.G.stack
+	c.deferred, c.panicked = nil, nil
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		if r := recover(); r != nil {
+			g.Note(r)
+			c.panicked = &panicking{value: r}
+		} // else runtime.Goexit ends the goroutine
+		g.Top, g.stack = c, depth
+		c.runDeferred()
+		c.goOn()
+	}()
+	c.Fn.Body(c)
+	c.runDeferred()
+	ended = true
+	c.goOn()
+}
+
+// goOn panics again if nothing has recovered a panic.
+func (c *Frame) goOn() {
+	if p := c.panicked; p != nil && !p.recovered {
+		c.G.noted = true
+		panic(p.value)
+	}
+}
+
+func (c *Frame) runDeferred() {
+	for c.deferred != nil {
+		d := c.deferred
+		c.deferred = d.next
+		c.runOne(d)
+	}
+}
+
+// runOne runs a deferred call. A panic of it takes the place of the one on its
+// way.
+func (c *Frame) runOne(d *deferred) {
+	g, depth := c.G, c.G.stack
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		r := recover()
+		g.Top, g.stack = c, depth
+		if r != nil {
+			g.Note(r)
+			c.panicked = &panicking{value: r}
+			return
+		}
+		c.panicked = nil // runtime.Goexit
+		c.runDeferred()
+		c.goOn()
+	}()
+	d.c.by = c.panicked
+	g.call(d.c)
+	d.c.by = nil
+	g.release(d.c)
+	if p := c.panicked; p != nil && p.recovered {
+		c.panicked, g.Trace = nil, nil
+	}
+	ended = true
+}
+
+// Recover is the built-in function recover.
+func Recover(f *Frame) Iface {
+	p := f.by
+	if p == nil || p.recovered {
+		return Iface{}
+	}
+	p.recovered = true
+	return *(*Iface)(unsafe.Pointer(&p.value))
+}
+
+// Panic is the built-in function panic.
+func Panic(v Val) Do {
+	e := as[Iface](v)
+	return func(f *Frame) Ctl {
+		x := e(f)
+		panic(*(*any)(unsafe.Pointer(&x)))
+	}
+}
+
+// A Step is a place on the way of a panic.
+type Step struct {
+	Fn  *Func
+	Pos int32
+}
+
+// maxTrace is how many places of a panic's way are kept, at each end of it.
+const maxTrace = 50
+
+// Note notes where a panic comes from, if that has not been noted where it came
+// by.
+func (g *G) Note(value any) {
+	if g.noted {
+		g.noted = false
+		return
+	}
+	g.Trace = g.Trace[:0:0]
+	for f := g.Top; f != nil; f = f.Caller {
+		g.Trace = append(g.Trace, Step{f.Fn, f.Pos})
+		if len(g.Trace) >= 2*maxTrace {
+			break
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package code
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+// A Frame is the memory of one call: this header, and the variables after it.
+type Frame struct {
+	G        *G
+	Fn       *Func
+	Caller   *Frame // nil for a call by a library or by go; the next frame of a free list
+	Env      unsafe.Pointer
+	deferred *deferred
+	panicked *panicking // while deferred calls run
+	by       *panicking // for a deferred call: the panic that it may recover
+	Pos      int32      // of the statement under way
+	once     bool       // the frame is not used again: something may still refer to it
+}
+
+// header is how many bytes of a frame come before its variables.
+const header = int(unsafe.Sizeof(Frame{})+7) &^ 7
+
+// at returns the address of a variable in a frame.
+func at(f *Frame, off int32) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(f), off) }
+
+// A Ctl says what follows a statement: one of the constants, or a jump to a
+// label, which is greater.
+type Ctl int
+
+// What may follow a statement. Labels are numbered by threes from FirstLabel: to
+// break out of the statement of label n is FirstLabel+3n, to continue it one more,
+// to go to it two more.
+const (
+	Next Ctl = iota
+	Return
+	Break
+	Continue
+	FirstLabel
+)
+
+type (
+	// An Ex computes a value of a kind.
+	Ex[T any] = func(*Frame) T
+	// An Into computes a value and stores it at dst, where nothing that it
+	// reads lies.
+	Into = func(f *Frame, dst unsafe.Pointer)
+	// A Do runs a statement.
+	Do = func(*Frame) Ctl
+	// An Arg stores an argument in the frame of a call.
+	Arg = func(f, callee *Frame)
+)
+
+// An Entry is how a function is reached: declaring it again stores another Func.
+type Entry struct{ Fn *Func }
+
+// A Var is how a package-level variable is reached.
+type Var struct{ P unsafe.Pointer }
+
+// A Func is a compiled function.
+type Func struct {
+	Name string
+	Sig  *Signature // with the receiver as first parameter
+	Body Do
+	Zero []Zeroed // variables that must be zero as the body begins
+	// Epilogue copies results from variables that outlive the frame; it may be nil.
+	Epilogue func(*Frame)
+	Defers   bool // the body may defer calls
+	Layout   *Layout
+
+	// M is the machine that runs the function when a library calls it.
+	M *Machine
+
+	id    int
+	words int
+	block unsafe.Pointer
+	ptrs  []int32 // offsets of the words that are pointers
+	// offsets of the words of Zero, apart because writing a pointer is more than
+	// a store while the collector runs
+	zeroWords, zeroPtrs []int32
+	cost                int32 // what a call takes of the stack, by estimate
+}
+
+// A Zeroed is memory in a frame.
+type Zeroed struct {
+	Off   int32
+	Words int32
+}
+
+// A Layout collects the variables of a frame.
+type Layout struct {
+	size int
+	bits []byte
+}
+
+// NewLayout returns the layout of a frame without variables.
+func NewLayout() *Layout {
+	l := &Layout{size: header}
+	for i := range 7 { // up to by, see Frame
+		l.set(i)
+	}
+	return l
+}
+
+func (l *Layout) set(word int) {
+	for len(l.bits) <= word/8 {
+		l.bits = append(l.bits, 0)
+	}
+	l.bits[word/8] |= 1 << (word % 8)
+}
+
+// Add makes room for a value of a size, whose words with pointers are told by
+// mark. Every variable has whole words.
+func (l *Layout) Add(size uintptr, mark func(offset uintptr, set func(word int))) int32 {
+	off := l.size
+	mark(uintptr(off), l.set)
+	l.size += int(size+7) &^ 7
+	if size == 0 {
+		l.size += 8
+	}
+	return int32(off)
+}
+
+var funcs atomic.Int64 // how many functions have been finished
+
+// Finish completes a function whose body has been compiled. depth is how deep
+// its closures are nested.
+func (fn *Func) Finish(depth int) {
+	fn.id = int(funcs.Add(1) - 1)
+	fn.words = fn.Layout.size / 8
+	for len(fn.Layout.bits) < (fn.words+7)/8 {
+		fn.Layout.bits = append(fn.Layout.bits, 0)
+	}
+	fn.block = rtype.Block(fn.words, fn.Layout.bits)
+	for i := header / 8; i < fn.words; i++ {
+		if fn.Layout.bits[i/8]&(1<<(i%8)) != 0 {
+			fn.ptrs = append(fn.ptrs, int32(i*8))
+		}
+	}
+	for _, z := range fn.Zero {
+		for i := int(z.Off) / 8; i < int(z.Off)/8+int(z.Words); i++ {
+			if fn.Layout.bits[i/8]&(1<<(i%8)) != 0 {
+				fn.zeroPtrs = append(fn.zeroPtrs, int32(i*8))
+			} else {
+				fn.zeroWords = append(fn.zeroWords, int32(i*8))
+			}
+		}
+	}
+	fn.cost = int32(400 + 250*depth)
+	fn.Layout = nil
+}
+
+// A Machine is what the goroutines of a session share.
+type Machine struct {
+	// Stop is set while the cells are to stop: calls and loops look at it.
+	Stop atomic.Uint32
+	// Stopped is called then, by each goroutine that sees it; it panics to end
+	// the goroutine, or returns to go on.
+	Stopped func(g *G)
+	// Done returns a channel that is closed to end waits on channels; it may be nil.
+	Done func() <-chan struct{}
+	// Start runs f on a goroutine of its own; nil is to use the go statement.
+	Start func(f func())
+	// Need is told of allocations of a number of bytes before they are made; it
+	// panics where the memory is not there. It may be nil.
+	Need func(what string, bytes float64)
+	// Panicked is told of a panic that ends a goroutine; nil lets it end the
+	// process.
+	Panicked func(g *G, value any)
+	// Print takes the output of print and println.
+	Print func(text string)
+
+	pool sync.Pool
+}
+
+// StackLimit is how many bytes of stack the calls of one goroutine may take,
+// by estimate.
+const StackLimit = 200 << 20
+
+// A G is the state of a goroutine.
+type G struct {
+	M     *Machine
+	Top   *Frame // the innermost call
+	Trace []Step // where the panic under way came from
+	free  []*Frame
+	stack int
+	noted bool // the panic that is raised next has been noted
+}
+
+// NewG returns the state of a goroutine that begins.
+func (m *Machine) NewG() *G {
+	if g, ok := m.pool.Get().(*G); ok {
+		return g
+	}
+	return &G{M: m}
+}
+
+// Free gives back the state of a goroutine that has ended without a panic.
+func (g *G) Free() {
+	g.Top, g.stack = nil, 0
+	g.M.pool.Put(g)
+}
+
+// frame returns a frame for a call.
+func (g *G) frame(fn *Func, caller *Frame) *Frame {
+	if id := fn.id; id < len(g.free) {
+		if c := g.free[id]; c != nil {
+			g.free[id] = c.Caller
+			c.Caller = caller
+			return c
+		}
+	}
+	return g.newFrame(fn, caller)
+}
+
+//go:noinline
+func (g *G) newFrame(fn *Func, caller *Frame) *Frame {
+	c := (*Frame)(rtype.New(fn.block))
+	c.G, c.Fn, c.Caller = g, fn, caller
+	return c
+}
+
+// call runs the body of a call whose arguments are in its frame.
+func (g *G) call(c *Frame) {
+	fn := c.Fn
+	if g.M.Stop.Load() != 0 {
+		g.M.Stopped(g)
+	}
+	g.stack += int(fn.cost)
+	if g.stack > StackLimit {
+		g.overflow(fn)
+	}
+	for _, o := range fn.zeroWords {
+		*(*uint64)(at(c, o)) = 0
+	}
+	for _, o := range fn.zeroPtrs {
+		*(*unsafe.Pointer)(at(c, o)) = nil
+	}
+	g.Top = c
+	if fn.Defers {
+		c.runDeferring()
+	} else {
+		fn.Body(c)
+	}
+	if fn.Epilogue != nil {
+		fn.Epilogue(c)
+	}
+	g.Top = c.Caller
+	g.stack -= int(fn.cost)
+}
+
+// release keeps the frame of a call that is over.
+func (g *G) release(c *Frame) {
+	if c.once {
+		return
+	}
+	fn := c.Fn
+	for _, o := range fn.ptrs {
+		*(*unsafe.Pointer)(at(c, o)) = nil
+	}
+	c.Env = nil
+	id := fn.id
+	if id >= len(g.free) {
+		g.room(id)
+	}
+	c.Caller = g.free[id]
+	g.free[id] = c
+}
+
+//go:noinline
+func (g *G) room(id int) {
+	free := make([]*Frame, id+id/2+16)
+	copy(free, g.free)
+	g.free = free
+}
+
+// A StackOverflow is the panic of a recursion that is too deep.
+type StackOverflow struct{ Name string }
+
+func (e *StackOverflow) Error() string {
+	return "stack overflow: " + e.Name + " calls itself too deeply, directly or through others"
+}
+
+// RuntimeError makes e a runtime.Error.
+func (e *StackOverflow) RuntimeError() {}
+
+func (g *G) overflow(fn *Func) {
+	g.stack -= int(fn.cost)
+	panic(&StackOverflow{fn.Name})
+}
+
+// poll is called at the end of each turn of a loop.
+func poll(f *Frame) {
+	if f.G.M.Stop.Load() != 0 {
+		f.G.M.Stopped(f.G)
+	}
+}
+
+// NewGlobal returns a package-level variable of a type.
+func NewGlobal(t reflect.Type) *Var { return &Var{P: rtype.New(rtype.Descriptor(t))} }
+
+// InMemory is a value that lies at a place; it may be of a type of any kind.
+func InMemory(p Place, t reflect.Type) Val {
+	if k := KindOf(t); k != Agg {
+		return Of(k).Load(p)
+	}
+	return Val{K: Agg, Addr: p.Address()}
+}
+
+// AddressOf returns the address of a function value.
+func AddressOf(p unsafe.Pointer) unsafe.Pointer { return unsafe.Pointer(&p) }
+
+// An EnvLayout collects the variables that a function literal uses.
+type EnvLayout struct {
+	size int
+	bits []byte
+}
+
+// Add makes room for a value of a type.
+func (l *EnvLayout) Add(t reflect.Type) int32 {
+	off := l.size
+	l.size += int(max(8, (t.Size()+7)&^7))
+	for len(l.bits) < (l.size/8+7)/8 {
+		l.bits = append(l.bits, 0)
+	}
+	rtype.Pointers(t, uintptr(off), func(w int) { l.bits[w/8] |= 1 << (w % 8) })
+	return int32(off)
+}
+
+// Block returns the type of the memory.
+func (l *EnvLayout) Block() unsafe.Pointer { return rtype.Block(l.size/8, l.bits) }

@@ -1,0 +1,388 @@
+package code
+
+import (
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+// A shape is a list of classes of parameters and results: all function types of
+// one shape pass them in the same registers.
+type shape struct {
+	// adapt returns a function value that calls a function of cells.
+	adapt func(c *Closure) unsafe.Pointer
+	// call calls a function value of a library; of the arguments it is given the
+	// Ex of their classes, and it returns that of the result, or a Do if there is
+	// none.
+	call func(fn Ex[unsafe.Pointer], args []any) any
+	// pair is call for two results, which it stores in the frame.
+	pair func(fn Ex[unsafe.Pointer], args []any, to, next int32) Do
+}
+
+var shapes = sync.OnceValue(func() map[string]*shape {
+	m := map[string]*shape{}
+	addShapes(m)
+	return m
+})
+
+// class is the Go types that stand for the classes.
+type class interface {
+	int64 | float64 | string | unsafe.Pointer | Slice | Iface
+}
+
+func letter[T class]() string {
+	switch any(*new(T)).(type) {
+	case int64:
+		return "I"
+	case float64:
+		return "F"
+	case string:
+		return "S"
+	case unsafe.Pointer:
+		return "P"
+	case Slice:
+		return "L"
+	}
+	return "E"
+}
+
+func addShapes(m map[string]*shape) {
+	results0(m)
+	add1[int64](m)
+	add1[float64](m)
+	add1[string](m)
+	add1[unsafe.Pointer](m)
+	add1[Slice](m)
+	add1[Iface](m)
+}
+
+func add1[A class](m map[string]*shape) {
+	results1[A](m)
+	results2[A, int64](m)
+	results2[A, float64](m)
+	results2[A, string](m)
+	results2[A, unsafe.Pointer](m)
+	results2[A, Slice](m)
+	results2[A, Iface](m)
+}
+
+func results0(m map[string]*shape) {
+	m[">"] = &shape{adapt: adapt0, call: call0}
+	add := func(k string, s *shape) { m[">"+k] = s }
+	add("I", &shape{adapt: adapt0r[int64], call: call0r[int64]})
+	add("F", &shape{adapt: adapt0r[float64], call: call0r[float64]})
+	add("S", &shape{adapt: adapt0r[string], call: call0r[string]})
+	add("P", &shape{adapt: adapt0r[unsafe.Pointer], call: call0r[unsafe.Pointer]})
+	add("L", &shape{adapt: adapt0r[Slice], call: call0r[Slice]})
+	add("E", &shape{adapt: adapt0r[Iface], call: call0r[Iface]})
+}
+
+func results1[A class](m map[string]*shape) {
+	a := letter[A]()
+	m[a+">"] = &shape{adapt: adapt1[A], call: call1[A]}
+	add := func(k string, s *shape) { m[a+">"+k] = s }
+	add("I", &shape{adapt: adapt1r[A, int64], call: call1r[A, int64]})
+	add("F", &shape{adapt: adapt1r[A, float64], call: call1r[A, float64]})
+	add("S", &shape{adapt: adapt1r[A, string], call: call1r[A, string]})
+	add("P", &shape{adapt: adapt1r[A, unsafe.Pointer], call: call1r[A, unsafe.Pointer]})
+	add("L", &shape{adapt: adapt1r[A, Slice], call: call1r[A, Slice]})
+	add("E", &shape{adapt: adapt1r[A, Iface], call: call1r[A, Iface]})
+	add("IE", &shape{adapt: adapt1p[A, int64, Iface], pair: pair1[A, int64, Iface]})
+	add("FE", &shape{adapt: adapt1p[A, float64, Iface], pair: pair1[A, float64, Iface]})
+	add("SE", &shape{adapt: adapt1p[A, string, Iface], pair: pair1[A, string, Iface]})
+	add("PE", &shape{adapt: adapt1p[A, unsafe.Pointer, Iface], pair: pair1[A, unsafe.Pointer, Iface]})
+	add("LE", &shape{adapt: adapt1p[A, Slice, Iface], pair: pair1[A, Slice, Iface]})
+	add("EE", &shape{adapt: adapt1p[A, Iface, Iface], pair: pair1[A, Iface, Iface]})
+	add("II", &shape{adapt: adapt1p[A, int64, int64], pair: pair1[A, int64, int64]})
+	add("SI", &shape{adapt: adapt1p[A, string, int64], pair: pair1[A, string, int64]})
+	add("EI", &shape{adapt: adapt1p[A, Iface, int64], pair: pair1[A, Iface, int64]})
+}
+
+func results2[A, B class](m map[string]*shape) {
+	a := letter[A]() + letter[B]()
+	m[a+">"] = &shape{adapt: adapt2[A, B], call: call2[A, B]}
+	add := func(k string, s *shape) { m[a+">"+k] = s }
+	add("I", &shape{adapt: adapt2r[A, B, int64], call: call2r[A, B, int64]})
+	add("F", &shape{adapt: adapt2r[A, B, float64], call: call2r[A, B, float64]})
+	add("S", &shape{adapt: adapt2r[A, B, string], call: call2r[A, B, string]})
+	add("P", &shape{adapt: adapt2r[A, B, unsafe.Pointer], call: call2r[A, B, unsafe.Pointer]})
+	add("L", &shape{adapt: adapt2r[A, B, Slice], call: call2r[A, B, Slice]})
+	add("E", &shape{adapt: adapt2r[A, B, Iface], call: call2r[A, B, Iface]})
+	add("IE", &shape{adapt: adapt2p[A, B, int64, Iface], pair: pair2[A, B, int64, Iface]})
+	add("SE", &shape{adapt: adapt2p[A, B, string, Iface], pair: pair2[A, B, string, Iface]})
+	add("PE", &shape{adapt: adapt2p[A, B, unsafe.Pointer, Iface], pair: pair2[A, B, unsafe.Pointer, Iface]})
+}
+
+// wide is how many bytes a value of a class takes in a frame.
+func wide[T class]() int32 { return int32(unsafe.Sizeof(*new(T))) }
+
+func put[T class](f *Frame, off int32, x T) { *(*T)(at(f, off)) = x }
+
+func get[T class](f *Frame, off int32) T { return *(*T)(at(f, off)) }
+
+// function returns a Go function as the word that it is.
+func function[F any](f F) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&f)) }
+
+const first = int32(header)
+
+func adapt0(c *Closure) unsafe.Pointer {
+	return function(func() {
+		g, f := c.enter()
+		g.call(f)
+		g.leave(f)
+	})
+}
+
+func adapt0r[R class](c *Closure) unsafe.Pointer {
+	return function(func() R {
+		g, f := c.enter()
+		g.call(f)
+		r := get[R](f, first)
+		g.leave(f)
+		return r
+	})
+}
+
+func adapt1[A class](c *Closure) unsafe.Pointer {
+	return function(func(a A) {
+		g, f := c.enter()
+		put(f, first, a)
+		g.call(f)
+		g.leave(f)
+	})
+}
+
+func adapt1r[A, R class](c *Closure) unsafe.Pointer {
+	return function(func(a A) R {
+		g, f := c.enter()
+		put(f, first, a)
+		g.call(f)
+		r := get[R](f, first+wide[A]())
+		g.leave(f)
+		return r
+	})
+}
+
+func adapt1p[A, R, S class](c *Closure) unsafe.Pointer {
+	return function(func(a A) (R, S) {
+		g, f := c.enter()
+		put(f, first, a)
+		g.call(f)
+		r, s := get[R](f, first+wide[A]()), get[S](f, first+wide[A]()+wide[R]())
+		g.leave(f)
+		return r, s
+	})
+}
+
+func adapt2[A, B class](c *Closure) unsafe.Pointer {
+	return function(func(a A, b B) {
+		g, f := c.enter()
+		put(f, first, a)
+		put(f, first+wide[A](), b)
+		g.call(f)
+		g.leave(f)
+	})
+}
+
+func adapt2r[A, B, R class](c *Closure) unsafe.Pointer {
+	return function(func(a A, b B) R {
+		g, f := c.enter()
+		put(f, first, a)
+		put(f, first+wide[A](), b)
+		g.call(f)
+		r := get[R](f, first+wide[A]()+wide[B]())
+		g.leave(f)
+		return r
+	})
+}
+
+func adapt2p[A, B, R, S class](c *Closure) unsafe.Pointer {
+	return function(func(a A, b B) (R, S) {
+		g, f := c.enter()
+		put(f, first, a)
+		put(f, first+wide[A](), b)
+		g.call(f)
+		at := first + wide[A]() + wide[B]()
+		r, s := get[R](f, at), get[S](f, at+wide[R]())
+		g.leave(f)
+		return r, s
+	})
+}
+
+// lib returns a function value as a Go function of a shape.
+func lib[F any](p unsafe.Pointer) F { return *(*F)(unsafe.Pointer(&p)) }
+
+func call0(fn Ex[unsafe.Pointer], _ []any) any {
+	return func(f *Frame) Ctl { lib[func()](fn(f))(); return Next }
+}
+
+func call0r[R class](fn Ex[unsafe.Pointer], _ []any) any {
+	return func(f *Frame) R { return lib[func() R](fn(f))() }
+}
+
+func call1[A class](fn Ex[unsafe.Pointer], args []any) any {
+	a := args[0].(Ex[A])
+	return func(f *Frame) Ctl { p := fn(f); lib[func(A)](p)(a(f)); return Next }
+}
+
+func call1r[A, R class](fn Ex[unsafe.Pointer], args []any) any {
+	a := args[0].(Ex[A])
+	return func(f *Frame) R { p := fn(f); return lib[func(A) R](p)(a(f)) }
+}
+
+func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []any, to, next int32) Do {
+	a := args[0].(Ex[A])
+	return func(f *Frame) Ctl {
+		p := fn(f)
+		r, s := lib[func(A) (R, S)](p)(a(f))
+		put(f, to, r)
+		put(f, next, s)
+		return Next
+	}
+}
+
+func call2[A, B class](fn Ex[unsafe.Pointer], args []any) any {
+	a, b := args[0].(Ex[A]), args[1].(Ex[B])
+	return func(f *Frame) Ctl {
+		p := fn(f)
+		x := a(f)
+		lib[func(A, B)](p)(x, b(f))
+		return Next
+	}
+}
+
+func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []any) any {
+	a, b := args[0].(Ex[A]), args[1].(Ex[B])
+	return func(f *Frame) R {
+		p := fn(f)
+		x := a(f)
+		return lib[func(A, B) R](p)(x, b(f))
+	}
+}
+
+func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []any, to, next int32) Do {
+	a, b := args[0].(Ex[A]), args[1].(Ex[B])
+	return func(f *Frame) Ctl {
+		p := fn(f)
+		x := a(f)
+		r, s := lib[func(A, B) (R, S)](p)(x, b(f))
+		put(f, to, r)
+		put(f, next, s)
+		return Next
+	}
+}
+
+// CallLibrary calls a function value of a library and stores its results in the
+// frame.
+func CallLibrary(s *Signature, fn Val, args []Val, to []int32) Do {
+	e := as[unsafe.Pointer](fn)
+	if s.shape == nil {
+		return s.callReflected(e, args, to)
+	}
+	list := classed(args)
+	switch len(to) {
+	case 0:
+		return s.shape.call(e, list).(Do)
+	case 1:
+		k := s.Results[0]
+		return Of(k).Store(Slot(to[0]), Val{K: k, E: fromClass(k, s.shape.call(e, list))})
+	}
+	return s.shape.pair(e, list, to[0], to[1])
+}
+
+// LibraryResult calls a function value of a library of one result that is
+// usual; it is false for others.
+func LibraryResult(s *Signature, fn Val, args []Val) (Val, bool) {
+	if s.shape == nil || len(s.Results) != 1 {
+		return Val{}, false
+	}
+	k := s.Results[0]
+	return Val{K: k, E: fromClass(k, s.shape.call(as[unsafe.Pointer](fn), classed(args)))}, true
+}
+
+func classed(args []Val) []any {
+	list := make([]any, len(args))
+	for i, a := range args {
+		list[i] = toClass(a)
+	}
+	return list
+}
+
+// toClass returns the Ex of a value's class.
+func toClass(v Val) any {
+	switch {
+	case v.K == Bool:
+		e := as[bool](v)
+		return func(f *Frame) int64 {
+			if e(f) {
+				return 1
+			}
+			return 0
+		}
+	case v.K.IsInteger():
+		return Convert(I64, v).E
+	}
+	return v.E
+}
+
+// fromClass returns the Ex of a kind of what has its class.
+func fromClass(k Kind, e any) any {
+	switch {
+	case k == Bool:
+		e := e.(Ex[int64])
+		return func(f *Frame) bool { return uint8(e(f)) != 0 }
+	case k.IsInteger():
+		return Convert(k, Val{K: I64, E: e}).E
+	}
+	return e
+}
+
+// callReflected calls a function by reflect. The arguments are computed into
+// memory of their own, since the function may keep them.
+func (s *Signature) callReflected(fn Ex[unsafe.Pointer], args []Val, to []int32) Do {
+	into := make([]Into, len(args))
+	for i, a := range args {
+		into[i] = AnyInto(a, s.Type.In(i))
+	}
+	t := s.Type
+	return func(f *Frame) Ctl {
+		p := fn(f)
+		nonNil(p)
+		v := reflect.NewAt(t, unsafe.Pointer(&p)).Elem()
+		in := make([]reflect.Value, len(into))
+		for i, store := range into {
+			a := reflect.New(t.In(i))
+			store(f, a.UnsafePointer())
+			in[i] = a.Elem()
+		}
+		var out []reflect.Value
+		if t.IsVariadic() {
+			out = v.CallSlice(in)
+		} else {
+			out = v.Call(in)
+		}
+		for i, off := range to {
+			storeValue(at(f, off), out[i])
+		}
+		return Next
+	}
+}
+
+// storeValue stores what a reflect.Value holds.
+func storeValue(dst unsafe.Pointer, v reflect.Value) {
+	reflect.NewAt(v.Type(), dst).Elem().Set(v)
+}
+
+// AnyInto computes a value of any kind into memory.
+func AnyInto(v Val, t reflect.Type) Into {
+	if v.K != Agg {
+		return Of(v.K).Into(v)
+	}
+	if v.Addr != nil {
+		addr, d := v.Addr, rtype.Descriptor(t)
+		return func(f *Frame, dst unsafe.Pointer) { rtype.Move(d, dst, nonNil(addr(f))) }
+	}
+	return v.E.(Into)
+}

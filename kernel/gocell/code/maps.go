@@ -1,0 +1,189 @@
+package code
+
+import (
+	"go/token"
+	"reflect"
+	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+// Maps are Go's own. Those with keys of usual kinds are used as the map type
+// of the same layout that the compiler knows, the rest by the run time's
+// functions.
+
+// MapGet returns an element of a map whose keys are I64, I32 or Str.
+func (o ops[T]) MapGet(m, key Val, okAt int32) (Val, bool) {
+	switch key.K {
+	case I64:
+		return getFrom[int64, T](o.k, m, key, okAt), true
+	case I32:
+		return getFrom[int32, T](o.k, m, key, okAt), true
+	case Str:
+		return getFrom[string, T](o.k, m, key, okAt), true
+	}
+	return Val{}, false
+}
+
+func getFrom[K comparable, T any](k Kind, m, key Val, okAt int32) Val {
+	e, x := as[unsafe.Pointer](m), as[K](key)
+	if okAt == 0 {
+		return Val{K: k, E: func(f *Frame) T {
+			m := e(f)
+			return (*(*map[K]T)(unsafe.Pointer(&m)))[x(f)]
+		}}
+	}
+	return Val{K: k, E: func(f *Frame) T {
+		m := e(f)
+		v, ok := (*(*map[K]T)(unsafe.Pointer(&m)))[x(f)]
+		*(*bool)(at(f, okAt)) = ok
+		return v
+	}}
+}
+
+// MapSet sets an element of such a map. The operator is ILLEGAL, or + to add to
+// the element.
+func (o ops[T]) MapSet(m, key, v Val, op token.Token) (Do, bool) {
+	switch key.K {
+	case I64:
+		return setIn[int64, T](m, key, v), op == token.ILLEGAL
+	case I32:
+		return setIn[int32, T](m, key, v), op == token.ILLEGAL
+	case Str:
+		return setIn[string, T](m, key, v), op == token.ILLEGAL
+	}
+	return nil, false
+}
+
+func setIn[K comparable, T any](m, key, v Val) Do {
+	e, x, y := as[unsafe.Pointer](m), as[K](key), as[T](v)
+	return func(f *Frame) Ctl {
+		m := e(f)
+		k := x(f)
+		v := y(f)
+		(*(*map[K]T)(unsafe.Pointer(&m)))[k] = v
+		return Next
+	}
+}
+
+// A MapType is what the operations of a map need of its type.
+type MapType struct {
+	t, elem unsafe.Pointer
+	zero    unsafe.Pointer // a zero element
+}
+
+// MapTypeOf returns that of a map type.
+func MapTypeOf(t reflect.Type) *MapType {
+	return &MapType{rtype.Descriptor(t), rtype.Descriptor(t.Elem()), rtype.New(rtype.Descriptor(t.Elem()))}
+}
+
+// At returns where an element lies that is only read: a zero element if there
+// is none. The key is computed into spare. Where okAt is not 0 it says whether
+// there is one.
+func (t *MapType) At(m Val, key Into, spare, okAt int32) Ex[unsafe.Pointer] {
+	e := as[unsafe.Pointer](m)
+	return func(f *Frame) unsafe.Pointer {
+		m := e(f)
+		k := at(f, spare)
+		key(f, k)
+		p := rtype.MapGet(t.t, m, k)
+		if okAt != 0 {
+			*(*bool)(at(f, okAt)) = p != nil
+		}
+		if p == nil {
+			return t.zero
+		}
+		return p
+	}
+}
+
+// Set stores an element. Key and element are computed into spare parts of the
+// frame.
+func (t *MapType) Set(m Val, key, elem Into, spare, other int32) Do {
+	e := as[unsafe.Pointer](m)
+	return func(f *Frame) Ctl {
+		m := e(f)
+		k, v := at(f, spare), at(f, other)
+		key(f, k)
+		elem(f, v)
+		rtype.MapSet(t.t, m, k, v)
+		return Next
+	}
+}
+
+// Delete is the built-in function delete.
+func (t *MapType) Delete(m Val, key Into, spare int32) Do {
+	e := as[unsafe.Pointer](m)
+	return func(f *Frame) Ctl {
+		m := e(f)
+		k := at(f, spare)
+		key(f, k)
+		rtype.MapDelete(t.t, m, k)
+		return Next
+	}
+}
+
+// ClearMap is the built-in function clear for maps.
+func (t *MapType) Clear(m Val) Do {
+	e := as[unsafe.Pointer](m)
+	return func(f *Frame) Ctl {
+		if m := e(f); m != nil {
+			rtype.MapClear(t.t, m)
+		}
+		return Next
+	}
+}
+
+// Make is make for maps; the size may be the zero Val.
+func (t *MapType) Make(n Val) Val {
+	size := optional(n)
+	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+		k := bound(f, size, 0)
+		f.G.spend(16 * max(k, 0))
+		return rtype.MakeMap(t.t, max(k, 0))
+	}}
+}
+
+// Literal is a map with keys and elements, each computed into spare parts of the
+// frame.
+func (t *MapType) Literal(keys, elems []Into, spare, other int32) Val {
+	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+		m := rtype.MakeMap(t.t, len(keys))
+		for i, key := range keys {
+			k, v := at(f, spare), at(f, other)
+			key(f, k)
+			elems[i](f, v)
+			rtype.MapSet(t.t, m, k, v)
+		}
+		return m
+	}}
+}
+
+// RangeMap runs the body for each key of a map: it stores key and element in
+// the frame.
+func RangeMap(t reflect.Type, m Val, key, elem int32, enter func(f *Frame), body Do, l Loop) Do {
+	e := as[unsafe.Pointer](m)
+	return func(f *Frame) Ctl {
+		m := e(f)
+		if m == nil {
+			return Next
+		}
+		iter := reflect.NewAt(t, unsafe.Pointer(&m)).Elem().MapRange()
+		k := reflect.NewAt(t.Key(), at(f, key)).Elem()
+		v := reflect.NewAt(t.Elem(), at(f, elem)).Elem()
+		for iter.Next() {
+			k.SetIterKey(iter)
+			v.SetIterValue(iter)
+			if enter != nil {
+				enter(f)
+			}
+			if k := body(f); k != Next {
+				if k, over := l.ends(k); over {
+					return k
+				}
+			}
+			poll(f)
+		}
+		return Next
+	}
+}

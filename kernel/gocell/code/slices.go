@@ -1,0 +1,531 @@
+package code
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+// SetAgg copies a struct or an array to a place. The value is computed into
+// spare, which nothing else uses, if it is not in memory; what it reads may be
+// where it goes.
+func SetAgg(p Place, v Val, t reflect.Type, spare int32) Do {
+	d, dst := rtype.Descriptor(t), p.Address()
+	if src := v.Addr; src != nil {
+		return func(f *Frame) Ctl {
+			s := nonNil(src(f))
+			rtype.Move(d, nonNil(dst(f)), s)
+			return Next
+		}
+	}
+	into := v.E.(Into)
+	return func(f *Frame) Ctl {
+		s := at(f, spare)
+		into(f, s)
+		rtype.Move(d, nonNil(dst(f)), s)
+		return Next
+	}
+}
+
+// Init stores the first value of a variable: nothing that it is computed from
+// lies there.
+func Init(p Place, into Into) Do {
+	dst := p.Address()
+	return func(f *Frame) Ctl { into(f, dst(f)); return Next }
+}
+
+// Spill computes a struct or an array into a spare part of the frame.
+func Spill(into Into, spare int32) Ex[unsafe.Pointer] {
+	return func(f *Frame) unsafe.Pointer {
+		p := at(f, spare)
+		into(f, p)
+		return p
+	}
+}
+
+// ZeroAt zeroes a value of a type at a place.
+func ZeroAt(p Place, t reflect.Type) Do {
+	d, dst := rtype.Descriptor(t), p.Address()
+	return func(f *Frame) Ctl { rtype.Clear(d, dst(f)); return Next }
+}
+
+// Check evaluates the address of a place and panics if it is behind nil.
+func Check(p Place) Do {
+	addr := p.Address()
+	return func(f *Frame) Ctl { nonNil(addr(f)); return Next }
+}
+
+// Discard evaluates a value.
+func Discard(v Val, t reflect.Type, spare int32) Do {
+	if v.K == Agg && v.Addr != nil {
+		addr := v.Addr
+		return func(f *Frame) Ctl { nonNil(addr(f)); return Next }
+	}
+	into := AnyInto(v, t)
+	return func(f *Frame) Ctl { into(f, at(f, spare)); return Next }
+}
+
+// NewVar makes memory for a variable that outlives its frame, stores its address
+// in the frame, and the value there; into may be nil for zero.
+func NewVar(off int32, t reflect.Type, into Into) Do {
+	d, size := rtype.Descriptor(t), int(t.Size())
+	return func(f *Frame) Ctl {
+		f.G.spend(size)
+		p := rtype.New(d)
+		if into != nil {
+			into(f, p)
+		}
+		*(*unsafe.Pointer)(at(f, off)) = p
+		return Next
+	}
+}
+
+// Fresh returns the address of new memory for a value; into may be nil for zero.
+func Fresh(t reflect.Type, into Into) Val {
+	d, size := rtype.Descriptor(t), int(t.Size())
+	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+		f.G.spend(size)
+		p := rtype.New(d)
+		if into != nil {
+			into(f, p)
+		}
+		return p
+	}}
+}
+
+// A Piece is a part of a composite literal.
+type Piece struct {
+	Off  uintptr
+	Into Into
+}
+
+// Composite computes a struct or an array from its parts; zero says that there
+// are others, or gaps, which are to be zero.
+func Composite(t reflect.Type, parts []Piece, clear bool) Into {
+	d := rtype.Descriptor(t)
+	return func(f *Frame, dst unsafe.Pointer) {
+		if clear {
+			rtype.Clear(d, dst)
+		}
+		for i := range parts {
+			p := &parts[i]
+			p.Into(f, unsafe.Add(dst, p.Off))
+		}
+	}
+}
+
+// SliceLiteral makes a slice of n elements of a type from its parts.
+func SliceLiteral(elem reflect.Type, n int, parts []Piece) Val {
+	d, size := rtype.Descriptor(elem), int(elem.Size())
+	return Val{K: Slc, E: func(f *Frame) Slice {
+		f.G.spend(n * size)
+		p := rtype.NewArray(d, n)
+		for i := range parts {
+			parts[i].Into(f, unsafe.Add(p, parts[i].Off))
+		}
+		return Slice{P: p, Len: n, Cap: n}
+	}}
+}
+
+// MakeSlice is make for slices; c may be the zero Val.
+func MakeSlice(t reflect.Type, n, c Val) Val {
+	elem := t.Elem()
+	d, size, name := rtype.Descriptor(elem), float64(elem.Size()), t.String()
+	length, capacity := Int(n), Ex[int64](nil)
+	if c.E != nil {
+		capacity = Int(c)
+	}
+	return Val{K: Slc, E: func(f *Frame) Slice {
+		n := length(f)
+		k := n
+		if capacity != nil {
+			k = capacity(f)
+		}
+		if n < 0 || float64(n)*max(size, 1) > maxAlloc {
+			_ = make([]int, minus) // panics: len out of range
+		}
+		if k < n || float64(k)*max(size, 1) > maxAlloc {
+			_ = make([]int, 0, minus) // panics: cap out of range
+		}
+		if b := float64(k) * size; b >= large && f.G.M.Need != nil {
+			f.G.M.Need("make("+name+")", b)
+		}
+		return Slice{P: rtype.NewArray(d, int(k)), Len: int(n), Cap: int(k)}
+	}}
+}
+
+const maxAlloc = 1 << 47 // bytes that the run time can allocate at once
+
+var minus = -1
+
+// Append appends elements to a slice.
+func (o ops[T]) Append(s Val, elems []Val) Val {
+	e := as[Slice](s)
+	if len(elems) == 1 {
+		x := as[T](elems[0])
+		return Val{K: Slc, E: func(f *Frame) Slice {
+			s := e(f)
+			v := x(f)
+			if s.Len == s.Cap {
+				f.G.spend(2 * s.Cap * int(unsafe.Sizeof(v)))
+			}
+			t := append(*(*[]T)(unsafe.Pointer(&s)), v)
+			return *(*Slice)(unsafe.Pointer(&t))
+		}}
+	}
+	list := make([]Ex[T], len(elems))
+	for i, v := range elems {
+		list[i] = as[T](v)
+	}
+	return Val{K: Slc, E: func(f *Frame) Slice {
+		s := e(f)
+		more := make([]T, len(list))
+		for i, x := range list {
+			more[i] = x(f)
+		}
+		t := append(*(*[]T)(unsafe.Pointer(&s)), more...)
+		return *(*Slice)(unsafe.Pointer(&t))
+	}}
+}
+
+// AppendAgg appends structs or arrays to a slice.
+func AppendAgg(s Val, elems []Val, elem reflect.Type) Val {
+	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
+	list := make([]Into, len(elems))
+	for i, v := range elems {
+		list[i] = AnyInto(v, elem)
+	}
+	return Val{K: Slc, E: func(f *Frame) Slice {
+		s := e(f)
+		more := rtype.NewArray(d, len(list))
+		for i, into := range list {
+			into(f, unsafe.Add(more, uintptr(i)*size))
+		}
+		return joined(f, d, size, s, Slice{P: more, Len: len(list), Cap: len(list)})
+	}}
+}
+
+// AppendSlice appends the elements of a slice, or the bytes of a string.
+func AppendSlice(s, more Val, elem reflect.Type) Val {
+	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
+	if more.K == Str {
+		text := as[string](more)
+		return Val{K: Slc, E: func(f *Frame) Slice {
+			s := e(f)
+			t := append(*(*[]byte)(unsafe.Pointer(&s)), text(f)...)
+			return *(*Slice)(unsafe.Pointer(&t))
+		}}
+	}
+	m := as[Slice](more)
+	return Val{K: Slc, E: func(f *Frame) Slice { s := e(f); return joined(f, d, size, s, m(f)) }}
+}
+
+func joined(f *Frame, d unsafe.Pointer, size uintptr, s, more Slice) Slice {
+	if more.Len == 0 {
+		return s
+	}
+	n := s.Len
+	if s.Cap-n < more.Len {
+		f.G.spend((2*s.Cap + more.Len) * int(size))
+		s = rtype.Grow(d, s, more.Len)
+	}
+	s.Len = n + more.Len
+	rtype.Copy(d, Slice{P: unsafe.Add(s.P, uintptr(n)*size), Len: more.Len, Cap: more.Len}, more)
+	return s
+}
+
+// Copy is the built-in function copy.
+func Copy(dst, src Val, elem reflect.Type) Val {
+	to, d := as[Slice](dst), rtype.Descriptor(elem)
+	if src.K == Str {
+		from := as[string](src)
+		return Val{K: I64, E: func(f *Frame) int64 {
+			s := to(f)
+			return int64(copy(*(*[]byte)(unsafe.Pointer(&s)), from(f)))
+		}}
+	}
+	from := as[Slice](src)
+	return Val{K: I64, E: func(f *Frame) int64 { s := to(f); return int64(rtype.Copy(d, s, from(f))) }}
+}
+
+// ClearSlice is the built-in function clear for slices.
+func ClearSlice(s Val, elem reflect.Type) Do {
+	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
+	return func(f *Frame) Ctl {
+		s := e(f)
+		for i := range s.Len {
+			rtype.Clear(d, unsafe.Add(s.P, uintptr(i)*size))
+		}
+		return Next
+	}
+}
+
+// Len is the built-in function len, and Cap cap, of a slice, string, map or
+// channel.
+func Len(v Val, isMap bool) Val {
+	switch v.K {
+	case Str:
+		e := as[string](v)
+		if off := v.slot; off != 0 {
+			return Val{K: I64, E: func(f *Frame) int64 { return int64(len(*(*string)(at(f, off)))) }}
+		}
+		return Val{K: I64, E: func(f *Frame) int64 { return int64(len(e(f))) }}
+	case Slc:
+		e := as[Slice](v)
+		if off := v.slot; off != 0 {
+			return Val{K: I64, E: func(f *Frame) int64 { return int64((*Slice)(at(f, off)).Len) }}
+		}
+		return Val{K: I64, E: func(f *Frame) int64 { return int64(e(f).Len) }}
+	}
+	e := as[unsafe.Pointer](v)
+	if isMap {
+		return Val{K: I64, E: func(f *Frame) int64 {
+			m := e(f)
+			return int64(len(*(*map[int]int)(unsafe.Pointer(&m))))
+		}}
+	}
+	return Val{K: I64, E: func(f *Frame) int64 { return int64(rtype.ChanLen(e(f))) }}
+}
+
+// Cap is the built-in function cap.
+func Cap(v Val) Val {
+	if v.K == Slc {
+		e := as[Slice](v)
+		return Val{K: I64, E: func(f *Frame) int64 { return int64(e(f).Cap) }}
+	}
+	e := as[unsafe.Pointer](v)
+	return Val{K: I64, E: func(f *Frame) int64 { return int64(rtype.ChanCap(e(f))) }}
+}
+
+// bound returns a bound of a slice expression, which is def if it is left out.
+func bound(f *Frame, e Ex[int64], def int) int {
+	if e == nil {
+		return def
+	}
+	return int(e(f))
+}
+
+func optional(v Val) Ex[int64] {
+	if v.E == nil {
+		return nil
+	}
+	return Int(v)
+}
+
+// SliceOf is a slice expression of a slice with elements of a size; bounds that
+// are left out are the zero Val.
+func SliceOf(s, low, high, most Val, size uintptr) Val {
+	e, lo, hi, mx := as[Slice](s), optional(low), optional(high), optional(most)
+	return Val{K: Slc, E: func(f *Frame) Slice {
+		s := e(f)
+		i := bound(f, lo, 0)
+		j := bound(f, hi, s.Len)
+		if mx != nil {
+			k := bound(f, mx, 0)
+			if uint(k) > uint(s.Cap) || uint(j) > uint(k) || uint(i) > uint(j) {
+				_ = make([]struct{}, s.Len, s.Cap)[i:j:k]
+			}
+			s.Cap = k
+		} else if uint(j) > uint(s.Cap) || uint(i) > uint(j) {
+			_ = make([]struct{}, s.Len, s.Cap)[i:j]
+		}
+		return cut(s, i, j, size)
+	}}
+}
+
+// cut does not let a slice of capacity 0 point behind its memory.
+func cut(s Slice, i, j int, size uintptr) Slice {
+	if s.Cap > i {
+		s.P = unsafe.Add(s.P, uintptr(i)*size)
+	}
+	return Slice{P: s.P, Len: j - i, Cap: s.Cap - i}
+}
+
+// SliceArray is a slice expression of an array of n elements at an address.
+func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintptr) Val {
+	lo, hi, mx := optional(low), optional(high), optional(most)
+	return Val{K: Slc, E: func(f *Frame) Slice {
+		p := addr(f)
+		i := bound(f, lo, 0)
+		j := bound(f, hi, n)
+		k := bound(f, mx, n)
+		nonNil(p)
+		if uint(k) > uint(n) || uint(j) > uint(k) || uint(i) > uint(j) {
+			if mx != nil {
+				_ = make([]struct{}, n)[i:j:k]
+			}
+			_ = unsafe.String(&someByte, n)[i:j]
+		}
+		return cut(Slice{P: p, Len: n, Cap: k}, i, j, size)
+	}}
+}
+
+var someByte byte
+
+// SliceString is a slice expression of a string.
+func SliceString(s, low, high Val) Val {
+	e, lo, hi := as[string](s), optional(low), optional(high)
+	return Val{K: Str, E: func(f *Frame) string {
+		s := e(f)
+		i := bound(f, lo, 0)
+		return s[i:bound(f, hi, len(s))]
+	}}
+}
+
+// ByteOf is an index expression of a string.
+func ByteOf(s, i Val) Val {
+	e, k := as[string](s), Int(i)
+	if at1, at2 := s.slot, i.slot; at1 != 0 && at2 != 0 {
+		return Val{K: U8, E: func(f *Frame) uint8 { return (*(*string)(at(f, at1)))[*(*int64)(at(f, at2))] }}
+	}
+	return Val{K: U8, E: func(f *Frame) uint8 { s := e(f); return s[k(f)] }}
+}
+
+// SliceToArray is the conversion of a slice to a pointer to an array of n
+// elements.
+func SliceToArray(s Val, n int) Ex[unsafe.Pointer] {
+	e := as[Slice](s)
+	return func(f *Frame) unsafe.Pointer {
+		s := e(f)
+		if s.Len < n {
+			arrayTooLong(s.Len, n)
+		}
+		return s.P
+	}
+}
+
+func arrayTooLong(have, want int) {
+	panic(lengthError(fmt.Sprintf("cannot convert slice with length %d to array or pointer to array with length %d", have, want)))
+}
+
+// A lengthError is the run time's error of a conversion to an array.
+type lengthError string
+
+func (e lengthError) Error() string { return "runtime error: " + string(e) }
+
+// RuntimeError makes e a runtime.Error.
+func (lengthError) RuntimeError() {}
+
+// Text converts between strings, bytes and runes.
+func Text(to, from reflect.Type, v Val) Val {
+	switch {
+	case v.K == Str && to.Elem().Kind() == reflect.Uint8:
+		e := as[string](v)
+		return Val{K: Slc, E: func(f *Frame) Slice {
+			s := e(f)
+			f.G.spend(len(s))
+			b := []byte(s)
+			return *(*Slice)(unsafe.Pointer(&b))
+		}}
+	case v.K == Str:
+		e := as[string](v)
+		return Val{K: Slc, E: func(f *Frame) Slice {
+			s := e(f)
+			f.G.spend(4 * len(s))
+			r := []rune(s)
+			return *(*Slice)(unsafe.Pointer(&r))
+		}}
+	case v.K == Slc && from.Elem().Kind() == reflect.Uint8:
+		e := as[Slice](v)
+		return Val{K: Str, E: func(f *Frame) string {
+			s := e(f)
+			f.G.spend(s.Len)
+			return string(*(*[]byte)(unsafe.Pointer(&s)))
+		}}
+	case v.K == Slc:
+		e := as[Slice](v)
+		return Val{K: Str, E: func(f *Frame) string {
+			s := e(f)
+			f.G.spend(s.Len)
+			return string(*(*[]rune)(unsafe.Pointer(&s)))
+		}}
+	case v.K.IsSigned():
+		e := as[int64](Convert(I64, v))
+		return Val{K: Str, E: func(f *Frame) string { return string(rune32(e(f))) }}
+	}
+	e := as[uint64](Convert(U64, v))
+	return Val{K: Str, E: func(f *Frame) string { return string(rune32(int64(min(e(f), math.MaxInt64)))) }}
+}
+
+// rune32 returns what string makes of an integer: it is U+FFFD if it is no rune.
+func rune32(i int64) rune {
+	if i < 0 || i > math.MaxInt32 {
+		return -1
+	}
+	return rune(i)
+}
+
+// RangeSlice runs the body for each element of the slice that is at an offset of
+// the frame; index is where the number of the turn is.
+func RangeSlice(slice, index int32, enter func(f *Frame), body Do, l Loop) Do {
+	return func(f *Frame) Ctl {
+		n := int64((*Slice)(at(f, slice)).Len)
+		for k := int64(0); k < n; k++ {
+			*(*int64)(at(f, index)) = k
+			if enter != nil {
+				enter(f)
+			}
+			if k := body(f); k != Next {
+				if k, over := l.ends(k); over {
+					return k
+				}
+			}
+			poll(f)
+		}
+		return Next
+	}
+}
+
+// Unchecked is the element of the slice in the frame whose index is there, too,
+// and in range.
+func Unchecked(slice, index int32, size uintptr) Place {
+	return Memory(func(f *Frame) unsafe.Pointer {
+		return unsafe.Add((*Slice)(at(f, slice)).P, uintptr(*(*int64)(at(f, index)))*size)
+	})
+}
+
+// Pointed stores a slice of all of an array in the frame, for a loop over its
+// elements.
+func Pointed(slice int32, addr Ex[unsafe.Pointer], n int) Do {
+	return func(f *Frame) Ctl {
+		*(*Slice)(at(f, slice)) = Slice{P: addr(f), Len: n, Cap: n}
+		return Next
+	}
+}
+
+// Enter makes a function that is called at the begin of a loop's turn from
+// statements.
+func Enter(all []Do) func(f *Frame) {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		a := all[0]
+		return func(f *Frame) { a(f) }
+	}
+	return func(f *Frame) {
+		for _, s := range all {
+			s(f)
+		}
+	}
+}
+
+// SamePlace compares two structs or arrays of a type.
+func EqualAgg(l, r Val, t reflect.Type, spare, other int32, not bool) Ex[bool] {
+	eq := rtype.Equal(t)
+	address := func(v Val, spare int32) Ex[unsafe.Pointer] {
+		if v.Addr != nil {
+			return v.Addr
+		}
+		return Spill(v.E.(Into), spare)
+	}
+	a, b := address(l, spare), address(r, other)
+	return func(f *Frame) bool {
+		x := a(f)
+		y := b(f)
+		return eq(nonNil(x), nonNil(y)) != not
+	}
+}

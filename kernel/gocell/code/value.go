@@ -1,0 +1,562 @@
+package code
+
+import (
+	"go/token"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+// A Kind is a machine representation of values.
+type Kind uint8
+
+// The kinds. Agg stands for structs and arrays.
+const (
+	None Kind = iota
+	Bool
+	I8
+	I16
+	I32
+	I64
+	U8
+	U16
+	U32
+	U64
+	F32
+	F64
+	C64
+	C128
+	Str
+	Ptr
+	Slc
+	Ifc
+	Agg
+)
+
+type (
+	// A Slice is the memory of any slice.
+	Slice = rtype.Slice
+	// An Iface is the memory of any interface: for a type with methods, Tab
+	// points to an itab, else to a type descriptor.
+	Iface struct{ Tab, Data unsafe.Pointer }
+)
+
+// IsInteger, IsSigned and IsFloat classify kinds.
+func (k Kind) IsInteger() bool { return k >= I8 && k <= U64 }
+
+// IsSigned reports whether a kind is one of signed integers.
+func (k Kind) IsSigned() bool { return k >= I8 && k <= I64 }
+
+// IsFloat reports whether a kind is one of floating-point numbers.
+func (k Kind) IsFloat() bool { return k == F32 || k == F64 }
+
+// IsComplex reports whether a kind is one of complex numbers.
+func (k Kind) IsComplex() bool { return k == C64 || k == C128 }
+
+var kinds = [...]Kind{reflect.Bool: Bool, reflect.Int: I64, reflect.Int8: I8, reflect.Int16: I16, reflect.Int32: I32, reflect.Int64: I64,
+	reflect.Uint: U64, reflect.Uint8: U8, reflect.Uint16: U16, reflect.Uint32: U32, reflect.Uint64: U64, reflect.Uintptr: U64,
+	reflect.Float32: F32, reflect.Float64: F64, reflect.Complex64: C64, reflect.Complex128: C128, reflect.Array: Agg, reflect.Chan: Ptr,
+	reflect.Func: Ptr, reflect.Interface: Ifc, reflect.Map: Ptr, reflect.Pointer: Ptr, reflect.Slice: Slc, reflect.String: Str,
+	reflect.Struct: Agg, reflect.UnsafePointer: Ptr}
+
+// KindOf returns the kind of a type's values.
+func KindOf(t reflect.Type) Kind { return kinds[t.Kind()] }
+
+// A Val is an expression that has been compiled. E is an Ex of the kind's Go
+// type, or for Agg an Into.
+type Val struct {
+	K    Kind
+	E    any
+	slot int32 // not 0: the value of the variable at this offset of the frame
+	c    any   // not nil: the value is this constant
+	// Addr is, for an Agg that lies in memory, where it does.
+	Addr Ex[unsafe.Pointer]
+}
+
+// IsConst reports whether the value is a constant.
+func (v Val) IsConst() bool { return v.c != nil }
+
+// A Place is where a value lies.
+type Place struct {
+	mode  mode
+	off   int32   // in the frame, or in the closure's environment
+	d     uintptr // from the address to the value
+	v     *Var
+	addr  Ex[unsafe.Pointer]
+	slice Val // of elements
+	index Val
+	size  uintptr
+	len   int // of arrays
+}
+
+type mode uint8
+
+const (
+	slot    mode = iota // in the frame
+	box                 // behind a pointer in the frame
+	env                 // in the closure's environment
+	envBox              // behind a pointer there
+	global              // a package-level variable
+	memory              // at an address that is computed
+	element             // of a slice
+	item                // of an array at an address
+)
+
+// Slot is a variable in the frame.
+func Slot(off int32) Place { return Place{mode: slot, off: off} }
+
+// Box is a variable whose address is in the frame.
+func Box(off int32) Place { return Place{mode: box, off: off} }
+
+// Env is a variable whose value was copied when the closure was made.
+func Env(off int32) Place { return Place{mode: env, off: off} }
+
+// EnvBox is a variable whose address is in the closure's environment.
+func EnvBox(off int32) Place { return Place{mode: envBox, off: off} }
+
+// Global is a package-level variable.
+func Global(v *Var) Place { return Place{mode: global, v: v} }
+
+// Memory is what lies at an address.
+func Memory(addr Ex[unsafe.Pointer]) Place { return Place{mode: memory, addr: addr} }
+
+// Deref is what a pointer points to.
+func Deref(p Val) Place {
+	if p.slot != 0 {
+		return Box(p.slot)
+	}
+	return Memory(p.E.(Ex[unsafe.Pointer]))
+}
+
+// Element is an element of a slice, of a size in bytes.
+func Element(s, index Val, size uintptr) Place {
+	return Place{mode: element, slice: s, index: index, size: size}
+}
+
+// Item is an element of an array of a length.
+func Item(array Place, index Val, size uintptr, length int) Place {
+	if i, ok := index.c.(int64); ok && i >= 0 && int(i) < length {
+		return array.Field(uintptr(i) * size)
+	}
+	return Place{mode: item, addr: array.Address(), index: index, size: size, len: length}
+}
+
+// page is the size of memory at address 0 of which the run time makes reading
+// a panic.
+const page = 4096
+
+// Field is the part of the value that begins d bytes into it.
+func (p Place) Field(d uintptr) Place {
+	switch p.mode {
+	case slot, env:
+		p.off += int32(d)
+	case box, envBox, memory:
+		if p.d < page && p.d+d >= page { // a nil pointer would go unnoticed
+			base := p.Address()
+			return Place{mode: memory, d: d, addr: func(f *Frame) unsafe.Pointer { return nonNil(base(f)) }}
+		}
+		p.d += d
+	default:
+		p.d += d
+	}
+	return p
+}
+
+// nonNil returns p, and panics where it is nil as dereferencing it would.
+func nonNil(p unsafe.Pointer) unsafe.Pointer {
+	if p == nil {
+		_ = *(*byte)(p)
+	}
+	return p
+}
+
+// Fixed is the place with its operands as they are when the statements have been
+// run: the pointer, or slice and index, which are checked later. temp makes room
+// in the frame.
+func (p Place) Fixed(temp func(t reflect.Type) int32) (Place, []Do) {
+	var before []Do
+	keep := func(v Val, t reflect.Type) Val {
+		if v.c != nil {
+			return v
+		}
+		off := temp(t)
+		before = append(before, Of(v.K).Store(Slot(off), v))
+		return Of(v.K).Load(Slot(off))
+	}
+	switch p.mode {
+	case box:
+		p.off = keep(of[unsafe.Pointer]().Load(Slot(p.off)), rtype.UnsafePointer).slot
+	case memory:
+		p.mode, p.off = box, keep(Val{K: Ptr, E: p.addr}, rtype.UnsafePointer).slot
+	case element:
+		p.slice = keep(p.slice, reflect.TypeFor[[]int]())
+		p.index = keep(p.index, reflect.TypeFor[int]())
+	case item:
+		base := keep(Val{K: Ptr, E: p.addr}, rtype.UnsafePointer)
+		p.addr, p.index = as[unsafe.Pointer](base), keep(p.index, reflect.TypeFor[int]())
+	}
+	return p, before
+}
+
+// InFrame reports whether the place is in the frame, where no pointer to it can
+// be.
+func (p Place) InFrame() bool { return p.mode == slot }
+
+// Address returns the place's address.
+func (p Place) Address() Ex[unsafe.Pointer] {
+	off, d := p.off, p.d
+	switch p.mode {
+	case slot:
+		return func(f *Frame) unsafe.Pointer { return at(f, off) }
+	case box:
+		if d == 0 {
+			return func(f *Frame) unsafe.Pointer { return *(*unsafe.Pointer)(at(f, off)) }
+		}
+		return func(f *Frame) unsafe.Pointer { return unsafe.Add(*(*unsafe.Pointer)(at(f, off)), d) }
+	case env:
+		return func(f *Frame) unsafe.Pointer { return unsafe.Add(f.Env, off) }
+	case envBox:
+		return func(f *Frame) unsafe.Pointer { return unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(f.Env, off)), d) }
+	case global:
+		v := p.v
+		return func(*Frame) unsafe.Pointer { return unsafe.Add(v.P, d) }
+	case element:
+		return p.elementAddress()
+	case item:
+		base, size, n := p.addr, p.size, p.len
+		i := p.index.E.(Ex[int64])
+		return func(f *Frame) unsafe.Pointer {
+			b, k := base(f), i(f)
+			if uint64(k) >= uint64(n) {
+				badIndex(k, n)
+			}
+			return unsafe.Add(b, uintptr(k)*size+d)
+		}
+	}
+	addr := p.addr
+	if d == 0 {
+		return addr
+	}
+	return func(f *Frame) unsafe.Pointer { return unsafe.Add(addr(f), d) }
+}
+
+func (p Place) elementAddress() Ex[unsafe.Pointer] {
+	size, d := p.size, p.d
+	i := p.index.E.(Ex[int64])
+	if at1, at2 := p.slice.slot, p.index.slot; at1 != 0 && at2 != 0 {
+		return func(f *Frame) unsafe.Pointer {
+			s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
+			if uint64(k) >= uint64(s.Len) {
+				badIndex(k, s.Len)
+			}
+			return unsafe.Add(s.P, uintptr(k)*size+d)
+		}
+	} else if at1 != 0 {
+		return func(f *Frame) unsafe.Pointer {
+			k := i(f)
+			s := (*Slice)(at(f, at1))
+			if uint64(k) >= uint64(s.Len) {
+				badIndex(k, s.Len)
+			}
+			return unsafe.Add(s.P, uintptr(k)*size+d)
+		}
+	}
+	e := p.slice.E.(Ex[Slice])
+	return func(f *Frame) unsafe.Pointer {
+		s := e(f)
+		k := i(f)
+		if uint64(k) >= uint64(s.Len) {
+			badIndex(k, s.Len)
+		}
+		return unsafe.Add(s.P, uintptr(k)*size+d)
+	}
+}
+
+// badIndex panics as an index that is out of range does.
+//
+//go:noinline
+func badIndex(i int64, n int) {
+	_ = make([]struct{}, n)[i]
+}
+
+// badUnsigned panics as an index of an unsigned type that is greater than any
+// int does. The text is the run time's, whose own type cannot be made.
+func badUnsigned(i uint64) int64 {
+	if i > math.MaxInt64 {
+		_ = make([]struct{}, 0)[i]
+	}
+	return int64(i)
+}
+
+// Ops are the operations that all kinds but Agg have, each for one kind.
+type Ops interface {
+	// Load returns the value at a place.
+	Load(p Place) Val
+	// Store stores a value at a place. The value is computed first.
+	Store(p Place, v Val) Do
+	// Arg stores an argument at an offset of a callee's frame.
+	Arg(off int32, v Val) Arg
+	// Into computes a value into memory.
+	Into(v Val) Into
+	// Const returns a constant, of the kind's Go type.
+	Const(c any) Val
+	// Zero returns the zero value.
+	Zero() Val
+	// Equal compares with ==, and with != if not.
+	Equal(l, r Val, not bool) Ex[bool]
+	// Result returns the result of a call that has left it at an offset of the
+	// callee's frame.
+	Result(call Call, off int32) Val
+	// Then returns the value that e has after a statement has been run.
+	Then(s Do, e Val) Val
+	// Either returns one of two values.
+	Either(cond Ex[bool], l, r Val) Val
+	// Append appends elements to a slice.
+	Append(s Val, elems []Val) Val
+	// MapGet returns an element of a map whose keys are I64, I32 or Str; it is false
+	// for other keys. It stores in the frame, where okAt is not 0, whether there is
+	// one.
+	MapGet(m, key Val, okAt int32) (Val, bool)
+	// MapSet sets an element of such a map, or for an operator updates it.
+	MapSet(m, key, v Val, op token.Token) (Do, bool)
+}
+
+type ops[T any] struct {
+	k     Kind
+	equal func(l, r Val, not bool) Ex[bool]
+}
+
+var table = [...]Ops{
+	Bool: ops[bool]{Bool, equal[bool]}, I8: ops[int8]{I8, equal[int8]}, I16: ops[int16]{I16, equal[int16]}, I32: ops[int32]{I32, equal[int32]},
+	I64: ops[int64]{I64, equal[int64]}, U8: ops[uint8]{U8, equal[uint8]}, U16: ops[uint16]{U16, equal[uint16]}, U32: ops[uint32]{U32, equal[uint32]},
+	U64: ops[uint64]{U64, equal[uint64]}, F32: ops[float32]{F32, equal[float32]}, F64: ops[float64]{F64, equal[float64]},
+	C64: ops[complex64]{C64, equal[complex64]}, C128: ops[complex128]{C128, equal[complex128]}, Str: ops[string]{Str, equal[string]},
+	Ptr: ops[unsafe.Pointer]{Ptr, equal[unsafe.Pointer]}, Slc: ops[Slice]{Slc, nil}, Ifc: ops[Iface]{Ifc, nil},
+}
+
+// Of returns the operations of a kind.
+func Of(k Kind) Ops { return table[k] }
+
+// NewVal returns a value that a closure computes.
+func NewVal(k Kind, e any) Val { return Val{K: k, E: e} }
+
+// Ex returns the closure of a value.
+func as[T any](v Val) Ex[T] { return v.E.(Ex[T]) }
+
+// Condition returns the closure of a bool.
+func Condition(v Val) Ex[bool] { return v.E.(Ex[bool]) }
+
+// Int returns the closure of an I64.
+func Int(v Val) Ex[int64] { return v.E.(Ex[int64]) }
+
+// Pointer returns the closure of a Ptr.
+func Pointer(v Val) Ex[unsafe.Pointer] { return v.E.(Ex[unsafe.Pointer]) }
+
+func (o ops[T]) Const(c any) Val {
+	x := c.(T)
+	return Val{K: o.k, E: func(*Frame) T { return x }, c: x}
+}
+
+func (o ops[T]) Zero() Val {
+	var x T
+	return o.Const(x)
+}
+
+func (o ops[T]) Load(p Place) Val {
+	v := Val{K: o.k}
+	off, d := p.off, p.d
+	switch p.mode {
+	case slot:
+		v.slot = off
+		v.E = func(f *Frame) T { return *(*T)(at(f, off)) }
+	case box:
+		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(*(*unsafe.Pointer)(at(f, off)), d)) }
+	case env:
+		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(f.Env, off)) }
+	case envBox:
+		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(f.Env, off)), d)) }
+	case global:
+		g := p.v
+		v.E = func(*Frame) T { return *(*T)(unsafe.Add(g.P, d)) }
+	case element:
+		v.E = o.loadElement(p)
+	case memory:
+		addr := p.addr
+		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(addr(f), d)) }
+	default:
+		addr := p.Address()
+		v.E = func(f *Frame) T { return *(*T)(addr(f)) }
+	}
+	return v
+}
+
+func (o ops[T]) loadElement(p Place) Ex[T] {
+	size, d := p.size, p.d
+	i := p.index.E.(Ex[int64])
+	at1, at2 := p.slice.slot, p.index.slot
+	switch {
+	case at1 != 0 && at2 != 0:
+		return func(f *Frame) T {
+			s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
+			if uint64(k) >= uint64(s.Len) {
+				badIndex(k, s.Len)
+			}
+			return *(*T)(unsafe.Add(s.P, uintptr(k)*size+d))
+		}
+	case at1 != 0:
+		return func(f *Frame) T {
+			k := i(f)
+			s := (*Slice)(at(f, at1))
+			if uint64(k) >= uint64(s.Len) {
+				badIndex(k, s.Len)
+			}
+			return *(*T)(unsafe.Add(s.P, uintptr(k)*size+d))
+		}
+	case at2 != 0:
+		e := p.slice.E.(Ex[Slice])
+		return func(f *Frame) T {
+			s, k := e(f), *(*int64)(at(f, at2))
+			if uint64(k) >= uint64(s.Len) {
+				badIndex(k, s.Len)
+			}
+			return *(*T)(unsafe.Add(s.P, uintptr(k)*size+d))
+		}
+	}
+	addr := p.elementAddress()
+	return func(f *Frame) T { return *(*T)(addr(f)) }
+}
+
+func (o ops[T]) Store(p Place, v Val) Do {
+	off, d := p.off, p.d
+	e := as[T](v)
+	switch p.mode {
+	case slot:
+		switch {
+		case v.c != nil:
+			x := v.c.(T)
+			return func(f *Frame) Ctl { *(*T)(at(f, off)) = x; return Next }
+		case v.slot != 0:
+			from := v.slot
+			return func(f *Frame) Ctl { *(*T)(at(f, off)) = *(*T)(at(f, from)); return Next }
+		}
+		return func(f *Frame) Ctl { *(*T)(at(f, off)) = e(f); return Next }
+	case box:
+		return func(f *Frame) Ctl {
+			x := e(f)
+			*(*T)(unsafe.Add(*(*unsafe.Pointer)(at(f, off)), d)) = x
+			return Next
+		}
+	case envBox:
+		return func(f *Frame) Ctl {
+			x := e(f)
+			*(*T)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(f.Env, off)), d)) = x
+			return Next
+		}
+	case global:
+		g := p.v
+		return func(f *Frame) Ctl {
+			x := e(f)
+			*(*T)(unsafe.Add(g.P, d)) = x
+			return Next
+		}
+	case element:
+		if at1, at2, size := p.slice.slot, p.index.slot, p.size; at1 != 0 && at2 != 0 {
+			return func(f *Frame) Ctl {
+				x := e(f)
+				s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
+				if uint64(k) >= uint64(s.Len) {
+					badIndex(k, s.Len)
+				}
+				*(*T)(unsafe.Add(s.P, uintptr(k)*size+d)) = x
+				return Next
+			}
+		}
+	}
+	addr := p.Address()
+	return func(f *Frame) Ctl {
+		x := e(f)
+		*(*T)(addr(f)) = x
+		return Next
+	}
+}
+
+func (o ops[T]) Arg(off int32, v Val) Arg {
+	if v.c != nil {
+		x := v.c.(T)
+		return func(_, c *Frame) { *(*T)(at(c, off)) = x }
+	}
+	if from := v.slot; from != 0 {
+		return func(f, c *Frame) { *(*T)(at(c, off)) = *(*T)(at(f, from)) }
+	}
+	e := as[T](v)
+	return func(f, c *Frame) { x := e(f); *(*T)(at(c, off)) = x }
+}
+
+func (o ops[T]) Into(v Val) Into {
+	e := as[T](v)
+	return func(f *Frame, dst unsafe.Pointer) { x := e(f); *(*T)(dst) = x }
+}
+
+func (o ops[T]) Equal(l, r Val, not bool) Ex[bool] {
+	var eq Ex[bool]
+	switch o.k {
+	case Ifc:
+		a, b := as[Iface](l), as[Iface](r)
+		eq = func(f *Frame) bool {
+			x := a(f)
+			y := b(f)
+			return *(*any)(unsafe.Pointer(&x)) == *(*any)(unsafe.Pointer(&y))
+		}
+	default:
+		return o.equal(l, r, not)
+	}
+	if not {
+		return Not(eq)
+	}
+	return eq
+}
+
+func equal[T comparable](l, r Val, not bool) Ex[bool] {
+	a, b, from, with, k, constant := operands[T](l, r)
+	switch {
+	case from != 0 && constant && not:
+		return func(f *Frame) bool { return *(*T)(at(f, from)) != k }
+	case from != 0 && constant:
+		return func(f *Frame) bool { return *(*T)(at(f, from)) == k }
+	case from != 0 && with != 0 && !not:
+		return func(f *Frame) bool { return *(*T)(at(f, from)) == *(*T)(at(f, with)) }
+	case constant && not:
+		return func(f *Frame) bool { return a(f) != k }
+	case constant:
+		return func(f *Frame) bool { return a(f) == k }
+	case not:
+		return func(f *Frame) bool { x := a(f); return x != b(f) }
+	}
+	return func(f *Frame) bool { x := a(f); return x == b(f) }
+}
+
+func (o ops[T]) Then(s Do, v Val) Val {
+	e := as[T](v)
+	return Val{K: o.k, E: func(f *Frame) T { s(f); return e(f) }}
+}
+
+func (o ops[T]) Either(cond Ex[bool], l, r Val) Val {
+	a, b := as[T](l), as[T](r)
+	return Val{K: o.k, E: func(f *Frame) T {
+		if cond(f) {
+			return a(f)
+		}
+		return b(f)
+	}}
+}
+
+// Not negates a condition.
+func Not(e Ex[bool]) Ex[bool] { return func(f *Frame) bool { return !e(f) } }
+
+// And and Or are && and ||.
+func And(l, r Ex[bool]) Ex[bool] { return func(f *Frame) bool { return l(f) && r(f) } }
+
+// Or is ||.
+func Or(l, r Ex[bool]) Ex[bool] { return func(f *Frame) bool { return l(f) || r(f) } }

@@ -1,0 +1,51 @@
+// Package compile makes code (package code) of the typed syntax of Go: it is the
+// middle of check -> compile -> run.
+//
+// # In one pass
+//
+// [Compiler.Package] takes files that go/types has checked. A function is
+// compiled when something that is compiled uses it, its body once, from the
+// leaves up: an expression becomes a code.Val, a closure that computes it,
+// whose kind the checker's type decides; an operand with an address becomes a
+// code.Place; a statement becomes a code.Do. Nothing is decided when the code
+// runs that the types decide: which method is called, which conversion an
+// assignment needs, at which offset a field lies.
+//
+// # Where variables live
+//
+// Before a function's body is compiled, [uses] walks it once with the function
+// literals in it, and notes of every local variable whether something takes its
+// address, whether a literal uses it, and whether it changes after its
+// declaration. A variable with an address, and one that a literal shares and
+// that changes, is a value of its own on Go's heap, and the frame holds its
+// address. All others lie in the frame; literals get a copy of those that they
+// use. The variables of a three-clause loop that are values of their own are
+// made anew for each turn.
+//
+// # Generics
+//
+// A generic function has one body of code for each list of type arguments that
+// is used. Its syntax has been checked once, with type parameters; a
+// [substitution] replaces them in every type that the checker has noted, and
+// selections are looked up again in the types that come of it.
+//
+// # Methods
+//
+// A cell's types are types of the run time (package mirror) whose methods
+// libraries call. Calls in cells go past those: a call of a known method goes to
+// its entry, a call through an interface asks once for each type it meets
+// (Compiler.method). What such a call has is the interface's data word, so a
+// method with a value receiver is compiled a second time for it, as one that gets
+// the address of the value; promoted methods get a function that calls them.
+//
+// # Order
+//
+// Go's compiler makes calls, receive operations and && and || before it reads the
+// variables beside them. order.go finds the expressions where that can be
+// seen and moves the calls in front.
+//
+// # What is refused
+//
+// What cannot be compiled is refused with its position, by [Error], before
+// anything runs. A wrong result is never the price of going on.
+package compile
