@@ -1,7 +1,9 @@
 package construct
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,22 +50,28 @@ func newAuthentic(c *coevolution, training []problem.Problem, class problem.Clas
 }
 
 // normaliseAll returns the instances normalised by the ranges that a search
-// finds.
+// finds; nil for those on which it finds no solution that may be chosen. The error
+// is then that of the first of them, and wraps [portfolio.ErrNoRange].
 func (p *authentic) normaliseAll(ctx context.Context, instances []problem.Problem, spent *Cost) ([]problem.Problem, error) {
 	if pool := p.c.s.Farm; pool != nil {
 		normalised, evaluations, err := portfolio.NormaliseBySearchOn(ctx, pool, instances, p.c.s.Evaluations, run.Seed(p.c.s.Seed, "construct: normalise"))
-		if err != nil {
+		if err != nil && !errors.Is(err, portfolio.ErrNoRange) {
 			return nil, err
 		}
 		spent.Evaluations += evaluations
 		spent.Runs += 2 * len(instances)
-		return normalised, nil
+		return normalised, err
 	}
 	out := make([]problem.Problem, len(instances))
 	counted := make([]*problem.Counted, len(instances))
+	without := make([]error, len(instances))
 	err := run.Each(p.c.s.Workers, len(instances), func(i int) error {
 		counted[i] = problem.Count(instances[i], 0)
 		n, err := portfolio.NormaliseBySearch(ctx, counted[i], p.c.s.Evaluations, run.Seed(p.c.s.Seed, "construct: normalise"))
+		if errors.Is(err, portfolio.ErrNoRange) {
+			without[i] = err
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -77,7 +85,7 @@ func (p *authentic) normaliseAll(ctx context.Context, instances []problem.Proble
 		spent.Evaluations += c.Evaluations()
 	}
 	spent.Runs += 2 * len(instances)
-	return out, nil
+	return out, cmp.Or(without...)
 }
 
 func (p *authentic) initial(ctx context.Context, w *work) ([]Instance, error) {
@@ -90,12 +98,14 @@ func (p *authentic) initial(ctx context.Context, w *work) ([]Instance, error) {
 		ps = append(ps, problem.Named(fresh, fmt.Sprintf("%s 0.%d", p.c.method, i+1)))
 	}
 	ps, err := p.normaliseAll(ctx, ps, &w.Cost)
-	if err != nil {
+	if err != nil && (!errors.Is(err, portfolio.ErrNoRange) || slices.Contains(ps[:len(p.training)], nil)) {
 		return nil, err
 	}
-	out := make([]Instance, len(ps))
-	for i := range ps {
-		out[i] = Instance{Name: ps[i].Name(), Index: i, Range: ps[i].(*portfolio.Instance).Range()}
+	var out []Instance
+	for i, q := range ps {
+		if q != nil { // a fresh instance without solutions that may be chosen tells nothing
+			out = append(out, Instance{Name: q.Name(), Index: i, Range: q.(*portfolio.Instance).Range()})
+		}
 	}
 	return out, nil
 }
@@ -167,9 +177,19 @@ func (p *authentic) mutate(ctx context.Context, m mutation, w *work) (Instance, 
 			}
 		}
 		ps, err := p.normaliseAll(ctx, ps, &spent)
-		if err != nil {
+		if err != nil && !errors.Is(err, portfolio.ErrNoRange) {
 			return Instance{}, nil, err
 		}
+		var of []int // the places of those with solutions that may be chosen
+		for i, q := range ps {
+			if q != nil {
+				of = append(of, i)
+			}
+		}
+		if len(of) == 0 {
+			return Instance{}, nil, fmt.Errorf("construct: class %s: none of %d fresh instances will do: %w", p.class.Name, size, err)
+		}
+		ps = slices.DeleteFunc(ps, func(q problem.Problem) bool { return q == nil })
 		values, err := p.c.judge.portfolio(ctx, m.configs, ps, member, p.c.s.Workers, &spent)
 		if err != nil {
 			return Instance{}, nil, err
@@ -179,7 +199,7 @@ func (p *authentic) mutate(ctx context.Context, m mutation, w *work) (Instance, 
 			hardest = min(hardest, v)
 			if v < lowest {
 				lowest = v
-				s.Best = Instance{Index: first + it*size + i, Range: ps[i].(*portfolio.Instance).Range()}
+				s.Best = Instance{Index: first + it*size + of[i], Range: ps[i].(*portfolio.Instance).Range()}
 			}
 		}
 		s.History, s.Spent = append(s.History, lowest), spent

@@ -2,6 +2,7 @@ package construct
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"dace.local/dacelib/portfolio"
@@ -25,30 +26,39 @@ func (n *neural) check(ctx context.Context) error {
 	j := c.judge
 	j.seeds, j.authentic = c.s.Checks, true
 	at := step{Round: len(c.r.Rounds), Stage: checkStage}
-	var instances []string
-	for _, p := range n.training {
-		instances = append(instances, p.Name())
-	}
-	matrix := portfolio.Matrix{Configs: configs, Instances: j.columns(instances)}
-
 	total := len(configs) * j.seeds
 	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: total})
-	ranges := make([]portfolio.Range, len(n.training))
+	// An instance without solutions that may be chosen among those of the sample
+	// has no range, nil, and is not checked.
+	ranges := make([]*portfolio.Range, len(n.training))
 	err := c.j.do(at, &ranges, func(w *work) error {
-		normalised, err := portfolio.NormaliseOn(ctx, c.s.Farm, n.training, checkSample, run.Seed(c.s.Seed, "construct: check"))
-		for i, p := range normalised {
-			ranges[i] = p.(*portfolio.Instance).Range()
+		for i, p := range n.training {
+			normalised, err := portfolio.NormaliseOn(ctx, c.s.Farm, []problem.Problem{p}, checkSample, run.Seed(c.s.Seed, "construct: check"))
+			w.Evaluations += checkSample
+			switch {
+			case err == nil:
+				r := normalised[0].(*portfolio.Instance).Range()
+				ranges[i] = &r
+			case !errors.Is(err, portfolio.ErrNoRange):
+				return err
+			}
 		}
-		w.Evaluations += checkSample * len(ranges)
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	ps := make([]problem.Problem, len(ranges))
+	var instances []string
+	var ps []problem.Problem
 	for i, r := range ranges {
-		ps[i] = portfolio.Within(n.training[i], r)
+		if r != nil {
+			instances, ps = append(instances, n.training[i].Name()), append(ps, portfolio.Within(n.training[i], *r))
+		}
 	}
+	if len(ps) == 0 {
+		return nil
+	}
+	matrix := portfolio.Matrix{Configs: configs, Instances: j.columns(instances)}
 	at.Index = 1
 	err = c.j.do(at, &matrix.Values, func(w *work) (err error) {
 		matrix.Values, err = c.runAll(ctx, at, j, configs, ps, w)

@@ -337,7 +337,9 @@ func (j judge) farEach(ctx context.Context, configs []solver.Config, instances [
 	out := make([][]float64, len(configs))
 	for i := range out {
 		for m := range instances {
-			out[i] = append(out[i], values[m][i*j.seeds:(i+1)*j.seeds]...)
+			for _, v := range values[m][i*j.seeds : (i+1)*j.seeds] {
+				out[i] = append(out[i], quality(v))
+			}
 		}
 	}
 	return out, nil
@@ -357,7 +359,7 @@ func (j judge) farPortfolio(ctx context.Context, configs []solver.Config, instan
 	for m := range columns {
 		columns[m] = math.Inf(-1)
 		for i := range configs {
-			columns[m] = max(columns[m], values[m/j.seeds][i*j.seeds+m%j.seeds])
+			columns[m] = max(columns[m], quality(values[m/j.seeds][i*j.seeds+m%j.seeds]))
 		}
 	}
 	return j.means(columns), nil

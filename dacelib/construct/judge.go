@@ -72,7 +72,7 @@ func (j judge) each(ctx context.Context, configs []solver.Config, instances []pr
 	for i := range out {
 		out[i] = make([]float64, columns)
 		for m := range out[i] {
-			out[i][m] = results[i*columns+m].Value
+			out[i][m] = quality(results[i*columns+m].Value)
 		}
 	}
 	return out, nil
@@ -100,10 +100,24 @@ func (j judge) portfolio(ctx context.Context, configs []solver.Config, instances
 	for m := range columns {
 		columns[m] = math.Inf(-1)
 		for _, r := range results[m*len(configs) : (m+1)*len(configs)] {
-			columns[m] = max(columns[m], r.Value)
+			columns[m] = max(columns[m], quality(r.Value))
 		}
 	}
 	return j.means(columns), nil
+}
+
+// unchosen is the quality of a run that has met no solution that may be chosen:
+// as far below the worst of the solutions by which an instance is normalised as
+// the best of them is above it. -Inf would make all portfolios equal that fail on
+// some instance.
+const unchosen = -1
+
+// quality returns the normalised value of a run, or unchosen for -Inf.
+func quality(value float64) float64 {
+	if math.IsInf(value, -1) {
+		return unchosen
+	}
+	return value
 }
 
 // means returns for each instance the mean of its columns.

@@ -213,6 +213,9 @@ func moments(v []float64, reading run.Reading) (mean, std float64) {
 	for _, x := range v {
 		mean += x / float64(len(v))
 	}
+	if math.IsInf(mean, 0) {
+		return mean, math.NaN() // some test has met no solution that may be chosen
+	}
 	for _, x := range v {
 		std += (x - mean) * (x - mean)
 	}

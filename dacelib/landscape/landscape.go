@@ -72,7 +72,7 @@ type Curve struct {
 }
 
 // Measure draws solutions and pairs of them. A pair is two different positions
-// of the sample, each uniform. If all values are equal, all differences are 0.
+// of the sample without solutions that must not be chosen (-Inf), each uniform. If all values are equal, all differences are 0.
 func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) {
 	c := Curve{Name: p.Name()}
 	if s.Farm != nil {
@@ -103,8 +103,8 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 		rng := run.Rand(s.Seed, "landscape: pairs", k)
 		part := make([]sums, p.Dim()+1)
 		for range min(chunk, s.Pairs-k*chunk) {
-			a := rng.IntN(s.Solutions)
-			b := rng.IntN(s.Solutions - 1)
+			a := rng.IntN(len(y))
+			b := rng.IntN(len(y) - 1)
 			if b >= a {
 				b++
 			}
@@ -162,11 +162,28 @@ func sample(ctx context.Context, p problem.Problem, s Settings) (problem.Solutio
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range y {
-		lo, hi = min(lo, v), max(hi, v)
+		if !math.IsInf(v, -1) { // a solution that must not be chosen
+			lo = min(lo, v)
+		}
+		hi = max(hi, v)
 	}
-	if math.IsInf(lo, 0) || math.IsInf(hi, 0) || math.IsNaN(lo+hi) {
-		return x, nil, fmt.Errorf("landscape: instance %s has values that are not finite", p.Name())
+	if lo > hi || math.IsInf(hi, 0) || math.IsNaN(lo+hi) {
+		return x, nil, fmt.Errorf("landscape: none of %d solutions of instance %s has a value that is a finite number, or one has +Inf or NaN", len(y), p.Name())
 	}
+	n := 0 // those that may be chosen come first
+	for i, v := range y {
+		if !math.IsInf(v, -1) {
+			if i != n {
+				copy(x.Row(n), x.Row(i))
+			}
+			y[n] = v
+			n++
+		}
+	}
+	if n < 2 {
+		return x, nil, fmt.Errorf("landscape: only %d of %d solutions of instance %s may be chosen (the others have the value -Inf); draw more (Settings.Solutions)", n, len(y), p.Name())
+	}
+	x, y = x.Slice(0, n), y[:n]
 	scale := 0.0
 	if hi > lo {
 		scale = 1 / (hi - lo)

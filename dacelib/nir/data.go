@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -17,7 +18,8 @@ type Data struct {
 	// the rest for validation.
 	X problem.Solutions
 	// Y holds the n values, on any scale; training maps them to [0, 1] by their
-	// minimum and maximum.
+	// minimum and maximum. -Inf, the value of a solution that must not be chosen,
+	// counts as the minimum of the others.
 	Y []float64
 }
 
@@ -56,32 +58,53 @@ func (d Data) check() error {
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i, y := range d.Y {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return fmt.Errorf("nir: instance %q: the value of solution %d is %v; every value must be a finite number", d.Name, i, y)
+		switch {
+		case math.IsNaN(y) || math.IsInf(y, 1):
+			return fmt.Errorf("nir: instance %q: the value of solution %d is %v; every value must be a finite number, or -Inf for a solution that must not be chosen", d.Name, i, y)
+		case !math.IsInf(y, -1):
+			lo, hi = min(lo, y), max(hi, y)
 		}
-		lo, hi = min(lo, y), max(hi, y)
+	}
+	if lo > hi {
+		return fmt.Errorf("nir: instance %q: all %d solutions have the value -Inf; there is nothing to learn: draw more (Settings.Samples), or give a solution that must not be chosen a value that says how far it is from one that may", d.Name, n)
 	}
 	if math.IsInf(hi-lo, 1) {
 		return fmt.Errorf("nir: instance %q: its values are between %v and %v, further apart than a number can tell; scale them", d.Name, lo, hi)
 	}
 	if lo == hi {
-		return fmt.Errorf("nir: instance %q: all %d solutions have the value %v; there is nothing to learn", d.Name, n, lo)
+		return fmt.Errorf("nir: instance %q: all %d solutions, without those of -Inf, have the value %v; there is nothing to learn", d.Name, n, lo)
 	}
 	return nil
+}
+
+// raise replaces -Inf, the value of solutions that must not be chosen, by the
+// smallest of the other values, which it leaves if there are none.
+func raise(y []float64) {
+	low := math.Inf(1)
+	for _, v := range y {
+		if !math.IsInf(v, -1) {
+			low = min(low, v)
+		}
+	}
+	for i, v := range y {
+		if math.IsInf(v, -1) && !math.IsInf(low, 1) {
+			y[i] = low
+		}
+	}
 }
 
 // split returns the number of solutions to train with: the first 75 %.
 func (d Data) split() int { return len(d.Y) * 3 / 4 }
 
-// normalised returns the values mapped to [0, 1] by their minimum and maximum.
+// normalised returns the values mapped to [0, 1] by their minimum and maximum;
+// -Inf becomes 0.
 func (d Data) normalised() []float32 {
-	lo, hi := d.Y[0], d.Y[0]
-	for _, y := range d.Y {
-		lo, hi = min(lo, y), max(hi, y)
-	}
-	out := make([]float32, len(d.Y))
-	for i, y := range d.Y {
-		out[i] = float32((y - lo) / (hi - lo))
+	y := slices.Clone(d.Y)
+	raise(y)
+	lo, hi := slices.Min(y), slices.Max(y)
+	out := make([]float32, len(y))
+	for i, v := range y {
+		out[i] = float32((v - lo) / (hi - lo))
 	}
 	return out
 }

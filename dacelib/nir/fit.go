@@ -66,6 +66,7 @@ func CheckFit(ctx context.Context, m *Model, instances []problem.Problem, n int,
 		if err := s.Evaluate(ctx, z, x); err != nil {
 			return nil, err
 		}
+		raise(y)
 		middle := slices.Sorted(slices.Values(y))[n/2]
 		var top, of []float64
 		for k, v := range y {

@@ -89,6 +89,7 @@ func (k *Neighbours) evaluate(ctx context.Context, p problem.Problem) ([]float64
 	if err := p.Evaluate(ctx, y, k.x); err != nil {
 		return nil, err
 	}
+	raise(y)
 	return y, nil
 }
 
@@ -147,6 +148,7 @@ func Outside(ctx context.Context, p problem.Problem, instances []problem.Problem
 		if err := q.Evaluate(ctx, row, x); err != nil {
 			return 0, err
 		}
+		raise(row)
 		vec.AddConst(-vec.Sum(row)/float64(n), row)
 		if norm := vec.Norm(row, 2); norm > 0 {
 			vec.Scale(1/norm, row) // so that the rank does not depend on the scale
@@ -294,6 +296,7 @@ func normalisedValues(ctx context.Context, p problem.Problem, x problem.Solution
 	if err := p.Evaluate(ctx, y, x); err != nil {
 		return nil, err
 	}
+	raise(y)
 	r := Range{slices.Min(y), slices.Max(y)}
 	for i, v := range y {
 		y[i] = (v - r.Min) / width(r)

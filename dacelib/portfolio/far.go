@@ -1,8 +1,10 @@
 package portfolio
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -200,8 +202,8 @@ func extremesUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, erro
 		r, err = chunkRange(ctx, counted, d.Sample, d.From, d.To, 1, d.Seed, func(int) {})
 	} else {
 		var i *Instance
-		if i, err = NormaliseBySearch(ctx, counted, d.Evaluations, d.Seed); err == nil {
-			r = i.r
+		if i, err = NormaliseBySearch(ctx, counted, d.Evaluations, d.Seed); err == nil || errors.Is(err, ErrNoRange) {
+			r, err = i.r, nil // the caller checks it
 		}
 	}
 	if err != nil {
@@ -240,13 +242,22 @@ func NormaliseOn(ctx context.Context, pool farm.Pool, instances []problem.Proble
 }
 
 // NormaliseBySearchOn is [NormaliseBySearch] of several instances on a farm. It
-// also returns the number of evaluations.
+// also returns the number of evaluations. Where instances have no range, it returns
+// the others in their places, with nil for these, and an error that wraps
+// [ErrNoRange].
 func NormaliseBySearchOn(ctx context.Context, pool farm.Pool, instances []problem.Problem, evaluations int, seed uint64) ([]problem.Problem, int, error) {
 	parts := make([]extremesData, len(instances))
 	for i := range parts {
 		parts[i] = extremesData{Index: i, Evaluations: evaluations, Seed: seed}
 	}
-	return normaliseFar(ctx, pool, instances, parts)
+	out, made, err := normaliseFar(ctx, pool, instances, parts)
+	for i, p := range out {
+		n := p.(*Instance)
+		if e := n.r.check(n.p, made/len(out)); e != nil {
+			out[i], err = nil, cmp.Or(err, e)
+		}
+	}
+	return out, made, err
 }
 
 // normaliseFar has ranges found by a farm and returns the instances normalised

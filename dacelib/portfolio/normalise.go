@@ -2,6 +2,7 @@ package portfolio
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -147,10 +148,14 @@ func chunkRange(ctx context.Context, p problem.Problem, n, from, to, workers int
 	return r, nil
 }
 
+// ErrNoRange is wrapped by the error of a normalisation that has met no value that
+// is a finite number.
+var ErrNoRange = errors.New("none has a value that is a finite number; -Inf is for solutions that must not be chosen")
+
 // check returns an error if n solutions of p have given no finite range.
 func (r Range) check(p problem.Problem, n int) error {
 	if r.Min > r.Max || math.IsInf(r.Max, 0) || math.IsNaN(r.Min) {
-		return fmt.Errorf("portfolio: normalising %s: no finite range in %d solutions", p.Name(), n)
+		return fmt.Errorf("portfolio: normalising %s by %d solutions: %w", p.Name(), n, ErrNoRange)
 	}
 	return nil
 }
@@ -158,7 +163,8 @@ func (r Range) check(p problem.Problem, n int) error {
 // NormaliseBySearch returns p normalised by the largest and the smallest value
 // that BRKGA, [20, 70, 10, 0.7, False], finds in two runs with the given number
 // of evaluations each (0 means 800). CEPS normalises authentic instances this
-// way during construction.
+// way during construction. Where neither has met a finite value, the error wraps
+// [ErrNoRange].
 func NormaliseBySearch(ctx context.Context, p problem.Problem, evaluations int, seed uint64) (*Instance, error) {
 	s := brkga.Settings{Config: brkga.Config{Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7}, Evaluations: evaluations, Seed: run.Seed(seed, "portfolio: maximum")}
 	high, err := brkga.Run(ctx, p, s)
@@ -170,5 +176,6 @@ func NormaliseBySearch(ctx context.Context, p problem.Problem, evaluations int, 
 	if err != nil {
 		return nil, err
 	}
-	return Within(p, Range{-low.Value, high.Value}), nil
+	r := Range{-low.Value, high.Value}
+	return Within(p, r), r.check(p, high.Evaluations+low.Evaluations)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 )
 
 // An Optimist is a problem whose largest value may be known.
@@ -55,7 +56,7 @@ func (p named) Optimum() (float64, bool) { return Optimum(p.Problem) }
 func (p named) Costly() bool             { return costly(p.Problem) }
 
 // Negated returns p with its values negated, -f(x), so that maximising it
-// minimises p.
+// minimises p. -Inf, the value of a solution that must not be chosen, stays -Inf.
 func Negated(p Problem) Problem { return negated{p} }
 
 type negated struct{ Problem }
@@ -67,7 +68,9 @@ func (p negated) Evaluate(ctx context.Context, dst []float64, x Solutions) error
 		return err
 	}
 	for i := range dst[:x.Len()] {
-		dst[i] = -dst[i]
+		if !math.IsInf(dst[i], -1) {
+			dst[i] = -dst[i]
+		}
 	}
 	return nil
 }

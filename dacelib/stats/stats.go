@@ -95,7 +95,11 @@ func SignedRank(x, y []float64, s SignedRankSettings) (Result, error) {
 			return Result{}, fmt.Errorf("stats: the signed-rank test is of pairs, but x has %d values and y %d", len(x), len(y))
 		}
 		for i := range d {
-			d[i] -= y[i]
+			if d[i] == y[i] {
+				d[i] = 0 // also of two infinities
+			} else {
+				d[i] -= y[i]
+			}
 		}
 	}
 	if len(d) == 0 {

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // An Outcome is the result of comparing one method with another on one
@@ -43,7 +44,11 @@ func Compare(x, y []float64, level float64) (Outcome, error) {
 	if r.PValue >= level {
 		return Draw, nil
 	}
-	return Outcome(cmp.Compare(sum(x)/float64(len(x)), sum(y)/float64(len(y)))), nil
+	mx, my := sum(x)/float64(len(x)), sum(y)/float64(len(y))
+	if mx == my && math.IsInf(mx, 0) { // both have values of -Inf: the ranks decide
+		return Outcome(cmp.Compare(r.Statistic, float64(len(x)*len(y))/2)), nil
+	}
+	return Outcome(cmp.Compare(mx, my)), nil
 }
 
 // A WDL counts outcomes over instances.
