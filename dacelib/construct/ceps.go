@@ -26,7 +26,10 @@ func CEPS(ctx context.Context, training []problem.Problem, class problem.Class, 
 // coevolveAuthentic runs a co-evolution on instances of the class.
 func coevolveAuthentic(ctx context.Context, method string, training []problem.Problem, class problem.Class, s Settings, d methodDefaults) (Result, error) {
 	defer run.Report(&ctx, method, &s.OnEvent)()
-	c, err := start(ctx, method, class.Name, training, s, d)
+	c, err := start(ctx, method, class.Name, training, s, d, func(c *coevolution) error {
+		c.judge.authentic = true
+		return c.afford(c.fits)
+	})
 	if err != nil {
 		return Result{}, err
 	}

@@ -48,6 +48,7 @@ type coevolution struct {
 	j      *journal
 	e      *emitter
 	r      *Result
+	looked int // evaluations of the training instances before the construction
 }
 
 // run executes Alg. 2. Even if it returns an error, r holds the best result so
@@ -302,7 +303,7 @@ func (c *coevolution) evolveInstances(ctx context.Context, r int, m []Instance) 
 		left[i] = i
 	}
 	rng := run.Rand(c.s.Seed, "construct: parents", r)
-	most := len(m)/2 + 1
+	most := mutations(len(m))
 	var made []Instance
 	for i := 0; len(made) < most; i++ {
 		parent := m[rng.IntN(len(m))]
@@ -369,8 +370,9 @@ func (c *coevolution) theta() theta {
 
 // start prepares a construction: settings, journal, events and result. class is
 // the name of the class from which the method draws instances; it is empty for
-// a method that draws none.
-func start(ctx context.Context, method, class string, training []problem.Problem, s Settings, d methodDefaults) (*coevolution, error) {
+// a method that draws none. plan makes the settings keep the budget, or returns why
+// they cannot: then nothing is evaluated or recorded.
+func start(ctx context.Context, method, class string, training []problem.Problem, s Settings, d methodDefaults, plan func(*coevolution) error) (*coevolution, error) {
 	s, err := s.withDefaults(d)
 	if err != nil {
 		return nil, err
@@ -383,22 +385,22 @@ func start(ctx context.Context, method, class string, training []problem.Problem
 			return nil, fmt.Errorf("construct: training instance %s has dimension %d; it must be at least 1", p.Name(), p.Dim())
 		}
 	}
-	setup, err := newSetup(ctx, method, class, training, s)
-	if err != nil {
-		return nil, err
-	}
-	j, err := openJournal(s.Dir, setup)
-	if err != nil {
-		return nil, err
-	}
-	return &coevolution{
-		method: method, s: s, j: j, e: &emitter{to: s.OnEvent},
-		judge: judge{evaluations: s.judged(), seeds: s.Seeds, farm: s.Farm},
+	c := &coevolution{
+		method: method, s: s, e: &emitter{to: s.OnEvent},
+		judge: judge{evaluations: s.judged(), seeds: s.Seeds, farm: s.Farm}, looked: looks(training),
 		r: &Result{
-			Method: method, Setup: setup, Version: run.Build(), CPU: run.CPU(),
+			Method: method, Setup: Setup{Training: make([]TrainingInstance, len(training))}, Version: run.Build(), CPU: run.CPU(),
 			Portfolio: portfolio.Portfolio{Name: method},
 		},
-	}, nil
+	}
+	if err := plan(c); err != nil {
+		return nil, err
+	}
+	if c.r.Setup, err = newSetup(ctx, method, class, training, s); err != nil {
+		return nil, err
+	}
+	c.j, err = openJournal(s.Dir, c.r.Setup)
+	return c, err
 }
 
 // finish closes the journal and returns the method's result and error.

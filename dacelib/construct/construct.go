@@ -131,8 +131,10 @@ func (s Settings) judged() int {
 	return max(1, int(math.Round(s.Share*float64(s.Evaluations))))
 }
 
-// A Budget bounds a construction; 0 means no bound. A bound is checked between
-// steps, so that the last step may exceed it.
+// A Budget bounds a construction; 0 means no bound. Numbers of trials and
+// iterations are chosen so that it is kept; one that pays for no trial with the
+// other settings is refused, with the least that can be kept. A construction that is
+// gone on with looks at its training instances once more, which is not counted.
 type Budget struct {
 	// Runs is the number of runs of BRKGA. Three quarters are spent on the
 	// search for configurations, in equal parts for the rounds, and Trials is

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"dace.local/dacelib/construct"
@@ -142,6 +143,82 @@ func TestNothingToChoose(t *testing.T) {
 		_, err := construct.Build(ctx, method, class, none, short(t))
 		if err == nil || !strings.Contains(err.Error(), "none") || !strings.Contains(err.Error(), "-Inf") {
 			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
+// A budget is kept, counted at the instances themselves, or refused with the least
+// that can be kept, which then is; nothing is evaluated or recorded before.
+func TestBudgetKept(t *testing.T) {
+	ctx := context.Background()
+	for _, method := range construct.Methods() {
+		for _, reading := range []run.Reading{run.Written, run.Published} {
+			for _, share := range []float64{0, 0.55} {
+				if share > 0 && reading == run.Published {
+					continue
+				}
+				build := func(b construct.Budget, dir string) (made int, err error) {
+					var training []problem.Problem
+					var counted []*problem.Counted
+					count := func(p problem.Problem) problem.Problem {
+						c := problem.Count(p, 0)
+						counted = append(counted, c)
+						return c
+					}
+					for i := range 3 {
+						training = append(training, count(limited(fmt.Sprint("t", i), 12, i)))
+					}
+					class := sparse()
+					var mu sync.Mutex
+					class.Train = func(seed uint64, i int) (problem.Problem, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						return count(limited(fmt.Sprint("c", i), 12, i)), nil
+					}
+					s := short(t)
+					s.Dir, s.Reading, s.Share, s.Budget = dir, reading, share, b
+					s.Configurations, s.Evaluations, s.NIR.Samples = 5, 10, 0
+					if method == "BEST" {
+						s.Seeds = 2
+					}
+					_, err = construct.Build(ctx, method, class, training, s)
+					for _, c := range counted {
+						made += c.Evaluations()
+					}
+					return made, err
+				}
+				dir := t.TempDir()
+				least := 0
+				for _, e := range []int{1, 50, 500, 3000} {
+					made, err := build(construct.Budget{Evaluations: e}, dir)
+					switch {
+					case err == nil:
+						if made > e || least > e {
+							t.Errorf("%s, %v, share %v: %d evaluations of a budget of %d; the least was %d", method, reading, share, made, e, least)
+						}
+						dir = t.TempDir()
+					case made > 0:
+						t.Errorf("%s: %d evaluations before %v", method, made, err)
+					default:
+						if _, said, ok := strings.Cut(err.Error(), "can keep is "); !ok {
+							t.Fatalf("%s, %d: %v", method, e, err)
+						} else if _, e := fmt.Sscan(said, &least); e != nil {
+							t.Fatalf("%s: %v", method, err)
+						}
+					}
+				}
+				if least == 0 {
+					t.Errorf("%s keeps any budget", method)
+				}
+				for e, fits := range map[int]bool{least: true, least - 1: false} {
+					if made, err := build(construct.Budget{Evaluations: e}, t.TempDir()); (err == nil) != fits || made > e {
+						t.Errorf("%s, %v, share %v: %d evaluations of a budget of %d, where the least is %d: %v", method, reading, share, made, e, least, err)
+					}
+				}
+				if _, err := build(construct.Budget{Runs: 1}, ""); err == nil || !strings.Contains(err.Error(), "Budget.Runs is 1") {
+					t.Errorf("%s, one run: %v", method, err)
+				}
+			}
 		}
 	}
 }

@@ -34,14 +34,18 @@ func coevolveNeural(ctx context.Context, method string, training []problem.Probl
 		return Result{}, err
 	}
 	if e := s.Budget.Evaluations; e > 0 && len(training) > 0 {
-		s.NIR.Samples = max(8, e/len(training)-s.checkEvaluations())
+		const few = 100 // samples: nir.Train takes no fewer
+		n, each := len(training), s.checkEvaluations()
+		if s.NIR.Samples = (e-looks(training))/n - each; s.NIR.Samples < few {
+			return Result{}, fmt.Errorf("construct: Budget.Evaluations is %d, and the least that %s can keep is %d on %d training instances: %d samples of each for its NIR, and %d evaluations for Checks %d", e, method, looks(training)+n*(few+each), n, few, each, max(0, s.Checks))
+		}
 	}
 	for _, p := range training {
 		if d := p.Dim(); d > 0 && d < 7 {
 			return Result{}, fmt.Errorf("construct: %s: training instance %s has only %d solutions, too few to train an NIR with; enumerate them, or use a method without NIRs, such as CEPS", method, p.Name(), 1<<d)
 		}
 	}
-	c, err := start(ctx, method, "", training, s, d)
+	c, err := start(ctx, method, "", training, s, d, func(c *coevolution) error { return c.afford(c.fits) })
 	if err != nil {
 		return Result{}, err
 	}

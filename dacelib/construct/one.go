@@ -43,15 +43,20 @@ func Fresh(ctx context.Context, training []problem.Problem, class problem.Class,
 // from a larger set, without any search.
 func Greedy(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
 	defer run.Report(&ctx, "GREEDY", &s.OnEvent)()
-	c, err := start(ctx, "GREEDY", "", training, s, methodDefaults{Configurations: 4000, Minings: 1, Trials: 1})
+	c, err := start(ctx, "GREEDY", "", training, s, methodDefaults{Configurations: 4000, Minings: 1, Trials: 1}, func(c *coevolution) error {
+		c.judge.authentic = true
+		b := c.runs()
+		if b == 0 {
+			return nil
+		}
+		configurations := func(budget int) int { return (budget - c.ranging()*len(training)) / (len(training) * c.s.Seeds) }
+		c.s.Configurations = max(c.s.Members, configurations(b))
+		return c.afford(func(budget int) bool { return configurations(budget) >= c.s.Members })
+	})
 	if err != nil {
 		return Result{}, err
 	}
 	c.pop = newAuthentic(c, training, problem.Class{})
-	if b := c.runs(); b > 0 {
-		columns := len(training) * c.s.Seeds
-		c.s.Configurations = max(c.s.Members, (b-2*len(training))/columns)
-	}
 	m, err := c.instances(ctx)
 	if err == nil {
 		_, err = c.first(ctx, m)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -49,11 +50,19 @@ func newSetup(ctx context.Context, method, class string, training []problem.Prob
 	u := Setup{Method: method, Class: class, Settings: s, OwnStop: s.PGPE.Stop != nil, Solvers: s.theta(0).Solvers}
 	for _, p := range training {
 		i := TrainingInstance{Name: p.Name(), Dim: p.Dim()}
+		digest, err := Digest(ctx, p)
+		if err != nil {
+			return u, err
+		}
+		if described(p) {
+			// An encoded instance needs no look, and may be large.
+		} else if again, err := Digest(ctx, p); err != nil {
+			return u, err
+		} else if again != digest {
+			return u, &NoiseError{p.Name()}
+		}
 		if s.Dir != "" {
-			var err error
-			if i.Digest, err = Digest(ctx, p); err != nil {
-				return u, err
-			}
+			i.Digest = digest
 		}
 		u.Training = append(u.Training, i)
 	}
@@ -70,6 +79,38 @@ func newSetup(ctx context.Context, method, class string, training []problem.Prob
 	return out, nil
 }
 
+// A NoiseError says that an instance gives one solution different values.
+type NoiseError struct {
+	Name string // the instance's name
+}
+
+// Error returns the message, with what to do.
+func (e *NoiseError) Error() string {
+	return "construct: instance " + e.Name + " is noisy: one solution has different values, and a construction could not be repeated or gone on with; draw its random numbers from a fixed seed, return a mean of several runs, or wrap it in problem.Memo, which keeps the first value of a solution"
+}
+
+// digestSolutions is the number of solutions by whose values instances are
+// identified.
+const digestSolutions = 8
+
+// described reports whether an instance has a JSON, by which it is identified.
+func described(p problem.Problem) bool {
+	_, ok := p.(json.Marshaler)
+	return ok
+}
+
+// looks returns the number of evaluations of the training instances before a
+// construction begins: solutions of each are evaluated twice.
+func looks(training []problem.Problem) int {
+	n := 0
+	for _, p := range training {
+		if !described(p) {
+			n += 2 * digestSolutions
+		}
+	}
+	return n
+}
+
 // Digest identifies an instance by its contents: its JSON or, without JSON, its
 // values on eight solutions.
 func Digest(ctx context.Context, p problem.Problem) (string, error) {
@@ -81,7 +122,7 @@ func Digest(ctx context.Context, p problem.Problem) (string, error) {
 		}
 		content = b
 	} else if p.Dim() > 0 {
-		const n = 8
+		const n = digestSolutions
 		x := problem.Random(run.Rand(1, "construct: digest"), n, p.Dim())
 		y := make([]float64, n)
 		if err := p.Evaluate(ctx, y, x); err != nil {
@@ -117,7 +158,11 @@ func (u Setup) differences(recorded []byte) ([]string, error) {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(union(now, there))) {
 		if a, b := there[k], now[k]; a != b && !(zero(a) && zero(b)) {
-			out = append(out, fmt.Sprintf("%s: %s there, %s now", k, shown(a), shown(b)))
+			line := fmt.Sprintf("%s: %s there, %s now", k, shown(a), shown(b))
+			if strings.HasSuffix(k, "].digest") {
+				line += " (the values of some solutions, or the instance's data, are others: it was changed, it reads what has changed, or it is noisy)"
+			}
+			out = append(out, line)
 		}
 	}
 	return out, nil

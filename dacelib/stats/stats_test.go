@@ -21,7 +21,7 @@ func TestErrors(t *testing.T) {
 		{"empty", "no values", func() (Result, error) { return SignedRank(nil, nil, SignedRankSettings{}) }},
 		{"nan", "difference 1", func() (Result, error) { return SignedRank([]float64{1, nan}, []float64{1, 2}, SignedRankSettings{}) }},
 		{"zeros", "all 2 differences are zero", func() (Result, error) { return SignedRank([]float64{1, 2}, []float64{1, 2}, SignedRankSettings{}) }},
-		{"infinities", "difference 0", func() (Result, error) {
+		{"equal infinities", "all 1 differences are zero", func() (Result, error) {
 			return SignedRank([]float64{math.Inf(1)}, []float64{math.Inf(1)}, SignedRankSettings{})
 		}},
 		{"ranksum empty", "no values of y", func() (Result, error) { return RankSum([]float64{1}, nil, TwoSided) }},
