@@ -277,11 +277,16 @@ func TestHarder(t *testing.T) {
 	}
 }
 
-// Training instances of several dimensions become NIRs of the mean dimension
+// Training instances of several dimensions become NIRs of the dimension asked for
 // (App. E).
 func TestMixedDimensions(t *testing.T) {
 	ps := []problem.Problem{onemax.Random(1, 18), onemax.Random(2, 20), onemax.Random(3, 23)}
-	r, err := construct.DACE(context.Background(), ps, tiny())
+	s := tiny()
+	if _, err := construct.DACE(context.Background(), ps, s); err == nil || !strings.Contains(err.Error(), "Settings.NIR.Dim") {
+		t.Errorf("without NIR.Dim: %v", err)
+	}
+	s.NIR.Dim = 20
+	r, err := construct.DACE(context.Background(), ps, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,8 +448,7 @@ func TestChecksBudget(t *testing.T) {
 		{2, 50_000, 0, 2, 14_260},
 		{2, 5_000, 0, -1, 2_500},
 		{5, 0, 0, 16, 10_000},
-		{5, 0, 600, 1, 10_000},
-		{5, 0, 300, -1, 10_000},
+		{5, 0, 5_000, 12, 10_000},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the plan is known before the construction begins

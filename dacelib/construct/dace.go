@@ -19,7 +19,7 @@ import (
 // treats the training instances as black boxes: it trains an NIR for each and
 // from then on evaluates configurations on NIRs, which it makes harder by
 // moving their embeddings (Alg. 1). Instances of several dimensions are padded
-// or truncated to NIR.Dim, by default the mean of their dimensions (App. E).
+// or truncated to NIR.Dim, which must be set then (App. E: to their mean).
 //
 // If ctx ends, DACE returns the best portfolio so far and ctx's error.
 func DACE(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
@@ -41,6 +41,9 @@ func coevolveNeural(ctx context.Context, method string, training []problem.Probl
 		}
 	}
 	for _, p := range training {
+		if s.NIR.Dim == 0 && p.Dim() != training[0].Dim() {
+			return Result{}, fmt.Errorf("construct: %s: the training instances %s and %s have dimensions %d and %d: set Settings.NIR.Dim, for instance to the mean of all as in App. E, and shorter solutions are padded with zeros and longer ones cut", method, training[0].Name(), p.Name(), training[0].Dim(), p.Dim())
+		}
 		if d := p.Dim(); d > 0 && d < 7 {
 			return Result{}, fmt.Errorf("construct: %s: training instance %s has only %d solutions, too few to train an NIR with; enumerate them, or use a method without NIRs, such as CEPS", method, p.Name(), 1<<d)
 		}

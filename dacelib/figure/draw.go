@@ -7,10 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -88,6 +90,32 @@ func drawable(p *plot.Plot) error {
 		}
 	}
 	return nil
+}
+
+// empty reports whether a plot draws nothing but its grid. Such a plot can be looked
+// at, and is a mistake in a file.
+func empty(p *plot.Plot) bool {
+	list := plotters(p)
+	if list == nil {
+		return false
+	}
+	for _, pl := range *list {
+		switch pl := pl.(type) {
+		case grid, legend, *plotter.Grid:
+			continue
+		case tiles:
+			if slices.ContainsFunc(pl.plots, func(p *plot.Plot) bool { return !empty(p) }) {
+				return false
+			}
+			continue
+		case plot.DataRanger:
+			if xmin, xmax, ymin, ymax := pl.DataRange(); !(xmin <= xmax && ymin <= ymax) {
+				continue
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // Tiles joins plots into one plot, in rows of the given number of columns, as
@@ -172,6 +200,9 @@ func write(b *bytes.Buffer, p *plot.Plot, path string, width, height vg.Length, 
 	}
 	if err != nil {
 		return fmt.Errorf("figure: writing %s: %w", path, err)
+	}
+	if empty(p) {
+		return fmt.Errorf("figure: %s is not written: the plot %q has no values (NaN and infinite ones do not count)", path, p.Title.Text)
 	}
 	return nil
 }

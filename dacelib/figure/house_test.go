@@ -174,6 +174,7 @@ func TestOutline(t *testing.T) {
 	p := figure.New("", "", "")
 	path := filepath.Join(t.TempDir(), "a.eps")
 	p.HideAxes()
+	p.Add(plotter.NewFunction(func(float64) float64 { return math.NaN() })) // a figure without values is not written
 	p.Title.Text = "I"
 	p.Title.TextStyle.Font.Size = 20.48
 	if err := figure.Save(p, path); err != nil {

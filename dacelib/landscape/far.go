@@ -45,12 +45,8 @@ func curveUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) 
 }
 
 // measureFar is Measure of several instances on the farm of s.
-func measureFar(ctx context.Context, instances []problem.Problem, s Settings, add func(n int)) ([]Curve, error) {
+func measureFar(ctx context.Context, instances []problem.Problem, s Settings, add func(n int, name string)) ([]Curve, error) {
 	pool := s.Farm
-	s, err := s.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	pk := farm.NewPacker(ctx, pool)
 	key, err := pk.Problems(instances)
 	if err != nil {
@@ -69,7 +65,7 @@ func measureFar(ctx context.Context, instances []problem.Problem, s Settings, ad
 			return err
 		}
 		out[i] = Curve{r.Name, r.Distance, r.Mean, r.Deviation, r.Pairs}
-		add(1)
+		add(s.parts(), r.Name)
 		return nil
 	})
 	return out, err

@@ -14,6 +14,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"sync"
 
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/internal/defaults"
@@ -24,12 +25,13 @@ import (
 // Quantiles is the number of distances among the features: a_i = i/15.
 const Quantiles = 16
 
-// Settings of the sampling. The zero value is the paper's.
+// Settings of the sampling. The zero value is a tenth of the paper's numbers, whose
+// features are near the paper's: see [Paper].
 type Settings struct {
-	// Solutions is the number of uniform solutions that are evaluated;
-	// default 1,000,000.
+	// Solutions is the number of uniform solutions of each instance that are
+	// evaluated; default 100,000.
 	Solutions int
-	// Pairs is the number of random pairs of them; default 10,000,000.
+	// Pairs is the number of random pairs of them; default 1,000,000.
 	Pairs int
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.
@@ -39,14 +41,21 @@ type Settings struct {
 	Farm farm.Pool
 	// Seed of the sampling.
 	Seed uint64
+	// OnEvent, if not nil, is called after every part of the work, of which an
+	// instance has some dozens; Detail is the instance's name.
+	OnEvent func(run.Event) `json:"-"`
 }
+
+// Paper returns the settings of the paper: 1,000,000 solutions and 10,000,000 pairs
+// of each instance, which take ten times as long as the default.
+func Paper() Settings { return Settings{Solutions: 1_000_000, Pairs: 10_000_000} }
 
 func (s Settings) withDefaults() (Settings, error) {
 	if s.Solutions == 0 {
-		s.Solutions = 1_000_000
+		s.Solutions = 100_000
 	}
 	if s.Pairs == 0 {
-		s.Pairs = 10_000_000
+		s.Pairs = 1_000_000
 	}
 	if s.Workers <= 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
@@ -74,21 +83,62 @@ type Curve struct {
 // Measure draws solutions and pairs of them. A pair is two different positions
 // of the sample without solutions that must not be chosen (-Inf), each uniform. If all values are equal, all differences are 0.
 func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) {
-	c := Curve{Name: p.Name()}
-	if s.Farm != nil {
-		all, err := measureFar(ctx, []problem.Problem{p}, s, func(int) {})
-		if err != nil {
-			return c, err
-		}
-		return all[0], nil
+	all, err := measureAll(ctx, []problem.Problem{p}, s)
+	if err != nil {
+		return Curve{Name: p.Name()}, err
 	}
+	return all[0], nil
+}
+
+// The parts of the work, by which progress is counted.
+const (
+	solutionsChunk = 10_000
+	pairsChunk     = 1 << 17
+)
+
+// parts returns the number of parts of an instance's work.
+func (s Settings) parts() int {
+	return (s.Solutions+solutionsChunk-1)/solutionsChunk + (s.Pairs+pairsChunk-1)/pairsChunk
+}
+
+// measureAll is Measure of several instances. On an error it returns the curves of
+// those before the one that failed.
+func measureAll(ctx context.Context, instances []problem.Problem, s Settings) ([]Curve, error) {
+	defer run.Report(&ctx, "landscape", &s.OnEvent)()
 	s, err := s.withDefaults()
 	if err != nil {
-		return c, err
+		return nil, err
 	}
-	_, end := run.Steps(&ctx, "landscape", 0)
-	defer end()
-	x, y, err := sample(ctx, p, s)
+	var mu sync.Mutex // guards done, and calls OnEvent once at a time
+	done := 0
+	add := func(n int, name string) {
+		if s.OnEvent == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		done += n
+		s.OnEvent(run.Event{Stage: "landscape", Step: done, Total: len(instances) * s.parts(), Value: math.NaN(), Best: math.NaN(), Detail: name})
+	}
+	if s.Farm != nil && len(instances) > 0 {
+		return measureFar(ctx, instances, s, add)
+	}
+	var out []Curve
+	for _, p := range instances {
+		c, err := s.measure(ctx, p, func() { add(1, p.Name()) })
+		if err != nil {
+			return out, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// measure is Measure with settings whose defaults are filled in. It calls add after
+// every part of the work.
+func (s Settings) measure(ctx context.Context, p problem.Problem, add func()) (Curve, error) {
+	c := Curve{Name: p.Name()}
+	x, y, err := sample(ctx, p, s, add)
 	if err != nil {
 		return c, err
 	}
@@ -96,7 +146,7 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 		n      int
 		m1, m2 float64
 	}
-	const chunk = 1 << 17
+	const chunk = pairsChunk
 	chunks := (s.Pairs + chunk - 1) / chunk
 	parts := make([][]sums, chunks) // by chunk, so that sums are added in a fixed order
 	err = run.Each(s.Workers, chunks, func(k int) error {
@@ -119,6 +169,7 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 			part[h].m2 += d * d
 		}
 		parts[k] = part
+		add()
 		return ctx.Err()
 	})
 	if err != nil {
@@ -145,14 +196,18 @@ func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) 
 }
 
 // sample returns uniform solutions and their normalised values.
-func sample(ctx context.Context, p problem.Problem, s Settings) (problem.Solutions, []float64, error) {
+func sample(ctx context.Context, p problem.Problem, s Settings, add func()) (problem.Solutions, []float64, error) {
 	x := problem.NewSolutions(s.Solutions, p.Dim())
 	y := make([]float64, s.Solutions)
-	const chunk = 10_000
+	const chunk = solutionsChunk
 	err := run.Each(s.Workers, (s.Solutions+chunk-1)/chunk, func(k int) error {
 		lo, hi := k*chunk, min((k+1)*chunk, s.Solutions)
 		problem.Randomize(run.Rand(s.Seed, "landscape: solutions", k), x.Slice(lo, hi))
-		return p.Evaluate(ctx, y[lo:hi], x.Slice(lo, hi))
+		err := p.Evaluate(ctx, y[lo:hi], x.Slice(lo, hi))
+		if err == nil {
+			add()
+		}
+		return err
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -211,35 +266,18 @@ func (c Curve) Features() []float64 {
 	return f
 }
 
-// Extract returns the feature vectors of the instances, one row of 32 each.
+// Extract returns the feature vectors of the instances, one row of 32 each. It
+// evaluates Settings.Solutions solutions of each: with the default, 14 instances of a
+// microsecond a value take seconds, of a millisecond half an hour of one core.
 func Extract(ctx context.Context, instances []problem.Problem, s Settings) ([][]float64, error) {
-	add, end := run.Steps(&ctx, "landscape", len(instances))
-	defer end()
+	curves, err := measureAll(ctx, instances, s)
 	out := make([][]float64, len(instances))
-	var far []Curve
-	if s.Farm != nil && len(instances) > 0 {
-		var err error
-		if far, err = measureFar(ctx, instances, s, add); err != nil {
-			return out, err
+	for i, c := range curves {
+		if out[i] = c.Features(); out[i] == nil && err == nil {
+			return out, fmt.Errorf("landscape: all solutions drawn of instance %s are equal; draw more", c.Name)
 		}
-		add = func(int) {} // they are counted
 	}
-	for i, p := range instances {
-		var c Curve
-		if far != nil {
-			c = far[i]
-		} else {
-			var err error
-			if c, err = Measure(ctx, p, s); err != nil {
-				return out, err
-			}
-		}
-		if out[i] = c.Features(); out[i] == nil {
-			return out, fmt.Errorf("landscape: all solutions drawn of instance %s are equal; draw more", p.Name())
-		}
-		add(1)
-	}
-	return out, nil
+	return out, err
 }
 
 // Distances returns the Euclidean distances from the rows of a to the rows of

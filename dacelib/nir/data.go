@@ -72,7 +72,7 @@ func (d Data) check() error {
 		return fmt.Errorf("nir: instance %q: its values are between %v and %v, further apart than a number can tell; scale them", d.Name, lo, hi)
 	}
 	if lo == hi {
-		return fmt.Errorf("nir: instance %q: all %d solutions, without those of -Inf, have the value %v; there is nothing to learn", d.Name, n, lo)
+		return fmt.Errorf("nir: instance %q: all %d solutions have the value %v; there is nothing to learn", d.Name, n, lo)
 	}
 	return nil
 }

@@ -220,7 +220,7 @@ type Settings struct {
 	// encoder and decoder and its activation. The paper has none.
 	BatchNorm bool
 	// Dim is the dimension d of the model. 0 means the instances' dimension; if
-	// they differ, it means the mean of their dimensions, rounded (App. E).
+	// they differ, it must be set: in App. E to the mean of their dimensions.
 	// Solutions of other dimensions are padded with zeros or truncated.
 	Dim int
 	// Latent is the dimension d_z; 0 means d.

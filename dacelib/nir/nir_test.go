@@ -477,7 +477,7 @@ func TestBadData(t *testing.T) {
 			}
 		}, "all 200 solutions have the value 3"},
 		{"NaN", func(d *Data) { d.Y[17] = math.NaN() }, "solution 17 is NaN"},
-		{"infinite", func(d *Data) { d.Y[3] = math.Inf(-1) }, "solution 3 is -Inf"},
+		{"infinite", func(d *Data) { d.Y[3] = math.Inf(1) }, "solution 3 is +Inf"},
 		{"too far apart", func(d *Data) { d.Y[0], d.Y[1] = math.MaxFloat64, -math.MaxFloat64 }, "further apart"},
 		{"few", func(d *Data) { d.X, d.Y = d.X.Slice(0, 99), d.Y[:99] }, "99 solutions; training needs at least 100"},
 		{"lengths", func(d *Data) { d.Y = d.Y[:150] }, "200 solutions of dimension 12 but 150 values"},

@@ -18,6 +18,13 @@ import (
 // evaluates them, and trains one NIR per instance on them: see [TrainOn].
 func Train(ctx context.Context, instances []problem.Problem, s Settings) (*Model, error) {
 	defer run.Report(&ctx, "training", &s.OnEvent)()
+	dims := make([]int, len(instances))
+	for i, p := range instances {
+		dims[i] = p.Dim()
+	}
+	if err := s.checkDims(dims); err != nil {
+		return nil, err
+	}
 	n := s.withDefaults(1).Samples
 	data := make([]Data, len(instances))
 	for i, p := range instances {
@@ -41,20 +48,23 @@ func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("nir: training needs at least one instance")
 	}
-	sum := 0
+	dims := make([]int, len(data))
 	names := make([]string, len(data))
 	for i, d := range data {
 		if err := d.check(); err != nil {
 			return nil, err
 		}
 		names[i] = d.Name
-		sum += d.X.D
+		dims[i] = d.X.D
+	}
+	if err := s.checkDims(dims); err != nil {
+		return nil, err
 	}
 	asked := s
 	if s.HyperRate == 0 && s.Start == Duals && s.Reading == run.Written {
 		s.HyperRate = min(max(0.1, 0.02*float64(len(data))), 1)
 	}
-	s = s.withDefaults((sum + len(data)/2) / len(data))
+	s = s.withDefaults(dims[0])
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -77,6 +87,21 @@ func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
 		}
 	}
 	return m, t.run(ctx)
+}
+
+// checkDims returns an error if instances of these dimensions need Settings.Dim.
+func (s Settings) checkDims(dims []int) error {
+	if s.Dim != 0 || len(dims) == 0 {
+		return nil
+	}
+	sum := 0
+	for _, d := range dims {
+		sum += d
+	}
+	if low, high := slices.Min(dims), slices.Max(dims); low != high {
+		return fmt.Errorf("nir: the instances have dimensions from %d to %d: set Settings.Dim, for instance to %d, their mean as in App. E, and shorter solutions are padded with zeros and longer ones cut", low, high, (sum+len(dims)/2)/len(dims))
+	}
+	return nil
 }
 
 // A trainer holds the state of a training.

@@ -182,7 +182,12 @@ func TestMixedDimensions(t *testing.T) {
 	for d := 11; d <= 13; d++ {
 		ps = append(ps, onemax.Random(uint64(d), d))
 	}
-	m, err := Train(bg, ps, small())
+	if _, err := Train(bg, ps, small()); err == nil || !strings.Contains(err.Error(), "from 11 to 13: set Settings.Dim, for instance to 12") {
+		t.Errorf("without Dim: %v", err)
+	}
+	mean := small()
+	mean.Dim = 12
+	m, err := Train(bg, ps, mean)
 	if err != nil {
 		t.Fatal(err)
 	}
