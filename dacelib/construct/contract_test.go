@@ -81,7 +81,7 @@ func TestMustNotBeChosen(t *testing.T) {
 			}
 		}
 	}
-	paps := []portfolio.Portfolio{portfolio.BRKGAPAP(), {Name: "random", Configs: portfolio.Random(1, 2)}}
+	paps := []portfolio.Portfolio{portfolio.BRKGAPAP(), {Name: "random", Members: portfolio.Random(1, 2)}}
 	ts := experiment.Settings{Sample: 500, Evaluations: 4, Repeats: 9, File: t.TempDir() + "/tests.jsonl"}
 	records, err := experiment.Test(ctx, set, experiment.Entries(paps), ts)
 	if err != nil {
