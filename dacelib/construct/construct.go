@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -310,7 +311,9 @@ type Mutation struct {
 func (r Result) Portfolios() []portfolio.Portfolio {
 	var out []portfolio.Portfolio
 	for _, round := range r.Rounds {
-		out = append(out, round.Portfolio)
+		p := round.Portfolio
+		p.Members = slices.Clone(p.Members)
+		out = append(out, p)
 	}
 	return out
 }

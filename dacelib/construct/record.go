@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dace.local/dacelib/portfolio"
@@ -375,5 +376,7 @@ func (r Record) Portfolio() portfolio.Portfolio {
 	if len(r.Rounds) == 0 {
 		return portfolio.Portfolio{Name: r.Setup.Method}
 	}
-	return r.Rounds[len(r.Rounds)-1].Portfolio
+	p := r.Rounds[len(r.Rounds)-1].Portfolio
+	p.Members = slices.Clone(p.Members)
+	return p
 }

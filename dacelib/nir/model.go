@@ -410,7 +410,14 @@ func (m *Model) Names() []string { return slices.Clone(m.names) }
 func (m *Model) Status() run.Status { return m.status }
 
 // History returns the losses over the training, oldest first.
-func (m *Model) History() []Record { return slices.Clone(m.history) }
+func (m *Model) History() []Record {
+	out := slices.Clone(m.history)
+	for i := range out {
+		out[i].Train.Scorer = slices.Clone(out[i].Train.Scorer)
+		out[i].Validation.Scorer = slices.Clone(out[i].Validation.Scorer)
+	}
+	return out
+}
 
 // Losses returns the validation losses of the kept parameters: those of the
 // record with the smallest validation loss from [Settings].KeepFrom on.
@@ -422,6 +429,7 @@ func (m *Model) Losses() Losses {
 			best, found = r.Validation, true
 		}
 	}
+	best.Scorer = slices.Clone(best.Scorer)
 	return best
 }
 

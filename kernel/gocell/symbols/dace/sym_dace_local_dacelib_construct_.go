@@ -50,6 +50,7 @@ SummaryName STRING "portfolio.json"
 		{Name: "InstanceRow", Value: (*construct.InstanceRow)(nil)},
 		{Name: "LeftOutRow", Value: (*construct.LeftOutRow)(nil)},
 		{Name: "Mutation", Value: (*construct.Mutation)(nil)},
+		{Name: "NoiseError", Value: (*construct.NoiseError)(nil)},
 		{Name: "Record", Value: (*construct.Record)(nil)},
 		{Name: "Result", Value: (*construct.Result)(nil)},
 		{Name: "Round", Value: (*construct.Round)(nil)},

@@ -20,6 +20,7 @@ var dace_local_dacelib_landscape_ = table.Package{
 		{Name: "FitPCA", Value: landscape.FitPCA},
 		{Name: "Measure", Value: landscape.Measure},
 		{Name: "Nearest", Value: landscape.Nearest},
+		{Name: "Paper", Value: landscape.Paper},
 		{Name: "Curve", Value: (*landscape.Curve)(nil)},
 		{Name: "PCA", Value: (*landscape.PCA)(nil)},
 		{Name: "Settings", Value: (*landscape.Settings)(nil)},

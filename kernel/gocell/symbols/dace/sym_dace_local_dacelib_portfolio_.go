@@ -39,4 +39,7 @@ var dace_local_dacelib_portfolio_ = table.Package{
 		{Name: "Settings", Value: (*portfolio.Settings)(nil)},
 		{Name: "Stochastic", Value: (*portfolio.Stochastic)(nil)},
 	},
+	Vars: []table.Symbol{
+		{Name: "ErrNoRange", Value: &portfolio.ErrNoRange},
+	},
 }
