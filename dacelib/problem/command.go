@@ -126,6 +126,23 @@ func ProgramOf(p Problem) (prog Program, ok bool) {
 	return c.Program, true
 }
 
+// Ask returns the program's answer to the line "dimension": the number of bits of its
+// solutions. Programs need not know this line; it is for programs that are run for
+// instances of several sizes.
+func (p Program) Ask(ctx context.Context) (d int, err error) {
+	p.Seeds, p.Constrained, p.Infeasible = false, false, false
+	c := p.Problem("dimension", 1).(*command)
+	defer Release(c)
+	v, err := c.value(ctx, []byte("dimension\n"))
+	if err != nil {
+		return 0, fmt.Errorf("the program does not say its dimension when it reads the line \"dimension\": %w", err)
+	}
+	if v < 1 || v > MaxDim || v != math.Trunc(v) {
+		return 0, fmt.Errorf("the program answers the line \"dimension\" with %v; it must be a whole number from 1 to %d", v, MaxDim)
+	}
+	return int(v), nil
+}
+
 // commandOf returns p if it is a program's problem, else nil.
 func commandOf(p Problem) *command {
 	switch p := p.(type) {

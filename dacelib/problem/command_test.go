@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -290,9 +289,6 @@ func TestCommandInterrupt(t *testing.T) {
 
 // TestCommandKilled checks that programs end with this process, however it ends.
 func TestCommandKilled(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no leash")
-	}
 	if os.Getenv("DACE_TEST_PARENT") != "" {
 		p := problem.Command("child", 2, "/bin/sh", "-c", "echo $$ >"+os.Getenv("DACE_TEST_PARENT")+"; sleep 1000")
 		_, _ = problem.Value(t.Context(), p, []bool{true, true})

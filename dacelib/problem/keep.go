@@ -24,12 +24,11 @@ type Kept struct {
 	p    Problem
 	path string
 
-	mu      sync.Mutex // guards the fields below
-	file    *os.File   // nil: closed
-	size    int64      // of what is written whole
-	seen    map[string]float64
-	busy    map[string]chan struct{} // closed when the value is there, or given up
-	written int
+	mu   sync.Mutex // guards the fields below
+	file *os.File   // nil: closed
+	size int64      // of what is written whole
+	seen map[string]float64
+	busy map[string]chan struct{} // closed when the value is there, or given up
 }
 
 // Keep returns p with a memory of its values in a file, which is created if it is

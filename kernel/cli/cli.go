@@ -72,7 +72,7 @@ type verb struct {
 
 // verbs returns all verbs in the order in which the help lists them.
 func verbs() []*verb {
-	return []*verb{&jupyterVerb, &runVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &farmVerb, &workerVerb, &dataVerb,
+	return []*verb{&jupyterVerb, &runVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
 		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &versionVerb}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -88,11 +89,13 @@ Examples:
 
 func runConstruct(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
+	var o objective
+	o.flags(fs)
 	var (
 		method    = fs.String("method", "best", "`name` of the method: best, dace, ceps, noreg, global, parhydra, one, one3, fresh or greedy")
 		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
 		dim       = fs.Int("dim", 0, "dimension of the training instances; 0 means the class's")
-		instances = fs.Int("instances", 5, "`number` of training instances")
+		instances = fs.String("instances", "5", "`number` of training instances, or with -command the folder of their files")
 		scale     = fs.String("scale", "quick", "quick, small, tenth or paper")
 		reading   = fs.String("reading", "written", "written or published")
 		seed      = fs.Uint64("seed", 1, "seed of the training instances and of the construction")
@@ -112,16 +115,29 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
-	s, class, err := constructSettings(*method, *className, *dim, *scale, *reading, *scorer, *stop)
+	o.dim = *dim
+	var own problem.Class
+	if o.given() {
+		own.Name = strings.TrimSuffix(filepath.Base(o.file), ".go")
+		if o.command != "" {
+			own.Name = "command"
+		}
+	}
+	s, class, err := constructSettings(*method, *className, own, *dim, *scale, *reading, *scorer, *stop)
+	number, numberErr := strconv.Atoi(*instances)
 	switch {
-	case *className == "":
-		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
+	case *className == "" && !o.given():
+		return v.misuse(env, "which class? -class NAME: %s; or your own problem by -problem FILE.go or -command PROGRAM", strings.Join(experiment.Classes(), ", "))
+	case *className != "" && o.given():
+		return v.misuse(env, "-class and an objective of your own are two problems: name one")
 	case err != nil:
 		return v.misuse(env, "%v", err)
 	case *out == "":
 		return v.misuse(env, "where to? -o FOLDER keeps the record and the portfolio")
-	case *instances < 1:
-		return v.misuse(env, "%d training instances; there must be at least 1", *instances)
+	case o.command == "" && numberErr != nil:
+		return v.misuse(env, "-instances %s is no number; a folder goes with -command", *instances)
+	case numberErr == nil && number < 1:
+		return v.misuse(env, "%d training instances; there must be at least 1", number)
 	}
 	s.Seed, s.Workers, s.Dir, s.PGPE.Margin = *seed, *workers, *out, *margin
 	if *seeds != 0 {
@@ -132,18 +148,37 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	if err := checkFolder(*out, *resume); err != nil {
 		return v.fail(env, err)
 	}
-	set, err := class.NewSet(*seed, *instances, 0)
+	name := strings.Replace(strings.ToLower(*method), "one3", "onex3", 1)
+	if o.given() {
+		if o.command != "" && numberErr != nil {
+			if o.instances, err = instanceFiles(*instances); err != nil {
+				return v.fail(env, err)
+			}
+		}
+		ctx, stop := untilSignal()
+		training, end, err := o.problems(ctx, env, -1)
+		stop()
+		if err != nil {
+			return v.fail(env, err)
+		}
+		defer end()
+		class.TrainDim = training[0].Dim()
+		return v.construct(env, name, class, training, *scale, *farmJoin, s)
+	}
+	set, err := class.NewSet(*seed, number, 0)
 	if err != nil {
 		return v.fail(env, err)
 	}
-	name := strings.Replace(strings.ToLower(*method), "one3", "onex3", 1)
 	return v.construct(env, name, class, set.Training, *scale, *farmJoin, s)
 }
 
 // constructSettings converts the flags whose values are names into the
 // settings of a construction.
-func constructSettings(method, className string, dim int, scale, reading, scorer, stop string) (construct.Settings, problem.Class, error) {
-	class, err := experiment.Class(className, dim)
+func constructSettings(method, className string, own problem.Class, dim int, scale, reading, scorer, stop string) (construct.Settings, problem.Class, error) {
+	class, err := own, error(nil)
+	if own.Name == "" {
+		class, err = experiment.Class(className, dim)
+	}
 	if err != nil {
 		return construct.Settings{}, class, err
 	}

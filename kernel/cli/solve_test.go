@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// weighed writes a program that sums the numbers of its last argument's file at the
+// ones, and a folder of two instances.
+func weighed(t *testing.T) (command, folder string) {
+	t.Helper()
+	dir := t.TempDir()
+	folder = filepath.Join(dir, "data")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		filepath.Join(dir, "eval.sh"): `
+n=$(wc -w <"$1")
+while read -r x; do
+	if [ "$x" = dimension ]; then echo $((n)); continue; fi
+	sum=0; rest=$x
+	for w in $(cat "$1"); do
+		case $rest in 1*) sum=$((sum + w)) ;; esac
+		rest=${rest#?}
+	done
+	echo $sum
+done
+`,
+		filepath.Join(folder, "a.txt"):   "1 -2 3 4\n",
+		filepath.Join(folder, "b.txt"):   "5 -2 3 4 -9\n",
+		filepath.Join(folder, ".hidden"): "",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "sh '" + filepath.Join(dir, "eval.sh") + "'", folder
+}
+
+func TestSolve(t *testing.T) {
+	command, folder := weighed(t)
+	values := filepath.Join(t.TempDir(), "values")
+	for _, c := range []struct {
+		args  []string
+		value float64
+		x     string
+	}{
+		{[]string{"-solvers", "ea, tabu"}, 8, "1011"},
+		{[]string{"-solvers", "ea", "-values", values}, 8, "1011"},
+		{[]string{"-solvers", "ea{}, brkga", "-values", values, "-minimise", "-target", "-2"}, -2, "0100"},
+	} {
+		args := append([]string{"solve", "-command", command, "-instance", filepath.Join(folder, "a.txt"), "-evaluations", "60"}, c.args...)
+		got := dace(t, "", args...)
+		var s solution
+		if err := json.Unmarshal([]byte(got.out), &s); got.code != 0 || err != nil {
+			t.Fatalf("%v: exit code %d, %v\n%s", args, got.code, err, got.err)
+		}
+		if float64(s.Value) != c.value || s.X != c.x || s.Problem != "a.txt" || s.Dim != 4 || s.Seed != 1 || len(s.Members) == 0 {
+			t.Errorf("%v: %+v", c.args, s)
+		}
+		if !strings.Contains(got.err, fmt.Sprintf("best %v", c.value)) {
+			t.Errorf("%v: no progress: %s", c.args, got.err)
+		}
+	}
+	if b, _ := os.ReadFile(values); strings.Count(string(b), "\n") > 17 {
+		t.Errorf("%d lines of values of 16 solutions", strings.Count(string(b), "\n"))
+	}
+	all := dace(t, "", "solve", "-class", "onemax", "-dim", "12", "-evaluations", "50", "-workers", "1")
+	var s solution
+	if err := json.Unmarshal([]byte(all.out), &s); all.code != 0 || err != nil || len(s.Members) < 5 || len(s.X) != 12 {
+		t.Errorf("exit code %d, %v\n%s\n%s", all.code, err, all.out, all.err)
+	}
+}
+
+func TestSolveMisuse(t *testing.T) {
+	for args, want := range map[string]string{
+		"solve":                                    "which problem? -problem FILE.go, -command PROGRAM or -class NAME",
+		"solve -class nk -command x":               "name one",
+		"solve -class nk -evaluations 0":           "at least 1",
+		"solve -class nk -target high":             "-target high is no number",
+		"solve -class nk -solvers x -portfolio y":  "name one",
+		"construct -command x -class nk -o y":      "-class and an objective of your own are two problems",
+		"construct -class nk -instances data -o y": "-instances data is no number",
+	} {
+		dace(t, "", strings.Fields(args)...).want(t, exitUsage, "", want)
+	}
+	command, folder := weighed(t)
+	for want, args := range map[string][]string{
+		`none is called "astrology"`:  {"-class", "nk", "-solvers", "astrology"},
+		"none of the number 3":        {"-command", command, "-dim", "4", "-number", "3"},
+		"the quote ' is not closed":   {"-command", "sh 'x"},
+		"-command names no program":   {"-command", " "},
+		"ended without a value":       {"-command", "false", "-dim", "4"},
+		"this engine gives no values": {"-problem", filepath.Join(folder, "a.txt")},
+	} {
+		dace(t, "", append([]string{"solve"}, args...)...).want(t, exitFailed, "", want)
+	}
+}
+
+// A construction on a program's instances keeps their values.
+func TestConstructCommand(t *testing.T) {
+	command, folder := weighed(t)
+	dir := t.TempDir()
+	args := []string{"construct", "-method", "greedy", "-command", command, "-instances", folder, "-runs", "8", "-o", filepath.Join(dir, "out"), "-values", filepath.Join(dir, "values")}
+	got := dace(t, "", args...)
+	if got.code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s", got.code, got.out, got.err)
+	}
+	list, _ := os.ReadDir(filepath.Join(dir, "values"))
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, []string{"a.txt.txt", "b.txt.txt"}) {
+		t.Errorf("values in %v", names)
+	}
+}
+
+func TestCommandWords(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":                     nil,
+		"python3 eval.py":      {"python3", "eval.py"},
+		` a  "b c"d 'e "' '' `: {"a", "b cd", `e "`, ""},
+	} {
+		if got, err := commandWords(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", line, got, err)
+		}
+	}
+}

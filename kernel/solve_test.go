@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSolveProblem solves an instance that a file of Go declares.
+func TestSolveProblem(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "mine.go"), `
+import "strconv"
+fmt.Println("declared", strconv.Itoa(2), "instances")
+func ones(x []bool) (n float64) {
+	for _, bit := range x {
+		if bit {
+			n++
+		}
+	}
+	return n
+}
+instances := []problem.Problem{problem.FromFunc("a", 20, ones), problem.FromFunc("b", 24, func(x []bool) float64 { return -ones(x) })}
+`)
+	write(t, filepath.Join(dir, "none.go"), "instances := 3\n")
+	write(t, filepath.Join(dir, "broken.go"), "instances := []problem.Problem{nope}\n")
+	run := func(args ...string) (out, errs string, err error) {
+		cmd := command(t, dir, args...)
+		var o, e strings.Builder
+		cmd.Stdout, cmd.Stderr = &o, &e
+		err = cmd.Run()
+		return o.String(), e.String(), err
+	}
+	out, errs, err := run("solve", "-problem", "mine.go", "-number", "1", "-evaluations", "2000", "-solvers", "ea,tabu", "-values", "b.txt")
+	var s struct {
+		Problem, X string
+		Value      float64
+	}
+	if e := json.Unmarshal([]byte(out), &s); err != nil || e != nil || s.Problem != "b" || s.Value != 0 || s.X != strings.Repeat("0", 24) {
+		t.Errorf("%v, %v\n%s\n%s", err, e, out, errs)
+	}
+	if !strings.Contains(errs, "declared 2 instances") {
+		t.Errorf("the file's output is not on stderr: %s", errs)
+	}
+	for file, want := range map[string]string{
+		"none.go":   "dace solve: none.go declares instances as a int; it must be a []problem.Problem",
+		"broken.go": "dace solve: broken.go: ",
+	} {
+		_, errs, err := run("solve", "-problem", file)
+		if _, failed := err.(*exec.ExitError); !failed || !strings.Contains(errs, want) {
+			t.Errorf("%s: %v\n%s", file, err, errs)
+		}
+	}
+}
