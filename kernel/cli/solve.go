@@ -258,7 +258,26 @@ func solveAll(ctx context.Context, env *Env, jobs []solver.Job, workers int, sig
 		mu   sync.Mutex // guards the lines of progress
 		best = math.Inf(-1)
 		done int
+		made int       // evaluations
+		last time.Time // when they were told
+		all  int
 	)
+	for _, j := range jobs {
+		all += j.Budget()
+	}
+	last = time.Now()
+	ctx = dacerun.WithProgress(ctx, func(string) (func(dacerun.Event), func()) {
+		before := 0
+		return func(e dacerun.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			made, before = made+max(0, e.Step-before), max(before, e.Step)
+			if time.Since(last) > 10*time.Second {
+				last = time.Now()
+				fmt.Fprintf(env.Stderr, "%d of %d evaluations\n", made, all)
+			}
+		}, func() {}
+	})
 	results := make([]solver.Result, len(jobs))
 	err := dacerun.Each(workers, len(jobs), func(i int) error {
 		if err := ctx.Err(); err != nil {

@@ -102,6 +102,31 @@ func (p *pboData) instance(name string) (*Instance, error) {
 	return q, nil
 }
 
+// PBO returns the numbers of the function and the instance that [PBO] has made p of;
+// ok is false for other instances.
+func (p *Instance) PBO() (function, instance int, ok bool) {
+	if p == nil {
+		return 0, 0, false
+	}
+	d, ok := p.data.(*pboData)
+	if !ok {
+		return 0, 0, false
+	}
+	return d.Function, d.Instance, true
+}
+
+// Raw returns the value v of p without the scale and shift of an instance of [PBO].
+func (p *Instance) Raw(v float64) float64 {
+	if _, instance, ok := p.PBO(); !ok || instance == 1 {
+		return v
+	}
+	scale := p.move.scale
+	if p.data.(*pboData).Function == 25 {
+		scale = -scale // its own sign belongs to the function
+	}
+	return (v - p.move.shift) / scale
+}
+
 // function returns the function, and its optimum or NaN.
 func (p *pboData) function() (f function, optimum float64, err error) {
 	d := p.Dim
