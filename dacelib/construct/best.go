@@ -1,62 +1,669 @@
 package construct
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
 
-	"dace.local/dacelib/internal/defaults"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
+	_ "dace.local/dacelib/solver/all" // Best chooses from all of them.
 )
 
-// Best is the method to begin with. It is not in the paper: of the methods here
-// it made the best portfolios of few evaluations of authentic instances, when all
-// were compared over several constructions (notebooks/results/generating).
+// Best is the method to begin with. It is not in the paper. It chooses from all
+// solvers: [Settings].Solvers or, by default, all that are registered.
 //
-// Like [DACE] it trains an NIR for each training instance and searches on the
-// NIRs. It generates no instances. It spends its runs on judging every
-// configuration under twelve seeds of the solver on every NIR, as a search that
-// sees one seed overfits it; and it judges a run by its value after four fifths of
-// the evaluations, as configurations that need all of them are too slow for larger
-// instances. The few configurations that the searches found are then run on the
-// training instances themselves, and these runs decide on the portfolio, as NIRs
-// can mislead all searches in the same way. The defaults are one round, Seeds = 12,
-// Share = 0.8, Minings = 8, Trials = 350, NIR.Samples = 10,000 and Checks = 16: on
-// five instances 172,000 runs and at most 460,000 evaluations.
+// It begins cheaply: configurations that the solvers' authors recommend race on the
+// training instances, where after each rung the worse half leaves and the others get
+// further seeds. Then configurations near those that are left race for their places.
+// What is left of the budget goes to more seeds for the finalists, of which the
+// portfolio is chosen that is best in expectation when every member has a seed of its
+// own; a member may be in it several times. Result.Notes say what was done, and
+// whether a portfolio pays: whether it is better than its best member under as many
+// seeds.
 //
-// A budget in evaluations is spent on the solutions for the NIRs, two fifths of it
-// up to 10,000 an instance, then on as many checks as the rest pays for; what these
-// leave goes to the NIRs, too. If it pays for none, the NIRs get all.
+// By default it makes at most 600 runs, 480,000 evaluations for members of 800;
+// [Settings].Budget sets another number. If too few runs are affordable, the first
+// rungs make shorter ones. If ctx ends, it returns the best portfolio so far, the
+// solvers' defaults if there is none yet.
 //
-// Of the settings, Rounds, PGPE and PerturbEncoder are not used.
+// With BRKGA as the only solver, Best searches on NIRs, the paper's models of
+// instances, and chooses among what it found by runs on the instances; Minings,
+// Trials, Seeds, Share, Checks and NIR are for this method.
 func Best(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
+	if len(s.Solvers) > 0 && s.paper() {
+		return bestOfNIRs(ctx, training, s)
+	}
+	if len(s.Solvers) == 0 {
+		s.Solvers = solver.Families()
+	}
+	defer run.Report(&ctx, "BEST", &s.OnEvent)()
 	if s.Rounds >= 0 {
 		s.Rounds = 1
 	}
-	defaults.Set(&s.Seeds, 12)
-	defaults.Set(&s.Share, 0.8)
-	defaults.Set(&s.NIR.Samples, 10_000)
-	d := methodDefaults{Minings: 8, Trials: 350}
-	s, err := s.withDefaults(d)
+	c, err := start(ctx, "BEST", "", training, s, methodDefaults{Minings: 1, Trials: 1})
 	if err != nil {
 		return Result{}, err
 	}
-	s.planChecks(len(training))
-	return coevolveNeural(ctx, "BEST", training, s, d, func(n *neural) population { return &embeddings{n} })
+	c.judge.authentic, c.judge.evaluations = true, c.s.Evaluations
+	r := &rungs{c: c, training: training}
+	return c.finish(ctx, r.run(ctx))
 }
 
-// planChecks sets Checks on n instances, unless it is set. The other settings
-// have their defaults.
-func (s *Settings) planChecks(n int) {
-	if s.Checks != 0 || n == 0 {
-		return
+// defaultRuns is the number of runs that Best makes without a budget.
+const defaultRuns = 600
+
+// mostBlock bounds the instances of a rung; more instances take turns.
+const mostBlock = 5
+
+// rungs is the state of a race: contenders, and the columns on which those in the
+// race have been run.
+type rungs struct {
+	c        *coevolution
+	training []problem.Problem
+	field    []*contender // those in the race, best first
+	columns  []column
+	seen     map[solver.Config]bool
+	runs     int // budget in runs of all evaluations
+	spent    int // evaluations, at most
+	made     int // configurations tried
+}
+
+// A column is a rung's runs: some instances, each under some seeds.
+type column struct {
+	rung, seeds int
+	instances   []int // indices of training instances
+}
+
+func (c column) size() int { return c.seeds * len(c.instances) }
+
+// A contender is a configuration with the values of its runs, by instance.
+type contender struct {
+	config solver.Config
+	values [][]float64 // by training instance
+	done   int         // columns
+	score  float64
+}
+
+// A Starter is a solver that knows configurations with which a choice should
+// begin, as texts that solver.Parse reads.
+type Starter interface {
+	solver.Solver
+	// Starts returns them for problems of a dimension and a budget.
+	Starts(d, evaluations int) []string
+}
+
+func (r *rungs) note(format string, a ...any) {
+	r.c.r.Notes = append(r.c.r.Notes, fmt.Sprintf(format, a...))
+}
+
+func (r *rungs) run(ctx context.Context) error {
+	c := r.c
+	for _, p := range r.training {
+		c.r.Instances = append(c.r.Instances, Instance{Name: p.Name()})
 	}
-	s.Checks = 16
-	if e := s.Budget.Evaluations; e > 0 {
-		s.Checks = (e/n - min(10_000, e/n*2/5) - checkSample) / (s.candidates() * s.judged())
+	c.r.Problems = r.training
+	field, families, err := r.starts(ctx)
+	if err != nil {
+		return err
 	}
-	if b := s.Budget.Runs; b > 0 { // at most a tenth of them
-		s.Checks = min(s.Checks, b/10/(n*s.candidates()))
+	r.runs = defaultRuns
+	if b := c.runs(); b > 0 {
+		r.runs = b
 	}
-	if s.Checks < 1 {
-		s.Checks = -1
+	r.seen = map[solver.Config]bool{}
+	r.c.r.Portfolio.Members = r.untuned(families)
+	m := min(len(r.training), mostBlock)
+	if len(field)*m > r.runs/3 {
+		field = families
+		r.note("The budget pays for few runs: the race has the default of each solver only.")
 	}
+	if err := r.enter(ctx, field, r.plan(m, len(field))); err != nil {
+		return err
+	}
+	// The race among the recommended configurations.
+	for seeds := 1; len(r.field) > 8 && r.affords(len(r.field)/2*m*seeds); seeds = 2 {
+		r.keep(max(6, (len(r.field)+1)/2))
+		if err := r.rung(ctx, m, seeds); err != nil {
+			return err
+		}
+	}
+	// Configurations near those that are left, in two parts.
+	before := r.field[0].config
+	tried := 0
+	for part := range 2 {
+		r.keep(8)
+		// Most challengers leave in the first rungs, so that one takes half of what
+		// a contender has had.
+		n := r.left() * 35 / 100 * 2 / r.cost()
+		if n < 2 {
+			continue
+		}
+		n = min(n, 40)
+		if err := r.challenge(ctx, n, part); err != nil {
+			return err
+		}
+		tried += n
+	}
+	switch {
+	case tried == 0:
+		r.note("Nothing was configured: the budget, %d runs, pays for the choice only.", r.runs)
+	case before != r.field[0].config:
+		r.note("%d configurations near the best were tried on the instances; the best is now %v, before %v.", tried, r.field[0].config, before)
+	default:
+		r.note("%d configurations near the best were tried on the instances; none is better than %v.", tried, before)
+	}
+	// More seeds for the finalists, while there is budget.
+	for finalists := 6; r.left() > 0; finalists = max(3, finalists-1) {
+		r.keep(finalists)
+		if !r.affords(len(r.field) * m) {
+			break
+		}
+		seeds := max(1, min(2, r.left()/(len(r.field)*m)))
+		if err := r.rung(ctx, m, seeds); err != nil {
+			return err
+		}
+	}
+	return r.finish()
+}
+
+// starts returns the configurations with which the race begins, and the solvers'
+// defaults among them.
+func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, err error) {
+	c := r.c
+	d := 0
+	for _, p := range r.training {
+		d = max(d, p.Dim())
+	}
+	var seconds float64
+	err = c.j.do(step{Stage: "objective"}, &seconds, func(w *work) error {
+		const n = 8
+		p := r.training[0]
+		x := problem.Random(run.Rand(c.s.Seed, "construct: objective"), n, p.Dim())
+		begun := time.Now()
+		if err := p.Evaluate(ctx, make([]float64, n), x); err != nil {
+			return err
+		}
+		seconds = time.Since(begun).Seconds() / n
+		w.Evaluations += n
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var names, left []string
+	for _, s := range c.s.Solvers {
+		if t, ok := s.(solver.Timed); ok && t.Overhead(d, c.s.Evaluations).Seconds() > seconds*float64(c.s.Evaluations) {
+			left = append(left, s.Name())
+			continue
+		}
+		names = append(names, s.Name())
+		texts := []string{s.Name()}
+		if t, ok := s.(Starter); ok {
+			texts = append(texts, t.Starts(d, c.s.Evaluations)...)
+		}
+		for i, text := range texts {
+			config, err := solver.Parse(text)
+			if err == nil {
+				err = config.Check()
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("construct: solver %s recommends %q: %w", s.Name(), text, err)
+			}
+			if i == 0 {
+				families = append(families, config)
+			}
+			if !slices.Contains(field, config) {
+				field = append(field, config)
+			}
+		}
+	}
+	if len(field) == 0 {
+		return nil, nil, fmt.Errorf("construct: no solver is left: %s take longer than the objective, which needs %.2g s an evaluation; name them in Settings.Solvers alone, or take others", strings.Join(left, ", "), seconds)
+	}
+	r.note("%d configurations of %s raced on the instances.", len(field), strings.Join(names, ", "))
+	if len(left) > 0 {
+		r.note("Left out, as its own computing takes longer than the objective: %s.", strings.Join(left, ", "))
+	}
+	return field, families, nil
+}
+
+// untuned returns the defaults of the solvers in turn.
+func (r *rungs) untuned(families []solver.Config) []solver.Config {
+	var out []solver.Config
+	for i := range r.c.s.Members {
+		out = append(out, families[i%len(families)])
+	}
+	return out
+}
+
+// plan sets the length of the race's runs, so that the first rung, of n
+// configurations on m instances, takes a third of the budget at most.
+func (r *rungs) plan(m, n int) int {
+	e := r.c.s.Evaluations
+	if most := r.runs * e / 3 / (n * m); most < e {
+		r.c.judge.evaluations = max(1, most)
+		r.note("The race's runs have %d of the %d evaluations, for the budget of %d runs.", r.c.judge.evaluations, e, r.runs)
+	}
+	return m
+}
+
+// left returns how many runs of the race the budget still pays for.
+func (r *rungs) left() int {
+	return (r.runs*r.c.s.Evaluations - r.spent) / r.c.judge.evaluations
+}
+
+func (r *rungs) affords(runs int) bool { return runs > 0 && runs <= r.left() }
+
+// cost returns the number of runs that a contender has had.
+func (r *rungs) cost() int {
+	n := 0
+	for _, c := range r.columns {
+		n += c.size()
+	}
+	return n
+}
+
+// enter begins the race with configurations.
+func (r *rungs) enter(ctx context.Context, configs []solver.Config, m int) error {
+	for _, c := range configs {
+		r.seen[c] = true
+		r.field = append(r.field, &contender{config: c, values: make([][]float64, len(r.training))})
+	}
+	r.made = len(configs)
+	return r.rung(ctx, m, 1)
+}
+
+// rung adds a column of m instances under some seeds and runs the field on it.
+func (r *rungs) rung(ctx context.Context, m, seeds int) error {
+	col := column{rung: len(r.columns), seeds: seeds}
+	for i := range m {
+		col.instances = append(col.instances, (len(r.columns)*m+i)%len(r.training))
+	}
+	r.columns = append(r.columns, col)
+	if err := r.runOn(ctx, r.field, len(r.columns)-1, 0); err != nil {
+		return err
+	}
+	r.rank()
+	r.choose()
+	r.c.changed()
+	return nil
+}
+
+// runOn runs contenders on a column. part tells apart the steps of one column.
+func (r *rungs) runOn(ctx context.Context, field []*contender, col, part int) error {
+	column := r.columns[col]
+	configs := make([]solver.Config, len(field))
+	for i, f := range field {
+		configs[i] = f.config
+	}
+	ps := make([]problem.Problem, len(column.instances))
+	for i, k := range column.instances {
+		ps[i] = r.training[k]
+	}
+	j := r.c.judge
+	j.seeds = column.seeds
+	at := step{Round: column.rung, Stage: "race", Index: part}
+	var values []farm.Floats
+	err := r.c.j.do(at, &values, func(w *work) error {
+		found, err := r.c.runAll(ctx, at, j, configs, ps, w)
+		for _, row := range found {
+			values = append(values, row)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.spent += len(field) * column.size() * j.evaluations
+	for i, f := range field {
+		for k, instance := range column.instances {
+			for s := range column.seeds {
+				f.values[instance] = append(f.values[instance], values[i][k*column.seeds+s])
+			}
+		}
+		f.done = col + 1
+	}
+	return nil
+}
+
+// challenge makes n configurations near those in the race and runs them on its
+// columns, one after the other, as long as they are among the better half of the
+// field there.
+func (r *rungs) challenge(ctx context.Context, n, part int) error {
+	rng := run.Rand(r.c.s.Seed, "construct: challengers", part)
+	t := r.c.theta()
+	var fresh []*contender
+	for tries := 0; len(fresh) < n && tries < 100*n; tries++ {
+		// The better half are parents twice as often.
+		parent := r.field[min(rng.IntN(len(r.field)), rng.IntN(len(r.field)))].config
+		s, err := solver.Lookup(parent.Solver())
+		if err != nil {
+			return err
+		}
+		space := s.Space(t.D, t.Evaluations)
+		if len(space.Params) == 0 {
+			continue
+		}
+		point, err := parent.Point(space)
+		if err != nil {
+			return err
+		}
+		if rng.IntN(6) == 0 {
+			point = space.Random(rng)
+		} else {
+			for range 1 + rng.IntN(2) {
+				point = space.Neighbour(point, rng)
+			}
+		}
+		config, err := solver.At(parent.Solver(), space, point)
+		if err != nil {
+			return err
+		}
+		if !r.seen[config] {
+			r.seen[config] = true
+			fresh = append(fresh, &contender{config: config, values: make([][]float64, len(r.training))})
+		}
+	}
+	r.made += len(fresh)
+	for col := range r.columns {
+		if err := r.runOn(ctx, fresh, col, 1+part); err != nil {
+			return err
+		}
+		all := append(slices.Clone(r.field), fresh...)
+		r.scores(all, col+1)
+		bar := make([]float64, len(r.field))
+		for i, f := range r.field {
+			bar[i] = f.score
+		}
+		slices.Sort(bar)
+		fresh = slices.DeleteFunc(fresh, func(f *contender) bool { return f.score < bar[len(bar)/2] })
+		if len(fresh) == 0 {
+			break
+		}
+	}
+	r.field = append(r.field, fresh...)
+	r.rank()
+	r.choose()
+	r.c.changed()
+	return nil
+}
+
+// rank sorts the field by its scores.
+func (r *rungs) rank() {
+	r.scores(r.field, len(r.columns))
+	slices.SortStableFunc(r.field, func(a, b *contender) int { return cmp.Compare(b.score, a.score) })
+}
+
+// keep keeps the first n of the field.
+func (r *rungs) keep(n int) { r.field = r.field[:min(n, len(r.field))] }
+
+// prior is the weight, in runs, of the common spread in that of a contender.
+const prior = 10
+
+// scores sets the scores of contenders by their runs in the first columns: the mean
+// over instances, in units of the instances' spread, and what the best of K runs
+// adds to it in expectation, if the values were normal.
+func (r *rungs) scores(field []*contender, columns int) {
+	count := make([]int, len(r.training)) // runs by instance in these columns
+	for _, c := range r.columns[:columns] {
+		for _, i := range c.instances {
+			count[i] += c.seeds
+		}
+	}
+	sum := make([]float64, len(field))
+	squares := make([]float64, len(field))
+	n := 0
+	for i, k := range count {
+		if k == 0 {
+			continue
+		}
+		var all []float64
+		for _, f := range field {
+			all = append(all, f.values[i][:k]...)
+		}
+		mid, spread := scale(all)
+		for at, f := range field {
+			own := 0.0
+			for _, v := range f.values[i][:k] {
+				own += clipped(v, mid, spread) / float64(k)
+			}
+			for _, v := range f.values[i][:k] {
+				z := clipped(v, mid, spread)
+				sum[at] += z
+				squares[at] += (z - own) * (z - own)
+			}
+		}
+		n += k
+	}
+	instances := 0
+	for _, k := range count {
+		instances += min(k, 1)
+	}
+	common := 0.0
+	for _, q := range squares {
+		common += q / float64(len(field)*max(1, n-instances))
+	}
+	for at, f := range field {
+		variance := (squares[at] + prior*common) / float64(n-instances+prior)
+		f.score = sum[at]/float64(n) + expectedMax(r.c.s.Members)*math.Sqrt(variance)
+	}
+}
+
+// expectedMax returns the expected largest of k standard normal variables (Blom's
+// approximation).
+func expectedMax(k int) float64 {
+	if k < 2 {
+		return 0
+	}
+	p := (float64(k) - 0.375) / (float64(k) + 0.25)
+	return math.Sqrt2 * math.Erfinv(2*p-1)
+}
+
+// scale returns the middle and the spread of values, of the finite ones.
+func scale(values []float64) (mid, spread float64) {
+	v := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsInf(v, 0) })
+	if len(v) == 0 {
+		return 0, 1
+	}
+	slices.Sort(v)
+	mid, spread = v[len(v)/2], v[len(v)*9/10]-v[len(v)/10]
+	if spread <= 0 {
+		if spread = v[len(v)-1] - v[0]; spread <= 0 {
+			spread = 1
+		}
+	}
+	return mid, spread
+}
+
+// clipped returns a value in units of the spread, at most ten from the middle: -Inf
+// must not outweigh everything.
+func clipped(v, mid, spread float64) float64 { return min(10, max(-10, (v-mid)/spread)) }
+
+// choose sets the portfolio of the result to the best in expectation of the field.
+func (r *rungs) choose() {
+	rows := r.best()
+	c := r.c
+	c.r.Portfolio = portfolio.Portfolio{Name: c.method}
+	for _, i := range rows {
+		c.r.Portfolio.Members = append(c.r.Portfolio.Members, r.field[i].config)
+	}
+}
+
+// best returns the multiset of contenders with the largest expected best value, as
+// indices of the field: by exchanges from the greedy choice and from
+// the best contender K times, which is taken where the other is not better.
+func (r *rungs) best() []int {
+	k := r.c.s.Members
+	var rows []int
+	value := math.Inf(-1)
+	for range k {
+		at, top := 0, math.Inf(-1)
+		for i := range r.field {
+			if v := mean(r.expected(append(slices.Clone(rows), i))); v > top {
+				at, top = i, v
+			}
+		}
+		rows, value = append(rows, at), top
+	}
+	rows, value = r.exchange(rows, value)
+	one, top := r.single()
+	if same, v := r.exchange(slices.Repeat([]int{one}, k), top); v >= value-1e-12 {
+		rows = same
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// single returns the contender that is best K times, and its value.
+func (r *rungs) single() (at int, value float64) {
+	value = math.Inf(-1)
+	for i := range r.field {
+		if v := mean(r.expected(slices.Repeat([]int{i}, r.c.s.Members))); v > value {
+			at, value = i, v
+		}
+	}
+	return at, value
+}
+
+// exchange replaces members one at a time, as long as that is better.
+func (r *rungs) exchange(rows []int, value float64) ([]int, float64) {
+	for improved := true; improved; {
+		improved = false
+		for slot := range rows {
+			for i := range r.field {
+				other := slices.Clone(rows)
+				other[slot] = i
+				if v := mean(r.expected(other)); v > value+1e-12 {
+					rows, value, improved = other, v, true
+				}
+			}
+		}
+	}
+	return rows, value
+}
+
+// expected returns for each instance with runs the expected best value of one run of
+// each of the given contenders, in units of the instance's spread. The distribution
+// of a contender's values is that of its runs; r runs of one contender are r
+// different ones of these, where there are as many.
+func (r *rungs) expected(rows []int) []float64 {
+	times := map[int]int{}
+	for _, i := range rows {
+		times[i]++
+	}
+	var out []float64
+	for m := range r.training {
+		var all, some []float64
+		for _, f := range r.field {
+			all = append(all, f.values[m]...)
+		}
+		if len(all) == 0 {
+			continue
+		}
+		mid, spread := scale(all)
+		for i := range r.field {
+			if times[i] > 0 {
+				some = append(some, r.field[i].values[m]...)
+			}
+		}
+		slices.Sort(some)
+		some = slices.Compact(some)
+		e, before := 0.0, 0.0
+		for _, v := range some {
+			g := 1.0
+			for i, f := range r.field {
+				if times[i] == 0 {
+					continue
+				}
+				n, k := len(f.values[m]), 0
+				for _, w := range f.values[m] {
+					if w <= v {
+						k++
+					}
+				}
+				g *= within(k, n, times[i])
+			}
+			e += (g - before) * clipped(v, mid, spread)
+			before = g
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// within returns the probability that r runs are among the k lowest of n.
+func within(k, n, r int) float64 {
+	p := 1.0
+	for i := range r {
+		if n >= r {
+			p *= float64(max(0, k-i)) / float64(n-i)
+		} else {
+			p *= float64(k) / float64(n)
+		}
+	}
+	return p
+}
+
+// finish sets the result: the portfolio, or its best member under as many seeds, if
+// that is as good.
+func (r *rungs) finish() error {
+	c := r.c
+	rows := r.best()
+	single, _ := r.single()
+	several, alone := r.expected(rows), r.expected(slices.Repeat([]int{single}, c.s.Members))
+	var gain, squares float64
+	for i := range several {
+		g := several[i] - alone[i]
+		gain += g / float64(len(several))
+		squares += g * g
+	}
+	n := float64(len(several))
+	se := math.Sqrt(max(0, squares/n-gain*gain) / max(1, n-1))
+	distinct := slices.Compact(slices.Clone(rows))
+	switch {
+	case len(distinct) == 1:
+		r.note("A portfolio does not pay here: one configuration under %d seeds is best, %v.", c.s.Members, r.field[single].config)
+	case gain <= se:
+		r.note("A portfolio does not pay here: %v under %d seeds is as good as the best of different members (%.3f of an instance's spread between them, standard error %.3f).", r.field[single].config, c.s.Members, gain, se)
+	default:
+		r.note("The portfolio is ahead of its best single configuration under %d seeds, %v, by %.3f of an instance's spread (standard error %.3f).", c.s.Members, r.field[single].config, gain, se)
+	}
+	r.note("%d configurations were tried in all; %d finalists had %d runs each.", r.made, len(r.field), r.cost())
+	r.choose()
+	matrix := portfolio.Matrix{}
+	var instances []string
+	for m, p := range r.training {
+		if len(r.field[0].values[m]) == 0 {
+			continue
+		}
+		instances = append(instances, p.Name())
+		for k := range r.field[0].values[m] {
+			name := p.Name()
+			if k > 0 {
+				name = fmt.Sprintf("%s, seed %d", name, k+1)
+			}
+			matrix.Instances = append(matrix.Instances, name)
+		}
+	}
+	for _, f := range r.field {
+		row := slices.Concat(f.values...)
+		for k, v := range row { // JSON has no infinity
+			row[k] = max(v, -math.MaxFloat64)
+		}
+		matrix.Append(f.config, row)
+	}
+	c.r.Rounds = []Round{{Portfolio: c.r.Portfolio, Instances: instances, Before: alone, After: several, Matrix: matrix}}
+	if err := c.record(0); err != nil {
+		return err
+	}
+	c.changed()
+	return nil
 }

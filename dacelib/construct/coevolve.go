@@ -234,7 +234,7 @@ func (c *coevolution) first(ctx context.Context, m []Instance) ([]solver.Config,
 	runs := c.s.Configurations * c.judge.seeds
 	c.e.emit(run.Event{Stage: at.stage(), Step: 0, Total: runs})
 	random := portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations)
-	if len(c.s.Solvers) > 0 {
+	if !c.s.paper() {
 		var err error
 		if random, err = c.theta().random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations); err != nil {
 			return nil, err

@@ -56,8 +56,8 @@ type Settings struct {
 	// Members is the number K of members of the portfolio; default 4.
 	Members int
 	// Solvers are the solvers whose configurations can be members; by default
-	// BRKGA with the paper's space, for Best all that are registered. Solvers that
-	// are not registered yet are.
+	// BRKGA, with the paper's space, for Best all that are registered. Those that
+	// are not registered yet are registered.
 	Solvers []solver.Solver `json:"-"`
 	// Rounds is the number of rounds of co-evolution; default 4.
 	Rounds int
@@ -247,6 +247,8 @@ type Result struct {
 	Rounds []Round `json:"rounds"`
 	// Instances are the instances after the last round.
 	Instances []Instance `json:"instances"`
+	// Notes say in sentences what the method did and why, and what ran out.
+	Notes []string `json:"notes,omitempty"`
 	// Status is BudgetSpent or Cancelled.
 	Status run.Status `json:"status"`
 	// Problems holds Instances as normalised problems, in the same order; Model
@@ -343,6 +345,9 @@ func (r Result) String() string {
 		if len(round.Mutations) > 0 {
 			fmt.Fprintf(&b, ", %d harder instances made", made)
 		}
+	}
+	for _, n := range r.Notes {
+		b.WriteString("\n" + n)
 	}
 	return b.String()
 }

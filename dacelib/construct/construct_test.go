@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
@@ -20,6 +21,7 @@ import (
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // tiny returns settings of a construction that takes about a second.
@@ -373,7 +375,7 @@ func TestBest(t *testing.T) {
 	ctx, ps := context.Background(), training(t, 2)
 	s := tiny()
 	s.Checks = -1
-	best, err := construct.Best(ctx, ps, s)
+	best, err := construct.Best(ctx, ps, old(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +390,7 @@ func TestBest(t *testing.T) {
 	}
 	s = construct.Settings{NIR: tiny().NIR, Evaluations: 20}
 	s.Budget.Runs = 2000
-	if best, err = construct.Best(ctx, ps, s); err != nil || best.Setup.Settings.Seeds != 12 || best.Setup.Settings.Minings != 8 || best.Setup.Settings.Trials != 350 || best.Setup.Settings.Share != 0.8 {
+	if best, err = construct.Best(ctx, ps, old(s)); err != nil || best.Setup.Settings.Seeds != 12 || best.Setup.Settings.Minings != 8 || best.Setup.Settings.Trials != 350 || best.Setup.Settings.Share != 0.8 {
 		t.Errorf("defaults: %+v, %v", best.Setup.Settings, err)
 	}
 }
@@ -453,7 +455,7 @@ func TestChecksBudget(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the plan is known before the construction begins
 		s := construct.Settings{Budget: construct.Budget{Evaluations: c.evaluations, Runs: c.runs}}
-		r, err := construct.Best(ctx, training(t, c.instances), s)
+		r, err := construct.Best(ctx, training(t, c.instances), old(s))
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -463,7 +465,7 @@ func TestChecksBudget(t *testing.T) {
 	}
 	s := tiny()
 	s.Budget.Evaluations = 40_000
-	r, err := construct.Best(t.Context(), training(t, 2), s)
+	r, err := construct.Best(t.Context(), training(t, 2), old(s))
 	if err != nil || r.Cost.Evaluations > 40_000 || r.Cost.Evaluations < 36_000 || r.Setup.Settings.Checks < 50 {
 		t.Errorf("%+v, %d checks, %v", r.Cost, r.Setup.Settings.Checks, err)
 	}
@@ -499,4 +501,11 @@ func TestShare(t *testing.T) {
 			t.Errorf("share %v: %v", bad, err)
 		}
 	}
+}
+
+// old returns the settings with BRKGA as the only solver, for which Best searches
+// on NIRs.
+func old(s construct.Settings) construct.Settings {
+	s.Solvers = []solver.Solver{brkga.Solver()}
+	return s
 }

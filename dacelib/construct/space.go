@@ -58,9 +58,14 @@ type theta struct {
 	Evaluations int      `json:"evaluations,omitempty"`
 }
 
+// paper reports whether the solver is BRKGA with the paper's space.
+func (s Settings) paper() bool {
+	return len(s.Solvers) == 0 || len(s.Solvers) == 1 && s.Solvers[0].Name() == "brkga"
+}
+
 // theta returns the settings' space for problems of dimension d.
 func (s Settings) theta(d int) theta {
-	if len(s.Solvers) == 0 {
+	if s.paper() {
 		return theta{}
 	}
 	t := theta{D: d, Evaluations: s.Evaluations}

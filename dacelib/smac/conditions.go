@@ -259,3 +259,27 @@ func (o *Optimizer) searchRelated(eta float64, starts []scored, rng *rand.Rand) 
 	}
 	return ends
 }
+
+// Neighbour returns a random configuration near another: one active parameter
+// differs, a number by a normal variable with a standard deviation of 0.2 of its
+// range, on its scale. It returns the configuration itself, if it finds no other.
+func (s Space) Neighbour(config []float64, rng *rand.Rand) []float64 {
+	for range 100 {
+		active := s.Active(config)
+		j := rng.IntN(len(config))
+		p := &s.Params[j]
+		if !active[j] {
+			continue
+		}
+		out := slices.Clone(config)
+		if k := p.choices(); k > 0 {
+			out[j] = float64(rng.IntN(k))
+		} else {
+			out[j] = p.raw(min(1, max(0, p.unit(config[j])+0.2*rng.NormFloat64())))
+		}
+		if out = s.Canonical(out); !slices.Equal(out, config) && !s.forbids(out) {
+			return out
+		}
+	}
+	return config
+}

@@ -8,6 +8,8 @@ import (
 	_ "dace.local/dacelib/smartest"
 	_ "dace.local/dacelib/solver/anneal"
 	_ "dace.local/dacelib/solver/ea"
+	_ "dace.local/dacelib/solver/eda"
 	_ "dace.local/dacelib/solver/ils"
+	_ "dace.local/dacelib/solver/linkage"
 	_ "dace.local/dacelib/solver/tabu"
 )
