@@ -138,12 +138,12 @@ func (c Config) Point(space smac.Space) ([]float64, error) {
 			point[i] = float64(k)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	if len(values) > 0 {
 		var names []string
 		for _, p := range space.Params {
 			names = append(names, p.Name)
 		}
-		return nil, fmt.Errorf("solver: %s has no parameter %q; it has %s", c.solver, name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("solver: %s has no parameter %q; it has %s", c.solver, slices.Min(slices.Collect(maps.Keys(values))), strings.Join(names, ", "))
 	}
 	point = space.Canonical(point)
 	if err := space.CheckConfig(point); err != nil {
