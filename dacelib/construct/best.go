@@ -48,13 +48,33 @@ func Best(ctx context.Context, training []problem.Problem, s Settings) (Result, 
 	if s.Rounds >= 0 {
 		s.Rounds = 1
 	}
-	c, err := start(ctx, "BEST", "", training, s, methodDefaults{Minings: 1, Trials: 1})
+	c, err := start(ctx, "BEST", "", training, s, methodDefaults{Minings: 1, Trials: 1}, (*coevolution).affordRace)
 	if err != nil {
 		return Result{}, err
 	}
-	c.judge.authentic, c.judge.evaluations = true, c.s.Evaluations
 	r := &rungs{c: c, training: training}
 	return c.finish(ctx, r.run(ctx))
+}
+
+// objectiveSample is the number of evaluations by which the objective's cost is
+// measured.
+const objectiveSample = 8
+
+// affordRace makes Best keep the budget, which must pay for a short run of every
+// solver on the instances of a rung.
+func (c *coevolution) affordRace() error {
+	c.judge.authentic, c.judge.evaluations = true, c.s.Evaluations
+	c.looked += objectiveSample
+	const shortest = 10
+	runs := len(c.s.Solvers) * min(len(c.r.Setup.Training), mostBlock)
+	least := c.looked + runs*min(shortest, c.s.Evaluations)
+	if b := c.s.Budget.Runs; b > 0 && b < runs {
+		return fmt.Errorf("construct: Budget.Runs is %d, and the least that BEST can keep is %d, a run of each of %d solvers on each of %d instances: raise it, or name fewer Solvers", b, runs, len(c.s.Solvers), runs/len(c.s.Solvers))
+	}
+	if b := c.s.Budget.Evaluations; b > 0 && b < least {
+		return fmt.Errorf("construct: Budget.Evaluations is %d, and the least that BEST can keep is %d, a short run of each of %d solvers on each of %d instances: raise it, or name fewer Solvers", b, least, len(c.s.Solvers), runs/len(c.s.Solvers))
+	}
+	return nil
 }
 
 // defaultRuns is the number of runs that Best makes without a budget.
@@ -71,8 +91,10 @@ type rungs struct {
 	field    []*contender // those in the race, best first
 	columns  []column
 	seen     map[solver.Config]bool
-	runs     int // budget in runs of all evaluations
-	spent    int // evaluations, at most
+	total    int // evaluations that the runs may make
+	most     int // number of runs that may be made
+	spent    int // evaluations of the runs so far, at most
+	ran      int // runs so far
 	made     int // configurations tried
 }
 
@@ -114,14 +136,17 @@ func (r *rungs) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.runs = defaultRuns
-	if b := c.runs(); b > 0 {
-		r.runs = b
+	r.most, r.total = math.MaxInt, defaultRuns*c.s.Evaluations
+	if b := c.s.Budget.Runs; b > 0 {
+		r.most, r.total = b, b*c.s.Evaluations
+	}
+	if b := c.s.Budget.Evaluations; b > 0 && (c.s.Budget.Runs == 0 || b-c.looked < r.total) {
+		r.total = b - c.looked
 	}
 	r.seen = map[solver.Config]bool{}
 	r.c.r.Portfolio.Members = r.untuned(families)
 	m := min(len(r.training), mostBlock)
-	if len(field)*m > r.runs/3 {
+	if len(field)*m > r.left()/3 {
 		field = families
 		r.note("The budget pays for few runs: the race has the default of each solver only.")
 	}
@@ -154,7 +179,7 @@ func (r *rungs) run(ctx context.Context) error {
 	}
 	switch {
 	case tried == 0:
-		r.note("Nothing was configured: the budget, %d runs, pays for the choice only.", r.runs)
+		r.note("Nothing was configured: the budget pays for the choice only.")
 	case before != r.field[0].config:
 		r.note("%d configurations near the best were tried on the instances; the best is now %v, before %v.", tried, r.field[0].config, before)
 	default:
@@ -184,7 +209,7 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 	}
 	var seconds float64
 	err = c.j.do(step{Stage: "objective"}, &seconds, func(w *work) error {
-		const n = 8
+		const n = objectiveSample
 		p := r.training[0]
 		x := problem.Random(run.Rand(c.s.Seed, "construct: objective"), n, p.Dim())
 		begun := time.Now()
@@ -248,16 +273,16 @@ func (r *rungs) untuned(families []solver.Config) []solver.Config {
 // configurations on m instances, takes a third of the budget at most.
 func (r *rungs) plan(m, n int) int {
 	e := r.c.s.Evaluations
-	if most := r.runs * e / 3 / (n * m); most < e {
+	if most := r.total / 3 / (n * m); most < e {
 		r.c.judge.evaluations = max(1, most)
-		r.note("The race's runs have %d of the %d evaluations, for the budget of %d runs.", r.c.judge.evaluations, e, r.runs)
+		r.note("The race's runs have %d of the %d evaluations, for the budget.", r.c.judge.evaluations, e)
 	}
 	return m
 }
 
 // left returns how many runs of the race the budget still pays for.
 func (r *rungs) left() int {
-	return (r.runs*r.c.s.Evaluations - r.spent) / r.c.judge.evaluations
+	return min((r.total-r.spent)/r.c.judge.evaluations, r.most-r.ran)
 }
 
 func (r *rungs) affords(runs int) bool { return runs > 0 && runs <= r.left() }
@@ -323,6 +348,7 @@ func (r *rungs) runOn(ctx context.Context, field []*contender, col, part int) er
 		return err
 	}
 	r.spent += len(field) * column.size() * j.evaluations
+	r.ran += len(field) * column.size()
 	for i, f := range field {
 		for k, instance := range column.instances {
 			for s := range column.seeds {
