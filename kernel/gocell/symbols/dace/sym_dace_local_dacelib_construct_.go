@@ -58,6 +58,7 @@ SummaryName STRING "portfolio.json"
 		{Name: "Session", Value: (*construct.Session)(nil)},
 		{Name: "Settings", Value: (*construct.Settings)(nil)},
 		{Name: "Setup", Value: (*construct.Setup)(nil)},
+		{Name: "Starter", Value: (*construct.Starter)(nil)},
 		{Name: "StepRow", Value: (*construct.StepRow)(nil)},
 		{Name: "Summary", Value: (*construct.Summary)(nil)},
 		{Name: "TimeRow", Value: (*construct.TimeRow)(nil)},
