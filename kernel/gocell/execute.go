@@ -103,6 +103,9 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		}
 		return s.compileError(number, err)
 	}
+	if s.own != nil {
+		return s.runOwn(run, c, isProgram, give, failure.get)
+	}
 	s.errorVars.note(s.machine.Files(), c)
 	errorVars := s.errorVars.of(c)
 	var at vm.Frame // the last expression, which compile rewrites

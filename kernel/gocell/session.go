@@ -60,6 +60,7 @@ type Session struct {
 	beside beside
 
 	machine  *vm.Machine
+	own      *ownMachine // that runs cells in the interpreter's place; nil if the interpreter does
 	packages packages
 	types    *mirror.Types // maps the checker's types to reflect types
 	compiled natives
@@ -122,6 +123,7 @@ func New(opts Options) (*Session, error) {
 	if err := s.usePackages(); err != nil {
 		return nil, err
 	}
+	s.own = newOwnMachine(s)
 	if !opts.KeepStdio {
 		if err := stdio.Output.Start(); err != nil {
 			return nil, fmt.Errorf("gocell: cannot capture the standard streams: %w", err)

@@ -168,8 +168,28 @@ func Go(p Prepare) Do {
 	}
 }
 
-// Start calls a function without parameters on a new goroutine state; of
-// results it knows nothing.
+// CallNoting is Call, and tells where a panic came from that ends it.
+func (m *Machine) CallNoting(e *Entry, note func(trace []Step)) {
+	g := m.NewG()
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		if r := recover(); r != nil {
+			g.Note(r)
+			note(g.Trace)
+			panic(r)
+		}
+	}()
+	c := g.frame(e.Fn, nil)
+	g.call(c)
+	ended = true
+	g.release(c)
+	g.Free()
+}
+
+// Call calls a function without parameters and results.
 func (m *Machine) Call(e *Entry) {
 	g := m.NewG()
 	c := g.frame(e.Fn, nil)

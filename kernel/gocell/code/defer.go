@@ -37,6 +37,10 @@ func (c *Frame) runDeferring() {
 		}
 		if r := recover(); r != nil {
 			g.Note(r)
+			if g.M.Ends != nil && g.M.Ends(r) {
+				g.noted = true
+				panic(r)
+			}
 			c.panicked = &panicking{value: r}
 		} // else runtime.Goexit ends the goroutine
 		g.Top, g.stack = c, depth
@@ -78,6 +82,10 @@ func (c *Frame) runOne(d *deferred) {
 		g.Top, g.stack = c, depth
 		if r != nil {
 			g.Note(r)
+			if g.M.Ends != nil && g.M.Ends(r) {
+				g.noted = true
+				panic(r)
+			}
 			c.panicked = &panicking{value: r}
 			return
 		}
@@ -103,6 +111,15 @@ func Recover(f *Frame) Iface {
 	}
 	p.recovered = true
 	return *(*Iface)(unsafe.Pointer(&p.value))
+}
+
+// RecoverDeferred is recover as a deferred call: as if the function that defers
+// it called it.
+func RecoverDeferred(f *Frame) Iface {
+	if f.Caller == nil {
+		return Iface{}
+	}
+	return Recover(f.Caller)
 }
 
 // Panic is the built-in function panic.

@@ -171,6 +171,9 @@ type Machine struct {
 	// Panicked is told of a panic that ends a goroutine; nil lets it end the
 	// process.
 	Panicked func(g *G, value any)
+	// Ends reports whether a panic ends the goroutine without deferred calls; it may
+	// be nil.
+	Ends func(value any) bool
 	// Print takes the output of print and println.
 	Print func(text string)
 

@@ -3,6 +3,7 @@ package code
 import (
 	"cmp"
 	"go/token"
+	"math"
 	"unsafe"
 )
 
@@ -525,6 +526,17 @@ func Index(v Val) Val {
 		return Val{K: I64, E: func(f *Frame) int64 { return badUnsigned(e(f)) }}
 	}
 	return Convert(I64, v)
+}
+
+// Length converts a U64; a length that no int can be is -1.
+func Length(v Val) Val {
+	e := as[uint64](v)
+	return Val{K: I64, E: func(f *Frame) int64 {
+		if n := e(f); n <= math.MaxInt64 {
+			return int64(n)
+		}
+		return -1
+	}}
 }
 
 // Count converts the count of a shift.

@@ -385,13 +385,16 @@ func ByteOf(s, i Val) Val {
 }
 
 // SliceToArray is the conversion of a slice to a pointer to an array of n
-// elements.
-func SliceToArray(s Val, n int) Ex[unsafe.Pointer] {
+// elements, or to the value at that.
+func SliceToArray(s Val, n int, value bool) Ex[unsafe.Pointer] {
 	e := as[Slice](s)
 	return func(f *Frame) unsafe.Pointer {
 		s := e(f)
 		if s.Len < n {
 			arrayTooLong(s.Len, n)
+		}
+		if value && n == 0 { // a nil slice, too, has the elements of this array
+			return unsafe.Pointer(&someByte)
 		}
 		return s.P
 	}

@@ -2,7 +2,9 @@ package code
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"reflect"
 	"strconv"
 	"unsafe"
 
@@ -295,4 +297,40 @@ func yieldEntry(m *Machine, ys *Signature, offs []int32, enter func(*Frame), bod
 	}
 	fn.Finish(2)
 	return &Entry{Fn: fn}
+}
+
+// Show hands the values of interfaces without methods to a function.
+func Show(vals []Val, show func([]any)) Do {
+	list := make([]Ex[Iface], len(vals))
+	for i, v := range vals {
+		list[i] = as[Iface](v)
+	}
+	return func(f *Frame) Ctl {
+		out := make([]any, len(list))
+		for i, e := range list {
+			x := e(f)
+			out[i] = *(*any)(unsafe.Pointer(&x))
+		}
+		show(out)
+		return Next
+	}
+}
+
+// Set stores a value in a package-level variable of its type.
+func (v *Var) Set(x reflect.Value) { reflect.NewAt(x.Type(), v.P).Elem().Set(x) }
+
+// Computed is the value that into computes, which it does into spare.
+func Computed(t reflect.Type, into Into, spare int32) Val {
+	return InMemory(Memory(Spill(into, spare)), t)
+}
+
+// SameLayout reports whether values of two types have the same size, and pointers
+// at the same places.
+func SameLayout(a, b reflect.Type) bool {
+	words := func(t reflect.Type) map[int]bool {
+		m := map[int]bool{}
+		rtype.Pointers(t, 0, func(w int) { m[w] = true })
+		return m
+	}
+	return a.Size() == b.Size() && maps.Equal(words(a), words(b))
 }

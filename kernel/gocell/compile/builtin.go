@@ -11,6 +11,11 @@ import (
 //
 // Long: one case for each function.
 func (f *function) builtin(e *ast.CallExpr, name string) code.Val {
+	if len(e.Args) == 1 && name != "make" {
+		if _, several := f.info.TypeOf(e.Args[0]).(*types.Tuple); several {
+			f.refuse(e, "%s of the results of a call cannot be compiled yet", name)
+		}
+	}
 	switch name {
 	case "len", "cap":
 		return f.length(e.Args[0], name == "cap")
@@ -44,8 +49,8 @@ func (f *function) builtin(e *ast.CallExpr, name string) code.Val {
 		}
 		return v
 	case "recover":
-		if f.thunk {
-			return code.Of(code.Ifc).Zero()
+		if f.thunk { // it recovers what the function may that defers it
+			return code.NewVal(code.Ifc, code.Ex[code.Iface](code.RecoverDeferred))
 		}
 		return code.NewVal(code.Ifc, code.Ex[code.Iface](code.Recover))
 	}
@@ -111,10 +116,10 @@ func (f *function) makeCall(e *ast.CallExpr) code.Val {
 	r := f.rt(t)
 	var n, c code.Val
 	if len(e.Args) > 1 {
-		n = f.indexVal(e.Args[1])
+		n = f.lengthVal(e.Args[1])
 	}
 	if len(e.Args) > 2 {
-		c = f.indexVal(e.Args[2])
+		c = f.lengthVal(e.Args[2])
 	}
 	switch coreType(t).(type) {
 	case *types.Slice:
@@ -125,6 +130,16 @@ func (f *function) makeCall(e *ast.CallExpr) code.Val {
 	return code.MakeChan(r, n)
 }
 
+// lengthVal compiles a length; one that no int can be is -1.
+func (f *function) lengthVal(e ast.Expr) code.Val {
+	if tv := f.info.Types[e]; tv.Value == nil {
+		if v := f.expr(e); v.K == code.U64 {
+			return code.Length(v)
+		}
+	}
+	return f.indexVal(e)
+}
+
 // builtinStmt compiles a call of a built-in function as a statement.
 func (f *function) builtinStmt(e *ast.CallExpr, name string) code.Do {
 	switch name {
@@ -133,7 +148,11 @@ func (f *function) builtinStmt(e *ast.CallExpr, name string) code.Do {
 	case "print", "println":
 		var vals []code.Val
 		for _, a := range e.Args {
-			vals = append(vals, f.exprTo(a, types.Default(f.typ(a))))
+			t := types.Default(f.typ(a))
+			if f.kind(t) == code.Agg {
+				f.refuse(a, "printing a value of type %s cannot be compiled yet", t)
+			}
+			vals = append(vals, f.exprTo(a, t))
 		}
 		return code.Print(vals, name == "println")
 	case "delete":

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"sync"
 
 	"dace.local/kernel/gocell/check"
 	"dace.local/kernel/gocell/code"
@@ -40,12 +41,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Msg }
 
-// A Compiler compiles the packages of a session. It is not safe for concurrent
-// use.
+// A Compiler compiles the packages of a session.
 type Compiler struct {
 	Machine *code.Machine
 	Files   *token.FileSet
 
+	mu        sync.Mutex // held while something is compiled, also when code that runs asks for a method
 	host      Host
 	entries   map[*types.Func]*code.Entry
 	decls     map[*types.Func]*declaration
@@ -139,6 +140,8 @@ func (p *Package) Main(m *code.Machine) { m.Call(p.main) }
 
 // Package compiles the files of a package that have been checked with info.
 func (c *Compiler) Package(files []*ast.File, info *types.Info) (p *Package, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	defer refused(&err)
 	p = &Package{}
 	var inits []*code.Entry
@@ -244,8 +247,42 @@ func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
 		params = sig.RecvTypeParams()
 	}
 	s := c.substitution(params, args)
+	for i, id := range typeParams(d.syntax) {
+		if o, ok := d.info.Defs[id].(*types.TypeName); ok && i < len(args) {
+			if p, ok := o.Type().(*types.TypeParam); ok {
+				s.params[p] = args[i] // a body that has been checked apart has its own
+			}
+		}
+	}
 	c.queue = append(c.queue, func() { in.entry.Fn = c.function(d, s, sig, shownName(o, args), false) })
 	return in.entry
+}
+
+// typeParams returns the names of the type parameters of a function or of its
+// receiver.
+func typeParams(d *ast.FuncDecl) []*ast.Ident {
+	var ids []*ast.Ident
+	if d.Recv == nil {
+		if d.Type.TypeParams != nil {
+			for _, f := range d.Type.TypeParams.List {
+				ids = append(ids, f.Names...)
+			}
+		}
+		return ids
+	}
+	t := ast.Unparen(d.Recv.List[0].Type)
+	if p, ok := t.(*ast.StarExpr); ok {
+		t = ast.Unparen(p.X)
+	}
+	switch x := t.(type) {
+	case *ast.IndexExpr:
+		ids = append(ids, x.Index.(*ast.Ident))
+	case *ast.IndexListExpr:
+		for _, i := range x.Indices {
+			ids = append(ids, i.(*ast.Ident))
+		}
+	}
+	return ids
 }
 
 func (c *Compiler) substitution(params *types.TypeParamList, args []types.Type) *substitution {
@@ -287,6 +324,9 @@ func shownName(o *types.Func, args []types.Type) string {
 	}
 	return o.Pkg().Name() + "." + name
 }
+
+// Variable returns a package-level variable.
+func (c *Compiler) Variable(v *types.Var) *code.Var { return c.variable(v) }
 
 // variable returns a package-level variable.
 func (c *Compiler) variable(v *types.Var) *code.Var {
@@ -459,10 +499,12 @@ func (c *Compiler) methodEntry(m *types.Func, n *types.Named) *code.Entry {
 	return c.entry(m.Origin())
 }
 
-// Method returns the entry of a method for calls through an interface that holds
+// method returns the entry of a method for calls through an interface that holds
 // a t: its first parameter is the interface's data word. It is nil for types that
 // cells do not declare. The machine calls it when code runs.
 func (c *Compiler) method(t reflect.Type, name string) *code.Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	key := methodKey{t, name}
 	if e, ok := c.byData[key]; ok {
 		return e
@@ -470,6 +512,7 @@ func (c *Compiler) method(t reflect.Type, name string) *code.Entry {
 	var e *code.Entry
 	if typ, ok := c.named[t]; ok {
 		e = c.dataMethod(typ, t, name)
+		c.finish()
 	}
 	c.byData[key] = e
 	return e

@@ -454,7 +454,8 @@ func (f *function) derefs(e ast.Expr) bool {
 	case *ast.SelectorExpr, *ast.StarExpr:
 		return true
 	case *ast.IndexExpr:
-		return f.derefs(e.X)
+		_, pointer := coreType(f.typ(e.X)).(*types.Pointer)
+		return pointer || f.derefs(e.X)
 	}
 	return false
 }
@@ -573,9 +574,9 @@ func (f *function) convert(e ast.Expr, to types.Type) code.Val {
 	case tk == code.Str && fk != code.Str, fk == code.Str && tk == code.Slc:
 		return code.Text(tr, fr, v)
 	case tk == code.Ptr && fk == code.Slc: // a pointer to an array
-		return code.NewVal(code.Ptr, code.SliceToArray(v, tr.Elem().Len()))
+		return code.NewVal(code.Ptr, code.SliceToArray(v, tr.Elem().Len(), false))
 	case tk == code.Agg && fk == code.Slc:
-		return code.InMemory(code.Memory(code.SliceToArray(v, tr.Len())), tr)
+		return code.InMemory(code.Memory(code.SliceToArray(v, tr.Len(), true)), tr)
 	case fk == code.Ptr && tk == code.U64, fk == code.U64 && tk == code.Ptr:
 		return code.SameBits(v)
 	case fk != tk:

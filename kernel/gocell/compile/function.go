@@ -251,6 +251,12 @@ func (f *function) declare(v *types.Var, t types.Type) *variable {
 
 // declareInit declares a variable with a first value; nil is zero.
 func (f *function) declareInit(v *types.Var, t types.Type, into code.Into) code.Do {
+	if g := f.c.vars[v]; g != nil { // of a session
+		if into == nil {
+			return f.zeroing(code.Global(g), t)
+		}
+		return f.store(code.Global(g), code.Computed(f.rt(t), into, f.temp(t)), t)
+	}
 	x := f.declare(v, t)
 	switch {
 	case x.boxed:
@@ -263,6 +269,9 @@ func (f *function) declareInit(v *types.Var, t types.Type, into code.Into) code.
 
 // declareVal declares a variable with a first value.
 func (f *function) declareVal(v *types.Var, t types.Type, val code.Val) code.Do {
+	if g := f.c.vars[v]; g != nil { // of a session
+		return f.store(code.Global(g), val, t)
+	}
 	if val.K == code.Agg || f.uses[v].boxed() {
 		return f.declareInit(v, t, code.AnyInto(val, f.rt(t)))
 	}
@@ -278,6 +287,9 @@ func (f *function) zeroing(p code.Place, t types.Type) code.Do {
 
 // variable returns the place of a variable.
 func (f *function) variable(v *types.Var, n ast.Node) code.Place {
+	if g := f.c.vars[v]; g != nil {
+		return code.Global(g)
+	}
 	if x := f.vars[v]; x != nil {
 		if x.boxed {
 			return code.Box(x.off)

@@ -82,17 +82,23 @@ type part struct {
 
 // turn compiles what begins each turn of a range loop.
 func (f *function) turn(s *ast.RangeStmt, parts ...part) func(*code.Frame) {
-	var all []code.Do
+	var all, stores []code.Do
 	for i, x := range []ast.Expr{s.Key, s.Value} {
 		if x == nil || i >= len(parts) {
 			continue
 		}
-		if id, ok := x.(*ast.Ident); ok && id.Name == "_" {
+		g := f.targetOf(x, s.Tok == token.DEFINE)
+		if g.blank {
 			continue
 		}
-		all = append(all, f.assignVal(x, f.load(parts[i].at, parts[i].t), parts[i].t, s.Tok == token.DEFINE))
+		if g.fresh == nil { // operands first, as in an assignment
+			var before []code.Do
+			g, before = f.fixed(g)
+			all = append(all, before...)
+		}
+		stores = append(stores, f.set(g, f.assignable(f.load(parts[i].at, parts[i].t), parts[i].t, g.t)))
 	}
-	return code.Enter(all)
+	return code.Enter(append(all, stores...))
 }
 
 // rangeInt is a loop over an integer.

@@ -435,6 +435,11 @@ func linesOf(all []code.Do) []code.Line {
 // is constant.
 func (f *function) caseCond(x, tagExpr ast.Expr, tag code.Val, tagT types.Type) (code.Ex[bool], code.Val) {
 	if tagExpr == nil {
+		if xt := f.typ(x); types.IsInterface(xt) {
+			empty := types.NewInterfaceType(nil, nil)
+			yes := f.assignable(code.Of(code.Bool).Const(true), types.Typ[types.Bool], empty)
+			return f.equalVals(yes, f.assignable(f.expr(x), xt, empty), empty, false), code.Val{}
+		}
 		return f.condition(x), code.Val{}
 	}
 	if f.info.Types[x].IsNil() {
