@@ -143,6 +143,13 @@ func divides(n ast.Node) bool {
 	return false
 }
 
+// forgotten reports whether the interpreter forgets that a constant is of a type: it
+// takes it for a float64 or a complex128.
+func forgotten(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0 && needsConversion(t)
+}
+
 func isComplex(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsComplex != 0
@@ -160,9 +167,9 @@ func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
 		if !ok || x.Kind != token.FLOAT || b.Info()&types.IsInteger == 0 {
 			return goOn
 		}
-	case *ast.Ident: // of another type than the constant, as that is untyped
+	case *ast.Ident: // of another type than the constant, as that is untyped, or of one that the interpreter forgets
 		o, ok := info.Uses[x].(*types.Const)
-		if !ok || c.Name() == "Sel" || types.Identical(o.Type(), info.TypeOf(x)) {
+		if !ok || c.Name() == "Sel" || types.Identical(o.Type(), info.TypeOf(x)) && !forgotten(o.Type()) {
 			return goOn
 		}
 	}

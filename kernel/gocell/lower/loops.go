@@ -276,19 +276,23 @@ func (l *lowerer) chooseThenRun(x *ast.SwitchStmt) []ast.Stmt {
 	return []ast.Stmt{m.Variable(k, m.Ident("int")), x, run}
 }
 
-// comparesOtherwise reports whether the tag and a case of a switch differ in type,
-// a case is nil and the tag no interface, or an expression after the first of a
-// case must be evaluated. The interpreter compares values of one type only, and
-// evaluates only the first expression of a case.
+// comparesOtherwise reports whether the tag of a switch is an interface, or a number
+// whose constants the interpreter takes for float64s, whether it and a case differ in
+// type, a case is nil, or an expression after the first of a case must be evaluated.
+// The interpreter compares values of one type only, and evaluates only the first
+// expression of a case.
 func (l *lowerer) comparesOtherwise(x *ast.SwitchStmt) bool {
 	if x.Tag == nil {
 		return false
 	}
 	t := types.Default(l.c.Info.TypeOf(x.Tag))
+	if b, ok := t.Underlying().(*types.Basic); types.IsInterface(t) || ok && b.Info()&(types.IsFloat|types.IsComplex) != 0 {
+		return true
+	}
 	for _, s := range x.Body.List {
 		for i, e := range s.(*ast.CaseClause).List {
 			tv := l.c.Info.Types[e]
-			if i > 0 && tv.Value == nil || tv.IsNil() && !types.IsInterface(t) || !tv.IsNil() && !types.Identical(t, types.Default(tv.Type)) {
+			if i > 0 && tv.Value == nil || tv.IsNil() || !types.Identical(t, types.Default(tv.Type)) {
 				return true
 			}
 		}

@@ -223,11 +223,12 @@ func (l *lowerer) assignDeclared(v *ast.ValueSpec) (list []ast.Stmt) {
 		if len(v.Names) > 1 && len(v.Values) == 1 && receives(v.Values[0]) {
 			return l.assignTuple(a)
 		}
+		list = l.holdDeclared(v, a)
 		l.nameBlankTargets(a)
 		if many := l.splitBoxed(a); many != nil {
-			return many
+			return append(list, many...)
 		}
-		return []ast.Stmt{a}
+		return append(list, a)
 	}
 	for _, n := range v.Names {
 		if n.Name == "_" {
@@ -235,6 +236,34 @@ func (l *lowerer) assignDeclared(v *ast.ValueSpec) (list []ast.Stmt) {
 		}
 		list = append(list, &ast.AssignStmt{Lhs: []ast.Expr{n}, TokPos: n.Pos(), Tok: token.ASSIGN, Rhs: []ast.Expr{
 			&ast.StarExpr{Star: n.Pos(), X: syntax.Call(&ast.Ident{Name: "new", NamePos: n.Pos()}, n.Pos(), v.Type)}}})
+	}
+	return list
+}
+
+// holdDeclared evaluates several values of a var declaration, those of variables
+// apart, into variables of their own, and returns these statements: the interpreter
+// loses some where one of them is a call, a constant or nil. a is the assignment of
+// the values.
+func (l *lowerer) holdDeclared(v *ast.ValueSpec, a *ast.AssignStmt) (list []ast.Stmt) {
+	if len(a.Rhs) < 2 {
+		return nil
+	}
+	m := syntax.At(v.Pos())
+	for i, x := range v.Values { // which typedValues has not converted
+		if _, plain := x.(*ast.Ident); plain && !l.c.Info.Types[x].IsNil() && !isBlank(a.Lhs[i]) {
+			continue
+		}
+		held := m.Ident(l.tempName())
+		if v.Type != nil {
+			list = append(list, m.Variable(held.Name, v.Type, x))
+		} else {
+			list = append(list, m.Define(held.Name, x))
+		}
+		l.c.Info.Types[held] = l.c.Info.Types[x]
+		if l.c.Info.Types[x].IsNil() {
+			l.c.Info.Types[held] = variableOf(l.objectOf(v.Names[i]).Type())
+		}
+		a.Rhs[i] = held
 	}
 	return list
 }

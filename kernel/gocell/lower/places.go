@@ -464,6 +464,9 @@ func (l *lowerer) accesses(x ast.Expr, assigned bool) (list []string) {
 func (l *lowerer) assignParallel(a *ast.AssignStmt) []ast.Stmt {
 	risky := a.Tok == token.ASSIGN && (l.changesPlace(a) || l.mayFail(a))
 	for i, r := range a.Rhs {
+		if id, ok := a.Lhs[i].(*ast.Ident); ok && a.Tok == token.DEFINE {
+			risky = risky || l.c.Info.Uses[id] != nil // z, v := w, z changes z first
+		}
 		risky = risky || storesInPlace(r) || l.c.Info.Types[r].IsNil() || isBlank(a.Lhs[i])
 	}
 	if !risky {

@@ -433,8 +433,8 @@ var table = []rewrite{
 	},
 	{
 		name:   "untag-switch",
-		does:   "rewrites cases to conditions, if tag and cases differ in type, or a case lists expressions that are not constant",
-		why:    "yaegi converts the tag to the type of the case, and panics, and evaluates only the first expression of a list",
+		does:   "rewrites cases to conditions, if the tag is an interface or a float, tag and cases differ in type, or a case lists expressions that are not constant",
+		why:    "yaegi converts the tag to the type of the case, for which it takes that of an untyped constant or of a value in an interface, and evaluates only the first expression of a list",
 		before: "switch x { case nil: f(); case 1: g() }",
 		after:  "{ var ˑt1 any = x; switch { case ˑt1 == nil: f(); case ˑt1 == 1: g() } }",
 		order:  "before join-case-conditions, which then sees conditions",

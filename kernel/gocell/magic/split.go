@@ -256,7 +256,9 @@ func (c *cutter) isGo(text string, value bool) bool {
 	if strings.HasSuffix(text, ",") {
 		return true
 	}
-	text = strings.TrimSuffix(text, ";")
+	if _, err := parser.ParseExpr(text); err != nil {
+		text, _, _ = strings.Cut(text, ";") // other statements follow
+	}
 	if value && compares(text) {
 		return true
 	}

@@ -85,7 +85,7 @@ func (m *Machine) guardNode(n node) {
 	if *g == nil {
 		return
 	}
-	if storesTrueOnly(n) {
+	if branchesWrongly(n) {
 		defer func() { *g = branchAfter(*g) }()
 	}
 	// The steps of function literals have been generated already, unguarded.
@@ -144,11 +144,22 @@ func (m *Machine) guardNode(n node) {
 	}
 }
 
-// storesTrueOnly reports whether a node is a condition, or the left operand of && or
-// ||, whose step in the interpreter leaves the slot of its value as it was where the
-// value is false: *p and <-ch.
-func storesTrueOnly(n node) bool {
-	return n.fnext().p != nil && (n.kind() == "starExpr" || n.kind() == "unaryExpr" && n.action() == "<-")
+// branchesWrongly reports whether a node is a condition, or the left operand of && or
+// ||, whose step in the interpreter does not look at its value, as a conversion's, or
+// leaves the slot of the value as it was where that is false: *p and <-ch.
+func branchesWrongly(n node) bool {
+	if n.fnext().p == nil {
+		return false
+	}
+	switch n.kind() {
+	case "starExpr":
+		return true
+	case "unaryExpr":
+		return n.action() == "<-"
+	case "callExpr":
+		return n.action() == "convert"
+	}
+	return false
 }
 
 // branchAfter makes the generator of a condition one that stores the value, and
