@@ -22,7 +22,7 @@ var objects [64]sync.RWMutex
 var inObject sync.Map // uintptr, the goroutine -> nil
 
 // sharing are the import paths below which types and functions are guarded.
-var sharing = []string{"gonum.org/v1/gonum/graph", "gorgonia.org/gorgonia", "flag"}
+var sharing = []string{"gonum.org/v1/gonum/graph", "gorgonia.org/gorgonia", "flag", "go/types", "crypto/x509"}
 
 // isSharing reports whether a package, or one that a name begins with, is guarded.
 func isSharing(path string) bool {
