@@ -150,6 +150,11 @@ func (r *rungs) run(ctx context.Context) error {
 		field = families
 		r.note("The budget pays for few runs: the race has the default of each solver only.")
 	}
+	var names []string
+	for _, f := range families {
+		names = append(names, f.Solver())
+	}
+	r.note("%d configurations of %s raced on the instances.", len(field), strings.Join(names, ", "))
 	if err := r.enter(ctx, field, r.plan(m, len(field))); err != nil {
 		return err
 	}
@@ -223,13 +228,12 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 	if err != nil {
 		return nil, nil, err
 	}
-	var names, left []string
+	var left []string
 	for _, s := range c.s.Solvers {
 		if t, ok := s.(solver.Timed); ok && t.Overhead(d, c.s.Evaluations).Seconds() > seconds*float64(c.s.Evaluations) {
 			left = append(left, s.Name())
 			continue
 		}
-		names = append(names, s.Name())
 		texts := []string{s.Name()}
 		if t, ok := s.(Starter); ok {
 			texts = append(texts, t.Starts(d, c.s.Evaluations)...)
@@ -253,7 +257,6 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 	if len(field) == 0 {
 		return nil, nil, fmt.Errorf("construct: no solver is left: %s take longer than the objective, which needs %.2g s an evaluation; name them in Settings.Solvers alone, or take others", strings.Join(left, ", "), seconds)
 	}
-	r.note("%d configurations of %s raced on the instances.", len(field), strings.Join(names, ", "))
 	if len(left) > 0 {
 		r.note("Left out, as its own computing takes longer than the objective: %s.", strings.Join(left, ", "))
 	}

@@ -35,12 +35,14 @@ import (
 	"strconv"
 	"strings"
 
+	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 	"dace.local/dacelib/stats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -289,6 +291,9 @@ func (c cell) construct(ctx context.Context, class problem.Class, folder string)
 		method, s.Share, s.Checks = "BEST", 1, -1
 	case "NIR-EARLYx12":
 		method, s.Checks = "BEST", -1
+	}
+	if method == "BEST" { // the stored outcomes are of BRKGA alone
+		s.Solvers = []solver.Solver{brkga.Solver()}
 	}
 	return construct.Build(ctx, method, class, set.Training, s)
 }
