@@ -138,7 +138,9 @@ type Result struct {
 
 // Run maximises p and returns the best solution found within the budget. If ctx
 // ends, it returns the best solution so far and ctx's error; if p fails, the
-// best solution before the failure and p's error.
+// best solution before the failure and p's error. On a [problem.Noisy] problem the
+// run ends with a final choice among its best solutions, whose repeats are not
+// counted.
 //
 // The first generation is random, without repetition. In each later one, pairs
 // of parents are drawn by roulette and crossed over at one point. Their
@@ -189,6 +191,15 @@ func (g *search) result(ctx context.Context, err error) (Result, error) {
 	}
 	if g.reached() {
 		r.Status = run.TargetReached
+	}
+	if final := problem.NewFinal(g.p); err == nil && final != nil {
+		for i, v := range g.value {
+			final.Add(g.known.Row(i), v)
+		}
+		row, value, ok, e := final.Choose(ctx)
+		if err = e; ok {
+			r.X, r.Value = problem.Solutions{D: g.known.D, Words: row}.Bools(0), value
+		}
 	}
 	if err != nil {
 		r.Status = run.NotRun
