@@ -14,6 +14,7 @@ names=("$@")
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
 go build -o "$tools/dace" ./kernel
+export PATH="$tools:$PATH" # farm starts workers
 for name in "${names[@]}"; do
     if [ -r /proc/loadavg ]; then
         read -r load _ </proc/loadavg
