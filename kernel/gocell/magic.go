@@ -220,7 +220,7 @@ func (h host) Declared() []magic.Declared {
 		if e.Cell == 0 || strings.Contains(name, cell.Mark) {
 			continue
 		}
-		d := magic.Declared{Name: name, Kind: "variable"}
+		d := magic.Declared{Name: name, Kind: "variable", Pos: e.Object.Pos()}
 		t := e.Object.Type()
 		switch e.Object.(type) {
 		case *types.Func:

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,9 +82,14 @@ func restLines(s string) string {
 }
 
 // unique keeps the first message of each line: the others repeat it or follow
-// from it.
+// from it, as "other declaration of a" does, which begins with a tab.
 func unique(list scanner.ErrorList) scanner.ErrorList {
 	list.Sort()
+	list = slices.DeleteFunc(list, func(m *scanner.Error) bool {
+		return strings.HasPrefix(m.Msg, "\t") && slices.ContainsFunc(list, func(other *scanner.Error) bool {
+			return !strings.HasPrefix(other.Msg, "\t") && other.Pos.Filename == m.Pos.Filename && other.Pos.Line == m.Pos.Line
+		})
+	})
 	var out scanner.ErrorList
 	for _, m := range list {
 		if n := len(out); n > 0 && out[n-1].Pos.Line == m.Pos.Line && out[n-1].Pos.Filename == m.Pos.Filename && m.Pos.Line > 0 &&

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,7 @@ type Declared struct {
 	Type string // "map[string]int"
 	// Compiled says that a function is compiled; others are interpreted.
 	Compiled bool
+	Pos      token.Pos // of the declaration; later cells have greater ones
 }
 
 // A Magic is a command to the kernel.

@@ -1,12 +1,14 @@
 package magic
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +53,9 @@ func runTests(c *Call, wanted func(Declared) bool) error {
 		return fmt.Errorf("%w: %s", err, c.usage())
 	}
 	var tests, benchmarks []string
-	for _, d := range c.Declared() {
+	declared := c.Declared()
+	slices.SortStableFunc(declared, func(a, b Declared) int { return cmp.Compare(a.Pos, b.Pos) }) // as go test runs them
+	for _, d := range declared {
 		switch {
 		case d.Kind != "function" || !wanted(d):
 		case strings.HasPrefix(d.Name, "Test") && d.Type == "func(t *testing.T)":

@@ -2,10 +2,13 @@ package vm
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/rtype"
 )
 
 // The interpreter compares types in assertions and type switches by their
@@ -85,14 +88,15 @@ func (a *Types) as(n, from int, x any) any {
 		return p
 	}
 	t, f := a.types[n], a.types[from].String()
-	text := ""
+	text, missing := "", ""
 	switch {
 	case x == nil && t.Kind() == reflect.Interface:
 		text = "interface is nil, not " + t.String()
 	case x == nil:
 		text = f + " is nil, not " + t.String()
 	case t.Kind() == reflect.Interface:
-		text = reflect.TypeOf(x).String() + " is not " + t.String() + ": missing method " + missingMethod(reflect.TypeOf(x), t)
+		missing = missingMethod(reflect.TypeOf(x), t)
+		text = reflect.TypeOf(x).String() + " is not " + t.String() + ": missing method " + missing
 	default:
 		have := reflect.TypeOf(x).String()
 		text = f + " is " + have + ", not " + t.String()
@@ -100,7 +104,50 @@ func (a *Types) as(n, from int, x any) any {
 			text += " (types from different scopes)"
 		}
 	}
-	panic(PlainError("interface conversion: " + text))
+	panic(assertionError(a.types[from], t, x, missing, PlainError("interface conversion: "+text)))
+}
+
+// An assertionFields is a runtime.TypeAssertionError in memory.
+type assertionFields struct {
+	from, concrete, asserted unsafe.Pointer
+	missing                  string
+}
+
+// knownAssertion reports whether a runtime.TypeAssertionError is laid out so.
+var knownAssertion = func() bool {
+	t, ours := reflect.TypeFor[runtime.TypeAssertionError](), reflect.TypeFor[assertionFields]()
+	same := t.NumField() == ours.NumField()
+	for i := 0; same && i < ours.NumField(); i++ {
+		k := t.Field(i).Type.Kind()
+		same = t.Field(i).Offset == ours.Field(i).Offset && (k == reflect.Pointer || k == reflect.String) && (k == reflect.String) == (i == 3)
+	}
+	return same
+}()
+
+// assertionError returns the run time's error for the failed assertion of x, in an
+// interface of type from, to type t: errors.As finds it. It is plain where the run
+// time would say something else.
+func assertionError(from, t reflect.Type, x any, missing string, plain PlainError) error {
+	if !knownAssertion {
+		return plain
+	}
+	fields := &assertionFields{asserted: typeWord(t), missing: missing}
+	if x != nil {
+		fields.concrete = typeWord(reflect.TypeOf(x))
+	}
+	if missing == "" && (x != nil || t.Kind() != reflect.Interface) {
+		fields.from = typeWord(from)
+	}
+	if err := (*runtime.TypeAssertionError)(unsafe.Pointer(fields)); err.Error() == plain.Error() {
+		return err
+	}
+	return plain
+}
+
+// typeWord returns a type as an interface value has it.
+func typeWord(t reflect.Type) unsafe.Pointer {
+	v := reflect.Zero(t)
+	return rtype.RawOf(&v).Type
 }
 
 func missingMethod(t, i reflect.Type) string {
