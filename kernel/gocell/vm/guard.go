@@ -131,17 +131,22 @@ func (m *Machine) guardNode(n node) {
 		*g = func(p unsafe.Pointer) {
 			gen(p)
 			if e := (node{p}).exec(); *e != nil {
-				run := *e
-				switch {
-				case (node{p}).kind() == "starExpr" && !indexed(node{p}):
-					run = checkNil(node{p}, run)
-				case shifts((node{p}).action()):
-					run = checkShift(node{p}, run)
-				}
-				*e = m.guardStep(node{p}, run)
+				*e = m.guardStep(node{p}, checkOperand(node{p}, *e))
 			}
 		}
 	}
+}
+
+// checkOperand makes the step of a dereference or a shift check its operand first.
+// Other steps are returned as they are.
+func checkOperand(n node, run step) step {
+	switch {
+	case n.kind() == "starExpr" && !indexed(n):
+		return checkNil(n, run)
+	case shifts(n.action()):
+		return checkShift(n, run)
+	}
+	return run
 }
 
 // branchesWrongly reports whether a node is a condition, or the left operand of && or

@@ -143,9 +143,11 @@ func lockOf(all []int, v reflect.Value) []int {
 		return all
 	}
 	p := v.Pointer()
-	if e := v.Elem(); e.Kind() == reflect.Struct { // a node of gorgonia is part of its graph
-		if g := e.FieldByName("g"); g.IsValid() && g.Kind() == reflect.Pointer && !g.IsNil() {
-			p = g.Pointer()
+	if e := v.Elem(); e.Kind() == reflect.Struct && e.Type().Name() == "Node" { // of gorgonia: a part of its graph
+		for i := range e.NumField() {
+			if g := e.Field(i); g.Kind() == reflect.Pointer && g.Type().Elem().Name() == "ExprGraph" && !g.IsNil() {
+				p = g.Pointer()
+			}
 		}
 	}
 	return append(all, int((p>>5^p>>13)%uintptr(len(objects))))
