@@ -143,6 +143,12 @@ func divides(n ast.Node) bool {
 	return false
 }
 
+// isZeroFloat reports whether a constant is a zero by which a float may be divided.
+func isZeroFloat(tv types.TypeAndValue) bool {
+	b, ok := tv.Type.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsFloat != 0 && constant.Sign(tv.Value) == 0
+}
+
 // forgotten reports whether the interpreter forgets that a constant is of a type: it
 // takes it for a float64 or a complex128.
 func forgotten(t types.Type) bool {
@@ -164,6 +170,9 @@ func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
 	case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr, *ast.ParenExpr:
 	case *ast.BasicLit: // 1e9 may be of an integer type
 		b, ok := info.TypeOf(x).(*types.Basic)
+		if ok && divides(c.Parent()) && isZeroFloat(info.Types[x]) {
+			break
+		}
 		if !ok || x.Kind != token.FLOAT || b.Info()&types.IsInteger == 0 {
 			return goOn
 		}
@@ -183,8 +192,8 @@ func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
 	var y ast.Expr
 	p, isOperand := c.Parent().(*ast.BinaryExpr)
 	switch {
-	case isComplex(tv.Type) && divides(c.Parent()):
-		// The interpreter looks for a zero, and knows no untyped complex(0, 2).
+	case divides(c.Parent()) && (isComplex(tv.Type) || isZeroFloat(tv)):
+		// The interpreter refuses an untyped zero, and knows no untyped complex(0, 2).
 		y = l.convert(l.literal(tv.Value, tv.Type, x.Pos()), tv.Type, x.Pos())
 	case isOperand && l.typeFromOther(p, x):
 		y = l.literal(tv.Value, tv.Type, x.Pos())

@@ -953,8 +953,8 @@ func (l *lowerer) typeConstants(c *astutil.Cursor) verdict {
 }
 
 // convertConstant converts a constant to its type where the interpreter would
-// give it a basic one: if a cell declares the type, or if it is returned and
-// exceeds an int64.
+// give it a basic one: if a cell declares the type, if it is returned and exceeds an
+// int64, or if it is a uintptr that a builtin takes.
 //
 // It replaces the cursor's node by x, or by the conversion of x.
 func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
@@ -963,10 +963,20 @@ func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
 	}
 	tv, ok := l.c.Info.Types[x]
 	_, returned := c.Parent().(*ast.ReturnStmt)
-	if !ok || tv.Value == nil || !check.IsOwn(tv.Type) && !(returned && exceedsInt64(tv)) {
+	call, _ := c.Parent().(*ast.CallExpr)
+	key := call != nil && l.isBuiltin(call.Fun) && isUintptr(tv.Type)
+	if !ok || tv.Value == nil || !check.IsOwn(tv.Type) && !(returned && exceedsInt64(tv)) && !key {
 		return
 	}
 	switch p := c.Parent().(type) {
+	case *ast.ValueSpec:
+		if p.Type == nil || c.Name() != "Values" || !types.IsInterface(l.knownType(p.Names[0])) {
+			return
+		}
+	case *ast.AssignStmt:
+		if c.Name() != "Rhs" || len(p.Lhs) != len(p.Rhs) || l.knownType(p.Lhs[c.Index()]) == nil || !types.IsInterface(l.knownType(p.Lhs[c.Index()])) {
+			return
+		}
 	case *ast.CompositeLit, *ast.ReturnStmt:
 	case *ast.KeyValueExpr:
 	case *ast.SendStmt:
@@ -986,6 +996,11 @@ func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
 	}
 	x = syntax.Call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x)
 	c.Replace(x)
+}
+
+func isUintptr(t types.Type) bool {
+	b, ok := t.(*types.Basic)
+	return ok && b.Kind() == types.Uintptr
 }
 
 // exceedsInt64 reports whether a constant is an integer that exceeds an int64.
