@@ -86,7 +86,7 @@ type NoiseError struct {
 
 // Error returns the message, with what to do.
 func (e *NoiseError) Error() string {
-	return "construct: instance " + e.Name + " is noisy: one solution has different values, and a construction could not be repeated or gone on with; draw its random numbers from a fixed seed, return a mean of several runs, or wrap it in problem.Memo, which keeps the first value of a solution"
+	return "construct: instance " + e.Name + " is noisy: one solution has different values, and a construction could not be repeated or gone on with; wrap it in problem.Noisy, which takes means of repeated values, or draw its random numbers from a fixed seed"
 }
 
 // digestSolutions is the number of solutions by whose values instances are
