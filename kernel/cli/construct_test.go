@@ -204,7 +204,7 @@ func TestConstructRefuses(t *testing.T) {
 		{"construct -class ccp", 2, "-o FOLDER"},
 		{"construct -class ccp -dim -3 -o x", 2, "at least 1"},
 		{"construct -class ccp -instances 0 -o x", 2, "at least 1"},
-		{"construct -class onemax -dim 1 -o " + dir, 1, "enumerate them"},
+		{"construct -class onemax -dim 1 -method dace -o " + dir, 1, "enumerate them"},
 		{"construct -class ccp -o " + file, 1, "is a file"},
 		{"test", 2, "which portfolios?"},
 		{"test dace", 2, "which class?"},

@@ -107,7 +107,7 @@ func TestSolveMisuse(t *testing.T) {
 func TestConstructCommand(t *testing.T) {
 	command, folder := weighed(t)
 	dir := t.TempDir()
-	args := []string{"construct", "-method", "greedy", "-command", command, "-instances", folder, "-runs", "8", "-o", filepath.Join(dir, "out"), "-values", filepath.Join(dir, "values")}
+	args := []string{"construct", "-method", "greedy", "-command", command, "-instances", folder, "-runs", "12", "-o", filepath.Join(dir, "out"), "-values", filepath.Join(dir, "values")}
 	got := dace(t, "", args...)
 	if got.code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.out, got.err)
