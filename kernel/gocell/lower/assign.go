@@ -137,7 +137,7 @@ func convertNamedBool[N ast.Expr](l *lowerer, c *astutil.Cursor, x N) verdict {
 		return goOn
 	}
 	n, ok := types.Unalias(tv.Type).(*types.Named)
-	if !ok || !check.Interpreted(n.Obj().Pkg()) {
+	if !ok {
 		return goOn
 	}
 	if b, ok := n.Underlying().(*types.Basic); !ok || b.Info()&types.IsBoolean == 0 {

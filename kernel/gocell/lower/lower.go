@@ -970,11 +970,11 @@ func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
 	}
 	switch p := c.Parent().(type) {
 	case *ast.ValueSpec:
-		if p.Type == nil || c.Name() != "Values" || !types.IsInterface(l.knownType(p.Names[0])) {
+		if c.Name() != "Values" || !l.holdsInterface(p.Names[0]) {
 			return
 		}
 	case *ast.AssignStmt:
-		if c.Name() != "Rhs" || len(p.Lhs) != len(p.Rhs) || l.knownType(p.Lhs[c.Index()]) == nil || !types.IsInterface(l.knownType(p.Lhs[c.Index()])) {
+		if c.Name() != "Rhs" || len(p.Lhs) != len(p.Rhs) || !l.holdsInterface(p.Lhs[c.Index()]) {
 			return
 		}
 	case *ast.CompositeLit, *ast.ReturnStmt:
@@ -996,6 +996,12 @@ func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
 	}
 	x = syntax.Call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x)
 	c.Replace(x)
+}
+
+// holdsInterface reports whether a variable is known to be of an interface type.
+func (l *lowerer) holdsInterface(x ast.Expr) bool {
+	t := l.knownType(x)
+	return t != nil && types.IsInterface(t)
 }
 
 func isUintptr(t types.Type) bool {
