@@ -953,8 +953,9 @@ func (l *lowerer) typeConstants(c *astutil.Cursor) verdict {
 }
 
 // convertConstant converts a constant to its type where the interpreter would
-// give it a basic one: if a cell declares the type, if it is returned and exceeds an
-// int64, or if it is a uintptr that a builtin takes.
+// give it a basic one: if a cell declares the type, if it is a string or a bool of a
+// named type, if it is returned and exceeds an int64, or if it is a uintptr that a
+// builtin takes.
 //
 // It replaces the cursor's node by x, or by the conversion of x.
 func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
@@ -965,7 +966,7 @@ func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
 	_, returned := c.Parent().(*ast.ReturnStmt)
 	call, _ := c.Parent().(*ast.CallExpr)
 	key := call != nil && l.isBuiltin(call.Fun) && isUintptr(tv.Type)
-	if !ok || tv.Value == nil || !check.IsOwn(tv.Type) && !(returned && exceedsInt64(tv)) && !key {
+	if !ok || tv.Value == nil || !check.IsOwn(tv.Type) && !isNamedText(tv.Type) && !(returned && exceedsInt64(tv)) && !key {
 		return
 	}
 	switch p := c.Parent().(type) {
@@ -996,6 +997,16 @@ func (l *lowerer) convertConstant(c *astutil.Cursor, x ast.Expr) {
 	}
 	x = syntax.Call(l.typeExpr(tv.Type, x.Pos()), x.Pos(), x)
 	c.Replace(x)
+}
+
+// isNamedText reports whether a type is a named one of strings or bools.
+func isNamedText(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok {
+		return false
+	}
+	b, ok := n.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsString|types.IsBoolean) != 0
 }
 
 // holdsInterface reports whether a variable is known to be of an interface type.
