@@ -21,7 +21,9 @@ func Classes() []string {
 }
 
 // Class returns a problem class by its name: name is "ccp", "cimp", "caop",
-// "onemax" or one of classic.Names; cimp is on the SNAP networks. dim is the
+// "onemax", "nk", "qubo", "maxsat", "maxcut", "knapsack", "traps",
+// "independentset", "ising", "wmodel", "leadingones", "labs" or "queens". cimp is on
+// the SNAP networks; those behind onemax are of package classic. dim is the
 // dimension of the training instances; 0 means the paper's, 30 for onemax, and 40
 // for classics (36 for queens). For caop it is at most the number of flags that GCC
 // knows.

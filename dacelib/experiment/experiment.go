@@ -92,9 +92,10 @@ type Settings struct {
 	Evaluations int
 	// Repeats is the number of runs on every instance; default 20.
 	Repeats int
-	// Seed of the runs, and whether the members of a portfolio share that of a
-	// repeat: see portfolio.Settings.
-	Seed  uint64
+	// Seed is that of the runs.
+	Seed uint64
+	// Seeds says whether the members of a portfolio share the seed of a repeat: see
+	// portfolio.Settings.
 	Seeds portfolio.MemberSeeds
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.

@@ -11,15 +11,19 @@ import (
 // An Edge joins two nodes of a graph, counted from 0, with a weight. In a QUBO it is
 // a term: weight x_I x_J.
 type Edge struct {
-	I      int     `json:"i"`
-	J      int     `json:"j"`
+	// I and J are the nodes.
+	I int `json:"i"`
+	J int `json:"j"`
+	// Weight is the edge's weight, of any sign.
 	Weight float64 `json:"w"`
 }
 
 // A Graph has nodes 0 to Nodes-1 and weighted edges. Several edges may join the same
 // nodes: their weights add up.
 type Graph struct {
-	Nodes int    `json:"nodes"`
+	// Nodes is the number of nodes.
+	Nodes int `json:"nodes"`
+	// Edges are the edges, in any order.
 	Edges []Edge `json:"edges"`
 }
 

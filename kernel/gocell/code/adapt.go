@@ -84,13 +84,13 @@ func (s *Signature) closure(f unsafe.Pointer) *Closure {
 		return nil
 	}
 	if s.shape != nil {
-		return *(**Closure)(unsafe.Add(f, s.off))
+		return *(**Closure)(add(f, s.off))
 	}
-	body := *(*unsafe.Pointer)(unsafe.Add(f, implFn))
+	body := *(*unsafe.Pointer)(add(f, implFn))
 	if *(*unsafe.Pointer)(body) != reflectedCode {
 		return nil // made by reflect.MakeFunc for somebody else
 	}
-	return *(**Closure)(unsafe.Add(body, implClosure))
+	return *(**Closure)(add(body, implClosure))
 }
 
 // reflected makes a function value with reflect.MakeFunc.
@@ -119,7 +119,7 @@ var reflectedCode, implFn, implClosure = func() (code unsafe.Pointer, fn, closur
 // find returns the offset of a word among the first n words at p.
 func find(p, word unsafe.Pointer, n uintptr) uintptr {
 	for i := range n {
-		if *(*unsafe.Pointer)(unsafe.Add(p, i*8)) == word {
+		if *(*unsafe.Pointer)(add(p, i*8)) == word {
 			return i * 8
 		}
 	}
@@ -175,7 +175,7 @@ func NewClosure(s *Signature, e *Entry, block unsafe.Pointer, env []Into, offs [
 	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
 		m := rtype.New(block)
 		for i, store := range env {
-			store(f, unsafe.Add(m, offs[i]))
+			store(f, add(m, uintptr(offs[i])))
 		}
 		return s.Value(&Closure{e, m})
 	}}

@@ -25,8 +25,14 @@ type Frame struct {
 // header is how many bytes of a frame come before its variables.
 const header = int(unsafe.Sizeof(Frame{})+7) &^ 7
 
+// add is unsafe.Add, which race builds do not check here: a nil pointer stays a bad
+// one, and the access that follows fails as it does in Go.
+//
+//go:nocheckptr
+func add(p unsafe.Pointer, n uintptr) unsafe.Pointer { return unsafe.Add(p, n) }
+
 // at returns the address of a variable in a frame.
-func at(f *Frame, off int32) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(f), off) }
+func at(f *Frame, off int32) unsafe.Pointer { return add(unsafe.Pointer(f), uintptr(off)) }
 
 // A Ctl says what follows a statement: one of the constants, or a jump to a
 // label, which is greater.

@@ -23,7 +23,7 @@ func typeWord(tab unsafe.Pointer, methods bool) unsafe.Pointer {
 	if tab == nil || !methods {
 		return tab
 	}
-	return *(*unsafe.Pointer)(unsafe.Add(tab, typeInTab))
+	return *(*unsafe.Pointer)(add(tab, typeInTab))
 }
 
 // HasMethods reports whether an interface type has methods, and so itabs.
@@ -251,7 +251,7 @@ func (m *Method) Prepare(v Val, args []Arg) Prepare {
 		if i.Tab == nil {
 			nonNil(nil)
 		}
-		typ := *(*unsafe.Pointer)(unsafe.Add(i.Tab, typeInTab))
+		typ := *(*unsafe.Pointer)(add(i.Tab, typeInTab))
 		t := last[0].Load()
 		if t == nil || t.typ != typ {
 			if t = last[1].Load(); t == nil || t.typ != typ {
@@ -265,7 +265,7 @@ func (m *Method) Prepare(v Val, args []Arg) Prepare {
 			c = g.frame(t.entry.Fn, f)
 		} else {
 			c = g.frame(thunk.Fn, f)
-			*(*unsafe.Pointer)(at(c, s.end)) = unsafe.Add(i.Tab, off)
+			*(*unsafe.Pointer)(at(c, s.end)) = add(i.Tab, uintptr(off))
 		}
 		*(*unsafe.Pointer)(at(c, first)) = i.Data
 		for _, a := range args {

@@ -112,7 +112,7 @@ func Composite(t reflect.Type, parts []Piece, clear bool) Into {
 		}
 		for i := range parts {
 			p := &parts[i]
-			p.Into(f, unsafe.Add(dst, p.Off))
+			p.Into(f, add(dst, p.Off))
 		}
 	}
 }
@@ -124,7 +124,7 @@ func SliceLiteral(elem reflect.Type, n int, parts []Piece) Val {
 		f.G.spend(n * size)
 		p := rtype.NewArray(d, n)
 		for i := range parts {
-			parts[i].Into(f, unsafe.Add(p, parts[i].Off))
+			parts[i].Into(f, add(p, parts[i].Off))
 		}
 		return Slice{P: p, Len: n, Cap: n}
 	}}
@@ -202,7 +202,7 @@ func AppendAgg(s Val, elems []Val, elem reflect.Type) Val {
 		s := e(f)
 		more := rtype.NewArray(d, len(list))
 		for i, into := range list {
-			into(f, unsafe.Add(more, uintptr(i)*size))
+			into(f, add(more, uintptr(i)*size))
 		}
 		return joined(f, d, size, s, Slice{P: more, Len: len(list), Cap: len(list)})
 	}}
@@ -233,7 +233,7 @@ func joined(f *Frame, d unsafe.Pointer, size uintptr, s, more Slice) Slice {
 		s = rtype.Grow(d, s, more.Len)
 	}
 	s.Len = n + more.Len
-	rtype.Copy(d, Slice{P: unsafe.Add(s.P, uintptr(n)*size), Len: more.Len, Cap: more.Len}, more)
+	rtype.Copy(d, Slice{P: add(s.P, uintptr(n)*size), Len: more.Len, Cap: more.Len}, more)
 	return s
 }
 
@@ -257,7 +257,7 @@ func ClearSlice(s Val, elem reflect.Type) Do {
 	return func(f *Frame) Ctl {
 		s := e(f)
 		for i := range s.Len {
-			rtype.Clear(d, unsafe.Add(s.P, uintptr(i)*size))
+			rtype.Clear(d, add(s.P, uintptr(i)*size))
 		}
 		return Next
 	}
@@ -339,7 +339,7 @@ func SliceOf(s, low, high, most Val, size uintptr) Val {
 // cut does not let a slice of capacity 0 point behind its memory.
 func cut(s Slice, i, j int, size uintptr) Slice {
 	if s.Cap > i {
-		s.P = unsafe.Add(s.P, uintptr(i)*size)
+		s.P = add(s.P, uintptr(i)*size)
 	}
 	return Slice{P: s.P, Len: j - i, Cap: s.Cap - i}
 }
@@ -486,7 +486,7 @@ func RangeSlice(slice, index int32, enter func(f *Frame), body Do, l Loop) Do {
 // and in range.
 func Unchecked(slice, index int32, size uintptr) Place {
 	return Memory(func(f *Frame) unsafe.Pointer {
-		return unsafe.Add((*Slice)(at(f, slice)).P, uintptr(*(*int64)(at(f, index)))*size)
+		return add((*Slice)(at(f, slice)).P, uintptr(*(*int64)(at(f, index)))*size)
 	})
 }
 

@@ -214,14 +214,14 @@ func (p Place) Address() Ex[unsafe.Pointer] {
 		if d == 0 {
 			return func(f *Frame) unsafe.Pointer { return *(*unsafe.Pointer)(at(f, off)) }
 		}
-		return func(f *Frame) unsafe.Pointer { return unsafe.Add(*(*unsafe.Pointer)(at(f, off)), d) }
+		return func(f *Frame) unsafe.Pointer { return add(*(*unsafe.Pointer)(at(f, off)), d) }
 	case env:
-		return func(f *Frame) unsafe.Pointer { return unsafe.Add(f.Env, off) }
+		return func(f *Frame) unsafe.Pointer { return add(f.Env, uintptr(off)) }
 	case envBox:
-		return func(f *Frame) unsafe.Pointer { return unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(f.Env, off)), d) }
+		return func(f *Frame) unsafe.Pointer { return add(*(*unsafe.Pointer)(add(f.Env, uintptr(off))), d) }
 	case global:
 		v := p.v
-		return func(*Frame) unsafe.Pointer { return unsafe.Add(v.P, d) }
+		return func(*Frame) unsafe.Pointer { return add(v.P, d) }
 	case element:
 		return p.elementAddress()
 	case item:
@@ -232,14 +232,14 @@ func (p Place) Address() Ex[unsafe.Pointer] {
 			if uint64(k) >= uint64(n) {
 				badIndex(k, n)
 			}
-			return unsafe.Add(b, uintptr(k)*size+d)
+			return add(b, uintptr(k)*size+d)
 		}
 	}
 	addr := p.addr
 	if d == 0 {
 		return addr
 	}
-	return func(f *Frame) unsafe.Pointer { return unsafe.Add(addr(f), d) }
+	return func(f *Frame) unsafe.Pointer { return add(addr(f), d) }
 }
 
 func (p Place) elementAddress() Ex[unsafe.Pointer] {
@@ -251,7 +251,7 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 			if uint64(k) >= uint64(s.Len) {
 				badIndex(k, s.Len)
 			}
-			return unsafe.Add(s.P, uintptr(k)*size+d)
+			return add(s.P, uintptr(k)*size+d)
 		}
 	} else if at1 != 0 {
 		return func(f *Frame) unsafe.Pointer {
@@ -260,7 +260,7 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 			if uint64(k) >= uint64(s.Len) {
 				badIndex(k, s.Len)
 			}
-			return unsafe.Add(s.P, uintptr(k)*size+d)
+			return add(s.P, uintptr(k)*size+d)
 		}
 	}
 	e := p.slice.E.(Ex[Slice])
@@ -270,7 +270,7 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 		if uint64(k) >= uint64(s.Len) {
 			badIndex(k, s.Len)
 		}
-		return unsafe.Add(s.P, uintptr(k)*size+d)
+		return add(s.P, uintptr(k)*size+d)
 	}
 }
 
@@ -372,19 +372,19 @@ func (o ops[T]) Load(p Place) Val {
 		v.slot = off
 		v.E = func(f *Frame) T { return *(*T)(at(f, off)) }
 	case box:
-		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(*(*unsafe.Pointer)(at(f, off)), d)) }
+		v.E = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(at(f, off)), d)) }
 	case env:
-		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(f.Env, off)) }
+		v.E = func(f *Frame) T { return *(*T)(add(f.Env, uintptr(off))) }
 	case envBox:
-		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(f.Env, off)), d)) }
+		v.E = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(add(f.Env, uintptr(off))), d)) }
 	case global:
 		g := p.v
-		v.E = func(*Frame) T { return *(*T)(unsafe.Add(g.P, d)) }
+		v.E = func(*Frame) T { return *(*T)(add(g.P, d)) }
 	case element:
 		v.E = o.loadElement(p)
 	case memory:
 		addr := p.addr
-		v.E = func(f *Frame) T { return *(*T)(unsafe.Add(addr(f), d)) }
+		v.E = func(f *Frame) T { return *(*T)(add(addr(f), d)) }
 	default:
 		addr := p.Address()
 		v.E = func(f *Frame) T { return *(*T)(addr(f)) }
@@ -403,7 +403,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 			if uint64(k) >= uint64(s.Len) {
 				badIndex(k, s.Len)
 			}
-			return *(*T)(unsafe.Add(s.P, uintptr(k)*size+d))
+			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
 	case at1 != 0:
 		return func(f *Frame) T {
@@ -412,7 +412,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 			if uint64(k) >= uint64(s.Len) {
 				badIndex(k, s.Len)
 			}
-			return *(*T)(unsafe.Add(s.P, uintptr(k)*size+d))
+			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
 	case at2 != 0:
 		e := p.slice.E.(Ex[Slice])
@@ -421,7 +421,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 			if uint64(k) >= uint64(s.Len) {
 				badIndex(k, s.Len)
 			}
-			return *(*T)(unsafe.Add(s.P, uintptr(k)*size+d))
+			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
 	}
 	addr := p.elementAddress()
@@ -445,20 +445,20 @@ func (o ops[T]) Store(p Place, v Val) Do {
 	case box:
 		return func(f *Frame) Ctl {
 			x := e(f)
-			*(*T)(unsafe.Add(*(*unsafe.Pointer)(at(f, off)), d)) = x
+			*(*T)(add(*(*unsafe.Pointer)(at(f, off)), d)) = x
 			return Next
 		}
 	case envBox:
 		return func(f *Frame) Ctl {
 			x := e(f)
-			*(*T)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(f.Env, off)), d)) = x
+			*(*T)(add(*(*unsafe.Pointer)(add(f.Env, uintptr(off))), d)) = x
 			return Next
 		}
 	case global:
 		g := p.v
 		return func(f *Frame) Ctl {
 			x := e(f)
-			*(*T)(unsafe.Add(g.P, d)) = x
+			*(*T)(add(g.P, d)) = x
 			return Next
 		}
 	case element:
@@ -469,7 +469,7 @@ func (o ops[T]) Store(p Place, v Val) Do {
 				if uint64(k) >= uint64(s.Len) {
 					badIndex(k, s.Len)
 				}
-				*(*T)(unsafe.Add(s.P, uintptr(k)*size+d)) = x
+				*(*T)(add(s.P, uintptr(k)*size+d)) = x
 				return Next
 			}
 		}
