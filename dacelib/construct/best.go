@@ -201,7 +201,7 @@ func (r *rungs) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.finish()
+	return r.finish(ctx)
 }
 
 // starts returns the configurations with which the race begins, and the solvers'
@@ -643,8 +643,29 @@ func within(k, n, r int) float64 {
 
 // finish sets the result: the portfolio, or its best member under as many seeds, if
 // that is as good.
-func (r *rungs) finish() error {
+// mayChoose returns an error if no run on an instance met a solution that may be
+// chosen.
+func (r *rungs) mayChoose(ctx context.Context, m int, p problem.Problem) error {
+	for _, f := range r.field {
+		if slices.ContainsFunc(f.values[m], func(v float64) bool { return v != unchosen }) {
+			return nil
+		}
+	}
+	values := make([]float64, objectiveSample) // unchosen may be a value of the instance
+	x := problem.Random(run.Rand(r.c.s.Seed, "construct: objective"), objectiveSample, p.Dim())
+	if err := p.Evaluate(ctx, values, x); err != nil || !math.IsInf(slices.Max(values), -1) {
+		return err
+	}
+	return fmt.Errorf("construct: instance %s: no run met a solution that may be chosen, all values are -Inf", p.Name())
+}
+
+func (r *rungs) finish(ctx context.Context) error {
 	c := r.c
+	for m, p := range r.training {
+		if err := r.mayChoose(ctx, m, p); err != nil {
+			return err
+		}
+	}
 	rows := r.best()
 	single, _ := r.single()
 	several, alone := r.expected(rows), r.expected(slices.Repeat([]int{single}, c.s.Members))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 
 	"dace.local/dacelib/figure/host"
 )
@@ -25,6 +26,11 @@ func TestLetters(t *testing.T) {
 		p := New(title, "", "")
 		p.X.Label.Text, p.X.Min, p.X.Max = title, 0, 1
 		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0.5, Label: title}}
+		line, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Add(line)
 		path := filepath.Join(dir, "f"+ext)
 		if err := Save(p, path); err != nil {
 			t.Fatal(err)

@@ -38,6 +38,9 @@ const compiledHead = "%%compile\n"
 const gridBatch, gridBuilt = 50, 2000
 
 func TestGrid(t *testing.T) {
+	if raceDetector {
+		t.Skip("the detector's memory and time are others")
+	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("wants the go command")

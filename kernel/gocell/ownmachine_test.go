@@ -25,6 +25,9 @@ var rewriteCompiled = flag.Bool("compiled", false, "find the cells that package 
 const compiledList = "testdata/compiled.txt"
 
 func TestOwnMachine(t *testing.T) {
+	if raceDetector {
+		t.Skip("the detector's memory and time are others")
+	}
 	t.Setenv(MachineVariable, "compile")
 	text, err := os.ReadFile("testdata/cells.txt")
 	if err != nil {
