@@ -75,8 +75,10 @@ func operands[T any](l, r Val) (a, b Ex[T], from, with int32, k T, constant bool
 	return as[T](l), as[T](r), l.slot, r.slot, k, constant
 }
 
-// Long: one line for each operator in each form of its operands.
-func (integers[T]) binary(op token.Token, l, r Val) any {
+// arithmetic returns the closure of + - * or / in the form of its operands, nil for
+// the operators that integers alone have. Long: one line for each operator in each
+// form.
+func arithmetic[T number](op token.Token, l, r Val) Ex[T] {
 	a, b, from, with, k, constant := operands[T](l, r)
 	switch {
 	case from != 0 && constant:
@@ -87,8 +89,6 @@ func (integers[T]) binary(op token.Token, l, r Val) any {
 			return func(f *Frame) T { return *(*T)(at(f, from)) - k }
 		case token.MUL:
 			return func(f *Frame) T { return *(*T)(at(f, from)) * k }
-		case token.AND:
-			return func(f *Frame) T { return *(*T)(at(f, from)) & k }
 		}
 	case from != 0 && with != 0:
 		switch op {
@@ -99,8 +99,6 @@ func (integers[T]) binary(op token.Token, l, r Val) any {
 		case token.MUL:
 			return func(f *Frame) T { return *(*T)(at(f, from)) * *(*T)(at(f, with)) }
 		}
-	}
-	switch {
 	case constant:
 		switch op {
 		case token.ADD:
@@ -109,12 +107,6 @@ func (integers[T]) binary(op token.Token, l, r Val) any {
 			return func(f *Frame) T { return a(f) - k }
 		case token.MUL:
 			return func(f *Frame) T { return a(f) * k }
-		case token.QUO:
-			return func(f *Frame) T { return a(f) / k }
-		case token.REM:
-			return func(f *Frame) T { return a(f) % k }
-		case token.AND:
-			return func(f *Frame) T { return a(f) & k }
 		}
 	case with != 0:
 		switch op {
@@ -134,7 +126,44 @@ func (integers[T]) binary(op token.Token, l, r Val) any {
 	case token.MUL:
 		return func(f *Frame) T { x := a(f); return x * b(f) }
 	case token.QUO:
+		if constant {
+			return func(f *Frame) T { return a(f) / k }
+		}
 		return func(f *Frame) T { x := a(f); return x / b(f) }
+	}
+	return nil
+}
+
+// updated returns the statement *p op= e for + - * and /, nil for the operators that
+// integers alone have.
+func updated[T number | complex64 | complex128](op token.Token, addr Ex[unsafe.Pointer], e Ex[T]) Do {
+	switch op {
+	case token.ADD:
+		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) += x; return Next }
+	case token.SUB:
+		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) -= x; return Next }
+	case token.MUL:
+		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) *= x; return Next }
+	case token.QUO:
+		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) /= x; return Next }
+	}
+	return nil
+}
+
+func (integers[T]) binary(op token.Token, l, r Val) any {
+	if e := arithmetic[T](op, l, r); e != nil {
+		return e
+	}
+	a, b, from, _, k, constant := operands[T](l, r)
+	switch {
+	case op == token.AND && constant && from != 0:
+		return func(f *Frame) T { return *(*T)(at(f, from)) & k }
+	case op == token.AND && constant:
+		return func(f *Frame) T { return a(f) & k }
+	case op == token.REM && constant:
+		return func(f *Frame) T { return a(f) % k }
+	}
+	switch op {
 	case token.REM:
 		return func(f *Frame) T { x := a(f); return x % b(f) }
 	case token.AND:
@@ -274,15 +303,10 @@ func (integers[T]) update(op token.Token, p Place, v Val) Do {
 		}
 	}
 	addr, e := p.Address(), as[T](v)
+	if do := updated(op, addr, e); do != nil {
+		return do
+	}
 	switch op {
-	case token.ADD:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) += x; return Next }
-	case token.SUB:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) -= x; return Next }
-	case token.MUL:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) *= x; return Next }
-	case token.QUO:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) /= x; return Next }
 	case token.REM:
 		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) %= x; return Next }
 	case token.AND:
@@ -298,45 +322,8 @@ func (integers[T]) update(op token.Token, p Place, v Val) Do {
 }
 
 func (floats[T]) binary(op token.Token, l, r Val) any {
-	a, b, from, with, k, constant := operands[T](l, r)
-	switch {
-	case from != 0 && with != 0:
-		switch op {
-		case token.ADD:
-			return func(f *Frame) T { return *(*T)(at(f, from)) + *(*T)(at(f, with)) }
-		case token.SUB:
-			return func(f *Frame) T { return *(*T)(at(f, from)) - *(*T)(at(f, with)) }
-		case token.MUL:
-			return func(f *Frame) T { return *(*T)(at(f, from)) * *(*T)(at(f, with)) }
-		}
-	case constant:
-		switch op {
-		case token.ADD:
-			return func(f *Frame) T { return a(f) + k }
-		case token.SUB:
-			return func(f *Frame) T { return a(f) - k }
-		case token.MUL:
-			return func(f *Frame) T { return a(f) * k }
-		}
-	case with != 0:
-		switch op {
-		case token.ADD:
-			return func(f *Frame) T { x := a(f); return x + *(*T)(at(f, with)) }
-		case token.SUB:
-			return func(f *Frame) T { x := a(f); return x - *(*T)(at(f, with)) }
-		case token.MUL:
-			return func(f *Frame) T { x := a(f); return x * *(*T)(at(f, with)) }
-		}
-	}
-	switch op {
-	case token.ADD:
-		return func(f *Frame) T { x := a(f); return x + b(f) }
-	case token.SUB:
-		return func(f *Frame) T { x := a(f); return x - b(f) }
-	case token.MUL:
-		return func(f *Frame) T { x := a(f); return x * b(f) }
-	case token.QUO:
-		return func(f *Frame) T { x := a(f); return x / b(f) }
+	if e := arithmetic[T](op, l, r); e != nil {
+		return e
 	}
 	panic("code: floating-point numbers have no " + op.String())
 }
@@ -357,15 +344,7 @@ func (floats[T]) update(op token.Token, p Place, v Val) Do {
 	if off := p.off; p.mode == slot && op == token.ADD {
 		return func(f *Frame) Ctl { x := e(f); *(*T)(at(f, off)) += x; return Next }
 	}
-	switch op {
-	case token.ADD:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) += x; return Next }
-	case token.SUB:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) -= x; return Next }
-	case token.MUL:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) *= x; return Next }
-	}
-	return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) /= x; return Next }
+	return updated(op, addr, e)
 }
 
 func (complexes[T]) binary(op token.Token, l, r Val) any {
@@ -404,15 +383,7 @@ func (complexes[T]) convert(v Val) any {
 
 func (o complexes[T]) update(op token.Token, p Place, v Val) Do {
 	addr, e := p.Address(), as[T](v)
-	switch op {
-	case token.ADD:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) += x; return Next }
-	case token.SUB:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) -= x; return Next }
-	case token.MUL:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) *= x; return Next }
-	}
-	return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) /= x; return Next }
+	return updated(op, addr, e)
 }
 
 func (texts) binary(_ token.Token, l, r Val) any {
