@@ -63,7 +63,7 @@ const objectiveSample = 8
 // affordRace makes Best keep the budget, which must pay for a short run of every
 // solver on the instances of a rung.
 func (c *coevolution) affordRace() error {
-	c.judge.authentic, c.judge.evaluations = true, c.s.Evaluations
+	c.judge.authentic, c.judge.raw, c.judge.evaluations = true, true, c.s.Evaluations
 	c.looked += objectiveSample
 	const shortest = 10
 	runs := len(c.s.Solvers) * min(len(c.r.Setup.Training), mostBlock)
@@ -201,7 +201,7 @@ func (r *rungs) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.finish(ctx)
+	return r.finish()
 }
 
 // starts returns the configurations with which the race begins, and the solvers'
@@ -643,27 +643,15 @@ func within(k, n, r int) float64 {
 
 // finish sets the result: the portfolio, or its best member under as many seeds, if
 // that is as good.
-// mayChoose returns an error if no run on an instance met a solution that may be
-// chosen.
-func (r *rungs) mayChoose(ctx context.Context, m int, p problem.Problem) error {
-	for _, f := range r.field {
-		if slices.ContainsFunc(f.values[m], func(v float64) bool { return v != unchosen }) {
-			return nil
-		}
-	}
-	values := make([]float64, objectiveSample) // unchosen may be a value of the instance
-	x := problem.Random(run.Rand(r.c.s.Seed, "construct: objective"), objectiveSample, p.Dim())
-	if err := p.Evaluate(ctx, values, x); err != nil || !math.IsInf(slices.Max(values), -1) {
-		return err
-	}
-	return fmt.Errorf("construct: instance %s: no run met a solution that may be chosen, all values are -Inf", p.Name())
-}
-
-func (r *rungs) finish(ctx context.Context) error {
+func (r *rungs) finish() error {
 	c := r.c
 	for m, p := range r.training {
-		if err := r.mayChoose(ctx, m, p); err != nil {
-			return err
+		var met []float64
+		for _, f := range r.field {
+			met = append(met, f.values[m]...)
+		}
+		if len(met) > 0 && math.IsInf(slices.Max(met), -1) {
+			return fmt.Errorf("construct: instance %s: no run met a solution that may be chosen, all values are -Inf", p.Name())
 		}
 	}
 	rows := r.best()

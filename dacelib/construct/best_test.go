@@ -129,6 +129,28 @@ func TestBestCancelled(t *testing.T) {
 	}
 }
 
+// Runs that meet only what must not be chosen are the worst, however low the
+// other values are.
+func TestBestLowValues(t *testing.T) {
+	low := problem.FromFunc("low", 12, func(x []bool) float64 {
+		if x[0] {
+			return math.Inf(-1)
+		}
+		return -1000
+	})
+	r, err := construct.Best(t.Context(), []problem.Problem{low}, construct.Settings{Evaluations: 10, Solvers: some(t), Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Rounds[0].Matrix.Values {
+		for _, v := range r.Rounds[0].Matrix.Values[i] {
+			if v != -1000 && v != -math.MaxFloat64 {
+				t.Errorf("a run has the value %v, want -1000 or the least number", v)
+			}
+		}
+	}
+}
+
 // Solutions that must not be chosen, and constant problems, are no obstacle.
 func TestBestOddValues(t *testing.T) {
 	for name, f := range map[string]func(x []bool) float64{

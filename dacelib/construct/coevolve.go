@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"dace.local/dacelib/internal/jsonfloat"
 	"dace.local/dacelib/internal/openings"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
@@ -165,12 +166,12 @@ func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []so
 	var s struct {
 		// Rows are the values on the instances of all configurations under the
 		// first seed, then under the second, and so on.
-		Rows  [][]float64 `json:"rows"`
-		Spent Cost        `json:"spent"`
+		Rows  []jsonfloat.Floats `json:"rows"`
+		Spent Cost               `json:"spent"`
 	}
 	keep := c.j.checkpoint(at)
 	total := len(configs) * j.seeds
-	if !keep.load(&s) || len(s.Rows) > total || slices.ContainsFunc(s.Rows, func(r []float64) bool { return len(r) != len(instances) }) {
+	if !keep.load(&s) || len(s.Rows) > total || slices.ContainsFunc(s.Rows, func(r jsonfloat.Floats) bool { return len(r) != len(instances) }) {
 		s.Rows, s.Spent = nil, Cost{}
 	}
 	one := j
@@ -182,7 +183,7 @@ func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []so
 		part := configs[first:min(first+size, len(configs))]
 		began := time.Now()
 		rows, err := one.each(ctx, part, instances, j.seed(c.roundSeed(at.Round), k), c.s.Workers, &s.Spent)
-		s.Rows = append(s.Rows, rows...)
+		s.Rows = append(s.Rows, jsonfloat.Rows(rows)...)
 		if len(s.Rows) > 0 && (err != nil || keep.due()) {
 			if err := keep.save(s); err != nil {
 				return nil, err

@@ -338,7 +338,7 @@ func (j judge) farEach(ctx context.Context, configs []solver.Config, instances [
 	for i := range out {
 		for m := range instances {
 			for _, v := range values[m][i*j.seeds : (i+1)*j.seeds] {
-				out[i] = append(out[i], quality(v))
+				out[i] = append(out[i], j.quality(v))
 			}
 		}
 	}
@@ -359,7 +359,7 @@ func (j judge) farPortfolio(ctx context.Context, configs []solver.Config, instan
 	for m := range columns {
 		columns[m] = math.Inf(-1)
 		for i := range configs {
-			columns[m] = max(columns[m], quality(values[m/j.seeds][i*j.seeds+m%j.seeds]))
+			columns[m] = max(columns[m], j.quality(values[m/j.seeds][i*j.seeds+m%j.seeds]))
 		}
 	}
 	return j.means(columns), nil

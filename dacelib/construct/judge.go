@@ -16,6 +16,7 @@ type judge struct {
 	evaluations int  // budget of one run
 	seeds       int  // number of seeds per instance
 	authentic   bool // whether evaluations are of authentic instances and so count
+	raw         bool // whether instances are not normalised: -Inf has no number then
 
 	farm farm.Pool // nil for this process
 }
@@ -72,7 +73,7 @@ func (j judge) each(ctx context.Context, configs []solver.Config, instances []pr
 	for i := range out {
 		out[i] = make([]float64, columns)
 		for m := range out[i] {
-			out[i][m] = quality(results[i*columns+m].Value)
+			out[i][m] = j.quality(results[i*columns+m].Value)
 		}
 	}
 	return out, nil
@@ -100,7 +101,7 @@ func (j judge) portfolio(ctx context.Context, configs []solver.Config, instances
 	for m := range columns {
 		columns[m] = math.Inf(-1)
 		for _, r := range results[m*len(configs) : (m+1)*len(configs)] {
-			columns[m] = max(columns[m], quality(r.Value))
+			columns[m] = max(columns[m], j.quality(r.Value))
 		}
 	}
 	return j.means(columns), nil
@@ -112,9 +113,9 @@ func (j judge) portfolio(ctx context.Context, configs []solver.Config, instances
 // some instance.
 const unchosen = -1
 
-// quality returns the normalised value of a run, or unchosen for -Inf.
-func quality(value float64) float64 {
-	if math.IsInf(value, -1) {
+// quality returns the value of a run, of normalised instances unchosen for -Inf.
+func (j judge) quality(value float64) float64 {
+	if !j.raw && math.IsInf(value, -1) {
 		return unchosen
 	}
 	return value
