@@ -266,7 +266,7 @@ func tryOut(ctx context.Context, command string) error {
 // buildFor builds the kernel's command into a file, with additional variables
 // in the environment, and returns the go command's messages. The command carries
 // the revision of the clone, the server of farms and, with cgo, its source, which
-// compiled cells are built against. It carries no tables for debuggers, a quarter of its size.
+// compiled cells are built against.
 func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "dace-build-")
 	if err != nil {
@@ -279,7 +279,7 @@ func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, erro
 		return nil, err
 	}
 	args = append(args, "-overlay="+overlay)
-	link := "-ldflags=-s -w"
+	link := "-ldflags=" + linkFlags
 	if id, when := revision(ctx, root); id != "" {
 		link += fmt.Sprintf(" -X %[1]s.revision=%[2]s -X %[1]s.revisionTime=%[3]s", self.Path("dacelib/run"), id, when)
 	}

@@ -51,7 +51,7 @@ func (t target) env() []string {
 		cgo = "CGO_ENABLED=1"
 	}
 	return []string{"GOOS=" + t.os, "GOARCH=" + t.arch, cgo, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
-		"GOFLAGS=-trimpath", "CGO_CFLAGS=-O2 -g0", "CGO_LDFLAGS=-O2", "GOTOOLCHAIN=go" + strings.TrimPrefix(runtime.Version(), "go")}
+		"GOFLAGS=-trimpath -tags=release", "CGO_CFLAGS=-O2 -g0", "CGO_LDFLAGS=-O2", "GOTOOLCHAIN=go" + strings.TrimPrefix(runtime.Version(), "go")}
 }
 
 // howTo is the text beside the command in an archive.

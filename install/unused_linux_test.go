@@ -121,7 +121,7 @@ func BenchmarkFarmUnused(b *testing.B) {
 	for _, kind := range kinds {
 		dir := b.TempDir()
 		command := filepath.Join(dir, "dace")
-		args := slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", command}, kind.args, []string{"./kernel"})
+		args := slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=" + linkFlags, "-o", command}, kind.args, []string{"./kernel"})
 		cmd := exec.CommandContext(b.Context(), "go", args...)
 		cmd.Dir = root
 		if out, err := cmd.CombinedOutput(); err != nil {

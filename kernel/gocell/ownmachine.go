@@ -1,3 +1,5 @@
+//go:build !release
+
 package gocell
 
 import (
@@ -17,14 +19,6 @@ import (
 	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/gocell/vm"
 )
-
-// MachineVariable names the environment variable that chooses how cells run: with
-// the value "compile", package compile makes code of them and package code runs
-// it; without it they are rewritten for the interpreter. A cell that package
-// compile refuses is refused: it is not handed to the interpreter, whose
-// variables are others. testdata/compiled.txt lists the cells of
-// testdata/cells.txt that show the same either way.
-const MachineVariable = "DACE_MACHINE"
 
 // ownMachine runs cells without the interpreter. Only Execute uses it.
 type ownMachine struct {

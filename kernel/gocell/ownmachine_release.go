@@ -1,0 +1,26 @@
+//go:build release
+
+package gocell
+
+import (
+	"fmt"
+	"os"
+
+	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/vm"
+)
+
+// ownMachine is not in releases: its closures for all kinds of numbers and
+// signatures take four megabytes.
+type ownMachine struct{}
+
+func newOwnMachine(*Session) *ownMachine {
+	if os.Getenv(MachineVariable) == "compile" {
+		fmt.Fprintf(os.Stderr, "dace: %s=compile has no effect: a release runs cells by the interpreter alone; a kernel that go run ./install builds in a clone has both\n", MachineVariable)
+	}
+	return nil
+}
+
+func (s *Session) runOwn(*vm.Cell, *check.Checked, bool, func(), func() error) error {
+	panic("gocell: a release has no machine of its own")
+}
