@@ -81,6 +81,7 @@ func TestAutomatic(t *testing.T) {
 		{"seen := map[int]int{}\nfunc note(i int) { seen[i%10]++ }", "for i := range 300000 { note(i) }", "note", "it shares the map seen"},
 		{"func start(n int) int { c := make(chan int); go func() { c <- n }(); return <-c }", "for i := range 100000 { start(i) }", "start", "it starts goroutines"},
 		{"func show(n int) string { if n > 1e9 { fmt.Println(n) }; return strconv.Itoa(n) }", "for i := range 300000 { show(i) }", "show", "it calls fmt.Println"},
+		{"func tested(t *testing.T, n int) { if n < 0 { t.Error(n) } }", "for i := range 300000 { tested(nil, i) }", "tested", "it calls (*testing.common).Error"},
 		{"func any2(x any) int { n, _ := x.(int); return n }", "for i := range 300000 { any2(i) }", "any2", "values of interfaces go in or out"},
 		{"func id[T any](x T) T { return x }", "for i := range 300000 { id(i) }", "id", "it is generic"},
 	} {

@@ -70,10 +70,11 @@ func (l *lowerer) bindMethods(pos token.Pos) []ast.Stmt {
 	return out
 }
 
-// methodFunc returns the function that stands for a method, and the type of its
-// first parameter: for methods that cells declare, and for those that the
+// methodFunc returns the function that stands for a selected method, and the type
+// of its first parameter: for methods that cells declare, and for those that the
 // kernel replaces. It returns nil for others.
-func (l *lowerer) methodFunc(f *types.Func, pos token.Pos) (fn ast.Expr, on types.Type) {
+func (l *lowerer) methodFunc(s *types.Selection, pos token.Pos) (fn ast.Expr, on types.Type) {
+	f := s.Obj().(*types.Func)
 	if n, byPointer := check.DeclaredOn(f); n != nil {
 		on = n
 		if byPointer {
@@ -82,9 +83,37 @@ func (l *lowerer) methodFunc(f *types.Func, pos token.Pos) (fn ast.Expr, on type
 		return &ast.Ident{Name: l.env.MethodName(n, f.Name()), NamePos: pos}, on
 	}
 	if name := std.StandIn(f); name != "" {
-		return l.kernel(name, pos), f.Signature().Recv().Type()
+		on = f.Signature().Recv().Type()
+		if hiddenReceiver(f) {
+			if _, on = l.selectPath(&ast.Ident{}, s.Recv(), embedding(s)); !isPointer(on) {
+				on = types.NewPointer(on)
+			}
+		}
+		return l.kernel(name, pos), on
 	}
 	return nil, nil
+}
+
+// hiddenReceiver reports whether a method that the kernel replaces belongs to a
+// type without an exported name, as those of testing.T that testing.common has.
+// Its stand-in takes the type that embeds this one.
+func hiddenReceiver(f *types.Func) bool {
+	t := f.Signature().Recv().Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := t.(*types.Named)
+	return ok && !n.Obj().Exported() && std.StandIn(f) != ""
+}
+
+// embedding returns the indices of the embedded fields that a selection of a
+// method goes through, but not of one that cannot be named.
+func embedding(s *types.Selection) []int {
+	path := s.Index()[:len(s.Index())-1]
+	if hiddenReceiver(s.Obj().(*types.Func)) && len(path) > 0 {
+		path = path[:len(path)-1]
+	}
+	return path
 }
 
 // selectPath returns the expression of the embedded field that a selection goes
@@ -136,8 +165,8 @@ func (l *lowerer) methodCall(x *ast.CallExpr) {
 	if s == nil || s.Kind() != types.MethodVal {
 		return
 	}
-	recv, t := l.selectPath(sel.X, s.Recv(), s.Index()[:len(s.Index())-1])
-	f, on := l.methodFunc(s.Obj().(*types.Func), sel.Sel.Pos())
+	recv, t := l.selectPath(sel.X, s.Recv(), embedding(s))
+	f, on := l.methodFunc(s, sel.Sel.Pos())
 	if f == nil {
 		sel.X, sel.Sel = recv, runtimeName(sel, s.Obj().(*types.Func))
 		return
@@ -172,13 +201,14 @@ func (l *lowerer) methodValue(c *astutil.Cursor, x *ast.SelectorExpr) {
 // bindReceiver returns the function literal that a method value becomes, or nil
 // if it stays a method value.
 func (l *lowerer) bindReceiver(x *ast.SelectorExpr, s *types.Selection) ast.Expr {
-	recv, t := l.selectPath(x.X, s.Recv(), s.Index()[:len(s.Index())-1])
+	recv, t := l.selectPath(x.X, s.Recv(), embedding(s))
 	f := s.Obj().(*types.Func)
 	m := syntax.At(x.Pos())
 	r := m.Ident(cell.Mark + "r")
 	var target func(args []ast.Expr) (ast.Expr, []ast.Expr)
 	var first []ast.Stmt
-	switch fn, on := l.methodFunc(f, m.Pos); {
+	// A call of a stand-in has no position: its caller is that of the literal.
+	switch fn, on := l.methodFunc(s, token.NoPos); {
 	case fn != nil:
 		recv = l.receiver(recv, t, isPointer(on))
 		t = on
@@ -221,9 +251,9 @@ func (l *lowerer) nonNil(x ast.Expr, m syntax.Builder) ast.Stmt {
 func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 	s := l.c.Info.Selections[x]
 	sig := l.c.Info.Types[x].Type.(*types.Signature)
-	f, on := l.methodFunc(s.Obj().(*types.Func), x.Pos())
+	f, on := l.methodFunc(s, x.Pos())
 	lit := l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
-		recv, t := l.selectPath(args[0], s.Recv(), s.Index()[:len(s.Index())-1])
+		recv, t := l.selectPath(args[0], s.Recv(), embedding(s))
 		if f == nil {
 			return &ast.SelectorExpr{X: recv, Sel: runtimeName(x, s.Obj().(*types.Func))}, args[1:]
 		}

@@ -29,7 +29,7 @@ func (l *Library) overrideTesting(set func(name string, f any)) {
 func (l *Library) testingMethods() map[string]any {
 	return map[string]any{
 		"(*testing.M).Run": l.runTests,
-		"(*testing.T).Run": func(t *testing.T, name string, f func(*testing.T)) bool { return t.Run(name, l.SurvivingTest(f)) },
+		"(*testing.T).Run": l.runTest,
 	}
 }
 

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"go/token"
 	"strings"
 	"sync"
 	"unsafe"
@@ -95,6 +96,7 @@ type Caller struct {
 	Function string
 	File     string
 	Line     int
+	Start    token.Pos // of the function; none for a cell's statements
 }
 
 // Callers returns the calls under way in this goroutine, the innermost first:
@@ -107,9 +109,19 @@ func (m *Machine) Callers() []Caller {
 		if !p.IsValid() || p.Filename == cell.FileName(0) {
 			continue // made up, or the prelude's
 		}
-		list = append(list, Caller{functionOf(nodes[i].node), cell.Name(p.Filename), p.Line})
+		list = append(list, Caller{functionOf(nodes[i].node), cell.Name(p.Filename), p.Line, startOf(nodes[i].node)})
 	}
 	return list
+}
+
+// startOf returns where the function that a node is in begins.
+func startOf(n node) token.Pos {
+	for ; n.p != nil; n = n.parent() {
+		if k := n.kind(); k == "funcLit" || k == "funcDecl" {
+			return n.pos()
+		}
+	}
+	return token.NoPos
 }
 
 // functionOf returns the name of the function that a node is in.
