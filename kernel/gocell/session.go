@@ -112,7 +112,7 @@ func New(opts Options) (*Session, error) {
 	}
 	s.prog, s.texts = prog, map[int]string{}
 	s.debugger = debug.New(debugHost{s})
-	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args, CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, GoroutinePanicked: s.goroutinePanicked, Traceback: s.traceback, Widgets: &s.widgets}
+	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args, CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, CompiledDefers: func() bool { return s.compiled.Defers() }, GoroutinePanicked: s.goroutinePanicked, Traceback: s.traceback, Widgets: &s.widgets}
 	if !opts.KeepStdio {
 		hooks.Flush, hooks.Redirected = stdio.Output.Flush, stdio.Output.Redirected
 	}

@@ -97,6 +97,16 @@ func TestAutomatic(t *testing.T) {
 	if got := cell("outer(pair{3, 4})"); got != want {
 		t.Errorf("outer gives %s, want %s", got, want)
 	}
+	// A process that ends runs no deferred calls.
+	cell("closed := 0\nfunc each(n int, f func(int)) { defer func() { closed++ }(); for i := range n { f(i) } }")
+	until("each(100000, func(int) {})", "each", "compiled")
+	want = cell("closed")
+	if got := cell("each(9, func(i int) { if i == 5 { os.Exit(3) } })"); !strings.Contains(got, "os.Exit(3): the cell has ended") {
+		t.Errorf("os.Exit in a function that a compiled one calls shows %s", got)
+	}
+	if got := cell("closed"); got != want {
+		t.Errorf("os.Exit has run deferred calls: %s, want %s", got, want)
+	}
 	// A debugger stops only in what is interpreted.
 	const heads = "func heads(n int) int {\n\ts := 0\n\tfor i := range n { s += i & 1 }\n\treturn s\n}"
 	cell(heads)

@@ -425,13 +425,8 @@ func (s *Set) Frames() []vm.Frame {
 	for {
 		f, more := fs.Next()
 		panicking = panicking || f.Function == "runtime.gopanic"
-		function := f.Function
-		if m, ok := s.Compiler.(merger); ok && panicking {
-			function = m.Alone(function)
-		}
-		if rest, ok := strings.CutPrefix(function, check.NativePath); ok && panicking {
-			path, name, _ := strings.Cut(rest, ".")
-			if p, ok := s.position(check.NativePath+path, f.File, f.Line); ok {
+		if path, name, ok := s.compiledName(f.Function); ok && panicking {
+			if p, ok := s.position(path, f.File, f.Line); ok {
 				out = append(out, vm.Frame{Pos: p, Name: frameName(name)})
 			}
 		}
@@ -440,6 +435,61 @@ func (s *Set) Frames() []vm.Frame {
 			return out
 		}
 	}
+}
+
+// Defers reports whether a compiled cell that has defer statements is on the stack
+// of this goroutine.
+func (s *Set) Defers() bool {
+	if s.empty() {
+		return false
+	}
+	pcs := make([]uintptr, 256)
+	n := runtime.Callers(2, pcs)
+	for n == len(pcs) {
+		pcs = make([]uintptr, 2*len(pcs))
+		n = runtime.Callers(2, pcs)
+	}
+	fs := runtime.CallersFrames(pcs[:n])
+	for {
+		f, more := fs.Next()
+		if path, _, ok := s.compiledName(f.Function); ok && s.defers(path) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// compiledName returns the path of the compiled cell that a function on the stack
+// belongs to, and its name there.
+func (s *Set) compiledName(function string) (path, name string, ok bool) {
+	if m, merges := s.Compiler.(merger); merges {
+		function = m.Alone(function)
+	}
+	rest, ok := strings.CutPrefix(function, check.NativePath)
+	path, name, _ = strings.Cut(rest, ".")
+	return check.NativePath + path, name, ok
+}
+
+// defers reports whether a compiled cell has defer statements.
+func (s *Set) defers(path string) (found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.cells {
+		if n.Path != path {
+			continue
+		}
+		for _, d := range n.Decls {
+			ast.Inspect(d.Decl, func(x ast.Node) bool {
+				_, is := x.(*ast.DeferStmt)
+				found = found || is
+				return !found
+			})
+		}
+		return found
+	}
+	return false
 }
 
 // initRE matches the name of a function that generate made of an init function

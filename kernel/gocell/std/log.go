@@ -37,7 +37,7 @@ func (l *Library) logged(to *log.Logger, depth int, text string) error {
 func (l *Library) loggers() map[string]any {
 	all := map[string]any{"(*log.Logger).Output": func(to *log.Logger, depth int, text string) error { return l.logged(to, depth-1, text) }}
 	for name, then := range map[string]func(string){
-		"Print": func(string) {}, "Panic": func(text string) { panic(text) }, "Fatal": func(string) { panic(vm.Exit{Code: 1}) },
+		"Print": func(string) {}, "Panic": func(text string) { panic(text) }, "Fatal": func(string) { panic(vm.Ending(vm.Exit{Code: 1})) },
 	} {
 		write := func(to *log.Logger, text string) {
 			_ = l.logged(to, 0, text)

@@ -30,9 +30,9 @@ import (
 func (l *Library) overrideProcess(ipath string, set func(name string, f any)) {
 	switch ipath {
 	case "os":
-		set("Exit", func(code int) { panic(vm.Exit{Code: code}) })
+		set("Exit", func(code int) { panic(vm.Ending(vm.Exit{Code: code})) })
 	case "syscall", "golang.org/x/sys/unix":
-		set("Exit", func(code int) { panic(vm.Exit{Code: code}) })
+		set("Exit", func(code int) { panic(vm.Ending(vm.Exit{Code: code})) })
 		set("Kill", l.kill)
 		set("Exec", runInstead)
 		set("Close", func(fd int) error {
@@ -147,13 +147,16 @@ func parseFlags(f *flag.FlagSet, args []string) error {
 	if how != flag.ExitOnError {
 		return f.Parse(args)
 	}
-	f.Init(f.Name(), flag.ContinueOnError)
-	defer f.Init(f.Name(), how)
-	switch err := f.Parse(args); {
+	err := func() error {
+		f.Init(f.Name(), flag.ContinueOnError)
+		defer f.Init(f.Name(), how)
+		return f.Parse(args)
+	}()
+	switch {
 	case errors.Is(err, flag.ErrHelp):
-		panic(vm.Exit{})
+		panic(vm.Ending(vm.Exit{}))
 	case err != nil:
-		panic(vm.Exit{Code: 2})
+		panic(vm.Ending(vm.Exit{Code: 2}))
 	}
 	return nil
 }
@@ -166,9 +169,9 @@ func runInstead(path string, args, env []string) error {
 	var ended *exec.ExitError
 	switch {
 	case err == nil:
-		panic(vm.Exit{})
+		panic(vm.Ending(vm.Exit{}))
 	case errors.As(err, &ended):
-		panic(vm.Exit{Code: ended.ExitCode()})
+		panic(vm.Ending(vm.Exit{Code: ended.ExitCode()}))
 	}
 	var no syscall.Errno
 	if errors.As(err, &no) {
@@ -181,7 +184,7 @@ func runInstead(path string, args, env []string) error {
 func (l *Library) ending(trap, a1, a2, a3 uintptr) {
 	switch {
 	case slices.Contains(endingCalls, trap):
-		panic(vm.Exit{Code: int(a1)})
+		panic(vm.Ending(vm.Exit{Code: int(a1)}))
 	case trap == syscall.SYS_KILL && (int(a1) == os.Getpid() || a1 == 0):
 		_ = l.killThread(0, syscall.Signal(a2))
 	default:
@@ -363,7 +366,7 @@ func (l *cellSignals) reset(which ...os.Signal) {
 // sends it to itself.
 func (l *cellSignals) send(s syscall.Signal) error {
 	if s == syscall.SIGKILL {
-		panic(vm.Exit{Signal: s})
+		panic(vm.Ending(vm.Exit{Signal: s}))
 	}
 	l.mu.Lock()
 	heard := l.all || l.ignored[s]
@@ -381,7 +384,7 @@ func (l *cellSignals) send(s syscall.Signal) error {
 	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGABRT, syscall.SIGSYS,
 		syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, stackFault:
 		if !heard {
-			panic(vm.Exit{Signal: s})
+			panic(vm.Ending(vm.Exit{Signal: s}))
 		}
 	case syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
 		if !heard {

@@ -18,7 +18,7 @@ import (
 // overrideTesting replaces the functions of package testing.
 func (l *Library) overrideTesting(set func(name string, f any)) {
 	set("Main", func(match func(pat, str string) (bool, error), tests []testing.InternalTest, benchmarks []testing.InternalBenchmark, examples []testing.InternalExample) {
-		panic(vm.Exit{Code: l.runTests(testing.MainStart(testDeps(match), l.survivingAll(tests), benchmarks, nil, examples))})
+		panic(vm.Ending(vm.Exit{Code: l.runTests(testing.MainStart(testDeps(match), l.survivingAll(tests), benchmarks, nil, examples))}))
 	})
 	set("RunTests", func(match func(pat, str string) (bool, error), tests []testing.InternalTest) bool {
 		return testing.RunTests(match, l.survivingAll(tests))

@@ -35,12 +35,20 @@ type Cell struct {
 	begins  func()        // called as the cell's own code begins; may be nil
 	stop    chan struct{} // closed when the cell is interrupted
 	ended   atomic.Bool   // whether its own goroutine has ended
+	main    *mainRun      // in its own goroutine; nil before that begins
 
 	mu       sync.Mutex // guards frames, passages, at and left
 	frames   []Frame    // that a panic passed, innermost first
 	passages []passage  // that a panic came by, innermost first
 	at       token.Pos  // where the panic came by last
 	left     bool       // whether it left a function since
+}
+
+// A mainRun is the run of a cell in the goroutine g.
+type mainRun struct {
+	g      uintptr
+	end    func(error) // says that it is over
+	defers func() bool // whether functions of compiled cells that defer calls are under way
 }
 
 // NewCell makes a cell the one under way. Its outputs go to out, and to result
@@ -117,7 +125,7 @@ func (c *Cell) Widgets() *model.Session { return c.widgets }
 // Redirect calls f as part of the cell, with outputs of its own. What a panic
 // passes in f is the cell's to report.
 func (c *Cell) Redirect(out engine.Outputs, f func()) {
-	own := &Cell{asked: c.asked, ctx: c.ctx, cancel: c.cancel, out: out, flush: c.flush, widgets: c.widgets, result: c.result, started: c.started, stop: c.stop}
+	own := &Cell{asked: c.asked, ctx: c.ctx, cancel: c.cancel, out: out, flush: c.flush, widgets: c.widgets, result: c.result, started: c.started, stop: c.stop, main: c.main}
 	defer func() {
 		own.mu.Lock()
 		defer own.mu.Unlock()
@@ -219,15 +227,19 @@ func (m *Machine) run(c *Cell, run func() error) error {
 	defer m.end(c)
 	done, ended := make(chan error, 1), make(chan struct{})
 	go goroutine.With(c, func() {
-		defer close(ended)
+		end := func(err error) {
+			c.ended.Store(true)
+			m.left.Delete(c)
+			done <- err
+			close(ended)
+		}
+		c.main = &mainRun{currentG(), end, m.hooks.CompiledDefers}
 		err := errors.New("runtime.Goexit has ended the cell; the session lives on")
 		defer func() {
 			if v := recover(); v != nil {
 				err = fmt.Errorf("internal: %v", v)
 			}
-			c.ended.Store(true)
-			m.left.Delete(c)
-			done <- err
+			end(err)
 		}()
 		err = run()
 	})

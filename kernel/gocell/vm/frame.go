@@ -13,6 +13,7 @@ import (
 	"github.com/traefik/yaegi/interp"
 
 	"dace.local/kernel/display"
+	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/gocell/cell"
 )
 
@@ -108,6 +109,22 @@ func Panicked(err error) (value any, ok bool) {
 type Exit struct {
 	Code   int
 	Signal syscall.Signal
+}
+
+// Ending is called to panic with e. Go runs no deferred calls as the process ends,
+// and the interpreter makes none; those of compiled cells no panic leaves out, so
+// that where there are some, Ending ends the cell and does not return: the goroutine
+// waits for ever, with what its stack holds.
+func Ending(e Exit) Exit {
+	c, ok := goroutine.Value().(*Cell)
+	if !ok || c.main == nil || c.main.g != currentG() || !c.main.defers() {
+		return e
+	}
+	if _, locked := holding.Load(currentG()); locked {
+		return e // of maps, which the panic unlocks
+	}
+	c.main.end(interp.Panic{Value: e})
+	select {}
 }
 
 func (e Exit) Error() string {

@@ -59,6 +59,9 @@ type Hooks struct {
 	// goroutine, which panics, the innermost first, up to the border (see
 	// IsBorder).
 	CompiledFrames func() []Frame
+	// CompiledDefers reports whether functions of compiled cells that defer calls
+	// are under way in this goroutine.
+	CompiledDefers func() bool
 	// Widgets are those that the cells have shown.
 	Widgets *model.Session
 	// Stops is the debugger.
