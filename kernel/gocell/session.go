@@ -112,7 +112,10 @@ func New(opts Options) (*Session, error) {
 	}
 	s.prog, s.texts = prog, map[int]string{}
 	s.debugger = debug.New(debugHost{s})
-	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args, CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, CompiledDefers: func() bool { return s.compiled.Defers() }, GoroutinePanicked: s.goroutinePanicked, Traceback: s.traceback, Widgets: &s.widgets}
+	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args,
+		CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, CompiledDefers: func() bool { return s.compiled.Defers() },
+		CompiledCallers:   func() (inner, outer []vm.Caller) { return s.compiled.Callers() },
+		GoroutinePanicked: s.goroutinePanicked, Traceback: s.traceback, Widgets: &s.widgets}
 	if !opts.KeepStdio {
 		hooks.Flush, hooks.Redirected = stdio.Output.Flush, stdio.Output.Redirected
 	}
@@ -120,6 +123,7 @@ func New(opts Options) (*Session, error) {
 	s.compiled.Set = &compiled.Set{Compiler: opts.Compiler, Machine: s.machine, Modules: s.fetched.modules.Dir, Source: prog.Importer.Source, Line: s.sourceLine}
 	s.compiled.auto.init(s)
 	s.packages = packages{machine: s.machine, library: std.New(s.machine, opts.Args), loaded: map[string]bool{}}
+	s.compiled.Placed = s.packages.library.Placed
 	if err := s.usePackages(); err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ type generator struct {
 	edits   []edit
 	musts   map[int]bool // numbers of results that calls of must have
 	makes   bool         // there are calls of make with a size to check
+	tests   bool         // there are methods of tests that log
 	closes  []edit       // that end what other edits begin
 	grows   bool         // there are strings and slices that grow
 	joins   map[int]bool // numbers of strings that sums have
@@ -146,6 +147,8 @@ func (g *generator) exchange() {
 				g.goStmt(x)
 			case *ast.CallExpr:
 				g.makeCall(x)
+			case *ast.SelectorExpr:
+				g.testMethod(x)
 			}
 			if x != nil {
 				g.growing(x)
@@ -173,6 +176,11 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 	if g.makes {
 		fmt.Fprintf(body, roomText, cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"need")
+	}
+	if g.tests {
+		g.imports[cell.Mark+"testing"] = "testing"
+		fmt.Fprintf(body, "var %[1]splaced func(%[1]stesting.TB) %[1]stesting.TB\n", cell.Mark)
+		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"placed")
 	}
 	if g.loops {
 		fmt.Fprintf(body, "var %[1]shalting, %[1]shalt = new(uint32), func() {}\n", cell.Mark)
@@ -442,6 +450,42 @@ func (g *generator) makeCall(x *ast.CallExpr) {
 				return after + ", " + strings.Join(sizes, "+") + ", " + strconv.Quote(types.TypeString(t, check.ShortName)) + ")"
 			}})
 	}
+}
+
+// testMethods are the methods of package testing that name the place of their call.
+var testMethods = regexp.MustCompile(`^\((\*testing\.common|testing\.TB)\)\.((Log|Error|Fatal|Skip)f?|Helper)$`)
+
+// testMethod has a test log the place in the cell: t.Log(x) becomes
+// placed(t).Log(x).
+func (g *generator) testMethod(x *ast.SelectorExpr) {
+	s := g.n.Info.Selections[x]
+	if s == nil || s.Kind() != types.MethodVal || !testMethods.MatchString(s.Obj().(*types.Func).FullName()) {
+		return
+	}
+	path := s.Index()[:len(s.Index())-1]
+	t, fields := s.Recv(), ""
+	for _, i := range path {
+		u := t.Underlying()
+		if p, ok := u.(*types.Pointer); ok {
+			u = p.Elem().Underlying()
+		}
+		f := u.(*types.Struct).Field(i)
+		if f.Pkg().Path() == "testing" {
+			break // common, which has no exported name
+		}
+		name, ok := hiddenMember(g.n.Package, f)
+		if !ok {
+			name = f.Name()
+		}
+		t, fields = f.Type(), fields+"."+name
+	}
+	address := ""
+	if _, isPointer := t.Underlying().(*types.Pointer); !isPointer && !types.IsInterface(t) {
+		address = "&"
+	}
+	g.tests = true
+	g.edits = append(g.edits, edit{x.X.Pos(), x.X.Pos(), func() string { return cell.Mark + "placed(" + address }})
+	g.closes = append(g.closes, edit{x.X.End(), x.X.End(), func() string { return fields + ")" }})
 }
 
 // declaredInside reports whether a type mentions one that is declared inside a

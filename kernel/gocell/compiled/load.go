@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
@@ -83,6 +84,8 @@ type Set struct {
 	Source func(path string) *check.FetchedPackage
 	// Line returns the text of the line that a position in a cell is in.
 	Line func(p token.Position) (string, bool)
+	// Placed returns a test or benchmark that logs places in cells.
+	Placed func(testing.TB) testing.TB
 
 	mu    sync.Mutex               // guards cells
 	cells map[string]*check.Native // by the checker's import path
@@ -350,6 +353,9 @@ func (s *Set) Start(ipath string) {
 	if p, ok := n.Table[cell.Mark+"grow"].(*func(string, float64)); ok {
 		*p = s.Machine.Need
 	}
+	if p, ok := n.Table[cell.Mark+"placed"].(*func(testing.TB) testing.TB); ok {
+		*p = s.Placed
+	}
 	if p, ok := n.Table[cell.Mark+"halt"].(*func()); ok {
 		*p = s.Machine.CheckHalt
 	}
@@ -437,28 +443,56 @@ func (s *Set) Frames() []vm.Frame {
 	}
 }
 
+// onStack calls f for the functions on the stack of this goroutine, the innermost
+// first, until it returns false.
+func onStack(f func(runtime.Frame) bool) {
+	pcs := make([]uintptr, 256)
+	n := runtime.Callers(3, pcs)
+	for n == len(pcs) {
+		pcs = make([]uintptr, 2*len(pcs))
+		n = runtime.Callers(3, pcs)
+	}
+	fs := runtime.CallersFrames(pcs[:n])
+	for more := true; more; {
+		var frame runtime.Frame
+		if frame, more = fs.Next(); !f(frame) {
+			return
+		}
+	}
+}
+
 // Defers reports whether a compiled cell that has defer statements is on the stack
 // of this goroutine.
-func (s *Set) Defers() bool {
+func (s *Set) Defers() (found bool) {
 	if s.empty() {
 		return false
 	}
-	pcs := make([]uintptr, 256)
-	n := runtime.Callers(2, pcs)
-	for n == len(pcs) {
-		pcs = make([]uintptr, 2*len(pcs))
-		n = runtime.Callers(2, pcs)
+	onStack(func(f runtime.Frame) bool {
+		path, _, ok := s.compiledName(f.Function)
+		found = ok && s.defers(path)
+		return !found
+	})
+	return found
+}
+
+// Callers returns the calls under way in compiled cells in this goroutine, the
+// innermost first: those inside the innermost interpreted function, and the others.
+func (s *Set) Callers() (inner, outer []vm.Caller) {
+	if s.empty() {
+		return nil, nil
 	}
-	fs := runtime.CallersFrames(pcs[:n])
-	for {
-		f, more := fs.Next()
-		if path, _, ok := s.compiledName(f.Function); ok && s.defers(path) {
-			return true
+	list := &inner
+	onStack(func(f runtime.Frame) bool {
+		if path, name, ok := s.compiledName(f.Function); ok {
+			if p, ok := s.position(path, f.File, f.Line); ok {
+				*list = append(*list, vm.Caller{Function: "main." + frameName(name), File: cell.Name(p.Filename), Line: p.Line})
+			}
+		} else if vm.IsInterpreter(f.Function) {
+			list = &outer
 		}
-		if !more {
-			return false
-		}
-	}
+		return true
+	})
+	return inner, outer
 }
 
 // compiledName returns the path of the compiled cell that a function on the stack

@@ -100,7 +100,7 @@ func (l *Library) standIns() map[string]any {
 	maps.Copy(all, l.callerMethods())
 	maps.Copy(all, l.sizedStandIns())
 	maps.Copy(all, l.testingMethods())
-	maps.Copy(all, l.testLoggers())
+	maps.Copy(all, l.testLogMethods())
 	maps.Copy(all, mapMethods())
 	maps.Copy(all, encoderMethods())
 	maps.Copy(all, streamMethods())

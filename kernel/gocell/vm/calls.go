@@ -2,6 +2,7 @@ package vm
 
 import (
 	"go/token"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -112,6 +113,13 @@ func (m *Machine) Callers() []Caller {
 		list = append(list, Caller{functionOf(nodes[i].node), cell.Name(p.Filename), p.Line, startOf(nodes[i].node)})
 	}
 	return list
+}
+
+// AllCallers is Callers with the functions of compiled cells. Those that interpreted
+// functions have called, and that call interpreted ones, come last.
+func (m *Machine) AllCallers() []Caller {
+	inner, outer := m.hooks.CompiledCallers()
+	return slices.Concat(inner, m.Callers(), outer)
 }
 
 // startOf returns where the function that a node is in begins.

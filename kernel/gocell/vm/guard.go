@@ -3,6 +3,7 @@ package vm
 import (
 	"fmt"
 	"go/token"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -362,6 +363,10 @@ var tryName = functionName((*Machine).try)
 // between a compiled cell and the interpreted call of it: what is further out
 // the panic passes later.
 func IsBorder(function string) bool { return function == tryName }
+
+// IsInterpreter reports whether a function, by its name on a stack, is the
+// interpreter's.
+func IsInterpreter(function string) bool { return strings.HasPrefix(function, yaegi+"/") }
 
 // CheckStack ends the cell whose goroutine has used up its stack: compiled cells
 // call it.

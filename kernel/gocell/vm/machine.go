@@ -59,6 +59,10 @@ type Hooks struct {
 	// goroutine, which panics, the innermost first, up to the border (see
 	// IsBorder).
 	CompiledFrames func() []Frame
+	// CompiledCallers returns the calls under way in compiled cells in this
+	// goroutine, the innermost first: those inside the innermost interpreted
+	// function, and the others.
+	CompiledCallers func() (inner, outer []Caller)
 	// CompiledDefers reports whether functions of compiled cells that defer calls
 	// are under way in this goroutine.
 	CompiledDefers func() bool
