@@ -144,7 +144,8 @@ func TestX(t *testing.T) {
 	log := t.Errorf
 	log("value %d",
 		1)
-	(*testing.T).Error(t, "expression")
+	say := (*testing.T).Error
+	say(t, "expression")
 	suite{t, 2}.check()
 	var tb testing.TB = t
 	tb.Error("interface")
@@ -164,15 +165,15 @@ func TestX(t *testing.T) {
 	t.Log(several())
 }`, `--- FAIL: TestX
     In[6]:11: value 1
-    In[6]:13: expression
+    In[6]:14: expression
     In[6]:6: n = 2
-    In[6]:16: interface
+    In[6]:17: interface
     In[6]:8: called by its own
-    In[6]:18: promoted
-    In[6]:26: aside
-    In[6]:30: %d 3
-    In[6]:21: in a deferred literal
-    In[6]:19: cleaned
+    In[6]:19: promoted
+    In[6]:27: aside
+    In[6]:31: %d 3
+    In[6]:22: in a deferred literal
+    In[6]:20: cleaned
 FAIL
 `},
 		{"several cells", `%%test

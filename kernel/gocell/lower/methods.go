@@ -251,7 +251,7 @@ func (l *lowerer) nonNil(x ast.Expr, m syntax.Builder) ast.Stmt {
 func (l *lowerer) methodExpr(x *ast.SelectorExpr) ast.Expr {
 	s := l.c.Info.Selections[x]
 	sig := l.c.Info.Types[x].Type.(*types.Signature)
-	f, on := l.methodFunc(s, x.Pos())
+	f, on := l.methodFunc(s, token.NoPos) // as in bindReceiver
 	lit := l.forward(sig, func(args []ast.Expr) (ast.Expr, []ast.Expr) {
 		recv, t := l.selectPath(args[0], s.Recv(), embedding(s))
 		if f == nil {

@@ -58,6 +58,7 @@ func (w traceWriter) Write(b []byte) (int, error) {
 	for line := range strings.Lines(string(b)) {
 		f, ok := parseFrame(strings.TrimSuffix(line, "\n"))
 		switch {
+		case strings.HasPrefix(line, "-: panic: "): // a function that a rewrite has made
 		case !ok:
 			c.Outputs().Stderr(line)
 		case f.Pos.Filename != cell.FileName(0): // the prelude's
