@@ -5,6 +5,7 @@ package gocell
 import (
 	"context"
 	"flag"
+	"log"
 	"os"
 	"os/exec"
 	"strings"
@@ -97,6 +98,10 @@ func runOwnCase(t *testing.T, body string) {
 	if body == "" {
 		t.Fatal("there is no case of this name")
 	}
+	// Here cells have the process's own package log; an example that another test
+	// runs has made it write through slog.
+	log.SetOutput(os.Stderr)
+	log.SetFlags(log.LstdFlags)
 	s, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
