@@ -376,6 +376,8 @@ func TestFunctionLength(t *testing.T) {
 // Farm, and why.
 var farmless = map[string]string{
 	"dacelib/forest.Settings": "trees take milliseconds, and their data as long to send",
+	"dacelib/problem.Noise":   "repeats are part of one evaluation, which a farm's unit makes",
+	"dacelib/problem.Program": "programs at once on one machine; each worker of a farm has its own",
 }
 
 // TestFarmBesideWorkers checks that whatever runs on several goroutines runs on
