@@ -67,6 +67,17 @@ type Kernel struct {
 // that of the kernelspec is added, and as is the user that it runs as, nil for
 // this one.
 func Start(ctx context.Context, dir, work string, env []string, as *syscall.Credential) (*Kernel, error) {
+	for attempt := 1; ; attempt++ {
+		k, err := startOnce(ctx, dir, work, env, as)
+		// Another program may take a port between its choice and the kernel's start.
+		if err == nil || attempt == 3 || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			return k, err
+		}
+	}
+}
+
+// startOnce starts a kernel on ports that are free now.
+func startOnce(ctx context.Context, dir, work string, env []string, as *syscall.Credential) (*Kernel, error) {
 	spec, err := ReadSpec(dir)
 	if err != nil {
 		return nil, err
