@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	// The types of gorgonia's operations: LeakyReLU as one of them.
 	github.com/chewxy/hm v1.0.0
-	// Dormant since 2024, pure Go; guarded by kernel/transport, its only importer.
+	// Dormant since 2024, pure Go; guarded by kernel/internal/jupyter/transport, its only importer.
 	github.com/go-zeromq/zmq4 v0.17.0
 	// Upstream main of 2024-07-30: the tagged v0.16.1 shares loop variables
 	// between iterations, so closures made in a loop are silently wrong.

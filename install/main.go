@@ -24,9 +24,9 @@ import (
 	"syscall"
 	"time"
 
+	"dace.local/kernel/buildinfo"
 	_ "dace.local/kernel/gocell/rtype" // refuses a Go that the kernel cannot be built with, before it is built
-	"dace.local/kernel/leash"
-	"dace.local/kernel/self"
+	"dace.local/kernel/procgroup"
 	"dace.local/kernel/setup"
 )
 
@@ -222,7 +222,7 @@ func (in *installer) sayHowToOpen(ctx context.Context, root string, at setup.Pla
 // buildKernel builds the kernel's command into a file. It uses cgo if there is
 // a C compiler and the environment does not forbid it (the go command's
 // default), because a kernel without cgo cannot load compiled cells (see
-// kernel/native).
+// kernel/internal/toolchain/native).
 func buildKernel(ctx context.Context, root, to string) error {
 	out, err := buildFor(ctx, root, to)
 	if err != nil && strings.Contains(string(out), "runtime/cgo") && os.Getenv("CGO_ENABLED") == "" {
@@ -246,8 +246,8 @@ func buildKernel(ctx context.Context, root, to string) error {
 	if strings.Contains(text, "no space left") {
 		hint = "\nThe disk is full: a build needs about 2 GB for Go's cache (see `go env GOCACHE`)."
 	}
-	if version.Compare(version.Lang(runtime.Version()), version.Lang(self.KnownGo)) > 0 {
-		hint = "\n" + self.Refusal(errors.New("it is newer than what the kernel was tried with"))
+	if version.Compare(version.Lang(runtime.Version()), version.Lang(buildinfo.KnownGo)) > 0 {
+		hint = "\n" + buildinfo.Refusal(errors.New("it is newer than what the kernel was tried with"))
 	}
 	return fmt.Errorf("the kernel does not build (%w):\n%s%s", err, tail(out, 30), hint)
 }
@@ -281,7 +281,7 @@ func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, erro
 	args = append(args, "-overlay="+overlay)
 	link := "-ldflags=" + linkFlags
 	if id, when := revision(ctx, root); id != "" {
-		link += fmt.Sprintf(" -X %[1]s.revision=%[2]s -X %[1]s.revisionTime=%[3]s", self.Path("dacelib/run"), id, when)
+		link += fmt.Sprintf(" -X %[1]s.revision=%[2]s -X %[1]s.revisionTime=%[3]s", buildinfo.Path("dacelib/run"), id, when)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, link, "./kernel")...)
 	// The go command's temporary files go where -uninstall removes them.
@@ -315,7 +315,7 @@ func revision(ctx context.Context, root string) (id, when string) {
 }
 
 // moduleLine matches the module line in the go.mod of a clone.
-var moduleLine = regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(self.Module()) + `\s*$`)
+var moduleLine = regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(buildinfo.Module()) + `\s*$`)
 
 // moduleRoot returns the folder of the clone in which the command is run.
 func moduleRoot(ctx context.Context) (string, error) {
@@ -357,7 +357,7 @@ func runGroup(cmd *exec.Cmd) ([]byte, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	if release, err := leash.Group(cmd.Process.Pid); err == nil {
+	if release, err := procgroup.Group(cmd.Process.Pid); err == nil {
 		defer release()
 	}
 	err := cmd.Wait()

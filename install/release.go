@@ -22,7 +22,7 @@ import (
 	"time"
 
 	dacerun "dace.local/dacelib/run"
-	"dace.local/kernel/farmserver"
+	"dace.local/kernel/setup/farmserver"
 )
 
 // A target is a platform that a release is built for.

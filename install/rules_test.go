@@ -16,11 +16,11 @@ import (
 	"strings"
 	"testing"
 
-	"dace.local/kernel/self"
+	"dace.local/kernel/buildinfo"
 )
 
 // module is the beginning of the import paths of all our packages.
-var module = self.Path("")
+var module = buildinfo.Path("")
 
 // A goPackage holds the fields of `go list -json` that the rules need.
 type goPackage struct {
@@ -80,12 +80,12 @@ var never = []struct {
 	why      string
 }{
 	{[]string{"dacelib"}, []string{"kernel", "install", yaegi, zmq4}, "the library is usable from any Go program and knows nothing of notebooks"},
-	{[]string{"kernel/server"}, []string{"dacelib", "kernel/gocell", "kernel/display", yaegi}, "the server serves any engine; the language is the engine's business"},
-	{[]string{"kernel/wire", "kernel/transport"}, []string{"dacelib", "kernel/engine", "kernel/gocell", "kernel/display", yaegi}, "messages and sockets know nothing of languages"},
-	{[]string{"kernel/wire"}, []string{"kernel/transport", zmq4}, "messages are bytes, without sockets"},
-	{[]string{"kernel/notebook", "kernel/engine"}, []string{"dacelib", "kernel/gocell", "kernel/server", "kernel/transport", yaegi, zmq4}, "notebooks run on any engine, without Jupyter"},
-	{[]string{"kernel/module"}, []string{"dacelib", "kernel/gocell", "kernel/engine", yaegi}, "modules are fetched for whoever asks"},
-	{[]string{"kernel/gocell"}, []string{"kernel/server", "kernel/transport", "kernel/wire", zmq4}, "the engine knows nothing of Jupyter"},
+	{[]string{"kernel/internal/jupyter/server"}, []string{"dacelib", "kernel/gocell", "kernel/display", yaegi}, "the server serves any engine; the language is the engine's business"},
+	{[]string{"kernel/internal/jupyter/wire", "kernel/internal/jupyter/transport"}, []string{"dacelib", "kernel/engine", "kernel/gocell", "kernel/display", yaegi}, "messages and sockets know nothing of languages"},
+	{[]string{"kernel/internal/jupyter/wire"}, []string{"kernel/internal/jupyter/transport", zmq4}, "messages are bytes, without sockets"},
+	{[]string{"kernel/notebook", "kernel/engine"}, []string{"dacelib", "kernel/gocell", "kernel/internal/jupyter/server", "kernel/internal/jupyter/transport", yaegi, zmq4}, "notebooks run on any engine, without Jupyter"},
+	{[]string{"kernel/internal/toolchain/module"}, []string{"dacelib", "kernel/gocell", "kernel/engine", yaegi}, "modules are fetched for whoever asks"},
+	{[]string{"kernel/gocell"}, []string{"kernel/internal/jupyter/server", "kernel/internal/jupyter/transport", "kernel/internal/jupyter/wire", zmq4}, "the engine knows nothing of Jupyter"},
 	{[]string{"kernel"}, []string{nats + "/nats-server"}, "the server of farms is a program of its own, which the command carries compressed"},
 	{[]string{"notebooks"}, []string{"kernel", "install", yaegi, zmq4}, "programs beside the notebooks use the library alone, as anybody's do"},
 	{[]string{"dacelib/brkga", "dacelib/smac", "dacelib/portfolio", "dacelib/construct", "dacelib/experiment", "dacelib/figure"}, []string{gorgonia}, "gorgonia requires twenty modules, for one setting of nir: dacelib/nir/graph registers it where it is wanted"},
@@ -98,11 +98,11 @@ var only = []struct {
 	to, from []string
 	why      string
 }{
-	{[]string{zmq4}, []string{"kernel/transport"}, "zmq4 is dormant and guarded in one place"},
-	{[]string{yaegi}, []string{"kernel/gocell/vm"}, "the interpreter is behind one package"},
-	{[]string{gorgonia}, []string{"dacelib/nir/graph", "kernel/gocell/std", "kernel/gocell/symbols"}, "the graph is one package; the others offer gorgonia to cells"},
+	{[]string{zmq4}, []string{"kernel/internal/jupyter/transport"}, "zmq4 is dormant and guarded in one place"},
+	{[]string{yaegi}, []string{"kernel/gocell/internal/vm"}, "the interpreter is behind one package"},
+	{[]string{gorgonia}, []string{"dacelib/nir/graph", "kernel/gocell/internal/std", "kernel/gocell/symbols"}, "the graph is one package; the others offer gorgonia to cells"},
 	{[]string{nats}, []string{"dacelib/farm/natsfarm"}, "the engine of farms is behind one package"},
-	{[]string{"dacelib"}, []string{"dacelib", "kernel/display", "kernel/gocell/symbols", "kernel/cli", "install", "notebooks"}, "the kernel looks across to the library in three places only: values, symbols and verbs; install asks it for its version"},
+	{[]string{"dacelib"}, []string{"dacelib", "kernel/display", "kernel/gocell/symbols", "kernel/internal/cli", "install", "notebooks"}, "the kernel looks across to the library in three places only: values, symbols and verbs; install asks it for its version"},
 }
 
 // order lists the library's packages in layers, the lowest first: no package
@@ -117,16 +117,29 @@ var order = [][]string{
 	{"dacelib/experiment", "dacelib/figure"},
 }
 
+// wings lists the kernel's packages in layers, the lowest first: no package imports
+// one of a later row.
+var wings = [][]string{
+	{"kernel/buildinfo", "kernel/procgroup", "kernel/internal/system", "kernel/internal/suggest"},
+	{"kernel/engine", "kernel/internal/drawing"},
+	{"kernel/notebook", "kernel/internal/jupyter", "kernel/setup/source", "kernel/setup/farmserver"},
+	{"kernel/display", "kernel/shell", "kernel/widget", "kernel/foreign"},
+	{"kernel/internal/toolchain", "kernel/internal/randomtest", "kernel/setup"},
+	{"kernel/gocell"},
+	{"kernel/internal/cli"},
+	{"kernel"},
+}
+
 // rooms lists the packages of the cells' engine in layers, the lowest first: no
 // package imports one of its own row or of a later one.
 var rooms = [][]string{
-	{"kernel/gocell/cell"},
-	{"kernel/gocell/syntax"},
-	{"kernel/gocell/check"},
-	{"kernel/gocell/vm", "kernel/gocell/code"},
-	{"kernel/gocell/std", "kernel/gocell/stdio", "kernel/gocell/mirror"},
-	{"kernel/gocell/lower", "kernel/gocell/magic", "kernel/gocell/compile"},
-	{"kernel/gocell/compiled", "kernel/gocell/debug"},
+	{"kernel/gocell/internal/cell"},
+	{"kernel/gocell/internal/syntax"},
+	{"kernel/gocell/internal/check"},
+	{"kernel/gocell/internal/vm", "kernel/gocell/internal/code"},
+	{"kernel/gocell/internal/std", "kernel/gocell/internal/stdio", "kernel/gocell/internal/mirror"},
+	{"kernel/gocell/internal/lower", "kernel/gocell/internal/magic", "kernel/gocell/internal/compile"},
+	{"kernel/gocell/internal/compiled", "kernel/gocell/internal/debug"},
 	{"kernel/gocell"},
 }
 
@@ -143,7 +156,7 @@ var leaves = []string{"kernel/gocell/rtype", "kernel/gocell/symbols"}
 // reaching lists the packages of the cells' engine that may import unsafe, and
 // so access unexported parts of other packages. The generated tables need it
 // only because they name the type unsafe.Pointer.
-var reaching = append([]string{"kernel/gocell/vm", "kernel/gocell/std", "kernel/gocell/code"}, leaves...)
+var reaching = append([]string{"kernel/gocell/internal/vm", "kernel/gocell/internal/std", "kernel/gocell/internal/code"}, leaves...)
 
 // roomBreaches reports each violation of the engine's rules in a package.
 func roomBreaches(p goPackage, breach func(from, to, why string)) {
@@ -164,9 +177,9 @@ func roomBreaches(p goPackage, breach func(from, to, why string)) {
 	}
 }
 
-// row returns the index of a package's row in order, or -1.
-func row(pkg string) int {
-	return slices.IndexFunc(order, func(roots []string) bool { return within(pkg, roots...) })
+// row returns the index of the first row of a table that a package is within, or -1.
+func row(table [][]string, pkg string) int {
+	return slices.IndexFunc(table, func(roots []string) bool { return within(pkg, roots...) })
 }
 
 // breaches returns the violations of the rules in a list of packages.
@@ -192,8 +205,10 @@ func breaches(list []goPackage) []string {
 					breach(p.ImportPath, to, rule.why)
 				}
 			}
-			if from := row(p.ImportPath); from >= 0 && row(to) > from {
-				breach(p.ImportPath, to, fmt.Sprintf("%s are below it", strings.Join(order[from], ", ")))
+			for _, table := range [][][]string{order, wings} {
+				if from := row(table, p.ImportPath); from >= 0 && row(table, to) > from {
+					breach(p.ImportPath, to, fmt.Sprintf("%s are below it", strings.Join(table[from], ", ")))
+				}
 			}
 		}
 		roomBreaches(p, breach)
@@ -224,21 +239,23 @@ func TestBreaches(t *testing.T) {
 		{ImportPath: "dacelib/nir", Deps: []string{"kernel/display"}},
 		{ImportPath: "dacelib/nir", Deps: []string{zmq4 + "/internal"}},
 		{ImportPath: "dacelib/nir", XTestImports: []string{"kernel/engine"}},
-		{ImportPath: "kernel/server", Deps: []string{"dacelib/run"}},
-		{ImportPath: "kernel/cli", Imports: []string{zmq4}},
+		{ImportPath: "kernel/internal/jupyter/server", Deps: []string{"dacelib/run"}},
+		{ImportPath: "kernel/internal/cli", Imports: []string{zmq4}},
 		{ImportPath: "kernel/notebook", Imports: []string{"dacelib/run"}},
 		{ImportPath: "dacelib/farm", Imports: []string{nats + "/nats.go"}},
-		{ImportPath: "kernel/cli", Deps: []string{nats + "/nats-server/v2/server"}},
+		{ImportPath: "kernel/internal/cli", Deps: []string{nats + "/nats-server/v2/server"}},
 		{ImportPath: "dacelib/nir", Imports: []string{gorgonia + "/gorgonia"}},
 		{ImportPath: "dacelib/construct", Deps: []string{gorgonia + "/tensor"}},
 		{ImportPath: "kernel/display", Imports: []string{yaegi + "/interp"}},
 		{ImportPath: "dacelib/problem/ccp", Imports: []string{"dacelib/brkga"}},
 		{ImportPath: "dacelib/nir", Imports: []string{"dacelib/construct"}},
 		{ImportPath: "kernel/gocell", Imports: []string{yaegi + "/interp"}},
-		{ImportPath: "kernel/gocell/lower", Imports: []string{"unsafe"}},
-		{ImportPath: "kernel/gocell/vm", Imports: []string{"kernel/gocell/lower"}},
-		{ImportPath: "kernel/gocell/std", Imports: []string{"kernel/gocell/stdio"}},
-		{ImportPath: "kernel/gocell/rtype", Imports: []string{"kernel/gocell/vm"}},
+		{ImportPath: "kernel/gocell/internal/lower", Imports: []string{"unsafe"}},
+		{ImportPath: "kernel/gocell/internal/vm", Imports: []string{"kernel/gocell/internal/lower"}},
+		{ImportPath: "kernel/gocell/internal/std", Imports: []string{"kernel/gocell/internal/stdio"}},
+		{ImportPath: "kernel/gocell/rtype", Imports: []string{"kernel/gocell/internal/vm"}},
+		{ImportPath: "kernel/internal/toolchain/native", Imports: []string{"kernel/gocell"}},
+		{ImportPath: "kernel/internal/system/limits", Imports: []string{"kernel/engine"}},
 		{ImportPath: "kernel/gocell/attic"},
 		{ImportPath: "notebooks/results/generating", Deps: []string{"kernel/display"}},
 	} {
@@ -308,7 +325,7 @@ func TestReachIns(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if name == "kernel/gocell/vm/reach.go" {
+		if name == "kernel/gocell/internal/vm/reach.go" {
 			linked = len(file.Decls)
 			continue
 		}
@@ -332,7 +349,7 @@ func TestReachIns(t *testing.T) {
 		})
 	}
 	if linked == 0 {
-		t.Error("there is no kernel/gocell/vm/reach.go")
+		t.Error("there is no kernel/gocell/internal/vm/reach.go")
 	}
 }
 
@@ -474,7 +491,7 @@ func TestModulePath(t *testing.T) {
 				return false
 			case *ast.BasicLit:
 				if n.Kind == token.STRING && (n.Value == `"`+path+`"` || strings.HasPrefix(n.Value, `"`+path+"/")) {
-					t.Errorf("%s: %s: package kernel/self tells the module's path", fset.Position(n.Pos()), n.Value)
+					t.Errorf("%s: %s: package kernel/buildinfo tells the module's path", fset.Position(n.Pos()), n.Value)
 				}
 			}
 			return true

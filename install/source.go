@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dace.local/kernel/farmserver"
-	"dace.local/kernel/self"
-	"dace.local/kernel/source"
+	"dace.local/kernel/buildinfo"
+	"dace.local/kernel/setup/farmserver"
+	"dace.local/kernel/setup/source"
 )
 
 // carry writes into dir what the command carries, and an overlay for `go build`
@@ -32,11 +32,11 @@ func carry(ctx context.Context, root, dir string, env []string, source bool) (ov
 		replace[filepath.Join(root, filepath.FromSlash(to))] = name
 		return errors.Join(write(f), f.Close())
 	}
-	if err := put("kernel/farmserver/server.gz", func(w io.Writer) error { return writeServer(ctx, w, root, dir, env) }); err != nil {
+	if err := put("kernel/setup/farmserver/server.gz", func(w io.Writer) error { return writeServer(ctx, w, root, dir, env) }); err != nil {
 		return "", err
 	}
 	if source {
-		if err := put("kernel/source/module.zip", func(w io.Writer) error { return writeSource(ctx, w, root, env) }); err != nil {
+		if err := put("kernel/setup/source/module.zip", func(w io.Writer) error { return writeSource(ctx, w, root, env) }); err != nil {
 			return "", err
 		}
 	}
@@ -107,7 +107,7 @@ func sourceFiles(ctx context.Context, root string, env []string) ([]string, erro
 		case err != nil:
 			return nil, err
 		}
-		if !strings.HasPrefix(p.ImportPath, self.Path("")) {
+		if !strings.HasPrefix(p.ImportPath, buildinfo.Path("")) {
 			continue
 		}
 		dir, err := filepath.Rel(root, p.Dir)

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"dace.local/kernel/transport"
-	"dace.local/kernel/wire"
+	"dace.local/kernel/internal/jupyter/transport"
+	"dace.local/kernel/internal/jupyter/wire"
 )
 
 // startKernel starts `dace jupyter` with a connection file, as Jupyter does.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"dace.local/kernel/transport"
-	"dace.local/kernel/wire"
+	"dace.local/kernel/internal/jupyter/transport"
+	"dace.local/kernel/internal/jupyter/wire"
 )
 
 // A debugging is a kernel process and a client that debugs its cells as

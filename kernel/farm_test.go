@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dace.local/kernel/native"
+	"dace.local/kernel/internal/toolchain/native"
 )
 
 // travelling is a notebook whose problems are evaluated by a worker: one of a

@@ -14,13 +14,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dace.local/kernel/cli"
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell"
-	"dace.local/kernel/limits"
-	"dace.local/kernel/native"
-	"dace.local/kernel/self"
-	"dace.local/kernel/server"
+	"dace.local/kernel/internal/cli"
+	"dace.local/kernel/internal/jupyter/server"
+	"dace.local/kernel/internal/system/limits"
+	"dace.local/kernel/internal/toolchain/native"
 	"dace.local/kernel/setup"
 )
 
@@ -124,7 +124,7 @@ func serve(ctx context.Context, connectionFile string, eng engine.Engine, stderr
 		return err
 	}
 	opts := server.Options{Log: log}
-	if dir, err := self.StateDir(); err == nil {
+	if dir, err := buildinfo.StateDir(); err == nil {
 		opts.History = filepath.Join(dir, "cells.jsonl")
 	}
 	return server.Serve(ctx, connectionFile, eng, opts)

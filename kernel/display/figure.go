@@ -18,8 +18,8 @@ import (
 
 	figures "dace.local/dacelib/figure"
 	"dace.local/dacelib/figure/host"
-	"dace.local/kernel/drawing"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/internal/drawing"
 )
 
 // Default size of a figure.

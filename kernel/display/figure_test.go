@@ -21,8 +21,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
-	"dace.local/kernel/drawing"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/internal/drawing"
 )
 
 // outs is an engine.Outputs that collects the displays.

@@ -15,9 +15,9 @@ import (
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/display"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/self"
 )
 
 // filler fills values with as much data as a long run produces.
@@ -97,7 +97,7 @@ func lines(t *testing.T, name string, v any) string {
 func TestLibraryTypes(t *testing.T) {
 	found := 0
 	for _, path := range symbols.Paths() {
-		if !strings.HasPrefix(path, self.Path("dacelib/")) {
+		if !strings.HasPrefix(path, buildinfo.Path("dacelib/")) {
 			continue
 		}
 		table, _ := symbols.Lookup(path)

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/self"
 )
 
 // library is the import path prefix of the types that are shown as a summary.
-var library = self.Path("dacelib/")
+var library = buildinfo.Path("dacelib/")
 
 // Limits of the summary of a library value: lines of text, and characters of a
 // field's value.

@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dace.local/kernel/background"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/internal/toolchain/background"
 )
 
 // A session compiles functions that run long by itself, unless %compile off has

@@ -11,7 +11,7 @@ import (
 	"github.com/traefik/yaegi/stdlib"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // loops are the loop bodies that BenchmarkLoops measures, in a session and in

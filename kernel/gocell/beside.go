@@ -7,8 +7,8 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/stdio"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/stdio"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // Cells, and functions that widgets call, may run beside each other: while one

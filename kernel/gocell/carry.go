@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // A function that cells have made can be made again in another process, from a

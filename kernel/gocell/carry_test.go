@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // valueOf runs a cell and returns the value of its last expression.

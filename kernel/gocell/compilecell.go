@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // compileCell implements the magic %%compile: it runs the cell compiled.

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/symbols"
 )
 

@@ -15,11 +15,11 @@ import (
 	"sync"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/debug"
-	"dace.local/kernel/gocell/lower"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/debug"
+	"dace.local/kernel/gocell/internal/lower"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 var _ engine.Debugger = (*Session)(nil)

@@ -3,7 +3,7 @@ package gocell
 import (
 	"go/types"
 
-	"dace.local/kernel/gocell/lower"
+	"dace.local/kernel/gocell/internal/lower"
 )
 
 // lowerEnv implements the interface through which package lower uses the

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // errorVars says, for each variable of type error that cells have set at their

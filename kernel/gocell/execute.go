@@ -9,12 +9,12 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/compiled"
-	"dace.local/kernel/gocell/lower"
-	"dace.local/kernel/gocell/magic"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/compiled"
+	"dace.local/kernel/gocell/internal/lower"
+	"dace.local/kernel/gocell/internal/magic"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // Execute runs a cell: its magics first, then its Go code.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/module"
+	"dace.local/kernel/internal/toolchain/module"
 )
 
 // get implements the magic %get: it fetches modules and makes their packages

@@ -9,7 +9,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
-	"dace.local/kernel/module/moduletest"
+	"dace.local/kernel/internal/toolchain/module/moduletest"
 )
 
 // TestGet runs the cells of testdata/get.txt, which use the modules of package

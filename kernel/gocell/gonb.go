@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/magic"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/process"
+	"dace.local/kernel/internal/system/process"
 )
 
 // Cells of gonb mean something here too, see kernel/foreign/README.md.

@@ -16,9 +16,9 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
-	"dace.local/kernel/gocell/compiled"
-	"dace.local/kernel/native"
-	"dace.local/kernel/randomtest"
+	"dace.local/kernel/gocell/internal/compiled"
+	"dace.local/kernel/internal/randomtest"
+	"dace.local/kernel/internal/toolchain/native"
 )
 
 // The functions of randomtest.Grid must do in cells what they do in Go, interpreted

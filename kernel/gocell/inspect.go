@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/gocell/symbols/docs"
-	"dace.local/kernel/self"
-	"dace.local/kernel/suggest"
+	"dace.local/kernel/internal/suggest"
 )
 
 // Inspect explains the name, keyword or magic at the cursor: its declaration
@@ -46,7 +46,7 @@ func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool)
 	o := s.objectAt(code, list[at])
 	if o == nil {
 		if list[at].Text == "dacelib" {
-			return page("dacelib", symbols.Doc(self.Path("dacelib"), "")), true
+			return page("dacelib", symbols.Doc(buildinfo.Path("dacelib"), "")), true
 		}
 		return engine.Bundle{}, false
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/self"
 )
 
 // inspected holds what the calls of explained have taken: the time that clock
@@ -55,7 +55,7 @@ func TestInspectFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours := strings.HasPrefix(path, self.Path("dacelib/"))
+		ours := strings.HasPrefix(path, buildinfo.Path("dacelib/"))
 		for _, name := range pkg.Scope().Names() {
 			tn, ok := pkg.Scope().Lookup(name).(*types.TypeName)
 			if !ok || !token.IsExported(name) || tn.IsAlias() {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/limits"
+	"dace.local/kernel/internal/system/limits"
 )
 
 // TestInterrupt interrupts cells of every kind. Each must stop within a second

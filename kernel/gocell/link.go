@@ -7,10 +7,10 @@ import (
 	"go/types"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/lower"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/lower"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // Declarations of fetched packages are linked on demand: before a cell is

@@ -16,9 +16,9 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/magic"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/magic"
 )
 
 // magics returns all magics: those of package magic, and those that need more of

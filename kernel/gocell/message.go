@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // ANSI attributes of messages. They have no colour: front ends show errors on red,

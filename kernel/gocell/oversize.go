@@ -8,7 +8,7 @@ import (
 	"go/token"
 	"go/types"
 
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // oversized returns an error for the variables and values of a checked cell

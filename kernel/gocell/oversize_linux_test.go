@@ -14,7 +14,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
-	"dace.local/kernel/limits"
+	"dace.local/kernel/internal/system/limits"
 )
 
 // oversizedChild is set for the process that runs the cells of TestOversized.

@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/code"
-	"dace.local/kernel/gocell/compile"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/code"
+	"dace.local/kernel/gocell/internal/compile"
+	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/gocell/vm"
 )
 
 // ownMachine runs cells without the interpreter. Only Execute uses it.

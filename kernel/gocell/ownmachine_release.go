@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/vm"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // ownMachine is not in releases: its closures for all kinds of numbers and

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/self"
 )
 
 // pages are the guides whose code blocks TestPages runs.
@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 					if err := os.WriteFile(file, []byte(code), 0o644); err != nil {
 						t.Fatal(err)
 					}
-				case "python", "sh", "fetched": // TestFiles of kernel/native runs the last
+				case "python", "sh", "fetched": // TestFiles of kernel/internal/toolchain/native runs the last
 					if file == "" {
 						break
 					}
@@ -240,7 +240,7 @@ func TestLibraryExamples(t *testing.T) {
 		}
 		// Those that users do not call need none: a driver, what the kernel sets, and
 		// what cells cannot import.
-		_, importable := symbols.Name(self.Path(strings.TrimPrefix(filepath.ToSlash(dir), "../../")))
+		_, importable := symbols.Name(buildinfo.Path(strings.TrimPrefix(filepath.ToSlash(dir), "../../")))
 		if ran == before && importable && !strings.Contains(dir, "natsfarm") && filepath.Base(dir) != "host" {
 			t.Errorf("%s has no example", dir)
 		}
@@ -261,7 +261,7 @@ func exampleCells(t *testing.T, fset *token.FileSet, f *ast.File, x *doc.Example
 	t.Helper()
 	var b strings.Builder
 	if !strings.HasSuffix(f.Name.Name, "_test") {
-		fmt.Fprintf(&b, "import . %q\n", self.Path(dir))
+		fmt.Fprintf(&b, "import . %q\n", buildinfo.Path(dir))
 	}
 	for _, i := range f.Imports {
 		if _, ok := symbols.Name(strings.Trim(i.Path.Value, `"`)); !ok {

@@ -20,7 +20,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // The programs of testdata/programs are compiled and run, and they are run by a

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"dace.local/kernel/randomtest"
+	"dace.local/kernel/internal/randomtest"
 )
 
 // Other seeds generate other programs:

@@ -12,20 +12,23 @@ import (
 	"time"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
-	"dace.local/kernel/gocell/check"
-	"dace.local/kernel/gocell/compiled"
-	"dace.local/kernel/gocell/debug"
-	"dace.local/kernel/gocell/lower"
-	"dace.local/kernel/gocell/magic"
-	"dace.local/kernel/gocell/mirror"
-	"dace.local/kernel/gocell/std"
-	"dace.local/kernel/gocell/stdio"
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/compiled"
+	"dace.local/kernel/gocell/internal/debug"
+	"dace.local/kernel/gocell/internal/lower"
+	"dace.local/kernel/gocell/internal/magic"
+	"dace.local/kernel/gocell/internal/mirror"
+	"dace.local/kernel/gocell/internal/std"
+	"dace.local/kernel/gocell/internal/stdio"
+	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/symbols"
-	"dace.local/kernel/gocell/vm"
-	"dace.local/kernel/module"
+	"dace.local/kernel/internal/toolchain/module"
 	"dace.local/kernel/widget/model"
 )
+
+// A Compiler builds Go packages and loads them into this process.
+type Compiler = compiled.Compiler
 
 // Options configure a session. A kernel uses the zero value.
 type Options struct {
@@ -42,7 +45,7 @@ type Options struct {
 	KeepStdin bool
 	// Compiler builds the cells that begin with %%compile. Without a compiler
 	// those cells are interpreted.
-	Compiler compiled.Compiler
+	Compiler Compiler
 	// CompileAfter is the processor time after which the session compiles a
 	// function by itself: a kernel's is HotAfter. Negative: at once, and cells
 	// that name the function wait until it is built. 0: only after %compile auto

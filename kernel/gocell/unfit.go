@@ -5,7 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // What a session compiles by itself must mean the same as before, so that it

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/check"
+	"dace.local/kernel/gocell/internal/check"
 )
 
 // Values returns the values of an expression after the session's cells. Output of

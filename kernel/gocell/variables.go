@@ -7,7 +7,7 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/cell"
+	"dace.local/kernel/gocell/internal/cell"
 )
 
 var _ engine.VariableLister = (*Session)(nil)

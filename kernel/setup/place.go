@@ -2,7 +2,7 @@ package setup
 
 import (
 	"context"
-	"debug/buildinfo"
+	debuginfo "debug/buildinfo"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -17,8 +17,8 @@ import (
 	"slices"
 	"strings"
 
-	"dace.local/kernel/farmserver"
-	"dace.local/kernel/self"
+	"dace.local/kernel/buildinfo"
+	"dace.local/kernel/setup/farmserver"
 )
 
 // A Place holds the paths to install to.
@@ -299,8 +299,8 @@ func Denied(dir string, err error) error {
 
 // IsOurs reports whether a file is a build of our kernel.
 func IsOurs(file string) bool {
-	info, err := buildinfo.ReadFile(file)
-	return err == nil && info.Path == self.Path("kernel")
+	info, err := debuginfo.ReadFile(file)
+	return err == nil && info.Path == buildinfo.Path("kernel")
 }
 
 // Register writes the kernelspec, with note as its record.
@@ -403,10 +403,10 @@ func (in *Installer) Uninstall(at Place) error {
 // history of cells, compiled cells, and the unpacked server of farms.
 func own() []string {
 	var dirs []string
-	if dir, err := self.StateDir(); err == nil {
+	if dir, err := buildinfo.StateDir(); err == nil {
 		dirs = append(dirs, dir)
 	}
-	if dir, err := self.CacheDir(); err == nil {
+	if dir, err := buildinfo.CacheDir(); err == nil {
 		dirs = append(dirs, filepath.Join(dir, "compiled"))
 	}
 	if dir, err := farmserver.Dir(); err == nil {
@@ -446,7 +446,7 @@ func (in *Installer) removeOwn(at Place) error {
 		}
 		in.say("Removed %s.", dir)
 	}
-	if dir, err := self.CacheDir(); err == nil {
+	if dir, err := buildinfo.CacheDir(); err == nil {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
 			_ = os.Remove(dir)
 		} else if err == nil {

@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"dace.local/kernel/transport"
-	"dace.local/kernel/wire"
+	"dace.local/kernel/internal/jupyter/transport"
+	"dace.local/kernel/internal/jupyter/wire"
 )
 
 // Prove starts the kernel from its kernelspec in dir as Jupyter does, with the

@@ -17,8 +17,8 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
-	"dace.local/kernel/limits"
-	"dace.local/kernel/process"
+	"dace.local/kernel/internal/system/limits"
+	"dace.local/kernel/internal/system/process"
 )
 
 // An Error says that a command failed.

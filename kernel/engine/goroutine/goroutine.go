@@ -16,7 +16,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"dace.local/kernel/self"
+	"dace.local/kernel/buildinfo"
 )
 
 // A holder is the target of the label pointer. It begins with the layout of an
@@ -28,7 +28,7 @@ type holder struct {
 
 func init() {
 	if err := checkLabels(reflect.TypeFor[pprof.LabelSet]()); err != nil {
-		self.Refuse(err)
+		buildinfo.Refuse(err)
 	}
 }
 

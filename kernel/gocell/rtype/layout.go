@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"dace.local/kernel/self"
+	"dace.local/kernel/buildinfo"
 )
 
 // Another Go may lay out its descriptors differently. As the process starts, the
@@ -20,13 +20,13 @@ import (
 
 func init() {
 	if err := errors.Join(checkLayouts(layouts(), mapType), checkCompiled()); err != nil {
-		self.Refuse(err)
+		buildinfo.Refuse(err)
 	}
 	// The run time takes offset -1, the first that it returns, for unreachable
 	// code.
 	addReflectOff(unsafe.Pointer(new(int)))
 	if err := checkMade(); err != nil {
-		self.Refuse(err)
+		buildinfo.Refuse(err)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"unsafe"
 
-	"dace.local/kernel/self"
+	"dace.local/kernel/buildinfo"
 )
 
 // Raw is the memory layout of a reflect.Value.
@@ -37,7 +37,7 @@ var UnsafePointer = reflect.TypeFor[unsafe.Pointer]()
 func Hidden(of reflect.Type, name, typ string) func(v reflect.Value) reflect.Value {
 	f, ok := of.FieldByName(name)
 	if !ok || f.Type.String() != typ {
-		self.Refuse(fmt.Errorf("%s has no field %s of type %s", of, name, typ))
+		buildinfo.Refuse(fmt.Errorf("%s has no field %s of type %s", of, name, typ))
 	}
 	return func(v reflect.Value) reflect.Value { return Open(v.FieldByIndex(f.Index)) }
 }

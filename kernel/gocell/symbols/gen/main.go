@@ -30,18 +30,18 @@ import (
 	"golang.org/x/tools/go/gcexportdata"
 	"golang.org/x/tools/go/packages"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/symbols/docs"
-	"dace.local/kernel/self"
 )
 
 // patterns are the go list patterns of the packages outside the standard
 // library.
 var patterns = []string{
-	self.Path("dacelib/..."),
-	self.Path("kernel/display"),
-	self.Path("kernel/foreign/..."),
-	self.Path("kernel/shell"),
-	self.Path("kernel/widget"),
+	buildinfo.Path("dacelib/..."),
+	buildinfo.Path("kernel/display"),
+	buildinfo.Path("kernel/foreign/..."),
+	buildinfo.Path("kernel/shell"),
+	buildinfo.Path("kernel/widget"),
 	"gonum.org/v1/gonum/...",
 	"gonum.org/v1/plot/...",
 	"gorgonia.org/gorgonia",
@@ -78,7 +78,7 @@ func skip(p string) bool {
 	switch p {
 	case "unsafe", "embed", "plugin", "runtime/cgo", "runtime/race", "runtime/msan", "runtime/asan",
 		"gonum.org/v1/gonum", "gonum.org/v1/plot/cmpimg", "C",
-		self.Path("dacelib/farm/farmtest"): // its units end workers
+		buildinfo.Path("dacelib/farm/farmtest"): // its units end workers
 		return true
 	}
 	for _, prefix := range []string{"gonum.org/v1/plot/gob", "gonum.org/v1/gonum/blas/testblas",
@@ -169,7 +169,7 @@ func main() {
 // tableOf returns the name of the generated package that registers a package's
 // symbols.
 func tableOf(path string) string {
-	if strings.HasPrefix(path, self.Path("")) {
+	if strings.HasPrefix(path, buildinfo.Path("")) {
 		return "dace"
 	}
 	switch host, _, _ := strings.Cut(path, "/"); host {
@@ -269,7 +269,7 @@ func symbolFile(p *types.Package) ([]byte, error) {
 }
 
 // tablePath is the import path of the package with which the tables register.
-var tablePath = self.Path("kernel/gocell/symbols/table")
+var tablePath = buildinfo.Path("kernel/gocell/symbols/table")
 
 func generic(t types.Type) bool {
 	switch t := t.(type) {
@@ -374,7 +374,7 @@ func writeDocs(name string, pkgs []*packages.Package) {
 // others.
 func writeSource(name string, pkgs []*packages.Package) {
 	writeTexts(name, "source", pkgs, func(p *packages.Package) map[string]string {
-		if !strings.HasPrefix(p.PkgPath, self.Path("")) {
+		if !strings.HasPrefix(p.PkgPath, buildinfo.Path("")) {
 			return nil
 		}
 		return docs.Source(parseFiles(p.GoFiles))

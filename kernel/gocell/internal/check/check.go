@@ -1,0 +1,874 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"dace.local/kernel/buildinfo"
+	"dace.local/kernel/gocell/symbols"
+)
+
+// The session is one Go package that grows cell by cell. go/types checks a cell
+// against it in passes (passes.go): constants, types, function signatures and
+// statements first, which determines the types of the variables that the
+// statements define; then function bodies, which may use those variables.
+
+// An entity is what a name of the session denotes.
+type entity struct {
+	name   string
+	Object types.Object
+	Cell   int // the number of the cell that declares it; 0 if the kernel predeclares it
+}
+
+// A Unit is a declaration that the session has: of constants, types or a
+// function, a method, or all of a compiled cell.
+type Unit struct {
+	Piece
+	Names  []string        // what it declares; for a method, the receiver's type
+	Method string          // the method's name, or ""
+	deps   map[string]bool // the session's names that it uses
+	// native holds the declarations of a compiled cell, which is one unit.
+	native []Piece
+	// auto says that the session has compiled the function by itself, see
+	// automatic.go.
+	auto bool
+	// parts are the interpreted units that a unit of lifted types is made of,
+	// see lift.go.
+	parts []*Unit
+}
+
+func (u *Unit) String() string {
+	if u.Method != "" {
+		return u.Names[0] + "." + u.Method
+	}
+	return strings.Join(u.Names, ", ")
+}
+
+// Program is the session's state as the checker sees it.
+type Program struct {
+	Importer *Importer
+	Package  *types.Package
+	Names    map[string]*entity
+	Imports  map[string]string // by the name that cells use
+	dots     []string          // paths imported with a dot
+	Units    []*Unit           // in the order declared
+	gone     []*Unit           // those that no longer compile: they come back when what they use does
+	broken   map[string]string // why a name is no longer declared
+	lifted   map[string]bool   // types of interpreted cells that are compiled, see lift.go
+	Prelude  *Prelude          // shared by all clones
+	ctx      *entity           // the predeclared context of cells
+	// cannotLift says why a type cannot be compiled, while a cell is checked.
+	cannotLift map[string]string
+}
+
+// Checked is a cell without errors, ready to be lowered.
+type Checked struct {
+	Source  *Source
+	Decls   []Declared
+	Info    *types.Info
+	Vars    []*types.Var          // the session variables that the statements define, in order
+	Moved   map[string]*types.Var // variables of earlier cells whose type is declared again, with the new type
+	Results []types.Type          // of the last expression; nil where there is none
+	Fails   bool                  // a last result that is an error and not nil is the cell's error
+	Notes   []string              // messages for the user: which declarations no longer compile
+	Next    *Program              // the session after this cell
+	Natives []*Native             // the compiled cells to build, in order
+	// Redeclared holds the names whose declarations are compiled with this
+	// cell, the cell's own and their dependents'.
+	Redeclared map[string]bool
+}
+
+// Declared is a declaration that is compiled with a cell.
+type Declared struct {
+	Decl ast.Decl
+	Unit *Unit
+	Own  bool // declared by the cell itself
+}
+
+// Error is a list of messages with positions.
+type Error struct{ List scanner.ErrorList }
+
+func (e *Error) Error() string { return e.List.Error() }
+
+// Emptied returns the program without what cells have declared and imported.
+func (p *Program) Emptied() *Program {
+	return &Program{Importer: p.Importer, Package: p.Package, Names: map[string]*entity{"ctx": p.ctx}, Imports: map[string]string{},
+		broken: map[string]string{}, Prelude: p.Prelude, ctx: p.ctx}
+}
+
+// Without returns the program without some names, and without the methods of
+// those that are types. A declaration that uses one of them no longer compiles
+// when it is compiled again.
+func (p *Program) Without(names map[string]bool) *Program {
+	next := p.clone()
+	maps.DeleteFunc(next.Names, func(n string, _ *entity) bool { return names[n] })
+	without := func(u *Unit) bool {
+		return slices.ContainsFunc(u.Names, func(n string) bool { return names[n] })
+	}
+	next.Units, next.gone = slices.DeleteFunc(next.Units, without), slices.DeleteFunc(next.gone, without)
+	return next
+}
+
+// clone copies the program. Entities and units are shared, as they never
+// change.
+func (p *Program) clone() *Program {
+	return &Program{Importer: p.Importer, Package: p.Package, Names: maps.Clone(p.Names), Imports: maps.Clone(p.Imports),
+		dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
+}
+
+// UnitsOf returns the unit of a declaration, whose text is pc.
+func UnitsOf(pc Piece, d ast.Decl) *Unit {
+	u := &Unit{Piece: pc}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil {
+			u.Names, u.Method = []string{ReceiverName(d)}, d.Name.Name
+		} else {
+			u.Names = []string{d.Name.Name}
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				u.Names = append(u.Names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.Name != "_" {
+						u.Names = append(u.Names, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return u
+}
+
+// ReceiverName returns the name of a method's receiver type.
+func ReceiverName(d *ast.FuncDecl) string {
+	if len(d.Recv.List) == 0 {
+		return ""
+	}
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// Check type-checks a parsed cell against the program. It does not change the
+// program; the result holds the one after the cell.
+func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
+	next := p.clone()
+	own, err := next.ownDecls(fset, src)
+	if err != nil {
+		return nil, err
+	}
+	ownNative, err := next.ownCompiled(fset, src)
+	if err != nil {
+		return nil, err
+	}
+	t := takenBy(own, ownNative, src.Body)
+	kept, changed := keep(next.Units, fset, src, t, ownNative)
+	gone, _ := keep(next.gone, fset, src, t, ownNative)
+	for n := range t.defined {
+		// A variable that replaces a function, or one of another type,
+		// changes its users too; the type is known only after the check.
+		if e := p.Names[n]; e != nil {
+			if _, isVar := e.Object.(*types.Var); !isVar || OfNative(e.Object) {
+				changed[n] = true
+			}
+		}
+	}
+	for _, d := range own {
+		if d.Unit.Method == "" {
+			continue
+		}
+		if e := p.Names[d.Unit.Names[0]]; e != nil && OfNative(e.Object) && !t.names[e.name] && !p.lifted[e.name] {
+			ce := &Error{}
+			ce.List.Add(fset.Position(d.Decl.Pos()), fmt.Sprintf("%s is declared in a compiled cell (cell %d): declare its methods there", e.name, e.Cell))
+			return nil, ce
+		}
+	}
+	u := &update{p: next, fset: fset, src: src, own: own, ownNative: ownNative, kept: kept, gone: gone, changed: changed, dropped: map[*Unit]string{}, defs: map[string]types.Object{}}
+	c, err := u.run()
+	if err != nil {
+		return nil, err
+	}
+	if err := libraryVars(fset, c); err != nil {
+		return nil, err
+	}
+	c.Notes = append(c.Notes, next.liftNotes(p.lifted)...)
+	return c, nil
+}
+
+// ownDecls adds the cell's imports to the program, and returns its
+// declarations.
+func (p *Program) ownDecls(fset *token.FileSet, src *Source) (own []Declared, err error) {
+	i := 0 // one piece is one declaration
+	for _, d := range src.File.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			if err := p.addImports(fset, g, p.Importer); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		own = append(own, Declared{Decl: d, Unit: UnitsOf(src.decls[i], d), Own: true})
+		i++
+	}
+	return own, nil
+}
+
+// ownCompiled returns the unit of a compiled cell, nil for an interpreted one,
+// and adds its imports to the program.
+func (p *Program) ownCompiled(fset *token.FileSet, src *Source) (*Unit, error) {
+	if len(src.native) == 0 {
+		return nil, nil
+	}
+	for _, pc := range src.native {
+		ds, err := pc.Parse(fset)
+		if err != nil {
+			return nil, err
+		}
+		if g, ok := ds[0].(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			if err := p.addImports(fset, g, p.Importer); err != nil && !p.compilable(g) {
+				return nil, err
+			}
+		}
+	}
+	u, err := nativeUnit(fset, src.native)
+	if u != nil {
+		u.auto = src.auto
+	}
+	return u, err
+}
+
+// A taking is what a cell declares and defines, and so takes over from earlier
+// cells.
+type taking struct {
+	names   map[string]bool    // that its declarations declare
+	types   map[string]bool    // among them
+	methods map[[2]string]bool // type and method
+	defined map[string]bool    // variables that its statements define
+}
+
+func takenBy(own []Declared, ownNative *Unit, body *ast.BlockStmt) taking {
+	t := taking{map[string]bool{}, map[string]bool{}, map[[2]string]bool{}, DefinedBy(body)}
+	if ownNative != nil {
+		for _, n := range ownNative.Names {
+			t.names[n] = true
+		}
+	}
+	for _, d := range own {
+		if d.Unit.Method != "" {
+			t.methods[[2]string{d.Unit.Names[0], d.Unit.Method}] = true
+			continue
+		}
+		g, isGen := d.Decl.(*ast.GenDecl)
+		for _, n := range d.Unit.Names {
+			t.names[n] = true
+			if isGen && g.Tok == token.TYPE {
+				t.types[n] = true
+			}
+		}
+	}
+	return t
+}
+
+// keep returns those of the units that stay in force, and the names that are
+// declared anew, by the cell or because of it.
+func keep(units []*Unit, fset *token.FileSet, src *Source, t taking, ownNative *Unit) (kept []*Unit, changed map[string]bool) {
+	changed = map[string]bool{}
+	taken := func(n string) bool { return t.names[n] || t.defined[n] }
+	for _, u := range units {
+		switch {
+		case u.native != nil:
+			switch {
+			case !slices.ContainsFunc(u.Names, taken):
+				kept = append(kept, u)
+			case ownNative != nil && u.id != "" && u.id == src.id:
+				// An earlier version of this very cell.
+			default:
+				// The rest of it may use what was taken over.
+				if u = u.without(fset, taken); u != nil {
+					kept = append(kept, u)
+					for _, n := range u.Names {
+						changed[n] = true
+					}
+				}
+			}
+		case u.Method != "" && t.methods[[2]string{u.Names[0], u.Method}]:
+		case u.Method != "" && t.names[u.Names[0]] && (!t.types[u.Names[0]] || u.id != "" && u.id == src.id):
+			// The type is gone, or the method stood in an earlier version of
+			// this very cell and is no longer there.
+		case u.Method != "" && t.defined[u.Names[0]]:
+		case u.Method == "" && slices.ContainsFunc(u.Names, taken):
+		default:
+			kept = append(kept, u)
+		}
+	}
+	maps.Copy(changed, t.names)
+	for m := range t.methods {
+		changed[m[0]] = true
+	}
+	return kept, changed
+}
+
+// dependents returns the kept units that use a changed name, directly or
+// through other units, or are methods of a changed type.
+func dependents(kept []*Unit, changed map[string]bool) []*Unit {
+	names := maps.Clone(changed)
+	in := map[*Unit]bool{}
+	for again := true; again; {
+		again = false
+		for _, u := range kept {
+			if in[u] {
+				continue
+			}
+			hit := u.Method != "" && names[u.Names[0]]
+			for n := range u.deps {
+				hit = hit || names[n]
+			}
+			for _, n := range u.Names {
+				hit = hit || names[n]
+			}
+			if hit {
+				in[u], again = true, true
+				for _, n := range u.Names {
+					names[n] = true
+				}
+			}
+		}
+	}
+	var list []*Unit
+	for _, u := range kept {
+		if in[u] {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// initializers checks a cell of declarations as a package and returns the order
+// in which its variables are initialized.
+func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, used map[string]bool) []*types.Initializer {
+	info := &types.Info{}
+	file := &ast.File{Name: ast.NewIdent("main")}
+	file.Decls = p.fileImports(used, all, body)
+	for _, d := range all {
+		file.Decls = append(file.Decls, d.Decl)
+	}
+	for _, s := range body.List {
+		file.Decls = append(file.Decls, s.(*ast.DeclStmt).Decl)
+	}
+	if p.excess(fset, file.Decls) != nil {
+		return nil // the statements' check reports it
+	}
+	conf := &types.Config{Importer: p.Importer, Error: func(error) {}}
+	_ = types.NewChecker(conf, fset, p.Package, info).Files([]*ast.File{file})
+	return info.InitOrder
+}
+
+// explain returns the errors of a checked cell, with what became of names that
+// are no longer declared, or a name that may have been meant.
+func (p *Program) explain(k *checking, dropped map[*Unit]string) error {
+	ce := &Error{}
+	for _, e := range k.errs {
+		msg := e.Msg
+		why := ""
+		if kind, name := kindOfError(msg); kind == undefinedName {
+			why = p.whyGone(name, dropped)
+		}
+		if why != "" {
+			msg += "\n\t" + why
+		} else if s := k.suggestion(e); s != "" {
+			msg += "\n\tdid you mean " + s + "?"
+		}
+		ce.List.Add(k.fset.Position(e.Pos), msg)
+	}
+	ce.List.Sort()
+	return ce
+}
+
+// reason returns the first error of a compiled cell, with its line.
+func reason(err error) string {
+	var ce *Error
+	if errors.As(err, &ce) {
+		return fmt.Sprintf("%s (line %d)", ce.List[0].Msg, ce.List[0].Pos.Line)
+	}
+	return err.Error()
+}
+
+// explainNative adds to the errors of a compiled cell what became of names that
+// are no longer declared.
+func (p *Program) explainNative(err error, dropped map[*Unit]string) error {
+	var ce *Error
+	if !errors.As(err, &ce) {
+		return err
+	}
+	for _, e := range ce.List {
+		if kind, name := kindOfError(e.Msg); kind == undefinedName {
+			if why := p.whyGone(name, dropped); why != "" {
+				e.Msg += "\n\t" + why
+			}
+		}
+	}
+	return ce
+}
+
+// whyGone returns why a name is no longer declared, or "".
+func (p *Program) whyGone(name string, dropped map[*Unit]string) string {
+	for u, w := range dropped {
+		if slices.Contains(u.Names, name) {
+			return w
+		}
+	}
+	return p.broken[name]
+}
+
+// commit turns p into the program after the cell.
+func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Unit, dropped map[*Unit]string) {
+	own := map[string]bool{}
+	p.Units = live[:len(live):len(live)]
+	for _, n := range c.Natives {
+		if n.own {
+			p.Units = append(p.Units, n.Unit)
+			for _, name := range n.Unit.Names {
+				own[name] = true
+			}
+		}
+	}
+	for _, n := range c.Natives {
+		for _, u := range n.Unit.parts {
+			if slices.Contains(p.Units, u) {
+				continue
+			}
+			u.deps = n.Unit.deps
+			p.Units = append(p.Units, u)
+			if u.Method == "" {
+				for _, name := range u.Names {
+					own[name] = true
+				}
+			}
+		}
+	}
+	for i := range c.Decls {
+		d := &c.Decls[i]
+		if !d.Own {
+			continue
+		}
+		if f, ok := d.Decl.(*ast.FuncDecl); ok && isInit(f) {
+			continue // it runs with its cell only, and is no part of the session
+		}
+		d.Unit.deps = p.dependencies(c.Info, d.Decl)
+		p.Units = append(p.Units, d.Unit)
+		if d.Unit.Method == "" {
+			for _, n := range d.Unit.Names {
+				own[n] = true
+			}
+		}
+	}
+	for n := range c.Redeclared {
+		if o := objects[n]; o != nil {
+			cell := c.Source.Number
+			if e := p.Names[n]; e != nil && !own[n] {
+				cell = e.Cell
+			}
+			p.Names[n] = &entity{name: n, Object: o, Cell: cell}
+			delete(p.broken, n)
+		}
+	}
+	for u, why := range dropped {
+		if !slices.Contains(p.gone, u) {
+			c.Notes = append(c.Notes, why)
+		}
+		if u.Method == "" {
+			for _, n := range u.Names {
+				delete(p.Names, n)
+				p.broken[n] = why
+			}
+		}
+	}
+	sort.Strings(c.Notes)
+	for n, v := range c.Moved {
+		p.Names[n] = &entity{name: n, Object: v, Cell: p.Names[n].Cell}
+	}
+	for _, v := range c.Vars {
+		p.Names[v.Name()] = &entity{name: v.Name(), Object: v, Cell: c.Source.Number}
+		delete(p.broken, v.Name())
+		delete(c.Moved, v.Name())
+	}
+	c.last()
+}
+
+// dependencies returns the session's names that a declaration uses.
+func (p *Program) dependencies(info *types.Info, d ast.Decl) map[string]bool {
+	deps := map[string]bool{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			o := info.Uses[id]
+			if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && (o.Pkg() == p.Package && PackageLevel(o) || OfNative(o)) {
+				deps[id.Name] = true
+			}
+			if _, ok := MustResults(o); ok {
+				deps["must"] = true // which a cell may declare
+			}
+		}
+		return true
+	})
+	return deps
+}
+
+// hideForeign puts T of type U T into parentheses if another cell declares T.
+// go/types looks for cycles among such declarations and expects to find T
+// declared in the same file.
+func hideForeign(file *ast.File) {
+	here := map[string]bool{}
+	each := func(f func(s *ast.TypeSpec)) {
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				for _, s := range g.Specs {
+					f(s.(*ast.TypeSpec))
+				}
+			}
+		}
+	}
+	each(func(s *ast.TypeSpec) { here[s.Name.Name] = true })
+	each(func(s *ast.TypeSpec) {
+		if id, ok := s.Type.(*ast.Ident); ok && !here[id.Name] {
+			s.Type = &ast.ParenExpr{Lparen: id.Pos(), X: id, Rparen: id.End() - 1}
+		}
+	})
+}
+
+func NewInfo() *types.Info {
+	return &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Implicits: map[ast.Node]types.Object{},
+	}
+}
+
+// PackageLevel reports whether o is declared at package level.
+func PackageLevel(o types.Object) bool {
+	return o.Parent() != nil && o.Parent().Parent() == types.Universe
+}
+
+// resultTypes returns the types of an expression's values, with defaults for
+// untyped ones; none for a call without results.
+func resultTypes(info *types.Info, x ast.Expr) []types.Type {
+	tv, ok := info.Types[x]
+	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() {
+		return nil
+	}
+	if t, ok := tv.Type.(*types.Tuple); ok {
+		var ts []types.Type
+		for v := range t.Variables() {
+			ts = append(ts, v.Type())
+		}
+		return ts
+	}
+	return []types.Type{types.Default(tv.Type)}
+}
+
+// DefinedBy returns the variables that statements define at the top level of a
+// cell.
+func DefinedBy(body *ast.BlockStmt) map[string]bool {
+	names := map[string]bool{}
+	for _, s := range body.List {
+		for {
+			l, ok := s.(*ast.LabeledStmt)
+			if !ok {
+				break
+			}
+			s = l.Stmt
+		}
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if s.Tok == token.DEFINE {
+				for _, l := range s.Lhs {
+					if id, ok := l.(*ast.Ident); ok && id.Name != "_" {
+						names[id.Name] = true
+					}
+				}
+			}
+		case *ast.DeclStmt:
+			if g, ok := s.Decl.(*ast.GenDecl); ok && g.Tok == token.VAR {
+				for _, sp := range g.Specs {
+					if v, ok := sp.(*ast.ValueSpec); ok {
+						for _, n := range v.Names {
+							if n.Name != "_" {
+								names[n.Name] = true
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// bodyFunc returns a function named _ with the body of f, for a check of the
+// body alone. The receiver of a method becomes a parameter, unless it has type
+// parameters.
+func bodyFunc(f *ast.FuncDecl) *ast.FuncDecl {
+	g := &ast.FuncDecl{Name: &ast.Ident{Name: "_", NamePos: f.Name.Pos()}, Type: f.Type, Body: f.Body}
+	if f.Recv == nil {
+		return g
+	}
+	if len(ReceiverParams(f)) > 0 {
+		g.Recv = f.Recv
+		return g
+	}
+	return MethodBody(f)
+}
+
+// MethodBody returns a function named _ whose first parameter is the receiver
+// of the method f.
+func MethodBody(f *ast.FuncDecl) *ast.FuncDecl {
+	g := &ast.FuncDecl{Name: &ast.Ident{Name: "_", NamePos: f.Name.Pos()}, Body: f.Body}
+	t := *f.Type
+	params := &ast.FieldList{Opening: t.Params.Opening, Closing: t.Params.Closing}
+	params.List = append(params.List, f.Recv.List...)
+	params.List = append(params.List, t.Params.List...)
+	t.Params = params
+	g.Type = &t
+	// Go does not allow named and unnamed parameters together: name them all.
+	named := false
+	for _, p := range params.List {
+		named = named || len(p.Names) > 0
+	}
+	if named {
+		for i, p := range params.List {
+			if len(p.Names) == 0 {
+				q := *p
+				q.Names = []*ast.Ident{{Name: "_", NamePos: p.Type.Pos()}}
+				params.List[i] = &q
+			}
+		}
+	}
+	return g
+}
+
+// addImports adds the imports of a cell, which imp finds.
+func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Importer) error {
+	for _, s := range g.Specs {
+		is := s.(*ast.ImportSpec)
+		ipath := strings.Trim(is.Path.Value, "\"`")
+		fail := func(msg string) error {
+			e := &Error{}
+			e.List.Add(fset.Position(is.Pos()), msg)
+			return e
+		}
+		if ipath == "C" {
+			return fail("cgo cannot be used in a cell")
+		}
+		if ipath == "embed" {
+			return fail("a cell has no directory of files to embed: read a file with os.ReadFile")
+		}
+		if own := StandIn(ipath); own != "" {
+			ipath = own
+		}
+		pk, err := imp.Import(ipath)
+		if err != nil {
+			return fail(err.Error())
+		}
+		name := pk.Name()
+		if is.Name != nil {
+			name = is.Name.Name
+		}
+		switch name {
+		case "_":
+		case ".":
+			if !slices.Contains(p.dots, ipath) {
+				p.dots = append(p.dots, ipath)
+			}
+		default:
+			p.Imports[name] = ipath
+			// The import replaces a variable of that name.
+			delete(p.Names, name)
+		}
+	}
+	return nil
+}
+
+// fileImports returns the import declaration of a file, if it needs one. A
+// variable in package scope shadows the package of its name.
+func (p *Program) fileImports(used map[string]bool, all []Declared, body *ast.BlockStmt) []ast.Decl {
+	g := p.importDecl(used, all, body)
+	if g == nil {
+		return nil
+	}
+	g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
+		n := s.(*ast.ImportSpec).Name
+		return n != nil && p.Package.Scope().Lookup(n.Name) != nil
+	})
+	return []ast.Decl{g}
+}
+
+// importDecl returns imports of the packages that the cell mentions: those that
+// cells have imported, and packages that it names without an import.
+func (p *Program) importDecl(used map[string]bool, all []Declared, body *ast.BlockStmt) *ast.GenDecl {
+	g := &ast.GenDecl{Tok: token.IMPORT}
+	add := func(name, ipath string) {
+		s := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(ipath)}}
+		if name != "" {
+			s.Name = ast.NewIdent(name)
+		}
+		g.Specs = append(g.Specs, s)
+	}
+	selected := map[string]map[string]bool{} // X -> the Sels of X.Sel
+	foreign := map[string]string{}           // packages of predeclared functions of other kernels
+	visit := func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && predeclared[id.Name] != "" && p.Names[id.Name] == nil {
+			foreign[id.Name] = predeclared[id.Name]
+		}
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok {
+				if selected[x.Name] == nil {
+					selected[x.Name] = map[string]bool{}
+				}
+				selected[x.Name][s.Sel.Name] = true
+			}
+		}
+		return true
+	}
+	declares := map[string]bool{}
+	for _, d := range all {
+		ast.Inspect(d.Decl, visit)
+		if d.Unit.Method == "" {
+			for _, n := range d.Unit.Names {
+				declares[n] = true
+			}
+		}
+	}
+	ast.Inspect(body, visit)
+	names := slices.Sorted(maps.Keys(selected))
+	for _, n := range names {
+		if declares[n] {
+			continue
+		}
+		if e := p.Names[n]; e != nil {
+			continue
+		}
+		if ipath, ok := p.Imports[n]; ok {
+			add(n, ipath)
+			continue
+		}
+		if ipath := p.guess(n, selected[n]); ipath != "" {
+			add(n, ipath)
+		}
+	}
+	for _, d := range p.dots {
+		add(".", d)
+	}
+	for _, n := range slices.Sorted(maps.Keys(foreign)) {
+		if !declares[n] && !slices.Contains(p.dots, foreign[n]) {
+			add(".", foreign[n])
+		}
+	}
+	if len(g.Specs) == 0 {
+		return nil
+	}
+	return g
+}
+
+// guess returns the path of the package that an undeclared name denotes: of all
+// packages with that name one that exports all selected identifiers; the
+// standard library is preferred, then dacelib, then the shortest path, then
+// fetched packages.
+func (p *Program) guess(name string, selected map[string]bool) string {
+	for _, ipath := range p.ByName(name) {
+		pk, err := p.Importer.Import(ipath)
+		if err != nil {
+			continue
+		}
+		ok := true
+		for s := range selected {
+			ok = ok && token.IsExported(s) && pk.Scope().Lookup(s) != nil
+		}
+		if ok {
+			return ipath
+		}
+	}
+	// No package exports them all: the checker reports which it lacks.
+	if l := p.ByName(name); len(l) > 0 {
+		return l[0]
+	}
+	return ""
+}
+
+// ByName returns the paths of the packages with a name, the preferred one
+// first.
+func (p *Program) ByName(name string) []string {
+	return append(slices.Clip(CompiledByName()[name]), p.Importer.Named(name)...)
+}
+
+// CompiledByName maps names of compiled packages to their paths, the preferred
+// one first.
+var CompiledByName = sync.OnceValue(func() map[string][]string {
+	t := map[string][]string{}
+	for _, ipath := range symbols.Paths() {
+		n, _ := symbols.Name(ipath)
+		t[n] = append(t[n], ipath)
+	}
+	rank := func(s string) int {
+		switch {
+		case s == "math/rand/v2", s == "text/template":
+			return 0
+		case !strings.Contains(strings.SplitN(s, "/", 2)[0], "."):
+			return 1
+		case strings.HasPrefix(s, buildinfo.Path("")):
+			return 2
+		}
+		return 3 + strings.Count(path.Clean(s), "/")
+	}
+	for _, l := range t {
+		sort.SliceStable(l, func(i, j int) bool {
+			if a, b := rank(l[i]), rank(l[j]); a != b {
+				return a < b
+			}
+			return len(l[i]) < len(l[j])
+		})
+	}
+	return t
+})
+
+// NewProgram returns what a session knows before its first cell: the context.
+func NewProgram() (*Program, error) {
+	imp, err := newImporter()
+	if err != nil {
+		return nil, err
+	}
+	main := types.NewPackage("main", "main")
+	cp, err := imp.Import("context")
+	if err != nil {
+		return nil, err
+	}
+	ctx := &entity{name: "ctx", Object: types.NewVar(token.NoPos, main, "ctx", cp.Scope().Lookup("Context").Type())}
+	return (&Program{Importer: imp, Package: main, Prelude: NewPrelude(), ctx: ctx}).Emptied(), nil
+}

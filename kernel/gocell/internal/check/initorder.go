@@ -1,0 +1,113 @@
+package check
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/syntax"
+)
+
+// A cell that consists of declarations is treated as a Go file: its variables
+// are initialized in dependency order, and its init functions run afterwards.
+
+// A declaredVar is one spec of a var declaration.
+type declaredVar struct {
+	gen  *ast.GenDecl
+	spec *ast.ValueSpec
+}
+
+// declarationsOnly returns the variables of a cell without other statements,
+// and whether it is one.
+func declarationsOnly(body *ast.BlockStmt) (vars []declaredVar, ok bool) {
+	for _, s := range body.List {
+		d, isDecl := s.(*ast.DeclStmt)
+		if !isDecl {
+			return nil, false
+		}
+		g, isGen := d.Decl.(*ast.GenDecl)
+		if !isGen || g.Tok != token.VAR {
+			return nil, false
+		}
+		for _, sp := range g.Specs {
+			vars = append(vars, declaredVar{g, sp.(*ast.ValueSpec)})
+		}
+	}
+	return vars, len(vars) > 0
+}
+
+// statement returns a var statement of some of the variables.
+func (v declaredVar) statement(names []*ast.Ident, values []ast.Expr) ast.Stmt {
+	g, spec := *v.gen, *v.spec
+	spec.Names, spec.Values = names, values
+	g.Lparen, g.Rparen, g.Specs = token.NoPos, token.NoPos, []ast.Spec{&spec}
+	return &ast.DeclStmt{Decl: &g}
+}
+
+// inInitOrder sorts the variables of a cell by initialization order;
+// initializers is the checker's order for the cell as a package.
+func inInitOrder(body *ast.BlockStmt, vars []declaredVar, initializers []*types.Initializer) {
+	byPos := map[token.Pos]declaredVar{}
+	var list []ast.Stmt
+	values := 0
+	for _, v := range vars {
+		for _, n := range v.spec.Names {
+			byPos[n.Pos()] = v
+		}
+		if len(v.spec.Values) == 0 {
+			list = append(list, v.statement(v.spec.Names, nil))
+		} else if len(v.spec.Values) == len(v.spec.Names) {
+			values += len(v.spec.Values)
+		} else {
+			values++
+		}
+	}
+	for _, in := range initializers {
+		v, ok := byPos[in.Lhs[0].Pos()]
+		if !ok {
+			return
+		}
+		names := v.spec.Names
+		if len(in.Lhs) == 1 {
+			i := slices.IndexFunc(names, func(n *ast.Ident) bool { return n.Pos() == in.Lhs[0].Pos() })
+			names = names[i : i+1]
+		}
+		list = append(list, v.statement(names, []ast.Expr{in.Rhs}))
+		values--
+	}
+	if values == 0 { // otherwise there is a cycle: keep the order of the source
+		body.List = list
+	}
+}
+
+// InitFuncs renames the init functions of a cell, and returns the statements
+// that call them.
+func InitFuncs(decls []Declared) (calls []ast.Stmt) {
+	for _, d := range decls {
+		if f, ok := d.Decl.(*ast.FuncDecl); ok && isInit(f) {
+			name := "init" + cell.Mark + strconv.Itoa(len(calls))
+			cell.Show(cell.Mark+name, "init")
+			pos := f.Name.Pos()
+			f.Name = &ast.Ident{Name: cell.Mark + name, NamePos: pos}
+			calls = append(calls, &ast.ExprStmt{X: syntax.Call(&ast.Ident{Name: f.Name.Name, NamePos: pos}, pos)})
+		}
+	}
+	return calls
+}
+
+// isInit reports whether f is an init function.
+func isInit(f *ast.FuncDecl) bool { return f.Recv == nil && f.Name.Name == "init" }
+
+// AfterVars returns the index in a cell's statements at which init functions
+// are called: after the leading var declarations.
+func AfterVars(list []ast.Stmt) int {
+	for i, s := range list {
+		if d, ok := s.(*ast.DeclStmt); !ok || d.Decl.(*ast.GenDecl).Tok != token.VAR {
+			return i
+		}
+	}
+	return len(list)
+}

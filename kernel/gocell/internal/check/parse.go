@@ -1,0 +1,143 @@
+package check
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"slices"
+	"strings"
+
+	"dace.local/kernel/gocell/internal/cell"
+)
+
+// A Piece is the text and position of one declaration. It is kept so that the
+// declaration can be compiled again when something it uses has changed.
+type Piece struct {
+	Cell         int          // the cell's number
+	File         *FetchedFile // of a fetched package; nil for a cell's
+	id           string       // the notebook's id of the cell, where known
+	Text         string       // as typed
+	Line, Column int          // of its first byte in the cell
+}
+
+// Source is one parsed cell.
+type Source struct {
+	Number int
+	id     string
+	text   string
+	decls  []Piece // const, type, func
+	native []Piece // all declarations, with variables and imports, of a compiled cell
+	auto   bool    // the session compiles a function by itself
+	File   *ast.File
+	Body   *ast.BlockStmt // the statements
+	Last   ast.Stmt       // the last statement, if the cell ends with a statement
+	Quiet  bool           // the cell ends with a semicolon: its value is not shown
+}
+
+// ParseCell parses a cell. The error is a scanner.ErrorList with positions in
+// the cell.
+func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error) {
+	src := &Source{Number: number, id: id, text: text}
+	parts := cell.Split(text)
+	var head []cell.Part // parts that are not statements
+	for _, p := range parts {
+		if p.Kind != cell.PartStmt {
+			head = append(head, p)
+		}
+	}
+	const mode = parser.ParseComments | parser.SkipObjectResolution
+	var errs scanner.ErrorList
+	collect := func(err error) {
+		if l, ok := err.(scanner.ErrorList); ok {
+			errs = append(errs, l...)
+		}
+	}
+	// Imports come first in a file, wherever they stand in the cell.
+	var imports, decls []cell.Part
+	for _, p := range head {
+		if p.Kind == cell.PartImport {
+			imports = append(imports, p)
+		} else {
+			decls = append(decls, p)
+		}
+	}
+	f, err := parser.ParseFile(fset, cell.FileName(number), "package main;"+cell.LineDirective(1, 1)+cell.Blank(text, imports), mode)
+	collect(err)
+	src.File = &ast.File{Name: ast.NewIdent("main")}
+	if f != nil {
+		src.File.Decls = append(src.File.Decls, f.Decls...)
+	}
+	for _, p := range decls {
+		line, col := cell.LineCol(text, p.Start)
+		pc := Piece{Cell: number, id: id, Text: text[p.Start:p.End], Line: line, Column: col}
+		ds, err := pc.Parse(fset)
+		collect(err)
+		src.File.Decls = append(src.File.Decls, ds...)
+		src.decls = append(src.decls, pc)
+	}
+	collect(src.parseBody(fset, head, parts))
+	if len(errs) > 0 {
+		return src, inCell(errs, text)
+	}
+	return src, nil
+}
+
+// parseBody parses the statements of a cell: the parts that are not in head.
+func (src *Source) parseBody(fset *token.FileSet, head, parts []cell.Part) error {
+	text := src.text
+	body := cell.Without(text, head)
+	n := len(parts)
+	ends := n > 0 && !slices.Contains(head, parts[n-1]) // with a statement
+	if ends {
+		body = encloseList(body, parts[n-1])
+	}
+	f, err := parser.ParseFile(fset, cell.FileName(src.Number), "package main;func _(){"+cell.LineDirective(1, 1)+body+"\n}", parser.ParseComments|parser.SkipObjectResolution)
+	if f != nil && len(f.Decls) > 0 {
+		if fd, ok := f.Decls[0].(*ast.FuncDecl); ok && fd.Body != nil {
+			src.Body = fd.Body
+		}
+	}
+	if src.Body == nil {
+		src.Body = &ast.BlockStmt{}
+	}
+	if ends && len(src.Body.List) > 0 {
+		src.Last = src.Body.List[len(src.Body.List)-1]
+		// A trailing semicolon hides the value, as in other notebooks.
+		if strings.HasSuffix(strings.TrimRight(cell.StripComments(text[parts[n-1].Start:]), " \t\r\n"), ";") {
+			src.Quiet = true
+		}
+	}
+	return err
+}
+
+// Main reports whether the cell declares func main and does not call it, and
+// whether it has nothing but declarations beside it.
+func (s *Source) Main() (declared, alone bool) {
+	for _, d := range s.File.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		declared = declared || ok && f.Recv == nil && f.Name.Name == "main"
+	}
+	used := map[string]bool{}
+	mention(used, s.Body)
+	declared = declared && !used["main"]
+	for _, x := range s.Body.List {
+		if _, ok := x.(*ast.DeclStmt); !ok {
+			return declared, false
+		}
+	}
+	return declared, declared
+}
+
+// Parse returns the declarations of a piece, positioned in its cell.
+func (p Piece) Parse(fset *token.FileSet) ([]ast.Decl, error) {
+	name := cell.FileName(p.Cell)
+	if p.File != nil {
+		name = p.File.name
+	}
+	f, err := parser.ParseFile(fset, name, "package main;"+cell.LineDirective(p.Line, p.Column)+p.Text, parser.ParseComments|parser.SkipObjectResolution)
+	if f == nil {
+		return nil, err
+	}
+	return f.Decls, err
+}

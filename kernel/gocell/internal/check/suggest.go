@@ -1,0 +1,142 @@
+package check
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"iter"
+	"maps"
+	"strings"
+
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/internal/suggest"
+)
+
+// suggestion returns the name that a person may have meant where the checker
+// knows none, or "": of what is in scope, of a package, or of a type's fields
+// and methods.
+func (k *checking) suggestion(e types.Error) string {
+	kind, name := kindOfError(e.Msg)
+	switch {
+	case kind == unknownMember:
+		if t := k.typeAt(e.Pos); t != nil {
+			return suggest.Nearest(name, members(t, k.p.Package))
+		}
+	case kind != undefinedName:
+	case !strings.Contains(name, "."):
+		return suggest.Nearest(name, k.inScope(e.Pos))
+	default:
+		pkg, name, _ := strings.Cut(name, ".")
+		if p, err := k.p.Importer.Import(k.p.guess(pkg, nil)); err == nil {
+			if s := suggest.Nearest(name, exported(p)); s != "" {
+				return pkg + "." + s
+			}
+		}
+	}
+	return ""
+}
+
+// inScope yields the names that an identifier at a position could be.
+func (k *checking) inScope(at token.Pos) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, s := range k.info.Scopes {
+			if s.Contains(at) {
+				for _, n := range s.Names() {
+					if !yield(n) {
+						return
+					}
+				}
+			}
+		}
+		for _, names := range []iter.Seq[string]{
+			maps.Keys(k.objects), maps.Keys(k.p.Names), maps.Keys(CompiledByName()),
+			func(yield func(string) bool) {
+				for _, n := range types.Universe.Names() {
+					if !strings.HasPrefix(n, cell.Mark) && !yield(n) {
+						return
+					}
+				}
+			},
+		} {
+			for n := range names {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// exported yields the names that a package exports.
+func exported(p *types.Package) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, n := range p.Scope().Names() {
+			if token.IsExported(n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// typeAt returns the type of which the identifier at a position names a field or
+// method: in x.f, or as a key in T{f: 1}.
+func (k *checking) typeAt(at token.Pos) (t types.Type) {
+	look := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if n.Sel.Pos() == at {
+				t = k.info.TypeOf(n.X)
+			}
+		case *ast.CompositeLit:
+			for _, e := range n.Elts {
+				if kv, ok := e.(*ast.KeyValueExpr); ok && kv.Pos() == at {
+					t = k.info.TypeOf(n)
+				}
+			}
+		}
+		return t == nil
+	}
+	for _, d := range k.all {
+		ast.Inspect(d.Decl, look)
+	}
+	ast.Inspect(k.body, look)
+	return t
+}
+
+// members yields the names of a type's fields and methods that a cell can use,
+// those of embedded fields too.
+func members(t types.Type, from *types.Package) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		seen := map[types.Type]bool{}
+		var walk func(t types.Type) bool
+		walk = func(t types.Type) bool {
+			if p, ok := t.Underlying().(*types.Pointer); ok {
+				t = p.Elem()
+			}
+			if seen[t] {
+				return true
+			}
+			seen[t] = true
+			methods := types.NewMethodSet(types.NewPointer(t))
+			if types.IsInterface(t) {
+				methods = types.NewMethodSet(t)
+			}
+			for m := range methods.Methods() {
+				if o := m.Obj(); (o.Exported() || o.Pkg() == from) && !yield(o.Name()) {
+					return false
+				}
+			}
+			s, ok := t.Underlying().(*types.Struct)
+			if !ok {
+				return true
+			}
+			for f := range s.Fields() {
+				if (f.Exported() || f.Pkg() == from) && !yield(f.Name()) || f.Embedded() && !walk(f.Type()) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(t)
+	}
+}

@@ -1,0 +1,134 @@
+package compile
+
+import (
+	"go/ast"
+	"go/types"
+	"reflect"
+
+	"dace.local/kernel/gocell/internal/code"
+)
+
+// A Cell is a cell of a session that has been checked.
+type Cell struct {
+	Info  *types.Info
+	Decls []*ast.FuncDecl // functions and methods, also those that are compiled again with the cell
+	Body  []ast.Stmt
+	// Vars are the variables that the statements define, as the session knows them,
+	// by the variable of the statements' scope. Each that the session had before with
+	// the same type keeps its memory: Same has the earlier variable.
+	Vars map[*types.Var]*types.Var
+	Same map[*types.Var]*types.Var
+	// Moved are variables of earlier cells whose type has been declared again, by
+	// the variable with the new type. Their memory is kept where the types have one
+	// layout.
+	Moved map[*types.Var]*types.Var
+	// Init are functions that are called after the statements before the one numbered
+	// InitAt.
+	Init   []*types.Func
+	InitAt int
+	// Last is the statement whose values Show gets, or nil.
+	// List has its expressions if it is a list of several.
+	Last ast.Stmt
+	List []ast.Expr
+	Show func(values []any)
+	// Main is a function that is called in the end, or nil.
+	Main *types.Func
+}
+
+// Cell compiles a cell. What it declares is known to later cells at once; run
+// runs its statements.
+func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer refused(&err)
+	for _, d := range x.Decls {
+		o, ok := x.Info.Defs[d.Name].(*types.Func)
+		if !ok {
+			c.refuse(d.Pos(), "internal: a function that has not been checked")
+		}
+		c.decls[o] = &declaration{d, x.Info}
+	}
+	for local, v := range x.Vars {
+		if old := x.Same[v]; old != nil && c.vars[old] != nil {
+			c.vars[v] = c.vars[old]
+		}
+		c.vars[local] = c.variable(v)
+	}
+	for v, old := range x.Moved {
+		if g := c.vars[old]; g != nil && code.SameLayout(c.runtime(old.Type(), old.Pos()), c.runtime(v.Type(), v.Pos())) {
+			c.vars[v] = g
+		}
+	}
+	file := &ast.File{Name: ast.NewIdent("main")}
+	for _, d := range x.Decls {
+		file.Decls = append(file.Decls, d)
+	}
+	body := &ast.BlockStmt{List: x.Body}
+	c.noteLocals(file, x.Info)
+	f := c.newFunction(x.Info, nil, body)
+	f.name = "main"
+	var lines []code.Line
+	for i, s := range x.Body {
+		if i == x.InitAt {
+			lines = append(lines, c.calls(x.Init)...)
+		}
+		if s == x.Last {
+			lines = append(lines, code.Line{Do: f.show(s.(*ast.ExprStmt).X, x.List, x.Show), Pos: int32(s.Pos())})
+			continue
+		}
+		lines = append(lines, f.line(s))
+	}
+	if x.InitAt >= len(x.Body) {
+		lines = append(lines, c.calls(x.Init)...)
+	}
+	if len(x.Init) > 0 {
+		f.body = code.Block(lines) // of declarations alone
+	} else {
+		f.body = f.sequence(x.Body, nil, lines)
+	}
+	if x.Main != nil {
+		f.body = code.Sequence(f.body, code.Statement(code.CallStatic(c.entry(x.Main), nil)))
+	}
+	fn := f.finish(code.SignatureOf(reflect.TypeFor[func()]()))
+	for _, d := range x.Decls {
+		if o := x.Info.Defs[d.Name].(*types.Func); o.Signature().TypeParams() == nil && o.Signature().RecvTypeParams() == nil && d.Name.Name != "_" {
+			c.entry(o) // so that what cannot be compiled is refused by the cell that declares it
+		}
+	}
+	c.finish()
+	return &code.Entry{Fn: fn}, nil
+}
+
+// calls compiles calls of functions without parameters.
+func (c *Compiler) calls(all []*types.Func) []code.Line {
+	var lines []code.Line
+	for _, o := range all {
+		lines = append(lines, code.Line{Do: code.Statement(code.CallStatic(c.entry(o), nil))})
+	}
+	return lines
+}
+
+// show compiles the last expression of a cell, or a list of several, and hands
+// the values on.
+func (f *function) show(e ast.Expr, list []ast.Expr, show func([]any)) code.Do {
+	if list == nil {
+		list = []ast.Expr{e}
+	}
+	first := f.orderly(false, list...)
+	var vals []code.Val
+	empty := types.NewInterfaceType(nil, nil)
+	for _, x := range list {
+		tuple, ok := f.typ(x).(*types.Tuple)
+		if !ok {
+			vals = append(vals, f.exprTo(x, empty))
+			continue
+		}
+		offs, call := f.tuple(x, tuple)
+		first = append(first, call)
+		for i, off := range offs {
+			t := tuple.At(i).Type()
+			vals = append(vals, f.assignable(f.load(code.Slot(off), t), t, empty))
+		}
+	}
+	return after(first, code.Show(vals, show))
+}

@@ -1,0 +1,570 @@
+package compile
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"sync"
+
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/code"
+	"dace.local/kernel/gocell/rtype"
+)
+
+// Host is what a Compiler asks of those who use it.
+type Host struct {
+	// Type returns the run-time type of a type.
+	Type func(t types.Type) (reflect.Type, error)
+	// Symbol returns a function, a variable (as its address) or a constant that a
+	// package exports, which is compiled into this process.
+	Symbol func(path, name string) (reflect.Value, bool)
+	// Bind gives a method that a cell declares its function, for libraries to
+	// call.
+	Bind func(t *types.Named, method string, fn reflect.Value)
+	// Instance returns a generic function of a library, or a method of a generic
+	// type, for type arguments: as an ordinary function, a method with its receiver
+	// as first parameter. MethodsOf lists the methods of a type that it has. Both may
+	// be nil.
+	Instance  func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool)
+	MethodsOf func(o types.Object) []string
+	// MethodName returns the name that a method has in run-time types.
+	MethodName func(f *types.Func) string
+}
+
+// An Error says what cannot be compiled, and where.
+type Error struct {
+	Pos token.Pos
+	Msg string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// A Compiler compiles the packages of a session.
+type Compiler struct {
+	Machine *code.Machine
+	Files   *token.FileSet
+
+	mu        sync.Mutex // held while something is compiled, also when code that runs asks for a method
+	host      Host
+	entries   map[*types.Func]*code.Entry
+	decls     map[*types.Func]*declaration
+	vars      map[*types.Var]*code.Var
+	instances map[*types.Func][]*instance
+	library   map[libraryKey][]*instance
+	locals    map[token.Pos]int // numbers of types that are declared in functions
+	uses      map[ast.Node]map[*types.Var]*use
+	types     map[types.Type]reflect.Type
+	methods   map[methodKey]*code.Entry
+	byData    map[methodKey]*code.Entry
+	named     map[reflect.Type]types.Type // types whose methods cells declare
+	queue     []func()
+	bound     map[*types.Named]bool
+}
+
+type methodKey struct {
+	t    reflect.Type
+	name string
+}
+
+// A declaration is a function or method with its syntax.
+type declaration struct {
+	syntax *ast.FuncDecl
+	info   *types.Info
+}
+
+// libraryInstance returns the entry of a generic function of a library, or of a
+// method of a generic type, or nil if its text is not known.
+func (c *Compiler) libraryInstance(o types.Object, method string, args []types.Type) *code.Entry {
+	if c.host.Instance == nil {
+		return nil
+	}
+	key := libraryKey{o, method}
+	for _, in := range c.library[key] {
+		if identicalLists(in.args, args) {
+			return in.entry
+		}
+	}
+	d, info, ok := c.host.Instance(o, method, args)
+	if !ok {
+		return nil
+	}
+	in := &instance{args, &code.Entry{}}
+	c.library[key] = append(c.library[key], in)
+	name := o.Pkg().Name() + "." + o.Name()
+	if method != "" {
+		name += "." + method
+	}
+	c.queue = append(c.queue, func() {
+		in.entry.Fn = c.function(&declaration{d, info}, nil, info.Defs[d.Name].(*types.Func).Signature(), name, false)
+	})
+	return in.entry
+}
+
+// A libraryKey is a generic function of a library, or a method of a generic type.
+type libraryKey struct {
+	o      types.Object
+	method string
+}
+
+// An instance is a generic function or method with type arguments.
+type instance struct {
+	args  []types.Type
+	entry *code.Entry
+}
+
+// New returns a compiler whose code runs on a machine.
+func New(m *code.Machine, files *token.FileSet, host Host) *Compiler {
+	return &Compiler{Machine: m, Files: files, host: host, entries: map[*types.Func]*code.Entry{}, decls: map[*types.Func]*declaration{},
+		vars: map[*types.Var]*code.Var{}, instances: map[*types.Func][]*instance{}, library: map[libraryKey][]*instance{}, locals: map[token.Pos]int{}, uses: map[ast.Node]map[*types.Var]*use{},
+		types: map[types.Type]reflect.Type{}, methods: map[methodKey]*code.Entry{}, byData: map[methodKey]*code.Entry{},
+		named: map[reflect.Type]types.Type{}, bound: map[*types.Named]bool{}}
+}
+
+// A Package is the code of a package.
+type Package struct {
+	init []*code.Entry // in order
+	main *code.Entry   // func main, or nil
+}
+
+// Init initializes the package's variables and runs its init functions.
+func (p *Package) Init(m *code.Machine) {
+	for _, e := range p.init {
+		m.Call(e)
+	}
+}
+
+// Main runs func main.
+func (p *Package) Main(m *code.Machine) { m.Call(p.main) }
+
+// Package compiles the files of a package that have been checked with info.
+func (c *Compiler) Package(files []*ast.File, info *types.Info) (p *Package, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer refused(&err)
+	p = &Package{}
+	var inits []*code.Entry
+	for _, file := range files {
+		for _, d := range file.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			o := info.Defs[fd.Name].(*types.Func)
+			c.decls[o] = &declaration{fd, info}
+			switch {
+			case fd.Recv == nil && fd.Name.Name == "init":
+				inits = append(inits, c.entry(o))
+			case fd.Recv == nil && fd.Name.Name == "main":
+				p.main = c.entry(o)
+			}
+		}
+	}
+	for _, file := range files {
+		c.noteLocals(file, info)
+	}
+	for _, in := range info.InitOrder {
+		p.init = append(p.init, c.initializer(in, info))
+	}
+	p.init = append(p.init, inits...)
+	c.finish()
+	return p, nil
+}
+
+// noteLocals numbers the types that functions declare, as the run time's names of
+// types have them.
+func (c *Compiler) noteLocals(file *ast.File, info *types.Info) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.TypeSpec); ok && !s.Assign.IsValid() {
+			if o := info.Defs[s.Name]; o != nil && o.Pkg() != nil && o.Parent() != o.Pkg().Scope() {
+				c.locals[o.Pos()] = len(c.locals) + 1
+				check.NoteLocal(o, c.locals[o.Pos()], nil)
+			}
+		}
+		return true
+	})
+}
+
+// refused recovers the panic of refuse.
+func refused(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Error:
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+// refuse ends the compilation with an error at a position.
+func (c *Compiler) refuse(pos token.Pos, format string, args ...any) {
+	panic(&Error{pos, fmt.Sprintf(format, args...)})
+}
+
+// finish compiles the bodies of what has been used.
+func (c *Compiler) finish() {
+	for len(c.queue) > 0 {
+		next := c.queue[0]
+		c.queue = c.queue[1:]
+		next()
+	}
+}
+
+// entry returns the entry of a function or method that is not generic, and
+// queues its body if it is new.
+func (c *Compiler) entry(o *types.Func) *code.Entry {
+	if e := c.entries[o]; e != nil {
+		return e
+	}
+	d := c.decls[o]
+	if d == nil || d.syntax.Body == nil {
+		c.refuse(o.Pos(), "the function %s has no body", o.FullName())
+	}
+	e := &code.Entry{}
+	c.entries[o] = e
+	c.queue = append(c.queue, func() { e.Fn = c.function(d, nil, o.Signature(), shownName(o, nil), false) })
+	return e
+}
+
+// instance returns the entry of a generic function or of a method of a generic
+// type for a list of type arguments.
+func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
+	for _, in := range c.instances[o] {
+		if identicalLists(in.args, args) {
+			return in.entry
+		}
+	}
+	d := c.decls[o]
+	if d == nil || d.syntax.Body == nil {
+		c.refuse(o.Pos(), "the generic function %s cannot be compiled here: its text is not known", o.FullName())
+	}
+	in := &instance{args, &code.Entry{}}
+	c.instances[o] = append(c.instances[o], in)
+	sig := o.Signature()
+	params := sig.TypeParams()
+	if sig.Recv() != nil {
+		params = sig.RecvTypeParams()
+	}
+	s := c.substitution(params, args)
+	for i, id := range typeParams(d.syntax) {
+		if o, ok := d.info.Defs[id].(*types.TypeName); ok && i < len(args) {
+			if p, ok := o.Type().(*types.TypeParam); ok {
+				s.params[p] = args[i] // a body that has been checked apart has its own
+			}
+		}
+	}
+	c.queue = append(c.queue, func() { in.entry.Fn = c.function(d, s, sig, shownName(o, args), false) })
+	return in.entry
+}
+
+// typeParams returns the names of the type parameters of a function or of its
+// receiver.
+func typeParams(d *ast.FuncDecl) []*ast.Ident {
+	var ids []*ast.Ident
+	if d.Recv == nil {
+		if d.Type.TypeParams != nil {
+			for _, f := range d.Type.TypeParams.List {
+				ids = append(ids, f.Names...)
+			}
+		}
+		return ids
+	}
+	t := ast.Unparen(d.Recv.List[0].Type)
+	if p, ok := t.(*ast.StarExpr); ok {
+		t = ast.Unparen(p.X)
+	}
+	switch x := t.(type) {
+	case *ast.IndexExpr:
+		ids = append(ids, x.Index.(*ast.Ident))
+	case *ast.IndexListExpr:
+		for _, i := range x.Indices {
+			ids = append(ids, i.(*ast.Ident))
+		}
+	}
+	return ids
+}
+
+func (c *Compiler) substitution(params *types.TypeParamList, args []types.Type) *substitution {
+	s := substitutionOf(params, args, nil)
+	s.declared = func(o *types.TypeName, from *types.TypeName) { check.NoteLocal(o, c.locals[from.Pos()], args) }
+	s.refuse = func(o *types.TypeName) {
+		c.refuse(o.Pos(), "%s is a generic type in a generic function: this cannot be compiled yet", o.Name())
+	}
+	return s
+}
+
+func identicalLists(a, b []types.Type) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !types.Identical(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// shownName is the name of a function in tracebacks.
+func shownName(o *types.Func, args []types.Type) string {
+	name := o.Name()
+	if r := o.Signature().Recv(); r != nil {
+		t, star := types.Unalias(r.Type()), ""
+		if p, ok := t.(*types.Pointer); ok {
+			t, star = types.Unalias(p.Elem()), "*"
+		}
+		if n, ok := t.(*types.Named); ok {
+			if name = n.Obj().Name() + "." + name; star != "" {
+				name = "(*" + n.Obj().Name() + ")." + o.Name()
+			}
+		}
+	} else if len(args) > 0 {
+		name += "[...]"
+	}
+	return o.Pkg().Name() + "." + name
+}
+
+// Variable returns a package-level variable.
+func (c *Compiler) Variable(v *types.Var) *code.Var { return c.variable(v) }
+
+// variable returns a package-level variable.
+func (c *Compiler) variable(v *types.Var) *code.Var {
+	g := c.vars[v]
+	if g == nil {
+		g = code.NewGlobal(c.runtime(v.Type(), v.Pos()))
+		c.vars[v] = g
+	}
+	return g
+}
+
+// initializer compiles the initialization of package-level variables.
+func (c *Compiler) initializer(in *types.Initializer, info *types.Info) *code.Entry {
+	e := &code.Entry{}
+	c.queue = append(c.queue, func() {
+		f := c.newFunction(info, nil, in.Rhs)
+		f.name = "main.init"
+		var lhs []ast.Expr
+		var places []target
+		for _, v := range in.Lhs {
+			lhs = append(lhs, nil)
+			if v.Name() == "_" {
+				places = append(places, target{t: v.Type(), blank: true})
+			} else {
+				places = append(places, target{t: v.Type(), place: code.Global(c.variable(v))})
+			}
+		}
+		var s code.Do
+		if len(lhs) == 1 {
+			s = f.assignOne(places[0], in.Rhs)
+		} else {
+			s = f.assignCall(places, in.Rhs)
+		}
+		f.body = code.Block([]code.Line{{Do: s, Pos: int32(in.Rhs.Pos())}})
+		e.Fn = f.finish(code.SignatureOf(reflect.TypeFor[func()]()))
+	})
+	return e
+}
+
+// runtime returns the run-time type of a type.
+func (c *Compiler) runtime(t types.Type, pos token.Pos) reflect.Type {
+	if r, ok := c.types[t]; ok {
+		return r
+	}
+	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+		t = types.Default(t)
+	}
+	r, err := c.host.Type(t)
+	if err != nil {
+		c.refuse(pos, "%v", err)
+	}
+	c.types[t] = r
+	c.note(t, r)
+	return r
+}
+
+// note remembers the types whose methods cells declare, for calls through
+// interfaces, and gives the methods their functions.
+func (c *Compiler) note(t types.Type, r reflect.Type) {
+	p := types.Unalias(t)
+	if ptr, ok := p.(*types.Pointer); ok {
+		p = types.Unalias(ptr.Elem())
+	}
+	if st, ok := p.(*types.Struct); ok && types.NewMethodSet(t).Len() > 0 {
+		_ = st
+		c.named[r] = t
+		return
+	}
+	n, ok := p.(*types.Named)
+	if !ok || types.IsInterface(n) {
+		return
+	}
+	if n.TypeArgs().Len() > 0 && c.host.MethodsOf != nil && !c.bound[n] {
+		if names := c.host.MethodsOf(n.Obj()); len(names) > 0 {
+			c.bound[n] = true
+			c.queue = append(c.queue, func() { c.bindLibrary(n, names) })
+			return
+		}
+	}
+	if !c.ofCells(n) {
+		return
+	}
+	c.named[r] = t
+	if c.bound[n] {
+		return
+	}
+	c.bound[n] = true
+	c.queue = append(c.queue, func() { c.bind(n) })
+	c.runtime(n, token.NoPos)
+	c.runtime(types.NewPointer(n), token.NoPos)
+}
+
+// ofCells reports whether the methods of a type are compiled here.
+func (c *Compiler) ofCells(n *types.Named) bool {
+	o := n.Obj()
+	if o.Pkg() == nil {
+		return false
+	}
+	for m := range n.Origin().Methods() {
+		if c.decls[m.Origin()] != nil {
+			return true
+		}
+	}
+	if s, ok := n.Underlying().(*types.Struct); ok {
+		for f := range s.Fields() {
+			if f.Embedded() && o.Pkg().Path() == "main" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bind gives the methods that are declared on a type their functions, for
+// libraries to call.
+func (c *Compiler) bind(n *types.Named) {
+	for i := range n.NumMethods() {
+		m := n.Method(i)
+		if c.decls[m.Origin()] == nil {
+			continue
+		}
+		e := c.methodEntry(m, n)
+		recv := m.Signature().Recv().Type()
+		sig := code.SignatureOf(c.functionType(recv, m.Signature()))
+		c.host.Bind(n, m.Name(), reflect.NewAt(sig.Type, code.AddressOf(sig.Value(&code.Closure{Entry: e}))).Elem())
+	}
+}
+
+// bindLibrary is bind for a generic type of a library.
+func (c *Compiler) bindLibrary(n *types.Named, names []string) {
+	for _, name := range names {
+		o, _, _ := types.LookupFieldOrMethod(n, true, n.Obj().Pkg(), name)
+		m, ok := o.(*types.Func)
+		if !ok {
+			continue
+		}
+		if e := c.libraryInstance(n.Obj(), name, check.ListOf(n.TypeArgs())); e != nil {
+			sig := code.SignatureOf(c.functionType(m.Signature().Recv().Type(), m.Signature()))
+			c.host.Bind(n, name, reflect.NewAt(sig.Type, code.AddressOf(sig.Value(&code.Closure{Entry: e}))).Elem())
+		}
+	}
+}
+
+// functionType is the run-time type of a function with a receiver as its first
+// parameter; recv may be nil.
+func (c *Compiler) functionType(recv types.Type, s *types.Signature) reflect.Type {
+	var in, out []reflect.Type
+	if recv != nil {
+		in = append(in, c.runtime(recv, token.NoPos))
+	}
+	for p := range s.Params().Variables() {
+		in = append(in, c.runtime(p.Type(), token.NoPos))
+	}
+	for r := range s.Results().Variables() {
+		out = append(out, c.runtime(r.Type(), token.NoPos))
+	}
+	return reflect.FuncOf(in, out, s.Variadic())
+}
+
+// methodEntry returns the entry of a method that a cell declares, as it is
+// declared on n or an instance of it.
+func (c *Compiler) methodEntry(m *types.Func, n *types.Named) *code.Entry {
+	if n.TypeArgs().Len() > 0 {
+		args := make([]types.Type, n.TypeArgs().Len())
+		for i := range args {
+			args[i] = n.TypeArgs().At(i)
+		}
+		return c.instance(m.Origin(), args)
+	}
+	return c.entry(m.Origin())
+}
+
+// method returns the entry of a method for calls through an interface that holds
+// a t: its first parameter is the interface's data word. It is nil for types that
+// cells do not declare. The machine calls it when code runs.
+func (c *Compiler) method(t reflect.Type, name string) *code.Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := methodKey{t, name}
+	if e, ok := c.byData[key]; ok {
+		return e
+	}
+	var e *code.Entry
+	if typ, ok := c.named[t]; ok {
+		e = c.dataMethod(typ, t, name)
+		c.finish()
+	}
+	c.byData[key] = e
+	return e
+}
+
+// dataMethod compiles a method for calls with a data word.
+func (c *Compiler) dataMethod(typ types.Type, t reflect.Type, name string) *code.Entry {
+	set := types.NewMethodSet(typ)
+	for i := range set.Len() {
+		s := set.At(i)
+		m := s.Obj().(*types.Func)
+		if c.host.MethodName(m) != name {
+			continue
+		}
+		recv := m.Signature().Recv().Type()
+		n := namedOf(recv)
+		_, byPointer := types.Unalias(recv).(*types.Pointer)
+		if n != nil && !types.IsInterface(n) && len(s.Index()) == 1 && c.decls[m.Origin()] != nil {
+			_, pointer := types.Unalias(typ).(*types.Pointer)
+			if byPointer {
+				return c.methodEntry(m, n)
+			}
+			if !pointer && !rtype.IsDirect(t) {
+				return c.copying(m, n)
+			}
+		}
+		return c.wrapper(typ, t, s)
+	}
+	return nil
+}
+
+// copying compiles a method with a value receiver once more, as one that takes
+// the address of the value and copies it.
+func (c *Compiler) copying(m *types.Func, n *types.Named) *code.Entry {
+	d := c.decls[m.Origin()]
+	var s *substitution
+	sig := m.Origin().Signature()
+	if n.TypeArgs().Len() > 0 {
+		args := make([]types.Type, n.TypeArgs().Len())
+		for i := range args {
+			args[i] = n.TypeArgs().At(i)
+		}
+		s = c.substitution(sig.RecvTypeParams(), args)
+	}
+	return &code.Entry{Fn: c.function(d, s, sig, shownName(m, nil), true)}
+}
+
+func namedOf(t types.Type) *types.Named {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, _ := t.(*types.Named)
+	return n
+}

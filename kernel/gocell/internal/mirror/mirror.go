@@ -1,0 +1,717 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
+
+	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/vm"
+	"dace.local/kernel/gocell/rtype"
+	"dace.local/kernel/gocell/symbols"
+)
+
+// The interpreter gives a declared type no identity: after type A int, a value
+// of type A in an interface is an int, for package fmt and for type switches
+// too. So the interpreter gets no type declarations. Instead, every type that a
+// cell declares is made at run time as the compiler would make it (package
+// rtype), with its name, fields and methods, and the interpreter uses it like a
+// type of a compiled package. A method is a function to the interpreter: cells
+// call it by name, compiled code through the type.
+
+// Path is the interpreter's import path of the package of these types.
+const Path = "gocell/types"
+
+// Hooks are the functions of the session that Types calls.
+type Hooks struct {
+	// Compiled returns the reflect type for a type that a compiled cell
+	// declares, and Instance for an instance of a generic type; nil if there is
+	// none.
+	Compiled func(o *types.TypeName) reflect.Type
+	Instance func(t *types.Named) reflect.Type
+	// Canonical returns the standard library's type for a type that the prelude
+	// declares in its place. It reports whether o is such a type.
+	Canonical func(o *types.TypeName) (types.Object, bool)
+	// Textual returns an instance of a generic type of the standard library as
+	// the prelude's text declares it, or nil if the prelude has no text of it.
+	Textual func(t *types.Named) *types.Named
+	// Declare registers a method of a type for calls through an interface.
+	Declare func(t reflect.Type, name string, x *vm.Method)
+}
+
+// Types maps the checker's types to reflect types.
+type Types struct {
+	hooks   Hooks
+	types   typeutil.Map // reflect.Type
+	named   typeutil.Map // *madeType
+	names   typeutil.Map // string: the name by which the interpreter knows a type
+	last    map[string]*madeType
+	queue   []*madeType // types to define
+	journal []func()    // functions that undo what the current cell added
+	count   int
+	table   map[string]reflect.Value // symbol table of the interpreter's package of types
+	methods []*vm.Function
+}
+
+// A madeType is a named type of a cell.
+type madeType struct {
+	id      int
+	shown   string
+	typ     *types.Named
+	r       *rtype.Named
+	laid    bool
+	key     string // of its declaration; see declarationKey
+	deps    map[string]*types.TypeName
+	methods map[string]*vm.Function // the methods declared on it
+}
+
+// notMade is the value of a panic for a type that cannot be made.
+type notMade struct{ msg string }
+
+// New returns Types that puts the types it makes into table, the symbol table
+// of the interpreter's package of types.
+func New(table map[string]reflect.Value, hooks Hooks) *Types {
+	return &Types{hooks: hooks, table: table, last: map[string]*madeType{}}
+}
+
+// Snapshot returns a function that removes everything added since; it is called
+// when the cell does not compile.
+func (m *Types) Snapshot() (undo func()) {
+	m.journal = nil
+	return m.undo
+}
+
+// undo removes what was added since the snapshot.
+func (m *Types) undo() {
+	for i := len(m.journal) - 1; i >= 0; i-- {
+		m.journal[i]()
+	}
+	m.journal, m.queue = nil, nil
+}
+
+func (m *Types) set(in *typeutil.Map, t types.Type, v any) {
+	old := in.Set(t, v)
+	m.journal = append(m.journal, func() {
+		if old == nil {
+			in.Delete(t)
+		} else {
+			in.Set(t, old)
+		}
+	})
+}
+
+// Name returns the name by which the interpreter knows a type. It makes the
+// type if it is new.
+func (m *Types) Name(t types.Type) (name string, err error) {
+	t = m.canonical(types.Unalias(t))
+	if n, ok := m.names.At(t).(string); ok {
+		return n, nil
+	}
+	rt, err := m.TypeOf(t)
+	if err != nil {
+		return "", err
+	}
+	m.count++
+	name = "T" + strconv.Itoa(m.count)
+	m.set(&m.names, t, name)
+	m.table[name] = reflect.Zero(reflect.PointerTo(rt))
+	return name, nil
+}
+
+// TypeOf returns the reflect type for t, with an error if it cannot be made.
+func (m *Types) TypeOf(t types.Type) (rt reflect.Type, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(notMade)
+			if !ok {
+				panic(r)
+			}
+			err = errors.New(e.msg)
+		}
+	}()
+	rt = m.Type(t)
+	return rt, m.Finish()
+}
+
+// canonical replaces an instance of a generic type that the prelude's text
+// declares by the instance of the standard library's type. Other types are
+// returned as they are.
+func (m *Types) canonical(t types.Type) types.Type {
+	n, ok := t.(*types.Named)
+	if !ok || n.TypeArgs().Len() == 0 {
+		return t
+	}
+	if o, ok := m.hooks.Canonical(n.Obj()); ok {
+		if i, err := types.Instantiate(nil, o.Type(), check.ListOf(n.TypeArgs()), false); err == nil {
+			return i
+		}
+	}
+	return t
+}
+
+// Type returns the reflect type for t. New named types are declared and queued;
+// Finish defines them.
+func (m *Types) Type(t types.Type) reflect.Type {
+	t = m.canonical(types.Unalias(t))
+	if r, ok := m.types.At(t).(reflect.Type); ok {
+		return r
+	}
+	r := m.build(t)
+	m.set(&m.types, t, r)
+	return r
+}
+
+var basics = map[types.BasicKind]reflect.Type{
+	types.Bool: reflect.TypeFor[bool](), types.Int: reflect.TypeFor[int](), types.Int8: reflect.TypeFor[int8](),
+	types.Int16: reflect.TypeFor[int16](), types.Int32: reflect.TypeFor[int32](), types.Int64: reflect.TypeFor[int64](),
+	types.Uint: reflect.TypeFor[uint](), types.Uint8: reflect.TypeFor[uint8](), types.Uint16: reflect.TypeFor[uint16](),
+	types.Uint32: reflect.TypeFor[uint32](), types.Uint64: reflect.TypeFor[uint64](), types.Uintptr: reflect.TypeFor[uintptr](),
+	types.Float32: reflect.TypeFor[float32](), types.Float64: reflect.TypeFor[float64](), types.Complex64: reflect.TypeFor[complex64](),
+	types.Complex128: reflect.TypeFor[complex128](), types.String: reflect.TypeFor[string](), types.UnsafePointer: rtype.UnsafePointer,
+}
+
+func (m *Types) build(t types.Type) reflect.Type {
+	switch t := t.(type) {
+	case *types.Basic:
+		if r, ok := basics[t.Kind()]; ok {
+			return r
+		}
+	case *types.Pointer:
+		return reflect.PointerTo(m.Type(t.Elem()))
+	case *types.Slice:
+		return reflect.SliceOf(m.Type(t.Elem()))
+	case *types.Chan:
+		dir := map[types.ChanDir]reflect.ChanDir{types.SendRecv: reflect.BothDir, types.SendOnly: reflect.SendDir, types.RecvOnly: reflect.RecvDir}[t.Dir()]
+		return reflect.ChanOf(dir, m.Type(t.Elem()))
+	case *types.Signature:
+		return m.function(t)
+	case *types.Array:
+		m.layout(t.Elem())
+		return reflect.ArrayOf(int(t.Len()), m.Type(t.Elem()))
+	case *types.Map:
+		m.layout(t.Key())
+		m.layout(t.Elem())
+		return reflect.MapOf(m.Type(t.Key()), m.Type(t.Elem()))
+	case *types.Struct:
+		return m.structure(t, true)
+	case *types.Interface:
+		return m.interfaceType(t, check.TypeText(t))
+	case *types.Named:
+		return m.namedType(t)
+	}
+	panic(notMade{fmt.Sprintf("a cell cannot use the type %s", types.TypeString(t, check.ShortName))})
+}
+
+func (m *Types) function(t *types.Signature) reflect.Type {
+	list := func(tt *types.Tuple) []reflect.Type {
+		var l []reflect.Type
+		for v := range tt.Variables() {
+			l = append(l, m.Type(v.Type()))
+		}
+		return l
+	}
+	return reflect.FuncOf(list(t.Params()), list(t.Results()), t.Variadic())
+}
+
+// structure makes a struct type. With methods, an unnamed struct gets the
+// methods that its embedded fields promote.
+func (m *Types) structure(t *types.Struct, methods bool) reflect.Type {
+	fields := make([]rtype.Field, t.NumFields())
+	plain, path := true, ""
+	for i := range fields {
+		f := t.Field(i)
+		m.layout(f.Type())
+		fields[i] = rtype.Field{Name: f.Name(), Type: m.Type(f.Type()), Tag: t.Tag(i), Embedded: f.Embedded()}
+		plain = plain && f.Exported() && !f.Embedded()
+		path = f.Pkg().Path()
+	}
+	if !plain {
+		r := rtype.Struct(check.TypeText(t), path, fields)
+		value, pointer := check.MethodSets(t)
+		if !methods || len(value)+len(pointer) == 0 {
+			return r
+		}
+		r, err := rtype.Promote(r, m.bound(nil, value), m.bound(nil, pointer))
+		if err != nil {
+			panic(notMade{err.Error()})
+		}
+		return r
+	}
+	std := make([]reflect.StructField, len(fields))
+	for i, f := range fields {
+		std[i] = reflect.StructField{Name: f.Name, Type: f.Type, Tag: reflect.StructTag(f.Tag)}
+	}
+	return reflect.StructOf(std)
+}
+
+func (m *Types) interfaceType(t *types.Interface, text string) reflect.Type {
+	if t.NumMethods() == 0 {
+		return reflect.TypeFor[any]()
+	}
+	var methods []rtype.Method
+	for f := range t.Methods() {
+		methods = append(methods, rtype.Method{Name: check.RuntimeName(f), Type: m.function(f.Signature())})
+	}
+	return rtype.Interface(text, "main", methods)
+}
+
+func (m *Types) namedType(t *types.Named) reflect.Type {
+	o := t.Obj()
+	switch {
+	case check.IsSeq(o):
+		return m.Type(t.Underlying())
+	case check.OfCells(o):
+		return m.declare(t).r.Type()
+	case o.Pkg() == nil:
+		if o.Name() == "error" {
+			return reflect.TypeFor[error]()
+		}
+	case check.IsNative(o.Pkg()) && t.TypeArgs().Len() > 0:
+		if r := m.hooks.Instance(t); r != nil {
+			return r
+		}
+		shown := types.TypeString(t, check.ShortName)
+		panic(notMade{fmt.Sprintf("%s is compiled, and no compiled cell has this instance of it: var _ %s in one adds it", shown, shown)})
+	case check.IsNative(o.Pkg()):
+		if r := m.hooks.Compiled(o); r != nil {
+			return r
+		}
+	case t.TypeArgs().Len() == 0:
+		if syms, ok := symbols.Lookup(o.Pkg().Path()); ok {
+			if v, ok := syms[o.Name()]; ok && v.Kind() == reflect.Pointer && v.IsNil() {
+				return v.Type().Elem()
+			}
+		}
+		if o.Pkg().Path() == "unsafe" {
+			return rtype.UnsafePointer
+		}
+		if r := check.CompiledType(o); r != nil {
+			return r
+		}
+	}
+	panic(notMade{fmt.Sprintf("a cell cannot use the type %s", types.TypeString(t, check.ShortName))})
+}
+
+// underlying returns the underlying type of a named type. For a generic type of
+// the standard library it is that of the prelude's text.
+func (m *Types) underlying(t *types.Named) types.Type {
+	if t.TypeArgs().Len() > 0 && !check.Interpreted(t.Obj().Pkg()) {
+		return m.textual(t).Underlying()
+	}
+	return t.Underlying()
+}
+
+// textual returns an instance of a generic type of the standard library as the
+// prelude's text declares it.
+func (m *Types) textual(t *types.Named) *types.Named {
+	if x := m.hooks.Textual(t); x != nil {
+		return x
+	}
+	panic(notMade{fmt.Sprintf("%s cannot be used in a cell: this generic of the standard library cannot be interpreted", types.TypeString(t, check.ShortName))})
+}
+
+func reflectKind(u types.Type) reflect.Kind {
+	switch u := u.(type) {
+	case *types.Basic:
+		return basics[u.Kind()].Kind()
+	case *types.Pointer:
+		return reflect.Pointer
+	case *types.Slice:
+		return reflect.Slice
+	case *types.Array:
+		return reflect.Array
+	case *types.Map:
+		return reflect.Map
+	case *types.Chan:
+		return reflect.Chan
+	case *types.Signature:
+		return reflect.Func
+	case *types.Struct:
+		return reflect.Struct
+	}
+	return reflect.Interface
+}
+
+// made returns the made type for a named type of a cell, or nil.
+func (m *Types) made(t *types.Named) *madeType {
+	d, _ := m.named.At(m.canonical(t)).(*madeType)
+	return d
+}
+
+// declare makes a type without defining it, and queues it for Finish.
+func (m *Types) declare(t *types.Named) *madeType {
+	if d := m.made(t); d != nil {
+		return d
+	}
+	m.count++
+	u := m.underlying(t)
+	d := &madeType{id: m.count, typ: t, shown: check.RuntimeTypeName(t), methods: map[string]*vm.Function{}}
+	value, pointer := check.MethodSets(m.source(t))
+	params := 0
+	if s, ok := u.(*types.Signature); ok {
+		params = s.Params().Len() + s.Results().Len()
+	}
+	path, pkg := "main", "main"
+	if p := t.Obj().Pkg(); p.Path() != "main" {
+		path, pkg = p.Path(), p.Name()
+	}
+	d.r = rtype.Declare(path, pkg, d.shown, reflectKind(u), len(value), len(value)+len(pointer), params)
+	m.set(&m.named, t, d)
+	m.queue = append(m.queue, d)
+	return d
+}
+
+// source returns the type whose declaration has the methods of t. For a generic
+// type of the standard library it is that of the prelude's text.
+func (m *Types) source(t *types.Named) *types.Named {
+	if t.TypeArgs().Len() > 0 && !check.Interpreted(t.Obj().Pkg()) {
+		return m.textual(t)
+	}
+	return t
+}
+
+// layout gives sizes to the named types of cells that values of t contain.
+func (m *Types) layout(t types.Type) {
+	switch t := m.canonical(types.Unalias(t)).(type) {
+	case *types.Named:
+		if check.IsSeq(t.Obj()) || !check.OfCells(t.Obj()) {
+			return
+		}
+		d := m.declare(t)
+		if d.laid {
+			return
+		}
+		d.laid = true
+		u := m.underlying(t)
+		s := m.shape(u)
+		d.r.Layout(s)
+	case *types.Array:
+		m.layout(t.Elem())
+	case *types.Struct:
+		for f := range t.Fields() {
+			m.layout(f.Type())
+		}
+	}
+}
+
+// shape returns a type with the kind and layout of t that does not contain
+// named types of cells.
+func (m *Types) shape(t types.Type) reflect.Type {
+	switch t := types.Unalias(t).(type) {
+	case *types.Pointer:
+		return reflect.TypeFor[*int]()
+	case *types.Slice:
+		return reflect.TypeFor[[]int]()
+	case *types.Map:
+		return reflect.TypeFor[map[int]int]()
+	case *types.Chan:
+		return reflect.TypeFor[chan int]()
+	case *types.Signature:
+		return reflect.TypeFor[func()]()
+	case *types.Interface:
+		if t.NumMethods() == 0 {
+			return reflect.TypeFor[any]()
+		}
+		return reflect.TypeFor[error]()
+	case *types.Array:
+		return reflect.ArrayOf(int(t.Len()), m.shape(t.Elem()))
+	case *types.Struct:
+		fields := make([]reflect.StructField, t.NumFields())
+		for i := range fields {
+			fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: m.shape(t.Field(i).Type())}
+		}
+		return reflect.StructOf(fields)
+	case *types.Named:
+		if check.OfCells(t.Obj()) {
+			return m.shape(m.underlying(m.canonical(t).(*types.Named)))
+		}
+	}
+	return m.Type(t)
+}
+
+// Finish defines the types that have been declared.
+func (m *Types) Finish() error {
+	type methods struct {
+		d              *madeType
+		value, pointer []rtype.Method
+	}
+	var all []methods
+	for len(m.queue) > 0 {
+		d := m.queue[0]
+		m.queue = m.queue[1:]
+		m.layout(d.typ)
+		u := m.underlying(d.typ)
+		if it, ok := u.(*types.Interface); ok {
+			d.r.Define(m.interfaceType(it, "main."+d.shown))
+		} else {
+			d.r.Define(m.Type(u))
+		}
+		value, pointer := check.MethodSets(m.source(d.typ))
+		all = append(all, methods{d, m.bound(d, value), m.bound(d, pointer)})
+	}
+	for _, a := range all {
+		if err := a.d.r.SetMethods(a.value, a.pointer); err != nil {
+			return err
+		}
+		m.declared(a.d)
+	}
+	return nil
+}
+
+// declared registers the methods of a type of a cell for calls through an
+// interface.
+func (m *Types) declared(d *madeType) {
+	t := d.r.Type()
+	value, pointer := check.MethodSets(m.source(d.typ))
+	for i, s := range append(value, pointer...) {
+		f := s.Obj().(*types.Func)
+		n, byPointer := check.DeclaredOn(f)
+		if n == nil {
+			continue // declared by compiled code or by an interface
+		}
+		on, path := d, s.Index()[:len(s.Index())-1]
+		if len(path) > 0 {
+			if on = m.made(n); on == nil {
+				continue
+			}
+		}
+		x := &vm.Method{Function: on.method(f.Name()), Path: path, ByPointer: byPointer}
+		if i < len(value) {
+			m.hooks.Declare(t, check.RuntimeName(f), x)
+		}
+		m.hooks.Declare(reflect.PointerTo(t), check.RuntimeName(f), x)
+	}
+}
+
+// bound returns the methods of a type as functions for compiled code to call. d
+// is nil for an unnamed struct.
+func (m *Types) bound(d *madeType, set []*types.Selection) []rtype.Method {
+	var out []rtype.Method
+	for _, s := range set {
+		f := s.Obj().(*types.Func)
+		// Package reflect determines only once how to call a function of these
+		// types, so they need their sizes now.
+		for _, list := range []*types.Tuple{f.Signature().Params(), f.Signature().Results()} {
+			for v := range list.Variables() {
+				m.layout(v.Type())
+			}
+		}
+		mt := rtype.Method{Name: check.RuntimeName(f), Hidden: !f.Exported(), Type: m.function(f.Signature())}
+		if len(s.Index()) == 1 {
+			mt.Call = m.direct(d, f)
+		} else {
+			mt.Call = m.promoted(s.Index(), f)
+		}
+		out = append(out, mt)
+	}
+	return out
+}
+
+// method returns the function of a method declared on the type, with no value
+// until the declaring cell runs.
+func (d *madeType) method(name string) *vm.Function {
+	b := d.methods[name]
+	if b == nil {
+		b = &vm.Function{Name: d.shown + "." + name}
+		d.methods[name] = b
+	}
+	return b
+}
+
+// direct returns a function that calls a method declared on the type.
+func (m *Types) direct(d *madeType, f *types.Func) func(reflect.Value, []reflect.Value) []reflect.Value {
+	b := d.method(f.Name())
+	_, byPointer := types.Unalias(f.Signature().Recv().Type()).(*types.Pointer)
+	variadic := f.Signature().Variadic()
+	return func(recv reflect.Value, args []reflect.Value) []reflect.Value {
+		fn, ok := b.Value()
+		if !ok {
+			panic(fmt.Sprintf("the method %s is not there: the cell that declares it did not run", b.Name))
+		}
+		if !byPointer && recv.Kind() == reflect.Pointer && recv.Type() != fn.Type().In(0) {
+			recv = recv.Elem()
+		}
+		in := append([]reflect.Value{recv}, args...)
+		if variadic {
+			return fn.CallSlice(in)
+		}
+		return fn.Call(in)
+	}
+}
+
+// promoted returns a function that calls a method of an embedded field, at
+// path.
+func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflect.Value) []reflect.Value {
+	name := check.RuntimeName(f)
+	n, byPointer := check.DeclaredOn(f)
+	var call func(reflect.Value, []reflect.Value) []reflect.Value
+	if n != nil {
+		call = m.direct(m.declare(n), f)
+	}
+	path = path[:len(path)-1]
+	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
+		if call != nil {
+			v, ok := vm.ReceiverIn(v, path, byPointer)
+			if !ok {
+				panic(vm.NilDereference)
+			}
+			return call(v, args)
+		}
+		v, ok := vm.FieldIn(v, path)
+		if !ok || v.Kind() == reflect.Interface && v.IsNil() {
+			panic(vm.NilDereference)
+		}
+		f := v.MethodByName(name)
+		if !f.IsValid() && v.CanAddr() {
+			f = v.Addr().MethodByName(name)
+		}
+		if !f.IsValid() {
+			panic(vm.NilDereference)
+		}
+		if f.Type().IsVariadic() {
+			return f.CallSlice(args)
+		}
+		return f.Call(args)
+	}
+}
+
+// MethodName returns the name of the interpreter's function for a method of a
+// cell's type.
+func (m *Types) MethodName(t *types.Named, method string) string {
+	t, _ = m.canonical(t).(*types.Named)
+	d := m.declare(t)
+	name := cell.Mark + "f" + strconv.Itoa(d.id) + "_" + method
+	cell.Show(name, d.shown+"."+method)
+	return name
+}
+
+// MethodNumber returns the number by which rewritten code refers to a method in
+// Bind.
+func (m *Types) MethodNumber(t *types.Named, method string) int {
+	t, _ = m.canonical(t).(*types.Named)
+	m.methods = append(m.methods, m.declare(t).method(method))
+	return len(m.methods) - 1
+}
+
+// Bind sets the function of the method with number i.
+func (m *Types) Bind(i int, f any) { m.methods[i].Bind(f) }
+
+// Adopt keeps the identity of types that a cell declares again unchanged, so
+// that values made before the cell ran again keep their types.
+func (m *Types) Adopt(c *check.Checked) {
+	type candidate struct {
+		t    *types.Named
+		key  string
+		deps map[string]*types.TypeName
+	}
+	var all []candidate
+	for _, d := range c.Decls {
+		g, ok := d.Decl.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, s := range g.Specs {
+			o, ok := c.Info.Defs[s.(*ast.TypeSpec).Name].(*types.TypeName)
+			if !ok || o.IsAlias() {
+				continue
+			}
+			t, ok := o.Type().(*types.Named)
+			if !ok || t.TypeParams().Len() > 0 {
+				continue
+			}
+			all = append(all, candidate{t, declarationKey(c.Next, t), dependencies(t)})
+		}
+	}
+	same := map[string]*madeType{}
+	for _, a := range all {
+		n := a.t.Obj().Name()
+		if d := m.last[n]; d != nil && d.key == a.key {
+			same[n] = d
+		}
+	}
+	// A type that contains a new type is new too.
+	for again := true; again; {
+		again = false
+		for _, a := range all {
+			n := a.t.Obj().Name()
+			d := same[n]
+			if d == nil {
+				continue
+			}
+			for dep, o := range a.deps {
+				if same[dep] == nil && d.deps[dep] != o {
+					delete(same, n)
+					again = true
+					break
+				}
+			}
+		}
+	}
+	last := maps.Clone(m.last)
+	m.journal = append(m.journal, func() { m.last = last })
+	m.last = maps.Clone(m.last)
+	for _, a := range all {
+		n := a.t.Obj().Name()
+		d := same[n]
+		if d == nil {
+			d = m.declare(a.t)
+		} else {
+			m.set(&m.named, a.t, d)
+			m.set(&m.types, a.t, d.r.Type())
+		}
+		old := *d
+		m.journal = append(m.journal, func() { d.key, d.deps, d.typ = old.key, old.deps, old.typ })
+		d.key, d.deps, d.typ = a.key, a.deps, a.t
+		m.last[n] = d
+	}
+}
+
+// declarationKey returns a text that differs if two declarations of a type do:
+// its underlying type, tags and methods.
+func declarationKey(p *check.Program, t *types.Named) string {
+	var b strings.Builder
+	b.WriteString(types.TypeString(t.Underlying(), nil))
+	if st, ok := t.Underlying().(*types.Struct); ok {
+		for i := range st.NumFields() {
+			b.WriteString("\n" + st.Tag(i))
+		}
+	}
+	var methods []string
+	for _, u := range p.Units {
+		if u.Method != "" && u.Names[0] == t.Obj().Name() {
+			methods = append(methods, u.Text)
+		}
+	}
+	slices.Sort(methods)
+	b.WriteString("\n" + strings.Join(methods, "\n"))
+	for f := range t.Methods() {
+		b.WriteString("\n" + f.Name() + types.TypeString(f.Type(), nil))
+	}
+	return b.String()
+}
+
+// dependencies returns the session's types that t and its methods refer to.
+func dependencies(t *types.Named) map[string]*types.TypeName {
+	deps := map[string]*types.TypeName{}
+	seen := map[types.Type]bool{}
+	note := func(x types.Type) {
+		if n, ok := x.(*types.Named); ok && n.Obj() != t.Obj() && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "main" {
+			deps[n.Obj().Name()] = n.Obj()
+		}
+	}
+	check.WalkType(t, note, seen)
+	for f := range t.Methods() {
+		check.WalkType(f.Type(), note, seen)
+	}
+	return deps
+}

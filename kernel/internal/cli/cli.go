@@ -1,0 +1,211 @@
+// Package cli implements the command dace, one file for each verb. A verb
+// parses its flags, calls a package and returns an exit code. Start with
+// [Main].
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	_ "dace.local/dacelib/nir/graph" // for nir.Settings.Gorgonia
+	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/engine"
+	"dace.local/kernel/internal/suggest"
+)
+
+// Build returns the release that the command belongs to and, if it is known, the
+// revision that it was built from.
+func Build() string { return dacerun.Build() }
+
+// Exit codes. A run that is ended by a signal returns 128 plus the signal's
+// number, as in shells.
+const (
+	exitOK     = 0
+	exitFailed = 1 // a cell failed, or a file could not be read or written
+	exitUsage  = 2
+)
+
+// An Env is the environment of the command: arguments, streams and the
+// functions that it calls.
+type Env struct {
+	// Args are the arguments after the command's name.
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// NewEngine starts a session of the language. Args are the arguments
+	// that the session's code sees; streams selects the process's standard
+	// streams that the session redirects to the running cell.
+	NewEngine func(args []string, streams Streams) (engine.Engine, error)
+	// Serve runs a Jupyter kernel on a connection file until it is shut
+	// down.
+	Serve func(ctx context.Context, connectionFile string, eng engine.Engine, stderr io.Writer) error
+	// Compiler returns nil if this machine can build compiled cells, else an
+	// error that says what is missing.
+	Compiler func() error
+	// Share copies this user's compiled cells to the installation, for all its
+	// users, and returns the number of new ones.
+	Share func() (int, error)
+}
+
+// Streams selects the standard streams of the process that a session takes
+// over.
+type Streams struct {
+	// Output: what compiled code writes to stdout and stderr becomes the
+	// running cell's output.
+	Output bool
+	// Input: reads from stdin return the answers of engine.Outputs.Input.
+	Input bool
+}
+
+// A verb is a subcommand of the command dace.
+type verb struct {
+	name, short string
+	// usage is the text that -h prints above the flags.
+	usage string
+	run   func(env *Env, v *verb, args []string) int
+}
+
+// verbs returns all verbs in the order in which the help lists them.
+func verbs() []*verb {
+	return []*verb{&jupyterVerb, &runVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
+		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &versionVerb}
+}
+
+// Main runs the command and returns its exit code.
+func Main(env *Env) int {
+	if len(env.Args) == 0 {
+		fmt.Fprint(env.Stderr, overview())
+		return exitUsage
+	}
+	name, args := env.Args[0], env.Args[1:]
+	switch name {
+	case "-h", "-help", "--help", "help":
+		if name == "help" && len(args) > 0 {
+			name, args = args[0], []string{"-h"}
+			break
+		}
+		fmt.Fprint(env.Stdout, overview())
+		return exitOK
+	case "-version", "--version":
+		name = "version"
+	}
+	for _, v := range verbs() {
+		if v.name == name {
+			return v.run(env, v, args)
+		}
+	}
+	if isScript(name) { // dace FILE, as the line #!/usr/bin/env dace has it
+		return runScript(env, &scriptVerb, append([]string{name}, args...))
+	}
+	meant := suggest.DidYouMean("", name, func(yield func(string) bool) {
+		for _, v := range verbs() {
+			if !yield(v.name) {
+				return
+			}
+		}
+	})
+	fmt.Fprintf(env.Stderr, "dace: there is no verb %q%s\n\n%s", name, meant, overview())
+	return exitUsage
+}
+
+func overview() string {
+	var b strings.Builder
+	b.WriteString("dace runs Go notebooks: cells of Go with the DACE library at hand.\n\nUsage: dace VERB ...\n\n")
+	for _, v := range verbs() {
+		fmt.Fprintf(&b, "  %-9s %s\n", v.name, v.short)
+	}
+	b.WriteString("\ndace VERB -h says more about one.\n")
+	return b.String()
+}
+
+// flags returns an empty flag set for the verb.
+func (v *verb) flags(env *Env) *flag.FlagSet {
+	fs := flag.NewFlagSet("dace "+v.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // parse reports the errors
+	fs.Usage = func() {}
+	return fs
+}
+
+// parse parses flags and between min and max other arguments. With mixed,
+// flags may also follow the other arguments; without, parsing stops at the
+// first other argument. If ok is false, the verb must return code.
+func (v *verb) parse(env *Env, fs *flag.FlagSet, args []string, mixed bool, min, max int) (rest []string, code int, ok bool) {
+	err := fs.Parse(args)
+	rest = fs.Args()
+	if mixed {
+		rest = nil
+		for err == nil && fs.NArg() > 0 {
+			left := fs.Args()
+			if used := len(args) - len(left); used > 0 && args[used-1] == "--" {
+				rest = append(rest, left...)
+				break
+			}
+			rest = append(rest, left[0])
+			args = left[1:]
+			err = fs.Parse(args)
+		}
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		v.help(env.Stdout, fs)
+		return nil, exitOK, false
+	case err != nil:
+		return nil, v.misuse(env, "%v%s", err, meantFlag(fs, err)), false
+	case len(rest) < min:
+		return nil, v.misuse(env, "an argument is missing"), false
+	case max >= 0 && len(rest) > max:
+		return nil, v.misuse(env, "unexpected argument %q", rest[max]), false
+	}
+	return rest, exitOK, true
+}
+
+// meantFlag returns a suggestion, for the error message, of a defined flag
+// similar to an undefined one; "" if there is none.
+func meantFlag(fs *flag.FlagSet, err error) string {
+	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !ok {
+		return ""
+	}
+	return suggest.DidYouMean("-", name, func(yield func(string) bool) {
+		more := true
+		fs.VisitAll(func(f *flag.Flag) { more = more && yield(f.Name) })
+	})
+}
+
+func (v *verb) help(w io.Writer, fs *flag.FlagSet) {
+	fmt.Fprint(w, strings.TrimSpace(v.usage), "\n")
+	var b strings.Builder
+	fs.SetOutput(&b)
+	fs.PrintDefaults()
+	if b.Len() > 0 {
+		fmt.Fprint(w, "\nFlags:\n", b.String())
+	}
+}
+
+// misuse reports wrong arguments together with the verb's usage line.
+func (v *verb) misuse(env *Env, format string, args ...any) int {
+	line, _, _ := strings.Cut(strings.TrimSpace(v.usage), "\n")
+	fmt.Fprintf(env.Stderr, "dace %s: %s\n%s\nMore: dace %s -h\n", v.name, fmt.Sprintf(format, args...), line, v.name)
+	return exitUsage
+}
+
+// fail reports err and returns exitFailed.
+func (v *verb) fail(env *Env, err error) int {
+	fmt.Fprintf(env.Stderr, "dace %s: %v\n", v.name, err)
+	return exitFailed
+}
+
+// reason removes the path from a file system error, for messages that name the
+// path already.
+func reason(err error) error {
+	var perr *os.PathError
+	if errors.As(err, &perr) {
+		return perr.Err
+	}
+	return err
+}

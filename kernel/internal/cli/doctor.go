@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/buildinfo"
+	"dace.local/kernel/internal/system/limits"
+	"dace.local/kernel/setup"
+)
+
+var doctorVerb = verb{
+	name:  "doctor",
+	short: "what is there, what is missing, and what that costs",
+	usage: `
+Usage: dace doctor [-prefix DIR]
+
+Says which versions this is, where the kernel is registered, what of Jupyter,
+Go and a C compiler is there, how many processors and how much memory the
+kernel may use here (the container's limits where there are any), and what it
+keeps on disk. A line that begins with "-" names something that is missing and
+what does not work without it; one that begins with "!" is a fault. It changes
+nothing.
+
+Exit code: 0; 1 when there is a fault; 2 for wrong arguments.
+`,
+	run: runDoctor,
+}
+
+// A doctor writes its findings.
+type doctor struct {
+	env    *Env
+	faults int
+}
+
+// row writes a finding: mark is ' ' for what is there, '-' for what is missing,
+// and '!' for a fault.
+func (d *doctor) row(mark byte, what, format string, args ...any) {
+	if mark == '!' {
+		d.faults++
+	}
+	fmt.Fprintf(d.env.Stdout, "%c %-14s %s\n", mark, what, fmt.Sprintf(format, args...))
+}
+
+func runDoctor(env *Env, v *verb, args []string) int {
+	in := &setup.Installer{Out: env.Stdout}
+	fs := v.flags(env)
+	fs.StringVar(&in.Prefix, "prefix", "", "look also at what is installed in `DIR`")
+	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	d := &doctor{env: env}
+	d.program()
+	d.machine()
+	d.jupyter(ctx, in)
+	d.tools(ctx)
+	d.disk()
+	if d.faults > 0 {
+		return exitFailed
+	}
+	return exitOK
+}
+
+func (d *doctor) program() {
+	d.row(' ', "dace", "%s, %s, %s/%s", dacerun.Build(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if exe, err := os.Executable(); err == nil {
+		d.row(' ', "file", "%s", exe)
+	}
+}
+
+func (d *doctor) machine() {
+	note := ""
+	if n := runtime.NumCPU(); runtime.GOMAXPROCS(0) < n {
+		note = fmt.Sprintf(" of %d: the limit of the container or of GOMAXPROCS", n)
+	}
+	d.row(' ', "processors", "%d%s; %s", runtime.GOMAXPROCS(0), note, cpuFeatures())
+	all := limits.All()
+	if len(all) == 0 {
+		d.row('-', "memory", "this system tells no limits: a cell that uses up the memory may end the kernel")
+	}
+	for _, l := range all {
+		d.row(' ', "memory", "%s has %s, %s of it free", l.Name, size(l.Total), size(l.Available))
+	}
+	if soft := debug.SetMemoryLimit(-1); soft < math.MaxInt64 {
+		d.row(' ', "collector", "works hard to keep Go's heap below %s", size(soft))
+	}
+}
+
+// size returns a number of bytes in words.
+func size(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+func (d *doctor) jupyter(ctx context.Context, in *setup.Installer) {
+	at, err := in.Place(ctx)
+	if err != nil {
+		d.row('!', "Jupyter", "%v", err)
+		return
+	}
+	if lab := setup.FindLab(at); lab != "" {
+		d.row(' ', "JupyterLab", "%s", lab)
+	} else {
+		d.row('-', "JupyterLab", "is not on the PATH; dace run and dace repl work without it (pip install jupyterlab jupyterlab_widgets)")
+	}
+	dirs, known := setup.Kernelspecs(ctx, at)
+	if !known {
+		d.row('-', "jupyter", "no Jupyter answers here that could say which kernels it finds")
+		dirs = map[string]string{}
+	}
+	if _, found := dirs[filepath.Base(at.Spec)]; !found || in.Prefix != "" {
+		if _, err := os.Stat(at.Spec); err == nil {
+			dirs[filepath.Base(at.Spec)] = at.Spec
+		}
+	}
+	ours := 0
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		if spec, err := setup.ReadSpec(dirs[name]); err == nil && spec.Metadata.Record != nil {
+			ours++
+			d.kernel(ctx, dirs[name], spec)
+		}
+	}
+	if ours == 0 {
+		d.row('-', "kernel", "is not registered with Jupyter: dace install does it")
+	}
+}
+
+// kernel reports on a kernelspec of ours.
+func (d *doctor) kernel(ctx context.Context, dir string, spec setup.Spec) {
+	command := ""
+	if len(spec.Argv) > 0 {
+		command = spec.Argv[0]
+	}
+	info, err := os.Stat(command)
+	if err != nil {
+		d.row('!', "kernel", "%q in %s starts %q, which is not there: install it again", spec.DisplayName, dir, command)
+		return
+	}
+	if me, err := os.Executable(); err == nil {
+		if i, err := os.Stat(me); err == nil && os.SameFile(i, info) {
+			d.row(' ', "kernel", "%q in %s starts this file", spec.DisplayName, dir)
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, command, "version").Output()
+	first, _, _ := strings.Cut(string(version), "\n")
+	if err != nil || first == "" {
+		d.row('!', "kernel", "%q in %s starts %s, which does not work here (%v): install it again", spec.DisplayName, dir, command, err)
+		return
+	}
+	d.row(' ', "kernel", "%q in %s starts %s: %s", spec.DisplayName, dir, command, first)
+}
+
+func (d *doctor) tools(ctx context.Context) {
+	if path, err := exec.LookPath("go"); err != nil {
+		d.row('-', "Go", "is not on the PATH: %%get cannot fetch modules, %%%%compile runs interpreted")
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, "env", "GOVERSION")
+		if temp, err := os.MkdirTemp("", "dace-doctor-"); err == nil { // the go command keeps counters
+			defer os.RemoveAll(temp)
+			cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+temp)
+		}
+		version, _ := cmd.Output()
+		d.row(' ', "Go", "%s %s", path, strings.TrimSpace(string(version)))
+	}
+	if path, err := exec.LookPath("gcc"); err != nil {
+		d.row('-', "gcc", "is not on the PATH: the true instances of problem/caop measure nothing (its NIRs do)")
+	} else {
+		d.row(' ', "gcc", "%s", path)
+	}
+	switch {
+	case d.env.Compiler == nil:
+	case d.env.Compiler() != nil:
+		d.row('-', "compiled cells", "cells that begin with %%%%compile run interpreted, about a hundred times slower: %v", d.env.Compiler())
+	default:
+		d.row(' ', "compiled cells", "can be built here")
+	}
+}
+
+func (d *doctor) disk() {
+	for _, f := range []struct {
+		what string
+		dir  func() (string, error)
+	}{{"history", buildinfo.StateDir}, {"cache", buildinfo.CacheDir}} {
+		dir, err := f.dir()
+		if err != nil {
+			d.row('-', f.what, "is not kept: %v", err)
+			continue
+		}
+		if n, files := weigh(dir); files > 0 {
+			d.row(' ', f.what, "%s: %d files, %s", dir, files, size(n))
+		} else {
+			d.row(' ', f.what, "%s: nothing yet", dir)
+		}
+	}
+}
+
+// weigh returns the bytes and the number of the files below a folder.
+func weigh(dir string) (n int64, files int) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil // what cannot be read is not counted
+		}
+		if info, err := e.Info(); err == nil {
+			n, files = n+info.Size(), files+1
+		}
+		return nil
+	})
+	return n, files
+}

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/portfolio"
+	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/buildinfo"
+)
+
+var testVerb = verb{
+	name:  "test",
+	short: "test portfolios on unseen instances: the paper's tables",
+	usage: `
+Usage: dace test DIR|NAME... -class CLASS [flags]
+       dace test -list
+
+Runs portfolios on unseen instances of a class by the paper's protocol and
+prints its two tables: mean and standard deviation of the normalised quality
+over the instances, and on how many of them the first portfolio is
+significantly better than each other, not different, or worse (W-D-L). A star
+marks the largest mean of a row, a tilde those that do not differ from it
+significantly.
+
+A DIR is a folder of "dace construct"; a file portfolio.json will do. A NAME is
+a portfolio of the paper: dace, ceps, global, parhydra, brkga-pap or, for caop,
+smartest-pap; -list shows their members. A folder of such a name is given as
+./NAME. Portfolios of several constructions by one method also get a table over
+the constructions: a test over instances compares two portfolios, only one over
+constructions compares two methods.
+
+Readings: written is the paper's text: instances are normalised by 1,000,000
+random solutions, tests are two-sided. published is what the authors' public
+code does: 100,000 solutions, 20 repeats over 12 seeds, one-sided tests either
+way, the standard deviation over n, one seed for all members of a portfolio in a
+repeat, which -shared-seed gives them in written, too. both also prints one table in Markdown of
+both and the paper's numbers, with a sentence for each row that changes.
+
+-json prints the records, a JSON line for each portfolio on each instance,
+instead of the tables. -o FILE keeps them, so that a test that was interrupted
+goes on there. The ranges of the instances are kept in dace/ranges.jsonl in the
+user's cache; -ranges names another file, "none" keeps none.
+
+Exit code: 0; 1 when the test failed; 2 for wrong arguments; 130 when
+interrupted.
+
+Examples:
+  dace test dace ceps global parhydra brkga-pap -class ccp -reading published
+  dace test ccp-dace brkga-pap -class ccp -dim 40 -instances 20 -o records.jsonl
+`,
+	run: runTest,
+}
+
+func runTest(env *Env, v *verb, args []string) int {
+	fs := v.flags(env)
+	var (
+		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
+		dim       = fs.Int("dim", 0, "dimension of the instances; 0 means those of the class's test instances")
+		instances = fs.Int("instances", 50, "`number` of instances of each dimension")
+		repeats   = fs.Int("repeats", 20, "`number` of runs on every instance")
+		reading   = fs.String("reading", "written", "written, published or both")
+		seed      = fs.Uint64("seed", 1, "seed of the instances and of the runs")
+		shared    = fs.Bool("shared-seed", false, "all members of a portfolio have one seed in a repeat, as in -reading published")
+		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
+		farmJoin  = fs.String("farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
+		evals     = fs.Int("evaluations", 800, "evaluations of each member in a run")
+		sample    = fs.Int("sample", 0, "`number` of solutions that an instance is normalised by; 0 means the reading's")
+		out       = fs.String("o", "", "`file` that keeps the records and is gone on with")
+		rangeFile = fs.String("ranges", "", "`file` that keeps the ranges of instances")
+		asJSON    = fs.Bool("json", false, "print records instead of tables")
+		list      = fs.Bool("list", false, "list the paper's portfolios")
+	)
+	names, code, ok := v.parse(env, fs, args, true, 0, -1)
+	switch {
+	case !ok:
+		return code
+	case *list:
+		return listPortfolios(env, v)
+	case len(names) == 0:
+		return v.misuse(env, "which portfolios? folders of dace construct, or names: %s", strings.Join(experiment.Portfolios(), ", "))
+	case *className == "":
+		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
+	case *instances < 1 || *repeats < 1 || *evals < 1 || *sample < 0:
+		return v.misuse(env, "-instances, -repeats and -evaluations must be at least 1")
+	}
+	var readings []dacerun.Reading
+	if *reading == "both" {
+		readings = []dacerun.Reading{dacerun.Written, dacerun.Published}
+	} else {
+		r, err := dacerun.ParseReading(*reading)
+		if err != nil {
+			return v.misuse(env, "%v; or both", err)
+		}
+		readings = append(readings, r)
+	}
+	base, err := experiment.Class(*className, 0)
+	if err != nil {
+		return v.misuse(env, "%v", err)
+	}
+	switch {
+	case *dim < 0:
+		return v.misuse(env, "a dimension of %d; it must be at least 1", *dim)
+	case *dim > 0 && *className == "onemax":
+		base, err = experiment.Class(*className, *dim)
+	case *dim > 0:
+		base.TestDims = []int{*dim}
+	}
+	if err != nil {
+		return v.misuse(env, "%v", err)
+	}
+	entries, err := testEntries(base.Name, names)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	set, err := base.NewSet(*seed, 0, *instances)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	s := experiment.Settings{Sample: *sample, Evaluations: *evals, Repeats: *repeats, Seed: *seed, Workers: *workers, File: *out}
+	if *shared {
+		s.Seeds = portfolio.SharedSeed
+	}
+	if s.Ranges, err = rangesFile(*rangeFile); err != nil {
+		return v.fail(env, err)
+	}
+	ctx, stop := untilSignal()
+	defer stop()
+	if s.Farm, err = joinFarm(ctx, env, v, *farmJoin); err != nil {
+		return v.fail(env, err)
+	}
+	if _, tty := descriptor(env.Stderr); tty {
+		s.OnEvent = func(e dacerun.Event) {
+			fmt.Fprintf(env.Stderr, "\r\x1b[K%s", clip(fmt.Sprintf("%d of %d: %s %.4f", e.Step, e.Total, e.Detail, e.Value), width(env.Stderr)-1))
+			if e.Step == e.Total {
+				fmt.Fprint(env.Stderr, "\r\x1b[K")
+			}
+		}
+	}
+	var tables []experiment.Table
+	for _, r := range readings {
+		s.Reading = r
+		records, err := experiment.Test(ctx, set, entries, s)
+		if err != nil {
+			var sig signalled
+			if errors.As(context.Cause(ctx), &sig) {
+				kept := "-o FILE would have kept the records"
+				if *out != "" {
+					kept = "the records are in " + *out + ", and the same command goes on from there"
+				}
+				fmt.Fprintf(env.Stderr, "dace test: %v after %d of %d; %s\n", sig, len(records), len(entries)*len(set.Test), kept)
+				return sig.code()
+			}
+			return v.fail(env, err)
+		}
+		if *asJSON {
+			enc := json.NewEncoder(env.Stdout)
+			for _, r := range records {
+				if err := enc.Encode(r); err != nil {
+					return v.fail(env, err)
+				}
+			}
+			continue
+		}
+		t, err := experiment.Tabulate(records, "")
+		if err != nil {
+			return v.fail(env, err)
+		}
+		tables = append(tables, t)
+		fmt.Fprintln(env.Stdout, t)
+		if err := printConstructions(env, records); err != nil {
+			return v.fail(env, err)
+		}
+	}
+	if len(tables) == 2 {
+		changes, err := experiment.SideBySide(tables[0], tables[1])
+		if err != nil {
+			return v.fail(env, err)
+		}
+		fmt.Fprintf(env.Stdout, "\n%s", experiment.ChangesMarkdown(changes))
+	}
+	return exitOK
+}
+
+// testEntries loads the portfolios that the arguments name: an argument is a
+// name from the paper, a folder or a file.
+func testEntries(class string, names []string) ([]experiment.Entry, error) {
+	var portfolios []portfolio.Portfolio
+	var seeds []uint64
+	for _, name := range names {
+		p, paperErr := experiment.Portfolio(class, name)
+		seed := uint64(0)
+		if paperErr != nil {
+			dir, file := filepath.Split(name)
+			if file != construct.SummaryName {
+				dir = name
+			}
+			summary, err := construct.LoadSummary(dir)
+			if errors.Is(err, os.ErrNotExist) {
+				return nil, fmt.Errorf("%q is neither a portfolio of the paper for %s (%s) nor a folder of dace construct with a %s", name, class, strings.Join(experiment.Portfolios(), ", "), construct.SummaryName)
+			}
+			if err != nil {
+				return nil, err
+			}
+			p, seed = portfolio.Portfolio{Name: summary.Method, Members: summary.Members}, summary.Seed
+		}
+		portfolios, seeds = append(portfolios, p), append(seeds, seed)
+	}
+	entries := experiment.Entries(portfolios)
+	// Number the constructions by their seeds if these are distinct and
+	// known, because that says more than their order on the command line.
+	type id struct {
+		name string
+		seed uint64
+	}
+	seen := map[id]bool{}
+	for i, p := range portfolios {
+		if k := (id{p.Name, seeds[i]}); seeds[i] == 0 || seen[k] {
+			return entries, nil
+		} else {
+			seen[k] = true
+		}
+	}
+	for i := range entries {
+		entries[i].Construction = seeds[i]
+	}
+	return entries, nil
+}
+
+// printConstructions prints the table over constructions if a method has
+// several.
+func printConstructions(env *Env, records []experiment.Record) error {
+	several := false
+	rows, err := experiment.Constructions(records, records[0].Method)
+	for _, r := range rows {
+		several = several || r.Constructions > 1
+	}
+	if err != nil || !several {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "\nover constructions: mean and standard deviation, 95 %% interval, for how many seeds %s is ahead\n", records[0].Method)
+	for _, r := range rows {
+		interval := ""
+		if !math.IsNaN(r.Low) {
+			interval = fmt.Sprintf("%.4f to %.4f", r.Low, r.High)
+		}
+		ahead := ""
+		if r.Pairs > 0 {
+			ahead = fmt.Sprintf("%d of %d (p = %.3g)", r.Ahead, r.Pairs, r.P)
+		}
+		fmt.Fprintf(env.Stdout, "d = %-4d %-14s n = %-3d %.4f±%.4f  %-18s  %s\n", r.Dim, r.Method, r.Constructions, r.Mean, r.Std, interval, ahead)
+	}
+	return nil
+}
+
+// rangesFile returns the path of the file of ranges, or "" if the ranges are
+// not kept.
+func rangesFile(flag string) (string, error) {
+	switch flag {
+	case "none":
+		return "", nil
+	case "":
+		cache, err := buildinfo.CacheDir()
+		if err != nil {
+			return "", nil // no folder to keep the file in
+		}
+		flag = filepath.Join(cache, "ranges.jsonl")
+		return flag, os.MkdirAll(filepath.Dir(flag), 0o755)
+	}
+	return flag, nil
+}
+
+// listPortfolios prints the paper's portfolios, sorted by problem class.
+func listPortfolios(env *Env, v *verb) int {
+	for _, class := range []string{"ccp", "cimp", "caop"} {
+		for _, name := range experiment.Portfolios() {
+			p, err := experiment.Portfolio(class, name)
+			if err != nil {
+				return v.fail(env, err)
+			}
+			if class != "caop" && p.Members[0].Solver() != "brkga" {
+				continue // a portfolio for caop only
+			}
+			var members []string
+			for _, c := range p.Members {
+				members = append(members, c.String())
+			}
+			fmt.Fprintf(env.Stdout, "%-5s %-13s %s\n", class, name, strings.Join(members, " "))
+		}
+	}
+	return exitOK
+}

@@ -1,0 +1,484 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dace.local/kernel/internal/jupyter/wire"
+)
+
+// key is the signing key of the kernels in these tests.
+const key = "00112233-4455-6677-8899-aabbccddeeff"
+
+// connections returns a connection to listen on for each transport.
+func connections(t testing.TB) map[string]wire.Connection {
+	tcp := wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: key, SignatureScheme: "hmac-sha256"}
+	ipc := tcp
+	ipc.Transport, ipc.IP = "ipc", filepath.Join(t.TempDir(), "k")
+	return map[string]wire.Connection{"tcp": tcp, "ipc": ipc}
+}
+
+// A kernel echoes every request on shell and control: it sends busy, a stream
+// with the request's type, the reply with the request's content and buffers,
+// and idle. It answers the request "ask" with the client's reply on stdin.
+type kernel struct {
+	*Sockets
+	session string
+	served  sync.WaitGroup
+}
+
+// start starts a kernel that is closed when the test ends.
+func start(t testing.TB, conn wire.Connection, opts Options) *kernel {
+	t.Helper()
+	k := &kernel{session: wire.NewSession()}
+	opts.Session = k.session
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
+	var err error
+	if k.Sockets, err = Listen(conn, opts); err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
+		k.served.Go(func() { k.serve(t, ch) })
+	}
+	t.Cleanup(func() {
+		k.Close()
+		k.served.Wait()
+	})
+	return k
+}
+
+// message makes a message of the kernel.
+func (k *kernel) message(t testing.TB, msgType string, parent wire.Header, content any) wire.Message {
+	m, err := wire.New(wire.NewHeader(k.session, "kernel", msgType), parent, content)
+	if err != nil {
+		t.Error(err)
+	}
+	return m
+}
+
+// serve answers the requests on a channel.
+func (k *kernel) serve(t testing.TB, ch wire.Channel) {
+	type state map[string]any
+	for {
+		m, err := k.Receive(context.Background(), ch)
+		if errors.Is(err, ErrClosed) {
+			return
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		publish := func(msgType string, content any) {
+			out := k.message(t, msgType, m.Header, content)
+			out.Identities = [][]byte{[]byte("kernel." + msgType)}
+			if err := k.Publish(out); err != nil && !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+		}
+		publish("status", state{"execution_state": "busy"})
+		publish("stream", state{"name": "stdout", "text": m.Header.MsgType})
+		reply := k.message(t, strings.TrimSuffix(m.Header.MsgType, "request")+"reply", m.Header, nil)
+		reply.Identities, reply.Content, reply.Buffers = m.Identities, m.Content, m.Buffers
+		switch m.Header.MsgType {
+		case "ask":
+			reply.Content = k.ask(t, m).Content
+		case "kernel_info_request":
+			reply.Content = []byte(`{"protocol_version": "5.4"}`)
+		}
+		if err := k.Send(ch, reply); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrNoPeer) {
+			t.Error(err)
+		}
+		publish("status", state{"execution_state": "idle"})
+	}
+}
+
+// dial connects a client that is closed when the test ends.
+func (k *kernel) dial(t testing.TB) *Client {
+	t.Helper()
+	c, err := Dial(ctx(t), k.Connection())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := c.Ready(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// deadline is how long a test waits for an event before it fails. It is long
+// enough even for a busy machine.
+const deadline = time.Minute
+
+// ctx returns a context that ends well before the test binary's own timeout.
+func ctx(t testing.TB) context.Context {
+	c, cancel := context.WithTimeout(context.Background(), deadline)
+	t.Cleanup(cancel)
+	return c
+}
+
+// wait waits until condition returns true, and fails the test at the deadline.
+func wait(t testing.TB, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(deadline); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not happen")
+		}
+	}
+}
+
+// awaitStdin waits until zmq4 knows the client's connection on stdin, which
+// may take longer than on its other channels.
+func (k *kernel) awaitStdin(t testing.TB, id string) {
+	t.Helper()
+	wait(t, func() bool { return k.guards[wire.Stdin].connected(id) })
+}
+
+func TestRoundTrip(t *testing.T) {
+	conns := connections(t)
+	conns["unsigned"] = wire.Connection{Transport: "tcp", IP: "localhost"}
+	for name, conn := range conns {
+		t.Run(name, func(t *testing.T) {
+			k := start(t, conn, Options{})
+			a, b := k.dial(t), k.dial(t)
+			for i, c := range []*Client{a, b} {
+				for _, ch := range []wire.Channel{wire.Shell, wire.Control} {
+					text := fmt.Sprintf("client %d on %s", i, ch)
+					reply, outputs, err := c.Call(ctx(t), ch, "execute_request", map[string]string{"code": text})
+					if err != nil {
+						t.Fatal(err)
+					}
+					var content struct{ Code string }
+					if err := reply.Unmarshal(&content); err != nil || content.Code != text {
+						t.Errorf("reply %s, %v; want the code %q", reply.Content, err, text)
+					}
+					var types []string
+					for _, m := range outputs {
+						types = append(types, m.Header.MsgType)
+					}
+					if want := []string{"status", "stream", "status"}; !slices.Equal(types, want) {
+						t.Errorf("outputs %v, want %v", types, want)
+					}
+					if topic := outputs[1].Identities; len(topic) != 1 || string(topic[0]) != "kernel.stream" {
+						t.Errorf("topic %q", topic)
+					}
+				}
+				if _, err := c.Ping(ctx(t)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// All clients see all outputs, a reply goes to one client only, and the kernel
+// can send input requests on stdin to the client of a shell request.
+func TestRouting(t *testing.T) {
+	k := start(t, connections(t)["tcp"], Options{})
+	a, b := k.dial(t), k.dial(t)
+	h, err := a.Request(wire.Shell, "execute_request", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := a.Receive(ctx(t), wire.Shell)
+	if err != nil || reply.Parent.MsgID != h.MsgID {
+		t.Fatalf("reply to %q, %v; want %q", reply.Parent.MsgID, err, h.MsgID)
+	}
+	for {
+		m, err := b.Receive(ctx(t), wire.IOPub)
+		if err != nil {
+			t.Fatalf("b sees nothing of a's request: %v", err)
+		}
+		if m.Parent.MsgID == h.MsgID && isIdle(m) {
+			break
+		}
+	}
+	ask := k.message(t, "input_request", h, map[string]any{"prompt": "? ", "password": false})
+	ask.Identities = [][]byte{[]byte(a.Session)}
+	k.awaitStdin(t, a.Session)
+	if err := k.Send(wire.Stdin, ask); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := a.Receive(ctx(t), wire.Stdin)
+	if err != nil || asked.Header.MsgType != "input_request" {
+		t.Fatalf("a is asked %v, %v", asked, err)
+	}
+	answer, err := wire.New(wire.NewHeader(a.Session, "", "input_reply"), asked.Header, map[string]string{"value": "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Send(wire.Stdin, answer); err != nil {
+		t.Fatal(err)
+	}
+	got, err := k.Receive(ctx(t), wire.Stdin)
+	if err != nil || string(got.Content) != `{"value":"yes"}` || string(got.Identities[0]) != a.Session {
+		t.Errorf("answer %s from %q, %v", got.Content, got.Identities, err)
+	}
+
+	ask.Identities = [][]byte{[]byte("nobody")}
+	if err := k.Send(wire.Stdin, ask); !errors.Is(err, ErrNoPeer) {
+		t.Errorf("sending to nobody: %v, want ErrNoPeer", err)
+	}
+	k.awaitStdin(t, b.Session)
+	b.Close()
+	ask.Identities = [][]byte{[]byte(b.Session)}
+	wait(t, func() bool { return errors.Is(k.Send(wire.Stdin, ask), ErrNoPeer) })
+}
+
+func TestLargeMessages(t *testing.T) {
+	for name, conn := range connections(t) {
+		t.Run(name, func(t *testing.T) {
+			k := start(t, conn, Options{})
+			c := k.dial(t)
+			buffer := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
+			h := wire.NewHeader(c.Session, "", "comm_msg_request")
+			if err := c.Send(wire.Shell, wire.Message{Header: h, Buffers: [][]byte{buffer, {}, buffer[:7]}}); err != nil {
+				t.Fatal(err)
+			}
+			reply, err := c.Receive(ctx(t), wire.Shell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(reply.Buffers) != 3 || !bytes.Equal(reply.Buffers[0], buffer) || len(reply.Buffers[1]) != 0 || len(reply.Buffers[2]) != 7 {
+				t.Errorf("%d buffers came back, not as they were", len(reply.Buffers))
+			}
+		})
+	}
+}
+
+// Messages sent before Close arrive, and Close returns although calls of
+// Receive and Publish and a client are waiting.
+func TestClose(t *testing.T) {
+	for name, conn := range connections(t) {
+		t.Run(name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			k := start(t, conn, Options{Linger: deadline})
+			c := k.dial(t)
+			const n = 500
+			var last wire.Message
+			for range n {
+				last = k.message(t, "stream", wire.Header{}, map[string]string{"text": strings.Repeat("x", 2000)})
+				if err := k.Publish(last); err != nil {
+					t.Fatal(err)
+				}
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				k.Close()
+			}()
+			for {
+				m, err := c.Receive(ctx(t), wire.IOPub)
+				if err != nil {
+					t.Fatalf("the last message did not come: %v", err)
+				}
+				if m.Header.MsgID == last.Header.MsgID {
+					break
+				}
+			}
+			select {
+			case <-done:
+			case <-time.After(deadline):
+				t.Fatal("Close hangs")
+			}
+			if _, err := k.Receive(ctx(t), wire.Shell); !errors.Is(err, ErrClosed) {
+				t.Errorf("Receive after Close: %v", err)
+			}
+			if err := k.Send(wire.Shell, last); !errors.Is(err, ErrClosed) {
+				t.Errorf("Send after Close: %v", err)
+			}
+			if err := k.Publish(last); !errors.Is(err, ErrClosed) {
+				t.Errorf("Publish after Close: %v", err)
+			}
+			if _, err := c.Receive(ctx(t), wire.Shell); !errors.Is(err, ErrClosed) {
+				t.Errorf("the client's Receive after Close: %v", err)
+			}
+			c.Close()
+			// zmq4 does not end one goroutine of its PUB socket.
+			for end := time.Now().Add(deadline); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					stacks := make([]byte, 1<<20)
+					t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+				}
+			}
+			// The addresses can be used again.
+			again, err := Listen(k.Connection(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.Close()
+		})
+	}
+}
+
+// A kernel takes over the socket files of a kernel that has died, but not
+// those of a running one, and no other files.
+func TestListenAgain(t *testing.T) {
+	conn := connections(t)["ipc"]
+	for i, ch := range wire.Channels {
+		conn.SetPort(ch, i+1)
+		_, path := conn.Address(ch)
+		ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln.SetUnlinkOnClose(false)
+		ln.Close()
+	}
+	k := start(t, conn, Options{})
+	k.dial(t)
+	_, shell := conn.Address(wire.Shell)
+	if info, err := os.Stat(shell); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the shell socket has mode %v, %v", info.Mode(), err)
+	}
+	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "shell socket") {
+		t.Errorf("a second kernel on the same sockets: %v", err)
+	}
+	k.dial(t)
+	k.Close()
+	if err := os.WriteFile(shell, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(conn, Options{}); err == nil {
+		t.Error("a file that is no socket was replaced")
+	}
+	conn.IP = filepath.Join(conn.IP, strings.Repeat("x", 200))
+	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("a long path: %v", err)
+	}
+	conn.Transport = "udp"
+	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "udp") {
+		t.Errorf("an invalid connection: %v", err)
+	}
+}
+
+// Dial waits for a kernel that starts later, and gives up when its context
+// ends.
+func TestDial(t *testing.T) {
+	k := start(t, connections(t)["ipc"], Options{}) // no other process uses its addresses
+	conn := k.Connection()
+	k.Close()
+	soon, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(soon, conn); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a kernel: %v", err)
+	}
+	// A process that accepts connections and sends nothing is no kernel
+	// either.
+	network, address := conn.Address(wire.Shell)
+	ln, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(soon, conn); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a silent kernel: %v", err)
+	}
+	ln.Close()
+	late := make(chan *Sockets, 1)
+	time.AfterFunc(50*time.Millisecond, func() {
+		k, err := Listen(conn, Options{})
+		if err != nil {
+			t.Error(err)
+		}
+		late <- k
+	})
+	c, err := Dial(ctx(t), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	(<-late).Close()
+	c.Close()
+	if _, err := c.Receive(ctx(t), wire.Shell); !errors.Is(err, ErrClosed) {
+		t.Errorf("Receive after Close: %v", err)
+	}
+	if _, err := c.Request(wire.Shell, "x", nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Request after Close: %v", err)
+	}
+	if _, err := c.Ping(ctx(t)); !errors.Is(err, ErrClosed) {
+		t.Errorf("Ping after Close: %v", err)
+	}
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	for name, conn := range connections(b) {
+		b.Run(name, func(b *testing.B) {
+			k := start(b, conn, Options{})
+			c := k.dial(b)
+			for b.Loop() {
+				if _, _, err := c.Call(context.Background(), wire.Shell, "execute_request", map[string]string{"code": "1"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLarge measures sending 20 MiB there and back.
+func BenchmarkLarge(b *testing.B) {
+	for name, conn := range connections(b) {
+		b.Run(name, func(b *testing.B) {
+			k := start(b, conn, Options{})
+			c := k.dial(b)
+			buffer := make([]byte, 20<<20)
+			b.SetBytes(2 * int64(len(buffer)))
+			for b.Loop() {
+				h := wire.NewHeader(c.Session, "", "comm_msg_request")
+				if err := c.Send(wire.Shell, wire.Message{Header: h, Buffers: [][]byte{buffer}}); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := c.Receive(context.Background(), wire.Shell); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkPublish(b *testing.B) {
+	for _, size := range []int{100, 20 << 20} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			k := start(b, connections(b)["tcp"], Options{})
+			c := k.dial(b)
+			m := k.message(b, "stream", wire.Header{}, map[string]string{"text": strings.Repeat("x", size)})
+			b.SetBytes(int64(size))
+			received := make(chan error, 1)
+			go func() {
+				for {
+					got, err := c.Receive(context.Background(), wire.IOPub)
+					if err != nil || got.Header.MsgType == "last" {
+						received <- err
+						return
+					}
+				}
+			}()
+			for b.Loop() {
+				m.Header = wire.NewHeader(k.session, "", "stream")
+				if err := k.Publish(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := k.Publish(k.message(b, "last", wire.Header{}, nil)); err != nil {
+				b.Fatal(err)
+			}
+			if err := <-received; err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+// Package farmserver carries the server of a farm, which is a program of its
+// own (dacelib/farm/natsfarm/server), compressed in the command. So kernels,
+// most of which never start a farm, do not have it in memory.
+//
+// The file server.gz in the repository is empty. `go run ./install` fills it by
+// [Write] when it builds the command, with an overlay of the go command. A
+// command that is built in another way has its server built by the go command,
+// from the clone, when it is needed: start with [Program].
+package farmserver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"dace.local/kernel/buildinfo"
+)
+
+// Package is the server's path in the module.
+const Package = "dacelib/farm/natsfarm/server"
+
+//go:embed server.gz
+var carried []byte
+
+// Dir returns the folder in the user's cache where programs are unpacked. It
+// need not exist.
+func Dir() (string, error) {
+	dir, err := buildinfo.CacheDir()
+	return filepath.Join(dir, "farm-server"), err
+}
+
+// Program returns the path of the server's program, which it unpacks into the
+// user's cache unless the same program is there.
+func Program() (string, error) {
+	dir, err := Dir()
+	if err != nil {
+		return "", fmt.Errorf("there is no folder for the farm's server: %w", err)
+	}
+	if err := private(dir); err != nil {
+		return "", fmt.Errorf("the folder for the farm's server: %w", err)
+	}
+	if len(carried) > 0 {
+		return unpack(carried, dir)
+	}
+	_, file, _, _ := runtime.Caller(0)
+	return build(file, dir)
+}
+
+// private makes a folder that no other user can write to, and removes the
+// programs in it that were last used a month ago.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || ok && int(s.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is not a folder of this user: remove it", dir)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 30*24*time.Hour {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+	return err
+}
+
+// unpack makes dir hold the program in a file that Write has made, under the
+// name of its SHA-256, and returns its path.
+func unpack(packed []byte, dir string) (string, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", fmt.Errorf("the farm's server that the command carries cannot be read: %w", err)
+	}
+	want := z.Comment
+	path := filepath.Join(dir, want)
+	if sum, err := sumOf(path); err == nil && sum == want {
+		now := time.Now()
+		_ = os.Chtimes(path, now, now) // it is in use
+		return path, nil
+	}
+	// A temporary file that is renamed: another process that starts a server at
+	// the same time sees all of it or nothing.
+	f, err := os.CreateTemp(dir, ".unpack-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name()) // fails once it has been renamed
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(f, h), z)
+	if err = errors.Join(err, f.Chmod(0o700), f.Close()); err != nil {
+		return "", fmt.Errorf("unpacking the farm's server: %w", err)
+	}
+	if hex.EncodeToString(h.Sum(nil)) != want {
+		return "", errors.New("the farm's server that the command carries is damaged: install the command again")
+	}
+	return path, os.Rename(f.Name(), path)
+}
+
+// sumOf returns the SHA-256 of a regular file that its user alone can write to.
+func sumOf(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm() != 0o700 {
+		return "", errors.New("not a program of ours")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// build has the go command build the server in the clone that holds file, this
+// source file, and returns its path.
+func build(file, dir string) (string, error) {
+	const remedy = "this command was built without the farm's server: build it by go run ./install"
+	if !filepath.IsAbs(file) {
+		return "", errors.New(remedy)
+	}
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(Package))); err != nil {
+		return "", fmt.Errorf("%s; the clone in which it was built is no longer there (%w)", remedy, err)
+	}
+	sum := sha256.Sum256([]byte(root + runtime.Version()))
+	to := filepath.Join(dir, "built-"+hex.EncodeToString(sum[:8]))
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", to, "./"+Package)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s; the go command cannot build it (%w): %s", remedy, err, strings.TrimSpace(string(out)))
+	}
+	return to, nil
+}
+
+// Write writes the file that the command carries. The same program always gives
+// the same bytes.
+func Write(w io.Writer, program []byte) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(program)
+	z.Comment = hex.EncodeToString(sum[:])
+	_, err = z.Write(program)
+	return errors.Join(err, z.Close())
+}
