@@ -122,6 +122,12 @@ type Starter interface {
 	Starts(d, evaluations int) []string
 }
 
+// A beginner is a Starter that gives configurations, not texts: a solver of one's
+// own.
+type beginner interface {
+	Configs(d, evaluations int) []solver.Config
+}
+
 func (r *rungs) note(format string, a ...any) {
 	r.c.r.Notes = append(r.c.r.Notes, fmt.Sprintf(format, a...))
 }
@@ -216,6 +222,10 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 	err = c.j.do(step{Stage: "objective"}, &seconds, func(w *work) error {
 		const n = objectiveSample
 		p := r.training[0]
+		if o, ok := p.(problem.Opaque); ok && o.Opaque() {
+			seconds = math.MaxFloat64
+			return nil
+		}
 		x := problem.Random(run.Rand(c.s.Seed, "construct: objective"), n, p.Dim())
 		begun := time.Now()
 		if err := p.Evaluate(ctx, make([]float64, n), x); err != nil {
@@ -251,6 +261,13 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 			}
 			if !slices.Contains(field, config) {
 				field = append(field, config)
+			}
+		}
+		if t, ok := s.(beginner); ok {
+			for _, config := range t.Configs(d, c.s.Evaluations) {
+				if !slices.Contains(field, config) {
+					field = append(field, config)
+				}
 			}
 		}
 	}

@@ -31,6 +31,8 @@ type Setup struct {
 	// Solvers are the names of those whose configurations are searched for; empty
 	// for BRKGA with the paper's space.
 	Solvers []string `json:"solvers,omitempty"`
+	// Own identifies those of them that are not this library's, by their parameters.
+	Own []string `json:"own,omitempty"`
 	// OwnStop says that PGPE.Stop was set; its code is not recorded.
 	OwnStop bool `json:"own_stop,omitempty"`
 }
@@ -48,6 +50,20 @@ type TrainingInstance struct {
 // newSetup returns the setup of a construction.
 func newSetup(ctx context.Context, method, class string, training []problem.Problem, s Settings) (Setup, error) {
 	u := Setup{Method: method, Class: class, Settings: s, OwnStop: s.PGPE.Stop != nil, Solvers: s.theta(0).Solvers}
+	for _, one := range s.Solvers {
+		if _, own := one.(beginner); own && !s.paper() {
+			var what any = one.Space(1, 1)
+			if m, ok := one.(json.Marshaler); ok {
+				what = m
+			}
+			b, err := json.Marshal(what)
+			if err != nil {
+				return u, fmt.Errorf("construct: the solver %s: %w", one.Name(), err)
+			}
+			sum := sha256.Sum256(b)
+			u.Own = append(u.Own, one.Name()+" "+hex.EncodeToString(sum[:8]))
+		}
+	}
 	for _, p := range training {
 		i := TrainingInstance{Name: p.Name(), Dim: p.Dim()}
 		digest, err := Digest(ctx, p)

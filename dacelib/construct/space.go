@@ -102,6 +102,11 @@ func (t theta) space(k int) (smac.Space, error) {
 				s.Conditions = append(s.Conditions, smac.Condition{Param: p.Name, Parent: "solver" + end, Values: []float64{float64(at)}})
 			}
 			for _, c := range its.Conditions {
+				if c.When != nil {
+					when := c.When.Renamed(rename)
+					s.Conditions = append(s.Conditions, smac.Condition{Param: rename(c.Param), When: &when})
+					continue
+				}
 				s.Conditions = append(s.Conditions, smac.Condition{Param: rename(c.Param), Parent: rename(c.Parent), Values: c.Values})
 			}
 			for _, f := range its.Forbidden {
@@ -110,6 +115,9 @@ func (t theta) space(k int) (smac.Space, error) {
 					renamed = append(renamed, smac.Clause{Param: rename(c.Param), Values: c.Values})
 				}
 				s.Forbidden = append(s.Forbidden, renamed)
+			}
+			for _, e := range its.Excluded {
+				s.Excluded = append(s.Excluded, e.Renamed(rename))
 			}
 		}
 	}

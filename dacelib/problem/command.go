@@ -310,7 +310,7 @@ type worker struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	answers chan answer
-	stderr  *tail
+	stderr  *process.Tail
 	release func() // of the leash
 	rest    *time.Timer
 	asked   int // the number of solutions that it was asked for
@@ -329,7 +329,7 @@ func (c *command) start() (*worker, error) {
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.WaitDelay = time.Second // for what holds its standard error open
 	process.Group(cmd)
-	w := &worker{cmd: cmd, answers: make(chan answer, 1), stderr: new(tail)}
+	w := &worker{cmd: cmd, answers: make(chan answer, 1), stderr: new(process.Tail)}
 	cmd.Stderr = w.stderr
 	var err error
 	if w.in, err = cmd.StdinPipe(); err != nil {
@@ -483,41 +483,6 @@ func shortened(s string) string {
 		return s[:80] + "..."
 	}
 	return s
-}
-
-// A tail keeps the last lines that are written to it.
-type tail struct {
-	mu sync.Mutex // guards b
-	b  []byte
-}
-
-// The most lines and bytes that a tail keeps.
-const (
-	tailLines = 8
-	tailBytes = 2048
-)
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.b = append(t.b, b...)
-	if n := len(t.b) - tailBytes; n > 0 {
-		t.b = append(t.b[:0], t.b[n:]...)
-	}
-	return len(b), nil
-}
-
-// String returns the last lines, each indented.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimRight(strings.ToValidUTF8(string(t.b), "?"), "\r\n ")
-	if text == "" {
-		return ""
-	}
-	lines := strings.Split(text, "\n")
-	lines = lines[max(0, len(lines)-tailLines):]
-	return "\t" + strings.Join(lines, "\n\t")
 }
 
 // Release ends the idle programs of a problem of [Command] at once. They end by

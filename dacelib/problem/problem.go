@@ -43,6 +43,14 @@ type Costly interface {
 	Costly() bool
 }
 
+// An Opaque problem may say that solutions of it cannot be evaluated, as only
+// programs know what they are: see package solver/external.
+type Opaque interface {
+	Problem
+	// Opaque reports whether evaluating it is an error.
+	Opaque() bool
+}
+
 // Solutions is a batch of n packed solutions of dimension d. Bit j of
 // solution i is bit j%64 of word j/64 of its row; a row has Stride(d) words;
 // bits at and above d are 0.

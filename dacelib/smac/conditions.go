@@ -21,6 +21,9 @@ type Condition struct {
 	// Values are the parent's values with which Param is active: numbers, indices
 	// of choices, or 0 and 1.
 	Values []float64
+	// When, unless it is nil, is the condition in place of Parent and Values: Param
+	// is active if it is true. Its parameters must come before Param.
+	When *Expr `json:",omitempty"`
 }
 
 // A Forbidden is a combination of values that no configuration has: each of the
@@ -37,7 +40,7 @@ type Clause struct {
 
 // plain reports whether every parameter is always active and every combination
 // allowed.
-func (s Space) plain() bool { return len(s.Conditions)+len(s.Forbidden) == 0 }
+func (s Space) plain() bool { return len(s.Conditions)+len(s.Forbidden)+len(s.Excluded) == 0 }
 
 // index returns the index of a parameter, or -1.
 func (s Space) index(name string) int {
@@ -49,6 +52,12 @@ func (s Space) index(name string) int {
 func (s Space) checkRelations() error {
 	for _, c := range s.Conditions {
 		i, k := s.index(c.Param), s.index(c.Parent)
+		if c.When != nil {
+			if err := s.checkWhen(i, c); err != nil {
+				return err
+			}
+			continue
+		}
 		switch {
 		case i < 0 || k < 0:
 			return fmt.Errorf("smac: a condition of %q on %q; both must be parameters", c.Param, c.Parent)
@@ -75,8 +84,33 @@ func (s Space) checkRelations() error {
 			}
 		}
 	}
+	for _, e := range s.Excluded {
+		if err := e.check(s, 0); err != nil {
+			return fmt.Errorf("smac: a forbidden combination: %w", err)
+		}
+	}
 	if d := s.Default(); s.forbids(d) {
 		return fmt.Errorf("smac: the default configuration, %s, is forbidden", s.Format(d))
+	}
+	return nil
+}
+
+// checkWhen returns an error if the condition of parameter i by an expression is
+// invalid.
+func (s Space) checkWhen(i int, c Condition) error {
+	switch {
+	case i < 0:
+		return fmt.Errorf("smac: a condition of %q, which is no parameter", c.Param)
+	case c.Parent != "" || len(c.Values) > 0:
+		return fmt.Errorf("smac: the condition of %q has When and a Parent or Values; it must have one or the other", c.Param)
+	}
+	if err := c.When.check(s, 0); err != nil {
+		return fmt.Errorf("smac: the condition of %q: %w", c.Param, err)
+	}
+	for _, name := range c.When.Names() {
+		if s.index(name) >= i {
+			return fmt.Errorf("smac: %q depends on %q, which must come before it in the space", c.Param, name)
+		}
 	}
 	return nil
 }
@@ -114,9 +148,13 @@ func (s Space) Active(config []float64) []bool {
 	}
 	for i := range s.Params { // parents come first
 		for _, c := range s.Conditions {
-			if c.Param == s.Params[i].Name {
+			switch {
+			case c.Param != s.Params[i].Name || !active[i]:
+			case c.When != nil:
+				active[i] = c.When.eval(&s, config, active) == 1
+			default:
 				k := s.index(c.Parent)
-				active[i] = active[i] && active[k] && slices.Contains(c.Values, config[k])
+				active[i] = active[k] && slices.Contains(c.Values, config[k])
 			}
 		}
 	}
@@ -141,10 +179,15 @@ func (s Space) Canonical(config []float64) []float64 {
 
 // forbids reports whether a configuration is a forbidden combination.
 func (s Space) forbids(config []float64) bool {
-	if len(s.Forbidden) == 0 {
+	if len(s.Forbidden)+len(s.Excluded) == 0 {
 		return false
 	}
 	active := s.Active(config)
+	for i := range s.Excluded {
+		if s.Excluded[i].eval(&s, config, active) == 1 {
+			return true
+		}
+	}
 	return slices.ContainsFunc(s.Forbidden, func(f Forbidden) bool {
 		return !slices.ContainsFunc(f, func(c Clause) bool {
 			k := s.index(c.Param)
@@ -282,4 +325,16 @@ func (s Space) Neighbour(config []float64, rng *rand.Rand) []float64 {
 		}
 	}
 	return config
+}
+
+// Allowed returns a random configuration that is not forbidden, with the default
+// or not; ok is false if it finds none.
+func (s Space) Allowed(seed uint64) (config []float64, ok bool) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range mostDraws {
+		if c := s.Canonical(s.draw(rng)); !s.forbids(c) {
+			return c, true
+		}
+	}
+	return nil, false
 }

@@ -281,7 +281,7 @@ func (o *Optimizer) neighbours(dst []forest.Exchange, unit []float64, rng *rand.
 			}
 			continue
 		}
-		if p.Lo == p.Hi {
+		if lo, hi := p.ends(); lo == hi {
 			continue
 		}
 		for range 4 {

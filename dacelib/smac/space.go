@@ -35,8 +35,12 @@ type Param struct {
 	// Log makes the search of a Float or an Int use a logarithmic scale; Lo
 	// must then be positive.
 	Log bool
-	// Choices holds the names of the values of a Category: 1 to 64.
+	// Choices holds the names of the values of a Category: 1 to 64, or any number if
+	// they are Ordered.
 	Choices []string
+	// Ordered says that the Choices of a Category stand in an order, as small,
+	// medium, large do: the search treats them as the numbers 0, 1, 2.
+	Ordered bool `json:",omitempty"`
 	// Default is the value in the configuration that is tried first: a number,
 	// the index of a choice, or 0 and 1 for false and true. If Default is 0 and
 	// 0 lies outside [Lo, Hi], the middle of the range is used, on the
@@ -58,19 +62,36 @@ type Space struct {
 	Conditions []Condition `json:",omitempty"`
 	// Forbidden are combinations of values that no configuration has.
 	Forbidden []Forbidden `json:",omitempty"`
+	// Excluded are expressions that are true of no configuration.
+	Excluded []Expr `json:",omitempty"`
 }
 
 // choices returns the number of values of a Category or Bool, and 0 for
-// numbers.
+// numbers and Ordered choices.
 func (p *Param) choices() int {
 	switch p.Kind {
 	case Category:
+		if p.Ordered {
+			return 0
+		}
 		return len(p.Choices)
 	case Bool:
 		return 2
 	}
 	return 0
 }
+
+// ends returns the bounds of a number, and the first and last index of Ordered
+// choices.
+func (p *Param) ends() (lo, hi float64) {
+	if p.Kind == Category {
+		return 0, float64(len(p.Choices) - 1)
+	}
+	return p.Lo, p.Hi
+}
+
+// whole reports whether only whole numbers are values.
+func (p *Param) whole() bool { return p.Kind == Int || p.Kind == Category }
 
 // Check returns an error if the space is invalid, else nil.
 func (s Space) Check() error {
@@ -104,7 +125,7 @@ func (p *Param) check() error {
 			return fmt.Errorf("the range [%v, %v] of an Int must be of whole numbers of at most 52 bits", p.Lo, p.Hi)
 		}
 	case Category:
-		if n := len(p.Choices); n < 1 || n > 64 {
+		if n := len(p.Choices); n < 1 || n > 64 && !p.Ordered {
 			return fmt.Errorf("%d choices; 1 to 64 are possible", n)
 		}
 	case Bool:
@@ -119,7 +140,7 @@ func (p *Param) check() error {
 
 // first returns the value that is tried first; see Default.
 func (p *Param) first() float64 {
-	if p.choices() == 0 && p.Default == 0 && (p.Lo > 0 || p.Hi < 0) {
+	if lo, hi := p.ends(); p.choices() == 0 && p.Default == 0 && (lo > 0 || hi < 0) {
 		return p.raw(0.5)
 	}
 	return p.Default
@@ -130,7 +151,8 @@ func (p *Param) contains(v float64) bool {
 	if k := p.choices(); k > 0 {
 		return v >= 0 && v < float64(k) && v == math.Trunc(v)
 	}
-	return v >= p.Lo && v <= p.Hi && (p.Kind == Float || v == math.Trunc(v))
+	lo, hi := p.ends()
+	return v >= lo && v <= hi && (p.Kind == Float || v == math.Trunc(v))
 }
 
 // size returns the number of values of p, +Inf for a Float with Lo < Hi.
@@ -138,8 +160,9 @@ func (p *Param) size() float64 {
 	switch {
 	case p.choices() > 0:
 		return float64(p.choices())
-	case p.Kind == Int:
-		return p.Hi - p.Lo + 1
+	case p.whole():
+		lo, hi := p.ends()
+		return hi - lo + 1
 	case p.Lo == p.Hi:
 		return 1
 	}
@@ -149,11 +172,11 @@ func (p *Param) size() float64 {
 // bounds returns the values on the searched scale that correspond to 0 and 1.
 // Each whole number of an Int is in the middle of a cell from -1/2 to +1/2.
 func (p *Param) bounds() (lo, hi float64) {
-	lo, hi = p.Lo, p.Hi
-	if p.Kind == Int {
+	lo, hi = p.ends()
+	if p.whole() {
 		lo, hi = lo-0.5, hi+0.5
 	}
-	if p.Log {
+	if p.Log && p.Kind != Category {
 		lo, hi = math.Log(lo), math.Log(hi)
 	}
 	return lo, hi
@@ -166,13 +189,14 @@ func (p *Param) raw(u float64) float64 {
 	}
 	lo, hi := p.bounds()
 	v := lo + u*(hi-lo)
-	if p.Log {
+	if p.Log && p.Kind != Category {
 		v = math.Exp(v)
 	}
-	if p.Kind == Int {
+	if p.whole() {
 		v = math.Round(v)
 	}
-	return min(max(v, p.Lo), p.Hi)
+	lo, hi = p.ends()
+	return min(max(v, lo), hi)
 }
 
 // unit returns the place in [0,1] of value v; for a category, its index.
@@ -184,7 +208,7 @@ func (p *Param) unit(v float64) float64 {
 	if lo == hi {
 		return 0.5
 	}
-	if p.Log {
+	if p.Log && p.Kind != Category {
 		v = math.Log(v)
 	}
 	return (v - lo) / (hi - lo)
@@ -205,7 +229,7 @@ func (p *Param) draw(rng *rand.Rand) float64 {
 // snap moves u to the place of the nearest value of p.
 func (p *Param) snap(u float64) float64 {
 	switch {
-	case p.Kind == Int:
+	case p.whole():
 		return p.unit(p.raw(u))
 	case p.Lo == p.Hi:
 		return 0.5
@@ -250,8 +274,8 @@ func (s Space) CheckConfig(config []float64) error {
 		p := &s.Params[i]
 		switch {
 		case p.contains(v):
-		case p.choices() > 0:
-			return fmt.Errorf("smac: %s = %v; it must be the index of one of %d choices", p.Name, v, p.choices())
+		case p.choices() > 0 || p.Kind == Category:
+			return fmt.Errorf("smac: %s = %v; it must be the index of one of %d choices", p.Name, v, max(p.choices(), len(p.Choices)))
 		case p.Kind == Int:
 			return fmt.Errorf("smac: %s = %v; it must be a whole number in [%v, %v]", p.Name, v, p.Lo, p.Hi)
 		default:
@@ -322,7 +346,8 @@ func (s Space) at(k int) []float64 {
 		n := int(p.size())
 		c[i] = float64(k % n)
 		if p.choices() == 0 {
-			c[i] += p.Lo
+			lo, _ := p.ends()
+			c[i] += lo
 		}
 		k /= n
 	}

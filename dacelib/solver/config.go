@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
 )
 
@@ -108,6 +109,22 @@ func At(solver string, space smac.Space, point []float64) (Config, error) {
 	return New(solver, values)
 }
 
+// Draw returns n random configurations of a space, the same whenever it is asked;
+// none for a space without parameters.
+func Draw(solver string, space smac.Space, n int) []Config {
+	var out []Config
+	if len(space.Params) == 0 {
+		return nil
+	}
+	rng := run.Rand(1, "solver: draw")
+	for range n {
+		if c, err := At(solver, space, space.Random(rng)); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // Point returns the configuration as a point of its solver's space. Parameters
 // without a value have the space's default. It returns an error if a value is of
 // no parameter, or not one of its values.
@@ -123,6 +140,11 @@ func (c Config) Point(space smac.Space) ([]float64, error) {
 		switch x := v.(type) {
 		case float64:
 			point[i] = x
+			if p.Kind == smac.Category { // a choice may be called by a number
+				if k := slices.IndexFunc(p.Choices, func(c string) bool { v, err := strconv.ParseFloat(c, 64); return err == nil && v == x }); k >= 0 {
+					point[i] = float64(k)
+				}
+			}
 		case bool:
 			if point[i] = 0; x {
 				point[i] = 1

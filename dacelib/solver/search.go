@@ -411,6 +411,10 @@ type funcSolver struct {
 
 func (f *funcSolver) Name() string              { return f.name }
 func (f *funcSolver) Space(d, n int) smac.Space { return f.space }
+
+// Configs returns random configurations with which a choice begins.
+func (f *funcSolver) Configs(d, n int) []Config { return Draw(f.name, f.space, 7) }
+
 func (f *funcSolver) Run(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 	return Each(ctx, f, jobs, workers, func(s *Search) (err error) {
 		defer func() {

@@ -18,6 +18,8 @@ import (
 	"dace.local/dacelib/pgpe"
 	"dace.local/dacelib/problem"
 	dacerun "dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
+	"dace.local/dacelib/solver/external"
 )
 
 var constructVerb = verb{
@@ -72,6 +74,13 @@ construction of other flags, is refused.
 In Go, construct.Read(DIR) returns the record as tables, and portfolio.Load
 reads portfolio.json. "dace test DIR" tests the portfolio on unseen instances.
 
+-scenario FILE takes a program of your own as the solver: a scenario of irace
+(scenario.txt, parameters.txt, a target-runner) or of SMAC (a wrapper, a .pcs
+file), as they are. maxExperiments or the run-count limit is the budget, unless
+-runs says another one, 600 if there is none. A failing run is shown with its
+command, its exit status and the end of its standard error. The members are
+printed as command lines, too.
+
 -farm JOIN has the work computed by the workers of a farm; the result is the
 same. "dace worker -h" says how to start them.
 
@@ -83,6 +92,7 @@ Examples:
   dace construct -method dace -class ccp -scale quick -o quick
   dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps
   dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps -resume
+  dace construct -scenario scenario.txt -o mine
 `,
 	run: runConstruct,
 }
@@ -111,9 +121,17 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		checks    = fs.Int("checks", 0, "`number` of seeds for runs on the training instances themselves that decide between the configurations found on NIRs; 0 means none, for best 16 or what the budget allows; -1 means none for best, too")
 		runs      = fs.Int("runs", 0, "budget of the whole construction in runs of the solver; 0 means none")
 		evals     = fs.Int("evaluations", 0, "budget in evaluations of true instances; 0 means none")
+		scenario  = fs.String("scenario", "", "scenario `file` of irace or SMAC: its program is the solver, its instances are trained on")
 	)
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
+	}
+	if *scenario != "" {
+		if *className != "" || o.given() || *method != "best" {
+			return v.misuse(env, "-scenario has a program and instances of its own, for -method best: leave -class, -problem, -command and -method out")
+		}
+		s := construct.Settings{Seed: *seed, Workers: *workers, Dir: *out, Budget: construct.Budget{Runs: *runs}}
+		return v.scenario(env, *scenario, *resume, *farmJoin, s)
 	}
 	o.dim = *dim
 	var own problem.Class
@@ -170,6 +188,60 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	return v.construct(env, name, class, set.Training, *scale, *farmJoin, s)
+}
+
+// scenario builds a portfolio of a program's configurations, as a scenario file of
+// irace or SMAC describes it. A run counts as one evaluation.
+func (v *verb) scenario(env *Env, path string, resume bool, farmJoin string, s construct.Settings) int {
+	if s.Dir == "" {
+		return v.misuse(env, "where to? -o FOLDER keeps the record and the portfolio")
+	}
+	sc, err := external.LoadScenario(path)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	if err := checkFolder(s.Dir, resume); err != nil {
+		return v.fail(env, err)
+	}
+	words := sc.Runner.Args
+	if sc.Runner.Target != "" {
+		words = []string{sc.Runner.Target}
+	}
+	name := strings.TrimSuffix(filepath.Base(words[len(words)-1]), filepath.Ext(words[len(words)-1]))
+	name = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '-'
+	}, name)
+	if there, err := solver.Lookup(name); err == nil {
+		if _, program := external.RunnerOf(there); !program {
+			name += "-program" // a solver of this library is called so
+		}
+	}
+	own, err := sc.Runner.Solver(name)
+	if err != nil {
+		return v.fail(env, err)
+	}
+	if len(sc.Unused) > 0 {
+		fmt.Fprintf(env.Stderr, "not used: %s\n", strings.Join(sc.Unused, ", "))
+	}
+	if s.Budget.Runs == 0 {
+		s.Budget.Runs = sc.Runs
+	}
+	s.Evaluations, s.Solvers = 1, []solver.Solver{own}
+	code := v.construct(env, "best", problem.Class{Name: name}, sc.Instances(), "", farmJoin, s)
+	if code != exitOK {
+		return code
+	}
+	if sum, err := construct.LoadSummary(s.Dir); err == nil {
+		for _, c := range sum.Members {
+			if line, err := sc.Runner.Command(c); err == nil {
+				fmt.Fprintln(env.Stdout, strings.Join(line, " "))
+			}
+		}
+	}
+	return code
 }
 
 // constructSettings converts the flags whose values are names into the

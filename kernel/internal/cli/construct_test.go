@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -254,5 +255,55 @@ func TestConstructInUse(t *testing.T) {
 	s.Budget.Runs = 300
 	if _, err := construct.One(context.Background(), training.Training, s); err != nil || !asked {
 		t.Errorf("%v, asked %t", err, asked)
+	}
+}
+
+// TestScenario builds a portfolio of a program behind irace's target-runner, goes on
+// with it, and is told what fails.
+func TestScenario(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a shell's program")
+	}
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	scenario := write("scenario.txt", "trainInstancesFile = \"list.txt\"\nmaxExperiments = 40\nparallel = 2\n")
+	write("list.txt", "3 9\n8 1\n")
+	write("parameters.txt", `guess "-g " i (0, 9)`)
+	write("target-runner", "#!/bin/sh\n# program configuration number seed goal other -g guess\necho $((($4 - $7) * ($4 - $7) + $5))\n")
+	code, stdout, errs := runDace("construct", "-scenario", scenario, "-o", out)
+	if code != 0 || !strings.Contains(errs, "not used: parallel") || !strings.Contains(stdout, "/target-runner -g ") {
+		t.Fatalf("exit %d: %s%s", code, stdout, errs)
+	}
+	sum, err := construct.LoadSummary(out)
+	if err != nil || sum.Runs > 40 || len(sum.Members) != 4 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	guesses := map[any]bool{}
+	for _, m := range sum.Members {
+		guesses[m.Values()["guess"]] = true
+	}
+	if !guesses[3.0] && !guesses[2.0] && !guesses[4.0] || !guesses[8.0] && !guesses[7.0] && !guesses[9.0] {
+		t.Errorf("%v: no member is near 3, or none near 8", sum.Members)
+	}
+	if code, _, errs := runDace("construct", "-scenario", scenario, "-o", out, "-resume"); code != 0 {
+		t.Errorf("resumed: exit %d: %s", code, errs)
+	}
+	write("parameters.txt", `guess "-g " i (0, 8)`)
+	if code, _, errs := runDace("construct", "-scenario", scenario, "-o", out, "-resume"); code != 1 || !strings.Contains(errs, "own[0]") {
+		t.Errorf("other parameters: exit %d: %s", code, errs)
+	}
+	write("target-runner", "#!/bin/sh\necho it is broken >&2\nexit 3\n")
+	if code, _, errs := runDace("construct", "-scenario", scenario, "-o", out+"2"); code != 1 || !strings.Contains(errs, "ended with exit status 3") || !strings.Contains(errs, "it is broken") || !strings.Contains(errs, "3 9 -g") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if code, _, errs := runDace("construct", "-scenario", scenario, "-class", "ccp", "-o", out); code != 2 || !strings.Contains(errs, "leave -class") {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }

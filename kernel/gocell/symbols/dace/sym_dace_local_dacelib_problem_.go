@@ -64,6 +64,7 @@ WrapParallel STRING "parallel"
 		{Name: "Flips", Value: (*problem.Flips)(nil)},
 		{Name: "Kept", Value: (*problem.Kept)(nil)},
 		{Name: "Noise", Value: (*problem.Noise)(nil)},
+		{Name: "Opaque", Value: (*problem.Opaque)(nil)},
 		{Name: "Optimist", Value: (*problem.Optimist)(nil)},
 		{Name: "Problem", Value: (*problem.Problem)(nil)},
 		{Name: "Program", Value: (*problem.Program)(nil)},

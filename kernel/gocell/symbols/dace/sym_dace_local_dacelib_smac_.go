@@ -24,6 +24,7 @@ var dace_local_dacelib_smac_ = table.Package{
 		{Name: "Run", Value: smac.Run},
 		{Name: "Clause", Value: (*smac.Clause)(nil)},
 		{Name: "Condition", Value: (*smac.Condition)(nil)},
+		{Name: "Expr", Value: (*smac.Expr)(nil)},
 		{Name: "Forbidden", Value: (*smac.Forbidden)(nil)},
 		{Name: "Kind", Value: (*smac.Kind)(nil)},
 		{Name: "Optimizer", Value: (*smac.Optimizer)(nil)},

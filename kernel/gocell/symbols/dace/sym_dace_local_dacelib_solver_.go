@@ -14,6 +14,7 @@ var dace_local_dacelib_solver_ = table.Package{
 	Name: "solver",
 	Values: []table.Symbol{
 		{Name: "At", Value: solver.At},
+		{Name: "Draw", Value: solver.Draw},
 		{Name: "Each", Value: solver.Each},
 		{Name: "Families", Value: solver.Families},
 		{Name: "FromFunc", Value: solver.FromFunc},
