@@ -123,3 +123,116 @@ func TestFunctionsTravel(t *testing.T) {
 		})
 	}
 }
+
+// ownSolver declares a solver of cells: a function that uses a type of a cell and
+// reads a variable.
+const ownSolver = `
+type climber struct {
+	s     *solver.Search
+	x     []bool
+	value float64
+}
+var floor = -1e9
+func (c *climber) try(flips int) {
+	var changed []int
+	for range flips {
+		i := c.s.Rand.IntN(len(c.x))
+		c.x[i] = !c.x[i]
+		changed = append(changed, i)
+	}
+	if v := c.s.BoolValue(c.x); v >= c.value {
+		c.value = v
+		return
+	}
+	for _, i := range changed {
+		c.x[i] = !c.x[i]
+	}
+}
+space := smac.Space{Params: []smac.Param{{Name: "flips", Kind: smac.Int, Lo: 1, Hi: 5, Default: 1}}}
+own := solver.FromFunc("climb", space, func(s *solver.Search) error {
+	for !s.Over() {
+		c := &climber{s: s, x: make([]bool, s.Dim()), value: floor}
+		for range 30 * s.Dim() {
+			c.try(s.Int("flips"))
+		}
+	}
+	return nil
+})
+training := []problem.Problem{}
+for i := range 2 {
+	training = append(training, problem.FromFunc(fmt.Sprint("ones but ", i), 16, func(x []bool) (v float64) {
+		for k, b := range x {
+			if b != (k == 3) {
+				v++
+			}
+		}
+		return v
+	}))
+}
+settings := construct.Settings{Members: 2, Evaluations: 60, Solvers: []solver.Solver{own}, Budget: construct.Budget{Runs: 120}}
+`
+
+// TestSolverTravels builds portfolios of a solver of cells, in the kernel and on a
+// farm, with the same result; one that was ended goes on in another kernel.
+func TestSolverTravels(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "farm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	start := func(args ...string) (wait func() (string, error)) {
+		cmd := command(t, dir, args...)
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		cmd.Env = append(cmd.Env, "PATH="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return func() (string, error) { err := cmd.Wait(); return out.String(), err }
+	}
+	run := func(name string, text ...string) string {
+		t.Helper()
+		write(t, filepath.Join(dir, name+".ipynb"), cells(text...))
+		out, err := start("run", name+".ipynb")()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return out
+	}
+	start("worker", "-join", "farm", "-cores", "1")
+	out := run("ended", ownSolver, `
+short, end := context.WithCancel(ctx)
+settings.Dir = "record"
+settings.OnRound = func(construct.Result) { end() }
+r, err := construct.Best(short, training, settings)
+fmt.Println("ended:", err, r.Cost.Runs < 60, len(r.Portfolio.Members))`)
+	if !strings.Contains(out, "ended: context canceled true 2") {
+		t.Error(out)
+	}
+	out = run("again", ownSolver, `
+near := must(construct.Best(ctx, training, settings))
+settings.Dir, settings.Farm = "record", must(farm.Folder("farm"))
+far := must(construct.Best(ctx, training, settings))
+fmt.Println("the same:", near.Portfolio.String() == far.Portfolio.String(), near.Cost.Runs == far.Cost.Runs)
+tested := must(far.Portfolio.Run(ctx, training, portfolio.Settings{Evaluations: 60, Repeats: 4, Farm: settings.Farm}))
+again := must(far.Portfolio.Run(ctx, training, portfolio.Settings{Evaluations: 60, Repeats: 4}))
+fmt.Println("tested:", fmt.Sprint(tested) == fmt.Sprint(again))
+floor = 3
+_, err := construct.Best(ctx, training, settings)
+fmt.Println("changed:", err)`)
+	for _, want := range []string{"the same: true true", "tested: true", "own[0]: climb "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the notebook does not say %q:\n%s", want, out)
+		}
+	}
+	run("stays", ownSolver, `
+secret := make(chan int)
+bad := solver.FromFunc("bad", space, func(s *solver.Search) error { s.BoolValue(make([]bool, s.Dim()+cap(secret))); return nil })
+settings.Solvers, settings.Farm = []solver.Solver{bad}, must(farm.Folder("farm"))
+_, err := construct.Best(ctx, training, settings)
+fmt.Println(err)`)
+	said, err := os.ReadFile(filepath.Join(dir, "stays.out.ipynb")) // the transcript cuts lines
+	if err != nil || !strings.Contains(string(said), "bad cannot travel to a farm") || !strings.Contains(string(said), "it reads the variable secret") {
+		t.Errorf("%v, %s", err, said)
+	}
+}

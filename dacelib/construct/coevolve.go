@@ -237,7 +237,7 @@ func (c *coevolution) first(ctx context.Context, m []Instance) ([]solver.Config,
 	random := portfolio.Random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations)
 	if !c.s.paper() {
 		var err error
-		if random, err = c.theta().random(run.Seed(c.s.Seed, "construct: C"), c.s.Configurations); err != nil {
+		if random, err = c.theta().random(ctx, run.Seed(c.s.Seed, "construct: C"), c.s.Configurations); err != nil {
 			return nil, err
 		}
 	}

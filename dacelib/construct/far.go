@@ -28,15 +28,21 @@ func init() {
 type far struct {
 	pool     farm.Pool
 	problems string // the key of the blob that describes the instances
+	solvers  string // of that of solvers that the workers do not have, or ""
 	needs    []string
 }
 
 // far sends the instances to the construction's farm; nil without a farm.
 func (c *coevolution) far(ctx context.Context, instances []problem.Problem) (*far, error) {
-	return newFar(ctx, c.s.Farm, instances)
+	var names []string
+	for _, s := range c.s.Solvers {
+		names = append(names, s.Name())
+	}
+	return newFar(ctx, c.s.Farm, instances, names)
 }
 
-func newFar(ctx context.Context, pool farm.Pool, instances []problem.Problem) (*far, error) {
+// newFar sends the instances, and the solvers of names that the workers do not have.
+func newFar(ctx context.Context, pool farm.Pool, instances []problem.Problem, solvers []string) (*far, error) {
 	if pool == nil {
 		return nil, nil
 	}
@@ -45,7 +51,11 @@ func newFar(ctx context.Context, pool farm.Pool, instances []problem.Problem) (*
 	if err != nil {
 		return nil, err
 	}
-	return &far{pool, key, pk.Needs()}, nil
+	own, err := solver.Pack(pk, solvers)
+	if err != nil {
+		return nil, err
+	}
+	return &far{pool, key, own, pk.Needs()}, nil
 }
 
 // concurrent returns how many of n units to ask for at the same time: all of
@@ -76,6 +86,7 @@ func (d judgeData) judge() judge {
 type searchData struct {
 	Theta    theta           `json:"theta"`
 	Problems string          `json:"problems"`
+	Solvers  string          `json:"solvers,omitempty"`
 	Judge    judgeData       `json:"judge"`
 	Rest     farm.Floats     `json:"rest,omitempty"`
 	Members  int             `json:"members,omitempty"`
@@ -106,7 +117,7 @@ func (w *work) pack(configs []solver.Config, values []float64) ([]byte, error) {
 
 // search has a unit computed, adds its report to w and returns its outcome.
 func (f *far) search(ctx context.Context, kind string, d searchData, w *work) (searchResult, error) {
-	d.Problems = f.problems
+	d.Problems, d.Solvers = f.problems, f.solvers
 	u, err := farm.NewUnit(kind, d, d.Trials, f.needs)
 	if err != nil {
 		return searchResult{}, err
@@ -136,7 +147,7 @@ func (f *far) mine(ctx context.Context, m mining, w *work) (mined, error) {
 }
 
 func mineUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
-	d, ps, err := decodeSearch(ctx, env, data)
+	ctx, d, ps, err := decodeSearch(ctx, env, data)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +177,7 @@ func (f *far) race(ctx context.Context, r race, w *work) (candidate, error) {
 }
 
 func raceUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
-	d, ps, err := decodeSearch(ctx, env, data)
+	ctx, d, ps, err := decodeSearch(ctx, env, data)
 	if err != nil {
 		return nil, err
 	}
@@ -181,22 +192,26 @@ func raceUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	return w.pack(c.Configs, []float64{c.Sum})
 }
 
-func decodeSearch(ctx context.Context, env *farm.Env, data []byte) (searchData, []problem.Problem, error) {
+func decodeSearch(ctx context.Context, env *farm.Env, data []byte) (context.Context, searchData, []problem.Problem, error) {
 	var d searchData
 	if err := json.Unmarshal(data, &d); err != nil {
-		return d, nil, err
+		return ctx, d, nil, err
 	}
 	if d.Judge.Seeds < 1 {
-		return d, nil, fmt.Errorf("construct: a unit with %d seeds", d.Judge.Seeds)
+		return ctx, d, nil, fmt.Errorf("construct: a unit with %d seeds", d.Judge.Seeds)
 	}
 	ps, err := env.Problems(ctx, d.Problems)
-	return d, ps, err
+	if err == nil {
+		ctx, err = solver.Unpack(ctx, env, d.Solvers)
+	}
+	return ctx, d, ps, err
 }
 
 // runsData describes runs: every configuration on every instance under its
 // seeds. The runs are the product of the lists.
 type runsData struct {
 	Problems string          `json:"problems"`
+	Solvers  string          `json:"solvers,omitempty"`
 	From     int             `json:"from"` // instances From to To-1 of Problems
 	To       int             `json:"to"`
 	Configs  []solver.Config `json:"configs"`
@@ -221,6 +236,9 @@ func runsUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = solver.Unpack(ctx, env, d.Solvers); err != nil {
+		return nil, err
+	}
 	if d.From < 0 || d.To > len(ps) || d.From > d.To || len(d.Seeds) != len(d.Configs) && len(d.Seeds) != 1 {
 		return nil, fmt.Errorf("construct: runs on instances %d to %d of %d, of %d configurations with seeds of %d", d.From, d.To, len(ps), len(d.Configs), len(d.Seeds))
 	}
@@ -243,6 +261,17 @@ func runsUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 		out.Evaluations += r.Evaluations
 	}
 	return json.Marshal(out)
+}
+
+// solversOf returns the names of the solvers of configurations.
+func solversOf(configs []solver.Config) []string {
+	var out []string
+	for _, c := range configs {
+		if !slices.Contains(out, c.Solver()) {
+			out = append(out, c.Solver())
+		}
+	}
+	return out
 }
 
 // product returns one list if all configurations have the same seeds.
@@ -271,7 +300,7 @@ func (f *far) runs(ctx context.Context, j judge, configs []solver.Config, instan
 		to := min(from+wide, instances)
 		for a := 0; a < len(configs); a += some {
 			b := min(a+some, len(configs))
-			d := runsData{Problems: f.problems, From: from, To: to, Configs: configs[a:b], Seeds: product(seeds[a:b]), Evaluations: j.evaluations}
+			d := runsData{Problems: f.problems, Solvers: f.solvers, From: from, To: to, Configs: configs[a:b], Seeds: product(seeds[a:b]), Evaluations: j.evaluations}
 			u, err := farm.NewUnit("runs", d, (to-from)*(b-a)*k, f.needs)
 			if err != nil {
 				return nil, err
@@ -326,7 +355,7 @@ func (j judge) seedsOf(n int, seed func(i int) uint64) [][]uint64 {
 
 // farEach is each on the judge's farm.
 func (j judge) farEach(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, spent *Cost) ([][]float64, error) {
-	f, err := newFar(ctx, j.farm, instances)
+	f, err := newFar(ctx, j.farm, instances, solversOf(configs))
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +376,7 @@ func (j judge) farEach(ctx context.Context, configs []solver.Config, instances [
 
 // farPortfolio is portfolio on the judge's farm.
 func (j judge) farPortfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, spent *Cost) ([]float64, error) {
-	f, err := newFar(ctx, j.farm, instances)
+	f, err := newFar(ctx, j.farm, instances, solversOf(configs))
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ type mining struct {
 func (m mining) run(ctx context.Context, w *work) (mined, error) {
 	ctx = openings.With(ctx) // all trials are run under the same seeds
 	var s search
-	space, err := m.theta.space(1)
+	space, err := m.theta.space(ctx, 1)
 	if err == nil {
 		err = s.begin(m.keep, smac.Settings{Space: space, Trials: m.trials, Seed: m.seed})
 	}
@@ -155,7 +155,7 @@ func (m mining) run(ctx context.Context, w *work) (mined, error) {
 		}
 		var configs []solver.Config
 		for _, q := range queries {
-			one, err := m.theta.configs(q.Config)
+			one, err := m.theta.configs(ctx, q.Config)
 			if err != nil {
 				return err
 			}

@@ -120,7 +120,7 @@ type race struct {
 func (r race) run(ctx context.Context, w *work) (candidate, error) {
 	ctx = openings.With(ctx) // all trials are run under the same seeds
 	columns := len(r.problems) * r.judge.seeds
-	space, err := r.theta.space(r.members)
+	space, err := r.theta.space(ctx, r.members)
 	if err != nil {
 		return candidate{}, err
 	}
@@ -170,7 +170,7 @@ func (r race) run(ctx context.Context, w *work) (candidate, error) {
 		if made++; made%100 == 0 && r.reach != nil {
 			r.reach(made)
 		}
-		configs, err := r.theta.configs(q.Config)
+		configs, err := r.theta.configs(ctx, q.Config)
 		if err != nil {
 			return 0, err
 		}
@@ -196,7 +196,7 @@ func (r race) run(ctx context.Context, w *work) (candidate, error) {
 		return candidate{}, err
 	}
 	var out candidate
-	if out.Configs, err = r.theta.configs(result.Best); err != nil {
+	if out.Configs, err = r.theta.configs(ctx, result.Best); err != nil {
 		return out, err
 	}
 	for m := range columns {

@@ -1,6 +1,7 @@
 package construct
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -244,7 +245,7 @@ func (r Record) EachRun(f func(run []TrialRow) error) error {
 		}
 		rows := make([]TrialRow, len(trials))
 		for i, t := range trials {
-			configs, err := space.configs(t.Config)
+			configs, err := space.configs(context.Background(), t.Config)
 			if err != nil {
 				return fmt.Errorf("construct: the trials of %v: %w", e.step, err)
 			}

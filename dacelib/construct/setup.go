@@ -14,6 +14,7 @@ import (
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // A Setup holds everything that determines a construction.
@@ -51,6 +52,11 @@ type TrainingInstance struct {
 func newSetup(ctx context.Context, method, class string, training []problem.Problem, s Settings) (Setup, error) {
 	u := Setup{Method: method, Class: class, Settings: s, OwnStop: s.PGPE.Stop != nil, Solvers: s.theta(0).Solvers}
 	for _, one := range s.Solvers {
+		if s.Farm != nil {
+			if err := solver.Stays(one.Name()); err != nil {
+				return u, fmt.Errorf("construct: leave Settings.Farm out, or %q of Solvers: %w", one.Name(), err)
+			}
+		}
 		if _, own := one.(beginner); own && !s.paper() {
 			var what any = one.Space(1, 1)
 			if m, ok := one.(json.Marshaler); ok {

@@ -1,6 +1,7 @@
 package construct
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -78,7 +79,7 @@ func (s Settings) theta(d int) theta {
 // space returns the space of k configurations. That of several solvers has the
 // category "solver" and, active under each of its values, that solver's
 // parameters, as in Auto-WEKA and SMAC3.
-func (t theta) space(k int) (smac.Space, error) {
+func (t theta) space(ctx context.Context, k int) (smac.Space, error) {
 	if len(t.Solvers) == 0 {
 		return Space(k), nil
 	}
@@ -90,7 +91,7 @@ func (t theta) space(k int) (smac.Space, error) {
 		}
 		s.Params = append(s.Params, smac.Param{Name: "solver" + end, Kind: smac.Category, Choices: t.Solvers})
 		for at, name := range t.Solvers {
-			one, err := solver.Lookup(name)
+			one, err := solver.Find(ctx, name)
 			if err != nil {
 				return s, err
 			}
@@ -125,14 +126,14 @@ func (t theta) space(k int) (smac.Space, error) {
 }
 
 // configs returns the configurations of a point of the space of k of them.
-func (t theta) configs(point []float64) ([]solver.Config, error) {
+func (t theta) configs(ctx context.Context, point []float64) ([]solver.Config, error) {
 	if len(t.Solvers) == 0 {
 		return Configs(point), nil
 	}
 	spaces := make([]smac.Space, len(t.Solvers))
 	size := 1
 	for i, name := range t.Solvers {
-		one, err := solver.Lookup(name)
+		one, err := solver.Find(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -160,15 +161,15 @@ func (t theta) configs(point []float64) ([]solver.Config, error) {
 
 // random returns n random configurations, the paper's set C where the space is
 // the paper's: see portfolio.Random.
-func (t theta) random(seed uint64, n int) ([]solver.Config, error) {
-	s, err := t.space(1)
+func (t theta) random(ctx context.Context, seed uint64, n int) ([]solver.Config, error) {
+	s, err := t.space(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
 	rng := run.Rand(seed, "construct: random configurations")
 	var out []solver.Config
 	for range n {
-		c, err := t.configs(s.Random(rng))
+		c, err := t.configs(ctx, s.Random(rng))
 		if err != nil {
 			return nil, err
 		}

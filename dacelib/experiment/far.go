@@ -88,7 +88,7 @@ func (t *test) far(ctx context.Context) error {
 	}
 	units := make([]farm.Unit, len(jobs))
 	for n, j := range jobs {
-		if units[n], err = t.entries[j.entry].Portfolio.FarTest(key, j.at, pk.Needs(), t.settings()); err != nil {
+		if units[n], err = t.entries[j.entry].Portfolio.FarTest(pk, key, j.at, t.settings()); err != nil {
 			return err
 		}
 	}

@@ -101,13 +101,14 @@ func pack(ctx context.Context, p problem.Problem) problem.Problem {
 	case func(context.Context, []bool, uint64) (float64, error):
 		q.d.Seeded = true
 	}
-	if q.source, q.err = packFunction(f); q.err == nil {
+	if q.source, q.err = PackFunction(f); q.err == nil {
 		q.built, q.err = q.d.proven(ctx, p, q.source)
 	}
 	return q
 }
 
-func packFunction(f any) ([]byte, error) {
+// PackFunction describes a function value that cells have made: see [Carrier].
+func PackFunction(f any) ([]byte, error) {
 	c := theCarrier()
 	if c.Pack == nil {
 		return nil, errors.New("it is made from a function of this program, which workers do not have: only functions that the cells of a notebook declare travel")
@@ -117,6 +118,16 @@ func packFunction(f any) ([]byte, error) {
 		return nil, fmt.Errorf("its function stays here: %w", err)
 	}
 	return source, nil
+}
+
+// MakeFunction makes a function again, of which [PackFunction] has given the source,
+// and returns the value of a Go expression that has %s for it.
+func MakeFunction(ctx context.Context, source, built []byte, expression string) (Carried, error) {
+	c := theCarrier()
+	if c.Make == nil {
+		return Carried{}, errors.New("farm: this program cannot make functions of cells: the command dace can")
+	}
+	return c.Make(ctx, source, built, expression)
 }
 
 // functionData describes a problem made from a function.
@@ -148,11 +159,7 @@ func (d functionData) expression() string {
 
 // make makes the problem again.
 func (d functionData) make(ctx context.Context, source, built []byte) (problem.Problem, Carried, error) {
-	c := theCarrier()
-	if c.Make == nil {
-		return nil, Carried{}, errors.New("farm: this program cannot make functions of cells: the command dace can")
-	}
-	m, err := c.Make(ctx, source, built, d.expression())
+	m, err := MakeFunction(ctx, source, built, d.expression())
 	if err != nil {
 		return nil, m, fmt.Errorf("farm: the function of the instance %s cannot be made again: %w", d.Name, err)
 	}

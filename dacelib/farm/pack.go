@@ -67,6 +67,9 @@ type Packer struct {
 // NewPacker returns a packer that stores blobs in a pool.
 func NewPacker(ctx context.Context, p Pool) *Packer { return &Packer{ctx: ctx, pool: p} }
 
+// Context returns the packer's context.
+func (pk *Packer) Context() context.Context { return pk.ctx }
+
 // Put stores a blob and returns its key.
 func (pk *Packer) Put(blob []byte) (string, error) { return pk.pool.Put(pk.ctx, blob) }
 

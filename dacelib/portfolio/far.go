@@ -53,6 +53,7 @@ func decodeInstance(ctx context.Context, env *farm.Env, data []byte) (problem.Pr
 // testData describes the runs of a portfolio on an instance.
 type testData struct {
 	Problems    string          `json:"problems"`
+	Solvers     string          `json:"solvers,omitempty"`
 	Index       int             `json:"index"`
 	Configs     []solver.Config `json:"configs"`
 	Reading     run.Reading     `json:"reading"`
@@ -81,6 +82,9 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = solver.Unpack(ctx, env, d.Solvers); err != nil {
+		return nil, err
+	}
 	s := Settings{Reading: d.Reading, Evaluations: d.Evaluations, Repeats: d.Repeats, Seed: d.Seed, Seeds: d.Seeds, Workers: 1}
 	r, err := Portfolio{Members: d.Configs}.run(ctx, p, s)
 	if err != nil {
@@ -94,17 +98,25 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 }
 
 // FarTest returns the unit of a farm that runs p on the
-// instance with an index among the problems of a blob; see
+// instance with an index among the problems of a blob, which pk has stored; see
 // [farm.Packer.Problems].
-func (p Portfolio) FarTest(problems string, index int, needs []string, s Settings) (farm.Unit, error) {
+func (p Portfolio) FarTest(pk *farm.Packer, problems string, index int, s Settings) (farm.Unit, error) {
 	s, err := s.withDefaults()
 	if err != nil {
 		return farm.Unit{}, err
 	}
+	var names []string
+	for _, c := range p.Members {
+		names = append(names, c.Solver())
+	}
+	own, err := solver.Pack(pk, names)
+	if err != nil {
+		return farm.Unit{}, err
+	}
 	return farm.NewUnit("test", testData{
-		Problems: problems, Index: index, Configs: p.Members, Reading: s.Reading,
+		Problems: problems, Solvers: own, Index: index, Configs: p.Members, Reading: s.Reading,
 		Evaluations: s.Evaluations, Repeats: s.Repeats, Seed: s.Seed, Seeds: s.Seeds,
-	}, s.Repeats*len(p.Members), needs)
+	}, s.Repeats*len(p.Members), pk.Needs())
 }
 
 // FarResult returns the [Result] in what a worker returned for [Portfolio.FarTest].
@@ -142,7 +154,7 @@ func (p Portfolio) runFar(ctx context.Context, instances []problem.Problem, s Se
 	}
 	units := make([]farm.Unit, len(instances))
 	for i := range units {
-		if units[i], err = p.FarTest(key, i, pk.Needs(), s); err != nil {
+		if units[i], err = p.FarTest(pk, key, i, s); err != nil {
 			return nil, err
 		}
 	}

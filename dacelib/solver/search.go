@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"dace.local/dacelib/internal/failure"
 	"dace.local/dacelib/problem"
@@ -396,17 +397,23 @@ func anytime(history []Point, budget int) float64 {
 // The function searches until s is over. It is called from several goroutines at
 // once, and must draw its random numbers from s.Rand. A panic in it becomes an
 // error. A space without parameters is possible, too.
+//
+// In a notebook the function may use types of cells. It travels to the workers of a
+// farm as objectives do, with the plain variables that it reads: see [Stays].
 func FromFunc(name string, space smac.Space, f func(s *Search) error) Solver {
 	if !isName(name) || f == nil {
 		panic("solver: FromFunc needs a name of letters, digits and dashes, and a function")
 	}
-	return &funcSolver{name, space, f}
+	return &funcSolver{name: name, space: space, f: f}
 }
 
 type funcSolver struct {
 	name  string
 	space smac.Space
 	f     func(s *Search) error
+
+	mu            sync.Mutex // guards source and built
+	source, built []byte     // the function as it was proven to travel
 }
 
 func (f *funcSolver) Name() string              { return f.name }

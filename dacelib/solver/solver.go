@@ -168,17 +168,6 @@ func Lookup(name string) (Solver, error) {
 	return nil, fmt.Errorf("solver: none is called %q; there are %s, and those that you register with solver.Register", name, strings.Join(names, ", "))
 }
 
-// Travels reports whether another process of this program has the solver of a
-// name: all but those that [FromFunc] made have their package.
-func Travels(name string) bool {
-	s, err := Lookup(name)
-	if err != nil {
-		return false
-	}
-	_, own := s.(*funcSolver)
-	return !own
-}
-
 // Run runs a job. If ctx ends, it returns the best solution so far and ctx's
 // error; if the problem fails, the best solution before the failure and the error.
 func Run(ctx context.Context, j Job) (Result, error) {
@@ -207,7 +196,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int) ([]Result, error) {
 		groups[name] = append(groups[name], i)
 	}
 	for _, name := range names {
-		s, err := Lookup(name)
+		s, err := Find(ctx, name)
 		if err != nil {
 			return results, err
 		}

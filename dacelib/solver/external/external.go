@@ -23,6 +23,7 @@ package external
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,7 +35,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -189,6 +189,9 @@ type family struct {
 	name   string
 	starts []solver.Config
 
+	files map[string][]byte // of a farm that are not here, by the words that name them
+	place map[string]string // where they are, during runs
+
 	mu   sync.Mutex // guards seen
 	seen map[string]float64
 }
@@ -209,19 +212,25 @@ func (e *family) Configs(d, n int) []solver.Config {
 type text interface {
 	problem.Problem
 	instanceText() string
+	instanceFiles() map[string][]byte // of a farm that are not here
 }
 
 // Instance returns a problem that only programs can read: text is what stands for
 // it on their command lines, a file for instance, and its name. With spaces that are
 // not within quotes it is several words; SMAC's specifics are those behind the first.
 // It has no dimension of its own, and evaluating it is an error.
-func Instance(text string) problem.Problem { return &opaque{text} }
+func Instance(text string) problem.Problem { return &opaque{text: text} }
 
-type opaque struct{ text string }
+type opaque struct {
+	text  string
+	files map[string][]byte
+}
 
 func (o *opaque) Name() string         { return o.text }
 func (o *opaque) Dim() int             { return 1 }
 func (o *opaque) instanceText() string { return o.text }
+
+func (o *opaque) instanceFiles() map[string][]byte { return o.files }
 
 // Opaque reports true: see problem.Opaque.
 func (o *opaque) Opaque() bool { return true }
@@ -257,14 +266,19 @@ func (o *opaque) MarshalJSON() ([]byte, error) {
 // InstanceOf returns p as an instance that programs know by a text: see [Instance].
 // Other solvers evaluate p. The cost that a program prints must be that of p with
 // the other sign, -f(x) of its best solution.
-func InstanceOf(p problem.Problem, text string) problem.Problem { return &known{p, text} }
+func InstanceOf(p problem.Problem, text string) problem.Problem {
+	return &known{Problem: p, text: text}
+}
 
 type known struct {
 	problem.Problem
-	text string
+	text  string
+	files map[string][]byte
 }
 
 func (k *known) instanceText() string { return k.text }
+
+func (k *known) instanceFiles() map[string][]byte { return k.files }
 
 // Costly and Optimum are those of the problem.
 func (k *known) Costly() bool {
@@ -272,9 +286,6 @@ func (k *known) Costly() bool {
 	return ok && c.Costly()
 }
 func (k *known) Optimum() (float64, bool) { return problem.Optimum(k.Problem) }
-
-// Unwrap returns the problem and the text.
-func (k *known) Unwrap() (problem.Problem, string) { return k.Problem, k.text }
 
 // TextOf returns what programs call an instance; ok is false if it is none.
 func TextOf(p problem.Problem) (name string, ok bool) {
@@ -285,7 +296,16 @@ func TextOf(p problem.Problem) (name string, ok bool) {
 }
 
 // Run runs the program for each job.
-func (e *family) Run(ctx context.Context, jobs []solver.Job, workers int) ([]solver.Result, error) {
+func (e *family) Run(ctx context.Context, jobs []solver.Job, workers int) (results []solver.Result, err error) {
+	e, remove, err := e.placed(jobs)
+	if err != nil {
+		return make([]solver.Result, len(jobs)), err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	return e.run(ctx, jobs, workers)
+}
+
+func (e *family) run(ctx context.Context, jobs []solver.Job, workers int) ([]solver.Result, error) {
 	results := make([]solver.Result, len(jobs))
 	add, end := run.Steps(&ctx, e.name, len(jobs))
 	defer end()
@@ -399,7 +419,14 @@ func (e *family) command(c solver.Config, point []float64, instance string, seed
 	if e.Cutoff > 0 {
 		bound = strconv.FormatFloat(e.Cutoff, 'f', -1, 64)
 	}
-	argv := slices.Clone(e.Args)
+	at := func(w string) string { return cmp.Or(e.place[w], w) }
+	var argv []string
+	for _, w := range e.Args {
+		argv = append(argv, at(w))
+	}
+	for i, w := range where {
+		where[i] = at(w)
+	}
 	s := strconv.FormatUint(seed, 10)
 	switch e.Convention {
 	case SMAC:
@@ -439,7 +466,7 @@ func (e *family) command(c solver.Config, point []float64, instance string, seed
 		default:
 			argv = append(argv, strings.NewReplacer(
 				"{configurationID}", number(c.Text()+fmt.Sprint(point)), "{instanceID}", number(instance), "{seed}", s, "{instance}", instance,
-				"{bound}", bound, "{targetRunner}", e.Target, "{targetRunnerArgs}", strings.Join(params, " ")).Replace(w))
+				"{bound}", bound, "{targetRunner}", at(e.Target), "{targetRunnerArgs}", strings.Join(params, " ")).Replace(w))
 		}
 	}
 	return argv, nil
@@ -575,25 +602,4 @@ func (r Runner) Command(c solver.Config) ([]string, error) {
 	}
 	params, err := r.Params.Arguments(point)
 	return append(slices.Clone(r.Args), params...), err
-}
-
-// Files returns the paths of the files that a run on an instance reads, as far as
-// arguments name them, relative to the runner's folder: the program, its arguments,
-// the instance.
-func (r Runner) Files(instance string) []string {
-	var out []string
-	w, _ := words(instance)
-	for i, a := range slices.Concat(r.Args, []string{r.Target}, w) {
-		if a == "" || i == 0 && filepath.Base(a) == a {
-			continue
-		}
-		path := a
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(r.Dir, a)
-		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !slices.Contains(out, a) {
-			out = append(out, a)
-		}
-	}
-	return out
 }
