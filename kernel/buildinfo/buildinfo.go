@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 )
 
@@ -20,6 +21,16 @@ func Module() string { return module }
 // Path returns the import path of a package of the module, given relative to
 // it: Path("dacelib/nir").
 func Path(rel string) string { return module + "/" + rel }
+
+// Clone returns the folder of the clone in which the program was built, "" if it was
+// built with -trimpath.
+func Clone() string {
+	_, file, _, _ := runtime.Caller(0)
+	if !filepath.IsAbs(file) {
+		return ""
+	}
+	return strings.TrimSuffix(file, filepath.FromSlash("/kernel/buildinfo/buildinfo.go"))
+}
 
 // StateDir returns the folder for what is kept between sessions: the history of
 // cells and of the prompt. It is private to the user, and need not exist yet.

@@ -54,8 +54,7 @@ func Program() (string, error) {
 	if len(carried) > 0 {
 		return unpack(carried, dir)
 	}
-	_, file, _, _ := runtime.Caller(0)
-	return build(file, dir)
+	return build(buildinfo.Clone(), dir)
 }
 
 // private makes a folder that no other user can write to, and removes the
@@ -136,21 +135,19 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// build has the go command build the server in the clone that holds file, this
-// source file, and returns its path.
-func build(file, dir string) (string, error) {
+// build has the go command build the server in the clone and returns its path.
+func build(clone, dir string) (string, error) {
 	const remedy = "this command was built without the farm's server: build it by go run ./install"
-	if !filepath.IsAbs(file) {
+	if clone == "" {
 		return "", errors.New(remedy)
 	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(Package))); err != nil {
+	if _, err := os.Stat(filepath.Join(clone, filepath.FromSlash(Package))); err != nil {
 		return "", fmt.Errorf("%s; the clone in which it was built is no longer there (%w)", remedy, err)
 	}
-	sum := sha256.Sum256([]byte(root + runtime.Version()))
+	sum := sha256.Sum256([]byte(clone + runtime.Version()))
 	to := filepath.Join(dir, "built-"+hex.EncodeToString(sum[:8]))
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", to, "./"+Package)
-	cmd.Dir = root
+	cmd.Dir = clone
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s; the go command cannot build it (%w): %s", remedy, err, strings.TrimSpace(string(out)))
 	}

@@ -30,28 +30,27 @@ func TestLook(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module "+buildinfo.Module()+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	here := func(root string) string { return filepath.Join(root, "kernel", "native", "native.go") }
 	moved := filepath.Join(root, "gone")
 	env := []string{"PATH=" + dir, "GOCACHE=" + t.TempDir()}
 	cgo := map[string]string{"CGO_ENABLED": "1"}
 	for _, c := range []struct {
-		name string
-		set  map[string]string
-		file string
-		env  []string
-		want string
+		name  string
+		set   map[string]string
+		clone string
+		env   []string
+		want  string
 	}{
-		{"all is there", cgo, here(root), env, ""},
-		{"without cgo", map[string]string{"CGO_ENABLED": "0"}, here(root), env, "the kernel was built without cgo: with a C compiler on the PATH, go run ./install builds one that can; of a release, the one for linux-amd64-glibc can"},
-		{"a moved clone", cgo, here(moved), env, "the source that the kernel was built from is no longer in " + moved + ": run go run ./install where it is now"},
-		{"no paths", cgo, buildinfo.Path("kernel/internal/toolchain/native/native.go"), env, "the kernel was built with -trimpath and without its source: go run ./install builds one that carries it"},
+		{"all is there", cgo, root, env, ""},
+		{"without cgo", map[string]string{"CGO_ENABLED": "0"}, root, env, "the kernel was built without cgo: with a C compiler on the PATH, go run ./install builds one that can; of a release, the one for linux-amd64-glibc can"},
+		{"a moved clone", cgo, moved, env, "the source that the kernel was built from is no longer in " + moved + ": run go run ./install where it is now"},
+		{"no paths", cgo, "", env, "the kernel was built with -trimpath and without its source: go run ./install builds one that carries it"},
 		{"an empty archive", cgo, "", env, "the kernel's source cannot be unpacked: the kernel was built without its source"},
-		{"no HOME", cgo, here(root), []string{"PATH=" + home}, "the go command has no folder for its cache: set HOME or GOCACHE"},
-		{"no toolchain", cgo, here(root), []string{"PATH=" + root}, "there is no go command on the PATH"},
-		{"another C compiler", cgo, here(root), append([]string{"CC=tcc -O"}, env...), "there is no C compiler on the PATH (tcc), which links what the toolchain compiles"},
+		{"no HOME", cgo, root, []string{"PATH=" + home}, "the go command has no folder for its cache: set HOME or GOCACHE"},
+		{"no toolchain", cgo, root, []string{"PATH=" + root}, "there is no go command on the PATH"},
+		{"another C compiler", cgo, root, append([]string{"CC=tcc -O"}, env...), "there is no C compiler on the PATH (tcc), which links what the toolchain compiles"},
 	} {
 		l := &Loader{Env: c.env, Cache: t.TempDir()}
-		_, err := l.lookFor(c.set, c.file)
+		_, err := l.lookFor(c.set, c.name == "an empty archive", c.clone)
 		if got := message(err); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -241,11 +241,7 @@ func (l *Loader) look() (toolchain, error) {
 	if !ok {
 		return toolchain{}, errNoBuildInfo
 	}
-	file := ""
-	if !source.Present() {
-		_, file, _, _ = runtime.Caller(0)
-	}
-	t, err := l.lookFor(buildSettings(info), file)
+	t, err := l.lookFor(buildSettings(info), source.Present(), buildinfo.Clone())
 	if err != nil {
 		return t, err
 	}
@@ -265,14 +261,13 @@ func (l *Loader) look() (toolchain, error) {
 	return t, nil
 }
 
-// lookFor finds the toolchain for a program with the given build settings. file
-// is this source file in the clone where the program was built, "" if the
-// program carries its source.
-func (l *Loader) lookFor(set map[string]string, file string) (t toolchain, err error) {
+// lookFor finds the toolchain for a program with the given build settings, which
+// carries its source or was built in a clone.
+func (l *Loader) lookFor(set map[string]string, carried bool, clone string) (t toolchain, err error) {
 	if t.env, t.goCommand, err = l.programs(set); err != nil {
 		return t, err
 	}
-	if t.root, err = l.root(file); err != nil {
+	if t.root, err = l.root(carried, clone); err != nil {
 		return t, err
 	}
 	for _, f := range []string{"-race", "-msan", "-asan", "-tags", "-gcflags", "-asmflags", "-trimpath", "-covermode", "-pgo"} {
@@ -300,10 +295,10 @@ func (l *Loader) lookFor(set map[string]string, file string) (t toolchain, err e
 }
 
 // root returns the folder of the module's source: the source that the program
-// carries, unpacked into the cache, or the clone that holds file.
-func (l *Loader) root(file string) (string, error) {
+// carries, unpacked into the cache, or the clone.
+func (l *Loader) root(carried bool, clone string) (string, error) {
 	switch {
-	case file == "":
+	case carried:
 		c, err := l.cache()
 		if err != nil {
 			return "", err
@@ -313,14 +308,13 @@ func (l *Loader) root(file string) (string, error) {
 			return "", fmt.Errorf("the kernel's source cannot be unpacked: %w", err)
 		}
 		return dir, nil
-	case !filepath.IsAbs(file):
+	case clone == "":
 		return "", errors.New("the kernel was built with -trimpath and without its source: go run ./install builds one that carries it")
 	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	if text, err := os.ReadFile(filepath.Join(root, "go.mod")); err != nil || !bytes.HasPrefix(text, []byte("module "+buildinfo.Module())) {
-		return "", fmt.Errorf("the source that the kernel was built from is no longer in %s: run go run ./install where it is now", root)
+	if text, err := os.ReadFile(filepath.Join(clone, "go.mod")); err != nil || !bytes.HasPrefix(text, []byte("module "+buildinfo.Module())) {
+		return "", fmt.Errorf("the source that the kernel was built from is no longer in %s: run go run ./install where it is now", clone)
 	}
-	return root, nil
+	return clone, nil
 }
 
 // goCache returns the folder in which the go command caches compiled packages.
