@@ -129,7 +129,10 @@ func (l *lowerer) typeFromOther(x *ast.BinaryExpr, operand ast.Expr) bool {
 	}
 	o, c := l.c.Info.Types[other], l.c.Info.Types[operand]
 	_, basic := c.Type.(*types.Basic)
-	return basic && o.Value == nil && o.Type == c.Type && x.Op != token.SHL && x.Op != token.SHR
+	if b, ok := c.Type.Underlying().(*types.Basic); ok && !basic {
+		basic = b.Info()&(types.IsInteger|types.IsString) != 0
+	}
+	return basic && o.Value == nil && types.Identical(o.Type, c.Type) && x.Op != token.SHL && x.Op != token.SHR
 }
 
 // divides reports whether a node is a division.
@@ -172,6 +175,9 @@ func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
 		b, ok := info.TypeOf(x).(*types.Basic)
 		if ok && divides(c.Parent()) && isZeroFloat(info.Types[x]) {
 			break
+		}
+		if call, isCall := c.Parent().(*ast.CallExpr); isCall && l.isDelete(call) {
+			break // the interpreter takes the key for an int
 		}
 		if !ok || x.Kind != token.FLOAT || b.Info()&types.IsInteger == 0 {
 			return goOn

@@ -582,6 +582,12 @@ func (l *lowerer) isBuiltin(f ast.Expr) bool {
 	return ok
 }
 
+// isDelete reports whether a call is of the builtin delete.
+func (l *lowerer) isDelete(x *ast.CallExpr) bool {
+	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+	return ok && l.c.Info.Uses[id] == types.Universe.Lookup("delete")
+}
+
 // hideEqualKeys is for the keys of a map's literal.
 func (l *lowerer) hideEqualKeys(x *ast.CompositeLit) {
 	if m, ok := l.literalOf(x).(*types.Map); ok {
