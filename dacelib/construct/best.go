@@ -18,7 +18,8 @@ import (
 )
 
 // Best is the method to begin with. It is not in the paper. It chooses from all
-// solvers: [Settings].Solvers or, by default, all that are registered.
+// solvers: [Settings].Solvers or, by default, all registered ones that can run the
+// instances.
 //
 // It begins cheaply: configurations that the solvers' authors recommend race on the
 // training instances, where after each rung the worse half leaves and the others get
@@ -42,7 +43,7 @@ func Best(ctx context.Context, training []problem.Problem, s Settings) (Result, 
 		return bestOfNIRs(ctx, training, s)
 	}
 	if len(s.Solvers) == 0 {
-		s.Solvers = solver.Families()
+		s.Solvers = solver.For(training)
 	}
 	defer run.Report(&ctx, "BEST", &s.OnEvent)()
 	if s.Rounds >= 0 {

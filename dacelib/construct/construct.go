@@ -56,8 +56,8 @@ type Settings struct {
 	// Members is the number K of members of the portfolio; default 4.
 	Members int
 	// Solvers are the solvers whose configurations can be members; by default
-	// BRKGA, with the paper's space, for Best all that are registered. Those that
-	// are not registered yet are registered.
+	// BRKGA, with the paper's space, for Best all registered ones that can run the
+	// instances. Those that are not registered yet are registered.
 	Solvers []solver.Solver `json:"-"`
 	// Rounds is the number of rounds of co-evolution; default 4.
 	Rounds int

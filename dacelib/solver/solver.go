@@ -150,6 +150,33 @@ func Families() []Solver {
 	return out
 }
 
+// A Fitter is a solver that cannot run every problem: a program that has to know it.
+type Fitter interface {
+	Solver
+	// Fits returns why the solver cannot run a problem, nil if it can.
+	Fits(p problem.Problem) error
+}
+
+// For returns the registered solvers that can run all of some problems, in the order
+// of their names.
+func For(problems []problem.Problem) []Solver {
+	var out []Solver
+	for _, s := range Families() {
+		if !slices.ContainsFunc(problems, func(p problem.Problem) bool { return !fits(s, p) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func fits(s Solver, p problem.Problem) bool {
+	if f, ok := s.(Fitter); ok {
+		return f.Fits(p) == nil
+	}
+	o, ok := p.(problem.Opaque)
+	return !ok || !o.Opaque()
+}
+
 // Lookup returns the registered solver of a name. The error says which there are.
 func Lookup(name string) (Solver, error) {
 	registry.RLock()

@@ -343,12 +343,20 @@ func (e *family) run(ctx context.Context, jobs []solver.Job, workers int) ([]sol
 	return results, err
 }
 
+// Fits returns an error for a problem that is no instance of programs.
+func (e *family) Fits(p problem.Problem) error {
+	if _, ok := p.(text); !ok {
+		return errors.New("the program does not know this problem: make it an instance with a text for the program, by external.InstanceOf")
+	}
+	return nil
+}
+
 // value returns the value of a job's run.
 func (e *family) value(ctx context.Context, j solver.Job) (float64, error) {
-	t, ok := j.Problem.(text)
-	if !ok {
-		return 0, errors.New("the program does not know this problem: make it an instance with a text for the program, by external.InstanceOf")
+	if err := e.Fits(j.Problem); err != nil {
+		return 0, err
 	}
+	t := j.Problem.(text)
 	point, err := j.Config.Point(e.Params.Space)
 	if err != nil {
 		return 0, err

@@ -262,5 +262,18 @@ func TestBeside(t *testing.T) {
 	if _, err := solver.Run(t.Context(), solver.Job{Problem: external.Instance("x"), Config: parse(t, "ea")}); err == nil || !strings.Contains(err.Error(), "only programs can read it") {
 		t.Error(err)
 	}
-	var _ problem.Opaque = external.Instance("x").(problem.Opaque)
+	// All solvers that can: of a problem that programs know too, of one that only
+	// they know, and of another.
+	for _, c := range []struct {
+		p        problem.Problem
+		own, all bool
+	}{{p, true, true}, {external.Instance("x"), true, false}, {onemax.Random(1, 12), false, true}} {
+		names := map[string]bool{}
+		for _, s := range solver.For([]problem.Problem{c.p}) {
+			names[s.Name()] = true
+		}
+		if names["seven"] != c.own || names["ea"] != c.all {
+			t.Errorf("%s: %v", c.p.Name(), names)
+		}
+	}
 }

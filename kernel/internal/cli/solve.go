@@ -210,6 +210,9 @@ func solveMembers(folder, solvers string) ([]solver.Config, error) {
 		}
 	default:
 		for _, f := range solver.Families() {
+			if _, program := f.(solver.Fitter); program {
+				continue // it knows problems of its own only
+			}
 			c, err := solver.New(f.Name(), nil)
 			if err != nil {
 				return nil, err
