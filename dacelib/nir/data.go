@@ -26,23 +26,64 @@ type Data struct {
 // SampleData evaluates n distinct uniform solutions of p. If p has fewer than n
 // solutions, it takes all of them, in random order.
 func SampleData(ctx context.Context, p problem.Problem, n int, seed uint64) (Data, error) {
-	if d := p.Dim(); d < 31 {
-		n = min(n, 1<<d)
-	}
-	x, err := problem.Distinct(run.Rand(seed, "nir: data"), n, p.Dim())
+	x, err := distinct(n, p.Dim(), seed)
 	if err != nil {
 		return Data{}, fmt.Errorf("nir: drawing solutions of %s: %w", p.Name(), err)
 	}
+	return sampleAt(ctx, p, x)
+}
+
+// distinct returns n distinct uniform solutions, or all if there are fewer.
+func distinct(n, d int, seed uint64) (problem.Solutions, error) {
+	if d < 31 {
+		n = min(n, 1<<d)
+	}
+	return problem.Distinct(run.Rand(seed, "nir: data"), n, d)
+}
+
+// solutions returns the n solutions of instance i for a training. With
+// DistanceWeight those for validation are the same for all instances; of few bits
+// all are.
+func (s Settings) solutions(n, d, i int) (problem.Solutions, error) {
+	of := func(i int) uint64 { return run.Seed(s.Seed, "nir: data", i) }
+	if s.DistanceWeight == 0 {
+		return distinct(n, d, of(i))
+	}
+	if d < 31 && 1<<d < 2*n {
+		return distinct(n, d, of(0))
+	}
+	own, err := distinct(n, d, of(i))
+	if err != nil {
+		return own, err
+	}
+	common, err := distinct(n-n*3/4, d, run.Seed(s.Seed, "nir: common"))
+	if err != nil {
+		return own, err
+	}
+	used := make(map[string]bool, common.Len())
+	for k := range common.Len() {
+		used[string(common.Slice(k, k+1).Bytes())] = true
+	}
+	x, at := problem.NewSolutions(n, d), 0
+	for k := 0; k < own.Len() && at < n*3/4; k++ {
+		if !used[string(own.Slice(k, k+1).Bytes())] {
+			copy(x.Row(at), own.Row(k))
+			at++
+		}
+	}
+	for k := range common.Len() {
+		copy(x.Row(at+k), common.Row(k))
+	}
+	return x, nil
+}
+
+// sampleAt evaluates p at solutions.
+func sampleAt(ctx context.Context, p problem.Problem, x problem.Solutions) (Data, error) {
 	d := Data{Name: p.Name(), X: x, Y: make([]float64, x.Len())}
 	add, end := run.Steps(&ctx, "sampling", x.Len())
 	defer end()
-	const chunk = 10_000
-	for i := 0; i < x.Len(); i += chunk {
-		j := min(i+chunk, x.Len())
-		if err := p.Evaluate(ctx, d.Y[i:j], x.Slice(i, j)); err != nil {
-			return Data{}, fmt.Errorf("nir: evaluating %s: %w", p.Name(), err)
-		}
-		add(j - i)
+	if err := problem.Stepwise(ctx, p, d.Y, x, add); err != nil {
+		return Data{}, fmt.Errorf("nir: evaluating %s: %w", p.Name(), err)
 	}
 	return d, nil
 }

@@ -178,8 +178,9 @@ func (sh shape) scorerView(w []float32, name string) []float32 {
 // independent numbers.
 func (sh shape) wide() bool { return 2*sh.dim > Hidden && !sh.norm }
 
-// initial returns the initial parameters of a training: see [Start].
-func (sh shape) initial(s Settings, r *rand.Rand) []float32 {
+// initial returns the initial parameters of a training: see [Start]. embeddings,
+// unless nil, are those to begin with.
+func (sh shape) initial(s Settings, embeddings []float32, r *rand.Rand) []float32 {
 	p := make([]float32, sh.size)
 	if s.Start == Torch {
 		sh.torchStart(p, r)
@@ -193,6 +194,9 @@ func (sh shape) initial(s Settings, r *rand.Rand) []float32 {
 				g[i] = 1
 			}
 		}
+	}
+	if embeddings != nil {
+		copy(sh.view(p, "embeddings"), embeddings)
 	}
 	if s.Start == Duals {
 		sh.dualStart(p)
@@ -381,12 +385,15 @@ func Random(dim, instances int, s Settings) (*Model, error) {
 }
 
 // newModel returns a model with initial parameters.
-func newModel(names []string, s Settings) *Model {
+func newModel(names []string, s Settings) *Model { return newModelAt(names, s, nil) }
+
+// newModelAt is newModel with the embeddings to begin with, unless they are nil.
+func newModelAt(names []string, s Settings, embeddings []float32) *Model {
 	m := &Model{settings: s, names: names, shape: newShape(s, len(names))}
 	m.settings.OnEvent, m.settings.OnRecord, m.settings.Resume, m.settings.Checkpoint = nil, nil, nil, ""
 	m.Normalisation, m.settings.Normalisation = s.Normalisation, Normalisation{}
 	m.Farm, m.settings.Farm = s.Farm, nil
-	m.params = m.shape.initial(s, run.Rand(s.Seed, "nir: initial"))
+	m.params = m.shape.initial(s, embeddings, run.Rand(s.Seed, "nir: initial"))
 	m.stats = make([]float32, m.shape.statsSize())
 	for i := 0; i < len(m.stats); i += 2 * Hidden {
 		for j := range Hidden {
@@ -435,6 +442,12 @@ func (m *Model) Losses() Losses {
 
 // Embeddings returns the embedding of every training instance,
 // [Settings].EmbeddingSize numbers each: a copy.
+//
+// Their distances do not tell how similar the instances are, unless the model was
+// trained with [Settings].DistanceWeight: they begin at random, and training has no
+// reason to bring similar instances together. A map of them (a PCA, for instance)
+// shows noise: see [Model.Caution]. Compare the instances, or the NIRs
+// ([Model.NIRs]), by their values: package similarity.
 func (m *Model) Embeddings() [][]float64 {
 	e := m.shape.view(m.params, "embeddings")
 	out := make([][]float64, m.shape.instances)

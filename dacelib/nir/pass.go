@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"gonum.org/v1/gonum/mat"
+
 	"dace.local/dacelib/nir/internal/kernel"
 )
 
@@ -46,6 +48,8 @@ type pass struct {
 
 	parts []gradPart
 	sums  [][]float32 // gradients of the shared tensors
+
+	correlations *mat.SymDense // of the instances' values, for Settings.DistanceWeight, or nil
 
 	// Strides of the buffers, by the contents of a row: a hidden layer, a
 	// solution, the encoder's heads, the scorer's input, a latent vector. They
@@ -892,6 +896,7 @@ func (p *pass) reduce(params []float32, to sink) {
 			de[i*sh.embedding+r] = kernel.Dot(row, dPre)
 		}
 	}
+	p.distanceGradient(de, e)
 	to.add(sh.find("h1.W").off, dw1)
 	to.add(sh.find("h1.b").off, db1)
 	to.add(sh.find("embeddings").off, de)

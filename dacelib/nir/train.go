@@ -9,6 +9,8 @@ import (
 	"sort"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -28,8 +30,11 @@ func Train(ctx context.Context, instances []problem.Problem, s Settings) (*Model
 	n := s.withDefaults(1).Samples
 	data := make([]Data, len(instances))
 	for i, p := range instances {
-		var err error
-		if data[i], err = SampleData(ctx, problem.Parallel(p, s.Workers), n, run.Seed(s.Seed, "nir: data", i)); err != nil {
+		x, err := s.solutions(n, p.Dim(), i)
+		if err != nil {
+			return nil, fmt.Errorf("nir: drawing solutions of %s: %w", p.Name(), err)
+		}
+		if data[i], err = sampleAt(ctx, problem.Parallel(p, s.Workers), x); err != nil {
 			return nil, err
 		}
 		if s.OnEvent != nil {
@@ -73,12 +78,20 @@ func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
 			return m, err
 		}
 	}
-	m := newModel(names, s)
+	var correlations *mat.SymDense
+	if s.DistanceWeight > 0 {
+		var err error
+		if correlations, err = correlate(data); err != nil {
+			return nil, err
+		}
+	}
+	m := newModelAt(names, s, place(correlations, s))
 	m.data = fingerprint(data)
 	t, err := newTrainer(m, data, s)
 	if err != nil {
 		return nil, err
 	}
+	t.pass.correlations = correlations
 	if s.Checkpoint != "" {
 		if finished, err := t.resumeFile(); err != nil {
 			return nil, err
@@ -91,6 +104,9 @@ func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
 
 // checkDims returns an error if instances of these dimensions need Settings.Dim.
 func (s Settings) checkDims(dims []int) error {
+	if s.DistanceWeight > 0 && len(dims) > 0 && slices.Min(dims) != slices.Max(dims) {
+		return fmt.Errorf("nir: the instances have dimensions from %d to %d: Settings.DistanceWeight, which compares their values, needs one dimension", slices.Min(dims), slices.Max(dims))
+	}
 	if s.Dim != 0 || len(dims) == 0 {
 		return nil
 	}
@@ -139,6 +155,10 @@ func trainedParts(sh shape, s Settings) []trainedPart {
 			part.rate = 1 / float64(s.EmbeddingSize)
 		case t.name == "embeddings" && s.FixedEmbeddings, t.name[0] == 'h' && t.rows == 1 && !s.HyperBias:
 			part.rate = 0
+		case t.name == "embeddings" && s.DistanceWeight > 0 && s.Start == Duals:
+			// The detectors are duals of the embeddings, which begin where they
+			// shall be: full steps make the training unstable.
+			part.rate = 1 / float64(s.EmbeddingSize)
 		}
 		if s.DecayHyperOnly && t.name[0] != 'h' {
 			part.decay = 0
@@ -222,7 +242,7 @@ func (t *trainer) run(ctx context.Context) error {
 				t.report(err.Error())
 			}
 		}
-		rate := s.LearningRate * s.RateSchedule.at(t.step, s.Steps)
+		rate := s.LearningRate * s.RateSchedule.at(t.step, s.Steps) * math.Pow(0.7, float64(t.setbacks()))
 		parts, err := t.takeStep(rate)
 		if err != nil {
 			return fmt.Errorf("nir: %w", err)
@@ -255,12 +275,42 @@ func (t *trainer) run(ctx context.Context) error {
 			}
 			s.OnEvent(run.Event{Stage: "train", Step: t.step, Total: s.Steps, Value: last, Best: best, Detail: detail})
 		}
+		if s.DistanceWeight > 0 && validated && last > setback*t.best && t.setbacks() <= maxSetbacks {
+			// The next step begins at the best parameters. The second moments, now
+			// large, keep it small.
+			copy(t.params, m.params)
+			copy(t.stats, m.stats)
+			clear(t.first)
+			last = t.best
+		}
 		if last > s.StopFactor*t.best {
 			m.status = run.Converged
 			break
 		}
 	}
 	return t.keep(false)
+}
+
+// A training with DistanceWeight goes back to its best parameters where the
+// validation loss exceeds setback times the smallest, maxSetbacks times at most, and
+// on at half the rate. Without that some of the trainings at [Quick]'s rate collapse
+// in their first third: the latents no longer depend on the solution.
+const setback, maxSetbacks = 1.25, 6
+
+// setbacks returns how often the training has gone back.
+func (t *trainer) setbacks() int {
+	n, best := 0, math.Inf(1)
+	if t.settings.DistanceWeight > 0 {
+		for _, r := range t.model.history {
+			if r.Validation.Total > setback*best && n <= maxSetbacks {
+				n++
+			}
+			if r.Step >= t.settings.KeepFrom {
+				best = min(best, r.Validation.Total)
+			}
+		}
+	}
+	return n
 }
 
 // String returns the losses in one line.
