@@ -38,7 +38,8 @@
 //   - experiment: the paper's tests on unseen instances, its tables, its
 //     numbers
 //   - stats: Wilcoxon's tests, wins, draws and losses
-//   - landscape: instances compared by fitness and distance
+//   - similarity: instances and NIRs compared: neighbours, groups, maps
+//   - landscape: the paper's features of fitness and distance
 //   - figure: figures, to look at and to print
 //   - frame: tables of data: CSV files, groups, joins
 //

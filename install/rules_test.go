@@ -114,7 +114,7 @@ var order = [][]string{
 	{"dacelib/solver", "dacelib/brkga", "dacelib/smartest"},
 	{"dacelib/portfolio"},
 	{"dacelib/construct"},
-	{"dacelib/experiment", "dacelib/figure"},
+	{"dacelib/experiment", "dacelib/figure", "dacelib/similarity"},
 }
 
 // wings lists the kernel's packages in layers, the lowest first: no package imports
@@ -392,9 +392,10 @@ func TestFunctionLength(t *testing.T) {
 // farmless lists the structs of the library that have a field Workers and no
 // Farm, and why.
 var farmless = map[string]string{
-	"dacelib/forest.Settings": "trees take milliseconds, and their data as long to send",
-	"dacelib/problem.Noise":   "repeats are part of one evaluation, which a farm's unit makes",
-	"dacelib/problem.Program": "programs at once on one machine; each worker of a farm has its own",
+	"dacelib/forest.Settings":     "trees take milliseconds, and their data as long to send",
+	"dacelib/problem.Noise":       "repeats are part of one evaluation, which a farm's unit makes",
+	"dacelib/similarity.Settings": "a few thousand solutions of each instance, once; landscape.Extract has a farm",
+	"dacelib/problem.Program":     "programs at once on one machine; each worker of a farm has its own",
 }
 
 // TestFarmBesideWorkers checks that whatever runs on several goroutines runs on

@@ -65,7 +65,7 @@ func measureFar(ctx context.Context, instances []problem.Problem, s Settings, ad
 			return err
 		}
 		out[i] = Curve{r.Name, r.Distance, r.Mean, r.Deviation, r.Pairs}
-		add(s.parts(), r.Name)
+		add(s.steps(), r.Name)
 		return nil
 	})
 	return out, err

@@ -81,8 +81,8 @@ type Settings struct {
 	// Measure is what is compared.
 	Measure Measure
 	// Samples is the number of solutions of each instance that are evaluated;
-	// default 4,096. A correlation r then has a standard error of about
-	// (1 - r^2)/64.
+	// default 4,096, and 10,000 for Landscape. A correlation r then has a standard
+	// error of about (1 - r^2)/64.
 	Samples int
 	// Workers is the number of goroutines; 0 means one per core. It does not
 	// change the result.
@@ -97,7 +97,9 @@ type Settings struct {
 // withDefaults fills in what is zero.
 func (s Settings) withDefaults() (Settings, error) {
 	if s.Samples == 0 {
-		s.Samples = 4096
+		if s.Samples = 4096; s.Measure == Landscape {
+			s.Samples = 10_000
+		}
 	}
 	switch {
 	case s.Measure < Correlation || s.Measure > Landscape:

@@ -50,6 +50,7 @@ WrapParallel STRING "parallel"
 		{Name: "Random", Value: problem.Random},
 		{Name: "Randomize", Value: problem.Randomize},
 		{Name: "Release", Value: problem.Release},
+		{Name: "Stepwise", Value: problem.Stepwise},
 		{Name: "Stride", Value: problem.Stride},
 		{Name: "Unwrap", Value: problem.Unwrap},
 		{Name: "Value", Value: problem.Value},
