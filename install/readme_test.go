@@ -1,23 +1,78 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestReadme runs the README's cells, and checks that the files it names exist.
+// TestLinks checks that the links of all guides lead to files and headings that are
+// there.
+func TestLinks(t *testing.T) {
+	links := 0
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".md") {
+			continue
+		}
+		text, err := os.ReadFile("../" + name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, and the deletion is not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = regexp.MustCompile("(?sm)^```.*?^```$|`[^`]*`").ReplaceAll(text, nil)
+		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			file, heading, _ := strings.Cut(link[1], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			links++
+			to := path.Join("..", path.Dir(name), file)
+			if file == "" {
+				to = "../" + name
+			}
+			page, err := os.ReadFile(to)
+			if info, e := os.Stat(to); e == nil && info.IsDir() {
+				err = nil
+			}
+			if err != nil {
+				t.Errorf("%s: a link leads nowhere: %v", name, err)
+			} else if heading != "" && !slices.Contains(anchors(page), heading) {
+				t.Errorf("%s: %s has no heading %s", name, file, heading)
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("%d links were found: is the pattern still right?", links)
+	}
+}
+
+// anchors returns the names by which links lead to a page's headings.
+func anchors(page []byte) (names []string) {
+	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllSubmatch(page, -1) {
+		kept := regexp.MustCompile("[^\\w -]").ReplaceAll(bytes.ToLower(m[1]), nil)
+		names = append(names, strings.ReplaceAll(string(kept), " ", "-"))
+	}
+	return names
+}
+
+// TestReadme runs the README's cells, and checks that it is short: a page, not a
+// report.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllSubmatch(text, -1) {
-		if _, err := os.Stat("../" + string(link[1])); err != nil && !strings.Contains(string(link[1]), "://") {
-			t.Errorf("a link leads nowhere: %v", err)
-		}
+	prose := regexp.MustCompile("(?sm)^```.*?^```$").ReplaceAll(text, nil)
+	if lines, numbers := bytes.Count(text, []byte("\n")), len(regexp.MustCompile(`\d+([.,]\d+)*`).FindAll(prose, -1)); lines > 120 || numbers > 25 {
+		t.Errorf("it has %d lines and %d numbers; at most 120 and 25 are wanted", lines, numbers)
 	}
 	cells := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(cells) == 0 {

@@ -71,6 +71,7 @@ func (in *installer) testAll(ctx context.Context, root string) error {
 	if failed != nil {
 		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
 	}
+	in.say("\nAll tests pass.")
 	return nil
 }
 

@@ -24,7 +24,8 @@ import (
 // pages are the guides whose code blocks TestPages runs.
 var pages = []string{
 	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md", "dacelib/problem/README.md",
-	"kernel/display/README.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
+	"dacelib/docs/nir.md", "dacelib/docs/paper.md",
+	"kernel/display/README.md", "kernel/docs/cells.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
 }
 
 // block matches a fenced code block: its language, a file's name, its text.
