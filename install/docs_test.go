@@ -1,11 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	library "dace.local/dacelib/run"
 )
+
+// TestCitationVersion checks that CITATION.cff names the version of the library.
+func TestCitationVersion(t *testing.T) {
+	text, err := os.ReadFile("../CITATION.cff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte("\nversion: "+library.Version+"\n")) {
+		t.Errorf("CITATION.cff does not name the version %s", library.Version)
+	}
+}
 
 // docPath matches a path of the repository in backquotes.
 var docPath = regexp.MustCompile("`((?:\\./)?(?:kernel|dacelib|install|notebooks|\\.ci)(?:/[\\w.-]+)*)(?:/|/\\.\\.\\.)?`")
