@@ -542,6 +542,9 @@ func (r *rungs) choose() {
 	for _, i := range rows {
 		c.r.Portfolio.Members = append(c.r.Portfolio.Members, r.field[i].config)
 	}
+	at, _ := r.single()
+	one := r.field[at].config
+	c.r.Portfolio.Single = &one
 }
 
 // best returns the multiset of contenders with the largest expected best value, as

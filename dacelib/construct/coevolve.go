@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -413,9 +414,31 @@ func (c *coevolution) finish(ctx context.Context, err error) (Result, error) {
 			c.r.Status, err = run.Cancelled, ctx.Err()
 		}
 	}
+	c.r.Portfolio.Single = c.single()
 	c.r.Cost = c.j.total()
 	if e := c.j.close(c.r.Status); e != nil {
 		err = errors.Join(err, e)
 	}
 	return *c.r, err
+}
+
+// single returns the configuration that is best alone: that which the method has
+// found or, by the performances from which it last chose its portfolio, the one of
+// the largest mean; nil if there are none.
+func (c *coevolution) single() *solver.Config {
+	if c.r.Portfolio.Single != nil || len(c.r.Rounds) == 0 {
+		return c.r.Portfolio.Single
+	}
+	m := c.r.Rounds[len(c.r.Rounds)-1].Matrix
+	best, top := -1, math.Inf(-1)
+	for i, row := range m.Values {
+		if v := mean(row); len(row) > 0 && v > top {
+			best, top = i, v
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	one := m.Configs[best]
+	return &one
 }

@@ -436,7 +436,7 @@ func TestChecks(t *testing.T) {
 	if text := with.String(); !strings.Contains(text, "\ncheck on the training instances: f = ") {
 		t.Error(text)
 	}
-	if got := 3 * sum(last.After); math.Abs(got-top) > 1e-9 || !reflect.DeepEqual(with.Portfolio, last.Portfolio) {
+	if got := 3 * sum(last.After); math.Abs(got-top) > 1e-9 || !reflect.DeepEqual(with.Portfolio.Members, last.Portfolio.Members) {
 		t.Errorf("the sum over the columns is %v, that of the best portfolio %v", got, top)
 	}
 }

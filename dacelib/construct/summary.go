@@ -9,6 +9,7 @@ import (
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // SummaryName is the name of a construction's summary in its folder.
@@ -29,6 +30,8 @@ type Summary struct {
 	Seed    uint64      `json:"seed"`
 	// Members of the portfolio; of the best so far if it is not finished.
 	Members portfolio.Members `json:"members"`
+	// Single is the configuration found to be best alone, if the method says so.
+	Single *solver.Config `json:"single,omitempty"`
 	// Runs of the solver, Evaluations of authentic instances, Seconds of
 	// wall-clock time and CPUSeconds of processor time.
 	Runs        int     `json:"runs"`
@@ -52,8 +55,8 @@ type Summary struct {
 func (r Result) Summary(class, scale string) Summary {
 	s := Summary{
 		Method: r.Method, Class: class, Scale: scale, Reading: r.Setup.Settings.Reading, Seed: r.Setup.Settings.Seed,
-		Members: portfolio.Members(r.Portfolio.Members),
-		Runs:    r.Cost.Runs, Evaluations: r.Cost.Evaluations, Seconds: r.Cost.Seconds, CPUSeconds: r.Cost.CPU,
+		Members: portfolio.Members(r.Portfolio.Members), Single: r.Portfolio.Single,
+		Runs: r.Cost.Runs, Evaluations: r.Cost.Evaluations, Seconds: r.Cost.Seconds, CPUSeconds: r.Cost.CPU,
 		Status: r.Status.String(), Version: r.Version, CPU: r.CPU,
 	}
 	if len(r.Setup.Training) > 0 {

@@ -92,6 +92,9 @@ func Constructions(records []Record, first string) ([]MethodRow, error) {
 	dims := map[int]bool{}
 	var methods []string
 	for _, r := range records {
+		if r.Baseline {
+			continue
+		}
 		k := key{r.Dim, column{r.Method, r.Construction}}
 		sums[k] += r.Mean
 		count[k]++

@@ -110,6 +110,10 @@ type Settings struct {
 	// Ranges, if not empty, is a file that caches the ranges of instances, by
 	// instance, sample and seed, for use by other tests.
 	Ranges string
+	// Baselines says whether baselines are tested beside the entries: the solvers
+	// with nothing configured, the best single configuration, BRKGA-PAP; see
+	// [BaselineEntries]. By default they are where that costs little.
+	Baselines Baselines
 	// OnEvent, if not nil, is called after every portfolio on every instance.
 	OnEvent func(run.Event)
 }
@@ -139,6 +143,8 @@ type Record struct {
 	// OwnSeeds says that each member had its own seed in a repeat. Otherwise all
 	// shared one.
 	OwnSeeds bool `json:"own_seeds,omitempty"`
+	// Baseline says that it is the record of a baseline: see [BaselineEntries].
+	Baseline bool `json:"baseline,omitempty"`
 	// Values are the normalised qualities of the repeats; Mean is their mean.
 	Values []float64 `json:"values"`
 	Mean   float64   `json:"mean"`
@@ -159,8 +165,9 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Test runs every portfolio on every test instance of the set. On an error, or
-// if ctx ends, it returns the records so far together with the error.
+// Test runs every portfolio on every test instance of the set, and baselines (see
+// Settings.Baselines). On an error, or if ctx ends, it returns the records so far
+// together with the error.
 func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]Record, error) {
 	defer run.Report(&ctx, "test", &s.OnEvent)()
 	s = s.withDefaults()
@@ -178,6 +185,13 @@ func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]
 			return nil, fmt.Errorf("experiment: two portfolios are called %q; tell them apart by Entry.Construction (see Entries)", e.Portfolio.Name)
 		}
 		seen[i] = true
+	}
+	own := len(entries)
+	for _, e := range s.baselines(entries, set.Test) {
+		if i := (id{e.Portfolio.Name, e.Construction}); !seen[i] {
+			seen[i] = true
+			entries = append(entries[:len(entries):len(entries)], e)
+		}
 	}
 	known := map[string]Record{}
 	var out *os.File
@@ -199,7 +213,7 @@ func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]
 		return nil, err
 	}
 	defer ranges.close()
-	t := &test{set: set, entries: entries, s: s, ranges: ranges, known: known, out: out}
+	t := &test{set: set, entries: entries, own: own, s: s, ranges: ranges, known: known, out: out}
 	if s.Farm != nil {
 		if err := t.far(ctx); err != nil {
 			return t.made(), err
@@ -216,7 +230,8 @@ func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]
 // A test is the state of Test.
 type test struct {
 	set     problem.Set
-	entries []Entry
+	entries []Entry // first own ones, then baselines
+	own     int
 	s       Settings
 	ranges  *ranges
 	known   map[string]Record // by Record.key
@@ -224,14 +239,15 @@ type test struct {
 	records []Record
 }
 
-// record returns the record of an entry on an instance, without its outcome.
-func (t *test) record(instance problem.Problem, e Entry) Record {
+// record returns the record of entry k on an instance, without its outcome.
+func (t *test) record(instance problem.Problem, k int) Record {
+	e := t.entries[k]
 	p := e.Portfolio
 	return Record{
 		Class: t.set.Class, Seed: t.set.Seed, Instance: instance.Name(), Dim: instance.Dim(),
 		Method: p.Name, Construction: e.Construction, Portfolio: members(p),
 		Reading: t.s.Reading, Sample: t.s.Sample, Evaluations: t.s.Evaluations, RunSeed: t.s.Seed,
-		OwnSeeds: t.s.Seeds.In(t.s.Reading) == portfolio.OwnSeeds,
+		OwnSeeds: t.s.Seeds.In(t.s.Reading) == portfolio.OwnSeeds, Baseline: k >= t.own,
 	}
 }
 
@@ -261,8 +277,9 @@ func (t *test) instance(ctx context.Context, i int) error {
 	var normalised *portfolio.Instance
 	instance := t.set.Test[i]
 	for k, e := range t.entries {
-		r := t.record(instance, e)
+		r := t.record(instance, k)
 		if old, ok := t.known[r.key(t.s.Repeats)]; ok {
+			old.Baseline = r.Baseline
 			t.records = append(t.records, old)
 			continue
 		}

@@ -23,7 +23,7 @@ import (
 	"dace.local/dacelib/run"
 )
 
-var quick = experiment.Settings{Sample: 2000, Evaluations: 300, Repeats: 8}
+var quick = experiment.Settings{Sample: 2000, Evaluations: 300, Repeats: 8, Baselines: experiment.NoBaselines}
 
 func set(t testing.TB) problem.Set {
 	s, err := ccp.Class().NewSet(1, 0, 3)
@@ -438,7 +438,7 @@ func Example() {
 		return
 	}
 	entries := experiment.Entries([]portfolio.Portfolio{dace, portfolio.BRKGAPAP()})
-	records, err := experiment.Test(ctx, set, entries, experiment.Settings{Sample: 20_000, Repeats: 5})
+	records, err := experiment.Test(ctx, set, entries, experiment.Settings{Sample: 20_000, Repeats: 5, Baselines: experiment.NoBaselines})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -55,7 +55,7 @@ func (t *test) far(ctx context.Context) error {
 	for i, instance := range t.set.Test {
 		at := -1
 		for k, e := range t.entries {
-			r := t.record(instance, e)
+			r := t.record(instance, k)
 			if _, ok := t.known[r.key(t.s.Repeats)]; ok || !e.Portfolio.Travels() {
 				continue // a solver is a function of this process
 			}
@@ -99,7 +99,7 @@ func (t *test) far(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r := t.record(t.set.Test[jobs[n].instance], e)
+		r := t.record(t.set.Test[jobs[n].instance], jobs[n].entry)
 		r.finish(normalised[jobs[n].at].Range(), found)
 		finished[n] = r
 		t.report(len(finished)-1, r)
@@ -168,8 +168,8 @@ func (r *ranges) normaliseOn(ctx context.Context, pool farm.Pool, ps []problem.P
 func (t *test) made() []Record {
 	var out []Record
 	for _, instance := range t.set.Test {
-		for _, e := range t.entries {
-			r := t.record(instance, e)
+		for k := range t.entries {
+			r := t.record(instance, k)
 			if old, ok := t.known[r.key(t.s.Repeats)]; ok {
 				out = append(out, old)
 			}

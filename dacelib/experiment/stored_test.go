@@ -23,7 +23,7 @@ func TestStored(t *testing.T) {
 	}
 	paps := []portfolio.Portfolio{portfolio.BRKGAPAP(), portfolio.BRKGAPAP()}
 	paps[1].Name = "other"
-	settings := experiment.Settings{Sample: 50, Evaluations: 20, Repeats: 2, File: file}
+	settings := experiment.Settings{Sample: 50, Evaluations: 20, Repeats: 2, Baselines: experiment.NoBaselines, File: file}
 	want := map[run.Reading][]experiment.Record{}
 	for _, r := range []run.Reading{run.Written, run.Published} {
 		settings.Reading = r
@@ -65,7 +65,7 @@ func TestStoredSeeds(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "made", "tests.jsonl")
 	paps := []portfolio.Portfolio{portfolio.BRKGAPAP()}
-	s := experiment.Settings{Sample: 50, Evaluations: 20, Repeats: 2, File: file, Ranges: filepath.Join(t.TempDir(), "made", "ranges.jsonl")}
+	s := experiment.Settings{Sample: 50, Evaluations: 20, Repeats: 2, Baselines: experiment.NoBaselines, File: file, Ranges: filepath.Join(t.TempDir(), "made", "ranges.jsonl")}
 	var all []experiment.Record
 	for _, c := range []struct {
 		reading run.Reading

@@ -29,6 +29,9 @@ type Table struct {
 	Methods []string
 	// Rows has one row per dimension, ascending.
 	Rows []Row
+	// Baselines compares the first method with the baselines of the test, if it had
+	// any.
+	Baselines []BaselineRow
 }
 
 // A Row holds the results on the instances of one dimension.
@@ -93,6 +96,11 @@ func Tabulate(records []Record, first string) (Table, error) {
 		return t, errors.New("experiment: there are no records to tabulate")
 	}
 	t.Class, t.Reading = records[0].Class, records[0].Reading
+	all := records
+	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Baseline })
+	if len(records) == 0 {
+		return t, errors.New("experiment: there are records of baselines only")
+	}
 	columns, label := labels(records)
 	if first == "" {
 		first = label[columns[0]]
@@ -160,6 +168,7 @@ func Tabulate(records []Record, first string) (Table, error) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	t.Baselines = BaselineRows(all, first)
 	return t, nil
 }
 
@@ -296,8 +305,20 @@ func paperDims(class string) map[int]bool {
 // String returns the table as text: means and standard deviations over the
 // instances, with * for the best of a row and ~ for those that do not differ
 // from it significantly; below them the first method's wins, draws and losses.
+//
+// A second table has the baselines, the best first: the mean, with the first method's
+// in parentheses, on how many instances that is ahead, and the p value of the
+// signed-rank test over the instances with Holm's correction.
 func (t Table) String() string {
-	rows := t.cells()
+	text := aligned(t.cells())
+	if rows := t.baselineCells(); rows != nil {
+		text += "\n\n" + aligned(rows)
+	}
+	return text
+}
+
+// aligned returns rows as text in columns.
+func aligned(rows [][]string) string {
 	width := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {
@@ -322,8 +343,16 @@ func (t Table) String() string {
 // losses are U+2011 there, at which no line breaks, as a narrow column would put
 // 37-13-0 in two lines.
 func (t Table) Markdown() string {
+	text := markdown(t.cells())
+	if rows := t.baselineCells(); rows != nil {
+		text += "\n" + markdown(rows)
+	}
+	return text
+}
+
+func markdown(rows [][]string) string {
 	var b strings.Builder
-	for n, r := range t.cells() {
+	for n, r := range rows {
 		b.WriteString("| " + unbroken(strings.Join(r, " | ")) + " |\n")
 		if n == 0 {
 			b.WriteString(strings.Repeat("|---", len(r)) + "|\n")

@@ -35,6 +35,9 @@ type Portfolio struct {
 	// Members are the configurations. Their JSON is that of [Members], which reads
 	// the older "configs", too.
 	Members []solver.Config `json:"members"`
+	// Single, unless it is nil, is the configuration that its construction found to
+	// be best alone, a baseline for tests.
+	Single *solver.Config `json:"single,omitempty"`
 }
 
 // UnmarshalJSON decodes a portfolio, also one from before it had members of
@@ -44,11 +47,12 @@ func (p *Portfolio) UnmarshalJSON(b []byte) error {
 		Name    string          `json:"name"`
 		Members []solver.Config `json:"members"`
 		Configs []solver.Config `json:"configs"`
+		Single  *solver.Config  `json:"single"`
 	}
 	if err := json.Unmarshal(b, &f); err != nil {
 		return err
 	}
-	p.Name, p.Members = f.Name, f.Members
+	p.Name, p.Members, p.Single = f.Name, f.Members, f.Single
 	if f.Members == nil {
 		p.Members = f.Configs
 	}

@@ -89,7 +89,7 @@ func TestConstruct(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "d = 40") || !strings.Contains(out, "W-D-L") || !strings.Contains(out, "ONEx3") || !strings.Contains(out, "ccp, written") || strings.Contains(out, "d = 30") {
 		t.Errorf("test: exit %d: %s%s", code, out, errs)
 	}
-	code, out, errs = runDace("test", dir, dir, "-class", "ccp", "-instances", "1", "-repeats", "2", "-sample", "1000", "-ranges", "none", "-json")
+	code, out, errs = runDace("test", dir, dir, "-class", "ccp", "-instances", "1", "-repeats", "2", "-sample", "1000", "-ranges", "none", "-no-baselines", "-json")
 	records, err := experiment.ReadFrom(strings.NewReader(out))
 	if code != 0 || err != nil || len(records) != 4 || records[0].Construction == records[1].Construction {
 		t.Errorf("test -json: exit %d, %v: %s%s", code, err, out, errs)

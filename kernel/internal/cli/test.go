@@ -45,6 +45,12 @@ way, the standard deviation over n, one seed for all members of a portfolio in a
 repeat, which -shared-seed gives them in written, too. both also prints one table in Markdown of
 both and the paper's numbers, with a sentence for each row that changes.
 
+Baselines are tested along, where evaluations cost little and the reading is
+written: every solver of the library with nothing configured under as many seeds
+as there are members, the best single configuration of a construction, and
+BRKGA-PAP. A second table compares them with the first portfolio, with the
+virtual best, the largest mean on each instance.
+
 -json prints the records, a JSON line for each portfolio on each instance,
 instead of the tables. -o FILE keeps them, so that a test that was interrupted
 goes on there. The ranges of the instances are kept in dace/ranges.jsonl in the
@@ -77,6 +83,8 @@ func runTest(env *Env, v *verb, args []string) int {
 		out       = fs.String("o", "", "`file` that keeps the records and is gone on with")
 		rangeFile = fs.String("ranges", "", "`file` that keeps the ranges of instances")
 		asJSON    = fs.Bool("json", false, "print records instead of tables")
+		bare      = fs.Bool("no-baselines", false, "test the portfolios alone")
+		always    = fs.Bool("baselines", false, "test baselines although evaluations are costly, and in -reading published, too")
 		list      = fs.Bool("list", false, "list the paper's portfolios")
 	)
 	names, code, ok := v.parse(env, fs, args, true, 0, -1)
@@ -126,6 +134,12 @@ func runTest(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	s := experiment.Settings{Sample: *sample, Evaluations: *evals, Repeats: *repeats, Seed: *seed, Workers: *workers, File: *out}
+	switch {
+	case *bare:
+		s.Baselines = experiment.NoBaselines
+	case *always:
+		s.Baselines = experiment.WithBaselines
+	}
 	if *shared {
 		s.Seeds = portfolio.SharedSeed
 	}
@@ -210,7 +224,7 @@ func testEntries(class string, names []string) ([]experiment.Entry, error) {
 			if err != nil {
 				return nil, err
 			}
-			p, seed = portfolio.Portfolio{Name: summary.Method, Members: summary.Members}, summary.Seed
+			p, seed = portfolio.Portfolio{Name: summary.Method, Members: summary.Members, Single: summary.Single}, summary.Seed
 		}
 		portfolios, seeds = append(portfolios, p), append(seeds, seed)
 	}
