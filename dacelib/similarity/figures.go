@@ -2,7 +2,9 @@ package similarity
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -14,6 +16,7 @@ import (
 
 // title returns a figure's title, with the caution.
 func title(text, caution string) string {
+	text = strings.ToUpper(text[:1]) + text[1:]
 	if caution != "" {
 		return text + "\nCAUTION: " + caution
 	}
@@ -38,7 +41,7 @@ func (m Matrix) HeatMap() *plot.Plot {
 // Map draws the instances in the plane, by classical scaling: see [Matrix.Scale].
 // The title says which part of their spread the plane shows. groups, unless nil, has
 // the group of every instance, which gets a colour and a mark; of at most 30
-// instances the names are written.
+// instances the names are written, where there is room.
 func (m Matrix) Map(groups []string) (*plot.Plot, error) {
 	if groups == nil {
 		groups = make([]string, len(m.Names))
@@ -61,8 +64,8 @@ func (m Matrix) Map(groups []string) (*plot.Plot, error) {
 	}
 	text := fmt.Sprintf("%s in the plane, which holds %.0f %% of the spread", m.Measure, 100*share)
 	p := figure.ScatterBy(title(text, m.Caution), "", "", x, y, groups)
-	if len(m.Names) <= 30 {
-		labels, err := plotter.NewLabels(plotter.XYLabels{XYs: at, Labels: m.Names})
+	if at, names := m.roomy(at); len(names) > 0 {
+		labels, err := plotter.NewLabels(plotter.XYLabels{XYs: at, Labels: names})
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +75,26 @@ func (m Matrix) Map(groups []string) (*plot.Plot, error) {
 		}
 		labels.Offset = vg.Point{X: 4, Y: 3}
 		p.Add(labels)
+		p.X.Max += (p.X.Max - p.X.Min) / 20 // for the names
 	}
 	return p, nil
+}
+
+// roomy returns the points beside which there is room for a name, and the names: none
+// of more than 30.
+func (m Matrix) roomy(at plotter.XYs) (points plotter.XYs, names []string) {
+	if len(at) > 30 {
+		return nil, nil
+	}
+	left, right, low, high := plotter.XYRange(at)
+	for i, p := range at {
+		if !slices.ContainsFunc(points, func(q plotter.XY) bool {
+			return math.Abs(p.X-q.X) < (right-left)/8 && math.Abs(p.Y-q.Y) < (high-low)/25
+		}) {
+			points, names = append(points, p), append(names, m.Names[i])
+		}
+	}
+	return points, names
 }
 
 // Dendrogram draws the tree with the instances below one another, in an order in

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 
+	"dace.local/dacelib/figure"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/ccp"
@@ -549,5 +551,32 @@ func BenchmarkHundred(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkRedraw is what a notebook does as a control is moved: groups, the map, and
+// its picture.
+func BenchmarkRedraw(b *testing.B) {
+	ps, _ := near(b, 1, 2, 5)
+	m, err := similarity.Of(b.Context(), ps, similarity.Settings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		groups, err := m.Link(similarity.Average).Cut(3)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, err := m.Map(groups)
+		if err != nil {
+			b.Fatal(err)
+		}
+		w, err := p.WriterTo(figure.Width, figure.Height, "png")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := w.WriteTo(io.Discard); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
