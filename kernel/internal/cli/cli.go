@@ -50,6 +50,10 @@ type Env struct {
 	// Share copies this user's compiled cells to the installation, for all its
 	// users, and returns the number of new ones.
 	Share func() (int, error)
+
+	// parsing, if set, is given the flags that a verb would parse, and the verb ends
+	// there.
+	parsing func(*flag.FlagSet)
 }
 
 // Streams selects the standard streams of the process that a session takes
@@ -73,7 +77,7 @@ type verb struct {
 // verbs returns all verbs in the order in which the help lists them.
 func verbs() []*verb {
 	return []*verb{&jupyterVerb, &runVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
-		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &versionVerb}
+		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &completionVerb, &versionVerb}
 }
 
 // Main runs the command and returns its exit code.
@@ -117,7 +121,7 @@ func overview() string {
 	var b strings.Builder
 	b.WriteString("dace runs Go notebooks: cells of Go with the DACE library at hand.\n\nUsage: dace VERB ...\n\n")
 	for _, v := range verbs() {
-		fmt.Fprintf(&b, "  %-9s %s\n", v.name, v.short)
+		fmt.Fprintf(&b, "  %-10s %s\n", v.name, v.short)
 	}
 	b.WriteString("\ndace VERB -h says more about one.\n")
 	return b.String()
@@ -135,6 +139,10 @@ func (v *verb) flags(env *Env) *flag.FlagSet {
 // flags may also follow the other arguments; without, parsing stops at the
 // first other argument. If ok is false, the verb must return code.
 func (v *verb) parse(env *Env, fs *flag.FlagSet, args []string, mixed bool, min, max int) (rest []string, code int, ok bool) {
+	if env.parsing != nil {
+		env.parsing(fs)
+		return nil, exitOK, false
+	}
 	err := fs.Parse(args)
 	rest = fs.Args()
 	if mixed {

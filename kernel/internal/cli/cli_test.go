@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (c call) want(t *testing.T, code int, out, errs string) {
 
 func TestUsage(t *testing.T) {
 	dace(t, "").want(t, 2, "", "dace VERB -h says more")
-	dace(t, "", "-h").want(t, 0, "  run       run notebooks", "")
+	dace(t, "", "-h").want(t, 0, "  run        run notebooks", "")
 	dace(t, "", "help").want(t, 0, "  version", "")
 	dace(t, "", "nonsense").want(t, 2, "", `there is no verb "nonsense"`)
 	dace(t, "", "verson").want(t, 2, "", `there is no verb "verson"; did you mean version?`)
@@ -377,5 +378,52 @@ func TestHistory(t *testing.T) {
 	h.Add("x") // no file
 	if h.Len() != 1 {
 		t.Error("lost")
+	}
+}
+
+// TestCompletions completes words as a shell asks for them. Verbs end before they do
+// anything.
+func TestCompletions(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		want  string // "" where names of files are completed
+	}{
+		{[]string{"con"}, "construct"},
+		{[]string{"help", "dat"}, "data"},
+		{[]string{"data", ""}, "fetch list"},
+		{[]string{"completion", ""}, "bash zsh fish"},
+		{[]string{"construct", "-meth"}, "-method"},
+		{[]string{"construct", "-method", "pa"}, "parhydra"},
+		{[]string{"construct", "-o", "x", "-scale", ""}, "quick small tenth paper"},
+		{[]string{"construct", "-class", "c"}, "ccp cimp caop"},
+		{[]string{"test", "dace", "-reading", ""}, "written published both"},
+		{[]string{"run", ""}, ""},
+		{[]string{"run", "-o", ""}, ""},
+		{[]string{"run", "-che"}, "-check"},
+		{[]string{"nothing", ""}, ""},
+	} {
+		got := dace(t, "", append([]string{"completion", "words"}, c.words...)...)
+		if list := strings.Join(strings.Fields(got.out), " "); got.code != 0 || got.err != "" || list != c.want {
+			t.Errorf("%q: %q, want %q (code %d, stderr %q)", c.words, list, c.want, got.code, got.err)
+		}
+	}
+	for _, v := range verbs() {
+		v.flagsOf(&Env{})
+	}
+	dace(t, "", "completion", "tcsh").want(t, 2, "", "bash, zsh and fish")
+}
+
+// TestBashCompletion has bash itself complete.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	script := dace(t, "", "completion", "bash").out + `
+dace() { shift 2; local IFS=' '; printf '%s\n' "words:$*" two; }
+COMP_WORDS=(dace test -reading "") COMP_CWORD=3; _dace; printf '<%s>' "${COMPREPLY[@]}"`
+	out, err := exec.Command(bash, "-c", script).CombinedOutput()
+	if err != nil || string(out) != "<words:test -reading ><two>" {
+		t.Errorf("%s, %v", out, err)
 	}
 }
