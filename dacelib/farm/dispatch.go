@@ -3,6 +3,7 @@ package farm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -20,6 +21,16 @@ type Message struct {
 	Deaths int `json:"deaths,omitempty"`
 	// Alone asks the worker to compute nothing else meanwhile.
 	Alone bool `json:"alone,omitempty"`
+	// Not names workers and hosts that must hand the message back.
+	Not []string `json:"not,omitempty"`
+	// Check asks for the checksums of the results alone, to compare them: the
+	// worker must not store them.
+	Check bool `json:"check,omitempty"`
+}
+
+// Refuses reports whether a worker must hand the message back.
+func (m Message) Refuses(worker, host string) bool {
+	return slices.Contains(m.Not, worker) || slices.Contains(m.Not, host)
 }
 
 // Class returns the class that a worker needs for the message's units.
@@ -52,13 +63,30 @@ type Worker struct {
 	// Made tells how the worker computes problems that notebooks have made,
 	// see [Env.Made].
 	Made map[string]string `json:"made,omitempty"`
-	// Holds lists the IDs of the messages that the worker computes.
-	Holds []string `json:"holds,omitempty"`
+	// Holds lists the IDs of the messages that the worker computes, Spent for how
+	// many seconds each has computed its present unit; 0 if it has not begun.
+	Holds []string  `json:"holds,omitempty"`
+	Spent []float64 `json:"spent,omitempty"`
+	// Age is how many seconds ago the worker started, Busy how many seconds its
+	// units have taken.
+	Age  float64 `json:"age"`
+	Busy float64 `json:"busy"`
 	// Seen is when the caller last heard of the worker, by the caller's clock.
 	Seen time.Time `json:"-"`
 
 	classes []string
+	foreign bool // it is of another build
 }
+
+// A goneWorker is a worker that has ended.
+type goneWorker struct {
+	at   time.Time
+	died bool // without a word
+}
+
+// tookMargin is how much later than the news that a worker has a message its
+// list of those that it holds must have come to be believed.
+const tookMargin = time.Second
 
 // A Transport carries messages from a caller to workers. What comes back, it
 // reports to the [Dispatcher].
@@ -103,12 +131,19 @@ type Dispatcher struct {
 	handing  int                  // their number
 	busy     map[string]time.Time // when a worker last sent a handed message back
 	workers  map[string]*Worker
-	gone     map[string]time.Time // workers that ended
+	gone     map[string]goneWorker // workers that ended
 	conflict error
+	policy   Policy
+	banned   map[string]bool // workers that gave wrong results
+	peers    map[string]peer // other callers
+	blobs    kept            // that this process has put
+	stored   []storedResult  // results of this process, the oldest first
+	used     int64           // their bytes and those of the blobs
 	note     func(string)
 	notes    map[string]time.Time
 	counts   Counts
 	stages   []*Stage
+	active   []*call // that have not ended
 }
 
 // A Stage is a call of [Pool.Do] that has not ended.
@@ -123,6 +158,16 @@ type Stage struct {
 	// Seconds is how long the call lasts by now.
 	Seconds float64 `json:"seconds"`
 	since   time.Time
+	class   string // of the first unit
+}
+
+// left returns the seconds that the stage still takes at its rate; 0 if unknown.
+func (s Stage) left() float64 {
+	n := s.Done - s.Known
+	if n <= 0 || s.Seconds <= 0 {
+		return 0
+	}
+	return s.Seconds / float64(n) * float64(s.All-s.Done)
 }
 
 // A Caller is the state of a process that has work done.
@@ -131,6 +176,16 @@ type Caller struct {
 	Name    string `json:"name"`
 	Host    string `json:"host"`
 	Process int    `json:"process"`
+	// User runs the process, which is at Title: a command line or a notebook.
+	User  string `json:"user,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Priority is that of [Policy]. Wants is true while units wait that workers
+	// could compute, Build identifies the program that they must run.
+	Priority int    `json:"priority"`
+	Wants    bool   `json:"wants,omitempty"`
+	Build    string `json:"build,omitempty"`
+	// Disk is the number of bytes that its blobs and results take.
+	Disk int64 `json:"disk"`
 	// Counts are its units, Stages what it waits for, Failures its units that
 	// failed, the latest last.
 	Counts   Counts    `json:"counts"`
@@ -141,11 +196,15 @@ type Caller struct {
 // Counts are the units of a pool since it was opened.
 type Counts struct {
 	// Done, Running and Waiting are numbers of units.
-	Done, Running, Waiting int
+	Done    int `json:"done"`
+	Running int `json:"running"`
+	Waiting int `json:"waiting"`
+	// Verified of those done were computed twice, see [Policy].
+	Verified int `json:"verified"`
 	// Seconds is the time that workers have spent on those that are done.
-	Seconds float64
+	Seconds float64 `json:"seconds"`
 	// Since is the time of the first unit.
-	Since time.Time
+	Since time.Time `json:"since"`
 }
 
 // NewDispatcher returns a dispatcher. env gives blobs to [Again].
@@ -153,7 +212,8 @@ func NewDispatcher(t Transport, caller string, env *Env, lookEvery time.Duration
 	return &Dispatcher{
 		t: t, caller: caller, env: env, lookEvery: lookEvery,
 		calls: map[string]*call{}, waiting: map[string][]*call{}, handed: map[string]int{}, busy: map[string]time.Time{},
-		workers: map[string]*Worker{}, gone: map[string]time.Time{}, notes: map[string]time.Time{},
+		workers: map[string]*Worker{}, gone: map[string]goneWorker{}, notes: map[string]time.Time{},
+		banned: map[string]bool{}, peers: map[string]peer{},
 	}
 }
 
@@ -191,9 +251,8 @@ func (d *Dispatcher) Slots() int {
 // slots is Slots; the caller holds d.mu.
 func (d *Dispatcher) slots() int {
 	n := 0
-	self := Self()
 	for _, w := range d.workers {
-		if w.Identity.Version == self.Version && w.Identity.Build == self.Build {
+		if !w.foreign {
 			n += w.Cores
 		}
 	}
@@ -221,11 +280,12 @@ func (d *Dispatcher) Counts() Counts {
 
 // Caller returns the state of this process.
 func (d *Dispatcher) Caller() Caller {
-	c := Caller{Name: d.caller, Process: os.Getpid(), Failures: Failures()}
+	c := Caller{Name: d.caller, Process: os.Getpid(), User: user(), Title: title(), Failures: Failures(), Build: Self().Build}
 	c.Host, _ = os.Hostname()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c.Counts = d.counts
+	c.Counts, c.Priority, c.Disk = d.counts, d.policy.Priority, d.used+d.blobs.sent
+	c.Wants = d.wants()
 	for _, s := range d.stages {
 		now := *s
 		now.Seconds = time.Since(s.since).Seconds()
@@ -245,6 +305,12 @@ type call struct {
 	sent   map[string]*sent
 	of     map[string]*sent // by key
 	stage  *Stage           // guarded by the dispatcher's mu
+	first  map[string]*Result
+	done   func(i int, result []byte) error
+	aside  *Failure // of the first unit that was set aside
+	asides int      // their number
+	later  []*sent  // messages that came back from workers that must not have them
+	checks checks   // units that are computed twice
 	events chan event
 	closed chan struct{} // closed when Do has ended
 }
@@ -262,25 +328,35 @@ type sent struct {
 	Message
 	left    map[string]bool // keys without a result
 	at      time.Time       // when it was sent last
+	took    time.Time       // when the worker was heard to have it
 	worker  string          // that computes it; empty while it is queued
 	to      string          // worker to which it was handed; empty if it was queued
 	host    string
 	running bool
 	died    string // the last worker that died of it
+	silent  int    // workers that fell silent while they had it
+	late    int    // times that a unit took longer than its limit
+	healed  int    // times that a blob was stored again for it
 }
 
 // An event is something that the transport reports to a call.
 type event struct {
-	result *Result
-	id     string // of a message
-	worker string
-	host   string
-	unit   int    // of the message, for a failure
-	failed bool   // the unit failed
-	words  string // of a failure, or of a worker that died
-	lost   bool   // the worker died
-	back   bool   // the worker handed the message back
-	look   bool   // results may have been missed
+	result  *Result
+	id      string // of a message
+	worker  string
+	host    string
+	unit    int     // of the message, for a failure
+	failed  bool    // the unit failed
+	words   string  // of a failure, or of a worker that died
+	lost    bool    // the worker died
+	back    bool    // the worker handed the message back
+	look    bool    // results may have been missed
+	silent  bool    // the worker is not heard of
+	missing string  // key of a blob that the farm does not have
+	spent   float64 // seconds that the present unit has taken
+	sum     string  // checksum of the result of a unit that was computed again
+	key     string  // of that unit
+	cancel  string  // the call is to end, and why
 }
 
 // Took reports that a worker computes a message.
@@ -305,6 +381,17 @@ func (d *Dispatcher) send(id string, e event) {
 	}
 }
 
+// Missing reports that a unit of a message needs a blob that the farm does not
+// have. It is stored again if this process has it.
+func (d *Dispatcher) Missing(id string, unit int, worker, host, key string) {
+	d.send(id, event{id: id, worker: worker, host: host, unit: unit, failed: true, missing: key, words: MissingBlob(key).Error()})
+}
+
+// Checked reports the checksum, [BlobKey], of a result of a message with Check.
+func (d *Dispatcher) Checked(id, key, worker, host, sum string) {
+	d.send(id, event{id: id, worker: worker, host: host, key: key, sum: sum})
+}
+
 // Done reports a result.
 func (d *Dispatcher) Done(r Result) {
 	d.mu.Lock()
@@ -318,71 +405,89 @@ func (d *Dispatcher) Done(r Result) {
 // Conflict reports that two workers have found different results of a unit.
 func (d *Dispatcher) Conflict(key, one, other string) {
 	d.mu.Lock()
-	if d.conflict == nil {
-		d.conflict = fmt.Errorf("farm: workers %s and %s have found different results of the unit %.12s: a processor or a memory of one of them fails, or a kind of work is not deterministic; no result of this farm is to be trusted until it is known which", one, other, key)
+	defer d.mu.Unlock()
+	// Where every unit is computed twice before its result is used, the votes
+	// decide; see checks. A worker that was named has given others, too.
+	if d.policy.Verify < 1 && !d.banned[one] && !d.banned[other] && d.conflict == nil {
+		d.conflict = &Differing{Key: key, Workers: []string{one, other}}
 	}
-	d.mu.Unlock() // calls see it at their next tick
+	// calls see it at their next tick
 }
 
 // Alive reports news of a worker.
 func (d *Dispatcher) Alive(w Worker) {
-	w.Seen, w.classes = time.Now(), w.Identity.Classes()
+	w.Seen = time.Now()
 	d.mu.Lock()
-	if old := d.workers[w.Name]; old == nil {
-		if why := Self().Differences(w.Identity); len(why) > 0 {
+	if old := d.workers[w.Name]; old != nil {
+		w.classes, w.foreign = old.classes, old.foreign
+	} else {
+		self := Self()
+		w.classes, w.foreign = w.Identity.Classes(), w.Identity.Version != self.Version || w.Identity.Build != self.Build
+		if why := self.Differences(w.Identity); len(why) > 0 {
 			defer d.Note("worker %s on %s gets %s", w.Name, w.Host, why[0])
 		}
 	}
 	d.workers[w.Name] = &w
 	delete(d.gone, w.Name)
 	d.mu.Unlock()
-	for _, id := range w.Holds {
-		d.Took(id, w.Name, w.Host)
+	for i, id := range w.Holds {
+		e := event{id: id, worker: w.Name, host: w.Host}
+		if i < len(w.Spent) {
+			e.spent = w.Spent[i]
+		}
+		d.send(id, e)
 	}
 }
+
+// Silent reports that a worker is not heard of: it was stopped, or the network
+// lost. Its messages are queued again, but it may come back, so that they do not
+// count its death.
+func (d *Dispatcher) Silent(name string) { d.leave(name, event{silent: true}) }
 
 // Gone reports the end of a worker. If it died, the messages that it had are
 // queued again and count its death; words are its last ones.
 func (d *Dispatcher) Gone(name string, died bool, words string) {
+	d.leave(name, event{lost: died, back: !died, words: words})
+}
+
+// leave is Gone and Silent.
+func (d *Dispatcher) leave(name string, e event) {
 	d.mu.Lock()
 	w := d.workers[name]
 	delete(d.workers, name)
 	delete(d.busy, name)
-	d.gone[name] = time.Now()
-	for k, t := range d.gone { // bounded by the workers of the last hour
-		if time.Since(t) > time.Hour {
+	d.gone[name] = goneWorker{time.Now(), e.lost}
+	for k, g := range d.gone { // bounded by the workers of the last hour
+		if time.Since(g.at) > time.Hour {
 			delete(d.gone, k)
 		}
 	}
-	seen := map[*call]bool{}
-	for _, c := range d.calls {
-		seen[c] = true
-	}
 	d.mu.Unlock()
-	if w == nil && !died {
+	if w == nil && !e.lost {
 		return
 	}
-	host := ""
+	e.worker = name
 	if w != nil {
-		host = w.Host
+		e.host = w.Host
 	}
-	for c := range seen {
-		c.tell(event{worker: name, host: host, lost: died, back: !died, words: words})
+	for _, c := range d.present() {
+		c.tell(e)
 	}
 }
 
 // LookNow makes all calls look for results that they have missed, after a
 // transport was interrupted.
 func (d *Dispatcher) LookNow() {
-	d.mu.Lock()
-	seen := map[*call]bool{}
-	for _, c := range d.calls {
-		seen[c] = true
-	}
-	d.mu.Unlock()
-	for c := range seen {
+	for _, c := range d.present() {
 		c.tell(event{look: true})
 	}
+}
+
+// present returns the calls that have not ended.
+func (d *Dispatcher) present() []*call {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.active)
 }
 
 // Waits reports whether a call waits for a result.
@@ -412,16 +517,17 @@ func (d *Dispatcher) Do(ctx context.Context, units []Unit, done func(i int, resu
 	if len(units) == 0 {
 		return ctx.Err()
 	}
-	c := &call{units: units, index: map[string][]int{}, sent: map[string]*sent{}, of: map[string]*sent{}, events: make(chan event, min(256, 16+4*len(units))), closed: make(chan struct{})}
+	c := &call{units: units, done: done, first: map[string]*Result{}, index: map[string][]int{}, sent: map[string]*sent{}, of: map[string]*sent{}, events: make(chan event, min(256, 16+4*len(units))), closed: make(chan struct{})}
 	for i, u := range units {
 		key := u.Key()
 		c.keys = append(c.keys, key)
 		c.index[key] = append(c.index[key], i)
 	}
 	c.left = len(c.index)
-	c.stage = &Stage{Kind: units[0].Kind, All: c.left, since: time.Now()}
+	c.stage = &Stage{Kind: units[0].Kind, All: c.left, since: time.Now(), class: Class(units[0].Needs)}
 	d.mu.Lock()
 	d.stages = append(d.stages, c.stage)
+	d.active = append(d.active, c)
 	for key := range c.index {
 		d.waiting[key] = append(d.waiting[key], c)
 	}
@@ -430,8 +536,12 @@ func (d *Dispatcher) Do(ctx context.Context, units []Unit, done func(i int, resu
 	}
 	d.counts.Waiting += c.left
 	d.mu.Unlock()
-	err := d.run(ctx, c, done)
+	err := d.run(ctx, c)
 	d.end(c)
+	if err == nil && c.aside != nil {
+		c.aside.More = c.asides - 1
+		err = c.aside
+	}
 	return err
 }
 
@@ -440,6 +550,7 @@ func (d *Dispatcher) end(c *call) {
 	close(c.closed)
 	d.mu.Lock()
 	d.stages = slices.DeleteFunc(d.stages, func(s *Stage) bool { return s == c.stage })
+	d.active = slices.DeleteFunc(d.active, func(o *call) bool { return o == c })
 	for key := range c.index {
 		d.waiting[key] = slices.DeleteFunc(d.waiting[key], func(o *call) bool { return o == c })
 		if len(d.waiting[key]) == 0 {
@@ -456,7 +567,7 @@ func (d *Dispatcher) end(c *call) {
 			d.counts.Waiting -= len(m.left)
 		}
 	}
-	for _, m := range c.order {
+	for _, m := range append(c.order, c.later...) {
 		d.counts.Waiting -= len(m.left)
 	}
 	d.mu.Unlock()
@@ -493,15 +604,15 @@ const busyFor = time.Second
 // died of goes through the queue, which tells who has it before it is computed.
 func (d *Dispatcher) hand(m *sent) bool {
 	h, ok := d.t.(Hander)
-	if !ok || m.Deaths > 0 || m.Alone || !m.at.IsZero() {
+	if !ok || m.Deaths > 0 || m.Alone || !m.at.IsZero() && len(m.Not) == 0 {
 		return false
 	}
 	d.mu.Lock()
 	worker := ""
-	if d.open-d.handing == 1 { // m alone
+	if d.open-d.handing == 1 || len(m.Not) > 0 { // m alone
 		class := m.Class()
 		for name, w := range d.workers {
-			if d.handed[name] < w.Cores && time.Since(d.busy[name]) > busyFor && slices.Contains(w.classes, class) {
+			if d.handed[name] < w.Cores && !d.banned[name] && !m.Refuses(name, w.Host) && time.Since(d.busy[name]) > busyFor && slices.Contains(w.classes, class) {
 				worker = name
 				break
 			}
@@ -527,25 +638,27 @@ func (d *Dispatcher) hand(m *sent) bool {
 }
 
 // run is Do for a call that is known.
-func (d *Dispatcher) run(ctx context.Context, c *call, done func(i int, result []byte) error) error {
+func (d *Dispatcher) run(ctx context.Context, c *call) error {
+	if err := d.differing(); err != nil {
+		return err
+	}
 	known, err := d.t.Look(ctx, c.keys)
 	if err != nil {
 		return err
 	}
-	first := map[string]*Result{}
 	for _, r := range known {
-		if err := d.take(c, r, first, done); err != nil {
+		if err := d.take(c, r, true); err != nil {
 			return err
 		}
 	}
 	d.mu.Lock()
 	c.stage.Known = c.stage.Done
 	d.mu.Unlock()
-	d.cut(c, first)
+	d.cut(c)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	last := time.Now()
-	for c.left > 0 {
+	last, slow := time.Now(), time.Now()
+	for c.left > 0 || c.checks.open() {
 		if err := d.fill(ctx, c); err != nil {
 			return err
 		}
@@ -553,26 +666,44 @@ func (d *Dispatcher) run(ctx context.Context, c *call, done func(i int, result [
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-c.events:
-			last = time.Now()
-			if err := d.handle(ctx, c, e, first, done); err != nil {
+			// A worker's beat says only that it goes on.
+			if e.result != nil || e.back || e.lost || e.failed {
+				last = time.Now()
+			}
+			if err := d.handle(ctx, c, e); err != nil {
 				return err
 			}
 		case <-tick.C:
+			if err := d.check(ctx, c); err != nil {
+				return err
+			}
+			if time.Since(slow) >= againAfter {
+				slow = time.Now()
+				c.order, c.later = append(c.later, c.order...), nil
+			}
 			if time.Since(last) >= d.lookEvery {
 				last = time.Now()
-				if err := d.lookAgain(ctx, c, 3*d.lookEvery, first, done); err != nil {
+				if err := d.lookAgain(ctx, c, 3*d.lookEvery); err != nil {
 					return err
 				}
 			}
 		}
-		d.mu.Lock()
-		err := d.conflict
-		d.mu.Unlock()
-		if err != nil {
+		if err := d.differing(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// againAfter is how long a message waits that came back from a worker that must
+// not have it.
+const againAfter = time.Second
+
+// differing returns the error of results that differ.
+func (d *Dispatcher) differing() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.conflict
 }
 
 // messageSeconds is how much work a message holds, as far as it is known.
@@ -580,13 +711,13 @@ const messageSeconds = 0.4
 
 // cut divides the units without a result into messages, each of one kind and
 // class.
-func (d *Dispatcher) cut(c *call, have map[string]*Result) {
+func (d *Dispatcher) cut(c *call) {
 	most := max(1, len(c.index)/(2*d.Slots()))
 	var m *sent
 	seconds := 0.0
 	for i, u := range c.units {
 		key := c.keys[i]
-		if have[key] != nil || c.index[key][0] != i {
+		if c.first[key] != nil || c.index[key][0] != i {
 			continue
 		}
 		t := d.Rate(u.Kind) * float64(u.Weight())
@@ -603,6 +734,9 @@ func (d *Dispatcher) cut(c *call, have map[string]*Result) {
 
 // fill sends messages while the queue has room for them: four for each slot.
 func (d *Dispatcher) fill(ctx context.Context, c *call) error {
+	if d.yields(c) {
+		return nil
+	}
 	for len(c.order) > 0 {
 		m := c.order[0]
 		if len(m.left) == 0 { // another call has had the same units computed
@@ -614,13 +748,9 @@ func (d *Dispatcher) fill(ctx context.Context, c *call) error {
 			d.mu.Unlock()
 			return nil
 		}
-		d.open++
-		d.sequence++
-		m.ID = fmt.Sprintf("%s-%08d", d.caller, d.sequence)
-		d.calls[m.ID] = c
+		d.name(c, m)
 		d.mu.Unlock()
 		c.order = c.order[1:]
-		c.sent[m.ID] = m
 		if err := d.queue(ctx, m); err != nil {
 			return err
 		}
@@ -628,6 +758,39 @@ func (d *Dispatcher) fill(ctx context.Context, c *call) error {
 	return nil
 }
 
+// name gives a message an ID. The caller holds d.mu.
+func (d *Dispatcher) name(c *call, m *sent) {
+	d.open++
+	d.sequence++
+	m.ID = fmt.Sprintf("%s-%08d", d.caller, d.sequence)
+	d.calls[m.ID] = c
+	c.sent[m.ID] = m
+}
+
+// unsend forgets that a message was sent: it waits, and gets another ID, as
+// workers take no message that was withdrawn.
+func (d *Dispatcher) unsend(c *call, m *sent) {
+	delete(c.sent, m.ID)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.close(m)
+	if m.running {
+		d.counts.Running -= len(m.left)
+		d.counts.Waiting += len(m.left)
+	}
+	m.running, m.worker, m.host = false, "", ""
+}
+
+// queueTo hands a message to a worker that may have it, if one is known to be
+// idle.
+func (d *Dispatcher) queueTo(m *sent) bool {
+	d.mu.Lock()
+	d.unhand(m)
+	d.mu.Unlock()
+	return d.hand(m)
+}
+
+// queue sends a message, or hands it to a worker.
 func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
 	d.mu.Lock()
 	d.unhand(m)
@@ -642,23 +805,43 @@ func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
 	if d.hand(m) {
 		return nil
 	}
+	d.mu.Lock()
+	for w := range d.banned {
+		if !slices.Contains(m.Not, w) {
+			m.Not = append(slices.Clone(m.Not), w)
+		}
+	}
+	d.mu.Unlock()
 	m.at, m.worker, m.running = time.Now(), "", false
-	return d.t.Send(ctx, m.Message)
+	err := d.t.Send(ctx, m.Message)
+	var full *NoRoom
+	if errors.As(err, &full) { // it is sent again when it was not heard of
+		d.Note("%s", full.Words)
+		return nil
+	}
+	return err
 }
 
-// take delivers a result.
-func (d *Dispatcher) take(c *call, r Result, first map[string]*Result, done func(i int, result []byte) error) error {
+// take delivers a result; known says that it was there before the call.
+func (d *Dispatcher) take(c *call, r Result, known bool) error {
 	places, wanted := c.index[r.Key]
 	if !wanted {
 		return nil
 	}
-	if old := first[r.Key]; old != nil {
-		if !bytes.Equal(old.Data, r.Data) {
-			d.Conflict(r.Key, old.Worker, r.Worker)
+	if old := c.first[r.Key]; old != nil {
+		if old.Data != nil && !bytes.Equal(old.Data, r.Data) {
+			return d.differs(c, old, r)
 		}
 		return nil
 	}
-	first[r.Key] = &Result{Key: r.Key, Data: r.Data, Worker: r.Worker}
+	d.mu.Lock()
+	banned, verify := d.banned[r.Worker], d.policy.Verify
+	d.mu.Unlock()
+	if banned {
+		d.drop([]string{r.Key})
+		return d.redo(c, r.Key)
+	}
+	c.first[r.Key] = &r
 	c.left--
 	u := c.units[places[0]]
 	d.Observe(u.Kind, u.Weight(), r.Seconds)
@@ -672,16 +855,35 @@ func (d *Dispatcher) take(c *call, r Result, first map[string]*Result, done func
 	} else {
 		d.counts.Waiting--
 	}
+	d.mu.Unlock()
 	if m != nil {
-		delete(m.left, r.Key)
-		if _, ok := c.sent[m.ID]; ok && len(m.left) == 0 {
-			delete(c.sent, m.ID)
-			d.close(m)
+		d.strike(c, m, r.Key)
+	}
+	d.keepWithin(r)
+	if !known && sampled(r.Key, verify) {
+		c.checks.add(&r, verify >= 1)
+		if verify >= 1 {
+			return nil // delivered when another worker has found the same
 		}
 	}
-	d.mu.Unlock()
-	for _, i := range places {
-		if err := done(i, r.Data); err != nil {
+	return c.deliver(&r)
+}
+
+// strike takes a unit off a message, and forgets a message without units.
+func (d *Dispatcher) strike(c *call, m *sent, key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(m.left, key)
+	if _, ok := c.sent[m.ID]; ok && len(m.left) == 0 {
+		delete(c.sent, m.ID)
+		d.close(m)
+	}
+}
+
+// deliver calls done for all units of a key.
+func (c *call) deliver(r *Result) error {
+	for _, i := range c.index[r.Key] {
+		if err := c.done(i, r.Data); err != nil {
 			return err
 		}
 	}
@@ -689,12 +891,15 @@ func (d *Dispatcher) take(c *call, r Result, first map[string]*Result, done func
 }
 
 // handle processes an event.
-func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[string]*Result, done func(i int, result []byte) error) error {
+func (d *Dispatcher) handle(ctx context.Context, c *call, e event) error {
 	if e.result != nil {
-		return d.take(c, *e.result, first, done)
+		return d.take(c, *e.result, false)
 	}
 	if e.look {
-		return d.lookAgain(ctx, c, 0, first, done)
+		return d.lookAgain(ctx, c, 0)
+	}
+	if e.cancel != "" {
+		return fmt.Errorf("farm: the call was ended from elsewhere: %s", e.cancel)
 	}
 	if e.id == "" { // about a worker
 		for _, m := range c.sent {
@@ -716,7 +921,24 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 	case m == nil:
 	case e.failed:
 		u := m.Units[min(max(0, e.unit), len(m.Units)-1)]
+		if e.missing != "" && m.healed < mostHealed {
+			if healed, err := d.heal(ctx, e.missing); healed || err != nil {
+				m.healed++
+				if err != nil {
+					return err
+				}
+				return d.queue(ctx, m)
+			}
+		}
 		return Remember(Failure{Worker: e.worker, Host: e.host, Words: e.words}, u, d.env)
+	case e.sum != "":
+		return d.vote(c, m, e)
+	case e.back && len(m.Not) > 0 && m.Refuses(e.worker, e.host):
+		if d.queueTo(m) {
+			return nil
+		}
+		d.unsend(c, m)
+		c.later = append(c.later, m)
 	case e.back:
 		if m.worker == e.worker || m.worker == "" {
 			if m.worker == "" && m.to != "" {
@@ -730,7 +952,9 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 	case d.dead(e.worker):
 		// It died before the news came that it had taken the message.
 		m.worker, m.host = e.worker, e.host
-		e.lost = true
+		d.mu.Lock()
+		e.lost = d.gone[e.worker].died
+		d.mu.Unlock()
 		return d.lost(ctx, c, m, e)
 	default:
 		if !m.running {
@@ -739,60 +963,22 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event, first map[str
 			d.counts.Waiting -= len(m.left)
 			d.mu.Unlock()
 		}
+		if m.worker != e.worker {
+			m.took = time.Now()
+		}
 		m.worker, m.host, m.running = e.worker, e.host, true
+		return d.overdue(c, m, e.spent)
 	}
-	return nil
-}
-
-// Deaths of workers that a unit may cause.
-const (
-	deathsAlone = 3 // then it runs alone
-	deathsFail  = 4 // then it fails
-)
-
-// lost queues a message again whose worker has ended. After three deaths its
-// units run alone, each in a message of its own.
-func (d *Dispatcher) lost(ctx context.Context, c *call, m *sent, e event) error {
-	if e.lost {
-		m.Deaths++
-		m.died = e.worker
-	}
-	if m.Deaths >= deathsFail {
-		words := e.words
-		if words == "" {
-			words = "it said nothing before its end, as when a process is killed for its memory"
-		}
-		return Remember(Failure{Worker: e.worker, Host: e.host, Deaths: m.Deaths, Words: words}, m.Units[0], d.env)
-	}
-	m.Alone = m.Deaths >= deathsAlone
-	if !m.Alone || len(m.left) == 1 {
-		return d.queue(ctx, m)
-	}
-	for _, u := range m.Units {
-		if key := u.Key(); m.left[key] {
-			one := &sent{Message: Message{Units: []Unit{u}, Deaths: m.Deaths, Alone: true}, left: map[string]bool{key: true}}
-			c.of[key] = one
-			c.order = append(c.order, one)
-		}
-	}
-	delete(c.sent, m.ID)
-	d.mu.Lock()
-	d.close(m)
-	if m.running {
-		d.counts.Running -= len(m.left)
-		d.counts.Waiting += len(m.left)
-	}
-	d.mu.Unlock()
 	return nil
 }
 
 // lookAgain is called when nothing has come for a while, or the transport was
 // interrupted: it takes results that were missed, and queues messages again that
 // were lost, if they were sent longer ago than age.
-func (d *Dispatcher) lookAgain(ctx context.Context, c *call, age time.Duration, first map[string]*Result, done func(i int, result []byte) error) error {
+func (d *Dispatcher) lookAgain(ctx context.Context, c *call, age time.Duration) error {
 	var keys []string
 	for key := range c.index {
-		if first[key] == nil {
+		if c.first[key] == nil {
 			keys = append(keys, key)
 		}
 	}
@@ -801,22 +987,27 @@ func (d *Dispatcher) lookAgain(ctx context.Context, c *call, age time.Duration, 
 		return err
 	}
 	for _, r := range found {
-		if err := d.take(c, r, first, done); err != nil {
+		if err := d.take(c, r, false); err != nil {
 			return err
 		}
 	}
 	d.mu.Lock()
 	none := len(d.workers) == 0
-	present := map[string]bool{}
-	for name := range d.workers {
-		present[name] = true
+	present := make(map[string]*Worker, len(d.workers))
+	for name, w := range d.workers {
+		present[name] = w
 	}
 	d.mu.Unlock()
 	if none && c.left > 0 {
 		d.Note("no worker is there; %d units wait", c.left)
 	}
 	for _, m := range c.sent {
-		if time.Since(m.at) < age || m.worker != "" && present[m.worker] {
+		if time.Since(m.at) < age {
+			continue
+		}
+		// A worker that is there and does not name the message among those that
+		// it holds has lost it, or its result was lost.
+		if w := present[m.worker]; w != nil && (w.Seen.Sub(m.took) < tookMargin || slices.Contains(w.Holds, m.ID)) {
 			continue
 		}
 		if m.worker == "" {

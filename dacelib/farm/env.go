@@ -100,7 +100,15 @@ func BlobKey(blob []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MissingBlob is the error of a unit whose blob a pool does not have.
-func MissingBlob(key string) error {
-	return fmt.Errorf("farm: the blob %.12s is missing from the farm: its storage was emptied or lost; the caller sends it again when it is started again", key)
+// A Missing is the error of a unit whose blob a pool does not have.
+type Missing struct{ Key string }
+
+// Error says what is missing and what helps.
+func (m *Missing) Error() string {
+	return fmt.Sprintf("farm: the blob %.12s is missing from the farm: its storage was emptied or lost; the caller sends it again when it is started again", m.Key)
 }
+
+// MissingBlob is the error of a unit whose blob a pool does not have, a
+// [*Missing]. If the caller still has the blob, it stores it again within the
+// call.
+func MissingBlob(key string) error { return &Missing{key} }

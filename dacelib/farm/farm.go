@@ -46,6 +46,9 @@ type Unit struct {
 	// Items is the number of items in the unit, by which the time of units of
 	// a kind is estimated; 0 means 1.
 	Items int `json:"items,omitempty"`
+	// Name says in words for a person what the input is, such as an instance and a
+	// configuration. The unit's key does not depend on it.
+	Name string `json:"name,omitempty"`
 	// Needs names the traits in which the worker must equal the caller, such
 	// as "arithmetic"; see [Trait]. They are sorted.
 	Needs []string `json:"needs,omitempty"`
@@ -95,7 +98,9 @@ type Pool interface {
 	// in any order, one call at a time. It returns when all are done, after
 	// the first error of a unit or of done, or, with ctx's error, when ctx
 	// ends; units that are still waiting are then withdrawn. An error of a unit
-	// is a [*Failure].
+	// is a [*Failure]. A unit of which three workers died, or that took longer than
+	// its limit three times, is set aside: Do returns its failure when the others
+	// are done.
 	Do(ctx context.Context, units []Unit, done func(i int, result []byte) error) error
 }
 
@@ -185,15 +190,20 @@ func origin(stack []byte) string {
 	return strings.Join(lines[:min(12, len(lines))], "\n")
 }
 
-// A Failure is a unit that failed: its function returned an error, or workers
-// died of it.
+// A Failure is a unit that failed: its function returned an error, workers died
+// of it, or it took too long.
 type Failure struct {
 	// Kind and Key identify the unit; [Again] takes the key.
 	Kind, Key string
 	// Worker and Host tell where it failed last.
 	Worker, Host string
-	// Deaths is the number of workers that died while they computed it.
-	Deaths int
+	// Input says what the unit is about: its name, or the beginning of its data.
+	Input string
+	// Deaths is the number of workers that died while they computed it, Late how
+	// often it took longer than its limit.
+	Deaths, Late int
+	// More units were set aside in the same call.
+	More int
 	// Words are the error, or the last words of the worker that died.
 	Words string
 	// When it failed.
@@ -206,10 +216,34 @@ func (f *Failure) Error() string {
 	if f.Worker != "" {
 		at = fmt.Sprintf(" on worker %s of %s", f.Worker, f.Host)
 	}
-	if f.Deaths > 0 {
-		return fmt.Sprintf("farm: %d workers died of a unit of kind %s, the last time%s, where it ran alone: %s\nfarm.Again(%q) computes it in this process", f.Deaths, f.Kind, at, f.Words, f.Key)
+	text := fmt.Sprintf("farm: a unit of kind %s failed%s: %s", f.Kind, at, f.Words)
+	switch {
+	case f.Late > 0:
+		text = fmt.Sprintf("farm: a unit of kind %s was set aside, as it took too long %d times, the last time%s: %s", f.Kind, f.Late, at, f.Words)
+	case f.Deaths > 0:
+		text = fmt.Sprintf("farm: %d workers died of a unit of kind %s, which was set aside, the last time%s, where it ran alone: %s", f.Deaths, f.Kind, at, f.Words)
 	}
-	return fmt.Sprintf("farm: a unit of kind %s failed%s: %s\nfarm.Again(%q) computes it in this process", f.Kind, at, f.Words, f.Key)
+	if f.Input != "" {
+		text += "\nits input: " + f.Input
+	}
+	if f.More > 0 {
+		text += fmt.Sprintf("\n%d units more were set aside; farm.Failures() lists them", f.More)
+	}
+	return text + fmt.Sprintf("\nfarm.Again(%q) computes it in this process", f.Key)
+}
+
+// mostInput bounds the characters of a unit's data in a failure.
+const mostInput = 300
+
+// input says what a unit is about.
+func (u Unit) input() string {
+	if u.Name != "" {
+		return u.Name
+	}
+	if text := []rune(string(u.Data)); len(text) > mostInput {
+		return fmt.Sprintf("%s ... (%d bytes)", string(text[:mostInput]), len(u.Data))
+	}
+	return string(u.Data)
 }
 
 // mostFailures bounds the failures that are remembered.
@@ -230,7 +264,7 @@ type failedUnit struct {
 // Remember returns the failure of a unit, and keeps the unit for [Again]. Pools
 // call it; env gives the unit's blobs.
 func Remember(f Failure, u Unit, env *Env) *Failure {
-	f.Kind, f.Key, f.When = u.Kind, u.Key(), time.Now()
+	f.Kind, f.Key, f.Input, f.When = u.Kind, u.Key(), u.input(), time.Now()
 	failed.Lock()
 	defer failed.Unlock()
 	failed.units = append(failed.units, failedUnit{f, u, env})

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -29,15 +30,22 @@ import (
 //	results/KE/KEY         a result with its checksum; the first stays
 //	inbox/CALLER/NAME      what a worker tells a caller
 //	workers/NAME           a worker, rewritten every few seconds
+//	callers/NAME           a caller, rewritten every few seconds
+//	logs/NAME              what a worker has said of itself
+//	taken/WORKER/.end      asks a worker to end, and says why
 //	tmp/                   files that are being written
 //
 // Files appear complete, by renaming, and are checked when they are read. No
 // time stamp is compared with another machine's clock: a worker is dead when its
 // file stays the same for long by the reader's own clock, or at once if its
-// process was on this machine and is gone.
+// process was on this machine and is gone. Its file is written in place: file
+// systems of networks may show a new file of a name late, but read one that is
+// opened again anew. A worker that comes back is given twice the time from then
+// on.
 const (
-	beatEvery  = 3 * time.Second
-	beatSilent = 45 * time.Second
+	beatEvery   = 2 * time.Second
+	beatSilent  = 13 * time.Second
+	mostPatient = 8 * beatSilent
 )
 
 // Folder returns a pool in a folder that this machine and its workers share;
@@ -49,7 +57,7 @@ func Folder(dir string) (*FolderPool, error) {
 	if err := f.prepare(); err != nil {
 		return nil, err
 	}
-	p := &FolderPool{folder: f, caller: WorkerName(), heard: map[string]*heard{}}
+	p := &FolderPool{folder: f, caller: WorkerName(), heard: map[string]*heard{}, patience: map[string]time.Duration{}}
 	if err := os.MkdirAll(f.path("inbox", p.caller), 0o700); err != nil {
 		return nil, fmt.Errorf("farm: %w", err)
 	}
@@ -67,7 +75,7 @@ func (f *folder) path(parts ...string) string {
 // prepare makes the folders. It refuses those of other users, and those that
 // others can write to: a message in them is run by the workers.
 func (f *folder) prepare() error {
-	for _, name := range []string{"", "blobs", "tasks", "taken", "results", "inbox", "workers", "tmp"} {
+	for _, name := range []string{"", "blobs", "tasks", "taken", "results", "inbox", "workers", "callers", "logs", "tmp"} {
 		err := os.MkdirAll(f.path(name), 0o700)
 		if err == nil {
 			err = process.OwnFolder(f.path(name))
@@ -82,20 +90,59 @@ func (f *folder) prepare() error {
 // write writes a file that appears complete or not at all. It is not flushed to
 // the disk, which takes milliseconds: whoever reads a file checks its checksum.
 func (f *folder) write(path string, b []byte) error {
+	err := f.place(path, b, os.Rename)
+	return f.explain(err, len(b))
+}
+
+// create is write for a file that stays if it is there: the error is then
+// fs.ErrExist.
+func (f *folder) create(path string, b []byte) error {
+	err := f.place(path, b, func(tmp, path string) error {
+		err := os.Link(tmp, path)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			_ = os.Remove(tmp)
+			return err
+		}
+		if _, there := os.Lstat(path); there == nil {
+			return fs.ErrExist
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return os.Rename(tmp, path) // a file system without links
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return f.explain(err, len(b))
+}
+
+// place writes a temporary file and moves it.
+func (f *folder) place(path string, b []byte, move func(tmp, path string) error) error {
 	tmp := f.path("tmp", fmt.Sprintf("%s-%d-%x", filepath.Base(path), os.Getpid(), rand.Uint64()))
 	err := os.WriteFile(tmp, b, 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // the folder was lost, unless all of it is gone
+		if err = os.Mkdir(filepath.Dir(tmp), 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			err = os.WriteFile(tmp, b, 0o600)
+		}
+	}
 	if err == nil {
-		if err = os.Rename(tmp, path); errors.Is(err, fs.ErrNotExist) { // the folder is not there yet
+		if err = move(tmp, path); errors.Is(err, fs.ErrNotExist) { // its folder is not there yet
 			if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-				err = os.Rename(tmp, path)
+				err = move(tmp, path)
 			}
 		}
 	}
 	if err != nil {
 		_ = os.Remove(tmp)
 	}
+	return err
+}
+
+// explain says what is wrong with the folder.
+func (f *folder) explain(err error, size int) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("farm: the file system of %s is full and has no room for %d bytes more: make room, or use another folder; what was computed is kept", f.dir, len(b))
+		return &NoRoom{fmt.Sprintf("farm: the file system of %s is full and has no room for %d bytes more: make room, or use another folder; what was computed is kept", f.dir, size)}
 	}
 	if err != nil {
 		return fmt.Errorf("farm: %w", err)
@@ -144,6 +191,18 @@ func unsealed(b []byte) (content []byte, ok bool) {
 	return content, string(sum) == hex.EncodeToString(want[:])
 }
 
+// Restore implements [Restorer].
+func (f *folder) Restore(_ context.Context, blob []byte) error {
+	return f.write(f.path("blobs", BlobKey(blob)), blob)
+}
+
+// Drop implements [Dropper].
+func (f *folder) Drop(keys []string) {
+	for _, key := range keys {
+		_ = os.Remove(f.resultPath(key))
+	}
+}
+
 // result reads a result; it removes a torn one.
 func (f *folder) result(key string) (Result, bool) {
 	var r Result
@@ -161,7 +220,7 @@ func (f *folder) result(key string) (Result, bool) {
 
 // A notice is what a worker tells a caller.
 type notice struct {
-	Kind   string `json:"kind"` // took, result, failed, back, conflict
+	Kind   string `json:"kind"` // took, result, failed, missing, checked, back, conflict, cancel
 	ID     string `json:"id,omitempty"`
 	Key    string `json:"key,omitempty"`
 	Unit   int    `json:"unit,omitempty"`
@@ -189,6 +248,9 @@ type FolderPool struct {
 	users int        // calls of Do
 	stop  chan struct{}
 	heard map[string]*heard
+	// patience is how long a worker may be silent, if it has come back before.
+	patience map[string]time.Duration
+	shown    map[string]string // the states of other callers
 }
 
 // heard is what the caller knows of a worker's file.
@@ -235,6 +297,72 @@ func (p *FolderPool) Do(ctx context.Context, units []Unit, done func(i int, resu
 	return p.Dispatcher.Do(ctx, units, done)
 }
 
+// Put implements [Pool].
+func (p *FolderPool) Put(ctx context.Context, blob []byte) (string, error) {
+	if err := p.Keep(BlobKey(blob), blob); err != nil {
+		return "", err
+	}
+	return p.folder.Put(ctx, blob)
+}
+
+// show writes the caller's file.
+func (p *FolderPool) show() {
+	if b, err := json.Marshal(p.Caller()); err == nil {
+		_ = p.write(p.path("callers", p.caller), sealed(b)) // others learn of it the next time
+	}
+}
+
+// Callers returns the processes that have work done in the folder, as their files
+// tell of them; those of processes of this machine that are gone are left out.
+func (p *FolderPool) Callers() []Caller {
+	entries, _ := os.ReadDir(p.path("callers"))
+	var out []Caller
+	for _, e := range entries {
+		b, err := os.ReadFile(p.path("callers", e.Name()))
+		content, ok := unsealed(b)
+		var c Caller
+		if err != nil || !ok || json.Unmarshal(content, &c) != nil || c.Name != e.Name() {
+			continue
+		}
+		if host, _ := os.Hostname(); c.Host == host && process.Gone(c.Process) {
+			_ = os.Remove(p.path("callers", e.Name()))
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Dismiss implements [Dismisser].
+func (p *FolderPool) Dismiss(worker, why string) {
+	_ = p.write(p.path("taken", worker, ".end"), []byte(why)) // it gets nothing from this process in any case
+}
+
+// Log returns what a worker has said of itself.
+func (f *folder) Log(worker string) (string, error) {
+	if worker == "" || strings.ContainsAny(worker, `/\`) || worker[0] == '.' {
+		return "", fmt.Errorf("farm: %q is no name of a worker", worker)
+	}
+	b, err := os.ReadFile(f.path("logs", worker))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("farm: no worker of the name %s has left a log in %s", worker, f.dir)
+	}
+	return string(b), err
+}
+
+// CancelCaller ends the calls of another process; why says who wants it.
+func (p *FolderPool) CancelCaller(caller, why string) error {
+	if there := p.Callers(); !slices.ContainsFunc(there, func(c Caller) bool { return c.Name == caller }) {
+		return NoCaller(caller, there)
+	}
+	inbox := p.path("inbox", caller)
+	b, err := json.Marshal(notice{Kind: "cancel", Words: why})
+	if err != nil {
+		return err
+	}
+	return p.write(filepath.Join(inbox, p.caller+"-cancel"), sealed(b))
+}
+
 // Workers returns the workers, sorted by name, as their files tell of them now.
 func (p *FolderPool) Workers() []Worker {
 	p.hear()
@@ -242,14 +370,18 @@ func (p *FolderPool) Workers() []Worker {
 }
 
 // Close removes what belongs to this process alone.
-func (p *FolderPool) Close() error { return os.RemoveAll(p.path("inbox", p.caller)) }
+func (p *FolderPool) Close() error {
+	_ = os.Remove(p.path("callers", p.caller))
+	return os.RemoveAll(p.path("inbox", p.caller))
+}
 
 // watch reads the caller's inbox and the workers' files.
 func (p *FolderPool) watch(stop chan struct{}) {
-	wait, heard := time.Millisecond, time.Time{}
+	wait, heard, shown := time.Millisecond, time.Time{}, time.Time{}
 	for {
 		select {
 		case <-stop:
+			_ = os.Remove(p.path("callers", p.caller))
 			return
 		case <-time.After(wait):
 		}
@@ -262,6 +394,28 @@ func (p *FolderPool) watch(stop chan struct{}) {
 			p.hear()
 			heard = time.Now()
 		}
+		if time.Since(shown) > PeerEvery {
+			shown = time.Now()
+			p.show()
+			for _, c := range p.Callers() {
+				p.peer(c)
+			}
+		}
+	}
+}
+
+// peer reports another caller whose file has changed.
+func (p *FolderPool) peer(c Caller) {
+	state := fmt.Sprintf("%+v", c)
+	p.mu.Lock()
+	changed := p.shown[c.Name] != state
+	if p.shown == nil || len(p.shown) > 1000 {
+		p.shown = map[string]string{}
+	}
+	p.shown[c.Name] = state
+	p.mu.Unlock()
+	if changed { // the stage's seconds grow as long as it lives
+		p.Peer(c)
 	}
 }
 
@@ -295,6 +449,14 @@ func (p *FolderPool) readInbox() int {
 			}
 		case "failed":
 			p.Failed(t.ID, t.Unit, t.Worker, t.Host, t.Words)
+		case "missing":
+			p.Missing(t.ID, t.Unit, t.Worker, t.Host, t.Key)
+		case "checked":
+			p.Checked(t.ID, t.Key, t.Worker, t.Host, t.Words)
+		case "note":
+			p.Note("worker %s on %s: %s", t.Worker, t.Host, t.Words)
+		case "cancel":
+			p.Cancel(t.Words)
 		case "back":
 			p.Back(t.ID, t.Worker)
 		case "conflict":
@@ -333,12 +495,15 @@ func (p *FolderPool) hear() {
 			}
 			h.content, h.at, h.worker = b, time.Now(), w
 			if p.vanished(w) {
-				p.bury(name)
+				p.bury(name, true)
 				continue
 			}
 			go p.Alive(w.Worker)
-		} else if p.vanished(h.worker) || time.Since(h.at) > beatSilent {
-			p.bury(name)
+		} else if p.vanished(h.worker) {
+			p.bury(name, true)
+		} else if time.Since(h.at) > max(beatSilent, p.patience[name]) {
+			p.patience[name] = min(2*max(beatSilent, p.patience[name]), mostPatient)
+			p.bury(name, false)
 		}
 	}
 	for name := range p.heard {
@@ -354,9 +519,9 @@ func (p *FolderPool) vanished(w beat) bool {
 	return w.Machine != "" && w.Machine == machine() && w.Process > 0 && process.Gone(w.Process)
 }
 
-// bury reports a worker's death and removes its file. Every caller that hears of
-// the worker does so; each queues its own messages again.
-func (p *FolderPool) bury(name string) {
+// bury reports a worker's death or silence and removes its file. Every caller that
+// hears of the worker does so; each queues its own messages again.
+func (p *FolderPool) bury(name string, died bool) {
 	delete(p.heard, name)
 	_ = os.Remove(p.path("workers", name))
 	if held, err := os.ReadDir(p.path("taken", name)); err == nil {
@@ -367,7 +532,11 @@ func (p *FolderPool) bury(name string) {
 		}
 		_ = os.Remove(p.path("taken", name)) // if nothing of other callers is left
 	}
-	go p.Gone(name, true, "")
+	if died {
+		go p.Gone(name, true, "")
+	} else {
+		go p.Silent(name)
+	}
 }
 
 // Send implements [Transport].
@@ -416,7 +585,7 @@ func (p *FolderPool) Look(_ context.Context, keys []string) ([]Result, error) {
 // FolderSource returns a source of messages for a worker, in a folder; see
 // [Folder].
 func FolderSource(dir string) (Source, error) {
-	f := &folderSource{folder: folder{dir: dir}, running: map[string]context.CancelFunc{}}
+	f := &folderSource{folder: folder{dir: dir}, running: map[string]context.CancelFunc{}, beaten: time.Now(), fired: make(chan struct{})}
 	return f, f.prepare()
 }
 
@@ -426,10 +595,13 @@ type folderSource struct {
 	state   func() Worker
 	classes []string
 	ended   chan struct{} // closed when beating has stopped
+	fired   chan struct{} // closed when the worker was asked to end
 
 	mu      sync.Mutex // guards the fields below
 	beat    int
+	beaten  time.Time // when the worker's file was last written
 	notices int
+	asked   bool                          // to end
 	running map[string]context.CancelFunc // by message ID
 }
 
@@ -469,10 +641,55 @@ func (f *folderSource) live() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.path("taken", f.name), 0o700); err != nil {
-		return fmt.Errorf("farm: %w", err)
+	for _, dir := range []string{"workers", "taken", filepath.Join("taken", f.name)} { // not the farm's folder, which may be gone
+		if err := os.Mkdir(f.path(dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("farm: %w", err)
+		}
 	}
-	return f.write(f.path("workers", f.name), sealed(content))
+	if why, err := os.ReadFile(f.path("taken", f.name, ".end")); err == nil {
+		f.dismissed(string(why))
+	}
+	// In place: see beatEvery. Who reads it meanwhile waits for the next one.
+	if err := f.explain(os.WriteFile(f.path("workers", f.name), sealed(content), 0o600), len(content)); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.beaten = time.Now()
+	f.mu.Unlock()
+	return nil
+}
+
+// dismissed ends the worker.
+func (f *folderSource) dismissed(why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.asked {
+		f.asked = true
+		f.Log(time.Now().UTC().Format(time.DateTime) + " is asked to end: " + why)
+		close(f.fired)
+	}
+}
+
+// Away implements [Linked].
+func (f *folderSource) Away() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Since(f.beaten)
+}
+
+// mostLog bounds the bytes of a worker's log in a folder.
+const mostLog = 4 << 20
+
+// Log implements [Logger].
+func (f *folderSource) Log(line string) {
+	file, err := os.OpenFile(f.path("logs", f.name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return // a log that cannot be written is no reason to end
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() < mostLog {
+		_, _ = file.WriteString(line + "\n")
+	}
 }
 
 // cancelWithdrawn cancels the messages whose files are gone.
@@ -521,6 +738,8 @@ func (f *folderSource) Take(ctx context.Context) (Message, context.Context, erro
 		select {
 		case <-ctx.Done():
 			return Message{}, nil, ctx.Err()
+		case <-f.fired:
+			return Message{}, nil, io.EOF
 		case <-time.After(pause):
 		}
 		wait = min(2*wait, 400*time.Millisecond)
@@ -576,21 +795,42 @@ func (f *folderSource) forget(id string) {
 }
 
 func (f *folderSource) Result(_ context.Context, m Message, r Result) error {
+	forget := func() {
+		if r.Key == m.Units[len(m.Units)-1].Key() {
+			f.forget(m.ID)
+		}
+	}
+	if m.Check {
+		defer forget()
+		return f.tell(callerOf(m.ID), notice{Kind: "checked", ID: m.ID, Key: r.Key, Words: BlobKey(r.Data)})
+	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if old, ok := f.result(r.Key); ok {
-		if !bytes.Equal(old.Data, r.Data) {
+	err = f.create(f.resultPath(r.Key), sealed(b))
+	if errors.Is(err, fs.ErrExist) {
+		if old, ok := f.result(r.Key); !ok { // it was torn
+			err = f.write(f.resultPath(r.Key), sealed(b))
+		} else if err = nil; !bytes.Equal(old.Data, r.Data) {
+			forget()
 			return f.tell(callerOf(m.ID), notice{Kind: "conflict", Key: r.Key, Words: old.Worker})
 		}
-	} else if err := f.write(f.resultPath(r.Key), sealed(b)); err != nil {
+	}
+	if err != nil {
 		return err
 	}
-	if r.Key == m.Units[len(m.Units)-1].Key() {
-		f.forget(m.ID)
-	}
+	forget()
 	return f.tell(callerOf(m.ID), notice{Kind: "result", Key: r.Key})
+}
+
+func (f *folderSource) Note(m Message, words string) {
+	_ = f.tell(callerOf(m.ID), notice{Kind: "note", Words: words}) // the worker's log has it, too
+}
+
+func (f *folderSource) Missing(_ context.Context, m Message, unit int, key string) error {
+	f.forget(m.ID)
+	return f.tell(callerOf(m.ID), notice{Kind: "missing", ID: m.ID, Unit: unit, Key: key})
 }
 
 func (f *folderSource) Failed(_ context.Context, m Message, unit int, words string) error {
@@ -608,5 +848,6 @@ func (f *folderSource) Leave(context.Context) {
 		<-f.ended
 	}
 	_ = os.Remove(f.path("workers", f.name))
+	_ = os.Remove(f.path("taken", f.name, ".end"))
 	_ = os.Remove(f.path("taken", f.name))
 }

@@ -174,8 +174,8 @@ func wrongClocks(dir string, stop chan struct{}) {
 	}
 }
 
-// A unit of which workers die fails after four deaths, the last one alone, and
-// says so; other units are computed all the same.
+// A unit of which three workers die is set aside, and the error says of which
+// input; other units are computed all the same.
 func TestFolderDeadly(t *testing.T) {
 	p, dir := folderPool(t)
 	stop := make(chan struct{})
@@ -197,10 +197,12 @@ func TestFolderDeadly(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	u := farmtest.Unit(t, "die", t.Name())
-	err := p.Do(ctx, []farm.Unit{u}, func(int, []byte) error { return nil })
+	n := 0
+	err := p.Do(ctx, []farm.Unit{u, farmtest.Unit(t, "double", farm.Floats{1}), farmtest.Unit(t, "double", farm.Floats{2})}, func(int, []byte) error { n++; return nil })
 	var f *farm.Failure
-	if !errors.As(err, &f) || f.Deaths != 4 || f.Key != u.Key() || f.Worker == "" || !strings.Contains(err.Error(), "4 workers died of a unit") {
-		t.Fatalf("%v", err)
+	if !errors.As(err, &f) || f.Deaths != 3 || f.Key != u.Key() || f.Worker == "" || n != 2 ||
+		!strings.Contains(err.Error(), "3 workers died of a unit") || !strings.Contains(err.Error(), `its input: "TestFolderDeadly"`) {
+		t.Fatalf("%d results; %v", n, err)
 	}
 	if err := farmtest.Doubles(ctx, t, p, 1, 20); err != nil {
 		t.Fatal(err)

@@ -179,6 +179,17 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("a file system of 3 MB cannot be mounted here: %s", out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	// A server that would start without room says so.
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 5<<19), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := natsfarm.Start(filepath.Join(dir, "farm"), "", serveCommand()); err == nil || !strings.Contains(err.Error(), dir+"/farm is full") || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("a server that starts on a full file system: %v", err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
 	join, err := natsfarm.Start(filepath.Join(dir, "farm"), "", serveCommand())
 	if err != nil {
 		t.Fatal(err)

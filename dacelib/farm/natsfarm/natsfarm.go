@@ -9,6 +9,7 @@
 //	TASKS    t.CLASS.CALLER.N   messages, in memory; a worker takes one, which removes it
 //	RESULTS  r.KEY              results; the first of a key stays
 //	BLOBS    b.KEY.PART         blobs in parts
+//	LOGS     l.NAME             what a worker says of itself, a line in each message
 //
 // Beside these streams, plain subjects carry what may be lost: d.NAME messages
 // that a caller hands to a worker that it takes for idle, past the queue (a
@@ -16,7 +17,8 @@
 // handed over, which the worker stores in RESULTS a moment later, with others,
 // c.CALLER what workers tell a caller, w.NAME news of a worker, q.CALLER those of a
 // caller, x messages that are withdrawn, hello a request to workers and callers to
-// show themselves, lost that a worker's connection ended.
+// show themselves, lost that a worker's connection ended, silent that one does not
+// answer, e.NAME that a worker is to end.
 package natsfarm
 
 import (
@@ -43,7 +45,7 @@ func init() {
 	farm.RegisterDriver(farm.Driver{
 		Pool:   func(ctx context.Context, join string) (farm.Pool, error) { return NewPool(ctx, join) },
 		Source: func(ctx context.Context, join string) (farm.Source, error) { return NewSource(ctx, join) },
-		Start:  Start, Status: Status, Drain: Drain, Stop: Stop,
+		Start:  Start, Watch: Watch, Drain: Drain, Stop: Stop, Log: Log, Cancel: Cancel,
 	})
 }
 
@@ -58,8 +60,8 @@ const (
 	maxBlob = 4 << 30
 	// beatEvery is how often workers show themselves, silent how long a worker
 	// may be silent.
-	beatEvery = 10 * time.Second
-	silent    = 35 * time.Second
+	beatEvery = 5 * time.Second
+	silent    = 14 * time.Second
 	// patience is how long an operation may fail before a person is told.
 	patience = 4500 * time.Millisecond
 )
@@ -254,7 +256,7 @@ func full(description string) bool {
 }
 
 func storageError(size int, why string) error {
-	return fmt.Errorf("farm: the server cannot store %d bytes more (%s): make room on its file system, or start the farm in another folder (dace farm start -dir); what was computed is kept", size, why)
+	return &farm.NoRoom{Words: fmt.Sprintf("farm: the server cannot store %d bytes more (%s): make room on its file system, or start the farm in another folder (dace farm start -dir); what was computed is kept", size, why)}
 }
 
 // get returns the message of a subject of a stream; ok is false if there is
@@ -336,7 +338,7 @@ func getBlob(ctx context.Context, nc *link, key string) ([]byte, error) {
 		blob.Write(part)
 	}
 	if farm.BlobKey(blob.Bytes()) != key {
-		return nil, fmt.Errorf("farm: the blob %.12s is damaged: its %d bytes have another SHA-256", key, blob.Len())
+		return nil, farm.MissingBlob(key) // its caller stores it again
 	}
 	return blob.Bytes(), nil
 }
@@ -371,7 +373,7 @@ func unpackResult(b []byte) (r farm.Result, blob string, err error) {
 
 // A notice is what a worker tells a caller.
 type notice struct {
-	Kind   string `json:"kind"` // took, failed, back, conflict
+	Kind   string `json:"kind"` // took, failed, missing, checked, back, conflict, note, cancel
 	ID     string `json:"id,omitempty"`
 	Key    string `json:"key,omitempty"`
 	Unit   int    `json:"unit,omitempty"`

@@ -56,16 +56,16 @@ func TestMain(m *testing.M) {
 		_, _ = fs.String("listen", "", ""), fs.Duration("idle", 0, "")
 		if args[0] == "farm" {
 			_ = fs.Parse(args[2:])
-			err = serve.Serve(ctx, *dir, "", nil)
+			err = serve.Serve(ctx, *dir, "", 0, nil)
 		} else {
 			_ = fs.Parse(args[1:])
 			err = farm.WorkFor(ctx, *join, farm.Work{Cores: *cores})
 		}
 	case "serve":
 		fs := flag.NewFlagSet("serve", flag.ExitOnError)
-		dir, listen := fs.String("dir", "", ""), fs.String("listen", "", "")
+		dir, listen, disk := fs.String("dir", "", ""), fs.String("listen", "", ""), fs.Int64("disk", 0, "")
 		_ = fs.Parse(args)
-		err = serve.Serve(ctx, *dir, *listen, nil)
+		err = serve.Serve(ctx, *dir, *listen, *disk, nil)
 	case "worker":
 		endWithTest()
 		cores, _ := strconv.Atoi(args[1])
@@ -387,7 +387,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// A unit of which workers die fails after four deaths.
+// A unit of which three workers die is set aside.
 func TestDeadly(t *testing.T) {
 	join := start(t, "", 0)
 	p := pool(t, join)
@@ -412,7 +412,7 @@ func TestDeadly(t *testing.T) {
 	u := farmtest.Unit(t, "die", t.Name())
 	err := p.Do(ctx, []farm.Unit{u}, func(int, []byte) error { return nil })
 	var f *farm.Failure
-	if !errors.As(err, &f) || f.Deaths != 4 || f.Key != u.Key() || f.Worker == "" || f.Host == "" {
+	if !errors.As(err, &f) || f.Deaths != 3 || f.Key != u.Key() || f.Worker == "" || f.Host == "" {
 		t.Fatalf("%v", err)
 	}
 	if err := farmtest.Doubles(ctx, t, p, 1, 20); err != nil {

@@ -60,6 +60,7 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 	p.caller = strings.ReplaceAll(p.caller, "-", "_")
 	p.ctx, p.close = context.WithCancel(context.Background())
 	p.Dispatcher = farm.NewDispatcher(p, p.caller, farm.NewEnv(1, p.Get, p.Put), 5*time.Second)
+	p.Use(farm.Policy{Disk: j.Disk})
 	nc, err := j.connect(ctx, path, "caller", p.caller, p.down, p.back)
 	if err != nil {
 		p.close()
@@ -75,8 +76,10 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 	}()
 	for subject, handle := range map[string]nats.MsgHandler{
 		"r.*": p.result, "c." + p.caller: p.notice, "c." + p.caller + ".*": p.answered, "w.*": p.worker,
-		"lost":  func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
-		"hello": func(*nats.Msg) { p.show() },
+		"lost":   func(m *nats.Msg) { p.Gone(string(m.Data), true, "") },
+		"silent": func(m *nats.Msg) { p.Silent(string(m.Data)) },
+		"hello":  func(*nats.Msg) { p.show() },
+		"q.*":    p.other,
 	} {
 		s, err := nc.Subscribe(subject, handle)
 		if err == nil {
@@ -131,6 +134,14 @@ func (p *Pool) show() {
 	}
 }
 
+// other is called for the state of another caller.
+func (p *Pool) other(m *nats.Msg) {
+	var c farm.Caller
+	if json.Unmarshal(m.Data, &c) == nil && m.Subject == "q."+c.Name {
+		p.Peer(c)
+	}
+}
+
 // mostShown is how many failures a caller shows to other processes.
 const mostShown = 20
 
@@ -144,8 +155,10 @@ func withDeadline(ctx, other context.Context) context.Context {
 	return c
 }
 
-// listen reports workers that have been silent for long.
+// listen reports workers that have been silent for long, and shows the caller to
+// others while it has work.
 func (p *Pool) listen() {
+	shown := time.Now()
 	for {
 		select {
 		case <-p.ctx.Done():
@@ -157,8 +170,12 @@ func (p *Pool) listen() {
 		}
 		for _, w := range p.Workers() {
 			if time.Since(w.Seen) > silent {
-				p.Gone(w.Name, true, "it was not heard of for "+silent.String())
+				p.Silent(w.Name)
 			}
+		}
+		if time.Since(shown) >= farm.PeerEvery && p.Working() {
+			shown = time.Now()
+			p.show()
 		}
 	}
 }
@@ -280,6 +297,14 @@ func (p *Pool) notice(m *nats.Msg) {
 		p.Took(n.ID, n.Worker, n.Host)
 	case "failed":
 		p.Failed(n.ID, n.Unit, n.Worker, n.Host, n.Words)
+	case "missing":
+		p.Missing(n.ID, n.Unit, n.Worker, n.Host, n.Key)
+	case "checked":
+		p.Checked(n.ID, n.Key, n.Worker, n.Host, n.Words)
+	case "note":
+		p.Note("worker %s on %s: %s", n.Worker, n.Host, n.Words)
+	case "cancel":
+		p.Cancel(n.Words)
 	case "back":
 		p.Back(n.ID, n.Worker)
 	case "conflict":
@@ -311,8 +336,52 @@ func (p *Pool) waiting() { p.Note("the farm's server does not answer; waiting fo
 
 // Put implements farm.Pool.
 func (p *Pool) Put(ctx context.Context, blob []byte) (string, error) {
+	if err := p.Keep(farm.BlobKey(blob), blob); err != nil {
+		return "", err
+	}
 	return putBlob(ctx, p.nc, blob, p.waiting)
 }
+
+// Restore implements farm.Restorer: what is left of the blob is removed first.
+func (p *Pool) Restore(ctx context.Context, blob []byte) error {
+	if err := p.purge(ctx, "BLOBS", "b."+farm.BlobKey(blob)+".>"); err != nil {
+		return err
+	}
+	_, err := putBlob(ctx, p.nc, blob, p.waiting)
+	return err
+}
+
+// purge removes the messages of a subject.
+func (p *Pool) purge(ctx context.Context, stream, subject string) error {
+	request, err := json.Marshal(map[string]string{"filter": subject})
+	if err != nil {
+		return err
+	}
+	for {
+		if _, err = p.nc.request(ctx, "$JS.API.STREAM.PURGE."+stream, request); err == nil || ctx.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Drop implements farm.Dropper. It does not wait.
+func (p *Pool) Drop(keys []string) {
+	for _, key := range keys {
+		p.mu.Lock()
+		delete(p.known, key)
+		delete(p.early, key)
+		p.mu.Unlock()
+		request, _ := json.Marshal(map[string]string{"filter": "r." + key})
+		_ = p.nc.Publish("$JS.API.STREAM.PURGE.RESULTS", request)
+	}
+}
+
+// Dismiss implements farm.Dismisser.
+func (p *Pool) Dismiss(worker, why string) { _ = p.nc.Publish("e."+worker, []byte(why)) }
 
 // Get implements farm.Pool.
 func (p *Pool) Get(ctx context.Context, key string) ([]byte, error) { return getBlob(ctx, p.nc, key) }

@@ -32,6 +32,7 @@ type source struct {
 	late     late
 
 	rates farm.Rates // of the units that it has computed
+	lost  time.Time  // since when the server is away; of Away alone
 
 	mu      sync.Mutex      // guards the fields below
 	running map[string]task // by message ID
@@ -83,7 +84,14 @@ func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 	if _, err := nc.Subscribe("d."+s.name, s.handed); err != nil {
 		return err
 	}
-	if _, err := nc.Subscribe("drain", func(*nats.Msg) { s.drain.Do(func() { close(s.drained) }) }); err != nil {
+	end := func() { s.drain.Do(func() { close(s.drained) }) }
+	if _, err := nc.Subscribe("drain", func(*nats.Msg) { end() }); err != nil {
+		return err
+	}
+	if _, err := nc.Subscribe("e."+s.name, func(m *nats.Msg) {
+		s.Log(time.Now().UTC().Format(time.DateTime) + " is asked to end: " + string(m.Data))
+		end()
+	}); err != nil {
 		return err
 	}
 	if err := s.consumers(ctx); err != nil {
@@ -156,6 +164,23 @@ func (s *source) consumer(ctx context.Context, class string) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// Away implements [farm.Linked].
+func (s *source) Away() time.Duration {
+	if s.nc.IsConnected() {
+		s.lost = time.Time{}
+		return 0
+	}
+	if s.lost.IsZero() {
+		s.lost = time.Now()
+	}
+	return time.Since(s.lost)
+}
+
+// Log implements [farm.Logger].
+func (s *source) Log(line string) {
+	_ = s.nc.Publish("l."+s.name, []byte(line)) // a log that is lost is no reason to end
 }
 
 // show publishes the worker's state.
@@ -355,6 +380,10 @@ func (s *source) Tell(m farm.Message, r farm.Result) bool {
 
 func (s *source) Result(ctx context.Context, m farm.Message, r farm.Result) error {
 	defer s.computed(m, r)
+	if m.Check {
+		s.tell(m.ID, notice{Kind: "checked", ID: m.ID, Key: r.Key, Words: farm.BlobKey(r.Data)})
+		return nil
+	}
 	data, blob := r.Data, ""
 	if len(data) > maxPayload/2 {
 		ctx, cancel := s.closing(ctx)
@@ -400,6 +429,16 @@ func (s *source) Failed(_ context.Context, m farm.Message, unit int, words strin
 	s.forget(m.ID)
 	s.tell(m.ID, notice{Kind: "failed", ID: m.ID, Unit: unit, Words: words})
 	return nil
+}
+
+func (s *source) Missing(_ context.Context, m farm.Message, unit int, key string) error {
+	s.forget(m.ID)
+	s.tell(m.ID, notice{Kind: "missing", ID: m.ID, Unit: unit, Key: key})
+	return nil
+}
+
+func (s *source) Note(m farm.Message, words string) {
+	s.tell(m.ID, notice{Kind: "note", Words: words})
 }
 
 func (s *source) Back(_ context.Context, m farm.Message) error {

@@ -43,6 +43,9 @@ func Start(dir, listen string, command []string) (join string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("farm: %w", err)
 	}
+	if err := joinfile.Room(dir); err != nil { // the server could not even log it
+		return "", err
+	}
 	args := append(command[1:len(command):len(command)], "-dir", dir)
 	if listen != "" {
 		args = append(args, "-listen", listen)

@@ -1,5 +1,5 @@
 // Command server is the server of a farm in a process of its own: server -dir
-// DIR [-listen ADDR] serves the folder DIR until it is stopped or gets a signal.
+// DIR [-listen ADDR] [-disk BYTES] serves the folder DIR until it is stopped or gets a signal.
 //
 // The command dace carries it and starts it; see package natsfarm.
 package main
@@ -32,6 +32,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	fs.SetOutput(stderr)
 	dir := fs.String("dir", "", "`folder` of the farm")
 	listen := fs.String("listen", "", "`address` HOST:PORT; default that of the last time, or this machine alone")
+	disk := fs.Int64("disk", 0, "`bytes` that each caller may use; default as the last time, -1 for no bound")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
@@ -40,5 +41,5 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	case *dir == "":
 		return errors.New("server: which folder? -dir DIR")
 	}
-	return serve.Serve(ctx, *dir, *listen, nil)
+	return serve.Serve(ctx, *dir, *listen, *disk, nil)
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"dace.local/dacelib/internal/process"
 )
@@ -35,6 +36,27 @@ type File struct {
 	// is run.
 	Host string `json:"host"`
 	Dir  string `json:"dir"`
+	// Disk bounds the bytes that each caller may use; 0 means that nothing does.
+	Disk int64 `json:"disk,omitempty"`
+}
+
+// room is how many bytes a server needs to start: those of its empty storage, and
+// some to spare.
+const room = 1 << 20
+
+// Room reports whether the file system of a folder has room for a server, by
+// writing a file: quotas count, too.
+func Room(dir string) error {
+	path := filepath.Join(dir, ".room")
+	err := os.WriteFile(path, make([]byte, room), 0o600)
+	_ = os.Remove(path)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("farm: the file system of %s is full: the server needs %d MB there to start; make room, or name a folder of another file system (-dir)", dir, room>>20)
+	}
+	if err != nil {
+		return fmt.Errorf("farm: the folder of the server: %w", err)
+	}
+	return nil
 }
 
 // Read reads a join file, which must be this user's, and for this user alone.

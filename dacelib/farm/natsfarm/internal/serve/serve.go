@@ -34,14 +34,18 @@ import (
 
 // Serve runs the server of a farm in a folder until ctx ends, and calls ready
 // when it serves. listen is an address "host:port"; empty means that of the last
-// time, or a free port of this machine alone. Any other address has TLS.
-func Serve(ctx context.Context, dir, listen string, ready func()) error {
+// time, or a free port of this machine alone. Any other address has TLS. disk
+// bounds the bytes that each caller may use; 0 means as the last time, -1 no bound.
+func Serve(ctx context.Context, dir, listen string, disk int64, ready func()) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(os.MkdirAll(dir, 0o700), process.OwnFolder(dir)); err != nil {
 		return fmt.Errorf("farm: %w", err)
+	}
+	if err := joinfile.Room(dir); err != nil {
+		return err
 	}
 	lock, err := os.OpenFile(joinfile.LockName(dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -58,7 +62,10 @@ func Serve(ctx context.Context, dir, listen string, ready func()) error {
 	if err != nil {
 		return err
 	}
-	join := joinfile.File{Version: 1, Token: old.Token, Dir: dir}
+	join := joinfile.File{Version: 1, Token: old.Token, Dir: dir, Disk: old.Disk}
+	if disk != 0 {
+		join.Disk = max(0, disk)
+	}
 	if join.Host, err = os.Hostname(); err != nil {
 		return err
 	}
@@ -148,7 +155,9 @@ func options(dir, listen string, old joinfile.File) (*server.Options, string, in
 	o := &server.Options{
 		ServerName: "farm", Host: host, Port: port, NoLog: true, NoSigs: true, DisableJetStreamBanner: true,
 		JetStream: true, StoreDir: filepath.Join(dir, "store"), MaxPayload: joinfile.MaxPayload + 4096, MaxPending: 256 << 20,
-		PingInterval: 10 * time.Second, MaxPingsOut: 2, MaxConn: 64 << 10, MaxControlLine: 4096,
+		// A worker that is stopped keeps the messages that the server gives it: it is
+		// taken for lost after nine seconds.
+		PingInterval: 3 * time.Second, MaxPingsOut: 2, MaxConn: 64 << 10, MaxControlLine: 4096,
 	}
 	if port == 0 {
 		o.Port = server.RANDOM_PORT
@@ -172,11 +181,11 @@ func users(o *server.Options, token, inner string) {
 	o.Accounts, o.SystemAccount = []*server.Account{system}, "SYS"
 	worker := &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
-			"r.*", "b.*.*", "c.*", "c.*.*", "w.*", "$JS.ACK.TASKS.>",
+			"r.*", "b.*.*", "c.*", "c.*.*", "w.*", "l.*", "$JS.ACK.TASKS.>",
 			"$JS.API.CONSUMER.MSG.NEXT.TASKS.*", "$JS.API.CONSUMER.CREATE.TASKS.>", "$JS.API.CONSUMER.DURABLE.CREATE.TASKS.*", "$JS.API.CONSUMER.INFO.TASKS.*",
 			"$JS.API.DIRECT.GET.RESULTS.>", "$JS.API.DIRECT.GET.BLOBS.>",
 		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "d.*", "x", "hello", "drain"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "d.*", "e.*", "x", "hello", "drain"}},
 	}
 	o.Users = []*server.User{
 		{Username: "caller", Password: token},
@@ -202,6 +211,7 @@ func prepare(s *server.Server, password string) (*nats.Conn, error) {
 		// end; in memory a unit costs a quarter less processor time.
 		{Name: "TASKS", Subjects: []string{"t.*.*.*"}, Storage: nats.MemoryStorage, Retention: nats.WorkQueuePolicy, MaxAge: 7 * 24 * time.Hour},
 		{Name: "RESULTS", Subjects: []string{"r.*"}, Storage: nats.FileStorage, MaxMsgsPerSubject: 1, Discard: nats.DiscardNew, DiscardNewPerSubject: true, MaxAge: 7 * 24 * time.Hour},
+		{Name: "LOGS", Subjects: []string{"l.*"}, Storage: nats.FileStorage, MaxMsgsPerSubject: 500, MaxMsgs: 100_000, MaxAge: 7 * 24 * time.Hour},
 		{Name: "BLOBS", Subjects: []string{"b.*.*"}, Storage: nats.FileStorage, MaxMsgsPerSubject: 1, Discard: nats.DiscardNew, DiscardNewPerSubject: true, MaxAge: 30 * 24 * time.Hour},
 	} {
 		c.AllowDirect = true
@@ -213,6 +223,9 @@ func prepare(s *server.Server, password string) (*nats.Conn, error) {
 				}
 			}
 			if err2 != nil {
+				if errors.Is(err2, nats.ErrStreamNotFound) {
+					err2 = nil
+				}
 				return nil, fmt.Errorf("farm: the server's storage: %w", errors.Join(err, err2))
 			}
 		}
@@ -239,6 +252,7 @@ type connections struct {
 
 func (c *connections) event(data []byte, change int) {
 	var e struct {
+		Reason string `json:"reason"`
 		Client struct {
 			Name string `json:"name"`
 			User string `json:"user"`
@@ -262,8 +276,12 @@ func (c *connections) event(data []byte, change int) {
 		c.mu.Lock()
 		back := c.of[e.Client.Name] > 0
 		c.mu.Unlock()
+		subject := "lost"
+		if e.Reason == server.StaleConnection.String() { // stopped, or the network is: it may come back
+			subject = "silent"
+		}
 		if !back {
-			_ = c.nc.Publish("lost", []byte(e.Client.Name))
+			_ = c.nc.Publish(subject, []byte(e.Client.Name))
 		}
 	})
 }
