@@ -217,6 +217,13 @@ func (c Caller) who() string {
 	return text
 }
 
+// Who names this process for others.
+func Who() string {
+	c := Caller{Process: os.Getpid(), User: user(), Title: title()}
+	c.Host, _ = os.Hostname()
+	return c.who()
+}
+
 // user returns the name of the user who runs this process.
 func user() string {
 	for _, name := range []string{"USER", "LOGNAME"} {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +30,13 @@ type Settings struct {
 	// Local is the number of worker processes to start on this machine, of one
 	// core each.
 	Local int
+	// Verify, Limit, Priority and Disk are those of [Policy].
+	Verify   float64
+	Limit    time.Duration
+	Priority int
+	Disk     int64
+	// Batch describes the jobs of [Farm.Adapt].
+	Batch Batch
 	// Command is the command dace; by default it is this program if it is
 	// dace, else the one in the PATH.
 	Command []string
@@ -43,9 +52,12 @@ type Farm struct {
 	err  error
 
 	mu    sync.Mutex // guards the fields below
-	local []*exec.Cmd
+	local []*localWorker
 	jobs  []Job
-	asked time.Time // when Slurm was asked about the jobs
+	// adapting is what Adapt does, adaptStop ends it.
+	adapting  *adapter
+	adaptStop func()
+	asked     time.Time // when the scheduler was asked about the jobs
 }
 
 // Start starts the server of a farm in a process of its own, and local workers
@@ -82,6 +94,16 @@ func (f *Farm) start() error {
 	}
 	if f.Pool, err = d.Pool(context.Background(), f.join); err != nil {
 		return err
+	}
+	if p, ok := f.Pool.(interface {
+		Use(Policy)
+		Policy() Policy
+	}); ok {
+		own := Policy{Verify: f.s.Verify, Limit: f.s.Limit, Priority: f.s.Priority, Disk: f.s.Disk}
+		if own.Disk == 0 {
+			own.Disk = p.Policy().Disk
+		}
+		p.Use(own)
 	}
 	RememberLast(f.s.Dir)
 	return f.Local(f.s.Local)
@@ -125,17 +147,9 @@ func (f *Farm) Local(n int) error {
 		return f.err
 	}
 	for range n {
-		args := append(f.s.Command[1:len(f.s.Command):len(f.s.Command)], "worker", "-join", f.join, "-cores", "1", "-idle", "10m")
-		cmd := exec.Command(f.s.Command[0], args...)
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-		process.Detach(cmd) // an interrupt of the notebook is not for them
-		if err := cmd.Start(); err != nil {
-			return fmt.Errorf("farm: starting a worker: %w", err)
+		if _, err := f.process(1, 10*time.Minute, 0); err != nil {
+			return err
 		}
-		go func() { _ = cmd.Wait() }()
-		f.mu.Lock()
-		f.local = append(f.local, cmd)
-		f.mu.Unlock()
 	}
 	// Work is cut for the workers that are known.
 	for until := time.Now().Add(2 * time.Second); f.Slots() < n && time.Now().Before(until); {
@@ -144,19 +158,50 @@ func (f *Farm) Local(n int) error {
 	return nil
 }
 
-// Stop ends the local workers, the jobs of Slurm and the server. What was
+// process starts a worker process on this machine. idle and until are those of
+// [Work].
+func (f *Farm) process(cores int, idle, until time.Duration) (*exec.Cmd, error) {
+	args := append(f.s.Command[1:len(f.s.Command):len(f.s.Command)], "worker", "-join", f.join, "-cores", strconv.Itoa(cores))
+	for name, d := range map[string]time.Duration{"-idle": idle, "-until": until} {
+		if d > 0 {
+			args = append(args, name, d.String())
+		}
+	}
+	cmd := exec.Command(f.s.Command[0], args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(cores))
+	process.Detach(cmd) // an interrupt of the notebook is not for them
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("farm: starting a worker: %w", err)
+	}
+	w := &localWorker{cmd: cmd}
+	f.mu.Lock()
+	f.local = append(slices.DeleteFunc(f.local, func(w *localWorker) bool { return w.ended }), w)
+	f.mu.Unlock()
+	go func() {
+		_ = cmd.Wait()
+		f.mu.Lock()
+		w.ended = true
+		f.mu.Unlock()
+	}()
+	return cmd, nil
+}
+
+// Stop ends the local workers, the jobs and the server. What was
 // computed is kept in the farm's folder.
 func (f *Farm) Stop() error {
 	if f.err != nil {
 		return f.err
 	}
+	f.stopAdapting()
 	f.mu.Lock()
 	for _, c := range f.local {
-		_ = c.Process.Signal(syscall.SIGTERM)
+		if !c.ended {
+			_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		}
 	}
-	f.local, f.jobs = nil, nil
+	f.local, f.jobs, f.adapting = nil, nil, nil
 	f.mu.Unlock()
-	cancelJobs(f.s.Dir)
+	CancelJobs(f.s.Dir)
 	d, err := theDriver()
 	if err != nil {
 		return err
@@ -181,7 +226,12 @@ func (f *Farm) Table() Table {
 		c := d.Caller()
 		t.Workers, t.Counts, t.Stages = d.Workers(), c.Counts, c.Stages
 	}
-	t.Jobs = f.slurmJobs()
+	t.Jobs = f.batchJobs()
+	f.mu.Lock()
+	if f.adapting != nil && f.adaptStop != nil {
+		t.Hours = f.adapting.hoursSpent()
+	}
+	f.mu.Unlock()
 	return t
 }
 
@@ -200,6 +250,26 @@ func (f *Farm) Watch(ctx context.Context, show func(view any)) {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+}
+
+// Log returns what a worker has said of itself; [Farm.Table] has the names of those
+// that are there.
+func (f *Farm) Log(worker string) (string, error) {
+	if f.err != nil {
+		return "", f.err
+	}
+	var text strings.Builder
+	err := WorkerLog(context.Background(), f.join, worker, false, func(line string) { text.WriteString(line + "\n") })
+	return text.String(), err
+}
+
+// Cancel ends the calls that another process has in the farm, by its name in the
+// table of dace farm status.
+func (f *Farm) Cancel(caller string) error {
+	if f.err != nil {
+		return f.err
+	}
+	return CancelCaller(context.Background(), f.join, caller, Who())
 }
 
 // String returns the state of the farm as text.

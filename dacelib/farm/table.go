@@ -1,6 +1,7 @@
 package farm
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"maps"
@@ -10,25 +11,83 @@ import (
 	"time"
 )
 
-// A Table is the state of a farm, as shown.
+// A Table is the state of a farm, as shown, or as JSON.
 type Table struct {
 	// Join is the path of the join file; Err is set if the farm was not started.
-	Join string
-	Err  error
+	Join string `json:"join"`
+	Err  error  `json:"-"`
 	// Workers that were heard of.
-	Workers []Worker
+	Workers []Worker `json:"workers"`
 	// Counts and Stages are the units of this process and what it waits for, if
 	// Own is true. If it is not, Callers are the processes that answer, Queued
 	// and Results what the server holds.
-	Own             bool
-	Counts          Counts
-	Stages          []Stage
-	Callers         []Caller
-	Queued, Results int
+	Own     bool     `json:"-"`
+	Counts  Counts   `json:"-"`
+	Stages  []Stage  `json:"-"`
+	Callers []Caller `json:"callers"`
+	Queued  int      `json:"queued"`
+	Results int      `json:"results"`
 	// Failures lists the units that failed, with their errors.
-	Failures []Failure
-	// Jobs lists the jobs of Slurm that were submitted.
-	Jobs []Job
+	Failures []Failure `json:"failures"`
+	// Jobs lists the jobs that were submitted.
+	Jobs []Job `json:"jobs"`
+	// Hours are the core hours of Adapt's jobs that have ended.
+	Hours float64 `json:"-"`
+}
+
+// A Summary is the sum of a table: units, workers, cost and time left.
+type Summary struct {
+	// Units are numbers of units of all callers, Workers and Slots what computes
+	// them.
+	Units   Counts `json:"units"`
+	Workers int    `json:"workers"`
+	Slots   int    `json:"slots"`
+	// CoreHours is what the present workers have cost so far, UnitHours what the
+	// units that are done have taken, Busy the share of the workers' time that went
+	// into units.
+	CoreHours float64 `json:"core_hours"`
+	UnitHours float64 `json:"unit_hours"`
+	Busy      float64 `json:"busy"`
+	// Left is how many seconds the slowest stage still takes; 0 if not known.
+	Left float64 `json:"left"`
+}
+
+// Summary returns the sum of the table.
+func (t Table) Summary() Summary {
+	s := Summary{Workers: len(t.Workers)}
+	for _, c := range t.callers() {
+		s.Units.Done += c.Counts.Done
+		s.Units.Running += c.Counts.Running
+		s.Units.Waiting += c.Counts.Waiting
+		s.Units.Verified += c.Counts.Verified
+		s.Units.Seconds += c.Counts.Seconds
+		if !c.Counts.Since.IsZero() && (s.Units.Since.IsZero() || c.Counts.Since.Before(s.Units.Since)) {
+			s.Units.Since = c.Counts.Since
+		}
+		for _, stage := range c.Stages {
+			s.Left = max(s.Left, stage.left())
+		}
+	}
+	busy := 0.0
+	for _, w := range t.Workers {
+		s.Slots += w.Cores
+		s.CoreHours += w.Age * float64(w.Cores) / 3600
+		busy += w.Busy / 3600
+	}
+	s.UnitHours = s.Units.Seconds / 3600
+	if s.CoreHours > 0 {
+		s.Busy = min(1, busy/s.CoreHours)
+	}
+	return s
+}
+
+// JSON returns the table with its summary as JSON, in a line.
+func (t Table) JSON() ([]byte, error) {
+	t.Callers = t.callers()
+	return json.Marshal(struct {
+		Table
+		Summary Summary `json:"summary"`
+	}{t, t.Summary()})
 }
 
 // callers returns the processes that have work done.
@@ -42,8 +101,17 @@ func (t Table) callers() []Caller {
 // work describes the units of a process in a line.
 func (c Caller) work() string {
 	line := fmt.Sprintf("%d units done, %d running, %d waiting", c.Counts.Done, c.Counts.Running, c.Counts.Waiting)
+	if c.Counts.Verified > 0 {
+		line += fmt.Sprintf(", %d computed twice", c.Counts.Verified)
+	}
 	if c.Name != "" {
-		line = fmt.Sprintf("caller %d on %s: ", c.Process, c.Host) + line
+		line = fmt.Sprintf("caller %s of %s: ", c.Name, c.who()) + line
+	}
+	if c.Priority != 0 {
+		line += fmt.Sprintf(", priority %d", c.Priority)
+	}
+	if c.Disk >= 1e6 {
+		line += fmt.Sprintf(", %.1f MB in the farm", float64(c.Disk)/1e6)
 	}
 	return line
 }
@@ -52,8 +120,7 @@ func (c Caller) work() string {
 // time that is left.
 func (s Stage) String() string {
 	line := fmt.Sprintf("%s: %d of %d units", s.Kind, s.Done, s.All)
-	if n := s.Done - s.Known; n > 0 && s.Seconds > 0 {
-		left := s.Seconds / float64(n) * float64(s.All-s.Done)
+	if n, left := s.Done-s.Known, s.left(); n > 0 && s.Seconds > 0 {
 		line += fmt.Sprintf(", %.3g a second, about %v left", float64(n)/s.Seconds, time.Duration(left*float64(time.Second)).Round(time.Second))
 	}
 	return line
@@ -79,11 +146,11 @@ const (
 
 // rows returns the table of workers.
 func (t Table) rows() [][]string {
-	rows := [][]string{{"worker", "host", "cores", "done", "failures", "last seen", "note"}}
+	rows := [][]string{{"worker", "host", "cores", "done", "failures", "last seen", "computes for", "note"}}
 	self := Self()
 	for i, w := range t.Workers {
 		if i == shownWorkers {
-			return append(rows, []string{fmt.Sprintf("and %d more", len(t.Workers)-i), "", "", "", "", "", ""})
+			return append(rows, []string{fmt.Sprintf("and %d more", len(t.Workers)-i), "", "", "", "", "", "", ""})
 		}
 		note := ""
 		if why := self.Differences(w.Identity); len(why) > 0 {
@@ -96,9 +163,31 @@ func (t Table) rows() [][]string {
 			}
 			note = strings.TrimPrefix(note+"; ", "; ") + name + ": " + w.Made[name]
 		}
-		rows = append(rows, []string{w.Name, w.Host, strconv.Itoa(w.Cores), strconv.Itoa(w.Done), strconv.Itoa(w.Failures), time.Since(w.Seen).Round(time.Second).String() + " ago", note})
+		rows = append(rows, []string{w.Name, w.Host, strconv.Itoa(w.Cores), strconv.Itoa(w.Done), strconv.Itoa(w.Failures), time.Since(w.Seen).Round(time.Second).String() + " ago", t.computes(w), note})
 	}
 	return rows
+}
+
+// computes says for whom a worker computes how many messages.
+func (t Table) computes(w Worker) string {
+	of := map[string]int{}
+	for _, id := range w.Holds {
+		of[callerOf(id)]++
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		who := name
+		for _, c := range t.Callers {
+			if c.Name == name && c.User != "" {
+				who = c.User + " " + strconv.Itoa(c.Process)
+			}
+		}
+		if n := of[name]; n > 1 {
+			who += fmt.Sprintf(" (%d)", n)
+		}
+		parts = append(parts, who)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // A line is shown beside the table of workers.
@@ -140,7 +229,14 @@ func (t Table) lines() []line {
 			}
 			jobs = append(jobs, j.String())
 		}
-		say("Slurm's jobs: %s", strings.Join(jobs, ", "))
+		say("jobs: %s", strings.Join(jobs, ", "))
+	}
+	if s := t.Summary(); s.Workers > 0 {
+		cost := fmt.Sprintf("%d workers with %d slots, %.3g core hours so far, %.0f %% of them in units", s.Workers, s.Slots, s.CoreHours, 100*s.Busy)
+		if t.Hours > 0 {
+			cost += fmt.Sprintf("; %.3g core hours of jobs that have ended", t.Hours)
+		}
+		say("%s", cost)
 	}
 	if len(t.Workers) == 0 {
 		say("no worker yet")

@@ -38,6 +38,13 @@ func (d *Dispatcher) Use(p Policy) {
 	d.mu.Unlock()
 }
 
+// Policy returns what Use has set.
+func (d *Dispatcher) Policy() Policy {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.policy
+}
+
 // A Differing is the error of a unit of which workers have found different
 // results: a processor or a memory fails, or a kind of work is not
 // deterministic.

@@ -53,13 +53,13 @@ func TestMain(m *testing.M) {
 	case "dace": // as the command dace does
 		fs := flag.NewFlagSet("dace", flag.ExitOnError)
 		dir, join, cores := fs.String("dir", "", ""), fs.String("join", "", ""), fs.Int("cores", 0, "")
-		_, _ = fs.String("listen", "", ""), fs.Duration("idle", 0, "")
+		_, idle, until := fs.String("listen", "", ""), fs.Duration("idle", 0, ""), fs.Duration("until", 0, "")
 		if args[0] == "farm" {
 			_ = fs.Parse(args[2:])
 			err = serve.Serve(ctx, *dir, "", 0, nil)
 		} else {
 			_ = fs.Parse(args[1:])
-			err = farm.WorkFor(ctx, *join, farm.Work{Cores: *cores})
+			err = farm.WorkFor(ctx, *join, farm.Work{Cores: *cores, Idle: *idle, Until: *until})
 		}
 	case "serve":
 		fs := flag.NewFlagSet("serve", flag.ExitOnError)
@@ -135,8 +135,8 @@ func daceCommand() []string {
 // a script stands for here, and ends them.
 func TestStart(t *testing.T) {
 	bin := t.TempDir()
-	script := "#!/bin/sh\nfor a; do case $a in --wrap=*) sh -c \"${a#--wrap=}\" >/dev/null 2>&1 & esac; done\necho \"$@\" >>" + bin + "/log\necho 42\n"
-	queue := "#!/bin/sh\necho '41|PENDING|(Resources)'\necho '42|RUNNING|node7'\n"
+	script := "#!/bin/sh\nfor a; do :; done\nfor k in 1 2; do sh \"$a\" >/dev/null 2>&1 & done\necho \"$@\" >>" + bin + "/log\necho 42\n"
+	queue := "#!/bin/sh\necho '41 PENDING (Resources)'\necho '42_1 RUNNING node7'\necho '42_2 RUNNING node7'\n"
 	if err := os.WriteFile(filepath.Join(bin, "squeue"), []byte(queue), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(filepath.Join(bin, "log"))
-	if err != nil || strings.Count(string(log), "--time=00:10:00 --cpus-per-task=3") != 2 || !strings.Contains(string(log), "--partition=x") {
+	if err != nil || strings.Count(string(log), "--time=00:10:00 --cpus-per-task=3") != 1 || !strings.Contains(string(log), "--array=1-2") || !strings.Contains(string(log), "--partition=x") {
 		t.Errorf("sbatch got %s, %v", log, err)
 	}
 	for until := time.Now().Add(2 * time.Minute); f.Slots() < 7 && time.Now().Before(until); {
@@ -171,7 +171,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := f.String()
-	for _, want := range []string{"dace worker -join " + f.JoinFile(), "50 units done, 0 running, 0 waiting", "Slurm's jobs: 42 RUNNING on node7, 42 RUNNING on node7"} {
+	for _, want := range []string{"dace worker -join " + f.JoinFile(), "50 units done, 0 running, 0 waiting", "jobs: 42_1 RUNNING on node7, 42_2 RUNNING on node7"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table does not say %q:\n%s", want, table)
 		}
@@ -193,7 +193,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{f.String(), elsewhere.String(), elsewhere.HTML()} {
-		for _, want := range []string{"sleep: 0 of 20 units", "7 running, 13 waiting", "Slurm's jobs: 42 RUNNING on node7", "fail failed on worker", "no such luck"} {
+		for _, want := range []string{"sleep: 0 of 20 units", "7 running, 13 waiting", "jobs: 42_1 RUNNING on node7", "7 slots", "fail failed on worker", "no such luck"} {
 			if !strings.Contains(html.UnescapeString(s), want) {
 				t.Errorf("the table does not say %q:\n%s", want, s)
 			}

@@ -15,11 +15,11 @@ import (
 	"dace.local/dacelib/farm"
 )
 
-var realSlurm = flag.Bool("slurm", false, "TestSlurm runs a cluster of Slurm on this machine, which takes some minutes, and installs Slurm as root by apt if it is missing")
+var realSlurm = flag.Bool("slurm", false, "TestSlurm and TestGridEngine run clusters on this machine, which takes some minutes, and install Slurm and Grid Engine as root by apt if they are missing")
 
-// Workers are jobs of Slurm. One is cancelled, one gets Slurm's signal before its
-// limit, one runs past its limit and is ended; the portfolios have the same bytes
-// meanwhile. To run it: go test -run Slurm ./dacelib/farm/natsfarm -args -slurm
+// Workers are jobs of Slurm. One is cancelled, one hands its work back before its
+// limit, one is stopped and ended at its limit; the portfolios have the same
+// bytes meanwhile. To run it: go test -run Slurm ./dacelib/farm/natsfarm -args -slurm
 func TestSlurm(t *testing.T) {
 	if !*realSlurm {
 		t.Skip("without -slurm; TestStart has a script in its place")
@@ -32,13 +32,13 @@ func TestSlurm(t *testing.T) {
 	if f.Err() != nil {
 		t.Fatal(f.Err())
 	}
-	for _, s := range []farm.Slurm{
-		{Time: "00:30:00"},
-		{Time: "00:30:00"},
-		{Time: "00:02:00"}, // its worker is told after a minute
-		{Time: "00:01:00", Options: []string{"--signal=B:CONT@1"}}, // a signal that tells nothing
+	for _, b := range []farm.Batch{
+		{Jobs: 2, Time: "00:30:00", Prologue: "test -n \"$SLURM_ARRAY_TASK_ID\" || exit 1"},
+		{Time: "00:02:00", Partition: "all"}, // its worker ends after 108 s
+		{Time: "00:01:00", Prologue: "(sleep 40; kill -STOP $$) &"},
 	} {
-		if err := f.Slurm(s); err != nil {
+		b.Scheduler = "slurm"
+		if err := f.Submit(b); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -110,7 +110,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		reading   = fs.String("reading", "written", "written or published")
 		seed      = fs.Uint64("seed", 1, "seed of the training instances and of the construction")
 		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
-		farmJoin  = fs.String("farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
+		farmJoin  = newFarmFlags(fs)
 		out       = fs.String("o", "", "`folder` of the record and the portfolio")
 		resume    = fs.Bool("resume", false, "go on with what the folder holds")
 		scorer    = fs.String("scorer", "", "the NIR's scorer: leakyrelu or affine; default that of the reading")
@@ -131,7 +131,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 			return v.misuse(env, "-scenario has a program and instances of its own, for -method best: leave -class, -problem, -command and -method out")
 		}
 		s := construct.Settings{Seed: *seed, Workers: *workers, Dir: *out, Budget: construct.Budget{Runs: *runs}}
-		return v.scenario(env, *scenario, *resume, *farmJoin, s)
+		return v.scenario(env, *scenario, *resume, farmJoin, s)
 	}
 	o.dim = *dim
 	var own problem.Class
@@ -181,18 +181,18 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		}
 		defer end()
 		class.TrainDim = training[0].Dim()
-		return v.construct(env, name, class, training, *scale, *farmJoin, s)
+		return v.construct(env, name, class, training, *scale, farmJoin, s)
 	}
 	set, err := class.NewSet(*seed, number, 0)
 	if err != nil {
 		return v.fail(env, err)
 	}
-	return v.construct(env, name, class, set.Training, *scale, *farmJoin, s)
+	return v.construct(env, name, class, set.Training, *scale, farmJoin, s)
 }
 
 // scenario builds a portfolio of a program's configurations, as a scenario file of
 // irace or SMAC describes it. A run counts as one evaluation.
-func (v *verb) scenario(env *Env, path string, resume bool, farmJoin string, s construct.Settings) int {
+func (v *verb) scenario(env *Env, path string, resume bool, farmJoin *farmFlags, s construct.Settings) int {
 	if s.Dir == "" {
 		return v.misuse(env, "where to? -o FOLDER keeps the record and the portfolio")
 	}
@@ -297,7 +297,7 @@ func checkFolder(dir string, resume bool) error {
 }
 
 // construct runs a construction and shows its progress.
-func (v *verb) construct(env *Env, method string, class problem.Class, training []problem.Problem, scale, farmJoin string, s construct.Settings) int {
+func (v *verb) construct(env *Env, method string, class problem.Class, training []problem.Problem, scale string, farmJoin *farmFlags, s construct.Settings) int {
 	ctx, stop := untilSignal()
 	defer stop()
 	pool, err := joinFarm(ctx, env, v, farmJoin)

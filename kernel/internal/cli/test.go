@@ -77,7 +77,7 @@ func runTest(env *Env, v *verb, args []string) int {
 		seed      = fs.Uint64("seed", 1, "seed of the instances and of the runs")
 		shared    = fs.Bool("shared-seed", false, "all members of a portfolio have one seed in a repeat, as in -reading published")
 		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
-		farmJoin  = fs.String("farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
+		farmJoin  = newFarmFlags(fs)
 		evals     = fs.Int("evaluations", 800, "evaluations of each member in a run")
 		sample    = fs.Int("sample", 0, "`number` of solutions that an instance is normalised by; 0 means the reading's")
 		out       = fs.String("o", "", "`file` that keeps the records and is gone on with")
@@ -148,7 +148,7 @@ func runTest(env *Env, v *verb, args []string) int {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	if s.Farm, err = joinFarm(ctx, env, v, *farmJoin); err != nil {
+	if s.Farm, err = joinFarm(ctx, env, v, farmJoin); err != nil {
 		return v.fail(env, err)
 	}
 	if _, tty := descriptor(env.Stderr); tty {

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"time"
 
 	"dace.local/dacelib/farm"
 	_ "dace.local/dacelib/landscape" // registers its kind of work
@@ -22,7 +24,9 @@ file that "dace farm start" has written. The caller and the workers must be the
 same build of dace; what would not give the same bits is refused, in words.
 
 At the time of -until, and when it is ended by a signal (TERM or INT), a worker
-hands back what it has not finished. If it is killed, others do its work again.
+hands back what it has not finished. If it is killed, others do its work again. A
+worker whose farm does not answer for ten minutes ends. What it says of itself
+is read by "dace farm logs WORKER", too.
 
 Whoever can write to the folder, or holds the join file, can run code as you.
 
@@ -52,7 +56,8 @@ func runWorker(env *Env, v *verb, args []string) int {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	err := farm.WorkFor(ctx, *join, farm.Work{Cores: *cores, Until: *until, Idle: *idle})
+	say := func(line string) { fmt.Fprintf(env.Stderr, "%s %s\n", time.Now().Format(time.DateTime), line) }
+	err := farm.WorkFor(ctx, *join, farm.Work{Cores: *cores, Until: *until, Idle: *idle, Say: say})
 	var sig signalled
 	switch {
 	case errors.As(context.Cause(ctx), &sig):
@@ -64,18 +69,49 @@ func runWorker(env *Env, v *verb, args []string) int {
 	return exitOK
 }
 
+// farmFlags are the flags of a verb whose work a farm can do.
+type farmFlags struct {
+	join   string
+	policy farm.Policy
+}
+
+// newFarmFlags declares the flags.
+func newFarmFlags(fs *flag.FlagSet) *farmFlags {
+	f := new(farmFlags)
+	fs.StringVar(&f.join, "farm", "", "join `file` of a farm, or a shared folder, whose workers compute; see dace worker")
+	fs.Float64Var(&f.policy.Verify, "verify", 0, "`share` of the farm's units to compute twice, on different workers, such as 0.01")
+	fs.IntVar(&f.policy.Priority, "priority", 0, "`number`: callers with a higher one get the farm's workers first")
+	fs.DurationVar(&f.policy.Limit, "limit", 0, "longest `time` of a unit on the farm; default from what its kind takes")
+	fs.Int64Var(&f.policy.Disk, "disk", 0, "`bytes` that this process may use in the farm; default that of the farm")
+	return f
+}
+
 // joinFarm returns the pool that -farm names, nil for an empty name. Its notes
 // go to stderr.
-func joinFarm(ctx context.Context, env *Env, v *verb, join string) (farm.Pool, error) {
-	if join == "" {
+func joinFarm(ctx context.Context, env *Env, v *verb, f *farmFlags) (farm.Pool, error) {
+	if f.join == "" {
+		if f.policy != (farm.Policy{}) {
+			return nil, errors.New("-verify, -priority, -limit and -disk are for -farm")
+		}
 		return nil, nil
 	}
-	p, err := farm.Join(ctx, join)
+	if f.policy.Verify < 0 || f.policy.Verify > 1 || f.policy.Limit < 0 || f.policy.Disk < 0 {
+		return nil, errors.New("-verify is a share from 0 to 1; -limit and -disk are not negative")
+	}
+	p, err := farm.Join(ctx, f.join)
 	if err != nil {
 		return nil, err
 	}
-	if n, ok := p.(interface{ OnNote(func(string)) }); ok {
-		n.OnNote(func(note string) { fmt.Fprintf(env.Stderr, "dace %s: %s\n", v.name, note) })
+	if d, ok := p.(interface {
+		OnNote(func(string))
+		Policy() farm.Policy
+		Use(farm.Policy)
+	}); ok {
+		d.OnNote(func(note string) { fmt.Fprintf(env.Stderr, "dace %s: %s\n", v.name, note) })
+		if f.policy.Disk == 0 {
+			f.policy.Disk = d.Policy().Disk
+		}
+		d.Use(f.policy)
 	}
 	return p, nil
 }

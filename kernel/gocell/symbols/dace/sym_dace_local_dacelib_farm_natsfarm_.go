@@ -15,12 +15,15 @@ var dace_local_dacelib_farm_natsfarm_ = table.Package{
 	Untyped: `JoinName STRING "farm.join"
 `,
 	Values: []table.Symbol{
+		{Name: "Cancel", Value: natsfarm.Cancel},
 		{Name: "Drain", Value: natsfarm.Drain},
+		{Name: "Log", Value: natsfarm.Log},
 		{Name: "NewPool", Value: natsfarm.NewPool},
 		{Name: "NewSource", Value: natsfarm.NewSource},
 		{Name: "Start", Value: natsfarm.Start},
 		{Name: "Status", Value: natsfarm.Status},
 		{Name: "Stop", Value: natsfarm.Stop},
+		{Name: "Watch", Value: natsfarm.Watch},
 		{Name: "Pool", Value: (*natsfarm.Pool)(nil)},
 	},
 }
