@@ -101,6 +101,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return misuse("-uninstall goes with neither -test nor -jupyter")
 	case set.release != "" && (set.test || set.jupyter || set.uninstall):
 		return misuse("-release goes with neither -test nor -jupyter nor -uninstall")
+	case strings.HasPrefix(set.release, "-"):
+		return misuse("-release needs a folder, not %s", set.release)
 	case set.test && (set.jupyter || set.quiet):
 		return misuse("-test goes with neither -jupyter nor -quiet")
 	}

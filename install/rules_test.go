@@ -281,6 +281,16 @@ func repositoryFiles(t *testing.T) []string {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
 }
 
+// TestNoLargeFiles checks that no file of the repository is larger than the records of
+// a construction: what is built does not belong into it.
+func TestNoLargeFiles(t *testing.T) {
+	for _, name := range repositoryFiles(t) {
+		if info, err := os.Stat(filepath.Join("..", name)); err == nil && info.Size() > 4<<20 {
+			t.Errorf("%s has %d bytes", name, info.Size())
+		}
+	}
+}
+
 // TestNoOldRand checks that our code does not import math/rand, whose
 // generators cannot be split into streams. kernel/gocell/symbols may, to offer
 // it to cells.
