@@ -13,6 +13,8 @@ require (
 	// The engine of farms; dacelib/farm/natsfarm is the only importer.
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
+	// What the command carries, compressed better than by gzip.
+	github.com/klauspost/compress v1.20.3
 	// Markdown of `dace run -html`.
 	github.com/yuin/goldmark v1.8.7
 	// gorgonia and tensor panic at init on Go 1.26 with any older version.
@@ -53,7 +55,6 @@ require (
 	github.com/google/flatbuffers v25.12.19+incompatible // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/uuid v1.3.0 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/leesper/go_rng v0.0.0-20190531154944-a612b043e353 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
 	github.com/nats-io/jwt/v2 v2.8.2 // indirect

@@ -32,7 +32,7 @@ func carry(ctx context.Context, root, dir string, env []string, source bool) (ov
 		replace[filepath.Join(root, filepath.FromSlash(to))] = name
 		return errors.Join(write(f), f.Close())
 	}
-	if err := put("kernel/setup/farmserver/server.gz", func(w io.Writer) error { return writeServer(ctx, w, root, dir, env) }); err != nil {
+	if err := put("kernel/setup/farmserver/server.zst", func(w io.Writer) error { return writeServer(ctx, w, root, dir, env) }); err != nil {
 		return "", err
 	}
 	if source {

@@ -55,6 +55,6 @@ func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value)
 
 // address returns the address of a stub by its number.
 func address(i int) unsafe.Pointer {
-	a := base() + uintptr(i)*stride
+	a := base() + offset(i)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) // the collector does not move code
 }

@@ -1,22 +1,33 @@
 #include "textflag.h"
 
-// enter runs the closure whose number is in DX.
+// enter runs the closure whose number is the sum of DL and R12.
 TEXT enter<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVBLZX DX, DX
+	ADDL R12, DX
 	LEAQ ·closures(SB), R12
 	MOVQ (R12)(DX*8), DX
 	MOVQ (DX), R12
 	JMP  R12
 
-#define S(n) MOVL $(n), DX; JMP enter<>(SB);
-#define S8(n) S(n) S(n+1) S(n+2) S(n+3) S(n+4) S(n+5) S(n+6) S(n+7)
-#define S64(n) S8(n) S8(n+8) S8(n+16) S8(n+24) S8(n+32) S8(n+40) S8(n+48) S8(n+56)
-#define S512(n) S64(n) S64(n+64) S64(n+128) S64(n+192) S64(n+256) S64(n+320) S64(n+384) S64(n+448)
-#define S4K(n) S512(n) S512(n+512) S512(n+1024) S512(n+1536) S512(n+2048) S512(n+2560) S512(n+3072) S512(n+3584)
-#define S32K(n) S4K(n) S4K(n+4096) S4K(n+8192) S4K(n+12288) S4K(n+16384) S4K(n+20480) S4K(n+24576) S4K(n+28672)
+// A stub takes four bytes: it loads its number in its group into DL (B2) and jumps
+// (EB) behind the last stub of its group, where the number of the group's first
+// stub is loaded.
+#define S(k) BYTE $0xB2; BYTE $(k); BYTE $0xEB; BYTE $(124-4*(k));
+#define S8(k) S(k) S(k+1) S(k+2) S(k+3) S(k+4) S(k+5) S(k+6) S(k+7)
+#define S32(n) S8(0) S8(8) S8(16) S8(24) MOVL $(n), R12; JMP enter<>(SB);
+#define S128(n) S32(n) S32(n+32) S32(n+64) S32(n+96)
+#define S1K(n) S128(n) S128(n+128) S128(n+256) S128(n+384) S128(n+512) S128(n+640) S128(n+768) S128(n+896)
+#define S8K(n) S1K(n) S1K(n+1024) S1K(n+2048) S1K(n+3072) S1K(n+4096) S1K(n+5120) S1K(n+6144) S1K(n+7168)
 
 TEXT stubs<>(SB), NOSPLIT|NOFRAME, $0-0
-	S32K(0)
-	S32K(32768)
+	S8K(0)
+	S8K(8192)
+	S8K(16384)
+	S8K(24576)
+	S8K(32768)
+	S8K(40960)
+	S8K(49152)
+	S8K(57344)
 
 // func base() uintptr
 TEXT ·base(SB), NOSPLIT, $0-8

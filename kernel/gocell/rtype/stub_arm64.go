@@ -1,4 +1,4 @@
 package rtype
 
-// stride is the size of a stub in bytes.
-const stride = 8
+// offset returns where a stub begins, counted from the first.
+func offset(i int) uintptr { return uintptr(i) * 8 }

@@ -2,7 +2,7 @@
 // own (dacelib/farm/natsfarm/server), compressed in the command. So kernels,
 // most of which never start a farm, do not have it in memory.
 //
-// The file server.gz in the repository is empty. `go run ./install` fills it by
+// The file server.zst in the repository is empty. `go run ./install` fills it by
 // [Write] when it builds the command, with an overlay of the go command. A
 // command that is built in another way has its server built by the go command,
 // from the clone, when it is needed: start with [Program].
@@ -10,7 +10,6 @@ package farmserver
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -25,13 +24,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"dace.local/kernel/buildinfo"
 )
 
 // Package is the server's path in the module.
 const Package = "dacelib/farm/natsfarm/server"
 
-//go:embed server.gz
+//go:embed server.zst
 var carried []byte
 
 // Dir returns the folder in the user's cache where programs are unpacked. It
@@ -85,16 +86,22 @@ func private(dir string) error {
 // unpack makes dir hold the program in a file that Write has made, under the
 // name of its SHA-256, and returns its path.
 func unpack(packed []byte, dir string) (string, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return "", fmt.Errorf("the farm's server that the command carries cannot be read: %w", err)
-	}
-	want := z.Comment
+	head, rest, _ := bytes.Cut(packed, []byte("\n"))
+	want := string(head)
 	path := filepath.Join(dir, want)
 	if sum, err := sumOf(path); err == nil && sum == want {
 		now := time.Now()
 		_ = os.Chtimes(path, now, now) // it is in use
 		return path, nil
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return "", err
+	}
+	defer z.Close()
+	program, err := z.DecodeAll(rest, nil)
+	if sum := sha256.Sum256(program); err != nil || hex.EncodeToString(sum[:]) != want {
+		return "", errors.New("the farm's server that the command carries is damaged: install the command again")
 	}
 	// A temporary file that is renamed: another process that starts a server at
 	// the same time sees all of it or nothing.
@@ -103,13 +110,9 @@ func unpack(packed []byte, dir string) (string, error) {
 		return "", err
 	}
 	defer os.Remove(f.Name()) // fails once it has been renamed
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(f, h), z)
+	_, err = f.Write(program)
 	if err = errors.Join(err, f.Chmod(0o700), f.Close()); err != nil {
 		return "", fmt.Errorf("unpacking the farm's server: %w", err)
-	}
-	if hex.EncodeToString(h.Sum(nil)) != want {
-		return "", errors.New("the farm's server that the command carries is damaged: install the command again")
 	}
 	return path, os.Rename(f.Name(), path)
 }
@@ -154,15 +157,13 @@ func build(clone, dir string) (string, error) {
 	return to, nil
 }
 
-// Write writes the file that the command carries. The same program always gives
-// the same bytes.
+// Write writes the file that the command carries: a line with the program's
+// SHA-256, and the program compressed. The same program always gives the same bytes.
 func Write(w io.Writer, program []byte) error {
-	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(32<<20), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(program)
-	z.Comment = hex.EncodeToString(sum[:])
-	_, err = z.Write(program)
+	_, err = fmt.Fprintf(w, "%x\n%s", sha256.Sum256(program), z.EncodeAll(program, nil))
 	return errors.Join(err, z.Close())
 }
