@@ -10,7 +10,11 @@
 // not, into a problem that is normalised to [0, 1] by Eq. 11 and can be given
 // to every method of dacelib. [Model.Normalise] finds the ranges of many
 // embeddings in one pass over the sample. [Model.Save] and [Load] keep a model
-// in a file that numpy can read.
+// in a file that numpy can read. [Model.Embed] places another instance among those of
+// a model.
+//
+// Distances of embeddings are no similarities of instances unless training was asked
+// for that: see [Model.Embeddings]. Package similarity compares instances and NIRs.
 //
 // The model (the paper's section III, Table I) is four networks:
 //

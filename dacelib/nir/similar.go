@@ -69,24 +69,23 @@ func NewNeighbours(ctx context.Context, problems []problem.Problem, n int, seed 
 	}
 	first := problems[0]
 	k := &Neighbours{first.Name(), problem.Random(run.Rand(seed, "nir: compare"), n, first.Dim()), make([][]float64, len(problems))}
-	add, end := run.Steps(&ctx, "comparing", len(problems))
+	add, end := run.Steps(&ctx, "comparing", n*len(problems))
 	defer end()
 	for i, p := range problems {
 		var err error
-		if k.values[i], err = k.evaluate(ctx, p); err != nil {
+		if k.values[i], err = k.evaluate(ctx, p, add); err != nil {
 			return nil, err
 		}
-		add(1)
 	}
 	return k, nil
 }
 
-func (k *Neighbours) evaluate(ctx context.Context, p problem.Problem) ([]float64, error) {
+func (k *Neighbours) evaluate(ctx context.Context, p problem.Problem, add func(n int)) ([]float64, error) {
 	if p.Dim() != k.x.D {
 		return nil, fmt.Errorf("nir: %s has dimension %d, %s has %d; only problems of one dimension can be compared", k.name, k.x.D, p.Name(), p.Dim())
 	}
 	y := make([]float64, k.x.Len())
-	if err := p.Evaluate(ctx, y, k.x); err != nil {
+	if err := problem.Stepwise(ctx, p, y, k.x, add); err != nil {
 		return nil, err
 	}
 	raise(y)
@@ -96,7 +95,7 @@ func (k *Neighbours) evaluate(ctx context.Context, p problem.Problem) ([]float64
 // Compare returns how similar p is to each of the problems: what [CompareAll]
 // returns with their number of solutions and seed.
 func (k *Neighbours) Compare(ctx context.Context, p problem.Problem) ([]Similarity, error) {
-	y, err := k.evaluate(ctx, p)
+	y, err := k.evaluate(ctx, p, nil)
 	if err != nil {
 		return nil, err
 	}
