@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -202,9 +203,22 @@ func (v *verb) misuse(env *Env, format string, args ...any) int {
 	return exitUsage
 }
 
+// printJSON prints a value as indented JSON and returns the exit code.
+func (v *verb) printJSON(env *Env, value any) int {
+	b, err := json.MarshalIndent(value, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(env.Stdout, "%s\n", b)
+	}
+	if err != nil {
+		return v.fail(env, err)
+	}
+	return exitOK
+}
+
 // fail reports err and returns exitFailed.
 func (v *verb) fail(env *Env, err error) int {
-	fmt.Fprintf(env.Stderr, "dace %s: %v\n", v.name, err)
+	// An error of the package that the verb is named for names it already.
+	fmt.Fprintf(env.Stderr, "dace %s: %s\n", v.name, strings.TrimPrefix(err.Error(), v.name+": "))
 	return exitFailed
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -425,5 +426,34 @@ COMP_WORDS=(dace test -reading "") COMP_CWORD=3; _dace; printf '<%s>' "${COMPREP
 	out, err := exec.Command(bash, "-c", script).CombinedOutput()
 	if err != nil || string(out) != "<words:test -reading ><two>" {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// TestJSON checks what programs read instead of the tables for people.
+func TestJSON(t *testing.T) {
+	t.Setenv("DACE_DATA", t.TempDir())
+	var versions map[string]string
+	var networks []struct {
+		Name, Path string
+		Nodes      int
+	}
+	var findings []finding
+	for _, c := range []struct {
+		args []string
+		into any
+	}{{[]string{"version", "-json"}, &versions}, {[]string{"data", "list", "--json"}, &networks}, {[]string{"doctor", "-json"}, &findings}} {
+		got := dace(t, "", c.args...)
+		if err := json.Unmarshal([]byte(got.out), c.into); err != nil || got.err != "" {
+			t.Errorf("%q: %v\n%s%s", c.args, err, got.out, got.err)
+		}
+	}
+	if versions["dace"] == "" || !strings.HasPrefix(versions["go"], "go1.") {
+		t.Errorf("versions: %v", versions)
+	}
+	if len(networks) != 3 || networks[0].Name != "wiki" || networks[0].Nodes != 7115 || networks[0].Path != "" {
+		t.Errorf("networks: %v", networks)
+	}
+	if len(findings) < 5 || findings[0].State != "there" || findings[0].What != "dace" {
+		t.Errorf("findings: %v", findings)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ var dataVerb = verb{
 	short: "fetch the networks of the paper's experiments",
 	usage: `
 Usage: dace data fetch NAME...
-       dace data list
+       dace data list [-json]
 
 The networks are wiki, facebook and epinions, from the Stanford Network
 Analysis Project. "fetch" downloads those named (all: every one), goes on with
@@ -32,7 +33,9 @@ be; 2 for wrong arguments; 130 when interrupted.
 }
 
 func runData(env *Env, v *verb, args []string) int {
-	rest, code, ok := v.parse(env, v.flags(env), args, true, 1, -1)
+	fs := v.flags(env)
+	asJSON := fs.Bool("json", false, "list as JSON")
+	rest, code, ok := v.parse(env, fs, args, true, 1, -1)
 	if !ok {
 		return code
 	}
@@ -41,7 +44,7 @@ func runData(env *Env, v *verb, args []string) int {
 		if len(names) > 0 {
 			return v.misuse(env, "unexpected argument %q", names[0])
 		}
-		return listData(env, v)
+		return listData(env, v, *asJSON)
 	case "fetch":
 		if len(names) == 0 {
 			return v.misuse(env, "which network? wiki, facebook, epinions or all")
@@ -52,17 +55,30 @@ func runData(env *Env, v *verb, args []string) int {
 	}
 }
 
-func listData(env *Env, v *verb) int {
+func listData(env *Env, v *verb, asJSON bool) int {
+	type row struct {
+		Name  string `json:"name"`
+		Nodes int    `json:"nodes"`
+		Lines int    `json:"lines"`
+		Path  string `json:"path,omitempty"` // absent where it is not fetched
+	}
+	rows := []row{}
 	for _, d := range snap.Datasets() {
 		path, there, err := d.Path()
 		if err != nil {
 			return v.fail(env, err)
 		}
-		state := "not fetched: dace data fetch " + d.Name
+		r := row{d.Name, d.Nodes, d.Lines, ""}
 		if there {
-			state = path
+			r.Path = path
 		}
-		fmt.Fprintf(env.Stdout, "%-9s %6d nodes %7d lines  %s\n", d.Name, d.Nodes, d.Lines, state)
+		rows = append(rows, r)
+	}
+	if asJSON {
+		return v.printJSON(env, rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(env.Stdout, "%-9s %6d nodes %7d lines  %s\n", r.Name, r.Nodes, r.Lines, cmp.Or(r.Path, "not fetched: dace data fetch "+r.Name))
 	}
 	return exitOK
 }

@@ -27,7 +27,7 @@ var doctorVerb = verb{
 	name:  "doctor",
 	short: "what is there, what is missing, and what that costs",
 	usage: `
-Usage: dace doctor [-prefix DIR]
+Usage: dace doctor [-prefix DIR] [-json]
 
 Says which versions this is, where the kernel is registered, what of Jupyter,
 Go and a C compiler is there, how many processors and how much memory the
@@ -41,37 +41,56 @@ Exit code: 0; 1 when there is a fault; 2 for wrong arguments.
 	run: runDoctor,
 }
 
-// A doctor writes its findings.
+// A doctor collects findings, and writes them as it finds them unless they are to be
+// JSON.
 type doctor struct {
-	env    *Env
-	faults int
+	env      *Env
+	asJSON   bool
+	findings []finding
 }
 
-// row writes a finding: mark is ' ' for what is there, '-' for what is missing,
+// A finding is a row of what the doctor says.
+type finding struct {
+	State string `json:"state"` // "there", "missing" or "fault"
+	What  string `json:"what"`
+	Text  string `json:"text"`
+}
+
+// states are the states of findings by their marks.
+var states = map[byte]string{' ': "there", '-': "missing", '!': "fault"}
+
+// row adds a finding: mark is ' ' for what is there, '-' for what is missing,
 // and '!' for a fault.
 func (d *doctor) row(mark byte, what, format string, args ...any) {
-	if mark == '!' {
-		d.faults++
+	f := finding{states[mark], what, fmt.Sprintf(format, args...)}
+	d.findings = append(d.findings, f)
+	if !d.asJSON {
+		fmt.Fprintf(d.env.Stdout, "%c %-14s %s\n", mark, what, f.Text)
 	}
-	fmt.Fprintf(d.env.Stdout, "%c %-14s %s\n", mark, what, fmt.Sprintf(format, args...))
 }
 
 func runDoctor(env *Env, v *verb, args []string) int {
 	in := &setup.Installer{Out: env.Stdout}
 	fs := v.flags(env)
 	fs.StringVar(&in.Prefix, "prefix", "", "look also at what is installed in `DIR`")
+	d := &doctor{env: env}
+	fs.BoolVar(&d.asJSON, "json", false, "print JSON: a list of findings, each with its state (there, missing or fault)")
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d := &doctor{env: env}
 	d.program()
 	d.machine()
 	d.jupyter(ctx, in)
 	d.tools(ctx)
 	d.disk()
-	if d.faults > 0 {
+	if d.asJSON {
+		if code := v.printJSON(env, d.findings); code != exitOK {
+			return code
+		}
+	}
+	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.State == "fault" }) {
 		return exitFailed
 	}
 	return exitOK
@@ -176,7 +195,7 @@ func (d *doctor) kernel(ctx context.Context, dir string, spec setup.Spec) {
 
 func (d *doctor) tools(ctx context.Context) {
 	if path, err := exec.LookPath("go"); err != nil {
-		d.row('-', "Go", "is not on the PATH: %%get cannot fetch modules, %%%%compile runs interpreted")
+		d.row('-', "Go", "is not on the PATH: %%get cannot fetch modules, %%%%compile runs interpreted; it is at go.dev")
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
@@ -189,7 +208,7 @@ func (d *doctor) tools(ctx context.Context) {
 		d.row(' ', "Go", "%s %s", path, strings.TrimSpace(string(version)))
 	}
 	if path, err := exec.LookPath("gcc"); err != nil {
-		d.row('-', "gcc", "is not on the PATH: the true instances of problem/caop measure nothing (its NIRs do)")
+		d.row('-', "gcc", "is not on the PATH: the true instances of problem/caop measure nothing (its NIRs do); on Debian: apt-get install gcc libc6-dev")
 	} else {
 		d.row(' ', "gcc", "%s", path)
 	}

@@ -15,7 +15,7 @@ var versionVerb = verb{
 	name:  "version",
 	short: "versions of the command and of what it is built from",
 	usage: `
-Usage: dace version
+Usage: dace version [-json]
 
 Prints the version, the commit where the build knows it, the versions of Go
 and of the main libraries, and the CPU features that the numerics use.
@@ -24,10 +24,31 @@ and of the main libraries, and the CPU features that the numerics use.
 }
 
 func runVersion(env *Env, v *verb, args []string) int {
-	if _, code, ok := v.parse(env, v.flags(env), args, true, 0, 0); !ok {
+	fs := v.flags(env)
+	asJSON := fs.Bool("json", false, "print JSON")
+	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
-	fmt.Fprintf(env.Stdout, "dace %s\n", dacerun.Version)
+	rows := versions()
+	if *asJSON {
+		object := map[string]string{}
+		for _, r := range rows {
+			object[r[0]] = r[1]
+		}
+		return v.printJSON(env, object)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(env.Stdout, "%-8s %s\n", r[0], r[1])
+	}
+	return exitOK
+}
+
+// versions returns what the verb prints: names and their versions.
+func versions() (rows [][2]string) {
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	add("dace", "%s", dacerun.Version)
 	if rev, t := dacerun.Revision(); rev != "" {
 		line, changed := strings.CutSuffix(rev, "+")
 		if t != "" {
@@ -36,10 +57,10 @@ func runVersion(env *Env, v *verb, args []string) int {
 		if changed {
 			line += ", with changes"
 		}
-		fmt.Fprintf(env.Stdout, "%-8s %s\n", "commit", line)
+		add("commit", "%s", line)
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		fmt.Fprintf(env.Stdout, "%-8s %s %s/%s\n", "go", info.GoVersion, runtime.GOOS, runtime.GOARCH)
+		add("go", "%s %s/%s", info.GoVersion, runtime.GOOS, runtime.GOARCH)
 		for _, d := range info.Deps {
 			for _, l := range []struct{ path, name string }{
 				{"github.com/traefik/yaegi", "yaegi"}, {"github.com/go-zeromq/zmq4", "zmq4"},
@@ -49,13 +70,13 @@ func runVersion(env *Env, v *verb, args []string) int {
 					if d.Replace != nil {
 						d = d.Replace
 					}
-					fmt.Fprintf(env.Stdout, "%-8s %s\n", l.name, d.Version)
+					add(l.name, "%s", d.Version)
 				}
 			}
 		}
 	}
-	fmt.Fprintf(env.Stdout, "%-8s %d x %s\n", "cpu", runtime.NumCPU(), cpuFeatures())
-	return exitOK
+	add("cpu", "%d x %s", runtime.NumCPU(), cpuFeatures())
+	return rows
 }
 
 // cpuFeatures lists the CPU features that decide which implementations are
