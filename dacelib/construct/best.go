@@ -49,9 +49,11 @@ func Best(ctx context.Context, training []problem.Problem, s Settings) (Result, 
 	if s.Rounds >= 0 {
 		s.Rounds = 1
 	}
+	ctx, end := s.limited(ctx)
+	defer end()
 	c, err := start(ctx, "BEST", "", training, s, methodDefaults{Minings: 1, Trials: 1}, (*coevolution).affordRace)
 	if err != nil {
-		return Result{}, err
+		return early(ctx, "BEST", s, err)
 	}
 	r := &rungs{c: c, training: training}
 	return c.finish(ctx, r.run(ctx))
@@ -139,7 +141,8 @@ func (r *rungs) run(ctx context.Context) error {
 		c.r.Instances = append(c.r.Instances, Instance{Name: p.Name()})
 	}
 	c.r.Problems = r.training
-	field, families, err := r.starts(ctx)
+	r.c.r.Portfolio.Members = r.c.s.untuned()
+	field, families, seconds, err := r.starts(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,6 +152,10 @@ func (r *rungs) run(ctx context.Context) error {
 	}
 	if b := c.s.Budget.Evaluations; b > 0 && (c.s.Budget.Runs == 0 || b-c.looked < r.total) {
 		r.total = b - c.looked
+	}
+	if byTime := r.affordable(seconds); byTime < r.total {
+		r.total = byTime
+		r.note("Budget.Seconds pays for about %d evaluations of %.2g s.", byTime, seconds)
 	}
 	r.seen = map[solver.Config]bool{}
 	r.c.r.Portfolio.Members = r.untuned(families)
@@ -211,15 +218,33 @@ func (r *rungs) run(ctx context.Context) error {
 	return r.finish()
 }
 
-// starts returns the configurations with which the race begins, and the solvers'
-// defaults among them.
-func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, err error) {
+// affordable returns the evaluations that Budget.Seconds pays for, if one takes some
+// seconds.
+func (r *rungs) affordable(seconds float64) int {
+	s := r.c.s
+	if s.Budget.Seconds == 0 || seconds <= 0 || seconds == math.MaxFloat64 {
+		return math.MaxInt
+	}
+	workers := float64(s.Workers)
+	if s.Farm != nil {
+		workers = float64(s.Farm.Slots())
+	}
+	// A tenth is left for the solvers' own time, and for workers that wait.
+	n := 0.9 * s.Budget.Seconds * workers / seconds
+	if n < 1e15 {
+		return max(1, int(n))
+	}
+	return math.MaxInt
+}
+
+// starts returns the configurations with which the race begins, the solvers'
+// defaults among them, and the seconds that an evaluation takes.
+func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, seconds float64, err error) {
 	c := r.c
 	d := 0
 	for _, p := range r.training {
 		d = max(d, p.Dim())
 	}
-	var seconds float64
 	err = c.j.do(step{Stage: "objective"}, &seconds, func(w *work) error {
 		const n = objectiveSample
 		p := r.training[0]
@@ -237,7 +262,7 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	var left []string
 	for _, s := range c.s.Solvers {
@@ -255,7 +280,7 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 				err = config.Check()
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("construct: solver %s recommends %q: %w", s.Name(), text, err)
+				return nil, nil, 0, fmt.Errorf("construct: solver %s recommends %q: %w", s.Name(), text, err)
 			}
 			if i == 0 {
 				families = append(families, config)
@@ -273,12 +298,12 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, er
 		}
 	}
 	if len(field) == 0 {
-		return nil, nil, fmt.Errorf("construct: no solver is left: %s take longer than the objective, which needs %.2g s an evaluation; name them in Settings.Solvers alone, or take others", strings.Join(left, ", "), seconds)
+		return nil, nil, 0, fmt.Errorf("construct: no solver is left: %s take longer than the objective, which needs %.2g s an evaluation; name them in Settings.Solvers alone, or take others", strings.Join(left, ", "), seconds)
 	}
 	if len(left) > 0 {
 		r.note("Left out, as its own computing takes longer than the objective: %s.", strings.Join(left, ", "))
 	}
-	return field, families, nil
+	return field, families, seconds, nil
 }
 
 // untuned returns the defaults of the solvers in turn.
@@ -356,6 +381,7 @@ func (r *rungs) runOn(ctx context.Context, field []*contender, col, part int) er
 	}
 	j := r.c.judge
 	j.seeds = column.seeds
+	r.c.before, r.c.all = r.ran, max(r.ran, min(r.most, r.total/j.evaluations))
 	at := step{Round: column.rung, Stage: "race", Index: part}
 	var values []farm.Floats
 	err := r.c.j.do(at, &values, func(w *work) error {

@@ -26,12 +26,14 @@ func CEPS(ctx context.Context, training []problem.Problem, class problem.Class, 
 // coevolveAuthentic runs a co-evolution on instances of the class.
 func coevolveAuthentic(ctx context.Context, method string, training []problem.Problem, class problem.Class, s Settings, d methodDefaults) (Result, error) {
 	defer run.Report(&ctx, method, &s.OnEvent)()
+	ctx, end := s.limited(ctx)
+	defer end()
 	c, err := start(ctx, method, class.Name, training, s, d, func(c *coevolution) error {
 		c.judge.authentic = true
 		return c.afford(c.fits)
 	})
 	if err != nil {
-		return Result{}, err
+		return early(ctx, method, s, err)
 	}
 	if class.Train == nil && (c.generates() || c.s.Fresh > 0) {
 		return c.finish(ctx, fmt.Errorf("construct: %s needs a generator, and class %q has no Train", method, class.Name))

@@ -43,6 +43,10 @@ type mutation struct {
 
 // A coevolution executes Alg. 2.
 type coevolution struct {
+	// before and all count runs for events, if all is not 0: those before the present
+	// step, and those of the whole construction, about.
+	before, all int
+
 	method string
 	s      Settings
 	judge  judge
@@ -194,7 +198,11 @@ func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []so
 			return nil, err
 		}
 		size = int(checkpointEvery/max(1, time.Since(began)/time.Duration(len(part)))) + 1
-		c.e.emit(run.Event{Stage: at.stage(), Step: len(s.Rows), Total: total})
+		e := run.Event{Stage: at.stage(), Step: len(s.Rows), Total: total}
+		if c.all > 0 { // of the whole construction
+			e = run.Event{Stage: at.Stage, Step: min(c.all, c.before+len(s.Rows)*len(instances)), Total: c.all}
+		}
+		c.e.emit(e)
 	}
 	w.Cost = s.Spent
 	keep.remove()
@@ -389,7 +397,7 @@ func start(ctx context.Context, method, class string, training []problem.Problem
 	}
 	c := &coevolution{
 		method: method, s: s, e: &emitter{to: s.OnEvent},
-		judge: judge{evaluations: s.judged(), seeds: s.Seeds, farm: s.Farm}, looked: looks(training),
+		judge: judge{evaluations: s.judged(), seeds: s.Seeds, target: s.Target, measure: s.Measure, farm: s.Farm}, looked: looks(training),
 		r: &Result{
 			Method: method, Setup: Setup{Training: make([]TrainingInstance, len(training))}, Version: run.Build(), CPU: run.CPU(),
 			Portfolio: portfolio.Portfolio{Name: method},
@@ -412,12 +420,21 @@ func (c *coevolution) finish(ctx context.Context, err error) (Result, error) {
 		c.r.Status = run.NotRun
 		if ctx.Err() != nil {
 			c.r.Status, err = run.Cancelled, ctx.Err()
+			if len(c.r.Portfolio.Members) == 0 {
+				c.r.Portfolio.Members = c.s.untuned()
+				c.r.Notes = append(c.r.Notes, noneTried)
+			}
 		}
 	}
 	c.r.Portfolio.Single = c.single()
 	c.r.Cost = c.j.total()
 	if e := c.j.close(c.r.Status); e != nil {
 		err = errors.Join(err, e)
+	}
+	if c.r.Status == run.Cancelled && timeUp(ctx) {
+		// Called again it goes on, but its budget is spent.
+		c.r.Status, err = run.BudgetSpent, nil
+		c.r.Notes = append(c.r.Notes, timeNote)
 	}
 	return *c.r, err
 }

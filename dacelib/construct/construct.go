@@ -89,6 +89,14 @@ type Settings struct {
 	// as many as the budget allows; -1 means none for Best, too. Only methods
 	// that search on NIRs use it: Best, DACE and NoReg.
 	Checks int
+	// Target, unless it is nil, ends a run as soon as a value of the instance as it
+	// is searched reaches it: that of the instance itself for Best, elsewhere a
+	// normalised one.
+	Target *float64 `json:",omitempty"`
+	// Measure is what a run is judged by: the best value or, by Anytime, the area
+	// under the curve of the best values. With a Target, Anytime prefers those that
+	// reach it early.
+	Measure Measure `json:",omitempty"`
 	// Fresh is the number of random instances of the class that the method
 	// Fresh adds to the training instances. The default is three for each
 	// training instance, the most that CEPS can reach.
@@ -148,6 +156,12 @@ type Budget struct {
 	// chosen accordingly), Best on these and on Checks, the other methods spend
 	// them on runs.
 	Evaluations int
+	// Seconds is the time of a call by the clock. When it is over, the result is the
+	// best portfolio so far, the solvers' defaults if there is none, without an
+	// error; Result.Notes say so. Called again with a Dir, the construction goes on.
+	// Best plans its runs for that time, by the cost of some evaluations. The result
+	// depends on how fast the machine is.
+	Seconds float64 `json:"-"`
 }
 
 // methodDefaults are the default numbers of one method.
@@ -211,6 +225,14 @@ func (s Settings) withDefaults(d methodDefaults) (Settings, error) {
 		if err := defaults.AtMost("construct", defaults.Bound{Field: "Settings." + c.name, Value: c.value, Most: c.most}); err != nil {
 			return s, err
 		}
+	}
+	switch {
+	case !(s.Budget.Seconds >= 0):
+		return s, fmt.Errorf("construct: Settings.Budget.Seconds is %v; it must not be negative", s.Budget.Seconds)
+	case s.Measure != BestValue && s.Measure != Anytime:
+		return s, fmt.Errorf("construct: Settings.Measure is %d; use BestValue or Anytime", int(s.Measure))
+	case s.Target != nil && math.IsNaN(*s.Target):
+		return s, errors.New("construct: Settings.Target is NaN")
 	}
 	if !(s.Share >= 0 && s.Share <= 1) {
 		return s, fmt.Errorf("construct: Settings.Share is %v; it must be between 0, which means 1, and 1", s.Share)

@@ -48,9 +48,11 @@ func coevolveNeural(ctx context.Context, method string, training []problem.Probl
 			return Result{}, fmt.Errorf("construct: %s: training instance %s has only %d solutions, too few to train an NIR with; enumerate them, or use a method without NIRs, such as CEPS", method, p.Name(), 1<<d)
 		}
 	}
+	ctx, end := s.limited(ctx)
+	defer end()
 	c, err := start(ctx, method, "", training, s, d, func(c *coevolution) error { return c.afford(c.fits) })
 	if err != nil {
-		return Result{}, err
+		return early(ctx, method, s, err)
 	}
 	n := &neural{c: c, training: training}
 	c.pop = pop(n)

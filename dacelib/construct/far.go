@@ -72,14 +72,21 @@ type judgeData struct {
 	Evaluations int  `json:"evaluations"`
 	Seeds       int  `json:"seeds"`
 	Authentic   bool `json:"authentic"`
+	limitsData
+}
+
+// limitsData holds what else a run ends by and is judged by.
+type limitsData struct {
+	Target  *float64 `json:"target,omitempty"`
+	Measure Measure  `json:"measure,omitempty"`
 }
 
 func (j judge) data() judgeData {
-	return judgeData{Evaluations: j.evaluations, Seeds: j.seeds, Authentic: j.authentic}
+	return judgeData{Evaluations: j.evaluations, Seeds: j.seeds, Authentic: j.authentic, limitsData: limitsData{j.target, j.measure}}
 }
 
 func (d judgeData) judge() judge {
-	return judge{evaluations: d.Evaluations, seeds: d.Seeds, authentic: d.Authentic}
+	return judge{evaluations: d.Evaluations, seeds: d.Seeds, authentic: d.Authentic, target: d.Target, measure: d.Measure}
 }
 
 // searchData holds the fields of a mining or a race.
@@ -218,6 +225,7 @@ type runsData struct {
 	// Seeds are those of each configuration, or one list for all.
 	Seeds       [][]uint64 `json:"seeds"`
 	Evaluations int        `json:"evaluations"`
+	limitsData
 }
 
 // runsResult holds the best values of the runs, by instance, configuration and
@@ -242,7 +250,7 @@ func runsUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	if d.From < 0 || d.To > len(ps) || d.From > d.To || len(d.Seeds) != len(d.Configs) && len(d.Seeds) != 1 {
 		return nil, fmt.Errorf("construct: runs on instances %d to %d of %d, of %d configurations with seeds of %d", d.From, d.To, len(ps), len(d.Configs), len(d.Seeds))
 	}
-	j := judge{evaluations: d.Evaluations}
+	j := judge{evaluations: d.Evaluations, target: d.Target, measure: d.Measure}
 	var jobs []solver.Job
 	for _, p := range ps[d.From:d.To] {
 		for i, c := range d.Configs {
@@ -257,7 +265,7 @@ func runsUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	}
 	var out runsResult
 	for _, r := range results {
-		out.Values = append(out.Values, r.Value)
+		out.Values = append(out.Values, j.measure.of(r, j.evaluations))
 		out.Evaluations += r.Evaluations
 	}
 	return json.Marshal(out)
@@ -300,7 +308,7 @@ func (f *far) runs(ctx context.Context, j judge, configs []solver.Config, instan
 		to := min(from+wide, instances)
 		for a := 0; a < len(configs); a += some {
 			b := min(a+some, len(configs))
-			d := runsData{Problems: f.problems, Solvers: f.solvers, From: from, To: to, Configs: configs[a:b], Seeds: product(seeds[a:b]), Evaluations: j.evaluations}
+			d := runsData{Problems: f.problems, Solvers: f.solvers, From: from, To: to, Configs: configs[a:b], Seeds: product(seeds[a:b]), Evaluations: j.evaluations, limitsData: limitsData{j.target, j.measure}}
 			u, err := farm.NewUnit("runs", d, (to-from)*(b-a)*k, f.needs)
 			if err != nil {
 				return nil, err

@@ -14,9 +14,11 @@ import (
 // al., 2017). Instances are normalised as in CEPS.
 func GLOBAL(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
 	defer run.Report(&ctx, "GLOBAL", &s.OnEvent)()
+	ctx, end := s.limited(ctx)
+	defer end()
 	c, err := start(ctx, "GLOBAL", "", training, s, methodDefaults{Minings: 200, Trials: 51_200}, func(c *coevolution) error { return c.planRace(c.s.Members, 1) })
 	if err != nil {
-		return Result{}, err
+		return early(ctx, "GLOBAL", s, err)
 	}
 	return c.finish(ctx, c.static(ctx, training, func() ([]solver.Config, error) {
 		found, err := c.searchAll(ctx, allMembersStage, c.s.Members, func(int) []solver.Config { return nil })

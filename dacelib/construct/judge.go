@@ -13,9 +13,11 @@ import (
 
 // A judge evaluates configurations on instances, all under the same seeds.
 type judge struct {
-	evaluations int  // budget of one run
-	seeds       int  // number of seeds per instance
-	authentic   bool // whether evaluations are of authentic instances and so count
+	evaluations int      // budget of one run
+	seeds       int      // number of seeds per instance
+	authentic   bool     // whether evaluations are of authentic instances and so count
+	target      *float64 // nil: none
+	measure     Measure
 	raw         bool // whether instances are not normalised: -Inf has no number then
 
 	farm farm.Pool // nil for this process
@@ -45,7 +47,7 @@ func (j judge) run(ctx context.Context, jobs []solver.Job, workers int, spent *C
 }
 
 func (j judge) job(p problem.Problem, c solver.Config, seed uint64) solver.Job {
-	return solver.Job{Problem: p, Config: c, Evaluations: j.evaluations, Seed: seed}
+	return solver.Job{Problem: p, Config: c, Evaluations: j.evaluations, Target: j.target, Seed: seed}
 }
 
 // each runs every configuration on every instance under n = j.seeds seeds
@@ -73,7 +75,7 @@ func (j judge) each(ctx context.Context, configs []solver.Config, instances []pr
 	for i := range out {
 		out[i] = make([]float64, columns)
 		for m := range out[i] {
-			out[i][m] = j.quality(results[i*columns+m].Value)
+			out[i][m] = j.quality(j.measure.of(results[i*columns+m], j.evaluations))
 		}
 	}
 	return out, nil
@@ -101,7 +103,7 @@ func (j judge) portfolio(ctx context.Context, configs []solver.Config, instances
 	for m := range columns {
 		columns[m] = math.Inf(-1)
 		for _, r := range results[m*len(configs) : (m+1)*len(configs)] {
-			columns[m] = max(columns[m], j.quality(r.Value))
+			columns[m] = max(columns[m], j.quality(j.measure.of(r, j.evaluations)))
 		}
 	}
 	return j.means(columns), nil

@@ -43,6 +43,8 @@ func Fresh(ctx context.Context, training []problem.Problem, class problem.Class,
 // from a larger set, without any search.
 func Greedy(ctx context.Context, training []problem.Problem, s Settings) (Result, error) {
 	defer run.Report(&ctx, "GREEDY", &s.OnEvent)()
+	ctx, end := s.limited(ctx)
+	defer end()
 	c, err := start(ctx, "GREEDY", "", training, s, methodDefaults{Configurations: 4000, Minings: 1, Trials: 1}, func(c *coevolution) error {
 		c.judge.authentic = true
 		b := c.runs()
@@ -54,7 +56,7 @@ func Greedy(ctx context.Context, training []problem.Problem, s Settings) (Result
 		return c.afford(func(budget int) bool { return configurations(budget) >= c.s.Members })
 	})
 	if err != nil {
-		return Result{}, err
+		return early(ctx, "GREEDY", s, err)
 	}
 	c.pop = newAuthentic(c, training, problem.Class{})
 	m, err := c.instances(ctx)

@@ -20,9 +20,11 @@ func PARHYDRA(ctx context.Context, training []problem.Problem, s Settings) (Resu
 	if s.Reading == run.Published {
 		d = methodDefaults{Minings: 20, Trials: 6_400}
 	}
+	ctx, end := s.limited(ctx)
+	defer end()
 	c, err := start(ctx, "PARHYDRA", "", training, s, d, func(c *coevolution) error { return c.planRace(1, c.s.Members) })
 	if err != nil {
-		return Result{}, err
+		return early(ctx, "PARHYDRA", s, err)
 	}
 	return c.finish(ctx, c.static(ctx, training, func() ([]solver.Config, error) {
 		chains := make([]candidate, c.s.Minings)

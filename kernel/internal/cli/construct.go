@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +76,9 @@ construction of other flags, is refused.
 In Go, construct.Read(DIR) returns the record as tables, and portfolio.Load
 reads portfolio.json. "dace test DIR" tests the portfolio on unseen instances.
 
+-seconds, -runs and -evaluations are budgets; what ran out is said. -target ends a
+run at a value, "-measure anytime" prefers runs that are good early.
+
 -scenario FILE takes a program of your own as the solver: a scenario of irace
 (scenario.txt, parameters.txt, a target-runner) or of SMAC (a wrapper, a .pcs
 file), as they are. maxExperiments or the run-count limit is the budget, unless
@@ -119,18 +124,26 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		seeds     = fs.Int("seeds", 0, "`number` of seeds of the solver on every instance; 0 means 1, for one3 3, for best 12")
 		share     = fs.Float64("share", 0, "`share` of a run's evaluations after which it ends in the construction; 0 means all, for best 0.8")
 		checks    = fs.Int("checks", 0, "`number` of seeds for runs on the training instances themselves that decide between the configurations found on NIRs; 0 means none, for best 16 or what the budget allows; -1 means none for best, too")
+		member    = fs.Int("member-evaluations", 0, "evaluations of a run of a member; 0 means 800")
 		runs      = fs.Int("runs", 0, "budget of the whole construction in runs of the solver; 0 means none")
 		evals     = fs.Int("evaluations", 0, "budget in evaluations of true instances; 0 means none")
+		seconds   = fs.Float64("seconds", 0, "`time` of this call by the clock; when it is over, the best portfolio so far is the result; 0 means none")
+		target    = fs.String("target", "", "a `value` at which a run ends; for best that of an instance, else a normalised one")
+		measure   = fs.String("measure", "value", "what a run is judged by: value, its best value, or anytime, the area under the curve of the best values")
 		scenario  = fs.String("scenario", "", "scenario `file` of irace or SMAC: its program is the solver, its instances are trained on")
 	)
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
+	limits, err := constructLimits(*seconds, *target, *measure, o.minimise)
+	if err != nil {
+		return v.misuse(env, "%v", err)
+	}
 	if *scenario != "" {
 		if *className != "" || o.given() || *method != "best" {
 			return v.misuse(env, "-scenario has a program and instances of its own, for -method best: leave -class, -problem, -command and -method out")
 		}
-		s := construct.Settings{Seed: *seed, Workers: *workers, Dir: *out, Budget: construct.Budget{Runs: *runs}}
+		s := construct.Settings{Seed: *seed, Workers: *workers, Dir: *out, Budget: construct.Budget{Runs: *runs, Seconds: *seconds}}
 		return v.scenario(env, *scenario, *resume, farmJoin, s)
 	}
 	o.dim = *dim
@@ -162,7 +175,11 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		s.Seeds = *seeds
 	}
 	s.Share, s.Checks = *share, *checks
-	s.Budget = construct.Budget{Runs: *runs, Evaluations: *evals}
+	s.Budget = construct.Budget{Runs: *runs, Evaluations: *evals, Seconds: *seconds}
+	s.Target, s.Measure = limits.Target, limits.Measure
+	if *member != 0 {
+		s.Evaluations = *member
+	}
 	if err := checkFolder(*out, *resume); err != nil {
 		return v.fail(env, err)
 	}
@@ -188,6 +205,28 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	return v.construct(env, name, class, set.Training, *scale, farmJoin, s)
+}
+
+// constructLimits converts the flags of what ends a run and what it is judged by.
+func constructLimits(seconds float64, target, measure string, minimise bool) (s construct.Settings, err error) {
+	if !(seconds >= 0) {
+		return s, fmt.Errorf("-seconds %v must not be negative", seconds)
+	}
+	if s.Measure, err = construct.ParseMeasure(measure); err != nil {
+		return s, err
+	}
+	if target == "" {
+		return s, nil
+	}
+	t, err := strconv.ParseFloat(target, 64)
+	if err != nil {
+		return s, fmt.Errorf("-target %s is no number", target)
+	}
+	if minimise {
+		t = -t
+	}
+	s.Target = &t
+	return s, nil
 }
 
 // scenario builds a portfolio of a program's configurations, as a scenario file of
@@ -228,6 +267,12 @@ func (v *verb) scenario(env *Env, path string, resume bool, farmJoin *farmFlags,
 	}
 	if s.Budget.Runs == 0 {
 		s.Budget.Runs = sc.Runs
+	}
+	if s.Budget.Seconds == 0 {
+		s.Budget.Seconds = sc.Seconds
+		if sc.Runner.Convention == external.Irace { // the time of all runs together
+			s.Budget.Seconds /= float64(max(1, cmp.Or(s.Workers, runtime.GOMAXPROCS(0))))
+		}
 	}
 	s.Evaluations, s.Solvers = 1, []solver.Solver{own}
 	code := v.construct(env, "best", problem.Class{Name: name}, sc.Instances(), "", farmJoin, s)

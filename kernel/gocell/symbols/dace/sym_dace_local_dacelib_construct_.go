@@ -16,7 +16,9 @@ var dace_local_dacelib_construct_ = table.Package{
 SummaryName STRING "portfolio.json"
 `,
 	Values: []table.Symbol{
+		{Name: "Anytime", Value: construct.Anytime},
 		{Name: "Best", Value: construct.Best},
+		{Name: "BestValue", Value: construct.BestValue},
 		{Name: "Build", Value: construct.Build},
 		{Name: "CEPS", Value: construct.CEPS},
 		{Name: "Configs", Value: construct.Configs},
@@ -34,6 +36,7 @@ SummaryName STRING "portfolio.json"
 		{Name: "NoReg", Value: construct.NoReg},
 		{Name: "One", Value: construct.One},
 		{Name: "PARHYDRA", Value: construct.PARHYDRA},
+		{Name: "ParseMeasure", Value: construct.ParseMeasure},
 		{Name: "Quick", Value: construct.Quick},
 		{Name: "Read", Value: construct.Read},
 		{Name: "Scale", Value: construct.Scale},
@@ -49,6 +52,7 @@ SummaryName STRING "portfolio.json"
 		{Name: "Instance", Value: (*construct.Instance)(nil)},
 		{Name: "InstanceRow", Value: (*construct.InstanceRow)(nil)},
 		{Name: "LeftOutRow", Value: (*construct.LeftOutRow)(nil)},
+		{Name: "Measure", Value: (*construct.Measure)(nil)},
 		{Name: "Mutation", Value: (*construct.Mutation)(nil)},
 		{Name: "NoiseError", Value: (*construct.NoiseError)(nil)},
 		{Name: "Record", Value: (*construct.Record)(nil)},
