@@ -37,7 +37,8 @@ func runVersion(env *Env, v *verb, args []string) int {
 		}
 		return v.printJSON(env, object)
 	}
-	for _, r := range rows {
+	fmt.Fprintln(env.Stdout, rows[0][0], rows[0][1])
+	for _, r := range rows[1:] {
 		fmt.Fprintf(env.Stdout, "%-8s %s\n", r[0], r[1])
 	}
 	return exitOK
