@@ -3,6 +3,7 @@ package natsfarm_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -337,10 +338,19 @@ func runs(b *testing.B, p farm.Pool, evaluations, round int) {
 	}
 }
 
-// BenchmarkConnections has 1,000 worker connections compute units of two seconds
-// of random length. They only wait, as a processor does not suffice.
+// benchSlots are the slots of BenchmarkConnections, of a core each on workers of
+// some cores.
+var (
+	benchSlots = flag.Int("slots", 1000, "`number` of slots of BenchmarkConnections")
+	benchCores = flag.Int("cores", 1, "`number` of slots of a worker there")
+)
+
+// BenchmarkConnections has 1,000 slots compute units of two seconds of random
+// length. They only wait, as a processor does not suffice. More: go test -run '^$'
+// -bench Connections -benchtime 1x -args -slots 10000 -cores 50
 func BenchmarkConnections(b *testing.B) {
-	const workers, each = 1000, 3
+	const each = 3
+	workers := *benchSlots
 	dir := b.TempDir()
 	join, err := natsfarm.Start(dir, "", serveCommand())
 	if err != nil {
@@ -349,7 +359,7 @@ func BenchmarkConnections(b *testing.B) {
 	b.Cleanup(func() { killServer(dir) })
 	p := pool(b, join)
 	for range 10 {
-		startProcess(b, "workers", join, strconv.Itoa(workers/10))
+		startProcess(b, "workers", join, strconv.Itoa(workers/10 / *benchCores), strconv.Itoa(*benchCores))
 	}
 	for until := time.Now().Add(2 * time.Minute); p.Slots() < workers && time.Now().Before(until); {
 		time.Sleep(100 * time.Millisecond)
@@ -361,7 +371,7 @@ func BenchmarkConnections(b *testing.B) {
 			d := time.Duration(1000+(i*7919)%2000) * time.Millisecond
 			units = append(units, farmtest.Unit(b, "sleep", farmtest.Sleep{Time: d, Number: i + int(time.Now().UnixNano()%1e9)}))
 		}
-		begun := time.Now()
+		begun, server, here := time.Now(), processor(b, serverProcess(dir)), self()
 		var ends []time.Duration
 		var lengths []time.Duration
 		err := p.Do(context.Background(), units, func(i int, _ []byte) error {
@@ -379,7 +389,11 @@ func BenchmarkConnections(b *testing.B) {
 		for i, end := range ends {
 			busy += max(0, min(end, to)-max(end-lengths[i], from))
 		}
-		b.ReportMetric(busy.Seconds()/(workers*(to-from).Seconds()), "busy")
+		b.ReportMetric(busy.Seconds()/(float64(workers)*(to-from).Seconds()), "busy")
+		n := float64(len(units))
+		b.ReportMetric(1e6*(processor(b, serverProcess(dir))-server)/n, "us/unit-server")
+		b.ReportMetric(1e6*(self()-here)/n, "us/unit-caller")
+		b.ReportMetric(n/time.Since(begun).Seconds(), "units/s")
 		b.ReportMetric(resident(serverProcess(dir)), "MB/server")
 		b.ReportMetric(ends[len(ends)-1].Seconds(), "s/all")
 	}

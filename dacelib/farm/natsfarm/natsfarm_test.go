@@ -73,10 +73,14 @@ func TestMain(m *testing.M) {
 	case "workers": // many in one process, each with its connection
 		endWithTest()
 		n, _ := strconv.Atoi(args[1])
+		cores := 1
+		if len(args) > 2 {
+			cores, _ = strconv.Atoi(args[2])
+		}
 		ended := make(chan error, n)
 		for i := range n {
 			go func() {
-				ended <- farm.WorkFor(ctx, args[0], farm.Work{Cores: 1, Name: fmt.Sprintf("%s_%d", farm.WorkerName(), i)})
+				ended <- farm.WorkFor(ctx, args[0], farm.Work{Cores: cores, Name: fmt.Sprintf("%s_%d", farm.WorkerName(), i)})
 			}()
 		}
 		err = <-ended
