@@ -129,6 +129,7 @@ func (f *far) search(ctx context.Context, kind string, d searchData, w *work) (s
 	if err != nil {
 		return searchResult{}, err
 	}
+	u.Name = fmt.Sprintf("the %s with the seed %d", kind, d.Seed)
 	var r searchResult
 	if err := farm.Do1(ctx, f.pool, u, &r); err != nil {
 		return r, err
@@ -313,6 +314,7 @@ func (f *far) runs(ctx context.Context, j judge, configs []solver.Config, instan
 			if err != nil {
 				return nil, err
 			}
+			u.Name = fmt.Sprintf("instances %d to %d, %d configurations from %v", from+1, to, b-a, configs[a])
 			units, parts = append(units, u), append(parts, d)
 		}
 	}

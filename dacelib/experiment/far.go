@@ -91,6 +91,7 @@ func (t *test) far(ctx context.Context) error {
 		if units[n], err = t.entries[j.entry].Portfolio.FarTest(pk, key, j.at, t.settings()); err != nil {
 			return err
 		}
+		units[n].Name = ps[j.at].Name()
 	}
 	finished, next := map[int]Record{}, 0
 	err = t.s.Farm.Do(ctx, units, func(n int, result []byte) error {

@@ -131,6 +131,7 @@ type Dispatcher struct {
 	handing  int                  // their number
 	busy     map[string]time.Time // when a worker last sent a handed message back
 	workers  map[string]*Worker
+	cores    int                   // of those that are of this build
 	gone     map[string]goneWorker // workers that ended
 	conflict error
 	policy   Policy
@@ -250,13 +251,7 @@ func (d *Dispatcher) Slots() int {
 
 // slots is Slots; the caller holds d.mu.
 func (d *Dispatcher) slots() int {
-	n := 0
-	for _, w := range d.workers {
-		if !w.foreign {
-			n += w.Cores
-		}
-	}
-	return max(1, n)
+	return max(1, d.cores)
 }
 
 // Workers returns the workers, sorted by name.
@@ -427,7 +422,11 @@ func (d *Dispatcher) Alive(w Worker) {
 			defer d.Note("worker %s on %s gets %s", w.Name, w.Host, why[0])
 		}
 	}
+	d.uncount(w.Name)
 	d.workers[w.Name] = &w
+	if !w.foreign {
+		d.cores += w.Cores
+	}
 	delete(d.gone, w.Name)
 	d.mu.Unlock()
 	for i, id := range w.Holds {
@@ -436,6 +435,13 @@ func (d *Dispatcher) Alive(w Worker) {
 			e.spent = w.Spent[i]
 		}
 		d.send(id, e)
+	}
+}
+
+// uncount takes a worker's cores off those that are known. The caller holds d.mu.
+func (d *Dispatcher) uncount(name string) {
+	if w := d.workers[name]; w != nil && !w.foreign {
+		d.cores -= w.Cores
 	}
 }
 
@@ -454,6 +460,7 @@ func (d *Dispatcher) Gone(name string, died bool, words string) {
 func (d *Dispatcher) leave(name string, e event) {
 	d.mu.Lock()
 	w := d.workers[name]
+	d.uncount(name)
 	delete(d.workers, name)
 	delete(d.busy, name)
 	d.gone[name] = goneWorker{time.Now(), e.lost}

@@ -498,7 +498,11 @@ func (p *FolderPool) hear() {
 				p.bury(name, true)
 				continue
 			}
-			go p.Alive(w.Worker)
+			if p.Working() { // a call may wait for who calls this
+				go p.Alive(w.Worker)
+			} else {
+				p.Alive(w.Worker)
+			}
 		} else if p.vanished(h.worker) {
 			p.bury(name, true)
 		} else if time.Since(h.at) > max(beatSilent, p.patience[name]) {

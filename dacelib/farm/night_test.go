@@ -451,3 +451,45 @@ func TestShared(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkScale has 10,000 slots compute units of two seconds, on false time: the
+// processor time is that of the caller and of the network and the workers that
+// stand for the rest, busy the share of the slots' false time in units.
+func BenchmarkScale(b *testing.B) {
+	for _, c := range []struct{ workers, cores int }{{20, 50}, {200, 50}, {10_000, 1}} {
+		b.Run(fmt.Sprintf("%dx%d", c.workers, c.cores), func(b *testing.B) {
+			const each = 5
+			slots, runs := c.workers*c.cores, 0
+			seconds := func(i int) float64 { return 1 + float64(i*7919%2000)/1000 }
+			busy := 0.0
+			for b.Loop() {
+				runs++
+				synctest.Test(new(testing.T), func(t *testing.T) {
+					ctx, cancel := context.WithCancel(context.Background())
+					n := newNetwork(ctx, 1)
+					for range c.workers {
+						n.worker(c.cores)
+					}
+					p := n.caller("caller", farm.Policy{})
+					time.Sleep(10 * time.Second)
+					us, _ := units(b, p, 0, each*slots, seconds)
+					begun := time.Now()
+					busy = 0
+					// Mid-run: from 2 s to 6 s after the beginning.
+					err := p.Do(ctx, us, func(i int, _ []byte) error {
+						end := time.Since(begun).Seconds()
+						busy += max(0, min(end, 6)-max(end-seconds(i), 2))
+						return nil
+					})
+					if err != nil {
+						b.Error(err)
+					}
+					cancel()
+					time.Sleep(time.Hour)
+				})
+			}
+			b.ReportMetric(busy/float64(4*slots), "busy")
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(each*slots*runs), "us/unit")
+		})
+	}
+}

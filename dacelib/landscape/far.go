@@ -57,6 +57,7 @@ func measureFar(ctx context.Context, instances []problem.Problem, s Settings, ad
 		if units[i], err = farm.NewUnit("landscape", curveData{key, i, s.Solutions, s.Pairs, s.Seed}, s.Pairs, pk.Needs()); err != nil {
 			return nil, err
 		}
+		units[i].Name = instances[i].Name()
 	}
 	out := make([]Curve, len(instances))
 	err = pool.Do(ctx, units, func(i int, result []byte) error {

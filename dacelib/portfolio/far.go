@@ -157,6 +157,7 @@ func (p Portfolio) runFar(ctx context.Context, instances []problem.Problem, s Se
 		if units[i], err = p.FarTest(pk, key, i, s); err != nil {
 			return nil, err
 		}
+		units[i].Name = instances[i].Name()
 	}
 	all, have := make([]Result, len(instances)), make([]bool, len(instances))
 	best, next := math.Inf(-1), 0
@@ -286,6 +287,7 @@ func normaliseFar(ctx context.Context, pool farm.Pool, instances []problem.Probl
 		if units[k], err = farm.NewUnit("extremes", d, max(1, d.To-d.From), pk.Needs()); err != nil {
 			return nil, 0, err
 		}
+		units[k].Name = instances[d.Index].Name()
 	}
 	ranges := make([]Range, len(instances))
 	for i := range ranges {

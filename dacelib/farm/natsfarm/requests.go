@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // requests asks the server for work, over one subscription for the life of a
-// worker. Each class has as many requests at the server as slots wait; a message
+// worker. Each class has requests at the server for as many messages as slots wait; a message
 // that comes when none waits any more, as its class's request was answered last,
 // goes back and to another worker at once.
 type requests struct {
@@ -98,12 +99,14 @@ func (q *requests) ask() {
 		for len(q.asked[c]) > 0 && q.asked[c][0].Before(now) {
 			q.asked[c] = q.asked[c][1:]
 		}
-		for len(q.asked[c]) < len(q.waiting) {
-			request := fmt.Appendf(nil, `{"batch":1,"expires":%d}`, pullFor)
+		// One request for all slots: ten thousand of their own would cost the server
+		// more than the messages.
+		if n := len(q.waiting) - len(q.asked[c]); n > 0 {
+			request := fmt.Appendf(nil, `{"batch":%d,"expires":%d}`, n, pullFor)
 			if q.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.w"+c, q.inbox+"."+c, request) != nil {
 				return // the connection has ended, or look asks again
 			}
-			q.asked[c] = append(q.asked[c], now.Add(pullFor+time.Second))
+			q.asked[c] = append(q.asked[c], slices.Repeat([]time.Time{now.Add(pullFor + time.Second)}, n)...)
 		}
 	}
 }
@@ -117,9 +120,13 @@ func (q *requests) answer(m *nats.Msg) {
 	if status == "" { // a message keeps its subject, t.CLASS.CALLER.N
 		class, _, _ = strings.Cut(strings.TrimPrefix(m.Subject, "t."), ".")
 	}
-	if len(q.asked[class]) > 0 {
-		q.asked[class] = q.asked[class][1:]
+	// The answer to a request whose time is over says how many messages it has not
+	// given.
+	answered := 1
+	if n, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages")); err == nil && status != "" {
+		answered = max(1, n)
 	}
+	q.asked[class] = q.asked[class][min(answered, len(q.asked[class])):]
 	switch {
 	case status == "408" || status == "404": // its time is over
 		q.ask()
