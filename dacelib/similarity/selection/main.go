@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	dim, perClass, repeats = 40, 15, 10
+	dim, perClass, repeats = 40, 15, 4
 	whole                  = 3200
 	byValues, byLandscape  = 200, 500 // solutions that a comparison evaluates
 	probe                  = 150      // evaluations of each solver
@@ -196,7 +196,6 @@ func (l *lab) report(ctx context.Context) error {
 	outcome := map[string][]float64{}
 	right, sameClass := map[string]int{}, map[string]int{}
 	wins := map[string][]int{}
-	const from = repeats / 2 // of the repeats for testing
 	for i := range l.instances {
 		var others, all []int
 		for j := range l.instances {
@@ -209,7 +208,7 @@ func (l *lab) report(ctx context.Context) error {
 		}
 		truth := make([]float64, len(l.solvers))
 		for s := range truth {
-			truth[s] = stat.Mean(l.values[whole][s][i][:from], nil)
+			truth[s] = stat.Mean(l.values[whole][s][i][:repeats/2], nil)
 		}
 		oracle := floats.MaxIdx(truth)
 		if wins[l.classes[i]] == nil {
@@ -217,7 +216,11 @@ func (l *lab) report(ctx context.Context) error {
 		}
 		wins[l.classes[i]][oracle]++
 		add := func(method string, budget, s int) {
-			outcome[method] = append(outcome[method], stat.Mean(l.values[budget][s][i][from:], nil))
+			tested := l.values[budget][s][i]
+			if method == "oracle" { // it has seen the first half
+				tested = tested[repeats/2:]
+			}
+			outcome[method] = append(outcome[method], stat.Mean(tested, nil))
 			if truth[s] == truth[oracle] {
 				right[method]++
 			}
