@@ -17,6 +17,7 @@ import (
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/problem/problemtest"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/similarity"
 	"dace.local/dacelib/smac"
 	"dace.local/dacelib/smartest"
 )
@@ -52,8 +53,17 @@ func TestProgress(t *testing.T) {
 			_, err := smac.Run(ctx, func(_ context.Context, x []float64) (float64, error) { return x[0], nil }, smac.Settings{Space: space, Trials: 10})
 			return err
 		},
-		"training": func(ctx context.Context) error { _, err := nir.Train(ctx, both, small); return err },
-		"ranges":   func(ctx context.Context) error { _, err := model.Normalise(ctx, model.Embeddings()); return err },
+		"training":  func(ctx context.Context) error { _, err := nir.Train(ctx, both, small); return err },
+		"ranges":    func(ctx context.Context) error { _, err := model.Normalise(ctx, model.Embeddings()); return err },
+		"embedding": func(ctx context.Context) error { _, err := model.Embed(ctx, p); return err },
+		"similarity": func(ctx context.Context) error {
+			_, err := similarity.Of(ctx, both, similarity.Settings{Samples: 100})
+			return err
+		},
+		"landscapes": func(ctx context.Context) error {
+			_, err := similarity.Features(ctx, both, similarity.Settings{Samples: 100})
+			return err
+		},
 		"sampling": func(ctx context.Context) error { _, err := nir.SampleData(ctx, p, 100, 1); return err },
 		"fit":      func(ctx context.Context) error { _, err := nir.CheckFit(ctx, model, both, 100, 1); return err },
 		"comparing": func(ctx context.Context) error {

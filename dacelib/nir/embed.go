@@ -53,7 +53,7 @@ func (m *Model) Embed(ctx context.Context, p problem.Problem) ([]float64, error)
 	}
 	f := m.newEmbedLoss(data, correlations)
 	best, lowest := start, math.Inf(1)
-	problem := optimize.Problem{
+	loss := optimize.Problem{
 		Func: func(e []float64) float64 {
 			l := f.at(e, nil)
 			if l < lowest {
@@ -66,7 +66,7 @@ func (m *Model) Embed(ctx context.Context, p problem.Problem) ([]float64, error)
 	}
 	// A line search that ends at a kink of LeakyReLU is no failure: the best so
 	// far counts.
-	_, _ = optimize.Minimize(problem, start, &optimize.Settings{MajorIterations: 60, GradientThreshold: 1e-9}, &optimize.LBFGS{})
+	_, _ = optimize.Minimize(loss, start, &optimize.Settings{MajorIterations: 60, GradientThreshold: 1e-9}, &optimize.LBFGS{})
 	return best, ctx.Err()
 }
 

@@ -293,7 +293,7 @@ func (t *trainer) run(ctx context.Context) error {
 
 // A training with DistanceWeight goes back to its best parameters where the
 // validation loss exceeds setback times the smallest, maxSetbacks times at most, and
-// on at half the rate. Without that some of the trainings at [Quick]'s rate collapse
+// on at 0.7 times the rate. Without that some of the trainings at [Quick]'s rate collapse
 // in their first third: the latents no longer depend on the solution.
 const setback, maxSetbacks = 1.25, 6
 
