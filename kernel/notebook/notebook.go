@@ -429,6 +429,16 @@ func makeID(i, try int, source string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
+// SetSource changes the text of a cell by its index. An id that was made from the
+// text, as that of a cell in a text without ids, is made anew.
+func (nb *Notebook) SetSource(i int, source string) {
+	c := nb.Cells[i]
+	if c.Source != source && c.ID == makeID(i, 0, c.Source) {
+		c.ID = nb.newID(i, source)
+	}
+	c.Source = source
+}
+
 // Copy returns a copy of the notebook as it would be read from its file.
 func (nb *Notebook) Copy() (*Notebook, error) {
 	var b bytes.Buffer
