@@ -139,7 +139,7 @@ var rooms = [][]string{
 	{"kernel/gocell/internal/vm", "kernel/gocell/internal/code"},
 	{"kernel/gocell/internal/std", "kernel/gocell/internal/stdio", "kernel/gocell/internal/mirror"},
 	{"kernel/gocell/internal/lower", "kernel/gocell/internal/magic", "kernel/gocell/internal/compile"},
-	{"kernel/gocell/internal/compiled", "kernel/gocell/internal/debug"},
+	{"kernel/gocell/internal/compiled", "kernel/gocell/internal/debug", "kernel/gocell/internal/program"},
 	{"kernel/gocell"},
 }
 

@@ -36,7 +36,9 @@ func main() {
 		NewEngine: newEngine,
 		Serve:     serve,
 		Compiler:  (&native.Loader{}).Missing,
-		Share:     (&native.Loader{Shared: setup.Shared()}).Share,
+		Format:    gocell.Format,
+		Program:   gocell.Program, FromProgram: gocell.FromProgram,
+		Share: (&native.Loader{Shared: setup.Shared()}).Share,
 	}))
 }
 

@@ -12,11 +12,14 @@ package display
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -128,6 +131,67 @@ func Show(values ...any) {
 	for _, v := range values {
 		show(Value(v), "")
 	}
+}
+
+// Values shows several values as one output, as a cell does whose last expression
+// has several.
+func Values(values ...any) Shown { return show(Result(values, false), "") }
+
+// ToText writes what is shown from now on to w as text, a line at least for each
+// output: for a program that runs without a kernel. In a cell it does nothing.
+func ToText(w io.Writer) {
+	if _, ok := goroutine.Value().(cell); !ok {
+		SetOutputs(&textOutputs{w: w})
+	}
+}
+
+// textOutputs are the outputs of a program.
+type textOutputs struct {
+	mu   sync.Mutex // guards the fields, and writes
+	w    io.Writer
+	last map[string]string // the text of an output that is changed, by its id
+}
+
+func (t *textOutputs) write(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _ = io.WriteString(t.w, text)
+}
+
+func (t *textOutputs) Stdout(text string) { t.write(text) }
+func (t *textOutputs) Stderr(text string) { t.write(text) }
+func (t *textOutputs) Clear(bool)         {}
+
+func (t *textOutputs) Display(b engine.Bundle, id string) { t.Update(b, id) }
+
+// Update writes a text that has changed below the one that was there.
+func (t *textOutputs) Update(b engine.Bundle, id string) {
+	text, ok := b.Data["text/plain"].(string)
+	for _, mime := range []string{"text/markdown", "text/latex", "text/html"} {
+		if !ok {
+			text, ok = b.Data[mime].(string)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !ok || id != "" && t.last[id] == text {
+		return
+	}
+	if id != "" {
+		if t.last == nil {
+			t.last = map[string]string{}
+		}
+		t.last[id] = text
+	}
+	_, _ = io.WriteString(t.w, strings.TrimSuffix(text, "\n")+"\n")
+}
+
+func (t *textOutputs) Input(context.Context, string, bool) (string, error) {
+	return "", engine.ErrNoInput
+}
+
+func (t *textOutputs) Comm(engine.CommMessage) error {
+	return errors.New("widgets need a notebook")
 }
 
 // Clear removes the running cell's outputs. If wait is set, they are removed

@@ -32,7 +32,11 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	s.texts[number] = text
 	s.mu.Unlock()
 	s.compiled.auto.choose(ctx, text)
-	return s.steps(ctx, input, out)
+	res, err = s.steps(ctx, input, out)
+	if err == nil && res.Next == nil && s.formats.Load() {
+		res.Next = s.formatted(text)
+	}
+	return res, err
 }
 
 // executeGo runs a cell without magics.

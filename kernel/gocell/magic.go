@@ -39,6 +39,7 @@ func (s *Session) newMagics() *magic.Set {
 		}
 	}
 	return magic.NewSet(host{s}.functions, append(s.gonbMagics(),
+		magic.Magic{Name: "%fmt", Usage: "%fmt [on|off]", Short: "formats the cell as gofmt does, and runs the rest of it", Doc: aboutFormat, Run: s.format},
 		magic.Magic{Name: "%get", Usage: "%get MODULE[@VERSION]", Short: "fetches a Go module, whose packages cells can then import", Doc: aboutGet, Run: words(s.get)},
 		magic.Magic{Name: "%figure", Usage: "%figure [8.8x6cm] [300] [png|svg] [house|gonum] [default]", Short: "says how figures are drawn from now on: size, resolution, format, style", Doc: aboutFigure, Run: words(figure)},
 		magic.Magic{Name: "%background", Usage: "%background", Short: "counts the goroutines that run, and those of interrupted cells that cannot be stopped", Doc: aboutBackground, Run: words(s.background)},
@@ -61,6 +62,11 @@ command does the work, with your GOPROXY and GOFLAGS.
 
 	import "github.com/google/uuid"
 	uuid.New()`
+	aboutFormat = `Magics and commands stay as they are. "on" formats each cell from now on when it
+has run. The command dace fmt formats a whole notebook.
+
+	%fmt on
+	%fmt off`
 	aboutFigure = `Size, resolution in dots per inch, format (svg comes with a PNG beside it) and
 style hold for all figures of later cells; "default" is how it was at the start.
 Without arguments it says how figures are drawn.
@@ -131,6 +137,7 @@ func (s *Session) steps(ctx context.Context, input engine.Cell, out engine.Outpu
 			}
 		}
 	}
+	var next *engine.NextInput
 	for _, step := range steps {
 		if step.Use != nil {
 			res, err = set.Run(ctx, host{s}, input, *step.Use, out)
@@ -143,7 +150,11 @@ func (s *Session) steps(ctx context.Context, input engine.Cell, out engine.Outpu
 		if err != nil {
 			return engine.Result{}, err
 		}
+		if res.Next != nil {
+			next = res.Next
+		}
 	}
+	res.Next = next
 	return res, nil
 }
 

@@ -74,7 +74,8 @@ type Session struct {
 	errorVars errorVars // only Execute uses it
 	debugger  *debug.Debugger
 
-	magicsOnce sync.Once // makes magicSet
+	formats    atomic.Bool // cells are formatted when they have run
+	magicsOnce sync.Once   // makes magicSet
 	magicSet   *magic.Set
 }
 

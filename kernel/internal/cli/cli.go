@@ -17,6 +17,7 @@ import (
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/internal/suggest"
+	"dace.local/kernel/notebook"
 )
 
 // Build returns the release that the command belongs to and, if it is known, the
@@ -48,6 +49,15 @@ type Env struct {
 	// Compiler returns nil if this machine can build compiled cells, else an
 	// error that says what is missing.
 	Compiler func() error
+	// Format returns a cell as it is to be written. The error of a cell that is
+	// not Go begins with its line.
+	Format func(code string) (string, error)
+	// Program returns a notebook as a program of Go, with a sentence about each
+	// thing that the program lacks.
+	Program func(nb *notebook.Notebook, name string) (text []byte, lacks []string, err error)
+	// FromProgram returns the notebook of such a program; ok is false if the text
+	// is none.
+	FromProgram func(text []byte) (nb *notebook.Notebook, ok bool)
 	// Share copies this user's compiled cells to the installation, for all its
 	// users, and returns the number of new ones.
 	Share func() (int, error)
@@ -77,7 +87,7 @@ type verb struct {
 
 // verbs returns all verbs in the order in which the help lists them.
 func verbs() []*verb {
-	return []*verb{&jupyterVerb, &runVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
+	return []*verb{&jupyterVerb, &runVerb, &convertVerb, &fmtVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
 		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &completionVerb, &versionVerb}
 }
 

@@ -48,6 +48,12 @@ func dace(t *testing.T, stdin string, args ...string) call {
 			c.args, c.streams = args, streams
 			return goEcho{echo.New()}, nil
 		},
+		Format: func(code string) (string, error) {
+			if strings.HasPrefix(code, "%error") {
+				return "", errors.New("line 1: it is no cell")
+			}
+			return strings.TrimSpace(strings.ReplaceAll(code, "  ", " ")), nil
+		},
 		Serve: func(_ context.Context, file string, _ engine.Engine, _ io.Writer) error {
 			c.served = file
 			if file == "bad" {
@@ -389,7 +395,8 @@ func TestCompletions(t *testing.T) {
 		words []string
 		want  string // "" where names of files are completed
 	}{
-		{[]string{"con"}, "construct"},
+		{[]string{"con"}, "convert construct"},
+		{[]string{"convert", "-to", "pe"}, "percent"},
 		{[]string{"help", "dat"}, "data"},
 		{[]string{"data", ""}, "fetch list"},
 		{[]string{"completion", ""}, "bash zsh fish"},

@@ -21,14 +21,15 @@ var runVerb = verb{
 	name:  "run",
 	short: "run notebooks without Jupyter, or check their outputs",
 	usage: `
-Usage: dace run NOTEBOOK.ipynb... [-o OUT.ipynb] [-html OUT.html] [-p name=value]... [-check]
+Usage: dace run NOTEBOOK.ipynb|NOTEBOOK.go... [-o OUT.ipynb] [-html OUT.html] [-p name=value]... [-check]
 
 Runs the code cells in order in a new session, in the notebook's folder, and
 writes the notebook with its outputs: to OUT.ipynb, or beside the notebook as
 NOTEBOOK.out.ipynb. The notebook itself is overwritten only by -o with its own
 name. The output is saved after every cell (a large one less often), also when
 a cell fails, runs into the timeout or is interrupted; a file is replaced as a
-whole or not at all. "-" reads the notebook from stdin, -o - writes to stdout.
+whole or not at all. "-" reads the notebook from stdin, -o - writes to stdout. A notebook may be a
+text with lines // %% between its cells (see dace convert).
 
 Parameters go into a cell behind the one tagged "parameters", or first where
 there is none. Numbers, true, false, durations (90s) and quoted texts are
@@ -108,6 +109,8 @@ func runRun(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "-timeout %v is negative", o.timeout)
 	case o.check && len(o.params) > 0:
 		return v.misuse(env, "-check compares with the outputs that are stored: run it without -p")
+	case filepath.Ext(o.out) == ".go":
+		return v.misuse(env, "-o %s: a notebook with its outputs is an .ipynb file; dace convert writes texts", o.out)
 	case o.several && (o.out != "" || o.html != ""):
 		return v.misuse(env, "-o and -html are for one notebook, and there are %d", len(rest))
 	case o.several && slices.Contains(rest, "-"):
@@ -276,10 +279,25 @@ func readNotebook(env *Env, path string) (nb *notebook.Notebook, dir string, err
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot read %s: %w", path, reason(err))
 	}
-	if nb, err = notebook.Read(data); err != nil {
+	if nb, err = parseNotebook(env, path, data); err != nil {
 		return nil, "", fmt.Errorf("%s: %w", path, err)
 	}
 	return nb, dir, nil
+}
+
+// parseNotebook reads a notebook in any of its formats: a file that ends in .go, or
+// whose text is no JSON, is a text.
+func parseNotebook(env *Env, path string, data []byte) (*notebook.Notebook, error) {
+	isJSON := bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n"), []byte("{"))
+	if filepath.Ext(path) != ".go" && (isJSON || filepath.Ext(path) == ".ipynb" || !notebook.IsPercent(data)) {
+		return notebook.Read(data)
+	}
+	if env.FromProgram != nil {
+		if nb, ok := env.FromProgram(data); ok {
+			return nb, nil
+		}
+	}
+	return notebook.ReadPercent(data)
 }
 
 // enter changes the working folder to dir; leave changes it back.

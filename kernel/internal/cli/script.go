@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/notebook"
 )
 
 var scriptVerb = verb{
@@ -22,7 +23,9 @@ Usage: dace script [-figures DIR] FILE.go [ARGUMENT...]
 
 Runs the file without a compiler and without a browser. It may be what a cell
 may be - imports, declarations and statements in any order, the DACE library
-at hand without imports - or a program: package main with a main function.
+at hand without imports - or a program: package main with a main function. Lines
+// %% begin cells, as dace convert writes them: they run one by one, and the value
+of each is shown.
 "-" reads it from stdin. What stands behind the file is os.Args[1:], and stdin
 is the script's own.
 
@@ -58,6 +61,19 @@ func runScript(env *Env, v *verb, args []string) int {
 	if err != nil {
 		return v.fail(env, err)
 	}
+	cells := []string{source}
+	if isPercentFile([]byte(source)) {
+		nb, err := notebook.ReadPercent([]byte(source))
+		if err != nil {
+			return v.fail(env, fmt.Errorf("%s: %w", path, err))
+		}
+		cells = nil
+		for _, c := range nb.Cells {
+			if c.Type == notebook.Code {
+				cells = append(cells, c.Source)
+			}
+		}
+	}
 	asker := &asker{in: env.Stdin, out: env.Stdout}
 	out := &console{out: env.Stdout, err: env.Stderr, dir: *figures, base: "script", input: asker.ask}
 	if path != "-" {
@@ -73,8 +89,13 @@ func runScript(env *Env, v *verb, args []string) int {
 	defer eng.Close()
 	ctx, stop := untilSignal()
 	defer stop()
-	result, err := eng.Execute(ctx, engine.Cell{Number: 1, Code: source}, out)
-	out.result(result)
+	var result engine.Result
+	for i, text := range cells {
+		if result, err = eng.Execute(ctx, engine.Cell{Number: i + 1, Code: text}, out); err != nil {
+			break
+		}
+		out.result(result)
+	}
 	out.finish()
 	return scriptCode(env, v, ctx, out, err)
 }

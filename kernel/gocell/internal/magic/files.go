@@ -342,11 +342,27 @@ func save(c *Call) error {
 	if _, err := os.Stat(home(name)); err == nil && !set["-a"] && !set["-f"] {
 		return fmt.Errorf("there is a file %s: -f overwrites it, -a appends to it", name)
 	}
-	var b strings.Builder
-	for _, e := range list {
-		fmt.Fprintf(&b, "// In[%d]\n%s\n\n", e.number, strings.TrimRight(e.text, "\n"))
+	var texts []string
+	if _, err := os.Stat(home(name)); err == nil && set["-a"] {
+		old, err := read(c, name)
+		if err != nil {
+			return err
+		}
+		if texts, err = c.CellsOf(old); err != nil {
+			return fmt.Errorf("cannot append to %s: %w", name, err)
+		}
 	}
-	return write(c, name, strings.TrimSuffix(b.String(), "\n"), set["-a"])
+	for _, e := range list {
+		texts = append(texts, e.text)
+	}
+	text, lacks, err := c.Program(texts, strings.TrimSuffix(filepath.Base(name), path.Ext(name)))
+	if err != nil {
+		return err
+	}
+	for _, l := range lacks {
+		c.Out.Stderr(l + "\n")
+	}
+	return write(c, name, text, false)
 }
 
 func history(c *Call) error {

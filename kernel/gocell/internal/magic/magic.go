@@ -44,6 +44,10 @@ type Host interface {
 	Reset()
 	// SetArgs sets what follows the command's name in os.Args of the cells.
 	SetArgs(args []string)
+	// Program returns cells as one program of Go, with a sentence about each thing
+	// that the program does not do; CellsOf returns the cells of such a program.
+	Program(cells []string, name string) (text string, lacks []string, err error)
+	CellsOf(program string) (cells []string, err error)
 	// Remove forgets names, and returns those that are not declared.
 	Remove(names []string) (unknown []string)
 }

@@ -36,7 +36,7 @@ func table() []Magic {
 		{"%reset", "%reset [-f]", "forgets all variables, functions and types of the session", "It asks first; -f does not. Fetched modules (%get) stay.", Words, l(reset)},
 		{"%rm", "%rm NAME...", "forgets variables, functions and types of the session", "", Words, l(remove)},
 		{"%run", "%run FILE.go|NOTEBOOK.ipynb", "runs a file of Go, or the cells of a notebook, in this session", "What it declares can be used in later cells. A program's main runs too.", Files, run},
-		{"%save", "%save [-a] [-f] FILE [RANGE...]", "writes the session's cells to a file of Go", "-a appends, -f overwrites. A RANGE is a cell's number or 3-7; none means all.", Files, l(save)},
+		{"%save", "%save [-a] [-f] FILE [RANGE...]", "writes the session's cells as a program of Go", "go vet accepts it, dace script runs it, and dace convert makes a notebook of it. -a appends, -f overwrites. A RANGE is a cell's number or 3-7; none means all.", Files, l(save)},
 		{"%test", "%test [-v] [-run PATTERN] [-bench PATTERN]", "runs the session's tests (func TestX(t *testing.T)) and benchmarks", "Without -bench no benchmarks run. The cell fails if a test does.", Words, l(test)},
 		{"%%test", "%%test [-v] [-run PATTERN] [-bench PATTERN]", "runs the cell, then the tests and benchmarks that it declares", "", GoBody, testCell},
 		{"%time", "%time STATEMENT", "runs a statement and shows the time it took", "Compiling it is not counted.", Go, timeLine},
