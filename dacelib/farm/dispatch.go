@@ -101,6 +101,12 @@ type Transport interface {
 	Look(ctx context.Context, keys []string) ([]Result, error)
 }
 
+// A Batcher is a [Transport] that queues several messages in little more time than
+// one.
+type Batcher interface {
+	SendAll(ctx context.Context, all []Message) error
+}
+
 // A Hander is a [Transport] that can also hand a message to a worker past the
 // queue, which is faster.
 type Hander interface {
@@ -666,10 +672,16 @@ func (d *Dispatcher) run(ctx context.Context, c *call) error {
 	defer tick.Stop()
 	last, slow := time.Now(), time.Now()
 	for c.left > 0 || c.checks.open() {
-		if err := d.fill(ctx, c); err != nil {
+		more, err := d.fill(ctx, c)
+		if err != nil {
 			return err
 		}
+		var again <-chan struct{}
+		if more {
+			again = always
+		}
 		select {
+		case <-again:
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-c.events:
@@ -701,6 +713,13 @@ func (d *Dispatcher) run(ctx context.Context, c *call) error {
 	}
 	return nil
 }
+
+// always is a channel that is always ready.
+var always = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // againAfter is how long a message waits that came back from a worker that must
 // not have it.
@@ -740,11 +759,14 @@ func (d *Dispatcher) cut(c *call) {
 }
 
 // fill sends messages while the queue has room for them: four for each slot.
-func (d *Dispatcher) fill(ctx context.Context, c *call) error {
+// It reports whether there are more to send now: the caller takes results
+// between two batches.
+func (d *Dispatcher) fill(ctx context.Context, c *call) (more bool, err error) {
 	if d.yields(c) {
-		return nil
+		return false, nil
 	}
-	for len(c.order) > 0 {
+	var batch []*sent
+	for len(c.order) > 0 && !more {
 		m := c.order[0]
 		if len(m.left) == 0 { // another call has had the same units computed
 			c.order = c.order[1:]
@@ -753,16 +775,43 @@ func (d *Dispatcher) fill(ctx context.Context, c *call) error {
 		d.mu.Lock()
 		if d.open > 0 && d.open >= 4*d.slots() && len(c.sent) > 0 {
 			d.mu.Unlock()
-			return nil
+			break
 		}
 		d.name(c, m)
 		d.mu.Unlock()
 		c.order = c.order[1:]
-		if err := d.queue(ctx, m); err != nil {
-			return err
+		if d.ready(m) {
+			batch = append(batch, m)
+			more = len(batch) == mostBatched
 		}
 	}
-	return nil
+	all := make([]Message, len(batch))
+	for i, m := range batch {
+		all[i] = m.Message
+	}
+	if b, ok := d.t.(Batcher); ok && len(all) > 1 {
+		return more, d.sent(b.SendAll(ctx, all))
+	}
+	for _, m := range all {
+		if err := d.sent(d.t.Send(ctx, m)); err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// mostBatched is how many messages are sent before results are taken.
+const mostBatched = 64
+
+// sent returns the error of sending messages, but that of a farm without room:
+// they are sent again when they were not heard of.
+func (d *Dispatcher) sent(err error) error {
+	var full *NoRoom
+	if errors.As(err, &full) {
+		d.Note("%s", full.Words)
+		return nil
+	}
+	return err
 }
 
 // name gives a message an ID. The caller holds d.mu.
@@ -799,6 +848,15 @@ func (d *Dispatcher) queueTo(m *sent) bool {
 
 // queue sends a message, or hands it to a worker.
 func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
+	if !d.ready(m) {
+		return nil
+	}
+	return d.sent(d.t.Send(ctx, m.Message))
+}
+
+// ready prepares a message for the queue; it reports false if it was handed to a
+// worker instead.
+func (d *Dispatcher) ready(m *sent) bool {
 	d.mu.Lock()
 	d.unhand(m)
 	if m.running {
@@ -810,7 +868,7 @@ func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
 		m.Units = slices.DeleteFunc(slices.Clone(m.Units), func(u Unit) bool { return !m.left[u.Key()] })
 	}
 	if d.hand(m) {
-		return nil
+		return false
 	}
 	d.mu.Lock()
 	for w := range d.banned {
@@ -820,13 +878,7 @@ func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
 	}
 	d.mu.Unlock()
 	m.at, m.worker, m.running = time.Now(), "", false
-	err := d.t.Send(ctx, m.Message)
-	var full *NoRoom
-	if errors.As(err, &full) { // it is sent again when it was not heard of
-		d.Note("%s", full.Words)
-		return nil
-	}
-	return err
+	return true
 }
 
 // take delivers a result; known says that it was there before the call.

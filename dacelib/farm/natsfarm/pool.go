@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -393,6 +394,48 @@ func (p *Pool) Send(ctx context.Context, m farm.Message) error {
 		return err
 	}
 	return store(ctx, p.nc, subject(m), b, p.waiting)
+}
+
+// SendAll implements farm.Batcher. Messages whose storage was not confirmed are sent
+// again one by one.
+func (p *Pool) SendAll(ctx context.Context, all []farm.Message) error {
+	inbox := nats.NewInbox()
+	answers, err := p.nc.SubscribeSync(inbox + ".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answers.Unsubscribe() }()
+	stored, left := make([]bool, len(all)), 0
+	for i, m := range all {
+		b, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		if len(b) <= maxPayload && p.nc.PublishRequest(subject(m), inbox+"."+strconv.Itoa(i), b) == nil {
+			left++
+		}
+	}
+	try, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	defer context.AfterFunc(p.nc.share(), cancel)() // the connection's end
+	for ; left > 0; left-- {
+		m, err := answers.NextMsgWithContext(try)
+		if err != nil {
+			break
+		}
+		var a ack
+		if i, err := strconv.Atoi(m.Subject[len(inbox)+1:]); err == nil && i < len(all) && json.Unmarshal(m.Data, &a) == nil && a.Error == nil {
+			stored[i] = true
+		}
+	}
+	for i, m := range all {
+		if !stored[i] {
+			if err := p.Send(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // mostHanded is the size of the largest message that is handed to a worker:

@@ -30,7 +30,7 @@ Usage: dace farm start [-listen ADDR] [-disk BYTES] [-dir DIR]
            [-partition P] [-prologue SHELL] [-option OPTION] [-print] [-dir DIR]
        dace farm adapt -min N -max N [-core-hours H] [flags of submit]
        dace farm scheduler NAME
-       dace farm drain | stop [-dir DIR]
+       dace farm drain|stop [-dir DIR]
 
 start starts the server of a farm in a process of its own, writes the join file
 DIR/farm.join for workers and callers, and returns when the server serves. If it
