@@ -61,6 +61,7 @@ var dace_local_dacelib_farm_ = table.Package{
 		{Name: "WorkerLog", Value: farm.WorkerLog},
 		{Name: "WorkerName", Value: farm.WorkerName},
 		{Name: "Batch", Value: (*farm.Batch)(nil)},
+		{Name: "Batcher", Value: (*farm.Batcher)(nil)},
 		{Name: "Caller", Value: (*farm.Caller)(nil)},
 		{Name: "Carried", Value: (*farm.Carried)(nil)},
 		{Name: "Carrier", Value: (*farm.Carrier)(nil)},
