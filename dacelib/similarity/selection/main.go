@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	dim, perClass, repeats = 40, 15, 4
+	dim, perClass, repeats = 40, 15, 10
 	whole                  = 3200
 	byValues, byLandscape  = 200, 500 // solutions that a comparison evaluates
 	probe                  = 150      // evaluations of each solver
