@@ -1,6 +1,6 @@
 // Selection asks whether an instance's neighbours tell which solver is best for it.
-// PLAN.md says what is compared, RESULTS.md what came out. It prints RESULTS.md's
-// table; the runs take some minutes of two cores.
+// PLAN.md says what is compared, notebooks/results/selection.md what came out. It
+// prints that file's table; the runs take some minutes of two cores.
 //
 //	go run ./dacelib/similarity/selection
 package main
