@@ -85,13 +85,14 @@ func writeSource(ctx context.Context, w io.Writer, root string, env []string) er
 	return source.Write(w, root, names, strings.Fields(string(linked)))
 }
 
-// importable are the packages that cells, and thus compiled cells, can import.
-var importable = []string{"./dacelib/...", "./kernel/display", "./kernel/foreign/...", "./kernel/shell", "./kernel/widget"}
+// tables is the package that registers the packages of the module that cells, and
+// thus compiled cells, can import: it imports them.
+const tables = "kernel/gocell/symbols/dace"
 
 // sourceFiles returns the files of the module that are needed to compile the
 // packages that cells can import, as paths relative to root.
 func sourceFiles(ctx context.Context, root string, env []string) ([]string, error) {
-	out, err := goList(ctx, root, env, append([]string{"-deps", "-json=Dir,ImportPath,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles"}, importable...)...)
+	out, err := goList(ctx, root, env, "-deps", "-json=Dir,ImportPath,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles", "./"+tables)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func sourceFiles(ctx context.Context, root string, env []string) ([]string, erro
 		case err != nil:
 			return nil, err
 		}
-		if !strings.HasPrefix(p.ImportPath, buildinfo.Path("")) {
+		if !strings.HasPrefix(p.ImportPath, buildinfo.Path("")) || strings.HasPrefix(p.ImportPath, buildinfo.Path("kernel/gocell/symbols/")) {
 			continue
 		}
 		dir, err := filepath.Rel(root, p.Dir)

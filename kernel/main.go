@@ -17,6 +17,7 @@ import (
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell"
+	_ "dace.local/kernel/gocell/symbols/all" // what cells can import
 	"dace.local/kernel/internal/cli"
 	"dace.local/kernel/internal/jupyter/server"
 	"dace.local/kernel/internal/system/limits"

@@ -69,7 +69,8 @@ func newOwnMachine(s *Session) *ownMachine {
 func (o *ownMachine) symbol(s *Session, path, name string) (reflect.Value, bool) {
 	t, ok := o.tables[path]
 	if !ok {
-		if t, ok = symbols.Lookup(path); ok {
+		p, _ := s.prog.Importer.Import(path)
+		if t, ok = symbols.Lookup(path, p); ok {
 			s.packages.library.Override(path, t)
 		}
 		if path == check.StdPath {

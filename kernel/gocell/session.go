@@ -232,12 +232,15 @@ func (s *Session) load(ipath string) error {
 	if strings.HasPrefix(ipath, check.CellsPath) {
 		return s.loadCompiled(ipath)
 	}
-	if known, err := s.packages.use(ipath); !known || err != nil {
-		return err
+	if _, known := symbols.Name(ipath); !known {
+		return nil // package unsafe, or a package of which only the types are known
 	}
 	p, err := s.prog.Importer.Import(ipath)
 	if err != nil {
-		return nil
+		return err
+	}
+	if err := s.packages.use(ipath, p); err != nil {
+		return err
 	}
 	for _, q := range p.Imports() {
 		if err := s.load(check.PathOf(q)); err != nil {
@@ -247,22 +250,18 @@ func (s *Session) load(ipath string) error {
 	return nil
 }
 
-// use registers a package of the symbol tables with the interpreter. It reports
-// whether the tables have the package.
-func (p packages) use(ipath string) (known bool, err error) {
-	syms, ok := symbols.Lookup(ipath)
-	if !ok {
-		return false, nil // package unsafe, or a package of which only the types are known
-	}
+// use registers a package of the symbol tables, which has these types, with the
+// interpreter.
+func (p packages) use(ipath string, typ *types.Package) error {
+	syms, _ := symbols.Lookup(ipath, typ)
 	p.library.Override(ipath, syms)
-	name, _ := symbols.Name(ipath)
 	// The unusual path keeps yaegi from treating fmt specially: yaegi would
 	// compile sources and undo the overrides.
-	key := ipath + "/" + name
+	key := ipath + "/" + typ.Name()
 	if ipath == "fmt" {
 		key = "fmt/./fmt"
 	}
-	return true, p.machine.Use(key, syms)
+	return p.machine.Use(key, syms)
 }
 
 // loadCompiled registers the package of a compiled cell with the interpreter.

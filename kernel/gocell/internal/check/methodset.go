@@ -88,7 +88,7 @@ func CompiledType(o *types.TypeName) reflect.Type {
 		return r.(reflect.Type)
 	}
 	path := o.Pkg().Path()
-	syms, _ := symbols.Lookup(path)
+	syms, _ := symbols.Lookup(path, nil)
 	var queue []reflect.Type
 	for _, name := range slices.Sorted(maps.Keys(syms)) {
 		queue = append(queue, syms[name].Type())

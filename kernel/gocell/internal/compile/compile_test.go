@@ -41,7 +41,12 @@ var symbolTables sync.Map
 func symbol(path, name string) (reflect.Value, bool) {
 	t, ok := symbolTables.Load(path)
 	if !ok {
-		syms, _ := symbols.Lookup(path)
+		all, err := symbols.NewTypes()
+		if err != nil {
+			panic(err)
+		}
+		p, _ := all.Import(path)
+		syms, _ := symbols.Lookup(path, p)
 		if path == check.StdPath {
 			syms = std.New(vm.New(vm.Hooks{}), nil).Symbols()
 		}

@@ -287,7 +287,7 @@ func (m *Types) namedType(t *types.Named) reflect.Type {
 			return r
 		}
 	case t.TypeArgs().Len() == 0:
-		if syms, ok := symbols.Lookup(o.Pkg().Path()); ok {
+		if syms, ok := symbols.Lookup(o.Pkg().Path(), nil); ok {
 			if v, ok := syms[o.Name()]; ok && v.Kind() == reflect.Pointer && v.IsNil() {
 				return v.Type().Elem()
 			}

@@ -12,28 +12,14 @@ func init() { table.Register(&dace_local_dacelib_brkga_) }
 var dace_local_dacelib_brkga_ = table.Package{
 	Path: "dace.local/dacelib/brkga",
 	Name: "brkga",
-	Untyped: `MaxElites INT 400
-MaxMutants INT 200
-MaxOffspring INT 1000
-MinElites INT 1
-MinMutants INT 1
-MinOffspring INT 1
-`,
 	Values: []table.Symbol{
-		{Name: "BooleanKeys", Value: brkga.BooleanKeys},
-		{Name: "ByEverySolution", Value: brkga.ByEverySolution},
-		{Name: "BySolution", Value: brkga.BySolution},
-		{Name: "ByValue", Value: brkga.ByValue},
 		{Name: "Default", Value: brkga.Default},
 		{Name: "ForBudget", Value: brkga.ForBudget},
 		{Name: "From", Value: brkga.From},
-		{Name: "OneChild", Value: brkga.OneChild},
 		{Name: "Pymoo062", Value: brkga.Pymoo062},
 		{Name: "Run", Value: brkga.Run},
 		{Name: "RunAll", Value: brkga.RunAll},
 		{Name: "Solver", Value: brkga.Solver},
-		{Name: "TwoChildren", Value: brkga.TwoChildren},
-		{Name: "UniformKeys", Value: brkga.UniformKeys},
 		{Name: "Children", Value: (*brkga.Children)(nil)},
 		{Name: "Config", Value: (*brkga.Config)(nil)},
 		{Name: "DuplicateRule", Value: (*brkga.DuplicateRule)(nil)},

@@ -12,13 +12,8 @@ func init() { table.Register(&dace_local_dacelib_construct_) }
 var dace_local_dacelib_construct_ = table.Package{
 	Path: "dace.local/dacelib/construct",
 	Name: "construct",
-	Untyped: `JournalName STRING "journal.jsonl"
-SummaryName STRING "portfolio.json"
-`,
 	Values: []table.Symbol{
-		{Name: "Anytime", Value: construct.Anytime},
 		{Name: "Best", Value: construct.Best},
-		{Name: "BestValue", Value: construct.BestValue},
 		{Name: "Build", Value: construct.Build},
 		{Name: "CEPS", Value: construct.CEPS},
 		{Name: "Configs", Value: construct.Configs},

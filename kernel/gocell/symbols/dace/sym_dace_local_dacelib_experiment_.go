@@ -12,14 +12,10 @@ func init() { table.Register(&dace_local_dacelib_experiment_) }
 var dace_local_dacelib_experiment_ = table.Package{
 	Path: "dace.local/dacelib/experiment",
 	Name: "experiment",
-	Untyped: `Level FLOAT 0.050000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000932292591400025842911370664432866729672058941825050861783939791650784798133764788117021861300053475420188950406979512681676591011903162832560770603699010586435157599039847672186900509283304407867680819295632989345676777157573563390003960852875402842787195462408168776917150757292064578580750451615929193980871082165812376019164986473697354085743427276611328
-Virtual STRING "virtual best"
-`,
 	Values: []table.Symbol{
 		{Name: "Agreement", Value: experiment.Agreement},
 		{Name: "BaselineEntries", Value: experiment.BaselineEntries},
 		{Name: "BaselineRows", Value: experiment.BaselineRows},
-		{Name: "BaselinesIfCheap", Value: experiment.BaselinesIfCheap},
 		{Name: "BesidePaper", Value: experiment.BesidePaper},
 		{Name: "ChangesMarkdown", Value: experiment.ChangesMarkdown},
 		{Name: "Class", Value: experiment.Class},
@@ -29,7 +25,6 @@ Virtual STRING "virtual best"
 		{Name: "Entries", Value: experiment.Entries},
 		{Name: "IOHRuns", Value: experiment.IOHRuns},
 		{Name: "Means", Value: experiment.Means},
-		{Name: "NoBaselines", Value: experiment.NoBaselines},
 		{Name: "Outcomes", Value: experiment.Outcomes},
 		{Name: "Pair", Value: experiment.Pair},
 		{Name: "PaperLosses", Value: experiment.PaperLosses},
@@ -48,7 +43,6 @@ Virtual STRING "virtual best"
 		{Name: "Stored", Value: experiment.Stored},
 		{Name: "Tabulate", Value: experiment.Tabulate},
 		{Name: "Test", Value: experiment.Test},
-		{Name: "WithBaselines", Value: experiment.WithBaselines},
 		{Name: "WriteIOH", Value: experiment.WriteIOH},
 		{Name: "BaselineRow", Value: (*experiment.BaselineRow)(nil)},
 		{Name: "Baselines", Value: (*experiment.Baselines)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&dace_local_dacelib_farm_natsfarm_) }
 var dace_local_dacelib_farm_natsfarm_ = table.Package{
 	Path: "dace.local/dacelib/farm/natsfarm",
 	Name: "natsfarm",
-	Untyped: `JoinName STRING "farm.join"
-`,
 	Values: []table.Symbol{
 		{Name: "Cancel", Value: natsfarm.Cancel},
 		{Name: "Drain", Value: natsfarm.Drain},

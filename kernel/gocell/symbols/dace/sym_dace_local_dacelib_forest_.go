@@ -12,8 +12,6 @@ func init() { table.Register(&dace_local_dacelib_forest_) }
 var dace_local_dacelib_forest_ = table.Package{
 	Path: "dace.local/dacelib/forest",
 	Name: "forest",
-	Untyped: `MaxTrees INT 65536
-`,
 	Values: []table.Symbol{
 		{Name: "Fit", Value: forest.Fit},
 		{Name: "Exchange", Value: (*forest.Exchange)(nil)},

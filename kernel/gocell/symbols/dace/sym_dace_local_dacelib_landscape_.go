@@ -12,8 +12,6 @@ func init() { table.Register(&dace_local_dacelib_landscape_) }
 var dace_local_dacelib_landscape_ = table.Package{
 	Path: "dace.local/dacelib/landscape",
 	Name: "landscape",
-	Untyped: `Quantiles INT 16
-`,
 	Values: []table.Symbol{
 		{Name: "Distances", Value: landscape.Distances},
 		{Name: "Extract", Value: landscape.Extract},

@@ -13,13 +13,7 @@ var dace_local_dacelib_pgpe_ = table.Package{
 	Path: "dace.local/dacelib/pgpe",
 	Name: "pgpe",
 	Values: []table.Symbol{
-		{Name: "Authors", Value: pgpe.Authors},
-		{Name: "Averages", Value: pgpe.Averages},
-		{Name: "Enough", Value: pgpe.Enough},
-		{Name: "Never", Value: pgpe.Never},
-		{Name: "Ranks", Value: pgpe.Ranks},
 		{Name: "Run", Value: pgpe.Run},
-		{Name: "Sums", Value: pgpe.Sums},
 		{Name: "Iteration", Value: (*pgpe.Iteration)(nil)},
 		{Name: "Objective", Value: (*pgpe.Objective)(nil)},
 		{Name: "Result", Value: (*pgpe.Result)(nil)},

@@ -12,15 +12,6 @@ func init() { table.Register(&dace_local_dacelib_problem_) }
 var dace_local_dacelib_problem_ = table.Package{
 	Path: "dace.local/dacelib/problem",
 	Name: "problem",
-	Untyped: `MaxBatch INT 8589934592
-MaxDim INT 16777216
-MaxRepeats INT 1048576
-WrapMemo STRING "memo"
-WrapNamed STRING "named"
-WrapNegated STRING "negated"
-WrapNoisy STRING "noisy"
-WrapParallel STRING "parallel"
-`,
 	Values: []table.Symbol{
 		{Name: "CheckBatch", Value: problem.CheckBatch},
 		{Name: "Command", Value: problem.Command},

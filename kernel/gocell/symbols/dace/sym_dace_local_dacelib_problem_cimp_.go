@@ -12,8 +12,6 @@ func init() { table.Register(&dace_local_dacelib_problem_cimp_) }
 var dace_local_dacelib_problem_cimp_ = table.Package{
 	Path: "dace.local/dacelib/problem/cimp",
 	Name: "cimp",
-	Untyped: `GeneratedNetwork STRING "generated"
-`,
 	Values: []table.Symbol{
 		{Name: "Class", Value: cimp.Class},
 		{Name: "ClassOn", Value: cimp.ClassOn},

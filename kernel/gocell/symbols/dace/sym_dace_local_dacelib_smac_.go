@@ -13,13 +13,6 @@ var dace_local_dacelib_smac_ = table.Package{
 	Path: "dace.local/dacelib/smac",
 	Name: "smac",
 	Values: []table.Symbol{
-		{Name: "Bool", Value: smac.Bool},
-		{Name: "Category", Value: smac.Category},
-		{Name: "Float", Value: smac.Float},
-		{Name: "FromDefault", Value: smac.FromDefault},
-		{Name: "FromModel", Value: smac.FromModel},
-		{Name: "FromRandom", Value: smac.FromRandom},
-		{Name: "Int", Value: smac.Int},
 		{Name: "New", Value: smac.New},
 		{Name: "Run", Value: smac.Run},
 		{Name: "Clause", Value: (*smac.Clause)(nil)},

@@ -12,17 +12,6 @@ func init() { table.Register(&dace_local_kernel_display_) }
 var dace_local_kernel_display_ = table.Package{
 	Path: "dace.local/kernel/display",
 	Name: "display",
-	Untyped: `MIMETypeHTML STRING "text/html"
-MIMETypeJPEG STRING "image/jpeg"
-MIMETypeJSON STRING "application/json"
-MIMETypeJavaScript STRING "application/javascript"
-MIMETypeLatex STRING "text/latex"
-MIMETypeMarkdown STRING "text/markdown"
-MIMETypePDF STRING "application/pdf"
-MIMETypePNG STRING "image/png"
-MIMETypeSVG STRING "image/svg+xml"
-MIMETypeText STRING "text/plain"
-`,
 	Values: []table.Symbol{
 		{Name: "Clear", Value: display.Clear},
 		{Name: "CurrentFigure", Value: display.CurrentFigure},

@@ -1,29 +1,27 @@
 // Gen writes the kernel's data about the packages that a cell can import: their
 // symbols (std/, golang/, gonum/, gorgonia/ and dace/, compiled in and used through
-// reflection), their types (types.zip, for checking cells), their documentation
-// (docs.zip, for inspection) and, for dacelib and display, their source
-// (source.zip). Run it with go generate in the folder above.
+// reflection), their types and constants (types.pack, for checking cells), their
+// documentation (docs.pack, for inspection) and, for dacelib and display, their
+// source (source.pack). Run it with go generate in the folder above.
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/constant"
 	"go/doc"
 	"go/format"
+	"go/token"
 	"go/types"
 	"go/version"
 	"log"
-	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,16 +30,22 @@ import (
 
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/symbols/docs"
+	"dace.local/kernel/gocell/symbols/pack"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
-// patterns are the go list patterns of the packages outside the standard
-// library.
-var patterns = []string{
+// own are the go list patterns of the packages of this module. (What a release
+// carries for compiled cells are the imports of the tables that come of it.)
+var own = []string{
 	buildinfo.Path("dacelib/..."),
 	buildinfo.Path("kernel/display"),
 	buildinfo.Path("kernel/foreign/..."),
 	buildinfo.Path("kernel/shell"),
 	buildinfo.Path("kernel/widget"),
+}
+
+// patterns are those of other modules.
+var patterns = []string{
 	"gonum.org/v1/gonum/...",
 	"gonum.org/v1/plot/...",
 	"gorgonia.org/gorgonia",
@@ -112,14 +116,7 @@ func main() {
 		log.Fatal(err)
 	}
 	start := time.Now()
-	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps |
-			packages.NeedExportFile | packages.NeedFiles | packages.NeedCompiledGoFiles,
-		Env: append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"),
-	}, append([]string{"std", "builtin"}, patterns...)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	loaded := load()
 	var pkgs, documented []*packages.Package // with names; with documentation
 	for _, p := range loaded {
 		if skip(p.PkgPath) || p.Name == "main" {
@@ -132,7 +129,7 @@ func main() {
 		for _, e := range p.Errors {
 			log.Fatalf("%s: %v", p.PkgPath, e)
 		}
-		if p.Types == nil || len(p.Types.Scope().Names()) == 0 {
+		if p.Types == nil || !slices.ContainsFunc(p.Types.Scope().Names(), token.IsExported) {
 			continue
 		}
 		pkgs = append(pkgs, p)
@@ -142,10 +139,13 @@ func main() {
 	}
 	log.Printf("%d packages loaded in %v", len(pkgs), time.Since(start).Round(time.Millisecond))
 
+	for _, p := range pkgs {
+		tables[p.PkgPath] = true
+	}
 	old, _ := filepath.Glob(filepath.Join(*out, "*", "sym_*.go"))
 	keep := map[string]bool{}
 	for _, p := range pkgs {
-		src, err := symbolFile(p.Types)
+		src, err := symbolFile(p)
 		if err != nil {
 			log.Fatalf("%s: %v", p.PkgPath, err)
 		}
@@ -160,9 +160,9 @@ func main() {
 			}
 		}
 	}
-	writeTypes(filepath.Join(*out, "types.zip"), pkgs)
-	writeDocs(filepath.Join(*out, "docs.zip"), documented)
-	writeSource(filepath.Join(*out, "source.zip"), pkgs)
+	writeTypes(*out, pkgs)
+	writeDocs(*out, documented)
+	writeSource(filepath.Join(*out, "source.pack"), pkgs)
 	log.Printf("done in %v", time.Since(start).Round(time.Millisecond))
 }
 
@@ -200,15 +200,19 @@ func mangle(path string) string {
 	return s + "_"
 }
 
+// tables are the packages that have symbols.
+var tables = map[string]bool{}
+
 // symbolFile returns the Go source that registers a package's symbols.
-func symbolFile(p *types.Package) ([]byte, error) {
+func symbolFile(pkg *packages.Package) ([]byte, error) {
+	p := pkg.Types
+	var fixed map[string]bool // read when the first constant asks
 	variable := mangle(p.Path())
 	self := p.Name()
 	if self == "table" || self == "init" {
 		self += "2"
 	}
 	var values, typs, vars strings.Builder
-	var untyped strings.Builder // lines for table.Package.Untyped
 	scope := p.Scope()
 	for _, name := range scope.Names() {
 		o := scope.Lookup(name)
@@ -218,13 +222,12 @@ func symbolFile(p *types.Package) ([]byte, error) {
 		q := self + "." + name
 		switch o := o.(type) {
 		case *types.Const:
-			if b, ok := o.Type().(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-				if lit := literal(o.Val()); lit != "" {
-					fmt.Fprintf(&untyped, "%s %s\n", name, lit)
-					continue
-				}
+			if fixed == nil {
+				fixed = constants(pkg)
 			}
-			fmt.Fprintf(&values, "{Name: %q, Value: %s},\n", name, q)
+			if !inTypes(o, fixed) {
+				fmt.Fprintf(&values, "{Name: %q, Value: %s},\n", name, q)
+			}
 		case *types.Func:
 			if o.Signature().TypeParams().Len() == 0 {
 				fmt.Fprintf(&values, "{Name: %q, Value: %s},\n", name, q)
@@ -247,8 +250,7 @@ func symbolFile(p *types.Package) ([]byte, error) {
 	lists := list("Values", values.String()+typs.String()) + list("Vars", vars.String())
 	var b bytes.Buffer
 	b.WriteString("// Code generated by gen; DO NOT EDIT.\n\n")
-	if p.Path() == "syscall" || p.Path() == "golang.org/x/sys/unix" {
-		// On other systems these packages have other symbols.
+	if table.LinuxOnly(p.Path()) {
 		b.WriteString("//go:build linux && amd64\n\n")
 	}
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", tableOf(p.Path()))
@@ -257,9 +259,6 @@ func symbolFile(p *types.Package) ([]byte, error) {
 	}
 	fmt.Fprintf(&b, "%q\n)\n\nfunc init() { table.Register(&%s) }\n\n", tablePath, variable)
 	fmt.Fprintf(&b, "var %s = table.Package{\nPath: %q,\nName: %q,\n", variable, p.Path(), p.Name())
-	if untyped.Len() > 0 {
-		fmt.Fprintf(&b, "Untyped: %s,\n", quoted(untyped.String()))
-	}
 	b.WriteString(lists + "}\n")
 	src, err := format.Source(b.Bytes())
 	if err != nil {
@@ -281,79 +280,63 @@ func generic(t types.Type) bool {
 	return false
 }
 
-// quoted returns a string literal of Go, over several lines if it can be.
-func quoted(s string) string {
-	if s == "" || strings.Contains(s, "`") {
-		return strconv.Quote(s)
-	}
-	return "`" + s + "`"
-}
-
-// literal returns an untyped constant as table.Package takes it, its kind and its
-// text, or "" if the plain value will do.
-func literal(v constant.Value) string {
-	var tok, s string
-	switch v.Kind() {
-	case constant.String:
-		tok, s = "STRING", v.ExactString()
-	case constant.Int:
-		tok, s = "INT", v.ExactString()
-	case constant.Float:
-		x := constant.Val(v)
-		f, ok := x.(*big.Float)
-		if !ok {
-			f = new(big.Float).SetPrec(512).SetRat(x.(*big.Rat))
-		}
-		tok, s = "FLOAT", f.Text('g', int(f.Prec()))
-	default:
-		return ""
-	}
-	return tok + " " + s
-}
-
-// writeTypes writes a zip file with the export data of each package. It leaves
-// out positions, which would contain the paths of the generating machine.
-func writeTypes(name string, pkgs []*packages.Package) {
-	writeZip(name, "types", pkgs, func(p *packages.Package) []byte {
+// writeTypes writes the export data of each package. It leaves out positions, which
+// would contain the paths of the generating machine.
+func writeTypes(dir string, pkgs []*packages.Package) {
+	all := collect(pkgs, func(p *packages.Package) []byte {
 		var b bytes.Buffer
 		if err := gcexportdata.Write(&b, nil, p.Types); err != nil {
 			log.Fatal(err)
 		}
 		return b.Bytes()
 	})
+	// Cells import many packages as they run: a block takes less than a millisecond.
+	writeForSystems(dir, "types.pack", all, 128<<10)
 }
 
-// writeZip writes a zip file with one entry for each package, named by its
-// import path. A package without data has no entry.
-func writeZip(name, what string, pkgs []*packages.Package, data func(*packages.Package) []byte) {
-	var z bytes.Buffer
-	w := zip.NewWriter(&z)
-	total := 0
-	for _, p := range pkgs {
-		b := data(p)
-		if len(b) == 0 {
-			continue
-		}
-		total += len(b)
-		f, err := w.CreateHeader(&zip.FileHeader{Name: p.PkgPath, Method: zip.Deflate})
-		if err != nil {
-			log.Fatal(err)
-		}
-		if _, err := f.Write(b); err != nil {
-			log.Fatal(err)
+// writeForSystems packs files, those of packages for linux/amd64 apart.
+func writeForSystems(dir, name string, files []pack.File, block int) {
+	everywhere, linux := []pack.File{}, []pack.File{}
+	for _, f := range files {
+		if table.LinuxOnly(f.Name) {
+			linux = append(linux, f)
+		} else {
+			everywhere = append(everywhere, f)
 		}
 	}
-	if err := w.Close(); err != nil {
+	writePack(filepath.Join(dir, name), everywhere, block)
+	writePack(filepath.Join(dir, "linux"+name), linux, block)
+}
+
+// collect returns what data has for each package, a file by its import path. A
+// package without data has none.
+func collect(pkgs []*packages.Package, data func(*packages.Package) []byte) []pack.File {
+	var files []pack.File
+	for _, p := range pkgs {
+		if b := data(p); len(b) > 0 {
+			files = append(files, pack.File{Name: p.PkgPath, Data: b})
+		}
+	}
+	return files
+}
+
+func writePack(name string, files []pack.File, block int) {
+	b, err := pack.Write(files, block)
+	if err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("%s: %d bytes, %d compressed", what, total, z.Len())
-	write(name, z.Bytes())
+	total := 0
+	for _, f := range files {
+		total += len(f.Data)
+	}
+	log.Printf("%s: %d bytes, %d compressed", filepath.Base(name), total, len(b))
+	write(name, b)
 }
 
-// writeDocs writes a zip file with one JSON object for each package, made by
-// docs.Of. Package builtin and packages without exported names have one too.
-func writeDocs(name string, pkgs []*packages.Package) {
-	writeTexts(name, "docs", pkgs, func(p *packages.Package) map[string]string {
+// writeDocs writes a JSON object for each package, made by docs.Of. Package builtin
+// and packages without exported names have one too.
+func writeDocs(dir string, pkgs []*packages.Package) {
+	writeForSystems(dir, "docs.pack", collectTexts(pkgs, func(p *packages.Package) map[string]string {
 		fset, files := parseFiles(p.GoFiles)
 		if len(files) == 0 {
 			return nil
@@ -366,23 +349,22 @@ func writeDocs(name string, pkgs []*packages.Package) {
 			log.Fatal(err)
 		}
 		return docs.Of(d)
-	})
+	}), 512<<10)
 }
 
-// writeSource writes a zip file with one JSON object, made by docs.Source, for
-// each package of this module. The kernel does not contain the source of
-// others.
+// writeSource writes a JSON object, made by docs.Source, for each package of this
+// module. The kernel does not contain the source of others.
 func writeSource(name string, pkgs []*packages.Package) {
-	writeTexts(name, "source", pkgs, func(p *packages.Package) map[string]string {
+	writePack(name, collectTexts(pkgs, func(p *packages.Package) map[string]string {
 		if !strings.HasPrefix(p.PkgPath, buildinfo.Path("")) {
 			return nil
 		}
 		return docs.Source(parseFiles(p.GoFiles))
-	})
+	}), 512<<10)
 }
 
-func writeTexts(name, what string, pkgs []*packages.Package, of func(*packages.Package) map[string]string) {
-	writeZip(name, what, pkgs, func(p *packages.Package) []byte {
+func collectTexts(pkgs []*packages.Package, of func(*packages.Package) map[string]string) []pack.File {
+	return collect(pkgs, func(p *packages.Package) []byte {
 		texts := of(p)
 		if len(texts) == 0 {
 			return nil

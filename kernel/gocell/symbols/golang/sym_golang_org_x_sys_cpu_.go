@@ -13,7 +13,6 @@ var golang_org_x_sys_cpu_ = table.Package{
 	Path: "golang.org/x/sys/cpu",
 	Name: "cpu",
 	Values: []table.Symbol{
-		{Name: "IsBigEndian", Value: cpu.IsBigEndian},
 		{Name: "CacheLinePad", Value: (*cpu.CacheLinePad)(nil)},
 	},
 	Vars: []table.Symbol{

@@ -12,8 +12,6 @@ func init() { table.Register(&golang_org_x_text_cases_) }
 var golang_org_x_text_cases_ = table.Package{
 	Path: "golang.org/x/text/cases",
 	Name: "cases",
-	Untyped: `UnicodeVersion STRING "15.0.0"
-`,
 	Values: []table.Symbol{
 		{Name: "Fold", Value: cases.Fold},
 		{Name: "HandleFinalSigma", Value: cases.HandleFinalSigma},

@@ -12,8 +12,6 @@ func init() { table.Register(&golang_org_x_text_encoding_) }
 var golang_org_x_text_encoding_ = table.Package{
 	Path: "golang.org/x/text/encoding",
 	Name: "encoding",
-	Untyped: `ASCIISub INT 26
-`,
 	Values: []table.Symbol{
 		{Name: "HTMLEscapeUnsupported", Value: encoding.HTMLEscapeUnsupported},
 		{Name: "ReplaceUnsupported", Value: encoding.ReplaceUnsupported},

@@ -14,12 +14,7 @@ var golang_org_x_text_encoding_unicode_ = table.Package{
 	Name: "unicode",
 	Values: []table.Symbol{
 		{Name: "BOMOverride", Value: unicode.BOMOverride},
-		{Name: "BigEndian", Value: unicode.BigEndian},
-		{Name: "ExpectBOM", Value: unicode.ExpectBOM},
-		{Name: "IgnoreBOM", Value: unicode.IgnoreBOM},
-		{Name: "LittleEndian", Value: unicode.LittleEndian},
 		{Name: "UTF16", Value: unicode.UTF16},
-		{Name: "UseBOM", Value: unicode.UseBOM},
 		{Name: "BOMPolicy", Value: (*unicode.BOMPolicy)(nil)},
 		{Name: "Endianness", Value: (*unicode.Endianness)(nil)},
 	},

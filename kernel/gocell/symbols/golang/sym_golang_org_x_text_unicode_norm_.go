@@ -12,16 +12,7 @@ func init() { table.Register(&golang_org_x_text_unicode_norm_) }
 var golang_org_x_text_unicode_norm_ = table.Package{
 	Path: "golang.org/x/text/unicode/norm",
 	Name: "norm",
-	Untyped: `GraphemeJoiner STRING "͏"
-MaxSegmentSize INT 128
-MaxTransformChunkSize INT 155
-Version STRING "15.0.0"
-`,
 	Values: []table.Symbol{
-		{Name: "NFC", Value: norm.NFC},
-		{Name: "NFD", Value: norm.NFD},
-		{Name: "NFKC", Value: norm.NFKC},
-		{Name: "NFKD", Value: norm.NFKD},
 		{Name: "Form", Value: (*norm.Form)(nil)},
 		{Name: "Iter", Value: (*norm.Iter)(nil)},
 		{Name: "Properties", Value: (*norm.Properties)(nil)},

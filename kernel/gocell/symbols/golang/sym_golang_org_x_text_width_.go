@@ -12,18 +12,10 @@ func init() { table.Register(&golang_org_x_text_width_) }
 var golang_org_x_text_width_ = table.Package{
 	Path: "golang.org/x/text/width",
 	Name: "width",
-	Untyped: `UnicodeVersion STRING "15.0.0"
-`,
 	Values: []table.Symbol{
-		{Name: "EastAsianAmbiguous", Value: width.EastAsianAmbiguous},
-		{Name: "EastAsianFullwidth", Value: width.EastAsianFullwidth},
-		{Name: "EastAsianHalfwidth", Value: width.EastAsianHalfwidth},
-		{Name: "EastAsianNarrow", Value: width.EastAsianNarrow},
-		{Name: "EastAsianWide", Value: width.EastAsianWide},
 		{Name: "Lookup", Value: width.Lookup},
 		{Name: "LookupRune", Value: width.LookupRune},
 		{Name: "LookupString", Value: width.LookupString},
-		{Name: "Neutral", Value: width.Neutral},
 		{Name: "Kind", Value: (*width.Kind)(nil)},
 		{Name: "Properties", Value: (*width.Properties)(nil)},
 		{Name: "Transformer", Value: (*width.Transformer)(nil)},

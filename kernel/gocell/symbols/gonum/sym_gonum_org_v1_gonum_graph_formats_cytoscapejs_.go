@@ -13,9 +13,6 @@ var gonum_org_v1_gonum_graph_formats_cytoscapejs_ = table.Package{
 	Path: "gonum.org/v1/gonum/graph/formats/cytoscapejs",
 	Name: "cytoscapejs",
 	Values: []table.Symbol{
-		{Name: "EdgeElement", Value: cytoscapejs.EdgeElement},
-		{Name: "InvalidElement", Value: cytoscapejs.InvalidElement},
-		{Name: "NodeElement", Value: cytoscapejs.NodeElement},
 		{Name: "Edge", Value: (*cytoscapejs.Edge)(nil)},
 		{Name: "EdgeData", Value: (*cytoscapejs.EdgeData)(nil)},
 		{Name: "ElemData", Value: (*cytoscapejs.ElemData)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&gonum_org_v1_gonum_graph_set_uid_) }
 var gonum_org_v1_gonum_graph_set_uid_ = table.Package{
 	Path: "gonum.org/v1/gonum/graph/set/uid",
 	Name: "uid",
-	Untyped: `Max INT 9223372036854775807
-`,
 	Values: []table.Symbol{
 		{Name: "NewSet", Value: uid.NewSet},
 		{Name: "Set", Value: (*uid.Set)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&gonum_org_v1_gonum_stat_samplemv_) }
 var gonum_org_v1_gonum_stat_samplemv_ = table.Package{
 	Path: "gonum.org/v1/gonum/stat/samplemv",
 	Name: "samplemv",
-	Untyped: `Owen INT 1
-`,
 	Values: []table.Symbol{
 		{Name: "NewProposalNormal", Value: samplemv.NewProposalNormal},
 		{Name: "Halton", Value: (*samplemv.Halton)(nil)},

@@ -13,10 +13,7 @@ var gonum_org_v1_plot_font_ = table.Package{
 	Path: "gonum.org/v1/plot/font",
 	Name: "font",
 	Values: []table.Symbol{
-		{Name: "Centimeter", Value: font.Centimeter},
 		{Name: "From", Value: font.From},
-		{Name: "Inch", Value: font.Inch},
-		{Name: "Millimeter", Value: font.Millimeter},
 		{Name: "NewCache", Value: font.NewCache},
 		{Name: "ParseLength", Value: font.ParseLength},
 		{Name: "Points", Value: font.Points},

@@ -12,19 +12,7 @@ func init() { table.Register(&gonum_org_v1_plot_text_) }
 var gonum_org_v1_plot_text_ = table.Package{
 	Path: "gonum.org/v1/plot/text",
 	Name: "text",
-	Untyped: `PosBottom INT -1
-PosCenter INT 0
-PosLeft INT -1
-PosRight INT 1
-PosTop INT 1
-`,
 	Values: []table.Symbol{
-		{Name: "XCenter", Value: text.XCenter},
-		{Name: "XLeft", Value: text.XLeft},
-		{Name: "XRight", Value: text.XRight},
-		{Name: "YBottom", Value: text.YBottom},
-		{Name: "YCenter", Value: text.YCenter},
-		{Name: "YTop", Value: text.YTop},
 		{Name: "Handler", Value: (*text.Handler)(nil)},
 		{Name: "Latex", Value: (*text.Latex)(nil)},
 		{Name: "Plain", Value: (*text.Plain)(nil)},

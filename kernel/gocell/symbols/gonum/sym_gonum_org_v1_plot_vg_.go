@@ -12,12 +12,6 @@ func init() { table.Register(&gonum_org_v1_plot_vg_) }
 var gonum_org_v1_plot_vg_ = table.Package{
 	Path: "gonum.org/v1/plot/vg",
 	Name: "vg",
-	Untyped: `ArcComp INT 2
-CloseComp INT 4
-CurveComp INT 3
-LineComp INT 1
-MoveComp INT 0
-`,
 	Values: []table.Symbol{
 		{Name: "Centimeter", Value: vg.Centimeter},
 		{Name: "Inch", Value: vg.Inch},

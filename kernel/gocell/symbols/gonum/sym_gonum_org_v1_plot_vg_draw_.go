@@ -12,12 +12,6 @@ func init() { table.Register(&gonum_org_v1_plot_vg_draw_) }
 var gonum_org_v1_plot_vg_draw_ = table.Package{
 	Path: "gonum.org/v1/plot/vg/draw",
 	Name: "draw",
-	Untyped: `PosBottom INT -1
-PosCenter INT 0
-PosLeft INT -1
-PosRight INT 1
-PosTop INT 1
-`,
 	Values: []table.Symbol{
 		{Name: "Crop", Value: draw.Crop},
 		{Name: "Formats", Value: draw.Formats},

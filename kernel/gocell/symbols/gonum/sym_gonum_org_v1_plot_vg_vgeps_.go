@@ -12,8 +12,6 @@ func init() { table.Register(&gonum_org_v1_plot_vg_vgeps_) }
 var gonum_org_v1_plot_vg_vgeps_ = table.Package{
 	Path: "gonum.org/v1/plot/vg/vgeps",
 	Name: "vgeps",
-	Untyped: `DPI INT 72
-`,
 	Values: []table.Symbol{
 		{Name: "New", Value: vgeps.New},
 		{Name: "NewTitle", Value: vgeps.NewTitle},

@@ -12,8 +12,6 @@ func init() { table.Register(&gonum_org_v1_plot_vg_vgimg_) }
 var gonum_org_v1_plot_vg_vgimg_ = table.Package{
 	Path: "gonum.org/v1/plot/vg/vgimg",
 	Name: "vgimg",
-	Untyped: `DefaultDPI INT 96
-`,
 	Values: []table.Symbol{
 		{Name: "DefaultHeight", Value: vgimg.DefaultHeight},
 		{Name: "DefaultWidth", Value: vgimg.DefaultWidth},

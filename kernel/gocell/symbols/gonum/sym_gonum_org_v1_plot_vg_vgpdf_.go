@@ -12,8 +12,6 @@ func init() { table.Register(&gonum_org_v1_plot_vg_vgpdf_) }
 var gonum_org_v1_plot_vg_vgpdf_ = table.Package{
 	Path: "gonum.org/v1/plot/vg/vgpdf",
 	Name: "vgpdf",
-	Untyped: `DPI INT 72
-`,
 	Values: []table.Symbol{
 		{Name: "New", Value: vgpdf.New},
 		{Name: "Canvas", Value: (*vgpdf.Canvas)(nil)},

@@ -12,27 +12,8 @@ func init() { table.Register(&archive_tar_) }
 var archive_tar_ = table.Package{
 	Path: "archive/tar",
 	Name: "tar",
-	Untyped: `TypeBlock INT 52
-TypeChar INT 51
-TypeCont INT 55
-TypeDir INT 53
-TypeFifo INT 54
-TypeGNULongLink INT 75
-TypeGNULongName INT 76
-TypeGNUSparse INT 83
-TypeLink INT 49
-TypeReg INT 48
-TypeRegA INT 0
-TypeSymlink INT 50
-TypeXGlobalHeader INT 103
-TypeXHeader INT 120
-`,
 	Values: []table.Symbol{
 		{Name: "FileInfoHeader", Value: tar.FileInfoHeader},
-		{Name: "FormatGNU", Value: tar.FormatGNU},
-		{Name: "FormatPAX", Value: tar.FormatPAX},
-		{Name: "FormatUSTAR", Value: tar.FormatUSTAR},
-		{Name: "FormatUnknown", Value: tar.FormatUnknown},
 		{Name: "NewReader", Value: tar.NewReader},
 		{Name: "NewWriter", Value: tar.NewWriter},
 		{Name: "FileInfoNames", Value: (*tar.FileInfoNames)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&bufio_) }
 var bufio_ = table.Package{
 	Path: "bufio",
 	Name: "bufio",
-	Untyped: `MaxScanTokenSize INT 65536
-`,
 	Values: []table.Symbol{
 		{Name: "NewReadWriter", Value: bufio.NewReadWriter},
 		{Name: "NewReader", Value: bufio.NewReader},

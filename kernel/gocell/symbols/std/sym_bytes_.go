@@ -12,8 +12,6 @@ func init() { table.Register(&bytes_) }
 var bytes_ = table.Package{
 	Path: "bytes",
 	Name: "bytes",
-	Untyped: `MinRead INT 512
-`,
 	Values: []table.Symbol{
 		{Name: "Clone", Value: bytes.Clone},
 		{Name: "Compare", Value: bytes.Compare},

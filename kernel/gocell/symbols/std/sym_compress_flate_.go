@@ -12,12 +12,6 @@ func init() { table.Register(&compress_flate_) }
 var compress_flate_ = table.Package{
 	Path: "compress/flate",
 	Name: "flate",
-	Untyped: `BestCompression INT 9
-BestSpeed INT 1
-DefaultCompression INT -1
-HuffmanOnly INT -2
-NoCompression INT 0
-`,
 	Values: []table.Symbol{
 		{Name: "NewReader", Value: flate.NewReader},
 		{Name: "NewReaderDict", Value: flate.NewReaderDict},

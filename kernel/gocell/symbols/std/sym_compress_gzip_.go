@@ -12,12 +12,6 @@ func init() { table.Register(&compress_gzip_) }
 var compress_gzip_ = table.Package{
 	Path: "compress/gzip",
 	Name: "gzip",
-	Untyped: `BestCompression INT 9
-BestSpeed INT 1
-DefaultCompression INT -1
-HuffmanOnly INT -2
-NoCompression INT 0
-`,
 	Values: []table.Symbol{
 		{Name: "NewReader", Value: gzip.NewReader},
 		{Name: "NewWriter", Value: gzip.NewWriter},

@@ -13,8 +13,6 @@ var compress_lzw_ = table.Package{
 	Path: "compress/lzw",
 	Name: "lzw",
 	Values: []table.Symbol{
-		{Name: "LSB", Value: lzw.LSB},
-		{Name: "MSB", Value: lzw.MSB},
 		{Name: "NewReader", Value: lzw.NewReader},
 		{Name: "NewWriter", Value: lzw.NewWriter},
 		{Name: "Order", Value: (*lzw.Order)(nil)},

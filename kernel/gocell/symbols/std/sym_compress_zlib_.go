@@ -12,12 +12,6 @@ func init() { table.Register(&compress_zlib_) }
 var compress_zlib_ = table.Package{
 	Path: "compress/zlib",
 	Name: "zlib",
-	Untyped: `BestCompression INT 9
-BestSpeed INT 1
-DefaultCompression INT -1
-HuffmanOnly INT -2
-NoCompression INT 0
-`,
 	Values: []table.Symbol{
 		{Name: "NewReader", Value: zlib.NewReader},
 		{Name: "NewReaderDict", Value: zlib.NewReaderDict},

@@ -12,8 +12,6 @@ func init() { table.Register(&crypto_aes_) }
 var crypto_aes_ = table.Package{
 	Path: "crypto/aes",
 	Name: "aes",
-	Untyped: `BlockSize INT 16
-`,
 	Values: []table.Symbol{
 		{Name: "NewCipher", Value: aes.NewCipher},
 		{Name: "KeySizeError", Value: (*aes.KeySizeError)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&crypto_des_) }
 var crypto_des_ = table.Package{
 	Path: "crypto/des",
 	Name: "des",
-	Untyped: `BlockSize INT 8
-`,
 	Values: []table.Symbol{
 		{Name: "NewCipher", Value: des.NewCipher},
 		{Name: "NewTripleDESCipher", Value: des.NewTripleDESCipher},

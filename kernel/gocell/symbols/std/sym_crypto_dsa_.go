@@ -15,10 +15,6 @@ var crypto_dsa_ = table.Package{
 	Values: []table.Symbol{
 		{Name: "GenerateKey", Value: dsa.GenerateKey},
 		{Name: "GenerateParameters", Value: dsa.GenerateParameters},
-		{Name: "L1024N160", Value: dsa.L1024N160},
-		{Name: "L2048N224", Value: dsa.L2048N224},
-		{Name: "L2048N256", Value: dsa.L2048N256},
-		{Name: "L3072N256", Value: dsa.L3072N256},
 		{Name: "Sign", Value: dsa.Sign},
 		{Name: "Verify", Value: dsa.Verify},
 		{Name: "ParameterSizes", Value: (*dsa.ParameterSizes)(nil)},

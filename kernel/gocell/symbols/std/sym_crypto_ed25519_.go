@@ -12,11 +12,6 @@ func init() { table.Register(&crypto_ed25519_) }
 var crypto_ed25519_ = table.Package{
 	Path: "crypto/ed25519",
 	Name: "ed25519",
-	Untyped: `PrivateKeySize INT 64
-PublicKeySize INT 32
-SeedSize INT 32
-SignatureSize INT 64
-`,
 	Values: []table.Symbol{
 		{Name: "GenerateKey", Value: ed25519.GenerateKey},
 		{Name: "NewKeyFromSeed", Value: ed25519.NewKeyFromSeed},

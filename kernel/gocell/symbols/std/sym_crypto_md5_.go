@@ -12,9 +12,6 @@ func init() { table.Register(&crypto_md5_) }
 var crypto_md5_ = table.Package{
 	Path: "crypto/md5",
 	Name: "md5",
-	Untyped: `BlockSize INT 64
-Size INT 16
-`,
 	Values: []table.Symbol{
 		{Name: "New", Value: md5.New},
 		{Name: "Sum", Value: md5.Sum},

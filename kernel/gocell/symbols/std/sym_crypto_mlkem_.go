@@ -12,13 +12,6 @@ func init() { table.Register(&crypto_mlkem_) }
 var crypto_mlkem_ = table.Package{
 	Path: "crypto/mlkem",
 	Name: "mlkem",
-	Untyped: `CiphertextSize1024 INT 1568
-CiphertextSize768 INT 1088
-EncapsulationKeySize1024 INT 1568
-EncapsulationKeySize768 INT 1184
-SeedSize INT 64
-SharedKeySize INT 32
-`,
 	Values: []table.Symbol{
 		{Name: "GenerateKey1024", Value: mlkem.GenerateKey1024},
 		{Name: "GenerateKey768", Value: mlkem.GenerateKey768},

@@ -12,9 +12,6 @@ func init() { table.Register(&crypto_rsa_) }
 var crypto_rsa_ = table.Package{
 	Path: "crypto/rsa",
 	Name: "rsa",
-	Untyped: `PSSSaltLengthAuto INT 0
-PSSSaltLengthEqualsHash INT -1
-`,
 	Values: []table.Symbol{
 		{Name: "DecryptOAEP", Value: rsa.DecryptOAEP},
 		{Name: "DecryptPKCS1v15", Value: rsa.DecryptPKCS1v15},

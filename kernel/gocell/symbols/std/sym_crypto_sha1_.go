@@ -12,9 +12,6 @@ func init() { table.Register(&crypto_sha1_) }
 var crypto_sha1_ = table.Package{
 	Path: "crypto/sha1",
 	Name: "sha1",
-	Untyped: `BlockSize INT 64
-Size INT 20
-`,
 	Values: []table.Symbol{
 		{Name: "New", Value: sha1.New},
 		{Name: "Sum", Value: sha1.Sum},

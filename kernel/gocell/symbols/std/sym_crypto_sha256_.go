@@ -12,10 +12,6 @@ func init() { table.Register(&crypto_sha256_) }
 var crypto_sha256_ = table.Package{
 	Path: "crypto/sha256",
 	Name: "sha256",
-	Untyped: `BlockSize INT 64
-Size INT 32
-Size224 INT 28
-`,
 	Values: []table.Symbol{
 		{Name: "New", Value: sha256.New},
 		{Name: "New224", Value: sha256.New224},

@@ -12,12 +12,6 @@ func init() { table.Register(&crypto_sha512_) }
 var crypto_sha512_ = table.Package{
 	Path: "crypto/sha512",
 	Name: "sha512",
-	Untyped: `BlockSize INT 128
-Size INT 64
-Size224 INT 28
-Size256 INT 32
-Size384 INT 48
-`,
 	Values: []table.Symbol{
 		{Name: "New", Value: sha512.New},
 		{Name: "New384", Value: sha512.New384},

@@ -12,11 +12,6 @@ func init() { table.Register(&debug_plan9obj_) }
 var debug_plan9obj_ = table.Package{
 	Path: "debug/plan9obj",
 	Name: "plan9obj",
-	Untyped: `Magic386 INT 491
-Magic64 INT 32768
-MagicAMD64 INT 35479
-MagicARM INT 1607
-`,
 	Values: []table.Symbol{
 		{Name: "NewFile", Value: plan9obj.NewFile},
 		{Name: "Open", Value: plan9obj.Open},

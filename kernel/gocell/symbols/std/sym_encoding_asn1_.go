@@ -12,29 +12,6 @@ func init() { table.Register(&encoding_asn1_) }
 var encoding_asn1_ = table.Package{
 	Path: "encoding/asn1",
 	Name: "asn1",
-	Untyped: `ClassApplication INT 1
-ClassContextSpecific INT 2
-ClassPrivate INT 3
-ClassUniversal INT 0
-TagBMPString INT 30
-TagBitString INT 3
-TagBoolean INT 1
-TagEnum INT 10
-TagGeneralString INT 27
-TagGeneralizedTime INT 24
-TagIA5String INT 22
-TagInteger INT 2
-TagNull INT 5
-TagNumericString INT 18
-TagOID INT 6
-TagOctetString INT 4
-TagPrintableString INT 19
-TagSequence INT 16
-TagSet INT 17
-TagT61String INT 20
-TagUTCTime INT 23
-TagUTF8String INT 12
-`,
 	Values: []table.Symbol{
 		{Name: "Marshal", Value: asn1.Marshal},
 		{Name: "MarshalWithParams", Value: asn1.MarshalWithParams},

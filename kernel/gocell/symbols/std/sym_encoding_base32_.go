@@ -16,8 +16,6 @@ var encoding_base32_ = table.Package{
 		{Name: "NewDecoder", Value: base32.NewDecoder},
 		{Name: "NewEncoder", Value: base32.NewEncoder},
 		{Name: "NewEncoding", Value: base32.NewEncoding},
-		{Name: "NoPadding", Value: base32.NoPadding},
-		{Name: "StdPadding", Value: base32.StdPadding},
 		{Name: "CorruptInputError", Value: (*base32.CorruptInputError)(nil)},
 		{Name: "Encoding", Value: (*base32.Encoding)(nil)},
 	},

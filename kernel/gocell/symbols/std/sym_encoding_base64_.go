@@ -16,8 +16,6 @@ var encoding_base64_ = table.Package{
 		{Name: "NewDecoder", Value: base64.NewDecoder},
 		{Name: "NewEncoder", Value: base64.NewEncoder},
 		{Name: "NewEncoding", Value: base64.NewEncoding},
-		{Name: "NoPadding", Value: base64.NoPadding},
-		{Name: "StdPadding", Value: base64.StdPadding},
 		{Name: "CorruptInputError", Value: (*base64.CorruptInputError)(nil)},
 		{Name: "Encoding", Value: (*base64.Encoding)(nil)},
 	},

@@ -12,10 +12,6 @@ func init() { table.Register(&encoding_binary_) }
 var encoding_binary_ = table.Package{
 	Path: "encoding/binary",
 	Name: "binary",
-	Untyped: `MaxVarintLen16 INT 3
-MaxVarintLen32 INT 5
-MaxVarintLen64 INT 10
-`,
 	Values: []table.Symbol{
 		{Name: "Append", Value: binary.Append},
 		{Name: "AppendUvarint", Value: binary.AppendUvarint},

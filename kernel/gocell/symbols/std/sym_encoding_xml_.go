@@ -12,8 +12,6 @@ func init() { table.Register(&encoding_xml_) }
 var encoding_xml_ = table.Package{
 	Path: "encoding/xml",
 	Name: "xml",
-	Untyped: `Header STRING "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-`,
 	Values: []table.Symbol{
 		{Name: "CopyToken", Value: xml.CopyToken},
 		{Name: "Escape", Value: xml.Escape},

@@ -13,12 +13,8 @@ var go_build_ = table.Package{
 	Path: "go/build",
 	Name: "build",
 	Values: []table.Symbol{
-		{Name: "AllowBinary", Value: build.AllowBinary},
 		{Name: "ArchChar", Value: build.ArchChar},
-		{Name: "FindOnly", Value: build.FindOnly},
-		{Name: "IgnoreVendor", Value: build.IgnoreVendor},
 		{Name: "Import", Value: build.Import},
-		{Name: "ImportComment", Value: build.ImportComment},
 		{Name: "ImportDir", Value: build.ImportDir},
 		{Name: "IsLocalImport", Value: build.IsLocalImport},
 		{Name: "Context", Value: (*build.Context)(nil)},

@@ -13,13 +13,10 @@ var go_doc_ = table.Package{
 	Path: "go/doc",
 	Name: "doc",
 	Values: []table.Symbol{
-		{Name: "AllDecls", Value: doc.AllDecls},
-		{Name: "AllMethods", Value: doc.AllMethods},
 		{Name: "Examples", Value: doc.Examples},
 		{Name: "IsPredeclared", Value: doc.IsPredeclared},
 		{Name: "New", Value: doc.New},
 		{Name: "NewFromFiles", Value: doc.NewFromFiles},
-		{Name: "PreserveAST", Value: doc.PreserveAST},
 		{Name: "Synopsis", Value: doc.Synopsis},
 		{Name: "ToHTML", Value: doc.ToHTML},
 		{Name: "ToText", Value: doc.ToText},

@@ -13,18 +13,10 @@ var go_parser_ = table.Package{
 	Path: "go/parser",
 	Name: "parser",
 	Values: []table.Symbol{
-		{Name: "AllErrors", Value: parser.AllErrors},
-		{Name: "DeclarationErrors", Value: parser.DeclarationErrors},
-		{Name: "ImportsOnly", Value: parser.ImportsOnly},
-		{Name: "PackageClauseOnly", Value: parser.PackageClauseOnly},
-		{Name: "ParseComments", Value: parser.ParseComments},
 		{Name: "ParseDir", Value: parser.ParseDir},
 		{Name: "ParseExpr", Value: parser.ParseExpr},
 		{Name: "ParseExprFrom", Value: parser.ParseExprFrom},
 		{Name: "ParseFile", Value: parser.ParseFile},
-		{Name: "SkipObjectResolution", Value: parser.SkipObjectResolution},
-		{Name: "SpuriousErrors", Value: parser.SpuriousErrors},
-		{Name: "Trace", Value: parser.Trace},
 		{Name: "Mode", Value: (*parser.Mode)(nil)},
 	},
 }

@@ -14,10 +14,6 @@ var go_printer_ = table.Package{
 	Name: "printer",
 	Values: []table.Symbol{
 		{Name: "Fprint", Value: printer.Fprint},
-		{Name: "RawFormat", Value: printer.RawFormat},
-		{Name: "SourcePos", Value: printer.SourcePos},
-		{Name: "TabIndent", Value: printer.TabIndent},
-		{Name: "UseSpaces", Value: printer.UseSpaces},
 		{Name: "CommentedNode", Value: (*printer.CommentedNode)(nil)},
 		{Name: "Config", Value: (*printer.Config)(nil)},
 		{Name: "Mode", Value: (*printer.Mode)(nil)},

@@ -14,7 +14,6 @@ var go_scanner_ = table.Package{
 	Name: "scanner",
 	Values: []table.Symbol{
 		{Name: "PrintError", Value: scanner.PrintError},
-		{Name: "ScanComments", Value: scanner.ScanComments},
 		{Name: "Error", Value: (*scanner.Error)(nil)},
 		{Name: "ErrorHandler", Value: (*scanner.ErrorHandler)(nil)},
 		{Name: "ErrorList", Value: (*scanner.ErrorList)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&hash_adler32_) }
 var hash_adler32_ = table.Package{
 	Path: "hash/adler32",
 	Name: "adler32",
-	Untyped: `Size INT 4
-`,
 	Values: []table.Symbol{
 		{Name: "Checksum", Value: adler32.Checksum},
 		{Name: "New", Value: adler32.New},

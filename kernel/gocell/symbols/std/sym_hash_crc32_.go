@@ -12,11 +12,6 @@ func init() { table.Register(&hash_crc32_) }
 var hash_crc32_ = table.Package{
 	Path: "hash/crc32",
 	Name: "crc32",
-	Untyped: `Castagnoli INT 2197175160
-IEEE INT 3988292384
-Koopman INT 3945912366
-Size INT 4
-`,
 	Values: []table.Symbol{
 		{Name: "Checksum", Value: crc32.Checksum},
 		{Name: "ChecksumIEEE", Value: crc32.ChecksumIEEE},

@@ -12,10 +12,6 @@ func init() { table.Register(&hash_crc64_) }
 var hash_crc64_ = table.Package{
 	Path: "hash/crc64",
 	Name: "crc64",
-	Untyped: `ECMA INT 14514072000185962306
-ISO INT 15564440312192434176
-Size INT 8
-`,
 	Values: []table.Symbol{
 		{Name: "Checksum", Value: crc64.Checksum},
 		{Name: "MakeTable", Value: crc64.MakeTable},

@@ -15,8 +15,6 @@ var image_draw_ = table.Package{
 	Values: []table.Symbol{
 		{Name: "Draw", Value: draw.Draw},
 		{Name: "DrawMask", Value: draw.DrawMask},
-		{Name: "Over", Value: draw.Over},
-		{Name: "Src", Value: draw.Src},
 		{Name: "Drawer", Value: (*draw.Drawer)(nil)},
 		{Name: "Image", Value: (*draw.Image)(nil)},
 		{Name: "Op", Value: (*draw.Op)(nil)},

@@ -12,10 +12,6 @@ func init() { table.Register(&image_gif_) }
 var image_gif_ = table.Package{
 	Path: "image/gif",
 	Name: "gif",
-	Untyped: `DisposalBackground INT 2
-DisposalNone INT 1
-DisposalPrevious INT 3
-`,
 	Values: []table.Symbol{
 		{Name: "Decode", Value: gif.Decode},
 		{Name: "DecodeAll", Value: gif.DecodeAll},

@@ -12,8 +12,6 @@ func init() { table.Register(&image_jpeg_) }
 var image_jpeg_ = table.Package{
 	Path: "image/jpeg",
 	Name: "jpeg",
-	Untyped: `DefaultQuality INT 75
-`,
 	Values: []table.Symbol{
 		{Name: "Decode", Value: jpeg.Decode},
 		{Name: "DecodeConfig", Value: jpeg.DecodeConfig},

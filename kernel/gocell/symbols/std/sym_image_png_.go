@@ -13,13 +13,9 @@ var image_png_ = table.Package{
 	Path: "image/png",
 	Name: "png",
 	Values: []table.Symbol{
-		{Name: "BestCompression", Value: png.BestCompression},
-		{Name: "BestSpeed", Value: png.BestSpeed},
 		{Name: "Decode", Value: png.Decode},
 		{Name: "DecodeConfig", Value: png.DecodeConfig},
-		{Name: "DefaultCompression", Value: png.DefaultCompression},
 		{Name: "Encode", Value: png.Encode},
-		{Name: "NoCompression", Value: png.NoCompression},
 		{Name: "CompressionLevel", Value: (*png.CompressionLevel)(nil)},
 		{Name: "Encoder", Value: (*png.Encoder)(nil)},
 		{Name: "EncoderBuffer", Value: (*png.EncoderBuffer)(nil)},

@@ -12,10 +12,6 @@ func init() { table.Register(&io_) }
 var io_ = table.Package{
 	Path: "io",
 	Name: "io",
-	Untyped: `SeekCurrent INT 1
-SeekEnd INT 2
-SeekStart INT 0
-`,
 	Values: []table.Symbol{
 		{Name: "Copy", Value: io.Copy},
 		{Name: "CopyBuffer", Value: io.CopyBuffer},

@@ -12,15 +12,6 @@ func init() { table.Register(&log_) }
 var log_ = table.Package{
 	Path: "log",
 	Name: "log",
-	Untyped: `LUTC INT 32
-Ldate INT 1
-Llongfile INT 8
-Lmicroseconds INT 4
-Lmsgprefix INT 64
-Lshortfile INT 16
-LstdFlags INT 3
-Ltime INT 2
-`,
 	Values: []table.Symbol{
 		{Name: "Default", Value: log.Default},
 		{Name: "Fatal", Value: log.Fatal},

@@ -12,11 +12,6 @@ func init() { table.Register(&log_slog_) }
 var log_slog_ = table.Package{
 	Path: "log/slog",
 	Name: "slog",
-	Untyped: `LevelKey STRING "level"
-MessageKey STRING "msg"
-SourceKey STRING "source"
-TimeKey STRING "time"
-`,
 	Values: []table.Symbol{
 		{Name: "Any", Value: slog.Any},
 		{Name: "AnyValue", Value: slog.AnyValue},
@@ -40,20 +35,6 @@ TimeKey STRING "time"
 		{Name: "Int64", Value: slog.Int64},
 		{Name: "Int64Value", Value: slog.Int64Value},
 		{Name: "IntValue", Value: slog.IntValue},
-		{Name: "KindAny", Value: slog.KindAny},
-		{Name: "KindBool", Value: slog.KindBool},
-		{Name: "KindDuration", Value: slog.KindDuration},
-		{Name: "KindFloat64", Value: slog.KindFloat64},
-		{Name: "KindGroup", Value: slog.KindGroup},
-		{Name: "KindInt64", Value: slog.KindInt64},
-		{Name: "KindLogValuer", Value: slog.KindLogValuer},
-		{Name: "KindString", Value: slog.KindString},
-		{Name: "KindTime", Value: slog.KindTime},
-		{Name: "KindUint64", Value: slog.KindUint64},
-		{Name: "LevelDebug", Value: slog.LevelDebug},
-		{Name: "LevelError", Value: slog.LevelError},
-		{Name: "LevelInfo", Value: slog.LevelInfo},
-		{Name: "LevelWarn", Value: slog.LevelWarn},
 		{Name: "Log", Value: slog.Log},
 		{Name: "LogAttrs", Value: slog.LogAttrs},
 		{Name: "New", Value: slog.New},

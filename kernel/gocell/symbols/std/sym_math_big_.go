@@ -12,26 +12,12 @@ func init() { table.Register(&math_big_) }
 var math_big_ = table.Package{
 	Path: "math/big",
 	Name: "big",
-	Untyped: `MaxBase INT 62
-MaxExp INT 2147483647
-MaxPrec INT 4294967295
-MinExp INT -2147483648
-`,
 	Values: []table.Symbol{
-		{Name: "Above", Value: big.Above},
-		{Name: "AwayFromZero", Value: big.AwayFromZero},
-		{Name: "Below", Value: big.Below},
-		{Name: "Exact", Value: big.Exact},
 		{Name: "Jacobi", Value: big.Jacobi},
 		{Name: "NewFloat", Value: big.NewFloat},
 		{Name: "NewInt", Value: big.NewInt},
 		{Name: "NewRat", Value: big.NewRat},
 		{Name: "ParseFloat", Value: big.ParseFloat},
-		{Name: "ToNearestAway", Value: big.ToNearestAway},
-		{Name: "ToNearestEven", Value: big.ToNearestEven},
-		{Name: "ToNegativeInf", Value: big.ToNegativeInf},
-		{Name: "ToPositiveInf", Value: big.ToPositiveInf},
-		{Name: "ToZero", Value: big.ToZero},
 		{Name: "Accuracy", Value: (*big.Accuracy)(nil)},
 		{Name: "ErrNaN", Value: (*big.ErrNaN)(nil)},
 		{Name: "Float", Value: (*big.Float)(nil)},

@@ -12,8 +12,6 @@ func init() { table.Register(&math_bits_) }
 var math_bits_ = table.Package{
 	Path: "math/bits",
 	Name: "bits",
-	Untyped: `UintSize INT 64
-`,
 	Values: []table.Symbol{
 		{Name: "Add", Value: bits.Add},
 		{Name: "Add32", Value: bits.Add32},

@@ -14,11 +14,9 @@ var mime_ = table.Package{
 	Name: "mime",
 	Values: []table.Symbol{
 		{Name: "AddExtensionType", Value: mime.AddExtensionType},
-		{Name: "BEncoding", Value: mime.BEncoding},
 		{Name: "ExtensionsByType", Value: mime.ExtensionsByType},
 		{Name: "FormatMediaType", Value: mime.FormatMediaType},
 		{Name: "ParseMediaType", Value: mime.ParseMediaType},
-		{Name: "QEncoding", Value: mime.QEncoding},
 		{Name: "TypeByExtension", Value: mime.TypeByExtension},
 		{Name: "WordDecoder", Value: (*mime.WordDecoder)(nil)},
 		{Name: "WordEncoder", Value: (*mime.WordEncoder)(nil)},

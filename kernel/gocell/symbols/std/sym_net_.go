@@ -12,9 +12,6 @@ func init() { table.Register(&net_) }
 var net_ = table.Package{
 	Path: "net",
 	Name: "net",
-	Untyped: `IPv4len INT 4
-IPv6len INT 16
-`,
 	Values: []table.Symbol{
 		{Name: "CIDRMask", Value: net.CIDRMask},
 		{Name: "Dial", Value: net.Dial},
@@ -26,12 +23,6 @@ IPv6len INT 16
 		{Name: "FileConn", Value: net.FileConn},
 		{Name: "FileListener", Value: net.FileListener},
 		{Name: "FilePacketConn", Value: net.FilePacketConn},
-		{Name: "FlagBroadcast", Value: net.FlagBroadcast},
-		{Name: "FlagLoopback", Value: net.FlagLoopback},
-		{Name: "FlagMulticast", Value: net.FlagMulticast},
-		{Name: "FlagPointToPoint", Value: net.FlagPointToPoint},
-		{Name: "FlagRunning", Value: net.FlagRunning},
-		{Name: "FlagUp", Value: net.FlagUp},
 		{Name: "IPv4", Value: net.IPv4},
 		{Name: "IPv4Mask", Value: net.IPv4Mask},
 		{Name: "InterfaceAddrs", Value: net.InterfaceAddrs},

@@ -12,82 +12,6 @@ func init() { table.Register(&net_http_) }
 var net_http_ = table.Package{
 	Path: "net/http",
 	Name: "http",
-	Untyped: `DefaultMaxHeaderBytes INT 1048576
-DefaultMaxIdleConnsPerHost INT 2
-MethodConnect STRING "CONNECT"
-MethodDelete STRING "DELETE"
-MethodGet STRING "GET"
-MethodHead STRING "HEAD"
-MethodOptions STRING "OPTIONS"
-MethodPatch STRING "PATCH"
-MethodPost STRING "POST"
-MethodPut STRING "PUT"
-MethodTrace STRING "TRACE"
-StatusAccepted INT 202
-StatusAlreadyReported INT 208
-StatusBadGateway INT 502
-StatusBadRequest INT 400
-StatusConflict INT 409
-StatusContinue INT 100
-StatusCreated INT 201
-StatusEarlyHints INT 103
-StatusExpectationFailed INT 417
-StatusFailedDependency INT 424
-StatusForbidden INT 403
-StatusFound INT 302
-StatusGatewayTimeout INT 504
-StatusGone INT 410
-StatusHTTPVersionNotSupported INT 505
-StatusIMUsed INT 226
-StatusInsufficientStorage INT 507
-StatusInternalServerError INT 500
-StatusLengthRequired INT 411
-StatusLocked INT 423
-StatusLoopDetected INT 508
-StatusMethodNotAllowed INT 405
-StatusMisdirectedRequest INT 421
-StatusMovedPermanently INT 301
-StatusMultiStatus INT 207
-StatusMultipleChoices INT 300
-StatusNetworkAuthenticationRequired INT 511
-StatusNoContent INT 204
-StatusNonAuthoritativeInfo INT 203
-StatusNotAcceptable INT 406
-StatusNotExtended INT 510
-StatusNotFound INT 404
-StatusNotImplemented INT 501
-StatusNotModified INT 304
-StatusOK INT 200
-StatusPartialContent INT 206
-StatusPaymentRequired INT 402
-StatusPermanentRedirect INT 308
-StatusPreconditionFailed INT 412
-StatusPreconditionRequired INT 428
-StatusProcessing INT 102
-StatusProxyAuthRequired INT 407
-StatusRequestEntityTooLarge INT 413
-StatusRequestHeaderFieldsTooLarge INT 431
-StatusRequestTimeout INT 408
-StatusRequestURITooLong INT 414
-StatusRequestedRangeNotSatisfiable INT 416
-StatusResetContent INT 205
-StatusSeeOther INT 303
-StatusServiceUnavailable INT 503
-StatusSwitchingProtocols INT 101
-StatusTeapot INT 418
-StatusTemporaryRedirect INT 307
-StatusTooEarly INT 425
-StatusTooManyRequests INT 429
-StatusUnauthorized INT 401
-StatusUnavailableForLegalReasons INT 451
-StatusUnprocessableEntity INT 422
-StatusUnsupportedMediaType INT 415
-StatusUpgradeRequired INT 426
-StatusUseProxy INT 305
-StatusVariantAlsoNegotiates INT 506
-TimeFormat STRING "Mon, 02 Jan 2006 15:04:05 GMT"
-TrailerPrefix STRING "Trailer:"
-`,
 	Values: []table.Symbol{
 		{Name: "AllowQuerySemicolons", Value: http.AllowQuerySemicolons},
 		{Name: "CanonicalHeaderKey", Value: http.CanonicalHeaderKey},
@@ -125,21 +49,12 @@ TrailerPrefix STRING "Trailer:"
 		{Name: "ReadResponse", Value: http.ReadResponse},
 		{Name: "Redirect", Value: http.Redirect},
 		{Name: "RedirectHandler", Value: http.RedirectHandler},
-		{Name: "SameSiteDefaultMode", Value: http.SameSiteDefaultMode},
-		{Name: "SameSiteLaxMode", Value: http.SameSiteLaxMode},
-		{Name: "SameSiteNoneMode", Value: http.SameSiteNoneMode},
-		{Name: "SameSiteStrictMode", Value: http.SameSiteStrictMode},
 		{Name: "Serve", Value: http.Serve},
 		{Name: "ServeContent", Value: http.ServeContent},
 		{Name: "ServeFile", Value: http.ServeFile},
 		{Name: "ServeFileFS", Value: http.ServeFileFS},
 		{Name: "ServeTLS", Value: http.ServeTLS},
 		{Name: "SetCookie", Value: http.SetCookie},
-		{Name: "StateActive", Value: http.StateActive},
-		{Name: "StateClosed", Value: http.StateClosed},
-		{Name: "StateHijacked", Value: http.StateHijacked},
-		{Name: "StateIdle", Value: http.StateIdle},
-		{Name: "StateNew", Value: http.StateNew},
 		{Name: "StatusText", Value: http.StatusText},
 		{Name: "StripPrefix", Value: http.StripPrefix},
 		{Name: "TimeoutHandler", Value: http.TimeoutHandler},

@@ -12,8 +12,6 @@ func init() { table.Register(&net_http_httptest_) }
 var net_http_httptest_ = table.Package{
 	Path: "net/http/httptest",
 	Name: "httptest",
-	Untyped: `DefaultRemoteAddr STRING "1.2.3.4"
-`,
 	Values: []table.Symbol{
 		{Name: "NewRecorder", Value: httptest.NewRecorder},
 		{Name: "NewRequest", Value: httptest.NewRequest},

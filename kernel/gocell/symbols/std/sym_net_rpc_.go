@@ -12,9 +12,6 @@ func init() { table.Register(&net_rpc_) }
 var net_rpc_ = table.Package{
 	Path: "net/rpc",
 	Name: "rpc",
-	Untyped: `DefaultDebugPath STRING "/debug/rpc"
-DefaultRPCPath STRING "/_goRPC_"
-`,
 	Values: []table.Symbol{
 		{Name: "Accept", Value: rpc.Accept},
 		{Name: "Dial", Value: rpc.Dial},

@@ -12,10 +12,6 @@ func init() { table.Register(&os_) }
 var os_ = table.Package{
 	Path: "os",
 	Name: "os",
-	Untyped: `DevNull STRING "/dev/null"
-PathListSeparator INT 58
-PathSeparator INT 47
-`,
 	Values: []table.Symbol{
 		{Name: "Chdir", Value: os.Chdir},
 		{Name: "Chmod", Value: os.Chmod},
@@ -91,9 +87,6 @@ PathSeparator INT 47
 		{Name: "Remove", Value: os.Remove},
 		{Name: "RemoveAll", Value: os.RemoveAll},
 		{Name: "Rename", Value: os.Rename},
-		{Name: "SEEK_CUR", Value: os.SEEK_CUR},
-		{Name: "SEEK_END", Value: os.SEEK_END},
-		{Name: "SEEK_SET", Value: os.SEEK_SET},
 		{Name: "SameFile", Value: os.SameFile},
 		{Name: "Setenv", Value: os.Setenv},
 		{Name: "StartProcess", Value: os.StartProcess},

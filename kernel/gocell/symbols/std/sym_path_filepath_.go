@@ -12,9 +12,6 @@ func init() { table.Register(&path_filepath_) }
 var path_filepath_ = table.Package{
 	Path: "path/filepath",
 	Name: "filepath",
-	Untyped: `ListSeparator INT 58
-Separator INT 47
-`,
 	Values: []table.Symbol{
 		{Name: "Abs", Value: filepath.Abs},
 		{Name: "Base", Value: filepath.Base},

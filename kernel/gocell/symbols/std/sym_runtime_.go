@@ -12,8 +12,6 @@ func init() { table.Register(&runtime_) }
 var runtime_ = table.Package{
 	Path: "runtime",
 	Name: "runtime",
-	Untyped: `Compiler STRING "gc"
-`,
 	Values: []table.Symbol{
 		{Name: "BlockProfile", Value: runtime.BlockProfile},
 		{Name: "Breakpoint", Value: runtime.Breakpoint},

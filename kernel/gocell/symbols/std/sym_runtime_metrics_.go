@@ -14,10 +14,6 @@ var runtime_metrics_ = table.Package{
 	Name: "metrics",
 	Values: []table.Symbol{
 		{Name: "All", Value: metrics.All},
-		{Name: "KindBad", Value: metrics.KindBad},
-		{Name: "KindFloat64", Value: metrics.KindFloat64},
-		{Name: "KindFloat64Histogram", Value: metrics.KindFloat64Histogram},
-		{Name: "KindUint64", Value: metrics.KindUint64},
 		{Name: "Read", Value: metrics.Read},
 		{Name: "Description", Value: (*metrics.Description)(nil)},
 		{Name: "Float64Histogram", Value: (*metrics.Float64Histogram)(nil)},

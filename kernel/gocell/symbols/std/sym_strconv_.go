@@ -12,8 +12,6 @@ func init() { table.Register(&strconv_) }
 var strconv_ = table.Package{
 	Path: "strconv",
 	Name: "strconv",
-	Untyped: `IntSize INT 64
-`,
 	Values: []table.Symbol{
 		{Name: "AppendBool", Value: strconv.AppendBool},
 		{Name: "AppendFloat", Value: strconv.AppendFloat},

@@ -12,25 +12,6 @@ func init() { table.Register(&text_scanner_) }
 var text_scanner_ = table.Package{
 	Path: "text/scanner",
 	Name: "scanner",
-	Untyped: `Char INT -5
-Comment INT -8
-EOF INT -1
-Float INT -4
-GoTokens INT 1012
-GoWhitespace INT 4294977024
-Ident INT -2
-Int INT -3
-RawString INT -7
-ScanChars INT 32
-ScanComments INT 256
-ScanFloats INT 16
-ScanIdents INT 4
-ScanInts INT 8
-ScanRawStrings INT 128
-ScanStrings INT 64
-SkipComments INT 512
-String INT -6
-`,
 	Values: []table.Symbol{
 		{Name: "TokenString", Value: scanner.TokenString},
 		{Name: "Position", Value: (*scanner.Position)(nil)},

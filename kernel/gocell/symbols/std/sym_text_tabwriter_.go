@@ -12,16 +12,8 @@ func init() { table.Register(&text_tabwriter_) }
 var text_tabwriter_ = table.Package{
 	Path: "text/tabwriter",
 	Name: "tabwriter",
-	Untyped: `Escape INT 255
-`,
 	Values: []table.Symbol{
-		{Name: "AlignRight", Value: tabwriter.AlignRight},
-		{Name: "Debug", Value: tabwriter.Debug},
-		{Name: "DiscardEmptyColumns", Value: tabwriter.DiscardEmptyColumns},
-		{Name: "FilterHTML", Value: tabwriter.FilterHTML},
 		{Name: "NewWriter", Value: tabwriter.NewWriter},
-		{Name: "StripEscape", Value: tabwriter.StripEscape},
-		{Name: "TabIndent", Value: tabwriter.TabIndent},
 		{Name: "Writer", Value: (*tabwriter.Writer)(nil)},
 	},
 }

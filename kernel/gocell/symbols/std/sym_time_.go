@@ -12,71 +12,26 @@ func init() { table.Register(&time_) }
 var time_ = table.Package{
 	Path: "time",
 	Name: "time",
-	Untyped: `ANSIC STRING "Mon Jan _2 15:04:05 2006"
-DateOnly STRING "2006-01-02"
-DateTime STRING "2006-01-02 15:04:05"
-Kitchen STRING "3:04PM"
-Layout STRING "01/02 03:04:05PM '06 -0700"
-RFC1123 STRING "Mon, 02 Jan 2006 15:04:05 MST"
-RFC1123Z STRING "Mon, 02 Jan 2006 15:04:05 -0700"
-RFC3339 STRING "2006-01-02T15:04:05Z07:00"
-RFC3339Nano STRING "2006-01-02T15:04:05.999999999Z07:00"
-RFC822 STRING "02 Jan 06 15:04 MST"
-RFC822Z STRING "02 Jan 06 15:04 -0700"
-RFC850 STRING "Monday, 02-Jan-06 15:04:05 MST"
-RubyDate STRING "Mon Jan 02 15:04:05 -0700 2006"
-Stamp STRING "Jan _2 15:04:05"
-StampMicro STRING "Jan _2 15:04:05.000000"
-StampMilli STRING "Jan _2 15:04:05.000"
-StampNano STRING "Jan _2 15:04:05.000000000"
-TimeOnly STRING "15:04:05"
-UnixDate STRING "Mon Jan _2 15:04:05 MST 2006"
-`,
 	Values: []table.Symbol{
 		{Name: "After", Value: time.After},
 		{Name: "AfterFunc", Value: time.AfterFunc},
-		{Name: "April", Value: time.April},
-		{Name: "August", Value: time.August},
 		{Name: "Date", Value: time.Date},
-		{Name: "December", Value: time.December},
-		{Name: "February", Value: time.February},
 		{Name: "FixedZone", Value: time.FixedZone},
-		{Name: "Friday", Value: time.Friday},
-		{Name: "Hour", Value: time.Hour},
-		{Name: "January", Value: time.January},
-		{Name: "July", Value: time.July},
-		{Name: "June", Value: time.June},
 		{Name: "LoadLocation", Value: time.LoadLocation},
 		{Name: "LoadLocationFromTZData", Value: time.LoadLocationFromTZData},
-		{Name: "March", Value: time.March},
-		{Name: "May", Value: time.May},
-		{Name: "Microsecond", Value: time.Microsecond},
-		{Name: "Millisecond", Value: time.Millisecond},
-		{Name: "Minute", Value: time.Minute},
-		{Name: "Monday", Value: time.Monday},
-		{Name: "Nanosecond", Value: time.Nanosecond},
 		{Name: "NewTicker", Value: time.NewTicker},
 		{Name: "NewTimer", Value: time.NewTimer},
-		{Name: "November", Value: time.November},
 		{Name: "Now", Value: time.Now},
-		{Name: "October", Value: time.October},
 		{Name: "Parse", Value: time.Parse},
 		{Name: "ParseDuration", Value: time.ParseDuration},
 		{Name: "ParseInLocation", Value: time.ParseInLocation},
-		{Name: "Saturday", Value: time.Saturday},
-		{Name: "Second", Value: time.Second},
-		{Name: "September", Value: time.September},
 		{Name: "Since", Value: time.Since},
 		{Name: "Sleep", Value: time.Sleep},
-		{Name: "Sunday", Value: time.Sunday},
-		{Name: "Thursday", Value: time.Thursday},
 		{Name: "Tick", Value: time.Tick},
-		{Name: "Tuesday", Value: time.Tuesday},
 		{Name: "Unix", Value: time.Unix},
 		{Name: "UnixMicro", Value: time.UnixMicro},
 		{Name: "UnixMilli", Value: time.UnixMilli},
 		{Name: "Until", Value: time.Until},
-		{Name: "Wednesday", Value: time.Wednesday},
 		{Name: "Duration", Value: (*time.Duration)(nil)},
 		{Name: "Location", Value: (*time.Location)(nil)},
 		{Name: "Month", Value: (*time.Month)(nil)},

@@ -12,17 +12,6 @@ func init() { table.Register(&unicode_) }
 var unicode_ = table.Package{
 	Path: "unicode",
 	Name: "unicode",
-	Untyped: `LowerCase INT 1
-MaxASCII INT 127
-MaxCase INT 3
-MaxLatin1 INT 255
-MaxRune INT 1114111
-ReplacementChar INT 65533
-TitleCase INT 2
-UpperCase INT 0
-UpperLower INT 1114112
-Version STRING "15.0.0"
-`,
 	Values: []table.Symbol{
 		{Name: "In", Value: unicode.In},
 		{Name: "Is", Value: unicode.Is},

@@ -12,11 +12,6 @@ func init() { table.Register(&unicode_utf8_) }
 var unicode_utf8_ = table.Package{
 	Path: "unicode/utf8",
 	Name: "utf8",
-	Untyped: `MaxRune INT 1114111
-RuneError INT 65533
-RuneSelf INT 128
-UTFMax INT 4
-`,
 	Values: []table.Symbol{
 		{Name: "AppendRune", Value: utf8.AppendRune},
 		{Name: "DecodeLastRune", Value: utf8.DecodeLastRune},

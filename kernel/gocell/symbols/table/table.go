@@ -2,23 +2,16 @@
 // generated packages beside it register them, and package symbols reads them.
 package table
 
-import (
-	"go/constant"
-	"go/token"
-	"reflect"
-	"strings"
-)
+import "reflect"
 
 // A Package is a package that cells can import. The generated tables consist of
 // nothing but data that the linker lays out: written as calls of
-// reflect.ValueOf, they were five times as large.
+// reflect.ValueOf, they were five times as large. Constants are with the types,
+// but for those of a platform.
 type Package struct {
 	Path, Name string
-	// Untyped holds the untyped constants, one a line: a name, a kind and a
-	// literal of Go, as in "Pi FLOAT 3.14".
-	Untyped string
-	Values  []Symbol // functions and typed constants; for each type T that is not generic, a nil *T
-	Vars    []Symbol // pointers to the variables
+	Values     []Symbol // functions, some typed constants; for each type T that is not generic, a nil *T
+	Vars       []Symbol // pointers to the variables
 }
 
 // A Symbol is a name of a package with its value.
@@ -34,22 +27,14 @@ var Packages = map[string]*Package{}
 // Register adds a package.
 func Register(p *Package) { Packages[p.Path] = p }
 
-// kinds are the kinds of untyped constants.
-var kinds = map[string]token.Token{"STRING": token.STRING, "INT": token.INT, "FLOAT": token.FLOAT}
+// LinuxOnly reports whether a package has a table for linux/amd64 only, as it has
+// other names elsewhere.
+func LinuxOnly(path string) bool { return path == "syscall" || path == "golang.org/x/sys/unix" }
 
-// Symbols returns a new map of the package's symbols in the form that yaegi
-// takes; see symbols.Lookup.
+// Symbols returns a new map of the package's symbols without its constants; see
+// symbols.Lookup.
 func (p *Package) Symbols() map[string]reflect.Value {
-	symbols := make(map[string]reflect.Value, len(p.Values)+len(p.Vars)+strings.Count(p.Untyped, "\n"))
-	for line := range strings.Lines(p.Untyped) {
-		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		kind, text, _ := strings.Cut(rest, " ")
-		v := constant.MakeFromLiteral(text, kinds[kind], 0)
-		if v.Kind() == constant.Unknown {
-			panic("symbols: the table has no constant in " + line) // cannot happen: the tables are generated
-		}
-		symbols[name] = reflect.ValueOf(v)
-	}
+	symbols := make(map[string]reflect.Value, len(p.Values)+len(p.Vars))
 	for _, s := range p.Values {
 		symbols[s.Name] = reflect.ValueOf(s.Value)
 	}
@@ -57,4 +42,14 @@ func (p *Package) Symbols() map[string]reflect.Value {
 		symbols[s.Name] = reflect.ValueOf(s.Value).Elem()
 	}
 	return symbols
+}
+
+// Type returns the type of a package by its name, or nil.
+func (p *Package) Type(name string) reflect.Type {
+	for _, s := range p.Values {
+		if t := reflect.TypeOf(s.Value); s.Name == name && t.Kind() == reflect.Pointer {
+			return t.Elem()
+		}
+	}
+	return nil
 }

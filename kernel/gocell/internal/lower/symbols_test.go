@@ -1,0 +1,3 @@
+package lower
+
+import _ "dace.local/kernel/gocell/symbols/all" // what cells can import

@@ -1,0 +1,3 @@
+package native
+
+import _ "dace.local/kernel/gocell/symbols/all" // what cells can import
