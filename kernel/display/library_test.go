@@ -25,7 +25,7 @@ import (
 type filler struct{ n int }
 
 func (f *filler) fill(v reflect.Value, depth int) {
-	if !v.CanSet() || depth > 6 { // as deep as a type that holds itself is filled
+	if !v.CanSet() || depth > 4 { // as deep as a type that holds itself is filled
 		return
 	}
 	f.n++
