@@ -194,20 +194,23 @@ func origin(stack []byte) string {
 // of it, or it took too long.
 type Failure struct {
 	// Kind and Key identify the unit; [Again] takes the key.
-	Kind, Key string
+	Kind string `json:"kind"`
+	Key  string `json:"key"`
 	// Worker and Host tell where it failed last.
-	Worker, Host string
+	Worker string `json:"worker"`
+	Host   string `json:"host"`
 	// Input says what the unit is about: its name, or the beginning of its data.
-	Input string
+	Input string `json:"input"`
 	// Deaths is the number of workers that died while they computed it, Late how
 	// often it took longer than its limit.
-	Deaths, Late int
+	Deaths int `json:"deaths,omitempty"`
+	Late   int `json:"late,omitempty"`
 	// More units were set aside in the same call.
-	More int
+	More int `json:"more,omitempty"`
 	// Words are the error, or the last words of the worker that died.
-	Words string
+	Words string `json:"words"`
 	// When it failed.
-	When time.Time
+	When time.Time `json:"when"`
 }
 
 // Error returns the failure as a message.

@@ -166,6 +166,65 @@ func TestWatched(t *testing.T) {
 	}
 }
 
+// A farm adapts the number of its local workers, with the policy of its settings.
+func TestAdaptLocal(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	t.Cleanup(func() { killServer(dir) })
+	f := farm.Start(farm.Settings{Dir: dir, Command: daceCommand(), Verify: 1, Priority: 2, Batch: farm.Batch{CoreHours: 0.1, Time: "2m"}})
+	if f.Err() != nil {
+		t.Fatal(f.Err())
+	}
+	if err := f.Adapt(3, 2); err == nil {
+		t.Error("from 3 to 2 jobs")
+	}
+	// Three jobs of two minutes are all that 0.1 core hours pay for.
+	if err := f.Adapt(2, 8); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "two workers", func() bool { return f.Slots() == 2 })
+	if err := farmtest.Doubles(context.Background(), t, f, 1, 20); err != nil {
+		t.Fatal(err)
+	}
+	table := f.Table()
+	if table.Counts.Verified != 20 {
+		t.Errorf("%d of 20 units were verified", table.Counts.Verified)
+	}
+	if log, err := f.Log(table.Workers[0].Name); err != nil || !strings.Contains(log, " begins on ") {
+		t.Errorf("%q, %v", log, err)
+	}
+	if err := f.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A worker knows for how long its server has been away, and that it is back.
+func TestAway(t *testing.T) {
+	join := start(t, "", 0)
+	dir := filepath.Dir(join)
+	src, err := natsfarm.NewSource(context.Background(), join)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := src.Join(ctx, func() farm.Worker { return farm.Worker{Name: "here", Cores: 1, Identity: farm.Self()} }); err != nil {
+		t.Fatal(err)
+	}
+	linked := src.(farm.Linked)
+	if d := linked.Away(); d != 0 {
+		t.Errorf("away for %v", d)
+	}
+	if err := natsfarm.Stop(ctx, join); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the server's end", func() bool { return linked.Away() > 50*time.Millisecond })
+	if _, err := natsfarm.Start(dir, "", serveCommand()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the server again", func() bool { return linked.Away() == 0 })
+}
+
 // A bound of disk that the farm was started with holds for its callers.
 func TestDiskOfEach(t *testing.T) {
 	dir := t.TempDir()
