@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,9 +189,9 @@ func TestFolderLosses(t *testing.T) {
 					}
 					us, want = append(us, u), append(want, string(d.result(blob)))
 				}
-				lost := 0
+				var lost atomic.Int64
 				for k := range 6 {
-					time.AfterFunc(time.Duration(k)*3*time.Second+1500*time.Millisecond, func() { lost += lose(dir) })
+					time.AfterFunc(time.Duration(k)*3*time.Second+1500*time.Millisecond, func() { lost.Add(int64(lose(dir))) })
 				}
 				n, begun := 0, time.Now()
 				err = p.Do(context.Background(), us, func(i int, b []byte) error {
@@ -199,8 +200,8 @@ func TestFolderLosses(t *testing.T) {
 					}
 					return nil
 				})
-				if err != nil || n != len(us) || lost == 0 {
-					t.Errorf("%d results with %d losses: %v", n, lost, err)
+				if err != nil || n != len(us) || lost.Load() == 0 {
+					t.Errorf("%d results with %d losses: %v", n, lost.Load(), err)
 				}
 				if took := time.Since(begun); took > 5*time.Minute {
 					t.Errorf("it took %v", took)

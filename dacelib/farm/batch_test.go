@@ -223,8 +223,8 @@ func (j *jobsOfTest) jobs(context.Context) (map[string]Job, error) {
 
 func (j *jobsOfTest) cancel(id string) { delete(j.all, id) }
 
-// adapting runs f beside an adapter on false time.
-func adapting(t *testing.T, a *adapter, f func(j *jobsOfTest, a *adapter, notes *[]string)) {
+// adapting runs f with an adapter on false time, which passes by pass.
+func adapting(t *testing.T, a *adapter, f func(j *jobsOfTest, pass func(time.Duration), notes *[]string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		j := &jobsOfTest{waits: 20 * time.Second, limit: time.Hour, all: map[string]time.Time{}, leaves: map[string]bool{}}
@@ -232,19 +232,20 @@ func adapting(t *testing.T, a *adapter, f func(j *jobsOfTest, a *adapter, notes 
 		a.launcher, a.limit, a.jobs = j, j.limit, map[string]*adapted{}
 		a.demand = func() int { return j.demand }
 		a.note = func(text string) { notes = append(notes, text) }
-		ctx, stop := context.WithCancel(context.Background())
-		go a.run(ctx)
-		time.Sleep(time.Second) // between two looks
-		f(j, a, &notes)
-		stop()
-		synctest.Wait()
+		pass := func(d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(adaptEvery) {
+				a.step(context.Background())
+			}
+		}
+		pass(time.Second)
+		f(j, pass, &notes)
 	})
 }
 
 // Jobs follow the demand within their bounds, ended ones are launched again, and
 // idle workers leave.
 func TestAdapt(t *testing.T) {
-	adapting(t, &adapter{min: 1, max: 8, cores: 2}, func(j *jobsOfTest, a *adapter, _ *[]string) {
+	adapting(t, &adapter{min: 1, max: 8, cores: 2}, func(j *jobsOfTest, pass func(time.Duration), _ *[]string) {
 		is := func(what string, want int) {
 			t.Helper()
 			if n := len(j.all); n != want {
@@ -253,20 +254,20 @@ func TestAdapt(t *testing.T) {
 		}
 		is("no units", 1)
 		j.demand = 100
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		is("many units", 8)
 		j.demand = 5
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		is("fewer, before the jobs run", 3)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		for id := range j.all { // a node dies
 			delete(j.all, id)
 			break
 		}
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		is("after a death", 3)
 		before := len(j.launched)
-		time.Sleep(3 * time.Hour)
+		pass(3 * time.Hour)
 		is("after their time", 3)
 		if n := len(j.launched) - before; n < 6 || n > 9 {
 			t.Errorf("%d jobs were launched in three hours for three of an hour each", n)
@@ -274,15 +275,15 @@ func TestAdapt(t *testing.T) {
 		j.away = true
 		j.demand = 16
 		k := len(j.launched)
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		if len(j.launched) != k {
 			t.Error("jobs were launched while the scheduler did not answer")
 		}
 		j.away = false
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		is("it answers again", 8)
 		j.demand, j.idle = 0, time.Now()
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		is("no units again", 1)
 	})
 }
@@ -290,9 +291,9 @@ func TestAdapt(t *testing.T) {
 // The budget is never exceeded, and jobs that fail at once are launched less and
 // less often.
 func TestAdaptBounds(t *testing.T) {
-	adapting(t, &adapter{max: 10, cores: 4, budget: 50}, func(j *jobsOfTest, a *adapter, notes *[]string) {
+	adapting(t, &adapter{max: 10, cores: 4, budget: 50}, func(j *jobsOfTest, pass func(time.Duration), notes *[]string) {
 		j.demand = 1000
-		time.Sleep(48 * time.Hour)
+		pass(48 * time.Hour)
 		if hours := 4 * j.cost.Hours(); hours > 50 || hours < 44 {
 			t.Errorf("%v core hours of 50 are used", hours)
 		}
@@ -300,9 +301,9 @@ func TestAdaptBounds(t *testing.T) {
 			t.Error(*notes)
 		}
 	})
-	adapting(t, &adapter{max: 2, cores: 1}, func(j *jobsOfTest, a *adapter, notes *[]string) {
+	adapting(t, &adapter{max: 2, cores: 1}, func(j *jobsOfTest, pass func(time.Duration), notes *[]string) {
 		j.demand, j.broken = 1000, true
-		time.Sleep(8 * time.Hour)
+		pass(8 * time.Hour)
 		if n := len(j.launched); n > 60 {
 			t.Errorf("%d jobs that end at once were launched in a night", n)
 		}
