@@ -55,7 +55,7 @@ func own(f *os.File) *os.File {
 
 func newEngine(args []string, streams cli.Streams) (engine.Engine, error) {
 	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Build(),
-		KeepStdio: !streams.Output, KeepStdin: !streams.Input,
+		KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept,
 		Compiler: &native.Loader{Shared: setup.Shared()}, CompileAfter: gocell.HotAfter})
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)

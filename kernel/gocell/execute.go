@@ -32,6 +32,11 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	s.texts[number] = text
 	s.mu.Unlock()
 	s.compiled.auto.choose(ctx, text)
+	if s.opts.KeepOutputs && number > 0 {
+		var end func()
+		out, end = s.shown.keep(number, out)
+		defer end()
+	}
 	res, err = s.steps(ctx, input, out)
 	if err == nil && res.Next == nil && s.formats.Load() {
 		res.Next = s.formatted(text)

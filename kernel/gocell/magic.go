@@ -40,6 +40,8 @@ func (s *Session) newMagics() *magic.Set {
 	}
 	return magic.NewSet(host{s}.functions, append(s.gonbMagics(),
 		magic.Magic{Name: "%fmt", Usage: "%fmt [on|off]", Short: "formats the cell as gofmt does, and runs the rest of it", Doc: aboutFormat, Run: s.format},
+		magic.Magic{Name: "%output", Usage: "%output [-f FILE] [CELL] [FROM-TO]", Short: "shows again what a cell has shown, and goes on while it runs", Doc: aboutOutput,
+			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.output(c.Ctx, c) }},
 		magic.Magic{Name: "%get", Usage: "%get MODULE[@VERSION]", Short: "fetches a Go module, whose packages cells can then import", Doc: aboutGet, Run: words(s.get)},
 		magic.Magic{Name: "%figure", Usage: "%figure [8.8x6cm] [300] [png|svg] [house|gonum] [default]", Short: "says how figures are drawn from now on: size, resolution, format, style", Doc: aboutFigure, Run: words(figure)},
 		magic.Magic{Name: "%background", Usage: "%background", Short: "counts the goroutines that run, and those of interrupted cells that cannot be stopped", Doc: aboutBackground, Run: words(s.background)},
@@ -67,6 +69,14 @@ has run. The command dace fmt formats a whole notebook.
 
 	%fmt on
 	%fmt off`
+	aboutOutput = `CELL is a number; without it, the cell that runs (asked from a subshell's console) or
+has run last. FROM-TO are lines of its text, -f writes them to a file. Of text
+beyond a megabyte a notebook shows the beginning and the end; 64 MB of each cell
+are kept, and 256 MB in all.
+
+	%output
+	%output 3 1000-1100
+	%output -f log.txt 3`
 	aboutFigure = `Size, resolution in dots per inch, format (svg comes with a PNG beside it) and
 style hold for all figures of later cells; "default" is how it was at the start.
 Without arguments it says how figures are drawn.

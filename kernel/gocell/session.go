@@ -43,6 +43,9 @@ type Options struct {
 	// process's own input. Otherwise they ask the user, through
 	// engine.Outputs.Input.
 	KeepStdin bool
+	// KeepOutputs keeps what cells show, for %output, and sends of a cell's text that
+	// is longer than a megabyte the beginning and the end.
+	KeepOutputs bool
 	// Compiler builds the cells that begin with %%compile. Without a compiler
 	// those cells are interpreted.
 	Compiler Compiler
@@ -74,6 +77,7 @@ type Session struct {
 	errorVars errorVars // only Execute uses it
 	debugger  *debug.Debugger
 
+	shown      outputs     // of the cells, where they are kept
 	formats    atomic.Bool // cells are formatted when they have run
 	magicsOnce sync.Once   // makes magicSet
 	magicSet   *magic.Set
@@ -203,6 +207,7 @@ func (s *Session) Close() error {
 	}
 	s.debugger.Detach()
 	s.compiled.auto.stop()
+	s.shown.close()
 	s.prog.Importer.Forget()
 	err := s.fetched.modules.Close()
 	if !s.opts.KeepStdin {

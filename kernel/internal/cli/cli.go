@@ -73,6 +73,9 @@ type Streams struct {
 	// Output: what compiled code writes to stdout and stderr becomes the
 	// running cell's output.
 	Output bool
+	// Kept: what cells show is kept, and long text sent in parts, as servers of
+	// notebooks want it.
+	Kept bool
 	// Input: reads from stdin return the answers of engine.Outputs.Input.
 	Input bool
 }

@@ -41,7 +41,7 @@ func runJupyter(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "unexpected argument %q", rest[0])
 	}
 	go leashOwnGroup()
-	eng, err := env.NewEngine(nil, Streams{Output: true, Input: true})
+	eng, err := env.NewEngine(nil, Streams{Output: true, Kept: true, Input: true})
 	if err != nil {
 		return v.fail(env, err)
 	}
