@@ -86,7 +86,7 @@ func TestGroups(t *testing.T) {
 			}
 		}
 	}
-	for seed := range uint64(3) {
+	for seed := range uint64(2) {
 		ps, groups := near(t, seed, 3, 4)
 		all(ps, groups, similarity.Correlation, similarity.RankCorrelation)
 
@@ -460,8 +460,10 @@ func TestEmbeddings(t *testing.T) {
 	ps, groups := near(t, 5, 2, 4)
 	held, group := ps[7], groups[7]
 	ps, groups = ps[:7], groups[:7]
-	s := nir.Settings{Samples: 4000, Steps: 300, Batch: 32, LearningRate: 0.003, HyperRate: 0.03, NormaliseSample: 1000}
-	plain, err := nir.Train(t.Context(), ps, s)
+	s := nir.Settings{Samples: 2000, Steps: 120, Batch: 24, LearningRate: 0.004, HyperRate: 0.03, NormaliseSample: 1000}
+	quick := s
+	quick.Steps = 2
+	plain, err := nir.Train(t.Context(), ps, quick)
 	if err != nil {
 		t.Fatal(err)
 	}
