@@ -221,7 +221,7 @@ func TestBruteForce(t *testing.T) {
 // that takes 100 ns, d = 40, beside the objective's own (own).
 func BenchmarkFamilies(b *testing.B) {
 	const n = 100_000
-	p := hundred{40}
+	var p problem.Problem = hundred{40}
 	b.Run("own", func(b *testing.B) {
 		x := problem.Random(run.Rand(1, "x"), 1000, 40)
 		y := make([]float64, 1000)
@@ -264,7 +264,7 @@ func (h hundred) Dim() int     { return h.d }
 func (h hundred) Evaluate(_ context.Context, dst []float64, x problem.Solutions) error {
 	for i, w := range x.Words {
 		v := 0.0
-		for k := range 78 {
+		for k := range 125 {
 			u := (w>>(k&31)&31 + uint64(k)) * 0x9e3779b97f4a7c15
 			v += float64(u >> 40)
 		}

@@ -15,9 +15,11 @@
 package eda
 
 import (
+	"cmp"
 	"context"
 	"math"
-	"sort"
+	"math/rand/v2"
+	"slices"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/smac"
@@ -76,29 +78,33 @@ func learn(s *solver.Search) {
 	}
 	reset()
 	x, values, order := problem.NewSolutions(n, d), make([]float64, n), make([]int, n)
+	below, ones := make([]uint64, d), make([]int, d)
 	for !s.Over() {
 		if s.Stuck() {
 			reset()
 		}
+		for i, q := range p {
+			below[i] = uint64(math.Ceil(q * 0x10000)) // u < q for a whole u, too
+		}
 		for k := range n {
-			draw(x.Row(k), p, rng.Uint64)
+			draw(x.Row(k), below, rng)
 		}
 		m := s.Values(values, x)
 		for k := range m {
 			order[k] = k
 		}
-		sort.SliceStable(order[:m], func(i, j int) bool { return values[order[i]] > values[order[j]] })
+		slices.SortStableFunc(order[:m], func(i, j int) int { return cmp.Compare(values[j], values[i]) })
 		if m == 0 || values[order[0]] == values[order[m-1]] {
 			continue // nothing is learnt from equals
 		}
 		top := min(best, m-1)
 		worst := x.Row(order[m-1])
+		clear(ones)
+		for _, k := range order[:top] {
+			count(ones, x.Row(k))
+		}
 		for i := range p {
-			ones := uint64(0)
-			for _, k := range order[:top] {
-				ones += moves.At(x.Row(k), i)
-			}
-			p[i] += rate * (float64(ones)/float64(top) - p[i])
+			p[i] += rate * (float64(ones[i])/float64(top) - p[i])
 			if first := moves.At(x.Row(order[0]), i); away && first != moves.At(worst, i) {
 				p[i] += rate / 2 * (float64(first) - p[i])
 			}
@@ -107,18 +113,32 @@ func learn(s *solver.Search) {
 	}
 }
 
-// draw sets each bit with its probability, to 16 binary digits.
-func draw(row []uint64, p []float64, random func() uint64) {
-	clear(row)
+// draw sets each bit with its probability, to 16 binary digits: where a random number
+// of 16 bits is below a bound.
+func draw(row, below []uint64, rng *rand.Rand) {
 	u, left := uint64(0), 0
-	for i, q := range p {
-		if left == 0 {
-			u, left = random(), 4
+	for w := range row {
+		part := below[64*w : min(64*w+64, len(below))]
+		bits := uint64(0)
+		for i, b := range part {
+			if left == 0 {
+				u, left = rng.Uint64(), 4
+			}
+			bits |= (u&0xffff - b) >> 63 << (i & 63) // the sign of the difference
+			u >>= 16
+			left--
 		}
-		if float64(u&0xffff) < q*0x10000 {
-			row[i>>6] |= 1 << (i & 63)
+		row[w] = bits
+	}
+}
+
+// count adds the bits of a row to their counts.
+func count(ones []int, row []uint64) {
+	for w, v := range row {
+		part := ones[64*w : min(64*w+64, len(ones))]
+		for i := range part {
+			part[i] += int(v & 1)
+			v >>= 1
 		}
-		u >>= 16
-		left--
 	}
 }

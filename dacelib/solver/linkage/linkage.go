@@ -58,8 +58,10 @@ type level struct {
 	// ones and both count the members with a one in a bit, and in two bits i > j at
 	// place i(i-1)/2 + j.
 	ones, both []int
-	groups     [][]int // of the tree, without the whole
-	built      int     // members when groups were made
+	groups     [][]int    // of the tree, without the whole
+	built      int        // members when groups were made
+	masks      [][]uint64 // the groups as bits
+	shuffled   [][]uint64 // scratch
 }
 
 // mostMembers bounds the solutions of all levels; a run that has more begins anew.
@@ -139,8 +141,12 @@ func (l *level) add(x []uint64) {
 		}
 		l.ones[i]++
 		row := l.both[i*(i-1)/2:][:i]
-		for j := range row {
-			row[j] += int(moves.At(x, j))
+		for w := 0; 64*w < i; w++ {
+			v, part := x[w], row[64*w:min(64*w+64, i)]
+			for j := range part {
+				part[j] += int(v & 1)
+				v >>= 1
+			}
 		}
 	}
 }
@@ -155,19 +161,15 @@ func (l *level) mix(s *solver.Search, x, y []uint64, v float64, smallest bool) f
 	if l.groups == nil || n-l.built > l.built/8 {
 		l.build(s)
 	}
-	groups := l.groups
+	groups := l.masks
 	if !smallest {
-		groups = slices.Clone(groups)
+		l.shuffled = append(l.shuffled[:0], groups...)
+		groups = l.shuffled
 		s.Rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	}
-	mask := make([]uint64, len(x))
-	for _, g := range groups {
+	for _, mask := range groups {
 		if s.Over() {
 			break
-		}
-		clear(mask)
-		for _, i := range g {
-			moves.Flip(mask, i)
 		}
 		// A random order of the donors: steps of a random length that has no
 		// common divisor with n, from a random start.
@@ -212,12 +214,16 @@ func gcd(a, b int) int {
 func (l *level) build(s *solver.Search) {
 	d, n := len(l.ones), float64(l.members.Len())
 	l.built = l.members.Len()
-	log := func(c int) float64 { // -p log p
+	known := make([]float64, l.members.Len()+1)
+	log := func(c int) float64 { // -p log p, never negative; 0 stands for unknown
 		if c == 0 {
 			return 0
 		}
-		p := float64(c) / n
-		return -p * math.Log(p)
+		if known[c] == 0 {
+			p := float64(c) / n
+			known[c] = -p * math.Log(p)
+		}
+		return known[c]
 	}
 	single := make([]float64, d)
 	for i, c := range l.ones {
@@ -295,4 +301,12 @@ func (l *level) build(s *solver.Search) {
 	l.groups = useful[active[0]]
 	s.Rand.Shuffle(len(l.groups), func(i, j int) { l.groups[i], l.groups[j] = l.groups[j], l.groups[i] })
 	slices.SortStableFunc(l.groups, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
+	l.masks = make([][]uint64, len(l.groups))
+	room := make([]uint64, len(l.groups)*problem.Stride(d))
+	for k, g := range l.groups {
+		l.masks[k], room = room[:problem.Stride(d)], room[problem.Stride(d):]
+		for _, i := range g {
+			moves.Flip(l.masks[k], i)
+		}
+	}
 }
