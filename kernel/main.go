@@ -17,7 +17,7 @@ import (
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell"
-	_ "dace.local/kernel/gocell/symbols/all" // what cells can import
+	"dace.local/kernel/gocell/symbols/all"
 	"dace.local/kernel/internal/cli"
 	"dace.local/kernel/internal/jupyter/server"
 	"dace.local/kernel/internal/system/limits"
@@ -28,6 +28,9 @@ import (
 func main() {
 	limits.Follow()
 	limits.Pace()
+	if stale := all.Stale(); stale != "" {
+		fmt.Fprintln(os.Stderr, "dace:", stale)
+	}
 	cli.Functions{Make: remake}.Travel()
 	os.Exit(cli.Main(&cli.Env{
 		Args:      os.Args[1:],

@@ -4,14 +4,49 @@
 package all
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/display"
 	"dace.local/kernel/gocell/symbols"
-	_ "dace.local/kernel/gocell/symbols/dace"
+	"dace.local/kernel/gocell/symbols/api"
+	"dace.local/kernel/gocell/symbols/dace"
 	_ "dace.local/kernel/gocell/symbols/golang"
 	_ "dace.local/kernel/gocell/symbols/gonum"
 	_ "dace.local/kernel/gocell/symbols/gorgonia"
 	_ "dace.local/kernel/gocell/symbols/std"
+	"dace.local/kernel/gocell/symbols/table"
 )
 
 // Package display shows the defaults of settings beside their values.
 func init() { display.SetFieldDocs(symbols.Doc) }
+
+// Stale returns a sentence if this program was built in a clone whose packages
+// export something else than the tables have, otherwise "". A program that
+// `go run ./install` has built does not know its clone.
+func Stale() string {
+	_, file, _, _ := runtime.Caller(0)
+	if !filepath.IsAbs(file) {
+		return ""
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		return ""
+	}
+	root := filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
+	return api.Stale(root, own(), dace.Sum, info.ModTime())
+}
+
+// own returns the packages of this module that cells can import, sorted.
+func own() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(table.Packages)), func(p string) bool { return !strings.HasPrefix(p, buildinfo.Path("")) })
+}
