@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "6ffc6558f12b234eb8a773085f8fd47e02aa2800cf2d3c355ed6bacbb98569c5"
+const Sum = "09192dbd2aa9fbbb33eb1d3c75b46ec5b1d11ca7a07423c9b0b1e5b1eaffe920"
