@@ -37,10 +37,10 @@ type Table struct {
 
 // A Summary is the sum of a table: units, workers, cost and time left.
 type Summary struct {
-	// Units are numbers of units of all callers, Workers and Slots what computes
-	// them.
+	// Units are numbers of units of all callers, Present that of the workers, Slots
+	// that of the units that they compute at once.
 	Units   Counts `json:"units"`
-	Workers int    `json:"workers"`
+	Present int    `json:"workers"`
 	Slots   int    `json:"slots"`
 	// CoreHours is what the present workers have cost so far, UnitHours what the
 	// units that are done have taken, Busy the share of the workers' time that went
@@ -54,7 +54,7 @@ type Summary struct {
 
 // Summary returns the sum of the table.
 func (t Table) Summary() Summary {
-	s := Summary{Workers: len(t.Workers)}
+	s := Summary{Present: len(t.Workers)}
 	for _, c := range t.callers() {
 		s.Units.Done += c.Counts.Done
 		s.Units.Running += c.Counts.Running
@@ -231,8 +231,8 @@ func (t Table) lines() []line {
 		}
 		say("jobs: %s", strings.Join(jobs, ", "))
 	}
-	if s := t.Summary(); s.Workers > 0 {
-		cost := fmt.Sprintf("%d workers with %d slots, %.3g core hours so far, %.0f %% of them in units", s.Workers, s.Slots, s.CoreHours, 100*s.Busy)
+	if s := t.Summary(); s.Present > 0 {
+		cost := fmt.Sprintf("%d workers with %d slots, %.3g core hours so far, %.0f %% of them in units", s.Present, s.Slots, s.CoreHours, 100*s.Busy)
 		if t.Hours > 0 {
 			cost += fmt.Sprintf("; %.3g core hours of jobs that have ended", t.Hours)
 		}
