@@ -127,7 +127,7 @@ func value(c *types.Const) reflect.Value {
 // Types imports packages from their encoded types, and decodes each when it is
 // first imported. It is a [types.Importer] and safe for concurrent use.
 type Types struct {
-	mu    sync.Mutex // guards the contents of fset, pkgs and full
+	mu    sync.Mutex // guards the contents of fset, files, pkgs and full
 	fset  *token.FileSet
 	files *pack.Files
 	pkgs  map[string]*types.Package // includes packages of which only some types are known
@@ -171,7 +171,7 @@ func (t *Types) Import(path string) (*types.Package, error) {
 type texts struct {
 	open func() (*pack.Files, error) // with a JSON object for each package
 
-	mu  sync.Mutex // guards pkg
+	mu  sync.Mutex // guards pkg and the files
 	pkg map[string]map[string]string
 }
 

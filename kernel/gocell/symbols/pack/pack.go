@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -46,14 +45,12 @@ func Write(list []File, block int) ([]byte, error) {
 	return append(append(all, head...), blocks...), nil
 }
 
-// Files are files that Write has packed. They are safe for concurrent use.
+// Files are files that Write has packed, for one goroutine at a time.
 type Files struct {
-	z  *zstd.Decoder
-	at map[string]place
-
-	mu    sync.Mutex // guards last and plain
-	last  []byte     // the packed block that was read last
-	plain []byte     // and its content
+	z     *zstd.Decoder
+	at    map[string]place
+	last  []byte // the packed block that was read last
+	plain []byte // and its content
 }
 
 // A place is where a file is.
@@ -119,7 +116,8 @@ func (f *Files) add(data []byte) error {
 	return nil
 }
 
-// Read returns a file's content, which the caller must not modify.
+// Read returns a file's content, which the caller must not modify. It is valid until
+// the next call.
 func (f *Files) Read(name string) ([]byte, error) {
 	p, ok := f.at[name]
 	if !ok {
@@ -128,14 +126,13 @@ func (f *Files) Read(name string) ([]byte, error) {
 	if p.from == p.to {
 		return nil, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if len(p.block) == 0 {
 		return nil, errDamaged
 	}
 	if len(f.last) == 0 || &f.last[0] != &p.block[0] {
-		plain, err := f.z.DecodeAll(p.block, nil)
+		plain, err := f.z.DecodeAll(p.block, f.plain[:0])
 		if err != nil {
+			f.last = nil
 			return nil, fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		f.last, f.plain = p.block, plain
