@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "09192dbd2aa9fbbb33eb1d3c75b46ec5b1d11ca7a07423c9b0b1e5b1eaffe920"
+const Sum = "d3851a777ce717fde319a045e46078cb55b6ebf4af8abb0ec42e194a1ea54121"
