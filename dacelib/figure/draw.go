@@ -26,7 +26,7 @@ const between = vg.Length(14)
 // Draw draws plots on a canvas in rows of the given number of columns. It
 // aligns their axes, puts the titles of a row at one height, and breaks each
 // legend into as many rows as it needs. Each plot is drawn in the style of
-// [House]; the place of a nil plot stays empty. Draw panics if an axis ends at
+// [Restyle]; the place of a nil plot stays empty. Draw panics if an axis ends at
 // NaN or infinity, as it does after data of that kind, because such an axis has
 // no scale.
 func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
@@ -42,7 +42,7 @@ func Draw(c draw.Canvas, columns int, plots []*plot.Plot) {
 				if err := drawable(p); err != nil {
 					panic(err.Error())
 				}
-				table[i][j] = House(p) // a copy, which is changed below
+				table[i][j] = Restyle(p) // a copy, which is changed below
 			}
 		}
 	}

@@ -5,7 +5,7 @@
 //
 // Start with [Convergence], [Boxes] or [Lines]. Each returns a *plot.Plot of
 // gonum, which a notebook displays, [Save] writes to a file, and any plotter
-// can be added to. [New] returns an empty plot in the house style, [House]
+// can be added to. [New] returns an empty plot in the figures' style, [Restyle]
 // applies that style to a plot made with gonum, and [Tiles] joins several plots
 // into one.
 //
@@ -112,7 +112,7 @@ func style(size float64, c color.Color, x text.XAlignment, y text.YAlignment) te
 	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 }
 
-// New returns an empty plot in the house style, with a light grid.
+// New returns an empty plot in the figures' style, with a light grid.
 func New(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = title

@@ -166,13 +166,13 @@ func ExampleFunction() {
 	save(figure.Function("A function", "x", "sin x / x", -20, 20, func(x float64) float64 { return math.Sin(x) / x }), "function")
 }
 
-func ExampleHouse() {
-	// figure.Draw, Save and Tiles draw plain plots of gonum in the house style.
+func ExampleRestyle() {
+	// figure.Draw, Save and Tiles draw plain plots of gonum in the figures' style.
 	var plots []*plot.Plot
 	for _, name := range []string{"lines", "scatter", "histogram", "bars", "fit", "log"} {
 		plots = append(plots, usual()[name])
 	}
-	if err := figure.SaveSize(figure.Tiles(2, plots), "testdata/house.png", 2*figure.ColumnWidth, 2*figure.ColumnWidth); err != nil {
+	if err := figure.SaveSize(figure.Tiles(2, plots), "testdata/restyle.png", 2*figure.ColumnWidth, 2*figure.ColumnWidth); err != nil {
 		panic(err)
 	}
 }
@@ -199,7 +199,7 @@ func TestGolden(t *testing.T) {
 	for name, example := range map[string]func(){
 		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "bars": ExampleBars,
 		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison,
-		"histogram": ExampleHistogram, "grouped": ExampleGroupedBars, "function": ExampleFunction, "house": ExampleHouse,
+		"histogram": ExampleHistogram, "grouped": ExampleGroupedBars, "function": ExampleFunction, "restyle": ExampleRestyle,
 		"contrast": ExampleContrast, "niroverview": ExampleNIROverview, "daceoverview": ExampleDACEOverview, "diagram": ExampleDiagram,
 	} {
 		t.Run(name, func(t *testing.T) { cmpimg.CheckPlotApprox(example, t, 0.02, name+".png") })

@@ -185,7 +185,7 @@ func size(w, h vg.Length, s FigureSettings) (width, height vg.Length) {
 }
 
 // Figure shows a plot, width x height, in the figures' style (package
-// figure's House); 0 stands for the session's size, see [SetFigure].
+// figure's Restyle); 0 stands for the session's size, see [SetFigure].
 func Figure(p *plot.Plot, width, height vg.Length) { show(figure(p, width, height), "") }
 
 // GonumFigure shows a plot like [Figure], but in gonum's own style.

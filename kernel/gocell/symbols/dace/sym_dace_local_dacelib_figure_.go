@@ -41,6 +41,7 @@ var dace_local_dacelib_figure_ = table.Package{
 		{Name: "New", Value: figure.New},
 		{Name: "Plane", Value: figure.Plane},
 		{Name: "Quartiles", Value: figure.Quartiles},
+		{Name: "Restyle", Value: figure.Restyle},
 		{Name: "Rounds", Value: figure.Rounds},
 		{Name: "Sample", Value: figure.Sample},
 		{Name: "Save", Value: figure.Save},

@@ -32,7 +32,7 @@ func actions(p *plot.Plot) []recorder.Action {
 
 // A plain plot of gonum is drawn in the figures' fonts, numbers and colours,
 // with its legend above the data; the plot itself is not changed.
-func TestHouse(t *testing.T) {
+func TestRestyle(t *testing.T) {
 	for name, p := range usual() {
 		before := fmt.Sprint(p.X, p.Y, p.Title)
 		colors := map[color.Color]bool{}
@@ -73,7 +73,7 @@ func TestHouse(t *testing.T) {
 }
 
 // Styles that were set explicitly stay.
-func TestHouseKeeps(t *testing.T) {
+func TestRestyleKeeps(t *testing.T) {
 	red := color.NRGBA{R: 255, A: 255}
 	l, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
 	if err != nil {
@@ -85,7 +85,7 @@ func TestHouseKeeps(t *testing.T) {
 	p.Title.TextStyle.Color = red
 	p.Y.Min, p.Y.Max = -7, 9
 	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0.5, Label: "half"}}
-	q := figure.House(p)
+	q := figure.Restyle(p)
 	if q.Title.TextStyle.Color != red || q.Y.Min != -7 || q.Y.Max != 9 || len(q.X.Tick.Marker.Ticks(0, 1)) != 1 {
 		t.Errorf("title %v, y from %v to %v, ticks %v", q.Title.TextStyle.Color, q.Y.Min, q.Y.Max, q.X.Tick.Marker)
 	}
@@ -100,7 +100,7 @@ func TestHouseKeeps(t *testing.T) {
 }
 
 // Points, line and error bars of the same data have one colour.
-func TestHouseSharesColour(t *testing.T) {
+func TestRestyleSharesColour(t *testing.T) {
 	for name, wanted := range map[string]int{"log": 1, "lines": 2, "scatter": 2, "fit": 2} {
 		used := map[string]bool{}
 		for _, a := range actions(usual()[name]) {

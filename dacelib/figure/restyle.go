@@ -14,23 +14,23 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// House returns a copy of a plot in the style of the figures. Wherever p still
+// Restyle returns a copy of a plot in the style of the figures. Wherever p still
 // has the defaults of plot.New and gonum's plotters, the copy has the figures'
 // fonts, ticks, grid, colours and legend (in a frame above the data). Other
 // settings stay as they are; to draw a line in black, use another black than
 // color.Black, which is gonum's default. [Draw], [Save] and notebooks apply
-// House to every plot; p.Save and p.Draw are gonum's own.
-func House(p *plot.Plot) *plot.Plot {
+// Restyle to every plot; p.Save and p.Draw are gonum's own.
+func Restyle(p *plot.Plot) *plot.Plot {
 	q := *p
-	gonum, house := plot.New(), New("", "", "")
+	gonum, ours := plot.New(), New("", "", "")
 	plain := reflect.DeepEqual(p.X.Tick.Marker, gonum.X.Tick.Marker) || reflect.DeepEqual(p.Y.Tick.Marker, gonum.Y.Tick.Marker)
-	restyleText(&q.Title.TextStyle, gonum.Title.TextStyle, house.Title.TextStyle)
-	replace(&q.Title.Padding, gonum.Title.Padding, house.Title.Padding)
-	restyleText(&q.Legend.TextStyle, gonum.Legend.TextStyle, house.Legend.TextStyle)
-	restyleAxis(&q.X, gonum.X, house.X)
-	restyleAxis(&q.Y, gonum.Y, house.Y)
-	restyleNominal(&q.X, &q.Y, house.X, house.Y)
-	restyleNominal(&q.Y, &q.X, house.Y, house.X)
+	restyleText(&q.Title.TextStyle, gonum.Title.TextStyle, ours.Title.TextStyle)
+	replace(&q.Title.Padding, gonum.Title.Padding, ours.Title.Padding)
+	restyleText(&q.Legend.TextStyle, gonum.Legend.TextStyle, ours.Legend.TextStyle)
+	restyleAxis(&q.X, gonum.X, ours.X)
+	restyleAxis(&q.Y, gonum.Y, ours.Y)
+	restyleNominal(&q.X, &q.Y, ours.X, ours.Y)
+	restyleNominal(&q.Y, &q.X, ours.Y, ours.X)
 
 	own := plotters(&q)
 	if own == nil {
@@ -50,34 +50,39 @@ func House(p *plot.Plot) *plot.Plot {
 	return &q
 }
 
-// replace sets a field to the house value if it has gonum's default.
-func replace[T any](field *T, gonum, house T) {
+// replace sets a field to our value if it has gonum's default.
+func replace[T any](field *T, gonum, ours T) {
 	if reflect.DeepEqual(*field, gonum) {
-		*field = house
+		*field = ours
 	}
 }
 
-func restyleText(s *text.Style, gonum, house text.Style) {
+// House is Restyle.
+//
+// Deprecated: use [Restyle].
+func House(p *plot.Plot) *plot.Plot { return Restyle(p) }
+
+func restyleText(s *text.Style, gonum, ours text.Style) {
 	if s.Font.Typeface == gonum.Font.Typeface && s.Font.Variant == gonum.Font.Variant {
-		s.Font.Typeface, s.Font.Variant = house.Font.Typeface, house.Font.Variant
+		s.Font.Typeface, s.Font.Variant = ours.Font.Typeface, ours.Font.Variant
 	}
-	replace(&s.Font.Weight, gonum.Font.Weight, house.Font.Weight)
-	replace(&s.Font.Size, gonum.Font.Size, house.Font.Size)
-	replace(&s.Color, gonum.Color, house.Color)
-	replace(&s.XAlign, gonum.XAlign, house.XAlign)
-	replace(&s.YAlign, gonum.YAlign, house.YAlign)
+	replace(&s.Font.Weight, gonum.Font.Weight, ours.Font.Weight)
+	replace(&s.Font.Size, gonum.Font.Size, ours.Font.Size)
+	replace(&s.Color, gonum.Color, ours.Color)
+	replace(&s.XAlign, gonum.XAlign, ours.XAlign)
+	replace(&s.YAlign, gonum.YAlign, ours.YAlign)
 }
 
-func restyleAxis(a *plot.Axis, gonum, house plot.Axis) {
-	restyleText(&a.Label.TextStyle, gonum.Label.TextStyle, house.Label.TextStyle)
-	restyleText(&a.Tick.Label, gonum.Tick.Label, house.Tick.Label)
-	replace(&a.Label.Padding, gonum.Label.Padding, house.Label.Padding)
-	for style, to := range map[*draw.LineStyle]draw.LineStyle{&a.LineStyle: house.LineStyle, &a.Tick.LineStyle: house.Tick.LineStyle} {
+func restyleAxis(a *plot.Axis, gonum, ours plot.Axis) {
+	restyleText(&a.Label.TextStyle, gonum.Label.TextStyle, ours.Label.TextStyle)
+	restyleText(&a.Tick.Label, gonum.Tick.Label, ours.Tick.Label)
+	replace(&a.Label.Padding, gonum.Label.Padding, ours.Label.Padding)
+	for style, to := range map[*draw.LineStyle]draw.LineStyle{&a.LineStyle: ours.LineStyle, &a.Tick.LineStyle: ours.Tick.LineStyle} {
 		replace(&style.Color, gonum.LineStyle.Color, to.Color)
 		replace(&style.Width, gonum.LineStyle.Width, to.Width)
 	}
-	replace(&a.Tick.Length, gonum.Tick.Length, house.Tick.Length)
-	replace(&a.Padding, gonum.Padding, house.Padding)
+	replace(&a.Tick.Length, gonum.Tick.Length, ours.Tick.Length)
+	replace(&a.Padding, gonum.Padding, ours.Padding)
 	switch a.Tick.Marker.(type) {
 	case plot.DefaultTicks:
 		a.Tick.Marker = Ticks{}
@@ -87,15 +92,15 @@ func restyleAxis(a *plot.Axis, gonum, house plot.Axis) {
 }
 
 // restyleNominal gives an axis that plot.NominalX or NominalY has labelled with
-// names the line of the house, on which bars stand, and moves the other axis,
+// names our axis line, on which bars stand, and moves the other axis,
 // which they have put apart, to its end.
-func restyleNominal(a, other *plot.Axis, house, otherHouse plot.Axis) {
+func restyleNominal(a, other *plot.Axis, ours, otherOurs plot.Axis) {
 	if _, named := a.Tick.Marker.(plot.ConstantTicks); !named || a.LineStyle.Width != 0 || a.Tick.LineStyle.Width != 0 || a.Tick.Length != 0 {
 		return
 	}
-	a.LineStyle = house.LineStyle
+	a.LineStyle = ours.LineStyle
 	a.Tick.LineStyle, a.Tick.Length = hidden, nominalGap
-	other.Padding = otherHouse.Padding
+	other.Padding = otherOurs.Padding
 }
 
 // private returns an unexported field of an addressable value so that it can be
@@ -162,7 +167,7 @@ func isGrid(p plot.Plotter) bool {
 }
 
 // restylePlotters returns the plotters, with those in gonum's default style
-// replaced by copies in the house style. Each copy has the next colour; points,
+// replaced by copies in our style. Each copy has the next colour; points,
 // lines and error bars of the same data share one. The map replaced gives the
 // copy of each replaced plotter.
 func restylePlotters(list []plot.Plotter) (out []plot.Plotter, replaced map[any]any) {
