@@ -31,7 +31,7 @@ func main() {
 	if stale := all.Stale(); stale != "" {
 		fmt.Fprintln(os.Stderr, "dace:", stale)
 	}
-	cli.Functions{Make: remake}.Travel()
+	cli.Functions{Make: remake}.Register()
 	os.Exit(cli.Main(&cli.Env{
 		Args:      os.Args[1:],
 		Stdin:     os.Stdin,
@@ -69,7 +69,7 @@ func newEngine(args []string, streams cli.Streams) (engine.Engine, error) {
 			return nil, err
 		}
 		return carried.Encode()
-	}, Make: remake}.Travel()
+	}, Make: remake}.Register()
 	return s, nil
 }
 

@@ -30,12 +30,12 @@ func (c *coevolution) mineAll(ctx context.Context, round int, m portfolio.Matrix
 	out := make([]mined, s.Minings)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	far, err := c.far(ctx, c.r.Problems)
+	remote, err := c.remote(ctx, c.r.Problems)
 	if err != nil {
 		return nil, err
 	}
 	total := &progress{e: c.e, stage: step{Round: round, Stage: miningStage}.stage(), total: s.Minings * s.Trials}
-	err = run.Each(far.concurrent(s.Workers, s.Minings), s.Minings, func(i int) error {
+	err = run.Each(remote.concurrent(s.Workers, s.Minings), s.Minings, func(i int) error {
 		at := step{round, miningStage, i}
 		err := c.j.do(at, &out[i], func(w *work) (err error) {
 			task := mining{
@@ -44,8 +44,8 @@ func (c *coevolution) mineAll(ctx context.Context, round int, m portfolio.Matrix
 				reading: s.Reading, workers: max(1, s.Workers/s.Minings), keep: c.j.checkpoint(at),
 				reach: func(made int, batch float64) { total.reach(i, made, batch) },
 			}
-			if far != nil {
-				out[i], err = far.mine(ctx, task, w)
+			if remote != nil {
+				out[i], err = remote.mine(ctx, task, w)
 			} else {
 				out[i], err = task.run(ctx, w)
 			}

@@ -55,12 +55,12 @@ func (c *coevolution) searchAll(ctx context.Context, stage string, k int, given 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := make([]candidate, c.s.Minings)
-	far, err := c.far(ctx, c.r.Problems)
+	remote, err := c.remote(ctx, c.r.Problems)
 	if err != nil {
 		return nil, err
 	}
 	total := &progress{e: c.e, stage: stage, total: c.s.Minings * c.s.Trials}
-	err = run.Each(far.concurrent(c.s.Workers, c.s.Minings), c.s.Minings, func(i int) error {
+	err = run.Each(remote.concurrent(c.s.Workers, c.s.Minings), c.s.Minings, func(i int) error {
 		at := step{Stage: stage, Index: i}
 		err := c.j.do(at, &out[i], func(w *work) (err error) {
 			task := race{
@@ -69,8 +69,8 @@ func (c *coevolution) searchAll(ctx context.Context, stage string, k int, given 
 				reading: c.s.Reading, keep: c.j.checkpoint(at),
 				reach: func(made int) { total.reach(i, made, 0) },
 			}
-			if far != nil {
-				out[i], err = far.race(ctx, task, w)
+			if remote != nil {
+				out[i], err = remote.race(ctx, task, w)
 			} else {
 				out[i], err = task.run(ctx, w)
 			}

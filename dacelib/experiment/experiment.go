@@ -215,7 +215,7 @@ func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]
 	defer ranges.close()
 	t := &test{set: set, entries: entries, own: own, s: s, ranges: ranges, known: known, out: out}
 	if s.Farm != nil {
-		if err := t.far(ctx); err != nil {
+		if err := t.remote(ctx); err != nil {
 			return t.made(), err
 		}
 	}

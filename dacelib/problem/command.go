@@ -311,7 +311,7 @@ type worker struct {
 	in      io.WriteCloser
 	answers chan answer
 	stderr  *process.Tail
-	release func() // of the leash
+	release func() // stops process.KillWithParent
 	rest    *time.Timer
 	asked   int // the number of solutions that it was asked for
 }
@@ -342,7 +342,7 @@ func (c *command) start() (*worker, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("the program cannot be started: %w", err)
 	}
-	w.release = process.Leash(cmd)
+	w.release = process.KillWithParent(cmd)
 	go w.read(out)
 	return w, nil
 }

@@ -312,7 +312,7 @@ func TestCommandKilled(t *testing.T) {
 	if pid == 0 {
 		t.Fatal("the program was not started")
 	}
-	time.Sleep(50 * time.Millisecond) // the leash is put on after the start
+	time.Sleep(50 * time.Millisecond) // KillWithParent is called after the start
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
 	gone(t, pid)

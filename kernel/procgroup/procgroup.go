@@ -22,7 +22,7 @@ const guard = `trap "" INT TERM HUP QUIT; read line || { kill -TERM -"$0" 2>/dev
 // shell in a session of its own.
 func Group(pgid int) (release func(), err error) {
 	if pgid <= 1 {
-		return nil, fmt.Errorf("leash: %d is no process group", pgid)
+		return nil, fmt.Errorf("procgroup: %d is no process group", pgid)
 	}
 	r, w, err := os.Pipe() // both ends are close-on-exec: cells' processes do not inherit them
 	if err != nil {
@@ -35,7 +35,7 @@ func Group(pgid int) (release func(), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		w.Close()
-		return nil, fmt.Errorf("leash: %w", err)
+		return nil, fmt.Errorf("procgroup: %w", err)
 	}
 	go cmd.Wait()
 	held.Store(w, nil)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestMain runs the tests. If DACE_TEST_LEASH is set, it starts a process group
+// TestMain runs the tests. If DACE_TEST_PROCGROUP is set, it starts a process group
 // that ends with this process, prints the group's number and waits.
 func TestMain(m *testing.M) {
-	mode := os.Getenv("DACE_TEST_LEASH")
+	mode := os.Getenv("DACE_TEST_PROCGROUP")
 	if mode == "" {
 		os.Exit(m.Run())
 	}
@@ -58,7 +58,7 @@ func TestGroup(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.mode, " ", c.end), func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "DACE_TEST_LEASH="+c.mode)
+			cmd.Env = append(os.Environ(), "DACE_TEST_PROCGROUP="+c.mode)
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -75,10 +75,10 @@ func Kill(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.S
 // script ends the process group $0. It ignores signals to all children.
 const guard = `trap "" INT TERM HUP QUIT; read line || kill -KILL -"$0" 2>/dev/null`
 
-// Leash ends the group of a started command of [Group] when this process ends,
+// KillWithParent ends the group of a started command of [Group] when this process ends,
 // however it does, until release is called. It costs a waiting shell; without a
 // shell it does nothing.
-func Leash(cmd *exec.Cmd) (release func()) {
+func KillWithParent(cmd *exec.Cmd) (release func()) {
 	r, w, err := os.Pipe() // both are close-on-exec
 	if err != nil {
 		return func() {}

@@ -67,5 +67,5 @@ func Group(*exec.Cmd) {}
 // Kill ends a started command.
 func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// Leash does nothing: a command ends when its standard input does.
-func Leash(*exec.Cmd) (release func()) { return func() {} }
+// KillWithParent does nothing: a command ends when its standard input does.
+func KillWithParent(*exec.Cmd) (release func()) { return func() {} }

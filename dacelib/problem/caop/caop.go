@@ -311,7 +311,7 @@ func (p *Instance) Evaluate(ctx context.Context, dst []float64, x problem.Soluti
 		}
 	}
 	if p.compiler.farm != nil {
-		return p.far(ctx, dst, x, lists, failed)
+		return p.remote(ctx, dst, x, lists, failed)
 	}
 	size, err := p.compiler.sizes(ctx, p.data.Program, p.hash, lists)
 	if err != nil {

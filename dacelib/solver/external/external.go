@@ -511,7 +511,7 @@ func (e *family) once(ctx context.Context, argv []string, budget int) (float64, 
 		}
 		return 0, fmt.Errorf("the program cannot be started: %w", err)
 	}
-	release := process.Leash(cmd)
+	release := process.KillWithParent(cmd)
 	defer release()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()

@@ -37,11 +37,11 @@ func (m minded) Execute(ctx context.Context, cell engine.Cell, out engine.Output
 	return m.Engine.Execute(ctx, cell, out)
 }
 
-// leashOwnGroup makes the child processes of cells end with this process,
-// however it ends, by leashing the process's group. Jupyter starts a kernel in
+// groupChildren makes the child processes of cells end with this process,
+// however it ends, by package procgroup. Jupyter starts a kernel in
 // a process group of its own. A kernel started otherwise creates a group,
 // unless its stdin is a terminal, which it would lose by that.
-func leashOwnGroup() {
+func groupChildren() {
 	if unix.Getpgrp() != os.Getpid() {
 		if _, err := unix.IoctlGetWinsize(int(os.Stdin.Fd()), unix.TIOCGWINSZ); err == nil {
 			return

@@ -6,7 +6,7 @@ import (
 	"dace.local/dacelib/farm"
 )
 
-// Functions lets functions that cells have made travel to the workers of a farm.
+// Functions sends functions that cells have made to the workers of a farm.
 type Functions struct {
 	// Pack describes a function of the session's cells; nil in a process without
 	// a session.
@@ -18,8 +18,8 @@ type Functions struct {
 	Make func(ctx context.Context, source, built []byte, expression string) (value any, asBuilt []byte, how string, err error)
 }
 
-// Travel makes the functions known to package farm.
-func (f Functions) Travel() {
+// Register makes the functions known to package farm.
+func (f Functions) Register() {
 	farm.SetCarrier(farm.Carrier{Pack: f.Pack, Make: func(ctx context.Context, source, built []byte, expression string) (farm.Carried, error) {
 		v, b, how, err := f.Make(ctx, source, built, expression)
 		return farm.Carried{Value: v, Built: b, How: how}, err

@@ -40,7 +40,7 @@ func runJupyter(env *Env, v *verb, args []string) int {
 	case len(rest) > 0:
 		return v.misuse(env, "unexpected argument %q", rest[0])
 	}
-	go leashOwnGroup()
+	go groupChildren()
 	eng, err := env.NewEngine(nil, Streams{Output: true, Kept: true, Input: true})
 	if err != nil {
 		return v.fail(env, err)

@@ -99,8 +99,8 @@ func (c Command) Run(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("cannot run %s: %w", c.Args[0], reason(err))
 	}
-	release, leashErr := procgroup.Group(cmd.Process.Pid)
-	if leashErr != nil {
+	release, groupErr := procgroup.Group(cmd.Process.Pid)
+	if groupErr != nil {
 		release = func() {}
 	}
 	for _, f := range open {

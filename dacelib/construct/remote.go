@@ -23,26 +23,26 @@ func init() {
 	farm.Register("runs", runsUnit)
 }
 
-// A far computes on a farm, for a list of instances that the workers have. A
-// nil far stands for this process.
-type far struct {
+// A remote computes on a farm, for a list of instances that the workers have. A
+// nil remote stands for this process.
+type remote struct {
 	pool     farm.Pool
 	problems string // the key of the blob that describes the instances
 	solvers  string // of that of solvers that the workers do not have, or ""
 	needs    []string
 }
 
-// far sends the instances to the construction's farm; nil without a farm.
-func (c *coevolution) far(ctx context.Context, instances []problem.Problem) (*far, error) {
+// remote sends the instances to the construction's farm; nil without a farm.
+func (c *coevolution) remote(ctx context.Context, instances []problem.Problem) (*remote, error) {
 	var names []string
 	for _, s := range c.s.Solvers {
 		names = append(names, s.Name())
 	}
-	return newFar(ctx, c.s.Farm, instances, names)
+	return newRemote(ctx, c.s.Farm, instances, names)
 }
 
-// newFar sends the instances, and the solvers of names that the workers do not have.
-func newFar(ctx context.Context, pool farm.Pool, instances []problem.Problem, solvers []string) (*far, error) {
+// newRemote sends the instances, and the solvers of names that the workers do not have.
+func newRemote(ctx context.Context, pool farm.Pool, instances []problem.Problem, solvers []string) (*remote, error) {
 	if pool == nil {
 		return nil, nil
 	}
@@ -55,12 +55,12 @@ func newFar(ctx context.Context, pool farm.Pool, instances []problem.Problem, so
 	if err != nil {
 		return nil, err
 	}
-	return &far{pool, key, own, pk.Needs()}, nil
+	return &remote{pool, key, own, pk.Needs()}, nil
 }
 
 // concurrent returns how many of n units to ask for at the same time: all of
 // them on a farm, where they wait for no processor of this machine.
-func (f *far) concurrent(workers, n int) int {
+func (f *remote) concurrent(workers, n int) int {
 	if f == nil {
 		return workers
 	}
@@ -123,7 +123,7 @@ func (w *work) pack(configs []solver.Config, values []float64) ([]byte, error) {
 }
 
 // search has a unit computed, adds its report to w and returns its outcome.
-func (f *far) search(ctx context.Context, kind string, d searchData, w *work) (searchResult, error) {
+func (f *remote) search(ctx context.Context, kind string, d searchData, w *work) (searchResult, error) {
 	d.Problems, d.Solvers = f.problems, f.solvers
 	u, err := farm.NewUnit(kind, d, d.Trials, f.needs)
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *far) search(ctx context.Context, kind string, d searchData, w *work) (s
 	return r, err
 }
 
-func (f *far) mine(ctx context.Context, m mining, w *work) (mined, error) {
+func (f *remote) mine(ctx context.Context, m mining, w *work) (mined, error) {
 	r, err := f.search(ctx, "mining", searchData{
 		Theta: m.theta, Judge: m.judge.data(), Rest: m.rest, Trials: m.trials, Seed: m.seed, RunSeed: m.runSeed, Reading: m.reading,
 	}, w)
@@ -173,7 +173,7 @@ func mineUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	return w.pack([]solver.Config{m.Config}, m.Values)
 }
 
-func (f *far) race(ctx context.Context, r race, w *work) (candidate, error) {
+func (f *remote) race(ctx context.Context, r race, w *work) (candidate, error) {
 	out, err := f.search(ctx, "race", searchData{
 		Theta: r.theta, Judge: r.judge.data(), Members: r.members, Given: r.given, Trials: r.trials, Seed: r.seed, RunSeed: r.runSeed, Reading: r.reading,
 	}, w)
@@ -296,7 +296,7 @@ func product(seeds [][]uint64) [][]uint64 {
 // runs makes the runs of configurations on instances, seeds[i] those of
 // configuration i, which have the same length. values[m][i*k+s] is that of
 // configuration i on instance m under its s-th of k seeds.
-func (f *far) runs(ctx context.Context, j judge, configs []solver.Config, instances int, seeds [][]uint64, spent *Cost) (values [][]float64, err error) {
+func (f *remote) runs(ctx context.Context, j judge, configs []solver.Config, instances int, seeds [][]uint64, spent *Cost) (values [][]float64, err error) {
 	k := len(seeds[0])
 	each := len(configs) * k // runs on an instance
 	piece := farm.Piece(f.pool, "runs", instances*each)
@@ -365,7 +365,7 @@ func (j judge) seedsOf(n int, seed func(i int) uint64) [][]uint64 {
 
 // farEach is each on the judge's farm.
 func (j judge) farEach(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, spent *Cost) ([][]float64, error) {
-	f, err := newFar(ctx, j.farm, instances, solversOf(configs))
+	f, err := newRemote(ctx, j.farm, instances, solversOf(configs))
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +386,7 @@ func (j judge) farEach(ctx context.Context, configs []solver.Config, instances [
 
 // farPortfolio is portfolio on the judge's farm.
 func (j judge) farPortfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, spent *Cost) ([]float64, error) {
-	f, err := newFar(ctx, j.farm, instances, solversOf(configs))
+	f, err := newRemote(ctx, j.farm, instances, solversOf(configs))
 	if err != nil {
 		return nil, err
 	}

@@ -42,10 +42,10 @@ func decodeNoisy(ctx context.Context, env *farm.Env, data []byte) (problem.Probl
 	return &noisy{p: of.(*cimp.Instance), sd: d.SD[0]}, nil
 }
 
-// far has all tests that are not known made by the farm, and adds their records
+// remote has all tests that are not known made by the farm, and adds their records
 // to those known: the loop over the instances then finds them. Tests that end
 // out of order are kept in the file all the same.
-func (t *test) far(ctx context.Context) error {
+func (t *test) remote(ctx context.Context) error {
 	type job struct {
 		instance, entry int
 		at              int // the index of the normalised instance

@@ -47,9 +47,9 @@ func (c *Compiler) travels() error {
 	return nil
 }
 
-// far is Evaluate on the compiler's farm. Solutions whose sizes are remembered
+// remote is Evaluate on the compiler's farm. Solutions whose sizes are remembered
 // here are not sent; those of others are remembered when they come.
-func (p *Instance) far(ctx context.Context, dst []float64, x problem.Solutions, lists [][]string, failed float64) error {
+func (p *Instance) remote(ctx context.Context, dst []float64, x problem.Solutions, lists [][]string, failed float64) error {
 	book, err := p.compiler.memo.book(p.compiler.id, p.hash)
 	if err != nil {
 		return err
