@@ -32,15 +32,15 @@ const HotAfter = 200 * time.Millisecond
 
 const (
 	mostBuilt = 50 // functions in a session: a plugin is never unloaded
-	patient   = 3 * time.Second
+	patience  = 3 * time.Second
 )
 
 // automatic is the state of what a session compiles by itself.
 type automatic struct {
 	s *Session
 
-	after   time.Duration // of processor time a function is compiled
-	patient time.Duration // how long a cell waits for the build of a function that it names
+	after    time.Duration // of processor time a function is compiled
+	patience time.Duration // how long a cell waits for the build of a function that it names
 
 	ctx  context.Context // of builds; it ends with the session
 	stop func()
@@ -48,27 +48,27 @@ type automatic struct {
 	mu    sync.Mutex // guards the following
 	on    bool
 	spent map[string]time.Duration // processor time of the cells that name a function
-	funcs map[string]*hot
+	funcs map[string]*hotFunc
 	built int
-	queue []*hot
+	queue []*hotFunc
 	busy  bool // a goroutine builds what is in the queue
 }
 
-// A hot is a function that runs long.
-type hot struct {
-	name string
-	text string        // its declaration when it was looked at
-	path string        // of the package that was built for it
-	done chan struct{} // closed when it is built or refused
-	why  error         // why it stays interpreted, once done is closed
-	in   bool          // it has taken its place
+// A hotFunc is a function that runs long.
+type hotFunc struct {
+	name      string
+	text      string        // its declaration when it was looked at
+	path      string        // of the package that was built for it
+	done      chan struct{} // closed when it is built or refused
+	why       error         // why it stays interpreted, once done is closed
+	installed bool          // cells call the compiled function
 }
 
 func (a *automatic) init(s *Session) {
-	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hot{}
+	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hotFunc{}
 	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, HotAfter)
-	if a.patient = patient; a.after < 0 {
-		a.patient = math.MaxInt64
+	if a.patience = patience; a.after < 0 {
+		a.patience = math.MaxInt64
 	}
 	a.ctx, a.stop = context.WithCancel(background.Work(context.Background()))
 }
@@ -82,8 +82,8 @@ func timeUsed() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// watch takes note of the processor time of a cell that begins to run, until
-// over is called.
+// watch measures the processor time of a cell that begins to run, until over is
+// called.
 func (a *automatic) watch(c *check.Checked) (over func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,8 +153,8 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 		return
 	}
 	h := a.funcs[name]
-	if h != nil && h.in { // something that it uses has changed: count anew
-		h.in, a.spent[name] = false, 0
+	if h != nil && h.installed { // something that it uses has changed: count anew
+		h.installed, a.spent[name] = false, 0
 		delete(a.funcs, name)
 		return
 	}
@@ -168,7 +168,7 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 		a.funcs[name] = h
 	default:
 		a.built++
-		h = &hot{name: name, text: src.Text()}
+		h = &hotFunc{name: name, text: src.Text()}
 		a.funcs[name] = h
 		a.enqueue(h)
 	}
@@ -180,7 +180,7 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 }
 
 // enqueue has a function built.
-func (a *automatic) enqueue(h *hot) {
+func (a *automatic) enqueue(h *hotFunc) {
 	h.done = make(chan struct{})
 	a.queue = append(a.queue, h)
 	if !a.busy {
@@ -191,7 +191,7 @@ func (a *automatic) enqueue(h *hot) {
 
 // refused reports whether a function stays interpreted. The caller holds
 // automatic.mu.
-func (h *hot) refused() bool {
+func (h *hotFunc) refused() bool {
 	select {
 	case <-h.done:
 		return h.why != nil
@@ -200,8 +200,8 @@ func (h *hot) refused() bool {
 	}
 }
 
-func refused(name, text string, why error) *hot {
-	h := &hot{name: name, text: text, done: make(chan struct{}), why: why}
+func refused(name, text string, why error) *hotFunc {
+	h := &hotFunc{name: name, text: text, done: make(chan struct{}), why: why}
 	close(h.done)
 	return h
 }
@@ -238,7 +238,7 @@ func (a *automatic) work() {
 }
 
 // build builds a function's plugin, without using it.
-func (a *automatic) build(h *hot) (err error) {
+func (a *automatic) build(h *hotFunc) (err error) {
 	if err := a.s.compiled.Ready(); err != nil {
 		return err
 	}
@@ -248,11 +248,11 @@ func (a *automatic) build(h *hot) (err error) {
 	}
 	err = a.s.compiled.Prepare(a.ctx, c.Natives[0])
 	h.path = c.Natives[0].Path
-	return said(err)
+	return firstMessage(err)
 }
 
-// said returns the first message of an error.
-func said(err error) error {
+// firstMessage returns the first message of an error.
+func firstMessage(err error) error {
 	var ce *check.Error
 	if errors.As(err, &ce) && len(ce.List) > 0 {
 		return errors.New(ce.List[0].Msg)
@@ -261,7 +261,7 @@ func said(err error) error {
 }
 
 // check returns the cell that declares a function as compiled.
-func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
+func (a *automatic) check(h *hotFunc) (*check.Source, *check.Checked, error) {
 	a.s.mu.Lock()
 	src, err := a.s.prog.Automatic(a.s.machine.Files(), h.name)
 	a.s.mu.Unlock()
@@ -274,7 +274,7 @@ func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
 	c, err := a.s.checkCell(src)
 	switch {
 	case err != nil:
-		return nil, nil, said(err)
+		return nil, nil, firstMessage(err)
 	case len(c.Natives) != 1 || len(c.Notes) > 0:
 		return nil, nil, errors.New("a compiled cell uses it")
 	}
@@ -284,26 +284,26 @@ func (a *automatic) check(h *hot) (*check.Source, *check.Checked, error) {
 	return src, c, nil
 }
 
-// choose has a cell run compiled what has been built, or interpreted what the
-// session has compiled by itself: where that is switched off, and while a
-// debugger is attached, since compiled functions have no stops.
-func (a *automatic) choose(ctx context.Context, text string) {
+// update installs the functions that have been built, before a cell of this text
+// runs. If automatic compilation is off, or a debugger is attached (compiled
+// functions have no stops), it reverts those that are installed.
+func (a *automatic) update(ctx context.Context, text string) {
 	a.mu.Lock()
 	on := a.on
 	a.mu.Unlock()
 	if on && !a.s.debugger.Attached() {
-		a.swap(ctx, text)
+		a.installBuilt(ctx, text)
 	} else {
-		a.retreat(ctx)
+		a.revert(ctx)
 	}
 }
 
-// retreat has the functions that the session has compiled interpreted again.
-func (a *automatic) retreat(ctx context.Context) {
+// revert has the installed functions interpreted again.
+func (a *automatic) revert(ctx context.Context) {
 	a.mu.Lock()
 	var names []string
 	for name, h := range a.funcs {
-		if h.in {
+		if h.installed {
 			names = append(names, name)
 		}
 	}
@@ -313,24 +313,24 @@ func (a *automatic) retreat(ctx context.Context) {
 		a.s.mu.Lock()
 		src, err := a.s.prog.Interpreted(a.s.machine.Files(), name)
 		a.s.mu.Unlock()
-		if err == nil && a.s.runWith(ctx, src, false, nothing{}, func([]any) {}) != nil {
+		if err == nil && a.s.runWith(ctx, src, false, discard{}, func([]any) {}) != nil {
 			continue // the cell was interrupted: the next one tries again
 		}
 		a.mu.Lock()
 		if h := a.funcs[name]; h != nil {
-			h.in = false
+			h.installed = false
 		}
 		a.mu.Unlock()
 	}
 }
 
-// swap lets functions that have been built take their place. A cell that names a
+// installBuilt installs the functions that have been built. A cell that names a
 // function under construction, or one that calls it, waits for it.
-func (a *automatic) swap(ctx context.Context, text string) {
+func (a *automatic) installBuilt(ctx context.Context, text string) {
 	a.mu.Lock()
-	var waiting []*hot
+	var waiting []*hotFunc
 	for _, h := range a.funcs {
-		if a.on && !h.in && !h.refused() {
+		if a.on && !h.installed && !h.refused() {
 			waiting = append(waiting, h)
 		}
 	}
@@ -339,9 +339,9 @@ func (a *automatic) swap(ctx context.Context, text string) {
 		return
 	}
 	reached := a.reached(text)
-	waiting = slices.DeleteFunc(waiting, func(h *hot) bool { return !reached[h.name] })
-	slices.SortFunc(waiting, func(x, y *hot) int { return strings.Compare(x.name, y.name) })
-	late := time.NewTimer(a.patient)
+	waiting = slices.DeleteFunc(waiting, func(h *hotFunc) bool { return !reached[h.name] })
+	slices.SortFunc(waiting, func(x, y *hotFunc) int { return strings.Compare(x.name, y.name) })
+	late := time.NewTimer(a.patience)
 	defer late.Stop()
 	for _, h := range waiting {
 		for ready := false; !ready; {
@@ -353,7 +353,7 @@ func (a *automatic) swap(ctx context.Context, text string) {
 				a.mu.Lock()
 				refused := h.refused()
 				a.mu.Unlock()
-				ready = refused || a.take(ctx, h)
+				ready = refused || a.install(ctx, h)
 			case <-late.C:
 				return
 			case <-ctx.Done():
@@ -382,13 +382,13 @@ func (a *automatic) reached(text string) map[string]bool {
 	return names
 }
 
-// take declares a function as compiled, whose plugin has been built. It returns
-// false if it is built again, since it uses a function that has been compiled
+// install declares a function as compiled, whose plugin has been built. It returns
+// false if the function is built again, since it uses one that has been compiled
 // meanwhile.
-func (a *automatic) take(ctx context.Context, h *hot) bool {
+func (a *automatic) install(ctx context.Context, h *hotFunc) bool {
 	src, c, err := a.check(h)
 	if err == nil {
-		err = said(a.s.compiled.Generate(c.Natives[0]))
+		err = firstMessage(a.s.compiled.Generate(c.Natives[0]))
 	}
 	if err == nil && c.Natives[0].Path != h.path {
 		a.mu.Lock()
@@ -396,19 +396,19 @@ func (a *automatic) take(ctx context.Context, h *hot) bool {
 		select {
 		case <-h.done:
 			a.enqueue(h)
-		default: // a cell beside this one has done so
+		default: // a concurrent cell has done so
 		}
 		return false
 	}
 	if err == nil {
-		err = a.s.runWith(ctx, src, false, nothing{}, func([]any) {})
+		err = a.s.runWith(ctx, src, false, discard{}, func([]any) {})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
 		h.why = err
 	}
-	h.in = err == nil
+	h.installed = err == nil
 	return true
 }
 
@@ -456,7 +456,7 @@ func (a *automatic) list() string {
 				state = "interpreted: " + h.why.Error()
 			case compiled:
 				state = "compiled"
-			case h.in:
+			case h.installed:
 				state = "interpreted, since what it uses has changed"
 			case !a.on:
 				state = "built, and interpreted while %compile is off"
@@ -475,14 +475,3 @@ func (a *automatic) list() string {
 	}
 	return strings.Join(lines, "")
 }
-
-// nothing takes outputs that nobody is to see.
-type nothing struct{}
-
-func (nothing) Stdout(string)                                       {}
-func (nothing) Stderr(string)                                       {}
-func (nothing) Display(engine.Bundle, string)                       {}
-func (nothing) Update(engine.Bundle, string)                        {}
-func (nothing) Clear(bool)                                          {}
-func (nothing) Comm(engine.CommMessage) error                       { return nil }
-func (nothing) Input(context.Context, string, bool) (string, error) { return "", engine.ErrNoInput }

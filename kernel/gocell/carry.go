@@ -176,7 +176,7 @@ func (f *Function) Make(ctx context.Context, opts Options, expression string) (*
 
 // remarks keeps what a session says of its cells.
 type remarks struct {
-	nothing
+	discard
 	text string
 }
 

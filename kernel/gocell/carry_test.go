@@ -20,7 +20,7 @@ func valueOf(t *testing.T, s *Session, number int, text string) any {
 	s.texts[number] = text
 	s.mu.Unlock()
 	var value any
-	if err := s.runWith(context.Background(), src, false, nothing{}, func(values []any) { value = values[0] }); err != nil {
+	if err := s.runWith(context.Background(), src, false, discard{}, func(values []any) { value = values[0] }); err != nil {
 		t.Fatal(err)
 	}
 	return value
@@ -68,7 +68,7 @@ func TestCarry(t *testing.T) {
 			defer s.Close()
 			cells := strings.Split(c.cells, "\n---\n")
 			for i, text := range cells[:len(cells)-1] {
-				if _, err := s.Execute(context.Background(), engine.Cell{Number: i + 1, Code: text}, nothing{}); err != nil {
+				if _, err := s.Execute(context.Background(), engine.Cell{Number: i + 1, Code: text}, discard{}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -87,8 +87,8 @@ func (h debugHost) Globals(ctx context.Context, stopped bool) []debug.Global {
 			list = append(list, debug.Global{Name: d.Name, Type: d.Type, Why: aCellRuns})
 		}
 	}
-	give, idle := h.s.idle(ctx)
-	defer give()
+	release, idle := h.s.idle(ctx)
+	defer release()
 	if !idle && !stopped {
 		return list
 	}
@@ -109,7 +109,7 @@ type within struct {
 	globals map[int]int
 }
 
-// compileWithin compiles code that sees variables beside the session's. The caller
+// compileWithin compiles code that sees variables besides the session's. The caller
 // has the turn to compile. The names that it adds are taken back, unless keep says
 // that it is to stay.
 func (s *Session) compileWithin(code string, vars []*types.Var, keep bool) (w *within, err error) {
@@ -175,16 +175,16 @@ func (w *within) bind(m *vm.Machine, values []reflect.Value) {
 }
 
 // runWithin runs code that compileWithin has compiled, and returns the values of
-// its last expression. The caller has the turn to compile, which give gives.
-func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Value, out engine.Outputs, give func()) ([]any, error) {
+// its last expression. The caller has the turn to compile; runWithin calls release once it has compiled.
+func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Value, out engine.Outputs, release func()) ([]any, error) {
 	if out == nil {
 		out = discard{}
 	}
 	if err := s.link(ctx, w.checked, out); err != nil {
 		return nil, err
 	}
-	var result last[[]any]
-	var failure last[error]
+	var result syncValue[[]any]
+	var failure syncValue[error]
 	run := s.start(ctx, out, func(values []any, failed error) {
 		result.set(values)
 		failure.set(failed)
@@ -192,7 +192,7 @@ func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Val
 	defer s.finish(run)
 	s.debugger.Begin(run)
 	run.Begin(func() { w.bind(s.machine, values) })
-	if err := s.runCompiled(run, w.program, give); err != nil {
+	if err := s.runCompiled(run, w.program, release); err != nil {
 		return nil, s.runtimeError(run, err)
 	}
 	return result.get(), failure.get()
@@ -210,16 +210,16 @@ func (s *Session) codeWithin(code string, vars []*types.Var, keep bool) (*within
 // Run runs code among the variables of a function.
 func (h debugHost) Run(ctx context.Context, code string, in debug.Scope, out engine.Outputs) (any, string, error) {
 	s := h.s
-	give, err := s.beside.compiling.take(ctx)
+	release, err := s.concurrent.compiling.take(ctx)
 	if err != nil {
 		return nil, "", errors.New("it was interrupted before it began")
 	}
-	defer give()
+	defer release()
 	w, err := s.codeWithin(code, in.Vars, false)
 	if err != nil {
 		return nil, "", err
 	}
-	values, err := s.runWithin(ctx, w, in.Values, out, give)
+	values, err := s.runWithin(ctx, w, in.Values, out, release)
 	if err != nil || len(values) == 0 {
 		return nil, "", err
 	}
@@ -236,16 +236,16 @@ func (h debugHost) Run(ctx context.Context, code string, in debug.Scope, out eng
 // Condition compiles an expression of type bool.
 func (h debugHost) Condition(ctx context.Context, expr string, vars []*types.Var) (func([]reflect.Value) bool, error) {
 	s := h.s
-	give, err := s.beside.compiling.take(ctx)
+	release, err := s.concurrent.compiling.take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer give()
+	defer release()
 	w, err := s.codeWithin("func() bool { return "+expr+" }", vars, false)
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.runWithin(ctx, w, make([]reflect.Value, len(vars)), nil, give)
+	values, err := s.runWithin(ctx, w, make([]reflect.Value, len(vars)), nil, release)
 	if err != nil {
 		return nil, err
 	}
@@ -268,16 +268,16 @@ func (h debugHost) Define(ctx context.Context, name, as string, in debug.Scope) 
 	if !slices.ContainsFunc(in.Vars, func(v *types.Var) bool { return v.Name() == name }) {
 		return fmt.Errorf("there is no variable %s here", name)
 	}
-	give, err := s.beside.compiling.take(ctx)
+	release, err := s.concurrent.compiling.take(ctx)
 	if err != nil {
 		return err
 	}
-	defer give()
+	defer release()
 	w, err := s.codeWithin(strings.TrimSpace(as)+" := "+name, in.Vars, true)
 	if err != nil {
 		return err
 	}
-	if _, err := s.runWithin(ctx, w, in.Values, nil, give); err != nil {
+	if _, err := s.runWithin(ctx, w, in.Values, nil, release); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -31,7 +31,7 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	s.mu.Lock()
 	s.texts[number] = text
 	s.mu.Unlock()
-	s.compiled.auto.choose(ctx, text)
+	s.compiled.auto.update(ctx, text)
 	if s.opts.KeepOutputs && number > 0 {
 		var end func()
 		out, end = s.shown.keep(number, out)
@@ -64,7 +64,7 @@ func (s *Session) executeGo(ctx context.Context, input engine.Cell, out engine.O
 
 // run checks, compiles and runs a parsed cell.
 func (s *Session) run(ctx context.Context, src *check.Source, isProgram bool, out engine.Outputs) (res engine.Result, err error) {
-	var value last[engine.Bundle]
+	var value syncValue[engine.Bundle]
 	err = s.runWith(ctx, src, isProgram, out, func(values []any) { value.set(display.Result(values, false)) })
 	if err == nil {
 		res.Value = value.get()
@@ -76,11 +76,11 @@ func (s *Session) run(ctx context.Context, src *check.Source, isProgram bool, ou
 // function.
 func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool, out engine.Outputs, result func([]any)) error {
 	number := src.Number
-	give, err := s.beside.compiling.take(ctx)
+	release, err := s.concurrent.compiling.take(ctx)
 	if err != nil {
 		return interrupted("the cell was interrupted before it began")
 	}
-	defer give()
+	defer release()
 	c, cerr := s.checkCell(src)
 	if cerr == nil {
 		cerr = s.oversized(c)
@@ -95,7 +95,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	if err := s.link(ctx, c, out); err != nil {
 		return err
 	}
-	var failure last[error]
+	var failure syncValue[error]
 	run := s.start(ctx, out, func(values []any, failed error) {
 		if failure.set(failed); failed == nil {
 			result(values)
@@ -113,7 +113,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		return s.compileError(number, err)
 	}
 	if s.own != nil {
-		return s.runOwn(run, c, isProgram, give, failure.get)
+		return s.runOwn(run, c, isProgram, release, failure.get)
 	}
 	s.errorVars.note(s.machine.Files(), c)
 	errorVars := s.errorVars.of(c)
@@ -131,7 +131,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	s.mu.Unlock()
 	over := s.compiled.auto.watch(c)
 	stop := magic.Start(ctx)
-	err = s.runCompiled(run, program, give)
+	err = s.runCompiled(run, program, release)
 	stop()
 	over()
 	if err != nil {
@@ -150,20 +150,20 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	return nil
 }
 
-// A last holds what a cell's last expression has given. It has a mutex because a
-// goroutine of the cell may set it after the cell has been abandoned.
-type last[T any] struct {
+// A syncValue is a value, read by the session, that a goroutine of a cell may still
+// set after the cell has been abandoned.
+type syncValue[T any] struct {
 	mu    sync.Mutex // guards value
 	value T
 }
 
-func (l *last[T]) set(v T) {
+func (l *syncValue[T]) set(v T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.value = v
 }
 
-func (l *last[T]) get() T {
+func (l *syncValue[T]) get() T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.value

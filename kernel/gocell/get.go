@@ -43,10 +43,10 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 	}
 	f, err := s.fetched.modules.Get(ctx, spec)
 	before := ""
-	var give func()
+	var release func()
 	if err == nil {
-		if give, err = s.beside.compiling.take(ctx); err == nil {
-			defer give()
+		if release, err = s.concurrent.compiling.take(ctx); err == nil {
+			defer release()
 		}
 	}
 	if err == nil {

@@ -87,8 +87,8 @@ func (s *Session) autoGet(ctx context.Context, src *check.Source, out engine.Out
 }
 
 func (h host) Remove(names []string) (unknown []string) {
-	h.s.beside.compiling <- struct{}{}
-	defer func() { <-h.s.beside.compiling }()
+	h.s.concurrent.compiling <- struct{}{}
+	defer func() { <-h.s.concurrent.compiling }()
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	drop := map[string]bool{}

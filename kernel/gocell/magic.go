@@ -270,8 +270,8 @@ func (h host) Texts() map[int]string {
 }
 
 func (h host) Reset() {
-	h.s.beside.compiling <- struct{}{}
-	defer func() { <-h.s.beside.compiling }()
+	h.s.concurrent.compiling <- struct{}{}
+	defer func() { <-h.s.concurrent.compiling }()
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	names := h.s.machine.Names()

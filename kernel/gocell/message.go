@@ -158,7 +158,7 @@ func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
 	switch {
 	case errors.Is(err, vm.ErrAbandoned):
 		return interrupted("the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again")
-	case errors.Is(err, vm.ErrBeside):
+	case errors.Is(err, vm.ErrConcurrent):
 		return interrupted("the cell was stopped together with one that ran beside it; what it did up to there is kept")
 	case errors.Is(err, vm.ErrStackOverflow):
 		return s.overflowError(c, frames, err)

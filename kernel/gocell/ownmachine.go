@@ -228,9 +228,9 @@ func (o *ownMachine) run(s *Session, cell *vm.Cell, e *code.Entry) error {
 	return err
 }
 
-// runOwn compiles and runs a checked cell. It calls give when it has compiled;
+// runOwn compiles and runs a checked cell. It calls release when it has compiled;
 // failed returns the error that the last expression is.
-func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, give func(), failed func() error) error {
+func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release func(), failed func() error) error {
 	undo := s.keepNames()
 	e, err := s.own.compile(s, c, isProgram)
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, give fu
 	s.mu.Lock()
 	s.prog = c.Next
 	s.mu.Unlock()
-	give()
+	release()
 	err = s.own.run(s, run, e)
 	if err == nil {
 		if e := failed(); e != nil {

@@ -62,8 +62,8 @@ type Session struct {
 	opts   Options
 	closed atomic.Bool
 
-	known  // read by completion while a cell runs, hence its mutex
-	beside beside
+	known      // read by completion while a cell runs, hence its mutex
+	concurrent concurrent
 
 	machine  *vm.Machine
 	own      *ownMachine // that runs cells in the interpreter's place; nil if the interpreter does
@@ -112,7 +112,7 @@ func New(opts Options) (*Session, error) {
 	if opts.Args == nil {
 		opts.Args = []string{"dace"}
 	}
-	s := &Session{opts: opts, beside: newBeside(), lowered: lower.NewState(), errorVars: errorVars{},
+	s := &Session{opts: opts, concurrent: newConcurrent(), lowered: lower.NewState(), errorVars: errorVars{},
 		fetched: fetched{linked: map[*check.FetchedDecl]bool{}, initialized: map[*check.FetchedPackage]bool{}}}
 	prog, err := check.NewProgram()
 	if err != nil {

@@ -21,8 +21,8 @@ func (s *Session) Variables(ctx context.Context) ([]engine.Variable, error) {
 			list = append(list, engine.Variable{Name: d.Name, Type: d.Type, Value: aCellRuns})
 		}
 	}
-	give, idle := s.idle(ctx)
-	defer give()
+	release, idle := s.idle(ctx)
+	defer release()
 	if !idle {
 		return list, nil
 	}
@@ -39,15 +39,15 @@ const (
 	inCompiledCell = "(in a compiled cell)"
 )
 
-// idle reports whether no cell runs. None begins until the caller calls give.
-func (s *Session) idle(ctx context.Context) (give func(), is bool) {
+// idle reports whether no cell runs. None begins until the caller calls release.
+func (s *Session) idle(ctx context.Context) (release func(), is bool) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	give, err := s.beside.compiling.take(ctx)
+	release, err := s.concurrent.compiling.take(ctx)
 	if err != nil {
 		return func() {}, false
 	}
-	return give, !s.beside.running()
+	return release, !s.concurrent.running()
 }
 
 // showVariable returns the value of a variable on one line, and as the value of

@@ -13,11 +13,11 @@ var _ engine.CommHandler = (*Session)(nil)
 // functions of cells that are registered for it. Each runs as a cell of its
 // own, with its own outputs.
 func (s *Session) Comm(ctx context.Context, m engine.CommMessage, out engine.Outputs) error {
-	give, err := s.beside.calling.take(ctx)
+	release, err := s.concurrent.calling.take(ctx)
 	if err != nil {
 		return nil // interrupted
 	}
-	defer give()
+	defer release()
 	calls, err := s.widgets.Receive(m, out)
 	for _, c := range calls {
 		if s.closed.Load() {

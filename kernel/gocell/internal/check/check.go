@@ -190,7 +190,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := takenBy(own, ownNative, src.Body)
+	t := redeclaredBy(own, ownNative, src.Body)
 	kept, changed := keep(next.Units, fset, src, t, ownNative)
 	gone, _ := keep(next.gone, fset, src, t, ownNative)
 	for n := range t.defined {
@@ -265,17 +265,17 @@ func (p *Program) ownCompiled(fset *token.FileSet, src *Source) (*Unit, error) {
 	return u, err
 }
 
-// A taking is what a cell declares and defines, and so takes over from earlier
-// cells.
-type taking struct {
+// A redeclared holds the names that a cell declares or defines, which earlier cells
+// no longer have.
+type redeclared struct {
 	names   map[string]bool    // that its declarations declare
 	types   map[string]bool    // among them
 	methods map[[2]string]bool // type and method
 	defined map[string]bool    // variables that its statements define
 }
 
-func takenBy(own []Declared, ownNative *Unit, body *ast.BlockStmt) taking {
-	t := taking{map[string]bool{}, map[string]bool{}, map[[2]string]bool{}, DefinedBy(body)}
+func redeclaredBy(own []Declared, ownNative *Unit, body *ast.BlockStmt) redeclared {
+	t := redeclared{map[string]bool{}, map[string]bool{}, map[[2]string]bool{}, DefinedBy(body)}
 	if ownNative != nil {
 		for _, n := range ownNative.Names {
 			t.names[n] = true
@@ -299,20 +299,20 @@ func takenBy(own []Declared, ownNative *Unit, body *ast.BlockStmt) taking {
 
 // keep returns those of the units that stay in force, and the names that are
 // declared anew, by the cell or because of it.
-func keep(units []*Unit, fset *token.FileSet, src *Source, t taking, ownNative *Unit) (kept []*Unit, changed map[string]bool) {
+func keep(units []*Unit, fset *token.FileSet, src *Source, t redeclared, ownNative *Unit) (kept []*Unit, changed map[string]bool) {
 	changed = map[string]bool{}
-	taken := func(n string) bool { return t.names[n] || t.defined[n] }
+	gone := func(n string) bool { return t.names[n] || t.defined[n] }
 	for _, u := range units {
 		switch {
 		case u.native != nil:
 			switch {
-			case !slices.ContainsFunc(u.Names, taken):
+			case !slices.ContainsFunc(u.Names, gone):
 				kept = append(kept, u)
 			case ownNative != nil && u.id != "" && u.id == src.id:
 				// An earlier version of this very cell.
 			default:
-				// The rest of it may use what was taken over.
-				if u = u.without(fset, taken); u != nil {
+				// The rest of it may use the redeclared names.
+				if u = u.without(fset, gone); u != nil {
 					kept = append(kept, u)
 					for _, n := range u.Names {
 						changed[n] = true
@@ -324,7 +324,7 @@ func keep(units []*Unit, fset *token.FileSet, src *Source, t taking, ownNative *
 			// The type is gone, or the method stood in an earlier version of
 			// this very cell and is no longer there.
 		case u.Method != "" && t.defined[u.Names[0]]:
-		case u.Method == "" && slices.ContainsFunc(u.Names, taken):
+		case u.Method == "" && slices.ContainsFunc(u.Names, gone):
 		default:
 			kept = append(kept, u)
 		}

@@ -322,7 +322,7 @@ func (k *nativeCheck) fetchedTypes() {
 	}
 }
 
-// ownScope leaves in the cell's scope what it declares itself.
+// ownScope removes other cells' names from the cell's scope.
 func (k *nativeCheck) ownScope() {
 	var mine []types.Object
 	for _, name := range k.n.Package.Scope().Names() {

@@ -9,25 +9,25 @@ import (
 	"slices"
 )
 
-// An update is what a cell makes of the session, as far as it is known: each
-// attempt may find more that the cell changes, and then there is another.
+// An update holds the changes that a cell makes to the session, as far as they are
+// known: an attempt that finds more is retried.
 type update struct {
 	p         *Program // the session after the cell
 	fset      *token.FileSet
 	src       *Source
 	own       []Declared // the cell's declarations
 	ownNative *Unit      // the cell itself, if it is compiled
-	kept      []*Unit    // units of earlier cells that the cell does not take over
+	kept      []*Unit    // units of earlier cells that the cell does not redeclare
 	gone      []*Unit    // units that no longer compiled before the cell
 	changed   map[string]bool
 	dropped   map[*Unit]string        // why a kept unit no longer compiles
 	defs      map[string]types.Object // variables that the cell defines and compiled cells use
 }
 
-// errAgain says that an attempt has found out more: there is to be another.
+// errAgain says that an attempt has learned more: retry with that.
 var errAgain = errors.New("check again")
 
-// run attempts until nothing more is found out.
+// run attempts until nothing more is learned.
 func (u *update) run() (*Checked, error) {
 	for {
 		c, err := u.attempt()
@@ -292,8 +292,8 @@ func (u *update) heads(c *Checked, k *checking, fileVars []declaredVar) {
 	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, nil) })
 }
 
-// harmless reports whether an error of the checker is none in a cell; top is the
-// scope of the cell's statements once they are checked.
+// harmless reports whether cells ignore an error of the checker; top is the scope of
+// the cell's statements once they are checked.
 func (u *update) harmless(e types.Error, top *types.Scope) bool {
 	switch kind, name := kindOfError(e.Msg); kind {
 	case unusedImport, failedImport, missingBody:

@@ -18,9 +18,7 @@ import (
 	"dace.local/kernel/gocell/internal/syntax"
 )
 
-// A checked cell is
-
-// lowerer rewrites one cell.
+// A lowerer rewrites one checked cell.
 type lowerer struct {
 	fset     *token.FileSet
 	c        *check.Checked

@@ -18,8 +18,8 @@ import (
 type calls struct {
 	g     uintptr // the goroutine, as the run time knows it
 	nodes []activeCall
-	// deferral is the deferred call that has begun and of which no function has
-	// taken word yet (recover.go); nil where there is none.
+	// deferral is the deferred call that has begun and that recover has not consumed
+	// yet (recover.go); nil if there is none.
 	deferral *deferral
 	// raised is the panic under way that the debugger has been told of.
 	raised [2]uintptr

@@ -37,11 +37,11 @@ type Cell struct {
 	ended   atomic.Bool   // whether its own goroutine has ended
 	main    *mainRun      // in its own goroutine; nil before that begins
 
-	mu       sync.Mutex // guards frames, passages, at and left
-	frames   []Frame    // that a panic passed, innermost first
-	passages []passage  // that a panic came by, innermost first
-	at       token.Pos  // where the panic came by last
-	left     bool       // whether it left a function since
+	mu      sync.Mutex     // guards frames, unwound, at and left
+	frames  []Frame        // that a panic passed, innermost first
+	unwound []unwoundFrame // that a panic has passed, innermost first
+	at      token.Pos      // last position unwound, until reported
+	left    bool           // whether it left a function since
 }
 
 // A mainRun is the run of a cell in the goroutine g.
@@ -53,7 +53,7 @@ type mainRun struct {
 
 // NewCell makes a cell the one under way. Its outputs go to out, and to result
 // the values of its last expression, or the error with which that has failed.
-// result is nil for what runs beside the notebook's cells, as a widget's handler.
+// result is nil for a call that is no cell of the notebook, as a widget's handler.
 func (m *Machine) NewCell(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *Cell {
 	own, cancel := context.WithCancelCause(ctx)
 	c := &Cell{asked: ctx, ctx: own, cancel: cancel, out: out, flush: m.hooks.Flush, latest: m.last.Load, widgets: m.hooks.Widgets, result: result,
@@ -132,12 +132,12 @@ func (c *Cell) Redirect(out engine.Outputs, f func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.frames, c.at, c.left = append(c.frames, own.frames...), own.at, own.left
-		c.passages = append(c.passages, own.passages...)
+		c.unwound = append(c.unwound, own.unwound...)
 	}()
 	goroutine.With(own, f)
 }
 
-// At returns where the panic came by last, if nothing has been made of it.
+// At returns the last position unwound by a panic, if it has not been reported yet.
 func (c *Cell) At() token.Pos {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ func (c *Cell) TakeFrames() []Frame {
 	return frames
 }
 
-// passed notes that a panic came by a place: the innermost of a panic where
+// passed notes that a panic has unwound to a position: the innermost of a panic if
 // nothing else has been noted since the last function was left.
 func (c *Cell) passed(p token.Pos, innermost bool, compiled ...Frame) {
 	if c == nil {
@@ -163,7 +163,7 @@ func (c *Cell) passed(p token.Pos, innermost bool, compiled ...Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if innermost || !c.left {
-		c.frames, c.passages = nil, nil
+		c.frames, c.unwound = nil, nil
 	}
 	c.frames = append(c.frames, compiled...)
 	c.left = false
@@ -181,7 +181,7 @@ var ErrAbandoned = errors.New("abandoned")
 // to unwind.
 func patience(cause error) time.Duration {
 	var p *ForeignPanic
-	if errors.As(cause, &p) || errors.Is(cause, ErrBeside) {
+	if errors.As(cause, &p) || errors.Is(cause, ErrConcurrent) {
 		return grace
 	}
 	return 20 * time.Second // a deep stack takes a while

@@ -87,7 +87,7 @@ func (m *Machine) leave(c *Cell, f Frame) {
 		return
 	}
 	// The interpreter knows where the function begins, the guards know where
-	// the panic came by.
+	// the panic left it.
 	if c.at.IsValid() {
 		f.Pos = m.Files().Position(c.at)
 	}

@@ -355,8 +355,8 @@ func (b *fuser) addressed(n node) (place, reflect.Type) {
 	return b.leaf(n)
 }
 
-// leaf returns where the interpreter puts the value of a node that is not fused.
-// It runs it before the others, unless it is one whose operands are fused.
+// leaf returns where the interpreter puts the value of a node that is not fused. The
+// interpreter evaluates the leaf first, unless the leaf's operands are fused.
 func (b *fuser) leaf(n node) (place, reflect.Type) {
 	if len(b.ops) > 0 || b.perhaps || n.kind() == "selectorExpr" {
 		refuse()

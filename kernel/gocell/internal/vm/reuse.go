@@ -46,8 +46,8 @@ func (fn *function) release(f *runFrame) {
 
 // keepsFrame reports whether something may refer to a frame of a function, or to
 // the memory of its variables, when the call is over: a closure, a goroutine or a
-// deferred call that the function makes, a pointer to a variable. It is true of
-// nodes that nobody has thought of.
+// deferred call that the function makes, a pointer to a variable. It is conservative:
+// true for unknown kinds of nodes.
 func keepsFrame(def node) bool {
 	for i, t := range def.types() {
 		if t == valueInterfaceType || i < len(def.typ().results()) && t.Kind() == reflect.Func {
@@ -57,7 +57,7 @@ func keepsFrame(def node) bool {
 	return slices.ContainsFunc(def.children()[3:], keeps)
 }
 
-// keeps does for a node and those below it what keepsFrame does for a function.
+// keeps reports whether a node or one below it may retain the frame.
 func keeps(n node) bool {
 	c := n.children()
 	if t := n.typ(); t.p != nil {
@@ -107,8 +107,8 @@ func keeps(n node) bool {
 	return slices.ContainsFunc(c, keeps)
 }
 
-// takesDirectly reports whether arguments has no objection to the parameters of
-// a function of a cell.
+// takesDirectly reports whether the function arguments supports the parameters of a
+// function of a cell.
 func takesDirectly(callee itype, args int) bool {
 	params := callee.params()
 	return len(params) == args && !slices.ContainsFunc(params, func(p itype) bool {

@@ -7,12 +7,12 @@ import (
 	"unsafe"
 )
 
-// Cells may run beside each other: a cell, functions that widgets call, cells of
+// Cells may run concurrently: a cell, functions that widgets call, cells of
 // subshells. The interpreter has one switch that stops all that it runs: its run
-// number. So stopping one cell stops those beside it.
+// number. So stopping one cell stops all.
 
-// ErrBeside says that a cell was stopped because one beside it was.
-var ErrBeside = errors.New("stopped with the cell that ran beside it")
+// ErrConcurrent says that a cell was stopped because a concurrent one was.
+var ErrConcurrent = errors.New("stopped with a cell that ran concurrently")
 
 // runs are the cells that run.
 type runs struct {
@@ -92,7 +92,7 @@ func (m *Machine) stopRuns() {
 	case !r.stopping:
 		r.stopping = true
 		for c := range r.cells {
-			c.cancel(ErrBeside) // without effect on one that has a reason already
+			c.cancel(ErrConcurrent) // without effect on one that has a reason already
 		}
 		m.runID().Add(1)
 		close(r.done)

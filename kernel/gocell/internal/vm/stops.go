@@ -32,7 +32,7 @@ type Stops interface {
 // A stopAt is where a stop's variables are.
 type stopAt struct{ slots []stopSlot }
 
-// A stopSlot is a place in a frame; its index is -1 for what is in none.
+// A stopSlot is a place in a frame; its index is -1 if it is in no frame.
 type stopSlot struct{ level, index int }
 
 // Trace says whether calls note their frames, which a debugger wants for the
@@ -184,7 +184,7 @@ func Shown(v reflect.Value) reflect.Value {
 	return inner
 }
 
-// GlobalIndex returns by which number Alias knows a global variable.
+// GlobalIndex returns the index of a global variable, for Alias.
 func (m *Machine) GlobalIndex(name string) int { return m.Names().index(name) }
 
 // Alias makes a global variable another name of a variable of the same type.

@@ -15,15 +15,15 @@ import (
 // functions of a cell, the places are kept; which of their variables hold errors
 // is found out only when the cell has failed, so that it costs nothing before.
 
-// A passage is a node that a panic came by, and the frame of its function.
-type passage struct {
+// An unwoundFrame is a node that a panic has passed, and the frame of its function.
+type unwoundFrame struct {
 	n node
 	f *runFrame
 }
 
-// maxPassages bounds the number of functions, from the innermost, whose variables
+// maxUnwound bounds the number of functions, from the innermost, whose variables
 // are looked at: they keep their frames alive.
-const maxPassages = 100
+const maxUnwound = 100
 
 // An ErrorVar is a variable of type error of a function that a panic has left.
 type ErrorVar struct {
@@ -36,8 +36,8 @@ type ErrorVar struct {
 // where the cell's last panic passed functions, those of the innermost first.
 func (m *Machine) UnseenErrors(c *Cell) (list []ErrorVar) {
 	c.mu.Lock()
-	passed := c.passages
-	c.passages = nil
+	passed := c.unwound
+	c.unwound = nil
 	c.mu.Unlock()
 	seen := map[token.Pos]bool{} // of recursive calls the innermost counts
 	for _, p := range passed {
@@ -145,8 +145,8 @@ func (m *Machine) pass(n node, f unsafe.Pointer, innermost bool, compiled ...Fra
 	c.passed(n.pos(), innermost, compiled...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.passages) < maxPassages {
-		c.passages = append(c.passages, passage{n, (*runFrame)(f)})
+	if len(c.unwound) < maxUnwound {
+		c.unwound = append(c.unwound, unwoundFrame{n, (*runFrame)(f)})
 	}
 }
 
@@ -155,6 +155,6 @@ func forgetPanic() {
 	if c, ok := goroutine.Value().(*Cell); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.passages = nil
+		c.unwound = nil
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"dace.local/kernel/gocell/internal/vm"
 )
 
-// Cells, and functions that widgets call, may run beside each other: while one
-// sleeps or computes, another that a subshell has sent runs too, as a goroutine
-// would. What is one for all of them is taken in turns or kept here.
+// Cells, and functions that widgets call, may run concurrently: while one sleeps or
+// computes, another that a subshell has sent runs too, as a goroutine would. They
+// take turns at what they share.
 
 // A turn is taken by one cell at a time.
 type turn chan struct{}
 
-// take waits for the turn. The cell that has it calls give.
-func (t turn) take(ctx context.Context) (give func(), err error) {
+// take waits for the turn. The cell that has it calls release at its end.
+func (t turn) take(ctx context.Context) (release func(), err error) {
 	select {
 	case t <- struct{}{}:
 		return sync.OnceFunc(func() { <-t }), nil
@@ -28,8 +28,8 @@ func (t turn) take(ctx context.Context) (give func(), err error) {
 	}
 }
 
-// beside is the state of cells that run beside each other.
-type beside struct {
+// concurrent is the state that concurrent cells share.
+type concurrent struct {
 	// compiling is taken from the check of a cell until its own code begins: the
 	// checker's program, the lowering, the types, fetched packages and the
 	// interpreter's tables then change.
@@ -42,8 +42,8 @@ type beside struct {
 	cells []*vm.Cell // that run, oldest first
 }
 
-func newBeside() beside {
-	return beside{compiling: make(turn, 1), calling: make(turn, 1)}
+func newConcurrent() concurrent {
+	return concurrent{compiling: make(turn, 1), calling: make(turn, 1)}
 }
 
 // start makes a new cell the machine's running cell, and directs the standard
@@ -52,7 +52,7 @@ func newBeside() beside {
 // calls finish.
 func (s *Session) start(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *vm.Cell {
 	c := s.machine.NewCell(display.WithProgress(ctx), out, result)
-	b := &s.beside
+	b := &s.concurrent
 	b.mu.Lock()
 	b.cells = append(b.cells, c)
 	b.mu.Unlock()
@@ -68,10 +68,11 @@ func (s *Session) direct(out engine.Outputs) {
 	display.SetOutputs(out)
 }
 
-// finish ends a cell, and gives the streams back to the one that it ran beside.
+// finish ends a cell, and directs the streams to the cell that started before it and
+// still runs.
 func (s *Session) finish(c *vm.Cell) {
 	c.Cancel(nil)
-	b := &s.beside
+	b := &s.concurrent
 	b.mu.Lock()
 	last := b.cells[len(b.cells)-1] == c
 	alone := len(b.cells) == 1
@@ -88,7 +89,7 @@ func (s *Session) finish(c *vm.Cell) {
 }
 
 // running reports whether a cell runs.
-func (b *beside) running() bool {
+func (b *concurrent) running() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.cells) > 0
@@ -96,7 +97,7 @@ func (b *beside) running() bool {
 
 // alone reports whether no other cell runs: then a cell answers reads of
 // os.Stdin.
-func (b *beside) alone() bool {
+func (b *concurrent) alone() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.cells) == 1
@@ -107,7 +108,7 @@ func (b *beside) alone() bool {
 func (s *Session) runWatched(c *vm.Cell, run func() error) error {
 	over := make(chan struct{})
 	var asking sync.WaitGroup
-	if !s.opts.KeepStdin && s.beside.alone() {
+	if !s.opts.KeepStdin && s.concurrent.alone() {
 		if err := stdio.Input.Renew(); err != nil {
 			return err
 		}
@@ -122,23 +123,23 @@ func (s *Session) runWatched(c *vm.Cell, run func() error) error {
 	return err
 }
 
-// runCompiled runs a compiled cell, and gives the turn to compile when the
+// runCompiled runs a compiled cell, and releases the turn to compile when the
 // cell's own code begins.
-func (s *Session) runCompiled(c *vm.Cell, program *vm.Program, give func()) error {
+func (s *Session) runCompiled(c *vm.Cell, program *vm.Program, release func()) error {
 	over := make(chan struct{})
 	go func() {
 		select {
 		case <-c.Started():
 		case <-over:
 		}
-		give()
+		release()
 	}()
 	err := s.runWatched(c, func() error { return s.machine.Run(c, program) })
 	close(over)
 	select {
-	case s.beside.compiling <- struct{}{}:
+	case s.concurrent.compiling <- struct{}{}:
 		s.machine.Prune()
-		<-s.beside.compiling
+		<-s.concurrent.compiling
 	default: // another cell is being compiled, and prunes when it has ended
 	}
 	return err
