@@ -495,7 +495,7 @@ func (s *Session) IsComplete(code string) engine.Completeness {
 	if strings.TrimSpace(code) == "" {
 		return engine.Completeness{Status: "complete"}
 	}
-	_, open, err := cell.Tokens(code)
+	list, open, err := cell.Tokens(code)
 	if err != nil {
 		if strings.Contains(err.Error(), "not terminated") && (strings.Contains(err.Error(), "raw string") || strings.Contains(err.Error(), "comment")) {
 			return engine.Completeness{Status: "incomplete"}
@@ -505,14 +505,10 @@ func (s *Session) IsComplete(code string) engine.Completeness {
 	if len(open) > 0 {
 		return engine.Completeness{Status: "incomplete", Indent: strings.Repeat("\t", len(open))}
 	}
-	fset := token.NewFileSet()
-	text, _ := cell.BlankPackageClause(code)
-	_, perr := check.ParseCell(fset, 0, "", text)
-	if perr == nil {
+	if _, err := check.ParseCell(token.NewFileSet(), 0, "", code); err == nil {
 		return engine.Completeness{Status: "complete"}
 	}
 	// A line that ends in an operator or a comma is continued.
-	list, _, _ := cell.Tokens(code)
 	if n := len(list); n > 0 && list[n-1].Kind.IsOperator() && list[n-1].Kind != token.SEMICOLON && list[n-1].Kind != token.RPAREN &&
 		list[n-1].Kind != token.RBRACE && list[n-1].Kind != token.RBRACK && list[n-1].Kind != token.INC && list[n-1].Kind != token.DEC {
 		return engine.Completeness{Status: "incomplete"}

@@ -54,7 +54,7 @@ func (h debugHost) TypeName(t types.Type) string { return types.TypeString(t, ch
 func (h debugHost) Places(text string) []debug.Place {
 	fset := token.NewFileSet()
 	var nodes []ast.Node
-	steps, err := h.s.magics().Split(cell.BlankShebang(text), h.s.isName)
+	steps, err := h.s.magics().Split(text, h.s.isName)
 	if err != nil {
 		return nil
 	}
@@ -62,8 +62,7 @@ func (h debugHost) Places(text string) []debug.Place {
 		if step.Use != nil {
 			continue
 		}
-		blanked, _ := cell.BlankPackageClause(step.Go)
-		src, err := check.ParseCell(fset, 1, "", blanked)
+		src, err := check.ParseCell(fset, 1, "", step.Go)
 		if err != nil {
 			return nil
 		}

@@ -44,13 +44,9 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	return res, err
 }
 
-// executeGo runs a cell without magics.
-func (s *Session) executeGo(ctx context.Context, input engine.Cell, out engine.Outputs) (res engine.Result, err error) {
-	text, isProgram := cell.BlankPackageClause(input.Code)
-	src, err := check.ParseCell(s.machine.Files(), input.Number, input.ID, text)
-	if err != nil {
-		return res, s.compileError(input.Number, err)
-	}
+// executeGo runs the Go of a cell.
+func (s *Session) executeGo(ctx context.Context, src *check.Source, out engine.Outputs) (res engine.Result, err error) {
+	isProgram := src.Program
 	if s.fetched.auto {
 		s.autoGet(ctx, src, out)
 	}

@@ -128,7 +128,6 @@ func (s *Session) isName(name string) bool {
 // steps runs a cell step by step: its magics, and the Go between them.
 func (s *Session) steps(ctx context.Context, input engine.Cell, out engine.Outputs) (res engine.Result, err error) {
 	set := s.magics()
-	input.Code = cell.BlankShebang(input.Code)
 	steps, err := set.Split(input.Code, s.isName)
 	if at := (*magic.Error)(nil); errors.As(err, &at) {
 		return res, s.compileError(input.Number, errorAt(input, at.Offset, at.Message))
@@ -136,26 +135,22 @@ func (s *Session) steps(ctx context.Context, input engine.Cell, out engine.Outpu
 	if magic.OfGonb(input.Code) {
 		s.fetched.auto = true
 	}
-	if len(steps) > 1 { // a syntax error below a magic is reported before the magic runs
-		for _, step := range steps {
-			if step.Use != nil {
-				continue
-			}
-			text, _ := cell.BlankPackageClause(step.Go)
-			if _, err := check.ParseCell(token.NewFileSet(), input.Number, input.ID, text); err != nil {
-				return res, s.compileError(input.Number, err)
-			}
+	parsed := make([]*check.Source, len(steps)) // before any magic runs; nil for a magic
+	for i, step := range steps {
+		if step.Use != nil {
+			continue
+		}
+		if parsed[i], err = check.ParseCell(s.machine.Files(), input.Number, input.ID, step.Go); err != nil {
+			return res, s.compileError(input.Number, err)
 		}
 	}
 	var next *engine.NextInput
-	for _, step := range steps {
+	for i, step := range steps {
 		if step.Use != nil {
 			res, err = set.Run(ctx, host{s}, input, *step.Use, out)
 			err = s.magicError(input, *step.Use, err)
 		} else {
-			part := input
-			part.Code = step.Go
-			res, err = s.executeGo(ctx, part, out)
+			res, err = s.executeGo(ctx, parsed[i], out)
 		}
 		if err != nil {
 			return engine.Result{}, err

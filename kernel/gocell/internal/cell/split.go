@@ -1,15 +1,14 @@
 package cell
 
 import (
-	"go/scanner"
 	"go/token"
 	"strconv"
 	"strings"
 )
 
-// A cell may mix imports, declarations and statements. split cuts it at
-// top-level semicolons. Each part is parsed in a text of its own, in which the
-// rest of the cell is blanked, so that positions remain positions in the cell.
+// A cell may mix imports, declarations and statements. Split divides it at top-level
+// semicolons. Each part is parsed in a text of its own, in which the rest of the cell
+// is blanked, so that positions remain positions in the cell.
 
 // A partKind is the kind of a top-level part of a cell.
 type partKind int
@@ -23,88 +22,76 @@ const (
 // A Part is a top-level piece of a cell's text.
 type Part struct {
 	Kind       partKind
-	Tok        token.Token // the first token
-	Start, End int         // byte offsets
+	Start, End int     // byte offsets
+	Tokens     []Token // at least one
 }
 
-// Split cuts src into its top-level parts, in order.
-func Split(src string) []Part {
-	fset := token.NewFileSet()
-	f := fset.AddFile("", -1, len(src))
-	var s scanner.Scanner
-	s.Init(f, []byte(src), func(token.Position, string) {}, 0)
+// Split divides a cell, of which it is given the tokens and the size in bytes, into
+// its top-level parts, in order.
+func Split(list []Token, size int) []Part {
 	var parts []Part
-	var toks []token.Token // the first tokens of the part under way
-	depth, start := 0, -1
-	flush := func(end int) {
-		if start < 0 {
-			return
+	depth, first := 0, -1
+	flush := func(next, end int) {
+		if first >= 0 {
+			own := list[first:next]
+			parts = append(parts, Part{kindOf(own), own[0].Offset, end, own})
 		}
-		p := Part{Kind: PartStmt, Tok: toks[0], Start: start, End: end}
-		switch toks[0] {
-		case token.IMPORT:
-			p.Kind = PartImport
-		case token.CONST, token.TYPE:
-			p.Kind = partDecl
-		case token.FUNC:
-			if declaresFunc(toks) {
-				p.Kind = partDecl
-			}
-		}
-		parts = append(parts, p)
-		start, toks = -1, toks[:0]
+		first = -1
 	}
-	for {
-		pos, tok, _ := s.Scan()
-		if tok == token.EOF {
-			break
+	for i, t := range list {
+		if first < 0 && t.Kind != token.SEMICOLON {
+			first = i
 		}
-		off := f.Offset(pos)
-		if start < 0 {
-			if tok == token.SEMICOLON {
-				continue
-			}
-			start = off
-		}
-		if len(toks) < 4096 {
-			toks = append(toks, tok)
-		}
-		switch tok {
+		switch t.Kind {
 		case token.LPAREN, token.LBRACE, token.LBRACK:
 			depth++
 		case token.RPAREN, token.RBRACE, token.RBRACK:
 			depth = max(depth-1, 0)
 		case token.SEMICOLON:
 			if depth == 0 {
-				flush(off)
+				flush(i, t.Offset)
 			}
 		}
 	}
-	flush(len(src))
+	flush(len(list), size)
 	return parts
+}
+
+func kindOf(part []Token) partKind {
+	switch part[0].Kind {
+	case token.IMPORT:
+		return PartImport
+	case token.CONST, token.TYPE:
+		return partDecl
+	case token.FUNC:
+		if declaresFunc(part) {
+			return partDecl
+		}
+	}
+	return PartStmt
 }
 
 // declaresFunc reports whether tokens that start with func declare a function
 // or method; otherwise they start a function literal.
-func declaresFunc(toks []token.Token) bool {
-	if len(toks) < 2 {
+func declaresFunc(list []Token) bool {
+	if len(list) < 2 {
 		return false
 	}
-	if toks[1] == token.IDENT {
+	if list[1].Kind == token.IDENT {
 		return true
 	}
-	if toks[1] != token.LPAREN {
+	if list[1].Kind != token.LPAREN {
 		return false
 	}
 	depth := 0
-	for i := 1; i < len(toks); i++ {
-		switch toks[i] {
+	for i := 1; i < len(list); i++ {
+		switch list[i].Kind {
 		case token.LPAREN:
 			depth++
 		case token.RPAREN:
 			if depth--; depth == 0 {
 				// func (r T) name( ... against func (x int) T { ... }.
-				return i+2 < len(toks) && toks[i+1] == token.IDENT && toks[i+2] == token.LPAREN
+				return i+2 < len(list) && list[i+1].Kind == token.IDENT && list[i+2].Kind == token.LPAREN
 			}
 		}
 	}
@@ -145,31 +132,11 @@ func Without(text string, parts []Part) string {
 	return string(b)
 }
 
+// Wipe replaces all but newlines by spaces.
 func Wipe(b []byte) {
 	for i := range b {
 		if b[i] != '\n' {
 			b[i] = ' '
-		}
-	}
-}
-
-// StripComments blanks the comments of Go text.
-func StripComments(text string) string {
-	fset := token.NewFileSet()
-	f := fset.AddFile("", -1, len(text))
-	var s scanner.Scanner
-	s.Init(f, []byte(text), func(token.Position, string) {}, scanner.ScanComments)
-	b := []byte(text)
-	for {
-		pos, tok, lit := s.Scan()
-		if tok == token.EOF {
-			return string(b)
-		}
-		if tok == token.COMMENT {
-			o := f.Offset(pos)
-			for i := o; i < min(o+len(lit), len(b)); i++ {
-				b[i] = ' '
-			}
 		}
 	}
 }

@@ -13,6 +13,10 @@ type Token struct {
 	Offset, End int
 }
 
+// Automatic reports whether the scanner has inserted the semicolon, at the end of a
+// line.
+func (t Token) Automatic() bool { return t.Kind == token.SEMICOLON && t.Text == "\n" }
+
 // Tokens scans a text. open are the brackets that it leaves open; err is the
 // first error.
 func Tokens(text string) (list []Token, open []token.Token, err error) {
@@ -35,10 +39,11 @@ func Tokens(text string) (list []Token, open []token.Token, err error) {
 		if lit == "" {
 			end = off + len(k.String())
 		}
-		if k == token.SEMICOLON && lit == "\n" {
-			end = off
+		t := Token{k, lit, off, end}
+		if t.Automatic() {
+			t.End = off
 		}
-		list = append(list, Token{k, lit, off, end})
+		list = append(list, t)
 		switch k {
 		case token.LPAREN, token.LBRACE, token.LBRACK:
 			open = append(open, k)
@@ -48,4 +53,16 @@ func Tokens(text string) (list []Token, open []token.Token, err error) {
 			}
 		}
 	}
+}
+
+// Trim returns the text from its first token to its last: without space and comments
+// around it.
+func Trim(text string) string {
+	list, _, _ := Tokens(text)
+	for n := len(list); n > 0; n-- {
+		if !list[n-1].Automatic() {
+			return text[list[0].Offset:list[n-1].End]
+		}
+	}
+	return ""
 }

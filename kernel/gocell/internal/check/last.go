@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"dace.local/kernel/gocell/internal/cell"
@@ -32,12 +31,7 @@ func declareList() *types.Func {
 // encloseList puts a part of the text of a cell, if it is several expressions,
 // into a call of that function.
 func encloseList(text string, p cell.Part) string {
-	tokens, _, _ := cell.Tokens(text[p.Start:p.End])
-	tokens = slices.DeleteFunc(tokens, func(t cell.Token) bool { return t.Kind == token.SEMICOLON && t.Text == "\n" })
-	if len(tokens) == 0 {
-		return text
-	}
-	end := p.Start + tokens[len(tokens)-1].End // without a comment
+	end := p.Tokens[len(p.Tokens)-1].End // without a comment
 	list := text[p.Start:end]
 	x, err := parser.ParseExpr("f(" + list + ")")
 	if err != nil {

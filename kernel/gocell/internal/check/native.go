@@ -93,7 +93,8 @@ func OfNative(o types.Object) bool {
 // scanner.ErrorList.
 func ParseNative(fset *token.FileSet, number int, id, text string) (*Source, error) {
 	src := &Source{Number: number, id: id, text: text, File: &ast.File{Name: ast.NewIdent("main")}}
-	parts := cell.Split(text)
+	tokens, _, _ := cell.Tokens(text)
+	parts := cell.Split(tokens, len(text))
 	var head []cell.Part // what is compiled
 	var errs scanner.ErrorList
 	collect := func(err error) {
@@ -103,7 +104,7 @@ func ParseNative(fset *token.FileSet, number int, id, text string) (*Source, err
 		}
 	}
 	for _, p := range parts {
-		if p.Kind == cell.PartStmt && p.Tok != token.VAR {
+		if p.Kind == cell.PartStmt && p.Tokens[0].Kind != token.VAR {
 			continue
 		}
 		head = append(head, p)
@@ -113,9 +114,9 @@ func ParseNative(fset *token.FileSet, number int, id, text string) (*Source, err
 		collect(err)
 		src.native = append(src.native, pc)
 	}
-	collect(src.parseBody(fset, head, parts))
+	collect(src.parseBody(fset, head, parts, tokens))
 	if len(errs) > 0 {
-		return src, inCell(errs, text)
+		return src, inCell(errs, text, tokens)
 	}
 	return src, nil
 }

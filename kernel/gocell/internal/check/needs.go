@@ -367,7 +367,8 @@ func NotPlain(t types.Type, seen map[types.Type]bool) string {
 // the literal that begins at a byte of a cell's text, or "". Variables of the
 // cell's outermost statements are the session's.
 func enclosed(text string, from int, names map[string]bool) string {
-	for _, p := range cell.Split(text) {
+	tokens, _, _ := cell.Tokens(text)
+	for _, p := range cell.Split(tokens, len(text)) {
 		if from < p.Start || from >= p.End {
 			continue
 		}

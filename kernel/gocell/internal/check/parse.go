@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"slices"
 	"strings"
 
 	"dace.local/kernel/gocell/internal/cell"
@@ -23,23 +22,33 @@ type Piece struct {
 
 // Source is one parsed cell.
 type Source struct {
-	Number int
-	id     string
-	text   string
-	decls  []Piece // const, type, func
-	native []Piece // all declarations, with variables and imports, of a compiled cell
-	auto   bool    // the session compiles a function by itself
-	File   *ast.File
-	Body   *ast.BlockStmt // the statements
-	Last   ast.Stmt       // the last statement, if the cell ends with a statement
-	Quiet  bool           // the cell ends with a semicolon: its value is not shown
+	Number  int
+	id      string
+	text    string
+	decls   []Piece // const, type, func
+	native  []Piece // all declarations, with variables and imports, of a compiled cell
+	auto    bool    // the session compiles a function by itself
+	File    *ast.File
+	Body    *ast.BlockStmt // the statements
+	Last    ast.Stmt       // the last statement, if the cell ends with a statement
+	Quiet   bool           // the cell ends with a semicolon: its value is not shown
+	Program bool           // begins with package main
 }
 
-// ParseCell parses a cell. The error is a scanner.ErrorList with positions in
+// ParseCell parses a cell, without a package clause at its beginning. The error is a scanner.ErrorList with positions in
 // the cell.
 func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error) {
-	src := &Source{Number: number, id: id, text: text}
-	parts := cell.Split(text)
+	tokens, _, _ := cell.Tokens(text)
+	src := &Source{Number: number, id: id}
+	if n := len(tokens); n > 1 && tokens[0].Kind == token.PACKAGE && tokens[1].Kind == token.IDENT {
+		// A file that is pasted into a cell.
+		src.Program = tokens[1].Text == "main"
+		from, to := tokens[0].Offset, tokens[1].End
+		text = text[:from] + strings.Repeat(" ", to-from) + text[to:]
+		tokens = tokens[2:]
+	}
+	src.text = text
+	parts := cell.Split(tokens, len(text))
 	var head []cell.Part // parts that are not statements
 	for _, p := range parts {
 		if p.Kind != cell.PartStmt {
@@ -76,19 +85,19 @@ func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error
 		src.File.Decls = append(src.File.Decls, ds...)
 		src.decls = append(src.decls, pc)
 	}
-	collect(src.parseBody(fset, head, parts))
+	collect(src.parseBody(fset, head, parts, tokens))
 	if len(errs) > 0 {
-		return src, inCell(errs, text)
+		return src, inCell(errs, text, tokens)
 	}
 	return src, nil
 }
 
 // parseBody parses the statements of a cell: the parts that are not in head.
-func (src *Source) parseBody(fset *token.FileSet, head, parts []cell.Part) error {
+func (src *Source) parseBody(fset *token.FileSet, head, parts []cell.Part, tokens []cell.Token) error {
 	text := src.text
 	body := cell.Without(text, head)
 	n := len(parts)
-	ends := n > 0 && !slices.Contains(head, parts[n-1]) // with a statement
+	ends := n > 0 && (len(head) == 0 || head[len(head)-1].Start != parts[n-1].Start) // with a statement
 	if ends {
 		body = encloseList(body, parts[n-1])
 	}
@@ -104,9 +113,8 @@ func (src *Source) parseBody(fset *token.FileSet, head, parts []cell.Part) error
 	if ends && len(src.Body.List) > 0 {
 		src.Last = src.Body.List[len(src.Body.List)-1]
 		// A trailing semicolon hides the value, as in other notebooks.
-		if strings.HasSuffix(strings.TrimRight(cell.StripComments(text[parts[n-1].Start:]), " \t\r\n"), ";") {
-			src.Quiet = true
-		}
+		last := tokens[len(tokens)-1]
+		src.Quiet = last.Kind == token.SEMICOLON && !last.Automatic()
 	}
 	return err
 }

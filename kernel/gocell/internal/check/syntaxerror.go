@@ -11,17 +11,16 @@ import (
 // inCell returns the errors of the parser for a cell, whose statements it has
 // read as a function's: what is wrong with brackets is said of these, and no
 // place is outside the cell.
-func inCell(errs scanner.ErrorList, text string) scanner.ErrorList {
+func inCell(errs scanner.ErrorList, text string, tokens []cell.Token) scanner.ErrorList {
 	errs.Sort()
 	file := errs[0].Pos.Filename
 	at := func(offset int) token.Position {
 		line, col := cell.LineCol(text, offset)
 		return token.Position{Filename: file, Offset: offset, Line: line, Column: col}
 	}
-	tokens, _, _ := cell.Tokens(text)
 	end := 0
 	for _, t := range tokens {
-		if t.Kind != token.SEMICOLON || t.Text != "\n" {
+		if !t.Automatic() {
 			end = t.End
 		}
 	}

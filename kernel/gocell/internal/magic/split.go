@@ -49,6 +49,7 @@ var special = regexp.MustCompile(`(?m)^[ \t]*(%|!|[\pL_][^\n"` + "`" + `]*=[ \t]
 // package shell. isName reports whether a name is known in the session, for a
 // line that may be either a command or Go's negation (!done).
 func (s *Set) Split(code string, isName func(string) bool) ([]Step, error) {
+	code = blankShebang(code)
 	if Plain(code) {
 		return []Step{{Go: code}}, nil
 	}
@@ -60,6 +61,16 @@ func (s *Set) Split(code string, isName func(string) bool) ([]Step, error) {
 	}
 	c.flush()
 	return c.steps, nil
+}
+
+// blankShebang blanks a first line that begins with #!, so that a script can be run
+// as a cell.
+func blankShebang(text string) string {
+	if !strings.HasPrefix(text, "#!") {
+		return text
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.Repeat(" ", len(line)) + text[len(line):]
 }
 
 // A cutter splits a cell.
@@ -75,7 +86,7 @@ type cutter struct {
 
 // flush ends a step of Go.
 func (c *cutter) flush() {
-	if text := c.text.String(); strings.TrimSpace(cell.StripComments(text)) != "" {
+	if text := c.text.String(); cell.Trim(text) != "" {
 		c.steps = append(c.steps, Step{Go: text})
 	}
 	c.text.Reset()
@@ -252,7 +263,7 @@ func (c *cutter) statement() bool {
 // composite literal. Value says that it is assigned, so that it may begin with a
 // predeclared name too.
 func (c *cutter) isGo(text string, value bool) bool {
-	text = strings.TrimSpace(cell.StripComments(text))
+	text = cell.Trim(text)
 	if strings.HasSuffix(text, ",") {
 		return true
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"io"
 	"math"
@@ -246,15 +245,9 @@ func timeit(c *Call, s settings, statements string, at int) (engine.Result, erro
 // and which are interpreted; "" if they name none.
 func howRun(c *Call, statements string) string {
 	named := map[string]bool{}
-	var s scanner.Scanner
-	fset := token.NewFileSet()
-	s.Init(fset.AddFile("", -1, len(statements)), []byte(statements), func(token.Position, string) {}, 0)
-	for {
-		_, tok, text := s.Scan()
-		if tok == token.EOF {
-			break
-		}
-		named[text] = true
+	list, _, _ := cell.Tokens(statements)
+	for _, t := range list {
+		named[t.Text] = true
 	}
 	var parts []string
 	for _, d := range c.Declared() {
