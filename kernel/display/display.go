@@ -22,7 +22,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/plot"
@@ -32,32 +31,17 @@ import (
 	"dace.local/kernel/engine/goroutine"
 )
 
-var current struct {
-	sync.Mutex // guards out
-	out        engine.Outputs
-}
-
-// SetOutputs sets the Outputs that displays go to from now on. The kernel calls
-// it for every cell.
-func SetOutputs(o engine.Outputs) {
-	current.Lock()
-	current.out = o
-	current.Unlock()
-}
-
 // A cell is the value that the kernel attaches to a cell's goroutines (see
 // package goroutine).
 type cell interface{ Outputs() engine.Outputs }
 
-// outputs returns the Outputs of the cell that started this goroutine, or those
-// of SetOutputs if no cell did.
+// outputs returns the Outputs of the cell that this goroutine belongs to, or else of
+// the cell that started last; nil without a kernel.
 func outputs() engine.Outputs {
-	if c, ok := goroutine.Value().(cell); ok {
+	if c, ok := goroutine.ValueOrDefault().(cell); ok {
 		return c.Outputs()
 	}
-	current.Lock()
-	defer current.Unlock()
-	return current.out
+	return nil
 }
 
 // show sends a bundle to the running cell. It does nothing if no cell runs, as

@@ -22,6 +22,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/internal/drawing"
 )
 
@@ -37,13 +38,16 @@ func (s *outs) Display(b engine.Bundle, _ string) { s.bundles = append(s.bundles
 func (s *outs) Stderr(text string)                { s.stderr += text }
 func (s *outs) Update(b engine.Bundle, _ string)  { s.updates = append(s.updates, b) }
 
+// An outsCell is a cell with such outputs.
+type outsCell struct{ o *outs }
+
+func (c outsCell) Outputs() engine.Outputs { return c.o }
+
 // capture runs f and returns its displays.
 func capture(t *testing.T, f func()) *outs {
 	t.Helper()
 	var s outs
-	SetOutputs(&s)
-	defer SetOutputs(nil)
-	f()
+	goroutine.With(outsCell{&s}, f)
 	return &s
 }
 

@@ -15,6 +15,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/symbols"
 )
 
@@ -22,15 +23,22 @@ import (
 // parses.
 const hole = cell.Mark + "hole"
 
+// An editor answers what clients ask of code that is being typed.
+type editor struct {
+	*known
+	magics func() *magic.Set
+	source func(types.Object) string // of a compiled cell's declaration
+}
+
 // Complete returns the completions at the cursor: members after a dot, the keys
 // of a struct literal, the names in scope, packages, import paths.
-func (s *Session) Complete(code string, cursor int) (c engine.Completions) {
+func (e *editor) Complete(code string, cursor int) (c engine.Completions) {
 	cursor = min(max(cursor, 0), len(code))
-	magics := s.magics()
-	if c, ok := magics.Complete(code, cursor, s.isName); ok {
+	magics := e.magics()
+	if c, ok := magics.Complete(code, cursor, e.isName); ok {
 		return c
 	}
-	code = magics.Blank(code, s.isName)
+	code = magics.Blank(code, e.isName)
 	if trimmed := strings.TrimLeft(code, " \t?"); helpRE.MatchString(code) {
 		// ?name is not Go, but name is: replace the question marks by spaces.
 		code = strings.Repeat(" ", len(code)-len(trimmed)) + trimmed
@@ -55,10 +63,10 @@ func (s *Session) Complete(code string, cursor int) (c engine.Completions) {
 	if n := len(before); n > 0 && (before[n-1].Kind == token.STRING || before[n-1].Kind == token.CHAR) && before[n-1].Offset < start && start <= before[n-1].End && !closed(before[n-1].Text) {
 		if from, ok := importString(before); ok {
 			c.Start = from
-			c.Matches = s.importPaths(code[from:cursor])
+			c.Matches = e.importPaths(code[from:cursor])
 		} else if before[n-1].Kind == token.STRING {
 			c.Start = before[n-1].Offset + 1
-			c.Matches = s.stringValues(code, before[n-1].Offset, cursor)
+			c.Matches = e.stringValues(code, before[n-1].Offset, cursor)
 		}
 		return c
 	}
@@ -69,15 +77,15 @@ func (s *Session) Complete(code string, cursor int) (c engine.Completions) {
 		return c
 	}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	// Try with the rest of the cell first. If that does not parse, leave the
 	// rest out and close the open brackets.
 	line, col := cell.LineCol(code, start)
 	var v *check.View
 	var path []ast.Node
 	for _, text := range []string{code[:start] + hole + code[cursor:], closeBrackets(code[:start] + hole)} {
-		v = s.prog.Look(text)
+		v = e.prog.Look(text)
 		if path = v.Find(line, col); path != nil {
 			break
 		}
@@ -86,19 +94,19 @@ func (s *Session) Complete(code string, cursor int) (c engine.Completions) {
 	defer func() { c.Matches = set.sorted() }()
 	switch n := len(before); {
 	case path != nil:
-		s.namesAt(set, v, path)
+		e.namesAt(set, v, path)
 	case n == 0 || before[n-1].Kind != token.PERIOD:
-		s.scopeNames(set, nil, token.NoPos)
+		e.scopeNames(set, nil, token.NoPos)
 	}
 	return c
 }
 
 // namesAt adds the names that may stand in place of the identifier path[0]. The
-// caller holds s.mu.
-func (s *Session) namesAt(set *matches, v *check.View, path []ast.Node) {
+// caller holds known.mu.
+func (e *editor) namesAt(set *matches, v *check.View, path []ast.Node) {
 	if sel, ok := parentSelector(path); ok {
 		set.want = expected(v, path[1:]).typ
-		s.members(set, v, sel)
+		e.members(set, v, sel)
 		return
 	}
 	if lit, ok := literalKey(path); ok {
@@ -107,8 +115,8 @@ func (s *Session) namesAt(set *matches, v *check.View, path []ast.Node) {
 		}
 	}
 	set.want = expected(v, path).typ
-	s.typedNames(set)
-	s.scopeNames(set, v, path[0].Pos())
+	e.typedNames(set)
+	e.scopeNames(set, v, path[0].Pos())
 }
 
 // inComment reports whether the byte offset at is inside a comment of text.
@@ -149,11 +157,11 @@ func importString(list []cell.Token) (int, bool) {
 	return 0, false
 }
 
-func (s *Session) importPaths(prefix string) []engine.Completion {
+func (e *editor) importPaths(prefix string) []engine.Completion {
 	var l []engine.Completion
-	s.mu.Lock()
-	fetched := s.prog.Importer.Named("")
-	s.mu.Unlock()
+	e.mu.Lock()
+	fetched := e.prog.Importer.Named("")
+	e.mu.Unlock()
 	for _, p := range append(fetched, symbols.Paths()...) {
 		if strings.HasPrefix(p, prefix) {
 			l = append(l, engine.Completion{Text: p, Type: "package"})
@@ -318,14 +326,14 @@ func (set *matches) object(rank int, o types.Object) {
 }
 
 // members adds the names that may follow the dot of a selector.
-func (s *Session) members(set *matches, v *check.View, sel *ast.SelectorExpr) {
+func (e *editor) members(set *matches, v *check.View, sel *ast.SelectorExpr) {
 	if id, ok := sel.X.(*ast.Ident); ok {
 		var pkg *types.Package
 		if pn, ok := v.Info.Uses[id].(*types.PkgName); ok {
 			pkg = pn.Imported()
 		} else if v.Info.Uses[id] == nil && v.Info.Defs[id] == nil {
-			for _, ipath := range s.prog.ByName(id.Name) {
-				if p, err := s.prog.Importer.Import(ipath); err == nil {
+			for _, ipath := range e.prog.ByName(id.Name) {
+				if p, err := e.prog.Importer.Import(ipath); err == nil {
 					pkg = p
 					break
 				}
@@ -414,7 +422,7 @@ var keywords = []string{"break", "case", "chan", "const", "continue", "default",
 
 // scopeNames adds the names in scope at a position: local variables, the
 // session's declarations, packages, predeclared identifiers, keywords.
-func (s *Session) scopeNames(set *matches, v *check.View, pos token.Pos) {
+func (e *editor) scopeNames(set *matches, v *check.View, pos token.Pos) {
 	if v != nil && pos.IsValid() {
 		var scopes []*types.Scope
 		for n, sc := range v.Info.Scopes {
@@ -441,17 +449,17 @@ func (s *Session) scopeNames(set *matches, v *check.View, pos token.Pos) {
 			}
 		}
 	}
-	for _, e := range s.prog.Names {
+	for _, e := range e.prog.Names {
 		set.object(1, e.Object)
 	}
-	for n := range s.prog.Imports {
+	for n := range e.prog.Imports {
 		set.add(2, n, "package", "")
 	}
 	for n, paths := range check.CompiledByName() {
 		set.add(3, n, "package", paths[0])
 	}
-	for _, path := range s.prog.Importer.Named("") {
-		set.add(3, s.prog.Importer.Source(path).Name, "package", path)
+	for _, path := range e.prog.Importer.Named("") {
+		set.add(3, e.prog.Importer.Source(path).Name, "package", path)
 	}
 	for _, n := range types.Universe.Names() {
 		o, rank := types.Universe.Lookup(n), 4
@@ -480,7 +488,7 @@ func containsNode(n ast.Node, sc *types.Scope, pos token.Pos) bool {
 }
 
 // IsComplete reports whether a cell can be run as it is, or needs more lines.
-func (s *Session) IsComplete(code string) engine.Completeness {
+func (e *editor) IsComplete(code string) engine.Completeness {
 	if strings.TrimSpace(code) == "" {
 		return engine.Completeness{Status: "complete"}
 	}
@@ -491,7 +499,7 @@ func (s *Session) IsComplete(code string) engine.Completeness {
 		// As in other notebooks, only an empty line ends such a cell.
 		return engine.Completeness{Status: "incomplete"}
 	}
-	code = s.magics().Blank(code, s.isName)
+	code = e.magics().Blank(code, e.isName)
 	if strings.TrimSpace(code) == "" {
 		return engine.Completeness{Status: "complete"}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/goroutine"
+	"dace.local/kernel/gocell/internal/debug"
 	"dace.local/kernel/gocell/internal/stdio"
 	"dace.local/kernel/gocell/internal/vm"
 )
@@ -28,8 +30,12 @@ func (t turn) take(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// concurrent is the state that concurrent cells share.
+// concurrent is what concurrent cells share.
 type concurrent struct {
+	machine              *vm.Machine
+	debugger             *debug.Debugger
+	keepStdin, keepStdio bool // see Options
+
 	// compiling is taken from the check of a cell until its own code begins: the
 	// checker's program, the lowering, the types, fetched packages and the
 	// interpreter's tables then change.
@@ -38,77 +44,71 @@ type concurrent struct {
 	// after the other.
 	calling turn
 
-	mu    sync.Mutex // guards cells
-	cells []*vm.Cell // that run, oldest first
+	cellsMu sync.Mutex // guards cells
+	cells   []*vm.Cell // that run, oldest first
 }
 
-func newConcurrent() concurrent {
-	return concurrent{compiling: make(turn, 1), calling: make(turn, 1)}
-}
-
-// start makes a new cell the machine's running cell, and directs the standard
-// streams and package display to its outputs: what compiled code writes to the
-// process's streams is the output of the cell that started last. The caller
-// calls finish.
-func (s *Session) start(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *vm.Cell {
-	c := s.machine.NewCell(display.WithProgress(ctx), out, result)
-	b := &s.concurrent
-	b.mu.Lock()
-	b.cells = append(b.cells, c)
-	b.mu.Unlock()
-	s.direct(out)
+// start makes a new cell the machine's running cell, and directs outputs to it. The
+// caller calls finish.
+func (k *concurrent) start(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *vm.Cell {
+	c := k.machine.NewCell(display.WithProgress(ctx), out, result)
+	k.cellsMu.Lock()
+	k.cells = append(k.cells, c)
+	k.cellsMu.Unlock()
+	k.direct(c, out)
 	return c
 }
 
-// direct directs the standard streams and package display.
-func (s *Session) direct(out engine.Outputs) {
-	if !s.opts.KeepStdio {
+// direct makes a cell that of goroutines which belong to none, and directs the
+// process's streams to its outputs: what compiled code writes there is the output of
+// the cell that started last.
+func (k *concurrent) direct(c *vm.Cell, out engine.Outputs) {
+	if !k.keepStdio {
 		stdio.Output.Use(out)
 	}
-	display.SetOutputs(out)
+	goroutine.SetDefault(c)
 }
 
 // finish ends a cell, and directs the streams to the cell that started before it and
 // still runs.
-func (s *Session) finish(c *vm.Cell) {
+func (k *concurrent) finish(c *vm.Cell) {
 	c.Cancel(nil)
-	b := &s.concurrent
-	b.mu.Lock()
-	last := b.cells[len(b.cells)-1] == c
-	alone := len(b.cells) == 1
-	b.cells = slices.DeleteFunc(b.cells, func(other *vm.Cell) bool { return other == c })
+	k.cellsMu.Lock()
+	last := k.cells[len(k.cells)-1] == c
+	alone := len(k.cells) == 1
+	k.cells = slices.DeleteFunc(k.cells, func(other *vm.Cell) bool { return other == c })
 	var before *vm.Cell
-	if n := len(b.cells); n > 0 && last {
-		before = b.cells[n-1]
+	if n := len(k.cells); n > 0 && last {
+		before = k.cells[n-1]
 	}
-	b.mu.Unlock()
-	s.debugger.End(c, alone)
+	k.cellsMu.Unlock()
+	k.debugger.End(c, alone)
 	if before != nil {
-		s.direct(before.Outputs())
+		k.direct(before, before.Outputs())
 	}
 }
 
 // running reports whether a cell runs.
-func (b *concurrent) running() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.cells) > 0
+func (k *concurrent) running() bool {
+	k.cellsMu.Lock()
+	defer k.cellsMu.Unlock()
+	return len(k.cells) > 0
 }
 
 // alone reports whether no other cell runs: then a cell answers reads of
 // os.Stdin.
-func (b *concurrent) alone() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.cells) == 1
+func (k *concurrent) alone() bool {
+	k.cellsMu.Lock()
+	defer k.cellsMu.Unlock()
+	return len(k.cells) == 1
 }
 
 // runWatched calls run, which runs a cell, while a goroutine answers reads of
 // os.Stdin. It returns when the captured output has been delivered.
-func (s *Session) runWatched(c *vm.Cell, run func() error) error {
+func (k *concurrent) runWatched(c *vm.Cell, run func() error) error {
 	over := make(chan struct{})
 	var asking sync.WaitGroup
-	if !s.opts.KeepStdin && s.concurrent.alone() {
+	if !k.keepStdin && k.alone() {
 		if err := stdio.Input.Renew(); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (s *Session) runWatched(c *vm.Cell, run func() error) error {
 	err := run()
 	close(over)
 	asking.Wait()
-	if !s.opts.KeepStdio {
+	if !k.keepStdio {
 		stdio.Output.Drain()
 	}
 	return err
@@ -125,7 +125,7 @@ func (s *Session) runWatched(c *vm.Cell, run func() error) error {
 
 // runCompiled runs a compiled cell, and releases the turn to compile when the
 // cell's own code begins.
-func (s *Session) runCompiled(c *vm.Cell, program *vm.Program, release func()) error {
+func (k *concurrent) runCompiled(c *vm.Cell, program *vm.Program, release func()) error {
 	over := make(chan struct{})
 	go func() {
 		select {
@@ -134,12 +134,12 @@ func (s *Session) runCompiled(c *vm.Cell, program *vm.Program, release func()) e
 		}
 		release()
 	}()
-	err := s.runWatched(c, func() error { return s.machine.Run(c, program) })
+	err := k.runWatched(c, func() error { return k.machine.Run(c, program) })
 	close(over)
 	select {
-	case s.concurrent.compiling <- struct{}{}:
-		s.machine.Prune()
-		<-s.concurrent.compiling
+	case k.compiling <- struct{}{}:
+		k.machine.Prune()
+		<-k.compiling
 	default: // another cell is being compiled, and prunes when it has ended
 	}
 	return err

@@ -31,7 +31,7 @@ func (e lowerEnv) MethodNumber(t *types.Named, method string) int {
 
 func (e lowerEnv) FinishTypes() error { return e.s.types.Finish() }
 
-func (e lowerEnv) Load(path string) error { return e.s.load(path) }
+func (e lowerEnv) Load(path string) error { return e.s.packages.load(path) }
 
 func (e lowerEnv) Checking(f func()) {
 	e.s.mu.Lock()

@@ -93,22 +93,22 @@ func (vars errorVars) of(c *check.Checked) (names []string) {
 // mostUnseen is how many variables are named below a panic.
 const mostUnseen = 10
 
-// unseenErrors returns lines for the traceback of a cell's panic about variables
+// unseen returns lines for the traceback of a cell's panic about variables
 // of type error that are not nil: those of the functions that it has left, and of
 // the session's those with the given names. What the panic says itself is not
 // said again.
-func (s *Session) unseenErrors(c *vm.Cell, names []string, panicked string) (lines []string) {
-	vars := s.machine.UnseenErrors(c)
+func (vars errorVars) unseen(m *vm.Machine, c *vm.Cell, names []string, panicked string) (lines []string) {
+	list := m.UnseenErrors(c)
 	for _, name := range names {
-		v, ok := s.machine.Global(cell.Mangle(name))
+		v, ok := m.Global(cell.Mangle(name))
 		if !ok || !v.CanInterface() {
 			continue
 		}
 		if err, ok := v.Interface().(error); ok && err != nil {
-			vars = append(vars, vm.ErrorVar{Name: name, At: s.errorVars[name].at, Err: err})
+			list = append(list, vm.ErrorVar{Name: name, At: vars[name].at, Err: err})
 		}
 	}
-	for _, v := range vars {
+	for _, v := range list {
 		text := fmt.Sprint(v.Err) // which survives a nil pointer with methods
 		if len(lines) == mostUnseen {
 			break

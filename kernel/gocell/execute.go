@@ -133,7 +133,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	if err != nil {
 		e := s.runtimeError(run, err)
 		if e.Name == engine.Panic {
-			e.Traceback = append(e.Traceback, s.unseenErrors(run, errorVars, e.Message)...)
+			e.Traceback = append(e.Traceback, s.errorVars.unseen(s.machine, run, errorVars, e.Message)...)
 		}
 		return e
 	}

@@ -195,7 +195,7 @@ func (m *matches) typed(rank int, t types.Type) int {
 
 // typedNames adds what a package offers for the expected type: its constants,
 // a literal, and functions that return it.
-func (s *Session) typedNames(set *matches) {
+func (e *editor) typedNames(set *matches) {
 	t := set.want
 	if t == nil {
 		return
@@ -209,7 +209,7 @@ func (s *Session) typedNames(set *matches) {
 		return
 	}
 	qualifier := ""
-	if pkg := n.Obj().Pkg(); pkg != s.prog.Package && !check.IsNative(pkg) {
+	if pkg := n.Obj().Pkg(); pkg != e.prog.Package && !check.IsNative(pkg) {
 		qualifier = pkg.Name() + "."
 	}
 	add := func(rank int, o types.Object, text, signature string) {
@@ -218,7 +218,7 @@ func (s *Session) typedNames(set *matches) {
 			set.insert(rank, text, kindOf(o), signature)
 		}
 	}
-	for i, c := range s.prog.ConstantsOf(t) {
+	for i, c := range e.prog.ConstantsOf(t) {
 		add(typedConstant+i, c, qualifier+c.Name(), typeText(t))
 	}
 	if _, ok := n.Underlying().(*types.Struct); ok {
@@ -229,7 +229,7 @@ func (s *Session) typedNames(set *matches) {
 	if qualifier == "" {
 		return
 	}
-	for _, f := range s.prog.MakersOf(n) {
+	for _, f := range e.prog.MakersOf(n) {
 		if set.typed(0, f.Type()) < 0 {
 			add(typedMaker, f, qualifier+f.Name(), signature(f))
 		}
@@ -239,17 +239,13 @@ func (s *Session) typedNames(set *matches) {
 // stringValues returns the completions of the string literal that begins at
 // offset: the values that the function or field takes, by its documentation, or
 // else the names of files.
-func (s *Session) stringValues(code string, offset, cursor int) []engine.Completion {
+func (e *editor) stringValues(code string, offset, cursor int) []engine.Completion {
 	prefix := code[offset+1 : cursor]
-	e := s.expectedString(code, offset, cursor)
-	if e.of != nil {
-		s.mu.Lock()
-		_, doc := s.prog.DocOf(e.of)
-		s.mu.Unlock()
-		name := e.param
-		if name == "" {
-			name = e.of.Name()
-		}
+	if want := e.expectedString(code, offset, cursor); want.of != nil {
+		e.mu.Lock()
+		_, doc := e.prog.DocOf(want.of)
+		e.mu.Unlock()
+		name := cmp.Or(want.param, want.of.Name())
 		if values := listedValues(doc, name); len(values) > 0 {
 			var l []engine.Completion
 			for _, x := range values {
@@ -264,9 +260,9 @@ func (s *Session) stringValues(code string, offset, cursor int) []engine.Complet
 }
 
 // expectedString returns what is expected at the string literal at offset.
-func (s *Session) expectedString(code string, offset, cursor int) expectation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *editor) expectedString(code string, offset, cursor int) expectation {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	end := cursor
 	list, _, _ := cell.Tokens(code)
 	for _, t := range list {
@@ -276,7 +272,7 @@ func (s *Session) expectedString(code string, offset, cursor int) expectation {
 	}
 	line, col := cell.LineCol(code, offset)
 	for _, text := range []string{code[:offset] + hole + code[end:], closeBrackets(code[:offset] + hole)} {
-		v := s.prog.Look(text)
+		v := e.prog.Look(text)
 		if path := v.Find(line, col); path != nil {
 			return expected(v, path)
 		}

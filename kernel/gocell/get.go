@@ -16,13 +16,13 @@ import (
 
 // get implements the magic %get: it fetches modules and makes their packages
 // importable.
-func (s *Session) get(ctx context.Context, args []string, out engine.Outputs) error {
+func (g *fetched) get(ctx context.Context, args []string, out engine.Outputs) error {
 	if len(args) == 0 {
 		return errors.New("%get wants a module, with a version or without: %get github.com/google/uuid@v1.6.0")
 	}
 	var errs []error
 	for _, spec := range args {
-		err := s.getOne(ctx, spec, out)
+		err := g.getOne(ctx, spec, out)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (s *Session) get(ctx context.Context, args []string, out engine.Outputs) er
 	return errors.Join(errs...)
 }
 
-func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) error {
+func (g *fetched) getOne(ctx context.Context, spec string, out engine.Outputs) error {
 	path, _, _ := strings.Cut(spec, "@")
 	if _, ok := symbols.Name(path); ok {
 		out.Stdout(path + " is compiled into this kernel: import it, there is nothing to fetch\n")
@@ -41,19 +41,19 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		out.Stdout(fmt.Sprintf("%s: %d packages of it are compiled into this kernel: import them, there is nothing to fetch\n", path, n))
 		return nil
 	}
-	f, err := s.fetched.modules.Get(ctx, spec)
+	f, err := g.modules.Get(ctx, spec)
 	before := ""
 	var release func()
 	if err == nil {
-		if release, err = s.concurrent.compiling.take(ctx); err == nil {
+		if release, err = g.compiling.take(ctx); err == nil {
 			defer release()
 		}
 	}
 	if err == nil {
-		s.mu.Lock()
-		before = s.prog.Importer.Version(f.Module.Path)
-		err = s.prog.Importer.Add(ctx, s.machine.Files(), f)
-		s.mu.Unlock()
+		g.mu.Lock()
+		before = g.prog.Importer.Version(f.Module.Path)
+		err = g.prog.Importer.Add(ctx, g.files, f)
+		g.mu.Unlock()
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -61,7 +61,7 @@ func (s *Session) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		}
 		return err
 	}
-	return s.report(f, before, out)
+	return g.report(f, before, out)
 }
 
 // compiledBelow returns the number of packages below the path of a module that
@@ -78,11 +78,11 @@ func compiledBelow(path string) int {
 
 // report lists the fetched packages. It returns an error if no package of the
 // module can be used, or if the package that was asked for cannot.
-func (s *Session) report(f *module.Fetch, before string, out engine.Outputs) error {
+func (g *fetched) report(f *module.Fetch, before string, out engine.Outputs) error {
 	var can, compiled, broken []string
 	var asked *check.FetchedPackage // the package at the path that was asked for
 	for _, p := range f.Packages {
-		sp := s.prog.Importer.Source(p.ImportPath)
+		sp := g.prog.Importer.Source(p.ImportPath)
 		if p.ImportPath == f.Path {
 			asked = sp
 		}
@@ -121,7 +121,7 @@ func (s *Session) report(f *module.Fetch, before string, out engine.Outputs) err
 	}
 	b.WriteString(listed("these cannot be interpreted ("+check.InsteadCompile+"):", compiled))
 	b.WriteString(listed("these cannot be built:", broken))
-	if err := s.compiled.Ready(); err != nil && len(can) < len(f.Packages)-len(broken) {
+	if err := g.ready(); err != nil && len(can) < len(f.Packages)-len(broken) {
 		b.WriteString("%%compile does not work here: " + err.Error() + "\n")
 	}
 	out.Stdout(b.String())

@@ -20,23 +20,23 @@ import (
 // Cells of gonb mean something here too, see kernel/foreign/README.md.
 
 // gonbMagics returns the magics that gonb's notebooks use.
-func (s *Session) gonbMagics() []magic.Magic {
+func (g *fetched) gonbMagics() []magic.Magic {
 	auto := func(on bool) func(*magic.Call) (engine.Result, error) {
 		return func(*magic.Call) (engine.Result, error) {
-			s.fetched.auto = on
+			g.auto = on
 			return engine.Result{}, nil
 		}
 	}
 	return []magic.Magic{
 		{Name: "%autoget", Usage: "%autoget", Short: "fetches the modules that cells import and that are missing, from now on", Doc: "A line %% or %main, which gonb's notebooks have, does the same.", Run: auto(true)},
 		{Name: "%noautoget", Usage: "%noautoget", Short: "undoes %autoget", Run: auto(false)},
-		{Name: "%gomod", Usage: "%gomod COMMAND", Short: "runs a command in the folder of the session's go.mod, which %get makes", Doc: "gonb writes it as !*COMMAND.", Run: s.goMod},
+		{Name: "%gomod", Usage: "%gomod COMMAND", Short: "runs a command in the folder of the session's go.mod, which %get makes", Doc: "gonb writes it as !*COMMAND.", Run: g.goMod},
 	}
 }
 
 // goMod runs a command in the folder of the scratch module.
-func (s *Session) goMod(c *magic.Call) (engine.Result, error) {
-	dir := s.fetched.modules.Dir()
+func (g *fetched) goMod(c *magic.Call) (engine.Result, error) {
+	dir := g.modules.Dir()
 	if dir == "" {
 		return engine.Result{}, fmt.Errorf("the session has no go.mod: nothing has been fetched (%%get)")
 	}
@@ -45,7 +45,7 @@ func (s *Session) goMod(c *magic.Call) (engine.Result, error) {
 
 // autoGet fetches the modules that a cell imports and the session lacks. What
 // cannot be fetched is reported on stderr; then the cell does not compile.
-func (s *Session) autoGet(ctx context.Context, src *check.Source, out engine.Outputs) {
+func (g *fetched) autoGet(ctx context.Context, src *check.Source, out engine.Outputs) {
 	var want []string
 	for _, d := range src.File.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -62,7 +62,7 @@ func (s *Session) autoGet(ctx context.Context, src *check.Source, out engine.Out
 	}
 	uses := func(n ast.Node) bool {
 		if x, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := x.X.(*ast.Ident); ok && id.Name == "constraints" && len(s.prog.ByName("constraints")) == 0 {
+			if id, ok := x.X.(*ast.Ident); ok && id.Name == "constraints" && len(g.prog.ByName("constraints")) == 0 {
 				want = append(want, "golang.org/x/exp/constraints")
 			}
 		}
@@ -76,11 +76,11 @@ func (s *Session) autoGet(ctx context.Context, src *check.Source, out engine.Out
 	for _, path := range slices.Compact(want) {
 		first, _, _ := strings.Cut(path, "/")
 		_, compiled := symbols.Name(path)
-		if compiled || !strings.Contains(first, ".") || check.StandIn(path) != "" || s.prog.Importer.Source(path) != nil {
+		if compiled || !strings.Contains(first, ".") || check.StandIn(path) != "" || g.prog.Importer.Source(path) != nil {
 			continue
 		}
 		out.Stderr("%get " + path + "\n")
-		if err := s.getOne(ctx, path, discard{}); err != nil {
+		if err := g.getOne(ctx, path, discard{}); err != nil {
 			out.Stderr(err.Error() + "\n")
 		}
 	}

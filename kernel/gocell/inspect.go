@@ -23,13 +23,13 @@ import (
 // and documentation. Where there is none, it explains the function whose
 // arguments are around the cursor, the field that is set there, or the type of
 // the composite literal. With detail it shows source instead of declarations.
-func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool) {
+func (e *editor) Inspect(code string, cursor, detail int) (engine.Bundle, bool) {
 	cursor = min(max(cursor, 0), len(code))
-	magics := s.magics()
-	if m, ok := magics.At(code, cursor, s.isName); ok {
+	magics := e.magics()
+	if m, ok := magics.At(code, cursor, e.isName); ok {
 		return page(m.Usage, m.About()), true
 	}
-	code = magics.Blank(code, s.isName)
+	code = magics.Blank(code, e.isName)
 	list, _, _ := cell.Tokens(code)
 	at, around := nameAt(list, cursor), false
 	if at < 0 {
@@ -41,9 +41,9 @@ func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool)
 	if list[at].Kind.IsKeyword() {
 		return page("keyword "+list[at].Kind.String(), docs.Keyword(list[at].Kind.String())), true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.objectAt(code, list[at])
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o := e.objectAt(code, list[at])
 	if o == nil {
 		if list[at].Text == "dacelib" {
 			return page("dacelib", symbols.Doc(buildinfo.Path("dacelib"), "")), true
@@ -53,12 +53,12 @@ func (s *Session) Inspect(code string, cursor, detail int) (engine.Bundle, bool)
 	if _, isType := o.(*types.TypeName); around && at+1 < len(list) && list[at+1].Kind == token.LBRACE && !isType {
 		return engine.Bundle{}, false // a block, as in "for range n {", is no literal
 	}
-	declaration, doc := s.prog.DocOf(o)
-	doc = cmp.Or(doc, s.ownDoc(o))
+	declaration, doc := e.prog.DocOf(o)
+	doc = cmp.Or(doc, e.ownDoc(o))
 	_, isFunc := o.(*types.Func)
-	own := s.declaration(o)
+	own := e.declaration(o)
 	switch {
-	case own != "" && (detail > 0 || !isFunc && (doc == "" || o.Pkg() == s.prog.Package)):
+	case own != "" && (detail > 0 || !isFunc && (doc == "" || o.Pkg() == e.prog.Package)):
 		declaration = own
 	case detail > 0:
 		if source := check.SourceOf(o); source != "" {
@@ -146,13 +146,13 @@ func nameAround(list []cell.Token, cursor int) int {
 }
 
 // objectAt returns what an identifier of a cell denotes, or nil. The caller
-// holds s.mu.
-func (s *Session) objectAt(code string, name cell.Token) types.Object {
+// holds known.mu.
+func (e *editor) objectAt(code string, name cell.Token) types.Object {
 	line, col := cell.LineCol(code, name.Offset)
-	v := s.prog.Look(code)
+	v := e.prog.Look(code)
 	path := v.Find(line, col)
 	if path == nil {
-		v = s.prog.Look(closeBrackets(code[:name.End]))
+		v = e.prog.Look(closeBrackets(code[:name.End]))
 		path = v.Find(line, col)
 	}
 	if path == nil {
@@ -165,7 +165,7 @@ func (s *Session) objectAt(code string, name cell.Token) types.Object {
 	if sel, ok := parentSelector(path); ok {
 		// The checker refuses a type's field, as in nir.Settings.Steps, which
 		// helps as a question.
-		return s.member(v, sel)
+		return e.member(v, sel)
 	}
 	if lit, ok := literalKey(path); ok {
 		if st, ok := structOf(v.Info.Types[lit].Type); ok {
@@ -176,9 +176,9 @@ func (s *Session) objectAt(code string, name cell.Token) types.Object {
 			}
 		}
 	}
-	for _, path := range s.prog.ByName(id.Name) {
-		if p, err := s.prog.Importer.Import(path); err == nil {
-			return types.NewPkgName(token.NoPos, s.prog.Package, id.Name, p)
+	for _, path := range e.prog.ByName(id.Name) {
+		if p, err := e.prog.Importer.Import(path); err == nil {
+			return types.NewPkgName(token.NoPos, e.prog.Package, id.Name, p)
 		}
 	}
 	return nil
@@ -186,38 +186,38 @@ func (s *Session) objectAt(code string, name cell.Token) types.Object {
 
 // member returns the field or method that a selector selects, of a type or of a
 // value, or nil.
-func (s *Session) member(v *check.View, sel *ast.SelectorExpr) types.Object {
+func (e *editor) member(v *check.View, sel *ast.SelectorExpr) types.Object {
 	t := v.Info.Types[sel.X].Type
 	if inner, ok := sel.X.(*ast.SelectorExpr); ok && (t == nil || t == types.Typ[types.Invalid]) {
-		if o := s.member(v, inner); o != nil {
+		if o := e.member(v, inner); o != nil {
 			t = o.Type()
 		}
 	}
 	if t == nil {
 		return nil
 	}
-	o, _, _ := types.LookupFieldOrMethod(t, true, s.prog.Package, sel.Sel.Name)
+	o, _, _ := types.LookupFieldOrMethod(t, true, e.prog.Package, sel.Sel.Name)
 	return o
 }
 
 // declaration returns the source with which the session declares a function,
 // method, type or constant.
-func (s *Session) declaration(o types.Object) string {
+func (e *editor) declaration(o types.Object) string {
 	if check.OfNative(o) {
-		return s.compiled.Declaration(o)
+		return e.source(o)
 	}
-	if o.Pkg() != s.prog.Package {
+	if o.Pkg() != e.prog.Package {
 		return ""
 	}
-	owner, method := s.owner(o)
+	name, method := owner(o)
 	if _, isVar := o.(*types.Var); isVar || method == "" && !check.PackageLevel(o) {
 		return ""
 	}
 	var parts []string
-	for _, u := range s.prog.Units {
-		if slices.Contains(u.Names, owner) && u.Method == method {
+	for _, u := range e.prog.Units {
+		if slices.Contains(u.Names, name) && u.Method == method {
 			parts = append([]string{u.Text}, parts...)
-		} else if _, isType := o.(*types.TypeName); isType && u.Method != "" && u.Names[0] == owner {
+		} else if _, isType := o.(*types.TypeName); isType && u.Method != "" && u.Names[0] == name {
 			parts = append(parts, u.Text)
 		}
 	}
@@ -226,7 +226,7 @@ func (s *Session) declaration(o types.Object) string {
 
 // owner returns the name under which the session declares an object: its own,
 // or that of the type whose method it is, and then the method's name.
-func (s *Session) owner(o types.Object) (name, method string) {
+func owner(o types.Object) (name, method string) {
 	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
 		return check.TypeOwner(f.Signature().Recv().Type()), o.Name()
 	}
@@ -235,25 +235,25 @@ func (s *Session) owner(o types.Object) (name, method string) {
 
 // ownDoc returns the comment above the declaration of an object in a cell, or
 // the comment beside a field.
-func (s *Session) ownDoc(o types.Object) string {
-	if o.Pkg() != s.prog.Package {
+func (e *editor) ownDoc(o types.Object) string {
+	if o.Pkg() != e.prog.Package {
 		return ""
 	}
-	if e := s.prog.Names["ctx"]; e != nil && e.Object == o && e.Cell == 0 {
+	if e := e.prog.Names["ctx"]; e != nil && e.Object == o && e.Cell == 0 {
 		return "The kernel declares ctx. It ends when the cell is interrupted: pass it to every call that may take long."
 	}
-	owner, method := s.owner(o)
+	name, method := owner(o)
 	field := false
 	if v, ok := o.(*types.Var); ok && v.IsField() {
-		owner, _, _ = strings.Cut(s.prog.FieldOwner(v), ".")
+		name, _, _ = strings.Cut(e.prog.FieldOwner(v), ".")
 		field = true
 	}
-	for _, u := range slices.Backward(s.prog.Units) {
-		if u.Method != method || !slices.Contains(u.Names, owner) {
+	for _, u := range slices.Backward(e.prog.Units) {
+		if u.Method != method || !slices.Contains(u.Names, name) {
 			continue
 		}
 		if !field {
-			return commentAbove(s.texts[u.Cell], u.Piece)
+			return commentAbove(e.texts[u.Cell], u.Piece)
 		}
 		decls, _ := u.Parse(token.NewFileSet())
 		for _, d := range decls {
@@ -293,7 +293,7 @@ func commentAbove(text string, pc check.Piece) string {
 var helpRE = regexp.MustCompile(`^\s*(\?{0,2})\s*(%{0,2}[\pL_][\pL\pN_.]*)\s*(\?{0,2})\s*$`)
 
 // help answers the cells `?name`, `name?` and, with the source, `??name`.
-func (s *Session) help(text string) ([]engine.Bundle, error) {
+func (e *editor) help(text string) ([]engine.Bundle, error) {
 	m := helpRE.FindStringSubmatch(text)
 	if m == nil || m[1] == "" && m[3] == "" {
 		return nil, nil
@@ -303,21 +303,21 @@ func (s *Session) help(text string) ([]engine.Bundle, error) {
 		detail = 1
 	}
 	name := m[2]
-	if b, ok := s.Inspect(name, len(name), detail); ok {
+	if b, ok := e.Inspect(name, len(name), detail); ok {
 		return []engine.Bundle{b}, nil
 	}
-	msg := "nothing is known of " + name + s.meant(name)
+	msg := "nothing is known of " + name + e.meant(name)
 	return nil, &engine.Error{Name: "NotFound", Message: msg, Traceback: []string{bold + msg + plain}}
 }
 
 // meant returns a suggestion for an unknown name, for a message: the known
 // name, or member of what is before the last dot, that is most like it.
-func (s *Session) meant(name string) string {
+func (e *editor) meant(name string) string {
 	if strings.HasPrefix(name, "%") {
-		return s.magics().Meant(name)
+		return e.magics().Meant(name)
 	}
 	dot := strings.LastIndexByte(name, '.') + 1
-	known := s.Complete(name[:dot], dot).Matches
+	known := e.Complete(name[:dot], dot).Matches
 	return suggest.DidYouMean(name[:dot], name[dot:], func(yield func(string) bool) {
 		for _, m := range known {
 			if !yield(m.Text) {

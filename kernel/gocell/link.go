@@ -29,12 +29,12 @@ type linkage struct {
 
 // linkFor returns the declarations of fetched packages that a cell depends on
 // and that the interpreter has not compiled yet.
-func (s *Session) linkFor(c *check.Checked) *linkage {
-	k := &linkage{map[*check.FetchedDecl]bool{}, map[*check.FetchedPackage]bool{}, &s.fetched}
+func (g *fetched) linkFor(c *check.Checked) *linkage {
+	k := &linkage{map[*check.FetchedDecl]bool{}, map[*check.FetchedPackage]bool{}, g}
 	for _, d := range c.Source.File.Decls {
-		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-			for _, spec := range g.Specs {
-				k.addPackage(s.prog.Importer.Source(check.ImportPath(spec.(*ast.ImportSpec))))
+		if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.IMPORT {
+			for _, spec := range decl.Specs {
+				k.addPackage(g.prog.Importer.Source(check.ImportPath(spec.(*ast.ImportSpec))))
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 
 // linkError returns the error of a cell that uses declarations which the
 // interpreter cannot compile.
-func (s *Session) linkError(err error) *engine.Error {
-	e := s.compileError(0, err)
+func (m *messages) linkError(err error) *engine.Error {
+	e := m.compileError(0, err)
 	e.Message = "this cannot be interpreted: " + e.Message + "; " + check.InsteadCompile
 	e.Traceback = append(append([]string{bold + "what this cell uses of a fetched package cannot be interpreted:" + plain}, e.Traceback...), check.InsteadCompile)
 	return e

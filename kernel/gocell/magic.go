@@ -21,13 +21,8 @@ import (
 	"dace.local/kernel/gocell/internal/magic"
 )
 
-// magics returns all magics: those of package magic, and those that need more of
+// newMagics returns all magics: those of package magic, and those that need more of
 // a session than a magic.Host.
-func (s *Session) magics() *magic.Set {
-	s.magicsOnce.Do(func() { s.magicSet = s.newMagics() })
-	return s.magicSet
-}
-
 func (s *Session) newMagics() *magic.Set {
 	words := func(run func(ctx context.Context, args []string, out engine.Outputs) error) func(*magic.Call) (engine.Result, error) {
 		return func(c *magic.Call) (engine.Result, error) {
@@ -119,10 +114,10 @@ so and is interpreted.
 )
 
 // isName reports whether the session has declared a name.
-func (s *Session) isName(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.prog.Names[name] != nil
+func (k *known) isName(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.prog.Names[name] != nil
 }
 
 // steps runs a cell step by step: its magics, and the Go between them.
@@ -172,13 +167,13 @@ func errorAt(input engine.Cell, offset int, msg string) error {
 }
 
 // magicError returns the error of a magic as the client shows it.
-func (s *Session) magicError(input engine.Cell, u magic.Use, err error) error {
+func (m *messages) magicError(input engine.Cell, u magic.Use, err error) error {
 	if e := (*engine.Error)(nil); err == nil || errors.As(err, &e) {
 		return err
 	}
 	line, col := cell.LineCol(input.Code, u.Start)
 	p := token.Position{Filename: cell.FileName(input.Number), Line: line, Column: col}
-	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: s.located(p, bold+err.Error()+plain)}
+	return &engine.Error{Name: u.Name, Message: err.Error(), Traceback: m.located(p, bold+err.Error()+plain)}
 }
 
 // host implements the interface through which package magic uses the session.

@@ -26,10 +26,16 @@ const (
 	plain = "\x1b[0m"
 )
 
+// messages makes the errors that clients show, which quote lines of cells.
+type messages struct {
+	*known
+	files *token.FileSet
+}
+
 // compileError returns the error of a cell that does not compile: for each
 // message Go's text, its position, and the line with a caret. At most ten
 // messages are shown.
-func (s *Session) compileError(number int, err error) *engine.Error {
+func (m *messages) compileError(number int, err error) *engine.Error {
 	e := &engine.Error{Name: engine.CompileError}
 	var list scanner.ErrorList
 	var ce *check.Error
@@ -39,27 +45,27 @@ func (s *Session) compileError(number int, err error) *engine.Error {
 	case errors.As(err, &list):
 	default:
 		p, msg := token.Position{Filename: cell.FileName(number)}, err.Error()
-		if m := placeRE.FindStringSubmatch(msg); m != nil {
-			p.Filename, msg = m[2], m[1]+m[5]
-			p.Line, _ = strconv.Atoi(m[3])
-			p.Column, _ = strconv.Atoi(m[4])
+		if at := placeRE.FindStringSubmatch(msg); at != nil {
+			p.Filename, msg = at[2], at[1]+at[5]
+			p.Line, _ = strconv.Atoi(at[3])
+			p.Column, _ = strconv.Atoi(at[4])
 		}
 		list.Add(p, cell.Clean(msg))
 	}
 	list = unique(list)
 	const most = 10
-	for i, m := range list {
+	for i, found := range list {
 		if i == most {
 			e.Traceback = append(e.Traceback, fmt.Sprintf("%s... and %d more%s", faint, len(list)-most, plain))
 			break
 		}
 		if i == 0 {
-			e.Message = firstLine(m.Msg)
-			if m.Pos.Line > 0 {
-				e.Message = fmt.Sprintf("%s:%d:%d: %s", cell.Name(m.Pos.Filename), m.Pos.Line, m.Pos.Column, e.Message)
+			e.Message = firstLine(found.Msg)
+			if found.Pos.Line > 0 {
+				e.Message = fmt.Sprintf("%s:%d:%d: %s", cell.Name(found.Pos.Filename), found.Pos.Line, found.Pos.Column, e.Message)
 			}
 		}
-		e.Traceback = append(e.Traceback, s.located(m.Pos, bold+firstLine(m.Msg)+plain+restLines(m.Msg))...)
+		e.Traceback = append(e.Traceback, m.located(found.Pos, bold+firstLine(found.Msg)+plain+restLines(found.Msg))...)
 	}
 	return e
 }
@@ -102,12 +108,12 @@ func unique(list scanner.ErrorList) scanner.ErrorList {
 }
 
 // located formats a message with its position in a cell, the line, and a caret.
-func (s *Session) located(p token.Position, msg string) []string {
+func (m *messages) located(p token.Position, msg string) []string {
 	if p.Line <= 0 {
 		return []string{msg}
 	}
 	lines := []string{fmt.Sprintf("%s%s:%d:%d:%s %s", bold, cell.Name(p.Filename), p.Line, p.Column, plain, msg)}
-	if line, ok := s.sourceLine(p); ok {
+	if line, ok := m.sourceLine(p); ok {
 		col := min(max(p.Column, 1), len(line)+1)
 		pad := strings.Map(func(r rune) rune {
 			if r == '\t' {
@@ -121,14 +127,14 @@ func (s *Session) located(p token.Position, msg string) []string {
 }
 
 // sourceLine returns the text of the line that a position is in.
-func (s *Session) sourceLine(p token.Position) (string, bool) {
+func (m *messages) sourceLine(p token.Position) (string, bool) {
 	n, ok := cell.Number(p.Filename)
-	s.mu.Lock()
-	text := s.texts[n]
+	m.mu.Lock()
+	text := m.texts[n]
 	if !ok {
-		text, ok = s.prog.Importer.Text(p.Filename)
+		text, ok = m.prog.Importer.Text(p.Filename)
 	}
-	s.mu.Unlock()
+	m.mu.Unlock()
 	if !ok {
 		return "", false
 	}
@@ -140,10 +146,10 @@ func (s *Session) sourceLine(p token.Position) (string, bool) {
 }
 
 // runtimeError returns the error that describes how a running cell failed.
-func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
+func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 	frames := c.TakeFrames()
 	if foreign := (*vm.ForeignPanic)(nil); errors.As(err, &foreign) {
-		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(foreign.Value), Traceback: s.foreignError(foreign)}
+		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(foreign.Value), Traceback: m.foreignError(foreign)}
 	}
 	if value, ok := vm.Panicked(err); ok {
 		if x, ok := value.(vm.Exit); ok {
@@ -151,9 +157,9 @@ func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
 			return &engine.Error{Name: "Exit", Message: msg, Traceback: []string{bold + msg + plain}}
 		}
 		if f, ok := value.(vm.Failure); ok {
-			return s.failure(frames, f)
+			return m.failure(frames, f)
 		}
-		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value), Traceback: s.panicLines(frames, value)}
+		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value), Traceback: m.panicLines(frames, value)}
 	}
 	switch {
 	case errors.Is(err, vm.ErrAbandoned):
@@ -161,7 +167,7 @@ func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
 	case errors.Is(err, vm.ErrConcurrent):
 		return interrupted("the cell was stopped together with one that ran beside it; what it did up to there is kept")
 	case errors.Is(err, vm.ErrStackOverflow):
-		return s.overflowError(c, frames, err)
+		return m.overflowError(c, frames, err)
 	case errors.Is(err, vm.ErrMemory):
 		debug.FreeOSMemory()
 		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{bold + "OutOfMemory" + plain + ": " + err.Error()}}
@@ -174,8 +180,8 @@ func (s *Session) runtimeError(c *vm.Cell, err error) *engine.Error {
 
 // failure returns the error of a cell that has met an error, at the innermost of
 // the frames.
-func (s *Session) failure(frames []vm.Frame, f vm.Failure) *engine.Error {
-	return &engine.Error{Name: "Error", Message: f.Error(), Traceback: s.panicLines(frames, f)}
+func (m *messages) failure(frames []vm.Frame, f vm.Failure) *engine.Error {
+	return &engine.Error{Name: "Error", Message: f.Error(), Traceback: m.panicLines(frames, f)}
 }
 
 func interrupted(msg string) *engine.Error {
@@ -184,13 +190,13 @@ func interrupted(msg string) *engine.Error {
 
 // overflowError returns the error of a cell that recursed until its stack was
 // used up.
-func (s *Session) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engine.Error {
+func (m *messages) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engine.Error {
 	e := &engine.Error{Name: engine.Panic, Message: "stack overflow"}
 	switch at := c.At(); {
 	case at.IsValid():
-		e.Traceback = s.located(s.machine.Files().Position(at), faint+"in a recursive call"+plain)
+		e.Traceback = m.located(m.files.Position(at), faint+"in a recursive call"+plain)
 	case len(frames) > 0: // in a compiled cell
-		e.Traceback = s.located(frames[0].Pos, faint+"in "+plain+frames[0].Name+faint+", which calls itself"+plain)
+		e.Traceback = m.located(frames[0].Pos, faint+"in "+plain+frames[0].Name+faint+", which calls itself"+plain)
 	}
 	e.Traceback = append(e.Traceback, bold+"runtime: "+plain+err.Error())
 	return e
@@ -198,17 +204,17 @@ func (s *Session) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engin
 
 // foreignError returns the traceback of a panic in a goroutine that a library
 // started.
-func (s *Session) foreignError(p *vm.ForeignPanic) []string {
+func (m *messages) foreignError(p *vm.ForeignPanic) []string {
 	if e, ok := p.Value.(vm.Exit); ok {
 		return []string{bold + e.Error() + plain}
 	}
 	note := fmt.Sprintf("%sin a goroutine that %s runs%s", faint, p.Library, plain)
-	return append([]string{note}, s.panicLines(p.Frames, p.Value)...)
+	return append([]string{note}, m.panicLines(p.Frames, p.Value)...)
 }
 
 // goroutinePanicked writes to a cell's standard error that a panic has ended
 // one of its goroutines.
-func (s *Session) goroutinePanicked(c *vm.Cell, frames []vm.Frame, v any) {
+func (m *messages) goroutinePanicked(c *vm.Cell, frames []vm.Frame, v any) {
 	if e, ok := v.(vm.Exit); ok {
 		c.Outputs().Stderr(e.Error() + " in a goroutine: the goroutine has ended\n")
 		return
@@ -217,21 +223,21 @@ func (s *Session) goroutinePanicked(c *vm.Cell, frames []vm.Frame, v any) {
 	if _, ok := v.(vm.Failure); ok {
 		what = "an error"
 	}
-	c.Outputs().Stderr("a goroutine has ended in " + what + "\n" + s.traceback(frames, v) + "\n")
+	c.Outputs().Stderr("a goroutine has ended in " + what + "\n" + m.traceback(frames, v) + "\n")
 }
 
 // traceback returns the text of a panic that has ended a part of a cell.
-func (s *Session) traceback(frames []vm.Frame, v any) string {
+func (m *messages) traceback(frames []vm.Frame, v any) string {
 	if e, ok := v.(vm.Exit); ok {
 		return e.Error()
 	}
-	return strings.Join(s.panicLines(frames, v), "\n")
+	return strings.Join(m.panicLines(frames, v), "\n")
 }
 
 // panicLines formats the frames of a panic, outermost first, and its value.
 // Repeated frames are shown once, and the middle frames of a long traceback are
 // left out.
-func (s *Session) panicLines(frames []vm.Frame, v any) []string {
+func (m *messages) panicLines(frames []vm.Frame, v any) []string {
 	var lines []string
 	note := func(n int, what string) {
 		lines = append(lines, fmt.Sprintf("%s... %d %s ...%s", faint, n, what, plain))
@@ -248,7 +254,7 @@ func (s *Session) panicLines(frames []vm.Frame, v any) []string {
 		if f.Name != "main" && f.Name != "" {
 			name = cell.Clean(f.Name)
 		}
-		lines = append(lines, s.located(f.Pos, faint+"in "+plain+name)...)
+		lines = append(lines, m.located(f.Pos, faint+"in "+plain+name)...)
 		same := 0
 		for i-same > 0 && frames[i-same-1] == f {
 			same++

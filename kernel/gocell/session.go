@@ -3,6 +3,7 @@ package gocell
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"go/types"
 	"reflect"
 	"runtime"
@@ -17,7 +18,6 @@ import (
 	"dace.local/kernel/gocell/internal/compiled"
 	"dace.local/kernel/gocell/internal/debug"
 	"dace.local/kernel/gocell/internal/lower"
-	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/internal/mirror"
 	"dace.local/kernel/gocell/internal/std"
 	"dace.local/kernel/gocell/internal/stdio"
@@ -62,8 +62,10 @@ type Session struct {
 	opts   Options
 	closed atomic.Bool
 
-	known      // read by completion while a cell runs, hence its mutex
-	concurrent concurrent
+	*known // read by completion while a cell runs, hence its mutex
+	messages
+	editor
+	concurrent
 
 	machine  *vm.Machine
 	own      *ownMachine // that runs cells in the interpreter's place; nil if the interpreter does
@@ -71,16 +73,13 @@ type Session struct {
 	types    *mirror.Types // maps the checker's types to reflect types
 	compiled natives
 	lowered  *lower.State
-	fetched  fetched
-	widgets  model.Session // widgets that the cells have shown
+	fetched
+	widgets model.Session // widgets that the cells have shown
 
 	errorVars errorVars // only Execute uses it
-	debugger  *debug.Debugger
 
-	shown      outputs     // of the cells, where they are kept
-	formats    atomic.Bool // cells are formatted when they have run
-	magicsOnce sync.Once   // makes magicSet
-	magicSet   *magic.Set
+	shown   outputs     // of the cells, where they are kept
+	formats atomic.Bool // cells are formatted when they have run
 }
 
 // natives holds the compiled cells.
@@ -96,9 +95,13 @@ type known struct {
 	texts map[int]string // cell number -> text, to quote lines in messages
 }
 
-// fetched is the state of the packages that %get has fetched. Only Execute uses
-// it.
+// fetched holds the packages that %get has fetched. Only Execute uses it.
 type fetched struct {
+	*known
+	files     *token.FileSet
+	compiling turn         // of concurrent
+	ready     func() error // why cells cannot be compiled; nil if they can
+
 	modules     module.Store
 	auto        bool                           // modules that cells import are fetched
 	linked      map[*check.FetchedDecl]bool    // declarations that the interpreter has compiled
@@ -112,13 +115,12 @@ func New(opts Options) (*Session, error) {
 	if opts.Args == nil {
 		opts.Args = []string{"dace"}
 	}
-	s := &Session{opts: opts, concurrent: newConcurrent(), lowered: lower.NewState(), errorVars: errorVars{},
-		fetched: fetched{linked: map[*check.FetchedDecl]bool{}, initialized: map[*check.FetchedPackage]bool{}}}
 	prog, err := check.NewProgram()
 	if err != nil {
 		return nil, err
 	}
-	s.prog, s.texts = prog, map[int]string{}
+	s := &Session{opts: opts, known: &known{prog: prog, texts: map[int]string{}}, lowered: lower.NewState(), errorVars: errorVars{}}
+	s.concurrent = concurrent{keepStdin: opts.KeepStdin, keepStdio: opts.KeepStdio, compiling: make(turn, 1), calling: make(turn, 1)}
 	s.debugger = debug.New(debugHost{s})
 	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args,
 		CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, CompiledDefers: func() bool { return s.compiled.Defers() },
@@ -128,9 +130,14 @@ func New(opts Options) (*Session, error) {
 		hooks.Flush, hooks.Redirected = stdio.Output.Flush, stdio.Output.Redirected
 	}
 	s.machine = vm.New(hooks)
+	s.concurrent.machine = s.machine
+	s.messages = messages{s.known, s.machine.Files()}
 	s.compiled.Set = &compiled.Set{Compiler: opts.Compiler, Machine: s.machine, Modules: s.fetched.modules.Dir, Source: prog.Importer.Source, Line: s.sourceLine}
+	s.editor = editor{s.known, sync.OnceValue(s.newMagics), s.compiled.Declaration}
+	s.fetched = fetched{known: s.known, files: s.machine.Files(), compiling: s.concurrent.compiling, ready: s.compiled.Ready,
+		linked: map[*check.FetchedDecl]bool{}, initialized: map[*check.FetchedPackage]bool{}}
 	s.compiled.auto.init(s)
-	s.packages = packages{machine: s.machine, library: std.New(s.machine, opts.Args), loaded: map[string]bool{}}
+	s.packages = packages{machine: s.machine, library: std.New(s.machine, opts.Args), importer: prog.Importer, compiled: s.compiled.Set, loaded: map[string]bool{}}
 	s.compiled.Placed = s.packages.library.Placed
 	if err := s.usePackages(); err != nil {
 		return nil, err
@@ -178,6 +185,7 @@ func (s *Session) usePackages() error {
 	}
 	s.types = mirror.New(s.machine.Symbols(mirror.Path), mirror.Hooks{Compiled: s.compiled.TypeOf, Instance: s.compiled.InstanceOf,
 		Canonical: s.prog.Prelude.CanonicalOf, Textual: textual, Declare: s.machine.Declare})
+	s.packages.types = s.types
 	return s.machine.Import(cell.Alias(mirror.Path), mirror.Path)
 }
 
@@ -222,33 +230,36 @@ func (s *Session) Close() error {
 // packages registers with the interpreter the packages that cells import. Only
 // Execute uses it.
 type packages struct {
-	machine *vm.Machine
-	library *std.Library
-	loaded  map[string]bool
+	machine  *vm.Machine
+	library  *std.Library
+	importer *check.Importer
+	compiled *compiled.Set
+	types    *mirror.Types
+	loaded   map[string]bool
 }
 
 // load registers a package with the interpreter, and the packages that declare
 // the types in its API.
-func (s *Session) load(ipath string) error {
-	if s.packages.loaded[ipath] {
+func (p *packages) load(ipath string) error {
+	if p.loaded[ipath] {
 		return nil
 	}
-	s.packages.loaded[ipath] = true
+	p.loaded[ipath] = true
 	if strings.HasPrefix(ipath, check.CellsPath) {
-		return s.loadCompiled(ipath)
+		return p.loadCompiled(ipath)
 	}
 	if _, known := symbols.Name(ipath); !known {
 		return nil // package unsafe, or a package of which only the types are known
 	}
-	p, err := s.prog.Importer.Import(ipath)
+	pkg, err := p.importer.Import(ipath)
 	if err != nil {
 		return err
 	}
-	if err := s.packages.use(ipath, p); err != nil {
+	if err := p.use(ipath, pkg); err != nil {
 		return err
 	}
-	for _, q := range p.Imports() {
-		if err := s.load(check.PathOf(q)); err != nil {
+	for _, q := range pkg.Imports() {
+		if err := p.load(check.PathOf(q)); err != nil {
 			return err
 		}
 	}
@@ -257,7 +268,7 @@ func (s *Session) load(ipath string) error {
 
 // use registers a package of the symbol tables, which has these types, with the
 // interpreter.
-func (p packages) use(ipath string, typ *types.Package) error {
+func (p *packages) use(ipath string, typ *types.Package) error {
 	syms, _ := symbols.Lookup(ipath, typ)
 	p.library.Override(ipath, syms)
 	// The unusual path keeps yaegi from treating fmt specially: yaegi would
@@ -270,18 +281,18 @@ func (p packages) use(ipath string, typ *types.Package) error {
 }
 
 // loadCompiled registers the package of a compiled cell with the interpreter.
-func (s *Session) loadCompiled(ipath string) error {
-	n := s.compiled.At(ipath)
+func (p *packages) loadCompiled(ipath string) error {
+	n := p.compiled.At(ipath)
 	if n == nil {
 		return fmt.Errorf("internal: no compiled cell %s", ipath)
 	}
-	for _, p := range n.Package.Imports() {
-		if check.IsFetched(p) {
+	for _, q := range n.Package.Imports() {
+		if check.IsFetched(q) {
 			continue // the cell's API has none of this package's types
 		}
-		if err := s.load(check.PathOf(p)); err != nil {
+		if err := p.load(check.PathOf(q)); err != nil {
 			return err
 		}
 	}
-	return s.machine.Use(ipath+"/cell", compiled.Symbols(n, s.types.TypeOf))
+	return p.machine.Use(ipath+"/cell", compiled.Symbols(n, p.types.TypeOf))
 }

@@ -40,14 +40,14 @@ const (
 )
 
 // idle reports whether no cell runs. None begins until the caller calls release.
-func (s *Session) idle(ctx context.Context) (release func(), is bool) {
+func (k *concurrent) idle(ctx context.Context) (release func(), is bool) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	release, err := s.concurrent.compiling.take(ctx)
+	release, err := k.compiling.take(ctx)
 	if err != nil {
 		return func() {}, false
 	}
-	return release, !s.concurrent.running()
+	return release, !k.running()
 }
 
 // showVariable returns the value of a variable on one line, and as the value of

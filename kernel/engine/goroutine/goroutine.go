@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"dace.local/kernel/buildinfo"
@@ -77,4 +78,23 @@ func Value() any {
 		return nil
 	}
 	return (*holder)(p).value
+}
+
+// fallback holds the value of SetDefault.
+var fallback atomic.Value // of defaultValue
+
+type defaultValue struct{ v any }
+
+// SetDefault sets the value that ValueOrDefault returns in goroutines without one.
+func SetDefault(v any) { fallback.Store(defaultValue{v}) }
+
+// ValueOrDefault returns the value of this goroutine, or, if it has none, that of
+// SetDefault: a library's goroutines and those of timers may be started by none of a
+// cell's.
+func ValueOrDefault() any {
+	if v := Value(); v != nil {
+		return v
+	}
+	d, _ := fallback.Load().(defaultValue)
+	return d.v
 }

@@ -48,7 +48,6 @@ var dace_local_kernel_display_ = table.Package{
 		{Name: "SVGFigure", Value: display.SVGFigure},
 		{Name: "SetFieldDocs", Value: display.SetFieldDocs},
 		{Name: "SetFigure", Value: display.SetFigure},
-		{Name: "SetOutputs", Value: display.SetOutputs},
 		{Name: "SetPrecision", Value: display.SetPrecision},
 		{Name: "Show", Value: display.Show},
 		{Name: "ShowProgress", Value: display.ShowProgress},
