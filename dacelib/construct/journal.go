@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
@@ -165,8 +165,8 @@ func openJournal(dir string, setup Setup) (*journal, error) {
 // load locks the journal file and reads it; if it is empty, load begins a new
 // journal.
 func (j *journal) load() error {
-	if err := process.Lock(j.file); err != nil {
-		if errors.Is(err, process.ErrLocked) {
+	if err := files.Lock(j.file); err != nil {
+		if errors.Is(err, files.ErrLocked) {
 			return fmt.Errorf("construct: the folder %s is in use: another construction writes to it%s; wait for its end, stop it, or give Settings.Dir another folder", j.dir, j.holder())
 		}
 		return fmt.Errorf("construct: locking %s: %w", j.file.Name(), err)
@@ -296,7 +296,7 @@ func (j *journal) tick() {
 				c := clock{Entries: j.entries, Step: j.current, Cost: j.since()}
 				j.mu.Unlock()
 				if b, err := json.Marshal(c); err == nil {
-					_ = atomicfile.WriteBytes(j.path(clockName), b)
+					_ = files.WriteBytes(j.path(clockName), b)
 				}
 			}
 		}
@@ -537,7 +537,7 @@ func (c *checkpoint) save(v any) error {
 	}
 	b, err := json.Marshal(v)
 	if err == nil {
-		err = atomicfile.WriteBytes(c.path, b)
+		err = files.WriteBytes(c.path, b)
 	}
 	if err != nil {
 		return fmt.Errorf("construct: keeping an unfinished step: %w", full(err))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/run"
@@ -75,7 +75,7 @@ func (s Summary) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteBytes(filepath.Join(dir, SummaryName), append(b, '\n'))
+	return files.WriteBytes(filepath.Join(dir, SummaryName), append(b, '\n'))
 }
 
 // LoadSummary reads the summary of the construction in a folder.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/classic"
 	"dace.local/dacelib/solver"
@@ -162,7 +162,7 @@ func (r IOHRun) write(b *bytes.Buffer) {
 }
 
 func writeWhole(path string, b []byte) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return files.Write(path, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})

@@ -1,4 +1,4 @@
-package atomicfile_test
+package files_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 )
 
 // TestMain makes the test binary a program that is killed while it writes, if
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	_ = atomicfile.Write(path, func(w io.Writer) error {
+	_ = files.Write(path, func(w io.Writer) error {
 		fmt.Println("writing")
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		_, err := io.WriteString(w, "late")
@@ -73,7 +73,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	slow, in := start()
-	if err := atomicfile.WriteBytes(path, []byte("now")); err != nil {
+	if err := files.WriteBytes(path, []byte("now")); err != nil {
 		t.Fatal(err)
 	}
 	if n := left(); n != 6 {
@@ -95,7 +95,7 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")
 	for _, content := range []string{"one", "a longer second one", ""} {
-		if err := atomicfile.WriteBytes(path, []byte(content)); err != nil {
+		if err := files.WriteBytes(path, []byte(content)); err != nil {
 			t.Fatal(err)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != content {
@@ -103,7 +103,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	full := errors.New("no space left on device")
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := files.Write(path, func(w io.Writer) error {
 		if _, err := io.WriteString(w, "half of"); err != nil {
 			return err
 		}
@@ -118,7 +118,82 @@ func TestWrite(t *testing.T) {
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("the folder holds %v, %v; want no file beside the one written", names, err)
 	}
-	if err := atomicfile.WriteBytes(filepath.Join(dir, "missing", "state"), nil); err == nil {
+	if err := files.WriteBytes(filepath.Join(dir, "missing", "state"), nil); err == nil {
 		t.Error("wrote to a folder that does not exist")
 	}
+}
+
+// Tests of Settings: permissions, links, what is no regular file.
+func TestSettings(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "kept"), filepath.Join(dir, "link")
+	if err := os.WriteFile(path, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	if err := files.WriteBytes(link, []byte("through")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Size() != 7 || info.Mode() != 0o640 {
+		t.Errorf("behind the link is %v, %v", info, err)
+	}
+	private := files.Settings{Mode: 0o600, NoSync: true}
+	if err := private.WriteBytes(link, []byte("own")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode() != 0o600 || info.Size() != 3 {
+		t.Errorf("in the link's place is %v, %v", info, err)
+	}
+	if err := files.WriteBytes(dir, nil); err == nil {
+		t.Error("wrote to a folder")
+	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		if err := files.WriteBytes("/dev/full", []byte("x")); err == nil {
+			t.Error("wrote to a full device")
+		}
+	}
+}
+
+func TestLock(t *testing.T) {
+	open := func() *os.File {
+		f, err := os.OpenFile(filepath.Join(t.TempDir(), "../lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	a, b := open(), open()
+	defer b.Close()
+	if err := files.LockShared(a); err != nil {
+		t.Skipf("no locks here: %v", err)
+	}
+	if err := files.LockShared(b); err != nil {
+		t.Errorf("shared beside shared: %v", err)
+	}
+	if err := files.Lock(b); !errors.Is(err, files.ErrLocked) {
+		t.Errorf("exclusive beside shared: %v", err)
+	}
+	a.Close()
+	if err := files.Lock(b); err != nil {
+		t.Errorf("exclusive, alone: %v", err)
+	}
+}
+
+func ExampleWriteBytes() {
+	dir, err := os.MkdirTemp("", "results")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "values.csv")
+	err = files.WriteBytes(path, []byte("instance,value\na,1.5\n"))
+	fmt.Println(err)
+	b, _ := os.ReadFile(path)
+	fmt.Print(string(b))
+	// Output:
+	// <nil>
+	// instance,value
+	// a,1.5
 }

@@ -1,12 +1,29 @@
 //go:build unix
 
-package atomicfile
+package files
 
 import (
 	"errors"
 	"os"
 	"syscall"
 )
+
+// Lock locks a file until it is closed. It does not wait.
+func Lock(f *os.File) error { return lock(f, syscall.LOCK_EX) }
+
+// LockShared locks a file against [Lock], but not against itself.
+func LockShared(f *os.File) error { return lock(f, syscall.LOCK_SH) }
+
+func lock(f *os.File, how int) error {
+	for {
+		switch err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrLocked
+		case !errors.Is(err, syscall.EINTR):
+			return err
+		}
+	}
+}
 
 // syncDir writes a folder's names to the disk. Some file systems cannot do this
 // and return EINVAL or ENOTSUP, which is ignored: the system then chooses when
@@ -23,11 +40,11 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// lock locks a file for this process. mine is true if no other process has
-// locked or removed the file; known is false if the file system has no locks.
-func lock(f *os.File) (mine, known bool) {
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+// own locks a file. mine is true if no other process has locked or removed it; known
+// is false if the file system has no locks.
+func own(f *os.File) (mine, known bool) {
+	switch err := Lock(f); {
+	case errors.Is(err, ErrLocked):
 		return false, true
 	case err != nil:
 		return false, false

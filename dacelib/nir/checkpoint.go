@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
@@ -179,7 +179,7 @@ func (t *trainer) keep(training bool) error {
 	if training {
 		write = func(w io.Writer) error { return t.model.write(w, run.Cancelled, t.checkpoint) }
 	}
-	if err := atomicfile.Write(s.Checkpoint, write); err != nil {
+	if err := files.Write(s.Checkpoint, write); err != nil {
 		return fmt.Errorf("nir: Settings.Checkpoint: keeping the state of step %d: %w", t.step, err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
@@ -55,7 +55,7 @@ const fileFormat = "dace nir"
 // Save includes the state of an unfinished training. It replaces an existing
 // file only when the new one is complete.
 func (m *Model) Save(path string) error {
-	if err := atomicfile.Write(path, m.Write); err != nil {
+	if err := files.Write(path, m.Write); err != nil {
 		return fmt.Errorf("nir: saving the model to %s: %w", path, err)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
@@ -95,7 +95,7 @@ func (c *checkpoint) save(r *Result) error {
 	}
 	b, err := encode(saved{c.id, c.start, *r})
 	if err == nil {
-		err = atomicfile.WriteBytes(c.path, b)
+		err = files.WriteBytes(c.path, b)
 	}
 	if err != nil {
 		return fmt.Errorf("pgpe: keeping iteration %d in Settings.Checkpoint: %w; the last one kept is %d, from which a run with the same settings goes on", r.Iterations, err, c.kept)

@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"dace.local/dacelib/farm"
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/defaults"
 	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/problem"
@@ -95,7 +95,7 @@ func (p Portfolio) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteBytes(path, append(b, '\n'))
+	return files.WriteBytes(path, append(b, '\n'))
 }
 
 // Load reads a portfolio that Save wrote, or the portfolio.json of a

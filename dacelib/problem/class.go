@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/run"
 )
 
@@ -129,7 +129,7 @@ func (s Set) Write(w io.Writer) error {
 
 // Save writes the set to a file atomically.
 func (s Set) Save(path string) error {
-	return atomicfile.Write(path, s.Write)
+	return files.Write(path, s.Write)
 }
 
 // Read reads a set of this class written by [Set.Write].

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"dace.local/dacelib/internal/process"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/run"
 )
 
@@ -54,7 +54,7 @@ func Keep(p Problem, path string) (*Kept, error) {
 	k := &Kept{p: p, path: path, file: f, seen: map[string]float64{}, busy: map[string]chan struct{}{}}
 	if err := k.open(); err != nil {
 		f.Close()
-		if errors.Is(err, process.ErrLocked) {
+		if errors.Is(err, files.ErrLocked) {
 			err = errors.New("another process, or another Keep of this one, uses the file: wait until it ends, close it, or name another file")
 		}
 		return nil, fmt.Errorf("problem %s: its values cannot be kept in %s: %w", p.Name(), path, err)
@@ -71,7 +71,7 @@ type keptHead struct {
 
 // open locks and reads the file, or writes its head.
 func (k *Kept) open() error {
-	if err := process.Lock(k.file); err != nil {
+	if err := files.Lock(k.file); err != nil {
 		return err
 	}
 	head := keptHead{1, k.p.Name(), k.p.Dim()}

@@ -1,146 +1,34 @@
 package notebook
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"dace.local/dacelib/files"
 )
 
-// Replace writes a file atomically: at every moment either the old or the
-// complete new file exists. It calls write with a temporary file in the same
-// folder, which it then renames. If that fails the old file is unchanged.
-// Replace follows a symbolic link, and writes directly to a file that is not
-// regular (a terminal, a pipe).
+// Replace writes a file as [files.Write] does. The error names the file and the
+// reason only.
 func Replace(path string, write func(io.Writer) error) error {
-	return replace(path, true, write)
+	return replace(path, files.Settings{}, write)
 }
 
-// replace does the work of Replace; it waits until the file is on the disk
-// only if sync is set.
-func replace(path string, sync bool, write func(io.Writer) error) error {
-	err := tryReplace(path, sync, write)
+func replace(path string, s files.Settings, write func(io.Writer) error) error {
+	err := s.Write(path, write)
 	if err == nil {
 		return nil
 	}
 	var perr *fs.PathError
 	if errors.As(err, &perr) {
-		err = perr.Err // drop the path, which is the temporary file's
+		err = perr.Err
 	}
 	return fmt.Errorf("cannot write %s: %w", path, err)
-}
-
-func tryReplace(path string, sync bool, write func(io.Writer) error) (err error) {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		if info.IsDir() {
-			return errors.New("it is a folder")
-		}
-		if !info.Mode().IsRegular() {
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				return err
-			}
-			return errors.Join(write(f), f.Close())
-		}
-		mode = info.Mode().Perm()
-	}
-	sweep(path)
-	f, err := createTemp(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Chmod(mode); err != nil {
-		return err
-	}
-	if sync {
-		if err := f.Sync(); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(f.Name(), path); err != nil { // before Close, which unlocks it
-		return err
-	}
-	_ = f.Close() // the file is complete already, and on the disk if sync is set
-	return nil
-}
-
-// createTemp creates a temporary file for path, named .NAME.NUMBER.tmp, in the
-// same folder. The file is locked as long as it is open.
-func createTemp(path string) (*os.File, error) {
-	for {
-		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-		if err != nil {
-			return nil, err
-		}
-		if mine, known := lock(f); mine || !known {
-			return f, nil
-		}
-		f.Close() // another process has removed the file in its sweep
-	}
-}
-
-// sweep removes temporary files for path that no process has locked, because
-// the programs that wrote them were killed.
-func sweep(path string) {
-	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		number, ok := strings.CutPrefix(e.Name(), prefix)
-		number, tmp := strings.CutSuffix(number, ".tmp")
-		if !ok || !tmp || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
-			continue
-		}
-		f, err := os.Open(filepath.Join(dir, e.Name()))
-		if err != nil {
-			continue
-		}
-		if mine, _ := lock(f); mine {
-			_ = os.Remove(f.Name())
-		}
-		f.Close()
-	}
-}
-
-// lock locks a file for this process without waiting. Mine reports that the
-// lock succeeded and that the file has not been removed; known is false if the
-// file system does not support locks.
-func lock(f *os.File) (mine, known bool) {
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		return false, true
-	case err != nil:
-		return false, false
-	}
-	named, err := os.Lstat(f.Name())
-	if err != nil {
-		return false, true
-	}
-	open, err := f.Stat()
-	return err == nil && os.SameFile(named, open), true
 }
 
 // A File saves a notebook during and after its run.
@@ -214,7 +102,7 @@ func (f *File) Checkpoint(copy func() *Notebook) {
 
 func (f *File) save(nb *Notebook, sync bool) {
 	start := time.Now()
-	err := replace(f.path, sync, func(w io.Writer) error { return Write(w, nb) })
+	err := replace(f.path, files.Settings{NoSync: !sync}, func(w io.Writer) error { return Write(w, nb) })
 	f.last = time.Now()
 	f.cost = f.last.Sub(start)
 	if f.err == nil {

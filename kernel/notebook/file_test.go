@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,39 +118,5 @@ func TestFile(t *testing.T) {
 	}
 	if _, err := NewFile(filepath.Join(dir, "no", "x")); err == nil || !strings.Contains(err.Error(), "cannot write to the folder") {
 		t.Errorf("missing folder: %v", err)
-	}
-}
-
-// Temporary files of killed programs are removed by the next write of the same
-// file. Files still being written, and files with similar names, stay.
-func TestSweep(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.ipynb")
-	for _, name := range []string{".a.ipynb.1.tmp", ".a.ipynb.22.tmp", ".a.ipynb.x.tmp", ".b.ipynb.1.tmp", "a.ipynb.1.tmp"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	busy, err := createTemp(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	if err := Replace(path, func(w io.Writer) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	want := []string{".a.ipynb.x.tmp", ".b.ipynb.1.tmp", "a.ipynb", "a.ipynb.1.tmp", filepath.Base(busy.Name())}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("the folder holds %q, want %q", got, want)
 	}
 }

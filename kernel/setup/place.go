@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/setup/farmserver"
 )
@@ -321,10 +322,10 @@ func (in *Installer) Register(at Place, note *Record) error {
 	if err != nil {
 		return err
 	}
-	files := specFiles()
-	files[specFile] = append(text, '\n')
-	for name, data := range files {
-		err := replaceFile(filepath.Join(at.Spec, name), 0o644, func(temp string) error { return os.WriteFile(temp, data, 0o644) })
+	list := specFiles()
+	list[specFile] = append(text, '\n')
+	for name, data := range list {
+		err := files.Settings{Mode: 0o644, NoSync: true}.WriteBytes(filepath.Join(at.Spec, name), data)
 		if err != nil {
 			return Denied(at.Spec, err)
 		}
@@ -337,17 +338,17 @@ func (in *Installer) Register(at Place, note *Record) error {
 
 // specFiles returns the other files of the kernelspec (the logos) by name.
 func specFiles() map[string][]byte {
-	files := make(map[string][]byte)
+	list := make(map[string][]byte)
 	entries, err := logos.ReadDir("logo")
 	if err != nil {
 		panic(err) // cannot happen: the logos are embedded
 	}
 	for _, e := range entries {
-		if files[e.Name()], err = logos.ReadFile(path.Join("logo", e.Name())); err != nil {
+		if list[e.Name()], err = logos.ReadFile(path.Join("logo", e.Name())); err != nil {
 			panic(err)
 		}
 	}
-	return files
+	return list
 }
 
 // Uninstall removes exactly what Install wrote, and what kernels keep for this
@@ -376,17 +377,17 @@ func (in *Installer) Uninstall(at Place) error {
 			return fmt.Errorf("cannot remove %s: %w", dir, err)
 		}
 	}
-	files := make(map[string][]byte)
+	list := make(map[string][]byte)
 	if spec, err := ReadSpec(at.Spec); err != nil || spec.Metadata.Record != nil {
-		files = specFiles()
-		files[specFile] = nil
+		list = specFiles()
+		list[specFile] = nil
 	}
-	files[recordFile] = nil
-	leftovers, _ := filepath.Glob(filepath.Join(at.Spec, tempPrefix+"*"))
+	list[recordFile] = nil
+	leftovers, _ := filepath.Glob(filepath.Join(at.Spec, ".*.tmp"))
 	for _, name := range leftovers { // temporary files of an interrupted write
-		files[filepath.Base(name)] = nil
+		list[filepath.Base(name)] = nil
 	}
-	for name := range files {
+	for name := range list {
 		if err := os.Remove(filepath.Join(at.Spec, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove the kernelspec: %w", err)
 		}
@@ -487,25 +488,4 @@ func Writable(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// replaceFile writes a new file and replaces an old one with it by a rename, so
-// that processes that have the old one open, or run it, keep it.
-func replaceFile(name string, mode fs.FileMode, write func(temp string) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), tempPrefix+"*")
-	if err != nil {
-		return err
-	}
-	temp := f.Name()
-	defer os.Remove(temp) // fails once it has been renamed
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := write(temp); err != nil {
-		return err
-	}
-	if err := os.Chmod(temp, mode); err != nil {
-		return err
-	}
-	return os.Rename(temp, name)
 }

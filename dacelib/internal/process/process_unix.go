@@ -14,18 +14,6 @@ import (
 	"time"
 )
 
-// ErrLocked is the error of [Lock] for a file that another process has locked.
-var ErrLocked = errors.New("the file is locked by another process")
-
-// Lock locks a file until it is closed. It does not wait.
-func Lock(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrLocked
-	}
-	return err
-}
-
 // Gone reports whether there is no process of a number on this machine.
 func Gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 

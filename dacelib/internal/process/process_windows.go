@@ -12,19 +12,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ErrLocked is the error of [Lock] for a file that another process has locked.
-var ErrLocked = errors.New("the file is locked by another process")
-
-// Lock locks a file until it is closed. It does not wait. Windows keeps others
-// from reading what is locked, so that is a byte far behind the file's end.
-func Lock(f *os.File) error {
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-		return ErrLocked
-	}
-	return err
-}
-
 // Gone reports whether there is no process of a number on this machine.
 func Gone(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))

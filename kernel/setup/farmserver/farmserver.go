@@ -26,6 +26,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/buildinfo"
 )
 
@@ -103,18 +104,11 @@ func unpack(packed []byte, dir string) (string, error) {
 	if sum := sha256.Sum256(program); err != nil || hex.EncodeToString(sum[:]) != want {
 		return "", errors.New("the farm's server that the command carries is damaged: install the command again")
 	}
-	// A temporary file that is renamed: another process that starts a server at
-	// the same time sees all of it or nothing.
-	f, err := os.CreateTemp(dir, ".unpack-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(f.Name()) // fails once it has been renamed
-	_, err = f.Write(program)
-	if err = errors.Join(err, f.Chmod(0o700), f.Close()); err != nil {
+	// Another process that starts a server at the same time sees all of it or nothing.
+	if err := (files.Settings{Mode: 0o700, NoSync: true}).WriteBytes(path, program); err != nil {
 		return "", fmt.Errorf("unpacking the farm's server: %w", err)
 	}
-	return path, os.Rename(f.Name(), path)
+	return path, nil
 }
 
 // sumOf returns the SHA-256 of a regular file that its user alone can write to.

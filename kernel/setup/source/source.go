@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dace.local/dacelib/files"
 )
 
 // Linked is the name of the file in the archive that lists the import paths of
@@ -120,18 +122,12 @@ func place(f *zip.File, name string) error {
 		return err
 	}
 	defer from.Close()
-	// Write a temporary file and rename it: another kernel of this user that
-	// reads the file at the same time sees all of it or nothing.
-	to, err := os.CreateTemp(filepath.Dir(name), ".unpack-*")
-	if err != nil {
+	// Another kernel of this user that reads the file at the same time sees all of it
+	// or nothing.
+	return files.Settings{Mode: 0o600, NoSync: true}.Write(name, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
 		return err
-	}
-	defer os.Remove(to.Name()) // fails once it has been renamed
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	return os.Rename(to.Name(), name)
+	})
 }
 
 // same reports whether name is a regular file with the content of f.

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"dace.local/dacelib/files"
 )
 
 // A historyStore holds the cells of all sessions in one file that several
@@ -89,11 +89,11 @@ func (h *historyStore) locked(f func() error) error {
 	}
 	defer lock.Close() // also releases the lock
 	for end := time.Now().Add(historyPatience); ; time.Sleep(time.Millisecond) {
-		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := files.Lock(lock)
 		switch {
 		case err == nil:
 			return f()
-		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR), time.Now().After(end):
+		case !errors.Is(err, files.ErrLocked), time.Now().After(end):
 			return fmt.Errorf("%s: %w", lock.Name(), err)
 		}
 	}
@@ -166,16 +166,5 @@ func (h *historyStore) cut(file *os.File, size int64, line []byte) error {
 		return err
 	}
 	_, b, _ = bytes.Cut(b[:n], []byte("\n"))
-	temp, err := os.CreateTemp(filepath.Dir(h.file), filepath.Base(h.file)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(append(append(bytes.TrimRight(b, "\n"), '\n'), append(line, '\n')...))
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), h.file)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
-	return err
+	return files.Settings{Mode: 0o600, NoSync: true}.WriteBytes(h.file, append(append(bytes.TrimRight(b, "\n"), '\n'), append(line, '\n')...))
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+
+	"dace.local/dacelib/files"
 )
 
 // A Connection is the content of a connection file: the addresses of a
@@ -184,16 +185,7 @@ func (c Connection) Write(name string) error {
 	if err != nil {
 		return fmt.Errorf("connection file %s: %w", name, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".connection-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("connection file %s: %w", name, err)
-	}
-	defer os.Remove(f.Name()) // fails, harmlessly, after the rename
-	_, err = f.Write(append(data, '\n'))
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
+	err = files.Settings{Mode: 0o600, NoSync: true}.WriteBytes(name, append(data, '\n'))
 	if err != nil {
 		return fmt.Errorf("connection file %s: %w", name, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"dace.local/dacelib/files"
 )
 
 // scratchPrefix is the beginning of the folder names of sessions.
@@ -25,7 +27,7 @@ func scratch() (dir string, lock *os.File, err error) {
 	if err == nil {
 		// The file gets its final name once it is locked: a sweep never sees it
 		// unlocked.
-		_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) // without support for locks, sweep cannot lock it either
+		_ = files.Lock(lock) // without support for locks, sweep cannot lock it either
 		err = os.Rename(name+".new", name)
 	}
 	if err != nil {
@@ -55,7 +57,7 @@ func sweep(temp string) {
 			}
 			continue
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if files.Lock(f) == nil {
 			_ = os.RemoveAll(dir)
 		}
 		f.Close()

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"dace.local/dacelib/files"
 )
 
 // A cache is the folder with the plugins of one build of the program. Plugins
@@ -409,7 +411,7 @@ func room(dir, what string) error {
 func hold(f *os.File) {
 	now := time.Now()
 	_ = os.Chtimes(f.Name(), now, now) // if this fails, the plugin only looks older than it is
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+	_ = files.LockShared(f)
 	held = append(held, f)
 }
 
@@ -472,7 +474,7 @@ func unused(file string) bool {
 		return false
 	}
 	defer f.Close()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+	return files.Lock(f) == nil
 }
 
 // identity returns a digest that identifies this build of the program.

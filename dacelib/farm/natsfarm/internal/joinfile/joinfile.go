@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/process"
 )
 
@@ -101,13 +102,7 @@ func Write(path string, j File) error {
 // WritePrivate writes a file that only its owner can read, also while it is
 // written.
 func WritePrivate(path string, b []byte) error {
-	if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return files.Settings{Mode: 0o600}.WriteBytes(path, b)
 }
 
 // Pin returns the pin of a certificate.
@@ -123,7 +118,7 @@ func Serving(dir string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(process.Lock(f), process.ErrLocked)
+	return errors.Is(files.Lock(f), files.ErrLocked)
 }
 
 // LockName returns the path of the file that the server of a folder locks.

@@ -28,7 +28,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"dace.local/dacelib/farm/natsfarm/internal/joinfile"
-	"dace.local/dacelib/internal/atomicfile"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/process"
 )
 
@@ -52,7 +52,7 @@ func Serve(ctx context.Context, dir, listen string, disk int64, ready func()) er
 		return fmt.Errorf("farm: %w", err)
 	}
 	defer lock.Close()
-	if err := process.Lock(lock); err != nil {
+	if err := files.Lock(lock); err != nil {
 		return fmt.Errorf("farm: a server serves the folder %s already", dir)
 	}
 	_ = os.Remove(joinfile.StoppedName(dir))
@@ -149,7 +149,7 @@ func options(dir, listen string, old joinfile.File) (*server.Options, string, in
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	if err := atomicfile.WriteBytes(filepath.Join(dir, "listen"), []byte(host)); err != nil {
+	if err := files.WriteBytes(filepath.Join(dir, "listen"), []byte(host)); err != nil {
 		return nil, "", 0, err
 	}
 	o := &server.Options{
