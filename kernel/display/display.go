@@ -22,6 +22,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/plot"
@@ -125,9 +126,14 @@ func Values(values ...any) Shown { return show(Result(values, false), "") }
 // output: for a program that runs without a kernel. In a cell it does nothing.
 func ToText(w io.Writer) {
 	if _, ok := goroutine.Value().(cell); !ok {
-		SetOutputs(&textOutputs{w: w})
+		goroutine.SetDefault(program{&textOutputs{w: w}})
 	}
 }
+
+// A program is the cell of all goroutines without a kernel.
+type program struct{ out engine.Outputs }
+
+func (p program) Outputs() engine.Outputs { return p.out }
 
 // textOutputs are the outputs of a program.
 type textOutputs struct {

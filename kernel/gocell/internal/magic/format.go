@@ -101,7 +101,8 @@ func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e
 // formatGo formats the Go of a cell: runs of imports, of declarations and of
 // statements one by one, since Go has no file that mixes them.
 func formatGo(text string) (string, error) {
-	parts := cell.Split(text)
+	tokens, _, _ := cell.Tokens(text)
+	parts := cell.Split(tokens, len(text))
 	if len(parts) == 0 {
 		return strings.TrimSpace(text), nil
 	}
@@ -118,7 +119,7 @@ func formatGo(text string) (string, error) {
 		}
 		run := text[from:end]
 		trimmed := strings.Trim(run, " \t\r\n;")
-		semicolon := end == len(text) && parts[i].Kind == cell.PartStmt && endsInSemicolon(text[parts[last].Start:])
+		semicolon := end == len(text) && parts[i].Kind == cell.PartStmt && hides(tokens)
 		if semicolon || strings.HasSuffix(strings.TrimSpace(run), ";") {
 			trimmed = strings.Trim(run, " \t\r\n")
 		}
@@ -160,8 +161,10 @@ func endOf(text string, end, next int) int {
 	return end
 }
 
-func endsInSemicolon(text string) bool {
-	return strings.HasSuffix(strings.TrimRight(cell.StripComments(text), " \t\r\n"), ";")
+// hides reports whether a text ends in a semicolon, which hides the value.
+func hides(tokens []cell.Token) bool {
+	last := tokens[len(tokens)-1]
+	return last.Kind == token.SEMICOLON && !last.Automatic()
 }
 
 // hidden adds a semicolon behind the last token.
@@ -194,7 +197,7 @@ func formatStatements(text, last string) (string, error) {
 		return strings.TrimRight(string(out), "\n"), nil
 	}
 	const list = cell.Mark + "list("
-	last = strings.TrimRight(cell.StripComments(last), " \t\r\n;")
+	last = strings.TrimRight(cell.Trim(last), " \t\r\n;")
 	at := strings.LastIndex(text, last)
 	if _, notList := parser.ParseExpr(list + last + ")"); notList != nil || at < 0 {
 		return "", err

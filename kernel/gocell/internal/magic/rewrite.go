@@ -6,6 +6,7 @@ import "strings"
 // magic what of returns for it, given the cell's lines below the magic if it has
 // them.
 func (s *Set) Rewrite(code string, isName func(string) bool, of func(u Use, body string) string) (string, error) {
+	code = blankShebang(code)
 	if Plain(code) {
 		return code, nil
 	}

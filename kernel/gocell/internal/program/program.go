@@ -146,13 +146,13 @@ func (m *maker) cell(p *part, code string) error {
 	if first := strings.TrimSpace(code); strings.HasPrefix(first, "?") || strings.HasSuffix(first, "?") && !strings.Contains(first, "\n") {
 		return fmt.Errorf("%s: help is for cells", first)
 	}
-	text, err := m.set.Rewrite(cell.BlankShebang(code), m.isName, m.asGo)
+	text, err := m.set.Rewrite(code, m.isName, m.asGo)
 	if err != nil {
 		return err
 	}
-	text, isProgram := cell.BlankPackageClause(text)
-	m.texts[m.number] = text
 	src, err := check.ParseCell(m.fset, m.number, "", text)
+	text = src.Text() // without a package clause
+	m.texts[m.number] = text
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (m *maker) cell(p *part, code string) error {
 	for _, s := range body {
 		m.define(c, s, tops)
 	}
-	m.split(p, c, text, body, tops, isProgram)
+	m.split(p, c, text, body, tops, src.Program)
 	var mine []*symbol
 	for _, s := range m.defined {
 		mine = append(mine, s)
@@ -329,7 +329,8 @@ func (m *maker) ctx() *symbol {
 
 // split cuts a cell into statements and declarations, with their comments.
 func (m *maker) split(p *part, c *check.Checked, text string, body []ast.Stmt, tops map[*ast.Ident]*symbol, isProgram bool) {
-	parts := cell.Split(text)
+	tokens, _, _ := cell.Tokens(text)
+	parts := cell.Split(tokens, len(text))
 	for _, d := range c.Decls { // those of earlier cells that use what the cell has changed
 		if d.Own {
 			continue
