@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "d3851a777ce717fde319a045e46078cb55b6ebf4af8abb0ec42e194a1ea54121"
+const Sum = "d17f7cc54e846555fc4feebc787c5244a4d932b5acc67564e128d2893d5759f7"
