@@ -57,7 +57,7 @@ func TestLinks(t *testing.T) {
 // anchors returns the names by which links lead to a page's headings.
 func anchors(page []byte) (names []string) {
 	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllSubmatch(page, -1) {
-		kept := regexp.MustCompile("[^\\w -]").ReplaceAll(bytes.ToLower(m[1]), nil)
+		kept := regexp.MustCompile(`[^\w -]`).ReplaceAll(bytes.ToLower(m[1]), nil)
 		names = append(names, strings.ReplaceAll(string(kept), " ", "-"))
 	}
 	return names

@@ -165,7 +165,6 @@ type keeping struct {
 	hidden int64      // bytes that are not sent
 	lines  int        // among them
 	noted  time.Time
-	ended  bool
 }
 
 // keepingClient are those of a client that is known.

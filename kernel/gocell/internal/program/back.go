@@ -37,35 +37,7 @@ func Notebook(set *magic.Set, text []byte) (nb *notebook.Notebook, ok bool) {
 		return nil, false
 	}
 	at := func(pos token.Pos) int { return fset.Position(pos).Offset }
-	var main *ast.FuncDecl
-	var head []string
-	vars := map[int]string{}
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil && d.Name.Name == "main" {
-				main = d
-			}
-		case *ast.GenDecl:
-			if main != nil || d.Tok != token.IMPORT && d.Tok != token.VAR || strings.HasPrefix(src[at(d.Pos()):], "var ctx = ") {
-				continue
-			}
-			if d.Tok == token.IMPORT {
-				head = append(head, src[at(d.Pos()):at(d.End())])
-				continue
-			}
-			for _, spec := range d.Specs { // each in the cell that defines it
-				text := "var " + src[at(spec.Pos()):at(spec.End())]
-				line, _, _ := strings.Cut(src[at(spec.End()):], "\n")
-				if m := inCell.FindStringSubmatch(line); m != nil {
-					n, _ := strconv.Atoi(m[1])
-					vars[n] += text + "\n"
-				} else {
-					head = append(head, text)
-				}
-			}
-		}
-	}
+	main, head, vars := declarations(f, src, at)
 	if main == nil {
 		return nil, false
 	}
@@ -129,4 +101,38 @@ func Notebook(set *magic.Set, text []byte) (nb *notebook.Notebook, ok bool) {
 		}
 	}
 	return nb, true
+}
+
+// declarations returns what a program declares above its function main, and that: the
+// imports and variables that go to the head of the notebook, and the variables of each
+// cell. at returns a position's offset in src.
+func declarations(f *ast.File, src string, at func(token.Pos) int) (main *ast.FuncDecl, head []string, vars map[int]string) {
+	vars = map[int]string{}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == "main" {
+				main = d
+			}
+		case *ast.GenDecl:
+			if main != nil || d.Tok != token.IMPORT && d.Tok != token.VAR || strings.HasPrefix(src[at(d.Pos()):], "var ctx = ") {
+				continue
+			}
+			if d.Tok == token.IMPORT {
+				head = append(head, src[at(d.Pos()):at(d.End())])
+				continue
+			}
+			for _, spec := range d.Specs { // each in the cell that defines it
+				text := "var " + src[at(spec.Pos()):at(spec.End())]
+				line, _, _ := strings.Cut(src[at(spec.End()):], "\n")
+				if m := inCell.FindStringSubmatch(line); m != nil {
+					n, _ := strconv.Atoi(m[1])
+					vars[n] += text + "\n"
+				} else {
+					head = append(head, text)
+				}
+			}
+		}
+	}
+	return main, head, vars
 }

@@ -605,100 +605,107 @@ func (m *maker) assigned(ch *chunk, c *check.Checked, s ast.Stmt, tops map[*ast.
 	}
 	switch s := s.(type) {
 	case *ast.AssignStmt:
-		if s.Tok != token.DEFINE {
-			return
+		if s.Tok == token.DEFINE {
+			m.assignedShort(ch, s, tops)
 		}
-		var syms []*symbol
-		defines := map[*symbol]bool{} // in this statement
-		for _, l := range s.Lhs {
-			id := l.(*ast.Ident)
+	case *ast.DeclStmt:
+		if g, ok := s.Decl.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			m.assignedVar(ch, g, tops)
+		}
+	}
+}
+
+// assignedShort is assigned for a statement x, y := f().
+func (m *maker) assignedShort(ch *chunk, s *ast.AssignStmt, tops map[*ast.Ident]*symbol) {
+	var syms []*symbol
+	defines := map[*symbol]bool{} // in this statement
+	for _, l := range s.Lhs {
+		id := l.(*ast.Ident)
+		sym := tops[id]
+		if sym != nil {
+			defines[sym] = defines[sym] || m.first(sym, id)
+		}
+		syms = append(syms, sym)
+	}
+	define := func() bool {
+		for sym, first := range defines {
+			if first && !sym.global {
+				return true
+			}
+		}
+		return false
+	}
+	end := m.at(s.End())
+	for i, l := range s.Lhs {
+		id, sym := l.(*ast.Ident), syms[i]
+		if tops[id] == nil || sym == nil {
+			continue
+		}
+		at := m.at(id.Pos())
+		ch.replace(at, at+len(id.Name), func() string {
+			if define() && sym.global {
+				return sym.name + "New"
+			}
+			return sym.name
+		})
+		ch.replace(end, end, func() string {
+			if define() && sym.global {
+				return "\n" + sym.name + " = " + sym.name + "New\n"
+			}
+			return ""
+		})
+	}
+	at := m.at(s.TokPos)
+	ch.replace(at, at+2, func() string {
+		if define() {
+			return ":="
+		}
+		return "="
+	})
+}
+
+// assignedVar is assigned for a statement var x T = f().
+func (m *maker) assignedVar(ch *chunk, g *ast.GenDecl, tops map[*ast.Ident]*symbol) {
+	var all []*symbol
+	again := false
+	for _, sp := range g.Specs {
+		for _, id := range sp.(*ast.ValueSpec).Names {
+			if sym := tops[id]; sym != nil {
+				all = append(all, sym)
+				again = again || !m.first(sym, id)
+			}
+		}
+	}
+	outside := func() bool {
+		return len(all) > 0 && (again || slices.ContainsFunc(all, func(s *symbol) bool { return s.global }))
+	}
+	cut := func(from, to token.Pos, or string) { ch.replaceIf(m.at(from), m.at(to), outside, fixed(or)) }
+	if len(g.Specs) == 0 {
+		return
+	}
+	cut(g.Pos(), g.Specs[0].Pos(), "\n")
+	if g.Rparen.IsValid() {
+		cut(g.Rparen, g.Rparen+1, "\n")
+	}
+	for _, sp := range g.Specs {
+		v := sp.(*ast.ValueSpec)
+		for i, id := range v.Names {
 			sym := tops[id]
-			if sym != nil {
-				defines[sym] = defines[sym] || m.first(sym, id)
-			}
-			syms = append(syms, sym)
-		}
-		define := func() bool {
-			for sym, first := range defines {
-				if first && !sym.global {
-					return true
-				}
-			}
-			return false
-		}
-		end := m.at(s.End())
-		for i, l := range s.Lhs {
-			id, sym := l.(*ast.Ident), syms[i]
-			if tops[id] == nil || sym == nil {
+			if sym == nil {
 				continue
 			}
 			at := m.at(id.Pos())
-			ch.replace(at, at+len(id.Name), func() string {
-				if define() && sym.global {
-					return sym.name + "New"
-				}
-				return sym.name
-			})
-			ch.replace(end, end, func() string {
-				if define() && sym.global {
-					return "\n" + sym.name + " = " + sym.name + "New\n"
-				}
-				return ""
-			})
-		}
-		at := m.at(s.TokPos)
-		ch.replace(at, at+2, func() string {
-			if define() {
-				return ":="
-			}
-			return "="
-		})
-	case *ast.DeclStmt:
-		g, ok := s.Decl.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR {
-			return
-		}
-		var all []*symbol
-		again := false
-		for _, sp := range g.Specs {
-			for _, id := range sp.(*ast.ValueSpec).Names {
-				if sym := tops[id]; sym != nil {
-					all = append(all, sym)
-					again = again || !m.first(sym, id)
-				}
+			ch.replace(at, at+len(id.Name), func() string { return sym.name })
+			if len(v.Values) == 0 && i == len(v.Names)-1 {
+				a, b := m.at(id.End()), m.at(v.Type.End())
+				zero := "*new(" + strings.TrimSpace(ch.text[m.at(v.Type.Pos()):b]) + ")"
+				ch.replaceIf(a, b, outside, func() string {
+					return " = " + strings.Join(slices.Repeat([]string{zero}, len(v.Names)), ", ")
+				})
 			}
 		}
-		outside := func() bool {
-			return len(all) > 0 && (again || slices.ContainsFunc(all, func(s *symbol) bool { return s.global }))
-		}
-		cut := func(from, to token.Pos, or string) { ch.replaceIf(m.at(from), m.at(to), outside, fixed(or)) }
-		if len(g.Specs) == 0 {
-			return
-		}
-		cut(g.Pos(), g.Specs[0].Pos(), "\n")
-		if g.Rparen.IsValid() {
-			cut(g.Rparen, g.Rparen+1, "\n")
-		}
-		for _, sp := range g.Specs {
-			v := sp.(*ast.ValueSpec)
-			for i, id := range v.Names {
-				sym := tops[id]
-				if sym == nil {
-					continue
-				}
-				at := m.at(id.Pos())
-				ch.replace(at, at+len(id.Name), func() string { return sym.name })
-				if len(v.Values) == 0 && i == len(v.Names)-1 {
-					a, b := m.at(id.End()), m.at(v.Type.End())
-					zero := "*new(" + strings.TrimSpace(ch.text[m.at(v.Type.Pos()):b]) + ")"
-					ch.replaceIf(a, b, outside, func() string {
-						return " = " + strings.Join(slices.Repeat([]string{zero}, len(v.Names)), ", ")
-					})
-				}
-			}
-			if len(v.Values) > 0 && v.Type != nil {
-				cut(v.Type.Pos(), v.Type.End(), "")
-			}
+		if len(v.Values) > 0 && v.Type != nil {
+			cut(v.Type.Pos(), v.Type.End(), "")
 		}
 	}
 }
@@ -917,7 +924,7 @@ func (m *maker) settle() {
 // typeOf returns the type of a variable outside main.
 func (m *maker) typeOf(s *symbol) (string, error) {
 	if hidden := check.Inexpressible(s.object.Type(), map[types.Type]bool{}); hidden != "" {
-		return "", fmt.Errorf("In[%d]: functions use the variable %s, whose type %s cannot be written outside its package: pass it as a parameter", s.cell, s.name, hidden)
+		return "", fmt.Errorf("the functions of cell %d use the variable %s, whose type %s cannot be written outside its package: pass it as a parameter", s.cell, s.name, hidden)
 	}
 	return types.TypeString(s.object.Type(), func(p *types.Package) string {
 		if p == m.prog.Package {

@@ -1,0 +1,3 @@
+package program
+
+import _ "dace.local/kernel/gocell/symbols/all" // what cells can import
