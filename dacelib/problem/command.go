@@ -231,7 +231,11 @@ func (c *command) value(ctx context.Context, line []byte) (float64, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		w, err := c.take()
+		take := c.take
+		if ended { // an idle one may be about to end as that did
+			take = c.start
+		}
+		w, err := take()
 		if err != nil {
 			return 0, err
 		}

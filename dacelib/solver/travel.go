@@ -58,6 +58,9 @@ func codecOf(s Solver) (kind string, c Codec, ok bool) {
 	return kind, codecs.of[kind], ok
 }
 
+// library is what the paths of this library's packages begin with.
+var library = strings.TrimSuffix(reflect.TypeFor[Job]().PkgPath(), "solver")
+
 // here reports whether workers have a solver: it is one of this library.
 func here(s Solver) bool {
 	if _, _, own := codecOf(s); own {
@@ -67,7 +70,7 @@ func here(s Solver) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return strings.HasPrefix(t.PkgPath(), "dace.local/dacelib/")
+	return strings.HasPrefix(t.PkgPath(), library)
 }
 
 // Stays returns why the solver of a name cannot be used on a farm, nil if it can.

@@ -12,18 +12,18 @@ import (
 
 // Format returns a cell as gofmt writes Go; its magics and commands stay as they
 // are. The error of a cell that is not Go begins with its line.
-func Format(code string) (string, error) { return new(Session).magics().Format(code) }
+func Format(code string) (string, error) { return new(Session).newMagics().Format(code) }
 
 // Program returns a notebook as a program of Go, with a sentence about each thing
 // that the program lacks. Name is the notebook's.
 func Program(nb *notebook.Notebook, name string) (text []byte, lacks []string, err error) {
-	return program.Make(new(Session).magics(), nb, name)
+	return program.Make(new(Session).newMagics(), nb, name)
 }
 
 // FromProgram returns the notebook of a program that Program has written; ok is false
 // if the text is none.
 func FromProgram(text []byte) (nb *notebook.Notebook, ok bool) {
-	return program.Notebook(new(Session).magics(), text)
+	return program.Notebook(new(Session).newMagics(), text)
 }
 
 // format is the magic %fmt.

@@ -297,7 +297,7 @@ func writeModule(dir, name string, program []byte) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return fmt.Errorf("cannot make the module %s: there is a file of that name", dir)
 	}
-	library := filepath.Join(dir, "dace.local")
+	library := filepath.Join(dir, buildinfo.Module())
 	if source.Present() {
 		if err := os.MkdirAll(library, 0o755); err != nil {
 			return fmt.Errorf("cannot make the module %s: %w", dir, reason(err))
@@ -323,7 +323,7 @@ func writeModule(dir, name string, program []byte) error {
 	}
 	replaced := library
 	if source.Present() {
-		replaced = "./dace.local"
+		replaced = "./" + buildinfo.Module()
 	}
 	// What the library requires, as the go command wants to see it here, too.
 	first, rest, _ := strings.Cut(string(mod), "\n")
