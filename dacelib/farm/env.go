@@ -101,7 +101,9 @@ func BlobKey(blob []byte) string {
 }
 
 // A Missing is the error of a unit whose blob a pool does not have.
-type Missing struct{ Key string }
+type Missing struct {
+	Key string // of the blob: its SHA-256
+}
 
 // Error says what is missing and what helps.
 func (m *Missing) Error() string {

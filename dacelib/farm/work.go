@@ -426,7 +426,9 @@ func (k *worker) since(begun moment) float64 {
 }
 
 // A NoRoom is the error of a farm whose disk is full.
-type NoRoom struct{ Words string }
+type NoRoom struct {
+	Words string // the message
+}
 
 func (e *NoRoom) Error() string { return e.Words }
 

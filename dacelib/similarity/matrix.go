@@ -48,9 +48,8 @@ func (m Matrix) Distances() [][]float64 {
 
 // A Neighbour is an instance that is near another.
 type Neighbour struct {
-	// Index of the instance in the matrix, and its name.
-	Index int
-	Name  string
+	Index int    // of the instance in the matrix
+	Name  string // of the instance
 	// Value is the entry of the matrix.
 	Value float64
 }

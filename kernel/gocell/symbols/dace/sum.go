@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "d17f7cc54e846555fc4feebc787c5244a4d932b5acc67564e128d2893d5759f7"
+const Sum = "8d679c6098dae5fdcb60a838bffff3c883b18d32c347e721475ac381ad6b4c15"
