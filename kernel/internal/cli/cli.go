@@ -94,6 +94,16 @@ func verbs() []*verb {
 		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &completionVerb, &versionVerb}
 }
 
+// findVerb returns the verb of a name, nil if there is none.
+func findVerb(name string) *verb {
+	for _, v := range verbs() {
+		if v.name == name {
+			return v
+		}
+	}
+	return nil
+}
+
 // Main runs the command and returns its exit code.
 func Main(env *Env) int {
 	if len(env.Args) == 0 {
@@ -112,10 +122,8 @@ func Main(env *Env) int {
 	case "-version", "--version":
 		name = "version"
 	}
-	for _, v := range verbs() {
-		if v.name == name {
-			return v.run(env, v, args)
-		}
+	if v := findVerb(name); v != nil {
+		return v.run(env, v, args)
 	}
 	if isScript(name) { // dace FILE, as the line #!/usr/bin/env dace has it
 		return runScript(env, &scriptVerb, append([]string{name}, args...))

@@ -92,11 +92,10 @@ func completions(env *Env, words []string) (found []string) {
 		}
 		return found
 	}
-	at := slices.IndexFunc(verbs(), func(v *verb) bool { return v.name == before[0] })
-	if at < 0 {
+	v := findVerb(before[0])
+	if v == nil {
 		return nil
 	}
-	v := verbs()[at]
 	fs := v.flagsOf(env)
 	if name := before[len(before)-1]; len(before) > 1 && strings.HasPrefix(name, "-") {
 		if f := fs.Lookup(strings.TrimLeft(name, "-")); f != nil && !isSwitch(f) {

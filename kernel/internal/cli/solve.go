@@ -150,11 +150,9 @@ func runSolve(env *Env, v *verb, args []string) int {
 		}
 		return v.fail(env, err)
 	}
-	b, e := json.MarshalIndent(s, "", "  ")
-	if e != nil {
-		return v.fail(env, e)
+	if code := v.printJSON(env, s); code != exitOK {
+		return code
 	}
-	fmt.Fprintf(env.Stdout, "%s\n", b)
 	var sig signalled
 	switch {
 	case err != nil && errors.As(context.Cause(ctx), &sig):
