@@ -13,6 +13,7 @@ import (
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/solver"
+	"dace.local/dacelib/stats"
 )
 
 // Baselines says whether a test has baselines beside its entries.
@@ -178,26 +179,22 @@ func baselineRows(records []Record, first string, d int) []BaselineRow {
 		return b
 	}
 	var out []BaselineRow
+	var p []float64
 	for _, name := range names {
 		if v := values(name); v != nil {
-			b := row(name, v)
-			b.P = signedRank(own, v, run.Written)
-			out = append(out, b)
+			out = append(out, row(name, v))
+			p = append(p, signedRank(own, v, run.Written))
 		}
 	}
-	// Holm's correction.
-	slices.SortStableFunc(out, func(a, b BaselineRow) int { return cmp.Compare(a.P, b.P) })
-	worst := 0.0
-	for i := range out {
-		worst = max(worst, min(1, out[i].P*float64(len(out)-i)))
-		out[i].P = worst
+	for i, v := range stats.Holm(p) {
+		out[i].P = v
 	}
 	var best []float64
 	for _, i := range instances {
 		best = append(best, top[i])
 	}
 	out = append(out, row(Virtual, best))
-	slices.SortStableFunc(out, func(a, b BaselineRow) int { return cmp.Compare(b.Mean, a.Mean) })
+	slices.SortStableFunc(out, func(a, b BaselineRow) int { return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(a.P, b.P)) })
 	return out
 }
 

@@ -8,6 +8,7 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -263,6 +264,24 @@ func Interval(x []float64, level float64) (mean, half float64) {
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + level) / 2)
 	return mean, t * math.Sqrt(squares/(n-1)/n)
+}
+
+// Holm returns p values corrected for their number by Holm's step-down method (S. Holm,
+// "A simple sequentially rejective multiple test procedure", 1979): the k-th smallest
+// of n is multiplied by n-k+1, and is at least the one before and at most 1. They are in
+// the order of p, which is not changed.
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	out, least := make([]float64, len(p)), 0.0
+	for k, i := range order {
+		least = max(least, min(1, p[i]*float64(len(p)-k)))
+		out[i] = least
+	}
+	return out
 }
 
 // Ranks returns the ranks of x, from 1. Equal values share the mean of their

@@ -174,3 +174,20 @@ func ExampleWinDrawLoss() {
 	fmt.Println(w, err)
 	// Output: 1-1-1 <nil>
 }
+
+// TestHolm compares with the step-down method worked out by hand: in order, .005 x 4,
+// .01 x 3, .03 x 2 and .04 x 1, which is below the one before.
+func TestHolm(t *testing.T) {
+	p := []float64{0.01, 0.04, 0.03, 0.005}
+	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} {
+		if got := Holm(p)[i]; math.Abs(got-want) > 1e-15 {
+			t.Errorf("%v becomes %v, want %v", p[i], got, want)
+		}
+	}
+	if got := Holm([]float64{0.6, 0.6, 0.9}); !slices.Equal(got, []float64{1, 1, 1}) {
+		t.Errorf("above 1: %v", got)
+	}
+	if got := Holm(nil); len(got) != 0 {
+		t.Errorf("of none: %v", got)
+	}
+}

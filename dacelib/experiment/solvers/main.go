@@ -11,7 +11,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -255,21 +254,17 @@ func print(s settings, order []string, means map[string][]float64, seconds, spen
 		}
 		return sum
 	}
-	p := map[string]float64{}
-	for _, name := range order {
-		if name == "BEST" {
-			continue
-		}
+	others := slices.DeleteFunc(slices.Clone(order), func(name string) bool { return name == "BEST" })
+	raw := make([]float64, len(others))
+	for i, name := range others {
 		r, err := stats.SignedRank(means["BEST"], means[name], stats.SignedRankSettings{})
-		if p[name] = r.PValue; err != nil {
-			p[name] = 1 // equal everywhere
+		if raw[i] = r.PValue; err != nil {
+			raw[i] = 1 // equal everywhere
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Compare(p[a], p[b]) })
-	holm, worst := map[string]float64{}, 0.0
-	for i, name := range names {
-		worst = max(worst, min(1, p[name]*float64(len(names)-i)))
-		holm[name] = worst
+	p := map[string]float64{}
+	for i, v := range stats.Holm(raw) {
+		p[others[i]] = v
 	}
 	fmt.Printf("\n%s, d = %d, %d evaluations a member, %d constructions of %.0f evaluations in %.1f s, %d instances, %d repeats\n\n",
 		s.class, s.dim(), s.evaluations, s.constructions, spent, seconds, s.instances, s.repeats)
@@ -286,6 +281,6 @@ func print(s settings, order []string, means map[string][]float64, seconds, spen
 				ahead++
 			}
 		}
-		fmt.Printf("| %s | %.5g | %d of %d | %.1g |\n", name, mean(name), ahead, s.instances, holm[name])
+		fmt.Printf("| %s | %.5g | %d of %d | %.1g |\n", name, mean(name), ahead, s.instances, p[name])
 	}
 }

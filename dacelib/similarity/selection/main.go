@@ -281,7 +281,7 @@ func (l *lab) report(ctx context.Context) error {
 			}
 			raw[j] = r.PValue
 		}
-		for j, v := range holm(raw) {
+		for j, v := range stats.Holm(raw) {
 			if p[tested[j]] == nil {
 				p[tested[j]] = []float64{math.NaN(), math.NaN()}
 			}
@@ -315,16 +315,4 @@ func (l *lab) report(ctx context.Context) error {
 		fmt.Println(c, wins[c])
 	}
 	return nil
-}
-
-// holm returns p values corrected for their number (Holm, 1979).
-func holm(p []float64) []float64 {
-	order := make([]int, len(p))
-	floats.Argsort(slices.Clone(p), order)
-	out, least := make([]float64, len(p)), 0.0
-	for k, i := range order {
-		least = max(least, min(1, p[i]*float64(len(p)-k)))
-		out[i] = least
-	}
-	return out
 }

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "8d679c6098dae5fdcb60a838bffff3c883b18d32c347e721475ac381ad6b4c15"
+const Sum = "b0122b24ba2f9970af64c4981768f8a1f7db882bcede289b25df03c0e62e9508"

@@ -14,6 +14,7 @@ var dace_local_dacelib_stats_ = table.Package{
 	Name: "stats",
 	Values: []table.Symbol{
 		{Name: "Compare", Value: stats.Compare},
+		{Name: "Holm", Value: stats.Holm},
 		{Name: "Interval", Value: stats.Interval},
 		{Name: "MannWhitney", Value: stats.MannWhitney},
 		{Name: "RankSum", Value: stats.RankSum},
