@@ -1,0 +1,538 @@
+// Command worth measures what a portfolio is worth: what is gained by the choice of a
+// solver, by its configuration, by members that complement each other, and by
+// generated instances. PLAN.md says what is compared and how it is judged. It keeps a
+// line for each portfolio in notebooks/results/worth/CLASS.jsonl and goes on with what
+// the file holds, so it may be ended at any time.
+//
+//	go run ./notebooks/results/worth -classes nk,ccp -budgets 800
+//	go run ./notebooks/results/worth -generating -classes nk,ccp
+//	go run ./notebooks/results/worth -print
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/nir"
+	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
+	"dace.local/dacelib/stats"
+)
+
+// The numbers of the plan.
+const (
+	members       = 4
+	training      = 5
+	unseen        = 25
+	repeats       = 5
+	constructions = 5
+	sample        = 100_000 // solutions that normalise an unseen instance
+	runs          = 600     // of members with the whole budget, for a construction
+)
+
+var dims = map[string]int{"nk": 40, "qubo": 40, "maxsat": 40, "maxcut": 40, "knapsack": 40, "traps": 40, "ccp": 30, "cimp": 80}
+
+var classes = []string{"nk", "qubo", "maxsat", "maxcut", "knapsack", "traps", "ccp", "cimp"}
+
+// A cell is a portfolio of the plan.
+type cell struct {
+	Class string `json:"class"`
+	// Axis is "evaluations" or "runs": what constructions have equally many of.
+	Axis string `json:"axis"`
+	// Budget is the number of evaluations of a member.
+	Budget int    `json:"budget"`
+	Method string `json:"method"`
+	// Seed is that of the training instances and of the construction; 0 for what
+	// needs no training.
+	Seed uint64 `json:"seed,omitempty"`
+}
+
+// A row is the outcome of a cell.
+type row struct {
+	cell
+	Members []solver.Config `json:"members"`
+	construct.Cost
+	// Values are the means of the normalised quality over the repeats, by unseen
+	// instance.
+	Values []float64 `json:"values"`
+}
+
+// A method makes a portfolio from training instances.
+type method struct {
+	name string
+	// untrained says that it needs no training instances.
+	untrained bool
+	make      func(ctx context.Context, m maker) (construct.Result, error)
+}
+
+// A maker is what a method makes a portfolio from.
+type maker struct {
+	cell
+	class    problem.Class
+	training []problem.Problem
+	library  []solver.Solver
+}
+
+var methods = []method{
+	{"BRKGA", true, func(context.Context, maker) (construct.Result, error) {
+		c, err := solver.New("brkga", nil)
+		return same(c), err
+	}},
+	{"BRKGA-PAP", true, func(context.Context, maker) (construct.Result, error) {
+		return construct.Result{Portfolio: portfolio.BRKGAPAP()}, nil
+	}},
+	{"BRKGA-SINGLE", false, func(ctx context.Context, m maker) (construct.Result, error) { return m.single(ctx, paper) }},
+	{"BRKGA-ONE", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		return construct.One(ctx, m.training, m.settings(paper))
+	}},
+	{"SOLVER", false, func(ctx context.Context, m maker) (construct.Result, error) { return m.untuned(ctx) }},
+	{"SINGLE", false, func(ctx context.Context, m maker) (construct.Result, error) { return m.single(ctx, m.library) }},
+	{"ONE", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		return construct.One(ctx, m.training, m.settings(m.library))
+	}},
+	{"BEST", false, func(ctx context.Context, m maker) (construct.Result, error) { return m.best(ctx) }},
+	{"BEST-SINGLE", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		r, err := m.best(ctx)
+		if err == nil && r.Portfolio.Single == nil {
+			err = errors.New("BEST names no best single configuration")
+		}
+		if err == nil {
+			r.Portfolio.Members = same(*r.Portfolio.Single).Portfolio.Members
+		}
+		return r, err
+	}},
+}
+
+// generating are the methods of the second question.
+var generating = []method{
+	{"ONE", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		return construct.One(ctx, m.training, m.settings(m.library))
+	}},
+	{"FRESH", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		return construct.Fresh(ctx, m.training, m.class, m.settings(m.library))
+	}},
+	{"CEPS", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		s := m.settings(m.library)
+		s.Rounds = 0
+		return construct.CEPS(ctx, m.training, m.class, s)
+	}},
+	{"DACE", false, func(ctx context.Context, m maker) (construct.Result, error) {
+		s := m.settings(m.library)
+		s.Rounds = 0
+		return construct.DACE(ctx, m.training, s)
+	}},
+	{"BEST", false, func(ctx context.Context, m maker) (construct.Result, error) { return m.best(ctx) }},
+}
+
+var paper = []solver.Solver{brkga.Solver()}
+
+// same is one configuration as all members.
+func same(c solver.Config) construct.Result {
+	return construct.Result{Portfolio: portfolio.Portfolio{Members: slices.Repeat([]solver.Config{c}, members)}}
+}
+
+// settings are those of a construction with the cell's budget.
+func (m maker) settings(of []solver.Solver) construct.Settings {
+	s := construct.Small()
+	s.NIR.Activation = nir.Identity
+	s.Solvers, s.Seed, s.Evaluations, s.Members = of, m.Seed, m.Budget, members
+	if m.Axis == "runs" {
+		s.Budget.Runs = 10 * runs
+	} else {
+		s.Budget.Evaluations = runs * m.Budget
+	}
+	return s
+}
+
+func (m maker) best(ctx context.Context) (construct.Result, error) {
+	s := construct.Settings{Solvers: m.library, Seed: m.Seed, Evaluations: m.Budget, Members: members}
+	s.Budget = m.settings(nil).Budget
+	return construct.Best(ctx, m.training, s)
+}
+
+// single is the best configuration that a search for one finds.
+func (m maker) single(ctx context.Context, of []solver.Solver) (construct.Result, error) {
+	s := m.settings(of)
+	s.Members = 1
+	r, err := construct.One(ctx, m.training, s)
+	if err == nil {
+		r.Portfolio.Members = same(r.Portfolio.Members[0]).Portfolio.Members
+	}
+	return r, err
+}
+
+// untuned is the solver whose defaults are best on the training instances, by as many
+// runs as a construction has.
+func (m maker) untuned(ctx context.Context) (construct.Result, error) {
+	seeds := runs / (training * len(m.library))
+	var jobs []solver.Job
+	for _, s := range m.library {
+		c, err := solver.New(s.Name(), nil)
+		if err != nil {
+			return construct.Result{}, err
+		}
+		for _, p := range m.training {
+			for k := range seeds {
+				jobs = append(jobs, solver.Job{Problem: p, Config: c, Evaluations: m.Budget, Seed: run.Seed(m.Seed, "worth", k)})
+			}
+		}
+	}
+	found, err := solver.RunAll(ctx, jobs, 0)
+	if err != nil {
+		return construct.Result{}, err
+	}
+	low, high := slices.Repeat([]float64{math.Inf(1)}, training), slices.Repeat([]float64{math.Inf(-1)}, training)
+	for i, f := range found {
+		at := i / seeds % training
+		low[at], high[at] = min(low[at], f.Value), max(high[at], f.Value)
+	}
+	scores := make([]float64, len(m.library))
+	for i, f := range found {
+		if at := i / seeds % training; high[at] > low[at] {
+			scores[i/(seeds*training)] += (f.Value - low[at]) / (high[at] - low[at])
+		}
+	}
+	top := slices.Index(scores, slices.Max(scores))
+	r := same(jobs[top*seeds*training].Config)
+	r.Cost.Runs, r.Cost.Evaluations = len(jobs), len(jobs)*m.Budget
+	return r, nil
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("worth: ")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	fs := flag.NewFlagSet("worth", flag.ContinueOnError)
+	dir := fs.String("dir", filepath.Join("notebooks", "results", "worth"), "`folder` of the outcomes")
+	names := fs.String("classes", strings.Join(classes, ","), "classes")
+	budgets := fs.String("budgets", "800,200,5000,50000", "evaluations of a member")
+	second := fs.Bool("generating", false, "the second question: does generating instances help?")
+	print := fs.Bool("print", false, "print the tables of what the files hold, and construct nothing")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(*names, ",") {
+		if dims[name] == 0 {
+			return fmt.Errorf("there is no class %q; the classes are %s", name, strings.Join(classes, ", "))
+		}
+		file := filepath.Join(*dir, name+".jsonl")
+		rows, err := read(file)
+		if err != nil {
+			return err
+		}
+		if *print {
+			if err := tables(out, rows); err != nil {
+				return err
+			}
+			continue
+		}
+		var cells []cell
+		for text := range strings.SplitSeq(*budgets, ",") {
+			budget, err := strconv.Atoi(text)
+			if err != nil || budget < 50 {
+				return fmt.Errorf("%q is not a budget; at least 50 evaluations a member are wanted", text)
+			}
+			cells = append(cells, plan(name, budget, *second)...)
+		}
+		if err := measure(ctx, out, file, cells, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan lists the cells of a class and budget, all methods of a seed after one another.
+func plan(class string, budget int, second bool) []cell {
+	var cells []cell
+	if second {
+		for _, axis := range []string{"evaluations", "runs"} {
+			for seed := range uint64(constructions) {
+				for _, m := range generating {
+					cells = append(cells, cell{class, axis, budget, m.name, seed + 1})
+				}
+			}
+		}
+		return cells
+	}
+	for seed := range uint64(constructions) {
+		for _, m := range methods {
+			switch {
+			case !m.untrained:
+				cells = append(cells, cell{class, "evaluations", budget, m.name, seed + 1})
+			case seed == 0:
+				cells = append(cells, cell{class, "evaluations", budget, m.name, 0})
+			}
+		}
+	}
+	for _, s := range library() { // what is best on each instance is found among these, too
+		if s.Name() != "brkga" {
+			cells = append(cells, cell{class, "evaluations", budget, "untuned " + s.Name(), 0})
+		}
+	}
+	return cells
+}
+
+// library returns the solvers, without SMARTEST, whose own computing takes a second a
+// run.
+func library() []solver.Solver {
+	return slices.DeleteFunc(solver.Families(), func(s solver.Solver) bool {
+		_, timed := s.(solver.Timed)
+		return timed
+	})
+}
+
+// measure makes the portfolios that rows do not hold, tests them and appends the
+// outcomes to the file.
+func measure(ctx context.Context, out io.Writer, file string, cells []cell, rows []row) (err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for i, c := range cells {
+		if slices.ContainsFunc(rows, func(r row) bool { return r.cell == c }) {
+			continue
+		}
+		r, err := c.measure(ctx)
+		if err != nil {
+			return fmt.Errorf("%+v: %w", c, err)
+		}
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(append(line, '\n')); err != nil {
+			return err
+		}
+		rows = append(rows, r)
+		fmt.Fprintf(out, "%s %d of %d: %s, %d evaluations a member, seed %d: %.5f (%.0f s)\n", c.Class, i+1, len(cells), c.Method, c.Budget, c.Seed, mean(r.Values), r.CPU)
+	}
+	return nil
+}
+
+func (c cell) measure(ctx context.Context) (row, error) {
+	class, err := experiment.Class(c.Class, dims[c.Class])
+	if err != nil {
+		return row{}, err
+	}
+	r, err := c.construct(ctx, class)
+	if err != nil {
+		return row{}, err
+	}
+	class.TestDims = []int{class.TrainDim}
+	set, err := class.NewSet(5000, 0, unseen)
+	if err != nil {
+		return row{}, err
+	}
+	r.Portfolio.Name = c.Method
+	records, err := experiment.Test(ctx, set, []experiment.Entry{{Portfolio: r.Portfolio, Construction: c.Seed}}, experiment.Settings{
+		Sample: sample, Evaluations: c.Budget, Repeats: repeats, Seed: 77, Baselines: experiment.NoBaselines,
+		Ranges: filepath.Join(os.TempDir(), "dace-worth-ranges.jsonl"),
+	})
+	if err != nil {
+		return row{}, err
+	}
+	out := row{cell: c, Members: r.Portfolio.Members, Cost: r.Cost}
+	for _, record := range records {
+		out.Values = append(out.Values, math.Round(record.Mean*1e7)/1e7)
+	}
+	return out, nil
+}
+
+// construct makes the cell's portfolio.
+func (c cell) construct(ctx context.Context, class problem.Class) (construct.Result, error) {
+	if name, ok := strings.CutPrefix(c.Method, "untuned "); ok {
+		config, err := solver.New(name, nil)
+		return same(config), err
+	}
+	m := maker{cell: c, class: class, library: library()}
+	if c.Seed > 0 {
+		set, err := class.NewSet(1000+c.Seed, training, 0)
+		if err != nil {
+			return construct.Result{}, err
+		}
+		m.training = set.Training
+	}
+	all := slices.Concat(methods, generating)
+	return all[slices.IndexFunc(all, func(m method) bool { return m.name == c.Method })].make(ctx, m)
+}
+
+func mean(v []float64) float64 {
+	m := 0.0
+	for _, x := range v {
+		m += x / float64(len(v))
+	}
+	return m
+}
+
+// read reads the outcomes; a file that does not exist has none.
+func read(file string) ([]row, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var rows []row
+	for d := json.NewDecoder(f); ; {
+		var r row
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return rows, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: outcome %d: %w", file, len(rows)+1, err)
+		}
+		rows = append(rows, r)
+	}
+}
+
+// gains are the differences that the plan asks for: what, of which method over which.
+var gains = []struct{ what, of, over string }{
+	{"the solver", "SOLVER", "BRKGA"},
+	{"its configuration", "SINGLE", "SOLVER"},
+	{"its configuration, by racing", "BEST-SINGLE", "SOLVER"},
+	{"complementary members, ONE", "ONE", "SINGLE"},
+	{"complementary members, BEST", "BEST", "BEST-SINGLE"},
+	{"BRKGA's configuration", "BRKGA-SINGLE", "BRKGA"},
+	{"complementary members of BRKGA", "BRKGA-ONE", "BRKGA-SINGLE"},
+	{"all solvers, in place of BRKGA", "ONE", "BRKGA-ONE"},
+	{"random instances", "FRESH", "ONE"},
+	{"hard instances", "CEPS", "ONE"},
+	{"harder networks", "DACE", "ONE"},
+	{"racing", "BEST", "ONE"},
+}
+
+// tables prints the means of the methods and the gains of a class, by axis and budget.
+func tables(out io.Writer, rows []row) error {
+	type key struct {
+		axis   string
+		budget int
+	}
+	groups := map[key][]row{}
+	for _, r := range rows {
+		k := key{r.Axis, r.Budget}
+		groups[k] = append(groups[k], r)
+	}
+	var keys []key
+	for k := range groups {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.axis, b.axis), cmp.Compare(a.budget, b.budget)) })
+	for _, k := range keys {
+		if err := table(out, groups[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func table(out io.Writer, rows []row) error {
+	// by holds the means over the unseen instances by method and seed, instances the
+	// means over the constructions by method.
+	by, instances := map[string]map[uint64]float64{}, map[string][]float64{}
+	for _, r := range rows {
+		if by[r.Method] == nil {
+			by[r.Method], instances[r.Method] = map[uint64]float64{}, make([]float64, len(r.Values))
+		}
+		by[r.Method][r.Seed] = mean(r.Values)
+		for i, v := range r.Values {
+			instances[r.Method][i] += v
+		}
+	}
+	virtual := slices.Repeat([]float64{math.Inf(-1)}, len(rows[0].Values))
+	names := []string{}
+	for name, v := range instances {
+		names = append(names, name)
+		for i := range v {
+			v[i] /= float64(len(by[name]))
+			virtual[i] = max(virtual[i], v[i])
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(mean(instances[b]), mean(instances[a])), cmp.Compare(a, b))
+	})
+	fmt.Fprintf(out, "\n%s, d = %d, %d evaluations a member, equal %s:\n\n| method | n | mean | 95 %% interval | runs | evaluations | processor s |\n|---|---|---|---|---|---|---|\n", rows[0].Class, dims[rows[0].Class], rows[0].Budget, rows[0].Axis)
+	fmt.Fprintf(out, "| the best on each instance | | %.4f | | | | |\n", mean(virtual))
+	for _, name := range names {
+		var v []float64
+		var cost construct.Cost
+		for _, r := range rows {
+			if r.Method == name {
+				v = append(v, mean(r.Values))
+				cost.Runs, cost.Evaluations, cost.CPU = cost.Runs+r.Runs, cost.Evaluations+r.Evaluations, cost.CPU+r.CPU
+			}
+		}
+		interval := ""
+		if len(v) > 1 {
+			m, half := stats.Interval(v, 0.95)
+			interval = fmt.Sprintf("%.4f to %.4f", m-half, m+half)
+		}
+		fmt.Fprintf(out, "| %s | %d | %.4f | %s | %d | %d | %.0f |\n", name, len(v), mean(v), interval, cost.Runs/len(v), cost.Evaluations/len(v), cost.CPU/float64(len(v)))
+	}
+	var lines []string
+	var p []float64
+	for _, g := range gains {
+		a, b := by[g.of], by[g.over]
+		if a == nil || b == nil {
+			continue
+		}
+		var d []float64
+		ahead := 0
+		for seed, v := range a {
+			other, ok := b[seed]
+			if !ok {
+				other, ok = b[0] // what needs no training
+			}
+			if ok {
+				d = append(d, v-other)
+				if v > other {
+					ahead++
+				}
+			}
+		}
+		if len(d) < 2 {
+			continue
+		}
+		m, half := stats.Interval(d, 0.95)
+		test, err := stats.SignedRank(instances[g.of], instances[g.over], stats.SignedRankSettings{})
+		if err != nil {
+			test.PValue = 1 // equal everywhere
+		}
+		p = append(p, test.PValue)
+		lines = append(lines, fmt.Sprintf("| %s | %s - %s | %+.4f | %+.4f to %+.4f | %d of %d", g.what, g.of, g.over, m, m-half, m+half, ahead, len(d)))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\n| gained by | difference | mean | 95 %% interval over constructions | ahead | p over instances (Holm) |\n|---|---|---|---|---|---|\n")
+	for i, v := range stats.Holm(p) {
+		fmt.Fprintf(out, "%s | %.1g |\n", lines[i], v)
+	}
+	return nil
+}
