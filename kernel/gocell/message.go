@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
@@ -149,7 +150,7 @@ func (m *messages) sourceLine(p token.Position) (string, bool) {
 func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 	frames := c.TakeFrames()
 	if foreign := (*vm.ForeignPanic)(nil); errors.As(err, &foreign) {
-		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(foreign.Value), Traceback: m.foreignError(foreign)}
+		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(foreign.Value, display.Format), Traceback: m.foreignError(foreign)}
 	}
 	if value, ok := vm.Panicked(err); ok {
 		if x, ok := value.(vm.Exit); ok {
@@ -159,7 +160,7 @@ func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 		if f, ok := value.(vm.Failure); ok {
 			return m.failure(frames, f)
 		}
-		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value), Traceback: m.panicLines(frames, value)}
+		return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value, display.Format), Traceback: m.panicLines(frames, value)}
 	}
 	switch {
 	case errors.Is(err, vm.ErrAbandoned):
@@ -267,5 +268,5 @@ func (m *messages) panicLines(frames []vm.Frame, v any) []string {
 	if f, ok := v.(vm.Failure); ok {
 		return append(lines, bold+"error: "+plain+f.Error())
 	}
-	return append(lines, bold+"panic: "+plain+vm.PanicText(v))
+	return append(lines, bold+"panic: "+plain+vm.PanicText(v, display.Format))
 }

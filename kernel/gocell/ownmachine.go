@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/code"
@@ -266,5 +267,5 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	case *code.StackOverflow:
 		return s.overflowError(run, s.own.frames(s, s.own.trace), vm.ErrStackOverflow)
 	}
-	return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value), Traceback: s.panicLines(s.own.frames(s, s.own.trace), value)}
+	return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value, display.Format), Traceback: s.panicLines(s.own.frames(s, s.own.trace), value)}
 }

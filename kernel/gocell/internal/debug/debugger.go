@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/lower"
@@ -299,7 +300,7 @@ func (d *Debugger) Panics() bool { return d.panics.Load() }
 // goroutine is to go on.
 func (d *Debugger) Panicked(value any, stack *vm.Stack) {
 	text := ""
-	d.quietly(func() { text = vm.PanicText(value) })
+	d.quietly(func() { text = vm.PanicText(value, display.Format) })
 	d.mu.Lock()
 	if !d.attached || d.quiet[stack.Cell] || d.busy[stack.Goroutine] {
 		d.mu.Unlock()

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"fmt"
 	"reflect"
 	"runtime"
 	"strings"
@@ -23,7 +24,9 @@ type ForeignPanic struct {
 	Library string // the function that the goroutine runs
 }
 
-func (p *ForeignPanic) Error() string { return PanicText(p.Value) }
+func (p *ForeignPanic) Error() string {
+	return PanicText(p.Value, func(v any) string { return fmt.Sprintf("%+v", v) })
+}
 
 // recovers lists what the names of functions begin with that recover what they
 // call panics with; the goroutines of iter.Pull hand it on.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/traefik/yaegi/interp"
 
-	"dace.local/kernel/display"
 	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/gocell/internal/cell"
 )
@@ -150,9 +149,9 @@ func recovered(v any) any {
 	}
 }
 
-// PanicText says what a recovered value is, in the words of Go's own crash
-// report.
-func PanicText(v any) string {
+// PanicText describes a recovered value as a crash report of Go does. Of a composite
+// value, where that has addresses only, it shows the content, by format.
+func PanicText(v any, format func(any) string) string {
 	v = recovered(v)
 	switch v := v.(type) {
 	case error:
@@ -165,7 +164,7 @@ func PanicText(v any) string {
 	rv := reflect.ValueOf(v)
 	switch rv.Kind() {
 	case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array, reflect.Func, reflect.Chan:
-		return fmt.Sprintf("(%T) %s", v, display.Format(v))
+		return fmt.Sprintf("(%T) %s", v, format(v))
 	case reflect.String:
 		return fmt.Sprintf("%T(%q)", v, v)
 	}
