@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"dace.local/dacelib/files"
-	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/solver"
@@ -81,7 +80,7 @@ func (s Summary) Save(dir string) error {
 // LoadSummary reads the summary of the construction in a folder.
 func LoadSummary(dir string) (Summary, error) {
 	path := filepath.Join(dir, SummaryName)
-	b, err := room.ReadFile(path)
+	b, err := files.ReadFile(path)
 	if err != nil {
 		return Summary{}, err
 	}

@@ -9,7 +9,7 @@ import (
 	"io"
 	"math"
 
-	"dace.local/dacelib/internal/room"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/smac"
 )
 
@@ -129,7 +129,7 @@ func unpackTrials(packed []byte) ([]smac.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(room.Reader(z, 2), 1<<30))
+	b, err := io.ReadAll(io.LimitReader(files.Reader(z, 2), 1<<30))
 	if err != nil {
 		return nil, err
 	}

@@ -201,25 +201,13 @@ func (w *watch) left() time.Duration {
 	return time.Duration(here * float64(time.Second)).Round(time.Second)
 }
 
-// duration formats d for display.
-func duration(d time.Duration) string {
-	d = d.Round(time.Second)
-	switch {
-	case d >= time.Hour:
-		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
-	case d >= time.Minute:
-		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d s", int(d.Seconds()))
-}
-
 // Status describes in one line what the construction is doing.
 func (v View) Status() string {
 	switch {
 	case v.Ended && v.Err == nil:
-		return "finished in " + duration(v.Elapsed)
+		return "finished in " + run.Duration(v.Elapsed)
 	case v.Ended && v.Result.Status == run.Cancelled:
-		return "interrupted after " + duration(v.Elapsed) + ": this is the best so far; " + v.goOn()
+		return "interrupted after " + run.Duration(v.Elapsed) + ": this is the best so far; " + v.goOn()
 	case v.Ended:
 		return "failed: " + v.Err.Error()
 	}
@@ -229,9 +217,9 @@ func (v View) Status() string {
 		s += fmt.Sprintf(" %d of %d", e.Step, e.Total)
 	}
 	if v.Left > 0 {
-		s += ", about " + duration(v.Left) + " left"
+		s += ", about " + run.Duration(v.Left) + " left"
 	}
-	return s + " (" + duration(v.Elapsed) + " so far)"
+	return s + " (" + run.Duration(v.Elapsed) + " so far)"
 }
 
 // goOn tells the user how to continue an interrupted construction.

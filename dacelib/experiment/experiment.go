@@ -23,8 +23,8 @@ import (
 	"strings"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/defaults"
-	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/cimp"
@@ -380,7 +380,7 @@ func openLines(file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(room.Reader(f, 2))
+	b, err := io.ReadAll(files.Reader(f, 2))
 	if err == nil {
 		end := int64(strings.LastIndexByte(string(b), '\n') + 1)
 		if err = f.Truncate(end); err == nil {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+
+	"dace.local/dacelib/run"
 )
 
 // What a unit may do to workers before it is set aside.
@@ -121,7 +122,7 @@ func (d *Dispatcher) overdue(c *call, m *sent, spent float64) error {
 		return nil
 	}
 	worker, host := m.worker, m.host
-	d.Note("a unit of kind %s takes longer on worker %s of %s than its limit of %v; another worker begins with it", u.Kind, worker, host, time.Duration(limit*float64(time.Second)).Round(time.Second))
+	d.Note("a unit of kind %s takes longer on worker %s of %s than its limit of %s; another worker begins with it", u.Kind, worker, host, run.Seconds(limit))
 	old := m.Message
 	d.unsend(c, m)
 	d.t.Withdraw([]Message{old})
@@ -141,7 +142,7 @@ func (d *Dispatcher) overdue(c *call, m *sent, spent float64) error {
 	}
 	m.late++
 	if m.late >= lateAside {
-		d.setAside(c, m, Failure{Worker: worker, Host: host, Late: m.late, Words: fmt.Sprintf("it was not done after %v, its limit; Settings.Limit sets another", time.Duration(limit*float64(time.Second)).Round(time.Second))})
+		d.setAside(c, m, Failure{Worker: worker, Host: host, Late: m.late, Words: fmt.Sprintf("it was not done after %s, its limit; Settings.Limit sets another", run.Seconds(limit))})
 		return nil
 	}
 	if d.others(old.Class(), append(slices.Clone(m.Not), worker)) > 0 {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dace.local/dacelib/run"
 )
 
 // A Table is the state of a farm, as shown, or as JSON.
@@ -121,7 +123,7 @@ func (c Caller) work() string {
 func (s Stage) String() string {
 	line := fmt.Sprintf("%s: %d of %d units", s.Kind, s.Done, s.All)
 	if n, left := s.Done-s.Known, s.left(); n > 0 && s.Seconds > 0 {
-		line += fmt.Sprintf(", %.3g a second, about %v left", float64(n)/s.Seconds, time.Duration(left*float64(time.Second)).Round(time.Second))
+		line += fmt.Sprintf(", %.3g a second, about %s left", float64(n)/s.Seconds, run.Seconds(left))
 	}
 	return line
 }
@@ -163,7 +165,7 @@ func (t Table) rows() [][]string {
 			}
 			note = strings.TrimPrefix(note+"; ", "; ") + name + ": " + w.Made[name]
 		}
-		rows = append(rows, []string{w.Name, w.Host, strconv.Itoa(w.Cores), strconv.Itoa(w.Done), strconv.Itoa(w.Failures), time.Since(w.Seen).Round(time.Second).String() + " ago", t.computes(w), note})
+		rows = append(rows, []string{w.Name, w.Host, strconv.Itoa(w.Cores), strconv.Itoa(w.Done), strconv.Itoa(w.Failures), run.Seconds(time.Since(w.Seen).Seconds()) + " ago", t.computes(w), note})
 	}
 	return rows
 }

@@ -1,6 +1,6 @@
 // Package files replaces files atomically, so that neither a killed program nor a
-// full disk leaves half a file, and locks files against other processes. Start with
-// [Write].
+// full disk leaves half a file, locks files against other processes, and reads files no
+// larger than memory has room for. Start with [Write] and [Reader].
 package files
 
 import (

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dace.local/dacelib/internal/room"
+	"dace.local/dacelib/files"
 )
 
 // CSVSettings say how a CSV file is read. The zero value finds out by itself.
@@ -64,13 +64,13 @@ func ReadCSVWith(path string, s CSVSettings) (Frame, error) {
 
 // ParseCSV reads CSV, possibly compressed with gzip, to its end.
 func ParseCSV(r io.Reader, s CSVSettings) (Frame, error) {
-	in := bufio.NewReaderSize(room.Reader(r, 2), 1<<16)
+	in := bufio.NewReaderSize(files.Reader(r, 2), 1<<16)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return Frame{}, fmt.Errorf("frame: %w", err)
 		}
-		in = bufio.NewReaderSize(room.Reader(z, 2), 1<<16)
+		in = bufio.NewReaderSize(files.Reader(z, 2), 1<<16)
 	}
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) { // a byte order mark, as from Excel
 		_, _ = in.Discard(3)
@@ -161,7 +161,7 @@ func readCells(r *csv.Reader, width int) (*cells, error) {
 			c.ends = append(c.ends, len(c.text))
 		}
 		if len(c.ends) > next { // the two are copied as they grow, and then there are the columns
-			if err := room.Need(int64(len(c.text))*5/4 + 26*int64(len(c.ends))); err != nil {
+			if err := files.Need(int64(len(c.text))*5/4 + 26*int64(len(c.ends))); err != nil {
 				return nil, fmt.Errorf("after %d rows: %w", c.rows(), err)
 			}
 			next = len(c.ends)*5/4 + 1<<16

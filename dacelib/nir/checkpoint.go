@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"dace.local/dacelib/files"
-	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
 
@@ -117,7 +116,7 @@ func (t *trainer) resumeFile() (finished bool, err error) {
 	if dir := filepath.Dir(path); !isDir(dir) {
 		return refuse("there is no folder %s", dir)
 	}
-	file, err := room.ReadFile(path)
+	file, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

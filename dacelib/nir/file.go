@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"dace.local/dacelib/files"
-	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
 
@@ -167,12 +166,12 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this is not the file of a model, or it is cut off: %w", err)
 	}
-	files := map[string]*zip.File{}
+	entries := map[string]*zip.File{}
 	for _, f := range z.File {
-		files[f.Name] = f
+		entries[f.Name] = f
 	}
 	var meta fileMeta
-	if err := readMeta(files["meta.json"], &meta); err != nil {
+	if err := readMeta(entries["meta.json"], &meta); err != nil {
 		return nil, err
 	}
 	s := meta.Settings
@@ -187,7 +186,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	}
 	m := &Model{settings: s, names: meta.Names, data: meta.Data, status: run.Status(meta.Status), history: meta.History, shape: newShape(s, len(meta.Names))}
 	for _, t := range m.shape.tensors { // checked before their memory is allocated
-		f := files[t.name+".npy"]
+		f := entries[t.name+".npy"]
 		if f == nil {
 			return nil, fmt.Errorf("the array %q is missing", t.name)
 		}
@@ -199,12 +198,12 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 	if meta.Training != nil {
 		states = 4 // of the training: the parameters, the best ones and two moments
 	}
-	if err := room.Need(4 * states * int64(m.shape.size+m.shape.statsSize())); err != nil {
+	if err := files.Need(4 * states * int64(m.shape.size+m.shape.statsSize())); err != nil {
 		return nil, err
 	}
 	m.params, m.stats = make([]float32, m.shape.size), make([]float32, m.shape.statsSize())
 	if t := meta.Training; t != nil {
-		if files["training."+m.shape.tensors[0].name+".npy"] == nil {
+		if entries["training."+m.shape.tensors[0].name+".npy"] == nil {
 			return nil, errors.New("the state of its training is missing")
 		}
 		c := checkpoint{step: t.Step, best: math.Inf(1), stats: make([]float32, len(m.stats))}
@@ -215,7 +214,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 		m.training = &c
 	}
 	for _, a := range m.arrays(m.training) {
-		if err := readArray(files[a.name+".npy"], a); err != nil {
+		if err := readArray(entries[a.name+".npy"], a); err != nil {
 			return nil, fmt.Errorf("the array %q: %w", a.name, err)
 		}
 	}
@@ -278,7 +277,7 @@ func readMeta(f *zip.File, meta *fileMeta) error {
 		return fmt.Errorf("meta.json: %w", err)
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(room.Reader(r, 4), most))
+	text, err := io.ReadAll(io.LimitReader(files.Reader(r, 4), most))
 	if err != nil {
 		return fmt.Errorf("meta.json: %w", err)
 	}

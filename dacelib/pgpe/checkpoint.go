@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"dace.local/dacelib/files"
-	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/run"
 )
 
@@ -47,7 +46,7 @@ type checkpoint struct {
 // the file exists.
 func openCheckpoint(start []float64, s Settings) (*checkpoint, *Result, error) {
 	c := &checkpoint{path: s.Checkpoint, start: start, id: s.identity(), last: time.Now()}
-	b, err := room.ReadFile(c.path)
+	b, err := files.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil, nil
 	}

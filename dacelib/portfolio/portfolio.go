@@ -21,7 +21,6 @@ import (
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/defaults"
-	"dace.local/dacelib/internal/room"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/solver"
@@ -101,7 +100,7 @@ func (p Portfolio) Save(path string) error {
 // Load reads a portfolio that Save wrote, or the portfolio.json of a
 // construction.
 func Load(path string) (Portfolio, error) {
-	b, err := room.ReadFile(path)
+	b, err := files.ReadFile(path)
 	if err != nil {
 		return Portfolio{}, err
 	}

@@ -225,11 +225,11 @@ func (m *meter) tail(now time.Duration, done bool) string {
 	}
 	switch {
 	case done:
-		add("in " + duration(now))
+		add("in " + run.Duration(now))
 	case steps > 0 && spent >= 0.5 && e.Total > e.Step:
-		add(duration(time.Duration(float64(e.Total-e.Step)/steps*spent*1e9)) + " left")
+		add(run.Duration(time.Duration(float64(e.Total-e.Step)/steps*spent*1e9)) + " left")
 	default:
-		add(duration(now))
+		add(run.Duration(now))
 	}
 	return text
 }
@@ -243,19 +243,4 @@ func rate(r float64) string {
 		return fmt.Sprintf("%.1f/s", r)
 	}
 	return thousands(int(math.Min(r, 1e15))) + "/s"
-}
-
-// duration formats d as 3.2 s, 5 min 10 s or 2 h 5 min.
-func duration(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	d = d.Round(time.Minute)
-	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }

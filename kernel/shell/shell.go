@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/internal/system/limits"
@@ -72,8 +73,8 @@ func Output(line string) ([]string, error) {
 		b.WriteString(s)
 		lines += strings.Count(s, "\n")
 		if need := 2*b.Len() + header*lines; need > next {
-			if err := limits.Left(int64(need)); err != nil {
-				stop(fmt.Errorf("after %s of output %w", limits.Bytes(float64(b.Len())), err))
+			if err := files.Need(int64(need)); err != nil {
+				stop(fmt.Errorf("after %s of output: %w", limits.Bytes(float64(b.Len())), err))
 				b.Reset()
 			}
 			next = need + need/4

@@ -379,7 +379,7 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 		return v.fail(env, saved)
 	}
 	fmt.Fprintf(env.Stdout, "%s\n\n%d runs, %d true evaluations, %s; processors %s\n%s\n", r, r.Cost.Runs, r.Cost.Evaluations,
-		time.Duration(r.Cost.Seconds*float64(time.Second)).Round(time.Second), time.Duration(r.Cost.CPU*float64(time.Second)).Round(time.Second), path)
+		dacerun.Seconds(r.Cost.Seconds), dacerun.Seconds(r.Cost.CPU), path)
 	return exitOK
 }
 

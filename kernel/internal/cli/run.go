@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/notebook"
 )
@@ -231,7 +232,7 @@ func run(env *Env, v *verb, o runOptions) int {
 		v.fail(env, err)
 		code = exitFailed
 	}
-	fmt.Fprintf(show.w, "%s in %s", show.summary(), seconds(took))
+	fmt.Fprintf(show.w, "%s in %s", show.summary(), dacerun.Duration(took))
 	if len(written) > 0 {
 		fmt.Fprintf(show.w, "; wrote %s", strings.Join(written, ", "))
 	}
@@ -355,17 +356,6 @@ func shorten(path string) string {
 	return path
 }
 
-// seconds formats a duration for the progress lines.
-func seconds(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.2f s", d.Seconds())
-	case d < 100*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return d.Round(time.Second).String()
-}
-
 // progress shows a run in the terminal: one line for each cell, and below it
 // the cell's text output, shortened.
 type progress struct {
@@ -425,7 +415,7 @@ func (p *progress) end(c *notebook.Cell, i, n int, took time.Duration, err error
 	} else {
 		fmt.Fprint(p.w, p.paint("2", "  └ "))
 	}
-	fmt.Fprintf(p.w, "%s %s\n", seconds(took), word)
+	fmt.Fprintf(p.w, "%s %s\n", dacerun.Duration(took), word)
 	p.open = false
 }
 

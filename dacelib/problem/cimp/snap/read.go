@@ -25,7 +25,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dace.local/dacelib/internal/room"
+	"dace.local/dacelib/files"
 )
 
 // An EdgeList is a network as it is stored in its file.
@@ -137,7 +137,7 @@ func read(r io.Reader, limit int64) (*EdgeList, error) {
 			} else {
 				if pairs = append(pairs, [2]int64{u, v}); len(pairs) > next {
 					const each = 64 // bytes of an edge in the list, and in the network
-					if err := room.Need(each * int64(len(pairs))); err != nil {
+					if err := files.Need(each * int64(len(pairs))); err != nil {
 						return nil, fmt.Errorf("line %d: %w", n, err)
 					}
 					next = len(pairs)*5/4 + 1<<16

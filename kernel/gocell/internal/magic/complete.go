@@ -13,7 +13,7 @@ import (
 // command. It reports false where the cursor is in Go.
 func (s *Set) Complete(code string, cursor int, isName func(string) bool) (engine.Completions, bool) {
 	if m, ok := s.Lookup(strings.TrimRight(firstWord(code), " ")); ok && m.OfCell() && strings.Contains(code[:cursor], "\n") && m.Args != Go && m.Args != GoBody {
-		return files(code, cursor, false), true // a script
+		return completePath(code, cursor, false), true // a script
 	}
 	c := cutter{set: s, code: code[:cursor], isName: isName}
 	start := strings.LastIndexByte(code[:cursor], '\n') + 1
@@ -32,7 +32,7 @@ func (s *Set) Complete(code string, cursor int, isName func(string) bool) (engin
 			if word && assign == "" {
 				return programs(code, cursor), true
 			}
-			return files(code, cursor, false), true
+			return completePath(code, cursor, false), true
 		}
 		return engine.Completions{}, false
 	}
@@ -79,9 +79,9 @@ func (s *Set) arguments(m Magic, code string, cursor int) (engine.Completions, b
 	case Go:
 		return engine.Completions{}, false
 	case Files:
-		return files(code, cursor, false), true
+		return completePath(code, cursor, false), true
 	case Folders:
-		return files(code, cursor, true), true
+		return completePath(code, cursor, true), true
 	case Names:
 		start := wordStart(code, cursor)
 		return s.names(code[start:cursor], start, cursor), true
@@ -126,8 +126,8 @@ func wordStart(code string, cursor int) int {
 // most is the largest number of files or programs that are offered.
 const most = 500
 
-// files completes the path before the cursor.
-func files(code string, cursor int, folders bool) engine.Completions {
+// completePath completes the path before the cursor.
+func completePath(code string, cursor int, folders bool) engine.Completions {
 	start := wordStart(code, cursor)
 	word := code[start:cursor]
 	dir, prefix := filepath.Split(word)

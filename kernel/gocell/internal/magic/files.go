@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/internal/system/limits"
 	"dace.local/kernel/internal/system/process"
 	"dace.local/kernel/notebook"
 )
@@ -215,7 +215,7 @@ func contents(c *Call, name string) ([]byte, error) {
 	defer f.Close()
 	done := context.AfterFunc(c.Ctx, func() { f.Close() }) // ends the reading of a pipe
 	defer done()
-	text, err := io.ReadAll(limits.Reader(f))
+	text, err := io.ReadAll(files.Reader(f, 1.5))
 	if c.Ctx.Err() != nil {
 		return nil, stoppedReading(name)
 	}

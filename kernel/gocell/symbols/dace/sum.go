@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "b0122b24ba2f9970af64c4981768f8a1f7db882bcede289b25df03c0e62e9508"
+const Sum = "58d934fe62fcfcc6f176037a3214a842e3c811ecebffd8405d84ab7cb7470f7f"

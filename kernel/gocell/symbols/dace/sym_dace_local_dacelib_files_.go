@@ -13,8 +13,12 @@ var dace_local_dacelib_files_ = table.Package{
 	Path: "dace.local/dacelib/files",
 	Name: "files",
 	Values: []table.Symbol{
+		{Name: "LimitMemory", Value: files.LimitMemory},
 		{Name: "Lock", Value: files.Lock},
 		{Name: "LockShared", Value: files.LockShared},
+		{Name: "Need", Value: files.Need},
+		{Name: "ReadFile", Value: files.ReadFile},
+		{Name: "Reader", Value: files.Reader},
 		{Name: "Write", Value: files.Write},
 		{Name: "WriteBytes", Value: files.WriteBytes},
 		{Name: "Settings", Value: (*files.Settings)(nil)},

@@ -15,11 +15,13 @@ var dace_local_dacelib_run_ = table.Package{
 	Values: []table.Symbol{
 		{Name: "Build", Value: run.Build},
 		{Name: "CPU", Value: run.CPU},
+		{Name: "Duration", Value: run.Duration},
 		{Name: "Each", Value: run.Each},
 		{Name: "ParseReading", Value: run.ParseReading},
 		{Name: "Rand", Value: run.Rand},
 		{Name: "Report", Value: run.Report},
 		{Name: "Revision", Value: run.Revision},
+		{Name: "Seconds", Value: run.Seconds},
 		{Name: "Seed", Value: run.Seed},
 		{Name: "Steps", Value: run.Steps},
 		{Name: "WithProgress", Value: run.WithProgress},

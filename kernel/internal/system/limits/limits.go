@@ -8,16 +8,20 @@ package limits
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"dace.local/dacelib/files"
 )
 
 // A Limit is one limit on the memory of this process.
@@ -57,9 +61,11 @@ func Bytes(n float64) string {
 func Memory() Limit { return least(All()) }
 
 // Follow sets Go's soft memory limit to nine tenths of the least limit, so that
-// garbage is collected before the system has to kill the process. An
-// environment variable GOMEMLIMIT has precedence.
+// garbage is collected before the system has to kill the process, and has the readers
+// of package files observe all limits. An environment variable GOMEMLIMIT has
+// precedence for the first.
 func Follow() {
+	files.LimitMemory(need)
 	total := int64(math.MaxInt64)
 	for _, l := range All() {
 		total = min(total, l.Total)
@@ -67,6 +73,22 @@ func Follow() {
 	if os.Getenv("GOMEMLIMIT") == "" && total < math.MaxInt64 {
 		debug.SetMemoryLimit(total / 10 * 9)
 	}
+}
+
+// need returns an error if less memory than a number of bytes is left, besides what
+// is kept free for others: an eighth of all, half a gigabyte at most.
+func need(n int64) error {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}}
+	metrics.Read(s)
+	l := Memory()
+	if l.Name == "" {
+		return nil
+	}
+	if have := l.Available + int64(s[0].Value.Uint64()) - min(l.Total/8, 512<<20); n > have {
+		return fmt.Errorf("there is no memory for it: it would take %s; of the memory of %s, %s of %s are available",
+			Bytes(float64(n)), l.Name, Bytes(float64(l.Available)), Bytes(float64(l.Total)))
+	}
+	return nil
 }
 
 // All returns all known limits.

@@ -1,11 +1,4 @@
-// Package room reads files into memory, no more of one than there is memory for:
-// a packed file of a megabyte may hold a gigabyte, and a device has no end. Start
-// with [Reader].
-//
-// What there is, is what Go's soft memory limit leaves (a kernel sets it, by the
-// machine and by its control groups; elsewhere GOMEMLIMIT does), and what Linux
-// says is available. On other systems without a limit nothing is known.
-package room
+package files
 
 import (
 	"bytes"
@@ -16,10 +9,37 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+	"sync/atomic"
 )
 
-// Left returns how many bytes of memory are left.
-func Left() int64 {
+// ownNeed is the function that LimitMemory has set.
+var ownNeed atomic.Pointer[func(n int64) error]
+
+// LimitMemory makes [Need] ask need, which returns an error if memory has no room for
+// n bytes. A program that knows its limits better than this package does, such as
+// those of its control groups, calls it as it starts.
+func LimitMemory(need func(n int64) error) { ownNeed.Store(&need) }
+
+// Need returns an error if memory has no room for n bytes: if this is more than
+// seven eighths of what Go's soft memory limit (GOMEMLIMIT) and the memory that Linux
+// calls available leave. On other systems without such a limit, nothing is known and
+// the error is nil.
+func Need(n int64) error {
+	const small = 1 << 20
+	if n <= small {
+		return nil
+	}
+	if need := ownNeed.Load(); need != nil {
+		return (*need)(n)
+	}
+	if left := memoryLeft(); n > left-left/8 {
+		return fmt.Errorf("there is no memory for it: it would take %d MB, and %d MB are left", n>>20, left>>20)
+	}
+	return nil
+}
+
+// memoryLeft returns how many bytes of memory are left.
+func memoryLeft() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
 	metrics.Read(s)
 	free := int64(s[2].Value.Uint64())
@@ -39,21 +59,9 @@ func Left() int64 {
 	return left
 }
 
-// Need returns an error if there is no memory for a number of bytes.
-func Need(n int64) error {
-	const small = 1 << 20
-	if n <= small {
-		return nil
-	}
-	// An eighth stays for what else the program does.
-	if left := Left(); n > left-left/8 {
-		return fmt.Errorf("there is no memory for it: it would take %d MB, and %d MB are left", n>>20, left>>20)
-	}
-	return nil
-}
-
-// Reader returns a reader of r whose bytes are kept in memory, each as so many
-// bytes. It fails when there is no memory to go on.
+// Reader returns a reader of r for bytes that are kept in memory, where each of them
+// takes as many bytes as each says. It fails when memory has no room for more: a
+// packed file of a megabyte may hold a gigabyte, and a device has no end.
 func Reader(r io.Reader, each float64) io.Reader { return &reader{r: r, each: each} }
 
 type reader struct {
@@ -65,7 +73,7 @@ type reader struct {
 func (r *reader) Read(b []byte) (int, error) {
 	n, err := r.r.Read(b)
 	if r.n += int64(n); r.n > r.next {
-		// What grows is copied: as much again as there is.
+		// While a slice grows, its old and its new array are in memory.
 		if err := Need(int64(r.each * float64(r.n))); err != nil {
 			return n, fmt.Errorf("after %d MB: %w", r.n>>20, err)
 		}
@@ -74,7 +82,8 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadFile is os.ReadFile for a file that memory holds.
+// ReadFile is [os.ReadFile] for a file that may be larger than memory, which is an
+// error then.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
