@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/smac"
+	"dace.local/dacelib/solver"
 )
 
 // kinds returns settings of all kinds, small enough to run often.
@@ -387,22 +390,85 @@ func keysOf(s *search, p *population, i int) string {
 }
 
 func TestJSON(t *testing.T) {
-	s := Pymoo062()
-	s.Config = Config{1, 2, 3, 0.5, true}
-	r, err := Run(context.Background(), onemax.Random(1, 10), s)
-	if err != nil {
-		t.Fatal(err)
+	for _, s := range kinds() {
+		r, err := Run(context.Background(), onemax.Random(1, 10), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Result
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatal(err)
+		}
+		if !same(r, back) {
+			t.Errorf("%+v was read back as %+v", r, back)
+		}
 	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestSettings checks that each field of Settings has a JSON name, is set in kinds
+// unless it has a test of its own, and changes a run.
+func TestSettings(t *testing.T) {
+	own := []string{"Config", "Evaluations", "Target", "Start", "Seed", "OnEvent"}
+	p := onemax.Random(1, 40)
+	for i := range reflect.TypeFor[Settings]().NumField() {
+		f := reflect.TypeFor[Settings]().Field(i)
+		if f.Tag.Get("json") == "" {
+			t.Errorf("Settings.%s has no JSON name: records of runs would have it by another name than all other fields", f.Name)
+		}
+		if slices.Contains(own, f.Name) {
+			continue
+		}
+		set, changes := false, false
+		for _, s := range kinds() {
+			if reflect.ValueOf(s).Field(i).IsZero() {
+				continue
+			}
+			set = true
+			plain := s
+			reflect.ValueOf(&plain).Elem().Field(i).SetZero()
+			with, err := Run(t.Context(), p, s)
+			without, err2 := Run(t.Context(), p, plain)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			changes = changes || with.Evaluations != without.Evaluations || !reflect.DeepEqual(with.History, without.History)
+		}
+		switch {
+		case !set:
+			t.Errorf("no element of kinds() sets Settings.%s: add one, with which budgets, teams, JSON and cancellation are tested", f.Name)
+		case !changes:
+			t.Errorf("Settings.%s changes no run of kinds()", f.Name)
+		}
 	}
-	var back Result
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
-	if !same(r, back) {
-		t.Errorf("%+v was read back as %+v", r, back)
+}
+
+// TestParameters checks that each parameter of the space survives the way from a
+// solver's configuration to BRKGA's and back.
+func TestParameters(t *testing.T) {
+	for _, param := range Solver().Space(30, 800).Params {
+		var v any = int(param.Lo) + 1
+		switch param.Kind {
+		case smac.Float:
+			v = (param.Lo + param.Hi) / 4
+		case smac.Bool:
+			v = param.Default == 0
+		}
+		c, err := solver.New("brkga", map[string]any{param.Name: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := From(c, 800)
+		if err != nil {
+			t.Errorf("the space has the parameter %s: From, Config and Config.Named must know it (%v)", param.Name, err)
+			continue
+		}
+		if back := own.Named().Values()[param.Name]; fmt.Sprint(back) != fmt.Sprint(v) {
+			t.Errorf("%s: %v came back from Config.Named as %v", param.Name, v, back)
+		}
 	}
 }
 

@@ -12,41 +12,52 @@ import (
 	"dace.local/dacelib/run"
 )
 
-// Methods returns the names that [Build] accepts, the paper's methods first.
-func Methods() []string {
-	return []string{"DACE", "CEPS", "NoReg", "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH", "GREEDY", "BEST"}
-}
-
-// Build constructs a portfolio by a method: method is "DACE", "CEPS", "NoReg",
-// "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH", "GREEDY" or "BEST", in upper or
-// lower case. CEPS and FRESH need class, from which they draw instances. ONEx3
-// is [One] with three Seeds.
-func Build(ctx context.Context, method string, class problem.Class, training []problem.Problem, s Settings) (Result, error) {
-	switch method, err := Method(method); method {
-	case "DACE":
-		return DACE(ctx, training, s)
-	case "CEPS":
-		return CEPS(ctx, training, class, s)
-	case "NoReg":
-		return NoReg(ctx, training, s)
-	case "GLOBAL":
-		return GLOBAL(ctx, training, s)
-	case "PARHYDRA":
-		return PARHYDRA(ctx, training, s)
-	case "ONE":
-		return One(ctx, training, s)
-	case "ONEx3":
+// methods are the methods of [Build], the paper's first.
+var methods = []struct {
+	name  string
+	build func(ctx context.Context, training []problem.Problem, class problem.Class, s Settings) (Result, error)
+}{
+	{"DACE", onTraining(DACE)},
+	{"CEPS", CEPS},
+	{"NoReg", onTraining(NoReg)},
+	{"GLOBAL", onTraining(GLOBAL)},
+	{"PARHYDRA", onTraining(PARHYDRA)},
+	{"ONE", onTraining(One)},
+	{"ONEx3", func(ctx context.Context, training []problem.Problem, _ problem.Class, s Settings) (Result, error) {
 		s.Seeds = 3
 		return One(ctx, training, s)
-	case "FRESH":
-		return Fresh(ctx, training, class, s)
-	case "GREEDY":
-		return Greedy(ctx, training, s)
-	case "BEST":
-		return Best(ctx, training, s)
-	default:
-		return Result{}, err
+	}},
+	{"FRESH", Fresh},
+	{"GREEDY", onTraining(Greedy)},
+	{"BEST", onTraining(Best)},
+}
+
+// onTraining returns a method that needs no class.
+func onTraining(build func(context.Context, []problem.Problem, Settings) (Result, error)) func(context.Context, []problem.Problem, problem.Class, Settings) (Result, error) {
+	return func(ctx context.Context, training []problem.Problem, _ problem.Class, s Settings) (Result, error) {
+		return build(ctx, training, s)
 	}
+}
+
+// Methods returns the names that [Build] accepts, the paper's methods first.
+func Methods() []string {
+	names := make([]string, len(methods))
+	for i, m := range methods {
+		names[i] = m.name
+	}
+	return names
+}
+
+// Build constructs a portfolio by one of [Methods], in upper or lower case. CEPS and
+// FRESH need class, from which they draw instances. ONEx3 is [One] with three Seeds.
+func Build(ctx context.Context, method string, class problem.Class, training []problem.Problem, s Settings) (Result, error) {
+	for _, m := range methods {
+		if strings.EqualFold(m.name, method) {
+			return m.build(ctx, training, class, s)
+		}
+	}
+	_, err := Method(method)
+	return Result{}, err
 }
 
 // Method returns the spelling that [Methods] has for a name in any case.

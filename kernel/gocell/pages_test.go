@@ -99,7 +99,7 @@ func TestMagicsPage(t *testing.T) {
 	for _, m := range benchSession(t).magics().All() {
 		known["**`"+m.Usage+"`**"] = true
 		if want := words("**`" + m.Usage + "`** " + m.Short + ". " + m.Doc); !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
+			t.Errorf("MAGICS.md lacks %q: add it, with a block of Go that uses the magic", want)
 		}
 	}
 	for _, usage := range regexp.MustCompile("\\*\\*`%[^`]*`\\*\\*").FindAllString(page, -1) {

@@ -136,6 +136,16 @@ func TestValueFromPage(t *testing.T) {
 			return w
 		}, "value", "Grüße", "Grüße", "Grüße", `comm_msg echo_update {"value":"Grüße"}`},
 		{func(p func(...any)) widget.Widget {
+			w := widget.Textarea("lines", "one")
+			w.OnChange(func(v string) { p(fmt.Sprintf("%q", v)) })
+			return w
+		}, "value", "one\ntwo", `"one\ntwo"`, "one\ntwo", `comm_msg echo_update {"value":"one\ntwo"}`},
+		{func(p func(...any)) widget.Widget {
+			w := widget.Progress("done", 0, 1, 0.25)
+			w.OnChange(func(v float64) { p(v) })
+			return w
+		}, "value", 2, "1", 1., "comm_msg echo_update {\"value\":2}\ncomm_msg update {\"value\":1}"},
+		{func(p func(...any)) widget.Widget {
 			w := widget.Checkbox("on", false)
 			w.OnChange(func(v bool) { p(v) })
 			return w

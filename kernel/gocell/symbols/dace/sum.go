@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "58d934fe62fcfcc6f176037a3214a842e3c811ecebffd8405d84ab7cb7470f7f"
+const Sum = "2110da5a1513930339cb4ef0b4062d43845d032fe90509749f0fd4380c8da5e4"

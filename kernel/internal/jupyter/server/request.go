@@ -28,34 +28,41 @@ type request struct {
 // an error, which becomes an error reply.
 type handler func(s *server, ctx context.Context, r *request) (any, error)
 
-// handlers maps the types of requests to their handlers; notices does so for
-// messages that have no reply.
-var handlers, notices map[string]handler
+// A messageType says how the server serves the messages of a type.
+type messageType struct {
+	handle handler
+	// question: the request changes nothing, and is answered while a cell runs.
+	question bool
+	// noReply: the message has none.
+	noReply bool
+}
 
-func init() { // the handlers use lanes, which use these maps: an initialization cycle
-	handlers = map[string]handler{
-		"kernel_info_request": (*server).kernelInfo,
-		"connect_request":     (*server).connect,
-		"execute_request":     shellOnly((*server).execute),
-		"is_complete_request": (*server).isComplete,
-		"complete_request":    (*server).complete,
-		"inspect_request":     (*server).inspect,
-		"history_request":     (*server).searchHistory,
-		"comm_info_request":   (*server).commInfo,
-		"interrupt_request":   (*server).interruptRequest,
-		"usage_request":       (*server).usageRequest,
+// messageTypes are the messages that the server serves.
+var messageTypes map[string]messageType
 
-		"debug_request": controlOnly((*server).debug),
+func init() { // the handlers use lanes, which use this map: an initialization cycle
+	messageTypes = map[string]messageType{
+		"kernel_info_request": {handle: (*server).kernelInfo, question: true},
+		"connect_request":     {handle: (*server).connect, question: true},
+		"execute_request":     {handle: shellOnly((*server).execute)},
+		"is_complete_request": {handle: (*server).isComplete, question: true},
+		"complete_request":    {handle: (*server).complete, question: true},
+		"inspect_request":     {handle: (*server).inspect, question: true},
+		"history_request":     {handle: (*server).searchHistory, question: true},
+		"comm_info_request":   {handle: (*server).commInfo, question: true},
+		"usage_request":       {handle: (*server).usageRequest, question: true},
+		"interrupt_request":   {handle: (*server).interruptRequest},
 
-		"create_subshell_request": controlOnly((*server).createSubshell),
-		"delete_subshell_request": controlOnly((*server).deleteSubshell),
-		"list_subshell_request":   controlOnly((*server).listSubshells),
-		"shutdown_request":        (*server).shutdown,
-	}
-	notices = map[string]handler{
-		"comm_open":  shellOnly((*server).commMessage),
-		"comm_msg":   shellOnly((*server).commMessage),
-		"comm_close": shellOnly((*server).commMessage),
+		"debug_request": {handle: controlOnly((*server).debug)},
+
+		"create_subshell_request": {handle: controlOnly((*server).createSubshell)},
+		"delete_subshell_request": {handle: controlOnly((*server).deleteSubshell)},
+		"list_subshell_request":   {handle: controlOnly((*server).listSubshells)},
+		"shutdown_request":        {handle: (*server).shutdown},
+
+		"comm_open":  {handle: shellOnly((*server).commMessage), noReply: true},
+		"comm_msg":   {handle: shellOnly((*server).commMessage), noReply: true},
+		"comm_close": {handle: shellOnly((*server).commMessage), noReply: true},
 	}
 }
 
@@ -83,17 +90,17 @@ func (s *server) handle(ctx context.Context, r *request) {
 		s.working.end(s, r)
 		s.log.Debug("answered", "type", kind, "channel", r.lane.channel, "took", time.Since(start))
 	}()
-	if h, ok := notices[kind]; ok {
-		if _, err := guard(s, h, ctx, r); err != nil {
+	t, ok := messageTypes[kind]
+	if !ok {
+		t.handle = unknown
+	}
+	content, err := guard(s, t.handle, ctx, r)
+	if t.noReply {
+		if err != nil {
 			s.log.Warn("a message was refused", "type", kind, "error", err)
 		}
 		return
 	}
-	h, ok := handlers[kind]
-	if !ok {
-		h = unknown
-	}
-	content, err := guard(s, h, ctx, r)
 	if err != nil {
 		s.log.Info("a request failed", "type", kind, "error", err)
 		content = errorReply(err)

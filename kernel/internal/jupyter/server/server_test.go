@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -56,6 +57,7 @@ var kernelTests = map[string]func(*testing.T, *kernel){
 	"Questions":         testQuestionsWhileRuns,
 	"Subshells":         testSubshells,
 	"Usage":             testUsage,
+	"Debug":             testDebug,
 	"Shutdown":          testShutdown,
 	"ShutdownShell":     testShutdownShell,
 	"ShutdownWhileRuns": testShutdownWhileRuns,
@@ -582,13 +584,21 @@ func testShellQueues(t *testing.T, k *kernel) {
 func testQuestionsWhileRuns(t *testing.T, k *kernel) {
 	k.execute("x = 1")
 	id := k.running("%loop")
-	for kind, q := range map[string]object{
-		"kernel_info_request": {}, "connect_request": {}, "comm_info_request": {},
+	examples := map[string]object{
+		"kernel_info_request": {}, "connect_request": {}, "comm_info_request": {}, "usage_request": {},
 		"complete_request":    {"code": "%pri", "cursor_pos": 4},
 		"inspect_request":     {"code": "x", "cursor_pos": 1, "detail_level": 0},
 		"is_complete_request": {"code": "{"},
 		"history_request":     {"hist_access_type": "tail", "n": 1, "output": false, "raw": true},
-	} {
+	}
+	for kind, typ := range messageTypes {
+		q, ok := examples[kind]
+		if ok != typ.question {
+			t.Errorf("%s: question is %v in messageTypes: examples of testQuestionsWhileRuns must have it if and only if it is", kind, typ.question)
+		}
+		if !ok {
+			continue
+		}
 		before := len(k.iopub[id])
 		reply, outs := k.ask(wire.Shell, kind, q)
 		if reply["status"] == "error" || len(outs) > 0 {
@@ -610,6 +620,48 @@ func testQuestionsWhileRuns(t *testing.T, k *kernel) {
 	for parent, ms := range k.iopub {
 		if len(ms) > 0 && state(ms[len(ms)-1]) == "busy" {
 			t.Errorf("%s is left busy", parent)
+		}
+	}
+}
+
+// testDebug checks what the panel of variables gets of an engine without a debugger.
+func testDebug(t *testing.T, k *kernel) {
+	debug := func(command string) object { // whose reply has no status
+		id := k.send(wire.Control, "debug_request", object{"seq": 1, "type": "request", "command": command})
+		defer k.outputs(id)
+		return content(k.reply(wire.Control, id, "debug_reply"))
+	}
+	reply := debug("debugInfo")
+	body, _ := reply["body"].(object)
+	if reply["success"] != true || body["isStarted"] != false {
+		t.Errorf("debugInfo: %v", reply)
+	}
+	reply = debug("attach")
+	if reply["success"] != false || reply["message"] != "this engine has no debugger: it serves inspectVariables, not attach" {
+		t.Errorf("attach: %v", reply)
+	}
+	if reply, _ := k.ask(wire.Shell, "debug_request", object{}); reply["status"] != "error" {
+		t.Errorf("on the shell channel: %v", reply)
+	}
+}
+
+// TestMessageTypes checks that no message is without a test.
+func TestMessageTypes(t *testing.T) {
+	names, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for kind := range messageTypes {
+		if !strings.Contains(all.String(), `"`+kind+`"`) {
+			t.Errorf("no test sends a %s: add one to kernelTests in server_test.go", kind)
 		}
 	}
 }

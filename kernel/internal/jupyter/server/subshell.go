@@ -10,29 +10,16 @@ import (
 	"dace.local/kernel/internal/jupyter/wire"
 )
 
-// questions holds the types of requests that change nothing. They need not wait
-// for running cells.
-var questions = map[string]bool{
-	"kernel_info_request": true,
-	"connect_request":     true,
-	"is_complete_request": true,
-	"complete_request":    true,
-	"inspect_request":     true,
-	"history_request":     true,
-	"comm_info_request":   true,
-	"usage_request":       true,
-}
-
 // route passes a message of the shell channel to the lane of its subshell, or
-// to that of the main shell. If that lane is busy, a request of [questions]
-// goes to the lane asides instead, which answers at once. If the lane is idle,
+// to that of the main shell. If that lane is busy, a question goes to the
+// lane asides instead, which answers at once. If the lane is idle,
 // it answers the request itself, so that the answer reflects the cells before.
 func (s *server) route(ctx context.Context, m wire.Message) {
 	l := s.shell
 	if id := m.Header.Subshell; id != "" {
 		l = s.subshell(id)
 	}
-	if l == nil || questions[m.Header.MsgType] && l.pending.Load() > 0 {
+	if l == nil || messageTypes[m.Header.MsgType].question && l.pending.Load() > 0 {
 		l = s.asides // also for an unknown subshell: the reply is an error
 	}
 	l.push(ctx, m)
