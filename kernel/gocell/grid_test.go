@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,14 +30,15 @@ import (
 var (
 	gridSeed      = flag.Uint64("grid.seed", 1, "seed that draws the functions of the grid")
 	gridFunctions = flag.Int("grid.functions", 500, "number of functions of the grid; 0 is all of them")
+	gridBuilt     = flag.Int("grid.built", 2000, "number of functions in a compiled cell")
+	gridOnly      = flag.String("grid.only", "", "run those functions only whose text or description matches")
 )
 
 // compiledHead begins a cell that is compiled.
 const compiledHead = "%%compile\n"
 
-// gridBatch is how many functions a cell declares, and gridBuilt how many a compiled
-// one does.
-const gridBatch, gridBuilt = 50, 2000
+// gridBatch is how many functions a cell declares.
+const gridBatch = 50
 
 func TestGrid(t *testing.T) {
 	if raceDetector {
@@ -49,6 +52,10 @@ func TestGrid(t *testing.T) {
 	cases, err := randomtest.Grid(*gridFunctions, *gridSeed)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if *gridOnly != "" {
+		only := regexp.MustCompile(*gridOnly)
+		cases = slices.DeleteFunc(cases, func(c randomtest.GridCase) bool { return !only.MatchString(c.String() + "\n" + c.Declare) })
 	}
 	t.Logf("%d functions, written in %v", len(cases), time.Since(start).Round(time.Second))
 	start = time.Now()
@@ -266,8 +273,15 @@ func gridTogether(t *testing.T, lines map[string]string, cases []randomtest.Grid
 func gridCompiled(t *testing.T, loader *native.Loader, cases []randomtest.GridCase) map[string]string {
 	lines := map[string]string{}
 	run := gridSession(t, loader, compiledHead)
-	for first := 0; first < len(cases); first += gridBuilt {
-		gridTogether(t, lines, cases[first:min(first+gridBuilt, len(cases))], compiledHead, inCompiled, run)
+	instances := map[string]bool{}
+	for _, c := range cases { // which a generic function may want that runs interpreted
+		instances["var _ Box["+c.Type+"]\n"] = true
+	}
+	if _, e := run(compiledHead + strings.Join(slices.Collect(maps.Keys(instances)), "")); e != nil {
+		t.Fatal(failure(e))
+	}
+	for first := 0; first < len(cases); first += *gridBuilt {
+		gridTogether(t, lines, cases[first:min(first+*gridBuilt, len(cases))], compiledHead, inCompiled, run)
 	}
 	return lines
 }

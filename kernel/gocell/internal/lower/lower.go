@@ -1035,20 +1035,28 @@ func exceedsInt64(tv types.TypeAndValue) bool {
 }
 
 // holdDeferredArgs assigns the arguments of a deferred call to variables before
-// the defer statement. The interpreter would read their operands when the call
-// is made.
+// the defer statement: the interpreter would read their operands when the call
+// is made. A builtin, which it may call at once, is called in a function literal.
 func (l *lowerer) holdDeferredArgs(c *astutil.Cursor, d *ast.DeferStmt) verdict {
-	if c.Index() < 0 {
-		return goOn
-	}
-	pos := d.Pos()
+	m := syntax.At(d.Pos())
+	var before []ast.Stmt
 	for i, a := range d.Call.Args {
 		if tv, ok := l.c.Info.Types[a]; !l.receivers[a] && (!ok || tv.Value != nil || !tv.IsValue() || tv.IsNil()) {
 			continue
 		}
 		t := l.tempName()
-		c.InsertBefore(&ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{Name: t, NamePos: pos}}, TokPos: pos, Tok: token.DEFINE, Rhs: []ast.Expr{a}})
-		d.Call.Args[i] = &ast.Ident{Name: t, NamePos: pos}
+		before = append(before, m.Define(t, a))
+		d.Call.Args[i] = m.Ident(t)
+	}
+	if l.isBuiltin(d.Call.Fun) {
+		d.Call = syntax.Call(m.FuncLit(nil, nil, &ast.ExprStmt{X: d.Call}), m.Pos)
+	}
+	if c.Index() < 0 && len(before) > 0 { // it has a label
+		c.Replace(m.Block(append(before, d)...))
+		return stop
+	}
+	for _, s := range before {
+		c.InsertBefore(s)
 	}
 	return goOn
 }

@@ -54,6 +54,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/internal/toolchain/background"
@@ -592,7 +593,7 @@ func open(f *os.File, modules string) (map[string]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("the table of a package is a %T", s)
 	}
-	return *t, nil
+	return *t, unifyTables(f, unsafe.Pointer(t))
 }
 
 // explainOpen adds advice to the error of a plugin that does not load.
