@@ -72,7 +72,7 @@ func throughClient(t *testing.T, file string) {
 	}
 	dir := t.TempDir()
 	t.Cleanup(func() {
-		// The compiler of a kernel that was killed may write for a moment yet.
+		// The compiler of a kernel that was killed may go on writing for a moment.
 		for range 100 {
 			if os.RemoveAll(dir) == nil {
 				return

@@ -11,7 +11,7 @@ import (
 const KnownGo = "go1.26.8"
 
 // Refusal is the sentence about a Go whose run time is not laid out as the kernel
-// takes it to be.
+// expects.
 func Refusal(why error) string {
 	reasons := strings.Split(strings.TrimSpace(why.Error()), "\n")
 	for i, r := range reasons {

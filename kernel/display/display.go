@@ -212,7 +212,7 @@ func pngBundle(b []byte, scale float64) engine.Bundle {
 	if scale != 1 {
 		about["width"], about["height"] = int(float64(cfg.Width)/scale+.5), int(float64(cfg.Height)/scale+.5)
 	}
-	if cfg.ColorModel == color.NRGBAModel || cfg.ColorModel == color.NRGBA64Model { // it may let the page through
+	if cfg.ColorModel == color.NRGBAModel || cfg.ColorModel == color.NRGBA64Model { // it may be transparent
 		about["needs_background"] = "light"
 	}
 	if len(about) > 0 {

@@ -267,7 +267,7 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// A picture that lets the page through gets a light one in a dark theme.
+// A transparent picture gets a light background in a dark theme.
 func TestBackground(t *testing.T) {
 	var opaque, through bytes.Buffer
 	for b, m := range map[*bytes.Buffer]image.Image{&opaque: image.NewGray(image.Rect(0, 0, 2, 2)), &through: image.NewNRGBA(image.Rect(0, 0, 2, 2))} {

@@ -48,8 +48,8 @@ type Engine interface {
 	Close() error
 }
 
-// A CommHandler is an Engine that serves comms, such as those of widgets. If an
-// engine is none, the server closes every comm that a client opens.
+// A CommHandler is an Engine that serves comms, such as those of widgets. For other
+// engines the server closes every comm that a client opens.
 type CommHandler interface {
 	// Comm handles a comm message from a client. Unless the engine is
 	// Concurrent (see [Info]), calls are made one at a time and between cells;

@@ -11,10 +11,10 @@ import (
 	"dace.local/kernel/engine/enginetest"
 )
 
-// TestStoppedBeside checks that an interrupt of one of two cells stops both and
-// says so, and that the session goes on: its closures work, a declaration made
-// beside a cell is known.
-func TestStoppedBeside(t *testing.T) {
+// TestStopConcurrent checks that an interrupt of one of two concurrent cells stops both
+// and says so, and that the session goes on: its closures work, a declaration made while
+// a cell ran is known.
+func TestStopConcurrent(t *testing.T) {
 	s, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -108,9 +108,9 @@ type within struct {
 	globals map[int]int
 }
 
-// compileWithin compiles code that sees variables besides the session's. The caller
-// has the turn to compile. The names that it adds are taken back, unless keep says
-// that it is to stay.
+// compileWithin compiles code that uses variables of a function besides the session's.
+// The caller has the turn to compile. Unless keep is set, the names that the code
+// declares are removed again.
 func (s *Session) compileWithin(code string, vars []*types.Var, keep bool) (w *within, err error) {
 	src, err := check.ParseCell(s.machine.Files(), cell.NewFile("expression"), "", code)
 	if err != nil {
@@ -166,7 +166,8 @@ func (s *Session) checkWithin(p *check.Program, src *check.Source) (c *check.Che
 	return p.Check(s.machine.Files(), src)
 }
 
-// bind makes the code's variables those of a function's call.
+// bind makes the global variables that the code uses refer to the variables of a
+// function's call.
 func (w *within) bind(m *vm.Machine, values []reflect.Value) {
 	for i, global := range w.globals {
 		m.Alias(global, values[i])
@@ -174,7 +175,8 @@ func (w *within) bind(m *vm.Machine, values []reflect.Value) {
 }
 
 // runWithin runs code that compileWithin has compiled, and returns the values of
-// its last expression. The caller has the turn to compile; runWithin calls release once it has compiled.
+// its last expression. The caller has the turn to compile; runWithin calls release
+// once it has compiled.
 func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Value, out engine.Outputs, release func()) ([]any, error) {
 	if out == nil {
 		out = discard{}
@@ -261,7 +263,7 @@ func (h debugHost) Condition(ctx context.Context, expr string, vars []*types.Var
 	}, nil
 }
 
-// Define makes a variable of a function's one of the session.
+// Define gives the session a variable with the value that a function's has.
 func (h debugHost) Define(ctx context.Context, name, as string, in debug.Scope) error {
 	s := h.s
 	if !slices.ContainsFunc(in.Vars, func(v *types.Var) bool { return v.Name() == name }) {

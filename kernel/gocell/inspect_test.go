@@ -14,9 +14,8 @@ import (
 	"dace.local/kernel/gocell/symbols"
 )
 
-// inspected holds what the calls of explained have taken: the time that clock
-// tells, which is the processor's where a test can read it (clock_linux_test.go),
-// as others use the machine, too.
+// inspected holds the time that each call of explained took, by clock: processor time
+// where a test can read it (clock_linux_test.go), so that other processes do not count.
 var (
 	inspected []time.Duration
 	begin     = time.Now()
@@ -42,8 +41,9 @@ func explained(t *testing.T, s *Session, code string, detail int) string {
 }
 
 // TestInspectFields asks for every exported field of dacelib, the standard
-// library, gonum, plot and gorgonia: by its type, by name, and inside a literal. Each answer has the field's comment, if
-// its package has one, and for settings of dacelib the default.
+// library, gonum, plot and gorgonia: by its type, by name, and inside a literal. Each
+// answer has the field's comment, if its package has one, and for settings of dacelib
+// the default.
 func TestInspectFields(t *testing.T) {
 	s := benchSession(t)
 	fields, commented, defaults := 0, 0, 0

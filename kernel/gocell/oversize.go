@@ -68,8 +68,8 @@ func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), q
 	}
 }
 
-// core returns the type whose literal a composite literal of type t is: within
-// others &T{} may be written {}.
+// core returns the type that a composite literal of type t makes: in a literal with
+// elements of type *T, {} stands for &T{}.
 func core(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem().Underlying()

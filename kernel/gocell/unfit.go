@@ -46,9 +46,9 @@ func (a *automatic) unfit(n *check.Native) (why string) {
 	return why
 }
 
-// unfitSignature returns why functions with a signature stay interpreted, or "":
-// a map may be another goroutine's too, whose writes wait for an interpreted one
-// only, and the type of a value in an interface may depend on who asks.
+// unfitSignature returns why functions with a signature stay interpreted, or "".
+// Compiled code does not take the locks by which interpreted goroutines share a map,
+// and a value in an interface may have another type descriptor there.
 func unfitSignature(sig *types.Signature) (why string) {
 	for v := range sig.Params().Variables() {
 		if holdsMap(v.Type()) {

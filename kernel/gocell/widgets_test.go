@@ -169,9 +169,9 @@ func TestInterruptCallback(t *testing.T) {
 	p.run(`k := 3`)
 }
 
-// TestCallbackBeside presses a button while a cell sleeps, and while one
+// TestCallbackWhileRunning presses a button while a cell sleeps, and while one
 // computes. The cell goes on, and keeps its output.
-func TestCallbackBeside(t *testing.T) {
+func TestCallbackWhileRunning(t *testing.T) {
 	p := newWidgetPage(t, gocell.Options{})
 	p.run(`pressed := make(chan int, 1)
 n := 0

@@ -24,10 +24,10 @@ var (
 	// escaped matches the lines of code that stand in the text behind "// ": those
 	// that Jupytext takes for magics of Go, and what would be taken for a mark.
 	escaped = regexp.MustCompile(`^(?:// ?)*(?:!\*?[a-zA-Z]|%{1,3}[a-zA-Z]|(?://gonb:)?%%(?:\s|$))`)
-	// markLike matches what would be taken for a mark, or is one behind "// ": that is
-	// escaped in a raw string, too.
+	// markLike matches the lines of code that would be read as a mark, and marks that are
+	// escaped by "// " already. They are escaped in raw strings, too.
 	markLike = regexp.MustCompile(`^(?:// ?)*//\s*%%(?:\s|$)`)
-	// proseMark matches the same in the lines of a cell of text.
+	// proseMark matches such lines in a text cell, without the "//" of the comment.
 	proseMark = regexp.MustCompile(`^(?:// ?)*\s*%%(?:\s|$)`)
 	// gonbCell matches gonb's line between declarations and statements, which
 	// Jupytext writes behind "//gonb:".
@@ -43,8 +43,8 @@ const (
 	blankLines = "lines_to_next_cell"
 )
 
-// untold lists the metadata of cells that the text leaves out.
-var untold = []string{"execution", "ExecuteTime", "collapsed", "scrolled"}
+// leftOut lists the metadata of cells that the text does not have.
+var leftOut = []string{"execution", "ExecuteTime", "collapsed", "scrolled"}
 
 // IsPercent reports whether a text is a notebook in the percent format: whether a
 // line begins a cell, or a header says so.
@@ -292,7 +292,7 @@ func (c *Cell) percentOptions(index int) string {
 	var b strings.Builder
 	m := map[string]any{}
 	for k, v := range c.Metadata {
-		if !slices.Contains(untold, k) && k != blankLines {
+		if !slices.Contains(leftOut, k) && k != blankLines {
 			m[k] = v
 		}
 	}
@@ -464,7 +464,7 @@ func (nb *Notebook) Complete(old *Notebook) {
 	}
 	for c, o := range of {
 		c.ID, c.Outputs, c.Count, c.Attachments, c.Extra = o.ID, o.Outputs, o.Count, o.Attachments, o.Extra
-		for _, k := range untold {
+		for _, k := range leftOut {
 			if v, ok := o.Metadata[k]; ok {
 				c.Metadata[k] = v
 			}

@@ -1,6 +1,5 @@
 // Package shell runs commands from cells: a line `!ls *.csv` is [Run], and
-// `files := !ls *.csv` is [Lines]. Call the functions to build a command by
-// Go:
+// `files := !ls *.csv` is [Lines]. Call the functions to build a command line in Go:
 //
 //	shell.Run("tar -xf " + archive)
 //

@@ -109,7 +109,7 @@ func Test(t *testing.T, l Language) {
 		{"Inspect", testInspect},
 		{"Evaluate", testEvaluate},
 		{"QuestionsWhileRunning", testConcurrent},
-		{"CellsBesideEachOther", testBeside},
+		{"ConcurrentCells", testConcurrentCells},
 		{"EmptyCell", testEmpty},
 		{"Close", testClose},
 	}
@@ -681,9 +681,9 @@ func testConcurrent(t *testing.T, s *session) {
 	<-done
 }
 
-// testBeside checks that a Concurrent engine runs a cell while another one
+// testConcurrentCells checks that a Concurrent engine runs a cell while another one
 // runs, and that each has its own outputs and its own interrupt.
-func testBeside(t *testing.T, s *session) {
+func testConcurrentCells(t *testing.T, s *session) {
 	if !s.eng.Info().Concurrent {
 		t.Skip("the engine runs one cell at a time")
 	}

@@ -89,8 +89,8 @@ type defaultValue struct{ v any }
 func SetDefault(v any) { fallback.Store(defaultValue{v}) }
 
 // ValueOrDefault returns the value of this goroutine, or, if it has none, that of
-// SetDefault: a library's goroutines and those of timers may be started by none of a
-// cell's.
+// SetDefault: a goroutine of a library or of a timer need not have been started by one
+// of a cell.
 func ValueOrDefault() any {
 	if v := Value(); v != nil {
 		return v

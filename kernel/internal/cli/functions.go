@@ -11,10 +11,10 @@ type Functions struct {
 	// Pack describes a function of the session's cells; nil in a process without
 	// a session.
 	Pack func(f any) (source []byte, err error)
-	// Make makes it again and returns the value of a Go expression that has %s
-	// for it, with the function as built, if it was, and how it is computed.
-	// built is the function as another process of the same program has built it,
-	// or nil.
+	// Make makes the function that source describes in this process. It returns the
+	// value of a Go expression, in which %s stands for the function, the plugin if the
+	// function is compiled, and a text that says how it is computed. built is a plugin
+	// of it from another process of the same program, or nil.
 	Make func(ctx context.Context, source, built []byte, expression string) (value any, asBuilt []byte, how string, err error)
 }
 

@@ -2,9 +2,9 @@ package check
 
 import "strings"
 
-// An errorKind is what an error of the type checker is about, as far as the
-// kernel goes by it. go/types gives errors no code, so it is read from the
-// text, here alone; TestErrorKind holds the texts against the checker.
+// An errorKind is the kind of an error of the type checker, of those that the kernel
+// treats in their own way. go/types gives errors no code, so the kind is read from the
+// text, here alone; TestErrorKind compares the texts with the checker's.
 type errorKind int
 
 const (

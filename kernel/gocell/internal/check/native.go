@@ -48,6 +48,7 @@ type Native struct {
 	Blank       []string              // import paths that it imports for their side effects
 	Vars        map[string]*types.Var // session variables that it shares
 	UsesContext bool                  // it uses the predeclared ctx
+	Defers      bool                  // it has defer statements
 
 	Fetched bool              // it imports what %get has fetched
 	Path    string            // its import path in the toolchain's build

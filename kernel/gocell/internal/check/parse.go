@@ -35,8 +35,8 @@ type Source struct {
 	Program bool           // begins with package main
 }
 
-// ParseCell parses a cell, without a package clause at its beginning. The error is a scanner.ErrorList with positions in
-// the cell.
+// ParseCell parses a cell, without a package clause at its beginning. The error is a
+// scanner.ErrorList with positions in the cell.
 func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error) {
 	tokens, _, _ := cell.Tokens(text)
 	src := &Source{Number: number, id: id}

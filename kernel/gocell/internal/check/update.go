@@ -213,7 +213,7 @@ func (u *update) compiled(c *Checked, k *checking, natives []*Unit, replaced map
 		}
 		return errAgain
 	case err != nil && bad != nil && bad.parts != nil:
-		// Compiled cells must do without these types.
+		// These types stay interpreted: compiled cells cannot use them.
 		if p.cannotLift == nil {
 			p.cannotLift = map[string]string{}
 		}
@@ -344,8 +344,8 @@ func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
 	inInitOrder(u.src.Body, fileVars, u.p.initializers(u.fset, k.all, u.src.Body, k.used))
 }
 
-// define takes the cell's variables over. One whose type has changed takes its
-// users along.
+// define gives the session the cell's variables. If the type of one has changed, the
+// declarations that use it are checked again.
 func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 	again := false
 	for _, v := range c.Vars {

@@ -23,8 +23,8 @@ import (
 // The toolchain compiles the cell's text as it was typed, with a few
 // replacements: names of other cells, go statements (a panic in a goroutine
 // must not end the kernel), loops (they end when the cell is interrupted) and the
-// values of variables, which a function sets whenever the cell runs. Beside the text, the package has a table through
-// which the session reaches its declarations.
+// values of variables, which a function sets whenever the cell runs. Beside the text,
+// the package has a table through which the session reaches its declarations.
 
 // generator writes the package of a compiled cell.
 type generator struct {
@@ -145,6 +145,8 @@ func (g *generator) exchange() {
 			switch x := x.(type) {
 			case *ast.GoStmt:
 				g.goStmt(x)
+			case *ast.DeferStmt:
+				n.Defers = true
 			case *ast.CallExpr:
 				g.makeCall(x)
 			case *ast.SelectorExpr:

@@ -15,8 +15,8 @@ import (
 )
 
 // Strings and slices that grow by a factor are compared with the memory before
-// they do: s += s of a text of gigabytes takes all there is between two looks at
-// the memory, and ends the process.
+// they do: s += s of a text of gigabytes takes all memory between two readings of it,
+// and ends the process.
 
 // growText declares what does so; %[1]s is cell.Mark.
 const growText = `var %[1]sgrow = func(what string, bytes float64) {}

@@ -418,18 +418,18 @@ func (s *Set) Declaration(o types.Object) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// mostFrames is how many frames of a panic in a compiled cell are kept.
+const mostFrames = 250
+
 // Frames returns the frames of compiled cells on the stack of a goroutine that
 // panics, innermost first.
 func (s *Set) Frames() []vm.Frame {
 	if s.empty() {
 		return nil
 	}
-	var pcs [256]uintptr
-	fs := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	var out []vm.Frame
 	panicking := false
-	for {
-		f, more := fs.Next()
+	onStack(func(f runtime.Frame) bool {
 		panicking = panicking || f.Function == "runtime.gopanic"
 		if path, name, ok := s.compiledName(f.Function); ok && panicking {
 			if p, ok := s.position(path, f.File, f.Line); ok {
@@ -437,10 +437,9 @@ func (s *Set) Frames() []vm.Frame {
 			}
 		}
 		// The panic passes the frames further out later.
-		if !more || panicking && vm.IsBorder(f.Function) {
-			return out
-		}
-	}
+		return len(out) < mostFrames && !(panicking && vm.IsBorder(f.Function))
+	})
+	return out
 }
 
 // onStack calls f for the functions on the stack of this goroutine, the innermost
@@ -506,22 +505,14 @@ func (s *Set) compiledName(function string) (path, name string, ok bool) {
 	return check.NativePath + path, name, ok
 }
 
-// defers reports whether a compiled cell has defer statements.
-func (s *Set) defers(path string) (found bool) {
+// defers reports whether the compiled cell at a path has defer statements.
+func (s *Set) defers(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.cells {
-		if n.Path != path {
-			continue
+		if n.Path == path {
+			return n.Defers
 		}
-		for _, d := range n.Decls {
-			ast.Inspect(d.Decl, func(x ast.Node) bool {
-				_, is := x.(*ast.DeferStmt)
-				found = found || is
-				return !found
-			})
-		}
-		return found
 	}
 	return false
 }

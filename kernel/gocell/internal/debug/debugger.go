@@ -29,7 +29,7 @@ type Host interface {
 	Run(ctx context.Context, code string, in Scope, out engine.Outputs) (value any, typ string, err error)
 	// Condition compiles an expression of type bool that may use variables.
 	Condition(ctx context.Context, expr string, vars []*types.Var) (holds func(values []reflect.Value) bool, err error)
-	// Define makes a variable of a function's one of the session.
+	// Define gives the session a variable with the value that a function's has.
 	Define(ctx context.Context, name, as string, in Scope) error
 	// Globals returns the session's variables, with their values unless a cell runs
 	// that has not stopped.

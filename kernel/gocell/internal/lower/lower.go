@@ -266,7 +266,7 @@ func (l *lowerer) holdDeclared(v *ast.ValueSpec, a *ast.AssignStmt) (list []ast.
 	return list
 }
 
-// discardLast is for a last expression whose value is not to be shown.
+// discardLast replaces a last expression whose value is not to be shown.
 func (l *lowerer) discardLast(s ast.Stmt, last bool) ([]ast.Stmt, bool) {
 	x, ok := s.(*ast.ExprStmt)
 	if !ok || !last || !l.c.Source.Quiet {
@@ -495,7 +495,7 @@ func renameBranches(n ast.Node, from, to string) {
 	})
 }
 
-// gotoLabels returns the labels that goto statements below n mean.
+// gotoLabels returns the labels of the goto statements below n.
 func gotoLabels(n ast.Node) map[string]bool {
 	labels := map[string]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -586,7 +586,7 @@ func (l *lowerer) isDelete(x *ast.CallExpr) bool {
 	return ok && l.c.Info.Uses[id] == types.Universe.Lookup("delete")
 }
 
-// hideEqualKeys is for the keys of a map's literal.
+// hideEqualKeys applies hideRepeated to the literal of a map.
 func (l *lowerer) hideEqualKeys(x *ast.CompositeLit) {
 	if m, ok := l.literalOf(x).(*types.Map); ok {
 		l.hideRepeated(x, m.Key())

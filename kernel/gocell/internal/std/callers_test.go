@@ -2,8 +2,8 @@ package std
 
 import "testing"
 
-// A Frames that is collected late does not take the entry of a later one at the
-// same address along.
+// A Frames that is collected late does not delete the entry of a later one at the same
+// address.
 func TestFramesAtOneAddress(t *testing.T) {
 	const at = 8 // where no Frames is
 	before, after := &framesLeft{at: at}, &framesLeft{at: at}

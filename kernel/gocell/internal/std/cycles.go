@@ -163,9 +163,8 @@ func mayCycle(t reflect.Type) bool {
 	return b
 }
 
-// recurses reports whether a type that t consists of is t, or one of those on the
-// way to it, which are true in within; those that are not, and have been looked at,
-// are false.
+// recurses reports whether t contains itself, or a type that contains it. In within the
+// types that contain t are true; others that have been visited are false.
 func recurses(t reflect.Type, within map[reflect.Type]bool) bool {
 	if t.Kind() == reflect.Interface {
 		return true

@@ -44,15 +44,15 @@ func tooDeep(x any) bool {
 	return mayCycle(v.Type()) && (&depthWalk{seen: map[reference]bool{}}).visit(v, 0)
 }
 
-// A depthWalk looks for a way into a value that is too long. What it comes to again
-// it does not follow: a value that contains itself is for others to find.
+// A depthWalk looks for a path of references into a value that is too long. It follows
+// each reference once: package std finds values that contain themselves in cycles.go.
 type depthWalk struct {
 	seen map[reference]bool
 	of   []string // packages whose structs alone are followed, and no maps; nil: all
 }
 
-// visit reports whether v, which is at a level, is too deep. Of what v consists of
-// the last is visited without recursion, as that is what a list goes on by.
+// visit reports whether v, at this level, leads too deep. It visits the last part of v
+// in a loop, without recursion: a long list mostly continues there.
 func (w *depthWalk) visit(v reflect.Value, level int) bool {
 	for {
 		if level > mostLevels {
@@ -184,13 +184,13 @@ func overrideDeep(ipath string, set func(name string, f any)) {
 	}
 }
 
-// wraps counts the calls that wrap a value in another. At each of many the value
-// is looked into, so that a chain of wraps costs little and cannot grow long.
+// wraps counts the calls that wrap a value in another. At one call in eachWrap the
+// value's depth is checked, so that a chain of wraps costs little and cannot grow long.
 type wraps struct{ calls atomic.Int64 }
 
 var nested wraps
 
-// eachWrap is how many wraps a look at the depth is for.
+// eachWrap is the number of calls for which the depth is checked once.
 const eachWrap = 1024
 
 // wrap panics if a value that is to be wrapped is nested too deep already.

@@ -23,8 +23,8 @@ type calls struct {
 	deferral *deferral
 	// raised is the panic under way that the debugger has been told of.
 	raised [2]uintptr
-	// idle orders what a goroutine does here before what another does that the
-	// run time gives the same address.
+	// idle makes what a goroutine does here happen before what a later goroutine with
+	// the same address does.
 	idle ordered
 }
 

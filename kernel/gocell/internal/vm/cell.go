@@ -212,7 +212,7 @@ func (m *Machine) Call(c *Cell, f func()) error {
 	})
 }
 
-// watched runs a cell under the eyes of watchMemory.
+// watched runs a cell while watchMemory observes the memory.
 func (m *Machine) watched(c *Cell, run func() error) error {
 	over := make(chan struct{})
 	defer close(over)
@@ -265,7 +265,7 @@ func (m *Machine) run(c *Cell, run func() error) error {
 	case <-done:
 		return err
 	case <-t.C:
-		<-c.started // what the interpreter does to its tables is behind it
+		<-c.started // the interpreter has finished changing its tables
 		if p := (*ForeignPanic)(nil); errors.As(err, &p) {
 			return err
 		}

@@ -5,9 +5,9 @@
 // calls ([Machine.Callers]), and a panic of any of them ends the cell, not the
 // process.
 //
-// It is the only importer of yaegi. All that it uses of yaegi, the run time and
-// other packages without their consent stands in one table, in reach.go, which
-// is checked as the process starts.
+// It is the only importer of yaegi. All that it uses of yaegi, the run time and other
+// packages although it is not exported is listed in reach.go, and checked as the process
+// starts.
 //
 // Start with [New], [Machine.Compile] and [Machine.Run]. The package knows no
 // type checker and no rewrite: what it compiles is a file that package lower has

@@ -9,7 +9,7 @@ import (
 	"dace.local/kernel/buildinfo"
 )
 
-// kernelPath is what the names of the kernel's functions begin with.
+// kernelPath is the prefix of the names of the kernel's functions.
 var kernelPath = buildinfo.Path("kernel/")
 
 // A library may call a cell's function in a goroutine of its own: an optimizer
@@ -28,15 +28,15 @@ func (p *ForeignPanic) Error() string {
 	return PanicText(p.Value, func(v any) string { return fmt.Sprintf("%+v", v) })
 }
 
-// recovers lists what the names of functions begin with that recover what they
-// call panics with; the goroutines of iter.Pull hand it on.
+// recovers lists prefixes of the names of functions that recover panics of the functions
+// that they call, or, as the goroutines of iter.Pull do, pass them on.
 var recovers = []string{"net/http.(*conn).serve", "net/http.(*http2serverConn).runHandler", "fmt.(*pp).handleMethods", "text/template.safeCall", "iter.",
 	buildinfo.Path("dacelib/"), functionName((*Machine).Guarded), buildinfo.Path("kernel/gocell/internal/std.(*Library).surviveTest")}
 
 // runCfgName is the interpreter's function that runs the body of a function.
 const runCfgName = yaegi + "/interp.runCfg"
 
-// runBodyName is ours.
+// runBodyName is the function of this package that does so.
 var runBodyName = functionName((*Machine).runBody)
 
 // foreign returns the name of the function that this goroutine was started with,

@@ -94,8 +94,8 @@ func (m *Machine) leave(c *Cell, f Frame) {
 	c.at, c.left = token.NoPos, true
 }
 
-// Panicked returns the value of the panic that an error of Run is, and whether
-// it is one.
+// Panicked returns the value of the panic that err, an error of Run, stands for; ok is
+// false for other errors.
 func Panicked(err error) (value any, ok bool) {
 	var p interp.Panic
 	if !errors.As(err, &p) {
@@ -111,10 +111,10 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// Ending is called to panic with e. Go runs no deferred calls as the process ends,
-// and the interpreter makes none; those of compiled cells no panic leaves out, so
-// that where there are some, Ending ends the cell and does not return: the goroutine
-// waits for ever, with what its stack holds.
+// Ending returns the value to panic with for the end of the process. Go runs no deferred
+// calls then, and the interpreter makes none for such a panic. A compiled cell would run
+// its own: if there are any on the stack, Ending ends the cell and does not return, and
+// the goroutine stays blocked with all that its stack refers to.
 func Ending(e Exit) Exit {
 	c, ok := goroutine.Value().(*Cell)
 	if !ok || c.main == nil || c.main.g != currentG() || !c.main.defers() {
@@ -134,7 +134,8 @@ func (e Exit) Error() string {
 	return fmt.Sprintf("os.Exit(%d)", e.Code)
 }
 
-// recovered returns what recover gave, out of what the interpreter adds.
+// recovered returns the value that code panicked with, without the wrappers that the
+// interpreter adds.
 func recovered(v any) any {
 	for {
 		rv := reflect.ValueOf(v)

@@ -153,8 +153,8 @@ func (m *Machine) Drop(name string) {
 	}
 }
 
-// moveGlobal makes one global variable the other of another type of the same
-// layout: they are one memory, for the pointers to it.
+// moveGlobal makes the global variable to share the memory of from, whose type has the
+// same layout, so that pointers to it stay valid.
 func (m *Machine) moveGlobal(from, to string) {
 	src, ok := m.Global(from)
 	dst, ok2 := m.globalPlace(to)
@@ -168,8 +168,8 @@ func (m *Machine) moveGlobal(from, to string) {
 	*dst = reflect.NewAt(dst.Type(), src.Addr().UnsafePointer()).Elem()
 }
 
-// unwrap takes a value out of what the interpreter keeps a value with its node
-// in.
+// unwrap returns the value in v if v is a valueInterface, in which the interpreter keeps
+// a value with its node.
 func unwrap(v reflect.Value) (inner reflect.Value, ok bool) {
 	if v.Type() != valueInterfaceType {
 		return v, false

@@ -18,9 +18,8 @@ import (
 	"dace.local/kernel/gocell/rtype"
 )
 
-// What this package uses of others without their consent stands in the tables
-// here and nowhere else: fields and functions that are not exported, and bits of
-// a reflect.Value. All of it is checked as the process starts: a Go that lacks one
+// The tables here list all that this package uses of others although it is not
+// exported: fields, functions, and bits of a reflect.Value. All of it is checked as the process starts: a Go that lacks one
 // of them is refused, and another version of yaegi is named by a panic.
 
 const yaegi = "github.com/traefik/yaegi"

@@ -29,8 +29,8 @@ type runs struct {
 const globals = 1 << 14
 
 // makeGlobals makes the global variables of a program that begins. The
-// interpreter would move the slice of all of them to a longer one, which cells
-// that run beside may be reading; beyond globals it still does.
+// interpreter would move the slice of all of them to a longer one while concurrent
+// cells may be reading it; beyond the number globals it still does.
 func (m *Machine) makeGlobals() {
 	in := unsafe.Pointer(m.in)
 	f := *at[*runFrame](in, layout.interpreter.frame)

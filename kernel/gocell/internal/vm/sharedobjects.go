@@ -24,7 +24,8 @@ var inObject sync.Map // uintptr, the goroutine -> nil
 // sharing are the import paths below which types and functions are guarded.
 var sharing = []string{"gonum.org/v1/gonum/graph", "gorgonia.org/gorgonia", "flag", "go/types", "crypto/x509"}
 
-// isSharing reports whether a package, or one that a name begins with, is guarded.
+// isSharing reports whether a package is guarded, or the package of a function, given by
+// its full name.
 func isSharing(path string) bool {
 	return slices.ContainsFunc(sharing, func(p string) bool {
 		rest, ok := strings.CutPrefix(path, p)

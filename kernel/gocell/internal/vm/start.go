@@ -5,8 +5,8 @@ import "runtime"
 // start runs a function of a cell in a goroutine of its own, where a panic is
 // reported and does not end the process. The goroutine's stack has grown to what a
 // call in the interpreter takes: it would grow several times, and be copied each
-// time. A loop that starts goroutines may use up the memory between two looks of
-// watchMemory, so what they take is counted.
+// time. A loop that starts goroutines may use up the memory between two readings of
+// watchMemory, so their memory is counted.
 func (m *Machine) start(call func()) {
 	m.spend(goroutineSize)
 	go func() {

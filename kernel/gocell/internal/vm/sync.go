@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// What the run time and the standard library know of locks and of memory, and
-// do not tell.
+// The functions below read the state of locks and of memory that the run time and the
+// standard library do not export.
 
 // Locked reports whether a lock is held.
 func Locked(m *sync.Mutex) bool {

@@ -21,8 +21,8 @@ import (
 
 // Stale returns a sentence if the exported declarations of packages of the module in
 // a clone have not the sum that the tables were generated with, otherwise "". It
-// compares times first: usually no file is newer than the tables. What has changed
-// after the program was built is not in it, and no matter.
+// compares times first: usually no file is newer than the tables. Changes after the
+// program was built do not count, since it does not contain them.
 func Stale(root string, packages []string, sum string, built time.Time) string {
 	tables, err := os.Stat(filepath.Join(root, "kernel", "gocell", "symbols", "types.pack"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // inTypes reports whether the kernel can make a constant from the types, so that
 // the tables need not have it: it has the same value on all systems, and the
-// tables its type. fixed are the package's constants that have.
+// tables its type. fixed holds the package's constants with one value on all systems.
 func inTypes(c *types.Const, fixed map[string]bool) bool {
 	switch t := types.Unalias(c.Type()).(type) {
 	case *types.Basic:
