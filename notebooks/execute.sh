@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the notebooks anew, in place, at the scales at which they are committed, and
 # then takes the README's screenshot. Their times are part of what they say: the
-# machine should have nothing else to do. Some 30 minutes on two cores, 20 of them
-# for nir, the only one at the paper's scale.
+# machine should have nothing else to do. Some 15 minutes on two cores, 12 of them
+# for nir, the only one at the paper's scale, which wants `dace data fetch wiki` first.
 #
 #   bash notebooks/execute.sh                 all
 #   bash notebooks/execute.sh quickstart nir  these
