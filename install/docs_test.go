@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	library "dace.local/dacelib/run"
@@ -42,5 +44,35 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 	}
 	if named < 100 {
 		t.Errorf("the guides name %d places: is the pattern still right?", named)
+	}
+}
+
+// TestQuotedMessages checks that the messages that the page of troubles quotes in its
+// tables are the code's.
+func TestQuotedMessages(t *testing.T) {
+	text, err := os.ReadFile("../kernel/docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code []byte
+	for _, name := range repositoryFiles(t) {
+		if path := filepath.Join("..", name); filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
+			b, err := os.ReadFile(path)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			code = append(code, b...)
+		}
+	}
+	quoted := regexp.MustCompile(`(?m)^\| "([^"]+)"`).FindAllStringSubmatch(string(text), -1)
+	if len(quoted) < 4 {
+		t.Errorf("the page quotes %d messages: is the pattern still right?", len(quoted))
+	}
+	for _, m := range quoted {
+		for part := range strings.SplitSeq(m[1], "...") {
+			if part = strings.TrimSpace(part); !bytes.Contains(code, []byte(part)) {
+				t.Errorf("no code says %q", part)
+			}
+		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 var pages = []string{
 	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md", "dacelib/problem/README.md",
 	"dacelib/docs/nir.md", "dacelib/docs/paper.md",
-	"kernel/display/README.md", "kernel/docs/cells.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
+	"kernel/display/README.md", "kernel/docs/cells.md", "kernel/docs/coming-from.md", "kernel/docs/troubleshooting.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
 }
 
 // block matches a fenced code block: its language, a file's name, its text.
@@ -33,7 +33,8 @@ var block = regexp.MustCompile("(?ms)^```(\\w+) *([\\w.]*)\n(.*?)^```$")
 
 // TestPages runs the code blocks of each guide as cells of one session, in a
 // folder with the files that the guide shows (a block "csv runs.csv" or
-// "python eval.py" is the file of that name). A block text is what the block of Go before it shows.
+// "python eval.py" is the file of that name). A block text is what the block of Go before
+// it shows, or is in the error of the block fails before it.
 func TestPages(t *testing.T) {
 	for _, name := range pages {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestPages(t *testing.T) {
 			}
 			t.Chdir(t.TempDir())
 			s := benchSession(t)
-			cells, shown := 0, ""
+			cells, shown, failed := 0, "", ""
 			for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 				switch language, file, code := m[1], m[2], m[3]; language {
 				case "go":
@@ -57,7 +58,22 @@ func TestPages(t *testing.T) {
 					if value, ok := r.Value.Data["text/plain"].(string); ok {
 						shown += value
 					}
+				case "fails": // with what the block text after it says
+					cells++
+					out := answering()
+					_, err := s.Execute(t.Context(), engine.Cell{Number: cells, Code: code}, out)
+					if err == nil {
+						t.Fatalf("this cell does not fail:\n%s", code)
+					}
+					failed = err.Error()
 				case "text":
+					if failed != "" {
+						if !strings.Contains(failed, strings.TrimSpace(code)) {
+							t.Errorf("the page says\n%s\nand the error is\n%s", code, failed)
+						}
+						failed = ""
+						break
+					}
 					if trimmedLines(shown) != trimmedLines(code) {
 						t.Errorf("the page says\n%s\nand the cell\n%s", code, shown)
 					}
