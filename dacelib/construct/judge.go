@@ -55,7 +55,7 @@ func (j judge) job(p problem.Problem, c solver.Config, seed uint64) solver.Job {
 // under the k-th.
 func (j judge) each(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, workers int, spent *Cost) ([][]float64, error) {
 	if j.farm != nil {
-		return j.farEach(ctx, configs, instances, seed, spent)
+		return j.remoteEach(ctx, configs, instances, seed, spent)
 	}
 	ctx = openings.With(ctx)
 	var jobs []solver.Job
@@ -85,7 +85,7 @@ func (j judge) each(ctx context.Context, configs []solver.Config, instances []pr
 // the seeds. The seeds of member i are derived from seed(i).
 func (j judge) portfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, workers int, spent *Cost) ([]float64, error) {
 	if j.farm != nil {
-		return j.farPortfolio(ctx, configs, instances, seed, spent)
+		return j.remotePortfolio(ctx, configs, instances, seed, spent)
 	}
 	var jobs []solver.Job
 	for _, p := range instances {

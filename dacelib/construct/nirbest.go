@@ -8,10 +8,9 @@ import (
 )
 
 // bestOfNIRs is [Best] for BRKGA alone. Like [DACE] it trains an NIR for each
-// training instance and searches on the NIRs. It generates no instances. It spends
-// its runs on judging every
-// configuration under twelve seeds of the solver on every NIR, as a search that
-// sees one seed overfits it; and it judges a run by its value after four fifths of
+// training instance and searches on the NIRs. It generates no instances. It spends its
+// runs on judging every configuration under twelve seeds of the solver on every NIR, as
+// a search that sees one seed overfits it; and it judges a run by its value after four fifths of
 // the evaluations, as configurations that need all of them are too slow for larger
 // instances. The few configurations that the searches found are then run on the
 // training instances themselves, and these runs decide on the portfolio, as NIRs

@@ -363,8 +363,8 @@ func (j judge) seedsOf(n int, seed func(i int) uint64) [][]uint64 {
 	return out
 }
 
-// farEach is each on the judge's farm.
-func (j judge) farEach(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, spent *Cost) ([][]float64, error) {
+// remoteEach is each on the judge's farm.
+func (j judge) remoteEach(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed uint64, spent *Cost) ([][]float64, error) {
 	f, err := newRemote(ctx, j.farm, instances, solversOf(configs))
 	if err != nil {
 		return nil, err
@@ -384,8 +384,8 @@ func (j judge) farEach(ctx context.Context, configs []solver.Config, instances [
 	return out, nil
 }
 
-// farPortfolio is portfolio on the judge's farm.
-func (j judge) farPortfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, spent *Cost) ([]float64, error) {
+// remotePortfolio is portfolio on the judge's farm.
+func (j judge) remotePortfolio(ctx context.Context, configs []solver.Config, instances []problem.Problem, seed func(member int) uint64, spent *Cost) ([]float64, error) {
 	f, err := newRemote(ctx, j.farm, instances, solversOf(configs))
 	if err != nil {
 		return nil, err

@@ -84,8 +84,8 @@ type goneWorker struct {
 	died bool // without a word
 }
 
-// tookMargin is how much later than the news that a worker has a message its
-// list of those that it holds must have come to be believed.
+// tookMargin is how much later than the news that a worker took a message the worker's
+// list of its messages must arrive for its lack of the message to count.
 const tookMargin = time.Second
 
 // A Transport carries messages from a caller to workers. What comes back, it
@@ -125,7 +125,8 @@ type Dispatcher struct {
 	t      Transport
 	caller string
 	env    *Env
-	// lookEvery is how long nothing comes before the dispatcher looks again.
+	// lookEvery is how long the dispatcher waits without news before it looks for
+	// messages and results that were lost.
 	lookEvery time.Duration
 
 	mu       sync.Mutex // guards the fields below
@@ -612,9 +613,9 @@ func (d *Dispatcher) unhand(m *sent) {
 // busyFor is how long no message is handed to a worker that has sent one back.
 const busyFor = time.Second
 
-// hand hands a message to an idle worker past the queue, if there is one and
-// nothing waits in the queue that the worker would rather get. What workers have
-// died of goes through the queue, which tells who has it before it is computed.
+// hand hands a message to an idle worker past the queue, if there is one and nothing
+// waits in the queue before it. A message that workers have died of goes through the
+// queue, so that it is known who has it before it is computed.
 func (d *Dispatcher) hand(m *sent) bool {
 	h, ok := d.t.(Hander)
 	if !ok || m.Deaths > 0 || m.Alone || !m.at.IsZero() && len(m.Not) == 0 {
@@ -803,8 +804,8 @@ func (d *Dispatcher) fill(ctx context.Context, c *call) (more bool, err error) {
 // mostBatched is how many messages are sent before results are taken.
 const mostBatched = 64
 
-// sent returns the error of sending messages, but that of a farm without room:
-// they are sent again when they were not heard of.
+// sent returns an error of sending messages; nil if the farm has no room, as the
+// messages are then sent again later.
 func (d *Dispatcher) sent(err error) error {
 	var full *NoRoom
 	if errors.As(err, &full) {

@@ -26,9 +26,9 @@ type Carrier struct {
 	// else. The error says in words what cannot travel, and where it stands.
 	// Pack is nil in a process without cells.
 	Pack func(f any) (source []byte, err error)
-	// Make makes the function again and returns the value of a Go expression
-	// that has %s for it. built is the function as built by another process of
-	// the same program, or nil.
+	// Make makes the function again and returns the value of a Go expression in which
+	// %s stands for it. built is the function as another process of the same program
+	// has built it, or nil.
 	Make func(ctx context.Context, source, built []byte, expression string) (Carried, error)
 }
 
@@ -120,8 +120,8 @@ func PackFunction(f any) ([]byte, error) {
 	return source, nil
 }
 
-// MakeFunction makes a function again, of which [PackFunction] has given the source,
-// and returns the value of a Go expression that has %s for it.
+// MakeFunction makes the function that [PackFunction] has described, and returns the
+// value of a Go expression in which %s stands for it.
 func MakeFunction(ctx context.Context, source, built []byte, expression string) (Carried, error) {
 	c := theCarrier()
 	if c.Make == nil {

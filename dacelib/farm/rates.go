@@ -45,13 +45,10 @@ func (r *Rates) Observe(kind string, items int, seconds float64) {
 	r.of[kind] = per
 }
 
-// Units of a kind whose time is known, before a unit has a limit; the limit as a
-// multiple of what the slowest took, as a machine may be much slower than
-// others or compute much else; and the least limit in seconds.
 const (
-	limitUnits = 3
-	limitTimes = 20
-	limitLeast = 300
+	limitUnits = 3   // units of a kind whose time must be known before others have a limit
+	limitTimes = 20  // the limit in units of the slowest so far: machines differ, and may be busy
+	limitLeast = 300 // the least limit in seconds
 )
 
 // Limit returns the seconds after which a unit of the kind with some items is

@@ -81,7 +81,8 @@ type Curve struct {
 }
 
 // Measure draws solutions and pairs of them. A pair is two different positions
-// of the sample without solutions that must not be chosen (-Inf), each uniform. If all values are equal, all differences are 0.
+// of the sample without solutions that must not be chosen (-Inf), each uniform. If all
+// values are equal, all differences are 0.
 func Measure(ctx context.Context, p problem.Problem, s Settings) (Curve, error) {
 	all, err := measureAll(ctx, []problem.Problem{p}, s)
 	if err != nil {
@@ -121,7 +122,7 @@ func measureAll(ctx context.Context, instances []problem.Problem, s Settings) ([
 		s.OnEvent(run.Event{Stage: "landscape", Step: done, Total: len(instances) * s.steps(), Value: math.NaN(), Best: math.NaN(), Detail: name})
 	}
 	if s.Farm != nil && len(instances) > 0 {
-		return measureFar(ctx, instances, s, add)
+		return measureRemote(ctx, instances, s, add)
 	}
 	var out []Curve
 	for _, p := range instances {

@@ -44,8 +44,8 @@ func curveUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) 
 	return json.Marshal(curveResult{c.Name, c.Distance, c.Mean, c.Deviation, c.Pairs})
 }
 
-// measureFar is Measure of several instances on the farm of s.
-func measureFar(ctx context.Context, instances []problem.Problem, s Settings, add func(n int, name string)) ([]Curve, error) {
+// measureRemote is Measure of several instances on the farm of s.
+func measureRemote(ctx context.Context, instances []problem.Problem, s Settings, add func(n int, name string)) ([]Curve, error) {
 	pool := s.Farm
 	pk := farm.NewPacker(ctx, pool)
 	key, err := pk.Problems(instances)

@@ -52,7 +52,7 @@ func (m *Model) NormaliseScorers(ctx context.Context, scorers []*Scorer) ([]Rang
 	}
 	whole := m.wholeRanges
 	if m.Farm != nil {
-		whole = m.farRanges
+		whole = m.remoteRanges
 	}
 	ranges, err := whole(ctx, rest)
 	if err != nil {

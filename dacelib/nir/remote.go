@@ -55,9 +55,9 @@ func (m *Model) file() ([]byte, error) {
 	return m.packed, m.packErr
 }
 
-// farModel returns the model in a blob as the units of a worker share it: it
+// sharedModel returns the model in a blob as the units of a worker share it: it
 // computes in one goroutine.
-func farModel(ctx context.Context, env *farm.Env, key string) (*Model, error) {
+func sharedModel(ctx context.Context, env *farm.Env, key string) (*Model, error) {
 	v, err := env.Object(ctx, "nir", key, func(b []byte) (any, error) {
 		m, err := Read(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
@@ -102,7 +102,7 @@ func decodeScorer(ctx context.Context, env *farm.Env, data []byte) (problem.Prob
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("nir: an NIR of a unit: %w", err)
 	}
-	m, err := farModel(ctx, env, d.Model)
+	m, err := sharedModel(ctx, env, d.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func rangesUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error)
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	m, err := farModel(ctx, env, d.Model)
+	m, err := sharedModel(ctx, env, d.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +182,10 @@ func rangesUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error)
 	return out.MarshalJSON()
 }
 
-// farRanges has the ranges computed by the workers of m.Farm. A unit is a part
+// remoteRanges has the ranges computed by the workers of m.Farm. A unit is a part
 // of the sample with all scorers, so that the latents, whose cost is that of
 // one more scorer, are computed once.
-func (m *Model) farRanges(ctx context.Context, scorers []*Scorer) ([]Range, error) {
+func (m *Model) remoteRanges(ctx context.Context, scorers []*Scorer) ([]Range, error) {
 	pk := farm.NewPacker(ctx, m.Farm)
 	model, err := pk.Once(m, m.file)
 	if err != nil {
@@ -293,9 +293,9 @@ func trainUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) 
 	return json.Marshal(key)
 }
 
-// farTraining has a training made by a worker of s.Farm. done is false if
+// remoteTraining has a training made by a worker of s.Farm. done is false if
 // Settings.Checkpoint holds a training already, which goes on in this process.
-func farTraining(ctx context.Context, data []Data, s Settings) (m *Model, done bool, err error) {
+func remoteTraining(ctx context.Context, data []Data, s Settings) (m *Model, done bool, err error) {
 	if s.Checkpoint != "" {
 		if _, err := os.Stat(s.Checkpoint); !errors.Is(err, fs.ErrNotExist) {
 			return nil, false, nil

@@ -74,7 +74,7 @@ func TrainOn(ctx context.Context, data []Data, s Settings) (*Model, error) {
 		return nil, err
 	}
 	if s.Farm != nil && s.Resume == nil {
-		if m, done, err := farTraining(ctx, data, asked); done || err != nil {
+		if m, done, err := remoteTraining(ctx, data, asked); done || err != nil {
 			return m, err
 		}
 	}

@@ -13,13 +13,13 @@ import (
 	"dace.local/dacelib/farm"
 )
 
-// lateBy is how long a result whose caller has it waits before it is stored. Of a
-// short unit's time there and back the store's was a third, most of it for the
-// processes that wake up; those that follow within this time share that.
+// lateBy is how long a result that its caller has already waits before it is stored.
+// Storing took a third of the round trip of a short unit, mostly to wake processes up;
+// results that follow within this time share that cost.
 const lateBy = 20 * time.Millisecond
 
-// late stores results that their callers have been told already, many at a time.
-// If the worker dies before, who asks for them again has them computed again.
+// late stores results that their callers have already, many at a time. If the worker
+// dies before, a caller that asks for one again has it computed again.
 type late struct {
 	nc    *link
 	inbox string

@@ -13,10 +13,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// requests asks the server for work, over one subscription for the life of a
-// worker. Each class has requests at the server for as many messages as slots wait; a message
-// that comes when none waits any more, as its class's request was answered last,
-// goes back and to another worker at once.
+// requests asks the server for work, over one subscription for the life of a worker.
+// In each class it asks for as many messages as slots wait. If another class's message
+// has taken the last slot, a message that still comes is handed back at once, and the
+// server gives it to another worker.
 type requests struct {
 	classes []string
 	back    func(m *nats.Msg) // hands a message back
@@ -26,8 +26,8 @@ type requests struct {
 	inbox   string
 	asked   map[string][]time.Time // the ends of requests, by class, oldest first
 	waiting []chan *nats.Msg       // of slots
-	// ending is the number of slots that have told a result and ask next: its
-	// caller's next message may come before that, and is held for them.
+	// ending is the number of slots that have sent a result and are about to ask for
+	// work. Messages that come before they ask are held for them.
 	ending int
 	held   []*nats.Msg
 }
@@ -141,7 +141,7 @@ func (q *requests) answer(m *nats.Msg) {
 	}
 }
 
-// ends says that a slot asks for its next message in a moment.
+// ends announces that a slot is about to ask for its next message.
 func (q *requests) ends() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -48,10 +48,9 @@ type task struct {
 	reply  string // the subject of results, of a message that came past the queue
 }
 
-// soon is how long a message that came past the queue may take if its caller is
-// not told who has it: the result comes as early as that would. If it takes
-// longer than the worker expects, the caller learns of it when the worker shows
-// itself.
+// soon is how long a message that came past the queue may be expected to take for its
+// caller not to be told who has it: the result arrives as early as that notice would. If
+// it takes longer, the caller learns of it when the worker shows itself.
 const soon = 0.001 // seconds
 
 // NewSource returns a source of messages for a worker of the farm of a join
@@ -240,7 +239,7 @@ func (s *source) handBack(m *nats.Msg) {
 // direct reports whether a message came past the queue.
 func direct(m *nats.Msg) bool { return strings.HasPrefix(m.Subject, "d.") }
 
-// valid reports whether a message is one.
+// valid reports whether a message has units and an ID that can be part of a subject.
 func valid(t farm.Message) bool { return len(t.Units) > 0 && !strings.ContainsAny(t.ID, " .*>") }
 
 func (s *source) Get(ctx context.Context, key string) ([]byte, error) { return getBlob(ctx, s.nc, key) }

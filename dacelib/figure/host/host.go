@@ -1,6 +1,6 @@
-// Package host lets a program that runs others' code, as a notebook's kernel does,
-// end their drawings and hear of letters that these lack. Start with [Set] and
-// [SetWarn]. Who draws figures needs nothing of it.
+// Package host lets a program that runs others' code, as a notebook's kernel does, end
+// the drawing of their figures and warn of letters that fonts lack. Start with [Set] and
+// [SetWarn]. Code that draws figures does not need it.
 package host
 
 import (

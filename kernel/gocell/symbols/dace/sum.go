@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "2110da5a1513930339cb4ef0b4062d43845d032fe90509749f0fd4380c8da5e4"
+const Sum = "f07ae6100407d60a76c192a0936b6335cdbecba0bb99d171a813c824ed2f252d"
