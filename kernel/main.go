@@ -23,6 +23,7 @@ import (
 	"dace.local/kernel/internal/system/limits"
 	"dace.local/kernel/internal/toolchain/native"
 	"dace.local/kernel/setup"
+	"dace.local/kernel/yaegi"
 )
 
 func main() {
@@ -56,7 +57,13 @@ func own(f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), f.Name())
 }
 
-func newEngine(args []string, streams cli.Streams) (engine.Engine, error) {
+func newEngine(name string, args []string, streams cli.Streams) (engine.Engine, error) {
+	if name == "yaegi" {
+		if args == nil {
+			args = []string{"dace"}
+		}
+		return yaegi.New(args, cli.Build())
+	}
 	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Build(),
 		KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept,
 		Compiler: &native.Loader{Shared: setup.Shared()}, CompileAfter: gocell.HotAfter})

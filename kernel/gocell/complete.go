@@ -455,7 +455,7 @@ func (e *editor) scopeNames(set *matches, v *check.View, pos token.Pos) {
 	for n := range e.prog.Imports {
 		set.add(2, n, "package", "")
 	}
-	for n, paths := range check.CompiledByName() {
+	for n, paths := range symbols.ByName() {
 		set.add(3, n, "package", paths[0])
 	}
 	for _, path := range e.prog.Importer.Named("") {

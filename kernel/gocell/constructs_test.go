@@ -1,11 +1,13 @@
 package gocell
 
 import (
+	"context"
 	"slices"
 	"testing"
 
-	"github.com/traefik/yaegi/interp"
-	"github.com/traefik/yaegi/stdlib"
+	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/yaegi"
 )
 
 // constructs are the constructs of the language that BenchmarkConstructs compares.
@@ -57,6 +59,36 @@ func bench(n int) int { s := 0; for i := 0; i < n; i++ { if strings.HasPrefix("a
 func bench(n int) int { s := 0; for i := 0; i < n/10; i++ { s += sort.Search(1000, func(k int) bool { return k >= 500 }) }; return s }`},
 }
 
+// yaegiSession starts a session of yaegi alone, the second opinion on what Go in a cell
+// means.
+func yaegiSession(tb testing.TB) *yaegi.Session {
+	s, err := yaegi.New([]string{"dace"}, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// Each construct has the same value in cells and in yaegi.
+func TestConstructs(t *testing.T) {
+	for _, c := range constructs {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := New(Options{KeepStdio: true, KeepStdin: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			var values []string
+			for _, e := range []engine.Engine{s, yaegiSession(t)} {
+				values = append(values, enginetest.Show(t.Context(), e, engine.Cell{Number: 1, Code: c.code + "\nbench(640)"}, new(enginetest.Recorder)))
+			}
+			if values[0] != values[1] {
+				t.Errorf("cells: %s\nyaegi: %s", values[0], values[1])
+			}
+		})
+	}
+}
+
 // BenchmarkConstructs compares constructs of the language in cells with the same
 // in plain yaegi, by processor time, and min and max with an if.
 //
@@ -86,18 +118,16 @@ func BenchmarkConstructs(b *testing.B) {
 	}
 	for _, c := range constructs {
 		b.Run(c.name, func(b *testing.B) {
-			in := interp.New(interp.Options{})
-			if err := in.Use(stdlib.Symbols); err != nil {
-				b.Fatal(err)
-			}
-			if _, err := in.Eval(c.code); err != nil {
-				b.Fatal(err)
-			}
-			eval := func() float64 {
-				before := processorTime(b)
-				if _, err := in.Eval(call); err != nil {
+			in := yaegiSession(b)
+			run := func(code string) {
+				if _, err := in.Execute(context.Background(), engine.Cell{Number: 1, Code: code}, new(enginetest.Recorder)); err != nil {
 					b.Fatal(err)
 				}
+			}
+			run(c.code)
+			eval := func() float64 {
+				before := processorTime(b)
+				run(call)
 				return processorTime(b) - before
 			}
 			eval()

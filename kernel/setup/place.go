@@ -315,8 +315,11 @@ func (in *Installer) Register(at Place, note *Record) error {
 		// cell has started.
 		InterruptMode: "message",
 	}
+	if in.other() {
+		spec.Argv = slices.Insert(spec.Argv, 2, "-engine", in.Engine)
+	}
 	note.Trees = slices.DeleteFunc(note.Trees, func(dir string) bool { return dir == at.building() })
-	spec.Metadata.Debugger = true
+	spec.Metadata.Debugger = !in.other()
 	spec.Metadata.Record = note
 	text, err := json.MarshalIndent(spec, "", "  ")
 	if err != nil {

@@ -28,8 +28,10 @@ type Installer struct {
 	// into python3's own prefix.
 	SysPrefix bool
 	// Name is the kernel's name for Jupyter and the name of the command's file;
-	// the default is "dace". Kernels of different names are independent.
+	// the default is "dace", with another Engine's name behind it. Kernels of different names are independent.
 	Name string
+	// Engine is one of Engines, "" for the first.
+	Engine string
 	// DisplayName is the name that Jupyter shows; the default is "Go (dace)",
 	// with the kernel's name.
 	DisplayName string
@@ -47,7 +49,15 @@ type Installer struct {
 	Building string
 }
 
-func (in *Installer) name() string { return cmp.Or(in.Name, "dace") }
+func (in *Installer) name() string {
+	if in.other() {
+		return cmp.Or(in.Name, "dace-"+in.Engine)
+	}
+	return cmp.Or(in.Name, "dace")
+}
+
+// other reports whether the kernel is to run cells by another engine than the usual.
+func (in *Installer) other() bool { return in.Engine != "" && in.Engine != Engines[0] }
 
 func (in *Installer) displayName() string { return cmp.Or(in.DisplayName, "Go ("+in.name()+")") }
 

@@ -13,6 +13,7 @@ package symbols
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -23,10 +24,12 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/gcexportdata"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/symbols/pack"
 	"dace.local/kernel/gocell/symbols/table"
 )
@@ -53,6 +56,32 @@ func Name(path string) (string, bool) {
 	}
 	return p.Name, true
 }
+
+// ByName maps names of packages to their import paths, the preferred one first: the
+// standard library is preferred, then this module, then the shortest path.
+var ByName = sync.OnceValue(func() map[string][]string {
+	t := map[string][]string{}
+	for _, p := range Paths() {
+		n, _ := Name(p)
+		t[n] = append(t[n], p)
+	}
+	rank := func(p string) int {
+		first, _, _ := strings.Cut(p, "/")
+		switch {
+		case p == "math/rand/v2", p == "text/template":
+			return 0
+		case !strings.Contains(first, "."):
+			return 1
+		case strings.HasPrefix(p, buildinfo.Path("")):
+			return 2
+		}
+		return 3 + strings.Count(p, "/")
+	}
+	for _, l := range t {
+		slices.SortStableFunc(l, func(a, b string) int { return cmp.Or(rank(a)-rank(b), len(a)-len(b)) })
+	}
+	return t
+})
 
 // Lookup returns the symbols of a package in the form that yaegi takes: a
 // function or variable under its name and a type T as a nil *T. p are its types,

@@ -39,10 +39,11 @@ type Env struct {
 	Args           []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// NewEngine starts a session of the language. Args are the arguments
-	// that the session's code sees; streams selects the process's standard
-	// streams that the session redirects to the running cell.
-	NewEngine func(args []string, streams Streams) (engine.Engine, error)
+	// NewEngine starts a session of the language on the engine of a name, one of
+	// setup.Engines or "" for the first. Args are the arguments that the session's
+	// code sees; streams selects the process's standard streams that the session
+	// redirects to the running cell.
+	NewEngine func(name string, args []string, streams Streams) (engine.Engine, error)
 	// Serve runs a Jupyter kernel on a connection file until it is shut
 	// down.
 	Serve func(ctx context.Context, connectionFile string, eng engine.Engine, stderr io.Writer) error

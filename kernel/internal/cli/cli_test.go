@@ -35,6 +35,7 @@ type call struct {
 	out, err string
 	args     []string // arguments given to the session
 	streams  Streams
+	engine   string
 	served   string
 }
 
@@ -44,8 +45,8 @@ func dace(t *testing.T, stdin string, args ...string) call {
 	var out, errs bytes.Buffer
 	c.code = Main(&Env{
 		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
-		NewEngine: func(args []string, streams Streams) (engine.Engine, error) {
-			c.args, c.streams = args, streams
+		NewEngine: func(name string, args []string, streams Streams) (engine.Engine, error) {
+			c.engine, c.args, c.streams = name, args, streams
 			return goEcho{echo.New()}, nil
 		},
 		Format: func(code string) (string, error) {
@@ -105,6 +106,10 @@ func TestJupyter(t *testing.T) {
 	if c.served != "conn.json" || !c.streams.Output || !c.streams.Input {
 		t.Errorf("%+v", c)
 	}
+	if c := dace(t, "", "jupyter", "-engine", "yaegi", "-f", "conn.json"); c.engine != "yaegi" {
+		t.Errorf("%+v", c)
+	}
+	dace(t, "", "jupyter", "-engine", "yeagi", "-f", "conn.json").want(t, 2, "", `there is no engine "yeagi"; the engines are go and yaegi`)
 	dace(t, "", "jupyter").want(t, 2, "", "no connection file")
 	dace(t, "", "jupyter", "-f", "bad").want(t, 1, "", "dace jupyter: no such connection\n")
 }

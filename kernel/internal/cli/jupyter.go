@@ -1,12 +1,16 @@
 package cli
 
-import "context"
+import (
+	"context"
+
+	"dace.local/kernel/setup"
+)
 
 var jupyterVerb = verb{
 	name:  "jupyter",
 	short: "the Jupyter kernel; Jupyter starts it with a connection file",
 	usage: `
-Usage: dace jupyter -f CONNECTION.json
+Usage: dace jupyter [-engine yaegi] -f CONNECTION.json
 
 Serves a Go session to Jupyter's clients on the sockets that the connection
 file describes, until a client shuts it down. Jupyter calls it by itself once
@@ -29,6 +33,8 @@ A registration by hand, kernels/dace/kernel.json, which dace install writes:
 func runJupyter(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	file := fs.String("f", "", "the `connection file` that Jupyter wrote")
+	var engine string
+	setup.EngineFlag(fs, &engine)
 	rest, code, ok := v.parse(env, fs, args, true, 0, 1)
 	switch {
 	case !ok:
@@ -41,7 +47,7 @@ func runJupyter(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "unexpected argument %q", rest[0])
 	}
 	go groupChildren()
-	eng, err := env.NewEngine(nil, Streams{Output: true, Kept: true, Input: true})
+	eng, err := env.NewEngine(engine, nil, Streams{Output: true, Kept: true, Input: true})
 	if err != nil {
 		return v.fail(env, err)
 	}

@@ -142,7 +142,7 @@ func (o *objective) declared(ctx context.Context, env *Env) (ps []problem.Proble
 	if err != nil {
 		return nil, nil, err
 	}
-	eng, err := env.NewEngine([]string{o.file}, Streams{})
+	eng, err := env.NewEngine("", []string{o.file}, Streams{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/setup"
 )
 
 var replVerb = verb{
@@ -55,10 +56,12 @@ type lineReader interface {
 func runRepl(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	figures := fs.String("figures", "", "save figures in this `folder`")
+	var engine string
+	setup.EngineFlag(fs, &engine)
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
-	eng, err := env.NewEngine([]string{"dace"}, Streams{Input: true})
+	eng, err := env.NewEngine(engine, []string{"dace"}, Streams{Input: true})
 	if err != nil {
 		return v.fail(env, err)
 	}

@@ -16,13 +16,14 @@ import (
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/notebook"
+	"dace.local/kernel/setup"
 )
 
 var runVerb = verb{
 	name:  "run",
 	short: "run notebooks without Jupyter, or check their outputs",
 	usage: `
-Usage: dace run NOTEBOOK.ipynb|NOTEBOOK.go... [-o OUT.ipynb] [-html OUT.html] [-p name=value]... [-check]
+Usage: dace run NOTEBOOK.ipynb|NOTEBOOK.go... [-o OUT.ipynb] [-html OUT.html] [-p name=value]... [-check] [-engine yaegi]
 
 Runs the code cells in order in a new session, in the notebook's folder, and
 writes the notebook with its outputs: to OUT.ipynb, or beside the notebook as
@@ -80,6 +81,7 @@ type runOptions struct {
 	in, out, html    string
 	params           parameters
 	timeout          time.Duration
+	engine           string
 	keepGoing, quiet bool
 	scripts          bool
 	check            bool
@@ -95,6 +97,7 @@ func runRun(env *Env, v *verb, args []string) int {
 	fs.BoolVar(&o.scripts, "html-scripts", false, "let the HTML page run scripts that are in the notebook: for notebooks that you trust")
 	fs.Var(&o.params, "p", "set a parameter: `name=value`, or name:=expression; may be repeated")
 	fs.DurationVar(&o.timeout, "timeout", 0, "stop a cell that runs longer than this `duration` (90s, 10m), and with it the run; each cell anew; 0 is no limit")
+	setup.EngineFlag(fs, &o.engine)
 	fs.BoolVar(&o.keepGoing, "keep-going", false, "run the cells after one that failed")
 	fs.BoolVar(&o.quiet, "q", false, "do not show the cells' outputs in the terminal")
 	fs.BoolVar(&o.check, "check", false, "compare the outputs with those stored in the notebook")
@@ -194,7 +197,7 @@ func run(env *Env, v *verb, o runOptions) int {
 	}
 	defer leave()
 
-	eng, err := env.NewEngine(nil, Streams{Output: true, Input: o.in == "-" || !piped(env.Stdin)})
+	eng, err := env.NewEngine(o.engine, nil, Streams{Output: true, Input: o.in == "-" || !piped(env.Stdin)})
 	if err != nil {
 		return v.fail(env, err)
 	}

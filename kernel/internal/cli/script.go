@@ -12,13 +12,14 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/notebook"
+	"dace.local/kernel/setup"
 )
 
 var scriptVerb = verb{
 	name:  "script",
 	short: "run a file of Go as a notebook's cell would",
 	usage: `
-Usage: dace script [-figures DIR] FILE.go [ARGUMENT...]
+Usage: dace script [-figures DIR] [-engine yaegi] FILE.go [ARGUMENT...]
        dace FILE.go [ARGUMENT...]
 
 Runs the file without a compiler and without a browser. It may be what a cell
@@ -52,6 +53,8 @@ Examples:
 func runScript(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
 	figures := fs.String("figures", "", "save figures in this `folder` instead of beside the script")
+	var name string
+	setup.EngineFlag(fs, &name)
 	rest, code, ok := v.parse(env, fs, args, false, 1, -1)
 	if !ok {
 		return code
@@ -82,7 +85,7 @@ func runScript(env *Env, v *verb, args []string) int {
 			out.dir = filepath.Dir(path)
 		}
 	}
-	eng, err := env.NewEngine(rest, Streams{})
+	eng, err := env.NewEngine(name, rest, Streams{})
 	if err != nil {
 		return v.fail(env, err)
 	}

@@ -8,14 +8,11 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"path"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 
-	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/symbols"
 )
 
@@ -825,38 +822,8 @@ func (p *Program) guess(name string, selected map[string]bool) string {
 // ByName returns the paths of the packages with a name, the preferred one
 // first.
 func (p *Program) ByName(name string) []string {
-	return append(slices.Clip(CompiledByName()[name]), p.Importer.Named(name)...)
+	return append(slices.Clip(symbols.ByName()[name]), p.Importer.Named(name)...)
 }
-
-// CompiledByName maps names of compiled packages to their paths, the preferred
-// one first.
-var CompiledByName = sync.OnceValue(func() map[string][]string {
-	t := map[string][]string{}
-	for _, ipath := range symbols.Paths() {
-		n, _ := symbols.Name(ipath)
-		t[n] = append(t[n], ipath)
-	}
-	rank := func(s string) int {
-		switch {
-		case s == "math/rand/v2", s == "text/template":
-			return 0
-		case !strings.Contains(strings.SplitN(s, "/", 2)[0], "."):
-			return 1
-		case strings.HasPrefix(s, buildinfo.Path("")):
-			return 2
-		}
-		return 3 + strings.Count(path.Clean(s), "/")
-	}
-	for _, l := range t {
-		sort.SliceStable(l, func(i, j int) bool {
-			if a, b := rank(l[i]), rank(l[j]); a != b {
-				return a < b
-			}
-			return len(l[i]) < len(l[j])
-		})
-	}
-	return t
-})
 
 // NewProgram returns what a session knows before its first cell: the context.
 func NewProgram() (*Program, error) {

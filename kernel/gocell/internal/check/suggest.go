@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/internal/suggest"
 )
 
@@ -49,7 +50,7 @@ func (k *checking) inScope(at token.Pos) iter.Seq[string] {
 			}
 		}
 		for _, names := range []iter.Seq[string]{
-			maps.Keys(k.objects), maps.Keys(k.p.Names), maps.Keys(CompiledByName()),
+			maps.Keys(k.objects), maps.Keys(k.p.Names), maps.Keys(symbols.ByName()),
 			func(yield func(string) bool) {
 				for _, n := range types.Universe.Names() {
 					if !strings.HasPrefix(n, cell.Mark) && !yield(n) {

@@ -175,6 +175,16 @@ var goLanguage = language{
 	},
 }
 
+// yaegiLanguage is the same language on the engine that is yaegi alone.
+var yaegiLanguage = language{
+	name: "yaegi",
+	argv: func(t *testing.T) []string {
+		argv := goLanguage.argv(t)
+		return []string{argv[0], "jupyter", "-engine", "yaegi", "-f"}
+	},
+	kernelTest: goLanguage.kernelTest,
+}
+
 // languages are the kernels that every client is tested with.
 var languages = []language{echoLanguage, goLanguage}
 
@@ -204,7 +214,7 @@ func (l language) script(t *testing.T, name string, data any) string {
 	dir := t.TempDir()
 	spec := object{"argv": append(l.argv(t), "{connection_file}"), "display_name": l.name, "language": l.name,
 		"env": object{echoKernel: "1", "DACE_LOG": "info"}}
-	if l.name == "dace" {
+	if l.name != "echo" {
 		delete(spec["env"].(object), echoKernel)
 	}
 	write(t, filepath.Join(dir, "kernels", l.name, "kernel.json"), spec)
@@ -258,7 +268,7 @@ func lastLine(t *testing.T, out string, v any) {
 // TestJupyterKernelTest runs the suite jupyter_kernel_test: all of its 12 tests,
 // none skipped.
 func TestJupyterKernelTest(t *testing.T) {
-	for _, l := range languages {
+	for _, l := range append(languages, yaegiLanguage) {
 		t.Run(l.name, func(t *testing.T) {
 			needPython(t, "jupyter_kernel_test")
 			var result struct {
