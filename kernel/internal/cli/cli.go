@@ -91,7 +91,7 @@ type verb struct {
 
 // verbs returns all verbs in the order in which the help lists them.
 func verbs() []*verb {
-	return []*verb{&jupyterVerb, &runVerb, &convertVerb, &fmtVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
+	return []*verb{&jupyterVerb, &runVerb, &convertVerb, &fmtVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &reproduceVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
 		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &completionVerb, &versionVerb}
 }
 
