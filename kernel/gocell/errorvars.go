@@ -95,16 +95,11 @@ const mostUnseen = 10
 
 // unseen returns lines for the traceback of a cell's panic about variables
 // of type error that are not nil: those of the functions that it has left, and of
-// the session's those with the given names. What the panic says itself is not
+// the session's, whose values global returns, those with the given names. What the panic says itself is not
 // said again.
-func (vars errorVars) unseen(m *vm.Machine, c *vm.Cell, names []string, panicked string) (lines []string) {
-	list := m.UnseenErrors(c)
+func (vars errorVars) unseen(list []vm.ErrorVar, global func(name string) error, names []string, panicked string) (lines []string) {
 	for _, name := range names {
-		v, ok := m.Global(cell.Mangle(name))
-		if !ok || !v.CanInterface() {
-			continue
-		}
-		if err, ok := v.Interface().(error); ok && err != nil {
+		if err := global(name); err != nil {
 			list = append(list, vm.ErrorVar{Name: name, At: vars[name].at, Err: err})
 		}
 	}

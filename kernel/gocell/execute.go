@@ -108,11 +108,11 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		}
 		return s.compileError(number, err)
 	}
-	if s.own != nil {
-		return s.runOwn(run, c, isProgram, release, failure.get)
-	}
 	s.errorVars.note(s.machine.Files(), c)
 	errorVars := s.errorVars.of(c)
+	if s.own != nil {
+		return s.runOwn(run, c, isProgram, release, errorVars, failure.get)
+	}
 	var at vm.Frame // the last expression, which compile rewrites
 	if src.Last != nil {
 		at.Pos = s.machine.Files().Position(src.Last.Pos())
@@ -133,7 +133,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	if err != nil {
 		e := s.runtimeError(run, err)
 		if e.Name == engine.Panic {
-			e.Traceback = append(e.Traceback, s.errorVars.unseen(s.machine, run, errorVars, e.Message)...)
+			e.Traceback = append(e.Traceback, s.errorVars.unseen(s.machine.UnseenErrors(run), s.errorIn, errorVars, e.Message)...)
 		}
 		return e
 	}
@@ -142,6 +142,15 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 			return s.runtimeError(run, err) // the cell returned because it was interrupted
 		}
 		return s.failure([]vm.Frame{at}, vm.Failure{Err: failed})
+	}
+	return nil
+}
+
+// errorIn returns the error that the interpreter's variable of a name holds.
+func (s *Session) errorIn(name string) error {
+	if v, ok := s.machine.Global(cell.Mangle(name)); ok && v.CanInterface() {
+		err, _ := v.Interface().(error)
+		return err
 	}
 	return nil
 }

@@ -11,12 +11,15 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/code"
 	"dace.local/kernel/gocell/internal/compile"
+	"dace.local/kernel/gocell/internal/std"
 	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/symbols"
 )
@@ -26,8 +29,7 @@ type ownMachine struct {
 	compiler *compile.Compiler
 	machine  *code.Machine
 	tables   map[string]map[string]reflect.Value
-	stopped  <-chan struct{} // of the cell that runs
-	trace    []code.Step     // of the panic that has ended it
+	standIns map[string]reflect.Value // functions that replace methods of the library, by name
 }
 
 // A stopping is the panic that ends a goroutine of a cell that is to stop.
@@ -41,10 +43,19 @@ func newOwnMachine(s *Session) *ownMachine {
 	if os.Getenv(MachineVariable) != "compile" {
 		return nil
 	}
-	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}}
+	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}, standIns: s.packages.library.Runtime()}
+	s.machine.OwnCalls = func() []vm.Caller { return o.callers(s) }
+	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.Goroutine, vm.LockMap, vm.UnlockMap
 	o.machine.Stopped = func(*code.G) { panic(stopping{}) }
-	o.machine.Done = func() <-chan struct{} { return o.stopped }
-	o.machine.Ends = func(value any) bool { _, ok := value.(vm.Exit); return ok }
+	o.machine.Latest = func() *code.Group { return groupOf(s.machine.Cell()) }
+	o.machine.Foreign = func(g *code.G, value any) bool { return o.foreign(s, g, value) }
+	o.machine.Ends = func(value any) bool {
+		switch value.(type) {
+		case vm.Exit, *code.StackOverflow: // nothing recovers them
+			return true
+		}
+		return false
+	}
 	o.machine.Need = s.machine.Need
 	o.machine.Print = func(text string) { fmt.Fprint(s.machine.Stderr(), text) }
 	o.machine.Panicked = func(g *code.G, value any) {
@@ -57,8 +68,8 @@ func newOwnMachine(s *Session) *ownMachine {
 		Bind: func(t *types.Named, method string, fn reflect.Value) {
 			s.types.Bind(s.types.MethodNumber(t, method), fn.Interface())
 		},
-		MethodName: check.RuntimeName,
-		MethodsOf:  func(o types.Object) []string { return s.prog.MethodsOf(o) },
+		MethodName: check.RuntimeName, StandIn: func(m *types.Func) (reflect.Value, bool) { return o.standIn(s, m) },
+		MethodsOf: func(o types.Object) []string { return s.prog.MethodsOf(o) },
 		Instance: func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {
 			return s.prog.Instance(s.machine.Files(), o, method, args)
 		},
@@ -68,6 +79,9 @@ func newOwnMachine(s *Session) *ownMachine {
 
 // symbol returns what cells have under a name of a compiled package.
 func (o *ownMachine) symbol(s *Session, path, name string) (reflect.Value, bool) {
+	if path == check.MustPath && name == check.MustName(0) {
+		return reflect.ValueOf(vm.Must), true
+	}
 	t, ok := o.tables[path]
 	if !ok {
 		p, _ := s.prog.Importer.Import(path)
@@ -83,15 +97,67 @@ func (o *ownMachine) symbol(s *Session, path, name string) (reflect.Value, bool)
 	return v, ok
 }
 
+// groupOf returns the goroutines of a cell, which may be nil.
+func groupOf(c *vm.Cell) *code.Group {
+	if c != nil {
+		if g, ok := c.Kept().(*code.Group); ok {
+			return g
+		}
+	}
+	return &code.Group{}
+}
+
+// standIn returns the function that replaces a method of the library.
+func (o *ownMachine) standIn(s *Session, m *types.Func) (reflect.Value, bool) {
+	if m.FullName() == "(*sync.WaitGroup).Go" {
+		return reflect.ValueOf(func(wg *sync.WaitGroup, f func()) { wg.Go(s.machine.Guarded(f)) }), true
+	}
+	name := std.StandIn(m)
+	if name == "" {
+		return reflect.Value{}, false
+	}
+	return o.standIns[name], true
+}
+
+// foreign is told of a panic in a goroutine that a library has started.
+func (o *ownMachine) foreign(s *Session, g *code.G, value any) bool {
+	frames := o.frames(s, g.Trace)
+	if len(frames) > 0 {
+		frames[len(frames)-1].Name = "" // which the note about the goroutine stands for
+	}
+	if _, ok := value.(stopping); ok {
+		return s.machine.Contain(nil, nil)
+	}
+	if s.machine.Contain(frames, value) {
+		g.Group.Stop.Store(1) // the cell has failed
+		return true
+	}
+	s.machine.Cell().NoteFrames(o.frames(s, g.Trace))
+	return false
+}
+
 // frames returns the frames of a panic, the innermost first.
 func (o *ownMachine) frames(s *Session, trace []code.Step) []vm.Frame {
 	var frames []vm.Frame
 	for _, st := range trace {
-		if p := token.Pos(st.Pos); p.IsValid() {
-			frames = append(frames, vm.Frame{Pos: s.machine.Files().Position(p), Name: strings.TrimPrefix(st.Fn.Name, "main.")})
+		p := s.machine.Files().Position(token.Pos(st.Pos))
+		if p.IsValid() && p.Filename != cell.FileName(0) {
+			name := strings.ReplaceAll(strings.TrimPrefix(st.Fn.Name, "main."), ".func1", ".func")
+			frames = append(frames, vm.Frame{Pos: p, Name: name})
 		}
 	}
 	return frames
+}
+
+// callers returns the calls under way in this goroutine, the innermost first.
+func (o *ownMachine) callers(s *Session) (list []vm.Caller) {
+	for _, st := range o.machine.Calls() {
+		p := s.machine.Files().Position(token.Pos(st.Pos))
+		if p.IsValid() && p.Filename != cell.FileName(0) {
+			list = append(list, vm.Caller{Function: st.Fn.Name, File: cell.Name(p.Filename), Line: p.Line, Start: compile.Start(st)})
+		}
+	}
+	return list
 }
 
 // compile compiles a checked cell.
@@ -204,34 +270,31 @@ func writes(c *check.Checked, x ast.Expr) bool {
 	return slices.ContainsFunc([]string{"Print", "Fprint", "Write", "Copy", "Append"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// run runs the code of a cell, watched for interrupts and memory.
-func (o *ownMachine) run(s *Session, cell *vm.Cell, e *code.Entry) error {
-	o.stopped, o.trace = cell.Stopped(), nil
+// run runs the code of a cell, watched for interrupts and memory. trace is where the
+// panic came from that has ended it.
+func (o *ownMachine) run(s *Session, run *vm.Cell, e *code.Entry) (trace []code.Step, err error) {
+	group := &code.Group{Done: run.Stopped()}
+	run.Keep(group)
 	over := make(chan struct{})
-	ended := make(chan struct{})
+	defer close(over)
 	go func() {
-		defer close(ended)
 		select {
-		case <-cell.Stopped():
-			o.machine.Stop.Store(1)
-			<-over
+		case <-run.Stopped():
+			group.Stop.Store(1)
 		case <-over:
 		}
 	}()
-	err := s.runWatched(cell, func() error {
-		return s.machine.Call(cell, func() {
-			o.machine.CallNoting(e, func(trace []code.Step) { o.trace = trace })
-		})
+	var noted syncValue[[]code.Step]
+	err = s.runWatched(run, func() error {
+		return s.machine.Call(run, func() { o.machine.CallNoting(e, group, noted.set) })
 	})
-	close(over)
-	<-ended
-	o.machine.Stop.Store(0)
-	return err
+	return noted.get(), err
 }
 
 // runOwn compiles and runs a checked cell. It calls release when it has compiled;
-// failed returns the error that the last expression is.
-func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release func(), failed func() error) error {
+// failed returns the error that the last expression is, vars are the variables to look
+// at when the cell panics.
+func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release func(), vars []string, failed func() error) error {
 	undo := s.keepNames()
 	e, err := s.own.compile(s, c, isProgram)
 	if err != nil {
@@ -248,13 +311,14 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	s.prog = c.Next
 	s.mu.Unlock()
 	release()
-	err = s.own.run(s, run, e)
+	trace, err := s.own.run(s, run, e)
 	if err == nil {
 		if e := failed(); e != nil {
 			return s.failure([]vm.Frame{{Pos: s.machine.Files().Position(c.Source.Last.Pos())}}, vm.Failure{Err: e})
 		}
 		return nil
 	}
+	frames := s.own.frames(s, trace)
 	value, ok := vm.Panicked(err)
 	if !ok {
 		return s.runtimeError(run, err)
@@ -263,9 +327,38 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	case vm.Exit:
 		return s.runtimeError(run, err)
 	case vm.Failure:
-		return s.failure(s.own.frames(s, s.own.trace), v)
+		return s.failure(frames, v)
 	case *code.StackOverflow:
-		return s.overflowError(run, s.own.frames(s, s.own.trace), vm.ErrStackOverflow)
+		return s.overflowError(run, frames, vm.ErrStackOverflow)
 	}
-	return &engine.Error{Name: engine.Panic, Message: vm.PanicText(value, display.Format), Traceback: s.panicLines(s.own.frames(s, s.own.trace), value)}
+	x := &engine.Error{Name: engine.Panic, Message: vm.PanicText(value, display.Format), Traceback: s.panicLines(frames, value)}
+	x.Traceback = append(x.Traceback, s.errorVars.unseen(s.own.unseen(s, trace), s.own.errorIn(s), vars, x.Message)...)
+	return x
+}
+
+// unseen returns the variables of type error that are not nil of the functions that
+// a panic has left; of recursive calls the innermost counts.
+func (o *ownMachine) unseen(s *Session, trace []code.Step) (list []vm.ErrorVar) {
+	seen := map[token.Pos]bool{}
+	for _, st := range trace {
+		for _, v := range compile.ErrorVars(st) {
+			if !seen[v.Set] {
+				seen[v.Set] = true
+				list = append(list, vm.ErrorVar{Name: v.Name, At: s.machine.Files().Position(v.Set), Err: v.Err})
+			}
+		}
+	}
+	return list
+}
+
+// errorIn returns what returns the error that a variable of the session holds.
+func (o *ownMachine) errorIn(s *Session) func(name string) error {
+	return func(name string) error {
+		if n := s.prog.Names[name]; n != nil {
+			if v, ok := n.Object.(*types.Var); ok {
+				return o.compiler.ErrorIn(v)
+			}
+		}
+		return nil
+	}
 }

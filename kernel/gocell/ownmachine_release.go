@@ -21,6 +21,6 @@ func newOwnMachine(*Session) *ownMachine {
 	return nil
 }
 
-func (s *Session) runOwn(*vm.Cell, *check.Checked, bool, func(), func() error) error {
+func (s *Session) runOwn(*vm.Cell, *check.Checked, bool, func(), []string, func() error) error {
 	panic("gocell: a release has no machine of its own")
 }

@@ -20,7 +20,7 @@ const listName = cell.Mark + "list"
 var listFunc = declareList()
 
 func declareList() *types.Func {
-	pkg := types.NewPackage(mustPath, "builtin")
+	pkg := types.NewPackage(MustPath, "builtin")
 	pkg.MarkComplete()
 	values := types.NewParam(token.NoPos, pkg, "values", types.NewSlice(types.Universe.Lookup("any").Type()))
 	f := types.NewFunc(token.NoPos, pkg, listName, types.NewSignatureType(nil, nil, nil, types.NewTuple(values), nil, true))

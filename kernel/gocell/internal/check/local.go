@@ -16,6 +16,7 @@ import (
 type localType struct {
 	number int
 	args   []types.Type // type arguments of the enclosing function's instance
+	own    []types.Type // of an instance of a generic local type that is a type of its own
 }
 
 // localTypes maps *types.TypeName to localType. It holds one entry for each local
@@ -25,7 +26,13 @@ var localTypes sync.Map
 // NoteLocal notes the number of a local type among those of the package, and the
 // type arguments of the instance that encloses it.
 func NoteLocal(o types.Object, number int, args []types.Type) {
-	localTypes.Store(o, localType{number, args})
+	localTypes.Store(o, localType{number, args, nil})
+}
+
+// NoteLocalInstance is NoteLocal for a type that stands for an instance of a generic
+// local type, with the type arguments own.
+func NoteLocalInstance(o types.Object, number int, args, own []types.Type) {
+	localTypes.Store(o, localType{number, args, own})
 }
 
 // localArgs returns the type arguments of the instance that encloses a local
@@ -33,6 +40,15 @@ func NoteLocal(o types.Object, number int, args []types.Type) {
 func localArgs(o *types.TypeName) []types.Type {
 	if t, ok := localTypes.Load(o); ok {
 		return t.(localType).args
+	}
+	return nil
+}
+
+// ownArgs returns the type arguments of the instance of a generic local type that a
+// type stands for.
+func ownArgs(o *types.TypeName) []types.Type {
+	if t, ok := localTypes.Load(o); ok {
+		return t.(localType).own
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func RuntimeTypeName(t *types.Named) string {
 	for _, a := range around {
 		l = append(l, goTypeIn(a, true))
 	}
-	for a := range t.TypeArgs().Types() {
+	for _, a := range append(ListOf(t.TypeArgs()), ownArgs(t.Obj())...) {
 		l = append(l, goTypeIn(a, true))
 	}
 	switch n := len(around); {

@@ -18,9 +18,9 @@ import (
 // so on for others. Cells only know the first; sizeMusts renames it in the
 // syntax by the number of results of the argument.
 
-// mustPath is the import path by which the prelude has the text of these
+// MustPath is the import path by which the prelude has the text of these
 // functions. Cells cannot import it.
-const mustPath = "gocell/builtin"
+const MustPath = "gocell/builtin"
 
 // maxMust is how many results must returns at most.
 const maxMust = 8
@@ -30,7 +30,7 @@ const maxMust = 8
 var mustFuncs = declareMust()
 
 func declareMust() (list [maxMust + 1]*types.Func) {
-	pkg := types.NewPackage(mustPath, "builtin")
+	pkg := types.NewPackage(MustPath, "builtin")
 	pkg.MarkComplete()
 	errType := types.Universe.Lookup("error").Type()
 	variable := func(name string, t types.Type) *types.Var { return types.NewParam(token.NoPos, pkg, name, t) }
@@ -48,7 +48,7 @@ func declareMust() (list [maxMust + 1]*types.Func) {
 		}
 		in = append(in, variable("err", errType))
 		sig := types.NewSignatureType(nil, nil, params, types.NewTuple(in...), types.NewTuple(out...), false)
-		name := mustName(n)
+		name := MustName(n)
 		cell.Show(name, "must")
 		list[n] = types.NewFunc(token.NoPos, pkg, name, sig)
 		types.Universe.Insert(list[n])
@@ -56,7 +56,8 @@ func declareMust() (list [maxMust + 1]*types.Func) {
 	return list
 }
 
-func mustName(results int) string {
+// MustName returns the name of the function for a number of results.
+func MustName(results int) string {
 	if results == 1 {
 		return "must"
 	}
@@ -116,7 +117,7 @@ func sizeMusts(info *types.Info, file ast.Node, list []types.Error) (again bool,
 		case want > maxMust:
 			list = mustError(list, x, fmt.Sprintf("must takes at most %d results beside the error", maxMust))
 		case want != have:
-			id.Name = mustName(want)
+			id.Name = MustName(want)
 			delete(info.Instances, id)
 			again = true
 		}

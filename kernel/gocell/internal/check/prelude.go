@@ -214,7 +214,7 @@ type Library struct {
 var preludeFiles embed.FS
 
 // preludePaths lists the packages that the prelude covers.
-var preludePaths = []string{"cmp", "crypto/hkdf", "crypto/pbkdf2", "database/sql", "errors", mustPath, "hash/maphash", "iter", "maps", "math/rand/v2",
+var preludePaths = []string{"cmp", "crypto/hkdf", "crypto/pbkdf2", "database/sql", "errors", MustPath, "hash/maphash", "iter", "maps", "math/rand/v2",
 	"reflect", "runtime", "slices", "sync", "sync/atomic", "unique", "weak"}
 
 // libraries returns the parsed prelude, by import path.

@@ -2,7 +2,6 @@ package code
 
 import (
 	"reflect"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -131,39 +130,6 @@ func reflectedBody(c *Closure) func(args []reflect.Value) []reflect.Value {
 	return func(args []reflect.Value) []reflect.Value { return c.reflectCall(args) }
 }
 
-func (c *Closure) reflectCall(args []reflect.Value) []reflect.Value {
-	g, f := c.enter()
-	fn := f.Fn
-	t := fn.Sig
-	for i, p := range t.ParamAt {
-		reflect.NewAt(t.Type.In(i), at(f, p)).Elem().Set(rtype.Open(args[i]))
-	}
-	g.call(f)
-	out := make([]reflect.Value, len(t.ResultAt))
-	for i, r := range t.ResultAt {
-		v := reflect.New(t.Type.Out(i)).Elem()
-		rtype.Move(rtype.Descriptor(t.Type.Out(i)), v.Addr().UnsafePointer(), at(f, r))
-		out[i] = v
-	}
-	g.leave(f)
-	return out
-}
-
-// enter begins a call by a library.
-func (c *Closure) enter() (*G, *Frame) {
-	fn := c.Entry.Fn
-	g := fn.M.NewG()
-	f := g.frame(fn, nil)
-	f.Env = c.Env
-	return g, f
-}
-
-// leave ends a call by a library.
-func (g *G) leave(f *Frame) {
-	g.release(f)
-	g.Free()
-}
-
 // NewClosure makes a function value of a function literal or of a function: env
 // stores the variables that it uses, at the offsets of a block of memory; block
 // is nil where it uses none.
@@ -181,9 +147,9 @@ func NewClosure(s *Signature, e *Entry, block unsafe.Pointer, env []Into, offs [
 	}}
 }
 
-// PrepareValue prepares a call of a function value: of cells directly, else
-// of the signature's thunk.
-func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg) Prepare {
+// PrepareValue prepares a call of a function value, at a place: of cells directly,
+// else of the signature's thunk.
+func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg, pos int32) Prepare {
 	e, thunk := as[unsafe.Pointer](fn), s.thunkOf(m)
 	return func(f *Frame, g *G) *Frame {
 		p := e(f)
@@ -198,6 +164,7 @@ func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg) Prepare {
 		for _, a := range args {
 			a(f, callee)
 		}
+		f.Pos = pos
 		return callee
 	}
 }
@@ -207,11 +174,9 @@ func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg) Prepare {
 // the value.
 func (s *Signature) thunkOf(m *Machine) *Entry {
 	l := NewLayout()
-	kinds := append(slices.Clone(s.Params), s.Results...)
-	for i, k := range kinds {
+	for i := range len(s.Params) + len(s.Results) {
 		t := s.typeAt(i)
 		l.Add(t.Size(), func(off uintptr, set func(int)) { rtype.Pointers(t, off, set) })
-		_ = k
 	}
 	fnAt := l.Add(8, func(off uintptr, set func(int)) { set(int(off / 8)) })
 	args := make([]Val, len(s.Params))
@@ -219,7 +184,7 @@ func (s *Signature) thunkOf(m *Machine) *Entry {
 		args[i] = loadAny(k, Slot(s.ParamAt[i]))
 	}
 	fn := &Func{Name: "a function of a library", Sig: s, Layout: l, M: m}
-	fn.Body = CallLibrary(s, of[unsafe.Pointer]().Load(Slot(fnAt)), args, s.ResultAt)
+	fn.Body = CallLibrary(s, of[unsafe.Pointer]().Load(Slot(fnAt)), args, s.ResultAt, 0)
 	fn.Finish(2)
 	return &Entry{Fn: fn}
 }
@@ -234,7 +199,7 @@ func (s *Signature) typeAt(i int) reflect.Type {
 // loadAny loads a value of any kind.
 func loadAny(k Kind, p Place) Val {
 	if k == Agg {
-		return Val{K: Agg, Addr: p.Address()}
+		return Val{K: Agg, Addr: p.Operand()}
 	}
 	return Of(k).Load(p)
 }

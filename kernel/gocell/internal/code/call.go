@@ -13,23 +13,25 @@ type (
 	Call = func(f *Frame) *Frame
 )
 
-// Static prepares a call of a function by its entry.
-func Static(e *Entry, args []Arg) Prepare {
+// Static prepares a call of a function by its entry, at a place.
+func Static(e *Entry, args []Arg, pos int32) Prepare {
 	return func(f *Frame, g *G) *Frame {
 		c := g.frame(e.Fn, f)
 		for _, a := range args {
 			a(f, c)
 		}
+		f.Pos = pos
 		return c
 	}
 }
 
-// CallStatic calls a function by its entry.
-func CallStatic(e *Entry, args []Arg) Call {
+// CallStatic calls a function by its entry, at a place.
+func CallStatic(e *Entry, args []Arg, pos int32) Call {
 	switch len(args) {
 	case 0:
 		return func(f *Frame) *Frame {
 			c := f.G.frame(e.Fn, f)
+			f.Pos = pos
 			f.G.call(c)
 			return c
 		}
@@ -38,6 +40,7 @@ func CallStatic(e *Entry, args []Arg) Call {
 		return func(f *Frame) *Frame {
 			c := f.G.frame(e.Fn, f)
 			a(f, c)
+			f.Pos = pos
 			f.G.call(c)
 			return c
 		}
@@ -47,6 +50,7 @@ func CallStatic(e *Entry, args []Arg) Call {
 			c := f.G.frame(e.Fn, f)
 			a(f, c)
 			b(f, c)
+			f.Pos = pos
 			f.G.call(c)
 			return c
 		}
@@ -56,6 +60,7 @@ func CallStatic(e *Entry, args []Arg) Call {
 		for _, a := range args {
 			a(f, c)
 		}
+		f.Pos = pos
 		f.G.call(c)
 		return c
 	}
@@ -143,10 +148,15 @@ func Go(p Prepare) Do {
 	return func(f *Frame) Ctl {
 		m := f.G.M
 		g := m.NewG()
+		g.Group = f.G.Group
 		c := p(f, g)
 		c.Caller = nil
+		m.others.Add(1)
 		run := func() {
+			m.begin(g)
 			defer func() {
+				m.end(g)
+				m.others.Add(-1)
 				if m.Panicked == nil {
 					return
 				}
@@ -157,6 +167,7 @@ func Go(p Prepare) Do {
 			}()
 			g.call(c)
 			g.release(c)
+			m.end(g)
 			g.Free()
 		}
 		if m.Start != nil {
@@ -168,11 +179,18 @@ func Go(p Prepare) Do {
 	}
 }
 
-// CallNoting is Call, and tells where a panic came from that ends it.
-func (m *Machine) CallNoting(e *Entry, note func(trace []Step)) {
+// CallNoting is Call for a cell, and tells where a panic came from that ends it.
+func (m *Machine) CallNoting(e *Entry, group *Group, note func(trace []Step)) {
+	if m.calls.Add(1) > 1 {
+		m.alone()
+	}
 	g := m.NewG()
+	g.Group = group
+	m.begin(g)
 	ended := false
 	defer func() {
+		m.end(g)
+		m.calls.Add(-1)
 		if ended {
 			return
 		}
@@ -186,12 +204,16 @@ func (m *Machine) CallNoting(e *Entry, note func(trace []Step)) {
 	g.call(c)
 	ended = true
 	g.release(c)
+	m.end(g)
 	g.Free()
 }
 
 // Call calls a function without parameters and results.
 func (m *Machine) Call(e *Entry) {
 	g := m.NewG()
+	g.Group = noCell
+	m.begin(g)
+	defer m.end(g)
 	c := g.frame(e.Fn, nil)
 	g.call(c)
 	g.release(c)

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -14,8 +15,8 @@ func MakeChan(t reflect.Type, n Val) Val {
 	d, size := rtype.Descriptor(t), optional(n)
 	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
 		k := bound(f, size, 0)
-		if k > 0 {
-			f.G.spend(k * int(t.Elem().Size()))
+		if b := float64(k) * float64(t.Elem().Size()); b >= large && b <= maxAlloc && f.G.M.Need != nil {
+			f.G.M.Need(fmt.Sprintf("make(%s, %d)", t, k), b)
 		}
 		return rtype.MakeChan(d, k)
 	}}
@@ -42,12 +43,7 @@ func Send(t reflect.Type, ch Val, into Into, spare int32) Do {
 	}
 }
 
-func (g *G) done() <-chan struct{} {
-	if g.M.Done == nil {
-		return nil
-	}
-	return g.M.Done()
-}
+func (g *G) done() <-chan struct{} { return g.Group.Done }
 
 // wait waits for one case, or for the end of waits.
 func (f *Frame) wait(c reflect.SelectCase, done <-chan struct{}) (reflect.Value, bool) {

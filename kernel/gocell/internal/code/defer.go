@@ -38,7 +38,7 @@ func (c *Frame) runDeferring() {
 		if r := recover(); r != nil {
 			g.Note(r)
 			if g.M.Ends != nil && g.M.Ends(r) {
-				g.noted = true
+				g.noted = r
 				panic(r)
 			}
 			c.panicked = &panicking{value: r}
@@ -56,7 +56,7 @@ func (c *Frame) runDeferring() {
 // goOn panics again if nothing has recovered a panic.
 func (c *Frame) goOn() {
 	if p := c.panicked; p != nil && !p.recovered {
-		c.G.noted = true
+		c.G.noted = p.value
 		panic(p.value)
 	}
 }
@@ -83,7 +83,7 @@ func (c *Frame) runOne(d *deferred) {
 		if r != nil {
 			g.Note(r)
 			if g.M.Ends != nil && g.M.Ends(r) {
-				g.noted = true
+				g.noted = r
 				panic(r)
 			}
 			c.panicked = &panicking{value: r}
@@ -98,7 +98,7 @@ func (c *Frame) runOne(d *deferred) {
 	d.c.by = nil
 	g.release(d.c)
 	if p := c.panicked; p != nil && p.recovered {
-		c.panicked, g.Trace = nil, nil
+		c.panicked, g.Trace, g.noted = nil, nil, nil
 	}
 	ended = true
 }
@@ -133,8 +133,9 @@ func Panic(v Val) Do {
 
 // A Step is a place on the way of a panic.
 type Step struct {
-	Fn  *Func
-	Pos int32
+	Fn    *Func
+	Pos   int32
+	Frame *Frame
 }
 
 // maxTrace is how many places of a panic's way are kept, at each end of it.
@@ -143,13 +144,14 @@ const maxTrace = 50
 // Note notes where a panic comes from, if that has not been noted where it came
 // by.
 func (g *G) Note(value any) {
-	if g.noted {
-		g.noted = false
+	noted := g.noted
+	g.noted = nil
+	if *(*Iface)(unsafe.Pointer(&noted)) == *(*Iface)(unsafe.Pointer(&value)) {
 		return
 	}
 	g.Trace = g.Trace[:0:0]
 	for f := g.Top; f != nil; f = f.Caller {
-		g.Trace = append(g.Trace, Step{f.Fn, f.Pos})
+		g.Trace = append(g.Trace, Step{f.Fn, f.Pos, f})
 		if len(g.Trace) >= 2*maxTrace {
 			break
 		}

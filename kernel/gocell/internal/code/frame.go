@@ -34,6 +34,9 @@ func add(p unsafe.Pointer, n uintptr) unsafe.Pointer { return unsafe.Add(p, n) }
 // at returns the address of a variable in a frame.
 func at(f *Frame, off int32) unsafe.Pointer { return add(unsafe.Pointer(f), uintptr(off)) }
 
+// At returns the address of what lies at an offset of a frame.
+func At(f *Frame, off int32) Address { return at(f, off) }
+
 // A Ctl says what follows a statement: one of the constants, or a jump to a
 // label, which is greater.
 type Ctl int
@@ -77,6 +80,8 @@ type Func struct {
 	Epilogue func(*Frame)
 	Defers   bool // the body may defer calls
 	Layout   *Layout
+	// Source is what the compiler knows of the function, for tracebacks.
+	Source any
 
 	// M is the machine that runs the function when a library calls it.
 	M *Machine
@@ -160,15 +165,25 @@ func (fn *Func) Finish(depth int) {
 	fn.Layout = nil
 }
 
+// A Group is what the goroutines of one cell share.
+type Group struct {
+	// Stop is set while they are to stop: calls and loops look at it.
+	Stop atomic.Uint32
+	// Done is closed to end their waits on channels; it may be nil.
+	Done <-chan struct{}
+}
+
 // A Machine is what the goroutines of a session share.
 type Machine struct {
-	// Stop is set while the cells are to stop: calls and loops look at it.
-	Stop atomic.Uint32
-	// Stopped is called then, by each goroutine that sees it; it panics to end
-	// the goroutine, or returns to go on.
+	// Stopped is called by each goroutine that sees that it is to stop; it panics to
+	// end the goroutine, or returns to go on.
 	Stopped func(g *G)
-	// Done returns a channel that is closed to end waits on channels; it may be nil.
-	Done func() <-chan struct{}
+	// Latest returns the group that goroutines of libraries belong to which call
+	// functions of cells; it may be nil.
+	Latest func() *Group
+	// Here returns a number for this goroutine, which others may have when it has
+	// ended; nil where calls by libraries need not know the calls around them.
+	Here func() uintptr
 	// Start runs f on a goroutine of its own; nil is to use the go statement.
 	Start func(f func())
 	// Need is told of allocations of a number of bytes before they are made; it
@@ -177,13 +192,27 @@ type Machine struct {
 	// Panicked is told of a panic that ends a goroutine; nil lets it end the
 	// process.
 	Panicked func(g *G, value any)
+	// Foreign is told of a panic that leaves the outermost function of cells in a
+	// goroutine that a library has started. It reports whether the panic ends there;
+	// it may be nil.
+	Foreign func(g *G, value any) bool
+	// Lock locks a map for reading or writing, and returns what Unlock wants. Both are
+	// called only where several goroutines run cells; they may be nil.
+	Lock   func(m unsafe.Pointer, write bool) int
+	Unlock func(lock int, write bool)
 	// Ends reports whether a panic ends the goroutine without deferred calls; it may
 	// be nil.
 	Ends func(value any) bool
 	// Print takes the output of print and println.
 	Print func(text string)
 
-	pool sync.Pool
+	pool  sync.Pool
+	table goroutines
+	// others counts the goroutines that run cells beside the first. Those of libraries
+	// are counted for good, since they may come back at any time.
+	others  atomic.Int32
+	foreign sync.Once // counts goroutines of libraries
+	calls   atomic.Int32
 }
 
 // StackLimit is how many bytes of stack the calls of one goroutine may take,
@@ -192,12 +221,15 @@ const StackLimit = 200 << 20
 
 // A G is the state of a goroutine.
 type G struct {
-	M     *Machine
-	Top   *Frame // the innermost call
-	Trace []Step // where the panic under way came from
-	free  []*Frame
-	stack int
-	noted bool // the panic that is raised next has been noted
+	M       *Machine
+	Group   *Group
+	Top     *Frame // the innermost call
+	Trace   []Step // where the panic under way came from
+	free    []*Frame
+	stack   int
+	noted   any // the panic that has been noted
+	id      uintptr
+	foreign bool // a library has started the goroutine
 }
 
 // NewG returns the state of a goroutine that begins.
@@ -208,9 +240,12 @@ func (m *Machine) NewG() *G {
 	return &G{M: m}
 }
 
+// noCell is for code that runs without a cell.
+var noCell = &Group{}
+
 // Free gives back the state of a goroutine that has ended without a panic.
 func (g *G) Free() {
-	g.Top, g.stack = nil, 0
+	g.Top, g.stack, g.Trace, g.noted, g.Group = nil, 0, nil, nil, nil
 	g.M.pool.Put(g)
 }
 
@@ -236,7 +271,7 @@ func (g *G) newFrame(fn *Func, caller *Frame) *Frame {
 // call runs the body of a call whose arguments are in its frame.
 func (g *G) call(c *Frame) {
 	fn := c.Fn
-	if g.M.Stop.Load() != 0 {
+	if g.Group.Stop.Load() != 0 {
 		g.M.Stopped(g)
 	}
 	g.stack += int(fn.cost)
@@ -304,7 +339,7 @@ func (g *G) overflow(fn *Func) {
 
 // poll is called at the end of each turn of a loop.
 func poll(f *Frame) {
-	if f.G.M.Stop.Load() != 0 {
+	if f.G.Group.Stop.Load() != 0 {
 		f.G.M.Stopped(f.G)
 	}
 }
@@ -317,11 +352,22 @@ func InMemory(p Place, t reflect.Type) Val {
 	if k := KindOf(t); k != Agg {
 		return Of(k).Load(p)
 	}
-	return Val{K: Agg, Addr: p.Address()}
+	return Val{K: Agg, Addr: p.Operand()}
 }
 
 // AddressOf returns the address of a function value.
 func AddressOf(p unsafe.Pointer) unsafe.Pointer { return unsafe.Pointer(&p) }
+
+// Read returns the variable at an offset of a frame, or behind the address there.
+func Read[T any](f *Frame, off int32, boxed bool) (x T) {
+	p := at(f, off)
+	if boxed {
+		if p = *(*unsafe.Pointer)(p); p == nil {
+			return x
+		}
+	}
+	return *(*T)(p)
+}
 
 // An EnvLayout collects the variables that a function literal uses.
 type EnvLayout struct {

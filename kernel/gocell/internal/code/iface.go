@@ -114,12 +114,16 @@ func Widen(v Val, from, to reflect.Type) Val {
 // An Assertion is a type assertion of an interface.
 type Assertion struct {
 	From, To reflect.Type
+	Pos      int32
 	// Missing returns the name of a method that a type lacks for an interface.
 	Missing func(t, i reflect.Type) string
 }
 
 // fail panics as a type assertion that fails does.
-func (a *Assertion) fail(typ unsafe.Pointer) {
+func (a *Assertion) fail(f *Frame, typ unsafe.Pointer) {
+	if a.Pos != 0 {
+		f.Pos = a.Pos
+	}
 	missing := ""
 	if typ != nil && a.To.Kind() == reflect.Interface {
 		missing = a.Missing(rtype.TypeAt(typ), a.To)
@@ -145,7 +149,7 @@ func (a *Assertion) Interface(v Val, okAt int32) Val {
 		if okAt != 0 {
 			*(*bool)(at(f, okAt)) = tab != nil
 		} else if tab == nil {
-			a.fail(typ)
+			a.fail(f, typ)
 		}
 		if tab == nil {
 			return Iface{}
@@ -188,7 +192,7 @@ func (a *Assertion) Concrete(v Val, okAt int32) Val {
 			return i.Data
 		}
 		if okAt == 0 {
-			a.fail(typ)
+			a.fail(f, typ)
 		}
 		if direct {
 			return nil
@@ -242,14 +246,14 @@ type target struct {
 
 // Prepare prepares a call of the method of an interface value. The arguments
 // come after the data word.
-func (m *Method) Prepare(v Val, args []Arg) Prepare {
+func (m *Method) Prepare(v Val, args []Arg, pos int32) Prepare {
 	e, s, thunk := as[Iface](v), m.Sig, m.thunk
 	var last [2]atomic.Pointer[target]
 	off := funcsInTab + 8*m.index
 	return func(f *Frame, g *G) *Frame {
 		i := e(f)
 		if i.Tab == nil {
-			nonNil(nil)
+			isNil(f, pos)
 		}
 		typ := *(*unsafe.Pointer)(add(i.Tab, typeInTab))
 		t := last[0].Load()
@@ -271,6 +275,7 @@ func (m *Method) Prepare(v Val, args []Arg) Prepare {
 		for _, a := range args {
 			a(f, c)
 		}
+		f.Pos = pos
 		return c
 	}
 }

@@ -16,9 +16,9 @@ type shape struct {
 	// call calls a function value of a library; of the arguments it is given the
 	// Ex of their classes, and it returns that of the result, or a Do if there is
 	// none.
-	call func(fn Ex[unsafe.Pointer], args []any) any
+	call func(fn Ex[unsafe.Pointer], args []any, pos int32) any
 	// pair is call for two results, which it stores in the frame.
-	pair func(fn Ex[unsafe.Pointer], args []any, to, next int32) Do
+	pair func(fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do
 }
 
 var shapes = sync.OnceValue(func() map[string]*shape {
@@ -130,7 +130,7 @@ const first = int32(header)
 func adapt0(c *Closure) unsafe.Pointer {
 	return function(func() {
 		g, f := c.enter()
-		g.call(f)
+		g.run(f)
 		g.leave(f)
 	})
 }
@@ -138,7 +138,7 @@ func adapt0(c *Closure) unsafe.Pointer {
 func adapt0r[R class](c *Closure) unsafe.Pointer {
 	return function(func() R {
 		g, f := c.enter()
-		g.call(f)
+		g.run(f)
 		r := get[R](f, first)
 		g.leave(f)
 		return r
@@ -149,7 +149,7 @@ func adapt1[A class](c *Closure) unsafe.Pointer {
 	return function(func(a A) {
 		g, f := c.enter()
 		put(f, first, a)
-		g.call(f)
+		g.run(f)
 		g.leave(f)
 	})
 }
@@ -158,7 +158,7 @@ func adapt1r[A, R class](c *Closure) unsafe.Pointer {
 	return function(func(a A) R {
 		g, f := c.enter()
 		put(f, first, a)
-		g.call(f)
+		g.run(f)
 		r := get[R](f, first+wide[A]())
 		g.leave(f)
 		return r
@@ -169,7 +169,7 @@ func adapt1p[A, R, S class](c *Closure) unsafe.Pointer {
 	return function(func(a A) (R, S) {
 		g, f := c.enter()
 		put(f, first, a)
-		g.call(f)
+		g.run(f)
 		r, s := get[R](f, first+wide[A]()), get[S](f, first+wide[A]()+wide[R]())
 		g.leave(f)
 		return r, s
@@ -181,7 +181,7 @@ func adapt2[A, B class](c *Closure) unsafe.Pointer {
 		g, f := c.enter()
 		put(f, first, a)
 		put(f, first+wide[A](), b)
-		g.call(f)
+		g.run(f)
 		g.leave(f)
 	})
 }
@@ -191,7 +191,7 @@ func adapt2r[A, B, R class](c *Closure) unsafe.Pointer {
 		g, f := c.enter()
 		put(f, first, a)
 		put(f, first+wide[A](), b)
-		g.call(f)
+		g.run(f)
 		r := get[R](f, first+wide[A]()+wide[B]())
 		g.leave(f)
 		return r
@@ -203,7 +203,7 @@ func adapt2p[A, B, R, S class](c *Closure) unsafe.Pointer {
 		g, f := c.enter()
 		put(f, first, a)
 		put(f, first+wide[A](), b)
-		g.call(f)
+		g.run(f)
 		at := first + wide[A]() + wide[B]()
 		r, s := get[R](f, at), get[S](f, at+wide[R]())
 		g.leave(f)
@@ -214,92 +214,100 @@ func adapt2p[A, B, R, S class](c *Closure) unsafe.Pointer {
 // lib returns a function value as a Go function of a shape.
 func lib[F any](p unsafe.Pointer) F { return *(*F)(unsafe.Pointer(&p)) }
 
-func call0(fn Ex[unsafe.Pointer], _ []any) any {
-	return func(f *Frame) Ctl { lib[func()](fn(f))(); return Next }
+func call0(fn Ex[unsafe.Pointer], _ []any, pos int32) any {
+	return func(f *Frame) Ctl { p := fn(f); f.leaves(pos); lib[func()](p)(); return Next }
 }
 
-func call0r[R class](fn Ex[unsafe.Pointer], _ []any) any {
-	return func(f *Frame) R { return lib[func() R](fn(f))() }
+func call0r[R class](fn Ex[unsafe.Pointer], _ []any, pos int32) any {
+	return func(f *Frame) R { p := fn(f); f.leaves(pos); return lib[func() R](p)() }
 }
 
-func call1[A class](fn Ex[unsafe.Pointer], args []any) any {
+func call1[A class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
 	a := args[0].(Ex[A])
-	return func(f *Frame) Ctl { p := fn(f); lib[func(A)](p)(a(f)); return Next }
+	return func(f *Frame) Ctl { p := fn(f); x := a(f); f.leaves(pos); lib[func(A)](p)(x); return Next }
 }
 
-func call1r[A, R class](fn Ex[unsafe.Pointer], args []any) any {
+func call1r[A, R class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
 	a := args[0].(Ex[A])
-	return func(f *Frame) R { p := fn(f); return lib[func(A) R](p)(a(f)) }
+	return func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return lib[func(A) R](p)(x) }
 }
 
-func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []any, to, next int32) Do {
+func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do {
 	a := args[0].(Ex[A])
 	return func(f *Frame) Ctl {
 		p := fn(f)
-		r, s := lib[func(A) (R, S)](p)(a(f))
+		x := a(f)
+		f.leaves(pos)
+		r, s := lib[func(A) (R, S)](p)(x)
 		put(f, to, r)
 		put(f, next, s)
 		return Next
 	}
 }
 
-func call2[A, B class](fn Ex[unsafe.Pointer], args []any) any {
+func call2[A, B class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
 	a, b := args[0].(Ex[A]), args[1].(Ex[B])
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
-		lib[func(A, B)](p)(x, b(f))
+		y := b(f)
+		f.leaves(pos)
+		lib[func(A, B)](p)(x, y)
 		return Next
 	}
 }
 
-func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []any) any {
+func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
 	a, b := args[0].(Ex[A]), args[1].(Ex[B])
 	return func(f *Frame) R {
 		p := fn(f)
 		x := a(f)
-		return lib[func(A, B) R](p)(x, b(f))
+		y := b(f)
+		f.leaves(pos)
+		return lib[func(A, B) R](p)(x, y)
 	}
 }
 
-func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []any, to, next int32) Do {
+func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do {
 	a, b := args[0].(Ex[A]), args[1].(Ex[B])
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
-		r, s := lib[func(A, B) (R, S)](p)(x, b(f))
+		y := b(f)
+		f.leaves(pos)
+		r, s := lib[func(A, B) (R, S)](p)(x, y)
 		put(f, to, r)
 		put(f, next, s)
 		return Next
 	}
 }
 
-// CallLibrary calls a function value of a library and stores its results in the
-// frame.
-func CallLibrary(s *Signature, fn Val, args []Val, to []int32) Do {
+// CallLibrary calls a function value of a library, at a place, and stores its
+// results in the frame.
+func CallLibrary(s *Signature, fn Val, args []Val, to []int32, pos int32) Do {
 	e := as[unsafe.Pointer](fn)
 	if s.shape == nil {
-		return s.callReflected(e, args, to)
+		return s.callReflected(e, args, to, pos)
 	}
 	list := classed(args)
 	switch len(to) {
 	case 0:
-		return s.shape.call(e, list).(Do)
+		return s.shape.call(e, list, pos).(Do)
 	case 1:
 		k := s.Results[0]
-		return Of(k).Store(Slot(to[0]), Val{K: k, E: fromClass(k, s.shape.call(e, list))})
+		return Of(k).Store(Slot(to[0]), Val{K: k, E: fromClass(k, s.shape.call(e, list, pos))})
 	}
-	return s.shape.pair(e, list, to[0], to[1])
+	return s.shape.pair(e, list, to[0], to[1], pos)
 }
 
 // LibraryResult calls a function value of a library of one result that is
 // usual; it is false for others.
-func LibraryResult(s *Signature, fn Val, args []Val) (Val, bool) {
+func LibraryResult(s *Signature, fn Val, args []Val, pos int32) (Val, bool) {
 	if s.shape == nil || len(s.Results) != 1 {
 		return Val{}, false
 	}
 	k := s.Results[0]
-	return Val{K: k, E: fromClass(k, s.shape.call(as[unsafe.Pointer](fn), classed(args)))}, true
+	return Val{K: k, E: fromClass(k, s.shape.call(as[unsafe.Pointer](fn), classed(args), pos))}, true
 }
 
 func classed(args []Val) []any {
@@ -341,7 +349,7 @@ func fromClass(k Kind, e any) any {
 
 // callReflected calls a function by reflect. The arguments are computed into
 // memory of their own, since the function may keep them.
-func (s *Signature) callReflected(fn Ex[unsafe.Pointer], args []Val, to []int32) Do {
+func (s *Signature) callReflected(fn Ex[unsafe.Pointer], args []Val, to []int32, pos int32) Do {
 	into := make([]Into, len(args))
 	for i, a := range args {
 		into[i] = AnyInto(a, s.Type.In(i))
@@ -349,7 +357,9 @@ func (s *Signature) callReflected(fn Ex[unsafe.Pointer], args []Val, to []int32)
 	t := s.Type
 	return func(f *Frame) Ctl {
 		p := fn(f)
-		nonNil(p)
+		if p == nil {
+			isNil(f, pos)
+		}
 		v := reflect.NewAt(t, unsafe.Pointer(&p)).Elem()
 		in := make([]reflect.Value, len(into))
 		for i, store := range into {
@@ -357,6 +367,7 @@ func (s *Signature) callReflected(fn Ex[unsafe.Pointer], args []Val, to []int32)
 			store(f, a.UnsafePointer())
 			in[i] = a.Elem()
 		}
+		f.leaves(pos)
 		var out []reflect.Value
 		if t.IsVariadic() {
 			out = v.CallSlice(in)

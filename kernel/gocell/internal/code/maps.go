@@ -1,6 +1,7 @@
 package code
 
 import (
+	"fmt"
 	"go/token"
 	"reflect"
 	"unsafe"
@@ -11,6 +12,18 @@ import (
 // Maps are Go's own. Those with keys of usual kinds are used as the map type
 // of the same layout that the compiler knows, the rest by the run time's
 // functions.
+//
+// Two goroutines that use one map at the same time, one of them to write, would end
+// the process. Where several run cells, each step that uses a map locks it.
+
+// shared reports whether a step has to lock the maps that it uses.
+func (f *Frame) shared() bool { return f.G.M.others.Load() > 0 && f.G.M.Lock != nil }
+
+// lock locks a map until the function that it returns is called.
+func (f *Frame) lock(m unsafe.Pointer, write bool) func() {
+	l := f.G.M.Lock(m, write)
+	return func() { f.G.M.Unlock(l, write) }
+}
 
 // MapGet returns an element of a map whose keys are I64, I32 or Str.
 func (o ops[T]) MapGet(m, key Val, okAt int32) (Val, bool) {
@@ -30,12 +43,20 @@ func getFrom[K comparable, T any](k Kind, m, key Val, okAt int32) Val {
 	if okAt == 0 {
 		return Val{K: k, E: func(f *Frame) T {
 			m := e(f)
-			return (*(*map[K]T)(unsafe.Pointer(&m)))[x(f)]
+			k := x(f)
+			if f.shared() {
+				defer f.lock(m, false)()
+			}
+			return (*(*map[K]T)(unsafe.Pointer(&m)))[k]
 		}}
 	}
 	return Val{K: k, E: func(f *Frame) T {
 		m := e(f)
-		v, ok := (*(*map[K]T)(unsafe.Pointer(&m)))[x(f)]
+		k := x(f)
+		if f.shared() {
+			defer f.lock(m, false)()
+		}
+		v, ok := (*(*map[K]T)(unsafe.Pointer(&m)))[k]
 		*(*bool)(at(f, okAt)) = ok
 		return v
 	}}
@@ -61,6 +82,9 @@ func setIn[K comparable, T any](m, key, v Val) Do {
 		m := e(f)
 		k := x(f)
 		v := y(f)
+		if f.shared() {
+			defer f.lock(m, true)()
+		}
 		(*(*map[K]T)(unsafe.Pointer(&m)))[k] = v
 		return Next
 	}
@@ -70,23 +94,30 @@ func setIn[K comparable, T any](m, key, v Val) Do {
 type MapType struct {
 	t, elem unsafe.Pointer
 	zero    unsafe.Pointer // a zero element
+	name    string
+	each    int // bytes of a key and an element
 }
 
 // MapTypeOf returns that of a map type.
 func MapTypeOf(t reflect.Type) *MapType {
-	return &MapType{rtype.Descriptor(t), rtype.Descriptor(t.Elem()), rtype.New(rtype.Descriptor(t.Elem()))}
+	return &MapType{rtype.Descriptor(t), rtype.Descriptor(t.Elem()), rtype.New(rtype.Descriptor(t.Elem())), t.String(), int(t.Key().Size() + t.Elem().Size() + 1)}
 }
 
 // At returns where an element lies that is only read: a zero element if there
-// is none. The key is computed into spare. Where okAt is not 0 it says whether
-// there is one.
-func (t *MapType) At(m Val, key Into, spare, okAt int32) Ex[unsafe.Pointer] {
+// is none. The key is computed into spare; an element of a map that goroutines share
+// is copied into other. Where okAt is not 0 it says whether there is one.
+func (t *MapType) At(m Val, key Into, spare, other, okAt int32) Ex[unsafe.Pointer] {
 	e := as[unsafe.Pointer](m)
 	return func(f *Frame) unsafe.Pointer {
 		m := e(f)
 		k := at(f, spare)
 		key(f, k)
-		p := rtype.MapGet(t.t, m, k)
+		var p unsafe.Pointer
+		if f.shared() {
+			p = t.copied(f, m, k, at(f, other))
+		} else {
+			p = rtype.MapGet(t.t, m, k)
+		}
 		if okAt != 0 {
 			*(*bool)(at(f, okAt)) = p != nil
 		}
@@ -95,6 +126,31 @@ func (t *MapType) At(m Val, key Into, spare, okAt int32) Ex[unsafe.Pointer] {
 		}
 		return p
 	}
+}
+
+// Hashes panics as an assignment does where a key cannot be hashed. To read an element
+// of an empty map panics in other words.
+func (t *MapType) Hashes(m Val, key Into, spare int32) Do {
+	e := as[unsafe.Pointer](m)
+	return func(f *Frame) Ctl {
+		if m := e(f); m != nil && len(*(*map[int]int)(unsafe.Pointer(&m))) == 0 {
+			k := at(f, spare)
+			key(f, k)
+			rtype.MapSet(t.t, rtype.MakeMap(t.t, 0), k, t.zero)
+		}
+		return Next
+	}
+}
+
+// copied returns an element as it is now.
+func (t *MapType) copied(f *Frame, m, key, to unsafe.Pointer) unsafe.Pointer {
+	defer f.lock(m, false)()
+	p := rtype.MapGet(t.t, m, key)
+	if p == nil {
+		return nil
+	}
+	rtype.Move(t.elem, to, p)
+	return to
 }
 
 // Set stores an element. Key and element are computed into spare parts of the
@@ -106,6 +162,9 @@ func (t *MapType) Set(m Val, key, elem Into, spare, other int32) Do {
 		k, v := at(f, spare), at(f, other)
 		key(f, k)
 		elem(f, v)
+		if f.shared() {
+			defer f.lock(m, true)()
+		}
 		rtype.MapSet(t.t, m, k, v)
 		return Next
 	}
@@ -118,6 +177,9 @@ func (t *MapType) Delete(m Val, key Into, spare int32) Do {
 		m := e(f)
 		k := at(f, spare)
 		key(f, k)
+		if f.shared() {
+			defer f.lock(m, true)()
+		}
 		rtype.MapDelete(t.t, m, k)
 		return Next
 	}
@@ -128,6 +190,9 @@ func (t *MapType) Clear(m Val) Do {
 	e := as[unsafe.Pointer](m)
 	return func(f *Frame) Ctl {
 		if m := e(f); m != nil {
+			if f.shared() {
+				defer f.lock(m, true)()
+			}
 			rtype.MapClear(t.t, m)
 		}
 		return Next
@@ -138,9 +203,13 @@ func (t *MapType) Clear(m Val) Do {
 func (t *MapType) Make(n Val) Val {
 	size := optional(n)
 	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
-		k := bound(f, size, 0)
-		f.G.spend(16 * max(k, 0))
-		return rtype.MakeMap(t.t, max(k, 0))
+		k := max(bound(f, size, 0), 0) // a hint
+		if float64(k)*float64(t.each) > maxAlloc {
+			k = 0
+		} else if b := float64(k) * float64(t.each); b >= large && f.G.M.Need != nil {
+			f.G.M.Need(fmt.Sprintf("make(%s, %d)", t.name, k), b)
+		}
+		return rtype.MakeMap(t.t, k)
 	}}
 }
 
@@ -171,9 +240,18 @@ func RangeMap(t reflect.Type, m Val, key, elem int32, enter func(f *Frame), body
 		iter := reflect.NewAt(t, unsafe.Pointer(&m)).Elem().MapRange()
 		k := reflect.NewAt(t.Key(), at(f, key)).Elem()
 		v := reflect.NewAt(t.Elem(), at(f, elem)).Elem()
-		for iter.Next() {
+		next := func() bool {
+			if f.shared() {
+				defer f.lock(m, false)()
+			}
+			if !iter.Next() {
+				return false
+			}
 			k.SetIterKey(iter)
 			v.SetIterValue(iter)
+			return true
+		}
+		for next() {
 			if enter != nil {
 				enter(f)
 			}

@@ -15,12 +15,12 @@ type number interface{ integer | float32 | float64 }
 
 // numeric are the operations of numbers, each for one kind.
 type numeric interface {
-	binary(op token.Token, l, r Val) any
+	binary(op token.Token, l, r Val, pos int32) any
 	compare(op token.Token, l, r Val) Ex[bool]
 	unary(op token.Token, v Val) any
 	shift(op token.Token, v, count Val) any
 	convert(v Val) any
-	update(op token.Token, p Place, v Val) Do
+	update(op token.Token, p Place, v Val, pos int32) Do
 }
 
 var numbers = [...]numeric{I8: integers[int8]{}, I16: integers[int16]{}, I32: integers[int32]{}, I64: integers[int64]{},
@@ -35,9 +35,10 @@ type (
 	ordered[T number | string]          struct{}
 )
 
-// Binary is an arithmetic operator; both operands have the kind of the result.
-func Binary(op token.Token, l, r Val) Val {
-	return Val{K: l.K, E: numbers[l.K].binary(op, l, r)}
+// Binary is an arithmetic operator at a place; both operands have the kind of the
+// result.
+func Binary(op token.Token, l, r Val, pos int32) Val {
+	return Val{K: l.K, E: numbers[l.K].binary(op, l, r, pos)}
 }
 
 // Compare is one of the operators < <= > >= for numbers and strings.
@@ -65,7 +66,7 @@ func Convert(to Kind, v Val) Val {
 }
 
 // Update is the statement p op= v.
-func Update(op token.Token, p Place, v Val) Do { return numbers[v.K].update(op, p, v) }
+func Update(op token.Token, p Place, v Val, pos int32) Do { return numbers[v.K].update(op, p, v, pos) }
 
 // operands of a binary operator, in the forms that have closures of their own.
 func operands[T any](l, r Val) (a, b Ex[T], from, with int32, k T, constant bool) {
@@ -150,7 +151,10 @@ func updated[T number | complex64 | complex128](op token.Token, addr Ex[unsafe.P
 	return nil
 }
 
-func (integers[T]) binary(op token.Token, l, r Val) any {
+func (integers[T]) binary(op token.Token, l, r Val, pos int32) any {
+	if op == token.QUO || op == token.REM {
+		return divided[T](op, l, r, pos)
+	}
 	if e := arithmetic[T](op, l, r); e != nil {
 		return e
 	}
@@ -160,12 +164,8 @@ func (integers[T]) binary(op token.Token, l, r Val) any {
 		return func(f *Frame) T { return *(*T)(at(f, from)) & k }
 	case op == token.AND && constant:
 		return func(f *Frame) T { return a(f) & k }
-	case op == token.REM && constant:
-		return func(f *Frame) T { return a(f) % k }
 	}
 	switch op {
-	case token.REM:
-		return func(f *Frame) T { x := a(f); return x % b(f) }
 	case token.AND:
 		return func(f *Frame) T { x := a(f); return x & b(f) }
 	case token.OR:
@@ -177,6 +177,46 @@ func (integers[T]) binary(op token.Token, l, r Val) any {
 	}
 	panic("code: integers have no " + op.String())
 }
+
+// divided is x / y or x % y of integers.
+func divided[T integer](op token.Token, l, r Val, pos int32) any {
+	a, b, _, _, k, constant := operands[T](l, r)
+	switch {
+	case constant && k != 0 && op == token.QUO:
+		return func(f *Frame) T { return a(f) / k }
+	case constant && k != 0:
+		return func(f *Frame) T { return a(f) % k }
+	case op == token.QUO:
+		return func(f *Frame) T {
+			x := a(f)
+			y := b(f)
+			if y == 0 {
+				byZero(f, pos)
+			}
+			return x / y
+		}
+	}
+	return func(f *Frame) T {
+		x := a(f)
+		y := b(f)
+		if y == 0 {
+			byZero(f, pos)
+		}
+		return x % y
+	}
+}
+
+// byZero panics as a division by zero does.
+//
+//go:noinline
+func byZero(f *Frame, pos int32) {
+	if pos > 0 {
+		f.Pos = pos
+	}
+	_ = 1 / zero
+}
+
+var zero = 0
 
 func (integers[T]) compare(op token.Token, l, r Val) Ex[bool] { return ordered[T]{}.compare(op, l, r) }
 
@@ -287,7 +327,23 @@ func converted[T number](v Val) any {
 	panic("code: a conversion of no number")
 }
 
-func (integers[T]) update(op token.Token, p Place, v Val) Do {
+func (integers[T]) update(op token.Token, p Place, v Val, pos int32) Do {
+	if op == token.QUO || op == token.REM {
+		addr, e, quotient := p.Operand(), as[T](v), op == token.QUO
+		return func(f *Frame) Ctl {
+			x := e(f)
+			p := (*T)(addr(f))
+			if x == 0 {
+				byZero(f, pos)
+			}
+			if quotient {
+				*p /= x
+			} else {
+				*p %= x
+			}
+			return Next
+		}
+	}
 	if p.mode == slot {
 		off, e := p.off, as[T](v)
 		k, constant := v.c.(T)
@@ -302,13 +358,11 @@ func (integers[T]) update(op token.Token, p Place, v Val) Do {
 			return func(f *Frame) Ctl { x := e(f); *(*T)(at(f, off)) ^= x; return Next }
 		}
 	}
-	addr, e := p.Address(), as[T](v)
+	addr, e := p.Operand(), as[T](v)
 	if do := updated(op, addr, e); do != nil {
 		return do
 	}
 	switch op {
-	case token.REM:
-		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) %= x; return Next }
 	case token.AND:
 		return func(f *Frame) Ctl { x := e(f); *(*T)(addr(f)) &= x; return Next }
 	case token.OR:
@@ -321,7 +375,7 @@ func (integers[T]) update(op token.Token, p Place, v Val) Do {
 	panic("code: integers have no " + op.String() + "=")
 }
 
-func (floats[T]) binary(op token.Token, l, r Val) any {
+func (floats[T]) binary(op token.Token, l, r Val, _ int32) any {
 	if e := arithmetic[T](op, l, r); e != nil {
 		return e
 	}
@@ -339,15 +393,15 @@ func (floats[T]) shift(token.Token, Val, Val) any { panic("code: a shift of no i
 
 func (floats[T]) convert(v Val) any { return converted[T](v) }
 
-func (floats[T]) update(op token.Token, p Place, v Val) Do {
-	addr, e := p.Address(), as[T](v)
+func (floats[T]) update(op token.Token, p Place, v Val, _ int32) Do {
+	addr, e := p.Operand(), as[T](v)
 	if off := p.off; p.mode == slot && op == token.ADD {
 		return func(f *Frame) Ctl { x := e(f); *(*T)(at(f, off)) += x; return Next }
 	}
 	return updated(op, addr, e)
 }
 
-func (complexes[T]) binary(op token.Token, l, r Val) any {
+func (complexes[T]) binary(op token.Token, l, r Val, _ int32) any {
 	a, b := as[T](l), as[T](r)
 	switch op {
 	case token.ADD:
@@ -381,12 +435,12 @@ func (complexes[T]) convert(v Val) any {
 	panic("code: a conversion of no complex number")
 }
 
-func (o complexes[T]) update(op token.Token, p Place, v Val) Do {
-	addr, e := p.Address(), as[T](v)
+func (o complexes[T]) update(op token.Token, p Place, v Val, _ int32) Do {
+	addr, e := p.Operand(), as[T](v)
 	return updated(op, addr, e)
 }
 
-func (texts) binary(_ token.Token, l, r Val) any {
+func (texts) binary(_ token.Token, l, r Val, _ int32) any {
 	a, b := as[string](l), as[string](r)
 	return func(f *Frame) string {
 		x := a(f)
@@ -404,8 +458,8 @@ func (texts) shift(token.Token, Val, Val) any { panic("code: a shift of no integ
 
 func (texts) convert(Val) any { panic("code: a string is no number") }
 
-func (texts) update(_ token.Token, p Place, v Val) Do {
-	addr, e := p.Address(), as[string](v)
+func (texts) update(_ token.Token, p Place, v Val, _ int32) Do {
+	addr, e := p.Operand(), as[string](v)
 	return func(f *Frame) Ctl {
 		x := e(f)
 		s := (*string)(addr(f))
@@ -487,14 +541,15 @@ func extreme[T cmp.Ordered](l, r Val, most bool) Val {
 	return Val{K: l.K, E: func(f *Frame) T { x := a(f); return min(x, b(f)) }}
 }
 
-// Index converts an integer to the I64 that indexes and lengths are.
+// Index converts an integer to the I64 that indexes and lengths are. One that no int
+// can be is negative, as it is no index, and said to be unsigned.
 func Index(v Val) Val {
 	if v.K == U64 {
 		e := as[uint64](v)
 		if c, ok := v.c.(uint64); ok && c <= 1<<62 {
 			return Of(I64).Const(int64(c))
 		}
-		return Val{K: I64, E: func(f *Frame) int64 { return badUnsigned(e(f)) }}
+		return Val{K: I64, unsigned: true, E: func(f *Frame) int64 { return int64(e(f)) }}
 	}
 	return Convert(I64, v)
 }
@@ -522,11 +577,16 @@ func Count(v Val) Val {
 }
 
 // SameBits reads a pointer as an integer, and an integer as a pointer: the
-// conversions of package unsafe.
-func SameBits(v Val) Val {
+// conversions of package unsafe. What a pointer points to is kept as long as the
+// frame, where spare is.
+func SameBits(v Val, spare int32) Val {
 	if v.K == Ptr {
 		e := as[unsafe.Pointer](v)
-		return Val{K: U64, E: func(f *Frame) uint64 { return uint64(uintptr(e(f))) }}
+		return Val{K: U64, E: func(f *Frame) uint64 {
+			p := e(f)
+			*(*unsafe.Pointer)(at(f, spare)) = p
+			return uint64(uintptr(p))
+		}}
 	}
 	e := as[uint64](v)
 	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {

@@ -13,7 +13,7 @@ import (
 // spare, which nothing else uses, if it is not in memory; what it reads may be
 // where it goes.
 func SetAgg(p Place, v Val, t reflect.Type, spare int32) Do {
-	d, dst := rtype.Descriptor(t), p.Address()
+	d, dst := rtype.Descriptor(t), p.Operand()
 	if src := v.Addr; src != nil {
 		return func(f *Frame) Ctl {
 			s := nonNil(src(f))
@@ -54,7 +54,7 @@ func ZeroAt(p Place, t reflect.Type) Do {
 
 // Check evaluates the address of a place and panics if it is behind nil.
 func Check(p Place) Do {
-	addr := p.Address()
+	addr := p.Operand()
 	return func(f *Frame) Ctl { nonNil(addr(f)); return Next }
 }
 
@@ -144,14 +144,14 @@ func MakeSlice(t reflect.Type, n, c Val) Val {
 		if capacity != nil {
 			k = capacity(f)
 		}
-		if n < 0 || float64(n)*max(size, 1) > maxAlloc {
+		if n < 0 || float64(n)*size > maxAlloc {
 			_ = make([]int, minus) // panics: len out of range
 		}
-		if k < n || float64(k)*max(size, 1) > maxAlloc {
+		if k < n || float64(k)*size > maxAlloc {
 			_ = make([]int, 0, minus) // panics: cap out of range
 		}
 		if b := float64(k) * size; b >= large && f.G.M.Need != nil {
-			f.G.M.Need("make("+name+")", b)
+			f.G.M.Need(fmt.Sprintf("make(%s, %d)", name, k), b)
 		}
 		return Slice{P: rtype.NewArray(d, int(k)), Len: int(n), Cap: int(k)}
 	}}
@@ -284,6 +284,9 @@ func Len(v Val, isMap bool) Val {
 	if isMap {
 		return Val{K: I64, E: func(f *Frame) int64 {
 			m := e(f)
+			if f.shared() {
+				defer f.lock(m, false)()
+			}
 			return int64(len(*(*map[int]int)(unsafe.Pointer(&m))))
 		}}
 	}
@@ -317,23 +320,56 @@ func optional(v Val) Ex[int64] {
 
 // SliceOf is a slice expression of a slice with elements of a size; bounds that
 // are left out are the zero Val.
-func SliceOf(s, low, high, most Val, size uintptr) Val {
+func SliceOf(s, low, high, most Val, size uintptr, pos int32) Val {
 	e, lo, hi, mx := as[Slice](s), optional(low), optional(high), optional(most)
+	bad := badSlice(pos, "capacity", low, high, most)
 	return Val{K: Slc, E: func(f *Frame) Slice {
 		s := e(f)
 		i := bound(f, lo, 0)
 		j := bound(f, hi, s.Len)
-		if mx != nil {
-			k := bound(f, mx, 0)
-			if uint(k) > uint(s.Cap) || uint(j) > uint(k) || uint(i) > uint(j) {
-				_ = make([]struct{}, s.Len, s.Cap)[i:j:k]
-			}
-			s.Cap = k
-		} else if uint(j) > uint(s.Cap) || uint(i) > uint(j) {
-			_ = make([]struct{}, s.Len, s.Cap)[i:j]
+		k := bound(f, mx, s.Cap)
+		if uint(k) > uint(s.Cap) || uint(j) > uint(k) || uint(i) > uint(j) {
+			bad(f, i, j, k, s.Cap)
 		}
+		s.Cap = k
 		return cut(s, i, j, size)
 	}}
+}
+
+// A boundsError is the run time's error of a slice expression.
+type boundsError string
+
+func (e boundsError) Error() string { return "runtime error: slice bounds out of range [" + string(e) }
+
+// RuntimeError makes e a runtime.Error.
+func (boundsError) RuntimeError() {}
+
+// badSlice returns what panics as a slice expression does whose bounds are out of
+// range. Go looks at the last bound first, and names only one that is negative.
+func badSlice(pos int32, what string, low, high, most Val) func(f *Frame, i, j, k, limit int) {
+	u, v, w, three := low.unsigned, high.unsigned, most.unsigned, most.E != nil
+	return func(f *Frame, i, j, k, limit int) {
+		if pos != 0 {
+			f.Pos = pos
+		}
+		say := func(n int, unsigned bool, format, negative string, more ...any) {
+			if n < 0 && !unsigned {
+				panic(boundsError(fmt.Sprintf(negative, n)))
+			}
+			panic(boundsError(fmt.Sprintf(format, append([]any{uint(n)}, more...)...)))
+		}
+		switch {
+		case three && uint(k) > uint(limit):
+			say(k, w, "::%d] with "+what+" %d", "::%d]", limit)
+		case three && uint(j) > uint(k):
+			say(j, v, ":%d:%d]", ":%d:]", k)
+		case three:
+			say(i, u, "%d:%d:]", "%d::]", j)
+		case uint(j) > uint(limit):
+			say(j, v, ":%d] with "+what+" %d", ":%d]", limit)
+		}
+		say(i, u, "%d:%d]", "%d:]", j)
+	}
 }
 
 // cut does not let a slice of capacity 0 point behind its memory.
@@ -345,19 +381,19 @@ func cut(s Slice, i, j int, size uintptr) Slice {
 }
 
 // SliceArray is a slice expression of an array of n elements at an address.
-func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintptr) Val {
+func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintptr, pos int32) Val {
 	lo, hi, mx := optional(low), optional(high), optional(most)
+	bad := badSlice(pos, "length", low, high, most)
 	return Val{K: Slc, E: func(f *Frame) Slice {
 		p := addr(f)
 		i := bound(f, lo, 0)
 		j := bound(f, hi, n)
 		k := bound(f, mx, n)
-		nonNil(p)
+		if p == nil {
+			isNil(f, pos)
+		}
 		if uint(k) > uint(n) || uint(j) > uint(k) || uint(i) > uint(j) {
-			if mx != nil {
-				_ = make([]struct{}, n)[i:j:k]
-			}
-			_ = unsafe.String(&someByte, n)[i:j]
+			bad(f, i, j, k, n)
 		}
 		return cut(Slice{P: p, Len: n, Cap: k}, i, j, size)
 	}}
@@ -366,22 +402,40 @@ func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintpt
 var someByte byte
 
 // SliceString is a slice expression of a string.
-func SliceString(s, low, high Val) Val {
+func SliceString(s, low, high Val, pos int32) Val {
 	e, lo, hi := as[string](s), optional(low), optional(high)
+	bad := badSlice(pos, "length", low, high, Val{})
 	return Val{K: Str, E: func(f *Frame) string {
 		s := e(f)
 		i := bound(f, lo, 0)
-		return s[i:bound(f, hi, len(s))]
+		j := bound(f, hi, len(s))
+		if uint(j) > uint(len(s)) || uint(i) > uint(j) {
+			bad(f, i, j, 0, len(s))
+		}
+		return s[i:j]
 	}}
 }
 
 // ByteOf is an index expression of a string.
-func ByteOf(s, i Val) Val {
-	e, k := as[string](s), Int(i)
+func ByteOf(s, i Val, pos int32) Val {
+	e, k, bad := as[string](s), Int(i), &failure{pos, i.unsigned}
 	if at1, at2 := s.slot, i.slot; at1 != 0 && at2 != 0 {
-		return Val{K: U8, E: func(f *Frame) uint8 { return (*(*string)(at(f, at1)))[*(*int64)(at(f, at2))] }}
+		return Val{K: U8, E: func(f *Frame) uint8 {
+			s, k := *(*string)(at(f, at1)), *(*int64)(at(f, at2))
+			if uint64(k) >= uint64(len(s)) {
+				badIndex(f, bad, k, len(s))
+			}
+			return s[k]
+		}}
 	}
-	return Val{K: U8, E: func(f *Frame) uint8 { s := e(f); return s[k(f)] }}
+	return Val{K: U8, E: func(f *Frame) uint8 {
+		s := e(f)
+		k := k(f)
+		if uint64(k) >= uint64(len(s)) {
+			badIndex(f, bad, k, len(s))
+		}
+		return s[k]
+	}}
 }
 
 // SliceToArray is the conversion of a slice to a pointer to an array of n

@@ -2,7 +2,6 @@ package code
 
 import (
 	"go/token"
-	"math"
 	"reflect"
 	"unsafe"
 
@@ -72,7 +71,8 @@ type Val struct {
 	slot int32 // not 0: the value of the variable at this offset of the frame
 	c    any   // not nil: the value is this constant
 	// Addr is, for an Agg that lies in memory, where it does.
-	Addr Ex[unsafe.Pointer]
+	Addr     Ex[unsafe.Pointer]
+	unsigned bool // an I64 has the bits of a uint64
 }
 
 // IsConst reports whether the value is a constant.
@@ -88,7 +88,10 @@ type Place struct {
 	slice Val // of elements
 	index Val
 	size  uintptr
-	len   int // of arrays
+	len   int   // of arrays
+	array int32 // of the array that an item is of, where its address is to fail; 0 for one that is not nil
+	bare  bool  // what a pointer points to, no part of it
+	pos   int32 // of the operand, where it is to fail; 0 for one that cannot be nil
 }
 
 type mode uint8
@@ -122,25 +125,34 @@ func Global(v *Var) Place { return Place{mode: global, v: v} }
 // Memory is what lies at an address.
 func Memory(addr Ex[unsafe.Pointer]) Place { return Place{mode: memory, addr: addr} }
 
-// Deref is what a pointer points to.
-func Deref(p Val) Place {
+// Deref is what a pointer points to; pos is where it is dereferenced.
+func Deref(p Val, pos int32) Place {
 	if p.slot != 0 {
-		return Box(p.slot)
+		return Place{mode: box, off: p.slot, pos: pos, bare: true}
 	}
-	return Memory(p.E.(Ex[unsafe.Pointer]))
+	return Place{mode: memory, addr: p.E.(Ex[unsafe.Pointer]), pos: pos, bare: true}
 }
 
 // Element is an element of a slice, of a size in bytes.
-func Element(s, index Val, size uintptr) Place {
-	return Place{mode: element, slice: s, index: index, size: size}
+func Element(s, index Val, size uintptr, pos int32) Place {
+	return Place{mode: element, slice: s, index: index, size: size, pos: pos}
 }
 
 // Item is an element of an array of a length.
-func Item(array Place, index Val, size uintptr, length int) Place {
+func Item(array Place, index Val, size uintptr, length int, pos int32) Place {
 	if i, ok := index.c.(int64); ok && i >= 0 && int(i) < length {
 		return array.Field(uintptr(i) * size)
 	}
-	return Place{mode: item, addr: array.Address(), index: index, size: size, len: length}
+	p := Place{mode: item, index: index, size: size, len: length, pos: pos}
+	switch array.mode {
+	case box, memory: // whether the pointer is nil is seen when the index is known
+		p.d, p.array, array.d = array.d, array.pos, 0
+		if p.array == 0 {
+			p.array = -1
+		}
+	}
+	p.addr = array.Address()
+	return p
 }
 
 // page is the size of memory at address 0 of which the run time makes reading
@@ -149,19 +161,64 @@ const page = 4096
 
 // Field is the part of the value that begins d bytes into it.
 func (p Place) Field(d uintptr) Place {
+	p.bare = false
 	switch p.mode {
 	case slot, env:
 		p.off += int32(d)
 	case box, envBox, memory:
 		if p.d < page && p.d+d >= page { // a nil pointer would go unnoticed
-			base := p.Address()
-			return Place{mode: memory, d: d, addr: func(f *Frame) unsafe.Pointer { return nonNil(base(f)) }}
+			return Place{mode: memory, d: d, addr: p.Operand(), pos: p.pos}
 		}
 		p.d += d
 	default:
 		p.d += d
 	}
 	return p
+}
+
+// isNil panics as the use of a nil pointer does, at a place.
+//
+//go:noinline
+func isNil(f *Frame, pos int32) {
+	if pos > 0 {
+		f.Pos = pos
+	}
+	nonNil(nil)
+}
+
+// Operand returns the address of what is used: it panics where that is behind nil.
+func (p Place) Operand() Ex[unsafe.Pointer] {
+	off, d, pos := p.off, p.d, p.pos
+	switch {
+	case pos == 0 && p.mode != memory:
+	case p.mode == box:
+		return func(f *Frame) unsafe.Pointer {
+			q := *(*unsafe.Pointer)(at(f, off))
+			if q == nil {
+				isNil(f, pos)
+			}
+			return add(q, d)
+		}
+	case p.mode == memory:
+		addr := p.addr
+		return func(f *Frame) unsafe.Pointer {
+			q := addr(f)
+			if q == nil {
+				isNil(f, pos)
+			}
+			return add(q, d)
+		}
+	}
+	return p.Address()
+}
+
+// Receiver returns the address that a method with a pointer receiver gets: a pointer
+// itself may be nil.
+func (p Place) Receiver() Ex[unsafe.Pointer] {
+	if p.bare {
+		return p.Address()
+	}
+	return p.Operand()
 }
 
 // nonNil returns p, and panics where it is nil as dereferencing it would.
@@ -225,12 +282,16 @@ func (p Place) Address() Ex[unsafe.Pointer] {
 	case element:
 		return p.elementAddress()
 	case item:
-		base, size, n := p.addr, p.size, p.len
-		i := p.index.E.(Ex[int64])
+		base, size, n, bad := p.addr, p.size, p.len, p.failure()
+		i, pos := p.index.E.(Ex[int64]), p.array
 		return func(f *Frame) unsafe.Pointer {
-			b, k := base(f), i(f)
+			b := base(f)
+			k := i(f)
+			if b == nil && pos != 0 {
+				isNil(f, pos)
+			}
 			if uint64(k) >= uint64(n) {
-				badIndex(k, n)
+				badIndex(f, bad, k, n)
 			}
 			return add(b, uintptr(k)*size+d)
 		}
@@ -243,13 +304,13 @@ func (p Place) Address() Ex[unsafe.Pointer] {
 }
 
 func (p Place) elementAddress() Ex[unsafe.Pointer] {
-	size, d := p.size, p.d
+	size, d, bad := p.size, p.d, p.failure()
 	i := p.index.E.(Ex[int64])
 	if at1, at2 := p.slice.slot, p.index.slot; at1 != 0 && at2 != 0 {
 		return func(f *Frame) unsafe.Pointer {
 			s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
 			if uint64(k) >= uint64(s.Len) {
-				badIndex(k, s.Len)
+				badIndex(f, bad, k, s.Len)
 			}
 			return add(s.P, uintptr(k)*size+d)
 		}
@@ -258,7 +319,7 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 			k := i(f)
 			s := (*Slice)(at(f, at1))
 			if uint64(k) >= uint64(s.Len) {
-				badIndex(k, s.Len)
+				badIndex(f, bad, k, s.Len)
 			}
 			return add(s.P, uintptr(k)*size+d)
 		}
@@ -268,7 +329,7 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 		s := e(f)
 		k := i(f)
 		if uint64(k) >= uint64(s.Len) {
-			badIndex(k, s.Len)
+			badIndex(f, bad, k, s.Len)
 		}
 		return add(s.P, uintptr(k)*size+d)
 	}
@@ -277,18 +338,23 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 // badIndex panics as an index that is out of range does.
 //
 //go:noinline
-func badIndex(i int64, n int) {
+func badIndex(f *Frame, p *failure, i int64, n int) {
+	if p.pos != 0 {
+		f.Pos = p.pos
+	}
+	if p.unsigned {
+		_ = make([]struct{}, n)[uint64(i)]
+	}
 	_ = make([]struct{}, n)[i]
 }
 
-// badUnsigned panics as an index of an unsigned type that is greater than any
-// int does. The text is the run time's, whose own type cannot be made.
-func badUnsigned(i uint64) int64 {
-	if i > math.MaxInt64 {
-		_ = make([]struct{}, 0)[i]
-	}
-	return int64(i)
+// A failure is what is known of an index.
+type failure struct {
+	pos      int32
+	unsigned bool
 }
+
+func (p Place) failure() *failure { return &failure{p.pos, p.index.unsigned} }
 
 // Ops are the operations that all kinds but Agg have, each for one kind.
 type Ops interface {
@@ -372,6 +438,16 @@ func (o ops[T]) Load(p Place) Val {
 		v.slot = off
 		v.E = func(f *Frame) T { return *(*T)(at(f, off)) }
 	case box:
+		if pos := p.pos; pos != 0 {
+			v.E = func(f *Frame) T {
+				q := *(*unsafe.Pointer)(at(f, off))
+				if q == nil {
+					isNil(f, pos)
+				}
+				return *(*T)(add(q, d))
+			}
+			break
+		}
 		v.E = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(at(f, off)), d)) }
 	case env:
 		v.E = func(f *Frame) T { return *(*T)(add(f.Env, uintptr(off))) }
@@ -383,8 +459,14 @@ func (o ops[T]) Load(p Place) Val {
 	case element:
 		v.E = o.loadElement(p)
 	case memory:
-		addr := p.addr
-		v.E = func(f *Frame) T { return *(*T)(add(addr(f), d)) }
+		addr, pos := p.addr, p.pos
+		v.E = func(f *Frame) T {
+			q := addr(f)
+			if q == nil {
+				isNil(f, pos)
+			}
+			return *(*T)(add(q, d))
+		}
 	default:
 		addr := p.Address()
 		v.E = func(f *Frame) T { return *(*T)(addr(f)) }
@@ -393,7 +475,7 @@ func (o ops[T]) Load(p Place) Val {
 }
 
 func (o ops[T]) loadElement(p Place) Ex[T] {
-	size, d := p.size, p.d
+	size, d, bad := p.size, p.d, p.failure()
 	i := p.index.E.(Ex[int64])
 	at1, at2 := p.slice.slot, p.index.slot
 	switch {
@@ -401,7 +483,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 		return func(f *Frame) T {
 			s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
 			if uint64(k) >= uint64(s.Len) {
-				badIndex(k, s.Len)
+				badIndex(f, bad, k, s.Len)
 			}
 			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
@@ -410,7 +492,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 			k := i(f)
 			s := (*Slice)(at(f, at1))
 			if uint64(k) >= uint64(s.Len) {
-				badIndex(k, s.Len)
+				badIndex(f, bad, k, s.Len)
 			}
 			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
@@ -419,7 +501,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 		return func(f *Frame) T {
 			s, k := e(f), *(*int64)(at(f, at2))
 			if uint64(k) >= uint64(s.Len) {
-				badIndex(k, s.Len)
+				badIndex(f, bad, k, s.Len)
 			}
 			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
@@ -443,9 +525,14 @@ func (o ops[T]) Store(p Place, v Val) Do {
 		}
 		return func(f *Frame) Ctl { *(*T)(at(f, off)) = e(f); return Next }
 	case box:
+		pos := p.pos
 		return func(f *Frame) Ctl {
 			x := e(f)
-			*(*T)(add(*(*unsafe.Pointer)(at(f, off)), d)) = x
+			q := *(*unsafe.Pointer)(at(f, off))
+			if q == nil {
+				isNil(f, pos)
+			}
+			*(*T)(add(q, d)) = x
 			return Next
 		}
 	case envBox:
@@ -462,19 +549,19 @@ func (o ops[T]) Store(p Place, v Val) Do {
 			return Next
 		}
 	case element:
-		if at1, at2, size := p.slice.slot, p.index.slot, p.size; at1 != 0 && at2 != 0 {
+		if at1, at2, size, bad := p.slice.slot, p.index.slot, p.size, p.failure(); at1 != 0 && at2 != 0 {
 			return func(f *Frame) Ctl {
 				x := e(f)
 				s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
 				if uint64(k) >= uint64(s.Len) {
-					badIndex(k, s.Len)
+					badIndex(f, bad, k, s.Len)
 				}
 				*(*T)(add(s.P, uintptr(k)*size+d)) = x
 				return Next
 			}
 		}
 	}
-	addr := p.Address()
+	addr := p.Operand()
 	return func(f *Frame) Ctl {
 		x := e(f)
 		*(*T)(addr(f)) = x

@@ -14,17 +14,6 @@ import (
 // An Address is the address of a value.
 type Address = unsafe.Pointer
 
-// Checked is an address that is not nil.
-func Checked(addr Ex[unsafe.Pointer]) Ex[unsafe.Pointer] {
-	return func(f *Frame) unsafe.Pointer {
-		p := addr(f)
-		if uintptr(p) < page {
-			nonNil(nil)
-		}
-		return p
-	}
-}
-
 // After is an address that is computed after a statement.
 func After(s Do, addr Ex[unsafe.Pointer]) Ex[unsafe.Pointer] {
 	return func(f *Frame) unsafe.Pointer { s(f); return addr(f) }
@@ -54,13 +43,13 @@ func IsNil(v Val, not bool) Ex[bool] {
 // Fixed is a pointer that does not change.
 func Fixed(p unsafe.Pointer) Val { return of[unsafe.Pointer]().Const(p) }
 
-// NonNilInterface is an interface of which a method is taken.
-func NonNilInterface(v Val) Val {
+// NonNilInterface is an interface of which a method is taken, at a place.
+func NonNilInterface(v Val, pos int32) Val {
 	e := as[Iface](v)
 	return Val{K: Ifc, E: func(f *Frame) Iface {
 		i := e(f)
 		if i.Tab == nil {
-			nonNil(nil)
+			isNil(f, pos)
 		}
 		return i
 	}}
@@ -159,13 +148,13 @@ func printed(v Val) func(f *Frame, b []byte) []byte {
 	case Ex[uint64]:
 		return func(f *Frame, b []byte) []byte { return strconv.AppendUint(b, e(f), 10) }
 	case Ex[float32]:
-		return func(f *Frame, b []byte) []byte { return appendFloat(b, float64(e(f))) }
+		return func(f *Frame, b []byte) []byte { return appendFloat(b, float64(e(f)), 32) }
 	case Ex[float64]:
-		return func(f *Frame, b []byte) []byte { return appendFloat(b, e(f)) }
+		return func(f *Frame, b []byte) []byte { return appendFloat(b, e(f), 64) }
 	case Ex[complex64]:
-		return func(f *Frame, b []byte) []byte { return appendComplex(b, complex128(e(f))) }
+		return func(f *Frame, b []byte) []byte { return appendComplex(b, complex128(e(f)), 32) }
 	case Ex[complex128]:
-		return func(f *Frame, b []byte) []byte { return appendComplex(b, e(f)) }
+		return func(f *Frame, b []byte) []byte { return appendComplex(b, e(f), 64) }
 	case Ex[unsafe.Pointer]:
 		return func(f *Frame, b []byte) []byte { return fmt.Appendf(b, "%#x", uintptr(e(f))) }
 	case Ex[Slice]:
@@ -183,8 +172,8 @@ func printed(v Val) func(f *Frame, b []byte) []byte {
 	return func(f *Frame, b []byte) []byte { return strconv.AppendInt(b, e(f), 10) }
 }
 
-// appendFloat writes a number as print does.
-func appendFloat(b []byte, x float64) []byte {
+// appendFloat writes a number of 32 or 64 bits as print does.
+func appendFloat(b []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):
 		return append(b, "NaN"...)
@@ -193,12 +182,15 @@ func appendFloat(b []byte, x float64) []byte {
 	case math.IsInf(x, -1):
 		return append(b, "-Inf"...)
 	}
-	return strconv.AppendFloat(b, x, 'g', -1, 64)
+	return strconv.AppendFloat(b, x, 'g', -1, bits)
 }
 
-func appendComplex(b []byte, x complex128) []byte {
-	b = appendFloat(append(b, '('), real(x))
-	return append(appendFloat(b, imag(x)), "i)"...)
+func appendComplex(b []byte, x complex128, bits int) []byte {
+	b = appendFloat(append(b, '('), real(x), bits)
+	if i := imag(x); !math.Signbit(i) && !math.IsInf(i, 1) || math.IsNaN(i) {
+		b = append(b, '+')
+	}
+	return append(appendFloat(b, imag(x), bits), "i)"...)
 }
 
 // A rangeState is a loop over a function.
@@ -243,7 +235,7 @@ func RangeFunc(m *Machine, fun Val, fs, ys *Signature, offs []int32, enter func(
 		s := &rangeState{f: f}
 		y := ys.Value(&Closure{Entry: entry, Env: unsafe.Pointer(s)})
 		arg := func(_, c *Frame) { *(*unsafe.Pointer)(at(c, at1)) = y }
-		p := PrepareValue(m, fs, fun, []Arg{arg})
+		p := PrepareValue(m, fs, fun, []Arg{arg}, f.Pos)
 		f.once = true // an iterator may keep the body
 		c := p(f, f.G)
 		f.G.call(c)

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"reflect"
 
 	"dace.local/kernel/gocell/internal/code"
 )
@@ -268,13 +269,16 @@ func (f *function) updateBy(l ast.Expr, op token.Token, value func(t types.Type)
 	g := f.targetOf(l, false)
 	v := value(g.t)
 	if g.mt == nil && op != token.SHL && op != token.SHR {
-		return code.Update(op, g.place, v)
+		return code.Update(op, g.place, v, int32(l.Pos()))
 	}
 	var before []code.Do
 	g, before = f.fixed(g)
 	var old code.Val
 	if g.mt != nil {
 		m := coreType(g.mt).(*types.Map)
+		if kr := f.rt(m.Key()); types.IsInterface(m.Key()) || kr.Kind() == reflect.Struct || kr.Kind() == reflect.Array {
+			before = append(before, code.MapTypeOf(f.rt(g.mt)).Hashes(g.m, code.AnyInto(g.key, kr), f.add(kr)))
+		}
 		old = f.elementOf(g, m)
 	} else {
 		old = f.load(g.place, g.t)
@@ -283,7 +287,7 @@ func (f *function) updateBy(l ast.Expr, op token.Token, value func(t types.Type)
 	if op == token.SHL || op == token.SHR {
 		result = code.Shift(op, old, v)
 	} else {
-		result = code.Binary(op, old, v)
+		result = code.Binary(op, old, v, int32(l.Pos()))
 	}
 	return code.Block(linesOf(append(before, f.set(g, result))))
 }
@@ -294,7 +298,7 @@ func (f *function) elementOf(g target, m *types.Map) code.Val {
 		return v
 	}
 	kr := f.rt(m.Key())
-	at := code.MapTypeOf(f.rt(g.mt)).At(g.m, code.AnyInto(g.key, kr), f.add(kr), 0)
+	at := code.MapTypeOf(f.rt(g.mt)).At(g.m, code.AnyInto(g.key, kr), f.add(kr), f.temp(m.Elem()), 0)
 	return code.InMemory(code.Memory(at), f.rt(m.Elem()))
 }
 

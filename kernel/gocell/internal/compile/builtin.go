@@ -3,6 +3,7 @@ package compile
 import (
 	"go/ast"
 	"go/types"
+	"reflect"
 
 	"dace.local/kernel/gocell/internal/code"
 )
@@ -11,11 +12,6 @@ import (
 //
 // Long: one case for each function.
 func (f *function) builtin(e *ast.CallExpr, name string) code.Val {
-	if len(e.Args) == 1 && name != "make" {
-		if _, several := f.info.TypeOf(e.Args[0]).(*types.Tuple); several {
-			f.refuse(e, "%s of the results of a call cannot be compiled yet", name)
-		}
-	}
 	switch name {
 	case "len", "cap":
 		return f.length(e.Args[0], name == "cap")
@@ -48,6 +44,17 @@ func (f *function) builtin(e *ast.CallExpr, name string) code.Val {
 			v = code.Extreme(v, f.exprTo(a, t), name == "max")
 		}
 		return v
+	case "Sizeof", "Alignof", "Offsetof":
+		return code.Of(code.U64).Const(uint64(f.layoutOf(e.Args[0], name)))
+	case "Add":
+		return code.UnsafeAdd(f.exprTo(e.Args[0], types.Typ[types.UnsafePointer]), f.indexVal(e.Args[1]))
+	case "Slice":
+		elem := coreType(f.typ(e)).(*types.Slice).Elem()
+		return code.UnsafeSlice(f.expr(e.Args[0]), f.indexVal(e.Args[1]), f.rt(elem))
+	case "String":
+		return code.UnsafeString(f.exprTo(e.Args[0], types.NewPointer(types.Typ[types.Byte])), f.indexVal(e.Args[1]))
+	case "SliceData", "StringData":
+		return code.DataOf(f.exprTo(e.Args[0], types.Default(f.typ(e.Args[0]))))
 	case "recover":
 		if f.thunk { // it recovers what the function may that defers it
 			return code.NewVal(code.Ifc, code.Ex[code.Iface](code.RecoverDeferred))
@@ -56,6 +63,27 @@ func (f *function) builtin(e *ast.CallExpr, name string) code.Val {
 	}
 	f.refuse(e, "the built-in function %s cannot be compiled yet", name)
 	return code.Val{}
+}
+
+// layoutOf returns the number that a function of package unsafe has for an operand
+// whose type depends on type parameters.
+func (f *function) layoutOf(e ast.Expr, name string) uintptr {
+	switch name {
+	case "Sizeof":
+		return f.rt(f.typ(e)).Size()
+	case "Alignof":
+		return uintptr(f.rt(f.typ(e)).Align())
+	}
+	x := ast.Unparen(e).(*ast.SelectorExpr)
+	r, off := f.rt(f.typ(x.X)), uintptr(0)
+	if r.Kind() == reflect.Pointer {
+		r = r.Elem()
+	}
+	for _, i := range f.selection(x).path {
+		off += r.Field(i).Offset
+		r = r.Field(i).Type
+	}
+	return off
 }
 
 func (f *function) partTo(e ast.Expr, part types.Type) code.Val {
@@ -77,6 +105,9 @@ func (f *function) length(e ast.Expr, capacity bool) code.Val {
 	if a, ok := u.(*types.Array); ok {
 		n := code.Of(code.I64).Const(a.Len())
 		if f.info.Types[e].Addressable() {
+			if f.calls(e) {
+				return code.Of(code.I64).Then(code.Check(f.place(e)), n)
+			}
 			return n
 		}
 		return code.Of(code.I64).Then(code.Discard(f.expr(e), f.rt(t), f.temp(t)), n)
@@ -150,7 +181,7 @@ func (f *function) builtinStmt(e *ast.CallExpr, name string) code.Do {
 		for _, a := range e.Args {
 			t := types.Default(f.typ(a))
 			if f.kind(t) == code.Agg {
-				f.refuse(a, "printing a value of type %s cannot be compiled yet", t)
+				f.refuse(a, "illegal types for operand: %s\n\t%s", name, t)
 			}
 			vals = append(vals, f.exprTo(a, t))
 		}

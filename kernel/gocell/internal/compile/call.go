@@ -21,12 +21,18 @@ type callee struct {
 	value code.Val         // a function value
 	rsig  *code.Signature  // with the receiver
 	recv  *code.Val        // what is stored as first parameter
-	recvT types.Type
+	recvR reflect.Type
+	pos   int32
 }
 
 // calleeOf finds out what a call calls.
 func (f *function) calleeOf(fun ast.Expr) *callee {
-	fun = ast.Unparen(fun)
+	k := f.callee(ast.Unparen(fun))
+	k.pos = int32(fun.Pos())
+	return k
+}
+
+func (f *function) callee(fun ast.Expr) *callee {
 	id, targs := f.nameOf(fun)
 	if id != nil {
 		if o, ok := f.info.Uses[id].(*types.Func); ok {
@@ -97,6 +103,11 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 			f.refuse(id, "the generic function %s.%s of a library cannot be compiled: its text is not known", o.Pkg().Path(), o.Name())
 		}
 	default:
+		if _, ok := f.c.host.Symbol(o.Pkg().Path(), o.Name()); !ok {
+			if k.entry = f.c.libraryInstance(o, "", nil); k.entry != nil {
+				break
+			}
+		}
 		v := f.libraryFunc(o, id)
 		k.lib, k.rsig = v, code.SignatureOf(f.c.functionType(nil, sig))
 		return k
@@ -137,7 +148,7 @@ func (f *function) methodCallee(e *ast.SelectorExpr) *callee {
 			}
 		}
 	}
-	p, at := f.walk(e.X, s.path[:len(s.path)-1])
+	p, at := f.walk(e.X, embedding(m, s.path))
 	return f.placedCallee(m, p, at, e)
 }
 
@@ -154,6 +165,9 @@ func (f *function) placedCallee(m *types.Func, p code.Place, t types.Type, n ast
 func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t types.Type, n ast.Node) *callee {
 	k := &callee{sig: f.sub(withoutRecv(m.Signature())).(*types.Signature)}
 	recv := f.sub(m.Signature().Recv().Type())
+	if hidden(m) { // its stand-in takes what embeds the receiver
+		recv = types.NewPointer(t)
+	}
 	_, byPointer := types.Unalias(recv).(*types.Pointer)
 	_, isPointer := coreType(t).(*types.Pointer)
 	if _, named := types.Unalias(t).(*types.Named); named {
@@ -168,11 +182,11 @@ func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t ty
 		if p.InFrame() {
 			f.refuse(n, "internal: a method has the address of a variable that is not boxed")
 		}
-		v = code.NewVal(code.Ptr, p.Address())
+		v = code.NewVal(code.Ptr, p.Receiver())
 	case !byPointer && isPointer:
-		v = f.load(code.Deref(v), recv)
+		v = f.load(code.Deref(v, int32(n.Pos())), recv)
 	}
-	k.recv, k.recvT = &v, recv
+	k.recv, k.recvR = &v, f.rt(recv)
 	k.rsig = code.SignatureOf(f.c.functionType(recv, k.sig))
 	if f.c.decls[m.Origin()] != nil {
 		k.entry = f.c.methodEntry(m, namedOf(recv))
@@ -184,6 +198,9 @@ func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t ty
 		}
 	}
 	r := f.rt(recv)
+	if fn, ok := f.c.host.standIn(m); ok {
+		return k.replaced(fn, r)
+	}
 	x, ok := r.MethodByName(f.c.host.MethodName(m))
 	if !ok {
 		f.refuse(n, "the method %s of %s is not known here", m.Name(), recv)
@@ -193,12 +210,53 @@ func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t ty
 	return k
 }
 
+// replaced makes a callee of the function that replaces a method, for a receiver of
+// a type.
+func (k *callee) replaced(fn reflect.Value, r reflect.Type) *callee {
+	k.lib, k.rsig, k.recvR = code.Fixed(code.FuncPointer(fn)), code.SignatureOf(fn.Type()), fn.Type().In(0)
+	switch {
+	case k.recvR.Kind() != reflect.Interface || k.recvR == r:
+	case r.Kind() == reflect.Interface:
+		*k.recv = code.Widen(*k.recv, r, k.recvR)
+	default:
+		*k.recv = code.ToInterface(*k.recv, r, k.recvR)
+	}
+	return k
+}
+
+func (h Host) standIn(m *types.Func) (reflect.Value, bool) {
+	if h.StandIn == nil {
+		return reflect.Value{}, false
+	}
+	return h.StandIn(m)
+}
+
+// hidden reports whether a method belongs to a type of package testing that others
+// embed: the functions that replace such methods take the others.
+func hidden(m *types.Func) bool {
+	n := namedOf(m.Signature().Recv().Type())
+	return n != nil && !n.Obj().Exported() && m.Pkg() != nil && m.Pkg().Path() == "testing"
+}
+
+// embedding returns the fields that the selection of a method goes through to its
+// receiver.
+func embedding(m *types.Func, path []int) []int {
+	path = path[:len(path)-1]
+	if hidden(m) && len(path) > 0 {
+		path = path[:len(path)-1]
+	}
+	return path
+}
+
 func withoutRecv(s *types.Signature) *types.Signature {
 	return types.NewSignatureType(nil, nil, nil, s.Params(), s.Results(), s.Variadic())
 }
 
 func (f *function) interfaceCallee(m *types.Func, v code.Val, t types.Type) *callee {
 	sig := f.sub(withoutRecv(m.Signature())).(*types.Signature)
+	if fn, ok := f.c.host.standIn(m); ok {
+		return (&callee{sig: sig, recv: &v}).replaced(fn, f.rt(t))
+	}
 	x := f.c.Machine.MethodNamed(f.rt(t), f.c.host.MethodName(m), f.c.method)
 	return &callee{sig: sig, iface: x, recv: &v, rsig: x.Sig}
 }
@@ -207,16 +265,16 @@ func (f *function) interfaceCallee(m *types.Func, v code.Val, t types.Type) *cal
 // nil.
 func (f *function) prepare(k *callee, args []code.Val) code.Prepare {
 	if k.iface != nil {
-		return k.iface.Prepare(*k.recv, f.args(k, args, 1))
+		return k.iface.Prepare(*k.recv, f.args(k, args, 1), k.pos)
 	}
 	list := f.args(k, args, 0)
 	switch {
 	case k.entry != nil:
-		return code.Static(k.entry, list)
+		return code.Static(k.entry, list, k.pos)
 	case k.value.E != nil:
-		return code.PrepareValue(f.c.Machine, k.rsig, k.value, list)
+		return code.PrepareValue(f.c.Machine, k.rsig, k.value, list, k.pos)
 	}
-	return code.PrepareValue(f.c.Machine, k.rsig, k.lib, list)
+	return code.PrepareValue(f.c.Machine, k.rsig, k.lib, list, k.pos)
 }
 
 // args returns what stores the arguments of a call in its frame, with the
@@ -240,7 +298,7 @@ func (f *function) args(k *callee, vals []code.Val, first int) []code.Arg {
 // call returns the call of a callee.
 func (f *function) call(k *callee, args []code.Val) code.Call {
 	if k.entry != nil {
-		return code.CallStatic(k.entry, f.args(k, args, 0))
+		return code.CallStatic(k.entry, f.args(k, args, 0), k.pos)
 	}
 	return code.Run(f.prepare(k, args))
 }
@@ -311,7 +369,7 @@ func (f *function) tuple(e ast.Expr, tuple *types.Tuple) (offs []int32, s code.D
 		offs = append(offs, f.temp(v.Type()))
 	}
 	x := ast.Unparen(e).(*ast.CallExpr)
-	first := f.orderly(false, f.operands(x)...)
+	first := f.orderly(f.spreads(x), f.operands(x)...)
 	k := f.calleeOf(x.Fun)
 	args, before := f.arguments(x, k.sig)
 	return offs, f.ordered(first, before, f.resultsAt(k, args, offs))
@@ -323,7 +381,7 @@ func (f *function) resultsAt(k *callee, args []code.Val, offs []int32) code.Do {
 		if k.recv != nil {
 			args = append([]code.Val{*k.recv}, args...)
 		}
-		return code.CallLibrary(k.rsig, k.lib, args, offs)
+		return code.CallLibrary(k.rsig, k.lib, args, offs, k.pos)
 	}
 	var moves []code.Move
 	for i, to := range offs {
@@ -338,14 +396,15 @@ func (f *function) callExpr(e *ast.CallExpr) code.Val {
 	if tv := f.info.Types[fun]; tv.IsType() {
 		return f.convert(e.Args[0], f.sub(tv.Type))
 	} else if tv.IsBuiltin() {
-		first := f.orderly(false, f.valueArgs(e)...)
+		e, first := f.spreadBuiltin(e)
+		first = append(first, f.orderly(false, f.valueArgs(e)...)...)
 		v := f.builtin(e, builtinName(fun))
 		if first != nil {
 			return f.then(code.Block(linesOf(first)), f.placed(v, f.typ(e)), f.typ(e))
 		}
 		return v
 	}
-	first := f.orderly(false, f.operands(e)...)
+	first := f.orderly(f.spreads(e), f.operands(e)...)
 	k := f.calleeOf(fun)
 	if k.sig.Results().Len() != 1 {
 		f.refuse(e, "internal: a call without one result as a value")
@@ -360,17 +419,43 @@ func (f *function) callExpr(e *ast.CallExpr) code.Val {
 		if k.recv != nil {
 			args = append([]code.Val{*k.recv}, args...)
 		}
-		if v, ok := code.LibraryResult(k.rsig, k.lib, args); ok {
+		if v, ok := code.LibraryResult(k.rsig, k.lib, args, k.pos); ok {
 			return v
 		}
 		to := f.temp(t)
-		return f.then(code.CallLibrary(k.rsig, k.lib, args, []int32{to}), code.Slot(to), t)
+		return f.then(code.CallLibrary(k.rsig, k.lib, args, []int32{to}, k.pos), code.Slot(to), t)
 	}
 	call, off := f.call(k, args), k.rsig.ResultAt[0]
 	if kind := f.kind(t); kind != code.Agg {
 		return code.Of(kind).Result(call, off)
 	}
 	return code.NewVal(code.Agg, code.ResultInto(call, off, rtype.Descriptor(f.rt(t))))
+}
+
+// spreadBuiltin returns the call of a built-in function whose arguments are the
+// results of another call as one of these results, and the statement that stores
+// them.
+func (f *function) spreadBuiltin(e *ast.CallExpr) (*ast.CallExpr, []code.Do) {
+	if len(e.Args) != 1 {
+		return e, nil
+	}
+	tuple, ok := f.info.TypeOf(e.Args[0]).(*types.Tuple)
+	if !ok {
+		return e, nil
+	}
+	tuple = f.sub(tuple).(*types.Tuple)
+	offs, call := f.tuple(e.Args[0], tuple)
+	x := &ast.CallExpr{Fun: e.Fun, Lparen: e.Lparen, Ellipsis: e.Ellipsis, Rparen: e.Rparen}
+	if f.given == nil {
+		f.given = map[ast.Expr]types.Type{}
+	}
+	f.given[x] = f.info.TypeOf(e)
+	for i, off := range offs {
+		a, t := &ast.Ident{NamePos: e.Args[0].Pos(), Name: "_"}, tuple.At(i).Type()
+		f.given[a], f.hoisted[a] = t, f.load(code.Slot(off), t)
+		x.Args = append(x.Args, a)
+	}
+	return x, []code.Do{call}
 }
 
 // valueArgs returns the arguments of a built-in function that are values.
@@ -414,12 +499,13 @@ func after(first []code.Do, s code.Do) code.Do {
 func (f *function) callStmt(e *ast.CallExpr) code.Do {
 	fun := ast.Unparen(e.Fun)
 	if tv := f.info.Types[fun]; tv.IsBuiltin() {
-		first := f.orderly(false, f.valueArgs(e)...)
+		e, first := f.spreadBuiltin(e)
+		first = append(first, f.orderly(false, f.valueArgs(e)...)...)
 		return after(first, f.builtinStmt(e, builtinName(fun)))
 	} else if tv.IsType() {
 		return code.Discard(f.expr(e), f.rt(f.typ(e)), f.temp(f.typ(e)))
 	}
-	first := f.orderly(false, f.operands(e)...)
+	first := f.orderly(f.spreads(e), f.operands(e)...)
 	k := f.calleeOf(fun)
 	args, before := f.arguments(e, k.sig)
 	if k.lib.E != nil {
@@ -432,13 +518,23 @@ func (f *function) callStmt(e *ast.CallExpr) code.Do {
 	return f.ordered(first, before, code.Statement(f.call(k, args)))
 }
 
+// spreads reports whether the arguments of a call are the results of another, which is
+// made first.
+func (f *function) spreads(e *ast.CallExpr) bool {
+	if len(e.Args) != 1 {
+		return false
+	}
+	_, ok := f.typ(e.Args[0]).(*types.Tuple)
+	return ok
+}
+
 // prepared returns what prepares the call of a go or defer statement.
 func (f *function) prepared(e *ast.CallExpr) code.Prepare {
 	fun := ast.Unparen(e.Fun)
 	if tv := f.info.Types[fun]; tv.IsBuiltin() || tv.IsType() {
 		return f.preparedBuiltin(e)
 	}
-	first := f.orderly(false, f.operands(e)...)
+	first := f.orderly(f.spreads(e), f.operands(e)...)
 	k := f.calleeOf(fun)
 	args, before := f.arguments(e, k.sig)
 	if k.lib.E != nil && k.recv != nil {
@@ -459,6 +555,8 @@ func (f *function) preparedBuiltin(e *ast.CallExpr) code.Prepare {
 		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, name: f.name}
 	var list []reflect.Type
 	var vals []code.Val
+	e, first := f.spreadBuiltin(e)
+	in.given = f.given
 	for _, a := range e.Args {
 		if tv := f.info.Types[a]; tv.IsType() || tv.Value != nil || tv.IsNil() {
 			continue
@@ -473,7 +571,11 @@ func (f *function) preparedBuiltin(e *ast.CallExpr) code.Prepare {
 	in.thunk = true
 	in.body = in.callStmt(e)
 	entry := &code.Entry{Fn: in.finish(s)}
-	return code.Static(entry, f.args(&callee{rsig: s}, vals, 0))
+	p := code.Static(entry, f.args(&callee{rsig: s}, vals, 0), int32(e.Pos()))
+	if first != nil {
+		return code.Before(code.Block(linesOf(first)), p)
+	}
+	return p
 }
 
 // funcValue is a function, or an instance of a generic one, as a value.
@@ -500,7 +602,7 @@ func (f *function) methodValue(e *ast.SelectorExpr) code.Val {
 	if k.iface != nil {
 		r = k.iface.Of
 	} else {
-		r = f.rt(k.recvT)
+		r = k.recvR
 	}
 	env := &code.EnvLayout{}
 	off := env.Add(r)
@@ -510,7 +612,7 @@ func (f *function) methodValue(e *ast.SelectorExpr) code.Val {
 	k.recv = &kept
 	entry, s := in.forward(k, 0)
 	if k.iface != nil {
-		recv = code.NonNilInterface(recv)
+		recv = code.NonNilInterface(recv, int32(e.Pos()))
 	}
 	return code.NewClosure(s, entry, env.Block(), []code.Into{code.AnyInto(recv, r)}, []int32{off})
 }
@@ -566,11 +668,11 @@ func (f *function) methodExpr(e *ast.SelectorExpr) code.Val {
 // embedded fields.
 func (f *function) selectedCallee(p code.Place, t types.Type, m *types.Func, path []int, n ast.Node) *callee {
 	if ptr, ok := coreType(t).(*types.Pointer); ok && !types.IsInterface(t) {
-		p, t = code.Deref(code.Of(code.Ptr).Load(p)), ptr.Elem()
+		p, t = code.Deref(code.Of(code.Ptr).Load(p), int32(n.Pos())), ptr.Elem()
 	}
-	p, t = f.follow(p, t, path[:len(path)-1])
+	p, t = f.follow(p, t, embedding(m, path), n.Pos())
 	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
-		p, t = code.Deref(code.Of(code.Ptr).Load(p)), ptr.Elem()
+		p, t = code.Deref(code.Of(code.Ptr).Load(p), int32(n.Pos())), ptr.Elem()
 	}
 	return f.placedCallee(m, p, t, n)
 }
@@ -584,7 +686,7 @@ func (c *Compiler) wrapper(typ types.Type, t reflect.Type, s *types.Selection) *
 	word := code.Slot(code.SignatureOf(r).ParamAt[0])
 	p := word // a type that an interface holds directly
 	if !rtype.IsDirect(t) {
-		p = code.Deref(code.Of(code.Ptr).Load(word))
+		p = code.Deref(code.Of(code.Ptr).Load(word), 0)
 	}
 	if ptr, ok := types.Unalias(typ).(*types.Pointer); ok && len(s.Index()) == 1 {
 		checked := code.ValueMethod(code.Pointer(code.Of(code.Ptr).Load(word)), namedOf(ptr).Obj().Name(), m.Name())

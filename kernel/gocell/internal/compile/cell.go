@@ -66,7 +66,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 	body := &ast.BlockStmt{List: x.Body}
 	c.noteLocals(file, x.Info)
 	f := c.newFunction(x.Info, nil, body)
-	f.name = "main"
+	f.name = "main.main"
 	var lines []code.Line
 	for i, s := range x.Body {
 		if i == x.InitAt {
@@ -87,7 +87,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		f.body = f.sequence(x.Body, nil, lines)
 	}
 	if x.Main != nil {
-		f.body = code.Sequence(f.body, code.Statement(code.CallStatic(c.entry(x.Main), nil)))
+		f.body = code.Sequence(f.body, code.Statement(code.CallStatic(c.entry(x.Main), nil, 0)))
 	}
 	fn := f.finish(code.SignatureOf(reflect.TypeFor[func()]()))
 	for _, d := range x.Decls {
@@ -103,7 +103,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 func (c *Compiler) calls(all []*types.Func) []code.Line {
 	var lines []code.Line
 	for _, o := range all {
-		lines = append(lines, code.Line{Do: code.Statement(code.CallStatic(c.entry(o), nil))})
+		lines = append(lines, code.Line{Do: code.Statement(code.CallStatic(c.entry(o), nil, 0))})
 	}
 	return lines
 }

@@ -29,6 +29,9 @@ type Host struct {
 	// be nil.
 	Instance  func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool)
 	MethodsOf func(o types.Object) []string
+	// StandIn returns the function that replaces a method of a library, with its
+	// receiver as first parameter. It may be nil.
+	StandIn func(m *types.Func) (reflect.Value, bool)
 	// MethodName returns the name that a method has in run-time types.
 	MethodName func(f *types.Func) string
 }
@@ -59,6 +62,7 @@ type Compiler struct {
 	methods   map[methodKey]*code.Entry
 	byData    map[methodKey]*code.Entry
 	named     map[reflect.Type]types.Type // types whose methods cells declare
+	substs    map[*types.TypeParamList][]substituted
 	queue     []func()
 	bound     map[*types.Named]bool
 }
@@ -119,7 +123,7 @@ func New(m *code.Machine, files *token.FileSet, host Host) *Compiler {
 	return &Compiler{Machine: m, Files: files, host: host, entries: map[*types.Func]*code.Entry{}, decls: map[*types.Func]*declaration{},
 		vars: map[*types.Var]*code.Var{}, instances: map[*types.Func][]*instance{}, library: map[libraryKey][]*instance{}, locals: map[token.Pos]int{}, uses: map[ast.Node]map[*types.Var]*use{},
 		types: map[types.Type]reflect.Type{}, methods: map[methodKey]*code.Entry{}, byData: map[methodKey]*code.Entry{},
-		named: map[reflect.Type]types.Type{}, bound: map[*types.Named]bool{}}
+		named: map[reflect.Type]types.Type{}, bound: map[*types.Named]bool{}, substs: map[*types.TypeParamList][]substituted{}}
 }
 
 // A Package is the code of a package.
@@ -286,12 +290,23 @@ func typeParams(d *ast.FuncDecl) []*ast.Ident {
 }
 
 func (c *Compiler) substitution(params *types.TypeParamList, args []types.Type) *substitution {
-	s := substitutionOf(params, args, nil)
-	s.declared = func(o *types.TypeName, from *types.TypeName) { check.NoteLocal(o, c.locals[from.Pos()], args) }
-	s.refuse = func(o *types.TypeName) {
-		c.refuse(o.Pos(), "%s is a generic type in a generic function: this cannot be compiled yet", o.Name())
+	for _, in := range c.substs[params] {
+		if identicalLists(in.args, args) {
+			return in.s // with its local types
+		}
 	}
+	s := substitutionOf(params, args, nil)
+	s.declared = func(o, from *types.TypeName, own []types.Type) {
+		check.NoteLocalInstance(o, c.locals[from.Pos()], args, own)
+	}
+	c.substs[params] = append(c.substs[params], substituted{args, s})
 	return s
+}
+
+// substituted is a substitution for a list of type arguments.
+type substituted struct {
+	args []types.Type
+	s    *substitution
 }
 
 func identicalLists(a, b []types.Type) bool {

@@ -134,10 +134,6 @@ func goRun(t *testing.T, file string) string {
 	return out.String()
 }
 
-// refusedPrograms lists programs that cannot be compiled yet, and a part of the
-// message.
-var refusedPrograms = map[string]string{"generic_shapes": "generic type in a generic function"}
-
 func TestPrograms(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/programs/*.go")
 	own, _ := filepath.Glob("testdata/programs/*.go")
@@ -162,12 +158,6 @@ func TestPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, _, err := run(file, string(text))
-			if part, ok := refusedPrograms[name]; ok {
-				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("it is to be refused with %q: %v", part, err)
-				}
-				return
-			}
 			if err != nil {
 				t.Fatal(err)
 			}

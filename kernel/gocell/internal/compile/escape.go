@@ -74,7 +74,7 @@ func (e *escape) within(fn, n ast.Node) {
 				e.address(x.X)
 			}
 		case *ast.SliceExpr:
-			if _, ok := underlying(e.info.TypeOf(x.X)).(*types.Array); ok {
+			if mayBeArray(e.info.TypeOf(x.X)) {
 				e.address(x.X)
 			}
 		case *ast.SelectorExpr:
@@ -108,6 +108,18 @@ func underlying(t types.Type) types.Type {
 	return t.Underlying()
 }
 
+// mayBeArray reports whether a type is an array, or may be one in an instance.
+func mayBeArray(t types.Type) bool {
+	switch underlying(t).(type) {
+	case *types.Array:
+		return true
+	case *types.Interface:
+		_, ok := types.Unalias(t).(*types.TypeParam)
+		return ok
+	}
+	return false
+}
+
 func (e *escape) ident(fn ast.Node, id *ast.Ident) {
 	if v, ok := e.info.Defs[id].(*types.Var); ok && !v.IsField() {
 		e.of(v).in = fn
@@ -136,7 +148,7 @@ func (e *escape) root(x ast.Expr) *types.Var {
 			}
 		}
 	case *ast.IndexExpr:
-		if _, ok := underlying(e.info.TypeOf(x.X)).(*types.Array); ok {
+		if mayBeArray(e.info.TypeOf(x.X)) {
 			return e.root(x.X)
 		}
 	}

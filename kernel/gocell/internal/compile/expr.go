@@ -201,7 +201,7 @@ func (f *function) place(e ast.Expr) code.Place {
 			return f.variable(v, e)
 		}
 	case *ast.StarExpr:
-		return code.Deref(f.expr(e.X))
+		return code.Deref(f.expr(e.X), int32(e.Pos()))
 	case *ast.SelectorExpr:
 		if v, ok := f.info.Uses[e.Sel].(*types.Var); ok && !v.IsField() {
 			return f.global(v, e)
@@ -212,12 +212,12 @@ func (f *function) place(e ast.Expr) code.Place {
 		t := f.typ(e.X)
 		switch u := coreType(t).(type) {
 		case *types.Slice:
-			return code.Element(f.expr(e.X), f.indexVal(e.Index), f.rt(u.Elem()).Size())
+			return code.Element(f.expr(e.X), f.indexVal(e.Index), f.rt(u.Elem()).Size(), int32(e.Pos()))
 		case *types.Array:
-			return code.Item(f.memory(e.X), f.indexVal(e.Index), f.rt(u.Elem()).Size(), int(u.Len()))
+			return code.Item(f.memory(e.X), f.indexVal(e.Index), f.rt(u.Elem()).Size(), int(u.Len()), int32(e.Pos()))
 		case *types.Pointer:
 			a := coreType(u.Elem()).(*types.Array)
-			return code.Item(code.Deref(f.expr(e.X)), f.indexVal(e.Index), f.rt(a.Elem()).Size(), int(a.Len()))
+			return code.Item(code.Deref(f.expr(e.X), int32(e.Pos())), f.indexVal(e.Index), f.rt(a.Elem()).Size(), int(a.Len()), int32(e.Pos()))
 		}
 	}
 	return f.memory(e)
@@ -284,19 +284,19 @@ func (f *function) walk(x ast.Expr, path []int) (code.Place, types.Type) {
 	t := f.typ(x)
 	var p code.Place
 	if ptr, ok := coreType(t).(*types.Pointer); ok {
-		p, t = code.Deref(f.expr(x)), ptr.Elem()
+		p, t = code.Deref(f.expr(x), int32(x.Pos())), ptr.Elem()
 	} else {
 		p = f.memory(x)
 	}
-	return f.follow(p, t, path)
+	return f.follow(p, t, path, x.Pos())
 }
 
 // follow follows a path of fields from a struct at a place.
-func (f *function) follow(p code.Place, t types.Type, path []int) (code.Place, types.Type) {
+func (f *function) follow(p code.Place, t types.Type, path []int, pos token.Pos) (code.Place, types.Type) {
 	for n, i := range path {
 		if n > 0 {
 			if ptr, ok := coreType(t).(*types.Pointer); ok {
-				p, t = code.Deref(code.Of(code.Ptr).Load(p)), ptr.Elem()
+				p, t = code.Deref(code.Of(code.Ptr).Load(p), placeOr(pos)), ptr.Elem()
 			}
 		}
 		st := coreType(t).(*types.Struct)
@@ -304,6 +304,14 @@ func (f *function) follow(p code.Place, t types.Type, path []int) (code.Place, t
 		t = st.Field(i).Type()
 	}
 	return p, t
+}
+
+// placeOr returns a position as a number that is not 0: -1 where it is not known.
+func placeOr(pos token.Pos) int32 {
+	if pos.IsValid() {
+		return int32(pos)
+	}
+	return -1
 }
 
 func (f *function) selector(e *ast.SelectorExpr) code.Val {
@@ -345,7 +353,7 @@ func (f *function) index(e *ast.IndexExpr) code.Val {
 	case *types.Map:
 		return f.mapIndex(e, u, 0)
 	case *types.Basic:
-		return code.ByteOf(f.expr(e.X), f.indexVal(e.Index))
+		return code.ByteOf(f.expr(e.X), f.indexVal(e.Index), int32(e.Pos()))
 	}
 	return f.load(f.place(e), f.typ(e))
 }
@@ -361,12 +369,13 @@ func (f *function) mapIndex(e *ast.IndexExpr, u *types.Map, okAt int32) code.Val
 		}
 	}
 	kr := f.rt(u.Key())
-	at := code.MapTypeOf(f.rt(f.typ(e.X))).At(m, code.AnyInto(key, kr), f.add(kr), okAt)
+	at := code.MapTypeOf(f.rt(f.typ(e.X))).At(m, code.AnyInto(key, kr), f.add(kr), f.temp(u.Elem()), okAt)
 	return code.InMemory(code.Memory(at), f.rt(u.Elem()))
 }
 
 func (f *function) sliceExpr(e *ast.SliceExpr) code.Val {
 	var bounds [3]code.Val
+	pos := int32(e.Pos())
 	for i, b := range []ast.Expr{e.Low, e.High, e.Max} {
 		if b != nil {
 			bounds[i] = f.indexVal(b)
@@ -374,14 +383,14 @@ func (f *function) sliceExpr(e *ast.SliceExpr) code.Val {
 	}
 	switch u := coreType(f.typ(e.X)).(type) {
 	case *types.Basic:
-		return code.SliceString(f.expr(e.X), bounds[0], bounds[1])
+		return code.SliceString(f.expr(e.X), bounds[0], bounds[1], pos)
 	case *types.Slice:
-		return code.SliceOf(f.expr(e.X), bounds[0], bounds[1], bounds[2], f.rt(u.Elem()).Size())
+		return code.SliceOf(f.expr(e.X), bounds[0], bounds[1], bounds[2], f.rt(u.Elem()).Size(), pos)
 	case *types.Array:
-		return code.SliceArray(f.place(e.X).Address(), int(u.Len()), bounds[0], bounds[1], bounds[2], f.rt(u.Elem()).Size())
+		return code.SliceArray(f.place(e.X).Address(), int(u.Len()), bounds[0], bounds[1], bounds[2], f.rt(u.Elem()).Size(), pos)
 	case *types.Pointer:
 		a := coreType(u.Elem()).(*types.Array)
-		return code.SliceArray(code.Pointer(f.expr(e.X)), int(a.Len()), bounds[0], bounds[1], bounds[2], f.rt(a.Elem()).Size())
+		return code.SliceArray(code.Pointer(f.expr(e.X)), int(a.Len()), bounds[0], bounds[1], bounds[2], f.rt(a.Elem()).Size(), pos)
 	}
 	f.refuse(e, "a slice of %s cannot be compiled yet", f.typ(e.X))
 	return code.Val{}
@@ -391,7 +400,7 @@ func (f *function) sliceExpr(e *ast.SliceExpr) code.Val {
 // holds.
 func (f *function) assertion(e *ast.TypeAssertExpr, okAt int32) code.Val {
 	t := f.sub(f.info.TypeOf(e.Type))
-	a := &code.Assertion{From: f.rt(f.typ(e.X)), To: f.rt(t), Missing: f.c.missing}
+	a := &code.Assertion{From: f.rt(f.typ(e.X)), To: f.rt(t), Pos: int32(e.Pos()), Missing: f.c.missing}
 	if types.IsInterface(t) {
 		return a.Interface(f.expr(e.X), okAt)
 	}
@@ -433,7 +442,7 @@ func (f *function) unary(e *ast.UnaryExpr) code.Val {
 		}
 		addr := p.Address()
 		if f.derefs(x) {
-			addr = code.Checked(addr)
+			addr = p.Operand()
 		}
 		return code.NewVal(code.Ptr, addr)
 	case token.NOT:
@@ -490,7 +499,7 @@ func (f *function) binary(e *ast.BinaryExpr) code.Val {
 		return code.NewVal(code.Bool, code.Compare(e.Op, f.exprTo(e.X, t), f.exprTo(e.Y, t)))
 	}
 	t := f.typ(e)
-	return code.Binary(e.Op, f.exprTo(e.X, t), f.exprTo(e.Y, t))
+	return code.Binary(e.Op, f.exprTo(e.X, t), f.exprTo(e.Y, t), int32(e.Pos()))
 }
 
 // operandType is the type in which two operands are compared.
@@ -554,6 +563,9 @@ func (f *function) convert(e ast.Expr, to types.Type) code.Val {
 		// slice, or out of the range of constants.
 		if b, ok := to.Underlying().(*types.Basic); ok && b.Info()&types.IsConstType != 0 {
 			isText := b.Info()&types.IsString != 0
+			if b.Info()&types.IsComplex != 0 {
+				return f.constant(tv.Value, to, e)
+			}
 			if (tv.Value.Kind() == constant.String) == isText || isText && tv.Value.Kind() == constant.Int {
 				if fb, ok := from.Underlying().(*types.Basic); ok && (fb.Info()&types.IsUntyped != 0 || types.Identical(from.Underlying(), b)) {
 					return f.constant(tv.Value, to, e)
@@ -578,7 +590,7 @@ func (f *function) convert(e ast.Expr, to types.Type) code.Val {
 	case tk == code.Agg && fk == code.Slc:
 		return code.InMemory(code.Memory(code.SliceToArray(v, tr.Len(), true)), tr)
 	case fk == code.Ptr && tk == code.U64, fk == code.U64 && tk == code.Ptr:
-		return code.SameBits(v)
+		return code.SameBits(v, f.temp(types.Typ[types.UnsafePointer]))
 	case fk != tk:
 		return code.Convert(tk, v)
 	}
@@ -590,8 +602,7 @@ func (f *function) funcLit(e *ast.FuncLit) code.Val {
 	sig := f.typ(e).(*types.Signature)
 	in := &function{c: f.c, info: f.info, subst: f.subst, node: e, uses: f.uses, layout: code.NewLayout(), vars: map[*types.Var]*variable{},
 		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, outer: f}
-	f.root().literals++
-	in.name = f.name + ".func" + itoa(f.root().literals)
+	in.name = f.name + ".func1"
 	t := f.c.functionType(nil, sig)
 	start := in.parameters(e.Type.Params.List, t, false, nil)
 	start = append(start, in.resultVars(e.Type.Results, sig)...)
@@ -618,11 +629,4 @@ func (f *function) closure(in *function, e *code.Entry, s *code.Signature) code.
 		offs = append(offs, x.off)
 	}
 	return code.NewClosure(s, e, in.block.Block(), env, offs)
-}
-
-func (f *function) root() *function {
-	for f.outer != nil {
-		f = f.outer
-	}
-	return f
 }

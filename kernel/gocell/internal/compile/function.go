@@ -36,7 +36,7 @@ type function struct {
 	deepest  int
 	body     code.Do
 	hoisted  map[ast.Expr]code.Val
-	literals int
+	given    map[ast.Expr]types.Type // of expressions that the checker has not seen
 }
 
 // A variable is a local variable.
@@ -177,7 +177,7 @@ func (f *function) resultVars(list *ast.FieldList, sig *types.Signature) []code.
 
 // finish completes the function.
 func (f *function) finish(s *code.Signature) *code.Func {
-	fn := &code.Func{Name: f.name, Sig: s, Body: f.body, Defers: f.defers, Layout: f.layout, M: f.c.Machine}
+	fn := &code.Func{Name: f.name, Sig: s, Body: f.body, Defers: f.defers, Layout: f.layout, M: f.c.Machine, Source: f}
 	if f.named || f.defers {
 		for _, r := range f.results {
 			fn.Zero = append(fn.Zero, code.Zeroed{Off: r.off, Words: int32(r.r.Size()+7) / 8})
@@ -194,6 +194,9 @@ func (f *function) sub(t types.Type) types.Type { return f.subst.of(t) }
 
 // typ returns the type of an expression.
 func (f *function) typ(e ast.Expr) types.Type {
+	if t, ok := f.given[e]; ok {
+		return f.sub(t)
+	}
 	t := f.info.TypeOf(e)
 	if t == nil {
 		f.refuse(e, "internal: an expression without a type")

@@ -4,12 +4,9 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/types"
-	"strconv"
 
 	"dace.local/kernel/gocell/internal/code"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // composite compiles a composite literal of a type; &T{} has elided types, so
 // that the type is given.
@@ -54,9 +51,24 @@ func (f *function) structLit(e *ast.CompositeLit, t types.Type, u *types.Struct)
 			}
 			x = kv.Value
 		}
-		pieces = append(pieces, code.Piece{Off: r.Field(i).Offset, Into: f.element(x, u.Field(i).Type())})
+		into := f.element(x, u.Field(i).Type())
+		if u.Field(i).Name() == "_" { // it stays zero
+			spare, field := f.temp(u.Field(i).Type()), into
+			into = func(g *code.Frame, _ code.Address) { field(g, code.At(g, spare)) }
+		}
+		pieces = append(pieces, code.Piece{Off: r.Field(i).Offset, Into: into})
 	}
-	return code.NewVal(code.Agg, code.Composite(r, pieces, len(pieces) < u.NumFields()))
+	return code.NewVal(code.Agg, code.Composite(r, pieces, len(pieces) < u.NumFields() || blanks(u)))
+}
+
+// blanks reports whether a struct has fields without a name.
+func blanks(u *types.Struct) bool {
+	for f := range u.Fields() {
+		if f.Name() == "_" {
+			return true
+		}
+	}
+	return false
 }
 
 // elements compiles the elements of an array or slice literal, and returns its

@@ -17,6 +17,8 @@ import (
 type item struct {
 	e    ast.Expr
 	call bool // else it reads what a call may change, or may panic
+	// builtin is for a call of a built-in function, which is ordered with other calls.
+	builtin bool
 }
 
 // orderly compiles the calls in expressions that are evaluated together, from
@@ -39,7 +41,7 @@ func (f *function) orderly(always bool, list ...ast.Expr) []code.Do {
 	}
 	var before []code.Do
 	for _, i := range items {
-		if !i.call {
+		if !i.call && !i.builtin {
 			continue
 		}
 		t := f.typ(i.e)
@@ -80,21 +82,21 @@ func (f *function) items(to []item, e ast.Expr) []item {
 		return f.items(to, e.X)
 	case *ast.Ident:
 		if v, ok := f.info.Uses[e].(*types.Var); ok && !f.private(v) {
-			to = append(to, item{e, false})
+			to = append(to, item{e: e})
 		}
 	case *ast.SelectorExpr:
 		s := f.info.Selections[e]
 		if s == nil {
-			return append(to, item{e, false})
+			return append(to, item{e: e})
 		}
 		to = f.items(to, e.X)
 		if s.Kind() == types.MethodVal || s.Indirect() {
-			to = append(to, item{e, false})
+			to = append(to, item{e: e})
 		}
 	case *ast.IndexExpr:
 		if f.info.Types[e.X].IsValue() {
 			to = f.items(f.items(to, e.X), e.Index)
-			to = append(to, item{e, false})
+			to = append(to, item{e: e})
 		}
 	case *ast.SliceExpr:
 		to = f.items(to, e.X)
@@ -103,14 +105,14 @@ func (f *function) items(to []item, e ast.Expr) []item {
 				to = f.items(to, b)
 			}
 		}
-		to = append(to, item{e, false})
+		to = append(to, item{e: e})
 	case *ast.StarExpr:
-		to = append(f.items(to, e.X), item{e, false})
+		to = append(f.items(to, e.X), item{e: e})
 	case *ast.TypeAssertExpr:
-		to = append(f.items(to, e.X), item{e, false})
+		to = append(f.items(to, e.X), item{e: e})
 	case *ast.UnaryExpr:
 		if e.Op == token.ARROW {
-			return append(to, item{e, true})
+			return append(to, item{e: e, call: true})
 		}
 		if e.Op == token.AND {
 			return f.addressed(to, ast.Unparen(e.X))
@@ -119,12 +121,12 @@ func (f *function) items(to []item, e ast.Expr) []item {
 	case *ast.BinaryExpr:
 		if e.Op == token.LAND || e.Op == token.LOR {
 			if f.calls(e) {
-				return append(to, item{e, true})
+				return append(to, item{e: e, call: true})
 			}
 		}
 		to = f.items(f.items(to, e.X), e.Y)
 		if e.Op == token.QUO || e.Op == token.REM {
-			to = append(to, item{e, false})
+			to = append(to, item{e: e})
 		}
 	case *ast.CompositeLit:
 		for _, x := range e.Elts {
@@ -164,10 +166,10 @@ func (f *function) callItems(to []item, e *ast.CallExpr) []item {
 					to = f.items(to, a)
 				}
 			}
-			return to
+			return append(to, item{e: e, builtin: true})
 		}
 	}
-	return append(to, item{e, true})
+	return append(to, item{e: e, call: true})
 }
 
 // calls reports whether evaluating an expression makes calls.

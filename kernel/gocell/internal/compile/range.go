@@ -134,6 +134,9 @@ func identOf(e ast.Expr) *ast.Ident {
 func (f *function) arrayOf(s *ast.RangeStmt, t types.Type) code.Ex[code.Address] {
 	if s.Value == nil {
 		if f.info.Types[s.X].Addressable() {
+			if f.calls(s.X) {
+				return f.place(s.X).Operand()
+			}
 			return f.place(s.X).Address()
 		}
 	}

@@ -502,7 +502,7 @@ func (f *function) typeSwitch(s *ast.TypeSwitchStmt) code.Do {
 		if o, ok := f.info.Implicits[c].(*types.Var); ok {
 			val, vt := v, t
 			if len(c.List) == 1 && one != nil {
-				a := &code.Assertion{From: f.rt(t), To: f.rt(one), Missing: f.c.missing}
+				a := &code.Assertion{From: f.rt(t), To: f.rt(one), Pos: int32(x.Pos()), Missing: f.c.missing}
 				vt = one
 				if types.IsInterface(one) {
 					val = a.Interface(v, 0)

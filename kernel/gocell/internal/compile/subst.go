@@ -10,15 +10,23 @@ import (
 // instance.
 type substitution struct {
 	params map[*types.TypeParam]types.Type
-	local  map[*types.TypeName]*types.Named // types declared in the instance's body
+	local  map[*types.TypeName][]localType // types declared in the instance's body
 	seen   typeutil.Map
 
-	declared func(o, from *types.TypeName) // is told of a local type of the instance
-	refuse   func(o *types.TypeName)       // a generic local type
+	// declared is told of a local type of the instance, with the type arguments of a
+	// generic one.
+	declared func(o, from *types.TypeName, args []types.Type)
+}
+
+// A localType is what a type that a generic function declares is in an instance; if it
+// is generic itself, for type arguments.
+type localType struct {
+	args []types.Type
+	t    *types.Named
 }
 
 func substitutionOf(params *types.TypeParamList, args []types.Type, outer *substitution) *substitution {
-	s := &substitution{params: map[*types.TypeParam]types.Type{}, local: map[*types.TypeName]*types.Named{}}
+	s := &substitution{params: map[*types.TypeParam]types.Type{}, local: map[*types.TypeName][]localType{}}
 	if outer != nil {
 		for p, a := range outer.params {
 			s.params[p] = a
@@ -155,8 +163,8 @@ func (s *substitution) named(t *types.Named) types.Type {
 			args[i] = s.of(t.TypeArgs().At(i))
 			changed = changed || args[i] != t.TypeArgs().At(i)
 		}
-		if o := t.Obj(); o.Parent() != o.Pkg().Scope() && s.mentions(t) {
-			s.refuse(o)
+		if o := t.Obj(); o.Pkg() != nil && o.Parent() != o.Pkg().Scope() && s.mentions(t.Origin()) {
+			return s.localInstance(t.Origin(), args)
 		}
 		if !changed {
 			return t
@@ -172,13 +180,27 @@ func (s *substitution) named(t *types.Named) types.Type {
 	if o.Parent() == nil || o.Pkg() == nil || o.Parent() == o.Pkg().Scope() || !s.mentions(t) {
 		return t
 	}
-	if n := s.local[o]; n != nil {
-		return n
+	return s.localInstance(t, nil)
+}
+
+// localInstance returns what a type that the function declares is in the instance, for
+// type arguments if it is generic itself.
+func (s *substitution) localInstance(t *types.Named, args []types.Type) *types.Named {
+	o := t.Obj()
+	for _, l := range s.local[o] {
+		if identicalLists(l.args, args) {
+			return l.t
+		}
 	}
 	n := types.NewNamed(types.NewTypeName(o.Pos(), o.Pkg(), o.Name(), nil), nil, nil)
-	s.local[o] = n
-	s.declared(n.Obj(), o)
-	n.SetUnderlying(s.of(t.Underlying()))
+	s.local[o] = append(s.local[o], localType{args, n})
+	s.declared(n.Obj(), o, args)
+	in := s
+	if len(args) > 0 {
+		in = substitutionOf(t.TypeParams(), args, s)
+		in.local, in.declared = s.local, s.declared
+	}
+	n.SetUnderlying(in.of(t.Underlying()))
 	return n
 }
 

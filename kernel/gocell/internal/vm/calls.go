@@ -103,6 +103,9 @@ type Caller struct {
 // Callers returns the calls under way in this goroutine, the innermost first:
 // that of the compiled function which asks.
 func (m *Machine) Callers() []Caller {
+	if m.OwnCalls != nil {
+		return m.OwnCalls()
+	}
 	nodes := callsHere().nodes
 	list := make([]Caller, 0, len(nodes))
 	for i := len(nodes) - 1; i >= 0; i-- {

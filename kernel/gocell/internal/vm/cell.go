@@ -37,6 +37,8 @@ type Cell struct {
 	ended   atomic.Bool   // whether its own goroutine has ended
 	main    *mainRun      // in its own goroutine; nil before that begins
 
+	own atomic.Value // that another machine keeps with the cell
+
 	mu      sync.Mutex     // guards frames, unwound, at and left
 	frames  []Frame        // that a panic passed, innermost first
 	unwound []unwoundFrame // that a panic has passed, innermost first
@@ -126,6 +128,9 @@ func (c *Cell) Widgets() *model.Session { return c.widgets }
 // passes in f is the cell's to report.
 func (c *Cell) Redirect(out engine.Outputs, f func()) {
 	own := &Cell{asked: c.asked, ctx: c.ctx, cancel: c.cancel, out: out, flush: c.flush, widgets: c.widgets, result: c.result, started: c.started, stop: c.stop, main: c.main}
+	if v := c.own.Load(); v != nil {
+		own.own.Store(v)
+	}
 	defer func() {
 		own.mu.Lock()
 		defer own.mu.Unlock()
@@ -142,6 +147,19 @@ func (c *Cell) At() token.Pos {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
+}
+
+// Keep keeps a value with the cell, which Kept returns; nil if there is none.
+func (c *Cell) Keep(v any) { c.own.Store(v) }
+
+// Kept returns what Keep was given.
+func (c *Cell) Kept() any { return c.own.Load() }
+
+// NoteFrames sets the frames that a panic has passed, the innermost first.
+func (c *Cell) NoteFrames(frames []Frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.frames = frames
 }
 
 // TakeFrames returns the frames that a panic has passed, the innermost first,

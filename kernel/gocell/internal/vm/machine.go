@@ -26,6 +26,9 @@ type Machine struct {
 	Memory func() []limits.Limit
 	// Asserted holds the types that cells ask for by number.
 	Asserted Types
+	// OwnCalls returns what Callers does where another machine runs the cells; nil where
+	// this one does.
+	OwnCalls func() []Caller
 
 	spent    atomic.Int64 // bytes that cells have allocated since the memory was read last
 	pacing   sync.Once    // sets ownLimit
@@ -209,7 +212,9 @@ func (w stderr) Write(b []byte) (int, error) {
 }
 
 // Guarded returns f for compiled code that runs it in a goroutine of its own,
-// where a panic would end the process.
+// where a panic would end the process. foreign knows it by its name.
+//
+//go:noinline
 func (m *Machine) Guarded(f func()) func() {
 	return func() {
 		defer func() {
@@ -244,6 +249,27 @@ func (m *Machine) goroutinePanic(v any) {
 // Traceback returns the text of a panic that compiled code has recovered, and of
 // the frames that it passed.
 func (m *Machine) Traceback(v any) string { return m.hooks.Traceback(m.Cell().TakeFrames(), v) }
+
+// Contain makes a panic that leaves the outermost function of cells in this goroutine
+// the error of the cell, if it would end the process; nil is no panic of its own.
+// Functions defer the call.
+func (m *Machine) Contain(frames []Frame, value any) bool {
+	library, ok := foreign()
+	if !ok {
+		return false
+	}
+	c := m.Cell()
+	if value == nil {
+		return true
+	}
+	if c.ctx.Err() != nil {
+		m.hooks.GoroutinePanicked(c, frames, value)
+		return true
+	}
+	c.cancel(&ForeignPanic{value, frames, library})
+	m.stopRuns()
+	return true
+}
 
 // Report reports a panic that ends a goroutine of the cell that this goroutine
 // belongs to.

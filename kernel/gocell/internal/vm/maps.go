@@ -21,8 +21,30 @@ func stripeOf(m reflect.Value) int {
 	if m.Kind() != reflect.Map {
 		return -1
 	}
-	p := m.Pointer()
-	return int((p>>5 ^ p>>13) % uintptr(len(stripes)))
+	return stripeAt(m.Pointer())
+}
+
+func stripeAt(p uintptr) int { return int((p>>5 ^ p>>13) % uintptr(len(stripes))) }
+
+// LockMap locks the map at an address for reading or writing, unless this goroutine
+// does so already, and returns what UnlockMap wants.
+func LockMap(m unsafe.Pointer, write bool) int {
+	i := stripeAt(uintptr(m))
+	if write && lock(i) || !write && rlock(i) {
+		return i
+	}
+	return -1
+}
+
+// UnlockMap undoes LockMap.
+func UnlockMap(i int, write bool) {
+	switch {
+	case i < 0:
+	case write:
+		stripes[i].Unlock()
+	default:
+		stripes[i].RUnlock()
+	}
 }
 
 // isMap reports whether a node stands for a map.

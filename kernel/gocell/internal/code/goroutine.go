@@ -1,0 +1,188 @@
+package code
+
+import (
+	"reflect"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dace.local/kernel/gocell/rtype"
+)
+
+// goroutines finds the state of the goroutine that asks: when a library calls a
+// function of cells, that belongs to the calls around the library's.
+type goroutines struct {
+	near [256]atomic.Pointer[G] // by a part of the goroutine's number
+	all  sync.Map               // uintptr: *G
+}
+
+func place(id uintptr) uintptr { return (id>>7 ^ id>>15) % 256 }
+
+// begin makes g the state of this goroutine. Addresses that are not there are panics
+// in it, and not the end of the process.
+func (m *Machine) begin(g *G) {
+	debug.SetPanicOnFault(true)
+	if m.Here == nil {
+		return
+	}
+	g.id = m.Here()
+	m.table.all.Store(g.id, g)
+	m.table.near[place(g.id)].Store(g)
+}
+
+// end is called when the goroutine is over.
+func (m *Machine) end(g *G) {
+	if g.id == 0 {
+		return
+	}
+	m.table.all.CompareAndDelete(g.id, g)
+	m.table.near[place(g.id)].CompareAndSwap(g, nil)
+	g.id = 0
+}
+
+// here returns the state of this goroutine, or nil.
+func (m *Machine) here() *G {
+	if m.Here == nil {
+		return nil
+	}
+	id := m.Here()
+	if g := m.table.near[place(id)].Load(); g != nil && g.id == id {
+		return g
+	}
+	if g, ok := m.table.all.Load(id); ok {
+		m.table.near[place(id)].Store(g.(*G))
+		return g.(*G)
+	}
+	return nil
+}
+
+// Calls returns the calls under way in this goroutine, the innermost first.
+func (m *Machine) Calls() []Step {
+	var list []Step
+	if g := m.here(); g != nil {
+		for f := g.Top; f != nil; f = f.Caller {
+			list = append(list, Step{f.Fn, f.Pos, f})
+		}
+	}
+	return list
+}
+
+// alone has all goroutines lock maps from now on. A step that has begun without is
+// over when it returns.
+func (m *Machine) alone() {
+	m.foreign.Do(func() {
+		m.others.Add(1)
+		time.Sleep(time.Millisecond)
+	})
+}
+
+// leaves notes where a function of a library is called, and stops where the cell is to
+// stop.
+func (f *Frame) leaves(pos int32) {
+	f.Pos = pos
+	if f.G.Group.Stop.Load() != 0 {
+		f.G.M.Stopped(f.G)
+	}
+}
+
+// nested is how many bytes a library's frames between two functions of cells take
+// of the stack, by estimate.
+const nested = 2000
+
+// enter begins a call by a library.
+func (c *Closure) enter() (*G, *Frame) {
+	fn := c.Entry.Fn
+	m := fn.M
+	g := m.here()
+	if g == nil {
+		g = m.NewG()
+		if g.Group = noCell; m.Latest != nil {
+			g.Group = m.Latest()
+		}
+		g.foreign = true
+		m.begin(g)
+		m.alone()
+	}
+	f := g.frame(fn, g.Top)
+	f.Env = c.Env
+	return g, f
+}
+
+// run runs the body of a call by a library.
+func (g *G) run(f *Frame) {
+	if g.foreign && f.Caller == nil {
+		g.outermost(f)
+		return
+	}
+	top, depth, ended := g.Top, g.stack, false
+	g.stack += nested
+	defer func() {
+		if ended {
+			return
+		}
+		if r := recover(); r != nil { // the library may recover it
+			g.Note(r)
+			g.Top, g.stack = top, depth
+			g.noted = r
+			panic(r)
+		}
+		g.Top, g.stack = top, depth
+	}()
+	g.call(f)
+	ended = true
+	g.Top, g.stack = top, depth
+}
+
+// outermost is run in a goroutine that a library has started. A panic would end the
+// process there if nothing recovers it.
+func (g *G) outermost(f *Frame) {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		g.M.end(g)
+		if r := recover(); r != nil {
+			g.Note(r)
+			if g.M.Foreign == nil || !g.M.Foreign(g, r) {
+				panic(r)
+			}
+			s := f.Fn.Sig
+			for i, off := range s.ResultAt {
+				rtype.Clear(rtype.Descriptor(s.Type.Out(i)), at(f, off))
+			}
+		}
+	}()
+	g.call(f)
+	ended = true
+}
+
+// leave ends a call by a library.
+func (g *G) leave(f *Frame) {
+	outermost := g.foreign && f.Caller == nil
+	g.release(f)
+	if outermost {
+		g.M.end(g)
+		g.foreign = false
+		g.Free()
+	}
+}
+
+func (c *Closure) reflectCall(args []reflect.Value) []reflect.Value {
+	g, f := c.enter()
+	fn := f.Fn
+	t := fn.Sig
+	for i, p := range t.ParamAt {
+		reflect.NewAt(t.Type.In(i), at(f, p)).Elem().Set(rtype.Open(args[i]))
+	}
+	g.run(f)
+	out := make([]reflect.Value, len(t.ResultAt))
+	for i, r := range t.ResultAt {
+		v := reflect.New(t.Type.Out(i)).Elem()
+		rtype.Move(rtype.Descriptor(t.Type.Out(i)), v.Addr().UnsafePointer(), at(f, r))
+		out[i] = v
+	}
+	g.leave(f)
+	return out
+}
