@@ -426,7 +426,7 @@ func (r *reproduction) losses() error {
 
 func (r *reproduction) mixed() error {
 	if r.class.Name != "ccp" {
-		return errors.New("Appendix E is about ccp alone")
+		return errors.New("the paper has mixed dimensions (Appendix E) for ccp alone")
 	}
 	set, err := r.class.NewSet(r.seed, 5, 0)
 	if err != nil {

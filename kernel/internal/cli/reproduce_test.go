@@ -46,6 +46,6 @@ func TestReproduce(t *testing.T) {
 	} {
 		dace(t, "", append([]string{"reproduce"}, strings.Fields(c.args)...)...).want(t, 2, "", c.message)
 	}
-	dace(t, "", "reproduce", "E", "-class", "cimp").want(t, 1, "", "Appendix E is about ccp alone")
+	dace(t, "", "reproduce", "E", "-class", "cimp").want(t, 1, "", "mixed dimensions (Appendix E) for ccp alone")
 	dace(t, "", "reproduce", "5", "-results", dir, "-scale", "luck").want(t, 1, "", "luck")
 }
