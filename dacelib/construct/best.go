@@ -26,9 +26,12 @@ import (
 // further seeds. Then configurations near those that are left race for their places.
 // What is left of the budget goes to more seeds for the finalists, of which the
 // portfolio is chosen that is best in expectation when every member has a seed of its
-// own; a member may be in it several times. Result.Notes say what was done, and
-// whether a portfolio pays: whether it is better than its best member under as many
-// seeds.
+// own; a member may be in it several times. The best of the solvers' defaults is
+// among the finalists. As the luckiest of many looks best, the value of a
+// configuration is an estimate from its own runs and from those of similar ones.
+// Result.Notes say what was done, and whether a portfolio pays: whether it is better
+// than its best member under as many seeds.
+// All instances have the same weight.
 //
 // By default it makes at most 600 runs, 480,000 evaluations for members of 800;
 // [Settings].Budget sets another number. If too few runs are affordable, the first
@@ -93,6 +96,8 @@ type rungs struct {
 	training []problem.Problem
 	field    []*contender // those in the race, best first
 	columns  []column
+	tried    []*contender // all that have had runs
+	families []solver.Config
 	seen     map[solver.Config]bool
 	total    int // evaluations that the runs may make
 	most     int // number of runs that may be made
@@ -115,6 +120,23 @@ type contender struct {
 	values [][]float64 // by training instance
 	done   int         // columns
 	score  float64
+	shift  float64   // what the estimate of its value adds to that of its runs
+	place  []float64 // in the solver's space
+}
+
+// contender returns a configuration without runs.
+func (r *rungs) contender(config solver.Config) (*contender, error) {
+	s, err := solver.Lookup(config.Solver())
+	if err != nil {
+		return nil, err
+	}
+	t := r.c.theta()
+	space := s.Space(t.D, t.Evaluations)
+	point, err := config.Point(space)
+	if err != nil {
+		return nil, err
+	}
+	return &contender{config: config, values: make([][]float64, len(r.training)), place: space.Place(point)}, nil
 }
 
 // A Starter is a solver that knows configurations with which a choice should
@@ -158,6 +180,7 @@ func (r *rungs) run(ctx context.Context) error {
 		r.note("Budget.Seconds pays for about %d evaluations of %.2g s.", byTime, seconds)
 	}
 	r.seen = map[solver.Config]bool{}
+	r.families = families
 	r.c.r.Portfolio.Members = r.untuned(families)
 	m := min(len(r.training), mostBlock)
 	if len(field)*m > r.left()/3 {
@@ -186,7 +209,7 @@ func (r *rungs) run(ctx context.Context) error {
 		r.keep(8)
 		// Most challengers leave in the first rungs, so that one takes half of what
 		// a contender has had.
-		n := r.left() * 35 / 100 * 2 / r.cost()
+		n := r.left() / 4 * 2 / r.cost()
 		if n < 2 {
 			continue
 		}
@@ -344,9 +367,13 @@ func (r *rungs) cost() int {
 
 // enter begins the race with configurations.
 func (r *rungs) enter(ctx context.Context, configs []solver.Config, m int) error {
-	for _, c := range configs {
-		r.seen[c] = true
-		r.field = append(r.field, &contender{config: c, values: make([][]float64, len(r.training))})
+	for _, config := range configs {
+		c, err := r.contender(config)
+		if err != nil {
+			return err
+		}
+		r.seen[config] = true
+		r.field = append(r.field, c)
 	}
 	r.made = len(configs)
 	return r.rung(ctx, m, 1)
@@ -397,6 +424,9 @@ func (r *rungs) runOn(ctx context.Context, field []*contender, col, part int) er
 	r.spent += len(field) * column.size() * j.evaluations
 	r.ran += len(field) * column.size()
 	for i, f := range field {
+		if f.done == 0 {
+			r.tried = append(r.tried, f)
+		}
 		for k, instance := range column.instances {
 			for s := range column.seeds {
 				f.values[instance] = append(f.values[instance], values[i][k*column.seeds+s])
@@ -441,8 +471,12 @@ func (r *rungs) challenge(ctx context.Context, n, part int) error {
 			return err
 		}
 		if !r.seen[config] {
+			c, err := r.contender(config)
+			if err != nil {
+				return err
+			}
 			r.seen[config] = true
-			fresh = append(fresh, &contender{config: config, values: make([][]float64, len(r.training))})
+			fresh = append(fresh, c)
 		}
 	}
 	r.made += len(fresh)
@@ -472,11 +506,26 @@ func (r *rungs) challenge(ctx context.Context, n, part int) error {
 // rank sorts the field by its scores.
 func (r *rungs) rank() {
 	r.scores(r.field, len(r.columns))
+	r.estimate()
 	slices.SortStableFunc(r.field, func(a, b *contender) int { return cmp.Compare(b.score, a.score) })
 }
 
-// keep keeps the first n of the field.
-func (r *rungs) keep(n int) { r.field = r.field[:min(n, len(r.field))] }
+// keep keeps the first n of the field; the last of them gives way to the best of the
+// solvers' defaults, if that is not among them.
+func (r *rungs) keep(n int) {
+	if n >= len(r.field) {
+		return
+	}
+	if at := r.untunedAt(); at >= n {
+		r.field[n-1] = r.field[at]
+	}
+	r.field = r.field[:n]
+}
+
+// untunedAt returns the index in the field of the best of the solvers' defaults.
+func (r *rungs) untunedAt() int {
+	return slices.IndexFunc(r.field, func(c *contender) bool { return slices.Contains(r.families, c.config) })
+}
 
 // prior is the weight, in runs, of the common spread in that of a contender.
 const prior = 10
@@ -485,31 +534,22 @@ const prior = 10
 // over instances, in units of the instances' spread, and what the best of K runs
 // adds to it in expectation, if the values were normal.
 func (r *rungs) scores(field []*contender, columns int) {
-	count := make([]int, len(r.training)) // runs by instance in these columns
-	for _, c := range r.columns[:columns] {
-		for _, i := range c.instances {
-			count[i] += c.seeds
-		}
-	}
+	count := r.count(columns)
 	sum := make([]float64, len(field))
 	squares := make([]float64, len(field))
 	n := 0
+	mid, spread := r.scales(field, columns)
 	for i, k := range count {
 		if k == 0 {
 			continue
 		}
-		var all []float64
-		for _, f := range field {
-			all = append(all, f.values[i][:k]...)
-		}
-		mid, spread := scale(all)
 		for at, f := range field {
 			own := 0.0
 			for _, v := range f.values[i][:k] {
-				own += clipped(v, mid, spread) / float64(k)
+				own += clipped(v, mid[i], spread[i]) / float64(k)
 			}
 			for _, v := range f.values[i][:k] {
-				z := clipped(v, mid, spread)
+				z := clipped(v, mid[i], spread[i])
 				sum[at] += z
 				squares[at] += (z - own) * (z - own)
 			}
@@ -528,6 +568,31 @@ func (r *rungs) scores(field []*contender, columns int) {
 		variance := (squares[at] + prior*common) / float64(n-instances+prior)
 		f.score = sum[at]/float64(n) + expectedMax(r.c.s.Members)*math.Sqrt(variance)
 	}
+}
+
+// count returns the runs of a contender on each instance in the first columns.
+func (r *rungs) count(columns int) []int {
+	count := make([]int, len(r.training))
+	for _, c := range r.columns[:columns] {
+		for _, i := range c.instances {
+			count[i] += c.seeds
+		}
+	}
+	return count
+}
+
+// scales returns the middle and the spread of the values of contenders in the first
+// columns on each instance.
+func (r *rungs) scales(field []*contender, columns int) (mid, spread []float64) {
+	mid, spread = make([]float64, len(r.training)), make([]float64, len(r.training))
+	for m, k := range r.count(columns) {
+		var all []float64
+		for _, f := range field {
+			all = append(all, f.values[m][:min(k, len(f.values[m]))]...)
+		}
+		mid[m], spread[m] = scale(all)
+	}
+	return mid, spread
 }
 
 // expectedMax returns the expected largest of k standard normal variables (Blom's
@@ -628,26 +693,28 @@ func (r *rungs) exchange(rows []int, value float64) ([]int, float64) {
 
 // expected returns for each instance with runs the expected best value of one run of
 // each of the given contenders, in units of the instance's spread. The distribution
-// of a contender's values is that of its runs; r runs of one contender are r
-// different ones of these, where there are as many.
+// of a contender's values is that of its runs, moved by its shift; r runs of one
+// contender are r different ones of these, where there are as many.
 func (r *rungs) expected(rows []int) []float64 {
 	times := map[int]int{}
 	for _, i := range rows {
 		times[i]++
 	}
 	var out []float64
+	mid, spread := r.scales(r.field, len(r.columns))
+	values := make([][]float64, len(r.field))
 	for m := range r.training {
-		var all, some []float64
-		for _, f := range r.field {
-			all = append(all, f.values[m]...)
-		}
-		if len(all) == 0 {
+		if len(r.field[0].values[m]) == 0 {
 			continue
 		}
-		mid, spread := scale(all)
-		for i := range r.field {
+		var some []float64
+		for i, f := range r.field {
+			values[i] = values[i][:0]
 			if times[i] > 0 {
-				some = append(some, r.field[i].values[m]...)
+				for _, v := range f.values[m] {
+					values[i] = append(values[i], clipped(v, mid[m], spread[m])+f.shift)
+				}
+				some = append(some, values[i]...)
 			}
 		}
 		slices.Sort(some)
@@ -655,19 +722,19 @@ func (r *rungs) expected(rows []int) []float64 {
 		e, before := 0.0, 0.0
 		for _, v := range some {
 			g := 1.0
-			for i, f := range r.field {
+			for i, own := range values {
 				if times[i] == 0 {
 					continue
 				}
-				n, k := len(f.values[m]), 0
-				for _, w := range f.values[m] {
+				k := 0
+				for _, w := range own {
 					if w <= v {
 						k++
 					}
 				}
-				g *= within(k, n, times[i])
+				g *= within(k, len(own), times[i])
 			}
-			e += (g - before) * clipped(v, mid, spread)
+			e += (g - before) * v
 			before = g
 		}
 		out = append(out, e)
@@ -720,6 +787,10 @@ func (r *rungs) finish() error {
 		r.note("A portfolio does not pay here: %v under %d seeds is as good as the best of different members (%.3f of an instance's spread between them, standard error %.3f).", r.field[single].config, c.s.Members, gain, se)
 	default:
 		r.note("The portfolio is ahead of its best single configuration under %d seeds, %v, by %.3f of an instance's spread (standard error %.3f).", c.s.Members, r.field[single].config, gain, se)
+	}
+	if at := r.untunedAt(); at >= 0 {
+		behind := mean(several) - mean(r.expected(slices.Repeat([]int{at}, c.s.Members)))
+		r.note("The best solver with nothing configured, %v, is behind it under %d seeds by %.3f.", r.field[at].config, c.s.Members, max(0, behind))
 	}
 	r.note("%d configurations were tried in all; %d finalists had %d runs each.", r.made, len(r.field), r.cost())
 	r.choose()

@@ -240,15 +240,20 @@ func (s Space) impute(place []float64, config []float64) {
 	}
 }
 
-// at returns the place of a configuration for the model.
-func (o *Optimizer) at(config []float64) []float64 {
+// Place returns the place of a configuration in the model's cube: for a number its
+// share of the range, on the parameter's scale; for a category its index; for a
+// parameter that is not active a value that no active one has.
+func (s Space) Place(config []float64) []float64 {
 	place := make([]float64, len(config))
 	for j, v := range config {
-		place[j] = o.s.Space.Params[j].unit(v)
+		place[j] = s.Params[j].unit(v)
 	}
-	o.s.Space.impute(place, config)
+	s.impute(place, config)
 	return place
 }
+
+// at returns the place of a configuration for the model.
+func (o *Optimizer) at(config []float64) []float64 { return o.s.Space.Place(config) }
 
 // randomPlaces sets x to the places of random allowed configurations.
 func (o *Optimizer) randomPlaces(x []float64, rng *rand.Rand) {

@@ -13,16 +13,13 @@ import (
 // draw returns instance i of a class of dimension d. Instances of different seeds
 // are independent.
 func draw(class string, d int, seed uint64, i int) (problem.Problem, error) {
-	if class == "ccp" || class == "cimp" {
+	f, ok := functions[class]
+	if !ok { // one of the library's
 		c, err := experiment.Class(class, d)
 		if err != nil {
 			return nil, err
 		}
 		return c.Test(seed, d, i)
-	}
-	f, ok := functions[class]
-	if !ok {
-		return nil, fmt.Errorf("there is no class %q", class)
 	}
 	value := f(run.Rand(seed, "solvers: "+class, d, i), d)
 	return problem.FromBatch(fmt.Sprintf("%s-%d/%d/%d", class, d, seed, i), d, func(dst []float64, x problem.Solutions) {

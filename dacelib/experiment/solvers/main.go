@@ -3,14 +3,19 @@
 // for. See PLAN.md for what is compared and how it is judged; RESULTS.md holds what it
 // printed.
 //
-//	go run ./dacelib/experiment/solvers -classes nk,qubo -constructions 5
+//	go run ./dacelib/experiment/solvers -classes nk,qubo -constructions 5 -o records.jsonl
+//
+// A file of records is gone on with: what it holds is not run again.
 package main
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -32,17 +37,35 @@ type settings struct {
 	d, evaluations, constructions, instances, repeats int
 	budget                                            int
 	verbose                                           bool
+	file                                              string
+}
+
+// A record is the test of one portfolio: its mean on each unseen instance.
+type record struct {
+	Class        string            `json:"class"`
+	D            int               `json:"d"`
+	Evaluations  int               `json:"evaluations"`
+	Budget       int               `json:"budget"`
+	Repeats      int               `json:"repeats"`
+	Method       string            `json:"method"`
+	Construction int               `json:"construction,omitempty"`
+	Members      portfolio.Members `json:"members"`
+	Notes        []string          `json:"notes,omitempty"`
+	Spent        int               `json:"spent,omitempty"`   // true evaluations of the construction
+	Seconds      float64           `json:"seconds,omitempty"` // and its time
+	Means        []float64         `json:"means"`
 }
 
 func main() {
 	var s settings
 	classes := flag.String("classes", "nk,qubo,max3sat,maxcut,knapsack,traps,ccp,cimp", "the classes")
 	flag.IntVar(&s.d, "d", 0, "dimension; 0 means 40, for ccp 30 and for cimp 80")
+	flag.StringVar(&s.file, "o", "", "file of records, which is gone on with")
 	flag.IntVar(&s.evaluations, "evaluations", 800, "evaluations of a member")
 	flag.IntVar(&s.constructions, "constructions", 5, "number of constructions")
 	flag.IntVar(&s.instances, "instances", 25, "number of unseen instances")
 	flag.IntVar(&s.repeats, "repeats", 10, "runs on an instance")
-	flag.IntVar(&s.budget, "budget", 0, "true evaluations of a construction; 0 means BEST's default")
+	flag.IntVar(&s.budget, "budget", 500_000, "true evaluations of a construction at most")
 	flag.BoolVar(&s.verbose, "v", false, "print the portfolios and the notes")
 	flag.Parse()
 	for _, s.class = range strings.Split(*classes, ",") {
@@ -90,82 +113,131 @@ func config(text string) solver.Config {
 	return c
 }
 
-func times(name string, c solver.Config) portfolio.Portfolio {
-	return portfolio.Portfolio{Name: name, Members: slices.Repeat([]solver.Config{c}, members)}
-}
-
 func compare(ctx context.Context, s settings) error {
-	unseen, err := s.set(ctx, 5000, s.instances)
+	t, err := s.tests(ctx)
 	if err != nil {
 		return err
 	}
-	// means holds the mean of each method on each instance, over the constructions.
-	means := map[string][]float64{}
-	var order []string
-	test := func(p portfolio.Portfolio, weight float64) error {
-		rs, err := p.Run(ctx, unseen, portfolio.Settings{Evaluations: s.evaluations, Repeats: s.repeats, Seed: 77, Seeds: portfolio.OwnSeeds})
-		if err != nil {
-			return err
-		}
-		if means[p.Name] == nil {
-			means[p.Name] = make([]float64, len(unseen))
-			order = append(order, p.Name)
-		}
-		for i, r := range rs {
-			means[p.Name][i] += weight * r.Mean
-		}
-		return nil
-	}
-	var seconds, spent float64
 	for k := range s.constructions {
 		training, err := s.set(ctx, 1000+uint64(k), 5)
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
-		r, err := construct.Best(ctx, training, construct.Settings{
-			Evaluations: s.evaluations, Seed: uint64(k + 1), Budget: construct.Budget{Evaluations: s.budget}, Solvers: library(),
+		err = t.run(ctx, "BEST", k+1, func(r *record) error {
+			begun := time.Now()
+			found, err := construct.Best(ctx, training, construct.Settings{
+				Evaluations: s.evaluations, Seed: uint64(k + 1), Budget: construct.Budget{Evaluations: s.budget}, Solvers: library(),
+			})
+			if s.verbose {
+				fmt.Println(found)
+			}
+			r.Members, r.Notes, r.Spent, r.Seconds = found.Portfolio.Members, found.Notes, found.Cost.Evaluations, time.Since(begun).Seconds()
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		seconds += time.Since(begun).Seconds() / float64(s.constructions)
-		spent += float64(r.Cost.Evaluations) / float64(s.constructions)
-		if s.verbose {
-			fmt.Println(r)
-		}
-		weight := 1 / float64(s.constructions)
-		if err := test(portfolio.Portfolio{Name: "BEST", Members: r.Portfolio.Members}, weight); err != nil {
+		err = t.run(ctx, "greedy", k+1, func(r *record) (err error) {
+			r.Members, r.Spent, err = greedy(ctx, training, s, uint64(k+1))
 			return err
-		}
-		g, err := greedy(ctx, training, s, uint64(k+1))
+		})
 		if err != nil {
 			return err
 		}
-		if err := test(g, weight); err != nil {
-			return err
+	}
+	plain := func(name string, members []solver.Config) {
+		if err == nil {
+			err = t.run(ctx, name, 0, func(r *record) error { r.Members = members; return nil })
 		}
 	}
 	slices.Sort(simple)
 	for _, name := range simple {
-		if err := test(times(name, config(name)), 1); err != nil {
-			return err
-		}
+		plain(name, slices.Repeat([]solver.Config{config(name)}, members))
 	}
-	four := portfolio.Portfolio{Name: "the four", Members: []solver.Config{config("simple-ea"), config("simple-sa"), config("simple-ils"), config("simple-climber")}}
-	if err := test(four, 1); err != nil {
-		return err
-	}
+	plain("the four", []solver.Config{config("simple-ea"), config("simple-sa"), config("simple-ils"), config("simple-climber")})
 	for _, f := range library() {
-		if err := test(times(f.Name(), config(f.Name())), 1); err != nil {
-			return err
-		}
+		plain(f.Name(), slices.Repeat([]solver.Config{config(f.Name())}, members))
 	}
-	if err := test(portfolio.BRKGAPAP(), 1); err != nil {
+	plain("BRKGA-PAP", portfolio.BRKGAPAP().Members)
+	if err != nil {
 		return err
 	}
-	print(s, order, means, seconds, spent)
+	t.print()
 	return nil
+}
+
+// tests are the tests on the unseen instances of a class, with those that were made
+// before.
+type tests struct {
+	settings
+	unseen  []problem.Problem
+	records []record
+	old     map[string]record
+}
+
+func (s settings) tests(ctx context.Context) (*tests, error) {
+	t := &tests{settings: s, old: map[string]record{}}
+	var err error
+	if t.unseen, err = s.set(ctx, 5000, s.instances); err != nil || s.file == "" {
+		return t, err
+	}
+	b, err := os.ReadFile(s.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		var r record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			if !strings.HasSuffix(line, "\n") {
+				continue // it was being written when the program was ended
+			}
+			return nil, fmt.Errorf("%s: %w", s.file, err)
+		}
+		t.old[r.key()] = r
+	}
+	return t, nil
+}
+
+func (r record) key() string {
+	return fmt.Sprint(r.Class, r.D, r.Evaluations, r.Budget, r.Repeats, r.Method, r.Construction, len(r.Means))
+}
+
+// run tests a portfolio, whose members build sets, unless there is a record.
+func (t *tests) run(ctx context.Context, method string, construction int, build func(r *record) error) error {
+	r := record{
+		Class: t.class, D: t.dim(), Evaluations: t.evaluations, Budget: t.budget, Repeats: t.repeats, Method: method, Construction: construction,
+		Means: make([]float64, len(t.unseen)),
+	}
+	if old, ok := t.old[r.key()]; ok {
+		t.records = append(t.records, old)
+		return nil
+	}
+	if err := build(&r); err != nil {
+		return err
+	}
+	p := portfolio.Portfolio{Name: method, Members: r.Members}
+	found, err := p.Run(ctx, t.unseen, portfolio.Settings{Evaluations: t.evaluations, Repeats: t.repeats, Seed: 77, Seeds: portfolio.OwnSeeds})
+	if err != nil {
+		return err
+	}
+	for i, f := range found {
+		r.Means[i] = f.Mean
+	}
+	t.records = append(t.records, r)
+	if t.file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(t.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return err
 }
 
 // library returns the library's solvers, without those of this program and
@@ -177,10 +249,10 @@ func library() []solver.Solver {
 	})
 }
 
-// greedy chooses the best four, with repetition, of 20 simple configurations on six
-// seeds of each training instance: 480,000 evaluations for members of 800.
-func greedy(ctx context.Context, training []problem.Problem, s settings, seed uint64) (portfolio.Portfolio, error) {
-	const seeds = 6
+// greedy chooses the best four, with repetition, of 20 simple configurations by runs
+// on the training instances: six seeds of 800 evaluations, or what the budget pays
+// for of others, at least one seed of shorter runs. It returns the evaluations, too.
+func greedy(ctx context.Context, training []problem.Problem, s settings, seed uint64) ([]solver.Config, int, error) {
 	var field []solver.Config
 	slices.Sort(simple)
 	slices.Sort(more)
@@ -191,17 +263,19 @@ func greedy(ctx context.Context, training []problem.Problem, s settings, seed ui
 	}
 	field = append(field, config("brkga"),
 		config("brkga{elites: 11, offspring: 35, mutants: 1, bias: 0.58, duplicates: true}"), config("brkga{elites: 7, offspring: 48, mutants: 1, bias: 0.48, duplicates: true}"))
+	seeds := max(1, s.budget/(len(field)*len(training)*s.evaluations))
+	evaluations := min(s.evaluations, s.budget/(len(field)*len(training)*seeds))
 	var jobs []solver.Job
 	for _, c := range field {
 		for _, p := range training {
 			for k := range seeds {
-				jobs = append(jobs, solver.Job{Problem: p, Config: c, Evaluations: s.evaluations, Seed: run.Seed(seed, "greedy", k)})
+				jobs = append(jobs, solver.Job{Problem: p, Config: c, Evaluations: evaluations, Seed: run.Seed(seed, "greedy", k)})
 			}
 		}
 	}
 	found, err := solver.RunAll(ctx, jobs, 0)
 	if err != nil {
-		return portfolio.Portfolio{}, err
+		return nil, 0, err
 	}
 	columns := len(training) * seeds
 	value := func(c, column int) float64 { return found[c*columns+column].Value }
@@ -214,7 +288,7 @@ func greedy(ctx context.Context, training []problem.Problem, s settings, seed ui
 			}
 		}
 	}
-	out := portfolio.Portfolio{Name: "greedy"}
+	var out []solver.Config
 	var rows []int
 	now := make([]float64, columns)
 	for range members {
@@ -239,14 +313,37 @@ func greedy(ctx context.Context, training []problem.Problem, s settings, seed ui
 			}
 		}
 		rows, now = append(rows, at), taken
-		out.Members = append(out.Members, field[at])
+		out = append(out, field[at])
 	}
-	return out, nil
+	return out, len(jobs) * evaluations, nil
 }
 
 // print prints the table of a class: every method's mean, and the signed-rank test
 // of BEST against it over the instances, with Holm's correction.
-func print(s settings, order []string, means map[string][]float64, seconds, spent float64) {
+func (t *tests) print() {
+	s := t.settings
+	var order []string
+	means, counts := map[string][]float64{}, map[string]float64{} // of each method on each instance, over the constructions
+	var seconds, spent float64
+	for _, r := range t.records {
+		if means[r.Method] == nil {
+			means[r.Method] = make([]float64, s.instances)
+			order = append(order, r.Method)
+		}
+		counts[r.Method]++
+		if r.Method == "BEST" {
+			seconds += r.Seconds / float64(s.constructions)
+			spent += float64(r.Spent) / float64(s.constructions)
+		}
+		for i, v := range r.Means {
+			means[r.Method][i] += v
+		}
+	}
+	for name, m := range means {
+		for i := range m {
+			m[i] /= counts[name]
+		}
+	}
 	mean := func(name string) float64 {
 		sum := 0.0
 		for _, v := range means[name] {
