@@ -103,6 +103,8 @@ type BaselineRow struct {
 	// the virtual best.
 	Ahead, Instances int
 	P                float64
+	// Means are the baseline's means on the instances, in the order of the records.
+	Means []float64
 }
 
 // Virtual is the name of the virtual best in a [BaselineRow].
@@ -168,7 +170,7 @@ func baselineRows(records []Record, first string, d int) []BaselineRow {
 		return nil
 	}
 	row := func(name string, v []float64) BaselineRow {
-		b := BaselineRow{Dim: d, Method: name, Instances: len(instances), P: 1}
+		b := BaselineRow{Dim: d, Method: name, Instances: len(instances), P: 1, Means: v}
 		b.Mean, _ = moments(v, run.Written)
 		b.First, _ = moments(own, run.Written)
 		for i := range v {
@@ -212,4 +214,55 @@ func (t Table) baselineCells() [][]string {
 		out = append(out, []string{b.Method, fmt.Sprint(b.Dim), fmt.Sprintf("%.4f (%.4f)", b.Mean, b.First), ahead, p})
 	}
 	return out
+}
+
+// A Sample is what one method did on the instances of a dimension, for a figure.
+type Sample struct {
+	// Dim is the dimension; Method the method's label in a [Table], a baseline, or
+	// [Virtual].
+	Dim    int
+	Method string
+	// Baseline says that it is a baseline or the virtual best.
+	Baseline bool
+	// Means are the means on the instances, P is the p value of the first method
+	// against this one; NaN for the first itself and the virtual best.
+	Means []float64
+	P     float64
+}
+
+// Samples returns the samples of all methods of a test by dimension, ascending: the
+// methods in the order of a [Table] whose first is first, then the baselines, if
+// there are any, and the virtual best, the best first.
+func Samples(records []Record, first string) ([]Sample, error) {
+	t, err := Tabulate(records, first)
+	if err != nil {
+		return nil, err
+	}
+	_, label := labels(slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Baseline }))
+	var out []Sample
+	for _, row := range t.Rows {
+		for k, method := range t.Methods {
+			s := Sample{Dim: row.Dim, Method: method, P: row.Cells[k].P}
+			if k == 0 {
+				s.P = math.NaN()
+			}
+			for _, r := range records {
+				if !r.Baseline && r.Dim == row.Dim && label[column{r.Method, r.Construction}] == method {
+					s.Means = append(s.Means, r.Mean)
+				}
+			}
+			out = append(out, s)
+		}
+		for _, b := range t.Baselines {
+			if b.Dim != row.Dim {
+				continue
+			}
+			s := Sample{Dim: b.Dim, Method: b.Method, Baseline: true, Means: b.Means, P: b.P}
+			if b.Method == Virtual {
+				s.P = math.NaN()
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
 }

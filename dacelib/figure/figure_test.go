@@ -198,7 +198,7 @@ func ExampleDiagram() {
 func TestGolden(t *testing.T) {
 	for name, example := range map[string]func(){
 		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "bars": ExampleBars,
-		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison,
+		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison, "tested": ExampleTested,
 		"histogram": ExampleHistogram, "grouped": ExampleGroupedBars, "function": ExampleFunction, "restyle": ExampleRestyle,
 		"contrast": ExampleContrast, "niroverview": ExampleNIROverview, "daceoverview": ExampleDACEOverview, "diagram": ExampleDiagram,
 	} {

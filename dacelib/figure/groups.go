@@ -20,19 +20,21 @@ type Group struct {
 	// Mark is a short text above the group, such as the outcome of a test:
 	// "p = 0.002". It may be empty.
 	Mark string
+	// Beside says that the group is there for comparison only: its box is grey.
+	Beside bool
 }
 
 // Boxes draws a box for every group, like the paper's figure of the test
 // results: the box from the 25 % to the 75 % quantile with a line at the
 // median, whiskers to the 2 % and 98 % quantiles, diamonds for values outside,
 // and a dot at the mean. All boxes have one colour, because the names below
-// them distinguish the groups.
+// them distinguish the groups; those that are there for comparison only are grey.
 func Boxes(title, y string, groups []Group) *plot.Plot {
 	p := New(title, "", y)
 	names := make([]string, len(groups))
 	for i, g := range groups {
 		names[i] = g.Name
-		b := &box{at: float64(i), mark: g.Mark}
+		b := &box{at: float64(i), mark: g.Mark, beside: g.Beside}
 		for _, v := range g.Values {
 			if ok(v) {
 				b.values = append(b.values, v)
@@ -68,7 +70,10 @@ func nominal(p *plot.Plot, names []string) {
 }
 
 // The styles of boxes and bars.
-const medianWidth = vg.Length(2.2)
+const (
+	medianWidth = vg.Length(2.2)
+	besideColor = 6 // grey
+)
 
 var (
 	boxFill = tint(0, 0x50)
@@ -80,6 +85,7 @@ type box struct {
 	at     float64
 	values []float64 // sorted
 	mark   string
+	beside bool
 }
 
 // DataRange implements plot.DataRanger.
@@ -101,9 +107,12 @@ func (b *box) Plot(c draw.Canvas, p *plot.Plot) {
 	x := tx(b.at)
 	half := min((tx(b.at+1)-x)*0.27, vg.Points(26))
 	q := func(f float64) vg.Length { return ty(quantile(b.values, f)) }
-	edge := boxEdge
+	fill, edge, far := boxFill, boxEdge, tint(0, 0xc0)
+	if b.beside {
+		fill, edge.Color, far = tint(besideColor, 0x30), muted, tint(besideColor, 0xc0)
+	}
 	lo, hi := q(0.25), q(0.75)
-	c.FillPolygon(boxFill, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}})
+	c.FillPolygon(fill, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}})
 	c.StrokeLines(edge, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}, {X: x - half, Y: lo}})
 	c.StrokeLine2(edge, x, hi, x, q(0.98))
 	c.StrokeLine2(edge, x, lo, x, q(0.02))
@@ -117,7 +126,7 @@ func (b *box) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, v := range b.values {
 		sum += v
 		if v < low || v > high {
-			c.DrawGlyph(draw.GlyphStyle{Color: tint(0, 0xc0), Radius: vg.Points(2), Shape: diamond{}}, vg.Point{X: x, Y: ty(v)})
+			c.DrawGlyph(draw.GlyphStyle{Color: far, Radius: vg.Points(2), Shape: diamond{}}, vg.Point{X: x, Y: ty(v)})
 		}
 	}
 	c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: ty(sum / float64(len(b.values)))})

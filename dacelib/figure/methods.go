@@ -2,10 +2,12 @@ package figure
 
 import (
 	"fmt"
+	"math"
 
 	"gonum.org/v1/plot"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/landscape"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
@@ -95,16 +97,54 @@ func Comparison(title string, names []string, values [][]float64) *plot.Plot {
 	return p
 }
 
+// Tested draws the records of a test, one plot for each dimension: the means on the
+// instances as boxes, of the methods first, then in grey of the baselines of the test
+// and of the virtual best, the best method on each instance. Above a box is the p of
+// the signed-rank test of the first method against it, for baselines with Holm's
+// correction, as in the tables of package experiment.
+func Tested(title string, records []experiment.Record) (*plot.Plot, error) {
+	samples, err := experiment.Samples(records, "")
+	if err != nil {
+		return nil, err
+	}
+	var plots []*plot.Plot
+	for len(samples) > 0 {
+		d, first := samples[0].Dim, samples[0].Method
+		var groups []Group
+		for ; len(samples) > 0 && samples[0].Dim == d; samples = samples[1:] {
+			s := samples[0]
+			g := Group{Name: s.Method, Values: s.Means, Beside: s.Baseline}
+			if !math.IsNaN(s.P) {
+				g.Mark = pText(s.P)
+			}
+			groups = append(groups, g)
+		}
+		p := SlantX(Boxes(fmt.Sprintf("%s, d = %d", title, d), "normalised solution quality", groups))
+		if len(groups) > 1 {
+			p.X.Label.Text = "p: signed-rank test against " + first
+		}
+		plots = append(plots, p)
+	}
+	if len(plots) == 1 {
+		return plots[0], nil
+	}
+	return Tiles(1, plots), nil
+}
+
 // signedRank returns the p value of the signed-rank test of x and y as text.
 func signedRank(x, y []float64) string {
 	r, err := stats.SignedRank(x, y, stats.SignedRankSettings{})
-	switch {
-	case err != nil:
+	if err != nil {
 		return "no difference"
-	case r.PValue < 0.001:
+	}
+	return pText(r.PValue)
+}
+
+func pText(p float64) string {
+	if p < 0.001 {
 		return "p < 0.001"
 	}
-	return fmt.Sprintf("p = %.3f", r.PValue)
+	return fmt.Sprintf("p = %.3f", p)
 }
 
 // Landscape turns a measured curve into an instance for [FitnessDistance].

@@ -2,10 +2,12 @@ package figure_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
 	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/figure"
 	"dace.local/dacelib/landscape"
 	"dace.local/dacelib/nir"
@@ -41,6 +43,58 @@ func ExampleComparison() {
 		x, y, z = append(x, v+0.02), append(y, v+0.01*r.NormFloat64()), append(z, v+0.02)
 	}
 	save(figure.Comparison("CCP, 30 unseen instances", []string{"DACE", "BRKGA-PAP", "its twin"}, [][]float64{x, y, z}), "comparison")
+}
+
+func ExampleTested() {
+	// Records of a test: the portfolio, and the baselines that experiment.Test adds.
+	var records []experiment.Record
+	r := rng()
+	for i := range 30 {
+		v := 1 + 0.03*r.NormFloat64()
+		for k, method := range []string{"mine", "ils x 4", "ea x 4", "mine: single x 4", "anneal x 4", "BRKGA-PAP"} {
+			m := v - 0.012*float64(k) + 0.01*r.NormFloat64()
+			records = append(records, experiment.Record{
+				Class: "ccp", Instance: fmt.Sprint(i), Dim: 30, Method: method, Baseline: k > 0, Values: []float64{m}, Mean: m,
+			})
+		}
+	}
+	p, err := figure.Tested("CCP, 30 unseen instances", records)
+	if err != nil {
+		panic(err)
+	}
+	save(p, "tested")
+}
+
+// Methods come first, then baselines, the best first; a dimension has a plot of its own.
+func TestTested(t *testing.T) {
+	var records []experiment.Record
+	for _, d := range []int{10, 20} {
+		for i := range 6 {
+			for k, method := range []string{"low", "high"} {
+				m := float64(i) + float64(k)
+				records = append(records, experiment.Record{Class: "x", Instance: fmt.Sprint(d, i), Dim: d, Method: method, Baseline: true, Values: []float64{m}, Mean: m})
+			}
+			records = append(records, experiment.Record{Class: "x", Instance: fmt.Sprint(d, i), Dim: d, Method: "own", Values: []float64{0}})
+		}
+	}
+	samples, err := experiment.Samples(records, "")
+	if err != nil || len(samples) != 8 {
+		t.Fatalf("%v, %v", samples, err)
+	}
+	for i, want := range []string{"own", "high", experiment.Virtual, "low"} {
+		if s := samples[4+i]; s.Method != want || s.Dim != 20 || s.Baseline != (i > 0) || len(s.Means) != 6 {
+			t.Errorf("%d: %+v, want %s", i, s, want)
+		}
+	}
+	if p := samples[1].P; p != 2*2/64.0 { // two baselines, all six instances one way
+		t.Errorf("p = %v", p)
+	}
+	if _, err := figure.Tested("x", records); err != nil {
+		t.Error(err)
+	}
+	if _, err := figure.Tested("x", nil); err == nil {
+		t.Error("no error without records")
+	}
 }
 
 func TestMethods(t *testing.T) {

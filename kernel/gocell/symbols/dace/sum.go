@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "f07ae6100407d60a76c192a0936b6335cdbecba0bb99d171a813c824ed2f252d"
+const Sum = "dcfeef1329a55f862d91317cbb2353b265b58c5dbff1fd98cd3b4354f624266c"

@@ -50,6 +50,7 @@ var dace_local_dacelib_figure_ = table.Package{
 		{Name: "ScatterBy", Value: figure.ScatterBy},
 		{Name: "SlantX", Value: figure.SlantX},
 		{Name: "Solver", Value: figure.Solver},
+		{Name: "Tested", Value: figure.Tested},
 		{Name: "Tiles", Value: figure.Tiles},
 		{Name: "Training", Value: figure.Training},
 		{Name: "Tree", Value: figure.Tree},
