@@ -128,7 +128,7 @@ var wings = [][]string{
 	{"kernel/engine", "kernel/internal/drawing"},
 	{"kernel/internal/pieces"},
 	{"kernel/notebook", "kernel/internal/jupyter", "kernel/setup/source", "kernel/setup/farmserver"},
-	{"kernel/display", "kernel/shell", "kernel/widget", "kernel/foreign"},
+	{"kernel/display", "kernel/shell", "kernel/widget", "kernel/foreign", "kernel/internal/site"},
 	{"kernel/internal/toolchain", "kernel/internal/randomtest", "kernel/setup"},
 	{"kernel/gocell"},
 	{"kernel/yaegi"},

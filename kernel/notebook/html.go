@@ -34,6 +34,13 @@ type HTMLSettings struct {
 	// Scripts allows scripts, frames and forms in the notebook's own HTML;
 	// set it only for trusted notebooks.
 	Scripts bool
+	// Head is HTML above the notebook: a site's navigation.
+	Head string
+	// Link, if not nil, replaces the destination of a link or an image in Markdown.
+	Link func(destination string) string
+	// ID, if not nil, forms the id of a heading from its text; by default it is
+	// Jupyter's.
+	ID func(heading string) string
 }
 
 // policy is the content security policy of a page. It allows styles, images
@@ -63,7 +70,7 @@ func WriteHTML(w io.Writer, nb *Notebook, set HTMLSettings) error {
 	}
 	p.put("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
 		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", html.EscapeString(title),
-		"</title>\n<style>\n", style, "</style>\n</head>\n<body>\n<main>\n")
+		"</title>\n<style>\n", style, "</style>\n</head>\n<body>\n", set.Head, "<main>\n")
 	var body bytes.Buffer
 	if !set.Scripts {
 		p.w = bufio.NewWriter(&body)
@@ -334,7 +341,7 @@ func init() {
 }
 
 // highlight writes Go source as HTML with syntax highlighting.
-func highlight(w *bufio.Writer, src string) {
+func highlight(w io.Writer, src string) {
 	src = strings.ReplaceAll(src, "\r", "")
 	type span struct {
 		start, end int
@@ -381,9 +388,9 @@ func highlight(w *bufio.Writer, src string) {
 		if sp.start < done {
 			continue
 		}
-		w.WriteString(html.EscapeString(src[done:sp.start]))
+		io.WriteString(w, html.EscapeString(src[done:sp.start]))
 		fmt.Fprintf(w, "<span class=\"%s\">%s</span>", sp.class, html.EscapeString(src[sp.start:sp.end]))
 		done = sp.end
 	}
-	w.WriteString(html.EscapeString(src[done:]))
+	io.WriteString(w, html.EscapeString(src[done:]))
 }

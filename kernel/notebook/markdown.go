@@ -31,7 +31,7 @@ func newMarkdown(p *page) *markdown {
 			),
 			goldmark.WithRendererOptions(
 				gmhtml.WithUnsafe(),
-				renderer.WithNodeRenderers(util.Prioritized(mathRenderer{}, 90)),
+				renderer.WithNodeRenderers(util.Prioritized(mathRenderer{}, 90), util.Prioritized(codeRenderer{}, 90)),
 			),
 		),
 	}
@@ -61,8 +61,11 @@ type headingIDs map[string]bool
 
 // id returns an unused id for a heading, formed as in Jupyter, so that links
 // to "#My-heading" work.
-func (ids headingIDs) id(heading string) string {
+func (ids headingIDs) id(heading string, form func(string) string) string {
 	base := strings.ReplaceAll(strings.TrimSpace(heading), " ", "-")
+	if form != nil {
+		base = form(heading)
+	}
 	id := base
 	for n := 1; ids[id] || id == ""; n++ {
 		id = fmt.Sprintf("%s-%d", base, n)
@@ -105,6 +108,27 @@ func plainText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
+// codeRenderer writes fenced blocks of code, those of Go with colours.
+type codeRenderer struct{}
+
+func (codeRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		if !enter {
+			return ast.WalkContinue, nil
+		}
+		block := n.(*ast.FencedCodeBlock)
+		text := string(block.Lines().Value(source))
+		w.WriteString("<pre><code>")
+		if string(block.Language(source)) == "go" {
+			highlight(w, text)
+		} else {
+			w.Write(util.EscapeHTML([]byte(text)))
+		}
+		w.WriteString("</code></pre>\n")
+		return ast.WalkSkipChildren, nil
+	})
+}
+
 func unescapePath(s string) string {
 	if u, err := url.PathUnescape(s); err == nil {
 		return u
@@ -123,9 +147,16 @@ func (t transformer) Transform(doc *ast.Document, reader gmtext.Reader, _ parser
 		switch n := n.(type) {
 		case *ast.Heading:
 			if enter {
-				n.SetAttributeString("id", []byte(t.ids.id(plainText(n, reader.Source()))))
+				n.SetAttributeString("id", []byte(t.ids.id(plainText(n, reader.Source()), t.page.set.ID)))
+			}
+		case *ast.Link:
+			if link := t.page.set.Link; link != nil && enter {
+				n.Destination = []byte(link(string(n.Destination)))
 			}
 		case *ast.Image:
+			if link := t.page.set.Link; link != nil && enter {
+				n.Destination = []byte(link(string(n.Destination)))
+			}
 			if data, ok := t.page.embed(string(n.Destination)); ok && enter {
 				n.Destination = []byte(data)
 			}

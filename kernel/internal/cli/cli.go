@@ -92,7 +92,7 @@ type verb struct {
 // verbs returns all verbs in the order in which the help lists them.
 func verbs() []*verb {
 	return []*verb{&jupyterVerb, &runVerb, &convertVerb, &fmtVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &reproduceVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
-		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &completionVerb, &versionVerb}
+		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &docsVerb, &completionVerb, &versionVerb}
 }
 
 // findVerb returns the verb of a name, nil if there is none.
