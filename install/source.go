@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"dace.local/kernel/buildinfo"
@@ -69,7 +70,13 @@ func writeServer(ctx context.Context, w io.Writer, root, dir string, env []strin
 	if err != nil {
 		return err
 	}
-	return farmserver.Write(w, text)
+	goarch := runtime.GOARCH
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); name == "GOARCH" {
+			goarch = value
+		}
+	}
+	return farmserver.Write(w, text, goarch)
 }
 
 // writeSource writes the archive of the module's source.

@@ -100,7 +100,14 @@ func unpack(packed []byte, dir string) (string, error) {
 		return "", err
 	}
 	defer z.Close()
-	program, err := z.DecodeAll(rest, nil)
+	var program []byte
+	err = errors.New("no filter of that name")
+	for _, f := range filters {
+		if len(rest) > 0 && rest[0] == f.name {
+			program, err = z.DecodeAll(rest[1:], nil)
+			f.run(program, true)
+		}
+	}
 	if sum := sha256.Sum256(program); err != nil || hex.EncodeToString(sum[:]) != want {
 		return "", errors.New("the farm's server that the command carries is damaged: install the command again")
 	}
@@ -151,13 +158,21 @@ func build(clone, dir string) (string, error) {
 	return to, nil
 }
 
-// Write writes the file that the command carries: a line with the program's
-// SHA-256, and the program compressed. The same program always gives the same bytes.
-func Write(w io.Writer, program []byte) error {
+// Write writes the file that the command carries: a line with the program's SHA-256,
+// the name of a filter for its GOARCH, and the filtered program compressed. The same program always gives the same bytes.
+func Write(w io.Writer, program []byte, goarch string) error {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(32<<20), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%x\n%s", sha256.Sum256(program), z.EncodeAll(program, nil))
+	f := filters[0]
+	for _, other := range filters {
+		if other.arch == goarch {
+			f = other
+		}
+	}
+	filtered := bytes.Clone(program)
+	f.run(filtered, false)
+	_, err = fmt.Fprintf(w, "%x\n%s", sha256.Sum256(program), z.EncodeAll(filtered, []byte{f.name}))
 	return errors.Join(err, z.Close())
 }

@@ -13,7 +13,7 @@ import (
 func packed(t *testing.T, program string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, []byte(program)); err != nil {
+	if err := Write(&b, []byte(program), "amd64"); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -120,5 +120,37 @@ func TestBuildWords(t *testing.T) {
 		if _, err := build(clone, t.TempDir()); err == nil || !strings.Contains(err.Error(), "go run ./install") {
 			t.Errorf("%q: %v", clone, err)
 		}
+	}
+}
+
+// Every filter can be undone, whatever the bytes.
+func FuzzFilters(f *testing.F) {
+	f.Add([]byte("\xe8\x00\x00\x00\x00\xe9\xff\xff\xff\xff\x90\xe8\x05\x00\x00\x00\x01\x00\x00\x94\xff\xff\xff\x97"))
+	f.Fuzz(func(t *testing.T, program []byte) {
+		for _, filter := range filters {
+			b := bytes.Clone(program)
+			filter.run(b, false)
+			if filter.run(b, true); !bytes.Equal(b, program) {
+				t.Errorf("%c: %x becomes %x", filter.name, program, b)
+			}
+		}
+	})
+}
+
+// Two calls of one function become the same bytes.
+func TestFilters(t *testing.T) {
+	x86 := make([]byte, 64)
+	x86[8], x86[9], x86[40], x86[41] = 0xe8, 20, 0xe8, 0xf4 // both to the same place
+	copy(x86[42:], "\xff\xff\xff")
+	x86Calls(x86, false)
+	if !bytes.Equal(x86[8:13], x86[40:45]) {
+		t.Errorf("%x and %x", x86[8:13], x86[40:45])
+	}
+	arm := make([]byte, 64)
+	copy(arm[8:], "\x05\x00\x00\x94")
+	copy(arm[40:], "\xfd\xff\xff\x97")
+	armCalls(arm, false)
+	if !bytes.Equal(arm[8:12], arm[40:44]) {
+		t.Errorf("%x and %x", arm[8:12], arm[40:44])
 	}
 }
