@@ -1,10 +1,13 @@
 package gocell
 
 import (
+	"cmp"
 	"context"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
@@ -84,6 +87,19 @@ func (k *linkage) addPackage(sp *check.FetchedPackage) {
 	}
 }
 
+// sorted returns the declarations and the packages of a linkage in the order in which
+// they are initialized.
+func (k *linkage) sorted() (decls []*check.FetchedDecl, packages []*check.FetchedPackage) {
+	all := maps.Clone(k.packages)
+	for d := range k.decls {
+		all[d.Owner] = true
+	}
+	decls = slices.SortedFunc(maps.Keys(k.decls), func(a, b *check.FetchedDecl) int {
+		return cmp.Or(a.Owner.Number-b.Owner.Number, a.Order-b.Order, int(a.Pos()-b.Pos()))
+	})
+	return decls, slices.SortedFunc(maps.Keys(all), func(a, b *check.FetchedPackage) int { return a.Number - b.Number })
+}
+
 // link compiles and initializes the declarations of fetched packages that a
 // cell depends on. If that fails, none of them is linked.
 func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs) error {
@@ -91,15 +107,14 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 	if len(k.decls) == 0 && len(k.packages) == 0 {
 		return nil
 	}
-	program, undo, err := s.compileLinkage(k)
+	initialize, undo, err := s.linker(k)
 	if err != nil {
 		undo()
 		return s.linkError(err)
 	}
 	run := s.start(ctx, out, nil)
 	defer s.finish(run)
-	if err := s.runWatched(run, func() error { return s.machine.Run(run, program) }); err != nil {
-		e := s.runtimeError(run, err)
+	if e := initialize(run); e != nil {
 		undo()
 		e.Traceback = append([]string{"while the packages that this cell imports are initialized:"}, e.Traceback...)
 		return e
@@ -111,6 +126,22 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 		s.fetched.initialized[sp] = true
 	}
 	return nil
+}
+
+// linker compiles a linkage, and returns what initializes it.
+func (s *Session) linker(k *linkage) (initialize func(*vm.Cell) *engine.Error, undo func(), err error) {
+	if s.own != nil {
+		undo = s.keepNames()
+		initialize, err = s.linkOwn(k)
+		return initialize, undo, err
+	}
+	program, undo, err := s.compileLinkage(k)
+	return func(run *vm.Cell) *engine.Error {
+		if err := s.runWatched(run, func() error { return s.machine.Run(run, program) }); err != nil {
+			return s.runtimeError(run, err)
+		}
+		return nil
+	}, undo, err
 }
 
 // linkError returns the error of a cell that uses declarations which the

@@ -19,6 +19,8 @@ import (
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/code"
 	"dace.local/kernel/gocell/internal/compile"
+	"dace.local/kernel/gocell/internal/compiled"
+	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/internal/std"
 	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/symbols"
@@ -37,6 +39,47 @@ type stopping struct{}
 
 func (stopping) Error() string { return "the cell was stopped" }
 
+// An ownVM answers for what a session's own machine runs.
+type ownVM struct {
+	s *Session
+	o *ownMachine
+}
+
+func (m ownVM) Callers() []vm.Caller { return m.o.callers(m.s) }
+
+func (m ownVM) Origin(f reflect.Value) (string, token.Position, bool) {
+	fn := code.FunctionOf(f)
+	if fn == nil {
+		return "", token.Position{}, false
+	}
+	name, at, ok := compile.Origin(fn)
+	return name, m.s.machine.Files().Position(at), ok
+}
+
+// variable returns the variable of a name, nil if it is none.
+func (m ownVM) variable(name string) *types.Var {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	if n := m.s.prog.Names[name]; n != nil {
+		v, _ := n.Object.(*types.Var)
+		return v
+	}
+	return nil
+}
+
+func (m ownVM) Global(name string) (v reflect.Value, ok bool) {
+	if o := m.variable(name); o != nil {
+		return m.o.compiler.Value(o)
+	}
+	return v, false
+}
+
+func (m ownVM) Drop(name string) {
+	if o := m.variable(name); o != nil {
+		m.o.compiler.Drop(o)
+	}
+}
+
 // newOwnMachine returns the machine of a session, nil if the interpreter runs
 // its cells.
 func newOwnMachine(s *Session) *ownMachine {
@@ -44,7 +87,8 @@ func newOwnMachine(s *Session) *ownMachine {
 		return nil
 	}
 	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}, standIns: s.packages.library.Runtime()}
-	s.machine.OwnCalls = func() []vm.Caller { return o.callers(s) }
+	s.machine.Own = ownVM{s, o}
+	o.machine.Native = func() any { return s.compiled.Frames() }
 	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.Goroutine, vm.LockMap, vm.UnlockMap
 	o.machine.Stopped = func(*code.G) { panic(stopping{}) }
 	o.machine.Latest = func() *code.Group { return groupOf(s.machine.Cell()) }
@@ -60,13 +104,20 @@ func newOwnMachine(s *Session) *ownMachine {
 	o.machine.Print = func(text string) { fmt.Fprint(s.machine.Stderr(), text) }
 	o.machine.Panicked = func(g *code.G, value any) {
 		if _, ok := value.(stopping); !ok {
-			s.machine.Report(o.frames(s, g.Trace), value)
+			s.machine.Report(o.frames(s, g), value)
 		}
 	}
 	o.compiler = compile.New(o.machine, s.machine.Files(), compile.Host{
 		Type: s.types.TypeOf, Symbol: func(path, name string) (reflect.Value, bool) { return o.symbol(s, path, name) },
 		Bind: func(t *types.Named, method string, fn reflect.Value) {
 			s.types.Bind(s.types.MethodNumber(t, method), fn.Interface())
+		},
+		Compiled: func(f types.Object, args []types.Type) (reflect.Value, bool) {
+			name, ok := std.Instance(f.Pkg().Path() + "." + f.Name() + "[" + check.TypeList(args, nil) + "]")
+			if !ok {
+				return reflect.Value{}, false
+			}
+			return o.symbol(s, check.StdPath, name)
 		},
 		MethodName: check.RuntimeName, StandIn: func(m *types.Func) (reflect.Value, bool) { return o.standIn(s, m) },
 		MethodsOf: func(o types.Object) []string { return s.prog.MethodsOf(o) },
@@ -83,6 +134,10 @@ func (o *ownMachine) symbol(s *Session, path, name string) (reflect.Value, bool)
 		return reflect.ValueOf(vm.Must), true
 	}
 	t, ok := o.tables[path]
+	if n := s.compiled.At(path); n != nil && !ok {
+		t, ok = compiled.Symbols(n, s.types.TypeOf), true
+		o.tables[path] = t
+	}
 	if !ok {
 		p, _ := s.prog.Importer.Import(path)
 		if t, ok = symbols.Lookup(path, p); ok {
@@ -121,7 +176,7 @@ func (o *ownMachine) standIn(s *Session, m *types.Func) (reflect.Value, bool) {
 
 // foreign is told of a panic in a goroutine that a library has started.
 func (o *ownMachine) foreign(s *Session, g *code.G, value any) bool {
-	frames := o.frames(s, g.Trace)
+	frames := o.frames(s, g)
 	if len(frames) > 0 {
 		frames[len(frames)-1].Name = "" // which the note about the goroutine stands for
 	}
@@ -132,14 +187,15 @@ func (o *ownMachine) foreign(s *Session, g *code.G, value any) bool {
 		g.Group.Stop.Store(1) // the cell has failed
 		return true
 	}
-	s.machine.Cell().NoteFrames(o.frames(s, g.Trace))
+	s.machine.Cell().NoteFrames(o.frames(s, g))
 	return false
 }
 
 // frames returns the frames of a panic, the innermost first.
-func (o *ownMachine) frames(s *Session, trace []code.Step) []vm.Frame {
-	var frames []vm.Frame
-	for _, st := range trace {
+func (o *ownMachine) frames(s *Session, g *code.G) []vm.Frame {
+	frames, _ := g.Native.([]vm.Frame)
+	frames = slices.Clip(frames)
+	for _, st := range g.Trace {
 		p := s.machine.Files().Position(token.Pos(st.Pos))
 		if p.IsValid() && p.Filename != cell.FileName(0) {
 			name := strings.ReplaceAll(strings.TrimPrefix(st.Fn.Name, "main."), ".func1", ".func")
@@ -154,7 +210,11 @@ func (o *ownMachine) callers(s *Session) (list []vm.Caller) {
 	for _, st := range o.machine.Calls() {
 		p := s.machine.Files().Position(token.Pos(st.Pos))
 		if p.IsValid() && p.Filename != cell.FileName(0) {
-			list = append(list, vm.Caller{Function: st.Fn.Name, File: cell.Name(p.Filename), Line: p.Line, Start: compile.Start(st)})
+			name := st.Fn.Name
+			if i, j := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']'); i >= 0 && j > i {
+				name = name[:i] + "[...]" + name[j+1:] // as the run time writes it
+			}
+			list = append(list, vm.Caller{Function: name, File: cell.Name(p.Filename), Line: p.Line, Start: compile.Start(st)})
 		}
 	}
 	return list
@@ -270,23 +330,22 @@ func writes(c *check.Checked, x ast.Expr) bool {
 	return slices.ContainsFunc([]string{"Print", "Fprint", "Write", "Copy", "Append"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// run runs the code of a cell, watched for interrupts and memory. trace is where the
-// panic came from that has ended it.
-func (o *ownMachine) run(s *Session, run *vm.Cell, e *code.Entry) (trace []code.Step, err error) {
+// run runs code, after compiled cells have been started, watched for interrupts and memory. g is the
+// goroutine of the panic that has ended it, nil if there was none.
+func (o *ownMachine) run(s *Session, run *vm.Cell, natives []*check.Native, entries ...*code.Entry) (g *code.G, err error) {
 	group := &code.Group{Done: run.Stopped()}
 	run.Keep(group)
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		select {
-		case <-run.Stopped():
-			group.Stop.Store(1)
-		case <-over:
-		}
-	}()
-	var noted syncValue[[]code.Step]
+	run.OnStop(func() { group.Stop.Store(1) })
+	var noted syncValue[*code.G]
 	err = s.runWatched(run, func() error {
-		return s.machine.Call(run, func() { o.machine.CallNoting(e, group, noted.set) })
+		return s.machine.Call(run, func() {
+			for _, n := range natives {
+				s.compiled.Start(check.PathOf(n.Package))
+			}
+			for _, e := range entries {
+				o.machine.CallNoting(e, group, noted.set)
+			}
+		})
 	})
 	return noted.get(), err
 }
@@ -311,18 +370,50 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	s.prog = c.Next
 	s.mu.Unlock()
 	release()
-	trace, err := s.own.run(s, run, e)
+	over := s.compiled.auto.watch(c)
+	stop := magic.Start(run.Context())
+	g, err := s.own.run(s, run, c.Natives, e)
+	stop()
+	over()
 	if err == nil {
 		if e := failed(); e != nil {
 			return s.failure([]vm.Frame{{Pos: s.machine.Files().Position(c.Source.Last.Pos())}}, vm.Failure{Err: e})
 		}
 		return nil
 	}
-	frames := s.own.frames(s, trace)
+	return s.ownError(run, g, err, vars)
+}
+
+// linkOwn compiles declarations of fetched packages, and returns what initializes them.
+func (s *Session) linkOwn(k *linkage) (func(*vm.Cell) *engine.Error, error) {
+	decls, packages := k.sorted()
+	entries, err := s.own.fetched(decls, packages, k.packages)
+	if refusal, ok := err.(*compile.Error); ok {
+		positioned := &check.Error{}
+		positioned.List.Add(s.machine.Files().Position(refusal.Pos), refusal.Msg)
+		return nil, positioned
+	}
+	return func(run *vm.Cell) *engine.Error {
+		if g, err := s.own.run(s, run, nil, entries...); err != nil {
+			return s.ownError(run, g, err, nil)
+		}
+		return nil
+	}, err
+}
+
+func (o *ownMachine) fetched(decls []*check.FetchedDecl, packages []*check.FetchedPackage, initialize map[*check.FetchedPackage]bool) (run []*code.Entry, err error) {
+	defer compilerPanic(&err)
+	return o.compiler.Fetched(decls, packages, initialize)
+}
+
+// ownError returns the error of a cell that has failed with err, in goroutine g where
+// that is a panic.
+func (s *Session) ownError(run *vm.Cell, g *code.G, err error, vars []string) *engine.Error {
 	value, ok := vm.Panicked(err)
-	if !ok {
+	if !ok || g == nil {
 		return s.runtimeError(run, err)
 	}
+	frames := s.own.frames(s, g)
 	switch v := value.(type) {
 	case vm.Exit:
 		return s.runtimeError(run, err)
@@ -332,7 +423,7 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 		return s.overflowError(run, frames, vm.ErrStackOverflow)
 	}
 	x := &engine.Error{Name: engine.Panic, Message: vm.PanicText(value, display.Format), Traceback: s.panicLines(frames, value)}
-	x.Traceback = append(x.Traceback, s.errorVars.unseen(s.own.unseen(s, trace), s.own.errorIn(s), vars, x.Message)...)
+	x.Traceback = append(x.Traceback, s.errorVars.unseen(s.own.unseen(s, g.Trace), s.errorIn, vars, x.Message)...)
 	return x
 }
 
@@ -349,16 +440,4 @@ func (o *ownMachine) unseen(s *Session, trace []code.Step) (list []vm.ErrorVar) 
 		}
 	}
 	return list
-}
-
-// errorIn returns what returns the error that a variable of the session holds.
-func (o *ownMachine) errorIn(s *Session) func(name string) error {
-	return func(name string) error {
-		if n := s.prog.Names[name]; n != nil {
-			if v, ok := n.Object.(*types.Var); ok {
-				return o.compiler.ErrorIn(v)
-			}
-		}
-		return nil
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/vm"
 )
@@ -19,6 +20,10 @@ func newOwnMachine(*Session) *ownMachine {
 		fmt.Fprintf(os.Stderr, "dace: %s=compile has no effect: a release runs cells by the interpreter alone; a kernel that go run ./install builds in a clone has both\n", MachineVariable)
 	}
 	return nil
+}
+
+func (s *Session) linkOwn(*linkage) (func(*vm.Cell) *engine.Error, error) {
+	panic("gocell: a release has no machine of its own")
 }
 
 func (s *Session) runOwn(*vm.Cell, *check.Checked, bool, func(), []string, func() error) error {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"go/version"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,37 @@ func (d *FetchedDecl) Pos() token.Pos {
 		return d.Nodes[0].Pos()
 	}
 	return d.Objects[0].Pos()
+}
+
+// InitOrder returns what initializes a package, of which the given declarations are
+// linked: those of its variables in the order in which they are initialized, and if
+// whole says so those of its init functions after them.
+func InitOrder(sp *FetchedPackage, decls []*FetchedDecl, whole bool) (list []*FetchedDecl) {
+	for _, d := range decls {
+		if d.Owner == sp && (d.Init != nil || d.File) {
+			list = append(list, d)
+		}
+	}
+	if !whole {
+		return list
+	}
+	var funcs []*FetchedDecl
+	for _, d := range sp.Inits {
+		if d.Init != nil {
+			list = append(list, d)
+		} else {
+			funcs = append(funcs, d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *FetchedDecl) int { return a.Order - b.Order })
+	return append(list, funcs...)
+}
+
+// SharesLoopVars reports whether the turns of a loop have one set of variables, as
+// before Go 1.22.
+func (f *FetchedFile) SharesLoopVars() bool {
+	v := f.Syntax.GoVersion
+	return v != "" && version.Compare(v, "go1.22") < 0
 }
 
 // readDecls collects the declarations of a checked package.

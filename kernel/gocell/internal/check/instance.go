@@ -13,7 +13,7 @@ import (
 // ordinary function that has been checked: a method has its receiver as first
 // parameter. It reports whether the prelude has the text.
 func (p *Program) Instance(fset *token.FileSet, o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {
-	if PathOf(o.Pkg()) == "main" || IsNative(o.Pkg()) || FetchedOf(o.Pkg()) != nil {
+	if PathOf(o.Pkg()) == "main" || FetchedOf(o.Pkg()) != nil {
 		return nil, nil, false
 	}
 	src, ok := p.GenericSource(o)

@@ -92,6 +92,14 @@ func (s *Signature) closure(f unsafe.Pointer) *Closure {
 	return *(**Closure)(add(body, implClosure))
 }
 
+// FunctionOf returns the function of cells that a function value is, or nil.
+func FunctionOf(v reflect.Value) *Func {
+	if c := SignatureOf(v.Type()).closure(FuncPointer(v)); c != nil {
+		return c.Entry.Fn
+	}
+	return nil
+}
+
 // reflected makes a function value with reflect.MakeFunc.
 func (s *Signature) reflected(c *Closure) unsafe.Pointer {
 	return FuncPointer(reflect.MakeFunc(s.Type, reflectedBody(c)))

@@ -180,7 +180,7 @@ func Go(p Prepare) Do {
 }
 
 // CallNoting is Call for a cell, and tells where a panic came from that ends it.
-func (m *Machine) CallNoting(e *Entry, group *Group, note func(trace []Step)) {
+func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 	if m.calls.Add(1) > 1 {
 		m.alone()
 	}
@@ -196,7 +196,7 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(trace []Step)) {
 		}
 		if r := recover(); r != nil {
 			g.Note(r)
-			note(g.Trace)
+			note(g)
 			panic(r)
 		}
 	}()

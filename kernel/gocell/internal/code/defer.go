@@ -149,6 +149,9 @@ func (g *G) Note(value any) {
 	if *(*Iface)(unsafe.Pointer(&noted)) == *(*Iface)(unsafe.Pointer(&value)) {
 		return
 	}
+	if g.Native = nil; g.M.Native != nil {
+		g.Native = g.M.Native()
+	}
 	g.Trace = g.Trace[:0:0]
 	for f := g.Top; f != nil; f = f.Caller {
 		g.Trace = append(g.Trace, Step{f.Fn, f.Pos, f})

@@ -192,6 +192,9 @@ type Machine struct {
 	// Panicked is told of a panic that ends a goroutine; nil lets it end the
 	// process.
 	Panicked func(g *G, value any)
+	// Native returns the frames of code that is not of this machine and that the panic
+	// under way comes out of; it may be nil.
+	Native func() any
 	// Foreign is told of a panic that leaves the outermost function of cells in a
 	// goroutine that a library has started. It reports whether the panic ends there;
 	// it may be nil.
@@ -225,6 +228,7 @@ type G struct {
 	Group   *Group
 	Top     *Frame // the innermost call
 	Trace   []Step // where the panic under way came from
+	Native  any    // what Machine.Native told of it
 	free    []*Frame
 	stack   int
 	noted   any // the panic that has been noted
@@ -245,7 +249,7 @@ var noCell = &Group{}
 
 // Free gives back the state of a goroutine that has ended without a panic.
 func (g *G) Free() {
-	g.Top, g.stack, g.Trace, g.noted, g.Group = nil, 0, nil, nil, nil
+	g.Top, g.stack, g.Trace, g.Native, g.noted, g.Group = nil, 0, nil, nil, nil, nil
 	g.M.pool.Put(g)
 }
 

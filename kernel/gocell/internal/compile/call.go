@@ -93,6 +93,13 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 	}
 	sig := f.sub(t).(*types.Signature)
 	k := &callee{sig: sig}
+	f.c.at = id.Pos()
+	if h := f.c.host.Compiled; h != nil && len(targs) > 0 && f.c.decls[o.Origin()] == nil {
+		if v, ok := h(o, targs); ok {
+			k.lib, k.rsig = code.Fixed(code.FuncPointer(v)), code.SignatureOf(v.Type())
+			return k
+		}
+	}
 	switch {
 	case f.c.decls[o.Origin()] != nil && len(targs) > 0:
 		k.entry = f.c.instance(o.Origin(), targs)
@@ -166,7 +173,9 @@ func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t ty
 	k := &callee{sig: f.sub(withoutRecv(m.Signature())).(*types.Signature)}
 	recv := f.sub(m.Signature().Recv().Type())
 	if hidden(m) { // its stand-in takes what embeds the receiver
-		recv = types.NewPointer(t)
+		if recv = t; !isPointer(t) {
+			recv = types.NewPointer(t)
+		}
 	}
 	_, byPointer := types.Unalias(recv).(*types.Pointer)
 	_, isPointer := coreType(t).(*types.Pointer)
@@ -229,6 +238,11 @@ func (h Host) standIn(m *types.Func) (reflect.Value, bool) {
 		return reflect.Value{}, false
 	}
 	return h.StandIn(m)
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.Pointer)
+	return ok
 }
 
 // hidden reports whether a method belongs to a type of package testing that others

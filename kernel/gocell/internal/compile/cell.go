@@ -46,7 +46,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		if !ok {
 			c.refuse(d.Pos(), "internal: a function that has not been checked")
 		}
-		c.decls[o] = &declaration{d, x.Info}
+		c.decls[o] = &declaration{syntax: d, info: x.Info}
 	}
 	for local, v := range x.Vars {
 		if old := x.Same[v]; old != nil && c.vars[old] != nil {

@@ -29,6 +29,9 @@ type Host struct {
 	// be nil.
 	Instance  func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool)
 	MethodsOf func(o types.Object) []string
+	// Compiled returns an instance of a generic function of a library that is compiled
+	// into this process. It may be nil.
+	Compiled func(o types.Object, args []types.Type) (reflect.Value, bool)
 	// StandIn returns the function that replaces a method of a library, with its
 	// receiver as first parameter. It may be nil.
 	StandIn func(m *types.Func) (reflect.Value, bool)
@@ -64,6 +67,8 @@ type Compiler struct {
 	named     map[reflect.Type]types.Type // types whose methods cells declare
 	substs    map[*types.TypeParamList][]substituted
 	queue     []func()
+	depth     int       // how many instances lead to the one that is compiled
+	at        token.Pos // of the instance that is asked for
 	bound     map[*types.Named]bool
 }
 
@@ -76,6 +81,7 @@ type methodKey struct {
 type declaration struct {
 	syntax *ast.FuncDecl
 	info   *types.Info
+	shared bool // turns of a loop share its variables, as before Go 1.22
 }
 
 // libraryInstance returns the entry of a generic function of a library, or of a
@@ -101,7 +107,7 @@ func (c *Compiler) libraryInstance(o types.Object, method string, args []types.T
 		name += "." + method
 	}
 	c.queue = append(c.queue, func() {
-		in.entry.Fn = c.function(&declaration{d, info}, nil, info.Defs[d.Name].(*types.Func).Signature(), name, false)
+		in.entry.Fn = c.function(&declaration{syntax: d, info: info}, nil, info.Defs[d.Name].(*types.Func).Signature(), name, false)
 	})
 	return in.entry
 }
@@ -156,7 +162,7 @@ func (c *Compiler) Package(files []*ast.File, info *types.Info) (p *Package, err
 				continue
 			}
 			o := info.Defs[fd.Name].(*types.Func)
-			c.decls[o] = &declaration{fd, info}
+			c.decls[o] = &declaration{syntax: fd, info: info}
 			switch {
 			case fd.Recv == nil && fd.Name.Name == "init":
 				inits = append(inits, c.entry(o))
@@ -169,7 +175,7 @@ func (c *Compiler) Package(files []*ast.File, info *types.Info) (p *Package, err
 		c.noteLocals(file, info)
 	}
 	for _, in := range info.InitOrder {
-		p.init = append(p.init, c.initializer(in, info))
+		p.init = append(p.init, c.initializer(in, info, false))
 	}
 	p.init = append(p.init, inits...)
 	c.finish()
@@ -178,7 +184,7 @@ func (c *Compiler) Package(files []*ast.File, info *types.Info) (p *Package, err
 
 // noteLocals numbers the types that functions declare, as the run time's names of
 // types have them.
-func (c *Compiler) noteLocals(file *ast.File, info *types.Info) {
+func (c *Compiler) noteLocals(file ast.Node, info *types.Info) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.TypeSpec); ok && !s.Assign.IsValid() {
 			if o := info.Defs[s.Name]; o != nil && o.Pkg() != nil && o.Parent() != o.Pkg().Scope() {
@@ -208,6 +214,7 @@ func (c *Compiler) refuse(pos token.Pos, format string, args ...any) {
 
 // finish compiles the bodies of what has been used.
 func (c *Compiler) finish() {
+	c.depth = 0
 	for len(c.queue) > 0 {
 		next := c.queue[0]
 		c.queue = c.queue[1:]
@@ -243,6 +250,9 @@ func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
 	if d == nil || d.syntax.Body == nil {
 		c.refuse(o.Pos(), "the generic function %s cannot be compiled here: its text is not known", o.FullName())
 	}
+	if c.depth > maxDepth {
+		c.refuse(c.at, "%s cannot be instantiated: it requires an endless chain of instances", o.Name())
+	}
 	in := &instance{args, &code.Entry{}}
 	c.instances[o] = append(c.instances[o], in)
 	sig := o.Signature()
@@ -258,9 +268,17 @@ func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
 			}
 		}
 	}
-	c.queue = append(c.queue, func() { in.entry.Fn = c.function(d, s, sig, shownName(o, args), false) })
+	depth := c.depth + 1
+	c.queue = append(c.queue, func() {
+		c.depth = depth
+		in.entry.Fn = c.function(d, s, sig, shownName(o, args), false)
+		c.depth = 0
+	})
 	return in.entry
 }
+
+// maxDepth is how many instances there are at most each of which needs the next.
+const maxDepth = 100
 
 // typeParams returns the names of the type parameters of a function or of its
 // receiver.
@@ -335,7 +353,7 @@ func shownName(o *types.Func, args []types.Type) string {
 			}
 		}
 	} else if len(args) > 0 {
-		name += "[...]"
+		name += "[" + check.TypeList(args, nil) + "]"
 	}
 	return o.Pkg().Name() + "." + name
 }
@@ -354,11 +372,11 @@ func (c *Compiler) variable(v *types.Var) *code.Var {
 }
 
 // initializer compiles the initialization of package-level variables.
-func (c *Compiler) initializer(in *types.Initializer, info *types.Info) *code.Entry {
+func (c *Compiler) initializer(in *types.Initializer, info *types.Info, shared bool) *code.Entry {
 	e := &code.Entry{}
 	c.queue = append(c.queue, func() {
 		f := c.newFunction(info, nil, in.Rhs)
-		f.name = "main.init"
+		f.name, f.shared = "main.init", shared
 		var lhs []ast.Expr
 		var places []target
 		for _, v := range in.Lhs {
@@ -414,7 +432,7 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	if !ok || types.IsInterface(n) {
 		return
 	}
-	if n.TypeArgs().Len() > 0 && c.host.MethodsOf != nil && !c.bound[n] {
+	if n.TypeArgs().Len() > 0 && c.host.MethodsOf != nil && !c.bound[n] && !c.ofCells(n) {
 		if names := c.host.MethodsOf(n.Obj()); len(names) > 0 {
 			c.bound[n] = true
 			c.queue = append(c.queue, func() { c.bindLibrary(n, names) })
@@ -447,7 +465,7 @@ func (c *Compiler) ofCells(n *types.Named) bool {
 	}
 	if s, ok := n.Underlying().(*types.Struct); ok {
 		for f := range s.Fields() {
-			if f.Embedded() && o.Pkg().Path() == "main" {
+			if f.Embedded() && (o.Pkg().Path() == "main" || check.FetchedOf(o.Pkg()) != nil) {
 				return true
 			}
 		}

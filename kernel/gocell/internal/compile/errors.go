@@ -38,12 +38,36 @@ func ErrorVars(s code.Step) (list []ErrorVar) {
 	return list
 }
 
-// ErrorIn returns the error that a package-level variable holds.
-func (c *Compiler) ErrorIn(v *types.Var) error {
-	if g := c.vars[v]; g != nil && c.runtime(v.Type(), v.Pos()) == errorType {
-		return *(*error)(g.P)
+// Value returns a package-level variable.
+func (c *Compiler) Value(v *types.Var) (reflect.Value, bool) {
+	g := c.vars[v]
+	if g == nil {
+		return reflect.Value{}, false
 	}
-	return nil
+	return reflect.NewAt(c.runtime(v.Type(), v.Pos()), g.P).Elem(), true
+}
+
+// Drop gives up the value of a package-level variable.
+func (c *Compiler) Drop(v *types.Var) {
+	if g := c.vars[v]; g != nil {
+		g.P = code.NewGlobal(c.runtime(v.Type(), v.Pos())).P
+	}
+}
+
+// Origin returns the declaration of a function that is no method, with its name, or the
+// function literal that it is.
+func Origin(fn *code.Func) (name string, at token.Pos, ok bool) {
+	f, ok := fn.Source.(*function)
+	if !ok {
+		return "", at, false
+	}
+	switch n := f.node.(type) {
+	case *ast.FuncDecl:
+		return n.Name.Name, n.Pos(), n.Recv == nil && f.forwards == nil
+	case *ast.FuncLit:
+		return "", n.Pos(), f.forwards == nil
+	}
+	return "", at, false
 }
 
 // Start returns where the function of a step begins; nowhere for a cell's statements.

@@ -601,7 +601,7 @@ func (f *function) convert(e ast.Expr, to types.Type) code.Val {
 func (f *function) funcLit(e *ast.FuncLit) code.Val {
 	sig := f.typ(e).(*types.Signature)
 	in := &function{c: f.c, info: f.info, subst: f.subst, node: e, uses: f.uses, layout: code.NewLayout(), vars: map[*types.Var]*variable{},
-		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, outer: f}
+		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, outer: f, shared: f.shared}
 	in.name = f.name + ".func1"
 	t := f.c.functionType(nil, sig)
 	start := in.parameters(e.Type.Params.List, t, false, nil)

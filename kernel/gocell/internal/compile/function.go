@@ -30,6 +30,7 @@ type function struct {
 	epilog   []code.Do
 	labels   map[string]int
 	own      string // label of the statement that is compiled next
+	shared   bool   // turns of a loop share its variables, as before Go 1.22
 	hasGoto  int    // 0: not known, 1: no, 2: yes
 	defers   bool
 	depth    int
@@ -76,7 +77,7 @@ func (c *Compiler) newFunction(info *types.Info, s *substitution, node ast.Node)
 // receiver that is called with the address of the value.
 func (c *Compiler) function(d *declaration, s *substitution, sig *types.Signature, name string, byData bool) *code.Func {
 	f := c.newFunction(d.info, s, d.syntax)
-	f.name = name
+	f.name, f.shared = name, d.shared
 	var recv types.Type
 	var start []code.Line
 	var fields []*ast.Field

@@ -13,6 +13,9 @@ import (
 //
 // Long: one case for each kind of operand.
 func (f *function) rangeStmt(s *ast.RangeStmt) code.Do {
+	if f.shared && s.Tok == token.DEFINE {
+		return f.sharedRange(s)
+	}
 	l := f.loop()
 	t := types.Default(f.typ(s.X))
 	if tv := f.info.Types[s.X]; tv.Value != nil && s.Key != nil {
@@ -54,6 +57,21 @@ func (f *function) rangeStmt(s *ast.RangeStmt) code.Do {
 	}
 	f.refuse(s.X, "a loop over %s cannot be compiled yet", t)
 	return nil
+}
+
+// sharedRange is a loop whose variables are declared before it.
+func (f *function) sharedRange(s *ast.RangeStmt) code.Do {
+	var all []code.Do
+	for _, x := range []ast.Expr{s.Key, s.Value} {
+		if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
+			v := f.info.Defs[id].(*types.Var)
+			f.uses[v].changed = true
+			all = append(all, f.declareInit(v, f.sub(v.Type()), nil))
+		}
+	}
+	again := *s
+	again.Tok = token.ASSIGN
+	return code.Block(linesOf(append(all, f.rangeStmt(&again))))
 }
 
 func isInteger(t types.Type) bool {

@@ -338,7 +338,7 @@ func (f *function) forStmt(s *ast.ForStmt) code.Do {
 	var fresh []code.Do // copies of the loop's variables for the next turn
 	if s.Init != nil {
 		init = f.stmt(s.Init)
-		if a, ok := s.Init.(*ast.AssignStmt); ok && a.Tok == token.DEFINE {
+		if a, ok := s.Init.(*ast.AssignStmt); ok && a.Tok == token.DEFINE && !f.shared {
 			for _, x := range a.Lhs {
 				v, ok := f.info.Defs[x.(*ast.Ident)].(*types.Var)
 				if !ok || f.vars[v] == nil || !f.vars[v].boxed {

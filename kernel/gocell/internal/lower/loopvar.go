@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"go/version"
 
 	"golang.org/x/tools/go/ast/astutil"
 
@@ -14,7 +13,7 @@ import (
 // shareLoopVars gives the loops below n one set of variables for all rounds, as
 // Go before 1.22 did, if a closure or pointer keeps one.
 func (l *lowerer) shareLoopVars(n ast.Node, file *check.FetchedFile) ast.Node {
-	if v := file.Syntax.GoVersion; v == "" || version.Compare(v, "go1.22") >= 0 {
+	if !file.SharesLoopVars() {
 		return n
 	}
 	return astutil.Apply(n, nil, func(c *astutil.Cursor) bool {

@@ -103,8 +103,8 @@ type Caller struct {
 // Callers returns the calls under way in this goroutine, the innermost first:
 // that of the compiled function which asks.
 func (m *Machine) Callers() []Caller {
-	if m.OwnCalls != nil {
-		return m.OwnCalls()
+	if m.Own != nil {
+		return m.Own.Callers()
 	}
 	nodes := callsHere().nodes
 	list := make([]Caller, 0, len(nodes))

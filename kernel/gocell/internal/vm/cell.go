@@ -37,7 +37,8 @@ type Cell struct {
 	ended   atomic.Bool   // whether its own goroutine has ended
 	main    *mainRun      // in its own goroutine; nil before that begins
 
-	own atomic.Value // that another machine keeps with the cell
+	stopping func()       // called when the cell is told to stop; may be nil
+	own      atomic.Value // that another machine keeps with the cell
 
 	mu      sync.Mutex     // guards frames, unwound, at and left
 	frames  []Frame        // that a panic passed, innermost first
@@ -148,6 +149,9 @@ func (c *Cell) At() token.Pos {
 	defer c.mu.Unlock()
 	return c.at
 }
+
+// OnStop sets a function that is called when the cell is told to stop.
+func (c *Cell) OnStop(f func()) { c.stopping = f }
 
 // Keep keeps a value with the cell, which Kept returns; nil if there is none.
 func (c *Cell) Keep(v any) { c.own.Store(v) }
@@ -270,6 +274,9 @@ func (m *Machine) run(c *Cell, run func() error) error {
 	case <-c.ctx.Done():
 	}
 	m.stopRuns()
+	if c.stopping != nil {
+		c.stopping()
+	}
 	close(c.stop)
 	err, wait := c.asked.Err(), grace
 	if err == nil {

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
+
+	"dace.local/kernel/buildinfo"
 )
 
 // The interpreter reports only the function that a panic passes, has many errors
@@ -362,11 +364,18 @@ var tryName = functionName((*Machine).try)
 // IsBorder reports whether a function, by its name on a stack, is the border
 // between a compiled cell and the interpreted call of it: what is further out
 // the panic passes later.
-func IsBorder(function string) bool { return function == tryName }
+func IsBorder(function string) bool { return function == tryName || isOwn(function) }
+
+// isOwn reports whether a function is one of package code.
+func isOwn(function string) bool { return strings.HasPrefix(function, codePath) }
+
+var codePath = buildinfo.Path("kernel/gocell/internal/code.")
 
 // IsInterpreter reports whether a function, by its name on a stack, is the
 // interpreter's.
-func IsInterpreter(function string) bool { return strings.HasPrefix(function, yaegi+"/") }
+func IsInterpreter(function string) bool {
+	return strings.HasPrefix(function, yaegi+"/") || isOwn(function)
+}
 
 // CheckStack ends the cell whose goroutine has used up its stack: compiled cells
 // call it.

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"sync/atomic"
 	"unsafe"
+
+	"dace.local/kernel/gocell/internal/cell"
 )
 
 // The interpreter keeps its package table and its run number to itself. Three
@@ -126,6 +128,9 @@ func (m *Machine) globalPlace(name string) (*reflect.Value, bool) {
 
 // Global returns a global variable.
 func (m *Machine) Global(name string) (reflect.Value, bool) {
+	if m.Own != nil {
+		return m.Own.Global(cell.Clean(name))
+	}
 	v, ok := m.globalPlace(name)
 	if !ok {
 		return reflect.Value{}, false
@@ -148,6 +153,10 @@ func (m *Machine) Value(name string) (reflect.Value, bool) {
 // Drop gives up the value of a global variable, so that its memory can be freed.
 // Code that still runs with it sees the zero value.
 func (m *Machine) Drop(name string) {
+	if m.Own != nil {
+		m.Own.Drop(cell.Clean(name))
+		return
+	}
 	if place, ok := m.globalPlace(name); ok && place.IsValid() {
 		*place = reflect.New(place.Type()).Elem()
 	}

@@ -26,9 +26,8 @@ type Machine struct {
 	Memory func() []limits.Limit
 	// Asserted holds the types that cells ask for by number.
 	Asserted Types
-	// OwnCalls returns what Callers does where another machine runs the cells; nil where
-	// this one does.
-	OwnCalls func() []Caller
+	// Own runs the cells in the interpreter's place; nil where that does.
+	Own Own
 
 	spent    atomic.Int64 // bytes that cells have allocated since the memory was read last
 	pacing   sync.Once    // sets ownLimit
@@ -45,6 +44,18 @@ type Machine struct {
 	made    int    // global variables that makeGlobals has made
 	halting uint32 // cells that are to stop; accessed atomically
 	tracing uint32 // 1 while calls note their frames; accessed atomically
+}
+
+// An Own is another machine, which answers for what it runs.
+type Own interface {
+	// Callers is what [Machine.Callers] returns.
+	Callers() []Caller
+	// Origin is what [Machine.Origin] returns.
+	Origin(f reflect.Value) (name string, at token.Position, ok bool)
+	// Global returns a global variable, by its name in cells.
+	Global(name string) (reflect.Value, bool)
+	// Drop gives up the value of a global variable.
+	Drop(name string)
 }
 
 // Hooks are what a Machine asks of those who use it. Those that are nil are not

@@ -12,6 +12,9 @@ import (
 // or the literal. ok is false for functions that are not interpreted, and for
 // methods.
 func (m *Machine) Origin(f reflect.Value) (name string, at token.Position, ok bool) {
+	if m.Own != nil {
+		return m.Own.Origin(f)
+	}
 	fn, _ := functionIn(f)
 	if fn == nil {
 		return "", at, false

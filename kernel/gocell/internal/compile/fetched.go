@@ -1,0 +1,63 @@
+package compile
+
+import (
+	"go/ast"
+	"go/types"
+	"reflect"
+
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/code"
+)
+
+// Fetched compiles declarations of fetched packages. run initializes the variables
+// among them, and the packages of initialize.
+func (c *Compiler) Fetched(decls []*check.FetchedDecl, packages []*check.FetchedPackage, initialize map[*check.FetchedPackage]bool) (run []*code.Entry, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer refused(&err)
+	for _, d := range decls {
+		c.declare(d)
+	}
+	for _, p := range packages {
+		for _, d := range check.InitOrder(p, decls, initialize[p]) {
+			switch {
+			case d.Init != nil:
+				run = append(run, c.initializer(d.Init, p.Info, d.Owner.FileAt(d.Init.Rhs.Pos()).SharesLoopVars()))
+			case d.File:
+				c.embed(d)
+			default:
+				c.declare(d)
+				run = append(run, c.entry(p.Info.Defs[d.Nodes[0].(*ast.FuncDecl).Name].(*types.Func)))
+			}
+		}
+	}
+	for _, d := range decls {
+		for _, o := range d.Objects {
+			if f, ok := o.(*types.Func); ok && f.Signature().TypeParams() == nil && f.Signature().RecvTypeParams() == nil && c.decls[f] != nil {
+				c.entry(f) // so that what cannot be compiled is refused
+			}
+		}
+	}
+	c.finish()
+	return run, nil
+}
+
+// declare makes the functions of a declaration known.
+func (c *Compiler) declare(d *check.FetchedDecl) {
+	info := d.Owner.Info
+	for _, n := range d.Nodes {
+		f, ok := n.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		c.noteLocals(f, info)
+		c.decls[info.Defs[f.Name].(*types.Func)] = &declaration{f, info, d.Owner.FileAt(f.Pos()).SharesLoopVars()}
+	}
+}
+
+// embed stores the contents of a file in a variable.
+func (c *Compiler) embed(d *check.FetchedDecl) {
+	v := d.Objects[0].(*types.Var)
+	r := c.runtime(v.Type(), v.Pos())
+	reflect.NewAt(r, c.variable(v).P).Elem().Set(reflect.ValueOf(d.Embed).Convert(r))
+}
