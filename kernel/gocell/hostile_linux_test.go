@@ -18,6 +18,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/internal/system/limits"
 )
 
 var (
@@ -144,6 +145,7 @@ func TestHostile(t *testing.T) {
 func hostileChild(t *testing.T, cases []hostileCase) {
 	dir := t.TempDir()
 	t.Chdir(dir)
+	limits.Follow() // as the command does
 	only, to := regexp.MustCompile(*hostileOnly), os.NewFile(3, "the test")
 	s, err := New(Options{KeepStdin: true})
 	if err != nil {

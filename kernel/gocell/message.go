@@ -172,6 +172,8 @@ func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 	case errors.Is(err, vm.ErrMemory):
 		debug.FreeOSMemory()
 		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{bold + "OutOfMemory" + plain + ": " + err.Error()}}
+	case errors.Is(err, vm.ErrThreads):
+		return &engine.Error{Name: "OutOfThreads", Message: err.Error(), Traceback: []string{bold + "OutOfThreads" + plain + ": " + err.Error()}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return interrupted("the cell was interrupted; what it did up to there is kept")
 	}

@@ -138,7 +138,7 @@ func New(opts Options) (*Session, error) {
 		linked: map[*check.FetchedDecl]bool{}, initialized: map[*check.FetchedPackage]bool{}}
 	s.compiled.auto.init(s)
 	s.packages = packages{machine: s.machine, library: std.New(s.machine, opts.Args), importer: prog.Importer, compiled: s.compiled.Set, loaded: map[string]bool{}}
-	s.compiled.Placed = s.packages.library.Placed
+	s.compiled.Placed, s.compiled.Library = s.packages.library.Placed, s.packages.library.Override
 	if err := s.usePackages(); err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (s *Session) usePackages() error {
 		return s.prog.Prelude.Textual(t, s.prog)
 	}
 	s.types = mirror.New(s.machine.Symbols(mirror.Path), mirror.Hooks{Compiled: s.compiled.TypeOf, Instance: s.compiled.InstanceOf,
-		Canonical: s.prog.Prelude.CanonicalOf, Textual: textual, Declare: s.machine.Declare})
+		Canonical: s.prog.Prelude.CanonicalOf, Textual: textual, Declare: s.machine.Declare, Placed: s.packages.library.Placed})
 	s.packages.types = s.types
 	return s.machine.Import(cell.Alias(mirror.Path), mirror.Path)
 }

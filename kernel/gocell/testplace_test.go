@@ -176,12 +176,90 @@ func TestX(t *testing.T) {
     In[6]:20: cleaned
 FAIL
 `},
+		{"interfaces of cells", `%%test
+type failer interface{ Errorf(string, ...any); Helper() }
+type fatal interface{ Fatal(...any) }
+type wrapped struct{ failer; n int }
+type suited struct{ *testing.T }
+type both interface{ failer; fatal }
+type mine struct{ got []string }
+func (m *mine) Errorf(f string, a ...any) { m.got = append(m.got, fmt.Sprintf(f, a...)) }
+func (m *mine) Helper() {}
+func must[T any](f failer, v T, err error) T {
+	f.Helper()
+	if err != nil {
+		f.Errorf("failed: %v", err)
+	}
+	return v
+}
+func TestX(t *testing.T) {
+	must(t, 1, io.EOF)
+	var f failer = suited{t}
+	f.Errorf("of a struct that embeds it")
+	wrapped{t, 1}.Errorf("%d", 2)
+	g := f.Errorf
+	g("a value")
+	m := &mine{}
+	must[any](m, nil, io.EOF)
+	t.Log(m.got)
+	func() {
+		defer func() { t.Log(recover()) }()
+		var none failer
+		none.Errorf("x")
+	}()
+	interface{ Error(...any) }(t).Error("of no name")
+	for _, b := range []both{t, suited{t}} {
+		b.Errorf("both")
+	}
+	fatal(t).Fatal("over")
+}`, `--- FAIL: TestX
+    In[7]:18: failed: EOF
+    In[7]:20: of a struct that embeds it
+    In[7]:21: 2
+    In[7]:23: a value
+    In[7]:26: [failed: EOF]
+    In[7]:28: runtime error: invalid memory address or nil pointer dereference
+    In[7]:32: of no name
+    In[7]:34: both
+    In[7]:34: both
+    In[7]:36: over
+FAIL
+`},
+		{"deferred", `%%test
+func TestX(t *testing.T) {
+	defer t.Log("at the brace")
+	t.Log("first")
+	func() int {
+		defer t.Logf("at the %s", "return")
+		fmt.Sprint(1)
+		return 1
+	}()
+	for i := range 2 {
+		defer func() {
+			defer t.Error("in a literal", i)
+			fmt.Sprint(2)
+		}()
+	}
+	var f interface{ Log(...any) } = t
+	defer f.Log("by an interface")
+	defer log.New(t.Output(), "", log.Lshortfile).Print("a logger")
+	fmt.Sprint(3)
+}`, `--- FAIL: TestX
+    In[8]:4: first
+    In[8]:8: at the return
+    In[8]:20: a logger
+    In[8]:20: by an interface
+    In[8]:14: in a literal 1
+    In[8]:14: in a literal 0
+    In[8]:20: at the brace
+FAIL
+`},
 		{"several cells", `%%test
 func TestX(t *testing.T) {
 	equal(t, 1, 2)
 	plain(t)
 }`, `--- FAIL: TestX
-    In[7]:3: 1 is not 2
+    In[9]:3: 1 is not 2
     In[4]:13: 7 is not 8
 FAIL
 `},
@@ -191,7 +269,7 @@ func BenchmarkX(b *testing.B) {
 		b.Fatalf("bad %d", 1)
 	})
 	b.Skip("over")
-}`, "--- FAIL: BenchmarkX/a\n    In[8]:4: bad 1\n--- FAIL: BenchmarkX\n    In[8]:6: over\nFAIL\n"},
+}`, "--- FAIL: BenchmarkX/a\n    In[10]:4: bad 1\n--- FAIL: BenchmarkX\n    In[10]:6: over\nFAIL\n"},
 	} {
 		var out enginetest.Recorder
 		_, err := s.Execute(t.Context(), engine.Cell{Number: i + 1, Code: c.code}, &out)

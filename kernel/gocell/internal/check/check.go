@@ -198,6 +198,10 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 				changed[n] = true
 			}
 		}
+		// So does one with which a function that is gone may compile again.
+		if len(dependents(gone, map[string]bool{n: true})) > 0 {
+			changed[n] = true
+		}
 	}
 	for _, d := range own {
 		if d.Unit.Method == "" {

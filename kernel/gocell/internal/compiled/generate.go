@@ -35,15 +35,17 @@ type generator struct {
 	cells   map[*check.Native]string // compiled cell -> the name under which it is imported
 	sources map[string]string
 	edits   []edit
-	musts   map[int]bool // numbers of results that calls of must have
-	makes   bool         // there are calls of make with a size to check
-	tests   bool         // there are methods of tests that log
-	closes  []edit       // that end what other edits begin
-	grows   bool         // there are strings and slices that grow
-	joins   map[int]bool // numbers of strings that sums have
+	musts   map[int]bool                 // numbers of results that calls of must have
+	makes   bool                         // there are calls of make with a size to check
+	places  bool                         // there are methods that name the place of their call
+	asking  map[string]map[string]string // package -> function that names the place of its call -> type
+	closes  []edit                       // that end what other edits begin
+	grows   bool                         // there are strings and slices that grow
+	joins   map[int]bool                 // numbers of strings that sums have
 	summed  map[ast.Expr]bool
-	inits   int  // init functions
-	loops   bool // there are loops, or functions that call themselves
+	asks    map[*ast.Ident]bool // names of packages of which such a function is selected
+	inits   int                 // init functions
+	loops   bool                // there are loops, or functions that call themselves
 	temp    int
 	err     error
 }
@@ -150,7 +152,8 @@ func (g *generator) exchange() {
 			case *ast.CallExpr:
 				g.makeCall(x)
 			case *ast.SelectorExpr:
-				g.testMethod(x)
+				g.placedMethod(x)
+				g.placedFunction(x)
 			}
 			if x != nil {
 				g.growing(x)
@@ -179,11 +182,7 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 		fmt.Fprintf(body, roomText, cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"need")
 	}
-	if g.tests {
-		g.imports[cell.Mark+"testing"] = "testing"
-		fmt.Fprintf(body, "var %[1]splaced func(%[1]stesting.TB) %[1]stesting.TB\n", cell.Mark)
-		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"placed")
-	}
+	g.declarePlaces(body, table)
 	if g.loops {
 		fmt.Fprintf(body, "var %[1]shalting, %[1]shalt = new(uint32), func() {}\n", cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n\t%q: &%[2]s,\n", cell.Mark+"halting", cell.Mark+"halt")
@@ -235,6 +234,9 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 	n := g.n
 	if pn, ok := o.(*types.PkgName); ok {
 		g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string {
+			if g.asks[id] {
+				return placesOf(pn.Imported().Path())
+			}
 			g.imports[pn.Name()] = pn.Imported().Path()
 			return id.Name
 		}})
@@ -452,42 +454,6 @@ func (g *generator) makeCall(x *ast.CallExpr) {
 				return after + ", " + strings.Join(sizes, "+") + ", " + strconv.Quote(types.TypeString(t, check.ShortName)) + ")"
 			}})
 	}
-}
-
-// testMethods are the methods of package testing that name the place of their call.
-var testMethods = regexp.MustCompile(`^\((\*testing\.common|testing\.TB)\)\.((Log|Error|Fatal|Skip)f?|Helper)$`)
-
-// testMethod has a test log the place in the cell: t.Log(x) becomes
-// placed(t).Log(x).
-func (g *generator) testMethod(x *ast.SelectorExpr) {
-	s := g.n.Info.Selections[x]
-	if s == nil || s.Kind() != types.MethodVal || !testMethods.MatchString(s.Obj().(*types.Func).FullName()) {
-		return
-	}
-	path := s.Index()[:len(s.Index())-1]
-	t, fields := s.Recv(), ""
-	for _, i := range path {
-		u := t.Underlying()
-		if p, ok := u.(*types.Pointer); ok {
-			u = p.Elem().Underlying()
-		}
-		f := u.(*types.Struct).Field(i)
-		if f.Pkg().Path() == "testing" {
-			break // common, which has no exported name
-		}
-		name, ok := hiddenMember(g.n.Package, f)
-		if !ok {
-			name = f.Name()
-		}
-		t, fields = f.Type(), fields+"."+name
-	}
-	address := ""
-	if _, isPointer := t.Underlying().(*types.Pointer); !isPointer && !types.IsInterface(t) {
-		address = "&"
-	}
-	g.tests = true
-	g.edits = append(g.edits, edit{x.X.Pos(), x.X.Pos(), func() string { return cell.Mark + "placed(" + address }})
-	g.closes = append(g.closes, edit{x.X.End(), x.X.End(), func() string { return fields + ")" }})
 }
 
 // declaredInside reports whether a type mentions one that is declared inside a

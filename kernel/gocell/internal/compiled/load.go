@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
@@ -84,8 +83,11 @@ type Set struct {
 	Source func(path string) *check.FetchedPackage
 	// Line returns the text of the line that a position in a cell is in.
 	Line func(p token.Position) (string, bool)
-	// Placed returns a test or benchmark that logs places in cells.
-	Placed func(testing.TB) testing.TB
+	// Placed returns a value with the methods of x as cells have them, such as those
+	// of a test, which log places in cells.
+	Placed func(x any) any
+	// Library sets the functions of a package that cells have in the place of its own.
+	Library func(path string, symbols map[string]reflect.Value)
 
 	mu    sync.Mutex               // guards cells
 	cells map[string]*check.Native // by the checker's import path
@@ -176,7 +178,8 @@ func (s *Set) Build(ctx context.Context, cells []*check.Native, out engine.Outpu
 // Generate sets the text of a compiled cell, and the path under which it is
 // built.
 func (s *Set) Generate(n *check.Native) error {
-	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}, joins: map[int]bool{}, summed: map[ast.Expr]bool{}}
+	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}, joins: map[int]bool{}, summed: map[ast.Expr]bool{},
+		asks: map[*ast.Ident]bool{}, asking: map[string]map[string]string{}}
 	return g.generate()
 }
 
@@ -353,9 +356,7 @@ func (s *Set) Start(ipath string) {
 	if p, ok := n.Table[cell.Mark+"grow"].(*func(string, float64)); ok {
 		*p = s.Machine.Need
 	}
-	if p, ok := n.Table[cell.Mark+"placed"].(*func(testing.TB) testing.TB); ok {
-		*p = s.Placed
-	}
+	s.setPlaces(n)
 	if p, ok := n.Table[cell.Mark+"halt"].(*func()); ok {
 		*p = s.Machine.CheckHalt
 	}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -120,8 +121,29 @@ func newOrder(table []rewrite, without string) *order {
 type enclosing struct {
 	typ      *ast.FuncType // nil for the statements of a cell
 	results  []types.Type
-	recovers bool // it calls recover
-	defers   bool // it has a defer statement
+	recovers bool      // it calls recover
+	defers   bool      // it has a defer statement
+	end      token.Pos // of its last statement, if that returns, or its brace
+}
+
+// endOf returns where a function returns, if it has not done so before.
+func endOf(f ast.Node) token.Pos {
+	var body *ast.BlockStmt
+	switch f := f.(type) {
+	case *ast.FuncDecl:
+		body = f.Body
+	case *ast.FuncLit:
+		body = f.Body
+	}
+	if body == nil {
+		return token.NoPos
+	}
+	if n := len(body.List); n > 0 {
+		if r, ok := body.List[n-1].(*ast.ReturnStmt); ok {
+			return r.Pos()
+		}
+	}
+	return body.Rbrace
 }
 
 // older rewrites a declaration or an expression of a fetched package, whose file
@@ -160,7 +182,7 @@ func (l *lowerer) walk(n ast.Node, p pass) ast.Node {
 		isFunc := k == kindFuncDecl || k == kindFuncLit
 		if isFunc {
 			ft := funcType(c.Node())
-			l.enclosing = append(l.enclosing, &enclosing{typ: ft, results: l.resultsOf(ft), defers: defers(c.Node())})
+			l.enclosing = append(l.enclosing, &enclosing{typ: ft, results: l.resultsOf(ft), defers: defers(c.Node()), end: endOf(c.Node())})
 		}
 		if l.run(enter[k], c) != skip {
 			return true

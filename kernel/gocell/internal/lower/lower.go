@@ -1051,6 +1051,9 @@ func (l *lowerer) holdDeferredArgs(c *astutil.Cursor, d *ast.DeferStmt) verdict 
 	if l.isBuiltin(d.Call.Fun) {
 		d.Call = syntax.Call(m.FuncLit(nil, nil, &ast.ExprStmt{X: d.Call}), m.Pos)
 	}
+	if end := l.function().end; end.IsValid() && l.namesPlace(d.Call.Fun) {
+		setPositions(d.Call.Fun, end)
+	}
 	if c.Index() < 0 && len(before) > 0 { // it has a label
 		c.Replace(m.Block(append(before, d)...))
 		return stop
@@ -1059,6 +1062,20 @@ func (l *lowerer) holdDeferredArgs(c *astutil.Cursor, d *ast.DeferStmt) verdict 
 		c.InsertBefore(s)
 	}
 	return goOn
+}
+
+// namesPlace reports whether a function may be one of the library that names the place
+// of its call, such as t.Log.
+func (l *lowerer) namesPlace(f ast.Expr) bool {
+	sel, ok := f.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	if id, ok := sel.X.(*ast.Ident); ok && id.Name == cell.Runtime {
+		return strings.HasPrefix(sel.Sel.Name, "testing_") || strings.HasPrefix(sel.Sel.Name, "log_") || strings.HasPrefix(sel.Sel.Name, "Placed_")
+	}
+	fn, ok := l.c.Info.Uses[sel.Sel].(*types.Func)
+	return ok && fn.Pkg() != nil && (fn.Pkg().Path() == "log" || fn.Pkg().Path() == "runtime")
 }
 
 // tempName returns a fresh name.

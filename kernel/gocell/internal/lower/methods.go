@@ -72,7 +72,7 @@ func (l *lowerer) bindMethods(pos token.Pos) []ast.Stmt {
 
 // methodFunc returns the function that stands for a selected method, and the type
 // of its first parameter: for methods that cells declare, and for those that the
-// kernel replaces. It returns nil for others.
+// kernel replaces, also by an interface. It returns nil for others.
 func (l *lowerer) methodFunc(s *types.Selection, pos token.Pos) (fn ast.Expr, on types.Type) {
 	f := s.Obj().(*types.Func)
 	if n, byPointer := check.DeclaredOn(f); n != nil {
@@ -90,6 +90,9 @@ func (l *lowerer) methodFunc(s *types.Selection, pos token.Pos) (fn ast.Expr, on
 			}
 		}
 		return l.kernel(name, pos), on
+	}
+	if name := std.PlacedIn(f); name != "" {
+		return l.kernel(name, pos), types.Universe.Lookup("any").Type()
 	}
 	return nil, nil
 }

@@ -47,6 +47,9 @@ type Hooks struct {
 	Textual func(t *types.Named) *types.Named
 	// Declare registers a method of a type for calls through an interface.
 	Declare func(t reflect.Type, name string, x *vm.Method)
+	// Placed returns a value with the methods of x as cells have them; x itself where
+	// they do not differ.
+	Placed func(x any) any
 }
 
 // Types maps the checker's types to reflect types.
@@ -559,6 +562,7 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 		call = m.direct(m.declare(n), f)
 	}
 	path = path[:len(path)-1]
+	placed := m.hooks.Placed != nil && f.Pkg() != nil && slices.Contains([]string{"testing", "log", "sync"}, f.Pkg().Path())
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
 		if call != nil {
 			v, ok := vm.ReceiverIn(v, path, byPointer)
@@ -567,6 +571,7 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 			}
 			return call(v, args)
 		}
+		outer := v
 		v, ok := vm.FieldIn(v, path)
 		if !ok || v.Kind() == reflect.Interface && v.IsNil() {
 			panic(vm.NilDereference)
@@ -574,6 +579,9 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 		f := v.MethodByName(name)
 		if !f.IsValid() && v.CanAddr() {
 			f = v.Addr().MethodByName(name)
+		}
+		if placed {
+			f = m.placed(outer, path, name, f)
 		}
 		if !f.IsValid() {
 			panic(vm.NilDereference)
@@ -583,6 +591,26 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 		}
 		return f.Call(args)
 	}
+}
+
+// placed returns the method f of what a path leads to, as cells have it: of the first
+// value on the path that has another one in cells.
+func (m *Types) placed(v reflect.Value, path []int, name string, f reflect.Value) reflect.Value {
+	for i := range path {
+		x, ok := vm.FieldIn(v, path[:i+1])
+		if ok && x.Kind() == reflect.Struct && x.CanAddr() {
+			x = x.Addr()
+		}
+		if !ok || !x.CanInterface() {
+			return f
+		}
+		if y := m.hooks.Placed(x.Interface()); y != nil && reflect.TypeOf(y) != x.Type() {
+			if g := reflect.ValueOf(y).MethodByName(name); g.IsValid() {
+				return g
+			}
+		}
+	}
+	return f
 }
 
 // MethodName returns the name of the interpreter's function for a method of a

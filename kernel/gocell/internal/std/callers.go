@@ -76,13 +76,13 @@ func (l *Library) overrideCallers(ipath string, set func(name string, f any)) {
 	switch ipath {
 	case "runtime":
 		set("Caller", func(skip int) (uintptr, string, int, bool) {
-			if list := l.machine.Callers(); skip >= 0 && skip < len(list) {
+			if list := l.machine.AllCallers(); skip >= 0 && skip < len(list) {
 				return pcOf(list[skip]), list[skip].File, list[skip].Line, true
 			}
 			return 0, "", 0, false
 		})
 		set("Callers", func(skip int, pcs []uintptr) int {
-			list := append([]vm.Caller{{Function: "runtime.Callers", File: "runtime/extern.go"}}, l.machine.Callers()...)
+			list := append([]vm.Caller{{Function: "runtime.Callers", File: "runtime/extern.go"}}, l.machine.AllCallers()...)
 			n := 0
 			for i, c := range list {
 				if i >= skip && n < len(pcs) {

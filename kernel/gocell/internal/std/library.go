@@ -31,6 +31,9 @@ func (l *Library) Runtime() map[string]reflect.Value {
 	for method, f := range l.standIns() {
 		values[standInName(method)] = reflect.ValueOf(f)
 	}
+	for method, f := range l.placedMethods() {
+		values[placedName(method)] = reflect.ValueOf(f)
+	}
 	return values
 }
 

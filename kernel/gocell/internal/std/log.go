@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/vm"
 )
 
@@ -21,7 +22,7 @@ func (l *Library) logged(to *log.Logger, depth int, text string) error {
 		return to.Output(0, text)
 	}
 	where := "???:0: "
-	if list := l.machine.Callers(); depth < len(list) {
+	if list := l.machine.AllCallers(); depth < len(list) {
 		where = fmt.Sprintf("%s:%d: ", list[depth].File, list[depth].Line)
 	}
 	prefix := to.Prefix()
@@ -80,11 +81,11 @@ func (l *Library) placed(o *slog.HandlerOptions) *slog.HandlerOptions {
 	c.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
 		src, ok := a.Value.Any().(*slog.Source)
 		if ok && a.Key == slog.SourceKey && len(groups) == 0 {
-			list := l.machine.Callers()
+			list := l.machine.AllCallers()
 			switch name := src.Function; {
 			case name == "":
 				return slog.Attr{} // a record that the cell made, without a position
-			case !strings.HasPrefix(name, "reflect.") && !strings.HasPrefix(name, "github.com/traefik/yaegi/"):
+			case !strings.HasPrefix(name, "reflect.") && !strings.HasPrefix(name, "github.com/traefik/yaegi/") && !strings.HasPrefix(name, check.NativePath):
 			case len(list) == 0:
 				return slog.Attr{}
 			default:

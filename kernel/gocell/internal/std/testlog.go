@@ -65,25 +65,6 @@ func (l *Library) testLogMethods() map[string]any {
 	return all
 }
 
-// A placed is a test or benchmark for compiled cells, which call its methods.
-type placed struct {
-	testing.TB
-	l *Library
-}
-
-// Placed returns a test or benchmark that logs places in cells.
-func (l *Library) Placed(tb testing.TB) testing.TB { return placed{tb, l} }
-
-func (p placed) Helper()                        { p.l.testHelper(p.TB) }
-func (p placed) Log(a ...any)                   { p.l.testLogged("Log", p.TB, a) }
-func (p placed) Logf(format string, a ...any)   { p.l.testLoggedf("Log", p.TB, format, a) }
-func (p placed) Error(a ...any)                 { p.l.testLogged("Error", p.TB, a) }
-func (p placed) Errorf(format string, a ...any) { p.l.testLoggedf("Error", p.TB, format, a) }
-func (p placed) Fatal(a ...any)                 { p.l.testLogged("Fatal", p.TB, a) }
-func (p placed) Fatalf(format string, a ...any) { p.l.testLoggedf("Fatal", p.TB, format, a) }
-func (p placed) Skip(a ...any)                  { p.l.testLogged("Skip", p.TB, a) }
-func (p placed) Skipf(format string, a ...any)  { p.l.testLoggedf("Skip", p.TB, format, a) }
-
 // ofTesting reports whether the methods of tb are those of package testing.
 func ofTesting(tb testing.TB) bool {
 	switch tb.(type) {

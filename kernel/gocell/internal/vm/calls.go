@@ -121,6 +121,9 @@ func (m *Machine) Callers() []Caller {
 // AllCallers is Callers with the functions of compiled cells. Those that interpreted
 // functions have called, and that call interpreted ones, come last.
 func (m *Machine) AllCallers() []Caller {
+	if m.hooks.CompiledCallers == nil {
+		return m.Callers()
+	}
 	inner, outer := m.hooks.CompiledCallers()
 	return slices.Concat(inner, m.Callers(), outer)
 }

@@ -24,14 +24,28 @@ const (
 	largeSize      = 16 << 20  // bytes; a smaller allocation is counted, and not compared
 )
 
-// ErrMemory is why a cell was ended that has used up the memory.
-var ErrMemory = errors.New("the cell was stopped")
+// ErrMemory and ErrThreads are why a cell was ended that has used up the memory, or
+// the threads.
+var ErrMemory, ErrThreads = errors.New("the cell was stopped"), errors.New("the cell was stopped")
 
 // outOfMemory returns an error that wraps ErrMemory and names the limit.
 func outOfMemory(l limits.Limit) error {
 	return fmt.Errorf("%w: the memory of %s (%s) is nearly used up; what the cell did up to there is kept, and memory that nothing refers to is free again",
 		ErrMemory, l.Name, limits.Bytes(float64(l.Total)))
 }
+
+// outOfThreads returns an error that wraps ErrThreads and names the limit.
+func outOfThreads(l limits.Limit) error {
+	return fmt.Errorf("%w: %d of the %d threads that %s allows are in use; each system call that blocks takes one, and keeps it",
+		ErrThreads, l.Total-l.Available, l.Total, l.Name)
+}
+
+// moreThreads is how many threads a cell may start before their limits are looked at,
+// and threadReserve how many are to be left, or a quarter of all.
+const moreThreads, threadReserve = 8, 1000
+
+// threads returns how many threads the process has.
+func threads() int64 { return heap("/sched/threads/total:threads") }
 
 // memory returns the limits on the memory of this process. Memory that Go's run
 // time holds and does not use counts as available.
@@ -60,9 +74,9 @@ func inUse() int64 {
 	return heap("/memory/classes/heap/objects:bytes") + heap("/memory/classes/heap/stacks:bytes")
 }
 
-// watchMemory stops the cell when memory runs out, until done is closed.
+// watchMemory stops the cell when memory or threads run out, until done is closed.
 func (m *Machine) watchMemory(c *Cell, done <-chan struct{}) {
-	before := inUse()
+	before, started := inUse(), threads()
 	tick := time.NewTicker(memoryInterval)
 	defer tick.Stop()
 	var paced time.Time
@@ -77,18 +91,32 @@ func (m *Machine) watchMemory(c *Cell, done <-chan struct{}) {
 			}
 		}
 		l, short := scarce(m.Memory())
-		switch {
+		switch n := threads(); {
+		case n-started >= moreThreads && m.threadsScarce(c, n):
+			return
 		case short:
 			if m.blame(c, l, before) {
 				return
 			}
 			tick.Reset(memoryInterval)
-		case l.Available < 4*reserve(l):
+		case l.Available < 4*reserve(l) || n-started >= moreThreads:
 			tick.Reset(memoryInterval / 16)
 		default:
 			tick.Reset(memoryInterval)
 		}
 	}
+}
+
+// threadsScarce ends the cell, which has started threads, if few are left. n is how
+// many there are.
+func (m *Machine) threadsScarce(c *Cell, n int64) bool {
+	l := limits.Threads(n)
+	if l.Available >= min(threadReserve, l.Total/4) {
+		return false
+	}
+	c.cancel(outOfThreads(l))
+	m.stopRuns()
+	return true
 }
 
 // paceCollector has the garbage collector run often enough that garbage is not

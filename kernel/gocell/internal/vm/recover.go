@@ -25,8 +25,9 @@ type deferral struct {
 // runDeferred makes a deferred call of a frame. What it panics with takes the
 // place of the panic under way, if any, and the next deferred call sees it.
 // direct says that what it calls is a cell's. When the process would end, no
-// deferred call is made.
-func runDeferred(frame *runFrame, direct bool, call func(), inGo func(any) any) {
+// deferred call is made. The library is called from the node at, unless there is a
+// panic.
+func runDeferred(frame *runFrame, direct bool, at node, call func(), inGo func(any) any) {
 	if _, ends := recovered(frame.recovered).(Exit); ends {
 		return
 	}
@@ -37,7 +38,12 @@ func runDeferred(frame *runFrame, direct bool, call func(), inGo func(any) any) 
 	}
 	outer := c.deferral
 	c.deferral = d
-	depth := c.resume()
+	depth := 0
+	if !direct && frame.recovered == nil {
+		depth = c.enter(at)
+	} else {
+		depth = c.resume()
+	}
 	ok := false
 	defer func() {
 		c.deferral = outer
@@ -97,7 +103,7 @@ func recoverIn(d *deferral) any {
 // last first, as those of the function around: d is that by which it is called.
 func deferredBy(d *deferral, calls []func()) {
 	for i := len(calls) - 1; i >= 0; i-- {
-		runDeferred(d.frame, true, calls[i], func(v any) any { return v })
+		runDeferred(d.frame, true, node{}, calls[i], func(v any) any { return v })
 	}
 }
 
@@ -129,7 +135,7 @@ func guardDefer(n node, run step) step {
 			if plain, ok := d[0].Interface().(func()); ok {
 				call = plain // at less cost
 			}
-			runDeferred(f, ofCell(d[0]), call, func(v any) any { return inGo(n, p, v) })
+			runDeferred(f, ofCell(d[0]), n, call, func(v any) any { return inGo(n, p, v) })
 		})}
 		return next
 	}

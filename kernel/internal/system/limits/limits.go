@@ -1,6 +1,7 @@
-// Package limits reports how much memory this process can still allocate. The
-// limits are the machine's memory, its control groups (version 1 and 2), and
-// the process's own limit of address space (ulimit -v). Start with [Memory].
+// Package limits reports how much memory this process can still allocate, and how
+// many threads it can start. The limits of memory are the machine's, its control
+// groups (version 1 and 2), and the process's own of address space and data (ulimit -v
+// and -d). Start with [Memory].
 //
 // Each call reads a few small files of /proc and /sys. On systems without them
 // no limits are known.
@@ -97,8 +98,8 @@ func All() []Limit { return here().all() }
 // here returns the system of this process. It looks for the control groups
 // once: a kernel is put into its groups before it starts.
 var here = sync.OnceValue(func() system {
-	s := system{root: "/", addressSpace: addressSpace}
-	s.groups = s.findGroups()
+	s := system{root: "/", rlimit: rlimit}
+	s.groups, s.pids = s.findGroups("memory"), s.findGroups("pids")
 	return s
 })
 
@@ -122,11 +123,10 @@ func least(all []Limit) Limit {
 	})
 }
 
-// addressSpace returns the soft limit of address space in bytes; ok is false if
-// there is none.
-func addressSpace() (limit uint64, ok bool) {
+// rlimit returns the soft limit of a resource; ok is false if there is none.
+func rlimit(resource int) (limit uint64, ok bool) {
 	var r unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_AS, &r) != nil || r.Cur > math.MaxInt64 {
+	if unix.Getrlimit(resource, &r) != nil || r.Cur > math.MaxInt64 {
 		return 0, false
 	}
 	return r.Cur, true
@@ -135,9 +135,10 @@ func addressSpace() (limit uint64, ok bool) {
 // A system holds the places from which the limits are read; tests use other
 // roots.
 type system struct {
-	root         string
-	addressSpace func() (limit uint64, ok bool)
-	groups       []group
+	root   string
+	rlimit func(resource int) (limit uint64, ok bool)
+	groups []group // that control memory
+	pids   []group // that control the number of threads
 }
 
 func (s system) read(path ...string) []byte {
@@ -156,10 +157,17 @@ func (s system) all() []Limit {
 	if ok1 && ok2 {
 		all = append(all, Limit{Name: "the machine", Total: total << 10, Available: available << 10})
 	}
-	if limit, ok := s.addressSpace(); ok {
-		if pages, _, ok := bytes.Cut(s.read("proc/self/statm"), []byte(" ")); ok {
-			if n, err := strconv.ParseInt(string(pages), 10, 64); err == nil {
-				l := limitOf("the limit of address space (ulimit -v)", int64(limit), n*int64(os.Getpagesize()))
+	for _, r := range []struct {
+		resource, field int // of proc/self/statm, in pages
+		name            string
+	}{{unix.RLIMIT_AS, 0, "the limit of address space (ulimit -v)"}, {unix.RLIMIT_DATA, 5, "the limit of data (ulimit -d)"}} {
+		limit, ok := s.rlimit(r.resource)
+		if !ok {
+			continue
+		}
+		if pages := bytes.Fields(s.read("proc/self/statm")); len(pages) > r.field {
+			if n, err := strconv.ParseInt(string(pages[r.field]), 10, 64); err == nil {
+				l := limitOf(r.name, int64(limit), n*int64(os.Getpagesize()))
 				l.AddressSpace = true
 				all = append(all, l)
 			}
@@ -177,6 +185,40 @@ func limitOf(name string, total, used int64) Limit {
 	return Limit{Name: name, Total: total, Available: max(0, total-used)}
 }
 
+// goThreads is how many threads Go's run time starts at most.
+const goThreads = 10_000
+
+// Threads returns the limit of threads of which the fewest are left: Total and
+// Available count threads. used is how many this process has.
+func Threads(used int64) Limit { return least(here().threads(used)) }
+
+func (s system) threads(used int64) []Limit {
+	all := []Limit{limitOf("Go's run time", goThreads, used)}
+	for _, g := range s.pids {
+		total, ok := number(s.read(g.dir, "pids.max"))
+		now, ok2 := number(s.read(g.dir, "pids.current"))
+		if ok && ok2 {
+			all = append(all, limitOf("the control group "+g.name, total, now))
+		}
+	}
+	if limit, ok := s.rlimit(unix.RLIMIT_NPROC); ok && int64(limit) < goThreads && os.Geteuid() != 0 {
+		all = append(all, limitOf("the limit of processes (ulimit -u)", int64(limit), s.threadsOfUser(os.Geteuid())))
+	}
+	return all
+}
+
+// threadsOfUser counts the threads of a user.
+func (s system) threadsOfUser(uid int) (n int64) {
+	names, _ := filepath.Glob(filepath.Join(s.root, "proc/[0-9]*/status"))
+	for _, name := range names {
+		b, _ := os.ReadFile(name)
+		if f := fields(b); f["Uid:"] == int64(uid) {
+			n += f["Threads:"]
+		}
+	}
+	return n
+}
+
 // A group is a control group that this process belongs to.
 type group struct {
 	name string // within the hierarchy
@@ -184,11 +226,11 @@ type group struct {
 	v2   bool
 }
 
-// findGroups returns the control groups of this process whose hierarchies
-// control memory, innermost first.
-func (s system) findGroups() []group {
+// findGroups returns the control groups of this process whose hierarchies have a
+// controller ("memory"), innermost first.
+func (s system) findGroups(controller string) []group {
 	var list []group
-	mounts := s.mounts()
+	mounts := s.mounts(controller)
 	for line := range strings.Lines(string(s.read("proc/self/cgroup"))) {
 		// number:controllers:path, with no controllers for version 2.
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -196,7 +238,7 @@ func (s system) findGroups() []group {
 			continue
 		}
 		v2 := part[0] == "0" && part[1] == ""
-		if !v2 && !slices.Contains(strings.Split(part[1], ","), "memory") {
+		if !v2 && !slices.Contains(strings.Split(part[1], ","), controller) {
 			continue
 		}
 		for _, m := range mounts {
@@ -266,8 +308,8 @@ type mount struct {
 	v2          bool
 }
 
-// mounts returns the mounted hierarchies that control memory.
-func (s system) mounts() []mount {
+// mounts returns the mounted hierarchies that have a controller.
+func (s system) mounts(controller string) []mount {
 	var list []mount
 	for line := range strings.Lines(string(s.read("proc/self/mountinfo"))) {
 		// The fields of mountinfo: ID, parent, device, root, mount point,
@@ -279,7 +321,7 @@ func (s system) mounts() []mount {
 			continue
 		}
 		v2 := t[0] == "cgroup2"
-		if !v2 && (t[0] != "cgroup" || !slices.Contains(strings.Split(t[len(t)-1], ","), "memory")) {
+		if !v2 && (t[0] != "cgroup" || !slices.Contains(strings.Split(t[len(t)-1], ","), controller)) {
 			continue
 		}
 		list = append(list, mount{unescape(f[3]), unescape(f[4]), v2})

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -49,6 +51,7 @@ func TestLimits(t *testing.T) {
 		name         string
 		files        map[string]string
 		addressSpace uint64
+		data         uint64
 		want         []Limit
 	}{
 		{name: "nothing is known"},
@@ -103,14 +106,20 @@ func TestLimits(t *testing.T) {
 		{name: "ulimit -v", addressSpace: 4 * gib, files: map[string]string{
 			"proc/meminfo": meminfo, "proc/self/statm": fmt.Sprintf("%d 900 100 1 0 300 0\n", gib/int64(os.Getpagesize())),
 		}, want: []Limit{machine, {Name: "the limit of address space (ulimit -v)", Total: 4 * gib, Available: 3 * gib, AddressSpace: true}}},
+		{name: "ulimit -d", data: 4 * gib, files: map[string]string{
+			"proc/meminfo": meminfo, "proc/self/statm": fmt.Sprintf("9999999 900 100 1 0 %d 0\n", gib/int64(os.Getpagesize())),
+		}, want: []Limit{machine, {Name: "the limit of data (ulimit -d)", Total: 4 * gib, Available: 3 * gib, AddressSpace: true}}},
 		{name: "nonsense", files: map[string]string{
 			"proc/meminfo": "MemTotal: x kB\n\nMemAvailable:\n", "proc/self/cgroup": "0:\n::\nmemory\n",
 			"proc/self/mountinfo": "1 2\n - cgroup2\n1 2 3 4 5 - \n", "proc/self/statm": "x y\n",
 		}, addressSpace: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := system{root: tree(t, c.files), addressSpace: func() (uint64, bool) { return c.addressSpace, c.addressSpace > 0 }}
-			s.groups = s.findGroups()
+			s := system{root: tree(t, c.files), rlimit: func(resource int) (uint64, bool) {
+				n := map[int]uint64{unix.RLIMIT_AS: c.addressSpace, unix.RLIMIT_DATA: c.data}[resource]
+				return n, n > 0
+			}}
+			s.groups = s.findGroups("memory")
 			got := s.all()
 			if !reflect.DeepEqual(got, c.want) && len(got)+len(c.want) > 0 {
 				t.Errorf("%+v, want %+v", got, c.want)
@@ -128,6 +137,38 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestThreads checks the limits on threads of Go, of control groups, and of a user.
+func TestThreads(t *testing.T) {
+	uid := os.Geteuid()
+	status := func(uid, threads int) string {
+		return fmt.Sprintf("Name:\tx\nUid:\t%d\t%d\nThreads:\t%d\n", uid, uid, threads)
+	}
+	s := system{root: tree(t, map[string]string{
+		"proc/self/cgroup":                    "0::/job\n",
+		"proc/self/mountinfo":                 mountV2,
+		"sys/fs/cgroup/job/pids.max":          "30\n",
+		"sys/fs/cgroup/job/pids.current":      "12\n",
+		"sys/fs/cgroup/pids.max":              "max\n",
+		"sys/fs/cgroup/pids.current":          "100\n",
+		"proc/17/status":                      status(uid, 11),
+		"proc/18/status":                      status(uid, 4),
+		"proc/19/status":                      status(uid+1, 50),
+		"sys/fs/cgroup/job/memory.max":        "max\n",
+		"sys/fs/cgroup/other/pids/pids.other": "",
+	}), rlimit: func(resource int) (uint64, bool) { return 100, resource == unix.RLIMIT_NPROC }}
+	s.pids = s.findGroups("pids")
+	want := []Limit{{Name: "Go's run time", Total: 10000, Available: 9990}, {Name: "the control group /job", Total: 30, Available: 18}}
+	if uid != 0 { // whom no such limit holds
+		want = append(want, Limit{Name: "the limit of processes (ulimit -u)", Total: 100, Available: 85})
+	}
+	if got := s.threads(10); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if n := s.threadsOfUser(uid); n != 15 {
+		t.Errorf("%d threads, want 15", n)
+	}
+}
+
 func TestKills(t *testing.T) {
 	for _, c := range []struct {
 		files map[string]string
@@ -141,7 +182,7 @@ func TestKills(t *testing.T) {
 			"sys/fs/cgroup/memory/memory.oom_control": "oom_kill_disable 0\n"}, -1},
 	} {
 		s := system{root: tree(t, c.files)}
-		s.groups = s.findGroups()
+		s.groups = s.findGroups("memory")
 		n, ok := s.kills()
 		if n != c.want && (ok || c.want >= 0) {
 			t.Errorf("%d, %v, want %d", n, ok, c.want)
