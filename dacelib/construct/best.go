@@ -702,7 +702,7 @@ func (r *rungs) expected(rows []int) []float64 {
 	}
 	var out []float64
 	mid, spread := r.scales(r.field, len(r.columns))
-	values := make([][]float64, len(r.field))
+	values, below := make([][]float64, len(r.field)), make([]int, len(r.field))
 	for m := range r.training {
 		if len(r.field[0].values[m]) == 0 {
 			continue
@@ -719,6 +719,10 @@ func (r *rungs) expected(rows []int) []float64 {
 		}
 		slices.Sort(some)
 		some = slices.Compact(some)
+		for i := range values {
+			slices.Sort(values[i])
+			below[i] = 0
+		}
 		e, before := 0.0, 0.0
 		for _, v := range some {
 			g := 1.0
@@ -726,13 +730,10 @@ func (r *rungs) expected(rows []int) []float64 {
 				if times[i] == 0 {
 					continue
 				}
-				k := 0
-				for _, w := range own {
-					if w <= v {
-						k++
-					}
+				for below[i] < len(own) && own[below[i]] <= v {
+					below[i]++
 				}
-				g *= within(k, len(own), times[i])
+				g *= within(below[i], len(own), times[i])
 			}
 			e += (g - before) * v
 			before = g

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/construct"
+	"dace.local/dacelib/nir"
 	"dace.local/dacelib/portfolio"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
@@ -36,7 +37,7 @@ type settings struct {
 	class                                             string
 	d, evaluations, constructions, instances, repeats int
 	budget                                            int
-	verbose                                           bool
+	verbose, nirs                                     bool
 	file                                              string
 }
 
@@ -66,6 +67,7 @@ func main() {
 	flag.IntVar(&s.instances, "instances", 25, "number of unseen instances")
 	flag.IntVar(&s.repeats, "repeats", 10, "runs on an instance")
 	flag.IntVar(&s.budget, "budget", 500_000, "true evaluations of a construction at most")
+	flag.BoolVar(&s.nirs, "nirs", false, "also build portfolios by BEST's race on NIRs that the budget trains")
 	flag.BoolVar(&s.verbose, "v", false, "print the portfolios and the notes")
 	flag.Parse()
 	for _, s.class = range strings.Split(*classes, ",") {
@@ -136,6 +138,17 @@ func compare(ctx context.Context, s settings) error {
 		})
 		if err != nil {
 			return err
+		}
+		if s.nirs {
+			err = t.run(ctx, "BEST on NIRs", k+1, func(r *record) (err error) {
+				begun := time.Now()
+				r.Members, r.Spent, err = onNIRs(ctx, training, s, uint64(k+1))
+				r.Seconds = time.Since(begun).Seconds()
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 		err = t.run(ctx, "greedy", k+1, func(r *record) (err error) {
 			r.Members, r.Spent, err = greedy(ctx, training, s, uint64(k+1))
@@ -247,6 +260,24 @@ func library() []solver.Solver {
 		_, timed := s.(solver.Timed)
 		return timed || strings.HasPrefix(s.Name(), "simple-")
 	})
+}
+
+// onNIRs spends the budget on solutions of the training instances, trains NIRs on
+// their values and has BEST race on the NIRs, with its default number of runs.
+func onNIRs(ctx context.Context, training []problem.Problem, s settings, seed uint64) ([]solver.Config, int, error) {
+	net := nir.Quick()
+	net.Samples, net.Seed = s.budget/len(training), seed
+	net.Batch = min(net.Batch, net.Samples/2)
+	model, err := nir.Train(ctx, training, net)
+	if err != nil {
+		return nil, 0, err
+	}
+	nirs, err := model.NIRs()
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err := construct.Best(ctx, nirs, construct.Settings{Evaluations: s.evaluations, Seed: seed, Solvers: library()})
+	return r.Portfolio.Members, net.Samples * len(training), err
 }
 
 // greedy chooses the best four, with repetition, of 20 simple configurations by runs
