@@ -33,6 +33,10 @@ import (
 // than its best member under as many seeds.
 // All instances have the same weight.
 //
+// If the budget is at most 5,000 evaluations and does not pay for a run of every
+// solver on the instances, Best spends it on solutions for NIRs, the paper's models
+// of instances, and the race is on these; NIR has then the defaults of nir.Quick.
+//
 // By default it makes at most 600 runs, 480,000 evaluations for members of 800;
 // [Settings].Budget sets another number. If too few runs are affordable, the first
 // rungs make shorter ones. If ctx ends, it returns the best portfolio so far, the
@@ -178,6 +182,11 @@ func (r *rungs) run(ctx context.Context) error {
 	if byTime := r.affordable(seconds); byTime < r.total {
 		r.total = byTime
 		r.note("Budget.Seconds pays for about %d evaluations of %.2g s.", byTime, seconds)
+	}
+	if r.few(families, seconds) {
+		if ok, err := r.model(ctx); !ok {
+			return err
+		}
 	}
 	r.seen = map[solver.Config]bool{}
 	r.families = families

@@ -15,11 +15,9 @@
 package eda
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/smac"
@@ -77,7 +75,7 @@ func learn(s *solver.Search) {
 		}
 	}
 	reset()
-	x, values, order := problem.NewSolutions(n, d), make([]float64, n), make([]int, n)
+	x, values, scratch := problem.NewSolutions(n, d), make([]float64, n), make([]float64, n)
 	below, ones := make([]uint64, d), make([]int, d)
 	for !s.Over() {
 		if s.Stuck() {
@@ -90,43 +88,94 @@ func learn(s *solver.Search) {
 			draw(x.Row(k), below, rng)
 		}
 		m := s.Values(values, x)
-		for k := range m {
-			order[k] = k
+		first, last := 0, 0 // the best, the worst
+		for k, v := range values[:m] {
+			if v > values[first] {
+				first = k
+			}
+			if v <= values[last] {
+				last = k
+			}
 		}
-		slices.SortStableFunc(order[:m], func(i, j int) int { return cmp.Compare(values[j], values[i]) })
-		if m == 0 || values[order[0]] == values[order[m-1]] {
+		if m == 0 || values[first] == values[last] {
 			continue // nothing is learnt from equals
 		}
 		top := min(best, m-1)
-		worst := x.Row(order[m-1])
+		bound, more := largest(append(scratch[:0], values[:m]...), top)
 		clear(ones)
-		for _, k := range order[:top] {
-			count(ones, x.Row(k))
+		for k, v := range values[:m] {
+			if v > bound || v == bound && more > 0 {
+				if v == bound {
+					more--
+				}
+				count(ones, x.Row(k))
+			}
 		}
 		for i := range p {
 			p[i] += rate * (float64(ones[i])/float64(top) - p[i])
-			if first := moves.At(x.Row(order[0]), i); away && first != moves.At(worst, i) {
-				p[i] += rate / 2 * (float64(first) - p[i])
+			if bit := moves.At(x.Row(first), i); away && bit != moves.At(x.Row(last), i) {
+				p[i] += rate / 2 * (float64(bit) - p[i])
 			}
 			p[i] = min(1-margin, max(margin, p[i]))
 		}
 	}
 }
 
+// largest returns the n-th largest of some values, and how many of the n largest are
+// equal to it. It reorders them: Hoare's selection.
+func largest(v []float64, n int) (bound float64, equal int) {
+	rest := v
+	for at := n - 1; len(rest) > 1; {
+		pivot := rest[len(rest)/2]
+		i, j := 0, len(rest)-1
+		for i <= j {
+			for rest[i] > pivot {
+				i++
+			}
+			for rest[j] < pivot {
+				j--
+			}
+			if i <= j {
+				rest[i], rest[j] = rest[j], rest[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case at <= j:
+			rest = rest[:j+1]
+		case at >= i:
+			rest, at = rest[i:], at-i
+		default: // between equals
+			rest = rest[at : at+1]
+		}
+	}
+	bound, equal = rest[0], n
+	for _, w := range v {
+		if w > bound {
+			equal--
+		}
+	}
+	return bound, equal
+}
+
 // draw sets each bit with its probability, to 16 binary digits: where a random number
 // of 16 bits is below a bound.
 func draw(row, below []uint64, rng *rand.Rand) {
-	u, left := uint64(0), 0
 	for w := range row {
 		part := below[64*w : min(64*w+64, len(below))]
-		bits := uint64(0)
-		for i, b := range part {
-			if left == 0 {
-				u, left = rng.Uint64(), 4
+		bits, at := uint64(0), 0
+		for ; len(part) >= 4; part, at = part[4:], at+4 {
+			u := rng.Uint64()
+			// The sign of each difference.
+			bits |= ((u&0xffff-part[0])>>63 | (u>>16&0xffff-part[1])>>63<<1 | (u>>32&0xffff-part[2])>>63<<2 | (u>>48-part[3])>>63<<3) << (at & 63)
+		}
+		if len(part) > 0 {
+			u := rng.Uint64()
+			for k, b := range part {
+				bits |= (u&0xffff - b) >> 63 << ((at + k) & 63)
+				u >>= 16
 			}
-			bits |= (u&0xffff - b) >> 63 << (i & 63) // the sign of the difference
-			u >>= 16
-			left--
 		}
 		row[w] = bits
 	}

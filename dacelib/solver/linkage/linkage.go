@@ -17,7 +17,6 @@
 package linkage
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -58,10 +57,16 @@ type level struct {
 	// ones and both count the members with a one in a bit, and in two bits i > j at
 	// place i(i-1)/2 + j.
 	ones, both []int
-	groups     [][]int    // of the tree, without the whole
-	built      int        // members when groups were made
-	masks      [][]uint64 // the groups as bits
-	shuffled   [][]uint64 // scratch
+	groups     []group // of the tree, without the whole
+	built      int     // members when groups were made
+	shuffled   []group // scratch
+	distance   []float64
+}
+
+// A group is a set of bits.
+type group struct {
+	mask []uint64
+	size int
 }
 
 // mostMembers bounds the solutions of all levels; a run that has more begins anew.
@@ -161,13 +166,14 @@ func (l *level) mix(s *solver.Search, x, y []uint64, v float64, smallest bool) f
 	if l.groups == nil || n-l.built > l.built/8 {
 		l.build(s)
 	}
-	groups := l.masks
+	groups := l.groups
 	if !smallest {
 		l.shuffled = append(l.shuffled[:0], groups...)
 		groups = l.shuffled
 		s.Rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	}
-	for _, mask := range groups {
+	for _, g := range groups {
+		mask := g.mask
 		if s.Over() {
 			break
 		}
@@ -231,9 +237,12 @@ func (l *level) build(s *solver.Search) {
 	}
 	// The distance of two bits is one minus their mutual information as a share of
 	// their common entropy.
+	if l.distance == nil {
+		l.distance = make([]float64, d*d)
+	}
 	distance := make([][]float64, d)
 	for i := range distance {
-		distance[i] = make([]float64, d)
+		distance[i] = l.distance[i*d : (i+1)*d]
 	}
 	for i := range d {
 		for j := range i {
@@ -249,11 +258,18 @@ func (l *level) build(s *solver.Search) {
 			distance[i][j], distance[j][i] = far, far
 		}
 	}
-	clusters := make([][]int, d)
-	useful := make([][][]int, d)
+	// A tree has 2d-1 nodes; useful lists the groups of a node.
+	w := problem.Stride(d)
+	room := make([]uint64, (2*d-1)*w)
+	take := func() (mask []uint64) {
+		mask, room = room[:w:w], room[w:]
+		return mask
+	}
+	clusters, useful := make([]group, d), make([][]group, d)
 	for i := range clusters {
-		clusters[i] = []int{i}
-		useful[i] = [][]int{{i}}
+		clusters[i] = group{take(), 1}
+		moves.Flip(clusters[i].mask, i)
+		useful[i] = append(make([]group, 0, 4), clusters[i])
 	}
 	active := s.Rand.Perm(d) // ties are broken at random
 	// Nearest-neighbour chains find the same tree in d^2 steps.
@@ -280,7 +296,7 @@ func (l *level) build(s *solver.Search) {
 		}
 		a, b := chain[len(chain)-1], chain[len(chain)-2]
 		chain = chain[:len(chain)-2]
-		na, nb := float64(len(clusters[a])), float64(len(clusters[b]))
+		na, nb := float64(clusters[a].size), float64(clusters[b].size)
 		if distance[a][b] == 0 {
 			useful[a] = nil // its parts always go together
 		} else {
@@ -292,7 +308,11 @@ func (l *level) build(s *solver.Search) {
 				distance[c][a] = distance[a][c]
 			}
 		}
-		clusters[a] = append(slices.Clone(clusters[a]), clusters[b]...)
+		whole := group{take(), clusters[a].size + clusters[b].size}
+		for i := range w {
+			whole.mask[i] = clusters[a].mask[i] | clusters[b].mask[i]
+		}
+		clusters[a] = whole
 		if len(active) > 2 { // not the whole
 			useful[a] = append(useful[a], clusters[a])
 		}
@@ -300,13 +320,5 @@ func (l *level) build(s *solver.Search) {
 	}
 	l.groups = useful[active[0]]
 	s.Rand.Shuffle(len(l.groups), func(i, j int) { l.groups[i], l.groups[j] = l.groups[j], l.groups[i] })
-	slices.SortStableFunc(l.groups, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
-	l.masks = make([][]uint64, len(l.groups))
-	room := make([]uint64, len(l.groups)*problem.Stride(d))
-	for k, g := range l.groups {
-		l.masks[k], room = room[:problem.Stride(d)], room[problem.Stride(d):]
-		for _, i := range g {
-			moves.Flip(l.masks[k], i)
-		}
-	}
+	slices.SortStableFunc(l.groups, func(a, b group) int { return a.size - b.size })
 }
