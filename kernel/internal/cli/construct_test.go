@@ -307,3 +307,59 @@ func TestScenario(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// The limits of construct and solve are kept, and what ran out is said.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	of := func(out string, more ...string) []string {
+		return append([]string{"construct", "-class", "onemax", "-dim", "20", "-instances", "1", "-member-evaluations", "50", "-workers", "1", "-o", out}, more...)
+	}
+	// The instance's value is a share of the 20 bits: a run ends at three quarters, so
+	// that fewer evaluations are made than the runs were allowed.
+	made := map[string]int{}
+	for _, target := range []string{"", "0.75"} {
+		dir := t.TempDir()
+		args := of(filepath.Join(dir, "a"), "-runs", "60", "-measure", "anytime")
+		if target != "" {
+			args = append(args, "-target", target)
+		}
+		if got := dace(t, "", args...); got.code != exitOK {
+			t.Fatalf("-target %q: exit code %d: %s", target, got.code, got.err)
+		}
+		s, err := construct.LoadSummary(filepath.Join(dir, "a"))
+		if err != nil || s.Runs > 60 || s.Runs < 40 || s.Method != "BEST" {
+			t.Errorf("-target %q: %+v, %v", target, s, err)
+		}
+		made[target] = s.Evaluations
+	}
+	if made["0.75"] >= made[""]*9/10 {
+		t.Errorf("with a target %d evaluations, without %d", made["0.75"], made[""])
+	}
+	dir := t.TempDir()
+	got := dace(t, "", of(filepath.Join(dir, "a"), "-seconds", "0.000001", "-runs", "100000")...)
+	s, err := construct.LoadSummary(filepath.Join(dir, "a"))
+	if got.code != exitOK || err != nil || len(s.Members) != 4 || s.Runs > 1000 {
+		t.Errorf("-seconds: exit code %d, %+v, %v: %s", got.code, s, err, got.err)
+	}
+	if all := got.out + got.err; !strings.Contains(all, "Seconds") && !strings.Contains(all, "time") {
+		t.Errorf("-seconds: nothing says that the time ran out:\n%s", all)
+	}
+	var solved solution
+	answer := dace(t, "", "solve", "-class", "onemax", "-dim", "20", "-solvers", "ea", "-evaluations", "2000", "-target", "0.75")
+	if err := json.Unmarshal([]byte(answer.out), &solved); err != nil || float64(solved.Value) < 0.75 || solved.Evaluations >= 2000 {
+		t.Errorf("solve -target: %v, %+v", err, solved)
+	}
+	for args, want := range map[string]string{
+		"-seconds -1":      "must not be negative",
+		"-measure quick":   "quick",
+		"-target high":     "high",
+		"-evaluations 3":   "the least that BEST can keep is",
+		"-runs 2":          "the least that BEST can keep is",
+		"-seconds forever": "invalid value",
+	} {
+		got := dace(t, "", of(filepath.Join(t.TempDir(), "a"), strings.Fields(args)...)...)
+		if got.code == exitOK || !strings.Contains(got.err, want) {
+			t.Errorf("%s: exit code %d: %s", args, got.code, got.err)
+		}
+	}
+}
