@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "dcfeef1329a55f862d91317cbb2353b265b58c5dbff1fd98cd3b4354f624266c"
+const Sum = "64d8e530147373ebeba426837fbe644d2139ad70d6fea8bff99e35dda364f4e2"
