@@ -51,7 +51,7 @@ func TestBestFewEvaluations(t *testing.T) {
 	if !strings.Contains(r.String(), "NIRs, models of the instances, on which configurations raced") {
 		t.Error(r)
 	}
-	again, err := construct.Best(t.Context(), ps, s) // from the record
+	again, err := construct.Best(t.Context(), ps, s)                                         // from the record
 	if err != nil || !reflect.DeepEqual(again.Portfolio, r.Portfolio) || made()-first > 50 { // it looks whether the instances are the same
 		t.Errorf("from the record: %v, %v, %d evaluations", again.Portfolio, err, made()-first)
 	}
