@@ -106,6 +106,7 @@ type within struct {
 	// globals are the numbers of the global variables that stand for those that it
 	// uses, by their place among vars.
 	globals map[int]int
+	own     *ownWithin // where the session's own machine runs it
 }
 
 // compileWithin compiles code that uses variables of a function besides the session's.
@@ -137,6 +138,10 @@ func (s *Session) compileWithin(code string, vars []*types.Var, keep bool) (w *w
 		}
 	}()
 	defer compilerPanic(&err)
+	if s.own != nil {
+		w.own, err = s.withinOwn(w.checked, before, made)
+		return w, err
+	}
 	s.types.Adopt(w.checked)
 	anchor := s.machine.Files().AddFile(cell.FileName(src.Number), -1, 1).Pos(0)
 	out, err := lower.Within(lowerEnv{s}, s.lowered, s.machine.Files(), w.checked, before, locals, false, anchor)
@@ -169,6 +174,9 @@ func (s *Session) checkWithin(p *check.Program, src *check.Source) (c *check.Che
 // bind makes the global variables that the code uses refer to the variables of a
 // function's call.
 func (w *within) bind(m *vm.Machine, values []reflect.Value) {
+	if w.own != nil {
+		w.own.bind(values)
+	}
 	for i, global := range w.globals {
 		m.Alias(global, values[i])
 	}
@@ -193,7 +201,11 @@ func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Val
 	defer s.finish(run)
 	s.debugger.Begin(run)
 	run.Begin(func() { w.bind(s.machine, values) })
-	if err := s.runCompiled(run, w.program, release); err != nil {
+	if w.own != nil {
+		if err := s.runWithinOwn(run, w, release); err != nil {
+			return nil, err
+		}
+	} else if err := s.runCompiled(run, w.program, release); err != nil {
 		return nil, s.runtimeError(run, err)
 	}
 	return result.get(), failure.get()

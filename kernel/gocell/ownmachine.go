@@ -31,6 +31,7 @@ type ownMachine struct {
 	compiler *compile.Compiler
 	machine  *code.Machine
 	tables   map[string]map[string]reflect.Value
+	stopVars map[int][]*types.Var     // the variables in scope at the debugger's stops
 	standIns map[string]reflect.Value // functions that replace methods of the library, by name
 }
 
@@ -88,6 +89,7 @@ func newOwnMachine(s *Session) *ownMachine {
 	}
 	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}, standIns: s.packages.library.Runtime()}
 	s.machine.Own = ownVM{s, o}
+	o.machine.Raised = func(g *code.G, value any) { o.raised(s, g, value) }
 	o.machine.Native = func() any { return s.compiled.Frames() }
 	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.Goroutine, vm.LockMap, vm.UnlockMap
 	o.machine.Stopped = func(*code.G) { panic(stopping{}) }
@@ -220,10 +222,11 @@ func (o *ownMachine) callers(s *Session) (list []vm.Caller) {
 	return list
 }
 
-// compile compiles a checked cell.
-func (o *ownMachine) compile(s *Session, c *check.Checked, isProgram bool) (e *code.Entry, err error) {
+// compile compiles a cell that has been checked against a program.
+func (o *ownMachine) compile(s *Session, c *check.Checked, prog *check.Program, isProgram bool) (e *code.Entry, err error) {
 	defer compilerPanic(&err)
 	s.types.Adopt(c)
+	o.noteStops(s, c)
 	x := &compile.Cell{Info: c.Info, Body: c.Source.Body.List, Vars: map[*types.Var]*types.Var{}, Same: map[*types.Var]*types.Var{},
 		Moved: map[*types.Var]*types.Var{}}
 	for _, d := range c.Decls {
@@ -245,13 +248,13 @@ func (o *ownMachine) compile(s *Session, c *check.Checked, isProgram bool) (e *c
 	}
 	x.InitAt = check.AfterVars(x.Body)
 	for n, v := range c.Moved {
-		if old := s.prog.Names[n]; old != nil {
+		if old := prog.Names[n]; old != nil {
 			if was, ok := old.Object.(*types.Var); ok {
 				x.Moved[v] = was
 			}
 		}
 	}
-	o.variables(s, c, x)
+	o.variables(c, prog, x)
 	if e := c.Next.Names["ctx"]; e != nil && e.Cell == 0 {
 		if v, ok := e.Object.(*types.Var); ok {
 			ctx := s.machine.Context()
@@ -269,11 +272,11 @@ func (o *ownMachine) compile(s *Session, c *check.Checked, isProgram bool) (e *c
 }
 
 // variables tells which variables of the statements are the session's.
-func (o *ownMachine) variables(s *Session, c *check.Checked, x *compile.Cell) {
+func (o *ownMachine) variables(c *check.Checked, prog *check.Program, x *compile.Cell) {
 	at := map[token.Pos]*types.Var{}
 	for _, v := range c.Vars {
 		at[v.Pos()] = v
-		if old := s.prog.Names[v.Name()]; old != nil && old.Cell != 0 && old.Cell != check.OfFunction && !c.Redeclared[v.Name()] {
+		if old := prog.Names[v.Name()]; old != nil && old.Cell != 0 && old.Cell != check.OfFunction && !c.Redeclared[v.Name()] {
 			if was, ok := old.Object.(*types.Var); ok && types.Identical(was.Type(), v.Type()) {
 				x.Same[v] = was
 			}
@@ -355,7 +358,7 @@ func (o *ownMachine) run(s *Session, run *vm.Cell, natives []*check.Native, entr
 // at when the cell panics.
 func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release func(), vars []string, failed func() error) error {
 	undo := s.keepNames()
-	e, err := s.own.compile(s, c, isProgram)
+	e, err := s.own.compile(s, c, s.prog, isProgram)
 	if err != nil {
 		undo()
 		refusal, ok := err.(*compile.Error)

@@ -4,7 +4,9 @@ package gocell
 
 import (
 	"fmt"
+	"go/types"
 	"os"
+	"reflect"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
@@ -20,6 +22,18 @@ func newOwnMachine(*Session) *ownMachine {
 		fmt.Fprintf(os.Stderr, "dace: %s=compile has no effect: a release runs cells by the interpreter alone; a kernel that go run ./install builds in a clone has both\n", MachineVariable)
 	}
 	return nil
+}
+
+type ownWithin struct{}
+
+func (*ownWithin) bind([]reflect.Value) {}
+
+func (s *Session) withinOwn(*check.Checked, *check.Program, []*types.Var) (*ownWithin, error) {
+	panic("gocell: a release has no machine of its own")
+}
+
+func (s *Session) runWithinOwn(*vm.Cell, *within, func()) error {
+	panic("gocell: a release has no machine of its own")
 }
 
 func (s *Session) linkOwn(*linkage) (func(*vm.Cell) *engine.Error, error) {

@@ -155,8 +155,8 @@ func Go(p Prepare) Do {
 		run := func() {
 			m.begin(g)
 			defer func() {
-				m.end(g)
-				m.others.Add(-1)
+				defer m.others.Add(-1)
+				defer m.end(g)
 				if m.Panicked == nil {
 					return
 				}
@@ -189,8 +189,8 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 	m.begin(g)
 	ended := false
 	defer func() {
-		m.end(g)
-		m.calls.Add(-1)
+		defer m.calls.Add(-1)
+		defer m.end(g)
 		if ended {
 			return
 		}

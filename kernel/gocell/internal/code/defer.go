@@ -159,4 +159,7 @@ func (g *G) Note(value any) {
 			break
 		}
 	}
+	if g.M.Raised != nil {
+		g.M.Raised(g, value)
+	}
 }

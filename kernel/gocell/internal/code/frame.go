@@ -192,6 +192,8 @@ type Machine struct {
 	// Panicked is told of a panic that ends a goroutine; nil lets it end the
 	// process.
 	Panicked func(g *G, value any)
+	// Raised is told of each panic that begins, where it began; it may be nil.
+	Raised func(g *G, value any)
 	// Native returns the frames of code that is not of this machine and that the panic
 	// under way comes out of; it may be nil.
 	Native func() any

@@ -142,7 +142,7 @@ func (g *G) outermost(f *Frame) {
 		if ended {
 			return
 		}
-		g.M.end(g)
+		defer g.M.end(g)
 		if r := recover(); r != nil {
 			g.Note(r)
 			if g.M.Foreign == nil || !g.M.Foreign(g, r) {

@@ -73,7 +73,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 			lines = append(lines, c.calls(x.Init)...)
 		}
 		if s == x.Last {
-			lines = append(lines, code.Line{Do: f.show(s.(*ast.ExprStmt).X, x.List, x.Show), Pos: int32(s.Pos())})
+			lines = append(lines, f.stopBefore(s, code.Line{Do: f.show(s.(*ast.ExprStmt).X, x.List, x.Show), Pos: int32(s.Pos())}))
 			continue
 		}
 		lines = append(lines, f.line(s))

@@ -51,6 +51,8 @@ func (e *Error) Error() string { return e.Msg }
 type Compiler struct {
 	Machine *code.Machine
 	Files   *token.FileSet
+	// Stops are the statements before which a debugger may stop.
+	Stops map[ast.Stmt]Stop
 
 	mu        sync.Mutex // held while something is compiled, also when code that runs asks for a method
 	host      Host

@@ -22,7 +22,7 @@ func (f *function) line(s ast.Stmt) code.Line {
 	if !harmless(s) {
 		l.Pos = int32(s.Pos())
 	}
-	return l
+	return f.stopBefore(s, l)
 }
 
 // harmless reports whether a statement cannot fail or wait, and calls

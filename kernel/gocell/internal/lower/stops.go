@@ -44,6 +44,25 @@ func (l *lowerer) stopAtStatements(n ast.Node) ast.Node {
 	return n
 }
 
+// NoteStops calls stop for each statement of a declaration, or of a cell, before which a
+// debugger may stop.
+func NoteStops(fset *token.FileSet, info *types.Info, n ast.Node, stop func(s ast.Stmt, at Stop)) {
+	if !stopsIn(fset, n) {
+		return
+	}
+	k := &stopper{info: info, stop: func(s ast.Stmt, vars []*types.Var) ast.Stmt {
+		stop(s, Stop{Pos: s.Pos(), End: s.End(), At: fset.Position(s.Pos()), Vars: vars})
+		return nil
+	}}
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		k.fields(n.Recv)
+		k.function(n.Type, n.Body)
+	case *ast.BlockStmt:
+		k.list(n.List)
+	}
+}
+
 // stopsIn reports whether a declaration, or the statements of a cell, stand in a
 // cell: the kernel's and those of fetched packages do not.
 func stopsIn(fset *token.FileSet, n ast.Node) bool {

@@ -86,6 +86,13 @@ func (m *Machine) Context() context.Context {
 // global variables have been made.
 func (c *Cell) Begin(f func()) { c.begins = f }
 
+// Start calls the function of Begin.
+func (c *Cell) Start() {
+	if c.begins != nil {
+		c.begins()
+	}
+}
+
 // Context returns the cell's context. It ends with the cell.
 func (c *Cell) Context() context.Context { return c.ctx }
 

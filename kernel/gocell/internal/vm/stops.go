@@ -99,6 +99,13 @@ type Stack struct {
 
 	m    *Machine
 	here *runFrame
+	vars func(i, stop int) []reflect.Value // of another machine; nil where the interpreter runs the cells
+}
+
+// NewStack returns the calls under way in this goroutine, which another machine runs:
+// calls and function are the Stack's, vars does what Variables does.
+func (m *Machine) NewStack(calls []StackCall, function string, vars func(i, stop int) []reflect.Value) *Stack {
+	return &Stack{Goroutine: currentG(), Cell: m.Cell(), Calls: calls, Function: function, m: m, vars: vars}
 }
 
 // Goroutine returns what Stack.Goroutine is of this goroutine.
@@ -134,6 +141,9 @@ func (s *Stack) Depth() int { return len(s.Calls) }
 // interpreter keeps in no frame is not valid, and there are none where the frame
 // is not known.
 func (s *Stack) Variables(i, stop int) []reflect.Value {
+	if s.vars != nil {
+		return s.vars(i, stop)
+	}
 	f := s.here
 	if i < len(s.Calls) {
 		f = s.Calls[i].frame
