@@ -48,8 +48,10 @@ func Methods() []string {
 	return names
 }
 
-// Build constructs a portfolio by one of [Methods], in upper or lower case. CEPS and
-// FRESH need class, from which they draw instances. ONEx3 is [One] with three Seeds.
+// Build constructs a portfolio by one of [Methods]: method is "DACE", "CEPS", "NoReg",
+// "GLOBAL", "PARHYDRA", "ONE", "ONEx3", "FRESH", "GREEDY" or "BEST", in upper or
+// lower case. CEPS and FRESH need class, from which they draw instances. ONEx3 is
+// [One] with three Seeds.
 func Build(ctx context.Context, method string, class problem.Class, training []problem.Problem, s Settings) (Result, error) {
 	for _, m := range methods {
 		if strings.EqualFold(m.name, method) {
