@@ -90,7 +90,8 @@ func TestScripts(t *testing.T) {
 		{"exit well", "os.Exit(0)", nil, "", 0, "", ""},
 		{"panic", "fmt.Println(1)\nvar m map[string]int\nm[\"a\"] = 1", nil, "", 1, "1\n", "assignment to entry in nil map"},
 		{"not Go", "x := \"a\" + 1", nil, "", 1, "", "mismatched types"},
-		{"error at the end", "fmt.Println(1)\nos.Open(\"/nosuch\")", nil, "", 1, "1\n", "In[1]:2:1: in cell\n"},
+		{"error at the end", "fmt.Println(1)\nos.Open(\"/nosuch\")", nil, "", 1, "1\n", "error at the end.go:2:1: in cell\n"},
+		{"error in the second cell", "// %%\nx := 1\n\n// %%\n// %precision 3\ny := x\ny / (x - x)", nil, "", 1, "", "error in the second cell.go:7:1: in cell\n"},
 		{"error assigned", "f, err := os.Open(\"/nosuch\")\nf, err", nil, "", 0, "<nil>, open /nosuch: no such file or directory\n", ""},
 		{"must", "fmt.Println(must(strconv.Atoi(\"1\")))\nmust(os.Open(\"/nosuch\"))\nfmt.Println(2)", nil, "", 1, "1\n", "error: open /nosuch: no such file or directory"},
 		{"must in a program", "package main\n\nfunc main() { must(os.Open(\"/nosuch\")) }", nil, "", 1, "", "error: open /nosuch: no such file or directory"},
@@ -119,7 +120,7 @@ func TestShebang(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "count"), "#!/usr/bin/env dace\n%cd /\nlines := !echo a; echo b\nfmt.Println(len(lines), os.Args[1:])\nnosuch()\n")
 	write(t, filepath.Join(dir, "sum.go"), "#!/usr/bin/env dace\nfmt.Println(1+2, os.Args[1:])\n")
-	for name, want := range map[string]string{"sum.go": "3 [x -y]\n", "count": "In[1]:5:1: undefined: nosuch"} {
+	for name, want := range map[string]string{"sum.go": "3 [x -y]\n", "count": "count:5:1: undefined: nosuch"} {
 		cmd := exec.Command(filepath.Join(dir, name), "x", "-y")
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "DACE_BE_THE_COMMAND=1", "XDG_STATE_HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"))

@@ -8,6 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"dace.local/kernel/engine"
@@ -64,7 +67,7 @@ func runScript(env *Env, v *verb, args []string) int {
 	if err != nil {
 		return v.fail(env, err)
 	}
-	cells := []string{source}
+	cells, lines := []string{source}, []int{0}
 	if isPercentFile([]byte(source)) {
 		nb, err := notebook.ReadPercent([]byte(source))
 		if err != nil {
@@ -76,6 +79,7 @@ func runScript(env *Env, v *verb, args []string) int {
 				cells = append(cells, c.Source)
 			}
 		}
+		lines = linesOf(source, cells)
 	}
 	asker := &asker{in: env.Stdin, out: env.Stdout}
 	out := &console{out: env.Stdout, err: env.Stderr, dir: *figures, base: "script", input: asker.ask}
@@ -100,12 +104,48 @@ func runScript(env *Env, v *verb, args []string) int {
 		out.result(result)
 	}
 	out.finish()
-	return scriptCode(env, v, ctx, out, err)
+	return scriptCode(env, v, ctx, out, err, func(trace string) string { return inFile(trace, path, lines) })
 }
 
-// scriptCode reports the error with which a script ended, if any, and returns
-// the exit code.
-func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error) int {
+// linesOf returns, for each cell of a text, the number of lines before it; -1 for one
+// whose first line the text does not have as it is.
+func linesOf(source string, cells []string) (before []int) {
+	at, text := 0, strings.Split(source, "\n")
+	for _, cell := range cells {
+		first, _, _ := strings.Cut(cell, "\n")
+		i := slices.IndexFunc(text[at:], func(line string) bool { return line == first || line == "// "+first }) // a magic is a comment there
+		if i < 0 {
+			before = append(before, -1)
+			continue
+		}
+		before = append(before, at+i)
+		at += i + strings.Count(cell, "\n") + 1
+		at = min(at, len(text))
+	}
+	return before
+}
+
+var cellPlace = regexp.MustCompile(`In\[(\d+)\]:(\d+)`)
+
+// inFile puts places in a file in the stead of those in cells: x.go:3 for In[1]:3.
+func inFile(trace, path string, lines []int) string {
+	if path == "-" {
+		path = "stdin"
+	}
+	return cellPlace.ReplaceAllStringFunc(trace, func(place string) string {
+		m := cellPlace.FindStringSubmatch(place)
+		cell, _ := strconv.Atoi(m[1])
+		line, _ := strconv.Atoi(m[2])
+		if cell < 1 || cell > len(lines) || lines[cell-1] < 0 {
+			return place
+		}
+		return fmt.Sprintf("%s:%d", path, lines[cell-1]+line)
+	})
+}
+
+// scriptCode reports the error with which a script ended, if any, with its places as
+// placed has them, and returns the exit code.
+func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error, placed func(trace string) string) int {
 	var e *engine.Error
 	switch {
 	case err == nil && out.failed != nil:
@@ -119,7 +159,7 @@ func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error)
 	if n, _ := fmt.Sscanf(e.Message, "os.Exit(%d)", &status); n == 1 && e.Name == "Exit" {
 		return status
 	}
-	trace := e.Text()
+	trace := placed(e.Text())
 	if !colours(env.Stderr) {
 		trace = plain(trace)
 	}
