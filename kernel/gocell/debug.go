@@ -46,7 +46,12 @@ func (h debugHost) Text(number int) string {
 	return h.s.texts[number]
 }
 
-func (h debugHost) Trace(on bool) { h.s.machine.Trace(on) }
+func (h debugHost) Trace(on bool) {
+	h.s.machine.Trace(on)
+	if on && h.s.own != nil {
+		h.s.attachedOwn()
+	}
+}
 
 func (h debugHost) TypeName(t types.Type) string { return types.TypeString(t, check.ShortName) }
 

@@ -29,7 +29,8 @@ type debugClient struct {
 // debugPatience is how long a test waits before it fails.
 const debugPatience = 2 * time.Minute
 
-func newDebugClient(t testing.TB) *debugClient {
+// newDebugClient attaches to a session in which some cells have run.
+func newDebugClient(t testing.TB, earlier ...string) *debugClient {
 	c := &debugClient{t: t, s: benchSession(t), events: make(chan string, 1000)}
 	c.s.DebugEvents(func(event string, body any) {
 		m := body.(map[string]any)
@@ -38,6 +39,12 @@ func newDebugClient(t testing.TB) *debugClient {
 			c.events <- fmt.Sprint("stopped ", m["reason"])
 		}
 	})
+	for _, code := range earlier {
+		c.start(t.Context(), code)
+		if err := c.ended(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c.ask("initialize", nil)
 	c.ask("attach", nil)
 	return c

@@ -21,21 +21,37 @@ import (
 
 // noteStops makes the statements of a cell stops, if a client debugs.
 func (o *ownMachine) noteStops(s *Session, c *check.Checked) {
-	env := lowerEnv{s}
-	if !env.Debugging() {
-		return
+	if s.debugger.Attached() {
+		for _, n := range c.Nodes() {
+			o.stopsIn(s, c.Info, n)
+		}
 	}
+}
+
+// stopsIn makes the statements below n stops. It reports whether some were none.
+func (o *ownMachine) stopsIn(s *Session, info *types.Info, n ast.Node) (some bool) {
 	if o.compiler.Stops == nil {
 		o.compiler.Stops, o.stopVars = map[ast.Stmt]compile.Stop{}, map[int][]*types.Var{}
 	}
-	for _, n := range c.Nodes() {
-		lower.NoteStops(s.machine.Files(), c.Info, n, func(stmt ast.Stmt, at lower.Stop) {
-			number := env.Stop(at)
-			o.stopVars[number] = at.Vars
-			o.compiler.Stops[stmt] = compile.Stop{Flag: s.debugger.Flag(number), Stop: func(f *code.Frame) {
-				s.debugger.Stop(number, o.stack(s, f, false))
-			}}
-		})
+	lower.NoteStops(s.machine.Files(), info, n, func(stmt ast.Stmt, at lower.Stop) {
+		if _, is := o.compiler.Stops[stmt]; is {
+			return
+		}
+		some = true
+		number := s.debugger.Add(at)
+		o.stopVars[number] = at.Vars
+		o.compiler.Stops[stmt] = compile.Stop{Flag: s.debugger.Flag(number), Stop: func(f *code.Frame) {
+			s.debugger.Stop(number, o.stack(s, f, false))
+		}}
+	})
+	return some
+}
+
+// attachedOwn makes the statements of all functions of the session stops.
+func (s *Session) attachedOwn() {
+	err := s.own.compiler.Again(func(d *ast.FuncDecl, info *types.Info) bool { return s.own.stopsIn(s, info, d) })
+	if err != nil {
+		panic("gocell: internal: a function cannot be compiled again: " + err.Error())
 	}
 }
 

@@ -36,6 +36,8 @@ func (s *Session) runWithinOwn(*vm.Cell, *within, func()) error {
 	panic("gocell: a release has no machine of its own")
 }
 
+func (s *Session) attachedOwn() {}
+
 func (s *Session) linkOwn(*linkage) (func(*vm.Cell) *engine.Error, error) {
 	panic("gocell: a release has no machine of its own")
 }

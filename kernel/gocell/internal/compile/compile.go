@@ -69,6 +69,7 @@ type Compiler struct {
 	named     map[reflect.Type]types.Type // types whose methods cells declare
 	substs    map[*types.TypeParamList][]substituted
 	queue     []func()
+	bodies    []func()  // that have been queued for functions of cells
 	depth     int       // how many instances lead to the one that is compiled
 	at        token.Pos // of the instance that is asked for
 	bound     map[*types.Named]bool
@@ -224,6 +225,30 @@ func (c *Compiler) finish() {
 	}
 }
 
+// compile queues the body of a function of cells, which Again compiles once more.
+func (c *Compiler) compile(body func()) {
+	c.queue, c.bodies = append(c.queue, body), append(c.bodies, body)
+}
+
+// Again compiles the functions of cells once more, as they are called from now on. stops
+// is called before for each declaration; nothing is done if it is false for all.
+func (c *Compiler) Again(stops func(d *ast.FuncDecl, info *types.Info) bool) (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer refused(&err)
+	any := false
+	for _, d := range c.decls {
+		any = stops(d.syntax, d.info) || any
+	}
+	if any {
+		for _, body := range c.bodies {
+			body()
+		}
+		c.finish()
+	}
+	return nil
+}
+
 // entry returns the entry of a function or method that is not generic, and
 // queues its body if it is new.
 func (c *Compiler) entry(o *types.Func) *code.Entry {
@@ -236,7 +261,7 @@ func (c *Compiler) entry(o *types.Func) *code.Entry {
 	}
 	e := &code.Entry{}
 	c.entries[o] = e
-	c.queue = append(c.queue, func() { e.Fn = c.function(d, nil, o.Signature(), shownName(o, nil), false) })
+	c.compile(func() { e.Fn = c.function(d, nil, o.Signature(), shownName(o, nil), false) })
 	return e
 }
 
@@ -271,7 +296,7 @@ func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
 		}
 	}
 	depth := c.depth + 1
-	c.queue = append(c.queue, func() {
+	c.compile(func() {
 		c.depth = depth
 		in.entry.Fn = c.function(d, s, sig, shownName(o, args), false)
 		c.depth = 0
@@ -592,7 +617,9 @@ func (c *Compiler) copying(m *types.Func, n *types.Named) *code.Entry {
 		}
 		s = c.substitution(sig.RecvTypeParams(), args)
 	}
-	return &code.Entry{Fn: c.function(d, s, sig, shownName(m, nil), true)}
+	e := &code.Entry{}
+	c.compile(func() { e.Fn = c.function(d, s, sig, shownName(m, nil), true) })
+	return e
 }
 
 func namedOf(t types.Type) *types.Named {
