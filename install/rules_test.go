@@ -140,7 +140,7 @@ var wings = [][]string{
 // package imports one of its own row or of a later one.
 var rooms = [][]string{
 	{"kernel/gocell/internal/cell"},
-	{"kernel/gocell/internal/syntax"},
+	{"kernel/gocell/internal/syntax", "kernel/gocell/internal/profile"},
 	{"kernel/gocell/internal/check"},
 	{"kernel/gocell/internal/vm", "kernel/gocell/internal/code"},
 	{"kernel/gocell/internal/std", "kernel/gocell/internal/stdio", "kernel/gocell/internal/mirror"},

@@ -23,9 +23,11 @@ import (
 // A holder is the target of the label pointer. It begins with the layout of an
 // empty set of profiler labels, so that a profile can read it.
 type holder struct {
-	labels []struct{ key, value string }
+	labels []label
 	value  any
 }
+
+type label = struct{ key, value string }
 
 func init() {
 	if err := checkLabels(reflect.TypeFor[pprof.LabelSet]()); err != nil {
@@ -55,21 +57,27 @@ func getLabel() unsafe.Pointer
 //go:linkname setLabel runtime/pprof.runtime_setProfLabel
 func setLabel(unsafe.Pointer)
 
-// With calls f. During the call v is the value of this goroutine, and of the
-// goroutines that f starts.
-func With(v any, f func()) {
-	h := &holder{value: v}
+// newHolder returns a holder that Value knows.
+func newHolder(v any, labels ...label) *holder {
+	h := &holder{labels, v}
 	at := uintptr(unsafe.Pointer(h))
 	live.Store(at, struct{}{})
 	runtime.AddCleanup(h, func(at uintptr) { live.Delete(at) }, at)
+	return h
+}
+
+// With calls f. During the call v is the value of this goroutine, and of the
+// goroutines that f starts.
+func With(v any, f func()) {
+	h := newHolder(v)
 	old := getLabel()
 	setLabel(unsafe.Pointer(h))
 	defer setLabel(old)
 	f()
 }
 
-// Value returns the value of this goroutine, or nil if it has none.
-func Value() any {
+// current returns the holder of this goroutine, nil if it has none.
+func current() *holder {
 	p := getLabel()
 	if p == nil {
 		return nil
@@ -77,7 +85,33 @@ func Value() any {
 	if _, ok := live.Load(uintptr(p)); !ok {
 		return nil
 	}
-	return (*holder)(p).value
+	return (*holder)(p)
+}
+
+// Value returns the value of this goroutine, or nil if it has none.
+func Value() any {
+	if h := current(); h != nil {
+		return h.value
+	}
+	return nil
+}
+
+// SetLabel gives this goroutine a label for profilers, in place of the one that it
+// has, until the innermost With ends. Goroutines that it starts inherit it.
+func SetLabel(key, value string) {
+	setLabel(unsafe.Pointer(newHolder(Value(), label{key, value})))
+}
+
+// Label returns the value of this goroutine's label for profilers, "" if it has none.
+func Label(key string) string {
+	if h := current(); h != nil {
+		for _, l := range h.labels {
+			if l.key == key {
+				return l.value
+			}
+		}
+	}
+	return ""
 }
 
 // fallback holds the value of SetDefault.

@@ -98,3 +98,22 @@ func BenchmarkValue(b *testing.B) {
 		}
 	})
 }
+
+// A label for profilers is inherited, and leaves the value as it is.
+func TestLabel(t *testing.T) {
+	With("value", func() {
+		SetLabel("key", "one")
+		done := make(chan string)
+		go func() { done <- Label("key") + " " + Value().(string) }()
+		if got := <-done; got != "one value" || Label("other") != "" {
+			t.Errorf("a new goroutine has %q", got)
+		}
+		SetLabel("key", "two")
+		if Label("key") != "two" {
+			t.Errorf("the label is %q", Label("key"))
+		}
+	})
+	if Label("key") != "" || Value() != nil {
+		t.Error("the label stays")
+	}
+}

@@ -495,6 +495,18 @@ func (s *Set) Callers() (inner, outer []vm.Caller) {
 	return inner, outer
 }
 
+// Frame returns the line of a compiled cell that a function on a stack stands for; ok is
+// false for other functions. The line is not valid for what has none.
+func (s *Set) Frame(function, file string, line int) (f vm.Frame, ok bool) {
+	path, name, ok := s.compiledName(function)
+	if !ok || s.empty() {
+		return f, false
+	}
+	f.Name = frameName(name)
+	f.Pos, _ = s.position(path, file, line)
+	return f, true
+}
+
 // compiledName returns the path of the compiled cell that a function on the stack
 // belongs to, and its name there.
 func (s *Set) compiledName(function string) (path, name string, ok bool) {

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/internal/profile"
 	"dace.local/kernel/internal/suggest"
 )
 
@@ -34,6 +35,9 @@ type Host interface {
 	Values(ctx context.Context, c engine.Cell, out engine.Outputs) ([]any, error)
 	// Call calls a function that comes from Values.
 	Call(ctx context.Context, out engine.Outputs, f func()) error
+	// Profile runs the code at a position by run, and returns what its lines took of the processor's
+	// time; nil where no profile can be taken. The error is run's.
+	Profile(ctx context.Context, at token.Position, run func(context.Context) error) (*profile.Profile, error)
 	// Surviving returns a test that fails where f panics.
 	Surviving(f func(*testing.T)) func(*testing.T)
 	// Declared returns what the cells have declared, sorted by name.

@@ -431,6 +431,8 @@ func (s *Set) Blank(code string, isName func(string) bool) string {
 				flags := 0
 				if u.Name == "%timeit" {
 					_, flags, _ = timeitFlags(u.Args) // wrong flags are as long as right ones
+				} else if u.Name == "%prun" {
+					flags = PrunFlags(u.Args)
 				}
 				cell.Wipe(b[from : u.ArgsAt+flags])
 			case m.OfCell() && m.Args != GoBody:

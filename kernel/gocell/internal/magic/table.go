@@ -32,6 +32,8 @@ func table() []Magic {
 		{"%lsmagic", "%lsmagic", "lists the magics", "", Words, l(lsmagic)},
 		{"%%markdown", "%%markdown", "shows the cell as Markdown", "", Words, show("text/markdown")},
 		{"%precision", "%precision [DIGITS|FORMAT]", "says how floating-point values are shown: %precision 3, %precision %.3g", "Without an argument they are shown in full again. fmt.Print is not concerned.", Words, l(precision)},
+		{"%prun", "%prun [-o FILE] [-n LINES] STATEMENT", "runs a statement and shows what lines of cells took the processor's time", aboutPrun, Go, prunLine},
+		{"%%prun", "%%prun [-o FILE] [-n LINES]", "runs the cell and shows what lines of cells took the processor's time", aboutPrun, GoBody, prunCell},
 		{"%pwd", "%pwd", "shows the working folder", "", Words, l(pwd)},
 		{"%reset", "%reset [-f]", "forgets all variables, functions and types of the session", "It asks first; -f does not. Fetched modules (%get) stay.", Words, l(reset)},
 		{"%rm", "%rm NAME...", "forgets variables, functions and types of the session", "", Words, l(remove)},
@@ -48,6 +50,11 @@ func table() []Magic {
 		{"%%writefile", "%%writefile [-a] FILE", "writes the cell to a file; -a appends", "", Files, l(writefile)},
 	}
 }
+
+const aboutPrun = `A flame graph and a table list the lines of interpreted and compiled functions. A line has
+the time of the libraries that it calls; its total is with the functions of cells that
+it calls, and the goroutines that it starts. An interrupt ends the run, and shows what
+there is. -o writes a file for go tool pprof, -n sets how many lines are listed.`
 
 // About returns the documentation of a magic as a doc comment.
 func (m Magic) About() string {

@@ -22,7 +22,8 @@ type calls struct {
 	// yet (recover.go); nil if there is none.
 	deferral *deferral
 	// raised is the panic under way that the debugger has been told of.
-	raised [2]uintptr
+	raised  [2]uintptr
+	sampled sampled // of a profile; see sample.go
 	// idle makes what a goroutine does here happen before what a later goroutine with
 	// the same address does.
 	idle ordered

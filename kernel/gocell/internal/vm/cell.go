@@ -263,6 +263,7 @@ func (m *Machine) run(c *Cell, run func() error) error {
 			close(ended)
 		}
 		c.main = &mainRun{currentG(), end, m.hooks.CompiledDefers}
+		defer m.sampleGoroutine()()()
 		err := errors.New("runtime.Goexit has ended the cell; the session lives on")
 		defer func() {
 			if v := recover(); v != nil {

@@ -66,7 +66,9 @@ func (m *Machine) guardBelow(n node) {
 
 func (m *Machine) guardNode(n node) {
 	if k := n.kind(); (k == "funcDecl" || k == "funcLit") && len(n.children()) == 4 {
-		*n.meta() = newFunction(n) // which looks at the generators of the interpreter
+		fn := newFunction(n) // which looks at the generators of the interpreter
+		fn.m = m
+		*n.meta() = fn
 	}
 	m.guardBelow(n)
 	switch n.kind() {
@@ -128,6 +130,9 @@ func (m *Machine) guardNode(n node) {
 					*e = lockObjects(node{p}, *e)
 				}
 				*e = m.guardCall(node{p}, *e, tracksCalls(node{p}))
+				if callsRuntime(node{p}, "Started") {
+					*e = m.sampleBody(node{p}, *e)
+				}
 			}
 		}
 	case canFail(n):

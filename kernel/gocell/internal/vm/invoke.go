@@ -29,6 +29,9 @@ type function struct {
 	frames   *sync.Pool
 	pointers []int          // the slots that have no offset
 	first    unsafe.Pointer // the type of the first slot, as a reflect.Value has it
+
+	m            *Machine
+	sampledStart atomic.Pointer[sampledStart] // in place of start, while a profile is taken
 }
 
 // A slot is a variable of a frame. Slots without pointers are allocated as one
@@ -183,7 +186,11 @@ func (fn *function) fill(data []reflect.Value) (shared []uint64) {
 // run runs the function in a frame that frame has made, for the node that calls
 // it, and returns its results.
 func (fn *function) run(f *runFrame, call node) []reflect.Value {
-	runCfg(fn.start.p, f, fn.def.p, call.p)
+	start := fn.start
+	if s := sampling.Load(); s != nil && s.m == fn.m {
+		start = s.start(fn)
+	}
+	runCfg(start.p, f, fn.def.p, call.p)
 	return f.data[:fn.results]
 }
 
@@ -191,6 +198,10 @@ func (fn *function) run(f *runFrame, call node) []reflect.Value {
 // one of calls c is for: when a panic leaves it, guardCall notes that.
 func (m *Machine) runBody(fn *function, f *runFrame, c *calls) []reflect.Value {
 	c.nodes[len(c.nodes)-1].fn = fn
+	if s := sampling.Load(); s != nil && s.m == m {
+		s.run(*fn.start.exec(), fn, f, c)
+		return f.data[:fn.results]
+	}
 	id := m.runID()
 	for exec := *fn.start.exec(); exec != nil && atomic.LoadUint64(&f.id) == id.Load(); {
 		exec = exec(unsafe.Pointer(f))

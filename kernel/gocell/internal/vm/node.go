@@ -97,3 +97,10 @@ func (t itype) reflected() reflect.Type { return typeOfItype(t.p) }
 func (t itype) emptyInterface() bool {
 	return t.cat() == "interfaceT" && len(*at[[]struct{}](t.p, layout.itype.field)) == 0
 }
+
+// newNode returns a copy of a node.
+func newNode(n node) node {
+	c := reflect.New(nodeType)
+	c.Elem().Set(reflect.NewAt(nodeType, n.p).Elem())
+	return node{c.UnsafePointer()}
+}

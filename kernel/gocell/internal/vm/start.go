@@ -9,8 +9,10 @@ import "runtime"
 // watchMemory, so their memory is counted.
 func (m *Machine) start(call func()) {
 	m.spend(goroutineSize)
+	sample := m.sampleGoroutine()
 	go func() {
 		growStack()
+		defer sample()()
 		m.Guarded(call)()
 	}()
 }

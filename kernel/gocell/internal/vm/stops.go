@@ -46,16 +46,15 @@ func (m *Machine) Trace(on bool) {
 }
 
 // isStop reports whether a node is a stop's call.
-func isStop(n node) bool {
-	if n.kind() != "callExpr" {
+func isStop(n node) bool { return callsRuntime(n, "At") }
+
+// callsRuntime reports whether a node calls a function of the run time.
+func callsRuntime(n node, name string) bool {
+	if n.kind() != "callExpr" || len(n.children()) == 0 || n.children()[0].kind() != "selectorExpr" {
 		return false
 	}
-	c := n.children()
-	if len(c) < 2 || c[0].kind() != "selectorExpr" {
-		return false
-	}
-	sel := c[0].children()
-	return len(sel) == 2 && sel[0].ident() == cell.Runtime && sel[1].ident() == "At"
+	sel := n.children()[0].children()
+	return len(sel) == 2 && sel[0].ident() == cell.Runtime && sel[1].ident() == name
 }
 
 // stopStep returns the step of a stop.
