@@ -254,12 +254,28 @@ func TestX(t *testing.T) {
     In[8]:20: at the brace
 FAIL
 `},
+		{"panics", `%%test
+type cutter interface{ Truncate(int) }
+func cut(c cutter) { c.Truncate(-1) }
+func TestX(t *testing.T) {
+	cut(&bytes.Buffer{})
+}`, `--- FAIL: TestX
+    the test has panicked
+        In[9]:5:2: in TestX
+            	cut(&bytes.Buffer{})
+            	^
+        In[9]:3:22: in cut
+            func cut(c cutter) { c.Truncate(-1) }
+                                 ^
+        panic: bytes.Buffer: truncation out of range
+FAIL
+`},
 		{"several cells", `%%test
 func TestX(t *testing.T) {
 	equal(t, 1, 2)
 	plain(t)
 }`, `--- FAIL: TestX
-    In[9]:3: 1 is not 2
+    In[10]:3: 1 is not 2
     In[4]:13: 7 is not 8
 FAIL
 `},
@@ -269,11 +285,11 @@ func BenchmarkX(b *testing.B) {
 		b.Fatalf("bad %d", 1)
 	})
 	b.Skip("over")
-}`, "--- FAIL: BenchmarkX/a\n    In[10]:4: bad 1\n--- FAIL: BenchmarkX\n    In[10]:6: over\nFAIL\n"},
+}`, "--- FAIL: BenchmarkX/a\n    In[11]:4: bad 1\n--- FAIL: BenchmarkX\n    In[11]:6: over\nFAIL\n"},
 	} {
 		var out enginetest.Recorder
 		_, err := s.Execute(t.Context(), engine.Cell{Number: i + 1, Code: c.code}, &out)
-		if got := differing.ReplaceAllString(out.Text(enginetest.Stdout), ""); got != c.want {
+		if got := differing.ReplaceAllString(enginetest.Plain(out.Text(enginetest.Stdout)), ""); got != c.want {
 			t.Errorf("%s: got %s (%v)\nwant %s", c.name, got, err, c.want)
 		}
 	}

@@ -3,8 +3,10 @@ package std
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,16 +62,22 @@ func (l *Library) surviveTest(t *testing.T, f func(*testing.T)) {
 	defer func() {
 		switch v := recover(); {
 		case v != nil:
-			t.Errorf("the test has panicked\n%s", l.machine.Traceback(v))
+			testFails(t, "the test has panicked\n"+l.machine.Traceback(v))
 		case !returned && !t.Skipped():
 			if !t.Failed() {
-				t.Error("the test has ended by runtime.Goexit")
+				testFails(t, "the test has ended by runtime.Goexit")
 			}
 			t.FailNow()
 		}
 	}()
 	f(t)
 	returned = true
+}
+
+// testFails is t.Error without a place, which would be here.
+func testFails(t *testing.T, text string) {
+	fmt.Fprintln(t.Output(), strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
+	t.Fail()
 }
 
 func (l *Library) survivingAll(tests []testing.InternalTest) []testing.InternalTest {
