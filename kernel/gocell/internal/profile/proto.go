@@ -75,6 +75,14 @@ type RawSample struct {
 	Labels map[string]string
 }
 
+// A reader holds the parts of a profile that samples refer to.
+type reader struct {
+	text      []string
+	functions map[uint64][2]uint64   // texts: name and file
+	locations map[uint64][][2]uint64 // lines: function and number
+	samples   [][]byte
+}
+
 // Decode returns the samples of a CPU profile that runtime/pprof has written.
 func Decode(file []byte) ([]RawSample, error) {
 	z, err := gzip.NewReader(bytes.NewReader(file))
@@ -85,99 +93,82 @@ func Decode(file []byte) ([]RawSample, error) {
 	if err != nil {
 		return nil, err
 	}
-	type line struct{ function, number uint64 }
-	type function struct{ name, file uint64 }
-	var samples [][]byte
-	var text []string
-	locations, functions := map[uint64][]line{}, map[uint64]function{}
+	r := reader{functions: map[uint64][2]uint64{}, locations: map[uint64][][2]uint64{}}
 	err = fields(b, func(field int, _ uint64, data []byte) {
 		switch field {
 		case profileSample:
-			samples = append(samples, data)
+			r.samples = append(r.samples, data)
 		case profileStrings:
-			text = append(text, string(data))
+			r.text = append(r.text, string(data))
 		case profileFunction:
-			var id uint64
-			var fn function
-			_ = fields(data, func(field int, n uint64, _ []byte) {
-				switch field {
-				case functionID:
-					id = n
-				case functionName:
-					fn.name = n
-				case functionFile:
-					fn.file = n
-				}
-			})
-			functions[id] = fn
+			id, fn := uint64(0), [2]uint64{}
+			pick(data, map[int]*uint64{functionID: &id, functionName: &fn[0], functionFile: &fn[1]})
+			r.functions[id] = fn
 		case profileLocation:
-			var id uint64
-			var lines []line
-			_ = fields(data, func(field int, n uint64, data []byte) {
-				switch field {
-				case locationID:
-					id = n
-				case locationLine:
-					var l line
-					_ = fields(data, func(field int, n uint64, _ []byte) {
-						switch field {
-						case lineFunction:
-							l.function = n
-						case lineNumber:
-							l.number = n
-						}
-					})
-					lines = append(lines, l)
+			id := uint64(0)
+			pick(data, map[int]*uint64{locationID: &id})
+			_ = fields(data, func(field int, _ uint64, data []byte) {
+				if field == locationLine {
+					line := [2]uint64{}
+					pick(data, map[int]*uint64{lineFunction: &line[0], lineNumber: &line[1]})
+					r.locations[id] = append(r.locations[id], line)
 				}
 			})
-			locations[id] = lines
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	str := func(i uint64) string {
-		if i < uint64(len(text)) {
-			return text[i]
-		}
-		return ""
-	}
 	var list []RawSample
-	for _, data := range samples {
-		s := RawSample{Labels: map[string]string{}}
-		var at, values []uint64
-		err := fields(data, func(field int, n uint64, data []byte) {
-			switch field {
-			case sampleLocation:
-				at = numbers(at, n, data)
-			case sampleValue:
-				values = numbers(values, n, data)
-			case sampleLabel:
-				var key, value uint64
-				_ = fields(data, func(field int, n uint64, _ []byte) {
-					switch field {
-					case labelKey:
-						key = n
-					case labelText:
-						value = n
-					}
-				})
-				s.Labels[str(key)] = str(value)
-			}
-		})
-		if err != nil || len(values) != 2 {
-			return nil, errFormat
-		}
-		s.Nanos = int64(values[1])
-		for _, id := range at {
-			for _, l := range locations[id] {
-				fn := functions[l.function]
-				s.Stack = append(s.Stack, Frame{Function: str(fn.name), File: str(fn.file), Line: int(l.number)})
-			}
+	for _, data := range r.samples {
+		s, serr := r.sample(data)
+		if err = errors.Join(err, serr); err != nil {
+			break
 		}
 		list = append(list, s)
 	}
-	return list, nil
+	return list, err
+}
+
+// pick sets the numbers of a message's fields.
+func pick(data []byte, numbers map[int]*uint64) {
+	_ = fields(data, func(field int, n uint64, _ []byte) {
+		if p := numbers[field]; p != nil {
+			*p = n
+		}
+	})
+}
+
+func (r *reader) str(i uint64) string {
+	if i < uint64(len(r.text)) {
+		return r.text[i]
+	}
+	return ""
+}
+
+func (r *reader) sample(data []byte) (RawSample, error) {
+	s := RawSample{Labels: map[string]string{}}
+	var at, values []uint64
+	err := fields(data, func(field int, n uint64, data []byte) {
+		switch field {
+		case sampleLocation:
+			at = numbers(at, n, data)
+		case sampleValue:
+			values = numbers(values, n, data)
+		case sampleLabel:
+			var key, value uint64
+			pick(data, map[int]*uint64{labelKey: &key, labelText: &value})
+			s.Labels[r.str(key)] = r.str(value)
+		}
+	})
+	if err != nil || len(values) != 2 {
+		return s, errFormat
+	}
+	s.Nanos = int64(values[1])
+	for _, id := range at {
+		for _, l := range r.locations[id] {
+			fn := r.functions[l[0]]
+			s.Stack = append(s.Stack, Frame{Function: r.str(fn[0]), File: r.str(fn[1]), Line: int(l[1])})
+		}
+	}
+	return s, nil
 }
 
 // A message is a message that is written.

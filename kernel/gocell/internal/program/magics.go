@@ -28,12 +28,10 @@ func (m *maker) asGo(u magic.Use, body string) string {
 	switch u.Name {
 	case "%time":
 		return lacks("the statement runs without being timed") + "\n" + u.Args
-	case "%%time":
+	case "%%time", "%%prun":
 		return lacks("the cell runs without being timed") + "\n" + body
 	case "%prun":
 		return lacks("the statement runs without a profile") + "\n" + u.Args[magic.PrunFlags(u.Args):]
-	case "%%prun":
-		return lacks("the cell runs without a profile") + "\n" + body
 	case "%timeit", "%%timeit", "%test":
 		return lacks("a benchmark or test of package testing does this in a program")
 	case "%%test":
