@@ -60,7 +60,7 @@ func (s *Session) attachedOwn() {
 func (o *ownMachine) stack(s *Session, here *code.Frame, panics bool) *vm.Stack {
 	frames := []*code.Frame{here}
 	for _, st := range o.machine.Calls() {
-		if st.Frame != here && token.Pos(st.Pos).IsValid() {
+		if st.Frame != here && st.Frame != nil && token.Pos(st.Pos).IsValid() {
 			frames = append(frames, st.Frame)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Session) withinOwn(c *check.Checked, prog *check.Program, made []*types
 func (s *Session) runWithinOwn(run *vm.Cell, w *within, release func()) error {
 	release()
 	run.Start()
-	if g, err := s.own.run(s, run, w.checked.Natives, w.own.entry); err != nil {
+	if g, err := s.own.run(s, run, w.checked.Source.Number, w.checked.Natives, w.own.entry); err != nil {
 		return s.ownError(run, g, err, nil)
 	}
 	return nil

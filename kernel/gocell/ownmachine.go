@@ -90,7 +90,16 @@ func newOwnMachine(s *Session) *ownMachine {
 	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}, standIns: s.packages.library.Runtime()}
 	s.machine.Own = ownVM{s, o}
 	o.machine.Raised = func(g *code.G, value any) { o.raised(s, g, value) }
-	o.machine.Native = func() any { return s.compiled.Frames() }
+	o.machine.Native = func(around bool) any {
+		list := s.compiled.Frames
+		if around {
+			list = s.compiled.FramesAround
+		}
+		if frames := list(); frames != nil {
+			return frames
+		}
+		return nil
+	}
 	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.Goroutine, vm.LockMap, vm.UnlockMap
 	o.machine.Stopped = func(*code.G) { panic(stopping{}) }
 	o.machine.Latest = func() *code.Group { return groupOf(s.machine.Cell()) }
@@ -195,9 +204,12 @@ func (o *ownMachine) foreign(s *Session, g *code.G, value any) bool {
 
 // frames returns the frames of a panic, the innermost first.
 func (o *ownMachine) frames(s *Session, g *code.G) []vm.Frame {
-	frames, _ := g.Native.([]vm.Frame)
-	frames = slices.Clip(frames)
+	var frames []vm.Frame
 	for _, st := range g.Trace {
+		if native, ok := st.Native.([]vm.Frame); ok {
+			frames = append(frames, native...)
+			continue
+		}
 		p := s.machine.Files().Position(token.Pos(st.Pos))
 		if p.IsValid() && p.Filename != cell.FileName(0) {
 			name := strings.ReplaceAll(strings.TrimPrefix(st.Fn.Name, "main."), ".func1", ".func")
@@ -333,18 +345,16 @@ func writes(c *check.Checked, x ast.Expr) bool {
 	return slices.ContainsFunc([]string{"Print", "Fprint", "Write", "Copy", "Append"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// run runs code, after compiled cells have been started, watched for interrupts and memory. g is the
+// run runs code of a cell, after compiled cells have been started, watched for interrupts and memory. g is the
 // goroutine of the panic that has ended it, nil if there was none.
-func (o *ownMachine) run(s *Session, run *vm.Cell, natives []*check.Native, entries ...*code.Entry) (g *code.G, err error) {
+func (o *ownMachine) run(s *Session, run *vm.Cell, number int, natives []*check.Native, entries ...*code.Entry) (g *code.G, err error) {
 	group := &code.Group{Done: run.Stopped()}
 	run.Keep(group)
 	run.OnStop(func() { group.Stop.Store(1) })
 	var noted syncValue[*code.G]
 	err = s.runWatched(run, func() error {
 		return s.machine.Call(run, func() {
-			for _, n := range natives {
-				s.compiled.Start(check.PathOf(n.Package))
-			}
+			o.start(s, run, number, natives)
 			for _, e := range entries {
 				o.machine.CallNoting(e, group, noted.set)
 			}
@@ -375,7 +385,7 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	release()
 	over := s.compiled.auto.watch(c)
 	stop := magic.Start(run.Context())
-	g, err := s.own.run(s, run, c.Natives, e)
+	g, err := s.own.run(s, run, c.Source.Number, c.Natives, e)
 	stop()
 	over()
 	if err == nil {
@@ -385,6 +395,21 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 		return nil
 	}
 	return s.ownError(run, g, err, vars)
+}
+
+// start initializes compiled cells, for the cell of a number.
+func (o *ownMachine) start(s *Session, run *vm.Cell, number int, natives []*check.Native) {
+	started := false
+	defer func() {
+		if !started {
+			at := token.Position{Filename: cell.FileName(number), Line: 1, Column: 1}
+			run.NoteFrames(append(s.compiled.Frames(), vm.Frame{Pos: at}))
+		}
+	}()
+	for _, n := range natives {
+		s.compiled.Start(check.PathOf(n.Package))
+	}
+	started = true
 }
 
 // linkOwn compiles declarations of fetched packages, and returns what initializes them.
@@ -397,7 +422,7 @@ func (s *Session) linkOwn(k *linkage) (func(*vm.Cell) *engine.Error, error) {
 		return nil, positioned
 	}
 	return func(run *vm.Cell) *engine.Error {
-		if g, err := s.own.run(s, run, nil, entries...); err != nil {
+		if g, err := s.own.run(s, run, 0, nil, entries...); err != nil {
 			return s.ownError(run, g, err, nil)
 		}
 		return nil
@@ -413,10 +438,14 @@ func (o *ownMachine) fetched(decls []*check.FetchedDecl, packages []*check.Fetch
 // that is a panic.
 func (s *Session) ownError(run *vm.Cell, g *code.G, err error, vars []string) *engine.Error {
 	value, ok := vm.Panicked(err)
-	if !ok || g == nil {
+	if g == nil {
 		return s.runtimeError(run, err)
 	}
 	frames := s.own.frames(s, g)
+	if !ok {
+		run.NoteFrames(frames)
+		return s.runtimeError(run, err)
+	}
 	switch v := value.(type) {
 	case vm.Exit:
 		return s.runtimeError(run, err)

@@ -147,6 +147,7 @@ func ZeroArg(off int32, typ unsafe.Pointer) Arg {
 func Go(p Prepare) Do {
 	return func(f *Frame) Ctl {
 		m := f.G.M
+		f.G.spend("a goroutine", 8<<10) // of stack, at least
 		g := m.NewG()
 		g.Group = f.G.Group
 		c := p(f, g)

@@ -1,6 +1,9 @@
 package code
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // A panicking is a panic on its way through a function that has deferred calls.
 type panicking struct {
@@ -136,10 +139,23 @@ type Step struct {
 	Fn    *Func
 	Pos   int32
 	Frame *Frame
+	// Native is what Machine.Native has told of frames in this place; the others are
+	// nil then.
+	Native any
 }
 
 // maxTrace is how many places of a panic's way are kept, at each end of it.
 const maxTrace = 50
+
+// native returns a step for the frames of other code that a panic comes out of.
+func (g *G) native(around bool) []Step {
+	if g.M.Native != nil {
+		if frames := g.M.Native(around); frames != nil {
+			return []Step{{Native: frames}}
+		}
+	}
+	return nil
+}
 
 // Note notes where a panic comes from, if that has not been noted where it came
 // by.
@@ -147,14 +163,15 @@ func (g *G) Note(value any) {
 	noted := g.noted
 	g.noted = nil
 	if *(*Iface)(unsafe.Pointer(&noted)) == *(*Iface)(unsafe.Pointer(&value)) {
+		if i := slices.IndexFunc(g.Trace, func(s Step) bool { return s.Frame == g.border && s.Frame != nil }); i >= 0 {
+			g.Trace = slices.Insert(g.Trace, i+1, g.native(true)...)
+		}
+		g.border = nil
 		return
 	}
-	if g.Native = nil; g.M.Native != nil {
-		g.Native = g.M.Native()
-	}
-	g.Trace = g.Trace[:0:0]
+	g.border, g.Trace = nil, g.native(false)
 	for f := g.Top; f != nil; f = f.Caller {
-		g.Trace = append(g.Trace, Step{f.Fn, f.Pos, f})
+		g.Trace = append(g.Trace, Step{Fn: f.Fn, Pos: f.Pos, Frame: f})
 		if len(g.Trace) >= 2*maxTrace {
 			break
 		}

@@ -195,8 +195,9 @@ type Machine struct {
 	// Raised is told of each panic that begins, where it began; it may be nil.
 	Raised func(g *G, value any)
 	// Native returns the frames of code that is not of this machine and that the panic
-	// under way comes out of; it may be nil.
-	Native func() any
+	// under way comes out of, or with around those that had called the functions of
+	// cells that it has left; nil if there are none. It may be nil itself.
+	Native func(around bool) any
 	// Foreign is told of a panic that leaves the outermost function of cells in a
 	// goroutine that a library has started. It reports whether the panic ends there;
 	// it may be nil.
@@ -230,7 +231,7 @@ type G struct {
 	Group   *Group
 	Top     *Frame // the innermost call
 	Trace   []Step // where the panic under way came from
-	Native  any    // what Machine.Native told of it
+	border  *Frame // that it has left last towards a library
 	free    []*Frame
 	stack   int
 	noted   any // the panic that has been noted
@@ -251,7 +252,7 @@ var noCell = &Group{}
 
 // Free gives back the state of a goroutine that has ended without a panic.
 func (g *G) Free() {
-	g.Top, g.stack, g.Trace, g.Native, g.noted, g.Group = nil, 0, nil, nil, nil, nil
+	g.Top, g.stack, g.Trace, g.border, g.noted, g.Group = nil, 0, nil, nil, nil, nil
 	g.M.pool.Put(g)
 }
 

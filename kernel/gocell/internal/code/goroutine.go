@@ -62,7 +62,7 @@ func (m *Machine) Calls() []Step {
 	var list []Step
 	if g := m.here(); g != nil {
 		for f := g.Top; f != nil; f = f.Caller {
-			list = append(list, Step{f.Fn, f.Pos, f})
+			list = append(list, Step{Fn: f.Fn, Pos: f.Pos, Frame: f})
 		}
 	}
 	return list
@@ -124,7 +124,7 @@ func (g *G) run(f *Frame) {
 		if r := recover(); r != nil { // the library may recover it
 			g.Note(r)
 			g.Top, g.stack = top, depth
-			g.noted = r
+			g.noted, g.border = r, f
 			panic(r)
 		}
 		g.Top, g.stack = top, depth

@@ -56,7 +56,7 @@ func ToInterface(v Val, t, to reflect.Type) Val {
 	}
 	size := int(t.Size())
 	return Val{K: Ifc, E: func(f *Frame) Iface {
-		f.G.spend(size)
+		f.G.spend("the value", float64(size))
 		p := rtype.New(d)
 		into(f, p)
 		return Iface{tab, p}

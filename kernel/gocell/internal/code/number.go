@@ -445,7 +445,7 @@ func (texts) binary(_ token.Token, l, r Val, _ int32) any {
 	return func(f *Frame) string {
 		x := a(f)
 		y := b(f)
-		f.G.spend(len(x) + len(y))
+		f.G.spend("the string", float64(len(x)+len(y)))
 		return x + y
 	}
 }
@@ -463,7 +463,7 @@ func (texts) update(_ token.Token, p Place, v Val, _ int32) Do {
 	return func(f *Frame) Ctl {
 		x := e(f)
 		s := (*string)(addr(f))
-		f.G.spend(len(x) + len(*s))
+		f.G.spend("the string", float64(len(x)+len(*s)))
 		*s += x
 		return Next
 	}
@@ -472,10 +472,19 @@ func (texts) update(_ token.Token, p Place, v Val, _ int32) Do {
 // large is how many bytes of an allocation are worth asking for.
 const large = 1 << 10
 
-// spend asks for memory of a number of bytes.
-func (g *G) spend(bytes int) {
+// spend asks for memory of a number of bytes, which something takes.
+func (g *G) spend(what string, bytes float64) {
 	if bytes >= large && g.M.Need != nil {
-		g.M.Need("the value", float64(bytes))
+		g.M.Need(what, bytes)
+	}
+}
+
+// grow asks for the memory that a slice takes which append makes longer, to n elements
+// of a size.
+func (g *G) grow(n int, size uintptr) {
+	const least = 256 // elements; shorter slices are not worth asking for
+	if n >= least {
+		g.spend("append", 1.25*float64(n)*float64(size))
 	}
 }
 

@@ -73,7 +73,7 @@ func Discard(v Val, t reflect.Type, spare int32) Do {
 func NewVar(off int32, t reflect.Type, into Into) Do {
 	d, size := rtype.Descriptor(t), int(t.Size())
 	return func(f *Frame) Ctl {
-		f.G.spend(size)
+		f.G.spend("the value", float64(size))
 		p := rtype.New(d)
 		if into != nil {
 			into(f, p)
@@ -87,7 +87,7 @@ func NewVar(off int32, t reflect.Type, into Into) Do {
 func Fresh(t reflect.Type, into Into) Val {
 	d, size := rtype.Descriptor(t), int(t.Size())
 	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
-		f.G.spend(size)
+		f.G.spend("the value", float64(size))
 		p := rtype.New(d)
 		if into != nil {
 			into(f, p)
@@ -121,7 +121,7 @@ func Composite(t reflect.Type, parts []Piece, clear bool) Into {
 func SliceLiteral(elem reflect.Type, n int, parts []Piece) Val {
 	d, size := rtype.Descriptor(elem), int(elem.Size())
 	return Val{K: Slc, E: func(f *Frame) Slice {
-		f.G.spend(n * size)
+		f.G.spend("the slice", float64(n*size))
 		p := rtype.NewArray(d, n)
 		for i := range parts {
 			parts[i].Into(f, add(p, parts[i].Off))
@@ -170,7 +170,7 @@ func (o ops[T]) Append(s Val, elems []Val) Val {
 			s := e(f)
 			v := x(f)
 			if s.Len == s.Cap {
-				f.G.spend(2 * s.Cap * int(unsafe.Sizeof(v)))
+				f.G.grow(s.Len+1, unsafe.Sizeof(v))
 			}
 			t := append(*(*[]T)(unsafe.Pointer(&s)), v)
 			return *(*Slice)(unsafe.Pointer(&t))
@@ -185,6 +185,9 @@ func (o ops[T]) Append(s Val, elems []Val) Val {
 		more := make([]T, len(list))
 		for i, x := range list {
 			more[i] = x(f)
+		}
+		if s.Cap-s.Len < len(more) {
+			f.G.grow(s.Len+len(more), unsafe.Sizeof(more[0]))
 		}
 		t := append(*(*[]T)(unsafe.Pointer(&s)), more...)
 		return *(*Slice)(unsafe.Pointer(&t))
@@ -215,7 +218,11 @@ func AppendSlice(s, more Val, elem reflect.Type) Val {
 		text := as[string](more)
 		return Val{K: Slc, E: func(f *Frame) Slice {
 			s := e(f)
-			t := append(*(*[]byte)(unsafe.Pointer(&s)), text(f)...)
+			more := text(f)
+			if s.Cap-s.Len < len(more) {
+				f.G.grow(s.Len+len(more), 1)
+			}
+			t := append(*(*[]byte)(unsafe.Pointer(&s)), more...)
 			return *(*Slice)(unsafe.Pointer(&t))
 		}}
 	}
@@ -229,7 +236,7 @@ func joined(f *Frame, d unsafe.Pointer, size uintptr, s, more Slice) Slice {
 	}
 	n := s.Len
 	if s.Cap-n < more.Len {
-		f.G.spend((2*s.Cap + more.Len) * int(size))
+		f.G.grow(n+more.Len, size)
 		s = rtype.Grow(d, s, more.Len)
 	}
 	s.Len = n + more.Len
@@ -473,7 +480,7 @@ func Text(to, from reflect.Type, v Val) Val {
 		e := as[string](v)
 		return Val{K: Slc, E: func(f *Frame) Slice {
 			s := e(f)
-			f.G.spend(len(s))
+			f.G.spend("the conversion", float64(len(s)))
 			b := []byte(s)
 			return *(*Slice)(unsafe.Pointer(&b))
 		}}
@@ -481,7 +488,7 @@ func Text(to, from reflect.Type, v Val) Val {
 		e := as[string](v)
 		return Val{K: Slc, E: func(f *Frame) Slice {
 			s := e(f)
-			f.G.spend(4 * len(s))
+			f.G.spend("the conversion", 4*float64(len(s)))
 			r := []rune(s)
 			return *(*Slice)(unsafe.Pointer(&r))
 		}}
@@ -489,14 +496,14 @@ func Text(to, from reflect.Type, v Val) Val {
 		e := as[Slice](v)
 		return Val{K: Str, E: func(f *Frame) string {
 			s := e(f)
-			f.G.spend(s.Len)
+			f.G.spend("the conversion", float64(s.Len))
 			return string(*(*[]byte)(unsafe.Pointer(&s)))
 		}}
 	case v.K == Slc:
 		e := as[Slice](v)
 		return Val{K: Str, E: func(f *Frame) string {
 			s := e(f)
-			f.G.spend(s.Len)
+			f.G.spend("the conversion", float64(s.Len))
 			return string(*(*[]rune)(unsafe.Pointer(&s)))
 		}}
 	case v.K.IsSigned():

@@ -110,7 +110,7 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 			f.refuse(id, "the generic function %s.%s of a library cannot be compiled: its text is not known", o.Pkg().Path(), o.Name())
 		}
 	default:
-		if _, ok := f.c.host.Symbol(o.Pkg().Path(), o.Name()); !ok {
+		if _, ok := f.c.host.Symbol(check.PathOf(o.Pkg()), o.Name()); !ok {
 			if k.entry = f.c.libraryInstance(o, "", nil); k.entry != nil {
 				break
 			}
@@ -125,7 +125,7 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 
 // libraryFunc returns a function of a compiled package.
 func (f *function) libraryFunc(o *types.Func, n ast.Node) code.Val {
-	v, ok := f.c.host.Symbol(o.Pkg().Path(), o.Name())
+	v, ok := f.c.host.Symbol(check.PathOf(o.Pkg()), o.Name())
 	if !ok {
 		f.refuse(n, "the function %s.%s is not known here", o.Pkg().Path(), o.Name())
 	}

@@ -44,8 +44,37 @@
 // variables beside them. order.go finds the expressions where that can be
 // seen and moves the calls in front.
 //
+// # Places
+//
+// A call stores its place in the frame before it is made, and an operation that fails
+// stores its own before it panics; statements store theirs for what else can fail.
+// So a traceback, runtime.Caller and a test's log have line and column without a cost
+// where nothing fails. A function keeps what the compiler knew of it (Func.Source), by
+// which errors.go finds variables of type error in the frames that a panic has left,
+// and stops.go those that a debugger shows. Statements look at a debugger's flag only
+// in code that is compiled while a client debugs; [Compiler.Again] compiles the
+// session's functions for one that attaches.
+//
 // # What is refused
 //
 // What cannot be compiled is refused with its position, by [Error], before
 // anything runs. A wrong result is never the price of going on.
+//
+// # What works, and what does not
+//
+// Sessions use this compiler where DACE_MACHINE=compile is set. All cells of
+// testdata/cells.txt do there what they do with the interpreter, and so do the
+// language's suite, which has testdata/suite-compiled.txt of its own, the examples of
+// the standard library, random programs and the grid; the debugger, functions that
+// travel to farms, fetched packages, compiled cells, interrupts and limits on memory.
+// Missing before it can take the interpreter's place:
+//
+//   - locks on objects of libraries that are maps without locks, as graphs of gonum,
+//     when goroutines share them (TestHostile);
+//   - loops of cells, methods and function literals as candidates of the second tier:
+//     only declared functions are built by themselves, as with the interpreter;
+//   - a cell's value that a function literal or an interface keeps after an interrupt
+//     or an abandoned cell has not been tried over days (the soak);
+//   - releases: the closures for all kinds of numbers and signatures take four
+//     megabytes, so the build tag release leaves them out.
 package compile

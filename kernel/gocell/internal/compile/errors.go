@@ -21,8 +21,11 @@ type ErrorVar struct {
 // ErrorVars returns the variables of type error that are not nil, of those that a
 // function sets and that are in scope where a panic has left it.
 func ErrorVars(s code.Step) (list []ErrorVar) {
+	if s.Frame == nil {
+		return nil
+	}
 	f, ok := s.Fn.Source.(*function)
-	if !ok || s.Frame == nil || f.node == nil {
+	if !ok || f.node == nil {
 		return nil
 	}
 	at := token.Pos(s.Pos)

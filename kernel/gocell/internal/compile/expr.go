@@ -400,7 +400,7 @@ func (f *function) sliceExpr(e *ast.SliceExpr) code.Val {
 // holds.
 func (f *function) assertion(e *ast.TypeAssertExpr, okAt int32) code.Val {
 	t := f.sub(f.info.TypeOf(e.Type))
-	a := &code.Assertion{From: f.rt(f.typ(e.X)), To: f.rt(t), Pos: int32(e.Pos()), Missing: f.c.missing}
+	a := &code.Assertion{From: f.rt(f.typ(e.X)), To: f.rt(t), Pos: int32(e.Lparen), Missing: f.c.missing}
 	if types.IsInterface(t) {
 		return a.Interface(f.expr(e.X), okAt)
 	}

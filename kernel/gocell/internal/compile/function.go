@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"reflect"
 
+	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/code"
 	"dace.local/kernel/gocell/rtype"
 )
@@ -347,7 +348,7 @@ func (f *function) find(v *types.Var) *variable {
 
 // global returns a package-level variable of cells, or of a library.
 func (f *function) global(v *types.Var, n ast.Node) code.Place {
-	if s, ok := f.c.host.Symbol(v.Pkg().Path(), v.Name()); ok {
+	if s, ok := f.c.host.Symbol(check.PathOf(v.Pkg()), v.Name()); ok {
 		return code.Global(&code.Var{P: s.Addr().UnsafePointer()})
 	}
 	return code.Global(f.c.variable(v))

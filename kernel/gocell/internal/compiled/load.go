@@ -443,6 +443,27 @@ func (s *Set) Frames() []vm.Frame {
 	return out
 }
 
+// FramesAround returns the frames of compiled cells that a panic has passed on, which
+// comes out of a function of the session's own machine that they have called.
+func (s *Set) FramesAround() (out []vm.Frame) {
+	if s.empty() {
+		return nil
+	}
+	inner, left := false, false // in the function that was called, and out of it
+	onStack(func(f runtime.Frame) bool {
+		own := vm.IsOwn(f.Function)
+		inner = inner || f.Function == vm.CalledByLibrary
+		left = left || inner && !own
+		if path, name, ok := s.compiledName(f.Function); ok && left {
+			if p, ok := s.position(path, f.File, f.Line); ok {
+				out = append(out, vm.Frame{Pos: p, Name: frameName(name)})
+			}
+		}
+		return len(out) < mostFrames && !(left && own)
+	})
+	return out
+}
+
 // onStack calls f for the functions on the stack of this goroutine, the innermost
 // first, until it returns false.
 func onStack(f func(runtime.Frame) bool) {

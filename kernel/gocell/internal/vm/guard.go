@@ -369,17 +369,20 @@ var tryName = functionName((*Machine).try)
 // IsBorder reports whether a function, by its name on a stack, is the border
 // between a compiled cell and the interpreted call of it: what is further out
 // the panic passes later.
-func IsBorder(function string) bool { return function == tryName || isOwn(function) }
+func IsBorder(function string) bool { return function == tryName || IsOwn(function) }
 
-// isOwn reports whether a function is one of package code.
-func isOwn(function string) bool { return strings.HasPrefix(function, codePath) }
+// IsOwn reports whether a function is one of package code.
+func IsOwn(function string) bool { return strings.HasPrefix(function, codePath) }
+
+// CalledByLibrary is the function that runs what a library calls in package code.
+var CalledByLibrary = codePath + "(*G).run"
 
 var codePath = buildinfo.Path("kernel/gocell/internal/code.")
 
 // IsInterpreter reports whether a function, by its name on a stack, is the
 // interpreter's.
 func IsInterpreter(function string) bool {
-	return strings.HasPrefix(function, yaegi+"/") || isOwn(function)
+	return strings.HasPrefix(function, yaegi+"/") || IsOwn(function)
 }
 
 // CheckStack ends the cell whose goroutine has used up its stack: compiled cells
