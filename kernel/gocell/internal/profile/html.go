@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -49,7 +50,7 @@ func (b *box) depth() int {
 
 // draw writes the boxes below b, whose left edge is at a share of the width.
 func (p *Profile) draw(w *strings.Builder, b *box, left float64, row int, all int64) {
-	slices.SortStableFunc(b.inner, func(x, y *box) int { return int(min(max(y.nanos-x.nanos, -1), 1)) })
+	sort.SliceStable(b.inner, func(i, j int) bool { return b.inner[i].nanos > b.inner[j].nanos })
 	for _, x := range b.inner {
 		width := float64(x.nanos) / float64(all)
 		if width < 0.002 || row >= mostRows {
