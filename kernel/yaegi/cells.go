@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"io"
 	"log"
 	"maps"
@@ -40,11 +39,11 @@ func (s *Session) compile(p pieces.Piece, last bool) (list []program, err error)
 	if err != nil {
 		return nil, err
 	}
-	declared := names(n)
+	declared := pieces.Names(n)
 	for name, text := range s.decls {
 		isFunc, again := declared[name]
 		switch {
-		case text == "" && !again && mentions(p.Text, name):
+		case text == "" && !again && p.Mentions(name):
 			return nil, p.At.Errorf("%s was refused where it was declared", name)
 		case again && !isFunc && text == p.Text:
 			return nil, nil
@@ -61,7 +60,7 @@ func (s *Session) compile(p pieces.Piece, last bool) (list []program, err error)
 	for name := range declared {
 		_, again := s.decls[name]
 		for other, text := range maps.Clone(s.decls) {
-			if err == nil && again && other != name && strings.HasPrefix(text, "func "+other) && mentions(text, name) {
+			if err == nil && again && other != name && strings.HasPrefix(text, "func "+other) && (pieces.Piece{Text: text}).Mentions(name) {
 				var more []program
 				more, err = s.compileOne(pieces.Piece{Text: text, At: p.At}, false)
 				list = append(list, more...)
@@ -74,11 +73,6 @@ func (s *Session) compile(p pieces.Piece, last bool) (list []program, err error)
 		s.mu.Unlock()
 	}
 	return list, err
-}
-
-// mentions reports whether a text has an identifier.
-func mentions(text, name string) bool {
-	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !isLetter(r) }), name)
 }
 
 // printing matches a call whose results are of no interest.
@@ -129,33 +123,6 @@ func (s *Session) compileOne(p pieces.Piece, show bool) (list []program, err err
 		list = append(list, program{code, p.At})
 	}
 	return list, nil
-}
-
-// names returns the functions, types and methods ("T.m") that a piece declares, and
-// whether each is a function.
-func names(n ast.Node) map[string]bool {
-	list := map[string]bool{}
-	f, ok := n.(*ast.File)
-	if !ok {
-		return nil
-	}
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				list[d.Name.Name] = true
-			} else {
-				list[strings.TrimLeft(types.ExprString(d.Recv.List[0].Type), "*")+"."+d.Name.Name] = false
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if t, ok := spec.(*ast.TypeSpec); ok {
-					list[t.Name.Name] = false
-				}
-			}
-		}
-	}
-	return list
 }
 
 // call returns a call of one of the kernel's functions.

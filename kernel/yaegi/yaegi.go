@@ -25,6 +25,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/traefik/yaegi/interp"
 
@@ -47,6 +48,7 @@ type Session struct {
 	ctx   reflect.Value     // the cells' variable ctx
 	names map[string]string // of packages in cells -> import paths
 	used  map[string]bool   // import paths that the interpreter knows
+	idle  *interp.Program   // see runAll
 	made  int               // variables that rewrites have made
 	stdin func() *bufio.Reader
 
@@ -73,19 +75,19 @@ func New(args []string, version string) (*Session, error) {
 		texts: map[int]string{}, globals: map[string]reflect.Type{}}
 	s.stdin = sync.OnceValue(func() *bufio.Reader { return bufio.NewReader(&input{s: s}) })
 	s.in = interp.New(interp.Options{Args: args, Unrestricted: true, Stdin: strings.NewReader(""), Stdout: writer{s, stdout}, Stderr: writer{s, trace}})
-	err = s.in.Use(interp.Exports{kernel + "/./" + kernel: {
+	err = cmp.Or(s.in.Use(interp.Exports{kernel + "/./" + kernel: {
 		"Show":   reflect.ValueOf(func(values ...any) { s.run().values = values }),
+		"Idle":   reflect.ValueOf(func() { r := s.run(); r.idles <- true; <-r.idles; runtime.Goexit() }),
 		"Must":   reflect.ValueOf(func(values ...any) { s.run().must(values) }),
 		"Report": reflect.ValueOf(func(v any) { s.run().out.Stderr(fmt.Sprintln("panic in a goroutine:", panicValue(v))) }),
-	}})
-	if err == nil {
-		_, err = s.in.Eval("import " + kernel + ` "` + kernel + `"`)
+	}}), s.use("context", "context"))
+	for _, text := range []string{"import " + kernel + ` "` + kernel + `"`, "var ctx context.Context"} {
+		if err == nil {
+			_, err = s.in.Eval(text)
+		}
 	}
 	if err == nil {
-		err = s.use("context", "context")
-	}
-	if err == nil {
-		_, err = s.in.Eval("var ctx context.Context")
+		s.idle, err = s.in.Compile(kernel + ".Idle()")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("yaegi: %w", err)
@@ -101,6 +103,7 @@ type run struct {
 	out    engine.Outputs
 	values []any         // of the last expression
 	stop   chan struct{} // closed when the cell is interrupted
+	idles  chan bool     // closed to end the idle program, which has sent that it runs
 	mu     sync.Mutex    // guards frames
 	frames []string      // that a panic has passed: "In[1]/_.go:3:5: panic: main.f(...)"
 }
@@ -127,11 +130,11 @@ func (s *Session) run() *run {
 	return s.last.Load()
 }
 
-// A failure is the panic of must.
-type failure struct{ error }
-
-// An exit is the panic that stands for the end of the process.
-type exit int
+// A failure is the panic of must, an exit that which stands for the process's end.
+type (
+	failure struct{ error }
+	exit    int
+)
 
 func (e exit) Error() string { return fmt.Sprintf("os.Exit(%d)", int(e)) }
 
@@ -148,10 +151,7 @@ func (s *Session) Info() engine.Info {
 func (s *Session) IsComplete(code string) engine.Completeness { return pieces.Completeness(code) }
 
 // Close ends the session.
-func (s *Session) Close() error {
-	s.closed.Store(true)
-	return nil
-}
+func (s *Session) Close() error { s.closed.Store(true); return nil }
 
 // Execute runs a cell.
 func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outputs) (res engine.Result, err error) {
@@ -168,7 +168,7 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	s.mu.Lock()
 	s.texts[cell.Number] = cell.Code
 	s.mu.Unlock()
-	r := &run{ctx: ctx, out: out, stop: make(chan struct{})}
+	r := &run{ctx: ctx, out: out, stop: make(chan struct{}), idles: make(chan bool)}
 	s.last.Store(r)
 	list, err := pieces.Split(cell.Number, cell.Code)
 	if err == nil {
@@ -186,10 +186,8 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 		return res, s.compileError(err)
 	}
 	s.ctx.Set(reflect.ValueOf(&r.ctx).Elem())
-	for _, p := range programs {
-		if err := s.runProgram(p, r); err != nil {
-			return res, s.runtimeError(p.at, r, err)
-		}
+	if at, err := s.runAll(programs, r); err != nil {
+		return res, s.runtimeError(at, r, err)
 	}
 	globals := s.in.Globals()
 	s.mu.Lock()
@@ -207,16 +205,37 @@ func (s *Session) Execute(ctx context.Context, cell engine.Cell, out engine.Outp
 	return engine.Result{Value: display.Result(r.values, true)}, nil
 }
 
-// runProgram runs a part of a cell until it ends or the cell is interrupted.
-func (s *Session) runProgram(p program, r *run) (err error) {
-	if r.ctx.Err() != nil {
-		return r.ctx.Err()
-	}
-	goroutine.With(r, func() { _, err = s.in.ExecuteWithContext(r.ctx, p.code) })
-	if r.ctx.Err() != nil {
+// runAll runs the parts of a cell until one fails, or the cell is interrupted. What
+// stops them is an idle program beside them that ExecuteWithContext runs: it would
+// return before they have ended.
+func (s *Session) runAll(programs []program, r *run) (at pieces.Place, err error) {
+	stop, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	idle, done := make(chan struct{}), make(chan struct{})
+	go goroutine.With(r, func() { _, _ = s.in.ExecuteWithContext(stop, s.idle); close(idle) })
+	<-r.idles
+	go goroutine.With(r, func() {
+		defer close(done)
+		for _, p := range programs {
+			if at = p.at; err == nil && r.ctx.Err() == nil {
+				_, err = s.in.Execute(p.code)
+			}
+		}
+	})
+	select {
+	case <-done:
+	case <-r.ctx.Done():
+		cancel()
+		<-idle
 		close(r.stop)
+		select {
+		case <-done:
+		case <-time.After(700 * time.Millisecond): // in a compiled call
+		}
 	}
-	return err
+	close(r.idles)
+	<-idle
+	return at, cmp.Or(r.ctx.Err(), err)
 }
 
 // Evaluate computes an expression.
@@ -270,10 +289,9 @@ func (s *Session) runtimeError(at pieces.Place, r *run, err error) *engine.Error
 	if p := (interp.Panic{}); errors.As(err, &p) {
 		v := panicValue(p.Value)
 		text = fmt.Sprint(v)
-		switch v.(type) {
-		case failure:
+		if _, ok := v.(failure); ok {
 			name = "error"
-		case exit:
+		} else if _, ok := v.(exit); ok {
 			name = "Exit"
 		}
 	}

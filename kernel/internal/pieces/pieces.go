@@ -8,7 +8,9 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"regexp"
+	"slices"
 	"strings"
 
 	"dace.local/kernel/engine"
@@ -120,6 +122,39 @@ func Split(number int, text string) (pieces []Piece, err error) {
 		}
 	}
 	return pieces, nil
+}
+
+// Names returns the functions, types and methods ("T.m") that a piece declares, and
+// whether each is a function.
+func Names(n ast.Node) map[string]bool {
+	list := map[string]bool{}
+	f, ok := n.(*ast.File)
+	if !ok {
+		return nil
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				list[d.Name.Name] = true
+			} else {
+				list[strings.TrimLeft(types.ExprString(d.Recv.List[0].Type), "*")+"."+d.Name.Name] = false
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok {
+					list[t.Name.Name] = false
+				}
+			}
+		}
+	}
+	return list
+}
+
+// Mentions reports whether a piece has an identifier.
+func (p Piece) Mentions(name string) bool {
+	list, _ := Lex(p.Text)
+	return slices.ContainsFunc(list, func(l Lexeme) bool { return l.Tok == token.IDENT && l.Lit == name })
 }
 
 // Completeness reports whether code is a complete cell, or lacks lines.
