@@ -819,11 +819,7 @@ func (l *lowerer) boxSliceArgs(c *astutil.Cursor, x *ast.CallExpr) {
 		return
 	}
 	elem := list.Elem()
-	if len(x.Args) == last && !l.compiledFunc(x.Fun) {
-		switch c.Parent().(type) {
-		case *ast.DeferStmt, *ast.GoStmt:
-			return // the interpreter calls these its own way
-		}
+	if len(x.Args) == last {
 		if last == 1 {
 			if _, many := l.c.Info.Types[x.Args[0]].Type.(*types.Tuple); many {
 				return
@@ -1039,7 +1035,7 @@ func exceedsInt64(tv types.TypeAndValue) bool {
 // is made. A builtin, which it may call at once, is called in a function literal.
 func (l *lowerer) holdDeferredArgs(c *astutil.Cursor, d *ast.DeferStmt) verdict {
 	m := syntax.At(d.Pos())
-	var before []ast.Stmt
+	before := l.holdDeferredCallee(d.Call, m)
 	for i, a := range d.Call.Args {
 		if tv, ok := l.c.Info.Types[a]; !l.receivers[a] && (!ok || tv.Value != nil || !tv.IsValue() || tv.IsNil()) {
 			continue
@@ -1062,6 +1058,43 @@ func (l *lowerer) holdDeferredArgs(c *astutil.Cursor, d *ast.DeferStmt) verdict 
 		c.InsertBefore(s)
 	}
 	return goOn
+}
+
+// holdDeferredCallee assigns the function of a deferred call, or the receiver of its
+// method, to a variable, if it is not a declared one.
+func (l *lowerer) holdDeferredCallee(x *ast.CallExpr, m syntax.Builder) []ast.Stmt {
+	hold := func(f ast.Expr) []ast.Stmt {
+		name := l.tempName()
+		x.Fun = m.Ident(name)
+		return []ast.Stmt{m.Define(name, f)}
+	}
+	switch f := ast.Unparen(x.Fun).(type) {
+	case *ast.Ident:
+		if _, isVar := l.c.Info.Uses[f].(*types.Var); isVar {
+			return hold(f)
+		}
+	case *ast.IndexExpr:
+		if tv, ok := l.c.Info.Types[f]; ok && tv.IsValue() {
+			return hold(f)
+		}
+	case *ast.SelectorExpr:
+		s := l.c.Info.Selections[f]
+		if s == nil || s.Kind() != types.MethodVal {
+			if s != nil && s.Kind() == types.FieldVal {
+				return hold(f)
+			}
+			return nil
+		}
+		_, t := l.selectPath(&ast.Ident{}, s.Recv(), embedding(s))
+		recv, r := f.X, m.Ident(l.tempName())
+		f.X = r
+		if types.IsInterface(t) {
+			return []ast.Stmt{m.Variable(r.Name, l.typeExpr(t, m.Pos), recv), l.nonNil(r, m)}
+		}
+		byPointer := isPointer(s.Obj().(*types.Func).Signature().Recv().Type())
+		return []ast.Stmt{m.Define(r.Name, l.receiver(recv, t, byPointer))}
+	}
+	return nil
 }
 
 // namesPlace reports whether a function may be one of the library that names the place
@@ -1150,7 +1183,7 @@ func (l *lowerer) guardGoroutine(c *astutil.Cursor, g *ast.GoStmt) verdict {
 	body := &ast.FuncLit{
 		Type: &ast.FuncType{Func: pos, Params: &ast.FieldList{Opening: pos, Closing: pos}},
 		Body: &ast.BlockStmt{Lbrace: pos, Rbrace: g.End(), List: []ast.Stmt{&ast.ExprStmt{X: &inner}}}}
-	if f, ok := ast.Unparen(g.Call.Fun).(*ast.FuncLit); ok && len(g.Call.Args) == 0 && f.Type.Results == nil {
+	if f, ok := ast.Unparen(g.Call.Fun).(*ast.FuncLit); ok && len(g.Call.Args) == 0 && f.Type.Results == nil && f.Type.Params.NumFields() == 0 {
 		body = f
 	}
 	start := &ast.ExprStmt{X: syntax.Call(l.kernel("Go", pos), pos, body)}
