@@ -239,6 +239,7 @@ func (r *rungs) run(ctx context.Context) error {
 	// More seeds for the finalists, while there is budget.
 	for finalists := 6; r.left() > 0; finalists = max(3, finalists-1) {
 		r.keep(finalists)
+		r.keep(max(3, r.left()/m)) // rather fewer than none
 		if !r.affords(len(r.field) * m) {
 			break
 		}
