@@ -18,10 +18,10 @@ import (
 	"dace.local/dacelib/problem/onemax"
 )
 
-// Changing what a method returned changes nothing of the value that it is of: every
-// exported method of real values without arguments, or with one name or index, that
-// returns slices or maps is called, what it returned is overwritten, and it is called
-// again.
+// TestReturnedSlicesAreCopies checks that a caller may change what a method returned,
+// and the value stays as it was: every exported method of some values without
+// arguments, or with one name or index, that returns slices or maps is called, what
+// it returned is overwritten, and it is called again.
 func TestReturnedSlicesAreCopies(t *testing.T) {
 	ctx := context.Background()
 	set, err := onemax.Class(12).NewSet(1, 2, 2)

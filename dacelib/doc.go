@@ -11,8 +11,8 @@
 //   - problem/ccp, problem/cimp, problem/caop, problem/onemax: the paper's
 //     problems: contamination control, influence maximisation, compiler
 //     arguments, OneMax
-//   - problem/classic: knapsack, maximum cut, NK landscapes, whose optima are
-//     known
+//   - problem/classic: benchmark problems of the field, such as knapsack, maximum
+//     cut and NK landscapes
 //   - problem/problemtest: checks a problem of your own
 //
 // # Solving it
@@ -21,6 +21,11 @@
 //     run, brkga.RunAll for many
 //   - smartest: the algorithm for compiler arguments that the paper compares
 //     with
+//   - solver: what all solvers have in common, and solver.FromFunc for one of your
+//     own; solver/anneal, solver/ea, solver/eda, solver/ils, solver/linkage and
+//     solver/tabu are other published ones
+//   - solver/external: programs as solvers, by the conventions of irace and SMAC
+//   - solver/solvertest: checks a solver of your own
 //   - portfolio: several configurations side by side, the best of which counts;
 //     portfolio.Paper has those of the paper
 //
@@ -32,8 +37,9 @@
 //     their values and makes new ones; start with nir.Train
 //   - pgpe: the search for embeddings of hard instances
 //   - smac, forest: the search for configurations, and its random forest
+//   - farm: many processes and computers that work for one program
 //
-// # What came of it
+// # Results
 //
 //   - experiment: the paper's tests on unseen instances, its tables, its
 //     numbers
@@ -48,7 +54,7 @@
 // Package run has what all long computations share: they are called with a
 // context and end early with it, a Seed determines their random numbers, the
 // zero value of their Settings is the paper's choice (but brkga chooses its
-// configuration by the budget), and OnEvent hears of their progress.
+// configuration by the budget), and OnEvent receives their progress.
 //
 //	set, err := ccp.Class().NewSet(1, 5, 15) // 5 instances to learn from, 15 of each size to test on
 //	dace, err := construct.DACE(ctx, set.Training, construct.Quick())

@@ -263,8 +263,8 @@ func TestSharedCells(t *testing.T) {
 }
 
 // BenchmarkTwenty measures how long each of twenty idle kernels of one
-// installation takes for 1 + 1, from the request to the reply and the result:
-// the issue is the users', not the throughput, so one after the other.
+// installation takes for 1 + 1, from the request to the reply and the result. They
+// are asked one after the other: it is the wait of one user, not the throughput.
 func BenchmarkTwenty(b *testing.B) {
 	dir := dirForAll(b)
 	from, err := buildOnce()

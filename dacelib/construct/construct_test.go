@@ -79,7 +79,10 @@ func TestMethods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one.Portfolio.Size() != 2 || one.Portfolio.Check() != nil || one.Status != run.BudgetSpent || one.Portfolio.Name != name || events == 0 {
+			if one.Portfolio.Name != name {
+				t.Errorf("the portfolio's name is %q: give it that of the method, %q, by which tables know who built it", one.Portfolio.Name, name)
+			}
+			if one.Portfolio.Size() != 2 || one.Portfolio.Check() != nil || one.Status != run.BudgetSpent || events == 0 {
 				t.Errorf("portfolio %v, status %v, %d events", one.Portfolio, one.Status, events)
 			}
 			s.Workers, s.OnEvent = 4, nil

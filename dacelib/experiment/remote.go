@@ -88,7 +88,7 @@ func (t *test) remote(ctx context.Context) error {
 	}
 	units := make([]farm.Unit, len(jobs))
 	for n, j := range jobs {
-		if units[n], err = t.entries[j.entry].Portfolio.FarTest(pk, key, j.at, t.settings()); err != nil {
+		if units[n], err = t.entries[j.entry].Portfolio.RemoteUnit(pk, key, j.at, t.settings()); err != nil {
 			return err
 		}
 		units[n].Name = ps[j.at].Name()
@@ -96,7 +96,7 @@ func (t *test) remote(ctx context.Context) error {
 	finished, next := map[int]Record{}, 0
 	err = t.s.Farm.Do(ctx, units, func(n int, result []byte) error {
 		e := t.entries[jobs[n].entry]
-		found, err := e.Portfolio.FarResult(result)
+		found, err := e.Portfolio.RemoteResult(result)
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ type Model struct {
 	from int
 
 	packOnce sync.Once // guards packed and packErr
-	packed   []byte    // the model's file, for travelling
+	packed   []byte    // the model's file, which workers of a farm get
 	packErr  error
 }
 

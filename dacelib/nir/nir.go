@@ -291,7 +291,8 @@ type Settings struct {
 	// sqrt(2 d_e (1 - r)), where r is the correlation. The instances must have one
 	// dimension and the same solutions for validation, which [Train] draws. Where the
 	// validation loss rises by a quarter, training goes back to its best parameters
-	// and on at 0.7 times the rate. Default 0: distances of embeddings then say nothing, see [Model.Embeddings].
+	// and continues at 0.7 times the rate. Default 0: distances of embeddings then
+	// say nothing, see [Model.Embeddings].
 	DistanceWeight float64 `json:",omitempty"`
 	// Resume is a cancelled model whose training is to be continued. Instances
 	// and settings must be the same; the result is then the same as that of an

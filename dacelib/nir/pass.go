@@ -20,7 +20,7 @@ const shardRows, normRows = 128, 42 * kernel.TileRows
 
 // A pass computes the loss of Eq. 9 and its gradient for one batch per
 // instance, with hand-written derivatives. They agree with those that gorgonia
-// derives (package reference). The work is cut into shards whose number and
+// derives (package graph). The work is cut into shards whose number and
 // order do not depend on the number of workers.
 type pass struct {
 	shape    shape

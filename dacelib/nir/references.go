@@ -105,13 +105,13 @@ type prediction struct {
 	screened
 	index int       // among the scorers of the call
 	exact []float32 // its scores on the probe
-	left  []float64 // of them by the best combination of references
-	y     []float32 // that combination: coefficients, then the constant
+	y     []float32 // the best combination of references: coefficients, then the constant
+	left  []float64 // exact minus that combination: the errors on the probe
 	// A prediction is half times what a pass computes, plus middle.
 	half, middle float32
 }
 
-// sure is that of screened, with this way's factor.
+// sure is [screened.sure] with the factor of references.
 func (p *prediction) sure() bool { return p.safe(referenceSafety) }
 
 // largest returns the largest error on the probe.
@@ -179,7 +179,7 @@ func (m *Model) byReferences(ctx context.Context, scorers []*Scorer, out []Range
 			open = append(open, p.index)
 		}
 	}
-	m.judge(r, len(able), predicted)
+	m.dropUnfit(r, len(able), predicted)
 	return open, nil
 }
 
@@ -362,8 +362,8 @@ func (m *Model) addReferences(ctx context.Context, r *references, chosen []*pred
 	return nil
 }
 
-// judge drops references that fit few scorers, for the next restCalls calls.
-func (m *Model) judge(r *references, scorers, predicted int) {
+// dropUnfit drops references that fit few scorers, for the next restCalls calls.
+func (m *Model) dropUnfit(r *references, scorers, predicted int) {
 	switch {
 	case scorers < fewScorers: // too few to tell
 	case 2*predicted >= scorers:

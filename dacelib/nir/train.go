@@ -169,7 +169,7 @@ func trainedParts(sh shape, s Settings) []trainedPart {
 }
 
 // A gradienter computes the losses of one batch and their gradient. It is
-// either the hand-written pass or the reference.
+// either the hand-written pass or, with Settings.Gorgonia, a graphPass.
 type gradienter interface {
 	gradient(params []float32, fill filler, to sink) ([]partLoss, error)
 }
@@ -292,9 +292,9 @@ func (t *trainer) run(ctx context.Context) error {
 }
 
 // A training with DistanceWeight goes back to its best parameters where the
-// validation loss exceeds setback times the smallest, maxSetbacks times at most, and
-// on at 0.7 times the rate. Without that some of the trainings at [Quick]'s rate collapse
-// in their first third: the latents no longer depend on the solution.
+// validation loss exceeds setback times the smallest, at most maxSetbacks times, and
+// continues at 0.7 times the rate. Without that, some of the trainings at [Quick]'s
+// rate collapse in their first third: the latents no longer depend on the solution.
 const setback, maxSetbacks = 1.25, 6
 
 // setbacks returns how often the training has gone back.

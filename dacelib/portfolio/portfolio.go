@@ -211,7 +211,7 @@ func (p Portfolio) Run(ctx context.Context, instances []problem.Problem, s Setti
 		return nil, err
 	}
 	if s.Farm != nil && p.Travels() {
-		return p.runFar(ctx, instances, s)
+		return p.runRemote(ctx, instances, s)
 	}
 	var results []Result
 	best := math.Inf(-1)

@@ -97,10 +97,9 @@ func testUnit(ctx context.Context, env *farm.Env, data []byte) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// FarTest returns the unit of a farm that runs p on the
-// instance with an index among the problems of a blob, which pk has stored; see
-// [farm.Packer.Problems].
-func (p Portfolio) FarTest(pk *farm.Packer, problems string, index int, s Settings) (farm.Unit, error) {
+// RemoteUnit returns the unit of a farm that runs p on the instance with an index
+// among the problems of a blob, which pk has stored; see [farm.Packer.Problems].
+func (p Portfolio) RemoteUnit(pk *farm.Packer, problems string, index int, s Settings) (farm.Unit, error) {
 	s, err := s.withDefaults()
 	if err != nil {
 		return farm.Unit{}, err
@@ -119,8 +118,9 @@ func (p Portfolio) FarTest(pk *farm.Packer, problems string, index int, s Settin
 	}, s.Repeats*len(p.Members), pk.Needs())
 }
 
-// FarResult returns the [Result] in what a worker returned for [Portfolio.FarTest].
-func (p Portfolio) FarResult(result []byte) (Result, error) {
+// RemoteResult returns the [Result] in what a worker returned for a unit of
+// [Portfolio.RemoteUnit].
+func (p Portfolio) RemoteResult(result []byte) (Result, error) {
 	var d testResult
 	if err := json.Unmarshal(result, &d); err != nil {
 		return Result{}, fmt.Errorf("portfolio: the result of a worker: %w", err)
@@ -145,8 +145,8 @@ func (p Portfolio) FarResult(result []byte) (Result, error) {
 	return r, nil
 }
 
-// runFar is Run on a farm: a unit for each instance.
-func (p Portfolio) runFar(ctx context.Context, instances []problem.Problem, s Settings) ([]Result, error) {
+// runRemote is Run on a farm: a unit for each instance.
+func (p Portfolio) runRemote(ctx context.Context, instances []problem.Problem, s Settings) ([]Result, error) {
 	pk := farm.NewPacker(ctx, s.Farm)
 	key, err := pk.Problems(instances)
 	if err != nil {
@@ -154,7 +154,7 @@ func (p Portfolio) runFar(ctx context.Context, instances []problem.Problem, s Se
 	}
 	units := make([]farm.Unit, len(instances))
 	for i := range units {
-		if units[i], err = p.FarTest(pk, key, i, s); err != nil {
+		if units[i], err = p.RemoteUnit(pk, key, i, s); err != nil {
 			return nil, err
 		}
 		units[i].Name = instances[i].Name()
@@ -162,7 +162,7 @@ func (p Portfolio) runFar(ctx context.Context, instances []problem.Problem, s Se
 	all, have := make([]Result, len(instances)), make([]bool, len(instances))
 	best, next := math.Inf(-1), 0
 	err = s.Farm.Do(ctx, units, func(i int, result []byte) error {
-		r, err := p.FarResult(result)
+		r, err := p.RemoteResult(result)
 		if err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func NormaliseOn(ctx context.Context, pool farm.Pool, instances []problem.Proble
 			parts = append(parts, extremesData{Index: i, Sample: sample, From: from, To: min(from+piece, chunks), Seed: run.Seed(seed, "portfolio: normalise")})
 		}
 	}
-	out, _, err := normaliseFar(ctx, pool, instances, parts)
+	out, _, err := normaliseRemote(ctx, pool, instances, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func NormaliseBySearchOn(ctx context.Context, pool farm.Pool, instances []proble
 	for i := range parts {
 		parts[i] = extremesData{Index: i, Evaluations: evaluations, Seed: seed}
 	}
-	out, made, err := normaliseFar(ctx, pool, instances, parts)
+	out, made, err := normaliseRemote(ctx, pool, instances, parts)
 	for i, p := range out {
 		n := p.(*Instance)
 		if e := n.r.check(n.p, made/len(out)); e != nil {
@@ -273,9 +273,9 @@ func NormaliseBySearchOn(ctx context.Context, pool farm.Pool, instances []proble
 	return out, made, err
 }
 
-// normaliseFar has ranges found by a farm and returns the instances normalised
+// normaliseRemote has ranges found by a farm and returns the instances normalised
 // by them.
-func normaliseFar(ctx context.Context, pool farm.Pool, instances []problem.Problem, parts []extremesData) ([]problem.Problem, int, error) {
+func normaliseRemote(ctx context.Context, pool farm.Pool, instances []problem.Problem, parts []extremesData) ([]problem.Problem, int, error) {
 	pk := farm.NewPacker(ctx, pool)
 	key, err := pk.Problems(instances)
 	if err != nil {

@@ -60,7 +60,7 @@ import (
 // without an answer, it is started again and asked once more; if it ends again,
 // Evaluate returns an error with its exit status and what it wrote to standard
 // error. When ctx ends, programs at work are killed with all that they have
-// started; so they are when this process ends, even by SIGKILL. Programs that are
+// started, and also when this process ends, even by SIGKILL. Programs that are
 // idle for half a minute end, and are started again when they are needed.
 //
 // Command panics if d is not positive or above MaxDim, or there is no program.
@@ -241,7 +241,7 @@ func (c *command) value(ctx context.Context, line []byte) (float64, error) {
 		}
 		v, err := w.ask(ctx, line, c)
 		if err == nil {
-			c.give(w)
+			c.putBack(w)
 			return v, nil
 		}
 		var end *endError
@@ -291,8 +291,8 @@ func (c *command) take() (*worker, error) {
 // rest is how long an idle program is kept.
 const rest = 30 * time.Second
 
-// give makes a program idle.
-func (c *command) give(w *worker) {
+// putBack makes a program idle, for the next take.
+func (c *command) putBack(w *worker) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.idle = append(c.idle, w)

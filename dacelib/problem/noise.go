@@ -290,7 +290,7 @@ func NewFinal(p Problem) *Final {
 	return &Final{p: p, x: NewSolutions(0, p.Dim()), most: n}
 }
 
-// Add tells of a solution's value. A nil Final ignores it.
+// Add offers a solution, packed, with its value. A nil Final ignores it.
 func (f *Final) Add(row []uint64, v float64) {
 	if f == nil || len(f.values) == f.most && v <= f.values[f.most-1] {
 		return

@@ -43,8 +43,8 @@ type Costly interface {
 	Costly() bool
 }
 
-// An Opaque problem may say that solutions of it cannot be evaluated, as only
-// programs know what they are: see package solver/external.
+// An Opaque problem may say that its solutions cannot be evaluated, because only
+// external programs can read the instance: see package solver/external.
 type Opaque interface {
 	Problem
 	// Opaque reports whether evaluating it is an error.

@@ -163,7 +163,7 @@ func (m Matrix) Scale(k int) (points [][]float64, share float64, err error) {
 		points[i] = make([]float64, k)
 	}
 	for c := range min(k, found) {
-		// The sign is a matter of taste: the farthest point is on the positive side.
+		// The direction of an axis is arbitrary: the farthest point gets the positive side.
 		far := 0
 		for i := range n {
 			if math.Abs(place.At(i, c)) > math.Abs(place.At(far, c))*(1+1e-9) {

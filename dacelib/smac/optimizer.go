@@ -201,9 +201,9 @@ func (o *Optimizer) absorb() {
 		st.Log = append(st.Log, p.trialRef)
 	}
 	st.Stage, o.handed, o.told = nil, 0, 0
-	o.judge()
+	o.dropWorse()
 	if len(st.Racing) == 0 || len(st.Log) == o.s.Trials {
-		o.crown()
+		o.setIncumbent()
 	}
 }
 
@@ -232,10 +232,10 @@ func (o *Optimizer) next() {
 	st.Stage = st.Stage[:min(left, len(st.Stage))]
 }
 
-// judge drops the configurations that are worse than the incumbent so far from
+// dropWorse drops the configurations that are worse than the incumbent so far from
 // the race, and moves those that were run on all of the incumbent's instances
 // to its end.
-func (o *Optimizer) judge() {
+func (o *Optimizer) dropWorse() {
 	st := &o.state
 	racing := st.Racing[:0]
 	for _, c := range st.Racing {
@@ -251,9 +251,9 @@ func (o *Optimizer) judge() {
 	st.Racing = racing
 }
 
-// crown makes the best configuration that has reached the end of the race the
+// setIncumbent makes the best configuration that has reached the end of the race the
 // incumbent, if it is better than the incumbent.
-func (o *Optimizer) crown() {
+func (o *Optimizer) setIncumbent() {
 	st := &o.state
 	for _, c := range st.Through {
 		n := len(st.Tried[c].Costs)

@@ -20,10 +20,9 @@
 // A [Space] may have conditions, which make a parameter active only with some
 // values of another, and forbidden combinations.
 //
-// It is not for cheap functions: the
-// optimiser's own computations take about one second for 1,600 trials over 5
-// parameters, ten seconds for 25,600 trials, and three seconds for 1,600 trials
-// over 20 parameters.
+// It is not for cheap functions: the optimiser's own computations take about one
+// second for 1,600 trials over 5 parameters, ten seconds for 25,600 trials, and
+// three seconds for 1,600 trials over 20 parameters.
 package smac
 
 import (

@@ -40,7 +40,7 @@ type Search struct {
 
 	memory *memory // nil unless values are remembered
 	known  int     // known solutions in a row
-	// Memory of recall.
+	// Working memory of recall.
 	fresh  []uint64
 	places []int32
 	values []float64
@@ -122,8 +122,8 @@ func (s *Search) BestInto(x []uint64) { copy(x, s.x) }
 func (s *Search) Remember() { s.memory = newMemory(problem.Stride(s.d)) }
 
 // Stuck reports whether a search that remembers has asked for known solutions only
-// for a while: it should begin anew elsewhere. A search that goes on is ended in
-// the end, as one is that knows all solutions.
+// for a while: it should begin anew elsewhere. A search that goes on nevertheless is
+// ended after many more, and so is one that knows all solutions.
 func (s *Search) Stuck() bool { return s.known > 4*s.d+100 }
 
 // mostKnown returns the number of known solutions in a row after which the run

@@ -150,7 +150,8 @@ func Families() []Solver {
 	return out
 }
 
-// A Fitter is a solver that cannot run every problem: a program that has to know it.
+// A Fitter is a solver that cannot run every problem, such as an external program,
+// which reads its own instances only.
 type Fitter interface {
 	Solver
 	// Fits returns why the solver cannot run a problem, nil if it can.

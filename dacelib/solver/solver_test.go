@@ -161,8 +161,7 @@ func TestAnytime(t *testing.T) {
 	}
 }
 
-// bruteForce is the largest value of a random quadratic function, and the
-// function.
+// quadratic returns a random quadratic function and its largest value.
 func quadratic(seed uint64, d int) (problem.Problem, float64) {
 	rng := run.Rand(seed, "quadratic")
 	q := make([]float64, d*d)

@@ -91,7 +91,7 @@ func (s settings) dim() int {
 	return 40
 }
 
-// instance returns an instance, normalised where the paper does so.
+// set returns n instances, normalised where the paper does so.
 func (s settings) set(ctx context.Context, seed uint64, n int) ([]problem.Problem, error) {
 	out := make([]problem.Problem, n)
 	for i := range out {

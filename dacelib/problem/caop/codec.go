@@ -34,8 +34,8 @@ func init() {
 // ownCompiler returns the ID of the compiler of the zero settings in this process.
 var ownCompiler = sync.OnceValues(func() (string, error) { return compilerID(context.Background()) })
 
-// travels returns an error if the compiler is not the one that workers equal
-// this process in: that of the zero settings.
+// travels returns an error unless the compiler is that of the zero settings: it is
+// the only one that workers are sure to have, too.
 func (c *Compiler) travels() error {
 	id, err := ownCompiler()
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *Instance) remote(ctx context.Context, dst []float64, x problem.Solution
 	for k, i := range at {
 		dst[i] = values[k]
 		if values[k] <= failed+1 {
-			continue // it may have taken too long, which another time it may not
+			continue // perhaps a time-out, which is not remembered
 		}
 		size := int64(-values[k])
 		if _, err := book.once(ctx, p.compiler.key(p.hash, lists[i]), func() (int64, bool, error) { return size, true, nil }); err != nil {

@@ -131,7 +131,7 @@ func (m *model) sum(s *scratch, x problem.Solutions) {
 		}
 	}
 	if sliced || len(m.rest) > 0 {
-		s.turn(n, m.d)
+		s.transposeRows(n, m.d)
 	}
 	if len(m.rest) > 0 {
 		for _, w := range m.rest {
@@ -179,9 +179,9 @@ func firstOnes(w uint64, k int) uint64 {
 	return 1<<at - 1
 }
 
-// turn sets s.columns to the transposed first n rows; the bits of further lanes
+// transposeRows sets s.columns to the transposed first n rows; the bits of further lanes
 // are 0.
-func (s *scratch) turn(n, d int) {
+func (s *scratch) transposeRows(n, d int) {
 	w := problem.Stride(d)
 	for j := range w {
 		block := (*[64]uint64)(s.columns[j*64:])
@@ -205,7 +205,7 @@ func estimate(ctx context.Context, data *Data, x problem.Solutions) ([]Estimate,
 		s             = newScratch(x.D)
 	)
 	s.repair(x, data.K, func(i, k int) { seeds[i] = int64(k) })
-	s.turn(n, x.D)
+	s.transposeRows(n, x.D)
 	err := eachWorld(ctx, data, func(next func() (int, *world)) {
 		var (
 			l    lanes

@@ -162,7 +162,8 @@ func (w *quadraticWalk) Flip(j int) float64 {
 	up := bit(w.row, j) == 1
 	for k := q.first[j]; k < q.first[j+1]; k++ {
 		i := q.to[k]
-		// The bits differ now, or they do not: x_i with x_j is lost or won.
+		// The gain of i changes by the weight of x_i x_j: it falls if the bits are
+		// equal now.
 		if (bit(w.row, int(i)) == 1) == up {
 			w.gain[i] -= q.weight[k]
 		} else {

@@ -1,7 +1,7 @@
 // Package eda is population-based incremental learning, PBIL (Baluja: Population-
-// based incremental learning, CMU-CS-94-163, 1994), an estimation of distribution:
-// solutions are drawn from a vector of probabilities, one a bit, which moves towards
-// the best of them.
+// based incremental learning, CMU-CS-94-163, 1994), an estimation-of-distribution
+// algorithm: solutions are drawn from a vector of probabilities, one for each bit,
+// which moves towards the best of them.
 //
 // Start with [Solver]. Its parameters:
 //

@@ -208,7 +208,7 @@ func (e *family) Configs(d, n int) []solver.Config {
 	return append(slices.Clone(e.starts), solver.Draw(e.name, e.Params.Space, max(0, 7-len(e.starts)))...)
 }
 
-// text is what programs call an instance.
+// A text is a problem that programs know by a text, see [TextOf].
 type text interface {
 	problem.Problem
 	instanceText() string
@@ -287,7 +287,8 @@ func (k *known) Costly() bool {
 }
 func (k *known) Optimum() (float64, bool) { return problem.Optimum(k.Problem) }
 
-// TextOf returns what programs call an instance; ok is false if it is none.
+// TextOf returns the text by which programs know an instance; ok is false if p has
+// none.
 func TextOf(p problem.Problem) (name string, ok bool) {
 	if t, is := p.(text); is {
 		return t.instanceText(), true

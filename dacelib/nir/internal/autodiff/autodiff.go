@@ -35,7 +35,7 @@ type Losses struct{ Reconstruction, Scorer, KL float64 }
 type Model interface {
 	// Gradient computes the losses of each instance, and sets grad to the
 	// gradient of their sum. Params are all weights, flat; x, y and eps hold for
-	// each instance the solutions (Batch x Dim, of 0 and 1), their values (Batch)
+	// each instance the solutions (Batch x Dim, of -1 and +1), their values (Batch)
 	// and the noise of the latents (Batch x Latent).
 	Gradient(params []float32, x, y, eps [][]float32, grad []float32) ([]Losses, error)
 }

@@ -61,7 +61,7 @@ func Undo(x []uint64, i, j int) {
 // A Rate is a probability with which each bit is flipped.
 type Rate struct {
 	p   float64
-	log float64 // of 1-p, inverted
+	log float64 // 1/log(1-p)
 }
 
 // NewRate returns the rate p in [0,1].

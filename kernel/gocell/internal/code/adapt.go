@@ -177,8 +177,8 @@ func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg, pos int32) Prepa
 	}
 }
 
-// thunk is a function of cells that calls a function value of a library: its
-// parameters and results lie in a frame as the signature says, and after them
+// thunkOf returns a function of cells that calls a function value of a library:
+// its parameters and results lie in a frame as the signature says, and after them
 // the value.
 func (s *Signature) thunkOf(m *Machine) *Entry {
 	l := NewLayout()

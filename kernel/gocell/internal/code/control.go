@@ -148,7 +148,7 @@ func For(cond Ex[bool], post, body Do, l Loop) Do {
 	}
 }
 
-// Count runs the body for i from 0 up to a number, which is computed once: before
+// RangeInt runs the body for i from 0 up to a number, which is computed once: before
 // each turn it stores i at an offset of the frame, and runs enter.
 func RangeInt(n Val, i int32, enter func(f *Frame), body Do, l Loop) Do {
 	count := Int(n)

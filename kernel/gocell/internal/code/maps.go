@@ -185,7 +185,7 @@ func (t *MapType) Delete(m Val, key Into, spare int32) Do {
 	}
 }
 
-// ClearMap is the built-in function clear for maps.
+// Clear is the built-in function clear for maps.
 func (t *MapType) Clear(m Val) Do {
 	e := as[unsafe.Pointer](m)
 	return func(f *Frame) Ctl {

@@ -577,7 +577,7 @@ func Enter(all []Do) func(f *Frame) {
 	}
 }
 
-// SamePlace compares two structs or arrays of a type.
+// EqualAgg compares two structs or arrays of a type with ==, and with != if not.
 func EqualAgg(l, r Val, t reflect.Type, spare, other int32, not bool) Ex[bool] {
 	eq := rtype.Equal(t)
 	address := func(v Val, spare int32) Ex[unsafe.Pointer] {

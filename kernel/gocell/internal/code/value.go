@@ -408,7 +408,7 @@ func Of(k Kind) Ops { return table[k] }
 // NewVal returns a value that a closure computes.
 func NewVal(k Kind, e any) Val { return Val{K: k, E: e} }
 
-// Ex returns the closure of a value.
+// as returns the closure of a value.
 func as[T any](v Val) Ex[T] { return v.E.(Ex[T]) }
 
 // Condition returns the closure of a bool.

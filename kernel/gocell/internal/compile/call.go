@@ -389,7 +389,7 @@ func (f *function) tuple(e ast.Expr, tuple *types.Tuple) (offs []int32, s code.D
 	return offs, f.ordered(first, before, f.resultsAt(k, args, offs))
 }
 
-// results2 calls a callee and stores its results in the frame.
+// resultsAt calls a callee and stores its results in the frame.
 func (f *function) resultsAt(k *callee, args []code.Val, offs []int32) code.Do {
 	if k.lib.E != nil {
 		if k.recv != nil {
