@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "64d8e530147373ebeba426837fbe644d2139ad70d6fea8bff99e35dda364f4e2"
+const Sum = "fa671b97ccc7ef34be67a5a710d34a3a873328446432515020b13e47708265a7"
