@@ -42,6 +42,10 @@ func profiled(t *testing.T, cells ...string) (own, total map[string]int) {
 // an earlier cell has declared, of a library's call the line that calls, of goroutines
 // their own lines below that which starts them. Who waits uses none.
 func TestProfile(t *testing.T) {
+	steps := "8000000"
+	if raceDetector {
+		steps = "250000"
+	}
 	own, total := profiled(t, `func slow(n int) (s int) {
 	for i := 0; i < n; i++ {
 		s += i % 7
@@ -51,7 +55,7 @@ func TestProfile(t *testing.T) {
 func careful(n int) int {
 	defer func() {}()
 	return slow(n)
-}`, `%%prun
+}`, strings.ReplaceAll(`%%prun
 x := careful(8000000)
 time.Sleep(100 * time.Millisecond)
 y := strings.Count(strings.Repeat("ab", 10<<20), "ab")
@@ -59,7 +63,7 @@ done := make(chan int)
 go func() {
 	done <- slow(8000000)
 }()
-z := <-done`)
+z := <-done`, "8000000", steps))
 	if loop := own["In[1]:2"] + own["In[1]:3"]; loop < 30 {
 		t.Errorf("the loop has %d %%", loop)
 	}
