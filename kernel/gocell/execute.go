@@ -77,7 +77,16 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		return interrupted("the cell was interrupted before it began")
 	}
 	defer release()
+	if err := s.reload(ctx, src); err != nil {
+		return err
+	}
 	c, cerr := s.checkCell(src)
+	if cerr != nil && s.useOwn(ctx, src, out) {
+		c, cerr = s.checkCell(src)
+		if cerr != nil && s.useOwn(ctx, src, out) { // a module that the first requires
+			c, cerr = s.checkCell(src)
+		}
+	}
 	if cerr == nil {
 		cerr = s.oversized(c)
 	}

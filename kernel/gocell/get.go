@@ -32,7 +32,11 @@ func (g *fetched) get(ctx context.Context, args []string, out engine.Outputs) er
 }
 
 func (g *fetched) getOne(ctx context.Context, spec string, out engine.Outputs) error {
+	f, onDisk, err := g.getFolder(ctx, spec, out)
 	path, _, _ := strings.Cut(spec, "@")
+	if onDisk {
+		return g.add(ctx, f, err, out)
+	}
 	if _, ok := symbols.Name(path); ok {
 		out.Stdout(path + " is compiled into this kernel: import it, there is nothing to fetch\n")
 		return nil
@@ -41,7 +45,13 @@ func (g *fetched) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		out.Stdout(fmt.Sprintf("%s: %d packages of it are compiled into this kernel: import them, there is nothing to fetch\n", path, n))
 		return nil
 	}
-	f, err := g.modules.Get(ctx, spec)
+	f, err = g.modules.Get(ctx, spec)
+	return g.add(ctx, f, err, out)
+}
+
+// add makes the packages of a fetch importable, and reports them; err is the error of
+// the fetch.
+func (g *fetched) add(ctx context.Context, f *module.Fetch, err error, out engine.Outputs) error {
 	before := ""
 	var release func()
 	if err == nil {
@@ -53,6 +63,7 @@ func (g *fetched) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		g.mu.Lock()
 		before = g.prog.Importer.Version(f.Module.Path)
 		err = g.prog.Importer.Add(ctx, g.files, f)
+		g.onDisk.modules = g.modules.Own()
 		g.mu.Unlock()
 	}
 	if err != nil {
@@ -61,6 +72,7 @@ func (g *fetched) getOne(ctx context.Context, spec string, out engine.Outputs) e
 		}
 		return err
 	}
+	g.conflicts(f, out)
 	return g.report(f, before, out)
 }
 

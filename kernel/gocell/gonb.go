@@ -2,7 +2,6 @@ package gocell
 
 import (
 	"context"
-	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -30,17 +29,13 @@ func (g *fetched) gonbMagics() []magic.Magic {
 	return []magic.Magic{
 		{Name: "%autoget", Usage: "%autoget", Short: "fetches the modules that cells import and that are missing, from now on", Doc: "A line %% or %main, which gonb's notebooks have, does the same.", Run: auto(true)},
 		{Name: "%noautoget", Usage: "%noautoget", Short: "undoes %autoget", Run: auto(false)},
-		{Name: "%gomod", Usage: "%gomod COMMAND", Short: "runs a command in the folder of the session's go.mod, which %get makes", Doc: "gonb writes it as !*COMMAND.", Run: g.goMod},
+		{Name: "%gomod", Usage: "%gomod [freeze|COMMAND]", Short: "shows the session's go.mod, or runs a command in its folder", Doc: aboutGoMod, Run: g.goMod},
 	}
 }
 
-// goMod runs a command in the folder of the scratch module.
-func (g *fetched) goMod(c *magic.Call) (engine.Result, error) {
-	dir := g.modules.Dir()
-	if dir == "" {
-		return engine.Result{}, fmt.Errorf("the session has no go.mod: nothing has been fetched (%%get)")
-	}
-	return engine.Result{}, c.Execute(process.Shell("cd '" + dir + "' && { " + c.Args + "\n}"))
+// commandIn returns a command of the shell that runs in a folder.
+func commandIn(dir, command string) process.Command {
+	return process.Shell("cd '" + dir + "' && { " + command + "\n}")
 }
 
 // autoGet fetches the modules that a cell imports and the session lacks. What

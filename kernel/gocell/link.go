@@ -44,6 +44,7 @@ func (g *fetched) linkFor(c *check.Checked) *linkage {
 	for _, o := range c.Info.Uses {
 		k.add(o)
 	}
+	k.addLinked()
 	return k
 }
 

@@ -37,7 +37,8 @@ func (s *Session) newMagics() *magic.Set {
 		magic.Magic{Name: "%fmt", Usage: "%fmt [on|off]", Short: "formats the cell as gofmt does, and runs the rest of it", Doc: aboutFormat, Run: s.format},
 		magic.Magic{Name: "%output", Usage: "%output [-f FILE] [CELL] [FROM-TO]", Short: "shows again what a cell has shown, and goes on while it runs", Doc: aboutOutput,
 			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.output(c.Ctx, c) }},
-		magic.Magic{Name: "%get", Usage: "%get MODULE[@VERSION]", Short: "fetches a Go module, whose packages cells can then import", Doc: aboutGet, Run: words(s.get)},
+		magic.Magic{Name: "%get", Usage: "%get MODULE[@VERSION]|FOLDER", Short: "fetches a Go module, or adds one on disk, whose packages cells can then import", Doc: aboutGet, Run: words(s.get)},
+		magic.Magic{Name: "%autoreload", Usage: "%autoreload [on|off]", Short: "says whether edited packages of modules on disk are built anew before each cell", Doc: aboutAutoReload, Run: words(s.autoReload)},
 		magic.Magic{Name: "%figure", Usage: "%figure [8.8x6cm] [300] [png|svg] [house|gonum] [default]", Short: "says how figures are drawn from now on: size, resolution, format, style", Doc: aboutFigure, Run: words(figure)},
 		magic.Magic{Name: "%background", Usage: "%background", Short: "counts the goroutines that run, and those of interrupted cells that cannot be stopped", Doc: aboutBackground, Run: words(s.background)},
 		magic.Magic{Name: "%compile", Usage: "%compile [off|auto|list]", Short: "says and sets whether functions that run long are compiled by themselves", Doc: aboutAutomatic, Run: words(s.compiled.auto.magic)},
@@ -53,12 +54,28 @@ const (
 	aboutGet = `Without a version it is the latest one. The packages stay importable until the
 session ends, and are interpreted. What cannot be (cgo, assembly, linknames) is
 named with the place and the reason: a %%compile cell can import it. The go
-command does the work, with your GOPROXY and GOFLAGS.
+command does the work, with your GOPROXY and GOFLAGS. A FOLDER begins with ./, / or
+~: edits of its files are seen by the next cell.
 
 	%get github.com/google/uuid@v1.6.0
+	%get ../mymodule
 
 	import "github.com/google/uuid"
 	uuid.New()`
+	aboutGoMod = `The go.mod requires what %get has fetched, and has the modules on disk that cells
+use. "freeze" writes the lines %get with which the notebook runs on another machine.
+gonb writes %gomod as !*COMMAND.
+
+	%gomod
+	%gomod go mod edit -replace example.com/mymodule=../mymodule
+	%gomod freeze`
+	aboutAutoReload = `It is on unless it is switched off. Packages that import an edited one are built
+anew, too; functions of cells that use them follow. Types that did not change stay
+the same types; variables of those that did are named, and no longer declared. If a
+package does not compile, cells that use it fail with its errors, and the session
+keeps what it had. Without an argument it says what holds.
+
+	%autoreload off`
 	aboutFormat = `Magics and commands stay as they are. "on" formats each cell from now on when it
 has run. The command dace fmt formats a whole notebook.
 

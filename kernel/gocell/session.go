@@ -102,6 +102,7 @@ type fetched struct {
 	compiling turn         // of concurrent
 	ready     func() error // why cells cannot be compiled; nil if they can
 
+	onDisk
 	modules     module.Store
 	auto        bool                           // modules that cells import are fetched
 	linked      map[*check.FetchedDecl]bool    // declarations that the interpreter has compiled
@@ -136,6 +137,8 @@ func New(opts Options) (*Session, error) {
 	s.editor = editor{s.known, sync.OnceValue(s.newMagics), s.compiled.Declaration}
 	s.fetched = fetched{known: s.known, files: s.machine.Files(), compiling: s.concurrent.compiling, ready: s.compiled.Ready,
 		linked: map[*check.FetchedDecl]bool{}, initialized: map[*check.FetchedPackage]bool{}}
+	s.fetched.findRoot()
+	prog.Importer.Missing, prog.Importer.Folder = s.fetched.missing, s.fetched.folderPath
 	s.compiled.auto.init(s)
 	s.packages = packages{machine: s.machine, library: std.New(s.machine, opts.Args), importer: prog.Importer, compiled: s.compiled.Set, loaded: map[string]bool{}}
 	s.compiled.Placed, s.compiled.Library = s.packages.library.Placed, s.packages.library.Override

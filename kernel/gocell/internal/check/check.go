@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -65,6 +66,7 @@ type Program struct {
 	lifted   map[string]bool   // types of interpreted cells that are compiled, see lift.go
 	Prelude  *Prelude          // shared by all clones
 	ctx      *entity           // the predeclared context of cells
+	reloaded []*FetchedPackage // packages that were replaced since the last cell
 	// cannotLift says why a type cannot be compiled, while a cell is checked.
 	cannotLift map[string]string
 }
@@ -121,7 +123,7 @@ func (p *Program) Without(names map[string]bool) *Program {
 // change.
 func (p *Program) clone() *Program {
 	return &Program{Importer: p.Importer, Package: p.Package, Names: maps.Clone(p.Names), Imports: maps.Clone(p.Imports),
-		dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
+		reloaded: p.reloaded, dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
 }
 
 // UnitsOf returns the unit of a declaration, whose text is pc.
@@ -189,6 +191,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 	}
 	t := redeclaredBy(own, ownNative, src.Body)
 	kept, changed := keep(next.Units, fset, src, t, ownNative)
+	lost := next.lost(fset, t, changed)
 	gone, _ := keep(next.gone, fset, src, t, ownNative)
 	for n := range t.defined {
 		// A variable that replaces a function, or one of another type,
@@ -221,7 +224,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 	if err := libraryVars(fset, c); err != nil {
 		return nil, err
 	}
-	c.Notes = append(c.Notes, next.liftNotes(p.lifted)...)
+	c.Notes = append(append(lost, c.Notes...), next.liftNotes(p.lifted)...)
 	return c, nil
 }
 
@@ -451,6 +454,7 @@ func (p *Program) whyGone(name string, dropped map[*Unit]string) string {
 
 // commit turns p into the program after the cell.
 func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Unit, dropped map[*Unit]string) {
+	p.reloaded = nil
 	own := map[string]bool{}
 	p.Units = live[:len(live):len(live)]
 	for _, n := range c.Natives {
@@ -530,6 +534,9 @@ func (p *Program) dependencies(info *types.Info, d ast.Decl) map[string]bool {
 	ast.Inspect(d, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			o := info.Uses[id]
+			if o != nil && FetchedOf(o.Pkg()) != nil {
+				deps[packageKey(o.Pkg().Path())] = true
+			}
 			if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && (o.Pkg() == p.Package && PackageLevel(o) || OfNative(o)) {
 				deps[id.Name] = true
 			}
@@ -693,6 +700,9 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 		}
 		if own := StandIn(ipath); own != "" {
 			ipath = own
+		}
+		if p.Importer.Folder != nil && strings.HasPrefix(ipath, ".") {
+			ipath = cmp.Or(p.Importer.Folder(ipath), ipath)
 		}
 		pk, err := imp.Import(ipath)
 		if err != nil {

@@ -8,24 +8,14 @@ import "go/types"
 // values keep the methods they were made with.) It reports whether there are
 // any.
 func (p *Program) moveVars(c *Checked, objects map[string]types.Object) bool {
-	to := map[*types.TypeName]*types.Named{}
+	to := p.Importer.SameTypes(p.reloaded, false)
 	for n := range c.Redeclared {
-		e := p.Names[n]
-		if e == nil {
-			continue
-		}
-		old, ok := e.Object.(*types.TypeName)
-		if !ok {
-			continue
-		}
-		now, ok := objects[n].(*types.TypeName)
-		if !ok || now == old {
-			continue
-		}
-		a, okA := old.Type().(*types.Named)
-		b, okB := now.Type().(*types.Named)
-		if okA && okB && a.TypeParams().Len() == b.TypeParams().Len() {
-			to[old] = b
+		if e := p.Names[n]; e != nil {
+			old, okA := named(e.Object)
+			now, okB := named(objects[n])
+			if okA && okB && now != old && sameParams(old, now) {
+				to[old.Obj()] = now
+			}
 		}
 	}
 	if len(to) == 0 {
@@ -33,23 +23,7 @@ func (p *Program) moveVars(c *Checked, objects map[string]types.Object) bool {
 	}
 	// A type whose shape has changed is a different type, and so are those that
 	// contain it.
-	for again := true; again; {
-		again = false
-		for old, now := range to {
-			var shape types.Type = now
-			if params := old.Type().(*types.Named).TypeParams(); params.Len() > 0 {
-				var args []types.Type
-				for p := range params.TypeParams() {
-					args = append(args, p)
-				}
-				shape, _ = types.Instantiate(nil, now, args, false)
-			}
-			if !sameShape(old.Type().Underlying(), shape.Underlying(), to) {
-				delete(to, old)
-				again = true
-			}
-		}
-	}
+	settle(to, false)
 	for n, e := range p.Names {
 		v, ok := e.Object.(*types.Var)
 		if !ok || e.Cell == 0 {

@@ -319,7 +319,7 @@ func IsFetched(p *types.Package) bool {
 	}
 	host, _, _ := strings.Cut(p.Path(), "/")
 	_, known := symbols.Name(p.Path())
-	return !known && strings.Contains(host, ".")
+	return !known && (strings.Contains(host, ".") || FetchedOf(p) != nil)
 }
 
 // fetchedIn returns a type of a fetched package that is visible through t (by
@@ -390,7 +390,7 @@ func (m compiledImporter) Import(path string) (*types.Package, error) {
 		return p, nil
 	}
 	sp := m.Source(path)
-	if sp == nil || slices.Contains(strings.Split(path, "/"), "internal") {
+	if sp == nil || sp.hidden() || sp.Broken && sp.Module.Folder != "" {
 		return nil, err
 	}
 	return m.declared(sp)

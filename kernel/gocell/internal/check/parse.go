@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"slices"
 	"strings"
 
 	"dace.local/kernel/gocell/internal/cell"
@@ -148,4 +149,15 @@ func (p Piece) Parse(fset *token.FileSet) ([]ast.Decl, error) {
 		return nil, err
 	}
 	return f.Decls, err
+}
+
+// Declarations returns the declarations of a cell, also of one that is compiled.
+func (src *Source) Declarations() []ast.Decl {
+	all := slices.Clone(src.File.Decls)
+	for _, pc := range src.native {
+		if ds, err := pc.Parse(token.NewFileSet()); err == nil {
+			all = append(all, ds...)
+		}
+	}
+	return all
 }

@@ -52,6 +52,10 @@ type FetchedPackage struct {
 	Inits    []*FetchedDecl // init functions, and initializers of blank variables
 
 	texts func() map[string]string // its documentation
+
+	listed *module.Package  // as the go command has listed it
+	stamps map[string]stamp // of the files of a package on disk, once they are known
+	folder []string         // its files of Go
 }
 
 // A FetchedFile is a file of a fetched package.
@@ -109,6 +113,11 @@ func (sp *FetchedPackage) Made(name string) string {
 type Importer struct {
 	compiled *symbols.Types
 
+	// Missing says more about an import path that names no package; it may return "".
+	Missing func(path string) string
+	// Folder returns the import path of a relative one, "" if there is none.
+	Folder func(path string) string
+
 	mu      sync.Mutex // guards fetched and indexes
 	fetched map[string]*FetchedPackage
 	indexes map[*types.Package]*packageIndex
@@ -128,16 +137,27 @@ func (m *Importer) Import(path string) (*types.Package, error) {
 			return nil, fmt.Errorf("package %s cannot be built: %s", path, sp.Why)
 		case sp.Why != "":
 			return nil, fmt.Errorf("package %s cannot be interpreted: %s\n\t%s", path, sp.Why, InsteadCompile)
-		case slices.Contains(strings.Split(path, "/"), "internal"):
+		case sp.hidden():
 			return nil, fmt.Errorf("use of internal package %s not allowed", path)
 		}
 		return sp.pkg, nil
 	}
 	p, err := m.compiled.Import(path)
+	if err != nil && m.Missing != nil {
+		if why := m.Missing(path); why != "" {
+			return nil, errors.New(why)
+		}
+	}
 	if host, _, _ := strings.Cut(path, "/"); err != nil && strings.Contains(host, ".") && path != buildinfo.Module() && !strings.HasPrefix(path, buildinfo.Path("")) {
 		return nil, fmt.Errorf("%w: %%get %s fetches it", err, path)
 	}
 	return p, err
+}
+
+// hidden reports whether cells may not import a package: it is internal, and not of
+// the user's own module.
+func (sp *FetchedPackage) hidden() bool {
+	return !sp.Module.Own && slices.Contains(strings.Split(sp.ImportPath, "/"), "internal")
 }
 
 // Source returns the fetched package at an import path, or nil.
@@ -150,11 +170,21 @@ func (m *Importer) Source(path string) *FetchedPackage {
 	return m.fetched[path]
 }
 
-// Text returns the text of a file of a fetched package.
+// Text returns the text of a file of a fetched package; of one on disk as it is now.
 func (m *Importer) Text(file string) (string, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, sp := range m.fetched {
+		if sp.Module.Folder != "" {
+			name, ok := strings.CutPrefix(file, shownFolder(sp.Dir))
+			name, isFile := strings.CutSuffix(name, "/"+cell.FileBase)
+			if ok && isFile && !strings.Contains(name, "/") {
+				if text, err := os.ReadFile(filepath.Join(sp.Dir, name)); err == nil {
+					return string(text), true
+				}
+			}
+			continue
+		}
 		for _, sf := range sp.Parsed {
 			if sf.name == file {
 				return sf.text, true
@@ -171,7 +201,7 @@ func (m *Importer) Named(name string) []string {
 	defer m.mu.Unlock()
 	var l []string
 	for p, sp := range m.fetched {
-		if (name == "" || sp.Name == name) && sp.Why == "" && !slices.Contains(strings.Split(p, "/"), "internal") {
+		if (name == "" || sp.Name == name) && sp.Why == "" && !sp.hidden() && sp.Name != "main" {
 			l = append(l, p)
 		}
 	}
@@ -190,7 +220,7 @@ func (m *Importer) Named(name string) []string {
 // that %get can say what can be interpreted; those of a large one when they are
 // imported.
 func (m *Importer) Add(ctx context.Context, fset *token.FileSet, f *module.Fetch) error {
-	ld := &loader{m: m, fset: fset, f: f, done: map[string]*FetchedPackage{}}
+	ld := newLoader(m, fset, f)
 	size := int64(0)
 	for _, p := range f.Packages {
 		ld.load(p.ImportPath)
@@ -205,6 +235,21 @@ func (m *Importer) Add(ctx context.Context, fset *token.FileSet, f *module.Fetch
 			sp.read()
 		}
 	}
+	m.take(ld)
+	return nil
+}
+
+// AddUnread is like Add, but reads no package: each is when it is imported.
+func (m *Importer) AddUnread(fset *token.FileSet, f *module.Fetch) {
+	ld := newLoader(m, fset, f)
+	for path := range f.All {
+		ld.load(path)
+	}
+	m.take(ld)
+}
+
+// take puts the packages of a loader in place of older ones.
+func (m *Importer) take(ld *loader) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	versions := map[string]string{}
@@ -221,9 +266,11 @@ func (m *Importer) Add(ctx context.Context, fset *token.FileSet, f *module.Fetch
 	for path, sp := range ld.done {
 		if sp != nil {
 			m.fetched[path] = sp
+			if !sp.tried && sp.Module.Own {
+				sp.follow()
+			}
 		}
 	}
-	return nil
 }
 
 // A loader creates the packages of a fetch.
@@ -232,6 +279,11 @@ type loader struct {
 	fset *token.FileSet
 	f    *module.Fetch
 	done map[string]*FetchedPackage // nil for a package compiled into the kernel
+	anew map[string]bool            // packages that are made anew even if they look as before
+}
+
+func newLoader(m *Importer, fset *token.FileSet, f *module.Fetch) *loader {
+	return &loader{m: m, fset: fset, f: f, done: map[string]*FetchedPackage{}, anew: map[string]bool{}}
 }
 
 func (ld *loader) load(path string) *FetchedPackage {
@@ -244,7 +296,7 @@ func (ld *loader) load(path string) *FetchedPackage {
 		return nil
 	}
 	sp := ld.make(p)
-	if old := ld.m.Source(path); old != nil && old.Dir == sp.Dir && slices.Equal(old.Files, sp.Files) && slices.Equal(old.needs, sp.needs) {
+	if old := ld.m.Source(path); old != nil && !ld.anew[path] && old.Dir == sp.Dir && slices.Equal(old.Files, sp.Files) && slices.Equal(old.needs, sp.needs) {
 		sp = old
 	}
 	ld.done[path] = sp
@@ -252,7 +304,7 @@ func (ld *loader) load(path string) *FetchedPackage {
 }
 
 func (ld *loader) make(p *module.Package) *FetchedPackage {
-	sp := &FetchedPackage{Package: p, by: ld.m, fset: ld.fset, pkg: types.NewPackage(p.ImportPath, p.Name),
+	sp := &FetchedPackage{Package: p, listed: p, by: ld.m, fset: ld.fset, pkg: types.NewPackage(p.ImportPath, p.Name),
 		decls: map[string]Piece{}, meths: map[string][]Piece{}}
 	sp.texts = sync.OnceValue(sp.readDocs)
 	imports := p.Imports
@@ -284,6 +336,7 @@ func (sp *FetchedPackage) read() {
 	if sp.Why != "" {
 		return
 	}
+	sp.follow()
 	sp.Parsed, sp.Why, sp.Broken = sp.parse(sp.Package)
 	raw := func(p *module.Package) bool { return slices.Contains(p.Imports, "unsafe") }
 	if sp.Portable != nil && (sp.Why != "" || raw(sp.Package) && !raw(sp.Portable)) {
@@ -395,12 +448,18 @@ func (sp *FetchedPackage) Imported(path string) *FetchedPackage {
 // or ""; broken reports that the Go compiler cannot build the files either.
 func (sp *FetchedPackage) parse(p *module.Package) (list []*FetchedFile, why string, broken bool) {
 	where := p.Module.Path + "@" + p.Module.Version + strings.TrimPrefix(p.ImportPath, p.Module.Path) + "/"
+	if p.Module.Folder != "" {
+		where = shownFolder(p.Dir)
+	}
 	name := func(file string) string { return where + file + "/" + cell.FileBase }
 	files, problems := p.Parse(sp.fset, name)
 	for _, problem := range problems {
 		broken = broken || problem.Broken
 	}
 	if len(problems) > 0 {
+		if p.Module.Folder != "" && problems[0].File != "" {
+			problems[0].File = where + problems[0].File
+		}
 		return nil, problems[0].String(), broken
 	}
 	for _, f := range files {
@@ -419,10 +478,16 @@ func (sp *FetchedPackage) check() (why string) {
 	}
 	sp.Info = NewInfo()
 	var first error
+	var all []string // of a package on disk, whose author wants them all
 	conf := &types.Config{Importer: sourceImporter{sp}, Sizes: types.SizesFor("gc", runtime.GOARCH), GoVersion: languageVersion(sp.LanguageVersion(nil)),
 		Error: func(err error) {
 			if first == nil {
 				first = err
+			}
+			var te types.Error
+			if errors.As(err, &te) && sp.Module.Folder != "" && len(all) < 10 {
+				pos := sp.fset.Position(te.Pos)
+				all = append(all, fmt.Sprintf("%s:%d:%d: %s", cell.Name(pos.Filename), pos.Line, pos.Column, te.Msg))
 			}
 		}}
 	if err := types.NewChecker(conf, sp.fset, sp.pkg, sp.Info).Files(syntax); err != nil && first == nil {
@@ -432,6 +497,8 @@ func (sp *FetchedPackage) check() (why string) {
 	switch {
 	case first == nil:
 		return ""
+	case len(all) > 0:
+		return strings.Join(all, "\n\t")
 	case errors.As(first, &te):
 		pos := sp.fset.Position(te.Pos)
 		return fmt.Sprintf("%s:%d: %s", filepath.Base(cell.Name(pos.Filename)), pos.Line, te.Msg)

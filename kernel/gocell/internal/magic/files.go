@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"dace.local/dacelib/files"
 	"dace.local/kernel/engine"
@@ -171,8 +174,58 @@ func writefile(c *Call) error {
 	return write(c, rest[0], text, set["-a"])
 }
 
+// file implements %%file: it is %%writefile for a module's files. It makes the
+// folder, and begins a file of Go with its package clause if it has none.
+func file(c *Call) error {
+	args, err := c.Words()
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		return errors.New("want one file: " + c.usage())
+	}
+	name, text := args[0], strings.TrimRight(c.text(), "\n")+"\n"
+	with := ""
+	if f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly); filepath.Ext(name) == ".go" && (err != nil || f.Name == nil) {
+		pkg := packageOf(home(name))
+		text, with = "package "+pkg+"\n\n"+text, ", with the line package "+pkg+" before it"
+	}
+	if err := os.MkdirAll(filepath.Dir(home(name)), 0o777); err != nil {
+		return fmt.Errorf("cannot make the folder of %s: %w", name, reason(err))
+	}
+	return writeSaying(c, name, text, false, with)
+}
+
+// packageOf returns the name of the package that a new file of Go belongs to: that
+// of its folder's other files, else the folder's.
+func packageOf(name string) string {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return "main"
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, other := range files {
+		if f, err := parser.ParseFile(token.NewFileSet(), other, nil, parser.PackageClauseOnly); err == nil && !strings.HasSuffix(other, "_test.go") {
+			return f.Name.Name
+		}
+	}
+	base := strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, filepath.Base(dir))
+	if !token.IsIdentifier(base) {
+		return "main"
+	}
+	return base
+}
+
 // write writes a text to a file, and says so.
-func write(c *Call, name, text string, add bool) error {
+func write(c *Call, name, text string, add bool) error { return writeSaying(c, name, text, add, "") }
+
+// writeSaying is like write, and says more after the file's name.
+func writeSaying(c *Call, name, text string, add bool, more string) error {
 	file := home(name)
 	verb := "Writing"
 	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
@@ -190,7 +243,7 @@ func write(c *Call, name, text string, add bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", name, reason(err))
 	}
-	c.Out.Stdout(verb + " " + name + "\n")
+	c.Out.Stdout(verb + " " + name + more + "\n")
 	return nil
 }
 

@@ -25,6 +25,7 @@ func table() []Magic {
 		{"%env", "%env [NAME[=VALUE]]", "lists, shows or sets variables of the environment", "`%env NAME VALUE` sets one too. Commands (!cmd) and os.Getenv see it.", Env, l(env)},
 		{"%help", "%help [MAGIC]", "explains cells and their magics", "", Names, l(help)},
 		{"%history", "%history [-n] [-g PATTERN] [-f FILE] [RANGE...]", "lists the session's cells", "-n adds their numbers, -g lists the cells that match a pattern of *, -f writes to a file. A RANGE is a number or 3-7; none means all.", Words, l(history)},
+		{"%%file", "%%file FILE", "writes the cell to a file of a module on disk, whose folder it makes", "A file of Go that has no package clause gets that of its folder. Cells import the package by its path, and see each new text.", Files, l(file)},
 		{"%%html", "%%html", "shows the cell as HTML", "", Words, show("text/html")},
 		{"%%latex", "%%latex", "shows the cell as LaTeX", "", Words, show("text/latex")},
 		{"%load", "%load [-r FROM-TO] FILE", "replaces the cell by a file's text", "-r takes these lines of it only.", Files, load},

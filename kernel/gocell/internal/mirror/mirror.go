@@ -71,6 +71,7 @@ type madeType struct {
 	id      int
 	shown   string
 	typ     *types.Named
+	first   *types.TypeName // that it was made for, and not one that has taken it over
 	r       *rtype.Named
 	laid    bool
 	key     string // of its declaration; see declarationKey
@@ -358,7 +359,7 @@ func (m *Types) declare(t *types.Named) *madeType {
 	}
 	m.count++
 	u := m.underlying(t)
-	d := &madeType{id: m.count, typ: t, shown: check.RuntimeTypeName(t), methods: map[string]*vm.Function{}}
+	d := &madeType{id: m.count, typ: t, first: t.Obj(), shown: check.RuntimeTypeName(t), methods: map[string]*vm.Function{}}
 	value, pointer := check.MethodSets(m.source(t))
 	params := 0
 	if s, ok := u.(*types.Signature); ok {
@@ -657,7 +658,7 @@ func (m *Types) Adopt(c *check.Checked) {
 			if !ok || t.TypeParams().Len() > 0 {
 				continue
 			}
-			all = append(all, candidate{t, declarationKey(c.Next, t), dependencies(t)})
+			all = append(all, candidate{t, declarationKey(c.Next, t), m.dependencies(t)})
 		}
 	}
 	same := map[string]*madeType{}
@@ -728,13 +729,39 @@ func declarationKey(p *check.Program, t *types.Named) string {
 	return b.String()
 }
 
-// dependencies returns the session's types that t and its methods refer to.
-func dependencies(t *types.Named) map[string]*types.TypeName {
+// Follow gives types of packages that were replaced the identity that those of the
+// older package had, so that values made before keep their types. to maps the older
+// ones to the newer.
+func (m *Types) Follow(to map[*types.TypeName]*types.Named) {
+	for _, in := range []*typeutil.Map{&m.named, &m.types, &m.names} {
+		now := map[types.Type]any{}
+		in.Iterate(func(key types.Type, v any) {
+			if t, changed := check.Replace(key, to); changed {
+				now[t] = v
+			}
+		})
+		for t, v := range now {
+			in.Set(t, v)
+			if d, ok := v.(*madeType); ok {
+				d.typ = t.(*types.Named)
+			}
+		}
+	}
+}
+
+// dependencies returns the session's types, and those of fetched packages, that t
+// and its methods refer to.
+func (m *Types) dependencies(t *types.Named) map[string]*types.TypeName {
 	deps := map[string]*types.TypeName{}
 	seen := map[types.Type]bool{}
 	note := func(x types.Type) {
-		if n, ok := x.(*types.Named); ok && n.Obj() != t.Obj() && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "main" {
+		n, ok := x.(*types.Named)
+		switch {
+		case !ok || n.Obj() == t.Obj() || n.Obj().Pkg() == nil:
+		case n.Obj().Pkg().Path() == "main":
 			deps[n.Obj().Name()] = n.Obj()
+		case check.FetchedOf(n.Obj().Pkg()) != nil:
+			deps[types.TypeString(n, nil)] = m.declare(n).first
 		}
 	}
 	check.WalkType(t, note, seen)

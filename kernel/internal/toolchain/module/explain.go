@@ -57,6 +57,9 @@ var reasons = []struct {
 // explain returns an error that says why a module could not be fetched,
 // followed by the go command's own message.
 func explain(path, spec string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var ce *commandError
 	if !errors.As(err, &ce) {
 		return err

@@ -31,9 +31,12 @@ var ErrNoGo = errors.New("%get needs the go command, and there is none on PATH: 
 // fetched. The zero value is empty; the module's folder is made at the first
 // Get. Methods may be called from several goroutines.
 type Store struct {
-	mu   sync.Mutex // guards dir and lock, and serializes go commands
-	dir  string
-	lock *os.File // a file in dir, locked as long as the session lives
+	mu    sync.Mutex // guards the following, and serializes go commands
+	dir   string
+	lock  *os.File // a file in dir, locked as long as the session lives
+	roots []*root  // go.mod and go.work files on disk that the session uses
+	got   []string // MODULE@VERSION of what Get has fetched, in order
+	flags string   // GOFLAGS without what names modules; "" until it is known
 }
 
 // A Module is a module path with a version.
@@ -42,9 +45,20 @@ type Module struct {
 	// GoVersion is the language version of the module's go.mod, such as "1.17";
 	// "" if it has none.
 	GoVersion string
+	// Folder is the folder of a module on disk, whose files may be edited; "" for
+	// one in the module cache.
+	Folder string
+	// Own says that the module is one that [Store.Use] was asked for, whose internal
+	// packages cells may import.
+	Own bool
 }
 
-func (m Module) String() string { return m.Path + " " + m.Version }
+func (m Module) String() string {
+	if m.Folder != "" {
+		return m.Path + " (" + m.Folder + ")"
+	}
+	return m.Path + " " + m.Version
+}
 
 // A Package describes a package, from the output of `go list`.
 type Package struct {
@@ -65,6 +79,8 @@ type Package struct {
 	// Foreign are the files in its build that are not plain Go: assembly, C,
 	// and Go files that use cgo.
 	Foreign []string
+	// Headers are the C headers beside them.
+	Headers []string
 	// Err says why the package cannot be built; "" if it can.
 	Err string
 	// Portable is the same package as built for a machine of the same word size
@@ -138,19 +154,19 @@ func (s *Store) Get(ctx context.Context, spec string) (*Fetch, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	goCmd, err := exec.LookPath("go")
+	goCmd, err := s.open(ctx)
 	if err != nil {
-		return nil, ErrNoGo
+		return nil, err
 	}
-	if s.dir == "" {
-		dir, lock, err := scratch()
+	if !hasVersion {
+		// The latest version of a module that go.mod replaces by a folder is there.
+		mod, err := s.read(ctx, goCmd, filepath.Join(s.dir, "go.mod"))
 		if err != nil {
-			return nil, fmt.Errorf("cannot make a folder for the session's modules: %w", err)
+			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module session.local\n\ngo 1.22\n"), 0o666); err != nil {
-			return nil, errors.Join(err, lock.Close(), os.RemoveAll(dir))
+		if dir := mod.folderOf(path); dir != "" {
+			return s.useFolder(ctx, goCmd, dir, path)
 		}
-		s.dir, s.lock = dir, lock
 	}
 	undo, err := s.snapshot()
 	if err != nil {
@@ -161,7 +177,35 @@ func (s *Store) Get(ctx context.Context, spec string) (*Fetch, error) {
 		undo()
 		return nil, err
 	}
+	s.got = append(slices.DeleteFunc(s.got, func(g string) bool { return strings.HasPrefix(g, f.Module.Path+"@") }), f.Module.Path+"@"+f.Module.Version)
 	return f, nil
+}
+
+// open makes the scratch module, if there is none yet, and returns the go command.
+func (s *Store) open(ctx context.Context) (goCmd string, err error) {
+	if goCmd, err = exec.LookPath("go"); err != nil {
+		return "", ErrNoGo
+	}
+	if s.dir != "" {
+		return goCmd, s.readFlags(ctx, goCmd)
+	}
+	dir, lock, err := scratch()
+	if err != nil {
+		return "", fmt.Errorf("cannot make a folder for the session's modules: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module session.local\n\ngo 1.22\n"), 0o666); err != nil {
+		return "", errors.Join(err, lock.Close(), os.RemoveAll(dir))
+	}
+	s.dir, s.lock = dir, lock
+	return goCmd, s.readFlags(ctx, goCmd)
+}
+
+// Open returns the folder of the scratch module, and makes it if there is none.
+func (s *Store) Open(ctx context.Context) (dir string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.open(ctx)
+	return s.dir, err
 }
 
 // snapshot returns a function that restores the go.mod and go.sum of the
@@ -194,42 +238,52 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 	if err != nil {
 		return nil, err
 	}
-	tags, err := s.tags(ctx, goCmd)
-	if err != nil {
-		return nil, err
-	}
 	patterns := []string{m.Path + "/..."}
 	if path != m.Path {
 		patterns = append(patterns, path) // list it even if no file of it is for this machine
 	}
+	f := &Fetch{Module: m, Path: path, All: map[string]*Package{}}
+	return f, s.packages(ctx, goCmd, f, patterns)
+}
+
+// packages lists the packages that match the patterns into f.
+func (s *Store) packages(ctx context.Context, goCmd string, f *Fetch, patterns []string) error {
+	tags := s.tags()
 	list, err := s.list(ctx, goCmd, patterns, []string{"GOARCH=" + runtime.GOARCH, "CGO_ENABLED=" + cgo()}, tags)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f := &Fetch{Module: m, Path: path, All: map[string]*Package{}}
+	own := map[string]bool{}
+	for _, r := range s.roots {
+		for _, m := range r.modules {
+			own[m.Path] = true
+		}
+	}
 	odd := false
 	for _, p := range list {
 		f.All[p.ImportPath] = p
 		if p.Standard {
 			continue
 		}
+		p.Module.Own = own[p.Module.Path]
 		odd = odd || len(p.Foreign) > 0 || p.Err != "" || slices.Contains(p.Imports, "unsafe")
-		if p.Module.Path == m.Path && p.Name != "main" && !internal(p.ImportPath) && (p.hasGo() || p.ImportPath == path) {
+		if (p.Module.Path == f.Module.Path || f.Module.Path == "" && p.Module.Own) && p.Name != "main" && (!internal(p.ImportPath) || p.Module.Own) && (p.hasGo() || p.ImportPath == f.Path) {
 			f.Packages = append(f.Packages, p)
 		}
 	}
 	slices.SortFunc(f.Packages, func(a, b *Package) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 	if !odd {
-		return f, nil
+		return nil
 	}
 	// List the packages again for a machine that has next to no assembly, and
 	// with the tags that ask for plain Go: this may give a variant that can be
 	// interpreted.
 	list, err = s.list(ctx, goCmd, patterns, []string{"GOARCH=" + portableArch}, append(slices.Clip(tags), plainTags...))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, p := range list {
+		p.Module.Own = own[p.Module.Path]
 		if q := f.All[p.ImportPath]; p.Standard || p.Err != "" {
 			continue
 		} else if q == nil {
@@ -238,7 +292,7 @@ func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, erro
 			q.Portable = p
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // cgo returns "1" if compiled cells can use packages with cgo, else "0".
@@ -283,9 +337,7 @@ func checkPath(path string) error {
 	case strings.ContainsAny(path, " \t\"'`\\*?<>|:") || strings.Contains(path, "..."):
 		bad = "it holds a character that no path has"
 	case !strings.Contains(first, "."):
-		bad = "its first part, " + first + ", is no host's name (packages of the standard library need no %get)"
-	case strings.HasPrefix(path, "."):
-		bad = "it is relative"
+		bad = "its first part, " + first + ", is no host's name (packages of the standard library need no %get; a folder begins with ./ or /)"
 	}
 	if bad == "" {
 		return nil
@@ -333,13 +385,8 @@ func parent(p string) string {
 }
 
 // tags returns the build tags in the user's GOFLAGS.
-func (s *Store) tags(ctx context.Context, goCmd string) ([]string, error) {
-	out, err := s.run(ctx, goCmd, nil, "env", "GOFLAGS")
-	if err != nil {
-		return nil, err
-	}
-	var tags []string
-	for f := range strings.FieldsSeq(string(out)) {
+func (s *Store) tags() (tags []string) {
+	for f := range strings.FieldsSeq(s.flags) {
 		f = strings.Trim(f, `'"`)
 		for _, flag := range []string{"-tags=", "--tags="} {
 			if t, ok := strings.CutPrefix(f, flag); ok {
@@ -347,7 +394,25 @@ func (s *Store) tags(ctx context.Context, goCmd string) ([]string, error) {
 			}
 		}
 	}
-	return tags, nil
+	return tags
+}
+
+// readFlags reads the user's GOFLAGS, and leaves out -mod and -modfile: these are
+// about the user's module, and the scratch module is another one.
+func (s *Store) readFlags(ctx context.Context, goCmd string) error {
+	s.flags = ""
+	out, err := s.run(ctx, goCmd, nil, "env", "GOFLAGS")
+	if err != nil {
+		return err
+	}
+	s.flags = strings.Join(slices.DeleteFunc(strings.Fields(string(out)), func(f string) bool {
+		f = strings.TrimLeft(f, `'"-`)
+		return strings.HasPrefix(f, "mod=") || strings.HasPrefix(f, "modfile=")
+	}), " ")
+	if s.flags == "" {
+		s.flags = "-buildvcs=false" // an empty one would not override go env -w
+	}
+	return nil
 }
 
 // list returns the packages that match the patterns, and all their
@@ -360,6 +425,7 @@ func (s *Store) list(ctx context.Context, goCmd string, patterns, env, tags []st
 	if len(tags) > 0 {
 		args = append(args, "-tags="+strings.Join(tags, ","))
 	}
+	args = append(args, s.overlay()...)
 	out, err := s.run(ctx, goCmd, env, append(append(args, "--"), patterns...)...)
 	if err != nil {
 		return nil, err
@@ -372,9 +438,15 @@ func (s *Store) list(ctx context.Context, goCmd string, patterns, env, tags []st
 // listed is a package in the JSON output of `go list`.
 type listed struct {
 	Package
-	GoFiles, EmbedFiles                                                                    []string
-	CgoFiles, CFiles, CXXFiles, MFiles, FFiles, SFiles, SwigFiles, SwigCXXFiles, SysoFiles []string
-	Error                                                                                  *struct {
+	Module *struct {
+		Module
+		Dir     string
+		Main    bool
+		Replace *Module
+	}
+	GoFiles, EmbedFiles                                                                            []string
+	CgoFiles, CFiles, CXXFiles, MFiles, HFiles, FFiles, SFiles, SwigFiles, SwigCXXFiles, SysoFiles []string
+	Error                                                                                          *struct {
 		Pos, Err    string
 		ImportStack []string
 	}
@@ -385,7 +457,13 @@ func (l *listed) pkg() *Package {
 	if p.Standard {
 		return &Package{ImportPath: p.ImportPath, Name: p.Name, Standard: true}
 	}
-	p.Files, p.Embeds = l.GoFiles, l.EmbedFiles
+	if m := l.Module; m != nil {
+		p.Module = m.Module
+		if m.Replace != nil && m.Replace.Version == "" {
+			p.Module.Folder = m.Dir
+		}
+	}
+	p.Files, p.Embeds, p.Headers = l.GoFiles, l.EmbedFiles, l.HFiles
 	p.Foreign = slices.Concat(l.CgoFiles, l.CFiles, l.CXXFiles, l.MFiles, l.FFiles, l.SFiles, l.SwigFiles, l.SwigCXXFiles, l.SysoFiles)
 	if l.Error != nil {
 		p.Err = strings.TrimSpace(l.Error.Err)
@@ -432,6 +510,9 @@ func (s *Store) run(ctx context.Context, goCmd string, env []string, args ...str
 	// Plain Go (no cgo) for this machine, unless env says otherwise. No
 	// toolchain is downloaded: the kernel could not interpret a newer language.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "PWD="+s.dir)
+	if s.flags != "" {
+		cmd.Env = append(cmd.Env, "GOFLAGS="+s.flags)
+	}
 	cmd.Env = append(cmd.Env, env...)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
