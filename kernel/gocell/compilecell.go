@@ -3,6 +3,8 @@ package gocell
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
@@ -21,6 +23,9 @@ func (s *Session) compileCell(ctx context.Context, args string, cell engine.Cell
 	away := new(notHere)
 	if !errors.As(err, &away) {
 		return res, err
+	}
+	if slices.Contains(importedBy(src), "C") {
+		return res, fmt.Errorf("import \"C\" cannot be used here: %s", away.err.Message)
 	}
 	out.Stderr("%%compile: " + away.err.Message + ". The cell runs interpreted.\n")
 	if src, err = check.ParseCell(s.machine.Files(), cell.Number, cell.ID, cell.Code); err != nil {

@@ -77,21 +77,9 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		return interrupted("the cell was interrupted before it began")
 	}
 	defer release()
-	if err := s.reload(ctx, src); err != nil {
+	c, err := s.checkWithOwn(ctx, src, out)
+	if err != nil {
 		return err
-	}
-	c, cerr := s.checkCell(src)
-	if cerr != nil && s.useOwn(ctx, src, out) {
-		c, cerr = s.checkCell(src)
-		if cerr != nil && s.useOwn(ctx, src, out) { // a module that the first requires
-			c, cerr = s.checkCell(src)
-		}
-	}
-	if cerr == nil {
-		cerr = s.oversized(c)
-	}
-	if cerr != nil {
-		return s.compileError(number, cerr)
 	}
 	for _, n := range c.Notes {
 		out.Stderr(n + "\n")
@@ -162,6 +150,28 @@ func (s *Session) errorIn(name string) error {
 		return err
 	}
 	return nil
+}
+
+// checkWithOwn checks a cell, after a look at the packages on disk; one that does not
+// check may need modules on disk that are not known yet.
+func (s *Session) checkWithOwn(ctx context.Context, src *check.Source, out engine.Outputs) (*check.Checked, error) {
+	if err := s.reload(ctx, src); err != nil {
+		return nil, err
+	}
+	c, err := s.checkCell(src)
+	for range 2 { // the session's modules, then one that they require
+		if err == nil || !s.useOwn(ctx, src, out) {
+			break
+		}
+		c, err = s.checkCell(src)
+	}
+	if err == nil {
+		err = s.oversized(c)
+	}
+	if err != nil {
+		return nil, s.compileError(src.Number, err)
+	}
+	return c, nil
 }
 
 // A syncValue is a value, read by the session, that a goroutine of a cell may still

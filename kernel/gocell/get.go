@@ -108,7 +108,10 @@ func (g *fetched) report(f *module.Fetch, before string, out engine.Outputs) err
 		}
 	}
 	head := f.Module.String()
-	if before != "" && before != f.Module.Version {
+	if f.Module.Folder != "" {
+		head = f.Module.Path + " is used from " + shown(f.Module.Folder)
+	}
+	if before != "" && before != f.Module.Version && f.Module.Folder == "" {
 		head += " takes the place of " + before + "; values and functions made before keep the old one"
 	}
 	switch {

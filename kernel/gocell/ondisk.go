@@ -438,6 +438,22 @@ func (g *fetched) freeze(c *magic.Call) (engine.Result, error) {
 	return engine.Result{Next: &engine.NextInput{Text: text}}, nil
 }
 
+// shown returns a folder as %get takes it, relative to the working folder.
+func shown(folder string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return folder
+	}
+	rel, err := filepath.Rel(wd, folder)
+	if err != nil {
+		return folder
+	}
+	if rel = filepath.ToSlash(rel); !strings.HasPrefix(rel, ".") {
+		rel = "./" + rel
+	}
+	return rel
+}
+
 // freezeFolder returns the line %get for a module on disk: with its commit where
 // others can fetch that, else with its folder, and a sentence that says why.
 func freezeFolder(ctx context.Context, m module.Module) (line, note string) {
@@ -448,15 +464,7 @@ func freezeFolder(ctx context.Context, m module.Module) (line, note string) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	folder := m.Folder
-	if wd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(wd, m.Folder); err == nil {
-			if folder = filepath.ToSlash(rel); !strings.HasPrefix(folder, ".") {
-				folder = "./" + folder
-			}
-		}
-	}
-	line = "%get " + folder
+	line = "%get " + shown(m.Folder)
 	commit := git("rev-parse", "--short=12", "HEAD")
 	switch {
 	case commit == "":

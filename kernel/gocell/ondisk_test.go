@@ -2,6 +2,7 @@ package gocell
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"dace.local/kernel/engine"
+	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/internal/toolchain/module/moduletest"
 )
 
@@ -152,13 +155,13 @@ func TestOnDisk(t *testing.T) {
 	c := &cellSession{t: t, s: newSession(t)}
 	c.is("1 + 1", "= 2")
 	c.is("import \"example.com/mymod/stats\"\nstats.Mean(1, 2, 6)", "= 3")
-	c.is("stats.Far", "= 3 km")
+	c.is("stats.Far.String()", `= "3 km"`)
 	c.is("stats.Acc{}.String()", `= "the first"`)
 	c.is("import \"example.com/mymod/internal/secret\"\nsecret.One", "= 1")
 	c.is("import \"example.com/helper\"\nhelper.Name(\"x\")", `= "the x"`)
 	c.is("import \"./stats\"\nstats.Mean(4)", "= 4")
 	c.says("import \"example.com/mymod/nothing\"", "the module example.com/mymod has no package example.com/mymod/nothing: there is no folder")
-	c.says("%get ../plain", "plain (", `import "plain"`)
+	c.says("%get ../plain", "plain is used from ../plain: import \"plain\"")
 	c.is("plain.Two()", "= 2")
 }
 
@@ -183,7 +186,7 @@ func TestReload(t *testing.T) {
 
 	// What does not compile: errors at file and line, the session as before.
 	editFile(t, mean, "var a Acc\n", "var a Acc\n\tmissing()\n")
-	c.says("twice(4)", "CompileError", "stats/mean.go:31:2", "undefined: missing", "missing()", "the cell has not run")
+	c.says("twice(4)", "CompileError", "stats/mean.go:27:2", "undefined: missing", "missing()", "the cell has not run")
 	c.is("1 + 1", "= 2")
 	editFile(t, mean, "\tmissing()\n", "")
 	c.is("twice(4)", "= 82")
@@ -194,7 +197,7 @@ func TestReload(t *testing.T) {
 	c.is("stats.Mean(4)", "= 42")
 	writeFile(t, filepath.Join(root, "mymod/stats/more.go"), "package stats\n\nfunc Range(x ...float64) float64 { return x[len(x)-1] - x[0] }\n")
 	c.is("stats.Range(1, 5)", "= 4")
-	c.is("%%file fresh/fresh.go\nfunc Fresh() string { return \"fresh\" }", "Writing fresh/fresh.go, with the line package fresh before it")
+	c.is("%%file fresh/fresh.go\nfunc Fresh() string { return \"fresh\" }", "Writing fresh/fresh.go, with the line package fresh before it\n")
 	c.is("import \"example.com/mymod/fresh\"\nfresh.Fresh()", `= "fresh"`)
 
 	// A type that changes: what is of the old one is named.
@@ -236,4 +239,178 @@ func BenchmarkReload(b *testing.B) {
 			b.Fatal(got)
 		}
 	}
+}
+
+// TestFortyEdits edits a copy of gonum's package combin forty times, with a cell after
+// each that must see the edit.
+func TestFortyEdits(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "gonum.org/v1/gonum").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	root := writeOnDisk(t, "-- go.mod --\nmodule example.com/combin\n\ngo 1.24\n", "")
+	from := filepath.Join(strings.TrimSpace(string(out)), "stat/combin")
+	for _, name := range []string{"combin.go", "doc.go"} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(root, name), string(text))
+	}
+	file := filepath.Join(root, "combin.go")
+	c := &cellSession{t: t, s: newSession(t)}
+	c.is("import \"example.com/combin\"\nfunc wrap(n int) int { return combin.Binomial(n, 2) }\nwrap(5)", "= 10")
+	c.is("gen := combin.NewCombinationGenerator(4, 2)\nvar boxed any = gen\ngen.Next()", "= true")
+	const head = "func Binomial(n, k int) int {\n"
+	now := head
+	binomial := func(body string) {
+		editFile(t, file, now, head+body)
+		now = head + body
+	}
+	stage := filepath.Join(root, "stage.go")
+	for i := range 8 {
+		n := strconv.Itoa(10 + i)
+		// In a function, called by itself and by one of a cell.
+		binomial("\tif n == 1000 {\n\t\treturn " + n + "\n\t}\n")
+		c.is("combin.Binomial(1000, 3)", "= "+n)
+		binomial("\tif n == 1000 {\n\t\treturn 1" + n + "\n\t}\n")
+		c.is("wrap(1000) + wrap(5)", "= "+strconv.Itoa(120+i))
+		// Text of the same length, with the same time: as a clock that stands still.
+		writeFile(t, stage, "package combin\n\nconst Stage = "+n+"\n\n// Staged says so.\nfunc (c *CombinationGenerator) Staged() int { return "+n+" }\n")
+		if err := os.Chtimes(stage, time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+		c.is("combin.Stage", "= "+n)
+		// What does not compile, and its repair.
+		binomial("\tif n == 1000 {\n\t\treturn wrong" + n + "\n\t}\n")
+		c.says("wrap(1000)", "combin.go:", "undefined: wrong"+n)
+		binomial("\tif n == 1000 {\n\t\treturn 3" + n + "\n\t}\n")
+		c.is("wrap(1000)", "= 3"+n)
+	}
+	// The type has got a method, which a variable has and a value in an interface has not.
+	c.is("gen.Staged()", "= 17")
+	c.is("_, same := boxed.(*combin.CombinationGenerator); same", "= false")
+}
+
+// TestElsewhere runs a notebook from the lines of %gomod freeze: with the commit of a
+// module that is pushed, and with a folder.
+func TestElsewhere(t *testing.T) {
+	moduletest.Proxy(t)
+	root := writeOnDisk(t, "-- mymod/go.mod --\nmodule example.test/team/mymod.git\n\ngo 1.22\n\nrequire example.test/units v0.2.0\n-- mymod/len/len.go --\npackage len\n\nimport \"example.test/units\"\n\nfunc Of(x float64) units.Length { return units.Length(x) }\n-- away/none --\n", "mymod")
+	t.Setenv("HOME", root)
+	for name, value := range map[string]string{"GOPRIVATE": "example.test/team", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "url.file://" + root + "/bare.insteadOf",
+		"GIT_CONFIG_VALUE_0": "https://example.test/team/mymod", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.test", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.test"} {
+		t.Setenv(name, value)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	const cell = "import \"example.test/team/mymod.git/len\"\nlen.Of(1500)"
+	author := &cellSession{t: t, s: newSession(t)}
+	author.is(cell, "= 1.5 km")
+	freeze := func() (lines string) {
+		out := &enginetest.Recorder{}
+		r, err := author.s.Execute(t.Context(), engine.Cell{Number: 9, Code: "%gomod freeze"}, out)
+		if err != nil || r.Next == nil {
+			t.Fatal(err)
+		}
+		return r.Next.Text
+	}
+	if got := freeze(); got != "%get ." {
+		t.Errorf("a folder without git freezes to %q", got)
+	}
+	git("init", "-q", "-b", "main", ".")
+	git("add", "-A")
+	git("commit", "-qm", "all")
+	git("init", "-q", "--bare", root+"/bare.git")
+	git("remote", "add", "origin", root+"/bare.git")
+	git("push", "-q", "origin", "main")
+	lines := freeze()
+	if !strings.HasPrefix(lines, "%get example.test/team/mymod.git@") {
+		t.Fatalf("a commit that is pushed freezes to %q", lines)
+	}
+	t.Chdir(filepath.Join(root, "away"))
+	t.Setenv("GOMODCACHE", t.TempDir())
+	colleague := &cellSession{t: t, s: newSession(t)}
+	colleague.says(lines, "import \"example.test/team/mymod.git/len\"")
+	colleague.is(cell, "= 1.5 km")
+	t.Setenv("GIT_CONFIG_COUNT", "0")
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GOPROXY", "off")
+	colleague.says("%get example.test/nowhere@v1.0.0", "GOPROXY=off forbids to fetch it")
+}
+
+// TestWorkspace uses a go.work, and a vendor folder without its modules in the cache.
+func TestWorkspace(t *testing.T) {
+	moduletest.Proxy(t)
+	root := writeOnDisk(t, `
+-- go.work --
+go 1.24
+
+use (
+	./a
+	./b
+)
+-- a/go.mod --
+module example.com/a
+
+go 1.24
+
+require example.com/b v1.0.0
+-- a/a.go --
+package a
+
+import "example.com/b"
+
+func A() string { return "a" + b.B() }
+-- b/go.mod --
+module example.com/b
+
+go 1.24
+-- b/b.go --
+package b
+
+func B() string { return "b" }
+-- vendored/go.mod --
+module example.com/vendored
+
+go 1.24
+
+require example.test/gone v1.0.0
+-- vendored/v.go --
+package vendored
+
+import "example.test/gone/deep"
+
+func V() string { return deep.Word }
+-- vendored/vendor/modules.txt --
+# example.test/gone v1.0.0
+## explicit; go 1.20
+example.test/gone/deep
+-- vendored/vendor/example.test/gone/deep/deep.go --
+package deep
+
+const Word = "vendored"
+`, "a")
+	c := &cellSession{t: t, s: newSession(t)}
+	c.is("import \"example.com/a\"\na.A()", `= "ab"`)
+	editFile(t, filepath.Join(root, "b/b.go"), `"b"`, `"c"`)
+	c.is("a.A()", `= "ac"`)
+	t.Setenv("GOFLAGS", "-mod=vendor")
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOPROXY", "off")
+	t.Chdir(filepath.Join(root, "vendored"))
+	c = &cellSession{t: t, s: newSession(t)}
+	c.is("import \"example.com/vendored\"\nvendored.V()", `= "vendored"`)
+}
+
+// TestModuleTests runs a module's tests by the go command.
+func TestModuleTests(t *testing.T) {
+	writeOnDisk(t, "-- go.mod --\nmodule example.com/tested\n\ngo 1.24\n-- one/one.go --\npackage one\n\nfunc One() int { return 2 }\n-- one/one_test.go --\npackage one\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif One() != 1 {\n\t\tt.Errorf(\"One is %d\", One())\n\t}\n}\n\nfunc BenchmarkOne(b *testing.B) {\n\tfor b.Loop() {\n\t\tOne()\n\t}\n}\n", "")
+	c := &cellSession{t: t, s: newSession(t)}
+	c.says("%test ./...", "one/one_test.go:7: One is 2", "--- FAIL: TestOne")
+	c.says("%bench -benchtime 1x One ./one", "BenchmarkOne")
 }

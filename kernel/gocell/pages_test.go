@@ -25,7 +25,7 @@ import (
 var pages = []string{
 	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md", "dacelib/problem/README.md",
 	"dacelib/docs/nir.md", "dacelib/docs/paper.md",
-	"kernel/display/README.md", "kernel/docs/cells.md", "kernel/docs/cheatsheet.md", "kernel/docs/coming-from.md", "kernel/docs/troubleshooting.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
+	"kernel/display/README.md", "kernel/docs/cells.md", "kernel/docs/cheatsheet.md", "kernel/docs/coming-from.md", "kernel/docs/troubleshooting.md", "kernel/docs/own-code.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
 }
 
 // block matches a fenced code block: its language, a file's name, its text.

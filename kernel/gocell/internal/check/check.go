@@ -35,6 +35,7 @@ type Unit struct {
 	Piece
 	Names  []string        // what it declares; for a method, the receiver's type
 	Method string          // the method's name, or ""
+	ofC    []string        // what a compiled cell declares with types of C, which no other cell sees
 	deps   map[string]bool // the session's names that it uses
 	// native holds the declarations of a compiled cell, which is one unit.
 	native []Piece
@@ -256,7 +257,7 @@ func (p *Program) ownCompiled(fset *token.FileSet, src *Source) (*Unit, error) {
 		if err != nil {
 			return nil, err
 		}
-		if g, ok := ds[0].(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+		if g, ok := ds[0].(*ast.GenDecl); ok && g.Tok == token.IMPORT && !isC(g) {
 			if err := p.addImports(fset, g, p.Importer); err != nil && !p.compilable(g) {
 				return nil, err
 			}
@@ -693,7 +694,11 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 			return e
 		}
 		if ipath == "C" {
-			return fail("cgo cannot be used in a cell")
+			if _, compiled := imp.(compiledImporter); compiled {
+				p.Imports["C"] = "C"
+				continue
+			}
+			return fail("C can be imported in a cell that begins with %%compile only")
 		}
 		if ipath == "embed" {
 			return fail("a cell has no directory of files to embed: read a file with os.ReadFile")
@@ -747,7 +752,7 @@ func (p *Program) importDecl(used map[string]bool, all []Declared, body *ast.Blo
 	g := &ast.GenDecl{Tok: token.IMPORT}
 	add := func(name, ipath string) {
 		s := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(ipath)}}
-		if name != "" {
+		if name != "" && ipath != "C" {
 			s.Name = ast.NewIdent(name)
 		}
 		g.Specs = append(g.Specs, s)

@@ -55,8 +55,16 @@ type Native struct {
 	Sources map[string]string // its text, and that of compiled cells that it imports, by import path
 	Files   []int             // numbers of the cells that its text comes from
 	Table   map[string]any
+	C       *CImport // nil if it does not import C
 	// Instances are the instances of generic types in the table.
 	Instances []*types.Named
+}
+
+// A CImport is a cell's import of C: the text in C before it, without the marks of
+// comments, and its first line.
+type CImport struct {
+	Preamble   string
+	Cell, Line int
 }
 
 // A NativeDecl is a declaration of a compiled cell.
@@ -109,8 +117,14 @@ func ParseNative(fset *token.FileSet, number int, id, text string) (*Source, err
 			continue
 		}
 		head = append(head, p)
+		if p.Kind != cell.PartImport {
+			p.Start = exportLine(text, p.Start)
+		}
 		line, col := cell.LineCol(text, p.Start)
 		pc := Piece{Cell: number, id: id, Text: text[p.Start:p.End], Line: line, Column: col}
+		if p.Kind == cell.PartImport && strings.Contains(pc.Text, `"C"`) {
+			pc.preamble, pc.at = preambleBefore(text, p.Start)
+		}
 		_, err := pc.Parse(fset)
 		collect(err)
 		src.native = append(src.native, pc)
@@ -131,6 +145,7 @@ func IsInit(d ast.Decl) bool {
 // nativeUnit returns the unit of a compiled cell.
 func nativeUnit(fset *token.FileSet, pieces []Piece) (*Unit, error) {
 	u := &Unit{Piece: pieces[0], native: pieces}
+	usesC := slices.ContainsFunc(pieces, func(pc Piece) bool { return pc.at > 0 })
 	for _, pc := range pieces {
 		ds, err := pc.Parse(fset)
 		if err != nil {
@@ -138,6 +153,10 @@ func nativeUnit(fset *token.FileSet, pieces []Piece) (*Unit, error) {
 		}
 		for _, d := range ds {
 			if one := UnitsOf(pc, d); one.Method == "" && !IsInit(d) {
+				if usesC && mentionsC(d) {
+					u.ofC = append(u.ofC, one.Names...)
+					continue
+				}
 				u.Names = append(u.Names, one.Names...)
 			}
 		}

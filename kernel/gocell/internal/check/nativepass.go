@@ -45,7 +45,7 @@ type nativeCheck struct {
 func (p *Program) checkNative(fset *token.FileSet, u *Unit, cell []Declared, live []*Unit, objects map[string]types.Object, pending map[string]*Unit) (n *Native, missing *Unit, err error) {
 	k := &nativeCheck{p: p, q: p.clone(), fset: fset, u: u, n: &Native{Unit: u}, cell: cell, live: live, objects: objects, pending: pending,
 		pieces: u.native, names: map[string]bool{}, parsed: map[Piece]ast.Decl{}, copied: map[*Unit]bool{}}
-	for _, name := range u.Names {
+	for _, name := range append(slices.Clip(u.Names), u.ofC...) {
 		k.names[name] = true
 	}
 	for {
@@ -65,7 +65,7 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 	setScope(k.p.Package)
 	k.n.Package = types.NewPackage("main", "cell")
 	k.n.Info = NewInfo()
-	k.n.Decls, k.n.Blank, k.n.Vars = nil, nil, map[string]*types.Var{}
+	k.n.C, k.n.Decls, k.n.Blank, k.n.Vars = nil, nil, nil, map[string]*types.Var{}
 	k.q.Package = k.n.Package
 	k.all, k.used, k.errs, k.ce, k.lift, k.more = nil, map[string]bool{}, nil, &Error{}, nil, false
 	if err := k.parse(); err != nil {
@@ -101,6 +101,7 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 		}
 	}
 	k.fetchedTypes()
+	k.cTypes()
 	if err := k.failed(); err != nil {
 		return nil, err
 	}
@@ -146,6 +147,9 @@ func (k *nativeCheck) parse() error {
 				return err
 			}
 			for _, spec := range g.Specs {
+				if ImportPath(spec.(*ast.ImportSpec)) == "C" {
+					k.n.C = &CImport{pc.preamble, pc.Cell, pc.at}
+				}
 				if is := spec.(*ast.ImportSpec); is.Name != nil && is.Name.Name == "_" {
 					k.n.Blank = append(k.n.Blank, ImportPath(is))
 				}
@@ -196,7 +200,7 @@ func (k *nativeCheck) declare(name string) {
 // types runs the type checker. It reports whether that is to be done again, since
 // a literal has been given the names of its fields, or must its number of results.
 func (k *nativeCheck) types() (again bool) {
-	conf := &types.Config{Importer: compiledImporter{k.p.Importer}, Error: func(err error) {
+	conf := &types.Config{Importer: compiledImporter{k.p.Importer}, FakeImportC: k.n.C != nil, Error: func(err error) {
 		var te types.Error
 		if !errors.As(err, &te) {
 			return

@@ -18,6 +18,8 @@ type Piece struct {
 	File         *FetchedFile // of a fetched package; nil for a cell's
 	id           string       // the notebook's id of the cell, where known
 	Text         string       // as typed
+	preamble     string       // before the import of C: text in C
+	at           int          // the line of its first line
 	Line, Column int          // of its first byte in the cell
 }
 

@@ -282,6 +282,9 @@ func (sp *FetchedPackage) OnDisk() (list []*FetchedPackage) {
 	return list
 }
 
+// Needs returns the fetched packages that a package imports.
+func (sp *FetchedPackage) Needs() []*FetchedPackage { return sp.needs }
+
 // Build returns the names of the files of a package's build by the go command, with
 // those that are not Go.
 func (sp *FetchedPackage) Build() []string {

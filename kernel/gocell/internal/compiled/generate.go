@@ -34,6 +34,7 @@ type generator struct {
 	imports map[string]string        // name -> import path
 	cells   map[*check.Native]string // compiled cell -> the name under which it is imported
 	sources map[string]string
+	copies  map[string]string // package on disk -> the import path of its copy
 	edits   []edit
 	musts   map[int]bool                 // numbers of results that calls of must have
 	makes   bool                         // there are calls of make with a size to check
@@ -73,12 +74,16 @@ func outName(o types.Object) string {
 // built. The path depends on the text, so that another text is another package.
 func (g *generator) generate() error {
 	n := g.n
-	g.sources = map[string]string{}
+	g.sources, g.copies = map[string]string{}, map[string]string{}
 	g.exchange()
+	preamble := g.preamble()
 	var body, table bytes.Buffer
 	for _, d := range n.Decls {
 		if gd, ok := d.Decl.(*ast.GenDecl); ok && gd.Tok == token.VAR {
 			continue
+		}
+		if name, ok := exportedToC(d.Text); ok {
+			fmt.Fprintf(&body, "\n/*line c%d.go:%d:1*/\n//export %s\n", g.file(d.Cell), max(d.Line-1, 1), name)
 		}
 		body.WriteString(g.at(d.Decl.Pos()) + g.render(d.Decl.Pos(), d.Decl.End()) + "\n")
 	}
@@ -89,19 +94,23 @@ func (g *generator) generate() error {
 		return g.err
 	}
 	var b bytes.Buffer
-	b.WriteString("package cell\n\nimport (\n")
+	b.WriteString("package cell\n\n" + preamble + "import (\n")
+	delete(g.imports, "C")
 	for _, name := range slices.Sorted(maps.Keys(g.imports)) {
-		fmt.Fprintf(&b, "\t%s %q\n", name, g.imports[name])
+		fmt.Fprintf(&b, "\t%s %q\n", name, g.onDisk(g.imports[name]))
 	}
 	for _, path := range n.Blank {
-		fmt.Fprintf(&b, "\t_ %q\n", path)
+		fmt.Fprintf(&b, "\t_ %q\n", g.onDisk(path))
+	}
+	if g.err != nil {
+		return g.err
 	}
 	b.WriteString(")\n\n")
 	paths := slices.Concat(slices.Collect(maps.Values(g.imports)), n.Blank)
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		// Another version of a fetched package must give another path.
-		if sp := g.set.Source(path); sp != nil {
+		if sp := g.set.Source(path); sp != nil && sp.Module.Folder == "" {
 			n.Fetched = true
 			fmt.Fprintf(&b, "// %s: %s\n", path, sp.Module)
 		}
@@ -431,8 +440,8 @@ func (g *generator) makeCall(x *ast.CallExpr) {
 		parts = []types.Type{u.Key(), u.Elem()}
 	}
 	for _, part := range parts {
-		if declaredInside(part) {
-			return // its name means nothing elsewhere
+		if declaredInside(part) || strings.Contains(types.TypeString(part, nil), "invalid type") {
+			return // its name means nothing elsewhere, or it is C's
 		}
 	}
 	if len(parts) == 0 {
@@ -614,14 +623,18 @@ func (g *generator) render(from, to token.Pos) string {
 // at returns the line directive that gives the text after it its position in
 // the cell.
 func (g *generator) at(pos token.Pos) string {
-	d := g.declOf(pos)
-	i := slices.Index(g.n.Files, d.Cell)
+	p := g.fset.Position(pos)
+	return fmt.Sprintf("/*line c%d.go:%d:%d*/", g.file(g.declOf(pos).Cell), p.Line, p.Column)
+}
+
+// file returns the number in the text that is built of the cell with a number.
+func (g *generator) file(number int) int {
+	i := slices.Index(g.n.Files, number)
 	if i < 0 {
 		i = len(g.n.Files)
-		g.n.Files = append(g.n.Files, d.Cell)
+		g.n.Files = append(g.n.Files, number)
 	}
-	p := g.fset.Position(pos)
-	return fmt.Sprintf("/*line c%d.go:%d:%d*/", i, p.Line, p.Column)
+	return i
 }
 
 // initialise writes the declarations of the variables, and the function that

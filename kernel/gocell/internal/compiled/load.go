@@ -253,6 +253,9 @@ func show(n *check.Native) error {
 	return err
 }
 
+// cLineRE matches an error of the C compiler in the text before import "C".
+var cLineRE = regexp.MustCompile(`^\S*/cell\.go:(\d+):(\d+): (?:fatal )?error: (.*)$`)
+
 // buildError converts the toolchain's output to messages with positions in the
 // cell.
 func buildError(n *check.Native, err error) error {
@@ -262,6 +265,11 @@ func buildError(n *check.Native, err error) error {
 			if p, ok := placeIn(n, m[1], m[2], m[3]); ok {
 				ce.List.Add(p, m[4])
 			}
+		} else if m := cLineRE.FindStringSubmatch(strings.TrimSpace(line)); m != nil && n.C != nil {
+			p := token.Position{Filename: cell.FileName(n.C.Cell)}
+			p.Line, _ = strconv.Atoi(m[1])
+			p.Column, _ = strconv.Atoi(m[2])
+			ce.List.Add(p, m[3])
 		}
 	}
 	if len(ce.List) > 0 {

@@ -40,6 +40,9 @@ type Host interface {
 	Profile(ctx context.Context, at token.Position, run func(context.Context) error) (*profile.Profile, error)
 	// Surviving returns a test that fails where f panics.
 	Surviving(f func(*testing.T)) func(*testing.T)
+	// TestPackages runs the tests of packages on disk by the go command, of which
+	// these are the arguments.
+	TestPackages(c *Call, args []string) error
 	// Declared returns what the cells have declared, sorted by name.
 	Declared() []Declared
 	// Texts returns the texts of the cells by their numbers.

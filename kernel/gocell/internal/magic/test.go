@@ -17,6 +17,13 @@ import (
 )
 
 func test(c *Call) error {
+	args, err := c.Words()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(withoutFlags(args), isPackage) {
+		return c.TestPackages(c, args)
+	}
 	return runTests(c, func(Declared) bool { return true })
 }
 
@@ -33,6 +40,54 @@ func testCell(c *Call) (engine.Result, error) {
 	return engine.Result{}, runTests(c, func(d Declared) bool {
 		return !before[d.Name] || strings.Contains(body.Code, "func "+d.Name+"(")
 	})
+}
+
+// bench runs the benchmarks of packages, or of the session.
+func bench(c *Call) error {
+	args, err := c.Words()
+	if err != nil {
+		return err
+	}
+	pattern := "."
+	var packages []string
+	rest := withoutFlags(args)
+	flags := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return slices.Contains(rest, a) })
+	for _, a := range rest {
+		if isPackage(a) {
+			packages = append(packages, a)
+		} else {
+			pattern = a
+		}
+	}
+	if len(packages) == 0 {
+		session := func(d Declared) bool { return d.Kind == "function" && strings.HasPrefix(d.Name, "Benchmark") }
+		if slices.ContainsFunc(c.Declared(), session) {
+			c.Args = "-run ^$ -bench '" + pattern + "' " + strings.Join(flags, " ")
+			return runTests(c, session)
+		}
+		packages = []string{"./..."}
+	}
+	return c.TestPackages(c, slices.Concat([]string{"-run", "^$", "-bench", pattern, "-benchmem"}, flags, packages))
+}
+
+// isPackage reports whether an argument names packages as the go command has them.
+func isPackage(arg string) bool {
+	return arg == "." || arg == ".." || strings.Contains(arg, "/") || strings.Contains(arg, "...")
+}
+
+// withoutFlags returns the arguments that are neither flags nor their values.
+func withoutFlags(args []string) (rest []string) {
+	alone := []string{"v", "short", "race", "benchmem", "failfast", "cover", "json", "x", "a", "fullpath"}
+	for i := 0; i < len(args); i++ {
+		name, ok := strings.CutPrefix(args[i], "-")
+		switch {
+		case !ok:
+			rest = append(rest, args[i])
+		case !strings.Contains(name, "=") && !slices.Contains(alone, strings.TrimPrefix(strings.TrimPrefix(name, "-"), "test.")):
+			i++ // its value
+		}
+	}
+	return rest
 }
 
 // runTests runs the session's tests and benchmarks among those that are wanted.

@@ -31,6 +31,12 @@ var reasons = []struct {
 	{regexp.MustCompile(`SECURITY ERROR|checksum mismatch|verifying (module|go\.mod)`), func(path, spec string) string {
 		return "the checksum of " + spec + " is not what the checksum database or go.sum knows: what was downloaded may have been tampered with, and was not taken"
 	}},
+	{regexp.MustCompile(`terminal prompts disabled|could not read (Username|Password)|Permission denied \(|Authentication failed|Host key verification failed|Repository not found|access denied|401 |403 `), func(path, spec string) string {
+		return spec + " cannot be fetched without rights that the go command does not have: of a private module, %env GOPRIVATE=" + parent(path) + " and a token in ~/.netrc, or ssh by git config --global url.git@HOST:.insteadOf https://HOST/"
+	}},
+	{regexp.MustCompile(`missing go\.sum entry|inconsistent vendoring`), func(path, spec string) string {
+		return "the go.mod of " + spec + " is not up to date: go mod tidy, and go mod vendor where there is a vendor folder, mend it"
+	}},
 	{regexp.MustCompile(`module lookup disabled by GOPROXY=off`), func(path, spec string) string {
 		return spec + " is not in the module cache, and GOPROXY=off forbids to fetch it"
 	}},

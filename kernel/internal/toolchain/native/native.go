@@ -42,6 +42,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -645,21 +646,42 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 	defer os.RemoveAll(dir)
 	// The source texts exist only in an overlay: the go command sees them as
 	// files of the module, but no file of the module changes.
+	// But the C compiler needs files: if one of the packages has a text in C, they are
+	// a module of their own, in the folder of the build.
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	ownModule := ""
+	if hasC(sources) {
+		ownModule = filepath.Join(dir, "cells")
+	}
 	add := func(ipath, name, text string) error {
-		real := filepath.Join(dir, fmt.Sprintf("%d.go", len(overlay.Replace)))
 		rel := strings.TrimPrefix(ipath, buildinfo.Path(""))
-		overlay.Replace[filepath.Join(t.root, filepath.FromSlash(rel), name)] = real
+		real := filepath.Join(dir, rel, name)
+		if err := os.MkdirAll(filepath.Dir(real), 0o755); err != nil {
+			return err
+		}
+		if ownModule == "" {
+			overlay.Replace[filepath.Join(t.root, filepath.FromSlash(rel), name)] = real
+		}
 		return os.WriteFile(real, []byte(text), 0o644)
 	}
 	for p, text := range sources {
-		if err := add(p, "cell.go", text); err != nil {
+		name := "cell.go"
+		// The key of a file of a package has more below the package's folder.
+		if parts := strings.SplitN(strings.TrimPrefix(p, buildinfo.Path("cells/")), "/", 2); len(parts) == 2 {
+			p, name = buildinfo.Path("cells/"+parts[0]), parts[1]
+		}
+		if err := add(p, name, text); err != nil {
 			return err
 		}
 	}
 	door := path + "/door"
 	if err := add(door, "main.go", "package main\n\nimport cell "+fmt.Sprintf("%q", path)+"\n\nvar Table = cell.Xˑˑ\n\nfunc main() {}\n"); err != nil {
 		return err
+	}
+	if modules != "" {
+		if err := addOverlay(overlay.Replace, filepath.Join(modules, "overlay.json")); err != nil {
+			return err
+		}
 	}
 	text, err := json.Marshal(overlay)
 	if err != nil {
@@ -679,10 +701,10 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 		linkFlags += " '-extld=" + linker + "'"
 	}
 	args := append([]string{"build", "-buildmode=plugin", "-buildvcs=false", "-overlay=" + list, "-ldflags=" + linkFlags, "-o", plug}, t.flags...)
-	if modules == "" {
+	if modules == "" && ownModule == "" {
 		args = append(args, "-mod=readonly")
 	} else {
-		file, err := t.require(dir, modules)
+		file, err := t.require(dir, modules, ownModule)
 		if err != nil {
 			return err
 		}
@@ -784,10 +806,55 @@ func required(modules string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
 
+var replaceRE = regexp.MustCompile(`(?m)^\s*(?:replace\s+)?(\S+(?: v\S+)? => \S+(?: v\S+)?)\s*$`)
+
+// hasC reports whether a package among the sources is built by the C compiler too.
+func hasC(sources map[string]string) bool {
+	for p, text := range sources {
+		if strings.Contains(text, "\nimport \"C\"\n") || strings.Contains(text, "import \"C\"") && strings.HasSuffix(p, ".go") {
+			return true
+		}
+		switch filepath.Ext(p) {
+		case ".c", ".s", ".S", ".h", ".cc", ".cpp", ".cxx":
+			return true
+		}
+	}
+	return false
+}
+
+// addOverlay adds the files of an overlay on disk, if there is one.
+func addOverlay(to map[string]string, file string) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var other struct{ Replace map[string]string }
+	if err == nil {
+		err = json.Unmarshal(text, &other)
+	}
+	maps.Copy(to, other.Replace)
+	return err
+}
+
 // require writes into dir a go.mod and a go.sum for the build: those of the
-// program's module, with the requirements and checksums of the ones in the
-// folder modules added.
-func (t *toolchain) require(dir, modules string) (file string, err error) {
+// program's module, with the requirements, replacements and checksums of the ones in
+// the folder modules added, if there is one, and with the module of the cells in the
+// folder cells, if there is one.
+func (t *toolchain) require(dir, modules, cells string) (file string, err error) {
+	if cells != "" {
+		path := strings.TrimSuffix(buildinfo.Path("cells"), "/")
+		if err := os.WriteFile(filepath.Join(cells, "go.mod"), []byte("module "+path+"\n\ngo 1.24\n"), 0o644); err != nil {
+			return "", err
+		}
+		defer func() {
+			if err == nil {
+				err = appendText(file, "\nrequire "+path+" v0.0.0\n\nreplace "+path+" => "+cells+"\n")
+			}
+		}()
+	}
+	if modules == "" {
+		modules = dir // which has neither
+	}
 	var texts [4][]byte
 	for i, name := range []string{filepath.Join(t.root, "go.mod"), filepath.Join(modules, "go.mod"), filepath.Join(t.root, "go.sum"), filepath.Join(modules, "go.sum")} {
 		if texts[i], err = os.ReadFile(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -798,9 +865,22 @@ func (t *toolchain) require(dir, modules string) (file string, err error) {
 	for _, m := range requireRE.FindAllSubmatch(texts[1], -1) {
 		fmt.Fprintf(mod, "\nrequire %s %s\n", m[1], m[2])
 	}
+	for _, m := range replaceRE.FindAllSubmatch(texts[1], -1) {
+		fmt.Fprintf(mod, "\nreplace %s\n", m[1])
+	}
 	file = filepath.Join(dir, "go.mod")
 	if err := os.WriteFile(file, mod.Bytes(), 0o644); err != nil {
 		return "", err
 	}
 	return file, os.WriteFile(filepath.Join(dir, "go.sum"), append(append(texts[2], '\n'), texts[3]...), 0o644)
+}
+
+// appendText appends a text to a file.
+func appendText(file, text string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	return errors.Join(err, f.Close())
 }
