@@ -130,6 +130,10 @@ func newOwnMachine(s *Session) *ownMachine {
 			}
 			return o.symbol(s, check.StdPath, name)
 		},
+		StandInOf: func(t reflect.Type, method string) (reflect.Value, bool) {
+			name := std.StandInOf(t, method)
+			return o.standIns[name], name != ""
+		},
 		MethodName: check.RuntimeName, StandIn: func(m *types.Func) (reflect.Value, bool) { return o.standIn(s, m) },
 		MethodsOf: func(o types.Object) []string { return s.prog.MethodsOf(o) },
 		Instance: func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {

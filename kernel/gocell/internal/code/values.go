@@ -76,6 +76,15 @@ func ValueMethod(addr Ex[unsafe.Pointer], typ, method string) Ex[unsafe.Pointer]
 	}
 }
 
+// ReturnAt is a return statement at a place, from where deferred calls are made.
+func ReturnAt(pos int32, s Do) Do {
+	return func(f *Frame) Ctl {
+		k := s(f)
+		f.Pos = pos
+		return k
+	}
+}
+
 // ReturnAfter returns after statements.
 func ReturnAfter(all []Do) Do {
 	if len(all) == 1 {

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/code"
@@ -708,5 +709,23 @@ func (c *Compiler) wrapper(typ types.Type, t reflect.Type, s *types.Selection) *
 	}
 	k := f.selectedCallee(p, typ, m, s.Index(), &ast.BadExpr{From: token.NoPos})
 	entry, _ := f.forward(k, 1)
+	return entry
+}
+
+// replacement compiles a call of the function that replaces a method of a library, for
+// calls with an interface's data word.
+func (c *Compiler) replacement(t reflect.Type, name string, fn reflect.Value) *code.Entry {
+	in := []reflect.Type{rtype.UnsafePointer}
+	for i := 1; i < fn.Type().NumIn(); i++ {
+		in = append(in, fn.Type().In(i))
+	}
+	r := reflect.FuncOf(in, slices.Collect(fn.Type().Outs()), fn.Type().IsVariadic())
+	f := c.newFunction(&types.Info{}, nil, &ast.BadExpr{}).forwarding(name, r)
+	p := code.Slot(code.SignatureOf(r).ParamAt[0])
+	if !rtype.IsDirect(t) {
+		p = code.Deref(code.Of(code.Ptr).Load(p), 0)
+	}
+	v := code.InMemory(p, t)
+	entry, _ := f.forward((&callee{recv: &v}).replaced(fn, t), 1)
 	return entry
 }

@@ -35,6 +35,8 @@ type Host struct {
 	// StandIn returns the function that replaces a method of a library, with its
 	// receiver as first parameter. It may be nil.
 	StandIn func(m *types.Func) (reflect.Value, bool)
+	// StandInOf is StandIn for a method of a type that an interface holds.
+	StandInOf func(t reflect.Type, method string) (reflect.Value, bool)
 	// MethodName returns the name that a method has in run-time types.
 	MethodName func(f *types.Func) string
 }
@@ -573,6 +575,10 @@ func (c *Compiler) method(t reflect.Type, name string) *code.Entry {
 	if typ, ok := c.named[t]; ok {
 		e = c.dataMethod(typ, t, name)
 		c.finish()
+	} else if c.host.StandInOf != nil {
+		if fn, ok := c.host.StandInOf(t, name); ok {
+			e = c.replacement(t, name, fn)
+		}
 	}
 	c.byData[key] = e
 	return e

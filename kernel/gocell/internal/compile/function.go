@@ -33,6 +33,7 @@ type function struct {
 	own      string // label of the statement that is compiled next
 	shared   bool   // turns of a loop share its variables, as before Go 1.22
 	hasGoto  int    // 0: not known, 1: no, 2: yes
+	hasDefer int    // the same of defer
 	defers   bool
 	depth    int
 	deepest  int
@@ -357,5 +358,8 @@ func (f *function) global(v *types.Var, n ast.Node) code.Place {
 // compileBody compiles the statements of the function.
 func (f *function) compileBody(body *ast.BlockStmt, start []code.Line) {
 	lines := f.lines(body.List)
+	if f.defers { // deferred calls are made from the closing brace
+		lines = append(lines, code.Line{Do: code.Jump(code.Next), Pos: int32(body.Rbrace)})
+	}
 	f.body = f.sequence(body.List, start, lines)
 }

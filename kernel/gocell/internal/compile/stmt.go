@@ -107,6 +107,23 @@ func (f *function) jumps() bool {
 	return f.hasGoto == 2
 }
 
+// deferring reports whether the function has a defer statement.
+func (f *function) deferring() bool {
+	if f.hasDefer == 0 {
+		f.hasDefer = 1
+		ast.Inspect(f.node, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return n == f.node
+			case *ast.DeferStmt:
+				f.hasDefer = 2
+			}
+			return true
+		})
+	}
+	return f.hasDefer == 2
+}
+
 // label returns the control code of a label: 0 to break, 1 to continue, 2 to
 // go to it.
 func (f *function) label(name string, what int) code.Ctl {
@@ -155,6 +172,9 @@ func (f *function) stmt(s ast.Stmt) code.Do {
 	case *ast.DeclStmt:
 		return f.declStmt(s.Decl.(*ast.GenDecl))
 	case *ast.ReturnStmt:
+		if f.deferring() {
+			return code.ReturnAt(int32(s.Pos()), f.returnStmt(s))
+		}
 		return f.returnStmt(s)
 	case *ast.IfStmt:
 		return f.ifStmt(s)

@@ -125,6 +125,27 @@ func StandIn(f *types.Func) string {
 	return ""
 }
 
+// StandInOf is StandIn for a method of a value that an interface holds.
+func StandInOf(t reflect.Type, method string) string {
+	star, n := "", t
+	if t.Kind() == reflect.Pointer && t.Name() == "" {
+		star, n = "*", t.Elem()
+	}
+	if !packagesStoodIn()[n.PkgPath()] {
+		return ""
+	}
+	names := []string{"(" + star + n.PkgPath() + "." + n.Name() + ")." + method}
+	if n.PkgPath() == "testing" { // T, B and F have methods of a type that they embed
+		names = append(names, "(*testing.common)."+method)
+	}
+	for _, name := range names {
+		if methodsStoodIn()[name] != nil {
+			return standInName(name)
+		}
+	}
+	return ""
+}
+
 // packagesStoodIn holds the import paths of those methods.
 var packagesStoodIn = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
