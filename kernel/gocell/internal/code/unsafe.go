@@ -20,7 +20,7 @@ func UnsafeSlice(p, n Val, elem reflect.Type) Val {
 		p := e(f)
 		n := k(f)
 		switch {
-		case n < 0 || size > 0 && (uint64(n) > maxAlloc/uint64(size) || uintptr(p)+uintptr(n)*size < uintptr(p)):
+		case n < 0 || size > 0 && (uint64(n) > maxAlloc/uint64(size) || p != nil && uintptr(n)*size > -uintptr(p)):
 			panic(lengthError("unsafe.Slice: len out of range"))
 		case p == nil && n > 0:
 			panic(lengthError("unsafe.Slice: ptr is nil and len is not zero"))
@@ -38,7 +38,7 @@ func UnsafeString(p, n Val) Val {
 		p := e(f)
 		n := k(f)
 		switch {
-		case n < 0 || n > maxAlloc || uintptr(p)+uintptr(n) < uintptr(p):
+		case n < 0 || n > maxAlloc || p != nil && uintptr(n) > -uintptr(p):
 			panic(lengthError("unsafe.String: len out of range"))
 		case p == nil && n > 0:
 			panic(lengthError("unsafe.String: ptr is nil and len is not zero"))
