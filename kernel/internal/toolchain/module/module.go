@@ -338,6 +338,8 @@ func checkPath(path string) error {
 		bad = "it holds a character that no path has"
 	case !strings.Contains(first, "."):
 		bad = "its first part, " + first + ", is no host's name (packages of the standard library need no %get; a folder begins with ./ or /)"
+	case strings.HasPrefix(path, "."):
+		bad = "it is relative"
 	}
 	if bad == "" {
 		return nil
