@@ -219,7 +219,7 @@ func BenchmarkReload(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("package big\n\nfunc F() int { return 0 }\n")
 	for i := range 200 {
-		text.WriteString("\nfunc F" + strings.Repeat("x", i) + "(a, b int) int {\n\tfor a > 0 {\n\t\ta, b = a-1, b+2\n\t}\n\treturn b\n}\n")
+		text.WriteString("\nfunc G" + strings.Repeat("x", i) + "(a, b int) int {\n\tfor a > 0 {\n\t\ta, b = a-1, b+2\n\t}\n\treturn b\n}\n")
 	}
 	root := writeOnDisk(b, "-- go.mod --\nmodule example.com/big\n\ngo 1.24\n", "")
 	s, err := New(Options{})
