@@ -82,8 +82,9 @@ func (g *generator) generate() error {
 		if gd, ok := d.Decl.(*ast.GenDecl); ok && gd.Tok == token.VAR {
 			continue
 		}
-		if name, ok := exportedToC(d.Text); ok {
-			fmt.Fprintf(&body, "\n/*line c%d.go:%d:1*/\n//export %s\n", g.file(d.Cell), max(d.Line-1, 1), name)
+		if name, ok := exportedToC(d.Text); ok { // its comment ends on the line before it
+			fmt.Fprintf(&body, "\n/*line c%d.go:%d:1*/\n//export %s\n%s\n", g.file(d.Cell), max(d.Line-1, 1), name, g.render(d.Decl.Pos(), d.Decl.End()))
+			continue
 		}
 		body.WriteString(g.at(d.Decl.Pos()) + g.render(d.Decl.Pos(), d.Decl.End()) + "\n")
 	}
