@@ -57,11 +57,15 @@ const linkFlags = "-s -w -funcalign=16"
 // serverTags are the build tags for the server of farms, which speaks no HTTP/2.
 const serverTags = "nethttpomithttp2"
 
+// serverFlags are its compiler's flags: without inlining in NATS it is half a megabyte
+// smaller, compressed. It passes on messages of workers that compute for milliseconds.
+const serverFlags = "github.com/nats-io/...=-l"
+
 // writeServer builds the server of farms and writes what package farmserver
 // carries.
 func writeServer(ctx context.Context, w io.Writer, root, dir string, env []string) error {
 	program := filepath.Join(dir, "server")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+linkFlags, "-tags="+serverTags, "-o", program, "./"+farmserver.Package)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+linkFlags, "-tags="+serverTags, "-gcflags="+serverFlags, "-o", program, "./"+farmserver.Package)
 	cmd.Dir, cmd.Env = root, append(append(os.Environ(), env...), "CGO_ENABLED=0", "GOTMPDIR="+dir)
 	if out, err := runGroup(cmd); err != nil {
 		return fmt.Errorf("the farm's server does not build (%w):\n%s", err, tail(out, 30))
