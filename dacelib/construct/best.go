@@ -238,8 +238,8 @@ func (r *rungs) run(ctx context.Context) error {
 	}
 	// More seeds for the finalists, while there is budget.
 	for finalists := 6; r.left() > 0; finalists = max(3, finalists-1) {
-		r.keep(finalists)
-		r.keep(max(3, r.left()/m)) // rather fewer than none
+		r.membersFirst()
+		r.keep(min(finalists, max(3, r.left()/m))) // rather fewer than none
 		if !r.affords(len(r.field) * m) {
 			break
 		}
@@ -536,6 +536,21 @@ func (r *rungs) keep(n int) {
 		r.field[n-1] = r.field[at]
 	}
 	r.field = r.field[:n]
+}
+
+// membersFirst moves the members of what is the best portfolio so far to the front of
+// the field: one that is best on a single instance may have a small mean.
+func (r *rungs) membersFirst() {
+	members := r.best()
+	var front, rest []*contender
+	for i, c := range r.field {
+		if slices.Contains(members, i) {
+			front = append(front, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	r.field = append(front, rest...)
 }
 
 // untunedAt returns the index in the field of the best of the solvers' defaults.

@@ -16,8 +16,9 @@ import (
 	"dace.local/kernel/gocell/internal/vm"
 )
 
-// profiled runs cells, the last of which takes a profile, and returns the percentages
-// of the processor's time of the lines that its table names: own and total.
+// profiled runs cells, the last of which takes a profile, and returns how much of the
+// time of all lines that its table names is each line's, own and total, in percent. The
+// garbage collector's part depends on what else the machine does, and is left out.
 func profiled(t *testing.T, cells ...string) (own, total map[string]int) {
 	t.Helper()
 	s, err := New(Options{KeepStdio: true, KeepStdin: true})
@@ -31,9 +32,14 @@ func profiled(t *testing.T, cells ...string) (own, total map[string]int) {
 	}
 	t.Log(shown)
 	own, total = map[string]int{}, map[string]int{}
-	for _, m := range regexp.MustCompile(`(?m)^ +\d+ ms +(\d+) % +\d+ ms +(\d+) %  (In\[\d+\]:\d+)  `).FindAllStringSubmatch(shown, -1) {
+	all := 0
+	for _, m := range regexp.MustCompile(`(?m)^ +(\d+) ms +\d+ % +(\d+) ms +\d+ %  (In\[\d+\]:\d+)  `).FindAllStringSubmatch(shown, -1) {
 		own[m[3]], _ = strconv.Atoi(m[1])
 		total[m[3]], _ = strconv.Atoi(m[2])
+		all += own[m[3]]
+	}
+	for line := range own {
+		own[line], total[line] = 100*own[line]/max(all, 1), 100*total[line]/max(all, 1)
 	}
 	return own, total
 }
