@@ -53,7 +53,10 @@ func unifyTables(f *os.File, table unsafe.Pointer) error {
 	return nil
 }
 
-// unifyTable sets one reference.
+// unifyTable sets one reference. A plugin's memory is none that the run time allocated,
+// which the checks of pointers under the race detector take for a mistake.
+//
+//go:nocheckptr
 func unifyTable(e *elf.File, base, off uintptr) error {
 	at := (**itab)(unsafe.Add(unsafe.Pointer(nil), base+off))
 	used := (*at).used()
