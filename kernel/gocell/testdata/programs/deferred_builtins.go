@@ -97,7 +97,7 @@ func clos() (s string) {
 	go close(c2)
 	<-c2
 	done := make(chan bool)
-	go func() { defer close(done); go copy(sl, sl); go delete(m, "q"); go print("") }()
+	go func() { defer close(done); go copy([]int{1}, sl); go delete(map[string]int{"a": 1}, "q"); go print("") }()
 	<-done
 	return s + fmt.Sprint(len(m))
 }
