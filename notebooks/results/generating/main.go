@@ -20,7 +20,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,6 +43,7 @@ import (
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/solver"
 	"dace.local/dacelib/stats"
+	"dace.local/notebooks/results/internal/outcomes"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -121,7 +121,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if *file == "" {
 		*file = filepath.Join("notebooks", "results", "generating", *class+".jsonl")
 	}
-	rows, err := read(*file)
+	rows, err := outcomes.Read[row](*file)
 	if err != nil {
 		return err
 	}
@@ -138,28 +138,10 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(cells) == 0 {
 		return errors.New("no budget: give -runs, -evaluations, -paper or -tested")
 	}
-	f, err := os.OpenFile(*file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	for i, c := range cells {
-		if slices.ContainsFunc(rows, func(r row) bool { return r.cell == c }) {
-			continue
-		}
-		r, err := c.measure(ctx, *file+".ranges", *records)
-		if err != nil {
-			return errors.Join(fmt.Errorf("%+v: %w", c, err), f.Close())
-		}
-		line, err := json.Marshal(r)
-		if err != nil {
-			return errors.Join(err, f.Close())
-		}
-		if _, err := f.Write(append(line, '\n')); err != nil {
-			return errors.Join(err, f.Close())
-		}
-		fmt.Fprintf(out, "%d of %d: %s, %d %s, %d training, seed %d: %v (%.0f s)\n", i+1, len(cells), c.Method, c.Budget, c.Axis, c.Training, c.Seed, r.Means, r.Seconds)
-	}
-	return f.Close()
+	measure := func(c cell) (row, error) { return c.measure(ctx, *file+".ranges", *records) }
+	return outcomes.Extend(*file, cells, rows, func(r row) cell { return r.cell }, measure, func(i int, r row) {
+		fmt.Fprintf(out, "%d of %d: %s, %d %s, %d training, seed %d: %v (%.0f s)\n", i+1, len(cells), r.Method, r.Budget, r.Axis, r.Training, r.Seed, r.Means, r.Seconds)
+	})
 }
 
 // plan lists the cells, all methods of a seed after one another.
@@ -332,28 +314,6 @@ func (c cell) size() construct.Settings {
 		}
 	}
 	return s
-}
-
-// read reads the outcomes; a file that does not exist has none.
-func read(file string) ([]row, error) {
-	f, err := os.Open(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var rows []row
-	for d := json.NewDecoder(f); ; {
-		var r row
-		if err := d.Decode(&r); errors.Is(err, io.EOF) {
-			return rows, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: outcome %d: %w", file, len(rows)+1, err)
-		}
-		rows = append(rows, r)
-	}
 }
 
 // tables prints a table in Markdown for every class, number of training

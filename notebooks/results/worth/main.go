@@ -12,7 +12,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -35,6 +34,7 @@ import (
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/solver"
 	"dace.local/dacelib/stats"
+	"dace.local/notebooks/results/internal/outcomes"
 )
 
 // The numbers of the plan.
@@ -241,7 +241,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("there is no class %q; the classes are %s", name, strings.Join(classes, ", "))
 		}
 		file := filepath.Join(*dir, name+".jsonl")
-		rows, err := read(file)
+		rows, err := outcomes.Read[row](file)
 		if err != nil {
 			return err
 		}
@@ -308,31 +308,10 @@ func library() []solver.Solver {
 
 // measure makes the portfolios that rows do not hold, tests them and appends the
 // outcomes to the file.
-func measure(ctx context.Context, out io.Writer, file string, cells []cell, rows []row) (err error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	for i, c := range cells {
-		if slices.ContainsFunc(rows, func(r row) bool { return r.cell == c }) {
-			continue
-		}
-		r, err := c.measure(ctx)
-		if err != nil {
-			return fmt.Errorf("%+v: %w", c, err)
-		}
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		if _, err := f.Write(append(line, '\n')); err != nil {
-			return err
-		}
-		rows = append(rows, r)
-		fmt.Fprintf(out, "%s %d of %d: %s, %d evaluations a member, seed %d: %.5f (%.0f s)\n", c.Class, i+1, len(cells), c.Method, c.Budget, c.Seed, mean(r.Values), r.CPU)
-	}
-	return nil
+func measure(ctx context.Context, out io.Writer, file string, cells []cell, rows []row) error {
+	return outcomes.Extend(file, cells, rows, func(r row) cell { return r.cell }, func(c cell) (row, error) { return c.measure(ctx) }, func(i int, r row) {
+		fmt.Fprintf(out, "%s %d of %d: %s, %d evaluations a member, seed %d: %.5f (%.0f s)\n", r.Class, i+1, len(cells), r.Method, r.Budget, r.Seed, mean(r.Values), r.CPU)
+	})
 }
 
 func (c cell) measure(ctx context.Context) (row, error) {
@@ -388,28 +367,6 @@ func mean(v []float64) float64 {
 		m += x / float64(len(v))
 	}
 	return m
-}
-
-// read reads the outcomes; a file that does not exist has none.
-func read(file string) ([]row, error) {
-	f, err := os.Open(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var rows []row
-	for d := json.NewDecoder(f); ; {
-		var r row
-		if err := d.Decode(&r); errors.Is(err, io.EOF) {
-			return rows, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: outcome %d: %w", file, len(rows)+1, err)
-		}
-		rows = append(rows, r)
-	}
 }
 
 // gains are the differences that the plan asks for: what, of which method over which.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"dace.local/notebooks/results/internal/outcomes"
 )
 
 // A second call goes on with what the first has measured; the tables show every
@@ -20,7 +22,7 @@ func TestMeasure(t *testing.T) {
 	var out bytes.Buffer
 	for _, n := range []int{2, 4} {
 		out.Reset()
-		rows, err := read(file)
+		rows, err := outcomes.Read[row](file)
 		if err == nil {
 			err = measure(t.Context(), &out, file, cells[:n], rows)
 		}
