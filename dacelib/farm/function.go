@@ -130,13 +130,36 @@ func MakeFunction(ctx context.Context, source, built []byte, expression string) 
 	return c.Make(ctx, source, built, expression)
 }
 
+// FunctionBlobs are the keys of the blobs of a function.
+type FunctionBlobs struct {
+	Source string `json:"source"`
+	Built  string `json:"built,omitempty"` // empty for one that was not built
+}
+
+// Put adds the blobs; built is nil for a function that was not built.
+func (b *FunctionBlobs) Put(pk *Packer, source, built []byte) (err error) {
+	if b.Source, err = pk.Put(source); err != nil || built == nil {
+		return err
+	}
+	b.Built, err = pk.Put(built)
+	return err
+}
+
+// Get returns the blobs.
+func (b FunctionBlobs) Get(ctx context.Context, env *Env) (source, built []byte, err error) {
+	if source, err = env.Blob(ctx, b.Source); err != nil || b.Built == "" {
+		return source, nil, err
+	}
+	built, err = env.Blob(ctx, b.Built)
+	return source, built, err
+}
+
 // functionData describes a problem made from a function.
 type functionData struct {
-	Name   string `json:"name"`
-	Dim    int    `json:"dim"`
-	Batch  bool   `json:"batch,omitempty"`
-	Source string `json:"source"`          // key of the blob
-	Built  string `json:"built,omitempty"` // likewise
+	Name  string `json:"name"`
+	Dim   int    `json:"dim"`
+	Batch bool   `json:"batch,omitempty"`
+	FunctionBlobs
 	// Context says that the function is one of FromContext.
 	Context bool `json:"context,omitempty"`
 	// Seeded says that it is one of FromSeeded.
@@ -179,14 +202,8 @@ func encodeFunction(pk *Packer, p problem.Problem) ([]byte, error) {
 		return nil, of.err
 	}
 	d := of.d
-	var err error
-	if d.Source, err = pk.Put(of.source); err != nil {
+	if err := d.Put(pk, of.source, of.built); err != nil {
 		return nil, err
-	}
-	if of.built != nil {
-		if d.Built, err = pk.Put(of.built); err != nil {
-			return nil, err
-		}
 	}
 	return json.Marshal(d)
 }
@@ -266,15 +283,9 @@ func decodeFunction(ctx context.Context, env *Env, data []byte) (problem.Problem
 	if d.Dim < 1 || d.Dim > problem.MaxDim {
 		return nil, fmt.Errorf("farm: a function of %d bits", d.Dim)
 	}
-	source, err := env.Blob(ctx, d.Source)
+	source, built, err := d.Get(ctx, env)
 	if err != nil {
 		return nil, err
-	}
-	var built []byte
-	if d.Built != "" {
-		if built, err = env.Blob(ctx, d.Built); err != nil {
-			return nil, err
-		}
 	}
 	p, m, err := d.make(ctx, source, built)
 	if err == nil {

@@ -182,9 +182,8 @@ func Find(ctx context.Context, name string) (Solver, error) {
 
 // functionData describes a solver of FromFunc.
 type functionData struct {
-	Space  smac.Space `json:"space"`
-	Source string     `json:"source"`          // key of the blob
-	Built  string     `json:"built,omitempty"` // likewise
+	Space smac.Space `json:"space"`
+	farm.FunctionBlobs
 }
 
 // MarshalJSON identifies the solver: by its space and, in a notebook, its source.
@@ -208,13 +207,8 @@ func encodeFunction(pk *farm.Packer, s Solver) ([]byte, error) {
 		return nil, err
 	}
 	d := functionData{Space: f.space}
-	if d.Source, err = pk.Put(source); err != nil {
+	if err := d.Put(pk, source, built); err != nil {
 		return nil, err
-	}
-	if built != nil {
-		if d.Built, err = pk.Put(built); err != nil {
-			return nil, err
-		}
 	}
 	return json.Marshal(d)
 }
@@ -280,15 +274,9 @@ func decodeFunction(ctx context.Context, env *farm.Env, name string, data []byte
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	source, err := env.Blob(ctx, d.Source)
+	source, built, err := d.Get(ctx, env)
 	if err != nil {
 		return nil, err
-	}
-	var built []byte
-	if d.Built != "" {
-		if built, err = env.Blob(ctx, d.Built); err != nil {
-			return nil, err
-		}
 	}
 	f, _, err := remake(ctx, name, d.Space, source, built)
 	return f, err

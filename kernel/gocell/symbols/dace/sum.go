@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "fa671b97ccc7ef34be67a5a710d34a3a873328446432515020b13e47708265a7"
+const Sum = "9f5624e9b97d8ca6ab7b076d54e382f610e7f09e28a218922c1adf74de04340d"

@@ -78,6 +78,7 @@ var dace_local_dacelib_farm_ = table.Package{
 		{Name: "Floats", Value: (*farm.Floats)(nil)},
 		{Name: "FolderPool", Value: (*farm.FolderPool)(nil)},
 		{Name: "Func", Value: (*farm.Func)(nil)},
+		{Name: "FunctionBlobs", Value: (*farm.FunctionBlobs)(nil)},
 		{Name: "Hander", Value: (*farm.Hander)(nil)},
 		{Name: "Identity", Value: (*farm.Identity)(nil)},
 		{Name: "Job", Value: (*farm.Job)(nil)},
