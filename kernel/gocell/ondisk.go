@@ -113,6 +113,18 @@ func (g *fetched) useRoot(ctx context.Context, out engine.Outputs) error {
 	return nil
 }
 
+// needRoot uses the module or workspace that the session starts in, if that has not been
+// tried, for a magic that is about it.
+func (g *fetched) needRoot(c *magic.Call) error {
+	if g.used || g.root == "" {
+		return nil
+	}
+	if err := g.useRoot(c.Ctx, c.Out); err != nil {
+		return errors.New(g.failure)
+	}
+	return nil
+}
+
 // importedBy returns the import paths in a cell.
 func importedBy(src *check.Source) (paths []string) {
 	for _, d := range src.Declarations() {
@@ -130,7 +142,7 @@ func importedBy(src *check.Source) (paths []string) {
 // moduleOf returns the module on disk that an import path belongs to.
 func (o *onDisk) moduleOf(path string) (best module.Module) {
 	for _, m := range o.modules {
-		if (path == m.Path || strings.HasPrefix(path, m.Path+"/")) && len(m.Path) > len(best.Path) {
+		if module.Holds(m.Path, path) && len(m.Path) > len(best.Path) {
 			best = m
 		}
 	}
@@ -167,7 +179,7 @@ func (o *onDisk) missing(path string) string {
 		}
 		return fmt.Sprintf("%s is relative, and the folder is of no module that the session uses: %%get %s adds its module", path, path)
 	}
-	if o.failure != "" && (path+"/" == module.PathIn(o.root)+"/" || strings.HasPrefix(path, module.PathIn(o.root)+"/")) {
+	if o.failure != "" && module.Holds(module.PathIn(o.root), path) {
 		return o.failure
 	}
 	m := o.moduleOf(path)
@@ -339,7 +351,7 @@ func (s *Session) autoReload(_ context.Context, args []string, out engine.Output
 func (g *fetched) getFolder(ctx context.Context, spec string, out engine.Outputs) (f *module.Fetch, ok bool, err error) {
 	path, version, _ := strings.Cut(spec, "@")
 	if !g.used && g.root != "" && !isFolder(path) {
-		if p := module.PathIn(g.root); filepath.Base(g.root) != "go.mod" || path == p || strings.HasPrefix(path, p+"/") {
+		if filepath.Base(g.root) != "go.mod" || module.Holds(module.PathIn(g.root), path) {
 			_ = g.useRoot(ctx, out) // if it fails, the module is fetched
 		}
 	}
@@ -389,10 +401,8 @@ func (g *fetched) goMod(c *magic.Call) (engine.Result, error) {
 
 // showMod shows the session's go.mod, and the modules on disk.
 func (g *fetched) showMod(c *magic.Call) error {
-	if !g.used && g.root != "" {
-		if err := g.useRoot(c.Ctx, c.Out); err != nil {
-			return errors.New(g.failure)
-		}
+	if err := g.needRoot(c); err != nil {
+		return err
 	}
 	dir := g.modules.Dir()
 	if dir == "" {
@@ -414,10 +424,8 @@ func (g *fetched) showMod(c *magic.Call) error {
 // freeze implements %gomod freeze: it writes the lines %get with which the notebook
 // runs elsewhere.
 func (g *fetched) freeze(c *magic.Call) (engine.Result, error) {
-	if !g.used && g.root != "" {
-		if err := g.useRoot(c.Ctx, c.Out); err != nil {
-			return engine.Result{}, errors.New(g.failure)
-		}
+	if err := g.needRoot(c); err != nil {
+		return engine.Result{}, err
 	}
 	var lines []string
 	for _, m := range g.modules.Own() {

@@ -2,12 +2,12 @@ package module
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,7 +47,7 @@ type goMod struct {
 func (m *goMod) folderOf(path string) string {
 	best, dir := "", ""
 	for _, r := range m.Replace {
-		if r.New.Version == "" && (path == r.Old.Path || strings.HasPrefix(path, r.Old.Path+"/")) && len(r.Old.Path) > len(best) {
+		if r.New.Version == "" && Holds(r.Old.Path, path) && len(r.Old.Path) > len(best) {
 			best, dir = r.Old.Path, r.New.Path
 			if !filepath.IsAbs(dir) {
 				dir = filepath.Join(m.dir, dir)
@@ -94,6 +94,11 @@ func PathIn(file string) string {
 		return string(m[1])
 	}
 	return ""
+}
+
+// Holds reports whether a package may be, by its import path, of a module.
+func Holds(module, path string) bool {
+	return path == module || strings.HasPrefix(path, module+"/")
 }
 
 var moduleRE = regexp.MustCompile("(?m)^module[ \t]+[\"`]?([^\\s\"`/]+(?:/[^\\s\"`]*)?)")
@@ -235,7 +240,7 @@ func (s *Store) Lookup(ctx context.Context, path string) (*Fetch, error) {
 	var m Module
 	for _, r := range s.roots {
 		for _, q := range r.requires {
-			if (path == q.Path || strings.HasPrefix(path, q.Path+"/")) && len(q.Path) > len(m.Path) {
+			if Holds(q.Path, path) && len(q.Path) > len(m.Path) {
 				m = q
 			}
 		}
@@ -445,7 +450,7 @@ func (s *Store) edit(ctx context.Context, goCmd string, old, r *root) error {
 			args = append(args, "-dropreplace="+p)
 		}
 	}
-	for _, p := range sortedKeys(r.replaces) {
+	for _, p := range slices.Sorted(maps.Keys(r.replaces)) {
 		args = append(args, "-replace="+p+"="+r.replaces[p])
 	}
 	version := "1.22"
@@ -493,7 +498,7 @@ func (s *Store) addSums(r *root) error {
 	for line := range strings.Lines(string(text)) {
 		have[strings.TrimSpace(line)] = true
 	}
-	for _, name := range sortedKeys(r.read) {
+	for _, name := range slices.Sorted(maps.Keys(r.read)) {
 		if !strings.HasSuffix(name, ".sum") {
 			continue
 		}
@@ -513,15 +518,6 @@ func newer(a, b string) bool {
 	_, _ = fmt.Sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2])
 	_, _ = fmt.Sscanf(b, "%d.%d.%d", &y[0], &y[1], &y[2])
 	return slices.Compare(x[:], y[:]) > 0
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, cmp.Compare)
-	return keys
 }
 
 // overlayName is the file in the scratch folder that lists what vendored modules
@@ -552,13 +548,9 @@ func (s *Store) writeOverlay() error {
 
 // overlay returns the flag for commands in the scratch module.
 func (s *Store) overlay() []string {
-	if file := filepath.Join(s.dir, overlayName); fileExists(file) {
-		return []string{"-overlay=" + file}
+	file := filepath.Join(s.dir, overlayName)
+	if _, err := os.Stat(file); err != nil {
+		return nil
 	}
-	return nil
-}
-
-func fileExists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
+	return []string{"-overlay=" + file}
 }
