@@ -119,12 +119,7 @@ func (s *Session) withinOwn(c *check.Checked, prog *check.Program, made []*types
 	}
 	e, err := s.own.compile(s, c, prog, false)
 	w.entry = e
-	if refusal, ok := err.(*compile.Error); ok {
-		positioned := &check.Error{}
-		positioned.List.Add(s.machine.Files().Position(refusal.Pos), refusal.Msg)
-		return nil, positioned
-	}
-	return w, err
+	return w, s.positioned(err)
 }
 
 // runWithinOwn runs the code.

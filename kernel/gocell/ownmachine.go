@@ -375,13 +375,7 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	e, err := s.own.compile(s, c, s.prog, isProgram)
 	if err != nil {
 		undo()
-		refusal, ok := err.(*compile.Error)
-		if !ok {
-			return s.compileError(c.Source.Number, err)
-		}
-		positioned := &check.Error{}
-		positioned.List.Add(s.machine.Files().Position(refusal.Pos), refusal.Msg)
-		return s.compileError(c.Source.Number, positioned)
+		return s.compileError(c.Source.Number, s.positioned(err))
 	}
 	s.mu.Lock()
 	s.prog = c.Next
@@ -420,17 +414,24 @@ func (o *ownMachine) start(s *Session, run *vm.Cell, number int, natives []*chec
 func (s *Session) linkOwn(k *linkage) (func(*vm.Cell) *engine.Error, error) {
 	decls, packages := k.sorted()
 	entries, err := s.own.fetched(decls, packages, k.packages)
-	if refusal, ok := err.(*compile.Error); ok {
-		positioned := &check.Error{}
-		positioned.List.Add(s.machine.Files().Position(refusal.Pos), refusal.Msg)
-		return nil, positioned
-	}
 	return func(run *vm.Cell) *engine.Error {
 		if g, err := s.own.run(s, run, 0, nil, entries...); err != nil {
 			return s.ownError(run, g, err, nil)
 		}
 		return nil
-	}, err
+	}, s.positioned(err)
+}
+
+// positioned returns what the own machine's compiler refuses as an error at a place of
+// a cell, and other errors as they are.
+func (s *Session) positioned(err error) error {
+	refusal, ok := err.(*compile.Error)
+	if !ok {
+		return err
+	}
+	e := &check.Error{}
+	e.List.Add(s.machine.Files().Position(refusal.Pos), refusal.Msg)
+	return e
 }
 
 func (o *ownMachine) fetched(decls []*check.FetchedDecl, packages []*check.FetchedPackage, initialize map[*check.FetchedPackage]bool) (run []*code.Entry, err error) {

@@ -2,10 +2,12 @@ package gocell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"go/token"
+	"maps"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -88,7 +90,7 @@ func (j *joiner) join(raw []profile.RawSample) (samples []profile.Sample) {
 				often[callee] = map[string]int{}
 			}
 			key := fmt.Sprint(stack)
-			if often[callee][key] += len(list); often[callee][key] == slices.Max(mapValues(often[callee])) {
+			if often[callee][key] += len(list); often[callee][key] == slices.Max(slices.Collect(maps.Values(often[callee]))) {
 				j.calling[callee] = stack
 			}
 		}
@@ -97,13 +99,6 @@ func (j *joiner) join(raw []profile.RawSample) (samples []profile.Sample) {
 		samples = append(samples, j.ofSpan(span, list)...)
 	}
 	return samples
-}
-
-func mapValues(m map[string]int) (list []int) {
-	for _, n := range m {
-		list = append(list, n)
-	}
-	return list
 }
 
 // ofSpan divides the samples of a span among its line and the functions that a library
@@ -118,7 +113,7 @@ func (j *joiner) ofSpan(span *vm.Span, list []profile.RawSample) (samples []prof
 		all += r.Nanos
 	}
 	for i, at := range slices.Concat(span.Inner, span.Whole) {
-		each := min(tick, all/int64(len(span.Inner)+len(span.Whole)))
+		each := min(profile.Period, all/int64(len(span.Inner)+len(span.Whole)))
 		inner += each
 		stack := stackOf(at)
 		if i < len(span.Inner) {
@@ -136,9 +131,6 @@ func (j *joiner) ofSpan(span *vm.Span, list []profile.RawSample) (samples []prof
 	return samples
 }
 
-// tick is the time between two samples of the run time, in nanoseconds.
-const tick = 10_000_000
-
 // ofSample returns the stack of a sample: of lines of cells, and of the functions of a
 // library in which it was taken. A span ends with one of the lines that ran in it; that
 // a compiled function runs is known for each sample, and so which line calls it.
@@ -153,7 +145,7 @@ func (j *joiner) ofSample(span *vm.Span, outer, stack []profile.Frame) profile.S
 	name := ""
 	for _, f := range slices.Backward(stack[:i]) {
 		if c, ok := j.frame(f.Function, f.File, f.Line); ok {
-			if inside, name = 0, firstOf(name, c.Name); c.Pos.IsValid() {
+			if inside, name = 0, cmp.Or(name, c.Name); c.Pos.IsValid() {
 				in = append(linesOf(in), profile.Frame{Function: c.Name, File: cell.Name(c.Pos.Filename), Line: c.Pos.Line})
 			}
 			continue
@@ -164,7 +156,7 @@ func (j *joiner) ofSample(span *vm.Span, outer, stack []profile.Frame) profile.S
 			}
 			continue
 		}
-		name = firstOf(name, shortName(f.Function))
+		name = cmp.Or(name, shortName(f.Function))
 		in, inside = append(in, f), inside+1
 	}
 	s := profile.Sample{Stack: outer}
@@ -187,13 +179,6 @@ func (j *joiner) ofSample(span *vm.Span, outer, stack []profile.Frame) profile.S
 // linesOf drops the functions of libraries.
 func linesOf(list []profile.Frame) []profile.Frame {
 	return slices.DeleteFunc(slices.Clone(list), func(f profile.Frame) bool { _, ok := cell.Number(f.File); return !ok })
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // ofInterpreter reports whether a function on a stack is what calls compiled functions

@@ -138,7 +138,7 @@ func TestProfileFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	samples, err := profile.Decode(text)
-	if err != nil || len(samples) == 0 || samples[0].Stack[0].File != "In[1]" || samples[0].Nanos < tick {
+	if err != nil || len(samples) == 0 || samples[0].Stack[0].File != "In[1]" || samples[0].Nanos < profile.Period {
 		t.Errorf("%+v, %v", samples, err)
 	}
 	for code, want := range map[string]string{
@@ -176,19 +176,19 @@ func TestJoin(t *testing.T) {
 	const steps = "dace.local/kernel/gocell/internal/vm.(*Sampler).run"
 	times := map[string]int64{}
 	for _, s := range j.join([]profile.RawSample{
-		sample("0", 10*tick, "cells.fast", "reflect.Value.call", steps),
-		sample("1", tick, "cells.fast", "reflect.Value.call", steps), // in fast, though line 4 came last
-		sample("1", 2*tick, "runtime.mallocgc", steps),
-		sample("2", 5*tick, "sort.Ints", "dace.local/dacelib/brkga.worker", "runtime.goexit"),
-		sample("3", tick, steps),
-		sample("none", tick, "runtime.gcDrain", "runtime.gcBgMarkWorker"),
-		sample("none", tick, "syscall.Syscall", "main.main"),
+		sample("0", 10*profile.Period, "cells.fast", "reflect.Value.call", steps),
+		sample("1", profile.Period, "cells.fast", "reflect.Value.call", steps), // in fast, though line 4 came last
+		sample("1", 2*profile.Period, "runtime.mallocgc", steps),
+		sample("2", 5*profile.Period, "sort.Ints", "dace.local/dacelib/brkga.worker", "runtime.goexit"),
+		sample("3", profile.Period, steps),
+		sample("none", profile.Period, "runtime.gcDrain", "runtime.gcBgMarkWorker"),
+		sample("none", profile.Period, "syscall.Syscall", "main.main"),
 	}) {
 		var text []string
 		for _, f := range s.Stack {
 			text = append(text, f.Function+" "+f.File+":"+strconv.Itoa(f.Line))
 		}
-		times[strings.Join(text, ", ")] += s.Nanos / tick
+		times[strings.Join(text, ", ")] += s.Nanos / profile.Period
 	}
 	want := map[string]int64{
 		"main In[1]:3, fast In[2]:7": 11, "main In[1]:4": 2, "main In[1]:5, f In[1]:9": 1,

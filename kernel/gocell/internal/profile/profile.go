@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// period is the time between two samples, in nanoseconds.
-const period = 10_000_000
+// Period is the time between two samples of the run time, in nanoseconds.
+const Period = 10_000_000
 
 // A Frame is a line of a function.
 type Frame struct {

@@ -14,10 +14,10 @@ func example() *Profile {
 	line := func(f string, n int) Frame { return Frame{Function: f, File: "In[1]", Line: n} }
 	return &Profile{
 		Samples: []Sample{
-			{Stack: []Frame{line("main", 9), line("f", 2), line("f", 2), line("f", 3)}, Nanos: 3 * period},
-			{Stack: []Frame{line("main", 9), line("f", 2)}, Nanos: period},
-			{Stack: []Frame{line("main", 8), {Function: "sort.Slice[go.shape.<b>]", File: "sort.go", Line: 4}}, Nanos: 5 * period, Inside: 1},
-			{Nanos: period},
+			{Stack: []Frame{line("main", 9), line("f", 2), line("f", 2), line("f", 3)}, Nanos: 3 * Period},
+			{Stack: []Frame{line("main", 9), line("f", 2)}, Nanos: Period},
+			{Stack: []Frame{line("main", 8), {Function: "sort.Slice[go.shape.<b>]", File: "sort.go", Line: 4}}, Nanos: 5 * Period, Inside: 1},
+			{Nanos: Period},
 		},
 		Wall: 110 * time.Millisecond,
 		Text: func(file string, n int) string {
@@ -67,7 +67,7 @@ func TestFile(t *testing.T) {
 	if err != nil || len(samples) != 4 {
 		t.Fatalf("%v, %v", samples, err)
 	}
-	if s := samples[0]; len(s.Stack) != 4 || s.Stack[0] != (Frame{"f", "In[1]", 3}) || s.Nanos != 3*period {
+	if s := samples[0]; len(s.Stack) != 4 || s.Stack[0] != (Frame{"f", "In[1]", 3}) || s.Nanos != 3*Period {
 		t.Errorf("%+v", s)
 	}
 	var file bytes.Buffer

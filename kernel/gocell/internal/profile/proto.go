@@ -240,7 +240,7 @@ func (p *Profile) Encode() []byte {
 		for i := len(s.Stack) - 1; i >= 0; i-- {
 			at = binary.AppendUvarint(at, location(s.Stack[i]))
 		}
-		values = binary.AppendUvarint(values, uint64(s.Nanos/period))
+		values = binary.AppendUvarint(values, uint64(s.Nanos/Period))
 		values = binary.AppendUvarint(values, uint64(s.Nanos))
 		sample.bytes(sampleLocation, at)
 		sample.bytes(sampleValue, values)
@@ -248,7 +248,7 @@ func (p *Profile) Encode() []byte {
 	}
 	m.number(profileDuration, uint64(p.Wall))
 	m.bytes(profilePeriodType, kind("cpu", "nanoseconds"))
-	m.number(profilePeriod, period)
+	m.number(profilePeriod, Period)
 	for _, s := range text {
 		m.bytes(profileStrings, []byte(s))
 	}
