@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/internal/site"
 )
 
@@ -56,7 +57,7 @@ func runDocs(env *Env, v *verb, args []string) int {
 func findClone(dir string) (string, error) {
 	at, err := filepath.Abs(dir)
 	for ; err == nil; at = filepath.Dir(at) {
-		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && strings.HasPrefix(string(text), "module dace.local\n") {
+		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && strings.HasPrefix(string(text), "module "+buildinfo.Module()+"\n") {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {

@@ -148,6 +148,10 @@ func (r *reproduction) test(paps []portfolio.Portfolio) ([]experiment.Record, er
 			return stored, err
 		}
 	}
+	return r.testAnew(paps)
+}
+
+func (r *reproduction) testAnew(paps []portfolio.Portfolio) ([]experiment.Record, error) {
 	set, err := r.class.NewSet(r.seed, 0, r.instances)
 	if err != nil {
 		return nil, err
@@ -370,9 +374,7 @@ func (r *reproduction) testRounds(paps []portfolio.Portfolio) ([]experiment.Reco
 			return stored, err
 		}
 	}
-	once := *r
-	once.fresh = true
-	return once.test(paps)
+	return r.testAnew(paps)
 }
 
 func (r *reproduction) portfolios() error {
@@ -459,9 +461,7 @@ func (r *reproduction) mixed() error {
 		paps = append(paps, result.Portfolio)
 	}
 	slices.SortFunc(paps, func(a, b portfolio.Portfolio) int { return cmp.Compare(b.Name, a.Name) })
-	once := *r
-	once.fresh = true
-	records, err := once.test(append(paps, portfolio.BRKGAPAP()))
+	records, err := r.testAnew(append(paps, portfolio.BRKGAPAP()))
 	if err != nil {
 		return err
 	}

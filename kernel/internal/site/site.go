@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/notebook"
 )
 
@@ -40,9 +41,9 @@ type page struct {
 
 // site is a site being written.
 type site struct {
-	clone, module string
-	pages         []page
-	files         map[string]string // by source
+	clone string
+	pages []page
+	files map[string]string // by source
 }
 
 // roots are the folders whose packages have pages.
@@ -51,12 +52,10 @@ var roots = []string{"dacelib", "kernel/display", "kernel/widget", "kernel/shell
 // Write writes the site of a clone into dir and returns the number of its pages. The
 // clone is a folder with the module's go.mod.
 func Write(clone, dir string) (pages int, err error) {
-	text, err := os.ReadFile(filepath.Join(clone, "go.mod"))
-	if err != nil {
+	if _, err := os.Stat(filepath.Join(clone, "go.mod")); err != nil {
 		return 0, fmt.Errorf("%s is no clone: %w", clone, err)
 	}
-	module, _, _ := strings.Cut(strings.TrimPrefix(string(text), "module "), "\n")
-	s := &site{clone: clone, module: module, files: map[string]string{}}
+	s := &site{clone: clone, files: map[string]string{}}
 	if err := s.find(); err != nil {
 		return 0, err
 	}
@@ -124,7 +123,7 @@ func (s *site) find() error {
 }
 
 func (s *site) add(p page) {
-	if p.title = cmp.Or(p.title, heading(p.nb), p.source); p.source == "README.md" {
+	if p.title = cmp.Or(p.title, p.nb.IndexEntry(p.source).Title); p.source == "README.md" {
 		p.title = "Home"
 	}
 	s.pages = append(s.pages, p)
@@ -136,16 +135,6 @@ func text2notebook(text string) *notebook.Notebook {
 }
 
 var headings = regexp.MustCompile(`(?m)^(#{1,4}) +(.+)$`)
-
-// heading returns the first heading of a notebook.
-func heading(nb *notebook.Notebook) string {
-	for _, c := range nb.Cells {
-		if m := headings.FindStringSubmatch(c.Source); c.Type == notebook.Markdown && m != nil {
-			return plain(m[2])
-		}
-	}
-	return ""
-}
 
 // plain is a text without the marks of Markdown.
 func plain(text string) string {
@@ -334,7 +323,7 @@ func (s *site) pack(folder string) error {
 		}
 		files = append(files, f)
 	}
-	p, err := doc.NewFromFiles(fset, files, s.module+"/"+folder)
+	p, err := doc.NewFromFiles(fset, files, buildinfo.Path(folder))
 	if err != nil {
 		return err
 	}
@@ -359,7 +348,7 @@ func (s *site) markdown(p *doc.Package, fset *token.FileSet) string {
 		if l.ImportPath == "" {
 			return symbol
 		}
-		if in, ok := strings.CutPrefix(l.ImportPath, s.module+"/"); ok {
+		if in, ok := strings.CutPrefix(l.ImportPath, buildinfo.Path("")); ok {
 			return "api:" + in + symbol
 		}
 		return "https://pkg.go.dev/" + l.ImportPath + "#" + l.Name
