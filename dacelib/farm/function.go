@@ -132,8 +132,8 @@ func MakeFunction(ctx context.Context, source, built []byte, expression string) 
 
 // FunctionBlobs are the keys of the blobs of a function.
 type FunctionBlobs struct {
-	Source string `json:"source"`
-	Built  string `json:"built,omitempty"` // empty for one that was not built
+	Source string `json:"source"`          // the blob of its source
+	Built  string `json:"built,omitempty"` // the blob of its build, empty for one that was not built
 }
 
 // Put adds the blobs; built is nil for a function that was not built.

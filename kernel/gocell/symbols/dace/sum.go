@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "9f5624e9b97d8ca6ab7b076d54e382f610e7f09e28a218922c1adf74de04340d"
+const Sum = "ff39f59f65344f9ffb88747ba9072cab12bc1693699ab2c8ed5e966c5e9601ba"
