@@ -231,6 +231,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	dir := fs.String("dir", filepath.Join("notebooks", "results", "worth"), "`folder` of the outcomes")
 	names := fs.String("classes", strings.Join(classes, ","), "classes")
 	budgets := fs.String("budgets", "800,200,5000,50000", "evaluations of a member")
+	axes := fs.String("axes", "evaluations,runs", "what constructions have equally many of")
+	seeds := fs.String("seeds", "1,2,3,4,5", "constructions, by seed, beside what needs no training")
 	second := fs.Bool("generating", false, "the second question: does generating instances help?")
 	print := fs.Bool("print", false, "print the tables of what the files hold, and construct nothing")
 	if err := fs.Parse(args); err != nil {
@@ -259,12 +261,18 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			}
 			cells = append(cells, plan(name, budget, *second)...)
 		}
+		cells = slices.DeleteFunc(cells, func(c cell) bool {
+			return !named(*axes, c.Axis) || c.Seed > 0 && !named(*seeds, strconv.FormatUint(c.Seed, 10))
+		})
 		if err := measure(ctx, out, file, cells, rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// named reports whether a list of words, with commas between them, has the word.
+func named(list, word string) bool { return slices.Contains(strings.Split(list, ","), word) }
 
 // plan lists the cells of a class and budget, all methods of a seed after one another.
 func plan(class string, budget int, second bool) []cell {
