@@ -130,14 +130,10 @@ var generating = []method{
 		return construct.Fresh(ctx, m.training, m.class, m.settings(m.library))
 	}},
 	{"CEPS", false, func(ctx context.Context, m maker) (construct.Result, error) {
-		s := m.settings(m.library)
-		s.Rounds = 0
-		return construct.CEPS(ctx, m.training, m.class, s)
+		return construct.CEPS(ctx, m.training, m.class, m.settings(m.library))
 	}},
 	{"DACE", false, func(ctx context.Context, m maker) (construct.Result, error) {
-		s := m.settings(m.library)
-		s.Rounds = 0
-		return construct.DACE(ctx, m.training, s)
+		return construct.DACE(ctx, m.training, m.settings(m.library))
 	}},
 	{"BEST", false, func(ctx context.Context, m maker) (construct.Result, error) { return m.best(ctx) }},
 }
@@ -149,15 +145,22 @@ func same(c solver.Config) construct.Result {
 	return construct.Result{Portfolio: portfolio.Portfolio{Members: slices.Repeat([]solver.Config{c}, members)}}
 }
 
-// settings are those of a construction with the cell's budget.
+// settings are those of a construction with the cell's budget: few searches where each
+// would otherwise have too few trials to be one. Where evaluations are bounded, DACE's
+// runs on networks are not, and it has the numbers of the scale small.
 func (m maker) settings(of []solver.Solver) construct.Settings {
 	s := construct.Small()
 	s.NIR.Activation = nir.Identity
 	s.Solvers, s.Seed, s.Evaluations, s.Members = of, m.Seed, m.Budget, members
 	if m.Axis == "runs" {
 		s.Budget.Runs = 10 * runs
-	} else {
-		s.Budget.Evaluations = runs * m.Budget
+		s.Rounds, s.Configurations, s.Minings = 2, 30, 8
+		return s
+	}
+	s.Budget.Evaluations = runs * m.Budget
+	if m.Method != "DACE" {
+		s.Rounds, s.Configurations, s.Minings = 2, 15, 3
+		s.PGPE.Pairs = 3
 	}
 	return s
 }
