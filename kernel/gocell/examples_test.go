@@ -8,18 +8,23 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"go/version"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/gocell/symbols"
 )
 
 // The tests of this file paste the examples of the standard library and of
@@ -53,11 +58,11 @@ func TestExamples(t *testing.T) {
 	// The tests of package time set the same location.
 	defer func(l *time.Location) { time.Local = l }(time.Local)
 	time.Local = pacific
-	run, right := 0, 0
+	run, right, known := 0, 0, knownNames(t)
 	failed := map[string]bool{}
 	var wrong []string // reported after the sessions have released the standard streams
 	for _, root := range exampleRoots(t) {
-		for _, f := range exampleFiles(t, root) {
+		for _, f := range exampleFiles(t, root, known) {
 			t.Chdir(f.dir)
 			s, err := New(Options{})
 			if err != nil {
@@ -143,8 +148,9 @@ var exampleName = regexp.MustCompile(`^(example_.*|.*example)_test\.go$`)
 
 // exampleFiles reads the example files below a folder that can be run in cells.
 // It leaves out files that belong to the tested package itself, internal
-// packages, and examples that use declarations of another file.
-func exampleFiles(t *testing.T, root string) []exampleFile {
+// packages, examples that use declarations of another file, and what a Go that is
+// newer than the symbols has beyond them.
+func exampleFiles(t *testing.T, root string, known func(*ast.File) bool) []exampleFile {
 	var list []exampleFile
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -167,6 +173,9 @@ func exampleFiles(t *testing.T, root string) []exampleFile {
 		f, err := parser.ParseFile(fset, path, b, parser.ParseComments)
 		if err != nil || !strings.HasSuffix(f.Name.Name, "_test") || strings.Contains(text, "/internal/") || strings.Contains(text, `"internal/`) {
 			return err
+		}
+		if known != nil && !known(f) {
+			return nil
 		}
 		source := func(from, to token.Pos) string { return text[fset.Position(from).Offset:fset.Position(to).Offset] }
 		rel, err := filepath.Rel(root, dir)
@@ -208,6 +217,47 @@ func exampleFiles(t *testing.T, root string) []exampleFile {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// knownNames returns what reports whether a file names only what the symbols hold of
+// packages, or nil where this Go is the one that they were made with.
+func knownNames(t *testing.T) func(f *ast.File) bool {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoVersion}}", "dace.local").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := version.Lang("go" + strings.TrimSpace(string(out))); version.Compare(of, version.Lang(runtime.Version())) >= 0 {
+		return nil
+	}
+	held, err := symbols.NewTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(f *ast.File) bool {
+		packages := map[string]*types.Package{}
+		for _, s := range f.Imports {
+			path, _ := strconv.Unquote(s.Path.Value)
+			p, err := held.Import(path)
+			if err != nil {
+				return false
+			}
+			name := p.Name()
+			if s.Name != nil {
+				name = s.Name.Name
+			}
+			packages[name] = p
+		}
+		known := true
+		ast.Inspect(f, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && packages[id.Name] != nil {
+					known = known && packages[id.Name].Scope().Lookup(sel.Sel.Name) != nil
+				}
+			}
+			return known
+		})
+		return known
+	}
 }
 
 // declaredBeside returns the names that the other test files of a file's folder
