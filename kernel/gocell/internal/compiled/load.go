@@ -85,7 +85,7 @@ type Set struct {
 	Line func(p token.Position) (string, bool)
 	// Placed returns a value with the methods of x as cells have them, such as those
 	// of a test, which log places in cells.
-	Placed func(x any) any
+	Placed func(x any, method string) any
 	// Library sets the functions of a package that cells have in the place of its own.
 	Library func(path string, symbols map[string]reflect.Value)
 

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dace.local/kernel/gocell/internal/cell"
@@ -20,9 +21,9 @@ import (
 // built. Compiled cells call those that interpreted cells have.
 
 // placeText declares what a method's receiver is exchanged by; %[1]s is cell.Mark.
-const placeText = `var %[1]splaced = func(x any) any { return x }
-func %[1]splace[T any](x T) T {
-	if y, ok := %[1]splaced(x).(T); ok {
+const placeText = `var %[1]splaced = func(x any, method string) any { return x }
+func %[1]splace[T any](x T, method string) T {
+	if y, ok := %[1]splaced(x, method).(T); ok {
 		return y
 	}
 	return x
@@ -39,14 +40,19 @@ var askingFunctions = map[string]bool{"log.Print": true, "log.Printf": true, "lo
 	"runtime.Callers": true, "runtime.CallersFrames": true, "runtime.FuncForPC": true}
 
 // placedMethod has a method name the place in the cell: t.Log(x) becomes
-// place[interface{ Log(...any) }](t).Log(x).
+// place[interface{ Log(...any) }](t, "Log").Log(x).
 func (g *generator) placedMethod(x *ast.SelectorExpr) {
 	s := g.n.Info.Selections[x]
-	if s == nil || s.Kind() != types.MethodVal {
+	if s == nil || s.Kind() == types.FieldVal {
 		return
 	}
 	f := s.Obj().(*types.Func)
 	if !placedMethods.MatchString(f.FullName()) && std.PlacedIn(f) == "" {
+		return
+	}
+	g.places = true
+	if s.Kind() == types.MethodExpr {
+		g.placedExpression(x, f)
 		return
 	}
 	path := s.Index()[:len(s.Index())-1]
@@ -70,11 +76,41 @@ func (g *generator) placedMethod(x *ast.SelectorExpr) {
 	if _, isPointer := t.Underlying().(*types.Pointer); !isPointer && !types.IsInterface(t) {
 		address = "&"
 	}
-	g.places = true
-	g.edits = append(g.edits, edit{x.X.Pos(), x.X.Pos(), func() string {
-		return cell.Mark + "place[interface{ " + f.Name() + strings.TrimPrefix(g.signature(f), "func") + " }](" + address
-	}})
-	g.closes = append(g.closes, edit{x.X.End(), x.X.End(), func() string { return fields + ")" }})
+	g.edits = append(g.edits, edit{x.X.Pos(), x.X.Pos(), func() string { return g.place(f) + "(" + address }})
+	g.closes = append(g.closes, edit{x.X.End(), x.X.End(), func() string { return fields + ", " + strconv.Quote(f.Name()) + ")" }})
+}
+
+// place returns the instance of place that exchanges a value for one with the method f.
+func (g *generator) place(f *types.Func) string {
+	return cell.Mark + "place[interface{ " + f.Name() + strings.TrimPrefix(g.signature(f), "func") + " }]"
+}
+
+// placedExpression does so for a method expression: T.Log becomes
+// func(r T, p0 ...any) { place[interface{ Log(...any) }](r, "Log").Log(p0...) }.
+func (g *generator) placedExpression(x *ast.SelectorExpr, f *types.Func) {
+	g.edits = append(g.edits, edit{x.X.Pos(), x.X.Pos(), func() string { return "(func(" + cell.Mark + "r " }},
+		edit{x.X.End(), x.Sel.End(), func() string {
+			sig := f.Signature()
+			params, args, give := "", "", ""
+			for i := range sig.Params().Len() {
+				name := cell.Mark + "p" + strconv.Itoa(i)
+				text := g.typeText(sig.Params().At(i).Type())
+				if args += name + ", "; sig.Variadic() && i == sig.Params().Len()-1 {
+					text, args = "..."+strings.TrimPrefix(text, "[]"), args[:len(args)-2]+"..."
+				}
+				params += ", " + name + " " + text
+			}
+			if sig.Results().Len() > 0 {
+				give = "return "
+			}
+			return params + ") " + g.results(sig) + "{ " + give + g.place(f) + "(" + cell.Mark + "r, " + strconv.Quote(f.Name()) + ")." + f.Name() + "(" + args + ") })"
+		}})
+}
+
+// results returns the results of a function without parameters as a text.
+func (g *generator) results(sig *types.Signature) string {
+	text := g.typeText(types.NewSignatureType(nil, nil, nil, nil, sig.Results(), false))
+	return strings.TrimPrefix(text, "func()") + " "
 }
 
 // signature returns the type of a function or method as a text.
@@ -124,7 +160,7 @@ const placesKey = cell.Mark + "places "
 
 // setPlaces passes a compiled cell what its calls are exchanged by.
 func (s *Set) setPlaces(n *check.Native) {
-	if p, ok := n.Table[cell.Mark+"placed"].(*func(any) any); ok {
+	if p, ok := n.Table[cell.Mark+"placed"].(*func(any, string) any); ok {
 		*p = s.Placed
 	}
 	for key, p := range n.Table {

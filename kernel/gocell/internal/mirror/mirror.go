@@ -49,7 +49,7 @@ type Hooks struct {
 	Declare func(t reflect.Type, name string, x *vm.Method)
 	// Placed returns a value with the methods of x as cells have them; x itself where
 	// they do not differ.
-	Placed func(x any) any
+	Placed func(x any, method string) any
 }
 
 // Types maps the checker's types to reflect types.
@@ -605,7 +605,7 @@ func (m *Types) placed(v reflect.Value, path []int, name string, f reflect.Value
 		if !ok || !x.CanInterface() {
 			return f
 		}
-		if y := m.hooks.Placed(x.Interface()); y != nil && reflect.TypeOf(y) != x.Type() {
+		if y := m.hooks.Placed(x.Interface(), name); y != nil && reflect.TypeOf(y) != x.Type() {
 			if g := reflect.ValueOf(y).MethodByName(name); g.IsValid() {
 				return g
 			}
