@@ -124,7 +124,7 @@ var order = [][]string{
 // wings lists the kernel's packages in layers, the lowest first: no package imports
 // one of a later row.
 var wings = [][]string{
-	{"kernel/buildinfo", "kernel/procgroup", "kernel/internal/system", "kernel/internal/suggest"},
+	{"kernel/buildinfo", "kernel/docs", "kernel/procgroup", "kernel/internal/system", "kernel/internal/suggest"},
 	{"kernel/engine", "kernel/internal/drawing"},
 	{"kernel/internal/pieces"},
 	{"kernel/notebook", "kernel/internal/jupyter", "kernel/setup/source", "kernel/setup/farmserver"},

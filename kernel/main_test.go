@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	dacerun "dace.local/dacelib/run"
 )
 
 // TestMain runs the command instead of the tests if the environment asks for
@@ -135,16 +137,16 @@ func TestRunGo(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "nb.ipynb"), cells("x := 6", "fmt.Println(\"hello\")", "os.Stdout.WriteString(\"raw\\n\")", "x * 7"))
 	code, out, errs := dace(t, dir, "", "run", "nb.ipynb", "-html", "nb.html")
-	if code != 0 || errs != "" {
-		t.Errorf("exit code %d, stderr %q", code, errs)
+	if code != 0 || out != "" {
+		t.Errorf("exit code %d, stdout %q", code, out)
 	}
 	for _, s := range []string{"  │ hello\n", "  │ raw\n", "  │ 42\n", "4 cells in ", "; wrote nb.out.ipynb, nb.html\n"} {
-		if !strings.Contains(out, s) {
-			t.Errorf("no %q in\n%s", s, out)
+		if !strings.Contains(errs, s) {
+			t.Errorf("no %q in\n%s", s, errs)
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "nb.out.ipynb"))
-	if err != nil || !bytes.Contains(b, []byte(`"version": "go1.`)) || !bytes.Contains(b, []byte(`"raw\n"`)) {
+	if err != nil || !bytes.Contains(b, []byte(`"version": "go1.`)) || !bytes.Contains(b, []byte(`"dace": "`+dacerun.Version)) || !bytes.Contains(b, []byte(`"raw\n"`)) {
 		t.Errorf("%v\n%s", err, b)
 	}
 }
@@ -165,7 +167,7 @@ func TestRunEndings(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "nb.ipynb"), cells("fmt.Println(\"first\")", "fmt.Println(\"second\")\nfor {}", "fmt.Println(\"third\")"))
 			cmd := command(t, dir, "run", "nb.ipynb")
-			out, err := cmd.StdoutPipe()
+			out, err := cmd.StderrPipe()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +208,7 @@ func TestErrorStops(t *testing.T) {
 		name := fmt.Sprintf("nb%d", i)
 		write(t, filepath.Join(dir, name+".ipynb"), cells(text, "fmt.Println(\"after\")"))
 		code, out, errs := dace(t, dir, "", "run", name+".ipynb")
-		if code != 1 || !strings.Contains(out+errs, "open /nosuch: no such file or directory") || strings.Contains(out, "after") {
+		if code != 1 || !strings.Contains(out+errs, "open /nosuch: no such file or directory") || strings.Contains(out+errs, "after") {
 			t.Errorf("%s: exit code %d\n%s%s", text, code, out, errs)
 		}
 	}
@@ -270,7 +272,7 @@ func TestRunStdin(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "nb.ipynb"), cells("sc := bufio.NewScanner(os.Stdin)\nsc.Scan()", "for sc.Scan() {\n\tfmt.Println(\"line\", sc.Text())\n}"))
 	code, out, errs := dace(t, dir, "head\na\nb", "run", "nb.ipynb")
-	if code != 0 || !strings.Contains(out, "line a\n  │ line b\n") || errs != "" {
+	if code != 0 || !strings.Contains(errs, "line a\n  │ line b\n") || out != "" {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 	cmd := command(t, dir, "run", "nb.ipynb")

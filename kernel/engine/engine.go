@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 )
 
@@ -132,6 +133,19 @@ type Info struct {
 	// concurrently. Then subshells run their cells and handle their comm
 	// messages while another cell runs; otherwise these wait for that cell.
 	Concurrent bool
+}
+
+// LanguageInfo returns what the kernel's answer to kernel_info_request and a notebook's
+// metadata say in language_info: of the language, and which version of the kernel ran
+// it, by the implementation's name.
+func (i Info) LanguageInfo() map[string]string {
+	language := map[string]string{"name": i.Name, "version": i.Version, "mimetype": i.MimeType, "file_extension": i.FileExtension,
+		"pygments_lexer": i.PygmentsLexer, "codemirror_mode": i.CodeMirrorMode}
+	if i.Implementation != "" {
+		language[i.Implementation] = i.ImplementationVer
+	}
+	maps.DeleteFunc(language, func(_, v string) bool { return v == "" })
+	return language
 }
 
 // A HelpLink is an entry of the client's help menu.

@@ -156,14 +156,9 @@ func describeKernel(nb *Notebook, info engine.Info) {
 	nb.Metadata["kernelspec"] = map[string]any{
 		"name": KernelName, "display_name": KernelDisplay, "language": info.Name,
 	}
-	language := map[string]any{"name": info.Name}
-	for key, v := range map[string]string{
-		"version": info.Version, "mimetype": info.MimeType, "file_extension": info.FileExtension,
-		"pygments_lexer": info.PygmentsLexer, "codemirror_mode": info.CodeMirrorMode,
-	} {
-		if v != "" {
-			language[key] = v
-		}
+	language := map[string]any{}
+	for key, v := range info.LanguageInfo() {
+		language[key] = v
 	}
 	nb.Metadata["language_info"] = language
 }

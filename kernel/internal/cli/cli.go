@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	_ "dace.local/dacelib/nir/graph" // for nir.Settings.Gorgonia
@@ -114,12 +115,20 @@ func Main(env *Env) int {
 	name, args := env.Args[0], env.Args[1:]
 	switch name {
 	case "-h", "-help", "--help", "help":
-		if name == "help" && len(args) > 0 {
-			name, args = args[0], []string{"-h"}
-			break
+		if name != "help" || len(args) == 0 {
+			fmt.Fprint(env.Stdout, overview())
+			return exitOK
 		}
-		fmt.Fprint(env.Stdout, overview())
-		return exitOK
+		if text, ok := topic(args[0]); ok {
+			fmt.Fprint(env.Stdout, text)
+			return exitOK
+		}
+		if findVerb(args[0]) == nil {
+			meant := suggest.DidYouMean("", args[0], slices.Values(slices.Concat(verbNames(), topics())))
+			fmt.Fprintf(env.Stderr, "dace: there is no verb and no topic %q%s\n\n%s", args[0], meant, overview())
+			return exitUsage
+		}
+		name, args = args[0], []string{"-h"}
 	case "-version", "--version":
 		name = "version"
 	}
@@ -129,15 +138,17 @@ func Main(env *Env) int {
 	if isScript(name) { // dace FILE, as the line #!/usr/bin/env dace has it
 		return runScript(env, &scriptVerb, append([]string{name}, args...))
 	}
-	meant := suggest.DidYouMean("", name, func(yield func(string) bool) {
-		for _, v := range verbs() {
-			if !yield(v.name) {
-				return
-			}
-		}
-	})
+	meant := suggest.DidYouMean("", name, slices.Values(verbNames()))
 	fmt.Fprintf(env.Stderr, "dace: there is no verb %q%s\n\n%s", name, meant, overview())
 	return exitUsage
+}
+
+// verbNames returns the names of all verbs.
+func verbNames() (names []string) {
+	for _, v := range verbs() {
+		names = append(names, v.name)
+	}
+	return names
 }
 
 func overview() string {
@@ -146,7 +157,7 @@ func overview() string {
 	for _, v := range verbs() {
 		fmt.Fprintf(&b, "  %-10s %s\n", v.name, v.short)
 	}
-	b.WriteString("\ndace VERB -h says more about one.\n")
+	fmt.Fprintf(&b, "\ndace VERB -h says more about one.\ndace help TOPIC prints a guide: %s.\n", strings.Join(topics(), ", "))
 	return b.String()
 }
 
@@ -221,7 +232,7 @@ func (v *verb) help(w io.Writer, fs *flag.FlagSet) {
 // misuse reports wrong arguments together with the verb's usage line.
 func (v *verb) misuse(env *Env, format string, args ...any) int {
 	line, _, _ := strings.Cut(strings.TrimSpace(v.usage), "\n")
-	fmt.Fprintf(env.Stderr, "dace %s: %s\n%s\nMore: dace %s -h\n", v.name, fmt.Sprintf(format, args...), line, v.name)
+	fmt.Fprintf(env.Stderr, "dace %s: %s\n%s\nMore: dace %s -h\n", v.name, v.unprefixed(fmt.Sprintf(format, args...)), line, v.name)
 	return exitUsage
 }
 
@@ -239,9 +250,14 @@ func (v *verb) printJSON(env *Env, value any) int {
 
 // fail reports err and returns exitFailed.
 func (v *verb) fail(env *Env, err error) int {
-	// An error of the package that the verb is named for names it already.
-	fmt.Fprintf(env.Stderr, "dace %s: %s\n", v.name, strings.TrimPrefix(err.Error(), v.name+": "))
+	fmt.Fprintf(env.Stderr, "dace %s: %s\n", v.name, v.unprefixed(err.Error()))
 	return exitFailed
+}
+
+// unprefixed returns a message without the name of the verb, which stands before it
+// already: an error of the package that the verb is named for begins with it.
+func (v *verb) unprefixed(message string) string {
+	return strings.TrimPrefix(message, v.name+": ")
 }
 
 // reason removes the path from a file system error, for messages that name the

@@ -68,9 +68,13 @@ func dace(t *testing.T, stdin string, args ...string) call {
 }
 
 // want checks the exit code and that the streams contain the texts.
-func (c call) want(t *testing.T, code int, out, errs string) {
+func (c call) want(t *testing.T, code int, out string, errs ...string) {
 	t.Helper()
-	if c.code != code || !strings.Contains(c.out, out) || !strings.Contains(c.err, errs) || errs == "" && c.err != "" {
+	ok := c.code == code && strings.Contains(c.out, out)
+	for _, text := range errs {
+		ok = ok && strings.Contains(c.err, text) && (text != "" || c.err == "")
+	}
+	if !ok {
 		t.Errorf("exit code %d, want %d\nstdout %q\n  want %q\nstderr %q\n  want %q", c.code, code, c.out, out, c.err, errs)
 	}
 }
@@ -88,6 +92,17 @@ func TestUsage(t *testing.T) {
 		dace(t, "", "help", v.name).want(t, 0, "Usage: dace "+v.name, "")
 		dace(t, "", v.name, "-nonsense").want(t, 2, "", "flag provided but not defined: -nonsense\nUsage: dace "+v.name)
 	}
+	for _, name := range topics() {
+		dace(t, "", "help", name).want(t, 0, "# ", "")
+	}
+	if guides := topics(); !slices.Contains(guides, "cells") || !slices.Contains(guides, "glossary") {
+		t.Errorf("the topics are %q", guides)
+	}
+	dace(t, "", "help", "cels").want(t, 2, "", `there is no verb and no topic "cels"; did you mean cells?`)
+	dace(t, "", "construct", "-class", "none", "-o", "x").want(t, 2, "", "dace construct: experiment: there is no class")
+	dace(t, "", "farm", "stauts").want(t, 2, "", "did you mean status?")
+	dace(t, "", "farm", "drain", "-json").want(t, 2, "", "-json is for start, status and submit")
+	dace(t, "", "data", "fetsh").want(t, 2, "", "did you mean fetch?")
 	dace(t, "", "version").want(t, 0, "dace "+dacerun.Version+"\n", "")
 	dace(t, "", "--version").want(t, 0, "dace "+dacerun.Version+"\n", "")
 	dace(t, "", "version", "x").want(t, 2, "", `unexpected argument "x"`)
@@ -155,14 +170,14 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := dace(t, "", "run", path, "-html", filepath.Join(filepath.Dir(path), "page.html"))
-	c.want(t, 0, "3 cells in ", "")
+	c.want(t, 0, "", "3 cells in ")
 	for _, s := range []string{
 		"[1/3] %print hello\n  │ hello\n  │ bad\n  └ ",
 		"[2/3] %repeat 30 line\n  │ line\n", "  │ … 10 more lines\n",
 		"[3/3] value\n  │ value\n  └ ", " ok\n", "; wrote ", "nb.out.ipynb, ", "page.html\n",
 	} {
-		if !strings.Contains(c.out, s) {
-			t.Errorf("no %q in\n%s", s, c.out)
+		if !strings.Contains(c.err, s) || c.out != "" {
+			t.Errorf("no %q in\n%s\nor there is a stdout:\n%s", s, c.err, c.out)
 		}
 	}
 	if !c.streams.Output {
@@ -181,7 +196,7 @@ func TestRun(t *testing.T) {
 	// Run quietly, in place, with the flags first; the progress of a cell
 	// stays on one line.
 	c = dace(t, "", "run", "-q", "-o", path, path)
-	c.want(t, 0, "[1/3] %print hello · 0.00 s ok\n", "")
+	c.want(t, 0, "", "[1/3] %print hello · 0.00 s ok\n")
 	if read(t, path).Cells[0].Count != 1 {
 		t.Error("-o with the notebook's own name does not write it")
 	}
@@ -202,16 +217,16 @@ func TestRunFailures(t *testing.T) {
 		}
 		return all
 	}
-	dace(t, "", "run", path).want(t, 1, "2 cells, 1 failed, in ", "dace run: cell 2: ")
+	dace(t, "", "run", path).want(t, 1, "", "2 cells, 1 failed, in ", "dace run: cell 2: ")
 	if got := counts(); !slices.Equal(got, []int{1, 2, 0}) {
 		t.Errorf("counts %v", got)
 	}
-	dace(t, "", "run", "-keep-going", path).want(t, 1, "3 cells, 1 failed, in ", "dace run: cell 2: ")
+	dace(t, "", "run", "-keep-going", path).want(t, 1, "", "3 cells, 1 failed, in ", "dace run: cell 2: ")
 	if got := counts(); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("counts %v", got)
 	}
-	dace(t, "", "run", nb(t, "#raises-exception %fail x", "2")).want(t, 0, "failed, as it may", "")
-	dace(t, "", "run", nb(t, "%loop"), "-timeout", "50ms").want(t, 1, "1 cell, 1 failed, in ", "Timeout: the cell ran longer than 50ms")
+	dace(t, "", "run", nb(t, "#raises-exception %fail x", "2")).want(t, 0, "", "failed, as it may")
+	dace(t, "", "run", nb(t, "%loop"), "-timeout", "50ms").want(t, 1, "", "1 cell, 1 failed, in ", "Timeout: the cell ran longer than 50ms")
 	dace(t, "", "run", nb(t, "%input name?")).want(t, 1, "", "no terminal to ask on")
 
 	dir := filepath.Dir(path)
@@ -220,12 +235,12 @@ func TestRunFailures(t *testing.T) {
 	dace(t, `{"nbformat": 4, "metadata": {"language_info": {"name": "python"}}, "cells": []}`, "run", "-").want(t, 2, "", "is written in python, and this runs Go")
 	c := dace(t, "", "run", path, "-o", filepath.Join(dir, "no", "out.ipynb"))
 	c.want(t, 1, "", "cannot write to the folder "+filepath.Join(dir, "no")+": no such file or directory")
-	if strings.Contains(c.out, "[1/3]") {
+	if strings.Contains(c.err, "[1/3]") {
 		t.Error("it ran although the output cannot be written")
 	}
 	dace(t, "", "run", path, "-html", dir).want(t, 1, "", "it is a folder")
 	if _, err := os.Stat("/dev/full"); err == nil {
-		dace(t, "", "run", nb(t, "1"), "-o", "/dev/full").want(t, 1, "1 cell in ", "cannot write /dev/full: no space left on device")
+		dace(t, "", "run", nb(t, "1"), "-o", "/dev/full").want(t, 1, "", "1 cell in ", "cannot write /dev/full: no space left on device")
 	}
 }
 
@@ -234,8 +249,8 @@ func TestRunFailures(t *testing.T) {
 func TestRunSeveral(t *testing.T) {
 	a, b := nb(t, "#parameters n := 1", "%fail x"), nb(t, "%print b")
 	c := dace(t, "", "run", a, b, "-p", "n=2")
-	c.want(t, 1, b+"\n[1/1] %print b", "dace run: cell 3: ")
-	if !strings.HasPrefix(c.out, a+"\n") {
+	c.want(t, 1, "", b+"\n[1/1] %print b", "dace run: cell 3: ")
+	if !strings.HasPrefix(c.err, a+"\n") {
 		t.Errorf("%q", c.out)
 	}
 	if got := read(t, strings.TrimSuffix(b, ".ipynb")+".out.ipynb"); len(got.Cells) != 1 {
@@ -246,12 +261,12 @@ func TestRunSeveral(t *testing.T) {
 func TestRunCheck(t *testing.T) {
 	path := nb(t, "%print 1.5 in 3 s", "value")
 	dace(t, "", "run", "-check", path).want(t, 1, "", path+", cell 1 (%print 1.5 in 3 s): it has never been run")
-	dace(t, "", "run", path, "-o", path).want(t, 0, "", "")
+	dace(t, "", "run", path, "-o", path).want(t, 0, "", "wrote ")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dace(t, "", "run", "-check", path).want(t, 0, path+": the outputs are those stored\n", "")
+	dace(t, "", "run", "-check", path).want(t, 0, path+": the outputs are those stored\n", "2 cells in ")
 	other := bytes.Replace(before, []byte(`"1.5 in 3 s\n"`), []byte(`"1.2 in 9 s\n"`), 1)
 	if bytes.Equal(before, other) {
 		t.Fatalf("%s", before)
@@ -260,7 +275,7 @@ func TestRunCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	dace(t, "", "run", "-check", path).want(t, 1, "", path+", cell 1 (%print 1.5 in 3 s): line 1: 1.2 is now 1.5, 20 % apart")
-	dace(t, "", "run", "-check", "-tolerance", "0.3", path).want(t, 0, "", "")
+	dace(t, "", "run", "-check", "-tolerance", "0.3", path).want(t, 0, "the outputs are those stored", "2 cells in ")
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, other) {
 		t.Error("-check changes the notebook")
 	}
@@ -280,7 +295,7 @@ func TestRunFolder(t *testing.T) {
 	path := nb(t, "1")
 	t.Chdir(filepath.Dir(filepath.Dir(path)))
 	rel := filepath.Join(filepath.Base(filepath.Dir(path)), "nb.ipynb")
-	dace(t, "", "run", rel, "-o", "x.ipynb").want(t, 0, "", "")
+	dace(t, "", "run", rel, "-o", "x.ipynb").want(t, 0, "", "wrote x.ipynb")
 	if _, err := os.Stat("x.ipynb"); err != nil {
 		t.Error(err)
 	}
@@ -467,5 +482,10 @@ func TestJSON(t *testing.T) {
 	}
 	if len(findings) < 5 || findings[0].State != "there" || findings[0].What != "dace" {
 		t.Errorf("findings: %v", findings)
+	}
+	for _, f := range findings {
+		if (f.State == "there") != (f.Remedy == "") {
+			t.Errorf("%+v: what is missing or wrong has a remedy, and nothing else", f)
+		}
 	}
 }

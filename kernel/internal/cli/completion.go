@@ -87,8 +87,9 @@ func completions(env *Env, words []string) (found []string) {
 		}
 	}
 	if len(before) == 0 || len(before) == 1 && before[0] == "help" {
-		for _, v := range verbs() {
-			add(v.name)
+		add(verbNames()...)
+		if len(before) == 1 {
+			add(topics()...)
 		}
 		return found
 	}

@@ -86,6 +86,8 @@ file), as they are. maxExperiments or the run-count limit is the budget, unless
 command, its exit status and the end of its standard error. The members are
 printed as command lines, too.
 
+-json prints portfolio.json in the end, instead of a text.
+
 -farm JOIN has the work computed by the workers of a farm; the result is the
 same. "dace worker -h" says how to start them.
 
@@ -130,6 +132,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		seconds   = fs.Float64("seconds", 0, "`time` of this call by the clock; when it is over, the best portfolio so far is the result; 0 means none")
 		target    = fs.String("target", "", "a `value` at which a run ends; for best that of an instance, else a normalised one")
 		measure   = fs.String("measure", "value", "what a run is judged by: value, its best value, or anytime, the area under the curve of the best values")
+		asJSON    = fs.Bool("json", false, "print the portfolio as JSON, as it is in portfolio.json")
 		scenario  = fs.String("scenario", "", "scenario `file` of irace or SMAC: its program is the solver, its instances are trained on")
 	)
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
@@ -144,7 +147,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 			return v.misuse(env, "-scenario has a program and instances of its own, for -method best: leave -class, -problem, -command and -method out")
 		}
 		s := construct.Settings{Seed: *seed, Workers: *workers, Dir: *out, Budget: construct.Budget{Runs: *runs, Seconds: *seconds}}
-		return v.scenario(env, *scenario, *resume, farmJoin, s)
+		return v.scenario(env, *scenario, *resume, *asJSON, farmJoin, s)
 	}
 	o.dim = *dim
 	var own problem.Class
@@ -198,13 +201,13 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		}
 		defer end()
 		class.TrainDim = training[0].Dim()
-		return v.construct(env, name, class, training, *scale, farmJoin, s)
+		return v.construct(env, name, class, training, *scale, *asJSON, farmJoin, s)
 	}
 	set, err := class.NewSet(*seed, number, 0)
 	if err != nil {
 		return v.fail(env, err)
 	}
-	return v.construct(env, name, class, set.Training, *scale, farmJoin, s)
+	return v.construct(env, name, class, set.Training, *scale, *asJSON, farmJoin, s)
 }
 
 // constructLimits converts the flags of what ends a run and what it is judged by.
@@ -231,7 +234,7 @@ func constructLimits(seconds float64, target, measure string, minimise bool) (s 
 
 // scenario builds a portfolio of a program's configurations, as a scenario file of
 // irace or SMAC describes it. A run counts as one evaluation.
-func (v *verb) scenario(env *Env, path string, resume bool, farmJoin *farmFlags, s construct.Settings) int {
+func (v *verb) scenario(env *Env, path string, resume, asJSON bool, farmJoin *farmFlags, s construct.Settings) int {
 	if s.Dir == "" {
 		return v.misuse(env, "where to? -o FOLDER keeps the record and the portfolio")
 	}
@@ -275,8 +278,8 @@ func (v *verb) scenario(env *Env, path string, resume bool, farmJoin *farmFlags,
 		}
 	}
 	s.Evaluations, s.Solvers = 1, []solver.Solver{own}
-	code := v.construct(env, "best", problem.Class{Name: name}, sc.Instances(), "", farmJoin, s)
-	if code != exitOK {
+	code := v.construct(env, "best", problem.Class{Name: name}, sc.Instances(), "", asJSON, farmJoin, s)
+	if code != exitOK || asJSON {
 		return code
 	}
 	if sum, err := construct.LoadSummary(s.Dir); err == nil {
@@ -342,7 +345,7 @@ func checkFolder(dir string, resume bool) error {
 }
 
 // construct runs a construction and shows its progress.
-func (v *verb) construct(env *Env, method string, class problem.Class, training []problem.Problem, scale string, farmJoin *farmFlags, s construct.Settings) int {
+func (v *verb) construct(env *Env, method string, class problem.Class, training []problem.Problem, scale string, asJSON bool, farmJoin *farmFlags, s construct.Settings) int {
 	ctx, stop := untilSignal()
 	defer stop()
 	pool, err := joinFarm(ctx, env, v, farmJoin)
@@ -377,6 +380,9 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 		return v.fail(env, err)
 	case saved != nil:
 		return v.fail(env, saved)
+	}
+	if asJSON {
+		return v.printJSON(env, r.Summary(class.Name, scale))
 	}
 	fmt.Fprintf(env.Stdout, "%s\n\n%d runs, %d true evaluations, %s; processors %s\n%s\n", r, r.Cost.Runs, r.Cost.Evaluations,
 		dacerun.Seconds(r.Cost.Seconds), dacerun.Seconds(r.Cost.CPU), path)

@@ -9,7 +9,7 @@ import (
 
 func TestConvert(t *testing.T) {
 	path := nb(t, "%print hello", "#parameters value")
-	dace(t, "", "run", path, "-o", path).want(t, 0, "", "")
+	dace(t, "", "run", path, "-o", path).want(t, 0, "", "wrote ")
 	text := strings.TrimSuffix(path, ".ipynb") + ".go"
 	dace(t, "", "convert", path).want(t, 0, text+"\n", "")
 	data, err := os.ReadFile(path)
@@ -35,7 +35,7 @@ func TestConvert(t *testing.T) {
 		t.Errorf("%+v", n.Cells)
 	}
 	dace(t, string(source), "convert", "-", "-to", "notebook").want(t, 0, `"cell_type": "code"`, "")
-	dace(t, "", "run", text, "-o", other).want(t, 0, "bye", "")
+	dace(t, "", "run", text, "-o", other).want(t, 0, "", "bye")
 	dace(t, "", "run", text, "-o", text).want(t, 2, "", "dace convert writes texts")
 	dace(t, "", "script", text).want(t, 0, "bye", "")
 

@@ -5,16 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"dace.local/dacelib/problem/cimp/snap"
 	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/internal/suggest"
 )
 
 var dataVerb = verb{
 	name:  "data",
 	short: "fetch the networks of the paper's experiments",
 	usage: `
-Usage: dace data fetch NAME...
+Usage: dace data fetch NAME... [-json]
        dace data list [-json]
 
 The networks are wiki, facebook and epinions, from the Stanford Network
@@ -34,7 +36,7 @@ be; 2 for wrong arguments; 130 when interrupted.
 
 func runData(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
-	asJSON := fs.Bool("json", false, "list as JSON")
+	asJSON := fs.Bool("json", false, "print JSON")
 	rest, code, ok := v.parse(env, fs, args, true, 1, -1)
 	if !ok {
 		return code
@@ -49,9 +51,9 @@ func runData(env *Env, v *verb, args []string) int {
 		if len(names) == 0 {
 			return v.misuse(env, "which network? wiki, facebook, epinions or all")
 		}
-		return fetchData(env, v, names)
+		return fetchData(env, v, names, *asJSON)
 	default:
-		return v.misuse(env, "there is no %q; there are fetch and list", what)
+		return v.misuse(env, "there is no %q; there are fetch and list%s", what, suggest.DidYouMean("", what, slices.Values([]string{"fetch", "list"})))
 	}
 }
 
@@ -83,7 +85,8 @@ func listData(env *Env, v *verb, asJSON bool) int {
 	return exitOK
 }
 
-func fetchData(env *Env, v *verb, names []string) int {
+func fetchData(env *Env, v *verb, names []string, asJSON bool) int {
+	paths := map[string]string{}
 	if len(names) == 1 && names[0] == "all" {
 		names = nil
 		for _, d := range snap.Datasets() {
@@ -117,7 +120,12 @@ func fetchData(env *Env, v *verb, names []string) int {
 			}
 			return v.fail(env, err)
 		}
-		fmt.Fprintf(env.Stdout, "%s: %s\n", name, path)
+		if paths[name] = path; !asJSON {
+			fmt.Fprintf(env.Stdout, "%s: %s\n", name, path)
+		}
+	}
+	if asJSON {
+		return v.printJSON(env, paths)
 	}
 	return exitOK
 }

@@ -33,8 +33,8 @@ Says which versions this is, where the kernel is registered, what of Jupyter,
 Go and a C compiler is there, how many processors and how much memory the
 kernel may use here (the container's limits where there are any), and what it
 keeps on disk. A line that begins with "-" names something that is missing and
-what does not work without it; one that begins with "!" is a fault. It changes
-nothing.
+what does not work without it; one that begins with "!" is a fault. Each has a
+line below it that says what to do. It changes nothing.
 
 Exit code: 0; 1 when there is a fault; 2 for wrong arguments.
 `,
@@ -54,19 +54,38 @@ type finding struct {
 	State string `json:"state"` // "there", "missing" or "fault"
 	What  string `json:"what"`
 	Text  string `json:"text"`
+	// Remedy says what to do; it is "" for what is there.
+	Remedy string `json:"remedy,omitempty"`
 }
 
-// states are the states of findings by their marks.
-var states = map[byte]string{' ': "there", '-': "missing", '!': "fault"}
+// marks are the marks of findings in a text, by their states.
+var marks = map[string]string{"there": " ", "missing": "-", "fault": "!"}
 
-// row adds a finding: mark is ' ' for what is there, '-' for what is missing,
-// and '!' for a fault.
-func (d *doctor) row(mark byte, what, format string, args ...any) {
-	f := finding{states[mark], what, fmt.Sprintf(format, args...)}
+// add adds a finding.
+func (d *doctor) add(f finding) {
 	d.findings = append(d.findings, f)
-	if !d.asJSON {
-		fmt.Fprintf(d.env.Stdout, "%c %-14s %s\n", mark, what, f.Text)
+	if d.asJSON {
+		return
 	}
+	fmt.Fprintf(d.env.Stdout, "%s %-14s %s\n", marks[f.State], f.What, f.Text)
+	if f.Remedy != "" {
+		fmt.Fprintf(d.env.Stdout, "%17sto do: %s\n", "", f.Remedy)
+	}
+}
+
+// there adds a finding of what is there.
+func (d *doctor) there(what, format string, args ...any) {
+	d.add(finding{"there", what, fmt.Sprintf(format, args...), ""})
+}
+
+// missing adds a finding of what is missing.
+func (d *doctor) missing(what, remedy, format string, args ...any) {
+	d.add(finding{"missing", what, fmt.Sprintf(format, args...), remedy})
+}
+
+// fault adds a finding of what is wrong.
+func (d *doctor) fault(what, remedy, format string, args ...any) {
+	d.add(finding{"fault", what, fmt.Sprintf(format, args...), remedy})
 }
 
 func runDoctor(env *Env, v *verb, args []string) int {
@@ -97,9 +116,9 @@ func runDoctor(env *Env, v *verb, args []string) int {
 }
 
 func (d *doctor) program() {
-	d.row(' ', "dace", "%s, %s, %s/%s", dacerun.Build(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	d.there("dace", "%s, %s, %s/%s", dacerun.Build(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if exe, err := os.Executable(); err == nil {
-		d.row(' ', "file", "%s", exe)
+		d.there("file", "%s", exe)
 	}
 }
 
@@ -108,16 +127,16 @@ func (d *doctor) machine() {
 	if n := runtime.NumCPU(); runtime.GOMAXPROCS(0) < n {
 		note = fmt.Sprintf(" of %d: the limit of the container or of GOMAXPROCS", n)
 	}
-	d.row(' ', "processors", "%d%s; %s", runtime.GOMAXPROCS(0), note, cpuFeatures())
+	d.there("processors", "%d%s; %s", runtime.GOMAXPROCS(0), note, cpuFeatures())
 	all := limits.All()
 	if len(all) == 0 {
-		d.row('-', "memory", "this system tells no limits: a cell that uses up the memory may end the kernel")
+		d.missing("memory", "on Linux, mount /proc; elsewhere, bound the memory yourself: ulimit -v, or GOMEMLIMIT=4GiB before Jupyter starts", "this system tells no limits: a cell that uses up the memory may end the kernel")
 	}
 	for _, l := range all {
-		d.row(' ', "memory", "%s has %s, %s of it free", l.Name, size(l.Total), size(l.Available))
+		d.there("memory", "%s has %s, %s of it free", l.Name, size(l.Total), size(l.Available))
 	}
 	if soft := debug.SetMemoryLimit(-1); soft < math.MaxInt64 {
-		d.row(' ', "collector", "works hard to keep Go's heap below %s", size(soft))
+		d.there("collector", "works hard to keep Go's heap below %s", size(soft))
 	}
 }
 
@@ -135,22 +154,25 @@ func size(n int64) string {
 func (d *doctor) jupyter(ctx context.Context, in *setup.Installer) {
 	at, err := in.Place(ctx)
 	if err != nil {
-		d.row('!', "Jupyter", "%v", err)
+		d.fault("Jupyter", "set HOME, or name a folder with -prefix DIR", "%v", err)
 		return
 	}
 	if lab := setup.FindLab(at); lab != "" {
-		d.row(' ', "JupyterLab", "%s", lab)
+		d.there("JupyterLab", "%s", lab)
 	} else {
-		d.row('-', "JupyterLab", "is not on the PATH; dace run and dace repl work without it (pip install jupyterlab jupyterlab_widgets)")
+		d.missing("JupyterLab", "pip install jupyterlab jupyterlab_widgets", "is not on the PATH; dace run and dace repl work without it")
 	}
 	dirs, known := setup.Kernelspecs(ctx, at)
 	if !known {
-		d.row('-', "jupyter", "no Jupyter answers here that could say which kernels it finds")
+		d.missing("jupyter", "put the jupyter that you use on the PATH, or activate its environment, and ask again", "no Jupyter answers here that could say which kernels it finds")
 		dirs = map[string]string{}
 	}
 	if _, found := dirs[filepath.Base(at.Spec)]; !found || in.Prefix != "" {
 		if _, err := os.Stat(at.Spec); err == nil {
 			dirs[filepath.Base(at.Spec)] = at.Spec
+			if assignment, why := setup.PathVariable(ctx, at); assignment != "" {
+				d.missing("search path", "export "+strings.TrimSpace(assignment)+", before jupyter lab", "%s", strings.TrimSuffix(why, "."))
+			}
 		}
 	}
 	ours := 0
@@ -161,8 +183,20 @@ func (d *doctor) jupyter(ctx context.Context, in *setup.Installer) {
 		}
 	}
 	if ours == 0 {
-		d.row('-', "kernel", "is not registered with Jupyter: dace install does it")
+		d.missing("kernel", "dace install, for this user; dace install -prefix DIR for all of DIR", "is not registered with Jupyter")
 	}
+}
+
+// again returns the command that writes a kernelspec anew.
+func again(dir string) string {
+	command := "dace install"
+	if prefix, ok := strings.CutSuffix(filepath.Dir(dir), filepath.FromSlash("/share/jupyter/kernels")); ok && filepath.Base(prefix) != ".local" {
+		command += " -prefix " + setup.Quote(prefix)
+	}
+	if name := filepath.Base(dir); name != "dace" {
+		command += " -name " + name
+	}
+	return command + ", with the command as it is now; or dace uninstall with the same flags"
 }
 
 // kernel reports on a kernelspec of ours.
@@ -173,12 +207,12 @@ func (d *doctor) kernel(ctx context.Context, dir string, spec setup.Spec) {
 	}
 	info, err := os.Stat(command)
 	if err != nil {
-		d.row('!', "kernel", "%q in %s starts %q, which is not there: install it again", spec.DisplayName, dir, command)
+		d.fault("kernel", again(dir), "%q in %s starts %q, which is not there", spec.DisplayName, dir, command)
 		return
 	}
 	if me, err := os.Executable(); err == nil {
 		if i, err := os.Stat(me); err == nil && os.SameFile(i, info) {
-			d.row(' ', "kernel", "%q in %s starts this file", spec.DisplayName, dir)
+			d.there("kernel", "%q in %s starts this file", spec.DisplayName, dir)
 			return
 		}
 	}
@@ -187,15 +221,15 @@ func (d *doctor) kernel(ctx context.Context, dir string, spec setup.Spec) {
 	version, err := exec.CommandContext(ctx, command, "version").Output()
 	first, _, _ := strings.Cut(string(version), "\n")
 	if err != nil || first == "" {
-		d.row('!', "kernel", "%q in %s starts %s, which does not work here (%v): install it again", spec.DisplayName, dir, command, err)
+		d.fault("kernel", again(dir), "%q in %s starts %s, which does not work here (%v)", spec.DisplayName, dir, command, err)
 		return
 	}
-	d.row(' ', "kernel", "%q in %s starts %s: %s", spec.DisplayName, dir, command, first)
+	d.there("kernel", "%q in %s starts %s: %s", spec.DisplayName, dir, command, first)
 }
 
 func (d *doctor) tools(ctx context.Context) {
 	if path, err := exec.LookPath("go"); err != nil {
-		d.row('-', "Go", "is not on the PATH: %%get cannot fetch modules, %%%%compile runs interpreted; it is at go.dev")
+		d.missing("Go", "install it from go.dev/dl, and put its folder bin on the PATH", "is not on the PATH: %%get cannot fetch modules, %%%%compile runs interpreted")
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
@@ -205,19 +239,19 @@ func (d *doctor) tools(ctx context.Context) {
 			cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+temp)
 		}
 		version, _ := cmd.Output()
-		d.row(' ', "Go", "%s %s", path, strings.TrimSpace(string(version)))
+		d.there("Go", "%s %s", path, strings.TrimSpace(string(version)))
 	}
 	if path, err := exec.LookPath("gcc"); err != nil {
-		d.row('-', "gcc", "is not on the PATH: the true instances of problem/caop measure nothing (its NIRs do); on Debian: apt-get install gcc libc6-dev")
+		d.missing("gcc", "on Debian: apt-get install gcc libc6-dev", "is not on the PATH: the true instances of problem/caop measure nothing (its NIRs do)")
 	} else {
-		d.row(' ', "gcc", "%s", path)
+		d.there("gcc", "%s", path)
 	}
 	switch {
 	case d.env.Compiler == nil:
 	case d.env.Compiler() != nil:
-		d.row('-', "compiled cells", "cells that begin with %%%%compile run interpreted, about a hundred times slower: %v", d.env.Compiler())
+		d.missing("compiled cells", "Go and a C compiler on the PATH, and a command built with cgo: go run ./install in a clone, or the archive linux-amd64-glibc", "cells that begin with %%%%compile run interpreted, about a hundred times slower: %v", d.env.Compiler())
 	default:
-		d.row(' ', "compiled cells", "can be built here")
+		d.there("compiled cells", "can be built here")
 	}
 }
 
@@ -228,13 +262,13 @@ func (d *doctor) disk() {
 	}{{"history", buildinfo.StateDir}, {"cache", buildinfo.CacheDir}} {
 		dir, err := f.dir()
 		if err != nil {
-			d.row('-', f.what, "is not kept: %v", err)
+			d.missing(f.what, "set HOME to a folder of yours", "is not kept: %v", err)
 			continue
 		}
 		if n, files := weigh(dir); files > 0 {
-			d.row(' ', f.what, "%s: %d files, %s", dir, files, size(n))
+			d.there(f.what, "%s: %d files, %s", dir, files, size(n))
 		} else {
-			d.row(' ', f.what, "%s: nothing yet", dir)
+			d.there(f.what, "%s: nothing yet", dir)
 		}
 	}
 }

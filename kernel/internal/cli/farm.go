@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,12 +24,12 @@ var farmVerb = verb{
 	name:  "farm",
 	short: "start, watch and stop a farm of workers, and submit its jobs",
 	usage: `
-Usage: dace farm start [-listen ADDR] [-disk BYTES] [-dir DIR]
+Usage: dace farm start [-listen ADDR] [-disk BYTES] [-json] [-dir DIR]
        dace farm status [-watch] [-json] [-dir DIR]
        dace farm logs WORKER [-watch] [-dir DIR]
        dace farm cancel CALLER [-dir DIR]
        dace farm submit -scheduler NAME [-jobs N] [-cores N] [-time T] [-account A]
-           [-partition P] [-prologue SHELL] [-option OPTION] [-print] [-dir DIR]
+           [-partition P] [-prologue SHELL] [-option OPTION] [-print] [-json] [-dir DIR]
        dace farm adapt -min N -max N [-core-hours H] [flags of submit]
        dace farm scheduler NAME
        dace farm drain|stop [-dir DIR]
@@ -47,8 +49,9 @@ for its owner alone: whoever holds it can run code as you. Copy it to machines
 that do not share the folder.
 
 status prints the workers and for whom they compute, what all callers wait for,
-what it costs, jobs and what failed; -watch goes on until it is ended, -json
-prints a line of JSON each time. logs prints what a worker has said of itself, also
+what it costs, jobs and what failed; -watch goes on until it is ended. With -json
+status prints a line of JSON each time, start {"join": FILE} and submit
+{"jobs": [ID, ...]}. logs prints what a worker has said of itself, also
 if it has ended. cancel ends the calls of a process that status names. DIR may be
 a folder that machines share, without a server, too.
 
@@ -115,7 +118,7 @@ func showFarm(ctx context.Context, env *Env, join string, watch, asJSON bool) er
 }
 
 // jobs submits jobs of workers, or adapts their number until ctx ends.
-func jobs(ctx context.Context, env *Env, verb string, b farm.Batch, dir, self, image string, show bool, low, high int) error {
+func jobs(ctx context.Context, env *Env, verb string, b farm.Batch, dir, self, image string, show, asJSON bool, low, high int) error {
 	join := filepath.Join(dir, natsfarm.JoinName)
 	if b.Scheduler == "kubernetes" {
 		text, err := b.Kubernetes(image, join)
@@ -132,6 +135,11 @@ func jobs(ctx context.Context, env *Env, verb string, b farm.Batch, dir, self, i
 	}
 	if verb == "submit" {
 		ids, err := farm.Submit(b, []string{self}, join, dir)
+		if asJSON {
+			text, _ := json.Marshal(map[string][]string{"jobs": append([]string{}, ids...)})
+			fmt.Fprintf(env.Stdout, "%s\n", text)
+			return err
+		}
 		for _, id := range ids {
 			fmt.Fprintln(env.Stdout, id)
 		}
@@ -220,10 +228,16 @@ func runFarm(env *Env, v *verb, args []string) int {
 	if *listen != "" && rest[0] != "start" && rest[0] != "serve" {
 		return v.misuse(env, "-listen is for start")
 	}
+	if *asJSON && !slices.Contains([]string{"start", "status", "submit"}, rest[0]) {
+		return v.misuse(env, "-json is for start, status and submit")
+	}
 	switch rest[0] {
 	case "start":
 		if join, err = natsfarm.Start(*dir, *listen, serve); err == nil {
 			farm.RememberLast(*dir)
+			if *asJSON {
+				return v.printJSON(env, map[string]string{"join": join})
+			}
 			fmt.Fprintf(env.Stdout, "%s\ndace worker -join %s\n", join, join)
 		}
 	case "serve": // what start starts; it is not for people
@@ -241,7 +255,7 @@ func runFarm(env *Env, v *verb, args []string) int {
 		}
 	case "submit", "adapt":
 		if *dir, err = filepath.Abs(*dir); err == nil {
-			err = jobs(ctx, env, rest[0], b, *dir, self, *image, *show, *low, *high)
+			err = jobs(ctx, env, rest[0], b, *dir, self, *image, *show, *asJSON, *low, *high)
 		}
 	case "drain":
 		err = natsfarm.Drain(ctx, join)
@@ -250,13 +264,7 @@ func runFarm(env *Env, v *verb, args []string) int {
 		err = natsfarm.Stop(ctx, join)
 	default:
 		verbs := []string{"start", "status", "logs", "cancel", "submit", "adapt", "scheduler", "drain", "stop"}
-		meant := suggest.DidYouMean("", rest[0], func(yield func(string) bool) {
-			for _, s := range verbs {
-				if !yield(s) {
-					return
-				}
-			}
-		})
+		meant := suggest.DidYouMean("", rest[0], slices.Values(verbs))
 		return v.misuse(env, "%q is none of %s%s", rest[0], strings.Join(verbs, ", "), meant)
 	}
 	var sig signalled

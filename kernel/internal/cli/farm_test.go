@@ -40,6 +40,12 @@ func TestFarm(t *testing.T) {
 	dace(t, "", "farm", "submit", "-dir", dir).want(t, 1, "", "which scheduler?")
 	job := []string{"farm", "submit", "-dir", dir, "-cores", "4", "-time", "2h", "-prologue", "module load gcc"}
 	dace(t, "", append(job, "-scheduler", "slurm", "-print")...).want(t, 0, "\nmodule load gcc\nexec ", "")
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "sbatch"), []byte("#!/bin/sh\necho 17\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	dace(t, "", append(job, "-scheduler", "slurm", "-json")...).want(t, 0, `{"jobs":["17"]}`+"\n", "")
 	dace(t, "", append(job, "-scheduler", "kubernetes", "-image", "registry/dace", "-jobs", "3")...).want(t, 0, "parallelism: 3", "")
 	dace(t, "", append(job, "-scheduler", "kubernetes")...).want(t, 1, "", "needs the name of an image")
 	dace(t, "", "farm", "stauts").want(t, 2, "", "did you mean status?")

@@ -9,7 +9,7 @@ import (
 
 func TestHTML(t *testing.T) {
 	path := nb(t, "%print <b>hello", "value")
-	dace(t, "", "run", path, "-o", path).want(t, 0, "", "")
+	dace(t, "", "run", path, "-o", path).want(t, 0, "", "wrote ")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestDoctor(t *testing.T) {
 		return code, out.String()
 	}
 	code, out := call(errors.New("there is no C compiler"))
-	for _, want := range []string{"  processors ", "  memory ", "- JupyterLab ", "- kernel         is not registered", "- Go ", "- gcc ", "- compiled cells cells that begin with %%compile run interpreted, about a hundred times slower: there is no C compiler", ".local/state/dace: nothing yet"} {
+	for _, want := range []string{"  processors ", "  memory ", "- JupyterLab ", "- kernel         is not registered with Jupyter\n                 to do: dace install", "- Go ", "- gcc ", "- compiled cells cells that begin with %%compile run interpreted, about a hundred times slower: there is no C compiler", ".local/state/dace: nothing yet"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -56,6 +56,11 @@ func TestDoctor(t *testing.T) {
 	if _, out := call(nil); !strings.Contains(out, "  compiled cells can be built here\n") {
 		t.Errorf("compiled cells: %s", out)
 	}
+	for before, line, _ := strings.Cut(out, "\n"); before != ""; before, line, _ = strings.Cut(line, "\n") {
+		if (before[0] == '-' || before[0] == '!') && !strings.HasPrefix(line, "                 to do: ") {
+			t.Errorf("%q names no remedy", before)
+		}
+	}
 	spec := filepath.Join(home, ".local/share/jupyter/kernels/dace")
 	if err := os.MkdirAll(spec, 0o755); err != nil {
 		t.Fatal(err)
@@ -64,7 +69,7 @@ func TestDoctor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(spec, "kernel.json"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := call(nil); code != exitFailed || !strings.Contains(out, `! kernel         "Go (dace)" in `+spec+` starts "/nowhere/dace", which is not there: install it again`) {
+	if code, out := call(nil); code != exitFailed || !strings.Contains(out, `! kernel         "Go (dace)" in `+spec+` starts "/nowhere/dace", which is not there`+"\n                 to do: dace install, with") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

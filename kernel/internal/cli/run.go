@@ -33,6 +33,8 @@ a cell fails, runs into the timeout or is interrupted; a file is replaced as a
 whole or not at all. "-" reads the notebook from stdin, -o - writes to stdout. A notebook may be a
 text with lines // %% between its cells (see dace convert).
 
+The cells, what they show and how long they took are told on stderr.
+
 Parameters go into a cell behind the one tagged "parameters", or first where
 there is none. Numbers, true, false, durations (90s) and quoted texts are
 taken as such, anything else is a text; name:=expression gives any Go. Of
@@ -131,7 +133,7 @@ func runRun(env *Env, v *verb, args []string) int {
 			}
 		}
 		if o.several {
-			fmt.Fprintf(env.Stdout, "%s\n", in)
+			fmt.Fprintf(env.Stderr, "%s\n", in)
 		}
 		code := run(env, v, of)
 		if code > exitUsage { // a signal
@@ -152,10 +154,7 @@ func run(env *Env, v *verb, o runOptions) int {
 		fmt.Fprintf(env.Stderr, "dace run: %s is written in %s, and this runs Go\n", o.in, lang)
 		return exitUsage
 	}
-	show := &progress{w: env.Stdout, quiet: o.quiet}
-	if o.out == "-" {
-		show.w = env.Stderr
-	}
+	show := &progress{w: env.Stderr, quiet: o.quiet}
 	_, show.tty = descriptor(show.w)
 	show.colour, show.width = colours(show.w), width(show.w)
 	if o.several {

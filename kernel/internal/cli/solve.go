@@ -95,6 +95,7 @@ func runSolve(env *Env, v *verb, args []string) int {
 		seed      = fs.Uint64("seed", 1, "seed of the runs, and of an instance that is drawn")
 		workers   = fs.Int("workers", 0, "`number` of members that run at once; 0 means one per core; it does not change the result")
 		target    = fs.String("target", "", "a `value` at which each member ends")
+		_         = fs.Bool("json", false, "print JSON, as without it")
 	)
 	fs.IntVar(&o.dim, "dim", 0, "`number` of bits")
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"dace.local/dacelib/construct"
 )
 
 // weighed writes a program that sums the numbers of its last argument's file at the
@@ -71,7 +75,7 @@ func TestSolve(t *testing.T) {
 	if b, _ := os.ReadFile(values); strings.Count(string(b), "\n") > 17 {
 		t.Errorf("%d lines of values of 16 solutions", strings.Count(string(b), "\n"))
 	}
-	all := dace(t, "", "solve", "-class", "onemax", "-dim", "12", "-evaluations", "50", "-workers", "1")
+	all := dace(t, "", "solve", "-class", "onemax", "-dim", "12", "-evaluations", "50", "-workers", "1", "-json")
 	var s solution
 	if err := json.Unmarshal([]byte(all.out), &s); all.code != 0 || err != nil || len(s.Members) < 5 || len(s.X) != 12 {
 		t.Errorf("exit code %d, %v\n%s\n%s", all.code, err, all.out, all.err)
@@ -107,10 +111,15 @@ func TestSolveMisuse(t *testing.T) {
 func TestConstructCommand(t *testing.T) {
 	command, folder := weighed(t)
 	dir := t.TempDir()
-	args := []string{"construct", "-method", "greedy", "-command", command, "-instances", folder, "-runs", "12", "-o", filepath.Join(dir, "out"), "-values", filepath.Join(dir, "values")}
+	args := []string{"construct", "-method", "greedy", "-command", command, "-instances", folder, "-runs", "12", "-o", filepath.Join(dir, "out"), "-values", filepath.Join(dir, "values"), "-json"}
 	got := dace(t, "", args...)
 	if got.code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.out, got.err)
+	}
+	var printed, kept construct.Summary
+	b, err := os.ReadFile(filepath.Join(dir, "out", construct.SummaryName))
+	if err = errors.Join(err, json.Unmarshal(b, &kept), json.Unmarshal([]byte(got.out), &printed)); err != nil || len(kept.Members) == 0 || !reflect.DeepEqual(printed, kept) {
+		t.Errorf("-json prints %s\nand the file is %s: %v", got.out, b, err)
 	}
 	list, _ := os.ReadDir(filepath.Join(dir, "values"))
 	var names []string

@@ -302,7 +302,7 @@ words.addEventListener("input", look);
 // pack adds the page of the package in a folder of the clone, if it is one that cells
 // or programs import.
 func (s *site) pack(folder string) error {
-	if strings.Contains(folder, "internal") || !slices.ContainsFunc(roots, func(r string) bool { return folder == r || strings.HasPrefix(folder, r+"/") }) {
+	if strings.Contains(folder, "internal") || path.Base(folder) == "docs" || !slices.ContainsFunc(roots, func(r string) bool { return folder == r || strings.HasPrefix(folder, r+"/") }) {
 		return nil
 	}
 	dir := filepath.Join(s.clone, filepath.FromSlash(folder))

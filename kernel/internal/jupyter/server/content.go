@@ -52,23 +52,16 @@ type okContent struct {
 var ok = okContent{"ok"}
 
 type kernelInfoReply struct {
-	Status                string       `json:"status"`
-	ProtocolVersion       string       `json:"protocol_version"`
-	Implementation        string       `json:"implementation"`
-	ImplementationVersion string       `json:"implementation_version"`
-	LanguageInfo          languageInfo `json:"language_info"`
-	Banner                string       `json:"banner"`
-	HelpLinks             []helpLink   `json:"help_links"`
-	SupportedFeatures     []string     `json:"supported_features"`
-}
-
-type languageInfo struct {
-	Name           string `json:"name"`
-	Version        string `json:"version"`
-	MimeType       string `json:"mimetype"`
-	FileExtension  string `json:"file_extension"`
-	PygmentsLexer  string `json:"pygments_lexer,omitempty"`
-	CodeMirrorMode string `json:"codemirror_mode,omitempty"`
+	Status                string `json:"status"`
+	ProtocolVersion       string `json:"protocol_version"`
+	Implementation        string `json:"implementation"`
+	ImplementationVersion string `json:"implementation_version"`
+	// LanguageInfo is what clients write into the notebook's metadata: beside what the
+	// protocol names, the version of the kernel.
+	LanguageInfo      map[string]string `json:"language_info"`
+	Banner            string            `json:"banner"`
+	HelpLinks         []helpLink        `json:"help_links"`
+	SupportedFeatures []string          `json:"supported_features"`
 }
 
 type helpLink struct {

@@ -23,7 +23,7 @@ func (s *server) kernelInfo(context.Context, *request) (any, error) {
 		ProtocolVersion:       wire.Version,
 		Implementation:        i.Implementation,
 		ImplementationVersion: i.ImplementationVer,
-		LanguageInfo:          languageInfo{i.Name, i.Version, i.MimeType, i.FileExtension, i.PygmentsLexer, i.CodeMirrorMode},
+		LanguageInfo:          i.LanguageInfo(),
 		Banner:                i.Banner,
 		HelpLinks:             links,
 		SupportedFeatures:     features,

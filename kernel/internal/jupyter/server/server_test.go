@@ -93,7 +93,7 @@ func testKernelInfo(t *testing.T, k *kernel) {
 		want(t, "kernel_info_reply", reply, object{
 			"status": "ok", "protocol_version": "5.5", "implementation": "echo", "implementation_version": "1",
 			"language_info": object{"name": "echo", "version": "1", "mimetype": "text/plain", "file_extension": ".txt",
-				"pygments_lexer": "text", "codemirror_mode": "text"},
+				"pygments_lexer": "text", "codemirror_mode": "text", "echo": "1"},
 			"banner":             "echo: repeats what it is told",
 			"help_links":         []object{{"text": "Jupyter", "url": "https://jupyter.org"}},
 			"supported_features": []string{"kernel subshells"},
