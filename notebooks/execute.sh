@@ -29,4 +29,8 @@ for name in "${names[@]}"; do
     "$tools/dace" run -q "notebooks/$name.ipynb" -o "notebooks/$name.ipynb" "${parameters[@]}"
     echo "$name: $((SECONDS - before)) s"
 done
+if [[ " ${names[*]} " = *" quickstart "* ]]; then
+    "$tools/dace" install -quiet -prefix "$tools"
+    JUPYTER_PATH="$tools/share/jupyter" install/jupyterlab/run.sh screenshot
+fi
 go test -count=1 ./notebooks
