@@ -35,6 +35,8 @@ replace example.com/helper => ../helper
 package stats
 
 import (
+	"fmt"
+
 	"example.com/helper"
 	"example.com/mymod/internal/secret"
 	"example.test/units"
@@ -65,6 +67,13 @@ func Mean(x ...float64) float64 {
 
 // Far is a length.
 const Far = 3 * units.Kilometre
+
+type turn complex128
+
+func (t turn) String() string { return fmt.Sprint(imag(t)) + "i" }
+
+// Wide is a turn.
+const Wide turn = 0.5i
 -- mymod/internal/secret/secret.go --
 package secret
 
@@ -156,6 +165,10 @@ func TestOnDisk(t *testing.T) {
 	c.is("1 + 1", "= 2")
 	c.is("import \"example.com/mymod/stats\"\nstats.Mean(1, 2, 6)", "= 3")
 	c.is("stats.Far.String()", `= "3 km"`)
+	c.is("stats.Far", "= 3 km")
+	c.is("stats.Far, stats.Wide, stats.Far/2", "= 3 km, 0.5i, 1.5 km")
+	c.is("time.Second", "= 1s")
+	c.is("import (\"os\"; \"io/fs\")\nos.ModeDir | 0o755, fs.ModeDir", "= drwxr-xr-x, d---------")
 	c.is("stats.Acc{}.String()", `= "the first"`)
 	c.is("import \"example.com/mymod/internal/secret\"\nsecret.One", "= 1")
 	c.is("import \"example.com/helper\"\nhelper.Name(\"x\")", `= "the x"`)
@@ -186,7 +199,7 @@ func TestReload(t *testing.T) {
 
 	// What does not compile: errors at file and line, the session as before.
 	editFile(t, mean, "var a Acc\n", "var a Acc\n\tmissing()\n")
-	c.says("twice(4)", "CompileError", "stats/mean.go:27:2", "undefined: missing", "missing()", "the cell has not run")
+	c.says("twice(4)", "CompileError", "stats/mean.go:29:2", "undefined: missing", "missing()", "the cell has not run")
 	c.is("1 + 1", "= 2")
 	editFile(t, mean, "\tmissing()\n", "")
 	c.is("twice(4)", "= 82")
@@ -202,7 +215,7 @@ func TestReload(t *testing.T) {
 
 	// A type that changes: what is of the old one is named.
 	editFile(t, mean, "	N   int\n", "	N   int\n	Max float64\n")
-	c.says("stats.Acc{Max: 3}.Max", "acc, declared in cell 2, is no longer there: its type stats.Acc has changed (stats/mean.go:12); run the cell again", "= 3")
+	c.says("stats.Acc{Max: 3}.Max", "acc, declared in cell 2, is no longer there: its type stats.Acc has changed (stats/mean.go:14); run the cell again", "= 3")
 	c.says("acc.N", "undefined: acc", "its type stats.Acc has changed")
 	c.is("acc := stats.Acc{N: 1, Sum: 2}\nacc.Mean()", "= 2")
 

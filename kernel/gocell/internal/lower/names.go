@@ -23,6 +23,12 @@ func (l *lowerer) packageSelector(c *astutil.Cursor, x *ast.SelectorExpr) verdic
 		return goOn
 	}
 	if made, ok := check.GeneratedName(info.Uses[x.Sel]); ok {
+		if o, ok := info.Uses[x.Sel].(*types.Const); ok && forgotten(o.Type()) {
+			y := l.typedLiteral(info.Types[x], x.Pos())
+			info.Types[y] = info.Types[x]
+			c.Replace(y)
+			return skip
+		}
 		id := l.identFor(x, x.Sel, made)
 		if f := l.convertFunctionValue(id, l.called(c)); f != id { // the walk does not visit id
 			c.Replace(f)
