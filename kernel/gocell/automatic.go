@@ -49,6 +49,8 @@ type automatic struct {
 	on    bool
 	spent map[string]time.Duration // processor time of the cells that name a function
 	funcs map[string]*hotFunc
+	known map[string]*types.Func // the functions of packages among them, as they are now
+	paths map[string]bool        // of what has been built
 	built int
 	queue []*hotFunc
 	busy  bool // a goroutine builds what is in the queue
@@ -57,6 +59,9 @@ type automatic struct {
 // A hotFunc is a function that runs long.
 type hotFunc struct {
 	name      string
+	fetched   *types.Func   // of a package; nil for a cell's
+	uses      []*types.Func // of packages, that a cell's uses
+	native    *check.Native // what is built for that
 	text      string        // its declaration when it was looked at
 	path      string        // of the package that was built for it
 	done      chan struct{} // closed when it is built or refused
@@ -65,7 +70,7 @@ type hotFunc struct {
 }
 
 func (a *automatic) init(s *Session) {
-	a.s, a.spent, a.funcs = s, map[string]time.Duration{}, map[string]*hotFunc{}
+	a.s, a.spent, a.funcs, a.known, a.paths = s, map[string]time.Duration{}, map[string]*hotFunc{}, map[string]*types.Func{}, map[string]bool{}
 	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, HotAfter)
 	if a.patience = patience; a.after < 0 {
 		a.patience = math.MaxInt64
@@ -92,8 +97,18 @@ func (a *automatic) watch(c *check.Checked) (over func()) {
 	}
 	var names []string
 	for _, o := range c.Info.Uses {
-		if f, ok := o.(*types.Func); ok && f.Pkg() == c.Next.Package && f.Signature().Recv() == nil && !slices.Contains(names, f.Name()) {
-			names = append(names, f.Name())
+		f, ok := o.(*types.Func)
+		if !ok || f.Signature().Recv() != nil {
+			continue
+		}
+		name := f.Name()
+		if check.FetchedOf(f.Pkg()) != nil {
+			name = a.know(f)
+		} else if f.Pkg() != c.Next.Package {
+			continue
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
@@ -141,10 +156,14 @@ func (a *automatic) add(names []string, d time.Duration) {
 
 // consider queues a function, or those that it calls if it cannot be compiled.
 func (a *automatic) consider(name string, seen map[string]bool) {
-	if seen[name] || !a.on {
+	if seen[name] || !a.on || strings.HasPrefix(name, check.PackageKey("")) {
 		return
 	}
 	seen[name] = true
+	if f := a.known[name]; f != nil {
+		a.considerFetched(name, f, seen)
+		return
+	}
 	a.s.mu.Lock()
 	src, err := a.s.prog.Automatic(a.s.machine.Files(), name)
 	uses := a.s.prog.Uses(name)
@@ -173,9 +192,14 @@ func (a *automatic) consider(name string, seen map[string]bool) {
 		a.enqueue(h)
 	}
 	if h.refused() {
-		for _, used := range uses {
-			a.consider(used, seen)
-		}
+		a.considerUsed(h, uses, seen)
+	}
+}
+
+// considerUsed considers what a function uses that stays interpreted.
+func (a *automatic) considerUsed(h *hotFunc, uses []string, seen map[string]bool) {
+	for _, used := range append(uses, a.usesFetched(h)...) {
+		a.consider(used, seen)
 	}
 }
 
@@ -221,17 +245,17 @@ func (a *automatic) work() {
 		err := a.build(h)
 		a.mu.Lock()
 		h.why = err
-		if err != nil {
+		if err != nil || a.paths[h.path] { // what was built before is loaded once
 			a.built--
+		} else {
+			a.paths[h.path] = true
 		}
 		close(h.done)
 		if err != nil {
 			a.s.mu.Lock()
 			uses := a.s.prog.Uses(h.name)
 			a.s.mu.Unlock()
-			for _, used := range uses {
-				a.consider(used, map[string]bool{h.name: true})
-			}
+			a.considerUsed(h, uses, map[string]bool{h.name: true})
 		}
 		a.mu.Unlock()
 	}
@@ -242,12 +266,21 @@ func (a *automatic) build(h *hotFunc) (err error) {
 	if err := a.s.compiled.Ready(); err != nil {
 		return err
 	}
-	_, c, err := a.check(h)
-	if err != nil {
-		return err
+	var n *check.Native
+	if h.fetched != nil {
+		if n, err = a.flat(h); err != nil {
+			return err
+		}
+		h.native = n
+	} else {
+		_, c, err := a.check(h)
+		if err != nil {
+			return err
+		}
+		n = c.Natives[0]
 	}
-	err = a.s.compiled.Prepare(a.ctx, c.Natives[0])
-	h.path = c.Natives[0].Path
+	err = a.s.compiled.Prepare(a.ctx, n)
+	h.path = n.Path
 	return firstMessage(err)
 }
 
@@ -278,7 +311,11 @@ func (a *automatic) check(h *hotFunc) (*check.Source, *check.Checked, error) {
 	case len(c.Natives) != 1 || len(c.Notes) > 0:
 		return nil, nil, errors.New("a compiled cell uses it")
 	}
-	if why := a.unfit(c.Natives[0]); why != "" {
+	why := h.usesPackages(c.Natives[0])
+	if why == "" {
+		why = a.unfit(c.Natives[0])
+	}
+	if why != "" {
 		return nil, nil, errors.New(why)
 	}
 	return src, c, nil
@@ -310,6 +347,9 @@ func (a *automatic) revert(ctx context.Context) {
 	a.mu.Unlock()
 	slices.Sort(names)
 	for _, name := range names {
+		if a.revertFetched(name) {
+			continue
+		}
 		a.s.mu.Lock()
 		src, err := a.s.prog.Interpreted(a.s.machine.Files(), name)
 		a.s.mu.Unlock()
@@ -339,7 +379,7 @@ func (a *automatic) installBuilt(ctx context.Context, text string) {
 		return
 	}
 	reached := a.reached(text)
-	waiting = slices.DeleteFunc(waiting, func(h *hotFunc) bool { return !reached[h.name] })
+	waiting = slices.DeleteFunc(waiting, func(h *hotFunc) bool { return !reached[h.reachedBy()] })
 	slices.SortFunc(waiting, func(x, y *hotFunc) int { return strings.Compare(x.name, y.name) })
 	late := time.NewTimer(a.patience)
 	defer late.Stop()
@@ -377,6 +417,9 @@ func (a *automatic) reached(text string) map[string]bool {
 		if !names[name] {
 			names[name] = true
 			next = append(next, a.s.prog.Uses(name)...)
+			if path := a.s.prog.Imports[name]; path != "" {
+				next = append(next, check.PackageKey(path))
+			}
 		}
 	}
 	return names
@@ -386,6 +429,10 @@ func (a *automatic) reached(text string) map[string]bool {
 // false if the function is built again, since it uses one that has been compiled
 // meanwhile.
 func (a *automatic) install(ctx context.Context, h *hotFunc) bool {
+	if h.fetched != nil {
+		a.installFetched(h)
+		return true
+	}
 	src, c, err := a.check(h)
 	if err == nil {
 		err = firstMessage(a.s.compiled.Generate(c.Natives[0]))
@@ -449,7 +496,7 @@ func (a *automatic) list() string {
 		select {
 		case <-h.done:
 			a.s.mu.Lock()
-			compiled := a.s.prog.IsAutomatic(name)
+			compiled := a.s.prog.IsAutomatic(name) || h.fetched != nil && h.installed && a.current(h.fetched)
 			a.s.mu.Unlock()
 			switch {
 			case h.why != nil:
@@ -467,7 +514,7 @@ func (a *automatic) list() string {
 			}
 		default:
 		}
-		lines = append(lines, fmt.Sprintf("%-20s %s\n", name, state))
+		lines = append(lines, fmt.Sprintf("%-20s %s\n", h.shown(), state))
 	}
 	slices.Sort(lines)
 	if len(lines) == 0 {

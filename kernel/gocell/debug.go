@@ -8,6 +8,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -40,10 +42,40 @@ func (s *Session) DebugEvents(send func(event string, body any)) { s.debugger.Ev
 // session.
 type debugHost struct{ s *Session }
 
-func (h debugHost) Text(number int) string {
+func (h debugHost) Text(name string) (text, path string) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	return h.s.texts[number]
+	if number, ok := cell.Number(name); ok {
+		return h.s.texts[number], ""
+	}
+	text, path = h.s.prog.Importer.FileText(name)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return text, path
+}
+
+func (h debugHost) File(path string) (text string, ok bool) {
+	if !filepath.IsAbs(path) || filepath.Ext(path) != ".go" {
+		return "", false
+	}
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	folders := []string{}
+	if !h.s.onDisk.used && h.s.onDisk.root != "" {
+		folders = append(folders, filepath.Dir(h.s.onDisk.root))
+	}
+	for _, m := range h.s.onDisk.modules {
+		folders = append(folders, m.Folder)
+	}
+	for _, dir := range folders {
+		dir, err := filepath.EvalSymlinks(dir)
+		if rel, errRel := filepath.Rel(dir, path); err == nil && errRel == nil && filepath.IsLocal(rel) {
+			text, err := os.ReadFile(path)
+			return string(text), err == nil
+		}
+	}
+	return "", false
 }
 
 func (h debugHost) Trace(on bool) {

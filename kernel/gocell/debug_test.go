@@ -589,3 +589,94 @@ func median(x []float64) float64 {
 	x = slices.Sorted(slices.Values(x))
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
+
+// TestDebugOnDisk stops in the files of a module on disk: in a package that no cell has
+// used yet, in one that was used before a client debugged, and after an edit.
+func TestDebugOnDisk(t *testing.T) {
+	const stats = `package stats
+
+import "example.com/m/inner"
+
+type Acc struct{ n int }
+
+func (a *Acc) Add(x int) int {
+	a.n += x
+	return a.n
+}
+
+func Sum(list []int) (total int) {
+	var acc Acc
+	for _, x := range list {
+		total = acc.Add(inner.Twice(x))
+	}
+	return total
+}
+`
+	root := writeOnDisk(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.24\n-- stats/stats.go --\n"+stats+
+		"-- inner/inner.go --\npackage inner\n\nvar Calls int\n\nfunc Twice(x int) int {\n\tCalls++\n\treturn 2 * x\n}\n", "")
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, inner := filepath.Join(root, "stats/stats.go"), filepath.Join(root, "inner/inner.go")
+	set := func(c *debugClient, file string, lines ...object) []any {
+		t.Helper()
+		return c.ask("setBreakpoints", object{"source": object{"path": file}, "breakpoints": lines})["breakpoints"].([]any)
+	}
+	const call = "import \"example.com/m/stats\"\nn := stats.Sum([]int{1, 2})"
+	for _, c := range []*debugClient{newDebugClient(t), newDebugClient(t, "import \"example.com/m/stats\"\nfunc wrap() int { return stats.Sum(nil) }\nkeep := stats.Acc{}", call)} {
+		writeFile(t, file, stats)
+		points := set(c, file, line(8), line(14))
+		if points[0].(object)["verified"] != true || points[1].(object)["line"] != 14.0 {
+			t.Fatalf("breakpoints %v", points)
+		}
+		set(c, inner, object{"line": 7, "condition": "x == 2"})
+		c.start(t.Context(), call)
+		c.wait("breakpoint")
+		c.want("stack", c.stack(), "stats.Sum:14 main:2")
+		c.want("source", fmt.Sprint(c.frames()[0].(object)["source"].(object)["path"]), file)
+		c.want("locals", c.locals(0), "list []int = []int{1, 2}; total int = 0; acc stats.Acc = stats.Acc{n: 0}")
+		if text := c.ask("source", object{"source": object{"path": file}})["content"]; text != stats {
+			t.Errorf("source %v", text)
+		}
+		set(c, file, line(8))
+		c.go_("continue")
+		c.wait("breakpoint")
+		c.want("stack in a method", c.stack(), "Acc.Add:8 stats.Sum:15 main:2")
+		c.want("locals", c.locals(0), "a *stats.Acc = &stats.Acc{n: 0}; x int = 2")
+		set(c, file)
+		c.go_("continue")
+		c.wait("breakpoint")
+		c.want("stack in another package", c.stack(), "inner.Twice:7 stats.Sum:15 main:2")
+		set(c, inner)
+		c.go_("next")
+		c.wait("step")
+		c.go_("continue")
+		if err := c.ended(); err != nil {
+			t.Error(err)
+		}
+		execute(t, c.s, 50, "import \"example.com/m/inner\"\nif n != 6 || inner.Calls%2 != 0 { panic(fmt.Sprint(n, inner.Calls)) }")
+
+		writeFile(t, file, strings.Replace(stats, "	var acc Acc\n", "	// An edit.\n	var acc Acc\n	acc.n = 10\n", 1))
+		set(c, file, line(15))
+		c.start(t.Context(), "m := stats.Sum([]int{4})")
+		c.wait("breakpoint")
+		c.want("stack after an edit", c.stack(), "stats.Sum:15 main:1")
+		set(c, file)
+		c.go_("continue")
+		if err := c.ended(); err != nil {
+			t.Error(err)
+		}
+		execute(t, c.s, 51, "if m != 18 { panic(m) }")
+	}
+	// A function of a cell calls what was linked again.
+	c := newDebugClient(t, "import \"example.com/m/stats\"\nfunc wrap() int { return stats.Sum([]int{1}) }\nwrap()")
+	set(c, file, line(19))
+	c.start(t.Context(), "wrap()")
+	c.wait("breakpoint")
+	c.want("stack", c.stack(), "stats.Sum:19 wrap:2 main:1")
+	c.go_("continue")
+	if err := c.ended(); err != nil {
+		t.Error(err)
+	}
+}

@@ -158,6 +158,7 @@ func (s *Session) checkWithOwn(ctx context.Context, src *check.Source, out engin
 	if err := s.reload(ctx, src); err != nil {
 		return nil, err
 	}
+	s.traceAgain()
 	c, err := s.checkCell(src)
 	for range 2 { // the session's modules, then one that they require
 		if err == nil || !s.useOwn(ctx, src, out) {

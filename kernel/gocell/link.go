@@ -121,7 +121,7 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 		return e
 	}
 	for d := range k.decls {
-		s.fetched.linked[d] = true
+		s.fetched.linked[d], s.fetched.traced[d] = true, s.debugger.Attached()
 	}
 	for sp := range k.packages {
 		s.fetched.initialized[sp] = true

@@ -246,6 +246,8 @@ func (m *messages) panicLines(frames []vm.Frame, v any) []string {
 		lines = append(lines, fmt.Sprintf("%s... %d %s ...%s", faint, n, what, plain))
 	}
 	const ends = 8
+	// A function that passes the call on to the compiled one has a frame without a place.
+	frames = slices.DeleteFunc(slices.Clone(frames), func(f vm.Frame) bool { return !f.Pos.IsValid() && f.Name != "" && f.Name != "main" })
 	for i := len(frames) - 1; i >= 0; i-- {
 		if skipped := len(frames) - 2*ends; skipped > 1 && i == len(frames)-1-ends {
 			note(skipped, "frames")

@@ -8,6 +8,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/lower"
 	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/internal/toolchain/module"
@@ -33,19 +35,20 @@ import (
 
 // onDisk is what a session has of modules on disk.
 type onDisk struct {
-	root    string          // the go.work or go.mod above the folder in which the session began, or ""
-	used    bool            // it has been tried
-	failure string          // why it cannot be used, or ""
-	modules []module.Module // guarded by known.mu
-	off     bool            // %autoreload off
-	noted   map[string]bool // conflicts that the user has been told of
-	relink  map[string]map[string]bool
+	root    string                      // the go.work or go.mod above the folder in which the session began, or ""
+	used    bool                        // it has been tried
+	failure string                      // why it cannot be used, or ""
+	modules []module.Module             // guarded by known.mu
+	off     bool                        // %autoreload off
+	noted   map[string]bool             // conflicts that the user has been told of
+	relink  map[string]map[string]bool  // what is linked with the next cell, by path and name
+	traced  map[*check.FetchedDecl]bool // linked with stops for a debugger
 }
 
 // findRoot notes the module or workspace that the session starts in. The kernel's own
 // module is none: what it offers is compiled in.
 func (o *onDisk) findRoot() {
-	o.noted, o.relink = map[string]bool{}, map[string]map[string]bool{}
+	o.noted, o.relink, o.traced = map[string]bool{}, map[string]map[string]bool{}, map[*check.FetchedDecl]bool{}
 	if dir, err := os.Getwd(); err == nil {
 		o.root = module.Find(dir)
 	}
@@ -306,15 +309,57 @@ func (g *fetched) linkAgain(old []*check.FetchedPackage) {
 	for _, sp := range old {
 		for o, d := range sp.ByObject {
 			if _, ok := o.(*types.TypeName); ok && g.linked[d] {
-				if g.relink[sp.ImportPath] == nil {
-					g.relink[sp.ImportPath] = map[string]bool{}
-				}
-				g.relink[sp.ImportPath][o.Name()] = true
+				g.again(sp.ImportPath, o.Name())
 			}
 			delete(g.linked, d)
 		}
 		delete(g.initialized, sp)
 	}
+}
+
+// traceAgain has functions of packages on disk that were linked before a debugger came
+// linked again, with stops, and what calls them compiled again.
+func (s *Session) traceAgain() {
+	g := &s.fetched
+	if !s.debugger.Attached() || s.own != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := s.machine.Names()
+	paths := map[string]bool{}
+	for d := range g.linked {
+		if d.Owner.Module.Folder == "" || g.traced[d] || s.prog.Importer.Source(d.Owner.ImportPath) != d.Owner {
+			continue
+		}
+		for _, n := range d.Nodes {
+			f, ok := n.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			paths[d.Owner.ImportPath] = true
+			g.again(d.Owner.ImportPath, d.Objects[0].Name())
+			delete(g.linked, d)
+			if fn, ok := d.Objects[0].(*types.Func); ok {
+				made, _ := check.GeneratedName(fn)
+				names.Forget(made)
+				names.Forget(lower.HookName(fn))
+			} else if t, ok := d.Objects[0].Type().(*types.Named); ok {
+				names.Forget(s.types.MethodName(t, f.Name.Name))
+			}
+		}
+	}
+	if len(paths) > 0 {
+		s.prog = s.prog.Relinked(slices.Sorted(maps.Keys(paths)))
+	}
+}
+
+// again has the next cell link what a package declares by a name.
+func (g *fetched) again(path, name string) {
+	if g.relink[path] == nil {
+		g.relink[path] = map[string]bool{}
+	}
+	g.relink[path][name] = true
 }
 
 // addLinked adds to a linkage the types that were linked before their packages were

@@ -68,6 +68,7 @@ type Program struct {
 	Prelude  *Prelude          // shared by all clones
 	ctx      *entity           // the predeclared context of cells
 	reloaded []*FetchedPackage // packages that were replaced since the last cell
+	relinked []string          // packages whose functions are compiled again, by path
 	// cannotLift says why a type cannot be compiled, while a cell is checked.
 	cannotLift map[string]string
 }
@@ -124,7 +125,7 @@ func (p *Program) Without(names map[string]bool) *Program {
 // change.
 func (p *Program) clone() *Program {
 	return &Program{Importer: p.Importer, Package: p.Package, Names: maps.Clone(p.Names), Imports: maps.Clone(p.Imports),
-		reloaded: p.reloaded, dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
+		reloaded: p.reloaded, relinked: p.relinked, dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
 }
 
 // UnitsOf returns the unit of a declaration, whose text is pc.
@@ -455,7 +456,7 @@ func (p *Program) whyGone(name string, dropped map[*Unit]string) string {
 
 // commit turns p into the program after the cell.
 func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Unit, dropped map[*Unit]string) {
-	p.reloaded = nil
+	p.reloaded, p.relinked = nil, nil
 	own := map[string]bool{}
 	p.Units = live[:len(live):len(live)]
 	for _, n := range c.Natives {
@@ -536,7 +537,7 @@ func (p *Program) dependencies(info *types.Info, d ast.Decl) map[string]bool {
 		if id, ok := n.(*ast.Ident); ok {
 			o := info.Uses[id]
 			if o != nil && FetchedOf(o.Pkg()) != nil {
-				deps[packageKey(o.Pkg().Path())] = true
+				deps[PackageKey(o.Pkg().Path())] = true
 			}
 			if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && (o.Pkg() == p.Package && PackageLevel(o) || OfNative(o)) {
 				deps[id.Name] = true

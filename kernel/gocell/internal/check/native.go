@@ -46,14 +46,15 @@ type Native struct {
 	Info        *types.Info
 	Decls       []NativeDecl
 	Blank       []string              // import paths that it imports for their side effects
-	Vars        map[string]*types.Var // session variables that it shares
+	Vars        map[string]*types.Var // variables of the session that it shares
+	Globals     map[string]string     // the interpreter's names of those of fetched packages among them
 	UsesContext bool                  // it uses the predeclared ctx
 	Defers      bool                  // it has defer statements
 
 	Fetched bool              // it imports what %get has fetched
 	Path    string            // its import path in the toolchain's build
 	Sources map[string]string // its text, and that of compiled cells that it imports, by import path
-	Files   []int             // numbers of the cells that its text comes from
+	Files   []string          // names of the files, of cells and packages, that its text comes from
 	Table   map[string]any
 	C       *CImport // nil if it does not import C
 	// Instances are the instances of generic types in the table.

@@ -229,10 +229,10 @@ func (k *nativeCheck) use(id *ast.Ident, o types.Object) (missing *Unit) {
 		k.refuse(id, "%s would end the kernel: a compiled cell cannot call it", f.FullName())
 	}
 	if FetchedOf(o.Pkg()) != nil {
-		k.u.deps[packageKey(o.Pkg().Path())] = true
+		k.u.deps[PackageKey(o.Pkg().Path())] = true
 	}
 	if pn, ok := o.(*types.PkgName); ok && k.p.Importer.Source(pn.Imported().Path()) != nil {
-		k.u.deps[packageKey(pn.Imported().Path())] = true // also one that only compiled cells import
+		k.u.deps[PackageKey(pn.Imported().Path())] = true // also one that only compiled cells import
 	}
 	if o.Pkg() == k.n.Package || o.Pkg() == nil || o.Parent() == nil || o.Parent() != k.p.Package.Scope() && !OfNative(o) {
 		return nil

@@ -140,13 +140,17 @@ func (s *Source) Main() (declared, alone bool) {
 	return declared, declared
 }
 
+// FileName returns the name, in the file set, of the file that a piece is of.
+func (p Piece) FileName() string {
+	if p.File != nil {
+		return p.File.name
+	}
+	return cell.FileName(p.Cell)
+}
+
 // Parse returns the declarations of a piece, positioned in its cell.
 func (p Piece) Parse(fset *token.FileSet) ([]ast.Decl, error) {
-	name := cell.FileName(p.Cell)
-	if p.File != nil {
-		name = p.File.name
-	}
-	f, err := parser.ParseFile(fset, name, "package main;"+cell.LineDirective(p.Line, p.Column)+p.Text, parser.ParseComments|parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, p.FileName(), "package main;"+cell.LineDirective(p.Line, p.Column)+p.Text, parser.ParseComments|parser.SkipObjectResolution)
 	if f == nil {
 		return nil, err
 	}

@@ -305,13 +305,21 @@ func (m *Importer) Packages() []string {
 // Lookup returns the object that a package declares by a name, or nil.
 func (sp *FetchedPackage) Lookup(name string) types.Object { return sp.pkg.Scope().Lookup(name) }
 
-// packageKey is how a unit's dependencies name a package. No identifier is like it.
-func packageKey(path string) string { return "package " + path }
+// PackageKey is how a unit's dependencies name a package. No identifier is like it.
+func PackageKey(path string) string { return "package " + path }
 
 // Reloaded returns the program after packages have been replaced.
 func (p *Program) Reloaded(old []*FetchedPackage) *Program {
 	next := p.clone()
 	next.reloaded = append(slices.Clip(p.reloaded), old...)
+	return next
+}
+
+// Relinked returns the program after functions of packages have become others: what
+// calls them is compiled again with the next cell.
+func (p *Program) Relinked(paths []string) *Program {
+	next := p.clone()
+	next.relinked = append(slices.Clip(p.relinked), paths...)
 	return next
 }
 
@@ -403,6 +411,9 @@ func Replace(t types.Type, to map[*types.TypeName]*types.Named) (types.Type, boo
 // replaced and has another shape there, unless the cell declares them itself. It
 // returns a sentence about each, and adds their names to changed.
 func (p *Program) lost(fset *token.FileSet, t redeclared, changed map[string]bool) (notes []string) {
+	for _, path := range p.relinked {
+		changed[PackageKey(path)] = true
+	}
 	if len(p.reloaded) == 0 {
 		return nil
 	}
@@ -410,7 +421,7 @@ func (p *Program) lost(fset *token.FileSet, t redeclared, changed map[string]boo
 	old := map[*types.Package]*FetchedPackage{}
 	for _, sp := range p.reloaded {
 		old[sp.pkg] = sp
-		changed[packageKey(sp.ImportPath)] = true
+		changed[PackageKey(sp.ImportPath)] = true
 	}
 	for name, e := range p.Names {
 		v, ok := e.Object.(*types.Var)
@@ -459,7 +470,7 @@ func (p *Program) Reaches(src *Source, paths []string) bool {
 		case *ast.Ident:
 			next = append(next, n.Name)
 		case *ast.ImportSpec:
-			next = append(next, packageKey(strings.Trim(n.Path.Value, "\"`")))
+			next = append(next, PackageKey(strings.Trim(n.Path.Value, "\"`")))
 		}
 		return true
 	}
@@ -470,7 +481,7 @@ func (p *Program) Reaches(src *Source, paths []string) bool {
 		ast.Inspect(src.Body, visit)
 	}
 	for _, path := range p.dots {
-		next = append(next, packageKey(path))
+		next = append(next, PackageKey(path))
 	}
 	for len(next) > 0 {
 		name := next[len(next)-1]
@@ -479,7 +490,7 @@ func (p *Program) Reaches(src *Source, paths []string) bool {
 			continue
 		}
 		seen[name] = true
-		if path, ok := strings.CutPrefix(name, packageKey("")); ok {
+		if path, ok := strings.CutPrefix(name, PackageKey("")); ok {
 			if slices.Contains(paths, path) {
 				return true
 			}
@@ -495,16 +506,16 @@ func (p *Program) Reaches(src *Source, paths []string) bool {
 		e := p.Names[name]
 		switch {
 		case e == nil:
-			next = append(next, packageKey(p.Imports[name]))
+			next = append(next, PackageKey(p.Imports[name]))
 			if p.Imports[name] == "" {
 				for _, path := range p.Importer.Named(name) {
-					next = append(next, packageKey(path))
+					next = append(next, PackageKey(path))
 				}
 			}
 		case e.Object.Type() != nil:
 			WalkType(e.Object.Type(), func(t types.Type) {
 				if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
-					next = append(next, packageKey(n.Obj().Pkg().Path()))
+					next = append(next, PackageKey(n.Obj().Pkg().Path()))
 				}
 			}, map[types.Type]bool{})
 		}

@@ -170,6 +170,21 @@ func (m *Importer) Source(path string) *FetchedPackage {
 	return m.fetched[path]
 }
 
+// FileText returns the text of a file of a package on disk as it was parsed, and its
+// path; "" for others.
+func (m *Importer) FileText(file string) (text, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, sp := range m.fetched {
+		for _, sf := range sp.Parsed {
+			if sf.name == file && sp.Module.Folder != "" {
+				return sf.text, filepath.Join(sp.Dir, filepath.Base(filepath.Dir(file)))
+			}
+		}
+	}
+	return "", ""
+}
+
 // Text returns the text of a file of a fetched package; of one on disk as it is now.
 func (m *Importer) Text(file string) (string, bool) {
 	m.mu.Lock()

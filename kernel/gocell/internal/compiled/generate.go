@@ -83,7 +83,7 @@ func (g *generator) generate() error {
 			continue
 		}
 		if name, ok := exportedToC(d.Text); ok { // its comment ends on the line before it
-			fmt.Fprintf(&body, "\n/*line c%d.go:%d:1*/\n//export %s\n%s\n", g.file(d.Cell), max(d.Line-1, 1), name, g.render(d.Decl.Pos(), d.Decl.End()))
+			fmt.Fprintf(&body, "\n/*line c%d.go:%d:1*/\n//export %s\n%s\n", g.file(d.FileName()), max(d.Line-1, 1), name, g.render(d.Decl.Pos(), d.Decl.End()))
 			continue
 		}
 		body.WriteString(g.at(d.Decl.Pos()) + g.render(d.Decl.Pos(), d.Decl.End()) + "\n")
@@ -625,15 +625,15 @@ func (g *generator) render(from, to token.Pos) string {
 // the cell.
 func (g *generator) at(pos token.Pos) string {
 	p := g.fset.Position(pos)
-	return fmt.Sprintf("/*line c%d.go:%d:%d*/", g.file(g.declOf(pos).Cell), p.Line, p.Column)
+	return fmt.Sprintf("/*line c%d.go:%d:%d*/", g.file(g.declOf(pos).FileName()), p.Line, p.Column)
 }
 
-// file returns the number in the text that is built of the cell with a number.
-func (g *generator) file(number int) int {
-	i := slices.Index(g.n.Files, number)
+// file returns the number in the text that is built of the file with a name.
+func (g *generator) file(name string) int {
+	i := slices.Index(g.n.Files, name)
 	if i < 0 {
 		i = len(g.n.Files)
-		g.n.Files = append(g.n.Files, number)
+		g.n.Files = append(g.n.Files, name)
 	}
 	return i
 }
@@ -753,7 +753,7 @@ func placeIn(n *check.Native, file, line, col string) (token.Position, bool) {
 	}
 	l, _ := strconv.Atoi(line)
 	c, _ := strconv.Atoi(col)
-	return token.Position{Filename: cell.FileName(n.Files[i]), Line: l, Column: c}, true
+	return token.Position{Filename: n.Files[i], Line: l, Column: c}, true
 }
 
 // hiddenMember returns the name that an unexported field or method of a

@@ -93,6 +93,17 @@ type Set struct {
 	cells map[string]*check.Native // by the checker's import path
 }
 
+// Install makes a compiled cell that Prepare has loaded one of the session's, sets its
+// variables, and returns what it declares by a name, as a value of a type.
+func (s *Set) Install(n *check.Native, name string, typeOf func(types.Type) (reflect.Type, error)) (reflect.Value, error) {
+	if err := show(n); err != nil {
+		return reflect.Value{}, err
+	}
+	s.add(n)
+	s.Start(check.PathOf(n.Package))
+	return Symbols(n, typeOf)[name], nil
+}
+
 // At returns the compiled cell at an import path of the checker, or nil.
 func (s *Set) At(path string) *check.Native {
 	s.mu.Lock()
@@ -369,7 +380,11 @@ func (s *Set) Start(ipath string) {
 		*p = s.Machine.CheckHalt
 	}
 	for name := range n.Vars {
-		if v, ok := s.Machine.Global(cell.Mangle(name)); ok && v.CanAddr() {
+		global := n.Globals[name]
+		if global == "" {
+			global = cell.Mangle(name)
+		}
+		if v, ok := s.Machine.Global(global); ok && v.CanAddr() {
 			dst := reflect.ValueOf(n.Table[cell.Mark+"v "+name]).Elem()
 			if dst.Type().Elem() == v.Type() {
 				dst.Set(v.Addr())
@@ -569,7 +584,7 @@ func frameName(name string) string {
 	m := initRE.FindStringSubmatch(name)
 	switch {
 	case m == nil:
-		return name
+		return cell.Clean(name)
 	case m[1] == "":
 		return "cell" + name[len(m[0]):]
 	}

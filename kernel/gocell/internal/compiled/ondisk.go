@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 )
 
@@ -111,7 +112,7 @@ func (g *generator) preamble() string {
 	}
 	// Functions of C are hidden from other plugins: an edited one is not to call that
 	// of the plugin before.
-	fmt.Fprintf(&b, "\n//line c%d.go:%d\n\n%s\n// #cgo CFLAGS: -fvisibility=hidden %q\nimport \"C\"\n\n", g.file(g.n.C.Cell), max(g.n.C.Line-1, 1), comment(text), "-I"+wd)
+	fmt.Fprintf(&b, "\n//line c%d.go:%d\n\n%s\n// #cgo CFLAGS: -fvisibility=hidden %q\nimport \"C\"\n\n", g.file(cell.FileName(g.n.C.Cell)), max(g.n.C.Line-1, 1), comment(text), "-I"+wd)
 	return b.String()
 }
 

@@ -19,8 +19,11 @@ import (
 
 // A Host is the session that is debugged.
 type Host interface {
-	// Text returns the text of a cell.
-	Text(number int) string
+	// Text returns the text of a file of the file set, and the file's path if it is of a
+	// package on disk, "" if it is a cell.
+	Text(name string) (text, path string)
+	// File returns the text of a file on disk in which a cell may come to stop.
+	File(path string) (text string, ok bool)
 	// Places returns where, in a cell's text, the first statement of each line
 	// begins, sorted.
 	Places(text string) []Place
@@ -147,11 +150,14 @@ func (d *Debugger) Detach() {
 
 // Add adds a stop and returns its number.
 func (d *Debugger) Add(s lower.Stop) int {
-	number, _ := cell.Number(s.At.Filename)
-	text := d.host.Text(number)
+	text, path := d.host.Text(s.At.Filename)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	path := d.know(text)
+	if path == "" {
+		path = d.know(text)
+	} else {
+		d.knowFile(path, text)
+	}
 	d.names[path] = cell.Name(s.At.Filename)
 	x := &stop{Stop: s, path: path}
 	d.stops = append(d.stops, x)
@@ -174,6 +180,13 @@ func (d *Debugger) know(text string) (path string) {
 		d.places[path] = d.host.Places(text)
 	}
 	return path
+}
+
+// knowFile notes the text of a file on disk, as it is now.
+func (d *Debugger) knowFile(path, text string) {
+	if was, ok := d.texts[path]; !ok || was != text {
+		d.texts[path], d.places[path] = text, d.host.Places(text)
+	}
 }
 
 // raise sets the flags of all stops.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -147,14 +148,25 @@ type source struct{ Path string }
 func (d *Debugger) source(_ context.Context, a struct{ Source source }) (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	text, ok := d.texts[a.Source.Path]
+	text, ok := d.texts[onDisk(a.Source.Path)]
 	if !ok {
-		return nil, fmt.Errorf("there is no cell with the path %q: dumpCell makes one known", a.Source.Path)
+		if text, ok = d.host.File(onDisk(a.Source.Path)); !ok {
+			return nil, fmt.Errorf("there is no cell with the path %q (dumpCell makes one known), and no file of a module that the session uses", a.Source.Path)
+		}
 	}
 	return object{"content": text, "mimeType": "text/x-go"}, nil
 }
 
-// modules lists the cells that have run, as the sources that a client may show.
+// onDisk returns the path of a file as the session knows it, without symbolic links;
+// that of a cell, which is on no disk, stays as it is.
+func onDisk(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// modules lists the cells, and the files of packages on disk, that have run, as the sources that a client may show.
 func (d *Debugger) modules(context.Context, none) (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -176,7 +188,10 @@ type breakpointsArguments struct {
 func (d *Debugger) setBreakpoints(_ context.Context, a breakpointsArguments) (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	path := a.Source.Path
+	path := onDisk(a.Source.Path)
+	if text, ok := d.host.File(path); ok {
+		d.knowFile(path, text)
+	}
 	var list []breakpoint
 	points := []object{}
 	for _, p := range a.Breakpoints {

@@ -123,5 +123,5 @@ func newLowerer(env Env, state *State, fset *token.FileSet, c *check.Checked) *l
 	return &lowerer{order: state.order, env: env, state: state, fset: fset, c: c, pkgs: map[string]bool{}, renamed: map[types.Object]string{}, errs: &check.Error{},
 		receivers: map[ast.Expr]bool{}, operands: map[*ast.TypeAssertExpr]ast.Expr{},
 		switched: map[*ast.TypeSwitchStmt]types.Type{}, cases: map[*ast.CaseClause][]types.Type{}, conversions: map[*ast.CallExpr][2]types.Type{},
-		enclosed: map[*ast.BlockStmt]bool{}, expanded: map[ast.Expr]*ast.CallExpr{}}
+		enclosed: map[*ast.BlockStmt]bool{}, expanded: map[ast.Expr]*ast.CallExpr{}, hooks: map[*ast.FuncDecl]string{}, onDisk: map[ast.Node]bool{}}
 }

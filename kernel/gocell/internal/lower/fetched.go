@@ -59,6 +59,10 @@ func (l *lowerer) fetchedDecl(d *check.FetchedDecl) (globals []ast.Decl) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			n.Doc = nil
+			l.onDisk[n] = d.Owner.Module.Folder != ""
+			if hook := l.addHook(d, n); hook != nil {
+				globals = append(globals, hook)
+			}
 			add(n)
 		case *ast.GenDecl:
 			add(n)
@@ -107,6 +111,7 @@ func (l *lowerer) fetchedInit(sp *check.FetchedPackage, decls []*check.FetchedDe
 		}
 		f := l.older(cl.node(d.Nodes[0]), sp.FileAt(d.Nodes[0].Pos())).(*ast.FuncDecl)
 		f.Doc = nil
+		l.onDisk[f] = sp.Module.Folder != ""
 		f.Name = &ast.Ident{Name: sp.Made("init" + cell.Mark + strconv.Itoa(i)), NamePos: f.Name.Pos()}
 		cell.Show(f.Name.Name, sp.Name+".init")
 		l.c.Decls = append(l.c.Decls, check.Declared{Decl: f, Unit: &check.Unit{}})

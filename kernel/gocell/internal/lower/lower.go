@@ -50,6 +50,8 @@ type lowerer struct {
 	object    types.Object    // of the identifier that the walk is at, see keepMember
 	hoisted   []ast.Stmt      // to stand before the statement that the walk leaves
 	unsafe    map[*ast.CallExpr]unsafeCall
+	hooks     map[*ast.FuncDecl]string // of functions of fetched packages
+	onDisk    map[ast.Node]bool        // declarations of packages on disk, in which a debugger may stop
 }
 
 // methodOf names a method of a cell's type.

@@ -27,7 +27,11 @@ func (l *lowerer) declarations() {
 		l.noteRecovering(d.Decl)
 	}
 	for i, d := range c.Decls {
+		f, _ := d.Decl.(*ast.FuncDecl)
 		c.Decls[i].Decl = l.lower(d.Decl).(ast.Decl)
+		if hook := l.hooks[f]; hook != "" {
+			l.callHook(c.Decls[i].Decl.(*ast.FuncDecl), hook)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ const AtName = "At"
 // stopAtStatements puts a stop before each statement of a cell, for a session
 // that is debugged.
 func (l *lowerer) stopAtStatements(n ast.Node) ast.Node {
-	if !l.env.Debugging() || !stopsIn(l.fset, n) {
+	if !l.env.Debugging() || !stopsIn(l.fset, n) && !l.onDisk[n] {
 		return n
 	}
 	k := &stopper{info: l.c.Info, stop: l.stop}
@@ -64,7 +64,7 @@ func NoteStops(fset *token.FileSet, info *types.Info, n ast.Node, stop func(s as
 }
 
 // stopsIn reports whether a declaration, or the statements of a cell, stand in a
-// cell: the kernel's and those of fetched packages do not.
+// cell: the kernel's and those of packages do not.
 func stopsIn(fset *token.FileSet, n ast.Node) bool {
 	if b, ok := n.(*ast.BlockStmt); ok {
 		if len(b.List) == 0 {
