@@ -6,8 +6,6 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
-	"sync/atomic"
-	"unsafe"
 
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/lower"
@@ -141,38 +139,16 @@ func (a *automatic) flat(h *hotFunc) (n *check.Native, err error) {
 	return n, nil
 }
 
-// hook returns the place of the hook of a function, in which a word points to the
-// function that is called; nil if it has none.
-func (a *automatic) hook(f *types.Func) (place *unsafe.Pointer, typ reflect.Type) {
-	v, ok := a.s.machine.Global(lower.HookName(f))
-	if !ok || !v.CanAddr() || v.Kind() != reflect.Func {
-		return nil, nil
-	}
-	return (*unsafe.Pointer)(v.Addr().UnsafePointer()), v.Type()
-}
-
 // installFetched has a function of a package call the compiled one.
 func (a *automatic) installFetched(h *hotFunc) {
 	a.s.mu.Lock()
 	current := a.current(h.fetched)
 	a.s.mu.Unlock()
-	place, typ := a.hook(h.fetched)
-	err := error(nil)
-	switch {
-	case !current:
-		err = errors.New("its package has been edited")
-	case place == nil:
-		err = errors.New("no cell has called it")
-	}
-	if err == nil {
+	err := errors.New("its package has been edited")
+	if current {
 		var f reflect.Value
-		if f, err = a.s.compiled.Install(h.native, h.native.Unit.Names[0], a.s.types.TypeOf); err == nil && (!f.IsValid() || f.Type() != typ) {
-			err = errors.New("its type is another one where it is compiled")
-		}
-		if err == nil {
-			p := reflect.New(typ)
-			p.Elem().Set(f)
-			atomic.StorePointer(place, *(*unsafe.Pointer)(p.UnsafePointer()))
+		if f, err = a.s.compiled.Install(h.native, h.native.Unit.Names[0], a.s.types.TypeOf); err == nil && !a.s.machine.SetFunction(lower.HookName(h.fetched), f) {
+			err = errors.New("no cell has called it")
 		}
 	}
 	a.mu.Lock()
@@ -189,9 +165,7 @@ func (a *automatic) revertFetched(name string) bool {
 	if h == nil || h.fetched == nil {
 		return false
 	}
-	if place, _ := a.hook(h.fetched); place != nil {
-		atomic.StorePointer(place, nil)
-	}
+	a.s.machine.SetFunction(lower.HookName(h.fetched), reflect.Value{})
 	h.installed = false
 	return true
 }

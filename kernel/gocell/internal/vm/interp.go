@@ -138,6 +138,21 @@ func (m *Machine) Global(name string) (reflect.Value, bool) {
 	return *v, true
 }
 
+// SetFunction sets a global variable of function type, nil for no value, at once for
+// goroutines that call it. It reports whether there is one of the function's type.
+func (m *Machine) SetFunction(name string, f reflect.Value) bool {
+	v, ok := m.Global(name)
+	if !ok || !v.CanAddr() || v.Kind() != reflect.Func || f.IsValid() && f.Type() != v.Type() {
+		return false
+	}
+	held := reflect.New(v.Type())
+	if f.IsValid() {
+		held.Elem().Set(f)
+	}
+	atomic.StorePointer((*unsafe.Pointer)(v.Addr().UnsafePointer()), *(*unsafe.Pointer)(held.UnsafePointer()))
+	return true
+}
+
 // Value returns the value of a global variable as compiled code sees it.
 func (m *Machine) Value(name string) (reflect.Value, bool) {
 	v, ok := m.Global(name)
