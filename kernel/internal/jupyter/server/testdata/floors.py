@@ -93,7 +93,8 @@ def measure(kernel):
         found["ordinary cell, ms of processor time"] = (processor_ms(pid) - before) / 300
         found["private memory after these, MiB"] = private_mib(pid)
         found["100,000 lines, ms"] = timed(lambda: checked(kc, code["lines"], 588_890))
-        found["20 MB of output, ms"] = timed(lambda: checked(kc, code["bytes"], 20_000_000))
+        # The kernel of this repository sends the beginning and the end of a megabyte.
+        found["20 MB of output, ms"] = timed(lambda: checked(kc, code["bytes"], 1_000_000))
         execute(kc, code["loop"], until="running")
         time.sleep(0.1)
         start = time.perf_counter()
