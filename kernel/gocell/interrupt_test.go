@@ -17,10 +17,14 @@ import (
 // (longer on a busy machine), and the session and its closures must live on.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct{ name, code, want string }{
-		{"loop", "for {\n}", "interrupted"},
+		{"loop", "for {\n}", "interrupted at In[2]:1;"},
+		{"line of a loop", "for i := 0; ; i++ {\n\tn = i }", "interrupted at In[2]:"},
+		{"function", "func spin() {\n\tn++\n\tfor { n++ }\n}\n\nspin()", "interrupted at In[2]:3;"},
+		{"closure", "f := func() {\n\tfor { n++ }\n}\nf()", "interrupted at In[2]:2;"},
+		{"deferring function", "func spin() {\n\tdefer func() {}()\n\tfor { n++ }\n}\n\nspin()", "interrupted at In[2]:6;"},
 		{"loop with calls", "for i := 0; ; i++ {\n\tn = add(i)\n}", "interrupted"},
-		{"sleep", "time.Sleep(time.Hour)", "interrupted"},
-		{"channel", "<-make(chan int)", "interrupted"},
+		{"sleep", "n++\ntime.Sleep(time.Hour)", "interrupted at In[2]:2;"},
+		{"channel", "n++\n<-make(chan int)\nn++", "interrupted at In[2]:2;"},
 		{"send", "make(chan int) <- 1", "interrupted"},
 		{"select", "select {}", "interrupted"},
 		{"select of two", "select {\ncase <-make(chan int):\ncase <-make(chan bool):\n}", "interrupted"},

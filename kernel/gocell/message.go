@@ -175,7 +175,7 @@ func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 	case errors.Is(err, vm.ErrThreads):
 		return &engine.Error{Name: "OutOfThreads", Message: err.Error(), Traceback: []string{bold + "OutOfThreads" + plain + ": " + err.Error()}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return interrupted("the cell was interrupted; what it did up to there is kept")
+		return m.interruptedAt(c.StoppedAt())
 	}
 	msg := cell.Clean(err.Error())
 	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{bold + msg + plain}}
@@ -185,6 +185,17 @@ func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 // the frames.
 func (m *messages) failure(frames []vm.Frame, f vm.Failure) *engine.Error {
 	return &engine.Error{Name: "Error", Message: f.Error(), Traceback: m.panicLines(frames, f)}
+}
+
+// interruptedAt returns the error of a cell that was interrupted at a line, where that is
+// known.
+func (m *messages) interruptedAt(p token.Position) *engine.Error {
+	if !p.IsValid() {
+		return interrupted("the cell was interrupted; what it did up to there is kept")
+	}
+	e := interrupted(fmt.Sprintf("the cell was interrupted at %s:%d; what it did up to there is kept", cell.Name(p.Filename), p.Line))
+	e.Traceback = append(m.located(p, faint+"it was here"+plain), e.Traceback...)
+	return e
 }
 
 func interrupted(msg string) *engine.Error {

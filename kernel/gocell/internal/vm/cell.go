@@ -40,11 +40,12 @@ type Cell struct {
 	stopping func()       // called when the cell is told to stop; may be nil
 	own      atomic.Value // that another machine keeps with the cell
 
-	mu      sync.Mutex     // guards frames, unwound, at and left
+	mu      sync.Mutex     // guards frames, unwound, at, left and halted
 	frames  []Frame        // that a panic passed, innermost first
 	unwound []unwoundFrame // that a panic has passed, innermost first
 	at      token.Pos      // last position unwound, until reported
 	left    bool           // whether it left a function since
+	halted  token.Position // where the cell was stopped
 }
 
 // A mainRun is the run of a cell in the goroutine g.
@@ -155,6 +156,21 @@ func (c *Cell) At() token.Pos {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
+}
+
+// StoppedAt returns where the cell was stopped; not valid if that is not known.
+func (c *Cell) StoppedAt() token.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.halted
+}
+
+func (c *Cell) stoppedAt(p token.Position) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.halted.IsValid() {
+		c.halted = p
+	}
 }
 
 // OnStop sets a function that is called when the cell is told to stop.

@@ -43,6 +43,11 @@ func (m *Machine) CheckHalt() {
 	}
 	select {
 	case <-c.stop:
+		if frames := m.hooks.CompiledFrames; frames != nil && c.main != nil && c.main.g == currentG() {
+			for _, f := range frames() {
+				c.stoppedAt(f.Pos)
+			}
+		}
 		runtime.Goexit()
 	default:
 	}

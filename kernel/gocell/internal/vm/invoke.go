@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/rtype"
 )
 
@@ -202,11 +203,37 @@ func (m *Machine) runBody(fn *function, f *runFrame, c *calls) []reflect.Value {
 		s.run(*fn.start.exec(), fn, f, c)
 		return f.data[:fn.results]
 	}
-	id := m.runID()
-	for exec := *fn.start.exec(); exec != nil && atomic.LoadUint64(&f.id) == id.Load(); {
+	m.steps(fn, f, *fn.start.exec())
+	return f.data[:fn.results]
+}
+
+// steps makes the steps of a function, from one on. When the cell is stopped, it notes
+// at which one.
+func (m *Machine) steps(fn *function, f *runFrame, exec step) {
+	id, made := m.runID(), exec
+	for exec != nil && atomic.LoadUint64(&f.id) == id.Load() {
+		made = exec
 		exec = exec(unsafe.Pointer(f))
 	}
-	return f.data[:fn.results]
+	if atomic.LoadUint64(&f.id) != id.Load() {
+		m.noteStop(fn, made)
+	}
+}
+
+// noteStop notes the step at which a cell was stopped: the first that its own goroutine
+// tells of, which is the innermost.
+func (m *Machine) noteStop(fn *function, made step) {
+	c := m.Cell()
+	if c == nil || c.main == nil || c.main.g != currentG() || made == nil {
+		return
+	}
+	at := nodeOf(stepsOf(fn), fn, made)
+	for at.p != nil && (!at.pos().IsValid() || m.Files().Position(at.pos()).Filename == cell.FileName(0)) {
+		at = at.parent()
+	}
+	if at.p != nil {
+		c.stoppedAt(m.Files().Position(at.pos()))
+	}
 }
 
 // words are the kinds of eight bytes without pointers.

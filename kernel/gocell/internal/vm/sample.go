@@ -141,8 +141,8 @@ func (s *Sampler) open(c *calls, at []Place) {
 	goroutine.SetLabel(SpanLabel, id)
 }
 
-// sampleBody returns the step of the call with which the statements of a cell begin, one
-// that runs them all while a profile is taken.
+// sampleBody returns the step of the call with which the statements of a cell begin: one
+// that runs them all, for a profile and to know at which of them the cell is stopped.
 func (m *Machine) sampleBody(n node, run step) step {
 	def := n
 	for def.p != nil && def.kind() != "funcDecl" {
@@ -150,12 +150,15 @@ func (m *Machine) sampleBody(n node, run step) step {
 	}
 	return func(p unsafe.Pointer) step {
 		next := run(p)
-		s, fn := sampling.Load(), functionAt(def)
-		if s == nil || s.m != m || fn == nil {
+		s, fn, f := sampling.Load(), functionAt(def), (*runFrame)(p)
+		switch {
+		case fn == nil:
 			return next
+		case s == nil || s.m != m:
+			m.steps(fn, f, next)
+		default:
+			s.run(next, fn, f, callsIn(f, currentG()))
 		}
-		f := (*runFrame)(p)
-		s.run(next, fn, f, callsIn(f, currentG()))
 		return nil
 	}
 }
@@ -223,23 +226,32 @@ func (s *Sampler) take(c *calls, fn *function, made step) {
 func (s *Sampler) nodeOf(fn *function, made step) node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.steps[fn]
-	if known == nil {
-		known = map[unsafe.Pointer]node{}
-		var add func(n node)
-		add = func(n node) {
-			if e := *n.exec(); e != nil {
-				known[closureOf(e)] = n
-			}
-			if n.kind() != "funcLit" || n == fn.def {
-				for _, c := range n.children() {
-					add(c)
-				}
+	if s.steps[fn] == nil {
+		s.steps[fn] = stepsOf(fn)
+	}
+	return nodeOf(s.steps[fn], fn, made)
+}
+
+// stepsOf returns the nodes of a function by their steps.
+func stepsOf(fn *function) map[unsafe.Pointer]node {
+	known := map[unsafe.Pointer]node{}
+	var add func(n node)
+	add = func(n node) {
+		if e := *n.exec(); e != nil {
+			known[closureOf(e)] = n
+		}
+		if n.kind() != "funcLit" || n == fn.def {
+			for _, c := range n.children() {
+				add(c)
 			}
 		}
-		add(fn.def)
-		s.steps[fn] = known
 	}
+	add(fn.def)
+	return known
+}
+
+// nodeOf returns the node of a step; the first of the function if it is not known.
+func nodeOf(known map[unsafe.Pointer]node, fn *function, made step) node {
 	p := closureOf(made)
 	n, ok := known[p]
 	if !ok && strings.Contains(runtime.FuncForPC(*(*uintptr)(p)).Name(), ".setExec.") {
