@@ -57,6 +57,16 @@ func own(f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), f.Name())
 }
 
+// startFile returns the file that runs before the first cell of a session that somebody
+// types in.
+func startFile(streams cli.Streams) string {
+	dir, err := buildinfo.ConfigDir()
+	if err != nil || !streams.Typed {
+		return ""
+	}
+	return filepath.Join(dir, "init.go")
+}
+
 func newEngine(name string, args []string, streams cli.Streams) (engine.Engine, error) {
 	if name == "yaegi" {
 		if args == nil {
@@ -65,7 +75,7 @@ func newEngine(name string, args []string, streams cli.Streams) (engine.Engine, 
 		return yaegi.New(args, cli.Build())
 	}
 	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Build(),
-		KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept,
+		StartFile: startFile(streams), KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept,
 		Compiler: &native.Loader{Shared: setup.Shared()}, CompileAfter: gocell.HotAfter})
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)

@@ -286,6 +286,20 @@ func TestReplPiped(t *testing.T) {
 	if code != 0 || out != "0\n1\n6\n" || errs != "" {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
+	dir := t.TempDir()
+	start := filepath.Join(dir, ".config", "dace", "init.go")
+	if err := os.MkdirAll(filepath.Dir(start), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(start, []byte("const own = 17\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
+	code, out, errs = dace(t, dir, "own + _nothing\nown\n_ + 1\nhelp strings.Cut\nhelp\nexit := 5\nexit\nquit\nnosuch\n", "repl")
+	if code != 1 || !strings.HasPrefix(out, "17\n18\nfunc strings.Cut(") || !strings.Contains(out, "A cell holds Go") || !strings.HasSuffix(out, "\n5\n") ||
+		!strings.Contains(errs, "undefined: _nothing") || strings.Contains(errs, "nosuch") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
 	code, out, errs = dace(t, t.TempDir(), "y\n1 + 1\n", "repl")
 	if code != 1 || out != "2\n" || !strings.Contains(errs, "undefined: y") {
 		t.Errorf("%d %q %q", code, out, errs)

@@ -96,7 +96,7 @@ func TestReplTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	slave.Close()
-	master.expect(t, "Ctrl-D ends.")
+	master.expect(t, "exit ends.")
 	for _, step := range []struct{ keys, shows string }{
 		{"", "In[1]: "},
 		{"x := 4\r", "In[2]: "},
@@ -106,7 +106,7 @@ func TestReplTerminal(t *testing.T) {
 		{"}\r", "0\r\n1\r\nIn[4]: "},                                       // the complete cell runs
 		{"half a line\x03", "^C\r\nIn[4]: "},                               // Ctrl-C discards the line
 		{"fmt.Println(`o` + `n`); for {}\r", "on\r\n"},                     // the cell runs without end
-		{"\x03", "Interrupted"},                                            // Ctrl-C interrupts it
+		{"\x03", "interrupted at In[4]:1"},                                 // Ctrl-C interrupts it
 		{"", "In[5]: "},                                                    // the session continues
 		{"x\r", "4\r\nIn[6]: "},                                            // and has kept its variables
 		{"\x1b[A\r", "x\r\n4\r\nIn[7]: "},                                  // the Up key recalls a line
@@ -136,7 +136,10 @@ func TestReplTerminal(t *testing.T) {
 	master.typeText(t, "?fmt.Println\r")
 	master.expect(t, "Println(a ...any) (n int, err error)")
 	master.expect(t, "In[15]: ")
-	master.typeText(t, "\x04")
+	master.typeText(t, "help fmt.Print\r")
+	master.expect(t, "Print(a ...any) (n int, err error)")
+	master.expect(t, "In[16]: ")
+	master.typeText(t, "exit\r")
 	if code := exitCode(cmd.Wait()); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -35,15 +35,26 @@ func Clone() string {
 // StateDir returns the folder for what is kept between sessions: the history of
 // cells and of the prompt. It is private to the user, and need not exist yet.
 func StateDir() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
+	return below(os.Getenv("XDG_STATE_HOME"), ".local", "state")
+}
+
+// ConfigDir returns the folder of what the user writes for the kernel: the start-up
+// file. It need not exist.
+func ConfigDir() (string, error) {
+	return below(os.Getenv("XDG_CONFIG_HOME"), ".config")
+}
+
+// below returns the folder dace of a folder, or of one in the user's home where it is no
+// absolute path.
+func below(dir string, without ...string) (string, error) {
+	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", err
 		}
-		state = filepath.Join(home, ".local", "state")
+		dir = filepath.Join(append([]string{home}, without...)...)
 	}
-	return filepath.Join(state, "dace"), nil
+	return filepath.Join(dir, "dace"), nil
 }
 
 // CacheDir returns the folder for what can be made again: compiled cells,

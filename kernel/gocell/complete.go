@@ -28,6 +28,7 @@ type editor struct {
 	*known
 	magics func() *magic.Set
 	source func(types.Object) string // of a compiled cell's declaration
+	value  func(x ast.Expr, keys bool) []string
 }
 
 // Complete returns the completions at the cursor: members after a dot, the keys

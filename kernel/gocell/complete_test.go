@@ -70,8 +70,7 @@ func TestCompletePlaces(t *testing.T) {
 }
 
 // mustDoc is what a person reads of must.
-const mustDoc = `must returns the results of a call without the error that is the last of them.
-If the error is not nil, must ends the cell with it:
+const mustDoc = `must returns the results of a call without the error that is the last of them. If the error is not nil, must ends the cell with it:
 
 	data := must(os.ReadFile("data.txt"))
 	must(os.Remove("data.txt"))
@@ -90,15 +89,15 @@ func TestInspectOwn(t *testing.T) {
 	}{
 		{"greet", 0, "func greet(who string, times int) (n int, err error)\n\ngreet says hello."},
 		{"greet(", 0, "func greet(who string, times int) (n int, err error)\n\ngreet says hello."},
-		{"greet", 1, "func greet(who string, times int) (n int, err error) {\n\treturn fmt.Println(who, times)\n}\n\ngreet says hello."},
+		{"greet", 1, "func greet(who string, times int) (n int, err error)\n\ngreet says hello.\n\nfunc greet(who string, times int) (n int, err error) {\n\treturn fmt.Println(who, times)\n}"},
 		{"bare", 0, "func bare()"},
-		{"p.Norm", 0, "func (*Point).Norm() float64\n\nNorm is the length.\nIt is never negative."},
-		{"o.Norm", 0, "func (*Point).Norm() float64\n\nNorm is the length.\nIt is never negative."},
+		{"p.Norm", 0, "func (*Point).Norm() float64\n\nNorm is the length. It is never negative."},
+		{"o.Norm", 0, "func (*Point).Norm() float64\n\nNorm is the length. It is never negative."},
 		{"p.X", 0, "field X float64\n\nX is the abscissa."},
 		{"p.name", 0, "field name string\n\non the map"},
 		{"größe", 0, "var größe int"},
 		{"must", 0, "func must(results..., err error) (results...)\n\n" + mustDoc},
-		{"must(strconv.ParseBool(", 0, "func strconv.ParseBool(str string) (bool, error)\n\n" + symbols.Doc("strconv", "ParseBool")},
+		{"must(strconv.ParseBool(", 0, "func strconv.ParseBool(str string) (bool, error)\n\n" + strings.ReplaceAll(symbols.Doc("strconv", "ParseBool"), "\n", " ")},
 		{"x := must(os.Remove(\"a\"), ", 0, "func must(results..., err error) (results...)\n\n" + mustDoc},
 	} {
 		b, ok := s.Inspect(c.code, len(c.code), c.detail)

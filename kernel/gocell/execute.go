@@ -29,13 +29,17 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	}
 	number := input.Number
 	s.mu.Lock()
-	s.texts[number] = text
+	s.texts[number], s.ids[number] = text, input.ID
 	s.mu.Unlock()
+	s.begun.Do(func() { s.runStartFile(ctx, out) })
 	s.compiled.auto.update(ctx, text)
 	if s.opts.KeepOutputs && number > 0 {
 		var end func()
 		out, end = s.shown.keep(number, out)
 		defer end()
+	}
+	if !input.Silent {
+		defer s.hooks(ctx, input, out)(&err)
 	}
 	res, err = s.steps(ctx, input, out)
 	if err == nil && res.Next == nil && s.formats.Load() {
@@ -61,9 +65,14 @@ func (s *Session) executeGo(ctx context.Context, src *check.Source, out engine.O
 // run checks, compiles and runs a parsed cell.
 func (s *Session) run(ctx context.Context, src *check.Source, isProgram bool, out engine.Outputs) (res engine.Result, err error) {
 	var value syncValue[engine.Bundle]
-	err = s.runWith(ctx, src, isProgram, out, func(values []any) { value.set(display.Result(values, false)) })
+	err = s.runWith(ctx, src, isProgram, out, func(values []any) {
+		s.results.note(src, values)
+		value.set(display.Result(values, false))
+	})
 	if err == nil {
 		res.Value = value.get()
+	} else if e := (*engine.Error)(nil); errors.As(err, &e) && e.Name == outOfMemory {
+		s.results.forget()
 	}
 	return res, err
 }
@@ -77,6 +86,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		return interrupted("the cell was interrupted before it began")
 	}
 	defer release()
+	src.Recall(s.declaredByCells, recalling{s})
 	c, err := s.checkWithOwn(ctx, src, out)
 	if err != nil {
 		return err
@@ -95,6 +105,9 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		}
 	})
 	defer s.finish(run)
+	if len(src.Recalled) > 0 {
+		run.Begin(func() { s.recall(src.Recalled) })
+	}
 
 	if err := s.compiled.Build(run.Context(), c.Natives, out); err != nil {
 		if err := run.Context().Err(); err != nil {

@@ -241,6 +241,17 @@ func (e *editor) typedNames(set *matches) {
 // else the names of files.
 func (e *editor) stringValues(code string, offset, cursor int) []engine.Completion {
 	prefix := code[offset+1 : cursor]
+	if x, keys := around(code, offset); x != nil {
+		if list := e.value(x, keys); list != nil {
+			var l []engine.Completion
+			for _, key := range list {
+				if hasPrefixFold(key, prefix) {
+					l = append(l, engine.Completion{Text: key, Type: "key"})
+				}
+			}
+			return l
+		}
+	}
 	if want := e.expectedString(code, offset, cursor); want.of != nil {
 		e.mu.Lock()
 		_, doc := e.prog.DocOf(want.of)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"go/ast"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/symbols"
@@ -84,20 +84,26 @@ func (g *fetched) autoGet(ctx context.Context, src *check.Source, out engine.Out
 func (h host) Remove(names []string) (unknown []string) {
 	h.s.concurrent.compiling <- struct{}{}
 	defer func() { <-h.s.concurrent.compiling }()
-	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
 	drop := map[string]bool{}
 	for _, n := range names {
-		if e := h.s.prog.Names[n]; e == nil || e.Cell == 0 {
+		if !h.s.isName(n) || n == "ctx" && !h.s.declaresCtx() {
 			unknown = append(unknown, n)
 			continue
 		}
 		drop[n] = true
-		h.s.machine.Drop(cell.Mangle(n))
-		h.s.machine.Names().Forget(cell.Mangle(n))
 	}
+	h.drop(slices.Collect(maps.Keys(drop)))
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
 	h.s.prog = h.s.prog.Without(drop)
 	return unknown
+}
+
+// declaresCtx reports whether a cell has declared ctx.
+func (k *known) declaresCtx() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.prog.Names["ctx"] != nil && k.prog.Names["ctx"].Cell != 0
 }
 
 func (h host) SetArgs(args []string) { h.s.packages.library.SetArgs(args) }

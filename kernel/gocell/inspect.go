@@ -57,25 +57,66 @@ func (e *editor) Inspect(code string, cursor, detail int) (engine.Bundle, bool) 
 	doc = cmp.Or(doc, e.ownDoc(o))
 	_, isFunc := o.(*types.Func)
 	own := e.declaration(o)
+	source := ""
 	switch {
-	case own != "" && (detail > 0 || !isFunc && (doc == "" || o.Pkg() == e.prog.Package)):
+	case own != "" && !isFunc && (detail > 0 || doc == "" || o.Pkg() == e.prog.Package):
 		declaration = own
 	case detail > 0:
-		if source := check.SourceOf(o); source != "" {
-			declaration, doc = source, "" // the source includes the comment
-		} else if isFunc {
+		if source = cmp.Or(own, check.SourceOf(o)); source == "" && isFunc {
 			doc += "\n\n(The kernel has the source of dacelib, of display and widget, of fetched modules and of cells.)"
 		}
 	}
-	return page(declaration, doc), true
+	return e.page(o.Pkg(), declaration, doc, source), true
+}
+
+// page returns an explanation of a name of a package, whose doc comment has links to
+// other names.
+func (e *editor) page(pkg *types.Package, declaration, doc, source string) engine.Bundle {
+	if source != "" && doc != "" { // which the source repeats
+		for strings.HasPrefix(source, "//") {
+			_, source, _ = strings.Cut(source, "\n")
+		}
+	}
+	return pageOf(declaration, doc, source, &comment.Parser{
+		LookupPackage: func(name string) (path string, ok bool) {
+			paths := e.prog.ByName(name)
+			return strings.Join(paths[:min(len(paths), 1)], ""), len(paths) > 0
+		},
+		LookupSym: func(recv, name string) bool {
+			if pkg == nil {
+				return false
+			}
+			o := pkg.Scope().Lookup(cmp.Or(recv, name))
+			if n := e.prog.Names[cmp.Or(recv, name)]; n != nil && pkg == e.prog.Package {
+				o = n.Object
+			}
+			if o == nil || recv == "" {
+				return o != nil
+			}
+			o, _, _ = types.LookupFieldOrMethod(o.Type(), true, pkg, name)
+			return o != nil
+		},
+	})
 }
 
 // page returns an explanation of a name as text and as Markdown.
 func page(declaration, doc string) engine.Bundle {
+	return pageOf(declaration, doc, "", &comment.Parser{})
+}
+
+// pageOf returns an explanation with the source below it. A paragraph of the text is one
+// line, which clients wrap.
+func pageOf(declaration, doc, source string, parser *comment.Parser) engine.Bundle {
 	text, md := declaration, "```go\n"+declaration+"\n```"
 	if doc != "" {
-		text += "\n\n" + doc
-		md += "\n\n" + markdown(doc)
+		parsed := parser.Parse(doc)
+		printer := comment.Printer{HeadingLevel: 4, TextWidth: -1, HeadingID: func(*comment.Heading) string { return "" }, DocLinkURL: linkURL}
+		text += "\n\n" + strings.TrimSpace(string(printer.Text(parsed)))
+		md += "\n\n" + strings.TrimSpace(string(printer.Markdown(parsed)))
+	}
+	if source != "" && source != declaration {
+		text += "\n\n" + source
+		md += "\n\n```go\n" + source + "\n```"
 	}
 	if strings.Contains(md, "$") { // or what stands between two of them would be a formula
 		md = `<div class="tex2jax_ignore mathjax_ignore">` + "\n\n" + md + "\n\n</div>"
@@ -83,15 +124,17 @@ func page(declaration, doc string) engine.Bundle {
 	return engine.Bundle{Data: map[string]any{"text/plain": text, "text/markdown": md}}
 }
 
-// markdown returns a doc comment as Markdown.
-func markdown(doc string) string {
-	var parser comment.Parser
-	printer := comment.Printer{
-		HeadingLevel: 4,
-		HeadingID:    func(*comment.Heading) string { return "" },
-		DocLinkURL:   func(*comment.DocLink) string { return "" },
+// linkURL returns where a link of a doc comment leads; "" for names of the module and of
+// cells, which no server has: they are text.
+func linkURL(l *comment.DocLink) string {
+	if l.ImportPath == "" || strings.HasPrefix(l.ImportPath, buildinfo.Path("")) {
+		return ""
 	}
-	return strings.TrimSpace(string(printer.Markdown(parser.Parse(doc))))
+	url := "https://pkg.go.dev/" + l.ImportPath
+	if l.Name != "" {
+		url += "#" + strings.TrimPrefix(l.Recv+"."+l.Name, ".")
+	}
+	return url
 }
 
 // nameAt returns the index of the identifier or keyword that the cursor

@@ -33,7 +33,10 @@ func (s *Session) newMagics() *magic.Set {
 			return engine.Result{}, run(c.Ctx, args, c.Out)
 		}
 	}
-	return magic.NewSet(host{s}.functions, append(s.gonbMagics(),
+	set := magic.NewSet(host{s}.functions, append(s.gonbMagics(),
+		magic.Magic{Name: "%rerun", Usage: "%rerun [RANGE...]", Short: "runs cells of the session again: the last one, or those of numbers", Doc: aboutRerun, Run: s.rerun},
+		magic.Magic{Name: "%store", Usage: "%store [-r|-d|-z] [NAME...]", Short: "keeps variables and functions for later sessions; -r brings them back", Doc: aboutStore,
+			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.store(c) }},
 		magic.Magic{Name: "%fmt", Usage: "%fmt [on|off]", Short: "formats the cell as gofmt does, and runs the rest of it", Doc: aboutFormat, Run: s.format},
 		magic.Magic{Name: "%output", Usage: "%output [-f FILE] [CELL] [FROM-TO]", Short: "shows again what a cell has shown, and goes on while it runs", Doc: aboutOutput,
 			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.output(c.Ctx, c) }},
@@ -47,6 +50,8 @@ func (s *Session) newMagics() *magic.Set {
 				return s.compileCell(c.Ctx, c.Args, c.Body(), c.Out)
 			}},
 	)...)
+	set.OfCells = s.ownMagics
+	return set
 }
 
 // What ?%get and the like add to a magic's line.
@@ -89,6 +94,16 @@ are kept, and 256 MB in all.
 	%output
 	%output 3 1000-1100
 	%output -f log.txt 3`
+	aboutRerun = `A RANGE is a cell's number or 3-7. Without arguments it is the cell before this one.
+
+	%rerun 1-3`
+	aboutStore = `What is kept is plain data (numbers, texts, and slices, maps and structs of them)
+with the types that cells declare, and functions with the variables that they read.
+-r brings back those named, or all; -d forgets them, -z forgets all. Without
+arguments it lists what is kept.
+
+	%store results
+	%store -r`
 	aboutFigure = `Size, resolution in dots per inch, format (svg comes with a PNG beside it) and
 style hold for all figures of later cells; "default" is how it was at the start.
 Without arguments it says how figures are drawn.
@@ -245,7 +260,7 @@ func (h host) Declared() []magic.Declared {
 	defer h.s.mu.Unlock()
 	var list []magic.Declared
 	for name, e := range h.s.prog.Names {
-		if e.Cell == 0 || strings.Contains(name, cell.Mark) {
+		if e.Cell == 0 || strings.Contains(name, cell.Mark) || h.s.results.made[name] {
 			continue
 		}
 		d := magic.Declared{Name: name, Kind: "variable", Pos: e.Object.Pos()}
@@ -280,15 +295,28 @@ func (h host) Reset() {
 	h.s.concurrent.compiling <- struct{}{}
 	defer func() { <-h.s.concurrent.compiling }()
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
-	names := h.s.machine.Names()
+	var declared []string
 	for name, e := range h.s.prog.Names {
 		if e.Cell != 0 {
-			h.s.machine.Drop(cell.Mangle(name))
-			names.Forget(cell.Mangle(name))
+			declared = append(declared, name)
 		}
 	}
+	h.s.mu.Unlock()
+	h.drop(declared)
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
 	h.s.prog = h.s.prog.Emptied()
+	h.s.results.clear()
+}
+
+// drop gives up the values of names. The caller has the turn to compile, and does not
+// hold known.mu: the machine may ask for a name.
+func (h host) drop(list []string) {
+	names := h.s.machine.Names()
+	for _, name := range list {
+		h.s.machine.Drop(cell.Mangle(name))
+		names.Forget(cell.Mangle(name))
+	}
 }
 
 // figure implements the magic %figure. Without arguments it prints how figures

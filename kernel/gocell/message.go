@@ -27,6 +27,9 @@ const (
 	plain = "\x1b[0m"
 )
 
+// outOfMemory is the name of the error of a cell that has used up the memory.
+const outOfMemory = "OutOfMemory"
+
 // messages makes the errors that clients show, which quote lines of cells.
 type messages struct {
 	*known
@@ -171,7 +174,7 @@ func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 		return m.overflowError(c, frames, err)
 	case errors.Is(err, vm.ErrMemory):
 		debug.FreeOSMemory()
-		return &engine.Error{Name: "OutOfMemory", Message: err.Error(), Traceback: []string{bold + "OutOfMemory" + plain + ": " + err.Error()}}
+		return &engine.Error{Name: outOfMemory, Message: err.Error(), Traceback: []string{bold + "OutOfMemory" + plain + ": " + err.Error()}}
 	case errors.Is(err, vm.ErrThreads):
 		return &engine.Error{Name: "OutOfThreads", Message: err.Error(), Traceback: []string{bold + "OutOfThreads" + plain + ": " + err.Error()}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -271,6 +271,9 @@ func (o *ownMachine) compile(s *Session, c *check.Checked, prog *check.Program, 
 		}
 	}
 	o.variables(c, prog, x)
+	for _, v := range c.Source.Recalled {
+		o.compiler.Variable(v)
+	}
 	if e := c.Next.Names["ctx"]; e != nil && e.Cell == 0 {
 		if v, ok := e.Object.(*types.Var); ok {
 			ctx := s.machine.Context()
@@ -380,6 +383,7 @@ func (s *Session) runOwn(run *vm.Cell, c *check.Checked, isProgram bool, release
 	s.mu.Lock()
 	s.prog = c.Next
 	s.mu.Unlock()
+	s.recall(c.Source.Recalled)
 	release()
 	over := s.compiled.auto.watch(c)
 	stop := magic.Start(run.Context())

@@ -49,6 +49,9 @@ type Options struct {
 	// Compiler builds the cells that begin with %%compile. Without a compiler
 	// those cells are interpreted.
 	Compiler Compiler
+	// StartFile is the name of a file of Go that runs before the first cell, "" for
+	// none; a file that does not exist is none.
+	StartFile string
 	// CompileAfter is the processor time after which the session compiles a
 	// function by itself: a kernel's is HotAfter. Negative: at once, and cells
 	// that name the function wait until it is built. 0: only after %compile auto
@@ -77,9 +80,11 @@ type Session struct {
 	widgets model.Session // widgets that the cells have shown
 
 	errorVars errorVars // only Execute uses it
+	results   results   // of cells, for _ and Out; guarded by the turn to compile
 
 	shown   outputs     // of the cells, where they are kept
 	formats atomic.Bool // cells are formatted when they have run
+	begun   sync.Once   // StartFile has run
 }
 
 // natives holds the compiled cells.
@@ -90,9 +95,10 @@ type natives struct {
 
 // known holds the declarations and the texts of the session's cells.
 type known struct {
-	mu    sync.Mutex     // guards prog, texts, and the scope of prog's package
+	mu    sync.Mutex     // guards prog, texts, ids, and the scope of prog's package
 	prog  *check.Program // the names declared so far
 	texts map[int]string // cell number -> text, to quote lines in messages
+	ids   map[int]string // the notebook's ids of cells, where they are known
 }
 
 // fetched holds the packages that %get has fetched. Only Execute uses it.
@@ -120,7 +126,7 @@ func New(opts Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{opts: opts, known: &known{prog: prog, texts: map[int]string{}}, lowered: lower.NewState(), errorVars: errorVars{}}
+	s := &Session{opts: opts, known: &known{prog: prog, texts: map[int]string{}, ids: map[int]string{}}, lowered: lower.NewState(), errorVars: errorVars{}}
 	s.concurrent = concurrent{keepStdin: opts.KeepStdin, keepStdio: opts.KeepStdio, compiling: make(turn, 1), calling: make(turn, 1)}
 	s.debugger = debug.New(debugHost{s})
 	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args,
@@ -134,7 +140,7 @@ func New(opts Options) (*Session, error) {
 	s.concurrent.machine = s.machine
 	s.messages = messages{s.known, s.machine.Files()}
 	s.compiled.Set = &compiled.Set{Compiler: opts.Compiler, Machine: s.machine, Modules: s.fetched.modules.Dir, Source: prog.Importer.Source, Line: s.sourceLine}
-	s.editor = editor{s.known, sync.OnceValue(s.newMagics), s.compiled.Declaration}
+	s.editor = editor{s.known, sync.OnceValue(s.newMagics), s.compiled.Declaration, s.keysOf}
 	s.fetched = fetched{known: s.known, files: s.machine.Files(), compiling: s.concurrent.compiling, ready: s.compiled.Ready,
 		linked: map[*check.FetchedDecl]bool{}, initialized: map[*check.FetchedPackage]bool{}}
 	s.fetched.findRoot()

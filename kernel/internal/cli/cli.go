@@ -80,6 +80,8 @@ type Streams struct {
 	Kept bool
 	// Input: reads from stdin return the answers of engine.Outputs.Input.
 	Input bool
+	// Typed: somebody types the cells, so that ~/.config/dace/init.go runs first.
+	Typed bool
 }
 
 // A verb is a subcommand of the command dace.

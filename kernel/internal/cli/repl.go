@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +30,8 @@ Usage: dace repl [-figures DIR]
 Reads Go, runs it as a notebook's cells would be run and shows the value of
 the last expression. Input goes on over several lines until it is complete.
 ?name documents a name, Tab completes, the arrow keys recall earlier lines,
-Ctrl-C interrupts what runs (or drops what was typed), Ctrl-D ends.
+help explains cells, and help NAME a name. Ctrl-C interrupts what runs (or drops
+what was typed), Ctrl-D and exit end. ~/.config/dace/init.go runs first.
 
 Figures are saved as files in the current folder (or in DIR), each with a line
 that says where. Lines are remembered in dace/history under $XDG_STATE_HOME
@@ -61,7 +63,7 @@ func runRepl(env *Env, v *verb, args []string) int {
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
 		return code
 	}
-	eng, err := env.NewEngine(engine, []string{"dace"}, Streams{Input: true})
+	eng, err := env.NewEngine(engine, []string{"dace"}, Streams{Input: true, Typed: true})
 	if err != nil {
 		return v.fail(env, err)
 	}
@@ -71,7 +73,7 @@ func runRepl(env *Env, v *verb, args []string) int {
 	fd, tty := descriptor(env.Stdin)
 	if tty {
 		info := eng.Info()
-		fmt.Fprintf(env.Stdout, "%s %s, %s. ?name documents, Tab completes, Ctrl-D ends.\n", info.Implementation, dacerun.Version, info.Version)
+		fmt.Fprintf(env.Stdout, "%s %s, %s. ?name documents, Tab completes, help explains, exit ends.\n", info.Implementation, dacerun.Version, info.Version)
 		lines = newPrompter(fd, env, eng)
 		out.input = (&asker{in: env.Stdin, out: env.Stdout}).ask
 	} else {
@@ -92,6 +94,15 @@ func runRepl(env *Env, v *verb, args []string) int {
 func repl(env *Env, eng engine.Engine, lines lineReader, out *console) (failed bool) {
 	for number := 1; ; {
 		code, err := readCell(eng, lines, number)
+		switch word, name := command(eng, code); word {
+		case "exit":
+			return failed
+		case "help":
+			code = "%help"
+			if name != "" {
+				code = "?" + name
+			}
+		}
 		if strings.TrimSpace(code) != "" {
 			if e := runInterruptible(eng, engine.Cell{Number: number, Code: code}, out); e != nil {
 				failed = true
@@ -116,6 +127,25 @@ func repl(env *Env, eng engine.Engine, lines lineReader, out *console) (failed b
 			return true
 		}
 	}
+}
+
+var commandRE = regexp.MustCompile(`^\s*(exit|quit|help)(?:\(\)|\s*\(?\s*(%{0,2}[\pL_][\pL\pN_.]*)\s*\)?)?\s*;?\s*$`)
+
+// command returns the word of a prompt that a line is, exit or help with a name, unless
+// the session has declared it.
+func command(eng engine.Engine, code string) (word, name string) {
+	m := commandRE.FindStringSubmatch(code)
+	if m == nil {
+		return "", ""
+	}
+	word, name = m[1], m[2]
+	if _, declared := eng.Inspect(word, len(word), 0); declared || word != "help" && name != "" {
+		return "", ""
+	}
+	if word == "quit" {
+		word = "exit"
+	}
+	return word, name
 }
 
 // readCell reads lines until they form a complete cell. At the end of the

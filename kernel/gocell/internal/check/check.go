@@ -528,6 +528,7 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 		delete(c.Moved, v.Name())
 	}
 	c.last()
+	c.Source.Results = c.Results
 }
 
 // dependencies returns the session's names that a declaration uses.

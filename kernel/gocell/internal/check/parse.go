@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -36,6 +37,10 @@ type Source struct {
 	Last    ast.Stmt       // the last statement, if the cell ends with a statement
 	Quiet   bool           // the cell ends with a semicolon: its value is not shown
 	Program bool           // begins with package main
+	// Recalled holds the variables that stand for results of earlier cells.
+	Recalled []*types.Var
+	// Results holds the types of the last expression, once the cell is checked.
+	Results []types.Type
 }
 
 // ParseCell parses a cell, without a package clause at its beginning. The error is a

@@ -64,6 +64,9 @@ func (u *update) attempt() (*Checked, error) {
 	}
 	k := newChecking(p, u.fset, c.Info, all, u.src.Body)
 	k.keys, k.moved, k.hidden = true, c.Moved, c.Redeclared
+	for _, v := range u.src.Recalled {
+		k.objects[v.Name()] = v
+	}
 	if len(natives) > 0 {
 		if err := u.compiled(c, k, natives, replaced, live); err != nil {
 			return nil, err
@@ -260,6 +263,11 @@ func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 		return nil
 	}
 	c.Vars = k.variables()
+	for _, v := range u.src.Recalled {
+		if e := u.p.Names[v.Name()]; e == nil || e.Object != v {
+			c.Vars = append(c.Vars, v)
+		}
+	}
 	if err := u.define(c, k, live); err != nil {
 		return err
 	}

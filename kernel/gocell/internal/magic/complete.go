@@ -102,7 +102,7 @@ func (s *Set) arguments(m Magic, code string, cursor int) (engine.Completions, b
 // names returns the magics whose names begin with a word.
 func (s *Set) names(word string, from, cursor int) engine.Completions {
 	c := engine.Completions{Start: from, End: cursor}
-	for _, m := range s.magics {
+	for _, m := range s.all() {
 		if strings.HasPrefix(m.Name, word) {
 			c.Matches = append(c.Matches, engine.Completion{Text: m.Name, Type: "keyword", Signature: strings.TrimPrefix(m.Usage, m.Name)})
 		}

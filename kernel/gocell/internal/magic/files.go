@@ -106,8 +106,18 @@ func script(program string) line {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("this machine has no %s", program)
 		}
-		return c.Execute(process.Command{Args: append([]string{program, "/dev/fd/3"}, args...), Script: c.text() + "\n"})
+		return c.Execute(process.Command{Args: append([]string{program, "/dev/fd/3"}, args...), Script: c.Text() + "\n"})
 	}
+}
+
+// anyScript runs a cell's lines with the program that its arguments name.
+func anyScript(c *Call) error {
+	program, rest, _ := strings.Cut(c.Args, " ")
+	if program == "" {
+		return errors.New("want a program, as python3: " + c.usage())
+	}
+	c.Args = strings.TrimSpace(rest)
+	return script(program)(c)
 }
 
 func env(c *Call) error {
@@ -167,7 +177,7 @@ func writefile(c *Call) error {
 	if len(rest) != 1 {
 		return errors.New("want one file: " + c.usage())
 	}
-	text := c.text()
+	text := c.Text()
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
@@ -184,7 +194,7 @@ func file(c *Call) error {
 	if len(args) != 1 {
 		return errors.New("want one file: " + c.usage())
 	}
-	name, text := args[0], strings.TrimRight(c.text(), "\n")+"\n"
+	name, text := args[0], strings.TrimRight(c.Text(), "\n")+"\n"
 	with := ""
 	if f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly); filepath.Ext(name) == ".go" && (err != nil || f.Name == nil) {
 		pkg := packageOf(home(name))
@@ -367,6 +377,16 @@ func entries(c *Call, ranges []string) ([]entry, error) {
 	}
 	slices.SortFunc(list, func(a, b entry) int { return a.number - b.number })
 	return list, nil
+}
+
+// Cells returns the numbers of the session's cells in these ranges; none means all
+// before the running one.
+func (c *Call) Cells(ranges []string) (numbers []int, err error) {
+	list, err := entries(c, ranges)
+	for _, e := range list {
+		numbers = append(numbers, e.number)
+	}
+	return numbers, err
 }
 
 func save(c *Call) error {

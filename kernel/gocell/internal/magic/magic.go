@@ -103,25 +103,44 @@ const (
 type Set struct {
 	magics    []Magic
 	functions func() []string // the names of functions that the cells have declared
+	// OfCells returns the magics that functions of cells are; nil if there are none.
+	OfCells func() []Magic
 }
 
 // NewSet returns the magics of this package and the session's own, sorted by
 // name. Functions returns the names of the functions that cells have declared.
 func NewSet(functions func() []string, own ...Magic) *Set {
-	all := append(slices.Clone(own), table()...)
+	return &Set{magics: sorted(append(slices.Clone(own), table()...)), functions: functions}
+}
+
+func sorted(all []Magic) []Magic {
 	slices.SortFunc(all, func(a, b Magic) int {
 		return strings.Compare(strings.TrimLeft(a.Name, "%")+a.Name, strings.TrimLeft(b.Name, "%")+b.Name)
 	})
-	return &Set{all, functions}
+	return all
 }
 
 // Lookup returns the magic with a name.
 func (s *Set) Lookup(name string) (Magic, bool) {
-	i := slices.IndexFunc(s.magics, func(m Magic) bool { return m.Name == name })
-	if i < 0 {
-		return Magic{}, false
+	is := func(m Magic) bool { return m.Name == name }
+	if i := slices.IndexFunc(s.magics, is); i >= 0 {
+		return s.magics[i], true
 	}
-	return s.magics[i], true
+	if s.OfCells != nil && strings.HasPrefix(name, "%") {
+		own := s.OfCells()
+		if i := slices.IndexFunc(own, is); i >= 0 {
+			return own[i], true
+		}
+	}
+	return Magic{}, false
+}
+
+// all returns the magics with those of cells.
+func (s *Set) all() []Magic {
+	if s.OfCells == nil {
+		return s.magics
+	}
+	return sorted(append(slices.Clone(s.magics), s.OfCells()...))
 }
 
 // unknown returns the error for an unknown magic.
@@ -145,7 +164,7 @@ func (s *Set) unknown(name string) error {
 // Meant returns a suggestion for an unknown magic, for a message.
 func (s *Set) Meant(name string) string {
 	return suggest.DidYouMean("", name, func(yield func(string) bool) {
-		for _, m := range s.magics {
+		for _, m := range s.all() {
 			if !yield(m.Name) {
 				return
 			}
@@ -187,8 +206,8 @@ func (c *Call) at(code string) engine.Cell {
 	return cell
 }
 
-// text returns the lines below the magic.
-func (c *Call) text() string {
+// Text returns the lines below the magic.
+func (c *Call) Text() string {
 	_, text, _ := strings.Cut(c.Cell.Code[c.End:], "\n")
 	return text
 }

@@ -14,7 +14,7 @@ func show(mime string) func(*Call) (engine.Result, error) {
 		if c.Args != "" {
 			return engine.Result{}, errors.New(c.Name + " takes no arguments: the text stands below it")
 		}
-		text := c.text()
+		text := c.Text()
 		c.Out.Display(engine.Bundle{Data: map[string]any{mime: text, "text/plain": text}}, "")
 		return engine.Result{}, nil
 	}

@@ -195,7 +195,7 @@ func timeitCell(c *Call) (engine.Result, error) {
 			return engine.Result{}, err
 		}
 	}
-	body := c.text()
+	body := c.Text()
 	if strings.TrimSpace(body) == "" {
 		return engine.Result{}, errors.New("%%timeit wants statements below its line")
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 	"unicode/utf8"
 
 	"dace.local/kernel/engine"
@@ -67,9 +68,22 @@ func (s *server) complete(_ context.Context, r *request) (any, error) {
 	for _, m := range c.Matches {
 		reply.Matches = append(reply.Matches, m.Text)
 		reply.Metadata.Types = append(reply.Metadata.Types,
-			completionType{reply.CursorStart, reply.CursorEnd, m.Text, m.Type, m.Signature})
+			completionType{reply.CursorStart, reply.CursorEnd, m.Text, typeBeside(m), m.Signature})
 	}
 	return reply, nil
+}
+
+// typeBeside returns what clients show beside a completion: they read no signatures.
+func typeBeside(m engine.Completion) string {
+	const most = 72
+	if m.Signature == "" {
+		return m.Type
+	}
+	r := []rune(m.Type + " " + strings.Join(strings.Fields(m.Signature), " "))
+	if len(r) > most {
+		r = append(r[:most-1], '…')
+	}
+	return string(r)
 }
 
 func (s *server) inspect(_ context.Context, r *request) (any, error) {
