@@ -24,7 +24,7 @@ func (s *Session) compileCell(ctx context.Context, args string, cell engine.Cell
 	if !errors.As(err, &away) {
 		return res, err
 	}
-	if slices.Contains(importedBy(src), "C") {
+	if slices.Contains(src.Imports(), "C") {
 		return res, fmt.Errorf("import \"C\" cannot be used here: %s", away.err.Message)
 	}
 	out.Stderr("%%compile: " + away.err.Message + ". The cell runs interpreted.\n")

@@ -1,6 +1,7 @@
 package gocell
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -14,10 +15,17 @@ import (
 // are. The error of a cell that is not Go begins with its line.
 func Format(code string) (string, error) { return new(Session).newMagics().Format(code) }
 
-// Program returns a notebook as a program of Go, with a sentence about each thing
-// that the program lacks. Name is the notebook's.
-func Program(nb *notebook.Notebook, name string) (text []byte, lacks []string, err error) {
-	return program.Make(new(Session).newMagics(), nb, name)
+// Program returns a notebook as a program of Go. Name is the notebook's, and dir its
+// folder, whose module it uses.
+func Program(nb *notebook.Notebook, name, dir string) (*notebook.Program, error) {
+	m, err := newProgramModules(context.Background(), dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &notebook.Program{Close: m.store.Close}
+	p.Text, p.Lacks, err = program.Make(new(Session).newMagics(), nb, name, m)
+	p.Export = func(dir, path string) error { return m.export(dir, path, p.Text) }
+	return p, err
 }
 
 // FromProgram returns the notebook of a program that Program has written; ok is false
@@ -65,7 +73,12 @@ func (h host) Program(cells []string, name string) (text string, lacks []string,
 	for _, c := range cells {
 		nb.Cells = append(nb.Cells, &notebook.Cell{Type: notebook.Code, Source: c})
 	}
-	out, lacks, err := program.Make(h.s.magics(), nb, name)
+	m, err := newProgramModules(context.Background(), ".")
+	if err != nil {
+		return "", nil, err
+	}
+	defer m.store.Close()
+	out, lacks, err := program.Make(h.s.magics(), nb, name, m)
 	return string(out), lacks, err
 }
 

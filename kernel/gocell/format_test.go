@@ -48,10 +48,12 @@ func TestProgramInSession(t *testing.T) {
 		nb.Cells = append(nb.Cells, &notebook.Cell{Type: notebook.Code, Source: text, Metadata: map[string]any{}})
 	}
 	const want = "3\n4, 7\n\"a\"\n42\n0 2.5\n1 2.5\n"
-	text, lacks, err := Program(nb, "nb")
-	if err != nil || len(lacks) > 0 {
-		t.Fatal(lacks, err)
+	p, err := Program(nb, "nb", ".")
+	if err != nil || len(p.Lacks) > 0 {
+		t.Fatal(p, err)
 	}
+	defer p.Close()
+	text := p.Text
 	again, ok := FromProgram(text)
 	if !ok {
 		t.Fatalf("no notebook:\n%s", text)

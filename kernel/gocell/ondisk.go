@@ -69,7 +69,7 @@ func (s *Session) useOwn(ctx context.Context, src *check.Source, out engine.Outp
 		return false
 	}
 	listed := false
-	for _, path := range importedBy(src) {
+	for _, path := range src.Imports() {
 		if _, known := symbols.Name(path); known || g.prog.Importer.Source(path) != nil {
 			continue
 		}
@@ -126,20 +126,6 @@ func (g *fetched) needRoot(c *magic.Call) error {
 		return errors.New(g.failure)
 	}
 	return nil
-}
-
-// importedBy returns the import paths in a cell.
-func importedBy(src *check.Source) (paths []string) {
-	for _, d := range src.Declarations() {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.IMPORT {
-			continue
-		}
-		for _, spec := range g.Specs {
-			paths = append(paths, check.ImportPath(spec.(*ast.ImportSpec)))
-		}
-	}
-	return paths
 }
 
 // moduleOf returns the module on disk that an import path belongs to.

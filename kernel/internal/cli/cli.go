@@ -56,7 +56,7 @@ type Env struct {
 	Format func(code string) (string, error)
 	// Program returns a notebook as a program of Go, with a sentence about each
 	// thing that the program lacks.
-	Program func(nb *notebook.Notebook, name string) (text []byte, lacks []string, err error)
+	Program func(nb *notebook.Notebook, name, dir string) (*notebook.Program, error)
 	// FromProgram returns the notebook of such a program; ok is false if the text
 	// is none.
 	FromProgram func(text []byte) (nb *notebook.Notebook, ok bool)

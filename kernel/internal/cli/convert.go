@@ -32,7 +32,8 @@ Writes a notebook in another form; nothing is run.
   go        one program, NOTEBOOK.go, which go vet accepts and dace script runs:
             main has the statements, the last expression of a cell is shown by a
             call, imports are written. What it cannot do is said in comments.
-  module    that program as a folder NOTEBOOK with a go.mod, for go run.
+  module    that program as a folder NOTEBOOK with a go.mod, for go run, with
+            copies of the packages that it uses of modules on disk.
 
 A text becomes a notebook again. Outputs are not in texts: those of NOTEBOOK.ipynb
 stay for cells whose code has not changed, if it is there (the file that is
@@ -87,6 +88,7 @@ func runConvert(env *Env, v *verb, args []string) int {
 		}
 	}
 	var b bytes.Buffer
+	var program *notebook.Program
 	switch *to {
 	case "percent":
 		err = notebook.WritePercent(&b, nb)
@@ -105,13 +107,13 @@ func runConvert(env *Env, v *verb, args []string) int {
 		if env.Program == nil {
 			return v.fail(env, errors.New("this program has no compiler of notebooks"))
 		}
-		var text []byte
-		var lacks []string
-		text, lacks, err = env.Program(nb, name)
-		for _, l := range lacks {
-			fmt.Fprintf(env.Stderr, "dace convert: %s\n", l)
+		if program, err = env.Program(nb, name, dir); program != nil {
+			defer program.Close()
+			for _, l := range program.Lacks {
+				fmt.Fprintf(env.Stderr, "dace convert: %s\n", l)
+			}
+			b.Write(program.Text)
 		}
-		b.Write(text)
 	}
 	if err != nil {
 		return v.fail(env, fmt.Errorf("%s: %w", in, err))
@@ -120,7 +122,7 @@ func runConvert(env *Env, v *verb, args []string) int {
 	case *out == "-":
 		_, err = env.Stdout.Write(b.Bytes())
 	case *to == "module":
-		err = writeModule(*out, name, b.Bytes())
+		err = writeModule(*out, name, program)
 	default:
 		err = notebook.Replace(*out, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
 	}
@@ -292,8 +294,8 @@ func isPercentFile(data []byte) bool { return notebook.IsPercent(data) && !packa
 
 // writeModule writes a program as a module: main.go, go.mod and go.sum, with the
 // library beside it where the command carries its source, so that the folder stands
-// alone.
-func writeModule(dir, name string, program []byte) error {
+// alone, and copies of modules on disk.
+func writeModule(dir, name string, program *notebook.Program) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return fmt.Errorf("cannot make the module %s: there is a file of that name", dir)
 	}
@@ -329,12 +331,12 @@ func writeModule(dir, name string, program []byte) error {
 	first, rest, _ := strings.Cut(string(mod), "\n")
 	own := strings.TrimSpace(strings.TrimPrefix(first, "module"))
 	text := "module " + moduleName(name) + "\n" + rest + fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", own, own, replaced)
-	for file, data := range map[string][]byte{"main.go": program, "go.mod": []byte(text), "go.sum": sum} {
+	for file, data := range map[string][]byte{"main.go": program.Text, "go.mod": []byte(text), "go.sum": sum} {
 		if err := notebook.Replace(filepath.Join(dir, file), func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
 			return err
 		}
 	}
-	return nil
+	return program.Export(dir, moduleName(name))
 }
 
 var notInModules = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)

@@ -162,6 +162,20 @@ func (p Piece) Parse(fset *token.FileSet) ([]ast.Decl, error) {
 	return f.Decls, err
 }
 
+// Imports returns the import paths in a cell.
+func (src *Source) Imports() (paths []string) {
+	for _, d := range src.Declarations() {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			continue
+		}
+		for _, spec := range g.Specs {
+			paths = append(paths, ImportPath(spec.(*ast.ImportSpec)))
+		}
+	}
+	return paths
+}
+
 // Declarations returns the declarations of a cell, also of one that is compiled.
 func (src *Source) Declarations() []ast.Decl {
 	all := slices.Clone(src.File.Decls)

@@ -285,6 +285,9 @@ func (sp *FetchedPackage) OnDisk() (list []*FetchedPackage) {
 // Needs returns the fetched packages that a package imports.
 func (sp *FetchedPackage) Needs() []*FetchedPackage { return sp.needs }
 
+// Listed returns a package as the go command has listed it.
+func (sp *FetchedPackage) Listed() *module.Package { return sp.listed }
+
 // Build returns the names of the files of a package's build by the go command, with
 // those that are not Go.
 func (sp *FetchedPackage) Build() []string {

@@ -2,6 +2,8 @@ package program
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -64,9 +66,16 @@ func (m *maker) asGo(u magic.Use, body string) string {
 		if name != "" {
 			return call("fmt.Println(os.Getenv(%q))", name)
 		}
-	case "%%writefile":
+	case "%%writefile", "%%file":
+		if len(words) == 1 && m.modules != nil && m.modules.Has(words[0]) {
+			return "// " + words[0] + " is a file of a module, whose text is there: " + line
+		}
 		if len(words) == 1 {
-			return call("must(os.WriteFile(%s, []byte(%s), 0o644))", quoted[0], strconv.Quote(body))
+			write := fmt.Sprintf("must(os.WriteFile(%s, []byte(%s), 0o644))", quoted[0], strconv.Quote(body))
+			if dir := path.Dir(filepath.ToSlash(words[0])); u.Name == "%%file" && dir != "." {
+				return call("must(os.MkdirAll(%q, 0o755))\n%s", dir, write)
+			}
+			return call("%s", write)
 		}
 	case "%%html":
 		return call("display.HTML(%s)", strconv.Quote(body))
@@ -81,7 +90,15 @@ func (m *maker) asGo(u magic.Use, body string) string {
 	case "%args":
 		return call("os.Args = append(os.Args[:1], %s)", strings.Join(quoted, ", "))
 	case "%get":
-		return lacks("go get fetches the module in a folder with a go.mod")
+		if m.modules == nil || len(words) == 0 {
+			return lacks("go get fetches the module in a folder with a go.mod")
+		}
+		for _, spec := range words {
+			if err := m.modules.Get(spec); err != nil {
+				return lacks(strings.TrimSuffix(err.Error(), "."))
+			}
+		}
+		return "// The go.mod of the program's module has " + strings.Join(words, ", ") + "."
 	}
 	if m, ok := m.set.Lookup(u.Name); ok && m.OfCell() {
 		body = "\n// " + strings.ReplaceAll(strings.TrimRight(body, "\n"), "\n", "\n// ")

@@ -67,8 +67,21 @@ type part struct {
 	after  func() string
 }
 
+// Modules finds packages that are not compiled into the kernel.
+type Modules interface {
+	// Begin is called first.
+	Begin(fset *token.FileSet, importer *check.Importer)
+	// Get does what %get does in a cell.
+	Get(spec string) error
+	// Find makes known what a cell imports. It reports whether that has changed anything.
+	Find(imports []string) bool
+	// Has reports whether a file that a cell writes is one of a module on disk.
+	Has(file string) bool
+}
+
 type maker struct {
 	set      *magic.Set
+	modules  Modules
 	fset     *token.FileSet
 	prog     *check.Program
 	number   int
@@ -96,14 +109,17 @@ const (
 )
 
 // Make returns the program of a notebook, with a sentence about each thing that the
-// program does not do. Name is that of the notebook.
-func Make(set *magic.Set, nb *notebook.Notebook, name string) (text []byte, lacks []string, err error) {
+// program does not do. Name is that of the notebook; modules may be nil.
+func Make(set *magic.Set, nb *notebook.Notebook, name string, modules Modules) (text []byte, lacks []string, err error) {
 	prog, err := check.NewProgram()
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &maker{set: set, fset: token.NewFileSet(), prog: prog, current: map[string]*symbol{}, imports: map[string]*symbol{}, dots: map[string]bool{},
+	m := &maker{set: set, modules: modules, fset: token.NewFileSet(), prog: prog, current: map[string]*symbol{}, imports: map[string]*symbol{}, dots: map[string]bool{},
 		names: map[string]bool{"main": true, "init": true}, texts: map[int]string{}, musts: map[int]bool{}}
+	if modules != nil {
+		modules.Begin(m.fset, prog.Importer)
+	}
 	for i, c := range nb.Cells {
 		p := &part{cell: c, index: i}
 		m.parts = append(m.parts, p)
@@ -158,6 +174,12 @@ func (m *maker) cell(p *part, code string) error {
 	}
 	body := asTyped(src.Body)
 	c, err := m.prog.Check(m.fset, src)
+	for range 2 { // the folder's module, then one that it requires
+		if err == nil || m.modules == nil || !m.modules.Find(src.Imports()) {
+			break
+		}
+		c, err = m.prog.Check(m.fset, src)
+	}
 	if err != nil {
 		return err
 	}
@@ -913,6 +935,9 @@ func (m *maker) settle() {
 		name, ok := symbols.Name(ipath)
 		if !ok {
 			name = path.Base(ipath)
+			if sp := m.prog.Importer.Source(ipath); sp != nil {
+				name = sp.Name
+			}
 		}
 		if s.name = name; taken[name] {
 			s.name = m.free(name)

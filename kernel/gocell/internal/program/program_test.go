@@ -31,7 +31,7 @@ func cells(sources ...string) *notebook.Notebook {
 
 func of(t *testing.T, nb *notebook.Notebook) (string, []string) {
 	t.Helper()
-	text, lacks, err := Make(set, nb, "nb")
+	text, lacks, err := Make(set, nb, "nb", nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

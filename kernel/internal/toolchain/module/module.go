@@ -507,11 +507,16 @@ func (e *commandError) Unwrap() error { return e.err }
 // run runs the go command in the scratch module and returns its output. When
 // ctx ends, the command is interrupted, and killed if it does not end soon.
 func (s *Store) run(ctx context.Context, goCmd string, env []string, args ...string) ([]byte, error) {
+	return s.runIn(ctx, goCmd, s.dir, env, args...)
+}
+
+// runIn is run in another folder.
+func (s *Store) runIn(ctx context.Context, goCmd, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, goCmd, args...)
-	cmd.Dir = s.dir
+	cmd.Dir = dir
 	// Plain Go (no cgo) for this machine, unless env says otherwise. No
 	// toolchain is downloaded: the kernel could not interpret a newer language.
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "PWD="+s.dir)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "PWD="+dir)
 	if s.flags != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS="+s.flags)
 	}
