@@ -22,10 +22,11 @@ type Signature struct {
 	ParamAt         []int32 // where parameters lie in a frame of a function of this type
 	ResultAt        []int32
 
-	shape *shape         // nil for a type that reflect has to serve
-	end   int32          // where the frame goes on after parameters and results
-	code  unsafe.Pointer // of function values made here
-	off   uintptr        // of the *Closure in them
+	shape *shape                          // by which functions of libraries are called; nil where reflect has to call them
+	adapt func(c *Closure) unsafe.Pointer // makes function values; nil where reflect has to make them
+	end   int32                           // where the frame goes on after parameters and results
+	code  unsafe.Pointer                  // of function values made here
+	off   uintptr                         // of the *Closure in them
 }
 
 var signatures sync.Map // reflect.Type: *Signature
@@ -52,9 +53,14 @@ func SignatureOf(t reflect.Type) *Signature {
 		add(r, &s.Results, &s.ResultAt)
 	}
 	s.end = off
-	if s.shape = shapes()[key]; s.shape != nil {
+	if x := shapes()[key]; x != nil {
+		if s.adapt = x.adapt; x.call != nil || x.pair != nil {
+			s.shape = x
+		}
+	}
+	if s.adapt != nil {
 		sample := &Closure{}
-		f := s.shape.adapt(sample)
+		f := s.adapt(sample)
 		s.code, s.off = *(*unsafe.Pointer)(f), find(f, unsafe.Pointer(sample), 3)
 	} else {
 		s.code = *(*unsafe.Pointer)(s.reflected(&Closure{}))
@@ -70,8 +76,8 @@ var classes = [...]byte{None: '?', Bool: 'I', I8: 'I', I16: 'I', I32: 'I', I64: 
 
 // Value returns the function value of a closure.
 func (s *Signature) Value(c *Closure) unsafe.Pointer {
-	if s.shape != nil {
-		return s.shape.adapt(c)
+	if s.adapt != nil {
+		return s.adapt(c)
 	}
 	return s.reflected(c)
 }
@@ -82,7 +88,7 @@ func (s *Signature) closure(f unsafe.Pointer) *Closure {
 	if f == nil || *(*unsafe.Pointer)(f) != s.code {
 		return nil
 	}
-	if s.shape != nil {
+	if s.adapt != nil {
 		return *(**Closure)(add(f, s.off))
 	}
 	body := *(*unsafe.Pointer)(add(f, implFn))

@@ -11,11 +11,12 @@ import (
 // A shape is a list of classes of parameters and results: all function types of
 // one shape pass them in the same registers.
 type shape struct {
-	// adapt returns a function value that calls a function of cells.
+	// adapt returns a function value that calls a function of cells; it may be nil.
 	adapt func(c *Closure) unsafe.Pointer
 	// call calls a function value of a library; of the arguments it is given the
 	// Ex of their classes, and it returns that of the result, or a Do if there is
-	// none.
+	// none. It is nil where pair is not, and both are nil for shapes that few functions
+	// of libraries have.
 	call func(fn Ex[unsafe.Pointer], args []any, pos int32) any
 	// pair is call for two results, which it stores in the frame.
 	pair func(fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do
@@ -56,16 +57,209 @@ func addShapes(m map[string]*shape) {
 	add1[unsafe.Pointer](m)
 	add1[Slice](m)
 	add1[Iface](m)
+	calls2(m)
+	otherCalls2(m)
+	adapters(m)
 }
 
 func add1[A class](m map[string]*shape) {
 	results1[A](m)
-	results2[A, int64](m)
-	results2[A, float64](m)
-	results2[A, string](m)
-	results2[A, unsafe.Pointer](m)
-	results2[A, Slice](m)
-	results2[A, Iface](m)
+	yields[A, int64](m)
+	yields[A, float64](m)
+	yields[A, string](m)
+	yields[A, unsafe.Pointer](m)
+	yields[A, Slice](m)
+	yields[A, Iface](m)
+}
+
+// in returns the shape of a key, which it adds where it is new.
+func in(m map[string]*shape, key string) *shape {
+	s := m[key]
+	if s == nil {
+		s = &shape{}
+		m[key] = s
+	}
+	return s
+}
+
+// yields adds the function values of two parameters that loops over functions give, and
+// those without a result.
+func yields[A, B class](m map[string]*shape) {
+	in(m, letter[A]()+letter[B]()+">").adapt = adapt2[A, B]
+	in(m, letter[A]()+letter[B]()+">I").adapt = adapt2r[A, B, int64]
+}
+
+func value2[A, B, R class](m map[string]*shape) {
+	in(m, letter[A]()+letter[B]()+">"+letter[R]()).adapt = adapt2r[A, B, R]
+}
+
+func values2[A, B, R, S class](m map[string]*shape) {
+	in(m, letter[A]()+letter[B]()+">"+letter[R]()+letter[S]()).adapt = adapt2p[A, B, R, S]
+}
+
+func none2[A, B class](m map[string]*shape) {
+	in(m, letter[A]()+letter[B]()+">").call = call2[A, B]
+}
+
+func one2[A, B, R class](m map[string]*shape) {
+	in(m, letter[A]()+letter[B]()+">"+letter[R]()).call = call2r[A, B, R]
+}
+
+func two2[A, B, R, S class](m map[string]*shape) {
+	in(m, letter[A]()+letter[B]()+">"+letter[R]()+letter[S]()).pair = pair2[A, B, R, S]
+}
+
+// adapters adds the function values that libraries want most, methods with their
+// receiver among them.
+func adapters(m map[string]*shape) {
+	value2[int64, int64, float64](m)
+	value2[int64, int64, string](m)
+	value2[float64, float64, float64](m)
+	value2[string, string, string](m)
+	value2[Slice, Slice, float64](m)
+	value2[Slice, Slice, Slice](m)
+	value2[Iface, Iface, Iface](m)
+	value2[Iface, Iface, float64](m)
+	value2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer](m)
+	value2[unsafe.Pointer, int64, unsafe.Pointer](m)
+	value2[unsafe.Pointer, Iface, Iface](m)
+	value2[unsafe.Pointer, Slice, Iface](m)
+	value2[unsafe.Pointer, unsafe.Pointer, Iface](m)
+	value2[int64, Slice, Iface](m)
+	value2[Slice, int64, float64](m)
+	value2[int64, float64, float64](m)
+	value2[float64, int64, float64](m)
+	value2[string, int64, string](m)
+	value2[string, string, Iface](m)
+	value2[unsafe.Pointer, int64, Iface](m)
+	value2[unsafe.Pointer, int64, float64](m)
+	value2[unsafe.Pointer, int64, string](m)
+	value2[unsafe.Pointer, float64, float64](m)
+	values2[unsafe.Pointer, Slice, int64, Iface](m)
+	values2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface](m)
+	values2[unsafe.Pointer, string, unsafe.Pointer, Iface](m)
+	in(m, "PII>").adapt = adapt3[unsafe.Pointer, int64, int64]
+	in(m, "PII>I").adapt = adapt3r[unsafe.Pointer, int64, int64, int64]
+	in(m, "PII>F").adapt = adapt3r[unsafe.Pointer, int64, int64, float64]
+}
+
+// calls2 adds the calls of functions with two parameters, or a method's receiver and one:
+// of the shapes that at least five functions have that cells can import.
+func calls2(m map[string]*shape) {
+	one2[unsafe.Pointer, int64, Iface](m)
+	one2[unsafe.Pointer, Iface, Iface](m)
+	one2[unsafe.Pointer, Slice, Iface](m)
+	one2[unsafe.Pointer, int64, int64](m)
+	one2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer](m)
+	one2[unsafe.Pointer, float64, float64](m)
+	one2[unsafe.Pointer, Iface, int64](m)
+	one2[int64, int64, Iface](m)
+	one2[int64, unsafe.Pointer, Iface](m)
+	one2[unsafe.Pointer, unsafe.Pointer, Iface](m)
+	one2[unsafe.Pointer, string, Iface](m)
+	one2[Slice, Slice, Slice](m)
+	one2[unsafe.Pointer, int64, unsafe.Pointer](m)
+	one2[float64, float64, float64](m)
+	one2[unsafe.Pointer, unsafe.Pointer, int64](m)
+	one2[unsafe.Pointer, Slice, Slice](m)
+	one2[string, int64, Iface](m)
+	one2[int64, int64, int64](m)
+	one2[Slice, Slice, int64](m)
+	one2[string, string, Iface](m)
+	one2[unsafe.Pointer, unsafe.Pointer, Slice](m)
+	one2[Slice, Slice, float64](m)
+	one2[Slice, int64, int64](m)
+	one2[unsafe.Pointer, string, unsafe.Pointer](m)
+	one2[unsafe.Pointer, string, string](m)
+	one2[unsafe.Pointer, int64, float64](m)
+	one2[unsafe.Pointer, Slice, float64](m)
+	one2[unsafe.Pointer, Iface, unsafe.Pointer](m)
+	one2[Iface, Iface, int64](m)
+	one2[unsafe.Pointer, Slice, unsafe.Pointer](m)
+	one2[unsafe.Pointer, Slice, int64](m)
+	one2[string, string, int64](m)
+	one2[float64, float64, unsafe.Pointer](m)
+	one2[string, unsafe.Pointer, Iface](m)
+	one2[unsafe.Pointer, string, Slice](m)
+	one2[unsafe.Pointer, int64, Slice](m)
+	one2[Slice, int64, Slice](m)
+	one2[Slice, int64, Iface](m)
+	one2[Iface, Slice, Iface](m)
+	one2[Slice, Slice, unsafe.Pointer](m)
+	one2[Iface, unsafe.Pointer, unsafe.Pointer](m)
+	one2[Iface, Iface, Iface](m)
+	one2[string, string, string](m)
+	one2[int64, int64, unsafe.Pointer](m)
+	one2[unsafe.Pointer, int64, string](m)
+	one2[int64, Iface, Iface](m)
+	one2[int64, Slice, Iface](m)
+	one2[string, Slice, Iface](m)
+	one2[Slice, string, Slice](m)
+	one2[unsafe.Pointer, string, int64](m)
+	one2[string, Iface, Iface](m)
+	one2[Iface, unsafe.Pointer, Iface](m)
+	one2[Iface, int64, unsafe.Pointer](m)
+	one2[string, int64, unsafe.Pointer](m)
+	one2[Iface, Iface, unsafe.Pointer](m)
+	one2[string, string, unsafe.Pointer](m)
+	one2[Slice, unsafe.Pointer, int64](m)
+	one2[int64, string, Iface](m)
+	one2[Iface, int64, Iface](m)
+	one2[int64, Slice, int64](m)
+	one2[float64, Slice, Slice](m)
+	one2[Slice, string, int64](m)
+	one2[string, Slice, unsafe.Pointer](m)
+	one2[Slice, Iface, Iface](m)
+	one2[Slice, unsafe.Pointer, Slice](m)
+	one2[Iface, unsafe.Pointer, int64](m)
+	one2[Iface, Slice, unsafe.Pointer](m)
+	one2[unsafe.Pointer, Iface, float64](m)
+	one2[int64, Slice, unsafe.Pointer](m)
+	one2[string, unsafe.Pointer, string](m)
+}
+
+// otherCalls2 adds those without a result and with two.
+func otherCalls2(m map[string]*shape) {
+	none2[unsafe.Pointer, Iface](m)
+	none2[unsafe.Pointer, int64](m)
+	none2[unsafe.Pointer, unsafe.Pointer](m)
+	none2[unsafe.Pointer, Slice](m)
+	none2[unsafe.Pointer, float64](m)
+	none2[unsafe.Pointer, string](m)
+	none2[Slice, Slice](m)
+	none2[Iface, Iface](m)
+	none2[Iface, unsafe.Pointer](m)
+	none2[string, Slice](m)
+	none2[Iface, Slice](m)
+	none2[int64, unsafe.Pointer](m)
+	none2[string, string](m)
+	none2[string, Iface](m)
+	none2[string, unsafe.Pointer](m)
+	two2[unsafe.Pointer, Slice, int64, Iface](m)
+	two2[unsafe.Pointer, Slice, unsafe.Pointer, Iface](m)
+	two2[unsafe.Pointer, Iface, int64, Iface](m)
+	two2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface](m)
+	two2[int64, int64, unsafe.Pointer, Iface](m)
+	two2[unsafe.Pointer, string, unsafe.Pointer, Iface](m)
+	two2[int64, int64, int64, Iface](m)
+	two2[int64, Slice, int64, Iface](m)
+	two2[string, string, unsafe.Pointer, Iface](m)
+	two2[string, Slice, int64, Iface](m)
+	two2[Iface, int64, unsafe.Pointer, Iface](m)
+	two2[unsafe.Pointer, string, string, Iface](m)
+	two2[unsafe.Pointer, int64, unsafe.Pointer, Iface](m)
+	two2[unsafe.Pointer, string, int64, Iface](m)
+	two2[string, unsafe.Pointer, unsafe.Pointer, Iface](m)
+	two2[Iface, Slice, int64, Iface](m)
+	two2[Iface, Slice, unsafe.Pointer, Iface](m)
+	two2[unsafe.Pointer, int64, int64, Iface](m)
+	two2[unsafe.Pointer, Iface, unsafe.Pointer, Iface](m)
+	two2[string, int64, int64, Iface](m)
+	two2[string, string, int64, Iface](m)
+	two2[Iface, string, unsafe.Pointer, Iface](m)
+	two2[unsafe.Pointer, Slice, string, Iface](m)
+	two2[string, Slice, unsafe.Pointer, Iface](m)
+	two2[int64, string, unsafe.Pointer, Iface](m)
 }
 
 func results0(m map[string]*shape) {
@@ -98,21 +292,6 @@ func results1[A class](m map[string]*shape) {
 	add("II", &shape{adapt: adapt1p[A, int64, int64], pair: pair1[A, int64, int64]})
 	add("SI", &shape{adapt: adapt1p[A, string, int64], pair: pair1[A, string, int64]})
 	add("EI", &shape{adapt: adapt1p[A, Iface, int64], pair: pair1[A, Iface, int64]})
-}
-
-func results2[A, B class](m map[string]*shape) {
-	a := letter[A]() + letter[B]()
-	m[a+">"] = &shape{adapt: adapt2[A, B], call: call2[A, B]}
-	add := func(k string, s *shape) { m[a+">"+k] = s }
-	add("I", &shape{adapt: adapt2r[A, B, int64], call: call2r[A, B, int64]})
-	add("F", &shape{adapt: adapt2r[A, B, float64], call: call2r[A, B, float64]})
-	add("S", &shape{adapt: adapt2r[A, B, string], call: call2r[A, B, string]})
-	add("P", &shape{adapt: adapt2r[A, B, unsafe.Pointer], call: call2r[A, B, unsafe.Pointer]})
-	add("L", &shape{adapt: adapt2r[A, B, Slice], call: call2r[A, B, Slice]})
-	add("E", &shape{adapt: adapt2r[A, B, Iface], call: call2r[A, B, Iface]})
-	add("IE", &shape{adapt: adapt2p[A, B, int64, Iface], pair: pair2[A, B, int64, Iface]})
-	add("SE", &shape{adapt: adapt2p[A, B, string, Iface], pair: pair2[A, B, string, Iface]})
-	add("PE", &shape{adapt: adapt2p[A, B, unsafe.Pointer, Iface], pair: pair2[A, B, unsafe.Pointer, Iface]})
 }
 
 // wide is how many bytes a value of a class takes in a frame.
@@ -208,6 +387,30 @@ func adapt2p[A, B, R, S class](c *Closure) unsafe.Pointer {
 		r, s := get[R](f, at), get[S](f, at+wide[R]())
 		g.leave(f)
 		return r, s
+	})
+}
+
+func adapt3[A, B, C class](c *Closure) unsafe.Pointer {
+	return function(func(x A, y B, z C) {
+		g, f := c.enter()
+		put(f, first, x)
+		put(f, first+wide[A](), y)
+		put(f, first+wide[A]()+wide[B](), z)
+		g.run(f)
+		g.leave(f)
+	})
+}
+
+func adapt3r[A, B, C, R class](c *Closure) unsafe.Pointer {
+	return function(func(x A, y B, z C) R {
+		g, f := c.enter()
+		put(f, first, x)
+		put(f, first+wide[A](), y)
+		put(f, first+wide[A]()+wide[B](), z)
+		g.run(f)
+		r := get[R](f, first+wide[A]()+wide[B]()+wide[C]())
+		g.leave(f)
+		return r
 	})
 }
 
