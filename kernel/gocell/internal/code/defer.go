@@ -31,29 +31,44 @@ func Defer(p Prepare) Do {
 // called by code that Go has not deferred itself; it goes on from here if nothing
 // recovers it.
 func (c *Frame) runDeferring() {
-	g, depth := c.G, c.G.stack
+	g := c.G
 	c.deferred, c.panicked = nil, nil
+	switch r := c.attempt(); {
+	case r == nil:
+	case g.M.Ends != nil && g.M.Ends(r):
+		g.noted = r
+		panic(r)
+	default:
+		c.panicked = &panicking{value: r}
+		c.runDeferred()
+	}
+	c.goOn()
+}
+
+// attempt runs the body, and the calls that it has deferred unless it panics; it returns
+// the value of the panic. As with G.attempt the frames that a panic has left are gone
+// when it goes on.
+func (c *Frame) attempt() (r any) {
+	g, depth := c.G, c.G.stack
 	ended := false
 	defer func() {
 		if ended {
 			return
 		}
-		if r := recover(); r != nil {
+		r = recover()
+		if r != nil {
 			g.Note(r)
-			if g.M.Ends != nil && g.M.Ends(r) {
-				g.noted = r
-				panic(r)
-			}
-			c.panicked = &panicking{value: r}
-		} // else runtime.Goexit ends the goroutine
+		}
 		g.Top, g.stack = c, depth
-		c.runDeferred()
-		c.goOn()
+		if r == nil { // runtime.Goexit ends the goroutine
+			c.runDeferred()
+			c.goOn()
+		}
 	}()
 	c.Fn.Body(c)
 	c.runDeferred()
 	ended = true
-	c.goOn()
+	return nil
 }
 
 // goOn panics again if nothing has recovered a panic.
