@@ -96,8 +96,22 @@ func TestHostile(t *testing.T) {
 		hostileChild(t, cases)
 		return
 	}
+	runHostile(t, cases, *hostileOnly)
+}
+
+// TestHostileOwnMachine is TestHostile for what another machine has to do by itself.
+func TestHostileOwnMachine(t *testing.T) {
+	if raceDetector {
+		t.Skip("the detector's memory and time are others")
+	}
+	t.Setenv(MachineVariable, "compile")
+	runHostile(t, hostileCases(t), "shared maps: simple|locks by interfaces|marshals itself")
+}
+
+// runHostile runs the cases whose kind or name matches.
+func runHostile(t *testing.T, cases []hostileCase, only string) {
 	for from := 0; from < len(cases); {
-		args := []string{"-test.run=^TestHostile$", "-test.v", "-hostile.from=" + strconv.Itoa(from), "-hostile.only=" + *hostileOnly, "-hostile=" + strconv.FormatBool(*hostileAll)}
+		args := []string{"-test.run=^TestHostile$", "-test.v", "-hostile.from=" + strconv.Itoa(from), "-hostile.only=" + only, "-hostile=" + strconv.FormatBool(*hostileAll)}
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), oversizedChild+"=1", "GOTRACEBACK=single")
 		r, w, err := os.Pipe() // its standard streams are the cells'

@@ -3,6 +3,7 @@
 package gocell
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -101,6 +102,7 @@ func newOwnMachine(s *Session) *ownMachine {
 		return nil
 	}
 	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.Goroutine, vm.LockMap, vm.UnlockMap
+	o.machine.Objects = vm.LockObjects
 	o.machine.Stopped = func(*code.G) { panic(stopping{}) }
 	o.machine.Latest = func() *code.Group { return groupOf(s.machine.Cell()) }
 	o.machine.Foreign = func(g *code.G, value any) bool { return o.foreign(s, g, value) }
@@ -111,6 +113,7 @@ func newOwnMachine(s *Session) *ownMachine {
 		}
 		return false
 	}
+	o.machine.Clock = s.machine.Clock()
 	o.machine.Need = s.machine.Need
 	o.machine.Print = func(text string) { fmt.Fprint(s.machine.Stderr(), text) }
 	o.machine.Panicked = func(g *code.G, value any) {
@@ -134,13 +137,34 @@ func newOwnMachine(s *Session) *ownMachine {
 			name := std.StandInOf(t, method)
 			return o.standIns[name], name != ""
 		},
-		MethodName: check.RuntimeName, StandIn: func(m *types.Func) (reflect.Value, bool) { return o.standIn(s, m) },
+		Shares: shares, MethodName: check.RuntimeName, StandIn: func(m *types.Func) (reflect.Value, bool) { return o.standIn(s, m) },
 		MethodsOf: func(o types.Object) []string { return s.prog.MethodsOf(o) },
 		Instance: func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {
 			return s.prog.Instance(s.machine.Files(), o, method, args)
 		},
 	})
 	return o
+}
+
+// shares says which arguments of a call may be objects of libraries that are maps
+// without locks; see vm.LockObjects.
+func shares(fn reflect.Value, method string, args []reflect.Type) (objects []bool, fixed []reflect.Value, write bool) {
+	name, function := method, false
+	if fn.IsValid() {
+		name, function = vm.SharingFunction(fn)
+	}
+	if function && strings.HasPrefix(name, "flag.") {
+		fixed = append(fixed, reflect.ValueOf(flag.CommandLine))
+	}
+	for i, t := range args {
+		if vm.MayShare(t) {
+			if objects == nil {
+				objects = make([]bool, len(args))
+			}
+			objects[i] = true
+		}
+	}
+	return objects, fixed, vm.MayWrite(name, function)
 }
 
 // symbol returns what cells have under a name of a compiled package.
@@ -216,11 +240,15 @@ func (o *ownMachine) frames(s *Session, g *code.G) []vm.Frame {
 		}
 		p := s.machine.Files().Position(token.Pos(st.Pos))
 		if p.IsValid() && p.Filename != cell.FileName(0) {
-			name := strings.ReplaceAll(strings.TrimPrefix(st.Fn.Name, "main."), ".func1", ".func")
-			frames = append(frames, vm.Frame{Pos: p, Name: name})
+			frames = append(frames, vm.Frame{Pos: p, Name: shownFunction(st.Fn)})
 		}
 	}
 	return frames
+}
+
+// shownFunction returns the name of a function as tracebacks show it.
+func shownFunction(fn *code.Func) string {
+	return strings.ReplaceAll(strings.TrimPrefix(fn.Name, "main."), ".func1", ".func")
 }
 
 // callers returns the calls under way in this goroutine, the innermost first.

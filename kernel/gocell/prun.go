@@ -20,9 +20,6 @@ import (
 // Profile runs the code at a position, and returns what its lines took of the
 // processor's time, also where the code fails.
 func (h host) Profile(ctx context.Context, at token.Position, run func(context.Context) error) (*profile.Profile, error) {
-	if h.s.own != nil {
-		return nil, errors.New("profiles need the usual machine: start the kernel without " + MachineVariable)
-	}
 	var file bytes.Buffer
 	if err := pprof.StartCPUProfile(&file); err != nil {
 		return nil, fmt.Errorf("another profile is being taken: %w", err)
@@ -32,8 +29,10 @@ func (h host) Profile(ctx context.Context, at token.Position, run func(context.C
 		pprof.StopCPUProfile()
 		return nil, errors.New("another profile is being taken")
 	}
+	end := h.s.sampleOwn(sampler)
 	first := []profile.Frame{{Function: "main", File: cell.Name(at.Filename), Line: at.Line}}
 	err := run(ctx)
+	end()
 	pprof.StopCPUProfile()
 	spans := sampler.Stop()
 	raw, derr := profile.Decode(file.Bytes())
@@ -185,7 +184,7 @@ func linesOf(list []profile.Frame) []profile.Frame {
 // for the interpreter.
 func ofInterpreter(function string) bool {
 	return vm.IsInterpreter(function) || strings.HasPrefix(function, "reflect.Value.") || strings.HasPrefix(function, "reflect.call") ||
-		strings.Contains(function, "/kernel/gocell/internal/vm.")
+		strings.HasPrefix(function, "dace.local/kernel/gocell/internal/") || strings.HasPrefix(function, "dace.local/kernel/gocell/rtype.")
 }
 
 func ofRuntime(function string) bool {

@@ -48,6 +48,14 @@ func profiled(t *testing.T, cells ...string) (own, total map[string]int) {
 // an earlier cell has declared, of a library's call the line that calls, of goroutines
 // their own lines below that which starts them. Who waits uses none.
 func TestProfile(t *testing.T) {
+	t.Run("interpreter", profileLines)
+	t.Run("own machine", func(t *testing.T) {
+		t.Setenv(MachineVariable, "compile")
+		profileLines(t)
+	})
+}
+
+func profileLines(t *testing.T) {
 	steps := "8000000"
 	if raceDetector {
 		steps = "250000"
@@ -92,6 +100,14 @@ z := <-done`, "8000000", steps))
 // Functions of cells that a library calls, in goroutines of its own, have their time
 // below the line that calls the library.
 func TestProfileCallbacks(t *testing.T) {
+	t.Run("interpreter", profileCallbacks)
+	t.Run("own machine", func(t *testing.T) {
+		t.Setenv(MachineVariable, "compile")
+		profileCallbacks(t)
+	})
+}
+
+func profileCallbacks(t *testing.T) {
 	own, total := profiled(t, `%%prun
 leading := problem.FromFunc("leading ones", 30, func(x []bool) float64 {
 	n := 0.0

@@ -153,8 +153,10 @@ func Go(p Prepare) Do {
 		c := p(f, g)
 		c.Caller = nil
 		m.others.Add(1)
+		begins := m.begins(f)
 		run := func() {
 			m.begin(g)
+			begins(g)
 			defer func() {
 				defer m.others.Add(-1)
 				defer m.end(g)
@@ -188,6 +190,7 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 	g := m.NewG()
 	g.Group = group
 	m.begin(g)
+	m.begins(nil)(g)
 	ended := false
 	defer func() {
 		defer m.calls.Add(-1)

@@ -206,9 +206,19 @@ type Machine struct {
 	// called only where several goroutines run cells; they may be nil.
 	Lock   func(m unsafe.Pointer, write bool) int
 	Unlock func(lock int, write bool)
+	// Objects locks those of some values that are objects of libraries which goroutines
+	// must not use at the same time, until what it returns is called. It is called only
+	// where several goroutines run cells; it may be nil.
+	Objects func(values []reflect.Value, write bool) (unlock func())
 	// Ends reports whether a panic ends the goroutine without deferred calls; it may
 	// be nil.
 	Ends func(value any) bool
+	// Clock is a counter that moves while a profile is taken; it may be nil.
+	Clock *atomic.Uint32
+	// Begins is called, while a profile is taken, where a function begins in a goroutine
+	// of its own: with the frame of the go statement, nil for a cell. What it returns is
+	// called in the new goroutine.
+	Begins atomic.Pointer[func(f *Frame) func(g *G)]
 	// Print takes the output of print and println.
 	Print func(text string)
 
@@ -236,15 +246,22 @@ type G struct {
 	stack   int
 	noted   any // the panic that has been noted
 	id      uintptr
-	foreign bool // a library has started the goroutine
+	foreign bool   // a library has started the goroutine
+	tick    uint32 // of the clock, when a profile has last looked at the goroutine
+	// Sampled is what the profile that is taken knows of the goroutine.
+	Sampled any
 }
 
 // NewG returns the state of a goroutine that begins.
 func (m *Machine) NewG() *G {
-	if g, ok := m.pool.Get().(*G); ok {
-		return g
+	g, ok := m.pool.Get().(*G)
+	if !ok {
+		g = &G{M: m}
 	}
-	return &G{M: m}
+	if m.Clock != nil {
+		g.tick = m.Clock.Load()
+	}
+	return g
 }
 
 // noCell is for code that runs without a cell.
@@ -252,7 +269,7 @@ var noCell = &Group{}
 
 // Free gives back the state of a goroutine that has ended without a panic.
 func (g *G) Free() {
-	g.Top, g.stack, g.Trace, g.border, g.noted, g.Group = nil, 0, nil, nil, nil, nil
+	g.Top, g.stack, g.Trace, g.border, g.noted, g.Group, g.Sampled = nil, 0, nil, nil, nil, nil, nil
 	g.M.pool.Put(g)
 }
 

@@ -115,23 +115,31 @@ func (g *G) run(f *Frame) {
 		g.outermost(f)
 		return
 	}
+	if r := g.attempt(f); r != nil {
+		panic(r)
+	}
+}
+
+// attempt runs the body, and returns what it panics with. The caller panics again, when
+// the frames that have been left are gone: that a deferred function panics anew at each
+// level of calls takes time quadratic in their number.
+func (g *G) attempt(f *Frame) (r any) {
 	top, depth, ended := g.Top, g.stack, false
 	g.stack += nested
 	defer func() {
-		if ended {
-			return
-		}
-		if r := recover(); r != nil { // the library may recover it
-			g.Note(r)
-			g.Top, g.stack = top, depth
-			g.noted, g.border = r, f
-			panic(r)
+		if !ended {
+			if r = recover(); r != nil { // else the goroutine exits
+				g.Note(r)
+			}
 		}
 		g.Top, g.stack = top, depth
+		if r != nil { // which the library may recover
+			g.noted, g.border = r, f
+		}
 	}()
 	g.call(f)
 	ended = true
-	g.Top, g.stack = top, depth
+	return nil
 }
 
 // outermost is run in a goroutine that a library has started. A panic would end the

@@ -19,6 +19,8 @@ type callee struct {
 	entry *code.Entry      // of cells
 	iface *code.Method     // of an interface
 	lib   code.Val         // a function of a library
+	libFn reflect.Value    // the same, where it is called by name
+	named string           // of a method
 	value code.Val         // a function value
 	rsig  *code.Signature  // with the receiver
 	recv  *code.Val        // what is stored as first parameter
@@ -30,6 +32,11 @@ type callee struct {
 func (f *function) calleeOf(fun ast.Expr) *callee {
 	k := f.callee(ast.Unparen(fun))
 	k.pos = int32(fun.Pos())
+	if f.c.sample != nil {
+		if id, _ := f.nameOf(fun); id != nil {
+			f.c.callees[fun.Pos()] = id.Name
+		}
+	}
 	return k
 }
 
@@ -116,8 +123,8 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 				break
 			}
 		}
-		v := f.libraryFunc(o, id)
-		k.lib, k.rsig = v, code.SignatureOf(f.c.functionType(nil, sig))
+		k.libFn = f.libraryFunc(o, id)
+		k.lib, k.rsig = code.Fixed(code.FuncPointer(k.libFn)), code.SignatureOf(f.c.functionType(nil, sig))
 		return k
 	}
 	k.rsig = code.SignatureOf(f.c.functionType(nil, sig))
@@ -125,12 +132,12 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 }
 
 // libraryFunc returns a function of a compiled package.
-func (f *function) libraryFunc(o *types.Func, n ast.Node) code.Val {
+func (f *function) libraryFunc(o *types.Func, n ast.Node) reflect.Value {
 	v, ok := f.c.host.Symbol(check.PathOf(o.Pkg()), o.Name())
 	if !ok {
 		f.refuse(n, "the function %s.%s is not known here", o.Pkg().Path(), o.Name())
 	}
-	return code.Fixed(code.FuncPointer(v))
+	return v
 }
 
 func (f *function) valueCallee(fun ast.Expr) *callee {
@@ -215,7 +222,7 @@ func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t ty
 	if !ok {
 		f.refuse(n, "the method %s of %s is not known here", m.Name(), recv)
 	}
-	k.lib = code.Fixed(code.FuncPointer(x.Func))
+	k.lib, k.named = code.Fixed(code.FuncPointer(x.Func)), m.Name()
 	k.rsig = code.SignatureOf(x.Func.Type())
 	return k
 }
@@ -273,7 +280,7 @@ func (f *function) interfaceCallee(m *types.Func, v code.Val, t types.Type) *cal
 		return (&callee{sig: sig, recv: &v}).replaced(fn, f.rt(t))
 	}
 	x := f.c.Machine.MethodNamed(f.rt(t), f.c.host.MethodName(m), f.c.method)
-	return &callee{sig: sig, iface: x, recv: &v, rsig: x.Sig}
+	return &callee{sig: sig, iface: x, recv: &v, rsig: x.Sig, named: m.Name()}
 }
 
 // prepare returns what prepares the frame of a call, for functions of libraries
@@ -392,6 +399,73 @@ func (f *function) tuple(e ast.Expr, tuple *types.Tuple) (offs []int32, s code.D
 
 // resultsAt calls a callee and stores its results in the frame.
 func (f *function) resultsAt(k *callee, args []code.Val, offs []int32) code.Do {
+	if g := f.guard(k); g != nil {
+		return f.guarded(g, k, args, offs)
+	}
+	return f.calledAt(k, args, offs)
+}
+
+// A guard is what a call has to lock.
+type guard struct {
+	objects []bool // of receiver and arguments
+	fixed   []reflect.Value
+	write   bool
+}
+
+// guard returns what a call has to lock, nil for most calls.
+func (f *function) guard(k *callee) *guard {
+	if f.c.host.Shares == nil || k.sig == nil || k.lib.E == nil && k.iface == nil {
+		return nil
+	}
+	var list []reflect.Type
+	if k.recv != nil {
+		list = append(list, f.receiverType(k))
+	}
+	for v := range k.sig.Params().Variables() {
+		list = append(list, f.rt(v.Type()))
+	}
+	objects, fixed, write := f.c.host.Shares(k.libFn, k.named, list)
+	if objects == nil && fixed == nil {
+		return nil
+	}
+	return &guard{objects, fixed, write}
+}
+
+// receiverType is the run-time type of a method call's receiver.
+func (f *function) receiverType(k *callee) reflect.Type {
+	if k.iface != nil {
+		return k.iface.Of
+	}
+	return k.recvR
+}
+
+// guarded is resultsAt with locks: receiver and arguments are computed before.
+func (f *function) guarded(g *guard, k *callee, args []code.Val, offs []int32) code.Do {
+	var before []code.Do
+	var objects []code.Object
+	n := 0
+	keep := func(v code.Val, t reflect.Type) code.Val {
+		off := f.add(t)
+		before = append(before, code.Init(code.Slot(off), code.AnyInto(v, t)))
+		if n < len(g.objects) && g.objects[n] {
+			objects = append(objects, code.Object{Off: off, Type: t})
+		}
+		n++
+		return code.InMemory(code.Slot(off), t)
+	}
+	inner := *k
+	if k.recv != nil {
+		recv := keep(*k.recv, f.receiverType(k))
+		inner.recv = &recv
+	}
+	kept := make([]code.Val, len(args))
+	for i, v := range args {
+		kept[i] = keep(v, f.rt(k.sig.Params().At(i).Type()))
+	}
+	return after(before, code.Locked(objects, g.fixed, g.write, f.calledAt(&inner, kept, offs)))
+}
+
+func (f *function) calledAt(k *callee, args []code.Val, offs []int32) code.Do {
 	if k.lib.E != nil {
 		if k.recv != nil {
 			args = append([]code.Val{*k.recv}, args...)
@@ -426,7 +500,7 @@ func (f *function) callExpr(e *ast.CallExpr) code.Val {
 	}
 	t := k.sig.Results().At(0).Type()
 	args, before := f.arguments(e, k.sig)
-	if before != nil || first != nil {
+	if before != nil || first != nil || f.guard(k) != nil {
 		to := f.temp(t)
 		return f.then(f.ordered(first, before, f.resultsAt(k, args, []int32{to})), code.Slot(to), t)
 	}
@@ -523,7 +597,7 @@ func (f *function) callStmt(e *ast.CallExpr) code.Do {
 	first := f.orderly(f.spreads(e), f.operands(e)...)
 	k := f.calleeOf(fun)
 	args, before := f.arguments(e, k.sig)
-	if k.lib.E != nil {
+	if k.lib.E != nil || f.guard(k) != nil {
 		var offs []int32
 		for v := range k.sig.Results().Variables() {
 			offs = append(offs, f.temp(v.Type()))

@@ -37,6 +37,10 @@ type Host struct {
 	StandIn func(m *types.Func) (reflect.Value, bool)
 	// StandInOf is StandIn for a method of a type that an interface holds.
 	StandInOf func(t reflect.Type, method string) (reflect.Value, bool)
+	// Shares says of a function of a library, or of the method with a name, and of the
+	// types of receiver and arguments, which of them may be objects that goroutines must
+	// not use at the same time, and what else of that kind it uses. It may be nil.
+	Shares func(fn reflect.Value, method string, args []reflect.Type) (objects []bool, fixed []reflect.Value, write bool)
 	// MethodName returns the name that a method has in run-time types.
 	MethodName func(f *types.Func) string
 }
@@ -75,6 +79,8 @@ type Compiler struct {
 	depth     int       // how many instances lead to the one that is compiled
 	at        token.Pos // of the instance that is asked for
 	bound     map[*types.Named]bool
+	sample    func(f *code.Frame)  // what statements call while a profile is taken; see code.Sampled
+	callees   map[token.Pos]string // names of called functions, noted for a profile
 }
 
 type methodKey struct {

@@ -69,12 +69,10 @@
 // travel to farms, fetched packages, compiled cells, interrupts and limits on memory.
 // Missing before it can take the interpreter's place:
 //
-//   - locks on objects of libraries that are maps without locks, as graphs of gonum,
-//     when goroutines share them (TestHostile);
+//   - releases: the closures for all kinds of numbers and signatures take 4.7
+//     megabytes, so the build tag release leaves them out;
 //   - loops of cells, methods and function literals as candidates of the second tier:
 //     only declared functions are built by themselves, as with the interpreter;
 //   - a cell's value that a function literal or an interface keeps after an interrupt
-//     or an abandoned cell has not been tried over days (the soak);
-//   - releases: the closures for all kinds of numbers and signatures take four
-//     megabytes, so the build tag release leaves them out.
+//     or an abandoned cell has not been tried over days (the soak).
 package compile

@@ -2,8 +2,10 @@ package compile
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"dace.local/kernel/gocell/internal/code"
 )
@@ -19,7 +21,32 @@ func (f *function) stopBefore(s ast.Stmt, l code.Line) code.Line {
 	if at, ok := f.c.Stops[s]; ok {
 		l.Do, l.Pos = code.StopAt(at.Flag, int32(s.Pos()), at.Stop, l.Do), int32(s.Pos())
 	}
+	if take := f.c.sample; take != nil {
+		l.Do, l.Pos = code.Sampled(f.c.Machine.Clock, int32(s.Pos()), take, l.Do), 0
+	}
 	return l
+}
+
+// SampleBy has code that is compiled from now on call take in its statements (see code.Sampled), and the functions of cells
+// compiled again.
+func (c *Compiler) SampleBy(take func(f *code.Frame)) (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer refused(&err)
+	c.sample, c.callees = take, map[token.Pos]string{}
+	for _, body := range slices.Clone(c.bodies) {
+		body()
+	}
+	c.finish()
+	return nil
+}
+
+// Callee returns the name of the function that is called at a position of a statement
+// that has been compiled for a profile.
+func (c *Compiler) Callee(pos token.Pos) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.callees[pos]
 }
 
 // Local returns a variable of a function's call; it is not valid where the function has

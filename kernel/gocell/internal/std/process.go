@@ -91,6 +91,7 @@ func (l *Library) standIns() map[string]any {
 		"(*sync.RWMutex).Unlock":  unlockRWMutex,
 		"(*sync.RWMutex).RUnlock": unlockReader,
 		"(sync.Locker).Unlock":    unlock,
+		"(*sync.rlocker).Unlock":  unlock, // through an interface of a cell's
 		"(*sync.Cond).Wait":       wait,
 		"(*flag.FlagSet).Parse":   parseFlags,
 		"(*os.Process).Signal":    l.signalProcess,

@@ -23,7 +23,7 @@ type calls struct {
 	deferral *deferral
 	// raised is the panic under way that the debugger has been told of.
 	raised  [2]uintptr
-	sampled sampled // of a profile; see sample.go
+	sampled Sampled // of a profile; see sample.go
 	// idle makes what a goroutine does here happen before what a later goroutine with
 	// the same address does.
 	idle ordered

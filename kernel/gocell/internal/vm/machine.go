@@ -41,9 +41,10 @@ type Machine struct {
 	methods sync.Map             // methodKey: *Method
 	stops   sync.Map             // int: *stopAt
 	runs    runs
-	made    int    // global variables that makeGlobals has made
-	halting uint32 // cells that are to stop; accessed atomically
-	tracing uint32 // 1 while calls note their frames; accessed atomically
+	tick    atomic.Uint32 // the clock of profiles
+	made    int           // global variables that makeGlobals has made
+	halting uint32        // cells that are to stop; accessed atomically
+	tracing uint32        // 1 while calls note their frames; accessed atomically
 }
 
 // An Own is another machine, which answers for what it runs.
@@ -101,6 +102,9 @@ func New(hooks Hooks) *Machine {
 	})
 	return m
 }
+
+// Clock returns a counter that moves while a profile is taken.
+func (m *Machine) Clock() *atomic.Uint32 { return &m.tick }
 
 // Files returns the file set that all positions belong to.
 func (m *Machine) Files() *token.FileSet { return m.in.FileSet() }

@@ -30,7 +30,7 @@ const SpanLabel = "dace.span"
 // A Sampler finds out which lines of a session's cells run.
 type Sampler struct {
 	m    *Machine
-	tick atomic.Uint32
+	tick *atomic.Uint32
 	stop chan struct{}
 
 	mu    sync.Mutex // guards the fields below
@@ -59,12 +59,14 @@ type Place struct {
 // sampling is the active Sampler of this process, whose profiler is one.
 var sampling atomic.Pointer[Sampler]
 
-// sampled is the state of a goroutine.
-type sampled struct {
+// Sampled is the state of a goroutine.
+type Sampled struct {
 	by     *Sampler // nil for a goroutine of a library
 	tick   uint32
 	span   *Span        // nil before the first
 	parent []activeCall // that started the goroutine
+	// Parent is parent where another machine runs the goroutine.
+	Parent []Place
 }
 
 // A sampledStart is a node in place of that where a function begins, whose step runs
@@ -76,7 +78,7 @@ type sampledStart struct {
 
 // StartSampling makes a Sampler active. Only one can be.
 func (m *Machine) StartSampling() (*Sampler, bool) {
-	s := &Sampler{m: m, stop: make(chan struct{}), spans: map[string]*Span{}, steps: map[*function]map[unsafe.Pointer]node{}}
+	s := &Sampler{m: m, tick: &m.tick, stop: make(chan struct{}), spans: map[string]*Span{}, steps: map[*function]map[unsafe.Pointer]node{}}
 	if !sampling.CompareAndSwap(nil, s) {
 		return nil, false
 	}
@@ -119,24 +121,24 @@ func (m *Machine) sampleGoroutine() (begin func() (end func())) {
 	}
 	return func() func() {
 		c := callsHere()
-		c.sampled = sampled{by: s, tick: s.tick.Load(), parent: parent}
+		c.sampled = Sampled{by: s, tick: s.tick.Load(), parent: parent}
 		if parent == nil { // others may be too short for a span of their own
-			s.open(c, nil)
+			s.open(&c.sampled, nil)
 		}
-		return func() { c.sampled = sampled{} }
+		return func() { c.sampled = Sampled{} }
 	}
 }
 
 // open begins a span of this goroutine, which belongs to a line until more is known.
-func (s *Sampler) open(c *calls, at []Place) {
-	c.sampled.span = &Span{At: at}
+func (s *Sampler) open(x *Sampled, at []Place) {
+	x.span = &Span{At: at}
 	s.mu.Lock()
 	if s.spans == nil { // the profile is over
 		s.mu.Unlock()
 		return
 	}
 	id := strconv.Itoa(len(s.spans))
-	s.spans[id] = c.sampled.span
+	s.spans[id] = x.span
 	s.mu.Unlock()
 	goroutine.SetLabel(SpanLabel, id)
 }
@@ -203,17 +205,31 @@ func (s *Sampler) start(fn *function) node {
 // take notes that this goroutine has made a step of a function, and begins its next
 // span.
 func (s *Sampler) take(c *calls, fn *function, made step) {
-	at := s.stack(c, s.nodeOf(fn, made))
-	own := c.sampled.by == s
+	s.Take(&c.sampled, s.stack(c, s.nodeOf(fn, made)))
+}
+
+// Begin returns the state of a goroutine of a cell that begins, which the parent has
+// started; first is true for that of the cell itself.
+func (s *Sampler) Begin(first bool, parent []Place) *Sampled {
+	x := &Sampled{by: s, Parent: parent}
+	if first { // others may be too short for a span of their own
+		s.open(x, nil)
+	}
+	return x
+}
+
+// Take notes that a line of the last place has run in this goroutine until now.
+func (s *Sampler) Take(x *Sampled, at []Place) {
+	own := x.by == s
 	if own {
-		defer s.open(c, at)
+		defer s.open(x, at)
 	}
 	label := goroutine.Label(SpanLabel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch span := s.spans[label]; {
-	case own && c.sampled.span != nil:
-		c.sampled.span.At = at
+	case own && x.span != nil:
+		x.span.At = at
 	case span == nil:
 	case own:
 		span.Whole = append(span.Whole, at)

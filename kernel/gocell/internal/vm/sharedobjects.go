@@ -33,8 +33,8 @@ func isSharing(path string) bool {
 	})
 }
 
-// mayShare reports whether a value of a type may be a guarded object.
-func mayShare(t reflect.Type) bool {
+// MayShare reports whether a value of a type may be a guarded object.
+func MayShare(t reflect.Type) bool {
 	if t == nil {
 		return false
 	}
@@ -42,7 +42,7 @@ func mayShare(t reflect.Type) bool {
 	case reflect.Pointer:
 		return isSharing(t.Elem().PkgPath())
 	case reflect.Slice:
-		return mayShare(t.Elem())
+		return MayShare(t.Elem())
 	case reflect.Interface:
 		return isSharing(t.PkgPath())
 	}
@@ -61,12 +61,10 @@ func lockObjects(n node, run step) step {
 	name, function := "", false
 	var values []func(unsafe.Pointer) reflect.Value
 	if r := callee.rval(); r.IsValid() && r.Kind() == reflect.Func {
-		if f := runtime.FuncForPC(r.Pointer()); f != nil && isSharing(f.Name()) {
-			name, function = f.Name(), true
-		}
+		name, function = SharingFunction(r)
 	}
 	if x := callee.children(); callee.kind() == "selectorExpr" && len(x) == 2 {
-		if t := x[0].typ(); t.p != nil && !function && mayShare(t.reflected()) {
+		if t := x[0].typ(); t.p != nil && !function && MayShare(t.reflected()) {
 			values = append(values, genValue(x[0].p))
 		}
 		if name == "" {
@@ -74,7 +72,7 @@ func lockObjects(n node, run step) step {
 		}
 	}
 	for _, a := range c[1:] {
-		if t := a.typ(); t.p != nil && (t.cat() != "nilT" && mayShare(t.reflected())) {
+		if t := a.typ(); t.p != nil && (t.cat() != "nilT" && MayShare(t.reflected())) {
 			values = append(values, genValue(a.p))
 		}
 	}
@@ -82,38 +80,64 @@ func lockObjects(n node, run step) step {
 	if len(values) == 0 && !flags {
 		return run
 	}
-	write := writes(name, function)
+	write := MayWrite(name, function)
 	return func(f unsafe.Pointer) step {
-		var all []int
-		for _, v := range values {
-			all = lockOf(all, v(f))
+		list := make([]reflect.Value, len(values), len(values)+1)
+		for i, v := range values {
+			list[i] = v(f)
 		}
 		if flags {
-			all = lockOf(all, reflect.ValueOf(flag.CommandLine))
+			list = append(list, reflect.ValueOf(flag.CommandLine))
 		}
-		g := currentG()
-		if _, nested := inObject.Load(g); nested || len(all) == 0 {
-			return run(f)
-		}
-		slices.Sort(all)
-		inObject.Store(g, nil)
-		defer inObject.Delete(g)
-		for _, i := range slices.Compact(all) {
-			if write {
-				objects[i].Lock()
-				defer objects[i].Unlock()
-			} else {
-				objects[i].RLock()
-				defer objects[i].RUnlock()
-			}
-		}
+		defer LockObjects(list, write)()
 		return run(f)
 	}
 }
 
-// writes reports whether a function, by its full name, or a method, by its own,
+// SharingFunction returns the full name of a function of a guarded package.
+func SharingFunction(f reflect.Value) (name string, ok bool) {
+	if f := runtime.FuncForPC(f.Pointer()); f != nil && isSharing(f.Name()) {
+		return f.Name(), true
+	}
+	return "", false
+}
+
+// LockObjects locks the guarded objects among values for this goroutine, until the
+// function that it returns is called.
+func LockObjects(values []reflect.Value, write bool) (unlock func()) {
+	var all []int
+	for _, v := range values {
+		all = lockOf(all, v)
+	}
+	g := currentG()
+	if _, nested := inObject.Load(g); nested || len(all) == 0 {
+		return func() {}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	inObject.Store(g, nil)
+	for _, i := range all {
+		if write {
+			objects[i].Lock()
+		} else {
+			objects[i].RLock()
+		}
+	}
+	return func() {
+		for _, i := range all {
+			if write {
+				objects[i].Unlock()
+			} else {
+				objects[i].RUnlock()
+			}
+		}
+		inObject.Delete(g)
+	}
+}
+
+// MayWrite reports whether a function, by its full name, or a method, by its own,
 // may write to the objects that it is given. Algorithms on graphs only read them.
-func writes(name string, function bool) bool {
+func MayWrite(name string, function bool) bool {
 	if function {
 		return !strings.HasPrefix(name, "gonum.org/v1/gonum/graph/") || strings.Contains(name, "/gen.") || strings.Contains(name, ".Copy")
 	}
