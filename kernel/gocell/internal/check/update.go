@@ -247,7 +247,7 @@ func (u *update) compiled(c *Checked, k *checking, natives []*Unit, replaced map
 // errors.
 func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 	fileVars, likeFile := declarationsOnly(u.src.Body)
-	u.heads(c, k, fileVars)
+	u.heads(c, k, likeFile)
 	if len(k.errs) > 0 {
 		return nil
 	}
@@ -282,18 +282,23 @@ func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 	return nil
 }
 
-// heads checks the heads of the declarations, with the variables whose type is
-// written where the cell is like a file.
-func (u *update) heads(c *Checked, k *checking, fileVars []declaredVar) {
+// heads checks the heads of the declarations, with the variables of the cell whose
+// type is written: all of them where the cell is like a file, else those that
+// constants and types mention, as in const n = len(table).
+func (u *update) heads(c *Checked, k *checking, likeFile bool) {
+	mentioned := map[string]bool{}
+	for _, d := range k.all {
+		if g, ok := d.Decl.(*ast.GenDecl); ok {
+			mention(mentioned, g)
+		}
+	}
 	var more []ast.Decl
 	var anew []string
-	for _, v := range fileVars {
-		if v.spec.Type != nil {
-			for _, n := range v.spec.Names {
-				anew = append(anew, n.Name)
-			}
-			more = append(more, &ast.GenDecl{TokPos: v.spec.Pos(), Tok: token.VAR, Specs: []ast.Spec{
-				&ast.ValueSpec{Names: v.spec.Names, Type: v.spec.Type}}})
+	for _, v := range writtenVars(u.src.Body) {
+		if likeFile || mentioned[v.name.Name] {
+			anew = append(anew, v.name.Name)
+			more = append(more, &ast.GenDecl{TokPos: v.name.Pos(), Tok: token.VAR, Specs: []ast.Spec{
+				&ast.ValueSpec{Names: []*ast.Ident{v.name}, Type: v.typ}}})
 		}
 	}
 	k.heads(more, k.all, c.Redeclared, anew...)
