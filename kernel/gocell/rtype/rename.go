@@ -1,10 +1,12 @@
 package rtype
 
 import (
+	"errors"
 	"fmt"
 	"go/token"
 	"os"
 	"reflect"
+	"sync"
 	"syscall"
 	"unsafe"
 )
@@ -46,6 +48,42 @@ func Rename(t reflect.Type, pkgPath string, rename func(name string) string) err
 	}
 	return nil
 }
+
+// plugins holds the modules whose types RenameLoaded has seen, by where these begin.
+// It grows with the plugins, which live as long as
+// the process.
+var plugins = struct {
+	sync.Mutex // guards modules
+	modules    map[unsafe.Pointer]bool
+}{modules: map[unsafe.Pointer]bool{}}
+
+// RenameLoaded does so for all struct types of the plugins that were loaded since it
+// was called last. The run time has not allocated a plugin's memory, which the checks of
+// pointers under the race detector take for a mistake.
+//
+//go:nocheckptr
+func RenameLoaded(pkgPath string, rename func(name string) string) error {
+	plugins.Lock()
+	defer plugins.Unlock()
+	var errs []error
+	sections, offsets := typelinks()
+	for i, section := range sections {
+		if i == 0 || plugins.modules[section] {
+			continue
+		}
+		plugins.modules[section] = true
+		for _, off := range offsets[i] {
+			errs = append(errs, Rename(typeOf(unsafe.Add(section, off)), pkgPath, rename))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// typelinks returns, for each module, where its types begin, and the offsets of their
+// descriptors: of a plugin it has all.
+//
+//go:linkname typelinks reflect.typelinks
+func typelinks() (sections []unsafe.Pointer, offsets [][]int32)
 
 // writable makes the pages that contain the memory writable.
 func writable(p unsafe.Pointer, size uintptr) error {

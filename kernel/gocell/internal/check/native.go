@@ -286,8 +286,11 @@ func IsGeneric(o types.Object) bool {
 	case *types.Func:
 		return o.Signature().TypeParams().Len() > 0
 	case *types.TypeName:
-		n, ok := o.Type().(*types.Named)
-		return ok && n.TypeParams().Len() > 0 && n.TypeArgs().Len() == 0
+		t, ok := o.Type().(interface {
+			TypeParams() *types.TypeParamList
+			TypeArgs() *types.TypeList
+		})
+		return ok && t.TypeParams().Len() > 0 && t.TypeArgs().Len() == 0
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package compiled
 
 import (
 	"context"
-	"errors"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -216,30 +215,8 @@ func (s *Set) Prepare(ctx context.Context, n *check.Native) error {
 // it restores the names of fields that are not exported, and registers the types
 // of methods, so that the session's types use the same descriptors (rtype.Meet).
 func show(n *check.Native) error {
-	var err error
-	seen := map[reflect.Type]bool{}
-	var fields func(t reflect.Type)
-	fields = func(t reflect.Type) {
-		if seen[t] {
-			return
-		}
-		seen[t] = true
-		switch t.Kind() {
-		case reflect.Struct:
-			err = errors.Join(err, rtype.Rename(t, "main", func(field string) string { return strings.TrimPrefix(field, cell.ExportMark) }))
-			for f := range t.Fields() {
-				if f.Type.Name() == "" {
-					fields(f.Type)
-				}
-			}
-		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-			if t.Elem().Name() == "" {
-				fields(t.Elem())
-			}
-		}
-	}
+	err := rtype.RenameLoaded("main", func(field string) string { return strings.TrimPrefix(field, cell.ExportMark) })
 	show := func(t reflect.Type) {
-		fields(t)
 		if t.Kind() == reflect.Interface {
 			for m := range t.Methods() {
 				rtype.Meet(m.Type)
