@@ -287,7 +287,7 @@ func TestBreaches(t *testing.T) {
 
 // repositoryFiles returns the files of the repository, including those that are
 // not committed yet, and without those that git ignores.
-func repositoryFiles(t *testing.T) []string {
+func repositoryFiles(t testing.TB) []string {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = ".."

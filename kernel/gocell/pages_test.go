@@ -24,7 +24,7 @@ import (
 // pages are the guides whose code blocks TestPages runs.
 var pages = []string{
 	"dacelib/TUTORIAL.md", "dacelib/frame/README.md", "dacelib/figure/README.md", "dacelib/problem/README.md",
-	"dacelib/docs/nir.md", "dacelib/docs/paper.md",
+	"dacelib/docs/nir.md", "dacelib/docs/paper.md", "dacelib/docs/similarity.md", "dacelib/docs/solvers.md",
 	"kernel/display/README.md", "kernel/docs/cells.md", "kernel/docs/cheatsheet.md", "kernel/docs/coming-from.md", "kernel/docs/troubleshooting.md", "kernel/docs/own-code.md", "kernel/gocell/MAGICS.md", "notebooks/tasks.md",
 }
 
