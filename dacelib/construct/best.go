@@ -172,6 +172,7 @@ func (r *rungs) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.slow = seconds*float64(c.s.Evaluations) >= slowRun
 	r.most, r.total = math.MaxInt, defaultRuns*c.s.Evaluations
 	if b := c.s.Budget.Runs; b > 0 {
 		r.most, r.total = b, b*c.s.Evaluations
@@ -250,6 +251,9 @@ func (r *rungs) run(ctx context.Context) error {
 	}
 	return r.finish()
 }
+
+// slowRun is the time in seconds of evaluations from which on each run has an event.
+const slowRun = 0.1
 
 // affordable returns the evaluations that Budget.Seconds pays for, if one takes some
 // seconds.

@@ -3,12 +3,15 @@ package construct_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"dace.local/dacelib/brkga"
 	"dace.local/dacelib/construct"
@@ -102,6 +105,57 @@ func TestBestChoosesSolver(t *testing.T) {
 	}
 	if text := r.String(); r.Portfolio.Members[0].Solver() != "knows" || !strings.Contains(text, "A portfolio does not pay here") {
 		t.Error(text)
+	}
+}
+
+// Where a run takes long, each has an event, so that the time left can be told, and
+// the result is that of an objective that is fast.
+func TestBestSlow(t *testing.T) {
+	build := func(slow bool, workers int) (construct.Result, []run.Event) {
+		var calls atomic.Int64
+		var training []problem.Problem
+		for i := range 3 {
+			training = append(training, problem.FromContext(fmt.Sprint("slow-", i), 20, func(_ context.Context, x []bool) (float64, error) {
+				if slow && calls.Add(1) <= 60 { // as its time is measured
+					time.Sleep(5 * time.Millisecond)
+				}
+				n := 0.0
+				for k, b := range x {
+					if b == (k%(i+2) == 0) {
+						n++
+					}
+				}
+				return n, nil
+			}))
+		}
+		var events []run.Event
+		s := construct.Settings{Solvers: some(t), Evaluations: 40, Members: 2, Workers: workers, OnEvent: func(e run.Event) { events = append(events, e) }}
+		s.Budget.Evaluations = 8_000
+		r, err := construct.Best(t.Context(), training, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, events
+	}
+	fast, _ := build(false, 1)
+	for workers := range 4 {
+		r, events := build(true, workers)
+		if !reflect.DeepEqual(r.Portfolio, fast.Portfolio) {
+			t.Errorf("%d workers: %v, of the fast objective %v", workers, r.Portfolio, fast.Portfolio)
+		}
+		last := -1
+		for _, e := range events {
+			if e.Stage != "race" {
+				continue
+			}
+			if e.Step != last && e.Step != last+1 && e.Step != e.Total {
+				t.Fatalf("%d workers: event %d after event %d", workers, e.Step, last)
+			}
+			last = e.Step
+		}
+		if last < 150 {
+			t.Errorf("%d workers: events up to %d", workers, last)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"dace.local/dacelib/internal/jsonfloat"
@@ -46,6 +47,8 @@ type coevolution struct {
 	// before and all count runs for events, if all is not 0: those before the present
 	// step, and those of the whole construction, about.
 	before, all int
+	// slow says that a run takes so long that each has an event.
+	slow bool
 
 	method string
 	s      Settings
@@ -183,6 +186,18 @@ func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []so
 	one.seeds = 1
 	ctx = openings.With(ctx)
 	size := 1
+	if c.slow && j.farm == nil {
+		size = c.s.Workers // no core waits as one configuration ends
+		var mu sync.Mutex  // guards made, and sends events in their order
+		made := c.before + len(s.Rows)*len(instances)
+		c.e.emit(run.Event{Stage: at.Stage, Step: made, Total: c.all})
+		one.ran = func() {
+			mu.Lock()
+			defer mu.Unlock()
+			made++
+			c.e.emit(run.Event{Stage: at.Stage, Step: min(c.all, made), Total: c.all})
+		}
+	}
 	for len(s.Rows) < total {
 		k, first := len(s.Rows)/len(configs), len(s.Rows)%len(configs)
 		part := configs[first:min(first+size, len(configs))]
@@ -197,7 +212,10 @@ func (c *coevolution) runAll(ctx context.Context, at step, j judge, configs []so
 		if err != nil {
 			return nil, err
 		}
-		size = int(checkpointEvery/max(1, time.Since(began)/time.Duration(len(part)))) + 1
+		size = int(checkpointEvery/max(1, time.Since(began)/time.Duration(len(part))))/c.s.Workers*c.s.Workers + c.s.Workers
+		if one.ran != nil {
+			continue
+		}
 		e := run.Event{Stage: at.stage(), Step: len(s.Rows), Total: total}
 		if c.all > 0 { // of the whole construction
 			e = run.Event{Stage: at.Stage, Step: min(c.all, c.before+len(s.Rows)*len(instances)), Total: c.all}

@@ -21,6 +21,10 @@ type judge struct {
 	raw         bool // whether instances are not normalised: -Inf has no number then
 
 	farm farm.Pool // nil for this process
+
+	// ran, unless it is nil, has each run made by itself, on whatever core is free,
+	// and is called after each.
+	ran func()
 }
 
 // seed returns the k-th of the seeds that are derived from seed.
@@ -33,7 +37,20 @@ func (j judge) seed(seed uint64, k int) uint64 {
 
 // run makes the runs and adds their cost to spent.
 func (j judge) run(ctx context.Context, jobs []solver.Job, workers int, spent *Cost) ([]solver.Result, error) {
-	results, err := solver.RunAll(ctx, jobs, workers)
+	results := make([]solver.Result, len(jobs))
+	var err error
+	if j.ran == nil {
+		results, err = solver.RunAll(ctx, jobs, workers)
+	} else {
+		err = run.Each(workers, len(jobs), func(i int) error {
+			found, err := solver.RunAll(ctx, jobs[i:i+1], 1)
+			if err == nil {
+				results[i] = found[0]
+				j.ran()
+			}
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
