@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "ff39f59f65344f9ffb88747ba9072cab12bc1693699ab2c8ed5e966c5e9601ba"
+const Sum = "4d1a4b31677007a2eaaf8dfcb85a56c22dc5b63cf4ef3b00a6fa94fdff0d52ca"
