@@ -75,7 +75,7 @@ func newEngine(name string, args []string, streams cli.Streams) (engine.Engine, 
 		return yaegi.New(args, cli.Build())
 	}
 	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Build(),
-		StartFile: startFile(streams), KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept,
+		StartFile: startFile(streams), KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept, Stale: streams.Kept,
 		Compiler: &native.Loader{Shared: setup.Shared()}, CompileAfter: gocell.HotAfter})
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)

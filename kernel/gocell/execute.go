@@ -41,7 +41,7 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	if !input.Silent {
 		defer s.hooks(ctx, input, out)(&err)
 	}
-	res, err = s.steps(ctx, input, out)
+	res, err = s.watchedSteps(ctx, input, out, false)
 	if err == nil && res.Next == nil && s.formats.Load() {
 		res.Next = s.formatted(text)
 	}
@@ -65,6 +65,10 @@ func (s *Session) executeGo(ctx context.Context, src *check.Source, out engine.O
 // run checks, compiles and runs a parsed cell.
 func (s *Session) run(ctx context.Context, src *check.Source, isProgram bool, out engine.Outputs) (res engine.Result, err error) {
 	var value syncValue[engine.Bundle]
+	if s.opts.Stale && src.Number > 0 {
+		src.Effects = &check.Effects{}
+		defer func() { s.stale.note(s, src) }()
+	}
 	err = s.runWith(ctx, src, isProgram, out, func(values []any) {
 		s.results.note(src, values)
 		value.set(display.Result(values, false))
@@ -93,6 +97,10 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 	}
 	for _, n := range c.Notes {
 		out.Stderr(n + "\n")
+	}
+	if src.Effects != nil {
+		src.Effects = c.Effects(s.prog)
+		s.stale.begin(s, src)
 	}
 
 	if err := s.link(ctx, c, out); err != nil {

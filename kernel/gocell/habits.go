@@ -174,15 +174,20 @@ func (s *Session) rerun(c *magic.Call) (engine.Result, error) {
 	if err != nil {
 		return engine.Result{}, err
 	}
-	numbers, err := c.Cells(args)
-	if err != nil {
+	var numbers []int
+	if len(args) == 1 && args[0] == "stale" {
+		if numbers = s.stale.numbers(); len(numbers) == 0 {
+			c.Out.Stdout(nothingStale)
+			return engine.Result{}, nil
+		}
+	} else if numbers, err = c.Cells(args); err != nil {
 		return engine.Result{}, err
 	}
 	if len(args) == 0 && len(numbers) > 1 {
 		numbers = numbers[len(numbers)-1:]
 	}
 	if len(numbers) == 0 {
-		return engine.Result{}, errors.New("there are no such cells: " + "%rerun [RANGE...]")
+		return engine.Result{}, errors.New("there are no such cells: " + "%rerun [stale|RANGE...]")
 	}
 	running, _ := c.Ctx.Value(rerunning{}).([]int)
 	running = append(slices.Clip(running), c.Cell.Number)
@@ -204,7 +209,7 @@ func (s *Session) rerun(c *magic.Call) (engine.Result, error) {
 			}
 			c.Out.Stdout(fmt.Sprintf("In[%d]: %s\n", n, first))
 		}
-		if res, err = s.steps(context.WithValue(c.Ctx, rerunning{}, running), engine.Cell{Number: n, Code: text, ID: s.cellID(n)}, c.Out); err != nil {
+		if res, err = s.watchedSteps(context.WithValue(c.Ctx, rerunning{}, running), engine.Cell{Number: n, Code: text, ID: s.cellID(n)}, c.Out, true); err != nil {
 			return res, err
 		}
 	}

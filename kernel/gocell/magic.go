@@ -34,7 +34,8 @@ func (s *Session) newMagics() *magic.Set {
 		}
 	}
 	set := magic.NewSet(host{s}.functions, append(s.gonbMagics(),
-		magic.Magic{Name: "%rerun", Usage: "%rerun [RANGE...]", Short: "runs cells of the session again: the last one, or those of numbers", Doc: aboutRerun, Run: s.rerun},
+		magic.Magic{Name: "%rerun", Usage: "%rerun [stale|RANGE...]", Short: "runs cells of the session again: the last one, or those of numbers", Doc: aboutRerun, Run: s.rerun},
+		magic.Magic{Name: "%stale", Usage: "%stale", Short: "lists the cells whose output does not follow from what is declared now", Doc: aboutStale, Run: words(s.listStale)},
 		magic.Magic{Name: "%store", Usage: "%store [-r|-d|-z] [NAME...]", Short: "keeps variables and functions for later sessions; -r brings them back", Doc: aboutStore,
 			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.store(c) }},
 		magic.Magic{Name: "%fmt", Usage: "%fmt [on|off]", Short: "formats the cell as gofmt does, and runs the rest of it", Doc: aboutFormat, Run: s.format},
@@ -94,9 +95,18 @@ are kept, and 256 MB in all.
 	%output
 	%output 3 1000-1100
 	%output -f log.txt 3`
-	aboutRerun = `A RANGE is a cell's number or 3-7. Without arguments it is the cell before this one.
+	aboutRerun = `A RANGE is a cell's number or 3-7. "stale" runs the cells that %stale lists, in
+order. Without arguments it is the cell before this one.
 
-	%rerun 1-3`
+	%rerun 1-3
+	%rerun stale`
+	aboutStale = `A cell is stale when a variable or declaration that it has read was declared anew or
+changed since by another cell, or is what a stale cell computes. A variable that a
+cell merely updates (n++, m[k] = v) makes those cells stale that stand below it. The
+line below a cell's output says which became stale by it.
+
+	%stale
+	%rerun stale`
 	aboutStore = `What is kept is plain data (numbers, texts, and slices, maps and structs of them)
 with the types that cells declare, and functions with the variables that they read.
 -r brings back those named, or all; -d forgets them, -z forgets all. Without
@@ -307,6 +317,7 @@ func (h host) Reset() {
 	defer h.s.mu.Unlock()
 	h.s.prog = h.s.prog.Emptied()
 	h.s.results.clear()
+	h.s.stale.clear()
 }
 
 // drop gives up the values of names. The caller has the turn to compile, and does not

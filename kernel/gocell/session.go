@@ -49,6 +49,8 @@ type Options struct {
 	// Compiler builds the cells that begin with %%compile. Without a compiler
 	// those cells are interpreted.
 	Compiler Compiler
+	// Stale says below a cell's output which cells are stale by it.
+	Stale bool
 	// StartFile is the name of a file of Go that runs before the first cell, "" for
 	// none; a file that does not exist is none.
 	StartFile string
@@ -80,7 +82,8 @@ type Session struct {
 	widgets model.Session // widgets that the cells have shown
 
 	errorVars errorVars // only Execute uses it
-	results   results   // of cells, for _ and Out; guarded by the turn to compile
+	stale     staleCells
+	results   results // of cells, for _ and Out; guarded by the turn to compile
 
 	shown   outputs     // of the cells, where they are kept
 	formats atomic.Bool // cells are formatted when they have run

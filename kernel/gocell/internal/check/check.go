@@ -45,6 +45,8 @@ type Unit struct {
 	// parts are the interpreted units that a unit of lifted types is made of,
 	// see lift.go.
 	parts []*Unit
+	// changed holds the names that it changes, see changes; nil until they are wanted.
+	changed map[string]bool
 }
 
 func (u *Unit) String() string {

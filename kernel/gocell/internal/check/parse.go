@@ -37,6 +37,8 @@ type Source struct {
 	Last    ast.Stmt       // the last statement, if the cell ends with a statement
 	Quiet   bool           // the cell ends with a semicolon: its value is not shown
 	Program bool           // begins with package main
+	// Effects is what the cell does, once it is checked, where it is not nil before.
+	Effects *Effects
 	// Recalled holds the variables that stand for results of earlier cells.
 	Recalled []*types.Var
 	// Results holds the types of the last expression, once the cell is checked.

@@ -1,0 +1,199 @@
+package check
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Effects is what a cell does to names of the session.
+type Effects struct {
+	Reads    map[string]bool // that it uses, also through functions of the session
+	Declares map[string]bool // that it declares or defines
+	Sets     map[string]bool // variables that it gives a value which does not depend on the one before
+	Updates  map[string]bool // other variables that it may change
+	// Same holds those of Declares that are declared by the same text as before.
+	Same map[string]bool
+}
+
+// Effects returns what a checked cell does, before it is lowered. before is the program
+// before the cell.
+func (c *Checked) Effects(before *Program) *Effects {
+	e := &Effects{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, v := range c.Vars {
+		e.Declares[v.Name()] = true
+	}
+	texts := map[string]string{}
+	for _, u := range before.Units {
+		if u.Method == "" && u.native == nil {
+			for _, n := range u.Names {
+				texts[n] = u.Text
+			}
+		}
+	}
+	for _, d := range c.Decls {
+		if !d.Own {
+			continue
+		}
+		for _, n := range d.Unit.Names {
+			e.Declares[n] = true
+			if d.Unit.Method == "" && texts[n] == d.Unit.Text {
+				e.Same[n] = true
+			}
+		}
+		e.use(c, d.Decl)
+	}
+	for _, n := range c.Natives {
+		if n.own {
+			for _, name := range n.Unit.Names {
+				e.Declares[name] = true
+			}
+			for name := range n.Unit.deps {
+				e.Reads[name] = true
+			}
+		}
+	}
+	e.use(c, c.Source.Body)
+	c.Next.follow(e)
+	for n := range e.Declares {
+		delete(e.Sets, n)
+		delete(e.Updates, n)
+	}
+	return e
+}
+
+// use adds what a declaration or the statements of a cell do themselves.
+func (e *Effects) use(c *Checked, n ast.Node) {
+	ofSession := func(id *ast.Ident) bool {
+		o := c.Info.Uses[id]
+		if _, isPkg := o.(*types.PkgName); o == nil || isPkg || id.Name == "ctx" {
+			return false
+		}
+		return o.Pkg() == c.Next.Package && PackageLevel(o) || OfNative(o)
+	}
+	update := func(x ast.Expr) {
+		if id := rootOf(x); id != nil && ofSession(id) {
+			e.Updates[id.Name] = true
+		}
+	}
+	set := map[*ast.Ident]bool{} // names on the left of =
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				return true
+			}
+			used := map[string]bool{}
+			for _, x := range n.Rhs {
+				mention(used, x)
+			}
+			for _, x := range n.Lhs {
+				id, isName := x.(*ast.Ident)
+				if isName && n.Tok == token.ASSIGN && ofSession(id) && !used[id.Name] {
+					set[id], e.Sets[id.Name] = true, true
+					continue
+				}
+				update(x)
+			}
+		case *ast.IncDecStmt:
+			update(n.X)
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN {
+				update(n.Key)
+				if n.Value != nil {
+					update(n.Value)
+				}
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				update(n.X)
+			}
+		case *ast.SelectorExpr:
+			if s := c.Info.Selections[n]; s != nil && s.Kind() == types.MethodVal {
+				if f, ok := s.Obj().(*types.Func); ok && f.Signature().Recv() != nil {
+					if _, pointer := f.Signature().Recv().Type().(*types.Pointer); pointer {
+						update(n.X)
+					}
+				}
+			}
+		case *ast.Ident:
+			if ofSession(n) && !set[n] {
+				e.Reads[n.Name] = true
+			}
+		}
+		return true
+	})
+}
+
+// follow adds what the functions of the session do that the cell uses.
+func (p *Program) follow(e *Effects) {
+	units := map[string][]*Unit{}
+	for _, u := range p.Units {
+		for _, n := range u.Names {
+			units[n] = append(units[n], u)
+		}
+	}
+	var visit func(name string)
+	seen := map[*Unit]bool{}
+	visit = func(name string) {
+		for _, u := range units[name] {
+			if seen[u] {
+				continue
+			}
+			seen[u] = true
+			for n := range u.deps {
+				if p.Names[n] != nil && n != "ctx" {
+					e.Reads[n] = true
+					visit(n)
+				}
+			}
+			for n := range u.changes() {
+				if u.deps[n] {
+					e.Updates[n] = true
+				}
+			}
+		}
+	}
+	for n := range e.Reads {
+		visit(n)
+	}
+	for n := range e.Declares {
+		delete(e.Reads, n)
+	}
+}
+
+// changes returns the names that a function changes, by its text.
+func (u *Unit) changes() map[string]bool {
+	if u.changed != nil {
+		return u.changed
+	}
+	u.changed = map[string]bool{}
+	if u.native == nil {
+		decls, _ := u.Parse(token.NewFileSet())
+		note := func(xs ...ast.Expr) {
+			for _, x := range xs {
+				if id := rootOf(x); x != nil && id != nil {
+					u.changed[id.Name] = true
+				}
+			}
+		}
+		for _, d := range decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.AssignStmt:
+					if n.Tok != token.DEFINE {
+						note(n.Lhs...)
+					}
+				case *ast.IncDecStmt:
+					note(n.X)
+				case *ast.UnaryExpr:
+					if n.Op == token.AND {
+						note(n.X)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return u.changed
+}
