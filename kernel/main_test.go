@@ -306,6 +306,23 @@ func TestReplPiped(t *testing.T) {
 	}
 }
 
+// TestRunCheckOrder checks a notebook whose outputs come from cells run out of order.
+func TestRunCheckOrder(t *testing.T) {
+	dir := t.TempDir()
+	const nb = `{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+{"cell_type": "code", "id": "a", "metadata": {}, "source": "x * 2", "execution_count": 4, "outputs": []},
+{"cell_type": "code", "id": "b", "metadata": {}, "source": "x := 3", "execution_count": 1, "outputs": []}]}`
+	if err := os.WriteFile(filepath.Join(dir, "nb.ipynb"), []byte(nb), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := dace(t, dir, "", "run", "-check", "nb.ipynb")
+	for _, want := range []string{"nb.ipynb, not in one run from top to bottom: cell 1 is In[4]", "cell 2 (In[1]) was run before cell 1 (In[4])", "it uses x, which is declared below, in cell 2"} {
+		if code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, no %q in %q", code, want, errs)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	code, out, _ := dace(t, t.TempDir(), "", "version")
 	for _, s := range []string{"dace ", "go       go1.", "yaegi    v0.16.2-", "cpu      "} {

@@ -163,11 +163,12 @@ func (st *staleCells) finish(input engine.Cell, r *changing) string {
 			by = append(by, name)
 		}
 	}
-	for _, x := range st.inOrder() {
+	all, changed := st.inOrder(), slices.Sorted(maps.Keys(r.changed))
+	for _, x := range all {
 		if x == now {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(r.changed)) {
+		for _, name := range changed {
 			if x.reads[name] && name != "err" && name != "ok" && (!e.Updates[name] || x.place > now.place) {
 				mark(x, name)
 				break
@@ -175,7 +176,7 @@ func (st *staleCells) finish(input engine.Cell, r *changing) string {
 		}
 	}
 	for i := 0; i < len(fresh); i++ { // what they compute is stale, too
-		for _, x := range st.inOrder() {
+		for _, x := range all {
 			if x == now || x.stale != "" || x.place < fresh[i].place {
 				continue
 			}

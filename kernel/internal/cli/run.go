@@ -40,8 +40,10 @@ there is none. Numbers, true, false, durations (90s) and quoted texts are
 taken as such, anything else is a text; name:=expression gives any Go. Of
 several notebooks, each gets the parameters that its tagged cell declares.
 
--check compares each cell's outputs with those stored in the notebook, says
-which cell differs and how, and writes nothing without -o. Numbers may differ by
+-check says whether the stored outputs could come from running the notebook from
+top to bottom: by the execution counts, by names that are used above the cell that
+declares them, and by running it. It compares each cell's outputs with those
+stored, says which cell differs and how, and writes nothing without -o. Numbers may differ by
 -tolerance and by one in their last digit, figures in -pixels of their pixels;
 durations, progress bars and cells tagged nbval-ignore-output are not compared.
 
@@ -186,6 +188,9 @@ func run(env *Env, v *verb, o runOptions) int {
 	}
 	stored := nb
 	if o.check {
+		for _, why := range notebook.Order(nb) {
+			fmt.Fprintf(env.Stderr, "%s, not in one run from top to bottom: %s\n", o.in, why)
+		}
 		if nb, err = nb.Copy(); err != nil {
 			return v.fail(env, err)
 		}
@@ -253,6 +258,12 @@ func run(env *Env, v *verb, o runOptions) int {
 	var cell *notebook.CellError
 	if errors.As(runErr, &cell) && len(undeclared) > 0 && cell.Cell.HasTag("injected-parameters") {
 		runErr = fmt.Errorf("%w (no such parameter: %s)", runErr, strings.Join(undeclared, ", "))
+	}
+	var failed *engine.Error
+	if errors.As(runErr, &cell) && errors.As(runErr, &failed) {
+		for _, why := range notebook.DeclaredBelow(nb, cell.Cell, failed.Text()) {
+			runErr = fmt.Errorf("%w (%s)", runErr, why)
+		}
 	}
 	return v.fail(env, runErr)
 }

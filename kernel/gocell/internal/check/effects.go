@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Effects is what a cell does to names of the session.
@@ -23,13 +24,13 @@ func (c *Checked) Effects(before *Program) *Effects {
 	for _, v := range c.Vars {
 		e.Declares[v.Name()] = true
 	}
-	texts := map[string]string{}
-	for _, u := range before.Units {
-		if u.Method == "" && u.native == nil {
-			for _, n := range u.Names {
-				texts[n] = u.Text
+	text := func(name string) string { // of the declaration before
+		for _, u := range before.Units {
+			if u.Method == "" && u.native == nil && slices.Contains(u.Names, name) {
+				return u.Text
 			}
 		}
+		return ""
 	}
 	for _, d := range c.Decls {
 		if !d.Own {
@@ -37,7 +38,7 @@ func (c *Checked) Effects(before *Program) *Effects {
 		}
 		for _, n := range d.Unit.Names {
 			e.Declares[n] = true
-			if d.Unit.Method == "" && texts[n] == d.Unit.Text {
+			if d.Unit.Method == "" && text(n) == d.Unit.Text {
 				e.Same[n] = true
 			}
 		}
@@ -127,6 +128,9 @@ func (e *Effects) use(c *Checked, n ast.Node) {
 
 // follow adds what the functions of the session do that the cell uses.
 func (p *Program) follow(e *Effects) {
+	if len(e.Reads) == 0 {
+		return
+	}
 	units := map[string][]*Unit{}
 	for _, u := range p.Units {
 		for _, n := range u.Names {
