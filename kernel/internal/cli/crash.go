@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -49,12 +51,17 @@ func keepCrash(connectionFile string, eng engine.Engine) (engine.Engine, func())
 // noThreads is what ends a kernel that is not allowed to start a thread.
 const noThreads = "The kernel was aborted, most often because it could start no more threads: processes, threads or addresses are limited (ulimit -u, ulimit -v, the pids of a control group)"
 
+// inCRE matches the words of a kernel that a signal in a function of C has ended: the
+// signal, the function, the function of a cell that called it, and its line.
+var inCRE = regexp.MustCompile(`(?s)^(SIG\w+: [^\n]*)\n.*signal arrived during cgo execution\n.*?\._Cfunc_(\w+)\(.*?/c[0-9a-f]+\.([^\n(]+)\([^\n]*\n\t\S*c\d+\.go:(\d+)`)
+
 // lastEnd describes to the user how a kernel ended; "" if there is nothing to
 // report. Kills is the system's current count of processes killed for lack of
 // memory.
 func lastEnd(end crash.End, kills int64) string {
-	cell, before := end.Doing, int64(-1)
-	if c, n, ok := strings.Cut(end.Doing, " kills="); ok {
+	doing, inC, _ := strings.Cut(end.Doing, " C=")
+	cell, before := doing, int64(-1)
+	if c, n, ok := strings.Cut(doing, " kills="); ok {
 		cell = c
 		fmt.Sscan(n, &before)
 	}
@@ -101,6 +108,9 @@ func lastEnd(end crash.End, kills int64) string {
 			break
 		}
 	}
+	if m := inCRE.FindStringSubmatch(end.Words); m != nil {
+		what = fmt.Sprintf("The C function %s, which %s calls in line %s of its cell (C was in %s), failed (%s) and ended the kernel", m[2], m[3], m[4], cmp.Or(inC, "a compiled cell"), m[1])
+	}
 	return fmt.Sprintf("%s%s. %sIts last words:\n    %s\n", what, while, gone, strings.ReplaceAll(end.Words, "\n", "\n    "))
 }
 
@@ -113,12 +123,16 @@ type noted struct {
 	mu    sync.Mutex // guards last, cells and note
 	last  string     // message for the first cell about the previous kernel
 	cells []string   // that run, oldest first
+	inC   []string   // that import C, the last ones
 }
 
 // Execute runs a cell. Before the first one it reports how the previous kernel
 // ended.
 func (n *noted) Execute(ctx context.Context, cell engine.Cell, out engine.Outputs) (engine.Result, error) {
 	name := fmt.Sprintf("In[%d]", cell.Number)
+	if strings.HasPrefix(strings.TrimSpace(cell.Code), "%%compile") && importC.MatchString(cell.Code) {
+		n.noteC(name)
+	}
 	if last := n.begin(name, cell.Silent); last != "" {
 		out.Stderr(last)
 	}
@@ -139,6 +153,16 @@ func (n *noted) begin(name string, silent bool) (last string) {
 	return last
 }
 
+var importC = regexp.MustCompile(`import\s*(\(\s*)?"C"`)
+
+// noteC notes a cell with a text in C.
+func (n *noted) noteC(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.inC = append(slices.DeleteFunc(n.inC, func(c string) bool { return c == name }), name)
+	n.inC = n.inC[max(0, len(n.inC)-6):]
+}
+
 func (n *noted) end(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -155,7 +179,11 @@ func (n *noted) doing() {
 	case len(n.cells) == 0:
 		n.note.Doing("")
 	default:
-		n.note.Doing(fmt.Sprintf("%s kills=%d", strings.Join(n.cells, ", "), n.kills))
+		doing := fmt.Sprintf("%s kills=%d", strings.Join(n.cells, ", "), n.kills)
+		if len(n.inC) > 0 {
+			doing += " C=" + strings.Join(n.inC, ", ")
+		}
+		n.note.Doing(doing)
 	}
 }
 

@@ -163,6 +163,8 @@ func TestLastEnd(t *testing.T) {
 		{crash.End{Doing: "In[2] kills=3"}, 3, "The kernel was ended while In[2] ran by a signal from outside (SIGKILL, SIGTERM or SIGHUP), or its connections were closed; the system has not killed it"},
 		{crash.End{Doing: "In[2] kills=-1"}, -1, "The kernel was ended while In[2] ran by a signal (SIGKILL, SIGTERM or SIGHUP), or its connections were closed. Where memory is short"},
 		{crash.End{Doing: "In[2] kills=3", Words: "runtime: program exceeds 10000-thread limit\nfatal error: thread exhaustion\n\nx"}, 3, "More than 10,000 goroutines were in system calls that block"},
+		{crash.End{Doing: "In[5] kills=3 C=In[4]", Words: "SIGSEGV: segmentation violation\nPC=0x7f1b14e15c12 m=0 sigcode=1 addr=0x0\nsignal arrived during cgo execution\n\ngoroutine 13 gp=0x11 m=0 mp=0x51 [syscall]:\nruntime.cgocall(0x7f, 0x11)\n\t/go/src/runtime/cgocall.go:167 +0x56\ndace.local/cells/cc656e693ea0c80069f1d._Cfunc_deref(0x0)\n\t_cgo_gotypes.go:48 +0x49\ndace.local/cells/cc656e693ea0c80069f1d.read()\n\tc0.go:6 +0x1b"}, 3,
+			"The C function deref, which read calls in line 6 of its cell (C was in In[4]), failed (SIGSEGV: segmentation violation) and ended the kernel while In[5] ran."},
 		{crash.End{Words: "fatal error: x\n\nmain.f() // out of memory"}, 0, "The kernel has ended. What the session declared is gone, run the cells again.\nIts last words:\n    fatal error: x\n"},
 	} {
 		if got := lastEnd(c.end, c.kills); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,9 +106,22 @@ func (g *generator) preamble() string {
 	}
 	text := strings.ReplaceAll(g.n.C.Preamble, "${SRCDIR}", wd)
 	var b strings.Builder
-	for _, name := range included(text, wd, map[string]bool{}) {
+	dirs := []string{wd}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#cgo ") {
+			for _, m := range includePathRE.FindAllStringSubmatch(line, -1) {
+				dirs = append(dirs, strings.Trim(m[1], `"'`))
+			}
+		}
+	}
+	for _, name := range included(text, dirs, map[string]bool{}) {
 		if t, err := os.ReadFile(name); err == nil {
 			fmt.Fprintf(&b, "// %s: %x\n", name, sha256.Sum256(t))
+		}
+	}
+	for _, name := range []string{"PKG_CONFIG_PATH", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH"} {
+		if v := os.Getenv(name); v != "" {
+			fmt.Fprintf(&b, "// %s: %q\n", name, v)
 		}
 	}
 	// Functions of C are hidden from other plugins: an edited one is not to call that
@@ -125,22 +139,27 @@ func comment(text string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// included returns the files of a folder that a text in C includes, directly or by
-// others.
-func included(text, dir string, seen map[string]bool) (names []string) {
-	for line := range strings.Lines(text) {
-		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "#include \"")
-		name, _, closed := strings.Cut(rest, "\"")
-		if !ok || !closed {
-			continue
+var (
+	includePathRE = regexp.MustCompile(`\s-I\s*(\S+)`)
+	includeRE     = regexp.MustCompile(`(?m)^\s*#\s*include\s*["<]([^">]+)[">]`)
+)
+
+// included returns the files in some folders that a text in C includes, directly or by
+// others; folders of the system are none of these.
+func included(text string, dirs []string, seen map[string]bool) (names []string) {
+	for _, m := range includeRE.FindAllStringSubmatch(text, -1) {
+		for _, dir := range dirs {
+			file := filepath.Join(dir, m[1])
+			b, err := os.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			if !seen[file] {
+				seen[file] = true
+				names = append(append(names, file), included(string(b), append([]string{filepath.Dir(file)}, dirs...), seen)...)
+			}
+			break
 		}
-		file := filepath.Join(dir, name)
-		b, err := os.ReadFile(file)
-		if err != nil || seen[file] {
-			continue
-		}
-		seen[file] = true
-		names = append(append(names, file), included(string(b), filepath.Dir(file), seen)...)
 	}
 	return names
 }

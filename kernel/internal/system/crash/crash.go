@@ -181,8 +181,8 @@ var errorRE = regexp.MustCompile(`(?m)^(runtime: .*\n)*fatal error: .*$`)
 func lastWords(before, trace string) string {
 	stacks := strings.Split(strings.TrimSpace(trace), "\n\n")
 	first := 1
-	if strings.HasPrefix(stacks[0], "runtime stack:") {
-		first = 2 // also the stack of the goroutine that the runtime worked for
+	if strings.HasPrefix(stacks[0], "runtime stack:") || strings.HasPrefix(stacks[0], "SIG") {
+		first = 2 // also the stack of the goroutine that the runtime worked for, or that called C
 	}
 	stacks = stacks[:min(first, len(stacks))]
 	for i, s := range stacks {

@@ -96,6 +96,7 @@ type toolchain struct {
 	root      string   // folder of the module
 	flags     []string // flags of go build that the program was built with
 	env       []string
+	follow    bool // the process's environment, as cells set it meanwhile
 	cache     cache
 	goCache   string // the go command's cache, GOCACHE
 	// linked holds the import paths of the packages that are linked into the
@@ -281,6 +282,7 @@ func (l *Loader) lookFor(set map[string]string, carried bool, clone string) (t t
 	// program. GOFLAGS: the user's own flags for the go command (-tags,
 	// -mod=vendor) would make packages that differ from the program's; an empty
 	// GOFLAGS would not override those that `go env -w` has set.
+	t.follow = l.Env == nil
 	t.env = append(t.env[:len(t.env):len(t.env)], "CGO_ENABLED=1", "GOTOOLCHAIN="+runtime.Version(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
 	if strings.Contains(value(t.env[:len(t.env)-1], "GOFLAGS"), "-modcacherw") {
 		t.env = append(t.env, "GOFLAGS=-modcacherw")
@@ -752,11 +754,21 @@ func (t *toolchain) linker(dir string) (string, error) {
 	return name, os.WriteFile(name, []byte(text), 0o700)
 }
 
+// followed are the variables that cells may set (%env) also after the first build: none
+// of them changes what the program's own packages become.
+var followed = []string{"PKG_CONFIG_PATH", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB",
+	"GOINSECURE", "GOAUTH", "NETRC", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+
 // command returns a run of the go command in the module. When ctx ends, the
 // command and the processes that it has started are killed.
 func (t *toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.goCommand, args...)
 	cmd.Dir, cmd.Env = t.root, t.env
+	for _, name := range followed {
+		if v, ok := os.LookupEnv(name); ok && t.follow {
+			cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], name+"="+v)
+		}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

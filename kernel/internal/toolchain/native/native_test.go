@@ -20,6 +20,7 @@ import (
 	"dace.local/kernel/internal/toolchain/native"
 
 	"dace.local/kernel/buildinfo"
+	"dace.local/kernel/internal/system/crash"
 )
 
 // slow is the notice that a cell prints if its build takes long.
@@ -119,6 +120,19 @@ func command(t *testing.T, name string) string {
 // TestMain runs a cell in a process of its own for tests of what the cache
 // keeps after a process has ended.
 func TestMain(m *testing.M) {
+	if file := os.Getenv("DACE_TEST_C"); file != "" {
+		if _, _, err := crash.Keep(file); err != nil {
+			panic(err)
+		}
+		s, err := gocell.New(gocell.Options{Compiler: &native.Loader{Cache: filepath.Dir(file)}, KeepStdio: true})
+		if err != nil {
+			panic(err)
+		}
+		for i, cell := range crashInC {
+			os.Stdout.WriteString(run(context.Background(), s, i+1, cell))
+		}
+		os.Exit(0)
+	}
 	if cache := os.Getenv("DACE_TEST_CACHE"); cache != "" {
 		s, err := gocell.New(gocell.Options{Compiler: &native.Loader{Cache: cache}, KeepStdio: true})
 		if err != nil {

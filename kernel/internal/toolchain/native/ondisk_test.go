@@ -2,13 +2,16 @@ package native_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
+	"dace.local/kernel/internal/system/crash"
 	"dace.local/kernel/internal/toolchain/module/moduletest"
+	"dace.local/kernel/internal/toolchain/native"
 )
 
 // onDisk writes files into a new folder, and works there.
@@ -165,4 +168,78 @@ func sorted(x []float64) []float64 {
 	is("%%compile\nimport \"C\"\nfunc bad() int { return int(C.nowhere()) }", "could not determine what C.nowhere refers to")
 	is("%%compile\nimport \"C\"\nvar n = C.int(3)", "n is of a type of C, which other cells cannot know")
 	is("import \"C\"", "C can be imported in a cell that begins with %%compile only")
+}
+
+// crashInC are cells the last of which ends the process.
+var crashInC = []string{"%%compile\n// static int deref(int *p) { return *p; }\nimport \"C\"\n\nfunc read() int {\n\treturn int(C.deref(nil))\n}", "read()"}
+
+// TestCrashInC checks that the words of a process that C has ended name the function of
+// C, and the place in a cell that calls it.
+func TestCrashInC(t *testing.T) {
+	ready(t)
+	file := filepath.Join(t.TempDir(), "connection.json.crash")
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "DACE_TEST_C="+file)
+	if out, err := child.CombinedOutput(); err == nil {
+		t.Fatalf("the process lives: %s", out)
+	}
+	note, end, err := crash.Keep(file)
+	if err != nil || end == nil {
+		t.Fatal(end, err)
+	}
+	defer note.Close()
+	for _, want := range []string{"SIGSEGV: ", "signal arrived during cgo execution", "._Cfunc_deref(", ".read(", "c0.go:6"} {
+		if !strings.Contains(end.Words, want) {
+			t.Errorf("no %q in %s", want, end.Words)
+		}
+	}
+}
+
+// TestPkgConfig compiles cells with the flags of a library that pkg-config knows by the
+// session's environment, and with headers and their include paths in the folder.
+func TestPkgConfig(t *testing.T) {
+	if _, err := exec.LookPath("pkg-config"); err != nil {
+		t.Skip(err)
+	}
+	l := ready(t)
+	root := onDisk(t, "-- pc/seven.pc --\nName: seven\nDescription: a number\nVersion: 1.0\nCflags: -DSEVEN=7\nLibs: -lm\n-- include/eight.h --\n#define EIGHT 8\n", "")
+	t.Setenv("PKG_CONFIG_PATH", "") // is restored
+	edit := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := session(t, l)
+	const code = "%%compile\n// #cgo pkg-config: seven\n// #cgo CFLAGS: -I${SRCDIR}/include\n// #include <math.h>\n// #include \"eight.h\"\n// static double root(void) { return sqrt(SEVEN + EIGHT + 1); }\nimport \"C\"\nfunc sum() float64 { return float64(C.root()) }\nsum()"
+	if got := run(t.Context(), s, 1, "%env PKG_CONFIG_PATH="+filepath.Join(root, "pc")+"\n1"); !strings.HasSuffix(got, "= 1") {
+		t.Errorf("shows %s", got)
+	}
+	if got := run(t.Context(), s, 1, code); got != "= 4" {
+		t.Errorf("shows %s", got)
+	}
+	edit("include/eight.h", "#define EIGHT 1\n") // an edit is seen
+	if got := run(t.Context(), s, 2, code); got != "= 3" {
+		t.Errorf("after an edit of a header, shows %s", got)
+	}
+	if got := run(t.Context(), s, 3, "%%compile\n// #cgo pkg-config: nothing-here\nimport \"C\"\nvar x = 1"); !strings.Contains(got, "nothing-here") || !strings.Contains(got, "PKG_CONFIG_PATH") {
+		t.Errorf("a library that pkg-config does not know: %s", got)
+	}
+}
+
+// TestWithoutC checks what a cell with import "C" says where there is no C compiler.
+func TestWithoutC(t *testing.T) {
+	goOnly := t.TempDir()
+	if err := os.Symlink(command(t, "go"), filepath.Join(goOnly, "go")); err != nil {
+		t.Fatal(err)
+	}
+	ready(t)
+	s := session(t, &native.Loader{Env: []string{"PATH=" + goOnly}})
+	const want = "import \"C\" cannot be used here: there is no C compiler on the PATH (gcc), which links what the toolchain compiles"
+	if got := run(t.Context(), s, 1, "%%compile\n// int one(void) { return 1; }\nimport \"C\"\nfunc one() int { return int(C.one()) }"); !strings.Contains(got, want) {
+		t.Errorf("shows %s\nwant %s", got, want)
+	}
+	if got := run(t.Context(), s, 2, "1 + 1"); got != "= 2" {
+		t.Errorf("the session: %s", got)
+	}
 }
