@@ -427,3 +427,21 @@ func TestModuleTests(t *testing.T) {
 	c.says("%test ./...", "one/one_test.go:7: One is 2", "--- FAIL: TestOne")
 	c.says("%bench -benchtime 1x One ./one", "BenchmarkOne")
 }
+
+// TestOtherVersions uses a module on disk that asks for another version of a module that
+// is compiled into the kernel, and for a folder in its place: both versions are named.
+func TestOtherVersions(t *testing.T) {
+	moduletest.Proxy(t)
+	real := versions
+	versions = func() map[string]string { return map[string]string{"gonum.org/v1/gonum": "v0.16.0"} } // a test's build info has none
+	t.Cleanup(func() { versions = real })
+	root := writeOnDisk(t, "-- old/go.mod --\nmodule example.com/old\n\ngo 1.24\n\nrequire gonum.org/v1/gonum v0.1.0\n-- old/old.go --\npackage old\n\nimport \"gonum.org/v1/gonum/floats\"\n\nfunc Sum(x ...float64) float64 { return floats.Sum(x) }\n"+
+		"-- folder/go.mod --\nmodule example.com/folder\n\ngo 1.24\n\nrequire gonum.org/v1/gonum v0.1.0\n\nreplace gonum.org/v1/gonum => ../gonum\n-- folder/folder.go --\npackage folder\n\nimport \"gonum.org/v1/gonum/floats\"\n\nfunc Sum(x ...float64) float64 { return floats.Sum(x) }\n"+
+		"-- gonum/go.mod --\nmodule gonum.org/v1/gonum\n\ngo 1.24\n-- gonum/floats/floats.go --\npackage floats\n\nfunc Sum(s []float64) float64 { return -2 }\n", "old")
+	c := &cellSession{t: t, s: newSession(t)}
+	c.is("import \"example.com/old\"\nold.Sum(1, 2)", "stderr: gonum.org/v1/gonum is asked for as v0.1.0, and this kernel is built with v0.16.0, which interpreted cells use for both\n= 3")
+	c.is("old.Sum(1)", "= 1") // said once
+	t.Chdir(filepath.Join(root, "folder"))
+	c = &cellSession{t: t, s: newSession(t)}
+	c.is("import \"example.com/folder\"\nfolder.Sum(1, 2)", "stderr: gonum.org/v1/gonum is compiled into this kernel v0.16.0, and cells use that, not the folder "+root+"/gonum: under another module path (go mod edit -module, a copy) the folder could be imported beside it\n= 3")
+}

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,20 +32,26 @@ var reasons = []struct {
 	{regexp.MustCompile(`SECURITY ERROR|checksum mismatch|verifying (module|go\.mod)`), func(path, spec string) string {
 		return "the checksum of " + spec + " is not what the checksum database or go.sum knows: what was downloaded may have been tampered with, and was not taken"
 	}},
-	{regexp.MustCompile(`terminal prompts disabled|could not read (Username|Password)|Permission denied \(|Authentication failed|Host key verification failed|Repository not found|access denied|401 |403 `), func(path, spec string) string {
-		return spec + " cannot be fetched without rights that the go command does not have: of a private module, %env GOPRIVATE=" + parent(path) + " and a token in ~/.netrc, or ssh by git config --global url.git@HOST:.insteadOf https://HOST/"
+	{regexp.MustCompile(`Permission denied \(|Host key verification failed`), func(path, spec string) string {
+		return "the host of " + spec + " does not know this machine's ssh key, or this machine not the host's: ssh -T git@" + host(path) + " in a terminal shows and mends it"
+	}},
+	{regexp.MustCompile(`terminal prompts disabled|could not read (Username|Password)|Authentication failed|Repository not found|access denied|401 |403 `), func(path, spec string) string {
+		return spec + " cannot be fetched without rights that the go command does not have: the line machine " + host(path) + " login USER password TOKEN in ~/.netrc gives them"
+	}},
+	{regexp.MustCompile(`ssh: connect to host|ssh: Could not resolve|Could not resolve host|Failed to connect to`), func(path, spec string) string {
+		return "the host of " + spec + " cannot be reached: is this machine offline, or outside the host's network?"
 	}},
 	{regexp.MustCompile(`missing go\.sum entry|inconsistent vendoring`), func(path, spec string) string {
 		return "the go.mod of " + spec + " is not up to date: go mod tidy, and go mod vendor where there is a vendor folder, mend it"
 	}},
 	{regexp.MustCompile(`module lookup disabled by GOPROXY=off`), func(path, spec string) string {
-		return spec + " is not in the module cache, and GOPROXY=off forbids to fetch it"
+		return spec + " is not in the module cache, and GOPROXY=off forbids to fetch it: %env GOPROXY=direct allows it"
 	}},
 	{regexp.MustCompile(`dial tcp|no such host|connection refused|i/o timeout|network is unreachable|proxyconnect|TLS handshake|x509:|unexpected EOF`), func(path, spec string) string {
 		return "the module proxy (GOPROXY) cannot be reached to fetch " + spec + ": is this machine offline?"
 	}},
 	{regexp.MustCompile(`requires go >= |requires newer|invalid go version|module requires Go`), func(path, spec string) string {
-		return spec + " is written for a newer Go than this machine's"
+		return spec + " is written for a newer Go than this machine's: %get " + path + "@VERSION takes an older one"
 	}},
 	{regexp.MustCompile(`(?m) imports$`), func(path, spec string) string {
 		return "a package that " + spec + " imports cannot be fetched"
@@ -58,6 +65,30 @@ var reasons = []struct {
 		}
 		return "there is no module or package " + path
 	}},
+}
+
+// host returns the host's name in a module path.
+func host(path string) string {
+	name, _, _ := strings.Cut(path, "/")
+	return name
+}
+
+// askGit adds to an error of the go command that says only that no protocol works what
+// git says of the repository.
+func askGit(ctx context.Context, path string, err error) error {
+	ce := (*commandError)(nil)
+	if !errors.As(err, &ce) || !strings.Contains(ce.stderr, "no secure protocol found for repository") {
+		return err
+	}
+	root, _, _ := strings.Cut(path, ".git/")
+	cmd := exec.CommandContext(ctx, "git", "ls-remote", "https://"+strings.TrimSuffix(root, ".git")+".git")
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
+	gently(cmd)
+	out, gitErr := cmd.CombinedOutput()
+	if gitErr == nil {
+		return err
+	}
+	return &commandError{ce.stderr + "\ngit ls-remote: " + string(out), err}
 }
 
 // explain returns an error that says why a module could not be fetched,
@@ -81,7 +112,11 @@ func explain(path, spec string, err error) error {
 	text := strings.Join(lines, "\n\t")
 	for _, r := range reasons {
 		if r.text.MatchString(text) {
-			return fmt.Errorf("%s\n\t%s", r.say(path, spec), text)
+			say := r.say(path, spec)
+			if strings.HasPrefix(say, "there is no module") && os.Getenv("GOPRIVATE") == "" && !strings.Contains(text, "ls-remote") {
+				text += "\n\tof a private one the proxy knows nothing: %env GOPRIVATE=" + parent(path) + " has git asked"
+			}
+			return fmt.Errorf("%s\n\t%s", say, text)
 		}
 	}
 	return fmt.Errorf("the go command cannot fetch %s\n\t%s", spec, text)

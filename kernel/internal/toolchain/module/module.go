@@ -232,7 +232,7 @@ func (s *Store) snapshot() (undo func(), err error) {
 
 func (s *Store) get(ctx context.Context, goCmd, path, spec string) (*Fetch, error) {
 	if _, err := s.run(ctx, goCmd, nil, "get", "--", spec); err != nil {
-		return nil, explain(path, spec, err)
+		return nil, explain(path, spec, askGit(ctx, path, err))
 	}
 	m, err := s.moduleOf(ctx, goCmd, path)
 	if err != nil {
