@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 names=("$@")
 [ $# -gt 0 ] || names=(quickstart your-problem gallery problems search similarity farm any-solver paper-figures paper-tables
-    paper-why paper-generating paper-instances paper-appendices nir)
+    paper-why paper-generating paper-worth paper-instances paper-appendices nir)
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
 go build -o "$tools/dace" ./kernel

@@ -85,6 +85,33 @@ func ExampleBoxes() {
 	}), "boxes")
 }
 
+// The paper's portfolios and two others in two colours.
+func ExampleHorizontalBoxes() {
+	r := rng()
+	group := func(name, kind string, mean float64, mark string) figure.Group {
+		g := figure.Group{Name: name, Kind: kind, Mark: mark}
+		for range 50 {
+			g.Values = append(g.Values, mean+0.025*r.NormFloat64())
+		}
+		return g
+	}
+	beside := group("virtual best", "", 1.1, "")
+	beside.Beside = true
+	save(figure.HorizontalBoxes("CCP, d = 40, 50 test instances", "normalised solution quality", []figure.Group{
+		group("DACE (paper)", "the paper's", 1.05, ""), group("BRKGA-PAP", "the paper's", 1.04, "p = 0.012"),
+		group("DACE (affine)", "ours", 1.07, "p < 0.001"), group("CEPS", "ours", 1.06, "p = 0.3"), beside,
+	}), "horizontal")
+}
+
+// What two methods gain over a third, on four classes; hollow marks may be chance.
+func ExampleIntervals() {
+	nan := math.NaN()
+	save(figure.Intervals("Gained by another solver", "difference of normalised quality", []string{"NK", "QUBO", "max-cut", "knapsack"}, []figure.Estimates{
+		{Name: "200 evaluations", Mid: []float64{0.19, 0.18, 0.13, nan}, Low: []float64{0.18, 0.17, 0.1, nan}, High: []float64{0.2, 0.19, 0.16, nan}},
+		{Name: "800 evaluations", Mid: []float64{0.07, -0.02, 0.04, 0.01}, Low: []float64{0.06, -0.04, 0.03, nan}, High: []float64{0.08, 0.01, 0.05, nan}, Hollow: []bool{false, true, false, true}},
+	}), "intervals")
+}
+
 func ExampleBars() {
 	save(figure.Bars("Evaluations per second", "millions", []string{"OneMax", "CCP", "CIMP", "NIR"}, []float64{80, 1.4, 3.2, 2.5}, []float64{4, 0.2, 0.3, 0.2}), "bars")
 }
@@ -197,7 +224,7 @@ func ExampleDiagram() {
 
 func TestGolden(t *testing.T) {
 	for name, example := range map[string]func(){
-		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "bars": ExampleBars,
+		"convergence": ExampleConvergence, "losses": ExampleLosses, "lines": ExampleLines, "boxes": ExampleBoxes, "horizontal": ExampleHorizontalBoxes, "intervals": ExampleIntervals, "bars": ExampleBars,
 		"scatter": ExampleScatter, "distance": ExampleFitnessDistance, "heatmap": ExampleHeatMap, "rounds": ExampleRounds, "tiles": ExampleTiles, "hardening": ExampleHardening, "comparison": ExampleComparison, "tested": ExampleTested,
 		"histogram": ExampleHistogram, "grouped": ExampleGroupedBars, "function": ExampleFunction, "restyle": ExampleRestyle,
 		"contrast": ExampleContrast, "niroverview": ExampleNIROverview, "daceoverview": ExampleDACEOverview, "diagram": ExampleDiagram,
@@ -218,7 +245,8 @@ func TestOddData(t *testing.T) {
 		figure.HeatMap("", "", "", nil, nil, [][]float64{{math.NaN()}}), figure.HeatMap("", "", "", nil, nil, [][]float64{{1}}),
 		figure.Histogram("", "", 0, nil), figure.Histogram("", "", 0, []figure.Group{{}, {Values: []float64{1}}}), figure.Histogram("", "", 0, []figure.Group{{Values: []float64{1, 1}}}),
 		figure.Function("", "", "", 0, 0, math.Sqrt), figure.GroupedBars("", "", nil, nil), plot.New(),
-		figure.Rounds("", "", nil, nil, nil), figure.FitnessDistance("", nil), figure.New("", "", ""),
+		figure.Rounds("", "", nil, nil, nil), figure.HorizontalBoxes("", "", nil), figure.HorizontalBoxes("", "", []figure.Group{{Name: "a"}, {Name: "b", Values: []float64{1}, Mark: "m", Beside: true}}),
+		figure.Intervals("", "", nil, nil), figure.Intervals("", "", []string{"a", "b"}, []figure.Estimates{{Mid: []float64{1, math.NaN()}, Low: []float64{math.NaN(), 0}, High: []float64{2, 1}}}), figure.FitnessDistance("", nil), figure.New("", "", ""),
 	}
 	for _, c := range [][]figure.Curve{nil, none, one, nan} {
 		plots = append(plots, figure.Lines("", "", "", c), figure.Losses("", c), figure.Convergence("", []figure.Runs{{Name: "a", Curves: c}}))

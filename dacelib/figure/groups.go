@@ -22,19 +22,52 @@ type Group struct {
 	Mark string
 	// Beside says that the group is there for comparison only: its box is grey.
 	Beside bool
+	// Kind, unless empty, is shown in a legend: groups of one kind have one colour,
+	// such as the paper's portfolios and ours.
+	Kind string
 }
 
 // Boxes draws a box for every group, like the paper's figure of the test
 // results: the box from the 25 % to the 75 % quantile with a line at the
 // median, whiskers to the 2 % and 98 % quantiles, diamonds for values outside,
-// and a dot at the mean. All boxes have one colour, because the names below
+// and a dot at the mean. Boxes of one kind have one colour, because the names below
 // them distinguish the groups; those that are there for comparison only are grey.
 func Boxes(title, y string, groups []Group) *plot.Plot {
 	p := New(title, "", y)
+	nominal(p, addBoxes(p, groups, false))
+	room(&p.Y, 0.05, 0.05)
+	return p
+}
+
+// HorizontalBoxes draws [Boxes] with the values along the x axis and the groups from the
+// top down, for names that are too long to stand below boxes.
+func HorizontalBoxes(title, x string, groups []Group) *plot.Plot {
+	p := New(title, x, "")
+	across(p, addBoxes(p, groups, true))
+	room(&p.X, 0.05, 0.05)
+	return p
+}
+
+// addBoxes adds boxes, at 0, 1, ... or from the top down, and returns the groups' names.
+func addBoxes(p *plot.Plot, groups []Group, horizontal bool) []string {
 	names := make([]string, len(groups))
+	var kinds []string
+	var keys []key
 	for i, g := range groups {
 		names[i] = g.Name
-		b := &box{at: float64(i), mark: g.Mark, beside: g.Beside}
+		k := besideColor
+		if !g.Beside {
+			k = slices.Index(kinds, g.Kind)
+		}
+		if k < 0 {
+			k = len(kinds)
+			kinds = append(kinds, g.Kind)
+			keys = append(keys, key{g.Kind, patch(tint(k, boxAlpha))})
+		}
+		b := &box{at: float64(i), mark: g.Mark, k: k, beside: g.Beside, horizontal: horizontal}
+		if horizontal {
+			b.at = float64(len(groups) - 1 - i)
+		}
 		for _, v := range g.Values {
 			if ok(v) {
 				b.values = append(b.values, v)
@@ -45,9 +78,8 @@ func Boxes(title, y string, groups []Group) *plot.Plot {
 			p.Add(b)
 		}
 	}
-	nominal(p, names)
-	room(&p.Y, 0.05, 0.05)
-	return p
+	addKeys(p, slices.DeleteFunc(keys, func(k key) bool { return k.name == "" }))
+	return names
 }
 
 // hidden is the style of ticks that take up space but are invisible.
@@ -73,24 +105,30 @@ func nominal(p *plot.Plot, names []string) {
 const (
 	medianWidth = vg.Length(2.2)
 	besideColor = 6 // grey
+	boxAlpha    = 0x50
 )
 
-var (
-	boxFill = tint(0, 0x50)
-	boxEdge = draw.LineStyle{Color: Color(0), Width: vg.Points(1.2)}
-	barEdge = draw.LineStyle{Color: color.White, Width: vg.Points(0.5)}
-)
+var barEdge = draw.LineStyle{Color: color.White, Width: vg.Points(0.5)}
+
+// boxEdge is the style of the k-th colour's boxes.
+func boxEdge(k int) draw.LineStyle { return draw.LineStyle{Color: Color(k), Width: vg.Points(1.2)} }
 
 type box struct {
-	at     float64
-	values []float64 // sorted
-	mark   string
-	beside bool
+	at         float64
+	values     []float64 // sorted
+	mark       string
+	k          int // its colour
+	beside     bool
+	horizontal bool
 }
 
 // DataRange implements plot.DataRanger.
 func (b *box) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return b.at, b.at, b.values[0], b.values[len(b.values)-1]
+	low, high := b.values[0], b.values[len(b.values)-1]
+	if b.horizontal {
+		return low, high, b.at, b.at
+	}
+	return b.at, b.at, low, high
 }
 
 // GlyphBoxes reserves space for the mark.
@@ -98,40 +136,64 @@ func (b *box) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	if b.mark == "" {
 		return nil
 	}
+	if b.horizontal {
+		return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: b.markStyle().Width(b.mark) + 6, Y: 1}}}}
+	}
 	return []plot.GlyphBox{{X: 0.5, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: 1, Y: 14}}}}
+}
+
+func (b *box) markStyle() draw.TextStyle {
+	if b.horizontal {
+		return style(8.5, muted, draw.XLeft, draw.YCenter)
+	}
+	return style(8.5, muted, draw.XCenter, draw.YBottom)
 }
 
 // Plot implements plot.Plotter.
 func (b *box) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	x := tx(b.at)
-	half := min((tx(b.at+1)-x)*0.27, vg.Points(26))
-	q := func(f float64) vg.Length { return ty(quantile(b.values, f)) }
-	fill, edge, far := boxFill, boxEdge, tint(0, 0xc0)
+	x, next := tx(b.at), tx(b.at+1)
+	value := ty
+	// at is the point across of the box's axis, at a height of values.
+	at := func(across, v vg.Length) vg.Point { return vg.Point{X: x + across, Y: v} }
+	if b.horizontal {
+		x, next, value = ty(b.at), ty(b.at+1), tx
+		at = func(across, v vg.Length) vg.Point { return vg.Point{X: v, Y: x + across} }
+	}
+	half := min((next-x)*0.27, vg.Points(26))
+	q := func(f float64) vg.Length { return value(quantile(b.values, f)) }
+	edge := boxEdge(b.k)
+	fill, far := tint(b.k, boxAlpha), tint(b.k, 0xc0)
 	if b.beside {
-		fill, edge.Color, far = tint(besideColor, 0x30), muted, tint(besideColor, 0xc0)
+		fill, edge.Color = tint(b.k, 0x30), muted
 	}
 	lo, hi := q(0.25), q(0.75)
-	c.FillPolygon(fill, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}})
-	c.StrokeLines(edge, []vg.Point{{X: x - half, Y: lo}, {X: x + half, Y: lo}, {X: x + half, Y: hi}, {X: x - half, Y: hi}, {X: x - half, Y: lo}})
-	c.StrokeLine2(edge, x, hi, x, q(0.98))
-	c.StrokeLine2(edge, x, lo, x, q(0.02))
-	c.StrokeLine2(edge, x-half/2, q(0.98), x+half/2, q(0.98))
-	c.StrokeLine2(edge, x-half/2, q(0.02), x+half/2, q(0.02))
+	corners := []vg.Point{at(-half, lo), at(half, lo), at(half, hi), at(-half, hi)}
+	c.FillPolygon(fill, corners)
+	c.StrokeLines(edge, append(corners, corners[0]))
+	line := func(sty draw.LineStyle, a, b vg.Point) { c.StrokeLine2(sty, a.X, a.Y, b.X, b.Y) }
+	line(edge, at(0, hi), at(0, q(0.98)))
+	line(edge, at(0, lo), at(0, q(0.02)))
+	line(edge, at(-half/2, q(0.98)), at(half/2, q(0.98)))
+	line(edge, at(-half/2, q(0.02)), at(half/2, q(0.02)))
 	median := edge
 	median.Width = medianWidth
-	c.StrokeLine2(median, x-half, q(0.5), x+half, q(0.5))
+	line(median, at(-half, q(0.5)), at(half, q(0.5)))
 	low, high := quantile(b.values, 0.02), quantile(b.values, 0.98)
 	sum := 0.0
 	for _, v := range b.values {
 		sum += v
 		if v < low || v > high {
-			c.DrawGlyph(draw.GlyphStyle{Color: far, Radius: vg.Points(2), Shape: diamond{}}, vg.Point{X: x, Y: ty(v)})
+			c.DrawGlyph(draw.GlyphStyle{Color: far, Radius: vg.Points(2), Shape: diamond{}}, at(0, value(v)))
 		}
 	}
-	c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: ty(sum / float64(len(b.values)))})
+	c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}, at(0, value(sum/float64(len(b.values)))))
 	if b.mark != "" {
-		c.FillText(style(8.5, muted, draw.XCenter, draw.YBottom), vg.Point{X: x, Y: c.Max.Y + 3}, b.mark)
+		end := c.Max.Y
+		if b.horizontal {
+			end = c.Max.X
+		}
+		c.FillText(b.markStyle(), at(0, end+3), b.mark)
 	}
 }
 

@@ -237,8 +237,8 @@ func restylePlotter(p plot.Plotter, index func(plotter.XYs) int) plot.Plotter {
 		}
 	case *plotter.BoxPlot:
 		if isDefault(p.BoxStyle) && p.FillColor == nil {
-			b, edge := *p, boxEdge
-			b.FillColor, b.BoxStyle, b.WhiskerStyle, b.MedianStyle = boxFill, edge, edge, edge
+			b, edge := *p, boxEdge(0)
+			b.FillColor, b.BoxStyle, b.WhiskerStyle, b.MedianStyle = tint(0, boxAlpha), edge, edge, edge
 			b.MedianStyle.Width = medianWidth
 			b.GlyphStyle = draw.GlyphStyle{Color: tint(0, 0xc0), Radius: vg.Points(2), Shape: diamond{}}
 			return &b

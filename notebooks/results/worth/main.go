@@ -6,17 +6,20 @@
 //
 //	go run ./notebooks/results/worth -classes nk,ccp -budgets 800
 //	go run ./notebooks/results/worth -generating -classes nk,ccp
-//	go run ./notebooks/results/worth -print
+//	go run ./notebooks/results/worth -print >notebooks/results/worth/README.md
 package main
 
 import (
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math"
 	"os"
 	"os/signal"
@@ -51,6 +54,9 @@ const (
 var dims = map[string]int{"nk": 40, "qubo": 40, "maxsat": 40, "maxcut": 40, "knapsack": 40, "traps": 40, "ccp": 30, "cimp": 80}
 
 var classes = []string{"nk", "qubo", "maxsat", "maxcut", "knapsack", "traps", "ccp", "cimp"}
+
+//go:embed contrasts.json
+var differences []byte
 
 // A cell is a portfolio of the plan.
 type cell struct {
@@ -241,6 +247,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	var all []row
 	for name := range strings.SplitSeq(*names, ",") {
 		if dims[name] == 0 {
 			return fmt.Errorf("there is no class %q; the classes are %s", name, strings.Join(classes, ", "))
@@ -251,9 +258,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		if *print {
-			if err := tables(out, rows); err != nil {
-				return err
-			}
+			all = append(all, rows...)
 			continue
 		}
 		var cells []cell
@@ -270,6 +275,9 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		if err := measure(ctx, out, file, cells, rows); err != nil {
 			return err
 		}
+	}
+	if *print {
+		return tables(out, all)
 	}
 	return nil
 }
@@ -380,127 +388,117 @@ func mean(v []float64) float64 {
 	return m
 }
 
-// gains are the differences that the plan asks for: what, of which method over which.
-var gains = []struct{ what, of, over string }{
-	{"the solver", "SOLVER", "BRKGA"},
-	{"its configuration", "SINGLE", "SOLVER"},
-	{"its configuration, by racing", "BEST-SINGLE", "SOLVER"},
-	{"complementary members, ONE", "ONE", "SINGLE"},
-	{"complementary members, BEST", "BEST", "BEST-SINGLE"},
-	{"BRKGA's configuration", "BRKGA-SINGLE", "BRKGA"},
-	{"complementary members of BRKGA", "BRKGA-ONE", "BRKGA-SINGLE"},
-	{"all solvers, in place of BRKGA", "ONE", "BRKGA-ONE"},
-	{"random instances", "FRESH", "ONE"},
-	{"hard instances", "CEPS", "ONE"},
-	{"harder networks", "DACE", "ONE"},
-	{"racing", "BEST", "ONE"},
+// contrasts are the differences that the plan asks for.
+func contrasts() (c []experiment.Contrast, err error) {
+	return c, json.Unmarshal(differences, &c)
 }
 
-// tables prints the means of the methods and the gains of a class, by axis and budget.
-func tables(out io.Writer, rows []row) error {
-	type key struct {
-		axis   string
-		budget int
-	}
-	groups := map[key][]row{}
+// records are the outcomes of constructions that have equally many of axis, one for each
+// unseen instance.
+func records(rows []row, axis string) []experiment.Record {
+	var all []experiment.Record
 	for _, r := range rows {
-		k := key{r.Axis, r.Budget}
-		groups[k] = append(groups[k], r)
+		for i, v := range r.Values {
+			if r.Axis == axis {
+				all = append(all, experiment.Record{
+					Class: r.Class, Instance: strconv.Itoa(i), Dim: dims[r.Class],
+					Method: r.Method, Construction: r.Seed, Evaluations: r.Budget, Mean: v,
+				})
+			}
+		}
 	}
-	var keys []key
-	for k := range groups {
-		keys = append(keys, k)
+	return all
+}
+
+const intro = `# What a portfolio is worth: the outcomes
+
+Printed by ` + "`go run ./notebooks/results/worth -print`" + ` from the files beside this one;
+[PLAN.md](PLAN.md) says what is compared, [paper-worth](../../paper-worth.ipynb) what
+follows. A value is the quality on 25 unseen instances, normalised as in Eq. 11; behind
+± is half the 95 % interval over the constructions, five unless n says otherwise. What
+needs no training has no interval, and where all constructions chose the same solver its
+width is 0.
+
+A difference is bold where its interval does not contain 0 and the signed-rank test over
+the instances has p < 0.05, with Holm's correction for the differences of a class and
+budget. A mean is bold where it is the highest of those measured. What is empty, and an
+axis of the plan that has no table, was not measured.
+`
+
+// tables prints what is gained, the means of the methods and what they cost, by axis.
+func tables(out io.Writer, rows []row) error {
+	wanted, err := contrasts()
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.axis, b.axis), cmp.Compare(a.budget, b.budget)) })
-	for _, k := range keys {
-		if err := table(out, groups[k]); err != nil {
+	fmt.Fprint(out, intro)
+	for _, axis := range []string{"evaluations", "runs"} {
+		all := records(rows, axis)
+		if len(all) == 0 {
+			continue
+		}
+		gains, err := experiment.Gains(all, wanted)
+		if err != nil {
 			return err
 		}
+		fmt.Fprintf(out, "\n## Gains, at equal %s of a construction\n\n%s", axis, experiment.GainsMarkdown(gains))
+		budgets := map[int]bool{}
+		for _, r := range all {
+			budgets[r.Evaluations] = true
+		}
+		for _, budget := range slices.Sorted(maps.Keys(budgets)) {
+			means(out, rows, axis, budget)
+		}
 	}
 	return nil
 }
 
-func table(out io.Writer, rows []row) error {
-	// by holds the means over the unseen instances by method and seed, instances the
-	// means over the constructions by method.
-	by, instances := map[string]map[uint64]float64{}, map[string][]float64{}
+// means prints the means of the methods, and what they cost on average.
+func means(out io.Writer, rows []row, axis string, budget int) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Axis != axis || r.Budget != budget })
+	values, costs := map[[2]string][]float64{}, map[string]construct.Cost{}
+	built, highest := map[string]int{}, map[string]float64{}
+	var methods []string
 	for _, r := range rows {
-		if by[r.Method] == nil {
-			by[r.Method], instances[r.Method] = map[uint64]float64{}, make([]float64, len(r.Values))
+		at := [2]string{r.Method, r.Class}
+		values[at] = append(values[at], mean(r.Values))
+		if !slices.Contains(methods, r.Method) {
+			methods = append(methods, r.Method)
 		}
-		by[r.Method][r.Seed] = mean(r.Values)
-		for i, v := range r.Values {
-			instances[r.Method][i] += v
-		}
+		c := costs[r.Method]
+		c.Runs, c.Evaluations, c.CPU = c.Runs+r.Runs, c.Evaluations+r.Evaluations, c.CPU+r.CPU
+		costs[r.Method] = c
+		built[r.Method]++
 	}
-	virtual := slices.Repeat([]float64{math.Inf(-1)}, len(rows[0].Values))
-	names := []string{}
-	for name, v := range instances {
-		names = append(names, name)
-		for i := range v {
-			v[i] /= float64(len(by[name]))
-			virtual[i] = max(virtual[i], v[i])
-		}
+	for at, v := range values {
+		highest[at[1]] = max(highest[at[1]], mean(v))
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(mean(instances[b]), mean(instances[a])), cmp.Compare(a, b))
+	slices.SortStableFunc(methods, func(a, b string) int { // the untuned behind the methods
+		return cmp.Compare(strings.Count(a, "untuned "), strings.Count(b, "untuned "))
 	})
-	fmt.Fprintf(out, "\n%s, d = %d, %d evaluations a member, equal %s:\n\n| method | n | mean | 95 %% interval | runs | evaluations | processor s |\n|---|---|---|---|---|---|---|\n", rows[0].Class, dims[rows[0].Class], rows[0].Budget, rows[0].Axis)
-	fmt.Fprintf(out, "| the best on each instance | | %.4f | | | | |\n", mean(virtual))
-	for _, name := range names {
-		var v []float64
-		var cost construct.Cost
-		for _, r := range rows {
-			if r.Method == name {
-				v = append(v, mean(r.Values))
-				cost.Runs, cost.Evaluations, cost.CPU = cost.Runs+r.Runs, cost.Evaluations+r.Evaluations, cost.CPU+r.CPU
+	fmt.Fprintf(out, "\n## Means, %d evaluations a member, at equal %s\n\n| method | %s | runs | evaluations | processor s |\n%s\n", budget, axis, strings.Join(classes, " | "), strings.Repeat("|---", len(classes)+4)+"|")
+	for _, method := range methods {
+		fmt.Fprintf(out, "| %s |", method)
+		for _, class := range classes {
+			v := values[[2]string{method, class}]
+			if len(v) == 0 {
+				fmt.Fprint(out, " |")
+				continue
 			}
-		}
-		interval := ""
-		if len(v) > 1 {
 			m, half := stats.Interval(v, 0.95)
-			interval = fmt.Sprintf("%.4f to %.4f", m-half, m+half)
-		}
-		fmt.Fprintf(out, "| %s | %d | %.4f | %s | %d | %d | %.0f |\n", name, len(v), mean(v), interval, cost.Runs/len(v), cost.Evaluations/len(v), cost.CPU/float64(len(v)))
-	}
-	var lines []string
-	var p []float64
-	for _, g := range gains {
-		a, b := by[g.of], by[g.over]
-		if a == nil || b == nil {
-			continue
-		}
-		var d []float64
-		ahead := 0
-		for seed, v := range a {
-			other, ok := b[seed]
-			if !ok {
-				other, ok = b[0] // what needs no training
+			text := fmt.Sprintf("%.3f", m)
+			if m == highest[class] {
+				text = "**" + text + "**"
 			}
-			if ok {
-				d = append(d, v-other)
-				if v > other {
-					ahead++
-				}
+			if len(v) > 1 {
+				text += fmt.Sprintf(" ± %.3f", half)
 			}
+			if len(v) > 1 && len(v) < constructions {
+				text += fmt.Sprintf(" (n = %d)", len(v))
+			}
+			fmt.Fprintf(out, " %s |", text)
 		}
-		if len(d) < 2 {
-			continue
-		}
-		m, half := stats.Interval(d, 0.95)
-		test, err := stats.SignedRank(instances[g.of], instances[g.over], stats.SignedRankSettings{})
-		if err != nil {
-			test.PValue = 1 // equal everywhere
-		}
-		p = append(p, test.PValue)
-		lines = append(lines, fmt.Sprintf("| %s | %s - %s | %+.4f | %+.4f to %+.4f | %d of %d", g.what, g.of, g.over, m, m-half, m+half, ahead, len(d)))
+		c, n := costs[method], built[method]
+		fmt.Fprintf(out, " %d | %d | %.1f |\n", c.Runs/n, c.Evaluations/n, c.CPU/float64(n))
 	}
-	if len(lines) == 0 {
-		return nil
-	}
-	fmt.Fprintf(out, "\n| gained by | difference | mean | 95 %% interval over constructions | ahead | p over instances (Holm) |\n|---|---|---|---|---|---|\n")
-	for i, v := range stats.Holm(p) {
-		fmt.Fprintf(out, "%s | %.1g |\n", lines[i], v)
-	}
-	return nil
 }

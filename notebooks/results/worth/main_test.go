@@ -37,7 +37,7 @@ func TestMeasure(t *testing.T) {
 	if err := command(t.Context(), []string{"-dir", dir, "-classes", "traps", "-print"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"traps, d = 40, 50 evaluations a member, equal evaluations", "| SOLVER | 2 |", "| untuned ea | 1 |", "| the solver | SOLVER - BRKGA | +", "of 2 |"} {
+	for _, want := range []string{"| the solver: SOLVER − BRKGA | traps, d = 40 | ", "## Means, 50 evaluations a member, at equal evaluations", "\n| SOLVER | ", " (n = 2) |", "\n| untuned ea | "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
@@ -53,13 +53,32 @@ func TestPlan(t *testing.T) {
 			known[c.Method] = true
 		}
 	}
-	for _, g := range gains {
-		if !known[g.of] || !known[g.over] {
-			t.Errorf("%s: %s or %s is not in the plan", g.what, g.of, g.over)
+	differences, err := contrasts()
+	if err != nil || len(differences) == 0 {
+		t.Fatal(err)
+	}
+	for _, g := range differences {
+		if !known[g.Of] || !known[g.Over] {
+			t.Errorf("%s: %s or %s is not in the plan", g.What, g.Of, g.Over)
 		}
 	}
 	if n := len(plan("nk", 800, true)); n != 2*constructions*len(generating) {
 		t.Errorf("%d cells for the second question", n)
+	}
+}
+
+// README.md is what the files beside it say.
+func TestReadme(t *testing.T) {
+	var out bytes.Buffer
+	if err := command(t.Context(), []string{"-dir", ".", "-print"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(readme) {
+		t.Error("README.md is not of today's outcomes: go run ./notebooks/results/worth -print >notebooks/results/worth/README.md")
 	}
 }
 
