@@ -101,18 +101,25 @@ func TestGainsErrors(t *testing.T) {
 	}
 }
 
-// A portfolio of two methods is tested on six instances by three constructions each;
-// one method has fewer with more evaluations.
+// Two methods with three constructions each on six instances, and one construction with
+// more evaluations.
 func ExampleGainsMarkdown() {
-	all := records(
-		tested("ONE", 1, six(0)...), tested("ONE", 2, six(0)...), tested("ONE", 3, six(0)...),
-		tested("DACE", 1, six(0.10)...), tested("DACE", 2, six(0.11)...), tested("DACE", 3, six(0.12)...),
-	)
-	more := records(tested("ONE", 1, six(0.2)...), tested("DACE", 1, six(0.19)...))
-	for i := range more {
-		more[i].Evaluations = 5000
+	var records []experiment.Record
+	add := func(method string, construction uint64, evaluations int, mean float64) {
+		for i := range 6 {
+			records = append(records, experiment.Record{
+				Class: "nk", Dim: 40, Instance: fmt.Sprint(i), Evaluations: evaluations,
+				Method: method, Construction: construction, Mean: mean + 0.01*float64(i*i),
+			})
+		}
 	}
-	gains, err := experiment.Gains(append(all, more...), []experiment.Contrast{{"harder networks", "DACE", "ONE"}})
+	for seed := range uint64(3) {
+		add("ONE", 1+seed, 800, 1)
+		add("DACE", 1+seed, 800, 1.10+0.01*float64(seed))
+	}
+	add("ONE", 1, 5000, 1.2)
+	add("DACE", 1, 5000, 1.19)
+	gains, err := experiment.Gains(records, []experiment.Contrast{{"harder networks", "DACE", "ONE"}})
 	if err != nil {
 		fmt.Println(err)
 		return
