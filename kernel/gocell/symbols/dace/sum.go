@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "4d1a4b31677007a2eaaf8dfcb85a56c22dc5b63cf4ef3b00a6fa94fdff0d52ca"
+const Sum = "3bf9efb51a4d4907d566997b3a73927eb1111d52bbd17e85d9cdd5185bb7eae8"
