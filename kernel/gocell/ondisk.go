@@ -173,13 +173,30 @@ func (o *onDisk) missing(path string) string {
 	}
 	m := o.moduleOf(path)
 	if m.Path == "" {
-		return ""
+		return o.outside(path)
 	}
 	dir := filepath.Join(m.Folder, filepath.FromSlash(strings.TrimPrefix(path, m.Path)))
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Sprintf("the module %s has no package %s: there is no folder %s", m.Path, path, dir)
 	}
 	return fmt.Sprintf("the module %s has no package %s: no file of Go in %s is for this machine", m.Path, path, dir)
+}
+
+// outside says why a package of the folder's module is unknown where a workspace is in
+// use; "" for other paths.
+func (o *onDisk) outside(path string) string {
+	dir, err := os.Getwd()
+	if err != nil || filepath.Base(o.root) != "go.work" {
+		return ""
+	}
+	own := module.PathIn(module.Above(dir, "go.mod"))
+	switch {
+	case own == "" || !module.Holds(own, path):
+		return ""
+	case o.failure != "":
+		return o.failure
+	}
+	return fmt.Sprintf("the workspace %s is in use, and does not name the module %s of this folder: !go work use . adds it", o.root, own)
 }
 
 // conflicts tells of packages that are compiled into the kernel in another version

@@ -100,6 +100,9 @@ func Two() int { return 2 }
 func writeOnDisk(t testing.TB, files, dir string) (root string) {
 	t.Helper()
 	root = t.TempDir()
+	if !strings.Contains(files, "-- go.work --") {
+		t.Setenv("GOWORK", "off") // whatever is above the folder of temporary files
+	}
 	for _, f := range txtar.Parse([]byte(files)).Files {
 		writeFile(t, filepath.Join(root, f.Name), string(f.Data))
 	}
@@ -412,10 +415,12 @@ const Word = "vendored"
 	c.is("import \"example.com/a\"\na.A()", `= "ab"`)
 	editFile(t, filepath.Join(root, "b/b.go"), `"b"`, `"c"`)
 	c.is("a.A()", `= "ac"`)
+	t.Chdir(filepath.Join(root, "vendored"))
+	c = &cellSession{t: t, s: newSession(t)}
+	c.says("import \"example.com/vendored\"\nvendored.V()", "does not name the module example.com/vendored of this folder: !go work use . adds it")
 	t.Setenv("GOFLAGS", "-mod=vendor")
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOPROXY", "off")
-	t.Chdir(filepath.Join(root, "vendored"))
 	c = &cellSession{t: t, s: newSession(t)}
 	c.is("import \"example.com/vendored\"\nvendored.V()", `= "vendored"`)
 }

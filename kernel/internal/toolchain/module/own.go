@@ -64,15 +64,15 @@ func Find(dir string) string {
 	case filepath.IsAbs(work):
 		return work
 	default:
-		if file := above(dir, "go.work"); file != "" {
+		if file := Above(dir, "go.work"); file != "" {
 			return file
 		}
 	}
-	return above(dir, "go.mod")
+	return Above(dir, "go.mod")
 }
 
-// above returns the file with a name in a folder or the nearest one above it.
-func above(dir, name string) string {
+// Above returns the file with a name in a folder or the nearest one above it, or "".
+func Above(dir, name string) string {
 	for {
 		file := filepath.Join(dir, name)
 		if i, err := os.Stat(file); err == nil && i.Mode().IsRegular() {
@@ -139,7 +139,7 @@ func (s *Store) GetFolder(ctx context.Context, dir, path string) (*Fetch, error)
 // useFolder is GetFolder for a folder that is there. path is the path of the
 // package or module that is asked for; "" stands for the package of the folder.
 func (s *Store) useFolder(ctx context.Context, goCmd, dir, path string) (*Fetch, error) {
-	file := above(dir, "go.mod")
+	file := Above(dir, "go.mod")
 	if file == "" {
 		return nil, fmt.Errorf("neither %s nor a folder above it has a go.mod: go mod init example.com/NAME makes one there", dir)
 	}
