@@ -42,9 +42,10 @@ func Of(rows any) (Frame, error) {
 	return f, nil
 }
 
-// structOf returns the struct type that t is or points to, or nil.
+// structOf returns the struct type that t is or points to, or nil. A type may be a
+// pointer to itself.
 func structOf(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
+	for i := 0; t.Kind() == reflect.Pointer && i < 8; i++ {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {

@@ -335,10 +335,7 @@ func hidden(v reflect.Value) (name string, ok bool) {
 	if !v.IsValid() { // a nil interface
 		return "", false
 	}
-	e := v
-	for e.Kind() == reflect.Pointer && !e.IsNil() {
-		e = e.Elem()
-	}
+	e := indirect(v)
 	t := e.Type()
 	if t.Kind() != reflect.Struct || !ofLibrary(e) || !v.CanInterface() {
 		return "", false

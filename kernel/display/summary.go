@@ -56,11 +56,7 @@ func ofLibrary(v reflect.Value) bool {
 	if !v.IsValid() {
 		return false
 	}
-	t := v.Type()
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return strings.HasPrefix(t.PkgPath(), library)
+	return strings.HasPrefix(pointee(v.Type()).PkgPath(), library)
 }
 
 // An item is one line of a summary.
@@ -80,12 +76,29 @@ type brief struct {
 	value reflect.Value
 }
 
+// mostPointers is how many pointers are followed to what they lead to: a type may be
+// a pointer to itself.
+const mostPointers = 8
+
+// pointee returns the type that a type of pointers leads to.
+func pointee(t reflect.Type) reflect.Type {
+	for i := 0; t.Kind() == reflect.Pointer && i < mostPointers; i++ {
+		t = t.Elem()
+	}
+	return t
+}
+
+// indirect returns what a pointer leads to: a nil pointer itself.
+func indirect(v reflect.Value) reflect.Value {
+	for i := 0; v.Kind() == reflect.Pointer && !v.IsNil() && i < mostPointers; i++ {
+		v = v.Elem()
+	}
+	return v
+}
+
 // summary returns the summary of a struct of the library, nil for other values.
 func summary(v reflect.Value) *brief {
-	s := v
-	for s.Kind() == reflect.Pointer && !s.IsNil() {
-		s = s.Elem()
-	}
+	s := indirect(v)
 	if s.Kind() != reflect.Struct || !ofLibrary(s) {
 		return nil
 	}
@@ -226,10 +239,7 @@ func changed(v reflect.Value, most int) string {
 // way to show it.
 func shortList(v reflect.Value, most int) string {
 	n := v.Len()
-	e := v.Type().Elem()
-	for e.Kind() == reflect.Pointer {
-		e = e.Elem()
-	}
+	e := pointee(v.Type().Elem())
 	switch {
 	case n == 0:
 		return "none"
@@ -343,9 +353,7 @@ func history(v reflect.Value, most int) string {
 
 // following returns the value of the first field in followed that a record has.
 func following(v reflect.Value) (float64, bool) {
-	for v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
+	v = indirect(v)
 	if v.Kind() != reflect.Struct {
 		return 0, false
 	}
@@ -394,10 +402,7 @@ func smallTable(v reflect.Value) *Grid {
 	if v.Kind() != reflect.Slice || v.Len() == 0 || !v.CanInterface() || history(v, summaryWidth) != "" {
 		return nil
 	}
-	e := v.Type().Elem()
-	for e.Kind() == reflect.Pointer {
-		e = e.Elem()
-	}
+	e := pointee(v.Type().Elem())
 	if e.Kind() != reflect.Struct || e.NumField() > 12 {
 		return nil
 	}

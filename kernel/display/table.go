@@ -155,9 +155,7 @@ func sliceGrid(v reflect.Value, n int, at func(i int) reflect.Value) *Grid {
 		}
 		return g
 	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = pointee(t)
 	if t.Kind() != reflect.Struct || rich(reflect.PointerTo(t)) {
 		return nil
 	}
@@ -177,11 +175,8 @@ func structGrid(t reflect.Type, n int, at func(i int) reflect.Value) *Grid {
 	}
 	g.cell = func(i, j int) reflect.Value {
 		e := at(i)
-		for e.Kind() == reflect.Pointer {
-			if e.IsNil() {
-				return reflect.Value{}
-			}
-			e = e.Elem()
+		if e = indirect(e); e.Kind() == reflect.Pointer {
+			return reflect.Value{}
 		}
 		return e.Field(fields[j])
 	}
