@@ -30,8 +30,9 @@ func %[1]splace[T any](x T, method string) T {
 }
 `
 
-// placedMethods are the methods of the library that name the place of their call.
-var placedMethods = regexp.MustCompile(`^\((\*testing\.common|testing\.TB)\)\.((Log|Error|Fatal|Skip)f?|Helper)$|^\(\*log\.Logger\)\.((Print|Panic)(f|ln)?|Output)$|^\(\*runtime\.(Func|Frames)\)\.(Name|Entry|FileLine|Next)$`)
+// placedMethods are the methods of the library that name the place of their call, and
+// those that would end the process.
+var placedMethods = regexp.MustCompile(`^\(\*sync\.(RW)?Mutex\)\.R?Unlock$|^\((\*testing\.common|testing\.TB)\)\.((Log|Error|Fatal|Skip)f?|Helper)$|^\(\*log\.Logger\)\.((Print|Panic)(f|ln)?|Output)$|^\(\*runtime\.(Func|Frames)\)\.(Name|Entry|FileLine|Next)$`)
 
 // askingFunctions are the functions of the library that do so, or return what others
 // need for that.
