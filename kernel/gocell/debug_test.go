@@ -642,7 +642,7 @@ func Sum(list []int) (total int) {
 		set(c, file, line(8))
 		c.go_("continue")
 		c.wait("breakpoint")
-		c.want("stack in a method", c.stack(), "Acc.Add:8 stats.Sum:15 main:2")
+		c.want("stack in a method", strings.Replace(c.stack(), "stats.(*Acc).", "Acc.", 1), "Acc.Add:8 stats.Sum:15 main:2")
 		c.want("locals", c.locals(0), "a *stats.Acc = &stats.Acc{n: 0}; x int = 2")
 		set(c, file)
 		c.go_("continue")

@@ -28,12 +28,27 @@ func (o *ownMachine) noteStops(s *Session, c *check.Checked) {
 	}
 }
 
+// noteOnDisk notes declarations of packages on disk, in which a debugger may stop.
+func (o *ownMachine) noteOnDisk(s *Session, decls []*check.FetchedDecl) {
+	for _, d := range decls {
+		if d.Owner.Module.Folder == "" {
+			continue
+		}
+		for _, n := range d.Nodes {
+			o.onDisk[n] = true
+			if s.debugger.Attached() {
+				o.stopsIn(s, d.Owner.Info, n)
+			}
+		}
+	}
+}
+
 // stopsIn makes the statements below n stops. It reports whether some were none.
 func (o *ownMachine) stopsIn(s *Session, info *types.Info, n ast.Node) (some bool) {
 	if o.compiler.Stops == nil {
 		o.compiler.Stops, o.stopVars = map[ast.Stmt]compile.Stop{}, map[int][]*types.Var{}
 	}
-	lower.NoteStops(s.machine.Files(), info, n, func(stmt ast.Stmt, at lower.Stop) {
+	lower.NoteStops(s.machine.Files(), info, n, o.onDisk[n], func(stmt ast.Stmt, at lower.Stop) {
 		if _, is := o.compiler.Stops[stmt]; is {
 			return
 		}

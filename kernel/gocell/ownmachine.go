@@ -32,6 +32,7 @@ type ownMachine struct {
 	compiler *compile.Compiler
 	machine  *code.Machine
 	tables   map[string]map[string]reflect.Value
+	onDisk   map[ast.Node]bool        // declarations of packages on disk
 	stopVars map[int][]*types.Var     // the variables in scope at the debugger's stops
 	standIns map[string]reflect.Value // functions that replace methods of the library, by name
 }
@@ -88,7 +89,7 @@ func newOwnMachine(s *Session) *ownMachine {
 	if os.Getenv(MachineVariable) != "compile" {
 		return nil
 	}
-	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}, standIns: s.packages.library.Runtime()}
+	o := &ownMachine{machine: &code.Machine{}, tables: map[string]map[string]reflect.Value{}, onDisk: map[ast.Node]bool{}, standIns: s.packages.library.Runtime()}
 	s.machine.Own = ownVM{s, o}
 	o.machine.Raised = func(g *code.G, value any) { o.raised(s, g, value) }
 	o.machine.Native = func(around bool) any {
@@ -445,6 +446,7 @@ func (o *ownMachine) start(s *Session, run *vm.Cell, number int, natives []*chec
 // linkOwn compiles declarations of fetched packages, and returns what initializes them.
 func (s *Session) linkOwn(k *linkage) (func(*vm.Cell) *engine.Error, error) {
 	decls, packages := k.sorted()
+	s.own.noteOnDisk(s, decls)
 	entries, err := s.own.fetched(decls, packages, k.packages)
 	return func(run *vm.Cell) *engine.Error {
 		if g, err := s.own.run(s, run, 0, nil, entries...); err != nil {
@@ -480,6 +482,9 @@ func (s *Session) ownError(run *vm.Cell, g *code.G, err error, vars []string) *e
 	}
 	frames := s.own.frames(s, g)
 	if !ok {
+		for _, f := range frames {
+			run.StoppedHere(f.Pos)
+		}
 		run.NoteFrames(frames)
 		return s.runtimeError(run, err)
 	}

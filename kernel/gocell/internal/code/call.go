@@ -202,11 +202,22 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 			g.Note(r)
 			note(g)
 			panic(r)
+		} else if group.Stop.Load() != 0 { // a function of a library has stopped the goroutine
+			g.Trace = nil
+			g.trace()
+			note(g)
 		}
 	}()
 	c := g.frame(e.Fn, nil)
 	g.call(c)
 	ended = true
+	if group.Stop.Load() != 0 { // in the last statement, which waits no longer
+		g.Top = c
+		g.trace()
+		note(g)
+		m.end(g)
+		return
+	}
 	g.release(c)
 	m.end(g)
 	g.Free()

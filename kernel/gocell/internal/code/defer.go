@@ -185,13 +185,18 @@ func (g *G) Note(value any) {
 		return
 	}
 	g.border, g.Trace = nil, g.native(false)
+	g.trace()
+	if g.M.Raised != nil {
+		g.M.Raised(g, value)
+	}
+}
+
+// trace adds the calls under way to the trace, the innermost first.
+func (g *G) trace() {
 	for f := g.Top; f != nil; f = f.Caller {
 		g.Trace = append(g.Trace, Step{Fn: f.Fn, Pos: f.Pos, Frame: f})
 		if len(g.Trace) >= 2*maxTrace {
 			break
 		}
-	}
-	if g.M.Raised != nil {
-		g.M.Raised(g, value)
 	}
 }

@@ -45,9 +45,9 @@ func (l *lowerer) stopAtStatements(n ast.Node) ast.Node {
 }
 
 // NoteStops calls stop for each statement of a declaration, or of a cell, before which a
-// debugger may stop.
-func NoteStops(fset *token.FileSet, info *types.Info, n ast.Node, stop func(s ast.Stmt, at Stop)) {
-	if !stopsIn(fset, n) {
+// debugger may stop; a declaration that stands in no cell has stops if it is on disk.
+func NoteStops(fset *token.FileSet, info *types.Info, n ast.Node, onDisk bool, stop func(s ast.Stmt, at Stop)) {
+	if !onDisk && !stopsIn(fset, n) {
 		return
 	}
 	k := &stopper{info: info, stop: func(s ast.Stmt, vars []*types.Var) ast.Stmt {

@@ -165,7 +165,8 @@ func (c *Cell) StoppedAt() token.Position {
 	return c.halted
 }
 
-func (c *Cell) stoppedAt(p token.Position) {
+// StoppedHere notes where the cell was stopped: the first that is told counts.
+func (c *Cell) StoppedHere(p token.Position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.halted.IsValid() {

@@ -45,7 +45,7 @@ func (m *Machine) CheckHalt() {
 	case <-c.stop:
 		if frames := m.hooks.CompiledFrames; frames != nil && c.main != nil && c.main.g == currentG() {
 			for _, f := range frames() {
-				c.stoppedAt(f.Pos)
+				c.StoppedHere(f.Pos)
 			}
 		}
 		runtime.Goexit()

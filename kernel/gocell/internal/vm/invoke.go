@@ -232,7 +232,7 @@ func (m *Machine) noteStop(fn *function, made step) {
 		at = at.parent()
 	}
 	if at.p != nil {
-		c.stoppedAt(m.Files().Position(at.pos()))
+		c.StoppedHere(m.Files().Position(at.pos()))
 	}
 }
 
