@@ -242,7 +242,7 @@ func (r *reproduction) distributions() error {
 			}
 		}
 		if len(groups) > 0 {
-			boxes = append(boxes, figure.SlantX(figure.Boxes(fmt.Sprintf("%s, d = %d, %v", strings.ToUpper(r.class.Name), d, r.reading), "normalised quality", groups)))
+			boxes = append(boxes, figure.HorizontalBoxes(fmt.Sprintf("%s, d = %d, %v", strings.ToUpper(r.class.Name), d, r.reading), "normalised quality", groups))
 		}
 	}
 	return r.figure("4", boxes)
