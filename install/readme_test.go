@@ -116,3 +116,22 @@ func TestReadmePicture(t *testing.T) {
 		t.Error("install/screenshot.png is not of notebooks/quickstart.ipynb as it is: run install/jupyterlab/run.sh screenshot, with the kernel installed")
 	}
 }
+
+// TestCheatSheet checks that the cheat sheet as a PDF is one page, and of the guide as it
+// is committed.
+func TestCheatSheet(t *testing.T) {
+	pdf, err := os.ReadFile("../kernel/docs/cheatsheet.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../kernel/docs/cheatsheet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Appendf(nil, "%%of %x\n", sha256.Sum256(page)); !bytes.HasSuffix(pdf, want) {
+		t.Error("kernel/docs/cheatsheet.pdf is not of cheatsheet.md as it is: run install/jupyterlab/run.sh cheatsheet")
+	}
+	if n := len(regexp.MustCompile(`/Type /Page\b`).FindAll(pdf, -1)); n != 1 {
+		t.Errorf("kernel/docs/cheatsheet.pdf has %d pages", n)
+	}
+}

@@ -197,12 +197,27 @@ const navigationStyle = `<style>
 nav{border-bottom:1px solid var(--line);padding:.6rem 1.5rem;font-size:.92em;display:flex;flex-wrap:wrap;gap:.3rem 1.4rem;position:relative}
 nav summary{cursor:pointer;color:var(--link)} nav details[open]>ul{position:absolute;z-index:1;background:var(--page);border:1px solid var(--line);border-radius:6px;padding:.6rem 1.2rem .6rem 2rem;max-height:70vh;overflow:auto;max-width:90vw}
 nav [aria-current]{font-weight:650}
+@media print{nav{display:none}}
+</style>
+`
+
+// onePage is the guide that prints as a single page, A4 across.
+const onePage = "kernel/docs/cheatsheet.md"
+
+const onePageStyle = `<style>
+@page{size:A4 landscape;margin:7mm}
+@media print{main{max-width:none;columns:2;column-gap:6mm;font-size:8.4pt;padding:0;margin:0} .cell.text{padding-left:0;margin:0} main *{line-height:1.25}
+pre,code{font-size:7.2pt} pre code{font-size:1em} pre{padding:2pt 4pt;margin:2pt 0} h1{display:none} h2{font-size:9pt;margin:3pt 0 1pt;border:0}
+table{margin:2pt 0;font-size:7.8pt} td,th{padding:0 3pt} p,ul{margin:2pt 0}}
 </style>
 `
 
 // navigation is the head of a page: lists of all others.
 func (s *site) navigation(at page, up string) string {
 	var b strings.Builder
+	if at.source == onePage {
+		b.WriteString(onePageStyle)
+	}
 	b.WriteString(navigationStyle + "<nav aria-label=\"Pages\">\n")
 	fmt.Fprintf(&b, "<a href=\"%sindex.html\">Home</a>\n", up)
 	section := ""

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,6 +78,11 @@ func TestWrite(t *testing.T) {
 	} {
 		if !strings.Contains(pages[name], want) {
 			t.Errorf("%s has no %s", name, want)
+		}
+	}
+	for name, text := range pages {
+		if slices.Contains([]string{"api/kernel/display.html", "api/kernel/shell.html", "api/kernel/widget.html"}, name) && !strings.Contains(text, "<p>Example") { // TestLibraryExamples demands those of dacelib
+			t.Errorf("%s has no example", name)
 		}
 	}
 	if policy := "script-src"; strings.Contains(pages["index.html"], "<script") || strings.Contains(pages["index.html"], policy) {
