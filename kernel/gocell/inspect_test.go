@@ -45,6 +45,9 @@ func explained(t *testing.T, s *Session, code string, detail int) string {
 // answer has the field's comment, if its package has one, and for settings of dacelib
 // the default.
 func TestInspectFields(t *testing.T) {
+	if raceDetector {
+		t.Skip("ten thousand answers of one goroutine")
+	}
 	s := benchSession(t)
 	fields, commented, defaults := 0, 0, 0
 	for _, path := range symbols.Paths() {

@@ -36,6 +36,9 @@ var block = regexp.MustCompile("(?ms)^```(\\w+) *([\\w.]*)\n(.*?)^```$")
 // "python eval.py" is the file of that name). A block text is what the block of Go before
 // it shows, or is in the error of the block fails before it.
 func TestPages(t *testing.T) {
+	if raceDetector {
+		t.Skip("pages that train networks take minutes with the detector, and use the library alone")
+	}
 	for _, name := range pages {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", name))
