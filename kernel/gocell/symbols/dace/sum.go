@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "3bf9efb51a4d4907d566997b3a73927eb1111d52bbd17e85d9cdd5185bb7eae8"
+const Sum = "0958741a0ab5bbd592e2be699a76b35466bdfa81d02a0c3bdbffbbb7b08e3295"
