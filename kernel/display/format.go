@@ -18,6 +18,8 @@ const (
 	maxDepth    = 6
 	maxPointers = 2 // depth of nested pointers that are followed
 	maxText     = 16 << 10
+	deepText    = 32 << 10 // of a tree that is unfolded by clicks
+	deepest     = 60       // its depth, and that of its pointers
 	maxLines    = 60
 	manyFloats  = 20 // elements from which on floats are written in one precision
 	lineWidth   = 80
@@ -199,7 +201,8 @@ const code = `<div` + noMath + ` style="font-family:var(--jp-code-font-family,mo
 func treeHTML(v reflect.Value) string {
 	var b strings.Builder
 	b.WriteString(code + `overflow-wrap:anywhere">`)
-	tree(v).html(&b, true)
+	f := formatter{seen: map[uintptr]bool{}, deep: !ofLibrary(v)} // those have summaries
+	f.node(v, 0, true).html(&b, true)
 	b.WriteString("</div>")
 	return b.String()
 }
@@ -210,6 +213,7 @@ func textHTML(text string) string {
 }
 
 type formatter struct {
+	deep  bool             // as far as deepText goes, for a front end that folds it
 	exact bool             // floats in full, however many
 	size  int              // bytes of all leaves so far
 	seen  map[uintptr]bool // pointers from the root to the present node, to detect cycles
@@ -256,7 +260,7 @@ func (f *formatter) node(v reflect.Value, depth int, typed bool) node {
 }
 
 func (f *formatter) bare(v reflect.Value, depth int, typed bool) node {
-	if f.size > maxText {
+	if f.size > f.most(maxText, deepText) {
 		return leaf("…")
 	}
 	if !v.IsValid() {
@@ -271,7 +275,7 @@ func (f *formatter) bare(v reflect.Value, depth int, typed bool) node {
 			return leaf(first)
 		}
 	}
-	if depth > maxDepth {
+	if depth > f.most(maxDepth, deepest) {
 		return leaf("…")
 	}
 	switch v.Kind() {
@@ -311,11 +315,19 @@ func (f *formatter) bare(v reflect.Value, depth int, typed bool) node {
 	return leaf(fmt.Sprintf("%v", v))
 }
 
+// most returns the limit that holds for this tree.
+func (f *formatter) most(usual, deep int) int {
+	if f.deep {
+		return deep
+	}
+	return usual
+}
+
 func (f *formatter) pointer(v reflect.Value, depth int) node {
 	if v.IsNil() {
 		return leaf("<nil>")
 	}
-	if k := v.Elem().Kind(); depth > 0 && k != reflect.Struct || f.seen[v.Pointer()] || len(f.seen) >= maxPointers {
+	if k := v.Elem().Kind(); depth > 0 && k != reflect.Struct || f.seen[v.Pointer()] || len(f.seen) >= f.most(maxPointers, deepest) {
 		return leaf("(" + typeName(v) + ")(…)")
 	}
 	if name, ok := hidden(v); ok {

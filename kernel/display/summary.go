@@ -328,6 +328,63 @@ func numbers(v reflect.Value, most int) string {
 	return text
 }
 
+// distribution returns a line about a slice of more numbers than are shown: how many
+// there are, their range and mean, and how they are distributed; "" for other values.
+func distribution(v reflect.Value) string {
+	const bins = 24
+	if k := v.Kind(); k != reflect.Slice && k != reflect.Array || v.Len() <= maxElements || v.Len() > 1e8 || !number(v.Type().Elem()) || v.Type().Elem().Kind() == reflect.Uint8 {
+		return ""
+	}
+	at := func(i int) float64 {
+		switch x := v.Index(i); {
+		case x.CanInt():
+			return float64(x.Int())
+		case x.CanUint():
+			return float64(x.Uint())
+		default:
+			return x.Float()
+		}
+	}
+	if list, ok := v.Interface().([]float64); ok {
+		at = func(i int) float64 { return list[i] }
+	}
+	lo, hi, mean, n := math.Inf(1), math.Inf(-1), 0., 0
+	for i := range v.Len() {
+		if x := at(i); !math.IsNaN(x) && !math.IsInf(x, 0) {
+			n++
+			lo, hi, mean = min(lo, x), max(hi, x), mean+(x-mean)/float64(n)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("\n%s numbers from %.4g to %.4g, mean %.4g", thousands(v.Len()), lo, hi, mean)
+	if n < v.Len() {
+		text += fmt.Sprintf(", %s not finite", thousands(v.Len()-n))
+	}
+	if lo == hi || math.IsInf(hi-lo, 0) {
+		return text
+	}
+	counts := make([]float64, bins)
+	for i := range v.Len() {
+		if x := at(i); x >= lo && x <= hi {
+			counts[min(bins-1, int((x-lo)/(hi-lo)*bins))]++
+		}
+	}
+	return text + "  " + histogram(counts)
+}
+
+// histogram draws counts as small bars, which begin at 0; those of none are empty.
+func histogram(counts []float64) string {
+	bars := []rune(" ▁▂▃▄▅▆▇█")
+	most := slices.Max(counts)
+	var out []rune
+	for _, c := range counts {
+		out = append(out, bars[int(math.Ceil(c/most*float64(len(bars)-1)))])
+	}
+	return string(out)
+}
+
 // followed are the fields of records that show the course of a run, in order of
 // preference.
 var followed = []string{"Best", "Cost", "Value", "Validation", "Total"}

@@ -157,9 +157,16 @@ func generic(v any) engine.Bundle {
 	if ofLibrary(rv) {
 		text = clip(strings.Split(text, "\n"))
 	}
-	b := engine.Text(text)
-	if !has && strings.Contains(text, "\n") && rv.Kind() != reflect.String {
+	line := ""
+	if !has {
+		line = distribution(rv)
+	}
+	b := engine.Text(text + line)
+	if !has && (strings.Contains(text, "\n") || strings.Contains(text, "(…)")) && rv.Kind() != reflect.String {
 		b.Data["text/html"] = treeHTML(rv)
+		if line != "" {
+			b.Data["text/html"] = treeHTML(rv) + textHTML(strings.TrimPrefix(line, "\n"))
+		}
 	}
 	return b
 }
