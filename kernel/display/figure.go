@@ -42,6 +42,9 @@ type FigureSettings struct {
 	// Gonum draws plots in gonum's own style instead of that of package
 	// figure. It does not apply to [Figures].
 	Gonum bool
+	// Dark draws light ink on a dark ground, as the dark theme of JupyterLab has it.
+	// Colours stay, greys are turned around.
+	Dark bool
 }
 
 const (
@@ -84,7 +87,7 @@ func tooLarge(w, h float64) error {
 var session = struct {
 	sync.Mutex // guards settings
 	settings   FigureSettings
-}{settings: FigureSettings{DefaultWidth, DefaultHeight, 2 * screenDPI, "png", false}}
+}{settings: FigureSettings{DefaultWidth, DefaultHeight, 2 * screenDPI, "png", false, false}}
 
 // SetFigure sets how figures are drawn from now on in this session. It changes
 // nothing if it returns an error.
@@ -116,12 +119,15 @@ func (s FigureSettings) String() string {
 	if s.Gonum {
 		text += " gonum"
 	}
+	if s.Dark {
+		text += " dark"
+	}
 	return text
 }
 
 // ParseFigure parses settings: a size with its unit ("8.8x6cm", "6x4in",
-// "300x200pt"), a resolution ("300"), a format ("png", "svg") and a style
-// ("gonum", "house"), each of them optional, in any order. Settings that text
+// "300x200pt"), a resolution ("300"), a format ("png", "svg"), a style
+// ("gonum", "house") and a ground ("dark", "light"), each of them optional, in any order. Settings that text
 // does not contain have their present values; "default" resets all.
 func ParseFigure(text string) (FigureSettings, error) {
 	s := CurrentFigure()
@@ -137,6 +143,8 @@ func ParseFigure(text string) (FigureSettings, error) {
 			s.Format = word
 		case "gonum", "house":
 			s.Gonum = word == "gonum"
+		case "dark", "light":
+			s.Dark = word == "dark"
 		default:
 			w, h, err := parseSize(word)
 			if err != nil {
@@ -150,7 +158,7 @@ func ParseFigure(text string) (FigureSettings, error) {
 
 // parseSize parses a size such as "8.8x6cm".
 func parseSize(word string) (w, h vg.Length, err error) {
-	wrong := fmt.Errorf("figure: %q is no size such as 8.8x6cm, resolution such as 300, format (png, svg) or style (gonum, house)", word)
+	wrong := fmt.Errorf("figure: %q is no size such as 8.8x6cm, resolution such as 300, format (png, svg) or style (gonum, house) or ground (dark, light)", word)
 	for unit, length := range map[string]vg.Length{"cm": vg.Centimeter, "mm": vg.Millimeter, "in": vg.Inch, "pt": 1} {
 		numbers, ok := strings.CutSuffix(word, unit)
 		if !ok {
@@ -235,7 +243,7 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 	x, y := s.pixels(w, h)
 	scale := screenDPI / float64(s.DPI)
 	about := map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5)}
-	if _, _, _, alpha := background(p).RGBA(); alpha < 0xffff {
+	if _, _, _, alpha := background(p).RGBA(); alpha < 0xffff && !s.Dark {
 		about["needs_background"] = "light" // JupyterLab puts white behind it in a dark theme
 	}
 	out.Metadata = map[string]any{"image/png": about}
@@ -269,7 +277,8 @@ func init() {
 		return drawing.Run(func() (err error) {
 			defer drawing.Recover(&err)
 			ctx := drawing.Context()
-			return draw(func(c vg.CanvasSizer) vg.CanvasSizer { return drawing.Until(ctx, c) })
+			s := CurrentFigure()
+			return draw(func(c vg.CanvasSizer) vg.CanvasSizer { return s.on(drawing.Until(ctx, c)) })
 		})
 	})
 }
@@ -283,11 +292,11 @@ func rasterize(p *plot.Plot, w, h vg.Length, s FigureSettings) (picture []byte, 
 	letters := new(host.Letters)
 	err = drawing.Run(func() (err error) {
 		defer drawing.Recover(&err)
-		c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(s.DPI), vgimg.UseBackgroundColor(background(p)))
+		c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(s.DPI), vgimg.UseBackgroundColor(s.onGround(background(p))))
 		q := *p
 		q.BackgroundColor = nil // the canvas is already filled with it
 		const margin = 1.5 * vg.Millimeter
-		inside := draw.Crop(draw.New(letters.On(drawing.Until(drawing.Context(), c))), margin, -margin, margin, -margin)
+		inside := draw.Crop(draw.New(s.on(letters.On(drawing.Until(drawing.Context(), c)))), margin, -margin, margin, -margin)
 		if s.Gonum {
 			q.Draw(inside)
 		} else {
@@ -304,6 +313,38 @@ func rasterize(p *plot.Plot, w, h vg.Length, s FigureSettings) (picture []byte, 
 	}
 	letters.Warn()
 	return b.Bytes(), nil
+}
+
+// A darkCanvas draws with greys turned around.
+type darkCanvas struct{ vg.CanvasSizer }
+
+func (c darkCanvas) SetColor(ink color.Color) { c.CanvasSizer.SetColor(turned(ink)) }
+
+// turned returns a grey of the light theme as that of the dark one, from #111111 for
+// white to #eeeeee for black; other colours as they are.
+func turned(ink color.Color) color.Color {
+	r, g, b, a := ink.RGBA()
+	if max(r, g, b)-min(r, g, b) > a/16 {
+		return ink
+	}
+	grey := func(x uint32) uint16 { return uint16((a*0x11 + (a-x)*(0xee-0x11)) / 0xff) }
+	return color.RGBA64{R: grey(r), G: grey(g), B: grey(b), A: uint16(a)}
+}
+
+// on returns the canvas that draws as the settings say.
+func (s FigureSettings) on(c vg.CanvasSizer) vg.CanvasSizer {
+	if s.Dark {
+		return darkCanvas{c}
+	}
+	return c
+}
+
+// onGround returns the colour of a figure's ground.
+func (s FigureSettings) onGround(c color.Color) color.Color {
+	if s.Dark {
+		return turned(c)
+	}
+	return c
 }
 
 func background(p *plot.Plot) color.Color {

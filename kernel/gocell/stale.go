@@ -243,7 +243,8 @@ func (s *Session) listStale(_ context.Context, args []string, out engine.Outputs
 		return fmt.Errorf("usage: %%stale")
 	}
 	if !s.opts.Stale {
-		return fmt.Errorf("which cells are stale is known in a notebook only")
+		out.Stdout("Which cells are stale is known in the kernel of a notebook only.\n")
+		return nil
 	}
 	st := &s.stale
 	st.mu.Lock()

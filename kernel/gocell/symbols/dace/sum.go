@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "0958741a0ab5bbd592e2be699a76b35466bdfa81d02a0c3bdbffbbb7b08e3295"
+const Sum = "de022ebbbfab9ae0dee8e8fa39dc39e0a6f77c8271f89691090a68d3cd365795"
