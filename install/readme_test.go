@@ -77,6 +77,15 @@ func TestReadme(t *testing.T) {
 	if lines, numbers := bytes.Count(text, []byte("\n")), len(regexp.MustCompile(`\d+([.,]\d+)*`).FindAll(prose, -1)); lines > 120 || numbers > 25 {
 		t.Errorf("it has %d lines and %d numbers; at most 120 and 25 are wanted", lines, numbers)
 	}
+	guides, err := filepath.Glob("../*/docs/*.md")
+	if err != nil || len(guides) < 10 {
+		t.Fatalf("%d guides, %v", len(guides), err)
+	}
+	for _, guide := range guides {
+		if name := strings.TrimPrefix(filepath.ToSlash(guide), "../"); !bytes.Contains(text, []byte("]("+name+")")) {
+			t.Errorf("the list of guides lacks %s", name)
+		}
+	}
 	cells := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(cells) == 0 {
 		t.Fatal("there is no cell in it")
