@@ -20,7 +20,8 @@ import (
 // compiled, the interpreter compiles the declarations that the cell uses and
 // all that those depend on. A type brings its methods, a variable its
 // initializer, and the first declaration of a package brings the package's init
-// functions and the packages that it imports for side effects. Other
+// functions and the packages that it imports for side effects; of a package on disk also
+// the variables whose initializers may have side effects. Other
 // declarations are neither compiled nor initialized.
 
 // A linkage is the set of declarations and packages to link before a cell.
@@ -84,6 +85,14 @@ func (k *linkage) addPackage(sp *check.FetchedPackage) {
 	for _, d := range sp.Inits {
 		for _, n := range d.Needs {
 			k.add(n)
+		}
+	}
+	if sp.Module.Folder == "" {
+		return
+	}
+	for o, d := range sp.ByObject { // before init functions, as its author expects
+		if d.HasEffects() {
+			k.add(o)
 		}
 	}
 }

@@ -79,9 +79,13 @@ func (s *Session) useOwn(ctx context.Context, src *check.Source, out engine.Outp
 		switch m := g.moduleOf(path); {
 		case m.Path != "" && !listed:
 			listed = true
-			if f, err := g.modules.List(ctx); err == nil {
+			f, err := g.modules.List(ctx)
+			if err == nil {
 				_, _, err = g.prog.Importer.Rebuild(g.files, f, nil)
 				again = again || err == nil
+			}
+			if err != nil {
+				out.Stderr(err.Error() + "\n")
 			}
 		case m.Path == "":
 			f, err := g.modules.Lookup(ctx, path)
@@ -258,19 +262,19 @@ func (s *Session) reload(ctx context.Context, src *check.Source) error {
 		return nil
 	}
 	s.mu.Lock()
-	old, all, err := s.prog.Importer.Rebuild(g.files, f, edited)
-	s.mu.Unlock()
-	if err != nil {
-		return s.ifReached(src, all, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	old, broken, err := s.prog.Importer.Rebuild(g.files, f, edited)
 	if f != nil {
 		g.onDisk.modules = g.modules.Own()
 	}
-	s.types.Follow(s.prog.Importer.SameTypes(old, true))
-	s.prog = s.prog.Reloaded(old)
-	g.linkAgain(old)
+	if len(old) > 0 {
+		s.types.Follow(s.prog.Importer.SameTypes(old, true))
+		s.prog = s.prog.Reloaded(old)
+		g.linkAgain(old)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return s.ifReached(src, broken, err)
+	}
 	return nil
 }
 

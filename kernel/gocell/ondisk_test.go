@@ -78,6 +78,14 @@ const Wide turn = 0.5i
 package secret
 
 var One = 1.0
+
+var Notes []string
+
+func note(s string) int { Notes = append(Notes, s); return len(Notes) }
+
+var First = note("variable")
+
+func init() { note("init") }
 -- helper/go.mod --
 module example.com/helper
 
@@ -173,7 +181,7 @@ func TestOnDisk(t *testing.T) {
 	c.is("time.Second", "= 1s")
 	c.is("import (\"os\"; \"io/fs\")\nos.ModeDir | 0o755, fs.ModeDir", "= drwxr-xr-x, d---------")
 	c.is("stats.Acc{}.String()", `= "the first"`)
-	c.is("import \"example.com/mymod/internal/secret\"\nsecret.One", "= 1")
+	c.is("import \"example.com/mymod/internal/secret\"\nsecret.One, secret.Notes, secret.First", `= 1, []string{"variable", "init"}, 1`)
 	c.is("import \"example.com/helper\"\nhelper.Name(\"x\")", `= "the x"`)
 	c.is("import \"./stats\"\nstats.Mean(4)", "= 4")
 	c.says("import \"example.com/mymod/nothing\"", "the module example.com/mymod has no package example.com/mymod/nothing: there is no folder")
@@ -206,6 +214,15 @@ func TestReload(t *testing.T) {
 	c.is("1 + 1", "= 2")
 	editFile(t, mean, "\tmissing()\n", "")
 	c.is("twice(4)", "= 82")
+
+	// What does not use a package that does not compile sees its own edits.
+	editFile(t, mean, "var a Acc\n", "var a Acc\n\tmissing()\n")
+	editFile(t, filepath.Join(root, "helper/helper.go"), `"a "`, `"one "`)
+	c.is("import \"example.com/helper\"\nhelper.Name(\"x\")", `= "one x"`)
+	c.says("twice(4)", "undefined: missing")
+	editFile(t, mean, "\tmissing()\n", "")
+	c.is("twice(4)", "= 82")
+	c.is("fmt.Sprint(stats.Acc{})", `= "one second"`)
 
 	// An import, a file and a package that come.
 	editFile(t, mean, "import (\n", "import (\n\t\"math\"\n")

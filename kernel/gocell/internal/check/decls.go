@@ -30,6 +30,9 @@ func (d *FetchedDecl) Pos() token.Pos {
 	return d.Objects[0].Pos()
 }
 
+// HasEffects reports whether the initializer of variables may have effects besides them.
+func (d *FetchedDecl) HasEffects() bool { return d.Init != nil && hasEffects(d.Init.Rhs) }
+
 // InitOrder returns what initializes a package, of which the given declarations are
 // linked: those of its variables in the order in which they are initialized, and if
 // whole says so those of its init functions after them.

@@ -125,7 +125,7 @@ func (m *Importer) Edited() (paths []string, list bool) {
 	}
 	m.mu.Unlock()
 	for _, sp := range all {
-		edited := false
+		edited := sp.behind
 		if !slices.Equal(sp.folder, sourceFiles(sp.Dir)) {
 			edited, list = true, true
 		}
@@ -179,9 +179,9 @@ func (b *BrokenPackage) Error() string {
 
 // Rebuild makes packages on disk anew, and those that import them. f is what the go
 // command has listed again; nil if that is as before. It returns the packages that
-// were replaced. If one of the new packages does not compile, none is replaced, and
-// the error is a *BrokenPackage; all are then the paths that could not be replaced.
-func (m *Importer) Rebuild(fset *token.FileSet, f *module.Fetch, edited []string) (old []*FetchedPackage, all []string, err error) {
+// were replaced. A new package that does not compile, and those that import it, replace
+// none: the error is then a *BrokenPackage, and broken are their paths.
+func (m *Importer) Rebuild(fset *token.FileSet, f *module.Fetch, edited []string) (old []*FetchedPackage, broken []string, err error) {
 	m.mu.Lock()
 	before := map[string]*FetchedPackage{}
 	known := &module.Fetch{All: map[string]*module.Package{}}
@@ -217,19 +217,25 @@ func (m *Importer) Rebuild(fset *token.FileSet, f *module.Fetch, edited []string
 		if was == nil || !was.tried {
 			continue
 		}
-		all = append(all, sp.ImportPath)
 		sp.read()
-		if why := sp.Why; why != "" && err == nil && (sp.Broken || was.Why == "") {
+		if why := sp.Why; why != "" && (sp.Broken || was.Why == "") {
+			broken = append(broken, sp.ImportPath)
 			if path := sp.cause(); path != nil {
-				err = &BrokenPackage{path.ImportPath, path.Why}
+				err = cmp.Or(err, error(&BrokenPackage{path.ImportPath, path.Why}))
 			} else {
-				err = &BrokenPackage{sp.ImportPath, why}
+				err = cmp.Or(err, error(&BrokenPackage{sp.ImportPath, why}))
 			}
 		}
 	}
-	if err != nil {
-		return nil, all, err
+	for _, sp := range fresh { // those that import others come after them
+		if before[sp.ImportPath] != nil && !slices.Contains(broken, sp.ImportPath) && slices.ContainsFunc(sp.needs, func(need *FetchedPackage) bool { return slices.Contains(broken, need.ImportPath) }) {
+			broken = append(broken, sp.ImportPath)
+		}
 	}
+	for _, path := range broken { // what they import may have changed without them
+		before[path].behind = true
+	}
+	fresh = slices.DeleteFunc(fresh, func(sp *FetchedPackage) bool { return slices.Contains(broken, sp.ImportPath) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for path := range gone {
@@ -244,7 +250,7 @@ func (m *Importer) Rebuild(fset *token.FileSet, f *module.Fetch, edited []string
 		}
 		m.fetched[sp.ImportPath] = sp
 	}
-	return old, all, nil
+	return old, broken, err
 }
 
 // cause returns the package that a package cannot be built because of, if it is not

@@ -56,6 +56,7 @@ type FetchedPackage struct {
 	listed *module.Package  // as the go command has listed it
 	stamps map[string]stamp // of the files of a package on disk, once they are known
 	folder []string         // its files of Go
+	behind bool             // what would replace it does not compile
 }
 
 // A FetchedFile is a file of a fetched package.

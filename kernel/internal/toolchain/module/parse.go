@@ -88,6 +88,9 @@ func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*
 			if i.Path.Value == `"C"` {
 				add(n, at(i.Pos()), "cgo cannot be interpreted")
 			}
+			if pos := embedFS(f, i); pos.IsValid() {
+				add(n, at(pos), "embed.FS cannot be interpreted: Go's linker fills it (a string and a []byte can)")
+			}
 		}
 		for _, g := range f.Comments {
 			for _, c := range g.List {
@@ -106,6 +109,26 @@ func (p *Package) Parse(fset *token.FileSet, name func(file string) string) ([]*
 		broken("", 0, "it has no Go files for this machine")
 	}
 	return files, problems
+}
+
+// embedFS returns where a file uses embed.FS, if the import is that of embed.
+func embedFS(f *ast.File, i *ast.ImportSpec) (found token.Pos) {
+	if i.Path.Value != `"embed"` {
+		return token.NoPos
+	}
+	name := "embed"
+	if i.Name != nil {
+		name = i.Name.Name
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "FS" {
+			if id, ok := s.X.(*ast.Ident); ok && id.Name == name && !found.IsValid() {
+				found = s.Pos()
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // withoutLineDirectives returns a copy of Go source, of the same length, in

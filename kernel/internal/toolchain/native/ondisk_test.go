@@ -57,6 +57,20 @@ func Twice(x float64) float64 { return inner.Factor * x }
 func Word() string { return word }
 -- mymod/stats/word.txt --
 embedded
+-- mymod/tree/tree.go --
+package tree
+
+import "embed"
+
+//go:embed *.txt
+var files embed.FS
+
+func Read(name string) string {
+	b, _ := files.ReadFile(name)
+	return string(b)
+}
+-- mymod/tree/a.txt --
+of a tree
 -- mymod/internal/inner/inner.go --
 package inner
 
@@ -77,6 +91,11 @@ const Factor = 2
 	inner := filepath.Join(root, "mymod/internal/inner/inner.go")
 	if err := os.WriteFile(inner, []byte("package inner\n\nconst Factor = 5\n"), 0o666); err != nil {
 		t.Fatal(err)
+	}
+	is("%%compile\nimport \"example.com/mymod/tree\"\nfunc read() string { return strings.TrimSpace(tree.Read(\"a.txt\")) }\nread()", `= "of a tree"`)
+	cell++
+	if got := run(t.Context(), s, cell, "import \"example.com/mymod/tree\""); !strings.Contains(got, "tree/tree.go:6: embed.FS cannot be interpreted") || !strings.Contains(got, "%%compile") {
+		t.Errorf("embed.FS in an interpreted cell: %s", got)
 	}
 	is("both(3)", "= 20") // built again, because of what it imports
 	if err := os.WriteFile(inner, []byte("package inner\n\nconst Factor = \"no\"\n"), 0o666); err != nil {
