@@ -72,6 +72,10 @@ package mean
 
 func Of(x ...float64) float64 { return x[0] }
 `, "")
+	cwd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("GOFLAGS", "-mod=mod") // what is needed is in the module cache
 	t.Setenv("GOPROXY", "off")
 	mod, err := os.ReadFile(filepath.Join(clone, "go.mod"))
@@ -102,7 +106,11 @@ func Of(x ...float64) float64 { return x[0] }
 		writeFile(t, filepath.Join(out, "go.mod"), strings.Replace(string(mod), "module "+buildinfo.Module(), "module nb.notebook", 1)+"\nrequire "+buildinfo.Module()+" v0.0.0\n\nreplace "+buildinfo.Module()+" => "+clone+"\n")
 		writeFile(t, filepath.Join(out, "go.sum"), string(sum))
 		for range 2 { // what was made before is replaced
-			if err := p.Export(out, "nb.notebook"); err != nil {
+			relative, err := filepath.Rel(cwd, out)
+			if err == nil {
+				err = p.Export(relative, "nb.notebook")
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

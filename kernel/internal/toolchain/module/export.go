@@ -21,6 +21,10 @@ const copied = "// Copied by dace convert."
 func (s *Store) Export(ctx context.Context, dir, path string, packages []*Package) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
 	goCmd, err := s.open(ctx)
 	if err != nil {
 		return err
