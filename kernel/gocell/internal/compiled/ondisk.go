@@ -51,7 +51,7 @@ func (g *generator) copyPackage(sp *check.FetchedPackage) string {
 			g.err = err
 			return ""
 		}
-		text := string(b)
+		text := constraintRE.ReplaceAllString(string(b), "// (of this build) $1")
 		if filepath.Ext(name) == ".go" {
 			text = "//line " + file + ":1\n" + g.redirect(text, sp)
 		}
@@ -70,6 +70,10 @@ func (g *generator) copyPackage(sp *check.FetchedPackage) string {
 	}
 	return path
 }
+
+// constraintRE matches build constraints. The files of a copy are those of the build, also
+// where GOFLAGS has tags, which a build of the copy has not.
+var constraintRE = regexp.MustCompile(`(?m)^//(go:build |\s*\+build )`)
 
 // redirect returns the text of a file with the imports of packages on disk leading to
 // their copies.

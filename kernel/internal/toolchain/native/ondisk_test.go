@@ -69,6 +69,12 @@ func Read(name string) string {
 	b, _ := files.ReadFile(name)
 	return string(b)
 }
+-- mymod/stats/tagged.go --
+//go:build special
+
+package stats
+
+const Special = 4
 -- mymod/tree/a.txt --
 of a tree
 -- mymod/internal/inner/inner.go --
@@ -76,6 +82,7 @@ package inner
 
 const Factor = 2
 `, "mymod")
+	t.Setenv("GOFLAGS", "-tags=special")
 	s := session(t, l)
 	cell := 0
 	is := func(code, want string) {
@@ -85,7 +92,7 @@ const Factor = 2
 			t.Errorf("cell %d: %s\nshows %s\nwant  %s", cell, code, got, want)
 		}
 	}
-	const compiled = "%%compile\nimport (\n\t\"example.com/mymod/stats\"\n\t\"example.com/mymod/internal/inner\"\n)\nfunc both(x float64) float64 { return stats.Twice(x) + inner.Factor }\nfunc word() string { return strings.TrimSpace(stats.Word()) }"
+	const compiled = "%%compile\nimport (\n\t\"example.com/mymod/stats\"\n\t\"example.com/mymod/internal/inner\"\n)\nfunc both(x float64) float64 { return stats.Twice(x) + inner.Factor + stats.Special - 4 }\nfunc word() string { return strings.TrimSpace(stats.Word()) }"
 	is(compiled, "")
 	is("fmt.Sprintf(\"%v %v\", both(3), word())", `= "8 embedded"`)
 	inner := filepath.Join(root, "mymod/internal/inner/inner.go")
