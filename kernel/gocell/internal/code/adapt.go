@@ -139,7 +139,10 @@ func find(p, word unsafe.Pointer, n uintptr) uintptr {
 	panic("code: function values of this version of Go have another layout")
 }
 
-// reflectedBody returns what reflect.MakeFunc calls for a function of cells.
+// reflectedBody returns what reflect.MakeFunc calls for a function of cells. It is not
+// inlined, so that what it returns has the same code everywhere: closure knows it by that.
+//
+//go:noinline
 func reflectedBody(c *Closure) func(args []reflect.Value) []reflect.Value {
 	return func(args []reflect.Value) []reflect.Value { return c.reflectCall(args) }
 }
