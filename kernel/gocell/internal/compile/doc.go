@@ -66,7 +66,8 @@
 // testdata/cells.txt do there what they do with the interpreter, and so do the
 // language's suite, which has testdata/suite-compiled.txt of its own, the examples of
 // the standard library, random programs and the grid; the debugger, functions that
-// travel to farms, fetched packages, compiled cells, interrupts and limits on memory.
+// travel to farms, fetched packages, compiled cells, profiles, hostile cells, interrupts
+// and limits on memory.
 // Missing before it can take the interpreter's place:
 //
 //   - releases: the closures for all kinds of numbers and signatures take 4.7
