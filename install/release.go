@@ -43,15 +43,21 @@ var targets = []target{
 	{name: "darwin-amd64", os: "darwin", arch: "amd64"},
 }
 
+// small has the compiler not inline within libraries that pass on messages, read and
+// write files: half a megabyte. With cgo cells are compiled against the command's own
+// packages, which have to be compiled alike.
+const small = " -gcflags=google.golang.org/protobuf/...=-l -gcflags=github.com/gogo/protobuf/...=-l -gcflags=github.com/nats-io/...=-l" +
+	" -gcflags=codeberg.org/go-pdf/...=-l -gcflags=github.com/yuin/goldmark/...=-l"
+
 // env returns the variables that make a build depend on nothing of the machine
 // but the version of Go and, with cgo, the C compiler.
 func (t target) env() []string {
-	cgo := "CGO_ENABLED=0"
+	cgo, flags := "CGO_ENABLED=0", small
 	if t.cgo {
-		cgo = "CGO_ENABLED=1"
+		cgo, flags = "CGO_ENABLED=1", ""
 	}
 	return []string{"GOOS=" + t.os, "GOARCH=" + t.arch, cgo, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
-		"GOFLAGS=-trimpath -tags=release", "CGO_CFLAGS=-O2 -g0", "CGO_LDFLAGS=-O2", "GOTOOLCHAIN=go" + strings.TrimPrefix(runtime.Version(), "go")}
+		"GOFLAGS=-trimpath -tags=release" + flags, "CGO_CFLAGS=-O2 -g0", "CGO_LDFLAGS=-O2", "GOTOOLCHAIN=go" + strings.TrimPrefix(runtime.Version(), "go")}
 }
 
 // howTo is the text beside the command in an archive.
