@@ -22,6 +22,8 @@ type Contrast struct {
 // A Gain is what a method gains over another on the instances of one class and
 // dimension, with one number of evaluations a member.
 type Gain struct {
+	// Class is the class's name, Dim the instances' dimension, Evaluations the budget of
+	// a member.
 	Class            string
 	Dim, Evaluations int
 	Contrast

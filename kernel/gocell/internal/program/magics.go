@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -55,27 +56,16 @@ func (m *maker) asGo(u magic.Use, body string) string {
 			return call("must(os.Chdir(%s))", quoted[0])
 		}
 	case "%env":
-		name, value, set := strings.Cut(u.Args, "=")
-		if !set {
-			name, value, set = strings.Cut(u.Args, " ")
-		}
-		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"'`)
-		if set {
-			return call("must(os.Setenv(%q, %q))", name, value)
-		}
-		if name != "" {
-			return call("fmt.Println(os.Getenv(%q))", name)
+		if env := environment(u.Args); env != "" {
+			return call("%s", env)
 		}
 	case "%%writefile", "%%file":
-		if len(words) == 1 && m.modules != nil && m.modules.Has(words[0]) {
+		switch {
+		case len(words) != 1:
+		case m.modules != nil && m.modules.Has(words[0]):
 			return "// " + words[0] + " is a file of a module, whose text is there: " + line
-		}
-		if len(words) == 1 {
-			write := fmt.Sprintf("must(os.WriteFile(%s, []byte(%s), 0o644))", quoted[0], strconv.Quote(body))
-			if dir := path.Dir(filepath.ToSlash(words[0])); u.Name == "%%file" && dir != "." {
-				return call("must(os.MkdirAll(%q, 0o755))\n%s", dir, write)
-			}
-			return call("%s", write)
+		default:
+			return call("%s", written(words[0], body, u.Name == "%%file"))
 		}
 	case "%%html":
 		return call("display.HTML(%s)", strconv.Quote(body))
@@ -90,13 +80,8 @@ func (m *maker) asGo(u magic.Use, body string) string {
 	case "%args":
 		return call("os.Args = append(os.Args[:1], %s)", strings.Join(quoted, ", "))
 	case "%get":
-		if m.modules == nil || len(words) == 0 {
-			return lacks("go get fetches the module in a folder with a go.mod")
-		}
-		for _, spec := range words {
-			if err := m.modules.Get(spec); err != nil {
-				return lacks(strings.TrimSuffix(err.Error(), "."))
-			}
+		if err := m.get(words); err != nil {
+			return lacks(strings.TrimSuffix(err.Error(), "."))
 		}
 		return "// The go.mod of the program's module has " + strings.Join(words, ", ") + "."
 	}
@@ -105,4 +90,42 @@ func (m *maker) asGo(u magic.Use, body string) string {
 		return lacks("a program has nothing like it") + body
 	}
 	return lacks("a program has nothing like it")
+}
+
+// get adds modules to the go.mod of the program's module.
+func (m *maker) get(specs []string) error {
+	if m.modules == nil || len(specs) == 0 {
+		return errors.New("go get fetches the module in a folder with a go.mod")
+	}
+	for _, spec := range specs {
+		if err := m.modules.Get(spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment returns the call that %env with these arguments makes, or "".
+func environment(args string) string {
+	name, value, set := strings.Cut(args, "=")
+	if !set {
+		name, value, set = strings.Cut(args, " ")
+	}
+	name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"'`)
+	switch {
+	case set:
+		return fmt.Sprintf("must(os.Setenv(%q, %q))", name, value)
+	case name != "":
+		return fmt.Sprintf("fmt.Println(os.Getenv(%q))", name)
+	}
+	return ""
+}
+
+// written returns the call that writes a file, with its folder.
+func written(name, text string, folder bool) string {
+	write := fmt.Sprintf("must(os.WriteFile(%q, []byte(%q), 0o644))", name, text)
+	if dir := path.Dir(filepath.ToSlash(name)); folder && dir != "." {
+		return fmt.Sprintf("must(os.MkdirAll(%q, 0o755))\n%s", dir, write)
+	}
+	return write
 }

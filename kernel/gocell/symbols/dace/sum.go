@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "de022ebbbfab9ae0dee8e8fa39dc39e0a6f77c8271f89691090a68d3cd365795"
+const Sum = "f3f9555139c72d66c8a46c94634d3f4ae2a36d93566746c8f481c3d66c4f0b71"
