@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/profile"
 	"dace.local/kernel/gocell/internal/vm"
@@ -184,7 +185,7 @@ func linesOf(list []profile.Frame) []profile.Frame {
 // for the interpreter.
 func ofInterpreter(function string) bool {
 	return vm.IsInterpreter(function) || strings.HasPrefix(function, "reflect.Value.") || strings.HasPrefix(function, "reflect.call") ||
-		strings.HasPrefix(function, "dace.local/kernel/gocell/internal/") || strings.HasPrefix(function, "dace.local/kernel/gocell/rtype.")
+		strings.HasPrefix(function, buildinfo.Path("kernel/gocell/internal/")) || strings.HasPrefix(function, buildinfo.Path("kernel/gocell/rtype."))
 }
 
 func ofRuntime(function string) bool {
