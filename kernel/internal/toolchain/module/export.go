@@ -65,7 +65,11 @@ func (s *Store) Export(ctx context.Context, dir, path string, packages []*Packag
 	if _, err := s.runIn(ctx, goCmd, dir, nil, append(args, file)...); err != nil {
 		return err
 	}
-	if err := addLines(filepath.Join(dir, "go.sum"), filepath.Join(s.dir, "go.sum")); err != nil {
+	sums, err := os.ReadFile(filepath.Join(s.dir, "go.sum"))
+	if err == nil {
+		err = addLines(filepath.Join(dir, "go.sum"), string(sums))
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	// The go command adds what follows from both, and what it lacks is an error here.
@@ -122,29 +126,4 @@ func (s *Store) copyModule(from, path, to string, packages []*Package) error {
 		}
 	}
 	return nil
-}
-
-// addLines adds the lines of a file to another that lacks them.
-func addLines(to, from string) error {
-	more, err := os.ReadFile(from)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(to)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	have := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		have[strings.TrimSpace(line)] = true
-	}
-	for line := range strings.Lines(string(more)) {
-		if line = strings.TrimSpace(line); !have[line] {
-			text = append(text, line+"\n"...)
-		}
-	}
-	return os.WriteFile(to, text, 0o666)
 }

@@ -489,27 +489,34 @@ func (s *Store) edit(ctx context.Context, goCmd string, old, r *root) error {
 
 // addSums adds the checksums of a root to those of the scratch module.
 func (s *Store) addSums(r *root) error {
-	file := filepath.Join(s.dir, "go.sum")
-	text, err := os.ReadFile(file)
+	var sums []string
+	for _, name := range slices.Sorted(maps.Keys(r.read)) {
+		if strings.HasSuffix(name, ".sum") {
+			sums = append(sums, r.read[name])
+		}
+	}
+	return addLines(filepath.Join(s.dir, "go.sum"), sums...)
+}
+
+// addLines adds the lines of texts to a file that lacks them, which need not exist.
+func addLines(file string, texts ...string) error {
+	all, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	have := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
+	have := map[string]bool{"": true}
+	for line := range strings.Lines(string(all)) {
 		have[strings.TrimSpace(line)] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.read)) {
-		if !strings.HasSuffix(name, ".sum") {
-			continue
-		}
-		for line := range strings.Lines(r.read[name]) {
-			if line = strings.TrimSpace(line); line != "" && !have[line] {
+	for _, text := range texts {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); !have[line] {
 				have[line] = true
-				text = append(text, line+"\n"...)
+				all = append(all, line+"\n"...)
 			}
 		}
 	}
-	return os.WriteFile(file, text, 0o666)
+	return os.WriteFile(file, all, 0o666)
 }
 
 // newer reports whether a version of Go is above another.
