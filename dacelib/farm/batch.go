@@ -208,8 +208,8 @@ func (s *scheduler) run(ctx context.Context, key string, values map[string][]str
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
+	cmd.WaitDelay = time.Second // for what it leaves running, which holds its output open
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return out.String(), fmt.Errorf("farm: %s (%w): %s%s", text, err, &errs, &out)
 	}
 	return out.String(), nil

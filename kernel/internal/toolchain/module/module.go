@@ -524,7 +524,9 @@ func (s *Store) runIn(ctx context.Context, goCmd, dir string, env []string, args
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	gently(cmd)
-	if err := cmd.Run(); err != nil {
+	// Git may leave a process that tidies its repository and holds our pipes; the go
+	// command has ended well then.
+	if err := cmd.Run(); err != nil && !(errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
