@@ -1,6 +1,7 @@
 package gocell
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,18 +49,20 @@ func profiled(t *testing.T, cells ...string) (own, total map[string]int) {
 // an earlier cell has declared, of a library's call the line that calls, of goroutines
 // their own lines below that which starts them. Who waits uses none.
 func TestProfile(t *testing.T) {
-	t.Run("interpreter", profileLines)
+	steps, ownSteps, megabytes := 8_000_000, 8_000_000, 10
+	if raceDetector { // as many samples, so that chance does not decide
+		steps, ownSteps, megabytes = 500_000, 1_500_000, 40
+	}
+	t.Run("interpreter", func(t *testing.T) { profileLines(t, steps, megabytes) })
 	t.Run("own machine", func(t *testing.T) {
 		t.Setenv(MachineVariable, "compile")
-		profileLines(t)
+		profileLines(t, ownSteps, megabytes)
 	})
 }
 
-func profileLines(t *testing.T) {
-	steps := "8000000"
-	if raceDetector {
-		steps = "250000"
-	}
+// profileLines checks the profile of two loops of some steps, and of a library's call on
+// some megabytes.
+func profileLines(t *testing.T, steps, megabytes int) {
 	own, total := profiled(t, `func slow(n int) (s int) {
 	for i := 0; i < n; i++ {
 		s += i % 7
@@ -69,15 +72,15 @@ func profileLines(t *testing.T) {
 func careful(n int) int {
 	defer func() {}()
 	return slow(n)
-}`, strings.ReplaceAll(`%%prun
-x := careful(8000000)
+}`, fmt.Sprintf(`%%%%prun
+x := careful(%[1]d)
 time.Sleep(100 * time.Millisecond)
-y := strings.Count(strings.Repeat("ab", 10<<20), "ab")
+y := strings.Count(strings.Repeat("ab", %[2]d<<20), "ab")
 done := make(chan int)
 go func() {
-	done <- slow(8000000)
+	done <- slow(%[1]d)
 }()
-z := <-done`, "8000000", steps))
+z := <-done`, steps, megabytes))
 	if loop := own["In[1]:2"] + own["In[1]:3"]; loop < 30 {
 		t.Errorf("the loop has %d %%", loop)
 	}
