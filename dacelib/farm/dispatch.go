@@ -2,6 +2,7 @@ package farm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -831,11 +832,22 @@ func (d *Dispatcher) unsend(c *call, m *sent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.close(m)
-	if m.running {
-		d.counts.Running -= len(m.left)
-		d.counts.Waiting += len(m.left)
+	d.runs(m, false)
+	m.worker, m.host = "", ""
+}
+
+// runs keeps whether a message runs, and counts its units so. The caller holds d.mu.
+func (d *Dispatcher) runs(m *sent, running bool) {
+	if m.running == running {
+		return
 	}
-	m.running, m.worker, m.host = false, "", ""
+	n := len(m.left)
+	if !running {
+		n = -n
+	}
+	d.counts.Running += n
+	d.counts.Waiting -= n
+	m.running = running
 }
 
 // queueTo hands a message to a worker that may have it, if one is known to be
@@ -843,6 +855,7 @@ func (d *Dispatcher) unsend(c *call, m *sent) {
 func (d *Dispatcher) queueTo(m *sent) bool {
 	d.mu.Lock()
 	d.unhand(m)
+	d.runs(m, false)
 	d.mu.Unlock()
 	return d.hand(m)
 }
@@ -860,10 +873,8 @@ func (d *Dispatcher) queue(ctx context.Context, m *sent) error {
 func (d *Dispatcher) ready(m *sent) bool {
 	d.mu.Lock()
 	d.unhand(m)
-	if m.running {
-		d.counts.Running -= len(m.left)
-		d.counts.Waiting += len(m.left)
-	}
+	d.runs(m, false)
+	m.worker = ""
 	d.mu.Unlock()
 	if len(m.left) < len(m.Units) {
 		m.Units = slices.DeleteFunc(slices.Clone(m.Units), func(u Unit) bool { return !m.left[u.Key()] })
@@ -878,7 +889,7 @@ func (d *Dispatcher) ready(m *sent) bool {
 		}
 	}
 	d.mu.Unlock()
-	m.at, m.worker, m.running = time.Now(), "", false
+	m.at = time.Now()
 	return true
 }
 
@@ -1001,9 +1012,9 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event) error {
 		c.later = append(c.later, m)
 	case e.back:
 		if m.worker == e.worker || m.worker == "" {
-			if m.worker == "" && m.to != "" {
+			if at := cmp.Or(m.worker, m.to); at != "" {
 				d.mu.Lock()
-				d.busy[m.to] = time.Now()
+				d.busy[at] = time.Now()
 				d.mu.Unlock()
 			}
 			return d.queue(ctx, m)
@@ -1017,16 +1028,13 @@ func (d *Dispatcher) handle(ctx context.Context, c *call, e event) error {
 		d.mu.Unlock()
 		return d.lost(ctx, c, m, e)
 	default:
-		if !m.running {
-			d.mu.Lock()
-			d.counts.Running += len(m.left)
-			d.counts.Waiting -= len(m.left)
-			d.mu.Unlock()
-		}
+		d.mu.Lock()
+		d.runs(m, true)
+		d.mu.Unlock()
 		if m.worker != e.worker {
 			m.took = time.Now()
 		}
-		m.worker, m.host, m.running = e.worker, e.host, true
+		m.worker, m.host = e.worker, e.host
 		return d.overdue(c, m, e.spent)
 	}
 	return nil

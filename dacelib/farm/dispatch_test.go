@@ -142,3 +142,33 @@ func TestHandedBack(t *testing.T) {
 		})
 	}
 }
+
+// A message that a worker has begun with and sends back runs no more, also when
+// another worker gets it past the queue.
+func TestHandedOn(t *testing.T) {
+	r := newRecorder(func(r *recorder, m farm.Message, way string) {
+		u := m.Units[0]
+		switch {
+		case !m.Check:
+			r.Done(farm.Result{Key: u.Key(), Data: []byte("1"), Seconds: 1, Worker: "a"})
+		case way == "b":
+			r.Took(m.ID, "b", "")
+			r.Alive(farm.Worker{Name: "c", Cores: 1, Identity: farm.Self()})
+			r.Back(m.ID, "b")
+		default:
+			r.Took(m.ID, way, "")
+			r.Checked(m.ID, u.Key(), way, "", farm.BlobKey([]byte("1")))
+		}
+	})
+	r.Use(farm.Policy{Verify: 1})
+	r.Alive(farm.Worker{Name: "a", Cores: 1, Identity: farm.Self()})
+	go func() {
+		for r.Counts().Done == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		r.Alive(farm.Worker{Name: "b", Cores: 1, Identity: farm.Self()})
+	}()
+	if ways := r.do(t, 0, 1); !slices.Equal(ways, []string{"a", "b", "c"}) {
+		t.Errorf("the message went to %v", ways)
+	}
+}

@@ -28,6 +28,11 @@ func bubble(t *testing.T, f func(t *testing.T, n *network)) {
 		cancel()
 		time.Sleep(time.Hour) // whatever goes on has an end
 		synctest.Wait()
+		for name, c := range n.callers {
+			if k := c.Counts(); k.Waiting != 0 || k.Running != 0 {
+				t.Errorf("%s has ended all calls, and of its units %d wait and %d run", name, k.Waiting, k.Running)
+			}
+		}
 	})
 }
 
