@@ -42,8 +42,10 @@ time, also while the kernel is in use.
 type settings struct {
 	setup.Installer
 	user, jupyter, test, uninstall bool
-	quiet, skipQuickstart          bool
+	quiet, skipQuickstart, mutants bool
 	release                        string
+	changes                        int
+	seed                           uint64
 }
 
 // errUsage is the error for wrong flags. The message about them is already
@@ -79,6 +81,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.BoolVar(&set.jupyter, "jupyter", false, "also set up what is missing to open JupyterLab")
 	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all; installs nothing else")
 	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms, and nothing else")
+	fs.BoolVar(&set.mutants, "mutants", false, "try whether tests catch small changes of the code, of the packages named after the flags or of those where it matters most; installs nothing")
+	fs.IntVar(&set.changes, "changes", 200, "the `number` of changes that -mutants tries")
+	fs.Uint64Var(&set.seed, "seed", 1, "the `seed` with which -mutants draws them")
 	fs.BoolVar(&set.uninstall, "uninstall", false, "remove what was installed in the same place")
 	fs.BoolVar(&set.quiet, "quiet", false, "say nothing unless something goes wrong")
 	fs.BoolVar(&set.skipQuickstart, "skip-quickstart", false, "do not run the quickstart notebook")
@@ -93,7 +98,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errUsage
 	}
 	switch {
-	case fs.NArg() > 0:
+	case fs.NArg() > 0 && !set.mutants:
 		return misuse("unexpected argument %q; -h lists the flags", fs.Arg(0))
 	case setup.Misuse(&set.Installer, set.user) != "":
 		return misuse("%s", setup.Misuse(&set.Installer, set.user))
@@ -103,6 +108,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return misuse("-release goes with neither -test nor -jupyter nor -uninstall")
 	case strings.HasPrefix(set.release, "-"):
 		return misuse("-release needs a folder, not %s", set.release)
+	case set.mutants && (set.test || set.jupyter || set.uninstall || set.release != ""):
+		return misuse("-mutants goes with none of -test, -jupyter, -uninstall and -release")
 	case set.test && (set.jupyter || set.quiet):
 		return misuse("-test goes with neither -jupyter nor -quiet")
 	}
@@ -125,6 +132,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case set.test:
 		return in.testAll(ctx, root)
+	case set.mutants:
+		return in.tryMutants(ctx, root, fs.Args())
 	case set.release != "":
 		return in.makeRelease(ctx, root)
 	}

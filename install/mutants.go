@@ -1,0 +1,354 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// mutated are the packages whose tests -mutants tries: those where a fault that
+// no test sees costs most.
+var mutated = []string{
+	"kernel/internal/jupyter/transport", "kernel/internal/jupyter/wire", "kernel/internal/jupyter/server",
+	"dacelib/construct", "dacelib/farm", "dacelib/farm/natsfarm",
+	"kernel/gocell/internal/vm", "kernel/gocell/internal/check",
+	"dacelib/brkga", "dacelib/smac", "dacelib/nir", "dacelib/portfolio", "dacelib/solver",
+}
+
+// A mutant is a small change of a source file.
+type mutant struct {
+	file       string // path from the module's root
+	line       int
+	start, end int    // bytes that are replaced
+	with, what string // what replaces them, and the change in words
+}
+
+// fate is what became of a mutant.
+type fate int
+
+const (
+	lives  fate = iota // the package's tests pass
+	caught             // they fail
+	unfit              // it does not compile, or is the same program
+)
+
+// tryMutants tries how many small changes of packages' code their own tests catch: it
+// draws an equal share of the changes from each package, runs the package's tests with
+// each, two at a time, and prints a table and what lives.
+func (in *installer) tryMutants(ctx context.Context, root string, packages []string) error {
+	n, seed := in.changes, in.seed
+	if len(packages) == 0 {
+		packages = slices.Clone(mutated)
+	}
+	for i, p := range packages {
+		packages[i] = filepath.ToSlash(filepath.Clean(p))
+	}
+	w, err := newMutants(ctx, root, in.err)
+	if err != nil {
+		return err
+	}
+	var rows, living []string
+	var all [3]int
+	for i, p := range packages {
+		share := (i+1)*n/len(packages) - i*n/len(packages)
+		count, l, took, err := w.mutate(ctx, p, share, seed)
+		if err != nil {
+			return err
+		}
+		for f := range count {
+			all[f] += count[f]
+		}
+		living = append(living, l...)
+		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %s |", p, count[caught]+count[lives], count[caught], took.Round(time.Second)))
+	}
+	slices.Sort(living)
+	in.say("# Mutants that the packages' own tests catch\n\nWritten by `go run ./install -mutants`: %d small changes drawn with seed %d, an equal\nshare from each package. A change that makes the tests fail, or run five times as long,\nis caught. Some that live change nothing that a test could see, such as the size of a\nbuffer.\n\n| package | changes | caught | its tests take |\n|---|---|---|---|\n%s\n| all | %d | %d | |\n\n## What lives\n", n, seed, strings.Join(rows, "\n"), all[caught]+all[lives], all[caught])
+	for _, l := range living {
+		in.say("- %s", l)
+	}
+	return nil
+}
+
+// mutants is what runs tests with changes.
+type mutants struct {
+	root     string
+	env      []string // of the tests
+	progress io.Writer
+}
+
+func newMutants(ctx context.Context, root string, progress io.Writer) (*mutants, error) {
+	w := &mutants{root: root, env: os.Environ(), progress: progress}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // beside the tests' own home
+		cmd := exec.CommandContext(ctx, "go", "env", name)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("go env %s: %w", name, err)
+		}
+		w.env = append(w.env, name+"="+strings.TrimSpace(string(out)))
+	}
+	return w, nil
+}
+
+// mutate tries n mutants of a package. It returns the number of each fate, the
+// mutants that live, and how long the tests take.
+func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (count [3]int, living []string, took time.Duration, err error) {
+	pool, err := w.of(ctx, pkg)
+	if err != nil {
+		return count, nil, 0, err
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rng.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+	for range 2 { // the second time everything is compiled
+		begun := time.Now()
+		if out, err := w.test(ctx, pkg, nil, 30*time.Minute); err != nil {
+			return count, nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
+		}
+		took = time.Since(begun)
+	}
+	var (
+		next atomic.Int64
+		wg   sync.WaitGroup
+		mu   sync.Mutex // guards count, living and err
+	)
+	for range min(2, runtime.NumCPU()) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				enough := count[caught]+count[lives] >= n || err != nil
+				mu.Unlock()
+				i := int(next.Add(1)) - 1
+				if enough || i >= len(pool) || ctx.Err() != nil {
+					return
+				}
+				m := pool[i]
+				f, e := w.try(ctx, pkg, m, 5*took+20*time.Second)
+				mu.Lock()
+				if e != nil && err == nil {
+					err = e
+				}
+				if f == unfit || count[caught]+count[lives] < n {
+					count[f]++
+					if f == lives {
+						living = append(living, fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what))
+					}
+					fmt.Fprintf(w.progress, "%s:%d: %s: %s\n", m.file, m.line, m.what, [...]string{"lives", "caught", "does not compile"}[f])
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return count, living, took, err
+}
+
+// try runs a package's tests with a mutant.
+func (w *mutants) try(ctx context.Context, pkg string, m mutant, limit time.Duration) (fate, error) {
+	out, err := w.test(ctx, pkg, &m, limit)
+	switch {
+	case err == nil:
+		return lives, nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case bytes.Contains(out, []byte("[build failed]")):
+		return unfit, nil
+	}
+	return caught, nil
+}
+
+// test runs a package's tests, with a mutant if one is given, and with bounds on what a
+// wrong program can write, remove or use up.
+func (w *mutants) test(ctx context.Context, pkg string, m *mutant, limit time.Duration) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "dace-mutant-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	argv := []string{"-c", `ulimit -v 12582912; exec go test "$@"`, "sh", "-count=1", "-failfast", "-vet=off", "-timeout=" + limit.String()}
+	if m != nil {
+		overlay, err := m.overlay(w.root, dir)
+		if err != nil {
+			return nil, err
+		}
+		argv = append(argv, "-overlay="+overlay)
+	}
+	// The limit of go test does not end what a test has started.
+	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", append(argv, "./"+pkg)...)
+	cmd.Dir, cmd.Env = w.root, append(w.env, "HOME="+dir, "TMPDIR="+dir)
+	return runGroup(cmd)
+}
+
+// overlay writes the changed file, and a file for go test's -overlay, into a folder.
+func (m mutant) overlay(root, dir string) (name string, err error) {
+	at := filepath.Join(root, m.file)
+	src, err := os.ReadFile(at)
+	if err != nil {
+		return "", err
+	}
+	changed, name := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(changed, slices.Concat(src[:m.start], []byte(m.with), src[m.end:]), 0o600); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(map[string]map[string]string{"Replace": {at: changed}})
+	if err != nil {
+		return "", err
+	}
+	return name, os.WriteFile(name, b, 0o600)
+}
+
+// of returns all mutants of a package, in the order of its files.
+func (w *mutants) of(ctx context.Context, pkg string) ([]mutant, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-f", `{{range .GoFiles}}{{println .}}{{end}}{{range .CgoFiles}}{{println .}}{{end}}`, "./"+pkg)
+	cmd.Dir, cmd.Stderr = w.root, w.progress
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s is no package here: %w", pkg, err)
+	}
+	var all []mutant
+	for name := range strings.FieldsSeq(string(out)) {
+		path := filepath.Join(pkg, name)
+		src, err := os.ReadFile(filepath.Join(w.root, path))
+		if err != nil {
+			return nil, err
+		}
+		found, err := mutantsIn(path, src)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// swaps are operators and what replaces them.
+var swaps = map[token.Token]token.Token{
+	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
+	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
+	token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL,
+	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN,
+	token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
+	token.INC: token.DEC, token.DEC: token.INC,
+}
+
+// mutantsIn returns the mutants of a file: operators swapped, conditions negated,
+// whole numbers one larger, errors dropped, truths turned, and statements removed.
+// Generated files, constants' declarations and panics have none.
+func mutantsIn(path string, src []byte) ([]mutant, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, src, parser.ParseComments)
+	if err != nil || ast.IsGenerated(file) {
+		return nil, err
+	}
+	var all []mutant
+	at := func(p token.Pos) int { return fset.Position(p).Offset }
+	add := func(from, to token.Pos, with, what string) {
+		all = append(all, mutant{path, fset.Position(from).Line, at(from), at(to), with, what})
+	}
+	text := func(n ast.Node) string {
+		s := strings.Join(strings.Fields(string(src[at(n.Pos()):at(n.End())])), " ")
+		if r := []rune(s); len(r) > 60 {
+			s = string(r[:59]) + "…"
+		}
+		return s
+	}
+	swap := func(n ast.Node, pos token.Pos, op token.Token) {
+		if to, ok := swaps[op]; ok {
+			add(pos, pos+token.Pos(len(op.String())), to.String(), fmt.Sprintf("`%s` with %s", text(n), to))
+		}
+	}
+	negate := func(cond ast.Expr) {
+		if b, ok := cond.(*ast.BinaryExpr); cond != nil && (!ok || swaps[b.Op] != token.NEQ && swaps[b.Op] != token.EQL) {
+			add(cond.Pos(), cond.End(), "!("+string(src[at(cond.Pos()):at(cond.End())])+")", fmt.Sprintf("`!(%s)`", text(cond)))
+		}
+	}
+	remove := func(s ast.Stmt) { add(s.Pos(), s.End(), "", fmt.Sprintf("without `%s`", text(s))) }
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GenDecl:
+			return n.Tok != token.CONST && n.Tok != token.IMPORT
+		case *ast.CallExpr:
+			return !isPanic(n) // it says that the code is wrong
+		case *ast.BinaryExpr:
+			swap(n, n.OpPos, n.Op)
+		case *ast.IncDecStmt:
+			swap(n, n.TokPos, n.Tok)
+		case *ast.AssignStmt:
+			swap(n, n.TokPos, n.Tok)
+		case *ast.IfStmt:
+			negate(n.Cond)
+		case *ast.ForStmt:
+			negate(n.Cond)
+		case *ast.BasicLit:
+			if v, err := strconv.ParseInt(n.Value, 0, 64); err == nil && n.Kind == token.INT {
+				add(n.Pos(), n.End(), strconv.FormatInt(v+1, 10), fmt.Sprintf("%d instead of %s", v+1, n.Value))
+			}
+		case *ast.ReturnStmt:
+			for _, r := range n.Results {
+				if id, ok := r.(*ast.Ident); ok {
+					if to := map[string]string{"err": "nil", "true": "false", "false": "true"}[id.Name]; to != "" {
+						add(id.Pos(), id.End(), to, fmt.Sprintf("`%s` with %s", text(n), to))
+					}
+				}
+			}
+		case *ast.BlockStmt:
+			for _, s := range n.List {
+				switch s := s.(type) {
+				case *ast.ExprStmt:
+					if c, ok := s.X.(*ast.CallExpr); !ok || !isPanic(c) {
+						remove(s)
+					}
+				case *ast.DeferStmt, *ast.GoStmt:
+					remove(s)
+				case *ast.AssignStmt:
+					if s.Tok != token.DEFINE {
+						remove(s)
+					}
+				case *ast.BranchStmt:
+					if s.Tok != token.GOTO {
+						remove(s)
+					}
+				}
+			}
+		}
+		return true
+	})
+	// One change can be found in two ways.
+	seen := map[mutant]bool{}
+	for _, m := range all {
+		seen[m] = true
+	}
+	unique := slices.Collect(maps.Keys(seen))
+	slices.SortFunc(unique, func(a, b mutant) int {
+		return cmp.Or(a.start-b.start, a.end-b.end, strings.Compare(a.with, b.with))
+	})
+	return unique, nil
+}
+
+func isPanic(c *ast.CallExpr) bool {
+	f, ok := c.Fun.(*ast.Ident)
+	return ok && f.Name == "panic"
+}
