@@ -1,7 +1,6 @@
 package farm
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"embed"
@@ -16,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dace.local/dacelib/files"
 )
 
 //go:embed schedulers
@@ -205,14 +206,11 @@ func (s *scheduler) run(ctx context.Context, key string, values map[string][]str
 	if err != nil {
 		return "", err
 	}
-	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, "sh", "-c", text)
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = time.Second // for what it leaves running, which holds its output open
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return out.String(), fmt.Errorf("farm: %s (%w): %s%s", text, err, &errs, &out)
+	out, errs, err := files.Output(exec.CommandContext(ctx, "sh", "-c", text))
+	if err != nil {
+		return string(out), fmt.Errorf("farm: %s (%w): %s%s", text, err, errs, out)
 	}
-	return out.String(), nil
+	return string(out), nil
 }
 
 // userName returns the name by which schedulers know this user.

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "f3f9555139c72d66c8a46c94634d3f4ae2a36d93566746c8f481c3d66c4f0b71"
+const Sum = "6a8481b111f2b1254f2d02ae9d4ecf192e58dbbbd60efb3d52eb6884a102d376"

@@ -17,6 +17,7 @@ var dace_local_dacelib_files_ = table.Package{
 		{Name: "Lock", Value: files.Lock},
 		{Name: "LockShared", Value: files.LockShared},
 		{Name: "Need", Value: files.Need},
+		{Name: "Output", Value: files.Output},
 		{Name: "ReadFile", Value: files.ReadFile},
 		{Name: "Reader", Value: files.Reader},
 		{Name: "Write", Value: files.Write},

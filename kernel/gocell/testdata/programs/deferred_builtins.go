@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 func f() (s string) {
@@ -91,7 +92,8 @@ func clos() (s string) {
 		}
 		s += fmt.Sprint(len(m))
 	}()
-	func() { defer func() { s += fmt.Sprint(recover()) }(); defer panic(nil) }()
+	// Go 1.27 puts "runtime error: " before this one.
+	func() { defer func() { s += strings.TrimPrefix(fmt.Sprint(recover()), "runtime error: ") }(); defer panic(nil) }()
 	func() { defer func() { s += fmt.Sprint(recover()) }(); var n chan int; defer close(n) }()
 	c2 := make(chan int)
 	go close(c2)

@@ -22,6 +22,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"dace.local/dacelib/files"
 )
 
 // ErrNoGo is the error of [Store.Get] if there is no go command.
@@ -521,16 +523,13 @@ func (s *Store) runIn(ctx context.Context, goCmd, dir string, env []string, args
 		cmd.Env = append(cmd.Env, "GOFLAGS="+s.flags)
 	}
 	cmd.Env = append(cmd.Env, env...)
-	var out, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &stderr
 	gently(cmd)
-	// Git may leave a process that tidies its repository and holds our pipes; the go
-	// command has ended well then.
-	if err := cmd.Run(); err != nil && !(errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil) {
+	out, stderr, err := files.Output(cmd) // git may leave a process that tidies its repository
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &commandError{stderr.String(), err}
+		return nil, &commandError{string(stderr), err}
 	}
-	return out.Bytes(), nil
+	return out, nil
 }
