@@ -93,7 +93,10 @@ func clos() (s string) {
 		s += fmt.Sprint(len(m))
 	}()
 	// Go 1.27 puts "runtime error: " before this one.
-	func() { defer func() { s += strings.TrimPrefix(fmt.Sprint(recover()), "runtime error: ") }(); defer panic(nil) }()
+	func() {
+		defer func() { s += strings.TrimPrefix(fmt.Sprint(recover()), "runtime error: ") }()
+		defer panic(nil)
+	}()
 	func() { defer func() { s += fmt.Sprint(recover()) }(); var n chan int; defer close(n) }()
 	c2 := make(chan int)
 	go close(c2)
