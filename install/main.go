@@ -173,6 +173,9 @@ func (in *installer) install(ctx context.Context, root string) error {
 		if lab, err = in.setUpLab(ctx, root, at, note); err != nil {
 			return err
 		}
+		if err := in.AddExporter(ctx, at, note); err != nil { // a new JupyterLab's Python
+			return err
+		}
 	} else {
 		lab = findLab(root, at)
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/format"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"testing"
 
 	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/setup"
 )
 
 // TestMain runs the command instead of the tests if the environment asks for
@@ -219,6 +222,66 @@ func TestErrorStops(t *testing.T) {
 	cmd.Env = append(os.Environ(), "JUPYTER_PATH="+dir, "XDG_STATE_HOME="+dir)
 	if out, err := cmd.CombinedOutput(); exitCode(err) != 1 || !bytes.Contains(out, []byte("open /nosuch")) {
 		t.Errorf("nbconvert: %v\n%s", err, out)
+	}
+}
+
+// TestExecutableScript exports notebooks as JupyterLab's menu does, with what an
+// installation adds to nbconvert.
+func TestExecutableScript(t *testing.T) {
+	needPython(t, "nbconvert")
+	dir := t.TempDir()
+	t.Setenv("PYTHONUSERBASE", dir)
+	in := &setup.Installer{Prefix: dir, Keep: true, Out: t.Output()}
+	at, err := in.Place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{at.Spec, filepath.Dir(at.Binary)} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(exe, at.Binary); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.AddExporter(t.Context(), at, &setup.Record{Binary: at.Binary}); err != nil {
+		t.Fatal(err)
+	}
+	text := cells("x := 3\nx", "import \"strconv\"\nfunc f() string { return strconv.Itoa(x) }\nf()", "%figure 10x8cm", "x := \"é\"\nx")
+	for kernel, plain := range map[string]bool{"dace": false, "gonb": true} {
+		write(t, filepath.Join(dir, kernel+".ipynb"), strings.Replace(text, `"metadata": {}, "cells"`,
+			`"metadata": {"language_info": {"name": "go"}, "kernelspec": {"name": "`+kernel+`", "display_name": "Go"}}, "cells"`, 1))
+		cmd := exec.CommandContext(t.Context(), python, "-m", "nbconvert", "--to", "script", kernel+".ipynb")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "DACE_BE_THE_COMMAND=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		program, err := os.ReadFile(filepath.Join(dir, kernel+".go"))
+		pretty, goErr := format.Source(program)
+		if plain {
+			if err != nil || !strings.Contains(string(program), "\n%figure 10x8cm\n") {
+				t.Errorf("%v, a notebook of another kernel:\n%s", err, program)
+			}
+			continue
+		}
+		if err != nil || goErr != nil || !bytes.Equal(pretty, program) || !bytes.HasPrefix(program, []byte("// dace.ipynb as a program")) {
+			t.Errorf("%v, %v:\n%s", err, goErr, program)
+		}
+		if code, out, errs := dace(t, dir, "", "script", "dace.go"); code != 0 || out != "3\n\"3\"\n\"é\"\n" {
+			t.Errorf("exit code %d, %q, %s\n%s", code, out, errs, program)
+		}
+	}
+	if err := in.Uninstall(at); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "lib")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left behind by the removal: %v", err)
 	}
 }
 

@@ -96,6 +96,9 @@ func (in *Installer) Install(ctx context.Context, at Place) (*Record, error) {
 		return nil, err
 	}
 	err = in.Step("Registering it with Jupyter", func() (string, error) { return at.Spec, in.Register(at, note) })
+	if err == nil && !in.other() {
+		err = in.AddExporter(ctx, at, note)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ Usage: dace install [-user | -prefix DIR | -sys-prefix] [-name NAME] [-display-n
 Copies this file to its place, registers it with Jupyter, starts it as Jupyter
 would, and runs a cell. It needs neither a network nor another program, and may
 be run again at any time, also to put a new version in the place of one that is
-in use: running kernels go on.
+in use: running kernels go on. Jupyter's Python, if there is one, learns to export
+notebooks as programs (Executable Script in JupyterLab's menu).
 
 Exit code: 0; 1 when the kernel could not be installed or does not answer; 2
 for wrong arguments.
