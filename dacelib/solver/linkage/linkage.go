@@ -19,6 +19,7 @@ package linkage
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"dace.local/dacelib/problem"
@@ -55,12 +56,16 @@ func (f family) Run(ctx context.Context, jobs []solver.Job, workers int) ([]solv
 type level struct {
 	members problem.Solutions
 	// ones and both count the members with a one in a bit, and in two bits i > j at
-	// place i(i-1)/2 + j.
+	// place i(i-1)/2 + j; all and some are the ones of all members and of any.
 	ones, both []int
+	all, some  []uint64
 	groups     []group // of the tree, without the whole
 	built      int     // members when groups were made
-	shuffled   []group // scratch
-	distance   []float64
+	primes     []prime // of the number of members
+	// Working memory of build and of mix.
+	shuffled, sorted []group
+	distance         []float64
+	masks            []uint64
 }
 
 // A group is a set of bits.
@@ -96,7 +101,7 @@ func pyramid(s *solver.Search) {
 		}
 		seen[string(key)] = true
 		if at == len(levels) {
-			levels = append(levels, &level{members: problem.Solutions{D: d}, ones: make([]int, d), both: make([]int, d*(d-1)/2)})
+			levels = append(levels, newLevel(d))
 		}
 		levels[at].add(x)
 	}
@@ -125,7 +130,10 @@ func pyramid(s *solver.Search) {
 func ascend(s *solver.Search, x []uint64, v float64, order []int) float64 {
 	d := len(order)
 	s.Rand.Shuffle(d, func(i, j int) { order[i], order[j] = order[j], order[i] })
-	for k, failed := 0, 0; failed < d && !s.Over(); k = (k + 1) % d {
+	for k, failed := 0, 0; failed < d && !s.Over(); k++ {
+		if k == d {
+			k = 0
+		}
 		moves.Flip(x, order[k])
 		if w := s.Value(x); w > v {
 			v, failed = w, 1
@@ -137,9 +145,23 @@ func ascend(s *solver.Search, x []uint64, v float64, order []int) float64 {
 	return v
 }
 
+func newLevel(d int) *level {
+	w := problem.Stride(d)
+	l := &level{members: problem.Solutions{D: d}, ones: make([]int, d), both: make([]int, d*(d-1)/2), all: make([]uint64, w), some: make([]uint64, w)}
+	for i := range l.all {
+		l.all[i] = ^uint64(0)
+	}
+	return l
+}
+
 // add adds a member.
 func (l *level) add(x []uint64) {
 	l.members.Words = append(l.members.Words, x...)
+	for i, v := range x {
+		l.all[i] &= v
+		l.some[i] |= v
+	}
+	l.primes = primesOf(l.primes[:0], l.members.Len())
 	for i := range l.ones {
 		if moves.At(x, i) == 0 {
 			continue
@@ -173,44 +195,98 @@ func (l *level) mix(s *solver.Search, x, y []uint64, v float64, smallest bool) f
 		s.Rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	}
 	for _, g := range groups {
-		mask := g.mask
 		if s.Over() {
 			break
 		}
 		// A random order of the donors: steps of a random length that has no
 		// common divisor with n, from a random start.
-		from, step := s.Rand.IntN(n), 1
+		at, step := s.Rand.IntN(n), 1
 		for range 10 {
-			if k := 1 + s.Rand.IntN(n-1); gcd(k, n) == 1 {
+			if k := 1 + s.Rand.IntN(n-1); l.coprime(k) {
 				step = k
 				break
 			}
 		}
-		for k := range n {
-			donor := l.members.Row((from + k*step) % n)
-			differs := false
-			for i := range y {
-				y[i] = x[i]&^mask[i] | donor[i]&mask[i]
-				differs = differs || y[i] != x[i]
+		if !l.differs(x, g.mask) {
+			continue
+		}
+		donor := l.members.Row(at)
+		for !differ(x, donor, g.mask) {
+			if at += step; at >= n {
+				at -= n
 			}
-			if !differs {
-				continue
-			}
-			if w := s.Value(y); w >= v {
-				copy(x, y)
-				v = w
-			}
-			break
+			donor = l.members.Row(at)
+		}
+		for i, m := range g.mask {
+			y[i] = x[i]&^m | donor[i]&m
+		}
+		if w := s.Value(y); w >= v {
+			copy(x, y)
+			v = w
 		}
 	}
 	return v
 }
 
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
+// differ reports whether two solutions differ in some bits.
+func differ(x, y, mask []uint64) bool {
+	for i, m := range mask {
+		if (x[i]^y[i])&m != 0 {
+			return true
+		}
 	}
-	return a
+	return false
+}
+
+// differs reports whether any member differs from x in some bits.
+func (l *level) differs(x, mask []uint64) bool {
+	for i, m := range mask {
+		if (x[i]&^l.all[i]|l.some[i]&^x[i])&m != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A prime tells which numbers it divides, without a division: those whose product
+// with its inverse modulo 2^64 is at most 2^64 over it.
+type prime struct{ inverse, most uint64 }
+
+// coprime reports whether k > 0 has no common divisor with the number of members.
+func (l *level) coprime(k int) bool {
+	if k&1 == 0 && l.members.Len()&1 == 0 {
+		return false
+	}
+	for _, p := range l.primes {
+		if uint64(k)*p.inverse <= p.most {
+			return false
+		}
+	}
+	return true
+}
+
+// primesOf appends the odd primes that divide n > 0.
+func primesOf(to []prime, n int) []prime {
+	add := func(p uint64) {
+		inverse := p // right in three bits; each step of Newton's doubles them
+		for range 5 {
+			inverse *= 2 - p*inverse
+		}
+		to = append(to, prime{inverse, math.MaxUint64 / p})
+	}
+	n >>= bits.TrailingZeros(uint(n))
+	for p := 3; p*p <= n; p += 2 {
+		if n%p == 0 {
+			add(uint64(p))
+		}
+		for n%p == 0 {
+			n /= p
+		}
+	}
+	if n > 1 {
+		add(uint64(n))
+	}
+	return to
 }
 
 // build makes the groups: the nodes of the tree that average linkage makes of the
@@ -218,58 +294,27 @@ func gcd(a, b int) int {
 // always the same in the level are one group: the parts of a node whose distance is
 // zero are left out.
 func (l *level) build(s *solver.Search) {
-	d, n := len(l.ones), float64(l.members.Len())
-	l.built = l.members.Len()
-	known := make([]float64, l.members.Len()+1)
-	log := func(c int) float64 { // -p log p, never negative; 0 stands for unknown
-		if c == 0 {
-			return 0
-		}
-		if known[c] == 0 {
-			p := float64(c) / n
-			known[c] = -p * math.Log(p)
-		}
-		return known[c]
-	}
-	single := make([]float64, d)
-	for i, c := range l.ones {
-		single[i] = log(c) + log(l.members.Len()-c)
-	}
-	// The distance of two bits is one minus their mutual information as a share of
-	// their common entropy.
-	if l.distance == nil {
-		l.distance = make([]float64, d*d)
-	}
-	distance := make([][]float64, d)
-	for i := range distance {
-		distance[i] = l.distance[i*d : (i+1)*d]
-	}
-	for i := range d {
-		for j := range i {
-			c := l.both[i*(i-1)/2+j]
-			common := log(c) + log(l.ones[i]-c) + log(l.ones[j]-c) + log(l.members.Len()-l.ones[i]-l.ones[j]+c)
-			far := 0.0
-			if common > 0 {
-				far = 2 - (single[i]+single[j])/common
-			}
-			if far < 1e-12 {
-				far = 0
-			}
-			distance[i][j], distance[j][i] = far, far
-		}
-	}
-	// A tree has 2d-1 nodes; useful lists the groups of a node.
+	d, n := len(l.ones), l.members.Len()
+	l.built = n
 	w := problem.Stride(d)
-	room := make([]uint64, (2*d-1)*w)
+	if l.distance == nil {
+		l.distance, l.masks = make([]float64, d*d), make([]uint64, (2*d-1)*w)
+	}
+	l.measure()
+	// A tree has 2d-1 nodes. The groups of a node are a list: its first and last
+	// node, and each node's next, -1 for none.
+	clear(l.masks)
+	masks := l.masks
 	take := func() (mask []uint64) {
-		mask, room = room[:w:w], room[w:]
+		mask, masks = masks[:w:w], masks[w:]
 		return mask
 	}
-	clusters, useful := make([]group, d), make([][]group, d)
-	for i := range clusters {
-		clusters[i] = group{take(), 1}
-		moves.Flip(clusters[i].mask, i)
-		useful[i] = append(make([]group, 0, 4), clusters[i])
+	nodes, next := make([]group, d, 2*d-1), make([]int, d, 2*d-1)
+	cluster, first, last := make([]int, d), make([]int, d), make([]int, d)
+	for i := range nodes {
+		nodes[i], next[i] = group{take(), 1}, -1
+		moves.Flip(nodes[i].mask, i)
+		cluster[i], first[i], last[i] = i, i, i
 	}
 	active := s.Rand.Perm(d) // ties are broken at random
 	// Nearest-neighbour chains find the same tree in d^2 steps.
@@ -280,45 +325,116 @@ func (l *level) build(s *solver.Search) {
 		}
 		for {
 			a := chain[len(chain)-1]
-			best := -1
+			row := l.distance[a*d:][:d]
+			before, best, far := -1, -1, math.Inf(1)
 			if len(chain) > 1 {
-				best = chain[len(chain)-2]
+				before = chain[len(chain)-2]
+				best, far = before, row[before]
 			}
 			for _, b := range active {
-				if b != a && (best < 0 || distance[a][b] < distance[a][best]) {
-					best = b
+				if row[b] < far && b != a {
+					best, far = b, row[b]
 				}
 			}
-			if len(chain) > 1 && best == chain[len(chain)-2] {
+			if best == before {
 				break
 			}
 			chain = append(chain, best)
 		}
 		a, b := chain[len(chain)-1], chain[len(chain)-2]
 		chain = chain[:len(chain)-2]
-		na, nb := float64(clusters[a].size), float64(clusters[b].size)
-		if distance[a][b] == 0 {
-			useful[a] = nil // its parts always go together
-		} else {
-			useful[a] = append(useful[a], useful[b]...)
+		x, y := nodes[cluster[a]], nodes[cluster[b]]
+		switch rowA := l.distance[a*d:]; {
+		case rowA[b] == 0:
+			first[a] = -1 // its parts always go together
+		case first[a] < 0:
+			first[a], last[a] = first[b], last[b]
+		case first[b] >= 0:
+			next[last[a]], last[a] = first[b], last[b]
 		}
-		for _, c := range active {
-			if c != a && c != b {
-				distance[a][c] = (na*distance[a][c] + nb*distance[b][c]) / (na + nb)
-				distance[c][a] = distance[a][c]
-			}
+		l.join(active, a, b, x.size, y.size)
+		whole := group{take(), x.size + y.size}
+		for i := range whole.mask {
+			whole.mask[i] = x.mask[i] | y.mask[i]
 		}
-		whole := group{take(), clusters[a].size + clusters[b].size}
-		for i := range w {
-			whole.mask[i] = clusters[a].mask[i] | clusters[b].mask[i]
-		}
-		clusters[a] = whole
 		if len(active) > 2 { // not the whole
-			useful[a] = append(useful[a], clusters[a])
+			if first[a] < 0 {
+				first[a] = len(nodes)
+			} else {
+				next[last[a]] = len(nodes)
+			}
+			last[a] = len(nodes)
 		}
-		active = slices.DeleteFunc(active, func(c int) bool { return c == b })
+		cluster[a] = len(nodes)
+		nodes, next = append(nodes, whole), append(next, -1)
+		at := slices.Index(active, b)
+		active = slices.Delete(active, at, at+1)
 	}
-	l.groups = useful[active[0]]
-	s.Rand.Shuffle(len(l.groups), func(i, j int) { l.groups[i], l.groups[j] = l.groups[j], l.groups[i] })
-	slices.SortStableFunc(l.groups, func(a, b group) int { return a.size - b.size })
+	l.sorted = l.sorted[:0]
+	for at := first[active[0]]; at >= 0; at = next[at] {
+		l.sorted = append(l.sorted, nodes[at])
+	}
+	s.Rand.Shuffle(len(l.sorted), func(i, j int) { l.sorted[i], l.sorted[j] = l.sorted[j], l.sorted[i] })
+	l.sort(d)
+}
+
+// measure sets the distances of the bits: one minus their mutual information as a
+// share of their common entropy.
+func (l *level) measure() {
+	d, n := len(l.ones), l.members.Len()
+	part := make([]float64, n+1) // -p log p, never negative
+	for c := 1; c <= n; c++ {
+		p := float64(c) / float64(n)
+		part[c] = -p * math.Log(p)
+	}
+	single := make([]float64, d)
+	for i, c := range l.ones {
+		single[i] = part[c] + part[n-c]
+	}
+	for i := range d {
+		ones := l.ones[i]
+		for j, c := range l.both[i*(i-1)/2:][:i] {
+			common := part[c] + part[ones-c] + part[l.ones[j]-c] + part[n-ones-l.ones[j]+c]
+			far := 0.0
+			if common > 0 {
+				far = 2 - (single[i]+single[j])/common
+			}
+			if far < 1e-12 {
+				far = 0
+			}
+			l.distance[i*d+j], l.distance[j*d+i] = far, far
+		}
+	}
+}
+
+// join sets the distances of cluster a to those of its union with b, the means over
+// their pairs of bits; na and nb are their sizes.
+func (l *level) join(active []int, a, b, na, nb int) {
+	d := len(l.ones)
+	rowA, rowB := l.distance[a*d:][:d], l.distance[b*d:][:d]
+	u, v := float64(na), float64(nb)
+	for _, c := range active {
+		if c != a && c != b {
+			rowA[c] = (u*rowA[c] + v*rowB[c]) / (u + v)
+			l.distance[c*d+a] = rowA[c]
+		}
+	}
+}
+
+// sort sets the groups to the sorted ones by size, equals in their order.
+func (l *level) sort(d int) {
+	l.groups = slices.Grow(l.groups[:0], len(l.sorted))[:len(l.sorted)]
+	at := make([]int, d+1) // where the next group of a size goes
+	for _, g := range l.sorted {
+		at[g.size]++
+	}
+	sum := 0
+	for i, n := range at {
+		at[i] = sum
+		sum += n
+	}
+	for _, g := range l.sorted {
+		l.groups[at[g.size]] = g
+		at[g.size]++
+	}
 }
