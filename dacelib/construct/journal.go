@@ -98,7 +98,7 @@ type span struct {
 // one, it is kept in memory.
 type journal struct {
 	dir      string   // empty if the journal is in memory
-	file     *os.File // nil if the journal is in memory
+	file     storage  // nil if the journal is in memory
 	trials   *os.File // packed trials, one gzip member per step
 	setup    Setup
 	stopTick func()
@@ -113,6 +113,15 @@ type journal struct {
 	current   step // the step that was begun last
 	last      time.Time
 	lastCPU   float64
+}
+
+// storage is what a journal needs of its file.
+type storage interface {
+	io.ReadWriteSeeker
+	io.Closer
+	Name() string
+	Sync() error
+	Truncate(size int64) error
 }
 
 const (
@@ -155,17 +164,17 @@ func openJournal(dir string, setup Setup) (*journal, error) {
 		return nil, fmt.Errorf("construct: Settings.Dir: %w", err)
 	}
 	j.file = f
-	if err := j.load(); err != nil {
+	if err := j.load(f); err != nil {
 		return nil, errors.Join(err, j.closeFiles())
 	}
 	j.tick()
 	return j, nil
 }
 
-// load locks the journal file and reads it; if it is empty, load begins a new
+// load locks the journal's file f and reads it; if it is empty, load begins a new
 // journal.
-func (j *journal) load() error {
-	if err := files.Lock(j.file); err != nil {
+func (j *journal) load(f *os.File) error {
+	if err := files.Lock(f); err != nil {
 		if errors.Is(err, files.ErrLocked) {
 			return fmt.Errorf("construct: the folder %s is in use: another construction writes to it%s; wait for its end, stop it, or give Settings.Dir another folder", j.dir, j.holder())
 		}
