@@ -577,6 +577,36 @@ func TestDeadlines(t *testing.T) {
 	ping(t, idle)
 }
 
+// A connection is closed for its limits alone, and not below them: messages
+// refused in a row, frames of a message, bytes of a command.
+func TestLimits(t *testing.T) {
+	opts := hostileOptions()
+	opts.MaxFrames, opts.Stall = 8, time.Hour // what is unfinished may last
+	k := start(t, connections(t)["tcp"], opts)
+	subscriber := func() attacker { return attack(t, k.Connection(), wire.IOPub).introduce("SUB", "") }
+
+	refused, taken := message([]byte{2}), message([]byte{0})
+	a := subscriber()
+	a.send(slices.Concat(bytes.Repeat(refused, maxStrikes-1), taken, bytes.Repeat(refused, maxStrikes-1)))
+	ping(t, a)
+	a.send(refused)
+	cutOff(t, "as many refused messages in a row as end a connection", a)
+
+	more := []byte{flagMore, 0} // an empty frame that others follow
+	a = subscriber()
+	a.send(append(bytes.Repeat(more, opts.MaxFrames-1), message(nil)...))
+	ping(t, a)
+	a.send(bytes.Repeat(more, opts.MaxFrames+1))
+	cutOff(t, "an unfinished message with a frame too many", a)
+
+	command := func(size uint64) []byte { return binary.BigEndian.AppendUint64([]byte{flagCommand | flagLong}, size) }
+	a = subscriber()
+	a.send(append(command(maxSmall), append([]byte("\x05OTHER"), make([]byte, maxSmall-6)...)...))
+	ping(t, a)
+	a.send(command(maxSmall + 1))
+	cutOff(t, "the header of a command that is too large", a)
+}
+
 // cutOff waits until the kernel closes the connection.
 func cutOff(t *testing.T, name string, a attacker) {
 	t.Helper()
