@@ -1,6 +1,7 @@
 package nir
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -149,5 +150,43 @@ func TestNoReferences(t *testing.T) {
 		if kept := m.sample.references.rows != nil; kept != (i == restCalls) {
 			t.Errorf("call %d after: references are kept: %v", i, kept)
 		}
+	}
+}
+
+// A range by references is sure if a solution that is missed would need an error
+// of referenceSafety times the largest one seen, and not below that.
+func TestReferenceSafety(t *testing.T) {
+	for gap, want := range map[float32]bool{0.25: true, 0.2499: false} {
+		p := prediction{screened: screened{lo: -1, hi: 1, bottom: -1 + gap, top: 1 - gap, errors: 0.125}}
+		if p.sure() != want {
+			t.Errorf("candidates within %v of the extremes, errors up to 0.125: sure is %v", gap, !want)
+		}
+	}
+}
+
+// A prediction whose margins reach from one of its extremes to the other tells
+// nothing of a scorer, which then passes over the whole sample.
+func TestFlatPrediction(t *testing.T) {
+	m := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
+	alike := make([][]float64, fewScorers)
+	for i := range alike {
+		alike[i] = slices.Clone(m.Embeddings()[0])
+		alike[i][0] += float64(i) / 1e4
+	}
+	if _, err := m.Normalise(bg, alike); err != nil {
+		t.Fatal(err)
+	}
+	r := m.sample.references
+	s := scorersOf(t, m, alike[:1])[0]
+	p := &prediction{exact: r.scores(s), y: make([]float32, maxReferences+1)}
+	p.screened = screened{Scorer: s, lo: math.MaxFloat32, hi: -math.MaxFloat32}
+	for _, v := range p.exact {
+		p.left = append(p.left, float64(v)) // as the references predict nothing
+	}
+	if err := m.predict(bg, r, []*prediction{p}); err != nil {
+		t.Fatal(err)
+	}
+	if !p.full || p.sure() {
+		t.Errorf("full is %v, sure is %v; want the whole sample", p.full, p.sure())
 	}
 }
