@@ -490,3 +490,32 @@ func FuzzUnmarshal(f *testing.F) {
 		o.Result()
 	})
 }
+
+// A configuration that is as good as the incumbent does not replace it: of equal
+// ones the first tried stays, which is the default.
+func TestTies(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 3} {
+		r := function{space: Space{Params: []Param{{Name: "x", Hi: 1, Default: 0.25}}}, f: func([]float64) float64 { return 7 }}.run(t, Settings{Trials: 40, Seed: seed})
+		if r.Best[0] != 0.25 || r.Cost != 7 {
+			t.Errorf("seed %d: of equal configurations %v was chosen, cost %v; want the first, 0.25", seed, r.Best, r.Cost)
+		}
+	}
+}
+
+// The number of configurations between two fits grows with the square of those
+// that the model has, from Settings.RefitEvery at Settings.RefitFrom.
+func TestRefitSchedule(t *testing.T) {
+	of := func(refitFrom, fitted, extra int) *Optimizer {
+		o := &Optimizer{s: Settings{RefitFrom: refitFrom, RefitEvery: 8}}
+		o.state.Fitted, o.state.Tried = fitted, make([]tried, fitted+extra)
+		return o
+	}
+	for _, c := range []struct{ fitted, between int }{{50, 2}, {100, 8}, {200, 32}, {300, 72}} {
+		if of(100, c.fitted, c.between-1).stale() || !of(100, c.fitted, c.between).stale() {
+			t.Errorf("a model of %d configurations is not fitted anew after %d more", c.fitted, c.between)
+		}
+	}
+	if !of(100, 0, 0).stale() || !of(-1, 300, 1).stale() {
+		t.Error("the first fit, or one with a negative RefitFrom, is left out")
+	}
+}
