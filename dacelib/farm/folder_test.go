@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -225,4 +226,22 @@ func TestFolderConflict(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "liar") || !strings.Contains(err.Error(), "different results") {
 		t.Errorf("%v", err)
 	}
+}
+
+// A result that lies where that of another unit belongs is not taken for it.
+func TestFolderOtherKey(t *testing.T) {
+	inFolder(t, func(t *testing.T, p *farm.FolderPool, dir string, worker func() (stop func())) {
+		one, two := farmtest.Unit(t, "double", farm.Floats{1}), farmtest.Unit(t, "double", farm.Floats{2})
+		four, err := farm.Floats{4}.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		farm.ForgeResultAt(dir, one.Key(), farm.Result{Key: two.Key(), Data: four, Worker: "a"})
+		worker()
+		var got farm.Floats
+		err = p.Do(context.Background(), []farm.Unit{one}, func(_ int, data []byte) error { return got.UnmarshalJSON(data) })
+		if err != nil || !slices.Equal(got, farm.Floats{2}) {
+			t.Errorf("twice 1 is %v, %v", got, err)
+		}
+	})
 }
