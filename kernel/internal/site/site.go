@@ -115,11 +115,18 @@ func (s *site) find() error {
 		}
 		return nil
 	})
+	home, e := os.ReadFile(filepath.Join(s.clone, "README.md"))
+	place := func(p page) int { // where the README, whose list is in a reader's order, links the page
+		if at := strings.Index(string(home), "]("+p.source+")"); at >= 0 {
+			return at
+		}
+		return len(home)
+	}
 	slices.SortStableFunc(s.pages, func(a, b page) int {
 		order := []string{"", "Guides", "Notebooks", "Packages", "The project", "Results"}
-		return cmp.Or(cmp.Compare(slices.Index(order, a.section), slices.Index(order, b.section)), cmp.Compare(a.source, b.source))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.section), slices.Index(order, b.section)), cmp.Compare(place(a), place(b)), cmp.Compare(a.source, b.source))
 	})
-	return err
+	return errors.Join(err, e)
 }
 
 func (s *site) add(p page) {
@@ -138,6 +145,7 @@ var headings = regexp.MustCompile(`(?m)^(#{1,4}) +(.+)$`)
 
 // plain is a text without the marks of Markdown.
 func plain(text string) string {
+	text = regexp.MustCompile("(?m)^```.*$|^<!--.*-->$").ReplaceAllString(text, "")
 	text = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(text, "$1")
 	return strings.TrimSpace(regexp.MustCompile("[`*\\\\]|</?[a-z][^>]*>").ReplaceAllString(text, ""))
 }
@@ -197,6 +205,7 @@ const navigationStyle = `<style>
 nav{border-bottom:1px solid var(--line);padding:.6rem 1.5rem;font-size:.92em;display:flex;flex-wrap:wrap;gap:.3rem 1.4rem;position:relative}
 nav summary{cursor:pointer;color:var(--link)} nav details[open]>ul{position:absolute;z-index:1;background:var(--page);border:1px solid var(--line);border-radius:6px;padding:.6rem 1.2rem .6rem 2rem;max-height:70vh;overflow:auto;max-width:90vw}
 nav [aria-current]{font-weight:650}
+@media (max-width:40rem){nav details[open]>ul{left:0;right:0;top:100%;max-width:none}}
 @media print{nav{display:none}}
 </style>
 `
@@ -230,7 +239,7 @@ func (s *site) navigation(at page, up string) string {
 				b.WriteString("</ul></details>\n")
 			}
 			section = p.section
-			fmt.Fprintf(&b, "<details><summary>%s</summary><ul>\n", html.EscapeString(section))
+			fmt.Fprintf(&b, "<details name=\"pages\"><summary>%s</summary><ul>\n", html.EscapeString(section))
 		}
 		current := ""
 		if p.file == at.file {
@@ -283,7 +292,7 @@ func (s *site) search(dir string, index []entry) error {
 	if err != nil {
 		return err
 	}
-	nb := text2notebook("# Search\n\n" + `<p><input id="words" type="search" autofocus size="40" aria-label="words"></p><div id="found"></div>` +
+	nb := text2notebook("# Search\n\n" + `<p><input id="words" type="search" autofocus aria-label="words" placeholder="words" style="font:inherit;width:min(34rem,100%);box-sizing:border-box;padding:.4rem .7rem;color:inherit;background:transparent;border:1px solid var(--line);border-radius:6px"></p><div id="found"></div>` +
 		"\n<script>\nconst pages = " + string(list) + searchScript + "</script>\n")
 	return notebook.Replace(filepath.Join(dir, "search.html"), func(w io.Writer) error {
 		return notebook.WriteHTML(w, nb, notebook.HTMLSettings{Title: "Search", Head: s.navigation(page{file: "search.html"}, ""), Scripts: true})
@@ -292,6 +301,13 @@ func (s *site) search(dir string, index []entry) error {
 
 const searchScript = `;
 const words = document.getElementById("words"), found = document.getElementById("found");
+// around is the part of a text where the first of some words stands.
+function around(text, ws) {
+  const at = Math.min(...ws.map(w => text.toLowerCase().indexOf(w)).filter(i => i >= 0), text.length);
+  const from = at < 100 || at == text.length ? 0 : text.indexOf(" ", at - 60) + 1;
+  const cut = text.slice(from, from + 160), whole = from + 160 >= text.length;
+  return (from ? "… " : "") + (whole ? cut : cut.replace(/\s\S*$/, "") + " …");
+}
 function look() {
   const ws = words.value.toLowerCase().split(/\s+/).filter(w => w);
   const hits = pages.map(p => {
@@ -305,7 +321,7 @@ function look() {
   }).filter(h => h[0] > 0).sort((a, b) => b[0] - a[0]).slice(0, 40);
   found.replaceChildren(...hits.map(([, p]) => {
     const div = document.createElement("p"), a = document.createElement("a"), text = document.createElement("div");
-    a.href = p.u; a.textContent = p.t; text.textContent = p.x.slice(0, 160);
+    a.href = p.u; a.textContent = p.t; text.textContent = around(p.x, ws);
     div.append(a, text);
     return div;
   }));
