@@ -34,7 +34,7 @@ func magicCells(t *testing.T) []typed {
 
 // TestMagicCells finds each magic of the page of magics in the cells.
 func TestMagicCells(t *testing.T) {
-	page, err := os.ReadFile("gocell/MAGICS.md")
+	page, err := os.ReadFile("docs/magics.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ stay until the call returns.
 	aboutAutomatic = `It is on ("auto") unless it is switched off: a function that the cells' statements
 name, and that has kept the processor busy for 0.2 s in all, is built in the
 background and takes its place before the next cell that uses it. fib(30) takes
-0.26 s interpreted, so that the second cell that calls it runs compiled.
+longer, so that the second cell that calls it runs compiled.
 Functions that use a cell's own types, start goroutines, use channels, share a
 map, print, or call what the kernel replaces stay interpreted; "list" says why.
 All are interpreted after "off", and while a debugger is attached. At most 50 a

@@ -44,7 +44,8 @@ func (h host) TestPackages(c *magic.Call, args []string) error {
 }
 
 // testFolder returns the folder to run the go command in, and the arguments as they
-// mean there: packages of a module on disk may be named by their import paths.
+// mean there: packages of a module on disk may be named by their import paths, and those
+// of one that the working folder is outside of by their folders.
 func (g *fetched) testFolder(args []string) (dir string, there []string) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -54,8 +55,21 @@ func (g *fetched) testFolder(args []string) (dir string, there []string) {
 		_ = g.useRoot(context.Background(), discard{})
 	}
 	there = slices.Clone(args)
+	here := module.Find(dir)
 	for i, a := range there {
 		path, rest, _ := strings.Cut(a, "/...")
+		if strings.HasPrefix(a, ".") || filepath.IsAbs(a) {
+			folder, err := filepath.Abs(path)
+			file := module.Find(folder)
+			if err != nil || file == "" || file == here {
+				continue
+			}
+			root := filepath.Dir(file)
+			if rel, err := filepath.Rel(root, folder); err == nil {
+				dir, there[i] = root, "./"+filepath.ToSlash(rel)+strings.TrimPrefix(a, path)
+			}
+			continue
+		}
 		m := g.moduleOf(path)
 		if strings.HasPrefix(a, "-") || m.Path == "" {
 			continue

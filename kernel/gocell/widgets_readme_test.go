@@ -10,10 +10,10 @@ import (
 
 const viewType = "application/vnd.jupyter.widget-view+json"
 
-// TestWidgetReadme runs each cell of kernel/widget/README.md with a page that
+// TestWidgetReadme runs each cell of kernel/docs/widgets.md with a page that
 // checks the messages against the protocol.
 func TestWidgetReadme(t *testing.T) {
-	text, err := os.ReadFile("../widget/README.md")
+	text, err := os.ReadFile("../docs/widgets.md")
 	if err != nil {
 		t.Fatal(err)
 	}

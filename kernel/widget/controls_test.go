@@ -15,7 +15,7 @@ func TestControls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("../docs/widgets.md")
 	if err != nil {
 		t.Fatal(err)
 	}

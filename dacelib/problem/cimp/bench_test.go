@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/cimp/snap"
 	"dace.local/dacelib/run"
@@ -44,6 +45,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				}
 				x := problem.Random(run.Rand(1, "benchmark"), n, p.Dim())
 				dst := make([]float64, n)
+				before := process.Time()
 				for b.Loop() {
 					if err := p.Evaluate(context.Background(), dst, x); err != nil {
 						b.Fatal(err)
@@ -52,6 +54,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				evals := float64(n) * float64(b.N)
 				b.ReportMetric(evals/b.Elapsed().Seconds(), "evals/s")
 				b.ReportMetric(b.Elapsed().Seconds()*1e6/evals, "us/eval")
+				b.ReportMetric((process.Time()-before).Seconds()*1e6/evals, "cpu-us/eval")
 			})
 		}
 	})
@@ -64,6 +67,7 @@ func BenchmarkPrepare(b *testing.B) {
 			instances(b, worlds, func(b *testing.B, p *Instance) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 				var m *model
+				before := process.Time()
 				for b.Loop() {
 					var err error
 					if m, err = newModel(context.Background(), &p.data); err != nil {
@@ -72,6 +76,7 @@ func BenchmarkPrepare(b *testing.B) {
 				}
 				in := m.info()
 				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N), "ms/setup")
+				b.ReportMetric((process.Time()-before).Seconds()*1e3/float64(b.N), "cpu-ms/setup")
 				b.ReportMetric(float64(in.Terms), "terms")
 				b.ReportMetric(float64(in.Bytes)/1024, "KB")
 				b.ReportMetric(float64(in.Simulated), "simulated")

@@ -42,10 +42,32 @@ var measurements = []measurement{
 	{"python", []string{"GOMAXPROCS=1"}, strings.Fields("go test ./kernel/gocell -run xxx -bench Python -benchtime 2x")},
 	{"constructs", nil, strings.Fields("go test ./kernel/gocell -run xxx -bench Constructs -benchtime 8x")},
 	{"kernels", nil, strings.Fields("/usr/bin/python3 kernel/internal/jupyter/server/testdata/floors.py dace python3")},
+	{"paper", nil, []string{"bash", "-ec", paperCommands}},
+	{"profile", nil, strings.Fields("go test ./kernel/gocell -run xxx -bench Profile -benchtime 4x")},
+	{"compiled", nil, strings.Fields("go test ./kernel/internal/toolchain/native -run xxx -bench Cell|Call -benchtime 5x")},
+	{"library", nil, strings.Fields("go test ./dacelib/brkga ./dacelib/problem/cimp -run xxx -bench Run$|Evaluate/.*/.*/n=1000$|Prepare/R=1000$ -benchtime 100x")},
+	{"rows", nil, strings.Fields("go test ./dacelib/frame -run xxx -bench MillionRows/read|MillionRows/group -benchtime 5x")},
+	{"farm", nil, strings.Fields("go test ./dacelib/farm/natsfarm -run xxx -bench RoundTrip|Idle|Restart|WorkerStart|Share")},
+	{"users", nil, strings.Fields("go test ./install -run xxx -bench Twenty -benchtime 1x")},
 }
 
+// paperCommands test the paper's portfolios on eight draws of instances, and sum what the
+// stored constructions took.
+const paperCommands = `dace=$(mktemp); trap 'rm $dace' EXIT; go build -o $dace ./kernel
+for seed in 1 2 3 4 5 6 7 8; do
+	$dace test dace ceps brkga-pap parhydra global -class ccp -instances 50 -reading published -shared-seed -seed $seed
+done 2>/dev/null
+grep '{"ccp", [0-9]*, "[A-Z-]*", [0-9.]*,' dacelib/experiment/paper.go
+$dace reproduce II -class ccp; $dace reproduce II -class cimp
+kept=$(echo notebooks/results/{ccp,cimp}-{dace,ceps,global,parhydra}-paper/portfolio.json)
+echo "constructed on $(grep -ho '"cpu":"[^"]*"' $kept | cut -d '"' -f 4 | sort -u | paste -sd ,), and kept since $(git log -1 --format=%as -- $kept)"`
+
 // guides are the pages with tables.
-var guides = []string{"README.md", "kernel/docs/speed.md"}
+var guides = []string{"README.md", "dacelib/docs/farms.md", "dacelib/docs/paper.md", "dacelib/docs/frame.md", "kernel/docs/installing.md",
+	"kernel/docs/cells.md", "kernel/docs/speed.md", notebooks}
+
+// notebooks is the list of notebooks, which says how long each took.
+const notebooks = "notebooks/README.md"
 
 func main() {
 	log.SetFlags(0)
@@ -77,6 +99,9 @@ func run(root string, only bool, names []string) error {
 			return err
 		}
 		text, err := filled(root, string(old))
+		if err == nil && guide == notebooks {
+			text, err = timed(root, text)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", guide, err)
 		}
@@ -160,6 +185,8 @@ func filled(root, text string) (string, error) {
 // printed.
 var tables = map[string]func(read func(name string) (string, error)) (string, error){
 	"python": python, "constructs": constructs, "kernels": kernels, "peers": peers,
+	"profile": profile, "compiled": compiled, "library": library, "rows": rows, "farm": farm, "users": users,
+	"agreement": agreement, "costs": costs,
 }
 
 // results returns the metrics of benchmarks in the order in which they ran: "23.5
@@ -171,7 +198,10 @@ func results(text string) (names []string, values map[string]map[string]float64)
 		if len(f) < 4 || !strings.HasPrefix(f[0], "Benchmark") {
 			continue
 		}
-		_, name, _ := strings.Cut(f[0], "/")
+		name, ok := strings.CutPrefix(f[0], "Benchmark")
+		if _, sub, below := strings.Cut(name, "/"); ok && below {
+			name = sub
+		}
 		name = strings.ReplaceAll(regexp.MustCompile(`-\d+$`).ReplaceAllString(name, ""), "_", " ")
 		names, values[name] = append(names, name), map[string]float64{}
 		for i := 2; i+1 < len(f); i += 2 {
