@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -64,9 +65,9 @@ type Env struct {
 	// users, and returns the number of new ones.
 	Share func() (int, error)
 
-	// parsing, if set, is given the flags that a verb would parse, and the verb ends
-	// there.
-	parsing func(*flag.FlagSet)
+	// parsing, if set, is given the flags that a verb has, and what is wrong with its
+	// arguments, and the verb ends there.
+	parsing func(flags *flag.FlagSet, wrong error)
 }
 
 // Streams selects the standard streams of the process that a session takes
@@ -92,10 +93,28 @@ type verb struct {
 	run   func(env *Env, v *verb, args []string) int
 }
 
+// A verbGroup is verbs that the help lists together.
+type verbGroup struct {
+	title string
+	verbs []*verb
+}
+
+// verbGroups returns all verbs in the order in which the help lists them.
+func verbGroups() []verbGroup {
+	return []verbGroup{
+		{"Notebooks and cells:", []*verb{&runVerb, &replVerb, &scriptVerb, &convertVerb, &fmtVerb, &htmlVerb, &jupyterVerb}},
+		{"Problems and portfolios:", []*verb{&solveVerb, &constructVerb, &testVerb, &reproduceVerb, &dataVerb}},
+		{"Many machines:", []*verb{&farmVerb, &workerVerb}},
+		{"The installation:", []*verb{&doctorVerb, &installVerb, &uninstallVerb, &shareVerb, &docsVerb, &completionVerb, &versionVerb}},
+	}
+}
+
 // verbs returns all verbs in the order in which the help lists them.
-func verbs() []*verb {
-	return []*verb{&jupyterVerb, &runVerb, &convertVerb, &fmtVerb, &htmlVerb, &scriptVerb, &replVerb, &constructVerb, &testVerb, &reproduceVerb, &solveVerb, &farmVerb, &workerVerb, &dataVerb,
-		&installVerb, &uninstallVerb, &shareVerb, &doctorVerb, &docsVerb, &completionVerb, &versionVerb}
+func verbs() (all []*verb) {
+	for _, group := range verbGroups() {
+		all = append(all, group.verbs...)
+	}
+	return all
 }
 
 // findVerb returns the verb of a name, nil if there is none.
@@ -116,21 +135,11 @@ func Main(env *Env) int {
 	}
 	name, args := env.Args[0], env.Args[1:]
 	switch name {
-	case "-h", "-help", "--help", "help":
-		if name != "help" || len(args) == 0 {
-			fmt.Fprint(env.Stdout, overview())
-			return exitOK
-		}
-		if text, ok := topic(args[0]); ok {
-			fmt.Fprint(env.Stdout, text)
-			return exitOK
-		}
-		if findVerb(args[0]) == nil {
-			meant := suggest.DidYouMean("", args[0], slices.Values(slices.Concat(verbNames(), topics())))
-			fmt.Fprintf(env.Stderr, "dace: there is no verb and no topic %q%s\n\n%s", args[0], meant, overview())
-			return exitUsage
-		}
-		name, args = args[0], []string{"-h"}
+	case "-h", "-help", "--help":
+		fmt.Fprint(env.Stdout, overview())
+		return exitOK
+	case "help":
+		return runHelp(env, args)
 	case "-version", "--version":
 		name = "version"
 	}
@@ -140,8 +149,8 @@ func Main(env *Env) int {
 	if isScript(name) { // dace FILE, as the line #!/usr/bin/env dace has it
 		return runScript(env, &scriptVerb, append([]string{name}, args...))
 	}
-	meant := suggest.DidYouMean("", name, slices.Values(verbNames()))
-	fmt.Fprintf(env.Stderr, "dace: there is no verb %q%s\n\n%s", name, meant, overview())
+	meant := suggest.DidYouMean("", name, slices.Values(append(verbNames(), "help")))
+	fmt.Fprintf(env.Stderr, "dace: there is no verb %q%s\n\"dace help\" lists the verbs, \"dace help WORDS\" searches the guides.\n", name, meant)
 	return exitUsage
 }
 
@@ -155,12 +164,31 @@ func verbNames() (names []string) {
 
 func overview() string {
 	var b strings.Builder
-	b.WriteString("dace runs Go notebooks: cells of Go with the DACE library at hand.\n\nUsage: dace VERB ...\n\n")
-	for _, v := range verbs() {
-		fmt.Fprintf(&b, "  %-10s %s\n", v.name, v.short)
+	b.WriteString("dace runs Go notebooks: cells of Go with the DACE library at hand.\n\nUsage: dace VERB ...\n")
+	for _, group := range verbGroups() {
+		fmt.Fprintf(&b, "\n%s\n", group.title)
+		for _, v := range group.verbs {
+			fmt.Fprintf(&b, "  %-10s %s\n", v.name, v.short)
+		}
 	}
-	fmt.Fprintf(&b, "\ndace VERB -h says more about one.\ndace help TOPIC prints a guide: %s.\n", strings.Join(topics(), ", "))
+	fmt.Fprintf(&b, `
+dace VERB -h says more about one; flags begin with one dash or with two.
+dace help TOPIC prints a guide, dace help WORDS searches them:
+%s
+`, wrapped(strings.Join(topics(), ", "), 80, "  "))
 	return b.String()
+}
+
+// wrapped returns a text in lines of at most a width, each behind an indent.
+func wrapped(text string, width int, indent string) string {
+	line, lines := indent, []string(nil)
+	for _, w := range strings.Fields(text) {
+		if len(line)+len(w) > width && line != indent {
+			lines, line = append(lines, strings.TrimRight(line, " ")), indent
+		}
+		line += w + " "
+	}
+	return strings.Join(append(lines, strings.TrimRight(line, " ")), "\n")
 }
 
 // flags returns an empty flag set for the verb.
@@ -175,10 +203,6 @@ func (v *verb) flags(env *Env) *flag.FlagSet {
 // flags may also follow the other arguments; without, parsing stops at the
 // first other argument. If ok is false, the verb must return code.
 func (v *verb) parse(env *Env, fs *flag.FlagSet, args []string, mixed bool, min, max int) (rest []string, code int, ok bool) {
-	if env.parsing != nil {
-		env.parsing(fs)
-		return nil, exitOK, false
-	}
 	err := fs.Parse(args)
 	rest = fs.Args()
 	if mixed {
@@ -195,30 +219,40 @@ func (v *verb) parse(env *Env, fs *flag.FlagSet, args []string, mixed bool, min,
 		}
 	}
 	switch {
+	case err != nil:
+		err = flagError(fs, err)
+	case len(rest) < min:
+		err = errors.New("an argument is missing")
+	case max >= 0 && len(rest) > max:
+		err = fmt.Errorf("unexpected argument %q", rest[max])
+	}
+	switch {
+	case env.parsing != nil:
+		env.parsing(fs, err)
+		return nil, exitOK, false
 	case errors.Is(err, flag.ErrHelp):
 		v.help(env.Stdout, fs)
 		return nil, exitOK, false
 	case err != nil:
-		return nil, v.misuse(env, "%v%s", err, meantFlag(fs, err)), false
-	case len(rest) < min:
-		return nil, v.misuse(env, "an argument is missing"), false
-	case max >= 0 && len(rest) > max:
-		return nil, v.misuse(env, "unexpected argument %q", rest[max]), false
+		return nil, v.misuse(env, "%v", err), false
 	}
 	return rest, exitOK, true
 }
 
-// meantFlag returns a suggestion, for the error message, of a defined flag
-// similar to an undefined one; "" if there is none.
-func meantFlag(fs *flag.FlagSet, err error) string {
+// flagError returns package flag's error, but with a suggestion where a flag is not
+// defined.
+func flagError(fs *flag.FlagSet, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {
-		return ""
+		return err
 	}
-	return suggest.DidYouMean("-", name, func(yield func(string) bool) {
+	return fmt.Errorf("there is no flag -%s%s", name, suggest.DidYouMean("-", name, func(yield func(string) bool) {
 		more := true
 		fs.VisitAll(func(f *flag.Flag) { more = more && yield(f.Name) })
-	})
+		if more {
+			yield("help")
+		}
+	}))
 }
 
 func (v *verb) help(w io.Writer, fs *flag.FlagSet) {
@@ -256,10 +290,31 @@ func (v *verb) fail(env *Env, err error) int {
 	return exitFailed
 }
 
-// unprefixed returns a message without the name of the verb, which stands before it
-// already: an error of the package that the verb is named for begins with it.
+// ourPackages are those whose errors begin with their names, which tell a user of the
+// command nothing.
+var ourPackages = []string{"experiment", "snap", "construct", "portfolio", "farm", "natsfarm", "solver", "external", "problem"}
+
+// unprefixed returns a message without the names of packages before it, and with a
+// suggestion where it lists the names that there are.
 func (v *verb) unprefixed(message string) string {
-	return strings.TrimPrefix(message, v.name+": ")
+	for {
+		name, rest, ok := strings.Cut(message, ": ")
+		if !ok || name != v.name && !slices.Contains(ourPackages, name) {
+			return message + meantName(message)
+		}
+		message = rest
+	}
+}
+
+var listedNames = regexp.MustCompile(`there is no [\w ]*"([^"]+)"; (?:there are|the [\w ]+ are) ([\w-]+(?:(?:, | and | or )[\w-]+)+)$`)
+
+// meantName returns a suggestion of a name that a message lists.
+func meantName(message string) string {
+	m := listedNames.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	return suggest.DidYouMean("", m[1], slices.Values(regexp.MustCompile(`, | and | or `).Split(m[2], -1)))
 }
 
 // reason removes the path from a file system error, for messages that name the

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -85,12 +87,17 @@ func TestUsage(t *testing.T) {
 	dace(t, "", "help").want(t, 0, "  version", "")
 	dace(t, "", "nonsense").want(t, 2, "", `there is no verb "nonsense"`)
 	dace(t, "", "verson").want(t, 2, "", `there is no verb "verson"; did you mean version?`)
-	dace(t, "", "construct", "-methd", "dace").want(t, 2, "", "flag provided but not defined: -methd; did you mean -method?")
-	dace(t, "", "nonsense").want(t, 2, "", "  script ")
+	dace(t, "", "hlep").want(t, 2, "", `there is no verb "hlep"; did you mean help?`)
+	dace(t, "", "construct", "-methd", "dace").want(t, 2, "", "there is no flag -methd; did you mean -method?")
+	dace(t, "", "run", "--hlep").want(t, 2, "", "there is no flag -hlep; did you mean -help?")
+	dace(t, "", "help", "--help").want(t, 0, "  run        run notebooks", "")
 	for _, v := range verbs() {
 		dace(t, "", v.name, "-h").want(t, 0, "Usage: dace "+v.name, "")
 		dace(t, "", "help", v.name).want(t, 0, "Usage: dace "+v.name, "")
-		dace(t, "", v.name, "-nonsense").want(t, 2, "", "flag provided but not defined: -nonsense\nUsage: dace "+v.name)
+		if help := dace(t, "", v.name, "--help").out; !strings.Contains(help, "\nExit code: ") || !strings.Contains(help, "\nExamples:\n  ") {
+			t.Errorf("dace %s --help has no exit code or no examples:\n%s", v.name, help)
+		}
+		dace(t, "", v.name, "-nonsense").want(t, 2, "", "there is no flag -nonsense\nUsage: dace "+v.name)
 	}
 	for _, name := range topics() {
 		dace(t, "", "help", name).want(t, 0, "# ", "")
@@ -98,8 +105,10 @@ func TestUsage(t *testing.T) {
 	if guides := topics(); !slices.Contains(guides, "cells") || !slices.Contains(guides, "glossary") {
 		t.Errorf("the topics are %q", guides)
 	}
-	dace(t, "", "help", "cels").want(t, 2, "", `there is no verb and no topic "cels"; did you mean cells?`)
-	dace(t, "", "construct", "-class", "none", "-o", "x").want(t, 2, "", "dace construct: experiment: there is no class")
+	dace(t, "", "help", "cels").want(t, 2, "", `"cels"; did you mean cells?`)
+	dace(t, "", "construct", "-class", "onemx", "-o", "x").want(t, 2, "", "dace construct: there is no class")
+	dace(t, "", "construct", "-class", "onemx", "-o", "x").want(t, 2, "", "did you mean onemax?")
+	dace(t, "", "data", "fetch", "wikki").want(t, 2, "", "dace data: there is no network \"wikki\"; there are wiki, facebook, epinions; did you mean wiki?")
 	dace(t, "", "farm", "stauts").want(t, 2, "", "did you mean status?")
 	dace(t, "", "farm", "drain", "-json").want(t, 2, "", "-json is for start, status and submit")
 	dace(t, "", "data", "fetsh").want(t, 2, "", "did you mean fetch?")
@@ -417,7 +426,7 @@ func TestCompletions(t *testing.T) {
 	}{
 		{[]string{"con"}, "convert construct"},
 		{[]string{"convert", "-to", "pe"}, "percent"},
-		{[]string{"help", "dat"}, "data"},
+		{[]string{"help", "dat"}, "data databases"},
 		{[]string{"data", ""}, "fetch list"},
 		{[]string{"completion", ""}, "bash zsh fish"},
 		{[]string{"construct", "-meth"}, "-method"},
@@ -428,6 +437,10 @@ func TestCompletions(t *testing.T) {
 		{[]string{"run", ""}, ""},
 		{[]string{"run", "-o", ""}, ""},
 		{[]string{"run", "-che"}, "-check"},
+		{[]string{"run", "--che"}, "--check"},
+		{[]string{"test", "dace", "--reading=wr"}, "--reading=written"},
+		{[]string{"data", "fetch", "wi"}, "wiki"},
+		{[]string{"reproduce", "II"}, "II III"},
 		{[]string{"nothing", ""}, ""},
 	} {
 		got := dace(t, "", append([]string{"completion", "words"}, c.words...)...)
@@ -488,4 +501,121 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%+v: what is missing or wrong has a remedy, and nothing else", f)
 		}
 	}
+}
+
+// TestHelpSearch checks that words find the section that answers them.
+func TestHelpSearch(t *testing.T) {
+	for words, want := range map[string]string{
+		"compiled cells":                          `dace help cells "Compiled cells"`,
+		"my objective is a Python program":        `dace help objectives "A program"`,
+		"noisy objective":                         `dace help objectives "Noise"`,
+		"how do I interrupt a cell that hangs?":   `dace help troubleshooting`,
+		"slurm":                                   `dace help farms`,
+		"compare two instances similarity":        `dace help similarity`,
+		"breakpoint":                              `dace help`,
+		"install for all users of a jupyterhub":   `dace help installing "Many users"`,
+		"irace scenario":                          `dace help`,
+		"checksum of a network that was fetched":  `dace data -h`,
+		"write a table to latex for the paper":    `dace help`,
+		"pandas read_csv":                         `dace help coming-from "pandas"`,
+		"a module of my own, edited while I work": `dace help own-code`,
+	} {
+		got := dace(t, "", "help", words)
+		if lines := strings.Split(got.out, "\n"); got.code != 0 || got.err != "" || len(lines) > 2*mostFound+1 || !strings.Contains(strings.Join(lines[:min(len(lines), 5)], "\n"), want) {
+			t.Errorf("%q finds (code %d, stderr %q)\n%s", words, got.code, got.err, got.out)
+		}
+	}
+	dace(t, "", "help", "xyzzy", "plugh").want(t, 2, "", "no verb, guide or section")
+	one := dace(t, "", "help", "cells", "compiled cells").out
+	if !strings.HasPrefix(one, "## Compiled cells\n") || strings.Count(one, "\n## ") != 0 {
+		t.Errorf("a section is\n%s", one)
+	}
+	for _, name := range topics() {
+		text, _ := topic(name)
+		if strings.Contains(text, "<!--") {
+			t.Errorf("%s shows its marks", name)
+		}
+		for _, s := range sections(name, text) {
+			if got := dace(t, "", "help", name, s.title); !strings.HasPrefix(got.out, "#") {
+				t.Errorf("%s prints %q", s.command(), got.out)
+			}
+		}
+	}
+}
+
+// TestCommandLines checks the command lines of the guides, and those of the verbs' help:
+// each is of a verb and of flags that there are.
+func TestCommandLines(t *testing.T) {
+	texts := map[string]string{}
+	for _, v := range verbs() {
+		_, examples, _ := strings.Cut(v.usage, "Examples:\n")
+		texts["dace "+v.name+" -h"] = regexp.MustCompile("(?m)^  ").ReplaceAllString(examples, "    ")
+	}
+	for _, pattern := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "*/docs/*.md", "dacelib/*.md", "notebooks/*.md", "kernel/foreign/*.md"} {
+		files, err := filepath.Glob(filepath.Join("../../..", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d guides, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[file] = regexp.MustCompile("(?sm)^```.*?^```$").ReplaceAllString(string(b), "")
+		}
+	}
+	checked := 0
+	for name, text := range texts {
+		var lines []string
+		for _, m := range regexp.MustCompile("(?m)^    +(.*)$").FindAllStringSubmatch(text, -1) {
+			line, _, _ := strings.Cut(m[1], " # ")
+			lines = append(lines, regexp.MustCompile(` {2,}|; `).Split(line, -1)...)
+		}
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
+			lines = append(lines, strings.Join(strings.Fields(m[1]), " "))
+		}
+		for _, line := range lines {
+			args, ok := strings.CutPrefix(strings.TrimPrefix(line, "./"), "dace ")
+			words := shellWords(args)
+			if !ok || len(words) == 0 || slices.Contains(words, "|") || strings.ToUpper(words[0]) == words[0] || words[0] == "help" {
+				continue
+			}
+			v := findVerb(words[0])
+			if v == nil && isScript(words[0]) {
+				continue
+			}
+			if v == nil {
+				t.Errorf("%s: there is no verb %s: %s", name, words[0], line)
+				continue
+			}
+			checked++
+			env := &Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
+			env.parsing = func(_ *flag.FlagSet, wrong error) {
+				if wrong != nil && !errors.Is(wrong, flag.ErrHelp) && len(words) > 1 && !strings.Contains(wrong.Error(), "missing") && !strings.Contains(wrong.Error(), "needs an argument") && !strings.Contains(line, " BYTES") {
+					t.Errorf("%s: %s: %v", name, line, wrong)
+				}
+			}
+			v.run(env, v, words[1:])
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d command lines were found", checked)
+	}
+}
+
+// shellWords splits a command line as a shell does, without the brackets of what can be
+// left out, and up to where its output goes.
+func shellWords(line string) (words []string) {
+	line, _, _ = strings.Cut(strings.NewReplacer("[", "", "]", "", "...", "").Replace(line), " >")
+	for _, m := range regexp.MustCompile(`"([^"]*)"|'([^']*)'|\S+`).FindAllStringSubmatch(line, -1) {
+		switch {
+		case m[1]+m[2] != "":
+			words = append(words, m[1]+m[2])
+		case m[0] == "&&" || m[0] == "&":
+			return words
+		default:
+			words = append(words, m[0])
+		}
+	}
+	return words
 }

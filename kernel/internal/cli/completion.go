@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"dace.local/dacelib/problem/cimp/snap"
 )
 
 var completionVerb = verb{
@@ -22,6 +24,11 @@ Completes verbs, flags and the values of flags at Tab. For this user, once:
   fish   dace completion fish > ~/.config/fish/completions/dace.fish
 
 or, for the shell that runs, "source <(dace completion bash)".
+
+Exit code: 0; 2 for wrong arguments.
+
+Examples:
+  dace completion bash
 `,
 }
 
@@ -105,11 +112,29 @@ func completions(env *Env, words []string) (found []string) {
 		}
 	}
 	if strings.HasPrefix(last, "-") {
-		fs.VisitAll(func(f *flag.Flag) { add("-" + f.Name) })
+		dashes := "-"
+		if strings.HasPrefix(last, "--") {
+			dashes = "--"
+		}
+		if name, _, ok := strings.Cut(last, "="); ok {
+			if f := fs.Lookup(strings.TrimLeft(name, "-")); f != nil && !isSwitch(f) {
+				for _, c := range choices(f.Usage) {
+					add(name + "=" + c)
+				}
+			}
+			return found
+		}
+		fs.VisitAll(func(f *flag.Flag) { add(dashes + f.Name) })
 		return found
 	}
-	if len(before) == 1 {
+	switch {
+	case len(before) == 1:
 		add(v.words()...)
+	case v == &dataVerb && before[1] == "fetch":
+		for _, d := range snap.Datasets() {
+			add(d.Name)
+		}
+		add("all")
 	}
 	return found
 }
@@ -120,7 +145,7 @@ func (v *verb) flagsOf(env *Env) *flag.FlagSet {
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	asked := *env
 	asked.Stdout, asked.Stderr = io.Discard, io.Discard
-	asked.parsing = func(of *flag.FlagSet) { fs = of }
+	asked.parsing = func(of *flag.FlagSet, _ error) { fs = of }
 	v.run(&asked, v, nil)
 	return fs
 }
@@ -135,7 +160,7 @@ func isSwitch(f *flag.Flag) bool {
 // usage have them: "Usage: dace data list", "dace completion bash|zsh|fish".
 func (v *verb) words() (list []string) {
 	lines, _, _ := strings.Cut(strings.TrimSpace(v.usage), "\n\n")
-	for _, m := range regexp.MustCompile(`(?m)dace `+v.name+` ([a-z|]+)\b`).FindAllStringSubmatch(lines, -1) {
+	for _, m := range regexp.MustCompile(`(?m)dace `+v.name+` ([\w|]+)(?:\s|$)`).FindAllStringSubmatch(lines, -1) {
 		for w := range strings.SplitSeq(m[1], "|") {
 			if !slices.Contains(list, w) {
 				list = append(list, w)

@@ -39,6 +39,8 @@ A text becomes a notebook again. Outputs are not in texts: those of NOTEBOOK.ipy
 stay for cells whose code has not changed, if it is there (the file that is
 written, or the one beside the text). "-" reads from stdin, -o - writes to stdout.
 
+Exit code: 0; 1 when a file could not be read or written; 2 for wrong arguments.
+
 Examples:
   dace convert quickstart.ipynb
   dace convert quickstart.go
@@ -185,6 +187,10 @@ Cells that are not Go are reported with their lines, and stay as they are.
 
 Exit code: 0, or 1 if a cell is not Go or a file cannot be read or written; with -l
 also if a file is not formatted.
+
+Examples:
+  dace fmt analysis.ipynb
+  dace fmt -l notebooks/*.ipynb
 `,
 	run: runFmt,
 }

@@ -30,6 +30,10 @@ maximisation needs them: the default is a generated network.
 
 Exit code: 0; 1 when a network could not be fetched or is not what it should
 be; 2 for wrong arguments; 130 when interrupted.
+
+Examples:
+  dace data list
+  dace data fetch wiki
 `,
 	run: runData,
 }

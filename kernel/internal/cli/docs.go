@@ -25,6 +25,9 @@ Only the page of the search has a script, its own.
 -clone is the clone's folder; by default it is the current one or one above it.
 
 Exit code: 0; 1 when the site could not be written; 2 for wrong arguments.
+
+Examples:
+  dace docs -o site
 `,
 	run: runDocs,
 }

@@ -37,6 +37,10 @@ what does not work without it; one that begins with "!" is a fault. Each has a
 line below it that says what to do. It changes nothing.
 
 Exit code: 0; 1 when there is a fault; 2 for wrong arguments.
+
+Examples:
+  dace doctor
+  dace doctor -prefix /usr/local -json
 `,
 	run: runDoctor,
 }

@@ -63,6 +63,8 @@ kubectl. adapt has as many jobs as the units that wait need, until it is ended.
 drain has the workers finish what they compute and end, stop ends the server and
 the jobs; what was computed stays in DIR.
 
+Exit code: 0; 1 when it could not be done; 2 for wrong arguments.
+
 Examples:
   dace farm start -listen :0 -dir lab
   dace worker -join lab/farm.join

@@ -24,7 +24,9 @@ current folder.
 The pages run no script: a notebook's HTML may be somebody else's.
 -scripts allows it.
 
-Example:
+Exit code: 0; 1 when a file could not be read or written; 2 for wrong arguments.
+
+Examples:
   dace html notebooks/*.ipynb -o pages
 `,
 	run: runHTML,

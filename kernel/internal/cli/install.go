@@ -25,6 +25,11 @@ notebooks as programs (Executable Script in JupyterLab's menu).
 
 Exit code: 0; 1 when the kernel could not be installed or does not answer; 2
 for wrong arguments.
+
+Examples:
+  dace install
+  dace install -prefix /usr/local
+  dace install -name dace-next -display-name "Go, next"
 `,
 	run: runInstall,
 }
@@ -42,6 +47,10 @@ them.
 
 Exit code: 0, also when there is nothing to remove; 1 when something could not
 be removed; 2 for wrong arguments.
+
+Examples:
+  dace uninstall
+  dace uninstall -prefix /usr/local
 `,
 	run: runUninstall,
 }

@@ -26,6 +26,13 @@ A registration by hand, kernels/dace/kernel.json, which dace install writes:
 
   {"argv": ["/path/to/dace", "jupyter", "-f", "{connection_file}"],
    "display_name": "Go (dace)", "language": "go", "interrupt_mode": "message"}
+
+Exit code: 0 when a client has shut it down; 1 when it could not serve; 2 for wrong
+arguments.
+
+Examples:
+  jupyter lab
+  DACE_LOG=debug jupyter console --kernel dace
 `,
 	run: runJupyter,
 }

@@ -35,8 +35,10 @@ what was typed), Ctrl-D and exit end. ~/.config/dace/init.go runs first.
 
 Figures are saved as files in the current folder (or in DIR), each with a line
 that says where. Lines are remembered in dace/history under $XDG_STATE_HOME
-(~/.local/state). Where stdin is no terminal, its text is run without prompts,
-and the exit code is 1 when something failed.
+(~/.local/state). Where stdin is no terminal, its text is run without prompts.
+
+Exit code: 0; 1 when something failed that did not come from a terminal; 2 for wrong
+arguments.
 
 Examples:
   dace repl

@@ -14,6 +14,10 @@ them first: without Go, and without waiting. Who may write to the installation
 may do so. Files of other builds are removed there unless a kernel uses them.
 
 Exit code: 0; 1 when nothing could be copied.
+
+Examples:
+  dace run notebooks/*.ipynb
+  dace share
 `,
 	run: runShare,
 }

@@ -19,6 +19,12 @@ Usage: dace version [-json]
 
 Prints the version, the commit where the build knows it, the versions of Go
 and of the main libraries, and the CPU features that the numerics use.
+
+Exit code: 0; 2 for wrong arguments.
+
+Examples:
+  dace version
+  dace version -json
 `,
 	run: runVersion,
 }

@@ -30,6 +30,9 @@ is read by "dace farm logs WORKER", too.
 
 Whoever can write to the folder, or holds the join file, can run code as you.
 
+Exit code: 0 when it has ended as it was asked to; 1 when it could not join or go on; 2
+for wrong arguments.
+
 Examples:
   dace worker -join /scratch/me/farm
   srun -N8 dace worker -join lab.join -until 3h50m
