@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all; installs nothing else")
 	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms, and nothing else")
 	fs.BoolVar(&set.mutants, "mutants", false, "try whether tests catch small changes of the code, of the packages named after the flags or of those where it matters most; installs nothing")
-	fs.IntVar(&set.changes, "changes", 200, "the `number` of changes that -mutants tries")
+	fs.IntVar(&set.changes, "changes", 16, "the `number` of changes of each package that -mutants tries")
 	fs.Uint64Var(&set.seed, "seed", 1, "the `seed` with which -mutants draws them")
 	fs.BoolVar(&set.uninstall, "uninstall", false, "remove what was installed in the same place")
 	fs.BoolVar(&set.quiet, "quiet", false, "say nothing unless something goes wrong")

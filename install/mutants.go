@@ -14,7 +14,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -50,41 +52,81 @@ const (
 	unfit              // it does not compile, or is the same program
 )
 
-// tryMutants tries how many small changes of packages' code their own tests catch: it
-// draws an equal share of the changes from each package, runs the package's tests with
-// each, two at a time, and prints a table and what lives.
+// mutantsFile is the table that -mutants writes.
+const mutantsFile = "install/mutants.md"
+
+// tryMutants tries how many small changes of packages' code their own tests catch, two
+// at a time, and writes what it finds of each package into the table.
 func (in *installer) tryMutants(ctx context.Context, root string, packages []string) error {
-	n, seed := in.changes, in.seed
 	if len(packages) == 0 {
-		packages = slices.Clone(mutated)
-	}
-	for i, p := range packages {
-		packages[i] = filepath.ToSlash(filepath.Clean(p))
+		packages = mutated
 	}
 	w, err := newMutants(ctx, root, in.err)
 	if err != nil {
 		return err
 	}
-	var rows, living []string
-	var all [3]int
-	for i, p := range packages {
-		share := (i+1)*n/len(packages) - i*n/len(packages)
-		count, l, took, err := w.mutate(ctx, p, share, seed)
+	for _, p := range packages {
+		p = filepath.ToSlash(filepath.Clean(p))
+		row, living, err := w.mutate(ctx, p, in.changes, in.seed)
 		if err != nil {
 			return err
 		}
-		for f := range count {
-			all[f] += count[f]
+		table, err := os.ReadFile(filepath.Join(root, mutantsFile))
+		if err != nil && !os.IsNotExist(err) {
+			return err
 		}
-		living = append(living, l...)
-		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %s |", p, count[caught]+count[lives], count[caught], took.Round(time.Second)))
+		table = []byte(renewed(string(table), p, row, living))
+		if err := os.WriteFile(filepath.Join(root, mutantsFile), table, 0o644); err != nil {
+			return err
+		}
+		in.say("%s: %s", p, row)
+	}
+	in.say("See %s.", mutantsFile)
+	return nil
+}
+
+// A score is what the table says of a package.
+type score struct {
+	changes, caught int
+	took            time.Duration
+	seed            uint64
+}
+
+func (r score) String() string {
+	return fmt.Sprintf("%d of %d changes caught, tests of %s, seed %d", r.caught, r.changes, r.took.Round(time.Second), r.seed)
+}
+
+var rowLine = regexp.MustCompile(`(?m)^\| (\S+/\S+|\.) \| (\d+) \| (\d+) \| .* \|\n`)
+
+// renewed returns the table with a package's row and what lives of it.
+func renewed(table, pkg string, r score, living []string) string {
+	rows := map[string]string{}
+	for _, m := range rowLine.FindAllStringSubmatch(table, -1) {
+		rows[m[1]] = m[0]
+	}
+	rows[pkg] = fmt.Sprintf("| %s | %d | %d | %s | %d |\n", pkg, r.changes, r.caught, r.took.Round(time.Second), r.seed)
+	for line := range strings.Lines(table) {
+		file, _, _ := strings.Cut(strings.TrimPrefix(line, "- "), ":")
+		if l, ok := strings.CutPrefix(line, "- "); ok && path.Dir(file) != pkg {
+			living = append(living, strings.TrimSpace(l))
+		}
 	}
 	slices.Sort(living)
-	in.say("# Mutants that the packages' own tests catch\n\nWritten by `go run ./install -mutants`: %d small changes drawn with seed %d, an equal\nshare from each package. A change that makes the tests fail, or run five times as long,\nis caught. Some that live change nothing that a test could see, such as the size of a\nbuffer.\n\n| package | changes | caught | its tests take |\n|---|---|---|---|\n%s\n| all | %d | %d | |\n\n## What lives\n", n, seed, strings.Join(rows, "\n"), all[caught]+all[lives], all[caught])
-	for _, l := range living {
-		in.say("- %s", l)
+	changes, caught := 0, 0
+	var b strings.Builder
+	b.WriteString("# Mutants that the packages' own tests catch\n\nWritten by `go run ./install -mutants`. Small changes of each package's code are drawn with\na seed, and its tests run with each: a change that makes them fail, or run five times as\nlong, is caught. Some that live change nothing that a test could see, such as the size of\na buffer.\n\n| package | changes | caught | its tests take | seed |\n|---|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		m := rowLine.FindStringSubmatch(rows[name])
+		c, _ := strconv.Atoi(m[2])
+		k, _ := strconv.Atoi(m[3])
+		changes, caught = changes+c, caught+k
+		b.WriteString(rows[name])
 	}
-	return nil
+	fmt.Fprintf(&b, "\nIn all %d of %d are caught.\n\n## What lives\n\n", caught, changes)
+	for _, l := range living {
+		fmt.Fprintf(&b, "- %s\n", l)
+	}
+	return b.String()
 }
 
 // mutants is what runs tests with changes.
@@ -108,50 +150,52 @@ func newMutants(ctx context.Context, root string, progress io.Writer) (*mutants,
 	return w, nil
 }
 
-// mutate tries n mutants of a package. It returns the number of each fate, the
-// mutants that live, and how long the tests take.
-func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (count [3]int, living []string, took time.Duration, err error) {
+// mutate tries n mutants of a package. It returns its row, and the mutants that live.
+func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (r score, living []string, err error) {
+	r.seed = seed
 	pool, err := w.of(ctx, pkg)
 	if err != nil {
-		return count, nil, 0, err
+		return r, nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
 	for range 2 { // the second time everything is compiled
 		begun := time.Now()
 		if out, err := w.test(ctx, pkg, nil, 30*time.Minute); err != nil {
-			return count, nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
+			return r, nil, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
 		}
-		took = time.Since(begun)
+		r.took = time.Since(begun)
 	}
 	var (
 		next atomic.Int64
 		wg   sync.WaitGroup
-		mu   sync.Mutex // guards count, living and err
+		mu   sync.Mutex // guards r, living and err
 	)
 	for range min(2, runtime.NumCPU()) {
 		wg.Go(func() {
 			for {
 				mu.Lock()
-				enough := count[caught]+count[lives] >= n || err != nil
+				enough := r.changes >= n || err != nil
 				mu.Unlock()
 				i := int(next.Add(1)) - 1
 				if enough || i >= len(pool) || ctx.Err() != nil {
 					return
 				}
 				m := pool[i]
-				f, e := w.try(ctx, pkg, m, 5*took+20*time.Second)
+				f, e := w.try(ctx, pkg, m, 5*r.took+20*time.Second)
 				mu.Lock()
 				if e != nil && err == nil {
 					err = e
 				}
-				if f == unfit || count[caught]+count[lives] < n {
-					count[f]++
-					if f == lives {
-						living = append(living, fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what))
-					}
-					fmt.Fprintf(w.progress, "%s:%d: %s: %s\n", m.file, m.line, m.what, [...]string{"lives", "caught", "does not compile"}[f])
+				switch {
+				case f == unfit || e != nil || r.changes == n:
+				case f == caught:
+					r.changes, r.caught = r.changes+1, r.caught+1
+				default:
+					r.changes++
+					living = append(living, fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what))
 				}
+				fmt.Fprintf(w.progress, "%s:%d: %s: %s\n", m.file, m.line, m.what, [...]string{"lives", "caught", "does not compile"}[f])
 				mu.Unlock()
 			}
 		})
@@ -160,7 +204,7 @@ func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (c
 	if err == nil {
 		err = ctx.Err()
 	}
-	return count, living, took, err
+	return r, living, err
 }
 
 // try runs a package's tests with a mutant.

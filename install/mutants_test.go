@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // half is a package of which a test sees one of two changes.
@@ -78,19 +80,29 @@ func TestMutantsIn(t *testing.T) {
 // draws the same.
 func TestMutants(t *testing.T) {
 	root := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module half\n\ngo 1.26\n", "half.go": half, "half_test.go": halfTest} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+	old := renewed("", "a/b", score{10, 9, time.Second, 2}, []string{"a/b/c.go:7: without `x()`"})
+	for name, text := range map[string]string{"go.mod": "module half\n\ngo 1.26\n", "half.go": half, "half_test.go": halfTest, mutantsFile: old} {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var out strings.Builder
-	in := &installer{settings: settings{changes: 10, seed: 1}, out: &out, err: &strings.Builder{}}
-	if err := in.tryMutants(context.Background(), root, []string{"./."}); err != nil {
+	in := &installer{settings: settings{changes: 10, seed: 1}, out: io.Discard, err: io.Discard}
+	for range 2 { // the second time in place of the first
+		if err := in.tryMutants(context.Background(), root, []string{"./."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table, err := os.ReadFile(filepath.Join(root, mutantsFile))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| . | 5 | 3 |", "| all | 5 | 3 | |", "- half.go:7: 1 instead of 0", "- half.go:7: `x < 0` with <="} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, out.String())
+	for _, want := range []string{"| . | 5 | 3 | ", "| a/b | 10 | 9 | 1s | 2 |\n", "In all 12 of 15 are caught.", "\n- a/b/c.go:7: without `x()`\n- half.go:7: 1 instead of 0\n- half.go:7: `x < 0` with <=\n"} {
+		if strings.Count(string(table), want) != 1 {
+			t.Errorf("%q is not once in\n%s", want, table)
 		}
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "half.go")); err != nil || string(b) != half {
