@@ -36,9 +36,9 @@ const members = 4
 type settings struct {
 	class                                             string
 	d, evaluations, constructions, instances, repeats int
-	budget                                            int
+	budget, training                                  int
 	verbose, nirs                                     bool
-	file                                              string
+	file, only                                        string
 }
 
 // A record is the test of one portfolio: its mean on each unseen instance.
@@ -47,6 +47,7 @@ type record struct {
 	D            int               `json:"d"`
 	Evaluations  int               `json:"evaluations"`
 	Budget       int               `json:"budget"`
+	Training     int               `json:"training,omitempty"` // instances; 0 means 5
 	Repeats      int               `json:"repeats"`
 	Method       string            `json:"method"`
 	Construction int               `json:"construction,omitempty"`
@@ -67,6 +68,8 @@ func main() {
 	flag.IntVar(&s.instances, "instances", 25, "number of unseen instances")
 	flag.IntVar(&s.repeats, "repeats", 10, "runs on an instance")
 	flag.IntVar(&s.budget, "budget", 500_000, "true evaluations of a construction at most")
+	flag.IntVar(&s.training, "training", 5, "number of training instances")
+	flag.StringVar(&s.only, "only", "", "the only method to be run, BEST for example")
 	flag.BoolVar(&s.nirs, "nirs", false, "also build portfolios by BEST's race on NIRs that the budget trains")
 	flag.BoolVar(&s.verbose, "v", false, "print the portfolios and the notes")
 	flag.Parse()
@@ -121,7 +124,7 @@ func compare(ctx context.Context, s settings) error {
 		return err
 	}
 	for k := range s.constructions {
-		training, err := s.set(ctx, 1000+uint64(k), 5)
+		training, err := s.set(ctx, 1000+uint64(k), s.training)
 		if err != nil {
 			return err
 		}
@@ -212,7 +215,7 @@ func (s settings) tests(ctx context.Context) (*tests, error) {
 }
 
 func (r record) key() string {
-	return fmt.Sprint(r.Class, r.D, r.Evaluations, r.Budget, r.Repeats, r.Method, r.Construction, len(r.Means))
+	return fmt.Sprint(r.Class, r.D, r.Evaluations, r.Budget, r.Repeats, r.Method, r.Construction, len(r.Means), r.Training)
 }
 
 // run tests a portfolio, whose members build sets, unless there is a record.
@@ -220,6 +223,12 @@ func (t *tests) run(ctx context.Context, method string, construction int, build 
 	r := record{
 		Class: t.class, D: t.dim(), Evaluations: t.evaluations, Budget: t.budget, Repeats: t.repeats, Method: method, Construction: construction,
 		Means: make([]float64, len(t.unseen)),
+	}
+	if t.training != 5 && construction > 0 {
+		r.Training = t.training
+	}
+	if t.only != "" && method != t.only {
+		return nil
 	}
 	if old, ok := t.old[r.key()]; ok {
 		t.records = append(t.records, old)
@@ -394,8 +403,8 @@ func (t *tests) print() {
 	for i, v := range stats.Holm(raw) {
 		p[others[i]] = v
 	}
-	fmt.Printf("\n%s, d = %d, %d evaluations a member, %d constructions of %.0f evaluations in %.1f s, %d instances, %d repeats\n\n",
-		s.class, s.dim(), s.evaluations, s.constructions, spent, seconds, s.instances, s.repeats)
+	fmt.Printf("\n%s, d = %d, %d evaluations a member, %d constructions of %.0f evaluations on %d instances in %.1f s, %d unseen instances, %d repeats\n\n",
+		s.class, s.dim(), s.evaluations, s.constructions, spent, s.training, seconds, s.instances, s.repeats)
 	fmt.Printf("| method | mean | BEST ahead on | p (Holm) |\n|---|---|---|---|\n")
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(mean(b), mean(a)) })
 	for _, name := range order {
