@@ -165,7 +165,11 @@ func (c Config) Point(space smac.Space) ([]float64, error) {
 		for _, p := range space.Params {
 			names = append(names, p.Name)
 		}
-		return nil, fmt.Errorf("solver: %s has no parameter %q; it has %s", c.solver, slices.Min(slices.Collect(maps.Keys(values))), strings.Join(names, ", "))
+		unknown := slices.Min(slices.Collect(maps.Keys(values)))
+		if len(names) == 0 {
+			return nil, fmt.Errorf("solver: %s has no parameter %q; it has none", c.solver, unknown)
+		}
+		return nil, fmt.Errorf("solver: %s has no parameter %q%s; it has %s", c.solver, unknown, meant(unknown, names), strings.Join(names, ", "))
 	}
 	point = space.Canonical(point)
 	if err := space.CheckConfig(point); err != nil {
@@ -277,7 +281,8 @@ func word(v string) string {
 
 // Parse reads a configuration: a solver's name, and perhaps values in braces,
 // "anneal{start: 0.8, kind: linear, swaps: true}". Numbers may have any number of
-// digits; String rounds them to four.
+// digits; String rounds them to four. The solver must be registered, and have these
+// parameters with these values.
 func Parse(text string) (Config, error) {
 	name, rest, braces := strings.Cut(strings.TrimSpace(text), "{")
 	name = strings.TrimSpace(name)
@@ -317,7 +322,14 @@ func Parse(text string) (Config, error) {
 			values[key] = valueOf(strings.TrimSpace(value))
 		}
 	}
-	return New(name, values)
+	c, err := New(name, values)
+	if err != nil {
+		return Config{}, err
+	}
+	if err := c.Check(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
 }
 
 // valueOf returns what a word stands for: a bool, a number, or a choice.

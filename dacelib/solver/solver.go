@@ -193,7 +193,37 @@ func Lookup(name string) (Solver, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("solver: none is called %q, none is registered: import dacelib/solver/all, or register your own with solver.Register", name)
 	}
-	return nil, fmt.Errorf("solver: none is called %q; there are %s, and those that you register with solver.Register", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("solver: none is called %q%s; there are %s, and those that you register with solver.Register", name, meant(name, names), strings.Join(names, ", "))
+}
+
+// meant returns " (did you mean X?)" with the name that is most like an unknown one: at
+// most about a third of its letters added, left out or changed. It returns "" if none is.
+func meant(unknown string, names []string) string {
+	best, least := "", max(1, (len(unknown)+1)/3)+1
+	for _, name := range names {
+		row := make([]int, len(name)+1) // edits that make the letters so far those of name
+		for j := range row {
+			row[j] = j
+		}
+		for i := range len(unknown) {
+			corner := row[0]
+			row[0]++
+			for j := range len(name) {
+				changed := corner
+				if unknown[i]|0x20 != name[j]|0x20 { // letters of either case
+					changed++
+				}
+				corner, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+			}
+		}
+		if n := row[len(name)]; n < least {
+			best, least = name, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + best + "?)"
 }
 
 // Run runs a job. If ctx ends, it returns the best solution so far and ctx's

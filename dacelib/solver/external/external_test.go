@@ -127,13 +127,23 @@ func parse(t *testing.T, text string) solver.Config {
 }
 
 // once runs a runner's solver on an instance, with the default configuration.
+// named is the configuration of a solver that need not be registered.
+func named(t *testing.T, name string) solver.Config {
+	t.Helper()
+	c, err := solver.New(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func once(ctx context.Context, t *testing.T, r external.Runner) (solver.Result, error) {
 	t.Helper()
 	s, err := r.Solver("one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := s.Run(ctx, []solver.Job{{Problem: external.Instance("'the instance' 2"), Config: parse(t, "one")}}, 1)
+	results, err := s.Run(ctx, []solver.Job{{Problem: external.Instance("'the instance' 2"), Config: named(t, "one")}}, 1)
 	return results[0], err
 }
 
@@ -236,7 +246,7 @@ func TestRetries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs := []solver.Job{{Problem: external.Instance("x"), Config: parse(t, "one")}, {Problem: external.Instance("x"), Config: parse(t, "one"), Seed: 5}}
+	jobs := []solver.Job{{Problem: external.Instance("x"), Config: named(t, "one")}, {Problem: external.Instance("x"), Config: named(t, "one"), Seed: 5}}
 	if got, err := s.Run(t.Context(), jobs, 1); err != nil || got[1].Value != -3 {
 		t.Error(got, err)
 	}
