@@ -70,6 +70,38 @@ func TestCells(t *testing.T) {
 	})
 }
 
+// The gallery has every figure: each exported function of package figure that returns
+// one, but for those that change one.
+func TestGallery(t *testing.T) {
+	b, err := os.ReadFile("gallery.ipynb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob("../dacelib/figure/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := 0
+	made := regexp.MustCompile(`(?m)^func ([A-Z]\w*)\((.*)\) \(?\*plot\.Plot`)
+	for _, path := range paths {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range made.FindAllStringSubmatch(string(source), -1) {
+			if strings.HasPrefix(m[2], "p *plot.Plot") {
+				continue
+			}
+			if figures++; !strings.Contains(string(b), "figure."+m[1]+"(") {
+				t.Errorf("the gallery lacks figure.%s", m[1])
+			}
+		}
+	}
+	if figures < 25 {
+		t.Errorf("%d figures found", figures)
+	}
+}
+
 // paperLines returns the lines of the paper's source that may be quoted; a test
 // of package experiment holds them against the source.
 func paperLines(t *testing.T) map[int]string {

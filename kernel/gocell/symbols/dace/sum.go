@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "6a8481b111f2b1254f2d02ae9d4ecf192e58dbbbd60efb3d52eb6884a102d376"
+const Sum = "79bf0a14fa7f1a330780bb19bfab9eff333505184bc0eedc5b1957fda10ae5da"
