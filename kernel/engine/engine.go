@@ -229,6 +229,13 @@ type ClientOutputs interface {
 	Client() string
 }
 
+// A LastingOutputs is told of a cell that ends while goroutines of it go on: Lasts says
+// that outputs may come later.
+type LastingOutputs interface {
+	Outputs
+	Lasts()
+}
+
 // A CommMessage is a message between a widget in the client and the session.
 type CommMessage struct {
 	Type     string // "comm_open", "comm_msg" or "comm_close"

@@ -113,6 +113,11 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		}
 	})
 	defer s.finish(run)
+	defer func() {
+		if o, ok := out.(engine.LastingOutputs); ok && run.Lasts() {
+			o.Lasts()
+		}
+	}()
 	if len(src.Recalled) > 0 {
 		run.Begin(func() { s.recall(src.Recalled) })
 	}

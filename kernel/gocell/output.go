@@ -165,12 +165,19 @@ type keeping struct {
 	hidden int64      // bytes that are not sent
 	lines  int        // among them
 	noted  time.Time
+	ended  bool
 }
 
 // keepingClient are those of a client that is known.
 type keepingClient struct{ *keeping }
 
 func (w keepingClient) Client() string { return w.Outputs.(engine.ClientOutputs).Client() }
+
+func (w *keeping) Lasts() {
+	if o, ok := w.Outputs.(engine.LastingOutputs); ok {
+		o.Lasts()
+	}
+}
 
 func (w *keeping) Stdout(text string) { w.text(text, false, w.Outputs.Stdout) }
 func (w *keeping) Stderr(text string) { w.text(text, true, w.Outputs.Stderr) }
@@ -196,6 +203,9 @@ func (w *keeping) text(text string, stderr bool, send func(string)) {
 			w.sent += i + 1
 			text = text[i+1:]
 		}
+	}
+	if w.ended && w.hidden == 0 { // a goroutine of the cell prints it
+		time.AfterFunc(time.Second, w.end)
 	}
 	w.hidden += int64(len(text))
 	w.lines += strings.Count(text, "\n")
@@ -253,9 +263,10 @@ func (w *keeping) end() {
 		w.note(false, "the end is below")
 		w.of.pace(len(tail))
 		w.Outputs.Stdout(string(tail))
-		w.hidden, w.sent, w.lines = 0, 0, 0 // late output of goroutines
+		w.hidden, w.sent, w.lines = 0, 0, 0
 		w.noted = time.Time{}
 	}
+	w.ended = true
 	w.kept.done()
 }
 

@@ -27,7 +27,6 @@ type Cell struct {
 	cancel  context.CancelCauseFunc
 	out     engine.Outputs
 	flush   func()
-	latest  func() *Cell // that began last; nil if the outputs are this cell's for good
 	widgets *model.Session
 	result  func(values []any, failed error)
 	started chan struct{} // closed as the cell's own code begins
@@ -35,6 +34,7 @@ type Cell struct {
 	begins  func()        // called as the cell's own code begins; may be nil
 	stop    chan struct{} // closed when the cell is interrupted
 	ended   atomic.Bool   // whether its own goroutine has ended
+	others  atomic.Int32  // goroutines that it has started and that go on
 	main    *mainRun      // in its own goroutine; nil before that begins
 
 	stopping func()       // called when the cell is told to stop; may be nil
@@ -60,7 +60,7 @@ type mainRun struct {
 // result is nil for a call that is no cell of the notebook, as a widget's handler.
 func (m *Machine) NewCell(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *Cell {
 	own, cancel := context.WithCancelCause(ctx)
-	c := &Cell{asked: ctx, ctx: own, cancel: cancel, out: out, flush: m.hooks.Flush, latest: m.last.Load, widgets: m.hooks.Widgets, result: result,
+	c := &Cell{asked: ctx, ctx: own, cancel: cancel, out: out, flush: m.hooks.Flush, widgets: m.hooks.Widgets, result: result,
 		started: make(chan struct{}), stop: make(chan struct{})}
 	m.last.Store(c)
 	return c
@@ -109,20 +109,17 @@ func (c *Cell) Started() <-chan struct{} { return c.started }
 func (c *Cell) Stopped() <-chan struct{} { return c.stop }
 
 // Outputs returns where the cell's outputs go, after what it wrote to the
-// process's streams. There is no other way to them. What a goroutine writes after
-// its cell's end belongs to the cell that runs: clients such as nbclient drop
-// outputs of cells that have ended.
+// process's streams. There is no other way to them. They stay the cell's when it has
+// ended.
 func (c *Cell) Outputs() engine.Outputs {
 	if c.flush != nil {
 		c.flush()
 	}
-	if c.latest != nil && c.ctx.Err() != nil {
-		if d := c.latest(); d.result != nil && d.ctx.Err() == nil {
-			return d.out
-		}
-	}
 	return c.out
 }
+
+// Lasts reports whether goroutines that the cell has started go on.
+func (c *Cell) Lasts() bool { return c.others.Load() > 0 }
 
 func (c *Cell) last(values []any, failed error) {
 	if c.result != nil {

@@ -10,7 +10,10 @@ import "runtime"
 func (m *Machine) start(call func()) {
 	m.spend(goroutineSize)
 	sample := m.sampleGoroutine()
+	c := m.Cell()
+	c.others.Add(1)
 	go func() {
+		defer c.others.Add(-1)
 		growStack()
 		defer sample()()
 		m.Guarded(call)()

@@ -64,6 +64,7 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 		result, err = s.runCell(ctx, cell, out)
 		out.end()
 	}
+	s.sendLate(r.Header)
 
 	reply := executeReply{
 		Status:          "ok",

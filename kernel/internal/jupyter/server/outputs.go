@@ -22,11 +22,15 @@ type outputs struct {
 	silent     bool            // shows nothing
 	running    context.Context // ends with the cell
 
-	mu      sync.Mutex        // guards partial
+	mu      sync.Mutex        // guards partial and late
 	partial map[string]string // by stream: the bytes of an incomplete last character
+	late    *late             // nil unless the client drops what comes after the cell's end
 }
 
-var _ engine.ClientOutputs = (*outputs)(nil)
+var (
+	_ engine.ClientOutputs  = (*outputs)(nil)
+	_ engine.LastingOutputs = (*outputs)(nil)
+)
 
 func (s *server) outputs(ctx context.Context, r *request) *outputs {
 	return &outputs{server: s, parent: r.Header, identities: r.Identities, running: ctx}
@@ -37,20 +41,6 @@ func (o *outputs) Client() string { return o.parent.Session }
 func (o *outputs) Stdout(text string) { o.stream("stdout", text) }
 
 func (o *outputs) Stderr(text string) { o.stream("stderr", text) }
-
-// now returns where outputs go now: to the cell, also when it has ended. But a
-// client that does not allow input, such as nbclient, runs a notebook with no
-// one watching and drops outputs of ended cells: what goroutines write late for
-// such a client belongs to the cell that runs then.
-func (o *outputs) now() *outputs {
-	if o.allowStdin || o.running == nil || o.running.Err() == nil {
-		return o
-	}
-	if c := o.server.current.Load(); c != nil && !c.allowStdin && c.parent.Session == o.parent.Session {
-		return c
-	}
-	return o
-}
 
 // stream publishes text. An incomplete character at its end is held back until
 // the rest of it comes.
@@ -70,6 +60,10 @@ func (o *outputs) stream(name, text string) {
 		}
 		o.partial[name] = text[len(text)-n:]
 		text = text[:len(text)-n]
+	}
+	if o.isLate() {
+		o.late.add(lateItem{text: text})
+		return
 	}
 	o.server.iopub.write(o.now(), name, text)
 }
@@ -104,16 +98,29 @@ func (o *outputs) Display(b engine.Bundle, id string) { o.display("display_data"
 func (o *outputs) Update(b engine.Bundle, id string) { o.display("update_display_data", b, id) }
 
 func (o *outputs) display(kind string, b engine.Bundle, id string) {
-	if !o.silent {
-		data, metadata := encodable(b)
-		o.server.iopub.post(kind, o.now().parent, displayContent{data, metadata, transient{id}})
+	if o.silent {
+		return
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.isLate() && o.late.show(kind, b, id) {
+		return
+	}
+	data, metadata := encodable(b)
+	o.server.iopub.post(kind, o.now().parent, displayContent{data, metadata, transient{id}})
 }
 
 func (o *outputs) Clear(wait bool) {
-	if !o.silent {
-		o.server.iopub.post("clear_output", o.now().parent, clearContent{wait})
+	if o.silent {
+		return
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.isLate() {
+		o.late.items = nil
+		return
+	}
+	o.server.iopub.post("clear_output", o.now().parent, clearContent{wait})
 }
 
 func (o *outputs) Input(ctx context.Context, prompt string, password bool) (string, error) {

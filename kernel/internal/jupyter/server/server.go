@@ -84,6 +84,7 @@ type server struct {
 
 	// current is the outputs of the cell that runs, or ran last.
 	current atomic.Pointer[outputs]
+	lasting lasting
 
 	// count is the execution count of the last cell that was counted.
 	count atomic.Int64
