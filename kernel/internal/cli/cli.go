@@ -140,7 +140,7 @@ func Main(env *Env) int {
 		return exitOK
 	case "help":
 		return runHelp(env, args)
-	case "-version", "--version":
+	case "-version", "--version", "-V":
 		name = "version"
 	}
 	if v := findVerb(name); v != nil {

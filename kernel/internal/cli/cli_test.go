@@ -472,6 +472,8 @@ COMP_WORDS=(dace test -reading "") COMP_CWORD=3; _dace; printf '<%s>' "${COMPREP
 // TestJSON checks what programs read instead of the tables for people.
 func TestJSON(t *testing.T) {
 	t.Setenv("DACE_DATA", t.TempDir())
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
 	var versions map[string]string
 	var networks []struct {
 		Name, Path string
@@ -500,6 +502,9 @@ func TestJSON(t *testing.T) {
 		if (f.State == "there") != (f.Remedy == "") {
 			t.Errorf("%+v: what is missing or wrong has a remedy, and nothing else", f)
 		}
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("dace doctor leaves %v (%v)", left, err)
 	}
 }
 

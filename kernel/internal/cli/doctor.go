@@ -238,8 +238,11 @@ func (d *doctor) tools(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, path, "env", "GOVERSION")
-		if temp, err := os.MkdirTemp("", "dace-doctor-"); err == nil { // the go command keeps counters
+		if temp, err := os.MkdirTemp("", "dace-doctor-"); err == nil { // the go command would keep counters
 			defer os.RemoveAll(temp)
+			if dir := filepath.Join(temp, "go", "telemetry"); os.MkdirAll(dir, 0o700) == nil {
+				_ = os.WriteFile(filepath.Join(dir, "mode"), []byte("off\n"), 0o600)
+			}
 			cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+temp)
 		}
 		version, _ := cmd.Output()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"dace.local/kernel/setup"
@@ -114,7 +115,10 @@ func sayHowToOpen(ctx context.Context, out io.Writer, at setup.Place) {
 	say := func(text string) { _, _ = io.WriteString(out, text+"\n") }
 	variable, why := setup.PathVariable(ctx, at)
 	if why != "" {
-		say(why)
+		if setup.FindLab(at) == "" {
+			why += " To have it look there: export " + variable
+		}
+		say(strings.TrimSpace(why))
 	}
 	if lab := setup.FindLab(at); lab != "" {
 		say("Open it in JupyterLab: " + variable + setup.Quote(lab))

@@ -179,8 +179,8 @@ func (r *reproduction) estimate(instances []problem.Problem, portfolios int) err
 	each := time.Since(began).Seconds() / float64(looked*jobs.Size())
 	sample := cmp.Or(r.sample, map[dacerun.Reading]int{dacerun.Written: 1_000_000, dacerun.Published: 100_000}[r.reading])
 	evaluations := float64(len(instances)) * (float64(sample) + float64(portfolios*jobs.Size()*r.repeats*r.evaluations))
-	r.say("%.3g evaluations on %d instances; by the first %d they take at most about %s on %d cores",
-		evaluations, len(instances), looked*jobs.Size(), dacerun.Seconds(evaluations*each/float64(runtime.GOMAXPROCS(0))), runtime.GOMAXPROCS(0))
+	r.say("%.3g million evaluations on %d instances; by the first %d they take at most about %s on %d cores",
+		evaluations/1e6, len(instances), looked*jobs.Size(), dacerun.Seconds(evaluations*each/float64(runtime.GOMAXPROCS(0))), runtime.GOMAXPROCS(0))
 	return nil
 }
 

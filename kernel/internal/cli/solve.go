@@ -192,6 +192,9 @@ func solveMembers(folder, solvers string) ([]solver.Config, error) {
 	case folder != "":
 		path := folder
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if err := unfinished(path); err != nil {
+				return nil, err
+			}
 			path = filepath.Join(path, construct.SummaryName)
 		}
 		p, err := portfolio.Load(path)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dace.local/dacelib/construct"
+	"dace.local/dacelib/portfolio"
 )
 
 // weighed writes a program that sums the numbers of its last argument's file at the
@@ -141,4 +142,21 @@ func TestCommandWords(t *testing.T) {
 			t.Errorf("%q: %q, %v", line, got, err)
 		}
 	}
+}
+
+// TestPortfolioFiles checks that a portfolio's file is taken by its name, and what is said
+// of a construction's folder without one.
+func TestPortfolioFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mine.json")
+	if err := portfolio.BRKGAPAP().Save(file); err != nil {
+		t.Fatal(err)
+	}
+	dace(t, "", "test", file, "-class", "onemax", "-instances", "1", "-repeats", "1", "-evaluations", "40", "-sample", "100", "-no-baselines", "-ranges", "none").want(t, 0, "BRKGA-PAP", "")
+	if err := os.WriteFile(filepath.Join(dir, construct.JournalName), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const want = "has the steps of a construction, and not its portfolio"
+	dace(t, "", "test", dir, "-class", "onemax").want(t, 1, "", want)
+	dace(t, "", "solve", "-class", "onemax", "-portfolio", dir).want(t, 1, "", want)
 }

@@ -31,7 +31,7 @@ significantly better than each other, not different, or worse (W-D-L). A star
 marks the largest mean of a row, a tilde those that do not differ from it
 significantly.
 
-A DIR is a folder of "dace construct"; a file portfolio.json will do. A NAME is
+A DIR is a folder of "dace construct"; a file of Portfolio.Save will do. A NAME is
 a portfolio of the paper: dace, ceps, global, parhydra, brkga-pap or, for caop,
 smartest-pap; -list shows their members. A folder of such a name is given as
 ./NAME. Portfolios of several constructions by one method also get a table over
@@ -204,6 +204,15 @@ func runTest(env *Env, v *verb, args []string) int {
 	return exitOK
 }
 
+// unfinished returns an error for a folder of a construction without its portfolio.
+func unfinished(dir string) error {
+	_, record := os.Stat(filepath.Join(dir, construct.JournalName))
+	if _, err := os.Stat(filepath.Join(dir, construct.SummaryName)); err == nil || record != nil {
+		return nil
+	}
+	return fmt.Errorf("%s has the steps of a construction, and not its portfolio: of one in a notebook the cell result.Portfolio.Save(\"mine.json\") writes it, dace construct -resume goes on with one that has not ended", dir)
+}
+
 // testEntries loads the portfolios that the arguments name: an argument is a
 // name from the paper, a folder or a file.
 func testEntries(class string, names []string) ([]experiment.Entry, error) {
@@ -212,14 +221,21 @@ func testEntries(class string, names []string) ([]experiment.Entry, error) {
 	for _, name := range names {
 		p, paperErr := experiment.Portfolio(class, name)
 		seed := uint64(0)
-		if paperErr != nil {
+		if info, err := os.Stat(name); paperErr != nil && err == nil && info.Mode().IsRegular() && filepath.Base(name) != construct.SummaryName {
+			if p, err = portfolio.Load(name); err != nil { // of Portfolio.Save
+				return nil, err
+			}
+		} else if paperErr != nil {
 			dir, file := filepath.Split(name)
 			if file != construct.SummaryName {
 				dir = name
 			}
+			if err := unfinished(dir); err != nil {
+				return nil, err
+			}
 			summary, err := construct.LoadSummary(dir)
 			if errors.Is(err, os.ErrNotExist) {
-				return nil, fmt.Errorf("%q is neither a portfolio of the paper for %s (%s) nor a folder of dace construct with a %s", name, class, strings.Join(experiment.Portfolios(), ", "), construct.SummaryName)
+				return nil, fmt.Errorf("%q is neither a portfolio of the paper for %s (%s), nor a file of one (Portfolio.Save), nor a folder of dace construct with a %s", name, class, strings.Join(experiment.Portfolios(), ", "), construct.SummaryName)
 			}
 			if err != nil {
 				return nil, err
