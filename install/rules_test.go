@@ -125,7 +125,7 @@ var order = [][]string{
 // one of a later row.
 var wings = [][]string{
 	{"kernel/buildinfo", "kernel/docs", "kernel/procgroup", "kernel/internal/system", "kernel/internal/suggest"},
-	{"kernel/engine", "kernel/internal/drawing"},
+	{"kernel/engine", "kernel/internal/drawing", "kernel/internal/live"},
 	{"kernel/internal/pieces"},
 	{"kernel/notebook", "kernel/internal/jupyter", "kernel/setup/source", "kernel/setup/farmserver"},
 	{"kernel/display", "kernel/shell", "kernel/widget", "kernel/foreign", "kernel/internal/site"},

@@ -67,6 +67,23 @@ func startFile(streams cli.Streams) string {
 	return filepath.Join(dir, "init.go")
 }
 
+// notebookOf returns the file of the notebook that a kernel is of, "" if it is not known,
+// and the folder of that.
+func notebookOf(streams cli.Streams) (file, folder string) {
+	folder, err := os.Getwd()
+	if streams.Kernel == "" || err != nil {
+		return "", ""
+	}
+	path := os.Getenv("JPY_SESSION_NAME") // that Jupyter's server sets; an older one's path is below its own folder
+	if filepath.Ext(path) != ".ipynb" {
+		return "", folder
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, filepath.Base(path))
+	}
+	return path, folder
+}
+
 func newEngine(name string, args []string, streams cli.Streams) (engine.Engine, error) {
 	if name == "yaegi" {
 		if args == nil {
@@ -74,8 +91,10 @@ func newEngine(name string, args []string, streams cli.Streams) (engine.Engine, 
 		}
 		return yaegi.New(args, cli.Build())
 	}
+	notebook, folder := notebookOf(streams)
 	s, err := gocell.New(gocell.Options{Args: args, Version: cli.Build(),
 		StartFile: startFile(streams), KeepStdio: !streams.Output, KeepStdin: !streams.Input, KeepOutputs: streams.Kept, Stale: streams.Kept,
+		Notebook: notebook, Kernel: streams.Kernel, Folder: folder,
 		Compiler: &native.Loader{Shared: setup.Shared()}, CompileAfter: gocell.HotAfter})
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a Go session: %w", err)

@@ -114,7 +114,7 @@ func Image(m image.Image) Shown { return show(imageBundle(m), "") }
 // of a cell.
 func Show(values ...any) {
 	for _, v := range values {
-		show(Value(v), "")
+		show(shownLive(v), "")
 	}
 }
 

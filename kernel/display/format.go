@@ -201,10 +201,15 @@ const code = `<div` + noMath + ` style="font-family:var(--jp-code-font-family,mo
 func treeHTML(v reflect.Value) string {
 	var b strings.Builder
 	b.WriteString(code + `overflow-wrap:anywhere">`)
-	f := formatter{seen: map[uintptr]bool{}, deep: !ofLibrary(v)} // those have summaries
-	f.node(v, 0, true).html(&b, true)
+	deepTree(v).html(&b, true)
 	b.WriteString("</div>")
 	return b.String()
+}
+
+// deepTree returns the tree of a value that is unfolded by clicks.
+func deepTree(v reflect.Value) node {
+	f := formatter{seen: map[uintptr]bool{}, deep: !ofLibrary(v)} // those have summaries
+	return f.node(v, 0, true)
 }
 
 // textHTML returns a text as HTML that keeps its lines.

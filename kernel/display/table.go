@@ -62,7 +62,7 @@ func (g *Grid) All() *Grid {
 func NewTable(header []string, rows [][]string) *Grid { return textGrid(header, rows) }
 
 // Table shows rows under a header. Columns of numbers are aligned right.
-func Table(header []string, rows [][]string) { show(textGrid(header, rows).bundle(), "") }
+func Table(header []string, rows [][]string) { Show(textGrid(header, rows)) }
 
 // Records shows a slice of structs, or of pointers to structs, as a table with a
 // row for each element and a column for each field. Other values are shown as by

@@ -181,7 +181,7 @@ func Result(vs []any, errorLast bool) engine.Bundle {
 	case 0:
 		return engine.Bundle{}
 	case 1:
-		return Value(vs[0])
+		return shownLive(vs[0])
 	}
 	var texts []string
 	var rich []string

@@ -165,6 +165,20 @@ type Cell struct {
 	ID string
 }
 
+type cellKey struct{}
+
+// WithCell returns a context of which [CellOf] returns the cell.
+func WithCell(ctx context.Context, c *Cell) context.Context {
+	return context.WithValue(ctx, cellKey{}, c)
+}
+
+// CellOf returns the cell that runs in a context, nil if it is not known. Each run of a
+// cell has another.
+func CellOf(ctx context.Context) *Cell {
+	c, _ := ctx.Value(cellKey{}).(*Cell)
+	return c
+}
+
 // A Result is the result of a cell that succeeded.
 type Result struct {
 	// Value is the value of the last expression, empty if there is none.

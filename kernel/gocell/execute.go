@@ -27,6 +27,7 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	if pages, err := s.help(text); pages != nil || err != nil {
 		return engine.Result{Pages: pages}, err
 	}
+	ctx = engine.WithCell(ctx, &input)
 	number := input.Number
 	s.mu.Lock()
 	s.texts[number], s.ids[number] = text, input.ID
@@ -42,6 +43,7 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 		defer s.hooks(ctx, input, out)(&err)
 	}
 	res, err = s.watchedSteps(ctx, input, out, false)
+	s.widgets.Refresh()
 	if err == nil && res.Next == nil && s.formats.Load() {
 		res.Next = s.formatted(text)
 	}

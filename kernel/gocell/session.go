@@ -23,6 +23,7 @@ import (
 	"dace.local/kernel/gocell/internal/stdio"
 	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/symbols"
+	"dace.local/kernel/internal/live"
 	"dace.local/kernel/internal/toolchain/module"
 	"dace.local/kernel/widget/model"
 )
@@ -46,6 +47,12 @@ type Options struct {
 	// KeepOutputs keeps what cells show, for %output, and sends of a cell's text that
 	// is longer than a megabyte the beginning and the end.
 	KeepOutputs bool
+	// Notebook is the notebook's file. Its widgets are shown as they were last to a page
+	// that is loaded after the kernel has started again. "" means that it is not known.
+	Notebook string
+	// Kernel names the kernel, which starts again under its name, and Folder is that of
+	// its notebook: for a Notebook that is not known.
+	Kernel, Folder string
 	// Compiler builds the cells that begin with %%compile. Without a compiler
 	// those cells are interpreted.
 	Compiler Compiler
@@ -132,6 +139,10 @@ func New(opts Options) (*Session, error) {
 	s := &Session{opts: opts, known: &known{prog: prog, texts: map[int]string{}, ids: map[int]string{}}, lowered: lower.NewState(), errorVars: errorVars{}}
 	s.concurrent = concurrent{keepStdin: opts.KeepStdin, keepStdio: opts.KeepStdio, compiling: make(turn, 1), calling: make(turn, 1)}
 	s.debugger = debug.New(debugHost{s})
+	s.widgets.Earlier = s.earlierWidgets
+	if opts.KeepOutputs {
+		live.SetPaged(true)
+	}
 	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args,
 		CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, CompiledDefers: func() bool { return s.compiled.Defers() },
 		CompiledCallers:   func() (inner, outer []vm.Caller) { return s.compiled.Callers() },
@@ -225,6 +236,7 @@ func (s *Session) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.keepWidgets()
 	s.debugger.Detach()
 	s.compiled.auto.stop()
 	s.shown.close()

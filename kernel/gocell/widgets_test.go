@@ -3,6 +3,8 @@ package gocell_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -308,4 +310,65 @@ func BenchmarkDrag(b *testing.B) {
 	b.ReportMetric(float64(last[len(last)/2].Microseconds())/1000, "ms-after-last")
 	b.ReportMetric(float64(last[len(last)-1].Microseconds())/1000, "ms-worst")
 	b.ReportMetric(float64(figures)/float64(b.N), "figures")
+}
+
+// TestKeptWidgets starts a kernel anew: a page that is loaded then shows the notebook's
+// widgets as they were, or what the notebook has in the place of others.
+func TestKeptWidgets(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "nb.ipynb")
+	notebook := `{"cells": [{"cell_type": "code", "outputs": [
+		{"output_type": "execute_result", "data": {"application/vnd.jupyter.widget-view+json": {"model_id": "aaaa"}, "text/html": ["<b>a", " table</b>"], "text/plain": "x"}},
+		{"output_type": "stream", "text": "s"},
+		{"output_type": "execute_result", "data": {"application/vnd.jupyter.widget-view+json": {"model_id": "bbbb"}, "text/plain": "a < b"}}]}]}`
+	if err := os.WriteFile(file, []byte(notebook), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := gocell.Options{KeepStdio: true, Notebook: file}
+	states := func(p *widgettest.Page) map[string]any {
+		p.Manage()
+		p.Sent()
+		p.Send(t.Context(), "control", map[string]any{"method": "request_states"}, false)
+		return p.Sent()[0].Data.(map[string]any)["states"].(map[string]any)
+	}
+	p := newWidgetPage(t, opts)
+	if got := states(p.Page); len(got) != 2 {
+		t.Errorf("before any cell: %v", got)
+	}
+	p.run("k := widget.IntSlider(\"k\", 0, 9, 5)\nk")
+	p.run("type row struct{ N int }\nrows := make([]row, 100)\nrows[99].N = 7\nrows")
+	if shown := p.Shown(); len(shown) != 2 || shown[1][viewType] == nil {
+		t.Errorf("shown: %v", shown)
+	}
+	p.run("k.Set(7)")
+	if err := p.session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opts.Notebook, opts.Kernel, opts.Folder = "", "kernel.json", filepath.Dir(file) // an older server's
+	if all := fmt.Sprint(states(newWidgetPage(t, opts).Page)); !strings.Contains(all, "a table") || strings.Contains(all, "value:7") {
+		t.Errorf("of the folder's notebooks: %s", all)
+	}
+	for _, where := range []string{file, filepath.Join(t.TempDir(), "other.ipynb")} {
+		opts.Notebook = where
+		all := states(newWidgetPage(t, opts).Page)
+		text := fmt.Sprint(all)
+		if where != file {
+			if len(all) > 0 {
+				t.Errorf("another notebook has %s", text)
+			}
+			continue
+		}
+		for _, want := range []string{"<b>a table</b>", "<pre>a &lt; b</pre>", "description:k disabled:true", "value:7", "dace-grid"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in %s", want, text)
+			}
+		}
+		for id, m := range all {
+			for _, ref := range regexp.MustCompile(`IPY_MODEL_(\w+)`).FindAllStringSubmatch(fmt.Sprint(m), -1) {
+				if all[ref[1]] == nil {
+					t.Errorf("%s refers to %s, which is not there", id, ref[1])
+				}
+			}
+		}
+	}
 }

@@ -131,7 +131,7 @@ func Link(a, b Control) {
 	if fmt.Sprintf("%T", source.Get(a.key())) != fmt.Sprintf("%T", target.Get(b.key())) {
 		panic(fmt.Sprintf("widget.Link: a %s and a %s have values of different kinds", a.base().kind, b.base().kind))
 	}
-	state := newState(controlsModule, controlsVersion, "LinkModel", "")
+	state := model.State(model.ControlsModule, model.ControlsVersion, "LinkModel", "")
 	state["_view_name"] = nil
 	state["source"], state["target"] = []any{source, a.key()}, []any{target, b.key()}
 	model.New(state, refuse).Open()

@@ -7,8 +7,8 @@ type Area struct{ common }
 
 // Output returns a place for outputs, which [Area.Run] fills.
 func Output() *Area {
-	state := newState(outputModule, outputVersion, "OutputModel", "OutputView")
-	state["layout"] = model.New(newState(baseModule, controlsVersion, "LayoutModel", "LayoutView"), refuse)
+	state := model.State(model.OutputModule, model.OutputVersion, "OutputModel", "OutputView")
+	state["layout"] = model.New(model.State(model.BaseModule, model.ControlsVersion, "LayoutModel", "LayoutView"), refuse)
 	state["msg_id"], state["outputs"] = "", []map[string]any{}
 	m := model.New(state, refuse)
 	return &Area{common{kind: "Output", m: m, area: model.NewOutputs(m)}}

@@ -18,16 +18,6 @@ type Widget interface {
 	base() *common
 }
 
-// These are the JavaScript modules of the widgets' models and views, and their
-// versions.
-const (
-	baseModule      = "@jupyter-widgets/base"
-	controlsModule  = "@jupyter-widgets/controls"
-	outputModule    = "@jupyter-widgets/output"
-	controlsVersion = "2.0.0"
-	outputVersion   = "1.0.0"
-)
-
 // common holds the fields that all widgets have.
 type common struct {
 	kind  string // such as "IntSlider"
@@ -46,25 +36,17 @@ func (c *common) base() *common {
 // newCommon returns the common part of a widget of a kind whose model is in the
 // controls module. The widget gets a layout and, unless style is "", a style.
 func newCommon(kind, style string, state map[string]any, accept model.Accept) common {
-	m := newState(controlsModule, controlsVersion, kind+"Model", kind+"View")
-	m["layout"] = model.New(newState(baseModule, controlsVersion, "LayoutModel", "LayoutView"), refuse)
+	m := model.State(model.ControlsModule, model.ControlsVersion, kind+"Model", kind+"View")
+	m["layout"] = model.New(model.State(model.BaseModule, model.ControlsVersion, "LayoutModel", "LayoutView"), refuse)
 	if style != "" {
-		s := newState(controlsModule, controlsVersion, style+"StyleModel", "StyleView")
-		s["_view_module"] = baseModule
+		s := model.State(model.ControlsModule, model.ControlsVersion, style+"StyleModel", "StyleView")
+		s["_view_module"] = model.BaseModule
 		m["style"] = model.New(s, refuse)
 	}
 	for key, v := range state {
 		m[key] = v
 	}
 	return common{kind: kind, m: model.New(m, accept)}
-}
-
-// newState returns the part of a model's state that names its model and view.
-func newState(module, version, name, view string) map[string]any {
-	return map[string]any{
-		"_model_module": module, "_model_module_version": version, "_model_name": name,
-		"_view_module": module, "_view_module_version": version, "_view_name": view,
-	}
 }
 
 // refuse is the Accept function of models that pages cannot change.
@@ -90,6 +72,20 @@ func plain(state map[string]any, key string, v any) (any, bool) {
 // opens the widget's model on the pages of the running cell.
 func (c *common) MimeBundle() map[string]any {
 	c.base()
+	b := c.static()
+	if c.m.Open() {
+		b[model.ViewType] = c.view()
+	}
+	return b
+}
+
+// view returns the data of an output that shows the widget.
+func (c *common) view() map[string]any {
+	return map[string]any{"version_major": 2, "version_minor": 0, "model_id": c.m.ID()}
+}
+
+// static returns the widget for pages and files that cannot show it.
+func (c *common) static() map[string]any {
 	text := c.text() + "\n" + withoutManager
 	b := map[string]any{"text/plain": text}
 	if png, width := c.png(); png != "" {
@@ -99,11 +95,6 @@ func (c *common) MimeBundle() map[string]any {
 			size = fmt.Sprintf(` width="%d"`, width)
 		}
 		b["text/html"] = fmt.Sprintf(`<img src="data:image/png;base64,%s"%s><pre>%s</pre>`, png, size, html.EscapeString(text))
-	}
-	if c.m.Open() {
-		b["application/vnd.jupyter.widget-view+json"] = map[string]any{
-			"version_major": 2, "version_minor": 0, "model_id": c.m.ID(),
-		}
 	}
 	return b
 }

@@ -79,6 +79,9 @@ type Streams struct {
 	// Kept: what cells show is kept, and long text sent in parts, as servers of
 	// notebooks want it.
 	Kept bool
+	// Kernel is the file of a kernel's sockets, whose name stays when it starts again; ""
+	// without Jupyter.
+	Kernel string
 	// Input: reads from stdin return the answers of engine.Outputs.Input.
 	Input bool
 	// Typed: somebody types the cells, so that ~/.config/dace/init.go runs first.

@@ -54,7 +54,7 @@ func runJupyter(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "unexpected argument %q", rest[0])
 	}
 	go groupChildren()
-	eng, err := env.NewEngine(engine, nil, Streams{Output: true, Kept: true, Input: true, Typed: true})
+	eng, err := env.NewEngine(engine, nil, Streams{Output: true, Kept: true, Kernel: *file, Input: true, Typed: true})
 	if err != nil {
 		return v.fail(env, err)
 	}

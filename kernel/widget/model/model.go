@@ -240,6 +240,25 @@ func (m *Model) Close() {
 	_ = out.Comm(engine.CommMessage{Type: "comm_close", ID: m.id})
 }
 
+// CloseAll closes the model and all models that it refers to.
+func (m *Model) CloseAll() {
+	m.mu.Lock()
+	var parts []*Model
+	for _, v := range m.state {
+		switch v := v.(type) {
+		case *Model:
+			parts = append(parts, v)
+		case []*Model:
+			parts = append(parts, v...)
+		}
+	}
+	m.mu.Unlock()
+	m.Close()
+	for _, p := range parts {
+		p.CloseAll()
+	}
+}
+
 // take stores the values that a page has set and that the model accepts, and
 // reports whether any has changed, so that watchers must be called. It echoes
 // the given values to every page, and sends the model's own value for each one

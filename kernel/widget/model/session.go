@@ -42,11 +42,63 @@ func currentCell() Cell {
 // A Session holds the open models of one session of the kernel. The zero value
 // has no models.
 type Session struct {
-	mu       sync.Mutex        // guards open, order, controls and changed
+	// Earlier returns the states of models of earlier kernels, in the form of States.
+	// It is called when a page asks for all; nil means that there are none.
+	Earlier func() map[string]any
+
+	mu       sync.Mutex        // guards open, order, controls, changed and followed
 	open     map[string]*Model // by comm id
 	order    []*Model          // the open models in the order of their opening
 	controls map[string]bool   // ids of the comms through which pages request all states
+	followed []*followed       // displays of widgets on pages without a manager
 	changed  []*Model          // models that pages changed, for watchers not called yet
+}
+
+// Managed reports whether a page with a widget manager has asked for the models: pages
+// without one cannot show them.
+func (s *Session) Managed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.controls != nil
+}
+
+// A followed is a display of a widget on a page that shows its texts.
+type followed struct {
+	out    engine.Outputs
+	id     string
+	bundle func() engine.Bundle
+	last   engine.Bundle
+}
+
+// mostFollowed bounds the displays that are kept up to date, to the latest.
+const mostFollowed = 64
+
+// Follow displays a bundle, and updates it with Refresh.
+func (s *Session) Follow(out engine.Outputs, id string, bundle func() engine.Bundle) {
+	f := &followed{out, id, bundle, bundle()}
+	out.Display(f.last, id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.followed = append(s.followed, f)
+	s.followed = s.followed[max(0, len(s.followed)-mostFollowed):]
+}
+
+// Refresh updates the displays of widgets whose texts have changed. If a page has a
+// widget manager, it does nothing: widgets do not stand still there.
+func (s *Session) Refresh() {
+	if s.Managed() {
+		return
+	}
+	s.mu.Lock()
+	list := slices.Clone(s.followed)
+	s.mu.Unlock()
+	for _, f := range list {
+		b := f.bundle()
+		if b.Data["text/plain"] != f.last.Data["text/plain"] || b.Data["text/html"] != f.last.Data["text/html"] {
+			f.last = b
+			f.out.Update(b, f.id)
+		}
+	}
 }
 
 // A Call is a call of a function that a cell registered, due to a message of a
@@ -97,7 +149,15 @@ func (s *Session) Receive(m engine.CommMessage, out engine.Outputs) ([]Call, err
 	case m.Type == "comm_close":
 		s.remove(m.ID)
 	case control && data["method"] == "request_states":
-		err = out.Comm(engine.CommMessage{Type: "comm_msg", ID: m.ID, Data: s.states()})
+		states := s.States()
+		if s.Earlier != nil {
+			for id, state := range s.Earlier() {
+				if states[id] == nil {
+					states[id] = state
+				}
+			}
+		}
+		err = out.Comm(engine.CommMessage{Type: "comm_msg", ID: m.ID, Data: map[string]any{"method": "update_states", "states": states, "buffer_paths": []any{}}})
 	case control, model == nil:
 	case data["method"] == "request_state":
 		err = model.sendState(out)
@@ -177,20 +237,35 @@ func (s *Session) remove(id string) {
 	}
 }
 
-// states returns the answer to a page that requests the states of all models.
-func (s *Session) states() map[string]any {
+// States returns the states of all open models by their ids, as a page receives them.
+func (s *Session) States() map[string]any {
 	s.mu.Lock()
 	open := slices.Clone(s.order)
 	s.mu.Unlock()
 	states := map[string]any{}
 	for _, m := range open {
-		state := m.wire()
-		states[m.id] = map[string]any{
-			"model_name":           state["_model_name"],
-			"model_module":         state["_model_module"],
-			"model_module_version": state["_model_module_version"],
-			"state":                state,
-		}
+		states[m.id] = Kept(m.wire())
 	}
-	return map[string]any{"method": "update_states", "states": states, "buffer_paths": []any{}}
+	return states
+}
+
+// Order returns the ids of the open models in the order in which they were opened.
+func (s *Session) Order() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]string, len(s.order))
+	for i, m := range s.order {
+		ids[i] = m.id
+	}
+	return ids
+}
+
+// Kept returns the state of a model with what a page needs to make it.
+func Kept(state map[string]any) map[string]any {
+	return map[string]any{
+		"model_name":           state["_model_name"],
+		"model_module":         state["_model_module"],
+		"model_module_version": state["_model_module_version"],
+		"state":                state,
+	}
 }

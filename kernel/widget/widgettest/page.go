@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,11 +27,12 @@ type Page struct {
 	Kernel engine.CommHandler
 	ID     string // identifies the page as a client
 
-	mu     sync.Mutex                // guards models, wire, text and shown
-	models map[string]map[string]any // states of the models by comm id
-	wire   []engine.CommMessage      // all messages, with data decoded from its JSON
-	text   strings.Builder           // printed below cells
-	shown  []map[string]any          // displayed below cells
+	mu      sync.Mutex                // guards models, wire, text, shown and updated
+	models  map[string]map[string]any // states of the models by comm id
+	wire    []engine.CommMessage      // all messages, with data decoded from its JSON
+	text    strings.Builder           // printed below cells
+	shown   []map[string]any          // displayed below cells
+	updated []map[string]any          // displays that were updated
 }
 
 var _ engine.ClientOutputs = (*Page)(nil)
@@ -53,16 +56,27 @@ type Session struct {
 type cell struct {
 	s   *Session
 	out engine.Outputs
+	ctx context.Context
 }
+
+func (c *cell) Context() context.Context { return c.ctx }
 
 func (c *cell) Outputs() engine.Outputs { return c.out }
 func (c *cell) Widgets() *model.Session { return &c.s.widgets }
 func (c *cell) Redirect(out engine.Outputs, f func()) {
-	goroutine.With(&cell{c.s, out}, f)
+	goroutine.With(&cell{c.s, out, c.ctx}, f)
 }
 
 // Cell runs f as a cell whose outputs go to the page.
-func (s *Session) Cell(f func()) { goroutine.With(&cell{s, s.page}, f) }
+func (s *Session) Cell(f func()) { s.CellAs(&engine.Cell{}, f) }
+
+// CellAs is Cell, as a cell of a notebook.
+func (s *Session) CellAs(c *engine.Cell, f func()) {
+	goroutine.With(&cell{s, s.page, engine.WithCell(context.Background(), c)}, f)
+}
+
+// Refresh does what the kernel does after each cell.
+func (s *Session) Refresh() { s.widgets.Refresh() }
 
 // Print prints text in the cell of this goroutine.
 func (s *Session) Print(text string) { goroutine.Value().(*cell).out.Stdout(text) }
@@ -83,7 +97,7 @@ func (s *Session) call(c model.Call) (err *engine.Error) {
 			err = &engine.Error{Name: engine.Panic, Message: text, Traceback: []string{"panic: " + text}}
 		}
 	}()
-	goroutine.With(&cell{s, c.Out}, c.Run)
+	goroutine.With(&cell{s, c.Out, context.Background()}, c.Run)
 	return nil
 }
 
@@ -94,9 +108,13 @@ func (p *Page) Display(b engine.Bundle, _ string) {
 	defer p.mu.Unlock()
 	p.shown = append(p.shown, b.Data)
 }
-func (p *Page) Client() string               { return p.ID }
-func (p *Page) Update(engine.Bundle, string) {}
-func (p *Page) Clear(bool)                   {}
+func (p *Page) Client() string { return p.ID }
+func (p *Page) Update(b engine.Bundle, _ string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.updated = append(p.updated, b.Data)
+}
+func (p *Page) Clear(bool) {}
 func (p *Page) Input(context.Context, string, bool) (string, error) {
 	return "", engine.ErrNoInput
 }
@@ -212,6 +230,49 @@ func (p *Page) Click() {
 	p.Send(p.T.Context(), id, map[string]any{"method": "custom", "content": map[string]any{"event": "click"}}, false)
 }
 
+// Manage tells the kernel that the page has a widget manager.
+func (p *Page) Manage() {
+	p.T.Helper()
+	if err := p.Kernel.Comm(p.T.Context(), engine.CommMessage{Type: "comm_open", ID: "control", Target: "jupyter.widget.control"}, p); err != nil {
+		p.T.Error(err)
+	}
+}
+
+// Press sends a click on the button whose name begins with a text, and returns whether
+// there is one.
+func (p *Page) Press(name string) bool {
+	p.mu.Lock()
+	id := ""
+	for i, s := range p.models {
+		if text, _ := s["description"].(string); s["_model_name"] == "ButtonModel" && strings.HasPrefix(text, name) {
+			id = i
+		}
+	}
+	p.mu.Unlock()
+	if id != "" {
+		p.Send(p.T.Context(), id, map[string]any{"method": "custom", "content": map[string]any{"event": "click"}}, false)
+	}
+	return id != ""
+}
+
+// All returns a value of all models with a name as text, by their ids.
+func (p *Page) All(name, key string) map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]string{}
+	for id, s := range p.models {
+		if s["_model_name"] == name {
+			all[id] = fmt.Sprint(s[key])
+		}
+	}
+	return all
+}
+
+// Values returns a value of all models with a name as text.
+func (p *Page) Values(name, key string) []string {
+	return slices.Collect(maps.Values(p.All(name, key)))
+}
+
 // Printed returns what was printed below cells since the last call.
 func (p *Page) Printed() string {
 	p.mu.Lock()
@@ -231,6 +292,15 @@ func (p *Page) Shown() []map[string]any {
 	s := p.shown
 	p.shown = nil
 	return s
+}
+
+// Updated returns the displays that were updated since the last call.
+func (p *Page) Updated() []map[string]any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.updated
+	p.updated = nil
+	return u
 }
 
 // Sent returns the messages of the kernel since the last call.

@@ -130,6 +130,9 @@ func (c *Cell) last(values []any, failed error) {
 // Widgets returns the widgets of the cell's session.
 func (c *Cell) Widgets() *model.Session { return c.widgets }
 
+// Reading calls f, which reads values that cells may be changing.
+func (c *Cell) Reading(f func(), values ...any) { WithMaps(false, f, values...) }
+
 // Redirect calls f as part of the cell, with outputs of its own. What a panic
 // passes in f is the cell's to report.
 func (c *Cell) Redirect(out engine.Outputs, f func()) {

@@ -3,4 +3,8 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
+<<<<<<< HEAD
 const Sum = "79bf0a14fa7f1a330780bb19bfab9eff333505184bc0eedc5b1957fda10ae5da"
+=======
+const Sum = "d7815b471b7918363916615fdde7b1a6cd132220b5a38bb48c0f81ee2a7e07eb"
+>>>>>>> cc6b64b (widget, display: page through long tables, unfold values, keep widgets)
