@@ -20,6 +20,7 @@ import (
 	"dace.local/dacelib/figure/host"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/internal/drawing"
+	"dace.local/kernel/internal/live"
 )
 
 // Default size of a figure.
@@ -37,7 +38,9 @@ type FigureSettings struct {
 	// usual screen, so that figures are sharp on high-resolution screens and
 	// in print.
 	DPI int
-	// Format is "png", or "svg" for SVG together with a PNG; "" means "png".
+	// Format is "png", "svg" for SVG together with a PNG, or "auto": a PNG, and in a
+	// notebook's page the SVG if it is short. The SVG has the colours of the page's
+	// theme, unless Dark is set. "" means "auto".
 	Format string
 	// Gonum draws plots in gonum's own style instead of that of package
 	// figure. It does not apply to [Figures].
@@ -62,11 +65,11 @@ func (s FigureSettings) check() (FigureSettings, error) {
 		s.DPI = 2 * screenDPI
 	}
 	if s.Format == "" {
-		s.Format = "png"
+		s.Format = "auto"
 	}
 	switch w, h := s.pixels(s.Width, s.Height); {
-	case s.Format != "png" && s.Format != "svg":
-		return s, fmt.Errorf("figure: there is no format %q: \"png\" or \"svg\"", s.Format)
+	case s.Format != "png" && s.Format != "svg" && s.Format != "auto":
+		return s, fmt.Errorf("figure: there is no format %q: \"auto\", \"png\" or \"svg\"", s.Format)
 	case !(minDPI <= s.DPI && s.DPI <= maxDPI):
 		return s, fmt.Errorf("figure: a resolution of %d dots an inch is not between %d and %d", s.DPI, minDPI, maxDPI)
 	case !(w*h <= maxPixels):
@@ -87,7 +90,7 @@ func tooLarge(w, h float64) error {
 var session = struct {
 	sync.Mutex // guards settings
 	settings   FigureSettings
-}{settings: FigureSettings{DefaultWidth, DefaultHeight, 2 * screenDPI, "png", false, false}}
+}{settings: FigureSettings{DefaultWidth, DefaultHeight, 2 * screenDPI, "auto", false, false}}
 
 // SetFigure sets how figures are drawn from now on in this session. It changes
 // nothing if it returns an error.
@@ -126,7 +129,7 @@ func (s FigureSettings) String() string {
 }
 
 // ParseFigure parses settings: a size with its unit ("8.8x6cm", "6x4in",
-// "300x200pt"), a resolution ("300"), a format ("png", "svg"), a style
+// "300x200pt"), a resolution ("300"), a format ("auto", "png", "svg"), a style
 // ("gonum", "house") and a ground ("dark", "light"), each of them optional, in any order. Settings that text
 // does not contain have their present values; "default" resets all.
 func ParseFigure(text string) (FigureSettings, error) {
@@ -139,7 +142,7 @@ func ParseFigure(text string) (FigureSettings, error) {
 		switch word {
 		case "default":
 			s = FigureSettings{}
-		case "png", "svg":
+		case "png", "svg", "auto":
 			s.Format = word
 		case "gonum", "house":
 			s.Gonum = word == "gonum"
@@ -158,7 +161,7 @@ func ParseFigure(text string) (FigureSettings, error) {
 
 // parseSize parses a size such as "8.8x6cm".
 func parseSize(word string) (w, h vg.Length, err error) {
-	wrong := fmt.Errorf("figure: %q is no size such as 8.8x6cm, resolution such as 300, format (png, svg) or style (gonum, house) or ground (dark, light)", word)
+	wrong := fmt.Errorf("figure: %q is no size such as 8.8x6cm, resolution such as 300, format (auto, png, svg) or style (gonum, house) or ground (dark, light)", word)
 	for unit, length := range map[string]vg.Length{"cm": vg.Centimeter, "mm": vg.Millimeter, "in": vg.Inch, "pt": 1} {
 		numbers, ok := strings.CutSuffix(word, unit)
 		if !ok {
@@ -239,26 +242,39 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 	if err != nil {
 		return engine.Text(err.Error())
 	}
-	out := mime("image/png", base64.StdEncoding.EncodeToString(picture), "<figure>")
+	text := describe(p)
+	out := mime("image/png", base64.StdEncoding.EncodeToString(picture), "<"+text+">")
 	x, y := s.pixels(w, h)
 	scale := screenDPI / float64(s.DPI)
-	about := map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5)}
+	about := map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5), "alt": text}
 	if _, _, _, alpha := background(p).RGBA(); alpha < 0xffff && !s.Dark {
 		about["needs_background"] = "light" // JupyterLab puts white behind it in a dark theme
 	}
 	out.Metadata = map[string]any{"image/png": about}
-	if t := p.Title.Text; t != "" {
-		out.Data["text/plain"] = "<figure: " + t + ">"
+	if s.Format == "png" || s.Format == "auto" && (s.Gonum || s.Dark || !live.Paged()) {
+		return out
 	}
-	if s.Format == "svg" {
-		var b bytes.Buffer
-		if err := figures.WriteSVG(&b, p, w, h); err != nil {
-			return engine.Text("figure: " + err.Error())
-		}
-		vectors := svgBundle(b.String())
-		out.Data["image/svg+xml"], out.Data["text/html"] = vectors.Data["image/svg+xml"], vectors.Data["text/html"]
+	svg, err := s.svg(p, w, h)
+	switch {
+	case err != nil && s.Format == "svg":
+		return engine.Text("figure: " + err.Error())
+	case err != nil || s.Format == "auto" && len(svg) > mostThemed:
+		return out
+	case s.Format == "svg":
+		out.Data["image/svg+xml"] = string(svg)
 	}
+	out.Data["text/html"] = figureHTML(svg, text, !s.Dark)
 	return out
+}
+
+// svg draws a plot as SVG: in the colours of the page's theme, or light on dark.
+func (s FigureSettings) svg(p *plot.Plot, w, h vg.Length) ([]byte, error) {
+	if !s.Dark {
+		return themedSVG(p, w, h)
+	}
+	var b bytes.Buffer
+	err := figures.WriteSVG(&b, p, w, h)
+	return b.Bytes(), err
 }
 
 // Files and SVGs are drawn until the cell is interrupted, too. What a figure lacks

@@ -111,12 +111,12 @@ func TestSetFigure(t *testing.T) {
 		}
 	}()
 	for text, want := range map[string]string{
-		"":                      "15x9.5cm 192 png",
-		"8.8x6cm":               "8.8x6cm 192 png",
+		"":                      "15x9.5cm 192 auto",
+		"8.8x6cm":               "8.8x6cm 192 auto",
 		"300 svg":               "15x9.5cm 300 svg",
 		"4x2in 96 png gonum":    "10.16x5.08cm 96 png gonum",
-		"40x20mm default":       "15x9.5cm 192 png",
-		"10":                    "15x9.5cm 10 png",
+		"40x20mm default":       "15x9.5cm 192 auto",
+		"10":                    "15x9.5cm 10 auto",
 		"pdf":                   `"pdf" is no size`,
 		"0x0cm":                 `"0x0cm" is no size`,
 		"infxnancm":             `"infxnancm" is no size`,

@@ -43,7 +43,7 @@ func (s *Session) newMagics() *magic.Set {
 			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.output(c.Ctx, c) }},
 		magic.Magic{Name: "%get", Usage: "%get MODULE[@VERSION]|FOLDER", Short: "fetches a Go module, or adds one on disk, whose packages cells can then import", Doc: aboutGet, Run: words(s.get)},
 		magic.Magic{Name: "%autoreload", Usage: "%autoreload [on|off]", Short: "says whether edited packages of modules on disk are built anew before each cell", Doc: aboutAutoReload, Run: words(s.autoReload)},
-		magic.Magic{Name: "%figure", Usage: "%figure [8.8x6cm] [300] [png|svg] [house|gonum] [dark|light] [default]", Short: "says how figures are drawn from now on: size, resolution, format, style", Doc: aboutFigure, Run: words(figure)},
+		magic.Magic{Name: "%figure", Usage: "%figure [8.8x6cm] [300] [auto|png|svg] [house|gonum] [dark|light] [default]", Short: "says how figures are drawn from now on: size, resolution, format, style", Doc: aboutFigure, Run: words(figure)},
 		magic.Magic{Name: "%background", Usage: "%background", Short: "counts the goroutines that run, and those of interrupted cells that cannot be stopped", Doc: aboutBackground, Run: words(s.background)},
 		magic.Magic{Name: "%compile", Usage: "%compile [off|auto|list]", Short: "says and sets whether functions that run long are compiled by themselves", Doc: aboutAutomatic, Run: words(s.compiled.auto.magic)},
 		magic.Magic{Name: "%%compile", Usage: "%%compile", Short: "compiles the cell's declarations with the Go toolchain", Doc: aboutCompile, Args: magic.GoBody,
@@ -114,9 +114,11 @@ arguments it lists what is kept.
 
 	%store results
 	%store -r`
-	aboutFigure = `Size, resolution in dots per inch, format (svg comes with a PNG beside it) and
-style hold for all figures of later cells; "dark" draws light ink on a dark ground.
-"default" is how it was at the start. Without arguments it says how figures are drawn.
+	aboutFigure = `Size, resolution in dots per inch, format and style hold for all figures of later
+cells. "auto" is a PNG, and in a notebook's page a short SVG that has the colours of
+the page's theme; "svg" has such an SVG of any length; "dark" draws light ink on a
+dark ground. "default" is how it was at the start. Without arguments it says how
+figures are drawn.
 
 	%figure 12x8cm 150 svg
 	%figure gonum

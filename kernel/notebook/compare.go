@@ -149,6 +149,7 @@ func (set CompareSettings) output(a, b *Output) string {
 	case !shown(a):
 		return ""
 	}
+	same := false // a picture, of which the other formats are a text or another drawing
 	for _, mime := range []string{"image/png", "image/jpeg"} {
 		x, before := a.Data[mime].(string)
 		y, now := b.Data[mime].(string)
@@ -157,9 +158,13 @@ func (set CompareSettings) output(a, b *Output) string {
 			if what := set.picture(x, y); what != "" {
 				return what
 			}
+			same = true
 		case before != now:
 			return map[bool]string{true: "a figure is missing", false: "there is a figure more"}[before]
 		}
+	}
+	if same {
+		return ""
 	}
 	for _, mime := range []string{"text/plain", "text/markdown", "text/latex", "text/html", "image/svg+xml"} {
 		x, before := a.Data[mime].(string)
