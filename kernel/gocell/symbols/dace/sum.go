@@ -3,8 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-<<<<<<< HEAD
-const Sum = "79bf0a14fa7f1a330780bb19bfab9eff333505184bc0eedc5b1957fda10ae5da"
-=======
-const Sum = "d7815b471b7918363916615fdde7b1a6cd132220b5a38bb48c0f81ee2a7e07eb"
->>>>>>> cc6b64b (widget, display: page through long tables, unfold values, keep widgets)
+const Sum = "75a9847291a0df2e438c65ccae9e69c09b63ea5454388619729d27357412800a"
