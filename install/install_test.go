@@ -150,6 +150,9 @@ func files(t *testing.T, dir string) []string {
 }
 
 func TestInstallAgainAndUninstall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	prefix := filepath.Join(t.TempDir(), "new", "prefix with spaces")
 	at := inPrefix(t, prefix)
 	want := []string{
@@ -229,6 +232,9 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 }
 
 func TestForeign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	write := func(t *testing.T, name, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -274,6 +280,9 @@ func TestForeign(t *testing.T) {
 // TestCannotWrite checks that the error gives the reason, and that nothing is
 // left behind.
 func TestCannotWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Run("a file in the way", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "share"), nil, 0o644); err != nil {
@@ -329,7 +338,7 @@ func TestBuildFails(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"-user", "-sys-prefix"}, {"-prefix", "x", "-user"}, {"-uninstall", "-test"}, {"-test", "-quiet"}, {"more"}, {"-nonsense"},
+		{"-user", "-sys-prefix"}, {"-prefix", "x", "-user"}, {"-uninstall", "-test"}, {"-test", "-quiet"}, {"-all"}, {"more"}, {"-nonsense"},
 	} {
 		var out bytes.Buffer
 		if err := run(t.Context(), args, &out, &out); !errors.Is(err, errUsage) || out.Len() == 0 {
@@ -360,6 +369,9 @@ func missing(t *testing.T, what string) {
 // TestJupyterClient starts the installed kernel as Jupyter finds it in its
 // search for kernelspecs, without the go command on the PATH.
 func TestJupyterClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	needPython(t, "jupyter_client")
 	at := inPrefix(t, filepath.Join(t.TempDir(), "p"))
 	jupyterPath := "JUPYTER_PATH=" + filepath.Dir(filepath.Dir(at.Spec))

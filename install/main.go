@@ -43,6 +43,7 @@ type settings struct {
 	setup.Installer
 	user, jupyter, test, uninstall bool
 	quiet, skipQuickstart, mutants bool
+	all                            bool
 	release                        string
 	changes                        int
 	seed                           uint64
@@ -79,11 +80,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	setup.Flags(fs, &set.Installer, &set.user)
 	fs.BoolVar(&set.jupyter, "jupyter", false, "also set up what is missing to open JupyterLab")
-	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all; installs nothing else")
+	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all, or those checks only that are named after the flags; installs nothing else")
+	fs.BoolVar(&set.all, "all", false, "with -test: also what takes a night (random inputs, long runs, each fuzz target for a minute)")
 	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms, and nothing else")
 	fs.BoolVar(&set.mutants, "mutants", false, "try whether tests catch small changes of the code, of the packages named after the flags or of those where it matters most; installs nothing")
 	fs.IntVar(&set.changes, "changes", 16, "the `number` of changes of each package that -mutants tries")
-	fs.Uint64Var(&set.seed, "seed", 1, "the `seed` with which -mutants draws them")
+	fs.Uint64Var(&set.seed, "seed", 0, "the `seed` of -mutants, by default 1, and of the order and the random inputs of -test, by default the time")
 	fs.BoolVar(&set.uninstall, "uninstall", false, "remove what was installed in the same place")
 	fs.BoolVar(&set.quiet, "quiet", false, "say nothing unless something goes wrong")
 	fs.BoolVar(&set.skipQuickstart, "skip-quickstart", false, "do not run the quickstart notebook")
@@ -98,7 +100,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errUsage
 	}
 	switch {
-	case fs.NArg() > 0 && !set.mutants:
+	case fs.NArg() > 0 && !set.mutants && !set.test:
 		return misuse("unexpected argument %q; -h lists the flags", fs.Arg(0))
 	case setup.Misuse(&set.Installer, set.user) != "":
 		return misuse("%s", setup.Misuse(&set.Installer, set.user))
@@ -112,6 +114,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return misuse("-mutants goes with none of -test, -jupyter, -uninstall and -release")
 	case set.test && (set.jupyter || set.quiet):
 		return misuse("-test goes with neither -jupyter nor -quiet")
+	case set.all && !set.test:
+		return misuse("-all goes with -test")
 	}
 	if set.quiet {
 		stdout = io.Discard
@@ -131,7 +135,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	switch {
 	case set.test:
-		return in.testAll(ctx, root)
+		return in.testAll(ctx, root, fs.Args())
 	case set.mutants:
 		return in.tryMutants(ctx, root, fs.Args())
 	case set.release != "":

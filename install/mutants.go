@@ -73,7 +73,7 @@ func (in *installer) tryMutants(ctx context.Context, root string, packages []str
 	}
 	for _, p := range packages {
 		p = filepath.ToSlash(filepath.Clean(p))
-		row, living, err := w.mutate(ctx, p, in.changes, in.seed)
+		row, living, err := w.mutate(ctx, p, in.changes, max(1, in.seed))
 		if err != nil {
 			return err
 		}

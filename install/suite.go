@@ -8,25 +8,78 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 )
 
-// checks are the commands of the test run, in their order. All run with cgo,
-// like the kernel if there is a C compiler. The last one's report ends the
-// output.
-var checks = []struct{ name, command string }{
-	{"go vet", "go vet ./..."},
+// A check is one command of a test run. SEED in it is the run's seed, PACKAGES how
+// many packages are tested at a time: more than there are processors, as some tests
+// wait for browsers and kernels. All run with cgo, like the kernel if there is a C
+// compiler.
+type check struct{ name, command string }
+
+// test is the command of tests: in an order of the run's seed, and never from a
+// cache.
+const test = "go test -count=1 -shuffle=SEED "
+
+// checks are the commands of -test. The last one's report ends the output.
+var checks = []check{
+	{"vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
-	{"go test -race of the kernel", "go test -count=1 -timeout=30m -race ./kernel/..."},
-	{"go test of everything", "go test -count=1 -timeout=30m ./..."},
+	{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " ./kernel/..."},
+	{"everything", test + "-timeout=30m -p=PACKAGES ./..."},
 }
 
-// testAll sets up what the tests need and runs them. Tests fail, instead of
-// being skipped, if a client is missing.
-func (in *installer) testAll(ctx context.Context, root string) error {
-	start := time.Now()
+// raceless are the tests that "race" leaves out: the detector makes them ten times
+// as long, and what they try without it is what cells compute, or how much memory
+// they may take. Goroutines of the same code are tried by the tests that stay. The
+// check "race-twice" of -all runs them with the detector, too.
+var raceless = []string{
+	"^TestLibraryExamples$", "^TestPrograms$/./^(declared|stepped)$", "^TestRandomPrograms$", "^TestEnds$",
+	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
+	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 250 kernels that Jupyter's programs start
+}
+
+// nightly are what -all adds: the same tests for longer, with random inputs that
+// nobody has seen. Fuzz targets follow, each for a minute.
+var nightly = []check{
+	{"race-twice", "go test -count=2 -shuffle=SEED -timeout=3h -race ./kernel/..."},
+	{"soak", test + "-timeout=2h -run=^TestSoak$ ./kernel/gocell -soak"},
+	{"hostile", test + "-timeout=2h -run=^TestHostile$ ./kernel/gocell -hostile"},
+	{"random-programs", test + "-timeout=2h -run=^TestRandomPrograms$ ./kernel/gocell -random.programs=300 -random.seed=SEED"},
+	{"random-functions", test + "-timeout=2h -run=^TestRandomFunctions$ ./kernel/internal/toolchain/native -random.programs=300 -random.seed=SEED"},
+	{"grid", test + "-timeout=2h -run=^TestGrid$ ./kernel/gocell -grid.functions=5000 -grid.seed=SEED"},
+	{"chaos", test + "-timeout=1h -run=^TestChaos$ ./dacelib/farm/natsfarm -kills=100"},
+	{"night", test + "-timeout=1h -run=^TestNight$ ./dacelib/farm -night=8h -night-seed=SEED"},
+}
+
+// testAll sets up what the tests need and runs the checks, with all also the
+// nightly ones; names, if any, are those to run. Tests fail, instead of being
+// skipped, if a client is missing. A check that fails fails the run: nothing is
+// run again.
+func (in *installer) testAll(ctx context.Context, root string, names []string) error {
+	run := slices.Clone(checks)
+	if in.all {
+		run = append(run, nightly...)
+		fuzz, err := fuzzTargets(root)
+		if err != nil {
+			return err
+		}
+		run = append(run, fuzz...)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(run, func(c check) bool { return c.name == name }) {
+			return fmt.Errorf("there is no check %s among those of -test: %s (-all has more)", name, strings.Join(namesOf(run), ", "))
+		}
+	}
+	if names != nil {
+		run = slices.DeleteFunc(run, func(c check) bool { return !slices.Contains(names, c.name) })
+	}
 	if err := in.installDebian(ctx, testPackages...); err != nil {
 		return err
 	}
@@ -36,66 +89,116 @@ func (in *installer) testAll(ctx context.Context, root string) error {
 	if _, err := exec.LookPath("gcc"); err != nil && os.Getenv("CC") == "" {
 		return errors.New("there is no gcc, which compiled cells and go test -race need: install it (on Debian: apt-get install gcc libc6-dev)")
 	}
-	env := append(os.Environ(), "DACE_REQUIRE_CLIENTS=1",
-		// Without version stamping, the tests do not fail if git refuses to
-		// read a clone that belongs to another user.
-		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
-	run := func(argv []string, out io.Writer) error {
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = root, append(env, "CGO_ENABLED=1"), out, in.err
-		gentle(cmd)
-		return cmd.Run()
-	}
-	var failed, unsteady []string
+	return in.runChecks(ctx, root, run, filepath.Join(root, "dist", "tests"))
+}
+
+func namesOf(checks []check) (names []string) {
 	for _, c := range checks {
-		in.say("\n== %s (%s since the start)", c.name, time.Since(start).Round(time.Second))
-		argv := strings.Fields(c.command)
-		var printed bytes.Buffer
-		err := run(argv, io.MultiWriter(in.out, &printed))
-		if again := failedBesideOthers(argv, printed.String()); err != nil && ctx.Err() == nil && again != nil {
-			in.say("\n== %s, again and alone: %s", c.name, strings.Join(again, " "))
-			if err = run(slices.Concat(argv[:len(argv)-1], []string{"-p=1"}, again), in.out); err == nil {
-				unsteady = append(unsteady, again...)
-			}
-		}
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// runChecks runs checks in the folder root. It keeps what each prints, and a
+// report of all, in the folder logs.
+func (in *installer) runChecks(ctx context.Context, root string, run []check, logs string) error {
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		return err
+	}
+	seed := in.seed
+	if seed == 0 {
+		seed = uint64(time.Now().Unix())
+	}
+	id, _ := revision(ctx, root)
+	var report bytes.Buffer
+	fmt.Fprintf(&report, "revision %s, %s %s/%s, %d processors, seed %d (-seed %[6]d runs the same again)\n\n", id, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), seed)
+	rows := tabwriter.NewWriter(&report, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(rows, "check\tresult\tseconds\tprocessor seconds\tload before\tload after")
+	var failed []string
+	start := time.Now()
+	for _, c := range run {
+		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2)).Replace(c.command))
+		before := load(ctx)
+		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), before, strings.Join(argv, " "))
+		begun, result := time.Now(), "passes"
+		cpu, err := in.runCheck(ctx, root, argv, filepath.Join(logs, c.name+".log"))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			failed = append(failed, c.name)
+			failed, result = append(failed, c.name), "FAILS"
+			in.say("%s fails (%v) with seed %d, load %s before and %s after; what it printed: %s", c.name, err, seed, before, load(ctx), filepath.Join(logs, c.name+".log"))
 		}
+		fmt.Fprintf(rows, "%s\t%s\t%.0f\t%.0f\t%s\t%s\n", c.name, result, time.Since(begun).Seconds(), cpu.Seconds(), before, load(ctx))
 	}
-	if unsteady != nil {
-		in.say("\nunsteady: %s failed beside other tests and passed alone; the first failure is printed above, and is a fault of the test or of the code", strings.Join(unsteady, ", "))
+	rows.Flush()
+	in.say("\n%s", &report)
+	if err := os.WriteFile(filepath.Join(logs, "report.txt"), report.Bytes(), 0o644); err != nil {
+		return err
 	}
 	if failed != nil {
 		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
 	}
-	in.say("\nAll tests pass.")
+	in.say("All tests pass.")
 	return nil
 }
 
-// failedBesideOthers returns the packages that a go test of many has reported as
-// failed and that are worth a second run without others beside them: tests that
-// drive real clients, signals and processes can lose a race on a busy machine.
-// A data race, and a package that does not compile, is final.
-func failedBesideOthers(argv []string, printed string) []string {
-	if !slices.Equal(argv[:2], []string{"go", "test"}) || strings.Contains(printed, "WARNING: DATA RACE") {
-		return nil
+// runCheck runs a command, which also prints to the file log, and returns the
+// processor time that it took with its processes.
+func (in *installer) runCheck(ctx context.Context, root string, argv []string, log string) (time.Duration, error) {
+	f, err := os.Create(log)
+	if err != nil {
+		return 0, err
 	}
-	var packages []string
-	for line := range strings.Lines(printed) {
-		// go test writes "FAIL\tPACKAGE\t0.1s" or "FAIL\tPACKAGE [build failed]". A
-		// test's own words may begin with FAIL, too.
-		result, found := strings.CutPrefix(line, "FAIL\t")
-		fields := strings.Fields(result)
-		if !found || len(fields) < 2 {
-			continue
-		}
-		if strings.HasPrefix(fields[1], "[") { // [build failed], [setup failed]
+	defer f.Close()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = root, io.MultiWriter(in.out, f), io.MultiWriter(in.err, f)
+	cmd.Env = append(os.Environ(), "DACE_REQUIRE_CLIENTS=1", "CGO_ENABLED=1",
+		// Without version stamping, the tests do not fail if git refuses to
+		// read a clone that belongs to another user.
+		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
+	gentle(cmd)
+	err = cmd.Run()
+	if cmd.ProcessState == nil {
+		return 0, err
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
+}
+
+// load returns the machine's load averages, as uptime tells them.
+func load(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "uptime").Output()
+	_, averages, ok := strings.Cut(string(out), "load average")
+	if err != nil || !ok {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(strings.NewReplacer(",", " ", ":", " ", "s:", " ").Replace(strings.TrimPrefix(averages, "s"))), "/")
+}
+
+var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+
+// fuzzTargets returns a check for each fuzz target of the module, a minute each.
+func fuzzTargets(root string) (found []check, err error) {
+	for _, dir := range []string{"kernel", "dacelib", "install"} {
+		err = errors.Join(err, filepath.WalkDir(filepath.Join(root, dir), func(path string, d os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			pkg, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			for _, m := range fuzzTarget.FindAllSubmatch(text, -1) {
+				name := string(m[1])
+				found = append(found, check{"fuzz-" + strings.ReplaceAll(pkg, "/", "-") + "-" + name,
+					fmt.Sprintf("go test -run=^$ -fuzz=^%s$ -fuzztime=1m ./%s", name, filepath.ToSlash(pkg))})
+			}
 			return nil
-		}
-		packages = append(packages, fields[0])
+		}))
 	}
-	return packages
+	return found, err
 }

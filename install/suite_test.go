@@ -1,29 +1,105 @@
 package main
 
 import (
-	"slices"
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-func TestFailedBesideOthers(t *testing.T) {
-	test := strings.Fields("go test -count=1 -race ./kernel/...")
-	for _, c := range []struct {
-		name, command, printed, want string
-	}{
-		{"nothing failed", "", "ok  \tdace.local/a\t0.1s\n", ""},
-		{"two failed", "", "--- FAIL: TestA (0.1s)\nFAIL\nFAIL\tdace.local/a\t0.1s\nok  \tdace.local/b\t0.1s\nFAIL\tdace.local/c\t2.0s\nFAIL\n", "dace.local/a dace.local/c"},
-		{"words of a test", "", "    lab_test.go:40: exit status 1\n        FAIL debugger (184 ms): not visible\nFAIL\tdace.local/a\t0.1s\nFAIL\n", "dace.local/a"},
-		{"a data race", "", "WARNING: DATA RACE\nFAIL\tdace.local/a\t0.1s\nFAIL\n", ""},
-		{"no build", "", "FAIL\tdace.local/a [build failed]\nFAIL\tdace.local/b\t0.1s\nFAIL\n", ""},
-		{"no test", "go vet ./...", "FAIL\tdace.local/a\t0.1s\n", ""},
-	} {
-		argv := test
-		if c.command != "" {
-			argv = strings.Fields(c.command)
+// TestChecksFail checks that a check that fails fails the run after the others have
+// run, is run once, and that its seed, its log and the machine's load are told.
+func TestChecksFail(t *testing.T) {
+	dir, logs := t.TempDir(), t.TempDir()
+	fails := filepath.Join(dir, "fails")
+	if err := os.WriteFile(fails, []byte("#!/bin/sh\necho run >>runs\necho its words $1\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	in := &installer{out: &out, err: &out}
+	in.seed = 7
+	err := in.runChecks(t.Context(), dir, []check{{"one", fails + " SEED"}, {"two", "echo well"}}, logs)
+	if err == nil || err.Error() != "failed: one" {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{"its words 7", "well\n", "seed 7", "load ", filepath.Join(logs, "one.log"), "one fails (exit status 3)", "\none    FAILS", "\ntwo    passes"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, &out)
 		}
-		if got := failedBesideOthers(argv, c.printed); !slices.Equal(got, strings.Fields(c.want)) {
-			t.Errorf("%s: %v, want %q", c.name, got, c.want)
+	}
+	for name, want := range map[string]string{filepath.Join(dir, "runs"): "run\n", filepath.Join(logs, "one.log"): "its words 7\n", filepath.Join(logs, "two.log"): "well\n"} {
+		if text, err := os.ReadFile(name); err != nil || string(text) != want {
+			t.Errorf("%s is %q, want %q (%v)", name, text, want, err)
+		}
+	}
+	report, err := os.ReadFile(filepath.Join(logs, "report.txt"))
+	if err != nil || !strings.Contains(out.String(), string(report)) {
+		t.Errorf("the report is not what is printed (%v):\n%s", err, report)
+	}
+	out.Reset()
+	if err := in.runChecks(t.Context(), dir, []check{{"two", "echo well"}}, logs); err != nil || !strings.HasSuffix(out.String(), "All tests pass.\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// TestNamedTests checks that the tests, packages and flags which checks name are
+// there: of one that has another name now nothing would run.
+func TestNamedTests(t *testing.T) {
+	fuzz, err := fuzzTargets("..")
+	if err != nil || len(fuzz) < 40 {
+		t.Fatalf("%d fuzz targets, %v", len(fuzz), err)
+	}
+	var all strings.Builder
+	for _, dir := range []string{"kernel", "dacelib"} {
+		files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
+		for depth := "*"; err == nil && len(depth) < 10; depth += "/*" {
+			var more []string
+			more, err = filepath.Glob(filepath.Join("..", dir, depth, "*_test.go"))
+			files = append(files, more...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(text)
+		}
+	}
+	for _, skip := range raceless {
+		name, _, _ := strings.Cut(strings.Trim(skip, "^"), "$")
+		if !strings.Contains(all.String(), "\nfunc "+name+"(") {
+			t.Errorf("raceless names %s, which is no test", name)
+		}
+	}
+	for _, c := range append(nightly, fuzz...) {
+		pkg := regexp.MustCompile(` (\./[\w/]+)`).FindStringSubmatch(c.command)[1]
+		if strings.HasSuffix(c.command, "/...") {
+			continue
+		}
+		files, _ := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+		var own strings.Builder
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own.Write(text)
+		}
+		name := regexp.MustCompile(`=\^(\w+)\$`).FindStringSubmatch(c.command)[1]
+		if !strings.Contains(own.String(), "\nfunc "+name+"(") {
+			t.Errorf("%s: there is no %s in %s", c.name, name, pkg)
+		}
+		_, flags, _ := strings.Cut(c.command, pkg)
+		for _, f := range strings.Fields(flags) {
+			flag, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+			if !strings.Contains(own.String(), `("`+flag+`"`) {
+				t.Errorf("%s: %s has no flag -%s", c.name, pkg, flag)
+			}
 		}
 	}
 }

@@ -49,15 +49,19 @@ func writeSpec(t *testing.T, dir string) {
 // staleLine is what a kernel says below a cell that changes what others have read.
 var staleLine = regexp.MustCompile(`(?m)^Stale: In\[.*(\n|$)`)
 
-// TestCells runs the cells of package gocell's TestCells through Jupyter's own
+// TestCellsByClient runs the cells of package gocell's TestCells through Jupyter's own
 // client, with the kernel as a process reached over ZeroMQ. The outputs must
 // be the same as those of the engine alone.
-func TestCells(t *testing.T) { throughClient(t, "gocell/testdata/cells.txt") }
+func TestCellsByClient(t *testing.T) { throughClient(t, "gocell/testdata/cells.txt") }
 
-// TestMagics does the same with the cells of package gocell's TestMagics.
-func TestMagics(t *testing.T) { throughClient(t, "gocell/testdata/magics.txt") }
+// TestMagicsByClient does the same with the cells of package gocell's TestMagics.
+func TestMagicsByClient(t *testing.T) { throughClient(t, "gocell/testdata/magics.txt") }
 
 func throughClient(t *testing.T, file string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts 250 kernels")
+	}
 	needPython(t, "jupyter_client")
 	b, err := os.ReadFile(file)
 	if err != nil {

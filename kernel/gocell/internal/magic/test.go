@@ -166,7 +166,9 @@ func testTable(tests, benchmarks []string) string {
 	return b.String()
 }
 
-// withFlags calls f while the flags of package testing have these values.
+// withFlags calls f while the flags of package testing have these values, and
+// those that would change what runs have none: this process may be a test itself,
+// which go test runs in another order, twice, or in part.
 func withFlags(verbose bool, pattern, bench string, f func() error) error {
 	testing.Init()
 	if !flag.Parsed() { // testing.M would parse the kernel's own arguments
@@ -174,7 +176,10 @@ func withFlags(verbose bool, pattern, bench string, f func() error) error {
 			return err
 		}
 	}
-	for name, value := range map[string]string{"test.v": fmt.Sprint(verbose), "test.run": pattern, "test.bench": bench, "test.testlogfile": ""} {
+	for name, value := range map[string]string{
+		"test.v": fmt.Sprint(verbose), "test.run": pattern, "test.bench": bench, "test.testlogfile": "",
+		"test.shuffle": "off", "test.count": "1", "test.skip": "", "test.short": "false", "test.list": "", "test.failfast": "false",
+	} {
 		old := flag.Lookup(name)
 		if old == nil {
 			return errors.New("internal: package testing has no flag " + name)
