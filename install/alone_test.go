@@ -29,6 +29,9 @@ const aNotebook = `{"cells": [
 // of a home: it installs itself, runs cells as an installed kernel, is
 // diagnosed, and uninstalls itself. Afterwards the files are as before.
 func TestAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, where := range [][]string{nil, {"-prefix", "PREFIX", "-name", "dace-next", "-display-name", "Go, next"}} {
 		dir := t.TempDir()
 		home := filepath.Join(dir, "home")
@@ -139,6 +142,9 @@ func asKernel(t *testing.T, spec string, env []string) string {
 // TestSameSpec checks that `dace install` writes the same kernelspec, byte for
 // byte, as `go run ./install`.
 func TestSameSpec(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	prefix := filepath.Join(t.TempDir(), "prefix")
 	read := func(at setup.Place) map[string]string {
 		t.Helper()

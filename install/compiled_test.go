@@ -21,6 +21,9 @@ const compiledCells = `{"cells": [
 // can compile cells: with another home, module cache and GOFLAGS, and after the
 // clone is gone ([buildOnce] builds in a copy that it removes).
 func TestCompiledCellsForEveryone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	goEnv := func(name string) string {
 		out, err := exec.Command("go", "env", name).Output()
 		if err != nil {

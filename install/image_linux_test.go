@@ -15,6 +15,9 @@ import (
 // folder with a shell and what the steps call is the base, COPY copies, RUN runs in the
 // folder as its root. Somebody without privileges then uses the kernel.
 func TestContainerfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dace, err := buildOnce()
 	if err != nil {
 		t.Fatal(err)

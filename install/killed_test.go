@@ -37,6 +37,9 @@ func killedMain(prefix string) {
 // no process, no kernel that Jupyter would find, and nothing that -uninstall
 // does not remove. An earlier installation stays until then.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, before := range []string{"nothing", "installed"} {
 		t.Run(before, func(t *testing.T) {
 			prefix := filepath.Join(t.TempDir(), "new", "prefix")

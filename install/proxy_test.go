@@ -91,6 +91,9 @@ func fileProxy(t testing.TB) (env []string) {
 // the go command accepts it and would build the command, and a program that requires it
 // runs. BenchmarkGoInstall builds the command, too.
 func TestGoInstall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	env := fileProxy(t)
 	dir := t.TempDir()
 	call := func(args ...string) string {

@@ -69,6 +69,9 @@ func anchors(page []byte) (names []string) {
 // TestReadme runs the README's cells, and checks that it is short: a page, not a
 // report.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,9 @@ import (
 // TestReplace follows the README's recipe for a plain Go program, in a folder
 // outside the clone and without a network.
 func TestReplace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

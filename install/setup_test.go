@@ -50,6 +50,9 @@ func wheel(t *testing.T, name, code, commands string) []byte {
 
 // TestPythonLab installs JupyterLab from a package index that the test serves.
 func TestPythonLab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")

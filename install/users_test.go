@@ -111,6 +111,9 @@ func memory(t testing.TB, pid int) int64 {
 // running kernels go on when the installation is upgraded, and uninstalling
 // leaves nothing.
 func TestManyUsers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := dirForAll(t)
 	prefix := filepath.Join(dir, "prefix")
 	at := inPrefix(t, prefix)
@@ -195,6 +198,9 @@ func TestManyUsers(t *testing.T) {
 // compiled for another, who has no Go, and that nothing is loaded from a folder
 // that others can write to.
 func TestSharedCells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if out, err := exec.Command("go", "env", "CGO_ENABLED").Output(); err != nil || strings.TrimSpace(string(out)) != "1" {
 		t.Skip("the kernel is built without cgo and cannot load compiled cells")
 	}

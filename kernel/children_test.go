@@ -92,6 +92,9 @@ func ended(t *testing.T, what string, pid int) {
 // The child processes of a cell end when the cell is interrupted, and when the
 // kernel ends, however it ends; and the next kernel reports how it ended.
 func TestChildren(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("there is no /proc")
 	}

@@ -58,6 +58,9 @@ func TestMagicCells(t *testing.T) {
 
 // TestConsole types the magics into jupyter console on a terminal.
 func TestConsole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	needPython(t, "jupyter_console")
 	dir := t.TempDir()
 	writeSpec(t, dir)

@@ -67,6 +67,9 @@ fmt.Println(err)`)
 // Problems that cells have made are evaluated by workers: from the plugin that
 // the caller has built, as built by the worker, or interpreted.
 func TestFunctionsTravel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	without := "PATH=" + t.TempDir()
 	why := (&native.Loader{Cache: t.TempDir()}).Ready()
 	goCache, _ := exec.Command("go", "env", "GOCACHE").Output() // of packages that are compiled already
@@ -175,6 +178,9 @@ settings := construct.Settings{Members: 2, Evaluations: 60, Solvers: []solver.So
 // TestSolverTravels builds portfolios of a solver of cells, in the kernel and on a
 // farm, with the same result; one that was ended goes on in another kernel.
 func TestSolverTravels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "farm"), 0o700); err != nil {
 		t.Fatal(err)

@@ -288,6 +288,9 @@ func TestExecutableScript(t *testing.T) {
 // dace run writes the same notebook as nbclient with this kernel, except for
 // times.
 func TestSameAsNbclient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	needPython(t, "nbclient")
 	dir := t.TempDir()
 	writeSpec(t, dir)

@@ -10,6 +10,9 @@ import (
 
 // TestSolveProblem solves an instance that a file of Go declares.
 func TestSolveProblem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mine.go"), `
 import "strconv"

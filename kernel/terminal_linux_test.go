@@ -86,6 +86,9 @@ func (m *terminal) typeText(t *testing.T, keys string) {
 }
 
 func TestReplTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	master, slave := openTerminal(t)
 	defer master.Close()
 	dir := t.TempDir()

@@ -255,6 +255,9 @@ func (p nanProblem) Evaluate(_ context.Context, dst []float64, x problem.Solutio
 // their budget, even if there is almost nothing to search. BenchmarkOdd
 // measures their time.
 func TestOdd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	flat := func(d int) problem.Problem {
 		return problem.FromBatch(fmt.Sprint("flat-", d), d, func(dst []float64, _ problem.Solutions) { clear(dst) })
 	}

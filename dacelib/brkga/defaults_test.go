@@ -33,6 +33,9 @@ func leadingOnes(d int) problem.Problem {
 // one on large budgets, for any budget and problem. Run it with -v for the
 // table.
 func TestForBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var problems []problem.Problem
 	for _, d := range []int{40, 100} {
 		knapsack, err := classic.RandomKnapsack(1, d)

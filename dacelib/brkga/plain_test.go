@@ -133,6 +133,9 @@ func plain(t *testing.T, p problem.Problem, c Config, children Children, rng *ra
 // quality of runs: means over seeds agree with those of the plain algorithm
 // within 4 standard errors.
 func TestPlain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := onemax.Random(1, 30)
 	for _, c := range []Config{
 		{20, 70, 10, 0.7, false}, {15, 75, 10, 0.7, true}, {29, 29, 2, 0.27, true}, {7, 50, 44, 0.89, false}, {2, 7, 2, 0.69, true},

@@ -59,6 +59,9 @@ func TestPaperSolverVectors(t *testing.T) {
 
 // TestOneChildVectors does the same for pymoo 0.6.2, over its 200 seeds.
 func TestOneChildVectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var v struct{ Runs []reference }
 	vectors.Read(t, "brkga_onechild_runs.json", &v)
 	problems := map[string]problem.Problem{

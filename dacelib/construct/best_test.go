@@ -38,6 +38,9 @@ func some(t *testing.T) []solver.Solver {
 // Best keeps its budget, with any number of instances and of evaluations a member,
 // and its result does not depend on workers.
 func TestBestBudgets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct{ instances, evaluations, budget, runs int }{
 		{2, 60, 0, 0}, {2, 60, 5_000, 0}, {1, 30, 1_000, 0}, {7, 20, 3_000, 0}, {2, 5_000, 20_000, 0}, {3, 50, 0, 40}, {1, 1, 500, 0},
 	} {
@@ -225,6 +228,9 @@ func TestBestOddValues(t *testing.T) {
 
 // The paper's methods search the spaces of several solvers together.
 func TestSeveralSolvers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, method := range []string{"DACE", "GLOBAL", "PARHYDRA", "GREEDY"} {
 		s := tiny()
 		s.Solvers, s.Trials = some(t), 30

@@ -157,6 +157,9 @@ func TestPopulation(t *testing.T) {
 // A construction that is cancelled at any point continues from its folder to
 // the result of an uninterrupted one.
 func TestResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ps := training(t, 2)
 	for name, build := range methods {
 		t.Run(name, func(t *testing.T) {

@@ -56,6 +56,9 @@ func short(t *testing.T) construct.Settings {
 // Solutions of value -Inf, which must not be chosen, are no obstacle to any
 // method, to its record, and to tests and tables of its portfolio.
 func TestMustNotBeChosen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	class, ctx := sparse(), context.Background()
 	set, err := class.NewSet(1, 3, 3)
 	if err != nil {
@@ -150,6 +153,9 @@ func TestNothingToChoose(t *testing.T) {
 // A budget is kept, counted at the instances themselves, or refused with the least
 // that can be kept, which then is; nothing is evaluated or recorded before.
 func TestBudgetKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := context.Background()
 	for _, method := range construct.Methods() {
 		for _, reading := range []run.Reading{run.Written, run.Published} {

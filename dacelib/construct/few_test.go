@@ -15,6 +15,9 @@ import (
 // With few evaluations Best races on NIRs: it keeps the budget, says so, gives the same
 // with any number of workers and from its record, and does not do so with more.
 func TestBestFewEvaluations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	class, err := classic.Class("nk", 24)
 	if err != nil {

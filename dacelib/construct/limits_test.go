@@ -65,6 +65,9 @@ func TestSeconds(t *testing.T) {
 // TestSecondsGoOn goes on after the time was over, to the result of a construction
 // without a limit.
 func TestSecondsGoOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	p := []problem.Problem{onemax.Random(3, 16), onemax.Random(4, 16)}
 	s := construct.Settings{Evaluations: 50, Solvers: some(t)}
@@ -128,6 +131,9 @@ func TestAnytime(t *testing.T) {
 
 // TestBudgetsOfMembers runs Best with few and with many evaluations a member.
 func TestBudgetsOfMembers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for _, n := range []int{50, 20_000} {
 		r, err := construct.Best(t.Context(), []problem.Problem{onemax.Random(5, 20)}, construct.Settings{Evaluations: n, Budget: construct.Budget{Evaluations: 100_000}})

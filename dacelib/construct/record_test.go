@@ -214,6 +214,9 @@ func TestFullDisk(t *testing.T) {
 
 // A construction works on one training instance, and on one bit.
 func TestSmallest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	one := onemax.Class(1)
 	set, err := one.NewSet(1, 2, 0)
 	if err != nil {
@@ -457,6 +460,9 @@ func TestCost(t *testing.T) {
 
 // A construction uses its budget and exceeds it by no more than rounding.
 func TestBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := context.Background()
 	for _, method := range construct.Methods() {
 		s := tiny()

@@ -54,6 +54,9 @@ func chaosResult(pool farm.Pool, dir string) (string, error) {
 // A construction on a folder gives the same result while workers and the caller
 // are killed, files are torn, and every time stamp is up to an hour wrong.
 func TestFolderChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	want, err := chaosResult(nil, "")
 	if err != nil {
 		t.Fatal(err)

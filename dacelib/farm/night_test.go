@@ -85,6 +85,9 @@ var (
 // messages and results are lost. Every result is right, and no call fails. A whole
 // night with 200 faults: go test -run Night -v ./dacelib/farm -args -night 8h
 func TestNight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const workers = 64
 	night := *nightLength
 	faults := int(25 * night.Hours())

@@ -77,6 +77,9 @@ func TestCheckpointChild(t *testing.T) {
 // A training that is killed again and again gives the same model as an
 // undisturbed one, and loses no more than the work since its last state.
 func TestCheckpointKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	path := filepath.Join(t.TempDir(), "training.npz")
 	for kill, after := range []int{5, 1, 11} {
 		c := exec.Command(os.Args[0], "-test.run=^TestCheckpointChild$")
@@ -170,6 +173,9 @@ func state(t *testing.T, path string, ps []problem.Problem) []byte {
 
 // A damaged file is reported and ignored; the result is the same as without it.
 func TestCheckpointDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ps := oneMaxes(2, 12)
 	path := filepath.Join(t.TempDir(), "training.npz")
 	file := state(t, path, ps)
@@ -199,6 +205,9 @@ func TestCheckpointDamaged(t *testing.T) {
 
 // A file that is not a state of this training is an error and is not changed.
 func TestCheckpointRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ps := oneMaxes(2, 12)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "training.npz")

@@ -18,6 +18,9 @@ import (
 )
 
 func TestSaveLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
 			s.NormaliseSample = 2000
@@ -98,6 +101,9 @@ func rewrite(t *testing.T, file []byte, change func(name string, b []byte) []byt
 }
 
 func TestLoadBadFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var good bytes.Buffer
 	m := randomModel(t, 12, 1, Settings{BatchNorm: true})
 	m.history = []Record{{Step: 7, Validation: Losses{Scorer: []float64{0.25}}}}

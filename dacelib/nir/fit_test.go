@@ -14,6 +14,9 @@ import (
 // OneMax is learned well, a function without structure is not; the advice says
 // so.
 func TestCheckFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	hash := problem.FromFunc("hash", 20, func(x []bool) float64 {
 		h := fnv.New64a()
 		for _, b := range x {

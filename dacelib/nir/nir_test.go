@@ -104,6 +104,9 @@ func plainScorer(m *Model, embedding []float64) func(x problem.Solutions, i int)
 }
 
 func TestScorer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range []int{9, 30, 80} {
@@ -194,6 +197,9 @@ func TestEvaluateDoesNotAllocate(t *testing.T) {
 // Ranges are the extremes of the scores over the sample, whatever the number of
 // workers, the cache, and the other scorers in the call.
 func TestNormalise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
 			s.NormaliseSample = 2*sampleChunk + 77

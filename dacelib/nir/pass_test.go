@@ -263,6 +263,9 @@ func jitter(m *Model, r *rand.Rand) {
 
 // The gradient is the same, bit for bit, whatever the number of workers.
 func TestGradientWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	m, err := Random(30, 3, Settings{Batch: 300})
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +280,9 @@ func TestGradientWorkers(t *testing.T) {
 
 // The hand-written gradients agree with gorgonia's, element by element.
 func TestGradientGorgonia(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, s := range variants() {
 		t.Run(name, func(t *testing.T) {
 			s.Batch, s.Seed = 16, 5

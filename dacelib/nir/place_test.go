@@ -17,6 +17,9 @@ import (
 // interruption, also where the training goes back; embeddings have the inner products
 // that the correlations of the values want.
 func TestDistanceWeight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	ps := []problem.Problem{onemax.Random(1, 20), onemax.Random(2, 20), onemax.Random(3, 20)}
 	s := Settings{Samples: 600, Steps: 60, Batch: 16, ValidateEvery: 5, LearningRate: 0.02, NormaliseSample: 100, DistanceWeight: 1, Seed: 3, Workers: 1}

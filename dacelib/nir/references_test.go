@@ -41,6 +41,9 @@ func learned(t *testing.T) *Model {
 // of a search's scorers have one: those of the first generation, of a later one
 // around another embedding, and few at a time.
 func TestReferences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	m := learned(t)
 	around := func(k, n int, seed uint64) []*Scorer {
 		r := run.Rand(seed, "test: around")
@@ -113,6 +116,9 @@ func scorerOf(t *testing.T, m *Model) *Scorer {
 // A model whose scorers are unlike one another soon stops to keep references,
 // and tries it again later; one that may not keep them has none.
 func TestNoReferences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	m := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
 	without := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
 	without.Normalisation.CacheBytes = 20 << 20

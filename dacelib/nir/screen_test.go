@@ -45,6 +45,9 @@ func scorersOf(t testing.TB, m *Model, embeddings [][]float64) []*Scorer {
 
 // The pass in bytes finds the same ranges as the exact pass, to the last bit.
 func TestScreen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	chunks := probeChunks + 2
 	if kernel.FastBytes() {
 		chunks = 60
@@ -194,6 +197,9 @@ func TestScreenSure(t *testing.T) {
 }
 
 func TestNormaliseInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, exact := range []bool{false, true} {
 		m := randomModel(t, 30, 1, Settings{}) // the default sample: 10 million solutions
 		m.Normalisation = Normalisation{Exact: exact, CacheBytes: -1}

@@ -61,6 +61,9 @@ func TestTrain(t *testing.T) {
 // One seed gives one model, whatever the number of workers, also with an
 // interruption.
 func TestTrainSameSeedAndResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, s := range []Settings{small(), func() Settings { s := small(); s.BatchNorm, s.Batch = true, 150; return s }()} {
 		ps := oneMaxes(2, 12)
 		s.Workers = 1
@@ -140,6 +143,9 @@ func TestTrainCancelEarly(t *testing.T) {
 
 // Training through gorgonia gives the same losses as the hand-written pass.
 func TestTrainGorgonia(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, s := range []Settings{small(), {Samples: 400, Batch: 32, BatchNorm: true, Input: Sample, Activation: Identity}} {
 		s.Steps, s.ValidateEvery = 4, 4
 		ps := oneMaxes(2, 12)

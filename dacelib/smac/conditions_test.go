@@ -122,6 +122,9 @@ func cost(c []float64) float64 {
 }
 
 func TestConditionalSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	sum, random := 0.0, 0.0
 	for seed := range uint64(8) {
 		s := Settings{Space: families(), Trials: 160, Seed: seed}

@@ -91,6 +91,9 @@ func (f function) run(t testing.TB, s Settings) Result {
 // as many trials, and at most 1.1 times that of random search with four times
 // as many.
 func TestBetterThanRandomSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	median := func(f function, s Settings) float64 {
 		var d []float64
 		for seed := range 30 {
@@ -218,6 +221,9 @@ func TestExhausted(t *testing.T) {
 // far and, saved, restored and continued, ends like an uninterrupted run, with
 // and without races.
 func TestCancelAndResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	f := functions()[2]
 	for _, instances := range []int{1, 5} {
 		s := Settings{Space: f.space, Trials: 150, Instances: instances, Seed: 8, RefitFrom: 20}

@@ -13,6 +13,9 @@ import (
 // arguments, with 40 evaluations of 80 flags. The forest improves on the random
 // first generation, and a second run gives the same result.
 func TestCompilerArguments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc: apt-get install gcc")
 	}

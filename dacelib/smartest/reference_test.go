@@ -14,6 +14,9 @@ import (
 // those of the same algorithm with scikit-learn's forest: see
 // testdata/reference.py.
 func TestAgainstScikitLearn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	b, err := os.ReadFile("testdata/reference.json")
 	if err != nil {
 		t.Fatal(err)

@@ -48,6 +48,9 @@ func mustRun(t testing.TB, p problem.Problem, s Settings) Result {
 // TestBetterThanRandomSearch compares means over 5 problems with those of
 // random search with 10 times the evaluations.
 func TestBetterThanRandomSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for seed := range uint64(5) {
 		p := quadratic(40, seed)
 		r := mustRun(t, p, Settings{Seed: seed, Workers: 2})

@@ -130,6 +130,9 @@ r.Next = r`, ""},
 // TestEnds runs cells that would end a Go program, in a process of their own:
 // each ends alone, and the session lives on.
 func TestEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	inChild(t, func(t *testing.T) {
 		s := benchSession(t)
 		execute(t, s, 1, "kept := 41")

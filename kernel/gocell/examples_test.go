@@ -48,6 +48,9 @@ var notAsDocumented = map[string]string{
 const exampleLimit, otherLimit = 5 * time.Minute, 2 * time.Second
 
 func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("sets time.Local, which a timer of nats-server reads at any time")
 	}

@@ -41,6 +41,9 @@ const compiledHead = "%%compile\n"
 const gridBatch = 50
 
 func TestGrid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("the detector's memory and time are others")
 	}

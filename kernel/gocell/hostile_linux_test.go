@@ -88,6 +88,9 @@ func hostileCases(t *testing.T) (list []hostileCase) {
 // kernel or keep it busy, in a process of their own: the process lives on, an
 // interrupt ends each within ten seconds, and the session works afterwards.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("the detector's memory and time are others")
 	}
@@ -101,6 +104,9 @@ func TestHostile(t *testing.T) {
 
 // TestHostileOwnMachine is TestHostile for what another machine has to do by itself.
 func TestHostileOwnMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("the detector's memory and time are others")
 	}

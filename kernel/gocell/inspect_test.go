@@ -45,6 +45,9 @@ func explained(t *testing.T, s *Session, code string, detail int) string {
 // answer has the field's comment, if its package has one, and for settings of dacelib
 // the default.
 func TestInspectFields(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("ten thousand answers of one goroutine")
 	}

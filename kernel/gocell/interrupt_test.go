@@ -117,6 +117,9 @@ scatter.Add(dots, dots)`)
 // TestRunawayAllocation checks that a cell stops when memory runs out. The
 // session is told that the machine has 1 GiB in total.
 func TestRunawayAllocation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := benchSession(t)
 	const total = 1 << 30
 	start := memoryInUse()

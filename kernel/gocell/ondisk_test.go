@@ -277,6 +277,9 @@ func BenchmarkReload(b *testing.B) {
 // TestFortyEdits edits a copy of gonum's package combin forty times, with a cell after
 // each that must see the edit.
 func TestFortyEdits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "gonum.org/v1/gonum").Output()
 	if err != nil {
 		t.Skip(err)

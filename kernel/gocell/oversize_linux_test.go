@@ -25,6 +25,9 @@ const oversizedChild = "GOCELL_OVERSIZED"
 // with a limit of address space: none may end it, each must name what is too
 // large and how much memory there is, and the session must live on.
 func TestOversized(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("needs a limit of address space, and the detector takes terabytes of it")
 	}
@@ -33,7 +36,12 @@ func TestOversized(t *testing.T) {
 
 // TestRunaway runs cells that use up the memory step by step, each until it is
 // stopped, in a process with a limit of address space.
-func TestRunaway(t *testing.T) { inChild(t, runaway) }
+func TestRunaway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	inChild(t, runaway)
+}
 
 // inChild runs the rest of a test in a process of its own.
 func inChild(t *testing.T, rest func(t *testing.T), flags ...string) {

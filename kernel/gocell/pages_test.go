@@ -59,6 +59,9 @@ var block = regexp.MustCompile("(?ms)^```(\\w+) *([\\w.]*)\n(.*?)^```$")
 // "python eval.py" is the file of that name). A block text is what the block of Go before
 // it shows, or is in the error of the block fails before it.
 func TestPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceDetector {
 		t.Skip("pages that train networks take minutes with the detector, and use the library alone")
 	}
@@ -131,6 +134,9 @@ func TestPages(t *testing.T) {
 // TestMagicsPage holds magics.md against the magics and against the variables of
 // the environment that the code reads.
 func TestMagicsPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	text, err := os.ReadFile("../docs/magics.md")
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +246,9 @@ func trimmedLines(text string) string {
 // TestLibraryExamples runs the examples of dacelib's packages as cells, and
 // checks what they print. Every package has one.
 func TestLibraryExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ran := 0
 	err := filepath.WalkDir("../../dacelib", func(dir string, d os.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {

@@ -17,6 +17,9 @@ var runProgram = flag.Bool("program.run", false, "run a program that is made of 
 // TestProgramModules makes modules of notebooks that import packages of modules on
 // disk, and builds them; with -program.run it also runs one, which links the library.
 func TestProgramModules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	clone, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

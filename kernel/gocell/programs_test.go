@@ -315,6 +315,9 @@ var (
 )
 
 func TestPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	files, err := programs()
 	if err != nil || len(files) < 58 {
 		t.Fatalf("%d programs, %v", len(files), err)

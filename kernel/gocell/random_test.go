@@ -24,6 +24,9 @@ var (
 )
 
 func TestRandomPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if *randomBeside {
 		randomBesides(t)
 		return

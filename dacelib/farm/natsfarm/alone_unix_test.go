@@ -112,6 +112,9 @@ func TestLostBlob(t *testing.T) {
 // Units are computed twice, and another process sees who runs what, reads the log
 // of a worker, also of one that has ended, and ends a call.
 func TestWatched(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	join := start(t, "", 2)
 	p := pool(t, join)
 	p.Use(farm.Policy{Verify: 1, Priority: 7})

@@ -171,6 +171,9 @@ func TestForeign(t *testing.T) {
 // On a full file system the caller is told the size and a remedy, and after room
 // is made everything goes on.
 func TestFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := filepath.Join(t.TempDir(), "small")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -23,6 +23,9 @@ import (
 // An interrupted construction returns the best portfolio so far, also while the
 // server hangs, and its units are withdrawn: workers are free, nothing is queued.
 func TestInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, name := range []string{"at work", "the server hangs"} {
 		t.Run(name, func(t *testing.T) {
 			join := start(t, "", 2)

@@ -294,6 +294,9 @@ func pool(t testing.TB, join string) *natsfarm.Pool {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, listen := range map[string]string{"loopback": "", "TLS": "0.0.0.0:0"} {
 		t.Run(name, func(t *testing.T) { farmtest.Run(t, pool(t, start(t, listen, 2))) })
 	}
@@ -325,6 +328,9 @@ func chaosResult(ctx context.Context, pool farm.Pool, dir string, seed uint64) (
 // A construction gives the same bytes while workers, the server and the caller
 // are killed at random moments. More kills: go test -run Chaos -args -kills 100
 func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	want, err := chaosResult(context.Background(), nil, "", 3)
 	if err != nil {
 		t.Fatal(err)
@@ -393,6 +399,9 @@ func TestChaos(t *testing.T) {
 
 // A unit of which three workers die is set aside.
 func TestDeadly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	join := start(t, "", 0)
 	p := pool(t, join)
 	stop := make(chan struct{})

@@ -174,6 +174,9 @@ func compare(t testing.TB, name string, got, want map[string]string) {
 // Every method and test gives the same bytes without a farm, on goroutines, with
 // 1, 2 and 4 worker processes of a server, and with two of a folder.
 func TestSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	want := results(t, nil)
 	compare(t, "local", results(t, farm.Local(4)), want)
 	for _, n := range []int{1, 2, 4} {

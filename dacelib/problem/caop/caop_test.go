@@ -65,6 +65,9 @@ func generateT(t testing.TB, seed uint64, s Settings) *Instance {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	c := gcc(t, CompilerSettings{})
 	decode := ClassOn(nil, nil, Settings{Compiler: c}).Decode
 	for _, s := range []Settings{{Dim: 100}, {Dim: 3, Inverted: true}} {
@@ -164,6 +167,9 @@ func TestArguments(t *testing.T) {
 // TestPrograms checks that every program of the library compiles without a
 // warning and passes its own checks.
 func TestPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	gcc(t, CompilerSettings{})
 	all := Programs()
 	if len(all) < 12 {

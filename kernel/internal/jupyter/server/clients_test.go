@@ -268,6 +268,9 @@ func lastLine(t *testing.T, out string, v any) {
 // TestJupyterKernelTest runs the suite jupyter_kernel_test: all of its 12 tests,
 // none skipped.
 func TestJupyterKernelTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, l := range append(languages, yaegiLanguage) {
 		t.Run(l.name, func(t *testing.T) {
 			needPython(t, "jupyter_kernel_test")
@@ -285,6 +288,9 @@ func TestJupyterKernelTest(t *testing.T) {
 }
 
 func TestNBClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			needPython(t, "nbclient")
@@ -331,6 +337,9 @@ func (o nbOutput) String() string {
 }
 
 func TestJupyterClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			needPython(t, "jupyter_client")
@@ -343,6 +352,9 @@ func TestJupyterClient(t *testing.T) {
 
 // TestAsides sends questions, such as completion, to a kernel that runs a cell.
 func TestAsides(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			needPython(t, "jupyter_client")

@@ -77,6 +77,9 @@ func session(tb testing.TB, c gocell.Compiler) *gocell.Session {
 // this machine, the test is skipped, or fails with DACE_REQUIRE_CLIENTS=1.
 func ready(tb testing.TB) *native.Loader {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("builds plugins")
+	}
 	l := &native.Loader{Cache: tb.TempDir()}
 	if err := l.Ready(); err != nil {
 		if os.Getenv("DACE_REQUIRE_CLIENTS") == "1" {
