@@ -94,8 +94,12 @@ func TestBackground(t *testing.T) {
 }
 
 // TestInterruptDrawing interrupts cells that draw a million points: as a value,
-// and to a file.
+// and to a file. What has begun is drawn to its end, for a minute of a processor, and
+// would slow the tests after it down.
 func TestInterruptDrawing(t *testing.T) {
+	if !byItself(t) {
+		return
+	}
 	s := benchSession(t)
 	execute(t, s, 1, `xy := make(plotter.XYs, 1000000)
 for i := range 1000 { xy[i*999].X, xy[i*999].Y = float64(i), float64(i % 7) }
@@ -157,7 +161,7 @@ func TestManyCells(t *testing.T) {
 
 // byItself reports whether this process runs nothing but the test. If not, it runs
 // the test in a process of its own: what goroutines of earlier tests allocate
-// would count as the test's.
+// would count as the test's, and what it leaves running ends with it.
 func byItself(t *testing.T) bool {
 	const child = "GOCELL_ALONE"
 	if os.Getenv(child) != "" {
