@@ -245,6 +245,10 @@ func writeSVG(b *bytes.Buffer, p *plot.Plot, width, height vg.Length, on canvasF
 	parts := bytes.Split(text, []byte("<text "))
 	b.Write(parts[0])
 	for i, part := range parts[1:] {
+		if c.widths[i] < 0 { // the reader's font has the width
+			b.WriteString("<text " + string(part))
+			continue
+		}
 		fmt.Fprintf(b, `<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %s`, c.widths[i].Points(), part)
 	}
 	return nil
@@ -254,10 +258,15 @@ func writeSVG(b *bytes.Buffer, p *plot.Plot, width, height vg.Length, on canvasF
 // order.
 type measuredCanvas struct {
 	*vgsvg.Canvas
-	widths []vg.Length
+	widths  []vg.Length // negative for texts with letters that the font lacks
+	letters host.Letters
 }
 
 func (c *measuredCanvas) FillString(f font.Face, at vg.Point, text string) {
-	c.widths = append(c.widths, f.Width(text))
+	width := f.Width(text)
+	if !c.letters.Has(f, text) {
+		width = -1
+	}
+	c.widths = append(c.widths, width)
 	c.Canvas.FillString(f, at, text)
 }

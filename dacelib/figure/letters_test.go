@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/image/font/gofont/goregular"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
@@ -20,6 +22,7 @@ func TestLetters(t *testing.T) {
 	var said []string
 	host.SetWarn(func(line string) { said = append(said, line) })
 	defer host.SetWarn(nil)
+	host.SetFolders()
 	dir := t.TempDir()
 	drawn := func(title, ext string) []byte {
 		t.Helper()
@@ -57,8 +60,59 @@ func TestLetters(t *testing.T) {
 	if svg := drawn("|中文\U0001f600|", ".svg"); !bytes.Contains(svg, []byte("中文\U0001f600")) {
 		t.Error("the SVG lacks the letters")
 	}
-	all := "figure: its font lacks 中 文 \U0001f600; boxes stand in their place (SVG shows them in a font of the reader's)"
-	if len(said) != 5 || !strings.Contains(said[0], "lacks 中;") || slices.ContainsFunc(said[1:], func(s string) bool { return s != all }) {
+	if svg := drawn("|中|", ".svg"); regexp.MustCompile(`<text textLength[^>]*>\|中`).Match(svg) {
+		t.Error("the SVG squeezes a letter of another font")
+	}
+	all := "figure: its font lacks 中 文 \U0001f600, and no font of this computer has them: boxes stand in their place, except in SVG. To see them install Noto Sans CJK (package fonts-noto-cjk) and start again"
+	if len(said) != 5 || !strings.Contains(said[0], "lacks 中,") || slices.ContainsFunc(said[1:], func(s string) bool { return s != all }) {
 		t.Errorf("said %q", said)
+	}
+}
+
+// A letter that the figures' font lacks is drawn in a font of this computer that has
+// it, without a word.
+func TestLettersOfSystem(t *testing.T) {
+	dir := t.TempDir()
+	for name, font := range map[string][]byte{"a.ttf": goregular.TTF, "broken.ttf": []byte("no font"), "b.txt": goregular.TTF} {
+		if err := os.WriteFile(filepath.Join(dir, name), font, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said []string
+	host.SetWarn(func(line string) { said = append(said, line) })
+	defer host.SetWarn(nil)
+	defer host.SetFolders()
+	draw := func(title, ext string) []byte {
+		t.Helper()
+		p := New(title, "", "")
+		p.X.Min, p.X.Max = 0, 1
+		line, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Add(line)
+		path := filepath.Join(dir, "f"+ext)
+		if err := Save(p, path); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	const letter = "a ∪ b" // ∪ is in Go's font, but not in the figures'
+	for _, ext := range []string{".png", ".pdf"} {
+		host.SetFolders()
+		said = nil
+		box := draw(letter, ext)
+		if len(said) != 1 {
+			t.Fatalf("the figures' font has it: %q", said)
+		}
+		host.SetFolders(dir)
+		said = nil
+		if found := draw(letter, ext); len(said) > 0 || bytes.Equal(box, found) {
+			t.Errorf("%s: said %q, drawn as a box: %v", ext, said, bytes.Equal(box, found))
+		}
 	}
 }

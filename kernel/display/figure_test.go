@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"dace.local/dacelib/figure/host"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/internal/drawing"
@@ -251,6 +252,7 @@ func TestCharts(t *testing.T) {
 
 // What a figure's font lacks is said once, in one line, however it is drawn.
 func TestLetters(t *testing.T) {
+	host.SetFolders()
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text = "中文 a", "中 b"
 	for name, draw := range map[string]func(){
@@ -261,7 +263,7 @@ func TestLetters(t *testing.T) {
 			}
 		},
 	} {
-		if got := capture(t, draw).stderr; got != "figure: its font lacks 中 文; boxes stand in their place (SVG shows them in a font of the reader's)\n" {
+		if got := capture(t, draw).stderr; got != "figure: its font lacks 中 文, and no font of this computer has them: boxes stand in their place, except in SVG. To see them install Noto Sans CJK (package fonts-noto-cjk) and start again\n" {
 			t.Errorf("%s: said %q", name, got)
 		}
 	}

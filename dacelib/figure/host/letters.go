@@ -4,14 +4,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/image/font/sfnt"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 )
 
-// Letters draws boxes in the place of letters that a text's font lacks, and keeps
-// those letters. Gonum draws nothing there.
+// Letters draws letters that a text's font lacks in another font of this computer, or
+// boxes, and keeps those for which there is none. Gonum draws nothing there.
 type Letters struct {
 	lacking []rune
 	fonts   sfnt.Buffer
@@ -26,8 +27,45 @@ type boxes struct {
 	letters *Letters
 }
 
+// FillString draws letters that the font lacks by those of another font of this
+// computer, as areas.
 func (b boxes) FillString(f font.Face, at vg.Point, text string) {
-	b.CanvasSizer.FillString(f, at, b.letters.drawable(f, text))
+	run := 0 // the beginning of what the font has
+	for i, r := range text {
+		if r < unicode.MaxASCII || b.letters.has(f, r) {
+			continue
+		}
+		o := outlineOf(r)
+		if o == nil {
+			continue
+		}
+		at.X += b.fill(f, at, text[run:i])
+		b.CanvasSizer.Fill(o.path(at, f.Font.Size))
+		at.X += vg.Length(o.advance) * f.Font.Size
+		run = i + utf8.RuneLen(r)
+	}
+	b.fill(f, at, text[run:])
+}
+
+// fill draws a text with boxes, and returns its width.
+func (b boxes) fill(f font.Face, at vg.Point, text string) vg.Length {
+	if text == "" {
+		return 0
+	}
+	text = b.letters.drawable(f, text)
+	b.CanvasSizer.FillString(f, at, text)
+	return f.Width(text)
+}
+
+// has reports whether a font has a letter.
+func (l *Letters) has(f font.Face, r rune) bool {
+	i, err := f.Face.GlyphIndex(&l.fonts, r)
+	return err == nil && i != 0
+}
+
+// Has reports whether a font has all letters of a text.
+func (l *Letters) Has(f font.Face, text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= unicode.MaxASCII && !l.has(f, r) })
 }
 
 const box = '\u25a1' // a white square
@@ -35,13 +73,9 @@ const box = '\u25a1' // a white square
 // drawable returns a text with a box for each letter that a font lacks, and
 // without marks and format characters that it lacks, which have no place.
 func (l *Letters) drawable(f font.Face, text string) string {
-	has := func(r rune) bool {
-		i, err := f.Face.GlyphIndex(&l.fonts, r)
-		return err == nil && i != 0
-	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r < unicode.MaxASCII || has(r):
+		case r < unicode.MaxASCII || l.has(f, r):
 			return r
 		case unicode.In(r, unicode.M, unicode.C):
 			return -1
@@ -49,7 +83,7 @@ func (l *Letters) drawable(f font.Face, text string) string {
 		if !strings.ContainsRune(string(l.lacking), r) {
 			l.lacking = append(l.lacking, r)
 		}
-		if !has(box) {
+		if !l.has(f, box) {
 			return '?'
 		}
 		return box
@@ -79,5 +113,5 @@ func (l *Letters) Warn() {
 	if len(l.lacking) > most {
 		shown += " …"
 	}
-	(*warn)("figure: its font lacks " + shown + "; boxes stand in their place (SVG shows them in a font of the reader's)")
+	(*warn)("figure: its font lacks " + shown + ", and no font of this computer has them: boxes stand in their place, except in SVG. To see them install " + fontFor(l.lacking) + " and start again")
 }

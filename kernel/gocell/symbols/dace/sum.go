@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "75a9847291a0df2e438c65ccae9e69c09b63ea5454388619729d27357412800a"
+const Sum = "5fbfcde93ca6981987fc5f829db8fa25984351ed49acc3840807267ac28d9794"

@@ -15,6 +15,7 @@ var dace_local_dacelib_figure_host_ = table.Package{
 	Values: []table.Symbol{
 		{Name: "Run", Value: host.Run},
 		{Name: "Set", Value: host.Set},
+		{Name: "SetFolders", Value: host.SetFolders},
 		{Name: "SetWarn", Value: host.SetWarn},
 		{Name: "Letters", Value: (*host.Letters)(nil)},
 		{Name: "Runner", Value: (*host.Runner)(nil)},
