@@ -49,7 +49,7 @@ instances := []problem.Problem{problem.FromFunc("a", 20, ones), problem.FromFunc
 	}
 	for file, want := range map[string]string{
 		"none.go":   "dace solve: none.go declares instances as a int; it must be a []problem.Problem",
-		"broken.go": "dace solve: broken.go: ",
+		"broken.go": "dace solve: broken.go:1:32: ",
 	} {
 		_, errs, err := run("solve", "-problem", file)
 		if _, failed := err.(*exec.ExitError); !failed || !strings.Contains(errs, want) {

@@ -267,7 +267,11 @@ func (s *Search) improve(v float64, x []uint64, at int) {
 	s.best = v
 	s.x = append(s.x[:0], x...)
 	s.history = append(s.history, Point{at, v})
-	if v >= s.target {
+	switch {
+	case v < s.target:
+	case math.IsInf(s.target, 1): // none was set, and nothing is better than +Inf
+		s.Stop()
+	default:
 		s.end(run.TargetReached)
 	}
 }

@@ -375,7 +375,7 @@ func (n node) texts(known map[string]setting) (values []string, list bool, err e
 		if s, ok := known[n.text]; ok {
 			return s.list, len(s.list) != 1, nil
 		}
-		return nil, false, fmt.Errorf("%s has no value here", n.text)
+		return nil, false, fmt.Errorf("%s has no value here; a text stands in quotes", n.text)
 	}
 	if v, ok := n.constant(); ok {
 		return []string{strconv.FormatFloat(v, 'f', -1, 64)}, false, nil

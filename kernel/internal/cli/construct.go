@@ -30,13 +30,13 @@ var constructVerb = verb{
 	usage: `
 Usage: dace construct -class CLASS -o DIR [flags]
 
-Builds a portfolio of BRKGA configurations for a class of problems, from a few
+Builds a portfolio of solvers' configurations for a class of problems, from a few
 training instances, and writes it to DIR/portfolio.json.
 
-Methods: best, the default, learns a network for each training instance as dace
-does and searches on these alone, under twelve seeds and by the value after four
-fifths of a run; runs on the instances themselves then decide between the
-configurations found. dace, ceps, noreg, global and parhydra are the paper's.
+Methods: best, the default, chooses from all solvers of the library: a race on the
+training instances, then configurations near those that are left. It says whether
+a portfolio pays. The others search BRKGA's configurations: dace, ceps, noreg,
+global and parhydra are the paper's.
 one searches on the training instances alone, one3 does so under three seeds of
 the solver on every instance, fresh adds random instances of the class, and
 greedy chooses from random configurations without a search.
@@ -50,8 +50,8 @@ paper's trials, paper all of them: on two cores, CEPS takes half an hour or less
 and DACE, GLOBAL and PARHYDRA on ccp about one each. On caop an evaluation is a
 compilation, and DACE's 500,000 take about five hours. "-scorer affine" makes DACE
 two to three times as fast on the others, and "-stop enough" ends a search for a
-hard instance when it has found one. best makes the same trials at every scale:
-a minute or two on ccp.
+hard instance when it has found one. best makes the same runs at every scale:
+seconds on ccp.
 
 Readings: written is the paper's text, published what the authors' public code
 does, where the two differ.

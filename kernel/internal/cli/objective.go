@@ -161,10 +161,14 @@ func (o *objective) declared(ctx context.Context, env *Env) (ps []problem.Proble
 	if _, err := eng.Execute(ctx, engine.Cell{Number: 1, Code: source}, out); err != nil {
 		out.finish()
 		var e *engine.Error
-		if errors.As(err, &e) {
-			err = errors.New(e.Message)
+		if !errors.As(err, &e) {
+			return nil, nil, fmt.Errorf("%s: %w", o.file, err)
 		}
-		return nil, nil, fmt.Errorf("%s: %w", o.file, err)
+		message := inFile(e.Message, o.file, []int{0})
+		if !strings.HasPrefix(message, o.file+":") {
+			message = o.file + ": " + message
+		}
+		return nil, nil, errors.New(message)
 	}
 	out.finish()
 	values, err := session.Values(ctx, "instances")

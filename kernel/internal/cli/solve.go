@@ -154,6 +154,9 @@ func runSolve(env *Env, v *verb, args []string) int {
 	if code := v.printJSON(env, s); code != exitOK {
 		return code
 	}
+	if why := o.doubt(float64(s.Value)); why != "" {
+		fmt.Fprintln(env.Stderr, "dace solve: "+why)
+	}
 	var sig signalled
 	switch {
 	case err != nil && errors.As(context.Cause(ctx), &sig):
@@ -163,6 +166,19 @@ func runSolve(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	return exitOK
+}
+
+// doubt returns what is wrong with a best value that is infinite.
+func (o *objective) doubt(value float64) string {
+	switch {
+	case math.IsInf(o.sign()*value, 1):
+		return fmt.Sprintf("no other solution can be better than one of the value %v, and the search ended there; what must not be chosen has the value %v, and -minimise seeks the smallest", value, -value)
+	case !math.IsInf(value, 0):
+		return ""
+	case o.timeout > 0:
+		return fmt.Sprintf("no solution that may be chosen was met: every value is %v. That is also the value where the program fails twice or takes longer than -timeout, %v: run it by hand on a line, or without -timeout, to see which", value, o.timeout)
+	}
+	return fmt.Sprintf("no solution that may be chosen was met: every value is %v", value)
 }
 
 // one returns the problem that the flags name.

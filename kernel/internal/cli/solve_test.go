@@ -76,6 +76,18 @@ func TestSolve(t *testing.T) {
 	if b, _ := os.ReadFile(values); strings.Count(string(b), "\n") > 17 {
 		t.Errorf("%d lines of values of 16 solutions", strings.Count(string(b), "\n"))
 	}
+	// A best value that is infinite is not shown without a word.
+	for sign, want := range map[string]string{"-": "no solution that may be chosen was met: every value is -Inf", "": "-minimise seeks the smallest"} {
+		file := filepath.Join(t.TempDir(), "inf.sh")
+		if err := os.WriteFile(file, []byte("while read line; do echo "+sign+"inf; done"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := dace(t, "", "solve", "-command", "sh "+file, "-dim", "4", "-evaluations", "5", "-solvers", "ea")
+		got.want(t, exitOK, `"value": "`, want)
+		if sign == "" && !strings.Contains(got.out, `"status": "converged"`) {
+			t.Errorf("status of a run that met +Inf: %s", got.out)
+		}
+	}
 	all := dace(t, "", "solve", "-class", "onemax", "-dim", "12", "-evaluations", "50", "-workers", "1", "-json")
 	var s solution
 	if err := json.Unmarshal([]byte(all.out), &s); all.code != 0 || err != nil || len(s.Members) < 5 || len(s.X) != 12 {
