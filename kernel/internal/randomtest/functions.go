@@ -300,19 +300,19 @@ func (w *writer) function(name string, params, results []string, shared []place)
 	}
 	if params[0] == "int" && len(results) == 1 && w.r.IntN(2) == 0 {
 		args[0] = "p0 - 1"
-		fmt.Fprintf(&b, "if p0 &= 3; p0 > 0 {\ntrace = append(trace, %s)\n}\n", fmt.Sprintf(told[results[0]], name+"("+strings.Join(args, ", ")+")"))
+		fmt.Fprintf(&b, "if p0 &= 3; p0 > 0 {\nagain := %s(%s)\ntrace = append(trace, %s)\n}\n", name, strings.Join(args, ", "), fmt.Sprintf(told[results[0]], "again"))
 	}
 	for range 2 + w.r.IntN(3) {
 		b.WriteString(w.statement(w, &scope, 0, false))
 	}
 	if named && w.r.IntN(3) == 0 {
 		b.WriteString("return\n}\n")
-		return b.String()
+		return ordered(b.String())
 	}
 	var values []string
 	for _, t := range results {
 		values = append(values, w.expr(t, scope, 2))
 	}
 	b.WriteString("return " + strings.Join(values, ", ") + "\n}\n")
-	return b.String()
+	return ordered(b.String())
 }
