@@ -146,10 +146,14 @@ func divides(n ast.Node) bool {
 	return false
 }
 
-// isZeroFloat reports whether a constant is a zero by which a float may be divided.
+// isZeroFloat reports whether a constant is a zero by which a float or a complex number
+// may be divided.
 func isZeroFloat(tv types.TypeAndValue) bool {
+	if tv.Value == nil {
+		return false
+	}
 	b, ok := tv.Type.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsFloat != 0 && constant.Sign(tv.Value) == 0
+	return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0 && constant.Sign(tv.Value) == 0
 }
 
 // forgotten reports whether the interpreter forgets that a constant is of a type: it
@@ -173,7 +177,7 @@ func foldAt[N ast.Expr](l *lowerer, c *astutil.Cursor, n N) verdict {
 	case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr, *ast.ParenExpr:
 	case *ast.BasicLit: // 1e9 may be of an integer type
 		b, ok := info.TypeOf(x).(*types.Basic)
-		if ok && divides(c.Parent()) && isZeroFloat(info.Types[x]) {
+		if divides(c.Parent()) && isZeroFloat(info.Types[x]) {
 			break
 		}
 		if call, isCall := c.Parent().(*ast.CallExpr); isCall && l.isDelete(call) {

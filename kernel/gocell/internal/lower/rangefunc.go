@@ -233,6 +233,7 @@ func (l *lowerer) rangeFunc(r *ast.RangeStmt, sig *types.Signature, label string
 	m := syntax.At(r.Pos())
 	b := &rangeBody{l: l, m: m, label: label, state: l.tempName(), leave: l.tempName(), defers: l.tempName(), jumps: map[string]int{}}
 	b.results(ft)
+	b.nameable = b.seesNamed(r.Pos())
 	b.labels = labelsIn(r.Body)
 	b.rewrite(r.Body)
 
@@ -284,6 +285,10 @@ type rangeBody struct {
 	state, leave, defers string
 	resultTypes          []types.Type
 	resultNames          []string
+	named                []*ast.Ident // the results of the enclosing function, if all have names
+	nameable             bool         // the loop sees them
+	set                  string       // a function that sets them, where the body does not see them
+	hasTemps             bool
 	hasReturn, hasBare   bool
 	hasDefer             bool
 	jumps                map[string]int
@@ -296,6 +301,12 @@ func (b *rangeBody) results(ft *ast.FuncType) {
 		return
 	}
 	for _, f := range ft.Results.List {
+		for _, id := range f.Names {
+			if isBlank(id) {
+				id.Name = b.l.tempName()
+			}
+			b.named = append(b.named, id)
+		}
 		for range max(1, len(f.Names)) {
 			b.resultTypes = append(b.resultTypes, b.l.c.Info.TypeOf(f.Type))
 			b.resultNames = append(b.resultNames, b.l.tempName())
@@ -307,10 +318,13 @@ func (b *rangeBody) results(ft *ast.FuncType) {
 func (b *rangeBody) vars() []ast.Stmt {
 	m := b.m
 	var list []ast.Stmt
-	if b.hasReturn {
+	if b.hasTemps {
 		for i, t := range b.resultTypes {
 			list = append(list, m.Variable(b.resultNames[i], b.l.typeExpr(t, m.Pos)))
 		}
+	}
+	if b.set != "" {
+		list = append(list, m.Define(b.set, m.FuncLit(nil, nil, b.setNamed()...)))
 	}
 	if b.hasDefer {
 		list = append(list, m.Variable(b.defers, &ast.ArrayType{Lbrack: m.Pos, Elt: m.FuncLit(nil, nil).Type}),
@@ -417,24 +431,72 @@ func (b *rangeBody) returns(x *ast.ReturnStmt) ast.Stmt {
 		}
 		return b.exit(leaveBare)
 	}
+	b.hasTemps = true
 	var names, values []ast.Expr
 	for _, n := range b.resultNames {
 		names = append(names, m.Ident(n))
 		values = append(values, m.Ident(n))
 	}
-	if !b.hasReturn {
+	if !b.hasReturn && !b.nameable {
 		b.hasReturn = true
 		b.after = append(b.after, m.If(m.Compare(b.leave, token.EQL, leaveReturn), &ast.ReturnStmt{Return: x.Pos(), Results: values}))
 	}
-	if len(names) != len(x.Results) {
-		return b.exit(leaveReturn, m.Assign(token.ASSIGN, names, x.Results...))
-	}
-	// One by one: the interpreter cannot assign nil in a tuple assignment.
 	var list []ast.Stmt
-	for i, n := range names {
-		list = append(list, m.Assign(token.ASSIGN, []ast.Expr{n}, x.Results[i]))
+	if len(names) == len(x.Results) {
+		// One by one: the interpreter cannot assign nil in a tuple assignment.
+		for i, n := range names {
+			list = append(list, m.Assign(token.ASSIGN, []ast.Expr{n}, x.Results[i]))
+		}
+	} else {
+		list = append(list, m.Assign(token.ASSIGN, names, x.Results...))
 	}
-	return b.exit(leaveReturn, list...)
+	if !b.nameable {
+		return b.exit(leaveReturn, list...)
+	}
+	// The results have their values while the iterator function ends, which may change
+	// them.
+	if b.seesNamed(x.Pos()) {
+		list = append(list, b.setNamed()...)
+	} else {
+		if b.set == "" {
+			b.set = b.l.tempName()
+		}
+		list = append(list, &ast.ExprStmt{X: syntax.Call(m.Ident(b.set), m.Pos)})
+	}
+	return m.Block(append(list, b.returns(&ast.ReturnStmt{Return: x.Pos()}))...)
+}
+
+// setNamed returns the statements that give the named results their values.
+func (b *rangeBody) setNamed() (list []ast.Stmt) {
+	for i, id := range b.named {
+		list = append(list, b.m.Set(id.Name, b.m.Ident(b.resultNames[i])))
+	}
+	return list
+}
+
+// seesNamed reports whether all results of the enclosing function have names, and these
+// mean the results at a position.
+func (b *rangeBody) seesNamed(pos token.Pos) bool {
+	for _, id := range b.named {
+		o := b.l.c.Info.Defs[id]
+		if o == nil {
+			return false
+		}
+		if o.Name() == "_" {
+			continue
+		}
+		if o.Parent() == nil {
+			return false
+		}
+		inner := o.Parent().Innermost(pos)
+		if inner == nil {
+			return false
+		}
+		if _, found := inner.LookupParent(o.Name(), pos); found != o {
+			return false
+		}
+	}
+	return len(b.named) > 0 && len(b.named) == len(b.resultNames)
 }
 
 // deferred rewrites a defer statement to one that appends the call, with
