@@ -207,7 +207,7 @@ func (s *Session) usePackages() error {
 		return s.prog.Prelude.Textual(t, s.prog)
 	}
 	s.types = mirror.New(s.machine.Symbols(mirror.Path), mirror.Hooks{Compiled: s.compiled.TypeOf, Instance: s.compiled.InstanceOf,
-		Canonical: s.prog.Prelude.CanonicalOf, Textual: textual, Declare: s.machine.Declare, Placed: s.packages.library.Placed})
+		Canonical: s.prog.Prelude.CanonicalOf, Textual: textual, Declare: s.machine.Declare, Placed: s.packages.library.Placed, PlacedIn: std.PlacedIn})
 	s.packages.types = s.types
 	return s.machine.Import(cell.Alias(mirror.Path), mirror.Path)
 }

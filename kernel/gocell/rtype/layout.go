@@ -319,7 +319,7 @@ func checkMade() error {
 			return fmt.Errorf("a named type of %s has not the method that it was given", under)
 		}
 	}
-	return errors.Join(checkMap(), checkStruct())
+	return errors.Join(checkMap(), checkStruct(), checkHidden())
 }
 
 // params returns what Declare wants to know of a func type.

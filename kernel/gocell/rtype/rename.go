@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"os"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -49,6 +51,46 @@ func Rename(t reflect.Type, pkgPath string, rename func(name string) string) err
 	return nil
 }
 
+// retext changes the text of the types of a module, and sorts its list of types again,
+// in which package reflect searches by text. The new text is no longer than the old one:
+// it takes its place.
+func retext(section unsafe.Pointer, offsets []int32, rename func(text string) string) error {
+	changed := false
+	for _, off := range offsets {
+		b := unsafe.Add(section, (*header)(unsafe.Add(section, off)).str)
+		n, at := 0, 1
+		for shift := 0; ; shift += 7 {
+			x := *(*byte)(unsafe.Add(b, at))
+			n |= int(x&0x7f) << shift
+			if at++; x < 0x80 {
+				break
+			}
+		}
+		text := unsafe.String((*byte)(unsafe.Add(b, at)), n)
+		renamed := rename(text)
+		if renamed == text || len(renamed) > len(text) || *(*byte)(b)&(nameTag|namePkgPath) != 0 {
+			continue
+		}
+		if err := writable(b, uintptr(at+n)); err != nil {
+			return fmt.Errorf("rtype: the name of %s: %w", text, err)
+		}
+		to := encoded(renamed, "", true, false)
+		to[0] = *(*byte)(b)
+		copy(unsafe.Slice((*byte)(b), at+n), to)
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	if err := writable(unsafe.Pointer(&offsets[0]), uintptr(len(offsets))*unsafe.Sizeof(offsets[0])); err != nil {
+		return fmt.Errorf("rtype: the list of types: %w", err)
+	}
+	slices.SortStableFunc(offsets, func(a, b int32) int {
+		return strings.Compare(typeOf(unsafe.Add(section, a)).String(), typeOf(unsafe.Add(section, b)).String())
+	})
+	return nil
+}
+
 // plugins holds the modules whose types RenameLoaded has seen, by where these begin.
 // It grows with the plugins, which live as long as
 // the process.
@@ -58,11 +100,12 @@ var plugins = struct {
 }{modules: map[unsafe.Pointer]bool{}}
 
 // RenameLoaded does so for all struct types of the plugins that were loaded since it
-// was called last. The run time has not allocated a plugin's memory, which the checks of
+// was called last, and changes the texts of all their types by text, which returns none
+// that is longer. The run time has not allocated a plugin's memory, which the checks of
 // pointers under the race detector take for a mistake.
 //
 //go:nocheckptr
-func RenameLoaded(pkgPath string, rename func(name string) string) error {
+func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 	plugins.Lock()
 	defer plugins.Unlock()
 	var errs []error
@@ -75,6 +118,7 @@ func RenameLoaded(pkgPath string, rename func(name string) string) error {
 		for _, off := range offsets[i] {
 			errs = append(errs, Rename(typeOf(unsafe.Add(section, off)), pkgPath, rename))
 		}
+		errs = append(errs, retext(section, offsets[i], text))
 	}
 	return errors.Join(errs...)
 }

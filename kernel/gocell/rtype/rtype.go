@@ -123,6 +123,14 @@ func pin(x any) {
 	pinned.Unlock()
 }
 
+// The bits of a name's first byte.
+const (
+	nameExported = 1 << iota
+	nameTag      // a tag follows
+	namePkgPath  // the offset of a package's path follows
+	nameEmbedded
+)
+
 // name encodes a name as internal/abi.Name does. All methods are exported to
 // package reflect, because the interpreter calls them through it.
 func name(s, tag string, exported, embedded bool) *byte {
@@ -132,13 +140,13 @@ func name(s, tag string, exported, embedded bool) *byte {
 func encoded(s, tag string, exported, embedded bool) []byte {
 	bits := byte(0)
 	if exported {
-		bits |= 1 << 0
+		bits |= nameExported
 	}
 	if tag != "" {
-		bits |= 1 << 1
+		bits |= nameTag
 	}
 	if embedded {
-		bits |= 1 << 3
+		bits |= nameEmbedded
 	}
 	b := []byte{bits}
 	varint := func(n int) {
@@ -157,6 +165,18 @@ func encoded(s, tag string, exported, embedded bool) []byte {
 }
 
 func nameOff(s string) int32 { return addReflectOff(unsafe.Pointer(name(s, "", true, false))) }
+
+// nameOff returns the offset of the method's name.
+func (m Method) nameOff() int32 {
+	if m.PkgPath == "" {
+		return nameOff(m.Name)
+	}
+	b := encoded(m.Name, "", false, false)
+	b[0] |= namePkgPath
+	off := nameOff(m.PkgPath)
+	b = append(b, unsafe.Slice((*byte)(unsafe.Pointer(&off)), unsafe.Sizeof(off))...)
+	return addReflectOff(unsafe.Pointer(&b[0]))
+}
 
 func hash(s string) uint32 {
 	h := fnv.New32a()
@@ -208,6 +228,9 @@ type Method struct {
 	// Hidden hides the method from package reflect, unless the name of a method
 	// that is not hidden comes later in the alphabet.
 	Hidden bool
+	// PkgPath is set for a method of that package which is not exported, and keeps
+	// its name: interfaces of the package have such methods.
+	PkgPath string
 	// Type is the function type without the receiver.
 	Type reflect.Type
 	// Call runs the method. The last argument of a variadic method is a slice.
@@ -364,7 +387,7 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 		if err != nil {
 			return err
 		}
-		table[i] = method{name: nameOff(m.Name), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
+		table[i] = method{name: m.nameOff(), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
 		methodType(&table[i].mtyp, m.Type)
 	}
 	// Package reflect sees the first xcount methods: also hidden ones that come
@@ -495,7 +518,7 @@ func Interface(text, pkgPath string, methods []Method) reflect.Type {
 	slices.SortFunc(methods, func(a, b Method) int { return strings.Compare(a.Name, b.Name) })
 	t.methods = make([]imethod, len(methods))
 	for i, m := range methods {
-		t.methods[i].name = nameOff(m.Name)
+		t.methods[i].name = m.nameOff()
 		methodType(&t.methods[i].typ, m.Type)
 	}
 	pin(t)

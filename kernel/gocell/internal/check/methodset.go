@@ -148,10 +148,8 @@ func MethodSets(t types.Type) (value, pointer []*types.Selection) {
 	if types.IsInterface(t) {
 		return nil, nil
 	}
-	// Unexported methods of compiled packages cannot be called.
-	skip := func(s *types.Selection) bool {
-		return !s.Obj().Exported() && !Interpreted(s.Obj().Pkg()) && !IsNative(s.Obj().Pkg())
-	}
+	// Unexported methods of compiled packages are called through interfaces alone.
+	skip := func(s *types.Selection) bool { return HiddenMethod(s.Obj()) && HiddenBy(s) == nil }
 	byValue := types.NewMethodSet(t)
 	for s := range byValue.Methods() {
 		if !skip(s) {
@@ -164,6 +162,62 @@ func MethodSets(t types.Type) (value, pointer []*types.Selection) {
 		}
 	}
 	return value, pointer
+}
+
+// HiddenMethod reports whether a method is an unexported one of a compiled package.
+func HiddenMethod(o types.Object) bool {
+	return !o.Exported() && !Interpreted(o.Pkg()) && !IsNative(o.Pkg())
+}
+
+// HiddenBy returns the interface through which such a method, which a struct has from an
+// embedded field, is called: a struct with a testing.TB or a *testing.T in it is a
+// testing.TB. It returns nil if there is none.
+func HiddenBy(s *types.Selection) types.Type {
+	path := s.Index()
+	if len(path) < 2 {
+		return nil
+	}
+	on := s.Recv()
+	for _, i := range path[:len(path)-1] {
+		if p, ok := types.Unalias(on).Underlying().(*types.Pointer); ok {
+			on = p.Elem()
+		}
+		on = on.Underlying().(*types.Struct).Field(i).Type()
+	}
+	if types.IsInterface(on) {
+		return on
+	}
+	return hiding(s.Obj().(*types.Func), func(it *types.Interface) bool {
+		return types.Implements(on, it) || types.Implements(types.NewPointer(on), it)
+	})
+}
+
+// hiding returns an exported interface type of the package of f that has the method f
+// and for which ok holds.
+func hiding(f *types.Func, ok func(it *types.Interface) bool) types.Type {
+	scope := f.Pkg().Scope()
+	for _, name := range scope.Names() {
+		o, isType := scope.Lookup(name).(*types.TypeName)
+		if !isType || !o.Exported() || IsGeneric(o) {
+			continue
+		}
+		it, isInterface := o.Type().Underlying().(*types.Interface)
+		if !isInterface {
+			continue
+		}
+		for m := range it.Methods() {
+			if m.Id() == f.Id() && types.Identical(m.Signature(), f.Signature()) && ok(it) {
+				return o.Type()
+			}
+		}
+	}
+	return nil
+}
+
+// HiddenIn returns an interface of a compiled package that has the unexported method f,
+// nil if there is none.
+func HiddenIn(f *types.Func) types.Type {
+	return hiding(f, func(*types.Interface) bool { return true })
 }
 
 // RuntimeName returns the name of a method in run-time types. An unexported one

@@ -17,6 +17,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/std"
 	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/rtype"
 )
@@ -215,7 +216,15 @@ func (s *Set) Prepare(ctx context.Context, n *check.Native) error {
 // it restores the names of fields that are not exported, and registers the types
 // of methods, so that the session's types use the same descriptors (rtype.Meet).
 func show(n *check.Native) error {
-	err := rtype.RenameLoaded("main", func(field string) string { return strings.TrimPrefix(field, cell.ExportMark) })
+	err := rtype.RenameLoaded("main", func(field string) string { return strings.TrimPrefix(field, cell.ExportMark) },
+		func(text string) string {
+			return strings.ReplaceAll(builtRE.ReplaceAllString(text, "${1}main."), cell.ExportMark, "")
+		})
+	for _, name := range n.Package.Scope().Names() {
+		if t, ok := n.Package.Scope().Lookup(name).Type().(*types.Named); ok && t.TypeParams().Len() > 0 {
+			std.DeclareGeneric(n.Path+"."+name, t)
+		}
+	}
 	show := func(t reflect.Type) {
 		if t.Kind() == reflect.Interface {
 			for m := range t.Methods() {
@@ -240,6 +249,10 @@ func show(n *check.Native) error {
 	}
 	return err
 }
+
+// builtRE matches the package of a compiled cell in the text of a type: its name, or,
+// in type arguments, its path.
+var builtRE = regexp.MustCompile(`(^|[^\w./"])(?:cell|` + regexp.QuoteMeta(check.NativePath) + `\w+)\.`)
 
 // cLineRE matches an error of the C compiler in the text before import "C".
 var cLineRE = regexp.MustCompile(`^\S*/cell\.go:(\d+):(\d+): (?:fatal )?error: (.*)$`)

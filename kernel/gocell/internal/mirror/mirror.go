@@ -50,6 +50,8 @@ type Hooks struct {
 	// Placed returns a value with the methods of x as cells have them; x itself where
 	// they do not differ.
 	Placed func(x any, method string) any
+	// PlacedIn returns "" for a method of an interface that has no stand-in in any type.
+	PlacedIn func(f *types.Func) string
 }
 
 // Types maps the checker's types to reflect types.
@@ -264,7 +266,7 @@ func (m *Types) interfaceType(t *types.Interface, text string) reflect.Type {
 	}
 	var methods []rtype.Method
 	for f := range t.Methods() {
-		methods = append(methods, rtype.Method{Name: check.RuntimeName(f), Type: m.function(f.Signature())})
+		methods = append(methods, m.method(f))
 	}
 	return rtype.Interface(text, "main", methods)
 }
@@ -506,14 +508,20 @@ func (m *Types) bound(d *madeType, set []*types.Selection) []rtype.Method {
 		// Package reflect determines only once how to call a function of these
 		// types, so they need their sizes now.
 		for _, list := range []*types.Tuple{f.Signature().Params(), f.Signature().Results()} {
+			if check.HiddenMethod(f) {
+				break
+			}
 			for v := range list.Variables() {
 				m.layout(v.Type())
 			}
 		}
-		mt := rtype.Method{Name: check.RuntimeName(f), Hidden: !f.Exported(), Type: m.function(f.Signature())}
-		if len(s.Index()) == 1 {
+		mt := m.method(f)
+		switch {
+		case len(s.Index()) == 1:
 			mt.Call = m.direct(d, f)
-		} else {
+		case mt.PkgPath != "":
+			mt.Call = m.hidden(s)
+		default:
 			mt.Call = m.promoted(s.Index(), f)
 		}
 		out = append(out, mt)
@@ -553,6 +561,55 @@ func (m *Types) direct(d *madeType, f *types.Func) func(reflect.Value, []reflect
 	}
 }
 
+// method describes a method, without what it calls.
+func (m *Types) method(f *types.Func) rtype.Method {
+	mt := rtype.Method{Name: check.RuntimeName(f), Hidden: !f.Exported()}
+	if !check.HiddenMethod(f) {
+		mt.Type = m.function(f.Signature())
+		return mt
+	}
+	mt.PkgPath = f.Pkg().Path()
+	// The types of its parameters may have no names outside of their package.
+	if it := check.HiddenIn(f); it != nil {
+		if t := m.Type(it); hiddenIndex(t, mt.Name) >= 0 {
+			mt.Type = t.Method(hiddenIndex(t, mt.Name)).Type
+			return mt
+		}
+	}
+	mt.Type = m.function(f.Signature())
+	return mt
+}
+
+// hiddenIndex returns the index of an unexported method of an interface type, or -1.
+func hiddenIndex(t reflect.Type, name string) int {
+	for i := range t.NumMethod() {
+		if x := t.Method(i); x.Name == name && x.PkgPath != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// hidden returns a function that calls an unexported method of a compiled package that an
+// embedded field has.
+func (m *Types) hidden(s *types.Selection) func(reflect.Value, []reflect.Value) []reflect.Value {
+	path, name := s.Index()[:len(s.Index())-1], s.Obj().Name()
+	by := m.Type(check.HiddenBy(s))
+	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
+		v, ok := vm.FieldIn(v, path)
+		if ok && v.Kind() != reflect.Interface {
+			if !v.Type().Implements(by) {
+				v = v.Addr()
+			}
+			v = v.Convert(by)
+		}
+		if !ok || v.IsNil() {
+			panic(vm.NilDereference)
+		}
+		return rtype.CallHidden(v, hiddenIndex(v.Type(), name), args)
+	}
+}
+
 // promoted returns a function that calls a method of an embedded field, at
 // path.
 func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflect.Value) []reflect.Value {
@@ -563,7 +620,7 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 		call = m.direct(m.declare(n), f)
 	}
 	path = path[:len(path)-1]
-	placed := m.hooks.Placed != nil && f.Pkg() != nil && slices.Contains([]string{"testing", "log", "sync"}, f.Pkg().Path())
+	placed := m.hooks.Placed != nil && (f.Pkg() != nil && slices.Contains([]string{"testing", "log", "sync"}, f.Pkg().Path()) || m.hooks.PlacedIn(f) != "")
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
 		if call != nil {
 			v, ok := vm.ReceiverIn(v, path, byPointer)

@@ -5,6 +5,7 @@ import (
 	"log"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -95,9 +96,22 @@ func promotedField(t reflect.Type, method string) int {
 	return i
 }
 
+// generics holds the names of the methods that generic types of compiled cells declare,
+// by the path and the name of the type.
+var generics sync.Map // string -> []string
+
+// DeclareGeneric registers a generic type of a compiled cell for Placed.
+func DeclareGeneric(name string, t *types.Named) {
+	var methods []string
+	for m := range t.Methods() {
+		methods = append(methods, m.Name())
+	}
+	generics.Store(name, methods)
+}
+
 // promotes returns what promotedField does, and how deep the method is declared.
-// The function of a method that is declared nowhere has no file of its own. (That of
-// an instance of a generic type has none either: such a method counts as declared.)
+// The function of a method that is declared nowhere has no file of its own. That of
+// an instance of a generic type has none either: see DeclareGeneric.
 // Types in within contain this one.
 func promotes(t reflect.Type, method string, within map[reflect.Type]bool) (field, depth int) {
 	m, ok := t.MethodByName(method)
@@ -105,8 +119,13 @@ func promotes(t reflect.Type, method string, within map[reflect.Type]bool) (fiel
 	if t.Kind() == reflect.Pointer {
 		st = t.Elem()
 	}
-	if !ok || st.Kind() != reflect.Struct || strings.Contains(st.Name(), "[") {
+	if !ok || st.Kind() != reflect.Struct {
 		return -1, 0
+	}
+	if generic, _, ok := strings.Cut(st.Name(), "["); ok {
+		if declared, ok := generics.Load(st.PkgPath() + "." + generic); !ok || slices.Contains(declared.([]string), method) {
+			return -1, 0
+		}
 	}
 	if of, ok := st.MethodByName(method); ok {
 		m = of

@@ -105,6 +105,7 @@ func (l *Library) standIns() map[string]any {
 	maps.Copy(all, mapMethods())
 	maps.Copy(all, encoderMethods())
 	maps.Copy(all, streamMethods())
+	maps.Copy(all, commandMethods())
 	return all
 }
 

@@ -49,8 +49,8 @@ func sizedStd() map[string]sized {
 		"(*math/big.Int).MulRange":    func3((*big.Int).MulRange, func(_ *big.Int, a, b int64) float64 { return factorial(a, b) }),
 		"(*math/big.Int).Binomial":    func3((*big.Int).Binomial, func(_ *big.Int, n, k int64) float64 { return float64(min(n, 64*min(k, n-k))) / 8 }),
 		"(*math/big.Float).SetPrec":   func2((*big.Float).SetPrec, func(_ *big.Float, n uint) float64 { return float64(min(n, big.MaxPrec)) / 8 }),
-		"(*math/big.Float).Text":      func3((*big.Float).Text, func(_ *big.Float, _ byte, prec int) float64 { return 2 * float64(prec) }),
-		"(*math/big.Float).Append":    func4((*big.Float).Append, func(_ *big.Float, _ []byte, _ byte, prec int) float64 { return 2 * float64(prec) }),
+		"(*math/big.Float).Text":      func3((*big.Float).Text, func(x *big.Float, _ byte, prec int) float64 { return digits(x, prec) }),
+		"(*math/big.Float).Append":    func4((*big.Float).Append, func(x *big.Float, _ []byte, _ byte, prec int) float64 { return digits(x, prec) }),
 		"(*math/big.Rat).FloatString": func2((*big.Rat).FloatString, func(_ *big.Rat, prec int) float64 { return 3 * float64(prec) }),
 
 		"math/rand/v2.Perm":         func1(rand.Perm, func(n int) float64 { return bytesOf(8, n) }),
@@ -196,6 +196,11 @@ func elements(t reflect.Type, k reflect.Kind, n int) float64 {
 		each += float64(t.Key().Size()) + 1
 	}
 	return bytesOf(each, n)
+}
+
+// digits returns the size of a number written out.
+func digits(x *big.Float, prec int) float64 {
+	return 2*float64(prec) + math.Abs(float64(x.MantExp(nil)))
 }
 
 // power returns the size of x to the power of y, modulo m.

@@ -25,6 +25,10 @@ func (l *Library) overrideTesting(set func(name string, f any)) {
 	set("RunTests", func(match func(pat, str string) (bool, error), tests []testing.InternalTest) bool {
 		return testing.RunTests(match, l.survivingAll(tests))
 	})
+	set("Benchmark", func(f func(*testing.B)) testing.BenchmarkResult {
+		present(f != nil)
+		return testing.Benchmark(f)
+	})
 }
 
 // testingMethods returns stand-ins for methods of package testing.
@@ -32,6 +36,32 @@ func (l *Library) testingMethods() map[string]any {
 	return map[string]any{
 		"(*testing.M).Run": l.runTests,
 		"(*testing.T).Run": l.runTest,
+		"(*testing.B).Run": func(b *testing.B, name string, f func(*testing.B)) bool {
+			present(f != nil)
+			running(b)
+			return b.Run(name, f)
+		},
+		"(*testing.B).RunParallel": func(b *testing.B, f func(*testing.PB)) {
+			present(f != nil)
+			running(b)
+			b.RunParallel(f)
+		},
+	}
+}
+
+// present panics as the call of a nil function does: package testing would call it in a
+// goroutine of its own.
+func present(ok bool) {
+	if !ok {
+		panic(vm.NilDereference)
+	}
+}
+
+// running panics if a test or benchmark has ended: package testing would do so in a
+// goroutine of its own.
+func running(tb testing.TB) {
+	if tb.Context().Err() != nil {
+		panic("testing: Run after " + tb.Name() + " has ended")
 	}
 }
 

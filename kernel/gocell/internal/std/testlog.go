@@ -143,6 +143,7 @@ func (l *Library) testPlace(tb testing.TB) (at vm.Caller, ok bool) {
 
 // runTest is (*testing.T).Run.
 func (l *Library) runTest(t *testing.T, name string, f func(*testing.T)) bool {
+	running(t)
 	by := subtest{t, l.machine.AllCallers()}
 	return t.Run(name, func(t *testing.T) {
 		subtests.Store(t, by)
