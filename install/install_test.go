@@ -317,6 +317,9 @@ func cannotWrite(t *testing.T, prefix string, want []string) {
 // TestBuildFails checks that an earlier installation stays unchanged if the
 // build fails.
 func TestBuildFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	prefix := t.TempDir()
 	at := inPrefix(t, prefix)
 	before := files(t, prefix)

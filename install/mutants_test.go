@@ -79,6 +79,9 @@ func TestMutantsIn(t *testing.T) {
 // Of the changes of a package those are caught that its test sees, and the same seed
 // draws the same.
 func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	root := t.TempDir()
 	old := renewed("", "a/b", score{10, 9, time.Second, 2}, []string{"a/b/c.go:7: without `x()`"})
 	for name, text := range map[string]string{"go.mod": "module half\n\ngo 1.26\n", "half.go": half, "half_test.go": halfTest, mutantsFile: old} {

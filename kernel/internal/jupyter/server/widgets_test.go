@@ -5,6 +5,9 @@ import "testing"
 // TestWidgets moves a slider with jupyter_client and runs its cell with
 // nbclient, see testdata/widgets.py.
 func TestWidgets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	needPython(t, "nbclient")
 	const interact = `widget.Interact(func(k int) *plot.Plot {
 	if k == 1000 {

@@ -447,6 +447,9 @@ func TestReflected(t *testing.T) {
 // A subscriber that stops reading neither blocks the kernel nor fills its
 // memory, and the other subscribers miss nothing.
 func TestHungSubscriber(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, conn := range connections(t) {
 		t.Run(name, func(t *testing.T) {
 			opts := hostileOptions()

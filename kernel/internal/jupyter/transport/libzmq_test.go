@@ -29,6 +29,9 @@ func jupyterClient(t *testing.T) string {
 
 // TestLibzmq drives the sockets through jupyter_client and libzmq.
 func TestLibzmq(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	python := jupyterClient(t)
 	for name, conn := range connections(t) {
 		t.Run(name, func(t *testing.T) {
