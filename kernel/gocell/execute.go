@@ -124,14 +124,8 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		run.Begin(func() { s.recall(src.Recalled) })
 	}
 
-	if err := s.compiled.Build(run.Context(), c.Natives, out); err != nil {
-		if err := run.Context().Err(); err != nil {
-			return s.runtimeError(run, err)
-		}
-		if away := compiled.Unavailable(nil); errors.As(err, &away) {
-			return &notHere{s.compileError(number, err)}
-		}
-		return s.compileError(number, err)
+	if err := s.buildNatives(run, c, number, out); err != nil {
+		return err
 	}
 	s.errorVars.note(s.machine.Files(), c)
 	errorVars := s.errorVars.of(c)
@@ -167,6 +161,20 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 			return s.runtimeError(run, err) // the cell returned because it was interrupted
 		}
 		return s.failure([]vm.Frame{at}, vm.Failure{Err: failed})
+	}
+	return nil
+}
+
+// buildNatives builds what a cell has the toolchain compile.
+func (s *Session) buildNatives(run *vm.Cell, c *check.Checked, number int, out engine.Outputs) error {
+	if err := s.compiled.Build(run.Context(), c.Natives, out); err != nil {
+		if err := run.Context().Err(); err != nil {
+			return s.runtimeError(run, err)
+		}
+		if away := compiled.Unavailable(nil); errors.As(err, &away) {
+			return &notHere{s.compileError(number, err)}
+		}
+		return s.compileError(number, err)
 	}
 	return nil
 }
