@@ -26,7 +26,9 @@ func TestJupyterLab(t *testing.T) {
 	if !frontEndBuilt(root) {
 		missing(t, "JupyterLab is not set up; `go run ./install -test` does it")
 	}
-	at := inPrefix(t, t.TempDir())
+	prefix := t.TempDir()
+	t.Setenv("PYTHONUSERBASE", prefix) // where the exporter is written
+	at := inPrefix(t, prefix)
 	ctx, cancel := context.WithTimeout(t.Context(), 18*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, frontEnd(root), "smoke", "dace",

@@ -133,6 +133,9 @@ type Info struct {
 	// concurrently. Then subshells run their cells and handle their comm
 	// messages while another cell runs; otherwise these wait for that cell.
 	Concurrent bool
+	// Beside reports of a Concurrent engine whether a cell does not wait for the one
+	// that runs, as it shows that one's outputs again. It may be nil.
+	Beside func(code string) bool
 }
 
 // LanguageInfo returns what the kernel's answer to kernel_info_request and a notebook's

@@ -87,10 +87,11 @@ has run. The command dace fmt formats a whole notebook.
 
 	%fmt on
 	%fmt off`
-	aboutOutput = `CELL is a number; without it, the cell that runs (asked from a subshell's console) or
-has run last. FROM-TO are lines of its text, -f writes them to a file. Of text
-beyond a megabyte a notebook shows the beginning and the end; 64 MB of each cell
-are kept, and 256 MB in all.
+	aboutOutput = `CELL is a number; without it, the cell that runs, or has run last. It does not wait for
+the cell that runs, whose lines, bars and figures go on here, also where the page was
+loaded again. FROM-TO are lines of its text, -f writes them to a file. Of text beyond
+a megabyte a notebook shows the beginning and the end; 64 MB of each cell are kept,
+and 256 MB in all.
 
 	%output
 	%output 3 1000-1100

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,16 +133,22 @@ func (o *outputs) find(number, asking int) (*kept, error) {
 		}
 		return nil, fmt.Errorf("nothing is kept of cell %d", number)
 	}
-	for _, running := range []bool{true, false} {
-		for _, n := range slices.Backward(o.order) {
-			k := o.cells[n]
-			k.mu.Lock()
-			ok := n != asking && (k.running || !running) && len(k.events) > 0
-			k.mu.Unlock()
-			if ok {
-				return k, nil
-			}
+	var found *kept
+	for _, n := range slices.Backward(o.order) {
+		k := o.cells[n]
+		k.mu.Lock()
+		running, shows := k.running, len(k.events) > 0
+		k.mu.Unlock()
+		switch {
+		case n == asking:
+		case running && (shows || found == nil):
+			return k, nil
+		case shows && found == nil:
+			found = k
 		}
+	}
+	if found != nil {
+		return found, nil
 	}
 	return nil, errors.New("no cell has shown anything")
 }
@@ -372,6 +379,12 @@ func (k *kept) reader() io.Reader {
 	}
 	return io.MultiReader(io.NewSectionReader(k.file, 0, k.size), strings.NewReader(gap), bytes.NewReader(slices.Clone(k.tail)))
 }
+
+var besideCell = regexp.MustCompile(`^\s*%output(\s+[0-9]+)?\s*$`)
+
+// beside reports whether a cell runs beside another one: %output, which goes on with
+// what that shows.
+func (s *Session) beside(code string) bool { return s.opts.KeepOutputs && besideCell.MatchString(code) }
 
 // output is the magic %output.
 func (s *Session) output(ctx context.Context, c *magic.Call) error {

@@ -228,6 +228,7 @@ func (s *Session) Info() engine.Info {
 			{Text: "gonum/plot", URL: "https://pkg.go.dev/gonum.org/v1/plot"},
 		},
 		Concurrent: true,
+		Beside:     s.beside,
 	}
 }
 

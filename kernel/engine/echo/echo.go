@@ -58,6 +58,7 @@ func (e *Engine) Info() engine.Info {
 		Banner:            "echo: repeats what it is told",
 		HelpLinks:         []engine.HelpLink{{Text: "Jupyter", URL: "https://jupyter.org"}},
 		Concurrent:        true,
+		Beside:            func(code string) bool { return strings.HasPrefix(code, "%print beside") },
 	}
 }
 

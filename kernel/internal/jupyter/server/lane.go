@@ -16,6 +16,7 @@ type lane struct {
 	queue    chan queued
 	received atomic.Int64  // number of the last message in the queue
 	pending  atomic.Int64  // messages that are in the queue or being answered
+	cells    atomic.Int64  // execute requests among them
 	gone     chan struct{} // closed when the lane's subshell is deleted
 	aborted  int64         // execute requests up to this number are aborted; only serve's goroutine uses it
 	comms    commRun
@@ -38,9 +39,14 @@ func newLane(s *server, ch wire.Channel) *lane {
 	return &lane{server: s, channel: ch, queue: make(chan queued, queueLength), gone: make(chan struct{})}
 }
 
+func isCell(m wire.Message) bool { return m.Header.MsgType == "execute_request" }
+
 // push appends a message to the queue.
 func (l *lane) push(ctx context.Context, m wire.Message) {
 	l.pending.Add(1)
+	if isCell(m) {
+		l.cells.Add(1)
+	}
 	number := l.received.Add(1)
 	if l.server.comms.forOpen(m) {
 		l.comms.queued(number)
@@ -77,6 +83,9 @@ func (l *lane) serve(ctx context.Context) {
 // answer answers one request under a context that an interrupt cancels.
 func (l *lane) answer(ctx context.Context, q queued) {
 	defer l.pending.Add(-1)
+	if isCell(q.message) {
+		defer l.cells.Add(-1)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	l.mu.Lock()
 	l.cancel, l.current = cancel, q.message.Header

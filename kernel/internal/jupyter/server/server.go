@@ -68,6 +68,7 @@ type server struct {
 	control *lane
 	asides  *lane // requests of questions, answered while their own lane is busy
 
+	beside    *lane // cells that show what the running cell of the shell shows
 	debugging *lane // debug requests, of the control channel
 
 	working working
@@ -122,6 +123,7 @@ func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, 
 	s.shell = newLane(s, wire.Shell)
 	s.control = newLane(s, wire.Control)
 	s.asides = newLane(s, wire.Shell)
+	s.beside = newLane(s, wire.Shell)
 	s.debugging = newLane(s, wire.Control)
 	s.debugs()
 	s.subshells = make(map[string]*lane)
@@ -142,7 +144,7 @@ func (s *server) run(ctx context.Context) error {
 	s.iopub.status(wire.Header{}, "starting")
 
 	failed := make(chan error, 3)
-	for _, l := range []*lane{s.shell, s.control, s.asides, s.debugging} {
+	for _, l := range []*lane{s.shell, s.control, s.asides, s.beside, s.debugging} {
 		s.lanes.Go(func() { l.serve(ctx) })
 	}
 	s.serving = ctx
@@ -210,6 +212,7 @@ func (s *server) receive(ctx context.Context, ch wire.Channel, deliver func(cont
 // interrupt request, zero for a signal.
 func (s *server) interrupt(by wire.Header) {
 	any := s.shell.cancelCurrent(by)
+	any = s.beside.cancelCurrent(by) || any
 	any = s.debugging.cancelCurrent(wire.Header{}) || any
 	s.subshellsMu.Lock()
 	defer s.subshellsMu.Unlock()

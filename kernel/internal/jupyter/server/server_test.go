@@ -37,6 +37,7 @@ var kernelTests = map[string]func(*testing.T, *kernel){
 	"Order":             testOrder,
 	"LateOutput":        testLateOutput,
 	"LateUnwatched":     testLateOutputUnwatched,
+	"Beside":            testBeside,
 	"Coalescing":        testCoalescing,
 	"OutputWhileRuns":   testOutputWhileRuns,
 	"BigOutput":         testBigOutput,
@@ -388,6 +389,19 @@ func testLateOutputUnwatched(t *testing.T, k *kernel) {
 		_, outs := k.execute("%sleep 150ms")
 		all += describe(outs)
 	}
+}
+
+// testBeside checks that a cell which shows what another one shows does not wait for it.
+func testBeside(t *testing.T, k *kernel) {
+	id := k.send(wire.Shell, "execute_request", executeObject("%print 1\n%loop"))
+	for len(k.iopub[id]) == 0 {
+		k.nextOutput()
+	}
+	if reply, outs := k.execute("%print beside"); reply["status"] != "ok" || describe(outs) != "stdout beside\n" {
+		t.Errorf("%v, shows %s", reply, describe(outs))
+	}
+	k.server.interrupt(wire.Header{})
+	k.reply(wire.Shell, id, "execute_reply")
 }
 
 func testCoalescing(t *testing.T, k *kernel) {

@@ -13,7 +13,9 @@ import (
 // route passes a message of the shell channel to the lane of its subshell, or
 // to that of the main shell. If that lane is busy, a question goes to the
 // lane asides instead, which answers at once. If the lane is idle,
-// it answers the request itself, so that the answer reflects the cells before.
+// it answers the request itself, so that the answer reflects the cells before. A cell
+// that shows again what the running one shows goes to the lane beside, unless another
+// cell waits before it.
 func (s *server) route(ctx context.Context, m wire.Message) {
 	l := s.shell
 	if id := m.Header.Subshell; id != "" {
@@ -22,7 +24,16 @@ func (s *server) route(ctx context.Context, m wire.Message) {
 	if l == nil || messageTypes[m.Header.MsgType].question && l.pending.Load() > 0 {
 		l = s.asides // also for an unknown subshell: the reply is an error
 	}
+	if l == s.shell && l.cells.Load() == 1 && s.turn == nil && s.isBeside(m) {
+		l = s.beside
+	}
 	l.push(ctx, m)
+}
+
+func (s *server) isBeside(m wire.Message) bool {
+	beside := s.engine.Info().Beside
+	var q executeRequest
+	return beside != nil && isCell(m) && m.Unmarshal(&q) == nil && beside(q.Code)
 }
 
 // subshell returns the lane of a subshell, or nil if there is none with this id.
