@@ -69,6 +69,14 @@ func (k *concurrent) direct(c *vm.Cell, out engine.Outputs) {
 	goroutine.SetDefault(c)
 }
 
+// finishCell ends a cell of the notebook, and tells its outputs where it lasts.
+func (k *concurrent) finishCell(c *vm.Cell, out engine.Outputs) {
+	if o, ok := out.(engine.LastingOutputs); ok && c.Lasts() {
+		o.Lasts()
+	}
+	k.finish(c)
+}
+
 // finish ends a cell, and directs the streams to the cell that started before it and
 // still runs.
 func (k *concurrent) finish(c *vm.Cell) {

@@ -114,12 +114,7 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 			result(values)
 		}
 	})
-	defer s.finish(run)
-	defer func() {
-		if o, ok := out.(engine.LastingOutputs); ok && run.Lasts() {
-			o.Lasts()
-		}
-	}()
+	defer s.finishCell(run, out)
 	if len(src.Recalled) > 0 {
 		run.Begin(func() { s.recall(src.Recalled) })
 	}
