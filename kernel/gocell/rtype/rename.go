@@ -54,6 +54,8 @@ func Rename(t reflect.Type, pkgPath string, rename func(name string) string) err
 // retext changes the text of the types of a module, and sorts its list of types again,
 // in which package reflect searches by text. The new text is no longer than the old one:
 // it takes its place.
+//
+//go:nocheckptr
 func retext(section unsafe.Pointer, offsets []int32, rename func(text string) string) error {
 	changed := false
 	for _, off := range offsets {
@@ -86,10 +88,15 @@ func retext(section unsafe.Pointer, offsets []int32, rename func(text string) st
 		return fmt.Errorf("rtype: the list of types: %w", err)
 	}
 	slices.SortStableFunc(offsets, func(a, b int32) int {
-		return strings.Compare(typeOf(unsafe.Add(section, a)).String(), typeOf(unsafe.Add(section, b)).String())
+		return strings.Compare(typeIn(section, a).String(), typeIn(section, b).String())
 	})
 	return nil
 }
+
+// typeIn returns the type whose descriptor is at an offset in a module.
+//
+//go:nocheckptr
+func typeIn(section unsafe.Pointer, off int32) reflect.Type { return typeOf(unsafe.Add(section, off)) }
 
 // plugins holds the modules whose types RenameLoaded has seen, by where these begin.
 // It grows with the plugins, which live as long as

@@ -18,6 +18,7 @@ import (
 const (
 	longestConst = 16 << 20 // bytes of a constant
 	mostParts    = 1 << 20  // fields of a type, those of its fields' types included
+	deepestType  = 200      // types without names that are written within each other
 )
 
 // sizer estimates the lengths of constant texts, and the fields of types.
@@ -52,6 +53,9 @@ func (p *Program) excess(fset *token.FileSet, decls []ast.Decl) (errs []types.Er
 			return true
 		})
 	}
+	if pos := tooNested(decls); pos.IsValid() {
+		return []types.Error{{Fset: fset, Pos: pos, Msg: fmt.Sprintf("more than %d types are written within each other here: give those in between names", deepestType)}}
+	}
 	for _, t := range named {
 		if n := s.parts(t.Type); n > mostParts && len(errs) == 0 {
 			errs = append(errs, types.Error{Fset: fset, Pos: t.Pos(), Msg: fmt.Sprintf("%s has %.3g fields, those of its fields' types included: at most %d are possible; a pointer to a type does not count", t.Name.Name, n, mostParts)})
@@ -63,6 +67,35 @@ func (p *Program) excess(fset *token.FileSet, decls []ast.Decl) (errs []types.Er
 		}
 	}
 	return errs
+}
+
+// tooNested returns the place of a type that is written within too many others: the text
+// of each holds those of all in it.
+func tooNested(decls []ast.Decl) (found token.Pos) {
+	var path []bool // whether the nodes around are types
+	levels := 0
+	for _, d := range decls {
+		ast.Inspect(d, func(n ast.Node) bool {
+			if n == nil {
+				if path[len(path)-1] {
+					levels--
+				}
+				path = path[:len(path)-1]
+				return false
+			}
+			is := false
+			switch n.(type) {
+			case *ast.StructType, *ast.InterfaceType, *ast.FuncType, *ast.MapType, *ast.ChanType, *ast.ArrayType:
+				is = true
+				if levels++; levels > deepestType && !found.IsValid() {
+					found = n.Pos()
+				}
+			}
+			path = append(path, is)
+			return true
+		})
+	}
+	return found
 }
 
 // declare notes the values of the constants of a declaration.
