@@ -315,6 +315,8 @@ for nb in ours, theirs:
     for c in nb.cells:
         times = c.metadata.pop("execution", {})
         for o in c.outputs:
+            if "image/png" in o.get("data", {}): # pages get the figure in the theme's colours, too
+                o.data.pop("text/html", None)
             if o.output_type == "error":
                 o.traceback = "\\n".join(o.traceback)
 late = theirs.cells[-2].outputs[0].data # nbclient cannot add outputs to a cell that has ended
