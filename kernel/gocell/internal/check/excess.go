@@ -72,26 +72,27 @@ func (p *Program) excess(fset *token.FileSet, decls []ast.Decl) (errs []types.Er
 // tooNested returns the place of a type that is written within too many others: the text
 // of each holds those of all in it.
 func tooNested(decls []ast.Decl) (found token.Pos) {
-	var path []bool // whether the nodes around are types
-	levels := 0
+	const pointers = 10 // that weigh as much as another type
+	var path []int      // what the nodes around weigh
+	weight := 0
 	for _, d := range decls {
 		ast.Inspect(d, func(n ast.Node) bool {
 			if n == nil {
-				if path[len(path)-1] {
-					levels--
-				}
+				weight -= path[len(path)-1]
 				path = path[:len(path)-1]
 				return false
 			}
-			is := false
+			own := 0
 			switch n.(type) {
+			case *ast.StarExpr:
+				own = 1
 			case *ast.StructType, *ast.InterfaceType, *ast.FuncType, *ast.MapType, *ast.ChanType, *ast.ArrayType:
-				is = true
-				if levels++; levels > deepestType && !found.IsValid() {
-					found = n.Pos()
-				}
+				own = pointers
 			}
-			path = append(path, is)
+			if weight += own; weight > deepestType*pointers && !found.IsValid() {
+				found = n.Pos()
+			}
+			path = append(path, own)
 			return true
 		})
 	}
