@@ -1,6 +1,7 @@
 package brkga_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -81,5 +82,13 @@ func TestForBudget(t *testing.T) {
 				t.Errorf("%s, %d evaluations: %v reaches %.2f of %.2f; want at least 0.95 of it", p.Name(), evaluations, r.Settings.Config, mean[chosen], slices.Max(mean))
 			}
 		}
+	}
+}
+
+// What is no result is an error, and changes nothing.
+func TestResultOfBadJSON(t *testing.T) {
+	r := brkga.Result{Value: 3}
+	if err := json.Unmarshal([]byte(`{"evaluations": "many"}`), &r); err == nil || r.Value != 3 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -1,0 +1,157 @@
+package portfolio_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dace.local/dacelib/brkga"
+	"dace.local/dacelib/farm"
+	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
+	"dace.local/dacelib/problem/onemax"
+	"dace.local/dacelib/run"
+)
+
+// backwards is a pool that has computed the last unit first, and spoils results.
+type backwards struct {
+	farm.Pool
+	spoil func(result []byte) []byte
+}
+
+func (b backwards) Do(ctx context.Context, units []farm.Unit, done func(i int, result []byte) error) error {
+	results := make([][]byte, len(units))
+	if err := b.Pool.Do(ctx, units, func(i int, r []byte) error { results[i] = r; return nil }); err != nil {
+		return err
+	}
+	for i := len(units) - 1; i >= 0; i-- {
+		if err := done(i, b.spoil(results[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unspoiled(r []byte) []byte { return r }
+
+// A farm changes neither what a test nor what a normalisation finds, and events come in
+// the instances' order whichever is done first.
+func TestFarm(t *testing.T) {
+	ctx := context.Background()
+	three := append(instances(), onemax.Random(3, 20))
+	pap := portfolio.BRKGA("pap", []brkga.Config{brkga.Default(), {Elites: 5, Offspring: 10, Mutants: 5, Bias: 0.6}})
+	tested := func(pool farm.Pool) (out []portfolio.Result, events []run.Event, err error) {
+		s := small
+		s.Farm, s.OnEvent = pool, func(e run.Event) { events = append(events, e) }
+		out, err = pap.Run(ctx, three, s)
+		return out, events, err
+	}
+	want, wantEvents, err := tested(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pool := range map[string]farm.Pool{"local": farm.Local(1), "backwards": backwards{farm.Local(2), unspoiled}} {
+		got, events, err := tested(pool)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
+		}
+		if len(events) != 3 {
+			t.Fatalf("%s: %d events", name, len(events))
+		}
+		for i, e := range events {
+			if w := wantEvents[i]; e.Step != i+1 || e.Value != want[i].Mean || e.Best != w.Best || e.Detail != w.Detail {
+				t.Errorf("%s: event %d is %+v, want %+v", name, i, e, w)
+			}
+		}
+	}
+	for _, sample := range []int{2, 12_345} {
+		want, err := portfolio.Normalise(ctx, three, sample, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := portfolio.NormaliseOn(ctx, farm.Local(2), three, sample, 3)
+		if err != nil || len(got) != len(want) {
+			t.Fatal(got, err)
+		}
+		for i := range want {
+			if g, w := got[i].(*portfolio.Instance).Range(), want[i].(*portfolio.Instance).Range(); g != w {
+				t.Errorf("%d solutions of instance %d: %v on a farm, %v here", sample, i, g, w)
+			}
+		}
+	}
+}
+
+// What a worker sends that is no result, and an instance that fails there, are errors.
+func TestFarmFails(t *testing.T) {
+	ctx := context.Background()
+	spoiled := backwards{farm.Local(1), func([]byte) []byte { return []byte("{") }}
+	if _, err := portfolio.NormaliseOn(ctx, spoiled, instances(), 100, 1); err == nil {
+		t.Error("half a range is taken")
+	}
+	one, err := json.Marshal(map[string]farm.Floats{"range": {1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := backwards{farm.Local(1), func([]byte) []byte { return one }}
+	if _, err := portfolio.NormaliseOn(ctx, short, instances(), 100, 1); err == nil || !strings.Contains(err.Error(), "a range of 1 numbers") {
+		t.Error(err)
+	}
+	s := small
+	s.Farm = spoiled
+	if _, err := portfolio.BRKGAPAP().Run(ctx, instances(), s); err == nil {
+		t.Error("half a result is taken")
+	}
+	s.Farm = farm.Local(1)
+	unknown := portfolio.BRKGA("zero", []brkga.Config{{}})
+	if _, err := unknown.Run(ctx, instances(), s); err == nil {
+		t.Error("a configuration that is none runs")
+	}
+}
+
+// A normalisation looks at as many solutions as it says, and an instance passes on why
+// it has no value.
+func TestNormaliseCounts(t *testing.T) {
+	ctx := context.Background()
+	counted := problem.Count(onemax.Random(1, 12), math.MaxInt)
+	if _, err := portfolio.Normalise(ctx, []problem.Problem{counted}, 25_000, 1); err != nil || counted.Evaluations() != 25_000 {
+		t.Errorf("%d solutions, %v", counted.Evaluations(), err)
+	}
+	if _, err := portfolio.Normalise(ctx, []problem.Problem{onemax.Random(1, 12)}, 1, 1); err == nil || !strings.Contains(err.Error(), "at least 2") {
+		t.Error(err)
+	}
+	why := errors.New("it is broken")
+	broken := false
+	n := portfolio.Within(problem.FromContext("breaks", 5, func(context.Context, []bool) (float64, error) {
+		if broken {
+			return 0, why
+		}
+		return 1, nil
+	}), portfolio.Range{Min: 0, Max: 2})
+	if v, err := problem.Value(ctx, n, make([]bool, 5)); err != nil || v != 0.5 {
+		t.Error(v, err)
+	}
+	broken = true
+	if _, err := problem.Value(ctx, n, make([]bool, 5)); !errors.Is(err, why) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// The defaults are the paper's: 800 evaluations a member, 20 repeats.
+func TestDefaults(t *testing.T) {
+	r, err := portfolio.BRKGA("one", []brkga.Config{brkga.Default()}).Run(context.Background(), []problem.Problem{onemax.Random(1, 40)}, portfolio.Settings{})
+	if err != nil || len(r[0].Values) != 20 || r[0].Evaluations != 20*800 {
+		t.Errorf("%d values of %d evaluations, %v", len(r[0].Values), r[0].Evaluations, err)
+	}
+}
+
+func TestMemberSeedsString(t *testing.T) {
+	for m, want := range map[portfolio.MemberSeeds]string{-1: "MemberSeeds(-1)", portfolio.SeedsByReading: "by reading", portfolio.OwnSeeds: "own", portfolio.SharedSeed: "shared", 3: "MemberSeeds(3)"} {
+		if m.String() != want {
+			t.Errorf("%d: %s", int(m), m)
+		}
+	}
+}
