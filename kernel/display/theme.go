@@ -275,7 +275,7 @@ func describePlot(v reflect.Value) string {
 		if kind == "legend" { // package figure's, a list of keys
 			names = append(names, namesIn(x, "name")...)
 		}
-		if kind == "" || kind == "grid" || kind == "legend" {
+		if plotterWords[kind] == [2]string{} {
 			continue
 		}
 		if count[kind]++; count[kind] == 1 {
@@ -286,16 +286,30 @@ func describePlot(v reflect.Value) string {
 		return fmt.Sprintf("%d figures: %s", len(plots), strings.Join(plots, "; "))
 	}
 	for i, kind := range kinds {
-		if kinds[i] = "1 " + kind; count[kind] > 1 {
-			kinds[i] = fmt.Sprintf("%d × %s", count[kind], kind)
+		if kinds[i] = plotterWords[kind][0]; count[kind] > 1 {
+			kinds[i] = fmt.Sprintf("%d %s", count[kind], plotterWords[kind][1])
 		}
 	}
 	parts = append(parts, kinds...)
+	text := strings.Join(parts, ", ")
 	names = append(names, namesIn(field(v, "Legend", "entries"), "text")...)
 	if len(names) > 0 {
-		parts = append(parts, "of "+cut(strings.Join(names, ", "), 200))
+		text += " (" + cut(strings.Join(names, ", "), 200) + ")"
 	}
-	return strings.Join(parts, ", ")
+	return text
+}
+
+// plotterWords are the words for one and for several plotters, by their types' names. What
+// stands beside them, such as grids and labels, has none.
+var plotterWords = map[string][2]string{
+	"line": {"a line", "lines"}, "function": {"a curve", "curves"}, "scatter": {"points", "sets of points"},
+	"boxplot": {"a box", "boxes"}, "quartplot": {"a box", "boxes"}, "barchart": {"bars", "sets of bars"}, "histogram": {"a histogram", "histograms"},
+	"heatmap": {"a heat map", "heat maps"}, "heat": {"a heat map", "heat maps"}, "contour": {"contours", "sets of contours"},
+	"polygon": {"an area", "areas"}, "band": {"a band", "bands"}, "yerrorbars": {"error bars", "sets of error bars"}, "xerrorbars": {"error bars", "sets of error bars"},
+	"field": {"arrows", "sets of arrows"}, "sankey": {"flows", "sets of flows"},
+	// Those of package figure.
+	"box": {"a box", "boxes"}, "bar": {"bars", "sets of bars"}, "counts": {"a histogram", "histograms"},
+	"diagram": {"a diagram", "diagrams"}, "estimate": {"an interval", "intervals"},
 }
 
 // field returns a field by a path of names, the zero Value where there is none.

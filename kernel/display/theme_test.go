@@ -111,7 +111,7 @@ func TestDescribe(t *testing.T) {
 	p := figures.Lines("Squares", "n", "value", []figures.Curve{{Name: "a <b>", X: []float64{1, 2}, Y: []float64{1, 4}}, {Name: "c", X: []float64{1, 2}, Y: []float64{2, 4}}})
 	p.Y.Scale = plot.LogScale{}
 	text := describe(p)
-	for _, want := range []string{"figure: Squares", "x: n", "y: value (logarithmic)", "2 ", "of a <b>, c"} {
+	for _, want := range []string{"figure: Squares", "x: n", "y: value (logarithmic)", "2 ", "2 lines (a <b>, c)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "5fbfcde93ca6981987fc5f829db8fa25984351ed49acc3840807267ac28d9794"
+const Sum = "d449d3e30125f7058bada1bd2444e1a63ecb0decd14bf74de56524950938efff"
