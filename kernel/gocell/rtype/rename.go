@@ -107,8 +107,8 @@ var plugins = struct {
 }{modules: map[unsafe.Pointer]bool{}}
 
 // RenameLoaded does so for all struct types of the plugins that were loaded since it
-// was called last, and changes the texts of all their types by text, which returns none
-// that is longer. The run time has not allocated a plugin's memory, which the checks of
+// was called last, and, if [Retexts], changes the texts of all their types by text, which
+// returns none that is longer. The run time has not allocated a plugin's memory, which the checks of
 // pointers under the race detector take for a mistake.
 //
 //go:nocheckptr
@@ -117,6 +117,7 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 	defer plugins.Unlock()
 	var errs []error
 	sections, offsets := typelinks()
+	retexts := Retexts()
 	for i, section := range sections {
 		if i == 0 || plugins.modules[section] {
 			continue
@@ -125,9 +126,20 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 		for _, off := range offsets[i] {
 			errs = append(errs, Rename(typeOf(unsafe.Add(section, off)), pkgPath, rename))
 		}
-		errs = append(errs, retext(section, offsets[i], text))
+		if retexts {
+			errs = append(errs, retext(section, offsets[i], text))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// Retexts reports whether RenameLoaded changes texts: from Go 1.27 on typelinks returns
+// copies of the lists in which package reflect searches by text, which then cannot be
+// sorted again.
+func Retexts() bool {
+	_, one := typelinks()
+	_, other := typelinks()
+	return &one[0][0] == &other[0][0]
 }
 
 // typelinks returns, for each module, where its types begin, and the offsets of their
