@@ -28,7 +28,9 @@ func parse(t testing.TB, text string) solver.Config {
 }
 
 // own reports whether a solver is one of these tests'.
-func own(s solver.Solver) bool { return slices.Contains([]string{"climb", "panics", "mine"}, s.Name()) }
+func own(s solver.Solver) bool {
+	return slices.Contains([]string{"climb", "panics", "mine", "searched"}, s.Name())
+}
 
 func TestConfigForms(t *testing.T) {
 	choices := smac.Space{Params: []smac.Param{
