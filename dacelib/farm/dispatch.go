@@ -921,9 +921,7 @@ func (d *Dispatcher) take(c *call, r Result, known bool) error {
 	d.counts.Done++
 	c.stage.Done++
 	d.counts.Seconds += r.Seconds
-	if m != nil && m.running {
-		d.counts.Running--
-	} else {
+	if m == nil { // known before messages were cut
 		d.counts.Waiting--
 	}
 	d.mu.Unlock()
@@ -940,10 +938,18 @@ func (d *Dispatcher) take(c *call, r Result, known bool) error {
 	return c.deliver(&r)
 }
 
-// strike takes a unit off a message, and forgets a message without units.
+// strike takes a unit off a message and off the counts, and forgets a message without
+// units.
 func (d *Dispatcher) strike(c *call, m *sent, key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	switch {
+	case !m.left[key]:
+	case m.running:
+		d.counts.Running--
+	default:
+		d.counts.Waiting--
+	}
 	delete(m.left, key)
 	if _, ok := c.sent[m.ID]; ok && len(m.left) == 0 {
 		delete(c.sent, m.ID)

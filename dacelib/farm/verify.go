@@ -166,13 +166,6 @@ func (d *Dispatcher) vote(c *call, m *sent, e event) error {
 	if !m.Check || !m.left[e.key] {
 		return nil
 	}
-	d.mu.Lock()
-	if m.running {
-		d.counts.Running--
-	} else {
-		d.counts.Waiting--
-	}
-	d.mu.Unlock()
 	d.strike(c, m, e.key)
 	return d.decide(c, e.key, vote{e.worker, e.host, e.sum})
 }
@@ -295,20 +288,15 @@ func (d *Dispatcher) differs(c *call, old *Result, r Result) error {
 // redo has a unit computed anew.
 func (d *Dispatcher) redo(c *call, key string) error {
 	d.mu.Lock()
-	m := c.of[key]
-	switch {
-	case c.first[key] != nil:
+	if c.first[key] != nil {
 		delete(c.first, key)
 		c.left++
 		d.counts.Done--
 		c.stage.Done--
-		d.counts.Waiting++
-	case m != nil && m.left[key] && m.running:
-		d.counts.Running--
-		d.counts.Waiting++
 	}
+	d.counts.Waiting++
 	d.mu.Unlock()
-	if m != nil && m.left[key] {
+	if m := c.of[key]; m != nil {
 		d.strike(c, m, key)
 	}
 	one := &sent{Message: Message{Units: []Unit{c.units[c.index[key][0]]}}, left: map[string]bool{key: true}}
