@@ -24,26 +24,7 @@ func TestLetters(t *testing.T) {
 	defer host.SetWarn(nil)
 	host.SetFolders()
 	dir := t.TempDir()
-	drawn := func(title, ext string) []byte {
-		t.Helper()
-		p := New(title, "", "")
-		p.X.Label.Text, p.X.Min, p.X.Max = title, 0, 1
-		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0.5, Label: title}}
-		line, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Add(line)
-		path := filepath.Join(dir, "f"+ext)
-		if err := Save(p, path); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
+	drawn := func(title, ext string) []byte { return lettered(t, dir, title, ext) }
 	const had = "β(°) ≤ é Ж ∑ x₁² − ±"
 	drawn(had, ".png")
 	if len(said) > 0 {
@@ -69,6 +50,29 @@ func TestLetters(t *testing.T) {
 	}
 }
 
+// lettered draws a figure with a text in its title, its label and its tick, and returns
+// the file.
+func lettered(t *testing.T, dir, title, ext string) []byte {
+	t.Helper()
+	p := New(title, "", "")
+	p.X.Label.Text, p.X.Min, p.X.Max = title, 0, 1
+	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0.5, Label: title}}
+	line, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Add(line)
+	path := filepath.Join(dir, "f"+ext)
+	if err := Save(p, path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // A letter that the figures' font lacks is drawn in a font of this computer that has
 // it, without a word.
 func TestLettersOfSystem(t *testing.T) {
@@ -82,25 +86,7 @@ func TestLettersOfSystem(t *testing.T) {
 	host.SetWarn(func(line string) { said = append(said, line) })
 	defer host.SetWarn(nil)
 	defer host.SetFolders()
-	draw := func(title, ext string) []byte {
-		t.Helper()
-		p := New(title, "", "")
-		p.X.Min, p.X.Max = 0, 1
-		line, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Add(line)
-		path := filepath.Join(dir, "f"+ext)
-		if err := Save(p, path); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
+	draw := func(title, ext string) []byte { return lettered(t, dir, title, ext) }
 	const letter = "a ∪ b" // ∪ is in Go's font, but not in the figures'
 	for _, ext := range []string{".png", ".pdf"} {
 		host.SetFolders()
