@@ -55,7 +55,7 @@ type fate int
 const (
 	lives  fate = iota // the package's tests pass
 	caught             // they fail
-	unfit              // it does not compile, or is the same program
+	unfit              // it does not compile
 )
 
 // mutantsFile is the table that -mutants writes.
@@ -390,16 +390,10 @@ func mutantsIn(path string, src []byte) ([]mutant, error) {
 		}
 		return true
 	})
-	// One change can be found in two ways.
-	seen := map[mutant]bool{}
-	for _, m := range all {
-		seen[m] = true
-	}
-	unique := slices.Collect(maps.Keys(seen))
-	slices.SortFunc(unique, func(a, b mutant) int {
+	slices.SortFunc(all, func(a, b mutant) int {
 		return cmp.Or(a.start-b.start, a.end-b.end, strings.Compare(a.with, b.with))
 	})
-	return unique, nil
+	return slices.Compact(all), nil // one change can be found in two ways
 }
 
 func isPanic(c *ast.CallExpr) bool {

@@ -172,7 +172,7 @@ func load(ctx context.Context) string {
 	if err != nil || !ok {
 		return "unknown"
 	}
-	return strings.Join(strings.Fields(strings.NewReplacer(",", " ", ":", " ", "s:", " ").Replace(strings.TrimPrefix(averages, "s"))), "/")
+	return strings.Join(strings.Fields(strings.NewReplacer(",", " ", ":", " ").Replace(strings.TrimPrefix(averages, "s"))), "/")
 }
 
 var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
