@@ -83,6 +83,7 @@ type section struct {
 	topic, title string // title is "" for a verb's help
 	text         string
 	excerpt      string // a line of the text that the search has found
+	score        float64
 }
 
 // command returns the command that prints the section.
@@ -131,7 +132,6 @@ func searchHelp(words []string) []section {
 			patterns = append(patterns, regexp.MustCompile(`(?i)(?:^|[^\pL\d])`+regexp.QuoteMeta(stem(w))))
 		}
 	}
-	scores := make([]float64, len(all))
 	for _, p := range patterns {
 		var has []int
 		for i, s := range all {
@@ -141,23 +141,22 @@ func searchHelp(words []string) []section {
 		}
 		worth := math.Log(float64(len(all)+1) / float64(len(has)+1))
 		for _, i := range has {
-			scores[i] += worth
+			all[i].score += worth
 			if p.MatchString(all[i].title) || p.MatchString(all[i].topic) {
-				scores[i] += worth
+				all[i].score += worth
 			}
-			scores[i] += worth * min(1, float64(len(p.FindAllString(all[i].text, -1)))/10)
+			all[i].score += worth * min(1, float64(len(p.FindAllString(all[i].text, -1)))/10)
 		}
 	}
 	for i, s := range all { // a long section has many words by chance
-		scores[i] /= 1 + float64(len(s.text))/20_000
+		all[i].score /= 1 + float64(len(s.text))/20_000
 	}
+	slices.SortStableFunc(all, func(a, b section) int { return cmp.Compare(b.score, a.score) })
 	var found []section
-	order := slices.SortedFunc(slices.Values(indices(len(all))), func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
-	for _, i := range order {
-		if len(found) == mostFound || scores[i] <= 0 || scores[i] < scores[order[0]]/2 {
+	for _, s := range all {
+		if len(found) == mostFound || s.score <= 0 || s.score < all[0].score/2 {
 			break
 		}
-		s := all[i]
 		s.excerpt = excerpt(s.text, patterns)
 		found = append(found, s)
 	}
@@ -175,14 +174,6 @@ func stem(w string) string {
 		}
 	}
 	return w
-}
-
-func indices(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // excerpt returns the line of a text that has the most of some words.
