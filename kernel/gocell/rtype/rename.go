@@ -117,7 +117,6 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 	defer plugins.Unlock()
 	var errs []error
 	sections, offsets := typelinks()
-	retexts := Retexts()
 	for i, section := range sections {
 		if i == 0 || plugins.modules[section] {
 			continue
@@ -126,7 +125,7 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 		for _, off := range offsets[i] {
 			errs = append(errs, Rename(typeOf(unsafe.Add(section, off)), pkgPath, rename))
 		}
-		if retexts {
+		if retexts() {
 			errs = append(errs, retext(section, offsets[i], text))
 		}
 	}
@@ -136,11 +135,13 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 // Retexts reports whether RenameLoaded changes texts: from Go 1.27 on typelinks returns
 // copies of the lists in which package reflect searches by text, which then cannot be
 // sorted again.
-func Retexts() bool {
+func Retexts() bool { return retexts() }
+
+var retexts = sync.OnceValue(func() bool {
 	_, one := typelinks()
 	_, other := typelinks()
 	return &one[0][0] == &other[0][0]
-}
+})
 
 // typelinks returns, for each module, where its types begin, and the offsets of their
 // descriptors: of a plugin it has all.
