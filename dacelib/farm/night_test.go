@@ -380,6 +380,26 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// Two workers whose results are wrong, each in its own way, are both named; of three,
+// without a fourth, none is chosen.
+func TestVerifyTwoWrong(t *testing.T) {
+	for _, right := range []int{1, 2} {
+		bubble(t, func(t *testing.T, n *network) {
+			for i := range 2 + right {
+				n.worker(1).lies = i < 2
+			}
+			c := n.caller("caller", farm.Policy{Verify: 1})
+			time.Sleep(time.Second)
+			us, want := units(t, c, 0, 20, constant(1))
+			err := compute(context.Background(), c, us, want)
+			var d *farm.Differing
+			if right == 2 && err != nil || right == 1 && (!errors.As(err, &d) || d.Wrong != "" || len(d.Workers) != 3) {
+				t.Errorf("%d workers are right: %v", right, err)
+			}
+		})
+	}
+}
+
 // Of two workers whose results differ, without a third, none is chosen.
 func TestVerifyTwo(t *testing.T) {
 	bubble(t, func(t *testing.T, n *network) {

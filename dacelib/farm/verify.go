@@ -13,8 +13,8 @@ import (
 type Policy struct {
 	// Verify is the share of units that are computed twice, on different workers,
 	// on different machines if there are several. Which units these are depends on
-	// their keys alone. If the results differ, a third worker decides, and the
-	// error names the worker that is wrong. Below 1 the caller has had results by
+	// their keys alone. If the results differ, a third worker decides, or a fourth,
+	// and the error names the worker that is wrong. Below 1 the caller has had results by
 	// then, and the call ends with the error; from 1 on a result is used when two
 	// workers agree on it, the worker that is wrong gets no more units, and the
 	// call goes on. Results that the farm has already are not computed again. The
@@ -170,6 +170,10 @@ func (d *Dispatcher) vote(c *call, m *sent, e event) error {
 	return d.decide(c, e.key, vote{e.worker, e.host, e.sum})
 }
 
+// mostVotes is how many workers compute a unit of which no two find the same: two of
+// them may fail at one time, and what is not deterministic always differs.
+const mostVotes = 4
+
 // decide adds a vote to those of a unit.
 func (d *Dispatcher) decide(c *call, key string, v vote) error {
 	k := c.checks.of[key]
@@ -198,7 +202,7 @@ func (d *Dispatcher) decide(c *call, key string, v vote) error {
 			return d.conclude(c, key, k, a.sum)
 		}
 	}
-	if len(k.votes) > 2 {
+	if len(k.votes) == mostVotes {
 		return d.conclude(c, key, k, "")
 	}
 	c.checks.fresh = append(c.checks.fresh, key)
@@ -213,22 +217,26 @@ func (d *Dispatcher) conclude(c *call, key string, k *check, right string) error
 	e := &Differing{Kind: u.Kind, Key: key}
 	for _, v := range k.votes {
 		e.Workers = append(e.Workers, v.worker)
-		if right != "" && v.sum != right {
-			e.Wrong = v.worker
-		}
 	}
-	if e.Wrong == "" {
+	if right == "" {
 		d.mu.Lock()
 		d.conflict = e
 		d.mu.Unlock()
 		return e
 	}
-	e.Dropped = d.ban(c, e.Wrong)
-	Remember(Failure{Worker: e.Wrong, Words: e.Error()}, u, d.env)
+	for _, v := range k.votes {
+		if v.sum == right {
+			continue
+		}
+		e.Wrong, e.Dropped = v.worker, d.ban(c, v.worker)
+		Remember(Failure{Worker: e.Wrong, Words: e.Error()}, u, d.env)
+		if k.held {
+			d.Note("%s", e.Error())
+		}
+	}
 	if !k.held {
 		return e
 	}
-	d.Note("%s", e.Error())
 	if k.votes[0].sum == right {
 		d.mu.Lock()
 		d.counts.Verified++
