@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/setup"
 )
 
@@ -47,7 +48,7 @@ func TestAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		alone := filepath.Join(dir, "dace")
-		if err := os.WriteFile(alone, program, 0o755); err != nil {
+		if err := files.WriteProgram(alone, program); err != nil {
 			t.Fatal(err)
 		}
 		notebook := filepath.Join(dir, "in.ipynb")
@@ -68,7 +69,7 @@ func TestAlone(t *testing.T) {
 			}
 			return string(out)
 		}
-		before := files(t, dir)
+		before := paths(t, dir)
 
 		out := call(alone, append([]string{"install"}, where...)...)
 		if !strings.Contains(out, "1 + 1 = 2") {
@@ -114,11 +115,11 @@ func TestAlone(t *testing.T) {
 		if err := os.Remove(result); err != nil {
 			t.Fatal(err)
 		}
-		if where == nil && slices.Equal(files(t, dir), before) {
+		if where == nil && slices.Equal(paths(t, dir), before) {
 			t.Error("the kernel keeps no history, so the test does not see it removed")
 		}
 		out = call(installed, append([]string{"uninstall"}, where...)...)
-		if after := files(t, dir); !slices.Equal(after, before) {
+		if after := paths(t, dir); !slices.Equal(after, before) {
 			t.Errorf("before there is %q, afterwards %q\n%s", before, after, out)
 		}
 	}
@@ -146,10 +147,13 @@ func TestSameSpec(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	prefix := filepath.Join(t.TempDir(), "prefix")
+	// The record lists what kernels keep if it is not there yet: no other test's may be.
+	t.Setenv("XDG_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "cache"))
 	read := func(at setup.Place) map[string]string {
 		t.Helper()
 		all := map[string]string{}
-		for _, name := range files(t, at.Spec) {
+		for _, name := range paths(t, at.Spec) {
 			text, err := os.ReadFile(filepath.Join(at.Spec, name))
 			if err != nil {
 				t.Fatal(err)
@@ -184,6 +188,6 @@ func TestSameSpec(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(prefix); !os.IsNotExist(err) {
-		t.Errorf("%s is still there: %q", prefix, files(t, prefix))
+		t.Errorf("%s is still there: %q", prefix, paths(t, prefix))
 	}
 }
