@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"dace.local/dacelib/files"
 )
 
 // TestContainerfile runs the steps of Containerfile without an engine of containers: a
@@ -86,7 +88,7 @@ func TestContainerfile(t *testing.T) {
 	if steps != 2 {
 		t.Errorf("%d steps were run", steps)
 	}
-	if left := files(t, filepath.Join(base, "tmp")); len(left) > 0 {
+	if left := paths(t, filepath.Join(base, "tmp")); len(left) > 0 {
 		t.Errorf("left in /tmp: %q", left)
 	}
 	if _, err := os.Stat(filepath.Join(base, "usr/local/share/jupyter/kernels/dace/kernel.json")); err != nil {
@@ -155,7 +157,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, text, 0o755); err != nil {
+	if err := files.WriteProgram(to, text); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -132,8 +132,8 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// files returns the paths of everything below a folder.
-func files(t *testing.T, dir string) []string {
+// paths returns the paths of everything below a folder.
+func paths(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -160,7 +160,7 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 		"share/jupyter/kernels/dace/kernel.json", "share/jupyter/kernels/dace/logo-32x32.png",
 		"share/jupyter/kernels/dace/logo-64x64.png", "share/jupyter/kernels/dace/logo-svg.svg",
 	}
-	if got := files(t, prefix); !slices.Equal(got, want) {
+	if got := paths(t, prefix); !slices.Equal(got, want) {
 		t.Fatalf("installed %q, want %q", got, want)
 	}
 	spec, err := setup.ReadSpec(at.Spec)
@@ -199,7 +199,7 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 	if err := running.Wait(); err != nil {
 		t.Errorf("the running command: %v", err)
 	}
-	if got := files(t, prefix); !slices.Equal(got, want) {
+	if got := paths(t, prefix); !slices.Equal(got, want) {
 		t.Errorf("after the second time there is %q", got)
 	}
 
@@ -212,7 +212,7 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 	if err := in.Uninstall(at); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := files(t, prefix), []string{"bin", "bin/other"}; !slices.Equal(got, want) {
+	if got, want := paths(t, prefix), []string{"bin", "bin/other"}; !slices.Equal(got, want) {
 		t.Errorf("after uninstalling there is %q, want %q", got, want)
 	}
 	if err := in.Uninstall(at); err != nil {
@@ -309,7 +309,7 @@ func cannotWrite(t *testing.T, prefix string, want []string) {
 	if err == nil || !strings.Contains(err.Error(), "cannot write into "+prefix) || !strings.Contains(err.Error(), "-prefix DIR") {
 		t.Errorf("error %v does not say what to do", err)
 	}
-	if got := files(t, prefix); !slices.Equal(got, want) {
+	if got := paths(t, prefix); !slices.Equal(got, want) {
 		t.Errorf("there is %q, want %q", got, want)
 	}
 }
@@ -322,7 +322,7 @@ func TestBuildFails(t *testing.T) {
 	}
 	prefix := t.TempDir()
 	at := inPrefix(t, prefix)
-	before := files(t, prefix)
+	before := paths(t, prefix)
 	in, _ := newInstaller(below(prefix))
 	in.Build = func(_ context.Context, to string) error {
 		os.WriteFile(to, []byte("half"), 0o644)
@@ -331,7 +331,7 @@ func TestBuildFails(t *testing.T) {
 	if err := in.install(t.Context(), repository(t)); err == nil || !strings.Contains(err.Error(), "no compiler today") {
 		t.Fatalf("error %v", err)
 	}
-	if got := files(t, prefix); !slices.Equal(got, before) {
+	if got := paths(t, prefix); !slices.Equal(got, before) {
 		t.Errorf("there is %q, want %q", got, before)
 	}
 	if !setup.IsOurs(at.Binary) {

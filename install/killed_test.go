@@ -46,7 +46,7 @@ func TestKilled(t *testing.T) {
 			var was []string
 			if before == "installed" {
 				inPrefix(t, prefix)
-				was = files(t, prefix)
+				was = paths(t, prefix)
 			}
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "DACE_TEST_KILLED="+prefix)
@@ -80,7 +80,7 @@ func TestKilled(t *testing.T) {
 			if err := os.Remove(filepath.Join(prefix, "pid")); err != nil {
 				t.Fatal(err)
 			}
-			left := files(t, prefix)
+			left := paths(t, prefix)
 			for _, name := range was {
 				if !slices.Contains(left, name) {
 					t.Errorf("%s is gone", name)
@@ -101,7 +101,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(filepath.Dir(prefix)); !os.IsNotExist(err) {
-				t.Errorf("-uninstall leaves %q", files(t, filepath.Dir(prefix)))
+				t.Errorf("-uninstall leaves %q", paths(t, filepath.Dir(prefix)))
 			}
 		})
 	}

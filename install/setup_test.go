@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/setup"
 )
 
@@ -137,7 +138,7 @@ def extensions():
 	if err := in.Uninstall(at); err != nil {
 		t.Fatal(err)
 	}
-	if left := files(t, prefix); len(left) > 0 {
+	if left := paths(t, prefix); len(left) > 0 {
 		t.Errorf("after uninstalling there is %q", left)
 	}
 
@@ -180,7 +181,7 @@ func TestTryOut(t *testing.T) {
 		{"exit 3", "exit status 3"},
 	} {
 		name := filepath.Join(t.TempDir(), "dace")
-		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+		if err := files.WriteProgram(name, []byte("#!/bin/sh\n"+c.script+"\n")); err != nil {
 			t.Fatal(err)
 		}
 		err := tryOut(context.Background(), name)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"dace.local/dacelib/files"
 )
 
 // TestChecksFail checks that a check that fails fails the run after the others have
@@ -14,7 +16,7 @@ import (
 func TestChecksFail(t *testing.T) {
 	dir, logs := t.TempDir(), t.TempDir()
 	fails := filepath.Join(dir, "fails")
-	if err := os.WriteFile(fails, []byte("#!/bin/sh\necho run >>runs\necho its words $1\nexit 3\n"), 0o755); err != nil {
+	if err := files.WriteProgram(fails, []byte("#!/bin/sh\necho run >>runs\necho its words $1\nexit 3\n")); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

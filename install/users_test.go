@@ -190,7 +190,7 @@ func TestManyUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("uninstalling leaves %q, %v", files(t, prefix), err)
+		t.Errorf("uninstalling leaves %q, %v", paths(t, prefix), err)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestSharedCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "prefix")); !os.IsNotExist(err) {
-		t.Errorf("uninstalling leaves %q", files(t, filepath.Join(dir, "prefix")))
+		t.Errorf("uninstalling leaves %q", paths(t, filepath.Join(dir, "prefix")))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"dace.local/dacelib/files"
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/setup"
 )
@@ -63,7 +64,7 @@ func dace(t *testing.T, dir, stdin string, args ...string) (code int, stdout, st
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+	if err := files.WriteProgram(path, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }

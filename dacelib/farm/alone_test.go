@@ -214,7 +214,7 @@ func TestFolderLosses(t *testing.T) {
 // each calls f with the files of a folder and returns their number.
 func each(dir string, f func(path string) error) int {
 	n := 0
-	for _, path := range files(dir) {
+	for _, path := range inside(dir) {
 		if f(path) == nil {
 			n++
 		}

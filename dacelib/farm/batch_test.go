@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"dace.local/dacelib/files"
 )
 
 // programs makes a folder of shell scripts the only PATH besides the system's.
@@ -18,7 +20,7 @@ func programs(t *testing.T, of map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range of {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho "+name+" \"$@\" >>"+dir+"/log\n"+text), 0o755); err != nil {
+		if err := files.WriteProgram(filepath.Join(dir, name), []byte("#!/bin/sh\necho "+name+" \"$@\" >>"+dir+"/log\n"+text)); err != nil {
 			t.Fatal(err)
 		}
 	}

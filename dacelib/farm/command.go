@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 )
 
@@ -141,7 +142,7 @@ func (t *travelled) Evaluate(ctx context.Context, dst []float64, x problem.Solut
 			return err
 		}
 		at = filepath.Join(at, filepath.Base(prog.Args[i]))
-		if err := os.WriteFile(at, b, 0o700); err != nil {
+		if err := files.WriteProgram(at, b); err != nil {
 			return err
 		}
 		prog.Args[i] = at

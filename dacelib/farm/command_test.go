@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 )
 
@@ -15,7 +16,7 @@ func TestCommandTravels(t *testing.T) {
 	dir, temporary := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+		if err := files.WriteProgram(filepath.Join(dir, name), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

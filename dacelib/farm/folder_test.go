@@ -140,8 +140,8 @@ func startCaller(t *testing.T, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// files returns the files of a folder.
-func files(dir string) (out []string) {
+// inside returns the files of a folder.
+func inside(dir string) (out []string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			out = append(out, path)
@@ -153,7 +153,7 @@ func files(dir string) (out []string) {
 
 // tear cuts a random result or message in half, as a crash of a machine may.
 func tear(dir string, rng *rand.Rand) {
-	all := append(files(filepath.Join(dir, "results")), files(filepath.Join(dir, "tasks"))...)
+	all := append(inside(filepath.Join(dir, "results")), inside(filepath.Join(dir, "tasks"))...)
 	if len(all) == 0 {
 		return
 	}
@@ -171,7 +171,7 @@ func wrongClocks(dir string, stop chan struct{}) {
 			return
 		case <-time.After(200 * time.Millisecond):
 		}
-		for i, path := range files(dir) {
+		for i, path := range inside(dir) {
 			at := time.Now().Add(time.Duration((i+k)%3-1) * time.Hour)
 			_ = os.Chtimes(path, at, at)
 		}
@@ -220,7 +220,7 @@ func TestFolderConflict(t *testing.T) {
 	startWorker(t, dir)
 	go func() {
 		// As soon as the worker has the unit, another one has a wrong result.
-		for len(files(filepath.Join(dir, "taken"))) == 0 {
+		for len(inside(filepath.Join(dir, "taken"))) == 0 {
 			time.Sleep(5 * time.Millisecond)
 		}
 		farm.ForgeResult(dir, farm.Result{Key: u.Key(), Data: []byte("6"), Worker: "liar", Host: "elsewhere"})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Settings say how a file is replaced. The zero value keeps the permissions of the
@@ -46,6 +47,15 @@ func (s Settings) WriteBytes(path string, b []byte) error {
 		_, err := w.Write(b)
 		return err
 	})
+}
+
+// WriteProgram replaces a file by one that its user alone can run, and that can be
+// started at once: a process that another goroutine starts meanwhile inherits no open
+// file of it, with which the system would refuse to run it ("text file busy").
+func WriteProgram(path string, b []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return Settings{Mode: 0o700, NoSync: true}.WriteBytes(path, b)
 }
 
 // Write replaces a file as [Write] does, by these settings.

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"dace.local/dacelib/files"
 )
 
 // TestProveFails checks that kernels that do not work are reported.
@@ -21,7 +23,7 @@ func TestProveFails(t *testing.T) {
 			program := filepath.Join(dir, "kernel.sh")
 			os.Remove(program)
 			if test.script != "" {
-				if err := os.WriteFile(program, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
+				if err := files.WriteProgram(program, []byte("#!/bin/sh\n"+test.script+"\n")); err != nil {
 					t.Fatal(err)
 				}
 			}

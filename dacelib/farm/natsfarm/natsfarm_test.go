@@ -26,6 +26,7 @@ import (
 	"dace.local/dacelib/farm/farmtest"
 	"dace.local/dacelib/farm/natsfarm"
 	"dace.local/dacelib/farm/natsfarm/internal/serve"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/nir"
 	"dace.local/dacelib/pgpe"
@@ -141,10 +142,10 @@ func TestStart(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\nfor a; do :; done\nfor k in 1 2; do sh \"$a\" >/dev/null 2>&1 & done\necho \"$@\" >>" + bin + "/log\necho 42\n"
 	queue := "#!/bin/sh\necho '41 PENDING (Resources)'\necho '42_1 RUNNING node7'\necho '42_2 RUNNING node7'\n"
-	if err := os.WriteFile(filepath.Join(bin, "squeue"), []byte(queue), 0o755); err != nil {
+	if err := files.WriteProgram(filepath.Join(bin, "squeue"), []byte(queue)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "sbatch"), []byte(script), 0o755); err != nil {
+	if err := files.WriteProgram(filepath.Join(bin, "sbatch"), []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

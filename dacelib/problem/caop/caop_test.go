@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/problemtest"
 	"dace.local/dacelib/run"
@@ -241,7 +242,7 @@ func fake(t *testing.T, body string) string {
 	}
 	path := filepath.Join(t.TempDir(), "gcc")
 	script := "#!/bin/sh\nreal=" + real + "\n" + body + "\nexec $real \"$@\"\n"
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+	if err := files.WriteProgram(path, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -490,7 +491,7 @@ func TestErrors(t *testing.T) {
 		t.Error(err)
 	}
 	clang := filepath.Join(t.TempDir(), "clang")
-	if err := os.WriteFile(clang, []byte("#!/bin/sh\necho clang version 15\n"), 0o755); err != nil {
+	if err := files.WriteProgram(clang, []byte("#!/bin/sh\necho clang version 15\n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := NewCompiler(ctx, CompilerSettings{Path: clang}); err == nil || !strings.Contains(err.Error(), "not GCC") {

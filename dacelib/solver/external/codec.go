@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/solver"
 )
@@ -181,18 +182,18 @@ func decodeInstance(ctx context.Context, env *farm.Env, data []byte) (problem.Pr
 // placed returns the solver with the files of a farm that it and the instances need,
 // in a folder that end removes.
 func (e *family) placed(jobs []solver.Job) (out *family, end func() error, err error) {
-	files := map[string][]byte{}
+	contents := map[string][]byte{}
 	for w, b := range e.files {
-		files[w] = b
+		contents[w] = b
 	}
 	for _, j := range jobs {
 		if t, ok := j.Problem.(text); ok {
 			for w, b := range t.instanceFiles() {
-				files[w] = b
+				contents[w] = b
 			}
 		}
 	}
-	if len(files) == 0 {
+	if len(contents) == 0 {
 		return e, func() error { return nil }, nil
 	}
 	dir, err := os.MkdirTemp("", "dace-program")
@@ -201,14 +202,14 @@ func (e *family) placed(jobs []solver.Job) (out *family, end func() error, err e
 	}
 	end = func() error { return os.RemoveAll(dir) }
 	out = &family{Runner: e.Runner, name: e.name, place: map[string]string{}}
-	for w, b := range files {
+	for w, b := range contents {
 		// Files of one name are told apart by their folder.
 		at := filepath.Join(dir, fmt.Sprint(len(out.place)))
 		if err := os.Mkdir(at, 0o700); err != nil {
 			return nil, nil, errors.Join(err, end())
 		}
 		at = filepath.Join(at, filepath.Base(w))
-		if err := os.WriteFile(at, b, 0o700); err != nil {
+		if err := files.WriteProgram(at, b); err != nil {
 			return nil, nil, errors.Join(err, end())
 		}
 		out.place[w] = at

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/solver"
@@ -21,7 +22,7 @@ func TestTravel(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		if err := files.WriteProgram(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/construct"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/solver"
@@ -107,7 +107,7 @@ func runner(t *testing.T, script string) external.Runner {
 		t.Skip("a shell's program")
 	}
 	path := filepath.Join(t.TempDir(), "run.sh")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	if err := files.WriteProgram(path, []byte("#!/bin/sh\n"+script)); err != nil {
 		t.Fatal(err)
 	}
 	p, err := external.ParseIrace(`a "-a " i (1, 9)`)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/dacelib/files"
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/echo"
@@ -315,7 +316,7 @@ func TestScript(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s.go")
 	put := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		if err := files.WriteProgram(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/experiment"
+	"dace.local/dacelib/files"
 	"dace.local/dacelib/portfolio"
 )
 
@@ -268,7 +269,7 @@ func TestScenario(t *testing.T) {
 	write := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		if err := files.WriteProgram(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		return path

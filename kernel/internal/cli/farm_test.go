@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files"
 )
 
 // The verbs of a farm that need no server: what they print, and what they refuse.
@@ -41,7 +42,7 @@ func TestFarm(t *testing.T) {
 	job := []string{"farm", "submit", "-dir", dir, "-cores", "4", "-time", "2h", "-prologue", "module load gcc"}
 	dace(t, "", append(job, "-scheduler", "slurm", "-print")...).want(t, 0, "\nmodule load gcc\nexec ", "")
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "sbatch"), []byte("#!/bin/sh\necho 17\n"), 0o700); err != nil {
+	if err := files.WriteProgram(filepath.Join(bin, "sbatch"), []byte("#!/bin/sh\necho 17\n")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

@@ -112,7 +112,7 @@ func unpack(packed []byte, dir string) (string, error) {
 		return "", errors.New("the farm's server that the command carries is damaged: install the command again")
 	}
 	// Another process that starts a server at the same time sees all of it or nothing.
-	if err := (files.Settings{Mode: 0o700, NoSync: true}).WriteBytes(path, program); err != nil {
+	if err := files.WriteProgram(path, program); err != nil {
 		return "", fmt.Errorf("unpacking the farm's server: %w", err)
 	}
 	return path, nil

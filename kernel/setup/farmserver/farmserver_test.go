@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"dace.local/dacelib/files"
 )
 
 // packed returns what the command would carry for a program.
@@ -49,7 +51,7 @@ func TestUnpack(t *testing.T) {
 	check()
 	// What is not the program is replaced: a changed file, one that others can
 	// write to, and a link.
-	if err := os.WriteFile(path, []byte("#!/bin/sh\necho others\n"), 0o700); err != nil {
+	if err := files.WriteProgram(path, []byte("#!/bin/sh\necho others\n")); err != nil {
 		t.Fatal(err)
 	}
 	check()
@@ -88,7 +90,7 @@ func TestDamaged(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	for name, days := range map[string]int{"old": 31, "new": 29} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
+		if err := files.WriteProgram(filepath.Join(dir, name), nil); err != nil {
 			t.Fatal(err)
 		}
 		used := time.Now().AddDate(0, 0, -days)

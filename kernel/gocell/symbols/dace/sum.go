@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "d449d3e30125f7058bada1bd2444e1a63ecb0decd14bf74de56524950938efff"
+const Sum = "5b26bc1506755b976208ff41775837563f8d9203a609684af626aa5c30c60030"

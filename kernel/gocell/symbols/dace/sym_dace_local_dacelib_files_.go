@@ -22,6 +22,7 @@ var dace_local_dacelib_files_ = table.Package{
 		{Name: "Reader", Value: files.Reader},
 		{Name: "Write", Value: files.Write},
 		{Name: "WriteBytes", Value: files.WriteBytes},
+		{Name: "WriteProgram", Value: files.WriteProgram},
 		{Name: "Settings", Value: (*files.Settings)(nil)},
 	},
 	Vars: []table.Symbol{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/buildinfo"
 )
 
@@ -16,13 +17,13 @@ import (
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"go", "gcc", "clang"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		if err := files.WriteProgram(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 1\n")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	home := t.TempDir() // holds a go command that names no cache folders
 	for name, text := range map[string]string{"go": "echo; echo", "gcc": ""} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		if err := files.WriteProgram(filepath.Join(home, name), []byte("#!/bin/sh\n"+text+"\n")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func TestChanged(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		goCommand := filepath.Join(dir, "go")
-		if err := os.WriteFile(goCommand, []byte("#!/bin/sh\ncat <<'E'\n"+c.says+"\nE\nexit 1\n"), 0o755); err != nil {
+		if err := files.WriteProgram(goCommand, []byte("#!/bin/sh\ncat <<'E'\n"+c.says+"\nE\nexit 1\n")); err != nil {
 			t.Fatal(err)
 		}
 		tools := toolchain{goCommand: goCommand, root: dir, cache: cache{dir: dir}, env: os.Environ()}
@@ -105,7 +106,7 @@ func TestConflict(t *testing.T) {
 	dir := t.TempDir()
 	goCommand := filepath.Join(dir, "go")
 	script := "#!/bin/sh\n[ $1 = list ] || exit 9\necho example.com/free example.com/free v1.0.0\necho example.com/mod/unused example.com/mod v2.0.0\necho example.com/mod/used example.com/mod v2.0.0\n"
-	if err := os.WriteFile(goCommand, []byte(script), 0o755); err != nil {
+	if err := files.WriteProgram(goCommand, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -57,6 +57,7 @@ import (
 	"time"
 	"unsafe"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/internal/toolchain/background"
 	"dace.local/kernel/setup/source"
@@ -747,11 +748,7 @@ func (t *toolchain) build(ctx context.Context, path string, sources map[string]s
 func (t *toolchain) linker(dir string) (string, error) {
 	name := filepath.Join(dir, "cc")
 	text := "#!/bin/sh\ncase $* in *trivial.c) exit 1 ;; esac\nexec " + cmp.Or(value(t.env, "CC"), "gcc") + " \"$@\"\n"
-	// No process that another goroutine starts meanwhile may have the file open
-	// for writing: it could not be run.
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return name, os.WriteFile(name, []byte(text), 0o700)
+	return name, files.WriteProgram(name, []byte(text))
 }
 
 // followed are the variables that cells may set (%env) also after the first build: none

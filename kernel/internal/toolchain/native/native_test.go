@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"dace.local/dacelib/files"
 	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
@@ -197,7 +198,7 @@ func TestCache(t *testing.T) {
 	cache, noBuild := t.TempDir(), t.TempDir()
 	// This go command fails each build.
 	script := "#!/bin/sh\n[ \"$1\" = env ] && exec " + command(t, "go") + " \"$@\"\necho built; exit 1\n"
-	if err := os.WriteFile(filepath.Join(noBuild, "go"), []byte(script), 0o755); err != nil {
+	if err := files.WriteProgram(filepath.Join(noBuild, "go"), []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	exe, err := os.Executable()
