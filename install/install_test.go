@@ -20,37 +20,19 @@ import (
 )
 
 // buildDir is the folder of the kernel that the tests install. It is built
-// once.
+// once, unless -test has built it.
 var buildDir string
 
 var buildOnce = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv(testCommand); built != "" {
+		return built, nil
+	}
 	var err error
 	if buildDir, err = os.MkdirTemp("", "dace-install-test-"); err != nil {
 		return "", err
 	}
-	// Build in a copy of the module, so that the source is gone when the kernel
-	// runs.
-	clone, err := os.MkdirTemp("", "dace-install-clone-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(clone)
-	for _, name := range []string{"go.mod", "go.sum", "LICENSE"} {
-		text, err := os.ReadFile(filepath.Join("..", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(clone, name), text, 0o644)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	for _, dir := range []string{"kernel", "dacelib"} {
-		if err := os.CopyFS(filepath.Join(clone, dir), os.DirFS(filepath.Join("..", dir))); err != nil {
-			return "", err
-		}
-	}
 	name := filepath.Join(buildDir, "dace")
-	return name, buildKernel(context.Background(), clone, name)
+	return name, buildAway(context.Background(), "..", name)
 })
 
 func TestMain(m *testing.M) {

@@ -149,6 +149,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 type installer struct {
 	settings
 	out, err io.Writer
+	command  string // that -test has built for the tests
 }
 
 // say prints a line.

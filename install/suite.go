@@ -17,21 +17,21 @@ import (
 	"time"
 )
 
-// A check is one command of a test run. SEED in it is the run's seed, PACKAGES how
-// many packages are tested at a time: more than there are processors, as some tests
-// wait for browsers and kernels. All run with cgo, like the kernel if there is a C
-// compiler.
+// A check is one command of a test run. SEED in it is the run's seed, RACED the packages
+// of [raced], PACKAGES how many packages are tested at a time: more than there are
+// processors, as some tests wait for browsers and kernels. All run with cgo, like the
+// kernel if there is a C compiler.
 type check struct{ name, command string }
 
-// test is the command of tests: in an order of the run's seed, and never from a
-// cache.
-const test = "go test -count=1 -shuffle=SEED "
+// test is the command of tests: in an order of the run's seed, never from a cache, and
+// without go vet, which is a check of its own.
+const test = "go test -vet=off -count=1 -shuffle=SEED "
 
 // checks are the commands of -test. The last one's report ends the output.
 var checks = []check{
 	{"vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
-	{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " ./kernel/..."},
+	{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"},
 	{"everything", test + "-timeout=30m -p=PACKAGES ./..."},
 }
 
@@ -89,7 +89,50 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 	if _, err := exec.LookPath("gcc"); err != nil && os.Getenv("CC") == "" {
 		return errors.New("there is no gcc, which compiled cells and go test -race need: install it (on Debian: apt-get install gcc libc6-dev)")
 	}
+	dir, err := os.MkdirTemp("", "dace-tests-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if slices.ContainsFunc(run, func(c check) bool {
+		return strings.HasSuffix(c.command, " RACED") || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
+	}) {
+		command := filepath.Join(dir, "dace")
+		if err := in.Step("Building the command for the tests", func() (string, error) { return "", buildAway(ctx, root, command) }); err != nil {
+			return err
+		}
+		in.command = command
+	}
 	return in.runChecks(ctx, root, run, filepath.Join(root, "dist", "tests"))
+}
+
+// testCommand is the environment variable that names the installed kernel's command for
+// the tests: those that need it would each build one, 20 s of processor time.
+const testCommand = "DACE_TEST_COMMAND"
+
+// buildAway builds the kernel in a copy of the module that it removes, so that the
+// source is gone when the kernel runs.
+func buildAway(ctx context.Context, root, to string) error {
+	clone, err := os.MkdirTemp("", "dace-install-clone-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(clone)
+	for _, name := range []string{"go.mod", "go.sum", "LICENSE"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(clone, name), text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{"kernel", "dacelib"} {
+		if err := os.CopyFS(filepath.Join(clone, dir), os.DirFS(filepath.Join(root, dir))); err != nil {
+			return err
+		}
+	}
+	return buildKernel(ctx, clone, to)
 }
 
 func namesOf(checks []check) (names []string) {
@@ -117,7 +160,13 @@ func (in *installer) runChecks(ctx context.Context, root string, run []check, lo
 	var failed []string
 	start := time.Now()
 	for _, c := range run {
-		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2)).Replace(c.command))
+		packages, err := "", error(nil)
+		if strings.HasSuffix(c.command, " RACED") {
+			if packages, err = raced(ctx, root); err != nil {
+				return err
+			}
+		}
+		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2), "RACED", packages).Replace(c.command))
 		before := load(ctx)
 		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), before, strings.Join(argv, " "))
 		begun, result := time.Now(), "passes"
@@ -153,7 +202,7 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, l
 	defer f.Close()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, io.MultiWriter(in.out, f), io.MultiWriter(in.err, f)
-	cmd.Env = append(os.Environ(), "DACE_REQUIRE_CLIENTS=1", "CGO_ENABLED=1",
+	cmd.Env = append(os.Environ(), "DACE_REQUIRE_CLIENTS=1", "CGO_ENABLED=1", testCommand+"="+in.command,
 		// Without version stamping, the tests do not fail if git refuses to
 		// read a clone that belongs to another user.
 		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
@@ -163,6 +212,33 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, l
 		return 0, err
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
+}
+
+// concurrent matches what the race detector, which also checks pointers, can find faults in.
+var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\.Parallel\(\)|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
+
+// raced returns the kernel's packages but those whose own files and tests start no
+// goroutine and use no unsafe: the detector would take minutes to watch one goroutine.
+func raced(ctx context.Context, root string) (string, error) {
+	out, err := goList(ctx, root, nil, "-f", `{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{range .CgoFiles}} {{.}}{{end}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}`, "./kernel/...")
+	if err != nil {
+		return "", err
+	}
+	var kept []string
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		for _, name := range words[2:] {
+			text, err := os.ReadFile(filepath.Join(words[1], name))
+			if err != nil {
+				return "", err
+			}
+			if concurrent.Match(text) {
+				kept = append(kept, words[0])
+				break
+			}
+		}
+	}
+	return strings.Join(kept, " "), nil
 }
 
 // load returns the machine's load averages, as uptime tells them.

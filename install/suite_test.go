@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"dace.local/dacelib/files"
+	"dace.local/kernel/buildinfo"
 )
 
 // TestChecksFail checks that a check that fails fails the run after the others have
@@ -43,6 +45,32 @@ func TestChecksFail(t *testing.T) {
 	out.Reset()
 	if err := in.runChecks(t.Context(), dir, []check{{"two", "echo well"}}, logs); err != nil || !strings.HasSuffix(out.String(), "All tests pass.\n") {
 		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// The race detector runs with what starts goroutines or uses unsafe, in the code or in
+// its tests.
+func TestRaced(t *testing.T) {
+	got, err := raced(t.Context(), "..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(got)
+	for name, want := range map[string]bool{
+		"kernel": true, "kernel/gocell": true, "kernel/gocell/rtype": true, "kernel/internal/jupyter/transport": true, "kernel/internal/jupyter/server": true,
+		"kernel/internal/toolchain/native": true, "kernel/internal/site": false, "kernel/shell": false,
+	} {
+		if slices.Contains(packages, buildinfo.Path(name)) != want {
+			t.Errorf("%s runs with the race detector: %t, want %t", name, !want, want)
+		}
+	}
+	for text, want := range map[string]bool{
+		"\tgo run()": true, "go func() {": true, "wg.Go(f)": true, "\tt.Parallel()": true, "import \"unsafe\"": true, "\t\"net/http/httptest\"": true,
+		"// go there": false, "x := \"go \"": false, "sync.Mutex": false,
+	} {
+		if concurrent.MatchString(text) != want {
+			t.Errorf("%q starts a goroutine: %t, want %t", text, !want, want)
+		}
 	}
 }
 

@@ -1,3 +1,3 @@
 package vm
 
-import _ "dace.local/kernel/gocell/symbols/all" // what cells can import
+import _ "database/sql" // reach.go links to it

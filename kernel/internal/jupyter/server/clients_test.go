@@ -43,8 +43,12 @@ func TestMain(m *testing.M) {
 // buildDir is the folder that buildDace puts the dace command into, "" before.
 var buildDir string
 
-// buildDace builds the dace command and returns its path.
+// buildDace builds the dace command, unless `go run ./install -test` has, and returns its
+// path.
 var buildDace = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv("DACE_TEST_COMMAND"); built != "" {
+		return built, nil
+	}
 	var err error
 	if buildDir, err = os.MkdirTemp("", "dace"); err != nil {
 		return "", err

@@ -1,3 +1,0 @@
-package debug
-
-import _ "dace.local/kernel/gocell/symbols/all" // what cells can import
