@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -52,11 +53,11 @@ func Rename(t reflect.Type, pkgPath string, rename func(name string) string) err
 }
 
 // retext changes the text of the types of a module, and sorts its list of types again,
-// in which package reflect searches by text. The new text is no longer than the old one:
-// it takes its place.
+// in which package reflect searches by text: list, or offsets if that is nil. The new text
+// is no longer than the old one: it takes its place.
 //
 //go:nocheckptr
-func retext(section unsafe.Pointer, offsets []int32, rename func(text string) string) error {
+func retext(section unsafe.Pointer, offsets []int32, list []unsafe.Pointer, rename func(text string) string) error {
 	changed := false
 	for _, off := range offsets {
 		b := unsafe.Add(section, (*header)(unsafe.Add(section, off)).str)
@@ -84,19 +85,23 @@ func retext(section unsafe.Pointer, offsets []int32, rename func(text string) st
 	if !changed {
 		return nil
 	}
+	if list != nil {
+		sort(list, typeOf)
+		return nil
+	}
 	if err := writable(unsafe.Pointer(&offsets[0]), uintptr(len(offsets))*unsafe.Sizeof(offsets[0])); err != nil {
 		return fmt.Errorf("rtype: the list of types: %w", err)
 	}
-	slices.SortStableFunc(offsets, func(a, b int32) int {
-		return strings.Compare(typeIn(section, a).String(), typeIn(section, b).String())
-	})
+	sort(offsets, func(off int32) reflect.Type { return typeOf(unsafe.Add(section, off)) })
 	return nil
 }
 
-// typeIn returns the type whose descriptor is at an offset in a module.
+// sort orders a list of types as package reflect searches it, by text.
 //
 //go:nocheckptr
-func typeIn(section unsafe.Pointer, off int32) reflect.Type { return typeOf(unsafe.Add(section, off)) }
+func sort[T any](list []T, typ func(T) reflect.Type) {
+	slices.SortStableFunc(list, func(a, b T) int { return strings.Compare(typ(a).String(), typ(b).String()) })
+}
 
 // plugins holds the modules whose types RenameLoaded has seen, by where these begin.
 // It grows with the plugins, which live as long as
@@ -107,8 +112,8 @@ var plugins = struct {
 }{modules: map[unsafe.Pointer]bool{}}
 
 // RenameLoaded does so for all struct types of the plugins that were loaded since it
-// was called last, and, if [Retexts], changes the texts of all their types by text, which
-// returns none that is longer. The run time has not allocated a plugin's memory, which the checks of
+// was called last, and changes the texts of all their types by text, which returns none
+// that is longer. The run time has not allocated a plugin's memory, which the checks of
 // pointers under the race detector take for a mistake.
 //
 //go:nocheckptr
@@ -117,6 +122,7 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 	defer plugins.Unlock()
 	var errs []error
 	sections, offsets := typelinks()
+	lists, found := sorted(offsets)
 	for i, section := range sections {
 		if i == 0 || plugins.modules[section] {
 			continue
@@ -125,22 +131,57 @@ func RenameLoaded(pkgPath string, rename, text func(string) string) error {
 		for _, off := range offsets[i] {
 			errs = append(errs, Rename(typeOf(unsafe.Add(section, off)), pkgPath, rename))
 		}
-		if retexts() {
-			errs = append(errs, retext(section, offsets[i], text))
+		if !found {
+			continue // as they are not found by other texts
 		}
+		var list []unsafe.Pointer
+		if lists != nil {
+			list = lists[i]
+		}
+		errs = append(errs, retext(section, offsets[i], list, text))
 	}
 	return errors.Join(errs...)
 }
 
-// Retexts reports whether RenameLoaded changes texts: from Go 1.27 on typelinks returns
-// copies of the lists in which package reflect searches by text, which then cannot be
-// sorted again.
-func Retexts() bool { return retexts() }
+// sorted returns the lists of each module's types in which package reflect searches by
+// text, nil where these are the offsets that typelinks returns. It reports whether it
+// found them.
+func sorted(offsets [][]int32) (lists [][]unsafe.Pointer, found bool) {
+	if _, again := typelinks(); &offsets[0][0] == &again[0][0] {
+		return nil, true
+	}
+	compiled := compiledTypelinks()
+	if compiled == nil {
+		return nil, false
+	}
+	first, rest := compiled()
+	lists = append([][]unsafe.Pointer{first}, rest...)
+	for i := range offsets {
+		if i >= len(lists) || len(lists[i]) != len(offsets[i]) {
+			return nil, false
+		}
+	}
+	return lists, true
+}
 
-var retexts = sync.OnceValue(func() bool {
-	_, one := typelinks()
-	_, other := typelinks()
-	return &one[0][0] == &other[0][0]
+// compiledTypelinks returns reflect.compiledTypelinks, which has the lists since Go 1.27
+// (typelinks returns copies there), nil if there is none. The linker refuses references
+// to it, so it is looked for by name in the code of the run time, of which typelinks is
+// a part.
+var compiledTypelinks = sync.OnceValue(func() func() (first []unsafe.Pointer, rest [][]unsafe.Pointer) {
+	const align, most = 16, 1 << 20 // of functions; bytes of code
+	near := reflect.ValueOf(typelinks).Pointer()
+	for d := uintptr(align); d < most; d += align {
+		for _, pc := range []uintptr{near + d, near - d} {
+			f := runtime.FuncForPC(pc)
+			if f == nil || f.Entry() != pc || f.Name() != "reflect.compiledTypelinks" && f.Name() != "runtime.reflect_compiledTypelinks" {
+				continue
+			}
+			code := &pc // a func value points to its code's address
+			return *(*func() ([]unsafe.Pointer, [][]unsafe.Pointer))(unsafe.Pointer(&code))
+		}
+	}
+	return nil
 })
 
 // typelinks returns, for each module, where its types begin, and the offsets of their

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/gocell"
-	"dace.local/kernel/gocell/rtype"
 	"dace.local/kernel/internal/system/crash"
 	"dace.local/kernel/internal/toolchain/native"
 )
@@ -92,35 +90,10 @@ func ready(tb testing.TB) *native.Loader {
 	return l
 }
 
-// written returns a file of cells as this version of Go has them. From 1.27 on the types
-// of compiled cells keep their package's name, and the positions in generic types that
-// hold a test are those of the file that is compiled: see rtype.Retexts.
-func written(t *testing.T, file string) string {
-	if rtype.Retexts() {
-		return file
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kept []string
-	for c := range strings.SplitSeq(string(b), "\n### ") {
-		if name, _, _ := strings.Cut(c, "\n"); name != "types without names print as in Go" && name != "tests that generic types have by an interface" {
-			kept = append(kept, c)
-		}
-	}
-	text := regexp.MustCompile(`main\.(Square|point|shape|knap|scaled)\b`).ReplaceAllString(strings.Join(kept, "\n### "), "cell.$1")
-	to := filepath.Join(t.TempDir(), "cells.txt")
-	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return to
-}
-
 // TestCells runs the cells of testdata/cells.txt.
 func TestCells(t *testing.T) {
 	loader := ready(t)
-	enginetest.Cells(t, written(t, "testdata/cells.txt"), func(t *testing.T) (engine.Engine, *enginetest.Recorder) {
+	enginetest.Cells(t, "testdata/cells.txt", func(t *testing.T) (engine.Engine, *enginetest.Recorder) {
 		return quick{session(t, loader)}, &enginetest.Recorder{}
 	})
 }
