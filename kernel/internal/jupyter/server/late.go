@@ -19,6 +19,7 @@ import (
 type late struct {
 	id    string // of the display
 	items []lateItem
+	lost  bool // whether there were more, before these
 	fresh bool // whether the client lacks some
 }
 
@@ -80,11 +81,39 @@ func (o *outputs) now() *outputs {
 // isLate reports whether outputs are for the display of Lasts; o.mu is held.
 func (o *outputs) isLate() bool { return o.late != nil && o.running.Err() != nil }
 
-// mostLate bounds the text of late outputs that is kept, in bytes: the last.
-const mostLate = 1 << 19
+// Of late outputs the last are kept, as each update has them all.
+const (
+	mostLate      = 1 << 19 // bytes of a text
+	mostLateItems = 100     // texts and displays
+	mostLateBytes = 8 << 20 // of all
+)
+
+// size returns the bytes of an item.
+func (x lateItem) size() int {
+	n := len(x.text)
+	for _, v := range x.bundle.Data {
+		if s, ok := v.(string); ok {
+			n += len(s)
+		}
+	}
+	return n
+}
+
+// bound drops what is too much, the oldest first, and keeps the last.
+func (l *late) bound() {
+	bytes := 0
+	for i, x := range slices.Backward(l.items) {
+		bytes += x.size()
+		if n := len(l.items) - i; n > mostLateItems || n > 1 && bytes > mostLateBytes {
+			l.items, l.lost = slices.Delete(l.items, 0, i+1), true
+			return
+		}
+	}
+}
 
 func (l *late) add(x lateItem) {
 	l.fresh = true
+	defer l.bound()
 	if n := len(l.items); n > 0 && x.id == "" && x.text != "" && l.items[n-1].bundle.Empty() {
 		x.text = l.items[n-1].text + x.text
 		if len(x.text) > 2*mostLate {
@@ -105,6 +134,7 @@ func (l *late) show(kind string, b engine.Bundle, id string) bool {
 	i := slices.IndexFunc(l.items, func(x lateItem) bool { return x.id == id && id != "" })
 	if i >= 0 {
 		l.items[i].bundle, l.fresh = b, true
+		l.bound()
 	}
 	return i >= 0
 }
@@ -113,7 +143,11 @@ func (l *late) show(kind string, b engine.Bundle, id string) bool {
 func (l *late) bundle() map[string]any {
 	var plain, rich strings.Builder
 	isRich := false
-	for _, x := range l.items {
+	items := l.items
+	if l.lost {
+		items = slices.Insert(slices.Clone(items), 0, lateItem{text: "… what came before is not kept\n"})
+	}
+	for _, x := range items {
 		text := x.text
 		if t, ok := x.bundle.Data["text/plain"].(string); ok {
 			text = t + "\n"

@@ -117,7 +117,7 @@ func (o *outputs) Clear(wait bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.isLate() {
-		o.late.items = nil
+		o.late.items, o.late.lost = nil, false
 		return
 	}
 	o.server.iopub.post("clear_output", o.now().parent, clearContent{wait})

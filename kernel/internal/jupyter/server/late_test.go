@@ -1,0 +1,41 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dace.local/kernel/engine"
+)
+
+// TestLateBound checks that of many late outputs the last are kept, and that the
+// display says so.
+func TestLateBound(t *testing.T) {
+	html := func(text string) engine.Bundle { return engine.Bundle{Data: map[string]any{"text/html": text}} }
+	many, large, short := &late{}, &late{}, &late{}
+	for i := range 10 * mostLateItems {
+		many.show("display_data", html(fmt.Sprintf("<%d>", i)), "")
+		many.add(lateItem{text: fmt.Sprintln(i)})
+	}
+	for range 40 {
+		large.show("display_data", html(strings.Repeat("x", 1<<20)), "")
+	}
+	short.show("display_data", html("<1>"), "a")
+	short.show("update_display_data", html(strings.Repeat("y", 2*mostLateBytes)), "a")
+	if n := len(many.items); n != mostLateItems {
+		t.Errorf("%d items are kept, want %d", n, mostLateItems)
+	}
+	data := many.bundle()
+	if text := data["text/plain"].(string); !strings.HasPrefix(text, "… what came before is not kept\n") || !strings.HasSuffix(text, "998\n999\n") {
+		t.Errorf("of many: %q", text)
+	}
+	if page := data["text/html"].(string); strings.Contains(page, "<949>") || !strings.HasSuffix(page, "<999><pre>999\n</pre>") {
+		t.Errorf("of many: %q", page)
+	}
+	if n := len(large.bundle()["text/html"].(string)); n < mostLateBytes-1<<20 || n > mostLateBytes+100 {
+		t.Errorf("of large ones %d bytes are kept", n)
+	}
+	if got := short.bundle()["text/html"].(string); len(got) != 2*mostLateBytes || len(short.items) != 1 {
+		t.Errorf("of one that is too large %d bytes are kept", len(got))
+	}
+}
