@@ -144,7 +144,8 @@ func New(opts Options) (*Session, error) {
 		live.SetPaged(true)
 	}
 	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args,
-		CompiledFrames: func() []vm.Frame { return s.compiled.Frames() }, CompiledDefers: func() bool { return s.compiled.Defers() },
+		CompiledFrames:   func() []vm.Frame { return s.compiled.Frames() },
+		CompiledUnderWay: func() []vm.Frame { return s.compiled.FramesUnderWay() }, CompiledDefers: func() bool { return s.compiled.Defers() },
 		CompiledCallers:   func() (inner, outer []vm.Caller) { return s.compiled.Callers() },
 		GoroutinePanicked: s.goroutinePanicked, Traceback: s.traceback, Widgets: &s.widgets}
 	if !opts.KeepStdio {

@@ -184,8 +184,8 @@ func (g *generator) exchange() {
 // cell, and the table of its declarations.
 func (g *generator) tabulate(body, table *bytes.Buffer) {
 	n := g.n
-	fmt.Fprintf(body, "var %[1]srecover, %[1]sstack func()\n", cell.Mark)
-	fmt.Fprintf(table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n\t%q: &%[3]s,\n", cell.Mark+"init", cell.Mark+"recover", cell.Mark+"stack")
+	fmt.Fprintf(body, "var %[1]srecover, %[1]sstarted, %[1]sstack func()\n", cell.Mark)
+	fmt.Fprintf(table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n\t%q: &%[3]s,\n\t%q: &%[4]s,\n", cell.Mark+"init", cell.Mark+"recover", cell.Mark+"stack", cell.Mark+"started")
 	g.declareMusts(body, table)
 	g.declareGrowing(body, table)
 	if g.makes {
@@ -511,12 +511,14 @@ func (g *generator) cell(p *types.Package) string {
 }
 
 // goStmt adds the edit of a go statement: its function runs in a frame that
-// recovers panics.
+// recovers panics, and the cell learns that it has been started. That frame says when
+// it has ended.
 func (g *generator) goStmt(s *ast.GoStmt) {
-	recovers := "defer " + cell.Mark + "recover(); "
+	recovers, started := "defer "+cell.Mark+"recover(); ", "; "+cell.Mark+"started()"
 	if lit, ok := ast.Unparen(s.Call.Fun).(*ast.FuncLit); ok {
 		at := lit.Body.Lbrace + 1
 		g.edits = append(g.edits, edit{at, at, func() string { return recovers }})
+		g.closes = append(g.closes, edit{s.End(), s.End(), func() string { return started }})
 		return
 	}
 	info := g.n.Info
@@ -559,7 +561,7 @@ func (g *generator) goStmt(s *ast.GoStmt) {
 		if len(names) > 0 {
 			set = strings.Join(names, ", ") + " := " + strings.Join(values, ", ") + "; "
 		}
-		return "{ " + set + "go func() { " + recovers + fun + "(" + strings.Join(args, ", ") + dots + ") }() }"
+		return "{ " + set + "go func() { " + recovers + fun + "(" + strings.Join(args, ", ") + dots + ") }()" + started + " }"
 	}})
 }
 

@@ -348,7 +348,11 @@ func (s *Set) Start(ipath string) {
 			if v := recover(); v != nil {
 				s.Machine.Report(s.Frames(), v)
 			}
+			s.Machine.CompiledGoroutine(-1)
 		}
+	}
+	if p, ok := n.Table[cell.Mark+"started"].(*func()); ok {
+		*p = func() { s.Machine.CompiledGoroutine(1) }
 	}
 	if p, ok := n.Table[cell.Mark+"stack"].(*func()); ok {
 		*p = s.Machine.CheckStack
@@ -437,12 +441,19 @@ const mostFrames = 250
 
 // Frames returns the frames of compiled cells on the stack of a goroutine that
 // panics, innermost first.
-func (s *Set) Frames() []vm.Frame {
+func (s *Set) Frames() []vm.Frame { return s.frames(false) }
+
+// FramesUnderWay returns those of a goroutine that does not panic.
+func (s *Set) FramesUnderWay() []vm.Frame { return s.frames(true) }
+
+// frames returns the frames of compiled cells on the stack of this goroutine: those that
+// are below the panic, unless all are wanted.
+func (s *Set) frames(all bool) []vm.Frame {
 	if s.empty() {
 		return nil
 	}
 	var out []vm.Frame
-	panicking := false
+	panicking := all
 	onStack(func(f runtime.Frame) bool {
 		panicking = panicking || f.Function == "runtime.gopanic"
 		if path, name, ok := s.compiledName(f.Function); ok && panicking {

@@ -18,7 +18,8 @@ import (
 )
 
 // Functions and methods that name the place of their call would name the file that is
-// built. Compiled cells call those that interpreted cells have.
+// built, and those that print would do so into the cell that runs, which need not be that
+// of their goroutine. Compiled cells call those that interpreted cells have.
 
 // placeText declares what a method's receiver is exchanged by; %[1]s is cell.Mark.
 const placeText = `var %[1]splaced = func(x any, method string) any { return x }
@@ -35,8 +36,8 @@ func %[1]splace[T any](x T, method string) T {
 var placedMethods = regexp.MustCompile(`^\(\*sync\.(RW)?Mutex\)\.R?Unlock$|^\((\*testing\.common|testing\.TB)\)\.((Log|Error|Fatal|Skip)f?|Helper)$|^\(\*log\.Logger\)\.((Print|Panic)(f|ln)?|Output)$|^\(\*runtime\.(Func|Frames)\)\.(Name|Entry|FileLine|Next)$`)
 
 // askingFunctions are the functions of the library that do so, or return what others
-// need for that.
-var askingFunctions = map[string]bool{"log.Print": true, "log.Printf": true, "log.Println": true, "log.Panic": true, "log.Panicf": true, "log.Panicln": true,
+// need for that, and those that print.
+var askingFunctions = map[string]bool{"fmt.Print": true, "fmt.Printf": true, "fmt.Println": true, "log.Print": true, "log.Printf": true, "log.Println": true, "log.Panic": true, "log.Panicf": true, "log.Panicln": true,
 	"log.Output": true, "log/slog.NewTextHandler": true, "log/slog.NewJSONHandler": true, "runtime.Caller": true,
 	"runtime.Callers": true, "runtime.CallersFrames": true, "runtime.FuncForPC": true}
 

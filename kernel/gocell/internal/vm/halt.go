@@ -43,7 +43,7 @@ func (m *Machine) CheckHalt() {
 	}
 	select {
 	case <-c.stop:
-		if frames := m.hooks.CompiledFrames; frames != nil && c.main != nil && c.main.g == currentG() {
+		if frames := m.hooks.CompiledUnderWay; frames != nil && c.main != nil && c.main.g == currentG() {
 			for _, f := range frames() {
 				c.StoppedHere(f.Pos)
 			}

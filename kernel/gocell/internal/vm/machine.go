@@ -74,6 +74,8 @@ type Hooks struct {
 	// goroutine, which panics, the innermost first, up to the border (see
 	// IsBorder).
 	CompiledFrames func() []Frame
+	// CompiledUnderWay returns those of a goroutine that does not panic.
+	CompiledUnderWay func() []Frame
 	// CompiledCallers returns the calls under way in compiled cells in this
 	// goroutine, the innermost first: those inside the innermost interpreted
 	// function, and the others.

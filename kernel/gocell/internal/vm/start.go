@@ -20,6 +20,14 @@ func (m *Machine) start(call func()) {
 	}()
 }
 
+// CompiledGoroutine notes that compiled code of this goroutine's cell has started so many
+// goroutines; -1 says that this one ends.
+func (m *Machine) CompiledGoroutine(n int32) {
+	if c := m.Cell(); c != nil {
+		c.others.Add(n)
+	}
+}
+
 // goroutineSize is what a goroutine counts for in spend, in bytes. It takes two to
 // four times as much; a look at the memory after a thousand is often enough.
 const goroutineSize = 8 << 10

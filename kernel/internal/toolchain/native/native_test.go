@@ -281,11 +281,11 @@ func sleeps() { begun(); time.Sleep(time.Hour) }`); got != "" {
 	}
 	for i, c := range []struct{ code, want string }{
 		{"wanted.Store(1); asking()", "the cell was interrupted"}, // in the loop, or after it
-		{"wanted.Store(1); spin()", "the cell was interrupted; what it did"},
-		{"wanted.Store(1); inLiteral()", "the cell was interrupted; what it did"},
-		{"wanted.Store(3); inGoroutine()", "the cell was interrupted; what it did"},
-		{"wanted.Store(1); fib(100)", "the cell was interrupted; what it did"},
-		{"wanted.Store(1); sorts()", "the cell was interrupted; what it did"},
+		{"wanted.Store(1); spin()", "the cell was interrupted at In[1]:6; what it did"},
+		{"wanted.Store(1); inLiteral()", "the cell was interrupted at In[1]:7; what it did"},
+		{"wanted.Store(3); inGoroutine()", "the cell was interrupted at In[1]:6; what it did"},
+		{"wanted.Store(1); fib(100)", "the cell was interrupted at In[1]:9; what it did"},
+		{"wanted.Store(1); sorts()", "the cell was interrupted at In[1]:10; what it did"},
 		{"wanted.Store(1); sleeps()", "it goes on in the background"},
 	} {
 		got := enginetest.Show(t.Context(), interrupting{s}, engine.Cell{Number: 2 + i, Code: c.code}, &enginetest.Recorder{})
@@ -299,6 +299,45 @@ func sleeps() { begun(); time.Sleep(time.Hour) }`); got != "" {
 fmt.Println(deferred.Load(), polite.Load())`
 	if got := run(t.Context(), s, 20, after); got != "4 1" {
 		t.Errorf("deferred functions and polite ends: %s", got)
+	}
+}
+
+// A lasting notes that its cell ends while goroutines of it go on.
+type lasting struct {
+	enginetest.Recorder
+	lasts bool
+}
+
+func (l *lasting) Lasts() { l.lasts = true }
+
+// TestLateOutput checks that what goroutines of compiled code print goes to the cell that
+// has started them, which learns that they go on.
+func TestLateOutput(t *testing.T) {
+	s := session(t, ready(t))
+	cell := func(number int, code string) *lasting {
+		t.Helper()
+		out := &lasting{}
+		if _, err := s.Execute(t.Context(), engine.Cell{Number: number, Code: code}, out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	cell(1, `%%compile
+import "sync"
+var step, done = make(chan bool), make(chan bool)
+func say(what ...any) { <-step; fmt.Println(what...); fmt.Printf("%d\n", len(what)); done <- true }
+func late() {
+	go func() { <-step; fmt.Print("late "); done <- true }()
+	for i := range 1 { go say("named", i) }
+}
+func over() { var wg sync.WaitGroup; wg.Add(1); go func() { wg.Done() }(); wg.Wait() }`)
+	first := cell(2, "late()")
+	if got := cell(3, "for range 2 { step <- true; <-done }\nfmt.Println(\"own\")").Text(enginetest.Stdout); got != "own\n" {
+		t.Errorf("the running cell shows %q", got)
+	}
+	got := strings.Replace(first.Text(enginetest.Stdout), "late ", "", 1) // comes first, or last
+	if !first.lasts || got != "named 0\n2\n" || len(got) == len(first.Text(enginetest.Stdout)) {
+		t.Errorf("the first cell shows %q, and %t that it lasts", first.Text(enginetest.Stdout), first.lasts)
 	}
 }
 
