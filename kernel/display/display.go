@@ -20,6 +20,7 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,8 +66,20 @@ func HTML(s string) Shown { return show(mime("text/html", s, s), "") }
 // Markdown shows Markdown.
 func Markdown(s string) Shown { return show(mime("text/markdown", s, s), "") }
 
-// LaTeX shows LaTeX; formulas in s need their dollar signs.
-func LaTeX(s string) Shown { return show(mime("text/latex", s, s), "") }
+// LaTeX shows LaTeX. Formulas in s need their dollar signs, unless s is one that has none:
+// then it is shown as [Math] does.
+func LaTeX(s string) Shown { return show(mime("text/latex", latexOf(s), s), "") }
+
+// latexOf returns a text in LaTeX, with the dollar signs that a single formula lacks.
+func latexOf(s string) string {
+	if strings.Contains(s, "$") || delimited.MatchString(s) || !strings.ContainsAny(s, `\^_`) {
+		return s
+	}
+	return "$" + strings.TrimSpace(s) + "$"
+}
+
+// delimited matches what a text in LaTeX has that is more than one formula.
+var delimited = regexp.MustCompile(`\\[(\[]|\\begin\b|\\(emph|text|section|item)\b`)
 
 // SVG shows a picture in SVG.
 func SVG(s string) Shown { return show(svgBundle(s), "") }

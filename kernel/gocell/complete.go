@@ -28,7 +28,7 @@ type editor struct {
 	*known
 	magics func() *magic.Set
 	source func(types.Object) string // of a compiled cell's declaration
-	value  func(x ast.Expr, keys bool) []string
+	value  func(x ast.Expr, as keysAs) []string
 }
 
 // Complete returns the completions at the cursor: members after a dot, the keys
@@ -71,7 +71,14 @@ func (e *editor) Complete(code string, cursor int) (c engine.Completions) {
 		}
 		return c
 	}
+	var keys []engine.Completion
+	if n := len(before); n > 0 && before[n-1].Kind == token.LBRACK {
+		if x, _ := around(code, start); x != nil {
+			keys = keysWith(prefix, e.value(x, literalKeys))
+		}
+	}
 	if prefix != "" && unicode.IsDigit(rune(prefix[0])) {
+		c.Matches = keys
 		return c
 	}
 	if strings.HasSuffix(code[:start], ".") && slices.ContainsFunc(before, func(t cell.Token) bool { return t.Kind == token.FLOAT && t.End == start }) {
@@ -92,7 +99,7 @@ func (e *editor) Complete(code string, cursor int) (c engine.Completions) {
 		}
 	}
 	set := newMatches(prefix)
-	defer func() { c.Matches = set.sorted() }()
+	defer func() { c.Matches = append(keys, set.sorted()...) }()
 	switch n := len(before); {
 	case path != nil:
 		e.namesAt(set, v, path)

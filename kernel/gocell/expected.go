@@ -236,21 +236,33 @@ func (e *editor) typedNames(set *matches) {
 	}
 }
 
+// keysWith returns the keys that begin with a prefix as completions.
+func keysWith(prefix string, list []string) (l []engine.Completion) {
+	for _, key := range list {
+		if hasPrefixFold(key, prefix) {
+			l = append(l, engine.Completion{Text: key, Type: "key"})
+		}
+	}
+	return l
+}
+
 // stringValues returns the completions of the string literal that begins at
 // offset: the values that the function or field takes, by its documentation, or
 // else the names of files.
 func (e *editor) stringValues(code string, offset, cursor int) []engine.Completion {
 	prefix := code[offset+1 : cursor]
-	if x, keys := around(code, offset); x != nil {
-		if list := e.value(x, keys); list != nil {
-			var l []engine.Completion
-			for _, key := range list {
-				if hasPrefixFold(key, prefix) {
-					l = append(l, engine.Completion{Text: key, Type: "key"})
-				}
-			}
-			return l
+	x, isKey := around(code, offset)
+	if x != nil {
+		as := columnNames
+		if isKey {
+			as = textKeys
 		}
+		if list := e.value(x, as); list != nil {
+			return keysWith(prefix, list)
+		}
+	}
+	if isKey {
+		return nil // no file's name is a key
 	}
 	if want := e.expectedString(code, offset, cursor); want.of != nil {
 		e.mu.Lock()

@@ -82,6 +82,10 @@ func (s *Session) ownMagics() (list []magic.Magic) {
 			}
 		}
 		if name == "" || params.Len() == 0 || params.Len() > 2 {
+			name = "%" + strings.TrimPrefix(f.Name(), ofMagic)
+			list = append(list, magic.Magic{Name: name, Usage: name, Short: "cannot call " + f.Name(), Run: func(*magic.Call) (engine.Result, error) {
+				return engine.Result{}, fmt.Errorf("%s has another form than a magic: magic_NAME(line string) is %%NAME, magic_NAME(line, text string) is %%%%NAME", f.Name())
+			}})
 			continue
 		}
 		m := magic.Magic{Name: "%" + name, Usage: "%" + name + " [" + strings.ToUpper(params.At(0).Name()) + "]", Short: "calls " + f.Name() + ", which a cell declares"}

@@ -1,6 +1,7 @@
 package gocell
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,8 @@ func TestStartFile(t *testing.T) {
 		{"%help %twice", "magic_twice says a line two times."},
 		{"%lsmagic", "%twice"},
 		{"%twise x", "did you mean %twice?"},
+		{"func magic_bad(n int) {}", ""},
+		{"%bad", "magic_bad has another form than a magic: magic_NAME(line string) is %NAME"},
 		{"log[2]", "= > %%words x\none two\n three"},
 		{"len(log) > 6, log[1], log[5]", `true, "true false", "true true"`},
 		{"func magic_twice(line string) string { return \"new\" }\n%twice x", `"new"`},
@@ -131,6 +134,9 @@ func TestScript(t *testing.T) {
 		{"%%script sh\nexit 3", "exit status 3"},
 		{"%%script nosuchprogram\nx", "this machine has no nosuchprogram"},
 		{"%%script\nx", "want a program"},
+		{"%%script sort -r\na\nc\nb", "c\nb\na"},
+		{"%%script sh -c 'tr a-c A-C'\nabcd", "ABCd"},
+		{"%%sort\na", "unknown magic %%sort (%%script sort gives that program the cell)"},
 	})
 }
 
@@ -146,7 +152,12 @@ type settings struct{ limits map[string]int }
 m := map[string]map[string]int{"alpha": {"one": 1}, "beta": nil, "q\"": nil}
 st := &settings{map[string]int{"low": 1}}
 f := must(frame.ParseCSV(strings.NewReader("name,val\na,1\n"), frame.CSVSettings{}))
-var none any`)
+var none any
+type code uint8
+im := map[int]string{42: "", 7: "", -1: ""}
+codes := map[code]int{200: 1}
+texts := map[code]bool{}
+func made() map[string]map[string]int { return m }`)
 	for _, c := range []struct{ code, want string }{
 		{`m["`, "alpha beta"},
 		{`m["be`, "beta"},
@@ -157,8 +168,14 @@ var none any`)
 		{`f.Select("name", "v`, "val"},
 		{`f.WriteCSV("a`, "afile"},
 		{`os.Open("a`, "afile"},
-		{`none["a`, "afile"},
-		{`nosuch["a`, "afile"},
+		{`none["a`, ""},
+		{`nosuch["a`, ""},
+		{`made()["a`, ""},
+		{`delete(m, "`, "alpha beta"},
+		{`delete(st.limits, "`, "low"},
+		{`im[4`, "42"},
+		{`codes[2`, "200"},
+		{`texts[2`, ""},
 		{`x := []string{"a`, "afile"},
 	} {
 		var got []string
@@ -167,6 +184,17 @@ var none any`)
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: got %q, want %q", c.code, got, c.want)
+		}
+	}
+	for code, want := range map[string]string{"m[": `["alpha" "beta" "q\""]`, "st.limits[": `["low"]`, "im[": "[-1 7 42]"} {
+		var got []string
+		for _, m := range s.Complete(code, len(code)).Matches {
+			if m.Type == "key" {
+				got = append(got, m.Text)
+			}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: got %s, want %s", code, got, want)
 		}
 	}
 	if c := s.Complete(`m["`, 3); c.Start != 3 || c.Matches[0] != (engine.Completion{Text: "alpha", Type: "key"}) {

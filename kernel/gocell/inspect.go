@@ -104,6 +104,10 @@ func page(declaration, doc string) engine.Bundle {
 	return pageOf(declaration, doc, "", &comment.Parser{})
 }
 
+// longDeclaration is from how many lines a declaration stands below its documentation,
+// which would else be below the end of a panel or a tooltip.
+const longDeclaration = 8
+
 // pageOf returns an explanation with the source below it. A paragraph of the text is one
 // line, which clients wrap.
 func pageOf(declaration, doc, source string, parser *comment.Parser) engine.Bundle {
@@ -111,8 +115,12 @@ func pageOf(declaration, doc, source string, parser *comment.Parser) engine.Bund
 	if doc != "" {
 		parsed := parser.Parse(doc)
 		printer := comment.Printer{HeadingLevel: 4, TextWidth: -1, HeadingID: func(*comment.Heading) string { return "" }, DocLinkURL: linkURL}
-		text += "\n\n" + strings.TrimSpace(string(printer.Text(parsed)))
-		md += "\n\n" + strings.TrimSpace(string(printer.Markdown(parsed)))
+		asText, asMarkdown := strings.TrimSpace(string(printer.Text(parsed))), strings.TrimSpace(string(printer.Markdown(parsed)))
+		if strings.Count(declaration, "\n") > longDeclaration {
+			text, asText, md, asMarkdown = asText, text, asMarkdown, md
+		}
+		text += "\n\n" + asText
+		md += "\n\n" + asMarkdown
 	}
 	if source != "" && source != declaration {
 		text += "\n\n" + source

@@ -1,7 +1,9 @@
 package gocell
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,14 +19,22 @@ import (
 // mostKeys is how many keys of a map are offered.
 const mostKeys = 500
 
-// around returns the expression whose key a string literal that begins at an offset is,
-// m of m["a; or whose method it is an argument of, f of f.Floats("a, and then keys is
-// false. It is nil if it is none of these.
+// around returns the expression whose key a literal that begins at an offset is, m of
+// m["a and delete(m, "a; or whose method it is an argument of, f of f.Floats("a, and then
+// keys is false. It is nil if it is none of these, or an expression that has to be
+// evaluated: then keys says what it would be.
 func around(code string, offset int) (x ast.Expr, keys bool) {
 	list, _, _ := cell.Tokens(code[:offset])
 	end := len(list)
 	if end > 0 && list[end-1].Kind == token.LBRACK {
-		return operand(code, list[:end-1]), true
+		x, _ = operand(code, list[:end-1])
+		return x, true
+	}
+	if end > 0 && list[end-1].Kind == token.COMMA {
+		x, from := operand(code, list[:end-1])
+		if x != nil && from > 1 && list[from-1].Kind == token.LPAREN && list[from-2].Text == "delete" {
+			return x, true
+		}
 	}
 	for depth := 0; end > 0; end-- { // to the bracket of the call
 		switch list[end-1].Kind {
@@ -45,12 +55,14 @@ func around(code string, offset int) (x ast.Expr, keys bool) {
 		strings.HasPrefix(list[end-2].Text, "Write") || strings.HasPrefix(list[end-2].Text, "Read") {
 		return nil, false
 	}
-	return operand(code, list[:end-3]), false
+	x, _ = operand(code, list[:end-3])
+	return x, false
 }
 
-// operand returns the expression of names, fields and indices that tokens end with.
-func operand(code string, list []cell.Token) ast.Expr {
-	from := len(list)
+// operand returns the expression of names, fields and indices that tokens end with, and
+// the index of the first of them.
+func operand(code string, list []cell.Token) (x ast.Expr, from int) {
+	from = len(list)
 	for from > 0 {
 		switch t := list[from-1]; {
 		case t.Kind == token.IDENT:
@@ -66,18 +78,27 @@ func operand(code string, list []cell.Token) ast.Expr {
 		break
 	}
 	if from == len(list) {
-		return nil
+		return nil, from
 	}
 	x, err := parser.ParseExpr(code[list[from].Offset:list[len(list)-1].End])
 	if err != nil {
-		return nil
+		return nil, from
 	}
-	return x
+	return x, from
 }
+
+// What keysOf returns.
+type keysAs int
+
+const (
+	columnNames keysAs = iota // of a frame
+	textKeys                  // of a map with keys of text, as they stand between quotes
+	literalKeys               // of a map with keys of text or integers, as they are written
+)
 
 // keysOf returns the keys of a map that an expression is, or the names of the columns
 // of a frame; nil while a cell runs, or where it is neither.
-func (s *Session) keysOf(x ast.Expr, keys bool) (list []string) {
+func (s *Session) keysOf(x ast.Expr, as keysAs) (list []string) {
 	release, idle := s.idle(context.Background())
 	defer release()
 	if !idle {
@@ -92,23 +113,49 @@ func (s *Session) keysOf(x ast.Expr, keys bool) (list []string) {
 	if !v.IsValid() {
 		return nil
 	}
-	if !keys {
+	if as == columnNames {
 		if f, ok := v.Interface().(interface{ Names() []string }); ok {
 			return quotable(f.Names())
 		}
 		return nil
 	}
-	if v.Kind() != reflect.Map || v.Type().Key().Kind() != reflect.String {
+	if v.Kind() != reflect.Map {
 		return nil
 	}
-	list = []string{}
+	kind := v.Type().Key().Kind()
+	if kind != reflect.String && (as == textKeys || kind < reflect.Int || kind > reflect.Uintptr) {
+		return nil
+	}
+	var all []reflect.Value
 	vm.WithMaps(false, func() {
-		for it := v.MapRange(); it.Next() && len(list) < mostKeys; {
-			list = append(list, it.Key().String())
+		for it := v.MapRange(); it.Next() && len(all) < mostKeys; {
+			all = append(all, it.Key())
 		}
 	}, v.Interface())
-	slices.Sort(list)
-	return quotable(list)
+	slices.SortFunc(all, func(a, b reflect.Value) int {
+		switch {
+		case kind == reflect.String:
+			return strings.Compare(a.String(), b.String())
+		case a.CanInt():
+			return cmp.Compare(a.Int(), b.Int())
+		}
+		return cmp.Compare(a.Uint(), b.Uint())
+	})
+	list = []string{}
+	for _, key := range all {
+		switch {
+		case kind == reflect.String && as == literalKeys:
+			list = append(list, strconv.Quote(key.String()))
+		case kind == reflect.String:
+			list = append(list, key.String())
+		default:
+			list = append(list, fmt.Sprint(key))
+		}
+	}
+	if as == textKeys {
+		return quotable(list)
+	}
+	return list
 }
 
 // quotable drops what cannot stand between quotes as it is.

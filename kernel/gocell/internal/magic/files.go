@@ -110,14 +110,20 @@ func script(program string) line {
 	}
 }
 
-// anyScript runs a cell's lines with the program that its arguments name.
+// anyScript runs a program with the cell's lines as its standard input, as IPython does:
+// many read their program there, others their data.
 func anyScript(c *Call) error {
-	program, rest, _ := strings.Cut(c.Args, " ")
-	if program == "" {
+	args, err := c.Words()
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
 		return errors.New("want a program, as python3: " + c.usage())
 	}
-	c.Args = strings.TrimSpace(rest)
-	return script(program)(c)
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return fmt.Errorf("this machine has no %s", args[0])
+	}
+	return c.Execute(process.Command{Args: args, Stdin: strings.NewReader(c.Text() + "\n")})
 }
 
 func env(c *Call) error {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,6 +158,11 @@ func (s *Set) unknown(name string) error {
 	}
 	if meant := s.Meant(name); meant != "" {
 		return errors.New("unknown magic " + name + meant)
+	}
+	if program := strings.TrimPrefix(name, "%%"); program != name {
+		if _, err := exec.LookPath(program); err == nil {
+			return fmt.Errorf("unknown magic %s (%%%%script %s gives that program the cell)", name, program)
+		}
 	}
 	return fmt.Errorf("unknown magic %s (%%lsmagic lists all)", name)
 }

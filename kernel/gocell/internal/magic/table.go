@@ -19,7 +19,7 @@ func table() []Magic {
 		{"%bash", "%bash COMMAND", "runs a command, as !COMMAND does", "", Files, l(bashLine)},
 		{"%args", "%args [ARGUMENT...]", "sets os.Args of later cells; flag.Parse reads it", "", Words, l(args)},
 		{"%%bash", "%%bash [ARGUMENT...]", "runs the cell's lines with bash", "The cell fails if the script's exit status is not 0. `set -e` ends the script at the first failing command.", Words, l(script("bash"))},
-		{"%%script", "%%script PROGRAM [ARGUMENT...]", "runs the cell's lines with a program: python3, perl, node", "The cell fails if the program's exit status is not 0.", Words, l(anyScript)},
+		{"%%script", "%%script PROGRAM [ARGUMENT...]", "runs a program that reads the cell's lines: python3, perl, sqlite3 FILE, sort -n", "They are its standard input. The cell fails if the program's exit status is not 0.", Words, l(anyScript)},
 		{"%%sh", "%%sh [ARGUMENT...]", "runs the cell's lines with sh", "", Words, l(script("sh"))},
 		{"%%capture", "%%capture [NAME]", "keeps what the cell shows, in the variable NAME", "NAME is a *display.Capture: NAME.Text() and NAME.ErrText() are what it printed, NAME.Show() shows everything. Without NAME what the cell shows is dropped; errors are not.", GoBody, capture},
 		{"%cd", "%cd [FOLDER|-]", "changes the working folder: to the user's home, or with - to the one before", "", Folders, l(cd)},

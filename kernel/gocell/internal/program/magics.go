@@ -51,6 +51,8 @@ func (m *maker) asGo(u magic.Use, body string) string {
 		return call("fmt.Println(must(os.Getwd()))")
 	case "%%bash", "%%sh":
 		return call("shell.Run(%s)", strconv.Quote(body))
+	case "%%script":
+		return call("shell.Run(%s)", strconv.Quote(u.Args+" <<'END OF CELL'\n"+strings.TrimRight(body, "\n")+"\nEND OF CELL"))
 	case "%cd":
 		if len(words) == 1 && words[0] != "-" && !strings.HasPrefix(words[0], "~") {
 			return call("must(os.Chdir(%s))", quoted[0])

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "5b26bc1506755b976208ff41775837563f8d9203a609684af626aa5c30c60030"
+const Sum = "44b2e8a9b4c2d901b8da4c9d41d346602ede3e3ad942b87c9d6a2b8ed33587b2"
