@@ -83,7 +83,7 @@ func TestPrograms(t *testing.T) {
 		"types":     {[]string{"type P struct{ X, Y int }\nfunc (p P) Sum() int { return p.X + p.Y }", "p := P{1, 2}\np.Sum()", "var all []P", "func keep(p P) { all = append(all, p) }\nkeep(p)\nlen(all)"}, "3\n1\n"},
 		"packages":  {[]string{"r := rand.New(rand.NewPCG(1, 2))\n_ = r.IntN(3)", "fmt := 3\nfmt + 1", "strings.Repeat(\"x\", fmt)"}, "4\n\"xxx\"\n"},
 		"context":   {[]string{"ctx, stop := context.WithCancel(ctx)\nstop()", "func err() error { return ctx.Err() }\nfmt.Println(err())"}, "context canceled\n"},
-		"commands":  {[]string{"!echo hi", "lines := !printf 'a\\nb\\n'\nlen(lines)", "%%bash\necho `date >/dev/null`there", "%env B=c\n!echo $B", "%timeit 1 + 1\n7"}, "hi\n2\nthere\nc\n7\n"},
+		"commands":  {[]string{"!echo hi", "lines := !printf 'a\\nb\\n'\nlen(lines)", "%%bash\necho `date >/dev/null`there", "%env B=c\n!echo $B", "%%script tr a-z A-Z\nshout\nit's $B", "%timeit 1 + 1\n7"}, "hi\n2\nthere\nc\nSHOUT\nIT'S $B\n7\n"},
 		"unused":    {[]string{"a := 1\nb, c := 2, 3\nb = 4\nvar d int", "c++"}, ""},
 		"raw":       {[]string{"#Text\n\n%% x", "s := `a\n\tb`\nfmt.Println(s) // c"}, "a\n\tb\n"},
 		"init":      {[]string{"func init() { fmt.Println(1) }\nfmt.Println(2)", "func main() { fmt.Println(3) }", "package main\nfunc main() { fmt.Println(4) }"}, "1\n2\n3\n4\n"},
