@@ -97,7 +97,9 @@ func TestJupyterLab(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 18*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, frontEnd(root), "smoke", "dace",
-		"--notebook="+filepath.Join(root, "notebooks", "quickstart.ipynb"))
+		// The figures show convergence, losses, hardening and a comparison; a table holds the
+		// recovered targets.
+		"--notebook="+filepath.Join(root, "notebooks", "quickstart.ipynb"), "--figures=4", "--tables=1")
 	cmd.Env = append(os.Environ(),
 		"JUPYTER_PATH="+filepath.Dir(filepath.Dir(at.Spec)),
 		"SMOKE_TIMEOUT=180000") // milliseconds; pages are slow if the machine is busy
