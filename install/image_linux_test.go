@@ -160,4 +160,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err := files.WriteProgram(to, text); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(to, 0o755); err != nil { // others run it, too
+		t.Fatal(err)
+	}
 }
