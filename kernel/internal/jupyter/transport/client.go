@@ -149,7 +149,7 @@ func (c *Client) Send(ch wire.Channel, m wire.Message) error {
 		return fmt.Errorf("transport: %w", err)
 	}
 	if err := c.sockets[ch].Send(zmq4.NewMsgFrom(frames...)); err != nil {
-		return fmt.Errorf("transport: %w", err)
+		return fmt.Errorf("%w (%w)", c.gone(), err)
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (c *Client) Ping(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
 	// Prepend the empty frame by which a REQ socket marks a request.
 	if err := c.sockets[wire.HB].Send(zmq4.NewMsgFrom(nil, []byte(payload))); err != nil {
-		return 0, fmt.Errorf("transport: %w", err)
+		return 0, fmt.Errorf("%w (%w)", c.gone(), err)
 	}
 	for {
 		select {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zeromq/zmq4"
+
 	"dace.local/kernel/internal/jupyter/wire"
 )
 
@@ -413,6 +415,79 @@ func TestDial(t *testing.T) {
 	if _, err := c.Ping(ctx(t)); !errors.Is(err, ErrClosed) {
 		t.Errorf("Ping after Close: %v", err)
 	}
+}
+
+// What cannot be sent, answered or received is an error that says what it was.
+func TestErrors(t *testing.T) {
+	k := start(t, connections(t)["ipc"], Options{})
+	c := k.dial(t)
+	list, noJSON := wire.Message{Header: wire.NewHeader("s", "u", "stream"), Content: []byte("[]")}, make(chan int)
+	list.Identities = [][]byte{[]byte(c.Session)}
+	nowhere, lost := k.Connection(), context.Canceled
+	nowhere.Transport = "udp"
+	over, cancel := context.WithCancel(ctx(t))
+	cancel()
+	want := func(what string, err error, text string, is error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), text) || is != nil && !errors.Is(err, is) {
+			t.Errorf("%s: %v, want %q", what, err, text)
+		}
+	}
+	_, err := Dial(ctx(t), nowhere)
+	want("an invalid connection", err, "connection: ", nil)
+	_, err = Dial(over, k.Connection())
+	want("a context that has ended", err, "", lost)
+	want("a list as a content", c.Send(wire.Shell, list), "stream is not a JSON object", nil)
+	want("a message on iopub", c.Send(wire.IOPub, list), "no messages on iopub", nil)
+	_, err = c.Receive(over, wire.HB)
+	want("receiving heartbeats", err, "use Ping", nil)
+	_, err = c.Receive(over, wire.Stdin)
+	want("a context that has ended", err, "", lost)
+	_, _, err = c.Call(over, wire.Shell, "x_request", noJSON)
+	want("a content that is no JSON", err, "content of x_request", nil)
+	_, _, err = c.Call(over, wire.Stdin, "x_request", nil)
+	want("an answer that does not come", err, "waiting for the answer to x_request", lost)
+	_, err = c.Ready(over)
+	want("a context that has ended", err, "no reply to kernel_info_request", lost)
+	want("the kernel's list", k.Send(wire.Shell, list), "stream is not a JSON object", nil)
+	want("the kernel's list on iopub", k.Publish(list), "stream is not a JSON object", nil)
+	want("the kernel's message on iopub", k.Send(wire.IOPub, list), "nothing is sent on iopub", nil)
+	_, err = k.Receive(over, wire.IOPub)
+	want("receiving on iopub", err, "nothing is received on iopub", nil)
+
+	// Another's message is passed over.
+	forged, err := wire.NewSigner("another key").Encode(k.message(t, "stream", wire.Header{}, nil))
+	k.publishing.Lock()
+	if err == nil {
+		err = k.sockets[wire.IOPub].Send(zmq4.NewMsgFrom(append([][]byte{{}}, forged...)...))
+	}
+	k.published++
+	k.publishing.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := k.message(t, "stream", wire.Header{}, nil)
+	if err := k.Publish(good); err != nil {
+		t.Fatal(err)
+	}
+	for id := ""; id != good.Header.MsgID; {
+		m, err := c.Receive(ctx(t), wire.IOPub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = m.Header.MsgID
+	}
+
+	k.Close()
+	_, _, err = c.Call(ctx(t), wire.Shell, "x_request", nil)
+	want("a kernel that has gone", err, "by the kernel", ErrClosed)
+	_, err = c.Ready(ctx(t))
+	want("a kernel that has gone", err, "by the kernel", ErrClosed)
+	_, err = c.Ping(ctx(t))
+	want("a kernel that has gone", err, "", ErrClosed)
+	c.Close()
+	_, err = c.Ready(ctx(t))
+	want("a client that is closed", err, "", ErrClosed)
 }
 
 func BenchmarkRoundTrip(b *testing.B) {

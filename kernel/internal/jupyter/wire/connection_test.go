@@ -96,6 +96,10 @@ func TestWriteConnection(t *testing.T) {
 	if got, err := ReadConnection(name); err != nil || got != c {
 		t.Errorf("read back %+v, %v; want %+v", got, err, c)
 	}
+	nowhere := filepath.Join(filepath.Dir(name), "none", "kernel.json")
+	if err := c.Write(nowhere); err == nil || !strings.Contains(err.Error(), nowhere) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
 	c.Transport = "udp"
 	if err := c.Write(name); err == nil {
 		t.Error("an invalid connection was written")

@@ -155,17 +155,14 @@ func (h Header) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes a header and keeps a copy of the text in Raw; {}
 // decodes to the zero header.
 func (h *Header) UnmarshalJSON(data []byte) error {
-	var j headerJSON
+	var j struct {
+		headerJSON
+		Subshell any `json:"subshell_id"` // null or absent in requests to the main shell
+	}
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
 	}
-	var more struct {
-		Subshell any `json:"subshell_id"` // null or absent in requests to the main shell
-	}
-	if err := json.Unmarshal(data, &more); err != nil {
-		return err
-	}
-	subshell, _ := more.Subshell.(string)
+	subshell, _ := j.Subshell.(string)
 	*h = Header{
 		MsgID:    j.MsgID,
 		Session:  j.Session,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +108,27 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
+			// The transport verifies without parsing.
+			if err := NewSigner(pythonKey).Verify(tc.change(signedByPython()), tc.limits); tc.name != "shifted parts" && !errors.Is(err, tc.want) {
+				t.Errorf("Verify: got %v, want %v", err, tc.want)
+			}
 		})
+	}
+}
+
+// A frame after the first delimiter that looks like one is a part of the message.
+func TestTwoDelimiters(t *testing.T) {
+	m := Message{Header: Header{MsgID: "1", MsgType: "t"}, Buffers: [][]byte{[]byte(Delimiter), {}, {}, {}, {}, {}}}
+	for _, identities := range [][][]byte{nil, {[]byte("a")}} {
+		m.Identities = identities
+		frames, err := NewSigner("key").Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := NewSigner("key").Decode(frames, Limits{})
+		if err != nil || len(got.Identities) != len(identities) || len(got.Buffers) != len(m.Buffers) || got.Header.MsgID != "1" {
+			t.Errorf("%d identities and %d buffers, %v; want %d and %d", len(got.Identities), len(got.Buffers), err, len(identities), len(m.Buffers))
+		}
 	}
 }
 
@@ -229,6 +250,9 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := NewSigner("").Encode(Message{Content: json.RawMessage("[]")}); err == nil {
 		t.Error("a content that is a list was encoded")
 	}
+	if err := (Message{Header: Header{MsgType: "stream"}, Content: json.RawMessage(`{"a":`)}).Unmarshal(new(any)); err == nil || !strings.Contains(err.Error(), "content of stream") {
+		t.Errorf("half a content: %v", err)
+	}
 }
 
 func ExampleNew() {
@@ -288,6 +312,9 @@ func TestHeaderIDs(t *testing.T) {
 	a, b := NewHeader("s", "u", "t"), NewHeader("s", "u", "t")
 	if one, two := NewSession(), NewSession(); a.MsgID == b.MsgID || one == two {
 		t.Error("ids are not unique")
+	}
+	if id := NewSession(); !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(id) {
+		t.Errorf("the session %s is no random UUID", id)
 	}
 	data, err := json.Marshal(Header{MsgID: "1", Session: "s", Username: "u", MsgType: "t", Version: Version,
 		Date: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))})
