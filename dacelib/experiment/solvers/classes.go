@@ -13,6 +13,9 @@ import (
 // draw returns instance i of a class of dimension d. Instances of different seeds
 // are independent.
 func draw(class string, d int, seed uint64, i int) (problem.Problem, error) {
+	if class == "jobs" {
+		return job("notebooks/data/functions.csv", seed, d, i)
+	}
 	f, ok := functions[class]
 	if !ok { // one of the library's
 		c, err := experiment.Class(class, d)

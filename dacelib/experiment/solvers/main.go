@@ -72,7 +72,15 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "the only method to be run, BEST for example")
 	flag.BoolVar(&s.nirs, "nirs", false, "also build portfolios by BEST's race on NIRs that the budget trains")
 	flag.BoolVar(&s.verbose, "v", false, "print the portfolios and the notes")
+	verdicts := flag.String("verdicts", "", "does what BEST says of its portfolio hold on unseen instances? With these numbers of runs; the file is one of verdicts")
 	flag.Parse()
+	if *verdicts != "" {
+		if err := judge(context.Background(), s, *classes, *verdicts); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	for _, s.class = range strings.Split(*classes, ",") {
 		if err := compare(context.Background(), s); err != nil {
 			fmt.Fprintln(os.Stderr, err)
