@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dace.local/dacelib/internal/process"
@@ -28,6 +29,8 @@ import (
 // the value, a number to be maximised, or -inf for a solution that must not be
 // chosen. It writes its answer out (flushes) before it reads on, and ends when
 // its input does. Its standard error is free; the last lines appear in messages.
+// An empty line is no answer, and an error, unless a program writes one behind each
+// value, or with the value that follows it.
 //
 // In Python:
 //
@@ -170,6 +173,9 @@ type command struct {
 
 	mu   sync.Mutex // guards idle
 	idle []*worker
+
+	// spaced says that the program writes empty lines beside its values.
+	spaced atomic.Bool
 }
 
 func (c *command) Name() string { return c.name }
@@ -227,12 +233,12 @@ func (c *command) evaluate(ctx context.Context, dst []float64, x Solutions, seed
 
 // value asks a program for the value of the solution on a line.
 func (c *command) value(ctx context.Context, line []byte) (float64, error) {
-	for ended := false; ; {
+	for ended, empty := false, false; ; {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		take := c.take
-		if ended { // an idle one may be about to end as that did
+		if ended || empty { // an idle one may be about to end as that did
 			take = c.start
 		}
 		w, err := take()
@@ -242,7 +248,14 @@ func (c *command) value(ctx context.Context, line []byte) (float64, error) {
 		v, err := w.ask(ctx, line, c)
 		if err == nil {
 			c.putBack(w)
+			if empty {
+				c.spaced.Store(true)
+			}
 			return v, nil
+		}
+		if errors.Is(err, errEmpty) && w.asked > 1 {
+			empty = true // it may belong to the value before: a fresh program has none
+			continue
 		}
 		var end *endError
 		switch isEnd := errors.As(err, &end); {
@@ -322,8 +335,8 @@ type worker struct {
 
 // An answer is a line of a program's output.
 type answer struct {
-	text string
-	more bool // another line came with it
+	text string // empty for empty lines
+	more bool   // another line came with it
 	err  error
 }
 
@@ -354,21 +367,30 @@ func (c *command) start() (*worker, error) {
 // longestAnswer is the largest length of an answer, in bytes.
 const longestAnswer = 4096
 
-// read passes on the lines of the program's output, except empty ones.
+// read passes on the lines of the program's output, except empty ones that come together
+// with others.
 func (w *worker) read(out io.Reader) {
 	defer close(w.answers)
 	in := bufio.NewReaderSize(out, longestAnswer)
 	for {
 		line, err := in.ReadSlice('\n')
-		if text := strings.TrimSpace(string(line)); text != "" {
-			rest, _ := in.Peek(in.Buffered())
-			w.answers <- answer{text, len(bytes.TrimSpace(rest)) > 0, err}
+		text := strings.TrimSpace(string(line))
+		rest, _ := in.Peek(in.Buffered())
+		more := bytes.TrimSpace(rest)
+		if text != "" || err == nil && len(more) == 0 {
+			w.answers <- answer{text, len(more) > 0, err}
+		}
+		if len(more) == 0 { // empty lines behind it
+			_, _ = in.Discard(len(rest))
 		}
 		if err != nil {
 			return
 		}
 	}
 }
+
+// errEmpty is the error of a program that answers with an empty line.
+var errEmpty = errors.New("wrote an empty line where a value is expected (its messages belong on standard error)")
 
 // errTimeout is the error of a program that takes too long.
 var errTimeout = errors.New("took too long")
@@ -394,6 +416,9 @@ func (w *worker) ask(ctx context.Context, line []byte, c *command) (v float64, e
 	w.asked++
 	select {
 	case a, ok := <-w.answers:
+		if ok && a.text == "" {
+			break // behind the value before
+		}
 		if ok {
 			return 0, fmt.Errorf("wrote %q without being asked: one line for each solution is expected (its messages belong on standard error)", shortened(a.text))
 		}
@@ -408,19 +433,25 @@ func (w *worker) ask(ctx context.Context, line []byte, c *command) (v float64, e
 	}
 	// A program that does not read its input keeps a long line waiting.
 	go func() { _, _ = w.in.Write(line) }()
-	select {
-	case a, ok := <-w.answers:
-		switch {
-		case !ok:
-			return 0, w.ended()
-		case a.more:
-			return 0, fmt.Errorf("wrote %q and more: one line for each solution is expected (its messages belong on standard error)", shortened(a.text))
+	for {
+		select {
+		case a, ok := <-w.answers:
+			switch {
+			case !ok:
+				return 0, w.ended()
+			case a.text == "" && c.spaced.Load():
+				continue
+			case a.text == "":
+				return 0, errEmpty
+			case a.more:
+				return 0, fmt.Errorf("wrote %q and more: one line for each solution is expected (its messages belong on standard error)", shortened(a.text))
+			}
+			return c.number(a.text)
+		case <-late:
+			return 0, fmt.Errorf("gave no value within %v: it %w", c.Timeout, errTimeout)
+		case <-ctx.Done():
+			return 0, ctx.Err()
 		}
-		return c.number(a.text)
-	case <-late:
-		return 0, fmt.Errorf("gave no value within %v: it %w", c.Timeout, errTimeout)
-	case <-ctx.Done():
-		return 0, ctx.Err()
 	}
 }
 

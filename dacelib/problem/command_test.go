@@ -73,6 +73,19 @@ func answer(kind string) {
 		case "nan":
 			fmt.Println("nan")
 			continue
+		case "empty": // for an odd number of ones
+			if ones%2 == 1 {
+				fmt.Println()
+				continue
+			}
+		case "before": // and behind
+			fmt.Printf("\n%d\n\n", ones)
+			continue
+		case "behind": // in two writes
+			fmt.Println(ones)
+			time.Sleep(time.Millisecond)
+			fmt.Println()
+			continue
 		case "late":
 			fmt.Println(ones)
 			time.Sleep(20 * time.Millisecond)
@@ -132,7 +145,7 @@ func TestCommandConformance(t *testing.T) {
 
 func TestCommandValues(t *testing.T) {
 	x := problem.Random(run.Rand(1, "command"), 23, 10)
-	for _, kind := range []string{"ones", "crash once in five", "one", "inf"} {
+	for _, kind := range []string{"ones", "crash once in five", "one", "inf", "before", "behind"} {
 		for _, workers := range []int{1, 3} {
 			p := program(t, kind, 10, problem.Program{Workers: workers})
 			got := make([]float64, x.Len())
@@ -193,6 +206,7 @@ func TestCommandErrors(t *testing.T) {
 		{"words", problem.Program{}, `PROGRAM wrote "the value is 3" where a value is expected`},
 		{"two", problem.Program{}, `PROGRAM wrote "3" and more`},
 		{"nan", problem.Program{}, "PROGRAM gave NaN"},
+		{"empty", problem.Program{}, "1110: PROGRAM wrote an empty line where a value is expected"},
 	} {
 		p := program(t, c.kind, 4, c.p)
 		_, err := problem.Value(t.Context(), p, three)
@@ -210,6 +224,14 @@ func TestCommandErrors(t *testing.T) {
 	_, err := problem.Value(t.Context(), problem.Command("p", 3, "no-such-program-as-this"), three[:3])
 	if err == nil || !strings.Contains(err.Error(), "cannot be started") {
 		t.Errorf("no program: %v", err)
+	}
+	// An empty line is no answer behind values, either.
+	q := program(t, "empty", 4, problem.Program{Workers: 1})
+	if v, err := problem.Value(t.Context(), q, []bool{true, true, false, false}); err != nil || v != 2 {
+		t.Error(v, err)
+	}
+	if _, err := problem.Value(t.Context(), q, three); err == nil || !strings.Contains(err.Error(), "wrote an empty line") {
+		t.Errorf("an empty line behind values: %v", err)
 	}
 	// A line too many is seen with the next solution at the latest.
 	p := program(t, "late", 4, problem.Program{Workers: 1})
