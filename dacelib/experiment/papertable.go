@@ -17,28 +17,32 @@ type PaperRow struct {
 	Dim int
 	// Method is the method that the row compares with the first.
 	Method string
-	// Ours and Paper are mean±standard deviation, with * at the largest mean of
+	// Ours and Paper are mean ± standard deviation, with * at the largest mean of
 	// a row; OursWDL and PaperWDL are the first method's wins, draws and losses
 	// against this one. They are empty where there is nothing to compare.
 	Ours, Paper, OursWDL, PaperWDL string
-	// Apart is our mean minus the paper's; NaN without the paper's.
-	Apart float64
+	// Apart is our mean minus the paper's, Error the standard error of such a
+	// difference over two draws of instances; both are NaN without the paper's.
+	Apart, Error float64
 }
+
+// PaperRows are the rows of a table beside the paper's, by dimension.
+type PaperRows []PaperRow
 
 // BesidePaper returns the rows of a table beside the paper's own numbers
 // (Tables III and IV; lines 706 to 713 and 756 to 763 of dace.tex). Methods are
 // matched by name, whatever follows it: "DACE (paper)", "DACE #2".
-func BesidePaper(t Table) []PaperRow {
+func BesidePaper(t Table) PaperRows {
 	paper := PaperTable(t.Class, "DACE")
-	var rows []PaperRow
+	var rows PaperRows
 	for _, r := range t.Rows {
 		for k, c := range r.Cells {
-			row := PaperRow{Dim: r.Dim, Method: t.Methods[k], Ours: c.text(), Apart: math.NaN()}
+			row := PaperRow{Dim: r.Dim, Method: t.Methods[k], Ours: c.text(), Apart: math.NaN(), Error: math.NaN()}
 			if k > 0 {
 				row.OursWDL = c.WDL.String()
 			}
 			if p := paper.cell(r.Dim, baseName(t.Methods[k])); p != nil {
-				row.Paper, row.Apart = p.text(), c.Mean-p.Mean
+				row.Paper, row.Apart, row.Error = p.text(), c.Mean-p.Mean, differenceError(c, *p, r.Instances)
 				if k > 0 && baseName(t.Methods[0]) == "DACE" && baseName(t.Methods[k]) != "DACE" {
 					row.PaperWDL = p.WDL.String()
 				}
@@ -47,6 +51,50 @@ func BesidePaper(t Table) []PaperRow {
 		}
 	}
 	return rows
+}
+
+// differenceError returns the standard error of the difference of our mean over n
+// instances and the paper's, whose tables are about 50 of each dimension.
+func differenceError(c, paper Cell, n int) float64 {
+	return math.Hypot(c.Std/math.Sqrt(float64(n)), paper.Std/math.Sqrt(50))
+}
+
+const paperNote = "† beyond two standard errors of the difference between two draws of instances"
+
+// String returns the rows as a table in text, grouped by dimension: * marks the largest
+// mean, † a difference from the paper's of more than two standard errors.
+func (rows PaperRows) String() string {
+	return aligned(rows.cells(false)) + "\n\n* largest mean; " + paperNote
+}
+
+// Markdown returns the table of String in Markdown, with the largest mean bold.
+func (rows PaperRows) Markdown() string {
+	return markdown(rows.cells(true)) + "\nBold: largest mean. " + paperNote + ".\n"
+}
+
+func (rows PaperRows) cells(bold bool) [][]string {
+	cells := [][]string{{"d", "portfolio", "mean here", "mean in the paper", "difference", "wins-draws-losses here", "in the paper"}}
+	for i, r := range rows {
+		line := []string{fmt.Sprint(r.Dim), r.Method, r.Ours, r.Paper, "", r.OursWDL, r.PaperWDL}
+		if i > 0 && rows[i-1].Dim == r.Dim {
+			line[0] = ""
+		} else if i > 0 && !bold {
+			cells = append(cells, make([]string, len(line)))
+		}
+		if !math.IsNaN(r.Apart) {
+			line[4] = signed(r.Apart, 3)
+			if math.Abs(r.Apart) > 2*r.Error {
+				line[4] += " †"
+			}
+		}
+		for k := 2; k < 4 && bold; k++ {
+			if text, best := strings.CutSuffix(line[k], " *"); best {
+				line[k] = "**" + text + "**"
+			}
+		}
+		cells = append(cells, line)
+	}
+	return cells
 }
 
 // baseName returns a method's name without what tells portfolios apart.
@@ -58,7 +106,7 @@ func baseName(label string) string {
 }
 
 func (c Cell) text() string {
-	s := fmt.Sprintf("%.4f±%.4f", c.Mean, c.Std)
+	s := fmt.Sprintf("%.3f ± %.3f", c.Mean, c.Std)
 	if c.Best {
 		s += " *"
 	}
@@ -86,8 +134,7 @@ func Agreement(t Table) string {
 			p := paper.cell(r.Dim, baseName(t.Methods[k]))
 			distance := math.Abs(r.Cells[k].Mean - p.Mean)
 			apart = append(apart, distance)
-			// The paper's tables are about 50 instances for each dimension.
-			if e := math.Hypot(r.Cells[k].Std/math.Sqrt(float64(r.Instances)), p.Std/math.Sqrt(50)); e > 0 {
+			if e := differenceError(r.Cells[k], *p, r.Instances); e > 0 {
 				inErrors = append(inErrors, distance/e)
 			}
 			for _, l := range known {

@@ -30,8 +30,20 @@ func TestBesidePaper(t *testing.T) {
 	if r := rows[1]; r.Paper != "" || !math.IsNaN(r.Apart) || r.OursWDL != "36-14-0" {
 		t.Errorf("%+v", r)
 	}
-	if r := rows[2]; r.Paper != "0.9001±0.0219" || math.Abs(r.Apart-0.2999) > 1e-9 || r.PaperWDL != "50-0-0" {
+	if r := rows[2]; r.Paper != "0.900 ± 0.022" || math.Abs(r.Apart-0.2999) > 1e-9 || r.PaperWDL != "50-0-0" {
 		t.Errorf("%+v", r)
+	}
+	for _, want := range []string{
+		"d   portfolio     mean here ", "\n\n40  DACE (paper)", "\n    GLOBAL #2     1.200 ± 0.022    0.900 ± 0.022      +0.300 †    50-0-0",
+	} {
+		if got := rows.String(); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for _, want := range []string{"\n|  | ONE | 1.040 ± 0.026 |  |  | 36\u201114\u20110 |  |\n", "\n| 40 | DACE (paper) | **1.078 ± 0.025** | **1.078 ± 0.025** | 0.000 |"} {
+		if got := rows.Markdown(); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
 	}
 	// 0.2999 / (0.0219 sqrt(2/50)) = 68.47
 	for _, want := range []string{"at most 0.2999 from", "at most 68.5 standard errors", "the paper's in 1 of 2 dimensions", "in 5 of 6 comparisons"} {

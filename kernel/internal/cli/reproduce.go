@@ -184,42 +184,54 @@ func (r *reproduction) estimate(instances []problem.Problem, portfolios int) err
 	return nil
 }
 
-// table returns the table of the paper's portfolios.
-func (r *reproduction) table() (experiment.Table, error) {
+// table prints a title, by what tests it is, and returns the table of the paper's
+// portfolios.
+func (r *reproduction) table(title string) (t experiment.Table, err error) {
 	paps, err := experiment.PaperPortfolios(r.class.Name)
 	if err != nil {
-		return experiment.Table{}, err
+		return t, err
 	}
 	records, err := r.test(paps)
 	if err != nil {
-		return experiment.Table{}, err
+		return t, err
 	}
-	return experiment.Tabulate(records, "")
+	if t, err = experiment.Tabulate(records, ""); err != nil {
+		return t, err
+	}
+	r.print("%s\n%s, reading %v; %d instances of each dimension, %d repeats, %d evaluations a member\n\n", title,
+		strings.ToUpper(r.class.Name), r.reading, t.Rows[0].Instances, len(records[0].Values), records[0].Evaluations)
+	return t, nil
 }
 
 func (r *reproduction) means() error {
-	t, err := r.table()
+	t, err := r.table("Table III: means ± standard deviations over the instances")
 	if err != nil {
 		return err
 	}
-	r.print("Table III, %s, %v: means of the paper's portfolios\n\n%4s  %-18s %-18s %-18s %s\n", strings.ToUpper(r.class.Name), r.reading, "d", "portfolio", "here", "paper", "apart")
-	for _, row := range experiment.BesidePaper(t) {
-		r.print("%4d  %-18s %-18s %-18s %+.4f\n", row.Dim, row.Method, row.Ours, row.Paper, row.Apart)
-	}
+	r.print("%v\n", experiment.BesidePaper(t))
 	r.print("\n%s\n", experiment.Agreement(t))
 	return nil
 }
 
 func (r *reproduction) outcomes() error {
-	t, err := r.table()
+	t, err := r.table("Table IV: instances on which DACE's portfolio wins, draws and loses")
 	if err != nil {
 		return err
 	}
-	r.print("Table IV, %s, %v: wins, draws and losses of DACE\n\n%4s  %-18s %-10s %s\n", strings.ToUpper(r.class.Name), r.reading, "d", "against", "here", "paper")
+	r.print("%4s  %-18s %-10s %s\n", "d", "against", "here", "paper")
+	d := 0
 	for _, row := range experiment.BesidePaper(t) {
-		if row.OursWDL != "" {
-			r.print("%4d  %-18s %-10s %s\n", row.Dim, row.Method, row.OursWDL, row.PaperWDL)
+		if row.OursWDL == "" {
+			continue
 		}
+		dim := ""
+		if row.Dim != d {
+			if d > 0 {
+				r.print("\n")
+			}
+			d, dim = row.Dim, fmt.Sprint(row.Dim)
+		}
+		r.print("%4s  %-18s %-10s %s\n", dim, row.Method, row.OursWDL, row.PaperWDL)
 	}
 	return nil
 }
@@ -229,6 +241,14 @@ func (r *reproduction) distributions() error {
 	if err != nil {
 		return err
 	}
+	published := len(paps)
+	ours, err := r.stored("")
+	if err != nil {
+		return err
+	}
+	for _, c := range ours {
+		paps = append(paps, c.Portfolio)
+	}
 	records, err := r.test(paps)
 	if err != nil {
 		return err
@@ -236,13 +256,14 @@ func (r *reproduction) distributions() error {
 	var boxes []*plot.Plot
 	for _, d := range r.class.TestDims {
 		var groups []figure.Group
-		for _, p := range paps {
+		for i, p := range paps {
+			kind := map[bool]string{true: "the paper's", false: "ours"}[i < published]
 			if v := experiment.Means(records, p.Name, d); len(v) > 0 {
-				groups = append(groups, figure.Group{Name: p.Name, Values: v})
+				groups = append(groups, figure.Group{Name: strings.TrimSuffix(p.Name, " (paper)"), Kind: kind, Values: v})
 			}
 		}
 		if len(groups) > 0 {
-			boxes = append(boxes, figure.HorizontalBoxes(fmt.Sprintf("%s, d = %d, %v", strings.ToUpper(r.class.Name), d, r.reading), "normalised quality", groups))
+			boxes = append(boxes, figure.HorizontalBoxes(fmt.Sprintf("%s, d = %d, reading %v", strings.ToUpper(r.class.Name), d, r.reading), "normalised quality", groups))
 		}
 	}
 	return r.figure("4", boxes)
@@ -260,11 +281,21 @@ func (r *reproduction) figure(number string, plots []*plot.Plot) error {
 	return nil
 }
 
+// stored returns the constructions of the class in the folder of results, none if there
+// is no such folder.
+func (r *reproduction) stored(scale string) ([]experiment.Construction, error) {
+	all, err := experiment.Constructed(r.results, r.class.Name, scale)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return all, err
+}
+
 // constructed returns the constructions of the class: the stored ones of any scale,
 // else new ones of the methods.
 func (r *reproduction) constructed(methods ...string) ([]experiment.Construction, error) {
 	if !r.fresh {
-		if stored, err := experiment.Constructed(r.results, r.class.Name, ""); err != nil || len(stored) > 0 {
+		if stored, err := r.stored(""); err != nil || len(stored) > 0 {
 			return stored, err
 		}
 	}
@@ -295,7 +326,7 @@ func (r *reproduction) constructed(methods ...string) ([]experiment.Construction
 
 // took says how long a construction takes, by the one that is stored.
 func (r *reproduction) took(method string) string {
-	stored, err := experiment.Constructed(r.results, r.class.Name, r.scale)
+	stored, err := r.stored(r.scale)
 	if i := slices.IndexFunc(stored, func(c experiment.Construction) bool { return c.Method == method }); err == nil && i >= 0 {
 		return fmt.Sprintf("the stored one took %s of processor time on %s", dacerun.Seconds(stored[i].CPUSeconds), stored[i].CPU)
 	}
@@ -307,8 +338,8 @@ func (r *reproduction) times() error {
 	if err != nil {
 		return err
 	}
-	r.print("Table II, %s: hours of constructions, and runs of the solver\n\n%-22s %12s %12s %12s %12s %14s\n", strings.ToUpper(r.class.Name),
-		"", "paper: wall", "paper: CPU", "here: wall", "here: CPU", "here: runs")
+	r.print("Table II, %s: hours of constructions, and millions of runs of the solver\n\n%-22s %12s %12s %12s %12s %12s\n", strings.ToUpper(r.class.Name),
+		"portfolio", "paper: wall", "paper: CPU", "here: wall", "here: CPU", "here: runs")
 	for _, c := range all {
 		wall, cpu := "-", "-"
 		for _, p := range experiment.PaperTimes() {
@@ -316,7 +347,7 @@ func (r *reproduction) times() error {
 				wall, cpu = fmt.Sprint(p.Wall), fmt.Sprint(p.CPU)
 			}
 		}
-		r.print("%-22s %12s %12s %12.2f %12.2f %14d\n", c.Portfolio.Name, wall, cpu, c.Seconds/3600, c.CPUSeconds/3600, c.Runs)
+		r.print("%-22s %12s %12s %12.2f %12.2f %12.2f\n", c.Portfolio.Name, wall, cpu, c.Seconds/3600, c.CPUSeconds/3600, float64(c.Runs)/1e6)
 	}
 	return nil
 }
@@ -356,7 +387,7 @@ func (r *reproduction) rounds() error {
 				m, h = append(m, mean), append(h, half)
 			}
 			names, means, halves = append(names, fmt.Sprint("d = ", d)), append(means, m), append(halves, h)
-			r.print("%-22s d = %3d: %.4f after each round\n", c.Portfolio.Name, d, m)
+			r.print("%-22s d = %3d: %.3f after each round\n", c.Portfolio.Name, d, m)
 		}
 		plots = append(plots, figure.Rounds(c.Portfolio.Name+" on "+strings.ToUpper(r.class.Name), "normalised quality", names, means, halves))
 	}
@@ -382,7 +413,7 @@ func (r *reproduction) portfolios() error {
 	if err != nil {
 		return err
 	}
-	all, err := experiment.Constructed(r.results, r.class.Name, "")
+	all, err := r.stored("")
 	if err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ func TestReproduce(t *testing.T) {
 	dir := t.TempDir()
 	figure := filepath.Join(dir, "figure.svg")
 	for _, c := range []struct{ args, out string }{
-		{"II -class cimp", "GLOBAL                           27        11440         0.21         0.21        1921530"},
-		{"III", "  30  DACE (paper)       1.0511±0.0186 *    1.0523±0.0267 *    -0.0012"},
-		{"table IV -reading written", "  30  CEPS (paper)       19-31-0    36-14-0"},
+		{"II -class cimp", "GLOBAL                           27        11440         0.21         0.21         1.92"},
+		{"III", "30  DACE (paper)      1.051 ± 0.019 *  1.052 ± 0.027 *    −0.001"},
+		{"table IV -reading written", "  30  CEPS (paper)       19-31-0    36-14-0\n      GLOBAL (paper)     50-0-0     50-0-0\n"},
 		{"4 -o " + figure, figure},
 		{"fig5 -class cimp -o " + figure, "DACE                   d =  80: ["},
 		{"C", "[20, 70, 10, 0.70, F]"},
@@ -33,9 +33,14 @@ func TestReproduce(t *testing.T) {
 		}
 	}
 	few := []string{"reproduce", "III", "-instances", "1", "-repeats", "1", "-evaluations", "60", "-sample", "500", "-results", "none", "-keep", dir}
-	dace(t, "", few...).want(t, 0, "  40  GLOBAL (paper)", "evaluations on 2 instances; by the first 80 they take at most about ")
+	dace(t, "", few...).want(t, 0, "\n\n40  DACE (paper)", "evaluations on 2 instances; by the first 80 they take at most about ")
 	if again := dace(t, "", few...); again.code != 0 {
 		t.Errorf("the second call does not go on: %s", again.err)
+	}
+	for _, c := range []struct{ args, out, said string }{ // without stored constructions
+		{"C", "GLOBAL (paper)", ""}, {"4 -instances 1 -repeats 1 -evaluations 60 -sample 500 -o " + figure, figure, "evaluations on 2 instances"},
+	} {
+		dace(t, "", append([]string{"reproduce"}, append(strings.Fields(c.args), "-results", "none", "-keep", dir)...)...).want(t, 0, c.out, c.said)
 	}
 	for _, c := range []struct{ args, message string }{
 		{"VII", `there is no "VII"; the tables are II, III and IV`},

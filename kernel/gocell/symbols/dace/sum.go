@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "44b2e8a9b4c2d901b8da4c9d41d346602ede3e3ad942b87c9d6a2b8ed33587b2"
+const Sum = "12372b7809dad6fe7db3cdadc7175614ca581726b0ccb3481d7226d15f46b217"

@@ -62,6 +62,7 @@ var dace_local_dacelib_experiment_ = table.Package{
 		{Name: "PaperMean", Value: (*experiment.PaperMean)(nil)},
 		{Name: "PaperOneMax", Value: (*experiment.PaperOneMax)(nil)},
 		{Name: "PaperRow", Value: (*experiment.PaperRow)(nil)},
+		{Name: "PaperRows", Value: (*experiment.PaperRows)(nil)},
 		{Name: "PaperTime", Value: (*experiment.PaperTime)(nil)},
 		{Name: "PaperWDL", Value: (*experiment.PaperWDL)(nil)},
 		{Name: "Record", Value: (*experiment.Record)(nil)},
