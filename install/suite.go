@@ -42,6 +42,8 @@ var checks = []check{
 var raceless = []string{
 	"^TestLibraryExamples$", "^TestPrograms$/./^(declared|stepped)$", "^TestRandomPrograms$", "^TestEnds$",
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
+	"^TestCompiledCells$", "^TestRandomFunctions$", // 150 plugins
+	"^TestLibraryTypes$",                                           // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 250 kernels that Jupyter's programs start
 }
 

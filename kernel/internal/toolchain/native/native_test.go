@@ -90,8 +90,8 @@ func ready(tb testing.TB) *native.Loader {
 	return l
 }
 
-// TestCells runs the cells of testdata/cells.txt.
-func TestCells(t *testing.T) {
+// TestCompiledCells runs the cells of testdata/cells.txt.
+func TestCompiledCells(t *testing.T) {
 	loader := ready(t)
 	enginetest.Cells(t, "testdata/cells.txt", func(t *testing.T) (engine.Engine, *enginetest.Recorder) {
 		return quick{session(t, loader)}, &enginetest.Recorder{}
