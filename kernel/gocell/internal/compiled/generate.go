@@ -28,27 +28,28 @@ import (
 
 // generator writes the package of a compiled cell.
 type generator struct {
-	set     *Set
-	n       *check.Native
-	fset    *token.FileSet
-	imports map[string]string        // name -> import path
-	cells   map[*check.Native]string // compiled cell -> the name under which it is imported
-	sources map[string]string
-	copies  map[string]string // package on disk -> the import path of its copy
-	edits   []edit
-	musts   map[int]bool                 // numbers of results that calls of must have
-	makes   bool                         // there are calls of make with a size to check
-	places  bool                         // there are methods that name the place of their call
-	asking  map[string]map[string]string // package -> function that names the place of its call -> type
-	closes  []edit                       // that end what other edits begin
-	grows   bool                         // there are strings and slices that grow
-	joins   map[int]bool                 // numbers of strings that sums have
-	summed  map[ast.Expr]bool
-	asks    map[*ast.Ident]bool // names of packages of which such a function is selected
-	inits   int                 // init functions
-	loops   bool                // there are loops, or functions that call themselves
-	temp    int
-	err     error
+	set      *Set
+	n        *check.Native
+	fset     *token.FileSet
+	imports  map[string]string        // name -> import path
+	cells    map[*check.Native]string // compiled cell -> the name under which it is imported
+	sources  map[string]string
+	copies   map[string]string // package on disk -> the import path of its copy
+	edits    []edit
+	musts    map[int]bool                 // numbers of results that calls of must have
+	recovers bool                         // there are calls of recover
+	makes    bool                         // there are calls of make with a size to check
+	places   bool                         // there are methods that name the place of their call
+	asking   map[string]map[string]string // package -> function that names the place of its call -> type
+	closes   []edit                       // that end what other edits begin
+	grows    bool                         // there are strings and slices that grow
+	joins    map[int]bool                 // numbers of strings that sums have
+	summed   map[ast.Expr]bool
+	asks     map[*ast.Ident]bool // names of packages of which such a function is selected
+	inits    int                 // init functions
+	loops    bool                // there are loops, or functions that call themselves
+	temp     int
+	err      error
 }
 
 // initName returns the name under which the init function with an index is
@@ -147,6 +148,7 @@ func (g *generator) exchange() {
 			g.hiddenGeneric(id, o)
 		}
 	}
+	later := map[*ast.CallExpr]bool{} // calls of go and defer statements
 	for _, d := range n.Decls {
 		if check.IsInit(d.Decl) {
 			id, name := d.Decl.(*ast.FuncDecl).Name, initName(g.inits)
@@ -157,10 +159,16 @@ func (g *generator) exchange() {
 			switch x := x.(type) {
 			case *ast.GoStmt:
 				g.goStmt(x)
+				later[x.Call] = true
 			case *ast.DeferStmt:
 				n.Defers = true
+				later[x.Call] = true
 			case *ast.CallExpr:
 				g.makeCall(x)
+				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && !later[x] && n.Info.Uses[id] == types.Universe.Lookup("recover") {
+					g.recovers = true
+					g.edits = append(g.edits, edit{x.Pos(), x.End(), func() string { return cell.Mark + "recovered(recover())" }})
+				}
 			case *ast.SelectorExpr:
 				g.placedMethod(x)
 				g.placedFunction(x)
@@ -186,6 +194,10 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 	n := g.n
 	fmt.Fprintf(body, "var %[1]srecover, %[1]sstarted, %[1]sstack func()\n", cell.Mark)
 	fmt.Fprintf(table, "\t%q: %[1]s,\n\t%q: &%[2]s,\n\t%q: &%[3]s,\n\t%q: &%[4]s,\n", cell.Mark+"init", cell.Mark+"recover", cell.Mark+"stack", cell.Mark+"started")
+	if g.recovers {
+		fmt.Fprintf(body, "var %srecovered func(any) any\n", cell.Mark)
+		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"recovered")
+	}
 	g.declareMusts(body, table)
 	g.declareGrowing(body, table)
 	if g.makes {

@@ -354,6 +354,9 @@ func (s *Set) Start(ipath string) {
 	if p, ok := n.Table[cell.Mark+"started"].(*func()); ok {
 		*p = func() { s.Machine.CompiledGoroutine(1) }
 	}
+	if p, ok := n.Table[cell.Mark+"recovered"].(*func(any) any); ok {
+		*p = vm.Recovered
+	}
 	if p, ok := n.Table[cell.Mark+"stack"].(*func()); ok {
 		*p = s.Machine.CheckStack
 	}

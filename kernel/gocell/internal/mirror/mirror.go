@@ -523,6 +523,12 @@ func (m *Types) bound(d *madeType, set []*types.Selection) []rtype.Method {
 			mt.Call = m.hidden(s)
 		default:
 			mt.Call = m.promoted(s.Index(), f)
+			// The interface's own type of the method: iterators have no names in cells.
+			if it := f.Signature().Recv().Type(); types.IsInterface(it) && !check.IsOwn(it) && f.Pkg() != nil && !check.IsNative(f.Pkg()) {
+				if im, ok := m.Type(it).MethodByName(f.Name()); ok {
+					mt.Type = im.Type
+				}
+			}
 		}
 		out = append(out, mt)
 	}

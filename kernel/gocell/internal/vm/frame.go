@@ -6,9 +6,11 @@ import (
 	"go/token"
 	"net/http"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"github.com/traefik/yaegi/interp"
 
@@ -140,7 +142,7 @@ func recovered(v any) any {
 	for {
 		rv := reflect.ValueOf(v)
 		if rv.Kind() != reflect.Struct {
-			return v
+			return Recovered(v)
 		}
 		inner, ok := unwrap(rv)
 		if !ok || !inner.CanInterface() {
@@ -148,6 +150,20 @@ func recovered(v any) any {
 		}
 		v = inner.Interface()
 	}
+}
+
+// Recovered returns the value that compiled code recovered: a failed assertion, in
+// another error, names a method that is missing as cells do.
+func Recovered(v any) any {
+	err, ok := v.(*runtime.TypeAssertionError)
+	if !ok || !knownAssertion {
+		return v
+	}
+	fields := *(*assertionFields)(unsafe.Pointer(err))
+	if fields.missing = strings.TrimPrefix(fields.missing, cell.ExportMark); fields.missing == (*assertionFields)(unsafe.Pointer(err)).missing {
+		return v
+	}
+	return (*runtime.TypeAssertionError)(unsafe.Pointer(&fields))
 }
 
 // PanicText describes a recovered value as a crash report of Go does. Of a composite
