@@ -111,7 +111,7 @@ func TestHostileOwnMachine(t *testing.T) {
 		t.Skip("the detector's memory and time are others")
 	}
 	t.Setenv(MachineVariable, "compile")
-	runHostile(t, hostileCases(t), "shared maps: simple|locks by interfaces|marshals itself")
+	runHostile(t, hostileCases(t), "shared maps: simple|locks by interfaces|marshals itself|prints itself")
 }
 
 // runHostile runs the cases whose kind or name matches.

@@ -1,6 +1,7 @@
 package gocell
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -12,10 +13,27 @@ import (
 // TestLateOutput checks that what a goroutine writes goes to the cell that has
 // started it, whichever runs.
 func TestLateOutput(t *testing.T) {
+	for _, machine := range []string{"", "compile"} {
+		t.Run(cmp.Or(machine, "interpreter"), func(t *testing.T) {
+			t.Setenv(MachineVariable, machine)
+			lateOutput(t)
+		})
+	}
+}
+
+// A lasting recorder counts the cells that end while goroutines of them go on.
+type lasting struct {
+	*enginetest.Recorder
+	ended int
+}
+
+func (l *lasting) Lasts() { l.ended++ }
+
+func lateOutput(t *testing.T) {
 	s := benchSession(t)
-	run := func(number int, code string) *enginetest.Recorder {
+	run := func(number int, code string) *lasting {
 		t.Helper()
-		out := answering()
+		out := &lasting{Recorder: answering()}
 		if _, err := s.Execute(t.Context(), engine.Cell{Number: number, Code: code}, out); err != nil {
 			t.Fatal(err)
 		}
@@ -33,8 +51,12 @@ go func() {
 	must(os.Open("/nosuch"))
 }()`)
 	// While another cell runs, and while none runs.
-	if got := run(2, "step <- true\n<-done\nfmt.Println(\"own\")").Text(enginetest.Stdout); got != "own\n" {
+	second := run(2, "step <- true\n<-done\nfmt.Println(\"own\")")
+	if got := second.Text(enginetest.Stdout); got != "own\n" {
 		t.Errorf("the running cell shows %q", got)
+	}
+	if first.ended != 1 || second.ended != 0 {
+		t.Errorf("goroutines go on: %d %d", first.ended, second.ended)
 	}
 	step, _ := s.machine.Global("step")
 	done, _ := s.machine.Global("done")

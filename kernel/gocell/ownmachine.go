@@ -102,8 +102,8 @@ func newOwnMachine(s *Session) *ownMachine {
 		}
 		return nil
 	}
-	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.Goroutine, vm.LockMap, vm.UnlockMap
-	o.machine.Objects = vm.LockObjects
+	o.machine.Here, o.machine.Lock, o.machine.Unlock = vm.GoroutineStack, vm.LockMap, vm.UnlockMap
+	o.machine.Objects, o.machine.Start = vm.LockObjects, s.machine.Go
 	o.machine.Stopped = func(*code.G) { panic(stopping{}) }
 	o.machine.Latest = func() *code.Group { return groupOf(s.machine.Cell()) }
 	o.machine.Foreign = func(g *code.G, value any) bool { return o.foreign(s, g, value) }

@@ -181,9 +181,10 @@ type Machine struct {
 	// Latest returns the group that goroutines of libraries belong to which call
 	// functions of cells; it may be nil.
 	Latest func() *Group
-	// Here returns a number for this goroutine, which others may have when it has
-	// ended; nil where calls by libraries need not know the calls around them.
-	Here func() uintptr
+	// Here returns how many bytes of its stack this goroutine uses, and a number for
+	// it, which others may have when it has ended; nil where calls by libraries need
+	// not know the calls around them.
+	Here func() (used, id uintptr)
 	// Start runs f on a goroutine of its own; nil is to use the go statement.
 	Start func(f func())
 	// Need is told of allocations of a number of bytes before they are made; it

@@ -26,7 +26,7 @@ func (m *Machine) begin(g *G) {
 	if m.Here == nil {
 		return
 	}
-	g.id = m.Here()
+	_, g.id = m.Here()
 	m.table.all.Store(g.id, g)
 	m.table.near[place(g.id)].Store(g)
 }
@@ -46,7 +46,7 @@ func (m *Machine) here() *G {
 	if m.Here == nil {
 		return nil
 	}
-	id := m.Here()
+	_, id := m.Here()
 	if g := m.table.near[place(id)].Load(); g != nil && g.id == id {
 		return g
 	}
@@ -86,10 +86,6 @@ func (f *Frame) leaves(pos int32) {
 	}
 }
 
-// nested is how many bytes a library's frames between two functions of cells take
-// of the stack, by estimate.
-const nested = 2000
-
 // enter begins a call by a library.
 func (c *Closure) enter() (*G, *Frame) {
 	fn := c.Entry.Fn
@@ -122,10 +118,14 @@ func (g *G) run(f *Frame) {
 
 // attempt runs the body, and returns what it panics with. The caller panics again, when
 // the frames that have been left are gone: that a deferred function panics anew at each
-// level of calls takes time quadratic in their number.
+// level of calls takes time quadratic in their number. What the library's frames take of
+// the stack is not known before.
 func (g *G) attempt(f *Frame) (r any) {
 	top, depth, ended := g.Top, g.stack, false
-	g.stack += nested
+	if g.M.Here != nil {
+		used, _ := g.M.Here()
+		g.stack = max(depth, int(used))
+	}
 	defer func() {
 		if !ended {
 			if r = recover(); r != nil { // else the goroutine exits

@@ -10,13 +10,20 @@ import "runtime"
 func (m *Machine) start(call func()) {
 	m.spend(goroutineSize)
 	sample := m.sampleGoroutine()
+	m.Go(func() {
+		growStack()
+		defer sample()()
+		m.Guarded(call)()
+	})
+}
+
+// Go runs f in a goroutine of the cell; see Cell.Lasts.
+func (m *Machine) Go(f func()) {
 	c := m.Cell()
 	c.others.Add(1)
 	go func() {
 		defer c.others.Add(-1)
-		growStack()
-		defer sample()()
-		m.Guarded(call)()
+		f()
 	}()
 }
 

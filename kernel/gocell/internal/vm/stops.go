@@ -110,6 +110,10 @@ func (m *Machine) NewStack(calls []StackCall, function string, vars func(i, stop
 // Goroutine returns what Stack.Goroutine is of this goroutine.
 func Goroutine() uintptr { return currentG() }
 
+// GoroutineStack returns how many bytes of its stack this goroutine uses, and what
+// Goroutine returns.
+func GoroutineStack() (used, id uintptr) { return stack() }
+
 // A StackCall is a call under way.
 type StackCall struct {
 	Pos      token.Pos
