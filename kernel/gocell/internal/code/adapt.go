@@ -54,7 +54,7 @@ func SignatureOf(t reflect.Type) *Signature {
 	}
 	s.end = off
 	if x := shapes()[key]; x != nil {
-		if s.adapt = x.adapt; x.call != nil || x.pair != nil {
+		if s.adapt = x.adapt; x.call != nil || x.several != nil {
 			s.shape = x
 		}
 	}
@@ -190,20 +190,35 @@ func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg, pos int32) Prepa
 // its parameters and results lie in a frame as the signature says, and after them
 // the value.
 func (s *Signature) thunkOf(m *Machine) *Entry {
+	l := s.layout()
+	fnAt := l.Add(8, func(off uintptr, set func(int)) { set(int(off / 8)) })
+	return &Entry{Fn: s.thunk(m, l, of[unsafe.Pointer]().Load(Slot(fnAt)))}
+}
+
+// Calling returns a function of cells that calls a function of a library.
+func (s *Signature) Calling(m *Machine, fn reflect.Value) *Func {
+	return s.thunk(m, s.layout(), of[unsafe.Pointer]().Const(FuncPointer(fn)))
+}
+
+// layout returns that of a frame with parameters and results.
+func (s *Signature) layout() *Layout {
 	l := NewLayout()
 	for i := range len(s.Params) + len(s.Results) {
 		t := s.typeAt(i)
 		l.Add(t.Size(), func(off uintptr, set func(int)) { rtype.Pointers(t, off, set) })
 	}
-	fnAt := l.Add(8, func(off uintptr, set func(int)) { set(int(off / 8)) })
+	return l
+}
+
+func (s *Signature) thunk(m *Machine, l *Layout, called Val) *Func {
 	args := make([]Val, len(s.Params))
 	for i, k := range s.Params {
 		args[i] = loadAny(k, Slot(s.ParamAt[i]))
 	}
 	fn := &Func{Name: "a function of a library", Sig: s, Layout: l, M: m}
-	fn.Body = CallLibrary(s, of[unsafe.Pointer]().Load(Slot(fnAt)), args, s.ResultAt, 0)
+	fn.Body = CallLibrary(s, called, args, s.ResultAt, 0)
 	fn.Finish(2)
-	return &Entry{Fn: fn}
+	return fn
 }
 
 func (s *Signature) typeAt(i int) reflect.Type {

@@ -2,6 +2,7 @@ package code
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -11,16 +12,25 @@ import (
 // A shape is a list of classes of parameters and results: all function types of
 // one shape pass them in the same registers.
 type shape struct {
-	// adapt returns a function value that calls a function of cells; it may be nil.
-	adapt func(c *Closure) unsafe.Pointer
-	// call calls a function value of a library; of the arguments it is given the
-	// Ex of their classes, and it returns that of the result, or a Do if there is
-	// none. It is nil where pair is not, and both are nil for shapes that few functions
-	// of libraries have.
-	call func(fn Ex[unsafe.Pointer], args []any, pos int32) any
-	// pair is call for two results, which it stores in the frame.
-	pair func(fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do
+	// adapt makes function values of functions of cells; it may be nil.
+	adapt adapter
+	// call makes calls of functions of libraries. It is nil where several is not, and
+	// both are nil for shapes that few functions of libraries have.
+	call    caller
+	several severalCaller
 }
+
+type (
+	// An adapter returns a function value that calls a function of cells.
+	adapter = func(c *Closure) unsafe.Pointer
+	// A caller returns what calls a function value of a library: an Ex of the class of
+	// the result, or a Do if there is none. Of the arguments it is given the Ex of their
+	// classes. All are functions as the words that they are: to ask for their types would
+	// take more room than to call them.
+	caller = func(fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer
+	// A severalCaller is a caller for several results, which it stores in the frame.
+	severalCaller = func(fn Ex[unsafe.Pointer], args []unsafe.Pointer, to []int32, pos int32) Do
+)
 
 var shapes = sync.OnceValue(func() map[string]*shape {
 	m := map[string]*shape{}
@@ -33,43 +43,45 @@ type class interface {
 	int64 | float64 | string | unsafe.Pointer | Slice | Iface
 }
 
-func letter[T class]() string {
-	switch any(*new(T)).(type) {
-	case int64:
-		return "I"
-	case float64:
-		return "F"
-	case string:
-		return "S"
-	case unsafe.Pointer:
-		return "P"
-	case Slice:
-		return "L"
-	}
-	return "E"
-}
-
+// Keys name the class of each parameter, >, and that of each result by a letter, as
+// classes has them; TestShapes calls functions of each.
 func addShapes(m map[string]*shape) {
 	results0(m)
-	add1[int64](m)
-	add1[float64](m)
-	add1[string](m)
-	add1[unsafe.Pointer](m)
-	add1[Slice](m)
-	add1[Iface](m)
-	calls2(m)
-	otherCalls2(m)
-	adapters(m)
+	add1[int64](m, "I")
+	add1[float64](m, "F")
+	add1[string](m, "S")
+	add1[unsafe.Pointer](m, "P")
+	add1[Slice](m, "L")
+	add1[Iface](m, "E")
+	for _, s := range calls {
+		in(m, s.key).call = s.call
+	}
+	for _, s := range severalCalls {
+		in(m, s.key).several = s.several
+	}
+	for _, s := range adapters {
+		in(m, s.key).adapt = s.adapt
+	}
 }
 
-func add1[A class](m map[string]*shape) {
-	results1[A](m)
-	yields[A, int64](m)
-	yields[A, float64](m)
-	yields[A, string](m)
-	yields[A, unsafe.Pointer](m)
-	yields[A, Slice](m)
-	yields[A, Iface](m)
+func add1[A class](m map[string]*shape, a string) {
+	results1[A](m, a)
+	// The function values of two parameters that loops over functions give, and those
+	// without a result.
+	for _, y := range []struct {
+		b            string
+		yield, plain adapter
+	}{
+		{"I", adapt2r[A, int64, int64], adapt2[A, int64]},
+		{"F", adapt2r[A, float64, int64], adapt2[A, float64]},
+		{"S", adapt2r[A, string, int64], adapt2[A, string]},
+		{"P", adapt2r[A, unsafe.Pointer, int64], adapt2[A, unsafe.Pointer]},
+		{"L", adapt2r[A, Slice, int64], adapt2[A, Slice]},
+		{"E", adapt2r[A, Iface, int64], adapt2[A, Iface]},
+	} {
+		in(m, a+y.b+">").adapt = y.plain
+		in(m, a+y.b+">I").adapt = y.yield
+	}
 }
 
 // in returns the shape of a key, which it adds where it is new.
@@ -82,216 +94,229 @@ func in(m map[string]*shape, key string) *shape {
 	return s
 }
 
-// yields adds the function values of two parameters that loops over functions give, and
-// those without a result.
-func yields[A, B class](m map[string]*shape) {
-	in(m, letter[A]()+letter[B]()+">").adapt = adapt2[A, B]
-	in(m, letter[A]()+letter[B]()+">I").adapt = adapt2r[A, B, int64]
-}
-
-func value2[A, B, R class](m map[string]*shape) {
-	in(m, letter[A]()+letter[B]()+">"+letter[R]()).adapt = adapt2r[A, B, R]
-}
-
-func values2[A, B, R, S class](m map[string]*shape) {
-	in(m, letter[A]()+letter[B]()+">"+letter[R]()+letter[S]()).adapt = adapt2p[A, B, R, S]
-}
-
-func none2[A, B class](m map[string]*shape) {
-	in(m, letter[A]()+letter[B]()+">").call = call2[A, B]
-}
-
-func one2[A, B, R class](m map[string]*shape) {
-	in(m, letter[A]()+letter[B]()+">"+letter[R]()).call = call2r[A, B, R]
-}
-
-func two2[A, B, R, S class](m map[string]*shape) {
-	in(m, letter[A]()+letter[B]()+">"+letter[R]()+letter[S]()).pair = pair2[A, B, R, S]
-}
-
-// adapters adds the function values that libraries want most, methods with their
+// adapters make the function values that libraries want most, methods with their
 // receiver among them.
-func adapters(m map[string]*shape) {
-	value2[int64, int64, float64](m)
-	value2[int64, int64, string](m)
-	value2[float64, float64, float64](m)
-	value2[string, string, string](m)
-	value2[Slice, Slice, float64](m)
-	value2[Slice, Slice, Slice](m)
-	value2[Iface, Iface, Iface](m)
-	value2[Iface, Iface, float64](m)
-	value2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer](m)
-	value2[unsafe.Pointer, int64, unsafe.Pointer](m)
-	value2[unsafe.Pointer, Iface, Iface](m)
-	value2[unsafe.Pointer, Slice, Iface](m)
-	value2[unsafe.Pointer, unsafe.Pointer, Iface](m)
-	value2[int64, Slice, Iface](m)
-	value2[Slice, int64, float64](m)
-	value2[int64, float64, float64](m)
-	value2[float64, int64, float64](m)
-	value2[string, int64, string](m)
-	value2[string, string, Iface](m)
-	value2[unsafe.Pointer, int64, Iface](m)
-	value2[unsafe.Pointer, int64, float64](m)
-	value2[unsafe.Pointer, int64, string](m)
-	value2[unsafe.Pointer, float64, float64](m)
-	values2[unsafe.Pointer, Slice, int64, Iface](m)
-	values2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface](m)
-	values2[unsafe.Pointer, string, unsafe.Pointer, Iface](m)
-	in(m, "PII>").adapt = adapt3[unsafe.Pointer, int64, int64]
-	in(m, "PII>I").adapt = adapt3r[unsafe.Pointer, int64, int64, int64]
-	in(m, "PII>F").adapt = adapt3r[unsafe.Pointer, int64, int64, float64]
+var adapters = [...]struct {
+	key   string
+	adapt adapter
+}{
+	{"II>F", adapt2r[int64, int64, float64]},
+	{"II>S", adapt2r[int64, int64, string]},
+	{"FF>F", adapt2r[float64, float64, float64]},
+	{"SS>S", adapt2r[string, string, string]},
+	{"LL>F", adapt2r[Slice, Slice, float64]},
+	{"LL>L", adapt2r[Slice, Slice, Slice]},
+	{"EE>E", adapt2r[Iface, Iface, Iface]},
+	{"EE>F", adapt2r[Iface, Iface, float64]},
+	{"PP>P", adapt2r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
+	{"PI>P", adapt2r[unsafe.Pointer, int64, unsafe.Pointer]},
+	{"PE>E", adapt2r[unsafe.Pointer, Iface, Iface]},
+	{"PL>E", adapt2r[unsafe.Pointer, Slice, Iface]},
+	{"PP>E", adapt2r[unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"IL>E", adapt2r[int64, Slice, Iface]},
+	{"LI>F", adapt2r[Slice, int64, float64]},
+	{"IF>F", adapt2r[int64, float64, float64]},
+	{"FI>F", adapt2r[float64, int64, float64]},
+	{"SI>S", adapt2r[string, int64, string]},
+	{"SS>E", adapt2r[string, string, Iface]},
+	{"PI>E", adapt2r[unsafe.Pointer, int64, Iface]},
+	{"PI>F", adapt2r[unsafe.Pointer, int64, float64]},
+	{"PI>S", adapt2r[unsafe.Pointer, int64, string]},
+	{"PF>F", adapt2r[unsafe.Pointer, float64, float64]},
+	{"PL>IE", adapt2p[unsafe.Pointer, Slice, int64, Iface]},
+	{"PP>PE", adapt2p[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"PS>PE", adapt2p[unsafe.Pointer, string, unsafe.Pointer, Iface]},
+	{"PII>", adapt3[unsafe.Pointer, int64, int64]},
+	{"PII>I", adapt3r[unsafe.Pointer, int64, int64, int64]},
+	{"PII>F", adapt3r[unsafe.Pointer, int64, int64, float64]},
 }
 
-// calls2 adds the calls of functions with two parameters, or a method's receiver and one:
-// of the shapes that at least five functions have that cells can import.
-func calls2(m map[string]*shape) {
-	one2[unsafe.Pointer, int64, Iface](m)
-	one2[unsafe.Pointer, Iface, Iface](m)
-	one2[unsafe.Pointer, Slice, Iface](m)
-	one2[unsafe.Pointer, int64, int64](m)
-	one2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer](m)
-	one2[unsafe.Pointer, float64, float64](m)
-	one2[unsafe.Pointer, Iface, int64](m)
-	one2[int64, int64, Iface](m)
-	one2[int64, unsafe.Pointer, Iface](m)
-	one2[unsafe.Pointer, unsafe.Pointer, Iface](m)
-	one2[unsafe.Pointer, string, Iface](m)
-	one2[Slice, Slice, Slice](m)
-	one2[unsafe.Pointer, int64, unsafe.Pointer](m)
-	one2[float64, float64, float64](m)
-	one2[unsafe.Pointer, unsafe.Pointer, int64](m)
-	one2[unsafe.Pointer, Slice, Slice](m)
-	one2[string, int64, Iface](m)
-	one2[int64, int64, int64](m)
-	one2[Slice, Slice, int64](m)
-	one2[string, string, Iface](m)
-	one2[unsafe.Pointer, unsafe.Pointer, Slice](m)
-	one2[Slice, Slice, float64](m)
-	one2[Slice, int64, int64](m)
-	one2[unsafe.Pointer, string, unsafe.Pointer](m)
-	one2[unsafe.Pointer, string, string](m)
-	one2[unsafe.Pointer, int64, float64](m)
-	one2[unsafe.Pointer, Slice, float64](m)
-	one2[unsafe.Pointer, Iface, unsafe.Pointer](m)
-	one2[Iface, Iface, int64](m)
-	one2[unsafe.Pointer, Slice, unsafe.Pointer](m)
-	one2[unsafe.Pointer, Slice, int64](m)
-	one2[string, string, int64](m)
-	one2[float64, float64, unsafe.Pointer](m)
-	one2[string, unsafe.Pointer, Iface](m)
-	one2[unsafe.Pointer, string, Slice](m)
-	one2[unsafe.Pointer, int64, Slice](m)
-	one2[Slice, int64, Slice](m)
-	one2[Slice, int64, Iface](m)
-	one2[Iface, Slice, Iface](m)
-	one2[Slice, Slice, unsafe.Pointer](m)
-	one2[Iface, unsafe.Pointer, unsafe.Pointer](m)
-	one2[Iface, Iface, Iface](m)
-	one2[string, string, string](m)
-	one2[int64, int64, unsafe.Pointer](m)
-	one2[unsafe.Pointer, int64, string](m)
-	one2[int64, Iface, Iface](m)
-	one2[int64, Slice, Iface](m)
-	one2[string, Slice, Iface](m)
-	one2[Slice, string, Slice](m)
-	one2[unsafe.Pointer, string, int64](m)
-	one2[string, Iface, Iface](m)
-	one2[Iface, unsafe.Pointer, Iface](m)
-	one2[Iface, int64, unsafe.Pointer](m)
-	one2[string, int64, unsafe.Pointer](m)
-	one2[Iface, Iface, unsafe.Pointer](m)
-	one2[string, string, unsafe.Pointer](m)
-	one2[Slice, unsafe.Pointer, int64](m)
-	one2[int64, string, Iface](m)
-	one2[Iface, int64, Iface](m)
-	one2[int64, Slice, int64](m)
-	one2[float64, Slice, Slice](m)
-	one2[Slice, string, int64](m)
-	one2[string, Slice, unsafe.Pointer](m)
-	one2[Slice, Iface, Iface](m)
-	one2[Slice, unsafe.Pointer, Slice](m)
-	one2[Iface, unsafe.Pointer, int64](m)
-	one2[Iface, Slice, unsafe.Pointer](m)
-	one2[unsafe.Pointer, Iface, float64](m)
-	one2[int64, Slice, unsafe.Pointer](m)
-	one2[string, unsafe.Pointer, string](m)
+// calls are those of functions with several parameters, or a method's receiver and one.
+var calls = [...]struct {
+	key  string
+	call caller
+}{
+	// Shapes that at least five functions have that cells can import.
+	{"PI>E", call2r[unsafe.Pointer, int64, Iface]},
+	{"PE>E", call2r[unsafe.Pointer, Iface, Iface]},
+	{"PL>E", call2r[unsafe.Pointer, Slice, Iface]},
+	{"PI>I", call2r[unsafe.Pointer, int64, int64]},
+	{"PP>P", call2r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
+	{"PF>F", call2r[unsafe.Pointer, float64, float64]},
+	{"PE>I", call2r[unsafe.Pointer, Iface, int64]},
+	{"II>E", call2r[int64, int64, Iface]},
+	{"IP>E", call2r[int64, unsafe.Pointer, Iface]},
+	{"PP>E", call2r[unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"PS>E", call2r[unsafe.Pointer, string, Iface]},
+	{"LL>L", call2r[Slice, Slice, Slice]},
+	{"PI>P", call2r[unsafe.Pointer, int64, unsafe.Pointer]},
+	{"FF>F", call2r[float64, float64, float64]},
+	{"PP>I", call2r[unsafe.Pointer, unsafe.Pointer, int64]},
+	{"PL>L", call2r[unsafe.Pointer, Slice, Slice]},
+	{"SI>E", call2r[string, int64, Iface]},
+	{"II>I", call2r[int64, int64, int64]},
+	{"LL>I", call2r[Slice, Slice, int64]},
+	{"SS>E", call2r[string, string, Iface]},
+	{"PP>L", call2r[unsafe.Pointer, unsafe.Pointer, Slice]},
+	{"LL>F", call2r[Slice, Slice, float64]},
+	{"LI>I", call2r[Slice, int64, int64]},
+	{"PS>P", call2r[unsafe.Pointer, string, unsafe.Pointer]},
+	{"PS>S", call2r[unsafe.Pointer, string, string]},
+	{"PI>F", call2r[unsafe.Pointer, int64, float64]},
+	{"PL>F", call2r[unsafe.Pointer, Slice, float64]},
+	{"PE>P", call2r[unsafe.Pointer, Iface, unsafe.Pointer]},
+	{"EE>I", call2r[Iface, Iface, int64]},
+	{"PL>P", call2r[unsafe.Pointer, Slice, unsafe.Pointer]},
+	{"PL>I", call2r[unsafe.Pointer, Slice, int64]},
+	{"SS>I", call2r[string, string, int64]},
+	{"FF>P", call2r[float64, float64, unsafe.Pointer]},
+	{"SP>E", call2r[string, unsafe.Pointer, Iface]},
+	{"PS>L", call2r[unsafe.Pointer, string, Slice]},
+	{"PI>L", call2r[unsafe.Pointer, int64, Slice]},
+	{"LI>L", call2r[Slice, int64, Slice]},
+	{"LI>E", call2r[Slice, int64, Iface]},
+	{"EL>E", call2r[Iface, Slice, Iface]},
+	{"LL>P", call2r[Slice, Slice, unsafe.Pointer]},
+	{"EP>P", call2r[Iface, unsafe.Pointer, unsafe.Pointer]},
+	{"EE>E", call2r[Iface, Iface, Iface]},
+	{"SS>S", call2r[string, string, string]},
+	{"II>P", call2r[int64, int64, unsafe.Pointer]},
+	{"PI>S", call2r[unsafe.Pointer, int64, string]},
+	{"IE>E", call2r[int64, Iface, Iface]},
+	{"IL>E", call2r[int64, Slice, Iface]},
+	{"SL>E", call2r[string, Slice, Iface]},
+	{"LS>L", call2r[Slice, string, Slice]},
+	{"PS>I", call2r[unsafe.Pointer, string, int64]},
+	{"SE>E", call2r[string, Iface, Iface]},
+	{"EP>E", call2r[Iface, unsafe.Pointer, Iface]},
+	{"EI>P", call2r[Iface, int64, unsafe.Pointer]},
+	{"SI>P", call2r[string, int64, unsafe.Pointer]},
+	{"EE>P", call2r[Iface, Iface, unsafe.Pointer]},
+	{"SS>P", call2r[string, string, unsafe.Pointer]},
+	{"LP>I", call2r[Slice, unsafe.Pointer, int64]},
+	{"IS>E", call2r[int64, string, Iface]},
+	{"EI>E", call2r[Iface, int64, Iface]},
+	{"IL>I", call2r[int64, Slice, int64]},
+	{"FL>L", call2r[float64, Slice, Slice]},
+	{"LS>I", call2r[Slice, string, int64]},
+	{"SL>P", call2r[string, Slice, unsafe.Pointer]},
+	{"LE>E", call2r[Slice, Iface, Iface]},
+	{"LP>L", call2r[Slice, unsafe.Pointer, Slice]},
+	{"EP>I", call2r[Iface, unsafe.Pointer, int64]},
+	{"EL>P", call2r[Iface, Slice, unsafe.Pointer]},
+	{"PE>F", call2r[unsafe.Pointer, Iface, float64]},
+	{"IL>P", call2r[int64, Slice, unsafe.Pointer]},
+	{"SP>S", call2r[string, unsafe.Pointer, string]},
+	{"PE>", call2[unsafe.Pointer, Iface]},
+	{"PI>", call2[unsafe.Pointer, int64]},
+	{"PP>", call2[unsafe.Pointer, unsafe.Pointer]},
+	{"PL>", call2[unsafe.Pointer, Slice]},
+	{"PF>", call2[unsafe.Pointer, float64]},
+	{"PS>", call2[unsafe.Pointer, string]},
+	{"LL>", call2[Slice, Slice]},
+	{"EE>", call2[Iface, Iface]},
+	{"EP>", call2[Iface, unsafe.Pointer]},
+	{"SL>", call2[string, Slice]},
+	{"EL>", call2[Iface, Slice]},
+	{"IP>", call2[int64, unsafe.Pointer]},
+	{"SS>", call2[string, string]},
+	{"SE>", call2[string, Iface]},
+	{"SP>", call2[string, unsafe.Pointer]},
+	// Those of the functions that loops over text and numbers call.
+	{"SL>S", call2r[string, Slice, string]},         // fmt.Sprintf
+	{"SS>L", call2r[string, string, Slice]},         // strings.Split
+	{"LS>S", call2r[Slice, string, string]},         // strings.Join
+	{"SI>S", call2r[string, int64, string]},         // strings.Repeat
+	{"SI>I", call2r[string, int64, int64]},          // strings.IndexByte
+	{"SP>I", call2r[string, unsafe.Pointer, int64]}, // strings.IndexFunc
+	{"SP>L", call2r[string, unsafe.Pointer, Slice]}, // strings.FieldsFunc
+	{"II>S", call2r[int64, int64, string]},          // strconv.FormatInt
+	{"IP>I", call2r[int64, unsafe.Pointer, int64]},  // sort.Search
+	{"FI>I", call2r[float64, int64, int64]},         // math.IsInf
+	{"SSS>S", call3r[string, string, string, string]},
+	{"SSI>L", call3r[string, string, int64, Slice]},
+	{"PII>I", call3r[unsafe.Pointer, int64, int64, int64]}, // atomic.CompareAndSwapInt64
+	{"PPP>P", call3r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
+	{"SSSI>S", call4r[string, string, string, int64, string]},
+	{"FIII>S", call4r[float64, int64, int64, int64, string]},
 }
 
-// otherCalls2 adds those without a result and with two.
-func otherCalls2(m map[string]*shape) {
-	none2[unsafe.Pointer, Iface](m)
-	none2[unsafe.Pointer, int64](m)
-	none2[unsafe.Pointer, unsafe.Pointer](m)
-	none2[unsafe.Pointer, Slice](m)
-	none2[unsafe.Pointer, float64](m)
-	none2[unsafe.Pointer, string](m)
-	none2[Slice, Slice](m)
-	none2[Iface, Iface](m)
-	none2[Iface, unsafe.Pointer](m)
-	none2[string, Slice](m)
-	none2[Iface, Slice](m)
-	none2[int64, unsafe.Pointer](m)
-	none2[string, string](m)
-	none2[string, Iface](m)
-	none2[string, unsafe.Pointer](m)
-	two2[unsafe.Pointer, Slice, int64, Iface](m)
-	two2[unsafe.Pointer, Slice, unsafe.Pointer, Iface](m)
-	two2[unsafe.Pointer, Iface, int64, Iface](m)
-	two2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface](m)
-	two2[int64, int64, unsafe.Pointer, Iface](m)
-	two2[unsafe.Pointer, string, unsafe.Pointer, Iface](m)
-	two2[int64, int64, int64, Iface](m)
-	two2[int64, Slice, int64, Iface](m)
-	two2[string, string, unsafe.Pointer, Iface](m)
-	two2[string, Slice, int64, Iface](m)
-	two2[Iface, int64, unsafe.Pointer, Iface](m)
-	two2[unsafe.Pointer, string, string, Iface](m)
-	two2[unsafe.Pointer, int64, unsafe.Pointer, Iface](m)
-	two2[unsafe.Pointer, string, int64, Iface](m)
-	two2[string, unsafe.Pointer, unsafe.Pointer, Iface](m)
-	two2[Iface, Slice, int64, Iface](m)
-	two2[Iface, Slice, unsafe.Pointer, Iface](m)
-	two2[unsafe.Pointer, int64, int64, Iface](m)
-	two2[unsafe.Pointer, Iface, unsafe.Pointer, Iface](m)
-	two2[string, int64, int64, Iface](m)
-	two2[string, string, int64, Iface](m)
-	two2[Iface, string, unsafe.Pointer, Iface](m)
-	two2[unsafe.Pointer, Slice, string, Iface](m)
-	two2[string, Slice, unsafe.Pointer, Iface](m)
-	two2[int64, string, unsafe.Pointer, Iface](m)
+// severalCalls are those with several results.
+var severalCalls = [...]struct {
+	key     string
+	several severalCaller
+}{
+	{"PL>IE", pair2[unsafe.Pointer, Slice, int64, Iface]},
+	{"PL>PE", pair2[unsafe.Pointer, Slice, unsafe.Pointer, Iface]},
+	{"PE>IE", pair2[unsafe.Pointer, Iface, int64, Iface]},
+	{"PP>PE", pair2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"II>PE", pair2[int64, int64, unsafe.Pointer, Iface]},
+	{"PS>PE", pair2[unsafe.Pointer, string, unsafe.Pointer, Iface]},
+	{"II>IE", pair2[int64, int64, int64, Iface]},
+	{"IL>IE", pair2[int64, Slice, int64, Iface]},
+	{"SS>PE", pair2[string, string, unsafe.Pointer, Iface]},
+	{"SL>IE", pair2[string, Slice, int64, Iface]},
+	{"EI>PE", pair2[Iface, int64, unsafe.Pointer, Iface]},
+	{"PS>SE", pair2[unsafe.Pointer, string, string, Iface]},
+	{"PI>PE", pair2[unsafe.Pointer, int64, unsafe.Pointer, Iface]},
+	{"PS>IE", pair2[unsafe.Pointer, string, int64, Iface]},
+	{"SP>PE", pair2[string, unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"EL>IE", pair2[Iface, Slice, int64, Iface]},
+	{"EL>PE", pair2[Iface, Slice, unsafe.Pointer, Iface]},
+	{"PI>IE", pair2[unsafe.Pointer, int64, int64, Iface]},
+	{"PE>PE", pair2[unsafe.Pointer, Iface, unsafe.Pointer, Iface]},
+	{"SI>IE", pair2[string, int64, int64, Iface]},
+	{"SS>IE", pair2[string, string, int64, Iface]},
+	{"ES>PE", pair2[Iface, string, unsafe.Pointer, Iface]},
+	{"PL>SE", pair2[unsafe.Pointer, Slice, string, Iface]},
+	{"SL>PE", pair2[string, Slice, unsafe.Pointer, Iface]},
+	{"IS>PE", pair2[int64, string, unsafe.Pointer, Iface]},
+	{"SI>FE", pair2[string, int64, float64, Iface]}, // strconv.ParseFloat
+	{"ES>IE", pair2[Iface, string, int64, Iface]},   // io.WriteString
+	{"PI>SE", pair2[unsafe.Pointer, int64, string, Iface]},
+	{"SS>SI", pair2[string, string, string, int64]}, // strings.CutPrefix
+	{"F>FF", pair1[float64, float64, float64]},
+	{"SS>SSI", strings3},
+	{"SII>IE", pair3[string, int64, int64, int64, Iface]},
+	{"ESL>IE", pair3[Iface, string, Slice, int64, Iface]},
 }
 
 func results0(m map[string]*shape) {
 	m[">"] = &shape{adapt: adapt0, call: call0}
-	add := func(k string, s *shape) { m[">"+k] = s }
-	add("I", &shape{adapt: adapt0r[int64], call: call0r[int64]})
-	add("F", &shape{adapt: adapt0r[float64], call: call0r[float64]})
-	add("S", &shape{adapt: adapt0r[string], call: call0r[string]})
-	add("P", &shape{adapt: adapt0r[unsafe.Pointer], call: call0r[unsafe.Pointer]})
-	add("L", &shape{adapt: adapt0r[Slice], call: call0r[Slice]})
-	add("E", &shape{adapt: adapt0r[Iface], call: call0r[Iface]})
+	m[">I"] = &shape{adapt: adapt0r[int64], call: call0r[int64]}
+	m[">F"] = &shape{adapt: adapt0r[float64], call: call0r[float64]}
+	m[">S"] = &shape{adapt: adapt0r[string], call: call0r[string]}
+	m[">P"] = &shape{adapt: adapt0r[unsafe.Pointer], call: call0r[unsafe.Pointer]}
+	m[">L"] = &shape{adapt: adapt0r[Slice], call: call0r[Slice]}
+	m[">E"] = &shape{adapt: adapt0r[Iface], call: call0r[Iface]}
 }
 
-func results1[A class](m map[string]*shape) {
-	a := letter[A]()
-	m[a+">"] = &shape{adapt: adapt1[A], call: call1[A]}
-	add := func(k string, s *shape) { m[a+">"+k] = s }
-	add("I", &shape{adapt: adapt1r[A, int64], call: call1r[A, int64]})
-	add("F", &shape{adapt: adapt1r[A, float64], call: call1r[A, float64]})
-	add("S", &shape{adapt: adapt1r[A, string], call: call1r[A, string]})
-	add("P", &shape{adapt: adapt1r[A, unsafe.Pointer], call: call1r[A, unsafe.Pointer]})
-	add("L", &shape{adapt: adapt1r[A, Slice], call: call1r[A, Slice]})
-	add("E", &shape{adapt: adapt1r[A, Iface], call: call1r[A, Iface]})
-	add("IE", &shape{adapt: adapt1p[A, int64, Iface], pair: pair1[A, int64, Iface]})
-	add("FE", &shape{adapt: adapt1p[A, float64, Iface], pair: pair1[A, float64, Iface]})
-	add("SE", &shape{adapt: adapt1p[A, string, Iface], pair: pair1[A, string, Iface]})
-	add("PE", &shape{adapt: adapt1p[A, unsafe.Pointer, Iface], pair: pair1[A, unsafe.Pointer, Iface]})
-	add("LE", &shape{adapt: adapt1p[A, Slice, Iface], pair: pair1[A, Slice, Iface]})
-	add("EE", &shape{adapt: adapt1p[A, Iface, Iface], pair: pair1[A, Iface, Iface]})
-	add("II", &shape{adapt: adapt1p[A, int64, int64], pair: pair1[A, int64, int64]})
-	add("SI", &shape{adapt: adapt1p[A, string, int64], pair: pair1[A, string, int64]})
-	add("EI", &shape{adapt: adapt1p[A, Iface, int64], pair: pair1[A, Iface, int64]})
+func results1[A class](m map[string]*shape, a string) {
+	for _, s := range []struct {
+		results string
+		adapt   adapter
+		call    caller
+		several severalCaller
+	}{
+		{"", adapt1[A], call1[A], nil},
+		{"I", adapt1r[A, int64], call1r[A, int64], nil},
+		{"F", adapt1r[A, float64], call1r[A, float64], nil},
+		{"S", adapt1r[A, string], call1r[A, string], nil},
+		{"P", adapt1r[A, unsafe.Pointer], call1r[A, unsafe.Pointer], nil},
+		{"L", adapt1r[A, Slice], call1r[A, Slice], nil},
+		{"E", adapt1r[A, Iface], call1r[A, Iface], nil},
+		{"IE", adapt1p[A, int64, Iface], nil, pair1[A, int64, Iface]},
+		{"FE", adapt1p[A, float64, Iface], nil, pair1[A, float64, Iface]},
+		{"SE", adapt1p[A, string, Iface], nil, pair1[A, string, Iface]},
+		{"PE", adapt1p[A, unsafe.Pointer, Iface], nil, pair1[A, unsafe.Pointer, Iface]},
+		{"LE", adapt1p[A, Slice, Iface], nil, pair1[A, Slice, Iface]},
+		{"EE", adapt1p[A, Iface, Iface], nil, pair1[A, Iface, Iface]},
+		{"II", adapt1p[A, int64, int64], nil, pair1[A, int64, int64]},
+		{"SI", adapt1p[A, string, int64], nil, pair1[A, string, int64]},
+		{"EI", adapt1p[A, Iface, int64], nil, pair1[A, Iface, int64]},
+	} {
+		m[a+">"+s.results] = &shape{s.adapt, s.call, s.several}
+	}
 }
 
 // wide is how many bytes a value of a class takes in a frame.
@@ -417,26 +442,26 @@ func adapt3r[A, B, C, R class](c *Closure) unsafe.Pointer {
 // lib returns a function value as a Go function of a shape.
 func lib[F any](p unsafe.Pointer) F { return *(*F)(unsafe.Pointer(&p)) }
 
-func call0(fn Ex[unsafe.Pointer], _ []any, pos int32) any {
-	return func(f *Frame) Ctl { p := fn(f); f.leaves(pos); lib[func()](p)(); return Next }
+func call0(fn Ex[unsafe.Pointer], _ []unsafe.Pointer, pos int32) unsafe.Pointer {
+	return function(func(f *Frame) Ctl { p := fn(f); f.leaves(pos); lib[func()](p)(); return Next })
 }
 
-func call0r[R class](fn Ex[unsafe.Pointer], _ []any, pos int32) any {
-	return func(f *Frame) R { p := fn(f); f.leaves(pos); return lib[func() R](p)() }
+func call0r[R class](fn Ex[unsafe.Pointer], _ []unsafe.Pointer, pos int32) unsafe.Pointer {
+	return function(func(f *Frame) R { p := fn(f); f.leaves(pos); return lib[func() R](p)() })
 }
 
-func call1[A class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
-	a := args[0].(Ex[A])
-	return func(f *Frame) Ctl { p := fn(f); x := a(f); f.leaves(pos); lib[func(A)](p)(x); return Next }
+func call1[A class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+	a := lib[Ex[A]](args[0])
+	return function(func(f *Frame) Ctl { p := fn(f); x := a(f); f.leaves(pos); lib[func(A)](p)(x); return Next })
 }
 
-func call1r[A, R class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
-	a := args[0].(Ex[A])
-	return func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return lib[func(A) R](p)(x) }
+func call1r[A, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+	a := lib[Ex[A]](args[0])
+	return function(func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return lib[func(A) R](p)(x) })
 }
 
-func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do {
-	a := args[0].(Ex[A])
+func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+	a, to, next := lib[Ex[A]](args[0]), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
@@ -448,31 +473,31 @@ func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []any, to, next, pos int32
 	}
 }
 
-func call2[A, B class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
-	a, b := args[0].(Ex[A]), args[1].(Ex[B])
-	return func(f *Frame) Ctl {
+func call2[A, B class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+	a, b := lib[Ex[A]](args[0]), lib[Ex[B]](args[1])
+	return function(func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		f.leaves(pos)
 		lib[func(A, B)](p)(x, y)
 		return Next
-	}
+	})
 }
 
-func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []any, pos int32) any {
-	a, b := args[0].(Ex[A]), args[1].(Ex[B])
-	return func(f *Frame) R {
+func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+	a, b := lib[Ex[A]](args[0]), lib[Ex[B]](args[1])
+	return function(func(f *Frame) R {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		f.leaves(pos)
 		return lib[func(A, B) R](p)(x, y)
-	}
+	})
 }
 
-func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []any, to, next, pos int32) Do {
-	a, b := args[0].(Ex[A]), args[1].(Ex[B])
+func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+	a, b, to, next := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
@@ -481,6 +506,62 @@ func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []any, to, next, pos in
 		r, s := lib[func(A, B) (R, S)](p)(x, y)
 		put(f, to, r)
 		put(f, next, s)
+		return Next
+	}
+}
+
+func call3r[A, B, C, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+	a, b, c := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2])
+	return function(func(f *Frame) R {
+		p := fn(f)
+		x := a(f)
+		y := b(f)
+		z := c(f)
+		f.leaves(pos)
+		return lib[func(A, B, C) R](p)(x, y, z)
+	})
+}
+
+func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+	a, b, c, to, next := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2]), at[0], at[1]
+	return func(f *Frame) Ctl {
+		p := fn(f)
+		x := a(f)
+		y := b(f)
+		z := c(f)
+		f.leaves(pos)
+		r, s := lib[func(A, B, C) (R, S)](p)(x, y, z)
+		put(f, to, r)
+		put(f, next, s)
+		return Next
+	}
+}
+
+func call4r[A, B, C, D, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+	a, b, c, d := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2]), lib[Ex[D]](args[3])
+	return function(func(f *Frame) R {
+		p := fn(f)
+		w := a(f)
+		x := b(f)
+		y := c(f)
+		z := d(f)
+		f.leaves(pos)
+		return lib[func(A, B, C, D) R](p)(w, x, y, z)
+	})
+}
+
+// strings3 calls strings.Cut and its like.
+func strings3(fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+	a, b, to := lib[Ex[string]](args[0]), lib[Ex[string]](args[1]), slices.Clone(at)
+	return func(f *Frame) Ctl {
+		p := fn(f)
+		x := a(f)
+		y := b(f)
+		f.leaves(pos)
+		r, s, ok := lib[func(string, string) (string, string, int64)](p)(x, y)
+		put(f, to[0], r)
+		put(f, to[1], s)
+		put(f, to[2], ok)
 		return Next
 	}
 }
@@ -495,12 +576,12 @@ func CallLibrary(s *Signature, fn Val, args []Val, to []int32, pos int32) Do {
 	list := classed(args)
 	switch len(to) {
 	case 0:
-		return s.shape.call(e, list, pos).(Do)
+		return lib[Do](s.shape.call(e, list, pos))
 	case 1:
 		k := s.Results[0]
 		return Of(k).Store(Slot(to[0]), Val{K: k, E: fromClass(k, s.shape.call(e, list, pos))})
 	}
-	return s.shape.pair(e, list, to[0], to[1], pos)
+	return s.shape.several(e, list, to, pos)
 }
 
 // LibraryResult calls a function value of a library of one result that is
@@ -513,41 +594,52 @@ func LibraryResult(s *Signature, fn Val, args []Val, pos int32) (Val, bool) {
 	return Val{K: k, E: fromClass(k, s.shape.call(as[unsafe.Pointer](fn), classed(args), pos))}, true
 }
 
-func classed(args []Val) []any {
-	list := make([]any, len(args))
+func classed(args []Val) []unsafe.Pointer {
+	list := make([]unsafe.Pointer, len(args))
 	for i, a := range args {
 		list[i] = toClass(a)
 	}
 	return list
 }
 
+// word returns the function that an interface holds as the word that it is.
+func word(f any) unsafe.Pointer { return (*Iface)(unsafe.Pointer(&f)).Data }
+
 // toClass returns the Ex of a value's class.
-func toClass(v Val) any {
+func toClass(v Val) unsafe.Pointer {
 	switch {
 	case v.K == Bool:
 		e := as[bool](v)
-		return func(f *Frame) int64 {
+		return function(func(f *Frame) int64 {
 			if e(f) {
 				return 1
 			}
 			return 0
-		}
+		})
 	case v.K.IsInteger():
-		return Convert(I64, v).E
+		return word(Convert(I64, v).E)
 	}
-	return v.E
+	return word(v.E)
 }
 
 // fromClass returns the Ex of a kind of what has its class.
-func fromClass(k Kind, e any) any {
-	switch {
-	case k == Bool:
-		e := e.(Ex[int64])
+func fromClass(k Kind, e unsafe.Pointer) any {
+	switch k {
+	case Bool:
+		e := lib[Ex[int64]](e)
 		return func(f *Frame) bool { return uint8(e(f)) != 0 }
-	case k.IsInteger():
-		return Convert(k, Val{K: I64, E: e}).E
+	case F64:
+		return lib[Ex[float64]](e)
+	case Str:
+		return lib[Ex[string]](e)
+	case Ptr:
+		return lib[Ex[unsafe.Pointer]](e)
+	case Slc:
+		return lib[Ex[Slice]](e)
+	case Ifc:
+		return lib[Ex[Iface]](e)
 	}
-	return e
+	return Convert(k, Val{K: I64, E: lib[Ex[int64]](e)}).E
 }
 
 // callReflected calls a function by reflect. The arguments are computed into
