@@ -147,7 +147,7 @@ func (a *automatic) installFetched(h *hotFunc) {
 	err := errors.New("its package has been edited")
 	if current {
 		var f reflect.Value
-		if f, err = a.s.compiled.Install(h.native, h.native.Unit.Names[0], a.s.types.TypeOf); err == nil && !a.s.machine.SetFunction(lower.HookName(h.fetched), f) {
+		if f, err = a.s.compiled.Install(h.native, h.native.Unit.Names[0], a.s.types.TypeOf); err == nil && !a.s.hook(h.fetched, f) {
 			err = errors.New("no cell has called it")
 		}
 	}
@@ -165,7 +165,16 @@ func (a *automatic) revertFetched(name string) bool {
 	if h == nil || h.fetched == nil {
 		return false
 	}
-	a.s.machine.SetFunction(lower.HookName(h.fetched), reflect.Value{})
+	a.s.hook(h.fetched, reflect.Value{})
 	h.installed = false
 	return true
+}
+
+// hook has a function of a package call another in its place, or be itself again for
+// none. It reports false where no cell has called it.
+func (s *Session) hook(f *types.Func, by reflect.Value) bool {
+	if s.own != nil {
+		return s.own.hook(f, by)
+	}
+	return s.machine.SetFunction(lower.HookName(f), by)
 }

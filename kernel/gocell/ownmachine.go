@@ -468,6 +468,8 @@ func (s *Session) positioned(err error) error {
 	return e
 }
 
+func (o *ownMachine) hook(f *types.Func, by reflect.Value) bool { return o.compiler.Hook(f, by) }
+
 func (o *ownMachine) fetched(decls []*check.FetchedDecl, packages []*check.FetchedPackage, initialize map[*check.FetchedPackage]bool) (run []*code.Entry, err error) {
 	defer compilerPanic(&err)
 	return o.compiler.Fetched(decls, packages, initialize)

@@ -24,6 +24,10 @@ func newOwnMachine(*Session) *ownMachine {
 	return nil
 }
 
+func (*ownMachine) hook(*types.Func, reflect.Value) bool {
+	panic("gocell: a release has no machine of its own")
+}
+
 type ownWithin struct{}
 
 func (*ownWithin) bind([]reflect.Value) {}

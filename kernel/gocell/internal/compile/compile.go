@@ -79,8 +79,9 @@ type Compiler struct {
 	depth     int       // how many instances lead to the one that is compiled
 	at        token.Pos // of the instance that is asked for
 	bound     map[*types.Named]bool
-	sample    func(f *code.Frame)  // what statements call while a profile is taken; see code.Sampled
-	callees   map[token.Pos]string // names of called functions, noted for a profile
+	hooked    map[*code.Entry]*code.Func // what functions are that call others in their place
+	sample    func(f *code.Frame)        // what statements call while a profile is taken; see code.Sampled
+	callees   map[token.Pos]string       // names of called functions, noted for a profile
 }
 
 type methodKey struct {
@@ -140,7 +141,7 @@ func New(m *code.Machine, files *token.FileSet, host Host) *Compiler {
 	return &Compiler{Machine: m, Files: files, host: host, entries: map[*types.Func]*code.Entry{}, decls: map[*types.Func]*declaration{},
 		vars: map[*types.Var]*code.Var{}, instances: map[*types.Func][]*instance{}, library: map[libraryKey][]*instance{}, locals: map[token.Pos]int{}, uses: map[ast.Node]map[*types.Var]*use{},
 		types: map[types.Type]reflect.Type{}, methods: map[methodKey]*code.Entry{}, byData: map[methodKey]*code.Entry{},
-		named: map[reflect.Type]types.Type{}, bound: map[*types.Named]bool{}, substs: map[*types.TypeParamList][]substituted{}}
+		named: map[reflect.Type]types.Type{}, bound: map[*types.Named]bool{}, hooked: map[*code.Entry]*code.Func{}, substs: map[*types.TypeParamList][]substituted{}}
 }
 
 // A Package is the code of a package.
@@ -249,6 +250,7 @@ func (c *Compiler) Again(stops func(d *ast.FuncDecl, info *types.Info) bool) (er
 		any = stops(d.syntax, d.info) || any
 	}
 	if any {
+		clear(c.hooked)
 		for _, body := range c.bodies {
 			body()
 		}

@@ -57,7 +57,7 @@ func symbol(path, name string) (reflect.Value, bool) {
 }
 
 // program checks and compiles a program.
-func program(name, text string) (*Package, *code.Machine, *token.FileSet, error) {
+func program(name, text string) (*Package, *Compiler, *token.FileSet, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
 	if err != nil {
@@ -87,12 +87,12 @@ func program(name, text string) (*Package, *code.Machine, *token.FileSet, error)
 			made.Bind(made.MethodNumber(t, method), fn.Interface())
 		}})
 	p, err := c.Package([]*ast.File{file}, info)
-	return p, m, fset, err
+	return p, c, fset, err
 }
 
 // run runs a program and returns what it prints and the panic that ends it.
 func run(name, text string) (out string, panicked any, err error) {
-	p, m, fset, err := program(name, text)
+	p, c, fset, err := program(name, text)
 	if err != nil {
 		var refusal *Error
 		if errors.As(err, &refusal) {
@@ -100,6 +100,14 @@ func run(name, text string) (out string, panicked any, err error) {
 		}
 		return "", nil, err
 	}
+	return output(func() {
+		p.Init(c.Machine)
+		p.Main(c.Machine)
+	})
+}
+
+// output returns what f prints and the panic that ends it.
+func output(f func()) (out string, panicked any, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return "", nil, err
@@ -113,8 +121,7 @@ func run(name, text string) (out string, panicked any, err error) {
 	os.Stdout = w
 	func() {
 		defer func() { panicked = recover() }()
-		p.Init(m)
-		p.Main(m)
+		f()
 	}()
 	os.Stdout = old
 	w.Close()
@@ -165,6 +172,58 @@ func TestPrograms(t *testing.T) {
 				t.Error(difference(got, string(want)))
 			}
 		})
+	}
+}
+
+// TestHook has functions call others in their place, also those that are values.
+func TestHook(t *testing.T) {
+	p, c, _, err := program("hook.go", `package main
+
+import "fmt"
+
+func twice(n int, more ...string) (int, error) { return 2 * n, nil }
+
+func pair(p [2]float64) (x [2]float64) { return p }
+
+var f = twice
+
+func main() {
+	fmt.Println(twice(3))
+	fmt.Println(f(4, "a", "b"))
+	fmt.Println(pair([2]float64{1, 2}))
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Init(c.Machine)
+	functions := map[string]*types.Func{}
+	for o := range c.entries {
+		functions[o.Name()] = o
+	}
+	by := map[string]any{
+		"twice": func(n int, more ...string) (int, error) { return n + len(more), io.EOF },
+		"pair":  func(p [2]float64) [2]float64 { return [2]float64{p[1], p[0]} },
+	}
+	for _, step := range []struct {
+		hook bool
+		want string
+	}{{false, "6 <nil>\n8 <nil>\n[1 2]\n"}, {true, "3 EOF\n6 EOF\n[2 1]\n"}, {true, "3 EOF\n6 EOF\n[2 1]\n"}, {false, "6 <nil>\n8 <nil>\n[1 2]\n"}} {
+		for name, f := range by {
+			v := reflect.Value{}
+			if step.hook {
+				v = reflect.ValueOf(f)
+			}
+			if !c.Hook(functions[name], v) {
+				t.Errorf("%s cannot be hooked", name)
+			}
+		}
+		if got, _, err := output(func() { p.Main(c.Machine) }); got != step.want || err != nil {
+			t.Errorf("hooked %v: %q, %v", step.hook, got, err)
+		}
+	}
+	if c.Hook(types.NewFunc(0, nil, "other", types.NewSignatureType(nil, nil, nil, nil, nil, false)), reflect.Value{}) {
+		t.Error("a function that nothing uses is hooked")
 	}
 }
 

@@ -42,6 +42,29 @@ func (c *Compiler) Fetched(decls []*check.FetchedDecl, packages []*check.Fetched
 	return run, nil
 }
 
+// Hook has a function call another in its place, or be itself again for none. It
+// reports false where nothing that has been compiled uses the function.
+func (c *Compiler) Hook(f *types.Func, by reflect.Value) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[f]
+	if e == nil || e.Fn == nil {
+		return false
+	}
+	own := c.hooked[e]
+	switch {
+	case by.IsValid():
+		if own == nil {
+			c.hooked[e] = e.Fn
+		}
+		e.Fn = e.Fn.Sig.Calling(c.Machine, by)
+	case own != nil:
+		e.Fn = own
+		delete(c.hooked, e)
+	}
+	return true
+}
+
 // declare makes the functions of a declaration known.
 func (c *Compiler) declare(d *check.FetchedDecl) {
 	info := d.Owner.Info
