@@ -53,6 +53,9 @@ var nightly = []check{
 	{"race-twice", "go test -count=2 -shuffle=SEED -timeout=3h -race ./kernel/..."},
 	{"soak", test + "-timeout=2h -run=^TestSoak$ ./kernel/gocell -soak"},
 	{"hostile", test + "-timeout=2h -run=^TestHostile$ ./kernel/gocell -hostile"},
+	// The machine that is to take the interpreter's place, by all tests of the kernel.
+	{"own-machine", "env DACE_MACHINE=compile " + test + "-timeout=2h ./kernel/..."},
+	{"own-machine-programs", "env DACE_MACHINE=compile " + test + "-timeout=2h -run=^TestRandomPrograms$ ./kernel/gocell -random.programs=300 -random.seed=SEED"},
 	{"random-programs", test + "-timeout=2h -run=^TestRandomPrograms$ ./kernel/gocell -random.programs=300 -random.seed=SEED"},
 	{"random-functions", test + "-timeout=2h -run=^TestRandomFunctions$ ./kernel/internal/toolchain/native -random.programs=300 -random.seed=SEED"},
 	{"grid", test + "-timeout=2h -run=^TestGrid$ ./kernel/gocell -grid.functions=5000 -grid.seed=SEED"},
