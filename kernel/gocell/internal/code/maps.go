@@ -2,7 +2,6 @@ package code
 
 import (
 	"fmt"
-	"go/token"
 	"reflect"
 	"unsafe"
 
@@ -25,15 +24,36 @@ func (f *Frame) lock(m unsafe.Pointer, write bool) func() {
 	return func() { f.G.M.Unlock(l, write) }
 }
 
-// MapGet returns an element of a map whose keys are I64, I32 or Str.
-func (o ops[T]) MapGet(m, key Val, okAt int32) (Val, bool) {
+// MapGet returns an element, of a kind, of a map whose keys are I64, I32 or Str; it is
+// false for other keys, and for kinds that few maps have.
+func MapGet(k Kind, m, key Val, okAt int32) (Val, bool) {
+	switch k {
+	case Bool:
+		return mapGet[bool](k, m, key, okAt)
+	case I64:
+		return mapGet[int64](k, m, key, okAt)
+	case F64:
+		return mapGet[float64](k, m, key, okAt)
+	case Str:
+		return mapGet[string](k, m, key, okAt)
+	case Ptr:
+		return mapGet[unsafe.Pointer](k, m, key, okAt)
+	case Slc:
+		return mapGet[Slice](k, m, key, okAt)
+	case Ifc:
+		return mapGet[Iface](k, m, key, okAt)
+	}
+	return Val{}, false
+}
+
+func mapGet[T any](k Kind, m, key Val, okAt int32) (Val, bool) {
 	switch key.K {
 	case I64:
-		return getFrom[int64, T](o.k, m, key, okAt), true
+		return getFrom[int64, T](k, m, key, okAt), true
 	case I32:
-		return getFrom[int32, T](o.k, m, key, okAt), true
+		return getFrom[int32, T](k, m, key, okAt), true
 	case Str:
-		return getFrom[string, T](o.k, m, key, okAt), true
+		return getFrom[string, T](k, m, key, okAt), true
 	}
 	return Val{}, false
 }
@@ -62,16 +82,35 @@ func getFrom[K comparable, T any](k Kind, m, key Val, okAt int32) Val {
 	}}
 }
 
-// MapSet sets an element of such a map. The operator is ILLEGAL, or + to add to
-// the element.
-func (o ops[T]) MapSet(m, key, v Val, op token.Token) (Do, bool) {
+// MapSet sets an element of such a map.
+func MapSet(m, key, v Val) (Do, bool) {
+	switch v.K {
+	case Bool:
+		return mapSet[bool](m, key, v)
+	case I64:
+		return mapSet[int64](m, key, v)
+	case F64:
+		return mapSet[float64](m, key, v)
+	case Str:
+		return mapSet[string](m, key, v)
+	case Ptr:
+		return mapSet[unsafe.Pointer](m, key, v)
+	case Slc:
+		return mapSet[Slice](m, key, v)
+	case Ifc:
+		return mapSet[Iface](m, key, v)
+	}
+	return nil, false
+}
+
+func mapSet[T any](m, key, v Val) (Do, bool) {
 	switch key.K {
 	case I64:
-		return setIn[int64, T](m, key, v), op == token.ILLEGAL
+		return setIn[int64, T](m, key, v), true
 	case I32:
-		return setIn[int32, T](m, key, v), op == token.ILLEGAL
+		return setIn[int32, T](m, key, v), true
 	case Str:
-		return setIn[string, T](m, key, v), op == token.ILLEGAL
+		return setIn[string, T](m, key, v), true
 	}
 	return nil, false
 }

@@ -1,7 +1,6 @@
 package code
 
 import (
-	"go/token"
 	"reflect"
 	"unsafe"
 
@@ -381,12 +380,6 @@ type Ops interface {
 	Either(cond Ex[bool], l, r Val) Val
 	// Append appends elements to a slice.
 	Append(s Val, elems []Val) Val
-	// MapGet returns an element of a map whose keys are I64, I32 or Str; it is false
-	// for other keys. It stores in the frame, where okAt is not 0, whether there is
-	// one.
-	MapGet(m, key Val, okAt int32) (Val, bool)
-	// MapSet sets an element of such a map, or for an operator updates it.
-	MapSet(m, key, v Val, op token.Token) (Do, bool)
 }
 
 type ops[T any] struct {

@@ -57,7 +57,7 @@ func (f *function) set(g target, v code.Val) code.Do {
 
 func (f *function) setElement(g target, v code.Val) code.Do {
 	if v.K != code.Agg {
-		if s, ok := code.Of(v.K).MapSet(g.m, g.key, v, token.ILLEGAL); ok {
+		if s, ok := code.MapSet(g.m, g.key, v); ok {
 			return s
 		}
 	}
@@ -294,7 +294,7 @@ func (f *function) updateBy(l ast.Expr, op token.Token, value func(t types.Type)
 
 func (f *function) elementOf(g target, m *types.Map) code.Val {
 	k := f.kind(m.Elem())
-	if v, ok := code.Of(k).MapGet(g.m, g.key, 0); ok {
+	if v, ok := code.MapGet(k, g.m, g.key, 0); ok {
 		return v
 	}
 	kr := f.rt(m.Key())

@@ -364,7 +364,7 @@ func (f *function) mapIndex(e *ast.IndexExpr, u *types.Map, okAt int32) code.Val
 	m, key := f.expr(e.X), f.exprTo(e.Index, u.Key())
 	k := f.kind(u.Elem())
 	if k != code.Agg {
-		if v, ok := code.Of(k).MapGet(m, key, okAt); ok {
+		if v, ok := code.MapGet(k, m, key, okAt); ok {
 			return v
 		}
 	}
