@@ -27,9 +27,11 @@ type (
 	// the result, or a Do if there is none. Of the arguments it is given the Ex of their
 	// classes. All are functions as the words that they are: to ask for their types would
 	// take more room than to call them.
-	caller = func(fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer
+	caller = func(fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer
+	// arguments are those of a caller.
+	arguments = [4]unsafe.Pointer
 	// A severalCaller is a caller for several results, which it stores in the frame.
-	severalCaller = func(fn Ex[unsafe.Pointer], args []unsafe.Pointer, to []int32, pos int32) Do
+	severalCaller = func(fn Ex[unsafe.Pointer], args *arguments, to []int32, pos int32) Do
 )
 
 var shapes = sync.OnceValue(func() map[string]*shape {
@@ -442,25 +444,25 @@ func adapt3r[A, B, C, R class](c *Closure) unsafe.Pointer {
 // lib returns a function value as a Go function of a shape.
 func lib[F any](p unsafe.Pointer) F { return *(*F)(unsafe.Pointer(&p)) }
 
-func call0(fn Ex[unsafe.Pointer], _ []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call0(fn Ex[unsafe.Pointer], _ *arguments, pos int32) unsafe.Pointer {
 	return function(func(f *Frame) Ctl { p := fn(f); f.leaves(pos); lib[func()](p)(); return Next })
 }
 
-func call0r[R class](fn Ex[unsafe.Pointer], _ []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call0r[R class](fn Ex[unsafe.Pointer], _ *arguments, pos int32) unsafe.Pointer {
 	return function(func(f *Frame) R { p := fn(f); f.leaves(pos); return lib[func() R](p)() })
 }
 
-func call1[A class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call1[A class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
 	a := lib[Ex[A]](args[0])
 	return function(func(f *Frame) Ctl { p := fn(f); x := a(f); f.leaves(pos); lib[func(A)](p)(x); return Next })
 }
 
-func call1r[A, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call1r[A, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
 	a := lib[Ex[A]](args[0])
 	return function(func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return lib[func(A) R](p)(x) })
 }
 
-func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+func pair1[A, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
 	a, to, next := lib[Ex[A]](args[0]), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
@@ -473,7 +475,7 @@ func pair1[A, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int
 	}
 }
 
-func call2[A, B class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call2[A, B class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
 	a, b := lib[Ex[A]](args[0]), lib[Ex[B]](args[1])
 	return function(func(f *Frame) Ctl {
 		p := fn(f)
@@ -485,7 +487,7 @@ func call2[A, B class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) 
 	})
 }
 
-func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call2r[A, B, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
 	a, b := lib[Ex[A]](args[0]), lib[Ex[B]](args[1])
 	return function(func(f *Frame) R {
 		p := fn(f)
@@ -496,7 +498,7 @@ func call2r[A, B, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int
 	})
 }
 
-func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
 	a, b, to, next := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
@@ -510,7 +512,7 @@ func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []
 	}
 }
 
-func call3r[A, B, C, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call3r[A, B, C, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
 	a, b, c := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2])
 	return function(func(f *Frame) R {
 		p := fn(f)
@@ -522,7 +524,7 @@ func call3r[A, B, C, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos 
 	})
 }
 
-func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
 	a, b, c, to, next := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2]), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
@@ -537,7 +539,7 @@ func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, at
 	}
 }
 
-func call4r[A, B, C, D, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, pos int32) unsafe.Pointer {
+func call4r[A, B, C, D, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
 	a, b, c, d := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2]), lib[Ex[D]](args[3])
 	return function(func(f *Frame) R {
 		p := fn(f)
@@ -551,7 +553,7 @@ func call4r[A, B, C, D, R class](fn Ex[unsafe.Pointer], args []unsafe.Pointer, p
 }
 
 // strings3 calls strings.Cut and its like.
-func strings3(fn Ex[unsafe.Pointer], args []unsafe.Pointer, at []int32, pos int32) Do {
+func strings3(fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
 	a, b, to := lib[Ex[string]](args[0]), lib[Ex[string]](args[1]), slices.Clone(at)
 	return func(f *Frame) Ctl {
 		p := fn(f)
@@ -594,8 +596,8 @@ func LibraryResult(s *Signature, fn Val, args []Val, pos int32) (Val, bool) {
 	return Val{K: k, E: fromClass(k, s.shape.call(as[unsafe.Pointer](fn), classed(args), pos))}, true
 }
 
-func classed(args []Val) []unsafe.Pointer {
-	list := make([]unsafe.Pointer, len(args))
+func classed(args []Val) *arguments {
+	list := &arguments{}
 	for i, a := range args {
 		list[i] = toClass(a)
 	}

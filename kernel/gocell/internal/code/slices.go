@@ -161,41 +161,22 @@ const maxAlloc = 1 << 47 // bytes that the run time can allocate at once
 
 var minus = -1
 
-// Append appends elements to a slice.
-func (o ops[T]) Append(s Val, elems []Val) Val {
-	e := as[Slice](s)
-	if len(elems) == 1 {
-		x := as[T](elems[0])
-		return Val{K: Slc, E: func(f *Frame) Slice {
-			s := e(f)
-			v := x(f)
-			if s.Len == s.Cap {
-				f.G.grow(s.Len+1, unsafe.Sizeof(v))
-			}
-			t := append(*(*[]T)(unsafe.Pointer(&s)), v)
-			return *(*Slice)(unsafe.Pointer(&t))
-		}}
-	}
-	list := make([]Ex[T], len(elems))
-	for i, v := range elems {
-		list[i] = as[T](v)
-	}
+// Append appends an element to a slice.
+func (o ops[T]) Append(s, elem Val) Val {
+	e, x := as[Slice](s), as[T](elem)
 	return Val{K: Slc, E: func(f *Frame) Slice {
 		s := e(f)
-		more := make([]T, len(list))
-		for i, x := range list {
-			more[i] = x(f)
+		v := x(f)
+		if s.Len == s.Cap {
+			f.G.grow(s.Len+1, unsafe.Sizeof(v))
 		}
-		if s.Cap-s.Len < len(more) {
-			f.G.grow(s.Len+len(more), unsafe.Sizeof(more[0]))
-		}
-		t := append(*(*[]T)(unsafe.Pointer(&s)), more...)
+		t := append(*(*[]T)(unsafe.Pointer(&s)), v)
 		return *(*Slice)(unsafe.Pointer(&t))
 	}}
 }
 
-// AppendAgg appends structs or arrays to a slice.
-func AppendAgg(s Val, elems []Val, elem reflect.Type) Val {
+// AppendAll appends elements of any kind to a slice.
+func AppendAll(s Val, elems []Val, elem reflect.Type) Val {
 	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
 	list := make([]Into, len(elems))
 	for i, v := range elems {

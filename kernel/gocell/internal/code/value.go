@@ -378,8 +378,8 @@ type Ops interface {
 	Then(s Do, e Val) Val
 	// Either returns one of two values.
 	Either(cond Ex[bool], l, r Val) Val
-	// Append appends elements to a slice.
-	Append(s Val, elems []Val) Val
+	// Append appends an element to a slice.
+	Append(s, elem Val) Val
 }
 
 type ops[T any] struct {

@@ -136,10 +136,10 @@ func (f *function) appendCall(e *ast.CallExpr) code.Val {
 	if len(elems) == 0 {
 		return s
 	}
-	if k := f.kind(elem); k != code.Agg {
-		return code.Of(k).Append(s, elems)
+	if k := f.kind(elem); k != code.Agg && len(elems) == 1 {
+		return code.Of(k).Append(s, elems[0])
 	}
-	return code.AppendAgg(s, elems, f.rt(elem))
+	return code.AppendAll(s, elems, f.rt(elem))
 }
 
 func (f *function) makeCall(e *ast.CallExpr) code.Val {
