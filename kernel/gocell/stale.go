@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"maps"
 	"reflect"
 	"slices"
@@ -33,6 +35,7 @@ type staleCells struct {
 type ranCell struct {
 	number, place       int // place orders cells by when they first ran
 	hasID               bool
+	computes            bool            // is more than functions, which read what they need when they are called
 	reads, declares, by map[string]bool // by: all that it declares or changes
 	stale               string          // the name that has changed; "" if it is not stale
 }
@@ -42,6 +45,8 @@ type changing struct {
 	effects check.Effects
 	before  map[string]any // simple values of what it changes
 	changed map[string]bool
+
+	computes bool
 }
 
 // watchedSteps runs a cell, and says which cells are stale by it, unless it is quiet.
@@ -80,6 +85,7 @@ func (st *staleCells) begin(s *Session, src *check.Source) {
 	if r == nil {
 		return
 	}
+	r.computes = r.computes || !onlyFunctions(src)
 	for name := range e.Reads {
 		if !r.effects.Declares[name] {
 			r.effects.Reads[name] = true
@@ -98,6 +104,14 @@ func (st *staleCells) begin(s *Session, src *check.Source) {
 			}
 		}
 	}
+}
+
+// onlyFunctions reports whether a cell declares functions and does nothing else.
+func onlyFunctions(src *check.Source) bool {
+	return (src.Body == nil || len(src.Body.List) == 0) && !slices.ContainsFunc(src.File.Decls, func(d ast.Decl) bool {
+		gen, ok := d.(*ast.GenDecl)
+		return ok && gen.Tok != token.IMPORT
+	})
 }
 
 // note notes what a step of a cell has changed, once it has run.
@@ -146,6 +160,7 @@ func (st *staleCells) finish(input engine.Cell, r *changing) string {
 		st.cells[key] = now
 	}
 	now.number, now.hasID, now.reads, now.declares, now.stale = input.Number, input.ID != "", e.Reads, e.Declares, ""
+	now.computes = r.computes
 	now.by = maps.Clone(e.Declares)
 	maps.Copy(now.by, e.Sets)
 	maps.Copy(now.by, e.Updates)
@@ -154,11 +169,17 @@ func (st *staleCells) finish(input engine.Cell, r *changing) string {
 	})
 	var by []string
 	var fresh []*ranCell
-	mark := func(x *ranCell, name string) {
-		if x.stale == "" {
+	met := map[*ranCell]bool{now: true}
+	add := func(x *ranCell, name string) {
+		if met[x] = true; x.stale == "" {
 			fresh = append(fresh, x)
 		}
-		x.stale = name
+		if x.computes {
+			x.stale = name
+		}
+	}
+	mark := func(x *ranCell, name string) {
+		add(x, name)
 		if !slices.Contains(by, name) {
 			by = append(by, name)
 		}
@@ -177,18 +198,18 @@ func (st *staleCells) finish(input engine.Cell, r *changing) string {
 	}
 	for i := 0; i < len(fresh); i++ { // what they compute is stale, too
 		for _, x := range all {
-			if x == now || x.stale != "" || x.place < fresh[i].place {
+			if met[x] || x.stale != "" || x.place < fresh[i].place {
 				continue
 			}
 			for name := range fresh[i].by {
 				if x.reads[name] {
-					x.stale = name
-					fresh = append(fresh, x)
+					add(x, name)
 					break
 				}
 			}
 		}
 	}
+	fresh = slices.DeleteFunc(fresh, func(x *ranCell) bool { return !x.computes })
 	if len(fresh) == 0 {
 		return ""
 	}
