@@ -25,6 +25,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"dace.local/dacelib/figure/host"
 )
 
 // Width and Height are the default size of a figure.
@@ -109,7 +111,7 @@ func sans(size float64) font.Font {
 
 // style returns a text style in the figures' font.
 func style(size float64, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
-	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
+	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: host.Measured(plot.DefaultTextHandler)}
 }
 
 // New returns an empty plot in the figures' style, with a light grid.

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,9 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 
 	"dace.local/dacelib/figure/host"
 )
@@ -73,12 +78,36 @@ func lettered(t *testing.T, dir, title, ext string) []byte {
 	return b
 }
 
+// widthOf returns the width of a text in a figure's font of 10 points.
+func widthOf(text string) float64 {
+	width, _, _ := style(10, ink, draw.XCenter, draw.YTop).Handler.Box(text, sans(10))
+	return float64(width)
+}
+
+// advance returns the width of a letter of a font of 10 points.
+func advance(t *testing.T, file []byte, r rune) float64 {
+	t.Helper()
+	f, err := sfnt.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := f.GlyphIndex(nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	width, err := f.GlyphAdvance(nil, i, fixed.I(1000), font.HintingNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(width) / 64 / 100
+}
+
 // A letter that the figures' font lacks is drawn in a font of this computer that has
 // it, without a word.
 func TestLettersOfSystem(t *testing.T) {
 	dir := t.TempDir()
-	for name, font := range map[string][]byte{"a.ttf": goregular.TTF, "broken.ttf": []byte("no font"), "b.txt": goregular.TTF} {
-		if err := os.WriteFile(filepath.Join(dir, name), font, 0o600); err != nil {
+	for name, file := range map[string][]byte{"a.ttf": goregular.TTF, "broken.ttf": []byte("no font"), "b.txt": goregular.TTF} {
+		if err := os.WriteFile(filepath.Join(dir, name), file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,6 +126,9 @@ func TestLettersOfSystem(t *testing.T) {
 		}
 		host.SetFolders(dir)
 		said = nil
+		if got, want := widthOf("∪a∪"), widthOf("a")+2*advance(t, goregular.TTF, '∪'); math.Abs(got-want) > 0.01 {
+			t.Errorf("two letters of another font are %.2f wide with a third, want %.2f", got, want)
+		}
 		if found := draw(letter, ext); len(said) > 0 || bytes.Equal(box, found) {
 			t.Errorf("%s: said %q, drawn as a box: %v", ext, said, bytes.Equal(box, found))
 		}

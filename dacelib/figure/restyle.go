@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"dace.local/dacelib/figure/host"
 )
 
 // Restyle returns a copy of a plot in the style of the figures. Wherever p still
@@ -71,6 +73,7 @@ func restyleText(s *text.Style, gonum, ours text.Style) {
 	replace(&s.Color, gonum.Color, ours.Color)
 	replace(&s.XAlign, gonum.XAlign, ours.XAlign)
 	replace(&s.YAlign, gonum.YAlign, ours.YAlign)
+	s.Handler = host.Measured(s.Handler)
 }
 
 func restyleAxis(a *plot.Axis, gonum, ours plot.Axis) {
