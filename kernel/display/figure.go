@@ -247,8 +247,8 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 	x, y := s.pixels(w, h)
 	scale := screenDPI / float64(s.DPI)
 	about := map[string]any{"width": int(x*scale + .5), "height": int(y*scale + .5), "alt": text}
-	if _, _, _, alpha := background(p).RGBA(); alpha < 0xffff && !s.Dark {
-		about["needs_background"] = "light" // JupyterLab puts white behind it in a dark theme
+	if _, _, _, alpha := background(p).RGBA(); alpha < 0xffff { // JupyterLab puts that behind it in the other theme
+		about["needs_background"] = map[bool]string{false: "light", true: "dark"}[s.Dark]
 	}
 	out.Metadata = map[string]any{"image/png": about}
 	if s.Format == "png" || s.Format == "auto" && (s.Gonum || s.Dark || !live.Paged()) {

@@ -24,7 +24,7 @@ func showCells(t *testing.T, s *Session, first int, cells []shownCell) {
 	}
 }
 
-func sessionWith(t *testing.T, opts Options) *Session {
+func sessionWith(t testing.TB, opts Options) *Session {
 	t.Helper()
 	s, err := New(opts)
 	if err != nil {
@@ -227,5 +227,19 @@ func TestDocLinks(t *testing.T) {
 	text, _ := doc.Data["text/plain"].(string)
 	if head, _, _ := strings.Cut(text, "defer run.Report"); !strings.Contains(head, "Train trains") && !strings.Contains(head, "Train ") || head == text {
 		t.Errorf("nir.Train: got %q, want its documentation before its body", text)
+	}
+}
+
+// BenchmarkHooks measures what a function before and one after each cell take of its time.
+func BenchmarkHooks(b *testing.B) {
+	for _, code := range []string{"", "count := 0\nfunc before_cell(text string) { count += len(text) }\nfunc after_cell(took time.Duration, err error) { count++ }"} {
+		b.Run(fmt.Sprintf("hooks=%v", code != ""), func(b *testing.B) {
+			s := sessionWith(b, Options{KeepStdio: true})
+			execute(b, s, 1, "x := 0")
+			execute(b, s, 2, code)
+			for i := 0; b.Loop(); i++ {
+				runCell(s, 3+i, "x++", time.Minute)
+			}
+		})
 	}
 }

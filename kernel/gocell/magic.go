@@ -102,9 +102,10 @@ order. Without arguments it is the cell before this one.
 	%rerun 1-3
 	%rerun stale`
 	aboutStale = `A cell is stale when a variable or declaration that it has read was declared anew or
-changed since by another cell, or is what a stale cell computes. A variable that a
-cell merely updates (n++, m[k] = v) makes those cells stale that stand below it. The
-line below a cell's output says which became stale by it.
+changed since by another cell, or is what a stale cell computes. Cells that only
+declare functions are not, but those that call them are. A variable that a cell merely
+updates (n++, m[k] = v) makes those cells stale that stand below it. The line below a
+cell's output says which became stale by it.
 
 	%stale
 	%rerun stale`
@@ -118,8 +119,8 @@ arguments it lists what is kept.
 	aboutFigure = `Size, resolution in dots per inch, format and style hold for all figures of later
 cells. "auto" is a PNG, and in a notebook's page a short SVG that has the colours of
 the page's theme; "svg" has such an SVG of any length; "dark" draws light ink on a
-dark ground. "default" is how it was at the start. Without arguments it says how
-figures are drawn.
+dark ground. A plot whose BackgroundColor is nil has a transparent one. "default" is
+how it was at the start. Without arguments it says how figures are drawn.
 
 	%figure 12x8cm 150 svg
 	%figure gonum

@@ -13,11 +13,13 @@ var dace_local_dacelib_figure_host_ = table.Package{
 	Path: "dace.local/dacelib/figure/host",
 	Name: "host",
 	Values: []table.Symbol{
+		{Name: "Measured", Value: host.Measured},
 		{Name: "Run", Value: host.Run},
 		{Name: "Set", Value: host.Set},
 		{Name: "SetFolders", Value: host.SetFolders},
 		{Name: "SetWarn", Value: host.SetWarn},
 		{Name: "Letters", Value: (*host.Letters)(nil)},
 		{Name: "Runner", Value: (*host.Runner)(nil)},
+		{Name: "Text", Value: (*host.Text)(nil)},
 	},
 }
