@@ -128,20 +128,41 @@ func (s *Session) hooks(ctx context.Context, input engine.Cell, out engine.Outpu
 // some of these: the cell's text, what it took, its error.
 func (s *Session) callHooks(ctx context.Context, prefix string, input engine.Cell, out engine.Outputs, failed error, took time.Duration) {
 	for _, f := range s.functionsOf(prefix) {
-		err := s.callHook(ctx, f.Name(), input, out, failed, took)
+		err := s.callHook(ctx, f, input, out, failed, took)
 		if err != nil {
 			out.Stderr(f.Name() + " has failed:\n" + errorText(err) + "\n")
 		}
 	}
 }
 
-func (s *Session) callHook(ctx context.Context, name string, input engine.Cell, out engine.Outputs, failed error, took time.Duration) error {
-	input.Code, input.ID = name, ""
+// A hook is the value of a function that is called around cells. One that is declared
+// anew, or whose parts are, is another *types.Func.
+type hook struct {
+	of    *types.Func
+	value reflect.Value
+}
+
+// hookOf returns the function as a value. To evaluate its name takes longer than most
+// such functions do.
+func (s *Session) hookOf(ctx context.Context, f *types.Func, input engine.Cell, out engine.Outputs) (reflect.Value, error) {
+	if known, ok := s.hooked.Load(f.Name()); ok && known.(hook).of == f {
+		return known.(hook).value, nil
+	}
+	input.Code, input.ID = f.Name(), ""
 	values, err := host{s}.Values(ctx, input, out)
+	if err != nil {
+		return reflect.Value{}, err
+	}
+	v := reflect.ValueOf(values[0])
+	s.hooked.Store(f.Name(), hook{f, v})
+	return v, nil
+}
+
+func (s *Session) callHook(ctx context.Context, of *types.Func, input engine.Cell, out engine.Outputs, failed error, took time.Duration) error {
+	f, err := s.hookOf(ctx, of, input, out)
 	if err != nil {
 		return err
 	}
-	f := reflect.ValueOf(values[0])
 	var args []reflect.Value
 	for i := range f.Type().NumIn() {
 		switch t := f.Type().In(i); {

@@ -230,6 +230,24 @@ func TestDocLinks(t *testing.T) {
 	}
 }
 
+// TestHooksFollow redeclares what a function around cells calls, uses and is.
+func TestHooksFollow(t *testing.T) {
+	showCells(t, sessionWith(t, Options{KeepStdio: true}), 1, []shownCell{
+		{"func word() string { return \"one\" }\nfunc part() string { return word() }\nvar more = \"\"\nvar log []string\nfunc before_cell() { log = append(log, part()+more) }", ""},
+		{"log", `"one"`},
+		{"func word() string { return \"two\" }", ""},
+		{"log[len(log)-1]", `= "two"`},
+		{"more = \"!\"", ""},
+		{"log[len(log)-1]", `= "two!"`},
+		{"func before_cell() { log = append(log, \"three\") }", ""},
+		{"log[len(log)-1]", `= "three"`},
+		{"var log []int\nfunc before_cell() { log = append(log, 7) }", ""},
+		{"log", "7"},
+		{"%reset -f", ""},
+		{"log := 1\nlog", "= 1"},
+	})
+}
+
 // BenchmarkHooks measures what a function before and one after each cell take of its time.
 func BenchmarkHooks(b *testing.B) {
 	for _, code := range []string{"", "count := 0\nfunc before_cell(text string) { count += len(text) }\nfunc after_cell(took time.Duration, err error) { count++ }"} {

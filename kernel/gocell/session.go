@@ -90,7 +90,8 @@ type Session struct {
 
 	errorVars errorVars // only Execute uses it
 	stale     staleCells
-	results   results // of cells, for _ and Out; guarded by the turn to compile
+	results   results  // of cells, for _ and Out; guarded by the turn to compile
+	hooked    sync.Map // name -> hook, of functions that are called around cells
 
 	shown   outputs     // of the cells, where they are kept
 	formats atomic.Bool // cells are formatted when they have run

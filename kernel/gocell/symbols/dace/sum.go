@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "12372b7809dad6fe7db3cdadc7175614ca581726b0ccb3481d7226d15f46b217"
+const Sum = "c16335f806d97a090d079bf10219c3697d74fcd495c9de47b9d1b838da8b99cf"
