@@ -23,7 +23,7 @@ func killedMain(prefix string) {
 		if err := os.WriteFile(to, []byte("half"), 0o644); err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `trap '' TERM; sleep 100 & echo $! > "$0/pid.new"; mv "$0/pid.new" "$0/pid"; wait; sleep 100`, prefix)
+		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `trap '' TERM; sleep 10000 & echo $! > "$0/pid.new"; mv "$0/pid.new" "$0/pid"; wait; sleep 10000`, prefix)
 		_, err := runGroup(cmd)
 		return err
 	}
@@ -56,7 +56,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			pid := ""
-			for end := time.Now().Add(20 * time.Second); pid == ""; time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); pid == ""; time.Sleep(20 * time.Millisecond) {
 				if text, err := os.ReadFile(filepath.Join(prefix, "pid")); err == nil {
 					pid = strings.TrimSpace(string(text))
 				}
@@ -68,7 +68,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 				stat, err := os.ReadFile("/proc/" + pid + "/stat")
 				if _, state, _ := strings.Cut(string(stat), ") "); err != nil || strings.HasPrefix(state, "Z") {
 					break

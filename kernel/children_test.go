@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,7 +75,7 @@ func stream(t *testing.T, c *transport.Client, name, has string) string {
 // ended waits until a process has ended.
 func ended(t *testing.T, what string, pid int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if _, state, _ := strings.Cut(string(stat), ") "); err != nil || strings.HasPrefix(state, "Z") {
 			return
@@ -98,15 +97,9 @@ func TestChildren(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("there is no /proc")
 	}
-	conn := wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: rand.Text(), SignatureScheme: "hmac-sha256", KernelName: "dace"}
-	for _, ch := range wire.Channels {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn.SetPort(ch, l.Addr().(*net.TCPAddr).Port)
-		l.Close()
-	}
+	// Sockets in a folder of its own: a free port can be taken before the kernel has it.
+	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "k"), Key: rand.Text(), SignatureScheme: "hmac-sha256", KernelName: "dace",
+		ShellPort: 1, IOPubPort: 2, StdinPort: 3, ControlPort: 4, HBPort: 5}
 	file := filepath.Join(t.TempDir(), "connection.json")
 	if err := conn.Write(file); err != nil {
 		t.Fatal(err)

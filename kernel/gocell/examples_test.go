@@ -61,6 +61,7 @@ func TestExamples(t *testing.T) {
 	// The tests of package time set the same location.
 	defer func(l *time.Location) { time.Local = l }(time.Local)
 	time.Local = pacific
+	defer resetLog() // one makes it write through slog
 	run, right, known := 0, 0, knownNames(t)
 	failed := map[string]bool{}
 	var wrong []string // reported after the sessions have released the standard streams

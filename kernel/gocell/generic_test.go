@@ -54,7 +54,7 @@ func cells(t *testing.T, text string) string {
 	var out strings.Builder
 	for i, code := range strings.Split(text, "\n---\n") {
 		r := &tape{}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		_, err := s.Execute(ctx, engine.Cell{Number: i + 1, Code: code}, r)
 		cancel()
 		out.WriteString(r.out.String() + r.err.String())

@@ -93,15 +93,19 @@ func listCompiled(t *testing.T, names []string) {
 	}
 }
 
+// resetLog gives the process's package log, which cells have, what it has at the start.
+func resetLog() {
+	log.SetOutput(os.Stderr)
+	log.SetFlags(log.LstdFlags)
+	log.SetPrefix("")
+}
+
 // runOwnCase runs the cells of a case; enginetest.Cells explains them.
 func runOwnCase(t *testing.T, body string) {
 	if body == "" {
 		t.Fatal("there is no case of this name")
 	}
-	// Here cells have the process's own package log; an example that another test
-	// runs has made it write through slog.
-	log.SetOutput(os.Stderr)
-	log.SetFlags(log.LstdFlags)
+	resetLog()
 	s, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -287,7 +287,7 @@ func runCells(t *testing.T, cells []string) (r ran) {
 	defer s.Close()
 	w := &enginetest.Recorder{}
 	for i, code := range cells {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		_, err := s.Execute(ctx, engine.Cell{Number: i + 1, Code: code}, w)
 		cancel()
 		var e *engine.Error

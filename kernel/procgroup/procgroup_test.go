@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	// The shell ignores SIGTERM and has a child of its own.
-	child := exec.Command("/bin/sh", "-c", "trap '' TERM; sleep 100 & echo $!; wait; sleep 100")
+	child := exec.Command("/bin/sh", "-c", "trap '' TERM; sleep 10000 & echo $!; wait; sleep 10000")
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := child.StdoutPipe()
 	if err == nil {
@@ -92,7 +92,7 @@ func TestGroup(t *testing.T) {
 				}
 				return
 			}
-			for end := time.Now().Add(10 * time.Second); alive(group) || alive(grandchild); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); alive(group) || alive(grandchild); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("the group lives on: child %v, grandchild %v", alive(group), alive(grandchild))
 				}
@@ -145,14 +145,14 @@ func TestEnd(t *testing.T) {
 		})
 		return cmd.Process.Pid, grandchild
 	}
-	const polite, deaf = "sleep 100 & echo $!; wait", "trap '' INT TERM; sleep 100 & echo $!; wait; sleep 100"
+	const polite, deaf = "sleep 10000 & echo $!; wait", "trap '' INT TERM; sleep 10000 & echo $!; wait; sleep 10000"
 	a, b := start(polite)
 	time.Sleep(50 * time.Millisecond) // ticks are 10 ms
 	mark := Now()
 	c, d := start(polite)
 	e, f := start(deaf)
 	mark.End()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && (alive(c) || alive(d) || alive(e) || alive(f)); {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end) && (alive(c) || alive(d) || alive(e) || alive(f)); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for pid, want := range map[int]bool{a: true, b: true, c: false, d: false, e: false, f: false} {

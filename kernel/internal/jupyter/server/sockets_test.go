@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -167,17 +166,10 @@ func BenchmarkPrint(b *testing.B) {
 // TestWelcome checks that a subscriber receives iopub_welcome, on the topic of
 // its subscription, when the subscription is in force.
 func TestWelcome(t *testing.T) {
-	conn := wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: "a key", SignatureScheme: "hmac-sha256"}
+	// Sockets in a folder of its own: a free port can be taken before the kernel has it.
+	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "k"), Key: "a key", SignatureScheme: "hmac-sha256",
+		ShellPort: 1, IOPubPort: 2, StdinPort: 3, ControlPort: 4, HBPort: 5}
 	file := filepath.Join(t.TempDir(), "connection.json")
-	var s *server
-	for _, ch := range wire.Channels {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn.SetPort(ch, l.Addr().(*net.TCPAddr).Port)
-		l.Close()
-	}
 	if err := conn.Write(file); err != nil {
 		t.Fatal(err)
 	}

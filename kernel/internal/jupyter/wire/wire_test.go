@@ -108,6 +108,9 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
+			if tc.name == "no content" && !strings.HasSuffix(err.Error(), "4 frames after <IDS|MSG>, at least 5 are needed") {
+				t.Error(err)
+			}
 			// The transport verifies without parsing.
 			if err := NewSigner(pythonKey).Verify(tc.change(signedByPython()), tc.limits); tc.name != "shifted parts" && !errors.Is(err, tc.want) {
 				t.Errorf("Verify: got %v, want %v", err, tc.want)
