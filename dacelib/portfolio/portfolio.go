@@ -24,6 +24,7 @@ import (
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/solver"
+	_ "dace.local/dacelib/solver/all" // a program that loads a portfolio can run it
 )
 
 // A Portfolio is a PAP: solvers' configurations that run side by side. A member

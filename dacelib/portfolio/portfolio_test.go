@@ -441,3 +441,20 @@ func ExampleMatrix_Greedy() {
 	fmt.Println(m.Portfolio("greedy", rows).Size(), m.Sum(m.Best(rows)) >= m.Sum(rows))
 	// Output: 4 true
 }
+
+// TestAllSolvers checks that a program which loads a portfolio can run it, whichever
+// solvers of the library it has: it needs no import but this package's.
+func TestAllSolvers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.json")
+	text := `{"name": "BEST", "members": [{"solver": "anneal"}, {"solver": "ils"}, {"solver": "linkage"}]}`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := portfolio.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := p.Run(t.Context(), []problem.Problem{onemax.Random(1, 8)}, portfolio.Settings{Evaluations: 50, Repeats: 1}); err != nil || len(r) != 1 {
+		t.Errorf("%v, %v", r, err)
+	}
+}

@@ -191,9 +191,9 @@ func Lookup(name string) (Solver, error) {
 		names = append(names, s.Name())
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("solver: none is called %q, none is registered: import dacelib/solver/all, or register your own with solver.Register", name)
+		return nil, fmt.Errorf("solver: none is called %q, none is registered: import dace.local/dacelib/solver/all, or register your own with solver.Register", name)
 	}
-	return nil, fmt.Errorf("solver: none is called %q%s; there are %s, and those that you register with solver.Register", name, meant(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("solver: none is called %q%s; there are %s, those that you register with solver.Register, and in a program the library's once it imports dace.local/dacelib/solver/all", name, meant(name, names), strings.Join(names, ", "))
 }
 
 // meant returns " (did you mean X?)" with the name that is most like an unknown one: at
