@@ -96,57 +96,46 @@ func runTests(c *Call, wanted func(Declared) bool) error {
 	if err != nil {
 		return err
 	}
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	verbose := fs.Bool("v", false, "")
-	pattern := fs.String("run", "", "")
-	bench := fs.String("bench", "", "")
-	for i, a := range args { // also as go test has them: -test.v
-		args[i] = strings.Replace(a, "-test.", "-", 1)
-	}
-	if err := fs.Parse(args); err != nil {
-		return fmt.Errorf("%w: %s", err, c.usage())
-	}
-	var tests, benchmarks []string
-	declared := c.Declared()
-	slices.SortStableFunc(declared, func(a, b Declared) int { return cmp.Compare(a.Pos, b.Pos) }) // as go test runs them
-	for _, d := range declared {
-		switch {
-		case d.Kind != "function" || !wanted(d):
-		case strings.HasPrefix(d.Name, "Test") && d.Type == "func(t *testing.T)":
-			tests = append(tests, d.Name)
-		case strings.HasPrefix(d.Name, "Benchmark") && d.Type == "func(b *testing.B)" && *bench != "":
-			benchmarks = append(benchmarks, d.Name)
+	return withFlags(args, c.usage(), func(bench bool) error {
+		var tests, benchmarks []string
+		declared := c.Declared()
+		slices.SortStableFunc(declared, func(a, b Declared) int { return cmp.Compare(a.Pos, b.Pos) }) // as go test runs them
+		for _, d := range declared {
+			switch {
+			case d.Kind != "function" || !wanted(d):
+			case strings.HasPrefix(d.Name, "Test") && d.Type == "func(t *testing.T)":
+				tests = append(tests, d.Name)
+			case strings.HasPrefix(d.Name, "Benchmark") && d.Type == "func(b *testing.B)" && bench:
+				benchmarks = append(benchmarks, d.Name)
+			}
 		}
-	}
-	if len(tests)+len(benchmarks) == 0 {
-		return errors.New("the session declares no tests: func TestName(t *testing.T) { ... }")
-	}
-	values, err := c.Values(c.Ctx, c.at(testTable(tests, benchmarks)), c.Out)
-	if err != nil {
-		return err
-	}
-	all, ok := values[0].([]any)
-	if !ok || len(all) != 2 {
-		return fmt.Errorf("internal: the tests are a %T", values[0])
-	}
-	runnable, ok := all[0].([]testing.InternalTest)
-	if !ok {
-		return fmt.Errorf("internal: the tests are a %T", all[0])
-	}
-	for i, t := range runnable {
-		runnable[i].F = c.Surviving(t.F)
-	}
-	failed := false
-	err = withFlags(*verbose, *pattern, *bench, func() error {
-		return c.Call(c.Ctx, c.Out, func() {
+		if len(tests)+len(benchmarks) == 0 {
+			return errors.New("the session declares no tests: func TestName(t *testing.T) { ... }")
+		}
+		values, err := c.Values(c.Ctx, c.at(testTable(tests, benchmarks)), c.Out)
+		if err != nil {
+			return err
+		}
+		all, ok := values[0].([]any)
+		if !ok || len(all) != 2 {
+			return fmt.Errorf("internal: the tests are a %T", values[0])
+		}
+		runnable, ok := all[0].([]testing.InternalTest)
+		if !ok {
+			return fmt.Errorf("internal: the tests are a %T", all[0])
+		}
+		for i, t := range runnable {
+			runnable[i].F = c.Surviving(t.F)
+		}
+		failed := false
+		err = c.Call(c.Ctx, c.Out, func() {
 			failed = testing.MainStart(deps{}, runnable, all[1].([]testing.InternalBenchmark), nil, nil).Run() != 0
 		})
+		if err == nil && failed {
+			err = errors.New("a test has failed")
+		}
+		return err
 	})
-	if err == nil && failed {
-		err = errors.New("a test has failed")
-	}
-	return err
 }
 
 // testTable returns the expression for tests and benchmarks.
@@ -166,31 +155,42 @@ func testTable(tests, benchmarks []string) string {
 	return b.String()
 }
 
-// withFlags calls f while the flags of package testing have these values, and
-// those that would change what runs have none: this process may be a test itself,
-// which go test runs in another order, twice, or in part.
-func withFlags(verbose bool, pattern, bench string, f func() error) error {
+// testFlags are the flags of go test that tests of cells take.
+var testFlags = []string{"v", "run", "skip", "bench", "benchtime", "benchmem", "count", "short", "failfast"}
+
+// withFlags calls f with whether benchmarks run, while the flags of package testing have
+// the values of args, and those that would change what runs have none: this process may
+// be a test itself, which go test runs in another order, twice, or in part.
+func withFlags(args []string, usage string, f func(bench bool) error) error {
 	testing.Init()
 	if !flag.Parsed() { // testing.M would parse the kernel's own arguments
 		if err := flag.CommandLine.Parse(nil); err != nil {
 			return err
 		}
 	}
-	for name, value := range map[string]string{
-		"test.v": fmt.Sprint(verbose), "test.run": pattern, "test.bench": bench, "test.testlogfile": "",
-		"test.shuffle": "off", "test.count": "1", "test.skip": "", "test.short": "false", "test.list": "", "test.failfast": "false",
-	} {
-		old := flag.Lookup(name)
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	for _, name := range append([]string{"shuffle", "list", "testlogfile"}, testFlags...) {
+		old := flag.Lookup("test." + name)
 		if old == nil {
 			return errors.New("internal: package testing has no flag " + name)
 		}
 		before := old.Value.String()
-		if err := old.Value.Set(value); err != nil {
+		if err := old.Value.Set(old.DefValue); err != nil {
 			return err
 		}
 		defer func() { _ = old.Value.Set(before) }()
+		if slices.Contains(testFlags, name) {
+			fs.Var(old.Value, name, "")
+		}
 	}
-	return f()
+	for i, a := range args { // also as go test has them: -test.v
+		args[i] = strings.Replace(a, "-test.", "-", 1)
+	}
+	if err := fs.Parse(args); err != nil {
+		return fmt.Errorf("%w: %s", err, usage)
+	}
+	return f(fs.Lookup("bench").Value.String() != "")
 }
 
 // deps is what a program that go test builds passes to package testing. It
