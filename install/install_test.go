@@ -190,7 +190,15 @@ func TestInstallAgainAndUninstall(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	in, _ := newInstaller(below(prefix))
+	in, said := newInstaller(below(prefix))
+	in.Dry = true
+	if err := in.Uninstall(at); err != nil || !strings.Contains(said.String(), "Would remove "+at.Spec+" and "+at.Binary+".\n") {
+		t.Errorf("a dry run says %q, %v", said, err)
+	}
+	if got, want := paths(t, prefix), slices.Insert(slices.Clone(want), 2, "bin/other"); !slices.Equal(got, want) {
+		t.Errorf("after a dry run there is %q, want %q", got, want)
+	}
+	in.Dry = false
 	if err := in.Uninstall(at); err != nil {
 		t.Fatal(err)
 	}

@@ -151,3 +151,28 @@ func TestReplTerminal(t *testing.T) {
 		t.Errorf("history %q %v", b, err)
 	}
 }
+
+// TestHelpPaged checks that a guide goes through the pager where it does not fit the
+// terminal, and only there.
+func TestHelpPaged(t *testing.T) {
+	for _, c := range []struct{ topic, pager, shows string }{
+		{"cells", "PAGER=sed s/^/paged:/", "paged:# Cells"},
+		{"cells", "PAGER=no-such-pager", "# Cells"},
+		{"cells", "PAGER=", "# Cells"},
+		{"version", "PAGER=sed s/^/paged:/", "\nUsage: dace version"},
+	} {
+		master, slave := openTerminal(t)
+		defer master.Close()
+		cmd := command(t, t.TempDir(), "help", c.topic)
+		cmd.Env = append(cmd.Env, c.pager)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+		if c.topic == "version" {
+			fmt.Fprintln(slave)
+		}
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		slave.Close()
+		master.expect(t, c.shows)
+	}
+}

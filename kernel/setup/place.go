@@ -368,6 +368,10 @@ func (in *Installer) Uninstall(at Place) error {
 		in.say("Nothing to remove: there is no kernelspec in %s.", at.Spec)
 		return nil
 	}
+	if in.Dry {
+		in.say("Would remove %s and %s.", at.Spec, note.Binary)
+		return in.removeOwn(at)
+	}
 	if _, err := os.Lstat(note.Binary); err == nil {
 		if !IsOurs(note.Binary) {
 			in.say("%s is another program by now and stays.", note.Binary)
@@ -445,12 +449,16 @@ func (in *Installer) removeOwn(at Place) error {
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
+		if in.Dry {
+			in.say("Would remove %s.", dir)
+			continue
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("cannot remove %s: %w", dir, err)
 		}
 		in.say("Removed %s.", dir)
 	}
-	if dir, err := buildinfo.CacheDir(); err == nil {
+	if dir, err := buildinfo.CacheDir(); err == nil && !in.Dry {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
 			_ = os.Remove(dir)
 		} else if err == nil {

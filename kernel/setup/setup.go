@@ -40,6 +40,8 @@ type Installer struct {
 	Force bool
 	// Keep lets Uninstall leave the user's history and compiled cells.
 	Keep bool
+	// Dry has Uninstall say what it would remove, and remove nothing.
+	Dry bool
 	// Out receives lines for the user.
 	Out io.Writer
 	// Build writes the kernel's command to a file; [Copy] copies the running

@@ -225,7 +225,7 @@ func (v *verb) parse(env *Env, fs *flag.FlagSet, args []string, mixed bool, min,
 	case err != nil:
 		err = flagError(fs, err)
 	case len(rest) < min:
-		err = errors.New("an argument is missing")
+		err = fmt.Errorf("an argument is missing: %s", v.wanted(len(rest)))
 	case max >= 0 && len(rest) > max:
 		err = fmt.Errorf("unexpected argument %q", rest[max])
 	}
@@ -242,9 +242,23 @@ func (v *verb) parse(env *Env, fs *flag.FlagSet, args []string, mixed bool, min,
 	return rest, exitOK, true
 }
 
+// unparsed matches package flag's error about a value that it cannot parse.
+var unparsed = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): parse error$`)
+
+// kinds are the values that flags take, by their types.
+var kinds = map[string]string{
+	"bool": "true or false", "int": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more",
+	"int64": "a whole number", "float64": "a number", "time.Duration": "a time such as 90s or 10m",
+}
+
 // flagError returns package flag's error, but with a suggestion where a flag is not
-// defined.
+// defined, and with what is wanted where a value is of another type.
 func flagError(fs *flag.FlagSet, err error) error {
+	if m := unparsed.FindStringSubmatch(err.Error()); m != nil {
+		if get, ok := fs.Lookup(m[2]).Value.(flag.Getter); ok && kinds[fmt.Sprintf("%T", get.Get())] != "" {
+			return fmt.Errorf("-%s wants %s, not %s", m[2], kinds[fmt.Sprintf("%T", get.Get())], m[1])
+		}
+	}
 	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {
 		return err
@@ -268,10 +282,33 @@ func (v *verb) help(w io.Writer, fs *flag.FlagSet) {
 	}
 }
 
-// misuse reports wrong arguments together with the verb's usage line.
+// forms returns the lines of the verb's usage, as they stand above its help.
+func (v *verb) forms() string {
+	lines, _, _ := strings.Cut(strings.TrimSpace(v.usage), "\n\n")
+	return lines
+}
+
+var (
+	brackets = regexp.MustCompile(`\[[^\]]*\](?:\.\.\.)?`)
+	flagged  = regexp.MustCompile(` -\S+(?: [A-Z]+\b)?`)
+)
+
+// wanted returns the words of the verb's usage for the n-th argument that is no flag.
+func (v *verb) wanted(n int) string {
+	var words []string
+	for line := range strings.Lines(v.forms()) {
+		_, form, ok := strings.Cut(line, "dace "+v.name+" ")
+		given := strings.Fields(flagged.ReplaceAllString(brackets.ReplaceAllString(" "+form, ""), ""))
+		if ok && len(given) > n && !slices.Contains(words, given[n]) {
+			words = append(words, given[n])
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// misuse reports wrong arguments together with the verb's usage.
 func (v *verb) misuse(env *Env, format string, args ...any) int {
-	line, _, _ := strings.Cut(strings.TrimSpace(v.usage), "\n")
-	fmt.Fprintf(env.Stderr, "dace %s: %s\n%s\nMore: dace %s -h\n", v.name, v.unprefixed(fmt.Sprintf(format, args...)), line, v.name)
+	fmt.Fprintf(env.Stderr, "dace %s: %s\n%s\nMore: dace %s -h\n", v.name, v.unprefixed(fmt.Sprintf(format, args...)), v.forms(), v.name)
 	return exitUsage
 }
 

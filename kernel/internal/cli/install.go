@@ -39,18 +39,18 @@ var uninstallVerb = verb{
 	name:  "uninstall",
 	short: "remove what install has written",
 	usage: `
-Usage: dace uninstall [-user | -prefix DIR | -sys-prefix] [-name NAME] [-keep]
+Usage: dace uninstall [-user | -prefix DIR | -sys-prefix] [-name NAME] [-keep] [-n]
 
 Removes the command, its registration with Jupyter, and the folders that were
 made for them. With the last kernel of the user go the history of cells, the
 compiled cells and the unpacked server of farms that this user has; -keep leaves
-them.
+them. -n, or -dry-run, only says what would be removed.
 
 Exit code: 0, also when there is nothing to remove; 1 when something could not
 be removed; 2 for wrong arguments.
 
 Examples:
-  dace uninstall
+  dace uninstall -n
   dace uninstall -prefix /usr/local
 `,
 	run: runUninstall,
@@ -96,6 +96,10 @@ func parseInstaller(env *Env, v *verb, args []string) (in *setup.Installer, code
 	var user, quiet bool
 	fs := v.flags(env)
 	setup.Flags(fs, in, &user)
+	if v.name == "uninstall" {
+		fs.BoolVar(&in.Dry, "n", false, "say what would be removed, and remove nothing")
+		fs.BoolVar(&in.Dry, "dry-run", false, "the same as -n")
+	}
 	fs.BoolVar(&quiet, "quiet", false, "say nothing unless something goes wrong")
 	if _, code, ok = v.parse(env, fs, args, true, 0, 0); !ok {
 		return nil, code, false

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 
@@ -47,10 +50,34 @@ func width(w io.Writer) int {
 	return 80
 }
 
-// colours reports whether text written to w should be coloured.
+// colours reports whether text written to w should be coloured. NO_COLOR has precedence
+// over FORCE_COLOR, as elsewhere.
 func colours(w io.Writer) bool {
 	_, tty := descriptor(w)
-	return tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return os.Getenv("NO_COLOR") == "" && (os.Getenv("FORCE_COLOR") != "" || tty && os.Getenv("TERM") != "dumb")
+}
+
+// page writes a text to stdout, through $PAGER or less where that is a terminal with
+// fewer lines. PAGER=cat, or an empty one, pages nothing.
+func (env *Env) page(text string) {
+	if fd, tty := descriptor(env.Stdout); tty {
+		pager, set := os.LookupEnv("PAGER")
+		if _, err := exec.LookPath("less"); !set && err == nil {
+			pager = "less"
+		}
+		_, lines, err := term.GetSize(fd)
+		if err == nil && pager != "" && pager != "cat" && strings.Count(text, "\n") >= lines {
+			signal.Ignore(os.Interrupt) // Ctrl-C is the pager's
+			defer signal.Reset(os.Interrupt)
+			cmd := exec.Command("sh", "-c", pager)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), env.Stdout, env.Stderr
+			cmd.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
+			if cmd.Run() == nil {
+				return
+			}
+		}
+	}
+	fmt.Fprint(env.Stdout, text)
 }
 
 // plain removes ANSI sequences from s.

@@ -44,21 +44,26 @@ func topic(name string) (text string, ok bool) {
 // verbs say of some words.
 func runHelp(env *Env, words []string) int {
 	if len(words) == 0 || words[0] == "-h" || words[0] == "-help" || words[0] == "--help" || words[0] == "help" {
-		fmt.Fprint(env.Stdout, overview())
+		env.page(overview())
 		return exitOK
 	}
 	if v := findVerb(words[0]); v != nil && len(words) == 1 {
-		return v.run(env, v, []string{"-h"})
+		var help strings.Builder
+		with := *env
+		with.Stdout = &help
+		code := v.run(&with, v, []string{"-h"})
+		env.page(help.String())
+		return code
 	}
 	if text, ok := topic(words[0]); ok {
 		if len(words) == 1 {
-			fmt.Fprint(env.Stdout, text)
+			env.page(text)
 			return exitOK
 		}
 		wanted := strings.Join(words[1:], " ")
 		for _, s := range sections(words[0], text) {
 			if strings.EqualFold(s.title, wanted) {
-				fmt.Fprint(env.Stdout, s.text)
+				env.page(s.text)
 				return exitOK
 			}
 		}
