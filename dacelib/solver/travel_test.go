@@ -158,7 +158,13 @@ func TestUnpackRefuses(t *testing.T) {
 
 // A search that remembers ends when it has tried everything.
 func TestAllTried(t *testing.T) {
-	r := searched(t, problem.FromFunc("three", 3, func(x []bool) float64 { return 0 }), 1000, func(s *solver.Search) error {
+	value := func(x []bool) float64 {
+		if x[0] && !x[1] && x[2] {
+			return 7
+		}
+		return 0
+	}
+	r := searched(t, problem.FromFunc("three", 3, value), 1000, func(s *solver.Search) error {
 		s.Remember()
 		x := problem.NewSolutions(1, 3)
 		for i := range uint64(8) {
@@ -170,6 +176,9 @@ func TestAllTried(t *testing.T) {
 		}
 		if !s.Over() {
 			t.Error("it goes on when all 8 solutions are known")
+		}
+		if s.BestInto(x.Words); x.Words[0] != 0b101 || s.Best() != 7 {
+			t.Errorf("the best is %b with %v", x.Words[0], s.Best())
 		}
 		return nil
 	})
