@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -61,6 +62,49 @@ func (a attacker) send(b []byte) error {
 	a.SetWriteDeadline(time.Now().Add(deadline))
 	_, err := a.Write(b)
 	return err
+}
+
+// What is no READY command, or half of one, is refused.
+func TestReadReady(t *testing.T) {
+	good := appendReady(nil, "DEALER", "me")
+	if socketType, id, err := readReady(bytes.NewReader(good)); err != nil || socketType != "DEALER" || id != "me" {
+		t.Errorf("%q, %q, %v", socketType, id, err)
+	}
+	with := func(at int, b byte) []byte { c := bytes.Clone(good); c[at] = b; return c }
+	long := binary.BigEndian.AppendUint64([]byte{flagLong | flagCommand}, maxReady+1)
+	for name, c := range map[string]struct {
+		bytes []byte
+		want  string
+	}{
+		"nothing":             {nil, "no READY: EOF"},
+		"half a header":       {long[:5], "no READY: unexpected EOF"},
+		"unknown flags":       {with(0, 0x80), "unknown flags 0x80"},
+		"no command":          {with(0, 0), "no READY command"},
+		"a part of a message": {with(0, flagCommand|flagMore), "no READY command"},
+		"too large":           {append(long, make([]byte, maxReady+1)...), "no READY command"},
+		"half a body":         {good[:len(good)-1], "half a READY"},
+		"another name":        {with(3, 'r'), "no READY command"},
+		"no name":             {with(2, 200), "no READY command"},
+		"half a property":     {with(8, 200), "cut short"},
+		"half a value":        {with(len(good)-3, 200), "cut short"},
+	} {
+		if _, _, err := readReady(bytes.NewReader(c.bytes)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// A connection whose other end has gone says so when a message is written, a short or a
+// long one.
+func TestWriteToNobody(t *testing.T) {
+	for _, size := range []int{10, 10_000} {
+		here, there := net.Pipe()
+		there.Close()
+		d := &dialed{Conn: here, w: bufio.NewWriterSize(here, 100)}
+		if n, err := d.Write(message(make([]byte, size))); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("a message of %d bytes: %d written, %v", size, n, err)
+		}
+	}
 }
 
 // message encodes frames as one ZMTP message.
