@@ -328,72 +328,79 @@ func put[T class](f *Frame, off int32, x T) { *(*T)(at(f, off)) = x }
 
 func get[T class](f *Frame, off int32) T { return *(*T)(at(f, off)) }
 
-// function returns a Go function as the word that it is.
+// function returns a Go function as the word that it is. Generic functions do the same
+// in place, and what lib does: an instance for each of their types would take 0.3 MB.
 func function[F any](f F) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&f)) }
 
 const first = int32(header)
 
 func adapt0(c *Closure) unsafe.Pointer {
-	return function(func() {
+	v := func() {
 		g, f := c.enter()
 		g.run(f)
 		g.leave(f)
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt0r[R class](c *Closure) unsafe.Pointer {
-	return function(func() R {
+	v := func() R {
 		g, f := c.enter()
 		g.run(f)
 		r := get[R](f, first)
 		g.leave(f)
 		return r
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt1[A class](c *Closure) unsafe.Pointer {
-	return function(func(a A) {
+	v := func(a A) {
 		g, f := c.enter()
 		put(f, first, a)
 		g.run(f)
 		g.leave(f)
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt1r[A, R class](c *Closure) unsafe.Pointer {
-	return function(func(a A) R {
+	v := func(a A) R {
 		g, f := c.enter()
 		put(f, first, a)
 		g.run(f)
 		r := get[R](f, first+wide[A]())
 		g.leave(f)
 		return r
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt1p[A, R, S class](c *Closure) unsafe.Pointer {
-	return function(func(a A) (R, S) {
+	v := func(a A) (R, S) {
 		g, f := c.enter()
 		put(f, first, a)
 		g.run(f)
 		r, s := get[R](f, first+wide[A]()), get[S](f, first+wide[A]()+wide[R]())
 		g.leave(f)
 		return r, s
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt2[A, B class](c *Closure) unsafe.Pointer {
-	return function(func(a A, b B) {
+	v := func(a A, b B) {
 		g, f := c.enter()
 		put(f, first, a)
 		put(f, first+wide[A](), b)
 		g.run(f)
 		g.leave(f)
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt2r[A, B, R class](c *Closure) unsafe.Pointer {
-	return function(func(a A, b B) R {
+	v := func(a A, b B) R {
 		g, f := c.enter()
 		put(f, first, a)
 		put(f, first+wide[A](), b)
@@ -401,11 +408,12 @@ func adapt2r[A, B, R class](c *Closure) unsafe.Pointer {
 		r := get[R](f, first+wide[A]()+wide[B]())
 		g.leave(f)
 		return r
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt2p[A, B, R, S class](c *Closure) unsafe.Pointer {
-	return function(func(a A, b B) (R, S) {
+	v := func(a A, b B) (R, S) {
 		g, f := c.enter()
 		put(f, first, a)
 		put(f, first+wide[A](), b)
@@ -414,22 +422,24 @@ func adapt2p[A, B, R, S class](c *Closure) unsafe.Pointer {
 		r, s := get[R](f, at), get[S](f, at+wide[R]())
 		g.leave(f)
 		return r, s
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt3[A, B, C class](c *Closure) unsafe.Pointer {
-	return function(func(x A, y B, z C) {
+	v := func(x A, y B, z C) {
 		g, f := c.enter()
 		put(f, first, x)
 		put(f, first+wide[A](), y)
 		put(f, first+wide[A]()+wide[B](), z)
 		g.run(f)
 		g.leave(f)
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func adapt3r[A, B, C, R class](c *Closure) unsafe.Pointer {
-	return function(func(x A, y B, z C) R {
+	v := func(x A, y B, z C) R {
 		g, f := c.enter()
 		put(f, first, x)
 		put(f, first+wide[A](), y)
@@ -438,37 +448,48 @@ func adapt3r[A, B, C, R class](c *Closure) unsafe.Pointer {
 		r := get[R](f, first+wide[A]()+wide[B]()+wide[C]())
 		g.leave(f)
 		return r
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 // lib returns a function value as a Go function of a shape.
 func lib[F any](p unsafe.Pointer) F { return *(*F)(unsafe.Pointer(&p)) }
 
 func call0(fn Ex[unsafe.Pointer], _ *arguments, pos int32) unsafe.Pointer {
-	return function(func(f *Frame) Ctl { p := fn(f); f.leaves(pos); lib[func()](p)(); return Next })
+	v := func(f *Frame) Ctl { p := fn(f); f.leaves(pos); (*(*func())(unsafe.Pointer(&p)))(); return Next }
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func call0r[R class](fn Ex[unsafe.Pointer], _ *arguments, pos int32) unsafe.Pointer {
-	return function(func(f *Frame) R { p := fn(f); f.leaves(pos); return lib[func() R](p)() })
+	v := func(f *Frame) R { p := fn(f); f.leaves(pos); return (*(*func() R)(unsafe.Pointer(&p)))() }
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func call1[A class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a := lib[Ex[A]](args[0])
-	return function(func(f *Frame) Ctl { p := fn(f); x := a(f); f.leaves(pos); lib[func(A)](p)(x); return Next })
+	a := *(*Ex[A])(unsafe.Pointer(&args[0]))
+	v := func(f *Frame) Ctl {
+		p := fn(f)
+		x := a(f)
+		f.leaves(pos)
+		(*(*func(A))(unsafe.Pointer(&p)))(x)
+		return Next
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func call1r[A, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a := lib[Ex[A]](args[0])
-	return function(func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return lib[func(A) R](p)(x) })
+	a := *(*Ex[A])(unsafe.Pointer(&args[0]))
+	v := func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return (*(*func(A) R)(unsafe.Pointer(&p)))(x) }
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func pair1[A, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, to, next := lib[Ex[A]](args[0]), at[0], at[1]
+	a, to, next := *(*Ex[A])(unsafe.Pointer(&args[0])), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
 		f.leaves(pos)
-		r, s := lib[func(A) (R, S)](p)(x)
+		r, s := (*(*func(A) (R, S))(unsafe.Pointer(&p)))(x)
 		put(f, to, r)
 		put(f, next, s)
 		return Next
@@ -476,36 +497,38 @@ func pair1[A, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, po
 }
 
 func call2[A, B class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b := lib[Ex[A]](args[0]), lib[Ex[B]](args[1])
-	return function(func(f *Frame) Ctl {
+	a, b := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1]))
+	v := func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		f.leaves(pos)
-		lib[func(A, B)](p)(x, y)
+		(*(*func(A, B))(unsafe.Pointer(&p)))(x, y)
 		return Next
-	})
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func call2r[A, B, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b := lib[Ex[A]](args[0]), lib[Ex[B]](args[1])
-	return function(func(f *Frame) R {
+	a, b := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1]))
+	v := func(f *Frame) R {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		f.leaves(pos)
-		return lib[func(A, B) R](p)(x, y)
-	})
+		return (*(*func(A, B) R)(unsafe.Pointer(&p)))(x, y)
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, b, to, next := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), at[0], at[1]
+	a, b, to, next := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		f.leaves(pos)
-		r, s := lib[func(A, B) (R, S)](p)(x, y)
+		r, s := (*(*func(A, B) (R, S))(unsafe.Pointer(&p)))(x, y)
 		put(f, to, r)
 		put(f, next, s)
 		return Next
@@ -513,26 +536,27 @@ func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32,
 }
 
 func call3r[A, B, C, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b, c := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2])
-	return function(func(f *Frame) R {
+	a, b, c := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), *(*Ex[C])(unsafe.Pointer(&args[2]))
+	v := func(f *Frame) R {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		z := c(f)
 		f.leaves(pos)
-		return lib[func(A, B, C) R](p)(x, y, z)
-	})
+		return (*(*func(A, B, C) R)(unsafe.Pointer(&p)))(x, y, z)
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, b, c, to, next := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2]), at[0], at[1]
+	a, b, c, to, next := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), *(*Ex[C])(unsafe.Pointer(&args[2])), at[0], at[1]
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		z := c(f)
 		f.leaves(pos)
-		r, s := lib[func(A, B, C) (R, S)](p)(x, y, z)
+		r, s := (*(*func(A, B, C) (R, S))(unsafe.Pointer(&p)))(x, y, z)
 		put(f, to, r)
 		put(f, next, s)
 		return Next
@@ -540,27 +564,28 @@ func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int
 }
 
 func call4r[A, B, C, D, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b, c, d := lib[Ex[A]](args[0]), lib[Ex[B]](args[1]), lib[Ex[C]](args[2]), lib[Ex[D]](args[3])
-	return function(func(f *Frame) R {
+	a, b, c, d := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), *(*Ex[C])(unsafe.Pointer(&args[2])), *(*Ex[D])(unsafe.Pointer(&args[3]))
+	v := func(f *Frame) R {
 		p := fn(f)
 		w := a(f)
 		x := b(f)
 		y := c(f)
 		z := d(f)
 		f.leaves(pos)
-		return lib[func(A, B, C, D) R](p)(w, x, y, z)
-	})
+		return (*(*func(A, B, C, D) R)(unsafe.Pointer(&p)))(w, x, y, z)
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 // strings3 calls strings.Cut and its like.
 func strings3(fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, b, to := lib[Ex[string]](args[0]), lib[Ex[string]](args[1]), slices.Clone(at)
+	a, b, to := *(*Ex[string])(unsafe.Pointer(&args[0])), *(*Ex[string])(unsafe.Pointer(&args[1])), slices.Clone(at)
 	return func(f *Frame) Ctl {
 		p := fn(f)
 		x := a(f)
 		y := b(f)
 		f.leaves(pos)
-		r, s, ok := lib[func(string, string) (string, string, int64)](p)(x, y)
+		r, s, ok := (*(*func(string, string) (string, string, int64))(unsafe.Pointer(&p)))(x, y)
 		put(f, to[0], r)
 		put(f, to[1], s)
 		put(f, to[2], ok)
