@@ -71,7 +71,11 @@ func (m ownVM) variable(name string) *types.Var {
 }
 
 func (m ownVM) Global(name string) (v reflect.Value, ok bool) {
-	if o := m.variable(name); o != nil {
+	o := m.o.compiler.FetchedVar(name)
+	if o == nil {
+		o = m.variable(cell.Clean(name))
+	}
+	if o != nil {
 		return m.o.compiler.Value(o)
 	}
 	return v, false

@@ -75,9 +75,10 @@ type Compiler struct {
 	named     map[reflect.Type]types.Type // types whose methods cells declare
 	substs    map[*types.TypeParamList][]substituted
 	queue     []func()
-	bodies    []func()  // that have been queued for functions of cells
-	depth     int       // how many instances lead to the one that is compiled
-	at        token.Pos // of the instance that is asked for
+	bodies    []func()              // that have been queued for functions of cells
+	depth     int                   // how many instances lead to the one that is compiled
+	at        token.Pos             // of the instance that is asked for
+	made      map[string]*types.Var // variables of fetched packages by their generated names
 	bound     map[*types.Named]bool
 	hooked    map[*code.Entry]*code.Func // what functions are that call others in their place
 	sample    func(f *code.Frame)        // what statements call while a profile is taken; see code.Sampled
@@ -141,7 +142,7 @@ func New(m *code.Machine, files *token.FileSet, host Host) *Compiler {
 	return &Compiler{Machine: m, Files: files, host: host, entries: map[*types.Func]*code.Entry{}, decls: map[*types.Func]*declaration{},
 		vars: map[*types.Var]*code.Var{}, instances: map[*types.Func][]*instance{}, library: map[libraryKey][]*instance{}, locals: map[token.Pos]int{}, uses: map[ast.Node]map[*types.Var]*use{},
 		types: map[types.Type]reflect.Type{}, methods: map[methodKey]*code.Entry{}, byData: map[methodKey]*code.Entry{},
-		named: map[reflect.Type]types.Type{}, bound: map[*types.Named]bool{}, hooked: map[*code.Entry]*code.Func{}, substs: map[*types.TypeParamList][]substituted{}}
+		named: map[reflect.Type]types.Type{}, made: map[string]*types.Var{}, bound: map[*types.Named]bool{}, hooked: map[*code.Entry]*code.Func{}, substs: map[*types.TypeParamList][]substituted{}}
 }
 
 // A Package is the code of a package.

@@ -67,10 +67,11 @@
 // language's suite, which has testdata/suite-compiled.txt of its own, the examples of
 // the standard library, random programs and the grid; the debugger, functions that
 // travel to farms, fetched packages, compiled cells, profiles, hostile cells, interrupts
-// and limits on memory.
+// and limits on memory. `go run ./install -test -all own-machine` runs the kernel's tests
+// with it.
 // Missing before it can take the interpreter's place:
 //
-//   - releases: the closures for all kinds of numbers and signatures take 4.7
+//   - releases: the closures for all kinds of numbers and signatures take 3
 //     megabytes, so the build tag release leaves them out;
 //   - loops of cells, methods and function literals as candidates of the second tier:
 //     only declared functions are built by themselves, as with the interpreter;

@@ -65,8 +65,23 @@ func (c *Compiler) Hook(f *types.Func, by reflect.Value) bool {
 	return true
 }
 
-// declare makes the functions of a declaration known.
+// FetchedVar returns the variable of a fetched package by its generated name, nil if
+// there is none.
+func (c *Compiler) FetchedVar(made string) *types.Var {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.made[made]
+}
+
+// declare makes the functions and variables of a declaration known.
 func (c *Compiler) declare(d *check.FetchedDecl) {
+	for _, o := range d.Objects {
+		if made, ok := check.GeneratedName(o); ok {
+			if v, ok := o.(*types.Var); ok {
+				c.made[made] = v
+			}
+		}
+	}
 	info := d.Owner.Info
 	for _, n := range d.Nodes {
 		f, ok := n.(*ast.FuncDecl)

@@ -129,7 +129,7 @@ func (m *Machine) globalPlace(name string) (*reflect.Value, bool) {
 // Global returns a global variable.
 func (m *Machine) Global(name string) (reflect.Value, bool) {
 	if m.Own != nil {
-		return m.Own.Global(cell.Clean(name))
+		return m.Own.Global(name)
 	}
 	v, ok := m.globalPlace(name)
 	if !ok {

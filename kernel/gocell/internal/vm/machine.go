@@ -53,7 +53,7 @@ type Own interface {
 	Callers() []Caller
 	// Origin is what [Machine.Origin] returns.
 	Origin(f reflect.Value) (name string, at token.Position, ok bool)
-	// Global returns a global variable, by its name in cells.
+	// Global is what [Machine.Global] returns.
 	Global(name string) (reflect.Value, bool)
 	// Drop gives up the value of a global variable.
 	Drop(name string)
