@@ -8,7 +8,7 @@ import (
 )
 
 // KnownGo is a version of Go that all tests of the kernel have passed with.
-const KnownGo = "go1.26.8"
+const KnownGo = "go1.27.4"
 
 // Refusal is the sentence about a Go whose run time is not laid out as the kernel
 // expects.

@@ -1157,6 +1157,10 @@ func (l *lowerer) guardGoroutine(c *astutil.Cursor, g *ast.GoStmt) verdict {
 				r := hold(sel.X, info.TypeOf(sel.X))
 				pre = append(pre, l.nonNil(r, syntax.At(pos)))
 				inner.Fun = &ast.SelectorExpr{X: r, Sel: sel.Sel}
+			case ok && info.Selections[sel].Kind() == types.MethodVal && !check.Interpreted(info.Selections[sel].Obj().Pkg()):
+				// Of a variable that holds such a method value the
+				// interpreter takes the type to have the receiver.
+				pre = append(pre, l.holdDeferredCallee(&inner, syntax.At(pos))...)
 			default:
 				inner.Fun = hold(g.Call.Fun, nil)
 			}

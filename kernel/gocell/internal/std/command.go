@@ -1,13 +1,6 @@
 package std
 
-import (
-	"bufio"
-	"bytes"
-	"os/exec"
-	"strings"
-
-	"dace.local/kernel/gocell/internal/vm"
-)
+import "os/exec"
 
 // Package os/exec copies what a command reads and writes in goroutines of its own, in
 // which a nil pointer would end the process.
@@ -23,27 +16,8 @@ func commandMethods() map[string]any {
 }
 
 // withStreams returns the command. It panics if one of its streams is a nil pointer of
-// the standard library.
+// the standard library, or reads from or writes to nothing.
 func withStreams(c *exec.Cmd) *exec.Cmd {
-	for _, x := range []any{c.Stdin, c.Stdout, c.Stderr} {
-		missing := false
-		switch x := x.(type) {
-		case *bytes.Buffer:
-			missing = x == nil
-		case *bytes.Reader:
-			missing = x == nil
-		case *strings.Builder:
-			missing = x == nil
-		case *strings.Reader:
-			missing = x == nil
-		case *bufio.Reader:
-			missing = x == nil
-		case *bufio.Writer:
-			missing = x == nil
-		}
-		if missing {
-			panic(vm.NilDereference)
-		}
-	}
+	used(c.Stdin, c.Stdout, c.Stderr)
 	return c
 }

@@ -79,6 +79,7 @@ func (l *Library) Override(ipath string, symbols map[string]reflect.Value) {
 	overrideEncoders(ipath, set)
 	overrideStreams(ipath, set)
 	overrideDeep(ipath, set)
+	overrideAbsent(ipath, set)
 	switch ipath {
 	case "fmt":
 		l.overrideFmt(set)

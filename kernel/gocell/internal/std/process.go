@@ -106,6 +106,7 @@ func (l *Library) standIns() map[string]any {
 	maps.Copy(all, encoderMethods())
 	maps.Copy(all, streamMethods())
 	maps.Copy(all, commandMethods())
+	maps.Copy(all, absentMethods())
 	return all
 }
 

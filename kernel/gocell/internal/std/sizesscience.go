@@ -266,7 +266,8 @@ func sizedNumeric() map[string]sized {
 		"gonum/dsp/transform.NewHilbert":            func1(transform.NewHilbert, func(n int) float64 { return bytesOf(64, n) }),
 		"gonum/dsp/window.NewValues":                func2(window.NewValues, func(_ func([]float64) []float64, n int) float64 { return bytesOf(8, n) }),
 
-		"gonum/integrate/quad.Fixed": func6(quad.Fixed, func(_ func(float64) float64, _, _ float64, n int, _ quad.FixedLocationer, workers int) float64 {
+		"gonum/integrate/quad.Fixed": func6(quad.Fixed, func(f func(float64) float64, _, _ float64, n int, _ quad.FixedLocationer, workers int) float64 {
+			present(f != nil)
 			if workers <= 0 {
 				return 0
 			}

@@ -49,14 +49,6 @@ func (l *Library) testingMethods() map[string]any {
 	}
 }
 
-// present panics as the call of a nil function does: package testing would call it in a
-// goroutine of its own.
-func present(ok bool) {
-	if !ok {
-		panic(vm.NilDereference)
-	}
-}
-
 // running panics if a test or benchmark has ended: package testing would do so in a
 // goroutine of its own.
 func running(tb testing.TB) {
