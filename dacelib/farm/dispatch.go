@@ -1073,7 +1073,7 @@ func (d *Dispatcher) lookAgain(ctx context.Context, c *call, age time.Duration) 
 	}
 	d.mu.Unlock()
 	if none && c.left > 0 {
-		d.Note("no worker is there; %d units wait", c.left)
+		d.Note("no worker is there, and %d units wait: start one with dace worker -join FILE, or Farm.Local", c.left)
 	}
 	for _, m := range c.sent {
 		if time.Since(m.at) < age {

@@ -95,6 +95,7 @@ func (f *Farm) start() error {
 	if f.Pool, err = d.Pool(context.Background(), f.join); err != nil {
 		return err
 	}
+	f.OnNote(func(note string) { fmt.Fprintln(os.Stderr, "farm:", note) })
 	if p, ok := f.Pool.(interface {
 		Use(Policy)
 		Policy() Policy
@@ -279,7 +280,8 @@ func (f *Farm) String() string { return f.Table().String() }
 func (f *Farm) HTML() string { return f.Table().HTML() }
 
 // OnNote sets the function that receives what a person should know, such as
-// that no worker is there.
+// that no worker is there, in place of standard error; each note comes at most once a
+// minute.
 func (f *Farm) OnNote(note func(string)) {
 	if d, ok := f.Pool.(interface{ OnNote(func(string)) }); ok {
 		d.OnNote(note)

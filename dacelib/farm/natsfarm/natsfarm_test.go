@@ -156,6 +156,19 @@ func TestStart(t *testing.T) {
 	if f.Err() != nil {
 		t.Fatal(f.Err())
 	}
+	// What a person should know goes to standard error, until OnNote says otherwise.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = w
+	f.Pool.(interface{ Note(string, ...any) }).Note("%d units wait", 7)
+	os.Stderr = stderr
+	w.Close()
+	if text, err := io.ReadAll(r); string(text) != "farm: 7 units wait\n" {
+		t.Errorf("a note was shown as %q, %v", text, err)
+	}
 	if last, err := farm.LastDir(); err != nil || last != dir {
 		t.Errorf("the last farm is %q, %v", last, err)
 	}
