@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,8 +108,14 @@ func TestFilesOfOthers(t *testing.T) {
 		}
 		return path
 	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const nobody = 65534
 	for _, c := range []struct{ join, want string }{
+		{pipe, "a pipe or a device"}, // nobody writes to it: reading would wait for ever
+		{"/dev/zero", "a pipe or a device"},
 		{file("read", 0o640, 0), "chmod 600"},
 		{file("read by all", 0o604, 0), "chmod 600"},
 		{file("written", 0o620, 0), "chmod 600"},

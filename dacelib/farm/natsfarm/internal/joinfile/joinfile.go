@@ -63,13 +63,19 @@ func Room(dir string) error {
 // Read reads a join file, which must be this user's, and for this user alone.
 func Read(path string) (File, error) {
 	var j File
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // a pipe would be opened when somebody writes to it
+		return j, fmt.Errorf("farm: %s is no join file, but a folder, a pipe or a device", path)
+	}
+	if err != nil {
+		return j, fmt.Errorf("farm: the join file: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return j, fmt.Errorf("farm: the join file: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return j, err
 	}
 	if !process.Owned(info) {
