@@ -203,6 +203,7 @@ func (f *Farm) Stop() error {
 	f.local, f.jobs, f.adapting = nil, nil, nil
 	f.mu.Unlock()
 	CancelJobs(f.s.Dir)
+	f.OnNote(nil) // that the server does not answer is no news from here on
 	d, err := theDriver()
 	if err != nil {
 		return err
