@@ -300,9 +300,10 @@ func (r *rungs) starts(ctx context.Context) (field, families []solver.Config, se
 			}
 			took[i] = time.Since(begun).Seconds()
 		}
-		// The median: the first may start a program, and others wait for a processor.
+		// The quartile: the first may start a program, and more than half may wait for
+		// a processor.
 		slices.Sort(took[:])
-		seconds = took[n/2]
+		seconds = took[n/4]
 		w.Evaluations += n
 		return nil
 	})
