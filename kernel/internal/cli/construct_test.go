@@ -356,7 +356,7 @@ func TestLimits(t *testing.T) {
 		"-target high":     "high",
 		"-evaluations 3":   "the least that BEST can keep is",
 		"-runs 2":          "the least that BEST can keep is",
-		"-seconds forever": "invalid value",
+		"-seconds forever": "wants a number",
 	} {
 		got := dace(t, "", of(filepath.Join(t.TempDir(), "a"), strings.Fields(args)...)...)
 		if got.code == exitOK || !strings.Contains(got.err, want) {
