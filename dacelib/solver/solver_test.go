@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -27,10 +27,9 @@ func parse(t testing.TB, text string) solver.Config {
 	return c
 }
 
-// own reports whether a solver is one of these tests'.
-func own(s solver.Solver) bool {
-	return slices.Contains([]string{"climb", "panics", "mine", "searched"}, s.Name())
-}
+// own reports whether a solver is none of the library's, but one that a test has
+// registered: the library's families are of a type of this name.
+func own(s solver.Solver) bool { return reflect.TypeOf(s).Name() != "family" }
 
 func TestConfigForms(t *testing.T) {
 	choices := smac.Space{Params: []smac.Param{
