@@ -61,13 +61,30 @@ func differenceError(c, paper Cell, n int) float64 {
 
 const paperNote = "† beyond two standard errors of the difference between two draws of instances"
 
-// String returns the rows as a table in text, grouped by dimension: * marks the largest
+// Text returns the rows as a table in text, grouped by dimension: * marks the largest
 // mean, † a difference from the paper's of more than two standard errors.
-func (rows PaperRows) String() string {
+func (rows PaperRows) Text() string {
 	return aligned(rows.cells(false)) + "\n\n* largest mean; " + paperNote
 }
 
-// Markdown returns the table of String in Markdown, with the largest mean bold.
+// String returns Text for a cell's output: the first fifteen of more than forty rows, and
+// the first 25 letters of longer texts.
+func (rows PaperRows) String() string {
+	cells, more := rows.cells(false), ""
+	if len(rows) > 40 {
+		cells, more = rows[:15].cells(false), fmt.Sprintf("\n... and %d rows more: Text and Markdown have all", len(rows)-15)
+	}
+	for _, row := range cells {
+		for k, text := range row {
+			if r := []rune(text); len(r) > 26 {
+				row[k] = string(r[:25]) + "…"
+			}
+		}
+	}
+	return aligned(cells) + more + "\n\n* largest mean; " + paperNote
+}
+
+// Markdown returns the table of Text in Markdown, with the largest mean bold.
 func (rows PaperRows) Markdown() string {
 	return markdown(rows.cells(true)) + "\nBold: largest mean. " + paperNote + ".\n"
 }

@@ -208,7 +208,7 @@ func (r *reproduction) means() error {
 	if err != nil {
 		return err
 	}
-	r.print("%v\n", experiment.BesidePaper(t))
+	r.print("%s\n", experiment.BesidePaper(t).Text())
 	r.print("\n%s\n", experiment.Agreement(t))
 	return nil
 }

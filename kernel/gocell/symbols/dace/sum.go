@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "c16335f806d97a090d079bf10219c3697d74fcd495c9de47b9d1b838da8b99cf"
+const Sum = "ab2e01ccb3fb96f7b5118515a4abb449288b05e13794791d202a339d399f42c0"
