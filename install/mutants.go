@@ -215,16 +215,23 @@ func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (r
 
 // try runs a package's tests with a mutant.
 func (w *mutants) try(ctx context.Context, pkg string, m mutant, limit time.Duration) (fate, error) {
-	out, err := w.test(ctx, pkg, &m, limit)
-	switch {
-	case err == nil:
-		return lives, nil
-	case ctx.Err() != nil:
-		return 0, ctx.Err()
-	case bytes.Contains(out, []byte("[build failed]")):
-		return unfit, nil
+	for range 3 {
+		out, err := w.test(ctx, pkg, &m, limit)
+		switch {
+		case err == nil:
+			return lives, nil
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case !bytes.Contains(out, []byte("[build failed]")):
+			return caught, nil
+		case bytes.Contains(out, []byte(filepath.Base(m.file)+":")):
+			return unfit, nil
+		}
+		// The compiler does not complain of the change: the machine has failed, for want
+		// of memory or disk.
+		fmt.Fprintf(w.progress, "%s:%d: %s: cannot be built now: %s\n", m.file, m.line, m.what, out)
 	}
-	return caught, nil
+	return 0, fmt.Errorf("%s:%d: %s: cannot be built, three times", m.file, m.line, m.what)
 }
 
 // test runs a package's tests, with a mutant if one is given, and with bounds on what a
