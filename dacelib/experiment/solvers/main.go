@@ -205,21 +205,52 @@ func (s settings) tests(ctx context.Context) (*tests, error) {
 	if t.unseen, err = s.set(ctx, 5000, s.instances); err != nil || s.file == "" {
 		return t, err
 	}
-	b, err := os.ReadFile(s.file)
+	old, err := readLines[record](s.file)
+	for _, r := range old {
+		t.old[r.key()] = r
+	}
+	return t, err
+}
+
+// readLines returns the records of a file of one a line, none without a file.
+func readLines[T any](file string) (all []T, err error) {
+	b, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(b)) {
-		var r record
+		var r T
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			if !strings.HasSuffix(line, "\n") {
 				continue // it was being written when the program was ended
 			}
-			return nil, fmt.Errorf("%s: %w", s.file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		t.old[r.key()] = r
+		all = append(all, r)
 	}
-	return t, nil
+	return all, nil
+}
+
+// appendLine writes a record behind those of a file, if one is named.
+func appendLine(file string, record any) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(f).Encode(record), f.Close())
+}
+
+// means returns a portfolio's means on instances.
+func (s settings) means(ctx context.Context, name string, members []solver.Config, instances []problem.Problem) (means []float64, err error) {
+	p := portfolio.Portfolio{Name: name, Members: members}
+	found, err := p.Run(ctx, instances, portfolio.Settings{Evaluations: s.evaluations, Repeats: s.repeats, Seed: 77, Seeds: portfolio.OwnSeeds})
+	for _, f := range found {
+		means = append(means, f.Mean)
+	}
+	return means, err
 }
 
 func (r record) key() string {
@@ -245,29 +276,12 @@ func (t *tests) run(ctx context.Context, method string, construction int, build 
 	if err := build(&r); err != nil {
 		return err
 	}
-	p := portfolio.Portfolio{Name: method, Members: r.Members}
-	found, err := p.Run(ctx, t.unseen, portfolio.Settings{Evaluations: t.evaluations, Repeats: t.repeats, Seed: 77, Seeds: portfolio.OwnSeeds})
-	if err != nil {
+	var err error
+	if r.Means, err = t.means(ctx, method, r.Members, t.unseen); err != nil {
 		return err
-	}
-	for i, f := range found {
-		r.Means[i] = f.Mean
 	}
 	t.records = append(t.records, r)
-	if t.file == "" {
-		return nil
-	}
-	f, err := os.OpenFile(t.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	return err
+	return appendLine(t.file, r)
 }
 
 // library returns the library's solvers, without those of this program and

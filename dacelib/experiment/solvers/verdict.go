@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -81,7 +78,7 @@ func judge(ctx context.Context, s settings, classes, runs string) error {
 // verdicts makes the constructions of a class with a number of runs that the file does
 // not hold, and returns all.
 func (s settings) verdicts(ctx context.Context, runs int) ([]verdict, error) {
-	old, err := readVerdicts(s.file)
+	old, err := readLines[verdict](s.file)
 	if err != nil {
 		return nil, err
 	}
@@ -99,35 +96,9 @@ func (s settings) verdicts(ctx context.Context, runs int) ([]verdict, error) {
 			return nil, err
 		}
 		all = append(all, v)
-		if s.file == "" {
-			continue
-		}
-		f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
+		if err := appendLine(s.file, v); err != nil {
 			return nil, err
 		}
-		err = json.NewEncoder(f).Encode(v)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func readVerdicts(file string) (all []verdict, err error) {
-	f, err := os.Open(file)
-	if file == "" || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for d := json.NewDecoder(f); d.More(); {
-		var v verdict
-		if err := d.Decode(&v); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		all = append(all, v)
 	}
 	return all, nil
 }
@@ -164,13 +135,12 @@ func (s settings) verdict(ctx context.Context, runs, draw int) (v verdict, err e
 		members []solver.Config
 		to      *[]float64
 	}{{v.Members, &v.Portfolio}, {slices.Repeat([]solver.Config{v.Single}, members), &v.Alone}} {
-		p := portfolio.Portfolio{Name: "p", Members: part.members}
-		found, err := p.Run(ctx, unseen, portfolio.Settings{Evaluations: s.evaluations, Repeats: s.repeats, Seed: 77, Seeds: portfolio.OwnSeeds})
+		means, err := s.means(ctx, "p", part.members, unseen)
 		if err != nil {
 			return v, err
 		}
-		for _, f := range found {
-			*part.to = append(*part.to, math.Round(f.Mean*1e6)/1e6)
+		for _, m := range means {
+			*part.to = append(*part.to, math.Round(m*1e6)/1e6)
 		}
 	}
 	return v, nil
