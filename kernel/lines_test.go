@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"dace.local/kernel/docs/docstest"
 )
 
 // notRun has command lines of the guides and of the verbs' help that TestLines does not
@@ -64,10 +67,11 @@ func TestLines(t *testing.T) {
 		}
 	}
 	notebook := strings.Replace(cells("seed := 1\nscale := `quick`\ninstance := ``\nsizes := []int{1}", "fmt.Println(seed, scale, instance, sizes)"), `"metadata": {}`, `"metadata": {"tags": ["parameters"]}`, 1)
+	files := maps.Clone(lineFiles)
 	for _, name := range []string{"notebooks/quickstart", "notebooks/paper-tables", "quickstart", "search", "long", "analysis", "NB"} {
-		lineFiles[name+".ipynb"] = notebook
+		files[name+".ipynb"] = notebook
 	}
-	for name, text := range lineFiles {
+	for name, text := range files {
 		_ = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755)
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -129,18 +133,8 @@ func absolute(t *testing.T, name string) string {
 func commandLines(t *testing.T) (lines []string) {
 	t.Helper()
 	texts := ""
-	for _, pattern := range []string{"README.md", "*/docs/*.md", "dacelib/*.md", "notebooks/*.md"} {
-		files, err := filepath.Glob(filepath.Join("..", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d guides, %v", pattern, len(files), err)
-		}
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts += regexp.MustCompile("(?sm)^```.*?^```$").ReplaceAllString(string(b), "")
-		}
+	for _, text := range docstest.Guides(t, "README.md", "*/docs/*.md", "dacelib/*.md", "notebooks/*.md") {
+		texts += docstest.Unfenced(text)
 	}
 	_, overview, _ := dace(t, ".", "", "help")
 	for _, verb := range regexp.MustCompile(`(?m)^  ([a-z]+) +\S`).FindAllStringSubmatch(overview, -1) {

@@ -10,12 +10,14 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"dace.local/kernel/buildinfo"
+	"dace.local/kernel/docs/docstest"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/gocell/symbols"
@@ -24,31 +26,22 @@ import (
 // pages returns the guides whose code blocks TestPages runs: all with cells, but for
 // widgets.md, of which TestWidgetReadme runs them, and databases.md, which wants modules
 // (TestFiles of kernel/internal/toolchain/native).
-func pages(t *testing.T) (names []string) {
-	for _, pattern := range []string{"README.md", "SECURITY.md", "dacelib/*.md", "*/docs/*.md", "notebooks/*.md"} {
-		found, err := filepath.Glob(filepath.Join("../..", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range found {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, line := range regexp.MustCompile("(?m)^ *```.*$").FindAllString(string(text), -1) {
-				if line != "```" && !block.MatchString(line+"\n```\n") {
-					t.Errorf("%s: the block that begins %s is not checked", file, line)
-				}
-			}
-			if block.Match(text) && filepath.Base(file) != "widgets.md" && filepath.Base(file) != "databases.md" {
-				names = append(names, strings.TrimPrefix(filepath.ToSlash(file), "../../"))
+func pages(t *testing.T) (guides map[string]string) {
+	guides = docstest.Guides(t, "README.md", "SECURITY.md", "dacelib/*.md", "*/docs/*.md", "notebooks/*.md")
+	for name, text := range guides {
+		for _, line := range regexp.MustCompile("(?m)^ *```.*$").FindAllString(text, -1) {
+			if line != "```" && !block.MatchString(line+"\n```\n") {
+				t.Errorf("%s: the block that begins %s is not checked", name, line)
 			}
 		}
+		if !block.MatchString(text) || path.Base(name) == "widgets.md" || path.Base(name) == "databases.md" {
+			delete(guides, name)
+		}
 	}
-	if len(names) < 18 {
-		t.Errorf("there are only %d pages with cells", len(names))
+	if len(guides) < 18 {
+		t.Errorf("there are only %d pages with cells", len(guides))
 	}
-	return names
+	return guides
 }
 
 // block matches a fenced code block: its language, a file's name, its text.
@@ -65,16 +58,12 @@ func TestPages(t *testing.T) {
 	if raceDetector {
 		t.Skip("pages that train networks take minutes with the detector, and use the library alone")
 	}
-	for _, name := range pages(t) {
+	for name, text := range pages(t) {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("../..", name))
-			if err != nil {
-				t.Fatal(err)
-			}
 			t.Chdir(t.TempDir())
 			s := benchSession(t)
 			cells, shown, failed := 0, "", ""
-			for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+			for _, m := range block.FindAllStringSubmatch(text, -1) {
 				switch language, file, code := m[1], m[2], m[3]; language {
 				case "go":
 					cells++

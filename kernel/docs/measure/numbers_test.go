@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"dace.local/kernel/docs/docstest"
 )
 
 // known has for numbers in guides' sentences where they come from. A line "GUIDE: words"
@@ -43,35 +45,13 @@ func TestNumbers(t *testing.T) {
 			guide, words, _ = strings.Cut(line, ": ")
 		}
 	}
-	pages := []string{"../../../README.md", "../../../SECURITY.md", "../../../notebooks/README.md", "../../../notebooks/tasks.md", "../../../dacelib/DEVIATIONS.md"}
-	for _, pattern := range []string{"../../../*/docs/*.md", "../../../dacelib/*/README.md", "../../*/README.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages = append(pages, found...)
-	}
+	pages := docstest.Guides(t, "README.md", "SECURITY.md", "notebooks/README.md", "notebooks/tasks.md", "dacelib/DEVIATIONS.md",
+		"*/docs/*.md", "[dk]*/*/README.md") // of dacelib and kernel
 	if len(pages) < 25 {
 		t.Errorf("there are %d guides: are the patterns still right?", len(pages))
 	}
-	for _, page := range pages {
-		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		abs, err := filepath.Abs(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		root, err := filepath.Abs("../../..")
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, err := filepath.Rel(root, abs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name = filepath.ToSlash(name)
+	for name, text := range pages {
+		b := []byte(text)
 		if name == notebooks { // timed writes this column
 			b = notebookRow.ReplaceAll(b, []byte("$1$3"))
 		}
@@ -84,7 +64,7 @@ func TestNumbers(t *testing.T) {
 				t.Errorf("%s does not say %q any more: take it out of %s", name, s[0], known)
 			}
 			left = strings.ReplaceAll(left, s[0], "")
-			if err := holds(root, s[1]); err != nil {
+			if err := holds("../../..", s[1]); err != nil {
 				t.Errorf("%s says %q, and %v", name, s[0], err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"dace.local/dacelib/files"
 	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/docs/docstest"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/echo"
 	"dace.local/kernel/notebook"
@@ -562,18 +563,8 @@ func TestCommandLines(t *testing.T) {
 		_, examples, _ := strings.Cut(v.usage, "Examples:\n")
 		texts["dace "+v.name+" -h"] = regexp.MustCompile("(?m)^  ").ReplaceAllString(examples, "    ")
 	}
-	for _, pattern := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "*/docs/*.md", "dacelib/*.md", "notebooks/*.md", "kernel/foreign/*.md"} {
-		files, err := filepath.Glob(filepath.Join("../../..", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d guides, %v", pattern, len(files), err)
-		}
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts[file] = regexp.MustCompile("(?sm)^```.*?^```$").ReplaceAllString(string(b), "")
-		}
+	for name, text := range docstest.Guides(t, "README.md", "CONTRIBUTING.md", "SECURITY.md", "*/docs/*.md", "dacelib/*.md", "notebooks/*.md", "kernel/foreign/*.md") {
+		texts[name] = docstest.Unfenced(text)
 	}
 	checked := 0
 	for name, text := range texts {
