@@ -59,12 +59,15 @@ func differenceError(c, paper Cell, n int) float64 {
 	return math.Hypot(c.Std/math.Sqrt(float64(n)), paper.Std/math.Sqrt(50))
 }
 
-const paperNote = "† beyond two standard errors of the difference between two draws of instances"
+const (
+	paperNote = "† beyond two standard errors of the difference between two draws of instances"
+	textNote  = "\n\n* largest mean; " + paperNote
+)
 
 // Text returns the rows as a table in text, grouped by dimension: * marks the largest
 // mean, † a difference from the paper's of more than two standard errors.
 func (rows PaperRows) Text() string {
-	return aligned(rows.cells(false)) + "\n\n* largest mean; " + paperNote
+	return aligned(rows.cells(false)) + textNote
 }
 
 // String returns Text for a cell's output: the first fifteen of more than forty rows, and
@@ -81,7 +84,7 @@ func (rows PaperRows) String() string {
 			}
 		}
 	}
-	return aligned(cells) + more + "\n\n* largest mean; " + paperNote
+	return aligned(cells) + more + textNote
 }
 
 // Markdown returns the table of Text in Markdown, with the largest mean bold.

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "ab2e01ccb3fb96f7b5118515a4abb449288b05e13794791d202a339d399f42c0"
+const Sum = "a652bfe7c6e92e125070855fff28adc380519479ba0dc64320dbae54340f9fc5"

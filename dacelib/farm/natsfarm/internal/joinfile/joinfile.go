@@ -64,11 +64,11 @@ func Room(dir string) error {
 func Read(path string) (File, error) {
 	var j File
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // a pipe would be opened when somebody writes to it
-		return j, fmt.Errorf("farm: %s is no join file, but a folder, a pipe or a device", path)
-	}
 	if err != nil {
 		return j, fmt.Errorf("farm: the join file: %w", err)
+	}
+	if !info.Mode().IsRegular() { // a pipe would be opened when somebody writes to it
+		return j, fmt.Errorf("farm: %s is no join file, but a folder, a pipe or a device", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
