@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/files"
+	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/run"
 	"dace.local/dacelib/smac"
@@ -97,9 +98,9 @@ type span struct {
 // that is synced after every step and locked while the journal is open; without
 // one, it is kept in memory.
 type journal struct {
-	dir      string   // empty if the journal is in memory
-	file     storage  // nil if the journal is in memory
-	trials   *os.File // packed trials, one gzip member per step
+	dir      string     // empty if the journal is in memory
+	file     *disk.File // nil if the journal is in memory
+	trials   *disk.File // packed trials, one gzip member per step
 	setup    Setup
 	stopTick func()
 
@@ -113,15 +114,6 @@ type journal struct {
 	current   step // the step that was begun last
 	last      time.Time
 	lastCPU   float64
-}
-
-// storage is what a journal needs of its file.
-type storage interface {
-	io.ReadWriteSeeker
-	io.Closer
-	Name() string
-	Sync() error
-	Truncate(size int64) error
 }
 
 const (
@@ -156,25 +148,25 @@ func openJournal(dir string, setup Setup) (*journal, error) {
 	if dir == "" {
 		return j, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := disk.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("construct: Settings.Dir: %w", err)
 	}
-	f, err := os.OpenFile(j.path(JournalName), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := disk.OpenFile(j.path(JournalName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("construct: Settings.Dir: %w", err)
 	}
 	j.file = f
-	if err := j.load(f); err != nil {
+	if err := j.load(); err != nil {
 		return nil, errors.Join(err, j.closeFiles())
 	}
 	j.tick()
 	return j, nil
 }
 
-// load locks the journal's file f and reads it; if it is empty, load begins a new
+// load locks the journal's file and reads it; if it is empty, load begins a new
 // journal.
-func (j *journal) load(f *os.File) error {
-	if err := files.Lock(f); err != nil {
+func (j *journal) load() error {
+	if err := files.Lock(j.file.File); err != nil {
 		if errors.Is(err, files.ErrLocked) {
 			return fmt.Errorf("construct: the folder %s is in use: another construction writes to it%s; wait for its end, stop it, or give Settings.Dir another folder", j.dir, j.holder())
 		}
@@ -194,9 +186,6 @@ func (j *journal) load(f *os.File) error {
 	j.entries, j.end = len(entries), end
 	// The last line may be incomplete if the process died while writing it.
 	if err := j.file.Truncate(end); err != nil {
-		return err
-	}
-	if _, err := j.file.Seek(end, io.SeekStart); err != nil {
 		return err
 	}
 	if err := j.openTrials(); err != nil {
@@ -238,7 +227,7 @@ func (j *journal) holder() string {
 // openTrials opens the file of trials and truncates it after the last trials
 // that an entry refers to.
 func (j *journal) openTrials() error {
-	f, err := os.OpenFile(j.path(trialsName), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := disk.OpenFile(j.path(trialsName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("construct: Settings.Dir: %w", err)
 	}
@@ -257,13 +246,13 @@ func (j *journal) openTrials() error {
 
 // takeClock adds an entry for the time of a process that was killed.
 func (j *journal) takeClock() error {
-	b, err := os.ReadFile(j.path(clockName))
+	b, err := disk.ReadFile(j.path(clockName))
 	if err != nil {
 		return nil
 	}
 	var c clock
 	if json.Unmarshal(b, &c) != nil || c.Entries != j.entries {
-		return os.Remove(j.path(clockName)) // older than the last entry
+		return disk.Remove(j.path(clockName)) // older than the last entry
 	}
 	return j.write(entry{step: step{c.Step.Round, interruptStage, j.entries}, Cost: c.Cost, Value: json.RawMessage(`"killed"`)})
 }
@@ -304,9 +293,8 @@ func (j *journal) tick() {
 				j.mu.Lock()
 				c := clock{Entries: j.entries, Step: j.current, Cost: j.since()}
 				j.mu.Unlock()
-				if b, err := json.Marshal(c); err == nil {
-					_ = files.WriteBytes(j.path(clockName), b)
-				}
+				b, _ := json.Marshal(c) // texts and numbers
+				_ = files.WriteBytes(j.path(clockName), b)
 			}
 		}
 	}()
@@ -359,10 +347,7 @@ func (j *journal) put(s step, v any, w work) error {
 	defer j.mu.Unlock()
 	if !j.begun && s.Stage != setupStage {
 		j.begun = true
-		session, err := json.Marshal(newSession())
-		if err != nil {
-			return err
-		}
+		session, _ := json.Marshal(newSession()) // texts and numbers
 		if err := j.write(entry{step: step{Stage: sessionStage, Index: j.entries}, Value: session}); err != nil {
 			return err
 		}
@@ -381,19 +366,14 @@ func (j *journal) put(s step, v any, w work) error {
 // write appends an entry to the file.
 func (j *journal) write(e entry) error {
 	if j.file != nil {
-		b, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
+		b, _ := json.Marshal(e) // whose value is JSON
 		b = append(b, '\n')
-		if _, err = j.file.Write(b); err == nil {
+		_, err := j.file.WriteAt(b, j.end)
+		if err == nil {
 			err = j.file.Sync()
 		}
 		if err != nil {
-			// Remove an incomplete line, or the next entry would be appended to
-			// it.
-			_ = j.file.Truncate(j.end)
-			_, _ = j.file.Seek(j.end, io.SeekStart)
+			_ = j.file.Truncate(j.end) // else the next entry overwrites an incomplete line
 			return fmt.Errorf("construct: recording %v: %w", e.step, full(err))
 		}
 		j.end += int64(len(b))
@@ -532,7 +512,7 @@ func (c *checkpoint) load(v any) bool {
 	if c.path == "" {
 		return false
 	}
-	b, err := os.ReadFile(c.path)
+	b, err := disk.ReadFile(c.path)
 	return err == nil && json.Unmarshal(b, v) == nil
 }
 

@@ -2,38 +2,17 @@ package construct
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/smac"
 )
-
-// A fault is a journal's file on a disk that fails.
-type fault struct {
-	storage
-	full     bool  // a write ends half-way
-	sync     error // what Sync returns
-	unsynced bool  // something was written since the last Sync
-}
-
-func (f *fault) Write(b []byte) (int, error) {
-	f.unsynced = true
-	if f.full {
-		n, _ := f.storage.Write(b[:len(b)/2])
-		return n, syscall.ENOSPC
-	}
-	return f.storage.Write(b)
-}
-
-func (f *fault) Sync() error {
-	if f.sync == nil {
-		f.unsynced = false
-	}
-	return f.sync
-}
 
 // open opens the journal of a folder.
 func open(t *testing.T, dir string) *journal {
@@ -117,47 +96,174 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// What could not be written or synced is not recorded, leaves no half line, and
-// can be recorded later.
-func TestWriteFails(t *testing.T) {
-	for name, set := range map[string]func(f *fault, on bool){
-		"no room": func(f *fault, on bool) { f.full = on },
-		"no sync": func(f *fault, on bool) {
-			if f.sync = nil; on {
-				f.sync = syscall.ENOSPC
+// Whichever call of the disk fails: what was recorded stays, a step counts as recorded
+// only if it is on the disk, no half line stays, and later the journal goes on.
+func TestJournalFaults(t *testing.T) {
+	for n, fault := 1, error(nil); ; n++ {
+		for _, fault = range []error{syscall.EIO, syscall.ENOSPC} {
+			dir := t.TempDir()
+			j := open(t, dir)
+			put(t, j, 1)
+			kill(t, j)
+			if err := os.WriteFile(filepath.Join(dir, clockName), []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
 			}
-		},
+			var ops []string
+			mend := disk.Fail(func(op, path string) error {
+				if ops = append(ops, op+" "+filepath.Base(path)); len(ops) == n {
+					return fault
+				}
+				return nil
+			})
+			trials := work{trials: []smac.Trial{{Config: []float64{1}, Cost: 2}}}
+			again := func() (recorded bool, err error) {
+				j, err := openJournal(dir, Setup{Method: "ONE"})
+				if err != nil {
+					return false, err
+				}
+				defer j.closeFiles()
+				defer j.stopTick()
+				before := len(lines(t, dir))
+				if err := j.put(step{Stage: "test", Index: 2}, 2, trials); err != nil {
+					if got := len(lines(t, dir)); got != before && got != before+1 { // the session's line, and no half one
+						t.Errorf("%d lines, %d before the fault", got, before)
+					}
+					if found, _ := j.get(step{Stage: "test", Index: 2}, new(int)); found {
+						t.Errorf("%s: the step counts as recorded", ops[n-1])
+					}
+					if !errors.Is(err, fault) {
+						t.Errorf("%s: %v, want %v", ops[n-1], err, fault)
+					}
+					if fault == syscall.ENOSPC && !strings.Contains(err.Error(), "make room") {
+						t.Errorf("%s: %v", ops[n-1], err)
+					}
+					return false, j.put(step{Stage: "test", Index: 2}, 2, trials) // with room again
+				}
+				if len(ops) > 0 && !strings.HasPrefix(ops[len(ops)-1], "Sync") {
+					t.Errorf("a step counts as recorded after %s", ops[len(ops)-1])
+				}
+				return true, nil
+			}
+			_, err := again()
+			mend()
+			if len(ops) < n {
+				return // every call has failed once
+			}
+			if err != nil && !errors.Is(err, fault) {
+				t.Errorf("%s: %v, want %v", ops[n-1], err, fault)
+			}
+			recorded := err == nil
+			j = open(t, dir)
+			for i := 1; i <= 2; i++ {
+				if found, err := j.get(step{Stage: "test", Index: i}, new(int)); err != nil || found != (i == 1 || recorded) {
+					t.Errorf("%s: step %d is recorded: %v, %v", ops[n-1], i, found, err)
+				}
+			}
+			put(t, j, 3)
+			kill(t, j)
+			lines(t, dir)
+		}
+	}
+}
+
+// What cannot be recorded, read or kept is an error that names the step.
+func TestJournalFails(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	s := step{Round: 1, Stage: "test", Index: 1}
+	put(t, j, 1)
+	failing := func(op, base string, call func() error) error {
+		defer disk.Fail(func(o, path string) error {
+			if o == op && strings.Contains(path, base) {
+				return syscall.ENOSPC
+			}
+			return nil
+		})()
+		return call()
+	}
+	no := errors.New("no")
+	inUse := func() error { _, err := openJournal(dir, Setup{Method: "ONE"}); return err }
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a value that is no JSON": {j.put(s, make(chan int), work{}), "construct: recording "},
+		"a step that fails":       {j.do(s, new(int), func(*work) error { return no }), "no"},
+		"another value":           {j.do(step{Stage: "test", Index: 1}, new(string), nil), "construct: the journal's "},
+		"no room to keep a step":  {failing("CreateTemp", "", func() error { return j.checkpoint(s).save(1) }), "keeping an unfinished step"},
+		"a state that is no JSON": {j.checkpoint(s).save(make(chan int)), "keeping an unfinished step"},
+		"no folder":               {failing("MkdirAll", "", func() error { _, err := openJournal(dir, Setup{}); return err }), "Settings.Dir"},
+		"trials nobody can cut":   {failing("Stat", trialsName, func() error { _, err := openJournal(t.TempDir(), Setup{Method: "ONE"}); return err }), syscall.ENOSPC.Error()},
+		"no room for the session": {failing("WriteAt", JournalName, func() error { j.begun = false; return j.put(s, 1, work{}) }), "make room"},
+		"a folder in use":         {inUse(), "writes to it (process "},
+		"nobody knows by whom":    {failing("Read", JournalName, inUse), "writes to it;"},
 	} {
-		dir := t.TempDir()
-		j := open(t, dir)
-		f := &fault{storage: j.file}
-		j.file = f
-		put(t, j, 1)
-		if f.unsynced {
-			t.Error("a step counts as recorded before it is on the disk")
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
 		}
-		before := len(lines(t, dir))
-		set(f, true)
-		if err := j.put(step{Stage: "test", Index: 2}, 2, work{}); err == nil || !strings.Contains(err.Error(), "make room") {
-			t.Errorf("%s: %v", name, err)
+	}
+	// An unfinished step is kept until it is recorded.
+	kept := j.checkpoint(s)
+	if err := kept.save(7); err != nil {
+		t.Fatal(err)
+	}
+	if v := 0; !j.checkpoint(s).load(&v) || v != 7 {
+		t.Errorf("of an unfinished step %d is known", v)
+	}
+	if kept.remove(); j.checkpoint(s).load(new(int)) {
+		t.Error("a step is unfinished that was recorded")
+	}
+	// Beyond their bound trials are left out, and the step is recorded.
+	j.trialsEnd = maxTrialBytes
+	if err := j.put(s, 1, work{trials: []smac.Trial{{Config: []float64{1}}}}); err != nil || j.seen[s].Trials != nil {
+		t.Errorf("a step with too many trials: %v, %v", err, j.seen[s].Trials)
+	}
+	kill(t, j)
+	whole, err := os.ReadFile(filepath.Join(dir, JournalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(whole), "\n")
+	for text, want := range map[string]string{
+		string(whole[1:]): "line 1 is damaged",
+		strings.Replace(first, `"setup"`, `"other"`, 1) + "\n": "does not begin with a setup",
+		`{"stage":"setup"}` + "\n":                             "line 1: the setup: ",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, JournalName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if found, _ := j.get(step{Stage: "test", Index: 2}, new(int)); found {
-			t.Errorf("%s: the step counts as recorded", name)
+		if _, err := openJournal(dir, Setup{Method: "ONE"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
-		if n := len(lines(t, dir)); n != before {
-			t.Errorf("%s: %d lines, want %d", name, n, before)
-		}
-		set(f, false)
-		put(t, j, 2)
-		kill(t, j)
-		if n := len(lines(t, dir)); n != before+1 {
-			t.Errorf("%s: %d lines with room again, want %d", name, n, before+1)
-		}
-		j = open(t, dir)
-		if found, err := j.get(step{Stage: "test", Index: 2}, new(int)); !found || err != nil {
-			t.Errorf("%s: the step is lost: %v", name, err)
-		}
-		kill(t, j)
+	}
+}
+
+// The record says in which round it was interrupted, has trials of those steps alone that
+// made some, and is written by its owner alone.
+func TestJournalInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	put(t, j, 1)
+	if s := j.seen[step{Stage: "test", Index: 1}]; s.Trials != nil {
+		t.Errorf("a step without trials has those of %+v", s.Trials)
+	}
+	no := errors.New("no")
+	if err := j.do(step{3, "test", 2}, new(int), func(*work) error { return no }); !errors.Is(err, no) {
+		t.Error(err)
+	}
+	if err := j.close(run.Cancelled); err != nil {
+		t.Fatal(err)
+	}
+	all := lines(t, dir)
+	var last entry
+	if err := json.Unmarshal([]byte(all[len(all)-1]), &last); err != nil || last.Round != 3 || last.Stage != interruptStage {
+		t.Errorf("the last entry is %s (%v)", all[len(all)-1], err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, JournalName)); err != nil || info.Mode().Perm()&^0o644 != 0 {
+		t.Errorf("the record's mode is %v (%v)", info.Mode(), err)
+	}
+	if (&checkpoint{}).load(new(int)) {
+		t.Error("a construction without a folder has an unfinished step")
 	}
 }
 

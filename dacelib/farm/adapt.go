@@ -37,7 +37,7 @@ func (f *Farm) Adapt(min, max int) error {
 	if b.Idle == 0 {
 		b.Idle = adaptIdle
 	}
-	var l launcher = &processes{f: f, b: b}
+	var l launcher = &processes{f: f, b: b, limit: limit}
 	if b.Scheduler != "" {
 		s, err := readScheduler(b.Scheduler)
 		if err != nil {
@@ -270,8 +270,9 @@ func (l *batchLauncher) cancel(id string) { cancelIDs(l.b.Scheduler, []string{id
 
 // processes launches workers on this machine.
 type processes struct {
-	f *Farm
-	b Batch
+	f     *Farm
+	b     Batch
+	limit time.Duration
 }
 
 func (l *processes) launch(leaves bool) (string, error) {
@@ -279,11 +280,7 @@ func (l *processes) launch(leaves bool) (string, error) {
 	if leaves {
 		idle = l.b.Idle
 	}
-	limit, err := l.b.limits()
-	if err != nil {
-		return "", err
-	}
-	cmd, err := l.f.process(l.b.Cores, idle, limit)
+	cmd, err := l.f.process(l.b.Cores, idle, l.limit)
 	if err != nil {
 		return "", err
 	}

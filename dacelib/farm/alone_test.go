@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -119,6 +120,38 @@ func (s *stoppable) Result(ctx context.Context, m farm.Message, r farm.Result) e
 		<-s.end
 	}
 	return s.Source.Result(ctx, m, r)
+}
+
+// A worker has a slot for each of its cores: as many as it is told, or as Go uses.
+func TestWorkerCores(t *testing.T) {
+	inFolder(t, func(t *testing.T, p *farm.FolderPool, dir string, _ func() func()) {
+		for cores, want := range map[int]int{5: 5, 0: runtime.GOMAXPROCS(0)} {
+			src, err := farm.FolderSource(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			go func() { _ = farm.Work{Cores: cores, Name: farm.WorkerName()}.Run(ctx, src) }()
+			blob, err := p.Put(ctx, []byte("a blob"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := farm.NewUnit("night: work", work{Blob: blob, Number: cores, Seconds: 10}, 1, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(5*time.Second, func() {
+				if n := p.Slots(); n != want {
+					t.Errorf("%d slots of a worker with %d cores, want %d", n, cores, want)
+				}
+			})
+			if err := p.Do(ctx, []farm.Unit{u}, func(int, []byte) error { return nil }); err != nil {
+				t.Error(err)
+			}
+			stop()
+			time.Sleep(time.Minute)
+		}
+	})
 }
 
 // The units of a worker that is stopped move on in less than 20 s in a folder,

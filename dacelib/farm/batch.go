@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/files"
+	"dace.local/dacelib/files/disk"
 )
 
 //go:embed schedulers
@@ -87,8 +88,9 @@ func Submit(b Batch, command []string, join, dir string) ([]string, error) {
 
 // A scheduler is the table of a scheduler's file.
 type scheduler struct {
-	name   string // the given one
-	values map[string]string
+	name    string // the given one
+	values  map[string]string
+	columns []int // of what list prints: the fields of ID, state and place, from 1
 }
 
 // Schedulers returns the names of the schedulers that need no file.
@@ -115,7 +117,7 @@ func SchedulerFile(name string) (string, error) {
 func readScheduler(name string) (*scheduler, error) {
 	text, err := SchedulerFile(name)
 	if err != nil {
-		b, readErr := os.ReadFile(name)
+		b, readErr := disk.ReadFile(name)
 		if errors.Is(readErr, fs.ErrNotExist) && !strings.ContainsRune(name, filepath.Separator) {
 			return nil, fmt.Errorf("%w, and no file of that name is here", err)
 		}
@@ -124,7 +126,7 @@ func readScheduler(name string) (*scheduler, error) {
 		}
 		text = string(b)
 	}
-	s := &scheduler{name, map[string]string{"columns": "1 2 3", "id": `[0-9]+[^\s;<>]*`}}
+	s := &scheduler{name: name, values: map[string]string{"columns": "1 2 3", "id": `[0-9]+[^\s;<>]*`}}
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -145,23 +147,14 @@ func readScheduler(name string) (*scheduler, error) {
 	if _, err := regexp.Compile(s.values["id"]); err != nil {
 		return nil, fmt.Errorf("farm: %s: id: %w", name, err)
 	}
-	if cols, err := s.columns(); err != nil || len(cols) < 2 {
+	for _, f := range strings.Fields(s.values["columns"]) {
+		n, _ := strconv.Atoi(f)
+		s.columns = append(s.columns, n)
+	}
+	if len(s.columns) < 2 || slices.Min(s.columns) < 1 {
 		return nil, fmt.Errorf("farm: %s: columns = %s are not the numbers of two or three fields, from 1", name, s.values["columns"])
 	}
 	return s, nil
-}
-
-// columns returns the numbers of the fields of a line that list prints.
-func (s *scheduler) columns() ([]int, error) {
-	var out []int
-	for _, f := range strings.Fields(s.values["columns"]) {
-		n, err := strconv.Atoi(f)
-		if err != nil || n < 1 {
-			return nil, errors.New("no number of a field")
-		}
-		out = append(out, n)
-	}
-	return out, nil
 }
 
 // placeholder is a name in braces.
@@ -269,6 +262,10 @@ func (b Batch) Script(command []string, join, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return b.script(limit, command, join, dir), nil
+}
+
+func (b Batch) script(limit time.Duration, command []string, join, dir string) string {
 	seconds := int(limit.Seconds())
 	line := "exec"
 	for _, c := range append(slices.Clone(command), "worker", "-join", join, "-cores", strconv.Itoa(b.Cores)) {
@@ -284,7 +281,7 @@ end=$(($(date +%%s) + %d))
 exec >>%s"$(hostname)-$$.log" 2>&1
 %s
 %s -until "$((end - $(date +%%s)))s"
-`, quote(dir), seconds-min(60, seconds/10), quote(filepath.Join(dir, name+"-")), b.Prologue, line), nil
+`, quote(dir), seconds-min(60, seconds/10), quote(filepath.Join(dir, name+"-")), b.Prologue, line)
 }
 
 // submit submits jobs and returns their IDs.
@@ -297,18 +294,14 @@ func submit(b Batch, command []string, join, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	script, err := b.Script(command, join, dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "jobs"), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Join(dir, "jobs"), 0o700); err != nil {
 		return nil, fmt.Errorf("farm: %w", err)
 	}
-	file, err := os.CreateTemp(filepath.Join(dir, "jobs"), "*.sh")
+	file, err := disk.CreateTemp(filepath.Join(dir, "jobs"), "*.sh")
 	if err != nil {
 		return nil, fmt.Errorf("farm: the script of a job: %w", err)
 	}
-	_, err = file.WriteString(script)
+	_, err = file.WriteString(b.script(limit, command, join, dir))
 	if err := errors.Join(err, file.Chmod(0o700), file.Close()); err != nil {
 		return nil, fmt.Errorf("farm: the script of a job: %w", err)
 	}
@@ -385,7 +378,7 @@ func recordJob(dir, scheduler, id string) error {
 	if abs, err := filepath.Abs(scheduler); err == nil && !slices.Contains(Schedulers(), scheduler) {
 		scheduler = abs
 	}
-	f, err := os.OpenFile(jobsFile(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := disk.OpenFile(jobsFile(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err == nil {
 		_, err = f.WriteString(id + " " + scheduler + "\n")
 		err = errors.Join(err, f.Close())
@@ -399,7 +392,7 @@ func recordJob(dir, scheduler, id string) error {
 // recordedJobs returns the jobs that were recorded in a farm's folder, also by
 // other processes, by their schedulers.
 func recordedJobs(dir string) (ids map[string][]string, order []string) {
-	b, _ := os.ReadFile(jobsFile(dir))
+	b, _ := disk.ReadFile(jobsFile(dir))
 	ids = map[string][]string{}
 	for line := range strings.Lines(string(b)) {
 		id, name, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -456,10 +449,7 @@ func (s *scheduler) list(ctx context.Context, ids []string) ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	cols, err := s.columns()
-	if err != nil {
-		return nil, err
-	}
+	cols := s.columns
 	running, ended := strings.Fields(s.values["running"]), strings.Fields(s.values["ended"])
 	var jobs []Job
 	for line := range strings.Lines(out) {

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"dace.local/dacelib/files"
+	"dace.local/dacelib/files/disk"
 )
 
 // programs makes a folder of shell scripts the only PATH besides the system's.
@@ -154,6 +156,62 @@ func TestSchedulerFile(t *testing.T) {
 	}
 }
 
+// What a job asks for that cannot be, and what the disk or the scheduler refuses, is
+// the error of who submits it.
+func TestBatchFails(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "table")
+	if err := os.WriteFile(file, []byte("submit = echo 7\ncancel = true\nlist = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	negative := Batch{Scheduler: "slurm", Jobs: -1}
+	_, script := negative.Script(nil, "", "")
+	_, kubernetes := negative.Kubernetes("image", "")
+	_, noImage := Batch{}.Kubernetes("", "")
+	submits := func(b Batch, op, base string) error {
+		defer disk.Fail(func(o, path string) error {
+			if o == op && strings.HasSuffix(path, base) {
+				return syscall.EIO
+			}
+			return nil
+		})()
+		_, err := Submit(b, []string{"dace"}, "join", dir)
+		return err
+	}
+	_, launch := (&processes{f: &Farm{s: Settings{Command: []string{"/dev/null/dace"}}}}).launch(true)
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a job less than none":    {submits(negative, "", ""), "-1 jobs"},
+		"a script for none":       {script, "-1 jobs"},
+		"a Job for none":          {kubernetes, "-1 jobs"},
+		"a Job of no image":       {noImage, "needs the name of an image"},
+		"a folder as a table":     {submits(Batch{Scheduler: dir}, "", ""), "the file of a scheduler"},
+		"no folder of jobs":       {submits(Batch{Scheduler: file}, "MkdirAll", "jobs"), "input/output"},
+		"no script":               {submits(Batch{Scheduler: file}, "CreateTemp", "jobs"), "the script of a job"},
+		"half a script":           {submits(Batch{Scheduler: file}, "Write", ".sh"), "the script of a job"},
+		"no record":               {submits(Batch{Scheduler: file}, "OpenFile", "submitted"), "the job 7 is submitted, but not recorded"},
+		"an account":              {submits(Batch{Scheduler: file, Account: "a"}, "", ""), `has no line "account"`},
+		"a worker without a file": {launch, "starting a worker"},
+		"a scheduler of no name":  {(&Farm{Pool: &FolderPool{Dispatcher: NewDispatcher(nil, "", nil, 0)}, s: Settings{Batch: Batch{Scheduler: "slrum"}}}).Adapt(0, 1), "no scheduler"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+	if _, err := Submit(Batch{Scheduler: file}, []string{"dace"}, "join", dir); err != nil {
+		t.Fatal(err)
+	}
+	if jobs := Jobs(t.Context(), dir); len(jobs) != 1 || jobs[0].String() != "7" {
+		t.Errorf("of a scheduler that does not answer the jobs are %v", jobs)
+	}
+	t.Setenv("PATH", "")
+	if got := userName(); got != fmt.Sprint(os.Getuid()) {
+		t.Errorf("without the command id the user is %q", got)
+	}
+}
+
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": time.Hour, "90": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
@@ -187,6 +245,7 @@ type jobsOfTest struct {
 	waits, limit time.Duration
 	demand       int
 	broken       bool // jobs end at once
+	fails        error
 	away         bool // the scheduler does not answer
 
 	n        int
@@ -198,6 +257,9 @@ type jobsOfTest struct {
 }
 
 func (j *jobsOfTest) launch(leaves bool) (string, error) {
+	if j.fails != nil {
+		return "", j.fails
+	}
 	j.n++
 	id := fmt.Sprint(j.n)
 	j.all[id], j.leaves[id] = time.Now(), leaves
@@ -311,6 +373,13 @@ func TestAdaptBounds(t *testing.T) {
 		}
 		if !strings.Contains(strings.Join(*notes, "\n"), "have ended within a minute: their logs") {
 			t.Error(*notes)
+		}
+	})
+	adapting(t, &adapter{max: 2, cores: 1}, func(j *jobsOfTest, pass func(time.Duration), notes *[]string) {
+		j.demand, j.fails = 1000, errors.New("the queue is closed")
+		pass(8 * time.Hour)
+		if n := len(*notes); n == 0 || n > 60 || (*notes)[0] != "the queue is closed" {
+			t.Errorf("%d notes of jobs that cannot be launched: %.3q", n, *notes)
 		}
 	})
 }

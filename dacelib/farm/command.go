@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"dace.local/dacelib/files"
+	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/problem"
 )
 
@@ -69,7 +70,7 @@ func argumentFile(dir, arg string, program bool) ([]byte, error) {
 	if !filepath.IsAbs(arg) {
 		arg = filepath.Join(dir, arg)
 	}
-	info, err := os.Stat(arg)
+	info, err := disk.Stat(arg)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
@@ -79,7 +80,7 @@ func argumentFile(dir, arg string, program bool) ([]byte, error) {
 	if info.Size() > largestFile {
 		return nil, fmt.Errorf("its file %s has %d bytes; at most %d travel: have it on every machine and name it in a variable of the environment", arg, info.Size(), largestFile)
 	}
-	b, err := os.ReadFile(arg)
+	b, err := disk.ReadFile(arg)
 	if b == nil && err == nil {
 		b = []byte{}
 	}
@@ -108,7 +109,7 @@ func decodeCommand(ctx context.Context, env *Env, data []byte) (problem.Problem,
 		}
 		t.blobs[i] = b
 	}
-	if _, err := os.Stat(d.Program.Dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := disk.Stat(d.Program.Dir); errors.Is(err, fs.ErrNotExist) {
 		t.d.Program.Dir = ""
 	}
 	t.Problem = t.d.Program.Problem(d.Name, d.Dim)
@@ -128,7 +129,7 @@ func (t *travelled) Evaluate(ctx context.Context, dst []float64, x problem.Solut
 	if len(t.blobs) == 0 {
 		return t.Problem.Evaluate(ctx, dst, x)
 	}
-	dir, err := os.MkdirTemp("", "dace-command")
+	dir, err := disk.MkdirTemp("", "dace-command")
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (t *travelled) Evaluate(ctx context.Context, dst []float64, x problem.Solut
 	for i, b := range t.blobs {
 		// Files of one name are told apart by their folder.
 		at := filepath.Join(dir, fmt.Sprint(i))
-		if err := os.Mkdir(at, 0o700); err != nil {
+		if err := disk.Mkdir(at, 0o700); err != nil {
 			return err
 		}
 		at = filepath.Join(at, filepath.Base(prog.Args[i]))

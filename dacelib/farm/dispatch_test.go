@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dace.local/dacelib/farm"
@@ -171,4 +172,21 @@ func TestHandedOn(t *testing.T) {
 	if ways := r.do(t, 0, 1); !slices.Equal(ways, []string{"a", "b", "c"}) {
 		t.Errorf("the message went to %v", ways)
 	}
+}
+
+// A note comes at most once a minute, and others beside it.
+func TestNotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		d := farm.NewDispatcher(nil, "ada", nil, 0)
+		d.OnNote(func(text string) { said = append(said, text) })
+		for _, wait := range []time.Duration{0, 59 * time.Second, time.Second, 59 * time.Second} {
+			time.Sleep(wait)
+			d.Note("no %s", "worker")
+			d.Note("%d", len(said))
+		}
+		if want := []string{"no worker", "1", "2", "no worker", "4", "5"}; !slices.Equal(said, want) {
+			t.Errorf("said %q, want %q", said, want)
+		}
+	})
 }

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"dace.local/dacelib/farm"
+	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 )
@@ -112,6 +114,9 @@ func TestFunctions(t *testing.T) {
 		source, again, fails = fmt.Sprint("other ", i), x.again, x.fails
 		says(t, "a function that becomes another", evaluate(), x.want)
 	}
+	failing := problem.FromContext("f", 9, func(context.Context, []bool) (float64, error) { return 0, errors.New("no licence") })
+	source, again, fails = "failing", []problem.Problem{failing}, nil
+	says(t, "a function that fails here", farm.Problem(pool, failing).Evaluate(t.Context(), make([]float64, 1), problem.NewSolutions(1, 9)), "no licence")
 	source = ""
 	says(t, "a function that stays", evaluate(), "its function stays here: it reads the variable ch")
 	farm.SetCarrier(farm.Carrier{})
@@ -212,6 +217,96 @@ func TestUnpackingFails(t *testing.T) {
 	}
 }
 
+// nameless and broken are types of problems whose JSON is none.
+type (
+	nameless struct{ problem.Problem }
+	broken   struct{ problem.Problem }
+)
+
+func init() {
+	farm.RegisterProblem("errors_test: nameless", &nameless{}, farm.Codec{})
+	farm.RegisterProblem("errors_test: broken", &broken{}, farm.Codec{Encode: func(*farm.Packer, problem.Problem) ([]byte, error) { return []byte("{"), nil }})
+}
+
+// An answer is a pool whose workers answer everything alike.
+type answer struct {
+	farm.Pool
+	text string
+}
+
+func (a answer) Do(_ context.Context, _ []farm.Unit, done func(int, []byte) error) error {
+	return done(0, []byte(a.text))
+}
+
+// A command's files, a type's JSON and workers' answers may be wrong.
+func TestTravelFails(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	file := func(name string, size int64) {
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(at, []byte("echo 1\n"), 0o600), os.Truncate(at, max(7, size))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file("eval.sh", 0)
+	file("large", 17<<20)
+	command := func(name string) problem.Problem {
+		p := problem.Program{Args: []string{"sh", name}, Dir: dir}.Problem("command", 4)
+		t.Cleanup(func() { problem.Release(p) })
+		return p
+	}
+	small := command("eval.sh")
+	pool := farm.Local(1)
+	pack := func(p problem.Problem) error {
+		_, err := farm.NewPacker(ctx, pool).Problems([]problem.Problem{p})
+		return err
+	}
+	failing := func(op, base string, call func() error) error {
+		defer disk.Fail(func(o, path string) error {
+			if o == op && strings.Contains(path, base) {
+				return syscall.EIO
+			}
+			return nil
+		})()
+		return call()
+	}
+	says(t, "a large file", pack(command("large")), "has 17825792 bytes; at most 16777216 travel")
+	says(t, "a file that cannot be read", failing("ReadFile", "eval.sh", func() error { return pack(small) }), "input/output error")
+	says(t, "a type without JSON", pack(&nameless{onemax.Random(1, 4)}), "has no MarshalJSON")
+	says(t, "a type of broken JSON", pack(&broken{onemax.Random(1, 4)}), "json")
+
+	key, err := farm.NewPacker(ctx, pool).Problems([]problem.Problem{small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file("eval.sh", 8) // another one is here
+	env := farm.NewEnv(1, pool.Get, pool.Put)
+	there, err := env.Instance(ctx, key, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for op, base := range map[string]string{"MkdirTemp": "", "Mkdir": "dace-command", "CreateTemp": "dace-command"} {
+		err := failing(op, base, func() error { return there.Evaluate(ctx, make([]float64, 1), problem.NewSolutions(1, 4)) })
+		says(t, op, err, "input/output error")
+	}
+	wrong := farm.NewEnv(1, func(context.Context, string) ([]byte, error) { return []byte("x"), nil }, nil)
+	_, err = wrong.Instance(ctx, key, 0)
+	says(t, "another blob", err, "is damaged: its 1 bytes have another SHA-256")
+
+	for text, want := range map[string]string{"{": "JSON", `"AAAAAAAAAAAAAAAAAAAAAA=="`: "2 values of 1 solutions"} {
+		p := farm.Problem(answer{pool, text}, onemax.Random(1, 4))
+		says(t, "the answer "+text, p.Evaluate(ctx, make([]float64, 1), problem.NewSolutions(1, 4)), want)
+	}
+
+	t.Chdir(dir)
+	relative := problem.Program{Args: []string{"sh", "eval.sh"}}.Problem("relative", 4)
+	t.Cleanup(func() { problem.Release(relative) })
+	if os.RemoveAll(dir) == nil {
+		if _, err := os.Getwd(); err != nil {
+			says(t, "a folder that is gone", pack(relative), "getwd")
+		}
+	}
+}
+
 // A program without the client of a server says so wherever one is named, and a path
 // that leads nowhere is told as one.
 func TestWithoutServer(t *testing.T) {
@@ -237,7 +332,7 @@ func TestWithoutServer(t *testing.T) {
 	_, logErr := f.Log("w")
 	for name, err := range map[string]error{
 		"Err": f.Err(), "Local": f.Local(1), "Stop": f.Stop(), "Log": logErr, "Cancel": f.Cancel("c"), "Put": putErr, "Get": getErr,
-		"Do": f.Do(ctx, nil, nil), "Adapt": f.Adapt(1, 2),
+		"Do": f.Do(ctx, nil, nil), "Adapt": f.Adapt(1, 2), "Submit": f.Submit(farm.Batch{}),
 	} {
 		says(t, name, err, want)
 	}

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/internal/process"
 )
 
@@ -58,7 +59,7 @@ func Folder(dir string) (*FolderPool, error) {
 		return nil, err
 	}
 	p := &FolderPool{folder: f, caller: WorkerName(), heard: map[string]*heard{}, patience: map[string]time.Duration{}}
-	if err := os.MkdirAll(f.path("inbox", p.caller), 0o700); err != nil {
+	if err := disk.MkdirAll(f.path("inbox", p.caller), 0o700); err != nil {
 		return nil, fmt.Errorf("farm: %w", err)
 	}
 	p.Dispatcher = NewDispatcher(p, p.caller, NewEnv(1, f.Get, f.Put), 5*time.Second)
@@ -76,7 +77,7 @@ func (f *folder) path(parts ...string) string {
 // others can write to: a message in them is run by the workers.
 func (f *folder) prepare() error {
 	for _, name := range []string{"", "blobs", "tasks", "taken", "results", "inbox", "workers", "callers", "logs", "tmp"} {
-		err := os.MkdirAll(f.path(name), 0o700)
+		err := disk.MkdirAll(f.path(name), 0o700)
 		if err == nil {
 			err = process.OwnFolder(f.path(name))
 		}
@@ -90,7 +91,7 @@ func (f *folder) prepare() error {
 // write writes a file that appears complete or not at all. It is not flushed to
 // the disk, which takes milliseconds: whoever reads a file checks its checksum.
 func (f *folder) write(path string, b []byte) error {
-	err := f.place(path, b, os.Rename)
+	err := f.place(path, b, disk.Rename)
 	return f.explain(err, len(b))
 }
 
@@ -98,7 +99,7 @@ func (f *folder) write(path string, b []byte) error {
 // fs.ErrExist.
 func (f *folder) create(path string, b []byte) error {
 	err := f.place(path, b, func(tmp, path string) error {
-		err := os.Link(tmp, path)
+		err := disk.Link(tmp, path)
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			_ = os.Remove(tmp)
 			return err
@@ -109,7 +110,7 @@ func (f *folder) create(path string, b []byte) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return os.Rename(tmp, path) // a file system without links
+		return disk.Rename(tmp, path) // a file system without links
 	})
 	if errors.Is(err, fs.ErrExist) {
 		return err
@@ -120,15 +121,15 @@ func (f *folder) create(path string, b []byte) error {
 // place writes a temporary file and moves it.
 func (f *folder) place(path string, b []byte, move func(tmp, path string) error) error {
 	tmp := f.path("tmp", fmt.Sprintf("%s-%d-%x", filepath.Base(path), os.Getpid(), rand.Uint64()))
-	err := os.WriteFile(tmp, b, 0o600)
+	err := disk.WriteFile(tmp, b, 0o600)
 	if errors.Is(err, fs.ErrNotExist) { // the folder was lost, unless all of it is gone
-		if err = os.Mkdir(filepath.Dir(tmp), 0o700); err == nil || errors.Is(err, fs.ErrExist) {
-			err = os.WriteFile(tmp, b, 0o600)
+		if err = disk.Mkdir(filepath.Dir(tmp), 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			err = disk.WriteFile(tmp, b, 0o600)
 		}
 	}
 	if err == nil {
 		if err = move(tmp, path); errors.Is(err, fs.ErrNotExist) { // its folder is not there yet
-			if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			if err = disk.MkdirAll(filepath.Dir(path), 0o700); err == nil {
 				err = move(tmp, path)
 			}
 		}
@@ -152,7 +153,7 @@ func (f *folder) explain(err error, size int) error {
 
 func (f *folder) Put(_ context.Context, blob []byte) (string, error) {
 	key := BlobKey(blob)
-	if info, err := os.Stat(f.path("blobs", key)); err == nil && info.Size() == int64(len(blob)) {
+	if info, err := disk.Stat(f.path("blobs", key)); err == nil && info.Size() == int64(len(blob)) {
 		return key, nil
 	}
 	return key, f.write(f.path("blobs", key), blob)
@@ -162,7 +163,7 @@ func (f *folder) Get(_ context.Context, key string) ([]byte, error) {
 	if len(key) != 64 || strings.ContainsAny(key, `/\.`) {
 		return nil, fmt.Errorf("farm: %q is no key of a blob", key)
 	}
-	b, err := os.ReadFile(f.path("blobs", key))
+	b, err := disk.ReadFile(f.path("blobs", key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, MissingBlob(key)
 	}
@@ -179,6 +180,15 @@ func (f *folder) resultPath(key string) string { return f.path("results", key[:2
 func sealed(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append(append([]byte(hex.EncodeToString(sum[:])), '\n'), b...)
+}
+
+// sealedJSON returns the JSON of a value of this package after its checksum.
+func sealedJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("farm: a message that is no JSON: " + err.Error())
+	}
+	return sealed(b)
 }
 
 // unsealed returns what sealed has sealed; ok is false if it is torn.
@@ -206,7 +216,7 @@ func (f *folder) Drop(keys []string) {
 // result reads a result; it removes a torn one.
 func (f *folder) result(key string) (Result, bool) {
 	var r Result
-	b, err := os.ReadFile(f.resultPath(key))
+	b, err := disk.ReadFile(f.resultPath(key))
 	if err != nil {
 		return r, false
 	}
@@ -270,7 +280,7 @@ type beat struct {
 
 // machine identifies the table of processes that a process ID belongs to.
 var machine = sync.OnceValue(func() string {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := disk.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, err2 := os.Readlink("/proc/self/ns/pid")
 	if err != nil || err2 != nil {
 		return ""
@@ -307,18 +317,16 @@ func (p *FolderPool) Put(ctx context.Context, blob []byte) (string, error) {
 
 // show writes the caller's file.
 func (p *FolderPool) show() {
-	if b, err := json.Marshal(p.Caller()); err == nil {
-		_ = p.write(p.path("callers", p.caller), sealed(b)) // others learn of it the next time
-	}
+	_ = p.write(p.path("callers", p.caller), sealedJSON(p.Caller())) // others learn of it the next time
 }
 
 // Callers returns the processes that have work done in the folder, as their files
 // tell of them; those of processes of this machine that are gone are left out.
 func (p *FolderPool) Callers() []Caller {
-	entries, _ := os.ReadDir(p.path("callers"))
+	entries, _ := disk.ReadDir(p.path("callers"))
 	var out []Caller
 	for _, e := range entries {
-		b, err := os.ReadFile(p.path("callers", e.Name()))
+		b, err := disk.ReadFile(p.path("callers", e.Name()))
 		content, ok := unsealed(b)
 		var c Caller
 		if err != nil || !ok || json.Unmarshal(content, &c) != nil || c.Name != e.Name() {
@@ -343,7 +351,7 @@ func (f *folder) Log(worker string) (string, error) {
 	if worker == "" || strings.ContainsAny(worker, `/\`) || worker[0] == '.' {
 		return "", fmt.Errorf("farm: %q is no name of a worker", worker)
 	}
-	b, err := os.ReadFile(f.path("logs", worker))
+	b, err := disk.ReadFile(f.path("logs", worker))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("farm: no worker of the name %s has left a log in %s", worker, f.dir)
 	}
@@ -355,12 +363,7 @@ func (p *FolderPool) CancelCaller(caller, why string) error {
 	if there := p.Callers(); !slices.ContainsFunc(there, func(c Caller) bool { return c.Name == caller }) {
 		return NoCaller(caller, there)
 	}
-	inbox := p.path("inbox", caller)
-	b, err := json.Marshal(notice{Kind: "cancel", Words: why})
-	if err != nil {
-		return err
-	}
-	return p.write(filepath.Join(inbox, p.caller+"-cancel"), sealed(b))
+	return p.write(p.path("inbox", caller, p.caller+"-cancel"), sealedJSON(notice{Kind: "cancel", Words: why}))
 }
 
 // Workers returns the workers, sorted by name, as their files tell of them now.
@@ -422,15 +425,15 @@ func (p *FolderPool) peer(c Caller) {
 // readInbox reports what workers have told, and returns the number of notices.
 func (p *FolderPool) readInbox() int {
 	dir := p.path("inbox", p.caller)
-	entries, err := os.ReadDir(dir)
+	entries, err := disk.ReadDir(dir)
 	if err != nil {
-		_ = os.MkdirAll(dir, 0o700)
+		_ = disk.MkdirAll(dir, 0o700)
 		return 0
 	}
 	n := 0
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		b, err := os.ReadFile(path)
+		b, err := disk.ReadFile(path)
 		if err != nil || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
@@ -470,14 +473,14 @@ func (p *FolderPool) readInbox() int {
 func (p *FolderPool) hear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	entries, err := os.ReadDir(p.path("workers"))
+	entries, err := disk.ReadDir(p.path("workers"))
 	if err != nil {
 		return
 	}
 	there := map[string]bool{}
 	for _, e := range entries {
 		name := e.Name()
-		b, err := os.ReadFile(p.path("workers", name))
+		b, err := disk.ReadFile(p.path("workers", name))
 		if err != nil || strings.HasPrefix(name, ".") {
 			continue
 		}
@@ -528,7 +531,7 @@ func (p *FolderPool) vanished(w beat) bool {
 func (p *FolderPool) bury(name string, died bool) {
 	delete(p.heard, name)
 	_ = os.Remove(p.path("workers", name))
-	if held, err := os.ReadDir(p.path("taken", name)); err == nil {
+	if held, err := disk.ReadDir(p.path("taken", name)); err == nil {
 		for _, e := range held {
 			if callerOf(e.Name()) == p.caller {
 				_ = os.Remove(p.path("taken", name, e.Name()))
@@ -547,14 +550,14 @@ func (p *FolderPool) bury(name string, died bool) {
 func (p *FolderPool) Send(_ context.Context, m Message) error {
 	b, err := json.Marshal(m)
 	if err != nil {
-		return err
+		return fmt.Errorf("farm: the data of a unit are no JSON: %w", err)
 	}
 	return p.write(p.path("tasks", m.Class(), m.ID), sealed(b))
 }
 
 // Queued implements [Transport].
 func (p *FolderPool) Queued(_ context.Context, m Message) (bool, error) {
-	_, err := os.Stat(p.path("tasks", m.Class(), m.ID))
+	_, err := disk.Stat(p.path("tasks", m.Class(), m.ID))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -567,7 +570,7 @@ func (p *FolderPool) Withdraw(messages []Message) {
 	for _, m := range messages {
 		_ = os.Remove(p.path("tasks", m.Class(), m.ID))
 	}
-	workers, _ := os.ReadDir(p.path("taken")) // also those that came meanwhile
+	workers, _ := disk.ReadDir(p.path("taken")) // also those that came meanwhile
 	for _, m := range messages {
 		for _, w := range workers {
 			_ = os.Remove(p.path("taken", w.Name(), m.ID))
@@ -639,22 +642,18 @@ func (f *folderSource) Join(ctx context.Context, state func() Worker) error {
 func (f *folderSource) live() error {
 	f.mu.Lock()
 	f.beat++
-	b := beat{Worker: f.state(), Beat: f.beat, Machine: machine()}
+	content := sealedJSON(beat{Worker: f.state(), Beat: f.beat, Machine: machine()})
 	f.mu.Unlock()
-	content, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
 	for _, dir := range []string{"workers", "taken", filepath.Join("taken", f.name)} { // not the farm's folder, which may be gone
-		if err := os.Mkdir(f.path(dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := disk.Mkdir(f.path(dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("farm: %w", err)
 		}
 	}
-	if why, err := os.ReadFile(f.path("taken", f.name, ".end")); err == nil {
+	if why, err := disk.ReadFile(f.path("taken", f.name, ".end")); err == nil {
 		f.dismissed(string(why))
 	}
 	// In place: see beatEvery. Who reads it meanwhile waits for the next one.
-	if err := f.explain(os.WriteFile(f.path("workers", f.name), sealed(content), 0o600), len(content)); err != nil {
+	if err := f.explain(disk.WriteFile(f.path("workers", f.name), content, 0o600), len(content)); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -686,7 +685,7 @@ const mostLog = 4 << 20
 
 // Log implements [Logger].
 func (f *folderSource) Log(line string) {
-	file, err := os.OpenFile(f.path("logs", f.name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := disk.OpenFile(f.path("logs", f.name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return // a log that cannot be written is no reason to end
 	}
@@ -701,7 +700,7 @@ func (f *folderSource) cancelWithdrawn() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id, cancel := range f.running {
-		if _, err := os.Stat(f.path("taken", f.name, id)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := disk.Stat(f.path("taken", f.name, id)); errors.Is(err, fs.ErrNotExist) {
 			cancel()
 		}
 	}
@@ -711,19 +710,15 @@ func (f *folderSource) cancelWithdrawn() {
 func (f *folderSource) tell(caller string, t notice) error {
 	w := f.state()
 	t.Worker, t.Host = w.Name, w.Host
-	b, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
 	f.mu.Lock()
 	f.notices++
 	name := fmt.Sprintf("%s-%d", f.name, f.notices)
 	f.mu.Unlock()
 	inbox := f.path("inbox", caller)
-	if _, err := os.Stat(inbox); err != nil {
+	if _, err := disk.Stat(inbox); err != nil {
 		return nil // the caller has ended
 	}
-	return f.write(filepath.Join(inbox, name), sealed(b))
+	return f.write(filepath.Join(inbox, name), sealedJSON(t))
 }
 
 func (f *folderSource) Take(ctx context.Context) (Message, context.Context, error) {
@@ -754,7 +749,7 @@ func (f *folderSource) Take(ctx context.Context) (Message, context.Context, erro
 // queued first.
 func (f *folderSource) find() (Message, bool) {
 	for _, class := range f.classes {
-		entries, err := os.ReadDir(f.path("tasks", class))
+		entries, err := disk.ReadDir(f.path("tasks", class))
 		if err != nil {
 			continue
 		}
@@ -770,11 +765,11 @@ func (f *folderSource) find() (Message, bool) {
 					continue
 				}
 				mine := f.path("taken", f.name, e.Name())
-				if os.Rename(f.path("tasks", class, e.Name()), mine) != nil {
+				if disk.Rename(f.path("tasks", class, e.Name()), mine) != nil {
 					continue // another worker was faster
 				}
 				var m Message
-				b, err := os.ReadFile(mine)
+				b, err := disk.ReadFile(mine)
 				content, ok := unsealed(b)
 				if err != nil || !ok || json.Unmarshal(content, &m) != nil || m.ID != e.Name() || len(m.Units) == 0 {
 					_ = os.Remove(mine) // torn: its caller queues it again
@@ -808,14 +803,11 @@ func (f *folderSource) Result(_ context.Context, m Message, r Result) error {
 		defer forget()
 		return f.tell(callerOf(m.ID), notice{Kind: "checked", ID: m.ID, Key: r.Key, Words: BlobKey(r.Data)})
 	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	err = f.create(f.resultPath(r.Key), sealed(b))
+	b := sealedJSON(r)
+	err := f.create(f.resultPath(r.Key), b)
 	if errors.Is(err, fs.ErrExist) {
 		if old, ok := f.result(r.Key); !ok { // it was torn
-			err = f.write(f.resultPath(r.Key), sealed(b))
+			err = f.write(f.resultPath(r.Key), b)
 		} else if err = nil; !bytes.Equal(old.Data, r.Data) {
 			forget()
 			return f.tell(callerOf(m.ID), notice{Kind: "conflict", Key: r.Key, Words: old.Worker})

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"dace.local/dacelib/files/disk"
 )
 
 // A Driver connects to the server of a farm. Package natsfarm registers one when
@@ -139,9 +140,9 @@ func WatchFarm(ctx context.Context, join string, every time.Duration, show func(
 // count returns the number of files in the folders of a folder.
 func count(dir string) int {
 	n := 0
-	outer, _ := os.ReadDir(dir)
+	outer, _ := disk.ReadDir(dir)
 	for _, e := range outer {
-		inner, _ := os.ReadDir(filepath.Join(dir, e.Name()))
+		inner, _ := disk.ReadDir(filepath.Join(dir, e.Name()))
 		n += len(inner)
 	}
 	return n
@@ -218,7 +219,7 @@ func NoCaller(caller string, there []Caller) error {
 
 // isFolder reports whether join is a folder.
 func isFolder(join string) (bool, error) {
-	info, err := os.Stat(join)
+	info, err := disk.Stat(join)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("farm: there is no %s: it should be the join file that \"dace farm start\" has written, or an existing folder that machines share", join)
 	}

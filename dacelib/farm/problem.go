@@ -67,10 +67,7 @@ func (r *remote) Evaluate(ctx context.Context, dst []float64, x problem.Solution
 	var units []Unit
 	for i := 0; i < n; i += piece {
 		part := x.Slice(i, min(i+piece, n))
-		u, err := NewUnit("evaluate", evaluateData{key, x.D, part.Bytes()}, part.Len(), pk.Needs())
-		if err != nil {
-			return err
-		}
+		u, _ := NewUnit("evaluate", evaluateData{key, x.D, part.Bytes()}, part.Len(), pk.Needs()) // texts and numbers are JSON
 		units = append(units, u)
 	}
 	return r.pool.Do(ctx, units, func(k int, result []byte) error {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/internal/process"
 )
 
@@ -203,12 +204,9 @@ func (f *Farm) Stop() error {
 	f.local, f.jobs, f.adapting = nil, nil, nil
 	f.mu.Unlock()
 	CancelJobs(f.s.Dir)
-	f.OnNote(nil) // that the server does not answer is no news from here on
-	d, err := theDriver()
-	if err != nil {
-		return err
-	}
-	err = d.Stop(context.Background(), f.join)
+	f.OnNote(nil)       // that the server does not answer is no news from here on
+	d, _ := theDriver() // which has started it
+	err := d.Stop(context.Background(), f.join)
 	if c, ok := f.Pool.(io.Closer); ok {
 		err = errors.Join(err, c.Close())
 	}
@@ -300,9 +298,9 @@ func DefaultDir() (string, error) {
 
 // RememberLast records the folder of the farm that was started last.
 func RememberLast(dir string) {
-	if cache, err := os.UserCacheDir(); err == nil && os.MkdirAll(filepath.Join(cache, "dace"), 0o755) == nil {
+	if cache, err := os.UserCacheDir(); err == nil && disk.MkdirAll(filepath.Join(cache, "dace"), 0o755) == nil {
 		if abs, err := filepath.Abs(dir); err == nil {
-			_ = os.WriteFile(filepath.Join(cache, "dace", "farm-last"), []byte(abs), 0o600)
+			_ = disk.WriteFile(filepath.Join(cache, "dace", "farm-last"), []byte(abs), 0o600)
 		}
 	}
 }
@@ -311,7 +309,7 @@ func RememberLast(dir string) {
 func LastDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err == nil {
-		if b, err := os.ReadFile(filepath.Join(cache, "dace", "farm-last")); err == nil && len(b) > 0 {
+		if b, err := disk.ReadFile(filepath.Join(cache, "dace", "farm-last")); err == nil && len(b) > 0 {
 			return string(b), nil
 		}
 	}

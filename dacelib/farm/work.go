@@ -167,15 +167,14 @@ var (
 // watch ends the worker when the farm is gone, and says now and then what it has
 // done.
 func (k *worker) watch(ctx context.Context, fail func(error)) {
-	tick := time.NewTicker(10 * time.Second)
-	defer tick.Stop()
+	tick := time.Tick(10 * time.Second)
 	said, saidDone := time.Now(), 0
 	away := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 		if l, ok := k.src.(Linked); ok {
 			gone := l.Away()

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"dace.local/dacelib/files/disk"
 )
 
 // Settings say how a file is replaced. The zero value keeps the permissions of the
@@ -66,7 +68,7 @@ func (s Settings) Write(path string, write func(w io.Writer) error) error {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		if info, err := os.Stat(path); err == nil {
+		if info, err := disk.Stat(path); err == nil {
 			if info.IsDir() {
 				return &fs.PathError{Op: "write", Path: path, Err: errors.New("it is a folder")}
 			}
@@ -90,7 +92,7 @@ func (s Settings) Write(path string, write func(w io.Writer) error) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path) // before Close, which releases the lock
+		err = disk.Rename(f.Name(), path) // before Close, which releases the lock
 	}
 	if err != nil {
 		err = named(err, path)
@@ -114,7 +116,7 @@ func named(err error, path string) error {
 
 // writeInto writes to what is no regular file.
 func writeInto(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := disk.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -123,13 +125,13 @@ func writeInto(path string, write func(io.Writer) error) error {
 }
 
 // create makes a temporary file and locks it.
-func create(dir, base string) (*os.File, error) {
+func create(dir, base string) (*disk.File, error) {
 	for {
-		f, err := os.CreateTemp(dir, "."+base+".*.tmp")
+		f, err := disk.CreateTemp(dir, "."+base+".*.tmp")
 		if err != nil {
 			return nil, err
 		}
-		if mine, known := own(f); mine || !known {
+		if mine, known := own(f.File); mine || !known {
 			return f, nil
 		}
 		f.Close() // another process's sweep removed it before it was locked

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"dace.local/dacelib/farm"
 	"dace.local/dacelib/farm/farmtest"
 	"dace.local/dacelib/farm/natsfarm"
+	"dace.local/dacelib/farm/natsfarm/internal/joinfile"
 )
 
 // address returns the address and the token in a join file.
@@ -165,6 +167,52 @@ func TestForeign(t *testing.T) {
 	}
 	if s, err := natsfarm.Status(context.Background(), join); err != nil {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// A worker that the server gives no work cannot join: it says so, and leaves no connection.
+func TestNoWork(t *testing.T) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	nc, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if _, err := nc.Subscribe("$JS.API.CONSUMER.>", func(m *nats.Msg) {
+		cancel() // so that it does not ask again
+		_ = m.Respond([]byte(`{"error":{"description":"there are too many consumers"}}`))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), natsfarm.JoinName)
+	if err := joinfile.Write(path, joinfile.File{Version: 1, Addresses: []string{s.Addr().String()}, Token: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := natsfarm.NewSource(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func() farm.Worker { return farm.Worker{Name: "w", Host: "here", Cores: 1, Identity: farm.Self()} }
+	if err := w.Join(ctx, state); err == nil || !strings.HasPrefix(err.Error(), "farm: the server gives no work: ") {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(time.Minute); s.NumClients() > 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the worker is still connected")
+		}
 	}
 }
 

@@ -17,9 +17,6 @@ import (
 // A result that was told past the queue is stored a moment later: another caller
 // has it when the worker is gone. Asked for before, it is there, too.
 func TestLate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	join := start(t, "", 0)
 	w, _ := startProcess(t, "worker", join, "1")
 	p := pool(t, join)

@@ -308,9 +308,6 @@ func pool(t testing.TB, join string) *natsfarm.Pool {
 }
 
 func TestConformance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	for name, listen := range map[string]string{"loopback": "", "TLS": "0.0.0.0:0"} {
 		t.Run(name, func(t *testing.T) { farmtest.Run(t, pool(t, start(t, listen, 2))) })
 	}

@@ -24,7 +24,7 @@ type source struct {
 	host    string
 	state   func() farm.Worker
 	work    context.Context // the worker's
-	joined  chan struct{}   // closed at the end of Join
+	joined  chan struct{}   // closed when Join has succeeded
 	drained chan struct{}
 	drain   sync.Once
 	// requests asks for work, late stores results whose callers have them.
@@ -63,7 +63,7 @@ func NewSource(_ context.Context, path string) (farm.Source, error) {
 	return &source{path: path, join: j, running: map[string]task{}, withdrawn: map[string]time.Time{}, joined: make(chan struct{}), drained: make(chan struct{})}, nil
 }
 
-func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
+func (s *source) Join(ctx context.Context, state func() farm.Worker) (err error) {
 	s.state, s.work = state, ctx
 	w := state()
 	s.name, s.host = w.Name, w.Host
@@ -73,7 +73,13 @@ func (s *source) Join(ctx context.Context, state func() farm.Worker) error {
 		return err
 	}
 	s.nc = nc
-	defer close(s.joined)
+	defer func() {
+		if err != nil {
+			nc.Close()
+			return
+		}
+		close(s.joined)
+	}()
 	if _, err := nc.Subscribe("hello", func(*nats.Msg) { s.show() }); err != nil {
 		return err
 	}
@@ -230,8 +236,7 @@ func (s *source) handBack(m *nats.Msg) {
 		_ = m.Respond([]byte("-NAK"))
 		return
 	}
-	var t farm.Message
-	if json.Unmarshal(m.Data, &t) == nil && valid(t) {
+	if t, ok := unpack(m); ok {
 		s.tell(t.ID, notice{Kind: "back", ID: t.ID})
 	}
 }
@@ -239,8 +244,12 @@ func (s *source) handBack(m *nats.Msg) {
 // direct reports whether a message came past the queue.
 func direct(m *nats.Msg) bool { return strings.HasPrefix(m.Subject, "d.") }
 
-// valid reports whether a message has units and an ID that can be part of a subject.
-func valid(t farm.Message) bool { return len(t.Units) > 0 && !strings.ContainsAny(t.ID, " .*>") }
+// unpack returns what a caller has sent; ok is false unless it has units and an ID that
+// can be part of a subject.
+func unpack(m *nats.Msg) (t farm.Message, ok bool) {
+	err := json.Unmarshal(m.Data, &t)
+	return t, err == nil && len(t.Units) > 0 && !strings.ContainsAny(t.ID, " .*>")
+}
 
 func (s *source) Get(ctx context.Context, key string) ([]byte, error) { return getBlob(ctx, s.nc, key) }
 
@@ -255,10 +264,9 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 		if err != nil {
 			return farm.Message{}, nil, err
 		}
-		var t farm.Message
-		garbage := json.Unmarshal(m.Data, &t) != nil || !valid(t)
+		t, ok := unpack(m)
 		if direct(m) {
-			if garbage {
+			if !ok {
 				continue
 			}
 			of, ok := s.begin(ctx, t, m.Reply)
@@ -270,7 +278,7 @@ func (s *source) Take(ctx context.Context) (farm.Message, context.Context, error
 			}
 			return t, of, nil
 		}
-		if garbage {
+		if !ok {
 			_ = m.Respond([]byte("+TERM"))
 			continue
 		}
