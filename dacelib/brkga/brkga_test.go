@@ -509,6 +509,28 @@ func (p counting) Evaluate(ctx context.Context, dst []float64, x problem.Solutio
 	return p.evaluate(ctx, dst, x)
 }
 
+// TestExhausted checks that a search does not give up on children of which there are
+// more than it can try.
+func TestExhausted(t *testing.T) {
+	for _, d := range []int{40, 400} {
+		p := onemax.Random(1, d)
+		s, err := Settings{Config: Config{Elites: 2, Offspring: 1, Mutants: 1}}.withDefaults(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sr := newSearch(p, s)
+		if err := p.Evaluate(t.Context(), sr.values(), sr.pending()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sr.advance(); err != nil {
+			t.Fatal(err)
+		}
+		if sr.exhausted() {
+			t.Errorf("of %d bits all children are said to be known", d)
+		}
+	}
+}
+
 // TestAtLeastOneKey checks that at least one key of a child comes from the
 // parent of the mask, even if the bias is 0 and no draw selects one: then
 // exactly one does.

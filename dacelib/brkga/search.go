@@ -183,9 +183,6 @@ func (s *search) initialise() {
 			s.addUniform()
 			continue
 		}
-		if s.d < 31 && n.n == 1<<s.d {
-			break // no distinct individuals are left
-		}
 		row := n.bits[n.n*s.w : (n.n+1)*s.w]
 		s.randomRow(row)
 		n.hash[n.n] = s.hashOf(n, n.n)

@@ -108,6 +108,9 @@ func measureOneMax(t testing.TB, m *Model, class []problem.Problem, generated in
 // target of a training instance. If the hypernetwork's weights start at random,
 // none has.
 func TestGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, tc := range map[string]struct {
 		s    Settings
 		like bool

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"dace.local/dacelib/nir/internal/kernel"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/run"
@@ -63,11 +64,11 @@ func TestReferences(t *testing.T) {
 		most    int // open ranges
 	}{
 		{3, around(0, fewScorers-1, 1), fewScorers - 1}, // no references yet
-		{3, around(0, 60, 2), 10},
-		{1, around(0, 60, 3), 10},
+		{3, around(0, 24, 2), 10},
+		{1, around(0, 24, 3), 10},
 		{2, around(0, fewScorers-1, 4), 2},
-		{2, around(1, 60, 5), 10},
-		{2, around(4, 60, 6), 10},
+		{2, around(1, 24, 5), 10},
+		{2, around(4, 24, 6), 10},
 		{2, append(around(4, 2, 7), scorerOf(t, m)), 1}, // one made from weights
 		{2, around(4, 1, 8), 1},                         // one alone
 	} {
@@ -123,7 +124,7 @@ func TestNoReferences(t *testing.T) {
 	without := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
 	without.Normalisation.CacheBytes = 20 << 20
 	for i := range maxIdle + 1 {
-		embeddings := near(m, 40, uint64(i))
+		embeddings := near(m, 16, uint64(i))
 		got, err := m.Normalise(bg, embeddings)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +145,7 @@ func TestNoReferences(t *testing.T) {
 	}
 	// After restCalls calls there are references again, and they are kept if
 	// they fit, as for scorers that are nearly equal.
-	alike := make([][]float64, 40)
+	alike := make([][]float64, 16)
 	for i := range alike {
 		alike[i] = slices.Clone(m.Embeddings()[0])
 		alike[i][0] += float64(i) / 1e4
@@ -159,6 +160,91 @@ func TestNoReferences(t *testing.T) {
 	}
 }
 
+// Of a model that has learned nothing, the scorers along two directions are combinations
+// of a few references, which tell their ranges to the last bit; one does for scorers that
+// are nearly equal. References of earlier calls stay while they are of use.
+func TestFewReferences(t *testing.T) {
+	m := randomModel(t, 20, 2, Settings{NormaliseSample: byteSample})
+	call := func(n int, spread float64, seed uint64) []*Scorer {
+		r := run.Rand(seed, "test: few references")
+		var es [][]float64
+		for range n {
+			e := slices.Clone(m.Embeddings()[0])
+			e[0], e[1] = e[0]+spread*r.NormFloat64(), e[1]+spread*r.NormFloat64()
+			es = append(es, e)
+		}
+		return scorersOf(t, m, es)
+	}
+	var first []float32 // scores of the first reference
+	for i, c := range []struct {
+		n      int
+		spread float64
+		most   int // references
+	}{{8, 1e-4, 1}, {9, 0.2, 6}, {2, 0.2, 6}} {
+		n, scorers := c.n, call(c.n, c.spread, uint64(i))
+		want, err := m.wholeRanges(bg, scorers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := make([]Range, n)
+		open, err := m.byReferences(bg, scorers, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := m.sample.references
+		if r.n == 0 || r.n > c.most || len(open) > 0 {
+			t.Errorf("call %d: %d references leave the ranges %v open", i, r.n, open)
+		}
+		var scores []float32
+		for k := range 100 {
+			scores = append(scores, r.rows[k*maxReferences])
+		}
+		if first == nil {
+			first = scores
+		} else if !slices.Equal(scores, first) {
+			t.Errorf("call %d: the first reference is another", i)
+		}
+		for k := range want {
+			if !slices.Contains(open, k) && found[k] != want[k] {
+				t.Errorf("call %d, scorer %d: %v, want %v", i, k, found[k], want[k])
+			}
+		}
+	}
+}
+
+// References are dropped after maxIdle calls in turn of which they fit few scorers. Calls
+// of few scorers do not count, and one that they fit begins the count again.
+func TestDropUnfit(t *testing.T) {
+	m := randomModel(t, 8, 2, Settings{})
+	r := &references{n: 3, rows: []float32{1}}
+	for i, c := range []struct {
+		scorers, predicted int
+		kept               bool
+	}{{20, 9, true}, {20, 0, true}, {20, 10, true}, {20, 9, true}, {fewScorers - 1, 0, true}, {20, 9, true}, {20, 9, false}} {
+		if m.dropUnfit(r, c.scorers, c.predicted); (r.rows != nil) != c.kept || (r.n == 3) != c.kept {
+			t.Fatalf("call %d, %d of %d scorers: references are kept: %v", i, c.predicted, c.scorers, !c.kept)
+		}
+	}
+	if r.rest != restCalls {
+		t.Errorf("%d calls do without references, want %d", r.rest, restCalls)
+	}
+}
+
+// The scores of a reference are kept in its column, 0 for a solution whose score is not
+// known yet.
+func TestReferenceRecord(t *testing.T) {
+	rows, want := make([]float32, 4*maxReferences), make([]float32, 4*maxReferences)
+	r := &recorder{rows, 5}
+	r.put(1, []float32{2, float32(math.NaN()), float32(math.NaN())})
+	r.set(2, 7)
+	(*recorder)(nil).put(0, []float32{1})
+	(*recorder)(nil).set(0, 1)
+	want[maxReferences+5], want[2*maxReferences+5] = 2, 7
+	if !slices.Equal(rows, want) {
+		t.Errorf("the scores are %v", rows)
+	}
+}
+
 // A range by references is sure if a solution that is missed would need an error
 // of referenceSafety times the largest one seen, and not below that.
 func TestReferenceSafety(t *testing.T) {
@@ -166,6 +252,32 @@ func TestReferenceSafety(t *testing.T) {
 		p := prediction{screened: screened{lo: -1, hi: 1, bottom: -1 + gap, top: 1 - gap, errors: 0.125}}
 		if p.sure() != want {
 			t.Errorf("candidates within %v of the extremes, errors up to 0.125: sure is %v", gap, !want)
+		}
+	}
+}
+
+// No solution is passed over, not the first or last of a chunk of the sample, and no
+// scorer where they fill the kernel's columns.
+func TestReferenceCandidates(t *testing.T) {
+	const n = 3*sampleChunk - 5
+	m := randomModel(t, 8, 2, Settings{NormaliseSample: n})
+	r := &references{rows: make([]float32, maxReferences*kernel.RoundRows(m.chunks()*sampleChunk))}
+	extremes := []int{0, sampleChunk - 1, sampleChunk, n - 1}
+	for k, i := range extremes {
+		r.rows[i*maxReferences] = float32(1 - k%2*2) // 1 or -1; the other solutions have 0
+	}
+	set := make([]*prediction, 16)
+	for i := range set {
+		set[i] = &prediction{y: make([]float32, maxReferences+1), left: []float64{0}}
+		set[i].y[0] = 1
+		set[i].screened = screened{Scorer: scorersOf(t, m, m.Embeddings()[:1])[0], lo: math.MaxFloat32, hi: -math.MaxFloat32}
+	}
+	if err := m.predict(bg, r, set); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range set {
+		if p.full || p.candidates != len(extremes) {
+			t.Errorf("scorer %d has %d candidates, want %d; it passes over the whole sample: %v", i, p.candidates, len(extremes), p.full)
 		}
 	}
 }

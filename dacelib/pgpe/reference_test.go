@@ -151,6 +151,9 @@ func (c referenceCase) run(t testing.TB, seed uint64) Result {
 // as estool needs: the means of their logarithms over 30 seeds are within 4
 // standard errors. Run it with -v for the table.
 func TestKnownMinima(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Logf("%-10s %3s %6s %6s %12s %8s %16s", "function", "d", "start", "target", "evaluations", "estool", "standard errors")
 	for _, c := range readReference(t).Cases {
 		var sum, squares float64

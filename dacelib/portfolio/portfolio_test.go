@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"dace.local/dacelib/brkga"
@@ -456,5 +457,17 @@ func TestAllSolvers(t *testing.T) {
 	}
 	if r, err := p.Run(t.Context(), []problem.Problem{onemax.Random(1, 8)}, portfolio.Settings{Evaluations: 50, Repeats: 1}); err != nil || len(r) != 1 {
 		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// A matrix is printed with the mean of each row, of at most ten.
+func TestMatrixString(t *testing.T) {
+	m := portfolio.Matrix{Instances: []string{"a", "b"}}
+	for i := range 12 {
+		m.Configs, m.Values = append(m.Configs, brkga.Default().Named()), append(m.Values, []float64{float64(i), float64(i + 1)})
+	}
+	got := m.String()
+	if !strings.HasPrefix(got, "12 configurations x 2 instances\n") || !strings.HasSuffix(got, " 9.5000\n  ... 2 more") || !strings.Contains(got, " 0.5000\n") {
+		t.Error(got)
 	}
 }

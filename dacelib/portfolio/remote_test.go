@@ -85,12 +85,28 @@ func TestFarm(t *testing.T) {
 	}
 }
 
+// failing is an instance that travels and has no values.
+type failing struct{ *onemax.Instance }
+
+func (failing) Evaluate(context.Context, []float64, problem.Solutions) error {
+	return errors.New("the instance has no value")
+}
+
+func init() {
+	farm.RegisterProblem("failing", failing{}, farm.Codec{
+		Encode: func(*farm.Packer, problem.Problem) ([]byte, error) { return []byte("0"), nil },
+		Decode: func(context.Context, *farm.Env, []byte) (problem.Problem, error) {
+			return failing{onemax.Random(1, 12)}, nil
+		},
+	})
+}
+
 // What a worker sends that is no result, and an instance that fails there, are errors.
 func TestFarmFails(t *testing.T) {
 	ctx := context.Background()
 	spoiled := backwards{farm.Local(1), func([]byte) []byte { return []byte("{") }}
-	if _, err := portfolio.NormaliseOn(ctx, spoiled, instances(), 100, 1); err == nil {
-		t.Error("half a range is taken")
+	if _, err := portfolio.NormaliseOn(ctx, spoiled, instances(), 100, 1); err == nil || !strings.Contains(err.Error(), "JSON") {
+		t.Errorf("half a range: %v", err)
 	}
 	one, err := json.Marshal(map[string]farm.Floats{"range": {1}})
 	if err != nil {
@@ -106,9 +122,13 @@ func TestFarmFails(t *testing.T) {
 		t.Error("half a result is taken")
 	}
 	s.Farm = farm.Local(1)
+	if _, err := portfolio.BRKGAPAP().Run(ctx, []problem.Problem{failing{onemax.Random(1, 12)}}, s); err == nil || !strings.Contains(err.Error(), "has no value") {
+		t.Errorf("an instance that fails on a worker: %v", err)
+	}
 	unknown := portfolio.BRKGA("zero", []brkga.Config{{}})
-	if _, err := unknown.Run(ctx, instances(), s); err == nil {
-		t.Error("a configuration that is none runs")
+	_, here := unknown.Run(ctx, instances(), small)
+	if _, err := unknown.Run(ctx, instances(), s); here == nil || err == nil || !strings.Contains(err.Error(), "elites") || !strings.Contains(here.Error(), "elites") {
+		t.Errorf("a configuration that is none: %v on a farm, %v here", err, here)
 	}
 }
 

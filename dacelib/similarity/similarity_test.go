@@ -456,6 +456,9 @@ func TestFigures(t *testing.T) {
 // are those of the values, and places a new instance in its group; an ordinary one
 // says that they mean nothing.
 func TestEmbeddings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	ps, groups := near(t, 5, 2, 4)
 	held, group := ps[7], groups[7]

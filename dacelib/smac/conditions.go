@@ -288,11 +288,10 @@ func (o *Optimizer) searchRelated(eta float64, starts []scored, rng *rand.Rand) 
 			if len(rows) > 0 {
 				mean, variance := o.predict(rows)
 				for i, m := range mean {
-					if !mayExceed(eta, m, variance[i], a.ei) {
-						continue
-					}
-					if ei := improvement(eta, m, variance[i]); ei > a.ei {
-						a.mean, a.variance, a.ei, best = m, variance[i], ei, i
+					if mayExceed(eta, m, variance[i], a.ei) {
+						if ei := improvement(eta, m, variance[i]); ei > a.ei {
+							a.mean, a.variance, a.ei, best = m, variance[i], ei, i
+						}
 					}
 				}
 			}

@@ -96,6 +96,9 @@ func TestImputed(t *testing.T) {
 	if got := o.at([]float64{0, 10, 0, 10, 0}); !slices.Equal(got, []float64{0, 1, 2, -1, 2}) {
 		t.Errorf("a's place is %v", got)
 	}
+	if got := o.place(nil, &tried{Config: []float64{0, 10, 0, 10, 0}}); !slices.Equal(got, []float64{0, 1, 2, -1, 2}) {
+		t.Errorf("the model has a at %v", got)
+	}
 	if got := o.forestSettings().Categories; !slices.Equal(got, []int{3, 0, 3, 0, 3}) {
 		t.Errorf("categories %v", got)
 	}

@@ -94,11 +94,9 @@ func (o *Optimizer) refresh() {
 		if t.Seen == 0 {
 			t.Seen = len(t.Costs)
 		}
-		if t.Seen > 0 {
-			from := len(m.starts)
-			m.starts = o.place(m.starts, t)
-			m.forest.Add(m.starts[from:], t.mean(t.Seen), run.Rand(o.s.Seed, "smac: add", m.taken))
-		}
+		from := len(m.starts)
+		m.starts = o.place(m.starts, t)
+		m.forest.Add(m.starts[from:], t.mean(t.Seen), run.Rand(o.s.Seed, "smac: add", m.taken))
 	}
 }
 
@@ -107,10 +105,9 @@ func (o *Optimizer) fit() {
 	sc := &o.scratch
 	x, y := sc.x[:0], sc.y[:0]
 	for i := range o.state.Tried[:o.state.Fitted] {
-		if t := &o.state.Tried[i]; t.Seen > 0 {
-			x = o.place(x, t)
-			y = append(y, t.mean(t.Seen))
-		}
+		t := &o.state.Tried[i]
+		x = o.place(x, t)
+		y = append(y, t.mean(t.Seen))
 	}
 	sc.x, sc.y = x, y
 	d := len(o.s.Space.Params)
@@ -222,11 +219,10 @@ func (o *Optimizer) search(eta float64, starts []scored, rng *rand.Rand) (ends [
 			o.model.forest.PredictExchanges(sc.mean, sc.variance, a.unit, sc.near)
 			best := -1
 			for i, mean := range sc.mean {
-				if !mayExceed(eta, mean, sc.variance[i], a.ei) {
-					continue
-				}
-				if ei := improvement(eta, mean, sc.variance[i]); ei > a.ei {
-					a.mean, a.variance, a.ei, best = mean, sc.variance[i], ei, i
+				if mayExceed(eta, mean, sc.variance[i], a.ei) {
+					if ei := improvement(eta, mean, sc.variance[i]); ei > a.ei {
+						a.mean, a.variance, a.ei, best = mean, sc.variance[i], ei, i
+					}
 				}
 			}
 			if best < 0 {

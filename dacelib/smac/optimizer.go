@@ -520,17 +520,18 @@ func (o *Optimizer) restore(st state) error {
 	if logged[st.Incumbent] == 0 {
 		return bad("its incumbent has no cost")
 	}
-	seen := 0
-	for i, t := range st.Tried {
-		if t.Seen < 0 || t.Seen > len(t.Costs) {
-			return bad(fmt.Sprintf("the model has seen more costs of configuration %d than there are", i))
-		}
-		if i < st.Fitted {
-			seen += t.Seen
-		}
-	}
-	if st.Fitted < 0 || st.Fitted > len(st.Tried) || st.Fitted > 0 && seen == 0 || st.FitBatch < 0 || st.FitBatch > st.Batches {
+	if st.Fitted < 0 || st.Fitted > len(st.Tried) || st.FitBatch < 0 || st.FitBatch > st.Batches {
 		return bad("the last fit of its model does not fit its trials")
+	}
+	for i, t := range st.Tried {
+		switch {
+		case logged[i] == 0 && !slices.Contains(st.Racing, i):
+			return bad(fmt.Sprintf("configuration %d has no cost and is not to be run", i))
+		case t.Seen < 0 || t.Seen > len(t.Costs):
+			return bad(fmt.Sprintf("the model has seen more costs of configuration %d than there are", i))
+		case t.Seen == 0 && i < st.Fitted:
+			return bad(fmt.Sprintf("its model was fitted to configuration %d, of which it has seen no cost", i))
+		}
 	}
 	o.state = st
 	if o.told > 0 && o.told == len(st.Stage) {

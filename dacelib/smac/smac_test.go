@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"dace.local/dacelib/farm"
@@ -326,6 +327,65 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A saved run whose parts do not fit together is refused, by what is wrong.
+func TestDamaged(t *testing.T) {
+	f := functions()[0]
+	o, err := New(Settings{Space: f.space, Trials: 100, Instances: 3, Candidates: 20, RefitFrom: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o.state.Fitted < 10 {
+		for _, q := range o.Ask(1) {
+			if err := o.Tell(q, f.f(q.Config)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const damaged = "smac: the saved run is damaged: "
+	for _, c := range []struct {
+		damage func(s *state)
+		want   string
+	}{
+		{func(*state) {}, ""},
+		{func(s *state) { s.Tried[1].Config = s.Tried[1].Config[1:] }, damaged + "configuration 1: "},
+		{func(s *state) { s.Tried[2].Config = s.Tried[1].Config }, damaged + "configuration 2 was tried before"},
+		{func(s *state) { s.Tried[1].Costs[0] = 1e101 }, damaged + "a cost of configuration 1 is out of range"},
+		{func(s *state) { s.Tried[1].Costs = make([]float64, 4) }, damaged + "configuration 1 has more costs than there are instances"},
+		{func(s *state) { *s = state{Log: s.Log} }, damaged + "it has trials and no configurations"},
+		{func(s *state) { s.Round = -1 }, damaged + "its counts do not fit together"},
+		{func(s *state) { s.Log[1] = s.Log[0] }, damaged + "a trial in the log has no cost"},
+		{func(s *state) { s.Log = s.Log[:len(s.Log)-1] }, damaged + "a cost of configuration "},
+		{func(s *state) { s.Stage[0].Place++ }, damaged + "a trial that is asked for does not follow the others"},
+		{func(s *state) { s.Stage[0].Done, s.Stage[0].Cost = true, 1e101 }, damaged + "a cost is out of range"},
+		{func(s *state) { s.Racing[0] = len(s.Tried) }, damaged + "a configuration in the race does not exist"},
+		{func(s *state) { s.Tried[1].Seen = 4 }, damaged + "the model has seen more costs of configuration 1 than there are"},
+		{func(s *state) { s.Tried[1].Seen = 0 }, damaged + "its model was fitted to configuration 1, of which it has seen no cost"},
+		{func(s *state) { s.Fitted = len(s.Tried) + 1 }, damaged + "the last fit of its model does not fit its trials"},
+		{func(s *state) { // nobody asks for the last one's first trial any more
+			last := len(s.Tried) - 1
+			s.Racing = slices.DeleteFunc(s.Racing, func(c int) bool { return c == last })
+			s.Stage = slices.DeleteFunc(s.Stage, func(p pending) bool { return p.Tried == last })
+		}, damaged + fmt.Sprintf("configuration %d has no cost and is not to be run", len(o.state.Tried)-1)},
+	} {
+		var s saved
+		if err := json.Unmarshal(b, &s); err != nil {
+			t.Fatal(err)
+		}
+		c.damage(&s.State)
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, new(Optimizer)); (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
 func TestSettingsErrors(t *testing.T) {
 	ok := []Param{{Name: "x", Hi: 1}}
 	for name, s := range map[string]Settings{
@@ -523,5 +583,39 @@ func TestRefitSchedule(t *testing.T) {
 	}
 	if !of(100, 0, 0).stale() || !of(-1, 300, 1).stale() {
 		t.Error("the first fit, or one with a negative RefitFrom, is left out")
+	}
+}
+
+// With one instance a batch has Settings.RefitEvery configurations, and each cost counts
+// as soon as it is told.
+func TestBatches(t *testing.T) {
+	o, err := New(Settings{Space: Space{Params: []Param{{Name: "x", Hi: 1}}}, Trials: 30, RefitEvery: 5, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := math.Inf(1)
+	var queries []Query
+	for range 4 {
+		queries = append(queries, o.Ask(4)...)
+	}
+	for _, q := range queries {
+		cost := 1 - q.Config[0]
+		if err := o.Tell(q, cost); err != nil {
+			t.Fatal(err)
+		}
+		if least = min(least, cost); o.Result().Cost != least {
+			t.Errorf("the best cost is %v after one of %v was told", o.Result().Cost, least)
+		}
+	}
+	if _, err := o.RunBatch(t.Context(), func(_ context.Context, cost []float64, queries []Query) error {
+		if len(queries) != 5 {
+			t.Errorf("a batch of %d configurations", len(queries))
+		}
+		for i, q := range queries {
+			cost[i] = 1 - q.Config[0]
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ package moves
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 )
 
@@ -13,15 +12,6 @@ func Flip(x []uint64, i int) { x[i>>6] ^= 1 << (i & 63) }
 
 // At returns bit i.
 func At(x []uint64, i int) uint64 { return x[i>>6] >> (i & 63) & 1 }
-
-// Ones returns the number of ones.
-func Ones(x []uint64) int {
-	n := 0
-	for _, w := range x {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
 
 // mostTries is the number of draws after which a solution counts as all zeros or
 // all ones, for a swap.
