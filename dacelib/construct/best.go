@@ -203,7 +203,11 @@ func (r *rungs) run(ctx context.Context) error {
 	for _, f := range families {
 		names = append(names, f.Solver())
 	}
-	r.note("%d configurations of %s raced on the instances.", len(field), strings.Join(names, ", "))
+	plural := "s"
+	if len(field) == 1 {
+		plural = ""
+	}
+	r.note("%d configuration%s of %s raced on the instances.", len(field), plural, strings.Join(names, ", "))
 	if err := r.enter(ctx, field, r.plan(m, len(field))); err != nil {
 		return err
 	}
@@ -368,6 +372,9 @@ func (r *rungs) plan(m, n int) int {
 	if most := r.total / 3 / (n * m); most < e {
 		r.c.judge.evaluations = max(1, most)
 		r.note("The race's runs have %d of the %d evaluations, for the budget.", r.c.judge.evaluations, e)
+		if 2*r.c.judge.evaluations < e {
+			r.note("What is best after %d need not be best after %d: a larger budget, fewer Solvers or shorter runs of the members would tell more.", r.c.judge.evaluations, e)
+		}
 	}
 	return m
 }
@@ -827,7 +834,7 @@ func (r *rungs) finish() error {
 	default:
 		r.note("The portfolio is ahead of its best single configuration under %d seeds, %v, by %.3f of an instance's spread (standard error %.3f).", c.s.Members, r.field[single].config, gain, se)
 	}
-	if at := r.untunedAt(); at >= 0 {
+	if at := r.untunedAt(); at >= 0 && (at != single || len(distinct) > 1) { // which is not what was chosen
 		behind := mean(several) - mean(r.expected(slices.Repeat([]int{at}, c.s.Members)))
 		r.note("The best solver with nothing configured, %v, is behind it under %d seeds by %.3f.", r.field[at].config, c.s.Members, max(0, behind))
 	}

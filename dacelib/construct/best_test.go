@@ -61,6 +61,10 @@ func TestBestBudgets(t *testing.T) {
 		if c.budget > 0 && r.Cost.Evaluations < c.budget/3 {
 			t.Errorf("%+v: only %d evaluations", c, r.Cost.Evaluations)
 		}
+		// Runs that are less than half as long as a member's are called so.
+		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "need not be best after 5000") != (c.evaluations == 5_000) || most == 600*c.evaluations+100 && strings.Contains(notes, "need not be best") {
+			t.Errorf("%+v: %s", c, notes)
+		}
 		s.Workers = 3
 		again, err := construct.Best(t.Context(), ps, s)
 		if err != nil || !reflect.DeepEqual(again.Portfolio, r.Portfolio) || !reflect.DeepEqual(again.Notes, r.Notes) {

@@ -46,7 +46,7 @@ type Settings struct {
 	// the authors' public code differ; default run.Written. Published also sets
 	// NIR.Reading and PGPE.Reading, and with it
 	//   - SMAC, which minimises, is given the performance itself, so that the
-	//     search runs in the wrong direction. DACE and CEPS keep the best
+	//     search prefers small ones. DACE and CEPS keep the best
 	//     configuration visited, GLOBAL and PARHYDRA the one that SMAC returns;
 	//   - a trial of GLOBAL and PARHYDRA is a portfolio on all training
 	//     instances;

@@ -211,7 +211,7 @@ func (t Table) baselineCells() [][]string {
 		if b.Method == Virtual {
 			p, ahead = "", ""
 		}
-		out = append(out, []string{b.Method, fmt.Sprint(b.Dim), fmt.Sprintf("%.4f (%.4f)", b.Mean, b.First), ahead, p})
+		out = append(out, []string{b.Method, fmt.Sprint(b.Dim), fmt.Sprintf("%.3f (%.3f)", b.Mean, b.First), ahead, p})
 	}
 	return out
 }

@@ -208,18 +208,23 @@ func (t Table) cell(dim int, method string) *Cell {
 // paper's own numbers. Hyphens in it are as in [Table.Markdown].
 func ChangesMarkdown(changes []Change) string {
 	var b strings.Builder
-	b.WriteString("| d | portfolio | written | W-D-L | published | W-D-L | paper | W-D-L | what changes |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| d | portfolio | written | wins-draws-losses | published | wins-draws-losses | paper | wins-draws-losses | what changes |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i, c := range changes {
+		first, dim := i == 0 || changes[i-1].Dim != c.Dim, ""
+		if first {
+			dim = fmt.Sprint(c.Dim)
+		}
+		plain := func(cell Cell) string { return fmt.Sprintf("%.3f ± %.3f", cell.Mean, cell.Std) }
 		show := func(cell *Cell) string {
 			switch {
 			case cell == nil:
 				return "- | -"
-			case i == 0 || changes[i-1].Dim != c.Dim: // the first method
-				return fmt.Sprintf("%.4f±%.4f | ", cell.Mean, cell.Std)
+			case first: // has nobody to compare with
+				return plain(*cell) + " | "
 			}
-			return fmt.Sprintf("%.4f±%.4f | %v", cell.Mean, cell.Std, cell.WDL)
+			return fmt.Sprintf("%s | %v", plain(*cell), cell.WDL)
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", c.Dim, c.Method, show(&c.Written), show(&c.Published), show(c.Paper), c.Sentence)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", dim, c.Method, show(&c.Written), show(&c.Published), show(c.Paper), c.Sentence)
 	}
 	return unbroken(b.String())
 }
@@ -241,7 +246,7 @@ func (c Change) sentence(class, first string, before, after int) string {
 		why, tests = "evaluations are samples and the range is that of fewer solutions", "the noise turns"
 	}
 	s := "The mean stays"
-	if moved := fmt.Sprintf("%+.4f", c.Published.Mean-c.Written.Mean); moved != "+0.0000" && moved != "-0.0000" {
+	if moved := signed(c.Published.Mean-c.Written.Mean, 3); moved != signed(0, 3) {
 		s = fmt.Sprintf("The mean moves by %s, as %s", moved, why)
 	}
 	if before != after {

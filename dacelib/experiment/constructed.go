@@ -1,9 +1,11 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dace.local/dacelib/construct"
@@ -21,9 +23,12 @@ type Construction struct {
 	Portfolio portfolio.Portfolio
 }
 
+// tabled are the methods in the order of the paper's tables.
+var tabled = []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA"}
+
 // Constructed returns the finished constructions of a class at a scale, or at
-// any if scale is empty, in the folders that are in dir, in the order of their
-// names. A folder is named CLASS-METHOD-SCALE, with more behind it where there
+// any if scale is empty, in the folders that are in dir, in the order of the paper's
+// tables and of their names. A folder is named CLASS-METHOD-SCALE, with more behind it where there
 // are several: as dace construct is given it by -o.
 func Constructed(dir, class, scale string) ([]Construction, error) {
 	folders, err := os.ReadDir(dir)
@@ -55,6 +60,13 @@ func Constructed(dir, class, scale string) ([]Construction, error) {
 		}
 		found = append(found, c)
 	}
+	order := func(c Construction) int {
+		if i := slices.Index(tabled, c.Method); i >= 0 {
+			return i
+		}
+		return len(tabled)
+	}
+	slices.SortStableFunc(found, func(a, b Construction) int { return cmp.Compare(order(a), order(b)) })
 	return found, nil
 }
 

@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"dace.local/dacelib/brkga"
@@ -49,6 +50,14 @@ func TestConstructed(t *testing.T) {
 	}
 	if _, err := experiment.Constructed(filepath.Join(dir, "none"), "ccp", "paper"); err == nil {
 		t.Error("a folder that does not exist")
+	}
+	found, err = experiment.Constructed("../../notebooks/results", "ccp", "paper")
+	var names []string
+	for _, c := range found {
+		names = append(names, c.Portfolio.Name)
+	}
+	if want := []string{"DACE", "DACE (affine)", "CEPS", "GLOBAL", "PARHYDRA"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v; want the paper's order, %q", names, err, want)
 	}
 	for class, n := range map[string]int{"ccp": 5, "caop": 6} {
 		if all, err := experiment.PaperPortfolios(class); err != nil || len(all) != n || all[0].Name != "DACE (paper)" {

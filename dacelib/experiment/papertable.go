@@ -108,7 +108,7 @@ func (rows PaperRows) cells(bold bool) [][]string {
 			}
 		}
 		for k := 2; k < 4 && bold; k++ {
-			if text, best := strings.CutSuffix(line[k], " *"); best {
+			if text, best := strings.CutSuffix(line[k], bestMark); best {
 				line[k] = "**" + text + "**"
 			}
 		}
@@ -128,7 +128,7 @@ func baseName(label string) string {
 func (c Cell) text() string {
 	s := fmt.Sprintf("%.3f ± %.3f", c.Mean, c.Std)
 	if c.Best {
-		s += " *"
+		s += bestMark
 	}
 	return s
 }
@@ -180,7 +180,7 @@ func Agreement(t Table) string {
 	if len(apart) == 0 {
 		return "The paper has no numbers for these."
 	}
-	s := fmt.Sprintf("%s, %v: the means are at most %.4f from the paper's", t.Class, t.Reading, slices.Max(apart))
+	s := fmt.Sprintf("%s, %v: the means are at most %.3f from the paper's", t.Class, t.Reading, slices.Max(apart))
 	if len(inErrors) > 0 {
 		s += fmt.Sprintf(", and at most %.1f standard errors of such a difference", slices.Max(inErrors))
 	}

@@ -18,7 +18,7 @@ func TestBesidePaper(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got, want := experiment.Agreement(table), "ccp, published: the means are at most 0.0000 from the paper's, and at most 0.0 standard errors of such a difference; the order of the methods is the paper's in 2 of 2 dimensions, the majority of wins, draws and losses in 8 of 8 comparisons."; got != want {
+	if got, want := experiment.Agreement(table), "ccp, published: the means are at most 0.000 from the paper's, and at most 0.0 standard errors of such a difference; the order of the methods is the paper's in 2 of 2 dimensions, the majority of wins, draws and losses in 8 of 8 comparisons."; got != want {
 		t.Errorf("%s", got)
 	}
 	// Another method in the place of CEPS, a mean that changes the order, an
@@ -45,8 +45,17 @@ func TestBesidePaper(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+	// The same in a table of columns: three decimals, what is best marked or bold.
+	for text, want := range map[string]string{
+		table.String():   "d = 40             1.078 ± 0.025 *  1.064 ± 0.023  0.894 ± 0.020  0.923 ± 0.021  1.048 ± 0.023\nwins-draws-losses                   30-20-0",
+		table.Markdown(): "| d = 40 | **1.078 ± 0.025** | 1.064 ± 0.023 |",
+	} {
+		if !strings.Contains(text, want) || !strings.Contains(text, "~ not significantly different from it") {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
 	// 0.2999 / (0.0219 sqrt(2/50)) = 68.47
-	for _, want := range []string{"at most 0.2999 from", "at most 68.5 standard errors", "the paper's in 1 of 2 dimensions", "in 5 of 6 comparisons"} {
+	for _, want := range []string{"at most 0.300 from", "at most 68.5 standard errors", "the paper's in 1 of 2 dimensions", "in 5 of 6 comparisons"} {
 		if got := experiment.Agreement(table); !strings.Contains(got, want) {
 			t.Errorf("%s: no %q", got, want)
 		}

@@ -236,22 +236,23 @@ func moments(v []float64, reading run.Reading) (mean, std float64) {
 }
 
 // cells returns the table as text: a header, then two rows per dimension, first
-// the means and then the wins, draws and losses.
-func (t Table) cells() [][]string {
+// the means and then the wins, draws and losses. The best mean has a star, or is bold in
+// Markdown.
+func (t Table) cells(bold bool) [][]string {
 	head := []string{t.Class + ", " + t.Reading.String()}
 	out := [][]string{append(head, t.Methods...)}
 	for _, r := range t.Rows {
 		means := []string{fmt.Sprintf("d = %d", r.Dim)}
-		wdl := []string{"W-D-L"}
+		wdl := []string{"wins-draws-losses"}
 		for k, c := range r.Cells {
-			mark := ""
-			switch {
-			case c.Best:
-				mark = " *"
-			case c.AsGood:
-				mark = " ~"
+			text := c.text()
+			switch plain, best := strings.CutSuffix(text, bestMark); {
+			case best && bold:
+				text = "**" + plain + "**"
+			case !best && c.AsGood:
+				text += " ~"
 			}
-			means = append(means, fmt.Sprintf("%.4f±%.4f%s", c.Mean, c.Std, mark))
+			means = append(means, text)
 			if k == 0 {
 				wdl = append(wdl, "")
 			} else {
@@ -310,12 +311,20 @@ func paperDims(class string) map[int]bool {
 // in parentheses, on how many instances that is ahead, and the p value of the
 // signed-rank test over the instances with Holm's correction.
 func (t Table) String() string {
-	text := aligned(t.cells())
+	text := aligned(t.cells(false))
+	if len(t.Methods) > 1 {
+		text += "\n\n* largest mean; " + asGoodNote
+	}
 	if rows := t.baselineCells(); rows != nil {
 		text += "\n\n" + aligned(rows)
 	}
 	return text
 }
+
+const (
+	bestMark   = " *"
+	asGoodNote = "~ not significantly different from it"
+)
 
 // aligned returns rows as text in columns.
 func aligned(rows [][]string) string {
@@ -339,11 +348,14 @@ func aligned(rows [][]string) string {
 	return b.String()
 }
 
-// Markdown returns the same table in Markdown. The hyphens in wins, draws and
+// Markdown returns the same table in Markdown, with the best mean bold. The hyphens in wins, draws and
 // losses are U+2011 there, at which no line breaks, as a narrow column would put
 // 37-13-0 in two lines.
 func (t Table) Markdown() string {
-	text := markdown(t.cells())
+	text := markdown(t.cells(true))
+	if len(t.Methods) > 1 {
+		text += "\nBold: largest mean; " + asGoodNote + ".\n"
+	}
 	if rows := t.baselineCells(); rows != nil {
 		text += "\n" + markdown(rows)
 	}
@@ -383,16 +395,16 @@ func (t Table) LaTeX() string {
 	for _, r := range t.Rows {
 		fmt.Fprintf(&b, "$d = %d$", r.Dim)
 		for _, c := range r.Cells {
-			s := fmt.Sprintf(`$%.4f \pm %.4f$`, c.Mean, c.Std)
+			s := fmt.Sprintf(`$%.3f \pm %.3f$`, c.Mean, c.Std)
 			switch {
 			case c.Best:
-				s = fmt.Sprintf(`$\mathbf{%.4f} \pm %.4f$`, c.Mean, c.Std)
+				s = fmt.Sprintf(`$\mathbf{%.3f} \pm %.3f$`, c.Mean, c.Std)
 			case c.AsGood:
 				s = `\underline{` + s + "}"
 			}
 			b.WriteString(" & " + s)
 		}
-		b.WriteString(" \\\\\nW-D-L")
+		b.WriteString(" \\\\\nwins-draws-losses")
 		for k, c := range r.Cells {
 			b.WriteString(" & ")
 			if k > 0 {

@@ -8,6 +8,9 @@ import (
 
 // TestWrite checks that each table has a row for each size, with its growth.
 func TestWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var b strings.Builder
 	s := sizes{bits: []int{10, 12}, instances: []int{1, 2}, workers: []int{1, 2}, trials: []int{10, 20}, repeats: 1}
 	if err := write(context.Background(), &b, s, "a processor"); err != nil {

@@ -37,6 +37,7 @@ type settings struct {
 	class                                             string
 	d, evaluations, constructions, instances, repeats int
 	budget, training                                  int
+	unseen                                            uint64 // seed of the unseen instances
 	verbose, nirs                                     bool
 	file, only                                        string
 }
@@ -48,6 +49,7 @@ type record struct {
 	Evaluations  int               `json:"evaluations"`
 	Budget       int               `json:"budget"`
 	Training     int               `json:"training,omitempty"` // instances; 0 means 5
+	Unseen       uint64            `json:"unseen,omitempty"`   // their seed; 0 means 5000
 	Repeats      int               `json:"repeats"`
 	Method       string            `json:"method"`
 	Construction int               `json:"construction,omitempty"`
@@ -66,6 +68,7 @@ func main() {
 	flag.IntVar(&s.evaluations, "evaluations", 800, "evaluations of a member")
 	flag.IntVar(&s.constructions, "constructions", 5, "number of constructions")
 	flag.IntVar(&s.instances, "instances", 25, "number of unseen instances")
+	flag.Uint64Var(&s.unseen, "unseen", 5000, "seed of the unseen instances")
 	flag.IntVar(&s.repeats, "repeats", 10, "runs on an instance")
 	flag.IntVar(&s.budget, "budget", 500_000, "true evaluations of a construction at most")
 	flag.IntVar(&s.training, "training", 5, "number of training instances")
@@ -73,7 +76,17 @@ func main() {
 	flag.BoolVar(&s.nirs, "nirs", false, "also build portfolios by BEST's race on NIRs that the budget trains")
 	flag.BoolVar(&s.verbose, "v", false, "print the portfolios and the notes")
 	verdicts := flag.String("verdicts", "", "does what BEST says of its portfolio hold on unseen instances? With these numbers of runs; the file is one of verdicts")
+	why := flag.Bool("why", false, "what costs BEST its choice: the measure, the number of runs, or the training instances?")
 	flag.Parse()
+	if *why {
+		for _, s.class = range strings.Split(*classes, ",") {
+			if err := s.why(context.Background()); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
+		return
+	}
 	if *verdicts != "" {
 		if err := judge(context.Background(), s, *classes, *verdicts); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -194,7 +207,7 @@ func compare(ctx context.Context, s settings) error {
 // before.
 type tests struct {
 	settings
-	unseen  []problem.Problem
+	test    []problem.Problem
 	records []record
 	old     map[string]record
 }
@@ -202,7 +215,7 @@ type tests struct {
 func (s settings) tests(ctx context.Context) (*tests, error) {
 	t := &tests{settings: s, old: map[string]record{}}
 	var err error
-	if t.unseen, err = s.set(ctx, 5000, s.instances); err != nil || s.file == "" {
+	if t.test, err = s.set(ctx, s.unseen, s.instances); err != nil || s.file == "" {
 		return t, err
 	}
 	old, err := readLines[record](s.file)
@@ -254,17 +267,20 @@ func (s settings) means(ctx context.Context, name string, members []solver.Confi
 }
 
 func (r record) key() string {
-	return fmt.Sprint(r.Class, r.D, r.Evaluations, r.Budget, r.Repeats, r.Method, r.Construction, len(r.Means), r.Training)
+	return fmt.Sprint(r.Class, r.D, r.Evaluations, r.Budget, r.Repeats, r.Method, r.Construction, len(r.Means), r.Training, r.Unseen)
 }
 
 // run tests a portfolio, whose members build sets, unless there is a record.
 func (t *tests) run(ctx context.Context, method string, construction int, build func(r *record) error) error {
 	r := record{
 		Class: t.class, D: t.dim(), Evaluations: t.evaluations, Budget: t.budget, Repeats: t.repeats, Method: method, Construction: construction,
-		Means: make([]float64, len(t.unseen)),
+		Means: make([]float64, len(t.test)),
 	}
 	if t.training != 5 && construction > 0 {
 		r.Training = t.training
+	}
+	if t.unseen != 5000 {
+		r.Unseen = t.unseen
 	}
 	if t.only != "" && method != t.only {
 		return nil
@@ -277,7 +293,7 @@ func (t *tests) run(ctx context.Context, method string, construction int, build 
 		return err
 	}
 	var err error
-	if r.Means, err = t.means(ctx, method, r.Members, t.unseen); err != nil {
+	if r.Means, err = t.means(ctx, method, r.Members, t.test); err != nil {
 		return err
 	}
 	t.records = append(t.records, r)
