@@ -76,8 +76,9 @@ func Diagram(title string, groups []string, boxes []Box, arrows []Arrow) *plot.P
 	return p
 }
 
-// boxFillOf is the area of a box of group i.
-func boxFillOf(i int) color.Color { return tint(i, 0x30) }
+// boxFillOf is the area of a box of group i: of three groups each is darker than the one
+// before, so that they differ in grey print.
+func boxFillOf(i int) color.Color { return tint(i, []uint8{0x20, 0x58, 0x90}[i%3]) }
 
 const (
 	boxLetters  = 7.5 // points

@@ -269,7 +269,9 @@ func TestTicks(t *testing.T) {
 		{0, 1, "[0.0 0.2 0.4 0.6 0.8 1.0]"},
 		{-1, 1, "[−1.0 −0.5 0.0 0.5 1.0]"},
 		{0, 800, "[0 200 400 600 800]"},
-		{0, 10000, "[0 2000 4000 6000 8000 10,000]"},
+		{0, 8000, "[0 2000 4000 6000 8000]"},
+		{0, 10000, "[0 2,000 4,000 6,000 8,000 10,000]"},
+		{0, 2e7, "[0 5e6 1e7 1.5e7 2e7]"},
 		{1.0349, 1.0523, "[1.035 1.040 1.045 1.050]"},
 		{0, 2e-5, "[0 5e−6 1e−5 1.5e−5 2e−5]"},
 		{3, 3, "[]"},
@@ -300,4 +302,27 @@ func ExampleSave() {
 	info, err := os.Stat(path)
 	fmt.Println(info.Name(), info.Size() > 1000, err)
 	// Output: sine.pdf true <nil>
+}
+
+// The labels of a logarithmic axis have one form.
+func TestLogTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		want   string
+	}{
+		{1e3, 1e6, "[1,000 10,000 100,000 1,000,000]"},
+		{1e-3, 100, "[0.001 0.01 0.1 1 10 100]"},
+		{1e-4, 10, "[1e−4 1e−3 1e−2 1e−1 1e0 1e1]"},
+		{1, 9, "[1 2 5]"},
+	} {
+		var got []string
+		for _, k := range (figure.LogTicks{}).Ticks(c.lo, c.hi) {
+			if k.Label != "" {
+				got = append(got, k.Label)
+			}
+		}
+		if s := fmt.Sprint(got); s != c.want {
+			t.Errorf("[%v, %v]: %v, want %v", c.lo, c.hi, s, c.want)
+		}
+	}
 }

@@ -62,7 +62,7 @@ func addBoxes(p *plot.Plot, groups []Group, horizontal bool) []string {
 		if k < 0 {
 			k = len(kinds)
 			kinds = append(kinds, g.Kind)
-			keys = append(keys, key{g.Kind, patch(tint(k, boxAlpha))})
+			keys = append(keys, key{g.Kind, patch(boxFill(k))})
 		}
 		b := &box{at: float64(i), mark: g.Mark, k: k, beside: g.Beside, horizontal: horizontal}
 		if horizontal {
@@ -105,10 +105,13 @@ func nominal(p *plot.Plot, names []string) {
 const (
 	medianWidth = vg.Length(2.2)
 	besideColor = 6 // grey
-	boxAlpha    = 0x50
 )
 
 var barEdge = draw.LineStyle{Color: color.White, Width: vg.Points(0.5)}
+
+// boxFill is the area of the k-th colour's boxes: the second colour's are darker than the
+// first's and the third's between them, so that kinds differ in grey print.
+func boxFill(k int) color.Color { return tint(k, []uint8{0x40, 0xa0, 0x70}[k%3]) }
 
 // boxEdge is the style of the k-th colour's boxes.
 func boxEdge(k int) draw.LineStyle { return draw.LineStyle{Color: Color(k), Width: vg.Points(1.2)} }
@@ -163,7 +166,7 @@ func (b *box) Plot(c draw.Canvas, p *plot.Plot) {
 	half := min((next-x)*0.27, vg.Points(26))
 	q := func(f float64) vg.Length { return value(quantile(b.values, f)) }
 	edge := boxEdge(b.k)
-	fill, far := tint(b.k, boxAlpha), tint(b.k, 0xc0)
+	fill, far := boxFill(b.k), tint(b.k, 0xc0)
 	if b.beside {
 		fill, edge.Color = tint(b.k, 0x30), muted
 	}

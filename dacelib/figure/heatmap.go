@@ -75,8 +75,8 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 	if h.hi > h.lo {
 		decimals = max(0, int(math.Ceil(-math.Log10(h.hi-h.lo)))+2)
 	}
-	decimals = min(decimals, 6)
-	text := style(h.letters(tx(1)-tx(0), ty(1)-ty(0), decimals), ink, draw.XCenter, draw.YCenter)
+	numbers := formatOf(h.lo, h.hi, min(decimals, 6))
+	text := style(h.letters(tx(1)-tx(0), ty(1)-ty(0), numbers), ink, draw.XCenter, draw.YCenter)
 	cell := func(x0, y0, x1, y1 vg.Length, col color.Color) {
 		c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
 	}
@@ -99,7 +99,7 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 				if t > 0.6 {
 					text.Color = ink
 				}
-				c.FillText(text, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, number(v, decimals))
+				c.FillText(text, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, numbers.text(v))
 			}
 		}
 	}
@@ -125,14 +125,14 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 
 // letters returns the size in points of the numbers in cells of the given width
 // and height: at most 8, and 0 if not even 5 fits.
-func (h *heat) letters(width, height vg.Length, decimals int) float64 {
+func (h *heat) letters(width, height vg.Length, numbers format) float64 {
 	const most, least = 8, 5
 	sty := style(most, ink, draw.XCenter, draw.YCenter)
 	widest := vg.Length(0)
 	for _, row := range h.z {
 		for _, v := range row {
 			if ok(v) {
-				widest = max(widest, sty.Width(number(v, decimals)))
+				widest = max(widest, sty.Width(numbers.text(v)))
 			}
 		}
 	}

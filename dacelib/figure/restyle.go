@@ -241,7 +241,7 @@ func restylePlotter(p plot.Plotter, index func(plotter.XYs) int) plot.Plotter {
 	case *plotter.BoxPlot:
 		if isDefault(p.BoxStyle) && p.FillColor == nil {
 			b, edge := *p, boxEdge(0)
-			b.FillColor, b.BoxStyle, b.WhiskerStyle, b.MedianStyle = tint(0, boxAlpha), edge, edge, edge
+			b.FillColor, b.BoxStyle, b.WhiskerStyle, b.MedianStyle = boxFill(0), edge, edge, edge
 			b.MedianStyle.Width = medianWidth
 			b.GlyphStyle = draw.GlyphStyle{Color: tint(0, 0xc0), Radius: vg.Points(2), Shape: diamond{}}
 			return &b

@@ -36,33 +36,38 @@ func (t Ticks) Ticks(lo, hi float64) []plot.Tick {
 	if t.Whole {
 		step = max(step, 1)
 	}
-	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
-	tiny := max(math.Abs(lo), math.Abs(hi)) < 1e-3
+	f := formatOf(lo, hi, max(0, int(math.Ceil(-math.Log10(step)-1e-9))))
 	var out []plot.Tick
 	for k := math.Ceil(lo/step - 1e-9); k*step <= hi+1e-9*step; k++ {
-		t := plot.Tick{Value: k * step, Label: number(k*step, decimals)}
-		if tiny {
-			t.Label = power(k * step)
-		}
-		out = append(out, t)
+		out = append(out, plot.Tick{Value: k * step, Label: f.text(k * step)})
 	}
 	return out
 }
 
-// number formats v with the given number of decimals, thousands separated, and
-// a true minus.
-func number(v float64, decimals int) string {
-	if math.Abs(v) >= 1e7 {
+// A format writes the numbers of an axis, or of a heat map, alike.
+type format struct {
+	decimals int
+	// commas separates thousands; powers writes 2e−5.
+	commas, powers bool
+}
+
+// formatOf returns the format of numbers between lo and hi: with commas if one has more
+// than four digits before the point, so that years have none; as powers of ten if all
+// are tiny or one is huge.
+func formatOf(lo, hi float64, decimals int) format {
+	most := max(math.Abs(lo), math.Abs(hi))
+	return format{decimals, most >= 1e4, most < 1e-3 || most >= 1e7}
+}
+
+// text formats v with a true minus.
+func (f format) text(v float64) string {
+	if f.powers {
 		return power(v)
 	}
-	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
-	if whole, rest, _ := strings.Cut(s, "."); len(whole) > 4 {
-		s = whole[:len(whole)-3] + "," + whole[len(whole)-3:]
-		if len(whole) > 6 {
-			s = whole[:len(whole)-6] + "," + whole[len(whole)-6:len(whole)-3] + "," + whole[len(whole)-3:]
-		}
-		if rest != "" {
-			s += "." + rest
+	s := strconv.FormatFloat(math.Abs(v), 'f', f.decimals, 64)
+	if whole, _, _ := strings.Cut(s, "."); f.commas {
+		for at := len(whole) - 3; at > 0; at -= 3 {
+			s = s[:at] + "," + s[at:]
 		}
 	}
 	if v < 0 && strings.Trim(s, "0.,") != "" {
@@ -95,6 +100,8 @@ func (LogTicks) Ticks(lo, hi float64) []plot.Tick {
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	every := 1 + (last-first)/8
 	few := math.Floor(math.Log10(hi))-math.Ceil(math.Log10(lo)) < 1
+	f := formatOf(lo, hi, 0)
+	f.powers = false
 	var out []plot.Tick
 	for e := first; e <= last; e++ {
 		for m := 1; m <= 9; m++ {
@@ -104,14 +111,18 @@ func (LogTicks) Ticks(lo, hi float64) []plot.Tick {
 			}
 			t := plot.Tick{Value: v}
 			if m == 1 && e%every == 0 || few && (m == 2 || m == 5) {
-				t.Label = power(v)
-				if v >= 0.999e-3 && v < 1e7 {
-					t.Label = number(v, max(0, -e))
-				}
+				f.decimals = max(0, -e)
+				t.Label = f.text(v)
+				f.powers = f.powers || v < 0.999e-3 || v >= 1e7
 			}
 			if m == 1 || every == 1 {
 				out = append(out, t)
 			}
+		}
+	}
+	for i, t := range out {
+		if f.powers && t.Label != "" { // all in one form
+			out[i].Label = power(t.Value)
 		}
 	}
 	return out
