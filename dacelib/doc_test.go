@@ -17,7 +17,7 @@ import (
 func TestMap(t *testing.T) {
 	// Parts of a named package that are of use with it alone, or tools of the tests.
 	unnamed := map[string]bool{
-		"farm/farmtest": true, "farm/natsfarm": true, "farm/natsfarm/server": true, "docs": true, "figure/host": true, "files": true,
+		"farm/farmtest": true, "farm/natsfarm": true, "farm/natsfarm/server": true, "docs": true, "figure/host": true, "files": true, "files/disk": true,
 		"nir/graph": true,
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
