@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"go/types"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,11 +22,11 @@ import (
 	"dace.local/kernel/internal/toolchain/background"
 )
 
-// A session compiles functions that run long by itself, unless %compile off has
-// been said. A cell that has kept the processor busy long enough says which
-// functions its statements name; these are built one after the other at low
-// priority, also while the cell still runs, and take the place of the
-// interpreted ones before a later cell runs.
+// A session has functions, methods and loops of cells that run long compiled by the
+// toolchain, unless %compile off has been said. A cell that has kept the processor busy
+// long enough says which functions its statements name and which loops they are; these
+// are built one after the other at low priority, also while the cell still runs, and take
+// the place of the others before a later cell runs.
 
 // HotAfter is the processor time after which a kernel compiles a function by
 // itself, if its user has not said otherwise.
@@ -49,20 +51,25 @@ type automatic struct {
 	on    bool
 	spent map[string]time.Duration // processor time of the cells that name a function
 	funcs map[string]*hotFunc
-	known map[string]*types.Func // the functions of packages among them, as they are now
-	paths map[string]bool        // of what has been built
-	built int
-	queue []*hotFunc
-	busy  bool // a goroutine builds what is in the queue
+	known map[string]*types.Func  // those among them that can be hooked, as they are now
+	loops map[string]*check.Piece // loops of cells that have run
+	paths map[string]bool         // of what has been built
+	// literals are the function literals that variables of the session were given last, as
+	// declarations, and literalAt has the texts of all by where they stand.
+	literals  map[string]check.Piece
+	literalAt map[token.Pos]string
+	built     int
+	queue     []*hotFunc
+	busy      bool // a goroutine builds what is in the queue
 }
 
 // A hotFunc is a function that runs long.
 type hotFunc struct {
 	name      string
-	fetched   *types.Func   // of a package; nil for a cell's
+	fn        *types.Func   // nil for a loop
+	loop      *check.Piece  // of a cell's statements; nil for functions
 	uses      []*types.Func // of packages, that a cell's uses
-	native    *check.Native // what is built for that
-	text      string        // its declaration when it was looked at
+	native    *check.Native // what is built for it
 	path      string        // of the package that was built for it
 	done      chan struct{} // closed when it is built or refused
 	why       error         // why it stays interpreted, once done is closed
@@ -70,7 +77,8 @@ type hotFunc struct {
 }
 
 func (a *automatic) init(s *Session) {
-	a.s, a.spent, a.funcs, a.known, a.paths = s, map[string]time.Duration{}, map[string]*hotFunc{}, map[string]*types.Func{}, map[string]bool{}
+	a.s, a.spent, a.funcs, a.known, a.paths, a.loops = s, map[string]time.Duration{}, map[string]*hotFunc{}, map[string]*types.Func{}, map[string]bool{}, map[string]*check.Piece{}
+	a.literals, a.literalAt = map[string]check.Piece{}, map[token.Pos]string{}
 	a.on, a.after = s.opts.CompileAfter != 0, cmp.Or(s.opts.CompileAfter, HotAfter)
 	if a.patience = patience; a.after < 0 {
 		a.patience = math.MaxInt64
@@ -95,18 +103,17 @@ func (a *automatic) watch(c *check.Checked) (over func()) {
 	if !a.on {
 		return func() {}
 	}
-	var names []string
+	names := a.knowLoops(c)
 	for _, o := range c.Info.Uses {
 		f, ok := o.(*types.Func)
-		if !ok || f.Signature().Recv() != nil {
+		if !ok {
 			continue
 		}
-		name := f.Name()
-		if check.FetchedOf(f.Pkg()) != nil {
-			name = a.know(f)
-		} else if f.Pkg() != c.Next.Package {
+		ofCells := f.Pkg() == c.Next.Package
+		if t := receiver(f); f.Signature().Recv() != nil && (!ofCells || t == nil || types.IsInterface(t.Type())) || !ofCells && check.FetchedOf(f.Pkg()) == nil {
 			continue
 		}
+		name := a.know(f)
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -154,51 +161,23 @@ func (a *automatic) add(names []string, d time.Duration) {
 	}
 }
 
-// consider queues a function, or those that it calls if it cannot be compiled.
+// consider queues a function or a loop, or the functions that it calls if it cannot be
+// compiled.
 func (a *automatic) consider(name string, seen map[string]bool) {
-	if seen[name] || !a.on || strings.HasPrefix(name, check.PackageKey("")) {
+	if seen[name] || !a.on {
 		return
 	}
 	seen[name] = true
-	if f := a.known[name]; f != nil {
-		a.considerFetched(name, f, seen)
-		return
-	}
-	a.s.mu.Lock()
-	src, err := a.s.prog.Automatic(a.s.machine.Files(), name)
-	uses := a.s.prog.Uses(name)
-	a.s.mu.Unlock()
-	if errors.Is(err, check.ErrCompiled) {
-		return
-	}
-	h := a.funcs[name]
-	if h != nil && h.installed { // something that it uses has changed: count anew
-		h.installed, a.spent[name] = false, 0
-		delete(a.funcs, name)
-		return
-	}
-	switch {
-	case h != nil && (src == nil || h.text == src.Text()):
-	case src == nil:
-		h = refused(name, "", err)
-		a.funcs[name] = h
-	case a.built >= mostBuilt:
-		h = refused(name, src.Text(), fmt.Errorf("there are %d compiled functions already", mostBuilt))
-		a.funcs[name] = h
-	default:
-		a.built++
-		h = &hotFunc{name: name, text: src.Text()}
-		a.funcs[name] = h
-		a.enqueue(h)
-	}
-	if h.refused() {
-		a.considerUsed(h, uses, seen)
+	if pc := a.loops[name]; pc != nil {
+		a.considerLoop(name, pc)
+	} else if f := a.known[name]; f != nil {
+		a.considerHooked(name, f, seen)
 	}
 }
 
 // considerUsed considers what a function uses that stays interpreted.
-func (a *automatic) considerUsed(h *hotFunc, uses []string, seen map[string]bool) {
-	for _, used := range append(uses, a.usesFetched(h)...) {
+func (a *automatic) considerUsed(h *hotFunc, seen map[string]bool) {
+	for _, used := range a.usesHooked(h) {
 		a.consider(used, seen)
 	}
 }
@@ -224,8 +203,8 @@ func (h *hotFunc) refused() bool {
 	}
 }
 
-func refused(name, text string, why error) *hotFunc {
-	h := &hotFunc{name: name, text: text, done: make(chan struct{}), why: why}
+func refused(name string, why error) *hotFunc {
+	h := &hotFunc{name: name, done: make(chan struct{}), why: why}
 	close(h.done)
 	return h
 }
@@ -252,36 +231,43 @@ func (a *automatic) work() {
 		}
 		close(h.done)
 		if err != nil {
-			a.s.mu.Lock()
-			uses := a.s.prog.Uses(h.name)
-			a.s.mu.Unlock()
-			a.considerUsed(h, uses, map[string]bool{h.name: true})
+			a.considerUsed(h, map[string]bool{h.name: true})
 		}
 		a.mu.Unlock()
 	}
 }
 
-// build builds a function's plugin, without using it.
-func (a *automatic) build(h *hotFunc) (err error) {
+// build builds a plugin, without using it.
+func (a *automatic) build(h *hotFunc) error {
 	if err := a.s.compiled.Ready(); err != nil {
 		return err
 	}
-	var n *check.Native
-	if h.fetched != nil {
-		if n, err = a.flat(h); err != nil {
-			return err
-		}
-		h.native = n
-	} else {
-		_, c, err := a.check(h)
-		if err != nil {
-			return err
-		}
-		n = c.Natives[0]
+	n, err := a.native(h)
+	if err != nil {
+		return err
 	}
-	err = a.s.compiled.Prepare(a.ctx, n)
+	h.native = n
+	if err := a.aim(n); err != nil {
+		return err
+	}
+	if err = a.s.compiled.Prepare(a.ctx, n); err == nil && n.Layout {
+		err = a.s.compiled.Fits(n)
+	}
 	h.path = n.Path
 	return firstMessage(err)
+}
+
+// aim finds the types that a plugin is to have.
+func (a *automatic) aim(n *check.Native) error {
+	if len(n.Copies) == 0 {
+		return nil
+	}
+	release, err := a.s.concurrent.compiling.take(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return a.s.compiled.Aim(n)
 }
 
 // firstMessage returns the first message of an error.
@@ -291,34 +277,6 @@ func firstMessage(err error) error {
 		return errors.New(ce.List[0].Msg)
 	}
 	return err
-}
-
-// check returns the cell that declares a function as compiled.
-func (a *automatic) check(h *hotFunc) (*check.Source, *check.Checked, error) {
-	a.s.mu.Lock()
-	src, err := a.s.prog.Automatic(a.s.machine.Files(), h.name)
-	a.s.mu.Unlock()
-	if err != nil {
-		return nil, nil, err
-	}
-	if src.Text() != h.text {
-		return nil, nil, errors.New("it has been declared again")
-	}
-	c, err := a.s.checkCell(src)
-	switch {
-	case err != nil:
-		return nil, nil, firstMessage(err)
-	case len(c.Natives) != 1 || len(c.Notes) > 0:
-		return nil, nil, errors.New("a compiled cell uses it")
-	}
-	why := h.usesPackages(c.Natives[0])
-	if why == "" {
-		why = a.unfit(c.Natives[0])
-	}
-	if why != "" {
-		return nil, nil, errors.New(why)
-	}
-	return src, c, nil
 }
 
 // update installs the functions that have been built, before a cell of this text
@@ -331,36 +289,43 @@ func (a *automatic) update(ctx context.Context, text string) {
 	if on && !a.s.debugger.Attached() {
 		a.installBuilt(ctx, text)
 	} else {
-		a.revert(ctx)
+		a.revert()
+	}
+}
+
+// forget has the functions interpreted for good that use variables whose values are given
+// up: the compiled ones have the memory that these had.
+func (a *automatic) forget(names []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range a.funcs {
+		if !h.installed || !slices.ContainsFunc(names, func(n string) bool { return h.native.Vars[n] != nil }) {
+			continue
+		}
+		a.takeOut(h)
+		h.installed, h.why = false, errors.New("a variable that it uses has been deleted")
 	}
 }
 
 // revert has the installed functions interpreted again.
-func (a *automatic) revert(ctx context.Context) {
+func (a *automatic) revert() {
 	a.mu.Lock()
-	var names []string
-	for name, h := range a.funcs {
+	defer a.mu.Unlock()
+	for _, h := range a.funcs {
 		if h.installed {
-			names = append(names, name)
+			a.takeOut(h)
 		}
+		h.installed = false
 	}
-	a.mu.Unlock()
-	slices.Sort(names)
-	for _, name := range names {
-		if a.revertFetched(name) {
-			continue
-		}
-		a.s.mu.Lock()
-		src, err := a.s.prog.Interpreted(a.s.machine.Files(), name)
-		a.s.mu.Unlock()
-		if err == nil && a.s.runWith(ctx, src, false, discard{}, func([]any) {}) != nil {
-			continue // the cell was interrupted: the next one tries again
-		}
-		a.mu.Lock()
-		if h := a.funcs[name]; h != nil {
-			h.installed = false
-		}
-		a.mu.Unlock()
+}
+
+// takeOut has what was compiled for a function or a loop called no more.
+func (a *automatic) takeOut(h *hotFunc) {
+	if h.fn != nil {
+		a.s.hook(h.fn, reflect.Value{})
+	}
+	for _, m := range h.native.Methods {
+		a.s.compiled.Method(h.native.Copies[m.Copy].Of, m.Func.Name(), reflect.Value{})
 	}
 }
 
@@ -379,26 +344,28 @@ func (a *automatic) installBuilt(ctx context.Context, text string) {
 		return
 	}
 	reached := a.reached(text)
-	waiting = slices.DeleteFunc(waiting, func(h *hotFunc) bool { return !reached[h.reachedBy()] })
+	waiting = slices.DeleteFunc(waiting, func(h *hotFunc) bool {
+		if h.loop != nil {
+			return !h.in(text)
+		}
+		return !reached[h.reachedBy()]
+	})
 	slices.SortFunc(waiting, func(x, y *hotFunc) int { return strings.Compare(x.name, y.name) })
 	late := time.NewTimer(a.patience)
 	defer late.Stop()
 	for _, h := range waiting {
-		for ready := false; !ready; {
+		select {
+		case <-h.done:
 			a.mu.Lock()
-			done := h.done
+			refused := h.refused()
 			a.mu.Unlock()
-			select {
-			case <-done:
-				a.mu.Lock()
-				refused := h.refused()
-				a.mu.Unlock()
-				ready = refused || a.install(ctx, h)
-			case <-late.C:
-				return
-			case <-ctx.Done():
-				return
+			if !refused && h.fn != nil {
+				a.installHooked(h)
 			}
+		case <-late.C:
+			return
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -423,40 +390,6 @@ func (a *automatic) reached(text string) map[string]bool {
 		}
 	}
 	return names
-}
-
-// install declares a function as compiled, whose plugin has been built. It returns
-// false if the function is built again, since it uses one that has been compiled
-// meanwhile.
-func (a *automatic) install(ctx context.Context, h *hotFunc) bool {
-	if h.fetched != nil {
-		a.installFetched(h)
-		return true
-	}
-	src, c, err := a.check(h)
-	if err == nil {
-		err = firstMessage(a.s.compiled.Generate(c.Natives[0]))
-	}
-	if err == nil && c.Natives[0].Path != h.path {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		select {
-		case <-h.done:
-			a.enqueue(h)
-		default: // a concurrent cell has done so
-		}
-		return false
-	}
-	if err == nil {
-		err = a.s.runWith(ctx, src, false, discard{}, func([]any) {})
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err != nil && ctx.Err() == nil {
-		h.why = err
-	}
-	h.installed = err == nil
-	return true
 }
 
 // magic implements the magic %compile.
@@ -491,12 +424,12 @@ func (a *automatic) magic(_ context.Context, args []string, out engine.Outputs) 
 // list returns a line for each function that has run long.
 func (a *automatic) list() string {
 	var lines []string
-	for name, h := range a.funcs {
+	for _, h := range a.funcs {
 		state := "is being built"
 		select {
 		case <-h.done:
 			a.s.mu.Lock()
-			compiled := a.s.prog.IsAutomatic(name) || h.fetched != nil && h.installed && a.current(h.fetched)
+			compiled := h.installed && (h.fn == nil || a.current(h.fn))
 			a.s.mu.Unlock()
 			switch {
 			case h.why != nil:

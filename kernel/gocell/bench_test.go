@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +97,15 @@ func BenchmarkCell(b *testing.B) {
 	b.Run("execute", func(b *testing.B) {
 		for b.Loop() {
 			execute(b, s, 1000, cell)
+		}
+	})
+	b.Run("lines=1000", func(b *testing.B) {
+		var text strings.Builder
+		for i := range 125 {
+			fmt.Fprintf(&text, "func g%[1]d(list []float64, m map[string]int) (sum float64) {\n\tfor i, x := range list {\n\t\tif x > float64(m[fmt.Sprint(i)]) {\n\t\t\tsum += x * %[1]d\n\t\t}\n\t}\n\treturn math.Sqrt(sum)\n}\n", i)
+		}
+		for b.Loop() {
+			execute(b, s, 1000, text.String())
 		}
 	})
 }

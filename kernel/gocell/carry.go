@@ -45,8 +45,8 @@ func (s *Session) Carry(f any) (*Function, error) {
 	var out *Function
 	var needs *check.Needs
 	var err error
-	if name, at, ok := s.machine.Origin(v); ok {
-		// Compiled code may round x*y+z once where the interpreter rounds twice.
+	if name, at, ok := s.origin(v); ok {
+		// Compiled code may round x*y+z once where cells round twice.
 		out = &Function{Name: name, Interpret: fuses}
 		number, _ := cell.Number(at.Filename)
 		s.mu.Lock()
@@ -132,7 +132,7 @@ func (s *Session) variable(v *types.Var) (reflect.Value, bool) {
 		}
 		return p.Elem(), true
 	}
-	return s.machine.Global(cell.Mangle(v.Name()))
+	return s.global(v.Name())
 }
 
 // multiplyAdd is a sum of a product, which some processors' compilers round once.
@@ -140,8 +140,8 @@ func (s *Session) variable(v *types.Var) (reflect.Value, bool) {
 //go:noinline
 func multiplyAdd(x, y, z float64) float64 { return x*y + z }
 
-// fuses says that compiled code rounds such a sum once. The interpreter rounds
-// twice.
+// fuses says that compiled code rounds such a sum once. Cells that are not
+// compiled round twice.
 var fuses = multiplyAdd(1+math.Exp2(-30), 1-math.Exp2(-30), -1) != 0
 
 // A Made is what a function has become in another process.

@@ -36,9 +36,8 @@ type concurrent struct {
 	debugger             *debug.Debugger
 	keepStdin, keepStdio bool // see Options
 
-	// compiling is taken from the check of a cell until its own code begins: the
-	// checker's program, the lowering, the types, fetched packages and the
-	// interpreter's tables then change.
+	// compiling is taken from the check of a cell until its code is compiled: the
+	// checker's program, the types, fetched packages and the compiler then change.
 	compiling turn
 	// calling is taken while functions of widgets run, so that they run one
 	// after the other.
@@ -127,28 +126,6 @@ func (k *concurrent) runWatched(c *vm.Cell, run func() error) error {
 	asking.Wait()
 	if !k.keepStdio {
 		stdio.Output.Drain()
-	}
-	return err
-}
-
-// runCompiled runs a compiled cell, and releases the turn to compile when the
-// cell's own code begins.
-func (k *concurrent) runCompiled(c *vm.Cell, program *vm.Program, release func()) error {
-	over := make(chan struct{})
-	go func() {
-		select {
-		case <-c.Started():
-		case <-over:
-		}
-		release()
-	}()
-	err := k.runWatched(c, func() error { return k.machine.Run(c, program) })
-	close(over)
-	select {
-	case k.compiling <- struct{}{}:
-		k.machine.Prune()
-		<-k.compiling
-	default: // another cell is being compiled, and prunes when it has ended
 	}
 	return err
 }

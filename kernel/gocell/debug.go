@@ -12,16 +12,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/code"
 	"dace.local/kernel/gocell/internal/debug"
-	"dace.local/kernel/gocell/internal/lower"
-	"dace.local/kernel/gocell/internal/vm"
 )
 
 var _ engine.Debugger = (*Session)(nil)
@@ -78,12 +76,7 @@ func (h debugHost) File(path string) (text string, ok bool) {
 	return "", false
 }
 
-func (h debugHost) Trace(on bool) {
-	h.s.machine.Trace(on)
-	if on && h.s.own != nil {
-		h.s.attachedOwn()
-	}
-}
+func (h debugHost) Attached() { h.s.attached() }
 
 func (h debugHost) TypeName(t types.Type) string { return types.TypeString(t, check.ShortName) }
 
@@ -109,7 +102,7 @@ func (h debugHost) Places(text string) []debug.Place {
 		nodes = append(nodes, src.Body)
 	}
 	var list []debug.Place
-	for _, p := range lower.StopPlaces(fset, nodes...) {
+	for _, p := range debug.StopPlaces(fset, nodes...) {
 		list = append(list, debug.Place{Line: p.Line, Column: p.Column})
 	}
 	return list
@@ -130,7 +123,7 @@ func (h debugHost) Globals(ctx context.Context, stopped bool) []debug.Global {
 	}
 	for i := range list {
 		g := &list[i]
-		g.Value, _ = h.s.machine.Value(cell.Mangle(g.Name))
+		g.Value, _ = h.s.global(g.Name)
 		g.Why = inCompiledCell
 	}
 	return list
@@ -139,62 +132,39 @@ func (h debugHost) Globals(ctx context.Context, stopped bool) []debug.Global {
 // A within is code that is compiled as if it stood in a function.
 type within struct {
 	checked *check.Checked
-	program *vm.Program
-	// globals are the numbers of the global variables that stand for those that it
-	// uses, by their place among vars.
-	globals map[int]int
-	own     *ownWithin // where the session's own machine runs it
+	entry   *code.Entry
+	vars    map[int]*code.Var // that stand for the function's variables, by their place
 }
 
 // compileWithin compiles code that uses variables of a function besides the session's.
 // The caller has the turn to compile. Unless keep is set, the names that the code
 // declares are removed again.
-func (s *Session) compileWithin(code string, vars []*types.Var, keep bool) (w *within, err error) {
-	src, err := check.ParseCell(s.machine.Files(), cell.NewFile("expression"), "", code)
+func (s *Session) compileWithin(text string, vars []*types.Var, keep bool) (w *within, err error) {
+	src, err := check.ParseCell(s.machine.Files(), cell.NewFile("expression"), "", text)
 	if err != nil {
 		return nil, err
 	}
-	w = &within{globals: map[int]int{}}
+	w = &within{vars: map[int]*code.Var{}}
 	s.mu.Lock()
 	before, made := s.prog.Within(vars)
 	s.mu.Unlock()
 	if w.checked, err = s.checkWithin(before, src); err != nil {
 		return nil, err
 	}
-	names, locals := map[int]string{}, map[*types.Var]string{}
-	for i, v := range made {
-		if w.checked.Uses(v) {
-			names[i] = cell.Mark + "d" + strconv.Itoa(cell.NextNumber()) + "_" + v.Name()
-			locals[v] = names[i]
-		}
-	}
-	undo := s.keepNames()
+	undo := s.types.Snapshot()
 	defer func() {
 		if !keep || err != nil {
 			undo()
 		}
 	}()
 	defer compilerPanic(&err)
-	if s.own != nil {
-		w.own, err = s.withinOwn(w.checked, before, made)
-		return w, err
+	for i, v := range made {
+		if w.checked.Uses(v) {
+			w.vars[i] = s.runner.compiler.Alias(v)
+		}
 	}
-	s.types.Adopt(w.checked)
-	anchor := s.machine.Files().AddFile(cell.FileName(src.Number), -1, 1).Pos(0)
-	out, err := lower.Within(lowerEnv{s}, s.lowered, s.machine.Files(), w.checked, before, locals, false, anchor)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range out.Fresh {
-		s.machine.Names().Rename(cell.Mangle(v.Name()), cell.Mark+"old"+v.Name())
-	}
-	if w.program, err = s.machine.Compile(out.File); err != nil {
-		return nil, err
-	}
-	for i, name := range names {
-		w.globals[i] = s.machine.GlobalIndex(name)
-	}
-	return w, nil
+	w.entry, err = s.runner.compile(s, w.checked, before, false)
+	return w, s.positioned(err)
 }
 
 func (s *Session) checkWithin(p *check.Program, src *check.Source) (c *check.Checked, err error) {
@@ -208,20 +178,18 @@ func (s *Session) checkWithin(p *check.Program, src *check.Source) (c *check.Che
 	return p.Check(s.machine.Files(), src)
 }
 
-// bind makes the global variables that the code uses refer to the variables of a
-// function's call.
-func (w *within) bind(m *vm.Machine, values []reflect.Value) {
-	if w.own != nil {
-		w.own.bind(values)
-	}
-	for i, global := range w.globals {
-		m.Alias(global, values[i])
+// bind makes the code use the variables of a function's call.
+func (w *within) bind(values []reflect.Value) {
+	for i, v := range w.vars {
+		if values[i].IsValid() && values[i].CanAddr() {
+			v.P = values[i].Addr().UnsafePointer()
+		}
 	}
 }
 
 // runWithin runs code that compileWithin has compiled, and returns the values of
 // its last expression. The caller has the turn to compile; runWithin calls release
-// once it has compiled.
+// once the code begins.
 func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Value, out engine.Outputs, release func()) ([]any, error) {
 	if out == nil {
 		out = discard{}
@@ -237,20 +205,17 @@ func (s *Session) runWithin(ctx context.Context, w *within, values []reflect.Val
 	})
 	defer s.finish(run)
 	s.debugger.Begin(run)
-	run.Begin(func() { w.bind(s.machine, values) })
-	if w.own != nil {
-		if err := s.runWithinOwn(run, w, release); err != nil {
-			return nil, err
-		}
-	} else if err := s.runCompiled(run, w.program, release); err != nil {
-		return nil, s.runtimeError(run, err)
+	w.bind(values)
+	release()
+	if g, err := s.runner.run(s, run, w.checked.Source.Number, w.checked.Natives, w.entry); err != nil {
+		return nil, s.cellError(run, g, err, nil)
 	}
 	return result.get(), failure.get()
 }
 
 // codeWithin compiles code as compileWithin does, with its errors as messages.
-func (s *Session) codeWithin(code string, vars []*types.Var, keep bool) (*within, error) {
-	w, err := s.compileWithin(code, vars, keep)
+func (s *Session) codeWithin(text string, vars []*types.Var, keep bool) (*within, error) {
+	w, err := s.compileWithin(text, vars, keep)
 	if err != nil {
 		return nil, errors.New(s.compileError(0, err).Message)
 	}
@@ -303,11 +268,11 @@ func (h debugHost) Condition(ctx context.Context, expr string, vars []*types.Var
 	if !ok {
 		return nil, fmt.Errorf("%s is no condition", expr)
 	}
-	var mu sync.Mutex // the global variables are one set
+	var mu sync.Mutex // the variables of w are one set
 	return func(values []reflect.Value) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		w.bind(s.machine, values)
+		w.bind(values)
 		return holds()
 	}, nil
 }

@@ -26,7 +26,7 @@ type errorVar struct {
 }
 
 // note adds what a checked cell sets. It reads the cell's syntax as it was
-// typed, before it is lowered.
+// typed.
 func (vars errorVars) note(files *token.FileSet, c *check.Checked) {
 	isVar := func(x ast.Expr) (name string, isError, ok bool) {
 		id, isIdent := x.(*ast.Ident)
@@ -72,6 +72,9 @@ func (vars errorVars) note(files *token.FileSet, c *check.Checked) {
 // of returns the variables that a cell sets, or that an earlier cell has set
 // together with a variable that the cell uses, by name.
 func (vars errorVars) of(c *check.Checked) (names []string) {
+	if len(vars) == 0 {
+		return nil
+	}
 	used := map[string]bool{}
 	for _, n := range c.Nodes() {
 		ast.Inspect(n, func(n ast.Node) bool {

@@ -9,11 +9,8 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/compiled"
-	"dace.local/kernel/gocell/internal/lower"
-	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/internal/vm"
 )
 
@@ -35,9 +32,9 @@ func (s *Session) Execute(ctx context.Context, input engine.Cell, out engine.Out
 	s.begun.Do(func() { s.runStartFile(ctx, out) })
 	s.compiled.auto.update(ctx, text)
 	if s.opts.KeepOutputs && number > 0 {
-		var end func()
+		var end func(engine.Result, error)
 		out, end = s.shown.keep(number, out)
-		defer end()
+		defer func() { end(res, err) }()
 	}
 	if !input.Silent {
 		defer s.hooks(ctx, input, out)(&err)
@@ -115,49 +112,11 @@ func (s *Session) runWith(ctx context.Context, src *check.Source, isProgram bool
 		}
 	})
 	defer s.finishCell(run, out)
-	if len(src.Recalled) > 0 {
-		run.Begin(func() { s.recall(src.Recalled) })
-	}
-
 	if err := s.buildNatives(run, c, number, out); err != nil {
 		return err
 	}
 	s.errorVars.note(s.machine.Files(), c)
-	errorVars := s.errorVars.of(c)
-	if s.own != nil {
-		return s.runOwn(run, c, isProgram, release, errorVars, failure.get)
-	}
-	var at vm.Frame // the last expression, which compile rewrites
-	if src.Last != nil {
-		at.Pos = s.machine.Files().Position(src.Last.Pos())
-	}
-	program, undo, err := s.compile(c, isProgram)
-	if err != nil {
-		undo()
-		return s.compileError(number, err)
-	}
-	s.mu.Lock()
-	s.prog = c.Next
-	s.mu.Unlock()
-	over := s.compiled.auto.watch(c)
-	stop := magic.Start(ctx)
-	err = s.runCompiled(run, program, release)
-	stop()
-	over()
-	if err != nil {
-		e := s.runtimeError(run, err)
-		if e.Name == engine.Panic {
-			e.Traceback = append(e.Traceback, s.errorVars.unseen(s.machine.UnseenErrors(run), s.errorIn, errorVars, e.Message)...)
-		}
-		return e
-	}
-	if failed := failure.get(); failed != nil {
-		if err := ctx.Err(); err != nil && errors.Is(failed, err) {
-			return s.runtimeError(run, err) // the cell returned because it was interrupted
-		}
-		return s.failure([]vm.Frame{at}, vm.Failure{Err: failed})
-	}
-	return nil
+	return s.runCell(run, c, isProgram, release, s.errorVars.of(c), failure.get)
 }
 
 // buildNatives builds what a cell has the toolchain compile.
@@ -174,9 +133,9 @@ func (s *Session) buildNatives(run *vm.Cell, c *check.Checked, number int, out e
 	return nil
 }
 
-// errorIn returns the error that the interpreter's variable of a name holds.
+// errorIn returns the error that the variable of a name holds.
 func (s *Session) errorIn(name string) error {
-	if v, ok := s.machine.Global(cell.Mangle(name)); ok && v.CanInterface() {
+	if v, ok := s.global(name); ok && v.CanInterface() {
 		err, _ := v.Interface().(error)
 		return err
 	}
@@ -189,7 +148,6 @@ func (s *Session) checkWithOwn(ctx context.Context, src *check.Source, out engin
 	if err := s.reload(ctx, src); err != nil {
 		return nil, err
 	}
-	s.traceAgain()
 	c, err := s.checkCell(src)
 	for range 2 { // the session's modules, then one that they require
 		if err == nil || !s.useOwn(ctx, src, out) {
@@ -238,45 +196,9 @@ func (s *Session) checkCell(src *check.Source) (c *check.Checked, err error) {
 	return s.prog.Check(s.machine.Files(), src)
 }
 
-// compile rewrites a checked cell and compiles it with the interpreter. undo
-// restores the names and types from before the call; the caller calls it if
-// compile fails.
-func (s *Session) compile(c *check.Checked, isProgram bool) (prog *vm.Program, undo func(), err error) {
-	undo = s.keepNames()
-	defer compilerPanic(&err)
-	s.types.Adopt(c)
-	// A position in the cell for nodes that have no position of their own.
-	anchor := s.machine.Files().AddFile(cell.FileName(c.Source.Number), -1, 1).Pos(0)
-	out, err := lower.Cell(lowerEnv{s}, s.lowered, s.machine.Files(), c, s.prog, isProgram, anchor)
-	if err != nil {
-		return nil, undo, err
-	}
-	names := s.machine.Names()
-	for _, v := range out.Fresh {
-		names.Rename(cell.Mangle(v.Name()), cell.Mark+"old"+v.Name())
-	}
-	for n := range c.Redeclared {
-		names.Forget(cell.Mangle(n))
-	}
-	prog, err = s.machine.Compile(out.File)
-	return prog, undo, err
-}
-
-// keepNames takes a snapshot of the interpreter's names, the lowering's state
-// and the types. undo restores them.
-func (s *Session) keepNames() (undo func()) {
-	names, lowered, types := s.machine.Names().Snapshot(), s.lowered.Snapshot(), s.types.Snapshot()
-	return func() {
-		names()
-		lowered()
-		types()
-	}
-}
-
-// compilerPanic recovers a panic of the lowering or of the interpreter's
-// compiler and stores it in err. Functions defer it.
+// compilerPanic recovers a panic of the compiler and stores it in err. Functions defer it.
 func compilerPanic(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("the interpreter cannot compile it: %v", r)
+		*err = fmt.Errorf("the kernel cannot compile it: %v", r)
 	}
 }

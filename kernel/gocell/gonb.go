@@ -106,7 +106,7 @@ func (k *known) declaresCtx() bool {
 	return k.prog.Names["ctx"] != nil && k.prog.Names["ctx"].Cell != 0
 }
 
-func (h host) SetArgs(args []string) { h.s.packages.library.SetArgs(args) }
+func (h host) SetArgs(args []string) { h.s.library.SetArgs(args) }
 
 // functions returns the names of the functions that cells have declared.
 func (h host) functions() []string {

@@ -13,15 +13,15 @@ import (
 	"dace.local/kernel/internal/system/limits"
 )
 
-// TestInterrupt interrupts cells of every kind. Each must stop within a second
-// (longer on a busy machine), and the session and its closures must live on.
+// TestInterrupt interrupts cells of every kind. Each must stop, and the session and its
+// closures must live on.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct{ name, code, want string }{
 		{"loop", "for {\n}", "interrupted at In[2]:1;"},
 		{"line of a loop", "for i := 0; ; i++ {\n\tn = i }", "interrupted at In[2]:"},
 		{"function", "func spin() {\n\tn++\n\tfor { n++ }\n}\n\nspin()", "interrupted at In[2]:3;"},
 		{"closure", "f := func() {\n\tfor { n++ }\n}\nf()", "interrupted at In[2]:2;"},
-		{"deferring function", "func spin() {\n\tdefer func() {}()\n\tfor { n++ }\n}\n\nspin()", "interrupted at In[2]:6;"},
+		{"deferring function", "func spin() {\n\tdefer func() {}()\n\tfor { n++ }\n}\n\nspin()", "interrupted at In[2]:3;"},
 		{"loop with calls", "for i := 0; ; i++ {\n\tn = add(i)\n}", "interrupted"},
 		{"sleep", "n++\ntime.Sleep(time.Hour)", "interrupted at In[2]:2;"},
 		{"channel", "n++\n<-make(chan int)\nn++", "interrupted at In[2]:2;"},
@@ -30,14 +30,12 @@ func TestInterrupt(t *testing.T) {
 		{"select of two", "select {\ncase <-make(chan int):\ncase <-make(chan bool):\n}", "interrupted"},
 		{"range over a channel", "for range make(chan int) {\n}", "interrupted"},
 		{"recursion", "var f func(int) int\nf = func(n int) int { if n == 0 { return 0 }; return f(n-1) + f(n-1) }\nf(60)", "interrupted"},
-		{"mutex", "var mu sync.Mutex\nmu.Lock()\nmu.Lock()", "background"},
-		{"wait group", "var wg sync.WaitGroup\nwg.Add(1)\nwg.Wait()", "background"},
-		{"blocking read", "r, w, _ := os.Pipe()\nr.Read(make([]byte, 1))", "background"},
+		{"mutex", "var mu sync.Mutex\nmu.Lock()\nmu.Lock()", "interrupted at In[2]:3, inside a compiled call"},
+		{"wait group", "var wg sync.WaitGroup\nwg.Add(1)\nfunc wait() {\n\twg.Wait()\n}\n\nwait()", "interrupted at In[2]:4, inside a compiled call"},
+		{"blocking read", "r, w, _ := os.Pipe()\nr.Read(make([]byte, 1))", "interrupted at In[2]:2, inside a compiled call"},
+		{"call in a callback", "r, w, _ := os.Pipe()\nsync.OnceFunc(func() {\n\tr.Read(make([]byte, 1))\n})()", "interrupted at In[2]:3, inside a compiled call"},
 		{"context", "<-ctx.Done()\nn = 5", "interrupted"},
 	} {
-		if os.Getenv(MachineVariable) == "compile" && c.name == "deferring function" {
-			c.want = "interrupted at In[2]:3;" // it knows the loop, the interpreter the call
-		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s, err := New(Options{KeepStdio: true})
@@ -46,16 +44,14 @@ func TestInterrupt(t *testing.T) {
 			}
 			defer s.Close()
 			execute(t, s, 1, "n := 3\nadd := func(i int) int { return n + i }")
-			ctx, cancel := context.WithCancel(context.Background())
-			var at time.Time
-			go func() {
-				time.Sleep(100 * time.Millisecond)
-				at = time.Now()
+			for wait := 100 * time.Millisecond; ; wait *= 2 {
+				ctx, cancel := context.WithTimeout(t.Context(), wait)
+				_, err = s.Execute(ctx, engine.Cell{Number: 2, Code: c.code}, discard{})
 				cancel()
-			}()
-			_, err = s.Execute(ctx, engine.Cell{Number: 2, Code: c.code}, discard{})
-			if d := time.Since(at); d > 10*time.Second {
-				t.Errorf("stopped after %v", d)
+				// On a busy machine it may come while the cell is compiled.
+				if wait > time.Minute || !strings.Contains(c.want, " at ") || err == nil || strings.Contains(err.Error(), " at In[") {
+					break
+				}
 			}
 			if err == nil || !strings.Contains(err.Error(), engine.Interrupted) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)

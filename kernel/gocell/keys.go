@@ -168,7 +168,7 @@ func quotable(list []string) []string {
 func (s *Session) valueOf(x ast.Expr) (v reflect.Value) {
 	switch x := x.(type) {
 	case *ast.Ident:
-		v, _ = s.machine.Value(cell.Mangle(x.Name))
+		v, _ = s.global(x.Name)
 	case *ast.SelectorExpr:
 		v = s.valueOf(x.X)
 		if v.Kind() == reflect.Pointer {

@@ -1,7 +1,6 @@
 package gocell
 
 import (
-	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -13,23 +12,6 @@ import (
 // TestLateOutput checks that what a goroutine writes goes to the cell that has
 // started it, whichever runs.
 func TestLateOutput(t *testing.T) {
-	for _, machine := range []string{"", "compile"} {
-		t.Run(cmp.Or(machine, "interpreter"), func(t *testing.T) {
-			t.Setenv(MachineVariable, machine)
-			lateOutput(t)
-		})
-	}
-}
-
-// A lasting recorder counts the cells that end while goroutines of them go on.
-type lasting struct {
-	*enginetest.Recorder
-	ended int
-}
-
-func (l *lasting) Lasts() { l.ended++ }
-
-func lateOutput(t *testing.T) {
 	s := benchSession(t)
 	run := func(number int, code string) *lasting {
 		t.Helper()
@@ -58,8 +40,8 @@ go func() {
 	if first.ended != 1 || second.ended != 0 {
 		t.Errorf("goroutines go on: %d %d", first.ended, second.ended)
 	}
-	step, _ := s.machine.Global("step")
-	done, _ := s.machine.Global("done")
+	step, _ := s.global("step")
+	done, _ := s.global("done")
 	step.Interface().(chan bool) <- true
 	<-done.Interface().(chan bool)
 	if got, n := first.Text(enginetest.Stdout), len(first.Events()); got != "late 0\nlate 1\n" || n != 4 {
@@ -75,3 +57,11 @@ go func() {
 		t.Errorf("of the goroutine's end: %s", got)
 	}
 }
+
+// A lasting recorder counts the cells that end while goroutines of them go on.
+type lasting struct {
+	*enginetest.Recorder
+	ended int
+}
+
+func (l *lasting) Lasts() { l.ended++ }

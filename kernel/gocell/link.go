@@ -10,14 +10,11 @@ import (
 	"slices"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
-	"dace.local/kernel/gocell/internal/lower"
-	"dace.local/kernel/gocell/internal/vm"
 )
 
 // Declarations of fetched packages are linked on demand: before a cell is
-// compiled, the interpreter compiles the declarations that the cell uses and
+// compiled, the declarations that the cell uses are compiled, and
 // all that those depend on. A type brings its methods, a variable its
 // initializer, and the first declaration of a package brings the package's init
 // functions and the packages that it imports for side effects; of a package on disk also
@@ -32,7 +29,7 @@ type linkage struct {
 }
 
 // linkFor returns the declarations of fetched packages that a cell depends on
-// and that the interpreter has not compiled yet.
+// and that have not been compiled yet.
 func (g *fetched) linkFor(c *check.Checked) *linkage {
 	k := &linkage{map[*check.FetchedDecl]bool{}, map[*check.FetchedPackage]bool{}, g}
 	for _, d := range c.Source.File.Decls {
@@ -117,7 +114,8 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 	if len(k.decls) == 0 && len(k.packages) == 0 {
 		return nil
 	}
-	initialize, undo, err := s.linker(k)
+	undo := s.types.Snapshot()
+	initialize, err := s.linker(k)
 	if err != nil {
 		undo()
 		return s.linkError(err)
@@ -130,28 +128,12 @@ func (s *Session) link(ctx context.Context, c *check.Checked, out engine.Outputs
 		return e
 	}
 	for d := range k.decls {
-		s.fetched.linked[d], s.fetched.traced[d] = true, s.debugger.Attached()
+		s.fetched.linked[d] = true
 	}
 	for sp := range k.packages {
 		s.fetched.initialized[sp] = true
 	}
 	return nil
-}
-
-// linker compiles a linkage, and returns what initializes it.
-func (s *Session) linker(k *linkage) (initialize func(*vm.Cell) *engine.Error, undo func(), err error) {
-	if s.own != nil {
-		undo = s.keepNames()
-		initialize, err = s.linkOwn(k)
-		return initialize, undo, err
-	}
-	program, undo, err := s.compileLinkage(k)
-	return func(run *vm.Cell) *engine.Error {
-		if err := s.runWatched(run, func() error { return s.machine.Run(run, program) }); err != nil {
-			return s.runtimeError(run, err)
-		}
-		return nil
-	}, undo, err
 }
 
 // linkError returns the error of a cell that uses declarations which the
@@ -161,18 +143,4 @@ func (m *messages) linkError(err error) *engine.Error {
 	e.Message = "this cannot be interpreted: " + e.Message + "; " + check.InsteadCompile
 	e.Traceback = append(append([]string{bold + "what this cell uses of a fetched package cannot be interpreted:" + plain}, e.Traceback...), check.InsteadCompile)
 	return e
-}
-
-// compileLinkage lowers and compiles the declarations of a linkage, as compile
-// does those of a cell.
-func (s *Session) compileLinkage(k *linkage) (prog *vm.Program, undo func(), err error) {
-	undo = s.keepNames()
-	defer compilerPanic(&err)
-	at := s.machine.Files().AddFile("fetched/"+cell.FileBase, -1, 1).Pos(0)
-	file, err := lower.Fetched(lowerEnv{s}, s.lowered, s.machine.Files(), k.decls, k.packages, s.prog, at)
-	if err != nil {
-		return nil, undo, err
-	}
-	prog, err = s.machine.Compile(file)
-	return prog, undo, err
 }

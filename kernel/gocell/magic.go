@@ -38,6 +38,7 @@ func (s *Session) newMagics() *magic.Set {
 		magic.Magic{Name: "%stale", Usage: "%stale", Short: "lists the cells whose output does not follow from what is declared now", Doc: aboutStale, Run: words(s.listStale)},
 		magic.Magic{Name: "%store", Usage: "%store [-r|-d|-z] [NAME...]", Short: "keeps variables and functions for later sessions; -r brings them back", Doc: aboutStore,
 			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.store(c) }},
+		magic.Magic{Name: "%debug", Usage: "%debug [NUMBER] [GO]", Short: "shows the variables of the functions that the last panic has left", Doc: aboutDebug, Args: magic.Go, Run: s.postMortem},
 		magic.Magic{Name: "%fmt", Usage: "%fmt [on|off]", Short: "formats the cell as gofmt does, and runs the rest of it", Doc: aboutFormat, Run: s.format},
 		magic.Magic{Name: "%output", Usage: "%output [-f FILE] [CELL] [FROM-TO]", Short: "shows again what a cell has shown, and goes on while it runs", Doc: aboutOutput,
 			Run: func(c *magic.Call) (engine.Result, error) { return engine.Result{}, s.output(c.Ctx, c) }},
@@ -131,13 +132,14 @@ lock, a read of a pipe) is left to itself: its goroutine, and what it refers to,
 stay until the call returns.
 
 	%background`
-	aboutAutomatic = `It is on ("auto") unless it is switched off: a function that the cells' statements
-name, and that has kept the processor busy for 0.2 s in all, is built in the
-background and takes its place before the next cell that uses it. fib(30) takes
-longer, so that the second cell that calls it runs compiled.
-Functions that use a cell's own types, start goroutines, use channels, share a
-map, print, or call what the kernel replaces stay interpreted; "list" says why.
-All are interpreted after "off", and while a debugger is attached. At most 50 a
+	aboutAutomatic = `It is on ("auto") unless it is switched off: a function or method that the cells'
+statements name, or a loop among them, that has kept the processor busy for 0.2 s
+in all, is built in the background and takes its place before the next cell that
+uses it, or has the same loop. fib(30) takes longer, so that the second cell that
+calls it runs compiled.
+Values of a cell's own types in interfaces, goroutines and channels mean what they
+did: an interrupt ends their waiting, too. "list" says why what stays interpreted
+does. On macOS values of own types in interfaces do. All are interpreted after "off", and while a debugger is attached. At most 50 a
 session; none without Go and a C compiler. What a cell means does not depend on
 it. Without an argument it says what holds.
 
@@ -258,7 +260,7 @@ func (h host) Call(ctx context.Context, out engine.Outputs, f func()) error {
 	run := h.s.start(ctx, out, nil)
 	defer h.s.finish(run)
 	stop := magic.Start(ctx)
-	err := h.s.runWatched(run, func() error { return h.s.machine.Call(run, f) })
+	err := h.s.runWatched(run, func() error { return h.s.machine.Run(run, f) })
 	stop()
 	if err == nil {
 		return nil
@@ -267,22 +269,23 @@ func (h host) Call(ctx context.Context, out engine.Outputs, f func()) error {
 }
 
 func (h host) Surviving(f func(*testing.T)) func(*testing.T) {
-	return h.s.packages.library.SurvivingTest(f)
+	return h.s.library.SurvivingTest(f)
 }
 
 func (h host) Declared() []magic.Declared {
+	hooked := h.s.compiled.auto.hooked()
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	var list []magic.Declared
 	for name, e := range h.s.prog.Names {
-		if e.Cell == 0 || strings.Contains(name, cell.Mark) || h.s.results.made[name] {
+		if e.Cell == 0 || strings.Contains(name, cell.Mark) || h.s.results.has(name, e.Object) {
 			continue
 		}
 		d := magic.Declared{Name: name, Kind: "variable", Pos: e.Object.Pos()}
 		t := e.Object.Type()
 		switch e.Object.(type) {
 		case *types.Func:
-			d.Kind, d.Compiled = "function", check.OfNative(e.Object)
+			d.Kind, d.Compiled = "function", check.OfNative(e.Object) || hooked[e.Object]
 		case *types.TypeName:
 			d.Kind, t = "type", t.Underlying()
 		case *types.Const:
@@ -322,16 +325,18 @@ func (h host) Reset() {
 	defer h.s.mu.Unlock()
 	h.s.prog = h.s.prog.Emptied()
 	h.s.results.clear()
+	h.s.calamity.set(nil)
 	h.s.stale.clear()
 }
 
 // drop gives up the values of names. The caller has the turn to compile, and does not
 // hold known.mu: the machine may ask for a name.
 func (h host) drop(list []string) {
-	names := h.s.machine.Names()
+	h.s.compiled.auto.forget(list)
 	for _, name := range list {
-		h.s.machine.Drop(cell.Mangle(name))
-		names.Forget(cell.Mangle(name))
+		if v := h.s.named(name); v != nil {
+			h.s.runner.compiler.Drop(v)
+		}
 	}
 }
 

@@ -13,6 +13,8 @@ func TestUnknownMagic(t *testing.T) {
 	}
 	defer s.Close()
 	for _, c := range []struct{ code, want string }{
+		{"%pip install x", "unknown magic %pip: %get fetches modules"},
+		{"%%pdb\nx", "unknown magic %%pdb: %debug shows"},
 		{"%nosuch x", "In[1]:1:1: unknown magic %nosuch"},
 		{"\n// a comment\n  %nosuch x\nx := 1", "In[1]:3:3: unknown magic %nosuch"},
 		{"%%nosuch\nx := 1", "In[1]:1:1: unknown magic %%nosuch"},

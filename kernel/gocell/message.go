@@ -74,7 +74,7 @@ func (m *messages) compileError(number int, err error) *engine.Error {
 	return e
 }
 
-// placeRE matches an error of the interpreter that begins with a position in a
+// placeRE matches an error that begins with a position in a
 // cell.
 var placeRE = regexp.MustCompile(`(?s)^(.*?)(In\[-?\d+\]/_\.go):(\d+):(\d+): (.*)$`)
 
@@ -167,18 +167,18 @@ func (m *messages) runtimeError(c *vm.Cell, err error) *engine.Error {
 	}
 	switch {
 	case errors.Is(err, vm.ErrAbandoned):
-		return interrupted("the cell was interrupted, but it is inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again")
+		return m.interruptedAt(c.StoppedAt(), ", inside a compiled call that cannot be stopped: it goes on in the background; the session is yours again")
 	case errors.Is(err, vm.ErrConcurrent):
 		return interrupted("the cell was stopped together with one that ran beside it; what it did up to there is kept")
 	case errors.Is(err, vm.ErrStackOverflow):
-		return m.overflowError(c, frames, err)
+		return m.overflowError(frames, err)
 	case errors.Is(err, vm.ErrMemory):
 		debug.FreeOSMemory()
 		return &engine.Error{Name: outOfMemory, Message: err.Error(), Traceback: []string{bold + "OutOfMemory" + plain + ": " + err.Error()}}
 	case errors.Is(err, vm.ErrThreads):
 		return &engine.Error{Name: "OutOfThreads", Message: err.Error(), Traceback: []string{bold + "OutOfThreads" + plain + ": " + err.Error()}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return m.interruptedAt(c.StoppedAt())
+		return m.interruptedAt(c.StoppedAt(), "; what it did up to there is kept")
 	}
 	msg := cell.Clean(err.Error())
 	return &engine.Error{Name: "Error", Message: msg, Traceback: []string{bold + msg + plain}}
@@ -191,12 +191,12 @@ func (m *messages) failure(frames []vm.Frame, f vm.Failure) *engine.Error {
 }
 
 // interruptedAt returns the error of a cell that was interrupted at a line, where that is
-// known.
-func (m *messages) interruptedAt(p token.Position) *engine.Error {
+// known; what follows in the message is given.
+func (m *messages) interruptedAt(p token.Position, more string) *engine.Error {
 	if !p.IsValid() {
-		return interrupted("the cell was interrupted; what it did up to there is kept")
+		return interrupted("the cell was interrupted" + more)
 	}
-	e := interrupted(fmt.Sprintf("the cell was interrupted at %s:%d; what it did up to there is kept", cell.Name(p.Filename), p.Line))
+	e := interrupted(fmt.Sprintf("the cell was interrupted at %s:%d%s", cell.Name(p.Filename), p.Line, more))
 	e.Traceback = append(m.located(p, faint+"it was here"+plain), e.Traceback...)
 	return e
 }
@@ -207,12 +207,9 @@ func interrupted(msg string) *engine.Error {
 
 // overflowError returns the error of a cell that recursed until its stack was
 // used up.
-func (m *messages) overflowError(c *vm.Cell, frames []vm.Frame, err error) *engine.Error {
+func (m *messages) overflowError(frames []vm.Frame, err error) *engine.Error {
 	e := &engine.Error{Name: engine.Panic, Message: "stack overflow"}
-	switch at := c.At(); {
-	case at.IsValid():
-		e.Traceback = m.located(m.files.Position(at), faint+"in a recursive call"+plain)
-	case len(frames) > 0: // in a compiled cell
+	if len(frames) > 0 {
 		e.Traceback = m.located(frames[0].Pos, faint+"in "+plain+frames[0].Name+faint+", which calls itself"+plain)
 	}
 	e.Traceback = append(e.Traceback, bold+"runtime: "+plain+err.Error())
@@ -232,6 +229,9 @@ func (m *messages) foreignError(p *vm.ForeignPanic) []string {
 // goroutinePanicked writes to a cell's standard error that a panic has ended
 // one of its goroutines.
 func (m *messages) goroutinePanicked(c *vm.Cell, frames []vm.Frame, v any) {
+	if _, ok := v.(stopping); ok {
+		return
+	}
 	if e, ok := v.(vm.Exit); ok {
 		c.Outputs().Stderr(e.Error() + " in a goroutine: the goroutine has ended\n")
 		return

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/scanner"
 	"go/token"
 	"go/types"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +20,6 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
-	"dace.local/kernel/gocell/internal/lower"
 	"dace.local/kernel/gocell/internal/magic"
 	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/internal/toolchain/module"
@@ -35,20 +32,19 @@ import (
 
 // onDisk is what a session has of modules on disk.
 type onDisk struct {
-	root    string                      // the go.work or go.mod above the folder in which the session began, or ""
-	used    bool                        // it has been tried
-	failure string                      // why it cannot be used, or ""
-	modules []module.Module             // guarded by known.mu
-	off     bool                        // %autoreload off
-	noted   map[string]bool             // conflicts that the user has been told of
-	relink  map[string]map[string]bool  // what is linked with the next cell, by path and name
-	traced  map[*check.FetchedDecl]bool // linked with stops for a debugger
+	root    string                     // the go.work or go.mod above the folder in which the session began, or ""
+	used    bool                       // it has been tried
+	failure string                     // why it cannot be used, or ""
+	modules []module.Module            // guarded by known.mu
+	off     bool                       // %autoreload off
+	noted   map[string]bool            // conflicts that the user has been told of
+	relink  map[string]map[string]bool // what is linked with the next cell, by path and name
 }
 
 // findRoot notes the module or workspace that the session starts in. The kernel's own
 // module is none: what it offers is compiled in.
 func (o *onDisk) findRoot() {
-	o.noted, o.relink, o.traced = map[string]bool{}, map[string]map[string]bool{}, map[*check.FetchedDecl]bool{}
+	o.noted, o.relink = map[string]bool{}, map[string]map[string]bool{}
 	if dir, err := os.Getwd(); err == nil {
 		o.root = module.Find(dir)
 	}
@@ -321,43 +317,6 @@ func (g *fetched) linkAgain(old []*check.FetchedPackage) {
 			delete(g.linked, d)
 		}
 		delete(g.initialized, sp)
-	}
-}
-
-// traceAgain has functions of packages on disk that were linked before a debugger came
-// linked again, with stops, and what calls them compiled again.
-func (s *Session) traceAgain() {
-	g := &s.fetched
-	if !s.debugger.Attached() || s.own != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	names := s.machine.Names()
-	paths := map[string]bool{}
-	for d := range g.linked {
-		if d.Owner.Module.Folder == "" || g.traced[d] || s.prog.Importer.Source(d.Owner.ImportPath) != d.Owner {
-			continue
-		}
-		for _, n := range d.Nodes {
-			f, ok := n.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			paths[d.Owner.ImportPath] = true
-			g.again(d.Owner.ImportPath, d.Objects[0].Name())
-			delete(g.linked, d)
-			if fn, ok := d.Objects[0].(*types.Func); ok {
-				made, _ := check.GeneratedName(fn)
-				names.Forget(made)
-				names.Forget(lower.HookName(fn))
-			} else if t, ok := d.Objects[0].Type().(*types.Named); ok {
-				names.Forget(s.types.MethodName(t, f.Name.Name))
-			}
-		}
-	}
-	if len(paths) > 0 {
-		s.prog = s.prog.Relinked(slices.Sorted(maps.Keys(paths)))
 	}
 }
 

@@ -68,8 +68,8 @@ type keptEvent struct {
 }
 
 // keep returns outputs that keep what a cell shows and pass it on, and the function
-// that ends the cell.
-func (o *outputs) keep(number int, out engine.Outputs) (engine.Outputs, func()) {
+// that ends the cell with its result.
+func (o *outputs) keep(number int, out engine.Outputs) (engine.Outputs, func(engine.Result, error)) {
 	k := &kept{number: number, running: true}
 	o.mu.Lock()
 	if o.cells == nil {
@@ -86,9 +86,9 @@ func (o *outputs) keep(number int, out engine.Outputs) (engine.Outputs, func()) 
 	o.mu.Unlock()
 	w := &keeping{Outputs: out, of: o, kept: k}
 	if _, ok := out.(engine.ClientOutputs); ok {
-		return keepingClient{w}, w.end
+		return keepingClient{w}, w.result
 	}
-	return w, w.end
+	return w, w.result
 }
 
 // drop forgets a cell; o.mu is held.
@@ -252,6 +252,16 @@ func (w *keeping) Display(b engine.Bundle, id string) {
 func (w *keeping) Update(b engine.Bundle, id string) {
 	w.kept.show(b, id, true)
 	w.Outputs.Update(b, id)
+}
+
+// result keeps a cell's value or error, which the client gets by itself, and ends the cell.
+func (w *keeping) result(res engine.Result, err error) {
+	if failed := (*engine.Error)(nil); errors.As(err, &failed) {
+		w.of.grow(w.kept.write(strings.Join(failed.Traceback, "\n")+"\n", true))
+	} else if !res.Value.Empty() {
+		w.kept.show(res.Value, "", false)
+	}
+	w.end()
 }
 
 // end sends the end of what has not been sent.

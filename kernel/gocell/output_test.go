@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
@@ -64,8 +65,44 @@ display.Markdown("**done**")`)
 	if text, shows := shownBy(t, s, 5, "%output"); text != "short\n" || len(shows) != 1 || shows[0] != "*a*" {
 		t.Errorf("%q %q", text, shows)
 	}
+	shownBy(t, s, 7, "fmt.Println(\"before\")\n6 * 7")
+	if text, shows := shownBy(t, s, 8, "%output"); text != "before\n" || len(shows) != 1 || shows[0] != "42" {
+		t.Errorf("of a value: %q %q", text, shows)
+	}
+	runCell(s, 9, "fmt.Println(\"before\")\npanic(\"at last\")", time.Minute)
+	if text, shows := shownBy(t, s, 10, "%output 9"); !strings.HasPrefix(text, "before\n") || !strings.Contains(text, "at last") || len(shows) != 0 {
+		t.Errorf("of a panic: %q %q", text, shows)
+	}
 	if got := runCell(s, 6, "%output 77", 0); !strings.Contains(got, "nothing is kept of cell 77") {
 		t.Errorf("%q", got)
+	}
+}
+
+// Goroutines that print into two areas at the same time do not mix their lines.
+func TestTwoAreas(t *testing.T) {
+	s := sessionWith(t, Options{KeepStdio: true})
+	_, displays := shownBy(t, s, 1, `areas := []*widget.Area{widget.Output(), widget.Output()}
+var group sync.WaitGroup
+for i, a := range areas {
+	group.Go(func() {
+		a.Run(func() {
+			for k := range 50 {
+				fmt.Println("area", i, "line", k)
+				runtime.Gosched()
+			}
+		})
+	})
+}
+group.Wait()
+widget.VBox(areas[0], areas[1])`)
+	want := ""
+	for i := range 2 {
+		for k := range 50 {
+			want += fmt.Sprintln("area", i, "line", k)
+		}
+	}
+	if len(displays) != 1 || !strings.HasPrefix(displays[0], want) {
+		t.Errorf("%d displays: %q", len(displays), displays)
 	}
 }
 

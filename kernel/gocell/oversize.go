@@ -1,7 +1,7 @@
 package gocell
 
 import (
-	"fmt"
+	"errors"
 	"go/ast"
 	"go/constant"
 	"go/scanner"
@@ -9,15 +9,19 @@ import (
 	"go/types"
 
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // oversized returns an error for the variables and values of a checked cell
 // that are larger than the memory: arrays, since everything else grows while
-// the cell runs. The interpreter allocates a variable before the cell begins.
+// the cell runs. A variable is allocated before the cell begins.
 func (s *Session) oversized(c *check.Checked) error {
 	e := &check.Error{}
-	refuse := func(pos token.Pos, what string, t types.Type) {
-		if err := s.machine.Lacks(what, sizeOf(t)); err != nil {
+	known := sizes{}
+	refuse := func(pos token.Pos, t types.Type, what func() string) {
+		var err *vm.SizeError
+		if errors.As(s.machine.Lacks("", known.of(t)), &err) {
+			err.What = what()
 			e.List = append(e.List, &scanner.Error{Pos: s.machine.Files().Position(pos), Msg: err.Error()})
 		}
 	}
@@ -37,10 +41,10 @@ func (s *Session) oversized(c *check.Checked) error {
 
 // oversizedIn calls refuse with the types of the variables and values that some
 // checked code has.
-func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), qualify types.Qualifier) {
+func oversizedIn(info *types.Info, refuse func(at token.Pos, t types.Type, what func() string), qualify types.Qualifier) {
 	for id, o := range info.Defs {
 		if v, ok := o.(*types.Var); ok && !v.IsField() {
-			refuse(id.Pos(), fmt.Sprintf("the variable %s", id.Name), v.Type())
+			refuse(id.Pos(), v.Type(), func() string { return "the variable " + id.Name })
 		}
 	}
 	for x, tv := range info.Types {
@@ -50,12 +54,12 @@ func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), q
 			if s, ok := core(t).(*types.Slice); ok {
 				t = types.NewArray(s.Elem(), lengthOf(info, x))
 			}
-			refuse(x.Pos(), "a value of type "+types.TypeString(tv.Type, qualify), t)
+			refuse(x.Pos(), t, func() string { return "a value of type " + types.TypeString(tv.Type, qualify) })
 		case *ast.CallExpr:
 			if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && len(x.Args) == 1 {
 				if b, ok := info.Uses[id].(*types.Builtin); ok && b.Name() == "new" {
 					if p, ok := tv.Type.Underlying().(*types.Pointer); ok {
-						refuse(x.Pos(), "new("+types.TypeString(p.Elem(), qualify)+")", p.Elem())
+						refuse(x.Pos(), p.Elem(), func() string { return "new(" + types.TypeString(p.Elem(), qualify) + ")" })
 					}
 				}
 			}
@@ -63,7 +67,7 @@ func oversizedIn(info *types.Info, refuse func(token.Pos, string, types.Type), q
 	}
 	for id, inst := range info.Instances {
 		for t := range inst.TypeArgs.Types() {
-			refuse(id.Pos(), "a value of type "+types.TypeString(t, qualify), t)
+			refuse(id.Pos(), t, func() string { return "a value of type " + types.TypeString(t, qualify) })
 		}
 	}
 }
@@ -93,13 +97,11 @@ func lengthOf(info *types.Info, lit *ast.CompositeLit) int64 {
 	return length
 }
 
-// sizeOf returns about how many bytes a value of a type takes, as a number that
-// cannot overflow. It is exact for arrays of numbers.
-func sizeOf(t types.Type) float64 { return make(sizes).of(t) }
-
 // sizes holds the sizes of structs: a type may mention one very often.
 type sizes map[*types.Struct]float64
 
+// of returns about how many bytes a value of a type takes, as a number that
+// cannot overflow. It is exact for arrays of numbers.
 func (s sizes) of(t types.Type) float64 {
 	switch u := t.Underlying().(type) {
 	case *types.Array:

@@ -30,7 +30,7 @@ func (h host) Profile(ctx context.Context, at token.Position, run func(context.C
 		pprof.StopCPUProfile()
 		return nil, errors.New("another profile is being taken")
 	}
-	end := h.s.sampleOwn(sampler)
+	end := h.s.sample(sampler)
 	first := []profile.Frame{{Function: "main", File: cell.Name(at.Filename), Line: at.Line}}
 	err := run(ctx)
 	end()
@@ -135,7 +135,7 @@ func (j *joiner) ofSpan(span *vm.Span, list []profile.RawSample) (samples []prof
 // library in which it was taken. A span ends with one of the lines that ran in it; that
 // a compiled function runs is known for each sample, and so which line calls it.
 func (j *joiner) ofSample(span *vm.Span, outer, stack []profile.Frame) profile.Sample {
-	i := slices.IndexFunc(stack, func(f profile.Frame) bool { return ofInterpreter(f.Function) })
+	i := slices.IndexFunc(stack, func(f profile.Frame) bool { return ofCells(f.Function) })
 	own := i < 0 // a goroutine that a library has started
 	if own {
 		i = len(stack)
@@ -181,10 +181,10 @@ func linesOf(list []profile.Frame) []profile.Frame {
 	return slices.DeleteFunc(slices.Clone(list), func(f profile.Frame) bool { _, ok := cell.Number(f.File); return !ok })
 }
 
-// ofInterpreter reports whether a function on a stack is what calls compiled functions
-// for the interpreter.
-func ofInterpreter(function string) bool {
-	return vm.IsInterpreter(function) || strings.HasPrefix(function, "reflect.Value.") || strings.HasPrefix(function, "reflect.call") ||
+// ofCells reports whether a function on a stack is what runs cells, or calls compiled
+// functions for them.
+func ofCells(function string) bool {
+	return vm.IsCode(function) || strings.HasPrefix(function, "reflect.Value.") || strings.HasPrefix(function, "reflect.call") ||
 		strings.HasPrefix(function, buildinfo.Path("kernel/gocell/internal/")) || strings.HasPrefix(function, buildinfo.Path("kernel/gocell/rtype."))
 }
 

@@ -49,20 +49,10 @@ func profiled(t *testing.T, cells ...string) (own, total map[string]int) {
 // an earlier cell has declared, of a library's call the line that calls, of goroutines
 // their own lines below that which starts them. Who waits uses none.
 func TestProfile(t *testing.T) {
-	steps, ownSteps, megabytes := 8_000_000, 8_000_000, 10
+	steps, megabytes := 8_000_000, 10
 	if raceDetector { // as many samples, so that chance does not decide
-		steps, ownSteps, megabytes = 500_000, 1_500_000, 40
+		steps, megabytes = 1_500_000, 40
 	}
-	t.Run("interpreter", func(t *testing.T) { profileLines(t, steps, megabytes) })
-	t.Run("own machine", func(t *testing.T) {
-		t.Setenv(MachineVariable, "compile")
-		profileLines(t, ownSteps, megabytes)
-	})
-}
-
-// profileLines checks the profile of two loops of some steps, and of a library's call on
-// some megabytes.
-func profileLines(t *testing.T, steps, megabytes int) {
 	own, total := profiled(t, `func slow(n int) (s int) {
 	for i := 0; i < n; i++ {
 		s += i % 7
@@ -103,14 +93,6 @@ z := <-done`, steps, megabytes))
 // Functions of cells that a library calls, in goroutines of its own, have their time
 // below the line that calls the library.
 func TestProfileCallbacks(t *testing.T) {
-	t.Run("interpreter", profileCallbacks)
-	t.Run("own machine", func(t *testing.T) {
-		t.Setenv(MachineVariable, "compile")
-		profileCallbacks(t)
-	})
-}
-
-func profileCallbacks(t *testing.T) {
 	own, total := profiled(t, `%%prun
 leading := problem.FromFunc("leading ones", 30, func(x []bool) float64 {
 	n := 0.0
@@ -196,7 +178,7 @@ func TestJoin(t *testing.T) {
 		}
 		return r
 	}
-	const steps = "dace.local/kernel/gocell/internal/vm.(*Sampler).run"
+	const steps = "dace.local/kernel/gocell/internal/code.(*G).call"
 	times := map[string]int64{}
 	for _, s := range j.join([]profile.RawSample{
 		sample("0", 10*profile.Period, "cells.fast", "reflect.Value.call", steps),

@@ -1,16 +1,18 @@
 package gocell
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/vm"
 )
 
 // mostResults is how many results of cells are kept for _ and Out: the latest.
@@ -27,9 +29,9 @@ type result struct {
 type results struct {
 	mu   sync.Mutex // guards list
 	list []result   // the oldest first
-	// made holds the names of variables that stand for results and texts of cells. It
-	// is guarded by known.mu.
-	made map[string]bool
+	// made holds the variables that stand for results and texts of cells, by their
+	// names. It is guarded by known.mu.
+	made map[string]types.Object
 }
 
 // note keeps the values of a cell's last expression. Several values are one, a []any.
@@ -102,6 +104,18 @@ func (r recalling) Outs(at token.Pos) *types.Var {
 	return r.variable("Out", types.NewMap(types.Typ[types.Int], types.Universe.Lookup("any").Type()), at)
 }
 
+func (r recalling) OutOf(at token.Pos) *types.Var {
+	if r.s.declaredByCells(outOf) {
+		return nil
+	}
+	param := types.NewTuple(types.NewParam(at, nil, "", types.Typ[types.Int]))
+	value := types.NewTuple(types.NewParam(at, nil, "", types.Universe.Lookup("any").Type()))
+	return r.variable(outOf, types.NewSignatureType(nil, nil, nil, param, value, false), at)
+}
+
+// outOf is the name of the function that returns the result of a cell.
+const outOf = "_Out"
+
 func (r recalling) result(x result, ok bool, at token.Pos) *types.Var {
 	if !ok {
 		return nil
@@ -118,10 +132,11 @@ func (r recalling) variable(name string, t types.Type, at token.Pos) *types.Var 
 		return v
 	}
 	if r.s.results.made == nil {
-		r.s.results.made = map[string]bool{}
+		r.s.results.made = map[string]types.Object{}
 	}
-	r.s.results.made[name] = true
-	return types.NewVar(at, r.s.prog.Package, name, t)
+	v := types.NewVar(at, r.s.prog.Package, name, t)
+	r.s.results.made[name] = v
+	return v
 }
 
 // declaredByCells reports whether a cell has declared a name, so that it does not stand
@@ -129,14 +144,22 @@ func (r recalling) variable(name string, t types.Type, at token.Pos) *types.Var 
 func (s *Session) declaredByCells(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.prog.Names[name] != nil && !s.results.made[name]
+	e := s.prog.Names[name]
+	return e != nil && !s.results.has(name, e.Object)
+}
+
+// has reports whether an object of a name stands for results or texts of cells. (The
+// type of a single result may have been declared anew, and with it the variable.)
+func (r *results) has(name string, o types.Object) bool {
+	v := r.made[name]
+	return v != nil && (v == o || name[0] == '_')
 }
 
 // recall gives variables that stand for results their values, as the cell's own code
 // begins.
 func (s *Session) recall(vars []*types.Var) {
 	for _, v := range vars {
-		place, ok := s.machine.Global(cell.Mangle(v.Name()))
+		place, ok := s.global(v.Name())
 		if !ok || !place.CanSet() {
 			continue
 		}
@@ -146,6 +169,8 @@ func (s *Session) recall(vars []*types.Var) {
 			value = s.inputs()
 		case v.Name() == "Out":
 			value = s.results.all()
+		case v.Name() == outOf:
+			value = s.results.of
 		case err == nil:
 			x, _ := s.results.find(func(_ int, x result) bool { return x.number == number })
 			value = x.value
@@ -163,6 +188,33 @@ func (k *known) inputs() map[int]string {
 	texts := maps.Clone(k.texts)
 	maps.DeleteFunc(texts, func(number int, _ string) bool { return number <= 0 })
 	return texts
+}
+
+// of returns the result of a cell. Where there is none, the running cell fails.
+func (r *results) of(number int) any {
+	x, ok := r.find(func(_ int, x result) bool { return x.number == number })
+	if !ok {
+		vm.Must(r.lacks(number))
+	}
+	return x.value
+}
+
+// lacks returns the error that there is no result of a cell, with those that there are.
+func (r *results) lacks(number int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.list) == 0 {
+		return fmt.Errorf("there is no Out[%d]: no cell has shown a value yet", number)
+	}
+	var list []string
+	for i, x := range r.list {
+		if last := len(r.list) - 1; i < 3 || i > last-7 {
+			list = append(list, strconv.Itoa(x.number))
+		} else if i == 3 {
+			list = append(list, "...")
+		}
+	}
+	return fmt.Errorf("there is no Out[%d]: there are values of the cells %s", number, strings.Join(list, ", "))
 }
 
 // all returns the results by the numbers of their cells.

@@ -7,22 +7,18 @@ import (
 	"go/types"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/compiled"
 	"dace.local/kernel/gocell/internal/debug"
-	"dace.local/kernel/gocell/internal/lower"
 	"dace.local/kernel/gocell/internal/mirror"
 	"dace.local/kernel/gocell/internal/std"
 	"dace.local/kernel/gocell/internal/stdio"
 	"dace.local/kernel/gocell/internal/vm"
-	"dace.local/kernel/gocell/symbols"
 	"dace.local/kernel/internal/live"
 	"dace.local/kernel/internal/toolchain/module"
 	"dace.local/kernel/widget/model"
@@ -69,7 +65,7 @@ type Options struct {
 }
 
 // A Session is one Go session: the declarations, variables and imports of its
-// cells, and the interpreter that runs them. It implements engine.Engine.
+// cells, and what runs them. It implements engine.Engine.
 type Session struct {
 	opts   Options
 	closed atomic.Bool
@@ -80,15 +76,15 @@ type Session struct {
 	concurrent
 
 	machine  *vm.Machine
-	own      *ownMachine // that runs cells in the interpreter's place; nil if the interpreter does
-	packages packages
+	runner   *runner
+	library  *std.Library
 	types    *mirror.Types // maps the checker's types to reflect types
 	compiled natives
-	lowered  *lower.State
 	fetched
 	widgets model.Session // widgets that the cells have shown
 
 	errorVars errorVars // only Execute uses it
+	calamity  syncValue[*calamity]
 	stale     staleCells
 	results   results  // of cells, for _ and Out; guarded by the turn to compile
 	hooked    sync.Map // name -> hook, of functions that are called around cells
@@ -122,7 +118,7 @@ type fetched struct {
 	onDisk
 	modules     module.Store
 	auto        bool                           // modules that cells import are fetched
-	linked      map[*check.FetchedDecl]bool    // declarations that the interpreter has compiled
+	linked      map[*check.FetchedDecl]bool    // declarations that have been compiled
 	initialized map[*check.FetchedPackage]bool // packages whose init functions have run
 }
 
@@ -137,16 +133,16 @@ func New(opts Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{opts: opts, known: &known{prog: prog, texts: map[int]string{}, ids: map[int]string{}}, lowered: lower.NewState(), errorVars: errorVars{}}
+	s := &Session{opts: opts, known: &known{prog: prog, texts: map[int]string{}, ids: map[int]string{}}, errorVars: errorVars{}}
 	s.concurrent = concurrent{keepStdin: opts.KeepStdin, keepStdio: opts.KeepStdio, compiling: make(turn, 1), calling: make(turn, 1)}
 	s.debugger = debug.New(debugHost{s})
 	s.widgets.Earlier = s.earlierWidgets
 	if opts.KeepOutputs {
 		live.SetPaged(true)
 	}
-	hooks := vm.Hooks{Stops: s.debugger, Args: opts.Args,
-		CompiledFrames:   func() []vm.Frame { return s.compiled.Frames() },
+	hooks := vm.Hooks{Callers: func() []vm.Caller { return s.runner.callers(s) },
 		CompiledUnderWay: func() []vm.Frame { return s.compiled.FramesUnderWay() }, CompiledDefers: func() bool { return s.compiled.Defers() },
+		FunctionOf:        func(f reflect.Value) (vm.Caller, bool) { return s.runner.functionOf(s, f) },
 		CompiledCallers:   func() (inner, outer []vm.Caller) { return s.compiled.Callers() },
 		GoroutinePanicked: s.goroutinePanicked, Traceback: s.traceback, Widgets: &s.widgets}
 	if !opts.KeepStdio {
@@ -162,12 +158,14 @@ func New(opts Options) (*Session, error) {
 	s.fetched.findRoot()
 	prog.Importer.Missing, prog.Importer.Folder = s.fetched.missing, s.fetched.folderPath
 	s.compiled.auto.init(s)
-	s.packages = packages{machine: s.machine, library: std.New(s.machine, opts.Args), importer: prog.Importer, compiled: s.compiled.Set, loaded: map[string]bool{}}
-	s.compiled.Placed, s.compiled.Library = s.packages.library.Placed, s.packages.library.Override
-	if err := s.usePackages(); err != nil {
-		return nil, err
-	}
-	s.own = newOwnMachine(s)
+	s.library = std.New(s.machine, opts.Args)
+	s.compiled.Placed, s.compiled.Library, s.compiled.Global = s.library.Placed, s.library.Override, s.global
+	s.types = mirror.New(mirror.Hooks{Compiled: s.compiled.TypeOf, Instance: s.compiled.InstanceOf, Canonical: prog.Prelude.CanonicalOf,
+		Textual: s.textual, Placed: s.library.Placed, PlacedIn: std.PlacedIn})
+	s.compiled.TypeFor, s.compiled.Method = s.types.TypeOf, s.types.Compiled
+	s.runner = newRunner(s)
+	s.compiled.StandIn = func(m *types.Func) (reflect.Value, bool) { return s.runner.standIn(s, m) }
+	s.compiled.Others = s.runner.machine.Others()
 	if !opts.KeepStdio {
 		if err := stdio.Output.Start(); err != nil {
 			return nil, fmt.Errorf("gocell: cannot capture the standard streams: %w", err)
@@ -181,37 +179,12 @@ func New(opts Options) (*Session, error) {
 	return s, nil
 }
 
-// usePackages registers with the interpreter the packages that rewritten code
-// refers to: the kernel's run-time functions, the compiled part of the prelude,
-// and the types that cells declare.
-func (s *Session) usePackages() error {
-	functions := s.machine.Runtime()
-	for name, f := range s.packages.library.Runtime() {
-		functions[name] = f
-	}
-	functions["StartNative"] = reflect.ValueOf(s.compiled.Start)
-	functions["Method"] = reflect.ValueOf(func(i int, f any) { s.types.Bind(i, f) })
-	if err := s.machine.Use("gocell/"+cell.Runtime, functions); err != nil {
-		return err
-	}
-	if err := s.machine.Import(cell.Runtime, "gocell"); err != nil {
-		return fmt.Errorf("gocell: %w", err)
-	}
-	if err := s.machine.Use(check.StdPath+"/std", s.packages.library.Symbols()); err != nil {
-		return err
-	}
-	if err := s.machine.Use(mirror.Path+"/types", map[string]reflect.Value{"T0": reflect.ValueOf((*int)(nil))}); err != nil {
-		return err
-	}
-	textual := func(t *types.Named) *types.Named {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.prog.Prelude.Textual(t, s.prog)
-	}
-	s.types = mirror.New(s.machine.Symbols(mirror.Path), mirror.Hooks{Compiled: s.compiled.TypeOf, Instance: s.compiled.InstanceOf,
-		Canonical: s.prog.Prelude.CanonicalOf, Textual: textual, Declare: s.machine.Declare, Placed: s.packages.library.Placed, PlacedIn: std.PlacedIn})
-	s.packages.types = s.types
-	return s.machine.Import(cell.Alias(mirror.Path), mirror.Path)
+// textual returns an instance of a generic type of the standard library as the prelude
+// declares it, or nil.
+func (s *Session) textual(t *types.Named) *types.Named {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prog.Prelude.Textual(t, s.prog)
 }
 
 // Info describes the language and the kernel to clients.
@@ -252,74 +225,4 @@ func (s *Session) Close() error {
 		err = errors.Join(err, stdio.Output.Stop())
 	}
 	return err
-}
-
-// packages registers with the interpreter the packages that cells import. Only
-// Execute uses it.
-type packages struct {
-	machine  *vm.Machine
-	library  *std.Library
-	importer *check.Importer
-	compiled *compiled.Set
-	types    *mirror.Types
-	loaded   map[string]bool
-}
-
-// load registers a package with the interpreter, and the packages that declare
-// the types in its API.
-func (p *packages) load(ipath string) error {
-	if p.loaded[ipath] {
-		return nil
-	}
-	p.loaded[ipath] = true
-	if strings.HasPrefix(ipath, check.CellsPath) {
-		return p.loadCompiled(ipath)
-	}
-	if _, known := symbols.Name(ipath); !known {
-		return nil // package unsafe, or a package of which only the types are known
-	}
-	pkg, err := p.importer.Import(ipath)
-	if err != nil {
-		return err
-	}
-	if err := p.use(ipath, pkg); err != nil {
-		return err
-	}
-	for _, q := range pkg.Imports() {
-		if err := p.load(check.PathOf(q)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// use registers a package of the symbol tables, which has these types, with the
-// interpreter.
-func (p *packages) use(ipath string, typ *types.Package) error {
-	syms, _ := symbols.Lookup(ipath, typ)
-	p.library.Override(ipath, syms)
-	// The unusual path keeps yaegi from treating fmt specially: yaegi would
-	// compile sources and undo the overrides.
-	key := ipath + "/" + typ.Name()
-	if ipath == "fmt" {
-		key = "fmt/./fmt"
-	}
-	return p.machine.Use(key, syms)
-}
-
-// loadCompiled registers the package of a compiled cell with the interpreter.
-func (p *packages) loadCompiled(ipath string) error {
-	n := p.compiled.At(ipath)
-	if n == nil {
-		return fmt.Errorf("internal: no compiled cell %s", ipath)
-	}
-	for _, q := range n.Package.Imports() {
-		if check.IsFetched(q) {
-			continue // the cell's API has none of this package's types
-		}
-		if err := p.load(check.PathOf(q)); err != nil {
-			return err
-		}
-	}
-	return p.machine.Use(ipath+"/cell", compiled.Symbols(n, p.types.TypeOf))
 }

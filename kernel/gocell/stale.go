@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 )
 
@@ -132,7 +131,7 @@ func (st *staleCells) note(s *Session, src *check.Source) {
 // simpleValue returns the value of a variable that is a number, a short text or a
 // boolean; nil for others.
 func (s *Session) simpleValue(name string) any {
-	v, ok := s.machine.Value(cell.Mangle(name))
+	v, ok := s.global(name)
 	if !ok {
 		return nil
 	}

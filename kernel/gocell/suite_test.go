@@ -24,9 +24,8 @@ import (
 //
 //	go test ./kernel/gocell -run TestSuite -timeout 1h -suite $(go env GOROOT)/test
 //
-// testdata/suite.txt lists the programs that fail, and why, suite-compiled.txt those
-// that fail where DACE_MACHINE=compile is set; the lists must be exact. The suite takes some ten minutes on two cores, so it runs only with
-// the flag.
+// testdata/suite.txt lists the programs that fail, and why; the list must be exact. The
+// suite takes some ten minutes on two cores, so it runs only with the flag.
 var suiteDir = flag.String("suite", "", "folder of the `tests` of the Go language, to run them as cells")
 
 // suiteProgram names the environment variable that is set for a process that
@@ -38,11 +37,7 @@ func TestSuite(t *testing.T) {
 		t.Skip("wants -suite")
 	}
 	known := map[string]bool{}
-	file := "testdata/suite.txt"
-	if os.Getenv(MachineVariable) == "compile" {
-		file = "testdata/suite-compiled.txt"
-	}
-	list, err := os.ReadFile(file)
+	list, err := os.ReadFile("testdata/suite.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

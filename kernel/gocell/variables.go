@@ -7,7 +7,6 @@ import (
 
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
-	"dace.local/kernel/gocell/internal/cell"
 )
 
 var _ engine.VariableLister = (*Session)(nil)
@@ -58,7 +57,7 @@ func (s *Session) showVariable(name string) (line string, shown engine.Bundle) {
 			line, shown = "(cannot be shown)", engine.Text("(cannot be shown)")
 		}
 	}()
-	v, ok := s.machine.Value(cell.Mangle(name))
+	v, ok := s.global(name)
 	if !ok {
 		return inCompiledCell, engine.Text(inCompiledCell)
 	}

@@ -49,7 +49,7 @@ func (s *Session) Comm(ctx context.Context, m engine.CommMessage, out engine.Out
 func (s *Session) call(ctx context.Context, c model.Call) *engine.Error {
 	run := s.start(ctx, c.Out, nil)
 	defer s.finish(run)
-	err := s.runWatched(run, func() error { return s.machine.Call(run, c.Run) })
+	err := s.runWatched(run, func() error { return s.machine.Run(run, c.Run) })
 	if err == nil {
 		return nil
 	}

@@ -102,6 +102,14 @@ func SetLabel(key, value string) {
 	setLabel(unsafe.Pointer(newHolder(Value(), label{key, value})))
 }
 
+// WithLabel calls f with SetLabel.
+func WithLabel(key, value string, f func()) {
+	old := getLabel()
+	defer setLabel(old)
+	SetLabel(key, value)
+	f()
+}
+
 // Label returns the value of this goroutine's label for profilers, "" if it has none.
 func Label(key string) string {
 	if h := current(); h != nil {

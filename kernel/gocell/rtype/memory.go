@@ -68,12 +68,6 @@ func MapSet(t, m, key, elem unsafe.Pointer)
 //go:noescape
 func MapDelete(t, m, key unsafe.Pointer)
 
-// MapLen returns the number of keys.
-//
-//go:linkname MapLen reflect.maplen
-//go:noescape
-func MapLen(m unsafe.Pointer) int
-
 // MapClear deletes all keys.
 //
 //go:linkname MapClear reflect.mapclear
@@ -113,10 +107,6 @@ func ChanLen(ch unsafe.Pointer) int
 //go:linkname ChanCap reflect.chancap
 //go:noescape
 func ChanCap(ch unsafe.Pointer) int
-
-//go:linkname ChanClose reflect.chanclose
-//go:noescape
-func ChanClose(ch unsafe.Pointer)
 
 // Descriptor returns the address of the descriptor of a type.
 func Descriptor(t reflect.Type) unsafe.Pointer { return unsafe.Pointer(descriptor(t)) }

@@ -132,7 +132,7 @@ const (
 )
 
 // name encodes a name as internal/abi.Name does. All methods are exported to
-// package reflect, because the interpreter calls them through it.
+// package reflect, because cells call them through it.
 func name(s, tag string, exported, embedded bool) *byte {
 	return &encoded(s, tag, exported, embedded)[0]
 }
@@ -247,6 +247,7 @@ type Named struct {
 	un, ptrUn unsafe.Pointer // their uncommon parts
 	params    int
 	typ       reflect.Type
+	stubs     map[string][]takesPointer // by the method
 }
 
 // Declare starts a named type of a kind. The type itself will have the given
@@ -342,6 +343,9 @@ func (n *Named) assume(t reflect.Type) {
 	reflect.NewAt(whole, n.t).Elem().Set(reflect.NewAt(whole, u).Elem())
 	h := (*header)(n.t)
 	h.tflag = h.tflag&(flagRegular|flagMaskNeeded|flagDirectIface) | flagNamed | flagUncommon
+	if n.kind == reflect.Struct {
+		(*structType)(n.t).regular(t)
+	}
 	h.str, h.hash, h.ptrToThis = keep.str, keep.hash, keep.ptrToThis
 	if n.kind == reflect.Func && t.NumIn()+t.NumOut() == n.params {
 		copy(parameters(n.t, n.params), parameters(u, n.params))
@@ -379,13 +383,16 @@ func (n *Named) setMethods(un unsafe.Pointer, recv reflect.Type, own, deref []Me
 	table := unsafe.Slice((*method)(unsafe.Add(un, (*uncommon)(un).moff)), len(all))
 	direct := descriptor(recv).tflag&flagDirectIface != 0
 	for i, m := range all {
-		code, err := stub(reflect.TypeFor[unsafe.Pointer](), m.Type, receiver(recv, direct, m.Method, m.deref, n))
+		code, number, err := stub(reflect.TypeFor[unsafe.Pointer](), m.Type, receiver(recv, direct, m.Method, m.deref, n))
 		tfn := code
 		if err == nil && !direct { // called as a function it takes the receiver by value
-			tfn, err = stub(recv, m.Type, m.Call)
+			tfn, _, err = stub(recv, m.Type, m.Call)
 		}
 		if err != nil {
 			return err
+		}
+		if !direct || recv.Kind() == reflect.Pointer && recv != n.typ { // it takes a pointer to the receiver
+			n.takePointer(m.Name, number)
 		}
 		table[i] = method{name: m.nameOff(), ifn: addReflectOff(code), tfn: addReflectOff(tfn)}
 		methodType(&table[i].mtyp, m.Type)
@@ -410,7 +417,7 @@ func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(
 		return func(word reflect.Value, args []reflect.Value) []reflect.Value {
 			p := word.UnsafePointer()
 			if p == nil {
-				panic(nilReceiver(fmt.Sprintf("value method %s.%s called using nil *%s pointer", n.typ, m.Name, n.name)))
+				panic(NilReceiver(fmt.Sprintf("value method %s.%s called using nil *%s pointer", n.typ, m.Name, n.name)))
 			}
 			return call(reflect.NewAt(n.typ, p).Elem(), args)
 		}
@@ -425,14 +432,14 @@ func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(
 	}
 }
 
-// nilReceiver is the error of a value method that is called through a nil
+// A NilReceiver is the error of a value method that is called through a nil
 // pointer.
-type nilReceiver string
+type NilReceiver string
 
-func (e nilReceiver) Error() string { return string(e) }
+func (e NilReceiver) Error() string { return string(e) }
 
-// RuntimeError marks nilReceiver as a runtime.Error.
-func (nilReceiver) RuntimeError() {}
+// RuntimeError marks NilReceiver as a runtime.Error.
+func (NilReceiver) RuntimeError() {}
 
 // A Field is a field of a struct.
 type Field struct {
@@ -482,8 +489,28 @@ func Struct(text, pkgPath string, fields []Field) reflect.Type {
 			return true
 		}
 	}
+	if len(compared) == len(fields) {
+		t.regular(typeOf(unsafe.Pointer(t)))
+	}
 	pin(t)
 	return typeOf(unsafe.Pointer(t))
+}
+
+// regular notes that values are hashed as the memory that they are, where the compiler
+// would, for a type with the fields of another: compiled code, which has maps with such
+// keys, hashes them so.
+func (t *structType) regular(of reflect.Type) {
+	end := uintptr(0)
+	for i, f := range t.fields {
+		h := (*header)(f.typ)
+		if h.tflag&flagRegular == 0 || f.offset != end || of.Field(i).Name == "_" {
+			return
+		}
+		end = f.offset + h.size
+	}
+	if end == t.size && end > 0 {
+		t.tflag |= flagRegular
+	}
 }
 
 // Promote returns a struct type like the unnamed type t, with the methods of

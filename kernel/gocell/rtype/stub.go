@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -32,9 +33,9 @@ var stubs struct {
 // made.
 var ErrFull = errors.New("the session has declared all the methods that it has room for: restart the kernel")
 
-// stub returns the address of code that calls f. The type of the code is t with
+// stub returns the address of code that calls f, with its number. The type of the code is t with
 // a receiver of type recv before its parameters.
-func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value) []reflect.Value) (unsafe.Pointer, error) {
+func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value) []reflect.Value) (code unsafe.Pointer, number int, err error) {
 	in := []reflect.Type{recv}
 	for p := range t.Ins() {
 		in = append(in, p)
@@ -45,16 +46,46 @@ func stub(recv, t reflect.Type, f func(recv reflect.Value, args []reflect.Value)
 	stubs.Lock()
 	defer stubs.Unlock()
 	if stubs.next == maxStubs {
-		return nil, ErrFull
+		return nil, 0, ErrFull
 	}
 	i := stubs.next
 	stubs.next++
-	closures[i] = (*[2]unsafe.Pointer)(unsafe.Pointer(&fn))[1]
-	return address(i), nil
+	closures[i] = closureOf(fn)
+	return address(i), i, nil
 }
+
+// closureOf returns the closure of a function.
+func closureOf(f any) unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&f))[1] }
 
 // address returns the address of a stub by its number.
 func address(i int) unsafe.Pointer {
 	a := base() + offset(i)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) // the collector does not move code
+}
+
+// A takesPointer is a stub of a method that is called with a pointer to its receiver.
+type takesPointer struct {
+	number  int
+	closure unsafe.Pointer // that the stub was made with
+}
+
+// takePointer notes such a stub.
+func (n *Named) takePointer(method string, number int) {
+	if n.stubs == nil {
+		n.stubs = map[string][]takesPointer{}
+	}
+	n.stubs[method] = append(n.stubs[method], takesPointer{number, closures[number]})
+}
+
+// SetMethod has interfaces call a function in the place of a method of the type. It has a
+// pointer to the receiver as its first parameter, and the method's others; the zero Value is
+// the method itself.
+func (n *Named) SetMethod(method string, f reflect.Value) {
+	for _, s := range n.stubs[method] {
+		closure := s.closure
+		if f.IsValid() {
+			closure = closureOf(f.Interface())
+		}
+		atomic.StorePointer(&closures[s.number], closure)
+	}
 }

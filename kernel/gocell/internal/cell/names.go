@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"go/types"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,31 +11,18 @@ import (
 const (
 	// Mark begins every generated name: a letter that nobody types.
 	Mark = "ˑ"
-	// Runtime is the name under which rewritten code reaches the kernel.
-	Runtime = Mark + "rt"
 	// ExportMark begins the names that fields and methods which are not exported
 	// have in a compiled cell's text: other cells are other packages there.
 	ExportMark = "X" + Mark
 	// PointerMark begins the name of the pointer to a compiled cell's variable.
 	PointerMark = Mark + "p"
-	// FileBase is the base name of every cell's file. It must be _.go: the
-	// interpreter files imports under the base name.
+	// FileBase is the base name of every cell's file.
 	FileBase = "_.go"
 )
 
-// Alias is the name under which rewritten code imports a package.
+// Alias is the name under which a compiled cell imports a package.
 func Alias(ipath string) string {
 	return Mark + strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(ipath)
-}
-
-// Mangle returns the identifier that the interpreter sees for a cell's
-// identifier. One that shadows a predeclared identifier gets a mark, since
-// rewrites generate predeclared identifiers.
-func Mangle(name string) string {
-	if types.Universe.Lookup(name) == nil {
-		return name
-	}
-	return name + Mark
 }
 
 // FileName is the name under which the file set knows the text of a cell.
@@ -86,8 +72,7 @@ var numbers atomic.Int64
 func NextNumber() int { return int(numbers.Add(1)) }
 
 // shown maps a generated name to what messages call it. It holds one entry for
-// each instance, method and fetched declaration that cells have used, like the
-// interpreter's own tables, and lives as long as the process.
+// each fetched declaration that cells have used, and lives as long as the process.
 var shown sync.Map // string -> string
 
 // Show sets what messages call a generated name.
@@ -95,7 +80,7 @@ func Show(name, as string) { shown.Store(name, as) }
 
 var madeRE = regexp.MustCompile(Mark + `[\pL\pN_]*`)
 
-// Clean replaces generated names in a message of the interpreter.
+// Clean replaces generated names in a message.
 func Clean(s string) string {
 	return madeRE.ReplaceAllStringFunc(strings.ReplaceAll(s, ExportMark, ""), func(name string) string {
 		if as, ok := shown.Load(name); ok {

@@ -22,6 +22,7 @@ func (t Token) Automatic() bool { return t.Kind == token.SEMICOLON && t.Text == 
 func Tokens(text string) (list []Token, open []token.Token, err error) {
 	fset := token.NewFileSet()
 	f := fset.AddFile("", -1, len(text))
+	list = make([]Token, 0, len(text)/2+8) // more than dense code has
 	var s scanner.Scanner
 	var first error
 	s.Init(f, []byte(text), func(p token.Position, msg string) {
@@ -53,6 +54,14 @@ func Tokens(text string) (list []Token, open []token.Token, err error) {
 			}
 		}
 	}
+}
+
+// IsBlank reports whether a text has no tokens: nothing but space and comments.
+func IsBlank(text string) bool {
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(text)), []byte(text), nil, 0)
+	_, k, _ := s.Scan()
+	return k == token.EOF
 }
 
 // Trim returns the text from its first token to its last: without space and comments

@@ -39,9 +39,6 @@ type Unit struct {
 	deps   map[string]bool // the session's names that it uses
 	// native holds the declarations of a compiled cell, which is one unit.
 	native []Piece
-	// auto says that the session has compiled the function by itself, see
-	// automatic.go.
-	auto bool
 	// parts are the interpreted units that a unit of lifted types is made of,
 	// see lift.go.
 	parts []*Unit
@@ -75,7 +72,7 @@ type Program struct {
 	cannotLift map[string]string
 }
 
-// Checked is a cell without errors, ready to be lowered.
+// Checked is a cell without errors, ready to be compiled.
 type Checked struct {
 	Source  *Source
 	Decls   []Declared
@@ -103,6 +100,14 @@ type Declared struct {
 type Error struct{ List scanner.ErrorList }
 
 func (e *Error) Error() string { return e.List.Error() }
+
+// Lookup returns what a name of the session denotes, or nil.
+func (p *Program) Lookup(name string) types.Object {
+	if e := p.Names[name]; e != nil {
+		return e.Object
+	}
+	return nil
+}
 
 // Emptied returns the program without what cells have declared and imported.
 func (p *Program) Emptied() *Program {
@@ -266,11 +271,7 @@ func (p *Program) ownCompiled(fset *token.FileSet, src *Source) (*Unit, error) {
 			}
 		}
 	}
-	u, err := nativeUnit(fset, src.native)
-	if u != nil {
-		u.auto = src.auto
-	}
-	return u, err
+	return nativeUnit(fset, src.native)
 }
 
 // A redeclared holds the names that a cell declares or defines, which earlier cells
@@ -381,10 +382,10 @@ func dependents(kept []*Unit, changed map[string]bool) []*Unit {
 
 // initializers checks a cell of declarations as a package and returns the order
 // in which its variables are initialized.
-func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, used map[string]bool) []*types.Initializer {
+func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, imports *ast.GenDecl) []*types.Initializer {
 	info := &types.Info{}
 	file := &ast.File{Name: ast.NewIdent("main")}
-	file.Decls = p.fileImports(used, all, body)
+	file.Decls = p.fileImports(imports)
 	for _, d := range all {
 		file.Decls = append(file.Decls, d.Decl)
 	}
@@ -413,6 +414,8 @@ func (p *Program) explain(k *checking, dropped map[*Unit]string) error {
 			msg += "\n\t" + why
 		} else if s := k.suggestion(e); s != "" {
 			msg += "\n\tdid you mean " + s + "?"
+		} else if why := k.outdated(e); why != "" {
+			msg += "\n\t" + why
 		}
 		ce.List.Add(k.fset.Position(e.Pos), msg)
 	}
@@ -576,10 +579,14 @@ func hideForeign(file *ast.File) {
 	})
 }
 
-func NewInfo() *types.Info {
+// NewInfo returns what the checker fills.
+func NewInfo() *types.Info { return infoFor(0) }
+
+// infoFor is NewInfo, with room for code of so many nodes.
+func infoFor(nodes int) *types.Info {
 	return &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Types: make(map[ast.Expr]types.TypeAndValue, nodes*3/5), Defs: make(map[*ast.Ident]types.Object, nodes/12),
+		Uses: make(map[*ast.Ident]types.Object, nodes*2/5), Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
 		Implicits: map[ast.Node]types.Object{},
 	}
@@ -736,23 +743,54 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 	return nil
 }
 
-// fileImports returns the import declaration of a file, if it needs one. A
-// variable in package scope shadows the package of its name.
-func (p *Program) fileImports(used map[string]bool, all []Declared, body *ast.BlockStmt) []ast.Decl {
-	g := p.importDecl(used, all, body)
-	if g == nil {
+// fileImports returns the import declaration of a file, if it needs one, of what
+// importDecl has found. A variable in package scope shadows the package of its name.
+func (p *Program) fileImports(imports *ast.GenDecl) []ast.Decl {
+	if imports == nil {
 		return nil
 	}
-	g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
+	g := *imports
+	g.Specs = slices.DeleteFunc(slices.Clone(g.Specs), func(s ast.Spec) bool {
 		n := s.(*ast.ImportSpec).Name
 		return n != nil && p.Package.Scope().Lookup(n.Name) != nil
 	})
-	return []ast.Decl{g}
+	return []ast.Decl{&g}
 }
 
-// importDecl returns imports of the packages that the cell mentions: those that
-// cells have imported, and packages that it names without an import.
-func (p *Program) importDecl(used map[string]bool, all []Declared, body *ast.BlockStmt) *ast.GenDecl {
+// mentions are the names that nodes have, and what they select of each: the Sels of X.Sel.
+type mentions struct {
+	nodes    int // how many were visited
+	names    map[string]bool
+	selected map[string]map[string]bool
+}
+
+func newMentions() *mentions {
+	return &mentions{names: map[string]bool{}, selected: map[string]map[string]bool{}}
+}
+
+// add adds what is mentioned below n.
+func (m *mentions) add(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case nil: // one is left
+			m.nodes++
+		case *ast.Ident:
+			m.names[n.Name] = true
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok {
+				if m.selected[x.Name] == nil {
+					m.selected[x.Name] = map[string]bool{}
+				}
+				m.selected[x.Name][n.Sel.Name] = true
+			}
+		}
+		return true
+	})
+}
+
+// importDecl returns imports of the packages that a cell mentions, which declares all:
+// those that cells have imported, and packages that it names without an import.
+func (p *Program) importDecl(m *mentions, all []Declared) *ast.GenDecl {
 	g := &ast.GenDecl{Tok: token.IMPORT}
 	add := func(name, ipath string) {
 		s := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(ipath)}}
@@ -761,34 +799,15 @@ func (p *Program) importDecl(used map[string]bool, all []Declared, body *ast.Blo
 		}
 		g.Specs = append(g.Specs, s)
 	}
-	selected := map[string]map[string]bool{} // X -> the Sels of X.Sel
-	foreign := map[string]string{}           // packages of predeclared functions of other kernels
-	visit := func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && predeclared[id.Name] != "" && p.Names[id.Name] == nil {
-			foreign[id.Name] = predeclared[id.Name]
-		}
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := s.X.(*ast.Ident); ok {
-				if selected[x.Name] == nil {
-					selected[x.Name] = map[string]bool{}
-				}
-				selected[x.Name][s.Sel.Name] = true
-			}
-		}
-		return true
-	}
 	declares := map[string]bool{}
 	for _, d := range all {
-		ast.Inspect(d.Decl, visit)
 		if d.Unit.Method == "" {
 			for _, n := range d.Unit.Names {
 				declares[n] = true
 			}
 		}
 	}
-	ast.Inspect(body, visit)
-	names := slices.Sorted(maps.Keys(selected))
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(m.selected)) {
 		if declares[n] {
 			continue
 		}
@@ -799,16 +818,16 @@ func (p *Program) importDecl(used map[string]bool, all []Declared, body *ast.Blo
 			add(n, ipath)
 			continue
 		}
-		if ipath := p.guess(n, selected[n]); ipath != "" {
+		if ipath := p.guess(n, m.selected[n]); ipath != "" {
 			add(n, ipath)
 		}
 	}
 	for _, d := range p.dots {
 		add(".", d)
 	}
-	for _, n := range slices.Sorted(maps.Keys(foreign)) {
-		if !declares[n] && !slices.Contains(p.dots, foreign[n]) {
-			add(".", foreign[n])
+	for _, n := range slices.Sorted(maps.Keys(predeclared)) {
+		if m.names[n] && p.Names[n] == nil && !declares[n] && !slices.Contains(p.dots, predeclared[n]) {
+			add(".", predeclared[n])
 		}
 	}
 	if len(g.Specs) == 0 {

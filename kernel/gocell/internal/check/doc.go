@@ -6,5 +6,5 @@
 // Fetched packages ([FetchedPackage]), the text of the standard library's
 // generics ([Prelude]) and the declarations of compiled cells ([Native]) are
 // checked here too. The package does not rewrite what it checks, runs nothing,
-// and knows of the interpreter only the names that package cell generates.
+// and knows of what runs it only the names that package cell generates.
 package check

@@ -17,7 +17,7 @@ type Effects struct {
 	Same map[string]bool
 }
 
-// Effects returns what a checked cell does, before it is lowered. before is the program
+// Effects returns what a checked cell does. before is the program
 // before the cell.
 func (c *Checked) Effects(before *Program) *Effects {
 	e := &Effects{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}

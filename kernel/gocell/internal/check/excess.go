@@ -34,9 +34,13 @@ type sizer struct {
 func (p *Program) excess(fset *token.FileSet, decls []ast.Decl) (errs []types.Error) {
 	s := &sizer{p, map[string][]ast.Expr{}, map[ast.Expr]float64{}, map[types.Type]float64{}}
 	var named []*ast.TypeSpec
-	sums := []*ast.BinaryExpr{}
+	var sums []*ast.BinaryExpr
+	var within nesting
 	for _, d := range decls {
 		ast.Inspect(d, func(n ast.Node) bool {
+			if within.step(n); n == nil {
+				return false
+			}
 			switch n := n.(type) {
 			case *ast.GenDecl:
 				if n.Tok == token.CONST {
@@ -53,8 +57,8 @@ func (p *Program) excess(fset *token.FileSet, decls []ast.Decl) (errs []types.Er
 			return true
 		})
 	}
-	if pos := tooNested(decls); pos.IsValid() {
-		return []types.Error{{Fset: fset, Pos: pos, Msg: fmt.Sprintf("more than %d types are written within each other here: give those in between names", deepestType)}}
+	if within.tooMany.IsValid() {
+		return []types.Error{{Fset: fset, Pos: within.tooMany, Msg: fmt.Sprintf("more than %d types are written within each other here: give those in between names", deepestType)}}
 	}
 	for _, t := range named {
 		if n := s.parts(t.Type); n > mostParts && len(errs) == 0 {
@@ -69,34 +73,33 @@ func (p *Program) excess(fset *token.FileSet, decls []ast.Decl) (errs []types.Er
 	return errs
 }
 
-// tooNested returns the place of a type that is written within too many others: the text
-// of each holds those of all in it.
-func tooNested(decls []ast.Decl) (found token.Pos) {
+// A nesting finds types that are written within too many others: the text of each holds
+// those of all in it.
+type nesting struct {
+	path    []int // what the nodes around weigh
+	weight  int
+	tooMany token.Pos // the place of the first
+}
+
+// step takes a node, as ast.Inspect visits it.
+func (t *nesting) step(n ast.Node) {
 	const pointers = 10 // that weigh as much as another type
-	var path []int      // what the nodes around weigh
-	weight := 0
-	for _, d := range decls {
-		ast.Inspect(d, func(n ast.Node) bool {
-			if n == nil {
-				weight -= path[len(path)-1]
-				path = path[:len(path)-1]
-				return false
-			}
-			own := 0
-			switch n.(type) {
-			case *ast.StarExpr:
-				own = 1
-			case *ast.StructType, *ast.InterfaceType, *ast.FuncType, *ast.MapType, *ast.ChanType, *ast.ArrayType:
-				own = pointers
-			}
-			if weight += own; weight > deepestType*pointers && !found.IsValid() {
-				found = n.Pos()
-			}
-			path = append(path, own)
-			return true
-		})
+	own := 0
+	switch n.(type) {
+	case nil:
+		last := len(t.path) - 1
+		t.weight -= t.path[last]
+		t.path = t.path[:last]
+		return
+	case *ast.StarExpr:
+		own = 1
+	case *ast.StructType, *ast.InterfaceType, *ast.FuncType, *ast.MapType, *ast.ChanType, *ast.ArrayType:
+		own = pointers
 	}
-	return found
+	if t.weight += own; t.weight > deepestType*pointers && !t.tooMany.IsValid() {
+		t.tooMany = n.Pos()
+	}
+	t.path = append(t.path, own)
 }
 
 // declare notes the values of the constants of a declaration.

@@ -412,8 +412,8 @@ func (p *Program) writeConstants(to *strings.Builder, t types.Type, doc func(str
 // firstSentence returns a text up to its first full stop, in one line.
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if i := strings.Index(text, ". "); i >= 0 {
-		return text[:i+1]
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
 	}
 	return text
 }

@@ -36,7 +36,7 @@ func (p *Program) Flat(fset *token.FileSet, f *types.Func) (*Native, error) {
 		}
 	}
 	q := &Program{Importer: p.Importer, Package: k.pkg, Names: map[string]*entity{}, Imports: map[string]string{}, broken: map[string]string{}, Prelude: p.Prelude}
-	u := &Unit{Piece: k.pieces[0], Names: []string{k.names[f]}, auto: true}
+	u := &Unit{Piece: k.pieces[0], Names: []string{k.names[f]}}
 	for _, name := range slices.Sorted(maps.Keys(k.imports)) {
 		u.native = append(u.native, Piece{File: u.File, Text: "import " + name + " " + strconv.Quote(k.imports[name]), Line: 1, Column: 1})
 	}
@@ -81,7 +81,7 @@ type flattener struct {
 	done    []*FetchedDecl
 	imports map[string]string // name -> import path
 	objects map[string]types.Object
-	globals map[string]string // variable -> the interpreter's name of it
+	globals map[string]string // variable -> its generated name
 }
 
 // name returns the name of a package-level object in the compiled cell. It is the same

@@ -5,10 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strconv"
-
-	"dace.local/kernel/gocell/internal/cell"
-	"dace.local/kernel/gocell/internal/syntax"
 )
 
 // A cell that consists of declarations is treated as a Go file: its variables
@@ -81,21 +77,6 @@ func inInitOrder(body *ast.BlockStmt, vars []declaredVar, initializers []*types.
 	if values == 0 { // otherwise there is a cycle: keep the order of the source
 		body.List = list
 	}
-}
-
-// InitFuncs renames the init functions of a cell, and returns the statements
-// that call them.
-func InitFuncs(decls []Declared) (calls []ast.Stmt) {
-	for _, d := range decls {
-		if f, ok := d.Decl.(*ast.FuncDecl); ok && isInit(f) {
-			name := "init" + cell.Mark + strconv.Itoa(len(calls))
-			cell.Show(cell.Mark+name, "init")
-			pos := f.Name.Pos()
-			f.Name = &ast.Ident{Name: cell.Mark + name, NamePos: pos}
-			calls = append(calls, &ast.ExprStmt{X: syntax.Call(&ast.Ident{Name: f.Name.Name, NamePos: pos}, pos)})
-		}
-	}
-	return calls
 }
 
 // isInit reports whether f is an init function.

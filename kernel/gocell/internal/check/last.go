@@ -1,10 +1,13 @@
 package check
 
 import (
+	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"math"
 	"strings"
 
 	"dace.local/kernel/gocell/internal/cell"
@@ -75,6 +78,60 @@ func (c *Checked) last() {
 	}
 	c.Results = resultTypes(c.Info, x.X)
 	c.Fails = fails(c.Info, x.X, c.Results)
+}
+
+// shownConstant replaces what the checker says of a last expression, that it is not used,
+// where this is a constant for which its type has no value, such as 1 << 63, as Go does
+// where it is an argument. What it says of several expressions names no function.
+func (u *update) shownConstant(k *checking) {
+	x, ok := u.src.Last.(*ast.ExprStmt)
+	if !ok {
+		return
+	}
+	for i, e := range k.errs {
+		if e.Pos < x.Pos() || x.End() <= e.Pos {
+			continue
+		}
+		k.errs[i].Msg = strings.Replace(e.Msg, " in argument to "+listName, "", 1)
+		tv := k.info.Types[x.X]
+		if kind, _ := kindOfError(e.Msg); kind != unusedValue || tv.Value == nil || fits(tv) {
+			continue
+		}
+		text, value := types.ExprString(x.X), tv.Value.String()
+		msg := fmt.Sprintf("cannot use %s (%s constant %s) as %s value (overflows)", text, tv.Type, value, types.Default(tv.Type))
+		if text == value {
+			msg = strings.Replace(msg, " constant "+value, " constant", 1)
+		}
+		if _, ok := constant.Uint64Val(constant.ToInt(tv.Value)); ok {
+			msg += fmt.Sprintf("\n\tuint64(%s) has that value", text)
+		}
+		k.errs[i].Msg = msg
+	}
+}
+
+// fits reports whether a constant, if it is without a type, is a value of its default type.
+func fits(tv types.TypeAndValue) bool {
+	finite := func(v constant.Value) bool {
+		f, _ := constant.Float64Val(v)
+		return !math.IsInf(f, 0)
+	}
+	basic, ok := tv.Type.(*types.Basic)
+	if !ok || basic.Info()&types.IsUntyped == 0 {
+		return true // its type has been checked
+	}
+	switch types.Default(basic).(*types.Basic).Kind() {
+	case types.Int:
+		_, exact := constant.Int64Val(tv.Value)
+		return exact
+	case types.Rune:
+		n, exact := constant.Int64Val(tv.Value)
+		return exact && n == int64(int32(n))
+	case types.Float64:
+		return finite(tv.Value)
+	case types.Complex128:
+		return finite(constant.Real(tv.Value)) && finite(constant.Imag(tv.Value))
+	}
+	return true
 }
 
 // fails reports whether an expression with these results may end the cell with

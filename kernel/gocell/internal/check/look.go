@@ -22,7 +22,7 @@ func (p *Program) Look(text string) (v *View) {
 	fset := token.NewFileSet()
 	src, _ := ParseCell(fset, 0, "", text)
 	q := p.clone()
-	v = &View{fset: fset, Source: src, Info: NewInfo(), Package: p.Package}
+	v = &View{fset: fset, Source: src, Package: p.Package}
 	var all []Declared
 	own := map[string]bool{}
 	i := 0
@@ -63,8 +63,8 @@ func (p *Program) Look(text string) (v *View) {
 			v.files = append(v.files, b)
 		}
 	}
-	k := newChecking(q, fset, v.Info, all, src.Body)
-	k.hidden = own
+	k := newChecking(q, fset, all, src.Body)
+	v.Info, k.hidden = k.info, own
 	v.files = append([]ast.Node{k.cell}, v.files...)
 	defer func() {
 		// The checker may panic on an incomplete cell. What it has found is

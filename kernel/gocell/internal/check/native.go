@@ -47,7 +47,7 @@ type Native struct {
 	Decls       []NativeDecl
 	Blank       []string              // import paths that it imports for their side effects
 	Vars        map[string]*types.Var // variables of the session that it shares
-	Globals     map[string]string     // the interpreter's names of those of fetched packages among them
+	Globals     map[string]string     // the generated names of those of fetched packages among them
 	UsesContext bool                  // it uses the predeclared ctx
 	Defers      bool                  // it has defer statements
 
@@ -59,6 +59,16 @@ type Native struct {
 	C       *CImport // nil if it does not import C
 	// Instances are the instances of generic types in the table.
 	Instances []*types.Named
+	// Layout says that its types are copies of the session's, and Entry is the function
+	// or method that it is built for; see layout.go.
+	Layout   bool
+	Entry    *types.Func
+	Copies   []Copy
+	Literals []string // variables whose function literals it has as functions
+	Methods  []CopiedMethod
+	binds    bool          // its types are bound to the session's
+	Guarded  bool          // it locks the maps that it uses
+	StandIns []*types.Func // methods of the library that it calls others for, in the table's order
 }
 
 // A CImport is a cell's import of C: the text in C before it, without the marks of
@@ -189,7 +199,7 @@ func (u *Unit) without(fset *token.FileSet, taken func(name string) bool) *Unit 
 	if err != nil {
 		return nil
 	}
-	left.deps, left.auto = u.deps, u.auto
+	left.deps = u.deps
 	return left
 }
 
@@ -295,7 +305,7 @@ func IsGeneric(o types.Object) bool {
 	return false
 }
 
-// notShareable returns what in a variable of type t the interpreter represents
+// notShareable returns what in a variable of type t package code represents
 // otherwise than compiled code, or "".
 func notShareable(t types.Type, seen map[types.Type]bool) string {
 	if seen[t] {
@@ -502,12 +512,19 @@ func nameFields(info *types.Info, file *ast.File, list []types.Error) bool {
 		if !ok || st.NumFields() != len(x.Elts) {
 			return true
 		}
+		named := x.Elts[:0]
 		for i, e := range x.Elts {
+			if st.Field(i).Name() == "_" && info.Types[e].Value != nil {
+				found = true
+				continue // a constant that no one reads
+			}
 			if _, ok := e.(*ast.KeyValueExpr); !ok {
-				x.Elts[i] = &ast.KeyValueExpr{Key: &ast.Ident{Name: st.Field(i).Name(), NamePos: e.Pos()}, Colon: e.Pos(), Value: e}
+				e = &ast.KeyValueExpr{Key: &ast.Ident{Name: st.Field(i).Name(), NamePos: e.Pos()}, Colon: e.Pos(), Value: e}
 				found = true
 			}
+			named = append(named, e)
 		}
+		x.Elts = named
 		return true
 	})
 	return found

@@ -27,13 +27,14 @@ type nativeCheck struct {
 	objects map[string]types.Object
 	pending map[string]*Unit // compiled cells that are yet to be checked, by name
 
-	pieces []Piece // its declarations, with the copies
-	names  map[string]bool
-	parsed map[Piece]ast.Decl
-	copied map[*Unit]bool
+	pieces   []Piece          // its declarations, with the copies
+	literals map[string]Piece // see LayoutLoop
+	names    map[string]bool
+	parsed   map[Piece]ast.Decl
+	copied   map[*Unit]bool
 
 	all  []Declared
-	used map[string]bool // identifiers that it mentions
+	used *mentions
 	errs []types.Error
 	ce   *Error   // in its own words
 	lift []string // interpreted types that must be compiled too
@@ -67,11 +68,11 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 	k.n.Info = NewInfo()
 	k.n.C, k.n.Decls, k.n.Blank, k.n.Vars = nil, nil, nil, map[string]*types.Var{}
 	k.q.Package = k.n.Package
-	k.all, k.used, k.errs, k.ce, k.lift, k.more = nil, map[string]bool{}, nil, &Error{}, nil, false
+	k.all, k.used, k.errs, k.ce, k.lift, k.more = nil, newMentions(), nil, &Error{}, nil, false
 	if err := k.parse(); err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(k.used)) {
+	for _, name := range slices.Sorted(maps.Keys(k.used.names)) {
 		k.declare(name)
 	}
 	if k.more || k.types() {
@@ -102,6 +103,9 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 	}
 	k.fetchedTypes()
 	k.cTypes()
+	if k.n.Layout {
+		k.sharedVars()
+	}
 	if err := k.failed(); err != nil {
 		return nil, err
 	}
@@ -158,7 +162,7 @@ func (k *nativeCheck) parse() error {
 		}
 		k.n.Decls = append(k.n.Decls, NativeDecl{pc, d})
 		k.all = append(k.all, Declared{Decl: d, Unit: UnitsOf(pc, d)})
-		mention(k.used, d)
+		k.used.add(d)
 	}
 	return nil
 }
@@ -209,7 +213,7 @@ func (k *nativeCheck) types() (again bool) {
 			k.errs = append(k.errs, te)
 		}
 	}}
-	file := &ast.File{Name: ast.NewIdent("cell"), Decls: k.q.fileImports(k.used, k.all, &ast.BlockStmt{})}
+	file := &ast.File{Name: ast.NewIdent("cell"), Decls: k.q.fileImports(k.q.importDecl(k.used, k.all))}
 	for _, d := range k.n.Decls {
 		file.Decls = append(file.Decls, d.Decl)
 	}
@@ -279,8 +283,8 @@ func (k *nativeCheck) pendingUnit(name string) *Unit {
 
 // useType has an interpreted type compiled, or refuses it.
 func (k *nativeCheck) useType(id *ast.Ident, o *types.TypeName, where string) {
-	if k.u.auto {
-		k.refuse(id, "it uses %s, a type of a cell", o.Name())
+	if k.n.Layout {
+		k.layoutType(id, o)
 		return
 	}
 	if names := k.p.liftable(o, k.live, k.cell); names != nil {
@@ -301,8 +305,14 @@ func (k *nativeCheck) useType(id *ast.Ident, o *types.TypeName, where string) {
 
 // useVar shares a variable of the session, or refuses to.
 func (k *nativeCheck) useVar(id *ast.Ident, o *types.Var, where string) (missing *Unit) {
-	if k.u.auto && len(cellTypes(o.Type())) > 0 {
-		k.refuse(id, "it uses the variable %s, of a type of a cell", o.Name())
+	switch {
+	case k.n.Layout && k.layoutLiteral(o):
+		return nil
+	case k.n.Layout && len(cellTypes(o.Type())) > 0:
+		k.layoutVar(id, o)
+		return nil
+	case k.n.Layout: // its machine has interfaces and functions as compiled code has them
+		k.n.Vars[o.Name()] = o
 		return nil
 	}
 	for _, t := range cellTypes(o.Type()) {

@@ -31,7 +31,6 @@ type Source struct {
 	text    string
 	decls   []Piece // const, type, func
 	native  []Piece // all declarations, with variables and imports, of a compiled cell
-	auto    bool    // the session compiles a function by itself
 	File    *ast.File
 	Body    *ast.BlockStmt // the statements
 	Last    ast.Stmt       // the last statement, if the cell ends with a statement
@@ -39,11 +38,16 @@ type Source struct {
 	Program bool           // begins with package main
 	// Effects is what the cell does, once it is checked, where it is not nil before.
 	Effects *Effects
-	// Recalled holds the variables that stand for results of earlier cells.
+	// Recalled holds the variables that stand for results of earlier cells; recalls says
+	// that the statements may have names of such.
 	Recalled []*types.Var
+	recalls  bool
 	// Results holds the types of the last expression, once the cell is checked.
 	Results []types.Type
 }
+
+// Text returns the cell's text, as it was typed.
+func (src *Source) Text() string { return src.text }
 
 // ParseCell parses a cell, without a package clause at its beginning. The error is a
 // scanner.ErrorList with positions in the cell.
@@ -102,16 +106,22 @@ func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error
 	return src, nil
 }
 
+// bodyPrefix is what the statements of a cell follow where they are parsed.
+var bodyPrefix = "package main;func _(){" + cell.LineDirective(1, 1)
+
 // parseBody parses the statements of a cell: the parts that are not in head.
 func (src *Source) parseBody(fset *token.FileSet, head, parts []cell.Part, tokens []cell.Token) error {
 	text := src.text
 	body := cell.Without(text, head)
 	n := len(parts)
+	src.recalls = slices.ContainsFunc(parts, func(p cell.Part) bool {
+		return p.Kind == cell.PartStmt && slices.ContainsFunc(p.Tokens, func(t cell.Token) bool { return t.Kind == token.IDENT && isRecall(t.Text) })
+	})
 	ends := n > 0 && (len(head) == 0 || head[len(head)-1].Start != parts[n-1].Start) // with a statement
 	if ends {
 		body = encloseList(body, parts[n-1])
 	}
-	f, err := parser.ParseFile(fset, cell.FileName(src.Number), "package main;func _(){"+cell.LineDirective(1, 1)+body+"\n}", parser.ParseComments|parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, cell.FileName(src.Number), bodyPrefix+body+"\n}", parser.ParseComments|parser.SkipObjectResolution)
 	if f != nil && len(f.Decls) > 0 {
 		if fd, ok := f.Decls[0].(*ast.FuncDecl); ok && fd.Body != nil {
 			src.Body = fd.Body
@@ -136,9 +146,11 @@ func (s *Source) Main() (declared, alone bool) {
 		f, ok := d.(*ast.FuncDecl)
 		declared = declared || ok && f.Recv == nil && f.Name.Name == "main"
 	}
-	used := map[string]bool{}
-	mention(used, s.Body)
-	declared = declared && !used["main"]
+	if declared {
+		used := map[string]bool{}
+		mention(used, s.Body)
+		declared = !used["main"]
+	}
 	for _, x := range s.Body.List {
 		if _, ok := x.(*ast.DeclStmt); !ok {
 			return declared, false

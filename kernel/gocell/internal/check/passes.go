@@ -17,9 +17,10 @@ type checking struct {
 	p       *Program // whose package is the scope
 	fset    *token.FileSet
 	info    *types.Info
-	all     []Declared     // the declarations to check
-	body    *ast.BlockStmt // the statements
-	used    map[string]bool
+	all     []Declared              // the declarations to check
+	body    *ast.BlockStmt          // the statements
+	used    map[string]bool         // the names that they mention
+	imports *ast.GenDecl            // of the packages that they mention
 	objects map[string]types.Object // what the cell declares and defines, as far as it is known
 	moved   map[string]*types.Var   // older variables that have taken a new type
 	hidden  map[string]bool         // names of the session that are the cell's own, or gone
@@ -31,8 +32,8 @@ type checking struct {
 }
 
 // newChecking starts the check of declarations and statements.
-func newChecking(p *Program, fset *token.FileSet, info *types.Info, all []Declared, body *ast.BlockStmt) *checking {
-	k := &checking{p: p, fset: fset, info: info, all: all, body: body, used: map[string]bool{}, objects: map[string]types.Object{}, hidden: map[string]bool{},
+func newChecking(p *Program, fset *token.FileSet, all []Declared, body *ast.BlockStmt) *checking {
+	k := &checking{p: p, fset: fset, all: all, body: body, objects: map[string]types.Object{}, hidden: map[string]bool{},
 		cell: &ast.FuncDecl{Name: ast.NewIdent("_"), Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: body}}
 	k.conf = &types.Config{Importer: p.Importer, Error: func(err error) {
 		var e types.Error
@@ -40,10 +41,12 @@ func newChecking(p *Program, fset *token.FileSet, info *types.Info, all []Declar
 			k.errs = append(k.errs, e)
 		}
 	}}
+	m := newMentions()
 	for _, d := range all {
-		mention(k.used, d.Decl)
+		m.add(d.Decl)
 	}
-	mention(k.used, body)
+	m.add(body)
+	k.used, k.imports, k.info = m.names, p.importDecl(m, all), infoFor(m.nodes)
 	return k
 }
 
@@ -84,7 +87,7 @@ func (k *checking) pass(decls []ast.Decl) {
 		return
 	}
 	file := &ast.File{Name: ast.NewIdent("main")}
-	file.Decls = k.p.fileImports(k.used, k.all, k.body)
+	file.Decls = k.p.fileImports(k.imports)
 	file.Decls = append(file.Decls, decls...)
 	hideForeign(file)
 	before := len(k.errs)

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 
 	"dace.local/kernel/gocell/internal/cell"
-	"dace.local/kernel/gocell/internal/syntax"
 	"dace.local/kernel/gocell/symbols"
 )
 
@@ -165,7 +164,7 @@ func ofConstants(err error) bool {
 
 // HideConstants rewrites expressions of an instance that are constant only
 // because the type arguments are known, T(1) to []T{T(1)}[0], so that neither
-// the checker nor the interpreter evaluates them.
+// the checker nor the compiler evaluates them.
 func HideConstants(d ast.Decl, params []string) {
 	astutil.Apply(d, func(c *astutil.Cursor) bool {
 		if g, ok := c.Node().(*ast.GenDecl); ok && g.Tok == token.CONST {
@@ -178,24 +177,24 @@ func HideConstants(d ast.Decl, params []string) {
 		if !ok || len(x.Args) != 1 {
 			return true
 		}
-		m := syntax.At(x.Pos())
-		var t ast.Expr
+		t, pos := "", x.Pos()
 		switch f := ast.Unparen(x.Fun).(type) {
 		case *ast.Ident:
 			switch {
 			case slices.Contains(params, f.Name):
-				t = m.Ident(f.Name)
+				t = f.Name
 			case f.Name == "len", f.Name == "cap":
-				t = m.Ident("int")
+				t = "int"
 			}
 		case *ast.SelectorExpr:
 			if p, ok := f.X.(*ast.Ident); ok && p.Name == "unsafe" && f.Sel.Name != "Pointer" {
-				t = m.Ident("uintptr")
+				t = "uintptr"
 			}
 		}
-		if t != nil {
-			c.Replace(&ast.IndexExpr{X: &ast.CompositeLit{Type: &ast.ArrayType{Lbrack: m.Pos, Elt: t}, Lbrace: m.Pos, Elts: []ast.Expr{x}, Rbrace: m.Pos},
-				Lbrack: m.Pos, Index: m.Int(0), Rbrack: m.Pos})
+		if t != "" {
+			list := &ast.ArrayType{Lbrack: pos, Elt: &ast.Ident{Name: t, NamePos: pos}}
+			c.Replace(&ast.IndexExpr{X: &ast.CompositeLit{Type: list, Lbrace: pos, Elts: []ast.Expr{x}, Rbrace: pos},
+				Lbrack: pos, Index: &ast.BasicLit{ValuePos: pos, Kind: token.INT, Value: "0"}, Rbrack: pos})
 		}
 		return true
 	})

@@ -6,37 +6,38 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/ast/astutil"
-
-	"dace.local/kernel/gocell/internal/cell"
 )
 
 // A cell's statements read results of earlier cells by IPython's names: _ is the last,
 // __ and ___ the two before, Out[3] or _3 that of cell 3, In[3] the text of cell 3. Go
 // allows none of them as a value where nothing of the name is declared; each becomes a
-// variable of the session, which is declared with the first cell that reads it.
+// variable of the session, which is declared with the first cell that reads it. Where
+// there is no result of cell 3, and for Out[n], a function is called that says so.
 
 // Recalled returns the variables that results of earlier cells are, nil where there is
 // none. A new one gets a position, where it is read.
 type Recalled interface {
 	// Last returns the result that n more have followed.
 	Last(n int, at token.Pos) *types.Var
-	// Out returns the result of a cell, In the texts of all, and Outs all results by
-	// their cells.
+	// Out returns the result of a cell, In the texts of all, Outs all results by their
+	// cells, and OutOf the function that returns one of them.
 	Out(number int, at token.Pos) *types.Var
 	In(at token.Pos) *types.Var
 	Outs(at token.Pos) *types.Var
+	OutOf(at token.Pos) *types.Var
 }
 
 // Recall replaces what the statements of a cell read of earlier results by variables,
 // which the cell has then. isName reports whether the session has declared a name.
 func (src *Source) Recall(isName func(string) bool, r Recalled) {
-	if !mayRecall(src.text) {
+	if !src.recalls {
 		return
 	}
-	own := namesIn(src)
-	free := func(name string) bool { return !own[name] && !isName(name) }
+	own := sync.OnceValue(func() map[string]bool { return namesIn(src) })
+	free := func(name string) bool { return !own()[name] && !isName(name) }
 	use := func(id *ast.Ident, v *types.Var) ast.Expr {
 		if v == nil {
 			return nil
@@ -44,19 +45,27 @@ func (src *Source) Recall(isName func(string) bool, r Recalled) {
 		src.Recalled = append(src.Recalled, v)
 		return &ast.Ident{Name: v.Name(), NamePos: id.Pos()}
 	}
-	replace := func(n ast.Node) ast.Expr {
+	replace := func(c *astutil.Cursor) ast.Expr {
+		n := c.Node()
 		if x, ok := n.(*ast.IndexExpr); ok {
-			if id, ok := x.X.(*ast.Ident); ok && id.Name == "Out" && free("Out") {
-				if lit, ok := x.Index.(*ast.BasicLit); ok && lit.Kind == token.INT {
-					if number, err := strconv.Atoi(lit.Value); err == nil {
-						return use(id, r.Out(number, id.Pos()))
+			id, ok := x.X.(*ast.Ident)
+			if !ok || id.Name != "Out" || !free("Out") || isPair(c) {
+				return nil
+			}
+			if lit, ok := x.Index.(*ast.BasicLit); ok && lit.Kind == token.INT {
+				if number, err := strconv.Atoi(lit.Value); err == nil {
+					if v := use(id, r.Out(number, id.Pos())); v != nil {
+						return v
 					}
 				}
+			}
+			if f := use(id, r.OutOf(id.Pos())); f != nil {
+				return &ast.CallExpr{Fun: f, Lparen: x.Lbrack, Args: []ast.Expr{x.Index}, Rparen: x.Rbrack}
 			}
 			return nil
 		}
 		id, ok := n.(*ast.Ident)
-		if !ok || !free(id.Name) {
+		if !ok || !isRecall(id.Name) || !free(id.Name) {
 			return nil
 		}
 		switch id.Name {
@@ -76,24 +85,28 @@ func (src *Source) Recall(isName func(string) bool, r Recalled) {
 		if !isRead(c) {
 			return true
 		}
-		if x := replace(c.Node()); x != nil {
+		if x := replace(c); x != nil {
 			c.Replace(x)
-			return false
+			_, more := x.(*ast.CallExpr) // its argument
+			return more
 		}
 		return true
 	}, nil)
 }
 
-// mayRecall reports whether a text may read a result of an earlier cell.
-func mayRecall(text string) bool {
-	tokens, _, _ := cell.Tokens(text)
-	for _, t := range tokens {
-		if t.Kind == token.IDENT && (t.Text[0] == '_' || t.Text == "Out" || t.Text == "In") {
-			return true
-		}
+// isPair reports whether a node is the only value of two variables: v, ok := Out[3].
+func isPair(c *astutil.Cursor) bool {
+	switch p := c.Parent().(type) {
+	case *ast.AssignStmt:
+		return len(p.Lhs) == 2 && len(p.Rhs) == 1
+	case *ast.ValueSpec:
+		return len(p.Names) == 2 && len(p.Values) == 1
 	}
 	return false
 }
+
+// isRecall reports whether a name may stand for a result of an earlier cell.
+func isRecall(name string) bool { return name[0] == '_' || name == "Out" || name == "In" }
 
 // isRead reports whether a node is an expression that is read, not a name that is
 // declared or set.

@@ -28,26 +28,21 @@ func (p *Program) Recheck(fset *token.FileSet, info *types.Info, d ast.Decl, par
 			p.Package.Scope().Insert(o)
 		}
 	}
-	used := map[string]bool{}
-	ast.Inspect(d, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			used[id.Name] = true
-		}
-		return true
-	})
+	m := newMentions()
+	m.add(d)
 	var imports *ast.GenDecl
 	if lib != nil {
 		for _, o := range own {
 			p.Package.Scope().Insert(o)
 		}
-		imports = lib.importDecl(used)
+		imports = lib.importDecl(m.names)
 	} else {
-		for n := range used {
+		for n := range m.names {
 			if e := p.Names[n]; e != nil {
 				p.Package.Scope().Insert(e.Object)
 			}
 		}
-		imports = p.importDecl(used, []Declared{{Decl: d, Unit: &Unit{}}}, &ast.BlockStmt{})
+		imports = p.importDecl(m, []Declared{{Decl: d, Unit: &Unit{}}})
 	}
 	file := &ast.File{Name: ast.NewIdent("main")}
 	if imports != nil {
@@ -78,15 +73,10 @@ func (sf *FetchedFile) recheck(fset *token.FileSet, info *types.Info, d ast.Decl
 			extra = append(extra, o)
 		}
 	}
-	used := map[string]bool{}
-	ast.Inspect(d, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			used[id.Name] = true
-		}
-		return true
-	})
+	m := newMentions()
+	m.add(d)
 	f := &ast.File{Name: ast.NewIdent(sp.Name)}
-	if imports := sf.importDecl(used); imports != nil {
+	if imports := sf.importDecl(m.names); imports != nil {
 		f.Decls = append(f.Decls, imports)
 	}
 	f.Decls = append(f.Decls, d)

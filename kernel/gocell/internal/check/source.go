@@ -26,10 +26,7 @@ import (
 )
 
 // Fetched packages are interpreted from source. The type checker sees them as
-// packages. The interpreter sees one package only: their declarations are
-// lowered like a cell's, under generated names, into its package main
-// (decls.go). So an instance of a generic may use unexported names of its
-// package, and the interpreter's own support of packages is not used.
+// packages; package compile compiles those of their declarations that cells use.
 
 // A FetchedPackage is a fetched package.
 type FetchedPackage struct {
@@ -84,7 +81,7 @@ func FetchedOf(p *types.Package) *FetchedPackage {
 	return sp.(*FetchedPackage)
 }
 
-// Interpreted reports whether the interpreter runs what p declares: p is the
+// Interpreted reports whether package code runs what p declares: p is the
 // session's package or a fetched one.
 func Interpreted(p *types.Package) bool {
 	return p != nil && (PathOf(p) == "main" || FetchedOf(p) != nil)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -35,6 +36,67 @@ func (k *checking) suggestion(e types.Error) string {
 		}
 	}
 	return ""
+}
+
+// outdated says of an error which variable in the expression or declaration around it has
+// a type of the session that is declared anew since, so that its name means another
+// type: "cannot use t (variable of struct type T) as T value" says nothing else; or "".
+func (k *checking) outdated(e types.Error) (why string) {
+	if kind, _ := kindOfError(e.Msg); kind == undefinedName || kind == ofConstant {
+		return ""
+	}
+	at := e.Pos
+	inside := func(n ast.Node) bool { return n != nil && n.Pos() <= at && at < n.End() }
+	var around ast.Node // the innermost statement or declaration
+	find := func(n ast.Node) bool {
+		switch n.(type) {
+		case ast.Stmt, ast.Decl:
+			if inside(n) {
+				around = n
+			}
+		}
+		return inside(n)
+	}
+	for _, d := range k.all {
+		ast.Inspect(d.Decl, find)
+	}
+	ast.Inspect(k.body, find)
+	if around == nil {
+		return ""
+	}
+	ast.Inspect(around, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || why != "" {
+			return why == ""
+		}
+		e := k.p.Names[id.Name]
+		if v, ok := k.info.Uses[id].(*types.Var); ok && e != nil && e.Object == v {
+			if t, cell := k.replacedType(v.Type()); t != "" {
+				why = fmt.Sprintf("%s, of cell %d, has the %s of before %s declared it again: make it anew, as by %[1]s := ...", id.Name, e.Cell, t, cell)
+			}
+		}
+		return true
+	})
+	return why
+}
+
+// replacedType returns the name of a type of the session within t that means another
+// type by now, and which cell declares that.
+func (k *checking) replacedType(t types.Type) (name, cell string) {
+	WalkType(t, func(t types.Type) {
+		n, ok := t.(*types.Named)
+		if !ok || n.Obj().Pkg() != k.p.Package || !PackageLevel(n.Obj()) {
+			return
+		}
+		now, by := k.objects[n.Obj().Name()], "this cell"
+		if e := k.p.Names[n.Obj().Name()]; now == nil && e != nil {
+			now, by = e.Object, fmt.Sprint("cell ", e.Cell)
+		}
+		if now != nil && now != n.Obj() {
+			name, cell = n.Obj().Name(), by
+		}
+	}, map[types.Type]bool{})
+	return name, cell
 }
 
 // inScope yields the names that an identifier at a position could be.

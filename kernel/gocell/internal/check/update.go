@@ -54,7 +54,7 @@ func (u *update) attempt() (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Checked{Source: u.src, Next: p, Decls: all, Redeclared: map[string]bool{}, Moved: map[string]*types.Var{}, Info: NewInfo()}
+	c := &Checked{Source: u.src, Next: p, Decls: all, Redeclared: map[string]bool{}, Moved: map[string]*types.Var{}}
 	for _, d := range all {
 		if d.Unit.Method == "" {
 			for _, n := range d.Unit.Names {
@@ -62,8 +62,8 @@ func (u *update) attempt() (*Checked, error) {
 			}
 		}
 	}
-	k := newChecking(p, u.fset, c.Info, all, u.src.Body)
-	k.keys, k.moved, k.hidden = true, c.Moved, c.Redeclared
+	k := newChecking(p, u.fset, all, u.src.Body)
+	c.Info, k.keys, k.moved, k.hidden = k.info, true, c.Moved, c.Redeclared
 	for _, v := range u.src.Recalled {
 		k.objects[v.Name()] = v
 	}
@@ -169,9 +169,6 @@ func (u *update) collect(live []*Unit) (all []Declared, natives []*Unit, replace
 		if isPart[w] {
 			continue
 		}
-		if w.auto {
-			return nil, nil, nil, u.interpret(w)
-		}
 		if w.native != nil {
 			v := *w
 			replaced[w] = &v
@@ -258,6 +255,7 @@ func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 		u.initOrder(c, k, fileVars)
 	}
 	k.statements()
+	u.shownConstant(k)
 	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, k.top()) })
 	if len(k.errs) > 0 {
 		return nil
@@ -354,7 +352,7 @@ func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
 			u.p.Package.Scope().Insert(e.Object)
 		}
 	}
-	inInitOrder(u.src.Body, fileVars, u.p.initializers(u.fset, k.all, u.src.Body, k.used))
+	inInitOrder(u.src.Body, fileVars, u.p.initializers(u.fset, k.all, u.src.Body, k.imports))
 }
 
 // define gives the session the cell's variables. If the type of one has changed, the

@@ -54,7 +54,7 @@ func SignatureOf(t reflect.Type) *Signature {
 	}
 	s.end = off
 	if x := shapes()[key]; x != nil {
-		if s.adapt = x.adapt; x.call != nil || x.several != nil {
+		if s.adapt = x.adapt; x.call != nil {
 			s.shape = x
 		}
 	}
@@ -106,6 +106,12 @@ func FunctionOf(v reflect.Value) *Func {
 	return nil
 }
 
+// Captures reports whether a function of cells uses variables of a function around it.
+func Captures(v reflect.Value) bool {
+	c := SignatureOf(v.Type()).closure(FuncPointer(v))
+	return c != nil && c.Env != nil
+}
+
 // reflected makes a function value with reflect.MakeFunc.
 func (s *Signature) reflected(c *Closure) unsafe.Pointer {
 	return FuncPointer(reflect.MakeFunc(s.Type, reflectedBody(c)))
@@ -153,21 +159,21 @@ func reflectedBody(c *Closure) func(args []reflect.Value) []reflect.Value {
 func NewClosure(s *Signature, e *Entry, block unsafe.Pointer, env []Into, offs []int32) Val {
 	if block == nil {
 		fixed := s.Value(&Closure{Entry: e})
-		return Val{K: Ptr, E: func(*Frame) unsafe.Pointer { return fixed }}
+		return NewVal(Ptr, func(*Frame) unsafe.Pointer { return fixed })
 	}
-	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+	return NewVal(Ptr, func(f *Frame) unsafe.Pointer {
 		m := rtype.New(block)
 		for i, store := range env {
 			store(f, add(m, uintptr(offs[i])))
 		}
 		return s.Value(&Closure{e, m})
-	}}
+	})
 }
 
 // PrepareValue prepares a call of a function value, at a place: of cells directly,
 // else of the signature's thunk.
 func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg, pos int32) Prepare {
-	e, thunk := as[unsafe.Pointer](fn), s.thunkOf(m)
+	e, thunk := as[unsafe.Pointer](fn.E), s.thunkOf(m)
 	return func(f *Frame, g *G) *Frame {
 		p := e(f)
 		var callee *Frame
@@ -192,12 +198,12 @@ func PrepareValue(m *Machine, s *Signature, fn Val, args []Arg, pos int32) Prepa
 func (s *Signature) thunkOf(m *Machine) *Entry {
 	l := s.layout()
 	fnAt := l.Add(8, func(off uintptr, set func(int)) { set(int(off / 8)) })
-	return &Entry{Fn: s.thunk(m, l, of[unsafe.Pointer]().Load(Slot(fnAt)))}
+	return &Entry{Fn: s.thunk(m, l, Of(Ptr).Load(Slot(fnAt)))}
 }
 
 // Calling returns a function of cells that calls a function of a library.
 func (s *Signature) Calling(m *Machine, fn reflect.Value) *Func {
-	return s.thunk(m, s.layout(), of[unsafe.Pointer]().Const(FuncPointer(fn)))
+	return s.thunk(m, s.layout(), Of(Ptr).Const(FuncPointer(fn)))
 }
 
 // layout returns that of a frame with parameters and results.
@@ -234,13 +240,4 @@ func loadAny(k Kind, p Place) Val {
 		return Val{K: Agg, Addr: p.Operand()}
 	}
 	return Of(k).Load(p)
-}
-
-func of[T any]() ops[T] {
-	for _, o := range table {
-		if o, ok := o.(ops[T]); ok {
-			return o
-		}
-	}
-	panic("code: a type of no kind")
 }

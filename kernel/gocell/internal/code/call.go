@@ -95,17 +95,6 @@ func Statement(call Call) Do {
 	}
 }
 
-// Result returns the result of a call that has left it at an offset of the
-// callee's frame.
-func (o ops[T]) Result(call Call, off int32) Val {
-	return Val{K: o.k, E: func(f *Frame) T {
-		c := call(f)
-		x := *(*T)(at(c, off))
-		f.G.release(c)
-		return x
-	}}
-}
-
 // ResultInto stores the result of a call, of a type.
 func ResultInto(call Call, off int32, typ unsafe.Pointer) Into {
 	return func(f *Frame, dst unsafe.Pointer) {
@@ -138,11 +127,6 @@ func AggArg(off int32, into Into) Arg {
 	return func(f, c *Frame) { into(f, at(c, off)) }
 }
 
-// ZeroArg stores the zero value of a type.
-func ZeroArg(off int32, typ unsafe.Pointer) Arg {
-	return func(_, c *Frame) { rtype.Clear(typ, at(c, off)) }
-}
-
 // Go starts a goroutine for a call.
 func Go(p Prepare) Do {
 	return func(f *Frame) Ctl {
@@ -157,10 +141,11 @@ func Go(p Prepare) Do {
 		run := func() {
 			m.begin(g)
 			begins(g)
+			ended := false
 			defer func() {
 				defer m.others.Add(-1)
-				defer m.end(g)
-				if m.Panicked == nil {
+				defer m.over(g, &ended)
+				if ended || m.Panicked == nil {
 					return
 				}
 				if r := recover(); r != nil {
@@ -170,8 +155,7 @@ func Go(p Prepare) Do {
 			}()
 			g.call(c)
 			g.release(c)
-			m.end(g)
-			g.Free()
+			ended = true
 		}
 		if m.Start != nil {
 			m.Start(run)
@@ -191,10 +175,12 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 	g.Group = group
 	m.begin(g)
 	m.begins(nil)(g)
-	ended := false
+	group.main.Store(g)
+	ended, released := false, false
 	defer func() {
+		group.main.Store(nil)
 		defer m.calls.Add(-1)
-		defer m.end(g)
+		defer m.over(g, &released)
 		if ended {
 			return
 		}
@@ -215,12 +201,10 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 		g.Top = c
 		g.trace()
 		note(g)
-		m.end(g)
 		return
 	}
 	g.release(c)
-	m.end(g)
-	g.Free()
+	released = true
 }
 
 // Call calls a function without parameters and results.
@@ -228,9 +212,10 @@ func (m *Machine) Call(e *Entry) {
 	g := m.NewG()
 	g.Group = noCell
 	m.begin(g)
-	defer m.end(g)
+	ended := false
+	defer m.over(g, &ended)
 	c := g.frame(e.Fn, nil)
 	g.call(c)
 	g.release(c)
-	g.Free()
+	ended = true
 }

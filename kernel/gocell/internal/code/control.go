@@ -173,7 +173,7 @@ func RangeInt(n Val, i int32, enter func(f *Frame), body Do, l Loop) Do {
 // RangeString runs the body for each rune of a string, which is at an offset of
 // the frame; it stores the index and the rune.
 func RangeString(s Val, i, r int32, enter func(f *Frame), body Do, l Loop) Do {
-	text := as[string](s)
+	text := as[string](s.E)
 	return func(f *Frame) Ctl {
 		for k, c := range text(f) {
 			*(*int64)(at(f, i)) = int64(k)
@@ -247,27 +247,18 @@ func Chain(conds []Ex[bool], body []int, def int) func(f *Frame) int {
 // cases are of no kind that it can look up.
 func Lookup(tag Val, cases []Val, body []int, def int) (func(f *Frame) int, bool) {
 	switch tag.K {
-	case I8:
-		return lookup[int8](tag, cases, body, def)
-	case I16:
-		return lookup[int16](tag, cases, body, def)
-	case I32:
-		return lookup[int32](tag, cases, body, def)
-	case I64:
-		return lookup[int64](tag, cases, body, def)
-	case U8:
-		return lookup[uint8](tag, cases, body, def)
-	case U16:
-		return lookup[uint16](tag, cases, body, def)
-	case U32:
-		return lookup[uint32](tag, cases, body, def)
-	case U64:
-		return lookup[uint64](tag, cases, body, def)
+	case I8, U8:
+		return lookup(as[uint8](tag.E), tag.K, cases, body, def), true
+	case I32, U32:
+		return lookup(as[uint32](tag.E), tag.K, cases, body, def), true
+	case I16, U16, I64, U64:
+		return lookup(as[uint64](Convert(U64, tag).E), tag.K, cases, body, def), true
 	case Str:
-		e, m := as[string](tag), map[string]int{}
+		e, m := as[string](tag.E), map[string]int{}
 		for i, c := range cases {
-			if _, ok := m[c.c.(string)]; !ok {
-				m[c.c.(string)] = body[i]
+			s := *(*string)(c.c)
+			if _, ok := m[s]; !ok {
+				m[s] = body[i]
 			}
 		}
 		return func(f *Frame) int {
@@ -280,36 +271,40 @@ func Lookup(tag Val, cases []Val, body []int, def int) (func(f *Frame) int, bool
 	return nil, false
 }
 
-func lookup[T integer](tag Val, cases []Val, body []int, def int) (func(f *Frame) int, bool) {
-	e := as[T](tag)
-	low, high := cases[0].c.(T), cases[0].c.(T)
+func lookup[T uint8 | uint32 | uint64](e Ex[T], k Kind, cases []Val, body []int, def int) func(f *Frame) int {
 	m := map[T]int{}
+	low, high := cases[0].bits(), cases[0].bits()
 	for i, c := range cases {
-		k := c.c.(T)
-		low, high = min(low, k), max(high, k)
-		if _, ok := m[k]; !ok {
-			m[k] = body[i]
+		b := c.bits()
+		if less := b < low; k.IsSigned() && int64(b) < int64(low) || !k.IsSigned() && less {
+			low = b
+		}
+		if more := b > high; k.IsSigned() && int64(b) > int64(high) || !k.IsSigned() && more {
+			high = b
+		}
+		if _, ok := m[T(b)]; !ok {
+			m[T(b)] = body[i]
 		}
 	}
-	if n := uint64(high) - uint64(low); n < 512 {
-		table := make([]int, n+1)
+	if n := high - low; n < 512 {
+		first, table := T(low), make([]int, n+1)
 		for i := range table {
 			table[i] = def
 		}
 		for k, b := range m {
-			table[uint64(k)-uint64(low)] = b
+			table[k-first] = b
 		}
 		return func(f *Frame) int {
-			if k := uint64(e(f)) - uint64(low); k < uint64(len(table)) {
+			if k := uint64(e(f) - first); k < uint64(len(table)) {
 				return table[k]
 			}
 			return def
-		}, true
+		}
 	}
 	return func(f *Frame) int {
 		if i, ok := m[e(f)]; ok {
 			return i
 		}
 		return def
-	}, true
+	}
 }

@@ -128,7 +128,11 @@ func Recover(f *Frame) Iface {
 		return Iface{}
 	}
 	p.recovered = true
-	return *(*Iface)(unsafe.Pointer(&p.value))
+	v := p.value
+	if r := f.G.M.Recovered; r != nil {
+		v = r(v)
+	}
+	return *(*Iface)(unsafe.Pointer(&v))
 }
 
 // RecoverDeferred is recover as a deferred call: as if the function that defers
@@ -142,7 +146,7 @@ func RecoverDeferred(f *Frame) Iface {
 
 // Panic is the built-in function panic.
 func Panic(v Val) Do {
-	e := as[Iface](v)
+	e := as[Iface](v.E)
 	return func(f *Frame) Ctl {
 		x := e(f)
 		panic(*(*any)(unsafe.Pointer(&x)))

@@ -8,10 +8,16 @@
 // [Ex]: Ex[int8], Ex[float64], Ex[string]. One Go type stands for all types of
 // the same machine representation, which a [Kind] names: int and int64 are
 // I64, all pointers, maps, channels and functions are Ptr, all slices are Slc,
-// all interfaces Ifc. Arithmetic is Go's own at the kind's width, since the
-// constructors are generic functions: overflow, shifts, division and comparison
-// mean what the compiler makes of them. Structs and arrays, the kind Agg, are
-// computed into memory, by an [Into].
+// all interfaces Ifc. Arithmetic is Go's own: overflow, shifts, division and
+// comparison mean what the compiler makes of them. Structs and arrays, the kind Agg,
+// are computed into memory, by an [Into].
+//
+// Code for each kind and form of operands would take megabytes. So a [Val] holds its
+// closure as the word that a function is: what is the same in memory and in registers
+// for several kinds, as int8, uint8 and bool are, has one closure for all, and an
+// integer becomes a shorter one, or one of other sign, by another kind alone, since the
+// bits of a register above a value mean nothing. Numbers shorter than those that loops
+// use are computed with 64 bits.
 //
 // # Memory
 //

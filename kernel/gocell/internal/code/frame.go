@@ -171,6 +171,7 @@ type Group struct {
 	Stop atomic.Uint32
 	// Done is closed to end their waits on channels; it may be nil.
 	Done <-chan struct{}
+	main atomic.Pointer[G] // the cell's own goroutine, while it runs
 }
 
 // A Machine is what the goroutines of a session share.
@@ -211,6 +212,9 @@ type Machine struct {
 	// must not use at the same time, until what it returns is called. It is called only
 	// where several goroutines run cells; it may be nil.
 	Objects func(values []reflect.Value, write bool) (unlock func())
+	// Recovered returns what recover returns of the value of a panic, which may be that of
+	// compiled code; nil is the value itself.
+	Recovered func(value any) any
 	// Ends reports whether a panic ends the goroutine without deferred calls; it may
 	// be nil.
 	Ends func(value any) bool
@@ -245,10 +249,10 @@ type G struct {
 	border  *Frame // that it has left last towards a library
 	free    []*Frame
 	stack   int
-	noted   any // the panic that has been noted
-	id      uintptr
-	foreign bool   // a library has started the goroutine
-	tick    uint32 // of the clock, when a profile has last looked at the goroutine
+	noted   any            // the panic that has been noted
+	id      atomic.Uintptr // of its goroutine; others read it where they share a place
+	foreign bool           // a library has started the goroutine
+	tick    uint32         // of the clock, when a profile has last looked at the goroutine
 	// Sampled is what the profile that is taken knows of the goroutine.
 	Sampled any
 }

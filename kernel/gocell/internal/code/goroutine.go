@@ -26,19 +26,30 @@ func (m *Machine) begin(g *G) {
 	if m.Here == nil {
 		return
 	}
-	_, g.id = m.Here()
-	m.table.all.Store(g.id, g)
-	m.table.near[place(g.id)].Store(g)
+	_, id := m.Here()
+	g.id.Store(id)
+	m.table.all.Store(id, g)
+	m.table.near[place(id)].Store(g)
 }
 
 // end is called when the goroutine is over.
 func (m *Machine) end(g *G) {
-	if g.id == 0 {
+	id := g.id.Load()
+	if id == 0 {
 		return
 	}
-	m.table.all.CompareAndDelete(g.id, g)
-	m.table.near[place(g.id)].CompareAndSwap(g, nil)
-	g.id = 0
+	m.table.all.CompareAndDelete(id, g)
+	m.table.near[place(id)].CompareAndSwap(g, nil)
+	g.id.Store(0)
+}
+
+// over is end, and gives the state back where the goroutine has ended as it should:
+// another may have it at once.
+func (m *Machine) over(g *G, ended *bool) {
+	m.end(g)
+	if *ended {
+		g.Free()
+	}
 }
 
 // here returns the state of this goroutine, or nil.
@@ -47,7 +58,7 @@ func (m *Machine) here() *G {
 		return nil
 	}
 	_, id := m.Here()
-	if g := m.table.near[place(id)].Load(); g != nil && g.id == id {
+	if g := m.table.near[place(id)].Load(); g != nil && g.id.Load() == id {
 		return g
 	}
 	if g, ok := m.table.all.Load(id); ok {
@@ -67,6 +78,25 @@ func (m *Machine) Calls() []Step {
 	}
 	return list
 }
+
+// Within returns the positions of the calls under way in the cell's own goroutine, the
+// innermost first, while that is in a call of a library. It reads them from another
+// goroutine: should the call return just then, one may be that of the next statement.
+//
+//go:norace
+func (gr *Group) Within() (list []int32) {
+	g := gr.main.Load()
+	if g == nil {
+		return nil
+	}
+	for f := g.Top; f != nil && len(list) < mostWithin; f = f.Caller {
+		list = append(list, f.Pos)
+	}
+	return list
+}
+
+// mostWithin bounds Within: a frame that is given back meanwhile refers to others.
+const mostWithin = 100
 
 // alone has all goroutines lock maps from now on. A step that has begun without is
 // over when it returns.

@@ -38,29 +38,29 @@ func ToInterface(v Val, t, to reflect.Type) Val {
 	d := rtype.Descriptor(t)
 	if rtype.IsDirect(t) {
 		if v.K == Ptr {
-			e := as[unsafe.Pointer](v)
-			return Val{K: Ifc, E: func(f *Frame) Iface { return Iface{tab, e(f)} }}
+			e := as[unsafe.Pointer](v.E)
+			return NewVal(Ifc, func(f *Frame) Iface { return Iface{tab, e(f)} })
 		}
 		into := AnyInto(v, t)
-		return Val{K: Ifc, E: func(f *Frame) Iface {
+		return NewVal(Ifc, func(f *Frame) Iface {
 			p := rtype.New(d)
 			into(f, p)
 			return Iface{tab, *(*unsafe.Pointer)(p)}
-		}}
+		})
 	}
 	into := AnyInto(v, t)
 	if v.c != nil {
 		p := rtype.New(d)
 		into(nil, p)
-		return of[Iface]().Const(Iface{tab, p})
+		return Of(Ifc).lasting(unsafe.Pointer(&Iface{tab, p}))
 	}
 	size := int(t.Size())
-	return Val{K: Ifc, E: func(f *Frame) Iface {
+	return NewVal(Ifc, func(f *Frame) Iface {
 		f.G.spend("the value", float64(size))
 		p := rtype.New(d)
 		into(f, p)
 		return Iface{tab, p}
-	}}
+	})
 }
 
 // A conversion finds the itabs of an interface type.
@@ -97,18 +97,18 @@ func (c *conversion) tab(typ unsafe.Pointer) unsafe.Pointer {
 
 // Widen converts an interface to another whose methods it has.
 func Widen(v Val, from, to reflect.Type) Val {
-	e, methods := as[Iface](v), HasMethods(from)
+	e, methods := as[Iface](v.E), HasMethods(from)
 	if !HasMethods(to) && !methods {
 		return v
 	}
 	c := newConversion(to)
-	return Val{K: Ifc, E: func(f *Frame) Iface {
+	return NewVal(Ifc, func(f *Frame) Iface {
 		i := e(f)
 		if i.Tab == nil {
 			return i
 		}
 		return Iface{c.tab(typeWord(i.Tab, methods)), i.Data}
-	}}
+	})
 }
 
 // An Assertion is a type assertion of an interface.
@@ -138,8 +138,8 @@ func (a *Assertion) fail(f *Frame, typ unsafe.Pointer) {
 // Interface is an assertion to an interface type. Where okAt is not 0 it stores
 // there whether it holds, and does not panic.
 func (a *Assertion) Interface(v Val, okAt int32) Val {
-	e, methods, c := as[Iface](v), HasMethods(a.From), newConversion(a.To)
-	return Val{K: Ifc, E: func(f *Frame) Iface {
+	e, methods, c := as[Iface](v.E), HasMethods(a.From), newConversion(a.To)
+	return NewVal(Ifc, func(f *Frame) Iface {
 		i := e(f)
 		typ := typeWord(i.Tab, methods)
 		var tab unsafe.Pointer
@@ -155,13 +155,13 @@ func (a *Assertion) Interface(v Val, okAt int32) Val {
 			return Iface{}
 		}
 		return Iface{tab, i.Data}
-	}}
+	})
 }
 
 // Holds reports whether an interface holds a type, which may be an interface
 // type; nil is for nil.
 func Holds(v Val, from, t reflect.Type) Ex[bool] {
-	e, methods := as[Iface](v), HasMethods(from)
+	e, methods := as[Iface](v.E), HasMethods(from)
 	if t == nil {
 		return func(f *Frame) bool { return e(f).Tab == nil }
 	}
@@ -179,7 +179,7 @@ func Holds(v Val, from, t reflect.Type) Ex[bool] {
 // Concrete is an assertion to a type that is no interface. Where okAt is not 0
 // it stores there whether it holds, and returns the zero value if not.
 func (a *Assertion) Concrete(v Val, okAt int32) Val {
-	e, methods, d := as[Iface](v), HasMethods(a.From), rtype.Descriptor(a.To)
+	e, methods, d := as[Iface](v.E), HasMethods(a.From), rtype.Descriptor(a.To)
 	zero, direct := rtype.New(d), rtype.IsDirect(a.To)
 	k := KindOf(a.To)
 	data := func(f *Frame) unsafe.Pointer {
@@ -201,9 +201,9 @@ func (a *Assertion) Concrete(v Val, okAt int32) Val {
 	}
 	switch {
 	case direct && k == Ptr:
-		return Val{K: Ptr, E: Ex[unsafe.Pointer](data)}
+		return NewVal(Ptr, Ex[unsafe.Pointer](data))
 	case direct:
-		return Val{K: Agg, E: func(f *Frame, dst unsafe.Pointer) { *(*unsafe.Pointer)(dst) = data(f) }}
+		return NewVal(Agg, func(f *Frame, dst unsafe.Pointer) { *(*unsafe.Pointer)(dst) = data(f) })
 	case k == Agg:
 		return Val{K: Agg, Addr: data}
 	}
@@ -247,7 +247,7 @@ type target struct {
 // Prepare prepares a call of the method of an interface value. The arguments
 // come after the data word.
 func (m *Method) Prepare(v Val, args []Arg, pos int32) Prepare {
-	e, s, thunk := as[Iface](v), m.Sig, m.thunk
+	e, s, thunk := as[Iface](v.E), m.Sig, m.thunk
 	var last [2]atomic.Pointer[target]
 	off := funcsInTab + 8*m.index
 	return func(f *Frame, g *G) *Frame {

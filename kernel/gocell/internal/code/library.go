@@ -14,29 +14,44 @@ import (
 type shape struct {
 	// adapt makes function values of functions of cells; it may be nil.
 	adapt adapter
-	// call makes calls of functions of libraries. It is nil where several is not, and
-	// both are nil for shapes that few functions of libraries have.
-	call    caller
-	several severalCaller
+	// call makes calls of functions of libraries; it is nil for shapes that few have.
+	call caller
 }
 
 type (
 	// An adapter returns a function value that calls a function of cells.
 	adapter = func(c *Closure) unsafe.Pointer
-	// A caller returns what calls a function value of a library: an Ex of the class of
-	// the result, or a Do if there is none. Of the arguments it is given the Ex of their
-	// classes. All are functions as the words that they are: to ask for their types would
-	// take more room than to call them.
-	caller = func(fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer
-	// arguments are those of a caller.
-	arguments = [4]unsafe.Pointer
-	// A severalCaller is a caller for several results, which it stores in the frame.
-	severalCaller = func(fn Ex[unsafe.Pointer], args *arguments, to []int32, pos int32) Do
+	// A caller returns what makes a call: an Ex of the class of the result, or a Do if
+	// there is none or are several, as the word that a function is.
+	caller = func(c *libraryCall) unsafe.Pointer
 )
+
+// A libraryCall is a call of a function value of a library, at a place. Functions are
+// held as the words that they are, so that closures of all classes have one type: a type
+// each would take more room than their code.
+type libraryCall struct {
+	fn   Ex[unsafe.Pointer]
+	args [4]unsafe.Pointer // Ex of the classes
+	to   []int32           // where several results go in the frame
+	pos  int32
+}
 
 var shapes = sync.OnceValue(func() map[string]*shape {
 	m := map[string]*shape{}
-	addShapes(m)
+	in := func(key string) *shape {
+		s := m[key]
+		if s == nil {
+			s = &shape{}
+			m[key] = s
+		}
+		return s
+	}
+	for _, s := range calls {
+		in(s.key).call = s.call
+	}
+	for _, s := range adapters {
+		in(s.key).adapt = s.adapt
+	}
 	return m
 })
 
@@ -47,183 +62,159 @@ type class interface {
 
 // Keys name the class of each parameter, >, and that of each result by a letter, as
 // classes has them; TestShapes calls functions of each.
-func addShapes(m map[string]*shape) {
-	results0(m)
-	add1[int64](m, "I")
-	add1[float64](m, "F")
-	add1[string](m, "S")
-	add1[unsafe.Pointer](m, "P")
-	add1[Slice](m, "L")
-	add1[Iface](m, "E")
-	for _, s := range calls {
-		in(m, s.key).call = s.call
-	}
-	for _, s := range severalCalls {
-		in(m, s.key).several = s.several
-	}
-	for _, s := range adapters {
-		in(m, s.key).adapt = s.adapt
-	}
-}
-
-func add1[A class](m map[string]*shape, a string) {
-	results1[A](m, a)
-	// The function values of two parameters that loops over functions give, and those
-	// without a result.
-	for _, y := range []struct {
-		b            string
-		yield, plain adapter
-	}{
-		{"I", adapt2r[A, int64, int64], adapt2[A, int64]},
-		{"F", adapt2r[A, float64, int64], adapt2[A, float64]},
-		{"S", adapt2r[A, string, int64], adapt2[A, string]},
-		{"P", adapt2r[A, unsafe.Pointer, int64], adapt2[A, unsafe.Pointer]},
-		{"L", adapt2r[A, Slice, int64], adapt2[A, Slice]},
-		{"E", adapt2r[A, Iface, int64], adapt2[A, Iface]},
-	} {
-		in(m, a+y.b+">").adapt = y.plain
-		in(m, a+y.b+">I").adapt = y.yield
-	}
-}
-
-// in returns the shape of a key, which it adds where it is new.
-func in(m map[string]*shape, key string) *shape {
-	s := m[key]
-	if s == nil {
-		s = &shape{}
-		m[key] = s
-	}
-	return s
-}
 
 // adapters make the function values that libraries want most, methods with their
-// receiver among them.
+// receiver among them, and those that cells themselves make most.
 var adapters = [...]struct {
 	key   string
 	adapt adapter
 }{
-	{"II>F", adapt2r[int64, int64, float64]},
-	{"II>S", adapt2r[int64, int64, string]},
-	{"FF>F", adapt2r[float64, float64, float64]},
-	{"SS>S", adapt2r[string, string, string]},
-	{"LL>F", adapt2r[Slice, Slice, float64]},
-	{"LL>L", adapt2r[Slice, Slice, Slice]},
-	{"EE>E", adapt2r[Iface, Iface, Iface]},
-	{"EE>F", adapt2r[Iface, Iface, float64]},
+	{">", adapt0}, {">I", adapt0r[int64]}, {">F", adapt0r[float64]}, {">S", adapt0r[string]},
+	{">P", adapt0r[unsafe.Pointer]}, {">L", adapt0r[Slice]}, {">E", adapt0r[Iface]}, {"I>", adapt1[int64]},
+	{"I>I", adapt1r[int64, int64]}, {"I>F", adapt1r[int64, float64]}, {"I>S", adapt1r[int64, string]},
+	{"I>P", adapt1r[int64, unsafe.Pointer]}, {"I>L", adapt1r[int64, Slice]}, {"I>E", adapt1r[int64, Iface]},
+	{"F>", adapt1[float64]}, {"F>I", adapt1r[float64, int64]}, {"F>F", adapt1r[float64, float64]},
+	{"F>S", adapt1r[float64, string]}, {"F>P", adapt1r[float64, unsafe.Pointer]}, {"F>L", adapt1r[float64, Slice]},
+	{"F>E", adapt1r[float64, Iface]}, {"S>", adapt1[string]}, {"S>I", adapt1r[string, int64]},
+	{"S>F", adapt1r[string, float64]}, {"S>S", adapt1r[string, string]}, {"S>P", adapt1r[string, unsafe.Pointer]},
+	{"S>L", adapt1r[string, Slice]}, {"S>E", adapt1r[string, Iface]}, {"P>", adapt1[unsafe.Pointer]},
+	{"P>I", adapt1r[unsafe.Pointer, int64]}, {"P>F", adapt1r[unsafe.Pointer, float64]},
+	{"P>S", adapt1r[unsafe.Pointer, string]}, {"P>P", adapt1r[unsafe.Pointer, unsafe.Pointer]},
+	{"P>L", adapt1r[unsafe.Pointer, Slice]}, {"P>E", adapt1r[unsafe.Pointer, Iface]}, {"L>", adapt1[Slice]},
+	{"L>I", adapt1r[Slice, int64]}, {"L>F", adapt1r[Slice, float64]}, {"L>S", adapt1r[Slice, string]},
+	{"L>P", adapt1r[Slice, unsafe.Pointer]}, {"L>L", adapt1r[Slice, Slice]}, {"L>E", adapt1r[Slice, Iface]},
+	{"E>", adapt1[Iface]}, {"E>I", adapt1r[Iface, int64]}, {"E>F", adapt1r[Iface, float64]},
+	{"E>S", adapt1r[Iface, string]}, {"E>P", adapt1r[Iface, unsafe.Pointer]}, {"E>L", adapt1r[Iface, Slice]},
+	{"E>E", adapt1r[Iface, Iface]}, {"I>IE", adapt1p[int64, int64, Iface]}, {"I>SE", adapt1p[int64, string, Iface]},
+	{"I>II", adapt1p[int64, int64, int64]}, {"S>IE", adapt1p[string, int64, Iface]},
+	{"S>SE", adapt1p[string, string, Iface]}, {"S>PE", adapt1p[string, unsafe.Pointer, Iface]},
+	{"S>II", adapt1p[string, int64, int64]}, {"S>SI", adapt1p[string, string, int64]},
+	{"P>IE", adapt1p[unsafe.Pointer, int64, Iface]}, {"P>SE", adapt1p[unsafe.Pointer, string, Iface]},
+	{"P>PE", adapt1p[unsafe.Pointer, unsafe.Pointer, Iface]}, {"P>LE", adapt1p[unsafe.Pointer, Slice, Iface]},
+	{"P>EE", adapt1p[unsafe.Pointer, Iface, Iface]}, {"P>II", adapt1p[unsafe.Pointer, int64, int64]},
+	{"E>EE", adapt1p[Iface, Iface, Iface]},
+	// What loops over functions give, and what is called for its effect.
+	{"II>I", adapt2r[int64, int64, int64]}, {"IF>I", adapt2r[int64, float64, int64]},
+	{"IS>I", adapt2r[int64, string, int64]}, {"IP>I", adapt2r[int64, unsafe.Pointer, int64]},
+	{"IL>I", adapt2r[int64, Slice, int64]}, {"IE>I", adapt2r[int64, Iface, int64]},
+	{"SI>I", adapt2r[string, int64, int64]}, {"SF>I", adapt2r[string, float64, int64]},
+	{"SS>I", adapt2r[string, string, int64]}, {"SP>I", adapt2r[string, unsafe.Pointer, int64]},
+	{"SL>I", adapt2r[string, Slice, int64]}, {"SE>I", adapt2r[string, Iface, int64]},
+	{"FF>I", adapt2r[float64, float64, int64]}, {"PP>I", adapt2r[unsafe.Pointer, unsafe.Pointer, int64]},
+	{"LL>I", adapt2r[Slice, Slice, int64]}, {"EE>I", adapt2r[Iface, Iface, int64]},
+	{"PI>", adapt2[unsafe.Pointer, int64]}, {"PF>", adapt2[unsafe.Pointer, float64]},
+	{"PS>", adapt2[unsafe.Pointer, string]}, {"PP>", adapt2[unsafe.Pointer, unsafe.Pointer]},
+	{"PL>", adapt2[unsafe.Pointer, Slice]}, {"PE>", adapt2[unsafe.Pointer, Iface]}, {"II>", adapt2[int64, int64]},
+	{"IF>", adapt2[int64, float64]}, {"IS>", adapt2[int64, string]}, {"FF>", adapt2[float64, float64]},
+	{"SS>", adapt2[string, string]}, {"SI>", adapt2[string, int64]}, {"EP>", adapt2[Iface, unsafe.Pointer]},
+	{"EE>", adapt2[Iface, Iface]}, {"LL>", adapt2[Slice, Slice]},
+	// Methods and what sorts, walks and optimises.
+	{"II>F", adapt2r[int64, int64, float64]}, {"II>S", adapt2r[int64, int64, string]},
+	{"FF>F", adapt2r[float64, float64, float64]}, {"SS>S", adapt2r[string, string, string]},
+	{"LL>F", adapt2r[Slice, Slice, float64]}, {"LL>L", adapt2r[Slice, Slice, Slice]},
+	{"EE>E", adapt2r[Iface, Iface, Iface]}, {"EE>F", adapt2r[Iface, Iface, float64]},
 	{"PP>P", adapt2r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
-	{"PI>P", adapt2r[unsafe.Pointer, int64, unsafe.Pointer]},
-	{"PE>E", adapt2r[unsafe.Pointer, Iface, Iface]},
-	{"PL>E", adapt2r[unsafe.Pointer, Slice, Iface]},
-	{"PP>E", adapt2r[unsafe.Pointer, unsafe.Pointer, Iface]},
-	{"IL>E", adapt2r[int64, Slice, Iface]},
-	{"LI>F", adapt2r[Slice, int64, float64]},
-	{"IF>F", adapt2r[int64, float64, float64]},
-	{"FI>F", adapt2r[float64, int64, float64]},
-	{"SI>S", adapt2r[string, int64, string]},
-	{"SS>E", adapt2r[string, string, Iface]},
-	{"PI>E", adapt2r[unsafe.Pointer, int64, Iface]},
-	{"PI>F", adapt2r[unsafe.Pointer, int64, float64]},
-	{"PI>S", adapt2r[unsafe.Pointer, int64, string]},
-	{"PF>F", adapt2r[unsafe.Pointer, float64, float64]},
+	{"PI>P", adapt2r[unsafe.Pointer, int64, unsafe.Pointer]}, {"PE>E", adapt2r[unsafe.Pointer, Iface, Iface]},
+	{"PL>E", adapt2r[unsafe.Pointer, Slice, Iface]}, {"PP>E", adapt2r[unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"IL>E", adapt2r[int64, Slice, Iface]}, {"LI>F", adapt2r[Slice, int64, float64]},
+	{"IF>F", adapt2r[int64, float64, float64]}, {"FI>F", adapt2r[float64, int64, float64]},
+	{"SI>S", adapt2r[string, int64, string]}, {"SS>E", adapt2r[string, string, Iface]},
+	{"PI>E", adapt2r[unsafe.Pointer, int64, Iface]}, {"PI>F", adapt2r[unsafe.Pointer, int64, float64]},
+	{"PI>S", adapt2r[unsafe.Pointer, int64, string]}, {"PF>F", adapt2r[unsafe.Pointer, float64, float64]},
 	{"PL>IE", adapt2p[unsafe.Pointer, Slice, int64, Iface]},
 	{"PP>PE", adapt2p[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface]},
 	{"PS>PE", adapt2p[unsafe.Pointer, string, unsafe.Pointer, Iface]},
-	{"PII>", adapt3[unsafe.Pointer, int64, int64]},
-	{"PII>I", adapt3r[unsafe.Pointer, int64, int64, int64]},
+	{"PII>", adapt3[unsafe.Pointer, int64, int64]}, {"PII>I", adapt3r[unsafe.Pointer, int64, int64, int64]},
 	{"PII>F", adapt3r[unsafe.Pointer, int64, int64, float64]},
 }
 
-// calls are those of functions with several parameters, or a method's receiver and one.
+// calls are those of functions, and of methods with their receiver.
 var calls = [...]struct {
 	key  string
 	call caller
 }{
 	// Shapes that at least five functions have that cells can import.
-	{"PI>E", call2r[unsafe.Pointer, int64, Iface]},
-	{"PE>E", call2r[unsafe.Pointer, Iface, Iface]},
-	{"PL>E", call2r[unsafe.Pointer, Slice, Iface]},
-	{"PI>I", call2r[unsafe.Pointer, int64, int64]},
-	{"PP>P", call2r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
-	{"PF>F", call2r[unsafe.Pointer, float64, float64]},
-	{"PE>I", call2r[unsafe.Pointer, Iface, int64]},
-	{"II>E", call2r[int64, int64, Iface]},
-	{"IP>E", call2r[int64, unsafe.Pointer, Iface]},
-	{"PP>E", call2r[unsafe.Pointer, unsafe.Pointer, Iface]},
-	{"PS>E", call2r[unsafe.Pointer, string, Iface]},
-	{"LL>L", call2r[Slice, Slice, Slice]},
-	{"PI>P", call2r[unsafe.Pointer, int64, unsafe.Pointer]},
-	{"FF>F", call2r[float64, float64, float64]},
-	{"PP>I", call2r[unsafe.Pointer, unsafe.Pointer, int64]},
-	{"PL>L", call2r[unsafe.Pointer, Slice, Slice]},
-	{"SI>E", call2r[string, int64, Iface]},
-	{"II>I", call2r[int64, int64, int64]},
-	{"LL>I", call2r[Slice, Slice, int64]},
-	{"SS>E", call2r[string, string, Iface]},
-	{"PP>L", call2r[unsafe.Pointer, unsafe.Pointer, Slice]},
-	{"LL>F", call2r[Slice, Slice, float64]},
-	{"LI>I", call2r[Slice, int64, int64]},
-	{"PS>P", call2r[unsafe.Pointer, string, unsafe.Pointer]},
-	{"PS>S", call2r[unsafe.Pointer, string, string]},
-	{"PI>F", call2r[unsafe.Pointer, int64, float64]},
-	{"PL>F", call2r[unsafe.Pointer, Slice, float64]},
-	{"PE>P", call2r[unsafe.Pointer, Iface, unsafe.Pointer]},
-	{"EE>I", call2r[Iface, Iface, int64]},
-	{"PL>P", call2r[unsafe.Pointer, Slice, unsafe.Pointer]},
-	{"PL>I", call2r[unsafe.Pointer, Slice, int64]},
-	{"SS>I", call2r[string, string, int64]},
-	{"FF>P", call2r[float64, float64, unsafe.Pointer]},
-	{"SP>E", call2r[string, unsafe.Pointer, Iface]},
-	{"PS>L", call2r[unsafe.Pointer, string, Slice]},
-	{"PI>L", call2r[unsafe.Pointer, int64, Slice]},
-	{"LI>L", call2r[Slice, int64, Slice]},
-	{"LI>E", call2r[Slice, int64, Iface]},
-	{"EL>E", call2r[Iface, Slice, Iface]},
-	{"LL>P", call2r[Slice, Slice, unsafe.Pointer]},
-	{"EP>P", call2r[Iface, unsafe.Pointer, unsafe.Pointer]},
-	{"EE>E", call2r[Iface, Iface, Iface]},
-	{"SS>S", call2r[string, string, string]},
-	{"II>P", call2r[int64, int64, unsafe.Pointer]},
-	{"PI>S", call2r[unsafe.Pointer, int64, string]},
-	{"IE>E", call2r[int64, Iface, Iface]},
-	{"IL>E", call2r[int64, Slice, Iface]},
-	{"SL>E", call2r[string, Slice, Iface]},
-	{"LS>L", call2r[Slice, string, Slice]},
-	{"PS>I", call2r[unsafe.Pointer, string, int64]},
-	{"SE>E", call2r[string, Iface, Iface]},
-	{"EP>E", call2r[Iface, unsafe.Pointer, Iface]},
-	{"EI>P", call2r[Iface, int64, unsafe.Pointer]},
-	{"SI>P", call2r[string, int64, unsafe.Pointer]},
-	{"EE>P", call2r[Iface, Iface, unsafe.Pointer]},
-	{"SS>P", call2r[string, string, unsafe.Pointer]},
-	{"LP>I", call2r[Slice, unsafe.Pointer, int64]},
-	{"IS>E", call2r[int64, string, Iface]},
-	{"EI>E", call2r[Iface, int64, Iface]},
-	{"IL>I", call2r[int64, Slice, int64]},
-	{"FL>L", call2r[float64, Slice, Slice]},
-	{"LS>I", call2r[Slice, string, int64]},
-	{"SL>P", call2r[string, Slice, unsafe.Pointer]},
-	{"LE>E", call2r[Slice, Iface, Iface]},
-	{"LP>L", call2r[Slice, unsafe.Pointer, Slice]},
-	{"EP>I", call2r[Iface, unsafe.Pointer, int64]},
-	{"EL>P", call2r[Iface, Slice, unsafe.Pointer]},
-	{"PE>F", call2r[unsafe.Pointer, Iface, float64]},
-	{"IL>P", call2r[int64, Slice, unsafe.Pointer]},
-	{"SP>S", call2r[string, unsafe.Pointer, string]},
-	{"PE>", call2[unsafe.Pointer, Iface]},
-	{"PI>", call2[unsafe.Pointer, int64]},
-	{"PP>", call2[unsafe.Pointer, unsafe.Pointer]},
-	{"PL>", call2[unsafe.Pointer, Slice]},
-	{"PF>", call2[unsafe.Pointer, float64]},
-	{"PS>", call2[unsafe.Pointer, string]},
-	{"LL>", call2[Slice, Slice]},
-	{"EE>", call2[Iface, Iface]},
-	{"EP>", call2[Iface, unsafe.Pointer]},
-	{"SL>", call2[string, Slice]},
-	{"EL>", call2[Iface, Slice]},
-	{"IP>", call2[int64, unsafe.Pointer]},
-	{"SS>", call2[string, string]},
-	{"SE>", call2[string, Iface]},
-	{"SP>", call2[string, unsafe.Pointer]},
+	{">", call0}, {">I", call0r[int64]}, {">F", call0r[float64]}, {">S", call0r[string]},
+	{">P", call0r[unsafe.Pointer]}, {">L", call0r[Slice]}, {">E", call0r[Iface]}, {"I>", call1[int64]},
+	{"I>I", call1r[int64, int64]}, {"I>F", call1r[int64, float64]}, {"I>S", call1r[int64, string]},
+	{"I>P", call1r[int64, unsafe.Pointer]}, {"I>E", call1r[int64, Iface]}, {"F>", call1[float64]},
+	{"F>I", call1r[float64, int64]}, {"F>F", call1r[float64, float64]}, {"F>P", call1r[float64, unsafe.Pointer]},
+	{"S>", call1[string]}, {"S>I", call1r[string, int64]}, {"S>S", call1r[string, string]},
+	{"S>P", call1r[string, unsafe.Pointer]}, {"S>L", call1r[string, Slice]}, {"S>E", call1r[string, Iface]},
+	{"P>", call1[unsafe.Pointer]}, {"P>I", call1r[unsafe.Pointer, int64]}, {"P>F", call1r[unsafe.Pointer, float64]},
+	{"P>S", call1r[unsafe.Pointer, string]}, {"P>P", call1r[unsafe.Pointer, unsafe.Pointer]},
+	{"P>L", call1r[unsafe.Pointer, Slice]}, {"P>E", call1r[unsafe.Pointer, Iface]}, {"L>", call1[Slice]},
+	{"L>I", call1r[Slice, int64]}, {"L>F", call1r[Slice, float64]}, {"L>S", call1r[Slice, string]},
+	{"L>P", call1r[Slice, unsafe.Pointer]}, {"L>L", call1r[Slice, Slice]}, {"L>E", call1r[Slice, Iface]},
+	{"E>", call1[Iface]}, {"E>I", call1r[Iface, int64]}, {"E>F", call1r[Iface, float64]},
+	{"E>S", call1r[Iface, string]}, {"E>P", call1r[Iface, unsafe.Pointer]}, {"E>L", call1r[Iface, Slice]},
+	{"E>E", call1r[Iface, Iface]}, {"I>LE", pair1[int64, Slice, Iface]}, {"S>IE", pair1[string, int64, Iface]},
+	{"S>SE", pair1[string, string, Iface]}, {"S>PE", pair1[string, unsafe.Pointer, Iface]},
+	{"S>LE", pair1[string, Slice, Iface]}, {"P>IE", pair1[unsafe.Pointer, int64, Iface]},
+	{"P>SE", pair1[unsafe.Pointer, string, Iface]}, {"P>PE", pair1[unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"P>LE", pair1[unsafe.Pointer, Slice, Iface]}, {"P>EE", pair1[unsafe.Pointer, Iface, Iface]},
+	{"P>II", pair1[unsafe.Pointer, int64, int64]}, {"L>IE", pair1[Slice, int64, Iface]},
+	{"L>PE", pair1[Slice, unsafe.Pointer, Iface]}, {"L>LE", pair1[Slice, Slice, Iface]},
+	{"L>EE", pair1[Slice, Iface, Iface]}, {"L>II", pair1[Slice, int64, int64]},
+	{"E>PE", pair1[Iface, unsafe.Pointer, Iface]}, {"E>LE", pair1[Iface, Slice, Iface]},
+	{"E>EE", pair1[Iface, Iface, Iface]}, {"PI>E", call2r[unsafe.Pointer, int64, Iface]},
+	{"PE>E", call2r[unsafe.Pointer, Iface, Iface]}, {"PL>E", call2r[unsafe.Pointer, Slice, Iface]},
+	{"PI>I", call2r[unsafe.Pointer, int64, int64]}, {"PP>P", call2r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
+	{"PF>F", call2r[unsafe.Pointer, float64, float64]}, {"PE>I", call2r[unsafe.Pointer, Iface, int64]},
+	{"II>E", call2r[int64, int64, Iface]}, {"IP>E", call2r[int64, unsafe.Pointer, Iface]},
+	{"PP>E", call2r[unsafe.Pointer, unsafe.Pointer, Iface]}, {"PS>E", call2r[unsafe.Pointer, string, Iface]},
+	{"LL>L", call2r[Slice, Slice, Slice]}, {"PI>P", call2r[unsafe.Pointer, int64, unsafe.Pointer]},
+	{"FF>F", call2r[float64, float64, float64]}, {"PP>I", call2r[unsafe.Pointer, unsafe.Pointer, int64]},
+	{"PL>L", call2r[unsafe.Pointer, Slice, Slice]}, {"SI>E", call2r[string, int64, Iface]},
+	{"II>I", call2r[int64, int64, int64]}, {"LL>I", call2r[Slice, Slice, int64]},
+	{"SS>E", call2r[string, string, Iface]}, {"PP>L", call2r[unsafe.Pointer, unsafe.Pointer, Slice]},
+	{"LL>F", call2r[Slice, Slice, float64]}, {"LI>I", call2r[Slice, int64, int64]},
+	{"PS>P", call2r[unsafe.Pointer, string, unsafe.Pointer]}, {"PS>S", call2r[unsafe.Pointer, string, string]},
+	{"PI>F", call2r[unsafe.Pointer, int64, float64]}, {"PL>F", call2r[unsafe.Pointer, Slice, float64]},
+	{"PE>P", call2r[unsafe.Pointer, Iface, unsafe.Pointer]}, {"EE>I", call2r[Iface, Iface, int64]},
+	{"PL>P", call2r[unsafe.Pointer, Slice, unsafe.Pointer]}, {"PL>I", call2r[unsafe.Pointer, Slice, int64]},
+	{"SS>I", call2r[string, string, int64]}, {"FF>P", call2r[float64, float64, unsafe.Pointer]},
+	{"SP>E", call2r[string, unsafe.Pointer, Iface]}, {"PS>L", call2r[unsafe.Pointer, string, Slice]},
+	{"PI>L", call2r[unsafe.Pointer, int64, Slice]}, {"LI>L", call2r[Slice, int64, Slice]},
+	{"LI>E", call2r[Slice, int64, Iface]}, {"EL>E", call2r[Iface, Slice, Iface]},
+	{"LL>P", call2r[Slice, Slice, unsafe.Pointer]}, {"EP>P", call2r[Iface, unsafe.Pointer, unsafe.Pointer]},
+	{"EE>E", call2r[Iface, Iface, Iface]}, {"SS>S", call2r[string, string, string]},
+	{"II>P", call2r[int64, int64, unsafe.Pointer]}, {"PI>S", call2r[unsafe.Pointer, int64, string]},
+	{"IE>E", call2r[int64, Iface, Iface]}, {"IL>E", call2r[int64, Slice, Iface]},
+	{"SL>E", call2r[string, Slice, Iface]}, {"LS>L", call2r[Slice, string, Slice]},
+	{"PS>I", call2r[unsafe.Pointer, string, int64]}, {"SE>E", call2r[string, Iface, Iface]},
+	{"EP>E", call2r[Iface, unsafe.Pointer, Iface]}, {"EI>P", call2r[Iface, int64, unsafe.Pointer]},
+	{"SI>P", call2r[string, int64, unsafe.Pointer]}, {"EE>P", call2r[Iface, Iface, unsafe.Pointer]},
+	{"SS>P", call2r[string, string, unsafe.Pointer]}, {"LP>I", call2r[Slice, unsafe.Pointer, int64]},
+	{"IS>E", call2r[int64, string, Iface]}, {"EI>E", call2r[Iface, int64, Iface]},
+	{"IL>I", call2r[int64, Slice, int64]}, {"FL>L", call2r[float64, Slice, Slice]},
+	{"LS>I", call2r[Slice, string, int64]}, {"SL>P", call2r[string, Slice, unsafe.Pointer]},
+	{"LE>E", call2r[Slice, Iface, Iface]}, {"LP>L", call2r[Slice, unsafe.Pointer, Slice]},
+	{"EP>I", call2r[Iface, unsafe.Pointer, int64]}, {"EL>P", call2r[Iface, Slice, unsafe.Pointer]},
+	{"PE>F", call2r[unsafe.Pointer, Iface, float64]}, {"IL>P", call2r[int64, Slice, unsafe.Pointer]},
+	{"SP>S", call2r[string, unsafe.Pointer, string]}, {"PE>", call2[unsafe.Pointer, Iface]},
+	{"PI>", call2[unsafe.Pointer, int64]}, {"PP>", call2[unsafe.Pointer, unsafe.Pointer]},
+	{"PL>", call2[unsafe.Pointer, Slice]}, {"PF>", call2[unsafe.Pointer, float64]},
+	{"PS>", call2[unsafe.Pointer, string]}, {"LL>", call2[Slice, Slice]}, {"EE>", call2[Iface, Iface]},
+	{"EP>", call2[Iface, unsafe.Pointer]}, {"SL>", call2[string, Slice]}, {"EL>", call2[Iface, Slice]},
+	{"IP>", call2[int64, unsafe.Pointer]}, {"SS>", call2[string, string]}, {"SE>", call2[string, Iface]},
+	{"SP>", call2[string, unsafe.Pointer]}, {"PL>IE", pair2[unsafe.Pointer, Slice, int64, Iface]},
+	{"PL>PE", pair2[unsafe.Pointer, Slice, unsafe.Pointer, Iface]},
+	{"PE>IE", pair2[unsafe.Pointer, Iface, int64, Iface]},
+	{"PP>PE", pair2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface]},
+	{"II>PE", pair2[int64, int64, unsafe.Pointer, Iface]},
+	{"PS>PE", pair2[unsafe.Pointer, string, unsafe.Pointer, Iface]}, {"II>IE", pair2[int64, int64, int64, Iface]},
+	{"IL>IE", pair2[int64, Slice, int64, Iface]}, {"SS>PE", pair2[string, string, unsafe.Pointer, Iface]},
+	{"SL>IE", pair2[string, Slice, int64, Iface]}, {"EI>PE", pair2[Iface, int64, unsafe.Pointer, Iface]},
+	{"PS>SE", pair2[unsafe.Pointer, string, string, Iface]},
+	{"PI>PE", pair2[unsafe.Pointer, int64, unsafe.Pointer, Iface]},
+	{"PS>IE", pair2[unsafe.Pointer, string, int64, Iface]},
+	{"SP>PE", pair2[string, unsafe.Pointer, unsafe.Pointer, Iface]}, {"EL>IE", pair2[Iface, Slice, int64, Iface]},
+	{"EL>PE", pair2[Iface, Slice, unsafe.Pointer, Iface]}, {"PI>IE", pair2[unsafe.Pointer, int64, int64, Iface]},
+	{"PE>PE", pair2[unsafe.Pointer, Iface, unsafe.Pointer, Iface]}, {"SI>IE", pair2[string, int64, int64, Iface]},
+	{"SS>IE", pair2[string, string, int64, Iface]}, {"ES>PE", pair2[Iface, string, unsafe.Pointer, Iface]},
+	{"PL>SE", pair2[unsafe.Pointer, Slice, string, Iface]}, {"SL>PE", pair2[string, Slice, unsafe.Pointer, Iface]},
+	{"IS>PE", pair2[int64, string, unsafe.Pointer, Iface]}, {"PI>SE", pair2[unsafe.Pointer, int64, string, Iface]},
 	// Those of the functions that loops over text and numbers call.
 	{"SL>S", call2r[string, Slice, string]},         // fmt.Sprintf
 	{"SS>L", call2r[string, string, Slice]},         // strings.Split
@@ -241,84 +232,13 @@ var calls = [...]struct {
 	{"PPP>P", call3r[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer]},
 	{"SSSI>S", call4r[string, string, string, int64, string]},
 	{"FIII>S", call4r[float64, int64, int64, int64, string]},
-}
-
-// severalCalls are those with several results.
-var severalCalls = [...]struct {
-	key     string
-	several severalCaller
-}{
-	{"PL>IE", pair2[unsafe.Pointer, Slice, int64, Iface]},
-	{"PL>PE", pair2[unsafe.Pointer, Slice, unsafe.Pointer, Iface]},
-	{"PE>IE", pair2[unsafe.Pointer, Iface, int64, Iface]},
-	{"PP>PE", pair2[unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, Iface]},
-	{"II>PE", pair2[int64, int64, unsafe.Pointer, Iface]},
-	{"PS>PE", pair2[unsafe.Pointer, string, unsafe.Pointer, Iface]},
-	{"II>IE", pair2[int64, int64, int64, Iface]},
-	{"IL>IE", pair2[int64, Slice, int64, Iface]},
-	{"SS>PE", pair2[string, string, unsafe.Pointer, Iface]},
-	{"SL>IE", pair2[string, Slice, int64, Iface]},
-	{"EI>PE", pair2[Iface, int64, unsafe.Pointer, Iface]},
-	{"PS>SE", pair2[unsafe.Pointer, string, string, Iface]},
-	{"PI>PE", pair2[unsafe.Pointer, int64, unsafe.Pointer, Iface]},
-	{"PS>IE", pair2[unsafe.Pointer, string, int64, Iface]},
-	{"SP>PE", pair2[string, unsafe.Pointer, unsafe.Pointer, Iface]},
-	{"EL>IE", pair2[Iface, Slice, int64, Iface]},
-	{"EL>PE", pair2[Iface, Slice, unsafe.Pointer, Iface]},
-	{"PI>IE", pair2[unsafe.Pointer, int64, int64, Iface]},
-	{"PE>PE", pair2[unsafe.Pointer, Iface, unsafe.Pointer, Iface]},
-	{"SI>IE", pair2[string, int64, int64, Iface]},
-	{"SS>IE", pair2[string, string, int64, Iface]},
-	{"ES>PE", pair2[Iface, string, unsafe.Pointer, Iface]},
-	{"PL>SE", pair2[unsafe.Pointer, Slice, string, Iface]},
-	{"SL>PE", pair2[string, Slice, unsafe.Pointer, Iface]},
-	{"IS>PE", pair2[int64, string, unsafe.Pointer, Iface]},
 	{"SI>FE", pair2[string, int64, float64, Iface]}, // strconv.ParseFloat
 	{"ES>IE", pair2[Iface, string, int64, Iface]},   // io.WriteString
-	{"PI>SE", pair2[unsafe.Pointer, int64, string, Iface]},
 	{"SS>SI", pair2[string, string, string, int64]}, // strings.CutPrefix
 	{"F>FF", pair1[float64, float64, float64]},
 	{"SS>SSI", strings3},
 	{"SII>IE", pair3[string, int64, int64, int64, Iface]},
 	{"ESL>IE", pair3[Iface, string, Slice, int64, Iface]},
-}
-
-func results0(m map[string]*shape) {
-	m[">"] = &shape{adapt: adapt0, call: call0}
-	m[">I"] = &shape{adapt: adapt0r[int64], call: call0r[int64]}
-	m[">F"] = &shape{adapt: adapt0r[float64], call: call0r[float64]}
-	m[">S"] = &shape{adapt: adapt0r[string], call: call0r[string]}
-	m[">P"] = &shape{adapt: adapt0r[unsafe.Pointer], call: call0r[unsafe.Pointer]}
-	m[">L"] = &shape{adapt: adapt0r[Slice], call: call0r[Slice]}
-	m[">E"] = &shape{adapt: adapt0r[Iface], call: call0r[Iface]}
-}
-
-func results1[A class](m map[string]*shape, a string) {
-	for _, s := range []struct {
-		results string
-		adapt   adapter
-		call    caller
-		several severalCaller
-	}{
-		{"", adapt1[A], call1[A], nil},
-		{"I", adapt1r[A, int64], call1r[A, int64], nil},
-		{"F", adapt1r[A, float64], call1r[A, float64], nil},
-		{"S", adapt1r[A, string], call1r[A, string], nil},
-		{"P", adapt1r[A, unsafe.Pointer], call1r[A, unsafe.Pointer], nil},
-		{"L", adapt1r[A, Slice], call1r[A, Slice], nil},
-		{"E", adapt1r[A, Iface], call1r[A, Iface], nil},
-		{"IE", adapt1p[A, int64, Iface], nil, pair1[A, int64, Iface]},
-		{"FE", adapt1p[A, float64, Iface], nil, pair1[A, float64, Iface]},
-		{"SE", adapt1p[A, string, Iface], nil, pair1[A, string, Iface]},
-		{"PE", adapt1p[A, unsafe.Pointer, Iface], nil, pair1[A, unsafe.Pointer, Iface]},
-		{"LE", adapt1p[A, Slice, Iface], nil, pair1[A, Slice, Iface]},
-		{"EE", adapt1p[A, Iface, Iface], nil, pair1[A, Iface, Iface]},
-		{"II", adapt1p[A, int64, int64], nil, pair1[A, int64, int64]},
-		{"SI", adapt1p[A, string, int64], nil, pair1[A, string, int64]},
-		{"EI", adapt1p[A, Iface, int64], nil, pair1[A, Iface, int64]},
-	} {
-		m[a+">"+s.results] = &shape{s.adapt, s.call, s.several}
-	}
 }
 
 // wide is how many bytes a value of a class takes in a frame.
@@ -327,10 +247,6 @@ func wide[T class]() int32 { return int32(unsafe.Sizeof(*new(T))) }
 func put[T class](f *Frame, off int32, x T) { *(*T)(at(f, off)) = x }
 
 func get[T class](f *Frame, off int32) T { return *(*T)(at(f, off)) }
-
-// function returns a Go function as the word that it is. Generic functions do the same
-// in place, and what lib does: an instance for each of their types would take 0.3 MB.
-func function[F any](f F) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&f)) }
 
 const first = int32(header)
 
@@ -452,163 +368,164 @@ func adapt3r[A, B, C, R class](c *Closure) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-// lib returns a function value as a Go function of a shape.
-func lib[F any](p unsafe.Pointer) F { return *(*F)(unsafe.Pointer(&p)) }
-
-func call0(fn Ex[unsafe.Pointer], _ *arguments, pos int32) unsafe.Pointer {
-	v := func(f *Frame) Ctl { p := fn(f); f.leaves(pos); (*(*func())(unsafe.Pointer(&p)))(); return Next }
-	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
-}
-
-func call0r[R class](fn Ex[unsafe.Pointer], _ *arguments, pos int32) unsafe.Pointer {
-	v := func(f *Frame) R { p := fn(f); f.leaves(pos); return (*(*func() R)(unsafe.Pointer(&p)))() }
-	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
-}
-
-func call1[A class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a := *(*Ex[A])(unsafe.Pointer(&args[0]))
+func call0(c *libraryCall) unsafe.Pointer {
 	v := func(f *Frame) Ctl {
-		p := fn(f)
-		x := a(f)
-		f.leaves(pos)
+		p := c.fn(f)
+		f.leaves(c.pos)
+		(*(*func())(unsafe.Pointer(&p)))()
+		return Next
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
+}
+
+func call0r[R class](c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) R {
+		p := c.fn(f)
+		f.leaves(c.pos)
+		return (*(*func() R)(unsafe.Pointer(&p)))()
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
+}
+
+func call1[A class](c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) Ctl {
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		f.leaves(c.pos)
 		(*(*func(A))(unsafe.Pointer(&p)))(x)
 		return Next
 	}
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func call1r[A, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a := *(*Ex[A])(unsafe.Pointer(&args[0]))
-	v := func(f *Frame) R { p := fn(f); x := a(f); f.leaves(pos); return (*(*func(A) R)(unsafe.Pointer(&p)))(x) }
+func call1r[A, R class](c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) R {
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		f.leaves(c.pos)
+		return (*(*func(A) R)(unsafe.Pointer(&p)))(x)
+	}
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func pair1[A, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, to, next := *(*Ex[A])(unsafe.Pointer(&args[0])), at[0], at[1]
-	return func(f *Frame) Ctl {
-		p := fn(f)
-		x := a(f)
-		f.leaves(pos)
+func pair1[A, R, S class](c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) Ctl {
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		f.leaves(c.pos)
 		r, s := (*(*func(A) (R, S))(unsafe.Pointer(&p)))(x)
-		put(f, to, r)
-		put(f, next, s)
+		put(f, c.to[0], r)
+		put(f, c.to[1], s)
 		return Next
 	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func call2[A, B class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1]))
+func call2[A, B class](c *libraryCall) unsafe.Pointer {
 	v := func(f *Frame) Ctl {
-		p := fn(f)
-		x := a(f)
-		y := b(f)
-		f.leaves(pos)
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		y := (*(*Ex[B])(unsafe.Pointer(&c.args[1])))(f)
+		f.leaves(c.pos)
 		(*(*func(A, B))(unsafe.Pointer(&p)))(x, y)
 		return Next
 	}
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func call2r[A, B, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1]))
+func call2r[A, B, R class](c *libraryCall) unsafe.Pointer {
 	v := func(f *Frame) R {
-		p := fn(f)
-		x := a(f)
-		y := b(f)
-		f.leaves(pos)
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		y := (*(*Ex[B])(unsafe.Pointer(&c.args[1])))(f)
+		f.leaves(c.pos)
 		return (*(*func(A, B) R)(unsafe.Pointer(&p)))(x, y)
 	}
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func pair2[A, B, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, b, to, next := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), at[0], at[1]
-	return func(f *Frame) Ctl {
-		p := fn(f)
-		x := a(f)
-		y := b(f)
-		f.leaves(pos)
+func pair2[A, B, R, S class](c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) Ctl {
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		y := (*(*Ex[B])(unsafe.Pointer(&c.args[1])))(f)
+		f.leaves(c.pos)
 		r, s := (*(*func(A, B) (R, S))(unsafe.Pointer(&p)))(x, y)
-		put(f, to, r)
-		put(f, next, s)
+		put(f, c.to[0], r)
+		put(f, c.to[1], s)
 		return Next
 	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func call3r[A, B, C, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b, c := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), *(*Ex[C])(unsafe.Pointer(&args[2]))
+func call3r[A, B, C, R class](c *libraryCall) unsafe.Pointer {
 	v := func(f *Frame) R {
-		p := fn(f)
-		x := a(f)
-		y := b(f)
-		z := c(f)
-		f.leaves(pos)
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		y := (*(*Ex[B])(unsafe.Pointer(&c.args[1])))(f)
+		z := (*(*Ex[C])(unsafe.Pointer(&c.args[2])))(f)
+		f.leaves(c.pos)
 		return (*(*func(A, B, C) R)(unsafe.Pointer(&p)))(x, y, z)
 	}
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func pair3[A, B, C, R, S class](fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, b, c, to, next := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), *(*Ex[C])(unsafe.Pointer(&args[2])), at[0], at[1]
-	return func(f *Frame) Ctl {
-		p := fn(f)
-		x := a(f)
-		y := b(f)
-		z := c(f)
-		f.leaves(pos)
+func pair3[A, B, C, R, S class](c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) Ctl {
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		y := (*(*Ex[B])(unsafe.Pointer(&c.args[1])))(f)
+		z := (*(*Ex[C])(unsafe.Pointer(&c.args[2])))(f)
+		f.leaves(c.pos)
 		r, s := (*(*func(A, B, C) (R, S))(unsafe.Pointer(&p)))(x, y, z)
-		put(f, to, r)
-		put(f, next, s)
+		put(f, c.to[0], r)
+		put(f, c.to[1], s)
 		return Next
 	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func call4r[A, B, C, D, R class](fn Ex[unsafe.Pointer], args *arguments, pos int32) unsafe.Pointer {
-	a, b, c, d := *(*Ex[A])(unsafe.Pointer(&args[0])), *(*Ex[B])(unsafe.Pointer(&args[1])), *(*Ex[C])(unsafe.Pointer(&args[2])), *(*Ex[D])(unsafe.Pointer(&args[3]))
+func call4r[A, B, C, D, R class](c *libraryCall) unsafe.Pointer {
 	v := func(f *Frame) R {
-		p := fn(f)
-		w := a(f)
-		x := b(f)
-		y := c(f)
-		z := d(f)
-		f.leaves(pos)
-		return (*(*func(A, B, C, D) R)(unsafe.Pointer(&p)))(w, x, y, z)
+		p := c.fn(f)
+		x := (*(*Ex[A])(unsafe.Pointer(&c.args[0])))(f)
+		y := (*(*Ex[B])(unsafe.Pointer(&c.args[1])))(f)
+		z := (*(*Ex[C])(unsafe.Pointer(&c.args[2])))(f)
+		w := (*(*Ex[D])(unsafe.Pointer(&c.args[3])))(f)
+		f.leaves(c.pos)
+		return (*(*func(A, B, C, D) R)(unsafe.Pointer(&p)))(x, y, z, w)
 	}
 	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 // strings3 calls strings.Cut and its like.
-func strings3(fn Ex[unsafe.Pointer], args *arguments, at []int32, pos int32) Do {
-	a, b, to := *(*Ex[string])(unsafe.Pointer(&args[0])), *(*Ex[string])(unsafe.Pointer(&args[1])), slices.Clone(at)
-	return func(f *Frame) Ctl {
-		p := fn(f)
-		x := a(f)
-		y := b(f)
-		f.leaves(pos)
+func strings3(c *libraryCall) unsafe.Pointer {
+	v := func(f *Frame) Ctl {
+		p := c.fn(f)
+		x := as[string](c.args[0])(f)
+		y := as[string](c.args[1])(f)
+		f.leaves(c.pos)
 		r, s, ok := (*(*func(string, string) (string, string, int64))(unsafe.Pointer(&p)))(x, y)
-		put(f, to[0], r)
-		put(f, to[1], s)
-		put(f, to[2], ok)
+		put(f, c.to[0], r)
+		put(f, c.to[1], s)
+		put(f, c.to[2], ok)
 		return Next
 	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
 // CallLibrary calls a function value of a library, at a place, and stores its
 // results in the frame.
 func CallLibrary(s *Signature, fn Val, args []Val, to []int32, pos int32) Do {
-	e := as[unsafe.Pointer](fn)
+	e := as[unsafe.Pointer](fn.E)
 	if s.shape == nil {
 		return s.callReflected(e, args, to, pos)
 	}
-	list := classed(args)
-	switch len(to) {
-	case 0:
-		return lib[Do](s.shape.call(e, list, pos))
-	case 1:
-		k := s.Results[0]
-		return Of(k).Store(Slot(to[0]), Val{K: k, E: fromClass(k, s.shape.call(e, list, pos))})
+	w := s.shape.call(newCall(e, args, to, pos))
+	if len(to) == 1 {
+		return Of(s.Results[0]).Store(Slot(to[0]), Val{K: s.Results[0], E: w})
 	}
-	return s.shape.several(e, list, to, pos)
+	return *(*Do)(unsafe.Pointer(&w))
 }
 
 // LibraryResult calls a function value of a library of one result that is
@@ -617,56 +534,15 @@ func LibraryResult(s *Signature, fn Val, args []Val, pos int32) (Val, bool) {
 	if s.shape == nil || len(s.Results) != 1 {
 		return Val{}, false
 	}
-	k := s.Results[0]
-	return Val{K: k, E: fromClass(k, s.shape.call(as[unsafe.Pointer](fn), classed(args), pos))}, true
+	return Val{K: s.Results[0], E: s.shape.call(newCall(as[unsafe.Pointer](fn.E), args, nil, pos))}, true
 }
 
-func classed(args []Val) *arguments {
-	list := &arguments{}
+func newCall(fn Ex[unsafe.Pointer], args []Val, to []int32, pos int32) *libraryCall {
+	c := &libraryCall{fn: fn, to: slices.Clone(to), pos: pos}
 	for i, a := range args {
-		list[i] = toClass(a)
+		c.args[i] = a.E
 	}
-	return list
-}
-
-// word returns the function that an interface holds as the word that it is.
-func word(f any) unsafe.Pointer { return (*Iface)(unsafe.Pointer(&f)).Data }
-
-// toClass returns the Ex of a value's class.
-func toClass(v Val) unsafe.Pointer {
-	switch {
-	case v.K == Bool:
-		e := as[bool](v)
-		return function(func(f *Frame) int64 {
-			if e(f) {
-				return 1
-			}
-			return 0
-		})
-	case v.K.IsInteger():
-		return word(Convert(I64, v).E)
-	}
-	return word(v.E)
-}
-
-// fromClass returns the Ex of a kind of what has its class.
-func fromClass(k Kind, e unsafe.Pointer) any {
-	switch k {
-	case Bool:
-		e := lib[Ex[int64]](e)
-		return func(f *Frame) bool { return uint8(e(f)) != 0 }
-	case F64:
-		return lib[Ex[float64]](e)
-	case Str:
-		return lib[Ex[string]](e)
-	case Ptr:
-		return lib[Ex[unsafe.Pointer]](e)
-	case Slc:
-		return lib[Ex[Slice]](e)
-	case Ifc:
-		return lib[Ex[Iface]](e)
-	}
-	return Convert(k, Val{K: I64, E: lib[Ex[int64]](e)}).E
+	return c
 }
 
 // callReflected calls a function by reflect. The arguments are computed into
@@ -717,5 +593,10 @@ func AnyInto(v Val, t reflect.Type) Into {
 		addr, d := v.Addr, rtype.Descriptor(t)
 		return func(f *Frame, dst unsafe.Pointer) { rtype.Move(d, dst, nonNil(addr(f))) }
 	}
-	return v.E.(Into)
+	return intoOf(v)
+}
+
+// intoOf returns the closure of an Agg.
+func intoOf(v Val) Into {
+	return *(*Into)(unsafe.Pointer(&v.E))
 }

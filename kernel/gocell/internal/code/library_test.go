@@ -57,7 +57,7 @@ func TestShapes(t *testing.T) {
 			return out
 		})
 		s := SignatureOf(typ)
-		if (s.shape != nil) != (x.call != nil || x.several != nil) || (s.adapt != nil) != (x.adapt != nil) {
+		if (s.shape != nil) != (x.call != nil) || (s.adapt != nil) != (x.adapt != nil) {
 			t.Errorf("%s: a function of it is another shape", key)
 		}
 		f := s.Value(&Closure{Entry: &Entry{Fn: s.Calling(m, library)}})

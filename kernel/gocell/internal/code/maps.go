@@ -1,8 +1,8 @@
 package code
 
 import (
-	"fmt"
 	"reflect"
+	"sync/atomic"
 	"unsafe"
 
 	"dace.local/kernel/gocell/rtype"
@@ -18,6 +18,9 @@ import (
 // shared reports whether a step has to lock the maps that it uses.
 func (f *Frame) shared() bool { return f.G.M.others.Load() > 0 && f.G.M.Lock != nil }
 
+// Others returns the counter of goroutines that run cells beside the first.
+func (m *Machine) Others() *atomic.Int32 { return &m.others }
+
 // lock locks a map until the function that it returns is called.
 func (f *Frame) lock(m unsafe.Pointer, write bool) func() {
 	l := f.G.M.Lock(m, write)
@@ -29,7 +32,7 @@ func (f *Frame) lock(m unsafe.Pointer, write bool) func() {
 func MapGet(k Kind, m, key Val, okAt int32) (Val, bool) {
 	switch k {
 	case Bool:
-		return mapGet[bool](k, m, key, okAt)
+		return mapGet[uint8](k, m, key, okAt)
 	case I64:
 		return mapGet[int64](k, m, key, okAt)
 	case F64:
@@ -59,34 +62,42 @@ func mapGet[T any](k Kind, m, key Val, okAt int32) (Val, bool) {
 }
 
 func getFrom[K comparable, T any](k Kind, m, key Val, okAt int32) Val {
-	e, x := as[unsafe.Pointer](m), as[K](key)
-	if okAt == 0 {
-		return Val{K: k, E: func(f *Frame) T {
-			m := e(f)
-			k := x(f)
-			if f.shared() {
-				defer f.lock(m, false)()
-			}
-			return (*(*map[K]T)(unsafe.Pointer(&m)))[k]
-		}}
-	}
-	return Val{K: k, E: func(f *Frame) T {
+	e, x := as[unsafe.Pointer](m.E), as[K](key.E)
+	v := func(f *Frame) T {
 		m := e(f)
 		k := x(f)
-		if f.shared() {
-			defer f.lock(m, false)()
+		if f.shared() { // nothing panics here
+			l := f.G.M.Lock(m, false)
+			v := (*(*map[K]T)(unsafe.Pointer(&m)))[k]
+			f.G.M.Unlock(l, false)
+			return v
 		}
-		v, ok := (*(*map[K]T)(unsafe.Pointer(&m)))[k]
-		*(*bool)(at(f, okAt)) = ok
-		return v
-	}}
+		return (*(*map[K]T)(unsafe.Pointer(&m)))[k]
+	}
+	if okAt != 0 {
+		v = func(f *Frame) T {
+			m := e(f)
+			k := x(f)
+			l, shared := 0, f.shared()
+			if shared {
+				l = f.G.M.Lock(m, false)
+			}
+			v, ok := (*(*map[K]T)(unsafe.Pointer(&m)))[k]
+			if shared {
+				f.G.M.Unlock(l, false)
+			}
+			*(*bool)(at(f, okAt)) = ok
+			return v
+		}
+	}
+	return Val{K: k, E: *(*unsafe.Pointer)(unsafe.Pointer(&v))}
 }
 
 // MapSet sets an element of such a map.
 func MapSet(m, key, v Val) (Do, bool) {
 	switch v.K {
 	case Bool:
-		return mapSet[bool](m, key, v)
+		return mapSet[uint8](m, key, v)
 	case I64:
 		return mapSet[int64](m, key, v)
 	case F64:
@@ -116,13 +127,16 @@ func mapSet[T any](m, key, v Val) (Do, bool) {
 }
 
 func setIn[K comparable, T any](m, key, v Val) Do {
-	e, x, y := as[unsafe.Pointer](m), as[K](key), as[T](v)
+	e, x, y := as[unsafe.Pointer](m.E), as[K](key.E), as[T](v.E)
 	return func(f *Frame) Ctl {
 		m := e(f)
 		k := x(f)
 		v := y(f)
-		if f.shared() {
-			defer f.lock(m, true)()
+		if m != nil && f.shared() { // a nil map panics
+			l := f.G.M.Lock(m, true)
+			(*(*map[K]T)(unsafe.Pointer(&m)))[k] = v
+			f.G.M.Unlock(l, true)
+			return Next
 		}
 		(*(*map[K]T)(unsafe.Pointer(&m)))[k] = v
 		return Next
@@ -146,7 +160,7 @@ func MapTypeOf(t reflect.Type) *MapType {
 // is none. The key is computed into spare; an element of a map that goroutines share
 // is copied into other. Where okAt is not 0 it says whether there is one.
 func (t *MapType) At(m Val, key Into, spare, other, okAt int32) Ex[unsafe.Pointer] {
-	e := as[unsafe.Pointer](m)
+	e := as[unsafe.Pointer](m.E)
 	return func(f *Frame) unsafe.Pointer {
 		m := e(f)
 		k := at(f, spare)
@@ -170,7 +184,7 @@ func (t *MapType) At(m Val, key Into, spare, other, okAt int32) Ex[unsafe.Pointe
 // Hashes panics as an assignment does where a key cannot be hashed. To read an element
 // of an empty map panics in other words.
 func (t *MapType) Hashes(m Val, key Into, spare int32) Do {
-	e := as[unsafe.Pointer](m)
+	e := as[unsafe.Pointer](m.E)
 	return func(f *Frame) Ctl {
 		if m := e(f); m != nil && len(*(*map[int]int)(unsafe.Pointer(&m))) == 0 {
 			k := at(f, spare)
@@ -195,7 +209,7 @@ func (t *MapType) copied(f *Frame, m, key, to unsafe.Pointer) unsafe.Pointer {
 // Set stores an element. Key and element are computed into spare parts of the
 // frame.
 func (t *MapType) Set(m Val, key, elem Into, spare, other int32) Do {
-	e := as[unsafe.Pointer](m)
+	e := as[unsafe.Pointer](m.E)
 	return func(f *Frame) Ctl {
 		m := e(f)
 		k, v := at(f, spare), at(f, other)
@@ -211,7 +225,7 @@ func (t *MapType) Set(m Val, key, elem Into, spare, other int32) Do {
 
 // Delete is the built-in function delete.
 func (t *MapType) Delete(m Val, key Into, spare int32) Do {
-	e := as[unsafe.Pointer](m)
+	e := as[unsafe.Pointer](m.E)
 	return func(f *Frame) Ctl {
 		m := e(f)
 		k := at(f, spare)
@@ -226,7 +240,7 @@ func (t *MapType) Delete(m Val, key Into, spare int32) Do {
 
 // Clear is the built-in function clear for maps.
 func (t *MapType) Clear(m Val) Do {
-	e := as[unsafe.Pointer](m)
+	e := as[unsafe.Pointer](m.E)
 	return func(f *Frame) Ctl {
 		if m := e(f); m != nil {
 			if f.shared() {
@@ -241,21 +255,21 @@ func (t *MapType) Clear(m Val) Do {
 // Make is make for maps; the size may be the zero Val.
 func (t *MapType) Make(n Val) Val {
 	size := optional(n)
-	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+	return NewVal(Ptr, func(f *Frame) unsafe.Pointer {
 		k := max(bound(f, size, 0), 0) // a hint
-		if float64(k)*float64(t.each) > maxAlloc {
+		if b := float64(k) * float64(t.each); b > maxAlloc {
 			k = 0
-		} else if b := float64(k) * float64(t.each); b >= large && f.G.M.Need != nil {
-			f.G.M.Need(fmt.Sprintf("make(%s, %d)", t.name, k), b)
+		} else {
+			f.G.makes(t.name, int64(k), b)
 		}
 		return rtype.MakeMap(t.t, k)
-	}}
+	})
 }
 
 // Literal is a map with keys and elements, each computed into spare parts of the
 // frame.
 func (t *MapType) Literal(keys, elems []Into, spare, other int32) Val {
-	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+	return NewVal(Ptr, func(f *Frame) unsafe.Pointer {
 		m := rtype.MakeMap(t.t, len(keys))
 		for i, key := range keys {
 			k, v := at(f, spare), at(f, other)
@@ -264,13 +278,13 @@ func (t *MapType) Literal(keys, elems []Into, spare, other int32) Val {
 			rtype.MapSet(t.t, m, k, v)
 		}
 		return m
-	}}
+	})
 }
 
 // RangeMap runs the body for each key of a map: it stores key and element in
 // the frame.
 func RangeMap(t reflect.Type, m Val, key, elem int32, enter func(f *Frame), body Do, l Loop) Do {
-	e := as[unsafe.Pointer](m)
+	e := as[unsafe.Pointer](m.E)
 	return func(f *Frame) Ctl {
 		m := e(f)
 		if m == nil {

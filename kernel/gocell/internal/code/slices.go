@@ -21,7 +21,7 @@ func SetAgg(p Place, v Val, t reflect.Type, spare int32) Do {
 			return Next
 		}
 	}
-	into := v.E.(Into)
+	into := intoOf(v)
 	return func(f *Frame) Ctl {
 		s := at(f, spare)
 		into(f, s)
@@ -86,14 +86,14 @@ func NewVar(off int32, t reflect.Type, into Into) Do {
 // Fresh returns the address of new memory for a value; into may be nil for zero.
 func Fresh(t reflect.Type, into Into) Val {
 	d, size := rtype.Descriptor(t), int(t.Size())
-	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer {
+	return NewVal(Ptr, func(f *Frame) unsafe.Pointer {
 		f.G.spend("the value", float64(size))
 		p := rtype.New(d)
 		if into != nil {
 			into(f, p)
 		}
 		return p
-	}}
+	})
 }
 
 // A Piece is a part of a composite literal.
@@ -120,14 +120,14 @@ func Composite(t reflect.Type, parts []Piece, clear bool) Into {
 // SliceLiteral makes a slice of n elements of a type from its parts.
 func SliceLiteral(elem reflect.Type, n int, parts []Piece) Val {
 	d, size := rtype.Descriptor(elem), int(elem.Size())
-	return Val{K: Slc, E: func(f *Frame) Slice {
+	return NewVal(Slc, func(f *Frame) Slice {
 		f.G.spend("the slice", float64(n*size))
 		p := rtype.NewArray(d, n)
 		for i := range parts {
 			parts[i].Into(f, add(p, parts[i].Off))
 		}
 		return Slice{P: p, Len: n, Cap: n}
-	}}
+	})
 }
 
 // MakeSlice is make for slices; c may be the zero Val.
@@ -138,7 +138,7 @@ func MakeSlice(t reflect.Type, n, c Val) Val {
 	if c.E != nil {
 		capacity = Int(c)
 	}
-	return Val{K: Slc, E: func(f *Frame) Slice {
+	return NewVal(Slc, func(f *Frame) Slice {
 		n := length(f)
 		k := n
 		if capacity != nil {
@@ -150,54 +150,38 @@ func MakeSlice(t reflect.Type, n, c Val) Val {
 		if k < n || float64(k)*size > maxAlloc {
 			_ = make([]int, 0, minus) // panics: cap out of range
 		}
-		if b := float64(k) * size; b >= large && f.G.M.Need != nil {
-			f.G.M.Need(fmt.Sprintf("make(%s, %d)", name, k), b)
-		}
+		f.G.makes(name, k, float64(k)*size)
 		return Slice{P: rtype.NewArray(d, int(k)), Len: int(n), Cap: int(k)}
-	}}
+	})
 }
 
 const maxAlloc = 1 << 47 // bytes that the run time can allocate at once
 
 var minus = -1
 
-// Append appends an element to a slice.
-func (o ops[T]) Append(s, elem Val) Val {
-	e, x := as[Slice](s), as[T](elem)
-	return Val{K: Slc, E: func(f *Frame) Slice {
-		s := e(f)
-		v := x(f)
-		if s.Len == s.Cap {
-			f.G.grow(s.Len+1, unsafe.Sizeof(v))
-		}
-		t := append(*(*[]T)(unsafe.Pointer(&s)), v)
-		return *(*Slice)(unsafe.Pointer(&t))
-	}}
-}
-
 // AppendAll appends elements of any kind to a slice.
 func AppendAll(s Val, elems []Val, elem reflect.Type) Val {
-	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
+	e, d, size := as[Slice](s.E), rtype.Descriptor(elem), elem.Size()
 	list := make([]Into, len(elems))
 	for i, v := range elems {
 		list[i] = AnyInto(v, elem)
 	}
-	return Val{K: Slc, E: func(f *Frame) Slice {
+	return NewVal(Slc, func(f *Frame) Slice {
 		s := e(f)
 		more := rtype.NewArray(d, len(list))
 		for i, into := range list {
 			into(f, add(more, uintptr(i)*size))
 		}
 		return joined(f, d, size, s, Slice{P: more, Len: len(list), Cap: len(list)})
-	}}
+	})
 }
 
 // AppendSlice appends the elements of a slice, or the bytes of a string.
 func AppendSlice(s, more Val, elem reflect.Type) Val {
-	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
+	e, d, size := as[Slice](s.E), rtype.Descriptor(elem), elem.Size()
 	if more.K == Str {
-		text := as[string](more)
-		return Val{K: Slc, E: func(f *Frame) Slice {
+		text := as[string](more.E)
+		return NewVal(Slc, func(f *Frame) Slice {
 			s := e(f)
 			more := text(f)
 			if s.Cap-s.Len < len(more) {
@@ -205,10 +189,10 @@ func AppendSlice(s, more Val, elem reflect.Type) Val {
 			}
 			t := append(*(*[]byte)(unsafe.Pointer(&s)), more...)
 			return *(*Slice)(unsafe.Pointer(&t))
-		}}
+		})
 	}
-	m := as[Slice](more)
-	return Val{K: Slc, E: func(f *Frame) Slice { s := e(f); return joined(f, d, size, s, m(f)) }}
+	m := as[Slice](more.E)
+	return NewVal(Slc, func(f *Frame) Slice { s := e(f); return joined(f, d, size, s, m(f)) })
 }
 
 func joined(f *Frame, d unsafe.Pointer, size uintptr, s, more Slice) Slice {
@@ -227,21 +211,21 @@ func joined(f *Frame, d unsafe.Pointer, size uintptr, s, more Slice) Slice {
 
 // Copy is the built-in function copy.
 func Copy(dst, src Val, elem reflect.Type) Val {
-	to, d := as[Slice](dst), rtype.Descriptor(elem)
+	to, d := as[Slice](dst.E), rtype.Descriptor(elem)
 	if src.K == Str {
-		from := as[string](src)
-		return Val{K: I64, E: func(f *Frame) int64 {
+		from := as[string](src.E)
+		return NewVal(I64, func(f *Frame) int64 {
 			s := to(f)
 			return int64(copy(*(*[]byte)(unsafe.Pointer(&s)), from(f)))
-		}}
+		})
 	}
-	from := as[Slice](src)
-	return Val{K: I64, E: func(f *Frame) int64 { s := to(f); return int64(rtype.Copy(d, s, from(f))) }}
+	from := as[Slice](src.E)
+	return NewVal(I64, func(f *Frame) int64 { s := to(f); return int64(rtype.Copy(d, s, from(f))) })
 }
 
 // ClearSlice is the built-in function clear for slices.
 func ClearSlice(s Val, elem reflect.Type) Do {
-	e, d, size := as[Slice](s), rtype.Descriptor(elem), elem.Size()
+	e, d, size := as[Slice](s.E), rtype.Descriptor(elem), elem.Size()
 	return func(f *Frame) Ctl {
 		s := e(f)
 		for i := range s.Len {
@@ -256,39 +240,39 @@ func ClearSlice(s Val, elem reflect.Type) Do {
 func Len(v Val, isMap bool) Val {
 	switch v.K {
 	case Str:
-		e := as[string](v)
+		e := as[string](v.E)
 		if off := v.slot; off != 0 {
-			return Val{K: I64, E: func(f *Frame) int64 { return int64(len(*(*string)(at(f, off)))) }}
+			return NewVal(I64, func(f *Frame) int64 { return int64(len(*(*string)(at(f, off)))) })
 		}
-		return Val{K: I64, E: func(f *Frame) int64 { return int64(len(e(f))) }}
+		return NewVal(I64, func(f *Frame) int64 { return int64(len(e(f))) })
 	case Slc:
-		e := as[Slice](v)
+		e := as[Slice](v.E)
 		if off := v.slot; off != 0 {
-			return Val{K: I64, E: func(f *Frame) int64 { return int64((*Slice)(at(f, off)).Len) }}
+			return NewVal(I64, func(f *Frame) int64 { return int64((*Slice)(at(f, off)).Len) })
 		}
-		return Val{K: I64, E: func(f *Frame) int64 { return int64(e(f).Len) }}
+		return NewVal(I64, func(f *Frame) int64 { return int64(e(f).Len) })
 	}
-	e := as[unsafe.Pointer](v)
+	e := as[unsafe.Pointer](v.E)
 	if isMap {
-		return Val{K: I64, E: func(f *Frame) int64 {
+		return NewVal(I64, func(f *Frame) int64 {
 			m := e(f)
 			if f.shared() {
 				defer f.lock(m, false)()
 			}
 			return int64(len(*(*map[int]int)(unsafe.Pointer(&m))))
-		}}
+		})
 	}
-	return Val{K: I64, E: func(f *Frame) int64 { return int64(rtype.ChanLen(e(f))) }}
+	return NewVal(I64, func(f *Frame) int64 { return int64(rtype.ChanLen(e(f))) })
 }
 
 // Cap is the built-in function cap.
 func Cap(v Val) Val {
 	if v.K == Slc {
-		e := as[Slice](v)
-		return Val{K: I64, E: func(f *Frame) int64 { return int64(e(f).Cap) }}
+		e := as[Slice](v.E)
+		return NewVal(I64, func(f *Frame) int64 { return int64(e(f).Cap) })
 	}
-	e := as[unsafe.Pointer](v)
-	return Val{K: I64, E: func(f *Frame) int64 { return int64(rtype.ChanCap(e(f))) }}
+	e := as[unsafe.Pointer](v.E)
+	return NewVal(I64, func(f *Frame) int64 { return int64(rtype.ChanCap(e(f))) })
 }
 
 // bound returns a bound of a slice expression, which is def if it is left out.
@@ -309,9 +293,9 @@ func optional(v Val) Ex[int64] {
 // SliceOf is a slice expression of a slice with elements of a size; bounds that
 // are left out are the zero Val.
 func SliceOf(s, low, high, most Val, size uintptr, pos int32) Val {
-	e, lo, hi, mx := as[Slice](s), optional(low), optional(high), optional(most)
+	e, lo, hi, mx := as[Slice](s.E), optional(low), optional(high), optional(most)
 	bad := badSlice(pos, "capacity", low, high, most)
-	return Val{K: Slc, E: func(f *Frame) Slice {
+	return NewVal(Slc, func(f *Frame) Slice {
 		s := e(f)
 		i := bound(f, lo, 0)
 		j := bound(f, hi, s.Len)
@@ -321,7 +305,7 @@ func SliceOf(s, low, high, most Val, size uintptr, pos int32) Val {
 		}
 		s.Cap = k
 		return cut(s, i, j, size)
-	}}
+	})
 }
 
 // A boundsError is the run time's error of a slice expression.
@@ -372,7 +356,7 @@ func cut(s Slice, i, j int, size uintptr) Slice {
 func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintptr, pos int32) Val {
 	lo, hi, mx := optional(low), optional(high), optional(most)
 	bad := badSlice(pos, "length", low, high, most)
-	return Val{K: Slc, E: func(f *Frame) Slice {
+	return NewVal(Slc, func(f *Frame) Slice {
 		p := addr(f)
 		i := bound(f, lo, 0)
 		j := bound(f, hi, n)
@@ -384,16 +368,16 @@ func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintpt
 			bad(f, i, j, k, n)
 		}
 		return cut(Slice{P: p, Len: n, Cap: k}, i, j, size)
-	}}
+	})
 }
 
 var someByte byte
 
 // SliceString is a slice expression of a string.
 func SliceString(s, low, high Val, pos int32) Val {
-	e, lo, hi := as[string](s), optional(low), optional(high)
+	e, lo, hi := as[string](s.E), optional(low), optional(high)
 	bad := badSlice(pos, "length", low, high, Val{})
-	return Val{K: Str, E: func(f *Frame) string {
+	return NewVal(Str, func(f *Frame) string {
 		s := e(f)
 		i := bound(f, lo, 0)
 		j := bound(f, hi, len(s))
@@ -401,35 +385,35 @@ func SliceString(s, low, high Val, pos int32) Val {
 			bad(f, i, j, 0, len(s))
 		}
 		return s[i:j]
-	}}
+	})
 }
 
 // ByteOf is an index expression of a string.
 func ByteOf(s, i Val, pos int32) Val {
-	e, k, bad := as[string](s), Int(i), &failure{pos, i.unsigned}
+	e, k, bad := as[string](s.E), Int(i), &failure{pos, i.unsigned}
 	if at1, at2 := s.slot, i.slot; at1 != 0 && at2 != 0 {
-		return Val{K: U8, E: func(f *Frame) uint8 {
+		return NewVal(U8, func(f *Frame) uint8 {
 			s, k := *(*string)(at(f, at1)), *(*int64)(at(f, at2))
 			if uint64(k) >= uint64(len(s)) {
 				badIndex(f, bad, k, len(s))
 			}
 			return s[k]
-		}}
+		})
 	}
-	return Val{K: U8, E: func(f *Frame) uint8 {
+	return NewVal(U8, func(f *Frame) uint8 {
 		s := e(f)
 		k := k(f)
 		if uint64(k) >= uint64(len(s)) {
 			badIndex(f, bad, k, len(s))
 		}
 		return s[k]
-	}}
+	})
 }
 
 // SliceToArray is the conversion of a slice to a pointer to an array of n
 // elements, or to the value at that.
 func SliceToArray(s Val, n int, value bool) Ex[unsafe.Pointer] {
-	e := as[Slice](s)
+	e := as[Slice](s.E)
 	return func(f *Frame) unsafe.Pointer {
 		s := e(f)
 		if s.Len < n {
@@ -458,41 +442,41 @@ func (lengthError) RuntimeError() {}
 func Text(to, from reflect.Type, v Val) Val {
 	switch {
 	case v.K == Str && to.Elem().Kind() == reflect.Uint8:
-		e := as[string](v)
-		return Val{K: Slc, E: func(f *Frame) Slice {
+		e := as[string](v.E)
+		return NewVal(Slc, func(f *Frame) Slice {
 			s := e(f)
 			f.G.spend("the conversion", float64(len(s)))
 			b := []byte(s)
 			return *(*Slice)(unsafe.Pointer(&b))
-		}}
+		})
 	case v.K == Str:
-		e := as[string](v)
-		return Val{K: Slc, E: func(f *Frame) Slice {
+		e := as[string](v.E)
+		return NewVal(Slc, func(f *Frame) Slice {
 			s := e(f)
 			f.G.spend("the conversion", 4*float64(len(s)))
 			r := []rune(s)
 			return *(*Slice)(unsafe.Pointer(&r))
-		}}
+		})
 	case v.K == Slc && from.Elem().Kind() == reflect.Uint8:
-		e := as[Slice](v)
-		return Val{K: Str, E: func(f *Frame) string {
+		e := as[Slice](v.E)
+		return NewVal(Str, func(f *Frame) string {
 			s := e(f)
 			f.G.spend("the conversion", float64(s.Len))
 			return string(*(*[]byte)(unsafe.Pointer(&s)))
-		}}
+		})
 	case v.K == Slc:
-		e := as[Slice](v)
-		return Val{K: Str, E: func(f *Frame) string {
+		e := as[Slice](v.E)
+		return NewVal(Str, func(f *Frame) string {
 			s := e(f)
 			f.G.spend("the conversion", float64(s.Len))
 			return string(*(*[]rune)(unsafe.Pointer(&s)))
-		}}
+		})
 	case v.K.IsSigned():
-		e := as[int64](Convert(I64, v))
-		return Val{K: Str, E: func(f *Frame) string { return string(rune32(e(f))) }}
+		e := as[int64](Convert(I64, v).E)
+		return NewVal(Str, func(f *Frame) string { return string(rune32(e(f))) })
 	}
-	e := as[uint64](Convert(U64, v))
-	return Val{K: Str, E: func(f *Frame) string { return string(rune32(int64(min(e(f), math.MaxInt64)))) }}
+	e := as[uint64](Convert(U64, v).E)
+	return NewVal(Str, func(f *Frame) string { return string(rune32(int64(min(e(f), math.MaxInt64)))) })
 }
 
 // rune32 returns what string makes of an integer: it is U+FFFD if it is no rune.
@@ -565,7 +549,7 @@ func EqualAgg(l, r Val, t reflect.Type, spare, other int32, not bool) Ex[bool] {
 		if v.Addr != nil {
 			return v.Addr
 		}
-		return Spill(v.E.(Into), spare)
+		return Spill(intoOf(v), spare)
 	}
 	a, b := address(l, spare), address(r, other)
 	return func(f *Frame) bool {

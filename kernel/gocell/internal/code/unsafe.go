@@ -10,13 +10,13 @@ import (
 // UnsafeAdd is unsafe.Add.
 func UnsafeAdd(p, n Val) Val {
 	e, k := Pointer(p), Int(n)
-	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer { p := e(f); return add(p, uintptr(k(f))) }}
+	return NewVal(Ptr, func(f *Frame) unsafe.Pointer { p := e(f); return add(p, uintptr(k(f))) })
 }
 
 // UnsafeSlice is unsafe.Slice, of elements of a type.
 func UnsafeSlice(p, n Val, elem reflect.Type) Val {
 	e, k, size := Pointer(p), Int(n), elem.Size()
-	return Val{K: Slc, E: func(f *Frame) Slice {
+	return NewVal(Slc, func(f *Frame) Slice {
 		p := e(f)
 		n := k(f)
 		switch {
@@ -28,13 +28,13 @@ func UnsafeSlice(p, n Val, elem reflect.Type) Val {
 			return Slice{}
 		}
 		return Slice{P: p, Len: int(n), Cap: int(n)}
-	}}
+	})
 }
 
 // UnsafeString is unsafe.String.
 func UnsafeString(p, n Val) Val {
 	e, k := Pointer(p), Int(n)
-	return Val{K: Str, E: func(f *Frame) string {
+	return NewVal(Str, func(f *Frame) string {
 		p := e(f)
 		n := k(f)
 		switch {
@@ -44,15 +44,15 @@ func UnsafeString(p, n Val) Val {
 			panic(lengthError("unsafe.String: ptr is nil and len is not zero"))
 		}
 		return unsafe.String((*byte)(p), int(n))
-	}}
+	})
 }
 
 // DataOf is unsafe.SliceData and unsafe.StringData.
 func DataOf(v Val) Val {
 	if v.K == Str {
-		e := as[string](v)
-		return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(e(f))) }}
+		e := as[string](v.E)
+		return NewVal(Ptr, func(f *Frame) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(e(f))) })
 	}
-	e := as[Slice](v)
-	return Val{K: Ptr, E: func(f *Frame) unsafe.Pointer { return e(f).P }}
+	e := as[Slice](v.E)
+	return NewVal(Ptr, func(f *Frame) unsafe.Pointer { return e(f).P })
 }

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -63,12 +64,12 @@ var kinds = [...]Kind{reflect.Bool: Bool, reflect.Int: I64, reflect.Int8: I8, re
 func KindOf(t reflect.Type) Kind { return kinds[t.Kind()] }
 
 // A Val is an expression that has been compiled. E is an Ex of the kind's Go
-// type, or for Agg an Into.
+// type, or for Agg an Into, as the word that a function is: the kind says its type.
 type Val struct {
 	K    Kind
-	E    any
-	slot int32 // not 0: the value of the variable at this offset of the frame
-	c    any   // not nil: the value is this constant
+	E    unsafe.Pointer
+	slot int32          // not 0: the value of the variable at this offset of the frame
+	c    unsafe.Pointer // not nil: where the value lies, a constant
 	// Addr is, for an Agg that lies in memory, where it does.
 	Addr     Ex[unsafe.Pointer]
 	unsigned bool // an I64 has the bits of a uint64
@@ -129,7 +130,7 @@ func Deref(p Val, pos int32) Place {
 	if p.slot != 0 {
 		return Place{mode: box, off: p.slot, pos: pos, bare: true}
 	}
-	return Place{mode: memory, addr: p.E.(Ex[unsafe.Pointer]), pos: pos, bare: true}
+	return Place{mode: memory, addr: as[unsafe.Pointer](p.E), pos: pos, bare: true}
 }
 
 // Element is an element of a slice, of a size in bytes.
@@ -139,8 +140,10 @@ func Element(s, index Val, size uintptr, pos int32) Place {
 
 // Item is an element of an array of a length.
 func Item(array Place, index Val, size uintptr, length int, pos int32) Place {
-	if i, ok := index.c.(int64); ok && i >= 0 && int(i) < length {
-		return array.Field(uintptr(i) * size)
+	if index.c != nil {
+		if i := *(*int64)(index.c); i >= 0 && int(i) < length {
+			return array.Field(uintptr(i) * size)
+		}
 	}
 	p := Place{mode: item, index: index, size: size, len: length, pos: pos}
 	switch array.mode {
@@ -243,15 +246,15 @@ func (p Place) Fixed(temp func(t reflect.Type) int32) (Place, []Do) {
 	}
 	switch p.mode {
 	case box:
-		p.off = keep(of[unsafe.Pointer]().Load(Slot(p.off)), rtype.UnsafePointer).slot
+		p.off = keep(Of(Ptr).Load(Slot(p.off)), rtype.UnsafePointer).slot
 	case memory:
-		p.mode, p.off = box, keep(Val{K: Ptr, E: p.addr}, rtype.UnsafePointer).slot
+		p.mode, p.off = box, keep(NewVal(Ptr, p.addr), rtype.UnsafePointer).slot
 	case element:
 		p.slice = keep(p.slice, reflect.TypeFor[[]int]())
 		p.index = keep(p.index, reflect.TypeFor[int]())
 	case item:
-		base := keep(Val{K: Ptr, E: p.addr}, rtype.UnsafePointer)
-		p.addr, p.index = as[unsafe.Pointer](base), keep(p.index, reflect.TypeFor[int]())
+		base := keep(NewVal(Ptr, p.addr), rtype.UnsafePointer)
+		p.addr, p.index = as[unsafe.Pointer](base.E), keep(p.index, reflect.TypeFor[int]())
 	}
 	return p, before
 }
@@ -282,7 +285,7 @@ func (p Place) Address() Ex[unsafe.Pointer] {
 		return p.elementAddress()
 	case item:
 		base, size, n, bad := p.addr, p.size, p.len, p.failure()
-		i, pos := p.index.E.(Ex[int64]), p.array
+		i, pos := as[int64](p.index.E), p.array
 		return func(f *Frame) unsafe.Pointer {
 			b := base(f)
 			k := i(f)
@@ -304,7 +307,7 @@ func (p Place) Address() Ex[unsafe.Pointer] {
 
 func (p Place) elementAddress() Ex[unsafe.Pointer] {
 	size, d, bad := p.size, p.d, p.failure()
-	i := p.index.E.(Ex[int64])
+	i := as[int64](p.index.E)
 	if at1, at2 := p.slice.slot, p.index.slot; at1 != 0 && at2 != 0 {
 		return func(f *Frame) unsafe.Pointer {
 			s, k := (*Slice)(at(f, at1)), *(*int64)(at(f, at2))
@@ -323,7 +326,7 @@ func (p Place) elementAddress() Ex[unsafe.Pointer] {
 			return add(s.P, uintptr(k)*size+d)
 		}
 	}
-	e := p.slice.E.(Ex[Slice])
+	e := as[Slice](p.slice.E)
 	return func(f *Frame) unsafe.Pointer {
 		s := e(f)
 		k := i(f)
@@ -355,84 +358,240 @@ type failure struct {
 
 func (p Place) failure() *failure { return &failure{p.pos, p.index.unsigned} }
 
-// Ops are the operations that all kinds but Agg have, each for one kind.
-type Ops interface {
-	// Load returns the value at a place.
-	Load(p Place) Val
-	// Store stores a value at a place. The value is computed first.
-	Store(p Place, v Val) Do
-	// Arg stores an argument at an offset of a callee's frame.
-	Arg(off int32, v Val) Arg
-	// Into computes a value into memory.
-	Into(v Val) Into
-	// Const returns a constant, of the kind's Go type.
-	Const(c any) Val
-	// Zero returns the zero value.
-	Zero() Val
-	// Equal compares with ==, and with != if not.
-	Equal(l, r Val, not bool) Ex[bool]
-	// Result returns the result of a call that has left it at an offset of the
-	// callee's frame.
-	Result(call Call, off int32) Val
-	// Then returns the value that e has after a statement has been run.
-	Then(s Do, e Val) Val
-	// Either returns one of two values.
-	Either(cond Ex[bool], l, r Val) Val
-	// Append appends an element to a slice.
-	Append(s, elem Val) Val
-}
-
-type ops[T any] struct {
-	k     Kind
-	equal func(l, r Val, not bool) Ex[bool]
-}
-
-var table = [...]Ops{
-	Bool: ops[bool]{Bool, equal[bool]}, I8: ops[int8]{I8, equal[int8]}, I16: ops[int16]{I16, equal[int16]}, I32: ops[int32]{I32, equal[int32]},
-	I64: ops[int64]{I64, equal[int64]}, U8: ops[uint8]{U8, equal[uint8]}, U16: ops[uint16]{U16, equal[uint16]}, U32: ops[uint32]{U32, equal[uint32]},
-	U64: ops[uint64]{U64, equal[uint64]}, F32: ops[float32]{F32, equal[float32]}, F64: ops[float64]{F64, equal[float64]},
-	C64: ops[complex64]{C64, equal[complex64]}, C128: ops[complex128]{C128, equal[complex128]}, Str: ops[string]{Str, equal[string]},
-	Ptr: ops[unsafe.Pointer]{Ptr, equal[unsafe.Pointer]}, Slc: ops[Slice]{Slc, nil}, Ifc: ops[Iface]{Ifc, nil},
-}
+// Ops are the operations that all kinds but Agg have, of one of them.
+type Ops struct{ k Kind }
 
 // Of returns the operations of a kind.
-func Of(k Kind) Ops { return table[k] }
+func Of(k Kind) Ops { return Ops{k} }
+
+// Load returns the value at a place.
+func (o Ops) Load(p Place) Val {
+	v := Val{K: o.k, E: representations[o.k].load(p)}
+	if p.mode == slot {
+		v.slot = p.off
+	}
+	return v
+}
+
+// Store stores a value at a place. The value is computed first.
+func (o Ops) Store(p Place, v Val) Do { return representations[o.k].store(p, v) }
+
+// Arg stores an argument at an offset of a callee's frame.
+func (o Ops) Arg(off int32, v Val) Arg { return representations[o.k].arg(off, v) }
+
+// Into computes a value into memory.
+func (o Ops) Into(v Val) Into { return representations[o.k].into(v.E) }
+
+// Const returns a constant, of the kind's Go type; it is not for slices and interfaces.
+func (o Ops) Const(c any) Val {
+	if KindOf(reflect.TypeOf(c)) != o.k {
+		panic(fmt.Sprintf("code: a %T is no constant of kind %d", c, o.k))
+	}
+	p := word(c)
+	if o.k == Ptr { // which is not behind another
+		return o.lasting(unsafe.Pointer(&p))
+	}
+	return o.lasting(p)
+}
+
+// lasting returns the value at an address as a constant.
+func (o Ops) lasting(at unsafe.Pointer) Val {
+	return Val{K: o.k, E: representations[o.k].constant(at), c: at}
+}
+
+var nothing [2]complex128 // zero values of all kinds but Agg
+
+// Zero returns the zero value.
+func (o Ops) Zero() Val { return o.lasting(unsafe.Pointer(&nothing)) }
+
+// Equal compares with ==, and with != if not.
+func (o Ops) Equal(l, r Val, not bool) Ex[bool] {
+	switch o.k {
+	case Bool, I8, U8:
+		return equal[uint8](l, r, not)
+	case I16, U16:
+		return equal[uint64](Convert(I64, l), Convert(I64, r), not)
+	case I32, U32:
+		return equal[uint32](l, r, not)
+	case I64, U64:
+		return equal[uint64](l, r, not)
+	case F32:
+		return equal[float64](Convert(F64, l), Convert(F64, r), not)
+	case F64:
+		return equal[float64](l, r, not)
+	case C64, C128:
+		a, b := as[complex128](Convert(C128, l).E), as[complex128](Convert(C128, r).E)
+		return func(f *Frame) bool { x := a(f); return (x == b(f)) != not }
+	case Str:
+		return equal[string](l, r, not)
+	case Ptr:
+		return equal[unsafe.Pointer](l, r, not)
+	case Ifc:
+		a, b := as[any](l.E), as[any](r.E)
+		return func(f *Frame) bool { x := a(f); return (x == b(f)) != not }
+	}
+	panic("code: a kind without ==")
+}
+
+// Result returns the result of a call that has left it at an offset of the callee's
+// frame.
+func (o Ops) Result(call Call, off int32) Val {
+	return Val{K: o.k, E: representations[o.k].result(call, off)}
+}
+
+// Then returns the value that e has after a statement has been run.
+func (o Ops) Then(s Do, e Val) Val { return Val{K: o.k, E: representations[o.k].then(s, e.E)} }
+
+// Append appends an element to a slice.
+func (o Ops) Append(s, elem Val) Val { return NewVal(Slc, representations[o.k].appended(s.E, elem.E)) }
+
+// A representation is how kinds are kept that are the same words in memory and in
+// registers. What its methods return as a word is an Ex of the kinds.
+type representation struct {
+	storage
+	passing
+}
+
+// A storage reads and writes memory.
+type storage interface {
+	load(p Place) unsafe.Pointer
+	store(p Place, v Val) Do
+	arg(off int32, v Val) Arg
+}
+
+// A passing hands values on.
+type passing interface {
+	into(e unsafe.Pointer) Into
+	constant(at unsafe.Pointer) unsafe.Pointer
+	result(call Call, off int32) unsafe.Pointer
+	then(s Do, e unsafe.Pointer) unsafe.Pointer
+	appended(s, elem unsafe.Pointer) Ex[Slice]
+}
+
+var (
+	bits8           = representation{&usual[uint8]{}, &passed[uint8]{}}
+	bits16          = representation{&rare[uint16]{}, &passed[uint16]{}}
+	bits32          = representation{&usual[uint32]{}, &passed[uint32]{}}
+	bits64          = representation{&usual[uint64]{}, &passed[uint64]{}}
+	representations = [...]representation{
+		Bool: bits8, I8: bits8, I16: bits16, I32: bits32, I64: bits64, U8: bits8, U16: bits16, U32: bits32, U64: bits64,
+		F32:  {&usual[float32]{}, &passed[float32]{}},
+		F64:  {&usual[float64]{}, &passed[float64]{}},
+		C64:  {&rare[complex64]{}, &passed[complex64]{}},
+		C128: {&usual[complex128]{}, &passed[complex128]{}},
+		Str:  {&usual[string]{}, &passed[string]{}},
+		Ptr:  {&usual[unsafe.Pointer]{}, &passed[unsafe.Pointer]{}},
+		Slc:  {&usual[Slice]{}, &passed[Slice]{}},
+		Ifc:  {&usual[Iface]{}, &passed[Iface]{}},
+	}
+)
 
 // NewVal returns a value that a closure computes.
-func NewVal(k Kind, e any) Val { return Val{K: k, E: e} }
+func NewVal(k Kind, e any) Val { return Val{K: k, E: word(e)} }
 
-// as returns the closure of a value.
-func as[T any](v Val) Ex[T] { return v.E.(Ex[T]) }
+// word returns the pointer that an interface holds; of a function that is the function.
+func word(x any) unsafe.Pointer { return (*Iface)(unsafe.Pointer(&x)).Data }
+
+// as returns the closure of a value of a kind, or of one with more bits than are wanted:
+// those above a value in a register mean nothing.
+func as[T any](e unsafe.Pointer) Ex[T] { return *(*Ex[T])(unsafe.Pointer(&e)) }
 
 // Condition returns the closure of a bool.
-func Condition(v Val) Ex[bool] { return v.E.(Ex[bool]) }
+func Condition(v Val) Ex[bool] { return as[bool](v.E) }
 
 // Int returns the closure of an I64.
-func Int(v Val) Ex[int64] { return v.E.(Ex[int64]) }
+func Int(v Val) Ex[int64] { return as[int64](v.E) }
 
 // Pointer returns the closure of a Ptr.
-func Pointer(v Val) Ex[unsafe.Pointer] { return v.E.(Ex[unsafe.Pointer]) }
+func Pointer(v Val) Ex[unsafe.Pointer] { return as[unsafe.Pointer](v.E) }
 
-func (o ops[T]) Const(c any) Val {
-	x := c.(T)
-	return Val{K: o.k, E: func(*Frame) T { return x }, c: x}
+// rare is the storage of kinds that few loops are about: a place is its address.
+type rare[T any] struct{}
+
+func (*rare[T]) load(p Place) unsafe.Pointer { return loadAt[T](p.Operand()) }
+
+func (*rare[T]) store(p Place, v Val) Do { return storeAt[T](p.Operand(), v.E) }
+
+func (*rare[T]) arg(off int32, v Val) Arg { return storeArg[T](off, v.E) }
+
+//go:noinline
+func loadAt[T any](addr Ex[unsafe.Pointer]) unsafe.Pointer {
+	v := func(f *Frame) T { return *(*T)(addr(f)) }
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func (o ops[T]) Zero() Val {
-	var x T
-	return o.Const(x)
+//go:noinline
+func storeAt[T any](addr Ex[unsafe.Pointer], w unsafe.Pointer) Do {
+	e := as[T](w)
+	return func(f *Frame) Ctl {
+		x := e(f)
+		*(*T)(addr(f)) = x
+		return Next
+	}
 }
 
-func (o ops[T]) Load(p Place) Val {
-	v := Val{K: o.k}
+//go:noinline
+func storeArg[T any](off int32, w unsafe.Pointer) Arg {
+	e := as[T](w)
+	return func(f, c *Frame) { x := e(f); *(*T)(at(c, off)) = x }
+}
+
+// passed is the passing of all kinds.
+type passed[T any] struct{}
+
+func (*passed[T]) into(w unsafe.Pointer) Into {
+	e := as[T](w)
+	return func(f *Frame, dst unsafe.Pointer) { x := e(f); *(*T)(dst) = x }
+}
+
+func (*passed[T]) constant(at unsafe.Pointer) unsafe.Pointer {
+	x := *(*T)(at)
+	v := func(*Frame) T { return x }
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
+}
+
+func (*passed[T]) result(call Call, off int32) unsafe.Pointer {
+	v := func(f *Frame) T {
+		c := call(f)
+		x := *(*T)(at(c, off))
+		f.G.release(c)
+		return x
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
+}
+
+func (*passed[T]) then(s Do, w unsafe.Pointer) unsafe.Pointer {
+	e := as[T](w)
+	v := func(f *Frame) T { s(f); return e(f) }
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
+}
+
+func (*passed[T]) appended(s, elem unsafe.Pointer) Ex[Slice] {
+	e, x := as[Slice](s), as[T](elem)
+	return func(f *Frame) Slice {
+		s := e(f)
+		v := x(f)
+		if s.Len == s.Cap {
+			f.G.grow(s.Len+1, unsafe.Sizeof(v))
+		}
+		t := append(*(*[]T)(unsafe.Pointer(&s)), v)
+		return *(*Slice)(unsafe.Pointer(&t))
+	}
+}
+
+// usual is the storage of the other kinds: places that loops use have closures of their
+// own.
+type usual[T any] struct{}
+
+func (o *usual[T]) load(p Place) unsafe.Pointer {
+	var v Ex[T]
 	off, d := p.off, p.d
 	switch p.mode {
 	case slot:
-		v.slot = off
-		v.E = func(f *Frame) T { return *(*T)(at(f, off)) }
+		v = func(f *Frame) T { return *(*T)(at(f, off)) }
 	case box:
 		if pos := p.pos; pos != 0 {
-			v.E = func(f *Frame) T {
+			v = func(f *Frame) T {
 				q := *(*unsafe.Pointer)(at(f, off))
 				if q == nil {
 					isNil(f, pos)
@@ -441,19 +600,19 @@ func (o ops[T]) Load(p Place) Val {
 			}
 			break
 		}
-		v.E = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(at(f, off)), d)) }
+		v = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(at(f, off)), d)) }
 	case env:
-		v.E = func(f *Frame) T { return *(*T)(add(f.Env, uintptr(off))) }
+		v = func(f *Frame) T { return *(*T)(add(f.Env, uintptr(off))) }
 	case envBox:
-		v.E = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(add(f.Env, uintptr(off))), d)) }
+		v = func(f *Frame) T { return *(*T)(add(*(*unsafe.Pointer)(add(f.Env, uintptr(off))), d)) }
 	case global:
 		g := p.v
-		v.E = func(*Frame) T { return *(*T)(add(g.P, d)) }
+		v = func(*Frame) T { return *(*T)(add(g.P, d)) }
 	case element:
-		v.E = o.loadElement(p)
+		v = o.loadElement(p)
 	case memory:
 		addr, pos := p.addr, p.pos
-		v.E = func(f *Frame) T {
+		v = func(f *Frame) T {
 			q := addr(f)
 			if q == nil {
 				isNil(f, pos)
@@ -461,15 +620,14 @@ func (o ops[T]) Load(p Place) Val {
 			return *(*T)(add(q, d))
 		}
 	default:
-		addr := p.Address()
-		v.E = func(f *Frame) T { return *(*T)(addr(f)) }
+		return loadAt[T](p.Operand())
 	}
-	return v
+	return *(*unsafe.Pointer)(unsafe.Pointer(&v))
 }
 
-func (o ops[T]) loadElement(p Place) Ex[T] {
+func (*usual[T]) loadElement(p Place) Ex[T] {
 	size, d, bad := p.size, p.d, p.failure()
-	i := p.index.E.(Ex[int64])
+	i := as[int64](p.index.E)
 	at1, at2 := p.slice.slot, p.index.slot
 	switch {
 	case at1 != 0 && at2 != 0:
@@ -490,7 +648,7 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
 	case at2 != 0:
-		e := p.slice.E.(Ex[Slice])
+		e := as[Slice](p.slice.E)
 		return func(f *Frame) T {
 			s, k := e(f), *(*int64)(at(f, at2))
 			if uint64(k) >= uint64(s.Len) {
@@ -499,18 +657,18 @@ func (o ops[T]) loadElement(p Place) Ex[T] {
 			return *(*T)(add(s.P, uintptr(k)*size+d))
 		}
 	}
-	addr := p.elementAddress()
-	return func(f *Frame) T { return *(*T)(addr(f)) }
+	w := loadAt[T](p.elementAddress())
+	return *(*Ex[T])(unsafe.Pointer(&w))
 }
 
-func (o ops[T]) Store(p Place, v Val) Do {
+func (*usual[T]) store(p Place, v Val) Do {
 	off, d := p.off, p.d
-	e := as[T](v)
+	e := as[T](v.E)
 	switch p.mode {
 	case slot:
 		switch {
 		case v.c != nil:
-			x := v.c.(T)
+			x := *(*T)(v.c)
 			return func(f *Frame) Ctl { *(*T)(at(f, off)) = x; return Next }
 		case v.slot != 0:
 			from := v.slot
@@ -554,48 +712,18 @@ func (o ops[T]) Store(p Place, v Val) Do {
 			}
 		}
 	}
-	addr := p.Operand()
-	return func(f *Frame) Ctl {
-		x := e(f)
-		*(*T)(addr(f)) = x
-		return Next
-	}
+	return storeAt[T](p.Operand(), v.E)
 }
 
-func (o ops[T]) Arg(off int32, v Val) Arg {
+func (*usual[T]) arg(off int32, v Val) Arg {
 	if v.c != nil {
-		x := v.c.(T)
+		x := *(*T)(v.c)
 		return func(_, c *Frame) { *(*T)(at(c, off)) = x }
 	}
 	if from := v.slot; from != 0 {
 		return func(f, c *Frame) { *(*T)(at(c, off)) = *(*T)(at(f, from)) }
 	}
-	e := as[T](v)
-	return func(f, c *Frame) { x := e(f); *(*T)(at(c, off)) = x }
-}
-
-func (o ops[T]) Into(v Val) Into {
-	e := as[T](v)
-	return func(f *Frame, dst unsafe.Pointer) { x := e(f); *(*T)(dst) = x }
-}
-
-func (o ops[T]) Equal(l, r Val, not bool) Ex[bool] {
-	var eq Ex[bool]
-	switch o.k {
-	case Ifc:
-		a, b := as[Iface](l), as[Iface](r)
-		eq = func(f *Frame) bool {
-			x := a(f)
-			y := b(f)
-			return *(*any)(unsafe.Pointer(&x)) == *(*any)(unsafe.Pointer(&y))
-		}
-	default:
-		return o.equal(l, r, not)
-	}
-	if not {
-		return Not(eq)
-	}
-	return eq
+	return storeArg[T](off, v.E)
 }
 
 func equal[T comparable](l, r Val, not bool) Ex[bool] {
@@ -615,21 +743,6 @@ func equal[T comparable](l, r Val, not bool) Ex[bool] {
 		return func(f *Frame) bool { x := a(f); return x != b(f) }
 	}
 	return func(f *Frame) bool { x := a(f); return x == b(f) }
-}
-
-func (o ops[T]) Then(s Do, v Val) Val {
-	e := as[T](v)
-	return Val{K: o.k, E: func(f *Frame) T { s(f); return e(f) }}
-}
-
-func (o ops[T]) Either(cond Ex[bool], l, r Val) Val {
-	a, b := as[T](l), as[T](r)
-	return Val{K: o.k, E: func(f *Frame) T {
-		if cond(f) {
-			return a(f)
-		}
-		return b(f)
-	}}
 }
 
 // Not negates a condition.

@@ -26,33 +26,36 @@ func Before(s Do, p Prepare) Prepare {
 
 // IsNil compares with nil, with != if not.
 func IsNil(v Val, not bool) Ex[bool] {
-	switch e := v.E.(type) {
-	case Ex[unsafe.Pointer]:
+	switch v.K {
+	case Ptr:
+		e := as[unsafe.Pointer](v.E)
 		if not {
 			return func(f *Frame) bool { return e(f) != nil }
 		}
 		return func(f *Frame) bool { return e(f) == nil }
-	case Ex[Slice]:
+	case Slc:
+		e := as[Slice](v.E)
 		return func(f *Frame) bool { return (e(f).P == nil) != not }
-	case Ex[Iface]:
+	case Ifc:
+		e := as[Iface](v.E)
 		return func(f *Frame) bool { return (e(f).Tab == nil) != not }
 	}
 	panic("code: a value that is never nil")
 }
 
 // Fixed is a pointer that does not change.
-func Fixed(p unsafe.Pointer) Val { return of[unsafe.Pointer]().Const(p) }
+func Fixed(p unsafe.Pointer) Val { return Of(Ptr).Const(p) }
 
 // NonNilInterface is an interface of which a method is taken, at a place.
 func NonNilInterface(v Val, pos int32) Val {
-	e := as[Iface](v)
-	return Val{K: Ifc, E: func(f *Frame) Iface {
+	e := as[Iface](v.E)
+	return NewVal(Ifc, func(f *Frame) Iface {
 		i := e(f)
 		if i.Tab == nil {
 			isNil(f, pos)
 		}
 		return i
-	}}
+	})
 }
 
 // A nilReceiver is the error of a value method that is called through a nil
@@ -118,8 +121,8 @@ func CondAfter(s Do, cond Ex[bool]) Ex[bool] {
 
 // Clamp is an unsigned number as a signed one.
 func Clamp(v Val) Val {
-	e := as[uint64](v)
-	return Val{K: I64, E: func(f *Frame) int64 { return int64(min(e(f), math.MaxInt64)) }}
+	e := as[uint64](v.E)
+	return NewVal(I64, func(f *Frame) int64 { return int64(min(e(f), math.MaxInt64)) })
 }
 
 // Print is print and println.
@@ -149,35 +152,45 @@ func Print(vals []Val, line bool) Do {
 }
 
 func printed(v Val) func(f *Frame, b []byte) []byte {
-	switch e := v.E.(type) {
-	case Ex[bool]:
+	switch v.K {
+	case Bool:
+		e := as[bool](v.E)
 		return func(f *Frame, b []byte) []byte { return strconv.AppendBool(b, e(f)) }
-	case Ex[string]:
+	case Str:
+		e := as[string](v.E)
 		return func(f *Frame, b []byte) []byte { return append(b, e(f)...) }
-	case Ex[uint64]:
+	case U64:
+		e := as[uint64](v.E)
 		return func(f *Frame, b []byte) []byte { return strconv.AppendUint(b, e(f), 10) }
-	case Ex[float32]:
+	case F32:
+		e := as[float32](v.E)
 		return func(f *Frame, b []byte) []byte { return appendFloat(b, float64(e(f)), 32) }
-	case Ex[float64]:
+	case F64:
+		e := as[float64](v.E)
 		return func(f *Frame, b []byte) []byte { return appendFloat(b, e(f), 64) }
-	case Ex[complex64]:
+	case C64:
+		e := as[complex64](v.E)
 		return func(f *Frame, b []byte) []byte { return appendComplex(b, complex128(e(f)), 32) }
-	case Ex[complex128]:
+	case C128:
+		e := as[complex128](v.E)
 		return func(f *Frame, b []byte) []byte { return appendComplex(b, e(f), 64) }
-	case Ex[unsafe.Pointer]:
+	case Ptr:
+		e := as[unsafe.Pointer](v.E)
 		return func(f *Frame, b []byte) []byte { return fmt.Appendf(b, "%#x", uintptr(e(f))) }
-	case Ex[Slice]:
+	case Slc:
+		e := as[Slice](v.E)
 		return func(f *Frame, b []byte) []byte {
 			s := e(f)
 			return fmt.Appendf(b, "[%d/%d]%#x", s.Len, s.Cap, uintptr(s.P))
 		}
-	case Ex[Iface]:
+	case Ifc:
+		e := as[Iface](v.E)
 		return func(f *Frame, b []byte) []byte {
 			i := e(f)
 			return fmt.Appendf(b, "(%#x,%#x)", uintptr(i.Tab), uintptr(i.Data))
 		}
 	}
-	e := as[int64](Convert(I64, v))
+	e := as[int64](Convert(I64, v).E)
 	return func(f *Frame, b []byte) []byte { return strconv.AppendInt(b, e(f), 10) }
 }
 
@@ -304,7 +317,7 @@ func yieldEntry(m *Machine, ys *Signature, offs []int32, enter func(*Frame), bod
 func Show(vals []Val, show func([]any)) Do {
 	list := make([]Ex[Iface], len(vals))
 	for i, v := range vals {
-		list[i] = as[Iface](v)
+		list[i] = as[Iface](v.E)
 	}
 	return func(f *Frame) Ctl {
 		out := make([]any, len(list))

@@ -163,12 +163,10 @@ func (f *function) makeCall(e *ast.CallExpr) code.Val {
 
 // lengthVal compiles a length; one that no int can be is -1.
 func (f *function) lengthVal(e ast.Expr) code.Val {
-	if tv := f.info.Types[e]; tv.Value == nil {
-		if v := f.expr(e); v.K == code.U64 {
-			return code.Length(v)
-		}
+	if f.info.Types[e].Value == nil && f.kind(f.typ(e)) == code.U64 {
+		return code.Length(f.expr(e))
 	}
-	return f.indexVal(e)
+	return f.indexVal(e) // an expression is compiled once: the calls in it are its first code
 }
 
 // builtinStmt compiles a call of a built-in function as a statement.

@@ -696,7 +696,7 @@ func (f *function) methodValue(e *ast.SelectorExpr) code.Val {
 	env := &code.EnvLayout{}
 	off := env.Add(r)
 	recv := *k.recv
-	in := f.forwarding(e.Sel.Name, f.c.functionType(nil, k.sig))
+	in := f.forwarding(shownName(f.selection(e).obj.(*types.Func), nil)+"-fm", f.c.functionType(nil, k.sig))
 	kept := code.InMemory(code.Env(off), r)
 	k.recv = &kept
 	entry, s := in.forward(k, 0)
@@ -747,7 +747,7 @@ func (f *function) methodExpr(e *ast.SelectorExpr) code.Val {
 	m := sel.obj.(*types.Func)
 	sig := f.typ(e).(*types.Signature)
 	r := f.c.functionType(nil, sig)
-	in := f.forwarding(m.Name(), r)
+	in := f.forwarding(shownName(m, nil), r)
 	k := in.selectedCallee(code.Slot(code.SignatureOf(r).ParamAt[0]), t, m, sel.path, e)
 	entry, s := in.forward(k, 1)
 	return code.NewClosure(s, entry, nil, nil, nil)

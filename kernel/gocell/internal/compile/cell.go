@@ -31,6 +31,8 @@ type Cell struct {
 	Last ast.Stmt
 	List []ast.Expr
 	Show func(values []any)
+	// Instead has what runs in place of statements, unless it returns false.
+	Instead map[ast.Stmt]func() bool
 	// Main is a function that is called in the end, or nil.
 	Main *types.Func
 }
@@ -76,6 +78,10 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 			lines = append(lines, f.stopBefore(s, code.Line{Do: f.show(s.(*ast.ExprStmt).X, x.List, x.Show), Pos: int32(s.Pos())}))
 			continue
 		}
+		if by := x.Instead[s]; by != nil {
+			lines = append(lines, f.instead(s, by))
+			continue
+		}
 		lines = append(lines, f.line(s))
 	}
 	if x.InitAt >= len(x.Body) {
@@ -97,6 +103,20 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 	}
 	c.finish()
 	return &code.Entry{Fn: fn}, nil
+}
+
+// instead compiles a statement in whose place a function runs, unless that returns false.
+func (f *function) instead(s ast.Stmt, by func() bool) code.Line {
+	ran := false
+	v := reflect.ValueOf(func() { ran = by() })
+	call := code.CallLibrary(code.SignatureOf(v.Type()), code.Fixed(code.FuncPointer(v)), nil, nil, int32(s.Pos()))
+	own := f.line(s)
+	return f.stopBefore(s, code.Line{Pos: int32(s.Pos()), Do: func(fr *code.Frame) code.Ctl {
+		if k := call(fr); k != code.Next || ran {
+			return k
+		}
+		return own.Do(fr)
+	}})
 }
 
 // calls compiles calls of functions without parameters.

@@ -393,6 +393,12 @@ func shownName(o *types.Func, args []types.Type) string {
 	} else if len(args) > 0 {
 		name += "[" + check.TypeList(args, nil) + "]"
 	}
+	switch {
+	case o.Pkg() == nil:
+		return name // of error
+	case check.IsNative(o.Pkg()):
+		return "main." + name
+	}
 	return o.Pkg().Name() + "." + name
 }
 
@@ -480,6 +486,9 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	if !c.ofCells(n) {
 		return
 	}
+	if old, ok := c.named[r]; ok && old != t {
+		c.queue = append(c.queue, func() { c.renew(r, t) })
+	}
 	c.named[r] = t
 	if c.bound[n] {
 		return
@@ -488,6 +497,23 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	c.queue = append(c.queue, func() { c.bind(n) })
 	c.runtime(n, token.NoPos)
 	c.runtime(types.NewPointer(n), token.NoPos)
+}
+
+// renew has interfaces that hold a type call its methods as they are now: they have been
+// compiled again with what they use, and the type is the same.
+func (c *Compiler) renew(r reflect.Type, t types.Type) {
+	for key, e := range c.byData {
+		if key.t != r || e == nil {
+			continue
+		}
+		now := c.dataMethod(t, r, key.name)
+		if c.byData[key] = now; now != nil && now != e {
+			c.queue = append(c.queue, func() {
+				delete(c.hooked, e)
+				e.Fn = now.Fn // places of calls have kept e
+			})
+		}
+	}
 }
 
 // ofCells reports whether the methods of a type are compiled here.

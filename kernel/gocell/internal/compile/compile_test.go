@@ -73,18 +73,17 @@ func program(name, text string) (*Package, *Compiler, *token.FileSet, error) {
 		return nil, nil, nil, err
 	}
 	m := &code.Machine{}
-	made := mirror.New(map[string]reflect.Value{}, mirror.Hooks{
+	made := mirror.New(mirror.Hooks{
 		Compiled: func(*types.TypeName) reflect.Type { return nil }, Instance: func(*types.Named) reflect.Type { return nil },
 		Canonical: session.Prelude.CanonicalOf,
 		Textual:   func(t *types.Named) *types.Named { return session.Prelude.Textual(t, session) },
-		Declare:   func(reflect.Type, string, *vm.Method) {},
 	})
 	c := New(m, fset, Host{Type: made.TypeOf, Symbol: symbol, MethodName: check.RuntimeName, MethodsOf: session.MethodsOf,
 		Instance: func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {
 			return session.Instance(fset, o, method, args)
 		},
 		Bind: func(t *types.Named, method string, fn reflect.Value) {
-			made.Bind(made.MethodNumber(t, method), fn.Interface())
+			made.Bind(t, method, fn)
 		}})
 	p, err := c.Package([]*ast.File{file}, info)
 	return p, c, fset, err

@@ -60,21 +60,10 @@
 // What cannot be compiled is refused with its position, by [Error], before
 // anything runs. A wrong result is never the price of going on.
 //
-// # What works, and what does not
+// # What is missing
 //
-// Sessions use this compiler where DACE_MACHINE=compile is set. All cells of
-// testdata/cells.txt do there what they do with the interpreter, and so do the
-// language's suite, which has testdata/suite-compiled.txt of its own, the examples of
-// the standard library, random programs and the grid; the debugger, functions that
-// travel to farms, fetched packages, compiled cells, profiles, hostile cells, interrupts
-// and limits on memory. `go run ./install -test -all own-machine` runs the kernel's tests
-// with it.
-// Missing before it can take the interpreter's place:
-//
-//   - releases: the closures for all kinds of numbers and signatures take 3
-//     megabytes, so the build tag release leaves them out;
 //   - loops of cells, methods and function literals as candidates of the second tier:
-//     only declared functions are built by themselves, as with the interpreter;
+//     only declared functions are built by themselves;
 //   - a cell's value that a function literal or an interface keeps after an interrupt
 //     or an abandoned cell has not been tried over days (the soak).
 package compile

@@ -73,6 +73,17 @@ func Origin(fn *code.Func) (name string, at token.Pos, ok bool) {
 	return "", at, false
 }
 
+// Declared returns where a function of cells is declared, or the function literal that it
+// is; ok is false for a method as a value.
+func Declared(fn *code.Func) (at token.Pos, literal, ok bool) {
+	f, ok := fn.Source.(*function)
+	if !ok || f.forwards != nil {
+		return at, false, false
+	}
+	_, literal = f.node.(*ast.FuncLit)
+	return f.node.Pos(), literal, true
+}
+
 // Start returns where the function of a step begins; nowhere for a cell's statements.
 func Start(s code.Step) token.Pos {
 	if f, ok := s.Fn.Source.(*function); ok {

@@ -95,7 +95,7 @@ func (f *function) zeroVal(t types.Type) code.Val {
 	if k := f.kind(t); k != code.Agg {
 		return code.Of(k).Zero()
 	}
-	return code.Val{K: code.Agg, E: code.Composite(f.rt(t), nil, true)}
+	return code.NewVal(code.Agg, code.Composite(f.rt(t), nil, true))
 }
 
 // constant returns a constant of a type.

@@ -65,6 +65,26 @@ func (c *Compiler) Hook(f *types.Func, by reflect.Value) bool {
 	return true
 }
 
+// FuncsOf returns the functions and methods with known syntax that the declaration of
+// one uses.
+func (c *Compiler) FuncsOf(f *types.Func) (list []*types.Func) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.decls[f]
+	if d == nil {
+		return nil
+	}
+	ast.Inspect(d.syntax, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if g, ok := d.info.Uses[id].(*types.Func); ok && g.Origin() != f && c.decls[g.Origin()] != nil {
+				list = append(list, g.Origin())
+			}
+		}
+		return true
+	})
+	return list
+}
+
 // FetchedVar returns the variable of a fetched package by its generated name, nil if
 // there is none.
 func (c *Compiler) FetchedVar(made string) *types.Var {

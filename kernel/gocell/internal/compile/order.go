@@ -17,7 +17,8 @@ import (
 type item struct {
 	e    ast.Expr
 	call bool // else it reads what a call may change, or may panic
-	// builtin is for a call of a built-in function, which is ordered with other calls.
+	// builtin is for what Go's compiler orders with calls: a call of a built-in
+	// function, a slice expression, some type assertions.
 	builtin bool
 }
 
@@ -105,11 +106,11 @@ func (f *function) items(to []item, e ast.Expr) []item {
 				to = f.items(to, b)
 			}
 		}
-		to = append(to, item{e: e})
+		to = append(to, item{e: e, builtin: true})
 	case *ast.StarExpr:
 		to = append(f.items(to, e.X), item{e: e})
 	case *ast.TypeAssertExpr:
-		to = append(f.items(to, e.X), item{e: e})
+		to = append(f.items(to, e.X), item{e: e, builtin: f.copied(e)})
 	case *ast.UnaryExpr:
 		if e.Op == token.ARROW {
 			return append(to, item{e: e, call: true})
@@ -125,8 +126,13 @@ func (f *function) items(to []item, e ast.Expr) []item {
 			}
 		}
 		to = f.items(f.items(to, e.X), e.Y)
-		if e.Op == token.QUO || e.Op == token.REM {
+		switch e.Op {
+		case token.QUO, token.REM:
 			to = append(to, item{e: e})
+		case token.SHL, token.SHR:
+			if b, ok := f.typ(e.Y).Underlying().(*types.Basic); ok && b.Info()&types.IsUnsigned == 0 && f.info.Types[e.Y].Value == nil {
+				to = append(to, item{e: e}) // the count may be negative
+			}
 		}
 	case *ast.CompositeLit:
 		for _, x := range e.Elts {
@@ -172,6 +178,12 @@ func (f *function) callItems(to []item, e *ast.CallExpr) []item {
 	return append(to, item{e: e, call: true})
 }
 
+// copied reports whether a type assertion gives a copy of what the interface points to,
+// or an interface: Go's compiler makes that in the order of calls.
+func (f *function) copied(e *ast.TypeAssertExpr) bool {
+	return e.Type != nil && f.kind(f.sub(f.info.TypeOf(e.Type))) != code.Ptr
+}
+
 // calls reports whether evaluating an expression makes calls.
 func (f *function) calls(e ast.Expr) bool {
 	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
@@ -201,6 +213,10 @@ func (f *function) operands(e *ast.CallExpr) []ast.Expr {
 	switch x := stripIndex(ast.Unparen(e.Fun)).(type) {
 	case *ast.SelectorExpr:
 		if s := f.info.Selections[x]; s != nil && s.Kind() == types.MethodVal {
+			m := s.Obj().(*types.Func).Signature().Recv().Type()
+			if _, pointer := types.Unalias(m).(*types.Pointer); types.IsInterface(m) || s.Indirect() && (!pointer || len(s.Index()) > 1) {
+				return append([]ast.Expr{x}, list...) // which may be nil
+			}
 			return append([]ast.Expr{x.X}, list...)
 		} else if s == nil {
 			return list

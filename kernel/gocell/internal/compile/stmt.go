@@ -226,13 +226,13 @@ func (f *function) operandsOf(s ast.Stmt) (always bool, list []ast.Expr) {
 			always = always || f.calls(l)
 		}
 		always = always && (len(s.Rhs) > 1 || f.info.Types[s.Rhs[0]].Value == nil)
-		return always, append(list, s.Rhs...)
+		list = append(list, s.Rhs...)
 	case *ast.ReturnStmt:
-		return false, s.Results
+		list = s.Results
 	case *ast.SendStmt:
-		return false, []ast.Expr{s.Chan, s.Value}
+		list = []ast.Expr{s.Chan, s.Value}
 	}
-	return false, nil
+	return always, list
 }
 
 // leftOperands appends the operands of the left side of an assignment, which is

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -47,6 +48,34 @@ func (c *Compiler) Callee(pos token.Pos) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.callees[pos]
+}
+
+// InScope returns the variables of a function's call that are in scope at a position of
+// it, in their order; of those of one name the innermost.
+func (c *Compiler) InScope(x *code.Frame, at token.Pos) []*types.Var {
+	f, ok := x.Fn.Source.(*function)
+	if !ok {
+		return nil
+	}
+	found := map[string]*types.Var{}
+	note := func(v *types.Var) {
+		if v.Parent() == nil || !v.Parent().Contains(at) || v.Name() == "_" {
+			return
+		}
+		if _, o := v.Parent().LookupParent(v.Name(), at); o != v {
+			return // it is declared below
+		}
+		if other := found[v.Name()]; other == nil || other.Pos() < v.Pos() {
+			found[v.Name()] = v
+		}
+	}
+	for v := range f.vars {
+		note(v)
+	}
+	for _, e := range f.env {
+		note(e.v)
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b *types.Var) int { return int(a.Pos() - b.Pos()) })
 }
 
 // Local returns a variable of a function's call; it is not valid where the function has

@@ -30,6 +30,7 @@ import (
 type generator struct {
 	set      *Set
 	n        *check.Native
+	number   int // of the text among those that are equal otherwise; see bound
 	fset     *token.FileSet
 	imports  map[string]string        // name -> import path
 	cells    map[*check.Native]string // compiled cell -> the name under which it is imported
@@ -41,13 +42,19 @@ type generator struct {
 	makes    bool                         // there are calls of make with a size to check
 	places   bool                         // there are methods that name the place of their call
 	asking   map[string]map[string]string // package -> function that names the place of its call -> type
-	closes   []edit                       // that end what other edits begin
-	grows    bool                         // there are strings and slices that grow
-	joins    map[int]bool                 // numbers of strings that sums have
+	held     map[held]bool
+	closes   []edit       // that end what other edits begin
+	grows    bool         // there are strings and slices that grow
+	joins    map[int]bool // numbers of strings that sums have
 	summed   map[ast.Expr]bool
-	asks     map[*ast.Ident]bool // names of packages of which such a function is selected
-	inits    int                 // init functions
-	loops    bool                // there are loops, or functions that call themselves
+	mapTypes []string
+	mapTexts map[string]string     // functions for operations on maps, by name
+	standIns []*types.Func         // methods of the library that others are called for
+	asks     map[*ast.Ident]bool   // names of packages of which such a function is selected
+	inits    int                   // init functions
+	loops    bool                  // there are loops, or functions that call themselves
+	waits    bool                  // there are operations on channels
+	switches []func(*bytes.Buffer) // write the functions that type switches call
 	temp     int
 	err      error
 }
@@ -117,6 +124,9 @@ func (g *generator) generate() error {
 			fmt.Fprintf(&b, "// %s: %s\n", path, sp.Module)
 		}
 	}
+	if g.number > 0 {
+		fmt.Fprintf(&b, "// %d\n", g.number)
+	}
 	b.Write(body.Bytes())
 	fmt.Fprintf(&b, "\nvar %s = map[string]any{\n%s}\n", check.TableName, table.Bytes())
 	sum := sha256.Sum256(b.Bytes())
@@ -148,6 +158,7 @@ func (g *generator) exchange() {
 			g.hiddenGeneric(id, o)
 		}
 	}
+	guards := g.guardMaps()
 	later := map[*ast.CallExpr]bool{} // calls of go and defer statements
 	for _, d := range n.Decls {
 		if check.IsInit(d.Decl) {
@@ -163,8 +174,14 @@ func (g *generator) exchange() {
 			case *ast.DeferStmt:
 				n.Defers = true
 				later[x.Call] = true
+			case *ast.FuncDecl:
+				if x.Name.Name == check.LoopName { // which has the place of its loop for the checker
+					loop := x.Body.List[0].Pos()
+					g.edits = append(g.edits, edit{x.Body.Lbrace + 1, loop, func() string { return g.at(loop) }})
+				}
 			case *ast.CallExpr:
 				g.makeCall(x)
+				g.standIn(x)
 				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && !later[x] && n.Info.Uses[id] == types.Universe.Lookup("recover") {
 					g.recovers = true
 					g.edits = append(g.edits, edit{x.Pos(), x.End(), func() string { return cell.Mark + "recovered(recover())" }})
@@ -179,6 +196,11 @@ func (g *generator) exchange() {
 			return true
 		})
 	}
+	for _, d := range n.Decls {
+		g.waiting(d.Decl)
+		typeSwitches(d.Decl, g.typeSwitch)
+	}
+	g.edits = append(g.edits, guards...)
 	slices.Reverse(g.closes) // of those at one place the innermost is first
 	g.edits = append(g.edits, g.closes...)
 	g.watchStack()
@@ -200,6 +222,12 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 	}
 	g.declareMusts(body, table)
 	g.declareGrowing(body, table)
+	g.declareMaps(body, table)
+	g.declareWaits(body, table)
+	g.declareCopies(body, table)
+	for _, write := range g.switches {
+		write(body)
+	}
 	if g.makes {
 		fmt.Fprintf(body, roomText, cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"need")
@@ -223,10 +251,32 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 			g.export(body, table, o)
 		}
 	}
+	if n.Layout {
+		fmt.Fprintf(table, "\t%q: %s,\n", EntryKey, g.entry())
+		return
+	}
 	n.Instances = g.instances()
 	for i, t := range n.Instances {
 		fmt.Fprintf(table, "\t%q: (*%s)(nil),\n", check.InstanceKey(i), g.typeText(t))
 	}
+}
+
+// EntryKey is the name in the table of what a compiled cell with copies of types is
+// built for.
+const EntryKey = cell.Mark + "entry"
+
+// entry returns that function, or that method with its receiver as first parameter.
+func (g *generator) entry() string {
+	f := g.n.Entry
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return f.Name()
+	}
+	name := f.Name()
+	if hidden, ok := g.hidden(f); ok {
+		name = hidden
+	}
+	return "(" + g.typeText(recv.Type()) + ")." + name
 }
 
 // declareMusts writes the functions that stand for the predeclared must.
@@ -269,22 +319,23 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 		g.edits = append(g.edits, edit{id.Pos(), id.Pos() + token.Pos(len("must")), func() string { return cell.Mark + "must" + strconv.Itoa(results) }})
 		return
 	}
-	if g.member(id, o) || g.hiddenGeneric(id, o) || o.Pkg() == nil || o.Pkg() == n.Package {
+	v, isVar := o.(*types.Var)
+	shared := isVar && n.Vars[v.Name()] == v
+	if g.member(id, o) || g.hiddenGeneric(id, o) || o.Pkg() == nil || o.Pkg() == n.Package && !shared {
 		return
 	}
 	replace := func(text string) {
 		g.edits = append(g.edits, edit{id.Pos(), id.End(), func() string { return text }})
 	}
-	v, isVar := o.(*types.Var)
 	switch {
+	case shared:
+		replace("(*" + g.pointer(id, v.Name()) + ")")
 	case check.OfNative(o):
 		if isVar && !o.Exported() {
 			replace("(*" + g.cell(o.Pkg()) + "." + outName(o) + ")")
 			return
 		}
 		replace(g.cell(o.Pkg()) + "." + outName(o))
-	case isVar && n.Vars[v.Name()] == v:
-		replace("(*" + cell.Mark + "v_" + v.Name() + ")")
 	case isVar && check.PathOf(o.Pkg()) == "main" && !v.IsField():
 		replace(cell.Mark + "ctx()")
 	case o.Parent() == o.Pkg().Scope() && g.bare(id):
@@ -293,6 +344,40 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 		g.imports[name] = o.Pkg().Path()
 		replace(name + "." + o.Name())
 	}
+}
+
+// pointer returns the name of the pointer to a variable of the session. A function with a
+// loop holds it: the address of a plugin's variable costs a load itself.
+func (g *generator) pointer(id *ast.Ident, name string) string {
+	global := cell.Mark + "v_" + name
+	f, ok := g.declOf(id.Pos()).Decl.(*ast.FuncDecl)
+	if !ok || !g.n.Layout || !hasLoop(f.Body) {
+		return global
+	}
+	local := cell.Mark + "l_" + name
+	if key := (held{f, name}); !g.held[key] {
+		g.held[key] = true
+		at := f.Body.Lbrace + 1
+		g.edits = append(g.edits, edit{at, at, func() string { return local + " := " + global + "; _ = " + local + "; " }})
+	}
+	return local
+}
+
+// held is a function that holds the pointer to a variable.
+type held struct {
+	f    *ast.FuncDecl
+	name string
+}
+
+func hasLoop(body *ast.BlockStmt) (found bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // hiddenGeneric adds the edit of the name of an unexported generic of this
@@ -352,7 +437,7 @@ func open(t types.Type, seen map[types.Type]bool) bool {
 // member adds the edit of the name of a field or method. It reports whether the
 // member is renamed.
 func (g *generator) member(id *ast.Ident, o types.Object) bool {
-	name, ok := hiddenMember(g.n.Package, o)
+	name, ok := g.hidden(o)
 	if !ok {
 		return false
 	}
@@ -526,11 +611,10 @@ func (g *generator) cell(p *types.Package) string {
 // recovers panics, and the cell learns that it has been started. That frame says when
 // it has ended.
 func (g *generator) goStmt(s *ast.GoStmt) {
-	recovers, started := "defer "+cell.Mark+"recover(); ", "; "+cell.Mark+"started()"
+	recovers, started := "defer "+cell.Mark+"recover(); ", cell.Mark+"started(); "
 	if lit, ok := ast.Unparen(s.Call.Fun).(*ast.FuncLit); ok {
 		at := lit.Body.Lbrace + 1
-		g.edits = append(g.edits, edit{at, at, func() string { return recovers }})
-		g.closes = append(g.closes, edit{s.End(), s.End(), func() string { return started }})
+		g.edits = append(g.edits, edit{at, at, func() string { return recovers }}, edit{s.Pos(), s.Pos(), func() string { return started }})
 		return
 	}
 	info := g.n.Info
@@ -573,7 +657,7 @@ func (g *generator) goStmt(s *ast.GoStmt) {
 		if len(names) > 0 {
 			set = strings.Join(names, ", ") + " := " + strings.Join(values, ", ") + "; "
 		}
-		return "{ " + set + "go func() { " + recovers + fun + "(" + strings.Join(args, ", ") + dots + ") }()" + started + " }"
+		return "{ " + set + started + "go func() { " + recovers + fun + "(" + strings.Join(args, ", ") + dots + ") }() }"
 	}})
 }
 
@@ -657,7 +741,7 @@ func (g *generator) file(name string) int {
 func (g *generator) initialise(b *bytes.Buffer) {
 	var set bytes.Buffer
 	for _, name := range g.n.Package.Scope().Names() {
-		if v, ok := g.n.Package.Scope().Lookup(name).(*types.Var); ok {
+		if v, ok := g.n.Package.Scope().Lookup(name).(*types.Var); ok && g.n.Vars[name] != v {
 			if bad := check.NotExported(v.Type(), map[types.Type]bool{}, func(*types.TypeName) bool { return false }); bad != "" {
 				ce := &check.Error{}
 				ce.List.Add(g.fset.Position(v.Pos()), fmt.Sprintf("a variable of a compiled cell cannot have type %s: %s is not exported", types.TypeString(v.Type(), check.ShortName), bad))
@@ -768,6 +852,15 @@ func placeIn(n *check.Native, file, line, col string) (token.Position, bool) {
 	l, _ := strconv.Atoi(line)
 	c, _ := strconv.Atoi(col)
 	return token.Position{Filename: n.Files[i], Line: l, Column: c}, true
+}
+
+// hidden is hiddenMember; no other cell sees the fields of one with copies, and its methods
+// have the names of the session's.
+func (g *generator) hidden(o types.Object) (name string, ok bool) {
+	if _, isMethod := o.(*types.Func); g.n.Layout && o.Pkg() == g.n.Package && !isMethod {
+		return "", false
+	}
+	return hiddenMember(g.n.Package, o)
 }
 
 // hiddenMember returns the name that an unexported field or method of a

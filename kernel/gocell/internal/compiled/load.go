@@ -1,10 +1,12 @@
 package compiled
 
 import (
+	"cmp"
 	"context"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -12,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dace.local/kernel/engine"
@@ -76,6 +79,9 @@ type Set struct {
 	Compiler Compiler
 	// Machine runs the cells that use them.
 	Machine *vm.Machine
+	// Global returns a variable of the session, or of a fetched package by its name in
+	// Native.Globals.
+	Global func(name string) (reflect.Value, bool)
 	// Modules returns the folder of the module that requires the fetched
 	// modules.
 	Modules func() string
@@ -88,6 +94,16 @@ type Set struct {
 	Placed func(x any, method string) any
 	// Library sets the functions of a package that cells have in the place of its own.
 	Library func(path string, symbols map[string]reflect.Value)
+	// StandIn returns the function that cells call for a method of the library, with its
+	// receiver as first parameter.
+	StandIn func(m *types.Func) (reflect.Value, bool)
+	// Others counts the goroutines that run cells beside the first.
+	Others *atomic.Int32
+
+	// TypeFor returns the type of the session for one of the checker, and Method has a
+	// method of one, by its name, called by a function of a pointer to the receiver.
+	TypeFor func(types.Type) (reflect.Type, error)
+	Method  func(t types.Type, name string, f reflect.Value)
 
 	mu    sync.Mutex               // guards cells
 	cells map[string]*check.Native // by the checker's import path
@@ -102,6 +118,18 @@ func (s *Set) Install(n *check.Native, name string, typeOf func(types.Type) (ref
 	s.add(n)
 	s.Start(check.PathOf(n.Package))
 	return Symbols(n, typeOf)[name], nil
+}
+
+// Link makes a compiled cell with copies of types that Bind has bound one of the
+// session's, sets its variables, and returns the function that it was built for.
+func (s *Set) Link(n *check.Native) reflect.Value {
+	s.mu.Lock()
+	maps.DeleteFunc(s.cells, func(_ string, old *check.Native) bool { return old.Layout && old.Path == n.Path })
+	s.mu.Unlock()
+	s.add(n)
+	s.Start(check.PathOf(n.Package))
+	s.bindMethods(n)
+	return reflect.ValueOf(n.Table[EntryKey])
 }
 
 // At returns the compiled cell at an import path of the checker, or nil.
@@ -189,9 +217,13 @@ func (s *Set) Build(ctx context.Context, cells []*check.Native, out engine.Outpu
 // Generate sets the text of a compiled cell, and the path under which it is
 // built.
 func (s *Set) Generate(n *check.Native) error {
-	g := &generator{set: s, n: n, fset: s.Machine.Files(), imports: map[string]string{}, cells: map[*check.Native]string{}, musts: map[int]bool{}, joins: map[int]bool{}, summed: map[ast.Expr]bool{},
-		asks: map[*ast.Ident]bool{}, asking: map[string]map[string]string{}}
-	return g.generate()
+	for number := 0; ; number++ {
+		g := &generator{set: s, n: n, number: number, fset: s.Machine.Files(), imports: map[string]string{}, held: map[held]bool{}, cells: map[*check.Native]string{}, musts: map[int]bool{}, joins: map[int]bool{}, summed: map[ast.Expr]bool{},
+			asks: map[*ast.Ident]bool{}, asking: map[string]map[string]string{}}
+		if err := g.generate(); err != nil || free(n) {
+			return err
+		}
+	}
 }
 
 // Prepare builds a compiled cell and loads its plugin. A later Build of the same
@@ -212,7 +244,7 @@ func (s *Set) Prepare(ctx context.Context, n *check.Native) error {
 	return nil
 }
 
-// show adapts the types of a loaded cell for the interpreter and for printing:
+// show adapts the types of a loaded cell for other cells and for printing:
 // it restores the names of fields that are not exported, and registers the types
 // of methods, so that the session's types use the same descriptors (rtype.Meet).
 func show(n *check.Native) error {
@@ -280,7 +312,7 @@ func buildError(n *check.Native, err error) error {
 }
 
 // exports returns the names of a compiled cell with their values, in the form
-// that the interpreter takes.
+// that package compile takes.
 func exports(n *check.Native) map[string]reflect.Value {
 	m := map[string]reflect.Value{}
 	for _, name := range n.Package.Scope().Names() {
@@ -346,13 +378,17 @@ func (s *Set) Start(ipath string) {
 	if p, ok := n.Table[cell.Mark+"recover"].(*func()); ok {
 		*p = func() {
 			if v := recover(); v != nil {
-				s.Machine.Report(s.Frames(), v)
+				s.Machine.Report(append(s.Machine.Cell().TakeFrames(), s.Frames()...), v)
 			}
 			s.Machine.CompiledGoroutine(-1)
+			s.Others.Add(-1)
 		}
 	}
 	if p, ok := n.Table[cell.Mark+"started"].(*func()); ok {
-		*p = func() { s.Machine.CompiledGoroutine(1) }
+		*p = func() {
+			s.Machine.CompiledGoroutine(1)
+			s.Others.Add(1)
+		}
 	}
 	if p, ok := n.Table[cell.Mark+"recovered"].(*func(any) any); ok {
 		*p = vm.Recovered
@@ -372,16 +408,21 @@ func (s *Set) Start(ipath string) {
 	if p, ok := n.Table[cell.Mark+"grow"].(*func(string, float64)); ok {
 		*p = s.Machine.Need
 	}
+	if p, ok := n.Table[cell.Mark+"others"].(**atomic.Int32); ok {
+		*p = s.Others
+		reflect.ValueOf(n.Table[cell.Mark+"lockMap"]).Elem().Set(reflect.ValueOf(vm.LockMap))
+		reflect.ValueOf(n.Table[cell.Mark+"unlockMap"]).Elem().Set(reflect.ValueOf(vm.UnlockMap))
+	}
+	if p, ok := n.Table[cell.Mark+"done"].(*func() <-chan struct{}); ok {
+		*p = s.Machine.Done
+	}
+	setNilReceiver(n)
 	s.setPlaces(n)
 	if p, ok := n.Table[cell.Mark+"halt"].(*func()); ok {
 		*p = s.Machine.CheckHalt
 	}
 	for name := range n.Vars {
-		global := n.Globals[name]
-		if global == "" {
-			global = cell.Mangle(name)
-		}
-		if v, ok := s.Machine.Global(global); ok && v.CanAddr() {
+		if v, ok := s.Global(cmp.Or(n.Globals[name], name)); ok && v.CanAddr() {
 			dst := reflect.ValueOf(n.Table[cell.Mark+"v "+name]).Elem()
 			if dst.Type().Elem() == v.Type() {
 				dst.Set(v.Addr())
@@ -465,20 +506,20 @@ func (s *Set) frames(all bool) []vm.Frame {
 			}
 		}
 		// The panic passes the frames further out later.
-		return len(out) < mostFrames && !(panicking && vm.IsBorder(f.Function))
+		return len(out) < mostFrames && !(panicking && vm.IsCode(f.Function))
 	})
 	return out
 }
 
 // FramesAround returns the frames of compiled cells that a panic has passed on, which
-// comes out of a function of the session's own machine that they have called.
+// comes out of a function of cells that they have called.
 func (s *Set) FramesAround() (out []vm.Frame) {
 	if s.empty() {
 		return nil
 	}
 	inner, left := false, false // in the function that was called, and out of it
 	onStack(func(f runtime.Frame) bool {
-		own := vm.IsOwn(f.Function)
+		own := vm.IsCode(f.Function)
 		inner = inner || f.Function == vm.CalledByLibrary
 		left = left || inner && !own
 		if path, name, ok := s.compiledName(f.Function); ok && left {
@@ -535,7 +576,7 @@ func (s *Set) Callers() (inner, outer []vm.Caller) {
 			if p, ok := s.position(path, f.File, f.Line); ok {
 				*list = append(*list, vm.Caller{Function: "main." + frameName(name), File: cell.Name(p.Filename), Line: p.Line})
 			}
-		} else if vm.IsInterpreter(f.Function) {
+		} else if vm.IsCode(f.Function) {
 			list = &outer
 		}
 		return true
@@ -587,6 +628,8 @@ var initRE = regexp.MustCompile("^" + cell.Mark + `init(\d*)`)
 func frameName(name string) string {
 	m := initRE.FindStringSubmatch(name)
 	switch {
+	case name == check.LoopName || strings.HasPrefix(name, check.LoopName+"."):
+		return "" // of a cell's statements
 	case m == nil:
 		return cell.Clean(name)
 	case m[1] == "":

@@ -13,7 +13,6 @@ import (
 	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
-	"dace.local/kernel/gocell/internal/lower"
 	"dace.local/kernel/gocell/internal/vm"
 )
 
@@ -39,8 +38,9 @@ type Host interface {
 	Globals(ctx context.Context, stopped bool) []Global
 	// TypeName returns a type as messages name it.
 	TypeName(t types.Type) string
-	// Trace says whether the machine notes what Stack.Variables wants.
-	Trace(on bool)
+	// Attached is called when a client begins to debug: the functions that the session
+	// has compiled get stops, too.
+	Attached()
 }
 
 // A Place is a line and a column, both from 1.
@@ -87,7 +87,7 @@ type Debugger struct {
 
 // A stop is a place where a cell may stop.
 type stop struct {
-	lower.Stop
+	Stop
 	path string
 	flag uint32 // accessed atomically
 }
@@ -125,12 +125,11 @@ func (d *Debugger) attach() {
 	d.mu.Lock()
 	d.attached = true
 	d.mu.Unlock()
-	d.host.Trace(true)
+	d.host.Attached()
 }
 
 // Detach lets all goroutines go on, and forgets the breakpoints.
 func (d *Debugger) Detach() {
-	d.host.Trace(false)
 	d.panics.Store(false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,7 +148,7 @@ func (d *Debugger) Detach() {
 }
 
 // Add adds a stop and returns its number.
-func (d *Debugger) Add(s lower.Stop) int {
+func (d *Debugger) Add(s Stop) int {
 	text, path := d.host.Text(s.At.Filename)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -3,6 +3,6 @@
 //
 // Start with [Debugger.Handle], which answers a request, and [Debugger.Stop],
 // which a cell's goroutine calls at a stop whose flag is up and which returns when
-// the goroutine is to go on. Package lower puts the stops before statements,
-// package vm runs them. The session is seen as a [Host].
+// the goroutine is to go on. [NoteStops] says before which statements. The session is
+// seen as a [Host].
 package debug

@@ -275,7 +275,7 @@ func (d *Debugger) bundle(ctx context.Context, a richArguments) (b engine.Bundle
 		return b, err
 	}
 	show := func(v value) engine.Bundle {
-		if v = vm.Shown(v); !v.IsValid() || !v.CanInterface() {
+		if !v.IsValid() || !v.CanInterface() {
 			return engine.Text("nil")
 		}
 		var shown engine.Bundle
@@ -313,7 +313,6 @@ func (d *Debugger) shownAs(v value, typ string, at child) (out variable) {
 			out.Value = "(cannot be shown)"
 		}
 	}()
-	v = vm.Shown(v)
 	if !v.IsValid() {
 		return out
 	}

@@ -8,6 +8,7 @@
 package magic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,8 +145,25 @@ func (s *Set) all() []Magic {
 	return sorted(append(slices.Clone(s.magics), s.OfCells()...))
 }
 
+// elsewhere says what does here what magics of IPython do there.
+var elsewhere = map[string]string{
+	"pdb":        "%debug shows the variables of the last panic, and JupyterLab's debugger, the bug above the notebook, stops where a cell panics",
+	"pip":        "%get fetches modules, and packages need no import",
+	"matplotlib": "figures are shown without",
+	"load_ext":   "a function magic_NAME(line string) of a cell is a magic %NAME",
+	"lprun":      "%prun says it for each line",
+	"memit":      "%bench -benchmem counts a benchmark's allocations",
+	"edit":       "%load and %%file read and write files",
+	"pinfo":      "?NAME documents a name, ??NAME shows its source",
+}
+
 // unknown returns the error for an unknown magic.
 func (s *Set) unknown(name string) error {
+	word := strings.TrimLeft(name, "%")
+	word = cmp.Or(map[string]string{"conda": "pip", "pylab": "matplotlib", "pinfo2": "pinfo"}[word], word)
+	if here := elsewhere[word]; here != "" {
+		return fmt.Errorf("unknown magic %s: %s", name, here)
+	}
 	if other := "%" + name; strings.HasPrefix(name, "%") && !strings.HasPrefix(name, "%%") {
 		if _, ok := s.Lookup(other); ok {
 			return fmt.Errorf("unknown magic %s: %s processes a whole cell, and stands on its first line", name, other)

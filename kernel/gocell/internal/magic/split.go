@@ -40,9 +40,21 @@ func (e *Error) Error() string { return e.Message }
 
 // Plain reports whether a cell has no line that may be a magic or a command, so
 // that it is Go as it stands.
-func Plain(code string) bool { return !strings.ContainsAny(code, "%!") || !special.MatchString(code) }
+func Plain(code string) bool {
+	for line := range strings.Lines(code) {
+		if isSpecial(line) {
+			return false
+		}
+	}
+	return true
+}
 
-// special matches the beginning of a line that may be a magic or a command.
+// isSpecial reports whether a line may be a magic or a command.
+func isSpecial(line string) bool {
+	return (strings.IndexByte(line, '%') >= 0 || strings.IndexByte(line, '!') >= 0) && special.MatchString(line)
+}
+
+// special matches the beginning of such a line.
 var special = regexp.MustCompile(`(?m)^[ \t]*(%|!|[\pL_][^\n"` + "`" + `]*=[ \t]*!)`)
 
 // Split cuts a cell into its steps. Commands to the shell become calls of
@@ -86,7 +98,7 @@ type cutter struct {
 
 // flush ends a step of Go.
 func (c *cutter) flush() {
-	if text := c.text.String(); cell.Trim(text) != "" {
+	if text := c.text.String(); !cell.IsBlank(text) {
 		c.steps = append(c.steps, Step{Go: text})
 	}
 	c.text.Reset()
@@ -111,7 +123,7 @@ func (c *cutter) line() (lineKind, error) {
 	from := start + strings.Index(text, trimmed)
 	isMagic := strings.HasPrefix(trimmed, "%") && !c.inside()
 	assign, shell, isCommand := "", "", false
-	if !isMagic && special.MatchString(text) && !c.inside() {
+	if !isMagic && isSpecial(text) && !c.inside() {
 		text = joined(c.code[start:])
 		trimmed = strings.TrimSpace(text)
 		assign, shell, isCommand = c.command(trimmed)
@@ -206,7 +218,9 @@ func (s *Set) Inits(text string) []string {
 
 // OfGonb reports whether a cell has the line by which gonb tells declarations
 // from statements.
-func OfGonb(code string) bool { return gonbMark.MatchString(code) }
+func OfGonb(code string) bool {
+	return (strings.HasPrefix(code, "%") || strings.Contains(code, "\n%")) && gonbMark.MatchString(code)
+}
 
 // inside reports whether the next line begins inside a comment or a raw string.
 func (c *cutter) inside() bool {

@@ -28,6 +28,7 @@ func table() []Magic {
 		{"%history", "%history [-n] [-g PATTERN] [-f FILE] [RANGE...]", "lists the session's cells", "-n adds their numbers, -g lists the cells that match a pattern of *, -f writes to a file. A RANGE is a number or 3-7; none means all.", Words, l(history)},
 		{"%%file", "%%file FILE", "writes the cell to a file of a module on disk, whose folder it makes", "A file of Go that has no package clause gets that of its folder. Cells import the package by its path, and see each new text.", Files, l(file)},
 		{"%%html", "%%html", "shows the cell as HTML", "", Words, show("text/html")},
+		{"%%javascript", "%%javascript", "runs the cell as JavaScript in the notebook's page", "`element` is the place of its output. JupyterLab runs it in trusted notebooks only, `dace html` never.", Words, show("application/javascript")},
 		{"%%latex", "%%latex", "shows the cell as LaTeX", "", Words, show("text/latex")},
 		{"%load", "%load [-r FROM-TO] FILE", "replaces the cell by a file's text", "-r takes these lines of it only.", Files, load},
 		{"%ls", "%ls [ARGUMENT...]", "lists files, as the command ls", "", Files, l(ls)},

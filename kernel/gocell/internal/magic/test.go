@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"dace.local/kernel/engine"
 )
@@ -97,17 +99,25 @@ func runTests(c *Call, wanted func(Declared) bool) error {
 		return err
 	}
 	return withFlags(args, c.usage(), func(bench bool) error {
-		var tests, benchmarks []string
+		var tests, benchmarks, others []string
 		declared := c.Declared()
 		slices.SortStableFunc(declared, func(a, b Declared) int { return cmp.Compare(a.Pos, b.Pos) }) // as go test runs them
 		for _, d := range declared {
+			kind, takes := testKind(d.Name), testSignature.ReplaceAllString(d.Type, "$1")
 			switch {
-			case d.Kind != "function" || !wanted(d):
-			case strings.HasPrefix(d.Name, "Test") && d.Type == "func(t *testing.T)":
+			case d.Kind != "function" || kind == "" || !wanted(d):
+			case kind == "Test" && takes == "T":
 				tests = append(tests, d.Name)
-			case strings.HasPrefix(d.Name, "Benchmark") && d.Type == "func(b *testing.B)" && bench:
-				benchmarks = append(benchmarks, d.Name)
+			case kind == "Benchmark" && takes == "B":
+				if bench {
+					benchmarks = append(benchmarks, d.Name)
+				}
+			default:
+				others = append(others, d.Name)
 			}
+		}
+		if len(others) > 0 {
+			c.Out.Stderr("not run: " + strings.Join(others, ", ") + ". Of cells run func TestName(t *testing.T) and func BenchmarkName(b *testing.B); what else go test runs wants a file: %%writefile name_test.go, then %test ./...\n")
 		}
 		if len(tests)+len(benchmarks) == 0 {
 			return errors.New("the session declares no tests: func TestName(t *testing.T) { ... }")
@@ -137,6 +147,21 @@ func runTests(c *Call, wanted func(Declared) bool) error {
 		return err
 	})
 }
+
+// testKind returns the word with which go test knows the name of a function, if any.
+func testKind(name string) string {
+	for _, kind := range []string{"Test", "Benchmark", "Example", "Fuzz"} {
+		if rest, ok := strings.CutPrefix(name, kind); ok {
+			if first, _ := utf8.DecodeRuneInString(rest); !unicode.IsLower(first) {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// testSignature matches the type of a test, whatever its parameter's name.
+var testSignature = regexp.MustCompile(`^func\((?:\w+ )?\*testing\.([TB])\)$`)
 
 // testTable returns the expression for tests and benchmarks.
 func testTable(tests, benchmarks []string) string {

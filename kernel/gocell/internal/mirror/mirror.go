@@ -14,23 +14,16 @@ import (
 
 	"golang.org/x/tools/go/types/typeutil"
 
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/vm"
 	"dace.local/kernel/gocell/rtype"
 	"dace.local/kernel/gocell/symbols"
 )
 
-// The interpreter gives a declared type no identity: after type A int, a value
-// of type A in an interface is an int, for package fmt and for type switches
-// too. So the interpreter gets no type declarations. Instead, every type that a
-// cell declares is made at run time as the compiler would make it (package
-// rtype), with its name, fields and methods, and the interpreter uses it like a
-// type of a compiled package. A method is a function to the interpreter: cells
-// call it by name, compiled code through the type.
-
-// Path is the interpreter's import path of the package of these types.
-const Path = "gocell/types"
+// Every type that a cell declares is made at run time as the compiler would make it
+// (package rtype), with its name, fields and methods: package fmt, type switches and
+// libraries see it as one of a compiled package. Cells call a method by its function,
+// compiled code through the type.
 
 // Hooks are the functions of the session that Types calls.
 type Hooks struct {
@@ -45,8 +38,6 @@ type Hooks struct {
 	// Textual returns an instance of a generic type of the standard library as
 	// the prelude's text declares it, or nil if the prelude has no text of it.
 	Textual func(t *types.Named) *types.Named
-	// Declare registers a method of a type for calls through an interface.
-	Declare func(t reflect.Type, name string, x *vm.Method)
 	// Placed returns a value with the methods of x as cells have them; x itself where
 	// they do not differ.
 	Placed func(x any, method string) any
@@ -59,13 +50,10 @@ type Types struct {
 	hooks   Hooks
 	types   typeutil.Map // reflect.Type
 	named   typeutil.Map // *madeType
-	names   typeutil.Map // string: the name by which the interpreter knows a type
 	last    map[string]*madeType
 	queue   []*madeType // types to define
 	journal []func()    // functions that undo what the current cell added
 	count   int
-	table   map[string]reflect.Value // symbol table of the interpreter's package of types
-	methods []*vm.Function
 }
 
 // A madeType is a named type of a cell.
@@ -78,16 +66,15 @@ type madeType struct {
 	laid    bool
 	key     string // of its declaration; see declarationKey
 	deps    map[string]*types.TypeName
-	methods map[string]*vm.Function // the methods declared on it
+	methods map[string]*boundMethod // the methods declared on it
 }
 
 // notMade is the value of a panic for a type that cannot be made.
 type notMade struct{ msg string }
 
-// New returns Types that puts the types it makes into table, the symbol table
-// of the interpreter's package of types.
-func New(table map[string]reflect.Value, hooks Hooks) *Types {
-	return &Types{hooks: hooks, table: table, last: map[string]*madeType{}}
+// New returns Types that has made none yet.
+func New(hooks Hooks) *Types {
+	return &Types{hooks: hooks, last: map[string]*madeType{}}
 }
 
 // Snapshot returns a function that removes everything added since; it is called
@@ -114,24 +101,6 @@ func (m *Types) set(in *typeutil.Map, t types.Type, v any) {
 			in.Set(t, old)
 		}
 	})
-}
-
-// Name returns the name by which the interpreter knows a type. It makes the
-// type if it is new.
-func (m *Types) Name(t types.Type) (name string, err error) {
-	t = m.canonical(types.Unalias(t))
-	if n, ok := m.names.At(t).(string); ok {
-		return n, nil
-	}
-	rt, err := m.TypeOf(t)
-	if err != nil {
-		return "", err
-	}
-	m.count++
-	name = "T" + strconv.Itoa(m.count)
-	m.set(&m.names, t, name)
-	m.table[name] = reflect.Zero(reflect.PointerTo(rt))
-	return name, nil
 }
 
 // TypeOf returns the reflect type for t, with an error if it cannot be made.
@@ -361,7 +330,7 @@ func (m *Types) declare(t *types.Named) *madeType {
 	}
 	m.count++
 	u := m.underlying(t)
-	d := &madeType{id: m.count, typ: t, first: t.Obj(), shown: check.RuntimeTypeName(t), methods: map[string]*vm.Function{}}
+	d := &madeType{id: m.count, typ: t, first: t.Obj(), shown: check.RuntimeTypeName(t), methods: map[string]*boundMethod{}}
 	value, pointer := check.MethodSets(m.source(t))
 	params := 0
 	if s, ok := u.(*types.Signature); ok {
@@ -469,34 +438,8 @@ func (m *Types) Finish() error {
 		if err := a.d.r.SetMethods(a.value, a.pointer); err != nil {
 			return err
 		}
-		m.declared(a.d)
 	}
 	return nil
-}
-
-// declared registers the methods of a type of a cell for calls through an
-// interface.
-func (m *Types) declared(d *madeType) {
-	t := d.r.Type()
-	value, pointer := check.MethodSets(m.source(d.typ))
-	for i, s := range append(value, pointer...) {
-		f := s.Obj().(*types.Func)
-		n, byPointer := check.DeclaredOn(f)
-		if n == nil {
-			continue // declared by compiled code or by an interface
-		}
-		on, path := d, s.Index()[:len(s.Index())-1]
-		if len(path) > 0 {
-			if on = m.made(n); on == nil {
-				continue
-			}
-		}
-		x := &vm.Method{Function: on.method(f.Name()), Path: path, ByPointer: byPointer}
-		if i < len(value) {
-			m.hooks.Declare(t, check.RuntimeName(f), x)
-		}
-		m.hooks.Declare(reflect.PointerTo(t), check.RuntimeName(f), x)
-	}
 }
 
 // bound returns the methods of a type as functions for compiled code to call. d
@@ -537,10 +480,10 @@ func (m *Types) bound(d *madeType, set []*types.Selection) []rtype.Method {
 
 // method returns the function of a method declared on the type, with no value
 // until the declaring cell runs.
-func (d *madeType) method(name string) *vm.Function {
+func (d *madeType) method(name string) *boundMethod {
 	b := d.methods[name]
 	if b == nil {
-		b = &vm.Function{Name: d.shown + "." + name}
+		b = &boundMethod{Name: d.shown + "." + name}
 		d.methods[name] = b
 	}
 	return b
@@ -602,7 +545,7 @@ func (m *Types) hidden(s *types.Selection) func(reflect.Value, []reflect.Value) 
 	path, name := s.Index()[:len(s.Index())-1], s.Obj().Name()
 	by := m.Type(check.HiddenBy(s))
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
-		v, ok := vm.FieldIn(v, path)
+		v, ok := fieldIn(v, path)
 		if ok && v.Kind() != reflect.Interface {
 			if !v.Type().Implements(by) {
 				v = v.Addr()
@@ -629,14 +572,14 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 	placed := m.hooks.Placed != nil && (f.Pkg() != nil && slices.Contains([]string{"testing", "log", "sync"}, f.Pkg().Path()) || m.hooks.PlacedIn(f) != "")
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
 		if call != nil {
-			v, ok := vm.ReceiverIn(v, path, byPointer)
+			v, ok := receiverIn(v, path, byPointer)
 			if !ok {
 				panic(vm.NilDereference)
 			}
 			return call(v, args)
 		}
 		outer := v
-		v, ok := vm.FieldIn(v, path)
+		v, ok := fieldIn(v, path)
 		if !ok || v.Kind() == reflect.Interface && v.IsNil() {
 			panic(vm.NilDereference)
 		}
@@ -661,7 +604,7 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 // value on the path that has another one in cells.
 func (m *Types) placed(v reflect.Value, path []int, name string, f reflect.Value) reflect.Value {
 	for i := range path {
-		x, ok := vm.FieldIn(v, path[:i+1])
+		x, ok := fieldIn(v, path[:i+1])
 		if ok && x.Kind() == reflect.Struct && x.CanAddr() {
 			x = x.Addr()
 		}
@@ -677,26 +620,30 @@ func (m *Types) placed(v reflect.Value, path []int, name string, f reflect.Value
 	return f
 }
 
-// MethodName returns the name of the interpreter's function for a method of a
-// cell's type.
-func (m *Types) MethodName(t *types.Named, method string) string {
+// Bind sets the function of a method of a cell's type.
+func (m *Types) Bind(t *types.Named, method string, f reflect.Value) {
 	t, _ = m.canonical(t).(*types.Named)
 	d := m.declare(t)
-	name := cell.Mark + "f" + strconv.Itoa(d.id) + "_" + method
-	cell.Show(name, d.shown+"."+method)
-	return name
+	d.method(method).fn.Store(f)
+	d.setMethod(method, reflect.Value{})
 }
 
-// MethodNumber returns the number by which rewritten code refers to a method in
-// Bind.
-func (m *Types) MethodNumber(t *types.Named, method string) int {
-	t, _ = m.canonical(t).(*types.Named)
-	m.methods = append(m.methods, m.declare(t).method(method))
-	return len(m.methods) - 1
+// Compiled has interfaces call a compiled function in the place of a method of a cell's
+// type, until Bind sets another. It has a pointer to the receiver as its first parameter;
+// the zero Value is the method itself.
+func (m *Types) Compiled(t types.Type, method string, f reflect.Value) {
+	if d := m.made(t.(*types.Named)); d != nil {
+		d.setMethod(method, f)
+	}
 }
 
-// Bind sets the function of the method with number i.
-func (m *Types) Bind(i int, f any) { m.methods[i].Bind(f) }
+func (d *madeType) setMethod(method string, f reflect.Value) {
+	for m := range d.typ.Origin().Methods() {
+		if m.Name() == method {
+			d.r.SetMethod(check.RuntimeName(m), f)
+		}
+	}
+}
 
 // Adopt keeps the identity of types that a cell declares again unchanged, so
 // that values made before the cell ran again keep their types.
@@ -796,7 +743,7 @@ func declarationKey(p *check.Program, t *types.Named) string {
 // older package had, so that values made before keep their types. to maps the older
 // ones to the newer.
 func (m *Types) Follow(to map[*types.TypeName]*types.Named) {
-	for _, in := range []*typeutil.Map{&m.named, &m.types, &m.names} {
+	for _, in := range []*typeutil.Map{&m.named, &m.types} {
 		now := map[types.Type]any{}
 		in.Iterate(func(key types.Type, v any) {
 			if t, changed := check.Replace(key, to); changed {

@@ -69,12 +69,11 @@ func (m *maker) asGo(u magic.Use, body string) string {
 		default:
 			return call("%s", written(words[0], body, u.Name == "%%file"))
 		}
-	case "%%html":
-		return call("display.HTML(%s)", strconv.Quote(body))
-	case "%%markdown":
-		return call("display.Markdown(%s)", strconv.Quote(body))
-	case "%%latex":
-		return call("display.LaTeX(%s)", strconv.Quote(body))
+	case "%%html", "%%markdown", "%%latex":
+		f := map[string]string{"%%html": "HTML", "%%markdown": "Markdown", "%%latex": "LaTeX"}[u.Name]
+		return call("display.%s(%s)", f, strconv.Quote(body))
+	case "%%javascript":
+		return call("display.Mime(\"application/javascript\", %s)", strconv.Quote(body))
 	case "%precision":
 		return call("must(display.SetPrecision(%q))", u.Args)
 	case "%figure":

@@ -65,6 +65,7 @@ type part struct {
 	stmts  []chunk
 	decls  []chunk
 	after  func() string
+	apart  bool // the statements are those of a function literal
 }
 
 // Modules finds packages that are not compiled into the kernel.
@@ -88,9 +89,13 @@ type maker struct {
 	current  map[string]*symbol // the cells' names
 	imports  map[string]*symbol // by path
 	dots     map[string]bool
-	names    map[string]bool // that the program uses, in any scope
+	blanks   map[string]bool
+	names    map[string]bool           // that the program uses, in any scope
+	runs     map[*ast.FuncDecl]*symbol // functions main and init
+	labels   map[string]bool           // of cells whose statements stand in main
 	texts    map[int]string
-	symbols  []*symbol // all but packages, in order
+	ordered  map[int]string // the cells whose variables are made in another order than they stand in
+	symbols  []*symbol      // all but packages, in order
 	globals  []*symbol
 	musts    map[int]bool
 	usesCtx  bool
@@ -99,6 +104,7 @@ type maker struct {
 	defined  map[types.Object]*symbol // variables of the cell that is being made
 	before   *check.Program
 	snapshot map[string]*symbol
+	results  *results
 }
 
 // Marks of the text of a program.
@@ -106,19 +112,45 @@ const (
 	title   = " as a program, by dace convert."
 	cellTag = "// In["
 	notHere = "Not here: " // begins what is missing
+	noFarm  = "workers are processes of the command dace and compute for its cells only; without Settings.Farm this process computes the same"
 )
 
 // Make returns the program of a notebook, with a sentence about each thing that the
 // program does not do. Name is that of the notebook; modules may be nil.
 func Make(set *magic.Set, nb *notebook.Notebook, name string, modules Modules) (text []byte, lacks []string, err error) {
-	prog, err := check.NewProgram()
+	m, err := newMaker(set, nb, modules, nil)
+	if err == nil && m.results.recalled() {
+		m, err = newMaker(set, nb, modules, m)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
+	text, err = m.write(nb, name)
+	return text, m.lacks, err
+}
+
+// newMaker makes the parts of a program. If cells read results, it does so once more,
+// with what the first has found.
+func newMaker(set *magic.Set, nb *notebook.Notebook, modules Modules, first *maker) (*maker, error) {
+	prog, err := check.NewProgram()
+	if err != nil {
+		return nil, err
+	}
 	m := &maker{set: set, modules: modules, fset: token.NewFileSet(), prog: prog, current: map[string]*symbol{}, imports: map[string]*symbol{}, dots: map[string]bool{},
-		names: map[string]bool{"main": true, "init": true}, texts: map[int]string{}, musts: map[int]bool{}}
+		blanks: map[string]bool{}, names: map[string]bool{"main": true, "init": true}, labels: map[string]bool{}, runs: map[*ast.FuncDecl]*symbol{}, texts: map[int]string{}, ordered: map[int]string{}, musts: map[int]bool{}}
+	edits := map[int][]edit{} // that give names to results which cells read, by the cells' numbers
+	if first != nil {
+		edits = first.results.edits()
+	} else {
+		m.results = &results{m: m, made: map[string]*types.Var{}, uses: map[int][]edit{}, names: map[int]string{}}
+	}
 	if modules != nil {
 		modules.Begin(m.fset, prog.Importer)
+	}
+	for _, c := range nb.Cells {
+		for _, t := range scanned(c.Source) {
+			m.names[t] = m.names[t] || c.Type == notebook.Code
+		}
 	}
 	for i, c := range nb.Cells {
 		p := &part{cell: c, index: i}
@@ -128,12 +160,15 @@ func Make(set *magic.Set, nb *notebook.Notebook, name string, modules Modules) (
 		}
 		m.number++
 		p.number = m.number
-		if err := m.cell(p, c.Source); err != nil {
+		code := c.Source
+		if first != nil && first.ordered[m.number] != "" {
+			code = first.ordered[m.number]
+		}
+		if err := m.cell(p, code, edits[m.number]); err != nil {
 			m.leaveOut(p, err)
 		}
 	}
-	text, err = m.write(nb, name)
-	return text, m.lacks, err
+	return m, nil
 }
 
 // leaveOut makes a comment of a cell that cannot be in the program.
@@ -158,7 +193,7 @@ func (m *maker) leaveOut(p *part, err error) {
 func (m *maker) isName(name string) bool { return m.prog.Names[name] != nil }
 
 // cell adds a code cell.
-func (m *maker) cell(p *part, code string) error {
+func (m *maker) cell(p *part, code string, edits []edit) error {
 	if first := strings.TrimSpace(code); strings.HasPrefix(first, "?") || strings.HasSuffix(first, "?") && !strings.Contains(first, "\n") {
 		return fmt.Errorf("%s: help is for cells", first)
 	}
@@ -166,22 +201,30 @@ func (m *maker) cell(p *part, code string) error {
 	if err != nil {
 		return err
 	}
+	text = chunk{text: text, to: len(text), edits: edits}.String()
 	src, err := check.ParseCell(m.fset, m.number, "", text)
 	text = src.Text() // without a package clause
 	m.texts[m.number] = text
 	if err != nil {
 		return err
 	}
-	body := asTyped(src.Body)
-	c, err := m.prog.Check(m.fset, src)
-	for range 2 { // the folder's module, then one that it requires
-		if err == nil || m.modules == nil || !m.modules.Find(src.Imports()) {
-			break
+	typed := src.Last
+	if m.results != nil {
+		if src, err = m.results.read(text); err != nil {
+			return err
 		}
-		c, err = m.prog.Check(m.fset, src)
 	}
+	body := asTyped(src.Body)
+	c, err := m.check(src)
 	if err != nil {
 		return err
+	}
+	if made, ok := m.inOrder(text, body, src.Body.List); ok {
+		m.ordered[m.number] = made
+		if m.results != nil {
+			delete(m.results.uses, m.number) // they are read once more
+		}
+		return m.cell(p, made, nil)
 	}
 	m.before, m.prog, m.snapshot, m.defined = m.prog, c.Next, maps.Clone(m.current), map[types.Object]*symbol{}
 	for v := range c.Moved {
@@ -190,24 +233,20 @@ func (m *maker) cell(p *part, code string) error {
 	for _, t := range scanned(text) {
 		m.names[t] = true
 	}
-	// What the cell declares is known in all of it.
-	for i := range c.Decls {
-		d := &c.Decls[i]
-		if d.Unit.Method != "" {
-			continue
-		}
-		for _, n := range d.Unit.Names {
-			if f, ok := d.Decl.(*ast.FuncDecl); ok && (n == "main" || n == "init" && f.Recv == nil) {
-				m.current[n] = &symbol{name: m.free("run" + strings.ToUpper(n[:1]) + n[1:]), cell: m.number, global: true}
-				continue
-			}
-			m.declare(n, c.Next.Names[n].Object)
+	for _, is := range src.File.Imports {
+		if is.Name != nil && is.Name.Name == "_" {
+			m.blanks[check.ImportPath(is)] = true
 		}
 	}
+	if m.results != nil {
+		m.results.note(c, typed)
+	}
+	m.declared(c)
 	tops := map[*ast.Ident]*symbol{}
 	for _, s := range body {
 		m.define(c, s, tops)
 	}
+	p.apart = m.apart(body, tops)
 	m.split(p, c, text, body, tops, src.Program)
 	var mine []*symbol
 	for _, s := range m.defined {
@@ -226,6 +265,66 @@ func (m *maker) cell(p *part, code string) error {
 	return nil
 }
 
+// declared makes what a cell declares known in all of it.
+func (m *maker) declared(c *check.Checked) {
+	for i := range c.Decls {
+		d := &c.Decls[i]
+		if d.Unit.Method != "" {
+			continue
+		}
+		for _, n := range d.Unit.Names {
+			if f, ok := d.Decl.(*ast.FuncDecl); ok && (n == "main" || n == "init" && f.Recv == nil) {
+				m.current[n] = &symbol{name: m.free("run" + strings.ToUpper(n[:1]) + n[1:]), cell: m.number, global: true}
+				m.runs[f] = m.current[n]
+				continue
+			}
+			m.declare(n, c.Next.Names[n].Object)
+		}
+	}
+}
+
+// apart reports whether the statements of a cell need a function of their own: what they
+// defer runs when the cell ends, as they may return, and a label may be one of another
+// cell's. Such a cell's variables stand outside main.
+func (m *maker) apart(body []ast.Stmt, tops map[*ast.Ident]*symbol) (apart bool) {
+	labels := map[string]bool{}
+	for _, s := range body {
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.DeferStmt, *ast.ReturnStmt:
+				apart = true
+			case *ast.LabeledStmt:
+				labels[n.Label.Name] = true
+				apart = apart || m.labels[n.Label.Name]
+			}
+			return true
+		})
+	}
+	if !apart {
+		maps.Copy(m.labels, labels)
+		return false
+	}
+	for id, s := range tops {
+		s.global = s.global || m.first(s, id)
+	}
+	return true
+}
+
+// check checks a cell against those before it; one that does not check may need modules
+// that are not known yet.
+func (m *maker) check(src *check.Source) (c *check.Checked, err error) {
+	c, err = m.prog.Check(m.fset, src)
+	for range 2 { // the folder's module, then one that it requires
+		if err == nil || m.modules == nil || !m.modules.Find(src.Imports()) {
+			break
+		}
+		c, err = m.prog.Check(m.fset, src)
+	}
+	return c, err
+}
+
 // asTyped returns the statements of a cell as they stand in its text: the checker cuts
 // declarations of several variables.
 func asTyped(body *ast.BlockStmt) []ast.Stmt {
@@ -240,6 +339,56 @@ func asTyped(body *ast.BlockStmt) []ast.Stmt {
 		}
 	}
 	return list
+}
+
+// inOrder returns the text of a cell with its variables in the order in which a session
+// makes them, which is that of a Go file if there is nothing but declarations; ok says
+// that it is another one than they stand in.
+func (m *maker) inOrder(text string, typed, made []ast.Stmt) (changed string, ok bool) {
+	names := func(list []ast.Stmt) (names []string) {
+		for _, s := range list {
+			if d, ok := s.(*ast.DeclStmt); ok {
+				for _, sp := range d.Decl.(*ast.GenDecl).Specs {
+					if v, ok := sp.(*ast.ValueSpec); ok && len(v.Values) > 0 {
+						for _, n := range v.Names {
+							names = append(names, n.Name)
+						}
+					}
+				}
+			}
+		}
+		return names
+	}
+	if slices.Equal(names(typed), names(made)) {
+		return "", false
+	}
+	ends := map[int]int{} // of what begins at an offset, as it is written
+	if src, err := check.ParseCell(m.fset, m.number, "", text); err == nil {
+		ast.Inspect(src.Body, func(n ast.Node) bool {
+			if n != nil {
+				ends[m.at(n.Pos())] = max(ends[m.at(n.Pos())], m.at(n.End()))
+			}
+			return true
+		})
+	}
+	var b strings.Builder
+	from := 0
+	for i, s := range typed {
+		b.WriteString(text[from:m.at(s.Pos())])
+		from = ends[m.at(s.Pos())]
+		for j := 0; i == 0 && j < len(made); j++ {
+			v := made[j].(*ast.DeclStmt).Decl.(*ast.GenDecl).Specs[0].(*ast.ValueSpec)
+			b.WriteString("var " + text[m.at(v.Names[0].Pos()):m.at(v.Names[len(v.Names)-1].End())])
+			if v.Type != nil {
+				b.WriteString(" " + text[m.at(v.Type.Pos()):m.at(v.Type.End())])
+			}
+			for k, value := range v.Values {
+				b.WriteString([]string{" = ", ", "}[min(k, 1)] + text[m.at(value.Pos()):ends[m.at(value.Pos())]])
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String() + text[from:], true
 }
 
 // scanned returns the identifiers of a text.
@@ -353,21 +502,17 @@ func (m *maker) ctx() *symbol {
 func (m *maker) split(p *part, c *check.Checked, text string, body []ast.Stmt, tops map[*ast.Ident]*symbol, isProgram bool) {
 	tokens, _, _ := cell.Tokens(text)
 	parts := cell.Split(tokens, len(text))
-	for _, d := range c.Decls { // those of earlier cells that use what the cell has changed
-		if d.Own {
-			continue
-		}
-		from := offset(m.texts[d.Unit.Cell], d.Unit.Line, d.Unit.Column)
-		ch := chunk{text: m.texts[d.Unit.Cell], from: from, to: from + len(d.Unit.Text)}
-		m.bind(&ch, c, d.Decl, true, nil)
-		m.nameDecl(&ch, c, d)
-		p.decls = append(p.decls, ch)
-	}
+	m.again(p, c)
 	own := slices.DeleteFunc(slices.Clone(c.Decls), func(d check.Declared) bool { return !d.Own })
 	if len(parts) == 0 {
 		p.stmts = append(p.stmts, chunk{text: text, to: len(text)})
 	}
 	start := 0
+	var inits []chunk // calls, which stand behind the leading declarations of variables
+	leading, varsEnd := 0, 0
+	if n := check.AfterVars(body); n > 0 {
+		varsEnd = m.at(body[n-1].End())
+	}
 	runMain := isProgram
 	if _, alone := c.Source.Main(); alone {
 		runMain = true
@@ -403,10 +548,10 @@ func (m *maker) split(p *part, c *check.Checked, text string, body []ast.Stmt, t
 			m.nameDecl(&ch, c, d)
 			p.decls = append(p.decls, ch)
 			if f, ok := d.Decl.(*ast.FuncDecl); ok && f.Recv == nil && (f.Name.Name == "init" || f.Name.Name == "main" && runMain) {
-				name := m.current[f.Name.Name].name
+				name := m.runs[f].name
 				call := chunk{text: name + "()\n", to: len(name) + 3}
 				if f.Name.Name == "init" {
-					p.stmts = append([]chunk{call}, p.stmts...)
+					inits = append(inits, call)
 				} else {
 					p.stmts = append(p.stmts, call)
 				}
@@ -419,11 +564,28 @@ func (m *maker) split(p *part, c *check.Checked, text string, body []ast.Stmt, t
 				if s == c.Source.Last {
 					m.last(&ch, c)
 				}
+				m.assigned(&ch, c, s, tops) // before bind: what it leaves out is not renamed
 				m.bind(&ch, c, s, false, tops)
-				m.assigned(&ch, c, s, tops)
 			}
-			p.stmts = append(p.stmts, ch)
+			if p.stmts = append(p.stmts, ch); varsEnd > part.Start {
+				leading = len(p.stmts)
+			}
 		}
+	}
+	p.stmts = slices.Insert(p.stmts, leading, inits...)
+}
+
+// again adds the declarations of earlier cells that use what a cell has changed.
+func (m *maker) again(p *part, c *check.Checked) {
+	for _, d := range c.Decls {
+		if d.Own {
+			continue
+		}
+		from := offset(m.texts[d.Unit.Cell], d.Unit.Line, d.Unit.Column)
+		ch := chunk{text: m.texts[d.Unit.Cell], from: from, to: from + len(d.Unit.Text)}
+		m.bind(&ch, c, d.Decl, true, nil)
+		m.nameDecl(&ch, c, d)
+		p.decls = append(p.decls, ch)
 	}
 }
 
@@ -485,7 +647,10 @@ func (m *maker) nameDecl(ch *chunk, c *check.Checked, d check.Declared) {
 	}
 	switch x := d.Decl.(type) {
 	case *ast.FuncDecl:
-		if x.Recv == nil {
+		if s := m.runs[x]; s != nil {
+			at := m.at(x.Name.Pos())
+			ch.replace(at, at+len(x.Name.Name), fixed(s.name))
+		} else if x.Recv == nil {
 			name(x.Name)
 		}
 	case *ast.GenDecl:
@@ -720,8 +885,10 @@ func (m *maker) assignedVar(ch *chunk, g *ast.GenDecl, tops map[*ast.Ident]*symb
 			ch.replace(at, at+len(id.Name), func() string { return sym.name })
 			if len(v.Values) == 0 && i == len(v.Names)-1 {
 				a, b := m.at(id.End()), m.at(v.Type.End())
-				zero := "*new(" + strings.TrimSpace(ch.text[m.at(v.Type.Pos()):b]) + ")"
+				typ := m.at(v.Type.Pos())
 				ch.replaceIf(a, b, outside, func() string {
+					inside := slices.DeleteFunc(slices.Clone(ch.edits), func(e edit) bool { return e.from < typ || e.to > b })
+					zero := "*new(" + strings.TrimSpace(chunk{text: ch.text, from: typ, to: b, edits: inside}.String()) + ")"
 					return " = " + strings.Join(slices.Repeat([]string{zero}, len(v.Names)), ", ")
 				})
 			}
@@ -830,6 +997,9 @@ func hidesResults(c *check.Checked, call *ast.CallExpr) bool {
 // write returns the program's text.
 func (m *maker) write(nb *notebook.Notebook, name string) ([]byte, error) {
 	m.settle()
+	if farm := buildinfo.Path("dacelib/farm"); m.imports[farm] != nil {
+		m.lacks = append(m.lacks, farm+": "+noFarm)
+	}
 	var main, decls, globals bytes.Buffer
 	for _, p := range m.parts {
 		main.WriteString("\n" + notebook.CellMark(p.cell, p.index) + "\n")
@@ -839,8 +1009,14 @@ func (m *maker) write(nb *notebook.Notebook, name string) ([]byte, error) {
 			}
 			continue
 		}
+		if p.apart {
+			main.WriteString("func() {\n")
+		}
 		for _, ch := range p.stmts {
 			main.WriteString(strings.TrimRight(strings.TrimPrefix(ch.String(), "\n"), " \t\n;") + "\n")
+		}
+		if p.apart {
+			main.WriteString("}()\n")
 		}
 		if p.after != nil {
 			main.WriteString(p.after())
@@ -861,22 +1037,7 @@ func (m *maker) write(nb *notebook.Notebook, name string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "// %s.ipynb%s\npackage main\n\nimport (\n", name, title)
-	for _, own := range []bool{false, true} {
-		for _, ipath := range slices.Sorted(maps.Keys(m.imports)) {
-			if strings.Contains(strings.SplitN(ipath, "/", 2)[0], ".") != own {
-				continue
-			}
-			alias := ""
-			if n := m.imports[ipath].name; n != path.Base(ipath) && !(strings.HasSuffix(ipath, "/v2") && n == path.Base(path.Dir(ipath))) {
-				alias = n + " "
-			}
-			fmt.Fprintf(&b, "\t%s%q\n", alias, ipath)
-		}
-		b.WriteString("\n")
-	}
-	for _, ipath := range slices.Sorted(maps.Keys(m.dots)) {
-		fmt.Fprintf(&b, "\t. %q\n", ipath)
-	}
+	m.writeImports(&b)
 	b.WriteString(")\n\n")
 	if m.usesCtx {
 		fmt.Fprintf(&b, "// ctx is the context of cells.\nvar ctx = %s.Background()\n\n", m.imports["context"].name)
@@ -899,6 +1060,35 @@ func (m *maker) write(nb *notebook.Notebook, name string) ([]byte, error) {
 		return b.Bytes(), fmt.Errorf("internal: the program does not parse: %w", err)
 	}
 	return out, nil
+}
+
+// writeImports writes the lines of the import declaration.
+func (m *maker) writeImports(b *bytes.Buffer) {
+	for _, own := range []bool{false, true} {
+		for _, ipath := range slices.Sorted(maps.Keys(m.imports)) {
+			if strings.Contains(strings.SplitN(ipath, "/", 2)[0], ".") != own {
+				continue
+			}
+			alias := ""
+			if n := m.imports[ipath].name; n != path.Base(ipath) && !(strings.HasSuffix(ipath, "/v2") && n == path.Base(path.Dir(ipath))) {
+				alias = n + " "
+			}
+			note := ""
+			if ipath == buildinfo.Path("dacelib/farm") {
+				note = " // " + notHere + noFarm + "."
+			}
+			fmt.Fprintf(b, "\t%s%q%s\n", alias, ipath, note)
+		}
+		b.WriteString("\n")
+	}
+	for _, ipath := range slices.Sorted(maps.Keys(m.dots)) {
+		fmt.Fprintf(b, "\t. %q\n", ipath)
+	}
+	for _, ipath := range slices.Sorted(maps.Keys(m.blanks)) {
+		if m.imports[ipath] == nil && !m.dots[ipath] {
+			fmt.Fprintf(b, "\t_ %q\n", ipath)
+		}
+	}
 }
 
 // settle gives the packages their names and decides which variables are global.

@@ -3,6 +3,7 @@ package std
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -11,7 +12,7 @@ import (
 	"dace.local/kernel/gocell/internal/vm"
 )
 
-// runtime.Callers reports positions in cells, not the interpreter's.
+// runtime.Callers reports positions in cells, not the kernel's.
 
 // A program counter that cells see is pcBase + pcStep*n + pcStep/2, where n is
 // the number of a place.
@@ -121,9 +122,21 @@ func (l *Library) overrideCallers(ipath string, set func(name string, f any)) {
 }
 
 // callerMethods returns stand-ins for the methods of runtime.Func and
-// runtime.Frames.
+// runtime.Frames, and for those of reflect.Value that return a function's address.
 func (l *Library) callerMethods() map[string]any {
 	return map[string]any{
+		"(reflect.Value).Pointer": func(v reflect.Value) uintptr {
+			if c, ok := l.machine.FunctionOf(v); ok {
+				return pcOf(c) // that of the code is one for all functions of a type
+			}
+			return v.Pointer()
+		},
+		"(reflect.Value).UnsafePointer": func(v reflect.Value) unsafe.Pointer {
+			if c, ok := l.machine.FunctionOf(v); ok {
+				return unsafe.Pointer(funcOf(c))
+			}
+			return v.UnsafePointer()
+		},
 		"(*runtime.Func).Name": func(f *runtime.Func) string {
 			if c, ok := functions.Load(f); ok {
 				return c.(vm.Caller).Function

@@ -1,5 +1,5 @@
 // Package std is the standard library for cells. It replaces functions that
-// would end the process, stop it, or expose the interpreter
+// would end the process, stop it, or show the kernel
 // ([Library.Override], and [StandIn] for methods), and it contains the compiled
 // part of the prelude, which the prelude's text of generics calls
 // ([Library.Symbols]).

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"go/types"
 	"io"
-	"log/slog"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"dace.local/kernel/gocell/internal/vm"
@@ -18,6 +18,9 @@ type Library struct {
 	machine *vm.Machine
 	args    []string // os.Args
 	signals cellSignals
+	logs    logLocks
+
+	addsSource atomic.Bool // cells have made handlers that log positions
 }
 
 // New returns the library for the cells of a machine. args is their os.Args.
@@ -88,12 +91,7 @@ func (l *Library) Override(ipath string, symbols map[string]reflect.Value) {
 	case "log":
 		l.overrideLog(set)
 	case "log/slog":
-		set("NewTextHandler", func(w io.Writer, o *slog.HandlerOptions) *slog.TextHandler {
-			return slog.NewTextHandler(w, l.placed(o))
-		})
-		set("NewJSONHandler", func(w io.Writer, o *slog.HandlerOptions) *slog.JSONHandler {
-			return slog.NewJSONHandler(w, l.placed(o))
-		})
+		l.overrideSlog(set)
 	case "encoding/gob":
 		set("Register", func(v any) { register(v, "", gob.Register) })
 		set("RegisterName", func(name string, v any) { register(v, name, func(v any) { gob.RegisterName(name, v) }) })

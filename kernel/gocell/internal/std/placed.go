@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"dace.local/kernel/gocell/internal/vm"
 )
@@ -34,6 +35,10 @@ func (l *Library) Placed(x any, method string) any {
 		return placedFunc{x, l}
 	case *runtime.Frames:
 		return placedFrames{x, l}
+	case reflect.Value:
+		return placedValue{x, l}
+	case *reflect.Value:
+		return placedValue{*x, l}
 	case *sync.Mutex:
 		return placedMutex{x}
 	case *sync.RWMutex:
@@ -201,6 +206,20 @@ func (p placedLogger) Fatalln(a ...any)               { p.plain("Fatalln", a) }
 func (p placedLogger) Fatalf(format string, a ...any) { p.format("Fatalf", format, a) }
 func (p placedLogger) Output(depth int, text string) error {
 	return p.l.logged(p.Logger, depth-1, text)
+}
+
+// placedValue is a value, which may be a function of a cell.
+type placedValue struct {
+	reflect.Value
+	l *Library
+}
+
+func (p placedValue) Pointer() uintptr {
+	return p.l.callerMethods()["(reflect.Value).Pointer"].(func(reflect.Value) uintptr)(p.Value)
+}
+
+func (p placedValue) UnsafePointer() unsafe.Pointer {
+	return p.l.callerMethods()["(reflect.Value).UnsafePointer"].(func(reflect.Value) unsafe.Pointer)(p.Value)
 }
 
 // placedFunc and placedFrames are what package runtime says of callers.

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"dace.local/kernel/gocell/internal/vm"
+	"dace.local/kernel/gocell/rtype"
 )
 
 // Functions that would end the process, and the session with it, end the cell
@@ -84,7 +85,7 @@ func (l *Library) overrideProcess(ipath string, set func(name string, f any)) {
 }
 
 // standIns returns functions that replace methods of the standard library which
-// may end the process or expose the interpreter.
+// may end the process or show the kernel.
 func (l *Library) standIns() map[string]any {
 	all := map[string]any{
 		"(*sync.Mutex).Unlock":    unlockMutex,
@@ -98,6 +99,7 @@ func (l *Library) standIns() map[string]any {
 		"(*os.Process).Kill":      l.killProcess,
 	}
 	maps.Copy(all, l.loggers())
+	maps.Copy(all, l.slogMethods())
 	maps.Copy(all, l.callerMethods())
 	maps.Copy(all, l.sizedStandIns())
 	maps.Copy(all, l.testingMethods())
@@ -160,9 +162,9 @@ var packagesStoodIn = sync.OnceValue(func() map[string]bool {
 })
 
 // standInName returns the name of a method's replacement in rewritten code.
-func standInName(method string) string {
-	return strings.NewReplacer("(", "", "*", "", ")", "", ".", "_", "/", "_").Replace(method)
-}
+func standInName(method string) string { return standInNames.Replace(method) }
+
+var standInNames = strings.NewReplacer("(", "", "*", "", ")", "", ".", "_", "/", "_")
 
 // parseFlags is (*flag.FlagSet).Parse, but ends the cell where that ends the
 // process.
@@ -473,8 +475,8 @@ func (l *Library) setFinalizer(obj, finalizer any) {
 	case base == 0:
 		return // as in Go, no finalizer will run for this address
 	case p == base:
-	case p == base+8 && t.Size()+8 > inline && vm.HasPointers(t):
-	case t.Size() < 16 && !vm.HasPointers(t):
+	case p == base+8 && t.Size()+8 > inline && rtype.HasPointers(t):
+	case t.Size() < 16 && !rtype.HasPointers(t):
 	default:
 		refuse("pointer not at beginning of allocated block")
 	}

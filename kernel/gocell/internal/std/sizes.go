@@ -82,7 +82,12 @@ func (l *Library) overrideSized(ipath string, set func(name string, f any)) {
 		set("ReadAll", l.readAll)
 		set("Copy", l.copyAll)
 	case "encoding/csv":
-		set("NewReader", func(r io.Reader) *csv.Reader { return csv.NewReader(&lineReader{r: r, l: l}) })
+		set("NewReader", func(r io.Reader) *csv.Reader {
+			if b, ok := r.(*bufio.Reader); ok {
+				return csv.NewReader(b) // which has what the csv.Reader does not read
+			}
+			return csv.NewReader(&lineReader{r: r, l: l})
+		})
 	case "io/ioutil":
 		set("ReadAll", l.readAll)
 		set("ReadFile", l.readFile)
@@ -213,6 +218,11 @@ func (l *Library) copyAll(to io.Writer, from io.Reader) (int64, error) {
 	case *strings.Builder:
 		from = l.growing("io.Copy", b, from)
 	}
+	if g, ok := from.(*growingReader); ok {
+		if w, ok := g.r.(io.WriterTo); ok {
+			return w.WriteTo(growingWriter{to, g})
+		}
+	}
 	return io.Copy(to, from)
 }
 
@@ -247,11 +257,26 @@ type growingReader struct {
 
 func (g *growingReader) Read(b []byte) (int, error) {
 	n, err := g.r.Read(b)
+	g.count(n)
+	return n, err
+}
+
+func (g *growingReader) count(n int) {
 	if g.n += int64(n); g.n > g.next {
 		g.check(g.n)
 		g.next = g.n + g.n/2 + 1<<20
 	}
-	return n, err
+}
+
+// A growingWriter is what a reader writes itself to, with the checks of a growingReader.
+type growingWriter struct {
+	io.Writer
+	g *growingReader
+}
+
+func (w growingWriter) Write(b []byte) (int, error) {
+	w.g.count(len(b))
+	return w.Writer.Write(b)
 }
 
 // bytesOf returns the size of an array of numbers dims with elements of each

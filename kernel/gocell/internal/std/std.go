@@ -137,7 +137,7 @@ func lessBy(x, cmp any) func(i, j int) bool {
 	}
 }
 
-// compiledName returns the interpreter's name of a compiled instance.
+// compiledName returns the name of a compiled instance.
 func compiledName(key string) string {
 	return "I_" + strings.Map(func(r rune) rune {
 		if strings.ContainsRune(".[],/", r) {
@@ -147,7 +147,7 @@ func compiledName(key string) string {
 	}, key)
 }
 
-// Instance returns the interpreter's name of the compiled instance of a
+// Instance returns the name of the compiled instance of a
 // standard library function with a key like slices.Max[[]int,int]. ok reports
 // whether there is one.
 func Instance(key string) (name string, ok bool) {

@@ -11,7 +11,7 @@ import (
 )
 
 // What a test logs begins with the place of the call. Package testing asks the run
-// time for it, which would name a function of the interpreter.
+// time for it, which would name a function of the kernel.
 
 // A testLogger holds the methods of testing.TB that log under a name, with and
 // without an f, and what they do then.

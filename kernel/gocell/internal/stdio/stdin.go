@@ -187,7 +187,7 @@ func (q *questions) end() {
 	}
 }
 
-// release makes waiting reads return when the interpreter has been stopped. The
+// release makes waiting reads return when the cell has been stopped. The
 // cell does not see their error, because it no longer runs.
 func (q *questions) release(c *vm.Cell, done <-chan struct{}) {
 	select {

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/traefik/yaegi/interp"
-
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/widget/model"
@@ -29,9 +27,6 @@ type Cell struct {
 	flush   func()
 	widgets *model.Session
 	result  func(values []any, failed error)
-	started chan struct{} // closed as the cell's own code begins
-	program *Program      // that runs; only its goroutine uses it
-	begins  func()        // called as the cell's own code begins; may be nil
 	stop    chan struct{} // closed when the cell is interrupted
 	ended   atomic.Bool   // whether its own goroutine has ended
 	others  atomic.Int32  // goroutines that it has started and that go on
@@ -40,12 +35,9 @@ type Cell struct {
 	stopping func()       // called when the cell is told to stop; may be nil
 	own      atomic.Value // that another machine keeps with the cell
 
-	mu      sync.Mutex     // guards frames, unwound, at, left and halted
-	frames  []Frame        // that a panic passed, innermost first
-	unwound []unwoundFrame // that a panic has passed, innermost first
-	at      token.Pos      // last position unwound, until reported
-	left    bool           // whether it left a function since
-	halted  token.Position // where the cell was stopped
+	mu     sync.Mutex     // guards frames and halted
+	frames []Frame        // that a panic passed, innermost first
+	halted token.Position // where the cell was stopped
 }
 
 // A mainRun is the run of a cell in the goroutine g.
@@ -60,8 +52,7 @@ type mainRun struct {
 // result is nil for a call that is no cell of the notebook, as a widget's handler.
 func (m *Machine) NewCell(ctx context.Context, out engine.Outputs, result func(values []any, failed error)) *Cell {
 	own, cancel := context.WithCancelCause(ctx)
-	c := &Cell{asked: ctx, ctx: own, cancel: cancel, out: out, flush: m.hooks.Flush, widgets: m.hooks.Widgets, result: result,
-		started: make(chan struct{}), stop: make(chan struct{})}
+	c := &Cell{asked: ctx, ctx: own, cancel: cancel, out: out, flush: m.hooks.Flush, widgets: m.hooks.Widgets, result: result, stop: make(chan struct{})}
 	m.last.Store(c)
 	return c
 }
@@ -83,30 +74,23 @@ func (m *Machine) Context() context.Context {
 	return context.Background()
 }
 
-// Begin sets a function that is called as the cell's own code begins, when its
-// global variables have been made.
-func (c *Cell) Begin(f func()) { c.begins = f }
-
-// Start calls the function of Begin.
-func (c *Cell) Start() {
-	if c.begins != nil {
-		c.begins()
-	}
-}
-
 // Context returns the cell's context. It ends with the cell.
 func (c *Cell) Context() context.Context { return c.ctx }
 
 // Cancel ends the cell for a reason; nil is that it is done.
 func (c *Cell) Cancel(cause error) { c.cancel(cause) }
 
-// Started returns a channel that is closed when the cell's own code begins. What
-// the interpreter does to its tables is done then.
-func (c *Cell) Started() <-chan struct{} { return c.started }
-
-// Stopped returns a channel that is closed when the interpreter has been told
-// to stop the cell.
+// Stopped returns a channel that is closed when the cell has been told to stop.
 func (c *Cell) Stopped() <-chan struct{} { return c.stop }
+
+// Done returns a channel that is closed when the cell that this goroutine belongs to has
+// been told to stop.
+func (m *Machine) Done() <-chan struct{} {
+	if c := m.Cell(); c != nil {
+		return c.stop
+	}
+	return nil
+}
 
 // Outputs returns where the cell's outputs go, after what it wrote to the
 // process's streams. There is no other way to them. They stay the cell's when it has
@@ -136,7 +120,7 @@ func (c *Cell) Reading(f func(), values ...any) { WithMaps(false, f, values...) 
 // Redirect calls f as part of the cell, with outputs of its own. What a panic
 // passes in f is the cell's to report.
 func (c *Cell) Redirect(out engine.Outputs, f func()) {
-	own := &Cell{asked: c.asked, ctx: c.ctx, cancel: c.cancel, out: out, flush: c.flush, widgets: c.widgets, result: c.result, started: c.started, stop: c.stop, main: c.main}
+	own := &Cell{asked: c.asked, ctx: c.ctx, cancel: c.cancel, out: out, flush: c.flush, widgets: c.widgets, result: c.result, stop: c.stop, main: c.main}
 	if v := c.own.Load(); v != nil {
 		own.own.Store(v)
 	}
@@ -145,17 +129,9 @@ func (c *Cell) Redirect(out engine.Outputs, f func()) {
 		defer own.mu.Unlock()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.frames, c.at, c.left = append(c.frames, own.frames...), own.at, own.left
-		c.unwound = append(c.unwound, own.unwound...)
+		c.frames = append(c.frames, own.frames...)
 	}()
 	goroutine.With(own, f)
-}
-
-// At returns the last position unwound by a panic, if it has not been reported yet.
-func (c *Cell) At() token.Pos {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
 }
 
 // StoppedAt returns where the cell was stopped; not valid if that is not known.
@@ -200,22 +176,6 @@ func (c *Cell) TakeFrames() []Frame {
 	return frames
 }
 
-// passed notes that a panic has unwound to a position: the innermost of a panic if
-// nothing else has been noted since the last function was left.
-func (c *Cell) passed(p token.Pos, innermost bool, compiled ...Frame) {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if innermost || !c.left {
-		c.frames, c.unwound = nil, nil
-	}
-	c.frames = append(c.frames, compiled...)
-	c.left = false
-	c.at = p
-}
-
 // grace is how long an interrupted cell has to unwind before it is left to
 // itself.
 const grace = 700 * time.Millisecond
@@ -233,24 +193,16 @@ func patience(cause error) time.Duration {
 	return 20 * time.Second // a deep stack takes a while
 }
 
-// Run runs a program for a cell until it ends or its context does, or memory
-// runs out.
-func (m *Machine) Run(c *Cell, p *Program) error {
-	return m.watched(c, func() error {
-		m.makeGlobals()
-		c.program = p
-		_, err := m.in.Execute(p.p)
-		return err
-	})
-}
-
-// Call calls a function of a cell, as Run runs a program.
-func (m *Machine) Call(c *Cell, f func()) error {
-	close(c.started) // the interpreter has nothing to compile
-	return m.watched(c, func() (err error) {
+// Run calls a function that runs a cell's code, until it ends or the cell's context does,
+// or memory runs out.
+func (m *Machine) Run(c *Cell, f func()) error {
+	over := make(chan struct{})
+	defer close(over)
+	go m.watchMemory(c, over)
+	return m.run(c, func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				err = interp.Panic{Value: v}
+				err = &panicked{v}
 			}
 		}()
 		f()
@@ -258,18 +210,8 @@ func (m *Machine) Call(c *Cell, f func()) error {
 	})
 }
 
-// watched runs a cell while watchMemory observes the memory.
-func (m *Machine) watched(c *Cell, run func() error) error {
-	over := make(chan struct{})
-	defer close(over)
-	go m.watchMemory(c, over)
-	return m.run(c, run)
-}
-
 func (m *Machine) run(c *Cell, run func() error) error {
 	m.begin(c)
-	// The session's closures run only under the run number that they were
-	// made in: it is put back when the cells have unwound, or are given up.
 	defer m.end(c)
 	done, ended := make(chan error, 1), make(chan struct{})
 	go goroutine.With(c, func() {
@@ -280,7 +222,6 @@ func (m *Machine) run(c *Cell, run func() error) error {
 			close(ended)
 		}
 		c.main = &mainRun{currentG(), end, m.hooks.CompiledDefers}
-		defer m.sampleGoroutine()()()
 		err := errors.New("runtime.Goexit has ended the cell; the session lives on")
 		defer func() {
 			if v := recover(); v != nil {
@@ -315,7 +256,6 @@ func (m *Machine) run(c *Cell, run func() error) error {
 	case <-done:
 		return err
 	case <-t.C:
-		<-c.started // the interpreter has finished changing its tables
 		if p := (*ForeignPanic)(nil); errors.As(err, &p) {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The interpreter stops interrupted cells between two of its steps. Compiled
+// Package code looks at each turn of a loop whether its cell is to stop. Compiled
 // cells look at a flag at every turn of a loop, which is up while some cell of
 // the machine is to stop.
 

@@ -1,33 +1,22 @@
 package vm
 
 import (
-	"fmt"
-	"go/ast"
 	"go/token"
 	"io"
-	"maps"
 	"os"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/traefik/yaegi/interp"
-
-	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/internal/system/limits"
 	"dace.local/kernel/widget/model"
 )
 
-// A Machine is an interpreter and the cells that it runs.
+// A Machine is what the cells that run share.
 type Machine struct {
 	// Memory returns the limits on memory: those of the machine, of the control
 	// groups and of the process. Tests have others.
 	Memory func() []limits.Limit
-	// Asserted holds the types that cells ask for by number.
-	Asserted Types
-	// Own runs the cells in the interpreter's place; nil where that does.
-	Own Own
 
 	spent    atomic.Int64 // bytes that cells have allocated since the memory was read last
 	pacing   sync.Once    // sets ownLimit
@@ -36,45 +25,27 @@ type Machine struct {
 	left sync.Map // *Cell -> time.Time: cells that were given up, and when
 
 	hooks   Hooks
-	in      *interp.Interpreter
+	files   *token.FileSet
 	last    atomic.Pointer[Cell] // that runs, or ran last
-	methods sync.Map             // methodKey: *Method
-	stops   sync.Map             // int: *stopAt
 	runs    runs
 	tick    atomic.Uint32 // the clock of profiles
-	made    int           // global variables that makeGlobals has made
 	halting uint32        // cells that are to stop; accessed atomically
-	tracing uint32        // 1 while calls note their frames; accessed atomically
-}
-
-// An Own is another machine, which answers for what it runs.
-type Own interface {
-	// Callers is what [Machine.Callers] returns.
-	Callers() []Caller
-	// Origin is what [Machine.Origin] returns.
-	Origin(f reflect.Value) (name string, at token.Position, ok bool)
-	// Global is what [Machine.Global] returns.
-	Global(name string) (reflect.Value, bool)
-	// Drop gives up the value of a global variable.
-	Drop(name string)
 }
 
 // Hooks are what a Machine asks of those who use it. Those that are nil are not
 // called.
 type Hooks struct {
-	// Args is os.Args as the interpreter has it.
-	Args []string
 	// Flush is called before something is written to a cell's outputs: what the
 	// cell wrote to the process's streams goes first.
 	Flush func()
 	// Redirected returns the file that a cell has made its standard output, or
 	// nil.
 	Redirected func() *os.File
-	// CompiledFrames returns the frames of compiled cells on the stack of this
-	// goroutine, which panics, the innermost first, up to the border (see
-	// IsBorder).
-	CompiledFrames func() []Frame
-	// CompiledUnderWay returns those of a goroutine that does not panic.
+	// Callers returns the calls of cells under way in this goroutine, the innermost
+	// first.
+	Callers func() []Caller
+	// CompiledUnderWay returns the frames of compiled cells on the stack of this
+	// goroutine, which does not panic.
 	CompiledUnderWay func() []Frame
 	// CompiledCallers returns the calls under way in compiled cells in this
 	// goroutine, the innermost first: those inside the innermost interpreted
@@ -83,25 +54,21 @@ type Hooks struct {
 	// CompiledDefers reports whether functions of compiled cells that defer calls
 	// are under way in this goroutine.
 	CompiledDefers func() bool
+	// FunctionOf describes a function that cells have made: its name, and where it is
+	// declared. Function literals have a Start, too. ok is false for other functions.
+	FunctionOf func(f reflect.Value) (c Caller, ok bool)
 	// Widgets are those that the cells have shown.
 	Widgets *model.Session
-	// Stops is the debugger.
-	Stops Stops
 	// GoroutinePanicked reports a panic that has ended a goroutine of a cell.
 	GoroutinePanicked func(c *Cell, frames []Frame, value any)
 	// Traceback returns the text of a panic and of the frames that it passed.
 	Traceback func(frames []Frame, value any) string
 }
 
-// New returns a Machine that knows no packages yet.
+// New returns a Machine.
 func New(hooks Hooks) *Machine {
-	m := &Machine{hooks: hooks, Memory: memory}
+	m := &Machine{hooks: hooks, files: token.NewFileSet(), Memory: memory}
 	m.runs.over, m.runs.cells = sync.NewCond(&m.runs.mu), map[*Cell]bool{}
-	m.in = interp.New(interp.Options{
-		// Cells read os.Stdin itself.
-		Stdin: strings.NewReader(""), Stdout: m.Stdout(), Stderr: traceWriter{m},
-		Args: hooks.Args, Unrestricted: true,
-	})
 	return m
 }
 
@@ -109,78 +76,20 @@ func New(hooks Hooks) *Machine {
 func (m *Machine) Clock() *atomic.Uint32 { return &m.tick }
 
 // Files returns the file set that all positions belong to.
-func (m *Machine) Files() *token.FileSet { return m.in.FileSet() }
+func (m *Machine) Files() *token.FileSet { return m.files }
 
-// Use makes a package known to the interpreter: path is its import path, a slash
-// and its name. The interpreter's compiler may panic on odd symbols.
-func (m *Machine) Use(path string, symbols map[string]reflect.Value) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gocell: %v", r)
-		}
-	}()
-	return m.in.Use(interp.Exports{path: symbols})
-}
-
-// Import imports a package under a name, for all files.
-func (m *Machine) Import(name, path string) error {
-	_, err := m.in.Eval("import " + name + ` "` + path + `"`)
-	return err
-}
-
-// A Program is a compiled file that has not run.
-type Program struct{ p *interp.Program }
-
-// Compile compiles a file whose functions take the place of others of their
-// names.
-func (m *Machine) Compile(file *ast.File) (*Program, error) {
-	names := m.Names()
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok {
-			names.Forget(f.Name.Name)
-		}
+// Show shows the values of the running cell's last expression. Where errorLast is set,
+// the last of them is the error, which the expression may be: then the cell fails with
+// it, and else the values before it are shown, if any are to be.
+func (m *Machine) Show(values []any, errorLast, hidden bool) {
+	var err error
+	if errorLast {
+		values, err = checked(values)
 	}
-	p, err := m.in.CompileAST(file)
-	if err != nil {
-		return nil, err
+	if hidden {
+		values = nil
 	}
-	m.guardProgram(p)
-	return &Program{p}, nil
-}
-
-// Runtime returns the functions of this package that rewritten code calls.
-func (m *Machine) Runtime() map[string]reflect.Value {
-	all := map[string]any{
-		"Result":      func(values ...any) { m.Cell().last(values, nil) },
-		"Checked":     func(values ...any) { m.Cell().last(checked(values)) },
-		"Check":       func(values ...any) { _, err := checked(values); m.Cell().last(nil, err) },
-		"Started":     m.detach,
-		"Ctx":         m.Context,
-		"Go":          m.start,
-		"Move":        func(name string) { m.moveGlobal(cell.Mark+"old"+name, cell.Mangle(name)) },
-		"Guarded":     m.Guarded,
-		"Runes":       runes,
-		"Text":        textOf,
-		"Deferred":    deferred,
-		"Forward":     forward,
-		"Recover":     recoverIn,
-		"RunDeferred": deferredBy,
-		"Clear":       clearIn,
-		"Must":        Must,
-		"At":          func(int, ...any) {}, // see stops.go
-		"NonNil": func(x any) {
-			if x == nil {
-				panic(NilDereference)
-			}
-		},
-	}
-	values := map[string]reflect.Value{}
-	for name, f := range all {
-		values[name] = reflect.ValueOf(f)
-	}
-	m.Asserted.runtime(values)
-	maps.Copy(values, minMax)
-	return values
+	m.Cell().last(values, err)
 }
 
 // checked divides the values of a last expression into those to show and the
@@ -241,20 +150,6 @@ func (m *Machine) Guarded(f func()) func() {
 		}()
 		f()
 	}
-}
-
-// detach is called as the cell's own code begins: what the interpreter does to its
-// tables is over, and no goroutine of the cell runs yet.
-func (m *Machine) detach() {
-	c := m.Cell()
-	if c.program != nil {
-		c.program.detach()
-		c.program = nil
-	}
-	if c.begins != nil {
-		c.begins()
-	}
-	close(c.started)
 }
 
 // goroutinePanic reports a panic of a goroutine that a cell started.

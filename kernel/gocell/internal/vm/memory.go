@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-	"unsafe"
 
 	"dace.local/kernel/internal/system/limits"
 )
@@ -20,7 +18,8 @@ import (
 const (
 	memoryInterval = 50 * time.Millisecond
 	memoryReserve  = 512 << 20 // bytes to be left, or a sixteenth of all where that is less
-	smallSize      = 1 << 20   // bytes; a smaller allocation of a library is not counted
+	smallSize      = 1 << 10   // bytes; a smaller allocation is not counted
+	fastest        = 32 << 30  // bytes a second that a cell may use up
 	largeSize      = 16 << 20  // bytes; a smaller allocation is counted, and not compared
 )
 
@@ -77,9 +76,9 @@ func inUse() int64 {
 // watchMemory stops the cell when memory or threads run out, until done is closed.
 func (m *Machine) watchMemory(c *Cell, done <-chan struct{}) {
 	before, started := inUse(), threads()
-	tick := time.NewTicker(memoryInterval)
+	tick := time.NewTicker(memoryInterval / 16)
 	defer tick.Stop()
-	var paced time.Time
+	paced := time.Now().Add(memoryInterval - time.Second)
 	for {
 		select {
 		case <-done:
@@ -102,7 +101,8 @@ func (m *Machine) watchMemory(c *Cell, done <-chan struct{}) {
 		case l.Available < 4*reserve(l) || n-started >= moreThreads:
 			tick.Reset(memoryInterval / 16)
 		default:
-			tick.Reset(memoryInterval)
+			left := time.Duration(float64(l.Available-reserve(l)) / fastest * float64(time.Second))
+			tick.Reset(min(memoryInterval, max(memoryInterval/16, left)))
 		}
 	}
 }
@@ -263,43 +263,3 @@ func least(all []limits.Limit) limits.Limit {
 
 // maxAlloc is how many bytes Go's run time can allocate at once.
 const maxAlloc = 1 << 48
-
-// guardMake makes a make panic that would take more memory than there is: the
-// process would be killed.
-func (m *Machine) guardMake(n node, run step) step {
-	dest, last := genValue(n.p), len(n.children())-1
-	return func(f unsafe.Pointer) step {
-		v := dest(f)
-		t, each := v.Type(), int64(0)
-		switch v.Kind() {
-		case reflect.Slice, reflect.Chan:
-			each = int64(t.Elem().Size())
-		case reflect.Map:
-			each = int64(t.Key().Size() + t.Elem().Size() + 1)
-		}
-		for i, name := range [...]string{2: "len", 3: "cap"} {
-			if name == "" || i >= len(n.children()) {
-				continue
-			}
-			b, ok := boundAt(n, i, f)
-			size := int64(b.n)
-			switch {
-			case !ok || size <= 0 || each == 0:
-			case size <= largeSize/each:
-				if size*each >= 1<<10 && i == last {
-					m.spend(size * each)
-				}
-			case size > maxAlloc/each:
-				switch v.Kind() {
-				case reflect.Slice:
-					panic(RuntimeError("makeslice: " + name + " out of range"))
-				case reflect.Chan:
-					panic(PlainError("makechan: size out of range"))
-				} // Of a map it is a hint that is not taken.
-			default:
-				m.Need(fmt.Sprintf("make(%v, %d)", t, size), float64(size)*float64(each))
-			}
-		}
-		return run(f)
-	}
-}

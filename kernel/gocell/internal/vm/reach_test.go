@@ -4,11 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +15,7 @@ import (
 )
 
 func TestReach(t *testing.T) {
-	if _, err := reach(structs, fields, functions); err != nil {
+	if err := reach(structs, fields, functions); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -27,10 +24,10 @@ func TestReach(t *testing.T) {
 		linked linked
 		want   string
 	}{
-		{name: "a struct that is gone", field: field{of: "interp.nodes", name: "child", typ: "int"}, want: "there is no struct interp.nodes"},
-		{name: "a field that is gone", field: field{of: "interp.node", name: "children", typ: "int"}, want: "interp.node has no field children"},
-		{name: "another type", field: field{of: "interp.node", name: "level", typ: "int64"}, want: "field level of interp.node is a int, not a int64"},
-		{name: "a function that is gone", linked: linked{strings.Fields, yaegi + "/interp.runAll"}, want: "there is no function " + yaegi + "/interp.runAll"},
+		{name: "a struct that is gone", field: field{of: "os.files", name: "pfd", typ: "int"}, want: "there is no struct os.files"},
+		{name: "a field that is gone", field: field{of: "os.File", name: "handle", typ: "int"}, want: "os.File has no field handle"},
+		{name: "another type", field: field{of: "poll.fdMutex", name: "state", typ: "uint32"}, want: "field state of poll.fdMutex is a uint64, not a uint32"},
+		{name: "a function that is gone", linked: linked{strings.Fields, "database/sql.convert"}, want: "there is no function database/sql.convert"},
 	} {
 		fields, functions := slices.Clone(fields), slices.Clone(functions)
 		if c.linked.f != nil {
@@ -38,35 +35,27 @@ func TestReach(t *testing.T) {
 		} else {
 			fields = append(fields, c.field)
 		}
-		if _, err := reach(structs, fields, functions); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := reach(structs, fields, functions); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	type frame = struct{ ID, Debug uint64 }
-	if err := sameLayout(reflect.TypeFor[frame](), reflect.TypeFor[runFrame]()); err == nil {
-		t.Error("a frame of two fields is taken for one of nine")
-	}
 }
 
-// TestFalseWords: each word of a goroutine and of a reflect.Value that is another
-// is seen.
+// TestFalseWords: each word of a goroutine that is another is seen.
 func TestFalseWords(t *testing.T) {
-	if err := checkWords(methodFlag, kindBits, stack); err != nil {
+	if err := checkStack(stack); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
-		method, kind uintptr
-		stack        func() (used, id uintptr)
-		want         string
+		stack func() (used, id uintptr)
+		want  string
 	}{
-		{methodFlag << 1, kindBits, stack, "the flag of a reflect.Value that is a method is not 0x400"},
-		{methodFlag, kindBits << 5, stack, "the kind of a reflect.Value is not in its flags 0x3e0"},
-		{methodFlag, kindBits, func() (used, id uintptr) { _, id = stack(); return 4096, id }, "a goroutine does not begin with the bounds of its stack"},
-		{methodFlag, kindBits, func() (used, id uintptr) { used, id = stack(); return -used, id }, "a goroutine does not begin with the bounds of its stack"},
-		{methodFlag, kindBits, func() (used, id uintptr) { used, _ = stack(); return used, 8 }, "a goroutine is not known by its address"},
-		{methodFlag, kindBits, func() (used, id uintptr) { used, id = stack(); return used, id + 8 }, "a goroutine is not known by its address"},
+		{func() (used, id uintptr) { _, id = stack(); return 4096, id }, "a goroutine does not begin with the bounds of its stack"},
+		{func() (used, id uintptr) { used, id = stack(); return -used, id }, "a goroutine does not begin with the bounds of its stack"},
+		{func() (used, id uintptr) { used, _ = stack(); return used, 8 }, "a goroutine is not known by its address"},
+		{func() (used, id uintptr) { used, id = stack(); return used, id + 8 }, "a goroutine is not known by its address"},
 	} {
-		if err := checkWords(c.method, c.kind, c.stack); err == nil || err.Error() != c.want {
+		if err := checkStack(c.stack); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -95,8 +84,7 @@ func TestReachComplete(t *testing.T) {
 				case !ok:
 				case name != "reach.go":
 					t.Errorf("%s: %s stands outside of the table", name, c.Text)
-				case !strings.HasSuffix(c.Text, ".valueInterfaceType") && // a variable; reach starts at it
-					!slices.ContainsFunc(functions, func(l linked) bool { return strings.HasSuffix(target, " "+l.name) }):
+				case !slices.ContainsFunc(functions, func(l linked) bool { return strings.HasSuffix(target, " "+l.name) }):
 					t.Errorf("%s is not in the table", c.Text)
 				}
 			}
@@ -113,127 +101,6 @@ func TestReachComplete(t *testing.T) {
 			return true
 		})
 	}
-}
-
-// TestSignatures compares the functions of the table with yaegi's source: the
-// linker does not.
-func TestSignatures(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", yaegi+"/interp").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fset := token.NewFileSet()
-	theirs := map[string]*ast.FuncDecl{}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, name := range files {
-		f, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if d, ok := d.(*ast.FuncDecl); ok {
-				theirs[qualified(d)] = d
-			}
-		}
-	}
-	// What they declare and what we do.
-	same := map[string]string{
-		"*node": "unsafe.Pointer", "*scope": "unsafe.Pointer", "*frame": "unsafe.Pointer", "*itype": "unsafe.Pointer", "bltn": "step",
-		"func(*frame) reflect.Value": "func(unsafe.Pointer) reflect.Value",
-	}
-	ours, err := parser.ParseFile(fset, "reach.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, d := range ours.Decls {
-		d, ok := d.(*ast.FuncDecl)
-		if !ok || d.Body != nil {
-			continue
-		}
-		i := slices.IndexFunc(functions, func(l linked) bool {
-			at := strings.LastIndexByte(l.name, '.')
-			return l.name[at+1:] == d.Name.Name || d.Name.Name == "callStep" && strings.HasSuffix(l.name, "interp.call") || d.Name.Name == "typeOfItype" && strings.HasSuffix(l.name, "TypeOf")
-		})
-		if i < 0 || !strings.HasPrefix(functions[i].name, yaegi) {
-			continue // Go's own
-		}
-		name := strings.TrimPrefix(functions[i].name, yaegi+"/interp.")
-		seen[name] = true
-		their := theirs[name]
-		if their == nil {
-			t.Errorf("yaegi has no function %s", name)
-			continue
-		}
-		list := func(f *ast.FuncDecl) []string {
-			var l []string
-			for _, fields := range []*ast.FieldList{f.Recv, f.Type.Params, f.Type.Results} {
-				if fields == nil {
-					continue
-				}
-				for _, p := range fields.List {
-					text := typeText(t, p.Type)
-					l = append(l, slices.Repeat([]string{text}, max(1, len(p.Names)))...)
-				}
-			}
-			return l
-		}
-		want, got := list(their), list(d)
-		for i, w := range want {
-			if s, ok := same[w]; ok && !(w == "*frame" && i < len(got) && got[i] == "*runFrame") {
-				want[i] = s
-			} else if w == "*frame" {
-				want[i] = "*runFrame"
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s has %v, yaegi's has %v", name, got, want)
-		}
-	}
-	for _, l := range functions {
-		if name, ok := strings.CutPrefix(l.name, yaegi+"/interp."); ok && !seen[name] {
-			t.Errorf("%s was not compared; there are %v", name, slices.Sorted(maps.Keys(seen)))
-		}
-	}
-}
-
-// qualified is the name of a function as the run time has it.
-func qualified(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return d.Name.Name
-	}
-	switch r := d.Recv.List[0].Type.(type) {
-	case *ast.StarExpr:
-		return "(*" + r.X.(*ast.Ident).Name + ")." + d.Name.Name
-	case *ast.Ident:
-		return r.Name + "." + d.Name.Name
-	}
-	return d.Name.Name
-}
-
-// typeText writes a type without the names of parameters.
-func typeText(t *testing.T, x ast.Expr) string {
-	switch x := x.(type) {
-	case *ast.Ident:
-		return x.Name
-	case *ast.SelectorExpr:
-		return typeText(t, x.X) + "." + x.Sel.Name
-	case *ast.StarExpr:
-		return "*" + typeText(t, x.X)
-	case *ast.ArrayType:
-		return "[]" + typeText(t, x.Elt)
-	case *ast.FuncType:
-		s := "func("
-		for _, p := range x.Params.List {
-			s += typeText(t, p.Type)
-		}
-		return s + ") " + typeText(t, x.Results.List[0].Type)
-	}
-	t.Fatalf("a type of another form: %T", x)
-	return ""
 }
 
 // TestScarce holds the reserve: 512 MB, or a sixteenth of a small machine.

@@ -1,13 +1,11 @@
 package vm
 
 import (
-	"flag"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"unsafe"
 )
 
 // Graphs of gonum and gorgonia, and sets of flags, are maps without locks: two
@@ -47,51 +45,6 @@ func MayShare(t reflect.Type) bool {
 		return isSharing(t.PkgPath())
 	}
 	return false
-}
-
-// lockObjects makes the step of a call of compiled code hold the locks of the
-// guarded objects among its receiver and arguments. Other steps are returned as
-// they are.
-func lockObjects(n node, run step) step {
-	if k := n.parent().kind(); k == "deferStmt" || k == "goStmt" {
-		return run
-	}
-	c := n.children()
-	callee := c[0]
-	name, function := "", false
-	var values []func(unsafe.Pointer) reflect.Value
-	if r := callee.rval(); r.IsValid() && r.Kind() == reflect.Func {
-		name, function = SharingFunction(r)
-	}
-	if x := callee.children(); callee.kind() == "selectorExpr" && len(x) == 2 {
-		if t := x[0].typ(); t.p != nil && !function && MayShare(t.reflected()) {
-			values = append(values, genValue(x[0].p))
-		}
-		if name == "" {
-			name = x[1].ident()
-		}
-	}
-	for _, a := range c[1:] {
-		if t := a.typ(); t.p != nil && (t.cat() != "nilT" && MayShare(t.reflected())) {
-			values = append(values, genValue(a.p))
-		}
-	}
-	flags := function && strings.HasPrefix(name, "flag.")
-	if len(values) == 0 && !flags {
-		return run
-	}
-	write := MayWrite(name, function)
-	return func(f unsafe.Pointer) step {
-		list := make([]reflect.Value, len(values), len(values)+1)
-		for i, v := range values {
-			list[i] = v(f)
-		}
-		if flags {
-			list = append(list, reflect.ValueOf(flag.CommandLine))
-		}
-		defer LockObjects(list, write)()
-		return run(f)
-	}
 }
 
 // SharingFunction returns the full name of a function of a guarded package.

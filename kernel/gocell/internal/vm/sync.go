@@ -2,7 +2,6 @@ package vm
 
 import (
 	"os"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -35,20 +34,4 @@ func BeingRead(f *os.File) bool {
 	const locked = 1 << 1 // of the state of an internal/poll.fdMutex
 	inner := *at[unsafe.Pointer](unsafe.Pointer(f), layout.file.file)
 	return atomic.LoadUint64(at[uint64](inner, layout.file.pfd+layout.file.fdmu+layout.file.state))&locked != 0
-}
-
-// HasPointers reports whether the collector looks into values of a type.
-func HasPointers(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Array:
-		return t.Len() > 0 && HasPointers(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if HasPointers(t.Field(i).Type) {
-				return true
-			}
-		}
-		return false
-	}
-	return t.Kind() > reflect.Complex128
 }

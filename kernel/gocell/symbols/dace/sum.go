@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "a652bfe7c6e92e125070855fff28adc380519479ba0dc64320dbae54340f9fc5"
+const Sum = "98a169399b0d20e157ce02fce12e1de96bf5a79b899b8ed0edec65f45fc36c37"

@@ -84,6 +84,7 @@ func skip(p string) bool {
 	case "unsafe", "embed", "plugin", "runtime/cgo", "runtime/race", "runtime/msan", "runtime/asan",
 		"gonum.org/v1/gonum", "gonum.org/v1/plot/cmpimg", "C",
 		buildinfo.Path("dacelib/farm/farmtest"), // its units end workers
+		buildinfo.Path("dacelib/files/disk"),    // for tests
 		buildinfo.Path("dacelib/docs"):          // texts for the command
 		return true
 	}

@@ -29,7 +29,7 @@ func TestPace(t *testing.T) {
 	until := func(want int) {
 		t.Helper()
 		for start := time.Now(); current() != want; time.Sleep(time.Millisecond) {
-			if time.Since(start) > 10*time.Second {
+			if time.Since(start) > 5*time.Minute {
 				t.Fatalf("%d, want %d", current(), want)
 			}
 			runtime.GC()

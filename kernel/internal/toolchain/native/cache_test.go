@@ -118,7 +118,7 @@ func TestTrust(t *testing.T) {
 	defer f.Close()
 	must(t, os.WriteFile(copied, evil[:100], 0o600))
 	must(t, os.Rename(copied, c.file("raced")))
-	if _, err := open(f, ""); err == nil || !strings.Contains(err.Error(), "realpath failed") {
+	if _, _, err := open(f, ""); err == nil || !strings.Contains(err.Error(), "realpath failed") {
 		t.Errorf("after a swap: %v", err)
 	}
 }

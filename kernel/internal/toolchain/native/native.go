@@ -417,8 +417,9 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 		}
 		name += "-" + sum
 	}
-	if t, ok := l.loadShared(name, modules); ok {
+	if t, im, ok := l.loadShared(name, modules); ok {
 		loaded.tables[path] = t
+		im.keep(path)
 		return t, nil
 	}
 	build := func(name string) (*os.File, error) {
@@ -446,7 +447,7 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 		}
 		defer sweep(filepath.Dir(c.dir), cmp.Or(l.MaxAge, 30*24*time.Hour), cmp.Or(l.MaxSize, 1<<30))
 	}
-	t, err := open(f, modules)
+	t, im, err := open(f, modules)
 	if err != nil && cached {
 		// The stored plugin was built against other versions of its imports
 		// than this session has loaded. Package plugin remembers the failure by
@@ -456,7 +457,7 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 		if f, err = build(again); err != nil {
 			return nil, err
 		}
-		if t, err = open(f, modules); err == nil {
+		if t, im, err = open(f, modules); err == nil {
 			err = c.store(c.file(again), name)
 			_ = os.Remove(sumFile(c.file(again)))
 		} else {
@@ -470,31 +471,32 @@ func (l *Loader) Load(ctx context.Context, path string, sources map[string]strin
 	}
 	hold(f)
 	loaded.tables[path] = t
+	im.keep(path)
 	return t, nil
 }
 
 // loadShared loads a plugin from the shared cache, if it is there and fits what
 // this session has loaded.
-func (l *Loader) loadShared(name, modules string) (map[string]any, bool) {
+func (l *Loader) loadShared(name, modules string) (map[string]any, *image, bool) {
 	id, err := identity()
 	if l.Shared == "" || err != nil {
-		return nil, false
+		return nil, nil, false
 	}
 	c, ok := openShared(l.Shared, id)
 	if !ok {
-		return nil, false
+		return nil, nil, false
 	}
 	f, err := c.open(name)
 	if err != nil {
-		return nil, false
+		return nil, nil, false
 	}
-	t, err := open(f, modules)
+	t, im, err := open(f, modules)
 	if err != nil {
 		f.Close()
-		return nil, false
+		return nil, nil, false
 	}
 	hold(f)
-	return t, true
+	return t, im, true
 }
 
 // Share copies the plugins of this build that this user has to the shared
@@ -580,24 +582,25 @@ var acceptRE = regexp.MustCompile(`^c[0-9a-f]{20}$`)
 // fetched modules that it was built with, "" for none. On Linux, package plugin
 // gets a name that leads through the open file: if the verified file has been
 // replaced in the meantime, that name no longer exists and nothing is loaded.
-func open(f *os.File, modules string) (map[string]any, error) {
+func open(f *os.File, modules string) (map[string]any, *image, error) {
 	name := f.Name()
 	if runtime.GOOS == "linux" {
 		name = fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	}
 	p, err := plugin.Open(name)
 	if err != nil {
-		return nil, explainOpen(err, modules)
+		return nil, nil, explainOpen(err, modules)
 	}
 	s, err := p.Lookup("Table")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t, ok := s.(*map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the table of a package is a %T", s)
+		return nil, nil, fmt.Errorf("the table of a package is a %T", s)
 	}
-	return *t, unifyTables(f, unsafe.Pointer(t))
+	im, err := unifyTables(f, unsafe.Pointer(t))
+	return *t, im, err
 }
 
 // explainOpen adds advice to the error of a plugin that does not load.

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,6 +40,7 @@ import (
 var (
 	randomSeed     = flag.Uint64("random.seed", 1, "seed of the first random program")
 	randomPrograms = flag.Int("random.programs", 12, "number of random programs; 0 skips them")
+	gridPrograms   = flag.Int("random.grid", 40, "number of functions of the grid; 0 skips them")
 	randomBatch    = flag.Int("random.batch", 500, "number of random programs whose functions are built together")
 )
 
@@ -123,7 +125,7 @@ func (a *tally) batch(t *testing.T, loader *native.Loader, seed uint64, cases []
 }
 
 // ruleRE matches why functions stay interpreted that are not to be compiled.
-var ruleRE = regexp.MustCompile(`the map |interfaces go in|not exported|kernel replaces|recovers the panics|is generic`)
+var ruleRE = regexp.MustCompile(`the map |a map|interfaces go in|a type of a cell|an interface of a cell|not exported|kernel replaces|recovers the panics|is generic`)
 
 // count counts what became of the functions of a program.
 func (a *tally) count(c randomtest.Case, p program) {
@@ -151,6 +153,85 @@ func (a *tally) count(c randomtest.Case, p program) {
 		}
 	}
 }
+
+// TestGridFunctions runs functions of the grid (package randomtest) as the kernel compiles
+// them by itself, and interpreted: they use own types in interfaces, type switches,
+// goroutines and channels, each with operands of all kinds.
+//
+//	go test ./kernel/internal/toolchain/native -run GridFunctions -timeout 2h -random.grid 3000
+func TestGridFunctions(t *testing.T) {
+	if *gridPrograms == 0 {
+		t.Skip("wants -random.grid")
+	}
+	loader := ready(t)
+	cases, err := randomtest.Grid(*gridPrograms, *randomSeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, why := 0, map[string]int{}
+	for list := range slices.Chunk(cases, *randomBatch) {
+		b := &together{loader: loader, separate: true, tables: map[string]map[string]any{}, known: map[string]merged{}, texts: map[string]string{}, alone: map[merged]string{}, active: len(list)}
+		b.changed = sync.NewCond(&b.mu)
+		shown := make([]program, len(list))
+		var wait sync.WaitGroup
+		for i, c := range list {
+			wait.Go(func() {
+				defer b.leave(t)
+				shown[i] = runGrid(t, c, &member{together: b, t: t})
+			})
+		}
+		wait.Wait()
+		for i, c := range list {
+			plain := runGrid(t, c, nil)
+			for k, got := range shown[i].cells {
+				if want := plain.cells[k]; told(got) != told(want) {
+					t.Errorf("%s: compiled by itself\n%s\ninterpreted\n%s\n%s%s", c, got, want, c.Declare, c.Call)
+				}
+			}
+			for line := range strings.Lines(strings.Join(shown[i].states, "")) {
+				if name, state, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(name, "g"+strconv.Itoa(c.Number)) {
+					if state = strings.TrimSpace(state); state == "compiled" {
+						compiled++
+					} else {
+						why[state]++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d functions were compiled; the others: %v", compiled, len(cases), why)
+	if compiled < len(cases)/2 {
+		t.Errorf("%d of %d functions were compiled", compiled, len(cases))
+	}
+}
+
+// runGrid runs a function of the grid in cells, in a session that compiles with m, or in one
+// that compiles nothing.
+func runGrid(t *testing.T, c randomtest.GridCase, m *member) (p program) {
+	opts := gocell.Options{KeepStdio: true, KeepStdin: true}
+	if m != nil {
+		opts.Compiler, opts.CompileAfter = m, -1
+	}
+	s, err := gocell.New(opts)
+	if err != nil {
+		t.Error(err)
+		return p
+	}
+	defer s.Close()
+	for i, code := range []string{randomtest.GridHelpers, c.Declare, c.Call, c.Call, c.Call} {
+		p.cells = append(p.cells, nilReceiverRE.ReplaceAllString(run(t.Context(), s, i+1, code), "runtime error: invalid memory address or nil pointer dereference"))
+		for m != nil && i > 1 {
+			m.built()
+			if p.states = []string{run(t.Context(), s, i+1001, "%compile list")}; !strings.Contains(p.states[0], "is being built") {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return p
+}
+
+var nilReceiverRE = regexp.MustCompile(`value method \S+ called using nil \*\w+ pointer`)
 
 // told returns what a cell shows as it is whether functions are compiled or not:
 // of a panic's frames the outermost and the innermost, without columns, the
@@ -268,7 +349,8 @@ func reference(t *testing.T, cases []randomtest.Case) [][]string {
 // until all those that run ask for something. The packages become one package,
 // which is compiled faster.
 type together struct {
-	loader *native.Loader
+	loader   *native.Loader
+	separate bool // the packages stay such
 
 	mu      sync.Mutex // guards the following
 	changed *sync.Cond // something has been built
@@ -294,6 +376,15 @@ type member struct {
 }
 
 func (*member) Ready() error { return nil }
+
+func (m *member) Binds() bool { return m.loader.Binds() }
+
+func (m *member) Bind(path string, to map[reflect.Type]reflect.Type) error {
+	m.mu.Lock()
+	hub := m.known[path].hub
+	m.mu.Unlock()
+	return m.loader.Bind(hub, to)
+}
 
 func (m *member) Load(_ context.Context, path string, sources map[string]string, _ string) (map[string]any, error) {
 	m.mu.Lock()
@@ -344,7 +435,11 @@ func (b *together) look(t *testing.T) {
 	paths := slices.Sorted(maps.Keys(b.wanted))
 	// One loader serves several batches, and loads a package once.
 	hub := buildinfo.Path("cells/hub") + fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(paths, "\n"))))[:16]
-	b.texts[hub] = b.mergeAll(t, hub, paths)
+	if b.separate {
+		b.importAll(hub, paths)
+	} else {
+		b.texts[hub] = b.mergeAll(t, hub, paths)
+	}
 	table, err := b.loader.Load(t.Context(), hub, b.texts, "")
 	if err != nil {
 		t.Error(err)
@@ -373,6 +468,17 @@ func (b *together) Alone(function string) string {
 }
 
 var suffixRE = regexp.MustCompile(`ˑp\d+`)
+
+// importAll adds the text of a package that imports all that was asked for.
+func (b *together) importAll(hub string, paths []string) {
+	var head, table strings.Builder
+	for i, p := range paths {
+		b.known[p], b.texts[p] = merged{hub: hub}, b.wanted[p]
+		fmt.Fprintf(&head, "import p%d %q\n", i, p)
+		fmt.Fprintf(&table, "%q: p%d.Xˑˑ,\n", p, i)
+	}
+	b.texts[hub] = "package cell\n" + head.String() + "\nvar Xˑˑ = map[string]any{\n" + table.String() + "}\n"
+}
 
 // mergeAll returns the text of a package that holds all that was asked for.
 func (b *together) mergeAll(t *testing.T, hub string, paths []string) string {

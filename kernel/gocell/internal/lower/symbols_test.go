@@ -1,3 +1,0 @@
-package lower
-
-import _ "dace.local/kernel/gocell/symbols/all" // what cells can import

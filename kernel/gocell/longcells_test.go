@@ -1,0 +1,161 @@
+package gocell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"dace.local/kernel/engine"
+	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/internal/system/limits"
+)
+
+// BenchmarkLongCell measures the processor time from the text of a cell of about 1,000 lines
+// to its first statement, which ends it: in a new session, and in one that has run the cell
+// before. The cells are code that is in the repository for other ends: programs of
+// testdata/programs, a package of dacelib, and cells of notebooks.
+func BenchmarkLongCell(b *testing.B) {
+	limits.Pace() // as the kernel has it
+	for _, c := range []struct {
+		name string
+		text func() string
+	}{
+		{"programs", func() string { return joined(b, programTexts(b)) }}, {"package", func() string { return packageText(b, "similarity") }},
+		{"notebooks", func() string { return joined(b, notebookTexts(b)) }},
+	} {
+		b.Run(c.name, func(b *testing.B) { benchmarkLong(b, c.text()) })
+	}
+}
+
+func benchmarkLong(b *testing.B, text string) {
+	if i := strings.Index(text, firstStatement); i >= 0 {
+		text = text[:i] + "panic(\"here\")\n" + text[i+len(firstStatement):]
+	} else {
+		text += "\npanic(\"here\")\n"
+	}
+	lines := float64(strings.Count(text, "\n"))
+	for _, name := range []string{"first", "again"} {
+		b.Run(name, func(b *testing.B) {
+			s := benchSession(b)
+			var used, allocated float64
+			for b.Loop() {
+				if name == "first" {
+					s = benchSession(b)
+					execute(b, s, 1, "x := 1")
+					runtime.GC()
+				} else {
+					stopAtFirst(b, s, text)
+				}
+				var m, n runtime.MemStats
+				runtime.ReadMemStats(&m)
+				before := processorTime(b)
+				stopAtFirst(b, s, text)
+				used += processorTime(b) - before
+				runtime.ReadMemStats(&n)
+				allocated += float64(n.TotalAlloc - m.TotalAlloc)
+			}
+			b.ReportMetric(used*1000/float64(b.N), "cpu-ms")
+			b.ReportMetric(allocated/float64(b.N)/1e6, "MB")
+			b.ReportMetric(lines, "lines")
+		})
+	}
+}
+
+// firstStatement stands in joined texts where their statements begin.
+const firstStatement = "// first statement\n"
+
+// stopAtFirst runs a cell that ends with its first statement.
+func stopAtFirst(b *testing.B, s *Session, text string) {
+	_, err := s.Execute(context.Background(), engine.Cell{Number: 2, Code: text}, discard{})
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Name != engine.Panic {
+		b.Fatal(err)
+	}
+}
+
+// joined joins texts of Go to a cell of about 1,000 lines, but for those that do not check
+// below the others: they declare a name again, or use one that is left out.
+func joined(b *testing.B, texts []string) (cell string) {
+	s := benchSession(b)
+	for _, text := range texts {
+		shown := strings.LastIndexByte(text, '\n') + 1 // perhaps an expression, which only the last statement may be
+		for _, text := range []string{text, text[:shown] + "_ = " + text[shown:]} {
+			more := cell + text + "\n"
+			src, err := check.ParseCell(s.machine.Files(), 1, "", more+"panic(0)")
+			if err == nil {
+				_, err = s.prog.Check(s.machine.Files(), src)
+			}
+			if err == nil {
+				cell = more
+				break
+			}
+		}
+		if strings.Count(cell, "\n") >= 1000 {
+			break
+		}
+	}
+	return cell
+}
+
+func readText(b *testing.B, file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
+func glob(b *testing.B, pattern ...string) []string {
+	files, err := filepath.Glob(filepath.Join(pattern...))
+	if err != nil || len(files) == 0 {
+		b.Fatal(pattern, err)
+	}
+	return files
+}
+
+// programTexts returns the programs of testdata, whose functions main have other names.
+func programTexts(b *testing.B) (texts []string) {
+	for i, file := range glob(b, "testdata", "programs", "*.go") {
+		text := strings.Replace(readText(b, file), "package main\n", "\n", 1)
+		texts = append(texts, strings.Replace(text, "\nfunc main() {", fmt.Sprintf("\nfunc main%d() {", i), 1))
+	}
+	return texts
+}
+
+func packageText(b *testing.B, name string) (all string) {
+	for _, file := range glob(b, "..", "..", "dacelib", name, "*.go") {
+		if !strings.HasSuffix(file, "_test.go") {
+			text := readText(b, file)
+			i := strings.Index(text, "package "+name+"\n")
+			all += text[:i] + text[i+len("package "+name):]
+		}
+	}
+	return all
+}
+
+func notebookTexts(b *testing.B) (texts []string) {
+	texts = []string{firstStatement}
+	for _, file := range glob(b, "..", "..", "notebooks", "*.ipynb") {
+		var n struct {
+			Cells []struct {
+				Kind   string   `json:"cell_type"`
+				Source []string `json:"source"`
+			} `json:"cells"`
+		}
+		if err := json.Unmarshal([]byte(readText(b, file)), &n); err != nil {
+			b.Fatal(err)
+		}
+		for _, c := range n.Cells {
+			if c.Kind == "code" {
+				texts = append(texts, strings.Join(c.Source, ""))
+			}
+		}
+	}
+	return texts
+}
