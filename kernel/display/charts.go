@@ -15,7 +15,7 @@ import (
 // VegaLite shows a Vega-Lite chart. The specification is JSON text, or any value
 // that encodes to it. JupyterLab draws the chart; other front ends show a text.
 func VegaLite(spec any) {
-	show(chart(spec, "Vega-Lite chart", func(m map[string]any) (string, map[string]any) {
+	show(chart(spec, "Vega-Lite chart", func(m map[string]any) (mimeType, advice string) {
 		version := "5"
 		schema, _ := m["$schema"].(string)
 		if v := vegaLite.FindStringSubmatch(schema); v != nil && (v[1] == "3" || v[1] == "4") {
@@ -23,7 +23,7 @@ func VegaLite(spec any) {
 		} else if schema == "" {
 			m["$schema"] = "https://vega.github.io/schema/vega-lite/v5.json"
 		}
-		return "application/vnd.vegalite.v" + version + "+json", m
+		return "application/vnd.vegalite.v" + version + "+json", ""
 	}), "")
 }
 
@@ -34,17 +34,17 @@ var vegaLite = regexp.MustCompile(`vega-lite/v(\d)`)
 // layout, or only the list of traces, as JSON text or any value that encodes to
 // it. A front end with Plotly's extension draws the figure; others show a text.
 func Plotly(spec any) {
-	show(chart(spec, "Plotly figure", func(m map[string]any) (string, map[string]any) {
+	show(chart(spec, "Plotly figure", func(m map[string]any) (mimeType, advice string) {
 		if m["layout"] == nil {
 			m["layout"] = map[string]any{}
 		}
-		return "application/vnd.plotly.v1+json", m
+		return "application/vnd.plotly.v1+json", " (JupyterLab draws it with Plotly's extension: pip install plotly, and load the page again)"
 	}), "")
 }
 
-// chart returns the bundle of a specification; kind returns the MIME type and
-// the specification, which it may complete.
-func chart(spec any, name string, kind func(map[string]any) (string, map[string]any)) engine.Bundle {
+// chart returns the bundle of a specification; kind returns the MIME type of one, which
+// it may complete, and what to do where a text stands in its place.
+func chart(spec any, name string, kind func(map[string]any) (mimeType, advice string)) engine.Bundle {
 	v, err := decoded(spec)
 	if err != nil {
 		return engine.Text(name + ": " + err.Error())
@@ -56,8 +56,8 @@ func chart(spec any, name string, kind func(map[string]any) (string, map[string]
 	if !ok {
 		return engine.Text(fmt.Sprintf("%s: its specification must be a JSON object, not %.60s", name, fmt.Sprint(v)))
 	}
-	mimeType, m := kind(m)
-	return mime(mimeType, m, "<"+name+title(m)+">")
+	mimeType, advice := kind(m)
+	return mime(mimeType, m, "<"+name+title(m)+">"+advice)
 }
 
 // title returns ": " and the title of a chart, or "" if it has none.

@@ -2,6 +2,7 @@ package display
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -58,9 +59,26 @@ func TestDistribution(t *testing.T) {
 		if c.want == "" && strings.Contains(text, "numbers from") || !strings.HasPrefix(last, c.want) {
 			t.Errorf("%T: got %q, want %q", c.value, last, c.want)
 		}
-		if page, _ := b.Data["text/html"].(string); c.want != "" && !strings.Contains(page, c.want) {
+		if page, _ := b.Data["text/html"].(string); c.want != "" && !strings.Contains(page, `white-space:pre">`+c.want) {
 			t.Errorf("%T: no %q in %s", c.value, c.want, page)
 		}
+	}
+}
+
+// TestNumbersUnfold has the same line above the numbers that a click unfolds, once.
+func TestNumbersUnfold(t *testing.T) {
+	held := struct{ list []int }{make([]int, 250)}
+	held.list[249] = 3
+	b := branch{v: reflect.ValueOf(held).Field(0)}
+	parts, next, total := b.Parts(0)
+	if len(parts) != 1 || !strings.Contains(parts[0].HTML, ">250 numbers from 0 to 3, mean 0.012") || !strings.Contains(parts[0].HTML, "0…99:") {
+		t.Errorf("%+v", parts)
+	}
+	if next != 100 || total != 250 {
+		t.Errorf("next %d of %d", next, total)
+	}
+	if parts, next, _ = b.Parts(200); strings.Contains(parts[0].HTML, "numbers from") || !strings.Contains(parts[0].HTML, "200…249:") || next != 0 {
+		t.Errorf("%+v, next %d", parts, next)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,8 +40,9 @@ type FigureSettings struct {
 	// in print.
 	DPI int
 	// Format is "png", "svg" for SVG together with a PNG, or "auto": a PNG, and in a
-	// notebook's page the SVG if it is short. The SVG has the colours of the page's
-	// theme, unless Dark is set. "" means "auto".
+	// notebook's page the SVG if it is short, else a PNG that the page turns to its
+	// theme. The SVG has the colours of the page's theme, unless Dark is set. "" means
+	// "auto".
 	Format string
 	// Gonum draws plots in gonum's own style instead of that of package
 	// figure. It does not apply to [Figures].
@@ -251,19 +253,31 @@ func drawn(p *plot.Plot, w, h vg.Length, s FigureSettings) engine.Bundle {
 		about["needs_background"] = map[bool]string{false: "light", true: "dark"}[s.Dark]
 	}
 	out.Metadata = map[string]any{"image/png": about}
-	if s.Format == "png" || s.Format == "auto" && (s.Gonum || s.Dark || !live.Paged()) {
+	if s.Format == "png" || s.Format == "auto" && (s.Dark || !live.Paged()) {
 		return out
+	}
+	if s.Format == "auto" && s.Gonum {
+		return alsoRaster(out, p, picture, text)
 	}
 	svg, err := s.svg(p, w, h)
 	switch {
 	case err != nil && s.Format == "svg":
 		return engine.Text("figure: " + err.Error())
 	case err != nil || s.Format == "auto" && len(svg) > mostThemed:
-		return out
+		return alsoRaster(out, p, picture, text)
 	case s.Format == "svg":
 		out.Data["image/svg+xml"] = string(svg)
 	}
 	out.Data["text/html"] = figureHTML(svg, text, !s.Dark)
+	return out
+}
+
+// alsoRaster adds HTML to the bundle of a plot's PNG in which it follows the page's theme.
+func alsoRaster(out engine.Bundle, p *plot.Plot, picture []byte, text string) engine.Bundle {
+	if len(picture) <= mostRaster && !hasImage(reflect.ValueOf(p)) {
+		about := out.Metadata["image/png"].(map[string]any)
+		out.Data["text/html"] = figureHTML(rasterSVG(picture, about["width"].(int), about["height"].(int), text), text, true)
+	}
 	return out
 }
 

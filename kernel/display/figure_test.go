@@ -212,6 +212,7 @@ func TestPalette(t *testing.T) {
 // TestCharts checks that charts and other +json types are sent as JSON objects,
 // with a text for front ends that cannot draw them.
 func TestCharts(t *testing.T) {
+	const hint = " (JupyterLab draws it with Plotly's extension: pip install plotly, and load the page again)"
 	spec := map[string]any{"mark": "bar", "title": "Bars", "data": map[string]any{"values": []int{1, 2}}}
 	type traces struct {
 		Data []map[string]any `json:"data"`
@@ -223,9 +224,9 @@ func TestCharts(t *testing.T) {
 		"vega value":   {func() { VegaLite(spec) }, "application/vnd.vegalite.v5+json", "<Vega-Lite chart: Bars>"},
 		"vega text":    {func() { VegaLite(`{"$schema": "https://vega.github.io/schema/vega-lite/v4.8.json"}`) }, "application/vnd.vegalite.v4+json", "<Vega-Lite chart>"},
 		"vega bytes":   {func() { VegaLite([]byte(`{"mark": "point"}`)) }, "application/vnd.vegalite.v5+json", "<Vega-Lite chart>"},
-		"plotly value": {func() { Plotly(traces{[]map[string]any{{"y": []int{1}}}}) }, "application/vnd.plotly.v1+json", "<Plotly figure>"},
-		"plotly list":  {func() { Plotly(`[{"y": [1, 2]}]`) }, "application/vnd.plotly.v1+json", "<Plotly figure>"},
-		"plotly title": {func() { Plotly(`{"data": [], "layout": {"title": {"text": "T"}}}`) }, "application/vnd.plotly.v1+json", "<Plotly figure: T>"},
+		"plotly value": {func() { Plotly(traces{[]map[string]any{{"y": []int{1}}}}) }, "application/vnd.plotly.v1+json", "<Plotly figure>" + hint},
+		"plotly list":  {func() { Plotly(`[{"y": [1, 2]}]`) }, "application/vnd.plotly.v1+json", "<Plotly figure>" + hint},
+		"plotly title": {func() { Plotly(`{"data": [], "layout": {"title": {"text": "T"}}}`) }, "application/vnd.plotly.v1+json", "<Plotly figure: T>" + hint},
 		"mime":         {func() { Mime("application/vnd.x+json", `{"a": 12345678901234567890}`) }, "application/vnd.x+json", "<application/vnd.x+json>"},
 		"wrong":        {func() { VegaLite(`{"mark": `) }, "", "Vega-Lite chart: this is not JSON: unexpected EOF"},
 		"more":         {func() { VegaLite(`{} {}`) }, "", "Vega-Lite chart: this is not JSON: more follows after the value"},

@@ -9,21 +9,24 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"dace.local/kernel/buildinfo"
 )
 
 // Limits of a formatted value, so that it does not fill a notebook. fmt.Print
 // shows everything.
 const (
-	maxElements = 100
-	maxDepth    = 6
-	maxPointers = 2 // depth of nested pointers that are followed
-	maxText     = 16 << 10
-	deepText    = 32 << 10 // of a tree that is unfolded by clicks
-	deepest     = 60       // its depth, and that of its pointers
-	maxLines    = 60
-	manyFloats  = 20 // elements from which on floats are written in one precision
-	lineWidth   = 80
-	indentation = "    "
+	maxElements  = 100
+	maxDepth     = 6
+	maxPointers  = 2 // depth of nested pointers that are followed
+	maxText      = 16 << 10
+	deepText     = 32 << 10 // of a tree that is unfolded by clicks
+	deepest      = 60       // its depth, and that of its pointers
+	maxLines     = 60
+	manyFloats   = 20 // elements from which on floats are written in one precision
+	lineWidth    = 80
+	previewWidth = lineWidth + 20 // of what is folded
+	indentation  = "    "
 )
 
 // Format returns a value as text, mostly in Go's syntax, with the names of types
@@ -179,7 +182,7 @@ func (n node) html(b *strings.Builder, open bool) {
 	if open {
 		attribute = " open"
 	}
-	preview := string([]rune(one)[:min(utf8.RuneCountInString(one), lineWidth-10)])
+	preview := string([]rune(one)[:min(utf8.RuneCountInString(one), previewWidth)])
 	fmt.Fprintf(b, `<details%s><summary>%s…</summary><div style="padding-left:1.5em">`, attribute, html.EscapeString(preview))
 	for _, k := range n.kids {
 		k.html(b, false)
@@ -194,8 +197,9 @@ func (n node) html(b *strings.Builder, open bool) {
 // exports take what stands between two of them for a formula.
 const noMath = ` class="tex2jax_ignore mathjax_ignore"`
 
-// code begins HTML in the font of code.
-const code = `<div` + noMath + ` style="font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;`
+// code begins HTML in the font of code. JupyterLab takes variables out of the styles of
+// notebooks that it does not trust.
+const code = `<div` + noMath + ` style="font-family:monospace;font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.4;`
 
 // treeHTML returns a value as HTML lines that can be folded.
 func treeHTML(v reflect.Value) string {
@@ -494,7 +498,7 @@ func (f *formatter) structure(v reflect.Value, depth int) node {
 }
 
 // shownFields returns the fields of a struct type that are shown: the exported
-// fields if the type is a package's and has some, and all fields otherwise.
+// fields if the type is a library's and has some, and all fields otherwise.
 func shownFields(t reflect.Type) []int {
 	var exported, all []int
 	for i := range t.NumField() {
@@ -503,8 +507,16 @@ func shownFields(t reflect.Type) []int {
 			exported = append(exported, i)
 		}
 	}
-	if len(exported) > 0 && t.Name() != "" && t.PkgPath() != "main" {
+	if len(exported) > 0 && t.Name() != "" && !ofCell(t) {
 		return exported
 	}
 	return all
+}
+
+// compiledCells is what the import paths of compiled cells begin with.
+var compiledCells = buildinfo.Path("cells/")
+
+// ofCell reports whether a cell declares a type, interpreted or compiled.
+func ofCell(t reflect.Type) bool {
+	return t.PkgPath() == "main" || strings.HasPrefix(t.PkgPath(), compiledCells)
 }

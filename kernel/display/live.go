@@ -342,10 +342,10 @@ func (g *Grid) comparing(word string) func(row int) bool {
 	}
 }
 
-// Limits of what a person unfolds by one click.
+// Limits of what a person unfolds by one click; of numbers first maxElements.
 const (
 	openParts   = 50
-	openNumbers = 240
+	moreNumbers = 1000
 )
 
 // A branch is a part of a value, which is unfolded when a person asks for it.
@@ -354,7 +354,7 @@ type branch struct {
 	v   reflect.Value
 }
 
-func (b branch) Text() string { return b.key + flat(b.v, lineWidth+20) }
+func (b branch) Text() string { return b.key + flat(b.v, previewWidth) }
 
 // parts returns the number of a value's parts, and the one with a number; n is 0 for
 // what has none.
@@ -442,8 +442,15 @@ func (b branch) Parts(from int) (parts []live.Part, next, total int) {
 		return nil, 0, n
 	}
 	if b.numbers() {
-		to := min(n, from+openNumbers)
-		return []live.Part{{HTML: liveCode(fmt.Sprintf("%d…%d:\n", from, to-1) + numbersIn(at, from, to))}}, to % n, n
+		to := min(n, from+moreNumbers)
+		if from == 0 {
+			to = min(n, maxElements)
+		}
+		text := fmt.Sprintf("%d…%d:\n", from, to-1) + numbersIn(at, from, to)
+		if from == 0 {
+			text = strings.TrimPrefix(distribution(indirect(inside(b.v)))+"\n", "\n") + text
+		}
+		return []live.Part{{HTML: liveCode(text)}}, to % n, n
 	}
 	to := min(n, from+openParts)
 	var plain []string

@@ -345,8 +345,10 @@ func distribution(v reflect.Value) string {
 			return x.Float()
 		}
 	}
-	if list, ok := v.Interface().([]float64); ok {
-		at = func(i int) float64 { return list[i] }
+	if v.CanInterface() { // not of a field that is not exported
+		if list, ok := v.Interface().([]float64); ok {
+			at = func(i int) float64 { return list[i] }
+		}
 	}
 	lo, hi, mean, n := math.Inf(1), math.Inf(-1), 0., 0
 	for i := range v.Len() {

@@ -166,7 +166,7 @@ func sliceGrid(v reflect.Value, n int, at func(i int) reflect.Value) *Grid {
 // each field.
 func structGrid(t reflect.Type, n int, at func(i int) reflect.Value) *Grid {
 	fields := shownFields(t)
-	if len(fields) == 0 || t.PkgPath() != "main" && !t.Field(fields[0]).IsExported() {
+	if len(fields) == 0 || !ofCell(t) && !t.Field(fields[0]).IsExported() {
 		return nil // such as time.Time
 	}
 	g := &Grid{rows: n, columns: len(fields)}

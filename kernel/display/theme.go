@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -25,9 +26,10 @@ import (
 // exports, show it, too. A picture there does not see the page's variables, but it takes
 // the scheme, light or dark, of the element around it. JupyterLab and VS Code name their
 // themes' scheme at the page's body, and figureStyle hands that on. Where nothing does,
-// the figure is light. Its ground is its own: ink and ground always fit.
+// the figure is light, also where the system is dark, which Chromium would follow on a
+// page that names no scheme. Its ground is its own: ink and ground always fit.
 const (
-	figureStyle = `<style>[data-jp-theme-light=false] .dace-figure,.vscode-dark .dace-figure{color-scheme:dark}` +
+	figureStyle = `<style>.dace-figure{color-scheme:light}[data-jp-theme-light=false] .dace-figure,.vscode-dark .dace-figure{color-scheme:dark}` +
 		`@media print{.dace-figure.dace-figure{color-scheme:light}}</style>`
 	svgStyle = `<style>svg{--i:#000;--g:#fff;fill:var(--i)}@media (prefers-color-scheme:dark){svg{--i:#eee;--g:#111}}</style>`
 )
@@ -35,6 +37,36 @@ const (
 // mostThemed is the most bytes of an SVG that is shown besides a PNG without being asked
 // for.
 const mostThemed = 64 << 10
+
+// mostRaster is the most bytes of a PNG that an SVG repeats to have it follow the theme.
+const mostRaster = 256 << 10
+
+// rasterSVG returns a PNG as SVG that a dark theme turns around: white becomes the dark
+// theme's ground and black its ink, as withTheme has them, and colours keep their hue.
+func rasterSVG(picture []byte, width, height int, title string) []byte {
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img"><title>%s</title>`+
+		`<style>@media (prefers-color-scheme:dark){image{filter:invert(.933) hue-rotate(180deg)}}</style>`+
+		`<image width="%[1]d" height="%[2]d" href="data:image/png;base64,%[4]s"/></svg>`,
+		width, height, html.EscapeString(title), base64.StdEncoding.EncodeToString(picture))
+}
+
+// hasImage reports whether a plot, or one of several in it, has a picture, which is not to
+// be seen as a negative.
+func hasImage(p reflect.Value) bool {
+	plotters := field(indirect(p), "plotters")
+	for i := range length(plotters) {
+		x := indirect(inside(plotters.Index(i)))
+		if x.Type() == reflect.TypeFor[plotter.Image]() {
+			return true
+		}
+		for j := range length(field(x, "plots")) {
+			if hasImage(field(x, "plots").Index(j)) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // themedSVG draws a plot as SVG in the colours of the page's theme.
 func themedSVG(p *plot.Plot, w, h vg.Length) ([]byte, error) {
@@ -283,6 +315,9 @@ func describePlot(v reflect.Value) string {
 		}
 	}
 	if len(plots) > 0 {
+		if len(plots) == 1 {
+			return plots[0]
+		}
 		return fmt.Sprintf("%d figures: %s", len(plots), strings.Join(plots, "; "))
 	}
 	for i, kind := range kinds {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/xml"
 	"fmt"
+	"image"
 	"image/color"
 	"regexp"
 	"strconv"
@@ -137,7 +138,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestAuto checks that a page gets a short SVG without being asked for, and no long one.
+// TestAuto checks that a page gets a short SVG without being asked for, and of a long one
+// the PNG, turned to the theme; one with a picture stays as it is.
 func TestAuto(t *testing.T) {
 	live.SetPaged(true)
 	defer live.SetPaged(false)
@@ -151,17 +153,20 @@ func TestAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	long.Add(dots)
+	photo := plot.New()
+	photo.Add(dots, plotter.NewImage(image.NewGray(image.Rect(0, 0, 2, 2)), 0, 0, 1, 1))
 	s := FigureSettings{}
 	for name, c := range map[string]struct {
 		p    *plot.Plot
 		more func(*FigureSettings)
-		html bool
+		html string // a part of the SVG in it
 	}{
-		"short": {curve(t), func(*FigureSettings) {}, true},
-		"long":  {long, func(*FigureSettings) {}, false},
-		"dark":  {curve(t), func(s *FigureSettings) { s.Dark = true }, false},
-		"png":   {curve(t), func(s *FigureSettings) { s.Format = "png" }, false},
-		"gonum": {curve(t), func(s *FigureSettings) { s.Gonum = true }, false},
+		"short": {curve(t), func(*FigureSettings) {}, "{svg{--i:"},
+		"long":  {long, func(*FigureSettings) {}, "{image{filter:invert"},
+		"photo": {figures.Tiles(1, []*plot.Plot{photo}), func(*FigureSettings) {}, ""},
+		"dark":  {curve(t), func(s *FigureSettings) { s.Dark = true }, ""},
+		"png":   {curve(t), func(s *FigureSettings) { s.Format = "png" }, ""},
+		"gonum": {curve(t), func(s *FigureSettings) { s.Gonum = true }, "{image{filter:invert"},
 	} {
 		set := s
 		c.more(&set)
@@ -170,16 +175,16 @@ func TestAuto(t *testing.T) {
 		}
 		b := drawn(c.p, 0, 0, set)
 		page, _ := b.Data["text/html"].(string)
-		if (page != "") != c.html || b.Data["image/png"] == nil || b.Data["image/svg+xml"] != nil {
+		if (page != "") != (c.html != "") || b.Data["image/png"] == nil || b.Data["image/svg+xml"] != nil {
 			t.Errorf("%s: HTML %.60s", name, page)
 		}
-		if c.html {
+		if c.html != "" {
 			_, data, _ := strings.Cut(page, "base64,")
 			data, _, _ = strings.Cut(data, `"`)
-			if svg, err := base64.StdEncoding.DecodeString(data); err != nil || !strings.Contains(string(svg), "prefers-color-scheme:dark") {
+			if svg, err := base64.StdEncoding.DecodeString(data); err != nil || !strings.Contains(string(svg), "(prefers-color-scheme:dark)"+c.html) || xml.Unmarshal(svg, new(struct{ XMLName xml.Name })) != nil {
 				t.Errorf("%s: %v %.200s", name, err, svg)
 			}
-			if !strings.Contains(page, "data-jp-theme-light=false") || strings.Contains(page, "<script") {
+			if !strings.Contains(page, "<style>.dace-figure{color-scheme:light}[data-jp-theme-light=false]") || strings.Contains(page, "<script") {
 				t.Errorf("%s: %.300s", name, page)
 			}
 		}

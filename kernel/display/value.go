@@ -3,6 +3,7 @@ package display
 import (
 	"encoding/base64"
 	"fmt"
+	"html"
 	"image"
 	"reflect"
 	"strings"
@@ -165,7 +166,7 @@ func generic(v any) engine.Bundle {
 	if !has && (strings.Contains(text, "\n") || strings.Contains(text, "(…)")) && rv.Kind() != reflect.String {
 		b.Data["text/html"] = treeHTML(rv)
 		if line != "" {
-			b.Data["text/html"] = treeHTML(rv) + textHTML(strings.TrimPrefix(line, "\n"))
+			b.Data["text/html"] = treeHTML(rv) + code + `white-space:pre">` + html.EscapeString(strings.TrimPrefix(line, "\n")) + "</div>"
 		}
 	}
 	return b

@@ -142,7 +142,7 @@ func TestUnfold(t *testing.T) {
 	const depth = 90
 	var list *linked
 	for i := range depth {
-		list = &linked{depth - i, list, make([]float64, 500)}
+		list = &linked{depth - i, list, make([]float64, 1500)}
 	}
 	p, s := widgettest.NewPage(t)
 	p.Manage()
@@ -160,10 +160,10 @@ func TestUnfold(t *testing.T) {
 	if texts := strings.Join(p.Values("HTMLModel", "value"), "\n"); !strings.Contains(texts, "N: 90") || strings.Contains(texts, "<script") {
 		t.Errorf("the last level is not there: %.300s", texts)
 	}
-	if !p.Press("▸ Long") || !p.Press("… 260 more") || !p.Press("… 20 more") || p.Press("… ") {
+	if !p.Press("▸ Long") || !p.Press("… 1400 more") || !p.Press("… 400 more") || p.Press("… ") {
 		t.Error("the numbers do not go on to the end")
 	}
-	if texts := strings.Join(p.Values("HTMLModel", "value"), "\n"); !strings.Contains(texts, "480…499") {
+	if texts := strings.Join(p.Values("HTMLModel", "value"), "\n"); !strings.Contains(texts, "1100…1499") {
 		t.Error("the last numbers are not there")
 	}
 	// A complete tree needs no kernel.
