@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dace.local/dacelib/files"
+	"dace.local/dacelib/files/disk"
 )
 
 // A historyStore holds the cells of all sessions in one file that several
@@ -44,7 +45,7 @@ type historyLine struct {
 
 // begin starts a new session in the file and returns its number.
 func (h *historyStore) begin() (session int, err error) {
-	if err := os.MkdirAll(filepath.Dir(h.file), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(h.file), 0o700); err != nil {
 		return 0, err
 	}
 	err = h.locked(func() error {
@@ -83,13 +84,13 @@ func (h *historyStore) entries() (all []historyEntry, err error) {
 // locked calls f while no other kernel uses the history file. It locks a
 // separate file, because cut replaces the history file.
 func (h *historyStore) locked(f func() error) error {
-	lock, err := os.OpenFile(h.file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := disk.OpenFile(h.file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	defer lock.Close() // also releases the lock
 	for end := time.Now().Add(historyPatience); ; time.Sleep(time.Millisecond) {
-		err := files.Lock(lock)
+		err := files.Lock(lock.File)
 		switch {
 		case err == nil:
 			return f()
@@ -101,7 +102,7 @@ func (h *historyStore) locked(f func() error) error {
 
 // read calls f with each line of the file.
 func (h *historyStore) read(f func(historyLine)) error {
-	file, err := os.Open(h.file)
+	file, err := disk.OpenFile(h.file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -129,11 +130,8 @@ func (h *historyStore) read(f func(historyLine)) error {
 // append writes a line at the end of the file. If the file has become too
 // large, the oldest lines are dropped.
 func (h *historyStore) append(l historyLine) error {
-	b, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(h.file, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	b, _ := json.Marshal(l) // texts and numbers
+	file, err := disk.OpenFile(h.file, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -159,7 +157,7 @@ func (h *historyStore) append(l historyLine) error {
 }
 
 // cut replaces the file with its newest lines, followed by line.
-func (h *historyStore) cut(file *os.File, size int64, line []byte) error {
+func (h *historyStore) cut(file *disk.File, size int64, line []byte) error {
 	b := make([]byte, historyKept)
 	n, err := file.ReadAt(b, size-historyKept)
 	if err != nil {

@@ -39,3 +39,26 @@ func TestLateBound(t *testing.T) {
 		t.Errorf("of one that is too large %d bytes are kept", len(got))
 	}
 }
+
+// TestLateOrder checks that late texts in a row become one, that a display parts them,
+// and that an update changes its display wherever it stands.
+func TestLateOrder(t *testing.T) {
+	plain := func(text string) engine.Bundle { return engine.Bundle{Data: map[string]any{"text/plain": text}} }
+	l := &late{}
+	l.show("display_data", plain("first"), "f")
+	for _, text := range []string{"a", "b\n"} {
+		l.add(lateItem{text: text})
+	}
+	l.show("display_data", plain("second"), "s")
+	for _, text := range []string{"c", "d\n"} {
+		l.add(lateItem{text: text})
+	}
+	for id, known := range map[string]bool{"f": true, "s": true, "": false, "another cell's": false} {
+		if got := l.show("update_display_data", plain("new "+id), id); got != known {
+			t.Errorf("an update of %q is of the late displays: %v, want %v", id, got, known)
+		}
+	}
+	if got, want := l.bundle()["text/plain"], "new f\nab\nnew s\ncd\n"; got != want {
+		t.Errorf("the late outputs are %q, want %q", got, want)
+	}
+}

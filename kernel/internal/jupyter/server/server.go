@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,7 +107,7 @@ func newServer(eng engine.Engine, so sockets, session string, log *slog.Logger, 
 	}
 	started := opts.Started
 	if started.IsZero() {
-		started = processStart()
+		started = processStart(os.ReadFile)
 	}
 	s := &server{
 		engine:  eng,

@@ -65,9 +65,6 @@ var kernelTests = map[string]func(*testing.T, *kernel){
 }
 
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	for name, test := range kernelTests {
 		t.Run(name, func(t *testing.T) { test(t, startMemory(t)) })
 	}

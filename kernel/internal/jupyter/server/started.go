@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
@@ -14,22 +13,19 @@ import (
 // because a client may send requests after it has started the process and
 // before the kernel's own code runs. Without /proc it returns one second before
 // this package was initialised.
-func processStart() time.Time {
+func processStart(read func(name string) ([]byte, error)) time.Time {
 	// The 22nd field of stat is the start time in hundredths of a second since
 	// boot; the second field, in brackets, may contain blanks. /proc/uptime
 	// gives the seconds since boot.
-	stat, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		return initialised
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	uptime, err := os.ReadFile("/proc/uptime")
+	stat, _ := read("/proc/self/stat")
+	uptime, _ := read("/proc/uptime")
 	now := time.Now()
-	if err != nil || len(fields) < 20 {
+	fields, ups := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]), bytes.Fields(uptime)
+	if len(fields) < 20 || len(ups) == 0 {
 		return initialised
 	}
 	begun, err1 := strconv.ParseInt(string(fields[19]), 10, 64)
-	up, err2 := strconv.ParseFloat(string(bytes.Fields(uptime)[0]), 64)
+	up, err2 := strconv.ParseFloat(string(ups[0]), 64)
 	if err1 != nil || err2 != nil {
 		return initialised
 	}

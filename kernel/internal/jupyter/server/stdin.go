@@ -40,10 +40,7 @@ func (a *asker) ask(ctx context.Context, parent wire.Header, identities [][]byte
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	m, err := wire.New(wire.NewHeader(a.session, user, "input_request"), parent, q)
-	if err != nil {
-		return "", err
-	}
+	m, _ := wire.New(wire.NewHeader(a.session, user, "input_request"), parent, q) // of texts
 	m.Identities = identities
 	for len(a.replies) > 0 {
 		<-a.replies

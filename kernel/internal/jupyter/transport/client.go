@@ -44,9 +44,7 @@ func Dial(ctx context.Context, conn wire.Connection) (*Client, error) {
 	if err := conn.Validate(); err != nil {
 		return nil, fmt.Errorf("connection: %w", err)
 	}
-	if err := register(); err != nil {
-		return nil, err
-	}
+	register()
 	life, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, cancel)
 	c := &Client{
@@ -68,9 +66,7 @@ func Dial(ctx context.Context, conn wire.Connection) (*Client, error) {
 		var s zmq4.Socket
 		if ch == wire.IOPub {
 			s = zmq4.NewSub(life, opts...)
-			if err := s.SetOption(zmq4.OptionSubscribe, ""); err != nil {
-				return nil, fmt.Errorf("transport: %w", err)
-			}
+			_ = s.SetOption(zmq4.OptionSubscribe, "") // without a connection it only notes the topic
 		} else {
 			s = zmq4.NewDealer(life, opts...)
 		}

@@ -119,10 +119,7 @@ func listen(network, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("the path %s is too long for a socket: %d bytes, at most %d", address, len(address), maxPath)
 	}
 	ln, err := net.Listen(network, address)
-	if network == "unix" && errors.Is(err, syscall.EADDRINUSE) && abandoned(address) {
-		if err := os.Remove(address); err != nil {
-			return nil, err
-		}
+	if network == "unix" && errors.Is(err, syscall.EADDRINUSE) && abandoned(address) && os.Remove(address) == nil {
 		ln, err = net.Listen(network, address)
 	}
 	if err == nil && network == "unix" {
@@ -515,16 +512,20 @@ var (
 )
 
 // zmqListen makes a zmq4 socket accept the connections of g.
-func zmqListen(s zmq4.Socket, g *guard) error {
+func zmqListen(s zmq4.Socket, g *guard) {
 	key := strconv.FormatInt(doorsNum.Add(1), 10)
 	doors.Store(key, g)
 	defer doors.Delete(key)
-	return s.Listen(guarded + "://" + key)
+	if err := s.Listen(guarded + "://" + key); err != nil {
+		panic("transport: zmq4 does not listen on its guard: " + err.Error())
+	}
 }
 
 // register registers the transport with zmq4, once per process.
-var register = sync.OnceValue(func() error {
-	return zmq4.RegisterTransport(guarded, doorman{})
+var register = sync.OnceFunc(func() {
+	if err := zmq4.RegisterTransport(guarded, doorman{}); err != nil {
+		panic("transport: zmq4 has another transport " + guarded)
+	}
 })
 
 // doorman is the zmq4 transport. Its addresses are, for listening, the keys of
@@ -533,10 +534,7 @@ type doorman struct{}
 
 // Listen returns the guard stored in doors under key.
 func (doorman) Listen(_ context.Context, key string) (net.Listener, error) {
-	g, ok := doors.Load(key)
-	if !ok {
-		return nil, fmt.Errorf("no guard at door %s", key)
-	}
+	g, _ := doors.Load(key)
 	return g.(*guard), nil
 }
 

@@ -1,10 +1,12 @@
 package transport
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -488,6 +490,125 @@ func TestErrors(t *testing.T) {
 	c.Close()
 	_, err = c.Ready(ctx(t))
 	want("a client that is closed", err, "", ErrClosed)
+}
+
+// What a step of the protocol cannot do, because of what the other side sends or of
+// what there is of memory, places and connections, is its error.
+func TestStepFails(t *testing.T) {
+	opts := hostileOptions()
+	opts.MaxConns = 5
+	k := start(t, connections(t)["tcp"], opts)
+	g := k.guards[wire.Shell]
+	gone, there := net.Pipe()
+	there.Close()
+	small := &guard{shared: shared{opts: k.opts, in: newBudget(10)}}
+	known := &peer{g: small}
+	known.trusted.Store(true)
+	of := func(text string) *peer { return &peer{g: g, br: bufio.NewReader(strings.NewReader(text))} }
+	greets := func(at int, b byte) error {
+		other := greeting
+		other[at] = b
+		return readGreeting(bytes.NewReader(other[:]))
+	}
+	_, _, handshake := g.handshake(gone, bufio.NewReader(gone))
+	_, command := of("half").command(5)
+	_, body := (&peer{g: small}).body(5)
+	for range opts.MaxConns {
+		p := newPeer(g, gone, nil, "DEALER", "x")
+		p.trusted.Store(true)
+		if err := g.admit(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := g.admit(newPeer(g, gone, nil, "DEALER", "y"))
+	refused := attack(t, k.Connection(), wire.Shell).introduce("DEALER", "z")
+	cutOff(t, "one more than all that are trusted", refused)
+	k.Close()
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"an old version":             {greets(10, 2), "ZMTP version 2.0, want 3.0"},
+		"a mechanism":                {greets(12, 'P'), `security mechanism "PULL", want NULL`},
+		"nobody to greet":            {handshake, "closed pipe"},
+		"half a command":             {command, "unexpected EOF"},
+		"no memory":                  {body, errMemory.Error()},
+		"no memory in time":          {small.in.acquire(known, 20, time.Nanosecond), errMemory.Error()},
+		"connections that are known": {full, "5 clients are connected already"},
+		"a guard that is closed":     {g.admit(newPeer(g, gone, nil, "DEALER", "y")), net.ErrClosed.Error()},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+	if runtime.GOOS == "linux" { // where a socket can have a name that is no file, which has no permissions
+		conn := connections(t)["ipc"]
+		conn.IP = "@" + filepath.Base(t.TempDir()) + wire.NewSession()
+		if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "chmod") {
+			t.Errorf("a socket without permissions: %v", err)
+		}
+	}
+}
+
+// What a client with the key has signed may be no message, and is dropped; the log tells
+// why a connection was closed. A client that waits is told when the kernel goes, with its
+// request or without outputs.
+func TestGone(t *testing.T) {
+	var log bytes.Buffer
+	k, err := Listen(connections(t)["tcp"], Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(ctx(t), k.Connection())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	bad := wire.Message{Header: wire.Header{Raw: []byte("{}")}}
+	if err := c.Send(wire.Stdin, bad); err != nil {
+		t.Fatal(err)
+	}
+	a := attack(t, k.Connection(), wire.Shell).introduce("DEALER", "a")
+	a.send(claim(1 << 62))
+	a.SetReadDeadline(time.Now().Add(deadline))
+	if _, err := io.ReadAll(a); err != nil && !ordinary(err) {
+		t.Errorf("the connection of a message that is too large: %v", err)
+	}
+	calls := make(chan error, 2)
+	go func() {
+		_, _, err := c.Call(ctx(t), wire.Stdin, "x_request", nil)
+		calls <- err
+	}()
+	go func() {
+		_, err := c.Ready(ctx(t))
+		calls <- err
+	}()
+	if m, err := k.Receive(ctx(t), wire.Stdin); err != nil || m.Header.MsgType != "x_request" {
+		t.Error(m, err)
+	}
+	m, err := k.Receive(ctx(t), wire.Shell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := wire.New(wire.NewHeader("k", "kernel", "kernel_info_reply"), m.Header, nil)
+	reply.Identities = m.Identities
+	if err := errors.Join(err, k.Send(wire.Shell, reply)); err != nil {
+		t.Fatal(err)
+	}
+	if k.guards[wire.IOPub].tap.closed.Load() {
+		t.Error("nothing bounds what waits to be published: the tap is closed")
+	}
+	k.Close()
+	for range 2 {
+		if err := <-calls; !errors.Is(err, errGone) {
+			t.Errorf("a call of a kernel that has gone: %v", err)
+		}
+	}
+	for _, want := range []string{"header without msg_id", "connection closed", "too large"} {
+		if text := log.String(); !strings.Contains(text, want) {
+			t.Errorf("the log does not say %q: %s", want, text)
+		}
+	}
 }
 
 func BenchmarkRoundTrip(b *testing.B) {

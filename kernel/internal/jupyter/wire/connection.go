@@ -181,11 +181,8 @@ func (c Connection) Write(name string) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("connection file %s: %w", name, err)
 	}
-	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return fmt.Errorf("connection file %s: %w", name, err)
-	}
-	err = files.Settings{Mode: 0o600, NoSync: true}.WriteBytes(name, append(data, '\n'))
+	data, _ := json.MarshalIndent(c, "", "  ") // of strings and numbers, which have no error
+	err := files.Settings{Mode: 0o600, NoSync: true}.WriteBytes(name, append(data, '\n'))
 	if err != nil {
 		return fmt.Errorf("connection file %s: %w", name, err)
 	}

@@ -46,6 +46,9 @@ func TestParseConnection(t *testing.T) {
 }
 
 func TestConnectionErrors(t *testing.T) {
+	if _, err := ParseConnection([]byte(`{"control_port": 65535}`)); err != nil {
+		t.Errorf("the largest port: %v", err)
+	}
 	for _, tc := range []struct{ text, want string }{
 		{``, `not JSON`},
 		{`{"ip": "127.0.0.1",}`, `not JSON: invalid character '}'`},

@@ -134,7 +134,7 @@ type headerJSON struct {
 const dateLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 // MarshalJSON encodes the header: as Raw if it is set, as {} if the header is
-// zero.
+// zero. The error is always nil.
 func (h Header) MarshalJSON() ([]byte, error) {
 	if h.Raw != nil {
 		return h.Raw, nil

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -97,14 +98,8 @@ const signed = 4
 // does not start like a JSON object; only the start is checked. Identities,
 // metadata, content and buffers are not copied.
 func (s *Signer) Encode(m Message) ([][]byte, error) {
-	header, err := m.Header.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
-	parent, err := m.Parent.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("parent header: %w", err)
-	}
+	header, _ := m.Header.MarshalJSON()
+	parent, _ := m.Parent.MarshalJSON()
 	metadata, content := object(m.Metadata), object(m.Content)
 	if !startsObject(metadata) || !startsObject(content) {
 		return nil, fmt.Errorf("metadata or content of %s is not a JSON object", m.Header.MsgType)
@@ -223,13 +218,10 @@ func split(frames [][]byte, limits Limits) (at int, err error) {
 		return 0, fmt.Errorf("%w: %d frames, at most %d are read", ErrTooLarge, len(frames), limits.Frames)
 	}
 	var size int64
-	at = -1
-	for i, f := range frames {
+	for _, f := range frames {
 		size += int64(len(f))
-		if at < 0 && string(f) == Delimiter {
-			at = i
-		}
 	}
+	at = slices.IndexFunc(frames, func(f []byte) bool { return string(f) == Delimiter })
 	switch {
 	case size > limits.Size:
 		return 0, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, limits.Size)

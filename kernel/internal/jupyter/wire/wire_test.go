@@ -157,6 +157,7 @@ func TestMalformed(t *testing.T) {
 		{"header not UTF-8", 0, "{\"msg_id\":\"1\",\"msg_type\":\"\xff\"}", ErrMalformed},
 		{"msg_id a number", 0, `{"msg_id":1,"msg_type":"t"}`, ErrMalformed},
 		{"huge header", 0, `{"msg_id":"` + strings.Repeat("x", maxHeader) + `","msg_type":"t"}`, ErrTooLarge},
+		{"largest header", 0, `{"msg_type":"t","msg_id":"` + strings.Repeat("x", maxHeader-len(`{"msg_type":"t","msg_id":""}`)) + `"}`, nil},
 		{"parent a list", 1, `[]`, ErrMalformed},
 		{"parent without msg_id", 1, `{"x":1}`, nil},
 		{"metadata a string", 2, `"{}"`, ErrMalformed},
@@ -355,4 +356,29 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("got %+v\nwant %+v", got, m)
 		}
 	})
+}
+
+// A message as large as the limits allow is taken, and one byte or frame more is not.
+func TestLimitsExactly(t *testing.T) {
+	s := NewSigner("key")
+	frames, err := s.Encode(Message{Header: NewHeader("s", "u", "x_request"), Buffers: [][]byte{make([]byte, 100)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for _, f := range frames {
+		size += int64(len(f))
+	}
+	for _, c := range []struct {
+		limits Limits
+		want   error
+	}{
+		{Limits{Frames: len(frames) - 1, Size: size}, ErrTooLarge},
+		{Limits{Frames: len(frames), Size: size - 1}, ErrTooLarge},
+		{Limits{Frames: len(frames), Size: size}, nil},
+	} {
+		if _, err := s.Decode(frames, c.limits); !errors.Is(err, c.want) {
+			t.Errorf("%d frames of %d bytes with the limits %+v: %v", len(frames), size, c.limits, err)
+		}
+	}
 }
