@@ -38,9 +38,9 @@ func TestMagicCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Those that need a network or the Go toolchain have tests of their own, and the
-	// browser test looks at what %load does.
-	elsewhere := []string{"%get", "%gomod", "%%compile", "%load"}
+	// Those that need a network, the Go toolchain or a cell that has panicked have tests of
+	// their own, and the browser test looks at what %load does.
+	elsewhere := []string{"%get", "%gomod", "%%compile", "%debug", "%load"}
 	cells := magicCells(t)
 	names := regexp.MustCompile("(?m)^\\*\\*`(%%?[a-z]+)").FindAllStringSubmatch(string(page), -1)
 	if len(names) < 30 {

@@ -43,7 +43,8 @@ func main() {
 		Compiler:  (&native.Loader{}).Missing,
 		Format:    gocell.Format,
 		Program:   gocell.Program, FromProgram: gocell.FromProgram,
-		Share: (&native.Loader{Shared: setup.Shared()}).Share,
+		Share:    (&native.Loader{Shared: setup.Shared()}).Share,
+		Prebuild: (&native.Loader{}).Prebuild,
 	}))
 }
 

@@ -26,6 +26,14 @@ func ones(x []bool) (n float64) {
 	return n
 }
 instances := []problem.Problem{problem.FromFunc("a", 20, ones), problem.FromFunc("b", 24, func(x []bool) float64 { return -ones(x) })}
+solver.Register(solver.FromFunc("down", smac.Space{}, func(s *solver.Search) error {
+	x := make([]bool, s.Dim())
+	for !s.Over() {
+		s.BoolValue(x)
+		x[s.Rand.IntN(len(x))] = true
+	}
+	return nil
+}))
 `)
 	write(t, filepath.Join(dir, "none.go"), "instances := 3\n")
 	write(t, filepath.Join(dir, "broken.go"), "instances := []problem.Problem{nope}\n")
@@ -46,6 +54,18 @@ instances := []problem.Problem{problem.FromFunc("a", 20, ones), problem.FromFunc
 	}
 	if !strings.Contains(errs, "declared 2 instances") {
 		t.Errorf("the file's output is not on stderr: %s", errs)
+	}
+	// A solver that the file registers is one of those that run and are chosen from.
+	for _, args := range [][]string{{"-evaluations", "30"}, {"-evaluations", "30", "-solvers", "ea, down"}} {
+		out, errs, err := run(append([]string{"solve", "-problem", "mine.go", "-number", "1"}, args...)...)
+		if err != nil || !strings.Contains(out, `"solver": "down",
+      "value": 0,`) {
+			t.Errorf("%v: %v\n%s\n%s", args, err, out, errs)
+		}
+	}
+	out, errs, err = run("construct", "-problem", "mine.go", "-method", "greedy", "-solvers", "down", "-runs", "12", "-member-evaluations", "20", "-o", "out")
+	if err != nil || strings.Count(out, "  down\n") != 4 {
+		t.Errorf("%v\n%s\n%s", err, out, errs)
 	}
 	for file, want := range map[string]string{
 		"none.go":   "dace solve: none.go declares instances as a int; it must be a []problem.Problem",

@@ -141,8 +141,28 @@ func TestReplTerminal(t *testing.T) {
 	master.expect(t, "In[15]: ")
 	master.typeText(t, "help fmt.Print\r")
 	master.expect(t, "Print(a ...any) (n int, err error)")
-	master.expect(t, "In[16]: ")
-	master.typeText(t, "exit\r")
+	for _, step := range []struct{ keys, shows string }{
+		{"", "In[16]: "},
+		{"help\r", "its last expression is shown"},
+		{"", "In[17]: "},
+		{"help %time\r", "%time STATEMENT"},
+		{"", "In[18]: "},
+		{"for {\r", "  ...: "},
+		{"\tx++\x03", "^C\r\nIn[18]: "}, // Ctrl-C discards all lines of a cell
+		{"x\r", "4\r\nIn[19]: "},
+		{"!echo o''n; sleep 100\r", "on\r\n"},
+		{"\x03", "interrupted"}, // and ends a command
+		{"", "In[20]: "},
+		{"var mu sync.Mutex; mu.Lock(); fmt.Println(`o` + `n`); mu.Lock()\r", "on\r\n"},
+		{"\x03", "inside a compiled call that cannot be stopped"},
+		{"", "In[21]: "},
+		{"exit := 3\r", "In[22]: "}, // names of cells come first
+		{"exit\r", "3\r\nIn[23]: "},
+	} {
+		master.typeText(t, step.keys)
+		master.expect(t, step.shows)
+	}
+	master.typeText(t, "quit()\r")
 	if code := exitCode(cmd.Wait()); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -52,6 +52,8 @@ type Env struct {
 	// Compiler returns nil if this machine can build compiled cells, else an
 	// error that says what is missing.
 	Compiler func() error
+	// Prebuild has what compiled cells need compiled.
+	Prebuild func(ctx context.Context) error
 	// Format returns a cell as it is to be written. The error of a cell that is
 	// not Go begins with its line.
 	Format func(code string) (string, error)
@@ -108,7 +110,7 @@ func verbGroups() []verbGroup {
 		{"Notebooks and cells:", []*verb{&runVerb, &replVerb, &scriptVerb, &convertVerb, &fmtVerb, &htmlVerb, &jupyterVerb}},
 		{"Problems and portfolios:", []*verb{&solveVerb, &constructVerb, &testVerb, &reproduceVerb, &dataVerb}},
 		{"Many machines:", []*verb{&farmVerb, &workerVerb}},
-		{"The installation:", []*verb{&doctorVerb, &installVerb, &uninstallVerb, &shareVerb, &docsVerb, &completionVerb, &versionVerb}},
+		{"The installation:", []*verb{&doctorVerb, &installVerb, &uninstallVerb, &shareVerb, &prebuildVerb, &docsVerb, &completionVerb, &versionVerb}},
 	}
 }
 

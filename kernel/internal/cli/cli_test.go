@@ -440,6 +440,7 @@ func TestCompletions(t *testing.T) {
 		{[]string{"construct", "-method", "pa"}, "parhydra"},
 		{[]string{"construct", "-o", "x", "-scale", ""}, "quick small tenth paper"},
 		{[]string{"construct", "-class", "c"}, "ccp cimp caop"},
+		{[]string{"construct", "-solvers", "e"}, "ea eda"},
 		{[]string{"test", "dace", "-reading", ""}, "written published both"},
 		{[]string{"run", ""}, ""},
 		{[]string{"run", "-o", ""}, ""},

@@ -78,6 +78,7 @@ reads portfolio.json. "dace test DIR" tests the portfolio on unseen instances.
 
 -seconds, -runs and -evaluations are budgets; what ran out is said. -target ends a
 run at a value, "-measure anytime" prefers runs that are good early.
+-solvers names those to choose from, also one that FILE.go registers.
 
 -scenario FILE takes a program of your own as the solver: a scenario of irace
 (scenario.txt, parameters.txt, a target-runner) or of SMAC (a wrapper, a .pcs
@@ -99,6 +100,7 @@ Examples:
   dace construct -method dace -class ccp -scale quick -o quick
   dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps
   dace construct -method ceps -class ccp -scale paper -seed 1 -o ccp-ceps -resume
+  dace construct -command "python3 eval.py" -instances data -dim 40 -solvers "ea, tabu" -o mine
   dace construct -scenario scenario.txt -o mine
 `,
 	run: runConstruct,
@@ -128,11 +130,12 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		checks    = fs.Int("checks", 0, "`number` of seeds for runs on the training instances themselves that decide between the configurations found on NIRs; 0 means none, for best 16 or what the budget allows; -1 means none for best, too")
 		member    = fs.Int("member-evaluations", 0, "evaluations of a run of a member; 0 means 800")
 		runs      = fs.Int("runs", 0, "budget of the whole construction in runs of the solver; 0 means none")
-		evals     = fs.Int("evaluations", 0, "budget in evaluations of true instances; 0 means none")
+		evals     = fs.Int("evaluations", 0, "budget of the whole construction in evaluations of true instances; 0 means none. A run's are -member-evaluations")
 		seconds   = fs.Float64("seconds", 0, "`time` of this call by the clock; when it is over, the best portfolio so far is the result; 0 means none")
 		target    = fs.String("target", "", "a `value` at which a run ends; for best that of an instance, else a normalised one")
 		measure   = fs.String("measure", "value", "what a run is judged by: value, its best value, or anytime, the area under the curve of the best values")
 		asJSON    = fs.Bool("json", false, "print the portfolio as JSON, as it is in portfolio.json")
+		solvers   = fs.String("solvers", "", "`names` of the solvers to choose from; by default all for best, brkga for other methods: "+strings.Join(familyNames(), ", "))
 		scenario  = fs.String("scenario", "", "scenario `file` of irace or SMAC: its program is the solver, its instances are trained on")
 	)
 	if _, code, ok := v.parse(env, fs, args, true, 0, 0); !ok {
@@ -143,8 +146,8 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "%v", err)
 	}
 	if *scenario != "" {
-		if *className != "" || o.given() || *method != "best" {
-			return v.misuse(env, "-scenario has a program and instances of its own, for -method best: leave -class, -problem, -command and -method out")
+		if *className != "" || o.given() || *method != "best" || *solvers != "" {
+			return v.misuse(env, "-scenario has a program and instances of its own, for -method best: leave -class, -problem, -command, -method and -solvers out")
 		}
 		s := construct.Settings{Seed: *seed, Workers: *workers, Dir: *out, Budget: construct.Budget{Runs: *runs, Seconds: *seconds}}
 		return v.scenario(env, *scenario, *resume, *asJSON, farmJoin, s)
@@ -172,6 +175,8 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "-instances %s is no number; a folder goes with -command", *instances)
 	case numberErr == nil && number < 1:
 		return v.misuse(env, "%d training instances; there must be at least 1", number)
+	case o.unused(fs) != "":
+		return v.misuse(env, "%s", o.unused(fs))
 	}
 	s.Seed, s.Workers, s.Dir, s.PGPE.Margin = *seed, *workers, *out, *margin
 	if *seeds != 0 {
@@ -201,13 +206,44 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		}
 		defer end()
 		class.TrainDim = training[0].Dim()
+		if s.Solvers, err = namedSolvers(*solvers); err != nil { // FILE.go may have registered them
+			return v.fail(env, err)
+		}
 		return v.construct(env, name, class, training, *scale, *asJSON, farmJoin, s)
 	}
 	set, err := class.NewSet(*seed, number, 0)
 	if err != nil {
 		return v.fail(env, err)
 	}
+	if s.Solvers, err = namedSolvers(*solvers); err != nil {
+		return v.fail(env, err)
+	}
 	return v.construct(env, name, class, set.Training, *scale, *asJSON, farmJoin, s)
+}
+
+// familyNames returns the names of the library's solvers.
+func familyNames() (names []string) {
+	for _, f := range solver.Families() {
+		if _, program := f.(solver.Fitter); !program {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
+// namedSolvers returns the solvers of a list of names, nil without names.
+func namedSolvers(names string) (solvers []solver.Solver, err error) {
+	if names == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		one, err := solver.Lookup(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		solvers = append(solvers, one)
+	}
+	return solvers, nil
 }
 
 // constructLimits converts the flags of what ends a run and what it is judged by.
@@ -310,14 +346,8 @@ func constructSettings(method, className string, own problem.Class, dim int, sca
 	if err != nil {
 		return s, class, err
 	}
-	switch strings.ToLower(scorer) {
-	case "":
-	case "leakyrelu":
-		s.NIR.Activation = nir.LeakyReLU
-	case "affine":
-		s.NIR.Activation = nir.Identity
-	default:
-		return s, class, fmt.Errorf("no scorer is called %q: there are leakyrelu and affine", scorer)
+	if s.NIR.Activation, err = scorerActivation(scorer); err != nil {
+		return s, class, err
 	}
 	var rule pgpe.Rule
 	if err := rule.UnmarshalText([]byte(stop)); err != nil {
@@ -343,6 +373,15 @@ func checkFolder(dir string, resume bool) error {
 	}
 	return nil
 }
+
+// inFlags replaces the fields of settings that messages of package construct name by
+// the flags that set them.
+var inFlags = strings.NewReplacer(
+	"Settings.Budget.Seconds", "-seconds", "Budget.Seconds", "-seconds", "Budget.Evaluations", "-evaluations", "Budget.Runs", "-runs",
+	"fewer Solvers", "fewer -solvers", "of Solvers", "of -solvers", "Settings.Solvers", "-solvers",
+	"Settings.Evaluations", "-member-evaluations", "Settings.Seeds", "-seeds", "Settings.Share", "-share", "Settings.Checks", "-checks",
+	"Settings.Workers", "-workers", "Settings.Target", "-target", "Settings.Farm", "-farm", "Settings.Dir", "-o",
+)
 
 // construct runs a construction and shows its progress.
 func (v *verb) construct(env *Env, method string, class problem.Class, training []problem.Problem, scale string, asJSON bool, farmJoin *farmFlags, s construct.Settings) int {
@@ -377,14 +416,14 @@ func (v *verb) construct(env *Env, method string, class problem.Class, training 
 		fmt.Fprintf(env.Stderr, "dace construct: %v; %s; the same command with -resume goes on\n", sig, kept)
 		return sig.code()
 	case err != nil:
-		return v.fail(env, err)
+		return v.fail(env, errors.New(inFlags.Replace(err.Error())))
 	case saved != nil:
 		return v.fail(env, saved)
 	}
 	if asJSON {
 		return v.printJSON(env, r.Summary(class.Name, scale))
 	}
-	fmt.Fprintf(env.Stdout, "%s\n\n%d runs, %d true evaluations, %s; processors %s\n%s\n", r, r.Cost.Runs, r.Cost.Evaluations,
+	fmt.Fprintf(env.Stdout, "%s\n\n%d runs, %d true evaluations, %s; processors %s\n%s\n", inFlags.Replace(r.String()), r.Cost.Runs, r.Cost.Evaluations,
 		dacerun.Seconds(r.Cost.Seconds), dacerun.Seconds(r.Cost.CPU), path)
 	return exitOK
 }
@@ -448,4 +487,15 @@ func (p *constructProgress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
+}
+
+// scorerActivation returns the activation of an NIR's scorer, by its name in flags.
+func scorerActivation(name string) (nir.Activation, error) {
+	switch strings.ToLower(name) {
+	case "", "leakyrelu":
+		return nir.LeakyReLU, nil
+	case "affine":
+		return nir.Identity, nil
+	}
+	return 0, fmt.Errorf("no scorer is called %q: there are leakyrelu and affine", name)
 }

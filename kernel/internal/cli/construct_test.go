@@ -87,7 +87,7 @@ func TestConstruct(t *testing.T) {
 	// The verb test accepts the folder and compares it with a portfolio of
 	// the paper.
 	code, out, errs = runDace("test", dir, "brkga-pap", "-class", "ccp", "-dim", "40", "-instances", "2", "-repeats", "3", "-sample", "1000", "-ranges", "none", "-reading", "both")
-	if code != 0 || !strings.Contains(out, "d = 40") || !strings.Contains(out, "W-D-L") || !strings.Contains(out, "ONEx3") || !strings.Contains(out, "ccp, written") || strings.Contains(out, "d = 30") {
+	if code != 0 || !strings.Contains(out, "d = 40") || !strings.Contains(out, "wins-draws-losses") || !strings.Contains(out, "ONEx3") || !strings.Contains(out, "ccp, written") || strings.Contains(out, "d = 30") {
 		t.Errorf("test: exit %d: %s%s", code, out, errs)
 	}
 	code, out, errs = runDace("test", dir, dir, "-class", "ccp", "-instances", "1", "-repeats", "2", "-sample", "1000", "-ranges", "none", "-no-baselines", "-json")
@@ -206,6 +206,10 @@ func TestConstructRefuses(t *testing.T) {
 		{"construct -class ccp", 2, "-o FOLDER"},
 		{"construct -class ccp -dim -3 -o x", 2, "at least 1"},
 		{"construct -class ccp -instances 0 -o x", 2, "at least 1"},
+		{"construct -class nk -solvers astrology -o x", 1, `none is called "astrology"`},
+		{"construct -class nk -dim 20 -solvers ea,tabu -runs 3 -o " + filepath.Join(dir, "few"), 1, "-runs is 3, and the least that BEST can keep is 10, a run of each of 2 solvers on each of 5 instances: raise it, or name fewer -solvers"},
+		{"construct -class nk -dim 20 -evaluations 9 -o " + filepath.Join(dir, "few"), 1, "-evaluations is 9"},
+		{"construct -class nk -share 2 -method one -o " + filepath.Join(dir, "few"), 1, "-share is 2"},
 		{"construct -class onemax -dim 1 -method dace -o " + dir, 1, "enumerate them"},
 		{"construct -class ccp -o " + file, 1, "is a file"},
 		{"test", 2, "which portfolios?"},
@@ -227,6 +231,24 @@ func TestConstructRefuses(t *testing.T) {
 	for _, v := range []string{"construct", "test"} {
 		if code, out, _ := runDace(v, "-h"); code != 0 || !strings.Contains(out, "Examples:") || !strings.Contains(out, "-reading") {
 			t.Errorf("%s -h: exit %d: %s", v, code, out)
+		}
+	}
+}
+
+// A construction chooses from the solvers named, and what it did is told in flags.
+func TestConstructSolvers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	code, out, errs := runDace("construct", "-class", "nk", "-dim", "20", "-instances", "2", "-solvers", "ea, tabu", "-member-evaluations", "40", "-runs", "60", "-o", dir)
+	if code != 0 || !strings.Contains(out, "of ea, tabu raced") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	p, err := portfolio.Load(filepath.Join(dir, "portfolio.json"))
+	if err != nil || len(p.Members) != 4 {
+		t.Fatalf("%v: %v", p, err)
+	}
+	for _, c := range p.Members {
+		if n := c.Solver(); n != "ea" && n != "tabu" {
+			t.Errorf("a member is %v", c)
 		}
 	}
 }

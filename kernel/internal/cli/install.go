@@ -70,6 +70,9 @@ func runInstall(env *Env, v *verb, args []string) int {
 	if err != nil {
 		return v.fail(env, err)
 	}
+	if env.Prebuild != nil && env.Compiler() == nil {
+		setup.Prebuild(at)
+	}
 	sayHowToOpen(ctx, in.Out, at)
 	return exitOK
 }

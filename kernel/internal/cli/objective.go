@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,23 @@ func (o *objective) sign() float64 {
 
 // given reports whether there is an objective.
 func (o *objective) given() bool { return o.file != "" || o.command != "" }
+
+// unused returns a flag that was set, but has no effect on the problem that others name.
+func (o *objective) unused(fs *flag.FlagSet) (message string) {
+	source, others := "class", "instance seeded timeout minimise noise values"
+	switch {
+	case o.file != "":
+		source, others = "problem", "dim instance instances seeded timeout"
+	case o.command != "":
+		return ""
+	}
+	fs.Visit(func(f *flag.Flag) {
+		if message == "" && slices.Contains(strings.Fields(others), f.Name) {
+			message = fmt.Sprintf("-%s has no effect with -%s: leave it out", f.Name, source)
+		}
+	})
+	return message
+}
 
 // problems returns the problems, or only the one of an index that is not negative,
 // and a function that gives back what they hold.

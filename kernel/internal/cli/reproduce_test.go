@@ -48,6 +48,7 @@ func TestReproduce(t *testing.T) {
 		{"III -class luck", `the paper has no table of the class "luck"`},
 		{"III -reading third", "third"},
 		{"III -instances 0", "at least 1"},
+		{"D -scorer luck", `no scorer is called "luck": there are leakyrelu and affine`},
 	} {
 		dace(t, "", append([]string{"reproduce"}, strings.Fields(c.args)...)...).want(t, 2, "", c.message)
 	}

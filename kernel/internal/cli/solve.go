@@ -71,14 +71,14 @@ type memberAnswer struct {
 	Status      string      `json:"status"`
 }
 
-// answerFloat is a number whose infinities are texts in JSON, which has none.
+// answerFloat is a number whose infinities are texts in JSON, which has none; -0 is 0.
 type answerFloat float64
 
 func (f answerFloat) MarshalJSON() ([]byte, error) {
 	if math.IsInf(float64(f), 0) {
 		return json.Marshal(fmt.Sprint(float64(f)))
 	}
-	return json.Marshal(float64(f))
+	return json.Marshal(float64(f) + 0)
 }
 
 func runSolve(env *Env, v *verb, args []string) int {
@@ -112,6 +112,8 @@ func runSolve(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "-portfolio and -solvers are two choices: name one")
 	case *number < 0:
 		return v.misuse(env, "-number %d is negative", *number)
+	case o.unused(fs) != "":
+		return v.misuse(env, "%s", o.unused(fs))
 	}
 	var end *float64
 	if *target != "" {
@@ -124,10 +126,6 @@ func runSolve(env *Env, v *verb, args []string) int {
 		}
 		end = &t
 	}
-	members, err := solveMembers(*folder, *solvers)
-	if err != nil {
-		return v.fail(env, err)
-	}
 	ctx, stop := untilSignal()
 	defer stop()
 	p, release, err := o.one(ctx, env, *instance, *className, *number, *seed)
@@ -135,6 +133,10 @@ func runSolve(env *Env, v *verb, args []string) int {
 		return v.fail(env, err)
 	}
 	defer release()
+	members, err := solveMembers(*folder, *solvers) // FILE.go may have registered some
+	if err != nil {
+		return v.fail(env, err)
+	}
 	jobs := make([]solver.Job, len(members))
 	for i, c := range members {
 		jobs[i] = solver.Job{Problem: p, Config: c, Evaluations: *evals, Target: end, Seed: dacerun.Seed(*seed, "solve", i)}

@@ -88,6 +88,17 @@ func TestSolve(t *testing.T) {
 			t.Errorf("status of a run that met +Inf: %s", got.out)
 		}
 	}
+	// Zero has one form, also where a program says -0 or the sign is turned.
+	for _, more := range [][]string{nil, {"-minimise"}} {
+		file := filepath.Join(t.TempDir(), "zero.sh")
+		if err := os.WriteFile(file, []byte("while read line; do echo -0; done"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := dace(t, "", append([]string{"solve", "-command", "sh " + file, "-dim", "4", "-evaluations", "5", "-solvers", "ea"}, more...)...)
+		if got.code != exitOK || strings.Contains(got.out+got.err, "-0") {
+			t.Errorf("%v: %s%s", more, got.out, got.err)
+		}
+	}
 	all := dace(t, "", "solve", "-class", "onemax", "-dim", "12", "-evaluations", "50", "-workers", "1", "-json")
 	var s solution
 	if err := json.Unmarshal([]byte(all.out), &s); all.code != 0 || err != nil || len(s.Members) < 5 || len(s.X) != 12 {
@@ -102,6 +113,10 @@ func TestSolveMisuse(t *testing.T) {
 		"solve -class nk -evaluations 0":           "at least 1",
 		"solve -class nk -target high":             "-target high is no number",
 		"solve -class nk -solvers x -portfolio y":  "name one",
+		"solve -class nk -minimise":                "-minimise has no effect with -class",
+		"solve -problem x.go -dim 5":               "-dim has no effect with -problem",
+		"construct -class nk -noise 3 -o y":        "-noise has no effect with -class",
+		"construct -problem x -instances 3 -o y":   "-instances has no effect with -problem",
 		"construct -command x -class nk -o y":      "-class and an objective of your own are two problems",
 		"construct -class nk -instances data -o y": "-instances data is no number",
 	} {

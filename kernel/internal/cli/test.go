@@ -27,9 +27,9 @@ Usage: dace test DIR|NAME... -class CLASS [flags]
 Runs portfolios on unseen instances of a class by the paper's protocol and
 prints its two tables: mean and standard deviation of the normalised quality
 over the instances, and on how many of them the first portfolio is
-significantly better than each other, not different, or worse (W-D-L). A star
-marks the largest mean of a row, a tilde those that do not differ from it
-significantly.
+significantly better than each other, not different, or worse: its wins, draws
+and losses. A star marks the largest mean of a row, a tilde those that do not
+differ from it significantly.
 
 A DIR is a folder of "dace construct"; a file of Portfolio.Save will do. A NAME is
 a portfolio of the paper: dace, ceps, global, parhydra, brkga-pap or, for caop,
