@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
+	os.Setenv("DACE_PREBUILD", "off") // nothing goes on when a test has ended
 	// What the tests' kernels keep; the tests remove it with the kernels.
 	os.Setenv("XDG_STATE_HOME", filepath.Join(state, "state"))
 	os.Setenv("XDG_CACHE_HOME", filepath.Join(state, "cache"))

@@ -42,7 +42,8 @@ time, also while the kernel is in use.
 type settings struct {
 	setup.Installer
 	user, jupyter, test, uninstall bool
-	quiet, skipQuickstart, mutants bool
+	quiet, skipQuickstart          bool
+	mutants, living, branches      bool
 	all                            bool
 	release                        string
 	changes                        int
@@ -83,8 +84,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all, or those checks only that are named after the flags; installs nothing else")
 	fs.BoolVar(&set.all, "all", false, "with -test: also what takes a night (random inputs, long runs, each fuzz target for a minute)")
 	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms, and nothing else")
-	fs.BoolVar(&set.mutants, "mutants", false, "try whether tests catch small changes of the code, of the packages named after the flags or of those where it matters most; installs nothing")
+	fs.BoolVar(&set.mutants, "mutants", false, "try whether tests catch small changes of the code, of the packages or files named after the flags or of those where it matters most; installs nothing")
+	fs.BoolVar(&set.branches, "branches", false, "count the branches of errors that tests run, of the packages or files named after the flags or of those where it matters most; installs nothing")
 	fs.IntVar(&set.changes, "changes", 16, "the `number` of changes of each package that -mutants tries")
+	fs.BoolVar(&set.living, "living", false, "with -mutants, try those changes again that lived the last time")
 	fs.Uint64Var(&set.seed, "seed", 0, "the `seed` of -mutants, by default 1, and of the order and the random inputs of -test, by default the time")
 	fs.BoolVar(&set.uninstall, "uninstall", false, "remove what was installed in the same place")
 	fs.BoolVar(&set.quiet, "quiet", false, "say nothing unless something goes wrong")
@@ -100,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errUsage
 	}
 	switch {
-	case fs.NArg() > 0 && !set.mutants && !set.test:
+	case fs.NArg() > 0 && !set.mutants && !set.branches && !set.test:
 		return misuse("unexpected argument %q; -h lists the flags", fs.Arg(0))
 	case setup.Misuse(&set.Installer, set.user) != "":
 		return misuse("%s", setup.Misuse(&set.Installer, set.user))
@@ -110,10 +113,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return misuse("-release goes with neither -test nor -jupyter nor -uninstall")
 	case strings.HasPrefix(set.release, "-"):
 		return misuse("-release needs a folder, not %s", set.release)
-	case set.mutants && (set.test || set.jupyter || set.uninstall || set.release != ""):
-		return misuse("-mutants goes with none of -test, -jupyter, -uninstall and -release")
+	case (set.mutants || set.branches) && (set.mutants && set.branches || set.test || set.jupyter || set.uninstall || set.release != ""):
+		return misuse("-mutants and -branches go neither together nor with any of -test, -jupyter, -uninstall and -release")
 	case set.test && (set.jupyter || set.quiet):
 		return misuse("-test goes with neither -jupyter nor -quiet")
+	case set.living && !set.mutants:
+		return misuse("-living goes with -mutants")
 	case set.all && !set.test:
 		return misuse("-all goes with -test")
 	}
@@ -138,6 +143,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return in.testAll(ctx, root, fs.Args())
 	case set.mutants:
 		return in.tryMutants(ctx, root, fs.Args())
+	case set.branches:
+		return in.countBranches(ctx, root, fs.Args())
 	case set.release != "":
 		return in.makeRelease(ctx, root)
 	}
@@ -173,6 +180,7 @@ func (in *installer) install(ctx context.Context, root string) error {
 			return err
 		}
 	}
+	setup.Prebuild(at)
 	var lab string
 	if in.jupyter {
 		if lab, err = in.setUpLab(ctx, root, at, note); err != nil {
@@ -301,6 +309,9 @@ func buildFor(ctx context.Context, root, to string, env ...string) ([]byte, erro
 	link := "-ldflags=" + linkFlags
 	if id, when := revision(ctx, root); id != "" {
 		link += fmt.Sprintf(" -X %[1]s.revision=%[2]s -X %[1]s.revisionTime=%[3]s", buildinfo.Path("dacelib/run"), id, when)
+	}
+	if runtime.GOOS == "linux" && !slices.Contains(env, "CGO_ENABLED=0") {
+		link += " -extldflags=-Wl,--version-script=kernel/hidden.map" // a path of this machine would be part of the build's identifier
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, link, "./kernel")...)
 	// The go command's temporary files go where -uninstall removes them.

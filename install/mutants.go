@@ -26,19 +26,36 @@ import (
 	"time"
 )
 
-// mutated are the packages whose tests -mutants tries: those where a fault that
-// no test sees costs most.
+// mutated are the packages, and files of packages, whose tests -mutants tries: those
+// where a fault that no test sees costs most.
 var mutated = []string{
 	"kernel/internal/jupyter/transport", "kernel/internal/jupyter/wire", "kernel/internal/jupyter/server",
-	"dacelib/construct", "dacelib/farm", "dacelib/farm/natsfarm",
-	"kernel/gocell/internal/vm", "kernel/gocell/internal/check",
-	"dacelib/brkga", "dacelib/smac", "dacelib/nir", "dacelib/portfolio", "dacelib/solver",
+	"dacelib/construct/journal.go", "dacelib/farm", "dacelib/farm/natsfarm",
+	"kernel/gocell/internal/code", "kernel/gocell/internal/compile", "kernel/gocell/internal/vm", "kernel/gocell/internal/check",
+	"dacelib/brkga", "dacelib/smac", "dacelib/nir/references.go", "dacelib/portfolio", "dacelib/solver",
 }
 
-// elsewhere are the tests of packages that only cells reach, as arguments of go test.
-var elsewhere = map[string][]string{
-	"kernel/gocell/internal/vm":    {"-short", "-run=^(TestCells|TestPrograms)$", "./kernel/gocell"},
-	"kernel/gocell/internal/check": {"-short", "-run=^(TestCells|TestPrograms)$", "./kernel/gocell"},
+// cells are the tests of what cells reach, tried where a package's own pass.
+var cells = []string{"-run=^(TestCells|TestPrograms)$", "./kernel/gocell"}
+
+// testsOf are tests that are not all of the package's own and no others: arguments of
+// go test, each tried where those before it pass.
+var testsOf = map[string][][]string{
+	"kernel/gocell/internal/check":   {{"./kernel/gocell/internal/check"}, cells},
+	"kernel/gocell/internal/code":    {{"./kernel/gocell/internal/code"}, {"./kernel/gocell/internal/compile"}, cells},
+	"kernel/gocell/internal/compile": {{"./kernel/gocell/internal/compile"}, cells},
+	"kernel/gocell/internal/vm":      {{"./kernel/gocell/internal/vm"}, cells},
+	// The others of their packages train and construct for longer.
+	"dacelib/nir/references.go":    {{"-run=^(TestReference.*|TestFewReferences|TestNoReferences|TestDropUnfit|TestFlatPrediction)$", "./dacelib/nir"}},
+	"dacelib/construct/journal.go": {{"-run=^Test(Torn.*|.*Fails|Clock.*|Journal.*|Resume|Kill|FullDisk|FolderInUse|OtherSettings|Read)$", "./dacelib/construct"}},
+}
+
+// packageOf returns the package of a target, which is one or a file of one.
+func packageOf(target string) string {
+	if strings.HasSuffix(target, ".go") {
+		return path.Dir(target)
+	}
+	return target
 }
 
 // A mutant is a small change of a source file.
@@ -49,6 +66,8 @@ type mutant struct {
 	with, what string // what replaces them, and the change in words
 }
 
+func (m mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what) }
+
 // fate is what became of a mutant.
 type fate int
 
@@ -58,8 +77,23 @@ const (
 	unfit              // it does not compile
 )
 
-// mutantsFile is the table that -mutants writes.
-const mutantsFile = "install/mutants.md"
+var mutantsTable = table{
+	file: "install/mutants.md",
+	head: `# Mutants that the packages' own tests catch
+
+Written by ` + "`go run ./install -mutants`" + `. Small changes of each package's code are drawn with
+a seed, and its tests of go test -short run with each: a change that makes them fail, or
+run five times as long, is caught. TestCells and TestPrograms of gocell are among the tests
+of check, code, compile and vm. With -living only the changes listed here are tried again.
+"Equal: ..." after one, written by hand, says why no test could see it; it is kept.
+
+| package | changes | caught | its tests take | seed |
+|---|---|---|---|---|
+`,
+	total: func(caught, of, equal int) string {
+		return fmt.Sprintf("In all %d of %d are caught; %d of the others change nothing that a test could see.\n\n## What lives\n\n", caught, of, equal)
+	},
+}
 
 // tryMutants tries how many small changes of packages' code their own tests catch, two
 // at a time, and writes what it finds of each package into the table.
@@ -73,21 +107,32 @@ func (in *installer) tryMutants(ctx context.Context, root string, packages []str
 	}
 	for _, p := range packages {
 		p = filepath.ToSlash(filepath.Clean(p))
-		row, living, err := w.mutate(ctx, p, in.changes, max(1, in.seed))
+		pool, err := w.of(ctx, p)
 		if err != nil {
 			return err
 		}
-		table, err := os.ReadFile(filepath.Join(root, mutantsFile))
-		if err != nil && !os.IsNotExist(err) {
+		seed, changes, before := max(1, in.seed), in.changes, score{}
+		if in.living {
+			if pool, before, err = mutantsTable.livingOf(root, p, pool); err != nil {
+				return err
+			}
+			seed, changes = before.seed, len(pool)
+		} else {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			rng.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+		}
+		row, living, err := w.mutate(ctx, p, pool, changes)
+		if err != nil {
 			return err
 		}
-		table = []byte(renewed(string(table), p, row, living))
-		if err := os.WriteFile(filepath.Join(root, mutantsFile), table, 0o644); err != nil {
+		row.seed, row.changes, row.caught = seed, row.changes+before.caught, row.caught+before.caught
+		more := []string{row.took.Round(time.Second).String(), strconv.FormatUint(row.seed, 10)}
+		if err := mutantsTable.renew(root, p, row.changes, row.caught, more, living); err != nil {
 			return err
 		}
 		in.say("%s: %s", p, row)
 	}
-	in.say("See %s.", mutantsFile)
+	in.say("See %s.", mutantsTable.file)
 	return nil
 }
 
@@ -102,37 +147,93 @@ func (r score) String() string {
 	return fmt.Sprintf("%d of %d changes caught, tests of %s, seed %d", r.caught, r.changes, r.took.Round(time.Second), r.seed)
 }
 
-var rowLine = regexp.MustCompile(`(?m)^\| (\S+/\S+|\.) \| (\d+) \| (\d+) \| .* \|\n`)
+// A table is a committed page: a row for each target (how many there are of something,
+// how many of them are as they should be), and a list of the others.
+type table struct {
+	file, head string
+	total      func(good, of, equal int) string // of all rows, and the list's with a reason
+}
 
-// renewed returns the table with a package's row and what lives of it.
-func renewed(table, pkg string, r score, living []string) string {
-	rows := map[string]string{}
-	for _, m := range rowLine.FindAllStringSubmatch(table, -1) {
-		rows[m[1]] = m[0]
+// reason separates an element of a table's list from what was written after it by hand.
+const reason = ". Equal: "
+
+var (
+	rowLine    = regexp.MustCompile(`(?m)^\| (\S+/\S+|\.) \| (\d+) \| (\d+) \|.*\n`)
+	lineNumber = regexp.MustCompile(`:\d+:`)
+)
+
+// livingOf returns those of a target's mutants that are in the table's list, and what
+// the table says of the target.
+func (t table) livingOf(root, target string, pool []mutant) (living []mutant, r score, err error) {
+	text, err := os.ReadFile(filepath.Join(root, t.file))
+	if err != nil {
+		return nil, r, err
 	}
-	rows[pkg] = fmt.Sprintf("| %s | %d | %d | %s | %d |\n", pkg, r.changes, r.caught, r.took.Round(time.Second), r.seed)
-	for line := range strings.Lines(table) {
-		file, _, _ := strings.Cut(strings.TrimPrefix(line, "- "), ":")
-		if l, ok := strings.CutPrefix(line, "- "); ok && path.Dir(file) != pkg {
-			living = append(living, strings.TrimSpace(l))
+	row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(target) + ` \| (\d+) \| (\d+) \| \S+ \| (\d+) \|$`).FindStringSubmatch(string(text))
+	if row == nil {
+		return nil, r, fmt.Errorf("%s has no row for %s: try it without -living first", t.file, target)
+	}
+	r.changes, _ = strconv.Atoi(row[1])
+	r.caught, _ = strconv.Atoi(row[2])
+	r.seed, _ = strconv.ParseUint(row[3], 10, 64)
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "- ")), reason)
+		if i := slices.IndexFunc(pool, func(m mutant) bool { return m.String() == name }); i >= 0 {
+			living = append(living, pool[i])
+		} else if file, _, ok := strings.Cut(name, ":"); ok && (file == target || path.Dir(file) == target) && strings.HasPrefix(line, "- ") {
+			return nil, r, fmt.Errorf("%s names %s, which is not there any more: try %s without -living", t.file, name, target)
 		}
 	}
-	slices.Sort(living)
-	changes, caught := 0, 0
+	return living, r, nil
+}
+
+// renew replaces a target's row and its part of the list.
+func (t table) renew(root, target string, of, good int, more, rest []string) error {
+	at := filepath.Join(root, t.file)
+	old, err := os.ReadFile(at)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	rows := map[string]string{}
+	for _, m := range rowLine.FindAllStringSubmatch(string(old), -1) {
+		rows[m[1]] = m[0]
+	}
+	reasons := map[string]string{} // by the element without its line, which changes
+	for line := range strings.Lines(string(old)) {
+		if l, why, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "- ")), reason); ok {
+			reasons[lineNumber.ReplaceAllString(l, ":")] = reason + why
+		}
+	}
+	for i, l := range rest {
+		rest[i] += reasons[lineNumber.ReplaceAllString(l, ":")]
+	}
+	rows[target] = "| " + strings.Join(append([]string{target, strconv.Itoa(of), strconv.Itoa(good)}, more...), " | ") + " |\n"
+	for line := range strings.Lines(string(old)) {
+		file, _, _ := strings.Cut(strings.TrimPrefix(line, "- "), ":")
+		if l, ok := strings.CutPrefix(line, "- "); ok && path.Dir(file) != target && file != target {
+			rest = append(rest, strings.TrimSpace(l))
+		}
+	}
+	slices.Sort(rest)
+	allOf, allGood := 0, 0
 	var b strings.Builder
-	b.WriteString("# Mutants that the packages' own tests catch\n\nWritten by `go run ./install -mutants`. Small changes of each package's code are drawn with\na seed, and its tests run with each: a change that makes them fail, or run five times as\nlong, is caught. Some that live change nothing that a test could see, such as the size of\na buffer. The tests of vm and check are TestCells and TestPrograms of gocell.\n\n| package | changes | caught | its tests take | seed |\n|---|---|---|---|---|\n")
+	b.WriteString(t.head)
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		m := rowLine.FindStringSubmatch(rows[name])
-		c, _ := strconv.Atoi(m[2])
+		n, _ := strconv.Atoi(m[2])
 		k, _ := strconv.Atoi(m[3])
-		changes, caught = changes+c, caught+k
+		allOf, allGood = allOf+n, allGood+k
 		b.WriteString(rows[name])
 	}
-	fmt.Fprintf(&b, "\nIn all %d of %d are caught.\n\n## What lives\n\n", caught, changes)
-	for _, l := range living {
+	equal := 0
+	for _, l := range rest {
+		equal += strings.Count(l, reason)
+	}
+	b.WriteString("\n" + t.total(allGood, allOf, equal))
+	for _, l := range rest {
 		fmt.Fprintf(&b, "- %s\n", l)
 	}
-	return b.String()
+	return os.WriteFile(at, []byte(b.String()), 0o644)
 }
 
 // mutants is what runs tests with changes.
@@ -156,18 +257,12 @@ func newMutants(ctx context.Context, root string, progress io.Writer) (*mutants,
 	return w, nil
 }
 
-// mutate tries n mutants of a package. It returns its row, and the mutants that live.
-func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (r score, living []string, err error) {
-	r.seed = seed
-	pool, err := w.of(ctx, pkg)
-	if err != nil {
-		return r, nil, err
-	}
-	rng := rand.New(rand.NewPCG(seed, 0))
-	rng.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+// mutate tries the first n mutants of a pool that compile. It returns the package's
+// row, and the mutants that live.
+func (w *mutants) mutate(ctx context.Context, pkg string, pool []mutant, n int) (r score, living []string, err error) {
 	for range 2 { // the second time everything is compiled
 		begun := time.Now()
-		if out, err := w.test(ctx, pkg, nil, 30*time.Minute); err != nil {
+		if out, err := w.test(ctx, pkg, slowest); err != nil {
 			return r, nil, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
 		}
 		r.took = time.Since(begun)
@@ -199,9 +294,9 @@ func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (r
 					r.changes, r.caught = r.changes+1, r.caught+1
 				default:
 					r.changes++
-					living = append(living, fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what))
+					living = append(living, m.String())
 				}
-				fmt.Fprintf(w.progress, "%s:%d: %s: %s\n", m.file, m.line, m.what, [...]string{"lives", "caught", "does not compile"}[f])
+				fmt.Fprintf(w.progress, "%s: %s\n", m, [...]string{"lives", "caught", "does not compile"}[f])
 				mu.Unlock()
 			}
 		})
@@ -215,8 +310,17 @@ func (w *mutants) mutate(ctx context.Context, pkg string, n int, seed uint64) (r
 
 // try runs a package's tests with a mutant.
 func (w *mutants) try(ctx context.Context, pkg string, m mutant, limit time.Duration) (fate, error) {
+	dir, err := os.MkdirTemp("", "dace-mutant-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(w.root, dir)
+	if err != nil {
+		return 0, err
+	}
 	for range 3 {
-		out, err := w.test(ctx, pkg, &m, limit)
+		out, err := w.test(ctx, pkg, limit, "-overlay="+overlay)
 		switch {
 		case err == nil:
 			return lives, nil
@@ -229,35 +333,40 @@ func (w *mutants) try(ctx context.Context, pkg string, m mutant, limit time.Dura
 		}
 		// The compiler does not complain of the change: the machine has failed, for want
 		// of memory or disk.
-		fmt.Fprintf(w.progress, "%s:%d: %s: cannot be built now: %s\n", m.file, m.line, m.what, out)
+		fmt.Fprintf(w.progress, "%s: cannot be built now: %s\n", m, out)
 	}
-	return 0, fmt.Errorf("%s:%d: %s: cannot be built, three times", m.file, m.line, m.what)
+	return 0, fmt.Errorf("%s: cannot be built, three times", m)
 }
 
-// test runs a package's tests, with a mutant if one is given, and with bounds on what a
-// wrong program can write, remove or use up.
-func (w *mutants) test(ctx context.Context, pkg string, m *mutant, limit time.Duration) ([]byte, error) {
+// slowest is how long the tests of a package may take that nothing was changed of.
+const slowest = 30 * time.Minute
+
+// test runs the quick tests of a package, or of a file's, with bounds on what a wrong
+// program can write, remove or use up.
+func (w *mutants) test(ctx context.Context, target string, limit time.Duration, flags ...string) ([]byte, error) {
+	stages := testsOf[target]
+	if stages == nil {
+		stages = [][]string{{"./" + packageOf(target)}}
+	}
+	for _, tests := range stages {
+		if out, err := w.goTest(ctx, limit, slices.Concat(flags, tests)); err != nil {
+			return out, err
+		}
+	}
+	return nil, nil
+}
+
+func (w *mutants) goTest(ctx context.Context, limit time.Duration, args []string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "dace-mutant-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	argv := []string{"-c", `ulimit -v 12582912; exec go test "$@"`, "sh", "-count=1", "-failfast", "-vet=off", "-timeout=" + limit.String()}
-	if m != nil {
-		overlay, err := m.overlay(w.root, dir)
-		if err != nil {
-			return nil, err
-		}
-		argv = append(argv, "-overlay="+overlay)
-	}
+	argv := []string{"-c", `ulimit -v 12582912; exec go test "$@"`, "sh", "-short", "-count=1", "-failfast", "-vet=off", "-timeout=" + limit.String()}
 	// The limit of go test does not end what a test has started.
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
-	tests := elsewhere[pkg]
-	if tests == nil {
-		tests = []string{"./" + pkg}
-	}
-	cmd := exec.CommandContext(ctx, "sh", append(argv, tests...)...)
+	cmd := exec.CommandContext(ctx, "sh", slices.Concat(argv, args)...)
 	cmd.Dir, cmd.Env = w.root, append(w.env, "HOME="+dir, "TMPDIR="+dir)
 	return runGroup(cmd)
 }
@@ -280,8 +389,9 @@ func (m mutant) overlay(root, dir string) (name string, err error) {
 	return name, os.WriteFile(name, b, 0o600)
 }
 
-// of returns all mutants of a package, in the order of its files.
-func (w *mutants) of(ctx context.Context, pkg string) ([]mutant, error) {
+// of returns all mutants of a package, in the order of its files, or of one file.
+func (w *mutants) of(ctx context.Context, target string) ([]mutant, error) {
+	pkg := packageOf(target)
 	cmd := exec.CommandContext(ctx, "go", "list", "-f", `{{range .GoFiles}}{{println .}}{{end}}{{range .CgoFiles}}{{println .}}{{end}}`, "./"+pkg)
 	cmd.Dir, cmd.Stderr = w.root, w.progress
 	out, err := cmd.Output()
@@ -291,6 +401,9 @@ func (w *mutants) of(ctx context.Context, pkg string) ([]mutant, error) {
 	var all []mutant
 	for name := range strings.FieldsSeq(string(out)) {
 		path := filepath.Join(pkg, name)
+		if target != pkg && target != path {
+			continue
+		}
 		src, err := os.ReadFile(filepath.Join(w.root, path))
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // half is a package of which a test sees one of two changes.
@@ -83,8 +83,7 @@ func TestMutants(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	root := t.TempDir()
-	old := renewed("", "a/b", score{10, 9, time.Second, 2}, []string{"a/b/c.go:7: without `x()`"})
-	for name, text := range map[string]string{"go.mod": "module half\n\ngo 1.26\n", "half.go": half, "half_test.go": halfTest, mutantsFile: old} {
+	for name, text := range map[string]string{"go.mod": "module half\n\ngo 1.26\n", "half.go": half, "half_test.go": halfTest, mutantsTable.file: ""} {
 		at := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 			t.Fatal(err)
@@ -93,17 +92,36 @@ func TestMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := mutantsTable.renew(root, "a/b", 10, 9, []string{"1s", "2"}, []string{"a/b/c.go:7: without `x()`"}); err != nil {
+		t.Fatal(err)
+	}
 	in := &installer{settings: settings{changes: 10, seed: 1}, out: io.Discard, err: io.Discard}
 	for range 2 { // the second time in place of the first
 		if err := in.tryMutants(context.Background(), root, []string{"./."}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	table, err := os.ReadFile(filepath.Join(root, mutantsFile))
+	// What somebody has written of a change stays, also when those that live are tried again.
+	at := filepath.Join(root, mutantsTable.file)
+	table, err := os.ReadFile(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| . | 5 | 3 | ", "| a/b | 10 | 9 | 1s | 2 |\n", "In all 12 of 15 are caught.", "\n- a/b/c.go:7: without `x()`\n- half.go:7: 1 instead of 0\n- half.go:7: `x < 0` with <=\n"} {
+	if err := os.WriteFile(at, bytes.Replace(table, []byte("with <=\n"), []byte("with <=. Equal: of 0 and -0\n"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in.living = true
+	if err := in.tryMutants(context.Background(), root, []string{"."}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := mutantsTable.livingOf(root, "a/c", nil); err == nil || !strings.Contains(err.Error(), "without -living first") {
+		t.Error(err)
+	}
+	in.living = false
+	if table, err = os.ReadFile(at); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| . | 5 | 3 | ", "| a/b | 10 | 9 | 1s | 2 |\n", "In all 12 of 15 are caught; 1 of the others change nothing", "\n- a/b/c.go:7: without `x()`\n- half.go:7: 1 instead of 0\n- half.go:7: `x < 0` with <=. Equal: of 0 and -0\n"} {
 		if strings.Count(string(table), want) != 1 {
 			t.Errorf("%q is not once in\n%s", want, table)
 		}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	dacerun "dace.local/dacelib/run"
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/setup/farmserver"
 )
 
@@ -43,11 +44,27 @@ var targets = []target{
 	{name: "darwin-amd64", os: "darwin", arch: "amd64"},
 }
 
-// small has the compiler not inline within libraries that pass on messages, read and
-// write files: half a megabyte. With cgo cells are compiled against the command's own
-// packages, which have to be compiled alike.
-const small = " -gcflags=google.golang.org/protobuf/...=-l -gcflags=github.com/gogo/protobuf/...=-l -gcflags=github.com/nats-io/...=-l" +
-	" -gcflags=codeberg.org/go-pdf/...=-l -gcflags=github.com/yuin/goldmark/...=-l"
+// small has the compiler not inline within packages that pass on messages, read and write
+// files, draw and answer: two megabytes. None of them computes, so that results have the
+// same bits without. With cgo cells are compiled against the command's own packages, which
+// have to be compiled alike.
+var small = func() (flags string) {
+	for _, p := range []string{
+		"google.golang.org/protobuf/...", "github.com/gogo/protobuf/...", "github.com/nats-io/...", "codeberg.org/go-pdf/...",
+		"github.com/yuin/goldmark/...", "codeberg.org/go-latex/...", "golang.org/x/text/...", "gonum.org/v1/plot/...",
+		"gonum.org/v1/gonum/graph/formats/...", "gonum.org/v1/gonum/graph/encoding/...", "gonum.org/v1/gonum/unit/...",
+		"archive/zip", "crypto/tls", "crypto/x509", "database/sql", "go/doc/...", "go/printer", "mime/...", "net/http/...", "net/mail", "net/rpc/...",
+		"dacelib/farm/...", "dacelib/solver/external", "kernel/display", "kernel/gocell", "kernel/gocell/internal/compiled",
+		"kernel/gocell/internal/debug", "kernel/gocell/internal/magic", "kernel/gocell/internal/program", "kernel/internal/...", "kernel/notebook",
+		"kernel/setup/...", "kernel/widget",
+	} {
+		if strings.HasPrefix(p, "dacelib/") || strings.HasPrefix(p, "kernel/") {
+			p = buildinfo.Path(p)
+		}
+		flags += " -gcflags=" + p + "=-l"
+	}
+	return flags
+}()
 
 // env returns the variables that make a build depend on nothing of the machine
 // but the version of Go and, with cgo, the C compiler.
@@ -57,7 +74,7 @@ func (t target) env() []string {
 		cgo, flags = "CGO_ENABLED=1", ""
 	}
 	return []string{"GOOS=" + t.os, "GOARCH=" + t.arch, cgo, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
-		"GOFLAGS=-trimpath -tags=release" + flags, "CGO_CFLAGS=-O2 -g0", "CGO_LDFLAGS=-O2", "GOTOOLCHAIN=go" + strings.TrimPrefix(runtime.Version(), "go")}
+		"GOFLAGS=-trimpath" + flags, "CGO_CFLAGS=-O2 -g0", "CGO_LDFLAGS=-O2", "GOTOOLCHAIN=go" + strings.TrimPrefix(runtime.Version(), "go")}
 }
 
 // howTo is the text beside the command in an archive.

@@ -57,15 +57,17 @@ const linkFlags = "-s -w -funcalign=16"
 // serverTags are the build tags for the server of farms, which speaks no HTTP/2.
 const serverTags = "nethttpomithttp2"
 
-// serverFlags are its compiler's flags: without inlining in NATS it is half a megabyte
-// smaller, compressed. It passes on messages of workers that compute for milliseconds.
-const serverFlags = "github.com/nats-io/...=-l"
+// serverFlags are its compiler's flags: without inlining in what passes on messages it is
+// 0.7 megabytes smaller, compressed. Workers compute for milliseconds between two.
+var serverFlags = []string{"-gcflags=github.com/...=-l", "-gcflags=golang.org/x/...=-l", "-gcflags=crypto/tls=-l", "-gcflags=crypto/x509=-l",
+	"-gcflags=encoding/...=-l", "-gcflags=mime/...=-l", "-gcflags=net/...=-l", "-gcflags=" + buildinfo.Path("dacelib/farm/...") + "=-l"}
 
 // writeServer builds the server of farms and writes what package farmserver
 // carries.
 func writeServer(ctx context.Context, w io.Writer, root, dir string, env []string) error {
 	program := filepath.Join(dir, "server")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+linkFlags, "-tags="+serverTags, "-gcflags="+serverFlags, "-o", program, "./"+farmserver.Package)
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=" + linkFlags, "-tags=" + serverTags}, serverFlags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-o", program, "./"+farmserver.Package)...)
 	cmd.Dir, cmd.Env = root, append(append(os.Environ(), env...), "CGO_ENABLED=0", "GOTMPDIR="+dir)
 	if out, err := runGroup(cmd); err != nil {
 		return fmt.Errorf("the farm's server does not build (%w):\n%s", err, tail(out, 30))

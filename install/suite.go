@@ -44,7 +44,8 @@ var raceless = []string{
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
 	"^TestCompiledCells$", "^TestRandomFunctions$", // 150 plugins
 	"^TestLibraryTypes$",                                           // of figures
-	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 250 kernels that Jupyter's programs start
+	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
+	"^TestLines$", // constructions, and tests of portfolios
 }
 
 // nightly are what -all adds: the same tests for longer, with random inputs that
@@ -53,12 +54,13 @@ var nightly = []check{
 	{"race-twice", "go test -count=2 -shuffle=SEED -timeout=3h -race ./kernel/..."},
 	{"soak", test + "-timeout=2h -run=^TestSoak$ ./kernel/gocell -soak"},
 	{"hostile", test + "-timeout=2h -run=^TestHostile$ ./kernel/gocell -hostile"},
-	// The machine that is to take the interpreter's place, by all tests of the kernel.
-	{"own-machine", "env DACE_MACHINE=compile " + test + "-timeout=2h ./kernel/..."},
-	{"own-machine-programs", "env DACE_MACHINE=compile " + test + "-timeout=2h -run=^TestRandomPrograms$ ./kernel/gocell -random.programs=300 -random.seed=SEED"},
 	{"random-programs", test + "-timeout=2h -run=^TestRandomPrograms$ ./kernel/gocell -random.programs=300 -random.seed=SEED"},
 	{"random-functions", test + "-timeout=2h -run=^TestRandomFunctions$ ./kernel/internal/toolchain/native -random.programs=300 -random.seed=SEED"},
+	{"cells-by-client", test + "-timeout=2h -run=^TestCellsByClient$ ./kernel -client.every=1"},
+	{"magics-by-client", test + "-timeout=2h -run=^TestMagicsByClient$ ./kernel -client.every=1"},
 	{"grid", test + "-timeout=2h -run=^TestGrid$ ./kernel/gocell -grid.functions=5000 -grid.seed=SEED"},
+	// A program of each notebook, beside what its cells show.
+	{"notebooks-as-programs", test + "-timeout=3h -run=^TestConverted$ ./notebooks -programs=."},
 	{"chaos", test + "-timeout=1h -run=^TestChaos$ ./dacelib/farm/natsfarm -kills=100"},
 	{"night", test + "-timeout=1h -run=^TestNight$ ./dacelib/farm -night=8h -night-seed=SEED"},
 }
