@@ -1,5 +1,5 @@
 // Command generating answers the question that the paper leaves: does it help
-// to generate instances, once all methods search in the right direction? It
+// to generate instances, once all methods search for large qualities? It
 // constructs portfolios by every method under equal budgets, each several times
 // with training instances and a seed of its own, tests them on the same unseen
 // instances, and keeps a line for each construction in the file named by -o. It
