@@ -41,10 +41,12 @@ type measurement struct {
 var measurements = []measurement{
 	{"python", []string{"GOMAXPROCS=1"}, strings.Fields("go test ./kernel/gocell -run xxx -bench Python -benchtime 2x")},
 	{"constructs", nil, strings.Fields("go test ./kernel/gocell -run xxx -bench Constructs -benchtime 8x")},
+	{"longcells", nil, strings.Fields("go test ./kernel/gocell -run xxx -bench LongCell -benchtime 20x")},
 	{"kernels", nil, strings.Fields("/usr/bin/python3 kernel/internal/jupyter/server/testdata/floors.py dace python3")},
 	{"paper", nil, []string{"bash", "-ec", paperCommands}},
 	{"profile", nil, strings.Fields("go test ./kernel/gocell -run xxx -bench Profile -benchtime 4x")},
 	{"compiled", nil, strings.Fields("go test ./kernel/internal/toolchain/native -run xxx -bench Cell|Call -benchtime 5x")},
+	{"tiers", nil, strings.Fields("go test ./kernel/internal/toolchain/native -run xxx -bench Tiers/cell -benchtime 1x")},
 	{"library", nil, strings.Fields("go test ./dacelib/brkga ./dacelib/problem/cimp -run xxx -bench Run$|Evaluate/.*/.*/n=1000$|Prepare/R=1000$ -benchtime 100x")},
 	{"rows", nil, strings.Fields("go test ./dacelib/frame -run xxx -bench MillionRows/read|MillionRows/group -benchtime 5x")},
 	{"farm", nil, strings.Fields("go test ./dacelib/farm/natsfarm -run xxx -bench RoundTrip|Idle|Restart|WorkerStart|Share")},
@@ -185,7 +187,7 @@ func filled(root, text string) (string, error) {
 // printed.
 var tables = map[string]func(read func(name string) (string, error)) (string, error){
 	"python": python, "constructs": constructs, "kernels": kernels, "peers": peers,
-	"profile": profile, "compiled": compiled, "library": library, "rows": rows, "farm": farm, "users": users,
+	"longcells": longcells, "profile": profile, "compiled": compiled, "tiers": tiers, "library": library, "rows": rows, "farm": farm, "users": users,
 	"agreement": agreement, "costs": costs,
 }
 
@@ -284,6 +286,27 @@ func constructs(read func(string) (string, error)) (string, error) {
 	}
 	fmt.Fprintf(&b, "\n`min` and `max` cost %s and %s ns, an `if` with its assignments %s. %s", number(values["min"]["cell-ns"]), number(values["max"]["cell-ns"]),
 		number(values["min"]["if-ns"]), made(text))
+	return b.String(), nil
+}
+
+// tiers makes the table of usual loops that the kernel compiles by itself.
+func tiers(read func(string) (string, error)) (string, error) {
+	text, err := read("tiers")
+	if err != nil {
+		return "", err
+	}
+	names, values := results(text)
+	var b strings.Builder
+	b.WriteString("| | first, ms | later, ms | Go, ms | later / Go |\n|---|---|---|---|---|\n")
+	within := 0
+	for _, name := range names {
+		v := values[name]
+		if v["ratio"] <= 2 {
+			within++
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.1f |\n", strings.TrimPrefix(name, "cell/"), number(v["first-ms"]), number(v["second-ms"]), number(v["go-ms"]), v["ratio"])
+	}
+	fmt.Fprintf(&b, "\n%d of %d take at most twice Go's time. %s", within, len(names), made(text))
 	return b.String(), nil
 }
 

@@ -83,6 +83,9 @@ type row struct {
 var profile = spans("profile", "It takes %s times as long, and a loop that does nothing but start goroutines %s times\n(`go test ./kernel/gocell -run xxx -bench Profile -benchtime 4x`). %s",
 	row{"^(calls|loop|callback|defer)$", "profiled/plain", 0}, row{"^go$", "profiled/plain", 0})
 
+var longcells = spans("longcells", "A cell of %s lines takes %s ms of processor time from its text to its first\nstatement, by what it consists of, and %s ms as the first of a session, which reads what it\nimports (`go test ./kernel/gocell -run xxx -bench LongCell -benchtime 20x`). %s",
+	row{"/again$", "lines", 0}, row{"/again$", "cpu-ms", 0}, row{"/first$", "cpu-ms", 0})
+
 var compiled = spans("compiled", `| a compiled cell | |
 |---|---|
 | built, what it imports being built already | %s s |
@@ -138,7 +141,7 @@ var (
 	testTable = regexp.MustCompile(`(?m)^ccp, published +(.*?) *$`)
 	testMeans = regexp.MustCompile(`(?m)^d = (\d+) +(.*)$`)
 	paperMean = regexp.MustCompile(`(?m)^\s*\{"ccp", (\d+), "([A-Z-]+)", ([\d.]+),`)
-	testMean  = regexp.MustCompile(`([\d.]+)±`)
+	testMean  = regexp.MustCompile(`([\d.]+) ?±`)
 )
 
 // agreement says how near the paper's portfolios, tested here on CCP, are to the paper's
@@ -190,7 +193,7 @@ func agreement(read func(string) (string, error)) (string, error) {
 	for _, d := range differences {
 		average = max(average, math.Abs(d)/float64(len(tables)))
 	}
-	return fmt.Sprintf("The portfolios of the paper, tested again on %d draws of 50 instances of CCP of each dimension\n(seeds 1 to %d), have the paper's order in %d; the means over the draws are within %.4f of the\npaper's, and a single draw's within %.4f. %s",
+	return fmt.Sprintf("The portfolios of the paper, tested again on %d draws of 50 instances of CCP of each dimension\n(seeds 1 to %d), have the paper's order in %d; the means over the draws are within %.3f of the\npaper's, and a single draw's within %.3f. %s",
 		len(tables), len(tables), inOrder, average, furthest, made(text)), nil
 }
 
@@ -199,7 +202,8 @@ func byValue(m map[string]float64) []string {
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Compare(m[a], m[b]) })
 }
 
-// costs is the processor time of the constructions that are stored, beside the paper's.
+// costs is the processor time and the work of the constructions that are stored, beside
+// the paper's time.
 func costs(read func(string) (string, error)) (string, error) {
 	text, err := read("paper")
 	if err != nil {
@@ -207,12 +211,12 @@ func costs(read func(string) (string, error)) (string, error) {
 	}
 	methods := []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA"}
 	var b strings.Builder
-	fmt.Fprintf(&b, "| hours of processor time | %s |\n|---|---|---|---|---|\n", strings.Join(methods, " | "))
+	fmt.Fprintf(&b, "| processor time, and work | %s |\n|---|---|---|---|---|\n", strings.Join(methods, " | "))
 	for _, class := range []string{"CCP", "CIMP"} {
 		_, table, _ := strings.Cut(text, "Table II, "+class+":")
-		var here, paper []string
+		var here, paper, work []string
 		for _, method := range methods {
-			m := regexp.MustCompile(`(?m)^` + method + ` +[\d.]+ +([\d.]+) +[\d.]+ +([\d.]+) `).FindStringSubmatch(table)
+			m := regexp.MustCompile(`(?m)^` + method + ` +[\d.]+ +([\d.]+) +[\d.]+ +([\d.]+) +([\d.]+)$`).FindStringSubmatch(table)
 			if m == nil {
 				return "", fmt.Errorf("there is no row %s of %s", method, class)
 			}
@@ -220,9 +224,21 @@ func costs(read func(string) (string, error)) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			here, paper = append(here, m[2]), append(paper, number(math.Max(hours, 10)))
+			runs, err := strconv.ParseFloat(m[3], 64)
+			if err != nil {
+				return "", err
+			}
+			if runs > 1000 { // the command printed runs, not millions of them
+				runs /= 1e6
+			}
+			here, paper, work = append(here, m[2]), append(paper, number(math.Max(hours, 10))), append(work, fmt.Sprintf("%.2f", runs))
 		}
-		fmt.Fprintf(&b, "| %s, here | %s |\n| %s, in the paper | %s |\n", class, strings.Join(here, " | "), class, strings.Join(paper, " | "))
+		for _, row := range []struct {
+			what  string
+			cells []string
+		}{{"hours here", here}, {"million runs of BRKGA here", work}, {"hours in the paper", paper}} {
+			fmt.Fprintf(&b, "| %s, %s | %s |\n", class, row.what, strings.Join(row.cells, " | "))
+		}
 	}
 	m := regexp.MustCompile(`(?m)^constructed on (.*)$`).FindStringSubmatch(text)
 	if m == nil {
