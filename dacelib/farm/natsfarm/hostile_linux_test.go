@@ -126,7 +126,7 @@ func TestFilesOfOthers(t *testing.T) {
 		{folder("another's folder", "", 0o700, nobody), "chown"},
 		{folder("another's tasks", "tasks", 0o700, nobody), "chown"},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		_, err := farm.Join(ctx, c.join)
 		worker := farm.WorkFor(ctx, c.join, farm.Work{})
 		for _, err := range []error{err, worker} {

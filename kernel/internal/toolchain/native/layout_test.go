@@ -1,7 +1,6 @@
 package native_test
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -185,7 +184,7 @@ func TestLayoutInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	const loop = "for i := 0; i < most; i++ {\n\tn += i & 1\n}"
+	const loop = "for i := 0; i < most; i++ {\n\tn += i & 1\n\tif i == 100 {\n\t\tfmt.Println(`begun`)\n\t}\n}"
 	run(t.Context(), s, 1, "n, most := 0, 10")
 	run(t.Context(), s, 2, loop)
 	run(t.Context(), s, 3, loop)
@@ -193,9 +192,7 @@ func TestLayoutInterrupt(t *testing.T) {
 		t.Fatal(list)
 	}
 	run(t.Context(), s, 5, "most = 1 << 62")
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	out := enginetest.Show(ctx, s, engine.Cell{Number: 6, Code: loop}, &enginetest.Recorder{})
+	out := enginetest.Show(t.Context(), interrupting{s}, engine.Cell{Number: 6, Code: loop}, &enginetest.Recorder{})
 	if !strings.Contains(out, "Interrupted: ") {
 		t.Errorf("interrupted, it shows %s", out)
 	}
@@ -215,7 +212,7 @@ func TestWaitInterrupt(t *testing.T) {
 	run(t.Context(), s, 1, `ended := atomic.Int32{}
 never, quiet := make(chan int), make(chan int)
 func waits(how string) int {
-	for range 3 { go func() { defer ended.Add(1); <-quiet }() }
+	for i := range 3 { go func() { defer ended.Add(1); if i == 2 && how != "" { fmt.Println("begun") }; <-quiet }() }
 	switch how {
 	case "receive": return <-never
 	case "send": never <- 1
@@ -232,9 +229,7 @@ func waits(how string) int {
 		t.Fatal(list)
 	}
 	for _, how := range []string{"receive", "send", "range", "select", "goroutines"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		out := enginetest.Show(ctx, s, engine.Cell{Number: 5, Code: "waits(`" + how + "`)"}, &enginetest.Recorder{})
-		cancel()
+		out := enginetest.Show(t.Context(), interrupting{s}, engine.Cell{Number: 5, Code: "waits(`" + how + "`)"}, &enginetest.Recorder{})
 		if !strings.Contains(out, "Interrupted: ") || strings.Contains(out, "compiled call") {
 			t.Errorf("%s, interrupted, shows %s", how, out)
 		}
