@@ -186,6 +186,13 @@ func Test(ctx context.Context, set problem.Set, entries []Entry, s Settings) ([]
 		}
 		seen[i] = true
 	}
+	names := map[string]bool{}
+	for _, p := range set.Test {
+		if names[p.Name()] {
+			return nil, fmt.Errorf("experiment: two test instances are called %q; give each a name of its own", p.Name())
+		}
+		names[p.Name()] = true
+	}
 	own := len(entries)
 	for _, e := range s.baselines(entries, set.Test) {
 		if i := (id{e.Portfolio.Name, e.Construction}); !seen[i] {
