@@ -67,6 +67,10 @@ solver.Register(solver.FromFunc("down", smac.Space{}, func(s *solver.Search) err
 	if err != nil || strings.Count(out, "  down\n") != 4 {
 		t.Errorf("%v\n%s\n%s", err, out, errs)
 	}
+	out, errs, err = run("test", "out", "-problem", "mine.go", "-repeats", "2", "-evaluations", "20")
+	if err != nil || !strings.Contains(out, "mine, written      GREEDY") || !strings.Contains(out, "ils x 4") {
+		t.Errorf("%v\n%s\n%s", err, out, errs)
+	}
 	for file, want := range map[string]string{
 		"none.go":   "dace solve: none.go declares instances as a int; it must be a []problem.Problem",
 		"broken.go": "dace solve: broken.go:1:32: ",

@@ -155,10 +155,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	o.dim = *dim
 	var own problem.Class
 	if o.given() {
-		own.Name = strings.TrimSuffix(filepath.Base(o.file), ".go")
-		if o.command != "" {
-			own.Name = "command"
-		}
+		own.Name = o.name()
 	}
 	s, class, err := constructSettings(*method, *className, own, *dim, *scale, *reading, *scorer, *stop)
 	number, numberErr := strconv.Atoi(*instances)

@@ -15,7 +15,7 @@ import (
 	"dace.local/kernel/engine"
 )
 
-// An objective holds the flags by which the verbs construct and solve take a
+// An objective holds the flags by which the verbs construct, solve and test take a
 // problem of one's own.
 type objective struct {
 	file, command string
@@ -60,6 +60,14 @@ func (o *objective) sign() float64 {
 
 // given reports whether there is an objective.
 func (o *objective) given() bool { return o.file != "" || o.command != "" }
+
+// name returns what the class of the instances is called.
+func (o *objective) name() string {
+	if o.command != "" {
+		return "command"
+	}
+	return strings.TrimSuffix(filepath.Base(o.file), ".go")
+}
 
 // unused returns a flag that was set, but has no effect on the problem that others name.
 func (o *objective) unused(fs *flag.FlagSet) (message string) {

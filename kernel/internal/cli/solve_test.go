@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"dace.local/dacelib/construct"
+	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/portfolio"
 )
 
@@ -119,6 +121,10 @@ func TestSolveMisuse(t *testing.T) {
 		"construct -problem x -instances 3 -o y":   "-instances has no effect with -problem",
 		"construct -command x -class nk -o y":      "-class and an objective of your own are two problems",
 		"construct -class nk -instances data -o y": "-instances data is no number",
+		"test x -class nk -instances data":         "-instances data is no number",
+		"test x -class nk -minimise":               "-minimise has no effect with -class",
+		"test x -class nk -command y":              "name one",
+		"test x -problem y -instances 3":           "-instances has no effect with -problem",
 	} {
 		dace(t, "", strings.Fields(args)...).want(t, exitUsage, "", want)
 	}
@@ -156,6 +162,39 @@ func TestConstructCommand(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"a.txt.txt", "b.txt.txt"}) {
 		t.Errorf("values in %v", names)
+	}
+}
+
+// A portfolio is tested on a program's instances, beside baselines; what was tested is
+// not run again.
+func TestTestCommand(t *testing.T) {
+	command, folder := weighed(t)
+	dir := t.TempDir()
+	file, records := filepath.Join(dir, "mine.json"), filepath.Join(dir, "records.jsonl")
+	if err := portfolio.BRKGAPAP().Save(file); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"test", file, "-command", command, "-instances", folder, "-minimise", "-repeats", "2", "-evaluations", "30", "-sample", "500"}
+	dace(t, "", args...).want(t, 0, "command, written   BRKGA-PAP", "-baselines runs the untuned solvers, too")
+	args = append(args, "-baselines", "-o", records)
+	got := dace(t, "", args...)
+	got.want(t, 0, "ea x 4", "")
+	kept, err := experiment.Read(records)
+	if err != nil || len(kept) < 6 {
+		t.Fatalf("%d records, %v", len(kept), err)
+	}
+	for _, r := range kept {
+		// The least value of a.txt is -2, of b.txt -11; both are found in 30 evaluations.
+		if least := map[string]float64{"a.txt": -2, "b.txt": -11}[r.Instance]; r.Class != "command" || r.Sample != 500 || r.Range.Max != -least || r.Mean != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	before, _ := os.ReadFile(records)
+	if again := dace(t, "", args...); again.out != got.out {
+		t.Errorf("again it prints\n%s\nand first\n%s", again.out, got.out)
+	}
+	if after, _ := os.ReadFile(records); !bytes.Equal(before, after) {
+		t.Errorf("the records were %s\nand are %s", before, after)
 	}
 }
 

@@ -8,11 +8,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"dace.local/dacelib/construct"
 	"dace.local/dacelib/experiment"
 	"dace.local/dacelib/portfolio"
+	"dace.local/dacelib/problem"
 	dacerun "dace.local/dacelib/run"
 	"dace.local/kernel/buildinfo"
 )
@@ -22,10 +25,11 @@ var testVerb = verb{
 	short: "test portfolios on unseen instances: the paper's tables",
 	usage: `
 Usage: dace test DIR|NAME... -class CLASS [flags]
+       dace test DIR... -problem FILE.go|-command PROGRAM [flags]
        dace test -list
 
-Runs portfolios on unseen instances of a class by the paper's protocol and
-prints its two tables: mean and standard deviation of the normalised quality
+Runs portfolios on unseen instances of a class, or of an objective of your own,
+by the paper's protocol and prints its two tables: mean and standard deviation of the normalised quality
 over the instances, and on how many of them the first portfolio is
 significantly better than each other, not different, or worse: its wins, draws
 and losses. A star marks the largest mean of a row, a tilde those that do not
@@ -51,9 +55,14 @@ as there are members, the best single configuration of a construction, and
 BRKGA-PAP. A second table compares them with the first portfolio, with the
 virtual best, the largest mean on each instance.
 
+An objective of your own is given as to "dace construct", with instances that the
+construction has not seen; -instances is the folder of a program's. They are
+normalised by 1,000 random solutions unless -sample says another number, and
+their ranges are kept only where -ranges names a file.
+` + strings.TrimPrefix(objectiveUsage, "\n") + `
 -json prints the records, a JSON line for each portfolio on each instance,
 instead of the tables. -o FILE keeps them, so that a test that was interrupted
-goes on there. The ranges of the instances are kept in dace/ranges.jsonl in the
+goes on there; after a change of the objective name another. The ranges of the instances are kept in dace/ranges.jsonl in the
 user's cache; -ranges names another file, "none" keeps none.
 
 Exit code: 0; 1 when the test failed; 2 for wrong arguments; 130 when
@@ -62,16 +71,19 @@ interrupted.
 Examples:
   dace test dace ceps global parhydra brkga-pap -class ccp -reading published
   dace test ccp-dace brkga-pap -class ccp -dim 40 -instances 20 -o records.jsonl
+  dace test mine -command "python3 eval.py" -instances unseen -repeats 5
 `,
 	run: runTest,
 }
 
 func runTest(env *Env, v *verb, args []string) int {
 	fs := v.flags(env)
+	var o objective
+	o.flags(fs)
 	var (
 		className = fs.String("class", "", "`name` of the class: "+strings.Join(experiment.Classes(), ", "))
-		dim       = fs.Int("dim", 0, "dimension of the instances; 0 means those of the class's test instances")
-		instances = fs.Int("instances", 50, "`number` of instances of each dimension")
+		dim       = fs.Int("dim", 0, "dimension of the instances; 0 means those of the class's test instances, or what the program says")
+		instances = fs.String("instances", "50", "`number` of instances of each dimension, or with -command the folder of their files")
 		repeats   = fs.Int("repeats", 20, "`number` of runs on every instance")
 		reading   = fs.String("reading", "written", "written, published or both")
 		seed      = fs.Uint64("seed", 1, "seed of the instances and of the runs")
@@ -79,7 +91,7 @@ func runTest(env *Env, v *verb, args []string) int {
 		workers   = fs.Int("workers", 0, "`number` of threads; 0 means one per core; it does not change the result")
 		farmJoin  = newFarmFlags(fs)
 		evals     = fs.Int("evaluations", 800, "evaluations of each member in a run")
-		sample    = fs.Int("sample", 0, "`number` of solutions that an instance is normalised by; 0 means the reading's")
+		sample    = fs.Int("sample", 0, "`number` of solutions that an instance is normalised by; 0 means the reading's, or 1,000 for an objective of your own")
 		out       = fs.String("o", "", "`file` that keeps the records and is gone on with")
 		rangeFile = fs.String("ranges", "", "`file` that keeps the ranges of instances")
 		asJSON    = fs.Bool("json", false, "print records instead of tables")
@@ -88,6 +100,7 @@ func runTest(env *Env, v *verb, args []string) int {
 		list      = fs.Bool("list", false, "list the paper's portfolios")
 	)
 	names, code, ok := v.parse(env, fs, args, true, 0, -1)
+	number, numberErr := strconv.Atoi(*instances)
 	switch {
 	case !ok:
 		return code
@@ -95,10 +108,18 @@ func runTest(env *Env, v *verb, args []string) int {
 		return listPortfolios(env, v)
 	case len(names) == 0:
 		return v.misuse(env, "which portfolios? folders of dace construct, or names: %s", strings.Join(experiment.Portfolios(), ", "))
-	case *className == "":
-		return v.misuse(env, "which class? -class NAME: %s", strings.Join(experiment.Classes(), ", "))
-	case *instances < 1 || *repeats < 1 || *evals < 1 || *sample < 0:
+	case *className == "" && !o.given():
+		return v.misuse(env, "which class? -class NAME: %s; or your own problem by -problem FILE.go or -command PROGRAM", strings.Join(experiment.Classes(), ", "))
+	case *className != "" && o.given():
+		return v.misuse(env, "-class and an objective of your own are two problems: name one")
+	case o.command == "" && numberErr != nil:
+		return v.misuse(env, "-instances %s is no number; a folder goes with -command", *instances)
+	case numberErr == nil && number < 1 || *repeats < 1 || *evals < 1 || *sample < 0:
 		return v.misuse(env, "-instances, -repeats and -evaluations must be at least 1")
+	case *dim < 0:
+		return v.misuse(env, "a dimension of %d; it must be at least 1", *dim)
+	case o.unused(fs) != "":
+		return v.misuse(env, "%s", o.unused(fs))
 	}
 	var readings []dacerun.Reading
 	if *reading == "both" {
@@ -110,26 +131,39 @@ func runTest(env *Env, v *verb, args []string) int {
 		}
 		readings = append(readings, r)
 	}
-	base, err := experiment.Class(*className, 0)
-	if err != nil {
-		return v.misuse(env, "%v", err)
+	var set problem.Set
+	var err error
+	if o.given() {
+		if o.dim = *dim; o.command != "" && numberErr != nil {
+			if o.instances, err = instanceFiles(*instances); err != nil {
+				return v.fail(env, err)
+			}
+		}
+		ctx, stop := untilSignal()
+		own, end, err := o.problems(ctx, env, -1)
+		stop()
+		if err != nil {
+			return v.fail(env, err)
+		}
+		defer end()
+		slices.SortStableFunc(own, func(a, b problem.Problem) int { return a.Dim() - b.Dim() })
+		set = problem.Set{Class: o.name(), Seed: *seed, Test: own}
+		if *sample == 0 {
+			*sample = ownSample
+		}
+		if *rangeFile == "" {
+			*rangeFile = "none"
+		}
+	} else {
+		class, err := testClass(*className, *dim)
+		if err != nil {
+			return v.misuse(env, "%v", err)
+		}
+		if set, err = class.NewSet(*seed, 0, number); err != nil {
+			return v.fail(env, err)
+		}
 	}
-	switch {
-	case *dim < 0:
-		return v.misuse(env, "a dimension of %d; it must be at least 1", *dim)
-	case *dim > 0 && *className == "onemax":
-		base, err = experiment.Class(*className, *dim)
-	case *dim > 0:
-		base.TestDims = []int{*dim}
-	}
-	if err != nil {
-		return v.misuse(env, "%v", err)
-	}
-	entries, err := testEntries(base.Name, names)
-	if err != nil {
-		return v.fail(env, err)
-	}
-	set, err := base.NewSet(*seed, 0, *instances)
+	entries, err := testEntries(set.Class, names) // FILE.go may have registered their solvers
 	if err != nil {
 		return v.fail(env, err)
 	}
@@ -188,6 +222,9 @@ func runTest(env *Env, v *verb, args []string) int {
 		if err != nil {
 			return v.fail(env, err)
 		}
+		if s.Baselines == experiment.BaselinesIfCheap && r == dacerun.Written && !*shared && !slices.ContainsFunc(records, func(r experiment.Record) bool { return r.Baseline }) {
+			fmt.Fprintln(env.Stderr, "dace test: an evaluation may take long: -baselines runs the untuned solvers, too")
+		}
 		tables = append(tables, t)
 		fmt.Fprintln(env.Stdout, t)
 		if err := printConstructions(env, records); err != nil {
@@ -202,6 +239,23 @@ func runTest(env *Env, v *verb, args []string) int {
 		fmt.Fprintf(env.Stdout, "\n%s", experiment.ChangesMarkdown(changes))
 	}
 	return exitOK
+}
+
+// ownSample is the number of random solutions by which an instance of one's own
+// objective is normalised: a million, as in the paper, would take longer than the runs.
+const ownSample = 1000
+
+// testClass returns a class whose test instances have a dimension, its own if dim is 0.
+func testClass(name string, dim int) (problem.Class, error) {
+	class, err := experiment.Class(name, 0)
+	switch {
+	case err != nil:
+	case dim > 0 && name == "onemax":
+		class, err = experiment.Class(name, dim)
+	case dim > 0:
+		class.TestDims = []int{dim}
+	}
+	return class, err
 }
 
 // unfinished returns an error for a folder of a construction without its portfolio.
