@@ -15,11 +15,13 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"dace.local/kernel/buildinfo"
 )
 
-// A check is one command of a test run. SEED in it is the run's seed, RACED the packages
-// of [raced], PACKAGES how many packages are tested at a time: more than there are
-// processors, as some tests wait for browsers and kernels. All run with cgo, like the
+// A check is one command of a test run. SEED in it is the run's seed, RACED and UNRACED
+// the packages of [raced], PACKAGES how many packages are tested at a time: more than there
+// are processors, as some tests wait for browsers and kernels. All run with cgo, like the
 // kernel if there is a C compiler.
 type check struct{ name, command string }
 
@@ -27,18 +29,21 @@ type check struct{ name, command string }
 // without go vet, which is a check of its own.
 const test = "go test -vet=off -count=1 -shuffle=SEED "
 
-// checks are the commands of -test. The last one's report ends the output.
+// checks are the commands of -test: each test runs once, with the race detector or without
+// it. The last one's report ends the output.
 var checks = []check{
 	{"vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
 	{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"},
-	{"everything", test + "-timeout=30m -p=PACKAGES ./..."},
+	{"raceless", test + "-timeout=30m -p=PACKAGES -run=" + strings.Join(raceless, "|") + " RACED"},
+	{"unraced", test + "-timeout=30m -p=PACKAGES UNRACED"},
 }
 
-// raceless are the tests that "race" leaves out: the detector makes them ten times
-// as long, and what they try without it is what cells compute, or how much memory
-// they may take. Goroutines of the same code are tried by the tests that stay. The
-// check "race-twice" of -all runs them with the detector, too.
+// raceless are the tests that run without the detector in packages that run with it:
+// it makes them ten times as long, or they leave something out with it, and what they try
+// is what cells compute, or how much memory they may take. Goroutines of the same code are
+// tried by the tests that stay. The check "race-twice" of -all runs them with the detector,
+// too, and "everything" all others without it.
 var raceless = []string{
 	"^TestLibraryExamples$", "^TestPrograms$/./^(declared|stepped)$", "^TestRandomPrograms$", "^TestEnds$",
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
@@ -46,11 +51,14 @@ var raceless = []string{
 	"^TestLibraryTypes$",                                           // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
 	"^TestLines$", // constructions, and tests of portfolios
+	// These look whether there is the detector.
+	"^TestExamples$", "^TestGrid$", "^TestHostile$", "^TestInspectFields$", "^TestOversized$", "^TestPages$", "^TestConstructs$", "^TestCrash$",
 }
 
 // nightly are what -all adds: the same tests for longer, with random inputs that
 // nobody has seen. Fuzz targets follow, each for a minute.
 var nightly = []check{
+	{"everything", test + "-timeout=1h -p=PACKAGES ./..."},
 	{"race-twice", "go test -count=2 -shuffle=SEED -timeout=3h -race ./kernel/..."},
 	{"soak", test + "-timeout=2h -run=^TestSoak$ ./kernel/gocell -soak"},
 	{"hostile", test + "-timeout=2h -run=^TestHostile$ ./kernel/gocell -hostile"},
@@ -102,7 +110,7 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 	}
 	defer os.RemoveAll(dir)
 	if slices.ContainsFunc(run, func(c check) bool {
-		return strings.HasSuffix(c.command, " RACED") || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
+		return strings.HasSuffix(c.command, "RACED") || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
 	}) {
 		command := filepath.Join(dir, "dace")
 		if err := in.Step("Building the command for the tests", func() (string, error) { return "", buildAway(ctx, root, command) }); err != nil {
@@ -167,13 +175,13 @@ func (in *installer) runChecks(ctx context.Context, root string, run []check, lo
 	var failed []string
 	start := time.Now()
 	for _, c := range run {
-		packages, err := "", error(nil)
-		if strings.HasSuffix(c.command, " RACED") {
-			if packages, err = raced(ctx, root); err != nil {
+		watched, others, err := "", "", error(nil)
+		if strings.HasSuffix(c.command, "RACED") {
+			if watched, others, err = raced(ctx, root); err != nil {
 				return err
 			}
 		}
-		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2), "RACED", packages).Replace(c.command))
+		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2), "UNRACED", others, "RACED", watched).Replace(c.command))
 		before := load(ctx)
 		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), before, strings.Join(argv, " "))
 		begun, result := time.Now(), "passes"
@@ -225,27 +233,34 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, l
 var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\.Parallel\(\)|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
 
 // raced returns the kernel's packages but those whose own files and tests start no
-// goroutine and use no unsafe: the detector would take minutes to watch one goroutine.
-func raced(ctx context.Context, root string) (string, error) {
-	out, err := goList(ctx, root, nil, "-f", `{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{range .CgoFiles}} {{.}}{{end}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}`, "./kernel/...")
+// goroutine and use no unsafe, as the detector would take minutes to watch one goroutine,
+// and all others of the module.
+func raced(ctx context.Context, root string) (watched, others string, err error) {
+	out, err := goList(ctx, root, nil, "-f", `{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{range .CgoFiles}} {{.}}{{end}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}`, "./...")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	var kept []string
+	kernel := buildinfo.Path("kernel")
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
+		watch := false
 		for _, name := range words[2:] {
-			text, err := os.ReadFile(filepath.Join(words[1], name))
-			if err != nil {
-				return "", err
-			}
-			if concurrent.Match(text) {
-				kept = append(kept, words[0])
+			if watch || words[0] != kernel && !strings.HasPrefix(words[0], kernel+"/") {
 				break
 			}
+			text, err := os.ReadFile(filepath.Join(words[1], name))
+			if err != nil {
+				return "", "", err
+			}
+			watch = concurrent.Match(text)
+		}
+		if watch {
+			watched += " " + words[0]
+		} else {
+			others += " " + words[0]
 		}
 	}
-	return strings.Join(kept, " "), nil
+	return watched, others, nil
 }
 
 // load returns the machine's load averages, as uptime tells them.

@@ -51,11 +51,15 @@ func TestChecksFail(t *testing.T) {
 // The race detector runs with what starts goroutines or uses unsafe, in the code or in
 // its tests.
 func TestRaced(t *testing.T) {
-	got, err := raced(t.Context(), "..")
+	got, others, err := raced(t.Context(), "..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	packages := strings.Fields(got)
+	all, err := goList(t.Context(), "..", nil, "./...")
+	if both := slices.Sorted(slices.Values(append(strings.Fields(others), packages...))); err != nil || !slices.Equal(both, slices.Sorted(slices.Values(strings.Fields(string(all))))) {
+		t.Errorf("%v; of the packages are run %s", err, both)
+	}
 	for name, want := range map[string]bool{
 		"kernel": true, "kernel/gocell": true, "kernel/gocell/rtype": true, "kernel/internal/jupyter/transport": true, "kernel/internal/jupyter/server": true,
 		"kernel/internal/toolchain/native": true, "kernel/internal/site": false, "kernel/shell": false,
@@ -106,11 +110,18 @@ func TestNamedTests(t *testing.T) {
 			t.Errorf("raceless names %s, which is no test", name)
 		}
 	}
+	for code := range strings.SplitSeq(all.String(), "\nfunc ") {
+		name, _, _ := strings.Cut(code, "(")
+		skips := strings.Contains(code, "raceDetector") && strings.Contains(code, "t.Skip") || strings.Contains(code, "for -race mode")
+		if strings.HasPrefix(name, "Test") && name != "TestNamedTests" && skips && !slices.Contains(raceless, "^"+name+"$") {
+			t.Errorf("%s leaves something out with the race detector, and raceless does not name it: it would never run whole", name)
+		}
+	}
 	for _, c := range append(nightly, fuzz...) {
-		pkg := regexp.MustCompile(` (\./[\w/]+)`).FindStringSubmatch(c.command)[1]
 		if strings.HasSuffix(c.command, "/...") {
 			continue
 		}
+		pkg := regexp.MustCompile(` (\./[\w/]+)`).FindStringSubmatch(c.command)[1]
 		files, _ := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
 		var own strings.Builder
 		for _, name := range files {
