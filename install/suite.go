@@ -34,7 +34,7 @@ const test = "go test -vet=off -count=1 -shuffle=SEED "
 var checks = []check{
 	{"vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
-	{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"},
+	{"race", test + "-timeout=30m -p=PACKAGES -race -skip=" + strings.Join(raceless, "|") + " RACED"},
 	{"raceless", test + "-timeout=30m -p=PACKAGES -run=" + strings.Join(raceless, "|") + " RACED"},
 	{"unraced", test + "-timeout=30m -p=PACKAGES UNRACED"},
 }
