@@ -48,9 +48,10 @@ func TestScreen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	chunks := probeChunks + 2
+	// Where the pass in bytes is slow, it is not used: less of it does.
+	chunks, n, counts := probeChunks+2, 2, []int{3}
 	if kernel.FastBytes() {
-		chunks = 60
+		chunks, n, counts = 60, 4, []int{1, 3}
 	}
 	for name, s := range variants() {
 		if s.withDefaults(30).Activation == Identity {
@@ -59,12 +60,12 @@ func TestScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.NormaliseSample = chunks*sampleChunk + 77
 			m := randomModel(t, 30, 2, s)
-			scorers := scorersOf(t, m, near(m, 4, 1))
+			scorers := scorersOf(t, m, near(m, n, 1))
 			want, err := m.exactRanges(bg, scorers, nil, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, workers := range []int{1, 3} {
+			for _, workers := range counts {
 				m.settings.Workers = workers
 				set, err := m.screen(bg, scorers, nil)
 				if err != nil {
