@@ -159,6 +159,9 @@ func (k *Kept) Dim() int { return k.p.Dim() }
 // Optimum returns the known optimum of the problem, if any.
 func (k *Kept) Optimum() (float64, bool) { return Optimum(k.p) }
 
+// Costly reports whether a value that is not in the file costs much; see [Costly].
+func (k *Kept) Costly() bool { return costly(k.p) }
+
 // Len returns the number of values in the file.
 func (k *Kept) Len() int {
 	k.mu.Lock()
