@@ -149,7 +149,7 @@ func Main(env *Env) int {
 		name = "version"
 	}
 	if v := findVerb(name); v != nil {
-		return v.run(env, v, args)
+		return v.written(env, args)
 	}
 	if isScript(name) { // dace FILE, as the line #!/usr/bin/env dace has it
 		return runScript(env, &scriptVerb, append([]string{name}, args...))

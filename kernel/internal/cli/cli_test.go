@@ -622,3 +622,28 @@ func shellWords(line string) (words []string) {
 	}
 	return words
 }
+
+// Results that a full disk does not take are no success; a reader that wants no more is.
+func TestResultsWritten(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	in, gone, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gone.Close()
+	in.Close()
+	for _, args := range [][]string{{"test", "-list"}, {"version"}, {"test", "-h"}, {"test", "brkga-pap", "-class", "onemax", "-dim", "9", "-instances", "1", "-repeats", "1", "-sample", "9", "-ranges", "none"}} {
+		var errs strings.Builder
+		if code := Main(&Env{Args: args, Stdout: full, Stderr: &errs}); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: exit code %d, %s", args, code, errs.String())
+		}
+		errs.Reset()
+		if code := Main(&Env{Args: args, Stdout: gone, Stderr: &errs}); code != exitOK && !strings.Contains(errs.String(), "broken pipe") || strings.Contains(errs.String(), "the results:") {
+			t.Errorf("%v to a closed pipe: exit code %d, %s", args, code, errs.String())
+		}
+	}
+}

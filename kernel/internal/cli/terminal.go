@@ -31,12 +31,48 @@ func descriptor(stream any) (fd int, tty bool) {
 // piped reports whether a stream is a regular file or a pipe, rather than a
 // terminal or another device.
 func piped(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+}
+
+// A result is a file, not a terminal, that results go to; it keeps the first error, as
+// a redirection to a full disk must not pass for a success.
+type result struct {
+	file *os.File
+	mu   sync.Mutex
+	err  error // guarded by mu
+}
+
+func (r *result) Fd() uintptr                { return r.file.Fd() }
+func (r *result) Stat() (os.FileInfo, error) { return r.file.Stat() }
+
+func (r *result) Write(b []byte) (int, error) {
+	n, err := r.file.Write(b)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = cmp.Or(r.err, err)
+	return n, err
+}
+
+// written runs the verb, which fails if its results could not be written. A reader that
+// wants no more, as head, is no failure.
+func (v *verb) written(env *Env, args []string) int {
+	f, ok := env.Stdout.(*os.File)
+	if _, tty := descriptor(env.Stdout); !ok || tty {
+		return v.run(env, v, args)
+	}
+	r := &result{file: f}
+	own := *env
+	own.Stdout = r
+	code := v.run(&own, v, args)
+	if code == exitOK && r.err != nil && !errors.Is(r.err, unix.EPIPE) {
+		return v.fail(env, fmt.Errorf("the results: %w", r.err))
+	}
+	return code
 }
 
 // width returns the number of columns of the terminal behind w, or 80 if w is
