@@ -168,8 +168,8 @@ func runConstruct(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "%v", err)
 	case *out == "":
 		return v.misuse(env, "where to? -o FOLDER keeps the record and the portfolio")
-	case o.command == "" && numberErr != nil:
-		return v.misuse(env, "-instances %s is no number; a folder goes with -command", *instances)
+	case o.wrongInstances(fs, *instances) != "":
+		return v.misuse(env, "%s", o.wrongInstances(fs, *instances))
 	case numberErr == nil && number < 1:
 		return v.misuse(env, "%d training instances; there must be at least 1", number)
 	case o.unused(fs) != "":
@@ -190,7 +190,7 @@ func runConstruct(env *Env, v *verb, args []string) int {
 	}
 	name := strings.Replace(strings.ToLower(*method), "one3", "onex3", 1)
 	if o.given() {
-		if o.command != "" && numberErr != nil {
+		if o.command != "" && given(fs, "instances") {
 			if o.instances, err = instanceFiles(*instances); err != nil {
 				return v.fail(env, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +70,32 @@ func (o *objective) name() string {
 	return strings.TrimSuffix(filepath.Base(o.file), ".go")
 }
 
+// label returns the class of a test's records. It has all that the command line says
+// of the objective, so that a test does not go on with records of another one; and
+// no class of the library is called so.
+func (o *objective) label(instances string) string {
+	words := []string{o.file}
+	if o.command != "" {
+		words = []string{o.command}
+		if len(o.instances) > 0 {
+			words = append(words, instances)
+		}
+	}
+	if o.minimise {
+		words = append(words, "-minimise")
+	}
+	if o.noise > 0 {
+		words = append(words, fmt.Sprintf("-noise %d", o.noise))
+	}
+	if o.seeded {
+		words = append(words, "-seeded")
+	}
+	if o.timeout > 0 {
+		words = append(words, fmt.Sprintf("-timeout %v", o.timeout))
+	}
+	return strings.Join(words, " ")
+}
+
 // unused returns a flag that was set, but has no effect on the problem that others name.
 func (o *objective) unused(fs *flag.FlagSet) (message string) {
 	source, others := "class", "instance seeded timeout minimise noise values"
@@ -84,6 +111,27 @@ func (o *objective) unused(fs *flag.FlagSet) (message string) {
 		}
 	})
 	return message
+}
+
+// wrongInstances says what is wrong with -instances: a number for a class, a folder,
+// which may be called as a number, for a program.
+func (o *objective) wrongInstances(fs *flag.FlagSet, instances string) (message string) {
+	if _, err := strconv.Atoi(instances); (o.command == "") == (err == nil) || !given(fs, "instances") {
+		return ""
+	}
+	if o.command == "" {
+		return fmt.Sprintf("-instances %s is no number; a folder goes with -command", instances)
+	}
+	if _, err := os.Stat(instances); err == nil {
+		return ""
+	}
+	return fmt.Sprintf("-instances %s: with -command it is the folder of the instances' files", instances)
+}
+
+// given reports whether a flag was set.
+func given(fs *flag.FlagSet, name string) (set bool) {
+	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
 }
 
 // problems returns the problems, or only the one of an index that is not negative,
@@ -120,7 +168,7 @@ func (o *objective) problems(ctx context.Context, env *Env, only int) (ps []prob
 		}
 	}
 	if only >= len(ps) {
-		return nil, end, fmt.Errorf("there are %d instances, and none of the number %d", len(ps), only)
+		return nil, end, fmt.Errorf("there are %d instances, numbered from 0, and none of the number %d", len(ps), only)
 	}
 	if only >= 0 {
 		ps = ps[only : only+1]
@@ -243,7 +291,7 @@ func (o *objective) commands(ctx context.Context) (ps []problem.Problem, err err
 		d := o.dim
 		if d == 0 {
 			if d, err = prog.Ask(ctx); err != nil {
-				return nil, fmt.Errorf("%s: %w; or say it by -dim", name, err)
+				return nil, fmt.Errorf("%s: without -dim the program is asked: %w", name, err)
 			}
 		}
 		if d < 1 || d > problem.MaxDim {
@@ -289,7 +337,11 @@ func commandWords(line string) (words []string, err error) {
 func instanceFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		var reason *os.PathError
+		if errors.As(err, &reason) {
+			err = reason.Err
+		}
+		return nil, fmt.Errorf("-instances %s: %w", path, err)
 	}
 	if !info.IsDir() {
 		return []string{path}, nil

@@ -110,32 +110,36 @@ func TestSolve(t *testing.T) {
 
 func TestSolveMisuse(t *testing.T) {
 	for args, want := range map[string]string{
-		"solve":                                    "which problem? -problem FILE.go, -command PROGRAM or -class NAME",
-		"solve -class nk -command x":               "name one",
-		"solve -class nk -evaluations 0":           "at least 1",
-		"solve -class nk -target high":             "-target high is no number",
-		"solve -class nk -solvers x -portfolio y":  "name one",
-		"solve -class nk -minimise":                "-minimise has no effect with -class",
-		"solve -problem x.go -dim 5":               "-dim has no effect with -problem",
-		"construct -class nk -noise 3 -o y":        "-noise has no effect with -class",
-		"construct -problem x -instances 3 -o y":   "-instances has no effect with -problem",
-		"construct -command x -class nk -o y":      "-class and an objective of your own are two problems",
-		"construct -class nk -instances data -o y": "-instances data is no number",
-		"test x -class nk -instances data":         "-instances data is no number",
-		"test x -class nk -minimise":               "-minimise has no effect with -class",
-		"test x -class nk -command y":              "name one",
-		"test x -problem y -instances 3":           "-instances has no effect with -problem",
+		"solve":                                     "which problem? -problem FILE.go, -command PROGRAM or -class NAME",
+		"solve -class nk -command x":                "name one",
+		"solve -class nk -evaluations 0":            "at least 1",
+		"solve -class nk -target high":              "-target high is no number",
+		"solve -class nk -solvers x -portfolio y":   "name one",
+		"solve -class nk -minimise":                 "-minimise has no effect with -class",
+		"solve -problem x.go -dim 5":                "-dim has no effect with -problem",
+		"construct -class nk -noise 3 -o y":         "-noise has no effect with -class",
+		"construct -problem x -instances 3 -o y":    "-instances has no effect with -problem",
+		"construct -command x -class nk -o y":       "-class and an objective of your own are two problems",
+		"construct -class nk -instances data -o y":  "-instances data is no number",
+		"test x -class nk -instances data":          "-instances data is no number",
+		"test x -class nk -minimise":                "-minimise has no effect with -class",
+		"test x -class nk -command y":               "name one",
+		"test x -problem y -instances 3":            "-instances has no effect with -problem",
+		"test x -command y -instances 3":            "-instances 3: with -command it is the folder of the instances' files",
+		"construct -command y -instances 3 -o z":    "-instances 3: with -command it is the folder of the instances' files",
+		"test x -class nk -sample 1":                "at least 2",
+		"test x -class nk -baselines -no-baselines": "name one",
 	} {
 		dace(t, "", strings.Fields(args)...).want(t, exitUsage, "", want)
 	}
 	command, folder := weighed(t)
 	for want, args := range map[string][]string{
-		`none is called "astrology"`:  {"-class", "nk", "-solvers", "astrology"},
-		"none of the number 3":        {"-command", command, "-dim", "4", "-number", "3"},
-		"the quote ' is not closed":   {"-command", "sh 'x"},
-		"-command names no program":   {"-command", " "},
-		"ended without a value":       {"-command", "false", "-dim", "4"},
-		"this engine gives no values": {"-problem", filepath.Join(folder, "a.txt")},
+		`none is called "astrology"`:                {"-class", "nk", "-solvers", "astrology"},
+		"numbered from 0, and none of the number 3": {"-command", command, "-dim", "4", "-number", "3"},
+		"the quote ' is not closed":                 {"-command", "sh 'x"},
+		"-command names no program":                 {"-command", " "},
+		"ended without a value":                     {"-command", "false", "-dim", "4"},
+		"this engine gives no values":               {"-problem", filepath.Join(folder, "a.txt")},
 	} {
 		dace(t, "", append([]string{"solve"}, args...)...).want(t, exitFailed, "", want)
 	}
@@ -175,7 +179,11 @@ func TestTestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"test", file, "-command", command, "-instances", folder, "-minimise", "-repeats", "2", "-evaluations", "30", "-sample", "500"}
-	dace(t, "", args...).want(t, 0, "command, written   BRKGA-PAP", "-baselines runs the untuned solvers, too")
+	class := command + " " + folder + " -minimise"
+	dace(t, "", args...).want(t, 0, class+", written  BRKGA-PAP", "-baselines runs the untuned solvers, too")
+	dace(t, "", append(args[:len(args):len(args)], "-values", filepath.Join(dir, "values"))...).want(t, 0, "BRKGA-PAP", "-baselines runs the untuned solvers, too")
+	dace(t, "", append([]string{"test", "dace"}, args[2:]...)...).want(t, 1, "", `"dace" is neither a folder of dace construct`)
+	dace(t, "", "test", file, "-command", command, "-instances", filepath.Join(dir, "nowhere")).want(t, 1, "", "nowhere: no such file or directory")
 	args = append(args, "-baselines", "-o", records)
 	got := dace(t, "", args...)
 	got.want(t, 0, "ea x 4", "")
@@ -185,7 +193,7 @@ func TestTestCommand(t *testing.T) {
 	}
 	for _, r := range kept {
 		// The least value of a.txt is -2, of b.txt -11; both are found in 30 evaluations.
-		if least := map[string]float64{"a.txt": -2, "b.txt": -11}[r.Instance]; r.Class != "command" || r.Sample != 500 || r.Range.Max != -least || r.Mean != 1 {
+		if least := map[string]float64{"a.txt": -2, "b.txt": -11}[r.Instance]; r.Class != class || r.Sample != 500 || r.Range.Max != -least || r.Mean != 1 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -195,6 +203,12 @@ func TestTestCommand(t *testing.T) {
 	}
 	if after, _ := os.ReadFile(records); !bytes.Equal(before, after) {
 		t.Errorf("the records were %s\nand are %s", before, after)
+	}
+	// The largest values are another test: what is known of the smallest is not taken for them.
+	more := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-minimise" })
+	dace(t, "", more...).want(t, 0, command+" "+folder+", written", "")
+	if all, err := experiment.Read(records); err != nil || len(all) != 2*len(kept) {
+		t.Errorf("%d records of two tests, of %d each, %v", len(all), len(kept), err)
 	}
 }
 

@@ -112,10 +112,14 @@ func runTest(env *Env, v *verb, args []string) int {
 		return v.misuse(env, "which class? -class NAME: %s; or your own problem by -problem FILE.go or -command PROGRAM", strings.Join(experiment.Classes(), ", "))
 	case *className != "" && o.given():
 		return v.misuse(env, "-class and an objective of your own are two problems: name one")
-	case o.command == "" && numberErr != nil:
-		return v.misuse(env, "-instances %s is no number; a folder goes with -command", *instances)
+	case o.wrongInstances(fs, *instances) != "":
+		return v.misuse(env, "%s", o.wrongInstances(fs, *instances))
 	case numberErr == nil && number < 1 || *repeats < 1 || *evals < 1 || *sample < 0:
 		return v.misuse(env, "-instances, -repeats and -evaluations must be at least 1")
+	case *sample == 1:
+		return v.misuse(env, "-sample 1: an instance is normalised by at least 2 solutions")
+	case *bare && *always:
+		return v.misuse(env, "-baselines and -no-baselines: name one")
 	case *dim < 0:
 		return v.misuse(env, "a dimension of %d; it must be at least 1", *dim)
 	case o.unused(fs) != "":
@@ -134,7 +138,7 @@ func runTest(env *Env, v *verb, args []string) int {
 	var set problem.Set
 	var err error
 	if o.given() {
-		if o.dim = *dim; o.command != "" && numberErr != nil {
+		if o.dim = *dim; o.command != "" && given(fs, "instances") {
 			if o.instances, err = instanceFiles(*instances); err != nil {
 				return v.fail(env, err)
 			}
@@ -147,7 +151,7 @@ func runTest(env *Env, v *verb, args []string) int {
 		}
 		defer end()
 		slices.SortStableFunc(own, func(a, b problem.Problem) int { return a.Dim() - b.Dim() })
-		set = problem.Set{Class: o.name(), Seed: *seed, Test: own}
+		set = problem.Set{Class: o.label(*instances), Seed: *seed, Test: own}
 		if *sample == 0 {
 			*sample = ownSample
 		}
@@ -163,7 +167,11 @@ func runTest(env *Env, v *verb, args []string) int {
 			return v.fail(env, err)
 		}
 	}
-	entries, err := testEntries(set.Class, names) // FILE.go may have registered their solvers
+	paper := set.Class
+	if o.given() {
+		paper = "" // the paper has no portfolio for it
+	}
+	entries, err := testEntries(paper, names) // FILE.go may have registered their solvers
 	if err != nil {
 		return v.fail(env, err)
 	}
@@ -185,8 +193,10 @@ func runTest(env *Env, v *verb, args []string) int {
 	if s.Farm, err = joinFarm(ctx, env, v, farmJoin); err != nil {
 		return v.fail(env, err)
 	}
-	if _, tty := descriptor(env.Stderr); tty {
-		s.OnEvent = func(e dacerun.Event) {
+	_, tty := descriptor(env.Stderr)
+	total := len(entries) * len(set.Test) // without baselines, until the first event
+	s.OnEvent = func(e dacerun.Event) {
+		if total = e.Total; tty {
 			fmt.Fprintf(env.Stderr, "\r\x1b[K%s", clip(fmt.Sprintf("%d of %d: %s %.4f", e.Step, e.Total, e.Detail, e.Value), width(env.Stderr)-1))
 			if e.Step == e.Total {
 				fmt.Fprint(env.Stderr, "\r\x1b[K")
@@ -204,7 +214,7 @@ func runTest(env *Env, v *verb, args []string) int {
 				if *out != "" {
 					kept = "the records are in " + *out + ", and the same command goes on from there"
 				}
-				fmt.Fprintf(env.Stderr, "dace test: %v after %d of %d; %s\n", sig, len(records), len(entries)*len(set.Test), kept)
+				fmt.Fprintf(env.Stderr, "dace test: %v after %d of %d; %s\n", sig, len(records), max(total, len(records)), kept)
 				return sig.code()
 			}
 			return v.fail(env, err)
@@ -268,7 +278,8 @@ func unfinished(dir string) error {
 }
 
 // testEntries loads the portfolios that the arguments name: an argument is a
-// name from the paper, a folder or a file.
+// name from the paper, a folder or a file. class is empty for an objective of
+// one's own.
 func testEntries(class string, names []string) ([]experiment.Entry, error) {
 	var portfolios []portfolio.Portfolio
 	var seeds []uint64
@@ -288,6 +299,9 @@ func testEntries(class string, names []string) ([]experiment.Entry, error) {
 				return nil, err
 			}
 			summary, err := construct.LoadSummary(dir)
+			if errors.Is(err, os.ErrNotExist) && class == "" {
+				return nil, fmt.Errorf("%q is neither a folder of dace construct with a %s, nor a file of a portfolio (Portfolio.Save), nor brkga-pap or smartest-pap; the paper's other portfolios are for its classes: -class", name, construct.SummaryName)
+			}
 			if errors.Is(err, os.ErrNotExist) {
 				return nil, fmt.Errorf("%q is neither a portfolio of the paper for %s (%s), nor a file of one (Portfolio.Save), nor a folder of dace construct with a %s", name, class, strings.Join(experiment.Portfolios(), ", "), construct.SummaryName)
 			}
