@@ -12,6 +12,7 @@ package experiment
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -377,8 +378,11 @@ func ReadFrom(r io.Reader) ([]Record, error) {
 	}
 }
 
-// openLines opens a file of lines for appending, and removes an incomplete last
-// line.
+// recordStart is how the line of a record begins.
+const recordStart = `{"class":`
+
+// openLines opens a file of records, a line each, for appending, and removes an
+// incomplete last one.
 func openLines(file string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return nil, fmt.Errorf("experiment: Settings.File: %w", err)
@@ -389,9 +393,11 @@ func openLines(file string) (*os.File, error) {
 	}
 	b, err := io.ReadAll(files.Reader(f, 2))
 	if err == nil {
-		end := int64(strings.LastIndexByte(string(b), '\n') + 1)
-		if err = f.Truncate(end); err == nil {
-			_, err = f.Seek(end, io.SeekStart)
+		end := bytes.LastIndexByte(b, '\n') + 1
+		if rest := string(b[end:]); !strings.HasPrefix(rest, recordStart[:min(len(rest), len(recordStart))]) {
+			err = fmt.Errorf("experiment: %s ends with no record, as the file of something else; name another", file)
+		} else if err = f.Truncate(int64(end)); err == nil {
+			_, err = f.Seek(int64(end), io.SeekStart)
 		}
 	}
 	if err != nil {

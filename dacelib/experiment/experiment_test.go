@@ -78,6 +78,24 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A file that ends with something else than a part of a record keeps it.
+func TestOtherFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes.txt")
+	set := problem.Set{Class: "ones", Test: []problem.Problem{problem.FromFunc("ones", 8, func(x []bool) float64 { return 1 })}}
+	for text, wrong := range map[string]bool{"my notes": true, "{}": true, `{"class":"ones","se`: false, `{"cl`: false, "": false} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := experiment.Test(t.Context(), set, experiment.Entries([]portfolio.Portfolio{portfolio.BRKGAPAP()}), experiment.Settings{
+			Sample: 10, Evaluations: 10, Repeats: 1, File: file, Baselines: experiment.NoBaselines,
+		})
+		after, _ := os.ReadFile(file)
+		if (err != nil) != wrong || wrong && (string(after) != text || !strings.Contains(err.Error(), "notes.txt ends with no record")) {
+			t.Errorf("%q: %v; the file is %q", text, err, after)
+		}
+	}
+}
+
 func TestTabulate(t *testing.T) {
 	records, err := experiment.Test(context.Background(), set(t), entries(t), quick)
 	if err != nil {
