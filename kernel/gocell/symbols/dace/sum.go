@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "98a169399b0d20e157ce02fce12e1de96bf5a79b899b8ed0edec65f45fc36c37"
+const Sum = "e5a81667b1187b3eb9fbf713d746aa5e2b10572b46b1b3fa3808f10b66bdd828"
