@@ -384,14 +384,14 @@ func dependents(kept []*Unit, changed map[string]bool) []*Unit {
 // in which its variables are initialized.
 func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, imports *ast.GenDecl) []*types.Initializer {
 	info := &types.Info{}
-	file := &ast.File{Name: ast.NewIdent("main")}
-	file.Decls = p.fileImports(imports)
+	var decls []ast.Decl
 	for _, d := range all {
-		file.Decls = append(file.Decls, d.Decl)
+		decls = append(decls, d.Decl)
 	}
 	for _, s := range body.List {
-		file.Decls = append(file.Decls, s.(*ast.DeclStmt).Decl)
+		decls = append(decls, s.(*ast.DeclStmt).Decl)
 	}
+	file := &ast.File{Name: ast.NewIdent("main"), Decls: p.withImports(imports, decls)}
 	if p.excess(fset, file.Decls) != nil {
 		return nil // the statements' check reports it
 	}
@@ -743,18 +743,29 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 	return nil
 }
 
-// fileImports returns the import declaration of a file, if it needs one, of what
-// importDecl has found. A variable in package scope shadows the package of its name.
-func (p *Program) fileImports(imports *ast.GenDecl) []ast.Decl {
+// withImports returns the declarations of a file after the imports that importDecl has
+// found, nil for none. A variable in package scope, or that the file declares there,
+// shadows the package of its name: var list point is no container/list.
+func (p *Program) withImports(imports *ast.GenDecl, decls []ast.Decl) []ast.Decl {
 	if imports == nil {
-		return nil
+		return decls
+	}
+	declared := map[string]bool{}
+	for _, d := range decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			for _, spec := range g.Specs {
+				for _, n := range spec.(*ast.ValueSpec).Names {
+					declared[n.Name] = true
+				}
+			}
+		}
 	}
 	g := *imports
 	g.Specs = slices.DeleteFunc(slices.Clone(g.Specs), func(s ast.Spec) bool {
 		n := s.(*ast.ImportSpec).Name
-		return n != nil && p.Package.Scope().Lookup(n.Name) != nil
+		return n != nil && (declared[n.Name] || p.Package.Scope().Lookup(n.Name) != nil)
 	})
-	return []ast.Decl{&g}
+	return append([]ast.Decl{&g}, decls...)
 }
 
 // mentions are the names that nodes have, and what they select of each: the Sels of X.Sel.

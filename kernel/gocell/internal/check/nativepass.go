@@ -213,10 +213,11 @@ func (k *nativeCheck) types() (again bool) {
 			k.errs = append(k.errs, te)
 		}
 	}}
-	file := &ast.File{Name: ast.NewIdent("cell"), Decls: k.q.fileImports(k.q.importDecl(k.used, k.all))}
+	var decls []ast.Decl
 	for _, d := range k.n.Decls {
-		file.Decls = append(file.Decls, d.Decl)
+		decls = append(decls, d.Decl)
 	}
+	file := &ast.File{Name: ast.NewIdent("cell"), Decls: k.q.withImports(k.q.importDecl(k.used, k.all), decls)}
 	if k.errs = k.p.excess(k.fset, file.Decls); k.errs != nil {
 		return false
 	}

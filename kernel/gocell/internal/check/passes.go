@@ -86,9 +86,7 @@ func (k *checking) pass(decls []ast.Decl) {
 		k.errs = append(k.errs, errs...)
 		return
 	}
-	file := &ast.File{Name: ast.NewIdent("main")}
-	file.Decls = k.p.fileImports(k.imports)
-	file.Decls = append(file.Decls, decls...)
+	file := &ast.File{Name: ast.NewIdent("main"), Decls: k.p.withImports(k.imports, decls)}
 	hideForeign(file)
 	before := len(k.errs)
 	_ = types.NewChecker(k.conf, k.fset, k.p.Package, k.info).Files([]*ast.File{file})
