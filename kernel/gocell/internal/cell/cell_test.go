@@ -81,8 +81,11 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is of cell %d", name, n)
 		}
 	}
+	if got := Places("declared at In[12]/_.go:2:8 and In[3]/_.go:1:1"); got != "declared at In[12]:2:8 and In[3]:1:1" {
+		t.Error(got)
+	}
 	n := NewFile("setup.go")
-	if n >= 0 || Name(FileName(n)) != "setup.go" || NewFile("setup.go") == n {
+	if n >= 0 || Name(FileName(n)) != "setup.go" || Places(FileName(n)+":1") != "setup.go:1" || NewFile("setup.go") == n {
 		t.Errorf("%d %q", n, Name(FileName(n)))
 	}
 }

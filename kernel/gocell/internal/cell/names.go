@@ -90,3 +90,9 @@ func Clean(s string) string {
 		return name[strings.LastIndexByte(name, '_')+1:]
 	})
 }
+
+var fileRE = regexp.MustCompile(`In\[-?\d+\]/_\.go`)
+
+// Places replaces the names of cells' files in a message by what the user sees:
+// "other declaration at In[1]/_.go:2:8" is at In[1]:2:8.
+func Places(s string) string { return fileRE.ReplaceAllStringFunc(s, Name) }

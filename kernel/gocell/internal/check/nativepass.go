@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dace.local/kernel/gocell/internal/cell"
 )
 
 // A nativeCheck is the type-checking of one compiled cell as a package of its
@@ -210,6 +212,7 @@ func (k *nativeCheck) types() (again bool) {
 			return
 		}
 		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
+			te.Msg = cell.Places(te.Msg)
 			k.errs = append(k.errs, te)
 		}
 	}}
