@@ -294,7 +294,7 @@ func optional(v Val) Ex[int64] {
 // are left out are the zero Val.
 func SliceOf(s, low, high, most Val, size uintptr, pos int32) Val {
 	e, lo, hi, mx := as[Slice](s.E), optional(low), optional(high), optional(most)
-	bad := badSlice(pos, "capacity", low, high, most)
+	bad := badSlice(pos, low, high, most, true)
 	return NewVal(Slc, func(f *Frame) Slice {
 		s := e(f)
 		i := bound(f, lo, 0)
@@ -308,7 +308,8 @@ func SliceOf(s, low, high, most Val, size uintptr, pos int32) Val {
 	})
 }
 
-// A boundsError is the run time's error of a slice expression.
+// A boundsError is the run time's error of a[i:j:k] whose k is beyond the array: it
+// names the length, which only arrays of that length in the text of Go have.
 type boundsError string
 
 func (e boundsError) Error() string { return "runtime error: slice bounds out of range [" + string(e) }
@@ -317,32 +318,49 @@ func (e boundsError) Error() string { return "runtime error: slice bounds out of
 func (boundsError) RuntimeError() {}
 
 // badSlice returns what panics as a slice expression does whose bounds are out of
-// range. Go looks at the last bound first, and names only one that is negative.
-func badSlice(pos int32, what string, low, high, most Val) func(f *Frame, i, j, k, limit int) {
+// range. It slices what takes no memory at bounds of the same types, so that the error
+// is the run time's own, of its type. Go looks at the last bound first.
+func badSlice(pos int32, low, high, most Val, ofSlice bool) func(f *Frame, i, j, k, limit int) {
 	u, v, w, three := low.unsigned, high.unsigned, most.unsigned, most.E != nil
 	return func(f *Frame, i, j, k, limit int) {
 		if pos != 0 {
 			f.Pos = pos
 		}
-		say := func(n int, unsigned bool, format, negative string, more ...any) {
-			if n < 0 && !unsigned {
-				panic(boundsError(fmt.Sprintf(negative, n)))
-			}
-			panic(boundsError(fmt.Sprintf(format, append([]any{uint(n)}, more...)...)))
-		}
+		s := make([]struct{}, limit)
 		switch {
+		case three && uint(k) > uint(limit) && !ofSlice && (k >= 0 || w):
+			panic(boundsError(fmt.Sprintf("::%d] with length %d", uint(k), limit)))
+		case three && uint(k) > uint(limit) && w:
+			_ = s[0:0:uint(k)]
 		case three && uint(k) > uint(limit):
-			say(k, w, "::%d] with "+what+" %d", "::%d]", limit)
+			_ = s[0:0:k]
+		case three && uint(j) > uint(k) && v:
+			_ = s[0:uint(j):k]
 		case three && uint(j) > uint(k):
-			say(j, v, ":%d:%d]", ":%d:]", k)
+			_ = s[0:j:k]
+		case three && u:
+			_ = s[uint(i):j:k]
 		case three:
-			say(i, u, "%d:%d:]", "%d::]", j)
+			_ = s[i:j:k]
+		case uint(j) > uint(limit) && !ofSlice && v:
+			_ = textOf(limit)[:uint(j)]
+		case uint(j) > uint(limit) && !ofSlice:
+			_ = textOf(limit)[:j]
+		case uint(j) > uint(limit) && v:
+			_ = s[:uint(j)]
 		case uint(j) > uint(limit):
-			say(j, v, ":%d] with "+what+" %d", ":%d]", limit)
+			_ = s[:j]
+		case u:
+			_ = s[uint(i):j]
 		}
-		say(i, u, "%d:%d]", "%d:]", j)
+		_ = s[i:j]
 	}
 }
+
+// textOf returns a string that has a length, but no bytes to read.
+//
+//go:nocheckptr
+func textOf(length int) string { return unsafe.String(&someByte, length) }
 
 // cut does not let a slice of capacity 0 point behind its memory.
 func cut(s Slice, i, j int, size uintptr) Slice {
@@ -355,7 +373,7 @@ func cut(s Slice, i, j int, size uintptr) Slice {
 // SliceArray is a slice expression of an array of n elements at an address.
 func SliceArray(addr Ex[unsafe.Pointer], n int, low, high, most Val, size uintptr, pos int32) Val {
 	lo, hi, mx := optional(low), optional(high), optional(most)
-	bad := badSlice(pos, "length", low, high, most)
+	bad := badSlice(pos, low, high, most, false)
 	return NewVal(Slc, func(f *Frame) Slice {
 		p := addr(f)
 		i := bound(f, lo, 0)
@@ -376,7 +394,7 @@ var someByte byte
 // SliceString is a slice expression of a string.
 func SliceString(s, low, high Val, pos int32) Val {
 	e, lo, hi := as[string](s.E), optional(low), optional(high)
-	bad := badSlice(pos, "length", low, high, Val{})
+	bad := badSlice(pos, low, high, Val{}, false)
 	return NewVal(Str, func(f *Frame) string {
 		s := e(f)
 		i := bound(f, lo, 0)
