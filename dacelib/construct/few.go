@@ -2,6 +2,8 @@ package construct
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math"
 	"slices"
 
@@ -62,8 +64,10 @@ func (r *rungs) model(ctx context.Context) (bool, error) {
 	defaults.Set(&s.NormaliseSample, q.NormaliseSample)
 	n := &neural{c: c, training: r.training}
 	if err := n.train(ctx); err != nil {
-		if ctx.Err() != nil {
-			return false, err
+		var file *fs.PathError
+		var evaluation *nir.EvaluationError
+		if ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &evaluation) {
+			return false, err // of the machine or of the objective's program, not of its values
 		}
 		r.note("The budget of %d evaluations pays for %d runs on the instances, and went to NIRs, models of the instances, which could not be trained (%v): the portfolio is the solvers' defaults.", r.total, runs, err)
 		return false, nil

@@ -1,8 +1,13 @@
 package construct_test
 
 import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"dace.local/dacelib/construct"
@@ -80,5 +85,42 @@ func TestBestFewConstant(t *testing.T) {
 	}
 	if !strings.Contains(r.String(), "nothing to learn): the portfolio is the solvers' defaults") {
 		t.Error(r)
+	}
+}
+
+// A failure of the objective or of the disk is one of the construction, which goes on from
+// there: it does not end with the defaults, as if the values taught nothing.
+func TestBestFewFails(t *testing.T) {
+	t.Parallel()
+	count := func(x []bool) (n float64) {
+		for _, bit := range x {
+			if bit {
+				n++
+			}
+		}
+		return n
+	}
+	ones := problem.FromFunc("ones", 24, count)
+	var calls atomic.Int64
+	gone := problem.FromContext("gone", 24, func(_ context.Context, x []bool) (float64, error) {
+		if calls.Add(1) > 100 {
+			return 0, errors.New("the licence is gone")
+		}
+		return count(x), nil
+	})
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "model.npz"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[string]construct.Settings{"the licence is gone": {}, "model.npz": {Dir: dir}} {
+		s.Evaluations, s.Solvers, s.Budget.Evaluations, s.Workers = 200, some(t), 600, 1
+		s.NIR = nir.Settings{Steps: 20, Batch: 16, NormaliseSample: 1000}
+		p := ones
+		if s.Dir == "" {
+			p = gone
+		}
+		if r, err := construct.Best(t.Context(), []problem.Problem{p}, s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", want, r, err)
+		}
 	}
 }

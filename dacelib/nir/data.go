@@ -83,10 +83,22 @@ func sampleAt(ctx context.Context, p problem.Problem, x problem.Solutions) (Data
 	add, end := run.Steps(&ctx, "sampling", x.Len())
 	defer end()
 	if err := problem.Stepwise(ctx, p, d.Y, x, add); err != nil {
-		return Data{}, fmt.Errorf("nir: evaluating %s: %w", p.Name(), err)
+		return Data{}, &EvaluationError{Name: p.Name(), Err: err}
 	}
 	return d, nil
 }
+
+// An EvaluationError says that an instance could not be evaluated, unlike errors of
+// values from which nothing can be learned.
+type EvaluationError struct {
+	Name string // of the instance
+	Err  error
+}
+
+func (e *EvaluationError) Error() string { return fmt.Sprintf("nir: evaluating %s: %v", e.Name, e.Err) }
+
+// Unwrap returns Err.
+func (e *EvaluationError) Unwrap() error { return e.Err }
 
 // check returns an error if the data is invalid.
 func (d Data) check() error {

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "e5a81667b1187b3eb9fbf713d746aa5e2b10572b46b1b3fa3808f10b66bdd828"
+const Sum = "3fa1292a49428579710f1f2e452cffa36f8bea71b180b91c243d95a8a85513b6"

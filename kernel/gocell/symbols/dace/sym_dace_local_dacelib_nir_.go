@@ -31,6 +31,7 @@ var dace_local_dacelib_nir_ = table.Package{
 		{Name: "TrainOn", Value: nir.TrainOn},
 		{Name: "Activation", Value: (*nir.Activation)(nil)},
 		{Name: "Data", Value: (*nir.Data)(nil)},
+		{Name: "EvaluationError", Value: (*nir.EvaluationError)(nil)},
 		{Name: "Fit", Value: (*nir.Fit)(nil)},
 		{Name: "Input", Value: (*nir.Input)(nil)},
 		{Name: "Losses", Value: (*nir.Losses)(nil)},
