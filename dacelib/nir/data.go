@@ -92,7 +92,7 @@ func sampleAt(ctx context.Context, p problem.Problem, x problem.Solutions) (Data
 // values from which nothing can be learned.
 type EvaluationError struct {
 	Name string // of the instance
-	Err  error
+	Err  error  // of its evaluation
 }
 
 func (e *EvaluationError) Error() string { return fmt.Sprintf("nir: evaluating %s: %v", e.Name, e.Err) }

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "3fa1292a49428579710f1f2e452cffa36f8bea71b180b91c243d95a8a85513b6"
+const Sum = "a71bb4a6c291ab50c185d2d9d596468b75241299182a202ec2e47ba2de4c10f1"
