@@ -34,7 +34,8 @@ var smaller = []struct{ pattern, with string }{
 	{`(-class ccp) -evaluations \d+`, "$1 -evaluations 20000"},
 	{`^dace construct -command .*`, "$0 -evaluations 1000"},
 	{`^dace solve .*`, "$0 -evaluations 200"},
-	{`^dace test .*`, "$0 -instances 1 -repeats 2 -sample 1000 -evaluations 50 -no-baselines -ranges none"},
+	{`^dace test .* -class .*`, "$0 -instances 1 -repeats 2 -sample 1000 -evaluations 50 -no-baselines -ranges none"},
+	{`^dace test .* -command .*`, "$0 -repeats 2 -sample 1000 -evaluations 50"},
 }
 
 // lineFiles are the files that the lines name.
@@ -42,7 +43,7 @@ var lineFiles = map[string]string{
 	"FILE.go": "fmt.Println(1 + 2)\n", "x.go": "fmt.Println(1 + 2)\n", "experiment.go": "fmt.Println(os.Args)\n",
 	"count.go": "fmt.Println(strings.Count(string(must(io.ReadAll(os.Stdin))), `a`))\n", "data.txt": "banana\n",
 	"eval.py":    "import sys\nfor line in sys.stdin:\n    print(line.count('1'), flush=True)\n",
-	"data/a.txt": "a\n", "data/b.txt": "b\n", "new.txt": "c\n",
+	"data/a.txt": "a\n", "data/b.txt": "b\n", "unseen/d.txt": "d\n", "new.txt": "c\n",
 	"mine.go": "instances := []problem.Problem{problem.FromFunc(`mine`, 40, func(x []bool) float64 { return float64(strings.Count(problem.Pack(x).String(), `10`)) })}\n",
 }
 

@@ -71,7 +71,7 @@ interrupted.
 Examples:
   dace test dace ceps global parhydra brkga-pap -class ccp -reading published
   dace test ccp-dace brkga-pap -class ccp -dim 40 -instances 20 -o records.jsonl
-  dace test mine -command "python3 eval.py" -instances unseen -repeats 5
+  dace test mine -command "python3 eval.py" -instances unseen -dim 40 -repeats 5
 `,
 	run: runTest,
 }
