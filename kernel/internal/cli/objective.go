@@ -337,11 +337,7 @@ func commandWords(line string) (words []string, err error) {
 func instanceFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		var reason *os.PathError
-		if errors.As(err, &reason) {
-			err = reason.Err
-		}
-		return nil, fmt.Errorf("-instances %s: %w", path, err)
+		return nil, fmt.Errorf("-instances %s: %w", path, reason(err))
 	}
 	if !info.IsDir() {
 		return []string{path}, nil

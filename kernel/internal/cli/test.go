@@ -29,11 +29,11 @@ Usage: dace test DIR|NAME... -class CLASS [flags]
        dace test -list
 
 Runs portfolios on unseen instances of a class, or of an objective of your own,
-by the paper's protocol and prints its two tables: mean and standard deviation of the normalised quality
-over the instances, and on how many of them the first portfolio is
-significantly better than each other, not different, or worse: its wins, draws
-and losses. A star marks the largest mean of a row, a tilde those that do not
-differ from it significantly.
+by the paper's protocol and prints its two tables: mean and standard deviation of
+the normalised quality over the instances, and on how many of them the first
+portfolio is significantly better than each other, not different, or worse: its
+wins, draws and losses. A star marks the largest mean of a row, a tilde those that
+do not differ from it significantly.
 
 A DIR is a folder of "dace construct"; a file of Portfolio.Save will do. A NAME is
 a portfolio of the paper: dace, ceps, global, parhydra, brkga-pap or, for caop,
@@ -62,8 +62,9 @@ their ranges are kept only where -ranges names a file.
 ` + strings.TrimPrefix(objectiveUsage, "\n") + `
 -json prints the records, a JSON line for each portfolio on each instance,
 instead of the tables. -o FILE keeps them, so that a test that was interrupted
-goes on there; after a change of the objective name another. The ranges of the instances are kept in dace/ranges.jsonl in the
-user's cache; -ranges names another file, "none" keeps none.
+goes on there; after a change of your program or of its instances name another
+file. The ranges of the instances are kept in dace/ranges.jsonl in the user's
+cache; -ranges names another file, "none" keeps none.
 
 Exit code: 0; 1 when the test failed; 2 for wrong arguments; 130 when
 interrupted.
