@@ -312,7 +312,7 @@ func (r *reproduction) constructed(methods ...string) ([]experiment.Construction
 		return nil, err
 	}
 	for _, m := range methods {
-		s, err := r.settings(m, m)
+		s, err := r.settings(m)
 		if err != nil {
 			return nil, err
 		}
@@ -332,13 +332,13 @@ func (r *reproduction) constructed(methods ...string) ([]experiment.Construction
 }
 
 // settings are those of a construction, which is kept in a folder that is named after it.
-func (r *reproduction) settings(method, name string) (construct.Settings, error) {
+func (r *reproduction) settings(method string) (construct.Settings, error) {
 	s, err := construct.Scale(r.scale, method, r.class.Name, dacerun.Written)
 	if err != nil {
 		return s, err
 	}
 	s.NIR.Activation = r.activation
-	s.Seed, s.Dir = r.seed, filepath.Join(r.keep, strings.ToLower(strings.ReplaceAll(r.class.Name+"-"+name+"-"+r.scale, " ", "-")))
+	s.Seed, s.Dir = r.seed, filepath.Join(r.keep, strings.ToLower(strings.ReplaceAll(r.class.Name+"-"+method+"-"+r.scale, " ", "-")))
 	if r.activation == nir.Identity && method == "DACE" {
 		s.Dir += "-affine"
 	}
@@ -499,47 +499,65 @@ func (r *reproduction) mixed() error {
 	if r.class.Name != "ccp" {
 		return errors.New("the paper has mixed dimensions (Appendix E) for ccp alone")
 	}
-	set, err := r.class.NewSet(r.seed, 5, 0)
+	mixed, err := r.constructedMixed()
 	if err != nil {
 		return err
 	}
-	var several []problem.Problem
-	for d := 31; d <= 35; d++ {
-		p, err := ccp.Generate(dacerun.Seed(r.seed, "mixed", d), ccp.Settings{Dim: d, Lambda: 1e-4})
-		if err != nil {
-			return err
-		}
-		several = append(several, p)
-	}
-	var paps []portfolio.Portfolio
-	for _, c := range []struct {
-		name     string
-		training []problem.Problem
-		dim      int
-	}{{"DACE mixed", several, 33}, {"DACE", set.Training, 0}} { // 33 is the mean of the dimensions
-		s, err := r.settings("DACE", c.name)
-		if err != nil {
-			return err
-		}
-		s.NIR.Dim = c.dim
-		r.say("%s constructs, scale %s, in %s: %s", c.name, r.scale, s.Dir, r.took("DACE"))
-		result, err := construct.DACE(r.ctx, c.training, s)
-		if err != nil {
-			return err
-		}
-		result.Portfolio.Name = c.name
-		paps = append(paps, result.Portfolio)
-	}
-	records, err := r.testAnew(append(paps, portfolio.BRKGAPAP()))
+	all, err := r.constructed("DACE", "CEPS", "GLOBAL", "PARHYDRA")
 	if err != nil {
 		return err
 	}
-	t, err := experiment.Tabulate(records, "DACE mixed")
+	paps := []portfolio.Portfolio{mixed}
+	for _, c := range all {
+		paps = append(paps, c.Portfolio)
+	}
+	records, err := r.test(append(paps, portfolio.BRKGAPAP()))
+	if err != nil {
+		return err
+	}
+	t, err := experiment.Tabulate(records, mixed.Name)
 	if err != nil {
 		return err
 	}
 	r.print("Appendix E, here:\n%v\nin the paper:\n%v\n", t, experiment.PaperTable("ccp", "DACE mixed"))
 	return nil
+}
+
+// constructedMixed returns the portfolio that DACE makes of instances of 31 to 35 stages:
+// the stored one of any scale, else a new one.
+func (r *reproduction) constructedMixed() (p portfolio.Portfolio, err error) {
+	const folder, name = "mixed", "DACE mixed"
+	if !r.fresh {
+		stored, err := experiment.Constructed(filepath.Join(r.results, folder), r.class.Name, "")
+		if err == nil && len(stored) > 0 {
+			stored[0].Portfolio.Name = name
+			return stored[0].Portfolio, nil
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return p, err
+		}
+	}
+	var training []problem.Problem
+	for d := 31; d <= 35; d++ {
+		instance, err := ccp.Generate(dacerun.Seed(r.seed, "mixed", d), ccp.Settings{Dim: d, Lambda: 1e-4})
+		if err != nil {
+			return p, err
+		}
+		training = append(training, instance)
+	}
+	s, err := r.settings("DACE")
+	if err != nil {
+		return p, err
+	}
+	s.Dir = filepath.Join(r.keep, folder, filepath.Base(s.Dir))
+	s.NIR.Dim = 33 // the mean of the dimensions
+	r.say("DACE constructs on several dimensions, scale %s, in %s: %s", r.scale, s.Dir, r.took("DACE"))
+	result, err := construct.DACE(r.ctx, training, s)
+	if err != nil {
+		return p, err
+	}
+	result.Portfolio.Name = name
+	return result.Portfolio, result.Summary(r.class.Name, r.scale).Save(s.Dir)
 }
 
 func (r *reproduction) oneMaxes() error {

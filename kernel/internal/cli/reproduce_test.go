@@ -22,6 +22,7 @@ func TestReproduce(t *testing.T) {
 		{"4 -o " + figure, figure},
 		{"fig5 -class cimp -o " + figure, "DACE                   d =  80: ["},
 		{"C", "[20, 70, 10, 0.70, F]"},
+		{"E", "ccp, published     DACE mixed       DACE             DACE (affine)    CEPS             GLOBAL         PARHYDRA       BRKGA-PAP"},
 	} {
 		args := append([]string{"reproduce"}, strings.Fields(strings.Replace(c.args, "table ", "table", 1))...)
 		dace(t, "", append(args, "-results", results, "-keep", dir)...).want(t, 0, c.out, "")
