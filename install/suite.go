@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 	"dace.local/kernel/buildinfo"
 )
 
-// A check is one command of a test run. SEED in it is the run's seed, RACED and UNRACED
-// the packages of [raced], PACKAGES how many packages are tested at a time: more than there
+// A check is one command of a test run. SEED in it is the run's seed, RACED, RACELESS and
+// UNRACED the packages of [sorted], PACKAGES how many packages are tested at a time: more than there
 // are processors, as some tests wait for browsers and kernels. All run with cgo, like the
 // kernel if there is a C compiler.
 type check struct{ name, command string }
@@ -35,7 +36,7 @@ var checks = []check{
 	{"vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
 	{"race", test + "-timeout=30m -p=PACKAGES -race -skip=" + strings.Join(raceless, "|") + " RACED"},
-	{"raceless", test + "-timeout=30m -p=PACKAGES -run=" + strings.Join(raceless, "|") + " RACED"},
+	{"raceless", test + "-timeout=30m -p=PACKAGES -run=" + strings.Join(raceless, "|") + " RACELESS"},
 	{"unraced", test + "-timeout=30m -p=PACKAGES UNRACED"},
 }
 
@@ -110,7 +111,7 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 	}
 	defer os.RemoveAll(dir)
 	if slices.ContainsFunc(run, func(c check) bool {
-		return strings.HasSuffix(c.command, "RACED") || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
+		return ofPackages.MatchString(c.command) || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
 	}) {
 		command := filepath.Join(dir, "dace")
 		if err := in.Step("Building the command for the tests", func() (string, error) { return "", buildAway(ctx, root, command) }); err != nil {
@@ -175,13 +176,15 @@ func (in *installer) runChecks(ctx context.Context, root string, run []check, lo
 	var failed []string
 	start := time.Now()
 	for _, c := range run {
-		watched, others, err := "", "", error(nil)
-		if strings.HasSuffix(c.command, "RACED") {
-			if watched, others, err = raced(ctx, root); err != nil {
+		var s sorted
+		if ofPackages.MatchString(c.command) {
+			var err error
+			if s, err = sortPackages(ctx, root); err != nil {
 				return err
 			}
 		}
-		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2), "UNRACED", others, "RACED", watched).Replace(c.command))
+		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2),
+			"UNRACED", strings.Join(s.unraced, " "), "RACELESS", strings.Join(s.raceless, " "), "RACED", strings.Join(s.raced, " ")).Replace(c.command))
 		before := load(ctx)
 		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), before, strings.Join(argv, " "))
 		begun, result := time.Now(), "passes"
@@ -232,35 +235,65 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, l
 // concurrent matches what the race detector, which also checks pointers, can find faults in.
 var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\.Parallel\(\)|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
 
-// raced returns the kernel's packages but those whose own files and tests start no
-// goroutine and use no unsafe, as the detector would take minutes to watch one goroutine,
-// and all others of the module.
-func raced(ctx context.Context, root string) (watched, others string, err error) {
+// ofPackages matches the commands that want [sorted].
+var ofPackages = regexp.MustCompile(` (RACED|RACELESS|UNRACED)$`)
+
+// longest are the packages whose tests take more than a minute on two cores, beside others:
+// they begin first, so that none is left alone at the end. The first waits for browsers.
+var longest = []string{
+	"install", "kernel", "kernel/gocell", "kernel/internal/toolchain/native", "kernel/internal/cli", "dacelib/nir",
+	"dacelib/farm/natsfarm", "kernel/internal/jupyter/server", "dacelib/construct",
+}
+
+// sorted are the module's packages: raced those of the kernel but those whose own files
+// and tests start no goroutine and use no unsafe, as the detector would take minutes to
+// watch one goroutine, unraced all others, and raceless those of raced that have tests of
+// the variable of that name. Those of [longest] come first.
+type sorted struct{ raced, raceless, unraced []string }
+
+func sortPackages(ctx context.Context, root string) (s sorted, err error) {
 	out, err := goList(ctx, root, nil, "-f", `{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{range .CgoFiles}} {{.}}{{end}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}`, "./...")
 	if err != nil {
-		return "", "", err
+		return s, err
 	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	kernel := buildinfo.Path("kernel")
-	for line := range strings.Lines(string(out)) {
+	for _, line := range lines {
 		words := strings.Fields(line)
-		watch := false
+		var texts []byte
 		for _, name := range words[2:] {
-			if watch || words[0] != kernel && !strings.HasPrefix(words[0], kernel+"/") {
-				break
-			}
 			text, err := os.ReadFile(filepath.Join(words[1], name))
 			if err != nil {
-				return "", "", err
+				return s, err
 			}
-			watch = concurrent.Match(text)
+			texts = append(texts, text...)
 		}
-		if watch {
-			watched += " " + words[0]
-		} else {
-			others += " " + words[0]
+		if words[0] != kernel && !strings.HasPrefix(words[0], kernel+"/") || !concurrent.Match(texts) {
+			s.unraced = append(s.unraced, words[0])
+			continue
+		}
+		s.raced = append(s.raced, words[0])
+		if slices.ContainsFunc(raceless, func(pattern string) bool { return bytes.Contains(texts, []byte("\nfunc "+testName(pattern)+"(")) }) {
+			s.raceless = append(s.raceless, words[0])
 		}
 	}
-	return watched, others, nil
+	return s, nil
+}
+
+// place is where in [longest] the package is that a line begins with.
+func place(line string) int {
+	path, _, _ := strings.Cut(line, " ")
+	if i := slices.IndexFunc(longest, func(name string) bool { return buildinfo.Path(name) == path }); i >= 0 {
+		return i
+	}
+	return len(longest)
+}
+
+// testName is the name of the test that a pattern of [raceless] matches.
+func testName(pattern string) string {
+	name, _, _ := strings.Cut(strings.Trim(pattern, "^"), "$")
+	return name
 }
 
 // load returns the machine's load averages, as uptime tells them.

@@ -51,20 +51,27 @@ func TestChecksFail(t *testing.T) {
 // The race detector runs with what starts goroutines or uses unsafe, in the code or in
 // its tests.
 func TestRaced(t *testing.T) {
-	got, others, err := raced(t.Context(), "..")
+	s, err := sortPackages(t.Context(), "..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages := strings.Fields(got)
 	all, err := goList(t.Context(), "..", nil, "./...")
-	if both := slices.Sorted(slices.Values(append(strings.Fields(others), packages...))); err != nil || !slices.Equal(both, slices.Sorted(slices.Values(strings.Fields(string(all))))) {
+	if both := slices.Sorted(slices.Values(slices.Concat(s.raced, s.unraced))); err != nil || !slices.Equal(both, slices.Sorted(slices.Values(strings.Fields(string(all))))) {
 		t.Errorf("%v; of the packages are run %s", err, both)
+	}
+	for _, name := range longest {
+		if path := buildinfo.Path(name); !slices.Contains(s.raced, path) && !slices.Contains(s.unraced, path) {
+			t.Errorf("longest names %s, which is no package", name)
+		}
+	}
+	if s.unraced[0] != buildinfo.Path("install") || s.raced[0] != buildinfo.Path("kernel") {
+		t.Errorf("%s and %s come first, not the longest", s.unraced[0], s.raced[0])
 	}
 	for name, want := range map[string]bool{
 		"kernel": true, "kernel/gocell": true, "kernel/gocell/rtype": true, "kernel/internal/jupyter/transport": true, "kernel/internal/jupyter/server": true,
 		"kernel/internal/toolchain/native": true, "kernel/internal/site": false, "kernel/shell": false,
 	} {
-		if slices.Contains(packages, buildinfo.Path(name)) != want {
+		if slices.Contains(s.raced, buildinfo.Path(name)) != want {
 			t.Errorf("%s runs with the race detector: %t, want %t", name, !want, want)
 		}
 	}
@@ -105,7 +112,7 @@ func TestNamedTests(t *testing.T) {
 		}
 	}
 	for _, skip := range raceless {
-		name, _, _ := strings.Cut(strings.Trim(skip, "^"), "$")
+		name := testName(skip)
 		if !strings.Contains(all.String(), "\nfunc "+name+"(") {
 			t.Errorf("raceless names %s, which is no test", name)
 		}
