@@ -48,10 +48,10 @@ var checks = []check{
 var raceless = []string{
 	"^TestLibraryExamples$", "^TestPrograms$/./^(declared|stepped)$", "^TestRandomPrograms$", "^TestEnds$",
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
-	"^TestCompiledCells$", "^TestRandomFunctions$", // 150 plugins
+	"^TestCompiledCells$", "^TestRandomFunctions$", "^TestGridFunctions$", // 150 plugins
 	"^TestLibraryTypes$",                                           // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
-	"^TestLines$", // constructions, and tests of portfolios
+	"^TestLines$", "^TestTestCommand$", "^TestReproduce$", "^TestHelpSearch$", // constructions, tests of portfolios, a search of texts
 	// These look whether there is the detector.
 	"^TestExamples$", "^TestGrid$", "^TestHostile$", "^TestInspectFields$", "^TestOversized$", "^TestPages$", "^TestConstructs$", "^TestCrash$",
 }

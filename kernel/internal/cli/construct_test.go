@@ -132,7 +132,7 @@ func TestConstructInterrupted(t *testing.T) {
 				}
 				// Interrupt as soon as there is a portfolio.
 				if _, err := os.Stat(filepath.Join(dir, "portfolio.json")); err == nil {
-					time.Sleep(time.Duration(attempt*50) * time.Millisecond)
+					time.Sleep(50 * time.Millisecond << attempt) // twice as long each time, so that it ends
 					select {
 					case <-done:
 					default:
