@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs.BoolVar(&set.jupyter, "jupyter", false, "also set up what is missing to open JupyterLab")
 	fs.BoolVar(&set.test, "test", false, "set up what the tests need and run them all, or those checks only that are named after the flags; installs nothing else")
 	fs.BoolVar(&set.all, "all", false, "with -test: also what takes a night (random inputs, long runs, each fuzz target for a minute)")
-	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms, and nothing else")
+	fs.StringVar(&set.release, "release", "", "build the archives of a release into `DIR`, for all platforms or those named after the flags, and nothing else")
 	fs.BoolVar(&set.mutants, "mutants", false, "try whether tests catch small changes of the code, of the packages or files named after the flags or of those where it matters most; installs nothing")
 	fs.BoolVar(&set.branches, "branches", false, "count the branches of errors that tests run, of the packages or files named after the flags or of those where it matters most; installs nothing")
 	fs.IntVar(&set.changes, "changes", 16, "the `number` of changes of each package that -mutants tries")
@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errUsage
 	}
 	switch {
-	case fs.NArg() > 0 && !set.mutants && !set.branches && !set.test:
+	case fs.NArg() > 0 && !set.mutants && !set.branches && !set.test && set.release == "":
 		return misuse("unexpected argument %q; -h lists the flags", fs.Arg(0))
 	case setup.Misuse(&set.Installer, set.user) != "":
 		return misuse("%s", setup.Misuse(&set.Installer, set.user))
@@ -146,7 +146,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case set.branches:
 		return in.countBranches(ctx, root, fs.Args())
 	case set.release != "":
-		return in.makeRelease(ctx, root)
+		return in.makeRelease(ctx, root, fs.Args())
 	}
 	in.Build = func(ctx context.Context, to string) error { return buildKernel(ctx, root, to) }
 	return in.install(ctx, root)

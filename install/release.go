@@ -91,9 +91,19 @@ work without Jupyter. %s
 LICENSE is this program's licence, LICENSES.txt those of what is linked in.
 `
 
-// makeRelease builds the archives of a release and their checksums into a folder. The
-// same revision, version of Go and C compiler give the same bytes.
-func (in *installer) makeRelease(ctx context.Context, root string) error {
+// makeRelease builds the archives of a release and their checksums into a folder, for the
+// targets of the names or, without names, for all. The same revision, version of Go and C
+// compiler give the same bytes.
+func (in *installer) makeRelease(ctx context.Context, root string, names []string) error {
+	var known []string
+	for _, t := range targets {
+		known = append(known, t.name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no release for %s, there are those for %s", name, strings.Join(known, ", "))
+		}
+	}
 	dir, err := filepath.Abs(in.release)
 	if err != nil {
 		return err
@@ -117,6 +127,9 @@ func (in *installer) makeRelease(ctx context.Context, root string) error {
 	}
 	var sums strings.Builder
 	for _, t := range targets {
+		if len(names) > 0 && !slices.Contains(names, t.name) {
+			continue
+		}
 		if t.os == "linux" && t.cgo && (runtime.GOOS != t.os || runtime.GOARCH != t.arch) {
 			in.say("%s is not built: it needs a C compiler for that system", t.name)
 			continue
