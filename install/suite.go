@@ -30,11 +30,16 @@ type check struct{ name, command string }
 // without go vet, which is a check of its own.
 const test = "go test -vet=off -count=1 -shuffle=SEED "
 
+// beside is the check that runs beside those after it: its tests wait for browsers, pages
+// and installations, one after the other. What it prints comes when they have ended.
+const beside = "installed"
+
 // checks are the commands of -test: each test runs once, with the race detector or without
 // it. The last one's report ends the output.
 var checks = []check{
 	{"vet", "go vet ./..."},
 	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
+	{beside, test + "-timeout=30m ./install"},
 	{"race", test + "-timeout=30m -p=PACKAGES -race -skip=" + strings.Join(raceless, "|") + " RACED"},
 	{"raceless", test + "-timeout=30m -p=PACKAGES -run=" + strings.Join(raceless, "|") + " RACELESS"},
 	{"unraced", test + "-timeout=30m -p=PACKAGES UNRACED"},
@@ -175,28 +180,40 @@ func (in *installer) runChecks(ctx context.Context, root string, run []check, lo
 	fmt.Fprintln(rows, "check\tresult\tseconds\tprocessor seconds\tload before\tload after")
 	var failed []string
 	start := time.Now()
+	ended := func(o outcome) {
+		if o.err != nil {
+			failed = append(failed, o.name)
+			in.say("%s fails (%v) with seed %d, load %s before and %s after; what it printed: %s", o.name, o.err, seed, o.before, o.after, o.log)
+		}
+		fmt.Fprintf(rows, "%s\t%s\t%.0f\t%.0f\t%s\t%s\n", o.name, map[bool]string{true: "passes", false: "FAILS"}[o.err == nil], o.took.Seconds(), o.cpu.Seconds(), o.before, o.after)
+	}
+	var later bytes.Buffer
+	waiting := make(chan outcome, 1)
+	background := false
 	for _, c := range run {
-		var s sorted
-		if ofPackages.MatchString(c.command) {
-			var err error
-			if s, err = sortPackages(ctx, root); err != nil {
-				return err
-			}
-		}
-		argv := strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2),
-			"UNRACED", strings.Join(s.unraced, " "), "RACELESS", strings.Join(s.raceless, " "), "RACED", strings.Join(s.raced, " ")).Replace(c.command))
-		before := load(ctx)
-		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), before, strings.Join(argv, " "))
-		begun, result := time.Now(), "passes"
-		cpu, err := in.runCheck(ctx, root, argv, filepath.Join(logs, c.name+".log"))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		argv, err := arguments(ctx, root, c, seed)
 		if err != nil {
-			failed, result = append(failed, c.name), "FAILS"
-			in.say("%s fails (%v) with seed %d, load %s before and %s after; what it printed: %s", c.name, err, seed, before, load(ctx), filepath.Join(logs, c.name+".log"))
+			return err
 		}
-		fmt.Fprintf(rows, "%s\t%s\t%.0f\t%.0f\t%s\t%s\n", c.name, result, time.Since(begun).Seconds(), cpu.Seconds(), before, load(ctx))
+		log := filepath.Join(logs, c.name+".log")
+		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), load(ctx), strings.Join(argv, " "))
+		if c.name == beside && len(run) > 1 {
+			background = true
+			go func() { waiting <- in.runCheck(ctx, root, c.name, argv, log, &later, &later) }()
+			continue
+		}
+		ended(in.runCheck(ctx, root, c.name, argv, log, in.out, in.err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if background {
+		o := <-waiting
+		in.say("\n== %s has ended:\n%s", beside, &later)
+		ended(o)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	rows.Flush()
 	in.say("\n%s", &report)
@@ -210,26 +227,51 @@ func (in *installer) runChecks(ctx context.Context, root string, run []check, lo
 	return nil
 }
 
-// runCheck runs a command, which also prints to the file log, and returns the
-// processor time that it took with its processes.
-func (in *installer) runCheck(ctx context.Context, root string, argv []string, log string) (time.Duration, error) {
-	f, err := os.Create(log)
-	if err != nil {
-		return 0, err
+// arguments are the words of a check's command.
+func arguments(ctx context.Context, root string, c check, seed uint64) (argv []string, err error) {
+	var s sorted
+	if ofPackages.MatchString(c.command) {
+		if s, err = sortPackages(ctx, root); err != nil {
+			return nil, err
+		}
+	}
+	return strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2),
+		"UNRACED", strings.Join(s.unraced, " "), "RACELESS", strings.Join(s.raceless, " "), "RACED", strings.Join(s.raced, " ")).Replace(c.command)), nil
+}
+
+// An outcome is what came of a check.
+type outcome struct {
+	name, log     string
+	err           error
+	took, cpu     time.Duration // cpu with its processes
+	before, after string        // the machine's load
+}
+
+// runCheck runs a command, which also prints to the file log.
+func (in *installer) runCheck(ctx context.Context, root, name string, argv []string, log string, stdout, stderr io.Writer) (o outcome) {
+	o = outcome{name: name, log: log, before: load(ctx)}
+	var f *os.File
+	if f, o.err = os.Create(log); o.err != nil {
+		return o
 	}
 	defer f.Close()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = root, io.MultiWriter(in.out, f), io.MultiWriter(in.err, f)
+	cmd.Dir, cmd.Stdout = root, io.MultiWriter(stdout, f)
+	if cmd.Stderr = cmd.Stdout; stderr != stdout {
+		cmd.Stderr = io.MultiWriter(stderr, f)
+	}
 	cmd.Env = append(os.Environ(), "DACE_REQUIRE_CLIENTS=1", "CGO_ENABLED=1", testCommand+"="+in.command,
 		// Without version stamping, the tests do not fail if git refuses to
 		// read a clone that belongs to another user.
 		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
 	gentle(cmd)
-	err = cmd.Run()
-	if cmd.ProcessState == nil {
-		return 0, err
+	begun := time.Now()
+	o.err = cmd.Run()
+	o.took, o.after = time.Since(begun), load(ctx)
+	if cmd.ProcessState != nil {
+		o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
+	return o
 }
 
 // concurrent matches what the race detector, which also checks pointers, can find faults in.
@@ -239,15 +281,15 @@ var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\.Parallel
 var ofPackages = regexp.MustCompile(` (RACED|RACELESS|UNRACED)$`)
 
 // longest are the packages whose tests take more than a minute on two cores, beside others:
-// they begin first, so that none is left alone at the end. The first waits for browsers.
+// they begin first, so that none is left alone at the end.
 var longest = []string{
-	"install", "kernel", "kernel/gocell", "kernel/internal/toolchain/native", "kernel/internal/cli", "dacelib/nir",
+	"kernel", "kernel/gocell", "kernel/internal/toolchain/native", "kernel/internal/cli", "dacelib/nir",
 	"dacelib/farm/natsfarm", "kernel/internal/jupyter/server", "dacelib/construct",
 }
 
 // sorted are the module's packages: raced those of the kernel but those whose own files
 // and tests start no goroutine and use no unsafe, as the detector would take minutes to
-// watch one goroutine, unraced all others, and raceless those of raced that have tests of
+// watch one goroutine, unraced all others but the one that [beside] tests, and raceless those of raced that have tests of
 // the variable of that name. Those of [longest] come first.
 type sorted struct{ raced, raceless, unraced []string }
 
@@ -261,6 +303,9 @@ func sortPackages(ctx context.Context, root string) (s sorted, err error) {
 	kernel := buildinfo.Path("kernel")
 	for _, line := range lines {
 		words := strings.Fields(line)
+		if words[0] == buildinfo.Path("install") {
+			continue
+		}
 		var texts []byte
 		for _, name := range words[2:] {
 			text, err := os.ReadFile(filepath.Join(words[1], name))

@@ -42,6 +42,12 @@ func TestChecksFail(t *testing.T) {
 	if err != nil || !strings.Contains(out.String(), string(report)) {
 		t.Errorf("the report is not what is printed (%v):\n%s", err, report)
 	}
+	// The check beside the others is told when they have ended, also if it fails.
+	out.Reset()
+	err = in.runChecks(t.Context(), dir, []check{{beside, fails + " SEED"}, {"two", "echo well"}}, logs)
+	if text := out.String(); err == nil || err.Error() != "failed: "+beside || strings.Index(text, "\nits words 7\n") < strings.Index(text, "\nwell\n") || !strings.Contains(text, beside+" fails (exit status 3)") {
+		t.Errorf("%v\n%s", err, text)
+	}
 	out.Reset()
 	if err := in.runChecks(t.Context(), dir, []check{{"two", "echo well"}}, logs); err != nil || !strings.HasSuffix(out.String(), "All tests pass.\n") {
 		t.Errorf("%v\n%s", err, &out)
@@ -56,7 +62,7 @@ func TestRaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := goList(t.Context(), "..", nil, "./...")
-	if both := slices.Sorted(slices.Values(slices.Concat(s.raced, s.unraced))); err != nil || !slices.Equal(both, slices.Sorted(slices.Values(strings.Fields(string(all))))) {
+	if both := slices.Sorted(slices.Values(slices.Concat(s.raced, s.unraced, []string{buildinfo.Path("install")}))); err != nil || !slices.Equal(both, slices.Sorted(slices.Values(strings.Fields(string(all))))) {
 		t.Errorf("%v; of the packages are run %s", err, both)
 	}
 	for _, name := range longest {
@@ -64,7 +70,7 @@ func TestRaced(t *testing.T) {
 			t.Errorf("longest names %s, which is no package", name)
 		}
 	}
-	if s.unraced[0] != buildinfo.Path("install") || s.raced[0] != buildinfo.Path("kernel") {
+	if s.unraced[0] != buildinfo.Path("dacelib/nir") || s.raced[0] != buildinfo.Path("kernel") {
 		t.Errorf("%s and %s come first, not the longest", s.unraced[0], s.raced[0])
 	}
 	for name, want := range map[string]bool{
