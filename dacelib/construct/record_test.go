@@ -469,21 +469,21 @@ func TestBudget(t *testing.T) {
 		s.Trials, s.PGPE.MaxIterations, s.Configurations = 0, 0, 0
 		s.Evaluations, s.Members, s.Minings = 20, 2, 2
 		s.PGPE.Pairs = 1
-		s.Budget.Runs = 3000
+		s.Budget.Runs = 1000
 		r, err := construct.Build(ctx, method, ccp.Class(), training(t, 2), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Cost.Runs > 3300 || r.Cost.Runs < 1500 {
-			t.Errorf("%s: %d runs of a budget of 3000", method, r.Cost.Runs)
+		if r.Cost.Runs > 1100 || r.Cost.Runs < 500 {
+			t.Errorf("%s: %d runs of a budget of 1000", method, r.Cost.Runs)
 		}
-		s.Budget = construct.Budget{Evaluations: 30_000}
+		s.Budget = construct.Budget{Evaluations: 10_000}
 		s.Trials = 20
 		if r, err = construct.Build(ctx, method, ccp.Class(), training(t, 2), s); err != nil {
 			t.Fatal(err)
 		}
-		if r.Cost.Evaluations > 33_000 || r.Cost.Evaluations < 13_000 {
-			t.Errorf("%s: %d true evaluations of a budget of 30,000", method, r.Cost.Evaluations)
+		if r.Cost.Evaluations > 11_000 || r.Cost.Evaluations < 4_300 {
+			t.Errorf("%s: %d true evaluations of a budget of 10,000", method, r.Cost.Evaluations)
 		}
 	}
 }
