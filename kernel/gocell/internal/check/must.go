@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,6 +88,87 @@ If the error is not nil, must ends the cell with it:
 	must(os.Remove("data.txt"))
 
 It is predeclared in cells; in a Go program it has to be written.`
+
+// usesMust reports whether names has one of the functions.
+func usesMust(names map[string]bool) bool {
+	return slices.ContainsFunc(mustFuncs[:], func(f *types.Func) bool { return names[f.Name()] })
+}
+
+// guessMusts renames the callees of calls of must whose values are assigned, or that are
+// statements, so that sizeMusts seldom finds one to rename and has all of the cell
+// checked again. It leaves all of them where the cell declares a must of its own.
+func (k *checking) guessMusts() {
+	if !k.used["must"] || k.p.Names["must"] != nil {
+		return
+	}
+	others := 0 // identifiers must that are not called
+	results := map[*ast.Ident]int{}
+	called := func(x ast.Expr) (*ast.CallExpr, *ast.Ident) {
+		if call, ok := ast.Unparen(x).(*ast.CallExpr); ok {
+			if id := calledIdent(call.Fun); id != nil && id.Name == "must" {
+				return call, id
+			}
+		}
+		return nil, nil
+	}
+	visit := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if n.Name == "must" {
+				others++
+			}
+		case *ast.CallExpr:
+			if _, id := called(n); id != nil {
+				others--
+			}
+		case *ast.AssignStmt:
+			if _, id := called(n.Rhs[0]); id != nil && len(n.Rhs) == 1 {
+				results[id] = len(n.Lhs)
+			}
+		case *ast.ExprStmt:
+			if call, id := called(n.X); id != nil {
+				results[id] = k.resultsOf(call.Args)
+			}
+		}
+		return true
+	}
+	for _, d := range k.all {
+		ast.Inspect(d.Decl, visit)
+	}
+	ast.Inspect(k.body, visit)
+	for id, n := range results {
+		if others == 0 && n <= maxMust {
+			id.Name = MustName(n)
+		}
+	}
+}
+
+// resultsOf returns how many results beside the error the call has that must is given,
+// if it is of a package's function, else 0.
+func (k *checking) resultsOf(args []ast.Expr) int {
+	if len(args) != 1 || k.imports == nil {
+		return 0
+	}
+	call, _ := args[0].(*ast.CallExpr)
+	if call == nil {
+		return 0
+	}
+	sel, _ := call.Fun.(*ast.SelectorExpr)
+	if sel == nil {
+		return 0
+	}
+	for _, s := range k.imports.Specs {
+		s := s.(*ast.ImportSpec)
+		if x, ok := sel.X.(*ast.Ident); ok && s.Name != nil && s.Name.Name == x.Name {
+			if pkg, err := k.p.Importer.Import(ImportPath(s)); err == nil {
+				if f, ok := pkg.Scope().Lookup(sel.Sel.Name).(*types.Func); ok {
+					return max(0, f.Signature().Results().Len()-1)
+				}
+			}
+		}
+	}
+	return 0
+}
 
 // sizeMusts renames the callees of calls of must to those for the number of
 // results that the argument has; list holds the checker's errors. It reports

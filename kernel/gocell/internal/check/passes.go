@@ -93,7 +93,10 @@ func (k *checking) pass(decls []ast.Decl) {
 	hideForeign(file)
 	before := len(k.errs)
 	_ = types.NewChecker(k.conf, k.fset, k.p.Package, k.info).Files([]*ast.File{file})
-	again, errs := sizeMusts(k.info, file, k.errs[before:])
+	again, errs := false, k.errs[before:]
+	if usesMust(k.used) {
+		again, errs = sizeMusts(k.info, file, errs)
+	}
 	if k.keys && nameFields(k.info, file, errs) {
 		again = true
 	}

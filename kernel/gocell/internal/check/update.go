@@ -63,6 +63,7 @@ func (u *update) attempt() (*Checked, error) {
 		}
 	}
 	k := newChecking(p, u.fset, all, u.src.Body)
+	k.guessMusts()
 	c.Info, k.keys, k.moved, k.hidden = k.info, true, c.Moved, c.Redeclared
 	for _, v := range u.src.Recalled {
 		k.objects[v.Name()] = v
