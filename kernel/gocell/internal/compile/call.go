@@ -118,13 +118,15 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 			f.refuse(id, "the generic function %s.%s of a library cannot be compiled: its text is not known", o.Pkg().Path(), o.Name())
 		}
 	default:
-		if _, ok := f.c.host.Symbol(check.PathOf(o.Pkg()), o.Name()); !ok {
+		v, ok := f.c.host.Symbol(check.PathOf(o.Pkg()), o.Name())
+		if !ok {
 			if k.entry = f.c.libraryInstance(o, "", nil); k.entry != nil {
 				break
 			}
+			v = f.libraryFunc(o, id)
 		}
-		k.libFn = f.libraryFunc(o, id)
-		k.lib, k.rsig = code.Fixed(code.FuncPointer(k.libFn)), code.SignatureOf(f.c.functionType(nil, sig))
+		k.libFn = v
+		k.lib, k.rsig = code.Fixed(code.FuncPointer(v)), code.SignatureOf(v.Type())
 		return k
 	}
 	k.rsig = code.SignatureOf(f.c.functionType(nil, sig))
