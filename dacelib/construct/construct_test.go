@@ -67,6 +67,9 @@ func same(a, b construct.Result) bool {
 }
 
 func TestMethods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := context.Background()
 	ps := training(t, 3)
 	for name, build := range methods {

@@ -164,6 +164,9 @@ func TestNoReferences(t *testing.T) {
 // of a few references, which tell their ranges to the last bit; one does for scorers that
 // are nearly equal. References of earlier calls stay while they are of use.
 func TestFewReferences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	m := randomModel(t, 20, 2, Settings{NormaliseSample: byteSample})
 	call := func(n int, spread float64, seed uint64) []*Scorer {
 		r := run.Rand(seed, "test: few references")

@@ -110,6 +110,9 @@ func TestConstructDefault(t *testing.T) {
 // resume. The same command with -resume gives the same result as a
 // construction that was not interrupted.
 func TestConstructInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	run := func(dir string, more ...string) (int, string) {
 		code, _, errs := runDace(tinyFlags(dir, append(more, "-method", "ceps", "-runs", "3000")...)...)
 		return code, errs

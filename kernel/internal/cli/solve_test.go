@@ -172,6 +172,9 @@ func TestConstructCommand(t *testing.T) {
 // A portfolio is tested on a program's instances, beside baselines; what was tested is
 // not run again.
 func TestTestCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	command, folder := weighed(t)
 	dir := t.TempDir()
 	file, records := filepath.Join(dir, "mine.json"), filepath.Join(dir, "records.jsonl")

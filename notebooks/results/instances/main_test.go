@@ -10,6 +10,9 @@ import (
 
 // The second call measures nothing again, and the table has a row for each set.
 func TestCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	run := func(more ...string) string {
 		t.Helper()
