@@ -1,3 +1,5 @@
+//go:build unix
+
 package caop
 
 import (
@@ -5,11 +7,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
+
+// used returns the milliseconds of processor time of this process and the compilers
+// that have ended.
+func used(b *testing.B) float64 {
+	var ns int64
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			b.Fatal(err)
+		}
+		ns += u.Utime.Nano() + u.Stime.Nano()
+	}
+	return float64(ns) / 1e6
+}
 
 // BenchmarkEvaluate measures an evaluation that compiles, d = 80, on all cores,
 // and one whose size is remembered.
@@ -31,6 +48,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			if err := p.Evaluate(context.Background(), dst, x); err != nil {
 				b.Fatal(err)
 			}
+			began := used(b)
 			for b.Loop() {
 				if !known {
 					problem.Randomize(rng, x)
@@ -40,6 +58,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				}
 			}
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "evals/s")
+			b.ReportMetric((used(b)-began)/n/float64(b.N), "cpu-ms/eval")
 		})
 	}
 }
@@ -57,6 +76,7 @@ func BenchmarkPlainGCC(b *testing.B) {
 		b.Fatal(err)
 	}
 	rng := run.Rand(2, "benchmark")
+	began := used(b)
 	for b.Loop() {
 		args, err := p.Arguments(problem.Random(rng, 1, p.Dim()).Bools(0))
 		if err != nil {
@@ -70,4 +90,46 @@ func BenchmarkPlainGCC(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evals/s")
+	b.ReportMetric((used(b)-began)/float64(b.N), "cpu-ms/eval")
+}
+
+// BenchmarkFile measures in turns, for the same lists of arguments, the compilation of a
+// source and that of the text that the preprocessor has made of it once.
+func BenchmarkFile(b *testing.B) {
+	ctx := context.Background()
+	c := gcc(b, CompilerSettings{})
+	rng := run.Rand(2, "benchmark")
+	var source, text float64
+	for i := 0; b.Loop(); i++ {
+		p, err := Generate(1, Settings{Compiler: c, Programs: Programs()[i%len(Programs()):][:1]})
+		if err != nil {
+			b.Fatal(err)
+		}
+		args, err := p.Arguments(problem.Random(rng, 1, p.Dim()).Bools(0))
+		if err != nil {
+			b.Fatal(err)
+		}
+		dir, remove, err := c.folder(p.data.Program)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var t texts
+		name := p.data.Program.Files[0].Name
+		if _, err := c.file(ctx, &t, dir, "x", name, args, nil); err != nil { // preprocesses and compares
+			b.Fatal(err)
+		}
+		began := used(b)
+		_, _, err = c.compile(ctx, dir, name, "x.o", args)
+		between := used(b)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := c.file(ctx, &t, dir, "x", name, args, nil); err != nil {
+			b.Fatal(err)
+		}
+		source, text = source+between-began, text+used(b)-between
+		remove()
+	}
+	b.ReportMetric(source/float64(b.N), "source-cpu-ms")
+	b.ReportMetric(text/float64(b.N), "text-cpu-ms")
 }

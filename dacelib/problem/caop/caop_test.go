@@ -77,43 +77,132 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestPlainGCC compares values with those of gcc called directly.
-func TestPlainGCC(t *testing.T) {
-	c := gcc(t, CompilerSettings{})
-	p := generateT(t, 2, Settings{Compiler: c, Programs: Programs()[:1]})
-	x := problem.Random(run.Rand(2, "plain gcc"), 3, p.Dim())
-	values := evaluateT(t, p, x)
+// macros is a program of which the preprocessor makes different texts.
+func macros() Program {
+	return Program{Name: "macros", Files: []File{{"macros.c", `#include <math.h>
+#ifdef __NO_MATH_ERRNO__
+double root(double x) { return sqrt(x) + 1; }
+#endif
+#ifndef __NO_INLINE__
+int twice(int x) { return 2 * x; }
+#endif
+#if __FINITE_MATH_ONLY__ || defined __FAST_MATH__ || __GCC_IEC_559_COMPLEX == 2
+int is(double x) { return isnan(x); }
+#endif
+double at(int line) { return exp(line - __LINE__); }
+`}}}
+}
+
+// plainGCC returns the negated size of a program of one file by gcc called directly.
+func plainGCC(t *testing.T, p *Instance, x []bool) float64 {
+	t.Helper()
 	dir := t.TempDir()
-	f := p.Data().Program.Files[0]
+	f := p.data.Program.Files[0]
 	if err := os.WriteFile(filepath.Join(dir, f.Name), []byte(f.Text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	size := func(args []string) float64 {
-		cmd := exec.Command("gcc", slices.Concat([]string{"-Os"}, args, []string{"-c", f.Name, "-o", "x.o"})...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		info, err := os.Stat(filepath.Join(dir, "x.o"))
-		if err != nil {
+	var args []string
+	var err error
+	if x != nil {
+		if args, err = p.Arguments(x); err != nil {
 			t.Fatal(err)
 		}
-		return float64(info.Size())
 	}
-	for i, v := range values {
-		args, err := p.Arguments(x.Bools(i))
-		if err != nil {
-			t.Fatal(err)
+	cmd := exec.Command("gcc", slices.Concat([]string{"-Os"}, args, []string{"-c", f.Name, "-o", "x.o"})...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	info, err := os.Stat(filepath.Join(dir, "x.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return -float64(info.Size())
+}
+
+// TestPlainGCC compares values of all programs with those of gcc called directly.
+func TestPlainGCC(t *testing.T) {
+	c := gcc(t, CompilerSettings{})
+	programs := append([]Program{macros()}, Programs()...)
+	if testing.Short() {
+		programs = programs[:2]
+	}
+	for i, program := range programs {
+		solutions := 1
+		if i == 0 {
+			solutions = 12
 		}
-		if want := size(args); v != -want {
-			t.Errorf("solution %d: %v, but gcc makes %v bytes", i, v, want)
+		p := generateT(t, uint64(i), Settings{Compiler: c, Programs: []Program{program}, Dim: 187 - len(c.Dropped())})
+		x := problem.Random(run.Rand(uint64(i), "plain gcc"), solutions, p.Dim())
+		values := evaluateT(t, p, x)
+		for k, v := range values {
+			if want := plainGCC(t, p, x.Bools(k)); v != want {
+				t.Errorf("%s, solution %d: %v, but gcc makes %v", program.Name, k, v, want)
+			}
+		}
+		base, err := p.BaseSize(context.Background())
+		if err != nil || -float64(base) != plainGCC(t, p, nil) {
+			t.Errorf("%s: base %d, %v", program.Name, base, err)
 		}
 	}
-	base, err := p.BaseSize(context.Background())
-	if err != nil || float64(base) != size(nil) {
-		t.Errorf("base %d, %v", base, err)
+}
+
+// TestMacros checks for each flag, and for lists of all, that the macros that GCC
+// defines depend on no other arguments than definesMacros matches.
+func TestMacros(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
 	}
-	t.Logf("base %d, values %v, %s", base, values, c.ID())
+	c := gcc(t, CompilerSettings{})
+	dropped := map[int]bool{}
+	for _, f := range c.Dropped() {
+		dropped[f.ID] = true
+	}
+	defined := map[string]string{}
+	macros := func(args []string) string {
+		k := strings.Join(args, " ")
+		if defined[k] == "" {
+			cmd := exec.Command("gcc", slices.Concat([]string{"-Os", "-w"}, args, []string{"-dM", "-E", "-x", "c", "-"})...)
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defined[k] = string(out)
+		}
+		return defined[k]
+	}
+	var lists [][]string
+	for _, f := range c.Flags() {
+		lists = append(lists, arguments(map[int]bool{f.ID: true}, dropped, false))
+	}
+	rng := run.Rand(1, "macros")
+	for range 30 {
+		on := map[int]bool{}
+		for id := range len(table()) {
+			on[id+1] = rng.IntN(2) == 0
+		}
+		lists = append(lists, arguments(on, dropped, false))
+	}
+	for _, args := range lists {
+		matter := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !definesMacros.MatchString(a) })
+		if macros(args) != macros(matter) {
+			t.Errorf("the macros depend on more than %v of %v", matter, args)
+		}
+	}
+}
+
+// TestOtherText checks that values are those of the source where a compiler makes
+// another object of what it has preprocessed, or refuses it.
+func TestOtherText(t *testing.T) {
+	x := problem.Random(run.Rand(5, "other"), 4, 20)
+	s := Settings{Dim: 20, Programs: []Program{tiny()}, Compiler: gcc(t, CompilerSettings{})}
+	want := evaluateT(t, generateT(t, 5, s), x)
+	for _, do := range []string{`set -- "$@" -g`, "exit 1"} {
+		s.Compiler = gcc(t, CompilerSettings{Path: fake(t, `case "$*" in *" -c "*".i -o"*) `+do+`;; esac`)})
+		if got := evaluateT(t, generateT(t, 5, s), x); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", do, got, want)
+		}
+	}
 }
 
 // TestArguments checks the paper's meaning of bits, the inverted one, values

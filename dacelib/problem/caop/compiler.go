@@ -336,14 +336,24 @@ func (c *Compiler) sweep() {
 const failedSize = -1
 
 // compile compiles one file of a scratch folder and returns the size of the
-// object file. If the file does not compile, it returns failedSize with GCC's
+// object file, which it removes. Otherwise it is as gcc.
+func (c *Compiler) compile(ctx context.Context, dir, source, object string, args []string) (size int64, message string, err error) {
+	size, message, err = c.gcc(ctx, dir, "-c", source, object, args)
+	if err == nil && size != failedSize {
+		err = os.Remove(filepath.Join(dir, object))
+	}
+	return size, message, err
+}
+
+// gcc compiles (-c) or preprocesses (-E) one file of a scratch folder and returns
+// the size of the output. If GCC refuses the file, it returns failedSize with GCC's
 // message; if a failure has another cause, an error. It returns errTimeOut
 // after the time-out.
-func (c *Compiler) compile(ctx context.Context, dir, source, object string, args []string) (size int64, message string, err error) {
+func (c *Compiler) gcc(ctx context.Context, dir, mode, source, output string, args []string) (size int64, message string, err error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	all := append([]string{"-Os"}, args...)
-	all = append(all, "-w", "-I.", "-c", source, "-o", object)
+	all = append(all, "-w", "-I.", mode, source, "-o", output)
 	cmd := exec.CommandContext(limited, c.path, all...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANGUAGE=C", "TMPDIR="+dir)
@@ -358,11 +368,11 @@ func (c *Compiler) compile(ctx context.Context, dir, source, object string, args
 	case limited.Err() != nil:
 		return failedSize, "", errTimeOut
 	case err == nil:
-		info, err := os.Stat(filepath.Join(dir, object))
+		info, err := os.Stat(filepath.Join(dir, output))
 		if err != nil {
 			return 0, "", fmt.Errorf("caop: %w", err)
 		}
-		return info.Size(), out.String(), os.Remove(filepath.Join(dir, object))
+		return info.Size(), out.String(), nil
 	}
 	message = out.String()
 	var exit *exec.ExitError
@@ -433,7 +443,7 @@ func (c *Compiler) sizes(ctx context.Context, p Program, hash string, lists [][]
 				if err != nil {
 					return 0, false, err
 				}
-				return c.program(ctx, d, fmt.Sprint(i), p, args)
+				return c.program(ctx, &book.texts, d, fmt.Sprint(i), p, args)
 			})
 			if err != nil {
 				cancel(err)
@@ -466,16 +476,17 @@ func (c *Compiler) acquire(ctx context.Context) bool {
 
 // program compiles all sources of a program; keep is false for a result that
 // may differ another time, which must not be stored.
-func (c *Compiler) program(ctx context.Context, dir, prefix string, p Program, args []string) (size int64, keep bool, err error) {
+func (c *Compiler) program(ctx context.Context, t *texts, dir, prefix string, p Program, args []string) (size int64, keep bool, err error) {
 	c.stats.compiled.Add(1)
+	var include []string
 	for _, d := range p.Include {
-		args = append(args[:len(args):len(args)], "-I", d)
+		include = append(include, "-I", d)
 	}
 	for _, f := range p.Files {
 		if !strings.HasSuffix(f.Name, ".c") {
 			continue
 		}
-		s, _, err := c.compile(ctx, dir, f.Name, prefix+".o", args)
+		s, err := c.file(ctx, t, dir, prefix, f.Name, args, include)
 		switch {
 		case errors.Is(err, errTimeOut):
 			c.stats.timedOut.Add(1)

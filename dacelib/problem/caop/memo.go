@@ -61,6 +61,7 @@ type book struct {
 	mu    sync.Mutex // guards sizes and busy
 	sizes map[key]int64
 	busy  map[key]chan struct{} // closed when the size is known, or its computation was given up
+	texts texts
 }
 
 func (b *book) open(path string) error {

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "a71bb4a6c291ab50c185d2d9d596468b75241299182a202ec2e47ba2de4c10f1"
+const Sum = "aa18628865dede2ad01704fae06076524f415921ca0c673bd584d99d1f65fdbe"
