@@ -159,3 +159,29 @@ func notebookTexts(b *testing.B) (texts []string) {
 	}
 	return texts
 }
+
+// A cell of statements leaves nothing of itself behind, however often it runs: a session
+// lasts for days.
+func TestStatementsForgotten(t *testing.T) {
+	const runs, most = 100, 15_000 // bytes; its syntax alone has 50,000
+	text := strings.Repeat("x = x*3 + 1\nif x > 1e6 { x = x % 1000 }\nl = append(l[:0], x, x+1, x+2)\nfmt.Sprint(l, x)\n", 25)
+	s := newSession(t)
+	execute(t, s, 1, "x := 1\nl := []int{x}")
+	live := func() int {
+		runtime.GC()
+		runtime.GC() // what the first has found unused by weak pointers and pools
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	var before int
+	for i := range 20 + runs {
+		if i == 20 {
+			before = live()
+		}
+		execute(t, s, 2+i, text)
+	}
+	if each := (live() - before) / runs; each > most {
+		t.Errorf("a run keeps %d bytes, want at most %d", each, most)
+	}
+}

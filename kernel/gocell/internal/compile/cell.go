@@ -68,6 +68,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 	body := &ast.BlockStmt{List: x.Body}
 	c.noteLocals(file, x.Info)
 	f := c.newFunction(x.Info, nil, body)
+	delete(c.uses, body) // statements are compiled once
 	f.name = "main.main"
 	var lines []code.Line
 	for i, s := range x.Body {
