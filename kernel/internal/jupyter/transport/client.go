@@ -157,6 +157,9 @@ func (c *Client) Receive(ctx context.Context, ch wire.Channel) (wire.Message, er
 	if ch == wire.HB {
 		return wire.Message{}, errors.New("transport: nothing is received on hb, use Ping")
 	}
+	if ctx.Err() != nil { // also if a message is there: select would take either
+		return wire.Message{}, ctx.Err()
+	}
 	select {
 	case m, ok := <-c.received[ch]:
 		if !ok {
@@ -198,6 +201,9 @@ func (c *Client) Call(ctx context.Context, ch wire.Channel, msgType string, cont
 	// Receive from both channels at once: a kernel waits for clients that
 	// do not read.
 	for idle := false; !idle || reply.Header.MsgID == ""; {
+		if ctx.Err() != nil {
+			return reply, outputs, fmt.Errorf("waiting for the answer to %s: %w", msgType, ctx.Err())
+		}
 		var m wire.Message
 		ok, output := true, false
 		select {
@@ -205,7 +211,7 @@ func (c *Client) Call(ctx context.Context, ch wire.Channel, msgType string, cont
 		case m, ok = <-c.received[wire.IOPub]:
 			output = true
 		case <-ctx.Done():
-			return reply, outputs, fmt.Errorf("waiting for the answer to %s: %w", msgType, ctx.Err())
+			continue
 		}
 		switch {
 		case !ok:
@@ -265,6 +271,9 @@ func (c *Client) Ready(ctx context.Context) (wire.Message, error) {
 func (c *Client) Ping(ctx context.Context) (time.Duration, error) {
 	if c.isClosed() {
 		return 0, ErrClosed
+	}
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
 	}
 	payload := rand.Text()
 	start := time.Now()

@@ -275,6 +275,9 @@ func (s *Sockets) Receive(ctx context.Context, ch wire.Channel) (wire.Message, e
 	if !ok {
 		return wire.Message{}, fmt.Errorf("transport: nothing is received on %s", ch)
 	}
+	if ctx.Err() != nil { // also if a message is there: select would take either
+		return wire.Message{}, ctx.Err()
+	}
 	select {
 	case m := <-received:
 		return m, nil

@@ -451,6 +451,12 @@ func TestErrors(t *testing.T) {
 	want("an answer that does not come", err, "waiting for the answer to x_request", lost)
 	_, err = c.Ready(over)
 	want("a context that has ended", err, "no reply to kernel_info_request", lost)
+	filled := &Client{received: map[wire.Channel]chan wire.Message{wire.Shell: make(chan wire.Message, 20)}}
+	for range 20 {
+		filled.received[wire.Shell] <- wire.Message{}
+		_, err = filled.Receive(over, wire.Shell)
+		want("a context that has ended, and a message", err, "", lost)
+	}
 	want("the kernel's list", k.Send(wire.Shell, list), "stream is not a JSON object", nil)
 	want("the kernel's list on iopub", k.Publish(list), "stream is not a JSON object", nil)
 	want("the kernel's message on iopub", k.Send(wire.IOPub, list), "nothing is sent on iopub", nil)
