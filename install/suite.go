@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -21,28 +22,28 @@ import (
 )
 
 // A check is one command of a test run. SEED in it is the run's seed, RACED, RACELESS and
-// UNRACED the packages of [sorted], PACKAGES how many packages are tested at a time: more than there
-// are processors, as some tests wait for browsers and kernels. All run with cgo, like the
-// kernel if there is a C compiler.
+// UNRACED the packages of [sorted]. All run with cgo, like the kernel if there is a C
+// compiler.
 type check struct{ name, command string }
 
 // test is the command of tests: in an order of the run's seed, never from a cache, and
-// without go vet, which is a check of its own.
+// without go vet, which is a check of its own. As many packages as there are processors
+// are tested at a time.
 const test = "go test -vet=off -count=1 -shuffle=SEED "
 
-// beside is the check that runs beside those after it: its tests wait for browsers, pages
-// and installations, one after the other. What it prints comes when they have ended.
-const beside = "installed"
-
 // checks are the commands of -test: each test runs once, with the race detector or without
-// it. The last one's report ends the output.
-var checks = []check{
-	{"vet", "go vet ./..."},
-	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
-	{beside, test + "-timeout=30m ./install"},
-	{"race", test + "-timeout=30m -p=PACKAGES -race -skip=" + strings.Join(raceless, "|") + " RACED"},
-	{"raceless", test + "-timeout=30m -p=PACKAGES -run=" + strings.Join(raceless, "|") + " RACELESS"},
-	{"unraced", test + "-timeout=30m -p=PACKAGES UNRACED"},
+// it. The lanes run beside one another, the checks of a lane one after the other: many tests
+// wait for browsers, kernels and clocks, and one lane leaves processors idle.
+var checks = [][]check{
+	{{"installed", test + "-timeout=30m -skip=^TestJupyterLab$ ./install"}},
+	{{"jupyterlab", test + "-timeout=30m -run=^TestJupyterLab$ ./install"}}, // as long as all others of its package
+	{{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"}},
+	{
+		{"vet", "go vet ./..."},
+		{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
+		{"raceless", test + "-timeout=30m -run=" + strings.Join(raceless, "|") + " RACELESS"},
+		{"unraced", test + "-timeout=30m UNRACED"},
+	},
 }
 
 // raceless are the tests that run without the detector in packages that run with it:
@@ -61,10 +62,10 @@ var raceless = []string{
 	"^TestExamples$", "^TestGrid$", "^TestHostile$", "^TestInspectFields$", "^TestOversized$", "^TestPages$", "^TestConstructs$", "^TestCrash$",
 }
 
-// nightly are what -all adds: the same tests for longer, with random inputs that
-// nobody has seen. Fuzz targets follow, each for a minute.
+// nightly are what -all adds, one after the other when the lanes have ended: the same tests
+// for longer, with random inputs that nobody has seen. Fuzz targets follow, each for a minute.
 var nightly = []check{
-	{"everything", test + "-timeout=1h -p=PACKAGES ./..."},
+	{"everything", test + "-timeout=1h ./..."},
 	{"race-twice", "go test -count=2 -shuffle=SEED -timeout=3h -race ./kernel/..."},
 	{"soak", test + "-timeout=2h -run=^TestSoak$ ./kernel/gocell -soak"},
 	{"hostile", test + "-timeout=2h -run=^TestHostile$ ./kernel/gocell -hostile"},
@@ -84,22 +85,34 @@ var nightly = []check{
 // skipped, if a client is missing. A check that fails fails the run: nothing is
 // run again.
 func (in *installer) testAll(ctx context.Context, root string, names []string) error {
-	run := slices.Clone(checks)
+	lanes := slices.Clone(checks)
+	var later []check
 	if in.all {
-		run = append(run, nightly...)
 		fuzz, err := fuzzTargets(root)
 		if err != nil {
 			return err
 		}
-		run = append(run, fuzz...)
+		later = slices.Concat(nightly, fuzz)
 	}
+	all := slices.Concat(append(lanes, later)...)
 	for _, name := range names {
-		if !slices.ContainsFunc(run, func(c check) bool { return c.name == name }) {
-			return fmt.Errorf("there is no check %s among those of -test: %s (-all has more)", name, strings.Join(namesOf(run), ", "))
+		if !slices.ContainsFunc(all, func(c check) bool { return c.name == name }) {
+			return fmt.Errorf("there is no check %s among those of -test: %s (-all has more)", name, strings.Join(namesOf(all), ", "))
 		}
 	}
 	if names != nil {
-		run = slices.DeleteFunc(run, func(c check) bool { return !slices.Contains(names, c.name) })
+		named := func(run []check) (found []check) {
+			for _, c := range run {
+				if slices.Contains(names, c.name) {
+					found = append(found, c)
+				}
+			}
+			return found
+		}
+		for i, lane := range lanes {
+			lanes[i] = named(lane)
+		}
+		later, all = named(later), named(all)
 	}
 	if err := in.installDebian(ctx, testPackages...); err != nil {
 		return err
@@ -115,7 +128,7 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if slices.ContainsFunc(run, func(c check) bool {
+	if slices.ContainsFunc(all, func(c check) bool {
 		return ofPackages.MatchString(c.command) || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
 	}) {
 		command := filepath.Join(dir, "dace")
@@ -124,7 +137,7 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 		}
 		in.command = command
 	}
-	return in.runChecks(ctx, root, run, filepath.Join(root, "dist", "tests"))
+	return in.runChecks(ctx, root, lanes, later, filepath.Join(root, "dist", "tests"))
 }
 
 // testCommand is the environment variable that names the installed kernel's command for
@@ -163,61 +176,78 @@ func namesOf(checks []check) (names []string) {
 	return names
 }
 
-// runChecks runs checks in the folder root. It keeps what each prints, and a
-// report of all, in the folder logs.
-func (in *installer) runChecks(ctx context.Context, root string, run []check, logs string) error {
+// runChecks runs checks in the folder root: the lanes beside one another, then those of
+// later. It keeps what each prints, and a report of all, in the folder logs.
+func (in *installer) runChecks(ctx context.Context, root string, lanes [][]check, later []check, logs string) error {
 	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return err
+	}
+	var of sorted
+	if slices.ContainsFunc(slices.Concat(append(lanes, later)...), func(c check) bool { return ofPackages.MatchString(c.command) }) {
+		var err error
+		if of, err = sortPackages(ctx, root); err != nil {
+			return err
+		}
 	}
 	seed := in.seed
 	if seed == 0 {
 		seed = uint64(time.Now().Unix())
 	}
-	id, _ := revision(ctx, root)
-	var report bytes.Buffer
-	fmt.Fprintf(&report, "revision %s, %s %s/%s, %d processors, seed %d (-seed %[6]d runs the same again)\n\n", id, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), seed)
-	rows := tabwriter.NewWriter(&report, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(rows, "check\tresult\tseconds\tprocessor seconds\tload before\tload after")
-	var failed []string
+	words := strings.NewReplacer("SEED", fmt.Sprint(seed), "UNRACED", strings.Join(of.unraced, " "),
+		"RACELESS", strings.Join(of.raceless, " "), "RACED", strings.Join(of.raced, " "))
+	var mu sync.Mutex // of what is printed and outcomes
+	var outcomes []outcome
 	start := time.Now()
-	ended := func(o outcome) {
-		if o.err != nil {
-			failed = append(failed, o.name)
-			in.say("%s fails (%v) with seed %d, load %s before and %s after; what it printed: %s", o.name, o.err, seed, o.before, o.after, o.log)
-		}
-		fmt.Fprintf(rows, "%s\t%s\t%.0f\t%.0f\t%s\t%s\n", o.name, map[bool]string{true: "passes", false: "FAILS"}[o.err == nil], o.took.Seconds(), o.cpu.Seconds(), o.before, o.after)
-	}
-	var later bytes.Buffer
-	waiting := make(chan outcome, 1)
-	background := false
-	for _, c := range run {
-		argv, err := arguments(ctx, root, c, seed)
-		if err != nil {
-			return err
-		}
-		log := filepath.Join(logs, c.name+".log")
-		in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), load(ctx), strings.Join(argv, " "))
-		if c.name == beside && len(run) > 1 {
-			background = true
-			go func() { waiting <- in.runCheck(ctx, root, c.name, argv, log, &later, &later) }()
-			continue
-		}
-		ended(in.runCheck(ctx, root, c.name, argv, log, in.out, in.err))
-		if ctx.Err() != nil {
-			break
+	inTurn := func(run []check) {
+		for _, c := range run {
+			if ctx.Err() != nil {
+				return
+			}
+			argv := strings.Fields(words.Replace(c.command))
+			o := outcome{name: c.name, log: filepath.Join(logs, c.name+".log"), before: load(ctx)}
+			mu.Lock()
+			in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), o.before, strings.Join(argv, " "))
+			mu.Unlock()
+			in.runCheck(ctx, root, argv, &mu, &o)
+			mu.Lock()
+			if o.err != nil {
+				in.say("%s fails (%v) with seed %d, load %s before and %s after; what it printed: %s", o.name, o.err, seed, o.before, o.after, o.log)
+			}
+			outcomes = append(outcomes, o)
+			mu.Unlock()
 		}
 	}
-	if background {
-		o := <-waiting
-		in.say("\n== %s has ended:\n%s", beside, &later)
-		ended(o)
+	var ended sync.WaitGroup
+	for _, lane := range lanes {
+		ended.Go(func() { inTurn(lane) })
 	}
+	ended.Wait()
+	inTurn(later)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	return in.report(ctx, root, logs, seed, outcomes)
+}
+
+// report prints what came of checks and keeps it in the folder logs. It returns an error
+// that names those that failed.
+func (in *installer) report(ctx context.Context, root, logs string, seed uint64, outcomes []outcome) error {
+	id, _ := revision(ctx, root)
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "revision %s, %s %s/%s, %d processors, seed %d (-seed %[6]d runs the same again)\n\n", id, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), seed)
+	rows := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(rows, "check\tresult\tseconds\tprocessor seconds\tload before\tload after")
+	var failed []string
+	for _, o := range outcomes {
+		result := "passes"
+		if o.err != nil {
+			result, failed = "FAILS", append(failed, o.name)
+		}
+		fmt.Fprintf(rows, "%s\t%s\t%.0f\t%.0f\t%s\t%s\n", o.name, result, o.took.Seconds(), o.cpu.Seconds(), o.before, o.after)
+	}
 	rows.Flush()
-	in.say("\n%s", &report)
-	if err := os.WriteFile(filepath.Join(logs, "report.txt"), report.Bytes(), 0o644); err != nil {
+	in.say("\n%s", &text)
+	if err := os.WriteFile(filepath.Join(logs, "report.txt"), text.Bytes(), 0o644); err != nil {
 		return err
 	}
 	if failed != nil {
@@ -225,18 +255,6 @@ func (in *installer) runChecks(ctx context.Context, root string, run []check, lo
 	}
 	in.say("All tests pass.")
 	return nil
-}
-
-// arguments are the words of a check's command.
-func arguments(ctx context.Context, root string, c check, seed uint64) (argv []string, err error) {
-	var s sorted
-	if ofPackages.MatchString(c.command) {
-		if s, err = sortPackages(ctx, root); err != nil {
-			return nil, err
-		}
-	}
-	return strings.Fields(strings.NewReplacer("SEED", fmt.Sprint(seed), "PACKAGES", fmt.Sprint(runtime.NumCPU()*3/2),
-		"UNRACED", strings.Join(s.unraced, " "), "RACELESS", strings.Join(s.raceless, " "), "RACED", strings.Join(s.raced, " ")).Replace(c.command)), nil
 }
 
 // An outcome is what came of a check.
@@ -247,19 +265,19 @@ type outcome struct {
 	before, after string        // the machine's load
 }
 
-// runCheck runs a command, which also prints to the file log.
-func (in *installer) runCheck(ctx context.Context, root, name string, argv []string, log string, stdout, stderr io.Writer) (o outcome) {
-	o = outcome{name: name, log: log, before: load(ctx)}
+// runCheck runs a check's command, which also prints to the log. It fills in what came of
+// it.
+func (in *installer) runCheck(ctx context.Context, root string, argv []string, printing *sync.Mutex, o *outcome) {
 	var f *os.File
-	if f, o.err = os.Create(log); o.err != nil {
-		return o
+	if f, o.err = os.Create(o.log); o.err != nil {
+		return
 	}
 	defer f.Close()
+	out := &lineWriter{mu: printing, w: in.out}
+	defer out.flush()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stdout = root, io.MultiWriter(stdout, f)
-	if cmd.Stderr = cmd.Stdout; stderr != stdout {
-		cmd.Stderr = io.MultiWriter(stderr, f)
-	}
+	cmd.Dir, cmd.Stdout = root, io.MultiWriter(out, f)
+	cmd.Stderr = cmd.Stdout
 	cmd.Env = append(os.Environ(), "DACE_REQUIRE_CLIENTS=1", "CGO_ENABLED=1", testCommand+"="+in.command,
 		// Without version stamping, the tests do not fail if git refuses to
 		// read a clone that belongs to another user.
@@ -271,7 +289,31 @@ func (in *installer) runCheck(ctx context.Context, root, name string, argv []str
 	if cmd.ProcessState != nil {
 		o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
-	return o
+}
+
+// A lineWriter passes on whole lines, so that those of several checks are not mixed.
+type lineWriter struct {
+	mu   *sync.Mutex
+	w    io.Writer
+	rest []byte
+}
+
+func (l *lineWriter) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	l.pass(bytes.LastIndexByte(l.rest, '\n') + 1)
+	return len(p), nil
+}
+
+// flush passes on a line that has no end.
+func (l *lineWriter) flush() { l.pass(len(l.rest)) }
+
+func (l *lineWriter) pass(n int) {
+	if n > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		_, _ = l.w.Write(l.rest[:n]) // a reader who has gone does not end the tests
+		l.rest = l.rest[n:]
+	}
 }
 
 // concurrent matches what the race detector, which also checks pointers, can find faults in.
@@ -287,10 +329,11 @@ var longest = []string{
 	"dacelib/farm/natsfarm", "kernel/internal/jupyter/server", "dacelib/construct",
 }
 
-// sorted are the module's packages: raced those of the kernel but those whose own files
-// and tests start no goroutine and use no unsafe, as the detector would take minutes to
-// watch one goroutine, unraced all others but the one that [beside] tests, and raceless those of raced that have tests of
-// the variable of that name. Those of [longest] come first.
+// sorted are the module's packages, without install's, of which there is a check: raced
+// those of the kernel but those whose own files and tests start no goroutine and use no
+// unsafe, as the detector would take minutes to watch one goroutine; unraced all others;
+// raceless those of raced that have tests of the variable of that name. Those of [longest]
+// come first.
 type sorted struct{ raced, raceless, unraced []string }
 
 func sortPackages(ctx context.Context, root string) (s sorted, err error) {

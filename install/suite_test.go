@@ -24,7 +24,7 @@ func TestChecksFail(t *testing.T) {
 	var out bytes.Buffer
 	in := &installer{out: &out, err: &out}
 	in.seed = 7
-	err := in.runChecks(t.Context(), dir, []check{{"one", fails + " SEED"}, {"two", "echo well"}}, logs)
+	err := in.runChecks(t.Context(), dir, [][]check{{{"one", fails + " SEED"}, {"two", "echo well"}}}, nil, logs)
 	if err == nil || err.Error() != "failed: one" {
 		t.Errorf("%v", err)
 	}
@@ -42,14 +42,20 @@ func TestChecksFail(t *testing.T) {
 	if err != nil || !strings.Contains(out.String(), string(report)) {
 		t.Errorf("the report is not what is printed (%v):\n%s", err, report)
 	}
-	// The check beside the others is told when they have ended, also if it fails.
+	// Lanes run beside one another: each of these waits for the other. What is for later
+	// comes when they have ended, also if one fails.
+	meet := filepath.Join(dir, "meet")
+	if err := files.WriteProgram(meet, []byte("#!/bin/sh\ntouch $1\nuntil [ -e $2 ]; do sleep 0.01; done\necho of $1\nexit $3\n")); err != nil {
+		t.Fatal(err)
+	}
 	out.Reset()
-	err = in.runChecks(t.Context(), dir, []check{{beside, fails + " SEED"}, {"two", "echo well"}}, logs)
-	if text := out.String(); err == nil || err.Error() != "failed: "+beside || strings.Index(text, "\nits words 7\n") < strings.Index(text, "\nwell\n") || !strings.Contains(text, beside+" fails (exit status 3)") {
+	err = in.runChecks(t.Context(), dir, [][]check{{{"a", meet + " a b 0"}}, {{"b", meet + " b a 3"}}}, []check{{"night", "echo well"}}, logs)
+	text := out.String()
+	if err == nil || err.Error() != "failed: b" || !strings.Contains(text, "\nof a\n") || !strings.Contains(text, "\nof b\n") || strings.Index(text, "\n== night") < strings.Index(text, "b fails (exit status 3)") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	out.Reset()
-	if err := in.runChecks(t.Context(), dir, []check{{"two", "echo well"}}, logs); err != nil || !strings.HasSuffix(out.String(), "All tests pass.\n") {
+	if err := in.runChecks(t.Context(), dir, nil, []check{{"two", "echo well"}}, logs); err != nil || !strings.HasSuffix(out.String(), "All tests pass.\n") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }
