@@ -122,7 +122,7 @@ func TestGenerated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := tc.s
-			s.Samples, s.Batch, s.Steps, s.LearningRate, s.Seed = 4000, 64, 600, 0.003, 1
+			s.Samples, s.Batch, s.Steps, s.LearningRate, s.Seed = 4000, 64, 300, 0.003, 1
 			class := oneMaxes(5, 20)
 			m, err := Train(bg, class, s)
 			if err != nil {

@@ -64,11 +64,11 @@ func TestReferences(t *testing.T) {
 		most    int // open ranges
 	}{
 		{3, around(0, fewScorers-1, 1), fewScorers - 1}, // no references yet
-		{3, around(0, 24, 2), 10},
-		{1, around(0, 24, 3), 10},
+		{3, around(0, 10, 2), 4},
+		{1, around(0, 10, 3), 4},
 		{2, around(0, fewScorers-1, 4), 2},
-		{2, around(1, 24, 5), 10},
-		{2, around(4, 24, 6), 10},
+		{2, around(1, 10, 5), 4},
+		{2, around(4, 10, 6), 4},
 		{2, append(around(4, 2, 7), scorerOf(t, m)), 1}, // one made from weights
 		{2, around(4, 1, 8), 1},                         // one alone
 	} {
@@ -124,7 +124,7 @@ func TestNoReferences(t *testing.T) {
 	without := randomModel(t, 30, 2, Settings{NormaliseSample: byteSample, Start: He, HyperBias: true})
 	without.Normalisation.CacheBytes = 20 << 20
 	for i := range maxIdle + 1 {
-		embeddings := near(m, 16, uint64(i))
+		embeddings := near(m, 9, uint64(i))
 		got, err := m.Normalise(bg, embeddings)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestNoReferences(t *testing.T) {
 	}
 	// After restCalls calls there are references again, and they are kept if
 	// they fit, as for scorers that are nearly equal.
-	alike := make([][]float64, 16)
+	alike := make([][]float64, fewScorers)
 	for i := range alike {
 		alike[i] = slices.Clone(m.Embeddings()[0])
 		alike[i][0] += float64(i) / 1e4
