@@ -54,7 +54,6 @@ var checks = [][]check{
 var raceless = []string{
 	"^TestLibraryExamples$", "^TestPrograms$/./^(declared|stepped)$", "^TestRandomPrograms$", "^TestEnds$",
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
-	"^TestCompiledCells$", "^TestRandomFunctions$", "^TestGridFunctions$", // 150 plugins
 	"^TestLibraryTypes$",                                           // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
 	"^TestLines$", "^TestTestCommand$", "^TestReproduce$", "^TestHelpSearch$", // constructions, tests of portfolios, a search of texts
@@ -316,8 +315,13 @@ func (l *lineWriter) pass(n int) {
 	}
 }
 
-// concurrent matches what the race detector, which also checks pointers, can find faults in.
-var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\.Parallel\(\)|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
+// concurrent matches what the race detector, which also checks pointers, can find faults
+// in. Tests that are parallel share no more than their package does.
+var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
+
+// plugins is a package without goroutines of its own whose tests build plugins, hundreds in all:
+// with the detector each is built and linked with it, too. Check "race-twice" of -all does.
+const plugins = "kernel/internal/toolchain/native"
 
 // ofPackages matches the commands that want [sorted].
 var ofPackages = regexp.MustCompile(` (RACED|RACELESS|UNRACED)$`)
@@ -325,13 +329,14 @@ var ofPackages = regexp.MustCompile(` (RACED|RACELESS|UNRACED)$`)
 // longest are the packages whose tests take more than a minute on two cores, beside others:
 // they begin first, so that none is left alone at the end.
 var longest = []string{
-	"kernel", "kernel/gocell", "kernel/internal/toolchain/native", "kernel/internal/cli", "dacelib/nir",
-	"dacelib/farm/natsfarm", "kernel/internal/jupyter/server", "dacelib/construct",
+	"kernel", "kernel/gocell", plugins, "kernel/internal/cli", "dacelib/nir", "dacelib/farm/natsfarm",
+	"kernel/internal/jupyter/server", "dacelib/construct",
 }
 
 // sorted are the module's packages, without install's, of which there is a check: raced
 // those of the kernel but those whose own files and tests start no goroutine and use no
-// unsafe, as the detector would take minutes to watch one goroutine; unraced all others;
+// unsafe, as the detector would take minutes to watch one goroutine, and but [plugins];
+// unraced all others;
 // raceless those of raced that have tests of the variable of that name. Those of [longest]
 // come first.
 type sorted struct{ raced, raceless, unraced []string }
@@ -357,7 +362,7 @@ func sortPackages(ctx context.Context, root string) (s sorted, err error) {
 			}
 			texts = append(texts, text...)
 		}
-		if words[0] != kernel && !strings.HasPrefix(words[0], kernel+"/") || !concurrent.Match(texts) {
+		if words[0] != kernel && !strings.HasPrefix(words[0], kernel+"/") || words[0] == buildinfo.Path(plugins) || !concurrent.Match(texts) {
 			s.unraced = append(s.unraced, words[0])
 			continue
 		}
