@@ -32,7 +32,7 @@ var notRun = []struct{ pattern, why string }{
 // smaller shortens what a line computes.
 var smaller = []struct{ pattern, with string }{
 	{`(-class ccp) -evaluations \d+`, "$1 -evaluations 20000"},
-	{`^dace construct -command .*`, "$0 -evaluations 1000"},
+	{`^dace construct -command .*`, "$0 -evaluations 300"},
 	{`^dace solve .*`, "$0 -evaluations 200"},
 	{`^dace test .* -class .*`, "$0 -instances 1 -repeats 2 -sample 1000 -evaluations 50 -no-baselines -ranges none"},
 	{`^dace test .* -command .*`, "$0 -repeats 2 -sample 1000 -evaluations 50"},
