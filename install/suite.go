@@ -54,7 +54,7 @@ var checks = [][]check{
 var raceless = []string{
 	"^TestLibraryExamples$", "^TestPrograms$/./^(declared|stepped)$", "^TestRandomPrograms$", "^TestEnds$",
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
-	"^TestLibraryTypes$",                                           // of figures
+	"^TestLibraryTypes$", "^TestAuto$", // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
 	"^TestLines$", "^TestTestCommand$", "^TestReproduce$", "^TestHelpSearch$", // constructions, tests of portfolios, a search of texts
 	// These look whether there is the detector.

@@ -123,11 +123,11 @@ func oversized(t *testing.T) {
 
 func runaway(t *testing.T) {
 	s := benchSession(t)
-	limited := limitSpace(t, 1<<30)
+	limited := limitSpace(t, 1<<29)
 	if !limited {
 		before := memoryInUse()
 		s.machine.Memory = func() []limits.Limit {
-			return []limits.Limit{{Name: "the test", Total: 1 << 30, Available: max(0, 1<<30-memoryInUse()+before)}}
+			return []limits.Limit{{Name: "the test", Total: 1 << 29, Available: max(0, 1<<29-memoryInUse()+before)}}
 		}
 	}
 	execute(t, s, 1, "kept := 41\ntype node struct { next *node; b [1000]byte }")
