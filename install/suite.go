@@ -84,7 +84,6 @@ var nightly = []check{
 // skipped, if a client is missing. A check that fails fails the run: nothing is
 // run again.
 func (in *installer) testAll(ctx context.Context, root string, names []string) error {
-	lanes := slices.Clone(checks)
 	var later []check
 	if in.all {
 		fuzz, err := fuzzTargets(root)
@@ -93,25 +92,9 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 		}
 		later = slices.Concat(nightly, fuzz)
 	}
-	all := slices.Concat(append(lanes, later)...)
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(c check) bool { return c.name == name }) {
-			return fmt.Errorf("there is no check %s among those of -test: %s (-all has more)", name, strings.Join(namesOf(all), ", "))
-		}
-	}
-	if names != nil {
-		named := func(run []check) (found []check) {
-			for _, c := range run {
-				if slices.Contains(names, c.name) {
-					found = append(found, c)
-				}
-			}
-			return found
-		}
-		for i, lane := range lanes {
-			lanes[i] = named(lane)
-		}
-		later, all = named(later), named(all)
+	lanes, later, err := choose(checks, later, names)
+	if err != nil {
+		return err
 	}
 	if err := in.installDebian(ctx, testPackages...); err != nil {
 		return err
@@ -127,7 +110,7 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if slices.ContainsFunc(all, func(c check) bool {
+	if slices.ContainsFunc(slices.Concat(append(lanes, later)...), func(c check) bool {
 		return ofPackages.MatchString(c.command) || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
 	}) {
 		command := filepath.Join(dir, "dace")
@@ -166,6 +149,32 @@ func buildAway(ctx context.Context, root, to string) error {
 		}
 	}
 	return buildKernel(ctx, clone, to)
+}
+
+// choose returns the checks that names name, and all if there is none.
+func choose(lanes [][]check, later []check, names []string) ([][]check, []check, error) {
+	all := slices.Concat(append(slices.Clone(lanes), later)...)
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c check) bool { return c.name == name }) {
+			return nil, nil, fmt.Errorf("there is no check %s among those of -test: %s (-all has more)", name, strings.Join(namesOf(all), ", "))
+		}
+	}
+	if len(names) == 0 {
+		return lanes, later, nil
+	}
+	named := func(run []check) (found []check) {
+		for _, c := range run {
+			if slices.Contains(names, c.name) {
+				found = append(found, c)
+			}
+		}
+		return found
+	}
+	var chosen [][]check
+	for _, lane := range lanes {
+		chosen = append(chosen, named(lane))
+	}
+	return chosen, named(later), nil
 }
 
 func namesOf(checks []check) (names []string) {
@@ -224,6 +233,9 @@ func (in *installer) runChecks(ctx context.Context, root string, lanes [][]check
 	inTurn(later)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if len(outcomes) == 0 {
+		return errors.New("no check was run")
 	}
 	return in.report(ctx, root, logs, seed, outcomes)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,6 +58,33 @@ func TestChecksFail(t *testing.T) {
 	out.Reset()
 	if err := in.runChecks(t.Context(), dir, nil, []check{{"two", "echo well"}}, logs); err != nil || !strings.HasSuffix(out.String(), "All tests pass.\n") {
 		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// Without names -test runs every check: flag.Args gives a list of none, not nil.
+func TestChoose(t *testing.T) {
+	night := []check{{"soak", ""}}
+	for _, tc := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, "installed jupyterlab race vet staticcheck raceless unraced soak"},
+		{[]string{}, "installed jupyterlab race vet staticcheck raceless unraced soak"},
+		{[]string{"soak", "unraced", "vet"}, "vet unraced soak"},
+		{[]string{"race", "day"}, "there is no check day among those of -test: installed, jupyterlab, race, vet, staticcheck, raceless, unraced, soak (-all has more)"},
+	} {
+		lanes, later, err := choose(checks, night, tc.names)
+		got := strings.Join(namesOf(slices.Concat(append(lanes, later)...)), " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%q: %s, want %s", tc.names, got, tc.want)
+		}
+	}
+	in := &installer{out: io.Discard}
+	if err := in.runChecks(t.Context(), t.TempDir(), nil, nil, t.TempDir()); err == nil {
+		t.Error("all of no checks pass")
 	}
 }
 
