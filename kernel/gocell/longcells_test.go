@@ -160,28 +160,56 @@ func notebookTexts(b *testing.B) (texts []string) {
 	return texts
 }
 
-// A cell of statements leaves nothing of itself behind, however often it runs: a session
-// lasts for days.
-func TestStatementsForgotten(t *testing.T) {
-	const runs, most = 100, 15_000 // bytes; its syntax alone has 50,000
-	text := strings.Repeat("x = x*3 + 1\nif x > 1e6 { x = x % 1000 }\nl = append(l[:0], x, x+1, x+2)\nfmt.Sprint(l, x)\n", 25)
-	s := newSession(t)
-	execute(t, s, 1, "x := 1\nl := []int{x}")
-	live := func() int {
-		runtime.GC()
-		runtime.GC() // what the first has found unused by weak pointers and pools
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
-	var before int
-	for i := range 20 + runs {
-		if i == 20 {
-			before = live()
+// A cell leaves little of itself behind, however often it runs: a session lasts for days. Its
+// syntax and code alone have 50 to 600 kB. A type stays: values may be of it.
+func TestCellsForgotten(t *testing.T) {
+	const runs = 60
+	repeated := func(text string) string {
+		var b strings.Builder
+		for i := range 15 {
+			b.WriteString(strings.ReplaceAll(text, "#", fmt.Sprint(i)) + "\n")
 		}
-		execute(t, s, 2+i, text)
+		return b.String()
 	}
-	if each := (live() - before) / runs; each > most {
-		t.Errorf("a run keeps %d bytes, want at most %d", each, most)
+	const function = "func f#(a int, b []int) (int, string) {\n\ts := 0\n\tfor i, x := range b {\n\t\ts += a * x + i\n\t}\n\treturn s, fmt.Sprint(s)\n}\n"
+	for name, c := range map[string]struct {
+		cell string
+		most int // bytes that a run may keep
+	}{
+		"statements":           {repeated("x = x*3 + 1\nif x > 1e6 { x = x % 1000 }\nl = append(l[:0], x, x+1, x+2)\nfmt.Sprint(l, x)"), 15_000},
+		"functions":            {repeated(function), 30_000},
+		"calls":                {repeated(function) + repeated("_, _ = f#(2, l)"), 30_000},
+		"used by others":       {"func used(x int) int { return x }", 30_000},
+		"generic functions":    {repeated("func g#[T any](x T, l []T) []T {\n\tfor _, y := range l {\n\t\tif fmt.Sprint(x) == fmt.Sprint(y) {\n\t\t\treturn nil\n\t\t}\n\t}\n\treturn append(l, x)\n}\ng#(1, l)"), 40_000},
+		"methods":              {repeated("type T# struct{ a, b int }\nfunc (t T#) Sum(c int) int { return t.a + t.b + c }\nfunc (t *T#) Add(c int) { t.a += c }\nfunc (t T#) String() string { return fmt.Sprint(t.a) }\n_ = fmt.Sprint(T#{1, 2})"), 150_000},
+		"variables":            {repeated("var v# = x + #\nw# := []int{x, #}"), 10_000},
+		"variables of changed": {repeated("v# := [RUN]int{}"), 20_000},
+		"function literals":    {repeated("h# := func(a int) int { return a + x }\nh#(2)"), 30_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			execute(t, s, 1, "x := 1\nl := []int{x}")
+			execute(t, s, 2, "func used(x int) int { return x }\n"+repeated("func user#(a int) int {\n\ts := 0\n\tfor i := range a {\n\t\ts += used(a * x + i)\n\t}\n\treturn s\n}"))
+			live := func() int {
+				for range 3 { // a cell drops what the collector has found unused
+					runtime.GC()
+					execute(t, s, 1, "x = 1")
+				}
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return int(m.HeapAlloc)
+			}
+			var before int
+			for i := range 10 + runs {
+				if i == 10 {
+					before = live()
+				}
+				execute(t, s, 3+i, strings.ReplaceAll(c.cell, "RUN", fmt.Sprint(i+1)))
+			}
+			if each := (live() - before) / runs; each > c.most {
+				t.Errorf("a run keeps %d bytes, want at most %d", each, c.most)
+			}
+		})
 	}
 }

@@ -300,7 +300,7 @@ func (r *runner) compile(s *Session, c *check.Checked, prog *check.Program, isPr
 	defer compilerPanic(&err)
 	s.types.Adopt(c)
 	r.noteStops(s, c)
-	x := &compile.Cell{Info: c.Info, Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Same: map[*types.Var]*types.Var{},
+	x := &compile.Cell{Info: c.Info, Types: c.Types(), Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Same: map[*types.Var]*types.Var{},
 		Moved: map[*types.Var]*types.Var{}}
 	for _, d := range c.Decls {
 		f, ok := d.Decl.(*ast.FuncDecl)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strconv"
 	"sync"
@@ -69,6 +70,26 @@ func isInstance(t types.Type) bool {
 	}
 	n, ok := types.Unalias(t).(*types.Named)
 	return ok && n.TypeArgs().Len() > 0
+}
+
+// Types returns the named types that are declared with a cell and are not generic.
+func (c *Checked) Types() (list []*types.Named) {
+	for _, d := range c.Decls {
+		g, ok := d.Decl.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, s := range g.Specs {
+			o, ok := c.Info.Defs[s.(*ast.TypeSpec).Name].(*types.TypeName)
+			if !ok || o.IsAlias() {
+				continue
+			}
+			if t, ok := o.Type().(*types.Named); ok && t.TypeParams().Len() == 0 {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
 }
 
 // Nodes returns the declarations and statements of a cell.

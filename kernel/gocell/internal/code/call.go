@@ -171,6 +171,7 @@ func (m *Machine) CallNoting(e *Entry, group *Group, note func(g *G)) {
 	if m.calls.Add(1) > 1 {
 		m.alone()
 	}
+	m.cells.Add(1)
 	g := m.NewG()
 	g.Group = group
 	m.begin(g)

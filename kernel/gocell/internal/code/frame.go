@@ -2,6 +2,7 @@ package code
 
 import (
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -136,12 +137,34 @@ func (l *Layout) Add(size uintptr, mark func(offset uintptr, set func(word int))
 	return int32(off)
 }
 
-var funcs atomic.Int64 // how many functions have been finished
+// ids are the numbers of functions, by which goroutines keep frames: those of functions
+// that are gone are given again.
+var ids struct {
+	sync.Mutex // guards the following
+	free       []int
+	next       int
+}
+
+func (fn *Func) number() {
+	ids.Lock()
+	defer ids.Unlock()
+	if n := len(ids.free); n > 0 {
+		fn.id, ids.free = ids.free[n-1], ids.free[:n-1]
+	} else {
+		fn.id = ids.next
+		ids.next++
+	}
+	runtime.AddCleanup(fn, func(id int) {
+		ids.Lock()
+		defer ids.Unlock()
+		ids.free = append(ids.free, id)
+	}, fn.id)
+}
 
 // Finish completes a function whose body has been compiled. depth is how deep
 // its closures are nested.
 func (fn *Func) Finish(depth int) {
-	fn.id = int(funcs.Add(1) - 1)
+	fn.number()
 	fn.words = fn.Layout.size / 8
 	for len(fn.Layout.bits) < (fn.words+7)/8 {
 		fn.Layout.bits = append(fn.Layout.bits, 0)
@@ -228,6 +251,7 @@ type Machine struct {
 	Print func(text string)
 
 	pool  sync.Pool
+	cells atomic.Uint32 // how many have begun: what keeps frames of earlier ones is dropped
 	table goroutines
 	// others counts the goroutines that run cells beside the first. Those of libraries
 	// are counted for good, since they may come back at any time.
@@ -252,6 +276,7 @@ type G struct {
 	noted   any            // the panic that has been noted
 	id      atomic.Uintptr // of its goroutine; others read it where they share a place
 	foreign bool           // a library has started the goroutine
+	cell    uint32         // Machine.cells as the frames were kept
 	tick    uint32         // of the clock, when a profile has last looked at the goroutine
 	// Sampled is what the profile that is taken knows of the goroutine.
 	Sampled any
@@ -260,8 +285,8 @@ type G struct {
 // NewG returns the state of a goroutine that begins.
 func (m *Machine) NewG() *G {
 	g, ok := m.pool.Get().(*G)
-	if !ok {
-		g = &G{M: m}
+	if cell := m.cells.Load(); !ok || g.cell != cell {
+		g = &G{M: m, cell: cell}
 	}
 	if m.Clock != nil {
 		g.tick = m.Clock.Load()

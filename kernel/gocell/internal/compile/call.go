@@ -102,16 +102,16 @@ func (f *function) functionCallee(o *types.Func, id *ast.Ident, targs []types.Ty
 	sig := f.sub(t).(*types.Signature)
 	k := &callee{sig: sig}
 	f.c.at = id.Pos()
-	if h := f.c.host.Compiled; h != nil && len(targs) > 0 && f.c.decls[o.Origin()] == nil {
+	if h := f.c.host.Compiled; h != nil && len(targs) > 0 && f.c.declaration(o.Origin()) == nil {
 		if v, ok := h(o, targs); ok {
 			k.lib, k.rsig = code.Fixed(code.FuncPointer(v)), code.SignatureOf(v.Type())
 			return k
 		}
 	}
 	switch {
-	case f.c.decls[o.Origin()] != nil && len(targs) > 0:
+	case f.c.declaration(o.Origin()) != nil && len(targs) > 0:
 		k.entry = f.c.instance(o.Origin(), targs)
-	case f.c.decls[o] != nil:
+	case f.c.declaration(o) != nil:
 		k.entry = f.c.entry(o)
 	case len(targs) > 0:
 		if k.entry = f.c.libraryInstance(o.Origin(), "", targs); k.entry == nil {
@@ -207,7 +207,7 @@ func (f *function) concreteCallee(m *types.Func, v code.Val, p *code.Place, t ty
 	}
 	k.recv, k.recvR = &v, f.rt(recv)
 	k.rsig = code.SignatureOf(f.c.functionType(recv, k.sig))
-	if f.c.decls[m.Origin()] != nil {
+	if f.c.declaration(m.Origin()) != nil {
 		k.entry = f.c.methodEntry(m, namedOf(recv))
 		return k
 	}
@@ -642,8 +642,7 @@ func (f *function) prepared(e *ast.CallExpr) code.Prepare {
 // preparedBuiltin prepares a call of a built-in function: of a function without
 // a body of its own, whose parameters are the arguments.
 func (f *function) preparedBuiltin(e *ast.CallExpr) code.Prepare {
-	in := &function{c: f.c, info: f.info, subst: f.subst, node: f.node, uses: f.uses, layout: code.NewLayout(), vars: map[*types.Var]*variable{},
-		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, name: f.name}
+	in := f.inner(f.name, f.node)
 	var list []reflect.Type
 	var vals []code.Val
 	e, first := f.spreadBuiltin(e)
@@ -710,8 +709,8 @@ func (f *function) methodValue(e *ast.SelectorExpr) code.Val {
 
 // forwarding starts a function of a type that calls another.
 func (f *function) forwarding(name string, t reflect.Type) *function {
-	in := &function{c: f.c, forwards: t, info: f.info, subst: f.subst, node: f.node, uses: f.uses, layout: code.NewLayout(), vars: map[*types.Var]*variable{},
-		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, name: name}
+	in := f.inner(name, f.node)
+	in.forwards = t
 	for p := range t.Ins() {
 		in.add(p)
 	}
@@ -768,12 +767,24 @@ func (f *function) selectedCallee(p code.Place, t types.Type, m *types.Func, pat
 	return f.placedCallee(m, p, t, n)
 }
 
+// current returns a method as it is now, where its type has been declared again as the same.
+func (c *Compiler) current(m *types.Func) *types.Func {
+	if n := namedOf(m.Signature().Recv().Type()); n != nil {
+		if now, ok := c.named[c.runtime(n, m.Pos())].(*types.Named); ok {
+			if o, _, _ := types.LookupFieldOrMethod(types.NewPointer(now), false, m.Pkg(), m.Name()); o != nil {
+				return o.(*types.Func)
+			}
+		}
+	}
+	return m
+}
+
 // wrapper compiles the method of a selection for calls with an interface's data
 // word: a promoted one, or one that is declared on the value a pointer points to.
 func (c *Compiler) wrapper(typ types.Type, t reflect.Type, s *types.Selection) *code.Entry {
-	m := s.Obj().(*types.Func)
+	m := c.current(s.Obj().(*types.Func))
 	r := c.functionType(types.Typ[types.UnsafePointer], withoutRecv(m.Signature()))
-	f := c.newFunction(&types.Info{}, nil, &ast.BadExpr{}).forwarding(m.Name(), r)
+	f := c.newFunction(&types.Info{}, nil, &ast.BadExpr{}, nil).forwarding(m.Name(), r)
 	word := code.Slot(code.SignatureOf(r).ParamAt[0])
 	p := word // a type that an interface holds directly
 	if !rtype.IsDirect(t) {
@@ -796,7 +807,7 @@ func (c *Compiler) replacement(t reflect.Type, name string, fn reflect.Value) *c
 		in = append(in, fn.Type().In(i))
 	}
 	r := reflect.FuncOf(in, slices.Collect(fn.Type().Outs()), fn.Type().IsVariadic())
-	f := c.newFunction(&types.Info{}, nil, &ast.BadExpr{}).forwarding(name, r)
+	f := c.newFunction(&types.Info{}, nil, &ast.BadExpr{}, nil).forwarding(name, r)
 	p := code.Slot(code.SignatureOf(r).ParamAt[0])
 	if !rtype.IsDirect(t) {
 		p = code.Deref(code.Of(code.Ptr).Load(p), 0)

@@ -2,8 +2,10 @@ package compile
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"reflect"
+	"weak"
 
 	"dace.local/kernel/gocell/internal/code"
 )
@@ -12,6 +14,7 @@ import (
 type Cell struct {
 	Info  *types.Info
 	Decls []*ast.FuncDecl // functions and methods, also those that are compiled again with the cell
+	Types []*types.Named  // that it declares, and those that are declared again with them
 	Body  []ast.Stmt
 	// Vars are the variables that the statements define, as the session knows them,
 	// by the variable of the statements' scope. Each that the session had before with
@@ -50,15 +53,19 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		}
 		c.decls[o] = &declaration{syntax: d, info: x.Info}
 	}
+	for _, t := range x.Types {
+		c.runtime(t, token.NoPos)
+	}
+	session := map[*types.Var]*code.Var{}
 	for local, v := range x.Vars {
-		if old := x.Same[v]; old != nil && c.vars[old] != nil {
-			c.vars[v] = c.vars[old]
+		if old := c.known(x.Same[v]); old != nil {
+			c.vars[weak.Make(v)] = old
 		}
-		c.vars[local] = c.variable(v)
+		session[local] = c.variable(v)
 	}
 	for v, old := range x.Moved {
-		if g := c.vars[old]; g != nil && code.SameLayout(c.runtime(old.Type(), old.Pos()), c.runtime(v.Type(), v.Pos())) {
-			c.vars[v] = g
+		if g := c.known(old); g != nil && code.SameLayout(c.runtime(old.Type(), old.Pos()), c.runtime(v.Type(), v.Pos())) {
+			c.vars[weak.Make(v)] = g
 		}
 	}
 	file := &ast.File{Name: ast.NewIdent("main")}
@@ -67,9 +74,8 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 	}
 	body := &ast.BlockStmt{List: x.Body}
 	c.noteLocals(file, x.Info)
-	f := c.newFunction(x.Info, nil, body)
-	delete(c.uses, body) // statements are compiled once
-	f.name = "main.main"
+	f := c.newFunction(x.Info, nil, body, uses(x.Info, body))
+	f.name, f.session = "main.main", session
 	var lines []code.Line
 	for i, s := range x.Body {
 		if i == x.InitAt {
@@ -103,6 +109,8 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		}
 	}
 	c.finish()
+	c.replace(x)
+	clear(c.types)
 	return &code.Entry{Fn: fn}, nil
 }
 

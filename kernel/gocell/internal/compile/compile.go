@@ -5,8 +5,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
 	"sync"
+	"weak"
 
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/code"
@@ -60,29 +62,25 @@ type Compiler struct {
 	// Stops are the statements before which a debugger may stop.
 	Stops map[ast.Stmt]Stop
 
-	mu        sync.Mutex // held while something is compiled, also when code that runs asks for a method
-	host      Host
-	entries   map[*types.Func]*code.Entry
-	decls     map[*types.Func]*declaration
-	vars      map[*types.Var]*code.Var
-	instances map[*types.Func][]*instance
-	library   map[libraryKey][]*instance
-	locals    map[token.Pos]int // numbers of types that are declared in functions
-	uses      map[ast.Node]map[*types.Var]*use
-	types     map[types.Type]reflect.Type
-	methods   map[methodKey]*code.Entry
-	byData    map[methodKey]*code.Entry
-	named     map[reflect.Type]types.Type // types whose methods cells declare
-	substs    map[*types.TypeParamList][]substituted
-	queue     []func()
-	bodies    []func()              // that have been queued for functions of cells
-	depth     int                   // how many instances lead to the one that is compiled
-	at        token.Pos             // of the instance that is asked for
-	made      map[string]*types.Var // variables of fetched packages by their generated names
-	bound     map[*types.Named]bool
-	hooked    map[*code.Entry]*code.Func // what functions are that call others in their place
-	sample    func(f *code.Frame)        // what statements call while a profile is taken; see code.Sampled
-	callees   map[token.Pos]string       // names of called functions, noted for a profile
+	mu       sync.Mutex // held while something is compiled, also when code that runs asks for a method
+	host     Host
+	decls    map[*types.Func]*declaration
+	declared map[string][]*types.Func // by names as shown: those of cells that are in force
+	replaced map[*types.Func]weak.Pointer[declaration]
+	vars     map[weak.Pointer[types.Var]]*code.Var // package-level variables, which cells declare again and again
+	library  map[libraryKey][]*instance
+	locals   map[token.Pos]int // numbers of types that are declared in functions
+	types    map[types.Type]reflect.Type
+	byData   map[methodKey]*dataMethod
+	named    map[reflect.Type]types.Type // types whose methods cells declare
+	queue    []func()
+	depth    int                        // how many instances lead to the one that is compiled
+	at       token.Pos                  // of the instance that is asked for
+	made     map[string]*types.Var      // variables of fetched packages by their generated names
+	bound    map[any]bool               // types whose methods have functions; of instances the run-time types
+	hooked   map[*code.Entry]*code.Func // what functions are that call others in their place
+	sample   func(f *code.Frame)        // what statements call while a profile is taken; see code.Sampled
+	callees  map[token.Pos]string       // names of called functions, noted for a profile
 }
 
 type methodKey struct {
@@ -90,11 +88,24 @@ type methodKey struct {
 	name string
 }
 
-// A declaration is a function or method with its syntax.
+// A dataMethod is a method for calls with an interface's data word. Places of calls keep
+// its entry, which is given the Func of another where a cell declares the method again.
+type dataMethod struct {
+	entry code.Entry
+	of    *code.Entry
+}
+
+// A declaration is a function or method with its syntax, and what has been compiled of it.
 type declaration struct {
 	syntax *ast.FuncDecl
 	info   *types.Info
 	shared bool // turns of a loop share its variables, as before Go 1.22
+
+	uses      map[*types.Var]*use // nil until it is compiled
+	entry     *code.Entry         // nil until it is used, and if it is generic
+	instances []*instance
+	substs    []substituted
+	bodies    []func() // that have been compiled, for Again
 }
 
 // libraryInstance returns the entry of a generic function of a library, or of a
@@ -139,10 +150,10 @@ type instance struct {
 
 // New returns a compiler whose code runs on a machine.
 func New(m *code.Machine, files *token.FileSet, host Host) *Compiler {
-	return &Compiler{Machine: m, Files: files, host: host, entries: map[*types.Func]*code.Entry{}, decls: map[*types.Func]*declaration{},
-		vars: map[*types.Var]*code.Var{}, instances: map[*types.Func][]*instance{}, library: map[libraryKey][]*instance{}, locals: map[token.Pos]int{}, uses: map[ast.Node]map[*types.Var]*use{},
-		types: map[types.Type]reflect.Type{}, methods: map[methodKey]*code.Entry{}, byData: map[methodKey]*code.Entry{},
-		named: map[reflect.Type]types.Type{}, made: map[string]*types.Var{}, bound: map[*types.Named]bool{}, hooked: map[*code.Entry]*code.Func{}, substs: map[*types.TypeParamList][]substituted{}}
+	return &Compiler{Machine: m, Files: files, host: host, decls: map[*types.Func]*declaration{},
+		vars: map[weak.Pointer[types.Var]]*code.Var{}, library: map[libraryKey][]*instance{}, locals: map[token.Pos]int{},
+		types: map[types.Type]reflect.Type{}, byData: map[methodKey]*dataMethod{}, declared: map[string][]*types.Func{}, replaced: map[*types.Func]weak.Pointer[declaration]{},
+		named: map[reflect.Type]types.Type{}, made: map[string]*types.Var{}, bound: map[any]bool{}, hooked: map[*code.Entry]*code.Func{}}
 }
 
 // A Package is the code of a package.
@@ -233,11 +244,12 @@ func (c *Compiler) finish() {
 		c.queue = c.queue[1:]
 		next()
 	}
+	c.queue = nil
 }
 
-// compile queues the body of a function of cells, which Again compiles once more.
-func (c *Compiler) compile(body func()) {
-	c.queue, c.bodies = append(c.queue, body), append(c.bodies, body)
+// compile queues a body of a declared function, which Again compiles once more.
+func (c *Compiler) compile(d *declaration, body func()) {
+	c.queue, d.bodies = append(c.queue, body), append(d.bodies, body)
 }
 
 // Again compiles the functions of cells once more, as they are called from now on. stops
@@ -252,53 +264,108 @@ func (c *Compiler) Again(stops func(d *ast.FuncDecl, info *types.Info) bool) (er
 	}
 	if any {
 		clear(c.hooked)
-		for _, body := range c.bodies {
-			body()
-		}
-		c.finish()
+		c.again()
 	}
 	return nil
+}
+
+// again compiles once more what has been compiled of functions of cells, also of those that
+// have been replaced and may still run.
+func (c *Compiler) again() {
+	for _, d := range c.decls {
+		c.queue = append(c.queue, d.bodies...)
+	}
+	for _, p := range c.replaced {
+		if d := p.Value(); d != nil {
+			c.queue = append(c.queue, d.bodies...)
+		}
+	}
+	c.finish()
+	c.follow()
+}
+
+// follow gives the methods for calls with a data word what they are now.
+func (c *Compiler) follow() {
+	for _, m := range c.byData {
+		if m != nil {
+			m.entry.Fn = m.of.Fn
+		}
+	}
+}
+
+// declaration returns the declaration of a function of cells or of a fetched package, nil
+// for others.
+func (c *Compiler) declaration(o *types.Func) *declaration {
+	if d := c.decls[o]; d != nil {
+		return d
+	}
+	return c.replaced[o].Value()
+}
+
+// replace gives up the declarations in whose place a cell has declared others. Code that
+// has been compiled of one keeps it, by Func.Source, together with those that it uses: it
+// may run on, and its methods may be compiled for calls with a data word.
+func (c *Compiler) replace(x *Cell) {
+	maps.DeleteFunc(c.vars, func(p weak.Pointer[types.Var], _ *code.Var) bool { return p.Value() == nil })
+	maps.DeleteFunc(c.replaced, func(_ *types.Func, p weak.Pointer[declaration]) bool { return p.Value() == nil })
+	now := map[string][]*types.Func{}
+	for _, d := range x.Decls {
+		o := x.Info.Defs[d.Name].(*types.Func)
+		now[shownName(o, nil)] = append(now[shownName(o, nil)], o)
+	}
+	for name, list := range now {
+		for _, o := range c.declared[name] {
+			d := c.decls[o]
+			if own := c.hooked[d.entry]; own != nil {
+				d.entry.Fn = own
+				delete(c.hooked, d.entry)
+				c.follow()
+			}
+			c.replaced[o] = weak.Make(d)
+			delete(c.decls, o)
+		}
+		c.declared[name] = list
+	}
 }
 
 // entry returns the entry of a function or method that is not generic, and
 // queues its body if it is new.
 func (c *Compiler) entry(o *types.Func) *code.Entry {
-	if e := c.entries[o]; e != nil {
-		return e
-	}
-	d := c.decls[o]
+	d := c.declaration(o)
 	if d == nil || d.syntax.Body == nil {
 		c.refuse(o.Pos(), "the function %s has no body", o.FullName())
 	}
-	e := &code.Entry{}
-	c.entries[o] = e
-	c.compile(func() { e.Fn = c.function(d, nil, o.Signature(), shownName(o, nil), false) })
-	return e
+	if d.entry == nil {
+		e := &code.Entry{}
+		d.entry = e
+		c.compile(d, func() { e.Fn = c.function(d, nil, o.Signature(), shownName(o, nil), false) })
+	}
+	return d.entry
 }
 
 // instance returns the entry of a generic function or of a method of a generic
 // type for a list of type arguments.
 func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
-	for _, in := range c.instances[o] {
+	d := c.declaration(o)
+	if d == nil || d.syntax.Body == nil {
+		c.refuse(o.Pos(), "the generic function %s cannot be compiled here: its text is not known", o.FullName())
+	}
+	for _, in := range d.instances {
 		if identicalLists(in.args, args) {
 			return in.entry
 		}
-	}
-	d := c.decls[o]
-	if d == nil || d.syntax.Body == nil {
-		c.refuse(o.Pos(), "the generic function %s cannot be compiled here: its text is not known", o.FullName())
 	}
 	if c.depth > maxDepth {
 		c.refuse(c.at, "%s cannot be instantiated: it requires an endless chain of instances", o.Name())
 	}
 	in := &instance{args, &code.Entry{}}
-	c.instances[o] = append(c.instances[o], in)
+	d.instances = append(d.instances, in)
 	sig := o.Signature()
 	params := sig.TypeParams()
 	if sig.Recv() != nil {
 		params = sig.RecvTypeParams()
 	}
-	s := c.substitution(params, args)
+	s := c.substitution(d, params, args)
 	for i, id := range typeParams(d.syntax) {
 		if o, ok := d.info.Defs[id].(*types.TypeName); ok && i < len(args) {
 			if p, ok := o.Type().(*types.TypeParam); ok {
@@ -307,7 +374,7 @@ func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
 		}
 	}
 	depth := c.depth + 1
-	c.compile(func() {
+	c.compile(d, func() {
 		c.depth = depth
 		in.entry.Fn = c.function(d, s, sig, shownName(o, args), false)
 		c.depth = 0
@@ -345,8 +412,9 @@ func typeParams(d *ast.FuncDecl) []*ast.Ident {
 	return ids
 }
 
-func (c *Compiler) substitution(params *types.TypeParamList, args []types.Type) *substitution {
-	for _, in := range c.substs[params] {
+// substitution returns that of a generic function's type parameters.
+func (c *Compiler) substitution(d *declaration, params *types.TypeParamList, args []types.Type) *substitution {
+	for _, in := range d.substs {
 		if identicalLists(in.args, args) {
 			return in.s // with its local types
 		}
@@ -355,7 +423,7 @@ func (c *Compiler) substitution(params *types.TypeParamList, args []types.Type) 
 	s.declared = func(o, from *types.TypeName, own []types.Type) {
 		check.NoteLocalInstance(o, c.locals[from.Pos()], args, own)
 	}
-	c.substs[params] = append(c.substs[params], substituted{args, s})
+	d.substs = append(d.substs, substituted{args, s})
 	return s
 }
 
@@ -407,19 +475,21 @@ func (c *Compiler) Variable(v *types.Var) *code.Var { return c.variable(v) }
 
 // variable returns a package-level variable.
 func (c *Compiler) variable(v *types.Var) *code.Var {
-	g := c.vars[v]
+	g := c.known(v)
 	if g == nil {
-		g = code.NewGlobal(c.runtime(v.Type(), v.Pos()))
-		c.vars[v] = g
+		g = c.Alias(v)
 	}
 	return g
 }
+
+// known returns a package-level variable that something uses, else nil.
+func (c *Compiler) known(v *types.Var) *code.Var { return c.vars[weak.Make(v)] }
 
 // initializer compiles the initialization of package-level variables.
 func (c *Compiler) initializer(in *types.Initializer, info *types.Info, shared bool) *code.Entry {
 	e := &code.Entry{}
 	c.queue = append(c.queue, func() {
-		f := c.newFunction(info, nil, in.Rhs)
+		f := c.newFunction(info, nil, in.Rhs, uses(info, in.Rhs))
 		f.name, f.shared = "main.init", shared
 		var lhs []ast.Expr
 		var places []target
@@ -467,8 +537,7 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	if ptr, ok := p.(*types.Pointer); ok {
 		p = types.Unalias(ptr.Elem())
 	}
-	if st, ok := p.(*types.Struct); ok && types.NewMethodSet(t).Len() > 0 {
-		_ = st
+	if _, ok := p.(*types.Struct); ok && types.NewMethodSet(t).Len() > 0 {
 		c.named[r] = t
 		return
 	}
@@ -476,42 +545,39 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	if !ok || types.IsInterface(n) {
 		return
 	}
-	if n.TypeArgs().Len() > 0 && c.host.MethodsOf != nil && !c.bound[n] && !c.ofCells(n) {
-		if names := c.host.MethodsOf(n.Obj()); len(names) > 0 {
-			c.bound[n] = true
-			c.queue = append(c.queue, func() { c.bindLibrary(n, names) })
-			return
-		}
+	var key any = n
+	if n.TypeArgs().Len() > 0 { // others are identical
+		key = c.runtime(n, token.NoPos)
 	}
 	if !c.ofCells(n) {
+		if n.TypeArgs().Len() > 0 && c.host.MethodsOf != nil && !c.bound[key] {
+			c.bound[key] = true
+			c.queue = append(c.queue, func() { c.bindLibrary(n, c.host.MethodsOf(n.Obj())) })
+		}
 		return
 	}
-	if old, ok := c.named[r]; ok && old != t {
-		c.queue = append(c.queue, func() { c.renew(r, t) })
-	}
-	c.named[r] = t
-	if c.bound[n] {
+	if c.bound[key] && (key == any(n) || types.Identical(c.named[c.runtime(n, token.NoPos)], n)) {
 		return
 	}
-	c.bound[n] = true
+	c.bound[key] = true
+	for _, t := range []types.Type{n, types.NewPointer(n)} {
+		r := c.runtime(t, token.NoPos)
+		if c.named[r] != nil {
+			c.queue = append(c.queue, func() { c.renew(r) })
+		}
+		c.named[r] = t
+	}
 	c.queue = append(c.queue, func() { c.bind(n) })
-	c.runtime(n, token.NoPos)
-	c.runtime(types.NewPointer(n), token.NoPos)
 }
 
 // renew has interfaces that hold a type call its methods as they are now: they have been
-// compiled again with what they use, and the type is the same.
-func (c *Compiler) renew(r reflect.Type, t types.Type) {
-	for key, e := range c.byData {
-		if key.t != r || e == nil {
-			continue
-		}
-		now := c.dataMethod(t, r, key.name)
-		if c.byData[key] = now; now != nil && now != e {
-			c.queue = append(c.queue, func() {
-				delete(c.hooked, e)
-				e.Fn = now.Fn // places of calls have kept e
-			})
+// compiled again with what they use, and the type is the same. So may be unnamed types that
+// embed it.
+func (c *Compiler) renew(r reflect.Type) {
+	for key, m := range c.byData {
+		if of := c.named[key.t]; m != nil && (key.t == r || of != nil && namedOf(of) == nil) {
+			m.of = c.dataMethod(of, key.t, key.name)
+			c.queue = append(c.queue, func() { m.entry.Fn = m.of.Fn })
 		}
 	}
 }
@@ -523,7 +589,7 @@ func (c *Compiler) ofCells(n *types.Named) bool {
 		return false
 	}
 	for m := range n.Origin().Methods() {
-		if c.decls[m.Origin()] != nil {
+		if c.declaration(m.Origin()) != nil {
 			return true
 		}
 	}
@@ -542,7 +608,7 @@ func (c *Compiler) ofCells(n *types.Named) bool {
 func (c *Compiler) bind(n *types.Named) {
 	for i := range n.NumMethods() {
 		m := n.Method(i)
-		if c.decls[m.Origin()] == nil {
+		if c.declaration(m.Origin()) == nil {
 			continue
 		}
 		e := c.methodEntry(m, n)
@@ -603,20 +669,26 @@ func (c *Compiler) method(t reflect.Type, name string) *code.Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := methodKey{t, name}
-	if e, ok := c.byData[key]; ok {
-		return e
-	}
-	var e *code.Entry
-	if typ, ok := c.named[t]; ok {
-		e = c.dataMethod(typ, t, name)
-		c.finish()
-	} else if c.host.StandInOf != nil {
-		if fn, ok := c.host.StandInOf(t, name); ok {
-			e = c.replacement(t, name, fn)
+	m, ok := c.byData[key]
+	if !ok {
+		var of *code.Entry
+		if typ, ok := c.named[t]; ok {
+			of = c.dataMethod(typ, t, name)
+			c.finish()
+		} else if c.host.StandInOf != nil {
+			if fn, ok := c.host.StandInOf(t, name); ok {
+				of = c.replacement(t, name, fn)
+			}
 		}
+		if of != nil {
+			m = &dataMethod{code.Entry{Fn: of.Fn}, of}
+		}
+		c.byData[key] = m
 	}
-	c.byData[key] = e
-	return e
+	if m == nil {
+		return nil
+	}
+	return &m.entry
 }
 
 // dataMethod compiles a method for calls with a data word.
@@ -631,7 +703,7 @@ func (c *Compiler) dataMethod(typ types.Type, t reflect.Type, name string) *code
 		recv := m.Signature().Recv().Type()
 		n := namedOf(recv)
 		_, byPointer := types.Unalias(recv).(*types.Pointer)
-		if n != nil && !types.IsInterface(n) && len(s.Index()) == 1 && c.decls[m.Origin()] != nil {
+		if n != nil && !types.IsInterface(n) && len(s.Index()) == 1 && c.declaration(m.Origin()) != nil {
 			_, pointer := types.Unalias(typ).(*types.Pointer)
 			if byPointer {
 				return c.methodEntry(m, n)
@@ -648,7 +720,7 @@ func (c *Compiler) dataMethod(typ types.Type, t reflect.Type, name string) *code
 // copying compiles a method with a value receiver once more, as one that takes
 // the address of the value and copies it.
 func (c *Compiler) copying(m *types.Func, n *types.Named) *code.Entry {
-	d := c.decls[m.Origin()]
+	d := c.declaration(m.Origin())
 	var s *substitution
 	sig := m.Origin().Signature()
 	if n.TypeArgs().Len() > 0 {
@@ -656,10 +728,10 @@ func (c *Compiler) copying(m *types.Func, n *types.Named) *code.Entry {
 		for i := range args {
 			args[i] = n.TypeArgs().At(i)
 		}
-		s = c.substitution(sig.RecvTypeParams(), args)
+		s = c.substitution(d, sig.RecvTypeParams(), args)
 	}
 	e := &code.Entry{}
-	c.compile(func() { e.Fn = c.function(d, s, sig, shownName(m, nil), true) })
+	c.compile(d, func() { e.Fn = c.function(d, s, sig, shownName(m, nil), true) })
 	return e
 }
 

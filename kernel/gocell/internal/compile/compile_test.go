@@ -197,7 +197,7 @@ func main() {
 	}
 	p.Init(c.Machine)
 	functions := map[string]*types.Func{}
-	for o := range c.entries {
+	for o := range c.decls {
 		functions[o.Name()] = o
 	}
 	by := map[string]any{

@@ -43,16 +43,20 @@ func ErrorVars(s code.Step) (list []ErrorVar) {
 
 // Value returns a package-level variable.
 func (c *Compiler) Value(v *types.Var) (reflect.Value, bool) {
-	g := c.vars[v]
+	x := c.value(v, c.known(v))
+	return x, x.IsValid()
+}
+
+func (c *Compiler) value(v *types.Var, g *code.Var) reflect.Value {
 	if g == nil {
-		return reflect.Value{}, false
+		return reflect.Value{}
 	}
-	return reflect.NewAt(c.runtime(v.Type(), v.Pos()), g.P).Elem(), true
+	return reflect.NewAt(c.runtime(v.Type(), v.Pos()), g.P).Elem()
 }
 
 // Drop gives up the value of a package-level variable.
 func (c *Compiler) Drop(v *types.Var) {
-	if g := c.vars[v]; g != nil {
+	if g := c.known(v); g != nil {
 		g.P = code.NewGlobal(c.runtime(v.Type(), v.Pos())).P
 	}
 }

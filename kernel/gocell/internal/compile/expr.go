@@ -600,9 +600,8 @@ func (f *function) convert(e ast.Expr, to types.Type) code.Val {
 // funcLit compiles a function literal.
 func (f *function) funcLit(e *ast.FuncLit) code.Val {
 	sig := f.typ(e).(*types.Signature)
-	in := &function{c: f.c, info: f.info, subst: f.subst, node: e, uses: f.uses, layout: code.NewLayout(), vars: map[*types.Var]*variable{},
-		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}, outer: f, shared: f.shared}
-	in.name = f.name + ".func1"
+	in := f.inner(f.name+".func1", e)
+	in.outer, in.shared = f, f.shared
 	t := f.c.functionType(nil, sig)
 	start := in.parameters(e.Type.Params.List, t, false, nil)
 	start = append(start, in.resultVars(e.Type.Results, sig)...)

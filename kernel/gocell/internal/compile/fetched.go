@@ -33,7 +33,7 @@ func (c *Compiler) Fetched(decls []*check.FetchedDecl, packages []*check.Fetched
 	}
 	for _, d := range decls {
 		for _, o := range d.Objects {
-			if f, ok := o.(*types.Func); ok && f.Signature().TypeParams() == nil && f.Signature().RecvTypeParams() == nil && c.decls[f] != nil {
+			if f, ok := o.(*types.Func); ok && f.Signature().TypeParams() == nil && f.Signature().RecvTypeParams() == nil && c.declaration(f) != nil {
 				c.entry(f) // so that what cannot be compiled is refused
 			}
 		}
@@ -47,10 +47,11 @@ func (c *Compiler) Fetched(decls []*check.FetchedDecl, packages []*check.Fetched
 func (c *Compiler) Hook(f *types.Func, by reflect.Value) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entries[f]
-	if e == nil || e.Fn == nil {
+	d := c.declaration(f)
+	if d == nil || d.entry == nil || d.entry.Fn == nil {
 		return false
 	}
+	e := d.entry
 	own := c.hooked[e]
 	switch {
 	case by.IsValid():
@@ -62,6 +63,7 @@ func (c *Compiler) Hook(f *types.Func, by reflect.Value) bool {
 		e.Fn = own
 		delete(c.hooked, e)
 	}
+	c.follow()
 	return true
 }
 
@@ -70,13 +72,13 @@ func (c *Compiler) Hook(f *types.Func, by reflect.Value) bool {
 func (c *Compiler) FuncsOf(f *types.Func) (list []*types.Func) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := c.decls[f]
+	d := c.declaration(f)
 	if d == nil {
 		return nil
 	}
 	ast.Inspect(d.syntax, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if g, ok := d.info.Uses[id].(*types.Func); ok && g.Origin() != f && c.decls[g.Origin()] != nil {
+			if g, ok := d.info.Uses[id].(*types.Func); ok && g.Origin() != f && c.declaration(g.Origin()) != nil {
 				list = append(list, g.Origin())
 			}
 		}
@@ -109,7 +111,7 @@ func (c *Compiler) declare(d *check.FetchedDecl) {
 			continue
 		}
 		c.noteLocals(f, info)
-		c.decls[info.Defs[f.Name].(*types.Func)] = &declaration{f, info, d.Owner.FileAt(f.Pos()).SharesLoopVars()}
+		c.decls[info.Defs[f.Name].(*types.Func)] = &declaration{syntax: f, info: info, shared: d.Owner.FileAt(f.Pos()).SharesLoopVars()}
 	}
 }
 

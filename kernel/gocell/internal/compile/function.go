@@ -16,10 +16,12 @@ type function struct {
 	c        *Compiler
 	info     *types.Info
 	subst    *substitution
-	outer    *function // of a function literal
-	node     ast.Node  // whose variables are this function's
+	outer    *function    // of a function literal
+	node     ast.Node     // whose variables are this function's
+	decl     *declaration // of a declared function: kept as long as its code
 	uses     map[*types.Var]*use
 	layout   *code.Layout
+	session  map[*types.Var]*code.Var // the session's variables by those of its statements
 	vars     map[*types.Var]*variable
 	env      []captured
 	block    *code.EnvLayout
@@ -65,21 +67,27 @@ type captured struct {
 	t     reflect.Type
 }
 
-func (c *Compiler) newFunction(info *types.Info, s *substitution, node ast.Node) *function {
-	u := c.uses[node]
-	if u == nil {
-		u = uses(info, node)
-		c.uses[node] = u
-	}
+// newFunction starts a function whose variables have been walked.
+func (c *Compiler) newFunction(info *types.Info, s *substitution, node ast.Node, u map[*types.Var]*use) *function {
 	return &function{c: c, info: info, subst: s, node: node, uses: u, layout: code.NewLayout(), vars: map[*types.Var]*variable{},
 		labels: map[string]int{}, hoisted: map[ast.Expr]code.Val{}}
+}
+
+// inner starts a function that is made for a part of this one.
+func (f *function) inner(name string, node ast.Node) *function {
+	in := f.c.newFunction(f.info, f.subst, node, f.uses)
+	in.name, in.session = name, f.session
+	return in
 }
 
 // function compiles a declared function. byData is for a method with a value
 // receiver that is called with the address of the value.
 func (c *Compiler) function(d *declaration, s *substitution, sig *types.Signature, name string, byData bool) *code.Func {
-	f := c.newFunction(d.info, s, d.syntax)
-	f.name, f.shared = name, d.shared
+	if d.uses == nil {
+		d.uses = uses(d.info, d.syntax)
+	}
+	f := c.newFunction(d.info, s, d.syntax, d.uses)
+	f.name, f.shared, f.decl = name, d.shared, d
 	var recv types.Type
 	var start []code.Line
 	var fields []*ast.Field
@@ -257,7 +265,7 @@ func (f *function) declare(v *types.Var, t types.Type) *variable {
 
 // declareInit declares a variable with a first value; nil is zero.
 func (f *function) declareInit(v *types.Var, t types.Type, into code.Into) code.Do {
-	if g := f.c.vars[v]; g != nil { // of a session
+	if g := f.session[v]; g != nil {
 		if into == nil {
 			return f.zeroing(code.Global(g), t)
 		}
@@ -275,7 +283,7 @@ func (f *function) declareInit(v *types.Var, t types.Type, into code.Into) code.
 
 // declareVal declares a variable with a first value.
 func (f *function) declareVal(v *types.Var, t types.Type, val code.Val) code.Do {
-	if g := f.c.vars[v]; g != nil { // of a session
+	if g := f.session[v]; g != nil {
 		return f.store(code.Global(g), val, t)
 	}
 	if val.K == code.Agg || f.uses[v].boxed() {
@@ -293,20 +301,14 @@ func (f *function) zeroing(p code.Place, t types.Type) code.Do {
 
 // variable returns the place of a variable.
 func (f *function) variable(v *types.Var, n ast.Node) code.Place {
-	if g := f.c.vars[v]; g != nil {
-		return code.Global(g)
-	}
 	if x := f.vars[v]; x != nil {
 		if x.boxed {
 			return code.Box(x.off)
 		}
 		return code.Slot(x.off)
 	}
-	if v.Parent() != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
-		return f.global(v, n)
-	}
-	if f.outer == nil {
-		f.refuse(n, "internal: the variable %s is not known here", v.Name())
+	if g := f.session[v]; g != nil {
+		return code.Global(g)
 	}
 	for _, e := range f.env {
 		if e.v == v {
@@ -315,7 +317,10 @@ func (f *function) variable(v *types.Var, n ast.Node) code.Place {
 	}
 	x := f.outer.find(v)
 	if x == nil {
-		f.refuse(n, "internal: the variable %s is not known here", v.Name())
+		if g := f.c.known(v); g == nil && (v.Parent() == nil || v.Pkg() == nil || v.Parent() != v.Pkg().Scope()) {
+			f.refuse(n, "internal: the variable %s is not known here", v.Name())
+		}
+		return f.global(v, n)
 	}
 	e := captured{v: v, boxed: x.boxed, t: x.r}
 	if f.block == nil {
@@ -349,6 +354,9 @@ func (f *function) find(v *types.Var) *variable {
 
 // global returns a package-level variable of cells, or of a library.
 func (f *function) global(v *types.Var, n ast.Node) code.Place {
+	if g := f.c.known(v); g != nil {
+		return code.Global(g)
+	}
 	if s, ok := f.c.host.Symbol(check.PathOf(v.Pkg()), v.Name()); ok {
 		return code.Global(&code.Var{P: s.Addr().UnsafePointer()})
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"weak"
 
 	"dace.local/kernel/gocell/internal/code"
 )
@@ -35,10 +36,7 @@ func (c *Compiler) SampleBy(take func(f *code.Frame)) (err error) {
 	defer c.mu.Unlock()
 	defer refused(&err)
 	c.sample, c.callees = take, map[token.Pos]string{}
-	for _, body := range slices.Clone(c.bodies) {
-		body()
-	}
-	c.finish()
+	c.again()
 	return nil
 }
 
@@ -93,13 +91,15 @@ func (c *Compiler) Local(x *code.Frame, v *types.Var) reflect.Value {
 			return x.Place(e.t, e.off, e.boxed, true)
 		}
 	}
-	value, _ := c.Value(v)
-	return value
+	if g := f.session[v]; g != nil {
+		return c.value(v, g)
+	}
+	return c.value(v, c.known(v))
 }
 
 // Alias makes a variable another name of one that code.Var holds the address of.
 func (c *Compiler) Alias(v *types.Var) *code.Var {
 	g := code.NewGlobal(c.runtime(v.Type(), v.Pos()))
-	c.vars[v] = g
+	c.vars[weak.Make(v)] = g
 	return g
 }

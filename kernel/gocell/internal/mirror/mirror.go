@@ -3,8 +3,6 @@ package mirror
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/token"
 	"go/types"
 	"maps"
 	"reflect"
@@ -654,22 +652,8 @@ func (m *Types) Adopt(c *check.Checked) {
 		deps map[string]*types.TypeName
 	}
 	var all []candidate
-	for _, d := range c.Decls {
-		g, ok := d.Decl.(*ast.GenDecl)
-		if !ok || g.Tok != token.TYPE {
-			continue
-		}
-		for _, s := range g.Specs {
-			o, ok := c.Info.Defs[s.(*ast.TypeSpec).Name].(*types.TypeName)
-			if !ok || o.IsAlias() {
-				continue
-			}
-			t, ok := o.Type().(*types.Named)
-			if !ok || t.TypeParams().Len() > 0 {
-				continue
-			}
-			all = append(all, candidate{t, declarationKey(c.Next, t), m.dependencies(t)})
-		}
+	for _, t := range c.Types() {
+		all = append(all, candidate{t, declarationKey(c.Next, t), m.dependencies(t)})
 	}
 	same := map[string]*madeType{}
 	for _, a := range all {
