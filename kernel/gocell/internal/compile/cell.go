@@ -45,13 +45,14 @@ type Cell struct {
 func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer refused(&err)
+	defer c.refused(&err)
 	for _, d := range x.Decls {
 		o, ok := x.Info.Defs[d.Name].(*types.Func)
 		if !ok {
 			c.refuse(d.Pos(), "internal: a function that has not been checked")
 		}
 		c.decls[o] = &declaration{syntax: d, info: x.Info}
+		c.begun = append(c.begun, func() { delete(c.decls, o) })
 	}
 	for _, t := range x.Types {
 		c.runtime(t, token.NoPos)

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"weak"
 
@@ -74,6 +75,7 @@ type Compiler struct {
 	byData   map[methodKey]*dataMethod
 	named    map[reflect.Type]types.Type // types whose methods cells declare
 	queue    []func()
+	begun    []func()                   // what undoes the changes since compiling began
 	depth    int                        // how many instances lead to the one that is compiled
 	at       token.Pos                  // of the instance that is asked for
 	made     map[string]*types.Var      // variables of fetched packages by their generated names
@@ -125,7 +127,9 @@ func (c *Compiler) libraryInstance(o types.Object, method string, args []types.T
 		return nil
 	}
 	in := &instance{args, &code.Entry{}}
-	c.library[key] = append(c.library[key], in)
+	known := c.library[key]
+	c.library[key] = append(known, in)
+	c.begun = append(c.begun, func() { c.library[key] = known })
 	name := o.Pkg().Name() + "." + o.Name()
 	if method != "" {
 		name += "." + method
@@ -176,7 +180,7 @@ func (p *Package) Main(m *code.Machine) { m.Call(p.main) }
 func (c *Compiler) Package(files []*ast.File, info *types.Info) (p *Package, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer refused(&err)
+	defer c.refused(&err)
 	p = &Package{}
 	var inits []*code.Entry
 	for _, file := range files {
@@ -220,13 +224,21 @@ func (c *Compiler) noteLocals(file ast.Node, info *types.Info) {
 	})
 }
 
-// refused recovers the panic of refuse.
-func refused(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case *Error:
-		*err = r
-	default:
+// refused recovers the panic of refuse. What has been begun of functions of earlier cells, and
+// of libraries, is as if it had not been asked for.
+func (c *Compiler) refused(err *error) {
+	r := recover()
+	if r != nil {
+		for _, undo := range slices.Backward(c.begun) {
+			undo()
+		}
+		c.queue = nil
+		clear(c.types)
+	}
+	c.begun = nil
+	if e, ok := r.(*Error); ok {
+		*err = e
+	} else if r != nil {
 		panic(r)
 	}
 }
@@ -249,7 +261,9 @@ func (c *Compiler) finish() {
 
 // compile queues a body of a declared function, which Again compiles once more.
 func (c *Compiler) compile(d *declaration, body func()) {
+	n := len(d.bodies)
 	c.queue, d.bodies = append(c.queue, body), append(d.bodies, body)
+	c.begun = append(c.begun, func() { d.bodies = d.bodies[:n] })
 }
 
 // Again compiles the functions of cells once more, as they are called from now on. stops
@@ -257,7 +271,7 @@ func (c *Compiler) compile(d *declaration, body func()) {
 func (c *Compiler) Again(stops func(d *ast.FuncDecl, info *types.Info) bool) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer refused(&err)
+	defer c.refused(&err)
 	any := false
 	for _, d := range c.decls {
 		any = stops(d.syntax, d.info) || any
@@ -338,6 +352,7 @@ func (c *Compiler) entry(o *types.Func) *code.Entry {
 	if d.entry == nil {
 		e := &code.Entry{}
 		d.entry = e
+		c.begun = append(c.begun, func() { d.entry = nil })
 		c.compile(d, func() { e.Fn = c.function(d, nil, o.Signature(), shownName(o, nil), false) })
 	}
 	return d.entry
@@ -359,7 +374,9 @@ func (c *Compiler) instance(o *types.Func, args []types.Type) *code.Entry {
 		c.refuse(c.at, "%s cannot be instantiated: it requires an endless chain of instances", o.Name())
 	}
 	in := &instance{args, &code.Entry{}}
+	n := len(d.instances)
 	d.instances = append(d.instances, in)
+	c.begun = append(c.begun, func() { d.instances = d.instances[:n] })
 	sig := o.Signature()
 	params := sig.TypeParams()
 	if sig.Recv() != nil {
@@ -551,7 +568,7 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	}
 	if !c.ofCells(n) {
 		if n.TypeArgs().Len() > 0 && c.host.MethodsOf != nil && !c.bound[key] {
-			c.bound[key] = true
+			c.noted(key)
 			c.queue = append(c.queue, func() { c.bindLibrary(n, c.host.MethodsOf(n.Obj())) })
 		}
 		return
@@ -559,15 +576,23 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 	if c.bound[key] && (key == any(n) || types.Identical(c.named[c.runtime(n, token.NoPos)], n)) {
 		return
 	}
-	c.bound[key] = true
+	c.noted(key)
 	for _, t := range []types.Type{n, types.NewPointer(n)} {
 		r := c.runtime(t, token.NoPos)
-		if c.named[r] != nil {
+		old := c.named[r]
+		if old != nil {
 			c.queue = append(c.queue, func() { c.renew(r) })
 		}
 		c.named[r] = t
+		c.begun = append(c.begun, func() { c.named[r] = old })
 	}
 	c.queue = append(c.queue, func() { c.bind(n) })
+}
+
+// noted notes that a type's methods get their functions.
+func (c *Compiler) noted(key any) {
+	c.bound[key] = true
+	c.begun = append(c.begun, func() { delete(c.bound, key) })
 }
 
 // renew has interfaces that hold a type call its methods as they are now: they have been
@@ -576,7 +601,9 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 func (c *Compiler) renew(r reflect.Type) {
 	for key, m := range c.byData {
 		if of := c.named[key.t]; m != nil && (key.t == r || of != nil && namedOf(of) == nil) {
+			was := m.of
 			m.of = c.dataMethod(of, key.t, key.name)
+			c.begun = append(c.begun, func() { m.of, m.entry.Fn = was, was.Fn })
 			c.queue = append(c.queue, func() { m.entry.Fn = m.of.Fn })
 		}
 	}
@@ -672,9 +699,10 @@ func (c *Compiler) method(t reflect.Type, name string) *code.Entry {
 	m, ok := c.byData[key]
 	if !ok {
 		var of *code.Entry
-		if typ, ok := c.named[t]; ok {
+		if typ := c.named[t]; typ != nil {
 			of = c.dataMethod(typ, t, name)
 			c.finish()
+			c.begun = nil
 		} else if c.host.StandInOf != nil {
 			if fn, ok := c.host.StandInOf(t, name); ok {
 				of = c.replacement(t, name, fn)

@@ -14,7 +14,7 @@ import (
 func (c *Compiler) Fetched(decls []*check.FetchedDecl, packages []*check.FetchedPackage, initialize map[*check.FetchedPackage]bool) (run []*code.Entry, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer refused(&err)
+	defer c.refused(&err)
 	for _, d := range decls {
 		c.declare(d)
 	}

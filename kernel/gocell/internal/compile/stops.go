@@ -34,7 +34,7 @@ func (f *function) stopBefore(s ast.Stmt, l code.Line) code.Line {
 func (c *Compiler) SampleBy(take func(f *code.Frame)) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer refused(&err)
+	defer c.refused(&err)
 	c.sample, c.callees = take, map[token.Pos]string{}
 	c.again()
 	return nil
