@@ -176,15 +176,16 @@ func TestCellsForgotten(t *testing.T) {
 		cell string
 		most int // bytes that a run may keep
 	}{
-		"statements":           {repeated("x = x*3 + 1\nif x > 1e6 { x = x % 1000 }\nl = append(l[:0], x, x+1, x+2)\nfmt.Sprint(l, x)"), 15_000},
-		"functions":            {repeated(function), 30_000},
-		"calls":                {repeated(function) + repeated("_, _ = f#(2, l)"), 30_000},
-		"used by others":       {"func used(x int) int { return x }", 30_000},
-		"generic functions":    {repeated("func g#[T any](x T, l []T) []T {\n\tfor _, y := range l {\n\t\tif fmt.Sprint(x) == fmt.Sprint(y) {\n\t\t\treturn nil\n\t\t}\n\t}\n\treturn append(l, x)\n}\ng#(1, l)"), 40_000},
-		"methods":              {repeated("type T# struct{ a, b int }\nfunc (t T#) Sum(c int) int { return t.a + t.b + c }\nfunc (t *T#) Add(c int) { t.a += c }\nfunc (t T#) String() string { return fmt.Sprint(t.a) }\n_ = fmt.Sprint(T#{1, 2})"), 150_000},
-		"variables":            {repeated("var v# = x + #\nw# := []int{x, #}"), 10_000},
-		"variables of changed": {repeated("v# := [RUN]int{}"), 20_000},
-		"function literals":    {repeated("h# := func(a int) int { return a + x }\nh#(2)"), 30_000},
+		"statements":            {repeated("x = x*3 + 1\nif x > 1e6 { x = x % 1000 }\nl = append(l[:0], x, x+1, x+2)\nfmt.Sprint(l, x)"), 15_000},
+		"functions":             {repeated(function), 30_000},
+		"calls":                 {repeated(function) + repeated("_, _ = f#(2, l)"), 30_000},
+		"used by others":        {"func used(x int) int { return x }", 30_000},
+		"generic functions":     {repeated("func g#[T any](x T, l []T) []T {\n\tfor _, y := range l {\n\t\tif fmt.Sprint(x) == fmt.Sprint(y) {\n\t\t\treturn nil\n\t\t}\n\t}\n\treturn append(l, x)\n}\ng#(1, l)"), 40_000},
+		"methods":               {repeated("type T# struct{ a, b int }\nfunc (t T#) Sum(c int) int { return t.a + t.b + c }\nfunc (t *T#) Add(c int) { t.a += c }\nfunc (t T#) String() string { return fmt.Sprint(t.a) }\n_ = fmt.Sprint(T#{1, 2})"), 150_000},
+		"a method that changes": {repeated(function) + "type T struct{ a int }\nfunc (t T) Sum(c int) int { return t.a + RUN }\nfunc (t *T) Add(c int) { t.a += c }\nT{}", 60_000},
+		"variables":             {repeated("var v# = x + #\nw# := []int{x, #}"), 10_000},
+		"variables of changed":  {repeated("v# := [RUN]int{}"), 20_000},
+		"function literals":     {repeated("h# := func(a int) int { return a + x }\nh#(2)"), 30_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)

@@ -17,8 +17,12 @@ var (
 	scopeChildren = rtype.Hidden(reflect.TypeFor[types.Scope](), "children", "[]*types.Scope")
 )
 
-// setScope empties the scope of a package.
+// setScope empties the scope of a package. A variable of one function, by the scopes around
+// it, no longer leads to all others of its cell.
 func setScope(pkg *types.Package) {
+	for i := range pkg.Scope().NumChildren() {
+		scopeChildren(reflect.ValueOf(pkg.Scope().Child(i)).Elem()).SetZero()
+	}
 	scope := reflect.ValueOf(pkg.Scope()).Elem()
 	scopeElems(scope).SetZero()
 	scopeChildren(scope).SetZero()

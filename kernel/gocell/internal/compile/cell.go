@@ -51,7 +51,8 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		if !ok {
 			c.refuse(d.Pos(), "internal: a function that has not been checked")
 		}
-		c.decls[o] = &declaration{syntax: d, info: x.Info}
+		info := *x.Info // see detach
+		c.decls[o] = &declaration{syntax: d, info: &info}
 		c.begun = append(c.begun, func() { delete(c.decls, o) })
 	}
 	for _, t := range x.Types {

@@ -335,10 +335,50 @@ func (c *Compiler) replace(x *Cell) {
 				delete(c.hooked, d.entry)
 				c.follow()
 			}
+			if c.stays(o, d) {
+				d.detach()
+			}
 			c.replaced[o] = weak.Make(d)
 			delete(c.decls, o)
 		}
 		c.declared[name] = list
+	}
+}
+
+// stays reports whether the declaration is of a method that values of its type need for
+// good: the type has not been declared again as the same.
+func (c *Compiler) stays(o *types.Func, d *declaration) bool {
+	if d.syntax.Recv == nil {
+		return false
+	}
+	n := namedOf(o.Signature().Recv().Type())
+	return len(d.instances) > 0 || n.TypeArgs().Len() == 0 && c.named[c.runtime(n, o.Pos())] == n
+}
+
+// detach leaves the declaration what the checker has noted of itself: not of all its cell.
+func (d *declaration) detach() {
+	own := check.NewInfo()
+	ast.Inspect(d.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			copyKey(own.Defs, d.info.Defs, n)
+			copyKey(own.Uses, d.info.Uses, n)
+			copyKey(own.Instances, d.info.Instances, n)
+		case *ast.SelectorExpr:
+			copyKey(own.Selections, d.info.Selections, n)
+		}
+		if x, ok := n.(ast.Expr); ok {
+			copyKey(own.Types, d.info.Types, x)
+		}
+		copyKey(own.Implicits, d.info.Implicits, n)
+		return true
+	})
+	*d.info = *own
+}
+
+func copyKey[K comparable, V any](to, from map[K]V, k K) {
+	if v, ok := from[k]; ok {
+		to[k] = v
 	}
 }
 

@@ -28,6 +28,8 @@ func ErrorVars(s code.Step) (list []ErrorVar) {
 	if !ok || f.node == nil {
 		return nil
 	}
+	f.c.mu.Lock() // of info, see detach
+	defer f.c.mu.Unlock()
 	at := token.Pos(s.Pos)
 	for _, v := range f.errorVars(at) {
 		x := f.vars[v.v]
