@@ -15,10 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/internal/system/process"
 	"dace.local/kernel/internal/toolchain/background"
 )
 
@@ -86,15 +85,6 @@ func (a *automatic) init(s *Session) {
 	a.ctx, a.stop = context.WithCancel(background.Work(context.Background()))
 }
 
-// timeUsed returns the processor time that the process has used.
-func timeUsed() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // watch measures the processor time of a cell that begins to run, until over is
 // called.
 func (a *automatic) watch(c *check.Checked) (over func()) {
@@ -123,11 +113,11 @@ func (a *automatic) watch(c *check.Checked) (over func()) {
 		return func() {}
 	}
 	var mu sync.Mutex // guards last
-	last := timeUsed()
+	last := process.TotalTime()
 	look := func() {
 		mu.Lock()
 		defer mu.Unlock()
-		now := timeUsed()
+		now := process.TotalTime()
 		a.add(names, now-last)
 		last = now
 	}

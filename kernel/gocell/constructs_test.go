@@ -7,6 +7,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/internal/system/process"
 	"dace.local/kernel/yaegi"
 )
 
@@ -104,9 +105,9 @@ func BenchmarkConstructs(b *testing.B) {
 		execute(b, s, 1, code)
 		execute(b, s, 2, call)
 		return func() float64 {
-			before := processorTime(b)
+			before := process.TotalTime()
 			execute(b, s, 2, call)
-			return processorTime(b) - before
+			return (process.TotalTime() - before).Seconds()
 		}
 	}
 	report := func(b *testing.B, name string, run, other func() float64) {
@@ -129,9 +130,9 @@ func BenchmarkConstructs(b *testing.B) {
 			}
 			run(c.code)
 			eval := func() float64 {
-				before := processorTime(b)
+				before := process.TotalTime()
 				run(call)
-				return processorTime(b) - before
+				return (process.TotalTime() - before).Seconds()
 			}
 			eval()
 			report(b, "yaegi", sessionTime(b, c.code), eval)

@@ -14,6 +14,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/internal/system/process"
 )
 
 // A debugClient debugs a session as a front end does.
@@ -551,9 +552,9 @@ func BenchmarkDebug(b *testing.B) {
 			}
 			for b.Loop() {
 				for i, s := range sessions {
-					before := processorTime(b)
+					before := process.TotalTime()
 					execute(b, s, 2, call)
-					times[i] = append(times[i], processorTime(b)-before)
+					times[i] = append(times[i], (process.TotalTime() - before).Seconds())
 				}
 			}
 			plain, debugged := median(times[0]), median(times[1])

@@ -19,6 +19,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/internal/system/limits"
+	"dace.local/kernel/internal/system/process"
 )
 
 var (
@@ -225,26 +226,26 @@ func hostileCell(s *Session, number int, code string, patience time.Duration) (s
 		done <- enginetest.Show(ctx, s, engine.Cell{Number: number, Code: code}, &enginetest.Recorder{})
 	}()
 	const blocked = 10 * time.Minute
-	start, used := time.Now(), timeUsed()
+	start, used := time.Now(), process.TotalTime()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case shown = <-done:
 			if ctx.Err() != nil {
-				late = timeUsed() - used
+				late = process.TotalTime() - used
 			}
 			return shown, late
 		case <-tick.C:
 		}
 		// A cell that is to be interrupted may wait for that without using a processor.
-		over := timeUsed()-used > patience || time.Since(start) > blocked || patience == endless && time.Since(start) > patience
+		over := process.TotalTime()-used > patience || time.Since(start) > blocked || patience == endless && time.Since(start) > patience
 		switch {
 		case ctx.Err() == nil && over:
 			cancel()
-			start, used, patience = time.Now(), timeUsed(), ends
+			start, used, patience = time.Now(), process.TotalTime(), ends
 		case over:
-			return "the cell does not end", timeUsed() - used
+			return "the cell does not end", process.TotalTime() - used
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/internal/system/limits"
+	"dace.local/kernel/internal/system/process"
 )
 
 // BenchmarkLongCell measures the processor time from the text of a cell of about 1,000 lines
@@ -54,9 +55,9 @@ func benchmarkLong(b *testing.B, text string) {
 				}
 				var m, n runtime.MemStats
 				runtime.ReadMemStats(&m)
-				before := processorTime(b)
+				before := process.TotalTime()
 				stopAtFirst(b, s, text)
-				used += processorTime(b) - before
+				used += (process.TotalTime() - before).Seconds()
 				runtime.ReadMemStats(&n)
 				allocated += float64(n.TotalAlloc - m.TotalAlloc)
 			}

@@ -15,6 +15,7 @@ import (
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/profile"
 	"dace.local/kernel/gocell/internal/vm"
+	"dace.local/kernel/internal/system/process"
 )
 
 // profiled runs cells, the last of which takes a profile, and returns how much of the
@@ -225,9 +226,9 @@ func BenchmarkProfile(b *testing.B) {
 			execute(b, s, 1, code[0])
 			var plain, sampled []float64
 			measure := func(code string) float64 {
-				before := processorTime(b)
+				before := process.TotalTime()
 				execute(b, s, 2, code)
-				return processorTime(b) - before
+				return (process.TotalTime() - before).Seconds()
 			}
 			measure(code[1])
 			for b.Loop() {

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/engine/enginetest"
+	"dace.local/kernel/internal/system/process"
 )
 
 // timed runs a Python program, and tells on stderr the processor time that the
@@ -78,11 +77,11 @@ func timeCell(b *testing.B, code string) (printed string, seconds float64) {
 	s := benchSession(b)
 	defer s.Close()
 	var out enginetest.Recorder
-	before := processorTime(b)
+	before := process.TotalTime()
 	if _, err := s.Execute(b.Context(), engine.Cell{Number: 1, Code: code}, &out); err != nil {
 		b.Fatal(err)
 	}
-	return out.Text(enginetest.Stdout), processorTime(b) - before
+	return out.Text(enginetest.Stdout), (process.TotalTime() - before).Seconds()
 }
 
 // timePython runs a program, and returns what it prints and the seconds of
@@ -99,13 +98,4 @@ func timePython(b *testing.B, python, file string) (printed string, seconds floa
 		b.Fatal(err)
 	}
 	return out.String(), seconds
-}
-
-// processorTime returns the seconds of processor time that this process took.
-func processorTime(b *testing.B) float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return (time.Duration(u.Utime.Nano()) + time.Duration(u.Stime.Nano())).Seconds()
 }

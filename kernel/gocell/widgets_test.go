@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell"
+	"dace.local/kernel/internal/system/process"
 	"dace.local/kernel/widget/widgettest"
 )
 
@@ -245,21 +245,11 @@ func BenchmarkSlider(b *testing.B) {
 	p := newWidgetPage(b, gocell.Options{KeepStdio: true})
 	p.run(sliderCell)
 	id, _ := p.Model("IntSliderModel")
-	start := processorTime(b)
+	start := process.TotalTime()
 	for k := 6; b.Loop(); k++ {
 		p.Send(b.Context(), id, widgettest.Update("value", k), false)
 	}
-	b.ReportMetric(float64((processorTime(b)-start).Microseconds())/1000/float64(b.N), "cpu-ms/op")
-}
-
-// processorTime returns the processor time that the process has used, which
-// other processes on the machine do not change.
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	b.ReportMetric(float64((process.TotalTime()-start).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
 // BenchmarkDrag sends 60 values within a second and measures the time from the

@@ -7,26 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
+	"dace.local/dacelib/internal/process"
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/run"
 )
-
-// used returns the milliseconds of processor time of this process and the compilers
-// that have ended.
-func used(b *testing.B) float64 {
-	var ns int64
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err != nil {
-			b.Fatal(err)
-		}
-		ns += u.Utime.Nano() + u.Stime.Nano()
-	}
-	return float64(ns) / 1e6
-}
 
 // BenchmarkEvaluate measures an evaluation that compiles, d = 80, on all cores,
 // and one whose size is remembered.
@@ -48,7 +34,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			if err := p.Evaluate(context.Background(), dst, x); err != nil {
 				b.Fatal(err)
 			}
-			began := used(b)
+			began := process.Time()
 			for b.Loop() {
 				if !known {
 					problem.Randomize(rng, x)
@@ -58,7 +44,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				}
 			}
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "evals/s")
-			b.ReportMetric((used(b)-began)/n/float64(b.N), "cpu-ms/eval")
+			b.ReportMetric((process.Time()-began).Seconds()*1000/n/float64(b.N), "cpu-ms/eval")
 		})
 	}
 }
@@ -76,7 +62,7 @@ func BenchmarkPlainGCC(b *testing.B) {
 		b.Fatal(err)
 	}
 	rng := run.Rand(2, "benchmark")
-	began := used(b)
+	began := process.Time()
 	for b.Loop() {
 		args, err := p.Arguments(problem.Random(rng, 1, p.Dim()).Bools(0))
 		if err != nil {
@@ -90,7 +76,7 @@ func BenchmarkPlainGCC(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evals/s")
-	b.ReportMetric((used(b)-began)/float64(b.N), "cpu-ms/eval")
+	b.ReportMetric((process.Time()-began).Seconds()*1000/float64(b.N), "cpu-ms/eval")
 }
 
 // BenchmarkFile measures in turns, for the same lists of arguments, the compilation of a
@@ -118,16 +104,16 @@ func BenchmarkFile(b *testing.B) {
 		if _, err := c.file(ctx, &t, dir, "x", name, args, nil); err != nil { // preprocesses and compares
 			b.Fatal(err)
 		}
-		began := used(b)
+		began := process.Time()
 		_, _, err = c.compile(ctx, dir, name, "x.o", args)
-		between := used(b)
+		between := process.Time()
 		if err != nil {
 			b.Fatal(err)
 		}
 		if _, err := c.file(ctx, &t, dir, "x", name, args, nil); err != nil {
 			b.Fatal(err)
 		}
-		source, text = source+between-began, text+used(b)-between
+		source, text = source+(between-began).Seconds()*1000, text+(process.Time()-between).Seconds()*1000
 		remove()
 	}
 	b.ReportMetric(source/float64(b.N), "source-cpu-ms")

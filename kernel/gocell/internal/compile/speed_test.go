@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"dace.local/kernel/internal/system/process"
 )
 
 // timed runs a Python program, and tells on stderr the processor time that the
@@ -47,9 +47,9 @@ func BenchmarkPython(b *testing.B) {
 			}
 			var ours, theirs []float64
 			for b.Loop() {
-				start := processorTime()
+				start := process.TotalTime()
 				got, panicked, err := run(file, string(text))
-				took := processorTime() - start
+				took := process.TotalTime() - start
 				if err != nil || panicked != nil {
 					b.Fatal(err, panicked)
 				}
@@ -86,12 +86,4 @@ func timePython(b *testing.B, python, file string) (printed string, seconds floa
 		b.Fatal(err)
 	}
 	return out.String(), s
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

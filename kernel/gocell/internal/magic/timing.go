@@ -12,11 +12,11 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/internal/system/process"
 )
 
 // A Watch adds up the time that a cell's code runs, without the time to check
@@ -37,23 +37,14 @@ func Start(ctx context.Context) (stop func()) {
 	if !ok {
 		return func() {}
 	}
-	user, system := processor()
+	user, system := process.Time()
 	began := time.Now()
 	return func() {
 		w.wall += time.Since(began)
-		u, s := processor()
+		u, s := process.Time()
 		w.user += u - user
 		w.system += s - system
 	}
-}
-
-// processor returns the processor time that this process has used.
-func processor() (user, system time.Duration) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, 0
-	}
-	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 }
 
 func (w *Watch) String() string {

@@ -14,6 +14,7 @@ import (
 	"dace.local/dacelib/files/disk"
 
 	"dace.local/kernel/internal/system/limits"
+	"dace.local/kernel/internal/system/process"
 )
 
 // A usage holds the processor times at the last usage request: the next reply
@@ -54,7 +55,7 @@ func (s *server) usageRequest(context.Context, *request) (any, error) {
 	defer u.mu.Unlock()
 	host, _ := os.Hostname()
 	reply := usageReply{Status: "ok", Hostname: host, PID: os.Getpid(), CPUCount: runtime.NumCPU(), KernelMemory: resident()}
-	now, processor := time.Now(), processorTime()
+	now, processor := time.Now(), process.TotalTime()
 	since := s.started
 	if !u.at.IsZero() {
 		since = u.at
@@ -90,13 +91,6 @@ func resident() int64 {
 	var r unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &r)
 	return int64(r.Maxrss) << 10
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime() time.Duration {
-	var r unix.Rusage
-	_ = unix.Getrusage(unix.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // hostTime returns the idle and the total time of all processors since boot, in

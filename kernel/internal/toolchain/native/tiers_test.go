@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"dace.local/kernel/gocell"
+	"dace.local/kernel/internal/system/process"
 )
 
 // speedDir has programs that package compile compares with Python, and longer what makes
@@ -130,9 +130,9 @@ func timeCells(b *testing.B, l gocell.Compiler, form, text string) (first, secon
 	n, shows := 1, ""
 	timed := func() float64 {
 		n++
-		start := processorTime()
+		start := process.TotalTime()
 		got := run(b.Context(), s, n, call)
-		took := (processorTime() - start).Seconds()
+		took := (process.TotalTime() - start).Seconds()
 		if n > 2 && got != shows || got == "" || strings.Contains(got, "error") {
 			b.Fatalf("it shows %s, then %s", shows, got)
 		}
@@ -195,12 +195,4 @@ func main() {
 		took = append(took, float64(n)/1e9)
 	}
 	return took
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
