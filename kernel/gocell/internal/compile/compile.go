@@ -720,11 +720,7 @@ func (c *Compiler) functionType(recv types.Type, s *types.Signature) reflect.Typ
 // declared on n or an instance of it.
 func (c *Compiler) methodEntry(m *types.Func, n *types.Named) *code.Entry {
 	if n.TypeArgs().Len() > 0 {
-		args := make([]types.Type, n.TypeArgs().Len())
-		for i := range args {
-			args[i] = n.TypeArgs().At(i)
-		}
-		return c.instance(m.Origin(), args)
+		return c.instance(m.Origin(), check.ListOf(n.TypeArgs()))
 	}
 	return c.entry(m.Origin())
 }
@@ -792,11 +788,7 @@ func (c *Compiler) copying(m *types.Func, n *types.Named) *code.Entry {
 	var s *substitution
 	sig := m.Origin().Signature()
 	if n.TypeArgs().Len() > 0 {
-		args := make([]types.Type, n.TypeArgs().Len())
-		for i := range args {
-			args[i] = n.TypeArgs().At(i)
-		}
-		s = c.substitution(d, sig.RecvTypeParams(), args)
+		s = c.substitution(d, sig.RecvTypeParams(), check.ListOf(n.TypeArgs()))
 	}
 	e := &code.Entry{}
 	c.compile(d, func() { e.Fn = c.function(d, s, sig, shownName(m, nil), true) })

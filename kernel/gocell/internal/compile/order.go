@@ -46,9 +46,8 @@ func (f *function) orderly(always bool, list ...ast.Expr) []code.Do {
 			continue
 		}
 		t := f.typ(i.e)
-		if tuple, ok := t.(*types.Tuple); ok || t == nil {
-			_ = tuple // the only operand, which is the whole statement
-			continue
+		if _, ok := t.(*types.Tuple); ok || t == nil {
+			continue // the only operand, which is the whole statement
 		}
 		if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 			t = types.Default(t)
