@@ -55,6 +55,14 @@
 // in code that is compiled while a client debugs; [Compiler.Again] compiles the
 // session's functions for one that attaches.
 //
+// # What is kept
+//
+// Cells run again and again, and a session lasts for days. A function that a cell has
+// replaced is kept by the code that has been compiled of it, and by code that calls it:
+// the Compiler has weak pointers to its declaration and to the objects that once stood
+// for a variable. A type stays with its methods, since values may be of it, unless it is
+// declared again as the same.
+//
 // # What is refused
 //
 // What cannot be compiled is refused with its position, by [Error], before
