@@ -110,7 +110,7 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if slices.ContainsFunc(slices.Concat(append(lanes, later)...), func(c check) bool {
+	if slices.ContainsFunc(flat(lanes, later), func(c check) bool {
 		return ofPackages.MatchString(c.command) || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
 	}) {
 		command := filepath.Join(dir, "dace")
@@ -151,9 +151,14 @@ func buildAway(ctx context.Context, root, to string) error {
 	return buildKernel(ctx, clone, to)
 }
 
+// flat returns the checks of all lanes, and those of later.
+func flat(lanes [][]check, later []check) []check {
+	return append(slices.Concat(lanes...), later...)
+}
+
 // choose returns the checks that names name, and all if there is none.
 func choose(lanes [][]check, later []check, names []string) ([][]check, []check, error) {
-	all := slices.Concat(append(slices.Clone(lanes), later)...)
+	all := flat(lanes, later)
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c check) bool { return c.name == name }) {
 			return nil, nil, fmt.Errorf("there is no check %s among those of -test: %s (-all has more)", name, strings.Join(namesOf(all), ", "))
@@ -191,7 +196,7 @@ func (in *installer) runChecks(ctx context.Context, root string, lanes [][]check
 		return err
 	}
 	var of sorted
-	if slices.ContainsFunc(slices.Concat(append(lanes, later)...), func(c check) bool { return ofPackages.MatchString(c.command) }) {
+	if slices.ContainsFunc(flat(lanes, later), func(c check) bool { return ofPackages.MatchString(c.command) }) {
 		var err error
 		if of, err = sortPackages(ctx, root); err != nil {
 			return err
@@ -212,11 +217,12 @@ func (in *installer) runChecks(ctx context.Context, root string, lanes [][]check
 				return
 			}
 			argv := strings.Fields(words.Replace(c.command))
-			o := outcome{name: c.name, log: filepath.Join(logs, c.name+".log"), before: load(ctx)}
+			before, log := load(ctx), filepath.Join(logs, c.name+".log")
 			mu.Lock()
-			in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), o.before, strings.Join(argv, " "))
+			in.say("\n== %s (%s since the start; load %s): %s", c.name, time.Since(start).Round(time.Second), before, strings.Join(argv, " "))
 			mu.Unlock()
-			in.runCheck(ctx, root, argv, &mu, &o)
+			o := in.runCheck(ctx, root, argv, log, &mu)
+			o.name, o.log, o.before, o.after = c.name, log, before, load(ctx)
 			mu.Lock()
 			if o.err != nil {
 				in.say("%s fails (%v) with seed %d, load %s before and %s after; what it printed: %s", o.name, o.err, seed, o.before, o.after, o.log)
@@ -276,12 +282,12 @@ type outcome struct {
 	before, after string        // the machine's load
 }
 
-// runCheck runs a check's command, which also prints to the log. It fills in what came of
-// it.
-func (in *installer) runCheck(ctx context.Context, root string, argv []string, printing *sync.Mutex, o *outcome) {
-	var f *os.File
-	if f, o.err = os.Create(o.log); o.err != nil {
-		return
+// runCheck runs a check's command, which also prints to the file log. It returns its error
+// and how long it took.
+func (in *installer) runCheck(ctx context.Context, root string, argv []string, log string, printing *sync.Mutex) (o outcome) {
+	f, err := os.Create(log)
+	if err != nil {
+		return outcome{err: err}
 	}
 	defer f.Close()
 	out := &lineWriter{mu: printing, w: in.out}
@@ -296,10 +302,11 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, p
 	gentle(cmd)
 	begun := time.Now()
 	o.err = cmd.Run()
-	o.took, o.after = time.Since(begun), load(ctx)
+	o.took = time.Since(begun)
 	if cmd.ProcessState != nil {
 		o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
+	return o
 }
 
 // A lineWriter passes on whole lines, so that those of several checks are not mixed.
@@ -345,12 +352,12 @@ var longest = []string{
 	"kernel/internal/jupyter/server", "dacelib/construct",
 }
 
-// sorted are the module's packages, without install's, of which there is a check: raced
-// those of the kernel but those whose own files and tests start no goroutine and use no
-// unsafe, as the detector would take minutes to watch one goroutine, and but [plugins];
-// unraced all others;
-// raceless those of raced that have tests of the variable of that name. Those of [longest]
-// come first.
+// sorted are the module's packages, without install's, of which there is a check. Those of
+// [longest] come first.
+//   - raced: those of the kernel but [plugins] and those whose own files and tests start no
+//     goroutine and use no unsafe, as the detector would take minutes to watch one goroutine
+//   - raceless: those of raced that have tests of the variable of that name
+//   - unraced: all others
 type sorted struct{ raced, raceless, unraced []string }
 
 func sortPackages(ctx context.Context, root string) (s sorted, err error) {
