@@ -381,23 +381,38 @@ func dependents(kept []*Unit, changed map[string]bool) []*Unit {
 }
 
 // initializers checks a cell of declarations as a package and returns the order
-// in which its variables are initialized.
-func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, imports *ast.GenDecl) []*types.Initializer {
+// in which its variables are initialized. If there is none, cycle says why, and
+// byFunction whether a function of all is part of it.
+func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, imports *ast.GenDecl) (order []*types.Initializer, cycle *types.Error, byFunction bool) {
 	info := &types.Info{}
 	var decls []ast.Decl
+	functions := map[string]bool{}
 	for _, d := range all {
 		decls = append(decls, d.Decl)
+		if f, ok := d.Decl.(*ast.FuncDecl); ok {
+			functions[f.Name.Name] = true
+		}
 	}
 	for _, s := range body.List {
 		decls = append(decls, s.(*ast.DeclStmt).Decl)
 	}
 	file := &ast.File{Name: ast.NewIdent("main"), Decls: p.withImports(imports, decls)}
 	if p.excess(fset, file.Decls) != nil {
-		return nil // the statements' check reports it
+		return nil, nil, false // the statements' check reports it
 	}
-	conf := &types.Config{Importer: p.Importer, Error: func(error) {}}
+	conf := &types.Config{Importer: p.Importer, Error: func(err error) {
+		e := err.(types.Error)
+		from, _, refers := strings.Cut(strings.TrimPrefix(e.Msg, "\t"), " refers to ")
+		switch {
+		case strings.HasPrefix(e.Msg, "initialization cycle"):
+			cycle = &e
+		case refers && cycle != nil: // lines of their own: a refers to b, b refers to a
+			cycle.Msg += "\n" + e.Msg
+			byFunction = byFunction || functions[from]
+		}
+	}}
 	_ = types.NewChecker(conf, fset, p.Package, info).Files([]*ast.File{file})
-	return info.InitOrder
+	return info.InitOrder, cycle, byFunction
 }
 
 // explain returns the errors of a checked cell, with what became of names that

@@ -74,7 +74,7 @@ func inInitOrder(body *ast.BlockStmt, vars []declaredVar, initializers []*types.
 		list = append(list, v.statement(names, []ast.Expr{in.Rhs}))
 		values--
 	}
-	if values == 0 { // otherwise there is a cycle: keep the order of the source
+	if values == 0 { // otherwise not all can be ordered: keep the order of the source
 		body.List = list
 	}
 }

@@ -96,6 +96,11 @@ func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error
 		pc := Piece{Cell: number, id: id, Text: text[p.Start:p.End], Line: line, Column: col}
 		ds, err := pc.Parse(fset)
 		collect(err)
+		for _, d := range ds {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Body == nil && err == nil {
+				errs = append(errs, bodyless(fset, f, text, p.End))
+			}
+		}
 		src.File.Decls = append(src.File.Decls, ds...)
 		src.decls = append(src.decls, pc)
 	}
@@ -104,6 +109,18 @@ func ParseCell(fset *token.FileSet, number int, id, text string) (*Source, error
 		return src, inCell(errs, text, tokens)
 	}
 	return src, nil
+}
+
+// bodyless returns the error of a function without a body, whose head ends before offset
+// end of the cell's text.
+func bodyless(fset *token.FileSet, f *ast.FuncDecl, text string, end int) *scanner.Error {
+	rest := strings.TrimLeft(text[end:], "; \t\r\n")
+	if !strings.HasPrefix(rest, "{") {
+		return &scanner.Error{Pos: fset.Position(f.Name.Pos()), Msg: "missing function body"}
+	}
+	pos := fset.Position(f.Pos())
+	pos.Line, pos.Column = cell.LineCol(text, len(text)-len(rest))
+	return &scanner.Error{Pos: pos, Msg: "unexpected semicolon or newline before {"}
 }
 
 // bodyPrefix is what the statements of a cell follow where they are parsed.

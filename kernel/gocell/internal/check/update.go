@@ -253,7 +253,9 @@ func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 		return err
 	}
 	if likeFile {
-		u.initOrder(c, k, fileVars)
+		if u.initOrder(c, k, fileVars); len(k.errs) > 0 {
+			return nil
+		}
 	}
 	k.statements()
 	u.shownConstant(k)
@@ -343,17 +345,30 @@ func (u *update) move(c *Checked, k *checking, live []*Unit) error {
 	return nil
 }
 
-// initOrder sorts the variables of a cell by initialization order; initializers
-// is the checker's order for the cell as a package.
+// initOrder sorts the variables of a cell by initialization order. Where there is none
+// they keep the order of the source, as x in var x = x + 1 is that of an earlier cell,
+// and so is what functions of earlier cells take; but a variable whose value takes a
+// function of the same cell, and that the variable, is an error.
 func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
-	setScope(u.p.Package)
 	defined := DefinedBy(u.src.Body)
-	for n := range k.used {
-		if e := u.p.Names[n]; e != nil && !k.hidden[n] && !defined[n] {
-			u.p.Package.Scope().Insert(e.Object)
+	initializers := func(all []Declared) ([]*types.Initializer, *types.Error, bool) {
+		setScope(u.p.Package)
+		for n := range k.used {
+			if e := u.p.Names[n]; e != nil && !k.hidden[n] && !defined[n] {
+				u.p.Package.Scope().Insert(e.Object)
+			}
+		}
+		return u.p.initializers(u.fset, all, u.src.Body, k.imports)
+	}
+	order, cycle, byFunction := initializers(k.all)
+	if byFunction {
+		if _, own, byOwn := initializers(u.own); byOwn {
+			k.errs = append(k.errs, *own)
 		}
 	}
-	inInitOrder(u.src.Body, fileVars, u.p.initializers(u.fset, k.all, u.src.Body, k.imports))
+	if cycle == nil {
+		inInitOrder(u.src.Body, fileVars, order)
+	}
 }
 
 // define gives the session the cell's variables. If the type of one has changed, the
