@@ -236,8 +236,8 @@ func moments(v []float64, reading run.Reading) (mean, std float64) {
 }
 
 // cells returns the table as text: a header, then two rows per dimension, first
-// the means and then the wins, draws and losses. The best mean has a star, or is bold in
-// Markdown.
+// the means and then the wins, draws and losses, if there are several methods. The
+// best mean has a star, or is bold in Markdown.
 func (t Table) cells(bold bool) [][]string {
 	head := []string{t.Class + ", " + t.Reading.String()}
 	out := [][]string{append(head, t.Methods...)}
@@ -259,7 +259,10 @@ func (t Table) cells(bold bool) [][]string {
 				wdl = append(wdl, c.WDL.String())
 			}
 		}
-		out = append(out, means, wdl)
+		out = append(out, means)
+		if len(r.Cells) > 1 {
+			out = append(out, wdl)
+		}
 	}
 	return out
 }
@@ -404,11 +407,10 @@ func (t Table) LaTeX() string {
 			}
 			b.WriteString(" & " + s)
 		}
-		b.WriteString(" \\\\\nwins-draws-losses")
-		for k, c := range r.Cells {
-			b.WriteString(" & ")
-			if k > 0 {
-				b.WriteString(c.WDL.String())
+		if len(r.Cells) > 1 {
+			b.WriteString(" \\\\\nwins-draws-losses & ")
+			for _, c := range r.Cells[1:] {
+				b.WriteString(" & " + c.WDL.String())
 			}
 		}
 		b.WriteString(" \\\\\n")

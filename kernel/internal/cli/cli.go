@@ -141,10 +141,9 @@ func Main(env *Env) int {
 	name, args := env.Args[0], env.Args[1:]
 	switch name {
 	case "-h", "-help", "--help":
-		fmt.Fprint(env.Stdout, overview())
-		return exitOK
+		return helpVerb.written(env, nil)
 	case "help":
-		return runHelp(env, args)
+		return helpVerb.written(env, args)
 	case "-version", "--version", "-V":
 		name = "version"
 	}

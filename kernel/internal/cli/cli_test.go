@@ -636,7 +636,7 @@ func TestResultsWritten(t *testing.T) {
 	}
 	defer gone.Close()
 	in.Close()
-	for _, args := range [][]string{{"test", "-list"}, {"version"}, {"test", "-h"}, {"test", "brkga-pap", "-class", "onemax", "-dim", "9", "-instances", "1", "-repeats", "1", "-sample", "9", "-ranges", "none"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"test", "-list"}, {"version"}, {"test", "-h"}, {"test", "brkga-pap", "-class", "onemax", "-dim", "9", "-instances", "1", "-repeats", "1", "-sample", "9", "-ranges", "none"}} {
 		var errs strings.Builder
 		if code := Main(&Env{Args: args, Stdout: full, Stderr: &errs}); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%v: exit code %d, %s", args, code, errs.String())

@@ -75,6 +75,10 @@ func runConvert(env *Env, v *verb, args []string) int {
 	if !known {
 		return v.misuse(env, "-to %s: there are percent, go, module and notebook", *to)
 	}
+	if lang := nb.Language(); lang != "" && lang != "go" && *to != "notebook" {
+		fmt.Fprintf(env.Stderr, "dace convert: %s is written in %s, and this writes Go\n", in, lang)
+		return exitUsage
+	}
 	named := *out != ""
 	if !named {
 		if *out = "-"; in != "-" {

@@ -39,6 +39,12 @@ func TestConvert(t *testing.T) {
 	dace(t, "", "run", text, "-o", text).want(t, 2, "", "dace convert writes texts")
 	dace(t, "", "script", text).want(t, 0, "bye", "")
 
+	python := filepath.Join(t.TempDir(), "python.ipynb")
+	if err := os.WriteFile(python, []byte(`{"cells": [], "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dace(t, "", "convert", python).want(t, 2, "", "is written in python, and this writes Go")
+	dace(t, "", "convert", python, "-to", "notebook", "-o", other).want(t, 0, other+"\n", "")
 	dace(t, "", "convert", path, "-to", "rust").want(t, 2, "", "there are percent, go, module and notebook")
 	dace(t, "", "convert", path, "-to", "module", "-o", "-").want(t, 2, "", "a module is a folder")
 	if err := os.WriteFile(text, []byte("package p\n"), 0o644); err != nil {

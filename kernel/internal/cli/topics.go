@@ -40,6 +40,9 @@ func topic(name string) (text string, ok bool) {
 	return "", false
 }
 
+// helpVerb is dace help, which no list of verbs has.
+var helpVerb = &verb{name: "help", run: func(env *Env, _ *verb, words []string) int { return runHelp(env, words) }}
+
 // runHelp prints the help on a verb, a guide, one of its sections, or what guides and
 // verbs say of some words.
 func runHelp(env *Env, words []string) int {
