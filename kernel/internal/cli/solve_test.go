@@ -243,3 +243,18 @@ func TestPortfolioFiles(t *testing.T) {
 	dace(t, "", "test", dir, "-class", "onemax").want(t, 1, "", want)
 	dace(t, "", "solve", "-class", "onemax", "-portfolio", dir).want(t, 1, "", want)
 }
+
+func TestFlat(t *testing.T) {
+	level := portfolio.Range{Min: 3, Max: 3}
+	records := []experiment.Record{{Instance: "a", Sample: 500, Range: portfolio.Range{Max: 1}}}
+	if note := flat(records); note != "" {
+		t.Error(note)
+	}
+	records = append(records, experiment.Record{Instance: "b", Sample: 500, Range: level}, experiment.Record{Instance: "b", Sample: 500, Range: level})
+	if note := flat(records); !strings.HasPrefix(note, "all 500 random solutions of b have the value 3: ") {
+		t.Error(note)
+	}
+	if note := flat(append(records, experiment.Record{Instance: "c", Range: level})); !strings.Contains(note, "value 3, and so it is on 1 more: ") {
+		t.Error(note)
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -233,6 +234,9 @@ func runTest(env *Env, v *verb, args []string) int {
 		if err != nil {
 			return v.fail(env, err)
 		}
+		if note := flat(records); note != "" {
+			fmt.Fprintln(env.Stderr, "dace test: "+note)
+		}
 		if s.Baselines == experiment.BaselinesIfCheap && r == dacerun.Written && !*shared && !slices.ContainsFunc(records, func(r experiment.Record) bool { return r.Baseline }) {
 			fmt.Fprintln(env.Stderr, "dace test: an evaluation may take long: -baselines runs the untuned solvers, too")
 		}
@@ -250,6 +254,28 @@ func runTest(env *Env, v *verb, args []string) int {
 		fmt.Fprintf(env.Stdout, "\n%s", experiment.ChangesMarkdown(changes))
 	}
 	return exitOK
+}
+
+// flat says on which instances all random solutions have one value, by which Eq. 11 cannot
+// normalise; it is empty if there are none.
+func flat(records []experiment.Record) string {
+	values, sample := map[string]float64{}, 0
+	first := ""
+	for _, r := range records {
+		if r.Range.Min == r.Range.Max {
+			first, sample = cmp.Or(first, r.Instance), r.Sample
+			values[r.Instance] = r.Range.Min
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	others := ""
+	if n := len(values) - 1; n > 0 {
+		others = fmt.Sprintf(", and so it is on %d more", n)
+	}
+	return fmt.Sprintf("all %d random solutions of %s have the value %v%s: qualities there are differences from it, in the objective's unit, and 0 if nothing better was found; -sample takes more solutions",
+		sample, first, values[first], others)
 }
 
 // ownSample is the number of random solutions by which an instance of one's own
