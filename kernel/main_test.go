@@ -207,6 +207,9 @@ func TestRunEndings(t *testing.T) {
 
 // An error that a cell ends with stops dace run and nbconvert, with exit code 1.
 func TestErrorStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	for i, text := range []string{"os.Open(\"/nosuch\")", "must(os.Open(\"/nosuch\"))"} {
 		name := fmt.Sprintf("nb%d", i)
@@ -229,6 +232,9 @@ func TestErrorStops(t *testing.T) {
 // TestExecutableScript exports notebooks as JupyterLab's menu does, with what an
 // installation adds to nbconvert.
 func TestExecutableScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	needPython(t, "nbconvert")
 	dir := t.TempDir()
 	t.Setenv("PYTHONUSERBASE", dir)

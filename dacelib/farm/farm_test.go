@@ -108,6 +108,9 @@ func tiny() construct.Settings {
 // Ranges from parts of the sample equal those of one pass, also in the pass in
 // bytes.
 func TestRanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	m, err := nir.Random(20, 3, nir.Settings{NormaliseSample: 450_000})
 	if err != nil {
 		t.Fatal(err)

@@ -121,6 +121,9 @@ func rare(t *testing.T, m *Model) *Scorer {
 // Solutions unlike those of the probe must not be missed: if the pass in bytes
 // cannot be sure, the exact pass decides.
 func TestScreenRareUnit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	seen := false
 	for seed := uint64(0); seed < 20 && !seen; seed++ { // until some solution is rare enough
 		m := randomModel(t, 30, 1, Settings{NormaliseSample: 60 * sampleChunk, Seed: seed})

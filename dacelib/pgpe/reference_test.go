@@ -182,6 +182,9 @@ func TestKnownMinima(t *testing.T) {
 // magnitude agrees: at every hundred iterations, the mean best value over three
 // seeds is within a factor of two of the value that the notebook printed.
 func TestPublishedRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	rastrigin := func(x []float64) float64 {
 		s := 10 * float64(len(x))
 		for _, v := range x {

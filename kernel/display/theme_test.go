@@ -141,6 +141,9 @@ func TestDescribe(t *testing.T) {
 // TestAuto checks that a page gets a short SVG without being asked for, and of a long one
 // the PNG, turned to the theme; one with a picture stays as it is.
 func TestAuto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	live.SetPaged(true)
 	defer live.SetPaged(false)
 	many := make(plotter.XYs, 20_000)

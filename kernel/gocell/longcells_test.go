@@ -164,6 +164,9 @@ func notebookTexts(b *testing.B) (texts []string) {
 // A cell leaves little of itself behind, however often it runs: a session lasts for days. Its
 // syntax and code alone have 50 to 600 kB. A type stays: values may be of it.
 func TestCellsForgotten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const runs = 60
 	repeated := func(text string) string {
 		var b strings.Builder

@@ -16,6 +16,9 @@ import (
 // it has heard of that, and otherwise when it shows itself to the message's
 // caller.
 func TestWithdrawnBefore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, heard := range map[string]bool{"heard": true, "not heard": false} {
 		t.Run(name, func(t *testing.T) {
 			join := start(t, "", 1)

@@ -194,6 +194,9 @@ func TestMacros(t *testing.T) {
 // TestOtherText checks that values are those of the source where a compiler makes
 // another object of what it has preprocessed, or refuses it.
 func TestOtherText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	x := problem.Random(run.Rand(5, "other"), 4, 20)
 	s := Settings{Dim: 20, Programs: []Program{tiny()}, Compiler: gcc(t, CompilerSettings{})}
 	want := evaluateT(t, generateT(t, 5, s), x)

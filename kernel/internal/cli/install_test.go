@@ -29,6 +29,9 @@ func TestInstallUsage(t *testing.T) {
 // TestDoctor checks that what is missing is named with what it costs, and that
 // a registration whose command is gone is a fault.
 func TestDoctor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for _, name := range []string{"JUPYTER_DATA_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {

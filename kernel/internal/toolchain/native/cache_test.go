@@ -46,6 +46,9 @@ func must(t *testing.T, err error) {
 // the plugin of another package with a valid sum file, so that the test notices
 // if it is loaded.
 func TestTrust(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	l, notices := trusting(t)
 	evilPath := buildinfo.Module() + "/cells/evil"
 	must(t, l.tools.build(t.Context(), evilPath, map[string]string{evilPath: "package cell\n\nvar Xˑˑ = map[string]any{\"n\": 666}\n"}, "", "evil"))
