@@ -68,7 +68,7 @@ solver.Register(solver.FromFunc("down", smac.Space{}, func(s *solver.Search) err
 		t.Errorf("%v\n%s\n%s", err, out, errs)
 	}
 	out, errs, err = run("test", "out", "-problem", "mine.go", "-repeats", "2", "-evaluations", "20")
-	if err != nil || !strings.Contains(out, "mine.go, written   GREEDY") || !strings.Contains(out, "ils x 4") {
+	if err != nil || !strings.Contains(out, "mine.go, written  GREEDY") || !strings.Contains(out, "ils x 4") {
 		t.Errorf("%v\n%s\n%s", err, out, errs)
 	}
 	for file, want := range map[string]string{
