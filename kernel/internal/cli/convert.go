@@ -75,7 +75,7 @@ func runConvert(env *Env, v *verb, args []string) int {
 	if !known {
 		return v.misuse(env, "-to %s: there are percent, go, module and notebook", *to)
 	}
-	if lang := nb.Language(); lang != "" && lang != "go" && *to != "notebook" {
+	if lang := foreign(nb); lang != "" && *to != "notebook" {
 		fmt.Fprintf(env.Stderr, "dace convert: %s is written in %s, and this writes Go\n", in, lang)
 		return exitUsage
 	}
@@ -260,7 +260,7 @@ func formatted(env *Env, path string, data []byte) (text []byte, problems []stri
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	if lang := nb.Language(); lang != "" && lang != "go" {
+	if lang := foreign(nb); lang != "" {
 		return nil, []string{"the notebook is written in " + lang}
 	}
 	changed := false

@@ -146,13 +146,21 @@ func runRun(env *Env, v *verb, args []string) int {
 	return worst
 }
 
+// foreign returns the language of a notebook that is not written in Go.
+func foreign(nb *notebook.Notebook) string {
+	if lang := nb.Language(); lang != "go" {
+		return lang
+	}
+	return ""
+}
+
 // run performs the verb run.
 func run(env *Env, v *verb, o runOptions) int {
 	nb, dir, err := readNotebook(env, o.in)
 	if err != nil {
 		return v.fail(env, err)
 	}
-	if lang := nb.Language(); lang != "" && lang != "go" {
+	if lang := foreign(nb); lang != "" {
 		fmt.Fprintf(env.Stderr, "dace run: %s is written in %s, and this runs Go\n", o.in, lang)
 		return exitUsage
 	}
