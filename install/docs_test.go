@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,10 +27,17 @@ func TestCitationVersion(t *testing.T) {
 // docPath matches a path of the repository in backquotes.
 var docPath = regexp.MustCompile("`((?:\\./)?(?:kernel|dacelib|install|notebooks|\\.ci)(?:/[\\w.-]+)*)(?:/|/\\.\\.\\.)?`")
 
+// docFile matches a Go file without its folder in backquotes.
+var docFile = regexp.MustCompile("`(\\w+\\.go)`")
+
 // TestDocsNameWhatIsThere checks that the files and folders that the guides
 // name exist.
 func TestDocsNameWhatIsThere(t *testing.T) {
 	named := 0
+	files := map[string]bool{}
+	for _, name := range repositoryFiles(t) {
+		files[path.Base(name)] = true
+	}
 	for _, name := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"} {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {
@@ -39,6 +47,11 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 			named++
 			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(string(m[1])))); err != nil {
 				t.Errorf("%s names %s, which is not there", name, m[1])
+			}
+		}
+		for _, m := range docFile.FindAllSubmatch(text, -1) {
+			if !files[string(m[1])] {
+				t.Errorf("%s names %s, and no folder has such a file", name, m[1])
 			}
 		}
 	}
