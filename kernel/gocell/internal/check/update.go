@@ -345,10 +345,10 @@ func (u *update) move(c *Checked, k *checking, live []*Unit) error {
 	return nil
 }
 
-// initOrder sorts the variables of a cell by initialization order. Where there is none
-// they keep the order of the source, as x in var x = x + 1 is that of an earlier cell,
-// and so is what functions of earlier cells take; but a variable whose value takes a
-// function of the same cell, and that the variable, is an error.
+// initOrder sorts the variables of a cell by initialization order. A cycle through a
+// function of the cell is an error, as in Go. Other cycles leave the order of the source:
+// x in var x = x + 1 is that of an earlier cell, and so is a variable that a function of an
+// earlier cell uses.
 func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
 	defined := DefinedBy(u.src.Body)
 	initializers := func(all []Declared) ([]*types.Initializer, *types.Error, bool) {
