@@ -187,6 +187,8 @@ func TestCellsForgotten(t *testing.T) {
 		"generic functions":     {repeated("func g#[T any](x T, l []T) []T {\n\tfor _, y := range l {\n\t\tif fmt.Sprint(x) == fmt.Sprint(y) {\n\t\t\treturn nil\n\t\t}\n\t}\n\treturn append(l, x)\n}\ng#(1, l)"), 40_000},
 		"methods":               {repeated("type T# struct{ a, b int }\nfunc (t T#) Sum(c int) int { return t.a + t.b + c }\nfunc (t *T#) Add(c int) { t.a += c }\nfunc (t T#) String() string { return fmt.Sprint(t.a) }\n_ = fmt.Sprint(T#{1, 2})"), 150_000},
 		"a method that changes": {repeated(function) + "type T struct{ a int }\nfunc (t T) Sum(c int) int { return t.a + RUN }\nfunc (t *T) Add(c int) { t.a += c }\nT{}", 60_000},
+		"generic types":         {repeated("type G#[X any] struct{ a X }\nfunc (g G#[X]) String() string { return fmt.Sprint(g.a) }\nfunc (g *G#[X]) Set(a X) { g.a = a }\n_ = fmt.Sprint(G#[int]{1}, &G#[string]{`a`})"), 250_000},
+		"embedding structs":     {"type E struct{ a int }\nfunc (e E) Get() int { return e.a }\n" + repeated("_ = fmt.Sprint(struct{ E; m# int }{E{1}, 2})"), 100_000},
 		"variables":             {repeated("var v# = x + #\nw# := []int{x, #}"), 10_000},
 		"variables of changed":  {repeated("v# := [RUN]int{}"), 20_000},
 		"function literals":     {repeated("h# := func(a int) int { return a + x }\nh#(2)"), 30_000},

@@ -39,6 +39,9 @@ type onDisk struct {
 	off     bool                       // %autoreload off
 	noted   map[string]bool            // conflicts that the user has been told of
 	relink  map[string]map[string]bool // what is linked with the next cell, by path and name
+	// followed are instances of their generic types, and structs made of their types, whose
+	// methods are compiled with the next cell.
+	followed []types.Type
 }
 
 // findRoot notes the module or workspace that the session starts in. The kernel's own
@@ -263,7 +266,7 @@ func (s *Session) reload(ctx context.Context, src *check.Source) error {
 		g.onDisk.modules = g.modules.Own()
 	}
 	if len(old) > 0 {
-		s.types.Follow(s.prog.Importer.SameTypes(old, true))
+		g.onDisk.followed = append(g.onDisk.followed, s.types.Follow(s.prog.Importer.SameTypes(old, true))...)
 		s.prog = s.prog.Reloaded(old)
 		g.linkAgain(old)
 	}

@@ -208,6 +208,14 @@ func TestReload(t *testing.T) {
 	c.is("fmt.Sprint(boxed, acc)", `= "a second a second"`)
 	c.is("b, ok := boxed.(stats.Acc); fmt.Sprint(b.N, ok, acc.Mean())", `= "2 true 2.5"`)
 
+	// An instance of a generic type keeps its type, and has the methods as they are now.
+	pair := filepath.Join(root, "mymod/stats/pair.go")
+	writeFile(t, pair, "package stats\n\ntype Pair[T any] struct{ A, B T }\n\nfunc (p Pair[T]) String() string { return \"a pair\" }\n")
+	c.is("pair := stats.Pair[int]{1, 2}\npairs := []fmt.Stringer{pair, &stats.Pair[stats.Acc]{}, struct{ stats.Pair[int] }{pair}}\npairs[0].String()", `= "a pair"`)
+	editFile(t, pair, "a pair", "two")
+	c.is("pairs[0].String(), pairs[1].String(), pairs[2].String(), fmt.Sprint(pairs), pair.String()", `= "two", "two", "two", "[two two two]", "two"`)
+	c.is("_, ok := pairs[0].(stats.Pair[int])\n_, ok2 := pairs[2].(struct{ stats.Pair[int] })\nok, ok2", "= true, true")
+
 	// What does not compile: errors at file and line, the session as before.
 	editFile(t, mean, "var a Acc\n", "var a Acc\n\tmissing()\n")
 	c.says("twice(4)", "CompileError", "stats/mean.go:29:2", "undefined: missing", "missing()", "the cell has not run")

@@ -298,9 +298,9 @@ func (r *runner) functionOf(s *Session, f reflect.Value) (c vm.Caller, ok bool) 
 // compile compiles a cell that has been checked against a program.
 func (r *runner) compile(s *Session, c *check.Checked, prog *check.Program, isProgram bool) (e *code.Entry, err error) {
 	defer compilerPanic(&err)
-	s.types.Adopt(c)
+	declared := append(slices.Clip(s.fetched.onDisk.followed), s.types.Adopt(c)...)
 	r.noteStops(s, c)
-	x := &compile.Cell{Info: c.Info, Types: c.Types(), Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Same: map[*types.Var]*types.Var{},
+	x := &compile.Cell{Info: c.Info, Types: declared, Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Same: map[*types.Var]*types.Var{},
 		Moved: map[*types.Var]*types.Var{}}
 	for _, d := range c.Decls {
 		f, ok := d.Decl.(*ast.FuncDecl)
@@ -435,6 +435,7 @@ func (s *Session) runCell(run *vm.Cell, c *check.Checked, isProgram bool, releas
 		undo()
 		return s.compileError(c.Source.Number, s.positioned(err))
 	}
+	s.fetched.onDisk.followed = nil
 	s.mu.Lock()
 	s.prog = c.Next
 	s.mu.Unlock()

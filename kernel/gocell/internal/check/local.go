@@ -72,7 +72,7 @@ func isInstance(t types.Type) bool {
 	return ok && n.TypeArgs().Len() > 0
 }
 
-// Types returns the named types that are declared with a cell and are not generic.
+// Types returns the named types that are declared with a cell, also generic ones.
 func (c *Checked) Types() (list []*types.Named) {
 	for _, d := range c.Decls {
 		g, ok := d.Decl.(*ast.GenDecl)
@@ -84,7 +84,7 @@ func (c *Checked) Types() (list []*types.Named) {
 			if !ok || o.IsAlias() {
 				continue
 			}
-			if t, ok := o.Type().(*types.Named); ok && t.TypeParams().Len() == 0 {
+			if t, ok := o.Type().(*types.Named); ok {
 				list = append(list, t)
 			}
 		}

@@ -74,6 +74,13 @@ func WalkType(t types.Type, f func(types.Type), seen map[types.Type]bool) {
 		for m := range t.Methods() {
 			WalkType(m.Type(), f, seen)
 		}
+		for e := range t.EmbeddedTypes() {
+			WalkType(e, f, seen)
+		}
+	case *types.Union:
+		for term := range t.Terms() {
+			WalkType(term.Type(), f, seen)
+		}
 	case interface{ Elem() types.Type }:
 		WalkType(t.Elem(), f, seen)
 	}

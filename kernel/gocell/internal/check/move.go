@@ -115,8 +115,33 @@ func replace(t types.Type, to map[*types.TypeName]*types.Named) (types.Type, boo
 		if any {
 			return types.NewStruct(fields, tags), true
 		}
+	case *types.Interface:
+		return replaceInterface(t, to)
 	}
 	return t, false
+}
+
+func replaceInterface(t *types.Interface, to map[*types.TypeName]*types.Named) (types.Type, bool) {
+	any := false
+	var methods []*types.Func
+	for f := range t.ExplicitMethods() {
+		s, ok := replace(f.Signature(), to)
+		if ok {
+			any = true
+			f = types.NewFunc(f.Pos(), f.Pkg(), f.Name(), s.(*types.Signature))
+		}
+		methods = append(methods, f)
+	}
+	var embedded []types.Type
+	for e := range t.EmbeddedTypes() {
+		e, ok := replace(e, to)
+		any = any || ok
+		embedded = append(embedded, e)
+	}
+	if !any {
+		return t, false
+	}
+	return types.NewInterfaceType(methods, embedded).Complete(), true
 }
 
 func replaceTuple(t *types.Tuple, to map[*types.TypeName]*types.Named) (*types.Tuple, bool) {

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"reflect"
 	"weak"
@@ -14,7 +13,7 @@ import (
 type Cell struct {
 	Info  *types.Info
 	Decls []*ast.FuncDecl // functions and methods, also those that are compiled again with the cell
-	Types []*types.Named  // that it declares, and those that are declared again with them
+	Types []types.Type    // that it declares, and those that are declared again with them or made of them
 	Body  []ast.Stmt
 	// Vars are the variables that the statements define, as the session knows them,
 	// by the variable of the statements' scope. Each that the session had before with
@@ -56,7 +55,7 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		c.begun = append(c.begun, func() { delete(c.decls, o) })
 	}
 	for _, t := range x.Types {
-		c.runtime(t, token.NoPos)
+		c.renewed(t)
 	}
 	session := map[*types.Var]*code.Var{}
 	for local, v := range x.Vars {

@@ -595,7 +595,10 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 		p = types.Unalias(ptr.Elem())
 	}
 	if _, ok := p.(*types.Struct); ok && types.NewMethodSet(t).Len() > 0 {
-		c.named[r] = t
+		if c.named[r] == nil {
+			c.named[r] = t
+			c.begun = append(c.begun, func() { delete(c.named, r) })
+		}
 		return
 	}
 	n, ok := p.(*types.Named)
@@ -613,7 +616,7 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 		}
 		return
 	}
-	if c.bound[key] && (key == any(n) || types.Identical(c.named[c.runtime(n, token.NoPos)], n)) {
+	if c.bound[key] {
 		return
 	}
 	c.noted(key)
@@ -627,6 +630,22 @@ func (c *Compiler) note(t types.Type, r reflect.Type) {
 		c.begun = append(c.begun, func() { c.named[r] = old })
 	}
 	c.queue = append(c.queue, func() { c.bind(n) })
+}
+
+// renewed notes a type that has taken over the run-time type of an older one, with the
+// methods as they are declared now. (Code that has the older one leaves them.)
+func (c *Compiler) renewed(t types.Type) {
+	r := c.runtime(t, token.NoPos)
+	of, bound := c.named[r], c.bound[r]
+	if of == nil || types.Identical(of, t) {
+		return
+	}
+	c.begun = append(c.begun, func() { c.named[r], c.bound[r] = of, bound })
+	delete(c.bound, r)
+	if namedOf(t) == nil { // a struct
+		delete(c.named, r)
+	}
+	c.note(t, r)
 }
 
 // noted notes that a type's methods get their functions.

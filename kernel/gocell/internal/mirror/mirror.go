@@ -48,7 +48,9 @@ type Types struct {
 	hooks   Hooks
 	types   typeutil.Map // reflect.Type
 	named   typeutil.Map // *madeType
-	last    map[string]*madeType
+	last    map[string]*declaration
+	generic []*madeType // instances of generic types
+	embeds  []embedding
 	queue   []*madeType // types to define
 	journal []func()    // functions that undo what the current cell added
 	count   int
@@ -62,9 +64,20 @@ type madeType struct {
 	first   *types.TypeName // that it was made for, and not one that has taken it over
 	r       *rtype.Named
 	laid    bool
-	key     string // of its declaration; see declarationKey
-	deps    map[string]*types.TypeName
 	methods map[string]*boundMethod // the methods declared on it
+}
+
+// An embedding is an unnamed struct type that has methods.
+type embedding struct {
+	typ types.Type
+	r   reflect.Type
+}
+
+// A declaration is that of a type by a cell; the type may be generic.
+type declaration struct {
+	typ  *types.Named
+	key  string // see declarationKey
+	deps map[string]*types.TypeName
 }
 
 // notMade is the value of a panic for a type that cannot be made.
@@ -72,7 +85,7 @@ type notMade struct{ msg string }
 
 // New returns Types that has made none yet.
 func New(hooks Hooks) *Types {
-	return &Types{hooks: hooks, last: map[string]*madeType{}}
+	return &Types{hooks: hooks, last: map[string]*declaration{}}
 }
 
 // Snapshot returns a function that removes everything added since; it is called
@@ -218,6 +231,9 @@ func (m *Types) structure(t *types.Struct, methods bool) reflect.Type {
 		if err != nil {
 			panic(notMade{err.Error()})
 		}
+		n := len(m.embeds)
+		m.embeds = append(m.embeds, embedding{t, r})
+		m.journal = append(m.journal, func() { m.embeds = m.embeds[:n] })
 		return r
 	}
 	std := make([]reflect.StructField, len(fields))
@@ -340,6 +356,10 @@ func (m *Types) declare(t *types.Named) *madeType {
 	}
 	d.r = rtype.Declare(path, pkg, d.shown, reflectKind(u), len(value), len(value)+len(pointer), params)
 	m.set(&m.named, t, d)
+	if n := len(m.generic); t.TypeArgs().Len() > 0 {
+		m.generic = append(m.generic, d)
+		m.journal = append(m.journal, func() { m.generic = m.generic[:n] })
+	}
 	m.queue = append(m.queue, d)
 	return d
 }
@@ -644,35 +664,30 @@ func (d *madeType) setMethod(method string, f reflect.Value) {
 }
 
 // Adopt keeps the identity of types that a cell declares again unchanged, so
-// that values made before the cell ran again keep their types.
-func (m *Types) Adopt(c *check.Checked) {
-	type candidate struct {
-		t    *types.Named
-		key  string
-		deps map[string]*types.TypeName
-	}
-	var all []candidate
+// that values made before the cell ran again keep their types. It returns the types
+// that the cell declares, without the generic ones, and the instances of generic types
+// and structs with methods that are made of one that is declared again.
+func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
+	var all []*declaration
+	same := map[string]*declaration{}
 	for _, t := range c.Types() {
-		all = append(all, candidate{t, declarationKey(c.Next, t), m.dependencies(t)})
-	}
-	same := map[string]*madeType{}
-	for _, a := range all {
-		n := a.t.Obj().Name()
-		if d := m.last[n]; d != nil && d.key == a.key {
-			same[n] = d
+		d := &declaration{t, declarationKey(c.Next, t), m.dependencies(t)}
+		all = append(all, d)
+		if was := m.last[t.Obj().Name()]; was != nil && was.key == d.key {
+			same[t.Obj().Name()] = was
 		}
 	}
 	// A type that contains a new type is new too.
 	for again := true; again; {
 		again = false
-		for _, a := range all {
-			n := a.t.Obj().Name()
-			d := same[n]
-			if d == nil {
+		for _, d := range all {
+			n := d.typ.Obj().Name()
+			was := same[n]
+			if was == nil {
 				continue
 			}
-			for dep, o := range a.deps {
-				if same[dep] == nil && d.deps[dep] != o {
+			for dep, o := range d.deps {
+				if same[dep] == nil && was.deps[dep] != o {
 					delete(same, n)
 					again = true
 					break
@@ -680,29 +695,66 @@ func (m *Types) Adopt(c *check.Checked) {
 			}
 		}
 	}
-	last := maps.Clone(m.last)
+	last := m.last
 	m.journal = append(m.journal, func() { m.last = last })
 	m.last = maps.Clone(m.last)
-	for _, a := range all {
-		n := a.t.Obj().Name()
-		d := same[n]
-		if d == nil {
-			d = m.declare(a.t)
-		} else {
-			m.set(&m.named, a.t, d)
-			m.set(&m.types, a.t, d.r.Type())
-		}
-		old := *d
-		m.journal = append(m.journal, func() { d.key, d.deps, d.typ = old.key, old.deps, old.typ })
-		d.key, d.deps, d.typ = a.key, a.deps, a.t
+	to := map[*types.TypeName]*types.Named{}
+	for _, d := range all {
+		n := d.typ.Obj().Name()
 		m.last[n] = d
+		was := same[n]
+		if was != nil {
+			to[was.typ.Obj()] = d.typ
+		}
+		if d.typ.TypeParams().Len() > 0 {
+			continue
+		}
+		list = append(list, d.typ)
+		if was != nil {
+			m.takeOver(m.made(was.typ), d.typ)
+		} else {
+			m.declare(d.typ)
+		}
 	}
+	return append(list, m.madeOf(to)...)
+}
+
+// madeOf has instances of generic types and structs with methods follow the types that
+// they are made of, and returns those that are others now.
+func (m *Types) madeOf(to map[*types.TypeName]*types.Named) (list []types.Type) {
+	for _, d := range m.generic {
+		if t, changed := check.Replace(d.typ, to); changed {
+			m.takeOver(d, t.(*types.Named))
+			list = append(list, t)
+		}
+	}
+	for i, e := range m.embeds {
+		if t, changed := check.Replace(e.typ, to); changed {
+			m.set(&m.types, t, e.r)
+			m.embeds[i].typ = t
+			m.journal = append(m.journal, func() { m.embeds[i].typ = e.typ })
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// takeOver makes a run-time type that of t.
+func (m *Types) takeOver(d *madeType, t *types.Named) {
+	m.set(&m.named, t, d)
+	m.set(&m.types, t, d.r.Type())
+	old := d.typ
+	m.journal = append(m.journal, func() { d.typ = old })
+	d.typ = t
 }
 
 // declarationKey returns a text that differs if two declarations of a type do:
-// its underlying type, tags and methods.
+// its type parameters, underlying type, tags and methods.
 func declarationKey(p *check.Program, t *types.Named) string {
 	var b strings.Builder
+	for p := range t.TypeParams().TypeParams() {
+		b.WriteString(p.String() + " " + types.TypeString(p.Constraint(), nil) + "\n")
+	}
 	b.WriteString(types.TypeString(t.Underlying(), nil))
 	if st, ok := t.Underlying().(*types.Struct); ok {
 		for i := range st.NumFields() {
@@ -725,8 +777,9 @@ func declarationKey(p *check.Program, t *types.Named) string {
 
 // Follow gives types of packages that were replaced the identity that those of the
 // older package had, so that values made before keep their types. to maps the older
-// ones to the newer.
-func (m *Types) Follow(to map[*types.TypeName]*types.Named) {
+// ones to the newer. It returns the instances and structs as Adopt does.
+func (m *Types) Follow(to map[*types.TypeName]*types.Named) []types.Type {
+	list := m.madeOf(to)
 	for _, in := range []*typeutil.Map{&m.named, &m.types} {
 		now := map[types.Type]any{}
 		in.Iterate(func(key types.Type, v any) {
@@ -741,6 +794,7 @@ func (m *Types) Follow(to map[*types.TypeName]*types.Named) {
 			}
 		}
 	}
+	return list
 }
 
 // dependencies returns the session's types, and those of fetched packages, that t
@@ -759,6 +813,9 @@ func (m *Types) dependencies(t *types.Named) map[string]*types.TypeName {
 		}
 	}
 	check.WalkType(t, note, seen)
+	for p := range t.TypeParams().TypeParams() {
+		check.WalkType(p.Constraint(), note, seen)
+	}
 	for f := range t.Methods() {
 		check.WalkType(f.Type(), note, seen)
 	}

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"strings"
 	"testing"
 
 	"dace.local/kernel/gocell/internal/check"
@@ -150,5 +151,58 @@ func TestIdentity(t *testing.T) {
 	undo()
 	if _, again := s.named("C"); again == c {
 		t.Error("what was undone is there")
+	}
+}
+
+// So do instances of generic types, and what is made of types that are the same.
+func TestIdentityOfInstances(t *testing.T) {
+	const (
+		box  = "type Box[T any] struct{ x T }\nfunc (b Box[T]) Get() T { return b.x }"
+		key  = "type Key int"
+		uses = "type Uses struct{ a Box[Key]; b Box[map[Key]Box[int]]; c struct{ Box[string] }; d []interface{ M(Key) Box[Key] } }"
+	)
+	for name, c := range map[string]struct {
+		again []string
+		same  bool
+	}{
+		"the generic type":         {[]string{box}, true},
+		"its argument":             {[]string{key}, true},
+		"what uses it":             {[]string{uses}, true},
+		"each, one by one":         {[]string{key, box, uses, box, key}, true},
+		"in one cell":              {[]string{uses + "\n" + key + "\n" + box}, true},
+		"another argument":         {[]string{"type Key string"}, false},
+		"another field":            {[]string{strings.Replace(box, "x T", "x T; y int", 1)}, false},
+		"another method":           {[]string{box + "\nfunc (b Box[T]) Put(x T) {}"}, false},
+		"another and the same one": {[]string{"type Key string", key}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			s.cell(box + "\n" + key + "\n" + uses)
+			_, first := s.named("Uses")
+			for _, text := range c.again {
+				s.cell(text)
+				if _, now := s.named("Uses"); c.same && now != first {
+					t.Fatalf("another type after\n%s", text)
+				}
+			}
+			if _, now := s.named("Uses"); !c.same && now == first {
+				t.Error("the same type")
+			}
+		})
+	}
+	s := newSession(t)
+	s.cell(box + "\n" + key + "\n" + uses)
+	_, first := s.named("Uses")
+	undo := s.made.Snapshot()
+	before := s.prog
+	s.cell(box)
+	undo()
+	s.prog = before
+	if _, now := s.named("Uses"); now != first {
+		t.Error("another type after a cell that was undone")
+	}
+	s.cell(box)
+	if _, now := s.named("Uses"); now != first {
+		t.Error("another type after a cell that was undone, and run again")
 	}
 }
