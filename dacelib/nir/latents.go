@@ -193,7 +193,7 @@ func (m *Model) keptBytes() (memory, file int64) {
 // normalising sample, and scores that are kept with them, take once a range has
 // been computed; 0 if they are not kept. For 10 million solutions and d = 30 the
 // latents are 0.6 GB for the pass in bytes and 2.4 GB for the exact pass, the
-// scores 1.3 GB.
+// scores 1.35 GB.
 func (m *Model) LatentBytes() (memory, file int64) {
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()

@@ -43,7 +43,7 @@ const (
 	// of its scores there. References are added until every misfit is at most
 	// goodMisfit: each takes a pass over the sample, as long as 4 million scores
 	// of candidates. A scorer with more than mostMisfit is not predicted.
-	goodMisfit, mostMisfit = 0.03, 0.12
+	goodMisfit, mostMisfit = 0.07, 0.12
 	// referenceMargin and referenceSafety are what screenMargin and screenSafety
 	// are to the pass in bytes. The true extremes are among the foremost
 	// predictions, so the margin is smaller than that of roundings.
@@ -60,6 +60,7 @@ type references struct {
 	n     int           // the number of references
 	rows  []float32     // their scores: maxReferences numbers for each solution
 	solve *mat.Dense    // (n + 1) x probes: turns scores on the probe into coefficients
+	about *outline      // of these references, or nil
 	idle  int           // calls in turn for which the references were of little use
 	rest  int           // calls to come that do without references
 }
@@ -225,13 +226,14 @@ func (m *Model) prepare(ctx context.Context, r *references, scorers int) (bool, 
 		return false, err
 	}
 	n := maxReferences * kernel.RoundRows(m.chunks()*sampleChunk)
+	size := 4*int64(n) + outlineBytes*int64(m.settings.NormaliseSample)
 	m.sample.mu.Lock()
 	defer m.sample.mu.Unlock()
-	if memory, _ := m.keptBytes(); memory+4*int64(n) > m.cacheLimit() {
+	if memory, _ := m.keptBytes(); memory+size > m.cacheLimit() {
 		r.rest = math.MaxInt
 		return false, nil
 	}
-	m.sample.referenceBytes = 4 * int64(n)
+	m.sample.referenceBytes = size
 	r.rows, r.probe = make([]float32, n), m.probeLatents(probeChunks*sampleChunk)
 	return true, nil
 }
@@ -263,7 +265,7 @@ func (r *references) refit() {
 		gram.SetSym(k, k, gram.At(k, k)*(1+1e-9))
 	}
 	var c mat.Cholesky
-	r.solve = nil
+	r.solve, r.about = nil, nil
 	if c.Factorize(&gram) {
 		r.solve = new(mat.Dense)
 		if c.SolveTo(r.solve, a.T()) != nil {
@@ -308,7 +310,7 @@ func (r *references) chooseFrom(set []*prediction) (chosen, rest []*prediction) 
 	if r.n == 0 || unfit < fewScorers {
 		return chosen, rest
 	}
-	r.n, r.solve = 0, nil
+	r.n, r.solve, r.about = 0, nil, nil
 	r.fit(set)
 	return r.choose(set)
 }
@@ -371,7 +373,7 @@ func (m *Model) dropUnfit(r *references, scorers, predicted int) {
 	default:
 		if r.idle++; r.idle >= maxIdle {
 			r.idle, r.rest = maxIdle-1, restCalls
-			r.n, r.solve, r.rows, r.probe = 0, nil, nil, nil
+			r.n, r.solve, r.about, r.rows, r.probe = 0, nil, nil, nil, nil
 			m.sample.mu.Lock()
 			m.sample.referenceBytes = 0
 			m.sample.mu.Unlock()
@@ -415,6 +417,16 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 	}
 	layer = predictor(set)
 
+	if r.about == nil && len(set) >= fewScorers { // a pass over as many columns as there are references
+		var err error
+		if r.about, err = m.outline(ctx, r); err != nil {
+			return err
+		}
+	}
+	var limit []float32
+	if r.about != nil {
+		limit = r.about.limits(set)
+	}
 	most := m.mostCandidates()
 	var mu sync.Mutex // guards parts
 	var parts [][]tails
@@ -427,23 +439,35 @@ func (m *Model) predict(ctx context.Context, r *references, set []*prediction) e
 		parts = append(parts, t)
 		mu.Unlock()
 		y := make([]float32, kernel.RoundRows(block)*ld)
-		return func(c int) error {
-			n := m.chunkLen(c)
-			for j := 0; j < n; j += block {
-				at, k := c*sampleChunk+j, min(block, n-j)
-				layer.Apply(y, ld, r.rows[at*maxReferences:], maxReferences, k)
-				for row := range k {
-					for col := 0; col < len(set); col += 16 {
-						out := kernel.Outside((*[16]float32)(y[row*ld+col:]), -1, 1)
-						for ; out != 0; out &= out - 1 {
-							i := col + bits.TrailingZeros16(out)
-							if p := set[i]; len(t[i].found) <= most {
-								t[i].keep(at+row, y[row*ld+i]*p.half+p.middle)
-							}
+		// look keeps candidates among the solutions of the given indices and references' scores.
+		look := func(index []int, rows []float32) {
+			layer.Apply(y, ld, rows, maxReferences, len(index))
+			for row, at := range index {
+				for col := 0; col < len(set); col += 16 {
+					out := kernel.Outside((*[16]float32)(y[row*ld+col:]), -1, 1)
+					for ; out != 0; out &= out - 1 {
+						i := col + bits.TrailingZeros16(out)
+						if p := set[i]; len(t[i].found) <= most {
+							t[i].keep(at, y[row*ld+i]*p.half+p.middle)
 						}
 					}
 				}
 			}
+		}
+		index, rows := make([]int, 0, block), make([]float32, kernel.RoundRows(block)*maxReferences)
+		return func(c int) error {
+			for at := c * sampleChunk; at < c*sampleChunk+m.chunkLen(c); at++ {
+				if limit != nil && r.about.rest[at] <= limit[r.about.cells[at]] {
+					continue
+				}
+				copy(rows[len(index)*maxReferences:], r.rows[at*maxReferences:][:maxReferences])
+				if index = append(index, at); len(index) == block {
+					look(index, rows)
+					index = index[:0]
+				}
+			}
+			look(index, rows)
+			index = index[:0]
 			return nil
 		}
 	})

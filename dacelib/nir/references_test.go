@@ -264,7 +264,7 @@ func TestReferenceSafety(t *testing.T) {
 func TestReferenceCandidates(t *testing.T) {
 	const n = 3*sampleChunk - 5
 	m := randomModel(t, 8, 2, Settings{NormaliseSample: n})
-	r := &references{rows: make([]float32, maxReferences*kernel.RoundRows(m.chunks()*sampleChunk))}
+	r := &references{n: 1, rows: make([]float32, maxReferences*kernel.RoundRows(m.chunks()*sampleChunk))}
 	extremes := []int{0, sampleChunk - 1, sampleChunk, n - 1}
 	for k, i := range extremes {
 		r.rows[i*maxReferences] = float32(1 - k%2*2) // 1 or -1; the other solutions have 0
@@ -281,6 +281,59 @@ func TestReferenceCandidates(t *testing.T) {
 	for i, p := range set {
 		if p.full || p.candidates != len(extremes) {
 			t.Errorf("scorer %d has %d candidates, want %d; it passes over the whole sample: %v", i, p.candidates, len(extremes), p.full)
+		}
+	}
+}
+
+// What an outline passes over is at no extreme of any prediction, and it is most of the
+// sample where one direction tells the predictions apart.
+func TestOutline(t *testing.T) {
+	const n = 5
+	m := randomModel(t, 8, 2, Settings{NormaliseSample: 40*sampleChunk - 7})
+	rnd := run.Rand(1, "test: outline")
+	r := &references{n: n, rows: make([]float32, maxReferences*kernel.RoundRows(m.chunks()*sampleChunk))}
+	for i := range m.settings.NormaliseSample {
+		common := rnd.NormFloat64()
+		for k := range n {
+			r.rows[i*maxReferences+k] = float32(3 + common*float64(k+1) + 0.1*rnd.NormFloat64())
+		}
+	}
+	r.rows[20_000*maxReferences] = float32(math.NaN())
+	o, err := m.outline(bg, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spread := range []float64{0, 0.1, 10} {
+		set := make([]*prediction, 9)
+		for i := range set {
+			p := &prediction{y: make([]float32, maxReferences+1), half: 1}
+			var least, most float32 = math.MaxFloat32, -math.MaxFloat32
+			for k := range n {
+				p.y[k] = float32(1 + spread*rnd.NormFloat64())
+			}
+			for i := range m.settings.NormaliseSample {
+				if y := kernel.Dot(p.y[:n], r.rows[i*maxReferences:][:n]); y == y {
+					least, most = min(least, y), max(most, y)
+				}
+			}
+			p.half, p.middle = 0.45*(most-least), (most+least)/2
+			set[i] = p
+		}
+		limit := o.limits(set)
+		seen := 0
+		for i := range m.settings.NormaliseSample {
+			if !(o.rest[i] <= limit[o.cells[i]]) {
+				seen++
+				continue
+			}
+			for _, p := range set {
+				if y := (kernel.Dot(p.y[:n], r.rows[i*maxReferences:][:n]) - p.middle) / p.half; !(y >= -1 && y <= 1) {
+					t.Fatalf("spread %v: solution %d is passed over, at %v of a prediction's bounds", spread, i, y)
+				}
+			}
+		}
+		if share := float64(seen) / float64(m.settings.NormaliseSample); spread < 1 && share > 0.02 {
+			t.Errorf("spread %v: %.3f of the sample are looked at", spread, share)
 		}
 	}
 }

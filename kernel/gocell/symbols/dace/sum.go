@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "aa18628865dede2ad01704fae06076524f415921ca0c673bd584d99d1f65fdbe"
+const Sum = "d9e8e4325b152c2ef4648976c46da80ac380d139c14f290831c352d1dea1420f"
