@@ -655,11 +655,11 @@ func (c *Compiler) noted(key any) {
 }
 
 // renew has interfaces that hold a type call its methods as they are now: they have been
-// compiled again with what they use, and the type is the same. So may be unnamed types that
-// embed it.
+// compiled again with what they use, and the type is the same. So may be unnamed types, and
+// those of functions, that embed it.
 func (c *Compiler) renew(r reflect.Type) {
 	for key, m := range c.byData {
-		if of := c.named[key.t]; m != nil && (key.t == r || of != nil && namedOf(of) == nil) {
+		if of := c.named[key.t]; m != nil && (key.t == r || of != nil && (namedOf(of) == nil || !check.PackageLevel(namedOf(of).Obj()))) {
 			was := m.of
 			m.of = c.dataMethod(of, key.t, key.name)
 			c.begun = append(c.begun, func() { m.of, m.entry.Fn = was, was.Fn })
