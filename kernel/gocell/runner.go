@@ -115,7 +115,7 @@ func newRunner(s *Session) *runner {
 		}
 	}
 	r.compiler = compile.New(r.machine, s.machine.Files(), compile.Host{
-		Type: s.types.TypeOf, Symbol: func(path, name string) (reflect.Value, bool) { return r.symbol(s, path, name) },
+		Type: s.types.TypeOf, Instances: s.types.Instances, Symbol: func(path, name string) (reflect.Value, bool) { return r.symbol(s, path, name) },
 		Bind: s.types.Bind,
 		Compiled: func(f types.Object, args []types.Type) (reflect.Value, bool) {
 			name, ok := std.Instance(f.Pkg().Path() + "." + f.Name() + "[" + check.TypeList(args, nil) + "]")

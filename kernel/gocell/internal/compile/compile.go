@@ -20,6 +20,9 @@ import (
 type Host struct {
 	// Type returns the run-time type of a type.
 	Type func(t types.Type) (reflect.Type, error)
+	// Instances returns the instances of generic types that Type has made since its last
+	// call. It may be nil.
+	Instances func() []types.Type
 	// Symbol returns a function, a variable (as its address) or a constant that a
 	// package exports, which is compiled into this process.
 	Symbol func(path, name string) (reflect.Value, bool)
@@ -248,13 +251,23 @@ func (c *Compiler) refuse(pos token.Pos, format string, args ...any) {
 	panic(&Error{pos, fmt.Sprintf(format, args...)})
 }
 
-// finish compiles the bodies of what has been used.
+// finish compiles the bodies of what has been used, and of methods of instances that only
+// other types mention: libraries may call these.
 func (c *Compiler) finish() {
 	c.depth = 0
-	for len(c.queue) > 0 {
-		next := c.queue[0]
-		c.queue = c.queue[1:]
-		next()
+	for again := true; again; {
+		for len(c.queue) > 0 {
+			next := c.queue[0]
+			c.queue = c.queue[1:]
+			next()
+		}
+		again = false
+		if c.host.Instances != nil {
+			for _, t := range c.host.Instances() {
+				c.note(t, c.runtime(t, token.NoPos))
+				again = true
+			}
+		}
 	}
 	c.queue = nil
 }

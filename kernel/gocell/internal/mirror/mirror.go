@@ -50,6 +50,7 @@ type Types struct {
 	named   typeutil.Map // *madeType
 	last    map[string]*declaration
 	generic []*madeType // instances of generic types
+	noted   int         // how many of them Instances has returned
 	embeds  []embedding
 	queue   []*madeType // types to define
 	journal []func()    // functions that undo what the current cell added
@@ -127,6 +128,15 @@ func (m *Types) TypeOf(t types.Type) (rt reflect.Type, err error) {
 	}()
 	rt = m.Type(t)
 	return rt, m.Finish()
+}
+
+// Instances returns the instances of generic types that have been made since its last
+// call: also those that only another type mentions.
+func (m *Types) Instances() (list []types.Type) {
+	for ; m.noted < len(m.generic); m.noted++ {
+		list = append(list, m.generic[m.noted].typ)
+	}
+	return list
 }
 
 // canonical replaces an instance of a generic type that the prelude's text
@@ -358,7 +368,7 @@ func (m *Types) declare(t *types.Named) *madeType {
 	m.set(&m.named, t, d)
 	if n := len(m.generic); t.TypeArgs().Len() > 0 {
 		m.generic = append(m.generic, d)
-		m.journal = append(m.journal, func() { m.generic = m.generic[:n] })
+		m.journal = append(m.journal, func() { m.generic, m.noted = m.generic[:n], min(m.noted, n) })
 	}
 	m.queue = append(m.queue, d)
 	return d
