@@ -39,9 +39,13 @@ func OfCells(o types.Object) bool {
 	return ok
 }
 
-// WalkType calls f for t and the types that it contains.
+// WalkType calls f for t and the types that it contains, and for the aliases by which
+// they are named.
 func WalkType(t types.Type, f func(types.Type), seen map[types.Type]bool) {
-	t = types.Unalias(t)
+	if a, ok := t.(*types.Alias); ok {
+		f(a)
+		t = types.Unalias(a)
+	}
 	if t == nil || seen[t] {
 		return
 	}

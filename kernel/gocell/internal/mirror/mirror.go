@@ -759,12 +759,19 @@ func (m *Types) takeOver(d *madeType, t *types.Named) {
 }
 
 // declarationKey returns a text that differs if two declarations of a type do:
-// its type parameters, underlying type, tags and methods.
+// its type parameters, underlying type, tags and methods, and the aliases in them.
 func declarationKey(p *check.Program, t *types.Named) string {
 	var b strings.Builder
 	for p := range t.TypeParams().TypeParams() {
 		b.WriteString(p.String() + " " + types.TypeString(p.Constraint(), nil) + "\n")
 	}
+	aliases := map[string]bool{}
+	walkDeclaration(t, func(t types.Type) {
+		if a, ok := t.(*types.Alias); ok {
+			aliases[types.TypeString(a, nil)+" = "+types.TypeString(types.Unalias(a), nil)+"\n"] = true
+		}
+	})
+	b.WriteString(strings.Join(slices.Sorted(maps.Keys(aliases)), ""))
 	b.WriteString(types.TypeString(t.Underlying(), nil))
 	if st, ok := t.Underlying().(*types.Struct); ok {
 		for i := range st.NumFields() {
@@ -777,12 +784,24 @@ func declarationKey(p *check.Program, t *types.Named) string {
 			methods = append(methods, u.Text)
 		}
 	}
+	for f := range t.Methods() {
+		methods = append(methods, f.Name()+types.TypeString(f.Type(), nil))
+	}
 	slices.Sort(methods)
 	b.WriteString("\n" + strings.Join(methods, "\n"))
-	for f := range t.Methods() {
-		b.WriteString("\n" + f.Name() + types.TypeString(f.Type(), nil))
-	}
 	return b.String()
+}
+
+// walkDeclaration calls f for what check.WalkType finds in a type, its constraints and methods.
+func walkDeclaration(t *types.Named, f func(types.Type)) {
+	seen := map[types.Type]bool{}
+	check.WalkType(t, f, seen)
+	for p := range t.TypeParams().TypeParams() {
+		check.WalkType(p.Constraint(), f, seen)
+	}
+	for m := range t.Methods() {
+		check.WalkType(m.Type(), f, seen)
+	}
 }
 
 // Follow gives types of packages that were replaced the identity that those of the
@@ -811,8 +830,7 @@ func (m *Types) Follow(to map[*types.TypeName]*types.Named) []types.Type {
 // and its methods refer to.
 func (m *Types) dependencies(t *types.Named) map[string]*types.TypeName {
 	deps := map[string]*types.TypeName{}
-	seen := map[types.Type]bool{}
-	note := func(x types.Type) {
+	walkDeclaration(t, func(x types.Type) {
 		n, ok := x.(*types.Named)
 		switch {
 		case !ok || n.Obj() == t.Obj() || n.Obj().Pkg() == nil:
@@ -821,13 +839,6 @@ func (m *Types) dependencies(t *types.Named) map[string]*types.TypeName {
 		case check.FetchedOf(n.Obj().Pkg()) != nil:
 			deps[types.TypeString(n, nil)] = m.declare(n).first
 		}
-	}
-	check.WalkType(t, note, seen)
-	for p := range t.TypeParams().TypeParams() {
-		check.WalkType(p.Constraint(), note, seen)
-	}
-	for f := range t.Methods() {
-		check.WalkType(f.Type(), note, seen)
-	}
+	})
 	return deps
 }
