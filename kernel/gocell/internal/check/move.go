@@ -29,11 +29,23 @@ func (p *Program) moveVars(c *Checked, objects map[string]types.Object) bool {
 		if !ok || e.Cell == 0 {
 			continue
 		}
-		if t, changed := replace(v.Type(), to); changed {
+		if t, changed := replace(v.Type(), to); changed && satisfied(t) {
 			c.Moved[n] = types.NewVar(v.Pos(), p.Package, n, t)
 		}
 	}
 	return len(c.Moved) > 0
+}
+
+// satisfied reports whether the type arguments in t still satisfy their constraints.
+func satisfied(t types.Type) bool {
+	ok := true
+	WalkType(t, func(t types.Type) {
+		if n, named := t.(*types.Named); named && n.TypeArgs().Len() > 0 {
+			_, err := types.Instantiate(nil, n.Origin(), ListOf(n.TypeArgs()), true)
+			ok = ok && err == nil
+		}
+	}, map[types.Type]bool{})
+	return ok
 }
 
 // sameShape reports whether b equals a after the replacements in to.
