@@ -39,7 +39,7 @@ type onDisk struct {
 	off     bool                       // %autoreload off
 	noted   map[string]bool            // conflicts that the user has been told of
 	relink  map[string]map[string]bool // what is linked with the next cell, by path and name
-	// followed are instances of their generic types, and structs made of their types, whose
+	// followed are instances of their generic types, and unnamed types made of their types, whose
 	// methods are compiled with the next cell.
 	followed []types.Type
 }

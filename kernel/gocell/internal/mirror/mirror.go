@@ -51,7 +51,7 @@ type Types struct {
 	last    map[string]*declaration
 	generic []*madeType // instances of generic types
 	noted   int         // how many of them Instances has returned
-	embeds  []embedding
+	unnamed []unnamedType
 	queue   []*madeType // types to define
 	journal []func()    // functions that undo what the current cell added
 	count   int
@@ -68,8 +68,9 @@ type madeType struct {
 	methods map[string]*boundMethod // the methods declared on it
 }
 
-// An embedding is an unnamed struct type that has methods.
-type embedding struct {
+// An unnamedType is a struct or an interface without a name that is made here. Package
+// reflect finds types of other kinds again by those that they are made of.
+type unnamedType struct {
 	typ types.Type
 	r   reflect.Type
 }
@@ -199,13 +200,20 @@ func (m *Types) build(t types.Type) reflect.Type {
 		m.layout(t.Elem())
 		return reflect.MapOf(m.Type(t.Key()), m.Type(t.Elem()))
 	case *types.Struct:
-		return m.structure(t, true)
+		return m.structure(t)
 	case *types.Interface:
-		return m.interfaceType(t, check.TypeText(t))
+		return m.noteUnnamed(t, m.interfaceType(t, check.TypeText(t)))
 	case *types.Named:
 		return m.namedType(t)
 	}
 	panic(notMade{fmt.Sprintf("a cell cannot use the type %s", types.TypeString(t, check.ShortName))})
+}
+
+func (m *Types) noteUnnamed(t types.Type, r reflect.Type) reflect.Type {
+	n := len(m.unnamed)
+	m.unnamed = append(m.unnamed, unnamedType{t, r})
+	m.journal = append(m.journal, func() { m.unnamed = m.unnamed[:n] })
+	return r
 }
 
 func (m *Types) function(t *types.Signature) reflect.Type {
@@ -219,9 +227,9 @@ func (m *Types) function(t *types.Signature) reflect.Type {
 	return reflect.FuncOf(list(t.Params()), list(t.Results()), t.Variadic())
 }
 
-// structure makes a struct type. With methods, an unnamed struct gets the
-// methods that its embedded fields promote.
-func (m *Types) structure(t *types.Struct, methods bool) reflect.Type {
+// structure makes an unnamed struct type, with the methods that its embedded fields
+// promote.
+func (m *Types) structure(t *types.Struct) reflect.Type {
 	fields := make([]rtype.Field, t.NumFields())
 	plain, path := true, ""
 	for i := range fields {
@@ -233,18 +241,13 @@ func (m *Types) structure(t *types.Struct, methods bool) reflect.Type {
 	}
 	if !plain {
 		r := rtype.Struct(check.TypeText(t), path, fields)
-		value, pointer := check.MethodSets(t)
-		if !methods || len(value)+len(pointer) == 0 {
-			return r
+		if value, pointer := check.MethodSets(t); len(value)+len(pointer) > 0 {
+			var err error
+			if r, err = rtype.Promote(r, m.bound(nil, value), m.bound(nil, pointer)); err != nil {
+				panic(notMade{err.Error()})
+			}
 		}
-		r, err := rtype.Promote(r, m.bound(nil, value), m.bound(nil, pointer))
-		if err != nil {
-			panic(notMade{err.Error()})
-		}
-		n := len(m.embeds)
-		m.embeds = append(m.embeds, embedding{t, r})
-		m.journal = append(m.journal, func() { m.embeds = m.embeds[:n] })
-		return r
+		return m.noteUnnamed(t, r)
 	}
 	std := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
@@ -676,7 +679,7 @@ func (d *madeType) setMethod(method string, f reflect.Value) {
 // Adopt keeps the identity of types that a cell declares again unchanged, so
 // that values made before the cell ran again keep their types. It returns the types
 // that the cell declares, without the generic ones, and the instances of generic types
-// and structs with methods that are made of one that is declared again.
+// and unnamed types that are made of one that is declared again.
 func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
 	var all []*declaration
 	same := map[string]*declaration{}
@@ -729,20 +732,23 @@ func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
 	return append(list, m.madeOf(to)...)
 }
 
-// madeOf has instances of generic types and structs with methods follow the types that
-// they are made of, and returns those that are others now.
+// madeOf has instances of generic types and unnamed types follow the types that they are
+// made of, and returns those that are others now.
 func (m *Types) madeOf(to map[*types.TypeName]*types.Named) (list []types.Type) {
+	if len(to) == 0 {
+		return nil
+	}
 	for _, d := range m.generic {
 		if t, changed := check.Replace(d.typ, to); changed {
 			m.takeOver(d, t.(*types.Named))
 			list = append(list, t)
 		}
 	}
-	for i, e := range m.embeds {
-		if t, changed := check.Replace(e.typ, to); changed {
-			m.set(&m.types, t, e.r)
-			m.embeds[i].typ = t
-			m.journal = append(m.journal, func() { m.embeds[i].typ = e.typ })
+	for i, u := range m.unnamed {
+		if t, changed := check.Replace(u.typ, to); changed {
+			m.set(&m.types, t, u.r)
+			m.unnamed[i].typ = t
+			m.journal = append(m.journal, func() { m.unnamed[i].typ = u.typ })
 			list = append(list, t)
 		}
 	}
@@ -806,7 +812,7 @@ func walkDeclaration(t *types.Named, f func(types.Type)) {
 
 // Follow gives types of packages that were replaced the identity that those of the
 // older package had, so that values made before keep their types. to maps the older
-// ones to the newer. It returns the instances and structs as Adopt does.
+// ones to the newer. It returns instances and unnamed types as Adopt does.
 func (m *Types) Follow(to map[*types.TypeName]*types.Named) []types.Type {
 	list := m.madeOf(to)
 	for _, in := range []*typeutil.Map{&m.named, &m.types} {
