@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/types"
@@ -52,9 +53,13 @@ type Types struct {
 	generic []*madeType // instances of generic types
 	noted   int         // how many of them Instances has returned
 	unnamed []unnamedType
-	queue   []*madeType // types to define
-	journal []func()    // functions that undo what the current cell added
-	count   int
+	// compiled has the last type name of a compiled cell for a compiled type, and same the
+	// first for each: a cell that is compiled again may have the types of before.
+	compiled map[reflect.Type]*types.TypeName
+	same     map[*types.TypeName]*types.TypeName
+	queue    []*madeType // types to define
+	journal  []func()    // functions that undo what the current cell added
+	count    int
 }
 
 // A madeType is a named type of a cell.
@@ -87,7 +92,7 @@ type notMade struct{ msg string }
 
 // New returns Types that has made none yet.
 func New(hooks Hooks) *Types {
-	return &Types{hooks: hooks, last: map[string]*declaration{}}
+	return &Types{hooks: hooks, last: map[string]*declaration{}, compiled: map[reflect.Type]*types.TypeName{}, same: map[*types.TypeName]*types.TypeName{}}
 }
 
 // Snapshot returns a function that removes everything added since; it is called
@@ -681,6 +686,7 @@ func (d *madeType) setMethod(method string, f reflect.Value) {
 // that the cell declares, without the generic ones, and the instances of generic types
 // and unnamed types that are made of one that is declared again.
 func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
+	to := m.recompiled(c.Natives)
 	var all []*declaration
 	same := map[string]*declaration{}
 	for _, t := range c.Types() {
@@ -711,7 +717,6 @@ func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
 	last := m.last
 	m.journal = append(m.journal, func() { m.last = last })
 	m.last = maps.Clone(m.last)
-	to := map[*types.TypeName]*types.Named{}
 	for _, d := range all {
 		n := d.typ.Obj().Name()
 		m.last[n] = d
@@ -730,6 +735,35 @@ func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
 		}
 	}
 	return append(list, m.madeOf(to)...)
+}
+
+// recompiled maps the types of compiled cells whose compiled types other cells of a list
+// have now to the types of these.
+func (m *Types) recompiled(natives []*check.Native) map[*types.TypeName]*types.Named {
+	to := map[*types.TypeName]*types.Named{}
+	for _, n := range natives {
+		for _, name := range n.Package.Scope().Names() {
+			o, ok := n.Package.Scope().Lookup(name).(*types.TypeName)
+			if !ok || o.IsAlias() {
+				continue
+			}
+			r := m.hooks.Compiled(o)
+			if i := slices.IndexFunc(n.Instances, func(x *types.Named) bool { return x.Obj() == o }); i >= 0 {
+				r = m.hooks.Instance(n.Instances[i])
+			}
+			was := m.compiled[r]
+			if r == nil || was == o {
+				continue
+			}
+			if m.same[o] = o; was != nil {
+				m.same[o] = m.same[was]
+				to[was] = o.Type().(*types.Named)
+			}
+			m.compiled[r] = o
+			m.journal = append(m.journal, func() { m.compiled[r] = was })
+		}
+	}
+	return to
 }
 
 // madeOf has instances of generic types and unnamed types follow the types that they are
@@ -841,7 +875,7 @@ func (m *Types) dependencies(t *types.Named) map[string]*types.TypeName {
 		switch {
 		case !ok || n.Obj() == t.Obj() || n.Obj().Pkg() == nil:
 		case n.Obj().Pkg().Path() == "main":
-			deps[n.Obj().Name()] = n.Obj()
+			deps[n.Obj().Name()] = cmp.Or(m.same[n.Obj()], n.Obj())
 		case check.FetchedOf(n.Obj().Pkg()) != nil:
 			deps[types.TypeString(n, nil)] = m.declare(n).first
 		}
