@@ -216,6 +216,15 @@ func TestReload(t *testing.T) {
 	c.is("pairs[0].String(), pairs[1].String(), pairs[2].String(), fmt.Sprint(pairs), pair.String()", `= "two", "two", "two", "[two two two]", "two"`)
 	c.is("_, ok := pairs[0].(stats.Pair[int])\n_, ok2 := pairs[2].(struct{ stats.Pair[int] })\nok, ok2", "= true, true")
 
+	// So does one of a cell's type that has it in a field, over edits and runs of the cell.
+	const box = "type Box[T any] struct{ p stats.Pair[T] }"
+	c.is(box+"\nboxes := []any{Box[int]{}, Box[stats.Acc]{}}\nfunc same() bool { _, a := boxes[0].(Box[int]); _, b := boxes[1].(Box[stats.Acc]); return a && b }\nsame()", "= true")
+	for _, edit := range [][2]string{{"two", "three"}, {"three", "four"}, {"four", "five"}} {
+		c.is(box, "")
+		editFile(t, pair, edit[0], edit[1])
+		c.is("same()", "= true")
+	}
+
 	// What does not compile: errors at file and line, the session as before.
 	editFile(t, mean, "var a Acc\n", "var a Acc\n\tmissing()\n")
 	c.says("twice(4)", "CompileError", "stats/mean.go:29:2", "undefined: missing", "missing()", "the cell has not run")

@@ -53,13 +53,14 @@ type Types struct {
 	generic []*madeType // instances of generic types
 	noted   int         // how many of them Instances has returned
 	unnamed []unnamedType
-	// compiled has the last type name of a compiled cell for a compiled type, and same the
-	// first for each: a cell that is compiled again may have the types of before.
+	// compiled has the last type name of a compiled cell for a compiled type: a cell that
+	// is compiled again may have the types of before.
 	compiled map[reflect.Type]*types.TypeName
-	same     map[*types.TypeName]*types.TypeName
-	queue    []*madeType // types to define
-	journal  []func()    // functions that undo what the current cell added
-	count    int
+	// same has the first name of the same type, for types of compiled cells and packages.
+	same    map[*types.TypeName]*types.TypeName
+	queue   []*madeType // types to define
+	journal []func()    // functions that undo what the current cell added
+	count   int
 }
 
 // A madeType is a named type of a cell.
@@ -67,7 +68,6 @@ type madeType struct {
 	id      int
 	shown   string
 	typ     *types.Named
-	first   *types.TypeName // that it was made for, and not one that has taken it over
 	r       *rtype.Named
 	laid    bool
 	methods map[string]*boundMethod // the methods declared on it
@@ -362,7 +362,7 @@ func (m *Types) declare(t *types.Named) *madeType {
 	}
 	m.count++
 	u := m.underlying(t)
-	d := &madeType{id: m.count, typ: t, first: t.Obj(), shown: check.RuntimeTypeName(t), methods: map[string]*boundMethod{}}
+	d := &madeType{id: m.count, typ: t, shown: check.RuntimeTypeName(t), methods: map[string]*boundMethod{}}
 	value, pointer := check.MethodSets(m.source(t))
 	params := 0
 	if s, ok := u.(*types.Signature); ok {
@@ -849,6 +849,9 @@ func walkDeclaration(t *types.Named, f func(types.Type)) {
 // ones to the newer. It returns instances and unnamed types as Adopt does.
 func (m *Types) Follow(to map[*types.TypeName]*types.Named) []types.Type {
 	list := m.madeOf(to)
+	for old, now := range to {
+		m.same[now.Obj()] = cmp.Or(m.same[old], old)
+	}
 	for _, in := range []*typeutil.Map{&m.named, &m.types} {
 		now := map[types.Type]any{}
 		in.Iterate(func(key types.Type, v any) {
@@ -858,7 +861,7 @@ func (m *Types) Follow(to map[*types.TypeName]*types.Named) []types.Type {
 		})
 		for t, v := range now {
 			in.Set(t, v)
-			if d, ok := v.(*madeType); ok {
+			if d, ok := v.(*madeType); ok && d.typ.TypeArgs().Len() == 0 { // madeOf has set others
 				d.typ = t.(*types.Named)
 			}
 		}
@@ -877,7 +880,7 @@ func (m *Types) dependencies(t *types.Named) map[string]*types.TypeName {
 		case n.Obj().Pkg().Path() == "main":
 			deps[n.Obj().Name()] = cmp.Or(m.same[n.Obj()], n.Obj())
 		case check.FetchedOf(n.Obj().Pkg()) != nil:
-			deps[types.TypeString(n, nil)] = m.declare(n).first
+			deps[types.TypeString(n.Origin(), nil)] = cmp.Or(m.same[n.Obj()], n.Obj())
 		}
 	})
 	return deps
