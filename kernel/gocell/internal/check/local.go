@@ -92,6 +92,30 @@ func (c *Checked) Types() (list []*types.Named) {
 	return list
 }
 
+// LocalTypes returns the types that the functions of a cell declare, in the order of their
+// declarations, by what their function is called.
+func (c *Checked) LocalTypes() map[string][]*types.Named {
+	all := map[string][]*types.Named{}
+	for _, d := range c.Decls {
+		if _, ok := d.Decl.(*ast.FuncDecl); !ok {
+			continue
+		}
+		list := []*types.Named{}
+		ast.Inspect(d.Decl, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok {
+				if o := c.Info.Defs[s.Name]; o != nil {
+					if t, ok := named(o); ok {
+						list = append(list, t)
+					}
+				}
+			}
+			return true
+		})
+		all[d.Unit.String()] = list
+	}
+	return all
+}
+
 // Nodes returns the declarations and statements of a cell.
 func (c *Checked) Nodes() []ast.Node {
 	list := []ast.Node{c.Source.Body}

@@ -50,8 +50,9 @@ type Types struct {
 	types   typeutil.Map // reflect.Type
 	named   typeutil.Map // *madeType
 	last    map[string]*declaration
-	generic []*madeType // instances of generic types
-	noted   int         // how many of them Instances has returned
+	local   map[string][]*types.Named // types that functions declare, see check.LocalTypes
+	generic []*madeType               // instances of generic types
+	noted   int                       // how many of them Instances has returned
 	unnamed []unnamedType
 	// compiled has the last type name of a compiled cell for a compiled type: a cell that
 	// is compiled again may have the types of before.
@@ -92,7 +93,7 @@ type notMade struct{ msg string }
 
 // New returns Types that has made none yet.
 func New(hooks Hooks) *Types {
-	return &Types{hooks: hooks, last: map[string]*declaration{}, compiled: map[reflect.Type]*types.TypeName{}, same: map[*types.TypeName]*types.TypeName{}}
+	return &Types{hooks: hooks, last: map[string]*declaration{}, local: map[string][]*types.Named{}, compiled: map[reflect.Type]*types.TypeName{}, same: map[*types.TypeName]*types.TypeName{}}
 }
 
 // Snapshot returns a function that removes everything added since; it is called
@@ -734,7 +735,43 @@ func (m *Types) Adopt(c *check.Checked) (list []types.Type) {
 			m.declare(d.typ)
 		}
 	}
+	list = append(list, m.localAgain(c, to)...)
 	return append(list, m.madeOf(to)...)
+}
+
+// localAgain has types that functions declare follow those that the functions declared
+// before in their places, if these are identical. It adds them to the types that are declared
+// again, and returns those that are.
+func (m *Types) localAgain(c *check.Checked, to map[*types.TypeName]*types.Named) (list []types.Type) {
+	was := m.local
+	m.local = maps.Clone(was)
+	m.journal = append(m.journal, func() { m.local = was })
+	again := map[*types.Named]*types.Named{}
+	for function, declared := range c.LocalTypes() {
+		for i, t := range declared {
+			if old := was[function]; i < len(old) && old[i].Obj().Name() == t.Obj().Name() && t.TypeParams().Len() == 0 {
+				again[old[i]], to[old[i].Obj()] = t, t
+			}
+		}
+		m.local[function] = declared
+	}
+	for settled := false; !settled; {
+		settled = true
+		for old, t := range again {
+			if u, _ := check.Replace(old.Underlying(), to); !types.Identical(u, t.Underlying()) {
+				delete(again, old)
+				delete(to, old.Obj())
+				settled = false
+			}
+		}
+	}
+	for old, t := range again {
+		if d := m.made(old); d != nil {
+			m.takeOver(d, t)
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // recompiled maps the types of compiled cells whose compiled types other cells of a list
