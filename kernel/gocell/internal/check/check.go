@@ -121,10 +121,19 @@ func (p *Program) Emptied() *Program {
 func (p *Program) Without(names map[string]bool) *Program {
 	next := p.clone()
 	maps.DeleteFunc(next.Names, func(n string, _ *entity) bool { return names[n] })
-	without := func(u *Unit) bool {
-		return slices.ContainsFunc(u.Names, func(n string) bool { return names[n] })
+	taken := func(n string) bool { return names[n] }
+	without := func(units []*Unit) (left []*Unit) {
+		for _, u := range units {
+			if slices.ContainsFunc(u.Names, taken) {
+				u = u.rest(token.NewFileSet(), taken)
+			}
+			if u != nil {
+				left = append(left, u)
+			}
+		}
+		return left
 	}
-	next.Units, next.gone = slices.DeleteFunc(next.Units, without), slices.DeleteFunc(next.gone, without)
+	next.Units, next.gone = without(next.Units), without(next.gone)
 	return next
 }
 
@@ -160,6 +169,69 @@ func UnitsOf(pc Piece, d ast.Decl) *Unit {
 		}
 	}
 	return u
+}
+
+// rest returns the unit of those constants or types of an interpreted declaration that
+// are not taken, nil if there are none: they go on to follow what they use.
+func (u *Unit) rest(fset *token.FileSet, taken func(name string) bool) *Unit {
+	if u.native != nil || !slices.ContainsFunc(u.Names, func(n string) bool { return !taken(n) }) {
+		return nil
+	}
+	ds, err := u.Parse(fset)
+	if err != nil || len(ds) != 1 {
+		return nil
+	}
+	g := ds[0].(*ast.GenDecl) // a function has one name
+	rest := &Unit{Piece: u.Piece, deps: u.deps}
+	rest.Text = textWithout(fset.File(g.Pos()), g, u.Text, taken)
+	rest.Names = slices.DeleteFunc(slices.Clone(u.Names), taken)
+	return rest
+}
+
+// textWithout returns the text of a declaration of constants or types, with which f
+// ends, without some of its names. The others keep their places and their iota.
+func textWithout(f *token.File, g *ast.GenDecl, text string, taken func(name string) bool) string {
+	b := []byte(text)
+	replace := func(n ast.Node, with string) (end int) {
+		start := len(text) - f.Size()
+		from, end := start+f.Offset(n.Pos()), start+f.Offset(n.End())
+		for i := from; i < end; i++ {
+			if b[i] != '\n' {
+				b[i] = ' '
+			}
+		}
+		copy(b[end-len(with):], with)
+		return end
+	}
+	repeated := false // the values are those of a later constant that stays
+	for _, s := range slices.Backward(g.Specs) {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			if !taken(s.Name.Name) {
+				continue
+			}
+			end := replace(s, "")
+			if semicolon := end + len(text[end:]) - len(strings.TrimLeft(text[end:], " \t")); text[semicolon:semicolon+1] == ";" {
+				b[semicolon] = ' '
+			}
+		case *ast.ValueSpec:
+			stays := slices.ContainsFunc(s.Names, func(n *ast.Ident) bool { return n.Name != "_" && !taken(n.Name) })
+			switch {
+			case stays || repeated:
+				for _, n := range s.Names {
+					if taken(n.Name) {
+						replace(n, "_")
+					}
+				}
+			case s.Values != nil:
+				replace(s, "_=0")
+			default:
+				replace(s, "_")
+			}
+			repeated = s.Values == nil && (repeated || stays)
+		}
+	}
+	return string(b)
 }
 
 // ReceiverName returns the name of a method's receiver type.
@@ -334,6 +406,9 @@ func keep(units []*Unit, fset *token.FileSet, src *Source, t redeclared, ownNati
 			// this very cell and is no longer there.
 		case u.Method != "" && t.defined[u.Names[0]]:
 		case u.Method == "" && slices.ContainsFunc(u.Names, gone):
+			if u = u.rest(fset, gone); u != nil {
+				kept = append(kept, u)
+			}
 		default:
 			kept = append(kept, u)
 		}
