@@ -71,8 +71,8 @@ func (k *checking) outdated(e types.Error) (why string) {
 		}
 		e := k.p.Names[id.Name]
 		if v, ok := k.info.Uses[id].(*types.Var); ok && e != nil && e.Object == v {
-			if t, cell := k.replacedType(v.Type()); t != "" {
-				why = fmt.Sprintf("%s, of cell %d, has the %s of before %s declared it again: make it anew, as by %[1]s := ...", id.Name, e.Cell, t, cell)
+			if t, how := k.replacedType(v.Type()); t != "" {
+				why = fmt.Sprintf("%s, of cell %d, has the %s of before %s: make it anew, as by %[1]s := ...", id.Name, e.Cell, t, how)
 			}
 		}
 		return true
@@ -81,8 +81,8 @@ func (k *checking) outdated(e types.Error) (why string) {
 }
 
 // replacedType returns the name of a type of the session within t that means another
-// type by now, and which cell declares that.
-func (k *checking) replacedType(t types.Type) (name, cell string) {
+// type by now, and what has made that: a cell that declares it, or what it uses.
+func (k *checking) replacedType(t types.Type) (name, how string) {
 	WalkType(t, func(t types.Type) {
 		n, ok := t.(*types.Named)
 		if !ok || n.Obj().Pkg() != k.p.Package || !PackageLevel(n.Obj()) {
@@ -93,10 +93,13 @@ func (k *checking) replacedType(t types.Type) (name, cell string) {
 			now, by = e.Object, fmt.Sprint("cell ", e.Cell)
 		}
 		if now != nil && now != n.Obj() {
-			name, cell = n.Obj().Name(), by
+			name, how = n.Obj().Name(), by+" declared it again"
+			if k.fset.Position(n.Obj().Pos()).Filename == k.fset.Position(now.Pos()).Filename {
+				how = "what it uses was declared again"
+			}
 		}
 	}, map[types.Type]bool{})
-	return name, cell
+	return name, how
 }
 
 // inScope yields the names that an identifier at a position could be.
