@@ -297,7 +297,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 			return nil, ce
 		}
 	}
-	u := &update{p: next, fset: fset, src: src, own: own, ownNative: ownNative, kept: kept, gone: gone, changed: changed, dropped: map[*Unit]string{}, defs: map[string]types.Object{}}
+	u := &update{p: next, fset: fset, src: src, own: own, ownNative: ownNative, kept: kept, gone: gone, changed: changed, dropped: map[*Unit]string{}, defs: map[string]types.Object{}, instead: map[string]types.Object{}}
 	c, err := u.run()
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ type update struct {
 	changed   map[string]bool
 	dropped   map[*Unit]string        // why a kept unit no longer compiles
 	defs      map[string]types.Object // variables that the cell defines and compiled cells use
+	instead   map[string]types.Object // variables that it defines in place of constants, types and functions with dependents
 }
 
 // errAgain says that an attempt has learned more: retry with that.
@@ -302,6 +303,12 @@ func (u *update) heads(c *Checked, k *checking, likeFile bool) {
 				&ast.ValueSpec{Names: []*ast.Ident{v.name}, Type: v.typ}}})
 		}
 	}
+	for n, v := range u.instead {
+		if k.objects[n] == nil {
+			k.objects[n] = v
+			defer delete(k.objects, n) // the statements can have the old one on the right side
+		}
+	}
 	k.heads(more, k.all, c.Redeclared, anew...)
 	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, nil) })
 }
@@ -377,8 +384,13 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 	again := false
 	for _, v := range c.Vars {
 		n := v.Name()
-		if e := u.p.Names[n]; e != nil && !u.changed[n] {
-			if old, ok := e.Object.(*types.Var); ok && !types.Identical(old.Type(), v.Type()) &&
+		if e := u.p.Names[n]; e != nil {
+			old, ok := e.Object.(*types.Var)
+			if !ok && u.instead[n] == nil && len(dependents(u.andGone(live), map[string]bool{n: true})) > 0 {
+				u.instead[n] = v
+				return errAgain
+			}
+			if ok && !u.changed[n] && !types.Identical(old.Type(), v.Type()) &&
 				len(dependents(u.andGone(live), map[string]bool{n: true})) > 0 {
 				u.changed[n] = true
 				return errAgain
