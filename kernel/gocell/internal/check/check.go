@@ -323,7 +323,45 @@ func (p *Program) ownDecls(fset *token.FileSet, src *Source) (own []Declared, er
 		own = append(own, Declared{Decl: d, Unit: UnitsOf(src.decls[i], d), Own: true})
 		i++
 	}
+	p.unaliasReceivers(own)
 	return own, nil
+}
+
+// unaliasReceivers notes methods as those of the types for which aliases stand.
+func (p *Program) unaliasReceivers(own []Declared) {
+	aliases := map[string]string{} // by a type of the cell, "" if it is none
+	for _, d := range own {
+		g, ok := d.Decl.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, s := range g.Specs {
+			s := s.(*ast.TypeSpec)
+			aliases[s.Name.Name] = ""
+			if id, ok := s.Type.(*ast.Ident); ok && s.Assign.IsValid() {
+				aliases[s.Name.Name] = id.Name
+			}
+		}
+	}
+	for _, d := range own {
+		if d.Unit.Method == "" {
+			continue
+		}
+		name := d.Unit.Names[0]
+		for range aliases { // a cycle is an error of the checker
+			if of := aliases[name]; of != "" {
+				name = of
+			}
+		}
+		if e := p.Names[name]; e != nil {
+			_, here := aliases[name]
+			n, ok := types.Unalias(e.Object.Type()).(*types.Named)
+			if t, isType := e.Object.(*types.TypeName); isType && t.IsAlias() && !here && ok && n.Obj().Pkg() == p.Package {
+				name = n.Obj().Name()
+			}
+		}
+		d.Unit.Names[0] = name
+	}
 }
 
 // ownCompiled returns the unit of a compiled cell, nil for an interpreted one,

@@ -45,6 +45,7 @@ func (p *Program) Look(text string) (v *View) {
 		}
 		i++
 	}
+	q.unaliasReceivers(all)
 	var heads []Declared
 	var bodies []ast.Decl
 	for _, d := range all {
