@@ -9,8 +9,8 @@ import (
 	"dace.local/dacelib/nir/internal/kernel"
 )
 
-// An outline tells without most solutions' scores which of them a prediction may have near
-// its extremes. The scores of the references differ mostly along one direction, and the
+// An outline tells which solutions may be near a prediction's extremes, so that the others
+// need not be predicted. The scores of the references differ mostly along one direction, and the
 // predictions, which are combinations of them, too: a solution that is in the middle
 // there, and not far off elsewhere, is at no extreme. Of each solution it has the first two
 // principal components of the references' scores, to a cell, and the length of the others;
@@ -33,7 +33,7 @@ const (
 	outlineFloor, outlineRounded = 1e-8, 1e-3 // least share of a component's variance; errors of single precision
 )
 
-// outline passes over the references' scores.
+// outline passes over the references' scores. It returns nil if they have no components.
 func (m *Model) outline(ctx context.Context, r *references) (*outline, error) {
 	n, size := r.n, m.settings.NormaliseSample
 	probes := min(probeChunks*sampleChunk, size)
@@ -76,7 +76,7 @@ func (m *Model) outline(ctx context.Context, r *references) (*outline, error) {
 	components := kernel.NewLayer(w, b, n, n, 1)
 	ld := kernel.RoundCols(n)
 	o.cells, o.rest = make([]uint16, size), make([]float32, size)
-	return o, m.eachChunk(ctx, "normalise", "comparing references", func() func(c int) error {
+	err := m.eachChunk(ctx, "normalise", "comparing references", func() func(c int) error {
 		y := make([]float32, kernel.RoundRows(block)*ld)
 		return func(c int) error {
 			for j := 0; j < m.chunkLen(c); j += block {
@@ -95,6 +95,10 @@ func (m *Model) outline(ctx context.Context, r *references) (*outline, error) {
 			return nil
 		}
 	})
+	if err != nil {
+		return nil, err // without what it has not passed over
+	}
+	return o, nil
 }
 
 // cellOf returns the cell of two components. Those out of bounds, and NaN, have the last.

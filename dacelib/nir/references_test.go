@@ -1,6 +1,7 @@
 package nir
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -302,6 +303,11 @@ func TestOutline(t *testing.T) {
 	o, err := m.outline(bg, r)
 	if err != nil {
 		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	if half, err := m.outline(ctx, r); half != nil || err == nil {
+		t.Errorf("an interrupted pass leaves an outline, %v", err)
 	}
 	for _, spread := range []float64{0, 0.1, 10} {
 		set := make([]*prediction, 9)
