@@ -27,7 +27,7 @@ import (
 type check struct{ name, command string }
 
 // test is the command of tests: in an order of the run's seed, never from a cache, and
-// without go vet, which is a check of its own. As many packages as there are processors
+// without go vet, which .ci/run and -all have. As many packages as there are processors
 // are tested at a time.
 const test = "go test -vet=off -count=1 -shuffle=SEED "
 
@@ -39,8 +39,6 @@ var checks = [][]check{
 	{{"jupyterlab", test + "-timeout=30m -run=^TestJupyterLab$ ./install"}}, // as long as all others of its package
 	{{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"}},
 	{
-		{"vet", "go vet ./..."},
-		{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
 		{"raceless", test + "-timeout=30m -run=" + strings.Join(raceless, "|") + " RACELESS"},
 		{"unraced", test + "-timeout=30m UNRACED"},
 	},
@@ -61,9 +59,12 @@ var raceless = []string{
 	"^TestExamples$", "^TestGrid$", "^TestHostile$", "^TestInspectFields$", "^TestOversized$", "^TestPages$", "^TestConstructs$", "^TestCrash$",
 }
 
-// nightly are what -all adds, one after the other when the lanes have ended: the same tests
-// for longer, with random inputs that nobody has seen. Fuzz targets follow, each for a minute.
+// nightly are what -all adds, one after the other when the lanes have ended: what .ci/run
+// does apart from tests, and the same tests for longer, with random inputs that nobody has
+// seen. Fuzz targets follow, each for a minute.
 var nightly = []check{
+	{"vet", "go vet ./..."},
+	{"staticcheck", "go tool -modfile=.ci/tools/go.mod staticcheck ./..."},
 	{"everything", test + "-timeout=1h ./..."},
 	{"race-twice", "go test -count=2 -shuffle=SEED -timeout=3h -race ./kernel/..."},
 	{"soak", test + "-timeout=2h -run=^TestSoak$ ./kernel/gocell -soak"},
