@@ -171,7 +171,7 @@ func (s *Search) hit() {
 func (s *Search) learn(x []uint64, hash uint64, v float64) {
 	s.known = 0
 	s.memory.add(x, hash, v)
-	if s.d < 20 && s.memory.n == 1<<s.d {
+	if s.memory.n == 1<<s.d {
 		s.Stop()
 	}
 }

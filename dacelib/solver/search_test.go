@@ -90,3 +90,31 @@ func TestMemoryDefault(t *testing.T) {
 		t.Error("searches remember values in runs of up to 20,000 evaluations")
 	}
 }
+
+// The progress of several runs is counted in their evaluations, all of them at the end.
+func TestProgress(t *testing.T) {
+	var last run.Event
+	ended := 0
+	ctx := run.WithProgress(t.Context(), func(string) (func(run.Event), func()) {
+		return func(e run.Event) { last = e }, func() { ended++ }
+	})
+	walk := func(s *solver.Search) error {
+		for x := make([]bool, s.Dim()); !s.Over(); {
+			s.BoolValue(x)
+		}
+		return nil
+	}
+	of := solver.FromFunc("walk", smac.Space{}, walk)
+	solver.Register(of)
+	c, err := solver.New("walk", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := onemax.Random(1, 10)
+	if _, err := solver.Each(ctx, of, []solver.Job{{Problem: p, Config: c, Evaluations: 7}, {Problem: p, Config: c, Evaluations: 5}}, 1, walk); err != nil {
+		t.Fatal(err)
+	}
+	if last.Stage != "walk" || last.Step != 12 || last.Total != 12 || ended != 1 {
+		t.Errorf("the last event is %+v, ended %d times", last, ended)
+	}
+}

@@ -62,6 +62,31 @@ func TestConfigForms(t *testing.T) {
 	}
 }
 
+// A point of a space and the configuration of its values say the same.
+func TestAt(t *testing.T) {
+	space := smac.Space{
+		Params: []smac.Param{
+			{Name: "real", Hi: 4}, {Name: "whole", Kind: smac.Int, Hi: 4}, {Name: "truth", Kind: smac.Bool},
+			{Name: "choice", Kind: smac.Category, Choices: []string{"x", "y"}}, {Name: "asleep", Hi: 4},
+		},
+		Conditions: []smac.Condition{{Param: "asleep", Parent: "choice", Values: []float64{0}}},
+	}
+	point := space.Canonical([]float64{0.5, 3, 1, 1, 0})
+	c, err := solver.At("several", space, point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]any{"real": 0.5, "whole": 3.0, "truth": true, "choice": "y"}; !reflect.DeepEqual(c.Values(), want) {
+		t.Errorf("%v has values %v, want %v", point, c.Values(), want)
+	}
+	if again, err := c.Point(space); err != nil || !reflect.DeepEqual(again, point) {
+		t.Errorf("%v became %v, %v", point, again, err)
+	}
+	if _, err := solver.At("several", space, []float64{5, 3, 1, 1, 0}); err == nil {
+		t.Error("a point outside of the space is taken")
+	}
+}
+
 // TestOldForms reads configurations of BRKGA as older files have them.
 func TestOldForms(t *testing.T) {
 	want := brkga.Config{Elites: 20, Offspring: 70, Mutants: 10, Bias: 0.7}
