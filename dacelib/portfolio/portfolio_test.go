@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -272,6 +273,41 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("instance %d: f(P, s) = %v by the matrix, %v by the run", j, f, r[j].Values[0])
 		}
 	}
+	if _, err := portfolio.Measure(ctx, pap.Members, instances(), portfolio.Settings{Evaluations: -1}); err == nil || !strings.Contains(err.Error(), "Settings.Evaluations is -1") {
+		t.Errorf("a negative budget: %v", err)
+	}
+}
+
+// Random draws from the paper's ranges, and duplicates are eliminated in half of the
+// configurations.
+func TestRandom(t *testing.T) {
+	const n = 4000
+	unique := 0
+	for _, m := range portfolio.Random(1, n) {
+		c, err := brkga.From(m, 0)
+		if err != nil || c.Elites > brkga.MaxElites || c.Offspring > brkga.MaxOffspring || c.Mutants > brkga.MaxMutants {
+			t.Fatalf("%v: %v", c, err)
+		}
+		if c.Duplicates {
+			unique++
+		}
+	}
+	if d := math.Abs(float64(unique) - n/2); d > 4*math.Sqrt(n)/2 { // four standard deviations
+		t.Errorf("%d of %d with Duplicates", unique, n)
+	}
+}
+
+// Members of BRKGA that say all five values have the paper's form in JSON, others their
+// names.
+func TestMembersJSON(t *testing.T) {
+	const want = `[[20,70,10,0.7,true],{"solver":"brkga","elites":5},{"solver":"anneal","start":0.8}]`
+	var m portfolio.Members
+	if err := json.Unmarshal([]byte(want), &m); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := json.Marshal(m); err != nil || string(got) != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
 }
 
 // Best agrees with a search over all index vectors, and keeps the current
@@ -314,19 +350,31 @@ func TestChoosing(t *testing.T) {
 	}
 }
 
+// The portfolios are those of the paper's source, in the order of its table.
 func TestPaperTables(t *testing.T) {
+	source, err := os.ReadFile("../experiment/testdata/paper.txt") // which that package's tests compare with dace.tex
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, class := range []string{"cimp", "caop", "ccp"} {
+		var rows []string
 		for _, method := range []string{"DACE", "CEPS", "GLOBAL", "PARHYDRA"} {
 			p, err := portfolio.Paper(class, method)
 			if err != nil || p.Size() != 4 || p.Check() != nil {
 				t.Errorf("%s %s: %v %v", class, method, p, err)
 			}
 			for _, m := range p.Members {
+				rows = append(rows, m.String())
 				c, err := brkga.From(m, 0)
 				if err != nil || c.Elites > brkga.MaxElites || c.Offspring > brkga.MaxOffspring || c.Mutants > brkga.MaxMutants {
 					t.Errorf("%s %s: %v is outside the paper's ranges", class, method, c)
 				}
 			}
+		}
+		_, line, _ := strings.Cut(string(source), strings.ToUpper(class)+` & \(\begin{aligned} [`)
+		line, _, _ = strings.Cut(line, "\n")
+		if want := regexp.MustCompile(`\[[^]]*\]`).FindAllString("["+line, -1); !slices.Equal(rows, want) {
+			t.Errorf("%s: %v, in the paper %v", class, rows, want)
 		}
 	}
 	pap := portfolio.SMARTESTPAP()
@@ -402,6 +450,10 @@ func TestSaveLoad(t *testing.T) {
 		if _, err := portfolio.Load(path); err == nil {
 			t.Errorf("%s: no error", bad)
 		}
+	}
+	var half portfolio.Portfolio
+	if err := json.Unmarshal([]byte(`{"name":1,"configs":[[20,70,10,0.7,false]]}`), &half); err == nil {
+		t.Errorf("a name that is a number is read as %v", half)
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"dace.local/dacelib/problem"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/smac"
+	"dace.local/dacelib/solver"
 )
 
 // backwards is a pool that has computed the last unit first, and spoils results.
@@ -129,6 +131,55 @@ func TestFarmFails(t *testing.T) {
 	_, here := unknown.Run(ctx, instances(), small)
 	if _, err := unknown.Run(ctx, instances(), s); here == nil || err == nil || !strings.Contains(err.Error(), "elites") || !strings.Contains(here.Error(), "elites") {
 		t.Errorf("a configuration that is none: %v on a farm, %v here", err, here)
+	}
+}
+
+// Why a worker cannot make a solver again is the error of the run.
+func TestFarmLacksSolver(t *testing.T) {
+	walk := func(s *solver.Search) error { s.BoolValue(make([]bool, s.Dim())); return nil }
+	solver.Register(solver.FromFunc("walk", smac.Space{}, walk))
+	made := 0
+	farm.SetCarrier(farm.Carrier{
+		Pack: func(any) ([]byte, error) { return []byte("walk"), nil },
+		Make: func(context.Context, []byte, []byte, string) (farm.Carried, error) {
+			if made++; made > 1 { // the first is made here, to be compared
+				return farm.Carried{}, errors.New("no compiler")
+			}
+			return farm.Carried{Value: []func(*solver.Search) error{walk}}, nil
+		},
+	})
+	t.Cleanup(func() { farm.SetCarrier(farm.Carrier{}) })
+	member, err := solver.New("walk", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := small
+	s.Farm = farm.Local(1)
+	pap := portfolio.Portfolio{Name: "walk", Members: []solver.Config{member}}
+	if _, err := pap.Run(t.Context(), instances(), s); err == nil || !strings.Contains(err.Error(), "no compiler") || made != 2 {
+		t.Errorf("made %d times: %v", made, err)
+	}
+}
+
+// A farm finds the ranges that a search here finds, and says which instance has none.
+func TestNormaliseBySearchOn(t *testing.T) {
+	ctx := context.Background()
+	const evaluations, seed = 60, 3
+	good := instances()
+	out, made, err := portfolio.NormaliseBySearchOn(ctx, farm.Local(2), good, evaluations, seed)
+	if err != nil || made != 2*2*evaluations {
+		t.Fatalf("%d evaluations, %v", made, err)
+	}
+	for i, p := range good {
+		want, err := portfolio.NormaliseBySearch(ctx, p, evaluations, seed)
+		if err != nil || out[i].(*portfolio.Instance).Range() != want.Range() {
+			t.Errorf("instance %d: %v on a farm, %v here, %v", i, out[i], want, err)
+		}
+	}
+	never := portfolio.Within(good[0], portfolio.Range{Min: math.Inf(1)}) // its values are -Inf
+	out, _, err = portfolio.NormaliseBySearchOn(ctx, farm.Local(2), []problem.Problem{never, good[1]}, evaluations, seed)
+	if !errors.Is(err, portfolio.ErrNoRange) || len(out) != 2 || out[0] != nil || out[1] == nil {
+		t.Errorf("an instance without values: %v, %v", out, err)
 	}
 }
 
