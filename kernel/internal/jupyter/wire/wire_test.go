@@ -317,8 +317,21 @@ func TestHeaderIDs(t *testing.T) {
 	if one, two := NewSession(), NewSession(); a.MsgID == b.MsgID || one == two {
 		t.Error("ids are not unique")
 	}
-	if id := NewSession(); !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(id) {
-		t.Errorf("the session %s is no random UUID", id)
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	var digits [32]string // those in each place, of all sessions
+	for range 100 {
+		id := NewSession()
+		if !form.MatchString(id) {
+			t.Fatalf("the session %s is no random UUID", id)
+		}
+		for i, d := range strings.ReplaceAll(id, "-", "") {
+			digits[i] += string(d)
+		}
+	}
+	for i, d := range digits {
+		if slices.Contains(digits[:i], d) {
+			t.Errorf("digit %d of a session is always that of another place", i)
+		}
 	}
 	data, err := json.Marshal(Header{MsgID: "1", Session: "s", Username: "u", MsgType: "t", Version: Version,
 		Date: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))})
