@@ -67,3 +67,35 @@ func TestPatience(t *testing.T) {
 		})
 	}
 }
+
+// A trusted connection waits for memory until a message takes less than was reserved for
+// it, is given up or is released, and no longer than its patience.
+func TestBudgetWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		free func(b *budget, reader *peer)
+		want error
+		took time.Duration
+	}{
+		"nothing is freed":      {func(*budget, *peer) {}, errMemory, time.Minute},
+		"a smaller message":     {func(b *budget, reader *peer) { b.finish(reader, 30) }, nil, time.Second},
+		"no message":            {func(b *budget, reader *peer) { b.drop(reader) }, nil, time.Second},
+		"a message is received": {func(b *budget, reader *peer) { b.finish(reader, 80); b.release(80) }, nil, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBudget(100)
+				reader, waiter := newPeer(nil, nil, nil, "DEALER", "reads"), newPeer(nil, nil, nil, "DEALER", "waits")
+				reader.trusted.Store(true)
+				waiter.trusted.Store(true)
+				if err := b.acquire(reader, 80, 0); err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(time.Second, func() { c.free(b, reader) })
+				begun := time.Now()
+				if err, took := b.acquire(waiter, 50, time.Minute), time.Since(begun); err != c.want || took != c.took {
+					t.Errorf("%v after %v, want %v after %v", err, took, c.want, c.took)
+				}
+			})
+		})
+	}
+}

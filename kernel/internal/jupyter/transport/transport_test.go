@@ -329,6 +329,18 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// When Listen has returned, the tap sees whatever is published: the first message, too,
+// is counted as passed, for which the next waits.
+func TestTapped(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // zmq4 gets on while Listen waits for it, hardly otherwise
+	k := start(t, connections(t)["ipc"], Options{})
+	select {
+	case <-k.guards[wire.IOPub].tapped:
+	default:
+		t.Error("zmq4 has not processed the tap's subscription")
+	}
+}
+
 // A kernel takes over the socket files of a kernel that has died, but not
 // those of a running one, and no other files.
 func TestListenAgain(t *testing.T) {
@@ -359,6 +371,21 @@ func TestListenAgain(t *testing.T) {
 	}
 	if _, err := Listen(conn, Options{}); err == nil {
 		t.Error("a file that is no socket was replaced")
+	}
+	if err := os.Remove(shell); err != nil {
+		t.Fatal(err)
+	}
+	// What was open when a later socket failed is closed.
+	_, last := conn.Address(wire.Channels[len(wire.Channels)-1])
+	if err := os.WriteFile(last, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(conn, Options{}); err == nil {
+		t.Error("a file that is no socket was replaced")
+	}
+	if c, err := net.Dial("unix", shell); err == nil {
+		c.Close()
+		t.Error("the shell socket is open although another could not be")
 	}
 	conn.IP = filepath.Join(conn.IP, strings.Repeat("x", 200))
 	if _, err := Listen(conn, Options{}); err == nil || !strings.Contains(err.Error(), "too long") {
