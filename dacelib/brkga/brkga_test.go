@@ -237,6 +237,93 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// nanLater has values that become NaN, and none at all where a run goes on nevertheless.
+type nanLater struct {
+	problem.Problem
+	evaluations *int
+}
+
+func (p nanLater) Evaluate(_ context.Context, dst []float64, x problem.Solutions) error {
+	for i := range x.Len() {
+		dst[i] = float64(*p.evaluations)
+		if *p.evaluations++; *p.evaluations > 300 {
+			dst[i] = math.NaN()
+		}
+	}
+	if *p.evaluations > 5000 {
+		return errors.New("the run goes on")
+	}
+	return nil
+}
+
+// Runs whose values become NaN later end with that error.
+func TestLaterNaN(t *testing.T) {
+	job := Job{nanLater{onemax.Random(1, 30), new(int)}, Settings{Config: Config{Elites: 5, Offspring: 40, Mutants: 5}}}
+	if _, err := RunAll(t.Context(), []Job{job, job}, 1); err == nil || !strings.Contains(err.Error(), "NaN") {
+		t.Errorf("two runs: %v", err)
+	}
+}
+
+// The progress of several runs is counted in their evaluations.
+func TestProgress(t *testing.T) {
+	step := 0
+	ctx := run.WithProgress(t.Context(), func(string) (func(run.Event), func()) {
+		return func(e run.Event) {
+			if e.Step <= step || e.Total != 500+700 {
+				t.Errorf("after step %d: %+v", step, e)
+			}
+			step = e.Step
+		}, func() {}
+	})
+	p := onemax.Random(1, 30)
+	if _, err := RunAll(ctx, []Job{{p, Settings{Evaluations: 500}}, {p, Settings{Evaluations: 700}}}, 1); err != nil || step != 500+700 {
+		t.Errorf("the last step is %d, %v", step, err)
+	}
+}
+
+// A configuration is written as the paper does.
+func TestConfigString(t *testing.T) {
+	for want, c := range map[string]Config{"[1, 156, 22, 0.42, T]": {1, 156, 22, 0.42, true}, "[200, 700, 100, 0.70, F]": Default()} {
+		if c.String() != want {
+			t.Errorf("%v, want %s", c, want)
+		}
+	}
+}
+
+// A child takes each key from its elite parent with the bias as probability, whatever the
+// place of its mask in the words of random bits.
+func TestMasks(t *testing.T) {
+	const children, bias = 1000, 0.7
+	for _, d := range []int{30, 64, 100} {
+		p := onemax.Random(1, d)
+		s, err := Settings{Config: Config{Elites: 5, Offspring: 40, Mutants: 5, Bias: bias}, Children: OneChild}.withDefaults(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sr := newSearch(p, s)
+		if err := p.Evaluate(t.Context(), sr.values(), sr.pending()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sr.advance(); err != nil {
+			t.Fatal(err)
+		}
+		sr.pair(children)
+		masks := problem.Solutions{D: d, Words: sr.masks[:children*sr.w]}
+		for j := range d {
+			elite := 0
+			for k := range children {
+				if masks.At(k, j) {
+					elite++
+				}
+			}
+			// Five standard deviations: one of a million genes is further off.
+			if off := math.Abs(float64(elite) - children*bias); off > 5*math.Sqrt(children*bias*(1-bias)) {
+				t.Fatalf("d = %d: gene %d comes from the elite parent in %d of %d children", d, j, elite, children)
+			}
+		}
+	}
+}
+
 type flatland struct{ problem.Problem }
 
 func (flatland) Name() string { return "flatland" }
