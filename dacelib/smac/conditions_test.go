@@ -72,6 +72,7 @@ func TestConditionErrors(t *testing.T) {
 	for want, change := range map[string]func(s *Space){
 		"both must be parameters":     func(s *Space) { s.Conditions[0].Parent = "solvers" },
 		"must come before it":         func(s *Space) { s.Conditions[0] = Condition{Param: "solver", Parent: "b.on", Values: []float64{1}} },
+		"which must come before":      func(s *Space) { s.Conditions[0].Parent = s.Conditions[0].Param },
 		"has no values":               func(s *Space) { s.Conditions[0].Values = nil },
 		"has no value 3":              func(s *Space) { s.Conditions[0].Values = []float64{3} },
 		"forbids everything":          func(s *Space) { s.Forbidden = append(s.Forbidden, nil) },

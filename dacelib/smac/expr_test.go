@@ -56,6 +56,17 @@ func TestExprString(t *testing.T) {
 	}
 }
 
+// Renaming changes the names of parameters, and nothing else.
+func TestExprRenamed(t *testing.T) {
+	e := Expr{Op: "+", Args: []Expr{{Param: "x"}, {Op: "min", Args: []Expr{{Param: "y"}, {Value: 3}}}}}
+	if got := e.Renamed(func(name string) string { return "a." + name }); got.String() != "a.x + min(a.y, 3)" || got.Args[1].Param != "" || got.Args[1].Args[1].Param != "" {
+		t.Errorf("%v was renamed to %+v", e, got)
+	}
+	if e.String() != "x + min(y, 3)" || !slices.Equal(e.Names(), []string{"x", "y"}) {
+		t.Errorf("the expression itself has become %v of %v", e, e.Names())
+	}
+}
+
 // Each operation computes what it is named after; what depends on a parameter that is
 // not active is unknown, unless the other arguments decide.
 func TestEval(t *testing.T) {

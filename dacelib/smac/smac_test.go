@@ -391,6 +391,7 @@ func TestSettingsErrors(t *testing.T) {
 	for name, s := range map[string]Settings{
 		"no parameters":   {},
 		"negative":        {Space: Space{Params: ok}, Trials: -1},
+		"trials":          {Space: Space{Params: ok}, Trials: 1 << 27},
 		"probability":     {Space: Space{Params: ok}, RandomProb: 2},
 		"same name":       {Space: Space{Params: append(ok, ok...)}},
 		"range":           {Space: Space{Params: []Param{{Name: "x", Lo: 1}}}},
