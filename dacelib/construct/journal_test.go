@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"dace.local/dacelib/files/disk"
 	"dace.local/dacelib/run"
@@ -210,6 +212,12 @@ func TestJournalFails(t *testing.T) {
 	if v := 0; !j.checkpoint(s).load(&v) || v != 7 {
 		t.Errorf("of an unfinished step %d is known", v)
 	}
+	// It is saved once in checkpointEvery.
+	kept.last = kept.last.Add(-checkpointEvery)
+	before := kept.due()
+	if err := kept.save(7); err != nil || !before || kept.due() {
+		t.Errorf("due %v before it is saved, %v after, %v", before, kept.due(), err)
+	}
 	if kept.remove(); j.checkpoint(s).load(new(int)) {
 		t.Error("a step is unfinished that was recorded")
 	}
@@ -265,6 +273,43 @@ func TestJournalInterrupted(t *testing.T) {
 	if (&checkpoint{}).load(new(int)) {
 		t.Error("a construction without a folder has an unfinished step")
 	}
+}
+
+// Each step has a file of its own for what is unfinished, with a name that any system takes.
+func TestJournalUnfinished(t *testing.T) {
+	j := open(t, t.TempDir())
+	defer kill(t, j)
+	seen := map[string]step{}
+	for _, s := range []step{{1, "test", 1}, {1, "test", 2}, {2, "test", 1}, {1, "next", 1}, {0, "test", 1}} {
+		at := j.checkpoint(s).path
+		if other, ok := seen[at]; ok || strings.ContainsAny(filepath.Base(at), " :") {
+			t.Errorf("%v is kept in %s, and %v", s, filepath.Base(at), other)
+		}
+		seen[at] = s
+	}
+}
+
+// The clock's file is never older than half of checkpointEvery, so that a kill loses no
+// more of the time.
+func TestClockTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		j := open(t, dir)
+		defer kill(t, j)
+		j.current = step{Stage: "test", Index: 1}
+		for k := 1; k <= 3; k++ {
+			time.Sleep(checkpointEvery / 2) // of the bubble's time
+			synctest.Wait()
+			var c clock
+			b, err := os.ReadFile(filepath.Join(dir, clockName))
+			if err == nil {
+				err = json.Unmarshal(b, &c)
+			}
+			if want := float64(k) * (checkpointEvery / 2).Seconds(); err != nil || c.Cost.Seconds != want || c.Step != j.current {
+				t.Errorf("after %v s the clock has %+v, %v", want, c, err)
+			}
+		}
+	})
 }
 
 // The time of a process that was killed counts once, however often the
