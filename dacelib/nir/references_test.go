@@ -2,6 +2,7 @@ package nir
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -232,6 +233,16 @@ func TestDropUnfit(t *testing.T) {
 	if r.rest != restCalls {
 		t.Errorf("%d calls do without references, want %d", r.rest, restCalls)
 	}
+	// Then they are tried again, once.
+	r.rows = []float32{1}
+	for i := range restCalls + 1 {
+		if ok, err := m.prepare(bg, r, fewScorers); err != nil || ok != (i == restCalls) {
+			t.Errorf("call %d of %d without references: %v, %v", i, restCalls, ok, err)
+		}
+	}
+	if m.dropUnfit(r, 20, 9); r.rows != nil {
+		t.Error("references that are of no use again are kept")
+	}
 }
 
 // The scores of a reference are kept in its column, 0 for a solution whose score is not
@@ -270,18 +281,69 @@ func TestReferenceCandidates(t *testing.T) {
 	for k, i := range extremes {
 		r.rows[i*maxReferences] = float32(1 - k%2*2) // 1 or -1; the other solutions have 0
 	}
+	scorer := scorersOf(t, m, m.Embeddings()[:1])[0]
 	set := make([]*prediction, 16)
 	for i := range set {
 		set[i] = &prediction{y: make([]float32, maxReferences+1), left: []float64{0}}
 		set[i].y[0] = 1
-		set[i].screened = screened{Scorer: scorersOf(t, m, m.Embeddings()[:1])[0], lo: math.MaxFloat32, hi: -math.MaxFloat32}
+		set[i].screened = screened{Scorer: scorer, lo: math.MaxFloat32, hi: -math.MaxFloat32}
 	}
+	fresh := *set[0]
 	if err := m.predict(bg, r, set); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range set {
 		if p.full || p.candidates != len(extremes) {
 			t.Errorf("scorer %d has %d candidates, want %d; it passes over the whole sample: %v", i, p.candidates, len(extremes), p.full)
+		}
+	}
+	// One with more candidates than are scored passes over the whole sample.
+	m.settings.Workers = 1 // each goroutine stops at the bound
+	for more := range 2 {
+		clear(r.rows)
+		r.about = nil
+		for i := range m.mostCandidates() + more {
+			r.rows[i*maxReferences] = float32(1 - i%2*2)
+		}
+		p := fresh
+		if err := m.predict(bg, r, []*prediction{&p}); err != nil || p.full != (more > 0) {
+			t.Errorf("%d candidates more than are scored: the whole sample %v, %v", more, p.full, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	r.about = nil
+	if err := m.predict(ctx, r, set); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted pass: %v", err)
+	}
+	m.settings.NormaliseSample = byteSample
+	m.sample.references = &references{gate: make(chan struct{}, 1)}
+	m.sample.references.gate <- struct{}{} // another call uses them
+	if _, err := m.byReferences(ctx, scorersOf(t, m, m.Embeddings()), make([]Range, 2)); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted wait for the references: %v", err)
+	}
+}
+
+// References of earlier calls go if they leave no room and fit fewScorers scorers too
+// little, and stay if they do not fit fewer.
+func TestReferencesGo(t *testing.T) {
+	rnd := run.Rand(1, "test: references go")
+	for _, unfit := range []int{fewScorers - 1, fewScorers} {
+		r := &references{n: maxReferences}
+		set := make([]*prediction, 12)
+		for i := range set {
+			p := &prediction{exact: make([]float32, 20), left: make([]float64, 20)}
+			for k := range p.exact {
+				p.exact[k] = float32(rnd.NormFloat64())
+				if i < unfit {
+					p.left[k] = float64(p.exact[k])
+				}
+			}
+			set[i] = p
+		}
+		chosen, rest := r.chooseFrom(set)
+		if gone := unfit == fewScorers; (r.n == 0) != gone || (len(chosen) > 0) != gone || len(chosen)+len(rest) != len(set) {
+			t.Errorf("%d do not fit: of %d references %d are left, %d of %d scorers shall be new ones", unfit, maxReferences, r.n, len(chosen), len(set))
 		}
 	}
 }
