@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dace.local/kernel/engine"
+	"dace.local/kernel/internal/jupyter/wire"
 )
 
 // TestLateBound checks that of many late outputs the last are kept, and that the
@@ -40,10 +41,41 @@ func TestLateBound(t *testing.T) {
 	}
 }
 
+// TestSendLate checks that a later cell of the same client updates the display of what
+// came late, once for what is new.
+func TestSendLate(t *testing.T) {
+	p, sent := recordingPublisher()
+	s := &server{iopub: p}
+	o := &outputs{server: s, parent: wire.Header{MsgID: "first", Session: "a"}, late: &late{id: "d"}}
+	s.lasting.cells = []*outputs{o}
+	send := func(id, session string) { s.sendLate(wire.Header{MsgID: id, Session: session}) }
+	send("before", "a")
+	o.late.add(lateItem{text: "1\n"})
+	send("another client's", "b")
+	send("second", "a")
+	send("third", "a")
+	o.late.add(lateItem{text: "2\n"})
+	send("fourth", "a")
+	p.close()
+	var got []string
+	for _, m := range sent() {
+		got = append(got, m.Parent.MsgID+" "+describe([]wire.Message{m}))
+	}
+	want(t, "messages", got, []string{
+		`second update_display_data {"data":{"text/plain":"1\n"},"metadata":{},"transient":{"display_id":"d"}}`,
+		`fourth update_display_data {"data":{"text/plain":"1\n2\n"},"metadata":{},"transient":{"display_id":"d"}}`,
+	})
+}
+
 // TestLateOrder checks that late texts in a row become one, that a display parts them,
 // and that an update changes its display wherever it stands.
 func TestLateOrder(t *testing.T) {
 	plain := func(text string) engine.Bundle { return engine.Bundle{Data: map[string]any{"text/plain": text}} }
+	texts := &late{}
+	texts.add(lateItem{text: "a"})
+	if texts.add(lateItem{text: "b"}); len(texts.items) != 1 {
+		t.Errorf("two texts are %d items", len(texts.items))
+	}
 	l := &late{}
 	l.show("display_data", plain("first"), "f")
 	for _, text := range []string{"a", "b\n"} {

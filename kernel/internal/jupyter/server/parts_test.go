@@ -15,6 +15,7 @@ import (
 
 	"dace.local/kernel/engine"
 	"dace.local/kernel/internal/jupyter/wire"
+	"dace.local/kernel/internal/system/process"
 )
 
 // TestGlob compares glob with the results of SQLite 3.40.1 in
@@ -35,7 +36,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("glob(%q, %q) is %v, SQLite says %d", pattern, s, got, match)
 		}
 	}
-	if len(lines) != 1000 {
+	if len(lines) != 1000+10 { // random ones, and ranges among other members of a set
 		t.Errorf("%d cases", len(lines))
 	}
 }
@@ -52,6 +53,49 @@ func FuzzOffsets(f *testing.F) {
 			t.Errorf("%q: %d becomes %d and %d", s, n, i, runeOffset(s, i))
 		}
 	})
+}
+
+// A comm message is for an open comm if it is named after one.
+func TestForOpen(t *testing.T) {
+	var c comms
+	c.note(engine.CommMessage{Type: "comm_open", ID: "open", Target: "t"})
+	for _, x := range []struct {
+		kind, content string
+		want          bool
+	}{
+		{"comm_msg", `{"comm_id":"open"}`, true}, {"comm_msg", `{"comm_id":"other"}`, false},
+		{"comm_close", `{"comm_id":"open"}`, false}, {"comm_msg", `{"comm_id":1}`, false},
+	} {
+		if got := c.forOpen(wire.Message{Header: wire.Header{MsgType: x.kind}, Content: []byte(x.content)}); got != x.want {
+			t.Errorf("%s of %s: %v, want %v", x.kind, x.content, got, x.want)
+		}
+	}
+	c.note(engine.CommMessage{Type: "comm_close", ID: "open"})
+	if c.forOpen(wire.Message{Header: wire.Header{MsgType: "comm_msg"}, Content: []byte(`{"comm_id":"open"}`)}) {
+		t.Error("a comm that was closed is open")
+	}
+}
+
+// The share of processor time in a reply is that since the reply before.
+func TestUsageSince(t *testing.T) {
+	s := &server{started: time.Now().Add(-1e5 * time.Hour)}
+	share := func() float64 {
+		reply, err := s.usageRequest(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.(usageReply).KernelCPU
+	}
+	// In 100,000 hours this process has not worked for one.
+	if got := share(); got < 0 || got > 0.001 {
+		t.Errorf("since the start of the kernel: %v percent", got)
+	}
+	for begun := process.TotalTime(); process.TotalTime() < begun+20*time.Millisecond; {
+	}
+	// 0.01 percent of one processor would be 20 ms in 200 s.
+	if got := share(); got < 0.01 {
+		t.Errorf("since the last reply: %v percent", got)
+	}
 }
 
 // recordingPublisher returns a publisher and a function that returns the
