@@ -144,6 +144,24 @@ func TestHandedBack(t *testing.T) {
 	}
 }
 
+// A message is handed to one worker alone past the queue: what the first sends back goes
+// through the queue also where another is idle.
+func TestHandedOnce(t *testing.T) {
+	r := newRecorder(func(r *recorder, m farm.Message, way string) {
+		if way == "queue" {
+			r.finish(m)
+		} else {
+			r.Back(m.ID, way)
+		}
+	})
+	for _, name := range []string{"a", "b"} {
+		r.Alive(farm.Worker{Name: name, Cores: 1, Identity: farm.Self()})
+	}
+	if ways := r.do(t, 0, 1); len(ways) != 2 || ways[1] != "queue" {
+		t.Errorf("the message went to %v", ways)
+	}
+}
+
 // A message that a worker has begun with and sends back runs no more, also when
 // another worker gets it past the queue.
 func TestHandedOn(t *testing.T) {

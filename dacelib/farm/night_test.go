@@ -480,6 +480,28 @@ func TestShared(t *testing.T) {
 	})
 }
 
+// A unit that two calls of a process wait for is computed for the other when one ends.
+func TestSharedUnit(t *testing.T) {
+	bubble(t, func(t *testing.T, n *network) {
+		n.worker(1)
+		c := n.caller("caller", farm.Policy{})
+		us, want := units(t, c, 0, 1, constant(60))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		short, end := context.WithTimeout(ctx, 10*time.Second)
+		defer end()
+		var other error
+		var both sync.WaitGroup
+		both.Go(func() { other = compute(ctx, c, us, want) })
+		if err := compute(short, c, us, want); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if both.Wait(); other != nil {
+			t.Errorf("the call that goes on: %v", other)
+		}
+	})
+}
+
 // BenchmarkScale has 10,000 slots compute units of two seconds, on false time: the
 // processor time is that of the caller and of the network and the workers that
 // stand for the rest, busy the share of the slots' false time in units.
