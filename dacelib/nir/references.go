@@ -162,7 +162,6 @@ func (m *Model) byReferences(ctx context.Context, scorers []*Scorer, out []Range
 		}
 		r.fit(set)
 	}
-	predicted := 0
 	near := slices.DeleteFunc(slices.Clone(set), func(p *prediction) bool { return p.misfit() > mostMisfit })
 	// A scorer with larger errors among the candidates than on the probe gets a
 	// second pass, with a wider margin.
@@ -175,12 +174,11 @@ func (m *Model) byReferences(ctx context.Context, scorers []*Scorer, out []Range
 	for _, p := range set {
 		if p.sure() {
 			out[p.index] = Range{Min: float64(p.lo), Max: float64(p.hi)}
-			predicted++
 		} else {
 			open = append(open, p.index)
 		}
 	}
-	m.dropUnfit(r, len(able), predicted)
+	m.dropUnfit(r, len(able), set)
 	return open, nil
 }
 
@@ -364,8 +362,15 @@ func (m *Model) addReferences(ctx context.Context, r *references, chosen []*pred
 	return nil
 }
 
-// dropUnfit drops references that fit few scorers, for the next restCalls calls.
-func (m *Model) dropUnfit(r *references, scorers, predicted int) {
+// dropUnfit drops references that fit few of a call's scorers, for the next restCalls
+// calls. The predictions are of those scorers that have not become references.
+func (m *Model) dropUnfit(r *references, scorers int, set []*prediction) {
+	predicted := 0
+	for _, p := range set {
+		if p.sure() {
+			predicted++
+		}
+	}
 	switch {
 	case scorers < fewScorers: // too few to tell
 	case 2*predicted >= scorers:

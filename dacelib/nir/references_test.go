@@ -222,11 +222,21 @@ func TestFewReferences(t *testing.T) {
 func TestDropUnfit(t *testing.T) {
 	m := randomModel(t, 8, 2, Settings{})
 	r := &references{n: 3, rows: []float32{1}}
+	drop := func(scorers, predicted int) {
+		set := make([]*prediction, scorers)
+		for i := range set {
+			set[i] = &prediction{screened: screened{lo: -1, hi: 1, bottom: -0.75, top: 0.75}}
+			if i >= predicted {
+				set[i].errors = 1
+			}
+		}
+		m.dropUnfit(r, scorers, set)
+	}
 	for i, c := range []struct {
 		scorers, predicted int
 		kept               bool
 	}{{20, 9, true}, {20, 0, true}, {20, 10, true}, {20, 9, true}, {fewScorers - 1, 0, true}, {20, 9, true}, {20, 9, false}} {
-		if m.dropUnfit(r, c.scorers, c.predicted); (r.rows != nil) != c.kept || (r.n == 3) != c.kept {
+		if drop(c.scorers, c.predicted); (r.rows != nil) != c.kept || (r.n == 3) != c.kept {
 			t.Fatalf("call %d, %d of %d scorers: references are kept: %v", i, c.predicted, c.scorers, !c.kept)
 		}
 	}
@@ -240,7 +250,7 @@ func TestDropUnfit(t *testing.T) {
 			t.Errorf("call %d of %d without references: %v, %v", i, restCalls, ok, err)
 		}
 	}
-	if m.dropUnfit(r, 20, 9); r.rows != nil {
+	if drop(20, 9); r.rows != nil {
 		t.Error("references that are of no use again are kept")
 	}
 }
