@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -54,6 +55,68 @@ func TestHandedToNobody(t *testing.T) {
 	if !slices.Equal(d.ways, []string{"w", "queue"}) {
 		t.Errorf("the message went to %v, want to w and the queue", d.ways)
 	}
+}
+
+// A result whose data are elsewhere is none until they have come.
+func TestAnsweredElsewhere(t *testing.T) {
+	var p *Pool
+	d := answerer{func(u farm.Unit) {
+		for _, answer := range []struct{ data, blob string }{{"2", "elsewhere"}, {"1", ""}} {
+			b, err := packResult(farm.Result{Key: u.Key(), Data: []byte(answer.data), Seconds: 1}, answer.blob)
+			if err != nil {
+				panic(err)
+			}
+			p.answered(&nats.Msg{Data: b})
+		}
+	}}
+	p = &Pool{caller: "caller", known: map[string]bool{}, early: map[string]farm.Result{}}
+	p.Dispatcher = farm.NewDispatcher(d, p.caller, nil, time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got := 0
+	if err := farm.Do1(ctx, p, farmtest.Unit(t, "double", farm.Floats{1}), &got); err != nil || got != 1 {
+		t.Errorf("the result is %d, %v; want that with its data, 1", got, err)
+	}
+}
+
+// answerer is a transport that has every unit answered.
+type answerer struct{ answer func(u farm.Unit) }
+
+func (a answerer) Send(_ context.Context, m farm.Message) error {
+	go a.answer(m.Units[0])
+	return nil
+}
+
+func (answerer) Withdraw([]farm.Message) {}
+
+func (answerer) Look(context.Context, []string) ([]farm.Result, error) { return nil, nil }
+
+func (answerer) Queued(context.Context, farm.Message) (bool, error) { return true, nil }
+
+// The server is asked for those results only that it has said to have, and that have
+// not come past it.
+func TestLookAsksNobody(t *testing.T) {
+	r := farm.Result{Key: "early", Data: []byte("1")}
+	p := &Pool{early: map[string]farm.Result{r.Key: r}, known: map[string]bool{r.Key: true}} // without a connection
+	if got, err := p.Look(t.Context(), []string{"early", "unknown", "early"}); err != nil || len(got) != 1 || got[0].Key != r.Key {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// Workers are not taken for lost while it is the caller who has no connection.
+func TestSilentCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pool{nc: &link{Conn: &nats.Conn{}}}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*silent)
+		defer cancel()
+		p.ctx = ctx
+		p.Dispatcher = farm.NewDispatcher(answerer{}, "caller", nil, time.Hour)
+		p.Alive(farm.Worker{Name: "w", Cores: 1, Identity: farm.Self()})
+		p.listen()
+		if n := len(p.Workers()); n != 1 {
+			t.Errorf("%d workers after %v without a connection, want 1", n, 10*silent)
+		}
+	})
 }
 
 // Messages that are damaged, or could not be answered, are none.

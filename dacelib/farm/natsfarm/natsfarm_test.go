@@ -525,6 +525,9 @@ func TestStartStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { killServer(dir) })
+	if info, err := os.Stat(filepath.Join(dir, "server.log")); err != nil || info.Mode().Perm()&^0o600 != 0 {
+		t.Errorf("the server's log is for others, too: %v, %v", info, err)
+	}
 	w, _ := startProcess(t, "worker", join, "1")
 	if err := farmtest.Doubles(ctx, t, pool(t, join), 1, 5); err != nil {
 		t.Fatal(err)
