@@ -111,13 +111,16 @@ func (m *Machine) watchMemory(c *Cell, done <-chan struct{}) {
 // many there are.
 func (m *Machine) threadsScarce(c *Cell, n int64) bool {
 	l := limits.Threads(n)
-	if l.Available >= min(threadReserve, l.Total/4) {
+	if !fewThreads(l) {
 		return false
 	}
 	c.cancel(outOfThreads(l))
 	m.stopRuns()
 	return true
 }
+
+// fewThreads reports whether less than the reserve of threads is left.
+func fewThreads(l limits.Limit) bool { return l.Available < min(threadReserve, l.Total/4) }
 
 // paceCollector has the garbage collector run often enough that garbage is not
 // what uses up the memory: where memory is scarce then, there is no garbage.
