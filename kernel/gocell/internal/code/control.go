@@ -192,11 +192,12 @@ func RangeString(s Val, i, r int32, enter func(f *Frame), body Do, l Loop) Do {
 	}
 }
 
-// Breakable runs the body of a switch or select, which break leaves.
+// Breakable runs the body of a switch or select, which break leaves. The label is that of
+// a break with one, 0, which is Next, where there is none.
 func Breakable(body Do, label Ctl) Do {
 	return func(f *Frame) Ctl {
 		k := body(f)
-		if k == Break || k == label && label != 0 {
+		if k == Break || k == label {
 			return Next
 		}
 		return k

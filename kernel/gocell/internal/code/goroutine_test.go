@@ -32,3 +32,19 @@ func TestSharedPlace(t *testing.T) {
 		t.Errorf("a goroutine that is over left its state, of %d", g.id.Load())
 	}
 }
+
+// The state of a goroutine that is over is not found, although another has just put it
+// back where it looks first.
+func TestOverIsGone(t *testing.T) {
+	m := &Machine{Here: func() (used, id uintptr) { return 0, 1 }}
+	g := m.NewG()
+	m.begin(g)
+	if m.here() != g {
+		t.Error("the state of a goroutine is not found")
+	}
+	m.end(g)
+	m.table.near[place(1)].Store(g)
+	if m.here() != nil {
+		t.Error("a goroutine that is over has a state")
+	}
+}

@@ -28,7 +28,7 @@ func TestShapes(t *testing.T) {
 		}
 		return reflect.ValueOf(&[]error{errors.New(strings.Repeat("e", n+1))}[0]).Elem()
 	}
-	m := &Machine{}
+	m := &Machine{Here: func() (used, id uintptr) { return 0, 1 }}
 	for key, x := range shapes() {
 		params, results, _ := strings.Cut(key, ">")
 		var in, out []reflect.Value
@@ -64,6 +64,9 @@ func TestShapes(t *testing.T) {
 		same("result", reflect.NewAt(typ, unsafe.Pointer(&f)).Elem().Call(in), out)
 		if calls != 1 {
 			t.Errorf("%s: %d calls", key, calls)
+		}
+		if m.here() != nil {
+			t.Errorf("%s: the state of a goroutine of the library stays when its call has returned", key)
 		}
 	}
 }
