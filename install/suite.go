@@ -35,13 +35,13 @@ const test = "go test -vet=off -count=1 -shuffle=SEED "
 // it. The lanes run beside one another, the checks of a lane one after the other: many tests
 // wait for browsers, kernels and clocks, and one lane leaves processors idle.
 var checks = [][]check{
-	{{"installed", test + "-timeout=30m -skip=^TestJupyterLab$ ./install"}},
+	{
+		{"installed", test + "-timeout=30m -skip=^TestJupyterLab$ ./install"},
+		{"raceless", test + "-timeout=30m -run=" + strings.Join(raceless, "|") + " RACELESS"},
+	},
 	{{"jupyterlab", test + "-timeout=30m -run=^TestJupyterLab$ ./install"}}, // as long as all others of its package
 	{{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"}},
-	{
-		{"raceless", test + "-timeout=30m -run=" + strings.Join(raceless, "|") + " RACELESS"},
-		{"unraced", test + "-timeout=30m UNRACED"},
-	},
+	{{"unraced", test + "-timeout=30m UNRACED"}},
 }
 
 // raceless are the tests that run without the detector in packages that run with it:

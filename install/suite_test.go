@@ -68,10 +68,10 @@ func TestChoose(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{nil, "installed jupyterlab race raceless unraced soak"},
-		{[]string{}, "installed jupyterlab race raceless unraced soak"},
+		{nil, "installed raceless jupyterlab race unraced soak"},
+		{[]string{}, "installed raceless jupyterlab race unraced soak"},
 		{[]string{"soak", "unraced", "race"}, "race unraced soak"},
-		{[]string{"race", "day"}, "there is no check day among those of -test: installed, jupyterlab, race, raceless, unraced, soak (-all has more)"},
+		{[]string{"race", "day"}, "there is no check day among those of -test: installed, raceless, jupyterlab, race, unraced, soak (-all has more)"},
 	} {
 		lanes, later, err := choose(checks, night, tc.names)
 		got := strings.Join(namesOf(slices.Concat(append(lanes, later)...)), " ")
