@@ -104,7 +104,7 @@ func TestGrid(t *testing.T) {
 	})
 }
 
-var nilReceiverRE = regexp.MustCompile(`value method \S+ called using nil \*\w+ pointer`)
+var nilReceiverRE = regexp.MustCompile(`value method \S+ called using nil \*\S+ pointer`)
 
 // gridLines adds the lines that functions of the grid print, by their numbers.
 // Types of compiled cells are of package cell, not main. How a nil pointer as receiver

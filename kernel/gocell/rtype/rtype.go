@@ -233,6 +233,8 @@ type Method struct {
 	PkgPath string
 	// Type is the function type without the receiver.
 	Type reflect.Type
+	// Promoted says that the method belongs to an embedded field.
+	Promoted bool
 	// Call runs the method. The last argument of a variadic method is a slice.
 	Call func(recv reflect.Value, args []reflect.Value) []reflect.Value
 }
@@ -416,8 +418,11 @@ func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(
 	case deref: // t is *T and the method belongs to T
 		return func(word reflect.Value, args []reflect.Value) []reflect.Value {
 			p := word.UnsafePointer()
+			if m.Promoted {
+				_ = *(*byte)(p) // if it is nil, Go's error of the field
+			}
 			if p == nil {
-				panic(NilReceiver(fmt.Sprintf("value method %s.%s called using nil *%s pointer", n.typ, m.Name, n.name)))
+				panic(NilReceiver(n.typ.String(), m.Name))
 			}
 			return call(reflect.NewAt(n.typ, p).Elem(), args)
 		}
@@ -432,14 +437,29 @@ func receiver(t reflect.Type, direct bool, m Method, deref bool, n *Named) func(
 	}
 }
 
-// A NilReceiver is the error of a value method that is called through a nil
-// pointer.
-type NilReceiver string
+// plainError is the run time's type of errors that begin without "runtime error: ".
+var plainError = func() (t reflect.Type) {
+	defer func() {
+		if t = reflect.TypeOf(recover()); t.Kind() != reflect.String {
+			panic("rtype: runtime.plainError is no string")
+		}
+	}()
+	close((chan int)(nil))
+	return nil
+}()
 
-func (e NilReceiver) Error() string { return string(e) }
-
-// RuntimeError marks NilReceiver as a runtime.Error.
-func (NilReceiver) RuntimeError() {}
+// NilReceiver returns the run time's error of a method of a type, as "main.T", that is
+// declared on the value and called through a nil pointer.
+func NilReceiver(typ, method string) error {
+	typ, args, generic := strings.Cut(typ, "[")
+	if generic {
+		args = "[...]"
+	}
+	name := typ[strings.LastIndexByte(typ, '.')+1:] + args
+	e := reflect.New(plainError).Elem()
+	e.SetString("value method " + typ + args + "." + method + " called using nil *" + name + " pointer")
+	return e.Interface().(error)
+}
 
 // A Field is a field of a struct.
 type Field struct {

@@ -58,22 +58,16 @@ func NonNilInterface(v Val, pos int32) Val {
 	})
 }
 
-// A nilReceiver is the error of a value method that is called through a nil
-// pointer.
-type nilReceiver string
-
-func (e nilReceiver) Error() string { return string(e) }
-
-// RuntimeError makes e a runtime.Error.
-func (nilReceiver) RuntimeError() {}
-
-// ValueMethod is the address of a receiver, for a method that is declared on
-// the value.
-func ValueMethod(addr Ex[unsafe.Pointer], typ, method string) Ex[unsafe.Pointer] {
+// ValueMethod is the address of a receiver, for a method of a type, as "main.T", that is
+// declared on the value.
+func ValueMethod(addr Ex[unsafe.Pointer], typ, method string, pos int32) Ex[unsafe.Pointer] {
 	return func(f *Frame) unsafe.Pointer {
 		p := addr(f)
 		if p == nil {
-			panic(nilReceiver(fmt.Sprintf("value method main.%s.%s called using nil *%s pointer", typ, method, typ)))
+			if pos > 0 {
+				f.Pos = pos
+			}
+			panic(rtype.NilReceiver(typ, method))
 		}
 		return p
 	}

@@ -163,6 +163,10 @@ func (f *function) methodCallee(e *ast.SelectorExpr) *callee {
 			if _, ok := coreType(t).(*types.Pointer); !ok {
 				return f.concreteCallee(m, f.expr(e.X), nil, t, e)
 			}
+			if _, ok := types.Unalias(f.info.TypeOf(e.X)).(*types.TypeParam); ok {
+				elem := coreType(t).(*types.Pointer).Elem()
+				return f.placedCallee(m, valueReceiver(f.expr(e.X), m, e.Pos()), elem, e)
+			}
 		}
 	}
 	p, at := f.walk(e.X, embedding(m, s.path))
@@ -758,13 +762,30 @@ func (f *function) methodExpr(e *ast.SelectorExpr) code.Val {
 // embedded fields.
 func (f *function) selectedCallee(p code.Place, t types.Type, m *types.Func, path []int, n ast.Node) *callee {
 	if ptr, ok := coreType(t).(*types.Pointer); ok && !types.IsInterface(t) {
-		p, t = code.Deref(code.Of(code.Ptr).Load(p), int32(n.Pos())), ptr.Elem()
+		v := code.Of(code.Ptr).Load(p)
+		if t = ptr.Elem(); len(path) == 1 && !isPointer(m.Signature().Recv().Type()) {
+			p = valueReceiver(v, m, n.Pos())
+		} else {
+			p = code.Deref(v, int32(n.Pos()))
+		}
 	}
 	p, t = f.follow(p, t, embedding(m, path), n.Pos())
 	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
 		p, t = code.Deref(code.Of(code.Ptr).Load(p), int32(n.Pos())), ptr.Elem()
 	}
 	return f.placedCallee(m, p, t, n)
+}
+
+// valueReceiver is the receiver of a method that is declared on the value, behind a pointer.
+// As in Go, the error of a nil pointer names the method where the method that is called is
+// the pointer's: in an interface, T.M and for a type parameter.
+func valueReceiver(v code.Val, m *types.Func, pos token.Pos) code.Place {
+	n := namedOf(m.Signature().Recv().Type())
+	typ := check.PathOf(m.Pkg()) + "." + n.Obj().Name()
+	if n.TypeParams().Len() > 0 {
+		typ += "[...]"
+	}
+	return code.Memory(code.ValueMethod(code.Pointer(v), typ, m.Name(), int32(pos)))
 }
 
 // current returns a method as it is now, where its type has been declared again as the same.
@@ -789,10 +810,6 @@ func (c *Compiler) wrapper(typ types.Type, t reflect.Type, s *types.Selection) *
 	p := word // a type that an interface holds directly
 	if !rtype.IsDirect(t) {
 		p = code.Deref(code.Of(code.Ptr).Load(word), 0)
-	}
-	if ptr, ok := types.Unalias(typ).(*types.Pointer); ok && len(s.Index()) == 1 {
-		checked := code.ValueMethod(code.Pointer(code.Of(code.Ptr).Load(word)), namedOf(ptr).Obj().Name(), m.Name())
-		p, typ = code.Memory(checked), ptr.Elem()
 	}
 	k := f.selectedCallee(p, typ, m, s.Index(), &ast.BadExpr{From: token.NoPos})
 	entry, _ := f.forward(k, 1)

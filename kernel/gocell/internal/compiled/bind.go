@@ -149,20 +149,20 @@ func (g *generator) declareCopies(body, table *bytes.Buffer) {
 		if sig.Results().Len() > 0 {
 			call = "return " + call
 		}
-		fmt.Fprintf(body, "func %[1]smethod%[2]d(%[3]s) %[4]s{ if r == nil { %[1]snilReceiver(%[5]q) }; %[6]s }\n", cell.Mark, i,
+		fmt.Fprintf(body, "func %[1]smethod%[2]d(%[3]s) %[4]s{ if r == nil { %[1]snilReceiver(%[5]q, %[6]q) }; %[7]s }\n", cell.Mark, i,
 			strings.Join(append([]string{"r *" + g.typeText(t)}, params...), ", "), g.results(sig),
-			fmt.Sprintf("value method main.%[1]s.%[2]s called using nil *%[1]s pointer", types.TypeString(t, func(*types.Package) string { return "" }), m.Func.Name()), call)
+			"main."+types.TypeString(t, func(*types.Package) string { return "" }), m.Func.Name(), call)
 		fmt.Fprintf(table, "\t%q: %smethod%d,\n", methodKey(i), cell.Mark, i)
 	}
 	if nils {
-		fmt.Fprintf(body, "var %snilReceiver func(string)\n", cell.Mark)
+		fmt.Fprintf(body, "var %snilReceiver func(typ, method string)\n", cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"nilReceiver")
 	}
 }
 
 // setNilReceiver passes a compiled cell what its methods panic with.
 func setNilReceiver(n *check.Native) {
-	if p, ok := n.Table[cell.Mark+"nilReceiver"].(*func(string)); ok {
-		*p = func(text string) { panic(rtype.NilReceiver(text)) }
+	if p, ok := n.Table[cell.Mark+"nilReceiver"].(*func(typ, method string)); ok {
+		*p = func(typ, method string) { panic(rtype.NilReceiver(typ, method)) }
 	}
 }

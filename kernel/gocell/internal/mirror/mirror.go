@@ -496,6 +496,7 @@ func (m *Types) bound(d *madeType, set []*types.Selection) []rtype.Method {
 			}
 		}
 		mt := m.method(f)
+		mt.Promoted = len(s.Index()) > 1
 		switch {
 		case len(s.Index()) == 1:
 			mt.Call = m.direct(d, f)

@@ -231,7 +231,7 @@ func runGrid(t *testing.T, c randomtest.GridCase, m *member) (p program) {
 	return p
 }
 
-var nilReceiverRE = regexp.MustCompile(`value method \S+ called using nil \*\w+ pointer`)
+var nilReceiverRE = regexp.MustCompile(`value method \S+ called using nil \*\S+ pointer`)
 
 // told returns what a cell shows as it is whether functions are compiled or not:
 // of a panic's frames the outermost and the innermost, without columns, the
