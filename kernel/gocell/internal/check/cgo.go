@@ -29,7 +29,7 @@ func preambleBefore(text string, end int) (c string, line int) {
 		i := strings.LastIndexByte(before, '\n')
 		rest, ok := strings.CutPrefix(strings.TrimSpace(before[i+1:]), "//")
 		if !ok {
-			return strings.Join(lines, "\n"), 2 + strings.Count(before[:i+1], "\n") - map[bool]int{true: 1}[i < 0]
+			return strings.Join(lines, "\n"), 2 + strings.Count(before[:i+1], "\n")
 		}
 		lines = append([]string{rest}, lines...)
 		if i < 0 {
