@@ -84,7 +84,7 @@ func isLoop(s ast.Stmt) bool {
 func (a *automatic) noteLiterals(c *check.Checked) {
 	note := func(id *ast.Ident, x ast.Expr) {
 		if lit, ok := x.(*ast.FuncLit); ok {
-			pc := c.Source.LiteralPiece(a.s.machine.Files(), id.Name, lit)
+			pc := c.LiteralPiece(a.s.machine.Files(), id.Name, lit)
 			a.literals[id.Name], a.literalAt[lit.Pos()] = pc, pc.Text
 		}
 	}

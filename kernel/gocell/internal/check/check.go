@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"dace.local/kernel/gocell/symbols"
@@ -55,19 +54,21 @@ func (u *Unit) String() string {
 
 // Program is the session's state as the checker sees it.
 type Program struct {
-	Importer *Importer
-	Package  *types.Package
-	Names    map[string]*entity
-	Imports  map[string]string // by the name that cells use
-	dots     []string          // paths imported with a dot
-	Units    []*Unit           // in the order declared
-	gone     []*Unit           // those that no longer compile: they come back when what they use does
-	broken   map[string]string // why a name is no longer declared
-	lifted   map[string]bool   // types of interpreted cells that are compiled, see lift.go
-	Prelude  *Prelude          // shared by all clones
-	ctx      *entity           // the predeclared context of cells
-	reloaded []*FetchedPackage // packages that were replaced since the last cell
-	relinked []string          // packages whose functions are compiled again, by path
+	Importer  *Importer
+	Package   *types.Package
+	Names     map[string]*entity
+	Imports   map[string]string // by the name that cells use
+	dots      []string          // paths imported with a dot
+	ownDots   []string          // by the cell that is checked
+	conflicts map[string]bool   // names that it declares beside them
+	Units     []*Unit           // in the order declared
+	gone      []*Unit           // those that no longer compile: they come back when what they use does
+	broken    map[string]string // why a name is no longer declared
+	lifted    map[string]bool   // types of interpreted cells that are compiled, see lift.go
+	Prelude   *Prelude          // shared by all clones
+	ctx       *entity           // the predeclared context of cells
+	reloaded  []*FetchedPackage // packages that were replaced since the last cell
+	relinked  []string          // packages whose functions are compiled again, by path
 	// cannotLift says why a type cannot be compiled, while a cell is checked.
 	cannotLift map[string]string
 }
@@ -141,7 +142,7 @@ func (p *Program) Without(names map[string]bool) *Program {
 // change.
 func (p *Program) clone() *Program {
 	return &Program{Importer: p.Importer, Package: p.Package, Names: maps.Clone(p.Names), Imports: maps.Clone(p.Imports),
-		reloaded: p.reloaded, relinked: p.relinked, dots: slices.Clone(p.dots), Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
+		reloaded: p.reloaded, relinked: p.relinked, dots: slices.Clone(p.dots), conflicts: p.conflicts, Units: slices.Clone(p.Units), gone: slices.Clone(p.gone), broken: maps.Clone(p.broken), lifted: maps.Clone(p.lifted), Prelude: p.Prelude, ctx: p.ctx}
 }
 
 // UnitsOf returns the unit of a declaration, whose text is pc.
@@ -270,6 +271,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
+	next.noteConflicts(own, ownNative)
 	t := redeclaredBy(own, ownNative, src.Body)
 	kept, changed := keep(next.Units, fset, src, t, ownNative)
 	lost := next.lost(fset, t, changed)
@@ -496,7 +498,7 @@ func dependents(kept []*Unit, changed map[string]bool) []*Unit {
 // initializers checks a cell of declarations as a package and returns the order
 // in which its variables are initialized. If there is none, cycle says why, and
 // byFunction whether a function of all is part of it.
-func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, imports *ast.GenDecl) (order []*types.Initializer, cycle *types.Error, byFunction bool) {
+func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, k *checking) (order []*types.Initializer, cycle *types.Error, byFunction bool) {
 	info := &types.Info{}
 	var decls []ast.Decl
 	functions := map[string]bool{}
@@ -509,8 +511,7 @@ func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.Bl
 	for _, s := range body.List {
 		decls = append(decls, s.(*ast.DeclStmt).Decl)
 	}
-	file := &ast.File{Name: ast.NewIdent("main"), Decls: p.withImports(imports, decls)}
-	if p.excess(fset, file.Decls) != nil {
+	if p.excess(fset, decls) != nil {
 		return nil, nil, false // the statements' check reports it
 	}
 	conf := &types.Config{Importer: p.Importer, Error: func(err error) {
@@ -524,7 +525,7 @@ func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.Bl
 			byFunction = byFunction || functions[from]
 		}
 	}}
-	_ = types.NewChecker(conf, fset, p.Package, info).Files([]*ast.File{file})
+	_ = types.NewChecker(conf, fset, p.Package, info).Files(p.files(k.imports, decls, k.keeps))
 	return info.InitOrder, cycle, byFunction
 }
 
@@ -606,6 +607,11 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 				continue
 			}
 			u.deps = n.Unit.deps
+			for _, d := range n.Decls {
+				if d.Piece == u.Piece {
+					u.imported = importedBy(n.Info, d.Decl)
+				}
+			}
 			p.Units = append(p.Units, u)
 			if u.Method == "" {
 				for _, name := range u.Names {
@@ -859,7 +865,7 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 		switch name {
 		case "_":
 		case ".":
-			if !slices.Contains(p.dots, ipath) {
+			if p.ownDots = append(p.ownDots, ipath); !slices.Contains(p.dots, ipath) {
 				p.dots = append(p.dots, ipath)
 			}
 		default:
@@ -869,31 +875,6 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 		}
 	}
 	return nil
-}
-
-// withImports returns the declarations of a file after the imports that importDecl has
-// found, nil for none. A variable in package scope, or that the file declares there,
-// shadows the package of its name: var list point is no container/list.
-func (p *Program) withImports(imports *ast.GenDecl, decls []ast.Decl) []ast.Decl {
-	if imports == nil {
-		return decls
-	}
-	declared := map[string]bool{}
-	for _, d := range decls {
-		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
-			for _, spec := range g.Specs {
-				for _, n := range spec.(*ast.ValueSpec).Names {
-					declared[n.Name] = true
-				}
-			}
-		}
-	}
-	g := *imports
-	g.Specs = slices.DeleteFunc(slices.Clone(g.Specs), func(s ast.Spec) bool {
-		n := s.(*ast.ImportSpec).Name
-		return n != nil && (declared[n.Name] || p.Package.Scope().Lookup(n.Name) != nil)
-	})
-	return append([]ast.Decl{&g}, decls...)
 }
 
 // mentions are the names that nodes have, and what they select of each: the Sels of X.Sel.
@@ -932,9 +913,9 @@ func (m *mentions) add(n ast.Node) {
 func (p *Program) importDecl(m *mentions, all []Declared) *ast.GenDecl {
 	g := &ast.GenDecl{Tok: token.IMPORT}
 	add := func(name, ipath string) {
-		s := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(ipath)}}
-		if name != "" && ipath != "C" {
-			s.Name = ast.NewIdent(name)
+		s := importSpec(name, ipath)
+		if ipath == "C" {
+			s.Name = nil
 		}
 		g.Specs = append(g.Specs, s)
 	}

@@ -17,6 +17,7 @@ const (
 	unexportedField           // T{1} sets a field of another package's struct by its place
 	undefinedName             // undefined: x, undefined: fmt.X
 	unknownMember             // x.f undefined (type T has no field or method f)
+	importConflict            // a file imports a name that the package declares
 	ofConstant                // a constant has no value of its type; or the message only names one
 )
 
@@ -39,6 +40,9 @@ func kindOfError(msg string) (kind errorKind, name string) {
 		if name, of, ok := strings.Cut(rest, " in struct literal of type "); ok && !strings.Contains(of, ", but does have") {
 			return unknownMember, name
 		}
+	}
+	if name, _, ok := strings.Cut(msg, " already declared through "); ok {
+		return importConflict, name
 	}
 	switch {
 	case strings.HasSuffix(msg, "imported and not used"),

@@ -28,6 +28,8 @@ func TestErrorKind(t *testing.T) {
 		{"func init()", missingBody, ""},
 		{"import \"strings\"\nvar _ = strings.Builder{nil, nil}", unexportedField, ""},
 		{"var x = y", undefinedName, "y"},
+		{"import \"strings\"\nfunc strings() {}", importConflict, "strings"},
+		{"import . \"strings\"\ntype Builder int", importConflict, "Builder"},
 		{"var x int8 = 300", ofConstant, ""},
 		{"var x = 1 / 0", ofConstant, ""},
 		{"var x int = 1.5", ofConstant, ""},

@@ -84,11 +84,13 @@ func (src *Source) LoopPiece(fset *token.FileSet, s ast.Stmt) Piece {
 
 // LiteralPiece returns a function literal among a cell's statements as the declaration of a
 // function with a name.
-func (src *Source) LiteralPiece(fset *token.FileSet, name string, lit *ast.FuncLit) Piece {
+func (c *Checked) LiteralPiece(fset *token.FileSet, name string, lit *ast.FuncLit) Piece {
+	src := c.Source
 	at := fset.Position(lit.Pos())
 	offset := func(p token.Pos) int { return fset.PositionFor(p, false).Offset - len(bodyPrefix) }
 	text := strings.TrimPrefix(src.text[offset(lit.Pos()):min(offset(lit.End()), len(src.text))], "func")
-	return Piece{Cell: src.Number, Line: at.Line, Column: at.Column, Text: "func " + name + text}
+	return Piece{Cell: src.Number, Line: at.Line, Column: at.Column, Text: "func " + name + text,
+		imported: importedBy(c.Info, lit)}
 }
 
 // LayoutLoop is Layout for what LoopPiece has returned. In place of variables that hold

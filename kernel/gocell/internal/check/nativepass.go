@@ -206,9 +206,10 @@ func (k *nativeCheck) declare(name string) {
 // types runs the type checker. It reports whether that is to be done again, since
 // a literal has been given the names of its fields, or must its number of results.
 func (k *nativeCheck) types() (again bool) {
+	filter := conflictFilter{own: k.p.conflicts}
 	conf := &types.Config{Importer: compiledImporter{k.p.Importer}, FakeImportC: k.n.C != nil, Error: func(err error) {
 		var te types.Error
-		if !errors.As(err, &te) {
+		if !errors.As(err, &te) || filter.drops(te.Msg) {
 			return
 		}
 		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
@@ -217,15 +218,18 @@ func (k *nativeCheck) types() (again bool) {
 		}
 	}}
 	var decls []ast.Decl
+	kept := map[ast.Decl]*imported{}
 	for _, d := range k.n.Decls {
 		decls = append(decls, d.Decl)
+		kept[d.Decl] = d.imported
 	}
-	file := &ast.File{Name: ast.NewIdent("cell"), Decls: k.q.withImports(k.q.importDecl(k.used, k.all), decls)}
-	if k.errs = k.p.excess(k.fset, file.Decls); k.errs != nil {
+	if k.errs = k.p.excess(k.fset, decls); k.errs != nil {
 		return false
 	}
+	files := k.q.files(k.q.importDecl(k.used, k.all), decls, func(d ast.Decl) *imported { return kept[d] })
+	file := allDecls(files)
 	hideForeign(file)
-	_ = types.NewChecker(conf, k.fset, k.n.Package, k.n.Info).Files([]*ast.File{file})
+	_ = types.NewChecker(conf, k.fset, k.n.Package, k.n.Info).Files(files)
 	again, k.errs = sizeMusts(k.n.Info, file, k.errs)
 	return nameFields(k.n.Info, file, k.errs) || again
 }

@@ -74,18 +74,18 @@ func (p *Program) NeedsOfLiteral(fset *token.FileSet, compiled func(path string)
 		return nil, err
 	}
 	n := p.needs(fset, compiled)
-	deps := c.Next.Units[slices.IndexFunc(c.Next.Units, func(u *Unit) bool { return u.Method == "" && slices.Contains(u.Names, name) })].deps
-	if local := enclosed(text, from, deps); local != "" {
+	u := c.Next.Units[slices.IndexFunc(c.Next.Units, func(u *Unit) bool { return u.Method == "" && slices.Contains(u.Names, name) })]
+	if local := enclosed(text, from, u.deps); local != "" {
 		return nil, fmt.Errorf("%s, line %d: it uses %s, a variable of the function or block around it", cell.Name(cell.FileName(number)), line, local)
 	}
-	if err := n.declare(pc.Text, ds[0], deps, nil); err != nil {
+	if err := n.declare(pc.Text, ds[0], u.deps, u.imported); err != nil {
 		return nil, err
 	}
 	return n, n.finish()
 }
 
 func (p *Program) needs(fset *token.FileSet, compiled func(path string) *Native) *Needs {
-	return &Needs{p: p, fset: fset, compiled: compiled, Imports: map[string]string{}, Dots: p.dots, seen: map[string]bool{}, texts: map[string]bool{}}
+	return &Needs{p: p, fset: fset, compiled: compiled, Imports: map[string]string{}, seen: map[string]bool{}, texts: map[string]bool{}}
 }
 
 // add adds a name of the session, with what it uses.
@@ -109,7 +109,7 @@ func (n *Needs) add(name string) error {
 		if err != nil || len(ds) != 1 {
 			return fmt.Errorf("the declaration of %s cannot be read again", u)
 		}
-		if err := n.declare(u.Text, ds[0], u.deps, nil); err != nil {
+		if err := n.declare(u.Text, ds[0], u.deps, u.imported); err != nil {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (n *Needs) add(name string) error {
 		if !slices.Contains(UnitsOf(d.Piece, d.Decl).Names, name) {
 			continue
 		}
-		if err := n.declare(d.Text, d.Decl, compiledDeps(c, d.Decl), c.Info); err != nil {
+		if err := n.declare(d.Text, d.Decl, compiledDeps(c, d.Decl), importedBy(c.Info, d.Decl)); err != nil {
 			return err
 		}
 	}
@@ -146,37 +146,25 @@ func compiledDeps(c *Native, d ast.Decl) map[string]bool {
 	return deps
 }
 
-// declare adds a declaration with what it uses. info is that of a compiled cell;
-// nil for an interpreted declaration, whose imports are the session's.
-func (n *Needs) declare(text string, d ast.Decl, deps map[string]bool, info *types.Info) error {
+// declare adds a declaration with what it uses.
+func (n *Needs) declare(text string, d ast.Decl, deps map[string]bool, im *imported) error {
 	if n.texts[text] {
 		return nil
 	}
 	n.texts[text] = true
 	n.Decls, n.trees = append(n.Decls, text), append(n.trees, d)
-	var bad error
-	ast.Inspect(d, func(x ast.Node) bool {
-		id, ok := x.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		path, name := n.p.Imports[id.Name], id.Name
-		if info != nil {
-			path = ""
-			if pn, ok := info.Uses[id].(*types.PkgName); ok {
-				path, name = pn.Imported().Path(), pn.Name()
+	if im != nil {
+		for _, name := range slices.Sorted(maps.Keys(im.named)) {
+			path := im.named[name]
+			if n.Imports[name] = path; n.p.Importer.Source(path) != nil {
+				return n.at(n.use(name), "it uses %s, which %%get has fetched and workers do not have", path)
 			}
 		}
-		if path != "" {
-			n.Imports[name] = path
-			if n.p.Importer.Source(path) != nil && bad == nil {
-				bad = n.at(id.Pos(), "it uses %s, which %%get has fetched and workers do not have", path)
+		for _, name := range slices.Sorted(maps.Keys(im.dotted)) {
+			if path := im.dotted[name]; !slices.Contains(n.Dots, path) {
+				n.Dots = append(n.Dots, path)
 			}
 		}
-		return true
-	})
-	if bad != nil {
-		return bad
 	}
 	for _, name := range slices.Sorted(maps.Keys(deps)) {
 		if err := n.add(name); err != nil {

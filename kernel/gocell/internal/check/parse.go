@@ -22,6 +22,7 @@ type Piece struct {
 	preamble     string       // before the import of C: text in C
 	at           int          // the line of its first line
 	Line, Column int          // of its first byte in the cell
+	imported     *imported    // what it has of imports, once it is checked
 }
 
 // Source is one parsed cell.

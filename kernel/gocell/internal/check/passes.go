@@ -29,17 +29,19 @@ type checking struct {
 	errs    []types.Error
 	keys    bool // write the names of fields that a cell may set by place, see nameFields
 	conf    *types.Config
-	cell    *ast.FuncDecl // a function of the statements
-	but     []string      // names that the scope of the pass is without
+	cell    *ast.FuncDecl           // a function of the statements
+	but     []string                // names that the scope of the pass is without
+	kept    map[token.Pos]*imported // imports of earlier cells' declarations, by their places
 }
 
 // newChecking starts the check of declarations and statements.
 func newChecking(p *Program, fset *token.FileSet, all []Declared, body *ast.BlockStmt) *checking {
-	k := &checking{p: p, fset: fset, all: all, body: body, objects: map[string]types.Object{}, hidden: map[string]bool{},
+	k := &checking{p: p, fset: fset, all: all, body: body, objects: map[string]types.Object{}, hidden: map[string]bool{}, kept: map[token.Pos]*imported{},
 		cell: &ast.FuncDecl{Name: ast.NewIdent("_"), Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: body}}
+	filter := conflictFilter{own: p.conflicts}
 	k.conf = &types.Config{Importer: p.Importer, Error: func(err error) {
 		var e types.Error
-		if errors.As(err, &e) {
+		if errors.As(err, &e) && !filter.drops(e.Msg) {
 			e.Msg = cell.Places(e.Msg)
 			k.errs = append(k.errs, e)
 		}
@@ -47,6 +49,9 @@ func newChecking(p *Program, fset *token.FileSet, all []Declared, body *ast.Bloc
 	m := newMentions()
 	for _, d := range all {
 		m.add(d.Decl)
+		if !d.Own {
+			k.kept[d.Decl.Pos()] = d.Unit.imported
+		}
 	}
 	m.add(body)
 	k.used, k.imports, k.info = m.names, p.importDecl(m, all), infoFor(m.nodes)
@@ -89,10 +94,11 @@ func (k *checking) pass(decls []ast.Decl) {
 		k.errs = append(k.errs, errs...)
 		return
 	}
-	file := &ast.File{Name: ast.NewIdent("main"), Decls: k.p.withImports(k.imports, decls)}
+	files := k.p.files(k.imports, decls, k.keeps)
+	file := allDecls(files)
 	hideForeign(file)
 	before := len(k.errs)
-	_ = types.NewChecker(k.conf, k.fset, k.p.Package, k.info).Files([]*ast.File{file})
+	_ = types.NewChecker(k.conf, k.fset, k.p.Package, k.info).Files(files)
 	again, errs := false, k.errs[before:]
 	if usesMust(k.used) {
 		again, errs = sizeMusts(k.info, file, errs)
@@ -108,6 +114,9 @@ func (k *checking) pass(decls []ast.Decl) {
 	}
 	k.errs = append(k.errs[:before:before], errs...)
 }
+
+// keeps returns the imports that a declaration of an earlier cell keeps.
+func (k *checking) keeps(d ast.Decl) *imported { return k.kept[d.Pos()] }
 
 // heads checks more, and of a list of declarations the constants, types and
 // signatures. It notes the objects of names.

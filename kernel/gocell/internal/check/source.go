@@ -128,6 +128,9 @@ func newImporter() (*Importer, error) {
 
 // Import returns the package of an import path.
 func (m *Importer) Import(path string) (*types.Package, error) {
+	if of, names, ok := strings.Cut(path, cell.Mark); ok {
+		return m.importOnly(of, names)
+	}
 	if sp := m.Source(path); sp != nil {
 		sp.read()
 		switch {

@@ -83,6 +83,9 @@ func (u *update) attempt() (*Checked, error) {
 	if len(k.errs) > 0 {
 		return nil, u.failed(k)
 	}
+	for _, d := range u.own {
+		d.Unit.imported = importedBy(k.info, d.Decl)
+	}
 	p.commit(c, k.objects, live, u.dropped)
 	u.settle(c, back)
 	return c, nil
@@ -365,7 +368,7 @@ func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
 				u.p.Package.Scope().Insert(e.Object)
 			}
 		}
-		return u.p.initializers(u.fset, all, u.src.Body, k.imports)
+		return u.p.initializers(u.fset, all, u.src.Body, k)
 	}
 	order, cycle, byFunction := initializers(k.all)
 	if byFunction {

@@ -309,8 +309,12 @@ func (g *generator) use(id *ast.Ident, o types.Object) {
 			if g.asks[id] {
 				return placesOf(pn.Imported().Path())
 			}
-			g.imports[pn.Name()] = pn.Imported().Path()
-			return id.Name
+			name, path := id.Name, pn.Imported().Path()
+			if of := g.imports[name]; of != "" && of != path || n.Package.Scope().Lookup(name) != nil {
+				name = cell.Alias(path) // a copy has the imports of its own cell
+			}
+			g.imports[name] = path
+			return name
 		}})
 		return
 	}

@@ -640,16 +640,16 @@ func fixed(s string) func() string { return func() string { return s } }
 func (m *maker) nameDecl(ch *chunk, c *check.Checked, d check.Declared) {
 	name := func(id *ast.Ident) {
 		s := m.current[id.Name]
-		if s != nil && id.Name != "_" && s.name != id.Name {
+		if s != nil && id.Name != "_" {
 			at := m.at(id.Pos())
-			ch.replace(at, at+len(id.Name), fixed(s.name))
+			ch.replace(at, at+len(id.Name), func() string { return s.name })
 		}
 	}
 	switch x := d.Decl.(type) {
 	case *ast.FuncDecl:
 		if s := m.runs[x]; s != nil {
 			at := m.at(x.Name.Pos())
-			ch.replace(at, at+len(x.Name.Name), fixed(s.name))
+			ch.replace(at, at+len(x.Name.Name), func() string { return s.name })
 		} else if x.Recv == nil {
 			name(x.Name)
 		}
@@ -1102,6 +1102,14 @@ func (m *maker) settle() {
 				if s.global && !w.global {
 					w.global, again = true, true
 				}
+			}
+		}
+	}
+	for ipath := range m.dots { // a file has no name twice
+		of, err := m.prog.Importer.Import(ipath)
+		for _, s := range m.symbols {
+			if err == nil && (s.global || !isVar(s)) && of.Scope().Lookup(s.name) != nil {
+				s.name = m.free(s.name)
 			}
 		}
 	}

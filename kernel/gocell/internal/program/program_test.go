@@ -94,6 +94,7 @@ func TestPrograms(t *testing.T) {
 		"inits": {[]string{"func init() { fmt.Println(1) }\nfunc init() { fmt.Println(2) }\nfmt.Println(3)", "func init() { n++ }\nvar n = 4\nn"}, "1\n2\n3\n5\n"},
 		"order": {[]string{"var a = b + 1 // first\nvar b, c = f(1), d\n\nvar (\n\td, e int = g(), f(3)\n\tw    int\n)\nfunc f(n int) int { fmt.Println(\"f\", n); return 40 + n }\nfunc g() int { return a * 2 }", "a, b, c, d, e, w", "var p = q + 1\nvar q = 2", "p, q", "7", "var r = s + _\nvar s = p + Out[5]", "r"},
 			"f 1\nf 3\n42, 41, 84, 84, 43, 0\n3, 2\n7\n17\n"},
+		"dots":   {[]string{"import . \"strings\"\nfunc up(s string) string { return ToUpper(s) + Repeat(\"a\", 2) }\nup(\"q\")", "func ToUpper(s string) string { return \"mine\" }\ntype Builder int\nFields := 3\nfunc half() int { return Fields / 2 }", "up(\"q\"), ToUpper(\"q\"), int(Builder(1)), Fields, half(), ToLower(\"Q\")"}, "\"Qaa\"\n\"Qaa\", \"mine\", 1, 3, 1, \"q\"\n"},
 		"unused": {[]string{"a := 1\nb, c := 2, 3\nb = 4\nvar d int", "c++"}, ""},
 		"raw":    {[]string{"#Text\n\n%% x", "s := `a\n\tb`\nfmt.Println(s) // c"}, "a\n\tb\n"},
 		"init":   {[]string{"func init() { fmt.Println(1) }\nfmt.Println(2)", "func main() { fmt.Println(3) }", "package main\nfunc main() { fmt.Println(4) }"}, "1\n2\n3\n4\n"},
