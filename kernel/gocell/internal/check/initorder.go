@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// A cell that consists of declarations is treated as a Go file: its variables
-// are initialized in dependency order, and its init functions run afterwards.
+// The declarations of variables with which the statements of a cell begin are treated as
+// those of a Go file: the variables are initialized in dependency order, and the cell's
+// init functions run afterwards.
 
 // A declaredVar is one spec of a var declaration.
 type declaredVar struct {
@@ -16,23 +17,17 @@ type declaredVar struct {
 	spec *ast.ValueSpec
 }
 
-// declarationsOnly returns the variables of a cell without other statements,
-// and whether it is one.
-func declarationsOnly(body *ast.BlockStmt) (vars []declaredVar, ok bool) {
-	for _, s := range body.List {
-		d, isDecl := s.(*ast.DeclStmt)
-		if !isDecl {
-			return nil, false
-		}
-		g, isGen := d.Decl.(*ast.GenDecl)
-		if !isGen || g.Tok != token.VAR {
-			return nil, false
-		}
+// leadingVars returns the variables whose declarations a cell's statements begin with, and
+// the number of these declarations.
+func leadingVars(body *ast.BlockStmt) (vars []declaredVar, n int) {
+	n = AfterVars(body.List)
+	for _, s := range body.List[:n] {
+		g := s.(*ast.DeclStmt).Decl.(*ast.GenDecl)
 		for _, sp := range g.Specs {
 			vars = append(vars, declaredVar{g, sp.(*ast.ValueSpec)})
 		}
 	}
-	return vars, len(vars) > 0
+	return vars, n
 }
 
 // statement returns a var statement of some of the variables.
@@ -43,9 +38,9 @@ func (v declaredVar) statement(names []*ast.Ident, values []ast.Expr) ast.Stmt {
 	return &ast.DeclStmt{Decl: &g}
 }
 
-// inInitOrder sorts the variables of a cell by initialization order;
-// initializers is the checker's order for the cell as a package.
-func inInitOrder(body *ast.BlockStmt, vars []declaredVar, initializers []*types.Initializer) {
+// inInitOrder sorts the variables of the first n statements of a cell by initialization
+// order; initializers is the checker's order for these declarations as a package.
+func inInitOrder(body *ast.BlockStmt, vars []declaredVar, n int, initializers []*types.Initializer) {
 	byPos := map[token.Pos]declaredVar{}
 	var list []ast.Stmt
 	values := 0
@@ -75,7 +70,7 @@ func inInitOrder(body *ast.BlockStmt, vars []declaredVar, initializers []*types.
 		values--
 	}
 	if values == 0 { // otherwise not all can be ordered: keep the order of the source
-		body.List = list
+		body.List = append(list, body.List[n:]...)
 	}
 }
 

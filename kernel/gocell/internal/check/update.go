@@ -248,16 +248,16 @@ func (u *update) compiled(c *Checked, k *checking, natives []*Unit, replaced map
 // passes checks the interpreted part of the cell, up to the first pass with
 // errors.
 func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
-	fileVars, likeFile := declarationsOnly(u.src.Body)
-	u.heads(c, k, likeFile)
+	fileVars, leading := leadingVars(u.src.Body)
+	u.heads(c, k, leading > 0 && leading == len(u.src.Body.List))
 	if len(k.errs) > 0 {
 		return nil
 	}
 	if err := u.move(c, k, live); err != nil {
 		return err
 	}
-	if likeFile {
-		if u.initOrder(c, k, fileVars); len(k.errs) > 0 {
+	if leading > 0 {
+		if u.initOrder(k, fileVars, leading); len(k.errs) > 0 {
 			return nil
 		}
 	}
@@ -359,8 +359,9 @@ func (u *update) move(c *Checked, k *checking, live []*Unit) error {
 // function of the cell is an error, as in Go. Other cycles leave the order of the source:
 // x in var x = x + 1 is that of an earlier cell, and so is a variable that a function of an
 // earlier cell uses.
-func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
-	defined := DefinedBy(u.src.Body)
+func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
+	leading := &ast.BlockStmt{List: u.src.Body.List[:n]}
+	defined := DefinedBy(leading)
 	initializers := func(all []Declared) ([]*types.Initializer, *types.Error, bool) {
 		setScope(u.p.Package)
 		for n := range k.used {
@@ -368,7 +369,7 @@ func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
 				u.p.Package.Scope().Insert(e.Object)
 			}
 		}
-		return u.p.initializers(u.fset, all, u.src.Body, k)
+		return u.p.initializers(u.fset, all, leading, k)
 	}
 	order, cycle, byFunction := initializers(k.all)
 	if byFunction {
@@ -377,7 +378,7 @@ func (u *update) initOrder(c *Checked, k *checking, fileVars []declaredVar) {
 		}
 	}
 	if cycle == nil {
-		inInitOrder(u.src.Body, fileVars, order)
+		inInitOrder(u.src.Body, vars, n, order)
 	}
 }
 

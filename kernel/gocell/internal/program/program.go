@@ -342,7 +342,7 @@ func asTyped(body *ast.BlockStmt) []ast.Stmt {
 }
 
 // inOrder returns the text of a cell with its variables in the order in which a session
-// makes them, which is that of a Go file if there is nothing but declarations; ok says
+// makes them, which is that of a Go file for those that the cell begins with; ok says
 // that it is another one than they stand in.
 func (m *maker) inOrder(text string, typed, made []ast.Stmt) (changed string, ok bool) {
 	names := func(list []ast.Stmt) (names []string) {
@@ -372,8 +372,9 @@ func (m *maker) inOrder(text string, typed, made []ast.Stmt) (changed string, ok
 		})
 	}
 	var b strings.Builder
-	from := 0
-	for i, s := range typed {
+	from, n := 0, check.AfterVars(typed) // statements that are ordered
+	made = made[:len(made)-(len(typed)-n)]
+	for i, s := range typed[:n] {
 		b.WriteString(text[from:m.at(s.Pos())])
 		from = ends[m.at(s.Pos())]
 		for j := 0; i == 0 && j < len(made); j++ {
