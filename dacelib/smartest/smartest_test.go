@@ -2,6 +2,7 @@ package smartest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -206,8 +207,15 @@ func TestValues(t *testing.T) {
 		t.Errorf("the best is a failure: %v", r.Value)
 	}
 	all := problem.FromFunc("failures", d, func([]bool) float64 { return math.Inf(-1) })
-	if r := mustRun(t, all, Settings{Evaluations: 400}); !math.IsInf(r.Value, -1) || r.X == nil || r.Evaluations != 400 {
+	r = mustRun(t, all, Settings{Evaluations: 400})
+	if !math.IsInf(r.Value, -1) || r.X == nil || r.Evaluations != 400 {
 		t.Errorf("all failures: value %v, %d evaluations", r.Value, r.Evaluations)
+	}
+	var again Result
+	if b, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	} else if err := json.Unmarshal(b, &again); err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("all failures: %s reads as %+v, %v", b, again, err)
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		if _, err := Run(context.Background(), with(bad), Settings{}); err == nil {

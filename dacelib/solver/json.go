@@ -31,3 +31,25 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	r.Value = float64(j.Value)
 	return nil
 }
+
+// pointJSON is a Point in JSON. Its value may be -Inf, as long as a run has found
+// nothing else.
+type pointJSON struct {
+	Evaluations int             `json:"evaluations"`
+	Best        jsonfloat.Float `json:"best"`
+}
+
+// MarshalJSON encodes the point; -Inf is the text "-Inf".
+func (p Point) MarshalJSON() ([]byte, error) {
+	return json.Marshal(pointJSON{p.Evaluations, jsonfloat.Float(p.Best)})
+}
+
+// UnmarshalJSON decodes what MarshalJSON wrote.
+func (p *Point) UnmarshalJSON(b []byte) error {
+	j := pointJSON{p.Evaluations, jsonfloat.Float(p.Best)}
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	*p = Point{j.Evaluations, float64(j.Best)}
+	return nil
+}

@@ -186,6 +186,26 @@ func TestOwnPanics(t *testing.T) {
 	}
 }
 
+// A result's JSON, of which -Inf is no number, reads as the same result.
+func TestResultJSON(t *testing.T) {
+	never := problem.FromFunc("never", 2, func([]bool) float64 { return math.Inf(-1) })
+	want := searched(t, never, 7, climb)
+	if len(want.History) != 1 || want.Value != math.Inf(-1) {
+		t.Fatalf("%+v", want)
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got solver.Result
+	if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s reads as %+v, %v", b, got, err)
+	}
+	if err := json.Unmarshal([]byte(`{"value":true}`), &got); err == nil {
+		t.Errorf("a value that is true is read as %v", got.Value)
+	}
+}
+
 func TestAnytime(t *testing.T) {
 	r := solver.Result{History: []solver.Point{{Evaluations: 1, Best: 2}, {Evaluations: 4, Best: 10}}}
 	if v := r.Anytime(6); v != (2*3+10*3)/6.0 {

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "d9e8e4325b152c2ef4648976c46da80ac380d139c14f290831c352d1dea1420f"
+const Sum = "ba8a8ccace5f7bb35a61fd11969afbecc4d0e2271e248d1a560cd7f1f25fbe41"
