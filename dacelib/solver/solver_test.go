@@ -3,6 +3,7 @@ package solver_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -59,6 +60,9 @@ func TestConfigForms(t *testing.T) {
 		if parse(t, got.Text()) != got {
 			t.Errorf("%s does not read as %v", got.Text(), got)
 		}
+	}
+	if s := parse(t, "anneal{start: 0.123456}").String(); s != "anneal{start: 0.1235}" {
+		t.Errorf("%s is not rounded to four digits", s)
 	}
 }
 
@@ -126,6 +130,11 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("Parse(%q): %v; want %q", text, err, want)
 		}
 	}
+	for _, v := range []any{json.Number("one"), json.Number("1e999"), math.NaN(), math.Inf(1), []int{1}, nil} {
+		if c, err := solver.New("ea", map[string]any{"mu": v}); err == nil {
+			t.Errorf("%v is taken as a value: %v", v, c)
+		}
+	}
 	// A file may name a solver that is registered later, or in another program.
 	var later solver.Config
 	if err := json.Unmarshal([]byte(`{"solver":"later","a":1}`), &later); err != nil || later.Check() == nil {
@@ -183,6 +192,27 @@ func TestOwnPanics(t *testing.T) {
 	_, err := solver.Run(t.Context(), solver.Job{Problem: problem.FromFunc("p", 3, func([]bool) float64 { return 0 }), Config: parse(t, "panics")})
 	if err == nil || !strings.Contains(err.Error(), "panicked: no") {
 		t.Error(err)
+	}
+}
+
+// A named is a solver that is nothing but its name.
+type named struct{ name string }
+
+func (n named) Name() string                                                  { return n.name }
+func (named) Space(int, int) smac.Space                                       { return smac.Space{} }
+func (named) Run(context.Context, []solver.Job, int) ([]solver.Result, error) { return nil, nil }
+
+// What Register refuses is not registered.
+func TestRegisterRefuses(t *testing.T) {
+	for _, s := range []solver.Solver{nil, named{"two words"}, named{""}} {
+		func() {
+			defer func() {
+				if r := fmt.Sprint(recover()); !strings.HasPrefix(r, "solver: Register needs") {
+					t.Errorf("%v is registered: %s", s, r)
+				}
+			}()
+			solver.Register(s)
+		}()
 	}
 }
 

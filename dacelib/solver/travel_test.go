@@ -88,6 +88,9 @@ func TestTravels(t *testing.T) {
 	if err != nil || far == own || far.Name() != "walks" {
 		t.Fatalf("the worker's is %v, %v", far, err)
 	}
+	if registered, err := solver.Find(there, "anneal"); err != nil || registered == nil || registered.Name() != "anneal" {
+		t.Errorf("where another is unpacked, anneal is %v, %v", registered, err)
+	}
 	job := solver.Job{Problem: onemax.Random(1, 12), Config: parse(t, "walks"), Evaluations: 50, Seed: 3}
 	near, err := solver.Run(t.Context(), job)
 	if err != nil {
