@@ -294,6 +294,8 @@ func TestRoundTrip(t *testing.T) {
 		m.Identities, m.Buffers = [][]byte{}, [][]byte{}
 		for range rng.IntN(3) {
 			m.Identities = append(m.Identities, []byte(text()))
+		}
+		for range rng.IntN(30) { // a widget sends many
 			m.Buffers = append(m.Buffers, []byte(text()))
 		}
 		frames, err := out.Encode(m)
@@ -319,7 +321,7 @@ func TestHeaderIDs(t *testing.T) {
 	}
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	var digits [32]string // those in each place, of all sessions
-	for range 100 {
+	for range 1000 {      // one of 16 digits is in none with probability 1e-28
 		id := NewSession()
 		if !form.MatchString(id) {
 			t.Fatalf("the session %s is no random UUID", id)
@@ -331,6 +333,20 @@ func TestHeaderIDs(t *testing.T) {
 	for i, d := range digits {
 		if slices.Contains(digits[:i], d) {
 			t.Errorf("digit %d of a session is always that of another place", i)
+		}
+		values := map[rune]bool{}
+		for _, v := range d {
+			values[v] = true
+		}
+		want := 16
+		switch i {
+		case 12: // the version, see form
+			want = 1
+		case 16: // the variant
+			want = 4
+		}
+		if len(values) != want {
+			t.Errorf("digit %d of a session takes %d values, not %d", i, len(values), want)
 		}
 	}
 	data, err := json.Marshal(Header{MsgID: "1", Session: "s", Username: "u", MsgType: "t", Version: Version,
