@@ -427,6 +427,14 @@ func TestNormalise(t *testing.T) {
 	if err != nil || s.Range() != (portfolio.Range{Min: 0, Max: 10}) {
 		t.Errorf("by search: %v %v", s.Range(), err)
 	}
+	// A problem of one value has no range to divide by.
+	flat, err := portfolio.Normalise(ctx, []problem.Problem{problem.FromFunc("flat", 5, func([]bool) float64 { return 3 })}, 100, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := flat[0].Evaluate(ctx, y, problem.Enumerate(5)); err != nil || y[0] != 0 {
+		t.Errorf("the one value is %v, %v; want 0", y[0], err)
+	}
 	bad := problem.FromFunc("bad", 5, func([]bool) float64 { return math.Inf(-1) })
 	if _, err := portfolio.Normalise(ctx, []problem.Problem{bad}, 100, 1); err == nil {
 		t.Error("no finite value: no error")
