@@ -3,7 +3,9 @@ package smac
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,6 +67,45 @@ func TestConditions(t *testing.T) {
 		if err := s.CheckConfig(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", c, err, want)
 		}
+	}
+}
+
+// An expression excludes the configurations in which it is true, and not those in which
+// it is unknown, as a parameter of it is not active.
+func TestExcluded(t *testing.T) {
+	s := families()
+	s.Excluded = []Expr{{Op: ">", Args: []Expr{{Param: "b.n"}, {Value: 50}}}}
+	for _, c := range []struct {
+		config   []float64
+		excluded bool
+	}{
+		{[]float64{1, 0, 1, 50, 1}, false},
+		{[]float64{1, 0, 1, 51, 1}, true},
+		{[]float64{0, 3, 0, 10, 0}, false},
+	} {
+		if err := s.CheckConfig(c.config); (err != nil) != c.excluded {
+			t.Errorf("%v: %v; excluded: %v", c.config, err, c.excluded)
+		}
+	}
+}
+
+// The neighbours of a place are all other categories and some other numbers of the
+// parameters that are active.
+func TestNeighbours(t *testing.T) {
+	o, err := New(Settings{Space: families()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[int]int{}
+	unit := o.at([]float64{1, 0, 1, 50, 1})
+	for _, e := range o.neighbours(nil, unit, rand.New(rand.NewPCG(1, 6))) {
+		count[e.Feature]++
+		if e.Value == unit[e.Feature] || e.Value < 0 || e.Value > 2 || e.Feature == 3 && e.Value > 1 {
+			t.Errorf("%v is a neighbour of %v in %s", e.Value, unit[e.Feature], o.s.Space.Params[e.Feature].Name)
+		}
+	}
+	if want := map[int]int{0: 2, 2: 1, 3: 4, 4: 1}; !maps.Equal(count, want) {
+		t.Errorf("neighbours by parameter: %v, want %v", count, want)
 	}
 }
 

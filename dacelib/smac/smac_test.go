@@ -218,6 +218,47 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
+// The last untried configuration of a large space is found, wherever it is.
+func TestLastUnseen(t *testing.T) {
+	const n = 1 << 10
+	o, err := New(Settings{Space: Space{Params: []Param{{Name: "x", Kind: Int, Hi: n - 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range n {
+		o.seen[key([]float64{float64(k)})] = k
+	}
+	rng := rand.New(rand.NewPCG(1, 4))
+	for _, last := range []float64{0, 1, n / 2, n - 1} {
+		delete(o.seen, key([]float64{last}))
+		if c := o.unseen(rng); len(c) != 1 || c[0] != last {
+			t.Errorf("the last configuration is %v, want %v", c, last)
+		}
+		o.seen[key([]float64{last})] = 0
+	}
+	if c := o.unseen(rng); c != nil {
+		t.Errorf("all were tried, and %v is untried", c)
+	}
+}
+
+// Without local searches the next configurations are the best of the random ones.
+func TestNoLocalSearches(t *testing.T) {
+	o, err := New(Settings{Space: Space{Params: []Param{{Name: "x", Hi: 1}}}, LocalStarts: -1, Candidates: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // whole batches, which the model needs
+		for _, q := range o.Ask(0) {
+			if err := o.Tell(q, q.Config[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := o.rank(5, rand.New(rand.NewPCG(1, 5))); len(got) != 5 {
+		t.Errorf("%d configurations, want 5: %v", len(got), got)
+	}
+}
+
 // TestCancelAndResume checks that a cancelled run returns the best result so
 // far and, saved, restored and continued, ends like an uninterrupted run, with
 // and without races.
@@ -322,8 +363,10 @@ func TestErrors(t *testing.T) {
 	if err := o.Tell(q, 1); err != nil {
 		t.Fatal(err)
 	}
-	if o.Tell(q, 1) == nil || o.Tell(Query{ID: 99, Config: q.Config}, 1) == nil {
-		t.Error("a query that is not awaited was taken")
+	for _, id := range []int{q.ID, len(o.state.Log) + len(o.state.Stage), 99} {
+		if o.Tell(Query{ID: id, Config: q.Config}, 1) == nil {
+			t.Errorf("query %d, which is not awaited, was taken", id)
+		}
 	}
 }
 
@@ -484,7 +527,7 @@ func TestEvents(t *testing.T) {
 
 // TestImprovement compares the expected improvement with its integral.
 func TestImprovement(t *testing.T) {
-	for _, c := range []struct{ eta, mean, variance float64 }{{0, 0, 1}, {1, 0, 4}, {0, 1, 0.25}, {-3, 2, 1}, {2, 2, 1e-10}} {
+	for _, c := range []struct{ eta, mean, variance float64 }{{0, 0, 1}, {1, 0, 4}, {0, 1, 0.25}, {-3, 2, 1}, {2, 2, 1e-10}, {0, 0.01, 1}} {
 		s, sum := math.Sqrt(c.variance), 0.0
 		const n = 200000
 		for i := range n {

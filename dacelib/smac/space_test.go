@@ -74,6 +74,9 @@ func TestDefaultAndFormat(t *testing.T) {
 	if got, want := s.Format(c), "n=5 rate=0.01 x=0 rule=two fast=false"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
+	if got, want := s.Format(append(s.Default(), 0.5)), "n=5 rate=0.01 x=0 rule=two fast=false ?=0.5"; got != want {
+		t.Errorf("with a value too many: %q, not %q", got, want)
+	}
 	for i, bad := range []float64{0, 2, -3, 2, 0.5} {
 		d := append([]float64(nil), c...)
 		d[i] = bad
