@@ -495,40 +495,6 @@ func dependents(kept []*Unit, changed map[string]bool) []*Unit {
 	return list
 }
 
-// initializers checks a cell of declarations as a package and returns the order
-// in which its variables are initialized. If there is none, cycle says why, and
-// byFunction whether a function of all is part of it.
-func (p *Program) initializers(fset *token.FileSet, all []Declared, body *ast.BlockStmt, k *checking) (order []*types.Initializer, cycle *types.Error, byFunction bool) {
-	info := &types.Info{}
-	var decls []ast.Decl
-	functions := map[string]bool{}
-	for _, d := range all {
-		decls = append(decls, d.Decl)
-		if f, ok := d.Decl.(*ast.FuncDecl); ok {
-			functions[f.Name.Name] = true
-		}
-	}
-	for _, s := range body.List {
-		decls = append(decls, s.(*ast.DeclStmt).Decl)
-	}
-	if p.excess(fset, decls) != nil {
-		return nil, nil, false // the statements' check reports it
-	}
-	conf := &types.Config{Importer: p.Importer, Error: func(err error) {
-		e := err.(types.Error)
-		from, _, refers := strings.Cut(strings.TrimPrefix(e.Msg, "\t"), " refers to ")
-		switch {
-		case strings.HasPrefix(e.Msg, "initialization cycle"):
-			cycle = &e
-		case refers && cycle != nil: // lines of their own: a refers to b, b refers to a
-			cycle.Msg += "\n" + e.Msg
-			byFunction = byFunction || functions[from]
-		}
-	}}
-	_ = types.NewChecker(conf, fset, p.Package, info).Files(p.files(k.imports, decls, k.keeps))
-	return info.InitOrder, cycle, byFunction
-}
-
 // explain returns the errors of a checked cell, with what became of names that
 // are no longer declared, or a name that may have been meant.
 func (p *Program) explain(k *checking, dropped map[*Unit]string) error {

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // The declarations of variables with which the statements of a cell begin are treated as
@@ -72,6 +73,98 @@ func inInitOrder(body *ast.BlockStmt, vars []declaredVar, n int, initializers []
 	if values == 0 { // otherwise not all can be ordered: keep the order of the source
 		body.List = append(list, body.List[n:]...)
 	}
+}
+
+// initOrder sorts the variables of the first n statements by initialization order. A cycle
+// is an error, as in Go, unless each variable that is needed before it is initialized has a
+// value of an earlier cell, as x in var x = x + 1: then they stay as they stand.
+func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
+	leading := &ast.BlockStmt{List: u.src.Body.List[:n]}
+	defined := DefinedBy(leading)
+	setScope(u.p.Package)
+	for n := range k.used {
+		if e := u.p.Names[n]; e != nil && !k.hidden[n] && !defined[n] {
+			u.p.Package.Scope().Insert(e.Object)
+		}
+	}
+	names := map[token.Pos]*ast.Ident{}
+	for _, v := range vars {
+		for _, id := range v.spec.Names {
+			names[id.Pos()] = id
+		}
+	}
+	order, cycles := u.p.initializers(u.fset, leading, k)
+	for _, c := range cycles {
+		if u.needsValue(c, names) {
+			k.errs = append(k.errs, c.Error)
+		}
+	}
+	if len(cycles) == 0 {
+		inInitOrder(u.src.Body, vars, n, order)
+	}
+}
+
+// An initCycle is a cycle among initial values; path holds where the variables and
+// functions are declared, each of which needs the next and the last the first.
+type initCycle struct {
+	types.Error
+	path []token.Pos
+}
+
+// needsValue reports whether a cycle needs a variable, of those with names, that has no
+// value when they are initialized as they stand.
+func (u *update) needsValue(c initCycle, names map[token.Pos]*ast.Ident) bool {
+	var vars []*ast.Ident
+	for _, at := range c.path {
+		if id := names[at]; id != nil {
+			vars = append(vars, id)
+		}
+	}
+	for i, v := range vars {
+		needed := vars[(i+1)%len(vars)]
+		if needed.Pos() < v.Pos() {
+			continue
+		}
+		e := u.p.Names[needed.Name]
+		if e == nil {
+			return true
+		}
+		if _, isVar := e.Object.(*types.Var); !isVar && len(vars) < len(c.path) {
+			return true // by a function: that means the new one
+		}
+	}
+	return false
+}
+
+// initializers checks the declarations of a cell and of variables as a package and returns
+// the order in which these are initialized, and what has none.
+func (p *Program) initializers(fset *token.FileSet, vars *ast.BlockStmt, k *checking) (order []*types.Initializer, cycles []initCycle) {
+	info := &types.Info{}
+	var decls []ast.Decl
+	for _, d := range k.all {
+		decls = append(decls, d.Decl)
+	}
+	for _, s := range vars.List {
+		decls = append(decls, s.(*ast.DeclStmt).Decl)
+	}
+	if p.excess(fset, decls) != nil {
+		return nil, nil // the statements' check reports it
+	}
+	conf := &types.Config{Importer: p.Importer, Error: func(err error) {
+		e := err.(types.Error)
+		switch {
+		case strings.HasPrefix(e.Msg, "initialization cycle: "): // x refers to itself
+			cycles = append(cycles, initCycle{e, []token.Pos{e.Pos}})
+		case strings.HasPrefix(e.Msg, "initialization cycle"):
+			cycles = append(cycles, initCycle{e, nil})
+		case strings.Contains(e.Msg, " refers to ") && len(cycles) > 0: // lines of their own: a refers to b, b refers to a
+			c := &cycles[len(cycles)-1]
+			c.Msg += "\n" + e.Msg
+			c.path = append(c.path, e.Pos)
+		}
+	}}
+	_ = types.NewChecker(conf, fset, p.Package, info).Files(p.files(k.imports, decls, k.keeps))
+	return info.InitOrder, cycles
 }
 
 // isInit reports whether f is an init function.

@@ -355,33 +355,6 @@ func (u *update) move(c *Checked, k *checking, live []*Unit) error {
 	return nil
 }
 
-// initOrder sorts the variables of a cell by initialization order. A cycle through a
-// function of the cell is an error, as in Go. Other cycles leave the order of the source:
-// x in var x = x + 1 is that of an earlier cell, and so is a variable that a function of an
-// earlier cell uses.
-func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
-	leading := &ast.BlockStmt{List: u.src.Body.List[:n]}
-	defined := DefinedBy(leading)
-	initializers := func(all []Declared) ([]*types.Initializer, *types.Error, bool) {
-		setScope(u.p.Package)
-		for n := range k.used {
-			if e := u.p.Names[n]; e != nil && !k.hidden[n] && !defined[n] {
-				u.p.Package.Scope().Insert(e.Object)
-			}
-		}
-		return u.p.initializers(u.fset, all, leading, k)
-	}
-	order, cycle, byFunction := initializers(k.all)
-	if byFunction {
-		if _, own, byOwn := initializers(u.own); byOwn {
-			k.errs = append(k.errs, *own)
-		}
-	}
-	if cycle == nil {
-		inInitOrder(u.src.Body, vars, n, order)
-	}
-}
-
 // define gives the session the cell's variables. If the type of one has changed, the
 // declarations that use it are checked again.
 func (u *update) define(c *Checked, k *checking, live []*Unit) error {
