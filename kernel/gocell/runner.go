@@ -331,7 +331,7 @@ func (r *runner) compile(s *Session, c *check.Checked, prog *check.Program, isPr
 	for _, v := range c.Source.Recalled {
 		r.compiler.Variable(v)
 	}
-	if e := c.Next.Names["ctx"]; e != nil && e.Cell == 0 {
+	if e := prog.Names["ctx"]; e != nil && e.Cell == 0 { // also for a cell that declares its own of it
 		if v, ok := e.Object.(*types.Var); ok {
 			ctx := s.machine.Context()
 			r.compiler.Variable(v).Set(reflect.ValueOf(&ctx).Elem())
