@@ -300,7 +300,7 @@ func (r *runner) compile(s *Session, c *check.Checked, prog *check.Program, isPr
 	defer compilerPanic(&err)
 	declared := append(slices.Clip(s.fetched.onDisk.followed), s.types.Adopt(c)...)
 	r.noteStops(s, c)
-	x := &compile.Cell{Info: c.Info, Types: declared, Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Same: map[*types.Var]*types.Var{},
+	x := &compile.Cell{Info: c.Info, Types: declared, Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Before: map[*types.Var]*types.Var{},
 		Moved: map[*types.Var]*types.Var{}}
 	for _, d := range c.Decls {
 		f, ok := d.Decl.(*ast.FuncDecl)
@@ -351,8 +351,8 @@ func (r *runner) variables(c *check.Checked, prog *check.Program, x *compile.Cel
 	for _, v := range c.Vars {
 		at[v.Pos()] = v
 		if old := prog.Names[v.Name()]; old != nil && old.Cell != 0 && old.Cell != check.OfFunction && !c.Redeclared[v.Name()] {
-			if was, ok := old.Object.(*types.Var); ok && types.Identical(was.Type(), v.Type()) {
-				x.Same[v] = was
+			if was, ok := old.Object.(*types.Var); ok {
+				x.Before[v] = was
 			}
 		}
 	}

@@ -16,10 +16,10 @@ type Cell struct {
 	Types []types.Type    // that it declares, and those that are declared again with them or made of them
 	Body  []ast.Stmt
 	// Vars are the variables that the statements define, as the session knows them,
-	// by the variable of the statements' scope. Each that the session had before with
-	// the same type keeps its memory: Same has the earlier variable.
-	Vars map[*types.Var]*types.Var
-	Same map[*types.Var]*types.Var
+	// by the variable of the statements' scope. Before has those that the session had by
+	// their names: one with the same type keeps its memory.
+	Vars   map[*types.Var]*types.Var
+	Before map[*types.Var]*types.Var
 	// Moved are variables of earlier cells whose type has been declared again, by
 	// the variable with the new type. Their memory is kept where the types have one
 	// layout.
@@ -59,7 +59,8 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 	}
 	session := map[*types.Var]*code.Var{}
 	for local, v := range x.Vars {
-		if old := c.known(x.Same[v]); old != nil {
+		was := x.Before[v]
+		if old := c.known(was); old != nil && c.runtime(was.Type(), was.Pos()) == c.runtime(v.Type(), v.Pos()) {
 			c.vars[weak.Make(v)] = old
 		}
 		session[local] = c.variable(v)
