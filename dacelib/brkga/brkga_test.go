@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -315,6 +316,10 @@ func TestMasks(t *testing.T) {
 				if masks.At(k, j) {
 					elite++
 				}
+				// The masks are slices of the stream, in which none of this length is 0.
+				if at := k*d + j; masks.At(k, j) != (sr.stream[at/64]>>(at%64)&1 == 1) {
+					t.Fatalf("d = %d: bit %d of mask %d is not bit %d of the stream", d, j, k, at)
+				}
 			}
 			// Five standard deviations: one of a million genes is further off.
 			if off := math.Abs(float64(elite) - children*bias); off > 5*math.Sqrt(children*bias*(1-bias)) {
@@ -615,6 +620,38 @@ func TestExhausted(t *testing.T) {
 		if sr.exhausted() {
 			t.Errorf("of %d bits all children are said to be known", d)
 		}
+	}
+}
+
+// If all children of the parents are known, the first round of matings is the last.
+func TestExhaustedAtOnce(t *testing.T) {
+	p := onemax.Random(1, 40)
+	s, err := Settings{Config: Config{Elites: 2, Offspring: 3, Mutants: 1}}.withDefaults(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sr := newSearch(p, s)
+	if err := p.Evaluate(t.Context(), sr.values(), sr.pending()); err != nil {
+		t.Fatal(err)
+	}
+	if err := sr.advance(); err != nil {
+		t.Fatal(err)
+	}
+	c := &sr.cur
+	for i := 1; i < c.n; i++ { // all parents are equal
+		copy(c.bits[i*sr.w:][:sr.w], c.bits[:sr.w])
+		copy(c.ids[i*sr.size:][:sr.size], c.ids[:sr.size])
+		c.hash[i] = c.hash[0]
+	}
+	sr.next.n = 0
+	round := func(f func()) rand.PCG { // the state of the random numbers after it
+		source := *rand.NewPCG(1, 2)
+		sr.rng = rand.New(&source)
+		f()
+		return source
+	}
+	if round(func() { sr.mating(c.n) }) != round(func() { sr.pair(s.Config.Offspring) }) || sr.next.n != 0 {
+		t.Errorf("%d children of equal parents, or more than one round", sr.next.n)
 	}
 }
 

@@ -85,6 +85,16 @@ func TestForBudget(t *testing.T) {
 	}
 }
 
+// The configuration without a choice is the documented one, up to the budget at which
+// it changes.
+func TestForBudgetChoice(t *testing.T) {
+	for evaluations, want := range map[int]string{1: "[5, 30, 2, 0.70, F]", 1999: "[5, 30, 2, 0.70, F]", 2000: "[20, 70, 10, 0.70, F]"} {
+		if got := brkga.ForBudget(evaluations).String(); got != want {
+			t.Errorf("%d evaluations: %s, want %s", evaluations, got, want)
+		}
+	}
+}
+
 // What is no result is an error, and changes nothing.
 func TestResultOfBadJSON(t *testing.T) {
 	r := brkga.Result{Value: 3}

@@ -275,6 +275,45 @@ func TestJournalInterrupted(t *testing.T) {
 	}
 }
 
+// A journal that is opened again writes trials behind those that it has.
+func TestJournalTrials(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	for n := range 3 {
+		if err := j.put(step{Stage: "test", Index: n}, n, work{trials: []smac.Trial{{Config: []float64{1}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := j.trialsEnd
+	kill(t, j)
+	info, err := os.Stat(filepath.Join(dir, trialsName))
+	if err != nil || info.Size() != end || end == 0 {
+		t.Fatalf("%d bytes of trials: %v, %v", end, info, err)
+	}
+	j = open(t, dir)
+	defer kill(t, j)
+	if j.trialsEnd != end {
+		t.Errorf("trials go on at byte %d of %d", j.trialsEnd, end)
+	}
+}
+
+// The journal's folder is made with the permissions that folders have.
+func TestJournalFolder(t *testing.T) {
+	dir := t.TempDir()
+	usual, made := filepath.Join(dir, "usual"), filepath.Join(dir, "made")
+	if err := os.Mkdir(usual, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, open(t, made))
+	want, err := os.Stat(usual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.Stat(made); err != nil || got.Mode() != want.Mode() {
+		t.Errorf("mode %v, %v; want %v", got.Mode(), err, want.Mode())
+	}
+}
+
 // Each step has a file of its own for what is unfinished, with a name that any system takes.
 func TestJournalUnfinished(t *testing.T) {
 	j := open(t, t.TempDir())
@@ -310,6 +349,24 @@ func TestClockTicks(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The time since the last entry belongs to a construction in memory, and to one in a
+// folder as soon as this session has recorded something.
+func TestClockTotal(t *testing.T) {
+	memory, opened, begun := open(t, ""), open(t, t.TempDir()), open(t, t.TempDir())
+	defer kill(t, opened)
+	defer kill(t, begun)
+	put(t, begun, 1)
+	for name, c := range map[string]struct {
+		j      *journal
+		counts bool
+	}{"memory": {memory, true}, "opened": {opened, false}, "begun": {begun, true}} {
+		c.j.last = time.Now().Add(-time.Hour)
+		if s := c.j.total().Seconds; (s >= 3600) != c.counts {
+			t.Errorf("%s: %v s in all; the last hour counts: %v", name, s, c.counts)
+		}
+	}
 }
 
 // The time of a process that was killed counts once, however often the
