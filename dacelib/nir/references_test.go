@@ -166,9 +166,6 @@ func TestNoReferences(t *testing.T) {
 // of a few references, which tell their ranges to the last bit; one does for scorers that
 // are nearly equal. References of earlier calls stay while they are of use.
 func TestFewReferences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	m := randomModel(t, 20, 2, Settings{NormaliseSample: byteSample})
 	call := func(n int, spread float64, seed uint64) []*Scorer {
 		r := run.Rand(seed, "test: few references")
@@ -186,19 +183,20 @@ func TestFewReferences(t *testing.T) {
 		spread float64
 		most   int // references
 	}{{8, 1e-4, 1}, {9, 0.2, 6}, {2, 0.2, 6}} {
-		n, scorers := c.n, call(c.n, c.spread, uint64(i))
+		// One more is made from weights, and not looked for.
+		n, scorers := c.n, append(call(c.n, c.spread, uint64(i)), scorerOf(t, m))
 		want, err := m.wholeRanges(bg, scorers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := make([]Range, n)
+		found := make([]Range, n+1)
 		open, err := m.byReferences(bg, scorers, found)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := m.sample.references
-		if r.n == 0 || r.n > c.most || len(open) > 0 {
-			t.Errorf("call %d: %d references leave the ranges %v open", i, r.n, open)
+		if r.n == 0 || r.n > c.most || !slices.Equal(open, []int{n}) {
+			t.Errorf("call %d: %d references leave the ranges %v of %d open", i, r.n, open, n+1)
 		}
 		var scores []float32
 		for k := range 100 {
@@ -331,6 +329,35 @@ func TestReferenceCandidates(t *testing.T) {
 	m.sample.references.gate <- struct{}{} // another call uses them
 	if _, err := m.byReferences(ctx, scorersOf(t, m, m.Embeddings()), make([]Range, 2)); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted wait for the references: %v", err)
+	}
+}
+
+// References are kept as long as they fit into the memory for what is kept.
+func TestReferencesMemory(t *testing.T) {
+	const n = 2 * probeChunks * sampleChunk // the probe is of it
+	m := randomModel(t, 8, 2, Settings{NormaliseSample: n})
+	r := &references{}
+	if ok, err := m.prepare(bg, r, fewScorers); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	memory, _ := m.LatentBytes()
+	size := m.sample.referenceBytes
+	if least := int64(4*len(r.rows) + n*outlineBytes); size < least {
+		t.Errorf("%d bytes are counted, %d are taken", size, least)
+	}
+	for less, want := range map[int64]bool{0: true, 1: false} {
+		m.sample.referenceBytes = 0
+		m.Normalisation.CacheBytes = memory - less
+		r := &references{}
+		if ok, err := m.prepare(bg, r, fewScorers); err != nil || ok != want {
+			t.Errorf("%d bytes less than they need: kept %v, %v", less, ok, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	chosen := []*prediction{{screened: screened{Scorer: scorersOf(t, m, m.Embeddings()[:1])[0]}}}
+	if err := m.addReferences(ctx, r, chosen, make([]Range, 1)); !errors.Is(err, context.Canceled) || r.n != 0 {
+		t.Errorf("an interrupted pass makes %d references: %v", r.n, err)
 	}
 }
 
