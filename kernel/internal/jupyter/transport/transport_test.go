@@ -446,6 +446,106 @@ func TestDial(t *testing.T) {
 	}
 }
 
+// Dial leaves no connection if it fails at the last one.
+func TestDialHalf(t *testing.T) {
+	k := start(t, connections(t)["tcp"], Options{})
+	conn, last := k.Connection(), wire.Channels[len(wire.Channels)-1]
+	silent, err := net.Listen("tcp", conn.IP+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	conn.SetPort(last, silent.Addr().(*net.TCPAddr).Port)
+	within, cancel := context.WithCancel(ctx(t))
+	go func() {
+		if c, err := silent.Accept(); err == nil {
+			defer c.Close()
+		}
+		cancel()
+	}()
+	if _, err := Dial(within, conn); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a silent last channel: %v", err)
+	}
+	wait(t, func() bool {
+		n := int64(0)
+		for _, g := range k.guards {
+			n += g.count.Load()
+		}
+		return n == 0
+	})
+}
+
+// Ready waits twice as long for iopub with each request, so that a slow kernel is asked a
+// few times only.
+func TestReadyPatience(t *testing.T) {
+	s, err := Listen(connections(t)["tcp"], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := Dial(ctx(t), s.Connection())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ready := make(chan error, 1)
+	within := ctx(t)
+	go func() {
+		_, err := c.Ready(within)
+		ready <- err
+	}()
+	var last time.Time
+	for _, least := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond} {
+		m, err := s.Receive(within, wire.Shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(last); took < least {
+			t.Errorf("asked again after %v, want at least %v", took, least)
+		}
+		last = time.Now()
+		reply, err := wire.New(wire.NewHeader("kernel", "kernel", "kernel_info_reply"), m.Header, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Identities = m.Identities
+		if err := s.Send(wire.Shell, reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Close()
+	if err := <-ready; err == nil {
+		t.Error("a kernel that publishes nothing is ready")
+	}
+}
+
+// A client that has proven to know the key is known when it connects again, by the identity
+// that it has chosen. One that was generated is of one connection, and not kept.
+func TestTrustedIdentities(t *testing.T) {
+	sh := shared{signer: wire.NewSigner(key), trusted: new(identities), heavy: new(sync.Mutex)}
+	g := &guard{shared: sh, kind: router, limits: wire.Limits{Frames: 10, Size: 1000}}
+	for id, kept := range map[string]bool{"a": true, "another": true, "\x00\x01\x02\x03\x04": false} {
+		m, err := wire.New(wire.NewHeader(id, "client", "x"), wire.Header{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := wire.NewSigner(key).Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPeer(g, nil, nil, "DEALER", id)
+		if g.isTrusted(p) {
+			t.Errorf("%q is trusted before its first message", id)
+		}
+		if err := g.verify(p, frames); err != nil {
+			t.Fatal(err)
+		}
+		if !g.isTrusted(p) || g.isTrusted(newPeer(g, nil, nil, "DEALER", id)) != kept {
+			t.Errorf("%q has proven to know the key; trusted: %v, when it connects again: %v", id, g.isTrusted(p), !kept)
+		}
+	}
+}
+
 // What cannot be sent, answered or received is an error that says what it was.
 func TestErrors(t *testing.T) {
 	k := start(t, connections(t)["ipc"], Options{})
