@@ -2,11 +2,14 @@ package natsfarm
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"dace.local/dacelib/farm"
@@ -117,6 +120,51 @@ func TestSilentCaller(t *testing.T) {
 			t.Errorf("%d workers after %v without a connection, want 1", n, 10*silent)
 		}
 	})
+}
+
+// A message that a worker hands back goes to where it came from: to the queue, or to the
+// caller who passed it by the queue.
+func TestHandBack(t *testing.T) {
+	queue, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue.Start()
+	defer queue.Shutdown()
+	if !queue.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	nc, err := nats.Connect(queue.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	s := &source{nc: &link{Conn: nc}, name: "w"}
+	for _, subject := range []string{"t.>", "d.w"} {
+		if _, err := nc.Subscribe(subject, s.handBack); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers, err := nc.SubscribeSync("c.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(farm.Message{ID: "caller-1", Units: []farm.Unit{farmtest.Unit(t, "double", farm.Floats{1})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ subject, at, want string }{
+		{"t.class.caller.1", "c.acknowledgement", "-NAK"},
+		{"d.w", "c.caller", `"kind":"back","id":"caller-1"`},
+	} {
+		if err := nc.PublishRequest(c.subject, "c.acknowledgement", b); err != nil {
+			t.Fatal(err)
+		}
+		m, err := answers.NextMsg(time.Minute)
+		if err != nil || m.Subject != c.at || !strings.Contains(string(m.Data), c.want) {
+			t.Fatalf("%s is handed back by %+v, %v; want %s at %s", c.subject, m, err, c.want, c.at)
+		}
+	}
 }
 
 // Messages that are damaged, or could not be answered, are none.
