@@ -86,6 +86,8 @@ a seed, and its tests of go test -short run with each: a change that makes them 
 run five times as long, is caught. TestCells and TestPrograms of gocell are among the tests
 of check, code, compile and vm. With -living only the changes listed here are tried again.
 "Equal: ..." after one, written by hand, says why no test could see it; it is kept.
+Tests are written for what lives at first, so a seed that nobody has drawn finds fewer
+caught: of seed 2's first 240 changes 139 were, of seed 3's 128 in eight packages 89.
 
 | package | changes | caught | its tests take | seed |
 |---|---|---|---|---|
