@@ -1,10 +1,13 @@
 package natsfarm_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -213,6 +216,72 @@ func TestNoWork(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatal("the worker is still connected")
 		}
+	}
+}
+
+// A caller that is interrupted while it asks for workers is not connected.
+func TestAskInterrupted(t *testing.T) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	nc, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.Subscribe("$JS.API.STREAM.INFO.RESULTS", func(m *nats.Msg) { _ = m.Respond([]byte("{}")) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	// Between the caller and the server the question is lost, with all after it.
+	between, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer between.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		caller, err := between.Accept()
+		if err != nil {
+			return
+		}
+		to, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			return
+		}
+		defer to.Close()
+		go func() { _, _ = io.Copy(caller, to) }()
+		lines := bufio.NewReader(caller)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if strings.HasPrefix(line, "PUB hello ") {
+				cancel()
+				_, _ = io.Copy(io.Discard, lines) // until the caller ends the connection
+				return
+			}
+			if _, err := io.WriteString(to, line); err != nil {
+				return
+			}
+		}
+	}()
+	path := filepath.Join(t.TempDir(), natsfarm.JoinName)
+	if err := joinfile.Write(path, joinfile.File{Version: 1, Addresses: []string{between.Addr().String()}, Token: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := natsfarm.NewPool(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("connected: %v, %v", p != nil, err)
 	}
 }
 
