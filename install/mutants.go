@@ -441,8 +441,13 @@ func mutantsIn(path string, src []byte) ([]mutant, error) {
 	}
 	var all []mutant
 	at := func(p token.Pos) int { return fset.Position(p).Offset }
+	names := map[string]int{} // a list of what lives tells mutants by their names
 	add := func(from, to token.Pos, with, what string) {
-		all = append(all, mutant{path, fset.Position(from).Line, at(from), at(to), with, what})
+		m := mutant{path, fset.Position(from).Line, at(from), at(to), with, what}
+		if names[m.String()]++; names[m.String()] > 1 {
+			m.what = fmt.Sprintf("%s, occurrence %d", what, names[m.String()])
+		}
+		all = append(all, m)
 	}
 	text := func(n ast.Node) string {
 		s := strings.Join(strings.Fields(string(src[at(n.Pos()):at(n.End())])), " ")
