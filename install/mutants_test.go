@@ -60,7 +60,7 @@ func TestMutantsIn(t *testing.T) {
 		"x := make([]int, 10); panic(1 + 2)": "11 instead of 10",
 		"x += a * 2; defer g(); go h(\"a\")": "without `x += a * 2`; `x += a * 2` with -=; `a * 2` with /; 3 instead of 2; without `defer g()`; without `go h(\"a\")`",
 		"if f(x) { return }":                 "`!(f(x))`",
-		"x = a[0] + b[0]":                    "without `x = a[0] + b[0]`; `a[0] + b[0]` with -; 1 instead of 0; 1 instead of 0, occurrence 2",
+		"x = a[0] + b[0]":                    "without `x = a[0] + b[0]`; 1 instead of 0; `a[0] + b[0]` with -; 1 instead of 0, occurrence 2",
 		"for { if x << 1 >= 3 { break } }":   "`!(x << 1 >= 3)`; `x << 1` with >>; 2 instead of 1; `x << 1 >= 3` with >; 4 instead of 3; without `break`",
 	} {
 		all, err := mutantsIn("f.go", []byte("package p\nfunc f() {\n"+src+"\n}\n"))
