@@ -111,7 +111,7 @@ func (p *Program) files(imports *ast.GenDecl, decls []ast.Decl, in func(d ast.De
 		}
 	}
 	hidden := func(name string) bool {
-		return declared[name] != 0 && !p.conflicts[name] || p.Package.Scope().Lookup(name) != nil
+		return (declared[name] != 0 || p.Names[name] != nil) && !p.conflicts[name] || p.Package.Scope().Lookup(name) != nil
 	}
 	paths := map[string]string{} // by the name of the import
 	if imports != nil {
@@ -152,6 +152,21 @@ func (p *Program) files(imports *ast.GenDecl, decls []ast.Decl, in func(d ast.De
 		}
 	}
 	return files
+}
+
+// outside reports whether a name is predeclared or imported.
+func (p *Program) outside(name string, imports *ast.GenDecl) bool {
+	if types.Universe.Lookup(name) != nil {
+		return true
+	}
+	return imports != nil && slices.ContainsFunc(imports.Specs, func(s ast.Spec) bool {
+		i := s.(*ast.ImportSpec)
+		if i.Name == nil || i.Name.Name != "." {
+			return i.Name != nil && i.Name.Name == name
+		}
+		of, err := p.Importer.Import(ImportPath(i))
+		return err == nil && token.IsExported(name) && of.Scope().Lookup(name) != nil
+	})
 }
 
 // withoutHidden returns an import with a dot without the names that are hidden.

@@ -95,7 +95,7 @@ func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
 	}
 	order, cycles := u.p.initializers(u.fset, leading, k)
 	for _, c := range cycles {
-		if u.needsValue(c, names) {
+		if u.needsValue(c, names, k) {
 			k.errs = append(k.errs, c.Error)
 		}
 	}
@@ -112,8 +112,9 @@ type initCycle struct {
 }
 
 // needsValue reports whether a cycle needs a variable, of those with names, that has no
-// value when they are initialized as they stand.
-func (u *update) needsValue(c initCycle, names map[token.Pos]*ast.Ident) bool {
+// value when they are initialized as they stand. In var time = time.Now() the second is the
+// package.
+func (u *update) needsValue(c initCycle, names map[token.Pos]*ast.Ident, k *checking) bool {
 	var vars []*ast.Ident
 	for _, at := range c.path {
 		if id := names[at]; id != nil {
@@ -125,12 +126,15 @@ func (u *update) needsValue(c initCycle, names map[token.Pos]*ast.Ident) bool {
 		if needed.Pos() < v.Pos() {
 			continue
 		}
+		byFunction := len(vars) < len(c.path) // which means the new one, but of a variable
 		e := u.p.Names[needed.Name]
-		if e == nil {
+		if e == nil && (byFunction || !u.p.outside(needed.Name, k.imports)) {
 			return true
 		}
-		if _, isVar := e.Object.(*types.Var); !isVar && len(vars) < len(c.path) {
-			return true // by a function: that means the new one
+		if e != nil && byFunction {
+			if _, isVar := e.Object.(*types.Var); !isVar {
+				return true
+			}
 		}
 	}
 	return false

@@ -300,7 +300,9 @@ func (u *update) heads(c *Checked, k *checking, likeFile bool) {
 	var more []ast.Decl
 	var anew []string
 	for _, v := range writtenVars(u.src.Body) {
-		if likeFile || mentioned[v.name.Name] {
+		inType := map[string]bool{}
+		mention(inType, v.typ) // time in var time time.Time is the package
+		if likeFile && !inType[v.name.Name] || mentioned[v.name.Name] {
 			anew = append(anew, v.name.Name)
 			more = append(more, &ast.GenDecl{TokPos: v.name.Pos(), Tok: token.VAR, Specs: []ast.Spec{
 				&ast.ValueSpec{Names: []*ast.Ident{v.name}, Type: v.typ}}})
