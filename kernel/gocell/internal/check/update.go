@@ -28,14 +28,15 @@ type update struct {
 // errAgain says that an attempt has learned more: retry with that.
 var errAgain = errors.New("check again")
 
-// run attempts until nothing more is learned.
+// run attempts until nothing more is learned: of each unit and variable some things at most.
 func (u *update) run() (*Checked, error) {
-	for {
+	for range 100 + 10*len(u.kept) {
 		c, err := u.attempt()
 		if err != errAgain {
 			return c, err
 		}
 	}
+	return nil, errors.New("what the cell declares and what uses it come to no agreement: take other names, and please report the cells")
 }
 
 // attempt checks the cell with the dependents of what it changes. It returns
@@ -378,6 +379,9 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 		k.objects[n] = v
 		if old := u.defs[n]; len(c.Natives) > 0 && (old == nil || !types.Identical(old.Type(), v.Type())) &&
 			slices.ContainsFunc(c.Natives, func(m *Native) bool { return m.Unit.deps[n] }) {
+			if old != nil && types.TypeString(old.Type(), nil) == types.TypeString(v.Type(), nil) {
+				return u.refuse(v, "%s has a type of the compiled cell that uses it: declare it there, or take another name", n)
+			}
 			u.defs[n] = v
 			again = true
 		}
@@ -386,6 +390,13 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 		return errAgain
 	}
 	return nil
+}
+
+// refuse returns an error of the cell at an object.
+func (u *update) refuse(o types.Object, format string, args ...any) error {
+	e := &Error{}
+	e.List.Add(u.fset.Position(o.Pos()), fmt.Sprintf(format, args...))
+	return e
 }
 
 // drop drops a unit that no longer compiles; those that use it are checked again.
