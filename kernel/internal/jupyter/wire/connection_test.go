@@ -39,6 +39,11 @@ func TestParseConnection(t *testing.T) {
 	if network, address := c.Address(HB); network != "unix" || address != "/run/user/0/kernel-ipc-33563" {
 		t.Errorf("with ipc, hb is at %s %s", network, address)
 	}
+	c.SetPort(HB, 5)
+	c.Transport, c.IP = "tcp", "*"
+	if network, address := c.Address(HB); network != "tcp" || address != "0.0.0.0:5" {
+		t.Errorf("on all interfaces, hb is at %s %s", network, address)
+	}
 	c, err = ParseConnection([]byte(`{}`))
 	if err != nil || c.Transport != "tcp" || c.IP != "127.0.0.1" {
 		t.Errorf("an empty connection is %+v, %v", c, err)
@@ -58,6 +63,7 @@ func TestConnectionErrors(t *testing.T) {
 		{`{"key": 1}`, `field "key": got a number, want a string`},
 		{`{"transport": "udp"}`, `field "transport": "udp" is not supported, use "tcp" or "ipc"`},
 		{`{"transport": "ipc"}`, `field "ip"`},
+		{`{"transport": "ipc", "ip": "a\u0000b"}`, `field "ip"`},
 		{`{"ip": "not an address"}`, `field "ip": "not an address" is not an IP address`},
 		{`{"key": "k"}`, `field "signature_scheme": missing`},
 		{`{"key": "k", "signature_scheme": "hmac-md5"}`, `field "signature_scheme": "hmac-md5" is not supported, use "hmac-sha256"`},

@@ -189,9 +189,8 @@ func parseDate(s string) time.Time {
 	return time.Time{}
 }
 
-// emptyObject reports whether data is {}.
+// emptyObject reports whether data, JSON without space around it, is {}.
 func emptyObject(data []byte) bool {
-	data = bytes.TrimSpace(data)
 	return len(data) >= 2 && data[0] == '{' && len(bytes.TrimSpace(data[1:len(data)-1])) == 0
 }
 

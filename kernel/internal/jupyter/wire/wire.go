@@ -104,15 +104,13 @@ func (s *Signer) Encode(m Message) ([][]byte, error) {
 	if !startsObject(metadata) || !startsObject(content) {
 		return nil, fmt.Errorf("metadata or content of %s is not a JSON object", m.Header.MsgType)
 	}
-	frames := make([][]byte, 0, len(m.Identities)+2+signed+len(m.Buffers))
-	frames = append(frames, m.Identities...)
-	frames = append(frames, []byte(Delimiter), nil, header, parent, metadata, content)
+	parts := [][]byte{header, parent, metadata, content}
+	var signature []byte
 	if len(s.key) > 0 {
-		n := len(frames)
-		sum := s.mac(frames[n-signed:])
-		frames[n-signed-1] = hex.AppendEncode(nil, sum[:])
+		sum := s.mac(parts)
+		signature = hex.AppendEncode(nil, sum[:])
 	}
-	return append(frames, m.Buffers...), nil
+	return slices.Concat(m.Identities, [][]byte{[]byte(Delimiter), signature}, parts, m.Buffers), nil
 }
 
 // Decode verifies and parses a message. If the message must be dropped, the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -111,6 +112,9 @@ func TestRefused(t *testing.T) {
 			if tc.name == "no content" && !strings.HasSuffix(err.Error(), "4 frames after <IDS|MSG>, at least 5 are needed") {
 				t.Error(err)
 			}
+			if at, err := split(tc.change(signedByPython()), tc.limits); err != nil && at != 0 {
+				t.Errorf("delimiter at %d beside %v", at, err)
+			}
 			// The transport verifies without parsing.
 			if err := NewSigner(pythonKey).Verify(tc.change(signedByPython()), tc.limits); tc.name != "shifted parts" && !errors.Is(err, tc.want) {
 				t.Errorf("Verify: got %v, want %v", err, tc.want)
@@ -159,10 +163,12 @@ func TestMalformed(t *testing.T) {
 		{"huge header", 0, `{"msg_id":"` + strings.Repeat("x", maxHeader) + `","msg_type":"t"}`, ErrTooLarge},
 		{"largest header", 0, `{"msg_type":"t","msg_id":"` + strings.Repeat("x", maxHeader-len(`{"msg_type":"t","msg_id":""}`)) + `"}`, nil},
 		{"parent a list", 1, `[]`, ErrMalformed},
+		{"parent's msg_id a number", 1, `{"msg_id":1}`, ErrMalformed},
 		{"parent without msg_id", 1, `{"x":1}`, nil},
 		{"metadata a string", 2, `"{}"`, ErrMalformed},
 		{"metadata cut short", 2, `{"a":`, ErrMalformed},
 		{"content a list", 3, `[]`, ErrMalformed},
+		{"content cut short", 3, `{`, nil},
 		{"content with space", 3, " \n{}", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -215,8 +221,8 @@ func TestMemory(t *testing.T) {
 			t.Fatalf("signature %d: %v", i, err)
 		}
 	}
-	if n := len(s.recent) + len(s.older); n > 2*memory {
-		t.Errorf("%d signatures are remembered, want at most %d", n, 2*memory)
+	if len(s.recent) != 5 || len(s.older) != memory {
+		t.Errorf("%d and %d signatures are remembered, want 5 and %d", len(s.recent), len(s.older), memory)
 	}
 	for i := 2*memory + 5; i < 3*memory+5; i++ {
 		sum[0], sum[1], sum[2] = byte(i), byte(i>>8), byte(i>>16)
@@ -250,6 +256,9 @@ func TestNewRefuses(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "stream") {
 			t.Errorf("content %T: %v does not name the message", content, err)
 		}
+	}
+	if _, err := Marshal(func() {}); err == nil {
+		t.Error("a function was encoded")
 	}
 	if _, err := NewSigner("").Encode(Message{Content: json.RawMessage("[]")}); err == nil {
 		t.Error("a content that is a list was encoded")
@@ -315,7 +324,11 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestHeaderIDs(t *testing.T) {
+	counter.Store(14)
 	a, b := NewHeader("s", "u", "t"), NewHeader("s", "u", "t")
+	if want := fmt.Sprintf("s_%d_16", os.Getpid()); b.MsgID != want {
+		t.Errorf("the 16th message is %s, not %s", b.MsgID, want)
+	}
 	if one, two := NewSession(), NewSession(); a.MsgID == b.MsgID || one == two {
 		t.Error("ids are not unique")
 	}
@@ -389,7 +402,10 @@ func FuzzDecode(f *testing.F) {
 
 // A message as large as the limits allow is taken, and one byte or frame more is not.
 func TestLimitsExactly(t *testing.T) {
-	s := NewSigner("key")
+	if got, want := (Limits{}).withDefaults(), (Limits{Frames: 1024, Size: 256 << 20}); got != want {
+		t.Errorf("by default %+v, want %+v", got, want)
+	}
+	s := NewSigner("k") // the shortest key signs, too
 	frames, err := s.Encode(Message{Header: NewHeader("s", "u", "x_request"), Buffers: [][]byte{make([]byte, 100)}})
 	if err != nil {
 		t.Fatal(err)
@@ -405,6 +421,7 @@ func TestLimitsExactly(t *testing.T) {
 		{Limits{Frames: len(frames) - 1, Size: size}, ErrTooLarge},
 		{Limits{Frames: len(frames), Size: size - 1}, ErrTooLarge},
 		{Limits{Frames: len(frames), Size: size}, nil},
+		{Limits{Frames: len(frames), Size: size}, ErrReplayed},
 	} {
 		if _, err := s.Decode(frames, c.limits); !errors.Is(err, c.want) {
 			t.Errorf("%d frames of %d bytes with the limits %+v: %v", len(frames), size, c.limits, err)
