@@ -350,7 +350,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	b := append([]byte(`{"solver":`), name...)
-	if len(c.values) > 2 {
+	if c.values != "" {
 		return append(append(b, ','), c.values[1:]...), nil
 	}
 	return append(b, '}'), nil

@@ -368,11 +368,9 @@ func at(history []Point, evaluations int) float64 {
 	return v
 }
 
-// anytime returns the mean of the best value over the evaluations of a budget.
+// anytime returns the mean of the best value over the evaluations of a budget; NaN if there
+// are none.
 func anytime(history []Point, budget int) float64 {
-	if len(history) == 0 || budget < 1 {
-		return math.NaN()
-	}
 	sum, n := 0.0, 0
 	for i, p := range history {
 		to := budget
