@@ -3,8 +3,10 @@ package construct
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -396,5 +398,276 @@ func TestClockOfKilled(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, clockName)); !os.IsNotExist(err) {
 		t.Errorf("the clock's file stays after an orderly end: %v", err)
+	}
+}
+
+// steps returns the entries of a folder's journal in short: step, seconds, where the trials
+// are, and value; "..." is the value of the setup, and that of a session of this process when it began in a
+// bubble's time.
+func steps(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	for _, l := range lines(t, dir) {
+		var e entry
+		if err := json.Unmarshal([]byte(l), &e); err != nil {
+			t.Fatal(err)
+		}
+		value := string(e.Value)
+		host, _ := os.Hostname()
+		var s Session
+		switch {
+		case e.Stage == setupStage:
+			value = "..."
+		case e.Stage == sessionStage && json.Unmarshal(e.Value, &s) == nil && s.Process == os.Getpid() && s.Host == host && s.Version == run.Build() && s.CPU == run.CPU():
+			value = fmt.Sprintf("at %v", s.Started.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) // when a bubble begins
+		}
+		text := fmt.Sprintf("%v, %d runs, %d evaluations, %v s", e.step, e.Cost.Runs, e.Cost.Evaluations, e.Cost.Seconds)
+		if e.Trials != nil {
+			text += fmt.Sprintf(", trials %d+%d", e.Trials.Offset, e.Trials.Length)
+		}
+		if e.Cost.CPU < 0 || e.Cost.CPU > 60 { // the test takes less
+			text += fmt.Sprintf(", %v s of processors", e.Cost.CPU)
+		}
+		out = append(out, text+": "+value)
+	}
+	return out
+}
+
+// The journal after each step, in a bubble whose clock stands: the first step of a session
+// writes the session, costs are since the entry before, and trials lie one behind the other.
+func TestJournalEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		var want []string
+		check := func(j *journal, seconds float64, more ...string) {
+			t.Helper()
+			want = append(want, more...)
+			if got := steps(t, dir); !slices.Equal(got, want) {
+				t.Errorf("the journal has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if c := j.total(); c.Seconds != seconds || j.entries != len(want) {
+				t.Errorf("%v s in %d entries, want %v s in %d", c.Seconds, j.entries, seconds, len(want))
+			}
+		}
+		time.Sleep(time.Second)
+		j := open(t, dir)
+		check(j, 0, "setup 0, 0 runs, 0 evaluations, 0 s: ...")
+		time.Sleep(2 * time.Second)
+		check(j, 0)
+		if err := j.do(step{0, "test", 1}, new(int), func(w *work) error { w.Runs, w.Evaluations, w.Seconds, w.CPU = 3, 400, 0.5, 1; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		check(j, 2.5, "session 1, 0 runs, 0 evaluations, 0 s: at 3s", "test 1, 3 runs, 400 evaluations, 2.5 s: 0")
+		time.Sleep(3 * time.Second)
+		check(j, 5.5)
+		sevens := []smac.Trial{{Config: []float64{1}, Cost: 7}}
+		b, err := packTrials(sevens, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(b)
+		text := "x"
+		for i := range 2 {
+			if err := j.do(step{2, "test", i}, &text, func(w *work) error { w.trials, w.whole = sevens, true; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(j, 5.5, fmt.Sprintf(`round 2: test 0, 0 runs, 0 evaluations, 3 s, trials 0+%d: "x"`, n), fmt.Sprintf(`round 2: test 1, 0 runs, 0 evaluations, 0 s, trials %d+%d: "x"`, n, n))
+		if c := j.total(); c.Runs != 3 || c.Evaluations != 400 || c.CPU < 1 || c.CPU > 60 {
+			t.Errorf("the cost is %+v", c)
+		}
+		// What is recorded is not done again.
+		text = ""
+		if err := j.do(step{2, "test", 0}, &text, nil); err != nil || text != "x" {
+			t.Errorf("%q, %v", text, err)
+		}
+		kill(t, j)
+		// A file of trials that is too long is cut, one that is too short stays, and what
+		// follows goes behind both.
+		at := filepath.Join(dir, trialsName)
+		for _, size := range []int64{int64(2*n + 5), int64(2 * n), int64(n)} {
+			if err := os.Truncate(at, size); err != nil {
+				t.Fatal(err)
+			}
+			j = open(t, dir)
+			check(j, 5.5)
+			if info, err := os.Stat(at); err != nil || info.Size() != min(size, int64(2*n)) || j.trialsEnd != int64(2*n) {
+				t.Errorf("of %d bytes %d are left, and trials go on at %d; %v", size, info.Size(), j.trialsEnd, err)
+			}
+			kill(t, j)
+		}
+		// The session has an entry where the construction goes on.
+		j = open(t, dir)
+		time.Sleep(time.Second)
+		if err := j.put(step{1, "test", 5}, nil, work{trials: sevens}); err != nil {
+			t.Fatal(err)
+		}
+		packed, err := packTrials(sevens, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(j, 6.5, "session 5, 0 runs, 0 evaluations, 0 s: at 7s", fmt.Sprintf("round 1: test 5, 0 runs, 0 evaluations, 1 s, trials %d+%d: null", 2*n, len(packed)))
+		kill(t, j)
+	})
+}
+
+// A session ends with an entry that says how, unless it has done nothing for a second.
+func TestJournalEnds(t *testing.T) {
+	session := "session 1, 0 runs, 0 evaluations, 0 s: at "
+	for name, c := range map[string]struct {
+		begins  bool
+		waits   time.Duration
+		status  run.Status
+		before  bool // whether it has ended before
+		entries []string
+	}{
+		"at once":           {false, time.Second, run.Cancelled, false, nil},
+		"after a while":     {false, time.Second + 1, run.Cancelled, false, []string{session + "1s", `interrupted 2, 0 runs, 0 evaluations, 1.000000001 s: "cancelled"`}},
+		"after a step":      {true, 0, run.Cancelled, false, []string{session + "0s", "test 1, 0 runs, 0 evaluations, 0 s: 1", `interrupted 4, 0 runs, 0 evaluations, 0 s: "cancelled"`}},
+		"finished":          {true, time.Second, run.BudgetSpent, false, []string{session + "0s", "test 1, 0 runs, 0 evaluations, 0 s: 1", `end 0, 0 runs, 0 evaluations, 1 s: "budget spent"`}},
+		"finished at once":  {false, 0, run.BudgetSpent, false, []string{session + "0s", `end 0, 0 runs, 0 evaluations, 0 s: "budget spent"`}},
+		"finished before":   {false, time.Minute, run.BudgetSpent, true, []string{session + "0s", `end 0, 0 runs, 0 evaluations, 0 s: "budget spent"`}},
+		"looked at, before": {false, time.Minute, run.Cancelled, true, []string{session + "0s", `end 0, 0 runs, 0 evaluations, 0 s: "budget spent"`}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			j := open(t, dir)
+			if c.before {
+				if err := j.close(run.BudgetSpent); err != nil {
+					t.Fatal(err)
+				}
+				j = open(t, dir)
+			}
+			if c.begins {
+				put(t, j, 1)
+			}
+			time.Sleep(c.waits)
+			if err := os.WriteFile(filepath.Join(dir, clockName), []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.close(c.status); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, clockName)); !os.IsNotExist(err) {
+				t.Errorf("%s: the clock's file stays: %v", name, err)
+			}
+			if got := steps(t, dir); !slices.Equal(got[1:], c.entries) {
+				t.Errorf("%s: %q, want %q", name, got[1:], c.entries)
+			}
+			if err := open(t, dir).close(run.Cancelled); err != nil {
+				t.Errorf("%s: the folder is not free: %v", name, err)
+			}
+			if _, err := j.trials.Stat(); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("%s: the trials' file is open: %v", name, err)
+			}
+		})
+	}
+}
+
+// Without a folder steps are known, nothing is a file, and nothing is due.
+func TestJournalMemory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	j := open(t, "")
+	if err := j.do(step{Stage: "test"}, new(int), func(w *work) error { w.trials = []smac.Trial{{Config: []float64{1}}}; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := j.get(step{Stage: "test"}, new(int)); !found || err != nil {
+		t.Errorf("found %v, %v", found, err)
+	}
+	c := j.checkpoint(step{Stage: "test"})
+	c.last = time.Time{}
+	if err := c.save(1); err != nil || c.due() || c.load(new(int)) || !c.last.IsZero() {
+		t.Errorf("%v, due %v", err, c.due())
+	}
+	c.remove()
+	if err := j.close(run.Cancelled); err != nil {
+		t.Error(err)
+	}
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("files %v, %v", files, err)
+	}
+}
+
+// An unfinished step is due after checkpointEvery, and no earlier; one that cannot be read
+// begins again.
+func TestJournalCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := open(t, t.TempDir())
+		defer kill(t, j)
+		c := j.checkpoint(step{2, "test", 1})
+		if filepath.Base(c.path) != "unfinished-round-2--test-1.json" {
+			t.Errorf("it is kept in %s", c.path)
+		}
+		for range 2 {
+			time.Sleep(checkpointEvery - 1)
+			before := c.due()
+			time.Sleep(time.Nanosecond)
+			if before || !c.due() {
+				t.Errorf("due before %v, not after", checkpointEvery)
+			}
+			if err := c.save([]int{1, 2}); err != nil || c.due() {
+				t.Errorf("%v, due %v", err, c.due())
+			}
+		}
+		if b, err := os.ReadFile(c.path); err != nil || string(b) != "[1,2]" {
+			t.Errorf("%s, %v", b, err)
+		}
+		if err := os.WriteFile(c.path, []byte("[1,"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.load(new([]int)) {
+			t.Error("half a state is read")
+		}
+		if c.remove(); c.load(new([]int)) {
+			t.Error("it stays")
+		}
+	})
+}
+
+// The clock of a process that was killed counts under the step that it was in, if nothing
+// was recorded since; another is removed.
+func TestClockTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		j := open(t, dir)
+		put(t, j, 1)
+		kill(t, j)
+		before := steps(t, dir)
+		killed := fmt.Sprintf(`round 4: interrupted %d, 0 runs, 0 evaluations, 9 s: "killed"`, len(before))
+		for _, c := range []struct {
+			clock string
+			more  []string
+		}{
+			{`{"entries":2,"step":{"round":4},"cost":{"seconds":9}}`, nil}, {`{"entries":4,"step":{"round":4},"cost":{"seconds":9}}`, nil}, {`{"entries":3`, nil},
+			{`{"entries":3,"step":{"round":4,"stage":"test","index":8},"cost":{"seconds":9}}`, []string{killed}},
+		} {
+			if err := os.WriteFile(filepath.Join(dir, clockName), []byte(c.clock), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j := open(t, dir)
+			if got := steps(t, dir); !slices.Equal(got, append(before[:len(before):len(before)], c.more...)) {
+				t.Errorf("with the clock %s: %q", c.clock, got)
+			}
+			if _, err := os.Stat(filepath.Join(dir, clockName)); (err == nil) != (c.more != nil) {
+				t.Errorf("with the clock %s its file: %v", c.clock, err)
+			}
+			kill(t, j)
+		}
+	})
+}
+
+// Trials up to 16 MB are kept, and no byte more.
+func TestJournalTrialsBound(t *testing.T) {
+	j := open(t, t.TempDir())
+	defer kill(t, j)
+	b, err := packTrials([]smac.Trial{{Config: []float64{1}}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for over := range int64(2) {
+		j.trialsEnd = maxTrialBytes - int64(len(b)) + over
+		s := step{Stage: "test", Index: int(over)}
+		if err := j.put(s, 1, work{trials: []smac.Trial{{Config: []float64{1}}}}); err != nil || (j.seen[s].Trials == nil) != (over == 1) {
+			t.Errorf("%d bytes over: %v, %v", over, j.seen[s].Trials, err)
+		}
 	}
 }
