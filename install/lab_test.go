@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,6 +95,9 @@ func TestJupyterLab(t *testing.T) {
 	prefix := t.TempDir()
 	t.Setenv("PYTHONUSERBASE", prefix) // where the exporter is written
 	at := inPrefix(t, prefix)
+	if taken, err := net.Listen("tcp", "127.0.0.1:8899"); err == nil { // else by somebody's JupyterLab
+		defer taken.Close()
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 18*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, frontEnd(root), "smoke", "dace",
