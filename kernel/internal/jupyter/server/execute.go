@@ -38,10 +38,8 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 	} else {
 		cell.Number = int(count) + 1
 	}
-	if counted {
-		if strings.TrimSpace(cell.Code) != "" {
-			s.history.add(cell.Number, cell.Code)
-		}
+	if counted && strings.TrimSpace(cell.Code) != "" {
+		s.history.add(cell.Number, cell.Code)
 	}
 	if !q.Silent {
 		s.iopub.post("execute_input", r.Header, executeInput{q.Code, cell.Number})
@@ -96,7 +94,7 @@ func (s *server) execute(ctx context.Context, r *request) (any, error) {
 			s.iopub.post("execute_result", r.Header, resultContent{cell.Number, data, metadata})
 		}
 		if text, ok := data["text/plain"].(string); ok && counted {
-			s.history.setOutput(text)
+			s.history.setOutput(cell.Number, text)
 		}
 	}
 	for _, b := range result.Pages {

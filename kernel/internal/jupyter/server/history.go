@@ -56,11 +56,14 @@ func (h *history) add(line int, input string) {
 	}
 }
 
-// setOutput records the value of the last cell.
-func (h *history) setOutput(text string) {
+// setOutput records the value of a cell, which may not be the last: cells of subshells run
+// beside it.
+func (h *history) setOutput(line int, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.entries[len(h.entries)-1].output = &text
+	if i := slices.IndexFunc(h.entries, func(e historyEntry) bool { return e.line == line }); i >= 0 {
+		h.entries[i].output = &text
+	}
 }
 
 // searchHistory answers history_request.

@@ -37,8 +37,9 @@ func TestHistorySessions(t *testing.T) {
 	h := quietHistory(file)
 	h.add(1, "a")
 	value := "1"
-	h.setOutput(value)
 	h.add(2, "z")
+	h.setOutput(1, value)
+	h.setOutput(3, "of a cell without code, which is not kept")
 	for _, c := range []struct {
 		q    historyRequest
 		want []string
