@@ -737,7 +737,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("a call of a kernel that has gone: %v", err)
 		}
 	}
-	for _, want := range []string{"header without msg_id", "connection closed", "too large"} {
+	for _, want := range []string{"header without msg_id", "connection closed", "too large", "client=127.0.0.1:"} {
 		if text := log.String(); !strings.Contains(text, want) {
 			t.Errorf("the log does not say %q: %s", want, text)
 		}
