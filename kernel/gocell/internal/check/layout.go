@@ -635,7 +635,9 @@ func rangeTo(info *types.Info, x *ast.RangeStmt, to func(from, target types.Type
 			key, value = at(yield.Params(), 0), at(yield.Params(), 1)
 		}
 	case *types.Basic:
-		key, value = info.TypeOf(x.X), types.Typ[types.Rune]
+		if key = info.TypeOf(x.X); t.Info()&types.IsString != 0 {
+			key, value = types.Typ[types.Int], types.Typ[types.Rune]
+		}
 	case interface{ Elem() types.Type }:
 		key, value = types.Typ[types.Int], t.Elem()
 		if _, ok := t.(*types.Chan); ok {
