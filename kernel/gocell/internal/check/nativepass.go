@@ -198,6 +198,8 @@ func (k *nativeCheck) declare(name string) {
 		} else if !k.copied[w.unit] {
 			k.copy(w.unit)
 		}
+	case k.p.cannotLift[name] != "": // a type that was compiled before this cell
+		insert(types.NewTypeName(token.NoPos, k.p.Package, name, types.Typ[types.Invalid]))
 	case k.p.Names[name] != nil:
 		insert(k.p.Names[name].Object)
 	}

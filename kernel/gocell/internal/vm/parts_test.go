@@ -645,7 +645,7 @@ func TestSampler(t *testing.T) {
 // would take long.
 func TestMapWalk(t *testing.T) {
 	type pair struct {
-		n int
+		N int
 		m map[int]string
 	}
 	type node struct {
@@ -720,12 +720,12 @@ func TestMapWalk(t *testing.T) {
 		t.Error("a number has a lock")
 	}
 	type tree struct {
-		left, right *tree
-		n           []int
+		Left, Right *tree
+		N           []int
 	}
 	type holder struct {
-		t *tree
-		m [1][]map[int]int
+		T *tree
+		M [1][]map[int]int
 	}
 	for _, c := range []struct {
 		t    reflect.Type
