@@ -156,20 +156,26 @@ func UnitsOf(pc Piece, d ast.Decl) *Unit {
 			u.Names = []string{d.Name.Name}
 		}
 	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				u.Names = append(u.Names, s.Name.Name)
-			case *ast.ValueSpec:
-				for _, n := range s.Names {
-					if n.Name != "_" {
-						u.Names = append(u.Names, n.Name)
-					}
+		u.Names = namesOf(d)
+	}
+	return u
+}
+
+// namesOf returns the names that a declaration of constants, types or variables declares.
+func namesOf(d *ast.GenDecl) (names []string) {
+	for _, s := range d.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			names = append(names, s.Name.Name)
+		case *ast.ValueSpec:
+			for _, n := range s.Names {
+				if n.Name != "_" {
+					names = append(names, n.Name)
 				}
 			}
 		}
 	}
-	return u
+	return names
 }
 
 // rest returns the unit of those constants or types of an interpreted declaration that
@@ -575,7 +581,7 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 			u.deps = n.Unit.deps
 			for _, d := range n.Decls {
 				if d.Piece == u.Piece {
-					u.imported = importedBy(n.Info, d.Decl)
+					_, u.imported = usesOf(n.Info, d.Decl)
 				}
 			}
 			p.Units = append(p.Units, u)
@@ -594,7 +600,7 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 		if f, ok := d.Decl.(*ast.FuncDecl); ok && isInit(f) {
 			continue // it runs with its cell only, and is no part of the session
 		}
-		d.Unit.deps = p.dependencies(c.Info, d.Decl)
+		d.Unit.deps, d.Unit.imported = usesOf(c.Info, d.Decl)
 		p.Units = append(p.Units, d.Unit)
 		if d.Unit.Method == "" {
 			for _, n := range d.Unit.Names {
@@ -634,27 +640,6 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 	}
 	c.last()
 	c.Source.Results = c.Results
-}
-
-// dependencies returns the session's names that a declaration uses.
-func (p *Program) dependencies(info *types.Info, d ast.Decl) map[string]bool {
-	deps := map[string]bool{}
-	ast.Inspect(d, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			o := info.Uses[id]
-			if o != nil && FetchedOf(o.Pkg()) != nil {
-				deps[PackageKey(o.Pkg().Path())] = true
-			}
-			if _, isPkg := o.(*types.PkgName); !isPkg && o != nil && (o.Pkg() == p.Package && PackageLevel(o) || OfNative(o)) {
-				deps[id.Name] = true
-			}
-			if _, ok := MustResults(o); ok {
-				deps["must"] = true // which a cell may declare
-			}
-		}
-		return true
-	})
-	return deps
 }
 
 // hideForeign puts T of type U T into parentheses if another cell declares T.

@@ -20,33 +20,57 @@ import (
 // names, and those of the names that it has from imports with a dot.
 type imported struct{ named, dotted map[string]string }
 
-// importedBy returns what a checked node has of imports, nil for nothing.
-func importedBy(info *types.Info, n ast.Node) *imported {
-	im := &imported{map[string]string{}, map[string]string{}}
+// usesOf returns the names of the session that a checked node uses, and what it has of
+// imports, nil for nothing.
+func usesOf(info *types.Info, n ast.Node) (deps map[string]bool, im *imported) {
+	deps, im = map[string]bool{}, &imported{}
+	note := func(id *ast.Ident, selected bool) {
+		o := info.Uses[id]
+		if o == nil {
+			return
+		}
+		if FetchedOf(o.Pkg()) != nil {
+			deps[PackageKey(o.Pkg().Path())] = true
+		}
+		if _, ok := MustResults(o); ok {
+			deps["must"] = true // which a cell may declare
+		}
+		switch pn, isPkg := o.(*types.PkgName); {
+		case isPkg:
+			im.named = with(im.named, id.Name, pn.Imported())
+		case o.Pkg() == nil || !PackageLevel(o):
+		case o.Pkg().Path() == "main": // of a cell, perhaps a compiled one
+			deps[id.Name] = true
+		case !selected:
+			im.dotted = with(im.dotted, id.Name, o.Pkg())
+		}
+	}
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			ast.Inspect(n.X, visit)
+			note(n.Sel, true)
 			return false
 		case *ast.Ident:
-			switch o := info.Uses[n].(type) {
-			case nil:
-			case *types.PkgName:
-				im.named[n.Name] = PathOf(o.Imported())
-			default:
-				if o.Pkg() != nil && o.Pkg().Path() != "main" && PackageLevel(o) { // of no cell
-					im.dotted[n.Name] = PathOf(o.Pkg())
-				}
-			}
+			note(n, false)
 		}
 		return true
 	}
 	ast.Inspect(n, visit)
-	if len(im.named)+len(im.dotted) == 0 {
-		return nil
+	if im.named == nil && im.dotted == nil {
+		return deps, nil
 	}
-	return im
+	return deps, im
+}
+
+// with returns paths with that of a package, by a name.
+func with(paths map[string]string, name string, of *types.Package) map[string]string {
+	if paths == nil {
+		paths = map[string]string{}
+	}
+	paths[name] = PathOf(of)
+	return paths
 }
 
 // imports returns the declaration of what is imported.
@@ -97,26 +121,26 @@ func (m *Importer) importOnly(path, names string) (*types.Package, error) {
 //
 // A variable alone hides a package of its name: var list point is no container/list.
 func (p *Program) files(imports *ast.GenDecl, decls []ast.Decl, in func(d ast.Decl) *imported) []*ast.File {
-	main := &ast.File{Name: ast.NewIdent(p.Package.Name())}
-	declared := map[string]token.Token{}
+	main := &ast.File{Name: ast.NewIdent(p.Package.Name()), Decls: make([]ast.Decl, 0, len(decls)+1)}
+	declared := make(map[string]token.Token, len(decls))
 	for _, d := range decls {
-		tok := token.FUNC
-		if g, ok := d.(*ast.GenDecl); ok {
-			tok = g.Tok
-		}
-		if u := UnitsOf(Piece{}, d); u.Method == "" {
-			for _, n := range u.Names {
-				declared[n] = tok
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				declared[d.Name.Name] = token.FUNC
+			}
+		case *ast.GenDecl:
+			for _, n := range namesOf(d) {
+				declared[n] = d.Tok
 			}
 		}
 	}
 	hidden := func(name string) bool {
 		return (declared[name] != 0 || p.Names[name] != nil) && !p.conflicts[name] || p.Package.Scope().Lookup(name) != nil
 	}
-	paths := map[string]string{} // by the name of the import
+	kept := &ast.GenDecl{Tok: token.IMPORT}
 	if imports != nil {
-		g := *imports
-		g.Specs = nil
+		kept.Specs = make([]ast.Spec, 0, len(imports.Specs))
 		for _, s := range imports.Specs {
 			s := s.(*ast.ImportSpec)
 			switch {
@@ -125,12 +149,10 @@ func (p *Program) files(imports *ast.GenDecl, decls []ast.Decl, in func(d ast.De
 				s = p.withoutHidden(s, hidden)
 			case declared[s.Name.Name] == token.VAR || p.Package.Scope().Lookup(s.Name.Name) != nil:
 				continue
-			default:
-				paths[s.Name.Name] = ImportPath(s)
 			}
-			g.Specs = append(g.Specs, s)
+			kept.Specs = append(kept.Specs, s)
 		}
-		main.Decls = append(main.Decls, &g)
+		main.Decls = append(main.Decls, kept)
 	}
 	files := []*ast.File{main}
 	for _, d := range decls {
@@ -139,7 +161,10 @@ func (p *Program) files(imports *ast.GenDecl, decls []ast.Decl, in func(d ast.De
 		if others {
 			others = false
 			for name, path := range im.named {
-				others = others || paths[name] != path
+				others = others || !slices.ContainsFunc(kept.Specs, func(s ast.Spec) bool {
+					i := s.(*ast.ImportSpec)
+					return i.Name != nil && i.Name.Name == name && ImportPath(i) == path
+				})
 			}
 			for name := range im.dotted {
 				others = others || hidden(name)
@@ -175,10 +200,11 @@ func (p *Program) withoutHidden(s *ast.ImportSpec, hidden func(name string) bool
 	if err != nil {
 		return s // the checker reports it
 	}
-	names := slices.DeleteFunc(of.Scope().Names(), func(n string) bool { return !token.IsExported(n) || hidden(n) })
-	if !slices.ContainsFunc(of.Scope().Names(), hidden) {
+	names := of.Scope().Names()
+	if !slices.ContainsFunc(names, hidden) {
 		return s
 	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !token.IsExported(n) || hidden(n) })
 	return importSpec(".", onlyOf(ImportPath(s), names))
 }
 

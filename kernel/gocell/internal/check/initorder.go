@@ -79,6 +79,18 @@ func inInitOrder(body *ast.BlockStmt, vars []declaredVar, n int, initializers []
 // is an error, as in Go, unless each variable that is needed before it is initialized has a
 // value of an earlier cell, as x in var x = x + 1: then they stay as they stand.
 func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
+	if asWritten(vars, k.all) {
+		var zero, valued []ast.Stmt
+		for _, v := range vars {
+			if s := v.statement(v.spec.Names, v.spec.Values); len(v.spec.Values) == 0 {
+				zero = append(zero, s)
+			} else {
+				valued = append(valued, s)
+			}
+		}
+		u.src.Body.List = slices.Concat(zero, valued, u.src.Body.List[n:])
+		return
+	}
 	leading := &ast.BlockStmt{List: u.src.Body.List[:n]}
 	defined := DefinedBy(leading)
 	setScope(u.p.Package)
@@ -102,6 +114,56 @@ func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
 	if len(cycles) == 0 {
 		inInitOrder(u.src.Body, vars, n, order)
 	}
+}
+
+// asWritten reports whether variables are surely initialized in the order of the source: no
+// name that a value mentions, or a declaration of such a name, is that of a variable which
+// is not declared before. It saves most cells a check.
+func asWritten(vars []declaredVar, all []Declared) bool {
+	decls := map[string][]ast.Decl{}
+	for _, d := range all {
+		switch f := d.Decl.(type) {
+		case *ast.FuncDecl:
+			decls[f.Name.Name] = append(decls[f.Name.Name], f) // also of a method
+		case *ast.GenDecl:
+			for _, n := range d.Unit.Names {
+				decls[n] = append(decls[n], f)
+			}
+		}
+	}
+	later := map[string]bool{}
+	for _, v := range vars {
+		for _, id := range v.spec.Names {
+			later[id.Name] = true
+		}
+	}
+	seen := map[string]bool{} // what is seen needs variables before only
+	ok := true
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
+		if id, isName := n.(*ast.Ident); isName && !seen[id.Name] {
+			seen[id.Name] = true
+			ok = ok && !later[id.Name]
+			for _, d := range decls[id.Name] {
+				if ok {
+					ast.Inspect(d, visit)
+				}
+			}
+		}
+		return ok
+	}
+	for _, v := range vars {
+		if v.spec.Type != nil {
+			ast.Inspect(v.spec.Type, visit)
+		}
+		for _, x := range v.spec.Values {
+			ast.Inspect(x, visit)
+		}
+		for _, id := range v.spec.Names {
+			delete(later, id.Name)
+		}
+	}
+	return ok
 }
 
 // An initCycle is a cycle among initial values; path holds where the variables and

@@ -89,8 +89,8 @@ func (c *Checked) LiteralPiece(fset *token.FileSet, name string, lit *ast.FuncLi
 	at := fset.Position(lit.Pos())
 	offset := func(p token.Pos) int { return fset.PositionFor(p, false).Offset - len(bodyPrefix) }
 	text := strings.TrimPrefix(src.text[offset(lit.Pos()):min(offset(lit.End()), len(src.text))], "func")
-	return Piece{Cell: src.Number, Line: at.Line, Column: at.Column, Text: "func " + name + text,
-		imported: importedBy(c.Info, lit)}
+	_, im := usesOf(c.Info, lit)
+	return Piece{Cell: src.Number, Line: at.Line, Column: at.Column, Text: "func " + name + text, imported: im}
 }
 
 // LayoutLoop is Layout for what LoopPiece has returned. In place of variables that hold

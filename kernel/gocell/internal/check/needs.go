@@ -124,26 +124,12 @@ func (n *Needs) add(name string) error {
 		if !slices.Contains(UnitsOf(d.Piece, d.Decl).Names, name) {
 			continue
 		}
-		if err := n.declare(d.Text, d.Decl, compiledDeps(c, d.Decl), importedBy(c.Info, d.Decl)); err != nil {
+		deps, im := usesOf(c.Info, d.Decl)
+		if err := n.declare(d.Text, d.Decl, deps, im); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// compiledDeps returns the session's names that a declaration of a compiled cell
-// uses.
-func compiledDeps(c *Native, d ast.Decl) map[string]bool {
-	deps := map[string]bool{}
-	ast.Inspect(d, func(x ast.Node) bool {
-		if id, ok := x.(*ast.Ident); ok {
-			if o := c.Info.Uses[id]; o != nil && (PackageLevel(o) && PathOf(o.Pkg()) == "main" || OfNative(o)) {
-				deps[o.Name()] = true
-			}
-		}
-		return true
-	})
-	return deps
 }
 
 // declare adds a declaration with what it uses.

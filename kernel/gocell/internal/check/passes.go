@@ -68,6 +68,16 @@ func mention(names map[string]bool, n ast.Node) {
 	})
 }
 
+// mentionsName reports whether n is an identifier of a name, or has one below it.
+func mentionsName(n ast.Node, name string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
+}
+
 // scope starts a new package scope with what the session knows of the names that
 // the cell mentions, but for some.
 func (k *checking) scope(but ...string) {

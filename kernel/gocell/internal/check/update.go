@@ -84,9 +84,6 @@ func (u *update) attempt() (*Checked, error) {
 	if len(k.errs) > 0 {
 		return nil, u.failed(k)
 	}
-	for _, d := range u.own {
-		d.Unit.imported = importedBy(k.info, d.Decl)
-	}
 	p.commit(c, k.objects, live, u.dropped)
 	u.settle(c, back)
 	return c, nil
@@ -301,9 +298,8 @@ func (u *update) heads(c *Checked, k *checking, likeFile bool) {
 	var more []ast.Decl
 	var anew []string
 	for _, v := range writtenVars(u.src.Body) {
-		inType := map[string]bool{}
-		mention(inType, v.typ) // time in var time time.Time is the package
-		if likeFile && !inType[v.name.Name] || mentioned[v.name.Name] {
+		// time in var time time.Time is the package.
+		if likeFile && !mentionsName(v.typ, v.name.Name) || mentioned[v.name.Name] {
 			anew = append(anew, v.name.Name)
 			more = append(more, &ast.GenDecl{TokPos: v.name.Pos(), Tok: token.VAR, Specs: []ast.Spec{
 				&ast.ValueSpec{Names: []*ast.Ident{v.name}, Type: v.typ}}})
