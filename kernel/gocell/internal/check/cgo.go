@@ -91,7 +91,7 @@ func (k *nativeCheck) cTypes() {
 			continue
 		}
 		if text := types.TypeString(o.Type(), ShortName) + types.TypeString(o.Type().Underlying(), ShortName); strings.Contains(text, "invalid type") {
-			k.ce.List.Add(k.fset.Position(o.Pos()), name+" is of a type of C, which other cells cannot know: convert it to one of Go, as int(x) or C.GoString(x)")
+			k.refuse(o, "%s is of a type of C, which other cells cannot know: convert it to one of Go, as int(x) or C.GoString(x)", name)
 		}
 	}
 }

@@ -102,6 +102,13 @@ type Error struct{ List scanner.ErrorList }
 
 func (e *Error) Error() string { return e.List.Error() }
 
+// errorAt returns an error of one message.
+func errorAt(at token.Position, format string, args ...any) *Error {
+	e := &Error{}
+	e.List.Add(at, fmt.Sprintf(format, args...))
+	return e
+}
+
 // Lookup returns what a name of the session denotes, or nil.
 func (p *Program) Lookup(name string) types.Object {
 	if e := p.Names[name]; e != nil {
@@ -300,9 +307,7 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 			continue
 		}
 		if e := p.Names[d.Unit.Names[0]]; e != nil && OfNative(e.Object) && !t.names[e.name] && !p.lifted[e.name] {
-			ce := &Error{}
-			ce.List.Add(fset.Position(d.Decl.Pos()), fmt.Sprintf("%s is declared in a compiled cell (cell %d): declare its methods there", e.name, e.Cell))
-			return nil, ce
+			return nil, errorAt(fset.Position(d.Decl.Pos()), "%s is declared in a compiled cell (cell %d): declare its methods there", e.name, e.Cell)
 		}
 	}
 	u := &update{p: next, fset: fset, src: src, own: own, ownNative: ownNative, kept: kept, gone: gone, changed: changed, dropped: map[*Unit]string{}, defs: map[string]types.Object{}, instead: map[string]types.Object{}}
@@ -784,11 +789,7 @@ func (p *Program) addImports(fset *token.FileSet, g *ast.GenDecl, imp types.Impo
 	for _, s := range g.Specs {
 		is := s.(*ast.ImportSpec)
 		ipath := strings.Trim(is.Path.Value, "\"`")
-		fail := func(msg string) error {
-			e := &Error{}
-			e.List.Add(fset.Position(is.Pos()), msg)
-			return e
-		}
+		fail := func(msg string) error { return errorAt(fset.Position(is.Pos()), "%s", msg) }
 		if ipath == "C" {
 			if _, compiled := imp.(compiledImporter); compiled {
 				p.Imports["C"] = "C"

@@ -183,20 +183,16 @@ func (u *update) needsValue(c initCycle, names map[token.Pos]*ast.Ident, k *chec
 			vars = append(vars, id)
 		}
 	}
+	// A function of the cell means the cell's new variable, unless an earlier cell has one.
+	byFunction := len(vars) < len(c.path)
 	for i, v := range vars {
 		needed := vars[(i+1)%len(vars)]
 		if needed.Pos() < v.Pos() {
 			continue
 		}
-		byFunction := len(vars) < len(c.path) // which means the new one, but of a variable
-		e := u.p.Names[needed.Name]
-		if e == nil && (byFunction || !u.p.outside(needed.Name, k.imports)) {
+		before := u.p.Lookup(needed.Name)
+		if _, isVar := before.(*types.Var); !isVar && (byFunction || before == nil && !u.p.outside(needed.Name, k.imports)) {
 			return true
-		}
-		if e != nil && byFunction {
-			if _, isVar := e.Object.(*types.Var); !isVar {
-				return true
-			}
 		}
 	}
 	return false

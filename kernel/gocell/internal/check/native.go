@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -247,13 +246,12 @@ func (p *Program) checkNatives(fset *token.FileSet, units []*Unit, own *Unit, in
 				return nil, nil
 			}
 			if state[missing] == 1 {
-				bad, e := u, &Error{}
+				bad := u
 				if own != nil && state[own] == 1 {
 					bad = own
 				}
-				e.List.Add(token.Position{Filename: cell.FileName(bad.Cell), Line: bad.Line, Column: bad.Column},
-					fmt.Sprintf("%s and %s use each other: declare them in one compiled cell", u, missing))
-				return bad, e
+				return bad, errorAt(token.Position{Filename: cell.FileName(bad.Cell), Line: bad.Line, Column: bad.Column},
+					"%s and %s use each other: declare them in one compiled cell", u, missing)
 			}
 			if bad, err := visit(missing); err != nil {
 				return bad, err

@@ -133,8 +133,9 @@ func (k *nativeCheck) failed() error {
 	return k.ce
 }
 
-func (k *nativeCheck) refuse(id *ast.Ident, format string, args ...any) {
-	k.ce.List.Add(k.fset.Position(id.Pos()), fmt.Sprintf(format, args...))
+// refuse adds an error at an identifier or object.
+func (k *nativeCheck) refuse(at interface{ Pos() token.Pos }, format string, args ...any) {
+	k.ce.List.Add(k.fset.Position(at.Pos()), fmt.Sprintf(format, args...))
 }
 
 // parse parses the pieces, each once.
@@ -346,7 +347,7 @@ func (k *nativeCheck) fetchedTypes() {
 	for _, name := range k.u.Names {
 		if o := k.n.Package.Scope().Lookup(name); o != nil {
 			if t := fetchedIn(o.Type(), k.n.Package, map[types.Type]bool{}); t != nil {
-				k.ce.List.Add(k.fset.Position(o.Pos()), fmt.Sprintf("%s is of type %s, but a type of a fetched package is a different type in other cells: use it inside the functions of this cell only", name, types.TypeString(t, ShortName)))
+				k.refuse(o, "%s is of type %s, but a type of a fetched package is a different type in other cells: use it inside the functions of this cell only", name, types.TypeString(t, ShortName))
 			}
 		}
 	}

@@ -376,7 +376,7 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 		if old := u.defs[n]; len(c.Natives) > 0 && (old == nil || !types.Identical(old.Type(), v.Type())) &&
 			slices.ContainsFunc(c.Natives, func(m *Native) bool { return m.Unit.deps[n] }) {
 			if old != nil && types.TypeString(old.Type(), nil) == types.TypeString(v.Type(), nil) {
-				return u.refuse(v, "%s has a type of the compiled cell that uses it: declare it there, or take another name", n)
+				return errorAt(u.fset.Position(v.Pos()), "%s has a type of the compiled cell that uses it: declare it there, or take another name", n)
 			}
 			u.defs[n] = v
 			again = true
@@ -386,13 +386,6 @@ func (u *update) define(c *Checked, k *checking, live []*Unit) error {
 		return errAgain
 	}
 	return nil
-}
-
-// refuse returns an error of the cell at an object.
-func (u *update) refuse(o types.Object, format string, args ...any) error {
-	e := &Error{}
-	e.List.Add(u.fset.Position(o.Pos()), fmt.Sprintf(format, args...))
-	return e
 }
 
 // drop drops a unit that no longer compiles; those that use it are checked again.

@@ -28,13 +28,7 @@ func NoteStops(fset *token.FileSet, info *types.Info, n ast.Node, onDisk bool, s
 	k := &stopper{info: info, stop: func(s ast.Stmt, vars []*types.Var) {
 		stop(s, Stop{Pos: s.Pos(), End: s.End(), At: fset.Position(s.Pos()), Vars: vars})
 	}}
-	switch n := n.(type) {
-	case *ast.FuncDecl:
-		k.fields(n.Recv)
-		k.function(n.Type, n.Body)
-	case *ast.BlockStmt:
-		k.list(n.List)
-	}
+	k.node(n)
 }
 
 // stopsIn reports whether a declaration, or the statements of a cell, stand in a
@@ -58,14 +52,7 @@ func StopPlaces(fset *token.FileSet, nodes ...ast.Node) []token.Position {
 		places = append(places, fset.Position(s.Pos()))
 	}}
 	for _, n := range nodes {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			k.function(n.Type, n.Body)
-		case *ast.BlockStmt:
-			k.list(n.List)
-		default:
-			k.literals(n)
-		}
+		k.node(n)
 	}
 	slices.SortFunc(places, func(a, b token.Position) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	return slices.CompactFunc(places, func(a, b token.Position) bool { return a.Line == b.Line })
@@ -76,6 +63,19 @@ type stopper struct {
 	info *types.Info
 	stop func(s ast.Stmt, vars []*types.Var)
 	vars []*types.Var // in scope
+}
+
+// node walks over a function, the statements of a cell, or what has function literals below.
+func (k *stopper) node(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		k.fields(n.Recv)
+		k.function(n.Type, n.Body)
+	case *ast.BlockStmt:
+		k.list(n.List)
+	default:
+		k.literals(n)
+	}
 }
 
 // define adds the variables that identifiers declare to the scope.
