@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -154,20 +153,17 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
+	if s.Evaluations < 0 || s.Repeats < 0 {
+		return s, fmt.Errorf("portfolio: Settings.Evaluations is %d and Repeats %d; they must not be negative", s.Evaluations, s.Repeats)
+	}
 	if s.Evaluations == 0 {
 		s.Evaluations = 800
 	}
 	if s.Repeats == 0 {
 		s.Repeats = 20
 	}
-	if s.Workers <= 0 {
-		s.Workers = runtime.GOMAXPROCS(0)
-	}
 	if s.Seeds < SeedsByReading || s.Seeds > SharedSeed {
 		return s, fmt.Errorf("portfolio: Settings.Seeds is %d; use SeedsByReading, OwnSeeds or SharedSeed", int(s.Seeds))
-	}
-	if s.Evaluations < 0 || s.Repeats < 0 {
-		return s, fmt.Errorf("portfolio: Settings.Evaluations is %d and Repeats %d; they must not be negative", s.Evaluations, s.Repeats)
 	}
 	return s, defaults.AtMost("portfolio", defaults.Bound{Field: "Settings.Repeats", Value: s.Repeats, Most: 1 << 20})
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,6 +225,197 @@ func TestMemberSeedsString(t *testing.T) {
 	for m, want := range map[portfolio.MemberSeeds]string{-1: "MemberSeeds(-1)", portfolio.SeedsByReading: "by reading", portfolio.OwnSeeds: "own", portfolio.SharedSeed: "shared", 3: "MemberSeeds(3)"} {
 		if m.String() != want {
 			t.Errorf("%d: %s", int(m), m)
+		}
+	}
+}
+
+// A recorder is a pool that keeps the units it is given.
+type recorder struct {
+	farm.Pool
+	units []farm.Unit
+	fails error // of Put
+}
+
+func (r *recorder) Do(ctx context.Context, units []farm.Unit, done func(i int, result []byte) error) error {
+	r.units = append(r.units, units...)
+	return r.Pool.Do(ctx, units, done)
+}
+
+func (r *recorder) Put(ctx context.Context, blob []byte) (string, error) {
+	if r.fails != nil {
+		return "", r.fails
+	}
+	return r.Pool.Put(ctx, blob)
+}
+
+// The units of a run, of a sample and of searches have the instances' names, and as many
+// items as they have runs, chunks or searches.
+func TestUnits(t *testing.T) {
+	pool := &recorder{Pool: farm.Local(1)}
+	units := func() (out []string) {
+		for _, u := range pool.units {
+			var d struct{ Index, Sample, From, To, Evaluations, Repeats int }
+			if err := json.Unmarshal(u.Data, &d); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, fmt.Sprintf("%s %d %s %v", u.Kind, u.Items, u.Name, d))
+		}
+		pool.units = nil
+		return out
+	}
+	ps := instances()
+	s := small
+	s.Farm = pool
+	if _, err := portfolio.BRKGAPAP().Run(t.Context(), ps, s); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := units(), []string{"test 12 onemax-30/1 {0 0 0 0 120 3}", "test 12 onemax-40/2 {1 0 0 0 120 3}"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for sample, want := range map[int][]string{
+		2:      {"extremes 1 onemax-30/1 {0 2 0 1 0 0}", "extremes 1 onemax-40/2 {1 2 0 1 0 0}"},
+		10_000: {"extremes 1 onemax-30/1 {0 10000 0 1 0 0}", "extremes 1 onemax-40/2 {1 10000 0 1 0 0}"},
+		// Three chunks each, of six in all: two in a unit.
+		20_001: {"extremes 2 onemax-30/1 {0 20001 0 2 0 0}", "extremes 1 onemax-30/1 {0 20001 2 3 0 0}", "extremes 2 onemax-40/2 {1 20001 0 2 0 0}", "extremes 1 onemax-40/2 {1 20001 2 3 0 0}"},
+	} {
+		pool.Pool = farm.Local(1) // which knows no rates yet
+		if _, err := portfolio.NormaliseOn(t.Context(), pool, ps, sample, 1); err != nil {
+			t.Fatal(err)
+		}
+		if got := units(); !slices.Equal(got, want) {
+			t.Errorf("%d solutions: %q, want %q", sample, got, want)
+		}
+	}
+	if _, _, err := portfolio.NormaliseBySearchOn(t.Context(), pool, ps, 60, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := units(), []string{"extremes 1 onemax-30/1 {0 0 0 0 60 0}", "extremes 1 onemax-40/2 {1 0 0 0 60 0}"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// The default sample is the paper's, and what no farm is for is told as here.
+	if out, err := portfolio.NormaliseOn(t.Context(), pool, []problem.Problem{onemax.Random(1, 2)}, 0, 1); err != nil || out[0].(*portfolio.Instance).Range() != (portfolio.Range{Max: 2}) {
+		t.Error(out, err)
+	}
+	items := 0
+	for _, u := range pool.units {
+		items += u.Items
+	}
+	if units(); items != 100 {
+		t.Errorf("%d chunks of 10,000", items)
+	}
+	for sample, text := range map[int]string{1: "by 1 solutions; at least 2", -1: "by -1 solutions; at least 2"} {
+		if _, err := portfolio.NormaliseOn(t.Context(), pool, ps, sample, 1); err == nil || !strings.Contains(err.Error(), text) || pool.units != nil {
+			t.Errorf("%d: %v", sample, err)
+		}
+	}
+	if out, err := portfolio.NormaliseOn(t.Context(), nil, ps[:1], 20, 1); err != nil || len(out) != 1 {
+		t.Error(out, err)
+	}
+	if out, err := portfolio.NormaliseOn(t.Context(), pool, []problem.Problem{portfolio.Within(ps[0], portfolio.Range{Min: math.Inf(1)})}, 20, 1); out != nil || !errors.Is(err, portfolio.ErrNoRange) || !strings.Contains(err.Error(), "by 20 solutions") {
+		t.Error(out, err)
+	}
+	out, made, err := portfolio.NormaliseBySearchOn(t.Context(), pool, []problem.Problem{portfolio.Within(ps[0], portfolio.Range{Min: math.Inf(1)}), ps[1]}, 60, 1)
+	if out == nil || made != 240 || !errors.Is(err, portfolio.ErrNoRange) || !strings.Contains(err.Error(), "by 120 solutions") {
+		t.Error(made, err)
+	}
+	pool.fails = errors.New("the store is full")
+	if _, err := portfolio.NormaliseOn(t.Context(), pool, ps, 20, 1); !errors.Is(err, pool.fails) {
+		t.Error(err)
+	}
+	if _, _, err := portfolio.NormaliseBySearchOn(t.Context(), pool, ps, 20, 1); !errors.Is(err, pool.fails) {
+		t.Error(err)
+	}
+	if _, err := portfolio.BRKGAPAP().Run(t.Context(), ps, s); !errors.Is(err, pool.fails) {
+		t.Error(err)
+	}
+}
+
+// floats returns numbers as units have them.
+func floats(v ...float64) string {
+	b, err := json.Marshal(farm.Floats(v))
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// A worker refuses units that are none, with the reason.
+func TestUnitsRefused(t *testing.T) {
+	pool := farm.Local(1)
+	pk := farm.NewPacker(t.Context(), pool)
+	key, err := pk.Problems([]problem.Problem{onemax.Random(1, 8), portfolio.Within(onemax.Random(1, 8), portfolio.Range{Min: 2, Max: 4})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compute := func(kind string, data any) (string, error) {
+		u, err := farm.NewUnit(kind, data, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out string
+		err = pool.Do(t.Context(), []farm.Unit{u}, func(_ int, b []byte) error { out = string(b); return nil })
+		return out, err
+	}
+	m := func(key string, more ...any) map[string]any {
+		d := map[string]any{"problems": key}
+		for i := 0; i < len(more); i += 2 {
+			d[more[i].(string)] = more[i+1]
+		}
+		return d
+	}
+	for i, c := range []struct {
+		kind string
+		data any
+		want string // of the error; else the result, after an =
+	}{
+		{"test", 7, "json"}, {"extremes", 7, "json"}, {"test", m("nowhere"), "nowhere"}, {"extremes", m("nowhere"), "nowhere"},
+		{"test", m(key, "solvers", "nowhere"), "nowhere"},
+		{"extremes", m(key, "from", -1, "to", 1, "sample", 5), "chunks -1 to 1 of 5"}, {"extremes", m(key, "from", 1, "to", 0, "sample", 5), "chunks 1 to 0 of 5"},
+		{"extremes", m(key, "from", 1<<30+1, "to", 1<<30+1, "sample", 5), "chunks"}, {"extremes", m(key, "to", 1, "sample", -1), "of -1 solutions"},
+		{"extremes", m(key, "from", 1<<30, "to", 1<<30, "sample", 5), `={"range":` + floats(math.Inf(1), math.Inf(-1)) + `,"evaluations":0}`},
+		{"extremes", m(key, "from", 0, "to", 1, "sample", 5000, "seed", 1), `={"range":` + floats(0, 8) + `,"evaluations":5000}`},
+		{"extremes", m(key, "index", 1, "from", 0, "to", 1, "sample", 5000, "seed", 1), `={"range":` + floats(-1, 3) + `,"evaluations":5000}`},
+		{"extremes", m(key, "evaluations", 600, "seed", 1), `={"range":` + floats(0, 8) + `,"evaluations":1200}`},
+	} {
+		got, err := compute(c.kind, c.data)
+		if want, ok := strings.CutPrefix(c.want, "="); ok && (err != nil || got != want) || !ok && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("unit %d: %s, %v; want %s", i, got, err, c.want)
+		}
+	}
+	pap := portfolio.BRKGAPAP()
+	if _, err := pap.RemoteUnit(pk, key, 0, portfolio.Settings{Repeats: -1}); err == nil {
+		t.Error("a unit of settings that are none")
+	}
+	if _, err := (portfolio.Portfolio{Members: []solver.Config{{}}}).RemoteUnit(pk, key, 0, small); err == nil || !strings.Contains(err.Error(), `none is called ""`) {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{`{"members":[` + floats(1, 2) + `]}`: "a worker returned 2 members of 4", `{"members":[` + floats(1, 2, 3, 4, 5) + `]}`: "a worker returned 5 members of 4", "7": "portfolio: the result of a worker: json"} {
+		if _, err := pap.RemoteResult([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	want := portfolio.Result{
+		Problem: "p", Dim: 2, Members: [][]float64{{-4, -3, -5, -4}, {-2, -1, math.Inf(-1), -7}}, Values: []float64{-3, -1}, Mean: -2, Best: []bool{true, false}, BestValue: -1,
+		BestMember: 1, BestName: "[20, 70, 10, 0.70, T]", Runs: 8, Evaluations: 9,
+	}
+	if r, err := pap.RemoteResult([]byte(`{"problem":"p","dim":2,"members":[` + floats(-4, -3, -5, -4) + "," + floats(-2, -1, math.Inf(-1), -7) + `],"best":[true,false],"best_member":1,"evaluations":9}`)); err != nil || !reflect.DeepEqual(r, want) {
+		t.Errorf("%+v, %v; want %+v", r, err, want)
+	}
+}
+
+// An instance travels with its range, and data that are none are refused.
+func TestInstanceTravels(t *testing.T) {
+	pool := farm.Local(1)
+	inner := problem.FromFunc("stays", 3, func([]bool) float64 { return 0 })
+	if _, err := farm.NewPacker(t.Context(), pool).Problems([]problem.Problem{portfolio.Within(inner, portfolio.Range{})}); err == nil {
+		t.Error("a function of this program travels")
+	}
+	for text, want := range map[string]string{
+		"7": "json", `{"range":` + floats(1) + `}`: "a range of 1 numbers", `{"range":` + floats(1, 2, 3) + `}`: "a range of 3 numbers", `{"of":{"type":"nobody"},"range":` + floats(1, 2) + `}`: "nobody",
+	} {
+		p, err := farm.NewEnv(1, pool.Get, pool.Put).Problem(t.Context(), &farm.Spec{Type: "within", Data: json.RawMessage(text)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v; want %s", text, p, err, want)
 		}
 	}
 }
