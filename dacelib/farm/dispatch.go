@@ -585,6 +585,9 @@ func (d *Dispatcher) end(c *call) {
 	for _, m := range append(c.order, c.later...) {
 		d.counts.Waiting -= len(m.left)
 	}
+	if len(c.of) == 0 { // the call has ended before its units were cut into messages
+		d.counts.Waiting -= c.left
+	}
 	d.mu.Unlock()
 	if len(open) > 0 {
 		d.t.Withdraw(open)
