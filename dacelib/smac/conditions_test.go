@@ -111,18 +111,24 @@ func TestNeighbours(t *testing.T) {
 
 func TestConditionErrors(t *testing.T) {
 	for want, change := range map[string]func(s *Space){
-		"both must be parameters":     func(s *Space) { s.Conditions[0].Parent = "solvers" },
-		"must come before it":         func(s *Space) { s.Conditions[0] = Condition{Param: "solver", Parent: "b.on", Values: []float64{1}} },
-		"which must come before":      func(s *Space) { s.Conditions[0].Parent = s.Conditions[0].Param },
-		"has no values":               func(s *Space) { s.Conditions[0].Values = nil },
-		"has no value 3":              func(s *Space) { s.Conditions[0].Values = []float64{3} },
-		"forbids everything":          func(s *Space) { s.Forbidden = append(s.Forbidden, nil) },
-		"is no parameter":             func(s *Space) { s.Forbidden[0][0].Param = "b" },
-		"the default configuration, ": func(s *Space) { s.Forbidden = []Forbidden{{{Param: "solver", Values: []float64{0, 1}}}} },
+		"both must be parameters":                               func(s *Space) { s.Conditions[0].Parent = "solvers" },
+		"must come before it":                                   func(s *Space) { s.Conditions[0] = Condition{Param: "solver", Parent: "b.on", Values: []float64{1}} },
+		"which must come before":                                func(s *Space) { s.Conditions[0].Parent = s.Conditions[0].Param },
+		"has no values":                                         func(s *Space) { s.Conditions[0].Values = nil },
+		"has no value 3":                                        func(s *Space) { s.Conditions[0].Values = []float64{3} },
+		"forbids everything":                                    func(s *Space) { s.Forbidden = append(s.Forbidden, nil) },
+		"is no parameter":                                       func(s *Space) { s.Forbidden[0][0].Param = "b" },
+		"of \"none\", which is no parameter":                    func(s *Space) { s.Conditions[0] = Condition{Param: "none", When: &Expr{Value: 1}} },
+		"has When and a Parent or Values":                       func(s *Space) { s.Conditions[0].When = &Expr{Value: 1} },
+		"condition of \"a.x\": an expression":                   func(s *Space) { s.Conditions[0] = Condition{Param: "a.x", When: &Expr{Op: "mod"}} },
+		"\"a.x\" depends on \"a.x\", which must come before it": func(s *Space) { s.Conditions[0] = Condition{Param: "a.x", When: &Expr{Param: "a.x"}} },
+		"a forbidden combination: b.on has no value 2":          func(s *Space) { s.Forbidden[0][1].Values = []float64{2} },
+		"a forbidden combination: an expression":                func(s *Space) { s.Excluded = []Expr{{Op: "mod"}} },
+		"the default configuration, ":                           func(s *Space) { s.Forbidden = []Forbidden{{{Param: "solver", Values: []float64{0, 1}}}} },
 	} {
 		s := families()
 		change(&s)
-		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(Settings{Space: s}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -232,5 +238,38 @@ func TestConditionalExhaustion(t *testing.T) {
 	// a: 3, c: 3, b low: 1 that is allowed, b high: 4 x 2.
 	if err != nil || r.Status != run.Converged || len(r.History) != 15 || len(seen) != 15 {
 		t.Errorf("%d trials, %d different, %v, %v", len(r.History), len(seen), r.Status, err)
+	}
+}
+
+// An allowed configuration is one, the same for a seed; in a space that forbids all there is
+// none, and the default is drawn.
+func TestAllowed(t *testing.T) {
+	s := families()
+	different := map[string]bool{}
+	for seed := range uint64(50) {
+		c, ok := s.Allowed(seed)
+		again, _ := s.Allowed(seed)
+		if err := s.CheckConfig(c); !ok || err != nil || !slices.Equal(c, again) {
+			t.Errorf("%v, %v, %v", c, ok, err)
+		}
+		different[s.Format(c)] = true
+	}
+	if len(different) < 20 {
+		t.Errorf("%d of 50 differ", len(different))
+	}
+	s.Excluded = []Expr{{Value: 1}}
+	if c, ok := s.Allowed(1); ok || c != nil {
+		t.Errorf("%v of none", c)
+	}
+	if c := s.Random(rand.New(rand.NewPCG(1, 1))); !slices.Equal(c, s.Default()) {
+		t.Errorf("%v, want the default", c)
+	}
+	if got := s.Neighbour(s.Default(), rand.New(rand.NewPCG(1, 1))); !slices.Equal(got, s.Default()) {
+		t.Errorf("%v is allowed", got)
+	}
+	for want, p := range map[string]Param{"one of x, y": {Kind: Category, Choices: []string{"x", "y"}}, "true or false": {Kind: Bool}, "a whole number in [1, 1000000]": {Kind: Int, Lo: 1, Hi: 1e6}, "a number in [0, 0.5]": {Hi: 0.5}} {
+		if p.Domain() != want {
+			t.Errorf("%s, want %s", p.Domain(), want)
+		}
 	}
 }

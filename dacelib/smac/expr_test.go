@@ -129,3 +129,25 @@ func TestEval(t *testing.T) {
 		}
 	}
 }
+
+// An expression is nested at most 200 times, has parameters of its space, and finite numbers.
+func TestExprCheck(t *testing.T) {
+	deep := func(n int) Expr {
+		e := Expr{Value: 1}
+		for range n {
+			e = Expr{Op: "not", Args: []Expr{e}}
+		}
+		return e
+	}
+	for i, c := range []struct {
+		e    Expr
+		want string
+	}{
+		{deep(200), ""}, {deep(201), "nested more than 200 times"}, {Expr{Param: "solver"}, ""}, {Expr{Param: "solvers"}, `has "solvers", which is no parameter`}, {Expr{Value: math.Inf(-1)}, "has the number -Inf"}, {Expr{Value: math.NaN()}, "has the number NaN"},
+		{Expr{Args: []Expr{{}}}, "has arguments and no operation"}, {Expr{Op: "mod", Args: []Expr{{}, {}}}, `has the operation "mod" of 2 arguments`}, {Expr{Op: "or", Args: []Expr{{}, {Param: "x"}}}, `has "x"`},
+	} {
+		if err := c.e.check(families(), 0); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d: %v, want %q", i, err, c.want)
+		}
+	}
+}

@@ -97,6 +97,9 @@ type Settings struct {
 
 // withDefaults returns s with its zero fields filled in, or an error.
 func (s Settings) withDefaults() (Settings, error) {
+	if s.Trials < 0 || s.Instances < 0 || s.Candidates < 0 || s.RefitEvery < 0 || s.Workers < 0 {
+		return s, errors.New("smac: Trials, Instances, Candidates, RefitEvery and Workers must not be negative")
+	}
 	defaults.Set(&s.Trials, 1600)
 	defaults.Set(&s.Instances, 1)
 	defaults.Set(&s.Candidates, 5000)
@@ -108,8 +111,6 @@ func (s Settings) withDefaults() (Settings, error) {
 	}
 	defaults.Set(&s.RefitFrom, 1600)
 	switch {
-	case s.Trials < 0 || s.Instances < 0 || s.Candidates < 0 || s.RefitEvery < 0 || s.Workers < 0:
-		return s, errors.New("smac: Trials, Instances, Candidates, RefitEvery and Workers must not be negative")
 	case s.Instances > 1<<20 || s.Candidates > 1<<24:
 		return s, fmt.Errorf("smac: %d instances, %d candidates; at most 2^20 and 2^24 are possible", s.Instances, s.Candidates)
 	case !(s.RandomProb <= 1):

@@ -400,6 +400,29 @@ func TestDamaged(t *testing.T) {
 		{func(s *state) { s.Tried[1].Costs = make([]float64, 4) }, damaged + "configuration 1 has more costs than there are instances"},
 		{func(s *state) { *s = state{Log: s.Log} }, damaged + "it has trials and no configurations"},
 		{func(s *state) { s.Round = -1 }, damaged + "its counts do not fit together"},
+		{func(s *state) { s.Round = 0 }, ""}, {func(s *state) { s.Round = 32 }, ""}, {func(s *state) { s.Round = 33 }, damaged + "its counts do not fit together"},
+		{func(s *state) { s.Batches = 0 }, damaged + "its counts do not fit together"}, {func(s *state) { s.Incumbent = -1 }, damaged + "its counts do not fit together"}, {func(s *state) { s.Incumbent = len(s.Tried) }, damaged + "its counts do not fit together"},
+		{func(s *state) { s.Stage = append(s.Stage, make([]pending, 101-len(s.Log)-len(s.Stage))...) }, damaged + "its counts do not fit together"},
+		{func(s *state) { s.Log[0].Tried = -1 }, damaged + "a trial in the log has no cost"}, {func(s *state) { s.Log[0].Tried = len(s.Tried) }, damaged + "a trial in the log has no cost"}, {func(s *state) { s.Log[0].Place = 1 }, damaged + "a trial in the log has no cost"},
+		{func(s *state) {
+			s.Log = append(s.Log, trialRef{Tried: s.Log[0].Tried, Place: len(s.Tried[s.Log[0].Tried].Costs)})
+		}, damaged + "a trial in the log has no cost"},
+		{func(s *state) { s.Stage[0].Tried = -1 }, damaged + "a trial that is asked for"}, {func(s *state) { s.Stage[0].Tried = len(s.Tried) }, damaged + "a trial that is asked for"},
+		{func(s *state) { // the incumbent is to be run on a fourth of three instances
+			n := len(s.Tried[s.Incumbent].Costs)
+			for _, p := range s.Stage {
+				if p.Tried == s.Incumbent {
+					n++
+				}
+			}
+			for ; n <= 3; n++ {
+				s.Stage = append(s.Stage, pending{trialRef: trialRef{s.Incumbent, n}})
+			}
+		}, damaged + "a trial that is asked for"},
+		{func(s *state) { s.Tried[1].Costs[0] = 1e100 }, ""}, {func(s *state) { s.Tried[1].Costs[0] = -1e100 }, ""}, {func(s *state) { s.Tried[1].Costs[0] = -1e101 }, damaged + "a cost of configuration 1 is out of range"},
+		{func(s *state) { s.Racing = append(s.Racing, -1) }, damaged + "a configuration in the race does not exist"}, {func(s *state) { s.Through = append(s.Through, len(s.Tried)) }, damaged + "a configuration in the race does not exist"},
+		{func(s *state) { s.Tried[1].Seen = -1 }, damaged + "the model has seen more costs of configuration 1"},
+		{func(s *state) { s.Fitted = -1 }, damaged + "the last fit"}, {func(s *state) { s.FitBatch = -1 }, damaged + "the last fit"}, {func(s *state) { s.FitBatch = s.Batches }, ""}, {func(s *state) { s.FitBatch = s.Batches + 1 }, damaged + "the last fit"},
 		{func(s *state) { s.Log[1] = s.Log[0] }, damaged + "a trial in the log has no cost"},
 		{func(s *state) { s.Log = s.Log[:len(s.Log)-1] }, damaged + "a cost of configuration "},
 		{func(s *state) { s.Stage[0].Place++ }, damaged + "a trial that is asked for does not follow the others"},
