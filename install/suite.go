@@ -100,9 +100,6 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 	if err := in.installDebian(ctx, testPackages...); err != nil {
 		return err
 	}
-	if err := in.setUpFrontEnd(ctx, root); err != nil {
-		return err
-	}
 	if _, err := exec.LookPath("gcc"); err != nil && os.Getenv("CC") == "" {
 		return errors.New("there is no gcc, which compiled cells and go test -race need: install it (on Debian: apt-get install gcc libc6-dev)")
 	}
@@ -111,14 +108,29 @@ func (in *installer) testAll(ctx context.Context, root string, names []string) e
 		return err
 	}
 	defer os.RemoveAll(dir)
+	// JupyterLab and the command are built beside one another: neither keeps two processors busy.
+	build, cancel := context.WithCancel(ctx)
+	var building sync.WaitGroup
+	defer building.Wait()
+	defer cancel()
+	var failed error
 	if slices.ContainsFunc(flat(lanes, later), func(c check) bool {
 		return ofPackages.MatchString(c.command) || strings.HasPrefix(c.command, test) && strings.HasSuffix(c.command, "/...")
 	}) {
-		command := filepath.Join(dir, "dace")
-		if err := in.Step("Building the command for the tests", func() (string, error) { return "", buildAway(ctx, root, command) }); err != nil {
+		in.command = filepath.Join(dir, "dace")
+		building.Go(func() { failed = buildAway(build, root, in.command) })
+	}
+	if err := in.setUpFrontEnd(ctx, root); err != nil {
+		return err
+	}
+	if in.command != "" {
+		err := in.Step("Building the command for the tests", func() (string, error) {
+			building.Wait()
+			return "", failed
+		})
+		if err != nil {
 			return err
 		}
-		in.command = command
 	}
 	return in.runChecks(ctx, root, lanes, later, filepath.Join(root, "dist", "tests"))
 }
