@@ -20,6 +20,21 @@ func Classes() []string {
 	return append([]string{"ccp", "cimp", "caop", "onemax"}, classic.Names()...)
 }
 
+// titles are the names of classes that are no abbreviations, as texts write them.
+var titles = map[string]string{
+	"onemax": "OneMax", "maxsat": "MAX-3SAT", "maxcut": "max-cut", "knapsack": "knapsack", "traps": "traps",
+	"independentset": "independent set", "ising": "Ising", "wmodel": "W-model", "leadingones": "LeadingOnes", "queens": "N-queens",
+}
+
+// ClassTitle returns a class's name as texts and figures write it: "MAX-3SAT" for
+// maxsat, "CCP" for ccp.
+func ClassTitle(name string) string {
+	if title, ok := titles[name]; ok {
+		return title
+	}
+	return strings.ToUpper(name)
+}
+
 // Class returns a problem class by its name: name is "ccp", "cimp", "caop",
 // "onemax", "nk", "qubo", "maxsat", "maxcut", "knapsack", "traps",
 // "independentset", "ising", "wmodel", "leadingones", "labs" or "queens". cimp is on

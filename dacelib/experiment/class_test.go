@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -50,4 +51,14 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%s: %v here, %v on a farm, %v", name, here, far, err)
 		}
 	}
+}
+
+func ExampleClassTitle() {
+	for _, name := range []string{"ccp", "maxsat", "independentset"} {
+		fmt.Println(experiment.ClassTitle(name))
+	}
+	// Output:
+	// CCP
+	// MAX-3SAT
+	// independent set
 }

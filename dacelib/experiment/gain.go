@@ -209,7 +209,7 @@ func GainsMarkdown(gains []Gain) string {
 		rows[0] = append(rows[0], grouped(b)+" evaluations")
 	}
 	for i, l := range lines {
-		row := []string{"", fmt.Sprintf("%s, d = %d", title(l.class), l.dim)}
+		row := []string{"", fmt.Sprintf("%s, d = %d", ClassTitle(l.class), l.dim)}
 		if i == 0 || lines[i-1].Contrast != l.Contrast {
 			row[0] = fmt.Sprintf("%s: %s \u2212 %s", l.What, l.Of, l.Over)
 		}
@@ -219,15 +219,6 @@ func GainsMarkdown(gains []Gain) string {
 		rows = append(rows, row)
 	}
 	return markdown(rows)
-}
-
-// title returns a class's name as texts write it: letters that stand for words are
-// capitals.
-func title(class string) string {
-	if len(class) < 5 {
-		return strings.ToUpper(class)
-	}
-	return class
 }
 
 // signed returns a difference with its sign; 0.000 has none.

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "ba8a8ccace5f7bb35a61fd11969afbecc4d0e2271e248d1a560cd7f1f25fbe41"
+const Sum = "d54f13322862035e6906a5e551b30621ed2756ae9375aa2b177768790359b4ac"

@@ -19,6 +19,7 @@ var dace_local_dacelib_experiment_ = table.Package{
 		{Name: "BesidePaper", Value: experiment.BesidePaper},
 		{Name: "ChangesMarkdown", Value: experiment.ChangesMarkdown},
 		{Name: "Class", Value: experiment.Class},
+		{Name: "ClassTitle", Value: experiment.ClassTitle},
 		{Name: "Classes", Value: experiment.Classes},
 		{Name: "Constructed", Value: experiment.Constructed},
 		{Name: "Constructions", Value: experiment.Constructions},
