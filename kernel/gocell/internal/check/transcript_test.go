@@ -4,13 +4,17 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"dace.local/kernel/internal/toolchain/module"
 )
 
 var rewrite = flag.Bool("update", false, "write what the checker says of testdata/transcripts.txt into it")
@@ -32,7 +36,7 @@ func TestTranscripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &transcript{fset: token.NewFileSet(), p: p, literals: map[string]Piece{}}
+		s := &transcript{fset: token.NewFileSet(), p: p, literals: map[string]Piece{}, dir: t.TempDir(), packages: map[string]*module.Package{}}
 		for i, cell := range strings.Split(body, "\n---\n") {
 			code, want, _ := strings.Cut(cell, "\n>>>")
 			got := s.cell(i+1, code)
@@ -60,6 +64,9 @@ type transcript struct {
 	last     *Checked
 	literals map[string]Piece
 	b        strings.Builder
+
+	dir      string // of the packages
+	packages map[string]*module.Package
 }
 
 func (s *transcript) line(format string, args ...any) { fmt.Fprintf(&s.b, format+"\n", args...) }
@@ -73,7 +80,10 @@ func (s *transcript) names(what string, set map[string]bool) {
 
 // cell checks a cell, or obeys a command: %layout and %bind NAME or TYPE.METHOD lay a
 // function out, with types that are bound or not, %loops the loops of the last cell, %without NAMES
-// forgets names, %uses NAME lists what a function uses.
+// forgets names, %uses NAME lists what a function uses. %package PATH, or PATH cached, is
+// a package on disk or of the module cache with the files that follow, edited where it is
+// known; %gone PATH is one no longer. %flat PATH.NAME is a function of one as a compiled
+// cell, %inits PATH what runs as it is initialized, %reaches CODE which packages code reaches.
 func (s *transcript) cell(number int, code string) string {
 	s.b.Reset()
 	command, rest, _ := strings.Cut(code, " ")
@@ -100,10 +110,127 @@ func (s *transcript) cell(number int, code string) string {
 		s.p = s.p.Without(set)
 	case "%uses":
 		s.line("%s", strings.Join(s.p.Uses(rest), " "))
+	case "%package":
+		head, files, _ := strings.Cut(rest, "\n")
+		path, cached, _ := strings.Cut(head, " ")
+		s.write(path, cached != "", files)
+	case "%gone":
+		s.gone(rest)
+	case "%flat":
+		at := strings.LastIndex(rest, ".")
+		f, _ := s.p.Importer.Source(rest[:at]).Lookup(rest[at+1:]).(*types.Func)
+		for _, g := range FuncsOf(f) {
+			s.line("uses %s", g.FullName())
+		}
+		n, err := s.p.Flat(s.fset, f)
+		if err == nil {
+			s.line("compiled %s, globals %q", n.Unit, slices.Sorted(maps.Keys(n.Globals)))
+			s.native(n)
+		} else {
+			s.line("error %v", err)
+		}
+	case "%inits":
+		sp := s.p.Importer.Source(rest)
+		var decls []*FetchedDecl
+		for _, d := range sp.ByObject {
+			if !slices.Contains(decls, d) {
+				decls = append(decls, d)
+			}
+		}
+		for _, d := range InitOrder(sp, decls, true) {
+			text := fmt.Sprint(d.Order, d.File, d.HasEffects(), d.Embed)
+			for _, o := range d.Objects {
+				text += " " + o.Name()
+			}
+			for _, o := range d.Needs {
+				text += " needs " + o.Name()
+			}
+			s.line("%s", text)
+		}
+	case "%reaches":
+		src, err := ParseCell(s.fset, number, "", rest)
+		for _, path := range slices.Sorted(maps.Keys(s.packages)) {
+			s.line("%s %v %v", path, s.p.Reaches(src, []string{path}), err)
+		}
 	default:
 		s.check(number, code)
 	}
-	return strings.TrimRight(s.b.String(), "\n")
+	return strings.ReplaceAll(strings.TrimRight(s.b.String(), "\n"), s.dir, "DIR")
+}
+
+// write writes the files of a package, and has the importer see it.
+func (s *transcript) write(path string, cached bool, files string) {
+	known := s.packages[path]
+	p := &module.Package{ImportPath: path, Dir: filepath.Join(s.dir, path), Module: module.Module{Path: path, Version: "v1.2.3", GoVersion: "1.26"}}
+	if !cached {
+		p.Module.Folder, p.Module.Own = p.Dir, true
+	}
+	_ = os.RemoveAll(p.Dir)
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		s.line("%v", err)
+	}
+	for file := range strings.SplitSeq("\n"+files, "\n-- ") {
+		name, text, ok := strings.Cut(file, " --\n")
+		if !ok {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o644); err != nil {
+			s.line("%v", err)
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+		switch {
+		case !strings.HasSuffix(name, ".go"):
+			p.Embeds = append(p.Embeds, name)
+			continue
+		case err == nil:
+			p.Name = f.Name.Name
+			for _, i := range f.Imports {
+				p.Imports = append(p.Imports, ImportPath(i))
+			}
+		}
+		p.Files = append(p.Files, name)
+	}
+	s.packages[path] = p
+	if known == nil || cached {
+		s.p.Importer.AddUnread(s.fset, &module.Fetch{All: s.packages})
+		return
+	}
+	s.rebuild()
+}
+
+// gone removes a package.
+func (s *transcript) gone(path string) {
+	_ = os.RemoveAll(s.packages[path].Dir)
+	delete(s.packages, path)
+	s.rebuild()
+}
+
+func (s *transcript) rebuild() {
+	paths, list := s.p.Importer.Edited()
+	s.line("edited %q, list %v", paths, list)
+	var f *module.Fetch
+	if list {
+		f = &module.Fetch{All: s.packages}
+	}
+	old, broken, err := s.p.Importer.Rebuild(s.fset, f, paths)
+	var replaced []string
+	for _, sp := range old {
+		replaced = append(replaced, sp.ImportPath)
+	}
+	slices.Sort(broken)
+	s.line("replaced %q, broken %q, %v", replaced, broken, err)
+	s.p = s.p.Reloaded(old)
+	s.names("packages", s.set())
+}
+
+// set returns the known packages, with what is wrong with them.
+func (s *transcript) set() map[string]bool {
+	set := map[string]bool{}
+	for _, path := range s.p.Importer.Packages() {
+		sp := s.p.Importer.Source(path)
+		set[fmt.Sprintf("%s(%v %q)", path, sp.Broken, sp.Why)] = true
+	}
+	return set
 }
 
 func (s *transcript) check(number int, code string) {
