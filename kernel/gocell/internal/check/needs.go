@@ -204,10 +204,18 @@ func (n *Needs) use(name string) (at token.Pos) {
 // sets refuses a declaration that sets a variable of the session, or takes its
 // address: what it sets on a worker would not be seen here.
 func (n *Needs) sets(d ast.Decl) (err error) {
+	own := map[string]bool{} // its parameters and results
+	if f, ok := d.(*ast.FuncDecl); ok {
+		for _, list := range []*ast.FieldList{f.Recv, f.Type.Params, f.Type.Results} {
+			for _, name := range FieldNames(list) {
+				own[name] = true
+			}
+		}
+	}
 	check := func(xs ...ast.Expr) {
 		for _, x := range xs {
 			id := rootOf(x)
-			if id != nil && err == nil && slices.ContainsFunc(n.Vars, func(v *types.Var) bool { return v.Name() == id.Name }) {
+			if id != nil && err == nil && !own[id.Name] && slices.ContainsFunc(n.Vars, func(v *types.Var) bool { return v.Name() == id.Name }) {
 				err = n.at(id.Pos(), "it sets the variable %s, or takes its address: what a function that travels sets would be lost", id.Name)
 			}
 		}
