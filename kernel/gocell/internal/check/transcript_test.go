@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"go/types"
 	"maps"
@@ -84,6 +85,9 @@ func (s *transcript) names(what string, set map[string]bool) {
 // a package on disk or of the module cache with the files that follow, edited where it is
 // known; %gone PATH is one no longer. %flat PATH.NAME is a function of one as a compiled
 // cell, %inits PATH what runs as it is initialized, %reaches CODE which packages code reaches.
+// %explain CODE describes the last name in code, %look CODE the names in it, %recall CODE is
+// code with the results that it reads, %needs NAME and %needs TEXT# what a function, or the
+// literal at # in a text, needs elsewhere.
 func (s *transcript) cell(number int, code string) string {
 	s.b.Reset()
 	command, rest, _ := strings.Cut(code, " ")
@@ -152,6 +156,43 @@ func (s *transcript) cell(number int, code string) string {
 		for _, path := range slices.Sorted(maps.Keys(s.packages)) {
 			s.line("%s %v %v", path, s.p.Reaches(src, []string{path}), err)
 		}
+	case "%explain":
+		s.explain(rest)
+	case "%look":
+		v := s.p.Look(rest)
+		for i, l := range strings.Split(rest, "\n") {
+			for col := 1; col <= len(l); col++ {
+				path := v.Find(i+1, col)
+				if len(path) == 0 {
+					continue
+				}
+				id := path[0].(*ast.Ident)
+				if at := s.column(v, id); at != col {
+					continue
+				}
+				text := "nothing"
+				if o := v.Object(id); o != nil {
+					text = types.ObjectString(o, ShortName)
+				}
+				s.line("%d:%d %s is %s, in %d nodes", i+1, col, id.Name, text, len(path))
+			}
+		}
+	case "%recall":
+		src, err := ParseCell(s.fset, number, "", rest)
+		if err != nil {
+			s.line("error %v", err)
+			break
+		}
+		src.Recall(func(name string) bool { return s.p.Lookup(name) != nil }, results{})
+		var b strings.Builder
+		_ = printer.Fprint(&b, token.NewFileSet(), src.Body)
+		var list []string
+		for _, v := range src.Recalled {
+			list = append(list, v.Name())
+		}
+		s.line("%s\nreads %s", strings.Join(strings.Fields(b.String()), " "), strings.Join(list, " "))
+	case "%needs":
+		s.needs(number, rest)
 	default:
 		s.check(number, code)
 	}
@@ -380,3 +421,88 @@ func (s *transcript) native(n *Native) {
 	}
 	s.names("  needs", n.Unit.deps)
 }
+
+// column returns the column of an identifier of a view.
+func (s *transcript) column(v *View, id *ast.Ident) int { return v.fset.Position(id.Pos()).Column }
+
+func (s *transcript) explain(code string) {
+	v := s.p.Look(code)
+	var o types.Object
+	at := token.NoPos
+	for _, set := range []map[*ast.Ident]types.Object{v.Info.Uses, v.Info.Defs} {
+		for id, x := range set {
+			if x != nil && id.Pos() > at {
+				o, at = x, id.Pos()
+			}
+		}
+	}
+	if o == nil {
+		s.line("nothing")
+		return
+	}
+	declaration, doc := s.p.DocOf(o)
+	doc, _, _ = strings.Cut(doc, "\n")
+	s.line("%s\ndoc %.60q, source %v", declaration, doc, SourceOf(o) != "")
+	if x, ok := o.(*types.Var); ok && x.IsField() {
+		s.line("of %s", s.p.FieldOwner(x))
+	}
+	if x, ok := o.(*types.TypeName); ok {
+		var list []string
+		for _, c := range s.p.ConstantsOf(x.Type()) {
+			list = append(list, c.Name())
+		}
+		if n, ok := types.Unalias(x.Type()).(*types.Named); ok {
+			for _, f := range s.p.MakersOf(n) {
+				list = append(list, f.Name())
+			}
+		}
+		s.line("constants and makers %q", list)
+	}
+}
+
+func (s *transcript) needs(number int, text string) {
+	compiled := func(path string) *Native {
+		if s.last != nil {
+			for _, n := range s.last.Natives {
+				if PathOf(n.Package) == path {
+					return n
+				}
+			}
+		}
+		return nil
+	}
+	var n *Needs
+	var err error
+	if from := strings.IndexByte(text, '#'); from >= 0 {
+		n, err = s.p.NeedsOfLiteral(s.fset, compiled, number, strings.Replace(text, "#", "", 1), from, "literal")
+	} else {
+		n, err = s.p.Needs(s.fset, compiled, text)
+	}
+	if err != nil {
+		s.line("error %v", err)
+		return
+	}
+	s.line("%s", strings.TrimSpace(strings.ReplaceAll(n.Text(), "\n\n", "\n")))
+}
+
+// results are variables with the names of what they recall.
+type results struct{}
+
+func (results) variable(name string, t types.Type) *types.Var {
+	return types.NewVar(token.NoPos, nil, name, t)
+}
+func (r results) Last(n int, _ token.Pos) *types.Var {
+	if n > 1 {
+		return nil
+	}
+	return r.variable(fmt.Sprint("last", n), types.Typ[types.Int])
+}
+func (r results) Out(number int, _ token.Pos) *types.Var {
+	if number > 5 {
+		return nil
+	}
+	return r.variable(fmt.Sprint("out", number), types.Typ[types.Int])
+}
+func (r results) In(token.Pos) *types.Var    { return r.variable("in", types.Typ[types.Int]) }
+func (r results) Outs(token.Pos) *types.Var  { return r.variable("outs", types.Typ[types.Int]) }
+func (r results) OutOf(token.Pos) *types.Var { return r.variable("outOf", types.Typ[types.Int]) }
