@@ -107,12 +107,26 @@ func TestHandlersFail(t *testing.T) {
 	if r, ok := reply.(executeError); !ok || r.Name != engine.Interrupted {
 		t.Errorf("a cell that waits and is interrupted: %+v", reply)
 	}
-	e.err = &engine.Error{Name: "E", Message: "in a handler"}
+	e.err = &engine.Error{Name: "E", Message: "in a handler", Traceback: []string{"E: in a handler"}}
 	if _, err := call(t.Context(), comm, "comm_msg", `{"comm_id": "c"}`, ""); err != nil {
 		t.Errorf("an error of a cell's handler: %v", err)
 	}
-	if n := len(s.iopub.pending); n == 0 || s.iopub.pending[n-1].name != "stdout" {
-		t.Errorf("what the handler wrote before its error is not shown: %v", s.iopub.pending)
+	if n := len(s.iopub.pending); n < 2 || string(s.iopub.pending[n-2].text) != "E: in a handler\n" || s.iopub.pending[n-2].name != "stderr" || s.iopub.pending[n-1].name != "stdout" {
+		t.Errorf("what the handler wrote before its error is not shown, or the error: %v", s.iopub.pending)
+	}
+	for kind, c := range map[string]struct {
+		err  error
+		want string
+	}{"comm_msg": {boom, "boom"}, "comm_open": {boom, "boom"}, "comm_close": {nil, ""}} {
+		e.err = c.err
+		if _, err := call(t.Context(), comm, kind, `{"comm_id": "c", "data": {"x": 1}}`, `{}`); (err == nil) != (c.err == nil) || err != nil && err.Error() != c.want {
+			t.Errorf("%s: %v, want %q", kind, err, c.want)
+		}
+		s.comms.note(engine.CommMessage{Type: "comm_open", ID: "c", Target: "t"})
+	}
+	e.err = engine.ErrUnknownTarget
+	if _, err := call(t.Context(), comm, "comm_open", `{"comm_id": "d"}`, ""); err != nil || s.comms.known("d") {
+		t.Errorf("a target that nobody serves: %v, known: %v", err, s.comms.known("d"))
 	}
 	// An engine that says of an interrupt what its context says.
 	e.err = context.Canceled

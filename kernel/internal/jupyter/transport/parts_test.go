@@ -588,6 +588,57 @@ func TestVerify(t *testing.T) {
 	if err := errors.Join(err, g.check(p, frames)); err != nil || g.in.used != 0 || !p.trusted.Load() || !g.trusted.has("me") {
 		t.Errorf("a signed message: %v, %d bytes released", err, -g.in.used)
 	}
+	if !g.heavy.TryLock() {
+		t.Fatal("a large message is checked for ever")
+	}
+	defer g.heavy.Unlock()
+	// While one is checked, those of whom is trusted, and small ones, do not wait.
+	for name, n := range map[string]int{"me": piece + 1, "another": 10} {
+		p := peerOf(t, g, nil)
+		p.id = name
+		frames, err := g.signer.Encode(wire.Message{Header: wire.NewHeader("s", "u", "t"), Buffers: [][]byte{make([]byte, n)}})
+		if err := errors.Join(err, g.check(p, frames)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A connection with the identity of a client that is known is trusted at once.
+func TestTrustedAgain(t *testing.T) {
+	k := start(t, connections(t)["ipc"], Options{})
+	k.guards[wire.Shell].trusted.add("me")
+	for id, want := range map[string]bool{"me": true, "other": false} {
+		attack(t, k.Connection(), wire.Shell).introduce("DEALER", id)
+		wait(t, func() bool { return k.guards[wire.Shell].connected(id) })
+		g := k.guards[wire.Shell]
+		g.mu.Lock()
+		if got := g.ids[id].trusted.Load(); got != want {
+			t.Errorf("%s is trusted: %v", id, got)
+		}
+		g.mu.Unlock()
+	}
+}
+
+// A guard that is shut waits until zmq4 has closed its connections, for a second at most.
+func TestShut(t *testing.T) {
+	for ends, want := range map[time.Duration]time.Duration{0: 0, 300 * time.Millisecond: 300 * time.Millisecond, time.Minute: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			g := guardOf(publisher, Options{})
+			g.ln = &acceptor{make(chan net.Conn)}
+			g.tap = newPeer(g, nil, nil, "SUB", "")
+			p := peerOf(t, g, nil)
+			if err := g.admit(p); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(ends, g.wg.Done)
+			time.Sleep(time.Nanosecond)
+			begun := time.Now()
+			if g.shut(); time.Since(begun).Round(time.Millisecond) != want || !p.closed.Load() || !g.tap.closed.Load() {
+				t.Errorf("%v, want %v; closed: %v, %v", time.Since(begun), want, p.closed.Load(), g.tap.closed.Load())
+			}
+			time.Sleep(time.Minute)
+		})
+	}
 }
 
 // A message of a connection is read whole, with its memory, up to the limits.

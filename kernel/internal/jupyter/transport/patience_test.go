@@ -79,7 +79,7 @@ func TestBudgetWaits(t *testing.T) {
 		"nothing is freed":      {func(*budget, *peer) {}, errMemory, time.Minute},
 		"a smaller message":     {func(b *budget, reader *peer) { b.finish(reader, 30) }, nil, time.Second},
 		"no message":            {func(b *budget, reader *peer) { b.drop(reader) }, nil, time.Second},
-		"a message is received": {func(b *budget, reader *peer) { b.finish(reader, 80); b.release(80) }, nil, time.Second},
+		"a message is received": {func(b *budget, reader *peer) { b.finish(reader, 80); time.Sleep(time.Second); b.release(80) }, nil, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
