@@ -63,6 +63,9 @@ func (c *Checked) Effects(before *Program) *Effects {
 	return e
 }
 
+// changesFirst are the predeclared functions that change what their first argument holds.
+var changesFirst = map[string]bool{"clear": true, "copy": true, "delete": true}
+
 // use adds what a declaration or the statements of a cell do themselves.
 func (e *Effects) use(c *Checked, n ast.Node) {
 	ofSession := func(id *ast.Ident) bool {
@@ -104,6 +107,10 @@ func (e *Effects) use(c *Checked, n ast.Node) {
 				if n.Value != nil {
 					update(n.Value)
 				}
+			}
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok && changesFirst[id.Name] && c.Info.Types[n.Fun].IsBuiltin() {
+				update(n.Args[0])
 			}
 		case *ast.UnaryExpr:
 			if n.Op == token.AND {
@@ -190,6 +197,14 @@ func (u *Unit) changes() map[string]bool {
 					}
 				case *ast.IncDecStmt:
 					note(n.X)
+				case *ast.RangeStmt:
+					if n.Tok == token.ASSIGN {
+						note(n.Key, n.Value)
+					}
+				case *ast.CallExpr:
+					if id, ok := n.Fun.(*ast.Ident); ok && changesFirst[id.Name] && len(n.Args) > 0 {
+						note(n.Args[0])
+					}
 				case *ast.UnaryExpr:
 					if n.Op == token.AND {
 						note(n.X)

@@ -37,6 +37,16 @@ func TestTranscripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		p.Importer.Folder = func(path string) string {
+			rest, _ := strings.CutPrefix(path, "./")
+			return "example.org/" + rest
+		}
+		p.Importer.Missing = func(path string) string {
+			if path == "missing" {
+				return "it is missing"
+			}
+			return ""
+		}
 		s := &transcript{fset: token.NewFileSet(), p: p, literals: map[string]Piece{}, dir: t.TempDir(), packages: map[string]*module.Package{}}
 		for i, cell := range strings.Split(body, "\n---\n") {
 			code, want, _ := strings.Cut(cell, "\n>>>")

@@ -128,10 +128,10 @@ func (h *history) inRange(q historyRequest) []historyEntry {
 			found = append(found, e)
 		}
 	}
-	next := 1
-	if len(found) > 0 {
-		next = found[len(found)-1].line + 1
+	if len(found) == 0 {
+		return nil
 	}
+	next := found[len(found)-1].line + 1
 	start, stop := q.Start, next
 	if start < 0 {
 		start += next

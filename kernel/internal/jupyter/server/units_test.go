@@ -34,7 +34,8 @@ type rich struct {
 	asked     []string
 }
 
-func (e *rich) Execute(context.Context, engine.Cell, engine.Outputs) (engine.Result, error) {
+func (e *rich) Execute(_ context.Context, c engine.Cell, _ engine.Outputs) (engine.Result, error) {
+	e.asked = append(e.asked, c.ID)
 	return e.result, e.err
 }
 func (e *rich) Evaluate(context.Context, string) (engine.Bundle, error) { return e.evaluate() }
@@ -172,6 +173,19 @@ func TestExecuteHistory(t *testing.T) {
 	if s.count.Load() != 3 {
 		t.Errorf("%d cells are counted", s.count.Load())
 	}
+}
+
+// The engine is told the notebook's id of the cell.
+func TestCellID(t *testing.T) {
+	e := &rich{}
+	s, _, _ := richServer(t, e)
+	for _, metadata := range []string{`{"cellId": "an id"}`, `{"cellId": 1}`, `x`, ``} {
+		m := wire.Message{Header: wire.NewHeader("client", "ada", "execute_request"), Content: []byte("{}"), Metadata: []byte(metadata)}
+		if _, err := s.execute(t.Context(), &request{Message: m, lane: s.shell, number: 1}); err != nil {
+			t.Error(err)
+		}
+	}
+	want(t, "ids", e.asked, []string{"an id", "", "", ""})
 }
 
 func TestIsCompleteStatus(t *testing.T) {
@@ -316,6 +330,8 @@ func TestLateOutputs(t *testing.T) {
 	if len(s.lasting.cells) != 1 || o.Client() != "client" {
 		t.Errorf("%d cells last, of %s", len(s.lasting.cells), o.Client())
 	}
+	o.Stdout("\xe2\x82")
+	o.Stdout("\xac ")
 	o.Stdout("in time")
 	o.Clear(true)
 	end()
@@ -335,7 +351,7 @@ func TestLateOutputs(t *testing.T) {
 	n := len(sent())
 	o.Update(engine.Bundle{Data: map[string]any{"text/plain": "other"}}, "another")
 	p.close()
-	want(t, "in time", describe(sent()[1:n]), `stdout in time|clear_output {"wait":true}`)
+	want(t, "in time", describe(sent()[1:n]), `stdout € in time|clear_output {"wait":true}`)
 	want(t, "another display", describe(sent()[n:]), `update_display_data {"data":{"text/plain":"other"},"metadata":{},"transient":{"display_id":"another"}}`)
 	want(t, "late", o.late.bundle(), object{
 		"text/plain": "<late>€p<\n",
@@ -722,6 +738,9 @@ func TestHistoryLimits(t *testing.T) {
 	want(t, "cells", []any{lines(all), err}, []any{[]string{"1:1 y"}, nil})
 	if n, err := store.begin(); n != 2 || err != nil {
 		t.Errorf("session %d, %v", n, err)
+	}
+	if all, err := (&historyStore{file: t.TempDir()}).entries(); err == nil {
+		t.Errorf("of a folder: %v", all)
 	}
 	if n, err := (&historyStore{file: filepath.Join(store.file, "below")}).begin(); n != 0 || err == nil {
 		t.Errorf("below a file: session %d, %v", n, err)
