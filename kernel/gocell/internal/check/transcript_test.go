@@ -272,6 +272,13 @@ func (s *transcript) rebuild() {
 	s.line("replaced %q, broken %q, %v", replaced, broken, err)
 	s.p = s.p.Reloaded(old)
 	s.names("packages", s.set())
+	for _, methods := range []bool{false, true} {
+		same := map[string]bool{}
+		for name, t := range s.p.Importer.SameTypes(old, methods) {
+			same[name.Name()+"="+t.Obj().Name()] = true
+		}
+		s.names(fmt.Sprintf("same types, methods %v:", methods), same)
+	}
 }
 
 // set returns the known packages, with what is wrong with them.

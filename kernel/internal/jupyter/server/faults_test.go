@@ -147,7 +147,8 @@ func TestHandlersFail(t *testing.T) {
 	_ = s.sockets.Close()
 	s.reply(&request{Message: wire.Message{Header: wire.Header{MsgType: "y_request"}}, lane: s.shell}, ok)
 	s.iopub.status(wire.Header{}, "busy")
-	for _, want := range []string{"a message was refused", "a reply cannot be encoded", "a reply could not be sent", "an output was not published"} {
+	s.handle(t.Context(), &request{Message: wire.Message{Header: wire.NewHeader("client", "ada", "z_request")}, lane: s.shell})
+	for _, want := range []string{"a request failed", "msg=answered", "a message was refused", "a reply cannot be encoded", "a reply could not be sent", "an output was not published"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
