@@ -200,6 +200,13 @@ func main() {
 	for o := range c.decls {
 		functions[o.Name()] = o
 	}
+	var used []string
+	for _, f := range c.FuncsOf(functions["main"]) {
+		used = append(used, f.Name())
+	}
+	if got := strings.Join(used, " "); got != "twice pair" || c.FuncsOf(functions["twice"]) != nil {
+		t.Errorf("main uses %s", got)
+	}
 	by := map[string]any{
 		"twice": func(n int, more ...string) (int, error) { return n + len(more), io.EOF },
 		"pair":  func(p [2]float64) [2]float64 { return [2]float64{p[1], p[0]} },

@@ -3,6 +3,8 @@ package vm
 import (
 	"go/token"
 	"iter"
+	"math"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -89,7 +91,10 @@ func TestForeignDeep(t *testing.T) {
 
 // The memory is looked at soon after a cell has begun, and then often where little is left.
 func TestWatchMemory(t *testing.T) {
-	for available, want := range map[int64]int{3 * memoryReserve: 8, 1 << 39: 1} {
+	own := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(own)
+	for available, want := range map[int64]int{3 * memoryReserve: 32, 4*memoryReserve - 1: 32, 4 * memoryReserve: 3, 1 << 39: 2} {
+		debug.SetMemoryLimit(math.MaxInt64)
 		synctest.Test(t, func(t *testing.T) {
 			m, looks := New(Hooks{}), 0
 			m.Memory = func() []limits.Limit {
@@ -98,9 +103,13 @@ func TestWatchMemory(t *testing.T) {
 			}
 			done := make(chan struct{})
 			go m.watchMemory(&Cell{cancel: func(err error) { t.Error(err) }}, done)
-			time.Sleep(memoryInterval/2 + time.Millisecond)
-			if synctest.Wait(); looks != want {
-				t.Errorf("%d bytes are available: %d looks in %v, want %d", available, looks, memoryInterval/2, want)
+			time.Sleep(2*memoryInterval + time.Millisecond)
+			// Once the collector's limit has been set by what is available.
+			if synctest.Wait(); looks != want+1 {
+				t.Errorf("%d bytes are available: %d looks in %v, want %d", available, looks, 2*memoryInterval, want+1)
+			}
+			if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+				t.Error("the collector has no limit")
 			}
 			close(done)
 		})

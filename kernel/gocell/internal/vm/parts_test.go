@@ -122,7 +122,7 @@ func TestRun(t *testing.T) {
 	if err := m.run(m.NewCell(t.Context(), nil, nil), func() error { panic("a bug") }); err == nil || err.Error() != "internal: a bug" {
 		t.Error(err)
 	}
-	for _, behind := range [][]time.Duration{{}, {3, 1, 2}} {
+	for _, behind := range [][]time.Duration{{}, {3, 1, 2, 9, 7, 8, 5, 4, 6, 12, 11, 10}} {
 		var m Machine
 		for _, d := range behind {
 			m.left.Store(&Cell{}, time.Unix(int64(d), 0))
