@@ -381,7 +381,7 @@ func TestQueue(t *testing.T) {
 		p.says(0, 1, "look 1", "send 5 (5)")
 		p.did(5, "a")
 		p.ends("", "5=25")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		p.begin(t.Context(), 6)
 		p.says(0, 1, "look 1", "hand 6 (6) to a")
 		p.did(6, "a")
@@ -684,5 +684,41 @@ func TestDisk(t *testing.T) {
 		if len(p.stored) != 1 || p.used != 3 {
 			t.Errorf("%v, %d bytes", p.stored, p.used)
 		}
+	})
+}
+
+// Units are cut into messages of 0.4 s and of one kind, of which every slot has two if there
+// are enough units.
+func TestCut(t *testing.T) {
+	onPaper(t, func(t *testing.T, p *paper) {
+		p.rate()
+		numbers := []int{}
+		for n := range 20 {
+			numbers = append(numbers, n)
+		}
+		p.begin(t.Context(), numbers...)
+		p.says(0, 20, "look 20", "send 1 (0 1 2 3)", "send 2 (4 5 6 7)", "send 3 (8 9 10 11)", "send 4 (12 13 14 15)")
+		if s := p.Caller().Stages; len(s) != 1 || s[0].All != 20 || s[0].Done != 0 {
+			t.Errorf("%+v", s)
+		}
+		p.did(0, "a")
+		synctest.Wait()
+		if s := p.Caller().Stages; s[0].Done != 1 || s[0].Known != 0 {
+			t.Errorf("%+v", s)
+		}
+		for n := range 20 {
+			p.did(n, "a")
+		}
+		<-p.errs
+		p.log = nil
+		// Each unit of a message of others is of its own kind, or takes too long.
+		p.Observe("m", 1, 0.1)
+		us := []Unit{number1(30), {Kind: "m", Data: json.RawMessage("31")}, {Kind: "m", Data: json.RawMessage("32"), Items: 3}, {Kind: "m", Data: json.RawMessage("33")}, {Kind: "m", Data: json.RawMessage("34"), Needs: []string{"arithmetic"}}, number1(35), number1(35), number1(36)}
+		errs := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { errs <- p.Do(ctx, us, func(int, []byte) error { return nil }) }()
+		p.says(0, 7, "look 8", "send 6 (30)", "send 7 (31 32)", "send 8 (33)", "send 9 (34)")
+		cancel()
+		<-errs
 	})
 }

@@ -322,7 +322,7 @@ func TestDemand(t *testing.T) {
 		if d.Demand() != 11 || len(d.peers) != 1 {
 			t.Errorf("%d of %v", d.Demand(), d.peers)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if d.Demand() != 1 {
 			t.Errorf("%d with a caller that is silent", d.Demand())
 		}
@@ -360,5 +360,130 @@ func TestKeep(t *testing.T) {
 	}
 	if ok, err := d.heal(context.Background(), "b"); ok || err != nil {
 		t.Error("a transport that cannot store blobs again does")
+	}
+}
+
+// What starts the jobs of Adapt: a scheduler, or processes of this machine.
+func TestLaunchers(t *testing.T) {
+	dir := t.TempDir()
+	own, log := filepath.Join(dir, "own"), filepath.Join(dir, "log")
+	if err := os.WriteFile(own, []byte("submit = grep -h exec {script} >> "+log+"; echo 31.server\ncancel = echo cancel {ids} >> "+log+"\nlist = printf '31.server R n\\n32 E n\\n'\nrunning = R\nended = E\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := readScheduler(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Farm{join: "J", s: Settings{Dir: dir, Command: []string{"sh", "-c", "exec sleep 1000", "dace"}}}
+	l := &batchLauncher{f: f, b: Batch{Scheduler: own, Jobs: 7, Cores: 2, Idle: time.Minute}, s: s}
+	for _, leaves := range []bool{true, false} {
+		if id, err := l.launch(leaves); err != nil || id != "31" {
+			t.Errorf("%s, %v", id, err)
+		}
+	}
+	l.cancel("31")
+	jobs, err := l.jobs(t.Context())
+	if err != nil || len(jobs) != 2 || !jobs["31"].Running || !jobs["32"].Ended {
+		t.Errorf("%+v, %v", jobs, err)
+	}
+	said, err := os.ReadFile(log)
+	script := func(idle string) string {
+		return "exec >>" + dir + "/own-\"$(hostname)-$$.log\" 2>&1\nexec sh -c 'exec sleep 1000' dace worker -join J -cores 2" + idle + " -until \"$((end - $(date +%s)))s\"\n"
+	}
+	if want := script(" -idle 1m0s") + script("") + "cancel 31\n"; err != nil || string(said) != want {
+		t.Errorf("%s, %v\nwant\n%s", said, err, want)
+	}
+	l.b.Scheduler = filepath.Join(dir, "none")
+	if id, err := l.launch(true); err == nil || id != "" {
+		t.Error(id, err)
+	}
+	p := &processes{f: f, b: Batch{Cores: 3, Idle: time.Minute}, limit: time.Hour}
+	id, err := p.launch(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if jobs, err := p.jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[id] != (Job{ID: id, State: "RUNNING", Running: true}) {
+		t.Errorf("%+v, %v", jobs, err)
+	}
+	cmd := f.local[0].cmd
+	args := slices.Clone(cmd.Args[4:])
+	slices.Sort(args)
+	if want := []string{"-cores", "-idle", "-join", "-until", "1h0m0s", "1m0s", "3", "J", "worker"}; !slices.Equal(args, want) || !slices.Contains(cmd.Env, "GOMAXPROCS=3") {
+		t.Errorf("%q, want %q", args, want)
+	}
+	p.cancel("0")
+	if jobs, _ := p.jobs(t.Context()); len(jobs) != 1 {
+		t.Error("another job was cancelled")
+	}
+	p.cancel(id)
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if jobs, _ := p.jobs(t.Context()); len(jobs) == 0 {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("a job that was cancelled runs")
+		}
+	}
+	f.s.Command = []string{filepath.Join(dir, "none")}
+	if _, err := p.launch(false); err == nil || !strings.Contains(err.Error(), "starting a worker") {
+		t.Error(err)
+	}
+	for want, c := range map[string]struct{ min, max int }{"from -1 to 2 jobs": {-1, 2}, "from 3 to 2 jobs": {3, 2}, "does not tell how many units wait": {2, 2}} {
+		if err := f.Adapt(c.min, c.max); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	f.s.Batch.Jobs = -1
+	if err := f.Adapt(1, 2); err == nil || !strings.Contains(err.Error(), "-1 jobs") {
+		t.Error(err)
+	}
+}
+
+// Units of one kind, data and needs have one key, others another; classes differ with what
+// a unit needs.
+func TestKeys(t *testing.T) {
+	needs := []string{"b", "a", "b"}
+	u, err := NewUnit("k", 1, 3, needs)
+	if err != nil || !slices.Equal(u.Needs, []string{"a", "b"}) || !slices.Equal(needs, []string{"b", "a", "b"}) || u.Weight() != 3 || (Unit{}).Weight() != 1 || (Unit{Items: 1}).Weight() != 1 {
+		t.Errorf("%+v, %v; %v", u, err, needs)
+	}
+	if _, err := NewUnit("k", make(chan int), 1, nil); err == nil || !strings.HasPrefix(err.Error(), "farm: a unit of kind k: ") {
+		t.Error(err)
+	}
+	keys := map[string]Unit{}
+	for _, v := range []Unit{{}, u, {Kind: "k"}, {Kind: "k1"}, {Kind: "k", Data: []byte("1")}, {Kind: "k", Data: []byte("1"), Needs: []string{"arithmetic"}}, {Kind: "k1", Data: []byte("1")}, {Kind: "k", Data: []byte("11")}} {
+		if other, ok := keys[v.Key()]; ok || len(v.Key()) != 40 {
+			t.Errorf("%+v and %+v have one key, %s", v, other, v.Key())
+		}
+		keys[v.Key()] = v
+	}
+	if (Unit{Kind: "k", Name: "a", Items: 2}).Key() != (Unit{Kind: "k"}).Key() {
+		t.Error("names and items are part of a key")
+	}
+	id := Identity{Version: "1", Build: "b", Traits: map[string]string{"x": "1", "y": "2"}}
+	classes := id.Classes()
+	other := Identity{Version: "1", Build: "b", Traits: map[string]string{"x": "1", "y": "3"}}
+	if slices.Sort(classes); len(slices.Compact(classes)) != 4 {
+		t.Errorf("classes %q", classes)
+	}
+	same := 0
+	for _, c := range other.Classes() {
+		if slices.Contains(classes, c) {
+			same++
+		}
+	}
+	if same != 2 || classOf(id, []string{"y", "x"}) != classOf(id, []string{"x", "y"}) {
+		t.Errorf("%d classes are the same", same)
+	}
+	for i, c := range []struct {
+		other Identity
+		want  []string
+	}{
+		{id, nil}, {other, []string{"no unit that needs equal y: there 3, here 2"}}, {Identity{Version: "1", Build: "b"}, []string{"no unit that needs equal x: there none, here 1", "no unit that needs equal y: there none, here 2"}},
+		{Identity{Version: "2", Build: "c"}, []string{"no unit: it is version 2, the caller version 1; install the same version"}}, {Identity{Version: "1", Build: "c"}, []string{"no unit: it is another build (c) than the caller (b); use one binary, or build both from one revision"}},
+	} {
+		if got := id.Differences(c.other); !slices.Equal(got, c.want) {
+			t.Errorf("%d: %q, want %q", i, got, c.want)
+		}
 	}
 }
