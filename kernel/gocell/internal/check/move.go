@@ -26,8 +26,8 @@ func (p *Program) moveVars(c *Checked, objects map[string]types.Object) bool {
 	settle(to, false)
 	for n, e := range p.Names {
 		v, ok := e.Object.(*types.Var)
-		if !ok || e.Cell == 0 {
-			continue
+		if !ok || e.Cell == 0 || OfNative(v) || c.Redeclared[n] {
+			continue // it is built again with its cell, or declared anew
 		}
 		if t, changed := replace(v.Type(), to); changed && satisfied(t) {
 			c.Moved[n] = types.NewVar(v.Pos(), p.Package, n, t)
