@@ -178,10 +178,24 @@ func (k *checking) variables() (vars []*types.Var) {
 	return vars
 }
 
-// bodies checks functions as bodyFunc makes them.
-func (k *checking) bodies(list []ast.Decl) {
+// bodies checks functions as bodyFunc makes them, which do not mean some names of the session.
+func (k *checking) bodies(list []ast.Decl, not ...string) {
 	if len(list) > 0 {
-		k.scope()
+		k.scope(not...)
 		k.pass(list)
 	}
+}
+
+// predeclaredIn returns the names of the session that a declaration of an earlier cell does
+// not mean, but Go's own: max in a function that was declared before max := 3.
+func (k *checking) predeclaredIn(d Declared) (names []string) {
+	if d.Own {
+		return nil
+	}
+	for _, n := range types.Universe.Names() {
+		if k.used[n] && !d.Unit.deps[n] && (k.objects[n] != nil || k.p.Names[n] != nil) {
+			names = append(names, n)
+		}
+	}
+	return names
 }

@@ -6,7 +6,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
+	"strings"
 )
 
 // An update holds the changes that a cell makes to the session, as far as they are
@@ -274,13 +276,16 @@ func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 	if err := u.define(c, k, live); err != nil {
 		return err
 	}
-	var bodies []ast.Decl
+	bodies := map[string][]ast.Decl{} // by the names that they do not mean
 	for _, d := range k.all {
 		if f, ok := d.Decl.(*ast.FuncDecl); ok && f.Body != nil {
-			bodies = append(bodies, bodyFunc(f))
+			not := strings.Join(k.predeclaredIn(d), " ")
+			bodies[not] = append(bodies[not], bodyFunc(f))
 		}
 	}
-	k.bodies(bodies)
+	for _, not := range slices.Sorted(maps.Keys(bodies)) {
+		k.bodies(bodies[not], strings.Fields(not)...)
+	}
 	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, k.top()) })
 	return nil
 }
