@@ -14,6 +14,9 @@ const (
 	// ExportMark begins the names that fields and methods which are not exported
 	// have in a compiled cell's text: other cells are other packages there.
 	ExportMark = "X" + Mark
+	// CellsPath is what the import paths of compiled cells begin with where they
+	// are checked.
+	CellsPath = "cells/"
 	// PointerMark begins the name of the pointer to a compiled cell's variable.
 	PointerMark = Mark + "p"
 	// FileBase is the base name of every cell's file.

@@ -513,8 +513,11 @@ func (p *Program) explain(k *checking, dropped map[*Unit]string) error {
 	for _, e := range k.errs {
 		msg := e.Msg
 		why := ""
-		if kind, name := kindOfError(msg); kind == undefinedName {
+		switch kind, name := kindOfError(msg); kind {
+		case undefinedName:
 			why = p.whyGone(name, dropped)
+		case unknownMember, missingMethod:
+			why = p.whyMethodGone(name, dropped)
 		}
 		if why != "" {
 			msg += "\n\t" + why
@@ -558,11 +561,26 @@ func (p *Program) explainNative(err error, dropped map[*Unit]string) error {
 // whyGone returns why a name is no longer declared, or "".
 func (p *Program) whyGone(name string, dropped map[*Unit]string) string {
 	for u, w := range dropped {
-		if slices.Contains(u.Names, name) {
+		if u.Method == "" && slices.Contains(u.Names, name) {
 			return w
 		}
 	}
 	return p.broken[name]
+}
+
+// whyMethodGone returns why a type no longer has a method of a name, or "".
+func (p *Program) whyMethodGone(name string, dropped map[*Unit]string) string {
+	for u, w := range dropped {
+		if u.Method == name {
+			return w
+		}
+	}
+	for _, u := range p.gone {
+		if u.Method == name {
+			return p.broken[u.String()]
+		}
+	}
+	return ""
 }
 
 // commit turns p into the program after the cell.
@@ -627,11 +645,13 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 		if !slices.Contains(p.gone, u) {
 			c.Notes = append(c.Notes, why)
 		}
-		if u.Method == "" {
-			for _, n := range u.Names {
-				delete(p.Names, n)
-				p.broken[n] = why
-			}
+		if u.Method != "" {
+			p.broken[u.String()] = why
+			continue
+		}
+		for _, n := range u.Names {
+			delete(p.Names, n)
+			p.broken[n] = why
 		}
 	}
 	sort.Strings(c.Notes)

@@ -1,6 +1,9 @@
 package check
 
-import "strings"
+import (
+	"go/types"
+	"strings"
+)
 
 // An errorKind is the kind of an error of the type checker, of those that the kernel
 // treats in their own way. go/types gives errors no code, so the kind is read from the
@@ -17,9 +20,20 @@ const (
 	unexportedField           // T{1} sets a field of another package's struct by its place
 	undefinedName             // undefined: x, undefined: fmt.X
 	unknownMember             // x.f undefined (type T has no field or method f)
+	missingMethod             // T does not implement I (missing method f)
 	importConflict            // a file imports a name that the package declares
 	ofConstant                // a constant has no value of its type; or the message only names one
 )
+
+// addError adds an error of the checker. The lines of a cycle, which it reports one by one,
+// are of one error.
+func addError(errs []types.Error, e types.Error) []types.Error {
+	if last := len(errs) - 1; last >= 0 && strings.HasPrefix(e.Msg, "\t") && strings.Contains(e.Msg, " refers to ") {
+		errs[last].Msg += "\n" + e.Msg
+		return errs
+	}
+	return append(errs, e)
+}
 
 // kindOfError returns the kind of an error by its message, and the name that it
 // is about, of those kinds that have one at the end.
@@ -34,6 +48,11 @@ func kindOfError(msg string) (kind errorKind, name string) {
 		// Where letter case is all that differs, the checker says so itself.
 		if name, more, _ := strings.Cut(after, ")"); more == "" && !strings.Contains(name, ",") {
 			return unknownMember, name
+		}
+	}
+	if _, after, ok := strings.Cut(msg, "(missing method "); ok {
+		if name, more, _ := strings.Cut(after, ")"); more == "" {
+			return missingMethod, name
 		}
 	}
 	if rest, ok := strings.CutPrefix(msg, "unknown field "); ok {

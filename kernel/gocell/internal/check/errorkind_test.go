@@ -39,6 +39,7 @@ func TestErrorKind(t *testing.T) {
 		{"var s struct{}; var _ = s.x", unknownMember, "x"},
 		{"type T struct{ Seed int }; var _ = T{}.Sed", unknownMember, "Sed"},
 		{"type T struct{ Seed int }; var _ = T{Sed: 1}", unknownMember, "Sed"},
+		{"type T int; var _ error = T(0)", missingMethod, "Error"},
 		{"var p *error; var _ = p.x", otherError, ""},                   // "type *error is pointer to interface, not interface"
 		{"type T struct{ Seed int }; var _ = T{}.seed", otherError, ""}, // "but does have field Seed"
 		{"func f() { return 1 }", otherError, ""},

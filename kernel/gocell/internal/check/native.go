@@ -20,16 +20,13 @@ import (
 )
 
 const (
-	// CellsPath is what the import paths of compiled cells begin with where they
-	// are checked.
-	CellsPath = "cells/"
 	// TableName is the variable of a compiled cell that a Compiler returns.
 	TableName = cell.ExportMark + cell.Mark
 )
 
 // NativePath is what the import paths of compiled cells begin with where they
 // are built.
-var NativePath = buildinfo.Path(CellsPath)
+var NativePath = buildinfo.Path(cell.CellsPath)
 
 // nativeCount numbers compiled cells as the checker sees them.
 var nativeCount atomic.Int64

@@ -112,7 +112,7 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 		return nil, err
 	}
 	k.ownScope()
-	nativePaths.Store(k.n.Package, CellsPath+strconv.Itoa(int(nativeCount.Add(1))))
+	nativePaths.Store(k.n.Package, cell.CellsPath+strconv.Itoa(int(nativeCount.Add(1))))
 	return nil, nil
 }
 
@@ -217,7 +217,7 @@ func (k *nativeCheck) types() (again bool) {
 		}
 		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
 			te.Msg = cell.Places(te.Msg)
-			k.errs = append(k.errs, te)
+			k.errs = addError(k.errs, te)
 		}
 	}}
 	var decls []ast.Decl

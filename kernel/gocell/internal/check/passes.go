@@ -43,7 +43,7 @@ func newChecking(p *Program, fset *token.FileSet, all []Declared, body *ast.Bloc
 		var e types.Error
 		if errors.As(err, &e) && !filter.drops(e.Msg) {
 			e.Msg = cell.Places(e.Msg)
-			k.errs = append(k.errs, e)
+			k.errs = addError(k.errs, e)
 		}
 	}}
 	m := newMentions()

@@ -645,7 +645,7 @@ func (s *Set) position(path, file string, line int) (p token.Position, ok bool) 
 	last := int64(-1)
 	for ipath, n := range s.cells {
 		// Several cells may have the same text; take the latest.
-		number, _ := strconv.ParseInt(strings.TrimPrefix(ipath, check.CellsPath), 10, 64)
+		number, _ := strconv.ParseInt(strings.TrimPrefix(ipath, cell.CellsPath), 10, 64)
 		if n.Path == path && number > last {
 			if p, ok = placeIn(n, file, strconv.Itoa(line), "1"); ok {
 				last = number

@@ -10,8 +10,10 @@ import (
 	"syscall"
 	"unsafe"
 
+	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/engine/goroutine"
 	"dace.local/kernel/gocell/internal/cell"
+	"dace.local/kernel/gocell/rtype"
 )
 
 // A Frame is a function that a panic passed.
@@ -65,9 +67,20 @@ func (e Exit) Error() string {
 	return fmt.Sprintf("os.Exit(%d)", e.Code)
 }
 
+// compiledMethod begins the run time's error of a nil receiver of a compiled cell's method.
+var compiledMethod = "value method " + buildinfo.Path(cell.CellsPath)
+
 // Recovered returns the value that compiled code recovered: a failed assertion, in
-// another error, names a method that is missing as cells do.
+// another error, names a method that is missing as cells do, and a nil receiver its type.
 func Recovered(v any) any {
+	if err, ok := v.(runtime.Error); ok {
+		if rest, ok := strings.CutPrefix(err.Error(), compiledMethod); ok { // c01ab.T.M called using nil *T pointer
+			_, name, _ := strings.Cut(rest, ".")
+			name, _, _ = strings.Cut(strings.ReplaceAll(name, cell.ExportMark, ""), " ")
+			dot := strings.LastIndexByte(name, '.')
+			return rtype.NilReceiver("main."+name[:dot], name[dot+1:])
+		}
+	}
 	err, ok := v.(*runtime.TypeAssertionError)
 	if !ok || !knownAssertion {
 		return v
