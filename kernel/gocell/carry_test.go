@@ -47,6 +47,7 @@ scale := []int{2, 3}
 []func([]bool) float64{func(x []bool) float64 { return float64(scale[1])*(items["a"][1].v+items["b"][0].w) + pointer.v }}`, want: "30"},
 	{name: "a variable set since", cells: "n := 1\nf := func(x []bool) float64 { return float64(n) }\n---\nn = 5\n[]func([]bool) float64{f}", want: "5"},
 	{name: "a local of the same name", cells: "best := make(chan int)\n---\nfunc f(x []bool) float64 { best := 2.0; best++; return best }\n[]func([]bool) float64{f}", want: "3"},
+	{name: "an import with a dot, and a name that it has, too", cells: "import . \"strings\"\nfunc low(s string) string { return ToLower(s) }\n---\nfunc Repeat(s string, n int) string { return s }\nfunc f(x []bool) float64 { return float64(len(low(\"A\") + Repeat(\"ab\", 9))) }\n[]func([]bool) float64{f}", want: "3"},
 	{name: "a function variable", cells: "g := func(v int) int { return v }\n---\n[]func([]bool) float64{\n\tfunc(x []bool) float64 { return float64(g(1)) },\n}", refused: "In[2], line 2: it reads the variable g, which cannot travel because it holds a function"},
 	{name: "a channel deeper", cells: "type t struct{ c chan int }\nvar v t\nfunc help() int { return cap(v.c) }\n---\nfunc f(x []bool) float64 { return float64(help()) }\n[]func([]bool) float64{f}", refused: "In[1], line 3: it reads the variable v"},
 	{name: "sets", cells: "count := 0\n---\n[]func([]bool) float64{func(x []bool) float64 { count++; return 1 }}", refused: "In[2], line 1: it sets the variable count"},

@@ -205,7 +205,8 @@ func (p *Program) withoutHidden(s *ast.ImportSpec, hidden func(name string) bool
 		return s
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return !token.IsExported(n) || hidden(n) })
-	return importSpec(".", onlyOf(ImportPath(s), names))
+	path, _, _ := strings.Cut(ImportPath(s), cell.Mark)
+	return importSpec(".", onlyOf(path, names))
 }
 
 // noteConflicts notes the names that a cell both declares and has from an import with a

@@ -21,9 +21,10 @@ import (
 
 // Needs is what a function of cells needs in another session.
 type Needs struct {
-	// Imports maps names to import paths; Dots are paths imported with a dot.
+	// Imports maps names to import paths; Dots maps paths imported with a dot to the names
+	// that are used: the others may be those of declarations.
 	Imports map[string]string
-	Dots    []string
+	Dots    map[string][]string
 	// Decls holds the declarations of functions, methods, types and constants,
 	// as typed.
 	Decls []string
@@ -85,7 +86,7 @@ func (p *Program) NeedsOfLiteral(fset *token.FileSet, compiled func(path string)
 }
 
 func (p *Program) needs(fset *token.FileSet, compiled func(path string) *Native) *Needs {
-	return &Needs{p: p, fset: fset, compiled: compiled, Imports: map[string]string{}, seen: map[string]bool{}, texts: map[string]bool{}}
+	return &Needs{p: p, fset: fset, compiled: compiled, Imports: map[string]string{}, Dots: map[string][]string{}, seen: map[string]bool{}, texts: map[string]bool{}}
 }
 
 // add adds a name of the session, with what it uses.
@@ -147,8 +148,8 @@ func (n *Needs) declare(text string, d ast.Decl, deps map[string]bool, im *impor
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(im.dotted)) {
-			if path := im.dotted[name]; !slices.Contains(n.Dots, path) {
-				n.Dots = append(n.Dots, path)
+			if path := im.dotted[name]; !slices.Contains(n.Dots[path], name) {
+				n.Dots[path] = append(n.Dots[path], name)
 			}
 		}
 	}
@@ -287,8 +288,15 @@ func (n *Needs) Text() string {
 	for _, name := range slices.Sorted(maps.Keys(n.Imports)) {
 		fmt.Fprintf(&b, "import %s %s\n", name, strconv.Quote(n.Imports[name]))
 	}
-	for _, path := range n.Dots {
-		fmt.Fprintf(&b, "import . %s\n", strconv.Quote(path))
+	for _, path := range slices.Sorted(maps.Keys(n.Dots)) {
+		from := path
+		of, err := n.p.Importer.Import(path)
+		for name := range n.seen {
+			if err == nil && of.Scope().Lookup(name) != nil {
+				from = onlyOf(path, n.Dots[path])
+			}
+		}
+		fmt.Fprintf(&b, "import . %s\n", strconv.Quote(from))
 	}
 	for _, d := range n.Decls {
 		b.WriteString("\n" + d + "\n")
