@@ -51,6 +51,23 @@ func TestStale(t *testing.T) {
 	})
 }
 
+// TestStaleByCalls changes what cells have read by functions that set it, which the cells
+// above have to follow, too, and by such that go on from its value.
+func TestStaleByCalls(t *testing.T) {
+	s := sessionWith(t, Options{KeepStdio: true, Stale: true})
+	showCells(t, s, 1, []shownCell{
+		{"v := 1", ""},
+		{"w := v + 1", ""},
+		{"func set(k int) { v = k }", ""},
+		{"func add(k int) { v += k }", ""},
+		{"add(1)", ""},
+		{"%stale", "No cell is stale."},
+		{"set(3)", "Stale: In[2], In[5], since v has changed."},
+		{"set(4)", ""}, // the other call has not read it
+		{"%stale", "In[2], since v has changed\nIn[5], since v has changed\n"},
+	})
+}
+
 // TestStaleByID runs edited versions of a cell, which clients name.
 func TestStaleByID(t *testing.T) {
 	s := sessionWith(t, Options{KeepStdio: true, Stale: true})

@@ -41,7 +41,7 @@ type Unit struct {
 	// parts are the interpreted units that a unit of lifted types is made of,
 	// see lift.go.
 	parts []*Unit
-	// changed holds the names that it changes, see changes; nil until they are wanted.
+	// changed holds what changes returns; nil until that is wanted.
 	changed map[string]bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 )
 
@@ -17,10 +18,14 @@ type Effects struct {
 	Same map[string]bool
 }
 
+func newEffects() *Effects {
+	return &Effects{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+}
+
 // Effects returns what a checked cell does. before is the program
 // before the cell.
 func (c *Checked) Effects(before *Program) *Effects {
-	e := &Effects{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	e := newEffects()
 	for _, v := range c.Vars {
 		e.Declares[v.Name()] = true
 	}
@@ -41,6 +46,12 @@ func (c *Checked) Effects(before *Program) *Effects {
 			if d.Unit.Method == "" && text(n) == d.Unit.Text {
 				e.Same[n] = true
 			}
+		}
+		if f, ok := d.Decl.(*ast.FuncDecl); ok && !isInit(f) {
+			later := newEffects() // what it changes, it does when it is called
+			later.use(c, f)
+			maps.Copy(e.Reads, later.Reads)
+			continue
 		}
 		e.use(c, d.Decl)
 	}
@@ -152,15 +163,18 @@ func (p *Program) follow(e *Effects) {
 				continue
 			}
 			seen[u] = true
+			changes := u.changes()
 			for n := range u.deps {
-				if p.Names[n] != nil && n != "ctx" {
+				switch reads, changed := changes[n]; {
+				case p.Names[n] == nil || n == "ctx":
+				case changed && !reads:
+					e.Sets[n] = true
+				default:
+					if changed {
+						e.Updates[n] = true
+					}
 					e.Reads[n] = true
 					visit(n)
-				}
-			}
-			for n := range u.changes() {
-				if u.deps[n] {
-					e.Updates[n] = true
 				}
 			}
 		}
@@ -173,7 +187,8 @@ func (p *Program) follow(e *Effects) {
 	}
 }
 
-// changes returns the names that a function changes, by its text.
+// changes returns the names that a function changes, by its text, and whether it reads them,
+// too, or parts of them.
 func (u *Unit) changes() map[string]bool {
 	if u.changed != nil {
 		return u.changed
@@ -181,10 +196,11 @@ func (u *Unit) changes() map[string]bool {
 	u.changed = map[string]bool{}
 	if u.native == nil {
 		decls, _ := u.Parse(token.NewFileSet())
+		set, read := map[*ast.Ident]bool{}, map[string]bool{}
 		note := func(xs ...ast.Expr) {
 			for _, x := range xs {
 				if id := rootOf(x); x != nil && id != nil {
-					u.changed[id.Name] = true
+					u.changed[id.Name] = false
 				}
 			}
 		}
@@ -194,6 +210,11 @@ func (u *Unit) changes() map[string]bool {
 				case *ast.AssignStmt:
 					if n.Tok != token.DEFINE {
 						note(n.Lhs...)
+					}
+					for _, x := range n.Lhs {
+						if id, ok := x.(*ast.Ident); ok && n.Tok == token.ASSIGN {
+							set[id] = true
+						}
 					}
 				case *ast.IncDecStmt:
 					note(n.X)
@@ -209,9 +230,14 @@ func (u *Unit) changes() map[string]bool {
 					if n.Op == token.AND {
 						note(n.X)
 					}
+				case *ast.Ident:
+					read[n.Name] = read[n.Name] || !set[n]
 				}
 				return true
 			})
+		}
+		for name := range u.changed {
+			u.changed[name] = read[name]
 		}
 	}
 	return u.changed
