@@ -641,6 +641,21 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 			delete(p.broken, n)
 		}
 	}
+	p.lose(c, dropped)
+	for n, v := range c.Moved {
+		p.Names[n] = &entity{name: n, Object: v, Cell: p.Names[n].Cell}
+	}
+	for _, v := range c.Vars {
+		p.Names[v.Name()] = &entity{name: v.Name(), Object: v, Cell: c.Source.Number}
+		delete(p.broken, v.Name())
+		delete(c.Moved, v.Name())
+	}
+	c.last()
+	c.Source.Results = c.Results
+}
+
+// lose takes what no longer compiles out of the program, and notes why.
+func (p *Program) lose(c *Checked, dropped map[*Unit]string) {
 	for u, why := range dropped {
 		if !slices.Contains(p.gone, u) {
 			c.Notes = append(c.Notes, why)
@@ -655,16 +670,6 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 		}
 	}
 	sort.Strings(c.Notes)
-	for n, v := range c.Moved {
-		p.Names[n] = &entity{name: n, Object: v, Cell: p.Names[n].Cell}
-	}
-	for _, v := range c.Vars {
-		p.Names[v.Name()] = &entity{name: v.Name(), Object: v, Cell: c.Source.Number}
-		delete(p.broken, v.Name())
-		delete(c.Moved, v.Name())
-	}
-	c.last()
-	c.Source.Results = c.Results
 }
 
 // hideForeign puts T of type U T into parentheses if another cell declares T.
