@@ -97,7 +97,8 @@ func (s *transcript) names(what string, set map[string]bool) {
 // cell, %inits PATH what runs as it is initialized, %reaches CODE which packages code reaches.
 // %explain CODE describes the last name in code, %look CODE the names in it, %recall CODE is
 // code with the results that it reads, %needs NAME and %needs TEXT# what a function, or the
-// literal at # in a text, needs elsewhere.
+// literal at # in a text, needs elsewhere. %instance CODE is the generic function or type
+// that code uses last, with its type arguments.
 func (s *transcript) cell(number int, code string) string {
 	s.b.Reset()
 	command, rest, _ := strings.Cut(code, " ")
@@ -203,6 +204,8 @@ func (s *transcript) cell(number int, code string) string {
 		s.line("%s\nreads %s", strings.Join(strings.Fields(b.String()), " "), strings.Join(list, " "))
 	case "%needs":
 		s.needs(number, rest)
+	case "%instance":
+		s.instance(rest)
 	default:
 		s.check(number, code)
 	}
@@ -523,3 +526,65 @@ func (r results) Out(number int, _ token.Pos) *types.Var {
 func (r results) In(token.Pos) *types.Var    { return r.variable("in", types.Typ[types.Int]) }
 func (r results) Outs(token.Pos) *types.Var  { return r.variable("outs", types.Typ[types.Int]) }
 func (r results) OutOf(token.Pos) *types.Var { return r.variable("outOf", types.Typ[types.Int]) }
+
+func (s *transcript) instance(code string) {
+	v := s.p.Look(code)
+	var o types.Object
+	var args []types.Type
+	at := token.NoPos
+	for id, x := range v.Info.Instances {
+		if id.Pos() > at {
+			o, args, at = v.Info.Uses[id], ListOf(x.TypeArgs), id.Pos()
+		}
+	}
+	if f, ok := o.(*types.Func); ok {
+		o = f.Origin()
+	}
+	if o == nil {
+		s.line("nothing")
+		return
+	}
+	text := func(n any) string {
+		var b strings.Builder
+		_ = printer.Fprint(&b, token.NewFileSet(), n)
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	s.line("%s of %s, methods %q", o.Name(), TypeList(args, ShortName), s.p.MethodsOf(o))
+	methods := s.p.MethodsOf(o)
+	if _, ok := o.(*types.Func); ok {
+		methods = []string{""}
+	}
+	for _, method := range methods {
+		if f, info, ok := s.p.Instance(s.fset, o, method, args); ok {
+			s.line("  %s, type %s", text(f.Type), types.ObjectString(info.Defs[f.Name], ShortName))
+		}
+	}
+	src, ok := s.p.GenericSource(o)
+	if !ok || src.Lib != nil {
+		s.line("source %v", ok)
+		return
+	}
+	for _, pc := range append([]Piece{src.Decl}, src.Methods...) {
+		ds, err := pc.Parse(s.fset)
+		if err != nil {
+			s.line("error %v", err)
+			continue
+		}
+		f, ok := ds[0].(*ast.FuncDecl)
+		if !ok {
+			s.line("  %s", text(ds[0]))
+			continue
+		}
+		params := FieldNames(f.Type.TypeParams)
+		if f.Type.TypeParams = nil; f.Recv != nil {
+			params = ReceiverParams(f)
+			f.Type.Params.List = append(f.Recv.List[:1:1], f.Type.Params.List...)
+			f.Recv = nil
+		}
+		info := NewInfo()
+		constants := s.p.Recheck(s.fset, info, f, params, args, nil, pc.File)
+		s.line("  %s with %q: %v, type %v", text(f.Type), params, constants, info.Defs[f.Name])
+		HideConstants(f, params)
+		s.line("  %s", text(f.Body))
+	}
+}
