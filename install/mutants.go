@@ -87,7 +87,8 @@ run five times as long, is caught. TestCells and TestPrograms of gocell are amon
 of check, code, compile and vm. With -living only the changes listed here are tried again.
 "Equal: ..." after one, written by hand, says why no test could see it; it is kept.
 Tests are written for what lives at first, so a seed that nobody has drawn finds fewer
-caught: of seed 2's first 240 changes 139 were, of seed 3's 128 in eight packages 89.
+caught: of seed 2's first 240 changes 139 were, of seed 3's 128 in eight packages 89, of
+seed 5's 112 in the seven of the kernel 90.
 
 | package | changes | caught | its tests take | seed |
 |---|---|---|---|---|
