@@ -192,8 +192,27 @@ func (k *checking) predeclaredIn(d Declared) (names []string) {
 	if d.Own {
 		return nil
 	}
+	return slices.DeleteFunc(k.shadowed(), func(n string) bool { return d.Unit.deps[n] })
+}
+
+// predeclaredInHeads returns those that no head of a declaration means, in which an earlier
+// function has them: string in func f(s string) before string := "a".
+func (k *checking) predeclaredInHeads() []string {
+	return slices.DeleteFunc(k.shadowed(), func(n string) bool {
+		return slices.ContainsFunc(k.all, func(d Declared) bool {
+			var head ast.Node = d.Decl
+			if f, ok := head.(*ast.FuncDecl); ok {
+				head = &ast.FuncDecl{Recv: f.Recv, Name: f.Name, Type: f.Type}
+			}
+			return (d.Own || d.Unit.deps[n]) && mentionsName(head, n)
+		})
+	})
+}
+
+// shadowed returns the names of Go that the session declares, of those that the cell mentions.
+func (k *checking) shadowed() (names []string) {
 	for _, n := range types.Universe.Names() {
-		if k.used[n] && !d.Unit.deps[n] && (k.objects[n] != nil || k.p.Names[n] != nil) {
+		if k.used[n] && (k.objects[n] != nil || k.p.Names[n] != nil) {
 			names = append(names, n)
 		}
 	}

@@ -316,7 +316,7 @@ func (u *update) heads(c *Checked, k *checking, likeFile bool) {
 			defer delete(k.objects, n) // the statements can have the old one on the right side
 		}
 	}
-	k.heads(more, k.all, c.Redeclared, anew...)
+	k.heads(more, k.all, c.Redeclared, append(anew, k.predeclaredInHeads()...)...)
 	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, nil) })
 }
 
