@@ -309,9 +309,10 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, l
 	cmd.Dir, cmd.Stdout = root, io.MultiWriter(out, f)
 	cmd.Stderr = cmd.Stdout
 	cmd.Env = append(os.Environ(), "DACE_REQUIRE_CLIENTS=1", "CGO_ENABLED=1", testCommand+"="+in.command,
-		// Without version stamping, the tests do not fail if git refuses to
-		// read a clone that belongs to another user.
-		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
+		// As the command is built, so that packages are compiled once for both, and for
+		// all clones that have the same ones. Without version stamping, the tests do not
+		// fail if git refuses to read a clone that belongs to another user.
+		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath"), buildinfo.SourceVariable+"="+root)
 	gentle(cmd)
 	begun := time.Now()
 	o.err = cmd.Run()

@@ -22,12 +22,16 @@ func Module() string { return module }
 // it: Path("dacelib/nir").
 func Path(rel string) string { return module + "/" + rel }
 
-// Clone returns the folder of the clone in which the program was built, "" if it was
-// built with -trimpath.
+// SourceVariable is the environment variable that names the clone in which a program was
+// built with -trimpath, which leaves that out: compiled code is shared by all clones then.
+const SourceVariable = "DACE_SOURCE"
+
+// Clone returns the folder of the clone in which the program was built; with -trimpath
+// the one that [SourceVariable] names, or "".
 func Clone() string {
 	_, file, _, _ := runtime.Caller(0)
 	if !filepath.IsAbs(file) {
-		return ""
+		return os.Getenv(SourceVariable)
 	}
 	return strings.TrimSuffix(file, filepath.FromSlash("/kernel/buildinfo/buildinfo.go"))
 }

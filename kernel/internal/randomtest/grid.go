@@ -4,15 +4,18 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"hash/fnv"
 	"math/rand/v2"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The grid is the systematic counterpart of the random programs: small functions,
@@ -476,9 +479,23 @@ type grid struct {
 	wrong   bool
 }
 
+// sources returns an importer of packages from their source. Built with -trimpath, a
+// program has to ask the go command where that is.
+func sources(files *token.FileSet) types.Importer {
+	knowGo()
+	return importer.ForCompiler(files, "source", nil)
+}
+
+var knowGo = sync.OnceFunc(func() {
+	if build.Default.GOROOT == "" {
+		out, _ := exec.Command("go", "env", "GOROOT").Output() // without it, the importer says what it misses
+		build.Default.GOROOT = strings.TrimSpace(string(out))
+	}
+})
+
 func newGrid() (*grid, error) {
 	g := &grid{fset: token.NewFileSet(), helpers: types.NewPackage("main", "main"), imports: "package main\n"}
-	g.conf = types.Config{Importer: importers{importer.ForCompiler(g.fset, "source", nil), map[string]*types.Package{}}, Error: func(err error) {
+	g.conf = types.Config{Importer: importers{sources(g.fset), map[string]*types.Package{}}, Error: func(err error) {
 		g.wrong = g.wrong || !strings.Contains(err.Error(), "imported and not used")
 	}}
 	f, err := parser.ParseFile(g.fset, "helpers.go", "package main\n"+GridHelpers, parser.SkipObjectResolution)

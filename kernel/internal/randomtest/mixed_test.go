@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -16,7 +15,7 @@ var mixedSeeds = flag.Int("mixed", 100, "number of programs of Mixed that are ch
 // Every program of Mixed is one of Go, also beside others.
 func TestMixed(t *testing.T) {
 	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "source", nil)
+	imports := sources(files)
 	for seed := uint64(1); seed <= uint64(*mixedSeeds); seed += 50 {
 		text := "package main\n" + MixedHelpers
 		for s := seed; s < seed+50; s++ {

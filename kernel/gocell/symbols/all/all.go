@@ -6,8 +6,6 @@ package all
 import (
 	"maps"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -30,8 +28,8 @@ func init() { display.SetFieldDocs(symbols.Doc) }
 // export something else than the tables have, otherwise "". A program that
 // `go run ./install` has built does not know its clone.
 func Stale() string {
-	_, file, _, _ := runtime.Caller(0)
-	if !filepath.IsAbs(file) {
+	root := buildinfo.Clone()
+	if root == "" {
 		return ""
 	}
 	program, err := os.Executable()
@@ -42,7 +40,6 @@ func Stale() string {
 	if err != nil {
 		return ""
 	}
-	root := filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
 	return api.Stale(root, own(), dace.Sum, info.ModTime())
 }
 
