@@ -469,3 +469,100 @@ func TestFlatPrediction(t *testing.T) {
 		t.Errorf("full is %v, sure is %v; want the whole sample", p.full, p.sure())
 	}
 }
+
+// A misfit is the largest error as a share of the range; what misfits by no more than the
+// bounds needs no reference, and is predicted.
+func TestReferenceMisfit(t *testing.T) {
+	of := func(errors ...float64) *prediction { return &prediction{exact: []float32{3, 2, 2.5}, left: errors} }
+	for want, p := range map[float64]*prediction{0.25: of(0.25, -0.125), 0.5: of(0.25, -0.5), 0: of(0, 0), 2: {exact: []float32{-1, 1}, left: []float64{4}}} {
+		if p.misfit() != want {
+			t.Errorf("%+v: %v, want %v", p, p.misfit(), want)
+		}
+	}
+	// The worst comes first, the first of equals, and none at the bound.
+	r := &references{}
+	a, b, c, d := of(0.2, 0, 0), of(0, 0.5, 0), of(0, 0, 0.5), of(goodMisfit, 0, 0)
+	if chosen, rest := r.choose([]*prediction{d}); len(chosen) != 0 || len(rest) != 1 {
+		t.Errorf("at the bound %d are chosen", len(chosen))
+	}
+	chosen, rest := r.choose([]*prediction{d, a, b, c})
+	if !slices.Equal(chosen, []*prediction{b, c, a}) || !slices.Equal(rest, []*prediction{d}) || math.Abs(d.left[0]) > 1e-12 {
+		t.Errorf("chosen %v of %v, left %v", chosen, []*prediction{b, c, a}, d.left)
+	}
+	r.n = maxReferences - 2
+	if chosen, rest := r.choose([]*prediction{of(0.2, 0, 0), of(0, 0.3, 0), of(0, 0, 0.4)}); len(chosen) != 2 || len(rest) != 1 {
+		t.Errorf("%d are chosen where there is room for 2", len(chosen))
+	}
+}
+
+// Scores that are a combination of references and a constant are fitted by it, also where
+// references are alike; without references the error is the score.
+func TestReferenceFit(t *testing.T) {
+	probes := probeChunks * sampleChunk
+	rnd := run.Rand(1, "test: fit")
+	r := &references{n: 3, rows: make([]float32, maxReferences*probes), about: &outline{}}
+	p := &prediction{exact: make([]float32, probes)}
+	for i := range probes {
+		row := r.rows[i*maxReferences:]
+		row[0], row[1] = float32(rnd.NormFloat64()), float32(rnd.NormFloat64())
+		row[2] = row[0]
+		p.exact[i] = 2*row[0] - 3*row[1] + 5
+	}
+	r.fit([]*prediction{p})
+	if p.largest() < 5 || p.left[7] != float64(p.exact[7]) || len(p.y) != maxReferences+1 {
+		t.Errorf("without a fit the errors are up to %v", p.largest())
+	}
+	r.refit()
+	if r.solve == nil || r.about != nil {
+		t.Fatalf("solve %v, outline %v", r.solve, r.about)
+	}
+	r.fit([]*prediction{p})
+	if p.largest() > 1e-3 || math.Abs(float64(p.y[0]+p.y[2])-2) > 1e-3 || math.Abs(float64(p.y[1])+3) > 1e-3 || math.Abs(float64(p.y[maxReferences])-5) > 1e-3 || p.y[3] != 0 {
+		t.Errorf("coefficients %v, errors up to %v", p.y, p.largest())
+	}
+}
+
+// Which calls have references, and that those without hold none.
+func TestReferenceCalls(t *testing.T) {
+	m := randomModel(t, 8, 2, Settings{NormaliseSample: byteSample})
+	for i, c := range []struct {
+		scorers int
+		set     func()
+		want    bool
+		made    bool // the model has some, perhaps empty
+	}{
+		{1, func() {}, false, false}, {fewScorers, func() { m.Normalisation.Exact = true }, false, false}, {fewScorers, func() { m.Normalisation.Exact, m.Normalisation.Whole = false, true }, false, false},
+		{fewScorers, func() { m.Normalisation.Whole, m.settings.NormaliseSample = false, byteSample-1 }, false, false}, {fewScorers - 1, func() { m.settings.NormaliseSample = byteSample }, false, true},
+		{fewScorers, func() { m.sample.references.rest = 1 }, false, true}, {fewScorers, func() {}, true, true}, {2, func() { m.sample.references.n = 1 }, true, true}, {1, func() {}, false, true},
+	} {
+		c.set()
+		r, err := m.references(bg, c.scorers)
+		if err != nil || (r != nil) != c.want || (m.sample.references != nil) != c.made {
+			t.Fatalf("call %d: %v, %v", i, r, err)
+		}
+		if made := m.sample.references; made != nil {
+			if held := len(made.gate) == 1; held != c.want {
+				t.Fatalf("call %d: the references are held: %v", i, held)
+			}
+			if c.want {
+				<-made.gate
+			}
+		}
+	}
+	// Where there is no room they are never tried again.
+	m.sample.references = nil
+	m.Normalisation.CacheBytes = 1
+	if r, err := m.references(bg, fewScorers); r != nil || err != nil || m.sample.references.rest != math.MaxInt || len(m.sample.references.gate) != 0 {
+		t.Errorf("%v, %v, %d calls without", r, err, m.sample.references.rest)
+	}
+	// What is dropped is not counted.
+	r := &references{n: 3, rows: []float32{1}, idle: maxIdle - 1, solve: nil, about: &outline{}, probe: []float32{1}}
+	m.sample.referenceBytes = 99
+	set := make([]*prediction, fewScorers)
+	for i := range set {
+		set[i] = &prediction{screened: screened{lo: -1, hi: 1, bottom: -0.75, top: 0.75, errors: 1}}
+	}
+	if m.dropUnfit(r, fewScorers, set); r.rows != nil || r.probe != nil || r.about != nil || r.n != 0 || m.sample.referenceBytes != 0 || r.idle != maxIdle-1 {
+		t.Errorf("%+v, %d bytes", r, m.sample.referenceBytes)
+	}
+}

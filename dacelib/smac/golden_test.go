@@ -297,6 +297,26 @@ func TestRunBatchFails(t *testing.T) {
 	if err != nil || len(r.History) != 20 || !slices.Equal(told[:3], []int{1, 3, 5}) || len(told) != 17 || r.Status != run.BudgetSpent || r.Cost != 0 {
 		t.Errorf("%+v, %v; told %v", r, err, told)
 	}
+	// The progress of each call is its own, and ends with it.
+	for _, batch := range []bool{true, false} {
+		o, err := New(Settings{Space: Space{Params: []Param{{Name: "x", Hi: 1}}}, Trials: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, events, ended := "", 0, 0
+		ctx := run.WithProgress(t.Context(), func(name string) (func(run.Event), func()) {
+			began += name
+			return func(run.Event) { events++ }, func() { ended++ }
+		})
+		if batch {
+			_, err = o.RunBatch(ctx, func(_ context.Context, cost []float64, _ []Query) error { clear(cost); return nil })
+		} else {
+			_, err = o.Run(ctx, func(context.Context, Query) (float64, error) { return 0, nil })
+		}
+		if began != "SMAC" || ended != 1 || o.s.OnEvent != nil || events != 3 {
+			t.Errorf("%v: %q began, %d events, ended %d times, %v", batch, began, events, ended, err)
+		}
+	}
 	events := 0
 	o.SetWorkers(0, func(run.Event) { events++ })
 	if o.Settings().Workers != 1 || o.Settings().OnEvent == nil {
@@ -305,6 +325,18 @@ func TestRunBatchFails(t *testing.T) {
 	o.SetWorkers(7, nil)
 	if o.Settings().Workers != 7 || o.Settings().OnEvent != nil {
 		t.Errorf("%+v", o.Settings())
+	}
+}
+
+// A run whose context has ended evaluates nothing.
+func TestEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, workers := range []int{1, 3} {
+		r, err := Run(ctx, func(context.Context, []float64) (float64, error) { t.Error("it runs"); return 0, nil }, Settings{Space: Space{Params: []Param{{Name: "x", Hi: 1}}}, Workers: workers})
+		if err != context.Canceled || r.Status != run.Cancelled || len(r.History) != 0 {
+			t.Errorf("%d workers: %+v, %v", workers, r, err)
+		}
 	}
 }
 
