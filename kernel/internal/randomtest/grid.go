@@ -479,14 +479,15 @@ type grid struct {
 	wrong   bool
 }
 
-// sources returns an importer of packages from their source. Built with -trimpath, a
-// program has to ask the go command where that is.
+// sources returns an importer of packages from their source.
 func sources(files *token.FileSet) types.Importer {
-	knowGo()
+	FindGo()
 	return importer.ForCompiler(files, "source", nil)
 }
 
-var knowGo = sync.OnceFunc(func() {
+// FindGo asks the go command where Go is, for package build: what is built with -trimpath
+// does not know it.
+var FindGo = sync.OnceFunc(func() {
 	if build.Default.GOROOT == "" {
 		out, _ := exec.Command("go", "env", "GOROOT").Output() // without it, the importer says what it misses
 		build.Default.GOROOT = strings.TrimSpace(string(out))

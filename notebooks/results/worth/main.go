@@ -476,7 +476,11 @@ func means(out io.Writer, rows []row, axis string, budget int) {
 	slices.SortStableFunc(methods, func(a, b string) int { // the untuned behind the methods
 		return cmp.Compare(strings.Count(a, "untuned "), strings.Count(b, "untuned "))
 	})
-	fmt.Fprintf(out, "\n## Means, %d evaluations a member, at equal %s\n\n| method | %s | runs | evaluations | processor s |\n%s\n", budget, axis, strings.Join(classes, " | "), strings.Repeat("|---", len(classes)+4)+"|")
+	var titles []string
+	for _, class := range classes {
+		titles = append(titles, experiment.ClassTitle(class))
+	}
+	fmt.Fprintf(out, "\n## Means, %d evaluations a member, at equal %s\n\n| method | %s | runs | evaluations | processor s |\n%s\n", budget, axis, strings.Join(titles, " | "), strings.Repeat("|---", len(classes)+4)+"|")
 	for _, method := range methods {
 		fmt.Fprintf(out, "| %s |", method)
 		for _, class := range classes {

@@ -8,11 +8,14 @@ import (
 	"go/token"
 	"go/types"
 	"testing"
+
+	"dace.local/kernel/internal/randomtest"
 )
 
 // TestErrorKind checks texts that have one error each, by the type checker
 // itself.
 func TestErrorKind(t *testing.T) {
+	randomtest.FindGo()
 	for _, c := range []struct {
 		text string
 		want errorKind

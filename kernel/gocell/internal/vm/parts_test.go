@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,10 +86,10 @@ func TestRun(t *testing.T) {
 						}
 					})
 				}
-				ended := false
+				var ended atomic.Bool
 				begun := time.Now()
 				err := m.Run(cell, func() {
-					defer func() { ended = true }()
+					defer ended.Store(true)
 					if m.Cell() != cell || cell.main == nil || cell.main.g != currentG() {
 						t.Error("the goroutine is not the cell's")
 					}
@@ -109,8 +110,8 @@ func TestRun(t *testing.T) {
 					t.Errorf("left behind at %v", list)
 				}
 				time.Sleep(time.Minute)
-				if list := m.LeftBehind(); !ended || !cell.ended.Load() || len(list) > 0 {
-					t.Errorf("ended: %v, left behind at %v", ended, list)
+				if list := m.LeftBehind(); !ended.Load() || !cell.ended.Load() || len(list) > 0 {
+					t.Errorf("ended: %v, left behind at %v", ended.Load(), list)
 				}
 				if m.stopped() || len(m.runs.cells) > 0 {
 					t.Error("the machine takes it for running")
