@@ -2,6 +2,7 @@ package farm_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -84,8 +85,8 @@ func TestFunctions(t *testing.T) {
 	carry(t, &source, func(e string) (any, error) { made++; expression = e; return again, fails })
 	pool := farm.Local(1)
 	for name, p := range kinds {
-		source, again, made = "ones "+name, []problem.Problem{p}, 0
-		for range 2 { // the second time it is known
+		source, again, made = "ones "+name+rand.Text(), []problem.Problem{p}, 0 // a text that nothing has compared yet
+		for range 2 {                                                           // the second time it is known
 			y := make([]float64, 2)
 			x := problem.Pack([]bool{true, true, true, false, false, false, false, false, true}, make([]bool, 9))
 			if err := farm.Problem(pool, problem.Named(p, "named")).Evaluate(t.Context(), y, x); err != nil || y[0] != 11 || y[1] != 0 {
