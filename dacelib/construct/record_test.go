@@ -22,6 +22,7 @@ import (
 	"dace.local/dacelib/problem/ccp"
 	"dace.local/dacelib/problem/onemax"
 	"dace.local/dacelib/run"
+	"dace.local/dacelib/solver"
 )
 
 // TestMain runs a construction instead of the tests if TestKill has started
@@ -39,11 +40,18 @@ var (
 	killEvery  = flag.Duration("every", 0, "time between two kills in TestKill instead of ever more")
 )
 
+// registered are the solvers that a program begins with. Tests register more.
+var registered = solver.Families()
+
 // killSettings returns the settings of TestKill, for the parent and its
 // children.
 func killSettings(scale, method string) (construct.Settings, int, error) {
 	if scale == "" {
-		return tiny(), 2, nil
+		s := tiny()
+		if method == "BEST" {
+			s.Solvers = registered
+		}
+		return s, 2, nil
 	}
 	s, err := construct.Scale(scale, method, "ccp", run.Written)
 	s.Seed = 1
