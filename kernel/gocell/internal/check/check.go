@@ -517,7 +517,7 @@ func (p *Program) explain(k *checking, dropped map[*Unit]string) error {
 		case undefinedName:
 			why = p.whyGone(name, dropped)
 		case unknownMember, missingMethod:
-			why = p.whyMethodGone(name, dropped)
+			why = p.whyMethodGone(typeOfError(msg)+"."+name, dropped)
 		}
 		if why != "" {
 			msg += "\n\t" + why
@@ -568,16 +568,16 @@ func (p *Program) whyGone(name string, dropped map[*Unit]string) string {
 	return p.broken[name]
 }
 
-// whyMethodGone returns why a type no longer has a method of a name, or "".
-func (p *Program) whyMethodGone(name string, dropped map[*Unit]string) string {
+// whyMethodGone returns why there is no longer a method, T.m, or "".
+func (p *Program) whyMethodGone(method string, dropped map[*Unit]string) string {
 	for u, w := range dropped {
-		if u.Method == name {
+		if u.Method != "" && u.String() == method {
 			return w
 		}
 	}
 	for _, u := range p.gone {
-		if u.Method == name {
-			return p.broken[u.String()]
+		if u.Method != "" && u.String() == method {
+			return p.broken[method]
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/types"
+	"regexp"
 	"strings"
 )
 
@@ -33,6 +34,17 @@ func addError(errs []types.Error, e types.Error) []types.Error {
 		return errs
 	}
 	return append(errs, e)
+}
+
+var lackingRE = regexp.MustCompile(`(\w+)(?:\[.*\])? (?:has no field or method|does not implement) `)
+
+// typeOfError returns the name of the type that lacks a method by an error of the kind
+// unknownMember or missingMethod, or "".
+func typeOfError(msg string) string {
+	if m := lackingRE.FindStringSubmatch(msg); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // kindOfError returns the kind of an error by its message, and the name that it
