@@ -97,7 +97,8 @@ func Clean(s string) string {
 var fileRE = regexp.MustCompile(`In\[-?\d+\]/_\.go`)
 
 // Places replaces the names of cells' files in a message by what the user sees:
-// "other declaration at In[1]/_.go:2:8" is at In[1]:2:8. What a library declares is nowhere.
+// "other declaration at In[1]/_.go:2:8" is at In[1]:2:8. It drops " (declared at -)", since
+// declarations of libraries have no place.
 func Places(s string) string {
 	return fileRE.ReplaceAllStringFunc(strings.ReplaceAll(s, " (declared at -)", ""), Name)
 }

@@ -19,7 +19,7 @@ type Effects struct {
 }
 
 func newEffects() *Effects {
-	return &Effects{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	return &Effects{Reads: map[string]bool{}, Declares: map[string]bool{}, Sets: map[string]bool{}, Updates: map[string]bool{}, Same: map[string]bool{}}
 }
 
 // Effects returns what a checked cell does. before is the program
@@ -120,7 +120,7 @@ func (e *Effects) use(c *Checked, n ast.Node) {
 				}
 			}
 		case *ast.CallExpr:
-			if id, ok := n.Fun.(*ast.Ident); ok && changesFirst[id.Name] && c.Info.Types[n.Fun].IsBuiltin() {
+			if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok && changesFirst[id.Name] && c.Info.Types[n.Fun].IsBuiltin() {
 				update(n.Args[0])
 			}
 		case *ast.UnaryExpr:
@@ -165,9 +165,9 @@ func (p *Program) follow(e *Effects) {
 			seen[u] = true
 			changes := u.changes()
 			for n := range u.deps {
-				switch reads, changed := changes[n]; {
+				switch alsoRead, changed := changes[n]; {
 				case p.Names[n] == nil || n == "ctx":
-				case changed && !reads:
+				case changed && !alsoRead:
 					e.Sets[n] = true
 				default:
 					if changed {
@@ -187,8 +187,8 @@ func (p *Program) follow(e *Effects) {
 	}
 }
 
-// changes returns the names that a function changes, by its text, and whether it reads them,
-// too, or parts of them.
+// changes returns the names that a function changes, by its text: true for those that it
+// reads, too, or parts of them.
 func (u *Unit) changes() map[string]bool {
 	if u.changed != nil {
 		return u.changed
@@ -223,7 +223,7 @@ func (u *Unit) changes() map[string]bool {
 						note(n.Key, n.Value)
 					}
 				case *ast.CallExpr:
-					if id, ok := n.Fun.(*ast.Ident); ok && changesFirst[id.Name] && len(n.Args) > 0 {
+					if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok && changesFirst[id.Name] && len(n.Args) > 0 {
 						note(n.Args[0])
 					}
 				case *ast.UnaryExpr:

@@ -37,12 +37,12 @@ func usesOf(info *types.Info, n ast.Node) (deps map[string]bool, im *imported) {
 		}
 		switch pn, isPkg := o.(*types.PkgName); {
 		case isPkg:
-			im.named = with(im.named, id.Name, pn.Imported())
+			im.named = addPath(im.named, id.Name, pn.Imported())
 		case o.Pkg() == nil || !PackageLevel(o):
 		case o.Pkg().Path() == "main": // of a cell, perhaps a compiled one
 			deps[id.Name] = true
 		case !selected:
-			im.dotted = with(im.dotted, id.Name, o.Pkg())
+			im.dotted = addPath(im.dotted, id.Name, o.Pkg())
 		}
 	}
 	var visit func(n ast.Node) bool
@@ -64,8 +64,8 @@ func usesOf(info *types.Info, n ast.Node) (deps map[string]bool, im *imported) {
 	return deps, im
 }
 
-// with returns paths with that of a package, by a name.
-func with(paths map[string]string, name string, of *types.Package) map[string]string {
+// addPath adds the path of a package, by a name, and makes the map for the first.
+func addPath(paths map[string]string, name string, of *types.Package) map[string]string {
 	if paths == nil {
 		paths = map[string]string{}
 	}

@@ -116,9 +116,10 @@ func (u *update) initOrder(k *checking, vars []declaredVar, n int) {
 	}
 }
 
-// asWritten reports whether variables are surely initialized in the order of the source: no
-// name that a value mentions, or a declaration of such a name, is that of a variable which
-// is not declared before. It saves most cells a check.
+// asWritten reports whether variables are initialized in the order of the source, those
+// without a value first: whether no value, and no declaration that it uses, mentions a
+// variable that is declared later. It goes by names alone, so that it may say no where the
+// type checker, which most cells need not ask then, says yes.
 func asWritten(vars []declaredVar, all []Declared) bool {
 	decls := map[string][]ast.Decl{}
 	for _, d := range all {

@@ -178,16 +178,17 @@ func (k *checking) variables() (vars []*types.Var) {
 	return vars
 }
 
-// bodies checks functions as bodyFunc makes them, which do not mean some names of the session.
-func (k *checking) bodies(list []ast.Decl, not ...string) {
+// bodies checks functions as bodyFunc makes them, with some of Go's own names for which the
+// session has others.
+func (k *checking) bodies(list []ast.Decl, predeclared ...string) {
 	if len(list) > 0 {
-		k.scope(not...)
+		k.scope(predeclared...)
 		k.pass(list)
 	}
 }
 
-// predeclaredIn returns the names of the session that a declaration of an earlier cell does
-// not mean, but Go's own: max in a function that was declared before max := 3.
+// predeclaredIn returns Go's own names that the session now declares and a declaration of an
+// earlier cell still uses in Go's sense: max in a function of before max := 3.
 func (k *checking) predeclaredIn(d Declared) (names []string) {
 	if d.Own {
 		return nil
@@ -195,8 +196,9 @@ func (k *checking) predeclaredIn(d Declared) (names []string) {
 	return slices.DeleteFunc(k.shadowed(), func(n string) bool { return d.Unit.deps[n] })
 }
 
-// predeclaredInHeads returns those that no head of a declaration means, in which an earlier
-// function has them: string in func f(s string) before string := "a".
+// predeclaredInHeads returns Go's own names that the session now declares and no head of a
+// declaration uses as the session's: string after string := "a", if only a func f(s string)
+// of an earlier cell has it in its head.
 func (k *checking) predeclaredInHeads() []string {
 	return slices.DeleteFunc(k.shadowed(), func(n string) bool {
 		return slices.ContainsFunc(k.all, func(d Declared) bool {

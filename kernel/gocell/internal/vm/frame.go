@@ -67,14 +67,15 @@ func (e Exit) Error() string {
 	return fmt.Sprintf("os.Exit(%d)", e.Code)
 }
 
-// compiledMethod begins the run time's error of a nil receiver of a compiled cell's method.
+// compiledMethod begins the run time's error of a nil receiver of a compiled cell's method:
+// "value method dace.local/.../c01ab.T.M called using nil *T pointer".
 var compiledMethod = "value method " + buildinfo.Path(cell.CellsPath)
 
 // Recovered returns the value that compiled code recovered: a failed assertion, in
 // another error, names a method that is missing as cells do, and a nil receiver its type.
 func Recovered(v any) any {
 	if err, ok := v.(runtime.Error); ok {
-		if rest, ok := strings.CutPrefix(err.Error(), compiledMethod); ok { // c01ab.T.M called using nil *T pointer
+		if rest, ok := strings.CutPrefix(err.Error(), compiledMethod); ok {
 			_, name, _ := strings.Cut(rest, ".")
 			name, _, _ = strings.Cut(strings.ReplaceAll(name, cell.ExportMark, ""), " ")
 			dot := strings.LastIndexByte(name, '.')
