@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"testing"
+
+	"dace.local/kernel/internal/toolchain/module"
 )
 
 // oneImporter finds one package.
@@ -46,5 +48,30 @@ func TestFetchedIn(t *testing.T) {
 		if (got != nil) != want || want && got.String() != "example.org/x.T" {
 			t.Errorf("in %s is %v", text, got)
 		}
+	}
+}
+
+// A fetched package is checked again with what it has imported, by the paths that it has.
+func TestFixedImporter(t *testing.T) {
+	pkg, a, b := types.NewPackage("example.org/p", "p"), types.NewPackage("example.org/a", "a"), types.NewPackage("example.org/vendor/b", "b")
+	pkg.SetImports([]*types.Package{a, b})
+	i := fixedImporter{&FetchedPackage{pkg: pkg, Package: &module.Package{ImportMap: map[string]string{"b": b.Path()}}}}
+	for path, want := range map[string]*types.Package{a.Path(): a, "b": b, b.Path(): b, "example.org/c": nil} {
+		if got, err := i.Import(path); got != want || (err == nil) != (want != nil) {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+}
+
+// A scope that is emptied holds neither objects nor the scopes of what was declared in it, nor
+// those the package's.
+func TestSetScope(t *testing.T) {
+	pkg := types.NewPackage("example.org/p", "p")
+	pkg.Scope().Insert(types.NewVar(0, pkg, "x", types.Typ[types.Int]))
+	file := types.NewScope(pkg.Scope(), 0, 0, "file")
+	types.NewScope(file, 0, 0, "function")
+	setScope(pkg)
+	if pkg.Scope().Len()+pkg.Scope().NumChildren()+file.NumChildren() != 0 {
+		t.Errorf("%v, of the file %v", pkg.Scope(), file)
 	}
 }
