@@ -487,3 +487,12 @@ func TestKeys(t *testing.T) {
 		}
 	}
 }
+
+// Who has asked for the driver no longer keeps others from registering one.
+func TestDriverUnlocked(t *testing.T) {
+	_, _ = theDriver()
+	if !driver.TryLock() {
+		t.Fatal("the driver stays locked")
+	}
+	driver.Unlock()
+}

@@ -63,6 +63,11 @@ func TestConditions(t *testing.T) {
 	if got := s.Canonical([]float64{0, 3, 1, 7, 1}); !slices.Equal(got, []float64{0, 3, 0, 10, 0}) {
 		t.Errorf("canonical: %v", got)
 	}
+	for _, c := range [][]float64{nil, {0, 3, 1, 7}, {0, 3, 1, 7, 1, 9}} { // not of this space
+		if got := s.Canonical(c); !slices.Equal(got, c) {
+			t.Errorf("canonical of %v: %v", c, got)
+		}
+	}
 	for want, c := range map[string][]float64{"not active": {0, 3, 1, 7, 1}, "forbidden": {1, 0, 0, 10, 1}} {
 		if err := s.CheckConfig(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", c, err, want)

@@ -273,3 +273,25 @@ func TestNewLog(t *testing.T) {
 		}
 	}
 }
+
+// A quarter of the processors' time since the last request was not idle: what has passed
+// since the test looked changes that, but not to less than nothing or more than all.
+func TestHostUsage(t *testing.T) {
+	idle, all, ok := hostTime()
+	if !ok {
+		t.Skip("the system does not tell")
+	}
+	s := &server{}
+	s.usage.idle, s.usage.all = idle-3*all/8, all/2
+	reply, err := s.usageRequest(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := reply.(usageReply).HostCPU
+	if share == nil {
+		t.Fatal("nothing is known of the host")
+	}
+	if *share <= 0 || *share > 100 {
+		t.Errorf("%v %% of the host are used", *share)
+	}
+}
