@@ -125,6 +125,9 @@ func TestHistoryBadFile(t *testing.T) {
 	if err := os.Mkdir(name("folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink("loop", name("loop")); err != nil {
+		t.Fatal(err)
+	}
 	locked := write("locked", "")
 	lock, err := os.Create(locked + ".lock")
 	if err != nil {
@@ -143,10 +146,14 @@ func TestHistoryBadFile(t *testing.T) {
 		{"no end of line", write("short", `{"session":2,"line":1,"input":"old"}`), []string{"2:1 old", "3:1 mine"}},
 		{"a folder", name("folder"), []string{"1:1 mine"}},
 		{"below a file", filepath.Join(write("file", ""), "cells.jsonl"), []string{"1:1 mine"}},
+		{"a loop", name("loop"), []string{"1:1 mine"}},
 		{"held by somebody", locked, []string{"1:1 mine"}},
 		{"a device", os.DevNull, []string{"1:1 mine"}},
 		{"none", "", []string{"1:1 mine"}},
 	} {
+		if _, err := (&historyStore{file: c.file}).entries(); (err != nil) != slices.Contains([]string{"a folder", "below a file", "a loop", "held by somebody"}, c.name) && c.file != "" {
+			t.Errorf("%s: %v", c.name, err)
+		}
 		h := quietHistory(c.file)
 		h.add(1, "mine")
 		if got := lines(h.all()); !slices.Equal(got, c.want) {
