@@ -191,6 +191,7 @@ func TestWorkerIdle(t *testing.T) {
 	}, []string{"7.0 take a", "27.0 result a: 20 in 20.0 s by w", "37.0 leave"}, nil, "37s ends")
 	atDesk(t, Work{Until: 10 * time.Second}, func(t *testing.T, d *desk) { d.all <- message("a", 4, 8, 1) },
 		[]string{"0.0 take a", "4.0 result a: 4 in 4.0 s by w", "10.0 back a, 2 units", "10.0 leave"}, nil, "10s ends")
+	atDesk(t, Work{Until: 1}, func(_ *testing.T, d *desk) { time.Sleep(time.Minute); close(d.all) }, []string{"0.0 leave"}, nil, "0s ends")
 }
 
 // A message that was withdrawn ends, and a unit that does not end then is left alone; where
