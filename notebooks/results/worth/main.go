@@ -489,9 +489,9 @@ func means(out io.Writer, rows []row, axis string, budget int) {
 				fmt.Fprint(out, " |")
 				continue
 			}
-			m, half := stats.Interval(v, 0.95)
-			text := fmt.Sprintf("%.3f", m)
-			if m == highest[class] {
+			_, half := stats.Interval(v, 0.95)
+			text := fmt.Sprintf("%.3f", mean(v))
+			if mean(v) == highest[class] {
 				text = "**" + text + "**"
 			}
 			if len(v) > 1 {
