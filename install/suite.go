@@ -312,7 +312,7 @@ func (in *installer) runCheck(ctx context.Context, root string, argv []string, l
 		// As the command is built, so that packages are compiled once for both, and for
 		// all clones that have the same ones. Without version stamping, the tests do not
 		// fail if git refuses to read a clone that belongs to another user.
-		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath"), buildinfo.SourceVariable+"="+root)
+		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath"), "DACE_SOURCE="+root)
 	gentle(cmd)
 	begun := time.Now()
 	o.err = cmd.Run()

@@ -22,16 +22,13 @@ func Module() string { return module }
 // it: Path("dacelib/nir").
 func Path(rel string) string { return module + "/" + rel }
 
-// SourceVariable is the environment variable that names the clone in which a program was
-// built with -trimpath, which leaves that out: compiled code is shared by all clones then.
-const SourceVariable = "DACE_SOURCE"
-
-// Clone returns the folder of the clone in which the program was built; with -trimpath
-// the one that [SourceVariable] names, or "".
+// Clone returns the folder of the clone in which the program was built. -trimpath leaves
+// that out, so that compiled code is shared by all clones: then it is what the variable
+// DACE_SOURCE names, or "".
 func Clone() string {
 	_, file, _, _ := runtime.Caller(0)
 	if !filepath.IsAbs(file) {
-		return os.Getenv(SourceVariable)
+		return os.Getenv("DACE_SOURCE")
 	}
 	return strings.TrimSuffix(file, filepath.FromSlash("/kernel/buildinfo/buildinfo.go"))
 }

@@ -9,7 +9,7 @@ import (
 
 // The clone is known without -trimpath, and else by its variable.
 func TestClone(t *testing.T) {
-	t.Setenv(SourceVariable, "named")
+	t.Setenv("DACE_SOURCE", "named")
 	dir := Clone()
 	if dir == "named" {
 		return // built with -trimpath
