@@ -276,15 +276,15 @@ func (u *update) passes(c *Checked, k *checking, live []*Unit) error {
 	if err := u.define(c, k, live); err != nil {
 		return err
 	}
-	bodies := map[string][]ast.Decl{} // by the names that they do not mean
+	bodies := map[string][]ast.Decl{} // by the names that they use in Go's sense; those of the same are one pass
 	for _, d := range k.all {
 		if f, ok := d.Decl.(*ast.FuncDecl); ok && f.Body != nil {
-			not := strings.Join(k.predeclaredIn(d), " ")
-			bodies[not] = append(bodies[not], bodyFunc(f))
+			names := strings.Join(k.predeclaredIn(d), " ")
+			bodies[names] = append(bodies[names], bodyFunc(f))
 		}
 	}
-	for _, not := range slices.Sorted(maps.Keys(bodies)) {
-		k.bodies(bodies[not], strings.Fields(not)...)
+	for _, names := range slices.Sorted(maps.Keys(bodies)) {
+		k.bodies(bodies[names], strings.Fields(names)...)
 	}
 	k.errs = slices.DeleteFunc(k.errs, func(e types.Error) bool { return u.harmless(e, k.top()) })
 	return nil
