@@ -151,8 +151,10 @@ func TestHistoryBadFile(t *testing.T) {
 		{"a device", os.DevNull, []string{"1:1 mine"}},
 		{"none", "", []string{"1:1 mine"}},
 	} {
-		if _, err := (&historyStore{file: c.file}).entries(); (err != nil) != slices.Contains([]string{"a folder", "below a file", "a loop", "held by somebody"}, c.name) && c.file != "" {
-			t.Errorf("%s: %v", c.name, err)
+		if c.file != "" { // else there is no store
+			if _, err := (&historyStore{file: c.file}).entries(); (err != nil) != slices.Contains([]string{"a folder", "below a file", "a loop", "held by somebody"}, c.name) {
+				t.Errorf("%s: %v", c.name, err)
+			}
 		}
 		h := quietHistory(c.file)
 		h.add(1, "mine")
