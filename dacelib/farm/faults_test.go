@@ -209,7 +209,10 @@ func (w *wire) Send(_ context.Context, m farm.Message) error {
 	return nil
 }
 
-func (w *wire) Look(context.Context, []string) ([]farm.Result, error) { return w.known, w.look() }
+func (w *wire) Look(context.Context, []string) ([]farm.Result, error) {
+	err := w.look()
+	return w.known, err
+}
 
 func (w *wire) Queued(context.Context, farm.Message) (bool, error) { return false, w.queued() }
 
@@ -240,9 +243,11 @@ func TestWireFails(t *testing.T) {
 		"looking again":           {set: func(w *wire) { w.look = at(2, cut) }, want: cut},
 		"a result that was known": {func(w *wire) { w.known = []farm.Result{{Key: u.Key(), Data: two}} }, cut, cut},
 		"a result that is found": {func(w *wire) {
+			looks := 0
 			w.look = func() error {
-				w.look = at(0, nil)
-				time.AfterFunc(0, func() { w.known = []farm.Result{{Key: u.Key(), Data: two}} })
+				if looks++; looks == 2 {
+					w.known = []farm.Result{{Key: u.Key(), Data: two}}
+				}
 				return nil
 			}
 		}, cut, cut},
@@ -340,4 +345,28 @@ func TestStartFails(t *testing.T) {
 	defer mend()
 	says(t, "a folder to watch", farm.WatchFarm(ctx, dir, 0, nil), "cannot be used")
 	says(t, "a folder of callers", farm.CancelCaller(ctx, dir, "x", "y"), "cannot be used")
+}
+
+// When a call of a folder has returned, nothing writes into the folder any more.
+func TestFolderRests(t *testing.T) {
+	dir := t.TempDir()
+	p, err := farm.Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(disk.Fail(func(op, path string) error {
+		if op == "ReadDir" && strings.HasPrefix(place(dir, path), "inbox") {
+			time.Sleep(10 * time.Millisecond) // a slow disk
+		}
+		return nil
+	}))
+	err = p.Do(t.Context(), []farm.Unit{{Kind: "farmtest: double", Data: []byte("{")}}, nil)
+	says(t, "a unit that is no JSON", err, "the data of a unit are no JSON")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if _, err := os.Stat(dir); err == nil {
+		t.Fatal("the folder is there again")
+	}
 }

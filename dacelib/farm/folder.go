@@ -254,10 +254,10 @@ type FolderPool struct {
 	*folder
 	caller string
 
-	mu    sync.Mutex // guards the fields below
-	users int        // calls of Do
-	stop  chan struct{}
-	heard map[string]*heard
+	mu      sync.Mutex // guards the fields below
+	users   int        // calls of Do
+	unwatch func()     // ends watch and waits for it
+	heard   map[string]*heard
 	// patience is how long a worker may be silent, if it has come back before.
 	patience map[string]time.Duration
 	shown    map[string]string // the states of other callers
@@ -292,16 +292,19 @@ var machine = sync.OnceValue(func() string {
 func (p *FolderPool) Do(ctx context.Context, units []Unit, done func(i int, result []byte) error) error {
 	p.mu.Lock()
 	if p.users++; p.users == 1 {
-		p.stop = make(chan struct{})
-		go p.watch(p.stop)
+		stop, watching := make(chan struct{}), new(sync.WaitGroup)
+		watching.Go(func() { p.watch(stop) })
+		p.unwatch = func() { close(stop); watching.Wait() }
 	}
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
-		if p.users--; p.users == 0 {
-			close(p.stop)
-		}
+		p.users--
+		last, unwatch := p.users == 0, p.unwatch
 		p.mu.Unlock()
+		if last { // who has its result may remove the folder
+			unwatch()
+		}
 	}()
 	p.hear()
 	return p.Dispatcher.Do(ctx, units, done)
