@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +16,15 @@ import (
 // A paper is a transport that writes down what it is told, and tells nothing by itself.
 type paper struct {
 	*Dispatcher
-	t      *testing.T
-	hands  bool // messages can be handed to workers
-	queued bool // what was sent waits in the queue
+	t    *testing.T
+	ids  []string // of all messages
+	last map[string]Message
+
+	noting sync.Mutex // guards the fields below
+	hands  bool       // messages can be handed to workers
+	queued bool       // what was sent waits in the queue
 	found  []Result
 	log    []string // since it was read last
-	ids    []string // of all messages
-	last   map[string]Message
 
 	errs chan error
 	got  []string // results of the call
@@ -56,22 +59,29 @@ func (p *paper) tell(verb string, m Message, more string) {
 	if len(m.Not) > 0 {
 		text += fmt.Sprint(" not ", m.Not)
 	}
-	p.log = append(p.log, text)
+	p.note(text)
 }
 
 func (p *paper) Send(_ context.Context, m Message) error { p.tell("send", m, ""); return nil }
 func (p *paper) Hand(m Message, worker string) bool {
-	if p.hands {
+	p.noting.Lock()
+	hands := p.hands
+	p.noting.Unlock()
+	if hands {
 		p.tell("hand", m, " to "+worker)
 	}
-	return p.hands
+	return hands
 }
 func (p *paper) Queued(_ context.Context, m Message) (bool, error) {
 	p.tell("ask", m, "")
+	p.noting.Lock()
+	defer p.noting.Unlock()
 	return p.queued, nil
 }
 func (p *paper) Look(_ context.Context, keys []string) ([]Result, error) {
-	p.log = append(p.log, fmt.Sprintf("look %d", len(keys)))
+	p.note(fmt.Sprintf("look %d", len(keys)))
+	p.noting.Lock()
+	defer p.noting.Unlock()
 	return p.found, nil
 }
 func (p *paper) Withdraw(ms []Message) {
@@ -80,8 +90,31 @@ func (p *paper) Withdraw(ms []Message) {
 		p.tell("withdraw", m, "")
 	}
 }
-func (p *paper) Drop(keys []string)    { p.log = append(p.log, fmt.Sprintf("drop %d", len(keys))) }
-func (p *paper) Dismiss(w, why string) { p.log = append(p.log, "dismiss "+w) }
+func (p *paper) Drop(keys []string)    { p.note(fmt.Sprintf("drop %d", len(keys))) }
+func (p *paper) Dismiss(w, why string) { p.note("dismiss " + w) }
+
+// set changes what the transport says.
+func (p *paper) set(change func()) {
+	p.noting.Lock()
+	defer p.noting.Unlock()
+	change()
+}
+
+// note adds to what the transport was told.
+func (p *paper) note(text string) {
+	p.noting.Lock()
+	defer p.noting.Unlock()
+	p.log = append(p.log, text)
+}
+
+// told returns what the transport was told since the last time.
+func (p *paper) told() (log []string) {
+	p.noting.Lock()
+	defer p.noting.Unlock()
+	log, p.log = p.log, nil
+	return log
+}
+
 func (p *paper) alive(name string, cores int, more ...func(w *Worker)) {
 	w := Worker{Name: name, Host: "host-" + name, Cores: cores, Identity: Self()}
 	for _, f := range more {
@@ -111,13 +144,12 @@ func (p *paper) begin(ctx context.Context, numbers ...int) {
 func (p *paper) says(running, waiting int, want ...string) {
 	p.t.Helper()
 	synctest.Wait()
-	if !slices.Equal(p.log, want) {
-		p.t.Errorf("the transport is told\n%s\nwant\n%s", strings.Join(p.log, "\n"), strings.Join(want, "\n"))
+	if told := p.told(); !slices.Equal(told, want) {
+		p.t.Errorf("the transport is told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
 	}
 	if c := p.Counts(); c.Running != running || c.Waiting != waiting {
 		p.t.Errorf("%d units run, %d wait; want %d, %d", c.Running, c.Waiting, running, waiting)
 	}
-	p.log = nil
 }
 
 // id returns the ID of the n-th message.
@@ -360,7 +392,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	onPaper(t, func(t *testing.T, p *paper) {
-		p.hands = true
+		p.set(func() { p.hands = true })
 		p.begin(t.Context(), 1, 2, 3)
 		p.says(0, 3, "look 3", "hand 1 (1) to a", "send 2 (2)", "send 3 (3)")
 		if !p.Open(p.id(1)) || p.Open("x") || !p.Waits(number1(3).Key()) || p.Waits("x") || !p.Working() {
@@ -392,11 +424,12 @@ func TestQueue(t *testing.T) {
 		p.begin(t.Context())
 		p.ends("")
 		// A result that is known needs nobody.
-		p.found = []Result{{Key: number1(7).Key(), Data: []byte("49")}, {Key: "another"}}
+		p.set(func() { p.found = []Result{{Key: number1(7).Key(), Data: []byte("49")}, {Key: "another"}} })
 		p.begin(t.Context(), 7)
 		p.ends("", "7=49")
 		ctx, cancel := context.WithCancel(t.Context())
-		p.found, p.log = nil, nil
+		p.set(func() { p.found = nil })
+		p.told()
 		p.begin(ctx, 8)
 		p.says(0, 1, "look 1", "hand 7 (8) to a")
 		cancel()
@@ -404,7 +437,7 @@ func TestQueue(t *testing.T) {
 		p.says(0, 0, "withdraw 7 (8)")
 		p.begin(t.Context(), 9)
 		synctest.Wait()
-		p.log = nil
+		p.told()
 		p.Cancel("enough")
 		p.ends("the call was ended from elsewhere: enough")
 	})
@@ -427,7 +460,7 @@ func TestLooksAgain(t *testing.T) {
 		p.says(1, 1, "look 2", "ask 1 (1)")
 		// The worker names the message, then no more, a second after it took it.
 		p.alive("a", 1, func(w *Worker) { w.Holds = []string{p.id(2)} })
-		p.queued = false
+		p.set(func() { p.queued = false })
 		time.Sleep(5 * time.Second)
 		p.says(1, 1, "look 2", "ask 1 (1)", "send 1 (1)")
 		p.alive("a", 1)
@@ -435,11 +468,12 @@ func TestLooksAgain(t *testing.T) {
 		p.says(0, 2, "look 2", "send 2 (2)")
 		p.LookNow()
 		synctest.Wait()
-		if len(p.log) != 5 { // both messages are asked for at once, and sent
-			t.Errorf("%q", p.log)
+		if told := p.told(); len(told) != 5 { // both messages are asked for at once, and sent
+			t.Errorf("%q", told)
 		}
-		p.log = nil
-		p.found = []Result{{Key: number1(1).Key(), Data: []byte("1")}, {Key: number1(2).Key(), Data: []byte("4")}}
+		p.set(func() {
+			p.found = []Result{{Key: number1(1).Key(), Data: []byte("1")}, {Key: number1(2).Key(), Data: []byte("4")}}
+		})
 		p.LookNow()
 		p.ends("", "1=1", "2=4")
 	})
@@ -627,15 +661,14 @@ func TestYields(t *testing.T) {
 			p.Peer(higher)
 		}
 		synctest.Wait()
-		p.log = nil
+		p.told()
 		time.Sleep(peerSilent)
 		synctest.Wait()
-		for _, l := range p.log {
+		for _, l := range p.told() {
 			if strings.HasPrefix(l, "send") {
-				t.Errorf("%q", p.log)
+				t.Errorf("%q", l)
 			}
 		}
-		p.log = nil
 		time.Sleep(100 * time.Millisecond)
 		p.says(1, 1, "send 3 (2)")
 		p.did(1, "a")
@@ -673,8 +706,8 @@ func TestDisk(t *testing.T) {
 				t.Errorf("%d: %d bytes, want %d", n, p.Caller().Disk, want)
 			}
 		}
-		if n := strings.Count(strings.Join(p.log, "\n"), "drop 1"); n != 2 {
-			t.Errorf("%q", p.log)
+		if told := p.told(); strings.Count(strings.Join(told, "\n"), "drop 1") != 2 {
+			t.Errorf("%q", told)
 		}
 		p.Use(Policy{Disk: 1}) // the last one stays
 		p.begin(t.Context(), 14)
@@ -710,7 +743,7 @@ func TestCut(t *testing.T) {
 			p.did(n, "a")
 		}
 		<-p.errs
-		p.log = nil
+		p.told()
 		// Each unit of a message of others is of its own kind, or takes too long.
 		p.Observe("m", 1, 0.1)
 		us := []Unit{number1(30), {Kind: "m", Data: json.RawMessage("31")}, {Kind: "m", Data: json.RawMessage("32"), Items: 3}, {Kind: "m", Data: json.RawMessage("33")}, {Kind: "m", Data: json.RawMessage("34"), Needs: []string{"arithmetic"}}, number1(35), number1(35), number1(36)}

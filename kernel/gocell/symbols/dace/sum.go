@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "d54f13322862035e6906a5e551b30621ed2756ae9375aa2b177768790359b4ac"
+const Sum = "64585fd16334af62739be5248009360ec744510eeb44945c23d7fa8144343306"
