@@ -130,11 +130,16 @@ func newRunner(s *Session) *runner {
 		},
 		Shares: shares, MethodName: check.RuntimeName, StandIn: func(m *types.Func) (reflect.Value, bool) { return r.standIn(s, m) },
 		MethodsOf: func(o types.Object) []string { return s.prog.MethodsOf(o) },
-		Instance: func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {
-			return s.prog.Instance(s.machine.Files(), o, method, args)
-		},
+		Instance:  instances(s, s.prog),
 	})
 	return r
+}
+
+// instances finds the instances of generic functions, with the text that prog has of them.
+func instances(s *Session, prog *check.Program) compile.InstanceFunc {
+	return func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool) {
+		return prog.Instance(s.machine.Files(), o, method, args)
+	}
 }
 
 // shares says which arguments of a call may be objects of libraries that are maps
@@ -301,7 +306,7 @@ func (r *runner) compile(s *Session, c *check.Checked, prog *check.Program, isPr
 	declared := append(slices.Clip(s.fetched.onDisk.followed), s.types.Adopt(c)...)
 	r.noteStops(s, c)
 	x := &compile.Cell{Info: c.Info, Types: declared, Body: c.Source.Body.List, Instead: s.compiled.auto.compiledLoops(c), Vars: map[*types.Var]*types.Var{}, Before: map[*types.Var]*types.Var{},
-		Moved: map[*types.Var]*types.Var{}}
+		Moved: map[*types.Var]*types.Var{}, Instance: instances(s, c.Next)}
 	for _, d := range c.Decls {
 		f, ok := d.Decl.(*ast.FuncDecl)
 		if !ok {

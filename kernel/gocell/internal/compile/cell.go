@@ -37,6 +37,9 @@ type Cell struct {
 	Instead map[ast.Stmt]func() bool
 	// Main is a function that is called in the end, or nil.
 	Main *types.Func
+	// Instance takes the place of the host's from this cell on, unless it is nil: the texts
+	// of generic functions are those that the cell leaves.
+	Instance InstanceFunc
 }
 
 // Cell compiles a cell. What it declares is known to later cells at once; run
@@ -53,6 +56,10 @@ func (c *Compiler) Cell(x *Cell) (run *code.Entry, err error) {
 		info := *x.Info // see detach
 		c.decls[o] = &declaration{syntax: d, info: &info}
 		c.begun = append(c.begun, func() { delete(c.decls, o) })
+	}
+	if was := c.host.Instance; x.Instance != nil {
+		c.host.Instance = x.Instance
+		c.begun = append(c.begun, func() { c.host.Instance = was })
 	}
 	for _, t := range x.Types {
 		c.renewed(t)

@@ -33,7 +33,7 @@ type Host struct {
 	// type, for type arguments: as an ordinary function, a method with its receiver
 	// as first parameter. MethodsOf lists the methods of a type that it has. Both may
 	// be nil.
-	Instance  func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool)
+	Instance  InstanceFunc
 	MethodsOf func(o types.Object) []string
 	// Compiled returns an instance of a generic function of a library that is compiled
 	// into this process. It may be nil.
@@ -92,6 +92,9 @@ type methodKey struct {
 	t    reflect.Type
 	name string
 }
+
+// An InstanceFunc finds the text of an instance, see Host.
+type InstanceFunc func(o types.Object, method string, args []types.Type) (*ast.FuncDecl, *types.Info, bool)
 
 // A dataMethod is a method for calls with an interface's data word. Places of calls keep
 // its entry, which is given the Func of another where a cell declares the method again.
