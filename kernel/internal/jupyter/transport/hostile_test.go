@@ -612,6 +612,7 @@ func TestDeadlines(t *testing.T) {
 	opts.Stall = 50 * time.Millisecond
 	k := start(t, connections(t)["tcp"], opts)
 	idle := attack(t, k.Connection(), wire.Shell).introduce("DEALER", "")
+	ping(t, idle) // so that there was a limit, which must not last
 	for name, bytes := range map[string][]byte{
 		"within a message": message([]byte("id"), nil)[:4],
 		"within a header":  {flagLong},
