@@ -226,7 +226,8 @@ func (k *nativeCheck) types() (again bool) {
 		decls = append(decls, d.Decl)
 		kept[d.Decl] = d.imported
 	}
-	if k.errs = k.p.excess(k.fset, decls); k.errs != nil {
+	k.errs = append(k.p.excess(k.fset, decls), k.strayMethods()...)
+	if k.errs != nil {
 		return false
 	}
 	files := k.q.files(k.q.importDecl(k.used, k.all), decls, func(d ast.Decl) *imported { return kept[d] })
@@ -235,6 +236,32 @@ func (k *nativeCheck) types() (again bool) {
 	_ = types.NewChecker(conf, k.fset, k.n.Package, k.n.Info).Files(files)
 	again, k.errs = sizeMusts(k.n.Info, file, k.errs)
 	return nameFields(k.n.Info, file, k.errs) || again
+}
+
+// strayMethods returns errors about methods of types that other cells declare, also by an
+// alias, for which the type checker would panic.
+func (k *nativeCheck) strayMethods() (errs []types.Error) {
+	written := map[*Unit]string{}
+	for _, d := range k.all {
+		if d.Unit.Method != "" {
+			written[d.Unit] = d.Unit.Names[0]
+		}
+	}
+	k.p.unaliasReceivers(k.all)
+	for _, d := range k.all {
+		if written[d.Unit] == "" {
+			continue
+		}
+		for _, name := range []string{written[d.Unit], d.Unit.Names[0]} {
+			_, isType := k.n.Package.Scope().Lookup(name).(*types.TypeName)
+			if e := k.p.Names[name]; isType && e != nil && !k.names[name] {
+				pos := d.Decl.(*ast.FuncDecl).Recv.Pos()
+				errs = append(errs, types.Error{Fset: k.fset, Pos: pos, Msg: fmt.Sprintf("%s is declared in cell %d: declare its methods there, or the type here, too", name, e.Cell)})
+				break
+			}
+		}
+	}
+	return errs
 }
 
 // use notes what the cell uses of the session by an identifier. It returns a unit
