@@ -201,9 +201,14 @@ func groupOf(c *vm.Cell) *code.Group {
 func (r *runner) standIn(s *Session, m *types.Func) (reflect.Value, bool) {
 	if m.FullName() == "(*sync.WaitGroup).Go" {
 		return reflect.ValueOf(func(wg *sync.WaitGroup, f func()) {
-			others, f := r.machine.Others(), s.machine.Guarded(f)
+			others, f, done := r.machine.Others(), s.machine.Guarded(f), s.machine.Guarded(wg.Done)
+			wg.Add(1)
 			others.Add(1)
-			wg.Go(func() { defer others.Add(-1); f() })
+			go func() {
+				defer others.Add(-1)
+				defer done() // which panics where f has called Done, too
+				f()
+			}()
 		}), true
 	}
 	name := std.StandIn(m)
