@@ -357,7 +357,9 @@ func (k *nativeCheck) useVar(id *ast.Ident, o *types.Var, where string) (missing
 		if w := k.pendingUnit(t.Name()); w != nil {
 			return w
 		}
-		k.lift = append(k.lift, k.p.liftable(t, k.live, k.cell)...)
+		if !k.p.lifted[t.Name()] { // else it is in a type that stays interpreted
+			k.lift = append(k.lift, k.p.liftable(t, k.live, k.cell)...)
+		}
 	}
 	if len(k.lift) > 0 {
 		return nil
