@@ -318,8 +318,45 @@ func (p *Program) Check(fset *token.FileSet, src *Source) (*Checked, error) {
 	if err := libraryVars(fset, c); err != nil {
 		return nil, err
 	}
-	c.Notes = append(append(lost, c.Notes...), next.liftNotes(p.lifted)...)
+	c.Notes = slices.Concat(lost, c.Notes, next.liftNotes(p.lifted), u.lostMethods(p, t))
 	return c, nil
+}
+
+// lostMethods returns messages about methods that types had before the cell and have no
+// more: one that is declared again keeps those of other cells only where all is interpreted.
+func (u *update) lostMethods(before *Program, t redeclared) (notes []string) {
+	for _, name := range slices.Sorted(maps.Keys(t.names)) {
+		was, now := before.Names[name], u.p.Names[name]
+		if was == nil || now == nil || !OfNative(was.Object) && !OfNative(now.Object) ||
+			slices.ContainsFunc(before.Units, func(w *Unit) bool { return w.id != "" && w.id == u.src.id && slices.Contains(w.Names, name) }) {
+			continue
+		}
+		had, isType := declaredMethods(was.Object)
+		has, still := declaredMethods(now.Object)
+		for w := range u.dropped { // which has its own message
+			has = append(has, strings.TrimPrefix(w.String(), name+"."))
+		}
+		had = slices.DeleteFunc(had, func(m string) bool { return slices.Contains(has, m) })
+		if isType && still && len(had) > 0 {
+			notes = append(notes, fmt.Sprintf("%s no longer has %s: where a type is compiled, its cell declares its methods, too", name, strings.Join(had, ", ")))
+		}
+	}
+	return notes
+}
+
+// declaredMethods returns the names of the methods that are declared for a type.
+func declaredMethods(o types.Object) (names []string, isType bool) {
+	t, ok := o.(*types.TypeName)
+	if !ok || t.IsAlias() {
+		return nil, false
+	}
+	if n, ok := t.Type().(*types.Named); ok {
+		for m := range n.Methods() {
+			names = append(names, m.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, true
 }
 
 // ownDecls adds the cell's imports to the program, and returns its
