@@ -89,7 +89,8 @@ of check, code, compile and vm. With -living only the changes listed here are tr
 Tests are written for what lives at first, so a seed that nobody has drawn finds fewer
 caught: of seed 2's first 240 changes 139 were, of seed 3's 128 in eight packages 89, of
 seed 5's 112 in the seven of the kernel 90, and of its 128 in those of dacelib, for whose
-kinds of changes tests had been written first, 114.
+kinds of changes tests had been written first, 114. Of seed 6's 240, which nobody had
+seen, 216 were.
 
 | package | changes | caught | its tests take | seed |
 |---|---|---|---|---|

@@ -515,7 +515,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		all           []limits.Limit
 		scarce, least string
-	}{{nil, "", "the machine"}, {[]limits.Limit{a}, "a", "a"}, {[]limits.Limit{a, b}, "b", "b"}, {[]limits.Limit{b, a}, "b", "b"}, {[]limits.Limit{a, {Name: "c", Total: 1 << 30, Available: a.Available - memoryReserve + 1<<26}}, "a", "c"}} {
+	}{{nil, "", "the machine"}, {[]limits.Limit{a}, "a", "a"}, {[]limits.Limit{a, b}, "b", "b"}, {[]limits.Limit{b, a}, "b", "b"}, {[]limits.Limit{b, {Name: "d", Total: b.Total, Available: b.Available}}, "b", "b"}, {[]limits.Limit{a, {Name: "c", Total: 1 << 30, Available: a.Available - memoryReserve + 1<<26}}, "a", "c"}} {
 		if s, _ := scarce(c.all); s.Name != c.scarce || least(c.all).Name != c.least {
 			t.Errorf("%v: %s is scarce, %s least", c.all, s.Name, least(c.all).Name)
 		}

@@ -146,12 +146,17 @@ func TestWithMaps(t *testing.T) {
 				t.Errorf("write is %v: the map can be written", write)
 				lock.Unlock()
 			}
+			ran := false
 			WithoutMaps(func() {
+				ran = true
 				if !lock.TryLock() {
 					t.Fatalf("write is %v: the map cannot be written in WithoutMaps", write)
 				}
 				lock.Unlock()
 			})
+			if !ran {
+				t.Errorf("write is %v: WithoutMaps does not call its function", write)
+			}
 			if lock.TryRLock() == write {
 				t.Errorf("write is %v after WithoutMaps: the map can be read: %v", write, write)
 			}
