@@ -350,9 +350,9 @@ func IsFetched(p *types.Package) bool {
 	return !known && (strings.Contains(host, ".") || FetchedOf(p) != nil)
 }
 
-// fetchedIn returns a type of a fetched package that is visible through t (by
-// fields, methods, parameters or elements), or nil; own is the package that
-// declares t.
+// fetchedIn returns a type of a fetched package, or one that cells have in a way of their
+// own, that is visible through t (by fields, methods, parameters or elements), or nil; own
+// is the package that declares t.
 func fetchedIn(t types.Type, own *types.Package, seen map[types.Type]bool) types.Type {
 	if seen[t] {
 		return nil
@@ -368,21 +368,21 @@ func fetchedIn(t types.Type, own *types.Package, seen map[types.Type]bool) types
 	}
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
-		if IsFetched(t.Obj().Pkg()) {
+		if IsFetched(t.Obj().Pkg()) || ofOtherLayout(t) {
 			return t
 		}
 		if t.Obj().Pkg() != own {
 			return nil
 		}
 		for m := range t.Methods() {
-			if bad := fetchedIn(m.Type(), own, seen); bad != nil && m.Exported() {
+			if bad := fetchedIn(m.Type(), own, seen); bad != nil && (m.Exported() || ofOtherLayout(bad)) {
 				return bad
 			}
 		}
 		return fetchedIn(t.Underlying(), own, seen)
 	case *types.Struct:
 		for f := range t.Fields() {
-			if bad := fetchedIn(f.Type(), own, seen); bad != nil && (f.Exported() || f.Embedded()) {
+			if bad := fetchedIn(f.Type(), own, seen); bad != nil && (f.Exported() || f.Embedded() || ofOtherLayout(bad)) {
 				return bad
 			}
 		}
@@ -406,6 +406,17 @@ func fetchedIn(t types.Type, own *types.Package, seen map[types.Type]bool) types
 		return fetchedIn(t.Elem(), own, seen)
 	}
 	return nil
+}
+
+// ofOtherLayout reports whether t is a type of the library that cells have in a way of
+// their own: see prelude.
+func ofOtherLayout(t types.Type) bool {
+	n, ok := t.(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	name := n.Obj().Pkg().Path() + "." + n.Obj().Name()
+	return name == "weak.Pointer" || name == "unique.Handle"
 }
 
 // A compiledImporter finds packages for compiled cells, including fetched

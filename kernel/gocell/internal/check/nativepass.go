@@ -376,7 +376,11 @@ func (k *nativeCheck) fetchedTypes() {
 	for _, name := range k.u.Names {
 		if o := k.n.Package.Scope().Lookup(name); o != nil {
 			if t := fetchedIn(o.Type(), k.n.Package, map[types.Type]bool{}); t != nil {
-				k.refuse(o, "%s is of type %s, but a type of a fetched package is a different type in other cells: use it inside the functions of this cell only", name, types.TypeString(t, ShortName))
+				of := "a type of a fetched package"
+				if ofOtherLayout(t) {
+					of = "this"
+				}
+				k.refuse(o, "%s is of type %s, but %s is a different type in other cells: use it inside the functions of this cell only", name, types.TypeString(t, ShortName), of)
 			}
 		}
 	}

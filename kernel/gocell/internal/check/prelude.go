@@ -247,8 +247,11 @@ var libraries = sync.OnceValue(func() map[string]*Library {
 					case *ast.ImportSpec:
 						path := strings.Trim(s.Path.Value, `"`)
 						n, ok := symbols.Name(path)
-						if path == StdPath {
+						switch path {
+						case StdPath:
 							n, ok = "std", true
+						case "unsafe":
+							n, ok = path, true
 						}
 						if s.Name != nil {
 							n, ok = s.Name.Name, true
