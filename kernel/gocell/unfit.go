@@ -30,6 +30,17 @@ func (a *automatic) unfit(n *check.Native) (why string) {
 	if why := startsOthers(n); why != "" {
 		return why
 	}
+	seen := map[types.Type]bool{}
+	for _, tv := range n.Info.Types {
+		check.WalkType(tv.Type, func(t types.Type) {
+			if check.OtherLayout(t) {
+				why = "it uses " + t.(*types.Named).Obj().Pkg().Name() + "." + t.(*types.Named).Obj().Name() + ", which the kernel replaces"
+			}
+		}, seen)
+	}
+	if why != "" {
+		return why
+	}
 	replaced := a.replacedCalls(n)
 	for id, o := range n.Info.Uses {
 		if f, ok := o.(*types.Func); ok && !replaced[id] && a.s.library.Overridden(f) {

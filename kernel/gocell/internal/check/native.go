@@ -368,21 +368,21 @@ func fetchedIn(t types.Type, own *types.Package, seen map[types.Type]bool) types
 	}
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
-		if IsFetched(t.Obj().Pkg()) || ofOtherLayout(t) {
+		if IsFetched(t.Obj().Pkg()) || OtherLayout(t) {
 			return t
 		}
 		if t.Obj().Pkg() != own {
 			return nil
 		}
 		for m := range t.Methods() {
-			if bad := fetchedIn(m.Type(), own, seen); bad != nil && (m.Exported() || ofOtherLayout(bad)) {
+			if bad := fetchedIn(m.Type(), own, seen); bad != nil && (m.Exported() || OtherLayout(bad)) {
 				return bad
 			}
 		}
 		return fetchedIn(t.Underlying(), own, seen)
 	case *types.Struct:
 		for f := range t.Fields() {
-			if bad := fetchedIn(f.Type(), own, seen); bad != nil && (f.Exported() || f.Embedded() || ofOtherLayout(bad)) {
+			if bad := fetchedIn(f.Type(), own, seen); bad != nil && (f.Exported() || f.Embedded() || OtherLayout(bad)) {
 				return bad
 			}
 		}
@@ -408,9 +408,9 @@ func fetchedIn(t types.Type, own *types.Package, seen map[types.Type]bool) types
 	return nil
 }
 
-// ofOtherLayout reports whether t is a type of the library that cells have in a way of
+// OtherLayout reports whether t is a type of the library that cells have in a way of
 // their own: see prelude.
-func ofOtherLayout(t types.Type) bool {
+func OtherLayout(t types.Type) bool {
 	n, ok := t.(*types.Named)
 	if !ok || n.Obj().Pkg() == nil {
 		return false

@@ -377,7 +377,7 @@ func (k *nativeCheck) fetchedTypes() {
 		if o := k.n.Package.Scope().Lookup(name); o != nil {
 			if t := fetchedIn(o.Type(), k.n.Package, map[types.Type]bool{}); t != nil {
 				of := "a type of a fetched package"
-				if ofOtherLayout(t) {
+				if OtherLayout(t) {
 					of = "this"
 				}
 				k.refuse(o, "%s is of type %s, but %s is a different type in other cells: use it inside the functions of this cell only", name, types.TypeString(t, ShortName), of)

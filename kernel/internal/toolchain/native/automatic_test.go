@@ -84,6 +84,7 @@ func TestAutomatic(t *testing.T) {
 		{"func tested(t *testing.T, n int) { if n < 0 { t.Error(n) } }", "for i := range 300000 { tested(nil, i) }", "tested", "it calls (*testing.common).Error"},
 		{"func any2(x any) int { n, _ := x.(int); return n }", "for i := range 300000 { any2(i) }", "any2", "compiled"},
 		{"func lists(x any) int { n, _ := x.([]int); return len(n) }", "for i := range 300000 { lists(i) }", "lists", "compiled"},
+		{"import \"unique\"\ntype held struct{ h unique.Handle[*int] }\nfunc deref(x held) int { return *x.h.Value() }\nseven := held{unique.Make(new(7))}", "for range 300000 { deref(seven) }", "deref", "it uses unique.Handle, which the kernel replaces"},
 		{"func id[T any](x T) T { return x }", "for i := range 300000 { id(i) }", "id", "it is generic"},
 	} {
 		if got := cell(c.declare); got != "" {
