@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dace.local/kernel/engine"
@@ -114,6 +116,37 @@ func recordingPublisher() (*publisher, func() []wire.Message) {
 		defer mu.Unlock()
 		return sent
 	}
+}
+
+// What waits for the first subscriber is bounded, in bytes and in time.
+func TestHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, sent := recordingPublisher()
+		p.hold()
+		say := func(text string) { p.post("x", wire.Header{}, map[string]string{"text": text}) }
+		say("too old")
+		time.Sleep(heldFor / 2)
+		say(strings.Repeat("y", heldSize)) // and all before it
+		say("old")
+		time.Sleep(heldFor)
+		say("new")
+		say("newer")
+		if n := len(sent()); n != 0 {
+			t.Fatalf("%d messages are sent to nobody", n)
+		}
+		p.welcome("")
+		say("later")
+		p.welcome("again")
+		var got []string
+		for _, m := range sent() {
+			got = append(got, m.Header.MsgType+string(m.Content))
+		}
+		want := []string{`iopub_welcome{"subscription":""}`, `x{"text":"old"}`, `x{"text":"new"}`, `x{"text":"newer"}`, `x{"text":"later"}`, `iopub_welcome{"subscription":"again"}`}
+		if !slices.Equal(got, want) {
+			t.Errorf("sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		p.timer.Stop()
+	})
 }
 
 // FuzzStream checks that clients see the whole text, however it is cut into

@@ -26,13 +26,40 @@ type publisher struct {
 	send    func(wire.Message) error
 	log     *slog.Logger
 
-	mu      sync.Mutex // guards pending, size, sent, timer and closed
+	mu      sync.Mutex // guards the fields below
 	pending []piece
 	size    int       // bytes of text in pending
 	sent    time.Time // when pending was last sent
 	timer   *time.Timer
 	closed  bool
+	// holding says that nobody has subscribed yet: a client's connections come one after
+	// the other, and the first cell may have ended before that of iopub is there. Without
+	// its status "idle" a client waits for ever.
+	holding bool
+	held    []heldMessage
+	heldLen int // their sizes
 }
+
+// A heldMessage waits for the first subscriber.
+type heldMessage struct {
+	wire.Message
+	since time.Time
+}
+
+func (h heldMessage) size() int {
+	n := len(h.Content)
+	for _, b := range h.Buffers {
+		n += len(b)
+	}
+	return n
+}
+
+// What waits for the first subscriber: what is older than a client takes to connect, or
+// beyond these bytes, is dropped.
+const (
+	heldFor  = 10 * time.Second
+	heldSize = 4 << 20
+)
 
 // A piece is text that one cell wrote to one of its streams.
 type piece struct {
@@ -132,11 +159,30 @@ func (p *publisher) status(parent wire.Header, state string) {
 	p.post("status", parent, statusContent{state})
 }
 
-// welcome publishes iopub_welcome: a subscription to topic is in force.
+// hold keeps messages until somebody has subscribed.
+func (p *publisher) hold() { p.holding = true }
+
+// welcome publishes iopub_welcome: a subscription to topic is in force. After the first
+// it publishes what was held for it.
 func (p *publisher) welcome(topic string) {
 	m, err := p.message("iopub_welcome", wire.Header{}, welcomeContent{topic})
 	m.Identities = [][]byte{[]byte(topic)} // only subscribers of the topic receive it
-	p.postMessage(m, err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	first := p.holding
+	if p.holding = false; !first {
+		p.flushLocked()
+	}
+	p.sendLocked(m, err)
+	for _, h := range p.held {
+		if time.Since(h.since) <= heldFor {
+			p.sendLocked(h.Message, nil)
+		}
+	}
+	p.held = nil
 }
 
 // message makes a message with its topic.
@@ -147,7 +193,16 @@ func (p *publisher) message(kind string, parent wire.Header, content any) (wire.
 }
 
 func (p *publisher) sendLocked(m wire.Message, err error) {
-	if err == nil {
+	switch {
+	case err != nil:
+	case p.holding:
+		p.held = append(p.held, heldMessage{m, time.Now()})
+		p.heldLen += p.held[len(p.held)-1].size()
+		for len(p.held) > 0 && (p.heldLen > heldSize || time.Since(p.held[0].since) > heldFor) {
+			p.heldLen -= p.held[0].size()
+			p.held = p.held[1:]
+		}
+	default:
 		err = p.send(m)
 	}
 	if err != nil {

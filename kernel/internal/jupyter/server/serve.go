@@ -86,6 +86,7 @@ func open(connectionFile string, eng engine.Engine, opts Options) (*server, erro
 		return nil, fmt.Errorf("the kernel cannot open its sockets: %w", err)
 	}
 	s := newServer(eng, sockets, session, log, opts)
+	s.iopub.hold()
 	ready <- s
 	return s, nil
 }

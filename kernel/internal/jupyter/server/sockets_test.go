@@ -163,6 +163,50 @@ func BenchmarkPrint(b *testing.B) {
 	}
 }
 
+// What is published before the first client has subscribed reaches it, once.
+func TestLateSubscriber(t *testing.T) {
+	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "k"), Key: "a key", SignatureScheme: "hmac-sha256",
+		ShellPort: 1, IOPubPort: 2, StdinPort: 3, ControlPort: 4, HBPort: 5}
+	file := filepath.Join(t.TempDir(), "connection.json")
+	if err := conn.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(file, echo.New(), Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.sockets.(*transport.Sockets).Close()
+	cell := wire.NewHeader("client", "ada", "execute_request")
+	s.iopub.status(cell, "busy")
+	s.iopub.write(&outputs{server: s, parent: cell}, "stdout", "early")
+	s.iopub.status(cell, "idle")
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	client, err := transport.Dial(ctx, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var got []string
+	for range 4 {
+		m, err := client.Receive(ctx, wire.IOPub)
+		if err != nil {
+			t.Fatal(err, got)
+		}
+		got = append(got, m.Header.MsgType+" of "+m.Parent.MsgType)
+		if len(got) == 4 {
+			s.iopub.status(cell, "starting")
+		}
+	}
+	if want := []string{"iopub_welcome of ", "status of execute_request", "stream of execute_request", "status of execute_request"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	m, err := client.Receive(ctx, wire.IOPub)
+	if err != nil || string(m.Content) != `{"execution_state":"starting"}` {
+		t.Errorf("then %s, %v", m.Content, err)
+	}
+}
+
 // TestWelcome checks that a subscriber receives iopub_welcome, on the topic of
 // its subscription, when the subscription is in force.
 func TestWelcome(t *testing.T) {
