@@ -172,10 +172,8 @@ func (p *publisher) welcome(topic string) {
 	if p.closed {
 		return
 	}
-	first := p.holding
-	if p.holding = false; !first {
-		p.flushLocked()
-	}
+	p.flushLocked()
+	p.holding = false
 	p.sendLocked(m, err)
 	for _, h := range p.held {
 		if time.Since(h.since) <= heldFor {

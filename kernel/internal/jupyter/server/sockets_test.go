@@ -163,8 +163,10 @@ func BenchmarkPrint(b *testing.B) {
 	}
 }
 
-// What is published before the first client has subscribed reaches it, once.
-func TestLateSubscriber(t *testing.T) {
+// opened returns a server that a connection file has opened, and the connection.
+func opened(t *testing.T) (*server, wire.Connection) {
+	t.Helper()
+	// Sockets in a folder of its own: a free port can be taken before the kernel has it.
 	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "k"), Key: "a key", SignatureScheme: "hmac-sha256",
 		ShellPort: 1, IOPubPort: 2, StdinPort: 3, ControlPort: 4, HBPort: 5}
 	file := filepath.Join(t.TempDir(), "connection.json")
@@ -175,6 +177,12 @@ func TestLateSubscriber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, conn
+}
+
+// What is published before the first client has subscribed reaches it, once.
+func TestLateSubscriber(t *testing.T) {
+	s, conn := opened(t)
 	defer s.sockets.(*transport.Sockets).Close()
 	cell := wire.NewHeader("client", "ada", "execute_request")
 	s.iopub.status(cell, "busy")
@@ -210,17 +218,7 @@ func TestLateSubscriber(t *testing.T) {
 // TestWelcome checks that a subscriber receives iopub_welcome, on the topic of
 // its subscription, when the subscription is in force.
 func TestWelcome(t *testing.T) {
-	// Sockets in a folder of its own: a free port can be taken before the kernel has it.
-	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "k"), Key: "a key", SignatureScheme: "hmac-sha256",
-		ShellPort: 1, IOPubPort: 2, StdinPort: 3, ControlPort: 4, HBPort: 5}
-	file := filepath.Join(t.TempDir(), "connection.json")
-	if err := conn.Write(file); err != nil {
-		t.Fatal(err)
-	}
-	s, err := open(file, echo.New(), Options{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, conn := opened(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.run(ctx) }()
