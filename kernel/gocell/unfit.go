@@ -6,10 +6,9 @@ import (
 	"go/types"
 	"runtime"
 	"slices"
-	"strings"
 
-	"dace.local/kernel/buildinfo"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/compiled"
 )
 
 // What a session compiles by itself must mean the same as before, so that it
@@ -265,7 +264,7 @@ func startsOthers(n *check.Native) (why string) {
 				return true
 			}
 			f := check.Called(n.Info, call)
-			if f == nil || f.Pkg() == nil || f.Pkg() == n.Package || !mayStart(f) {
+			if f == nil || f.Pkg() == nil || f.Pkg() == n.Package || !compiled.MayStart(f) {
 				return true
 			}
 			for _, a := range call.Args {
@@ -277,20 +276,6 @@ func startsOthers(n *check.Native) (why string) {
 		})
 	}
 	return why
-}
-
-// mayStart reports whether a function or method of a library may call a function that it is
-// given in another goroutine, where nothing recovers a panic. Those of dacelib recover them.
-func mayStart(f *types.Func) bool {
-	switch path := f.Pkg().Path(); {
-	case path == "time" || path == "context":
-		return f.Name() == "AfterFunc"
-	case path == "net/http" || strings.HasPrefix(path, "net/http/") || path == "runtime" || path == "testing":
-		return true
-	default:
-		host, _, _ := strings.Cut(path, "/")
-		return strings.Contains(host, ".") && !strings.HasPrefix(path, buildinfo.Module()+"/")
-	}
 }
 
 // holdsFunc reports whether a value of a type is a function, or a struct with one.

@@ -41,6 +41,7 @@ type generator struct {
 	recovers bool                         // there are calls of recover
 	makes    bool                         // there are calls of make with a size to check
 	places   bool                         // there are methods that name the place of their call
+	guards   bool                         // there are functions that other goroutines may call
 	asking   map[string]map[string]string // package -> function that names the place of its call -> type
 	held     map[held]bool
 	closes   []edit       // that end what other edits begin
@@ -182,6 +183,7 @@ func (g *generator) exchange() {
 			case *ast.CallExpr:
 				g.makeCall(x)
 				g.standIn(x)
+				g.startsOthers(x)
 				if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && !later[x] && n.Info.Uses[id] == types.Universe.Lookup("recover") {
 					g.recovers = true
 					g.edits = append(g.edits, edit{x.Pos(), x.End(), func() string { return cell.Mark + "recovered(recover())" }})
@@ -233,6 +235,7 @@ func (g *generator) tabulate(body, table *bytes.Buffer) {
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n", cell.Mark+"need")
 	}
 	g.declarePlaces(body, table)
+	g.declareGuards(body, table)
 	if g.loops {
 		fmt.Fprintf(body, "var %[1]shalting, %[1]shalt = new(uint32), func() {}\n", cell.Mark)
 		fmt.Fprintf(table, "\t%q: &%[1]s,\n\t%q: &%[2]s,\n", cell.Mark+"halting", cell.Mark+"halt")

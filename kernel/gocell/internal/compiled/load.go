@@ -393,6 +393,9 @@ func (s *Set) Start(ipath string) {
 	if p, ok := n.Table[cell.Mark+"recovered"].(*func(any) any); ok {
 		*p = vm.Recovered
 	}
+	if p, ok := n.Table[cell.Mark+"here"].(*func() uintptr); ok {
+		*p = vm.Goroutine
+	}
 	if p, ok := n.Table[cell.Mark+"stack"].(*func()); ok {
 		*p = s.Machine.CheckStack
 	}

@@ -114,11 +114,8 @@ func (s *Set) StandsIn(info *types.Info, call *ast.CallExpr) (*types.Func, bool)
 // standIn has a call of a method call what stands in for it: b.WriteString(s) becomes
 // standin0(&b, s).
 func (g *generator) standIn(call *ast.CallExpr) {
-	if !g.n.Layout {
-		return
-	}
 	f, ok := g.set.StandsIn(g.n.Info, call)
-	if !ok {
+	if !ok || !g.n.Layout && f.FullName() != waitGroupGo {
 		return
 	}
 	i := slices.Index(g.standIns, f)
