@@ -54,6 +54,8 @@ var raceless = []string{
 	"^TestRunaway$", "^TestRunawayAllocation$", "^TestFortyEdits$", "^TestElsewhere$", "^TestProgramModules$", "^TestMagicsPage$",
 	"^TestLibraryTypes$", "^TestAuto$", // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
+	"^TestScripts$", "^TestErrorStops$", "^TestHelpPaged$", "^TestExecutableScript$", "^TestShebang$", "^TestSolveProblem$", // 40 commands, which take a second each to begin
+	"^TestCellsForgotten$",                                                    // of memory
 	"^TestLines$", "^TestTestCommand$", "^TestReproduce$", "^TestHelpSearch$", // constructions, tests of portfolios, a search of texts
 	// These look whether there is the detector.
 	"^TestExamples$", "^TestGrid$", "^TestHostile$", "^TestInspectFields$", "^TestOversized$", "^TestPages$", "^TestConstructs$", "^TestCrash$",
