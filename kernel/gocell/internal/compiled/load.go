@@ -426,6 +426,11 @@ func (s *Set) Start(ipath string) {
 	}
 	for name := range n.Vars {
 		if v, ok := s.Global(cmp.Or(n.Globals[name], name)); ok && v.CanAddr() {
+			if old != nil { // whose variable it was: n := f(), where f uses n, begins with that value
+				if was := reflect.ValueOf(old.Table[name]); was.IsValid() && was.Type() == reflect.PointerTo(v.Type()) {
+					v.Set(was.Elem())
+				}
+			}
 			dst := reflect.ValueOf(n.Table[cell.Mark+"v "+name]).Elem()
 			if dst.Type().Elem() == v.Type() {
 				dst.Set(v.Addr())
