@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"regexp"
 	"strings"
+
+	"dace.local/kernel/gocell/internal/cell"
 )
 
 // An errorKind is the kind of an error of the type checker, of those that the kernel
@@ -34,6 +36,23 @@ func addError(errs []types.Error, e types.Error) []types.Error {
 		return errs
 	}
 	return append(errs, e)
+}
+
+var ofCellRE = regexp.MustCompile(`\bcell\.(\pL\w*)`)
+
+// shownMessage returns a message of the type checker as cells show it: with the places of
+// cells, and the types of compiled cells by the names that cells know.
+func (p *Program) shownMessage(msg string) string {
+	msg = cell.Places(msg)
+	if p.Names["cell"] != nil {
+		return msg
+	}
+	return ofCellRE.ReplaceAllStringFunc(msg, func(name string) string {
+		if short := strings.TrimPrefix(name, "cell."); p.Names[short] != nil && OfNative(p.Names[short].Object) {
+			return short
+		}
+		return name
+	})
 }
 
 var lackingRE = regexp.MustCompile(`(\w+)(?:\[.*\])? (?:has no field or method|does not implement) `)

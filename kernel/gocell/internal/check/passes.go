@@ -6,8 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-
-	"dace.local/kernel/gocell/internal/cell"
 )
 
 // A checking is the type-checking of one cell, in passes: the heads of its
@@ -42,7 +40,7 @@ func newChecking(p *Program, fset *token.FileSet, all []Declared, body *ast.Bloc
 	k.conf = &types.Config{Importer: p.Importer, Error: func(err error) {
 		var e types.Error
 		if errors.As(err, &e) && !filter.drops(e.Msg) {
-			e.Msg = cell.Places(e.Msg)
+			e.Msg = p.shownMessage(e.Msg)
 			k.errs = addError(k.errs, e)
 		}
 	}}
