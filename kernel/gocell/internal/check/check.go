@@ -626,6 +626,7 @@ func (p *Program) commit(c *Checked, objects map[string]types.Object, live []*Un
 	own := map[string]bool{}
 	p.Units = live[:len(live):len(live)]
 	for _, n := range c.Natives {
+		n.noteImports()
 		if n.own {
 			p.Units = append(p.Units, n.Unit)
 			for _, name := range n.Unit.Names {

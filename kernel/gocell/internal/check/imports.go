@@ -16,14 +16,19 @@ import (
 // hides what cells have imported, for cells that come later, and earlier declarations
 // keep the imports that they were checked with.
 
-// imported is what a declaration has of imports: the import paths of the packages that it
+// imported is what a declaration has from outside: the import paths of the packages that it
 // names, and those of the names that it has from imports with a dot.
-type imported struct{ named, dotted map[string]string }
+type imported struct {
+	named, dotted map[string]string
+	session       map[string]bool // names of the session
+	golang        map[string]bool // Go's own names
+}
 
-// usesOf returns the names of the session that a checked node uses, and what it has of
-// imports, nil for nothing.
+// usesOf returns the names of the session that a checked node uses, and what it has from
+// outside.
 func usesOf(info *types.Info, n ast.Node) (deps map[string]bool, im *imported) {
-	deps, im = map[string]bool{}, &imported{}
+	deps = map[string]bool{}
+	im = &imported{session: deps, golang: map[string]bool{}}
 	note := func(id *ast.Ident, selected bool) {
 		o := info.Uses[id]
 		if o == nil {
@@ -34,10 +39,13 @@ func usesOf(info *types.Info, n ast.Node) (deps map[string]bool, im *imported) {
 		}
 		if _, ok := MustResults(o); ok {
 			deps["must"] = true // which a cell may declare
+			return
 		}
 		switch pn, isPkg := o.(*types.PkgName); {
 		case isPkg:
 			im.named = addPath(im.named, id.Name, pn.Imported())
+		case o.Parent() == types.Universe:
+			im.golang[id.Name] = true
 		case o.Pkg() == nil || !PackageLevel(o):
 		case o.Pkg().Path() == "main": // of a cell, perhaps a compiled one
 			deps[id.Name] = true
@@ -58,9 +66,6 @@ func usesOf(info *types.Info, n ast.Node) (deps map[string]bool, im *imported) {
 		return true
 	}
 	ast.Inspect(n, visit)
-	if im.named == nil && im.dotted == nil {
-		return deps, nil
-	}
 	return deps, im
 }
 

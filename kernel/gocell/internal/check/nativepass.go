@@ -81,6 +81,7 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 		return nil, errAgain
 	}
 	k.u.deps = map[string]bool{}
+	k.mixed()
 	for _, id := range InOrder(k.n.Info.Uses) {
 		if missing := k.use(id, k.n.Info.Uses[id]); missing != nil {
 			return missing, nil
@@ -182,6 +183,9 @@ func (k *nativeCheck) copy(w *Unit) {
 
 // declare puts what the session knows by a name into the scope.
 func (k *nativeCheck) declare(name string) {
+	if types.Universe.Lookup(name) != nil && k.asGo(name) {
+		return
+	}
 	insert := func(o types.Object) {
 		if o.Parent() == nil {
 			k.p.Package.Scope().Insert(o) // where it belongs
@@ -206,6 +210,53 @@ func (k *nativeCheck) declare(name string) {
 	}
 }
 
+// asGo reports whether a name is Go's own in the cell: what mentions it was checked before the
+// session declared the name.
+func (k *nativeCheck) asGo(name string) (is bool) {
+	for _, d := range k.n.Decls {
+		if im := d.imported; im == nil && mentionsName(d.Decl, name) || im != nil && im.session[name] {
+			return false
+		} else if im != nil {
+			is = is || im.golang[name]
+		}
+	}
+	return is
+}
+
+const goOwn = "%s is Go's own here, and declared by a cell for what goes with it: declare this again"
+
+// mixed refuses declarations that had a name from Go, where others have the session's: a
+// package can have one of them only.
+func (k *nativeCheck) mixed() {
+	for _, d := range k.n.Decls {
+		if d.imported == nil {
+			continue
+		}
+		ast.Inspect(d.Decl, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok || !d.imported.golang[id.Name] {
+				return true
+			}
+			if o := k.n.Info.Uses[id]; o != nil && o.Pkg() != nil && PackageLevel(o) {
+				k.refuse(id, goOwn, id.Name)
+			}
+			return true
+		})
+	}
+}
+
+// noteImports notes what the declarations of a compiled cell have of imports and of the
+// session, for when it is compiled again.
+func (n *Native) noteImports() {
+	pieces := slices.Clone(n.Unit.native)
+	for _, d := range n.Decls {
+		if i := slices.Index(pieces, d.Piece); i >= 0 {
+			_, pieces[i].imported = usesOf(n.Info, d.Decl)
+		}
+	}
+	n.Unit.native = pieces
+}
+
 // types runs the type checker. It reports whether that is to be done again, since
 // a literal has been given the names of its fields, or must its number of results.
 func (k *nativeCheck) types() (again bool) {
@@ -216,7 +267,7 @@ func (k *nativeCheck) types() (again bool) {
 			return
 		}
 		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
-			te.Msg = cell.Places(te.Msg)
+			te.Msg = k.p.shownMessage(te.Msg)
 			k.errs = addError(k.errs, te)
 		}
 	}}
@@ -272,6 +323,9 @@ func (k *nativeCheck) use(id *ast.Ident, o types.Object) (missing *Unit) {
 	}
 	if FetchedOf(o.Pkg()) != nil {
 		k.u.deps[PackageKey(o.Pkg().Path())] = true
+	}
+	if _, ok := MustResults(o); ok {
+		k.u.deps["must"] = true // which a cell may declare
 	}
 	if pn, ok := o.(*types.PkgName); ok && k.p.Importer.Source(pn.Imported().Path()) != nil {
 		k.u.deps[PackageKey(pn.Imported().Path())] = true // also one that only compiled cells import

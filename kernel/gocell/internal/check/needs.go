@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -36,7 +37,8 @@ type Needs struct {
 	compiled func(path string) *Native
 	seen     map[string]bool
 	texts    map[string]bool
-	trees    []ast.Decl // of Decls
+	trees    []ast.Decl           // of Decls
+	golang   map[string]token.Pos // Go's own names that they use, and where the first of these is
 }
 
 // Needs returns what the declared function of a name needs. compiled returns the
@@ -86,7 +88,7 @@ func (p *Program) NeedsOfLiteral(fset *token.FileSet, compiled func(path string)
 }
 
 func (p *Program) needs(fset *token.FileSet, compiled func(path string) *Native) *Needs {
-	return &Needs{p: p, fset: fset, compiled: compiled, Imports: map[string]string{}, Dots: map[string][]string{}, seen: map[string]bool{}, texts: map[string]bool{}}
+	return &Needs{p: p, fset: fset, compiled: compiled, Imports: map[string]string{}, Dots: map[string][]string{}, seen: map[string]bool{}, texts: map[string]bool{}, golang: map[string]token.Pos{}}
 }
 
 // add adds a name of the session, with what it uses.
@@ -141,6 +143,9 @@ func (n *Needs) declare(text string, d ast.Decl, deps map[string]bool, im *impor
 	n.texts[text] = true
 	n.Decls, n.trees = append(n.Decls, text), append(n.trees, d)
 	if im != nil {
+		for name := range im.golang {
+			n.golang[name] = cmp.Or(n.golang[name], d.Pos())
+		}
 		for _, name := range slices.Sorted(maps.Keys(im.named)) {
 			path := im.named[name]
 			if n.Imports[name] = path; n.p.Importer.Source(path) != nil {
@@ -184,6 +189,11 @@ func (n *Needs) finish() error {
 	for _, d := range n.trees {
 		if err := n.sets(d); err != nil {
 			return err
+		}
+	}
+	for name, at := range n.golang {
+		if n.seen[name] {
+			return n.at(at, goOwn, name)
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"dace.local/kernel/gocell"
 )
 
 // TestAutomatic checks that functions which run long are compiled without being
@@ -216,5 +218,37 @@ r, err := brkga.Run(ctx, p, brkga.Settings{Evaluations: 20000, Seed: 1});`},
 			}
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// TestNamesOfGo checks that functions which are compiled by themselves keep Go's own max and
+// strings, where they were declared before the session declared these names.
+func TestNamesOfGo(t *testing.T) {
+	s, err := gocell.New(gocell.Options{Compiler: ready(t), CompileAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i, c := range []struct{ code, want, list string }{
+		{"func h() int { return 0 }\nfunc g(n int) int { return max(n, h()) }\nfunc up(s string) string { return strings.ToUpper(s) + strconv.Itoa(h()) }", "", ""},
+		{"type T struct{}\nfunc (T) ToUpper(s string) string { return \"mine\" }\nfunc max(a, b int) int { return -1 }\nfunc k() int { return max(1, 2) }\nvar strings T", "", ""},
+		{"g(3), up(\"q\"), k()", "= 3, \"Q0\", -1", ""},
+		{"func h() int { return 10 }", "", ""},
+		{"g(3), up(\"q\"), k()", "= 10, \"Q10\", -1", ""},
+		{"g(3), up(\"q\"), k()", "= 10, \"Q10\", -1", "g compiled, h compiled, k compiled, max compiled, up compiled"},
+		{"func h() int { return max(1, 2) }", "", ""},
+		{"g(3), up(\"q\"), k()", "= 3, \"Q-1\", -1", ""},
+		{"g(3), up(\"q\"), k()", "= 3, \"Q-1\", -1", "g interpreted: max is Go's own here, and declared by a cell for what goes with it: declare this again, h compiled, k compiled, max compiled, up compiled"},
+	} {
+		if got := run(t.Context(), s, i+1, c.code); got != c.want {
+			t.Errorf("In[%d] shows %s, want %s", i+1, got, c.want)
+		}
+		list := ""
+		for list = "is being built"; strings.Contains(list, "is being built"); time.Sleep(time.Millisecond) {
+			list = run(t.Context(), s, 1000, "%compile list")
+		}
+		if got := strings.ReplaceAll(regexp.MustCompile(" +").ReplaceAllString(list, " "), "\n", ", "); c.list != "" && got != c.list {
+			t.Errorf("after In[%d]: %s\nwant %s", i+1, got, c.list)
+		}
 	}
 }
