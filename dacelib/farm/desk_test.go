@@ -55,6 +55,13 @@ type desk struct {
 	slow  time.Duration        // that storing takes
 }
 
+// send gives a slot a message, and waits until it has begun: the slots take messages in the
+// order of their sending.
+func (d *desk) send(m Message) {
+	d.all <- m
+	synctest.Wait()
+}
+
 func (d *desk) note(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,11 +164,11 @@ func atDesk(t *testing.T, w Work, f func(t *testing.T, d *desk), want []string, 
 func TestWorkerTells(t *testing.T) {
 	atDesk(t, Work{}, func(t *testing.T, d *desk) {
 		d.slow = 500 * time.Millisecond
-		d.all <- message("a", 1, 2)
 		not := message("n", 1)
 		not.Not = []string{"w"}
-		d.all <- not
-		d.all <- message("b", 10)
+		for _, m := range []Message{message("a", 1, 2), not, message("b", 10)} {
+			d.send(m)
+		}
 		time.Sleep(1100 * time.Millisecond)
 		if s := d.state(); s.Done != 1 || s.Busy != 1 || s.Failures != 0 || len(s.Holds) != 2 || s.Age != 1.1 || s.Cores != 2 || s.Name != "w" {
 			t.Errorf("%+v", s)
@@ -173,7 +180,7 @@ func TestWorkerTells(t *testing.T) {
 				t.Errorf("%s: %+v", id, s)
 			}
 		}
-		d.all <- message("c", `{"S":1,"Fails":"why"}`, 1) // while a's last result is stored
+		d.send(message("c", `{"S":1,"Fails":"why"}`, 1)) // while a's last result is stored
 		close(d.all)
 		time.Sleep(20 * time.Second)
 		if s := d.state(); s.Done != 3 || s.Busy != 13 || s.Failures != 1 || len(s.Holds) != 0 {
@@ -187,9 +194,9 @@ func TestWorkerTells(t *testing.T) {
 func TestWorkerIdle(t *testing.T) {
 	atDesk(t, Work{Idle: 10 * time.Second}, func(t *testing.T, d *desk) {
 		time.Sleep(7 * time.Second)
-		d.all <- message("a", 20)
+		d.send(message("a", 20))
 	}, []string{"7.0 take a", "27.0 result a: 20 in 20.0 s by w", "37.0 leave"}, nil, "37s ends")
-	atDesk(t, Work{Until: 10 * time.Second}, func(t *testing.T, d *desk) { d.all <- message("a", 4, 8, 1) },
+	atDesk(t, Work{Until: 10 * time.Second}, func(t *testing.T, d *desk) { d.send(message("a", 4, 8, 1)) },
 		[]string{"0.0 take a", "4.0 result a: 4 in 4.0 s by w", "10.0 back a, 2 units", "10.0 leave"}, nil, "10s ends")
 	atDesk(t, Work{Until: 1}, func(_ *testing.T, d *desk) { time.Sleep(time.Minute); close(d.all) }, []string{"0.0 leave"}, nil, "0s ends")
 }
@@ -198,16 +205,16 @@ func TestWorkerIdle(t *testing.T) {
 // all slots are so the worker ends.
 func TestWorkerWithdrawn(t *testing.T) {
 	atDesk(t, Work{}, func(t *testing.T, d *desk) {
-		d.all <- message("a", 100)
-		d.all <- message("b", `{"S":1000,"Stays":true}`)
+		d.send(message("a", 100))
+		d.send(message("b", `{"S":1000,"Stays":true}`))
 		time.Sleep(5 * time.Second)
 		d.mu.Lock()
 		d.ends["a"]()
 		d.ends["b"]()
 		d.mu.Unlock()
-		d.all <- message("c", 1)
+		d.send(message("c", 1))
 		time.Sleep(stuckAfter)
-		d.all <- message("d", `{"S":1000,"Stays":true}`)
+		d.send(message("d", `{"S":1000,"Stays":true}`))
 		time.Sleep(5 * time.Second)
 		d.mu.Lock()
 		d.ends["d"]()
@@ -222,7 +229,7 @@ func TestWorkerWithdrawn(t *testing.T) {
 func TestWorkerAway(t *testing.T) {
 	atDesk(t, Work{}, func(t *testing.T, d *desk) {
 		away := func(a time.Duration) { d.mu.Lock(); d.away = a; d.mu.Unlock() }
-		d.all <- message("a", 1)
+		d.send(message("a", 1))
 		time.Sleep(5 * time.Second)
 		away(30 * time.Second)
 		time.Sleep(10 * time.Second)
@@ -230,7 +237,7 @@ func TestWorkerAway(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		away(0)
 		time.Sleep(20 * time.Minute)
-		d.all <- message("b", 1)
+		d.send(message("b", 1))
 		time.Sleep(15 * time.Minute)
 		away(goneAfter - 1)
 		time.Sleep(10 * time.Second)
@@ -255,8 +262,8 @@ func TestWorkerNoRoom(t *testing.T) {
 			}
 			return nil
 		}
-		d.all <- message("a", 1, 2, 3)
-		d.all <- message("b", 3)
+		d.send(message("a", 1, 2, 3))
+		d.send(message("b", 3))
 		close(d.all)
 	}, []string{"0.0 take a", "1.0 note a: full; the worker tries again", "46.0 result a: 1 in 1.0 s by w", "48.0 failed a, unit 1: broken", "48.0 take b", "51.0 result b: 3 in 3.0 s by w", "51.0 leave"}, nil,
 		"1s full; the worker tries again", "51s ends")
