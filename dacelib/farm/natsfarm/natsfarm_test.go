@@ -566,6 +566,23 @@ func TestStartStop(t *testing.T) {
 	}
 }
 
+// A server starts although others look just then whether there is one.
+func TestStartWatched(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := files.LockShared(f); err != nil { // as joinfile.Serving has it
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { f.Close() })
+	t.Cleanup(func() { killServer(dir) })
+	if _, err := natsfarm.Start(dir, "", serveCommand()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Units of several classes come to few slots, which ask for each class and have
 // to hand messages on that come too late for them.
 func TestClasses(t *testing.T) {

@@ -124,7 +124,7 @@ func Serving(dir string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(files.Lock(f), files.ErrLocked)
+	return errors.Is(files.LockShared(f), files.ErrLocked) // shared: another may look, too
 }
 
 // LockName returns the path of the file that the server of a folder locks.

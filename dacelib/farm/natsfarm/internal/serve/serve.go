@@ -52,8 +52,11 @@ func Serve(ctx context.Context, dir, listen string, disk int64, ready func()) er
 		return fmt.Errorf("farm: %w", err)
 	}
 	defer lock.Close()
-	if err := files.Lock(lock); err != nil {
-		return fmt.Errorf("farm: a server serves the folder %s already", dir)
+	// Who looks whether a server runs (joinfile.Serving) has the lock for an instant.
+	for until := time.Now().Add(time.Second); files.Lock(lock) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			return fmt.Errorf("farm: a server serves the folder %s already", dir)
+		}
 	}
 	_ = os.Remove(joinfile.StoppedName(dir))
 	path := filepath.Join(dir, joinfile.Name)
