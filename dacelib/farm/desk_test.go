@@ -166,9 +166,9 @@ func TestWorkerTells(t *testing.T) {
 		d.slow = 500 * time.Millisecond
 		not := message("n", 1)
 		not.Not = []string{"w"}
-		for _, m := range []Message{message("a", 1, 2), not, message("b", 10)} {
-			d.send(m)
-		}
+		d.send(message("a", 1, 2))
+		d.send(not)
+		d.send(message("b", 10))
 		time.Sleep(1100 * time.Millisecond)
 		if s := d.state(); s.Done != 1 || s.Busy != 1 || s.Failures != 0 || len(s.Holds) != 2 || s.Age != 1.1 || s.Cores != 2 || s.Name != "w" {
 			t.Errorf("%+v", s)

@@ -55,7 +55,7 @@ scale := []int{2, 3}
 	{name: "that hides another", cells: "i := 9\n---\nfs := []func([]bool) float64{}\nfor i := range 2 {\n\tfs = append(fs, func(x []bool) float64 { return float64(i) })\n}\nfs", refused: "it uses i, a variable of the function or block around it"},
 	{name: "a parameter around", cells: "k := 1\nfunc mk(k int) func([]bool) float64 { return func(x []bool) float64 { return float64(k) } }\n[]func([]bool) float64{mk(2)}", refused: "it uses k, a variable"},
 	{name: "Go's own name, which a later cell declares", cells: "func f(x []bool) float64 { return float64(max(len(x), 2)) }\n---\nfunc max(a, b int) int { return -1 }\n[]func([]bool) float64{f}", want: "3"},
-	{name: "and one that another function uses", cells: "func g(n int) int { return n }\nfunc f(x []bool) float64 { return float64(max(g(len(x)), 2)) }\n---\nfunc max(a, b int) int { return -1 }\nfunc g(n int) int { return max(n, 1) }\n[]func([]bool) float64{f}", refused: "In[1], line 2: max is Go's own here"},
+	{name: "and one that another function uses", cells: "func g(n int) int { return n }\nfunc f(x []bool) float64 { return float64(max(g(len(x)), 2)) }\n---\nfunc max(a, b int) int { return -1 }\nfunc g(n int) int { return max(n, 1) }\n[]func([]bool) float64{f}", refused: "In[1], line 2: this uses Go's own max"},
 	{name: "of a library", cells: "import \"math\"\n[]func(float64) float64{math.Sqrt}", refused: "no function that a cell declares"},
 }
 

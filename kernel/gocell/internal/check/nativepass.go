@@ -223,7 +223,7 @@ func (k *nativeCheck) asGo(name string) (is bool) {
 	return is
 }
 
-const goOwn = "%s is Go's own here, and declared by a cell for what goes with it: declare this again"
+const goOwn = "this uses Go's own %[1]s, and what goes with it the %[1]s of a later cell: run the cell that declares this again"
 
 // mixed refuses declarations that had a name from Go, where others have the session's: a
 // package can have one of them only.

@@ -426,7 +426,9 @@ func (s *Set) Start(ipath string) {
 	}
 	for name := range n.Vars {
 		if v, ok := s.Global(cmp.Or(n.Globals[name], name)); ok && v.CanAddr() {
-			if old != nil { // whose variable it was: n := f(), where f uses n, begins with that value
+			// A variable of this cell that is the session's now begins with its value:
+			// total := step(), where step uses total.
+			if old != nil {
 				if was := reflect.ValueOf(old.Table[name]); was.IsValid() && was.Type() == reflect.PointerTo(v.Type()) {
 					v.Set(was.Elem())
 				}

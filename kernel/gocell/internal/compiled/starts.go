@@ -71,7 +71,7 @@ func (g *generator) startsOthers(call *ast.CallExpr) {
 		return
 	}
 	sig := g.n.Info.TypeOf(call.Fun).(*types.Signature)
-	optional := strings.Contains(f.Pkg().Path(), ".") // the standard library calls them
+	optional := strings.Contains(f.Pkg().Path(), ".") // the standard library calls a nil function, too
 	for i, a := range call.Args {
 		t := g.n.Info.TypeOf(a)
 		if last := sig.Params().Len() - 1; i < last || !sig.Variadic() {

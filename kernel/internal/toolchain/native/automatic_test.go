@@ -238,7 +238,7 @@ func TestNamesOfGo(t *testing.T) {
 		{"g(3), up(\"q\"), k()", "= 10, \"Q10\", -1", "g compiled, h compiled, k compiled, max compiled, up compiled"},
 		{"func h() int { return max(1, 2) }", "", ""},
 		{"g(3), up(\"q\"), k()", "= 3, \"Q-1\", -1", ""},
-		{"g(3), up(\"q\"), k()", "= 3, \"Q-1\", -1", "g interpreted: max is Go's own here, and declared by a cell for what goes with it: declare this again, h compiled, k compiled, max compiled, up compiled"},
+		{"g(3), up(\"q\"), k()", "= 3, \"Q-1\", -1", "g interpreted: this uses Go's own max, and what goes with it the max of a later cell: run the cell that declares this again, h compiled, k compiled, max compiled, up compiled"},
 	} {
 		if got := run(t.Context(), s, i+1, c.code); got != c.want {
 			t.Errorf("In[%d] shows %s, want %s", i+1, got, c.want)
