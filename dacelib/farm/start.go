@@ -153,11 +153,19 @@ func (f *Farm) Local(n int) error {
 			return err
 		}
 	}
-	// Work is cut for the workers that are known.
-	for until := time.Now().Add(2 * time.Second); f.Slots() < n && time.Now().Before(until); {
+	// Work is cut for the workers that are known. On a busy machine one takes seconds to
+	// come; one that has ended does not come.
+	for until := time.Now().Add(30 * time.Second); f.Slots() < n && !f.localEnded() && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return nil
+}
+
+// localEnded reports whether one of the local workers has ended.
+func (f *Farm) localEnded() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.local, func(w *localWorker) bool { return w.ended })
 }
 
 // process starts a worker process on this machine. idle and until are those of
