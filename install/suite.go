@@ -76,6 +76,8 @@ var nightly = []check{
 	{"cells-by-client", test + "-timeout=2h -run=^TestCellsByClient$ ./kernel -client.every=1"},
 	{"magics-by-client", test + "-timeout=2h -run=^TestMagicsByClient$ ./kernel -client.every=1"},
 	{"grid", test + "-timeout=2h -run=^TestGrid$ ./kernel/gocell -grid.functions=5000 -grid.seed=SEED"},
+	// By day JupyterLab runs a notebook that computes less.
+	{"jupyterlab-quickstart", test + "-timeout=1h -run=^TestJupyterLab$ ./install -lab.notebook=quickstart"},
 	// A program of each notebook, beside what its cells show.
 	{"notebooks-as-programs", test + "-timeout=3h -run=^TestConverted$ ./notebooks -programs=."},
 	{"chaos", test + "-timeout=1h -run=^TestChaos$ ./dacelib/farm/natsfarm -kills=100"},
