@@ -161,7 +161,7 @@ func inCell(key string, f func()) {
 	file("main.go", "package main\nfunc main() {\n"+runs.String()+"}\n")
 	cmd := exec.CommandContext(t.Context(), goTool, "run", "-gcflags=-N -l -e", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "CGO_ENABLED=0")
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

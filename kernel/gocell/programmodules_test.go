@@ -127,7 +127,7 @@ func Of(x ...float64) float64 { return x[0] }
 		}
 		cmd := exec.Command("go", verb, ".")
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", "PWD="+dir)
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath", "PWD="+dir)
 		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
 			t.Errorf("%v: %s\nwant %s", err, out, want)
 		}

@@ -116,7 +116,7 @@ func mixedInGo(t *testing.T, goTool string, batch []randomtest.MixedProgram) (ou
 	}
 	cmd := exec.CommandContext(t.Context(), goTool, "build", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-o", "program", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0", "GOGC=400")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "CGO_ENABLED=0", "GOGC=400")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go build: %v\n%.4000s", err, out)
 		return nil

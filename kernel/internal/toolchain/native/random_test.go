@@ -330,7 +330,7 @@ func reference(t *testing.T, cases []randomtest.Case) [][]string {
 	}
 	cmd := exec.Command("go", "run", "-gcflags=-N -l", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "CGO_ENABLED=0")
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
