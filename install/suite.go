@@ -41,7 +41,8 @@ var checks = [][]check{
 	},
 	{{"jupyterlab", test + "-timeout=30m -run=^TestJupyterLab$ ./install"}}, // as long as all others of its package
 	{{"race", test + "-timeout=30m -race -skip=" + strings.Join(raceless, "|") + " RACED"}},
-	{{"unraced", test + "-timeout=30m UNRACED"}},
+	{{"unraced", test + "-timeout=30m -skip=" + inPlugins + " UNRACED"}},
+	{{"plugins", test + "-timeout=30m -run=" + inPlugins + " ./" + plugins}},
 }
 
 // raceless are the tests that run without the detector in packages that run with it:
@@ -355,6 +356,9 @@ func (l *lineWriter) pass(n int) {
 // concurrent matches what the race detector, which also checks pointers, can find faults
 // in. Tests that are parallel share no more than their package does.
 var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
+
+// inPlugins are half of the tests of package [plugins], which builds one after the other.
+const inPlugins = "^TestCompiledCells$"
 
 // plugins is a package without goroutines of its own whose tests build plugins, hundreds in all:
 // with the detector each is built and linked with it, too. Check "race-twice" of -all does.

@@ -68,10 +68,10 @@ func TestChoose(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{nil, "installed raceless jupyterlab race unraced soak"},
-		{[]string{}, "installed raceless jupyterlab race unraced soak"},
+		{nil, "installed raceless jupyterlab race unraced plugins soak"},
+		{[]string{}, "installed raceless jupyterlab race unraced plugins soak"},
 		{[]string{"soak", "unraced", "race"}, "race unraced soak"},
-		{[]string{"race", "day"}, "there is no check day among those of -test: installed, raceless, jupyterlab, race, unraced, soak (-all has more)"},
+		{[]string{"race", "day"}, "there is no check day among those of -test: installed, raceless, jupyterlab, race, unraced, plugins, soak (-all has more)"},
 	} {
 		lanes, later, err := choose(checks, night, tc.names)
 		got := strings.Join(namesOf(slices.Concat(append(lanes, later)...)), " ")
@@ -164,8 +164,8 @@ func TestNamedTests(t *testing.T) {
 			t.Errorf("%s leaves something out with the race detector, and raceless does not name it: it would never run whole", name)
 		}
 	}
-	for _, c := range append(nightly, fuzz...) {
-		if strings.HasSuffix(c.command, "/...") {
+	for _, c := range flat(checks, append(nightly, fuzz...)) {
+		if strings.HasSuffix(c.command, "/...") || ofPackages.MatchString(c.command) {
 			continue
 		}
 		pkg := regexp.MustCompile(` (\./[\w/]+)`).FindStringSubmatch(c.command)[1]
