@@ -216,11 +216,18 @@ func (k *kernel) sendAll(cells ...object) []string {
 	return ids
 }
 
+// queued returns when the server has the cells that were sent while one runs: it answers
+// a question that comes behind them, which does not wait for them.
+func (k *kernel) queued() {
+	k.t.Helper()
+	k.ask(wire.Shell, "kernel_info_request", object{})
+}
+
 func testAbortQueue(t *testing.T, k *kernel) {
 	for range 5 {
-		ids := k.sendAll(executeObject("%sleep 50ms\n%fail x"), executeObject("%print a"), executeObject("%print b"))
-		info := k.send(wire.Shell, "kernel_info_request", object{})
-		k.reply(wire.Shell, info, "kernel_info_reply") // does not wait for cells
+		ids := k.sendAll(executeObject("%input go on? \n%fail x", object{"allow_stdin": true}), executeObject("%print a"), executeObject("%print b"))
+		k.queued()
+		k.answer(ids[0], "yes")
 		statuses := []string{"error", "aborted", "aborted"}
 		for i, id := range ids {
 			m := k.reply(wire.Shell, id, "execute_reply")
@@ -553,12 +560,13 @@ func (k *kernel) running(code string, also ...object) string {
 func testInterruptMessage(t *testing.T, k *kernel) {
 	k.execute("x = 1")
 	id := k.running("%loop")
-	queued := k.send(wire.Shell, "execute_request", executeObject("%print no"))
+	next := k.send(wire.Shell, "execute_request", executeObject("%print no"))
+	k.queued()
 	reply, _ := k.ask(wire.Control, "interrupt_request", object{})
 	want(t, "interrupt_reply", reply, object{"status": "ok"})
 	m := k.reply(wire.Shell, id, "execute_reply")
 	want(t, "ename", content(m)["ename"], "Interrupted")
-	m = k.reply(wire.Shell, queued, "execute_reply")
+	m = k.reply(wire.Shell, next, "execute_reply")
 	want(t, "the next cell", content(m), object{"status": "aborted"})
 	if _, outs := k.execute("x"); !strings.Contains(describe(outs), `"text/plain":"1"`) {
 		t.Errorf("afterwards x is %s", describe(outs))
