@@ -98,7 +98,10 @@ type Declared struct {
 }
 
 // Error is a list of messages with positions.
-type Error struct{ List scanner.ErrorList }
+type Error struct {
+	List  scanner.ErrorList
+	meant map[*scanner.Error]string // what may have been meant, in a compiled cell
+}
 
 func (e *Error) Error() string { return e.List.Error() }
 
@@ -579,17 +582,21 @@ func reason(err error) string {
 }
 
 // explainNative adds to the errors of a compiled cell what became of names that
-// are no longer declared.
+// are no longer declared, or a name that may have been meant.
 func (p *Program) explainNative(err error, dropped map[*Unit]string) error {
 	var ce *Error
 	if !errors.As(err, &ce) {
 		return err
 	}
 	for _, e := range ce.List {
+		why := ""
 		if kind, name := kindOfError(e.Msg); kind == undefinedName {
-			if why := p.whyGone(name, dropped); why != "" {
-				e.Msg += "\n\t" + why
-			}
+			why = p.whyGone(name, dropped)
+		}
+		if why != "" {
+			e.Msg += "\n\t" + why
+		} else if s := ce.meant[e]; s != "" {
+			e.Msg += "\n\tdid you mean " + s + "?"
 		}
 	}
 	return ce

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"maps"
@@ -93,9 +94,7 @@ func (k *nativeCheck) attempt() (missing *Unit, err error) {
 	case k.more:
 		return nil, errAgain
 	}
-	for _, te := range k.errs {
-		k.ce.List.Add(k.fset.Position(te.Pos), te.Msg)
-	}
+	k.report()
 	if err := k.failed(); err != nil {
 		return nil, err
 	}
@@ -123,6 +122,20 @@ func InOrder(m map[*ast.Ident]types.Object) []*ast.Ident {
 	return slices.SortedFunc(maps.Keys(m), func(x, y *ast.Ident) int {
 		return cmp.Or(cmp.Compare(x.Pos(), y.Pos()), strings.Compare(x.Name, y.Name))
 	})
+}
+
+// report adds what the type checker found, with names that may have been meant.
+func (k *nativeCheck) report() {
+	names := &checking{p: k.p, info: k.n.Info, all: k.all, body: &ast.BlockStmt{}, objects: map[string]types.Object{}}
+	scope := k.n.Package.Scope()
+	for _, name := range scope.Names() {
+		names.objects[name] = scope.Lookup(name)
+	}
+	k.ce.meant = map[*scanner.Error]string{}
+	for _, te := range k.errs {
+		k.ce.List.Add(k.fset.Position(te.Pos), te.Msg)
+		k.ce.meant[k.ce.List[len(k.ce.List)-1]] = names.suggestion(te)
+	}
 }
 
 // failed returns the errors so far.

@@ -170,7 +170,7 @@ func (k *checking) typeAt(at token.Pos) (t types.Type) {
 }
 
 // members yields the names of a type's fields and methods that a cell can use,
-// those of embedded fields too.
+// those of embedded fields too. A compiled cell is another package of the same path.
 func members(t types.Type, from *types.Package) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		seen := map[types.Type]bool{}
@@ -188,7 +188,7 @@ func members(t types.Type, from *types.Package) iter.Seq[string] {
 				methods = types.NewMethodSet(t)
 			}
 			for m := range methods.Methods() {
-				if o := m.Obj(); (o.Exported() || o.Pkg() == from) && !yield(o.Name()) {
+				if o := m.Obj(); (o.Exported() || o.Pkg().Path() == from.Path()) && !yield(o.Name()) {
 					return false
 				}
 			}
@@ -197,7 +197,7 @@ func members(t types.Type, from *types.Package) iter.Seq[string] {
 				return true
 			}
 			for f := range s.Fields() {
-				if (f.Exported() || f.Pkg() == from) && !yield(f.Name()) || f.Embedded() && !walk(f.Type()) {
+				if (f.Exported() || f.Pkg().Path() == from.Path()) && !yield(f.Name()) || f.Embedded() && !walk(f.Type()) {
 					return false
 				}
 			}
