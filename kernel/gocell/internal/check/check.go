@@ -100,7 +100,7 @@ type Declared struct {
 // Error is a list of messages with positions.
 type Error struct {
 	List  scanner.ErrorList
-	meant map[*scanner.Error]string // what may have been meant, in a compiled cell
+	hints map[*scanner.Error]string // what follows an error of a compiled cell, if it is shown
 }
 
 func (e *Error) Error() string { return e.List.Error() }
@@ -559,11 +559,7 @@ func (p *Program) explain(k *checking, dropped map[*Unit]string) error {
 		case unknownMember, missingMethod:
 			why = p.whyMethodGone(typeOfError(msg)+"."+name, dropped)
 		}
-		if why != "" {
-			msg += "\n\t" + why
-		} else if s := k.suggestion(e); s != "" {
-			msg += "\n\tdid you mean " + s + "?"
-		} else if why := k.outdated(e); why != "" {
+		if why = cmp.Or(why, k.hint(e)); why != "" {
 			msg += "\n\t" + why
 		}
 		ce.List.Add(k.fset.Position(e.Pos), msg)
@@ -582,7 +578,7 @@ func reason(err error) string {
 }
 
 // explainNative adds to the errors of a compiled cell what became of names that
-// are no longer declared, or a name that may have been meant.
+// are no longer declared, or what else may help.
 func (p *Program) explainNative(err error, dropped map[*Unit]string) error {
 	var ce *Error
 	if !errors.As(err, &ce) {
@@ -593,10 +589,8 @@ func (p *Program) explainNative(err error, dropped map[*Unit]string) error {
 		if kind, name := kindOfError(e.Msg); kind == undefinedName {
 			why = p.whyGone(name, dropped)
 		}
-		if why != "" {
+		if why = cmp.Or(why, ce.hints[e]); why != "" {
 			e.Msg += "\n\t" + why
-		} else if s := ce.meant[e]; s != "" {
-			e.Msg += "\n\tdid you mean " + s + "?"
 		}
 	}
 	return ce

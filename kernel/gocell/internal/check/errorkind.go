@@ -55,6 +55,22 @@ func (p *Program) shownMessage(msg string) string {
 	})
 }
 
+var ofSessionRE = regexp.MustCompile(`\b(main|cell)\.(\pL\w*)`)
+
+// ownTypes writes the session's types in a message about a compiled cell, for which they are
+// another package's, by the names that cells know.
+func (p *Program) ownTypes(msg string) string {
+	return ofSessionRE.ReplaceAllStringFunc(msg, func(name string) string {
+		pkg, short, _ := strings.Cut(name, ".")
+		if e := p.Names[short]; p.Names[pkg] == nil && e != nil {
+			if _, ok := e.Object.(*types.TypeName); ok {
+				return short
+			}
+		}
+		return name
+	})
+}
+
 var lackingRE = regexp.MustCompile(`(\w+)(?:\[.*\])? (?:has no field or method|does not implement) `)
 
 // typeOfError returns the name of the type that lacks a method by an error of the kind

@@ -124,17 +124,16 @@ func InOrder(m map[*ast.Ident]types.Object) []*ast.Ident {
 	})
 }
 
-// report adds what the type checker found, with names that may have been meant.
+// report adds what the type checker found, with hints.
 func (k *nativeCheck) report() {
-	names := &checking{p: k.p, info: k.n.Info, all: k.all, body: &ast.BlockStmt{}, objects: map[string]types.Object{}}
-	scope := k.n.Package.Scope()
-	for _, name := range scope.Names() {
-		names.objects[name] = scope.Lookup(name)
+	known := &checking{p: k.p, fset: k.fset, info: k.n.Info, all: k.all, body: &ast.BlockStmt{}, objects: map[string]types.Object{}}
+	for name := range k.names {
+		known.objects[name] = k.n.Package.Scope().Lookup(name)
 	}
-	k.ce.meant = map[*scanner.Error]string{}
+	k.ce.hints = map[*scanner.Error]string{}
 	for _, te := range k.errs {
 		k.ce.List.Add(k.fset.Position(te.Pos), te.Msg)
-		k.ce.meant[k.ce.List[len(k.ce.List)-1]] = names.suggestion(te)
+		k.ce.hints[k.ce.List[len(k.ce.List)-1]] = known.hint(te)
 	}
 }
 
@@ -280,7 +279,7 @@ func (k *nativeCheck) types() (again bool) {
 			return
 		}
 		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
-			te.Msg = k.p.shownMessage(te.Msg)
+			te.Msg = k.p.ownTypes(k.p.shownMessage(te.Msg))
 			k.errs = addError(k.errs, te)
 		}
 	}}

@@ -14,6 +14,15 @@ import (
 	"dace.local/kernel/internal/suggest"
 )
 
+// hint returns what may help with an error: a name that may have been meant, or what has
+// a type of before; or "".
+func (k *checking) hint(e types.Error) string {
+	if s := k.suggestion(e); s != "" {
+		return "did you mean " + s + "?"
+	}
+	return k.outdated(e)
+}
+
 // suggestion returns the name that a person may have meant where the checker
 // knows none, or "": of what is in scope, of a package, or of a type's fields
 // and methods.
