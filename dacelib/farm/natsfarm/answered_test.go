@@ -72,7 +72,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 			p.answered(&nats.Msg{Data: b})
 		}
 	}}
-	p = &Pool{caller: "caller", known: map[string]bool{}, early: map[string]farm.Result{}}
+	p = &Pool{caller: "caller", known: map[string]time.Time{}, early: map[string]farm.Result{}}
 	p.Dispatcher = farm.NewDispatcher(d, p.caller, nil, time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -100,7 +100,7 @@ func (answerer) Queued(context.Context, farm.Message) (bool, error) { return tru
 // not come past it.
 func TestLookAsksNobody(t *testing.T) {
 	r := farm.Result{Key: "early", Data: []byte("1")}
-	p := &Pool{early: map[string]farm.Result{r.Key: r}, known: map[string]bool{r.Key: true}} // without a connection
+	p := &Pool{early: map[string]farm.Result{r.Key: r}, known: map[string]time.Time{r.Key: {}}} // without a connection
 	if got, err := p.Look(t.Context(), []string{"early", "unknown", "early"}); err != nil || len(got) != 1 || got[0].Key != r.Key {
 		t.Errorf("%v, %v", got, err)
 	}

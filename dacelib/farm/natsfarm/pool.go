@@ -27,8 +27,9 @@ type Pool struct {
 
 	connected chan struct{}
 
-	mu    sync.Mutex // guards the fields below
-	known map[string]bool
+	mu sync.Mutex // guards the fields below
+	// known holds when results came that the server has; zero if they were there before.
+	known map[string]time.Time
 	// early holds results that workers have sent and not stored yet. Of a worker
 	// that dies meanwhile the last ones stay.
 	early map[string]farm.Result
@@ -57,7 +58,7 @@ func newPool(ctx context.Context, path string) (p *Pool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p = &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]bool{}, early: map[string]farm.Result{}, connected: make(chan struct{})}
+	p = &Pool{join: j, caller: "c" + farm.WorkerName(), known: map[string]time.Time{}, early: map[string]farm.Result{}, connected: make(chan struct{})}
 	p.caller = strings.ReplaceAll(p.caller, "-", "_")
 	p.ctx, p.close = context.WithCancel(context.Background())
 	p.Dispatcher = farm.NewDispatcher(p, p.caller, farm.NewEnv(1, p.Get, p.Put), 5*time.Second)
@@ -255,7 +256,7 @@ func (p *Pool) loadKnown(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key := range all {
-		p.known[key] = true
+		p.known[key] = time.Time{}
 	}
 	return nil
 }
@@ -267,7 +268,7 @@ func (p *Pool) result(m *nats.Msg) {
 		return // what was meant is found by looking again
 	}
 	p.mu.Lock()
-	p.known[r.Key] = true
+	p.known[r.Key] = time.Now()
 	early, ok := p.early[r.Key]
 	delete(p.early, r.Key)
 	p.mu.Unlock()
@@ -472,7 +473,7 @@ func (p *Pool) answered(m *nats.Msg) {
 		return
 	}
 	p.mu.Lock()
-	if !p.known[r.Key] {
+	if _, ok := p.known[r.Key]; !ok {
 		p.early[r.Key] = r
 	}
 	p.mu.Unlock()
@@ -507,6 +508,10 @@ func (p *Pool) cancel(ids []string) {
 	}
 }
 
+// settles is how long a result may be missing at the server when callers have heard of it:
+// the server passes it on to them while it stores it.
+const settles = 2 * time.Second
+
 // Look implements farm.Transport.
 func (p *Pool) Look(ctx context.Context, keys []string) ([]farm.Result, error) {
 	var out []farm.Result
@@ -518,7 +523,7 @@ func (p *Pool) Look(ctx context.Context, keys []string) ([]farm.Result, error) {
 		seen[key] = true
 		p.mu.Lock()
 		r, early := p.early[key]
-		known := p.known[key]
+		came, known := p.known[key]
 		p.mu.Unlock()
 		if early {
 			out = append(out, r)
@@ -527,6 +532,10 @@ func (p *Pool) Look(ctx context.Context, keys []string) ([]farm.Result, error) {
 			continue
 		}
 		b, ok, err := get(ctx, p.nc, "RESULTS", "r."+key)
+		for err == nil && !ok && time.Since(came) < settles {
+			time.Sleep(5 * time.Millisecond)
+			b, ok, err = get(ctx, p.nc, "RESULTS", "r."+key)
+		}
 		if err != nil {
 			return out, err
 		}

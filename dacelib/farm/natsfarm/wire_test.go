@@ -754,7 +754,7 @@ func TestLateAnswers(t *testing.T) {
 func newWired(t *testing.T) (*Pool, *wire) {
 	w := newWire(t, "caller")
 	w.script("404|")
-	p := &Pool{nc: w.link, caller: "ada", known: map[string]bool{}, early: map[string]farm.Result{}, connected: make(chan struct{})}
+	p := &Pool{nc: w.link, caller: "ada", known: map[string]time.Time{}, early: map[string]farm.Result{}, connected: make(chan struct{})}
 	p.ctx, p.close = context.WithCancel(t.Context())
 	p.Dispatcher = farm.NewDispatcher(p, p.caller, farm.NewEnv(1, p.Get, p.Put), time.Hour)
 	p.OnNote(func(string) {})
@@ -840,11 +840,32 @@ func TestNotices(t *testing.T) {
 			b, _ := packResult(r, "")
 			p.result(&nats.Msg{Data: []byte("damaged")})
 			p.result(&nats.Msg{Data: b})
-			if err := <-errs; err != nil || !p.known[unit.Key()] {
+			if err := <-errs; err != nil || !knows(p, unit.Key()) {
 				t.Error(err)
 			}
 		})
 	}
+}
+
+func knows(p *Pool, key string) bool {
+	_, ok := p.known[key]
+	return ok
+}
+
+// A result that callers have heard of is at the server a moment later.
+func TestPoolLooksAgain(t *testing.T) {
+	p, w := newWired(t)
+	b, err := packResult(farm.Result{Key: "a", Data: []byte("1")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.known["a"], p.known["b"] = time.Now().Add(time.Hour), time.Now().Add(-time.Hour)
+	w.script("404|", "404|", string(b), "404|")
+	if rs, err := p.Look(t.Context(), []string{"a", "b"}); err != nil || len(rs) != 1 || string(rs[0].Data) != "1" {
+		t.Errorf("%+v, %v", rs, err)
+	}
+	const get = "$JS.API.DIRECT.GET.RESULTS.r."
+	w.says(get+"a", get+"a", get+"a", get+"b")
 }
 
 // A pool asks for the results that the server has, page by page, and looks at those alone;
@@ -852,7 +873,7 @@ func TestNotices(t *testing.T) {
 func TestPoolLooks(t *testing.T) {
 	p, w := newWired(t)
 	w.script(`{"total":3,"state":{"subjects":{"r.a":1,"r.b":1}}}`, `{"total":3,"state":{"subjects":{"r.c":1}}}`, "{")
-	if err := p.loadKnown(t.Context()); err != nil || len(p.known) != 3 || !p.known["a"] || !p.known["c"] {
+	if err := p.loadKnown(t.Context()); err != nil || len(p.known) != 3 || !knows(p, "a") || !knows(p, "c") {
 		t.Errorf("%v, %v", p.known, err)
 	}
 	w.says(`$JS.API.STREAM.INFO.RESULTS {"subjects_filter":"r.*","offset":0}`, `$JS.API.STREAM.INFO.RESULTS {"subjects_filter":"r.*","offset":2}`)
@@ -891,7 +912,7 @@ func TestPoolLooks(t *testing.T) {
 	}
 	w.read()
 	p.Drop([]string{"a", "e"})
-	if w.says(`$JS.API.STREAM.PURGE.RESULTS {"filter":"r.a"}`, `$JS.API.STREAM.PURGE.RESULTS {"filter":"r.e"}`); p.known["a"] || len(p.early) != 0 || !p.known["b"] {
+	if w.says(`$JS.API.STREAM.PURGE.RESULTS {"filter":"r.a"}`, `$JS.API.STREAM.PURGE.RESULTS {"filter":"r.e"}`); knows(p, "a") || len(p.early) != 0 || !knows(p, "b") {
 		t.Errorf("%v, %v", p.known, p.early)
 	}
 	p.Dismiss("w", "why")
@@ -1025,7 +1046,7 @@ func TestPoolHears(t *testing.T) {
 		t.Errorf("%v, %v", p.early, err)
 	}
 	p.result(&nats.Msg{Data: b})
-	if len(p.early) != 0 || !p.known[unit.Key()] {
+	if len(p.early) != 0 || !knows(p, unit.Key()) {
 		t.Error("a result that is stored is early")
 	}
 	errs = wait()

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "64585fd16334af62739be5248009360ec744510eeb44945c23d7fa8144343306"
+const Sum = "987d7350dfbe8a4c8fed5fb5c100f9c281ec94d659c828cd45c3a85742a5319f"
