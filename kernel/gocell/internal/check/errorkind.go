@@ -38,34 +38,27 @@ func addError(errs []types.Error, e types.Error) []types.Error {
 	return append(errs, e)
 }
 
-var ofCellRE = regexp.MustCompile(`\bcell\.(\pL\w*)`)
-
 // shownMessage returns a message of the type checker as cells show it: with the places of
 // cells, and the types of compiled cells by the names that cells know.
 func (p *Program) shownMessage(msg string) string {
-	msg = cell.Places(msg)
-	if p.Names["cell"] != nil {
-		return msg
-	}
-	return ofCellRE.ReplaceAllStringFunc(msg, func(name string) string {
-		if short := strings.TrimPrefix(name, "cell."); p.Names[short] != nil && OfNative(p.Names[short].Object) {
-			return short
-		}
-		return name
-	})
+	return p.unqualified(cell.Places(msg), func(pkg string, o types.Object) bool { return pkg == "cell" && OfNative(o) })
 }
 
-var ofSessionRE = regexp.MustCompile(`\b(main|cell)\.(\pL\w*)`)
+// shownInNative does the same for a message about a compiled cell, for which the session's
+// types are another package's, too.
+func (p *Program) shownInNative(msg string) string {
+	return p.unqualified(p.shownMessage(msg), func(_ string, o types.Object) bool { _, is := o.(*types.TypeName); return is })
+}
 
-// ownTypes writes the session's types in a message about a compiled cell, for which they are
-// another package's, by the names that cells know.
-func (p *Program) ownTypes(msg string) string {
-	return ofSessionRE.ReplaceAllStringFunc(msg, func(name string) string {
+var qualifiedRE = regexp.MustCompile(`\b(main|cell)\.(\pL\w*)`)
+
+// unqualified writes a name of a message without its package where the session has that name,
+// and own tells that it is meant.
+func (p *Program) unqualified(msg string, own func(pkg string, o types.Object) bool) string {
+	return qualifiedRE.ReplaceAllStringFunc(msg, func(name string) string {
 		pkg, short, _ := strings.Cut(name, ".")
-		if e := p.Names[short]; p.Names[pkg] == nil && e != nil {
-			if _, ok := e.Object.(*types.TypeName); ok {
-				return short
-			}
+		if e := p.Names[short]; e != nil && p.Names[pkg] == nil && own(pkg, e.Object) {
+			return short
 		}
 		return name
 	})

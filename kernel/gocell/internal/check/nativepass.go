@@ -279,7 +279,7 @@ func (k *nativeCheck) types() (again bool) {
 			return
 		}
 		if kind, _ := kindOfError(te.Msg); kind != unusedImport && kind != failedImport {
-			te.Msg = k.p.ownTypes(k.p.shownMessage(te.Msg))
+			te.Msg = k.p.shownInNative(te.Msg)
 			k.errs = addError(k.errs, te)
 		}
 	}}
