@@ -220,3 +220,47 @@ func TestCellsForgotten(t *testing.T) {
 		})
 	}
 }
+
+// A session that has ended leaves its types, which live as long as the process, and not its
+// variables: not a MB here.
+func TestSessionsForgotten(t *testing.T) {
+	const sessions, most = 8, 200_000
+	for name, cell := range map[string]string{
+		"methods":       "type T struct{ a int }\nfunc (t T) String() string { return fmt.Sprint(t.a) }\nx := T{1}",
+		"generic types": "type T[X any] struct{ a X }\nfunc (t T[X]) String() string { return fmt.Sprint(t.a) }\nx := T[int]{1}",
+		"promoted":      "type T struct{ sync.Mutex; error }\nx := &T{error: io.EOF}",
+		"unnamed":       "x := struct{ fmt.Stringer }{big.NewInt(1)}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := func() int {
+				runtime.GC()
+				runtime.GC() // what a finalizer kept
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return int(m.HeapAlloc)
+			}
+			var last any
+			var before int
+			for i := range 1 + sessions {
+				if i == 1 {
+					before = live()
+				}
+				s, err := New(Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				execute(t, s, 1, cell+"\ndata := make([]byte, 1e6)\n_ = fmt.Sprint(x)")
+				last = valueOf(t, s, 2, "x")
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if each := (live() - before) / sessions; each > most {
+				t.Errorf("an ended session keeps %d bytes, want at most %d", each, most)
+			}
+			if got := fmt.Sprint(last); strings.HasSuffix(cell, "{1}") && !strings.Contains(got, "its session has ended") {
+				t.Errorf("a method of an ended session: %s", got)
+			}
+		})
+	}
+}

@@ -217,6 +217,11 @@ func (s *Session) Close() error {
 	s.compiled.auto.stop()
 	s.shown.close()
 	s.prog.Importer.Forget()
+	select {
+	case s.concurrent.compiling <- struct{}{}: // which uses the types; it stays taken
+		s.types.Forget()
+	default: // a cell that does not end
+	}
 	err := s.fetched.modules.Close()
 	if !s.opts.KeepStdin {
 		err = errors.Join(err, stdio.Input.Stop())

@@ -47,6 +47,7 @@ type Hooks struct {
 // Types maps the checker's types to reflect types.
 type Types struct {
 	hooks   Hooks
+	placer  *placer
 	types   typeutil.Map // reflect.Type
 	named   typeutil.Map // *madeType
 	last    map[string]*declaration
@@ -93,7 +94,11 @@ type notMade struct{ msg string }
 
 // New returns Types that has made none yet.
 func New(hooks Hooks) *Types {
-	return &Types{hooks: hooks, last: map[string]*declaration{}, local: map[string][]*types.Named{}, compiled: map[reflect.Type]*types.TypeName{}, same: map[*types.TypeName]*types.TypeName{}}
+	p := new(placer)
+	if hooks.Placed != nil {
+		p.find.Store(&hooks.Placed)
+	}
+	return &Types{hooks: hooks, placer: p, last: map[string]*declaration{}, local: map[string][]*types.Named{}, compiled: map[reflect.Type]*types.TypeName{}, same: map[*types.TypeName]*types.TypeName{}}
 }
 
 // Snapshot returns a function that removes everything added since; it is called
@@ -535,7 +540,7 @@ func (m *Types) direct(d *madeType, f *types.Func) func(reflect.Value, []reflect
 	return func(recv reflect.Value, args []reflect.Value) []reflect.Value {
 		fn, ok := b.Value()
 		if !ok {
-			panic(fmt.Sprintf("the method %s is not there: the cell that declares it did not run", b.Name))
+			panic(fmt.Sprintf("the method %s is not there: the cell that declares it did not run, or its session has ended", b.Name))
 		}
 		if !byPointer && recv.Kind() == reflect.Pointer && recv.Type() != fn.Type().In(0) {
 			recv = recv.Elem()
@@ -607,6 +612,7 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 		call = m.direct(m.declare(n), f)
 	}
 	path = path[:len(path)-1]
+	placer := m.placer // the method outlives the session
 	placed := m.hooks.Placed != nil && (f.Pkg() != nil && slices.Contains([]string{"testing", "log", "sync"}, f.Pkg().Path()) || m.hooks.PlacedIn(f) != "")
 	return func(v reflect.Value, args []reflect.Value) []reflect.Value {
 		if call != nil {
@@ -626,7 +632,7 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 			f = v.Addr().MethodByName(name)
 		}
 		if placed {
-			f = m.placed(outer, path, name, f)
+			f = placer.method(outer, path, name, f)
 		}
 		if !f.IsValid() {
 			panic(vm.NilDereference)
@@ -638,24 +644,16 @@ func (m *Types) promoted(path []int, f *types.Func) func(reflect.Value, []reflec
 	}
 }
 
-// placed returns the method f of what a path leads to, as cells have it: of the first
-// value on the path that has another one in cells.
-func (m *Types) placed(v reflect.Value, path []int, name string, f reflect.Value) reflect.Value {
-	for i := range path {
-		x, ok := fieldIn(v, path[:i+1])
-		if ok && x.Kind() == reflect.Struct && x.CanAddr() {
-			x = x.Addr()
+// Forget lets go of what the methods of the types call, with all that the session has made:
+// the types live as long as the process.
+func (m *Types) Forget() {
+	m.placer.find.Store(nil)
+	m.named.Iterate(func(_ types.Type, d any) {
+		for name, b := range d.(*madeType).methods {
+			b.fn.Store(reflect.Value{})
+			d.(*madeType).setMethod(name, reflect.Value{})
 		}
-		if !ok || !x.CanInterface() {
-			return f
-		}
-		if y := m.hooks.Placed(x.Interface(), name); y != nil && reflect.TypeOf(y) != x.Type() {
-			if g := reflect.ValueOf(y).MethodByName(name); g.IsValid() {
-				return g
-			}
-		}
-	}
-	return f
+	})
 }
 
 // Bind sets the function of a method of a cell's type.
