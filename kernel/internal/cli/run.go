@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -142,6 +143,7 @@ func runRun(env *Env, v *verb, args []string) int {
 			return code
 		}
 		worst = max(worst, code)
+		debug.FreeOSMemory() // the next notebook begins with the memory of this one
 	}
 	return worst
 }
