@@ -56,8 +56,8 @@ var raceless = []string{
 	"^TestLibraryTypes$", "^TestAuto$", // of figures
 	"^TestCellsByClient$", "^TestMagicsByClient$", "^TestConsole$", // 60 kernels that Jupyter's programs start
 	"^TestScripts$", "^TestErrorStops$", "^TestHelpPaged$", "^TestExecutableScript$", "^TestShebang$", "^TestSolveProblem$", // 40 commands, which take a second each to begin
-	"^TestCellsForgotten$",                                                    // of memory
-	"^TestLines$", "^TestTestCommand$", "^TestReproduce$", "^TestHelpSearch$", // constructions, tests of portfolios, a search of texts
+	"^TestCellsForgotten$",                                                                                                                               // of memory
+	"^TestConstruct$", "^TestConstructCommand$", "^TestConstructInterrupted$", "^TestLines$", "^TestTestCommand$", "^TestReproduce$", "^TestHelpSearch$", // constructions, tests of portfolios, a search of texts
 	// These look whether there is the detector.
 	"^TestExamples$", "^TestGrid$", "^TestHostile$", "^TestInspectFields$", "^TestOversized$", "^TestPages$", "^TestConstructs$", "^TestCrash$",
 }
@@ -357,7 +357,7 @@ func (l *lineWriter) pass(n int) {
 // in. Tests that are parallel share no more than their package does.
 var concurrent = regexp.MustCompile(`(?m)\bgo func\(|^\s*go \w|\.Go\(|\bAfterFunc\(|"(unsafe|net|net/http\S*|testing/synctest)"`)
 
-// inPlugins are half of the tests of package [plugins], which builds one after the other.
+// inPlugins are half of the tests of package [plugins], which builds one plugin after the other.
 const inPlugins = "^TestCompiledCells$"
 
 // plugins is a package without goroutines of its own whose tests build plugins, hundreds in all:
