@@ -1,3 +1,3 @@
 package compile
 
-import _ "dace.local/kernel/gocell/symbols/all" // what cells can import
+import _ "dace.local/kernel/gocell/symbols/std" // what cells can import

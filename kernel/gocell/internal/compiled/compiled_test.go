@@ -10,7 +10,7 @@ import (
 	"dace.local/kernel/engine/enginetest"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/vm"
-	_ "dace.local/kernel/gocell/symbols/all" // what cells can import
+	_ "dace.local/kernel/gocell/symbols/std" // what cells can import
 )
 
 // natives checks cells, and returns the compiled ones among them.

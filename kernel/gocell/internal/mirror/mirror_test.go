@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"dace.local/kernel/gocell/internal/check"
-	_ "dace.local/kernel/gocell/symbols/all" // what cells can import
+	_ "dace.local/kernel/gocell/symbols/std" // what cells can import
 )
 
 // A session declares types by cells.
