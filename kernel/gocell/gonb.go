@@ -81,7 +81,7 @@ func (g *fetched) autoGet(ctx context.Context, src *check.Source, out engine.Out
 	}
 }
 
-func (h host) Remove(names []string) (unknown []string) {
+func (h host) Remove(names []string) (unknown, lost []string) {
 	h.s.concurrent.compiling <- struct{}{}
 	defer func() { <-h.s.concurrent.compiling }()
 	drop := map[string]bool{}
@@ -95,8 +95,8 @@ func (h host) Remove(names []string) (unknown []string) {
 	h.drop(slices.Collect(maps.Keys(drop)))
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	h.s.prog = h.s.prog.Without(drop)
-	return unknown
+	h.s.prog, lost = h.s.prog.Without(drop)
+	return unknown, lost
 }
 
 // declaresCtx reports whether a cell has declared ctx.

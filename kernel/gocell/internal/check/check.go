@@ -127,11 +127,22 @@ func (p *Program) Emptied() *Program {
 }
 
 // Without returns the program without some names, and without the methods of
-// those that are types. A declaration that uses one of them no longer compiles
-// when it is compiled again.
-func (p *Program) Without(names map[string]bool) *Program {
-	next := p.clone()
+// those that are types. Functions that use a variable of them are gone until a cell declares
+// it anew, and lost says so of each; what uses another name no longer compiles when it is
+// compiled again.
+func (p *Program) Without(names map[string]bool) (next *Program, lost []string) {
+	next = p.clone()
+	vars := map[string]bool{}
+	for n := range names {
+		if e := p.Names[n]; e != nil {
+			_, vars[n] = e.Object.(*types.Var)
+			vars[n] = vars[n] && n != "ctx"
+		}
+	}
 	maps.DeleteFunc(next.Names, func(n string, _ *entity) bool { return names[n] })
+	if names["ctx"] {
+		next.Names["ctx"] = p.ctx // a cell had declared its own
+	}
 	taken := func(n string) bool { return names[n] }
 	without := func(units []*Unit) (left []*Unit) {
 		for _, u := range units {
@@ -145,7 +156,27 @@ func (p *Program) Without(names map[string]bool) *Program {
 		return left
 	}
 	next.Units, next.gone = without(next.Units), without(next.gone)
-	return next
+	why := map[*Unit]string{}
+	for again := true; again; {
+		again = false
+		next.Units = slices.DeleteFunc(next.Units, func(u *Unit) bool {
+			for _, n := range slices.Sorted(maps.Keys(u.deps)) {
+				if vars[n] {
+					why[u] = fmt.Sprintf("%s, declared in cell %d, no longer compiles: undefined: %s", u, u.Cell, n)
+					next.gone, again = append(next.gone, u), true
+					if u.Method == "" {
+						for _, own := range u.Names {
+							vars[own] = true
+						}
+					}
+					return true
+				}
+			}
+			return false
+		})
+	}
+	next.lose(new(Checked), why)
+	return next, slices.Sorted(maps.Values(why))
 }
 
 // clone copies the program. Entities and units are shared, as they never

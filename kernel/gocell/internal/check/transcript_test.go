@@ -122,7 +122,7 @@ func (s *transcript) cell(number int, code string) string {
 		for n := range strings.FieldsSeq(rest) {
 			set[n] = true
 		}
-		s.p = s.p.Without(set)
+		s.p, _ = s.p.Without(set)
 	case "%uses":
 		s.line("%s", strings.Join(s.p.Uses(rest), " "))
 	case "%package":

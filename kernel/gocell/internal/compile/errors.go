@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
+	"weak"
 
 	"dace.local/kernel/gocell/internal/code"
 )
@@ -56,12 +57,8 @@ func (c *Compiler) value(v *types.Var, g *code.Var) reflect.Value {
 	return reflect.NewAt(c.runtime(v.Type(), v.Pos()), g.P).Elem()
 }
 
-// Drop gives up the value of a package-level variable.
-func (c *Compiler) Drop(v *types.Var) {
-	if g := c.known(v); g != nil {
-		g.P = code.NewGlobal(c.runtime(v.Type(), v.Pos())).P
-	}
-}
+// Drop gives up a package-level variable. A closure that uses it keeps it.
+func (c *Compiler) Drop(v *types.Var) { delete(c.vars, weak.Make(v)) }
 
 // Origin returns the declaration of a function that is no method, with its name, or the
 // function literal that it is.

@@ -57,8 +57,9 @@ type Host interface {
 	// that the program does not do; CellsOf returns the cells of such a program.
 	Program(cells []string, name string) (text string, lacks []string, err error)
 	CellsOf(program string) (cells []string, err error)
-	// Remove forgets names, and returns those that are not declared.
-	Remove(names []string) (unknown []string)
+	// Remove forgets names. It returns those that are not declared, and which functions
+	// no longer compile.
+	Remove(names []string) (unknown, lost []string)
 }
 
 // A Declared is something that the cells have declared.

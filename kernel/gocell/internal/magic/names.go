@@ -156,8 +156,12 @@ func remove(c *Call) error {
 	if len(names) == 0 {
 		return errors.New("want names: " + c.usage())
 	}
-	if unknown := c.Remove(names); len(unknown) > 0 {
+	unknown, lost := c.Remove(names)
+	if len(unknown) > 0 {
 		c.Out.Stderr("not declared: " + strings.Join(unknown, ", ") + "\n")
+	}
+	for _, why := range lost {
+		c.Out.Stderr(why + "\n")
 	}
 	return nil
 }
