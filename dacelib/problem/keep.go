@@ -123,7 +123,7 @@ func keptLine(x string, v float64) []byte {
 // damaged.
 func keptRecord(line []byte, d int) (x string, v float64, ok bool) {
 	fields := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
-	if len(fields) != 3 || len(strings.TrimPrefix(fields[0], finalMark)) != d || strings.Trim(fields[0][len(fields[0])-d:], "01") != "" {
+	if len(fields) != 3 || len(strings.TrimLeft(fields[0], "fv")) != d || strings.Trim(fields[0][len(fields[0])-d:], "01") != "" {
 		return "", 0, false
 	}
 	v, err := strconv.ParseFloat(fields[1], 64)
@@ -181,8 +181,8 @@ func (k *Kept) Close() error {
 	return err
 }
 
-// finalMark stands before a solution with its value in a final choice.
-const finalMark = "f"
+// finalMarks stand before solutions with values by final repeats, by their purpose.
+var finalMarks = map[string]string{toChoose: "f", toValue: "v"}
 
 // Evaluate evaluates the solutions that are not in the file; see [Keep].
 func (k *Kept) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
@@ -191,10 +191,10 @@ func (k *Kept) Evaluate(ctx context.Context, dst []float64, x Solutions) error {
 
 func (k *Kept) finalists() int { return Finalists(k.p) }
 
-func (k *Kept) final(ctx context.Context, dst []float64, x Solutions) error {
+func (k *Kept) final(ctx context.Context, purpose string, dst []float64, x Solutions) error {
 	f, sign := finalistOf(k.p)
-	return k.evaluate(ctx, dst, x, finalMark, func(ctx context.Context, dst []float64, x Solutions) error {
-		err := f.final(ctx, dst, x)
+	return k.evaluate(ctx, dst, x, finalMarks[purpose], func(ctx context.Context, dst []float64, x Solutions) error {
+		err := f.final(ctx, purpose, dst, x)
 		for i := range x.Len() {
 			dst[i] *= sign
 		}

@@ -62,8 +62,9 @@ type Noise struct {
 	// in similar ways.
 	Independent bool `json:"independent,omitempty"`
 	// Finalists is the number of the best solutions of a run among which more
-	// repeats choose at its end; 0 means 10. Final is the number of these repeats,
-	// whose random numbers are fresh; 0 means ten times Repeats.
+	// repeats choose at its end; 0 means 10. Final is the number of these repeats, and
+	// of those that then value the chosen one, whose random numbers are fresh; 0 means
+	// ten times Repeats.
 	Finalists int `json:"finalists"`
 	Final     int `json:"final"`
 	// Seed is the seed of all random numbers.
@@ -77,8 +78,8 @@ type Noise struct {
 // of Repeats values; each such mean counts as one evaluation. The largest of many
 // noisy values is too large, and its solution often not the best. So a run of a
 // search ends with a final choice: the best Finalists solutions are valued
-// again by Final fresh repeats each, and the result has the best of them with this
-// value.
+// again by Final fresh repeats each. The result has the best of them, with the mean of
+// Final others: the largest of these means would be too large again.
 //
 // If p is [Seeded] (by [FromSeeded] or Program.Seeds), everything is determined by
 // the seeds: a run is repeated and resumed to the last bit. Otherwise the first mean
@@ -232,13 +233,18 @@ func (p *noisy) values(ctx context.Context, dst []float64, x Solutions, seeds []
 type finalist interface {
 	Problem
 	finalists() int
-	final(ctx context.Context, dst []float64, x Solutions) error
+	// final sets means of the final repeats, of which those for each purpose are others.
+	final(ctx context.Context, purpose string, dst []float64, x Solutions) error
 }
+
+// The purposes of final repeats: to choose among the finalists, and to value the one that
+// is chosen.
+const toChoose, toValue = "final", "value"
 
 func (p *noisy) finalists() int { return p.n.Finalists }
 
-func (p *noisy) final(ctx context.Context, dst []float64, x Solutions) error {
-	return p.mean(ctx, dst, x, "final", p.n.Final)
+func (p *noisy) final(ctx context.Context, purpose string, dst []float64, x Solutions) error {
+	return p.mean(ctx, dst, x, purpose, p.n.Final)
 }
 
 // finalistOf returns p as a finalist, through [Named] and the like. Its values are
@@ -313,15 +319,15 @@ func (f *Final) Add(row []uint64, v float64) {
 }
 
 // Choose evaluates the collected solutions by the final repeats, which are not
-// counted, and returns the best, packed, and its value; the first among equals. ok
-// is false if f is nil or there is none.
+// counted, and returns the best, packed, the first among equals, and its value by fresh
+// ones. ok is false if f is nil or there is none.
 func (f *Final) Choose(ctx context.Context) (row []uint64, value float64, ok bool, err error) {
 	if f == nil || len(f.values) == 0 {
 		return nil, 0, false, nil
 	}
 	p, sign := finalistOf(f.p)
 	values := make([]float64, len(f.values))
-	if err := p.final(ctx, values, f.x); err != nil {
+	if err := p.final(ctx, toChoose, values, f.x); err != nil {
 		return nil, 0, false, err
 	}
 	best := 0
@@ -330,7 +336,10 @@ func (f *Final) Choose(ctx context.Context) (row []uint64, value float64, ok boo
 			best = i
 		}
 	}
-	return f.x.Row(best), values[best], true, nil
+	if err := p.final(ctx, toValue, values[:1], f.x.Slice(best, best+1)); err != nil {
+		return nil, 0, false, err
+	}
+	return f.x.Row(best), sign * values[0], true, nil
 }
 
 // text returns the settings as text, for [Unwrap].

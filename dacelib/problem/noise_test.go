@@ -116,6 +116,26 @@ func TestFinalChoice(t *testing.T) {
 	}
 }
 
+// The value of pure noise has no bias, though it is the best of many and of the finalists.
+func TestFinalValue(t *testing.T) {
+	noise := problem.FromSeeded("noise", 20, func(_ context.Context, _ []bool, seed uint64) (float64, error) {
+		return run.Rand(seed, "noise").NormFloat64(), nil
+	})
+	const runs, final = 40, 50
+	sum := 0.0
+	for seed := range uint64(runs) {
+		p := problem.Noisy(noise, problem.Noise{Independent: true, Repeats: 2, Final: final, Seed: seed, Workers: 1})
+		r, err := brkga.Run(t.Context(), p, brkga.Settings{Evaluations: 100, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += r.Value
+	}
+	if mean, sure := sum/runs, 4/math.Sqrt(runs*final); math.Abs(mean) > sure { // four standard errors
+		t.Errorf("values of nothing but noise have the mean %.3f, want 0 within %.3f", mean, sure)
+	}
+}
+
 // TestNoisyKept checks that random values that no seed determines are the same in a
 // later process, the final ones too.
 func TestNoisyKept(t *testing.T) {
