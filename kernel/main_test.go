@@ -101,6 +101,7 @@ func TestScripts(t *testing.T) {
 		{"error assigned", "f, err := os.Open(\"/nosuch\")\nf, err", nil, "", 0, "<nil>, open /nosuch: no such file or directory\n", ""},
 		{"must", "fmt.Println(must(strconv.Atoi(\"1\")))\nmust(os.Open(\"/nosuch\"))\nfmt.Println(2)", nil, "", 1, "1\n", "error: open /nosuch: no such file or directory"},
 		{"must in a program", "package main\n\nfunc main() { must(os.Open(\"/nosuch\")) }", nil, "", 1, "", "error: open /nosuch: no such file or directory"},
+		{"goroutine", "package main\n\nfunc main() {\n\tc := make(chan int)\n\tgo func() { panic(\"there\") }()\n\t<-c\n}", nil, "", 1, "", "a goroutine has ended in a panic\ngoroutine.go:5:14: in main.func\n"},
 		{"figure", "p := plot.New()\np", nil, "", 0, "figure: figure-1.png\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

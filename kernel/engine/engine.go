@@ -289,6 +289,10 @@ func (e *Error) Error() string {
 // Text returns the traceback as one text.
 func (e *Error) Text() string { return strings.Join(e.Traceback, "\n") }
 
+// GoroutineEnded begins what a cell's standard error says of a goroutine that a panic or an
+// error has ended.
+const GoroutineEnded = "a goroutine has ended in "
+
 // Values of Error.Name with a meaning for the server and the clients.
 const (
 	Interrupted  = "Interrupted"

@@ -240,7 +240,7 @@ func (m *messages) goroutinePanicked(c *vm.Cell, frames []vm.Frame, v any) {
 	if _, ok := v.(vm.Failure); ok {
 		what = "an error"
 	}
-	c.Outputs().Stderr("a goroutine has ended in " + what + "\n" + m.traceback(frames, v) + "\n")
+	c.Outputs().Stderr(engine.GoroutineEnded + what + "\n" + m.traceback(frames, v) + "\n")
 }
 
 // traceback returns the text of a panic that has ended a part of a cell.

@@ -23,6 +23,8 @@ type console struct {
 	// dir/base-1.png and so on.
 	dir, base string
 	input     func(ctx context.Context, prompt string, password bool) (string, error)
+	// ended, unless nil, takes the report of a goroutine that a panic has ended.
+	ended func(report string)
 
 	mu     sync.Mutex // guards the fields below, and writes to out and err
 	figure int
@@ -42,7 +44,13 @@ type shownItem struct {
 var _ engine.Outputs = (*console)(nil)
 
 func (c *console) Stdout(text string) { c.write(c.out, text) }
-func (c *console) Stderr(text string) { c.write(c.err, text) }
+func (c *console) Stderr(text string) {
+	if c.ended != nil && strings.HasPrefix(text, engine.GoroutineEnded) {
+		c.ended(text)
+		return
+	}
+	c.write(c.err, text)
+}
 
 func (c *console) write(w io.Writer, text string) {
 	c.mu.Lock()

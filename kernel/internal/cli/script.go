@@ -43,7 +43,7 @@ A file that starts with the line
 can be made executable and run by its name.
 
 Exit code: 0, or what the script gives to os.Exit; 1 when it failed, with the
-traceback on stderr; 2 for wrong arguments; 130 when interrupted.
+traceback on stderr, also when a goroutine panicked; 2 for wrong arguments; 130 when interrupted.
 
 Examples:
   dace script experiment.go -seed 7
@@ -96,6 +96,19 @@ func runScript(env *Env, v *verb, args []string) int {
 	defer eng.Close()
 	ctx, stop := untilSignal()
 	defer stop()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	inScript := func(trace string) string {
+		if trace = inFile(trace, path, lines); !colours(env.Stderr) {
+			trace = plain(trace)
+		}
+		return trace
+	}
+	// As in a program, a panic in a goroutine ends the script, which may wait for it.
+	out.ended = func(report string) {
+		out.write(out.err, inScript(report))
+		end(errGoroutine)
+	}
 	var result engine.Result
 	for i, text := range cells {
 		if result, err = eng.Execute(ctx, engine.Cell{Number: i + 1, Code: text}, out); err != nil {
@@ -104,8 +117,11 @@ func runScript(env *Env, v *verb, args []string) int {
 		out.result(result)
 	}
 	out.finish()
-	return scriptCode(env, v, ctx, out, err, func(trace string) string { return inFile(trace, path, lines) })
+	return scriptCode(env, v, ctx, out, err, inScript)
 }
+
+// errGoroutine is why a script ends with which a goroutine has, by a panic that is reported.
+var errGoroutine = errors.New("a goroutine has panicked")
 
 // linesOf returns, for each cell of a text, the number of lines before it; -1 for one
 // whose first line the text does not have as it is.
@@ -143,12 +159,12 @@ func inFile(trace, path string, lines []int) string {
 	})
 }
 
-// scriptCode reports the error with which a script ended, if any, with its places as
-// placed has them, and returns the exit code.
+// scriptCode reports the error with which a script ended, if any, as placed has its text,
+// and returns the exit code.
 func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error, placed func(trace string) string) int {
 	var e *engine.Error
 	switch {
-	case err == nil && out.failed != nil:
+	case err == nil && out.failed != nil, errors.Is(context.Cause(ctx), errGoroutine):
 		return exitFailed // reported already
 	case err == nil:
 		return exitOK
@@ -159,11 +175,7 @@ func scriptCode(env *Env, v *verb, ctx context.Context, out *console, err error,
 	if n, _ := fmt.Sscanf(e.Message, "os.Exit(%d)", &status); n == 1 && e.Name == "Exit" {
 		return status
 	}
-	trace := placed(e.Text())
-	if !colours(env.Stderr) {
-		trace = plain(trace)
-	}
-	fmt.Fprintln(env.Stderr, trace)
+	fmt.Fprintln(env.Stderr, placed(e.Text()))
 	var sig signalled
 	if errors.As(context.Cause(ctx), &sig) {
 		return sig.code()
