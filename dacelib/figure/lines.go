@@ -146,12 +146,22 @@ func area(low, high plotter.XYs, i int) *plotter.Polygon {
 
 // Convergence draws for every group the median over its runs of the value
 // reached, against evaluations, with the band between the quartiles. A group
-// starts where all of its runs have a value.
+// starts where all of its runs have a value, of a solution that may be chosen: not -Inf.
 func Convergence(title string, groups []Runs) *plot.Plot {
 	p := New(title, "evaluations", "best value so far")
 	var keys []key
 	var lines []*plotter.Line
 	for i, g := range groups {
+		g.Curves = slices.Clone(g.Curves)
+		for j, c := range g.Curves {
+			if len(c.X) == len(c.Y) {
+				begin := slices.IndexFunc(c.Y, ok)
+				if begin < 0 {
+					begin = len(c.Y)
+				}
+				g.Curves[j].X, g.Curves[j].Y = c.X[begin:], c.Y[begin:]
+			}
+		}
 		at := instants(g.Curves)
 		var low, mid, high plotter.XYs
 		for k, x := range at {

@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 
@@ -78,13 +79,21 @@ func Hardening(title string, r pgpe.Result) *plot.Plot {
 // Comparison draws the values of methods on the same instances as boxes, and
 // tests the first method against each of the others by Wilcoxon's signed-rank
 // test. values[k][i] is the value of method k on instance i. The p of the test
-// is written above a box; the line below the boxes names the pair.
+// is written above a box; the line below the boxes names the pair. It panics where
+// methods have not as many values, or one that cannot be drawn: NaN, or the -Inf of a
+// run without a solution that may be chosen.
 func Comparison(title string, names []string, values [][]float64) *plot.Plot {
 	if len(names) != len(values) {
 		panic("figure: Comparison needs one name for every method")
 	}
 	groups := make([]Group, len(names))
 	for k, n := range names {
+		if len(values[k]) != len(values[0]) {
+			panic(fmt.Sprintf("figure: Comparison is of values on the same instances, and %s has %d where %s has %d", n, len(values[k]), names[0], len(values[0])))
+		}
+		if i := slices.IndexFunc(values[k], func(v float64) bool { return !ok(v) }); i >= 0 {
+			panic(fmt.Sprintf("figure: Comparison: value %d of %s is %v: leave its instance out of all methods, or give it the value of a failure", i, n, values[k][i]))
+		}
 		groups[k] = Group{Name: n, Values: values[k]}
 		if k > 0 {
 			groups[k].Mark = signedRank(values[0], values[k])

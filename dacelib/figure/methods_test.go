@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"dace.local/dacelib/brkga"
@@ -122,5 +123,38 @@ func TestMethods(t *testing.T) {
 	figure.FitnessDistance("x", []figure.Distances{figure.Landscape(l)})
 	if cl := figure.Plane("x", [][]float64{{1, 2}, {3, 4}}); cl.X[1] != 3 || cl.Y[0] != 2 {
 		t.Errorf("%v", cl)
+	}
+}
+
+// Methods are compared on the same instances, and no value is left out without a word.
+func TestComparisonRefuses(t *testing.T) {
+	for want, values := range map[string][][]float64{
+		"b has 2 where a has 3":   {{1, 2, 3}, {4, 5}},
+		"value 1 of b is -Inf":    {{1, 2, 3}, {4, math.Inf(-1), 5}},
+		"value 0 of a is NaN":     {{math.NaN(), 2, 3}, {4, 5, 6}},
+		"needs one name for ever": {{1, 2, 3}},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("%v: %s, want %s", values, got, want)
+				}
+			}()
+			figure.Comparison("t", []string{"a", "b"}, values)
+		}()
+	}
+}
+
+// A run whose first solutions must not be chosen begins where it has one that may.
+func TestConvergenceInfeasible(t *testing.T) {
+	inf := math.Inf(-1)
+	runs := []figure.Curve{{X: []float64{1, 30, 40}, Y: []float64{inf, 2, 3}}, {X: []float64{1, 20}, Y: []float64{inf, 1}}}
+	never := []figure.Curve{{X: []float64{1}, Y: []float64{inf}}}
+	p := figure.Convergence("t", []figure.Runs{{Name: "a", Curves: runs}, {Name: "never", Curves: never}})
+	if p.Y.Min > 1.5 || p.Y.Min < 1 || p.Y.Max < 2 || p.Y.Max > 3.5 || p.X.Max != 40 {
+		t.Errorf("y from %v to %v, x to %v", p.Y.Min, p.Y.Max, p.X.Max)
+	}
+	if runs[0].Y[0] != inf || len(runs[0].Y) != 3 {
+		t.Error("the runs are changed")
 	}
 }
