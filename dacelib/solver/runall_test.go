@@ -270,6 +270,18 @@ func TestLooksUp(t *testing.T) {
 	}
 }
 
+// A solution of another length than the problem's has no value.
+func TestWrongLength(t *testing.T) {
+	for _, n := range []int{0, 3, 5, 80} {
+		wrong := solver.FromFunc(fmt.Sprint("wrong", n), smac.Space{}, func(s *solver.Search) error { s.BoolValue(make([]bool, n)); return nil })
+		solver.Register(wrong)
+		_, err := solver.Run(t.Context(), solver.Job{Problem: onemax.Random(1, 4), Evaluations: 3, Config: config(t, fmt.Sprint("wrong", n)), Seed: 1})
+		if want := fmt.Sprintf("a solution of dimension %d, want 4", n); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bits: %v, want %s", n, err, want)
+		}
+	}
+}
+
 // A search whose moves all lead to known solutions ends after 100,000 and 1,000 d of them.
 func TestMostKnown(t *testing.T) {
 	calls := 0

@@ -256,7 +256,12 @@ func (s *Search) recall(dst []float64, x problem.Solutions) int {
 }
 
 // BoolValue is Value of a solution that is not packed.
-func (s *Search) BoolValue(x []bool) float64 { return s.Value(problem.Pack(x).Words) }
+func (s *Search) BoolValue(x []bool) float64 {
+	if len(x) != s.d {
+		return s.fail(fmt.Errorf("solver: problem %s: the solver asks for the value of a solution of dimension %d, want %d", s.p.Name(), len(x), s.d))
+	}
+	return s.Value(problem.Pack(x).Words)
+}
 
 // improve takes a better value.
 func (s *Search) improve(v float64, x []uint64, at int) {
