@@ -330,7 +330,8 @@ func testEntries(class string, names []string) ([]experiment.Entry, error) {
 				return nil, fmt.Errorf("%q is neither a folder of dace construct with a %s, nor a file of a portfolio (Portfolio.Save), nor brkga-pap or smartest-pap; the paper's other portfolios are for its classes: -class", name, construct.SummaryName)
 			}
 			if errors.Is(err, os.ErrNotExist) {
-				return nil, fmt.Errorf("%q is neither a portfolio of the paper for %s (%s), nor a file of one (Portfolio.Save), nor a folder of dace construct with a %s", name, class, strings.Join(experiment.Portfolios(), ", "), construct.SummaryName)
+				there := slices.DeleteFunc(experiment.Portfolios(), func(n string) bool { _, err := experiment.Portfolio(class, n); return err != nil })
+				return nil, fmt.Errorf("%q is neither a portfolio of the paper for %s (%s), nor a file of one (Portfolio.Save), nor a folder of dace construct with a %s", name, class, strings.Join(there, ", "), construct.SummaryName)
 			}
 			if err != nil {
 				return nil, err

@@ -586,7 +586,7 @@ func (p *Program) explain(k *checking, dropped map[*Unit]string) error {
 		why := ""
 		switch kind, name := kindOfError(msg); kind {
 		case undefinedName:
-			why = p.whyGone(name, dropped)
+			why = cmp.Or(p.whyGone(name, dropped), p.whyPackage(name))
 		case unknownMember, missingMethod:
 			why = p.whyMethodGone(typeOfError(msg)+"."+name, dropped)
 		}
@@ -635,6 +635,14 @@ func (p *Program) whyGone(name string, dropped map[*Unit]string) string {
 		}
 	}
 	return p.broken[name]
+}
+
+// whyPackage returns that a name is a package's, which is no value, or "".
+func (p *Program) whyPackage(name string) string {
+	if ipath := cmp.Or(p.Imports[name], p.guess(name, nil)); ipath != "" {
+		return fmt.Sprintf("%s is the package %q, and no value: a name of it is %[1]s.Name", name, ipath)
+	}
+	return ""
 }
 
 // whyMethodGone returns why there is no longer a method, T.m, or "".

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "987d7350dfbe8a4c8fed5fb5c100f9c281ec94d659c828cd45c3a85742a5319f"
+const Sum = "790f5765850b6325f3eff3cca77d99e263f3b813fa38d3254cc9088827479789"
