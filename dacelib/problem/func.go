@@ -220,9 +220,9 @@ func solutionError(name string, x Solutions, i int, err error) error {
 // own, which is not that of the run.
 func panicError(r any) error {
 	if err, ok := r.(error); ok && !isCtx(err) {
-		return fmt.Errorf("the function panicked: %w", failure.Wrap(err))
+		return fmt.Errorf("%s: %w", failure.Panicked(r), failure.Wrap(err))
 	}
-	return fmt.Errorf("the function panicked: %v", r)
+	return fmt.Errorf("%s: %v", failure.Panicked(r), r)
 }
 
 // isCtx reports whether err is a context's error, which is returned unwrapped.

@@ -283,7 +283,7 @@ func (o *Optimizer) call(ctx context.Context, f func(ctx context.Context, q Quer
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("smac: the function panicked at %s: %s", o.s.Space.Format(q.Config), failure.Text(r))
+			err = fmt.Errorf("smac: with %s %s: %s", o.s.Space.Format(q.Config), failure.Panicked(r), failure.Text(r))
 		}
 	}()
 	cost, err = f(ctx, q)

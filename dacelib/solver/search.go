@@ -433,7 +433,7 @@ func (f *funcSolver) Run(ctx context.Context, jobs []Job, workers int) ([]Result
 	return Each(ctx, f, jobs, workers, func(s *Search) (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				err = fmt.Errorf("the function panicked: %s", failure.Text(r))
+				err = fmt.Errorf("%s: %s", failure.Panicked(r), failure.Text(r))
 			}
 		}()
 		return f.f(s)

@@ -257,6 +257,31 @@ func (r *runner) frames(s *Session, g *code.G) []vm.Frame {
 	return frames
 }
 
+// placeOfPanic returns where the panic with a value came from that a library has just
+// recovered in this goroutine, or "".
+func (r *runner) placeOfPanic(s *Session, value any) string {
+	var frames []vm.Frame
+	if g := r.machine.Noted(value); g != nil {
+		frames = r.frames(s, g)
+	} else if frames = s.compiled.Frames(); len(frames) == 0 {
+		if c := s.machine.Cell(); c != nil { // of a goroutine that the library has started
+			frames = c.TakeFrames()
+		}
+	}
+	if len(frames) == 0 {
+		return ""
+	}
+	p := frames[0].Pos
+	at := fmt.Sprintf("%s:%d", cell.Name(p.Filename), p.Line)
+	if p.Column > 0 {
+		at += fmt.Sprintf(":%d", p.Column)
+	}
+	if frames[0].Name != "" {
+		at += " in " + frames[0].Name
+	}
+	return at
+}
+
 // shownFunction returns the name of a function as tracebacks show it.
 func shownFunction(fn *code.Func) string {
 	return strings.ReplaceAll(strings.TrimPrefix(fn.Name, "main."), ".func1", ".func")

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dace.local/dacelib/run"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/compiled"
@@ -78,6 +79,7 @@ type Session struct {
 	machine  *vm.Machine
 	runner   *runner
 	library  *std.Library
+	unplaced func()        // places of panics are no longer the session's to tell
 	types    *mirror.Types // maps the checker's types to reflect types
 	compiled natives
 	fetched
@@ -166,6 +168,7 @@ func New(opts Options) (*Session, error) {
 	s.runner = newRunner(s)
 	s.compiled.StandIn = func(m *types.Func) (reflect.Value, bool) { return s.runner.standIn(s, m) }
 	s.compiled.Others = s.runner.machine.Others()
+	s.unplaced = run.SetPlace(func(value any) string { return s.runner.placeOfPanic(s, value) })
 	if !opts.KeepStdio {
 		if err := stdio.Output.Start(); err != nil {
 			return nil, fmt.Errorf("gocell: cannot capture the standard streams: %w", err)
@@ -217,6 +220,7 @@ func (s *Session) Close() error {
 	s.compiled.auto.stop()
 	s.shown.close()
 	s.prog.Importer.Forget()
+	s.unplaced()
 	select {
 	case s.concurrent.compiling <- struct{}{}: // which uses the types; it stays taken
 		s.types.Forget()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -26,6 +27,26 @@ func Text(v any) string {
 		return text
 	}
 	return text + said(err)
+}
+
+// Panicked says that a function has panicked with a value, and where, if that is known.
+func Panicked(v any) string {
+	if f := place.Load(); f != nil {
+		if at := (*f)(v); at != "" {
+			return "the function panicked at " + at
+		}
+	}
+	return "the function panicked"
+}
+
+// place is what SetPlace has set.
+var place atomic.Pointer[func(value any) string]
+
+// SetPlace has f say where in a user's code the panic came from that this goroutine has
+// just recovered, by its value, or "".
+func SetPlace(f func(value any) string) (undo func()) {
+	place.Store(&f)
+	return func() { place.CompareAndSwap(&f, nil) }
 }
 
 // Wrap returns an error whose text is [Text] of err, and that wraps err.

@@ -195,6 +195,16 @@ func (g *G) Note(value any) {
 	}
 }
 
+// Noted returns the state of this goroutine if what a library called in it has panicked
+// with a value, which the library has just recovered, else nil.
+func (m *Machine) Noted(value any) *G {
+	g := m.here()
+	if g == nil || g.border == nil || *(*Iface)(unsafe.Pointer(&g.noted)) != *(*Iface)(unsafe.Pointer(&value)) {
+		return nil
+	}
+	return g
+}
+
 // trace adds the calls under way to the trace, the innermost first.
 func (g *G) trace() {
 	for f := g.Top; f != nil; f = f.Caller {

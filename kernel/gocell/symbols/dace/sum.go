@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "790f5765850b6325f3eff3cca77d99e263f3b813fa38d3254cc9088827479789"
+const Sum = "36c797a57d3404983f0560e9418df4b16f3f095671c912161d8c54b719b43a8b"

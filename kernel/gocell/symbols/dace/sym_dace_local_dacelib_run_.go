@@ -23,6 +23,7 @@ var dace_local_dacelib_run_ = table.Package{
 		{Name: "Revision", Value: run.Revision},
 		{Name: "Seconds", Value: run.Seconds},
 		{Name: "Seed", Value: run.Seed},
+		{Name: "SetPlace", Value: run.SetPlace},
 		{Name: "Steps", Value: run.Steps},
 		{Name: "WithProgress", Value: run.WithProgress},
 		{Name: "Begin", Value: (*run.Begin)(nil)},
