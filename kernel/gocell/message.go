@@ -16,6 +16,7 @@ import (
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/cell"
 	"dace.local/kernel/gocell/internal/check"
+	"dace.local/kernel/gocell/internal/code"
 	"dace.local/kernel/gocell/internal/vm"
 )
 
@@ -249,6 +250,20 @@ func (m *messages) traceback(frames []vm.Frame, v any) string {
 		return e.Error()
 	}
 	return strings.Join(m.panicLines(frames, v), "\n")
+}
+
+// replaced returns the line of a panic in whose place a deferred call has panicked, with
+// where it came from.
+func (m *messages) replaced(frames []vm.Frame, p code.Replaced) string {
+	line := bold + "panic: " + plain + vm.PanicText(p.Value, display.Format)
+	if p.Recovered {
+		line += " [recovered]"
+	}
+	if len(frames) > 0 {
+		at := frames[0].Pos
+		line += fmt.Sprintf("%s at %s:%d:%d%s", faint, cell.Name(at.Filename), at.Line, at.Column, plain)
+	}
+	return line
 }
 
 // panicLines formats the frames of a panic, outermost first, and its value.

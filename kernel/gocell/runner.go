@@ -236,10 +236,12 @@ func (r *runner) foreign(s *Session, g *code.G, value any) bool {
 }
 
 // frames returns the frames of a panic, the innermost first.
-func (r *runner) frames(s *Session, g *code.G) []vm.Frame {
+func (r *runner) frames(s *Session, g *code.G) []vm.Frame { return r.tracedFrames(s, g.Trace) }
+
+func (r *runner) tracedFrames(s *Session, trace []code.Step) []vm.Frame {
 	var frames []vm.Frame
 	loop := false // the frame before is of a loop of statements, compiled apart
-	for _, st := range g.Trace {
+	for _, st := range trace {
 		if native, ok := st.Native.([]vm.Frame); ok {
 			frames = append(frames, native...)
 			loop = len(native) > 0 && native[len(native)-1].Name == ""
@@ -565,6 +567,9 @@ func (s *Session) cellError(run *vm.Cell, g *code.G, err error, vars []string) *
 		return s.overflowError(frames, vm.ErrStackOverflow)
 	}
 	x := &engine.Error{Name: engine.Panic, Message: vm.PanicText(value, display.Format), Traceback: s.panicLines(frames, value)}
+	for _, p := range g.Replaced {
+		x.Traceback = slices.Insert(x.Traceback, len(x.Traceback)-1, s.replaced(s.runner.tracedFrames(s, p.Trace), p))
+	}
 	x.Traceback = append(x.Traceback, s.errorVars.unseen(s.runner.unseen(s, g.Trace), s.errorIn, vars, x.Message)...)
 	return x
 }

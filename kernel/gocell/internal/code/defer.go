@@ -7,9 +7,20 @@ import (
 
 // A panicking is a panic on its way through a function that has deferred calls.
 type panicking struct {
-	value     any
-	recovered bool
+	Replaced
+	before []Replaced // which it has replaced, the first first
 }
+
+// Replaced is a panic in whose place a deferred call has panicked.
+type Replaced struct {
+	Value     any
+	Recovered bool
+	Trace     []Step // where it came from
+}
+
+// mostReplaced is how many of them are kept: a function may panic anew at each level of
+// calls.
+const mostReplaced = 8
 
 // A deferred is a call that has been deferred: its frame, with its arguments.
 type deferred struct {
@@ -39,7 +50,7 @@ func (c *Frame) runDeferring() {
 		g.noted = r
 		panic(r)
 	default:
-		c.panicked = &panicking{value: r}
+		c.panicked = &panicking{Replaced{Value: r, Trace: g.Trace}, g.Replaced}
 		c.runDeferred()
 	}
 	c.goOn()
@@ -73,9 +84,10 @@ func (c *Frame) attempt() (r any) {
 
 // goOn panics again if nothing has recovered a panic.
 func (c *Frame) goOn() {
-	if p := c.panicked; p != nil && !p.recovered {
-		c.G.noted = p.value
-		panic(p.value)
+	if p := c.panicked; p != nil && !p.Recovered {
+		g := c.G // a deferred call may have recovered a panic of its own
+		g.noted, g.Trace, g.Replaced = p.Value, p.Trace, p.before
+		panic(p.Value)
 	}
 }
 
@@ -97,14 +109,20 @@ func (c *Frame) runOne(d *deferred) {
 			return
 		}
 		r := recover()
+		if r != nil {
+			g.Note(r) // with the deferred call's own frames
+		}
 		g.Top, g.stack = c, depth
 		if r != nil {
-			g.Note(r)
 			if g.M.Ends != nil && g.M.Ends(r) {
 				g.noted = r
 				panic(r)
 			}
-			c.panicked = &panicking{value: r}
+			if p := c.panicked; p != nil {
+				all := slices.Concat(p.before, []Replaced{p.Replaced}, g.Replaced)
+				g.Replaced = all[:min(len(all), mostReplaced)]
+			}
+			c.panicked = &panicking{Replaced{Value: r, Trace: g.Trace}, g.Replaced}
 			return
 		}
 		c.panicked = nil // runtime.Goexit
@@ -115,8 +133,8 @@ func (c *Frame) runOne(d *deferred) {
 	g.call(d.c)
 	d.c.by = nil
 	g.release(d.c)
-	if p := c.panicked; p != nil && p.recovered {
-		c.panicked, g.Trace, g.noted = nil, nil, nil
+	if p := c.panicked; p != nil && p.Recovered {
+		c.panicked, g.Trace, g.Replaced, g.noted = nil, nil, nil, nil
 	}
 	ended = true
 }
@@ -124,11 +142,11 @@ func (c *Frame) runOne(d *deferred) {
 // Recover is the built-in function recover.
 func Recover(f *Frame) Iface {
 	p := f.by
-	if p == nil || p.recovered {
+	if p == nil || p.Recovered {
 		return Iface{}
 	}
-	p.recovered = true
-	v := p.value
+	p.Recovered = true
+	v := p.Value
 	if r := f.G.M.Recovered; r != nil {
 		v = r(v)
 	}
@@ -188,7 +206,7 @@ func (g *G) Note(value any) {
 		g.border = nil
 		return
 	}
-	g.border, g.Trace = nil, g.native(false)
+	g.border, g.Trace, g.Replaced = nil, g.native(false), nil
 	g.trace()
 	if g.M.Raised != nil {
 		g.M.Raised(g, value)

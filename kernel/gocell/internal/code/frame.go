@@ -278,6 +278,8 @@ type G struct {
 	foreign bool           // a library has started the goroutine
 	cell    uint32         // Machine.cells as the frames were kept
 	tick    uint32         // of the clock, when a profile has last looked at the goroutine
+	// Replaced are the panics in whose place deferred calls have panicked, the first first.
+	Replaced []Replaced
 	// Sampled is what the profile that is taken knows of the goroutine.
 	Sampled any
 }
@@ -299,7 +301,7 @@ var noCell = &Group{}
 
 // Free gives back the state of a goroutine that has ended without a panic.
 func (g *G) Free() {
-	g.Top, g.stack, g.Trace, g.border, g.noted, g.Group, g.Sampled = nil, 0, nil, nil, nil, nil, nil
+	g.Top, g.stack, g.Trace, g.border, g.noted, g.Replaced, g.Group, g.Sampled = nil, 0, nil, nil, nil, nil, nil, nil
 	g.M.pool.Put(g)
 }
 
