@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"dace.local/dacelib/run"
+	"dace.local/kernel/display"
 	"dace.local/kernel/engine"
 	"dace.local/kernel/gocell/internal/check"
 	"dace.local/kernel/gocell/internal/compiled"
@@ -168,7 +168,7 @@ func New(opts Options) (*Session, error) {
 	s.runner = newRunner(s)
 	s.compiled.StandIn = func(m *types.Func) (reflect.Value, bool) { return s.runner.standIn(s, m) }
 	s.compiled.Others = s.runner.machine.Others()
-	s.unplaced = run.SetPlace(func(value any) string { return s.runner.placeOfPanic(s, value) })
+	s.unplaced = display.SetPlace(func(value any) string { return s.runner.placeOfPanic(s, value) })
 	if !opts.KeepStdio {
 		if err := stdio.Output.Start(); err != nil {
 			return nil, fmt.Errorf("gocell: cannot capture the standard streams: %w", err)

@@ -3,4 +3,4 @@
 package dace
 
 // Sum is api.Sum of the packages that are registered here.
-const Sum = "36c797a57d3404983f0560e9418df4b16f3f095671c912161d8c54b719b43a8b"
+const Sum = "e55d966d8c8a1457386a6c6ced45df04763221dbb5b038b497ba465ee15d8f20"

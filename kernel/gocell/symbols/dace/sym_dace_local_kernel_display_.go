@@ -48,6 +48,7 @@ var dace_local_kernel_display_ = table.Package{
 		{Name: "SVGFigure", Value: display.SVGFigure},
 		{Name: "SetFieldDocs", Value: display.SetFieldDocs},
 		{Name: "SetFigure", Value: display.SetFigure},
+		{Name: "SetPlace", Value: display.SetPlace},
 		{Name: "SetPrecision", Value: display.SetPrecision},
 		{Name: "Show", Value: display.Show},
 		{Name: "ShowProgress", Value: display.ShowProgress},
